@@ -1,0 +1,54 @@
+/// The algorithm seam: a pure function from (collective, ranks, rank, parameters) to a Schedule.
+#ifndef GOSSAMER_ALGORITHM_H_
+#define GOSSAMER_ALGORITHM_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gossamer/schedule.h"
+
+namespace goss {
+
+/// What is asked for. Sizes are not part of it, except as the number of blocks that a pipelined algorithm cuts.
+struct PlanRequest {
+  Collective collective = Collective::allReduce;
+  int size = 1;
+  int rank = 0;
+  int root = 0;
+  Partition partition = Partition::even; ///< byRank for all_gather, reduce_scatter, all_to_all, gather, scatter.
+  bool uneven = false;                   ///< v-variant: blocks of ranks differ, and for all_to_all are not known elsewhere.
+  std::uint32_t blocks = 1;              ///< Blocks of a block-pipelined algorithm (trees, circulant broadcast).
+  std::vector<int> order;                ///< Ring order of the ranks; empty: 0..size-1.
+  int group_size = 0;                    ///< Two-level algorithms: consecutive ranks per group; 0: not given.
+};
+
+/// Facts that the checker proves.
+struct AlgorithmTraits {
+  bool identical_bits = true; ///< All ranks end with the same bits.
+  bool pipelined = false;     ///< Uses PlanRequest::blocks.
+  bool takes_order = false;   ///< Uses PlanRequest::order.
+  bool takes_group = false;   ///< Uses PlanRequest::group_size.
+};
+
+/// Stateless, pure and safe for concurrent use.
+class Algorithm {
+ public:
+  virtual ~Algorithm() = default;
+  /// Unique among all algorithms of one collective, such as "ring" or "circulant-halving".
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual AlgorithmTraits traits() const = 0;
+  /// Whether plan() may be called; all ranks get the same answer.
+  [[nodiscard]] virtual bool supports(const PlanRequest& request) const = 0;
+  [[nodiscard]] virtual Schedule plan(const PlanRequest& request) const = 0;
+  /// Elements that all ranks together send, by the documented formula, when chunk c has chunk_elems[c] elements (all_to_all: the size
+  /// of every block to or from rank c).
+  [[nodiscard]] virtual std::uint64_t wireElements(const PlanRequest& request,
+                                                   std::span<const std::uint64_t> chunk_elems) const = 0;
+};
+
+} // namespace goss
+
+#endif // GOSSAMER_ALGORITHM_H_

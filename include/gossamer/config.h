@@ -1,0 +1,37 @@
+/// Settings of a world, read once from the environment and passed down; nothing else in the library calls getenv.
+#ifndef GOSSAMER_CONFIG_H_
+#define GOSSAMER_CONFIG_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "gossamer/status.h"
+
+namespace goss {
+
+/// Each member names its environment variable and default. docs/environment.md is the user's copy of these comments.
+struct Config {
+  std::int64_t timeout_ms = 300000;          ///< GOSS_TIMEOUT_MS: deadline of an operation that names none.
+  std::int64_t bootstrap_timeout_ms = 60000; ///< GOSS_BOOTSTRAP_TIMEOUT_MS: until all ranks must have arrived.
+  std::string transport;                     ///< GOSS_TRANSPORT: "" picks per pair; loopback, shm, tcp or sim forces.
+  std::string interface;                     ///< GOSS_INTERFACE: network interface name or address; "" any.
+  std::uint16_t port_min = 0;                ///< GOSS_PORT_RANGE=a-b: listening ports; 0-0 any.
+  std::uint16_t port_max = 0;
+  int connections_per_peer = 1;              ///< GOSS_CONNECTIONS: TCP connections for payload to each peer.
+  std::string algorithm;                     ///< GOSS_ALGORITHM: "" lets the planner choose.
+  std::string links_file;                    ///< GOSS_LINKS: file with link prices; "" built-in values.
+  std::size_t unexpected_bytes = 256u << 20; ///< GOSS_UNEXPECTED_BYTES: kept per peer for messages without a receive yet.
+  std::size_t shm_ring_bytes = 1u << 20;     ///< GOSS_SHM_RING_BYTES: shared ring from each peer on this host.
+  int spin_us = 20;                          ///< GOSS_SPIN_US: how long a waiting thread polls before it sleeps.
+  std::uint64_t sim_seed = 1;                ///< GOSS_SIM_SEED: the sim transport's only source of randomness.
+  double sim_drop = 0;                       ///< GOSS_SIM_DROP: probability that a simulated frame is lost once.
+  std::string log_level = "warn";            ///< GOSS_LOG: off, error, warn, info, debug or trace.
+
+  /// Reads the environment. Errors: invalidArgument naming the variable and its value.
+  static Result<Config> fromEnvironment();
+};
+
+} // namespace goss
+
+#endif // GOSSAMER_CONFIG_H_

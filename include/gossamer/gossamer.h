@@ -1,0 +1,331 @@
+/// Gossamer: collective communication for training models over any network.
+///
+/// This header is the whole C ABI (C99). Conventions that hold for every call, unless it says otherwise:
+///
+/// - **Result.** Every call returns a goss_status. On failure goss_last_error() describes it (who, what, what to do
+///   next) and no output argument has been written.
+/// - **Collective.** "Collective" means that all ranks of the communicator call it, in the same order, with matching
+///   arguments. Calls that do not match (collective, count, dtype, op, root) fail with GOSS_ERR_MISMATCH on the ranks that
+///   see it, and these tell the others; nobody hangs.
+/// - **Blocking or not.** The last argument `request` decides. NULL: the call returns when the result is in place. Not
+///   NULL: the call returns at once and `*request` is later given to goss_wait() or goss_test().
+/// - **Buffers** are host memory, contiguous, aligned to their element, lent to the library from the call until the
+///   operation completes. Send buffers are never written, unless they are the receive buffer too.
+/// - **In place.** Passing the same address as documented at each call; any other overlap is an error that is not
+///   detected.
+/// - **Threads.** Any thread may call anything at any time. Two threads that start collectives on one communicator must
+///   agree on the order by their own means, as in MPI.
+/// - **Deadline.** Every operation has one (options, else the communicator's). On expiry it fails with GOSS_ERR_TIMEOUT
+///   and names the rank that it waited for.
+/// - **After a failure** (timeout, lost peer, mismatch) the communicator refuses further operations with the same error;
+///   destroy it. Invalid arguments are refused before anything is sent and leave the communicator as it was.
+/// - **Determinism.** Run to run, the same plan gives the same bits. All ranks get identical bits from all_reduce,
+///   broadcast and all_gather.
+#ifndef GOSSAMER_GOSSAMER_H_
+#define GOSSAMER_GOSSAMER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define GOSS_API __attribute__((visibility("default")))
+#else
+#define GOSS_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GOSS_VERSION_MAJOR 0
+#define GOSS_VERSION_MINOR 1
+#define GOSS_VERSION_PATCH 0
+
+/// How a call ended: zero is success, everything below zero says what the caller can do about it.
+typedef enum goss_status {
+  GOSS_SUCCESS = 0,
+  GOSS_ERR_INVALID_ARGUMENT = -1, ///< Fix the call; nothing was sent and nothing changed.
+  GOSS_ERR_UNSUPPORTED = -2,      ///< Legal, but not offered by this build or this version; nothing was sent.
+  GOSS_ERR_MISMATCH = -3,         ///< The ranks' calls disagree; fix the program.
+  GOSS_ERR_TIMEOUT = -4,          ///< The deadline passed; the text names whom the operation waited for.
+  GOSS_ERR_PEER_LOST = -5,        ///< A rank died or its connection broke; the text names it.
+  GOSS_ERR_ABORTED = -6,          ///< This communicator was aborted, here or by another rank.
+  GOSS_ERR_PROTOCOL = -7,         ///< A peer sent bytes that are not of this protocol or version.
+  GOSS_ERR_RESOURCE = -8,         ///< Memory, file descriptors, ports or disk ran out.
+  GOSS_ERR_BOOTSTRAP = -9,        ///< The ranks could not find each other; the text names who is missing.
+  GOSS_ERR_TRUNCATED = -10,       ///< A received message was longer than the receive buffer.
+  GOSS_ERR_INTERNAL = -11         ///< A bug in Gossamer; please report the text.
+} goss_status;
+
+/// Element types. Values are part of the wire format: never renumbered.
+typedef enum goss_dtype {
+  GOSS_INT8 = 0,
+  GOSS_UINT8 = 1,
+  GOSS_INT32 = 2,
+  GOSS_UINT32 = 3,
+  GOSS_INT64 = 4,
+  GOSS_UINT64 = 5,
+  GOSS_FLOAT16 = 6,
+  GOSS_BFLOAT16 = 7,
+  GOSS_FLOAT32 = 8,
+  GOSS_FLOAT64 = 9,
+  GOSS_FLOAT8_E4M3 = 10, ///< OCP e4m3: no infinities, saturates at 448.
+  GOSS_FLOAT8_E5M2 = 11, ///< OCP e5m2.
+  GOSS_DTYPE_COUNT = 12
+} goss_dtype;
+
+/// Reductions. Values are part of the wire format: never renumbered. Integers wrap around; floats narrower than 32 bits
+/// are added in float32 and rounded to nearest even at each step; NaN survives every operation.
+typedef enum goss_op {
+  GOSS_SUM = 0,
+  GOSS_PROD = 1,
+  GOSS_MIN = 2,
+  GOSS_MAX = 3,
+  GOSS_AVG = 4,          ///< Sum divided by the number of ranks (integers: truncated toward zero).
+  GOSS_PREMUL_SUM = 5,   ///< Sum of goss_options.scale times each rank's input (floating types only).
+  GOSS_OP_COUNT = 6
+} goss_op;
+
+/// A group of ranks with its own operation order. Made by goss_comm_create, goss_comm_split and goss_comm_dup.
+typedef struct goss_comm* goss_comm_t;
+
+/// A started operation. goss_wait (or a goss_test that reports completion) frees it and sets it to NULL, unless it is
+/// persistent; those are freed by goss_request_free.
+typedef struct goss_request* goss_request_t;
+
+/// 128 opaque bytes that let ranks find each other. The application passes them around by its own means.
+typedef struct goss_unique_id {
+  char bytes[128];
+} goss_unique_id;
+
+/// Settings of a new world of ranks. Call goss_config_init first: it sets `size` and fills every other field from the
+/// environment (docs/environment.md lists the variables), so that new fields never break old callers.
+typedef struct goss_config {
+  size_t size;                     ///< sizeof(goss_config); set by goss_config_init.
+  int32_t rank;                    ///< This process's rank, or -1: from the launcher's environment.
+  int32_t ranks;                   ///< Number of ranks, or -1: from the launcher's environment.
+  const goss_unique_id* unique_id; ///< NULL: meet by the launcher's means (mpirun's PMIx, or MASTER_ADDR/MASTER_PORT).
+  int64_t timeout_ms;              ///< Deadline of an operation that names none.  [GOSS_TIMEOUT_MS, 300000]
+  int64_t bootstrap_timeout_ms;    ///< Until all ranks must have arrived.         [GOSS_BOOTSTRAP_TIMEOUT_MS, 60000]
+  const char* transport;           ///< NULL: best per pair; else loopback|shm|tcp|sim. [GOSS_TRANSPORT]
+  const char* interface;           ///< NULL: any; else a network interface name or address. [GOSS_INTERFACE]
+  uint16_t port_min;               ///< Listening ports are taken from port_min..port_max; 0,0: any. [GOSS_PORT_RANGE=a-b]
+  uint16_t port_max;
+  int32_t connections_per_peer;    ///< TCP connections for payload to each peer.  [GOSS_CONNECTIONS, 1]
+  const char* algorithm;           ///< NULL: the planner's choice; else an algorithm's name. [GOSS_ALGORITHM]
+  const char* links_file;          ///< NULL: built-in link prices; else a file as goss-explain reads. [GOSS_LINKS]
+} goss_config;
+
+/// Flags of goss_options.
+enum {
+  /// Do not start: plan and return an inactive request, to be run any number of times by goss_start, then goss_wait.
+  /// Buffers and arguments are fixed at this call. `request` must not be NULL. Local, except that all ranks must make
+  /// the same persistent calls in the same order.
+  GOSS_PERSISTENT = 1
+};
+
+/// Per-call options; NULL means all defaults. Start from GOSS_OPTIONS_INIT.
+typedef struct goss_options {
+  size_t size;           ///< sizeof(goss_options).
+  uint32_t flags;        ///< 0 or GOSS_PERSISTENT.
+  int64_t timeout_ms;    ///< 0: the communicator's; else the deadline from the start of the operation.
+  const char* algorithm; ///< NULL: the planner's choice; else a name listed by goss-explain. Must match across ranks.
+  double scale;          ///< Factor of GOSS_PREMUL_SUM; may differ per rank.
+  void* stream;          ///< A CUDA stream for device buffers; must be NULL: refused with GOSS_ERR_UNSUPPORTED today.
+} goss_options;
+
+#define GOSS_OPTIONS_INIT {sizeof(goss_options), 0, 0, NULL, 1.0, NULL}
+
+/// What a completed receive got.
+typedef struct goss_message {
+  int32_t source; ///< Rank of the sender.
+  int32_t tag;
+  size_t bytes;   ///< Actual length, at most the receive buffer's.
+} goss_message;
+
+/// Running totals of one communicator on this rank.
+typedef struct goss_counters {
+  size_t size;               ///< sizeof(goss_counters); set by the caller.
+  uint64_t operations;       ///< Completed operations.
+  uint64_t failures;         ///< Operations that completed with an error.
+  uint64_t payload_bytes;    ///< Bytes of the callers' vectors over completed operations.
+  uint64_t wire_bytes_sent;  ///< Payload bytes handed to transports, headers excluded.
+  uint64_t wire_bytes_received;
+  uint64_t busy_ns;          ///< Sum over completed operations of the time from start to completion.
+} goss_counters;
+
+/// Library version as major * 10000 + minor * 100 + patch.
+GOSS_API int goss_version(void);
+
+/// A short constant English name of a status, such as "peer lost". Never NULL.
+GOSS_API const char* goss_status_string(goss_status status);
+
+/// The text of this thread's last failed call; "" when none failed. Valid until the thread's next Gossamer call.
+GOSS_API const char* goss_last_error(void);
+
+/// Bytes of one element; 0 for an unknown dtype.
+GOSS_API size_t goss_dtype_size(goss_dtype dtype);
+
+// ---- Communicators -------------------------------------------------------------------------------------------------
+
+/// Fills `config` with defaults and the environment. Errors: GOSS_ERR_INVALID_ARGUMENT (a malformed variable, named).
+GOSS_API goss_status goss_config_init(goss_config* config);
+
+/// Makes an id and opens the listening socket that its holders will call. The process that makes it must become rank 0
+/// and must stay alive until goss_comm_create returned. Uses the interface and port settings of the environment.
+GOSS_API goss_status goss_unique_id_create(goss_unique_id* id);
+
+/// Collective over all `ranks` processes or threads: meets the others, connects, and returns a communicator.
+/// `config` NULL: everything from the environment (a lone process without launcher variables becomes 1 rank of 1).
+/// Blocks up to bootstrap_timeout_ms. Errors: GOSS_ERR_BOOTSTRAP naming the missing ranks, GOSS_ERR_PROTOCOL,
+/// GOSS_ERR_RESOURCE, GOSS_ERR_INVALID_ARGUMENT.
+GOSS_API goss_status goss_comm_create(const goss_config* config, goss_comm_t* comm);
+
+/// Collective. Ranks that give the same `color` form a new communicator, ordered by (key, old rank). color < 0: this
+/// rank joins none and gets NULL.
+GOSS_API goss_status goss_comm_split(goss_comm_t comm, int32_t color, int32_t key, goss_comm_t* new_comm);
+
+/// Collective. The same ranks in the same order, with an operation order of its own.
+GOSS_API goss_status goss_comm_dup(goss_comm_t comm, goss_comm_t* new_comm);
+
+GOSS_API goss_status goss_comm_rank(goss_comm_t comm, int32_t* rank);
+GOSS_API goss_status goss_comm_size(goss_comm_t comm, int32_t* size);
+
+/// Name of the transport that reaches `peer` ("self" for the caller). The string lives as long as the communicator.
+GOSS_API goss_status goss_comm_transport(goss_comm_t comm, int32_t peer, const char** name);
+
+/// Local, from any thread. Every pending operation here and on the other ranks fails with GOSS_ERR_ABORTED and `reason`.
+GOSS_API goss_status goss_comm_abort(goss_comm_t comm, const char* reason);
+
+/// Local. Pending operations are failed with GOSS_ERR_ABORTED; messages already handed over are delivered. NULL is
+/// allowed. The handle and all its requests are invalid afterwards.
+GOSS_API goss_status goss_comm_destroy(goss_comm_t comm);
+
+GOSS_API goss_status goss_comm_counters(goss_comm_t comm, goss_counters* counters);
+
+// ---- Collectives -----------------------------------------------------------------------------------------------------
+// `count` is in elements; zero is allowed everywhere. Buffers of zero elements may be NULL.
+
+/// recv[i] = op over all ranks of send[i]. In place: recv == send. Identical bits on all ranks.
+GOSS_API goss_status goss_all_reduce(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
+                                     goss_op op, const goss_options* options, goss_request_t* request);
+
+/// As goss_all_reduce, but only `root` receives; `recv` is ignored elsewhere.
+GOSS_API goss_status goss_reduce(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
+                                 goss_op op, int32_t root, const goss_options* options, goss_request_t* request);
+
+/// recv on every rank = send of `root`; `send` is ignored elsewhere. In place at the root: recv == send.
+GOSS_API goss_status goss_broadcast(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
+                                    int32_t root, const goss_options* options, goss_request_t* request);
+
+/// recv = concatenation over ranks of send (`count` elements each). In place: send == recv + rank * count elements.
+GOSS_API goss_status goss_all_gather(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
+                                     const goss_options* options, goss_request_t* request);
+
+/// As goss_all_gather with counts[r] elements of rank r at element displacement displs[r] (NULL: packed in rank order).
+/// Both arrays have one entry a rank, must match across ranks, and are read before the call returns.
+GOSS_API goss_status goss_all_gatherv(goss_comm_t comm, const void* send, void* recv, const size_t* counts,
+                                      const size_t* displs, goss_dtype dtype, const goss_options* options,
+                                      goss_request_t* request);
+
+/// recv (`count` elements) = block `rank` of the reduction of send (ranks * count elements).
+/// In place: recv == send + rank * count elements.
+GOSS_API goss_status goss_reduce_scatter(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
+                                         goss_op op, const goss_options* options, goss_request_t* request);
+
+/// As goss_reduce_scatter with counts[r] elements for rank r, packed in rank order in `send`.
+GOSS_API goss_status goss_reduce_scatterv(goss_comm_t comm, const void* send, void* recv, const size_t* counts,
+                                          goss_dtype dtype, goss_op op, const goss_options* options,
+                                          goss_request_t* request);
+
+/// Block j of send (`count` elements) goes to rank j and lands there as block `rank` of recv. In place: recv == send.
+GOSS_API goss_status goss_all_to_all(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
+                                     const goss_options* options, goss_request_t* request);
+
+/// As goss_all_to_all with send_counts[j] elements at send_displs[j] for rank j, and recv_counts[i] at recv_displs[i]
+/// from rank i. displs may be NULL: packed. Not in place.
+GOSS_API goss_status goss_all_to_allv(goss_comm_t comm, const void* send, const size_t* send_counts,
+                                      const size_t* send_displs, void* recv, const size_t* recv_counts,
+                                      const size_t* recv_displs, goss_dtype dtype, const goss_options* options,
+                                      goss_request_t* request);
+
+/// recv on `root` = concatenation over ranks of send. In place at the root: send == recv + root * count elements.
+GOSS_API goss_status goss_gather(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
+                                 int32_t root, const goss_options* options, goss_request_t* request);
+
+/// recv = block `rank` of root's send. In place at the root: recv == send + root * count elements.
+GOSS_API goss_status goss_scatter(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
+                                  int32_t root, const goss_options* options, goss_request_t* request);
+
+/// recv[i] = op over ranks 0..rank of send[i]. In place: recv == send. GOSS_AVG is refused.
+GOSS_API goss_status goss_scan(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype, goss_op op,
+                               const goss_options* options, goss_request_t* request);
+
+/// recv[i] = op over ranks 0..rank-1 of send[i]; rank 0's recv is left as it was. GOSS_AVG is refused.
+GOSS_API goss_status goss_exscan(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
+                                 goss_op op, const goss_options* options, goss_request_t* request);
+
+/// Completes when all ranks have called it.
+GOSS_API goss_status goss_barrier(goss_comm_t comm, const goss_options* options, goss_request_t* request);
+
+// ---- Point to point ----------------------------------------------------------------------------------------------------
+// Messages from one rank to another with the same tag arrive in the order they were sent. Tags are 0..2^31-1.
+
+/// May complete before the peer has received. dtype must match the receive's.
+GOSS_API goss_status goss_send(goss_comm_t comm, const void* buffer, size_t count, goss_dtype dtype, int32_t peer,
+                               int32_t tag, const goss_options* options, goss_request_t* request);
+
+/// Receives up to `count` elements; the actual length is in goss_wait's message. A longer message fails this call with
+/// GOSS_ERR_TRUNCATED and is dropped; the communicator stays usable.
+GOSS_API goss_status goss_recv(goss_comm_t comm, void* buffer, size_t count, goss_dtype dtype, int32_t peer, int32_t tag,
+                               const goss_options* options, goss_request_t* request);
+
+/// Sends to `dest` and receives from `source` at the same time, blocking; cannot deadlock in a ring. `message` may be NULL.
+GOSS_API goss_status goss_sendrecv(goss_comm_t comm, const void* send, size_t send_count, int32_t dest, void* recv,
+                                   size_t recv_count, int32_t source, goss_dtype dtype, int32_t tag,
+                                   const goss_options* options, goss_message* message);
+
+// ---- Completion ------------------------------------------------------------------------------------------------------
+
+/// Sets *done; when 1, returns the operation's status, fills `message` (may be NULL) and frees *request. Never blocks.
+GOSS_API goss_status goss_test(goss_request_t* request, int* done, goss_message* message);
+
+/// Blocks until complete; returns the operation's status and frees *request. *request NULL: success at once.
+GOSS_API goss_status goss_wait(goss_request_t* request, goss_message* message);
+
+/// Waits for any of `n` requests; *index is the one that completed (n when all are NULL).
+GOSS_API goss_status goss_wait_any(goss_request_t* requests, size_t n, size_t* index, goss_message* message);
+
+/// Waits for all. Returns the first failure in array order; every request has completed either way.
+GOSS_API goss_status goss_wait_all(goss_request_t* requests, size_t n);
+
+/// Starts a persistent request. It must not be active.
+GOSS_API goss_status goss_start(goss_request_t request);
+
+/// Frees an inactive persistent request and sets it to NULL.
+GOSS_API goss_status goss_request_free(goss_request_t* request);
+
+/// Between begin and end, this thread's calls with request == NULL are started but not waited for; goss_group_end waits
+/// for all of them and returns the first failure. So a group of sends and receives cannot deadlock. Groups nest.
+GOSS_API goss_status goss_group_begin(void);
+GOSS_API goss_status goss_group_end(void);
+
+// ---- Memory ----------------------------------------------------------------------------------------------------------
+
+/// Memory that transports reach fastest: page-aligned, touched, huge pages where the system allows. Free with goss_mem_free.
+GOSS_API goss_status goss_mem_alloc(goss_comm_t comm, size_t bytes, void** memory);
+GOSS_API goss_status goss_mem_free(goss_comm_t comm, void* memory);
+
+// ---- Planning --------------------------------------------------------------------------------------------------------
+
+/// Local, needs no other rank: prices every legal algorithm for `collective` ("allreduce", "broadcast", ...) of `bytes`
+/// over `ranks` ranks and writes a JSON text (candidates, prices, choice, reason) to *json; free it with goss_free.
+/// `links` is the text of a link file (docs/formats.md), or NULL for the built-in prices of one host's shared memory.
+GOSS_API goss_status goss_explain(const char* collective, int32_t ranks, size_t bytes, const char* links, char** json);
+GOSS_API void goss_free(void* memory);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // GOSSAMER_GOSSAMER_H_

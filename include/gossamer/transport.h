@@ -1,0 +1,155 @@
+/// The transport seam: moves bytes between the ranks of a world and knows nothing of tensors or collectives.
+///
+/// Matching. A message from peer A meets the receive that was posted for (A, tag). Messages with the same tag from the
+/// same peer meet their receives in order; messages with different tags are independent of each other. A message
+/// that arrives before its receive is kept, within a bound per peer; beyond it the transport stops reading from that peer until a
+/// receive takes something.
+///
+/// Threads. A transport is used by one thread at a time (the engine's lock sees to it) and makes no threads.
+/// Completion callbacks come only out of progress(), never out of send(), recv() or cancel(), exactly once per operation.
+///
+/// Failure. A broken peer fails its own operations and is reported once through TransportListener; other peers go on.
+#ifndef GOSSAMER_TRANSPORT_H_
+#define GOSSAMER_TRANSPORT_H_
+
+#include <sys/uio.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gossamer/status.h"
+
+namespace goss {
+
+using TimePoint = std::chrono::steady_clock::time_point;
+using Tag = std::uint64_t;
+
+/// 24 bytes that travel with every message, opaque to the transport. The core puts the operation's signature there.
+using Envelope = std::array<std::byte, 24>;
+
+/// Fields of an operation that belong to the transport between posting and completion (intrusive links, cursors), so that
+/// posting allocates nothing.
+struct TransportHook {
+  void* next = nullptr;
+  void* previous = nullptr;
+  std::uint64_t cursor = 0;
+  std::uint64_t extra = 0;
+};
+
+/// A message to send. The object and the bytes stay put until onSent, or until send() returned true or cancel() returned.
+class SendOperation {
+ public:
+  virtual ~SendOperation() = default;
+  int peer = -1;
+  Tag tag = 0;
+  Envelope envelope{};
+  std::span<const iovec> pieces; ///< Gather list; may be empty (a message of no bytes is a message).
+  std::size_t bytes = 0;         ///< Sum of the pieces.
+  TransportHook hook;
+
+  /// The buffers are free again. Success says that the bytes were handed over, not that the peer has them.
+  virtual void onSent(const Status& status) = 0;
+};
+
+/// A message to receive, either straight into `pieces` or, when `consumes`, as views of the received bytes.
+class RecvOperation {
+ public:
+  virtual ~RecvOperation() = default;
+  int peer = -1;
+  Tag tag = 0;
+  std::span<const iovec> pieces; ///< Scatter list; unused when `consumes`.
+  std::size_t capacity = 0;      ///< Most bytes that may arrive: the sum of pieces, or what onData will take.
+  bool consumes = false;
+  TransportHook hook;
+
+  /// The message was matched; `bytes` is its actual length. Called once, before any byte is delivered. An error (also:
+  /// bytes > capacity must be answered with one) makes the transport drop the payload and complete with that error.
+  virtual Status onMatched(const Envelope& envelope, std::size_t bytes) = 0;
+  /// The next bytes, in order, when `consumes`. Every view but the last is a multiple of 64 bytes, and starts at an address
+  /// aligned to 16. Valid only during the call.
+  virtual void onData(std::size_t offset, std::span<const std::byte> bytes) { (void)offset, (void)bytes; }
+  virtual void onReceived(const Status& status) = 0;
+};
+
+class TransportListener {
+ public:
+  virtual ~TransportListener() = default;
+  /// Called out of progress(), once per peer. `departed`: the peer said goodbye before it closed (not a failure by
+  /// itself); else it died or the connection broke. Pending operations on the peer have failed or will fail in this progress().
+  virtual void onPeerLost(int peer, const Status& status, bool departed) = 0;
+};
+
+/// What a transport offers; declared, so that nobody probes by trying.
+struct TransportCapabilities {
+  bool same_host_only = false;
+  bool same_process_only = false;
+  bool detects_death = true;      ///< A killed peer is reported without any deadline.
+  bool virtual_time = false;      ///< Deadlines are measured on the transport's own clock (sim).
+  double latency_s = 0;           ///< Built-in price of a message, for the planner.
+  double bandwidth_bytes_per_s = 0;
+};
+
+struct PeerStatistics {
+  std::uint64_t messages_sent = 0;
+  std::uint64_t messages_received = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+};
+
+enum class LinkState { connecting, ready, failed };
+
+struct Config;
+
+struct TransportContext {
+  int self = 0;                         ///< World rank.
+  int size = 1;                         ///< World size.
+  std::array<std::byte, 16> job{};      ///< Secret of this world; both ends of a connection must show the same.
+  const Config* config = nullptr;       ///< Outlives the transport.
+  TransportListener* listener = nullptr; ///< Outlives the transport.
+};
+
+class Transport {
+ public:
+  /// Says goodbye to every connected peer and closes. Messages whose send has completed are still delivered.
+  virtual ~Transport() = default;
+
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual const TransportCapabilities& capabilities() const = 0;
+
+  /// Opens what peers will call (listening sockets, segments) and returns the bytes that tell them how. Called once, first.
+  virtual Result<std::string> open() = 0;
+  /// Whether this end could reach a peer whose open() returned `address`. Pure; both ends answer alike.
+  [[nodiscard]] virtual bool reaches(std::string_view address) const = 0;
+  /// Begins to connect to `peer`; both ends call it. Never blocks: progress() completes it, link() tells.
+  virtual Status connect(int peer, std::string_view address) = 0;
+  [[nodiscard]] virtual LinkState link(int peer) const = 0;
+  /// Why link(peer) is failed; ok otherwise.
+  [[nodiscard]] virtual Status linkError(int peer) const = 0;
+
+  /// Returns true when the operation is already complete: then onSent is never called. The link must be ready.
+  virtual bool send(SendOperation& operation) = 0;
+  virtual void recv(RecvOperation& operation) = 0;
+  /// After it returns the transport does not touch the operation or its buffers again and calls nothing on it. Cancelling
+  /// an operation whose bytes are partly on the wire may break the link to that peer.
+  virtual void cancel(SendOperation& operation) = 0;
+  virtual void cancel(RecvOperation& operation) = 0;
+
+  /// Moves bytes without blocking; returns whether anything happened.
+  virtual bool progress() = 0;
+  /// A descriptor that polls readable when progress() would do something after prepareToSleep() returned true.
+  [[nodiscard]] virtual int pollFd() const = 0;
+  /// Arms the wake-up. False: there is work, do not sleep. A true answer is followed by sleepEnded().
+  virtual bool prepareToSleep() = 0;
+  virtual void sleepEnded() = 0;
+
+  [[nodiscard]] virtual PeerStatistics statistics(int peer) const = 0;
+};
+
+} // namespace goss
+
+#endif // GOSSAMER_TRANSPORT_H_

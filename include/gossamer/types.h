@@ -1,0 +1,33 @@
+/// Element types and reductions as the C++ side names them: the C ABI's own enumerations.
+#ifndef GOSSAMER_TYPES_H_
+#define GOSSAMER_TYPES_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gossamer/gossamer.h"
+
+namespace goss {
+
+using DType = goss_dtype;
+using ReduceOp = goss_op;
+
+/// Every collective that has a schedule. Values are part of the wire format: never renumbered.
+enum class Collective : std::uint8_t {
+  allReduce = 0,
+  reduce = 1,
+  broadcast = 2,
+  allGather = 3,
+  reduceScatter = 4,
+  allToAll = 5,
+  gather = 6,
+  scatter = 7,
+  scan = 8,
+  exscan = 9,
+  barrier = 10,
+};
+inline constexpr int kCollectiveCount = 11;
+
+} // namespace goss
+
+#endif // GOSSAMER_TYPES_H_

@@ -1,0 +1,226 @@
+#include <algorithm>
+#include <cassert>
+
+#include "gossamer/schedule.h"
+
+namespace goss {
+
+namespace {
+
+/// Where chunk `chunk` is when the collective begins.
+bool startsInInput(Collective collective, int rank, int root, std::uint32_t chunk) {
+  switch (collective) {
+    case Collective::allReduce:
+    case Collective::reduce:
+    case Collective::reduceScatter:
+    case Collective::scan:
+      return true;
+    case Collective::broadcast:
+    case Collective::scatter:
+      return rank == root;
+    case Collective::allGather:
+    case Collective::gather:
+      return chunk == static_cast<std::uint32_t>(rank);
+    case Collective::allToAll:
+    case Collective::exscan:
+    case Collective::barrier:
+      return false;
+  }
+  return false;
+}
+
+} // namespace
+
+ScheduleBuilder::ScheduleBuilder(Collective collective, int size, int rank, int root, Partition partition,
+                                 std::uint32_t chunk_count)
+    : where_(chunk_count, Where::nowhere),
+      scratch_home_(chunk_count, -1),
+      chunk_hazards_(chunk_count),
+      output_hazards_(chunk_count),
+      sends_to_(static_cast<std::size_t>(size), 0),
+      recvs_from_(static_cast<std::size_t>(size), 0) {
+  assert(size >= 1 && rank >= 0 && rank < size);
+  assert(partition == Partition::even || chunk_count == static_cast<std::uint32_t>(size));
+  schedule_.collective = collective;
+  schedule_.size = size;
+  schedule_.rank = rank;
+  schedule_.root = root;
+  schedule_.partition = partition;
+  schedule_.chunk_count = chunk_count;
+  for (std::uint32_t c = 0; c < chunk_count; ++c) {
+    if (startsInInput(collective, rank, root, c)) where_[c] = Where::input;
+  }
+}
+
+bool ScheduleBuilder::delivers(std::uint32_t chunk) const {
+  switch (schedule_.collective) {
+    case Collective::allReduce:
+    case Collective::broadcast:
+    case Collective::allGather:
+    case Collective::scan:
+      return true;
+    case Collective::reduce:
+    case Collective::gather:
+      return schedule_.rank == schedule_.root;
+    case Collective::reduceScatter:
+    case Collective::scatter:
+      return chunk == static_cast<std::uint32_t>(schedule_.rank);
+    case Collective::allToAll:
+    case Collective::exscan:
+    case Collective::barrier:
+      return false;
+  }
+  return false;
+}
+
+Slot ScheduleBuilder::scratch(std::uint32_t like_chunk) {
+  assert(like_chunk < schedule_.chunk_count);
+  const auto index = static_cast<std::uint32_t>(schedule_.scratch_like.size());
+  schedule_.scratch_like.push_back(like_chunk);
+  scratch_hazards_.emplace_back();
+  return {Space::scratch, index};
+}
+
+bool ScheduleBuilder::holds(std::uint32_t chunk) const { return where_[chunk] != Where::nowhere; }
+
+Slot ScheduleBuilder::home(std::uint32_t chunk) {
+  if (delivers(chunk)) return output(chunk);
+  if (scratch_home_[chunk] < 0) scratch_home_[chunk] = scratch(chunk).index;
+  return {Space::scratch, static_cast<std::uint32_t>(scratch_home_[chunk])};
+}
+
+Slot ScheduleBuilder::resolveRead(Slot slot) {
+  if (slot.space != Space::data) return slot;
+  assert(holds(slot.index) && "schedule reads a chunk that this rank does not hold");
+  return where_[slot.index] == Where::input ? input(slot.index) : home(slot.index);
+}
+
+Slot ScheduleBuilder::resolveWrite(Slot slot) {
+  assert(slot.space != Space::input && "the caller's input is read only");
+  if (slot.space != Space::data) return slot;
+  where_[slot.index] = Where::home;
+  return home(slot.index);
+}
+
+ScheduleBuilder::Hazard& ScheduleBuilder::hazardOf(Slot slot) {
+  if (slot.space == Space::scratch) return scratch_hazards_[slot.index];
+  const bool separate = schedule_.collective == Collective::allToAll && slot.space == Space::output;
+  return separate ? output_hazards_[slot.index] : chunk_hazards_[slot.index];
+}
+
+PoolRange ScheduleBuilder::pool(std::span<const Slot> slots) {
+  const PoolRange range{static_cast<std::uint32_t>(schedule_.slots.size()), static_cast<std::uint32_t>(slots.size())};
+  schedule_.slots.insert(schedule_.slots.end(), slots.begin(), slots.end());
+  return range;
+}
+
+std::uint32_t ScheduleBuilder::ordinalOf(std::vector<std::uint32_t>& next_of_peer, int peer) {
+  assert(peer >= 0 && peer < schedule_.size && peer != schedule_.rank);
+  return next_of_peer[static_cast<std::size_t>(peer)]++;
+}
+
+void ScheduleBuilder::addStep(StepKind kind, int peer, std::span<const Slot> targets, std::span<const Slot> sources) {
+  Step step;
+  step.kind = kind;
+  step.peer = peer;
+  if (kind == StepKind::send) step.ordinal = ordinalOf(sends_to_, peer);
+  if (kind == StepKind::recv || kind == StepKind::recvReduce) step.ordinal = ordinalOf(recvs_from_, peer);
+  step.targets = pool(targets);
+  step.sources = pool(sources);
+
+  // A send only reads its targets; finish and reduce also read theirs, which a write covers.
+  const bool writes_targets = kind != StepKind::send;
+  const auto self = static_cast<std::uint32_t>(schedule_.steps.size());
+  std::vector<std::uint32_t> found;
+  const auto afterWrite = [&](Slot slot) {
+    if (const Hazard& hazard = hazardOf(slot); hazard.last_write >= 0) {
+      found.push_back(static_cast<std::uint32_t>(hazard.last_write));
+    }
+  };
+  for (const Slot slot : sources) afterWrite(slot);
+  for (const Slot slot : targets) {
+    afterWrite(slot);
+    if (writes_targets) {
+      const Hazard& hazard = hazardOf(slot);
+      found.insert(found.end(), hazard.reads.begin(), hazard.reads.end());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  step.dependencies = {static_cast<std::uint32_t>(schedule_.dependencies.size()),
+                       static_cast<std::uint32_t>(found.size())};
+  schedule_.dependencies.insert(schedule_.dependencies.end(), found.begin(), found.end());
+
+  for (const Slot slot : writes_targets ? sources : targets) hazardOf(slot).reads.push_back(self);
+  if (writes_targets) {
+    for (const Slot slot : targets) {
+      hazardOf(slot).last_write = self;
+      hazardOf(slot).reads.clear();
+    }
+  }
+  schedule_.steps.push_back(step);
+}
+
+void ScheduleBuilder::send(int peer, std::span<const Slot> slots) {
+  std::vector<Slot> resolved;
+  resolved.reserve(slots.size());
+  for (const Slot slot : slots) resolved.push_back(resolveRead(slot));
+  addStep(StepKind::send, peer, resolved, {});
+}
+
+void ScheduleBuilder::recv(int peer, std::span<const Slot> slots) {
+  std::vector<Slot> resolved;
+  resolved.reserve(slots.size());
+  for (const Slot slot : slots) resolved.push_back(resolveWrite(slot));
+  addStep(StepKind::recv, peer, resolved, {});
+}
+
+void ScheduleBuilder::recvReduce(int peer, std::span<const Slot> slots) {
+  std::vector<Slot> targets;
+  std::vector<Slot> sources;
+  for (const Slot slot : slots) {
+    sources.push_back(resolveRead(slot));
+    targets.push_back(resolveWrite(slot));
+  }
+  addStep(StepKind::recvReduce, peer, targets, sources);
+}
+
+void ScheduleBuilder::copy(Slot from, Slot to) {
+  const Slot source = resolveRead(from);
+  const Slot target = resolveWrite(to);
+  if (source == target) return;
+  addStep(StepKind::copy, -1, std::span(&target, 1), std::span(&source, 1));
+}
+
+void ScheduleBuilder::reduce(Slot into, Slot with) {
+  const Slot second = resolveRead(with);
+  const Slot first = resolveRead(into);
+  const Slot target = resolveWrite(into);
+  const Slot sources[] = {first, second};
+  addStep(StepKind::reduce, -1, std::span(&target, 1), sources);
+}
+
+void ScheduleBuilder::finish(std::span<const Slot> slots) {
+  std::vector<Slot> targets;
+  std::vector<Slot> sources;
+  for (const Slot slot : slots) {
+    sources.push_back(resolveRead(slot));
+    targets.push_back(resolveWrite(slot));
+  }
+  addStep(StepKind::finish, -1, targets, sources);
+}
+
+Schedule ScheduleBuilder::build(std::string algorithm_name) {
+  for (std::uint32_t c = 0; c < schedule_.chunk_count; ++c) {
+    if (delivers(c) && where_[c] == Where::input) {
+      const Slot source = input(c);
+      const Slot target = output(c);
+      addStep(StepKind::copy, -1, std::span(&target, 1), std::span(&source, 1));
+      where_[c] = Where::home;
+    }
+  }
+  schedule_.algorithm = std::move(algorithm_name);
+  return std::move(schedule_);
+}
+
+} // namespace goss
