@@ -1,0 +1,49 @@
+/// Monotonic time and deadlines.
+#ifndef GOSS_LIB_PLATFORM_CLOCK_H_
+#define GOSS_LIB_PLATFORM_CLOCK_H_
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+
+namespace goss::platform {
+
+using Clock = std::chrono::steady_clock;
+
+/// A moment after which waiting is in vain. A value; safe to copy and share.
+class Deadline {
+ public:
+  /// Never expires.
+  Deadline() = default;
+  explicit Deadline(Clock::time_point at) : at_(at) {}
+  /// A negative span has expired already; one that the clock cannot hold never expires.
+  static Deadline after(std::chrono::milliseconds span) {
+    const Clock::time_point now = Clock::now();
+    if (span > std::chrono::duration_cast<std::chrono::milliseconds>(Clock::time_point::max() - now)) return {};
+    return Deadline(now + span);
+  }
+
+  [[nodiscard]] bool never() const { return at_ == Clock::time_point::max(); }
+  [[nodiscard]] Clock::time_point at() const { return at_; }
+  [[nodiscard]] bool expired(Clock::time_point now = Clock::now()) const { return !never() && now >= at_; }
+  /// Milliseconds left, rounded up so that a poll of that length does not end early; 0 when expired.
+  [[nodiscard]] std::int64_t leftMs(Clock::time_point now = Clock::now()) const {
+    if (never()) return std::numeric_limits<std::int64_t>::max();
+    if (now >= at_) return 0;
+    return std::chrono::ceil<std::chrono::milliseconds>(at_ - now).count();
+  }
+  /// What poll() and epoll_wait() take; -1 when there is no end.
+  [[nodiscard]] int pollMs(Clock::time_point now = Clock::now()) const {
+    if (never()) return -1;
+    return static_cast<int>(std::min<std::int64_t>(leftMs(now), std::numeric_limits<int>::max()));
+  }
+  friend Deadline earlier(Deadline a, Deadline b) { return a.at_ < b.at_ ? a : b; }
+
+ private:
+  Clock::time_point at_ = Clock::time_point::max();
+};
+
+} // namespace goss::platform
+
+#endif // GOSS_LIB_PLATFORM_CLOCK_H_

@@ -1,0 +1,99 @@
+/// TCP sockets over IPv4 and IPv6. Every socket made here is non-blocking and closed on exec.
+#ifndef GOSS_LIB_PLATFORM_SOCKET_H_
+#define GOSS_LIB_PLATFORM_SOCKET_H_
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gossamer/status.h"
+#include "platform/fd.h"
+
+namespace goss::platform {
+
+/// An IPv4 or IPv6 address with a port. A value. IPv4 addresses that are mapped into IPv6 are unmapped on the way in.
+class SocketAddress {
+ public:
+  SocketAddress() = default;
+  SocketAddress(const sockaddr* address, socklen_t length);
+  /// A numeric address such as "10.0.0.1", "::1" or "fe80::1%eth0"; nothing when `host` is not one.
+  static std::optional<SocketAddress> parse(std::string_view host, std::uint16_t port);
+  /// 4 or 16 raw bytes in network order; nothing for any other length.
+  static std::optional<SocketAddress> fromBytes(std::string_view bytes, std::uint16_t port);
+  /// The unspecified address: every interface of that family.
+  static SocketAddress any(bool ipv6, std::uint16_t port);
+
+  [[nodiscard]] bool ipv6() const { return storage_.ss_family == AF_INET6; }
+  [[nodiscard]] bool loopback() const;
+  [[nodiscard]] bool linkLocal() const;
+  [[nodiscard]] bool unspecified() const;
+  [[nodiscard]] std::uint16_t port() const;
+  void setPort(std::uint16_t port);
+  /// The address alone: 4 or 16 bytes in network order.
+  [[nodiscard]] std::string bytes() const;
+  [[nodiscard]] std::string host() const; ///< "10.0.0.1" or "::1".
+  [[nodiscard]] std::string text() const; ///< "10.0.0.1:80" or "[::1]:80".
+  [[nodiscard]] bool sameHost(const SocketAddress& other) const { return bytes() == other.bytes(); }
+  [[nodiscard]] const sockaddr* raw() const { return reinterpret_cast<const sockaddr*>(&storage_); }
+  [[nodiscard]] socklen_t length() const { return length_; }
+
+ private:
+  sockaddr_storage storage_{};
+  socklen_t length_ = 0;
+};
+
+/// Inclusive; 0-0: the system picks.
+struct PortRange {
+  std::uint16_t first = 0;
+  std::uint16_t last = 0;
+};
+
+/// Looks a name up; blocks as long as the resolver does. Errors: bootstrap, naming the host.
+Result<std::vector<SocketAddress>> resolve(const std::string& host, std::uint16_t port);
+
+/// Addresses of the interfaces that are up, port 0: IPv4 before IPv6, loopback last, link-local ones left out.
+/// `interface` is "" (all), a name ("eth0") or one of this host's addresses. Errors: invalidArgument naming `interface`
+/// and what there is.
+Result<std::vector<SocketAddress>> interfaceAddresses(const std::string& interface);
+
+/// Listens on `address` (its port is ignored) at the first free port of `ports`. The unspecified IPv6 address takes
+/// IPv4 too. Errors: resource naming the address and the range.
+Result<UniqueFd> listenOn(const SocketAddress& address, PortRange ports);
+
+/// Listens on every interface, both families where the host has both.
+Result<UniqueFd> listenOnAll(PortRange ports);
+
+/// Starts to connect; the socket becomes writable when that has ended, and socketError() says how.
+/// Errors: peerLost (no route, refused at once) or resource.
+Result<UniqueFd> dial(const SocketAddress& address);
+
+/// The next waiting connection and where it comes from; an invalid descriptor when none waits. Errors: resource.
+struct Accepted {
+  UniqueFd fd;
+  SocketAddress from;
+};
+Result<Accepted> acceptFrom(int listener);
+
+/// The error that waits on a socket, 0 for none; reading it clears it.
+int socketError(int fd);
+/// Whether `fd` is a socket that listens.
+bool isListening(int fd);
+std::optional<SocketAddress> localAddress(int fd);
+std::optional<SocketAddress> remoteAddress(int fd);
+
+/// Sends small messages at once (TCP_NODELAY). Between ends on one host it also asks for the cubic congestion control:
+/// models of the path such as bbr cost a fifth of the bandwidth of loopback and gain nothing there. What the system
+/// refuses stays as it is.
+void tuneForMessages(int fd);
+/// Asks for socket buffers of that many bytes each way; 0 leaves them to the system.
+void setSocketBuffers(int fd, int bytes);
+/// The connection is reset, not shut down, when `fd` is closed.
+void resetOnClose(int fd);
+
+} // namespace goss::platform
+
+#endif // GOSS_LIB_PLATFORM_SOCKET_H_
