@@ -2,31 +2,19 @@
 #include <cassert>
 
 #include "gossamer/schedule.h"
+#include "schedule/contract.h"
 
 namespace goss {
 
 namespace {
 
-/// Where chunk `chunk` is when the collective begins.
-bool startsInInput(Collective collective, int rank, int root, std::uint32_t chunk) {
-  switch (collective) {
-    case Collective::allReduce:
-    case Collective::reduce:
-    case Collective::reduceScatter:
-    case Collective::scan:
-      return true;
-    case Collective::broadcast:
-    case Collective::scatter:
-      return rank == root;
-    case Collective::allGather:
-    case Collective::gather:
-      return chunk == static_cast<std::uint32_t>(rank);
-    case Collective::allToAll:
-    case Collective::exscan:
-    case Collective::barrier:
-      return false;
-  }
-  return false;
+/// Collectives without data slots name input, output and scratch themselves (see ScheduleBuilder).
+bool hasDataSlots(Collective collective) {
+  return collective != Collective::allToAll && collective != Collective::exscan && collective != Collective::barrier;
+}
+
+schedule::Role roleOf(const Schedule& schedule) {
+  return {schedule.collective, schedule.size, schedule.rank, schedule.root};
 }
 
 } // namespace
@@ -48,29 +36,12 @@ ScheduleBuilder::ScheduleBuilder(Collective collective, int size, int rank, int 
   schedule_.partition = partition;
   schedule_.chunk_count = chunk_count;
   for (std::uint32_t c = 0; c < chunk_count; ++c) {
-    if (startsInInput(collective, rank, root, c)) where_[c] = Where::input;
+    if (hasDataSlots(collective) && schedule::startsInInput(roleOf(schedule_), c)) where_[c] = Where::input;
   }
 }
 
 bool ScheduleBuilder::delivers(std::uint32_t chunk) const {
-  switch (schedule_.collective) {
-    case Collective::allReduce:
-    case Collective::broadcast:
-    case Collective::allGather:
-    case Collective::scan:
-      return true;
-    case Collective::reduce:
-    case Collective::gather:
-      return schedule_.rank == schedule_.root;
-    case Collective::reduceScatter:
-    case Collective::scatter:
-      return chunk == static_cast<std::uint32_t>(schedule_.rank);
-    case Collective::allToAll:
-    case Collective::exscan:
-    case Collective::barrier:
-      return false;
-  }
-  return false;
+  return hasDataSlots(schedule_.collective) && schedule::delivers(roleOf(schedule_), chunk);
 }
 
 Slot ScheduleBuilder::scratch(std::uint32_t like_chunk) {
@@ -137,7 +108,8 @@ void ScheduleBuilder::addStep(StepKind kind, int peer, std::span<const Slot> tar
       found.push_back(static_cast<std::uint32_t>(hazard.last_write));
     }
   };
-  for (const Slot slot : sources) afterWrite(slot);
+  for (const Slot slot : sources)
+    afterWrite(slot);
   for (const Slot slot : targets) {
     afterWrite(slot);
     if (writes_targets) {
@@ -151,7 +123,8 @@ void ScheduleBuilder::addStep(StepKind kind, int peer, std::span<const Slot> tar
                        static_cast<std::uint32_t>(found.size())};
   schedule_.dependencies.insert(schedule_.dependencies.end(), found.begin(), found.end());
 
-  for (const Slot slot : writes_targets ? sources : targets) hazardOf(slot).reads.push_back(self);
+  for (const Slot slot : writes_targets ? sources : targets)
+    hazardOf(slot).reads.push_back(self);
   if (writes_targets) {
     for (const Slot slot : targets) {
       hazardOf(slot).last_write = self;
@@ -164,14 +137,16 @@ void ScheduleBuilder::addStep(StepKind kind, int peer, std::span<const Slot> tar
 void ScheduleBuilder::send(int peer, std::span<const Slot> slots) {
   std::vector<Slot> resolved;
   resolved.reserve(slots.size());
-  for (const Slot slot : slots) resolved.push_back(resolveRead(slot));
+  for (const Slot slot : slots)
+    resolved.push_back(resolveRead(slot));
   addStep(StepKind::send, peer, resolved, {});
 }
 
 void ScheduleBuilder::recv(int peer, std::span<const Slot> slots) {
   std::vector<Slot> resolved;
   resolved.reserve(slots.size());
-  for (const Slot slot : slots) resolved.push_back(resolveWrite(slot));
+  for (const Slot slot : slots)
+    resolved.push_back(resolveWrite(slot));
   addStep(StepKind::recv, peer, resolved, {});
 }
 

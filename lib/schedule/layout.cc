@@ -42,7 +42,8 @@ std::vector<Extent> evenChunks(const Schedule& schedule, const Shape& shape, Ext
       chunks.push_back(evenPart(part.count_elems, schedule.chunk_count, c, unit));
     }
   }
-  for (Extent& chunk : chunks) chunk.offset_elems += part.offset_elems;
+  for (Extent& chunk : chunks)
+    chunk.offset_elems += part.offset_elems;
   return chunks;
 }
 
@@ -51,7 +52,8 @@ std::vector<Extent> blockParts(const std::vector<Extent>& blocks, std::uint64_t 
   std::vector<Extent> parts;
   parts.reserve(blocks.size());
   for (const Extent& block : blocks) {
-    Extent part = evenPart(block.count_elems, fragments, fragment, partUnit(block.count_elems, fragments, element_bytes));
+    Extent part =
+        evenPart(block.count_elems, fragments, fragment, partUnit(block.count_elems, fragments, element_bytes));
     part.offset_elems += block.offset_elems;
     parts.push_back(part);
   }
@@ -97,10 +99,14 @@ Layout::Layout(const Schedule& schedule, const Shape& shape, std::uint32_t fragm
 
 Extent Layout::extentOf(Slot slot) const {
   switch (slot.space) {
-    case Space::input: return inputChunk(slot.index);
-    case Space::output: return outputChunk(slot.index);
-    case Space::scratch: return scratchSlot(slot.index);
-    case Space::data: break;
+    case Space::input:
+      return inputChunk(slot.index);
+    case Space::output:
+      return outputChunk(slot.index);
+    case Space::scratch:
+      return scratchSlot(slot.index);
+    case Space::data:
+      break;
   }
   assert(false && "data slots are resolved by the builder");
   return {};

@@ -16,8 +16,8 @@ struct Extent {
   friend bool operator==(const Extent&, const Extent&) = default;
 };
 
-/// Part `index` of `count` elements in `parts` near-equal parts. Boundaries are multiples of `unit_elems`, except the end.
-/// Sizes differ by at most one unit, larger ones first; parts beyond the data are empty.
+/// Part `index` of `count` elements in `parts` near-equal parts. Boundaries are multiples of `unit_elems`, except the
+/// end. Sizes differ by at most one unit, larger ones first; parts beyond the data are empty.
 Extent evenPart(std::uint64_t count, std::uint32_t parts, std::uint32_t index, std::uint64_t unit_elems);
 
 /// Elements per cache line for parts that are large enough to care, else 1. The same on all ranks.
@@ -26,13 +26,15 @@ std::uint64_t partUnit(std::uint64_t count, std::uint32_t parts, std::uint64_t e
 /// What a call moves, before chunking.
 struct Shape {
   std::uint64_t element_bytes = 1;
-  std::uint64_t count = 0;             ///< Partition::even: elements of the vector.
-  std::vector<double> weights;         ///< Partition::even: relative chunk sizes; empty: equal.
-  std::vector<Extent> input_blocks;    ///< Partition::byRank: block of each rank; offsets count from the caller's pointer and
-  std::vector<Extent> output_blocks;   ///< matter only where this rank has the block in that buffer.
+  std::uint64_t count = 0;     ///< Partition::even: elements of the vector.
+  std::vector<double> weights; ///< Partition::even: relative chunk sizes; empty: equal.
+  std::vector<Extent>
+      input_blocks; ///< Partition::byRank: block of each rank; offsets count from the caller's pointer and
+  std::vector<Extent> output_blocks; ///< matter only where this rank has the block in that buffer.
 };
 
-/// One fragment's chunks. Fragment f of an even vector is part f of the vector, chunked again; of blocks, part f of every block.
+/// One fragment's chunks. Fragment f of an even vector is part f of the vector, chunked again; of blocks, part f of
+/// every block.
 class Layout {
  public:
   Layout(const Schedule& schedule, const Shape& shape, std::uint32_t fragment = 0, std::uint32_t fragments = 1);

@@ -1,0 +1,90 @@
+#include "collectives/circulant.h"
+
+#include <algorithm>
+
+namespace goss::collectives {
+
+std::vector<int> unitSkips(int n) {
+  std::vector<int> skips;
+  for (int s = n; s >= 1; --s)
+    skips.push_back(s);
+  return skips;
+}
+
+std::vector<int> radixSkips(int n, int radix) {
+  std::vector<int> skips{n};
+  while (skips.back() > 1) {
+    const int next = (skips.back() + radix - 1) / radix;
+    for (int s = skips.back(); s > next;) {
+      s = std::max(next, s - next);
+      skips.push_back(s);
+    }
+  }
+  return skips;
+}
+
+std::vector<int> halvingSkips(int n) { return radixSkips(n, 2); }
+
+std::vector<int> doublingSkips(int n) {
+  std::vector<int> skips{n};
+  int power = 1;
+  while (power * 2 < n)
+    power *= 2;
+  for (; power >= 1 && n > 1; power /= 2)
+    skips.push_back(power);
+  return skips;
+}
+
+std::string_view Circulant::name() const {
+  switch (skips_) {
+    case Skips::unit:
+      return "direct";
+    case Skips::halving:
+      return "circulant-halving";
+    case Skips::doubling:
+      return "bruck";
+    case Skips::radix4:
+      return "circulant-radix4";
+    case Skips::radix8:
+      return "circulant-radix8";
+  }
+  return "circulant";
+}
+
+std::vector<int> Circulant::skipsFor(int group_size) const {
+  switch (skips_) {
+    case Skips::unit:
+      return unitSkips(group_size);
+    case Skips::halving:
+      return halvingSkips(group_size);
+    case Skips::doubling:
+      return doublingSkips(group_size);
+    case Skips::radix4:
+      return radixSkips(group_size, 4);
+    case Skips::radix8:
+      return radixSkips(group_size, 8);
+  }
+  return unitSkips(group_size);
+}
+
+void Circulant::emitReduceScatter(const Phase& phase) const {
+  const std::vector<int> skips = skipsFor(phase.group().size());
+  const int self = phase.group().index();
+  for (std::size_t k = 0; k + 1 < skips.size(); ++k) {
+    const int count = skips[k] - skips[k + 1];
+    phase.send(self + skips[k + 1], self + skips[k + 1], count);
+    phase.receiveAdd(self - skips[k + 1], self, count);
+  }
+}
+
+void Circulant::emitAllGather(const Phase& phase) const {
+  const std::vector<int> skips = skipsFor(phase.group().size());
+  const int self = phase.group().index();
+  for (std::size_t k = skips.size() - 1; k-- > 0;) {
+    const int count = skips[k] - skips[k + 1];
+    phase.send(self - skips[k + 1], self, count);
+    phase.receive(self + skips[k + 1], self + skips[k + 1], count);
+  }
+}
+
+} // namespace goss::collectives

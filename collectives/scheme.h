@@ -1,0 +1,53 @@
+/// The building blocks that algorithms are composed of: a sharding scheme (reduce-scatter with its all-gather) and an
+/// all-reduce. Both work in any group and on any blocks, so that they run alone or inside a hierarchy.
+#ifndef GOSS_COLLECTIVES_SCHEME_H_
+#define GOSS_COLLECTIVES_SCHEME_H_
+
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <string_view>
+
+#include "collectives/group.h"
+
+namespace goss::collectives {
+
+/// A reduce-scatter and the all-gather that undoes it. With n blocks of sizes m_v, each position sends every block but
+/// its own in each of the two: (n - 1) * sum(m_v) elements over all positions. Stateless, safe for concurrent use.
+class ShardScheme {
+ public:
+  virtual ~ShardScheme() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual bool supports(int group_size) const { return group_size >= 1; }
+  /// Whether the order of the group's ranks is worth choosing (a ring's is).
+  [[nodiscard]] virtual bool takesOrder() const { return false; }
+  /// Every position holds all blocks; afterwards position v holds the sum of block v. No finish.
+  virtual void emitReduceScatter(const Phase& phase) const = 0;
+  /// Position v holds block v; afterwards every position holds all blocks.
+  virtual void emitAllGather(const Phase& phase) const = 0;
+};
+
+/// An all-reduce of blocks that every position holds, with exactly one finish of every block. Stateless, safe for
+/// concurrent use.
+class AllReduceScheme {
+ public:
+  virtual ~AllReduceScheme() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual bool supports(int group_size) const { return group_size >= 1; }
+  [[nodiscard]] virtual bool takesOrder() const { return false; }
+  [[nodiscard]] virtual bool pipelined() const { return false; }
+  /// How many blocks emit() wants. `pipeline_blocks` is PlanRequest::blocks.
+  [[nodiscard]] virtual std::uint32_t blockCount(int group_size, std::uint32_t pipeline_blocks) const = 0;
+  virtual void emit(const Phase& phase) const = 0;
+  /// Elements that all positions together send.
+  [[nodiscard]] virtual std::uint64_t wireElements(int group_size,
+                                                   std::span<const std::uint64_t> block_elems) const = 0;
+};
+
+inline std::uint64_t sumOf(std::span<const std::uint64_t> elems) {
+  return std::accumulate(elems.begin(), elems.end(), std::uint64_t{0});
+}
+
+} // namespace goss::collectives
+
+#endif // GOSS_COLLECTIVES_SCHEME_H_

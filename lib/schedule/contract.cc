@@ -1,0 +1,95 @@
+#include "schedule/contract.h"
+
+namespace goss::schedule {
+
+std::string_view nameOf(Collective collective) {
+  switch (collective) {
+    case Collective::allReduce:
+      return "all_reduce";
+    case Collective::reduce:
+      return "reduce";
+    case Collective::broadcast:
+      return "broadcast";
+    case Collective::allGather:
+      return "all_gather";
+    case Collective::reduceScatter:
+      return "reduce_scatter";
+    case Collective::allToAll:
+      return "all_to_all";
+    case Collective::gather:
+      return "gather";
+    case Collective::scatter:
+      return "scatter";
+    case Collective::scan:
+      return "scan";
+    case Collective::exscan:
+      return "exscan";
+    case Collective::barrier:
+      return "barrier";
+  }
+  return "unknown";
+}
+
+bool startsInInput(const Role& role, std::uint32_t chunk) {
+  switch (role.collective) {
+    case Collective::broadcast:
+    case Collective::scatter:
+      return role.rank == role.root;
+    case Collective::allGather:
+    case Collective::gather:
+      return chunk == static_cast<std::uint32_t>(role.rank);
+    default:
+      return true;
+  }
+}
+
+bool delivers(const Role& role, std::uint32_t chunk) {
+  switch (role.collective) {
+    case Collective::reduce:
+    case Collective::gather:
+      return role.rank == role.root;
+    case Collective::reduceScatter:
+    case Collective::scatter:
+      return chunk == static_cast<std::uint32_t>(role.rank);
+    case Collective::exscan:
+      return role.rank > 0;
+    default:
+      return true;
+  }
+}
+
+RankRange contributors(const Role& role, std::uint32_t chunk) {
+  const int owner = static_cast<int>(chunk);
+  switch (role.collective) {
+    case Collective::broadcast:
+    case Collective::scatter:
+      return {role.root, role.root + 1};
+    case Collective::allGather:
+    case Collective::gather:
+    case Collective::allToAll:
+      return {owner, owner + 1};
+    case Collective::scan:
+      return {0, role.rank + 1};
+    case Collective::exscan:
+      return {0, role.rank};
+    default:
+      return {0, role.size};
+  }
+}
+
+bool reduces(Collective collective) {
+  switch (collective) {
+    case Collective::allReduce:
+    case Collective::reduce:
+    case Collective::reduceScatter:
+    case Collective::scan:
+    case Collective::exscan:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool allowsInPlace(Collective collective) { return collective != Collective::allToAll; }
+
+} // namespace goss::schedule

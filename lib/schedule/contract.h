@@ -1,0 +1,48 @@
+/// What each collective promises: where its data starts, what it delivers to whom, and whose contributions that
+/// contains.
+#ifndef GOSS_LIB_SCHEDULE_CONTRACT_H_
+#define GOSS_LIB_SCHEDULE_CONTRACT_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "gossamer/types.h"
+
+namespace goss::schedule {
+
+/// One rank's part in a collective.
+struct Role {
+  Collective collective = Collective::barrier;
+  int size = 1;
+  int rank = 0;
+  int root = 0;
+};
+
+/// The ranks first..last-1.
+struct RankRange {
+  int first = 0;
+  int last = 0;
+};
+
+/// Lower-case English name with underscores, such as "all_reduce".
+std::string_view nameOf(Collective collective);
+
+/// Whether chunk `chunk` is in this rank's input when the collective begins.
+bool startsInInput(const Role& role, std::uint32_t chunk);
+
+/// Whether chunk `chunk` of this rank's output must be written. What is not delivered must not be touched.
+bool delivers(const Role& role, std::uint32_t chunk);
+
+/// Whose contributions a delivered chunk holds, each once.
+RankRange contributors(const Role& role, std::uint32_t chunk);
+
+/// Whether contributions are combined by the caller's operation, so that each output passes one finish.
+bool reduces(Collective collective);
+
+/// Whether a schedule must work when input c and output c are the same memory. all_to_all is the exception: an exchange
+/// through one cell needs a copy, and whoever runs it in place makes that copy of the input first.
+bool allowsInPlace(Collective collective);
+
+} // namespace goss::schedule
+
+#endif // GOSS_LIB_SCHEDULE_CONTRACT_H_

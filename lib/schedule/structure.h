@@ -1,0 +1,43 @@
+/// What must hold for a schedule before anything runs: legal slots, protected buffers, and an order for every hazard.
+#ifndef GOSS_LIB_SCHEDULE_STRUCTURE_H_
+#define GOSS_LIB_SCHEDULE_STRUCTURE_H_
+
+#include <cstdint>
+
+#include "gossamer/schedule.h"
+#include "gossamer/status.h"
+
+namespace goss::schedule {
+
+/// Numbers a schedule's slots, so that slots that may share memory share a number. Data slots have none.
+class CellMap {
+ public:
+  /// `in_place`: input c and output c are one cell.
+  CellMap(const Schedule& schedule, bool in_place) : chunks_(schedule.chunk_count), in_place_(in_place) {}
+  [[nodiscard]] std::uint32_t of(Slot slot) const {
+    switch (slot.space) {
+      case Space::input:
+        return slot.index;
+      case Space::output:
+        return in_place_ ? slot.index : chunks_ + slot.index;
+      default:
+        return 2 * chunks_ + slot.index;
+    }
+  }
+  [[nodiscard]] std::size_t count(const Schedule& schedule) const {
+    return 2u * chunks_ + schedule.scratch_like.size();
+  }
+
+ private:
+  std::uint32_t chunks_;
+  bool in_place_;
+};
+
+/// Checks one rank's schedule alone. Errors (internal), naming rank, step and slot: a slot that does not exist, a write
+/// to the caller's input or to an output chunk that the collective does not deliver, a wrong number of targets or
+/// sources, a dependency on a later step, and a hazard that no chain of dependencies orders (also when run in place).
+Status checkStructure(const Schedule& schedule);
+
+} // namespace goss::schedule
+
+#endif // GOSS_LIB_SCHEDULE_STRUCTURE_H_
