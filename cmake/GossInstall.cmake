@@ -1,0 +1,26 @@
+# cmake --install: headers, libgossamer.so.0, programs, and what CMake and pkg-config need to find them.
+include(CMakePackageConfigHelpers)
+
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/gossamer DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)
+foreach(program goss-bench goss-explain goss-train)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    # An installed program finds the library that was installed with it, wherever the prefix is.
+    set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+  endif()
+endforeach()
+
+if(TARGET gossamer)
+  set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Gossamer)
+  install(TARGETS gossamer EXPORT GossamerTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(EXPORT GossamerTargets NAMESPACE Gossamer:: DESTINATION ${cmake_dir})
+  configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/GossamerConfig.cmake.in ${CMAKE_BINARY_DIR}/GossamerConfig.cmake
+                                INSTALL_DESTINATION ${cmake_dir})
+  write_basic_package_version_file(${CMAKE_BINARY_DIR}/GossamerConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${CMAKE_BINARY_DIR}/GossamerConfig.cmake ${CMAKE_BINARY_DIR}/GossamerConfigVersion.cmake
+          DESTINATION ${cmake_dir})
+  file(RELATIVE_PATH prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  configure_file(${CMAKE_SOURCE_DIR}/cmake/gossamer.pc.in ${CMAKE_BINARY_DIR}/gossamer.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/gossamer.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()

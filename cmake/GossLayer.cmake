@@ -32,10 +32,19 @@ function(goss_layer name)
   target_link_libraries(goss_${name} PUBLIC goss_options ${arg_DEPENDS} PRIVATE ${arg_LIBRARIES})
 endfunction()
 
-# goss_test_program(NAME [LABEL label] [TIMEOUT seconds] [LIBRARIES lib...]) makes one GoogleTest program from the *_test.cc files of the
-# current directory and registers it with CTest.
+# What every test runs with: Open MPI starts as root and on few cores; sanitizers stop at their first finding; and under a
+# sanitizer a heavy test takes its smaller form, for which it asks whether GOSS_TEST_QUICK is set.
+set(GOSS_TEST_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_oob_tcp_if_include=lo OMPI_MCA_btl_tcp_if_include=lo OPENBLAS_NUM_THREADS=1)
+if(GOSS_SANITIZE)
+  list(APPEND GOSS_TEST_ENVIRONMENT GOSS_TEST_QUICK=1 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+       ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1)
+endif()
+
+# goss_test_program(NAME [LABEL label] [TIMEOUT seconds] [SERIAL] [LIBRARIES lib...]) makes one GoogleTest program from the *.cc files
+# of the current directory and registers it with CTest. SERIAL: nothing else runs beside it (it measures time).
 function(goss_test_program name)
-  cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "SERIAL" "LABEL;TIMEOUT" "LIBRARIES" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -43,5 +52,6 @@ function(goss_test_program name)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE goss_options ${arg_LIBRARIES} GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABEL}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABEL}" RUN_SERIAL "${arg_SERIAL}"
+                       ENVIRONMENT "${GOSS_TEST_ENVIRONMENT}")
 endfunction()

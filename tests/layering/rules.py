@@ -1,0 +1,75 @@
+"""The rules of docs/architecture.md as data: who may include whom, and what may appear where.
+
+Paths are relative to the repository root. A unit is a folder; the longest matching prefix of UNITS decides which unit a
+file belongs to.
+"""
+
+C_ABI = ("include/gossamer/gossamer.h", "include/gossamer/gossamer_mpi.h")
+
+# unit -> units (or single headers) that its files may include, besides their own unit.
+UNITS = {
+    "include/gossamer": (),
+    "lib/base": ("include/gossamer",),
+    "lib/platform": ("include/gossamer", "lib/base"),
+    "lib/kernels": ("include/gossamer", "lib/base"),
+    "lib/schedule": ("include/gossamer", "lib/base"),
+    "lib/core": ("include/gossamer", "lib/base", "lib/platform", "lib/kernels", "lib/schedule"),
+    "lib/capi": ("include/gossamer", "lib/base", "lib/platform", "lib/kernels", "lib/schedule", "lib/core"),
+    "lib/sync": ("include/gossamer", "lib/base", "lib/kernels"),
+    "collectives": ("include/gossamer", "lib/base", "lib/schedule"),
+    "compressors": ("include/gossamer", "lib/base", "lib/kernels"),
+    "transports": ("include/gossamer", "lib/base", "lib/platform", "transports/common"),
+    "bindings": C_ABI,
+    "bench": C_ABI,
+    "trainer": C_ABI,
+    "examples": C_ABI,
+    "tests": ("",),  # everything
+}
+
+# Each folder under these is a unit of its own with the rules of its parent: one transport never sees another.
+SPLIT = ("transports", "compressors", "bindings", "tests")
+
+# Single files that may include more than their unit.
+EXTRA = {
+    "lib/core/builtins.cc": ("collectives", "compressors", "transports"),
+}
+
+# The library proper; what runs above the C ABI is free to have its own threads and variables.
+LIBRARY = ("include/", "lib/", "collectives/", "compressors/", "transports/")
+
+# Where the preprocessor may decide (besides header guards and __cplusplus): the platform layer, and the one place where an
+# optional dependency or a compiler joins. Prefixes.
+CONDITIONAL = (
+    "lib/platform/",
+    "lib/kernels/",  # one instruction set a translation unit: the same source compiled with other flags
+    "include/gossamer/gossamer.h",  # GOSS_API: which compiler
+    "include/gossamer/gossamer_mpi.h",
+    "lib/core/bootstrap/pmix",
+    "lib/core/pmix",
+    "lib/core/topology",
+    "bench/mpi",
+    "trainer/blas",
+    "transports/ucx/",
+    "transports/mpi/",
+    "tests/",
+)
+
+GETENV = ("lib/core/config.cc", "lib/core/launch", "lib/core/bootstrap/launch")
+THREADS = ("lib/core/progress",)
+
+# Third-party headers that are kept behind one place: include prefix -> where they may be included.
+THIRD_PARTY = {
+    "spdlog/": ("lib/base/log.cc",),
+    "gtest/": ("tests/",),
+    "gmock/": ("tests/",),
+    "mpi.h": ("include/gossamer/gossamer_mpi.h", "transports/mpi/", "bindings/", "bench/", "trainer/", "examples/", "tests/"),
+    "pmix": ("lib/core/", "tests/"),
+    "hwloc": ("lib/platform/", "lib/core/topology", "tests/"),
+    "ucp/": ("transports/ucx/",),
+    "uct/": ("transports/ucx/",),
+    "CLI/": ("bench/", "trainer/", "tests/"),
+    "cblas": ("trainer/",),
+    "iostream": (),
+}
+
+MAX_LINES = 600
