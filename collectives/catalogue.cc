@@ -1,36 +1,90 @@
 #include "collectives/catalogue.h"
 
+#include <utility>
+
 #include "collectives/barrier.h"
+#include "collectives/bruck_exchange.h"
+#include "collectives/butterfly.h"
 #include "collectives/circulant.h"
+#include "collectives/circulant_pipeline.h"
+#include "collectives/double_binary_tree.h"
+#include "collectives/hierarchical.h"
+#include "collectives/pairwise_exchange.h"
 #include "collectives/recursive_doubling.h"
 #include "collectives/ring.h"
+#include "collectives/rooted.h"
+#include "collectives/scan.h"
+#include "collectives/scatter_all_gather.h"
 #include "collectives/sharded.h"
+#include "collectives/tree_pipeline.h"
 
 namespace goss::collectives {
 
 namespace {
 
-/// Collects entries of one list.
-class List {
- public:
-  void add(Collective collective, std::unique_ptr<const Algorithm> algorithm) {
-    entries_.push_back({collective, std::move(algorithm)});
-  }
-  std::vector<CatalogueEntry> take() { return std::move(entries_); }
+using Entries = std::vector<CatalogueEntry>;
+using ShardSchemes = std::vector<std::unique_ptr<ShardScheme>>;
+using AllReduceSchemes = std::vector<std::unique_ptr<AllReduceScheme>>;
 
- private:
-  std::vector<CatalogueEntry> entries_;
-};
+void add(Entries& entries, Collective collective, std::unique_ptr<const Algorithm> algorithm) {
+  entries.push_back({collective, std::move(algorithm)});
+}
 
-std::vector<std::unique_ptr<ShardScheme>> shardSchemes() {
-  std::vector<std::unique_ptr<ShardScheme>> schemes;
+/// The sharding schemes that are worth composing with others.
+ShardSchemes composableShardSchemes() {
+  ShardSchemes schemes;
   schemes.push_back(std::make_unique<Circulant>(Circulant::Skips::unit));
   schemes.push_back(std::make_unique<Circulant>(Circulant::Skips::halving));
+  schemes.push_back(std::make_unique<Ring>());
+  return schemes;
+}
+
+ShardSchemes allShardSchemes() {
+  ShardSchemes schemes = composableShardSchemes();
   schemes.push_back(std::make_unique<Circulant>(Circulant::Skips::radix4));
   schemes.push_back(std::make_unique<Circulant>(Circulant::Skips::radix8));
   schemes.push_back(std::make_unique<Circulant>(Circulant::Skips::doubling));
-  schemes.push_back(std::make_unique<Ring>());
+  schemes.push_back(std::make_unique<Butterfly>("rabenseifner", rabenseifnerPartner));
+  schemes.push_back(std::make_unique<Butterfly>("swing", swingPartner));
   return schemes;
+}
+
+AllReduceSchemes allReduceSchemes(ShardSchemes shard_schemes) {
+  AllReduceSchemes schemes;
+  for (auto& scheme : shard_schemes)
+    schemes.push_back(std::make_unique<ShardedAllReduce>(std::move(scheme)));
+  schemes.push_back(std::make_unique<RecursiveDoubling>());
+  schemes.push_back(std::make_unique<DoubleBinaryTree>());
+  return schemes;
+}
+
+void addAllReduces(Entries& entries) {
+  for (auto& scheme : allReduceSchemes(allShardSchemes())) {
+    add(entries, Collective::allReduce, makeAllReduce(std::move(scheme)));
+  }
+  const std::size_t inner_count = composableShardSchemes().size();
+  for (std::size_t i = 0; i < inner_count; ++i) {
+    for (auto& outer : allReduceSchemes(composableShardSchemes())) {
+      ShardSchemes inner = composableShardSchemes();
+      add(entries, Collective::allReduce, std::make_unique<Hierarchical>(std::move(inner[i]), std::move(outer)));
+    }
+  }
+}
+
+/// Broadcasts and reduces mirror one another.
+void addRooted(Entries& entries, Collective collective) {
+  using Shape = TreePipeline::Shape;
+  for (const Shape shape :
+       {Shape::linear, Shape::binomial, Shape::knomial4, Shape::knomial8, Shape::binary, Shape::chain}) {
+    add(entries, collective, std::make_unique<TreePipeline>(collective, shape));
+  }
+  add(entries, collective, std::make_unique<CirculantPipeline>(collective));
+  for (auto& scheme : composableShardSchemes()) {
+    // Direct exchange is for long latencies: then the rooted phase must be one hop too.
+    std::unique_ptr<const RootedScheme> rooted = std::make_unique<BinomialRooted>();
+    if (scheme->name() == "direct") rooted = std::make_unique<LinearRooted>();
+    add(entries, collective, std::make_unique<ScatterAllGather>(collective, std::move(rooted), std::move(scheme)));
+  }
 }
 
 } // namespace
@@ -51,17 +105,24 @@ const Algorithm* Catalogue::find(Collective collective, std::string_view name) c
 }
 
 Catalogue builtinAlgorithms() {
-  List list;
-  for (auto& scheme : shardSchemes()) {
-    list.add(Collective::allReduce, makeAllReduce(std::make_unique<ShardedAllReduce>(std::move(scheme))));
-  }
-  list.add(Collective::allReduce, makeAllReduce(std::make_unique<RecursiveDoubling>()));
-  for (auto& scheme : shardSchemes())
-    list.add(Collective::reduceScatter, makeReduceScatter(std::move(scheme)));
-  for (auto& scheme : shardSchemes())
-    list.add(Collective::allGather, makeAllGather(std::move(scheme)));
-  list.add(Collective::barrier, std::make_unique<DisseminationBarrier>());
-  return Catalogue(list.take());
+  Entries entries;
+  addAllReduces(entries);
+  addRooted(entries, Collective::reduce);
+  addRooted(entries, Collective::broadcast);
+  for (auto& scheme : allShardSchemes())
+    add(entries, Collective::allGather, makeAllGather(std::move(scheme)));
+  for (auto& scheme : allShardSchemes())
+    add(entries, Collective::reduceScatter, makeReduceScatter(std::move(scheme)));
+  add(entries, Collective::allToAll, std::make_unique<PairwiseExchange>());
+  add(entries, Collective::allToAll, std::make_unique<BruckExchange>());
+  add(entries, Collective::gather, makeGather(std::make_unique<LinearRooted>()));
+  add(entries, Collective::gather, makeGather(std::make_unique<BinomialRooted>()));
+  add(entries, Collective::scatter, makeScatter(std::make_unique<LinearRooted>()));
+  add(entries, Collective::scatter, makeScatter(std::make_unique<BinomialRooted>()));
+  add(entries, Collective::scan, std::make_unique<Scan>(Collective::scan));
+  add(entries, Collective::exscan, std::make_unique<Scan>(Collective::exscan));
+  add(entries, Collective::barrier, std::make_unique<DisseminationBarrier>());
+  return Catalogue(std::move(entries));
 }
 
 } // namespace goss::collectives

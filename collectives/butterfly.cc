@@ -1,0 +1,60 @@
+#include "collectives/butterfly.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace goss::collectives {
+
+namespace {
+
+int stepsOf(int n) { return std::countr_zero(static_cast<unsigned>(n)); }
+
+} // namespace
+
+int rabenseifnerPartner(int n, int position, int step) { return position ^ (n >> (step + 1)); }
+
+int swingPartner(int n, int position, int step) {
+  int distance = 1; // rho(k) = 1 - 2 rho(k - 1), from rho(0) = 1
+  for (int k = 0; k < step; ++k)
+    distance = 1 - 2 * distance;
+  const int partner = position % 2 == 0 ? position + distance : position - distance;
+  return (partner % n + n) % n;
+}
+
+bool Butterfly::supports(int group_size) const { return std::has_single_bit(static_cast<unsigned>(group_size)); }
+
+/// The blocks that `position` is responsible for once the steps before `from_step` are done, ascending.
+std::vector<int> Butterfly::answersFor(int n, int position, int from_step) const {
+  std::vector<int> reached{position};
+  for (int step = from_step; step < stepsOf(n); ++step) {
+    const std::size_t count = reached.size();
+    for (std::size_t i = 0; i < count; ++i)
+      reached.push_back(partner_(n, reached[i], step));
+  }
+  std::sort(reached.begin(), reached.end());
+  return reached;
+}
+
+void Butterfly::emitReduceScatter(const Phase& phase) const {
+  const int n = phase.group().size();
+  const int self = phase.group().index();
+  for (int step = 0; step < stepsOf(n); ++step) {
+    const int partner = partner_(n, self, step);
+    const int rank = phase.group().rankAt(partner);
+    phase.builder().send(rank, phase.slotsOf(answersFor(n, partner, step + 1)));
+    phase.builder().recvReduce(rank, phase.slotsOf(answersFor(n, self, step + 1)));
+  }
+}
+
+void Butterfly::emitAllGather(const Phase& phase) const {
+  const int n = phase.group().size();
+  const int self = phase.group().index();
+  for (int step = stepsOf(n); step-- > 0;) {
+    const int partner = partner_(n, self, step);
+    const int rank = phase.group().rankAt(partner);
+    phase.builder().send(rank, phase.slotsOf(answersFor(n, self, step + 1)));
+    phase.builder().recv(rank, phase.slotsOf(answersFor(n, partner, step + 1)));
+  }
+}
+
+} // namespace goss::collectives
