@@ -1,0 +1,93 @@
+/// What it costs to move and combine bytes between the ranks of a communicator: the planner's and simulator's only
+/// knowledge of the network. A link file (docs/formats.md, "Link files") is the same thing as text.
+#ifndef GOSS_LIB_SCHEDULE_LINKS_H_
+#define GOSS_LIB_SCHEDULE_LINKS_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gossamer/status.h"
+
+namespace goss::schedule {
+
+/// An ordered pair of ranks.
+struct LinkPrice {
+  double latency_s = 0.6e-6;           ///< From the start of a message until its first byte arrives.
+  double bandwidth_bytes_per_s = 10e9; ///< Of one flow; > 0.
+  double overhead_s = 0.1e-6;          ///< The sender can start nothing else on this port meanwhile.
+  double eager_bytes = 1 << 20;        ///< Messages up to this size set off before the receive is posted.
+  friend bool operator==(const LinkPrice&, const LinkPrice&) = default;
+};
+
+/// What all messages that leave or enter a node share. 0: no limit of its own, each rank has a port as fast as its
+/// pairs.
+struct NodePrice {
+  double up_bytes_per_s = 0;
+  double down_bytes_per_s = 0;
+  friend bool operator==(const NodePrice&, const NodePrice&) = default;
+};
+
+/// What a rank's processor does with bytes. 0: costs nothing.
+struct CpuPrice {
+  double reduce_bytes_per_s = 14e9;
+  double copy_bytes_per_s = 10e9;
+  friend bool operator==(const CpuPrice&, const CpuPrice&) = default;
+};
+
+/// A value; const access is thread-safe. All ranks of a communicator must hold equal Links (see fingerprint()), because
+/// each plans by itself.
+class Links {
+ public:
+  /// Every rank is a node of its own and all pairs cost `all`.
+  explicit Links(int size, LinkPrice all = {}, CpuPrice cpu = {});
+
+  /// Reads a link file for `size` ranks. Errors: invalidArgument naming line and reason.
+  static Result<Links> parse(std::string_view text, int size);
+  /// Measured or published prices of a kind of network: loopback (threads of one process), shm, tcp (one host), ib100,
+  /// lan10g, wan. Errors: invalidArgument listing the names.
+  static Result<Links> builtIn(std::string_view name, int size);
+
+  [[nodiscard]] int size() const { return static_cast<int>(node_of_rank_.size()); }
+  [[nodiscard]] const LinkPrice& price(int from, int to) const;
+  [[nodiscard]] const CpuPrice& cpu() const { return cpu_; }
+  /// Nodes are numbered from 0 in the order in which their ranks were set; see setNode.
+  [[nodiscard]] int nodeOf(int rank) const { return node_of_rank_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] int nodeCount() const { return static_cast<int>(nodes_.size()); }
+  [[nodiscard]] const NodePrice& node(int index) const { return nodes_[static_cast<std::size_t>(index)]; }
+  /// All pairs cost the same and no two ranks share a node or have different ports: ranks are interchangeable.
+  [[nodiscard]] bool uniform() const;
+  /// Ranks per node when nodes hold consecutive ranks and equally many, more than one and not all; else 0.
+  [[nodiscard]] int nodeSize() const;
+
+  void setPrice(int from, int to, const LinkPrice& price);
+  void setAll(const LinkPrice& price);
+  void setCpu(const CpuPrice& cpu) { cpu_ = cpu; }
+  /// Puts `ranks` on one new node. Nodes that become empty stay, without meaning.
+  void setNode(std::span<const int> ranks, const NodePrice& price);
+
+  /// The prices among `ranks`, renumbered 0..n-1 in this order: what a sub-communicator plans with.
+  [[nodiscard]] Links subset(std::span<const int> ranks) const;
+  /// Equal for equal prices; ranks compare theirs before they plan.
+  [[nodiscard]] std::uint64_t fingerprint() const;
+
+ private:
+  [[nodiscard]] std::size_t cell(int from, int to) const {
+    return static_cast<std::size_t>(from) * node_of_rank_.size() + static_cast<std::size_t>(to);
+  }
+
+  std::vector<LinkPrice> prices_;            ///< Distinct prices; 0 is what all pairs cost at first.
+  std::vector<std::uint32_t> price_of_pair_; ///< Into prices_; empty while all pairs cost prices_[0].
+  std::vector<int> node_of_rank_;
+  std::vector<NodePrice> nodes_;
+  CpuPrice cpu_;
+};
+
+/// Names that Links::builtIn() knows, in order of speed.
+[[nodiscard]] std::span<const std::string_view> builtInLinkNames();
+
+} // namespace goss::schedule
+
+#endif // GOSS_LIB_SCHEDULE_LINKS_H_

@@ -1,0 +1,49 @@
+/// Prices a schedule: runs the schedules of all ranks in virtual time over Links.
+///
+/// The model. A message sets off when its send may run, the earlier messages of its channel have set off, and its
+/// receive may run or the message is small enough to be kept there (LinkPrice::eager_bytes). Messages of one rank leave
+/// one after the other, in program order where several wait, each holding the port for bytes / port bandwidth +
+/// overhead; the flows of a pair and the port of the receiver are first-come first-served. Steps that combine or copy
+/// bytes share the rank's one processor. Not modelled: incast, oversubscribed switches, caches, more ranks than cores.
+#ifndef GOSS_LIB_SCHEDULE_SIMULATOR_H_
+#define GOSS_LIB_SCHEDULE_SIMULATOR_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gossamer/schedule.h"
+#include "schedule/layout.h"
+#include "schedule/links.h"
+
+namespace goss::schedule {
+
+struct SimulationOptions {
+  std::uint32_t fragments = 1; ///< The buffer is cut into so many parts; each runs the whole schedule.
+  std::uint32_t window = 1;    ///< Fragments in flight on a rank; > 0.
+  /// Only so many fragments are simulated; time and traffic of the others are extrapolated from the later half of
+  /// these. >= 2.
+  std::uint32_t detailed_fragments = 16;
+};
+
+struct RankTraffic {
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t messages_sent = 0;
+  double finish_s = 0; ///< When its last step ends.
+};
+
+struct Simulation {
+  double finish_s = 0;
+  int critical_rank = 0; ///< The one that finishes last; the lowest of several.
+  std::vector<RankTraffic> ranks;
+};
+
+/// schedules[r] is rank r's; all of one collective and size == links.size(). Pure and deterministic: the same bits on
+/// every machine with IEEE doubles, which is what lets ranks plan without talking. O(m log m) for m steps. Errors:
+/// internal, when a send has no receive, or the schedules wait for each other in a circle; the text names where.
+Result<Simulation> simulate(std::span<const Schedule> schedules, const Shape& shape, const Links& links,
+                            const SimulationOptions& options = {});
+
+} // namespace goss::schedule
+
+#endif // GOSS_LIB_SCHEDULE_SIMULATOR_H_

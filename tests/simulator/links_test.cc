@@ -1,0 +1,139 @@
+#include "schedule/links.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+
+namespace goss::schedule {
+namespace {
+
+std::string readFile(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::string golden(const char* name) {
+  return readFile(std::filesystem::path(GOSS_TEST_GOLDEN_DIR) / "links/good" / name);
+}
+
+Links parsed(std::string_view text, int size) {
+  Result<Links> links = Links::parse(text, size);
+  EXPECT_TRUE(links.isOk()) << links.status().text();
+  return links.isOk() ? links.take() : Links(size);
+}
+
+TEST(LinkFile, TwoSitesMeanWhatTheySay) {
+  const Links links = parsed(golden("two_sites.links"), 8);
+  EXPECT_EQ(links.cpu(), (CpuPrice{12e9, 8.0 * (1u << 30)}));
+  EXPECT_EQ(links.price(1, 5), (LinkPrice{40e-3, 100e6, 20e-6, 256.0 * (1 << 20)}));
+  EXPECT_EQ(links.price(1, 2), (LinkPrice{30e-6, 1.15e9, 5e-6, 256.0 * (1 << 20)}));
+  EXPECT_EQ(links.price(0, 5).latency_s, 80e-3);
+  EXPECT_EQ(links.price(5, 0).latency_s, 40e-3);
+  EXPECT_EQ(links.price(2, 6), (LinkPrice{40e-3, 5e6, 20e-6, 256.0 * (1 << 20)}));
+  EXPECT_EQ(links.price(6, 2).bandwidth_bytes_per_s, 5e6);
+  EXPECT_EQ(links.nodeOf(3), links.nodeOf(0));
+  EXPECT_NE(links.nodeOf(4), links.nodeOf(0));
+  EXPECT_EQ(links.node(links.nodeOf(1)), (NodePrice{125e6, 250e6}));
+  EXPECT_EQ(links.nodeSize(), 4);
+  EXPECT_FALSE(links.uniform());
+}
+
+TEST(LinkFile, NodesOfManyRanksHoldConsecutiveRanks) {
+  const Links links = parsed(golden("racks.links"), 7 + 1);
+  EXPECT_EQ(links.nodeSize(), 2);
+  EXPECT_EQ(links.price(0, 1).latency_s, 600e-9);
+  EXPECT_EQ(links.price(1, 2).latency_s, 2e-6);
+  EXPECT_EQ(links.price(6, 7).bandwidth_bytes_per_s, 6e9);
+  EXPECT_EQ(links.price(7, 6).bandwidth_bytes_per_s, 10e9);
+}
+
+TEST(LinkFile, TheHeaderAloneMeansSharedMemory) {
+  const Links links = parsed(golden("minimal.links"), 4);
+  EXPECT_TRUE(links.uniform());
+  EXPECT_EQ(links.fingerprint(), Links::builtIn("shm", 4).value().fingerprint());
+}
+
+TEST(LinkFile, RefusesEveryMalformedFileWithLineAndReason) {
+  int files = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(GOSS_TEST_GOLDEN_DIR) / "links/refuse")) {
+    ++files;
+    const std::string text = readFile(entry.path());
+    const std::string marker = "# error: ";
+    ASSERT_EQ(text.rfind(marker, 0), 0u) << entry.path();
+    const std::string expected = text.substr(marker.size(), text.find('\n') - marker.size());
+    const Result<Links> links = Links::parse(text, 8);
+    ASSERT_FALSE(links.isOk()) << entry.path();
+    EXPECT_EQ(links.status().kind(), GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_THAT(links.status().text(), testing::HasSubstr(expected)) << entry.path();
+  }
+  EXPECT_GE(files, 28);
+}
+
+TEST(LinkFile, CutAnywhereItIsReadOrRefusedButNeverCrashes) {
+  const std::string text = golden("two_sites.links");
+  int refused = 0;
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    if (!Links::parse(std::string_view(text).substr(0, length), 8).isOk()) ++refused;
+  }
+  EXPECT_GT(refused, 50);
+  std::string broken = text;
+  for (std::size_t i = 0; i < broken.size(); ++i) {
+    const char original = broken[i];
+    broken[i] = '\xff';
+    (void)Links::parse(broken, 8).isOk();
+    broken[i] = original;
+  }
+}
+
+TEST(Links, BuiltInPricesGetSlowerWithDistance) {
+  double latency_s = 0;
+  for (const std::string_view name : builtInLinkNames()) {
+    if (name == "ib100") continue; // Another kind of network: faster than the sockets of one host.
+    const Links links = Links::builtIn(name, 3).value();
+    EXPECT_TRUE(links.uniform());
+    EXPECT_GT(links.price(0, 1).latency_s, latency_s) << name;
+    latency_s = links.price(0, 1).latency_s;
+  }
+  EXPECT_EQ(Links::builtIn("shm", 2).value().price(0, 1).latency_s, 0.6e-6);
+  EXPECT_FALSE(Links::builtIn("none", 2).isOk());
+}
+
+TEST(Links, ASubsetKeepsPricesAndNodes) {
+  const Links links = parsed(golden("two_sites.links"), 8);
+  const Links part = links.subset(std::vector{6, 0, 1, 2});
+  EXPECT_EQ(part.size(), 4);
+  EXPECT_EQ(part.price(0, 3), links.price(6, 2));
+  EXPECT_EQ(part.price(1, 0), links.price(0, 6));
+  EXPECT_EQ(part.nodeOf(1), part.nodeOf(3));
+  EXPECT_NE(part.nodeOf(0), part.nodeOf(1));
+  EXPECT_EQ(part.node(part.nodeOf(0)), links.node(links.nodeOf(6)));
+  EXPECT_TRUE(links.subset(std::vector{1, 5}).price(0, 1) == links.price(1, 5));
+}
+
+TEST(Links, ASubsetOfEqualLinksIsUniform) {
+  const Links links = Links::builtIn("wan", 9).value();
+  EXPECT_TRUE(links.subset(std::vector{3, 8, 2}).uniform());
+  EXPECT_EQ(links.subset(std::vector{3, 8, 2}).fingerprint(), Links::builtIn("wan", 3).value().fingerprint());
+}
+
+TEST(Links, TheFingerprintFollowsValuesNotHowTheyWereWritten) {
+  const Links one = parsed("gossamer-links 1\nbase tcp\npair * -> * latency 5us", 6);
+  const Links other = parsed("gossamer-links 1\nbase tcp\ndefault latency 5us", 6);
+  EXPECT_EQ(one.fingerprint(), other.fingerprint());
+  EXPECT_TRUE(one.uniform());
+  EXPECT_NE(one.fingerprint(), parsed("gossamer-links 1\nbase tcp\ndefault latency 6us", 6).fingerprint());
+  EXPECT_NE(one.fingerprint(), parsed("gossamer-links 1\nbase tcp\ndefault latency 5us", 7).fingerprint());
+  EXPECT_NE(one.fingerprint(), parsed("gossamer-links 1\nbase tcp\ndefault latency 5us\nnode 0,1", 6).fingerprint());
+  EXPECT_NE(one.fingerprint(),
+            parsed("gossamer-links 1\nbase tcp\ndefault latency 5us\npair 2 -> 3 latency 4us", 6).fingerprint());
+}
+
+} // namespace
+} // namespace goss::schedule
