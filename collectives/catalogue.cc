@@ -89,21 +89,6 @@ void addRooted(Entries& entries, Collective collective) {
 
 } // namespace
 
-std::vector<const Algorithm*> Catalogue::of(Collective collective) const {
-  std::vector<const Algorithm*> algorithms;
-  for (const CatalogueEntry& entry : entries_) {
-    if (entry.collective == collective) algorithms.push_back(entry.algorithm.get());
-  }
-  return algorithms;
-}
-
-const Algorithm* Catalogue::find(Collective collective, std::string_view name) const {
-  for (const CatalogueEntry& entry : entries_) {
-    if (entry.collective == collective && entry.algorithm->name() == name) return entry.algorithm.get();
-  }
-  return nullptr;
-}
-
 Catalogue builtinAlgorithms() {
   Entries entries;
   addAllReduces(entries);

@@ -3,9 +3,11 @@
 #define GOSSAMER_ALGORITHM_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gossamer/schedule.h"
@@ -19,10 +21,10 @@ struct PlanRequest {
   int rank = 0;
   int root = 0;
   Partition partition = Partition::even; ///< byRank for all_gather, reduce_scatter, all_to_all, gather, scatter.
-  bool uneven = false;                   ///< v-variant: blocks of ranks differ, and for all_to_all are not known elsewhere.
-  std::uint32_t blocks = 1;              ///< Blocks of a block-pipelined algorithm (trees, circulant broadcast).
-  std::vector<int> order;                ///< Ring order of the ranks; empty: 0..size-1.
-  int group_size = 0;                    ///< Two-level algorithms: consecutive ranks per group; 0: not given.
+  bool uneven = false;      ///< v-variant: blocks of ranks differ, and for all_to_all are not known elsewhere.
+  std::uint32_t blocks = 1; ///< Blocks of a block-pipelined algorithm (trees, circulant broadcast).
+  std::vector<int> order;   ///< Ring order of the ranks; empty: 0..size-1.
+  int group_size = 0;       ///< Two-level algorithms: consecutive ranks per group; 0: not given.
 };
 
 /// Facts that the checker proves.
@@ -43,10 +45,43 @@ class Algorithm {
   /// Whether plan() may be called; all ranks get the same answer.
   [[nodiscard]] virtual bool supports(const PlanRequest& request) const = 0;
   [[nodiscard]] virtual Schedule plan(const PlanRequest& request) const = 0;
-  /// Elements that all ranks together send, by the documented formula, when chunk c has chunk_elems[c] elements (all_to_all: the size
-  /// of every block to or from rank c).
+  /// Elements that all ranks together send, by the documented formula, when chunk c has chunk_elems[c] elements
+  /// (all_to_all: the size of every block to or from rank c).
   [[nodiscard]] virtual std::uint64_t wireElements(const PlanRequest& request,
                                                    std::span<const std::uint64_t> chunk_elems) const = 0;
+};
+
+/// An algorithm and the collective that it is for.
+struct CatalogueEntry {
+  Collective collective = Collective::allReduce;
+  std::unique_ptr<const Algorithm> algorithm;
+};
+
+/// The algorithms that a planner may choose from. A value that its owner keeps and passes down. Immutable once made;
+/// safe for concurrent use.
+class Catalogue {
+ public:
+  explicit Catalogue(std::vector<CatalogueEntry> entries) : entries_(std::move(entries)) {}
+
+  [[nodiscard]] const std::vector<CatalogueEntry>& entries() const { return entries_; }
+  /// All algorithms of one collective, in the order of the list.
+  [[nodiscard]] std::vector<const Algorithm*> of(Collective collective) const {
+    std::vector<const Algorithm*> found;
+    for (const CatalogueEntry& entry : entries_) {
+      if (entry.collective == collective) found.push_back(entry.algorithm.get());
+    }
+    return found;
+  }
+  /// nullptr when there is none of that name.
+  [[nodiscard]] const Algorithm* find(Collective collective, std::string_view name) const {
+    for (const CatalogueEntry& entry : entries_) {
+      if (entry.collective == collective && entry.algorithm->name() == name) return entry.algorithm.get();
+    }
+    return nullptr;
+  }
+
+ private:
+  std::vector<CatalogueEntry> entries_;
 };
 
 } // namespace goss
