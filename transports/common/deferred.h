@@ -1,0 +1,32 @@
+/// Operations that failed at once, kept until progress() may say so.
+#ifndef GOSS_TRANSPORTS_COMMON_DEFERRED_H_
+#define GOSS_TRANSPORTS_COMMON_DEFERRED_H_
+
+#include <utility>
+#include <vector>
+
+#include "gossamer/transport.h"
+
+namespace goss::transports {
+
+/// Callbacks come only out of progress(), so send() and recv() on a lost peer park their operation here. One per
+/// transport; one thread. Allocates, which is fine: this is the path of errors.
+class Deferred {
+ public:
+  void add(SendOperation& operation, Status status) { sends_.emplace_back(&operation, std::move(status)); }
+  void add(RecvOperation& operation, Status status) { recvs_.emplace_back(&operation, std::move(status)); }
+  /// Forgets the operation, if it is here.
+  void cancel(SendOperation& operation);
+  void cancel(RecvOperation& operation);
+  [[nodiscard]] bool empty() const { return sends_.empty() && recvs_.empty(); }
+  /// Completes all; to be called out of progress(). Returns whether there was one. Callbacks may add and cancel.
+  bool drain();
+
+ private:
+  std::vector<std::pair<SendOperation*, Status>> sends_;
+  std::vector<std::pair<RecvOperation*, Status>> recvs_;
+};
+
+} // namespace goss::transports
+
+#endif // GOSS_TRANSPORTS_COMMON_DEFERRED_H_

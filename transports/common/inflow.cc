@@ -1,0 +1,184 @@
+#include "transports/common/inflow.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "transports/common/errors.h"
+#include "transports/common/matcher.h"
+
+namespace goss::transports {
+
+namespace {
+
+constexpr std::size_t kViewMultiple = 64;
+constexpr std::uintptr_t kViewAlignment = 16;
+
+bool isAligned(const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) % kViewAlignment == 0; }
+
+} // namespace
+
+Inflow::Inflow(Matcher& matcher) : matcher_(matcher) { matcher_.inflows_.push_back(this); }
+
+Inflow::~Inflow() { std::erase(matcher_.inflows_, this); }
+
+bool Inflow::isStalled() const { return stalled_ && stalled_generation_ == matcher_.generation(); }
+
+bool Inflow::begin(const MessageHeader& header) {
+  // An older kept message with this tag must meet its receive before this one may.
+  if (matcher_.hasWork()) matcher_.drain();
+  stalled_ = false;
+  if (RecvOperation* operation = matcher_.takePosted(header.tag)) {
+    accept(header, *operation);
+    return true;
+  }
+  kept_ = matcher_.hasFailed() ? nullptr : matcher_.keep(header, *this);
+  if (!kept_ && !matcher_.hasFailed()) {
+    stalled_ = true;
+    stalled_generation_ = matcher_.generation();
+    return false;
+  }
+  total_ = header.bytes;
+  done_ = 0;
+  finishIfComplete();
+  return true;
+}
+
+void Inflow::accept(const MessageHeader& header, RecvOperation& operation) {
+  total_ = header.bytes;
+  done_ = emitted_ = 0;
+  carried_ = 0;
+  kept_ = nullptr;
+  operation_ = &operation;
+  operation.hook.extra = reinterpret_cast<std::uintptr_t>(this);
+  cursor_ = operation.consumes ? PieceCursor() : PieceCursor(operation.pieces);
+  status_ = Status::ok();
+  const std::size_t capacity = operation.capacity;
+  Status matched = operation.onMatched(header.envelope, static_cast<std::size_t>(header.bytes));
+  if (operation_) { // Not cancelled in the callback.
+    status_ = std::move(matched);
+    if (status_.isOk() && header.bytes > capacity) status_ = truncatedError(matcher_.peer(), header.bytes, capacity);
+  }
+  finishIfComplete();
+}
+
+void Inflow::deliver(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  if (kept_) {
+    std::memcpy(kept_->payload.get() + kept_->arrived, bytes.data(), bytes.size());
+    kept_->arrived += bytes.size();
+  } else if (delivers()) {
+    if (operation_->consumes) {
+      consume(bytes);
+    } else {
+      cursor_.scatter(bytes);
+    }
+  }
+  done_ += bytes.size();
+  finishIfComplete();
+}
+
+std::size_t Inflow::space(std::span<iovec> out, std::size_t max_bytes) {
+  std::size_t most = static_cast<std::size_t>(std::min<std::uint64_t>(max_bytes, remaining()));
+  if (out.empty() || most == 0) return 0;
+  if (kept_) {
+    out[0] = {kept_->payload.get() + kept_->arrived, most};
+    return 1;
+  }
+  if (delivers() && !operation_->consumes) return cursor_.list(out, most);
+  std::size_t carried = delivers() ? carried_ : 0;
+  out[0] = {bounce() + carried, std::min(most, kBounceBytes - carried)};
+  return 1;
+}
+
+void Inflow::commit(std::size_t bytes) {
+  if (bytes == 0) return;
+  if (kept_) {
+    kept_->arrived += bytes;
+  } else if (delivers()) {
+    if (operation_->consumes) {
+      carried_ += bytes;
+      flushBounce();
+    } else {
+      cursor_.advance(bytes);
+    }
+  }
+  done_ += bytes;
+  finishIfComplete();
+}
+
+void Inflow::consume(std::span<const std::byte> bytes) {
+  while (!bytes.empty() && operation_) {
+    if (carried_ == 0 && isAligned(bytes.data())) {
+      bool last = emitted_ + bytes.size() == total_;
+      std::size_t direct = last ? bytes.size() : bytes.size() / kViewMultiple * kViewMultiple;
+      if (direct > 0) {
+        std::span<const std::byte> view = bytes.first(direct);
+        bytes = bytes.subspan(direct);
+        emit(view);
+        continue;
+      }
+    }
+    std::size_t step = std::min(bytes.size(), kBounceBytes - carried_);
+    std::memcpy(bounce() + carried_, bytes.data(), step);
+    bytes = bytes.subspan(step);
+    carried_ += step;
+    flushBounce();
+  }
+}
+
+void Inflow::flushBounce() {
+  bool last = emitted_ + carried_ == total_;
+  std::size_t whole = last ? carried_ : carried_ / kViewMultiple * kViewMultiple;
+  if (whole == 0) return;
+  std::size_t rest = carried_ - whole;
+  emit({bounce(), whole});
+  std::memmove(bounce(), bounce() + whole, rest);
+  carried_ = rest;
+}
+
+void Inflow::emit(std::span<const std::byte> view) {
+  std::size_t offset = static_cast<std::size_t>(emitted_);
+  emitted_ += view.size();
+  operation_->onData(offset, view);
+}
+
+void Inflow::finishIfComplete() {
+  if (done_ != total_) return;
+  if (this != &matcher_.replay_) {
+    ++matcher_.statistics_.messages_received;
+    matcher_.statistics_.bytes_received += total_;
+  }
+  if (kept_) {
+    kept_->inflow = nullptr;
+    kept_ = nullptr;
+  }
+  RecvOperation* operation = operation_;
+  if (!operation) return;
+  operation_ = nullptr;
+  operation->hook.extra = 0;
+  operation->onReceived(std::exchange(status_, Status::ok()));
+}
+
+void Inflow::drop() {
+  operation_->hook.extra = 0;
+  operation_ = nullptr;
+}
+
+void Inflow::abort(const Status& status) {
+  if (kept_) matcher_.forget(*kept_);
+  kept_ = nullptr;
+  total_ = done_ = 0;
+  stalled_ = false;
+  RecvOperation* operation = operation_;
+  if (!operation) return;
+  drop();
+  operation->onReceived(status);
+}
+
+std::byte* Inflow::bounce() {
+  if (!bounce_) bounce_ = std::make_unique_for_overwrite<Bounce>();
+  return bounce_->bytes;
+}
+
+} // namespace goss::transports

@@ -1,0 +1,92 @@
+/// The bytes of one ordered stream of messages from a peer, on their way into receives.
+#ifndef GOSS_TRANSPORTS_COMMON_INFLOW_H_
+#define GOSS_TRANSPORTS_COMMON_INFLOW_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "gossamer/transport.h"
+#include "transports/common/piece_cursor.h"
+
+namespace goss::transports {
+
+class Matcher;
+struct Unexpected;
+
+/// What goes before the bytes of every message, however a transport encodes it.
+struct MessageHeader {
+  Tag tag = 0;
+  std::uint64_t bytes = 0;
+  Envelope envelope{};
+};
+
+/// Use, out of progress() only:
+///
+///     if (inflow.isIdle() && !inflow.begin(header)) return; // Stalled: keep the header, read no further, try again.
+///     inflow.deliver(bytes);                                // Bytes that lie in memory already, such as a shared
+///     ring. n = readv(fd, iov, inflow.space(iov, max)); inflow.commit(n); // Or: straight from a descriptor to where
+///     they belong.
+///
+/// A message ends by itself with its last byte (one of no bytes in begin()), and the receive is completed then. A
+/// stream is one connection, or one ring; several may feed one Matcher, and then their headers must be given to begin()
+/// in the order in which the peer sent them. One thread. Callbacks may post and cancel receives.
+class Inflow {
+ public:
+  explicit Inflow(Matcher& matcher);
+  ~Inflow();
+  Inflow(const Inflow&) = delete;
+  Inflow& operator=(const Inflow&) = delete;
+
+  /// No message is under way: the next thing to come is a header.
+  [[nodiscard]] bool isIdle() const { return done_ == total_; }
+  /// Bytes of the message under way that are still to come.
+  [[nodiscard]] std::uint64_t remaining() const { return total_ - done_; }
+  /// begin() refused the next message and would do so again: no receive was posted and no room made since.
+  [[nodiscard]] bool isStalled() const;
+
+  /// The stream must be idle. False: no receive is posted and the limit for messages without one is reached.
+  bool begin(const MessageHeader& header);
+  /// At most remaining() bytes. Views for onData point into `bytes` where alignment allows it.
+  void deliver(std::span<const std::byte> bytes);
+  /// Where the next bytes should be read to, in order, at most `max_bytes` and remaining(). Returns the entries filled
+  /// (at least one unless the stream is idle). Valid until any other call on this stream or its Matcher.
+  std::size_t space(std::span<iovec> out, std::size_t max_bytes);
+  /// So many bytes were put into the last space().
+  void commit(std::size_t bytes);
+
+ private:
+  friend class Matcher;
+  static constexpr std::size_t kBounceBytes = 64 * 1024;
+  struct alignas(64) Bounce {
+    std::byte bytes[kBounceBytes];
+  };
+
+  void accept(const MessageHeader& header, RecvOperation& operation);
+  void consume(std::span<const std::byte> bytes);
+  void flushBounce();
+  void emit(std::span<const std::byte> view);
+  void finishIfComplete();
+  void drop();                      ///< The operation was cancelled.
+  void abort(const Status& status); ///< The peer was lost in the middle of a message.
+  [[nodiscard]] bool delivers() const { return operation_ && status_.isOk(); }
+  std::byte* bounce();
+
+  Matcher& matcher_;
+  std::uint64_t total_ = 0;   ///< Bytes of the message under way.
+  std::uint64_t done_ = 0;    ///< Bytes of it that came; equal to total_ between messages.
+  std::uint64_t emitted_ = 0; ///< Bytes given to onData.
+  RecvOperation* operation_ = nullptr;
+  Unexpected* kept_ = nullptr; ///< Where bytes go that have no receive. Neither this nor operation_: bytes are dropped.
+  Status status_;              ///< What operation_ will complete with.
+  PieceCursor cursor_;
+  std::unique_ptr<Bounce> bounce_; ///< Made when first needed.
+  std::size_t carried_ = 0;        ///< Bytes in bounce_ that wait to become a multiple of 64.
+  bool stalled_ = false;
+  std::uint64_t stalled_generation_ = 0;
+};
+
+} // namespace goss::transports
+
+#endif // GOSS_TRANSPORTS_COMMON_INFLOW_H_

@@ -1,0 +1,125 @@
+#include "transports/common/matcher.h"
+
+#include <algorithm>
+#include <new>
+
+namespace goss::transports {
+
+namespace {
+
+// RecvOperation::hook.extra says where the operation is: nowhere, in the list of posted ones, or the address of the
+// Inflow that delivers it.
+constexpr std::uint64_t kNowhere = 0;
+constexpr std::uint64_t kPosted = 1;
+constexpr std::align_val_t kPayloadAlignment{64};
+
+std::byte* allocatePayload(std::uint64_t bytes) {
+  return static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes), kPayloadAlignment, std::nothrow));
+}
+
+std::size_t costOf(const MessageHeader& header) { return sizeof(Unexpected) + static_cast<std::size_t>(header.bytes); }
+
+} // namespace
+
+void Unexpected::Free::operator()(std::byte* bytes) const { ::operator delete(bytes, kPayloadAlignment); }
+
+Matcher::Matcher(int peer, std::size_t unexpected_limit, Deferred& deferred)
+    : peer_(peer), unexpected_limit_(unexpected_limit), deferred_(deferred), replay_(*this) {}
+
+Matcher::~Matcher() = default;
+
+void Matcher::post(RecvOperation& operation) {
+  bool kept = std::any_of(unexpected_.begin(), unexpected_.end(),
+                          [&](const Unexpected& message) { return message.header.tag == operation.tag; });
+  if (hasFailed() && !kept) {
+    operation.hook.extra = kNowhere;
+    deferred_.add(operation, failure_);
+    return;
+  }
+  operation.hook.extra = kPosted;
+  posted_.pushBack(operation);
+  if (kept) rematch_ = true;
+  ++generation_;
+}
+
+void Matcher::cancel(RecvOperation& operation) {
+  if (operation.hook.extra == kNowhere) {
+    deferred_.cancel(operation);
+  } else if (operation.hook.extra == kPosted) {
+    posted_.remove(operation);
+    operation.hook.extra = kNowhere;
+  } else {
+    reinterpret_cast<Inflow*>(operation.hook.extra)->drop();
+  }
+}
+
+RecvOperation* Matcher::takePosted(Tag tag) {
+  for (RecvOperation* at = posted_.front(); at; at = posted_.next(*at)) {
+    if (at->tag != tag) continue;
+    posted_.remove(*at);
+    at->hook.extra = kNowhere;
+    return at;
+  }
+  return nullptr;
+}
+
+bool Matcher::drain() {
+  bool any = false;
+  while (rematch_) {
+    // From the oldest message again after each match, because callbacks may have posted and cancelled receives.
+    rematch_ = false;
+    for (auto at = unexpected_.begin(); at != unexpected_.end(); ++at) {
+      RecvOperation* operation = takePosted(at->header.tag);
+      if (!operation) continue;
+      std::list<Unexpected> taken;
+      taken.splice(taken.begin(), unexpected_, at);
+      const Unexpected& message = taken.front();
+      kept_bytes_ -= costOf(message.header);
+      ++generation_;
+      Inflow& inflow = message.inflow ? *message.inflow : replay_;
+      inflow.accept(message.header, *operation);
+      if (message.arrived > 0) inflow.deliver({message.payload.get(), static_cast<std::size_t>(message.arrived)});
+      rematch_ = any = true;
+      break;
+    }
+  }
+  if (hasFailed() && !posted_.empty()) {
+    failPosted();
+    any = true;
+  }
+  return any;
+}
+
+Unexpected* Matcher::keep(const MessageHeader& header, Inflow& inflow) {
+  if (header.bytes > unexpected_limit_ || kept_bytes_ + costOf(header) > unexpected_limit_) return nullptr;
+  std::byte* payload = header.bytes > 0 ? allocatePayload(header.bytes) : nullptr;
+  if (header.bytes > 0 && !payload) return nullptr;
+  kept_bytes_ += costOf(header);
+  unexpected_.push_back({header, 0, &inflow, std::unique_ptr<std::byte, Unexpected::Free>(payload)});
+  return &unexpected_.back();
+}
+
+void Matcher::forget(const Unexpected& message) {
+  kept_bytes_ -= costOf(message.header);
+  unexpected_.remove_if([&](const Unexpected& other) { return &other == &message; });
+}
+
+void Matcher::fail(const Status& status) {
+  if (hasFailed()) return;
+  drain();
+  failure_ = status;
+  ++generation_;
+  for (Inflow* inflow : inflows_)
+    inflow->abort(failure_);
+  failPosted();
+}
+
+void Matcher::failPosted() {
+  // Callbacks that post again meet hasFailed() in post() and cannot lengthen this loop.
+  while (RecvOperation* operation = posted_.popFront()) {
+    operation->hook.extra = kNowhere;
+    operation->onReceived(failure_);
+  }
+}
+
+} // namespace goss::transports

@@ -1,0 +1,88 @@
+/// Meets the messages of one peer with the receives that were posted for it.
+#ifndef GOSS_TRANSPORTS_COMMON_MATCHER_H_
+#define GOSS_TRANSPORTS_COMMON_MATCHER_H_
+
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "gossamer/transport.h"
+#include "transports/common/deferred.h"
+#include "transports/common/inflow.h"
+#include "transports/common/operation_list.h"
+
+namespace goss::transports {
+
+/// A message that arrived, or began to, before its receive was posted.
+struct Unexpected {
+  struct Free {
+    void operator()(std::byte* bytes) const;
+  };
+  MessageHeader header;
+  std::uint64_t arrived = 0;                ///< Bytes of `payload` that are there.
+  Inflow* inflow = nullptr;                 ///< Where the rest comes from; null when all is there.
+  std::unique_ptr<std::byte, Free> payload; ///< header.bytes long, aligned to 64.
+};
+
+/// How a transport uses it: recv() calls post(), cancel() calls cancel(), progress() calls drain() and feeds the bytes
+/// that it reads into an Inflow per ordered stream. No function but drain(), fail() and those of Inflow calls an
+/// operation back, so the others are safe inside send(), recv() and cancel(); callbacks may call post() and cancel().
+///
+/// Messages are matched strictly in order of arrival and of posting, when progress() runs. One thread.
+class Matcher {
+ public:
+  /// `unexpected_limit`: most bytes to keep for messages without a receive, a small overhead per message included.
+  /// `deferred` takes receives that are posted after fail(); it outlives this.
+  Matcher(int peer, std::size_t unexpected_limit, Deferred& deferred);
+  ~Matcher();
+  Matcher(const Matcher&) = delete;
+  Matcher& operator=(const Matcher&) = delete;
+
+  void post(RecvOperation& operation);
+  /// Afterwards the operation is not touched again. The rest of a message that is under way is dropped.
+  void cancel(RecvOperation& operation);
+  /// Hands kept messages to the receives that were posted since. Returns whether it called back.
+  bool drain();
+  /// Whether drain() has something to do.
+  [[nodiscard]] bool hasWork() const { return rematch_; }
+
+  /// The peer is gone: messages that arrived whole are delivered, now or when their receive is posted; all other
+  /// receives fail with `status`, and those posted later do too, through Deferred. The first status wins.
+  void fail(const Status& status);
+  [[nodiscard]] bool hasFailed() const { return !failure_.isOk(); }
+  /// Why the peer is gone; ok while it is not.
+  [[nodiscard]] const Status& failure() const { return failure_; }
+
+  /// Changes whenever a message that was refused for lack of room may fit or meet a receive.
+  [[nodiscard]] std::uint64_t generation() const { return generation_; }
+  [[nodiscard]] int peer() const { return peer_; }
+  /// The receiving half is kept here; the transport adds the sending half.
+  [[nodiscard]] PeerStatistics& statistics() { return statistics_; }
+  [[nodiscard]] const PeerStatistics& statistics() const { return statistics_; }
+
+ private:
+  friend class Inflow;
+  /// The oldest posted receive for `tag`, unlinked; null if there is none.
+  RecvOperation* takePosted(Tag tag);
+  /// Room for a message without receive; null when the limit (or memory) does not allow it.
+  Unexpected* keep(const MessageHeader& header, Inflow& inflow);
+  void forget(const Unexpected& message);
+  void failPosted();
+
+  const int peer_;
+  const std::size_t unexpected_limit_;
+  Deferred& deferred_;
+  OperationList<RecvOperation> posted_;
+  std::list<Unexpected> unexpected_; ///< In order of arrival.
+  std::size_t kept_bytes_ = 0;
+  bool rematch_ = false; ///< A receive was posted that may meet a kept message.
+  std::uint64_t generation_ = 0;
+  Status failure_;
+  PeerStatistics statistics_;
+  std::vector<Inflow*> inflows_;
+  Inflow replay_; ///< Delivers kept messages that are complete.
+};
+
+} // namespace goss::transports
+
+#endif // GOSS_TRANSPORTS_COMMON_MATCHER_H_
