@@ -90,7 +90,9 @@ class Tree:
         code = blank(self.text[path], keep_strings=True)
         for match in INCLUDE.finditer(code):
             name = match.group(2)
-            candidates = [os.path.normpath(os.path.join(base, name)) for base in INCLUDE_ROOTS]
+            # A test's helpers lie beside it and may be named without their folder.
+            roots = INCLUDE_ROOTS + ((os.path.dirname(path),) if path.startswith("tests/") else ())
+            candidates = [os.path.normpath(os.path.join(base, name)) for base in roots]
             resolved = next((candidate for candidate in candidates if candidate in self.known), None)
             yield line_of(code, match.start(1)), name, match.group(1) == '"', resolved
 

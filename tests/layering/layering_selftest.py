@@ -21,7 +21,8 @@ RIGHT = {
     "transports/common/frame.h": GUARD.format('#include "platform/fd.h"'),
     "transports/tcp/tcp.h": GUARD.format('#include "transports/common/frame.h"'),
     "transports/shm/shm.h": GUARD.format('#include "transports/common/frame.h"'),
-    "tests/tcp/tcp_test.cc": '#include "transports/tcp/tcp.h"\n#include "core/engine.h"\n',
+    "tests/tcp/helper.h": GUARD.format("int helper();"),
+    "tests/tcp/tcp_test.cc": '#include "helper.h"\n#include "transports/tcp/tcp.h"\n#include "core/engine.h"\n',
     "lib/core/engine.h": GUARD.format('#include "platform/fd.h"'),
 }
 
