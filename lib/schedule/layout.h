@@ -26,11 +26,12 @@ std::uint64_t partUnit(std::uint64_t count, std::uint32_t parts, std::uint64_t e
 /// What a call moves, before chunking.
 struct Shape {
   std::uint64_t element_bytes = 1;
-  std::uint64_t count = 0;     ///< Partition::even: elements of the vector.
-  std::vector<double> weights; ///< Partition::even: relative chunk sizes; empty: equal.
-  std::vector<Extent>
-      input_blocks; ///< Partition::byRank: block of each rank; offsets count from the caller's pointer and
-  std::vector<Extent> output_blocks; ///< matter only where this rank has the block in that buffer.
+  std::uint64_t count = 0;          ///< Partition::even: elements of the vector.
+  std::vector<double> weights = {}; ///< Partition::even: relative chunk sizes; empty: equal.
+  /// Partition::byRank: block of each rank; offsets count from the caller's pointer and matter only where this rank has
+  /// the block in that buffer.
+  std::vector<Extent> input_blocks = {};
+  std::vector<Extent> output_blocks = {};
 };
 
 /// One fragment's chunks. Fragment f of an even vector is part f of the vector, chunked again; of blocks, part f of

@@ -1,0 +1,106 @@
+// The catalogue as a list, and what algorithms refuse.
+#include "collectives/catalogue.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "requests.h"
+
+namespace goss::collectives {
+namespace {
+
+TEST(Catalogue, NamesAreUniqueWithinACollective) {
+  const Catalogue catalogue = builtinAlgorithms();
+  std::set<std::pair<Collective, std::string>> names;
+  for (const CatalogueEntry& entry : catalogue.entries()) {
+    EXPECT_TRUE(names.emplace(entry.collective, entry.algorithm->name()).second) << entry.algorithm->name();
+  }
+}
+
+TEST(Catalogue, EveryCollectiveHasAnAlgorithmForEverySize) {
+  const Catalogue catalogue = builtinAlgorithms();
+  for (int c = 0; c < kCollectiveCount; ++c) {
+    for (int p = 1; p <= 64; ++p) {
+      const auto collective = static_cast<Collective>(c);
+      PlanRequest request = requestFor(collective, p);
+      request.uneven = request.partition == Partition::byRank;
+      bool supported = false;
+      for (const Algorithm* algorithm : catalogue.of(collective))
+        supported |= algorithm->supports(request);
+      EXPECT_TRUE(supported) << "collective " << c << " with " << p << " ranks";
+    }
+  }
+}
+
+TEST(Catalogue, FindsByCollectiveAndName) {
+  const Catalogue catalogue = builtinAlgorithms();
+  ASSERT_NE(catalogue.find(Collective::allReduce, "ring"), nullptr);
+  EXPECT_EQ(catalogue.find(Collective::allReduce, "ring")->name(), "ring");
+  EXPECT_NE(catalogue.find(Collective::allReduce, "ring"), catalogue.find(Collective::allGather, "ring"));
+  EXPECT_EQ(catalogue.find(Collective::barrier, "ring"), nullptr);
+  EXPECT_EQ(catalogue.find(Collective::allReduce, ""), nullptr);
+}
+
+TEST(Catalogue, PlansNameTheirAlgorithmAndRank) {
+  const Catalogue catalogue = builtinAlgorithms();
+  for (const CatalogueEntry& entry : catalogue.entries()) {
+    PlanRequest request = requestFor(entry.collective, 8);
+    request.rank = 5;
+    request.root = 2;
+    if (entry.algorithm->traits().takes_group) request.group_size = 4;
+    const Schedule schedule = entry.algorithm->plan(request);
+    EXPECT_EQ(schedule.algorithm, entry.algorithm->name());
+    EXPECT_EQ(schedule.collective, entry.collective);
+    EXPECT_EQ(schedule.rank, 5);
+    EXPECT_EQ(schedule.size, 8);
+  }
+}
+
+TEST(Supports, ButterfliesNeedAPowerOfTwo) {
+  const Catalogue catalogue = builtinAlgorithms();
+  for (const char* name : {"rabenseifner", "swing"}) {
+    const Algorithm* algorithm = catalogue.find(Collective::allReduce, name);
+    EXPECT_TRUE(algorithm->supports(requestFor(Collective::allReduce, 16)));
+    EXPECT_FALSE(algorithm->supports(requestFor(Collective::allReduce, 12)));
+  }
+}
+
+TEST(Supports, BruckExchangeNeedsEqualBlocks) {
+  const Catalogue catalogue = builtinAlgorithms();
+  PlanRequest request = requestFor(Collective::allToAll, 4);
+  request.uneven = true;
+  EXPECT_FALSE(catalogue.find(Collective::allToAll, "bruck")->supports(request));
+  EXPECT_TRUE(catalogue.find(Collective::allToAll, "pairwise")->supports(request));
+}
+
+TEST(Supports, TwoLevelsNeedGroupsOfEqualSize) {
+  const Catalogue catalogue = builtinAlgorithms();
+  const Algorithm* algorithm = catalogue.find(Collective::allReduce, "hier-direct-ring");
+  PlanRequest request = requestFor(Collective::allReduce, 12);
+  for (const auto& [group, expected] :
+       {std::pair{0, false}, {1, false}, {4, true}, {5, false}, {6, true}, {12, false}}) {
+    request.group_size = group;
+    EXPECT_EQ(algorithm->supports(request), expected) << "group of " << group;
+  }
+}
+
+TEST(Supports, RefusesOtherCollectivesAndPartitions) {
+  const Catalogue catalogue = builtinAlgorithms();
+  for (const CatalogueEntry& entry : catalogue.entries()) {
+    PlanRequest request = requestFor(entry.collective, 8);
+    if (entry.algorithm->traits().takes_group) request.group_size = 4;
+    EXPECT_TRUE(entry.algorithm->supports(request)) << entry.algorithm->name();
+    PlanRequest other = request;
+    other.partition = request.partition == Partition::even ? Partition::byRank : Partition::even;
+    EXPECT_FALSE(entry.algorithm->supports(other)) << entry.algorithm->name();
+    other = request;
+    other.collective = entry.collective == Collective::scan ? Collective::exscan : Collective::scan;
+    EXPECT_FALSE(entry.algorithm->supports(other)) << entry.algorithm->name();
+  }
+}
+
+} // namespace
+} // namespace goss::collectives
