@@ -1,4 +1,5 @@
-/// Settings of a world, read once from the environment and passed down; nothing else in the library calls getenv.
+/// Settings of a world, read once from the environment and passed down. Nothing else in the library calls getenv, except the
+/// bootstrap for the variables of launchers (mpirun, torchrun).
 #ifndef GOSSAMER_CONFIG_H_
 #define GOSSAMER_CONFIG_H_
 
@@ -27,6 +28,8 @@ struct Config {
   std::uint64_t sim_seed = 1;                ///< GOSS_SIM_SEED: the sim transport's only source of randomness.
   double sim_drop = 0;                       ///< GOSS_SIM_DROP: probability that a simulated frame is lost once.
   std::string log_level = "warn";            ///< GOSS_LOG: off, error, warn, info, debug or trace.
+  std::uint16_t bootstrap_port = 0;          ///< GOSS_BOOTSTRAP_PORT: where rank 0 is met at MASTER_ADDR; 0: MASTER_PORT.
+  std::string job_id;                        ///< GOSS_JOB_ID: tells jobs that share MASTER_ADDR and port apart.
 
   /// Reads the environment. Errors: invalidArgument naming the variable and its value.
   static Result<Config> fromEnvironment();

@@ -1,0 +1,172 @@
+#include "core/bootstrap_member.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <thread>
+
+#include "base/wire.h"
+#include "platform/host.h"
+#include "platform/stream.h"
+
+namespace goss::core {
+
+namespace {
+
+using platform::Deadline;
+using std::chrono::milliseconds;
+
+/// Rank 0 notices a common deadline first and says who is missing; its word is worth waiting for.
+constexpr milliseconds kGrace(1500);
+constexpr milliseconds kFirstPause(10);
+constexpr milliseconds kLongestPause(500);
+/// An address that neither refuses nor answers must not use up the time of the others.
+constexpr milliseconds kConnectSpan(3000);
+constexpr milliseconds kAnswerSpan(10000);
+
+Deadline plus(Deadline deadline, milliseconds span) {
+  return deadline.never() ? deadline : Deadline(deadline.at() + span);
+}
+
+Status bootstrapError(std::string text) {
+  return Status::error(GOSS_ERR_BOOTSTRAP, std::move(text), ErrorScope::communicator, 0);
+}
+
+} // namespace
+
+BootstrapMember::BootstrapMember(const Launch& launch, const Config& config)
+    : launch_(launch), config_(config), first_deadline_(Deadline::after(milliseconds(config.bootstrap_timeout_ms))) {}
+
+Result<std::unique_ptr<Rendezvous>> BootstrapMember::call(const Launch& launch, const Config& config) {
+  std::unique_ptr<BootstrapMember> member(new BootstrapMember(launch, config));
+  Status random = platform::fillRandom(std::as_writable_bytes(std::span(&member->caller_, 1)));
+  if (!random.isOk()) return random;
+  Status answered = member->callUntilAnswered();
+  if (!answered.isOk()) return answered;
+  return std::unique_ptr<Rendezvous>(std::move(member));
+}
+
+Result<std::vector<platform::SocketAddress>> BootstrapMember::addresses() const {
+  std::vector<std::string> hosts{launch_.host};
+  hosts.insert(hosts.end(), launch_.alternatives.begin(), launch_.alternatives.end());
+  std::vector<platform::SocketAddress> found;
+  for (const std::string& host : hosts) {
+    if (const auto numeric = platform::SocketAddress::parse(host, launch_.port)) {
+      found.push_back(*numeric);
+      continue;
+    }
+    auto looked_up = platform::resolve(host, launch_.port);
+    if (!looked_up.isOk()) return looked_up;
+    found.insert(found.end(), looked_up.value().begin(), looked_up.value().end());
+  }
+  return found;
+}
+
+std::string BootstrapMember::rootName() const { return fmt::format("{} port {}", launch_.host, launch_.port); }
+
+Status BootstrapMember::callUntilAnswered() {
+  std::string last = "there was no time to call";
+  milliseconds pause = kFirstPause;
+  while (!first_deadline_.expired()) {
+    const auto candidates = addresses();
+    if (!candidates.isOk()) last = candidates.status().text();
+    const std::size_t count = candidates.isOk() ? candidates.value().size() : 0;
+    for (std::size_t i = 0; i < count && !first_deadline_.expired(); ++i) {
+      // The only address is waited for to the end: rank 0 may be there, but busy.
+      const Deadline until =
+          count == 1 ? first_deadline_ : earlier(first_deadline_, Deadline::after(kConnectSpan + kAnswerSpan));
+      const Status called = callOnce(candidates.value()[i], until);
+      if (called.isOk()) return called;
+      if (called.scope() == ErrorScope::communicator) return called;
+      last = fmt::format("{}: {}", candidates.value()[i].text(), called.text());
+    }
+    const auto left = milliseconds(first_deadline_.leftMs());
+    std::this_thread::sleep_for(std::min(pause, left));
+    pause = std::min(2 * pause, kLongestPause);
+  }
+  return bootstrapError(
+      fmt::format("rank 0 of {} was not found at {} within {} ms (last try: {}); is it running, and can "
+                  "rank {} reach that address?",
+                  launch_.ranks, rootName(), config_.bootstrap_timeout_ms, last, launch_.rank));
+}
+
+Status BootstrapMember::callOnce(const platform::SocketAddress& address, Deadline deadline) {
+  fd_.reset();
+  auto dialled = platform::dial(address);
+  if (!dialled.isOk()) return dialled.status();
+  if (!platform::waitWritable(dialled.value().get(), earlier(deadline, Deadline::after(kConnectSpan))))
+    return Status::error(GOSS_ERR_TIMEOUT, "no answer to the connection attempt");
+  if (const int error = platform::socketError(dialled.value().get()); error != 0)
+    return Status::error(GOSS_ERR_PEER_LOST, platform::errnoText(error));
+  fd_ = dialled.take();
+  platform::tuneForMessages(fd_.get());
+  const std::string hello = encodeHello({launch_.rank, launch_.ranks, caller_, launch_.job});
+  Status said = platform::writeAll(fd_.get(), hello, deadline);
+  if (!said.isOk()) return said;
+  BootstrapHeader header;
+  std::string reason;
+  Status answered = readFrame(header, reason, deadline);
+  if (!answered.isOk()) return answered;
+  if (header.kind == BootstrapFrame::refused)
+    return bootstrapError(fmt::format("rank 0 at {} refused rank {}: {}", address.text(), launch_.rank, reason));
+  if (header.kind != BootstrapFrame::welcome) return Status::error(GOSS_ERR_PROTOCOL, "the answer makes no sense here");
+  return Status::ok();
+}
+
+Status BootstrapMember::readFrame(BootstrapHeader& header, std::string& payload, Deadline deadline) {
+  char bytes[kBootstrapHeaderBytes];
+  Status read = platform::readAll(fd_.get(), bytes, sizeof bytes, deadline);
+  if (!read.isOk()) return read;
+  const auto decoded = decodeHeader({bytes, sizeof bytes}, mostCardsBytes(launch_.ranks));
+  if (!decoded.isOk()) return decoded.status();
+  header = decoded.value();
+  if (header.kind != BootstrapFrame::cards && header.bytes > kMostReasonBytes)
+    return Status::error(GOSS_ERR_PROTOCOL, "the reason is too long");
+  payload.resize(header.bytes);
+  return platform::readAll(fd_.get(), payload.data(), payload.size(), deadline);
+}
+
+Result<std::vector<std::string>> BootstrapMember::allGather(const std::string& card, std::int64_t timeout_ms) {
+  if (!over_.isOk()) return over_;
+  const std::int64_t span = timeout_ms > 0 ? timeout_ms : config_.bootstrap_timeout_ms;
+  Deadline deadline = Deadline::after(milliseconds(span));
+  if (round_ == 0 && timeout_ms == 0) deadline = first_deadline_;
+  auto cards = exchange(card, span, deadline);
+  if (cards.isOk()) {
+    ++round_;
+  } else {
+    over_ = cards.status();
+    fd_.reset();
+  }
+  return cards;
+}
+
+Result<std::vector<std::string>> BootstrapMember::exchange(const std::string& card, std::int64_t span_ms,
+                                                           Deadline deadline) {
+  if (card.size() > kMostCardBytes)
+    return bootstrapError(
+        fmt::format("rank {}'s card has {} bytes; at most {} fit", launch_.rank, card.size(), kMostCardBytes));
+  base::WireWriter payload;
+  const std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+  payload.integer(static_cast<std::uint32_t>(std::min(deadline.leftMs(), most))).raw(card);
+  const Deadline until = plus(deadline, kGrace);
+  Status done = platform::writeAll(fd_.get(), encodeFrame(BootstrapFrame::card, round_, payload.take()), until);
+  BootstrapHeader header;
+  std::string answer;
+  // Also when the card could not be sent: rank 0 may have said why before it closed.
+  const Status read = readFrame(header, answer, until);
+  if (!read.isOk()) done = read;
+  if (done.isOk() && header.kind == BootstrapFrame::failed) return bootstrapError(answer);
+  if (!read.isOk() && read.kind() == GOSS_ERR_TIMEOUT)
+    return bootstrapError(fmt::format("rank 0 at {} did not answer within {} ms; does it hang?", rootName(), span_ms));
+  if (!done.isOk())
+    return bootstrapError(fmt::format("rank 0 at {} left during start-up: {}", rootName(), done.text()));
+  if (header.kind != BootstrapFrame::cards || header.round != round_)
+    return Status::error(GOSS_ERR_PROTOCOL, "rank 0 sent a frame that makes no sense here", ErrorScope::communicator,
+                         0);
+  return decodeCards(answer, launch_.ranks);
+}
+
+} // namespace goss::core

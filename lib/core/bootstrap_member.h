@@ -1,0 +1,45 @@
+/// The end of a Rendezvous on every rank but 0.
+#ifndef GOSS_LIB_CORE_BOOTSTRAP_MEMBER_H_
+#define GOSS_LIB_CORE_BOOTSTRAP_MEMBER_H_
+
+#include <string>
+#include <vector>
+
+#include "core/bootstrap.h"
+#include "core/bootstrap_wire.h"
+#include "platform/clock.h"
+#include "platform/fd.h"
+#include "platform/socket.h"
+
+namespace goss::core {
+
+/// Calls rank 0 until it answers, then exchanges frames with it.
+class BootstrapMember final : public Rendezvous {
+ public:
+  static Result<std::unique_ptr<Rendezvous>> call(const Launch& launch, const Config& config);
+
+  Result<std::vector<std::string>> allGather(const std::string& card, std::int64_t timeout_ms) override;
+
+ private:
+  BootstrapMember(const Launch& launch, const Config& config);
+  Status callUntilAnswered();
+  /// One call; ok when welcome. An error of kind bootstrap or protocol with scope communicator is rank 0's refusal.
+  Status callOnce(const platform::SocketAddress& address, platform::Deadline deadline);
+  Result<std::vector<std::string>> exchange(const std::string& card, std::int64_t span_ms, platform::Deadline deadline);
+  Status readFrame(BootstrapHeader& header, std::string& payload, platform::Deadline deadline);
+  /// Its numeric addresses, else what the name service says now: it may know a starting host only later.
+  [[nodiscard]] Result<std::vector<platform::SocketAddress>> addresses() const;
+  [[nodiscard]] std::string rootName() const;
+
+  const Launch launch_;
+  const Config config_;
+  const platform::Deadline first_deadline_;
+  std::uint64_t caller_ = 0;
+  platform::UniqueFd fd_;
+  std::uint32_t round_ = 0;
+  Status over_; ///< Set by the first error.
+};
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_BOOTSTRAP_MEMBER_H_

@@ -1,0 +1,312 @@
+#include "core/bootstrap_root.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/wire.h"
+#include "platform/host.h"
+#include "platform/stream.h"
+
+namespace goss::core {
+
+namespace {
+
+using platform::Deadline;
+using std::chrono::milliseconds;
+
+constexpr std::size_t kMostLogged = 64;
+constexpr std::size_t kMostNamed = 16;
+constexpr std::size_t kMostPayload = sizeof(std::uint32_t) + Rendezvous::kMostCardBytes;
+
+/// "rank 2", "ranks 1 and 3", "ranks 1, 2 and 3", at most kMostNamed of them by name.
+std::string nameRanks(const std::vector<int>& ranks) {
+  const std::size_t named = std::min(ranks.size(), kMostNamed);
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < named; ++i) {
+    const bool last = i + 1 == ranks.size();
+    text += fmt::format("{}{}", i == 0 ? "" : last ? " and " : ", ", ranks[i]);
+  }
+  if (ranks.size() > named) text += fmt::format(" and {} more", ranks.size() - named);
+  return text;
+}
+
+Result<platform::UniqueFd> openListener(const Launch& launch, const Config& config) {
+  if (launch.listen_fd >= 0) return platform::UniqueFd(launch.listen_fd);
+  const platform::PortRange port{launch.port, launch.port};
+  // A name may stand for another address on the other hosts, and an address may be a router's: only an address of this
+  // very host narrows who can call.
+  const auto numeric = platform::SocketAddress::parse(launch.host, 0);
+  if (numeric && platform::interfaceAddresses(launch.host).isOk()) return platform::listenOn(*numeric, port);
+  if (config.interface.empty()) return platform::listenOnAll(port);
+  auto chosen = platform::interfaceAddresses(config.interface);
+  if (!chosen.isOk()) return chosen.status();
+  return platform::listenOn(chosen.value().front(), port);
+}
+
+} // namespace
+
+BootstrapRoot::BootstrapRoot(const Launch& launch, const Config& config, platform::UniqueFd listener,
+                             platform::Poller poller)
+    : launch_(launch),
+      config_(config),
+      log_(config.log_level, launch.rank),
+      listener_(std::move(listener)),
+      poller_(std::move(poller)),
+      first_deadline_(Deadline::after(milliseconds(config.bootstrap_timeout_ms))),
+      members_(static_cast<std::size_t>(launch.ranks)) {}
+
+Result<std::unique_ptr<Rendezvous>> BootstrapRoot::listen(const Launch& launch, const Config& config) {
+  auto listener = openListener(launch, config);
+  if (!listener.isOk())
+    return Status::error(listener.status().kind(), fmt::format("rank 0 cannot be met at {}:{}: {}", launch.host,
+                                                               launch.port, listener.status().text()));
+  auto poller = platform::Poller::create();
+  if (!poller.isOk()) return poller.status();
+  Status watched = poller.value().add(listener.value().get(), true, false, kListenerToken);
+  if (!watched.isOk()) return watched;
+  return std::unique_ptr<Rendezvous>(new BootstrapRoot(launch, config, listener.take(), poller.take()));
+}
+
+Result<std::vector<std::string>> BootstrapRoot::allGather(const std::string& card, std::int64_t timeout_ms) {
+  if (!over_.isOk()) return over_;
+  const std::int64_t span = timeout_ms > 0 ? timeout_ms : config_.bootstrap_timeout_ms;
+  Deadline deadline = Deadline::after(milliseconds(span));
+  if (round_ == 0 && timeout_ms == 0) deadline = first_deadline_;
+  members_deadline_ = Deadline();
+  // Cards of this round may have come while the last one was being handed out.
+  cards_missing_ = launch_.ranks - 1;
+  for (int rank = 1; rank < launch_.ranks; ++rank) {
+    Status taken = takeFrames(rank);
+    if (!taken.isOk()) return fail(taken);
+  }
+  Status arrived = waitForCards(deadline, span);
+  if (!arrived.isOk()) return fail(arrived);
+
+  std::vector<std::string> cards{card};
+  for (int rank = 1; rank < launch_.ranks; ++rank) {
+    Member& member = members_[static_cast<std::size_t>(rank)];
+    cards.push_back(std::move(member.card));
+    member.card.clear();
+    member.has_card = false;
+  }
+  Status published = publish(cards, Deadline::after(milliseconds(span)));
+  if (!published.isOk()) return fail(published);
+  ++round_;
+  return cards;
+}
+
+Status BootstrapRoot::waitForCards(Deadline deadline, std::int64_t timeout_ms) {
+  while (cards_missing_ > 0) {
+    const Deadline until = earlier(deadline, members_deadline_);
+    if (until.expired()) return missing(timeout_ms);
+    const Deadline next_stranger = strangers_.empty() ? Deadline() : strangers_.begin()->second.deadline;
+    // A copy: the handlers below may drop descriptors, which leaves stale events in the list to be skipped by token.
+    const std::vector<platform::PollEvent> events = poller_.wait(earlier(until, next_stranger).pollMs());
+    for (const platform::PollEvent& event : events) {
+      if (event.token == kListenerToken) {
+        acceptAll();
+      } else if (event.token >= kFirstStrangerToken) {
+        readStranger(event.token);
+      } else if (Status read = readMember(static_cast<int>(event.token)); !read.isOk()) {
+        return read;
+      }
+    }
+    dropExpiredStrangers();
+  }
+  return Status::ok();
+}
+
+Status BootstrapRoot::publish(const std::vector<std::string>& cards, Deadline deadline) {
+  const std::string frame = encodeFrame(BootstrapFrame::cards, round_, encodeCards(cards));
+  for (int rank = 1; rank < launch_.ranks; ++rank) {
+    const Status sent = platform::writeAll(members_[static_cast<std::size_t>(rank)].fd.get(), frame, deadline);
+    if (!sent.isOk())
+      return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("rank {} left during start-up: {}", rank, sent.text()),
+                           ErrorScope::communicator, rank);
+  }
+  return Status::ok();
+}
+
+Status BootstrapRoot::fail(const Status& status) {
+  over_ = status;
+  const std::string text = status.text().substr(0, kMostReasonBytes);
+  const std::string frame = encodeFrame(BootstrapFrame::failed, round_, text);
+  const Deadline deadline = Deadline::after(milliseconds(1000));
+  for (Member& member : members_) {
+    if (!member.fd.valid()) continue;
+    // The reason matters more than its delivery: who does not read it finds the connection closed.
+    [[maybe_unused]] const Status sent = platform::writeAll(member.fd.get(), frame, deadline);
+    platform::endWriting(member.fd.get());
+  }
+  // Closing over unread bytes would reset the connection and destroy the reason on its way: read until the others have
+  // closed.
+  std::array<char, 4096> rest;
+  for (Member& member : members_) {
+    while (member.fd.valid() && platform::waitReadable(member.fd.get(), deadline))
+      if (platform::readSome(member.fd.get(), rest.data(), rest.size()).ended) break;
+    member.fd.reset();
+  }
+  return status;
+}
+
+void BootstrapRoot::acceptAll() {
+  for (;;) {
+    auto accepted = platform::acceptFrom(listener_.get());
+    if (!accepted.isOk()) {
+      logOnce("accept", accepted.status().text());
+      return;
+    }
+    if (!accepted.value().fd.valid()) return;
+    if (strangers_.size() >= kMostStrangers) {
+      logOnce(strangers_.begin()->second.from, "too many callers say nothing; the oldest is dropped");
+      dropStranger(strangers_.begin()->first);
+    }
+    const std::uint64_t token = next_token_++;
+    platform::tuneForMessages(accepted.value().fd.get());
+    if (!poller_.add(accepted.value().fd.get(), true, false, token).isOk()) return;
+    strangers_[token] = Stranger{std::move(accepted.value().fd),
+                                 accepted.value().from.text(),
+                                 {},
+                                 false,
+                                 Deadline::after(milliseconds(kStrangerMs))};
+  }
+}
+
+void BootstrapRoot::readStranger(std::uint64_t token) {
+  const auto found = strangers_.find(token);
+  if (found == strangers_.end()) return;
+  Stranger& stranger = found->second;
+  std::array<char, kHelloBytes> bytes;
+  const std::size_t want = stranger.refused ? bytes.size() : kHelloBytes - stranger.input.size();
+  const platform::StreamResult got = platform::readSome(stranger.fd.get(), bytes.data(), want);
+  if (got.ended) return dropStranger(token);
+  if (stranger.refused) return;
+  stranger.input.append(bytes.data(), got.bytes);
+  if (helloMayBegin(stranger.input) && stranger.input.size() < kHelloBytes) return;
+  auto hello = decodeHello(stranger.input);
+  if (!hello.isOk()) return refuse(token, hello.status().text());
+  if (!platform::equalInConstantTime(hello.value().job, launch_.job))
+    return refuse(token,
+                  "the caller belongs to another job: its unique id (or GOSS_JOB_ID, MASTER_ADDR, MASTER_PORT, "
+                  "WORLD_SIZE) differs from rank 0's");
+  admit(token, hello.value());
+}
+
+void BootstrapRoot::admit(std::uint64_t token, const Hello& hello) {
+  if (hello.ranks != launch_.ranks)
+    return refuse(token, fmt::format("rank {} says that there are {} ranks, rank 0 says {}; give all the same number",
+                                     hello.rank, hello.ranks, launch_.ranks));
+  if (hello.rank == 0) return refuse(token, "a second process says that it is rank 0; give every process its own rank");
+  Member& member = members_[static_cast<std::size_t>(hello.rank)];
+  if (member.fd.valid() && member.caller != hello.caller)
+    return refuse(token,
+                  fmt::format("two processes say that they are rank {}; give every process its own rank", hello.rank));
+  if (round_ > 0) return refuse(token, fmt::format("rank {} comes back after start-up", hello.rank));
+  Stranger stranger = std::move(strangers_.at(token));
+  dropStranger(token);
+  if (member.has_card) ++cards_missing_;
+  member = Member{};
+  poller_.remove(stranger.fd.get());
+  const std::string welcome = encodeFrame(BootstrapFrame::welcome, 0, {});
+  if (platform::writeSome(stranger.fd.get(), welcome.data(), welcome.size()).bytes != welcome.size()) return;
+  if (!poller_.add(stranger.fd.get(), true, false, static_cast<std::uint64_t>(hello.rank)).isOk()) return;
+  member.fd = std::move(stranger.fd);
+  member.caller = hello.caller;
+}
+
+void BootstrapRoot::refuse(std::uint64_t token, const std::string& reason) {
+  Stranger& stranger = strangers_.at(token);
+  logOnce(stranger.from, reason);
+  const std::string frame = encodeFrame(BootstrapFrame::refused, 0, reason);
+  platform::writeSome(stranger.fd.get(), frame.data(), frame.size());
+  platform::endWriting(stranger.fd.get());
+  stranger.refused = true;
+}
+
+void BootstrapRoot::dropStranger(std::uint64_t token) { strangers_.erase(token); }
+
+void BootstrapRoot::dropExpiredStrangers() {
+  while (!strangers_.empty() && strangers_.begin()->second.deadline.expired()) {
+    const Stranger& oldest = strangers_.begin()->second;
+    if (!oldest.refused) logOnce(oldest.from, "the caller did not introduce itself in time");
+    strangers_.erase(strangers_.begin());
+  }
+}
+
+Status BootstrapRoot::readMember(int rank) {
+  Member& member = members_[static_cast<std::size_t>(rank)];
+  if (!member.fd.valid()) return Status::ok();
+  std::array<char, 16384> bytes;
+  const platform::StreamResult got = platform::readSome(member.fd.get(), bytes.data(), bytes.size());
+  member.input.append(bytes.data(), got.bytes);
+  if (member.input.size() > 2 * (kBootstrapHeaderBytes + kMostPayload))
+    return Status::error(GOSS_ERR_PROTOCOL, fmt::format("rank {} sends more than its card", rank),
+                         ErrorScope::communicator, rank);
+  if (!got.ended) return member.has_card ? Status::ok() : takeFrames(rank);
+  if (round_ > 0)
+    return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("rank {} left during start-up: {}", rank, got.reason()),
+                         ErrorScope::communicator, rank);
+  // In the first round it may be back with a new call; when not, the deadline names it.
+  if (member.has_card) ++cards_missing_;
+  member = Member{};
+  return Status::ok();
+}
+
+Status BootstrapRoot::takeFrames(int rank) {
+  Member& member = members_[static_cast<std::size_t>(rank)];
+  if (member.input.size() < kBootstrapHeaderBytes) return Status::ok();
+  const auto damaged = [&](const std::string& why) {
+    return Status::error(GOSS_ERR_PROTOCOL, fmt::format("rank {} sent no valid card: {}", rank, why),
+                         ErrorScope::communicator, rank);
+  };
+  const auto header = decodeHeader(std::string_view(member.input).substr(0, kBootstrapHeaderBytes), kMostPayload);
+  if (!header.isOk()) return damaged(header.status().text());
+  if (header.value().kind != BootstrapFrame::card || header.value().round != round_)
+    return damaged(fmt::format("frame {} of round {} in round {}", static_cast<int>(header.value().kind),
+                               header.value().round, round_));
+  const std::size_t end = kBootstrapHeaderBytes + header.value().bytes;
+  if (member.input.size() < end) return Status::ok();
+  base::WireReader in(std::string_view(member.input).substr(kBootstrapHeaderBytes, header.value().bytes));
+  const auto left_ms = in.integer<std::uint32_t>();
+  if (!in.ok()) return damaged("it is too short");
+  members_deadline_ = earlier(members_deadline_, Deadline::after(milliseconds(left_ms)));
+  member.card = in.raw(header.value().bytes - sizeof(std::uint32_t));
+  member.has_card = true;
+  member.input.erase(0, end);
+  --cards_missing_;
+  return Status::ok();
+}
+
+Status BootstrapRoot::missing(std::int64_t timeout_ms) const {
+  std::vector<int> absent;
+  std::vector<int> silent;
+  for (int rank = 1; rank < launch_.ranks; ++rank) {
+    const Member& member = members_[static_cast<std::size_t>(rank)];
+    if (!member.fd.valid()) absent.push_back(rank);
+    if (member.fd.valid() && !member.has_card) silent.push_back(rank);
+  }
+  const std::string at = platform::SocketAddress::parse(launch_.host, launch_.port)
+                             ? platform::SocketAddress::parse(launch_.host, launch_.port)->text()
+                             : fmt::format("{}:{}", launch_.host, launch_.port);
+  const std::vector<int>& named = absent.empty() ? silent : absent;
+  const std::string text =
+      absent.empty() ? fmt::format(
+                           "{} of {} arrived but did not finish within {} ms; do they hang, or can they not reach "
+                           "the other ranks?",
+                           nameRanks(silent), launch_.ranks, timeout_ms)
+                     : fmt::format("{} of {} never arrived within {} ms; {} running, and can {} reach {}?",
+                                   nameRanks(absent), launch_.ranks, timeout_ms,
+                                   absent.size() == 1 ? "is it" : "are they", absent.size() == 1 ? "it" : "they", at);
+  return Status::error(GOSS_ERR_BOOTSTRAP, text, ErrorScope::communicator, named.empty() ? -1 : named.front());
+}
+
+void BootstrapRoot::logOnce(const std::string& from, std::string_view reason) {
+  // One line per host and reason, and no more lines than a flood deserves.
+  const std::string key = from.substr(0, from.rfind(':')) + std::string(reason);
+  if (logged_.size() < kMostLogged && logged_.insert(key).second)
+    log_.warn(fmt::format("bootstrap caller {} refused: {}", from, reason));
+}
+
+} // namespace goss::core

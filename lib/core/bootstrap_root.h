@@ -1,0 +1,90 @@
+/// Rank 0's end of a Rendezvous.
+#ifndef GOSS_LIB_CORE_BOOTSTRAP_ROOT_H_
+#define GOSS_LIB_CORE_BOOTSTRAP_ROOT_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "core/bootstrap.h"
+#include "core/bootstrap_wire.h"
+#include "platform/clock.h"
+#include "platform/fd.h"
+#include "platform/poller.h"
+#include "platform/socket.h"
+
+namespace goss::core {
+
+/// Answers callers and collects their cards in one poll loop. A caller that has not shown a good hello costs at most
+/// one of kMostStrangers slots for kStrangerMs and 48 bytes; when the slots are full the oldest goes, which is never
+/// one that has just called.
+class BootstrapRoot final : public Rendezvous {
+ public:
+  static Result<std::unique_ptr<Rendezvous>> listen(const Launch& launch, const Config& config);
+  /// Says to those who still wait that rank 0 has gone, by closing.
+  ~BootstrapRoot() override = default;
+
+  Result<std::vector<std::string>> allGather(const std::string& card, std::int64_t timeout_ms) override;
+
+ private:
+  struct Member {
+    platform::UniqueFd fd; ///< Invalid: not here (yet, or any more).
+    std::uint64_t caller = 0;
+    std::string input;
+    bool has_card = false;
+    std::string card;
+  };
+  /// A caller before its hello, or one that was refused and is given time to read why.
+  struct Stranger {
+    platform::UniqueFd fd;
+    std::string from;
+    std::string input;
+    bool refused = false;
+    platform::Deadline deadline;
+  };
+
+  BootstrapRoot(const Launch& launch, const Config& config, platform::UniqueFd listener, platform::Poller poller);
+  Status waitForCards(platform::Deadline deadline, std::int64_t timeout_ms);
+  Status publish(const std::vector<std::string>& cards, platform::Deadline deadline);
+  /// Tells every member and closes; returns `status`.
+  Status fail(const Status& status);
+
+  void acceptAll();
+  void readStranger(std::uint64_t token);
+  void admit(std::uint64_t token, const Hello& hello);
+  void refuse(std::uint64_t token, const std::string& reason);
+  void dropStranger(std::uint64_t token);
+  void dropExpiredStrangers();
+  /// Error: the member left or sent what makes no sense.
+  Status readMember(int rank);
+  Status takeFrames(int rank);
+  [[nodiscard]] Status missing(std::int64_t timeout_ms) const;
+  void logOnce(const std::string& from, std::string_view reason);
+
+  static constexpr std::size_t kMostStrangers = 128;
+  static constexpr std::int64_t kStrangerMs = 5000;
+  static constexpr std::uint64_t kListenerToken = 0;
+  static constexpr std::uint64_t kFirstStrangerToken = kMostRanks; ///< Below: the rank of a member.
+
+  const Launch launch_;
+  const Config config_;
+  const base::Log log_;
+  platform::UniqueFd listener_;
+  platform::Poller poller_;
+  platform::Deadline first_deadline_;
+  platform::Deadline members_deadline_; ///< The first of the callers to give up; the meeting fails then, with names.
+  std::vector<Member> members_;
+  std::map<std::uint64_t, Stranger> strangers_; ///< By poll token; the first is the oldest.
+  std::uint64_t next_token_ = kFirstStrangerToken;
+  std::set<std::string> logged_;
+  std::uint32_t round_ = 0;
+  int cards_missing_ = 0;
+  Status over_; ///< Set by the first error.
+};
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_BOOTSTRAP_ROOT_H_

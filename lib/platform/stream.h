@@ -1,0 +1,41 @@
+/// Reading and writing connected non-blocking sockets.
+#ifndef GOSS_LIB_PLATFORM_STREAM_H_
+#define GOSS_LIB_PLATFORM_STREAM_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "gossamer/status.h"
+#include "platform/clock.h"
+
+namespace goss::platform {
+
+/// What one read or write did. `bytes` 0 and not `ended`: it would block.
+struct StreamResult {
+  std::size_t bytes = 0;
+  bool ended = false; ///< The other end closed (error 0) or the connection broke (error is an errno value).
+  int error = 0;
+
+  /// Why it ended: "the other end closed the connection" or the error's text.
+  [[nodiscard]] std::string reason() const;
+};
+
+StreamResult readSome(int fd, void* to, std::size_t size);
+/// Never raises SIGPIPE.
+StreamResult writeSome(int fd, const void* from, std::size_t size);
+
+/// Waits until `fd` can be read (or written); false at the deadline.
+bool waitReadable(int fd, Deadline deadline);
+bool waitWritable(int fd, Deadline deadline);
+
+/// All of it or an error: timeout, or peerLost with the reason (no name of the peer: the caller knows it).
+Status writeAll(int fd, std::string_view bytes, Deadline deadline);
+Status readAll(int fd, void* to, std::size_t size, Deadline deadline);
+
+/// Nothing more will be written here; the other end reads an end of stream.
+void endWriting(int fd);
+
+} // namespace goss::platform
+
+#endif // GOSS_LIB_PLATFORM_STREAM_H_
