@@ -7,10 +7,12 @@
 #include <string>
 #include <utility>
 
-#include "requests.h"
+#include "schedule/sample_requests.h"
 
 namespace goss::collectives {
 namespace {
+
+using schedule::requestFor;
 
 TEST(Catalogue, NamesAreUniqueWithinACollective) {
   const Catalogue catalogue = builtinAlgorithms();

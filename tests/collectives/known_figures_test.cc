@@ -4,12 +4,14 @@
 #include <bit>
 
 #include "collectives/catalogue.h"
-#include "requests.h"
 #include "schedule/checker.h"
 #include "schedule/contract.h"
+#include "schedule/sample_requests.h"
 
 namespace goss::collectives {
 namespace {
+
+using schedule::requestFor;
 
 int ceilLog2(int p) { return std::bit_width(static_cast<unsigned>(p - 1)); }
 

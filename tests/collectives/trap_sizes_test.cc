@@ -9,11 +9,13 @@
 #include "collectives/catalogue.h"
 #include "collectives/circulant.h"
 #include "collectives/circulant_pipeline.h"
-#include "requests.h"
 #include "schedule/checker.h"
+#include "schedule/sample_requests.h"
 
 namespace goss::collectives {
 namespace {
+
+using schedule::requestFor;
 
 class TrapSizes : public testing::TestWithParam<int> {};
 

@@ -1,10 +1,10 @@
-#include "requests.h"
+#include "schedule/sample_requests.h"
 
 #include <algorithm>
 #include <numeric>
 #include <random>
 
-namespace goss::collectives {
+namespace goss::schedule {
 
 namespace {
 
@@ -55,7 +55,7 @@ PlanRequest requestFor(Collective collective, int size) {
   return request;
 }
 
-std::vector<PlanRequest> variations(const Algorithm& algorithm, Collective collective, int size) {
+std::vector<PlanRequest> sampleRequests(const Algorithm& algorithm, Collective collective, int size) {
   const AlgorithmTraits traits = algorithm.traits();
   std::vector<PlanRequest> requests{requestFor(collective, size)};
   if (traits.takes_group) {
@@ -75,4 +75,4 @@ std::vector<PlanRequest> variations(const Algorithm& algorithm, Collective colle
   return requests;
 }
 
-} // namespace goss::collectives
+} // namespace goss::schedule
