@@ -23,18 +23,23 @@ constexpr std::uint32_t kUndefined = ~0u;
 struct Value {
   std::uint32_t chunk = 0;
   Contributions from;
-  std::uint64_t expression = 0;
+  std::uint64_t expression = 0;       ///< Hash of how it was computed; commutative.
+  std::uint64_t lossy_expression = 0; ///< The same, with every encoding a step of the computation.
   int finishes = 0;
   int lossy_depth = 0;
   bool encoded = false;
 };
 
-/// Finaliser of splitmix64.
+/// Finaliser of splitmix64, a bijection.
 std::uint64_t mix(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);
 }
+
+std::uint64_t sumExpression(std::uint64_t a, std::uint64_t b) { return mix(std::min(a, b) * 3 + std::max(a, b)); }
+std::uint64_t finishedExpression(std::uint64_t a) { return mix(a + 1); }
+std::uint64_t encodedExpression(std::uint64_t a) { return mix(a + 2); }
 
 class Random {
  public:
@@ -183,6 +188,7 @@ void Execution::fillInput(std::size_t rank) {
     value.chunk = c;
     value.from.set(rank);
     value.expression = mix((static_cast<std::uint64_t>(rank) << 32 | c) + 1);
+    value.lossy_expression = value.expression;
     cells_[rank][cell_maps_[rank].of(input(c))] = add(value);
   }
 }
@@ -277,8 +283,8 @@ std::uint32_t Execution::combine(std::uint32_t id, std::uint32_t a, std::uint32_
   Value sum;
   sum.chunk = first.chunk;
   sum.from = first.from | second.from;
-  sum.expression =
-      mix(std::min(first.expression, second.expression) * 3 + std::max(first.expression, second.expression));
+  sum.expression = sumExpression(first.expression, second.expression);
+  sum.lossy_expression = sumExpression(first.lossy_expression, second.lossy_expression);
   sum.lossy_depth = std::max(first.lossy_depth, second.lossy_depth);
   return add(sum);
 }
@@ -294,7 +300,8 @@ std::uint32_t Execution::finished(std::uint32_t id, std::uint32_t index) {
     fail(id, fmt::format("finish of chunk {} with {} contributions", value.chunk, value.from.count()));
   }
   ++value.finishes;
-  value.expression = mix(value.expression + 1);
+  value.expression = finishedExpression(value.expression);
+  value.lossy_expression = finishedExpression(value.lossy_expression);
   value.encoded = false;
   return add(value);
 }
@@ -303,6 +310,7 @@ std::uint32_t Execution::encoded(std::uint32_t index) {
   if (values_[index].encoded) return index;
   Value value = values_[index];
   value.encoded = true;
+  value.lossy_expression = encodedExpression(value.lossy_expression);
   ++value.lossy_depth;
   return add(value);
 }
@@ -426,6 +434,7 @@ Status Execution::checkOutputs(RunFacts& facts) const {
   const bool same_everywhere =
       collective == Collective::allReduce || collective == Collective::broadcast || collective == Collective::allGather;
   std::vector<std::uint64_t> expression(ranks_[0].chunk_count, 0);
+  std::vector<std::uint64_t> lossy_expression(ranks_[0].chunk_count, 0);
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     const Role role = roleOf(r);
     for (std::uint32_t c = 0; c < ranks_[r].chunk_count; ++c) {
@@ -434,8 +443,14 @@ Status Execution::checkOutputs(RunFacts& facts) const {
       if (Status status = checkOutput(role, c, index); !status.isOk()) return status;
       const Value& value = values_[index];
       facts.lossy_depth = std::max(facts.lossy_depth, value.lossy_depth);
-      if (r > 0 && same_everywhere && value.expression != expression[c]) facts.identical_bits = false;
-      if (r == 0) expression[c] = value.expression;
+      const std::uint64_t lossy = value.encoded ? value.lossy_expression : encodedExpression(value.lossy_expression);
+      if (r == 0) {
+        expression[c] = value.expression;
+        lossy_expression[c] = lossy;
+      } else if (same_everywhere) {
+        facts.identical_bits = facts.identical_bits && value.expression == expression[c];
+        facts.identical_when_lossy = facts.identical_when_lossy && lossy == lossy_expression[c];
+      }
     }
   }
   return Status::ok();

@@ -25,6 +25,8 @@ struct RunMode {
 /// What a run showed.
 struct RunFacts {
   bool identical_bits = true; ///< Every copy of a delivered chunk was computed by the same (commutative) expression.
+  bool identical_when_lossy =
+      true; ///< The same with a lossy codec, if an owner takes over the encoded form that it sent.
   int lossy_depth =
       0; ///< Encodings on the longest path, if every sent sum is encoded and encoded bytes are forwarded as they are.
   std::uint64_t messages = 0; ///< Over all ranks.

@@ -88,6 +88,16 @@ TEST_F(KnownFigures, LossyDepthOfSixteenRanks) {
   }
 }
 
+TEST_F(KnownFigures, OnlyRecursiveDoublingDiffersBetweenRanksWhenLossy) {
+  for (const Algorithm* algorithm : catalogue_.of(Collective::allReduce)) {
+    PlanRequest request = requestFor(Collective::allReduce, 16);
+    if (algorithm->traits().takes_group) request.group_size = 4;
+    const bool exchanges_sums = algorithm->name().find("recursive-doubling") != std::string_view::npos;
+    EXPECT_EQ(facts(Collective::allReduce, algorithm->name(), request).identical_when_lossy, !exchanges_sums)
+        << algorithm->name();
+  }
+}
+
 TEST_F(KnownFigures, DirectExchangeIsLossyTwiceForAnySize) {
   for (int p = 2; p <= 64; ++p)
     EXPECT_EQ(facts(Collective::allReduce, "direct", p).lossy_depth, 2);

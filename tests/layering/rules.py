@@ -33,6 +33,7 @@ SPLIT = ("transports", "compressors", "bindings", "tests")
 EXTRA = {
     "lib/core/builtins.cc": ("collectives", "compressors", "transports"),
     "bench/kernels_bench.cc": ("lib/base", "lib/kernels"),  # measures what the C ABI does not show
+    "bench/goss_check.cc": ("collectives", "lib/schedule"),  # proves what the library is made of
 }
 
 # The library proper; what runs above the C ABI is free to have its own threads and variables.

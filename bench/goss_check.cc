@@ -1,0 +1,301 @@
+/// goss-check: proves every built-in algorithm with the checker and prints the table of docs/algorithms.md.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <bit>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collectives/catalogue.h"
+#include "schedule/checker.h"
+#include "schedule/contract.h"
+#include "schedule/sample_requests.h"
+
+namespace goss {
+namespace {
+
+using collectives::builtinAlgorithms;
+using schedule::RunFacts;
+
+struct Settings {
+  int max_ranks = 64;
+  std::string collective;
+  std::string algorithm;
+  bool markdown = false;
+  std::string compare_file;
+};
+
+/// What the table says about one algorithm. The figures are for 16 and 64 ranks (two-level: groups of 4 and 8), one
+/// block.
+struct Row {
+  Collective collective = Collective::allReduce;
+  std::string name;
+  std::string ranks;
+  bool identical_bits = true;
+  bool identical_when_lossy = true;
+  RunFacts small;
+  RunFacts large;
+  std::string wire;
+};
+
+constexpr int kSmallRanks = 16;
+constexpr int kLargeRanks = 64;
+
+// ---- Wire formulas: a formula is named only if it equals the algorithm's own count for every checked number of ranks.
+// -----------
+
+/// Ranks, ranks per group, elements of the vector, in the unit of equal chunks.
+struct Terms {
+  std::uint64_t p = 1;
+  std::uint64_t local = 1;
+  std::uint64_t m = 1;
+};
+
+std::uint64_t ceilLog2(std::uint64_t p) { return static_cast<std::uint64_t>(std::bit_width(p - 1)); }
+
+std::uint64_t recursiveDoubling(std::uint64_t p) {
+  const std::uint64_t q = std::bit_floor(p);
+  return q * ceilLog2(q) + 2 * (p - q);
+}
+
+/// The sum over v < p of the one bits in v.
+std::uint64_t oneBits(std::uint64_t p) {
+  std::uint64_t sum = 0;
+  for (std::uint64_t v = 0; v < p; ++v)
+    sum += static_cast<std::uint64_t>(std::popcount(v));
+  return sum;
+}
+
+std::uint64_t scanMessages(std::uint64_t p) {
+  std::uint64_t sum = 0;
+  for (std::uint64_t d = 1; d < p; d *= 2)
+    sum += p - d;
+  return sum;
+}
+
+struct Formula {
+  const char* text;
+  std::function<std::uint64_t(const Terms&)> elems;
+};
+
+std::vector<Formula> formulas() {
+  return {
+      {"(p - 1) m", [](const Terms& t) { return (t.p - 1) * t.m; }},
+      {"2 (p - 1) m", [](const Terms& t) { return 2 * (t.p - 1) * t.m; }},
+      {"(p - 1) m / p", [](const Terms& t) { return (t.p - 1) * t.m / t.p; }},
+      {"(p - 1) m + (p - 1) m / p", [](const Terms& t) { return (t.p - 1) * t.m + (t.p - 1) * t.m / t.p; }},
+      {"ones(p) m / p", [](const Terms& t) { return oneBits(t.p) * t.m / t.p; }},
+      {"(p - 1) m + ones(p) m / p", [](const Terms& t) { return (t.p - 1) * t.m + oneBits(t.p) * t.m / t.p; }},
+      {"ones(p) m", [](const Terms& t) { return oneBits(t.p) * t.m; }},
+      {"doubling(p) m", [](const Terms& t) { return recursiveDoubling(t.p) * t.m; }},
+      {"(2 (p - p / L) + doubling(p / L)) m",
+       [](const Terms& t) { return (2 * (t.p - t.p / t.local) + recursiveDoubling(t.p / t.local)) * t.m; }},
+      {"(sum over d of p - d) m", [](const Terms& t) { return scanMessages(t.p) * t.m; }},
+      {"p ceil(log2 p) empty messages", [](const Terms& t) { return t.p * ceilLog2(t.p) * t.m; }},
+  };
+}
+
+/// The formulas that still fit, as more and more requests are looked at.
+class FormulaSieve {
+ public:
+  void look(const Algorithm& algorithm, const PlanRequest& request, std::uint32_t chunks) {
+    const auto p = static_cast<std::uint64_t>(request.size);
+    const std::vector<std::uint64_t> elems(chunks, p);
+    const Terms terms{p, static_cast<std::uint64_t>(std::max(1, request.group_size)), p * chunks};
+    const std::uint64_t sent = algorithm.wireElements(request, elems);
+    std::erase_if(left_, [&](const Formula& formula) { return formula.elems(terms) != sent; });
+  }
+  [[nodiscard]] std::string text() const { return left_.empty() ? "" : left_.front().text; }
+
+ private:
+  std::vector<Formula> left_ = formulas();
+};
+
+// ---- Proof
+// -------------------------------------------------------------------------------------------------------------------
+
+/// "1-64", or a list where sizes are missing.
+std::string rangeText(const std::vector<int>& sizes) {
+  if (sizes.empty()) return "none";
+  if (sizes.back() - sizes.front() + 1 == static_cast<int>(sizes.size())) {
+    return fmt::format("{}-{}", sizes.front(), sizes.back());
+  }
+  std::string text;
+  for (const int p : sizes)
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", p);
+  return sizes.size() <= 8 ? text : fmt::format("composite {}-{}", sizes.front(), sizes.back());
+}
+
+Result<RunFacts> factsAt(const CatalogueEntry& entry, int ranks, int group) {
+  PlanRequest request = schedule::requestFor(entry.collective, ranks);
+  if (entry.algorithm->traits().takes_group) request.group_size = group;
+  return schedule::checkAlgorithm(*entry.algorithm, request);
+}
+
+Result<Row> prove(const CatalogueEntry& entry, int max_ranks) {
+  const Algorithm& algorithm = *entry.algorithm;
+  Row row;
+  row.collective = entry.collective;
+  row.name = algorithm.name();
+  std::vector<int> sizes;
+  FormulaSieve sieve;
+  for (int p = 1; p <= max_ranks; ++p) {
+    const std::vector<PlanRequest> requests = schedule::sampleRequests(algorithm, entry.collective, p);
+    if (!requests.empty()) sizes.push_back(p);
+    for (const PlanRequest& request : requests) {
+      Result<RunFacts> facts = schedule::checkAlgorithm(algorithm, request);
+      if (!facts.isOk()) return facts.status();
+      row.identical_bits = row.identical_bits && facts.value().identical_bits;
+      row.identical_when_lossy = row.identical_when_lossy && facts.value().identical_when_lossy;
+      sieve.look(algorithm, request, algorithm.plan(request).chunk_count);
+    }
+  }
+  row.ranks = rangeText(sizes);
+  row.wire = sieve.text();
+  if (row.wire.empty()) {
+    return Status::error(GOSS_ERR_INTERNAL,
+                         fmt::format("{}: no known wire formula fits; add it to goss-check", row.name));
+  }
+  Result<RunFacts> small = factsAt(entry, kSmallRanks, 4);
+  Result<RunFacts> large = factsAt(entry, kLargeRanks, 8);
+  if (!small.isOk()) return small.status();
+  if (!large.isOk()) return large.status();
+  row.small = small.value();
+  row.large = large.value();
+  return row;
+}
+
+// ---- Output
+// ------------------------------------------------------------------------------------------------------------------
+
+constexpr const char* kIntroduction = R"(# Algorithms
+
+This file is written by `goss-check --markdown`, which proves every built-in algorithm and measures its schedules; a test
+compares the two. Each algorithm has a file of its own in `collectives/`, whose header names its source, its steps and its wire
+formula: start with `collectives/ring.h`.
+
+## Words
+
+An algorithm is a pure function from (collective, number of ranks, rank, parameters) to a **schedule**: one rank's list of
+**steps** (send, receive, receive and add, copy, add, finish). Steps move **chunks**. Chunk c is part c of the vector, or the
+block of rank c where blocks have owners (all_gather, reduce_scatter, all_to_all, gather, scatter). The **segment** of a rank is
+what it owns in a reduce-scatter: one or more chunks. A **slot** is a place that holds one chunk: in the caller's input,
+in the caller's output, or in scratch memory. Sizes come in later, when slots are bound to bytes; dependencies between steps
+are derived from the slots that they read and write, so that no algorithm states one.
+
+## What is proved
+
+The checker plans all ranks and executes the schedules symbolically, with random interleavings and with channels that hold any
+number of messages, one message, or none (a send then ends together with its receive), in separate buffers and in place. It
+proves that each contribution is counted exactly once, that nothing undefined is read, that every send meets a receive
+of the same size and order, that nothing is left over and nothing deadlocks, that every output that the collective promises is
+complete and no other is touched, that inputs are never written, that each sum passes exactly one finish, and that every two
+steps with a hazard between them are ordered. Sizes are checked for 0, 1, p - 1, p, p + 1 and 1009 elements, for blocks of different sizes and for weighted
+chunks, and the sum of all messages against the formula. All this holds for several roots, ring orders, numbers of blocks
+and for every group size. The tests add the numbers of ranks 65 to 69, 73, 81 and 129, where circulant schedules are known to
+have gone wrong elsewhere.
+
+## How to read the tables
+
+- **ranks**: the numbers of ranks p that were proved. Two-level algorithms are proved for every group size that divides p.
+- **same bits**: whether all ranks end with the same bits. "lossless": only without a lossy codec; "yes" holds with one too, if
+  the owner of a sum takes over the encoded form that it sent. "-": ranks get different things.
+- **path**: messages that follow one another on the longest path, for 16 and 64 ranks: the latency, in messages.
+- **lossy**: how often a value is encoded on its way, for 16 and 64 ranks, if every sum that is sent is encoded and
+  encoded bytes are forwarded as they are: how often a lossy codec adds its error.
+- **messages**: of all ranks together, for 16 and 64 ranks.
+- **wire**: elements that all ranks together send for a vector of m elements; where blocks have owners, m is the sum of the blocks,
+  for all_to_all that of one rank. ones(p) is the sum of the one bits in 0..p-1, about p log2(p) / 2.
+  doubling(p) is q log2(q) + 2 (p - q), q the largest power of two in p. d is 1, 2, 4, .. below p. L is the group size.
+
+The figures are for one block where an algorithm takes blocks, and for groups of 4 and 8 ranks where it takes groups.
+)";
+
+const char* sameBits(const Row& row) {
+  const bool comparable = row.collective == Collective::allReduce || row.collective == Collective::broadcast ||
+                          row.collective == Collective::allGather;
+  if (!comparable) return "-";
+  if (!row.identical_bits) return "no";
+  return row.identical_when_lossy ? "yes" : "lossless";
+}
+
+std::string markdown(const std::vector<Row>& rows) {
+  std::string text = kIntroduction;
+  std::optional<Collective> section;
+  for (const Row& row : rows) {
+    if (section != row.collective) {
+      section = row.collective;
+      text += fmt::format(
+          "\n## {}\n\n| algorithm | ranks | same bits | path | lossy | messages | wire "
+          "|\n|---|---|---|---|---|---|---|\n",
+          schedule::nameOf(row.collective));
+    }
+    text += fmt::format("| {} | {} | {} | {}, {} | {}, {} | {}, {} | {} |\n", row.name, row.ranks, sameBits(row),
+                        row.small.longest_path, row.large.longest_path, row.small.lossy_depth, row.large.lossy_depth,
+                        row.small.messages, row.large.messages, row.wire);
+  }
+  return text;
+}
+
+std::string plain(const Row& row) {
+  return fmt::format("ok  {:<15} {:<42} p {:<24} {}\n", schedule::nameOf(row.collective), row.name, row.ranks,
+                     row.wire);
+}
+
+bool sameAsFile(const std::string& text, const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return file && std::string(std::istreambuf_iterator<char>(file), {}) == text;
+}
+
+int run(const Settings& settings) {
+  const bool table = settings.markdown || !settings.compare_file.empty();
+  const Catalogue catalogue = builtinAlgorithms();
+  std::vector<Row> rows;
+  int failures = 0;
+  for (const CatalogueEntry& entry : catalogue.entries()) {
+    if (!settings.collective.empty() && settings.collective != schedule::nameOf(entry.collective)) continue;
+    if (!settings.algorithm.empty() && settings.algorithm != entry.algorithm->name()) continue;
+    Result<Row> row = prove(entry, settings.max_ranks);
+    if (!row.isOk()) {
+      ++failures;
+      fmt::print(stderr, "FAILED  {}\n", row.status().text());
+      continue;
+    }
+    if (!table) fmt::print("{}", plain(row.value()));
+    rows.push_back(row.take());
+  }
+  if (settings.markdown) fmt::print("{}", markdown(rows));
+  if (rows.empty() && failures == 0) {
+    fmt::print(stderr, "no such algorithm: {} {}\n", settings.collective, settings.algorithm);
+    return 2;
+  }
+  if (!settings.compare_file.empty() && !sameAsFile(markdown(rows), settings.compare_file)) {
+    fmt::print(stderr, "{} is out of date; write it again: goss-check --markdown > {}\n", settings.compare_file,
+               settings.compare_file);
+    ++failures;
+  }
+  return failures == 0 ? 0 : 1;
+}
+
+} // namespace
+} // namespace goss
+
+int main(int argc, char** argv) {
+  goss::Settings settings;
+  CLI::App app("Proves the built-in algorithms: symbolic execution of all ranks, sizes, wire formulas.", "goss-check");
+  app.add_option("--max-ranks", settings.max_ranks, "Prove 1 to this many ranks")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  app.add_option("--collective", settings.collective, "Only this collective, such as all_reduce");
+  app.add_option("--algorithm", settings.algorithm, "Only algorithms of this name");
+  app.add_flag("--markdown", settings.markdown, "Print docs/algorithms.md");
+  app.add_option("--compare", settings.compare_file, "Fail unless this file is what --markdown prints");
+  CLI11_PARSE(app, argc, argv);
+  return goss::run(settings);
+}
