@@ -15,7 +15,7 @@ Group Group::rotated(int size, int rank, int first) {
 
 Group Group::ordered(int size, int rank, std::span<const int> order) {
   if (order.empty()) return rotated(size, rank, 0);
-  assert(order.size() == static_cast<std::size_t>(size));
+  assert(isOrder(order, size));
   const auto own = std::find(order.begin(), order.end(), rank);
   assert(own != order.end());
   return {std::vector<int>(order.begin(), order.end()), static_cast<int>(own - order.begin())};
@@ -26,6 +26,17 @@ Group Group::strided(int first, int stride, int size, int rank) {
   for (int v = 0; v < size; ++v)
     ranks[static_cast<std::size_t>(v)] = first + v * stride;
   return {std::move(ranks), (rank - first) / stride};
+}
+
+bool isOrder(std::span<const int> order, int size) {
+  if (order.empty()) return true;
+  if (order.size() != static_cast<std::size_t>(size)) return false;
+  std::vector<bool> seen(order.size(), false);
+  for (const int rank : order) {
+    if (rank < 0 || rank >= size || seen[static_cast<std::size_t>(rank)]) return false;
+    seen[static_cast<std::size_t>(rank)] = true;
+  }
+  return true;
 }
 
 BlockMap BlockMap::packed(std::uint32_t first, std::uint32_t blocks, std::uint32_t width) {

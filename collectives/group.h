@@ -34,6 +34,9 @@ class Group {
   int index_;
 };
 
+/// Whether `order` may be PlanRequest::order for `size` ranks: empty or a permutation of 0..size-1.
+bool isOrder(std::span<const int> order, int size);
+
 /// The blocks that a phase moves, each one or more chunks. In a reduce-scatter and an all-gather, block v belongs to
 /// position v.
 class BlockMap {

@@ -34,6 +34,7 @@ class AllReduceScheme {
   virtual ~AllReduceScheme() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual bool supports(int group_size) const { return group_size >= 1; }
+  /// As ShardScheme::takesOrder(); then blockCount() is the group's size.
   [[nodiscard]] virtual bool takesOrder() const { return false; }
   [[nodiscard]] virtual bool pipelined() const { return false; }
   /// How many blocks emit() wants. `pipeline_blocks` is PlanRequest::blocks.

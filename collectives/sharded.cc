@@ -18,7 +18,7 @@ class ShardedHalf final : public Algorithm {
 
   [[nodiscard]] bool supports(const PlanRequest& request) const override {
     return request.collective == collective_ && request.partition == Partition::byRank &&
-           scheme_->supports(request.size);
+           isOrder(request.order, request.size) && scheme_->supports(request.size);
   }
 
   [[nodiscard]] Schedule plan(const PlanRequest& request) const override {
@@ -57,14 +57,15 @@ class AllReduce final : public Algorithm {
 
   [[nodiscard]] bool supports(const PlanRequest& request) const override {
     return request.collective == Collective::allReduce && request.partition == Partition::even && request.blocks >= 1 &&
-           scheme_->supports(request.size);
+           isOrder(request.order, request.size) && scheme_->supports(request.size);
   }
 
   [[nodiscard]] Schedule plan(const PlanRequest& request) const override {
     const std::uint32_t blocks = scheme_->blockCount(request.size, request.blocks);
     ScheduleBuilder builder(Collective::allReduce, request.size, request.rank, -1, Partition::even, blocks);
     const Group group = Group::ordered(request.size, request.rank, request.order);
-    const BlockMap map = BlockMap::identity(blocks);
+    // In a ring of any order chunk r is still rank r's shard, so that shares given by rank mean what they say.
+    const BlockMap map = scheme_->takesOrder() ? BlockMap::ofRanks(group) : BlockMap::identity(blocks);
     scheme_->emit(Phase(builder, group, map));
     return builder.build(std::string(name()));
   }

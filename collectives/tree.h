@@ -25,8 +25,9 @@ TreeNode chainNode(int n, int position);
 /// The parent of every position is 0. Depth 1.
 TreeNode flatNode(int n, int position);
 
-/// In-order binary tree: every leaf is an even position, except 0, the root, which has one child. With its mirror image
-/// (n even) or its shift by one (n odd) each position is a leaf in at least one of the two trees.
+/// In-order binary tree: odd positions are the leaves, position 0 is the root and has one child. Depth at most
+/// ceil(log2 n) + 1. With its mirror image (n even) or its shift by one (n odd) every position, save 0 for odd n, is a
+/// leaf in one of the two trees.
 TreeNode inOrderNode(int n, int position);
 
 /// The second tree of the pair. Its root is position n - 1 (n even) or 1 (n odd).

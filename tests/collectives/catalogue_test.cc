@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "schedule/sample_requests.h"
 
@@ -86,6 +87,32 @@ TEST(Supports, TwoLevelsNeedGroupsOfEqualSize) {
        {std::pair{0, false}, {1, false}, {4, true}, {5, false}, {6, true}, {12, false}}) {
     request.group_size = group;
     EXPECT_EQ(algorithm->supports(request), expected) << "group of " << group;
+  }
+}
+
+TEST(Supports, RingOrderMustBeAPermutation) {
+  const Catalogue catalogue = builtinAlgorithms();
+  PlanRequest request = requestFor(Collective::allReduce, 3);
+  for (const auto& [order, expected] : {std::pair<std::vector<int>, bool>{{}, true},
+                                        {{2, 0, 1}, true},
+                                        {{2, 0}, false},
+                                        {{2, 0, 2}, false},
+                                        {{2, 0, 3}, false}}) {
+    request.order = order;
+    EXPECT_EQ(catalogue.find(Collective::allReduce, "ring")->supports(request), expected);
+  }
+}
+
+TEST(Ring, ChunkIsTheShardOfItsRankInAnyOrder) {
+  const Catalogue catalogue = builtinAlgorithms();
+  PlanRequest request = requestFor(Collective::allReduce, 4);
+  request.order = {2, 0, 3, 1};
+  for (request.rank = 0; request.rank < 4; ++request.rank) {
+    const Schedule schedule = catalogue.find(Collective::allReduce, "ring")->plan(request);
+    for (const Step& step : schedule.steps) {
+      if (step.kind != StepKind::finish) continue;
+      EXPECT_EQ(schedule.slotsOf(step.targets).front().index, static_cast<std::uint32_t>(request.rank));
+    }
   }
 }
 

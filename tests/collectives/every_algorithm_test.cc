@@ -1,4 +1,4 @@
-// Proves every algorithm of the catalogue with the checker, for 1 to 64 ranks.
+// Proves every algorithm of the catalogue with the checker, for 1 to GOSS_CHECK_RANKS (CMakeLists.txt) ranks.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -18,7 +18,7 @@ TEST_P(EveryAlgorithm, IsCorrectForAllSizes) {
   const CatalogueEntry& entry = catalogue.entries()[GetParam()];
   int checked = 0;
   bool always_identical = true;
-  for (int p = 1; p <= 64; ++p) {
+  for (int p = 1; p <= GOSS_CHECK_RANKS; ++p) {
     for (const PlanRequest& request : schedule::sampleRequests(*entry.algorithm, entry.collective, p)) {
       const Result<schedule::RunFacts> facts = schedule::checkAlgorithm(*entry.algorithm, request);
       ASSERT_TRUE(facts.isOk()) << facts.status().text();
@@ -26,7 +26,7 @@ TEST_P(EveryAlgorithm, IsCorrectForAllSizes) {
       ++checked;
     }
   }
-  EXPECT_GE(checked, 7); // powers of two alone are 7 sizes
+  EXPECT_GE(checked, 5); // powers of two alone are 5 sizes
   EXPECT_EQ(entry.algorithm->traits().identical_bits, always_identical);
 }
 
