@@ -1,0 +1,246 @@
+#include "tests/transports/harness.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+namespace goss::tests {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr int kMostRanks = 16;
+constexpr std::size_t kMostAddressBytes = 4096;
+
+} // namespace
+
+struct Board {
+  std::atomic<bool> failed{false};
+  std::atomic<int> at_barrier{0};
+  std::atomic<int> address_bytes[kMostRanks]{};
+  char address[kMostRanks][kMostAddressBytes]{};
+  std::array<std::byte, 16> job{};
+};
+
+namespace {
+
+/// A Board in memory that forked children share.
+class SharedBoard {
+ public:
+  SharedBoard() {
+    void* memory = ::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) std::abort();
+    board_ = new (memory) Board;
+    // Runs on one machine at the same time must not meet.
+    std::uint64_t words[2] = {static_cast<std::uint64_t>(::getpid()),
+                              static_cast<std::uint64_t>(Clock::now().time_since_epoch().count())};
+    std::memcpy(board_->job.data(), words, sizeof words);
+  }
+  ~SharedBoard() { ::munmap(board_, sizeof(Board)); }
+  SharedBoard(const SharedBoard&) = delete;
+  SharedBoard& operator=(const SharedBoard&) = delete;
+  Board& operator*() const { return *board_; }
+
+ private:
+  Board* board_;
+};
+
+} // namespace
+
+std::vector<TransportFactory> processTransports() {
+  std::vector<TransportFactory> found;
+  for (TransportFactory& factory : allTransports()) {
+    if (factory.between_processes) found.push_back(std::move(factory));
+  }
+  return found;
+}
+
+Node::Node(const TransportFactory& factory, const Config& config, int rank, int ranks, Board& board)
+    : rank_(rank), ranks_(ranks), board_(board), config_(config) {
+  TransportContext context;
+  context.self = rank;
+  context.size = ranks;
+  context.job = board.job;
+  context.config = &config_;
+  context.listener = this;
+  transport_ = factory.make(context);
+}
+
+Node::~Node() = default;
+
+bool Node::connectAll() {
+  Result<std::string> address = transport_->open();
+  if (!address.isOk()) {
+    giveUp(address.status().text());
+    return false;
+  }
+  auto self = static_cast<std::size_t>(rank_);
+  EXPECT_LE(address.value().size(), kMostAddressBytes);
+  EXPECT_TRUE(transport_->reaches(address.value()));
+  std::memcpy(board_.address[self], address.value().data(), address.value().size());
+  board_.address_bytes[self].store(static_cast<int>(address.value().size()));
+  for (int peer = 0; peer < ranks_; ++peer) {
+    auto index = static_cast<std::size_t>(peer);
+    if (!pollUntil([&] { return board_.address_bytes[index].load() > 0; })) return false;
+    if (peer == rank_) continue;
+    std::string_view theirs(board_.address[index], static_cast<std::size_t>(board_.address_bytes[index].load()));
+    EXPECT_TRUE(transport_->reaches(theirs));
+    Status status = transport_->connect(peer, theirs);
+    if (!status.isOk()) {
+      giveUp(status.text());
+      return false;
+    }
+  }
+  auto ready = [&] {
+    for (int peer = 0; peer < ranks_; ++peer) {
+      if (peer != rank_ && transport_->link(peer) != LinkState::ready) return false;
+    }
+    return true;
+  };
+  return until(ready) && barrier();
+}
+
+bool Node::drive(const std::function<bool()>& condition, milliseconds limit, milliseconds slice) {
+  const Clock::time_point end = Clock::now() + limit;
+  int idle = 0;
+  while (!condition()) {
+    if (board_.failed.load()) return false;
+    const Clock::time_point now = Clock::now();
+    if (now >= end) {
+      giveUp("a wait ended without its condition");
+      return false;
+    }
+    in_progress_ = true;
+    bool any = transport_ && transport_->progress();
+    in_progress_ = false;
+    if (any) idle = 0;
+    if (any || ++idle < 10) continue;
+    if (!transport_) {
+      std::this_thread::sleep_for(milliseconds(1));
+      continue;
+    }
+    if (!transport_->prepareToSleep()) continue;
+    auto left = std::min(slice, std::chrono::ceil<milliseconds>(end - now));
+    pollfd waiting{transport_->pollFd(), POLLIN, 0};
+    if (!condition()) ::poll(&waiting, 1, static_cast<int>(left.count()));
+    transport_->sleepEnded();
+  }
+  return true;
+}
+
+bool Node::until(const std::function<bool()>& condition, milliseconds limit) {
+  // The slice lets a rank see that another gave up; it is long enough that a lost wake-up makes a test visibly fail.
+  return drive(condition, limit, limit);
+}
+
+bool Node::pollUntil(const std::function<bool()>& condition, milliseconds limit) {
+  return drive(condition, limit, milliseconds(1));
+}
+
+void Node::driveFor(milliseconds span) {
+  const Clock::time_point end = Clock::now() + span;
+  pollUntil([&] { return Clock::now() >= end; }, span + std::chrono::seconds(5));
+}
+
+bool Node::barrier() {
+  ++barriers_;
+  board_.at_barrier.fetch_add(1);
+  return pollUntil([&] { return board_.at_barrier.load() >= barriers_ * ranks_; }, std::chrono::seconds(60));
+}
+
+void Node::giveUp(const std::string& why) {
+  board_.failed.store(true);
+  ADD_FAILURE() << "rank " << rank_ << ": " << why;
+}
+
+void Node::onPeerLost(int peer, const Status& status, bool departed) {
+  checkCallback("onPeerLost");
+  for (const Loss& loss : losses)
+    EXPECT_NE(loss.peer, peer) << "a loss is reported once";
+  EXPECT_FALSE(status.isOk());
+  losses.push_back({peer, status, departed});
+}
+
+void Node::checkCallback(const char* name) const {
+  EXPECT_TRUE(in_progress_) << name << " came from outside of progress()";
+  EXPECT_EQ(depth_, 0) << name << " came out of send(), recv() or cancel()";
+}
+
+void runThreads(const TransportFactory& factory, int ranks, const std::function<void(Node&)>& body,
+                const Config& config) {
+  SharedBoard board;
+  std::vector<std::unique_ptr<Node>> nodes;
+  for (int rank = 0; rank < ranks; ++rank) {
+    nodes.push_back(std::make_unique<Node>(factory, config, rank, ranks, *board));
+  }
+  std::vector<std::thread> threads;
+  for (auto& node : nodes) {
+    threads.emplace_back([&] {
+      if (!node->connectAll()) return;
+      body(*node);
+      node->barrier();
+    });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+}
+
+namespace {
+
+[[noreturn]] void runChild(const std::function<void()>& body) {
+  body();
+  std::fflush(nullptr);
+  ::_exit(::testing::Test::HasFailure() ? 1 : 0);
+}
+
+void expectEnd(pid_t pid, int rank, bool killed) {
+  int status = 0;
+  for (int waited_ms = 0; ::waitpid(pid, &status, WNOHANG) == 0; ++waited_ms) {
+    if (waited_ms == 30000) {
+      ::kill(pid, SIGKILL);
+      ADD_FAILURE() << "rank " << rank << " did not end";
+    }
+    ::usleep(1000);
+  }
+  if (killed) {
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "rank " << rank << " was to be killed";
+  } else {
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "rank " << rank << " failed";
+  }
+}
+
+} // namespace
+
+void runProcesses(const TransportFactory& factory, int ranks,
+                  const std::function<void(Node&, const std::vector<pid_t>&)>& body, const std::vector<int>& killed,
+                  const Config& config) {
+  SharedBoard board;
+  auto run = [&](int rank, const std::vector<pid_t>& pids) {
+    Node node(factory, config, rank, ranks, *board);
+    if (node.connectAll()) body(node, pids);
+  };
+  std::vector<pid_t> pids{::getpid()};
+  for (int rank = 1; rank < ranks; ++rank) {
+    pid_t pid = ::fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0) runChild([&] { run(rank, {}); });
+    pids.push_back(pid);
+  }
+  run(0, pids);
+  for (int rank = 1; rank < ranks; ++rank) {
+    expectEnd(pids[static_cast<std::size_t>(rank)], rank,
+              std::find(killed.begin(), killed.end(), rank) != killed.end());
+  }
+}
+
+} // namespace goss::tests

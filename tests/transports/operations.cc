@@ -1,0 +1,155 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "tests/transports/harness.h"
+
+namespace goss::tests {
+
+namespace {
+
+std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+std::vector<iovec> cutUp(Bytes& bytes, const std::vector<std::size_t>& cuts) {
+  std::vector<iovec> pieces;
+  std::size_t at = 0;
+  for (std::size_t cut : cuts) {
+    pieces.push_back({bytes.data() + at, cut});
+    at += cut;
+  }
+  if (at < bytes.size() || pieces.empty()) pieces.push_back({bytes.data() + at, bytes.size() - at});
+  return pieces;
+}
+
+} // namespace
+
+Bytes pattern(std::size_t size, std::uint64_t seed) {
+  Bytes bytes(size);
+  for (std::size_t at = 0; at < size; at += 8) {
+    std::uint64_t word = mix(seed * 0x10001 + at);
+    std::memcpy(bytes.data() + at, &word, std::min<std::size_t>(8, size - at));
+  }
+  return bytes;
+}
+
+bool isPattern(std::span<const std::byte> bytes, std::uint64_t seed) {
+  for (std::size_t at = 0; at < bytes.size(); at += 8) {
+    std::uint64_t word = mix(seed * 0x10001 + at);
+    if (std::memcmp(bytes.data() + at, &word, std::min<std::size_t>(8, bytes.size() - at)) != 0) return false;
+  }
+  return true;
+}
+
+TestSend::TestSend(Node& node, int to, Tag with_tag, Bytes message, const std::vector<std::size_t>& cuts)
+    : node_(node), message_(std::move(message)), cut_(cutUp(message_, cuts)) {
+  peer = to;
+  tag = with_tag;
+  pieces = cut_;
+  bytes = message_.size();
+}
+
+TestSend::~TestSend() {
+  if (pending_) cancel();
+}
+
+void TestSend::post() {
+  pending_ = true;
+  node_.enter();
+  bool complete = node_.transport().send(*this);
+  node_.leave();
+  if (!complete) return;
+  EXPECT_EQ(completions, 0) << "send() returned true and called back as well";
+  pending_ = false;
+  ++completions;
+}
+
+void TestSend::cancel() {
+  node_.enter();
+  node_.transport().cancel(*this);
+  node_.leave();
+  pending_ = false;
+}
+
+void TestSend::onSent(const Status& result) {
+  node_.checkCallback("onSent");
+  EXPECT_TRUE(pending_) << "onSent on an operation that was complete, cancelled or not posted";
+  pending_ = false;
+  ++completions;
+  status = result;
+  if (then) then();
+}
+
+TestRecv::TestRecv(Node& node, int from, Tag with_tag, std::size_t room, Kind kind,
+                   const std::vector<std::size_t>& cuts)
+    : node_(node), room_(room), cut_(cutUp(room_, cuts)) {
+  peer = from;
+  tag = with_tag;
+  capacity = room;
+  consumes = kind == Kind::views;
+  if (!consumes) pieces = cut_;
+}
+
+TestRecv::~TestRecv() {
+  if (pending_) cancel();
+}
+
+void TestRecv::post() {
+  pending_ = true;
+  matches = 0;
+  viewed_ = 0;
+  node_.enter();
+  node_.transport().recv(*this);
+  node_.leave();
+}
+
+void TestRecv::cancel() {
+  node_.enter();
+  node_.transport().cancel(*this);
+  node_.leave();
+  pending_ = false;
+}
+
+Status TestRecv::onMatched(const Envelope& with, std::size_t length) {
+  node_.checkCallback("onMatched");
+  EXPECT_TRUE(pending_);
+  EXPECT_EQ(++matches, 1) << "onMatched comes once";
+  envelope = with;
+  length_ = length;
+  if (on_match) on_match();
+  if (refuse) return Status::error(GOSS_ERR_MISMATCH, "the test refuses this message");
+  if (length > capacity) return Status::error(GOSS_ERR_TRUNCATED, "the message is longer than the receive");
+  return Status::ok();
+}
+
+void TestRecv::onData(std::size_t offset, std::span<const std::byte> view) {
+  node_.checkCallback("onData");
+  EXPECT_TRUE(pending_ && consumes && matches == 1);
+  EXPECT_EQ(offset, viewed_);
+  EXPECT_FALSE(view.empty());
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(view.data()) % 16, 0u);
+  ASSERT_LE(offset + view.size(), length_);
+  EXPECT_TRUE(offset + view.size() == length_ || view.size() % 64 == 0) << "only the last view may be odd";
+  std::memcpy(room_.data() + offset, view.data(), view.size());
+  viewed_ += view.size();
+  if (on_data) on_data();
+}
+
+void TestRecv::onReceived(const Status& result) {
+  node_.checkCallback("onReceived");
+  EXPECT_TRUE(pending_) << "onReceived on an operation that was complete, cancelled or not posted";
+  pending_ = false;
+  ++completions;
+  status = result;
+  if (result.isOk()) {
+    EXPECT_EQ(matches, 1);
+    EXPECT_TRUE(!consumes || viewed_ == length_);
+  }
+  if (then) then();
+}
+
+} // namespace goss::tests

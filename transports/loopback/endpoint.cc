@@ -1,0 +1,102 @@
+#include "transports/loopback/endpoint.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "base/wire.h"
+#include "platform/host.h"
+
+namespace goss::transports::loopback {
+
+namespace {
+
+constexpr std::string_view kMagic = "GLB1";
+
+// Field 22 of /proc/self/stat, counted from behind the program's name, which may hold blanks and parentheses.
+std::uint64_t processStartTime() {
+  std::ifstream file("/proc/self/stat");
+  std::string line{std::istreambuf_iterator<char>(file), {}};
+  std::size_t at = line.rfind(')');
+  for (int field = 2; field < 22 && at != std::string::npos; ++field)
+    at = line.find(' ', at + 1);
+  return at == std::string::npos ? 0 : std::strtoull(line.c_str() + at, nullptr, 10);
+}
+
+/// All of the address but the pointer.
+std::string processIdentity() {
+  base::WireWriter writer;
+  writer.raw(kMagic).text(platform::hostIdentity().text());
+  writer.integer(platform::processId()).integer(processStartTime());
+  return writer.take();
+}
+
+} // namespace
+
+Endpoint::Endpoint(const TransportContext& context, platform::Wakeup wakeup)
+    : job_(context.job), wakeup_(std::move(wakeup)), eager_bytes_(static_cast<std::size_t>(context.size)) {}
+
+bool Endpoint::put(Mail mail) {
+  bool wake = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_) return false;
+    inbox_.push_back(std::move(mail));
+    has_mail_.store(true, std::memory_order_release);
+    wake = std::exchange(sleeping_, false);
+  }
+  if (wake) wakeup_.notify();
+  return true;
+}
+
+void Endpoint::take(std::vector<Mail>& into) {
+  std::lock_guard lock(mutex_);
+  has_mail_.store(false, std::memory_order_relaxed);
+  if (into.empty()) {
+    into.swap(inbox_);
+  } else {
+    into.insert(into.end(), std::make_move_iterator(inbox_.begin()), std::make_move_iterator(inbox_.end()));
+    inbox_.clear();
+  }
+}
+
+bool Endpoint::prepareToSleep() {
+  std::lock_guard lock(mutex_);
+  sleeping_ = inbox_.empty();
+  return sleeping_;
+}
+
+void Endpoint::sleepEnded() {
+  {
+    std::lock_guard lock(mutex_);
+    sleeping_ = false;
+  }
+  wakeup_.drain();
+}
+
+void Endpoint::close() {
+  std::vector<Mail> dropped; // Destroyed outside of the lock.
+  std::lock_guard lock(mutex_);
+  closed_ = true;
+  dropped.swap(inbox_);
+}
+
+std::string encodeAddress(const Endpoint& endpoint) {
+  base::WireWriter writer;
+  writer.raw(processIdentity()).integer(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&endpoint)));
+  return writer.take();
+}
+
+bool isOfThisProcess(std::string_view address) {
+  std::string identity = processIdentity();
+  return address.size() == identity.size() + sizeof(std::uint64_t) && address.starts_with(identity);
+}
+
+std::shared_ptr<Endpoint> resolveAddress(std::string_view address) {
+  if (!isOfThisProcess(address)) return nullptr;
+  auto pointer = base::loadLittleEndian<std::uint64_t>(address.data() + address.size() - sizeof(std::uint64_t));
+  return reinterpret_cast<Endpoint*>(static_cast<std::uintptr_t>(pointer))->shared_from_this();
+}
+
+} // namespace goss::transports::loopback

@@ -1,0 +1,78 @@
+/// What the ranks of one process share: each rank's inbox, and the offers of large messages.
+#ifndef GOSS_TRANSPORTS_LOOPBACK_ENDPOINT_H_
+#define GOSS_TRANSPORTS_LOOPBACK_ENDPOINT_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gossamer/transport.h"
+#include "platform/poller.h"
+#include "transports/common/inflow.h"
+
+namespace goss::transports::loopback {
+
+/// A message that stays in the sender's buffers until the receiver has copied it. The sender withdraws it by emptying
+/// `operation`; it holds `mutex` then, and so does the receiver while it copies.
+struct Offer {
+  std::mutex mutex;
+  SendOperation* operation = nullptr;
+};
+
+struct Mail {
+  enum class Kind { hello, eager, offer, taken, withdrawn, goodbye };
+  Kind kind = Kind::hello;
+  int from = -1;
+  MessageHeader header;
+  std::unique_ptr<std::byte[]> payload; ///< eager: a copy of the bytes, aligned as operator new does (16).
+  std::shared_ptr<Offer> offer;         ///< offer; taken: its buffers are free again.
+};
+
+/// Safe for all threads of the process.
+class Endpoint : public std::enable_shared_from_this<Endpoint> {
+ public:
+  Endpoint(const TransportContext& context, platform::Wakeup wakeup);
+
+  /// Puts one mail into the inbox and wakes the owner if it sleeps. False: the owner has closed.
+  bool put(Mail mail);
+  /// Moves the inbox's mails to the end of `into`; owner only.
+  void take(std::vector<Mail>& into);
+  /// Whether take() would find something; cheap, and may lag behind.
+  [[nodiscard]] bool hasMail() const { return has_mail_.load(std::memory_order_acquire); }
+  /// Owner only. False: there is mail, do not sleep.
+  bool prepareToSleep();
+  void sleepEnded();
+  /// No mail is taken from now on.
+  void close();
+
+  [[nodiscard]] int fd() const { return wakeup_.fd(); }
+  [[nodiscard]] const std::array<std::byte, 16>& job() const { return job_; }
+  /// Bytes of eager messages from `sender` that this rank has not yet matched or kept.
+  std::atomic<std::size_t>& eagerBytes(int sender) { return eager_bytes_[static_cast<std::size_t>(sender)]; }
+
+ private:
+  const std::array<std::byte, 16> job_;
+  const platform::Wakeup wakeup_;
+  std::vector<std::atomic<std::size_t>> eager_bytes_; ///< By sender.
+  std::atomic<bool> has_mail_{false};
+  std::mutex mutex_; ///< Guards the rest.
+  std::vector<Mail> inbox_;
+  bool sleeping_ = false;
+  bool closed_ = false;
+};
+
+/// The address that LoopbackTransport::open() returns: process, its start time (pids are reused), and the endpoint.
+std::string encodeAddress(const Endpoint& endpoint);
+/// The endpoint behind an address of this process; null for an address of any other process or form.
+std::shared_ptr<Endpoint> resolveAddress(std::string_view address);
+/// Whether the address was made in this process; does not touch the endpoint.
+bool isOfThisProcess(std::string_view address);
+
+} // namespace goss::transports::loopback
+
+#endif // GOSS_TRANSPORTS_LOOPBACK_ENDPOINT_H_

@@ -1,0 +1,73 @@
+/// Transport between ranks that are threads, or several worlds, of one process.
+#ifndef GOSS_TRANSPORTS_LOOPBACK_LOOPBACK_H_
+#define GOSS_TRANSPORTS_LOOPBACK_LOOPBACK_H_
+
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "gossamer/transport.h"
+#include "transports/common/deferred.h"
+#include "transports/common/matcher.h"
+
+namespace goss::transports {
+
+namespace loopback {
+class Endpoint;
+struct Mail;
+struct Offer;
+} // namespace loopback
+
+/// Small messages are copied into the receiver's inbox; large ones are offered, and the receiver copies (or views) them
+/// straight from the sender's buffers. A transport must not be destroyed while a peer that has its address may still
+/// call connect() with it: the address holds a pointer. A rank may connect to itself. One thread at a time.
+class LoopbackTransport final : public Transport {
+ public:
+  explicit LoopbackTransport(const TransportContext& context);
+  ~LoopbackTransport() override;
+
+  [[nodiscard]] std::string_view name() const override { return "loopback"; }
+  [[nodiscard]] const TransportCapabilities& capabilities() const override { return capabilities_; }
+  Result<std::string> open() override;
+  [[nodiscard]] bool reaches(std::string_view address) const override;
+  Status connect(int peer, std::string_view address) override;
+  [[nodiscard]] LinkState link(int peer) const override;
+  [[nodiscard]] Status linkError(int peer) const override;
+  bool send(SendOperation& operation) override;
+  void recv(RecvOperation& operation) override;
+  void cancel(SendOperation& operation) override;
+  void cancel(RecvOperation& operation) override;
+  bool progress() override;
+  [[nodiscard]] int pollFd() const override;
+  bool prepareToSleep() override;
+  void sleepEnded() override;
+  [[nodiscard]] PeerStatistics statistics(int peer) const override;
+
+ private:
+  struct Peer;
+
+  Peer& peer(int rank) { return *peers_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] const Peer& peer(int rank) const { return *peers_[static_cast<std::size_t>(rank)]; }
+  bool sendEager(SendOperation& operation, Peer& to);
+  void offer(SendOperation& operation, Peer& to);
+  bool sortMail();
+  bool handleMails(Peer& from);
+  bool handle(Peer& from, loopback::Mail& mail);
+  bool copyOffer(Peer& from, loopback::Mail& mail);
+  void completeSend(const std::shared_ptr<loopback::Offer>& offer);
+  void losePeer(Peer& from, const Status& status, bool departed);
+  [[nodiscard]] bool hasWork() const;
+
+  const TransportContext context_;
+  TransportCapabilities capabilities_;
+  std::shared_ptr<loopback::Endpoint> endpoint_;
+  Deferred deferred_;
+  std::vector<std::unique_ptr<Peer>> peers_;
+  std::vector<loopback::Mail> incoming_;
+  std::unordered_map<SendOperation*, std::shared_ptr<loopback::Offer>> offers_; ///< Sent, and not yet taken.
+};
+
+} // namespace goss::transports
+
+#endif // GOSS_TRANSPORTS_LOOPBACK_LOOPBACK_H_
