@@ -37,8 +37,11 @@ endfunction()
 set(GOSS_TEST_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
     OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_oob_tcp_if_include=lo OMPI_MCA_btl_tcp_if_include=lo OPENBLAS_NUM_THREADS=1)
 if(GOSS_SANITIZE)
+  set(suppressions ${CMAKE_SOURCE_DIR}/tests/sanitizers)
   list(APPEND GOSS_TEST_ENVIRONMENT GOSS_TEST_QUICK=1 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-       ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1)
+       ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
+       LSAN_OPTIONS=print_suppressions=0:suppressions=${suppressions}/leaks.txt
+       TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=${suppressions}/threads.txt)
 endif()
 
 # goss_test_program(NAME [LABEL label] [TIMEOUT seconds] [SERIAL] [LIBRARIES lib...]) makes one GoogleTest program from the *.cc files
