@@ -44,12 +44,19 @@ if(GOSS_SANITIZE)
        TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=${suppressions}/threads.txt)
 endif()
 
-# goss_test_program(NAME [LABEL label] [TIMEOUT seconds] [SERIAL] [LIBRARIES lib...]) makes one GoogleTest program from the *.cc files
-# of the current directory and registers it with CTest. SERIAL: nothing else runs beside it (it measures time).
+# goss_test_program(NAME [LABEL label] [TIMEOUT seconds] [SERIAL] [PURE] [LIBRARIES lib...]) makes one GoogleTest program from the *.cc
+# files of the current directory and registers it with CTest. SERIAL: nothing else runs beside it (it measures time). PURE: what
+# it tests has neither threads nor I/O, so that there is nothing for ThreadSanitizer to see and it is left out there.
 function(goss_test_program name)
-  cmake_parse_arguments(arg "SERIAL" "LABEL;TIMEOUT" "LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "SERIAL;PURE" "LABEL;TIMEOUT" "LIBRARIES" ${ARGN})
+  if(arg_PURE AND GOSS_SANITIZE STREQUAL "thread")
+    return()
+  endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
+  endif()
+  if(GOSS_SANITIZE) # sanitized code is several times slower
+    math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 3")
   endif()
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   add_executable(${name} ${sources})
