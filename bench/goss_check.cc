@@ -176,45 +176,50 @@ Result<Row> prove(const CatalogueEntry& entry, int max_ranks) {
 
 constexpr const char* kIntroduction = R"(# Algorithms
 
-This file is written by `goss-check --markdown`, which proves every built-in algorithm and measures its schedules; a test
-compares the two. Each algorithm has a file of its own in `collectives/`, whose header names its source, its steps and its wire
-formula: start with `collectives/ring.h`.
+This file is written by `goss-check --markdown`, which proves every built-in algorithm and measures its schedules; a
+test compares the two. Each algorithm has a file of its own in `collectives/`, whose header names its source, its
+steps and its wire formula: start with `collectives/ring.h`.
 
 ## Words
 
-An algorithm is a pure function from (collective, number of ranks, rank, parameters) to a **schedule**: one rank's list of
-**steps** (send, receive, receive and add, copy, add, finish). Steps move **chunks**. Chunk c is part c of the vector, or the
-block of rank c where blocks have owners (all_gather, reduce_scatter, all_to_all, gather, scatter). The **segment** of a rank is
-what it owns in a reduce-scatter: one or more chunks. A **slot** is a place that holds one chunk: in the caller's input,
-in the caller's output, or in scratch memory. Sizes come in later, when slots are bound to bytes; dependencies between steps
-are derived from the slots that they read and write, so that no algorithm states one.
+An algorithm is a pure function from (collective, number of ranks, rank, parameters) to a **schedule**: one rank's
+list of **steps** (send, receive, receive and add, copy, add, finish). Steps move **chunks**. Chunk c is part c of
+the vector, or the block of rank c where blocks have owners (all_gather, reduce_scatter, all_to_all, gather,
+scatter). The **segment** of a rank is what it owns in a reduce-scatter: one or more chunks. A **slot** is a place
+that holds one chunk: in the caller's input, in the caller's output, or in scratch memory. Sizes come in later, when
+slots are bound to bytes; dependencies between steps are derived from the slots that they read and write, so that no
+algorithm states one.
 
 ## What is proved
 
-The checker plans all ranks and executes the schedules symbolically, with random interleavings and with channels that hold any
-number of messages, one message, or none (a send then ends together with its receive), in separate buffers and in place. It
-proves that each contribution is counted exactly once, that nothing undefined is read, that every send meets a receive
-of the same size and order, that nothing is left over and nothing deadlocks, that every output that the collective promises is
-complete and no other is touched, that inputs are never written, that each sum passes exactly one finish, and that every two
-steps with a hazard between them are ordered. Sizes are checked for 0, 1, p - 1, p, p + 1 and 1009 elements, for blocks of different sizes and for weighted
-chunks, and the sum of all messages against the formula. All this holds for several roots, ring orders, numbers of blocks
-and for every group size. The tests add the numbers of ranks 65 to 69, 73, 81 and 129, where circulant schedules are known to
-have gone wrong elsewhere.
+The checker plans all ranks and executes the schedules symbolically, with random interleavings and with channels
+that hold any number of messages, one message, or none (a send then ends together with its receive), in separate
+buffers and in place (all_to_all excepted: there the input is copied first). It proves that each contribution is counted exactly once, that nothing undefined is read, that
+every send meets a receive of the same size and order, that nothing is left over and nothing deadlocks, that every
+output that the collective promises is complete and no other is touched, that inputs are never written, that each
+sum passes exactly one finish, and that every two steps with a hazard between them are ordered. Sizes are checked
+for 0, 1, p - 1, p, p + 1 and 1009 elements, for blocks of different sizes and for weighted chunks, and the sum of
+all messages against the formula. All this holds for several roots, ring orders, numbers of blocks and for every
+group size. The tests add the numbers of ranks 65 to 69, 73, 81 and 129, where circulant schedules are known to have
+gone wrong elsewhere.
 
 ## How to read the tables
 
-- **ranks**: the numbers of ranks p that were proved. Two-level algorithms are proved for every group size that divides p.
-- **same bits**: whether all ranks end with the same bits. "lossless": only without a lossy codec; "yes" holds with one too, if
-  the owner of a sum takes over the encoded form that it sent. "-": ranks get different things.
+- **ranks**: the numbers of ranks p that were proved. Two-level algorithms are proved for every group size that
+  divides p.
+- **same bits**: whether all ranks end with the same bits. "lossless": only without a lossy codec; "yes" holds with
+  one too, if the owner of a sum takes over the encoded form that it sent. "-": ranks get different things.
 - **path**: messages that follow one another on the longest path, for 16 and 64 ranks: the latency, in messages.
 - **lossy**: how often a value is encoded on its way, for 16 and 64 ranks, if every sum that is sent is encoded and
   encoded bytes are forwarded as they are: how often a lossy codec adds its error.
 - **messages**: of all ranks together, for 16 and 64 ranks.
-- **wire**: elements that all ranks together send for a vector of m elements; where blocks have owners, m is the sum of the blocks,
-  for all_to_all that of one rank. ones(p) is the sum of the one bits in 0..p-1, about p log2(p) / 2.
-  doubling(p) is q log2(q) + 2 (p - q), q the largest power of two in p. d is 1, 2, 4, .. below p. L is the group size.
+- **wire**: elements that all ranks together send for a vector of m elements; where blocks have owners, m is the sum
+  of the blocks, for all_to_all that of one rank. ones(p) is the sum of the one bits in 0..p-1, about p log2(p) / 2.
+  doubling(p) is q log2(q) + 2 (p - q), q the largest power of two in p. d is 1, 2, 4, .. below p. L is the group
+  size.
 
-The figures are for one block where an algorithm takes blocks, and for groups of 4 and 8 ranks where it takes groups.
+The figures are for one block where an algorithm takes blocks, and for groups of 4 and 8 ranks where it takes
+groups.
 )";
 
 const char* sameBits(const Row& row) {

@@ -3,11 +3,10 @@
 /// In step k = 0..log2(n)-1 of the reduce-scatter position v sends its partner pi(v, k) the blocks that the partner is
 /// to answer for from then on, gets its own likewise, and adds. The all-gather goes backwards.
 ///
-/// - Rabenseifner (R. Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004): pi(v, k) = v xor (n
-/// / 2^(k+1)).
-/// - Swing (D. De Sensi et al., "Swing: Short-cutting Rings for Higher Bandwidth Allreduce", arXiv:2401.09356): pi(v,
-/// k) = v + rho(k) for even
-///   v, v - rho(k) for odd v, rho = 1, -1, 3, -5, 11, ..: partners stay near on a ring or torus.
+/// - Rabenseifner ("Optimization of Collective Reduction Operations", ICCS 2004): pi(v, k) = v xor (n / 2^(k+1)).
+/// - Swing (D. De Sensi et al., "Swing: Short-cutting Rings for Higher Bandwidth Allreduce", arXiv:2401.09356):
+///   pi(v, k) = v + rho(k) for even v and v - rho(k) for odd v, rho = 1, -1, 3, -5, 11, ..: partners stay near on a
+///   ring or torus.
 ///
 /// Latency log2(n) messages each way. Wire: (n - 1) * m elements each way, over all positions.
 #ifndef GOSS_COLLECTIVES_BUTTERFLY_H_

@@ -6,9 +6,8 @@
 /// A skip list n = s_0 > s_1 > ... > s_q = 1 with s_k - s_{k+1} <= s_{k+1} gives q rounds; positions and blocks are
 /// taken mod n:
 ///
-/// - Reduce-scatter, k = 0..q-1, S = s_k, s = s_{k+1}: position v sends blocks v+s .. v+S-1 to v+s, receives S-s blocks
-/// from v-s
-///   and adds them to blocks v .. v+S-s-1. Those two sets are disjoint, so a receive adds without waiting for a send.
+/// - Reduce-scatter, k = 0..q-1, S = s_k, s = s_{k+1}: position v sends blocks v+s .. v+S-1 to v+s, receives S-s
+///   blocks from v-s and adds them to blocks v .. v+S-s-1. The two sets are disjoint: no receive waits for a send.
 /// - All-gather, k = q-1..0: position v sends blocks v .. v+S-s-1 to v-s and receives blocks v+s .. v+S-1 from v+s.
 ///
 /// The skip list makes the algorithm:

@@ -3,62 +3,34 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bitset>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "schedule/contract.h"
 #include "schedule/structure.h"
+#include "schedule/symbols.h"
 
 namespace goss::schedule {
 
 namespace {
 
-using Contributions = std::bitset<kMaxCheckedRanks>;
-
 constexpr std::uint32_t kUndefined = ~0u;
 
-/// What a cell or a message holds. Chunk: which part of the vector; all_to_all: the rank that it is meant for.
-struct Value {
-  std::uint32_t chunk = 0;
-  Contributions from;
-  std::uint64_t expression = 0;       ///< Hash of how it was computed; commutative.
-  std::uint64_t lossy_expression = 0; ///< The same, with every encoding a step of the computation.
-  int finishes = 0;
-  int lossy_depth = 0;
-  bool encoded = false;
-};
-
-/// Finaliser of splitmix64, a bijection.
-std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
-std::uint64_t sumExpression(std::uint64_t a, std::uint64_t b) { return mix(std::min(a, b) * 3 + std::max(a, b)); }
-std::uint64_t finishedExpression(std::uint64_t a) { return mix(a + 1); }
-std::uint64_t encodedExpression(std::uint64_t a) { return mix(a + 2); }
-
+/// A splitmix64 generator.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
   std::size_t below(std::size_t bound) {
-    state_ += 0x9e3779b97f4a7c15u;
-    return static_cast<std::size_t>(mix(state_) % bound);
+    std::uint64_t x = state_ += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return static_cast<std::size_t>((x ^ (x >> 31)) % bound);
   }
 
  private:
   std::uint64_t state_;
 };
-
-Contributions maskOf(RankRange ranks) {
-  Contributions mask;
-  for (int r = ranks.first; r < ranks.last; ++r)
-    mask.set(static_cast<std::size_t>(r));
-  return mask;
-}
 
 /// Steps are numbered over all ranks: rank r's step i is start_[r] + i.
 class Execution {
@@ -110,15 +82,10 @@ class Execution {
   void executeLocal(std::uint32_t id);
   void complete(std::uint32_t id);
 
-  std::uint32_t add(Value value) {
-    values_.push_back(value);
-    return static_cast<std::uint32_t>(values_.size() - 1);
-  }
   std::uint32_t read(std::uint32_t id, Slot slot);
   void write(std::uint32_t id, Slot slot, std::uint32_t value);
   std::uint32_t combine(std::uint32_t id, std::uint32_t a, std::uint32_t b);
   std::uint32_t finished(std::uint32_t id, std::uint32_t value);
-  std::uint32_t encoded(std::uint32_t value);
   void fail(std::uint32_t id, const std::string& what);
 
   Status deadlock() const;
@@ -137,7 +104,7 @@ class Execution {
   std::vector<std::uint32_t> dependents_;
   std::vector<CellMap> cell_maps_;
   std::vector<std::vector<std::uint32_t>> cells_; ///< By rank: value of each cell.
-  std::vector<Value> values_;
+  SymbolStore symbols_;
   std::vector<std::uint32_t> payloads_;
   std::vector<ChannelState> channels_;
   std::vector<std::uint32_t> runnable_;
@@ -184,12 +151,7 @@ void Execution::fillInput(std::size_t rank) {
   const Role role = roleOf(rank);
   for (std::uint32_t c = 0; c < ranks_[rank].chunk_count; ++c) {
     if (!startsInInput(role, c)) continue;
-    Value value;
-    value.chunk = c;
-    value.from.set(rank);
-    value.expression = mix((static_cast<std::uint64_t>(rank) << 32 | c) + 1);
-    value.lossy_expression = value.expression;
-    cells_[rank][cell_maps_[rank].of(input(c))] = add(value);
+    cells_[rank][cell_maps_[rank].of(input(c))] = symbols_.contribution(role.rank, c);
   }
 }
 
@@ -260,59 +222,25 @@ void Execution::write(std::uint32_t id, Slot slot, std::uint32_t value) {
   const Schedule& schedule = ranks_[states_[id].rank];
   if (schedule.collective != Collective::allToAll) {
     const std::uint32_t chunk = slot.space == Space::scratch ? schedule.scratch_like[slot.index] : slot.index;
-    if (values_[value].chunk != chunk) {
-      return fail(id, fmt::format("puts chunk {} into a place for chunk {}", values_[value].chunk, chunk));
+    if (symbols_[value].chunk != chunk) {
+      return fail(id, fmt::format("puts chunk {} into a place for chunk {}", symbols_[value].chunk, chunk));
     }
   }
   cells_[states_[id].rank][cell_maps_[states_[id].rank].of(slot)] = value;
 }
 
 std::uint32_t Execution::combine(std::uint32_t id, std::uint32_t a, std::uint32_t b) {
-  const Value& first = values_[a];
-  const Value& second = values_[b];
-  const Collective collective = ranks_[states_[id].rank].collective;
-  if (first.chunk != second.chunk) {
-    fail(id, fmt::format("reduces chunk {} with chunk {}", first.chunk, second.chunk));
-  } else if (!reduces(collective) && collective != Collective::barrier) {
-    fail(id, fmt::format("reduces in a {}", nameOf(collective)));
-  } else if (first.finishes + second.finishes > 0) {
-    fail(id, fmt::format("reduces chunk {} after its finish", first.chunk));
-  } else if (const Contributions both = first.from & second.from; both.any() && collective != Collective::barrier) {
-    fail(id, fmt::format("counts rank {}'s contribution to chunk {} twice", both._Find_first(), first.chunk));
-  }
-  Value sum;
-  sum.chunk = first.chunk;
-  sum.from = first.from | second.from;
-  sum.expression = sumExpression(first.expression, second.expression);
-  sum.lossy_expression = sumExpression(first.lossy_expression, second.lossy_expression);
-  sum.lossy_depth = std::max(first.lossy_depth, second.lossy_depth);
-  return add(sum);
+  std::string fault;
+  const std::uint32_t sum = symbols_.sum(roleOf(states_[id].rank), a, b, fault);
+  if (!fault.empty()) fail(id, fault);
+  return sum;
 }
 
-std::uint32_t Execution::finished(std::uint32_t id, std::uint32_t index) {
-  Value value = values_[index];
-  const Role role = roleOf(states_[id].rank);
-  if (!reduces(role.collective)) {
-    fail(id, fmt::format("finish in a {}", nameOf(role.collective)));
-  } else if (value.finishes > 0) {
-    fail(id, fmt::format("second finish of chunk {}", value.chunk));
-  } else if (value.from != maskOf(contributors(role, value.chunk))) {
-    fail(id, fmt::format("finish of chunk {} with {} contributions", value.chunk, value.from.count()));
-  }
-  ++value.finishes;
-  value.expression = finishedExpression(value.expression);
-  value.lossy_expression = finishedExpression(value.lossy_expression);
-  value.encoded = false;
-  return add(value);
-}
-
-std::uint32_t Execution::encoded(std::uint32_t index) {
-  if (values_[index].encoded) return index;
-  Value value = values_[index];
-  value.encoded = true;
-  value.lossy_expression = encodedExpression(value.lossy_expression);
-  ++value.lossy_depth;
-  return add(value);
+std::uint32_t Execution::finished(std::uint32_t id, std::uint32_t value) {
+  std::string fault;
+  const std::uint32_t result = symbols_.finished(roleOf(states_[id].rank), value, fault);
+  if (!fault.empty()) fail(id, fault);
+  return result;
 }
 
 void Execution::executeSend(std::uint32_t id, std::uint32_t channel_index) {
@@ -321,7 +249,7 @@ void Execution::executeSend(std::uint32_t id, std::uint32_t channel_index) {
   for (const Slot slot : ranks_[states_[id].rank].slotsOf(step.targets)) {
     const std::uint32_t value = read(id, slot);
     if (!status_.isOk()) return;
-    payloads_.push_back(encoded(value));
+    payloads_.push_back(symbols_.encoded(value));
   }
   ChannelState& state = channels_[channel_index];
   ++state.sent;
@@ -413,11 +341,11 @@ Status Execution::checkOutput(const Role& role, std::uint32_t chunk, std::uint32
     return Status::error(GOSS_ERR_INTERNAL, fmt::format("rank {} output {}: {}", role.rank, chunk, what));
   };
   if (index == kUndefined) return wrong("never written");
-  const Value& value = values_[index];
+  const Symbol& value = symbols_[index];
   const bool exchanged = role.collective == Collective::allToAll;
   const std::uint32_t expected_chunk = exchanged ? static_cast<std::uint32_t>(role.rank) : chunk;
   if (value.chunk != expected_chunk) return wrong(fmt::format("holds chunk {}", value.chunk));
-  const Contributions expected = maskOf(contributors(role, chunk));
+  const Contributions expected = setOf(contributors(role, chunk));
   if (value.from != expected) {
     const Contributions difference = value.from ^ expected;
     return wrong(fmt::format("{} contributions instead of {}, first difference rank {}", value.from.count(),
@@ -441,9 +369,9 @@ Status Execution::checkOutputs(RunFacts& facts) const {
       if (!delivers(role, c)) continue;
       const std::uint32_t index = cells_[r][cell_maps_[r].of(output(c))];
       if (Status status = checkOutput(role, c, index); !status.isOk()) return status;
-      const Value& value = values_[index];
+      const Symbol& value = symbols_[index];
       facts.lossy_depth = std::max(facts.lossy_depth, value.lossy_depth);
-      const std::uint64_t lossy = value.encoded ? value.lossy_expression : encodedExpression(value.lossy_expression);
+      const std::uint64_t lossy = encodedExpression(value);
       if (r == 0) {
         expression[c] = value.expression;
         lossy_expression[c] = lossy;

@@ -8,10 +8,10 @@
 #include "gossamer/schedule.h"
 #include "gossamer/status.h"
 #include "schedule/channels.h"
+#include "schedule/symbols.h"
 
 namespace goss::schedule {
 
-inline constexpr int kMaxCheckedRanks = 256;
 inline constexpr int kUnlimited = -1;
 
 /// One way to run a collective.

@@ -1,0 +1,101 @@
+#include "schedule/symbols.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace goss::schedule {
+
+namespace {
+
+/// Finaliser of splitmix64, a bijection.
+std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+std::uint64_t sumExpression(std::uint64_t a, std::uint64_t b) { return mix(std::min(a, b) * 3 + std::max(a, b)); }
+std::uint64_t finishedExpression(std::uint64_t a) { return mix(a + 1); }
+
+void note(std::string& fault, std::string text) {
+  if (fault.empty()) fault = std::move(text);
+}
+
+} // namespace
+
+Contributions setOf(RankRange ranks) {
+  Contributions set;
+  for (int r = ranks.first; r < ranks.last; ++r)
+    set.set(static_cast<std::size_t>(r));
+  return set;
+}
+
+std::uint64_t encodedExpression(const Symbol& symbol) {
+  return symbol.encoded ? symbol.lossy_expression : mix(symbol.lossy_expression + 2);
+}
+
+std::uint32_t SymbolStore::add(const Symbol& symbol) {
+  symbols_.push_back(symbol);
+  return static_cast<std::uint32_t>(symbols_.size() - 1);
+}
+
+std::uint32_t SymbolStore::contribution(int rank, std::uint32_t chunk) {
+  Symbol symbol;
+  symbol.chunk = chunk;
+  symbol.from.set(static_cast<std::size_t>(rank));
+  symbol.expression = mix((static_cast<std::uint64_t>(rank) << 32 | chunk) + 1);
+  symbol.lossy_expression = symbol.expression;
+  return add(symbol);
+}
+
+std::uint32_t SymbolStore::sum(const Role& role, std::uint32_t a, std::uint32_t b, std::string& fault) {
+  const Symbol& first = symbols_[a];
+  const Symbol& second = symbols_[b];
+  // A barrier's tokens may meet twice: having heard of a rank is not a sum.
+  const bool barrier = role.collective == Collective::barrier;
+  const Contributions both = first.from & second.from;
+  if (first.chunk != second.chunk) {
+    note(fault, fmt::format("reduces chunk {} with chunk {}", first.chunk, second.chunk));
+  } else if (!reduces(role.collective) && !barrier) {
+    note(fault, fmt::format("reduces in a {}", nameOf(role.collective)));
+  } else if (first.finishes + second.finishes > 0) {
+    note(fault, fmt::format("reduces chunk {} after its finish", first.chunk));
+  } else if (both.any() && !barrier) {
+    note(fault, fmt::format("counts rank {}'s contribution to chunk {} twice", both._Find_first(), first.chunk));
+  }
+  Symbol sum;
+  sum.chunk = first.chunk;
+  sum.from = first.from | second.from;
+  sum.expression = sumExpression(first.expression, second.expression);
+  sum.lossy_expression = sumExpression(first.lossy_expression, second.lossy_expression);
+  sum.lossy_depth = std::max(first.lossy_depth, second.lossy_depth);
+  return add(sum);
+}
+
+std::uint32_t SymbolStore::finished(const Role& role, std::uint32_t id, std::string& fault) {
+  Symbol symbol = symbols_[id];
+  if (!reduces(role.collective)) {
+    note(fault, fmt::format("finish in a {}", nameOf(role.collective)));
+  } else if (symbol.finishes > 0) {
+    note(fault, fmt::format("second finish of chunk {}", symbol.chunk));
+  } else if (symbol.from != setOf(contributors(role, symbol.chunk))) {
+    note(fault, fmt::format("finish of chunk {} with {} contributions", symbol.chunk, symbol.from.count()));
+  }
+  ++symbol.finishes;
+  symbol.expression = finishedExpression(symbol.expression);
+  symbol.lossy_expression = finishedExpression(symbol.lossy_expression);
+  symbol.encoded = false;
+  return add(symbol);
+}
+
+std::uint32_t SymbolStore::encoded(std::uint32_t id) {
+  if (symbols_[id].encoded) return id;
+  Symbol symbol = symbols_[id];
+  symbol.lossy_expression = encodedExpression(symbol);
+  symbol.encoded = true;
+  ++symbol.lossy_depth;
+  return add(symbol);
+}
+
+} // namespace goss::schedule

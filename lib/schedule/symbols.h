@@ -1,0 +1,54 @@
+/// What cells and messages hold in a symbolic run: sets of contributions instead of numbers.
+#ifndef GOSS_LIB_SCHEDULE_SYMBOLS_H_
+#define GOSS_LIB_SCHEDULE_SYMBOLS_H_
+
+#include <bitset>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schedule/contract.h"
+
+namespace goss::schedule {
+
+inline constexpr int kMaxCheckedRanks = 256;
+
+using Contributions = std::bitset<kMaxCheckedRanks>;
+
+/// The set of the ranks first..last-1.
+Contributions setOf(RankRange ranks);
+
+struct Symbol {
+  std::uint32_t chunk = 0; ///< Which part of the vector; all_to_all: the rank that it is meant for.
+  Contributions from;
+  std::uint64_t expression = 0;       ///< Hash of how it was computed; commutative.
+  std::uint64_t lossy_expression = 0; ///< The same, with every encoding a step of the computation.
+  int finishes = 0;
+  int lossy_depth = 0;
+  bool encoded = false;
+};
+
+/// The hash of a symbol's encoded form, whether or not it has been encoded already.
+std::uint64_t encodedExpression(const Symbol& symbol);
+
+/// All symbols of one run, by number. Operations that break a rule set `fault` to a text, if it is empty, and go on.
+class SymbolStore {
+ public:
+  [[nodiscard]] const Symbol& operator[](std::uint32_t id) const { return symbols_[id]; }
+
+  std::uint32_t contribution(int rank, std::uint32_t chunk);
+  /// Faults: different chunks, a contribution that is in both, an operand that was finished, a collective without sums.
+  std::uint32_t sum(const Role& role, std::uint32_t a, std::uint32_t b, std::string& fault);
+  /// Faults: an incomplete sum, a second finish, a collective without sums.
+  std::uint32_t finished(const Role& role, std::uint32_t id, std::string& fault);
+  /// What is sent: encoded bytes are forwarded as they are.
+  std::uint32_t encoded(std::uint32_t id);
+
+ private:
+  std::uint32_t add(const Symbol& symbol);
+  std::vector<Symbol> symbols_;
+};
+
+} // namespace goss::schedule
+
+#endif // GOSS_LIB_SCHEDULE_SYMBOLS_H_
