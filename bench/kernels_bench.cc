@@ -1,0 +1,162 @@
+/// goss-kernels-bench: speed of lib/kernels on one core, beside memcpy. Prints GB/s, where the bytes are those of one
+/// operand.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/convert.h"
+#include "kernels/kernels.h"
+#include "kernels/table.h"
+
+namespace {
+
+using goss::kernels::Table;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::array<const char*, GOSS_DTYPE_COUNT> kDtypeNames = {"i8",  "u8",   "i32", "u32", "i64",  "u64",
+                                                                   "f16", "bf16", "f32", "f64", "e4m3", "e5m2"};
+constexpr std::array<const char*, 4> kOpNames = {"sum", "prod", "min", "max"};
+
+struct Options {
+  std::vector<std::size_t> sizes = {4096, 65536, 1 << 20, 16 << 20, 64 << 20};
+  std::size_t offset = 16;
+  std::size_t b_offset = 16;
+  int sample_ms = 20;
+  int samples = 3;
+  std::string isa;
+  std::string filter;
+};
+
+struct Buffers {
+  unsigned char* dst;
+  unsigned char* a;
+  unsigned char* b;
+};
+
+/// Best of `samples`, each at least `sample_ms` long, in GB/s. The first call is not timed: it touches the memory.
+double gigabytesPerSecond(const Options& options, std::size_t bytes, const std::function<void()>& call) {
+  call();
+  double best = 0;
+  for (int sample = 0; sample < options.samples; ++sample) {
+    const auto start = Clock::now();
+    const auto end = start + std::chrono::milliseconds(options.sample_ms);
+    std::size_t calls = 0;
+    auto now = start;
+    while (now < end) {
+      call();
+      ++calls;
+      now = Clock::now();
+    }
+    const double seconds = std::chrono::duration<double>(now - start).count();
+    best = std::max(best, static_cast<double>(bytes * calls) / seconds * 1e-9);
+  }
+  return best;
+}
+
+class Report {
+ public:
+  explicit Report(const Options& options) : options_(options) {
+    fmt::print("{:<18}", "# GB/s");
+    for (const std::size_t bytes : options.sizes) {
+      fmt::print("{:>11}", bytes);
+    }
+    fmt::print("\n");
+  }
+  /// `call` gets the number of bytes of one operand.
+  void row(const std::string& name, const std::function<void(std::size_t)>& call) const {
+    if (name.find(options_.filter) == std::string::npos) {
+      return;
+    }
+    fmt::print("{:<18}", name);
+    for (const std::size_t bytes : options_.sizes) {
+      fmt::print("{:>11.2f}", gigabytesPerSecond(options_, bytes, [&] { call(bytes); }));
+      std::fflush(stdout);
+    }
+    fmt::print("\n");
+  }
+
+ private:
+  const Options& options_;
+};
+
+void reduceRows(const Report& report, const Table& table, const Buffers& buffers) {
+  for (int dtype = 0; dtype < GOSS_DTYPE_COUNT; ++dtype) {
+    const std::size_t width = goss::kernels::elementBytes(static_cast<goss_dtype>(dtype));
+    for (std::size_t op = 0; op < kOpNames.size(); ++op) {
+      report.row(fmt::format("{} {} a+=b", kDtypeNames[dtype], kOpNames[op]), [&, dtype, op](std::size_t bytes) {
+        table.reduce[dtype][op](buffers.a, buffers.a, buffers.b, bytes / width);
+      });
+    }
+    report.row(fmt::format("{} avg", kDtypeNames[dtype]),
+               [&, dtype](std::size_t bytes) { table.average[dtype](buffers.dst, buffers.a, bytes / width, 4); });
+    if (table.scale[dtype] != nullptr) {
+      report.row(fmt::format("{} scale", kDtypeNames[dtype]),
+                 [&, dtype](std::size_t bytes) { table.scale[dtype](buffers.dst, buffers.a, bytes / width, 0.5); });
+    }
+    if (table.widen[dtype] != nullptr) { // the bytes are those of the float32 side
+      report.row(fmt::format("{} to f32", kDtypeNames[dtype]),
+                 [&, dtype](std::size_t bytes) { table.widen[dtype](buffers.dst, buffers.a, bytes / 4); });
+      report.row(fmt::format("f32 to {}", kDtypeNames[dtype]),
+                 [&, dtype](std::size_t bytes) { table.narrow[dtype](buffers.dst, buffers.a, bytes / 4); });
+    }
+  }
+}
+
+void run(const Options& options, const Table& table) {
+  const std::size_t most = *std::max_element(options.sizes.begin(), options.sizes.end());
+  // Offset 16 from a cache line, as malloc returns large blocks; --offset 0 shows aligned buffers.
+  const auto allocate = [most] {
+    return std::unique_ptr<unsigned char, decltype(&std::free)>(
+        static_cast<unsigned char*>(std::aligned_alloc(4096, (most + 8191) / 4096 * 4096)), &std::free);
+  };
+  const auto dst = allocate(), a = allocate(), b = allocate();
+  // Ones as bytes are harmless small numbers in every floating format, and stay so under every operation but sums.
+  std::memset(dst.get(), 0, most + options.offset);
+  std::memset(a.get(), 0, most + options.offset);
+  std::memset(b.get(), 0, most + options.offset);
+  const Buffers buffers{dst.get() + options.offset, a.get() + options.offset, b.get() + options.b_offset};
+
+  fmt::print("# instruction set: {}\n", table.isa);
+  const Report report(options);
+  report.row("memcpy", [&](std::size_t bytes) { std::memcpy(buffers.dst, buffers.a, bytes); });
+  if (table.stream != nullptr) {
+    report.row("streaming copy", [&](std::size_t bytes) { table.stream(buffers.dst, buffers.a, bytes); });
+  }
+  report.row("copy", [&](std::size_t bytes) { goss::kernels::copy(buffers.dst, buffers.a, bytes); });
+  report.row("f32 sum c=a+b", [&](std::size_t bytes) {
+    goss::kernels::reduce(GOSS_FLOAT32, GOSS_SUM, buffers.dst, buffers.a, buffers.b, bytes / 4);
+  });
+  reduceRows(report, table, buffers);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app{"Speed of the element-wise kernels on one core"};
+  app.add_option("--sizes", options.sizes, "Bytes of one operand")->delimiter(',')->check(CLI::Range(64ul, 1ul << 30));
+  app.add_option("--offset", options.offset, "Bytes from a page's start to each buffer")->check(CLI::Range(0, 64));
+  app.add_option("--b-offset", options.b_offset, "The same for the second operand")->check(CLI::Range(0, 64));
+  app.add_option("--sample-ms", options.sample_ms, "Shortest time of one sample")->check(CLI::Range(1, 1000));
+  app.add_option("--samples", options.samples, "Samples per figure; the best is printed")->check(CLI::Range(1, 100));
+  app.add_option("--isa", options.isa, "default, avx2 or avx512; otherwise the widest");
+  app.add_option("--filter", options.filter, "Only rows whose name contains this");
+  CLI11_PARSE(app, argc, argv);
+  const auto tables = goss::kernels::availableTables();
+  const auto found =
+      std::find_if(tables.begin(), tables.end(), [&](const Table& table) { return table.isa == options.isa; });
+  if (found == tables.end() && !options.isa.empty()) {
+    fmt::print(stderr, "This machine has no instruction set '{}'; run without --isa.\n", options.isa);
+    return 1;
+  }
+  run(options, found == tables.end() ? tables.back() : *found);
+  return 0;
+}

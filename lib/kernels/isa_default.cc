@@ -1,0 +1,7 @@
+#include "kernels/loops.inc.h"
+
+namespace goss::kernels {
+
+Table makeDefaultTable() { return makeTable<PortableHalf>("default"); }
+
+} // namespace goss::kernels

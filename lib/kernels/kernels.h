@@ -1,0 +1,45 @@
+/// Element-wise loops over host memory: reduce, copy, scale, average, convert. Every function picks the widest
+/// instruction set of this machine by itself; all of them give the same bits.
+///
+/// Rules for every call: thread-safe, never blocks, never allocates. Buffers hold `count` elements aligned to their
+/// element size; zero elements and null pointers for them are fine. Ranges may overlap only where a call says so.
+/// `dtype` and `op` must be values for which supported() is true: the caller has validated its input.
+///
+/// Numbers: integers wrap around. float16, bfloat16 and both float8 types are computed in float32 and rounded to
+/// nearest even once per call. float8 e4m3 saturates at 448; e5m2 and the wider types overflow to infinity. A NaN
+/// operand gives the type's one canonical NaN, and min/max order -0 below +0, so that a op b and b op a have the same
+/// bits.
+#ifndef GOSS_LIB_KERNELS_KERNELS_H_
+#define GOSS_LIB_KERNELS_KERNELS_H_
+
+#include <cstddef>
+
+#include "gossamer/types.h"
+
+namespace goss::kernels {
+
+/// Whether `op` may be used on elements of `dtype`: GOSS_PREMUL_SUM needs a floating type, everything else fits all.
+[[nodiscard]] bool supported(DType dtype, ReduceOp op);
+
+/// dst[i] = a[i] op b[i]. `dst` may be `a` or `b` exactly. GOSS_AVG and GOSS_PREMUL_SUM add: their factor is applied by
+/// average() and scale().
+void reduce(DType dtype, ReduceOp op, void* dst, const void* a, const void* b, std::size_t count);
+
+/// Copies `bytes` bytes; the ranges do not overlap. Large copies bypass the caches on their way out.
+void copy(void* dst, const void* src, std::size_t bytes);
+
+/// dst[i] = src[i] * factor, for floating types; `factor` is first rounded to float32 unless dtype is float64. `dst`
+/// may be `src`.
+void scale(DType dtype, void* dst, const void* src, std::size_t count, double factor);
+
+/// dst[i] = src[i] / ranks; integers truncate toward zero. `ranks` >= 1. `dst` may be `src`.
+void average(DType dtype, void* dst, const void* src, std::size_t count, int ranks);
+
+/// dst[i] = src[i] as a `to`. Between floating types: one rounding to nearest even. Integers to floating: nearest.
+/// Floating to integer: truncates, saturates, and NaN becomes 0. Between integers: wraps around. The ranges do not
+/// overlap, unless they are equal and so are the types.
+void convert(DType to, void* dst, DType from, const void* src, std::size_t count);
+
+} // namespace goss::kernels
+
+#endif // GOSS_LIB_KERNELS_KERNELS_H_

@@ -1,0 +1,42 @@
+/// The loops of one instruction set, as a table. Internal to lib/kernels and its tests.
+#ifndef GOSS_LIB_KERNELS_TABLE_H_
+#define GOSS_LIB_KERNELS_TABLE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "gossamer/types.h"
+
+namespace goss::kernels {
+
+using ReduceLoop = void (*)(void* dst, const void* a, const void* b, std::size_t count);
+using ScaleLoop = void (*)(void* dst, const void* src, std::size_t count, double factor);
+using AverageLoop = void (*)(void* dst, const void* src, std::size_t count, std::int32_t ranks);
+using MapLoop = void (*)(void* dst, const void* src, std::size_t count);
+
+inline constexpr std::size_t kReduceLoops = 4; ///< GOSS_SUM, GOSS_PROD, GOSS_MIN, GOSS_MAX.
+
+/// Entries that make no sense (scaling integers, widening types that are not small floats) are null.
+struct Table {
+  const char* isa = "";
+  std::array<std::array<ReduceLoop, kReduceLoops>, GOSS_DTYPE_COUNT> reduce{};
+  std::array<ScaleLoop, GOSS_DTYPE_COUNT> scale{};
+  std::array<AverageLoop, GOSS_DTYPE_COUNT> average{};
+  std::array<MapLoop, GOSS_DTYPE_COUNT> widen{};  ///< Small float to float32.
+  std::array<MapLoop, GOSS_DTYPE_COUNT> narrow{}; ///< float32 to small float.
+  MapLoop stream = nullptr; ///< Copies bytes past the caches; null where the machine has no such stores.
+};
+
+/// Makers of the tables; each lives in a file compiled for its instruction set and must run only where that exists.
+Table makeDefaultTable();
+Table makeAvx2Table();
+Table makeAvx512Table();
+
+/// The tables that this machine can run, narrowest first; never empty. The span lives for ever.
+std::span<const Table> availableTables();
+
+} // namespace goss::kernels
+
+#endif // GOSS_LIB_KERNELS_TABLE_H_

@@ -1,0 +1,30 @@
+#include <array>
+
+#include "kernels/table.h"
+
+namespace goss::kernels {
+
+std::span<const Table> availableTables() {
+  struct Tables {
+    std::array<Table, 3> tables{};
+    std::size_t count = 0;
+  };
+  static const Tables available = [] {
+    Tables found;
+    found.tables[found.count++] = makeDefaultTable();
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
+    if (avx2) {
+      found.tables[found.count++] = makeAvx2Table();
+    }
+    if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl")) {
+      found.tables[found.count++] = makeAvx512Table();
+    }
+    return found;
+  }();
+  return std::span(available.tables).first(available.count);
+}
+
+} // namespace goss::kernels
