@@ -1,0 +1,134 @@
+#include "trainer/gpt.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "tests/trainer/reference_gpt.h"
+#include "trainer/cpu_ops.h"
+#include "trainer/error.h"
+
+namespace goss::trainer {
+namespace {
+
+using namespace reference;
+
+constexpr ModelConfig kTiny{.layers = 2, .channels = 8, .heads = 2, .context = 5, .vocab = 11};
+const std::vector<std::int32_t> kTokens = {1, 2, 3, 4, 5, 10, 0, 0, 7, 3};
+const std::vector<std::int32_t> kTargets = {2, 3, 4, 5, 6, 0, 0, 7, 3, 9};
+
+/// Larger than the usual initial values, so that every part of the gradient matters.
+std::vector<float> bigParameters(const Gpt& model) {
+  std::vector<float> values = randomValues(model.table().count(), 7);
+  for (float& v : values)
+    v *= 0.5f;
+  return values;
+}
+
+TEST(Gpt, DefaultSizesGiveTheDocumentedParameterCount) { EXPECT_EQ(ParameterTable(ModelConfig{}).count(), 842'496u); }
+
+TEST(Gpt, LossMatchesTheReference) {
+  CpuOps ops;
+  Gpt model(kTiny, 2, ops);
+  const std::vector<float> parameters = bigParameters(model);
+  model.setParameters(parameters);
+  model.forward(kTokens);
+  const std::vector<double> losses = model.losses(kTargets, false);
+  ASSERT_EQ(losses.size(), 2u);
+  // Ten losses of order 5, each with relative float errors of a few dozen roundings.
+  EXPECT_NEAR(losses[0] + losses[1], gptLoss(kTiny, toDouble(parameters), kTokens, kTargets), 1e-4);
+}
+
+TEST(Gpt, WholeGradientMatchesNumericDifferencesOfTheReference) {
+  CpuOps ops;
+  Gpt model(kTiny, 2, ops);
+  const std::vector<float> parameters = bigParameters(model);
+  model.setParameters(parameters);
+  model.forward(kTokens);
+  model.losses(kTargets, true, 0.1f);
+  std::vector<float> gradient(parameters.size(), 1e9f); // must be overwritten everywhere
+  model.backward(gradient.data(), {});
+  const Vec want =
+      numericGradient([](const Vec& p) { return 0.1 * gptLoss(kTiny, p, kTokens, kTargets); }, toDouble(parameters));
+  double largest = 0;
+  for (const double v : want)
+    largest = std::max(largest, std::abs(v));
+  for (const Parameter& parameter : model.table().parameters()) {
+    for (std::size_t i = parameter.offset; i < parameter.offset + parameter.count; ++i) {
+      // A chain of about twenty operations of the precision that ops_test states.
+      ASSERT_NEAR(gradient[i], want[i], 1e-4 * largest) << parameter.name << " element " << i - parameter.offset;
+    }
+  }
+}
+
+TEST(Gpt, GradientBecomesReadyFromTheEndToTheStartAndIsFinalThen) {
+  CpuOps ops;
+  Gpt model(kTiny, 2, ops);
+  model.setParameters(bigParameters(model));
+  const auto run = [&](const Gpt::GradientReady& ready, std::vector<float>& gradient) {
+    model.forward(kTokens);
+    model.losses(kTargets, true);
+    model.backward(gradient.data(), ready);
+  };
+  std::vector<float> final_gradient(model.table().count());
+  run({}, final_gradient);
+  std::vector<float> gradient(model.table().count());
+  std::vector<std::size_t> offsets;
+  run(
+      [&](std::size_t first) {
+        offsets.push_back(first);
+        for (std::size_t i = first; i < gradient.size(); ++i)
+          ASSERT_EQ(gradient[i], final_gradient[i]) << i;
+      },
+      gradient);
+  EXPECT_TRUE(std::is_sorted(offsets.rbegin(), offsets.rend()));
+  EXPECT_EQ(offsets.size(), 2 + 2 * kTiny.layers);
+  EXPECT_EQ(offsets.back(), 0u);
+}
+
+TEST(Gpt, ALaterTokenDoesNotChangeAnEarlierLogit) {
+  CpuOps ops;
+  Gpt model(kTiny, 1, ops);
+  model.setParameters(bigParameters(model));
+  model.forward(std::vector<std::int32_t>{1, 2, 3, 4, 5});
+  const std::vector<float> before = model.logitsAt(2);
+  model.forward(std::vector<std::int32_t>{1, 2, 3, 9, 9});
+  EXPECT_EQ(model.logitsAt(2), before);
+  model.forward(std::vector<std::int32_t>{1, 2, 9, 4, 5});
+  EXPECT_NE(model.logitsAt(2), before);
+}
+
+TEST(Gpt, WrongSizesAreRefused) {
+  CpuOps ops;
+  Gpt model(kTiny, 1, ops);
+  EXPECT_THROW(model.forward(kTokens), Error);                            // two samples in a model for one
+  EXPECT_THROW(model.forward(std::vector<std::int32_t>{1, 2, 3}), Error); // no whole sample
+  EXPECT_THROW(model.setParameters(std::vector<float>(3)), Error);
+  EXPECT_THROW(Gpt({.channels = 10, .heads = 3}, 1, ops), Error);
+  EXPECT_THROW(Gpt({.layers = 0}, 1, ops), Error);
+  EXPECT_THROW(Gpt({.context = std::size_t{1} << 40}, 1, ops), Error);
+}
+
+TEST(Gpt, InitialValuesAreAPureFunctionOfTheSeedWithGpt2sSpread) {
+  const ParameterTable table(ModelConfig{});
+  const std::vector<float> values = table.initialValues(5);
+  EXPECT_EQ(values, table.initialValues(5));
+  EXPECT_NE(values, table.initialValues(6));
+  for (const Parameter& parameter : table.parameters()) {
+    double squares = 0;
+    for (std::size_t i = 0; i < parameter.count; ++i) {
+      const double v = values[parameter.offset + i];
+      squares += v * v;
+    }
+    const double rms = std::sqrt(squares / static_cast<double>(parameter.count));
+    // The spread of a spread over n draws is 1 / sqrt(2n): five of them.
+    const double slack = 5.0 / std::sqrt(2.0 * static_cast<double>(parameter.count));
+    const double want = parameter.init_std != 0.0f ? parameter.init_std : std::abs(parameter.init_value);
+    EXPECT_NEAR(rms, want, want * slack + 1e-9) << parameter.name;
+  }
+}
+
+} // namespace
+} // namespace goss::trainer

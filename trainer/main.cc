@@ -1,0 +1,68 @@
+/// goss-train: trains a GPT on text, data parallel over the ranks of a launch. See docs/trainer.md.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+
+#include "trainer/cpu_ops.h"
+#include "trainer/data_parallel.h"
+#include "trainer/dataset.h"
+#include "trainer/report.h"
+#include "trainer/train_options.h"
+#include "trainer/trainer.h"
+
+namespace {
+
+using namespace goss::trainer;
+
+constexpr std::size_t kByteVocab = 256;
+constexpr std::size_t kGpt2Vocab = 50257;
+
+/// True when the launcher says that this process is not the first: usage texts are printed once.
+bool isLaterRank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "RANK"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr) return std::string(value) != "0";
+  }
+  return false;
+}
+
+void train(TrainOptions options, Group& group) {
+  const Dataset data = Dataset::load(options.data);
+  if (options.model.vocab == 0) options.model.vocab = data.isText() ? kByteVocab : kGpt2Vocab;
+  CpuOps ops;
+  Report report(group.rank() == 0, options.log);
+  Trainer trainer(options, data, group, ops, report);
+  trainer.run();
+}
+
+/// Runs and, when this rank fails, takes the others down with its reason.
+void trainOrAbort(const TrainOptions& options) {
+  DataParallel group;
+  try {
+    train(options, group);
+  } catch (const std::exception& error) {
+    group.abort(fmt::format("rank {}: {}", group.rank(), error.what()));
+    throw;
+  }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  const ParsedCommandLine command_line = parseCommandLine(argc, argv);
+  if (!command_line.options) {
+    std::FILE* stream = command_line.exit_code == 0 ? stdout : stderr;
+    if (!isLaterRank()) std::fputs(command_line.text.c_str(), stream);
+    return command_line.exit_code;
+  }
+  try {
+    trainOrAbort(*command_line.options);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "goss-train: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,30 @@
+/// Text from a model.
+#ifndef GOSS_TRAINER_SAMPLER_H_
+#define GOSS_TRAINER_SAMPLER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trainer/gpt.h"
+
+namespace goss::trainer {
+
+struct SampleOptions {
+  std::size_t count = 400;
+  double temperature = 0.8; // 0: always the likeliest token
+  std::uint64_t seed = 1;
+};
+
+/// `count` tokens that continue `prompt` (not empty, tokens below the vocabulary). Every token costs one forward pass
+/// over the last `context` tokens. The same parameters, prompt and seed give the same tokens.
+std::vector<std::int32_t> sampleTokens(Gpt& model, std::span<const std::int32_t> prompt, const SampleOptions& options);
+
+/// Tokens as a terminal may show them: bytes with control characters escaped, or numbers when they are not bytes.
+std::string renderTokens(std::span<const std::int32_t> tokens, bool is_text);
+
+} // namespace goss::trainer
+
+#endif // GOSS_TRAINER_SAMPLER_H_

@@ -1,0 +1,123 @@
+#include "trainer/train_options.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "trainer/error.h"
+
+namespace goss::trainer {
+
+namespace {
+
+constexpr int kUsageError = 2;
+
+void addModelFlags(CLI::App& app, TrainOptions& o) {
+  app.add_option("--layers", o.model.layers, "blocks")->group("Model");
+  app.add_option("--channels", o.model.channels, "width of the residual stream")->group("Model");
+  app.add_option("--heads", o.model.heads, "attention heads; must divide --channels")->group("Model");
+  app.add_option("--context", o.model.context, "tokens a sample")->group("Model");
+  app.add_option("--vocab", o.model.vocab, "tokens of the vocabulary; 0: 256 for text, 50257 for token files")
+      ->group("Model");
+}
+
+void addTrainingFlags(CLI::App& app, TrainOptions& o) {
+  app.add_option("--data", o.data, "text or GPT-2 .bin file; default: the King James Bible")->group("Training");
+  app.add_option("--steps", o.steps, "optimiser steps")->group("Training");
+  app.add_option("--batch", o.batch, "samples a step, over all ranks")->group("Training");
+  app.add_option("--micro-batch", o.micro_batch, "samples a pass; must divide --batch")->group("Training");
+  app.add_option("--lr", o.lr, "peak learning rate of AdamW")->group("Training");
+  app.add_option("--final-lr", o.final_lr, "learning rate at the end, as a fraction of --lr")->group("Training");
+  app.add_option("--warmup", o.warmup, "steps of linear warm-up before the cosine")->group("Training");
+  app.add_option("--weight-decay", o.weight_decay, "of matrices")->group("Training");
+  app.add_option("--clip", o.clip, "global gradient norm; 0: off")->group("Training");
+  app.add_option("--seed", o.seed, "of parameters, data order and sampling")->group("Training");
+  app.add_option("--time-limit", o.time_limit_s, "seconds after which to stop cleanly; 0: off")->group("Training");
+  app.add_option("--bucket-mb", o.bucket_mb, "MiB of gradient summed by one all-reduce")->group("Training");
+}
+
+void addOutputFlags(CLI::App& app, TrainOptions& o) {
+  app.add_option("--val-every", o.val_every, "steps between validations; 0: only at the end")->group("Output");
+  app.add_option("--val-samples", o.val_samples, "samples of a validation")->group("Output");
+  app.add_option("--print-every", o.print_every, "steps between progress lines")->group("Output");
+  app.add_option("--log", o.log, "append one JSON object a step to this file")->group("Output");
+  app.add_option("--checkpoint", o.checkpoint, "directory for checkpoints; default: none")->group("Output");
+  app.add_option("--checkpoint-every", o.checkpoint_every, "steps between checkpoints; 0: only at the end")
+      ->group("Output");
+  app.add_option("--keep", o.keep, "checkpoints to keep")->group("Output");
+  app.add_flag("--resume", o.resume, "go on from the latest checkpoint, if there is one")->group("Output");
+  app.add_option("--sample", o.sample, "tokens to generate at the end; 0: none")->group("Output");
+  app.add_option("--temperature", o.temperature, "of the sampling; 0: always the likeliest token")->group("Output");
+  app.add_option("--prompt", o.prompt, "text that the sample continues")->group("Output");
+}
+
+void require(bool holds, const char* text) {
+  if (!holds) fail("{}", text);
+}
+
+} // namespace
+
+void checkTrainOptions(const TrainOptions& o, std::size_t ranks) {
+  constexpr double kMaxBucketMb = 4096;
+  constexpr double kMaxLr = 100;
+  require(o.steps > 0 && o.print_every > 0, "--steps and --print-every must be positive");
+  require(o.batch > 0 && o.batch <= std::size_t{1} << 24, "--batch must be between 1 and 16777216");
+  require(o.micro_batch > 0 && o.batch % o.micro_batch == 0, "--micro-batch must be positive and divide --batch");
+  require(o.lr > 0 && o.lr <= kMaxLr, "--lr must be positive and at most 100");
+  require(o.final_lr >= 0 && o.final_lr <= 1, "--final-lr must be between 0 and 1");
+  require(o.weight_decay >= 0 && o.weight_decay <= 1, "--weight-decay must be between 0 and 1");
+  require(o.clip >= 0, "--clip must not be negative");
+  require(o.time_limit_s >= 0, "--time-limit must not be negative");
+  require(o.bucket_mb > 0 && o.bucket_mb <= kMaxBucketMb, "--bucket-mb must be above 0 and at most 4096");
+  require(o.val_samples > 0 && o.val_samples <= std::size_t{1} << 24, "--val-samples must be between 1 and 16777216");
+  require(o.keep > 0, "--keep must be positive");
+  require(o.temperature >= 0, "--temperature must not be negative");
+  require(!o.prompt.empty(), "--prompt must not be empty");
+  require(!o.resume || !o.checkpoint.empty(), "--resume needs --checkpoint DIR");
+  if (o.batch / o.micro_batch < ranks) {
+    fail("--batch {} is {} micro-batches, too few for {} ranks; raise it or start fewer ranks", o.batch,
+         o.batch / o.micro_batch, ranks);
+  }
+}
+
+std::string trajectorySettings(const TrainOptions& o) {
+  return nlohmann::json{{"steps", o.steps},
+                        {"batch", o.batch},
+                        {"micro_batch", o.micro_batch},
+                        {"lr", o.lr},
+                        {"final_lr", o.final_lr},
+                        {"warmup", o.warmup},
+                        {"weight_decay", o.weight_decay},
+                        {"adam_eps", o.adam_eps},
+                        {"clip", o.clip},
+                        {"seed", o.seed},
+                        {"layers", o.model.layers},
+                        {"channels", o.model.channels},
+                        {"heads", o.model.heads},
+                        {"context", o.model.context},
+                        {"vocab", o.model.vocab}}
+      .dump();
+}
+
+ParsedCommandLine parseCommandLine(int argc, const char* const* argv) {
+  TrainOptions options;
+  options.model.vocab = 0;
+  CLI::App app(
+      "Trains a GPT on text, its gradients averaged over ranks by Gossamer.\n"
+      "Start it alone, with 'mpirun -np N goss-train ...', or with torchrun-style variables.",
+      "goss-train");
+  app.option_defaults()->always_capture_default();
+  addModelFlags(app, options);
+  addTrainingFlags(app, options);
+  addOutputFlags(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::ostringstream text;
+    const int code = app.exit(error, text, text);
+    return {std::nullopt, text.str(), code == 0 ? 0 : kUsageError};
+  }
+  return {options, "", 0};
+}
+
+} // namespace goss::trainer

@@ -1,0 +1,63 @@
+/// Everything a run can be told, and goss-train's command line.
+#ifndef GOSS_TRAINER_TRAIN_OPTIONS_H_
+#define GOSS_TRAINER_TRAIN_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "trainer/model_config.h"
+
+namespace goss::trainer {
+
+struct TrainOptions {
+  ModelConfig model; // vocab 0 in options: 256 for text, 50257 for token files
+
+  std::string data; // empty: the King James Bible
+  std::size_t steps = 500;
+  std::size_t batch = 16;      // samples a step, over all ranks
+  std::size_t micro_batch = 1; // samples a forward and backward pass; divides batch
+  double lr = 2e-3;
+  double final_lr = 0.1; // of lr, at the last step
+  std::size_t warmup = 20;
+  double weight_decay = 0.1;
+  double adam_eps = 1e-8;
+  double clip = 1.0; // of the global gradient norm; 0: off
+  std::uint64_t seed = 1;
+  double time_limit_s = 0; // stop cleanly after the step in which it passes; 0: off
+  double bucket_mb = 1.0;
+
+  std::size_t val_every = 100; // steps; 0: only at the end
+  std::size_t val_samples = 32;
+  std::size_t print_every = 10;
+  std::string log;
+
+  std::string checkpoint; // directory; empty: none
+  std::size_t checkpoint_every = 100;
+  std::size_t keep = 2;
+  bool resume = false;
+
+  std::size_t sample = 400; // tokens; 0: none
+  double temperature = 0.8;
+  std::string prompt = "And ";
+};
+
+/// Throws Error that names the flag of the first value that makes no sense for `ranks` ranks.
+void checkTrainOptions(const TrainOptions& options, std::size_t ranks);
+
+/// The options that decide the numbers of a run, as JSON text: equal texts (and equal data) give equal trajectories.
+std::string trajectorySettings(const TrainOptions& options);
+
+/// What the command line asked for: options to run with, or a text to print and an exit code (--help, a wrong flag).
+struct ParsedCommandLine {
+  std::optional<TrainOptions> options;
+  std::string text;
+  int exit_code = 0;
+};
+
+ParsedCommandLine parseCommandLine(int argc, const char* const* argv);
+
+} // namespace goss::trainer
+
+#endif // GOSS_TRAINER_TRAIN_OPTIONS_H_

@@ -1,0 +1,86 @@
+/// The training loop, the same on every rank.
+#ifndef GOSS_TRAINER_TRAINER_H_
+#define GOSS_TRAINER_TRAINER_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trainer/adamw.h"
+#include "trainer/checkpoint.h"
+#include "trainer/dataset.h"
+#include "trainer/gpt.h"
+#include "trainer/gradient_buckets.h"
+#include "trainer/gradient_tree.h"
+#include "trainer/group.h"
+#include "trainer/lr_schedule.h"
+#include "trainer/ops.h"
+#include "trainer/report.h"
+#include "trainer/train_options.h"
+
+namespace goss::trainer {
+
+/// Data parallel training. The global batch is cut into micro-batches and these into one contiguous share a rank. Every
+/// rank computes the gradient of (the sum of its token losses) / (tokens of the global batch), so the plain sum over
+/// ranks is the gradient of the mean loss, however uneven the shares. Losses travel one by one and are added in the
+/// order of the samples: given equal parameters, the reported loss has the same bits for every number of ranks.
+class Trainer {
+ public:
+  /// Collective: checks that all ranks have the same options and data, and loads the checkpoint if asked. The
+  /// references must outlive the trainer. Throws Error.
+  Trainer(const TrainOptions& options, const Dataset& data, Group& group, Ops& ops, Report& report);
+
+  /// Collective: trains to the last step or the time limit, with validation, checkpoints and a sample on the way.
+  void run();
+
+  [[nodiscard]] std::size_t stepsDone() const { return step_; }
+  /// Mean loss of each step of this run, in nats a token.
+  [[nodiscard]] const std::vector<double>& lossHistory() const { return loss_history_; }
+  /// Collective: mean loss over the validation samples.
+  double validationLoss();
+  /// On the host, with the moments; in the order of the parameter table.
+  [[nodiscard]] TrainingState state();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void startParameters();
+  void checkAgreement();
+  void noteStart();
+  /// One optimiser step; false when the run should stop after it.
+  bool trainStep();
+  void backwardLast(std::size_t count);
+  double updateParameters(double lr);
+  void saveCheckpoint();
+  void printSample();
+  [[nodiscard]] std::vector<std::int32_t> makePrompt() const;
+  /// Loss of each sample of one micro-batch, with its tokens loaded by `start_of` (sample number -> first token).
+  std::vector<double> passForward(std::span<const std::uint16_t> tokens, const std::vector<std::size_t>& starts,
+                                  bool with_gradient);
+
+  TrainOptions options_;
+  const Dataset& data_;
+  Group& group_;
+  Ops& ops_;
+  Report& report_;
+  Gpt model_;
+  Adamw optimizer_;
+  Share share_; // of the micro-batches of a step
+  GradientTree tree_;
+  GradientBuckets buckets_;
+  LrSchedule schedule_;
+  std::optional<CheckpointStore> store_; // rank 0 only
+  std::vector<std::int32_t> prompt_;     // tokens that the sample continues
+  std::size_t step_ = 0;                 // steps done
+  std::size_t saved_step_ = 0;           // steps done at the last checkpoint
+  Clock::time_point started_;
+  std::vector<double> loss_history_;
+  std::vector<std::int32_t> inputs_;  // [micro-batch, T]
+  std::vector<std::int32_t> targets_; // [micro-batch, T]
+};
+
+} // namespace goss::trainer
+
+#endif // GOSS_TRAINER_TRAINER_H_
