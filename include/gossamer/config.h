@@ -1,5 +1,5 @@
-/// Settings of a world, read once from the environment and passed down. Nothing else in the library calls getenv, except the
-/// bootstrap for the variables of launchers (mpirun, torchrun).
+/// Settings of a world, read once from the environment and passed down. Nothing else in the library calls getenv,
+/// except the bootstrap for the variables of launchers (mpirun, torchrun).
 #ifndef GOSSAMER_CONFIG_H_
 #define GOSSAMER_CONFIG_H_
 
@@ -19,17 +19,18 @@ struct Config {
   std::string interface;                     ///< GOSS_INTERFACE: network interface name or address; "" any.
   std::uint16_t port_min = 0;                ///< GOSS_PORT_RANGE=a-b: listening ports; 0-0 any.
   std::uint16_t port_max = 0;
-  int connections_per_peer = 1;              ///< GOSS_CONNECTIONS: TCP connections for payload to each peer.
-  std::string algorithm;                     ///< GOSS_ALGORITHM: "" lets the planner choose.
-  std::string links_file;                    ///< GOSS_LINKS: file with link prices; "" built-in values.
-  std::size_t unexpected_bytes = 256u << 20; ///< GOSS_UNEXPECTED_BYTES: kept per peer for messages without a receive yet.
-  std::size_t shm_ring_bytes = 1u << 20;     ///< GOSS_SHM_RING_BYTES: shared ring from each peer on this host.
-  int spin_us = 20;                          ///< GOSS_SPIN_US: how long a waiting thread polls before it sleeps.
-  std::uint64_t sim_seed = 1;                ///< GOSS_SIM_SEED: the sim transport's only source of randomness.
-  double sim_drop = 0;                       ///< GOSS_SIM_DROP: probability that a simulated frame is lost once.
-  std::string log_level = "warn";            ///< GOSS_LOG: off, error, warn, info, debug or trace.
-  std::uint16_t bootstrap_port = 0;          ///< GOSS_BOOTSTRAP_PORT: where rank 0 is met at MASTER_ADDR; 0: MASTER_PORT.
-  std::string job_id;                        ///< GOSS_JOB_ID: tells jobs that share MASTER_ADDR and port apart.
+  int connections_per_peer = 1; ///< GOSS_CONNECTIONS: TCP connections for payload to each peer.
+  std::string algorithm;        ///< GOSS_ALGORITHM: "" lets the planner choose.
+  std::string links_file;       ///< GOSS_LINKS: file with link prices; "" built-in values.
+  std::size_t unexpected_bytes =
+      256u << 20;                        ///< GOSS_UNEXPECTED_BYTES: kept per peer for messages without a receive yet.
+  std::size_t shm_ring_bytes = 1u << 20; ///< GOSS_SHM_RING_BYTES: shared ring from each peer on this host.
+  int spin_us = 20;                      ///< GOSS_SPIN_US: how long a waiting thread polls before it sleeps.
+  std::uint64_t sim_seed = 1;            ///< GOSS_SIM_SEED: the sim transport's only source of randomness.
+  double sim_drop = 0;                   ///< GOSS_SIM_DROP: probability that a simulated frame is lost once.
+  std::string log_level = "warn";        ///< GOSS_LOG: off, error, warn, info, debug or trace.
+  std::uint16_t bootstrap_port = 0;      ///< GOSS_BOOTSTRAP_PORT: where rank 0 is met at MASTER_ADDR; 0: MASTER_PORT.
+  std::string job_id;                    ///< GOSS_JOB_ID: tells jobs that share MASTER_ADDR and port apart.
 
   /// Reads the environment. Errors: invalidArgument naming the variable and its value.
   static Result<Config> fromEnvironment();

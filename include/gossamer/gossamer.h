@@ -5,8 +5,8 @@
 /// - **Result.** Every call returns a goss_status. On failure goss_last_error() describes it (who, what, what to do
 ///   next) and no output argument has been written.
 /// - **Collective.** "Collective" means that all ranks of the communicator call it, in the same order, with matching
-///   arguments. Calls that do not match (collective, count, dtype, op, root) fail with GOSS_ERR_MISMATCH on the ranks that
-///   see it, and these tell the others; nobody hangs.
+///   arguments. Calls that do not match (collective, count, dtype, op, root) fail with GOSS_ERR_MISMATCH on the ranks
+///   that see it, and these tell the others; nobody hangs.
 /// - **Blocking or not.** The last argument `request` decides. NULL: the call returns when the result is in place. Not
 ///   NULL: the call returns at once and `*request` is later given to goss_wait() or goss_test().
 /// - **Buffers** are host memory, contiguous, aligned to their element, lent to the library from the call until the
@@ -17,7 +17,8 @@
 ///   agree on the order by their own means, as in MPI.
 /// - **Deadline.** Every operation has one (options, else the communicator's). On expiry it fails with GOSS_ERR_TIMEOUT
 ///   and names the rank that it waited for.
-/// - **After a failure** (timeout, lost peer, mismatch) the communicator refuses further operations with the same error;
+/// - **After a failure** (timeout, lost peer, mismatch) the communicator refuses further operations with the same
+/// error;
 ///   destroy it. Invalid arguments are refused before anything is sent and leave the communicator as it was.
 /// - **Determinism.** Run to run, the same plan gives the same bits. All ranks get identical bits from all_reduce,
 ///   broadcast and all_gather.
@@ -81,8 +82,8 @@ typedef enum goss_op {
   GOSS_PROD = 1,
   GOSS_MIN = 2,
   GOSS_MAX = 3,
-  GOSS_AVG = 4,          ///< Sum divided by the number of ranks (integers: truncated toward zero).
-  GOSS_PREMUL_SUM = 5,   ///< Sum of goss_options.scale times each rank's input (floating types only).
+  GOSS_AVG = 4,        ///< Sum divided by the number of ranks (integers: truncated toward zero).
+  GOSS_PREMUL_SUM = 5, ///< Sum of goss_options.scale times each rank's input (floating types only).
   GOSS_OP_COUNT = 6
 } goss_op;
 
@@ -109,11 +110,11 @@ typedef struct goss_config {
   int64_t bootstrap_timeout_ms;    ///< Until all ranks must have arrived.         [GOSS_BOOTSTRAP_TIMEOUT_MS, 60000]
   const char* transport;           ///< NULL: best per pair; else loopback|shm|tcp|sim. [GOSS_TRANSPORT]
   const char* interface;           ///< NULL: any; else a network interface name or address. [GOSS_INTERFACE]
-  uint16_t port_min;               ///< Listening ports are taken from port_min..port_max; 0,0: any. [GOSS_PORT_RANGE=a-b]
+  uint16_t port_min; ///< Listening ports are taken from port_min..port_max; 0,0: any. [GOSS_PORT_RANGE=a-b]
   uint16_t port_max;
-  int32_t connections_per_peer;    ///< TCP connections for payload to each peer.  [GOSS_CONNECTIONS, 1]
-  const char* algorithm;           ///< NULL: the planner's choice; else an algorithm's name. [GOSS_ALGORITHM]
-  const char* links_file;          ///< NULL: built-in link prices; else a file as goss-explain reads. [GOSS_LINKS]
+  int32_t connections_per_peer; ///< TCP connections for payload to each peer.  [GOSS_CONNECTIONS, 1]
+  const char* algorithm;        ///< NULL: the planner's choice; else an algorithm's name. [GOSS_ALGORITHM]
+  const char* links_file;       ///< NULL: built-in link prices; else a file as goss-explain reads. [GOSS_LINKS]
 } goss_config;
 
 /// Flags of goss_options.
@@ -134,24 +135,25 @@ typedef struct goss_options {
   void* stream;          ///< A CUDA stream for device buffers; must be NULL: refused with GOSS_ERR_UNSUPPORTED today.
 } goss_options;
 
-#define GOSS_OPTIONS_INIT {sizeof(goss_options), 0, 0, NULL, 1.0, NULL}
+#define GOSS_OPTIONS_INIT \
+  { sizeof(goss_options), 0, 0, NULL, 1.0, NULL }
 
 /// What a completed receive got.
 typedef struct goss_message {
   int32_t source; ///< Rank of the sender.
   int32_t tag;
-  size_t bytes;   ///< Actual length, at most the receive buffer's.
+  size_t bytes; ///< Actual length, at most the receive buffer's.
 } goss_message;
 
 /// Running totals of one communicator on this rank.
 typedef struct goss_counters {
-  size_t size;               ///< sizeof(goss_counters); set by the caller.
-  uint64_t operations;       ///< Completed operations.
-  uint64_t failures;         ///< Operations that completed with an error.
-  uint64_t payload_bytes;    ///< Bytes of the callers' vectors over completed operations.
-  uint64_t wire_bytes_sent;  ///< Payload bytes handed to transports, headers excluded.
+  size_t size;              ///< sizeof(goss_counters); set by the caller.
+  uint64_t operations;      ///< Completed operations.
+  uint64_t failures;        ///< Operations that completed with an error.
+  uint64_t payload_bytes;   ///< Bytes of the callers' vectors over completed operations.
+  uint64_t wire_bytes_sent; ///< Payload bytes handed to transports, headers excluded.
   uint64_t wire_bytes_received;
-  uint64_t busy_ns;          ///< Sum over completed operations of the time from start to completion.
+  uint64_t busy_ns; ///< Sum over completed operations of the time from start to completion.
 } goss_counters;
 
 /// Library version as major * 10000 + minor * 100 + patch.
@@ -194,7 +196,8 @@ GOSS_API goss_status goss_comm_size(goss_comm_t comm, int32_t* size);
 /// Name of the transport that reaches `peer` ("self" for the caller). The string lives as long as the communicator.
 GOSS_API goss_status goss_comm_transport(goss_comm_t comm, int32_t peer, const char** name);
 
-/// Local, from any thread. Every pending operation here and on the other ranks fails with GOSS_ERR_ABORTED and `reason`.
+/// Local, from any thread. Every pending operation here and on the other ranks fails with GOSS_ERR_ABORTED and
+/// `reason`.
 GOSS_API goss_status goss_comm_abort(goss_comm_t comm, const char* reason);
 
 /// Local. Pending operations are failed with GOSS_ERR_ABORTED; messages already handed over are delivered. NULL is
@@ -203,8 +206,9 @@ GOSS_API goss_status goss_comm_destroy(goss_comm_t comm);
 
 GOSS_API goss_status goss_comm_counters(goss_comm_t comm, goss_counters* counters);
 
-// ---- Collectives -----------------------------------------------------------------------------------------------------
-// `count` is in elements; zero is allowed everywhere. Buffers of zero elements may be NULL.
+// ---- Collectives
+// ----------------------------------------------------------------------------------------------------- `count` is in
+// elements; zero is allowed everywhere. Buffers of zero elements may be NULL.
 
 /// recv[i] = op over all ranks of send[i]. In place: recv == send. Identical bits on all ranks.
 GOSS_API goss_status goss_all_reduce(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
@@ -258,8 +262,8 @@ GOSS_API goss_status goss_scatter(goss_comm_t comm, const void* send, void* recv
                                   int32_t root, const goss_options* options, goss_request_t* request);
 
 /// recv[i] = op over ranks 0..rank of send[i]. In place: recv == send. GOSS_AVG is refused.
-GOSS_API goss_status goss_scan(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype, goss_op op,
-                               const goss_options* options, goss_request_t* request);
+GOSS_API goss_status goss_scan(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
+                               goss_op op, const goss_options* options, goss_request_t* request);
 
 /// recv[i] = op over ranks 0..rank-1 of send[i]; rank 0's recv is left as it was. GOSS_AVG is refused.
 GOSS_API goss_status goss_exscan(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
@@ -268,8 +272,9 @@ GOSS_API goss_status goss_exscan(goss_comm_t comm, const void* send, void* recv,
 /// Completes when all ranks have called it.
 GOSS_API goss_status goss_barrier(goss_comm_t comm, const goss_options* options, goss_request_t* request);
 
-// ---- Point to point ----------------------------------------------------------------------------------------------------
-// Messages from one rank to another with the same tag arrive in the order they were sent. Tags are 0..2^31-1.
+// ---- Point to point
+// ---------------------------------------------------------------------------------------------------- Messages from
+// one rank to another with the same tag arrive in the order they were sent. Tags are 0..2^31-1.
 
 /// May complete before the peer has received. dtype must match the receive's.
 GOSS_API goss_status goss_send(goss_comm_t comm, const void* buffer, size_t count, goss_dtype dtype, int32_t peer,
@@ -277,15 +282,17 @@ GOSS_API goss_status goss_send(goss_comm_t comm, const void* buffer, size_t coun
 
 /// Receives up to `count` elements; the actual length is in goss_wait's message. A longer message fails this call with
 /// GOSS_ERR_TRUNCATED and is dropped; the communicator stays usable.
-GOSS_API goss_status goss_recv(goss_comm_t comm, void* buffer, size_t count, goss_dtype dtype, int32_t peer, int32_t tag,
-                               const goss_options* options, goss_request_t* request);
+GOSS_API goss_status goss_recv(goss_comm_t comm, void* buffer, size_t count, goss_dtype dtype, int32_t peer,
+                               int32_t tag, const goss_options* options, goss_request_t* request);
 
-/// Sends to `dest` and receives from `source` at the same time, blocking; cannot deadlock in a ring. `message` may be NULL.
+/// Sends to `dest` and receives from `source` at the same time, blocking; cannot deadlock in a ring. `message` may be
+/// NULL.
 GOSS_API goss_status goss_sendrecv(goss_comm_t comm, const void* send, size_t send_count, int32_t dest, void* recv,
                                    size_t recv_count, int32_t source, goss_dtype dtype, int32_t tag,
                                    const goss_options* options, goss_message* message);
 
-// ---- Completion ------------------------------------------------------------------------------------------------------
+// ---- Completion
+// ------------------------------------------------------------------------------------------------------
 
 /// Sets *done; when 1, returns the operation's status, fills `message` (may be NULL) and frees *request. Never blocks.
 GOSS_API goss_status goss_test(goss_request_t* request, int* done, goss_message* message);
@@ -310,13 +317,16 @@ GOSS_API goss_status goss_request_free(goss_request_t* request);
 GOSS_API goss_status goss_group_begin(void);
 GOSS_API goss_status goss_group_end(void);
 
-// ---- Memory ----------------------------------------------------------------------------------------------------------
+// ---- Memory
+// ----------------------------------------------------------------------------------------------------------
 
-/// Memory that transports reach fastest: page-aligned, touched, huge pages where the system allows. Free with goss_mem_free.
+/// Memory that transports reach fastest: page-aligned, touched, huge pages where the system allows. Free with
+/// goss_mem_free.
 GOSS_API goss_status goss_mem_alloc(goss_comm_t comm, size_t bytes, void** memory);
 GOSS_API goss_status goss_mem_free(goss_comm_t comm, void* memory);
 
-// ---- Planning --------------------------------------------------------------------------------------------------------
+// ---- Planning
+// --------------------------------------------------------------------------------------------------------
 
 /// Local, needs no other rank: prices every legal algorithm for `collective` ("allreduce", "broadcast", ...) of `bytes`
 /// over `ranks` ranks and writes a JSON text (candidates, prices, choice, reason) to *json; free it with goss_free.

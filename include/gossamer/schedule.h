@@ -50,7 +50,7 @@ enum class StepKind : std::uint8_t {
   recvReduce, ///< targets[i] = sources[i] op received[i]
   copy,       ///< targets[i] = sources[i]
   reduce,     ///< targets[0] = sources[0] op sources[1]
-  finish,     ///< targets[i] = sources[i], a complete reduction, after what the op does once at the end (average: divide)
+  finish, ///< targets[i] = sources[i], a complete reduction, after what the op does once at the end (average: divide)
 };
 
 /// A half-open range into one of the schedule's pools.
@@ -61,11 +61,11 @@ struct PoolRange {
 
 struct Step {
   StepKind kind = StepKind::copy;
-  std::int32_t peer = -1;     ///< send, recv, recvReduce.
-  std::uint32_t ordinal = 0;  ///< send, recv, recvReduce: its place in the channel, from 0.
-  PoolRange targets;          ///< Into slots.
-  PoolRange sources;          ///< Into slots; recvReduce, copy, reduce, finish.
-  PoolRange dependencies;     ///< Into dependencies: indices of earlier steps.
+  std::int32_t peer = -1;    ///< send, recv, recvReduce.
+  std::uint32_t ordinal = 0; ///< send, recv, recvReduce: its place in the channel, from 0.
+  PoolRange targets;         ///< Into slots.
+  PoolRange sources;         ///< Into slots; recvReduce, copy, reduce, finish.
+  PoolRange dependencies;    ///< Into dependencies: indices of earlier steps.
 };
 
 /// One rank's schedule. Immutable once built; freely shared.
@@ -82,7 +82,9 @@ struct Schedule {
   std::vector<std::uint32_t> scratch_like; ///< Scratch slot s has the size of chunk scratch_like[s].
   std::string algorithm;                   ///< Name, for people.
 
-  [[nodiscard]] std::span<const Slot> slotsOf(PoolRange range) const { return std::span(slots).subspan(range.first, range.count); }
+  [[nodiscard]] std::span<const Slot> slotsOf(PoolRange range) const {
+    return std::span(slots).subspan(range.first, range.count);
+  }
   [[nodiscard]] std::span<const std::uint32_t> dependenciesOf(const Step& step) const {
     return std::span(dependencies).subspan(step.dependencies.first, step.dependencies.count);
   }
@@ -90,12 +92,12 @@ struct Schedule {
 
 /// Writes one rank's schedule in program order.
 ///
-/// `data(c)` names chunk c wherever its current value is: at first in the caller's input (if this rank has it there), and after the
-/// first write in its home: the caller's output where the collective delivers chunk c to this rank, else scratch. So an
-/// out-of-place reduction reads the input once, and build() adds the copies that are still missing at the end.
-/// Homes: all_reduce, broadcast, all_gather, scan: output c. reduce, gather: output c at the root, else scratch.
-/// reduce_scatter, scatter: output c for c == rank, else scratch. all_to_all and exscan have no data slots: use
-/// input(c), output(c) and scratch.
+/// `data(c)` names chunk c wherever its current value is: at first in the caller's input (if this rank has it there),
+/// and after the first write in its home: the caller's output where the collective delivers chunk c to this rank, else
+/// scratch. So an out-of-place reduction reads the input once, and build() adds the copies that are still missing at
+/// the end. Homes: all_reduce, broadcast, all_gather, scan: output c. reduce, gather: output c at the root, else
+/// scratch. reduce_scatter, scatter: output c for c == rank, else scratch. all_to_all and exscan have no data slots:
+/// use input(c), output(c) and scratch.
 class ScheduleBuilder {
  public:
   ScheduleBuilder(Collective collective, int size, int rank, int root, Partition partition, std::uint32_t chunk_count);
@@ -120,7 +122,9 @@ class ScheduleBuilder {
 
   void send(int peer, std::initializer_list<Slot> slots) { send(peer, std::span(slots.begin(), slots.size())); }
   void recv(int peer, std::initializer_list<Slot> slots) { recv(peer, std::span(slots.begin(), slots.size())); }
-  void recvReduce(int peer, std::initializer_list<Slot> slots) { recvReduce(peer, std::span(slots.begin(), slots.size())); }
+  void recvReduce(int peer, std::initializer_list<Slot> slots) {
+    recvReduce(peer, std::span(slots.begin(), slots.size()));
+  }
   void finish(std::initializer_list<Slot> slots) { finish(std::span(slots.begin(), slots.size())); }
 
   /// Whether data(chunk) holds a value on this rank at this point.
@@ -146,13 +150,13 @@ class ScheduleBuilder {
   PoolRange pool(std::span<const Slot> slots);
 
   Schedule schedule_;
-  std::vector<Where> where_;                ///< By chunk.
-  std::vector<std::int64_t> scratch_home_;  ///< By chunk: scratch slot, or -1.
-  std::vector<Hazard> chunk_hazards_;       ///< Input c and output c count as one place: they may alias in place.
-  std::vector<Hazard> output_hazards_;      ///< all_to_all: outputs are places of their own.
+  std::vector<Where> where_;               ///< By chunk.
+  std::vector<std::int64_t> scratch_home_; ///< By chunk: scratch slot, or -1.
+  std::vector<Hazard> chunk_hazards_;      ///< Input c and output c count as one place: they may alias in place.
+  std::vector<Hazard> output_hazards_;     ///< all_to_all: outputs are places of their own.
   std::vector<Hazard> scratch_hazards_;
-  std::vector<std::uint32_t> sends_to_;     ///< By peer.
-  std::vector<std::uint32_t> recvs_from_;   ///< By peer.
+  std::vector<std::uint32_t> sends_to_;   ///< By peer.
+  std::vector<std::uint32_t> recvs_from_; ///< By peer.
 };
 
 } // namespace goss

@@ -50,8 +50,8 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}           // NOLINT(google-explicit-constructor): reads as a return
-  Result(Status status) : status_(std::move(status)) {}   // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor): reads as a return
+  Result(Status status) : status_(std::move(status)) {} // NOLINT(google-explicit-constructor)
   [[nodiscard]] bool isOk() const { return value_.has_value(); }
   [[nodiscard]] const Status& status() const { return status_; }
   T& value() { return *value_; }

@@ -2,11 +2,12 @@
 ///
 /// Matching. A message from peer A meets the receive that was posted for (A, tag). Messages with the same tag from the
 /// same peer meet their receives in order; messages with different tags are independent of each other. A message
-/// that arrives before its receive is kept, within a bound per peer; beyond it the transport stops reading from that peer until a
-/// receive takes something.
+/// that arrives before its receive is kept, within a bound per peer; beyond it the transport stops reading from that
+/// peer until a receive takes something.
 ///
 /// Threads. A transport is used by one thread at a time (the engine's lock sees to it) and makes no threads.
-/// Completion callbacks come only out of progress(), never out of send(), recv() or cancel(), exactly once per operation.
+/// Completion callbacks come only out of progress(), never out of send(), recv() or cancel(), exactly once per
+/// operation.
 ///
 /// Failure. A broken peer fails its own operations and is reported once through TransportListener; other peers go on.
 #ifndef GOSSAMER_TRANSPORT_H_
@@ -32,8 +33,8 @@ using Tag = std::uint64_t;
 /// 24 bytes that travel with every message, opaque to the transport. The core puts the operation's signature there.
 using Envelope = std::array<std::byte, 24>;
 
-/// Fields of an operation that belong to the transport between posting and completion (intrusive links, cursors), so that
-/// posting allocates nothing.
+/// Fields of an operation that belong to the transport between posting and completion (intrusive links, cursors), so
+/// that posting allocates nothing.
 struct TransportHook {
   void* next = nullptr;
   void* previous = nullptr;
@@ -41,7 +42,8 @@ struct TransportHook {
   std::uint64_t extra = 0;
 };
 
-/// A message to send. The object and the bytes stay put until onSent, or until send() returned true or cancel() returned.
+/// A message to send. The object and the bytes stay put until onSent, or until send() returned true or cancel()
+/// returned.
 class SendOperation {
  public:
   virtual ~SendOperation() = default;
@@ -70,8 +72,8 @@ class RecvOperation {
   /// The message was matched; `bytes` is its actual length. Called once, before any byte is delivered. An error (also:
   /// bytes > capacity must be answered with one) makes the transport drop the payload and complete with that error.
   virtual Status onMatched(const Envelope& envelope, std::size_t bytes) = 0;
-  /// The next bytes, in order, when `consumes`. Every view but the last is a multiple of 64 bytes, and starts at an address
-  /// aligned to 16. Valid only during the call.
+  /// The next bytes, in order, when `consumes`. Every view but the last is a multiple of 64 bytes, and starts at an
+  /// address aligned to 16. Valid only during the call.
   virtual void onData(std::size_t offset, std::span<const std::byte> bytes) { (void)offset, (void)bytes; }
   virtual void onReceived(const Status& status) = 0;
 };
@@ -80,7 +82,8 @@ class TransportListener {
  public:
   virtual ~TransportListener() = default;
   /// Called out of progress(), once per peer. `departed`: the peer said goodbye before it closed (not a failure by
-  /// itself); else it died or the connection broke. Pending operations on the peer have failed or will fail in this progress().
+  /// itself); else it died or the connection broke. Pending operations on the peer have failed or will fail in this
+  /// progress().
   virtual void onPeerLost(int peer, const Status& status, bool departed) = 0;
 };
 
@@ -88,9 +91,9 @@ class TransportListener {
 struct TransportCapabilities {
   bool same_host_only = false;
   bool same_process_only = false;
-  bool detects_death = true;      ///< A killed peer is reported without any deadline.
-  bool virtual_time = false;      ///< Deadlines are measured on the transport's own clock (sim).
-  double latency_s = 0;           ///< Built-in price of a message, for the planner.
+  bool detects_death = true; ///< A killed peer is reported without any deadline.
+  bool virtual_time = false; ///< Deadlines are measured on the transport's own clock (sim).
+  double latency_s = 0;      ///< Built-in price of a message, for the planner.
   double bandwidth_bytes_per_s = 0;
 };
 
@@ -106,10 +109,10 @@ enum class LinkState { connecting, ready, failed };
 struct Config;
 
 struct TransportContext {
-  int self = 0;                         ///< World rank.
-  int size = 1;                         ///< World size.
-  std::array<std::byte, 16> job{};      ///< Secret of this world; both ends of a connection must show the same.
-  const Config* config = nullptr;       ///< Outlives the transport.
+  int self = 0;                          ///< World rank.
+  int size = 1;                          ///< World size.
+  std::array<std::byte, 16> job{};       ///< Secret of this world; both ends of a connection must show the same.
+  const Config* config = nullptr;        ///< Outlives the transport.
   TransportListener* listener = nullptr; ///< Outlives the transport.
 };
 
@@ -121,7 +124,8 @@ class Transport {
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual const TransportCapabilities& capabilities() const = 0;
 
-  /// Opens what peers will call (listening sockets, segments) and returns the bytes that tell them how. Called once, first.
+  /// Opens what peers will call (listening sockets, segments) and returns the bytes that tell them how. Called once,
+  /// first.
   virtual Result<std::string> open() = 0;
   /// Whether this end could reach a peer whose open() returned `address`. Pure; both ends answer alike.
   [[nodiscard]] virtual bool reaches(std::string_view address) const = 0;
@@ -134,8 +138,8 @@ class Transport {
   /// Returns true when the operation is already complete: then onSent is never called. The link must be ready.
   virtual bool send(SendOperation& operation) = 0;
   virtual void recv(RecvOperation& operation) = 0;
-  /// After it returns the transport does not touch the operation or its buffers again and calls nothing on it. Cancelling
-  /// an operation whose bytes are partly on the wire may break the link to that peer.
+  /// After it returns the transport does not touch the operation or its buffers again and calls nothing on it.
+  /// Cancelling an operation whose bytes are partly on the wire may break the link to that peer.
   virtual void cancel(SendOperation& operation) = 0;
   virtual void cancel(RecvOperation& operation) = 0;
 

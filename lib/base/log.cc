@@ -8,8 +8,7 @@
 namespace goss::base {
 
 struct Log::Impl {
-  explicit Impl(std::string name)
-      : logger(std::move(name), std::make_shared<spdlog::sinks::stderr_sink_mt>()) {}
+  explicit Impl(std::string name) : logger(std::move(name), std::make_shared<spdlog::sinks::stderr_sink_mt>()) {}
   spdlog::logger logger;
 };
 
@@ -17,12 +16,18 @@ namespace {
 
 spdlog::level::level_enum toSpdlog(LogLevel level) {
   switch (level) {
-    case LogLevel::trace: return spdlog::level::trace;
-    case LogLevel::debug: return spdlog::level::debug;
-    case LogLevel::info: return spdlog::level::info;
-    case LogLevel::warn: return spdlog::level::warn;
-    case LogLevel::error: return spdlog::level::err;
-    case LogLevel::off: return spdlog::level::off;
+    case LogLevel::trace:
+      return spdlog::level::trace;
+    case LogLevel::debug:
+      return spdlog::level::debug;
+    case LogLevel::info:
+      return spdlog::level::info;
+    case LogLevel::warn:
+      return spdlog::level::warn;
+    case LogLevel::error:
+      return spdlog::level::err;
+    case LogLevel::off:
+      return spdlog::level::off;
   }
   return spdlog::level::warn;
 }
