@@ -1,0 +1,93 @@
+/// One end of the link between two processes of a host.
+#ifndef GOSS_TRANSPORTS_SHM_PEER_H_
+#define GOSS_TRANSPORTS_SHM_PEER_H_
+
+#include "gossamer/transport.h"
+#include "platform/fd.h"
+#include "transports/common/deferred.h"
+#include "transports/common/matcher.h"
+#include "transports/common/operation_list.h"
+#include "transports/shm/ring.h"
+#include "transports/shm/segment.h"
+
+namespace goss::transports::shm {
+
+/// The rings of one peer and what is posted on them. The socket beside them carries no data: a packet on it wakes a
+/// sleeper, and its end tells of the peer's death.
+///
+///     from        condition                              to
+///     unattached  attach()                               attached
+///     attached    greet()                                greeted (may send)
+///     any         end of the socket, goodbye was said    leaving: reads on until its ring is empty
+///     any         end of the socket otherwise            gone
+///     leaving     ring empty                             gone
+///     any         corrupt record, broken promise         gone
+///
+/// One thread; callbacks come out of progress() alone.
+class Peer {
+ public:
+  Peer(int rank, std::size_t unexpected_limit, Deferred& deferred);
+
+  void attach(Segment segment, platform::UniqueFd socket);
+  [[nodiscard]] bool attached() const { return segment_.valid(); }
+  void greet() { greeted_ = true; }
+  [[nodiscard]] bool greeted() const { return greeted_; }
+  [[nodiscard]] int socket() const { return socket_.get(); }
+  [[nodiscard]] Segment& segment() { return segment_; }
+  [[nodiscard]] Matcher& matcher() { return matcher_; }
+  [[nodiscard]] const Matcher& matcher() const { return matcher_; }
+
+  /// The link must be greeted and not leaving().
+  bool send(SendOperation& operation);
+  void cancel(SendOperation& operation);
+
+  /// The socket has ended: the other process closed it or died.
+  void socketEnded();
+  /// The other side takes no more messages, though some of its own may still be waiting here.
+  [[nodiscard]] bool leaving() const { return socket_ended_; }
+  /// Reads, delivers and writes. Returns whether anything happened.
+  bool progress();
+  /// Whether the link is over; reason() and departed() say how. The owner then calls fail().
+  [[nodiscard]] bool isOver() const { return !reason_.isOk(); }
+  [[nodiscard]] const Status& reason() const { return reason_; }
+  [[nodiscard]] bool departed() const { return departed_; }
+  /// Ends the link for a reason of its own.
+  void breakOff(const Status& reason);
+  /// Fails all that is pending, calling back, and lets the segment go.
+  void fail();
+
+  /// Tells the other side that we are going to sleep. False: there is work.
+  bool prepareToSleep();
+  void sleepEnded();
+  [[nodiscard]] bool hasWork();
+  /// Leaves on purpose: what was written is still delivered.
+  void sayGoodbye();
+
+ private:
+  bool read();
+  bool accept(const RingReader::Record& record);
+  bool writePending();
+  void wakeFor(std::uint32_t reason);
+  void failSends(const Status& status);
+  [[nodiscard]] MessageHeader headerOf(const SendOperation& operation) const {
+    return {operation.tag, operation.bytes, operation.envelope};
+  }
+
+  const int rank_;
+  Matcher matcher_;
+  Inflow inflow_;
+  Segment segment_;
+  platform::UniqueFd socket_;
+  RingWriter writer_;
+  RingReader reader_;
+  OperationList<SendOperation> sends_; ///< hook.extra is 1 for operations in it.
+  Outgoing outgoing_;                  ///< Of the first of them.
+  bool greeted_ = false;
+  bool socket_ended_ = false;
+  bool departed_ = false;
+  Status reason_;
+};
+
+} // namespace goss::transports::shm
+
+#endif // GOSS_TRANSPORTS_SHM_PEER_H_

@@ -1,0 +1,160 @@
+#include "transports/shm/rendezvous.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "base/wire.h"
+#include "platform/host.h"
+#include "transports/common/errors.h"
+
+namespace goss::transports::shm {
+
+namespace {
+
+constexpr std::string_view kAddressMagic = "GSM1";
+constexpr std::string_view kHelloMagic = "GSH1";
+constexpr std::size_t kTextLimit = 1024;
+constexpr std::size_t kHelloBytes = 4 + 16 + 4 + 4 + 8;
+constexpr int kBacklog = 1024;
+
+struct UnixName {
+  sockaddr_un address{};
+  socklen_t length = 0;
+};
+
+UnixName abstractName(const std::string& name) {
+  UnixName out;
+  out.address.sun_family = AF_UNIX;
+  std::size_t bytes = std::min(name.size(), sizeof out.address.sun_path - 1);
+  std::memcpy(out.address.sun_path + 1, name.data(), bytes);
+  out.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + bytes);
+  return out;
+}
+
+// Packets, so that a hello arrives whole or not at all, and the end of the stream still tells of the peer's death.
+platform::UniqueFd makeSocket() {
+  return platform::UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+bool ucredOf(int socket, ucred& who) {
+  socklen_t length = sizeof who;
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &length) == 0;
+}
+
+std::string_view asText(const std::array<std::byte, 16>& job) {
+  return {reinterpret_cast<const char*>(job.data()), job.size()};
+}
+
+// The descriptors that came along; the first is returned, any other closed.
+platform::UniqueFd takeDescriptor(msghdr& message) {
+  platform::UniqueFd first;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
+      platform::UniqueFd owned(fd);
+      if (!first.valid()) first = std::move(owned);
+    }
+  }
+  return first;
+}
+
+} // namespace
+
+std::string ShmAddress::encode() const { return base::WireWriter().raw(kAddressMagic).text(host).text(name).take(); }
+
+std::optional<ShmAddress> ShmAddress::decode(std::string_view bytes) {
+  base::WireReader reader(bytes);
+  if (reader.raw(kAddressMagic.size()) != kAddressMagic) return std::nullopt;
+  ShmAddress address;
+  address.host = reader.text(kTextLimit);
+  address.name = reader.text(kTextLimit);
+  if (!reader.complete()) return std::nullopt;
+  return address;
+}
+
+Result<platform::UniqueFd> listenAt(const std::string& name) {
+  platform::UniqueFd fd = makeSocket();
+  UnixName at = abstractName(name);
+  if (!fd.valid() || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&at.address), at.length) != 0 ||
+      ::listen(fd.get(), kBacklog) != 0) {
+    return systemError(-1, "cannot listen for processes of this host", errno);
+  }
+  return fd;
+}
+
+Result<platform::UniqueFd> dial(const std::string& name, int peer) {
+  platform::UniqueFd fd = makeSocket();
+  if (!fd.valid()) return systemError(peer, "cannot make a socket", errno);
+  UnixName to = abstractName(name);
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to.address), to.length) == 0) return fd;
+  if (errno == EAGAIN || errno == EINTR) return platform::UniqueFd();
+  return peerLostError(peer, fmt::format("its process does not answer on this host ({})", platform::errnoText(errno)));
+}
+
+Status sendHello(int socket, const TransportContext& context, int peer, const Segment& segment) {
+  base::WireWriter writer;
+  writer.raw(kHelloMagic).raw(asText(context.job));
+  writer.integer(static_cast<std::int32_t>(context.self)).integer(static_cast<std::int32_t>(peer));
+  std::string text = writer.integer(static_cast<std::uint64_t>(segment.ringBytes())).take();
+  iovec bytes{text.data(), text.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* part = CMSG_FIRSTHDR(&message);
+  part->cmsg_level = SOL_SOCKET;
+  part->cmsg_type = SCM_RIGHTS;
+  part->cmsg_len = CMSG_LEN(sizeof(int));
+  int fd = segment.fd();
+  std::memcpy(CMSG_DATA(part), &fd, sizeof fd);
+  if (::sendmsg(socket, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(text.size())) return Status::ok();
+  return peerLostError(peer, fmt::format("it closed while we met ({})", platform::errnoText(errno)));
+}
+
+HelloResult readHello(int socket, const TransportContext& context, Hello& hello) {
+  ucred who{};
+  if (!ucredOf(socket, who) || (who.uid != ::geteuid() && who.uid != 0)) return HelloResult::bad;
+  char text[kHelloBytes + 1];
+  iovec bytes{text, sizeof text};
+  alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return HelloResult::again;
+  if (got < 0) return HelloResult::bad;
+  hello.segment = takeDescriptor(message);
+  if (got != static_cast<ssize_t>(kHelloBytes) || !hello.segment.valid()) return HelloResult::bad;
+  base::WireReader reader({text, kHelloBytes});
+  if (reader.raw(kHelloMagic.size()) != kHelloMagic) return HelloResult::bad;
+  std::string_view job = reader.raw(context.job.size());
+  if (!platform::equalInConstantTime(std::as_bytes(std::span(job)), context.job)) return HelloResult::bad;
+  hello.from = reader.integer<std::int32_t>();
+  int to = reader.integer<std::int32_t>();
+  hello.ring_bytes = reader.integer<std::uint64_t>();
+  bool known = hello.from > context.self && hello.from < context.size && to == context.self;
+  return known ? HelloResult::good : HelloResult::bad;
+}
+
+platform::UniqueFd watchProcess(int socket) {
+  ucred who{};
+  if (!ucredOf(socket, who) || who.pid <= 0 || who.pid == ::getpid()) return {};
+  return platform::UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, who.pid, 0)));
+}
+
+} // namespace goss::transports::shm

@@ -1,0 +1,112 @@
+/// Records in a ring with one producer and one consumer, in two processes.
+///
+/// A message is one record or, above kShortBytes, a first record and any number of further ones. A record starts at a
+/// multiple of 64 bytes and is padded to one. Both ends are on one host, so integers are in its byte order.
+#ifndef GOSS_TRANSPORTS_SHM_RING_H_
+#define GOSS_TRANSPORTS_SHM_RING_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "gossamer/transport.h"
+#include "transports/common/inflow.h"
+#include "transports/common/piece_cursor.h"
+#include "transports/shm/segment.h"
+
+namespace goss::transports::shm {
+
+/// The kind is the magic: a consumer that meets anything else has lost the thread and says so.
+enum class RecordKind : std::uint32_t {
+  brief = 0x47530001, ///< A whole message, its bytes right behind the header.
+  first = 0x47530002, ///< The beginning of a long message, its bytes 64 behind the record's start.
+  more = 0x47530003,  ///< Further bytes of it, 64 behind the record's start. Only kind and piece_bytes mean something.
+};
+
+struct RecordHeader {
+  RecordKind kind;
+  std::uint32_t piece_bytes; ///< Payload in this record. A multiple of 64, except in the last record of a message.
+  std::uint64_t bytes;       ///< Payload of the whole message.
+  std::uint64_t tag;
+  Envelope envelope;
+};
+static_assert(sizeof(RecordHeader) == 48); // 16 bytes of payload share its cache line, and stay aligned to 16.
+
+inline constexpr std::size_t kLine = 64;
+/// Longer messages may be cut into several records.
+inline constexpr std::size_t kShortBytes = 4096;
+inline constexpr std::size_t kMaxPieceBytes = 64 * 1024;
+
+/// How far a message that did not fit at once has come.
+struct Outgoing {
+  PieceCursor cursor;
+  std::uint64_t written = 0;
+  bool started = false;
+};
+
+/// The producer's end. One thread of one process.
+class RingWriter {
+ public:
+  RingWriter() = default;
+  explicit RingWriter(const Segment& segment);
+
+  /// Writes as much of the message as there is room for, publishes it and moves `progress` on. Returns whether the
+  /// message is complete.
+  bool write(const MessageHeader& header, Outgoing& progress);
+  /// Whether write() would do anything with a message of so many bytes.
+  [[nodiscard]] bool hasRoomFor(std::uint64_t bytes, const Outgoing& progress);
+  /// Whether anything was published since the last call.
+  bool takePublished() { return std::exchange(published_, false); }
+
+ private:
+  [[nodiscard]] std::size_t room(std::size_t wanted);
+  [[nodiscard]] std::size_t wantedRoom(std::uint64_t left) const;
+  void publish(std::size_t bytes);
+  [[nodiscard]] std::byte* at() const { return bytes_ + (tail_ & mask_); }
+
+  RingControl* control_ = nullptr;
+  std::byte* bytes_ = nullptr;
+  std::uint64_t mask_ = 0;
+  std::uint64_t tail_ = 0;
+  std::uint64_t seen_head_ = 0; ///< Reading the real one costs a cache miss, so only when this one says full.
+  std::size_t piece_bytes_ = 0;
+  bool published_ = false;
+};
+
+/// The consumer's end. One thread of one process. Trusts nothing that it reads.
+class RingReader {
+ public:
+  struct Record {
+    RecordHeader header; ///< Copied out of the ring before it was checked.
+    std::span<const std::byte> payload;
+    std::size_t ring_bytes = 0;
+  };
+  enum class Peek { none, record, corrupt };
+
+  RingReader() = default;
+  explicit RingReader(const Segment& segment);
+
+  /// seq_cst, because a rank that has just said that it sleeps asks.
+  [[nodiscard]] bool empty() const { return control_->tail.load(std::memory_order_seq_cst) == head_; }
+  /// The oldest record. `corrupt`: the producer wrote something that is none.
+  Peek peek(Record& record);
+  /// Takes the peeked record off; its payload is overwritten after release().
+  void pop(const Record& record) { head_ += record.ring_bytes; }
+  /// Gives what was popped back to the producer. Returns whether there was something.
+  bool release();
+  /// Popped and not released.
+  [[nodiscard]] std::uint64_t unreleased() const { return head_ - released_; }
+
+ private:
+  RingControl* control_ = nullptr;
+  const std::byte* bytes_ = nullptr;
+  std::uint64_t mask_ = 0;
+  std::uint64_t head_ = 0;
+  std::uint64_t released_ = 0;
+  std::uint64_t seen_tail_ = 0;
+};
+
+} // namespace goss::transports::shm
+
+#endif // GOSS_TRANSPORTS_SHM_RING_H_

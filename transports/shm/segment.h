@@ -1,0 +1,82 @@
+/// Memory that two processes share: a control page and one ring for each direction.
+#ifndef GOSS_TRANSPORTS_SHM_SEGMENT_H_
+#define GOSS_TRANSPORTS_SHM_SEGMENT_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "gossamer/status.h"
+#include "platform/fd.h"
+
+namespace goss::transports::shm {
+
+/// Positions of one ring, in bytes since its beginning; always multiples of 64, and 0 <= tail - head <= ring bytes.
+/// Each has a cache line (and its prefetched neighbour) of its own.
+struct RingControl {
+  alignas(128) std::atomic<std::uint64_t> tail; ///< Written by the producer alone.
+  alignas(128) std::atomic<std::uint64_t> head; ///< Written by the consumer alone.
+};
+
+/// What a sleeper wants to be woken for; 0: it is awake.
+inline constexpr std::uint32_t kWakeForData = 1;
+inline constexpr std::uint32_t kWakeForRoom = 2;
+
+/// What one side says about itself.
+struct SideControl {
+  alignas(128) std::atomic<std::uint32_t> sleeping;
+  std::atomic<std::uint32_t> goodbye; ///< 1: it closes on purpose; all that it will ever write is in its ring.
+};
+
+/// The first page of a segment. New segments are all zero, which is the valid initial state.
+struct SegmentControl {
+  SideControl side[2]; ///< 0: the side that made the segment.
+  RingControl ring[2]; ///< ring[s] carries what side s writes.
+};
+
+/// One process's mapping of a segment. Each ring is mapped twice in a row, so that every record is contiguous. The
+/// memory is a memfd: it has no name and vanishes with its last holder, however that ends. Movable; not thread-safe
+/// itself.
+class Segment {
+ public:
+  /// A power of two from 64 KiB to 1 GiB that holds `wanted_bytes`, or the nearest.
+  static std::size_t ringBytesFor(std::size_t wanted_bytes);
+  /// Makes a segment as side 0. Errors: resource.
+  static Result<Segment> create(std::size_t ring_bytes);
+  /// Maps what the other side made, as side 1. Errors: resource, or protocol when the descriptor is not a sealed
+  /// segment of that size (an unsealed one could be cut short under us, which would kill this process).
+  static Result<Segment> attach(platform::UniqueFd fd, std::uint64_t ring_bytes, int peer);
+
+  Segment() = default;
+  ~Segment();
+  Segment(Segment&& other) noexcept;
+  Segment& operator=(Segment&& other) noexcept;
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
+
+  [[nodiscard]] bool valid() const { return base_ != nullptr; }
+  [[nodiscard]] std::size_t ringBytes() const { return ring_bytes_; }
+  [[nodiscard]] SegmentControl& control() const { return *reinterpret_cast<SegmentControl*>(base_); }
+  [[nodiscard]] SideControl& mySide() const { return control().side[side_]; }
+  [[nodiscard]] SideControl& theirSide() const { return control().side[1 - side_]; }
+  [[nodiscard]] RingControl& outControl() const { return control().ring[side_]; }
+  [[nodiscard]] RingControl& inControl() const { return control().ring[1 - side_]; }
+  [[nodiscard]] std::byte* outBytes() const { return ringBase(side_); }
+  [[nodiscard]] std::byte* inBytes() const { return ringBase(1 - side_); }
+  /// The memfd, to be passed to the other side; then let go of it.
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  void closeFd() { fd_.reset(); }
+
+ private:
+  Status map();
+  [[nodiscard]] std::byte* ringBase(int side) const;
+
+  platform::UniqueFd fd_;
+  std::byte* base_ = nullptr;
+  std::size_t ring_bytes_ = 0;
+  int side_ = 0;
+};
+
+} // namespace goss::transports::shm
+
+#endif // GOSS_TRANSPORTS_SHM_SEGMENT_H_

@@ -1,0 +1,320 @@
+#include "transports/shm/shm.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "gossamer/config.h"
+#include "platform/host.h"
+#include "transports/common/errors.h"
+#include "transports/shm/peer.h"
+
+namespace goss::transports {
+
+namespace {
+
+// Events of the poller: the listener, sockets of ranks, ends of processes, and sockets of callers by descriptor.
+constexpr std::uint64_t kListenerToken = ~std::uint64_t{0};
+constexpr std::uint64_t kSocketTokens = 0;
+constexpr std::uint64_t kProcessTokens = std::uint64_t{1} << 32;
+constexpr std::uint64_t kCallerTokens = std::uint64_t{2} << 32;
+// A busy loop looks at its sockets only so often: a look is a system call. A sleeper looks when it wakes.
+constexpr unsigned kCallsPerLook = 1024;
+// Strangers may connect and say nothing.
+constexpr std::size_t kMostCallers = 256;
+// Prices for the planner, measured between two cores of one desktop processor.
+constexpr double kLatency_s = 0.4e-6;
+constexpr double kBandwidth_bytes_per_s = 8e9;
+
+Result<std::string> randomName() {
+  std::array<std::byte, 16> bytes{};
+  Status status = platform::fillRandom(bytes);
+  if (!status.isOk()) return status;
+  std::string name = "gossamer-";
+  for (std::byte b : bytes)
+    name += fmt::format("{:02x}", std::to_integer<unsigned>(b));
+  return name;
+}
+
+} // namespace
+
+struct ShmTransport::Slot {
+  Slot(int rank, std::size_t unexpected_limit, Deferred& deferred) : peer(rank, unexpected_limit, deferred) {}
+
+  shm::Peer peer;
+  platform::UniqueFd process; ///< Readable when the peer's process has ended.
+  std::string name;           ///< Where it listens; set by connect().
+  bool asked = false;         ///< connect() was called.
+  bool lost = false;
+  Status error; ///< Why the link failed.
+
+  [[nodiscard]] bool ready() const { return asked && !lost && peer.greeted(); }
+};
+
+ShmTransport::ShmTransport(const TransportContext& context)
+    : context_(context), process_(platform::processId()), host_(platform::hostIdentity().text()) {
+  capabilities_.same_host_only = true;
+  capabilities_.latency_s = kLatency_s;
+  capabilities_.bandwidth_bytes_per_s = kBandwidth_bytes_per_s;
+  for (int rank = 0; rank < context.size; ++rank) {
+    slots_.push_back(std::make_unique<Slot>(rank, context.config->unexpected_bytes, deferred_));
+  }
+}
+
+ShmTransport::~ShmTransport() {
+  if (platform::processId() != process_) return;
+  for (auto& at : slots_)
+    at->peer.sayGoodbye();
+}
+
+Result<std::string> ShmTransport::open() {
+  Result<platform::Poller> poller = platform::Poller::create();
+  if (!poller.isOk()) return poller.status();
+  poller_.emplace(poller.take());
+  Result<std::string> name = randomName();
+  if (!name.isOk()) return name.status();
+  Result<platform::UniqueFd> listener = shm::listenAt(name.value());
+  if (!listener.isOk()) return listener.status();
+  listener_ = listener.take();
+  Status added = poller_->add(listener_.get(), true, false, kListenerToken);
+  if (!added.isOk()) return added;
+  return shm::ShmAddress{host_, name.value()}.encode();
+}
+
+bool ShmTransport::reaches(std::string_view address) const {
+  std::optional<shm::ShmAddress> decoded = shm::ShmAddress::decode(address);
+  return decoded && decoded->host == host_;
+}
+
+Status ShmTransport::connect(int rank, std::string_view address) {
+  Slot& to = slot(rank);
+  std::optional<shm::ShmAddress> decoded = shm::ShmAddress::decode(address);
+  to.asked = true;
+  if (!decoded || decoded->host != host_) {
+    to.lost = true;
+    return to.error = protocolError(rank, "an address that is not of this host");
+  }
+  if (rank == context_.self) {
+    to.lost = true;
+    return to.error = Status::error(GOSS_ERR_UNSUPPORTED, "shm does not connect a rank to itself; use loopback");
+  }
+  to.name = decoded->name;
+  if (!to.ready()) ++unready_;
+  // The higher rank calls, the lower one is called.
+  if (rank > context_.self) return Status::ok();
+  Status status = dial(rank);
+  if (!status.isOk()) {
+    to.lost = true;
+    to.error = status;
+    --unready_;
+  }
+  return status;
+}
+
+Status ShmTransport::dial(int rank) {
+  Slot& to = slot(rank);
+  Result<platform::UniqueFd> socket = shm::dial(to.name, rank);
+  if (!socket.isOk()) return socket.status();
+  if (!socket.value().valid()) return Status::ok(); // Busy: dialAgain().
+  Result<shm::Segment> segment = shm::Segment::create(context_.config->shm_ring_bytes);
+  if (!segment.isOk()) return segment.status();
+  Status sent = shm::sendHello(socket.value().get(), context_, rank, segment.value());
+  if (!sent.isOk()) return sent;
+  segment.value().closeFd();
+  return attach(rank, segment.take(), socket.take());
+}
+
+bool ShmTransport::dialAgain() {
+  bool any = false;
+  for (int rank = 0; rank < context_.self; ++rank) {
+    Slot& to = slot(rank);
+    if (!to.asked || to.lost || to.peer.attached()) continue;
+    Status status = dial(rank);
+    if (!status.isOk()) {
+      to.peer.breakOff(status);
+      losePeer(rank);
+    }
+    any |= to.lost || to.peer.attached();
+  }
+  return any;
+}
+
+Status ShmTransport::attach(int rank, shm::Segment segment, platform::UniqueFd socket) {
+  Slot& to = slot(rank);
+  to.process = shm::watchProcess(socket.get());
+  int fd = socket.get();
+  to.peer.attach(std::move(segment), std::move(socket));
+  Status added = poller_->add(fd, true, false, kSocketTokens + static_cast<std::uint64_t>(rank));
+  if (!added.isOk() || !to.process.valid()) return added;
+  return poller_->add(to.process.get(), true, false, kProcessTokens + static_cast<std::uint64_t>(rank));
+}
+
+LinkState ShmTransport::link(int rank) const {
+  if (slot(rank).lost) return LinkState::failed;
+  return slot(rank).ready() ? LinkState::ready : LinkState::connecting;
+}
+
+Status ShmTransport::linkError(int rank) const { return slot(rank).error; }
+
+bool ShmTransport::send(SendOperation& operation) {
+  Slot& to = slot(operation.peer);
+  if (to.ready() && !to.peer.leaving() && !to.peer.isOver()) return to.peer.send(operation);
+  operation.hook = {};
+  if (to.lost) {
+    deferred_.add(operation, to.error);
+  } else if (to.peer.isOver()) {
+    deferred_.add(operation, to.peer.reason());
+  } else if (to.peer.leaving()) {
+    deferred_.add(operation, peerDepartedError(operation.peer));
+  } else {
+    deferred_.add(operation, notConnectedError(operation.peer, name()));
+  }
+  return false;
+}
+
+void ShmTransport::recv(RecvOperation& operation) {
+  Slot& from = slot(operation.peer);
+  if (from.lost && !from.peer.matcher().hasFailed()) {
+    operation.hook = {};
+    deferred_.add(operation, from.error); // connect() itself had failed.
+  } else {
+    from.peer.matcher().post(operation);
+  }
+}
+
+void ShmTransport::cancel(SendOperation& operation) {
+  deferred_.cancel(operation);
+  slot(operation.peer).peer.cancel(operation);
+}
+
+void ShmTransport::cancel(RecvOperation& operation) {
+  deferred_.cancel(operation);
+  slot(operation.peer).peer.matcher().cancel(operation);
+}
+
+bool ShmTransport::progress() {
+  bool any = deferred_.drain();
+  if (look_ || unready_ > 0 || ++calls_ % kCallsPerLook == 0) any |= checkSockets();
+  for (auto& at : slots_) {
+    shm::Peer& peer = at->peer;
+    any |= peer.progress();
+    if (peer.isOver() && !at->lost) {
+      losePeer(static_cast<int>(&at - slots_.data()));
+      any = true;
+    }
+  }
+  return any;
+}
+
+bool ShmTransport::checkSockets() {
+  look_ = false;
+  if (!poller_) return false;
+  bool any = unready_ > 0 && dialAgain();
+  for (const platform::PollEvent& event : poller_->wait(0)) {
+    auto low = static_cast<int>(event.token & 0xffffffffu);
+    if (event.token == kListenerToken) {
+      acceptCallers();
+    } else if (event.token >= kCallerTokens) {
+      hearCaller(low);
+    } else if (event.token >= kProcessTokens) {
+      poller_->remove(slot(low).process.get());
+      slot(low).peer.socketEnded();
+    } else {
+      readSocket(low);
+    }
+    any = true;
+  }
+  return any;
+}
+
+void ShmTransport::acceptCallers() {
+  for (;;) {
+    platform::UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!fd.valid()) return;
+    if (callers_.size() == kMostCallers) continue; // Hangs up.
+    int number = fd.get();
+    callers_.push_back(std::move(fd));
+    bool waits = hearCaller(number) &&
+                 poller_->add(number, true, false, kCallerTokens + static_cast<std::uint64_t>(number)).isOk();
+    if (!waits) std::erase_if(callers_, [&](const platform::UniqueFd& caller) { return caller.get() == number; });
+  }
+}
+
+// Whether the caller is still one, and worth waiting for.
+bool ShmTransport::hearCaller(int fd) {
+  auto at = std::find_if(callers_.begin(), callers_.end(), [&](const auto& caller) { return caller.get() == fd; });
+  if (at == callers_.end()) return false;
+  shm::Hello hello;
+  shm::HelloResult result = shm::readHello(fd, context_, hello);
+  if (result == shm::HelloResult::again) return true;
+  poller_->remove(fd);
+  platform::UniqueFd socket = std::move(*at);
+  callers_.erase(at);
+  if (result == shm::HelloResult::bad) return false;
+  Slot& from = slot(hello.from);
+  if (from.lost || from.peer.attached()) return false; // It called before; a second link would reorder messages.
+  Result<shm::Segment> segment = shm::Segment::attach(std::move(hello.segment), hello.ring_bytes, hello.from);
+  if (!segment.isOk()) return false;
+  const char welcome = 1;
+  if (::send(socket.get(), &welcome, 1, MSG_NOSIGNAL) != 1) return false;
+  Status attached = attach(hello.from, segment.take(), std::move(socket));
+  if (!attached.isOk()) from.peer.breakOff(attached);
+  from.peer.greet();
+  if (from.asked) --unready_;
+  return false;
+}
+
+bool ShmTransport::readSocket(int rank) {
+  Slot& from = slot(rank);
+  if (!from.peer.attached()) return false;
+  std::array<char, 64> bells;
+  for (;;) {
+    ssize_t got = ::recv(from.peer.socket(), bells.data(), bells.size(), MSG_DONTWAIT);
+    if (got > 0) {
+      if (!from.peer.greeted() && from.asked) --unready_;
+      from.peer.greet(); // The first packet that the called side sends is its welcome.
+      continue;
+    }
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return true;
+    poller_->remove(from.peer.socket());
+    from.peer.socketEnded();
+    return true;
+  }
+}
+
+void ShmTransport::losePeer(int rank) {
+  Slot& from = slot(rank);
+  if (from.asked && !from.ready()) --unready_;
+  from.lost = true;
+  from.error = from.peer.reason();
+  if (from.process.valid()) poller_->remove(from.process.get());
+  from.process.reset();
+  from.peer.fail();
+  context_.listener->onPeerLost(rank, from.error, from.peer.departed());
+}
+
+bool ShmTransport::prepareToSleep() {
+  bool sleeps = deferred_.empty() && !look_;
+  for (auto& at : slots_)
+    sleeps = at->peer.prepareToSleep() && sleeps;
+  if (!sleeps) {
+    for (auto& at : slots_)
+      at->peer.sleepEnded();
+  }
+  return sleeps;
+}
+
+void ShmTransport::sleepEnded() {
+  for (auto& at : slots_)
+    at->peer.sleepEnded();
+  look_ = true;
+}
+
+PeerStatistics ShmTransport::statistics(int rank) const { return slot(rank).peer.matcher().statistics(); }
+
+} // namespace goss::transports

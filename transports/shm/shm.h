@@ -1,0 +1,77 @@
+/// Transport between processes of one host, through shared memory.
+#ifndef GOSS_TRANSPORTS_SHM_SHM_H_
+#define GOSS_TRANSPORTS_SHM_SHM_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gossamer/transport.h"
+#include "platform/fd.h"
+#include "platform/poller.h"
+#include "transports/common/deferred.h"
+#include "transports/shm/rendezvous.h"
+
+namespace goss::transports {
+
+namespace shm {
+class Peer;
+} // namespace shm
+
+/// Each pair of ranks shares a memfd with a ring for either direction (Config::shm_ring_bytes) and keeps a socket open
+/// beside it. Sending and receiving between ranks that are awake makes no system call. Nothing has a name in a file
+/// system, so nothing stays behind, however a process ends. A forked child must not use or destroy the transport of its
+/// parent, except that its copy's destructor does nothing to the connections. One thread at a time.
+class ShmTransport final : public Transport {
+ public:
+  explicit ShmTransport(const TransportContext& context);
+  ~ShmTransport() override;
+
+  [[nodiscard]] std::string_view name() const override { return "shm"; }
+  [[nodiscard]] const TransportCapabilities& capabilities() const override { return capabilities_; }
+  Result<std::string> open() override;
+  [[nodiscard]] bool reaches(std::string_view address) const override;
+  Status connect(int peer, std::string_view address) override;
+  [[nodiscard]] LinkState link(int peer) const override;
+  [[nodiscard]] Status linkError(int peer) const override;
+  bool send(SendOperation& operation) override;
+  void recv(RecvOperation& operation) override;
+  void cancel(SendOperation& operation) override;
+  void cancel(RecvOperation& operation) override;
+  bool progress() override;
+  [[nodiscard]] int pollFd() const override { return poller_->fd(); }
+  bool prepareToSleep() override;
+  void sleepEnded() override;
+  [[nodiscard]] PeerStatistics statistics(int peer) const override;
+
+ private:
+  struct Slot;
+
+  [[nodiscard]] Slot& slot(int rank) const { return *slots_[static_cast<std::size_t>(rank)]; }
+  Status dial(int rank);
+  bool dialAgain();
+  Status attach(int rank, shm::Segment segment, platform::UniqueFd socket);
+  bool checkSockets();
+  void acceptCallers();
+  bool hearCaller(int fd);
+  bool readSocket(int rank);
+  void losePeer(int rank);
+
+  const TransportContext context_;
+  TransportCapabilities capabilities_;
+  const std::int64_t process_; ///< Whose connections these are: not those of a forked child.
+  std::string host_;
+  std::optional<platform::Poller> poller_;
+  platform::UniqueFd listener_;
+  std::vector<platform::UniqueFd> callers_; ///< Accepted, but did not say hello yet.
+  Deferred deferred_;
+  std::vector<std::unique_ptr<Slot>> slots_; ///< By rank.
+  int unready_ = 0;                          ///< Links asked for and not ready: sockets are looked at every time.
+  bool look_ = false;                        ///< Look at the sockets next time.
+  unsigned calls_ = 0;
+};
+
+} // namespace goss::transports
+
+#endif // GOSS_TRANSPORTS_SHM_SHM_H_
