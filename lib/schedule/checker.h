@@ -26,8 +26,8 @@ Result<RunFacts> checkSchedules(std::span<const Schedule> ranks, std::uint64_t s
 Status checkSizes(std::span<const Schedule> ranks, std::span<const Shape> shapes, std::uint64_t expected_elems);
 
 /// Plans `request` for all ranks (request.rank is ignored) and checks schedules, sizes for the counts 0, 1, p-1, p, p+1
-/// and a prime, equal and unequal, and the wire formula, and that identical_bits is as the algorithm's traits claim.
-/// Precondition: algorithm.supports(request), size <= kMaxCheckedRanks.
+/// and a prime, equal and unequal, and the wire formula, and that all ranks end with the same bits if the traits say
+/// so. Precondition: algorithm.supports(request), size <= kMaxCheckedRanks.
 Result<RunFacts> checkAlgorithm(const Algorithm& algorithm, const PlanRequest& request);
 
 } // namespace goss::schedule
