@@ -25,6 +25,8 @@ std::uint64_t partUnit(std::uint64_t count, std::uint32_t parts, std::uint64_t e
 
 /// What a call moves, before chunking.
 struct Shape {
+  friend bool operator==(const Shape&, const Shape&) = default;
+
   std::uint64_t element_bytes = 1;
   std::uint64_t count = 0;          ///< Partition::even: elements of the vector.
   std::vector<double> weights = {}; ///< Partition::even: relative chunk sizes; empty: equal.

@@ -1,0 +1,285 @@
+// The collectives of the C ABI: each checks its own buffers, describes the call, and hands it to the communicator.
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "capi/handles.h"
+#include "core/call.h"
+
+namespace goss::capi {
+
+namespace {
+
+using core::Call;
+
+/// Arguments that every collective has.
+struct Common {
+  const char* function;
+  goss_comm_t comm;
+  const goss_options* options;
+  goss_request_t* request;
+};
+
+Status launch(const Common& common, Call& call) {
+  Result<Options> options = readOptions(common.function, common.options, common.request);
+  if (!options.isOk()) return options.status();
+  core::Communicator& communicator = *common.comm->communicator;
+  call.timeout_ms = options.value().timeout_ms;
+  call.algorithm = options.value().algorithm;
+  call.scale = options.value().scale;
+  if (Status status = core::validate(call, communicator.size()); !status.isOk()) return status;
+
+  Group& group = Group::ofThisThread();
+  if (common.request == nullptr && !group.open()) return communicator.run(call);
+  Result<core::Operation*> started = communicator.start(call, options.value().persistent);
+  if (!started.isOk()) return started.status();
+  if (common.request == nullptr) {
+    group.add(started.value());
+  } else {
+    *common.request = toRequest(started.value());
+  }
+  return Status::ok();
+}
+
+Status checkComm(const Common& common) {
+  if (common.comm == nullptr) return invalid(fmt::format("{}: the communicator is NULL", common.function));
+  return Status::ok();
+}
+
+Status checkBuffer(const Common& common, const char* name, const void* buffer, std::uint64_t count, goss_dtype dtype) {
+  if (count == 0) return Status::ok();
+  if (buffer == nullptr) return invalid(fmt::format("{}: {} is NULL, but has {} elements", common.function, name, count));
+  const std::size_t element = core::dtypeBytes(dtype);
+  if (element > 0 && reinterpret_cast<std::uintptr_t>(buffer) % element != 0) {
+    return invalid(fmt::format("{}: {} is not aligned to its {} byte elements", common.function, name, element));
+  }
+  return Status::ok();
+}
+
+struct Buffers {
+  const void* send;
+  void* recv;
+  bool uses_send = true; ///< On this rank.
+  bool uses_recv = true;
+};
+
+Call describe(Collective collective, const Buffers& buffers, std::size_t count, goss_dtype dtype) {
+  Call call;
+  call.collective = collective;
+  call.dtype = dtype;
+  call.input = buffers.send;
+  call.output = buffers.recv;
+  call.count = count;
+  return call;
+}
+
+/// A collective that one count describes.
+Status launchUniform(const Common& common, Call call, const Buffers& buffers) {
+  if (Status status = checkComm(common); !status.isOk()) return status;
+  if (buffers.uses_send) {
+    if (Status s = checkBuffer(common, "send", buffers.send, call.count, call.dtype); !s.isOk()) return s;
+  }
+  if (buffers.uses_recv) {
+    if (Status s = checkBuffer(common, "recv", buffers.recv, call.count, call.dtype); !s.isOk()) return s;
+  }
+  core::setUniformShape(call, common.comm->communicator->size());
+  return launch(common, call);
+}
+
+/// Block sizes and positions of a v-variant, checked.
+Result<std::uint64_t> sumOf(const Common& common, const char* name, const std::size_t* counts, int ranks) {
+  if (counts == nullptr) return invalid(fmt::format("{}: {} is NULL", common.function, name));
+  std::uint64_t sum = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (__builtin_add_overflow(sum, counts[rank], &sum)) {
+      return invalid(fmt::format("{}: {} add up to more than 2^64 elements", common.function, name));
+    }
+  }
+  return sum;
+}
+
+std::span<const std::size_t> perRank(const std::size_t* counts, goss_comm_t comm) {
+  return {counts, static_cast<std::size_t>(comm->communicator->size())};
+}
+
+bool isRoot(goss_comm_t comm, std::int32_t root) { return comm != nullptr && comm->communicator->rank() == root; }
+
+/// A v-variant with one list of counts that all ranks give alike.
+Status launchUneven(const Common& common, Call call, const Buffers& buffers, const std::size_t* counts,
+                    const std::size_t* displs) {
+  if (Status status = checkComm(common); !status.isOk()) return status;
+  const core::Communicator& communicator = *common.comm->communicator;
+  Result<std::uint64_t> sum = sumOf(common, "counts", counts, communicator.size());
+  if (!sum.isOk()) return sum.status();
+  call.count = sum.value();
+  call.uneven = true;
+  const std::uint64_t mine = counts[communicator.rank()];
+  const bool gathers = call.collective == Collective::allGather;
+  if (Status s = checkBuffer(common, "send", buffers.send, gathers ? mine : call.count, call.dtype); !s.isOk()) return s;
+  if (Status s = checkBuffer(common, "recv", buffers.recv, gathers ? call.count : mine, call.dtype); !s.isOk()) return s;
+  const std::size_t element = core::dtypeBytes(call.dtype);
+  call.shape = core::blocksShape(call.collective, perRank(counts, common.comm), displs, element);
+  call.counts_hash = XXH32(counts, perRank(counts, common.comm).size_bytes(), 0);
+  return launch(common, call);
+}
+
+} // namespace
+
+} // namespace goss::capi
+
+using namespace goss::capi; // NOLINT(google-build-using-namespace): the C functions are not in a namespace
+using goss::Collective;
+
+extern "C" {
+
+goss_status goss_all_reduce(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype, goss_op op,
+                            const goss_options* options, goss_request_t* request) {
+  return guarded("goss_all_reduce", [&] {
+    const Buffers buffers{send, recv};
+    Call call = describe(Collective::allReduce, buffers, count, dtype);
+    call.op = op;
+    return launchUniform({"goss_all_reduce", comm, options, request}, call, buffers);
+  });
+}
+
+goss_status goss_reduce(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype, goss_op op,
+                        int32_t root, const goss_options* options, goss_request_t* request) {
+  return guarded("goss_reduce", [&] {
+    const Buffers buffers{send, recv, true, isRoot(comm, root)};
+    Call call = describe(Collective::reduce, buffers, count, dtype);
+    call.op = op;
+    call.root = root;
+    return launchUniform({"goss_reduce", comm, options, request}, call, buffers);
+  });
+}
+
+goss_status goss_broadcast(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype, int32_t root,
+                           const goss_options* options, goss_request_t* request) {
+  return guarded("goss_broadcast", [&] {
+    const Buffers buffers{send, recv, isRoot(comm, root), true};
+    Call call = describe(Collective::broadcast, buffers, count, dtype);
+    call.root = root;
+    return launchUniform({"goss_broadcast", comm, options, request}, call, buffers);
+  });
+}
+
+goss_status goss_all_gather(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
+                            const goss_options* options, goss_request_t* request) {
+  return guarded("goss_all_gather", [&] {
+    const Buffers buffers{send, recv};
+    return launchUniform({"goss_all_gather", comm, options, request},
+                         describe(Collective::allGather, buffers, count, dtype), buffers);
+  });
+}
+
+goss_status goss_all_gatherv(goss_comm_t comm, const void* send, void* recv, const size_t* counts, const size_t* displs,
+                             goss_dtype dtype, const goss_options* options, goss_request_t* request) {
+  return guarded("goss_all_gatherv", [&] {
+    const Buffers buffers{send, recv};
+    return launchUneven({"goss_all_gatherv", comm, options, request}, describe(Collective::allGather, buffers, 0, dtype),
+                        buffers, counts, displs);
+  });
+}
+
+goss_status goss_reduce_scatter(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
+                                goss_op op, const goss_options* options, goss_request_t* request) {
+  return guarded("goss_reduce_scatter", [&] {
+    const Buffers buffers{send, recv};
+    Call call = describe(Collective::reduceScatter, buffers, count, dtype);
+    call.op = op;
+    return launchUniform({"goss_reduce_scatter", comm, options, request}, call, buffers);
+  });
+}
+
+goss_status goss_reduce_scatterv(goss_comm_t comm, const void* send, void* recv, const size_t* counts, goss_dtype dtype,
+                                 goss_op op, const goss_options* options, goss_request_t* request) {
+  return guarded("goss_reduce_scatterv", [&] {
+    const Buffers buffers{send, recv};
+    Call call = describe(Collective::reduceScatter, buffers, 0, dtype);
+    call.op = op;
+    return launchUneven({"goss_reduce_scatterv", comm, options, request}, call, buffers, counts, nullptr);
+  });
+}
+
+goss_status goss_all_to_all(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
+                            const goss_options* options, goss_request_t* request) {
+  return guarded("goss_all_to_all", [&] {
+    const Buffers buffers{send, recv};
+    Call call = describe(Collective::allToAll, buffers, count, dtype);
+    call.staged_input = send == recv && count > 0;
+    return launchUniform({"goss_all_to_all", comm, options, request}, call, buffers);
+  });
+}
+
+goss_status goss_all_to_allv(goss_comm_t comm, const void* send, const size_t* send_counts, const size_t* send_displs,
+                             void* recv, const size_t* recv_counts, const size_t* recv_displs, goss_dtype dtype,
+                             const goss_options* options, goss_request_t* request) {
+  return guarded("goss_all_to_allv", [&]() -> goss::Status {
+    const Common common{"goss_all_to_allv", comm, options, request};
+    if (goss::Status status = checkComm(common); !status.isOk()) return status;
+    const int ranks = comm->communicator->size();
+    const auto sent = sumOf(common, "send_counts", send_counts, ranks);
+    if (!sent.isOk()) return sent.status();
+    const auto received = sumOf(common, "recv_counts", recv_counts, ranks);
+    if (!received.isOk()) return received.status();
+    if (goss::Status s = checkBuffer(common, "send", send, sent.value(), dtype); !s.isOk()) return s;
+    if (goss::Status s = checkBuffer(common, "recv", recv, received.value(), dtype); !s.isOk()) return s;
+    if (send == recv && sent.value() > 0) return invalid("goss_all_to_allv: not in place; send and recv must differ");
+    Call call = describe(Collective::allToAll, {send, recv}, 0, dtype);
+    call.uneven = true;
+    const std::size_t element = goss::core::dtypeBytes(dtype);
+    call.shape = goss::core::blocksShape(Collective::allToAll, perRank(send_counts, comm), send_displs, element);
+    call.shape.output_blocks =
+        goss::core::blocksShape(Collective::allToAll, perRank(recv_counts, comm), recv_displs, element).output_blocks;
+    return launch(common, call);
+  });
+}
+
+goss_status goss_gather(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype, int32_t root,
+                        const goss_options* options, goss_request_t* request) {
+  return guarded("goss_gather", [&] {
+    const Buffers buffers{send, recv, true, isRoot(comm, root)};
+    Call call = describe(Collective::gather, buffers, count, dtype);
+    call.root = root;
+    return launchUniform({"goss_gather", comm, options, request}, call, buffers);
+  });
+}
+
+goss_status goss_scatter(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype, int32_t root,
+                         const goss_options* options, goss_request_t* request) {
+  return guarded("goss_scatter", [&] {
+    const Buffers buffers{send, recv, isRoot(comm, root), true};
+    Call call = describe(Collective::scatter, buffers, count, dtype);
+    call.root = root;
+    return launchUniform({"goss_scatter", comm, options, request}, call, buffers);
+  });
+}
+
+goss_status goss_scan(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype, goss_op op,
+                      const goss_options* options, goss_request_t* request) {
+  return guarded("goss_scan", [&] {
+    const Buffers buffers{send, recv};
+    Call call = describe(Collective::scan, buffers, count, dtype);
+    call.op = op;
+    return launchUniform({"goss_scan", comm, options, request}, call, buffers);
+  });
+}
+
+goss_status goss_exscan(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype, goss_op op,
+                        const goss_options* options, goss_request_t* request) {
+  return guarded("goss_exscan", [&] {
+    const Buffers buffers{send, recv};
+    Call call = describe(Collective::exscan, buffers, count, dtype);
+    call.op = op;
+    return launchUniform({"goss_exscan", comm, options, request}, call, buffers);
+  });
+}
+
+goss_status goss_barrier(goss_comm_t comm, const goss_options* options, goss_request_t* request) {
+  return guarded("goss_barrier", [&] {
+    const Buffers buffers{nullptr, nullptr};
+    return launchUniform({"goss_barrier", comm, options, request}, describe(Collective::barrier, buffers, 0, GOSS_UINT8),
+                         buffers);
+  });
+}
+
+} // extern "C"

@@ -1,0 +1,241 @@
+// Worlds, communicators, memory and planning of the C ABI.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "capi/handles.h"
+#include "core/bootstrap.h"
+#include "core/explain.h"
+#include "core/world.h"
+#include "platform/memory.h"
+
+namespace goss::capi {
+
+namespace {
+
+/// Copies the fields that the caller's version of the struct has.
+Result<goss_config> readConfig(const goss_config* given) {
+  goss_config config{};
+  config.size = sizeof config;
+  config.rank = config.ranks = -1;
+  if (given == nullptr) return config;
+  constexpr std::size_t kFirstVersion = offsetof(goss_config, links_file) + sizeof(const char*);
+  if (given->size < kFirstVersion || given->size > sizeof config) {
+    return invalid(fmt::format("goss_comm_create: config.size is {}; call goss_config_init first", given->size));
+  }
+  std::memcpy(&config, given, given->size);
+  return config;
+}
+
+/// The environment, overridden by what the caller set.
+Result<Config> merge(const goss_config& given) {
+  Result<Config> read = Config::fromEnvironment();
+  if (!read.isOk()) return read;
+  Config config = read.take();
+  if (given.timeout_ms < 0 || given.bootstrap_timeout_ms < 0) {
+    return invalid("goss_comm_create: config.timeout_ms and bootstrap_timeout_ms must not be negative");
+  }
+  if (given.port_min > given.port_max) {
+    return invalid(fmt::format("goss_comm_create: port range {}..{} is empty", given.port_min, given.port_max));
+  }
+  if (given.timeout_ms > 0) config.timeout_ms = given.timeout_ms;
+  if (given.bootstrap_timeout_ms > 0) config.bootstrap_timeout_ms = given.bootstrap_timeout_ms;
+  if (given.transport != nullptr) config.transport = given.transport;
+  if (given.interface != nullptr) config.interface = given.interface;
+  if (given.port_max > 0) {
+    config.port_min = given.port_min;
+    config.port_max = given.port_max;
+  }
+  if (given.connections_per_peer > 0) config.connections_per_peer = given.connections_per_peer;
+  if (given.algorithm != nullptr) config.algorithm = given.algorithm;
+  if (given.links_file != nullptr) config.links_file = given.links_file;
+  return config;
+}
+
+Status checkComm(const char* function, goss_comm_t comm, const void* out) {
+  if (comm == nullptr) return invalid(fmt::format("{}: the communicator is NULL", function));
+  if (out == nullptr) return invalid(fmt::format("{}: the place for the result is NULL", function));
+  return Status::ok();
+}
+
+Status splitInto(const char* function, goss_comm_t comm, std::int32_t color, std::int32_t key, goss_comm_t* new_comm) {
+  if (Status status = checkComm(function, comm, new_comm); !status.isOk()) return status;
+  auto made = comm->communicator->split(color, key);
+  if (!made.isOk()) return made.status();
+  *new_comm = made.value() != nullptr ? new goss_comm(made.take()) : nullptr;
+  return Status::ok();
+}
+
+} // namespace
+
+} // namespace goss::capi
+
+using namespace goss::capi; // NOLINT(google-build-using-namespace): the C functions are not in a namespace
+using goss::Status;
+
+extern "C" {
+
+int goss_version(void) { return GOSS_VERSION_MAJOR * 10000 + GOSS_VERSION_MINOR * 100 + GOSS_VERSION_PATCH; }
+
+const char* goss_status_string(goss_status status) {
+  switch (status) {
+    case GOSS_SUCCESS: return "success";
+    case GOSS_ERR_INVALID_ARGUMENT: return "invalid argument";
+    case GOSS_ERR_UNSUPPORTED: return "unsupported";
+    case GOSS_ERR_MISMATCH: return "calls do not match";
+    case GOSS_ERR_TIMEOUT: return "deadline passed";
+    case GOSS_ERR_PEER_LOST: return "peer lost";
+    case GOSS_ERR_ABORTED: return "aborted";
+    case GOSS_ERR_PROTOCOL: return "protocol error";
+    case GOSS_ERR_RESOURCE: return "out of resources";
+    case GOSS_ERR_BOOTSTRAP: return "bootstrap failed";
+    case GOSS_ERR_TRUNCATED: return "message truncated";
+    case GOSS_ERR_INTERNAL: return "internal error";
+  }
+  return "unknown status";
+}
+
+size_t goss_dtype_size(goss_dtype dtype) { return goss::core::dtypeBytes(dtype); }
+
+goss_status goss_config_init(goss_config* config) {
+  return guarded("goss_config_init", [&]() -> Status {
+    if (config == nullptr) return invalid("goss_config_init: config is NULL");
+    const auto read = goss::Config::fromEnvironment();
+    if (!read.isOk()) return read.status();
+    *config = goss_config{};
+    config->size = sizeof *config;
+    config->rank = config->ranks = -1;
+    config->timeout_ms = read.value().timeout_ms;
+    config->bootstrap_timeout_ms = read.value().bootstrap_timeout_ms;
+    config->port_min = read.value().port_min;
+    config->port_max = read.value().port_max;
+    config->connections_per_peer = read.value().connections_per_peer;
+    return Status::ok();
+  });
+}
+
+goss_status goss_unique_id_create(goss_unique_id* id) {
+  return guarded("goss_unique_id_create", [&]() -> Status {
+    if (id == nullptr) return invalid("goss_unique_id_create: id is NULL");
+    const auto config = goss::Config::fromEnvironment();
+    if (!config.isOk()) return config.status();
+    const auto made = goss::core::makeUniqueId(config.value());
+    if (made.isOk()) *id = made.value();
+    return made.status();
+  });
+}
+
+goss_status goss_comm_create(const goss_config* config, goss_comm_t* comm) {
+  return guarded("goss_comm_create", [&]() -> Status {
+    if (comm == nullptr) return invalid("goss_comm_create: the place for the communicator is NULL");
+    const auto given = readConfig(config);
+    if (!given.isOk()) return given.status();
+    const auto merged = merge(given.value());
+    if (!merged.isOk()) return merged.status();
+    const auto launch = goss::core::detectLaunch(merged.value(), &given.value());
+    if (!launch.isOk()) return launch.status();
+    auto world = goss::core::World::create(merged.value(), launch.value());
+    if (!world.isOk()) return world.status();
+    std::vector<int> ranks;
+    for (int rank = 0; rank < launch.value().ranks; ++rank) ranks.push_back(rank);
+    *comm = new goss_comm(std::make_unique<goss::core::Communicator>(world.take(), 0, std::move(ranks)));
+    return Status::ok();
+  });
+}
+
+goss_status goss_comm_split(goss_comm_t comm, int32_t color, int32_t key, goss_comm_t* new_comm) {
+  return guarded("goss_comm_split", [&] { return splitInto("goss_comm_split", comm, color, key, new_comm); });
+}
+
+goss_status goss_comm_dup(goss_comm_t comm, goss_comm_t* new_comm) {
+  return guarded("goss_comm_dup", [&] { return splitInto("goss_comm_dup", comm, 0, 0, new_comm); });
+}
+
+goss_status goss_comm_rank(goss_comm_t comm, int32_t* rank) {
+  return guarded("goss_comm_rank", [&] {
+    Status status = checkComm("goss_comm_rank", comm, rank);
+    if (status.isOk()) *rank = comm->communicator->rank();
+    return status;
+  });
+}
+
+goss_status goss_comm_size(goss_comm_t comm, int32_t* size) {
+  return guarded("goss_comm_size", [&] {
+    Status status = checkComm("goss_comm_size", comm, size);
+    if (status.isOk()) *size = comm->communicator->size();
+    return status;
+  });
+}
+
+goss_status goss_comm_transport(goss_comm_t comm, int32_t peer, const char** name) {
+  return guarded("goss_comm_transport", [&]() -> Status {
+    if (Status status = checkComm("goss_comm_transport", comm, name); !status.isOk()) return status;
+    if (peer < 0 || peer >= comm->communicator->size()) {
+      return invalid(fmt::format("goss_comm_transport: peer {} is not a rank of this communicator", peer));
+    }
+    *name = comm->transport_names[static_cast<std::size_t>(peer)].c_str();
+    return Status::ok();
+  });
+}
+
+goss_status goss_comm_abort(goss_comm_t comm, const char* reason) {
+  return guarded("goss_comm_abort", [&] {
+    Status status = checkComm("goss_comm_abort", comm, comm);
+    if (status.isOk()) comm->communicator->abort(reason != nullptr ? reason : "no reason given");
+    return status;
+  });
+}
+
+goss_status goss_comm_destroy(goss_comm_t comm) {
+  return guarded("goss_comm_destroy", [&] {
+    delete comm;
+    return Status::ok();
+  });
+}
+
+goss_status goss_comm_counters(goss_comm_t comm, goss_counters* counters) {
+  return guarded("goss_comm_counters", [&]() -> Status {
+    if (Status status = checkComm("goss_comm_counters", comm, counters); !status.isOk()) return status;
+    const std::size_t size = counters->size;
+    if (size < sizeof(size_t) || size > sizeof *counters) {
+      return invalid(fmt::format("goss_comm_counters: counters.size is {}; set it to sizeof(goss_counters)", size));
+    }
+    goss_counters values = comm->communicator->counters();
+    values.size = size;
+    std::memcpy(counters, &values, size);
+    return Status::ok();
+  });
+}
+
+goss_status goss_mem_alloc(goss_comm_t comm, size_t bytes, void** memory) {
+  return guarded("goss_mem_alloc", [&]() -> Status {
+    if (Status status = checkComm("goss_mem_alloc", comm, memory); !status.isOk()) return status;
+    auto allocated = goss::platform::allocatePages(bytes);
+    if (allocated.isOk()) *memory = allocated.value();
+    return allocated.status();
+  });
+}
+
+goss_status goss_mem_free(goss_comm_t comm, void* memory) {
+  return guarded("goss_mem_free", [&]() -> Status {
+    if (Status status = checkComm("goss_mem_free", comm, comm); !status.isOk()) return status;
+    return memory == nullptr ? Status::ok() : goss::platform::freePages(memory);
+  });
+}
+
+goss_status goss_explain(const char* collective, int32_t ranks, size_t bytes, const char* links, char** json) {
+  return guarded("goss_explain", [&]() -> Status {
+    if (collective == nullptr || json == nullptr) return invalid("goss_explain: collective and json must not be NULL");
+    auto text = goss::core::explainJson(collective, ranks, bytes, links != nullptr ? links : "");
+    if (!text.isOk()) return text.status();
+    *json = ::strdup(text.value().c_str());
+    return *json != nullptr ? Status::ok() : Status::error(GOSS_ERR_RESOURCE, "goss_explain: out of memory");
+  });
+}
+
+void goss_free(void* memory) { std::free(memory); }
+
+} // extern "C"

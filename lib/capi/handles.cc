@@ -1,0 +1,84 @@
+#include "capi/handles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+goss_comm::goss_comm(std::unique_ptr<goss::core::Communicator> made) : communicator(std::move(made)) {
+  for (int rank = 0; rank < communicator->size(); ++rank) transport_names.push_back(communicator->transportName(rank));
+}
+
+namespace goss::capi {
+
+namespace {
+
+/// The C ABI promises the text per thread, as errno does; there is no other place to keep it.
+std::string& lastErrorOfThisThread() {
+  thread_local std::string text;
+  return text;
+}
+
+} // namespace
+
+goss_status report(const Status& status) {
+  if (!status.isOk()) lastErrorOfThisThread() = status.text();
+  return status.kind();
+}
+
+Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
+
+Result<Options> readOptions(const char* function, const goss_options* options, const goss_request_t* request) {
+  Options result;
+  if (options == nullptr) return result;
+  if (options->size < offsetof(goss_options, stream) + sizeof(void*) || options->size > sizeof(goss_options)) {
+    return invalid(fmt::format("{}: options.size is {}; start from GOSS_OPTIONS_INIT", function, options->size));
+  }
+  if ((options->flags & ~static_cast<std::uint32_t>(GOSS_PERSISTENT)) != 0) {
+    return invalid(fmt::format("{}: unknown bits in options.flags {:#x}", function, options->flags));
+  }
+  if (options->stream != nullptr) {
+    return Status::error(GOSS_ERR_UNSUPPORTED,
+                         fmt::format("{}: options.stream is set, but this build takes host buffers only; pass NULL", function));
+  }
+  if (options->timeout_ms < 0) {
+    return invalid(fmt::format("{}: options.timeout_ms is {}; use 0 for the communicator's", function, options->timeout_ms));
+  }
+  result.persistent = (options->flags & GOSS_PERSISTENT) != 0;
+  if (result.persistent && request == nullptr) {
+    return invalid(fmt::format("{}: GOSS_PERSISTENT needs a request to return", function));
+  }
+  result.timeout_ms = options->timeout_ms;
+  if (options->algorithm != nullptr) result.algorithm = options->algorithm;
+  result.scale = options->scale;
+  return result;
+}
+
+Group& Group::ofThisThread() {
+  thread_local Group group;
+  return group;
+}
+
+Status Group::end() {
+  if (depth_ == 0) return invalid("goss_group_end: no group is open in this thread; call goss_group_begin first");
+  if (--depth_ > 0) return Status::ok();
+  Status first;
+  for (core::Operation* operation : started_) {
+    Status status = waitAndRelease(operation, nullptr);
+    if (first.isOk()) first = status;
+  }
+  started_.clear();
+  return first;
+}
+
+Status waitAndRelease(core::Operation* operation, goss_message* message) {
+  core::Communicator& communicator = operation->communicator();
+  Status status = communicator.wait(*operation);
+  if (message != nullptr) *message = operation->message;
+  if (!operation->persistent) communicator.release(operation);
+  return status;
+}
+
+} // namespace goss::capi
+
+extern "C" const char* goss_last_error(void) { return goss::capi::lastErrorOfThisThread().c_str(); }

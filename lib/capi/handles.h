@@ -1,0 +1,69 @@
+/// What the C ABI's opaque handles are, and how its calls report.
+#ifndef GOSS_LIB_CAPI_HANDLES_H_
+#define GOSS_LIB_CAPI_HANDLES_H_
+
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/communicator.h"
+#include "gossamer/gossamer.h"
+
+struct goss_comm {
+  explicit goss_comm(std::unique_ptr<goss::core::Communicator> made);
+  std::unique_ptr<goss::core::Communicator> communicator;
+  std::vector<std::string> transport_names; ///< By rank; goss_comm_transport hands out pointers into it.
+};
+
+namespace goss::capi {
+
+inline core::Operation* toOperation(goss_request_t request) { return reinterpret_cast<core::Operation*>(request); }
+inline goss_request_t toRequest(core::Operation* operation) { return reinterpret_cast<goss_request_t>(operation); }
+
+/// Keeps the text for goss_last_error of this thread and returns the number.
+goss_status report(const Status& status);
+Status invalid(std::string text);
+
+/// Runs the body of a C function; nothing is thrown across the ABI.
+template <typename Body>
+goss_status guarded(const char* function, Body body) {
+  try {
+    return report(body());
+  } catch (const std::bad_alloc&) {
+    return report(Status::error(GOSS_ERR_RESOURCE, std::string(function) + ": out of memory"));
+  } catch (const std::exception& exception) {
+    return report(Status::error(GOSS_ERR_INTERNAL, std::string(function) + ": " + exception.what()));
+  }
+}
+
+/// Per-call options after validation.
+struct Options {
+  bool persistent = false;
+  std::int64_t timeout_ms = 0;
+  std::string algorithm;
+  double scale = 1.0;
+};
+Result<Options> readOptions(const char* function, const goss_options* options, const goss_request_t* request);
+
+/// The calls of this thread's open group: started, to be waited for by goss_group_end.
+class Group {
+ public:
+  static Group& ofThisThread();
+  [[nodiscard]] bool open() const { return depth_ > 0; }
+  void begin() { ++depth_; }
+  void add(core::Operation* operation) { started_.push_back(operation); }
+  Status end();
+
+ private:
+  int depth_ = 0;
+  std::vector<core::Operation*> started_;
+};
+
+/// Waits for a started operation and ends its life unless it is persistent.
+Status waitAndRelease(core::Operation* operation, goss_message* message);
+
+} // namespace goss::capi
+
+#endif // GOSS_LIB_CAPI_HANDLES_H_

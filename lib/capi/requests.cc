@@ -1,0 +1,183 @@
+// Point to point, completion and groups of the C ABI.
+#include <fmt/format.h>
+
+#include "capi/handles.h"
+
+namespace goss::capi {
+
+namespace {
+
+using core::MessageCall;
+
+struct MessageContext {
+  const char* function;
+  goss_comm_t comm;
+  const goss_options* options;
+  goss_request_t* request;
+};
+
+Status checkMessage(const MessageContext& context, const MessageCall& call) {
+  if (context.comm == nullptr) return invalid(fmt::format("{}: the communicator is NULL", context.function));
+  const int size = context.comm->communicator->size();
+  const std::size_t element = core::dtypeBytes(call.dtype);
+  if (element == 0) return invalid(fmt::format("{}: unknown dtype {}", context.function, static_cast<int>(call.dtype)));
+  if (call.peer < 0 || call.peer >= size) {
+    return invalid(fmt::format("{}: peer {} is not a rank of this communicator (0..{})", context.function, call.peer, size - 1));
+  }
+  if (call.tag < 0) return invalid(fmt::format("{}: tag {} is negative", context.function, call.tag));
+  if (call.count > 0 && call.buffer == nullptr) {
+    return invalid(fmt::format("{}: the buffer is NULL, but has {} elements", context.function, call.count));
+  }
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;
+  if (call.count > kMaxBytes / element) {
+    return invalid(fmt::format("{}: {} elements do not fit in memory", context.function, call.count));
+  }
+  return Status::ok();
+}
+
+Status launchMessage(const MessageContext& context, MessageCall call) {
+  Result<Options> options = readOptions(context.function, context.options, context.request);
+  if (!options.isOk()) return options.status();
+  if (Status status = checkMessage(context, call); !status.isOk()) return status;
+  call.timeout_ms = options.value().timeout_ms;
+  core::Communicator& communicator = *context.comm->communicator;
+  Group& group = Group::ofThisThread();
+  if (context.request == nullptr && !group.open()) return communicator.runMessage(call, nullptr);
+  Result<core::Operation*> started = communicator.startMessage(call, options.value().persistent);
+  if (!started.isOk()) return started.status();
+  if (context.request == nullptr) {
+    group.add(started.value());
+  } else {
+    *context.request = toRequest(started.value());
+  }
+  return Status::ok();
+}
+
+Status waitRequest(goss_request_t* request, goss_message* message) {
+  core::Operation* operation = toOperation(*request);
+  const bool persistent = operation->persistent;
+  Status status = waitAndRelease(operation, message);
+  if (!persistent) *request = nullptr;
+  return status;
+}
+
+} // namespace
+
+} // namespace goss::capi
+
+using namespace goss::capi; // NOLINT(google-build-using-namespace): the C functions are not in a namespace
+using goss::Status;
+using goss::core::MessageCall;
+
+extern "C" {
+
+goss_status goss_send(goss_comm_t comm, const void* buffer, size_t count, goss_dtype dtype, int32_t peer, int32_t tag,
+                      const goss_options* options, goss_request_t* request) {
+  return guarded("goss_send", [&] {
+    const MessageCall call{true, const_cast<void*>(buffer), count, dtype, peer, tag, 0};
+    return launchMessage({"goss_send", comm, options, request}, call);
+  });
+}
+
+goss_status goss_recv(goss_comm_t comm, void* buffer, size_t count, goss_dtype dtype, int32_t peer, int32_t tag,
+                      const goss_options* options, goss_request_t* request) {
+  return guarded("goss_recv", [&] {
+    const MessageCall call{false, buffer, count, dtype, peer, tag, 0};
+    return launchMessage({"goss_recv", comm, options, request}, call);
+  });
+}
+
+goss_status goss_sendrecv(goss_comm_t comm, const void* send, size_t send_count, int32_t dest, void* recv,
+                          size_t recv_count, int32_t source, goss_dtype dtype, int32_t tag, const goss_options* options,
+                          goss_message* message) {
+  return guarded("goss_sendrecv", [&]() -> Status {
+    goss_request_t sending = nullptr;
+    goss_request_t receiving = nullptr;
+    const MessageCall out{true, const_cast<void*>(send), send_count, dtype, dest, tag, 0};
+    const MessageCall in{false, recv, recv_count, dtype, source, tag, 0};
+    if (Status s = checkMessage({"goss_sendrecv", comm, options, &sending}, out); !s.isOk()) return s;
+    if (Status s = launchMessage({"goss_sendrecv", comm, options, &receiving}, in); !s.isOk()) return s;
+    const Status started = launchMessage({"goss_sendrecv", comm, options, &sending}, out);
+    const Status sent = started.isOk() ? waitRequest(&sending, nullptr) : started;
+    const Status received = waitRequest(&receiving, message);
+    return sent.isOk() ? received : sent;
+  });
+}
+
+goss_status goss_wait(goss_request_t* request, goss_message* message) {
+  return guarded("goss_wait", [&]() -> Status {
+    if (request == nullptr) return invalid("goss_wait: request is NULL; pass the address of a goss_request_t");
+    if (*request == nullptr) return Status::ok();
+    return waitRequest(request, message);
+  });
+}
+
+goss_status goss_test(goss_request_t* request, int* done, goss_message* message) {
+  return guarded("goss_test", [&]() -> Status {
+    if (request == nullptr || done == nullptr) return invalid("goss_test: request and done must not be NULL");
+    *done = 1;
+    if (*request == nullptr) return Status::ok();
+    goss::core::Operation* operation = toOperation(*request);
+    *done = operation->communicator().test(*operation) ? 1 : 0;
+    return *done != 0 ? waitRequest(request, message) : Status::ok();
+  });
+}
+
+goss_status goss_wait_any(goss_request_t* requests, size_t n, size_t* index, goss_message* message) {
+  return guarded("goss_wait_any", [&]() -> Status {
+    if ((requests == nullptr && n > 0) || index == nullptr) {
+      return invalid("goss_wait_any: requests and index must not be NULL");
+    }
+    std::vector<goss::core::Operation*> operations;
+    for (size_t i = 0; i < n; ++i) operations.push_back(toOperation(requests[i]));
+    *index = goss::core::Communicator::waitAny(operations);
+    return *index < n ? waitRequest(&requests[*index], message) : Status::ok();
+  });
+}
+
+goss_status goss_wait_all(goss_request_t* requests, size_t n) {
+  return guarded("goss_wait_all", [&]() -> Status {
+    if (requests == nullptr && n > 0) return invalid("goss_wait_all: requests is NULL");
+    Status first;
+    for (size_t i = 0; i < n; ++i) {
+      if (requests[i] == nullptr) continue;
+      Status status = waitRequest(&requests[i], nullptr);
+      if (first.isOk()) first = status;
+    }
+    return first;
+  });
+}
+
+goss_status goss_start(goss_request_t request) {
+  return guarded("goss_start", [&]() -> Status {
+    if (request == nullptr) return invalid("goss_start: the request is NULL");
+    return toOperation(request)->communicator().restart(*toOperation(request));
+  });
+}
+
+goss_status goss_request_free(goss_request_t* request) {
+  return guarded("goss_request_free", [&]() -> Status {
+    if (request == nullptr) return invalid("goss_request_free: request is NULL; pass the address of a goss_request_t");
+    if (*request == nullptr) return Status::ok();
+    goss::core::Operation* operation = toOperation(*request);
+    if (!operation->communicator().test(*operation)) {
+      return invalid("goss_request_free: the request is still active; wait for it first");
+    }
+    operation->communicator().release(operation);
+    *request = nullptr;
+    return Status::ok();
+  });
+}
+
+goss_status goss_group_begin(void) {
+  return guarded("goss_group_begin", [] {
+    Group::ofThisThread().begin();
+    return Status::ok();
+  });
+}
+
+goss_status goss_group_end(void) {
+  return guarded("goss_group_end", [] { return Group::ofThisThread().end(); });
+}
+
+} // extern "C"

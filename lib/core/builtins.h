@@ -1,0 +1,22 @@
+/// The one list of what is built in. No registration anywhere else.
+#ifndef GOSS_LIB_CORE_BUILTINS_H_
+#define GOSS_LIB_CORE_BUILTINS_H_
+
+#include <memory>
+#include <vector>
+
+#include "gossamer/algorithm.h"
+#include "gossamer/config.h"
+#include "gossamer/transport.h"
+
+namespace goss::core {
+
+/// Transports that config.transport allows, best first: all but sim, or exactly the named one.
+/// Errors: invalidArgument listing the names.
+Result<std::vector<std::unique_ptr<Transport>>> makeTransports(const Config& config, const TransportContext& context);
+
+Catalogue makeCatalogue();
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_BUILTINS_H_

@@ -1,0 +1,143 @@
+#include "core/call.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace goss::core {
+
+std::size_t dtypeBytes(DType dtype) {
+  switch (dtype) {
+    case GOSS_INT8:
+    case GOSS_UINT8:
+    case GOSS_FLOAT8_E4M3:
+    case GOSS_FLOAT8_E5M2:
+      return 1;
+    case GOSS_FLOAT16:
+    case GOSS_BFLOAT16:
+      return 2;
+    case GOSS_INT32:
+    case GOSS_UINT32:
+    case GOSS_FLOAT32:
+      return 4;
+    case GOSS_INT64:
+    case GOSS_UINT64:
+    case GOSS_FLOAT64:
+      return 8;
+    case GOSS_DTYPE_COUNT:
+      break;
+  }
+  return 0;
+}
+
+std::uint64_t Call::inputSpanElems(int rank) const {
+  const bool whole = collective != Collective::allGather && collective != Collective::gather;
+  if (shape.input_blocks.empty()) return shape.count;
+  if (!whole) return shape.input_blocks[static_cast<std::size_t>(rank)].count_elems;
+  std::uint64_t end = 0;
+  for (const auto& block : shape.input_blocks)
+    end = std::max(end, block.offset_elems + block.count_elems);
+  return end;
+}
+
+namespace {
+
+/// Buffers that hold one block hold it at their beginning.
+void finishBlocks(Collective collective, schedule::Shape& shape) {
+  shape.output_blocks = shape.input_blocks;
+  const bool own_input = collective == Collective::allGather || collective == Collective::gather;
+  const bool own_output = collective == Collective::reduceScatter || collective == Collective::scatter;
+  if (own_input) {
+    for (auto& block : shape.input_blocks) block.offset_elems = 0;
+  }
+  if (own_output) {
+    for (auto& block : shape.output_blocks) block.offset_elems = 0;
+  }
+}
+
+} // namespace
+
+schedule::Shape blocksShape(Collective collective, int ranks, std::uint64_t count, std::uint64_t element_bytes) {
+  schedule::Shape shape;
+  shape.element_bytes = element_bytes;
+  for (int rank = 0; rank < ranks; ++rank) {
+    shape.input_blocks.push_back({static_cast<std::uint64_t>(rank) * count, count});
+  }
+  finishBlocks(collective, shape);
+  return shape;
+}
+
+schedule::Shape blocksShape(Collective collective, std::span<const std::size_t> counts, const std::size_t* displs,
+                            std::uint64_t element_bytes) {
+  schedule::Shape shape;
+  shape.element_bytes = element_bytes;
+  std::uint64_t packed = 0;
+  for (std::size_t rank = 0; rank < counts.size(); ++rank) {
+    shape.input_blocks.push_back({displs != nullptr ? displs[rank] : packed, counts[rank]});
+    packed += counts[rank];
+  }
+  finishBlocks(collective, shape);
+  return shape;
+}
+
+void setUniformShape(Call& call, int ranks) {
+  const std::size_t element = dtypeBytes(call.dtype);
+  switch (call.collective) {
+    case Collective::allGather:
+    case Collective::reduceScatter:
+    case Collective::allToAll:
+    case Collective::gather:
+    case Collective::scatter: call.shape = blocksShape(call.collective, ranks, call.count, element); break;
+    case Collective::allReduce:
+    case Collective::reduce:
+    case Collective::broadcast:
+    case Collective::scan:
+    case Collective::exscan:
+    case Collective::barrier:
+      call.shape = {};
+      call.shape.element_bytes = element;
+      call.shape.count = call.count;
+      break;
+  }
+}
+
+namespace {
+
+bool isFloating(DType dtype) { return dtype >= GOSS_FLOAT16 && dtype < GOSS_DTYPE_COUNT; }
+
+Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
+
+Status validateReduction(const Call& call) {
+  const char* name = collectiveName(call.collective);
+  if (static_cast<unsigned>(call.op) >= GOSS_OP_COUNT) {
+    return invalid(fmt::format("{}: unknown op {}; use GOSS_SUM .. GOSS_PREMUL_SUM", name, static_cast<int>(call.op)));
+  }
+  if (call.op == GOSS_PREMUL_SUM && !isFloating(call.dtype)) {
+    return invalid(fmt::format("{}: GOSS_PREMUL_SUM needs a floating dtype, not {}", name, dtypeName(call.dtype)));
+  }
+  const bool prefix = call.collective == Collective::scan || call.collective == Collective::exscan;
+  if (prefix && call.op == GOSS_AVG)
+    return invalid(fmt::format("{}: GOSS_AVG has no meaning here; use GOSS_SUM", name));
+  return Status::ok();
+}
+
+} // namespace
+
+Status validate(const Call& call, int size) {
+  const char* name = collectiveName(call.collective);
+  if (dtypeBytes(call.dtype) == 0) {
+    return invalid(fmt::format("{}: unknown dtype {}", name, static_cast<int>(call.dtype)));
+  }
+  if (isRooted(call.collective) && (call.root < 0 || call.root >= size)) {
+    return invalid(fmt::format("{}: root {} is not a rank of this communicator (0..{})", name, call.root, size - 1));
+  }
+  if (call.timeout_ms < 0)
+    return invalid(fmt::format("{}: timeout_ms is {}; use 0 for the default", name, call.timeout_ms));
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;
+  if (call.count > kMaxBytes / call.shape.element_bytes) {
+    return invalid(fmt::format("{}: {} elements do not fit in memory", name, call.count));
+  }
+  return isReduction(call.collective) ? validateReduction(call) : Status::ok();
+}
+
+} // namespace goss::core

@@ -1,0 +1,56 @@
+/// A collective call after validation: what to move, in terms that are the same for every collective.
+#ifndef GOSS_LIB_CORE_CALL_H_
+#define GOSS_LIB_CORE_CALL_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/signature.h"
+#include "gossamer/gossamer.h"
+#include "schedule/layout.h"
+
+namespace goss::core {
+
+/// A buffer that only one rank's block lives in (input of all_gather, output of scatter) has that block at offset 0.
+struct Call {
+  Collective collective = Collective::barrier;
+  DType dtype = GOSS_INT8;
+  ReduceOp op = GOSS_SUM;
+  int root = -1;
+  bool uneven = false; ///< v-variant.
+  const void* input = nullptr;
+  void* output = nullptr;
+  bool staged_input = false;     ///< The input must be copied away first (all_to_all in place).
+  std::uint64_t count = 0;       ///< As the caller gave it; for v-variants the sum (all_to_allv: 0, the ranks' sums differ).
+  std::uint32_t counts_hash = 0; ///< v-variants: hash of what must be equal on all ranks.
+  schedule::Shape shape;
+  double scale = 1.0; ///< GOSS_PREMUL_SUM.
+  std::int64_t timeout_ms = 0;
+  std::string algorithm; ///< Empty: the planner's choice.
+
+  friend bool operator==(const Call&, const Call&) = default;
+
+  /// Elements from the start of `input` to the end of its last block, for staging.
+  [[nodiscard]] std::uint64_t inputSpanElems(int rank) const;
+  /// Bytes of the caller's input vector on this rank.
+  [[nodiscard]] std::uint64_t payloadBytes() const { return uneven ? 0 : count * shape.element_bytes; }
+};
+
+/// Bytes of one element; 0 for an unknown dtype.
+std::size_t dtypeBytes(DType dtype);
+
+/// Block lists of `count` elements for each rank, packed, or counts[r] elements at displs[r] (null: packed). The buffer that holds
+/// only this rank's block (input of all_gather and gather, output of reduce_scatter and scatter) has it at offset 0.
+schedule::Shape blocksShape(Collective collective, int ranks, std::uint64_t count, std::uint64_t element_bytes);
+schedule::Shape blocksShape(Collective collective, std::span<const std::size_t> counts, const std::size_t* displs,
+                            std::uint64_t element_bytes);
+/// Fills in Call::shape for a collective whose blocks are given by one count (or that moves one vector of `count` elements).
+void setUniformShape(Call& call, int ranks);
+
+/// Common validation, naming what is wrong: dtype, op, root, algorithm text, timeout.
+Status validate(const Call& call, int size);
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_CALL_H_

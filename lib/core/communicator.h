@@ -1,0 +1,129 @@
+/// A group of ranks with its own order of operations: where a validated call becomes a planned, numbered, running one.
+#ifndef GOSS_LIB_CORE_COMMUNICATOR_H_
+#define GOSS_LIB_CORE_COMMUNICATOR_H_
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/call.h"
+#include "core/control.h"
+#include "core/engine.h"
+#include "core/execution.h"
+#include "core/planner.h"
+#include "core/point_to_point.h"
+
+namespace goss::core {
+
+class World;
+
+/// Thread-safe where not marked OnLoop; OnLoop functions want the engine's lock.
+///
+/// Once an operation has failed in a way that leaves the ranks out of step, the communicator has failed: every pending and later
+/// operation gets the first error, here and (through an abort message) on all other ranks.
+class Communicator {
+ public:
+  enum class Propagate : bool { no, yes };
+
+  /// `ranks`: world rank of each rank of the communicator, this process's among them.
+  Communicator(std::shared_ptr<World> world, std::uint32_t context, std::vector<int> ranks);
+  /// Fails what is pending with GOSS_ERR_ABORTED.
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return static_cast<int>(ranks_.size()); }
+  [[nodiscard]] std::uint32_t context() const { return context_; }
+  [[nodiscard]] int worldRank(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
+  /// -1 when the world rank is not a member.
+  [[nodiscard]] int rankOfWorld(int world_rank) const;
+  [[nodiscard]] World& world() const { return *world_; }
+  [[nodiscard]] Engine& engine() const;
+  [[nodiscard]] Mesh& mesh() const;
+  [[nodiscard]] std::int64_t defaultTimeoutMs() const;
+  /// Name of the transport to `rank`; "self" for this rank.
+  [[nodiscard]] std::string transportName(int rank) const;
+
+  /// Runs a call to its end in this thread.
+  Status run(const Call& call);
+  /// Starts a call; `persistent` ones are planned only. The operation belongs to the caller, who releases it.
+  Result<Operation*> start(const Call& call, bool persistent);
+
+  Status runMessage(const MessageCall& call, goss_message* message);
+  Result<Operation*> startMessage(const MessageCall& call, bool persistent);
+
+  /// Starts an inactive persistent operation.
+  Status restart(Operation& operation);
+  /// Blocks until the operation is complete; returns its status.
+  Status wait(Operation& operation);
+  [[nodiscard]] bool test(Operation& operation);
+  /// Ends an operation's life: a completed one, or an inactive persistent one.
+  void release(Operation* operation);
+  /// Index of a completed operation; blocks until there is one. All belong to communicators of one world.
+  static std::size_t waitAny(const std::vector<Operation*>& operations);
+
+  void abort(const std::string& reason);
+  [[nodiscard]] goss_counters counters();
+
+  /// Collective: split() of MPI. Null for ranks with a negative color.
+  Result<std::unique_ptr<Communicator>> split(std::int32_t color, std::int32_t key);
+
+  // ---- On the loop ----
+  void completeOnLoop(Operation& operation, const Status& status);
+  /// Fails the communicator and everything that is active on it.
+  void failOnLoop(const Status& status, Propagate propagate);
+  /// Fails one operation that leaves the communicator usable.
+  void failAloneOnLoop(Operation& operation, const Status& status);
+  void expireOnLoop(Operation& operation);
+  void probeOnLoop(Operation& operation, TimePoint now);
+  void handleControlOnLoop(int rank, const ControlMessage& message);
+  void handlePeerLostOnLoop(int rank, const Status& status);
+  void countSentOnLoop(std::uint64_t bytes) { counters_.wire_bytes_sent += bytes; }
+  void countReceivedOnLoop(std::uint64_t bytes) { counters_.wire_bytes_received += bytes; }
+  SelfChannel& selfChannelOnLoop() { return self_channel_; }
+
+  /// The error for calls that do not match, naming both.
+  [[nodiscard]] Status mismatch(int rank, const Signature& theirs, const Signature& ours) const;
+
+ private:
+  /// What is known of a rank from its answers to probes.
+  struct PeerNews {
+    TimePoint probed{};  ///< First probe that is not answered yet; zero when all are.
+    std::uint64_t operation = 0;
+    int waiting_for = -1;
+    bool answered = false;
+  };
+
+  Result<std::unique_ptr<Execution>> acquireExecution(Engine::Lock& lock, const Call& call);
+  void releaseExecution(std::unique_ptr<Execution> execution);
+  Status startOnLoop(Operation& operation);
+  [[nodiscard]] std::vector<int> silentRanks(TimePoint now) const;
+  [[nodiscard]] std::string expiryText(const Operation& operation, TimePoint now) const;
+  void answerProbeOnLoop(int rank, const ControlMessage& probe);
+  [[nodiscard]] std::string nameOf(int rank) const;
+
+  const std::shared_ptr<World> world_;
+  const std::uint32_t context_;
+  const std::vector<int> ranks_;
+  const int rank_;
+  std::vector<int> rank_of_world_;
+
+  // Guarded by the engine's lock.
+  Planner planner_;
+  Status failure_;
+  std::uint64_t started_ = 0; ///< Collectives started; the next one's sequence number.
+  static constexpr std::size_t kHistory = 64;
+  std::array<Signature, kHistory> history_{}; ///< Of the last collectives, by sequence modulo kHistory.
+  std::vector<PeerNews> news_;
+  std::unordered_map<const Plan*, std::unique_ptr<Execution>> idle_executions_;
+  SelfChannel self_channel_;
+  goss_counters counters_{};
+};
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_COMMUNICATOR_H_

@@ -1,0 +1,213 @@
+#include "core/engine.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/communicator.h"
+#include "core/mesh.h"
+
+namespace goss::core {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Timers (deadlines, probes) are looked at this often; expiry is late by at most this much.
+constexpr std::chrono::milliseconds kTimerTick(10);
+constexpr int kTurnsBetweenClockReads = 64;
+
+} // namespace
+
+Engine::Engine(const Config& config) : spin_us_(config.spin_us), wake_fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+
+Engine::~Engine() = default;
+
+Engine::Lock Engine::enter() {
+  entering_.fetch_add(1, std::memory_order_relaxed);
+  Lock lock(mutex_);
+  entering_.fetch_sub(1, std::memory_order_relaxed);
+  return lock;
+}
+
+void Engine::letOthersIn(Lock& lock) {
+  if (entering_.load(std::memory_order_relaxed) == 0) return;
+  lock.unlock();
+  ::sched_yield();
+  lock.lock();
+}
+
+bool Engine::turnOnLoop() {
+  bool moved = mesh_ != nullptr && mesh_->progressOnLoop();
+  if (after_progress_ && after_progress_()) moved = true;
+  while (advanceDirtyOnLoop())
+    moved = true;
+  return moved;
+}
+
+bool Engine::advanceDirtyOnLoop() {
+  Operation* operation = dirty_first_;
+  if (operation == nullptr) return false;
+  unmarkDirtyOnLoop(*operation);
+  operation->advanceOnLoop();
+  return true;
+}
+
+void Engine::markDirtyOnLoop(Operation& operation) {
+  if (operation.dirty_) return;
+  operation.dirty_ = true;
+  operation.dirty_next_ = nullptr;
+  if (dirty_last_ != nullptr) {
+    dirty_last_->dirty_next_ = &operation;
+  } else {
+    dirty_first_ = &operation;
+  }
+  dirty_last_ = &operation;
+}
+
+void Engine::unmarkDirtyOnLoop(Operation& operation) {
+  if (!operation.dirty_) return;
+  Operation* previous = nullptr;
+  for (Operation* at = dirty_first_; at != &operation; at = at->dirty_next_)
+    previous = at;
+  (previous != nullptr ? previous->dirty_next_ : dirty_first_) = operation.dirty_next_;
+  if (dirty_last_ == &operation) dirty_last_ = previous;
+  operation.dirty_next_ = nullptr;
+  operation.dirty_ = false;
+}
+
+void Engine::activateOnLoop(Operation& operation) {
+  operation.active_previous_ = nullptr;
+  operation.active_next_ = active_;
+  if (active_ != nullptr) active_->active_previous_ = &operation;
+  active_ = &operation;
+}
+
+void Engine::deactivateOnLoop(Operation& operation) {
+  unmarkDirtyOnLoop(operation);
+  if (operation.active_previous_ != nullptr) operation.active_previous_->active_next_ = operation.active_next_;
+  if (operation.active_next_ != nullptr) operation.active_next_->active_previous_ = operation.active_previous_;
+  if (active_ == &operation) active_ = operation.active_next_;
+  operation.active_next_ = operation.active_previous_ = nullptr;
+}
+
+void Engine::forEachActiveOnLoop(const std::function<void(Operation&)>& visit) {
+  std::vector<Operation*> operations;
+  for (Operation* at = active_; at != nullptr; at = at->active_next_)
+    operations.push_back(at);
+  for (Operation* operation : operations) {
+    // An earlier visit may have completed it; it is still alive, its owner needs our lock to free it.
+    if (operation->state() == Operation::State::active) visit(*operation);
+  }
+}
+
+void Engine::checkTimersOnLoop() {
+  const TimePoint now = Clock::now();
+  if (now < next_timer_check_) return;
+  next_timer_check_ = now + kTimerTick;
+  forEachActiveOnLoop([&](Operation& operation) {
+    if (now >= operation.deadline_) {
+      operation.communicator().expireOnLoop(operation);
+    } else if (now >= operation.next_probe_) {
+      operation.communicator().probeOnLoop(operation, now);
+    }
+  });
+}
+
+int Engine::millisecondsToNextTimer() const {
+  TimePoint next = TimePoint::max();
+  for (Operation* at = active_; at != nullptr; at = at->active_next_) {
+    next = std::min({next, at->deadline_, at->next_probe_});
+  }
+  if (next == TimePoint::max()) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60000));
+}
+
+void Engine::driveUntil(Lock& lock, const std::function<bool()>& done) {
+  while (!done()) {
+    if (driving_) {
+      if (idle_driver_) notify(lock); // The progress thread leaves its sleep and lets us drive.
+      ++waiters_;
+      changed_.wait(lock);
+      --waiters_;
+      continue;
+    }
+    driving_ = true;
+    int idle_turns = 0;
+    TimePoint spin_end{};
+    while (!done()) {
+      if (turnOnLoop()) {
+        idle_turns = 0;
+        if (waiters_ > 0) changed_.notify_all();
+        letOthersIn(lock);
+        continue;
+      }
+      letOthersIn(lock);
+      if (++idle_turns % kTurnsBetweenClockReads != 0) continue;
+      checkTimersOnLoop();
+      const TimePoint now = Clock::now();
+      if (idle_turns == kTurnsBetweenClockReads) spin_end = now + std::chrono::microseconds(spin_us_);
+      if (now < spin_end || done()) continue;
+      sleep(lock, -1);
+      idle_turns = 0;
+    }
+    driving_ = false;
+    if (waiters_ > 0 || active_ != nullptr) changed_.notify_all();
+  }
+}
+
+void Engine::driveIdle(Lock& lock, int idle_ms) {
+  if (stopped_) return;
+  if (driving_ || active_ == nullptr || waiters_ > 0) {
+    changed_.wait_for(lock, std::chrono::milliseconds(idle_ms));
+    // Nobody is inside: answer probes and notice lost peers even while the application computes.
+    if (!stopped_ && !driving_) turnOnLoop();
+    return;
+  }
+  driving_ = true;
+  while (turnOnLoop())
+    letOthersIn(lock);
+  checkTimersOnLoop();
+  if (waiters_ > 0) changed_.notify_all();
+  if (waiters_ == 0 && !stopped_) sleep(lock, idle_ms);
+  turnOnLoop();
+  driving_ = false;
+  if (waiters_ > 0) changed_.notify_all();
+}
+
+void Engine::sleep(Lock& lock, int longest_ms) {
+  if (mesh_ != nullptr && !mesh_->prepareToSleepOnLoop()) return;
+  int timeout_ms = millisecondsToNextTimer();
+  if (longest_ms >= 0) timeout_ms = timeout_ms < 0 ? longest_ms : std::min(timeout_ms, longest_ms);
+  std::vector<pollfd> fds{{wake_fd_.get(), POLLIN, 0}};
+  if (mesh_ != nullptr) mesh_->appendPollFds(fds);
+  sleeping_ = true;
+  lock.unlock();
+  ::poll(fds.data(), fds.size(), timeout_ms);
+  lock.lock();
+  sleeping_ = false;
+  std::uint64_t ignored = 0;
+  if ((fds[0].revents & POLLIN) != 0) (void)!::read(wake_fd_.get(), &ignored, sizeof ignored);
+  if (mesh_ != nullptr) mesh_->sleepEndedOnLoop();
+}
+
+void Engine::notify(Lock& lock) {
+  (void)lock; // Held: a sleeper that is about to sleep cannot miss this.
+  changed_.notify_all();
+  if (sleeping_) {
+    const std::uint64_t one = 1;
+    (void)!::write(wake_fd_.get(), &one, sizeof one);
+  }
+}
+
+void Engine::stop(Lock& lock) {
+  stopped_ = true;
+  notify(lock);
+}
+
+} // namespace goss::core

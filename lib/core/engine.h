@@ -1,0 +1,89 @@
+/// Drives transports and operations: one lock, and at most one thread at a time inside the loop.
+#ifndef GOSS_LIB_CORE_ENGINE_H_
+#define GOSS_LIB_CORE_ENGINE_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+
+#include "core/operation.h"
+#include "gossamer/config.h"
+#include "platform/fd.h"
+
+namespace goss::core {
+
+class Mesh;
+
+/// Thread model. Everything below a communicator is guarded by this lock. A thread that waits becomes the driver: it
+/// runs the loop until what it waits for has come, spinning for Config::spin_us and then sleeping in poll() without the
+/// lock. Other waiting threads sleep on a condition variable and take over when the driver leaves. The world's progress
+/// thread is one more candidate, for non-blocking operations and for answering probes while the application computes.
+class Engine {
+ public:
+  using Lock = std::unique_lock<std::mutex>;
+
+  explicit Engine(const Config& config);
+  ~Engine();
+
+  /// The mesh must outlive all calls but the destructor's. `after_progress` runs each time transports have progressed,
+  /// where operations may be withdrawn; it returns whether it did anything.
+  void attach(Mesh* mesh, std::function<bool()> after_progress) {
+    mesh_ = mesh;
+    after_progress_ = std::move(after_progress);
+  }
+
+  /// Takes the lock; a driver that spins lets the caller in.
+  Lock enter();
+
+  /// Returns when done() holds; done() is evaluated under the lock. `lock` is held on entry and on return.
+  void driveUntil(Lock& lock, const std::function<bool()>& done);
+  /// The progress thread's turn: drives while operations are active and nobody else does, else sleeps up to `idle_ms`.
+  /// Returns at once after stop().
+  void driveIdle(Lock& lock, int idle_ms);
+  void stop(Lock& lock);
+  [[nodiscard]] bool stopped() const { return stopped_; }
+
+  /// Waiting threads re-evaluate their conditions; a sleeping driver wakes up.
+  void notify(Lock& lock);
+
+  void activateOnLoop(Operation& operation);
+  void deactivateOnLoop(Operation& operation);
+  /// The operation's advanceOnLoop() will be called before the loop turns again.
+  void markDirtyOnLoop(Operation& operation);
+  void unmarkDirtyOnLoop(Operation& operation);
+  /// Calls `visit` for each active operation; it may complete any of them.
+  void forEachActiveOnLoop(const std::function<void(Operation&)>& visit);
+
+ private:
+  bool turnOnLoop();
+  bool advanceDirtyOnLoop();
+  void checkTimersOnLoop();
+  void sleep(Lock& lock, int longest_ms);
+  [[nodiscard]] int millisecondsToNextTimer() const;
+  void letOthersIn(Lock& lock);
+
+  const int spin_us_;
+  Mesh* mesh_ = nullptr;
+  std::function<bool()> after_progress_;
+  platform::UniqueFd wake_fd_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::atomic<int> entering_{0};
+
+  // Guarded by mutex_.
+  bool driving_ = false;
+  bool idle_driver_ = false; ///< The driver is the progress thread: it gives way.
+  bool sleeping_ = false;
+  bool stopped_ = false;
+  int waiters_ = 0;
+  Operation* active_ = nullptr;
+  Operation* dirty_first_ = nullptr;
+  Operation* dirty_last_ = nullptr;
+  TimePoint next_timer_check_{};
+};
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_ENGINE_H_

@@ -1,0 +1,125 @@
+#include "core/execution.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/communicator.h"
+#include "core/execution_run.h"
+#include "kernels/kernels.h"
+
+namespace goss::core {
+
+namespace {
+
+std::vector<std::vector<std::uint32_t>> dependentsOf(const Schedule& schedule) {
+  std::vector<std::vector<std::uint32_t>> dependents(schedule.steps.size());
+  for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
+    for (const std::uint32_t needed : schedule.dependenciesOf(schedule.steps[i]))
+      dependents[needed].push_back(i);
+  }
+  return dependents;
+}
+
+/// Ranks that planned differently (another algorithm or fragment count) must notice it, not exchange nonsense.
+std::uint32_t planHash(const Plan& plan, std::uint32_t counts_hash) {
+  const XXH64_hash_t name = XXH64(plan.algorithm.data(), plan.algorithm.size(), plan.fragments);
+  return static_cast<std::uint32_t>(name ^ (name >> 32)) ^ counts_hash;
+}
+
+} // namespace
+
+Execution::Execution(Communicator& communicator, std::shared_ptr<const Plan> plan)
+    : Operation(communicator),
+      plan_(std::move(plan)),
+      dependents_(dependentsOf(*plan_->schedule)),
+      context_(std::make_unique<RunContext>()) {
+  context_->schedule = plan_->schedule.get();
+  context_->dependents = &dependents_;
+  context_->call = &call_;
+  context_->signature = &signature_;
+  context_->fragments = plan_->fragments;
+  const std::uint32_t window = std::min(plan_->fragments, std::max(1u, plan_->window));
+  for (std::uint32_t i = 0; i < window; ++i)
+    runs_.push_back(std::make_unique<Run>(*this, communicator, *context_));
+}
+
+Execution::~Execution() = default;
+
+void Execution::bind(const Call& call) {
+  timeout_ms = call.timeout_ms;
+  if (context_->binding > 0 && call == bound_) return; // As in a training loop: the same buffers again.
+  bound_ = call;
+  call_ = call;
+  if (plan_->schedule->partition == Partition::even) call_.shape.weights = plan_->weights;
+  payload_bytes = call.payloadBytes();
+  signature_.kind = Signature::Kind::collective;
+  signature_.collective = call.collective;
+  signature_.dtype = call.dtype;
+  signature_.op = isReduction(call.collective) ? call.op : GOSS_SUM;
+  signature_.root = isRooted(call.collective) ? call.root : -1;
+  signature_.count = call.count;
+  signature_.detail = planHash(*plan_, call.counts_hash);
+  needs_staging_ = call.staged_input || (isReduction(call.collective) && call.op == GOSS_PREMUL_SUM);
+  if (needs_staging_) staged_.resize(call.inputSpanElems(communicator().rank()) * call.shape.element_bytes);
+  context_->input = needs_staging_ ? staged_.data() : static_cast<const std::byte*>(call.input);
+  context_->output = static_cast<std::byte*>(call.output);
+  ++context_->binding;
+}
+
+void Execution::stageInput() {
+  const std::uint64_t elems = call_.inputSpanElems(communicator().rank());
+  if (isReduction(call_.collective) && call_.op == GOSS_PREMUL_SUM) {
+    kernels::scale(call_.dtype, staged_.data(), call_.input, elems, call_.scale);
+  } else if (elems > 0) {
+    kernels::copy(staged_.data(), call_.input, elems * call_.shape.element_bytes);
+  }
+}
+
+void Execution::startOnLoop() {
+  signature_.operation = static_cast<std::uint32_t>(sequence);
+  failure_ = Status::ok();
+  if (needs_staging_) stageInput();
+  fragments_left_ = plan_->fragments;
+  next_fragment_ = 0;
+  for (const auto& run : runs_)
+    run->begin(next_fragment_++, sequence);
+  advanceOnLoop();
+}
+
+void Execution::failInCallback(const Status& status) {
+  if (failure_.isOk()) failure_ = status;
+  communicator().engine().markDirtyOnLoop(*this);
+}
+
+void Execution::advanceOnLoop() {
+  for (const auto& run : runs_) {
+    while (failure_.isOk() && run->active()) {
+      failure_ = run->advance();
+      if (!failure_.isOk() || run->active()) break;
+      --fragments_left_;
+      if (next_fragment_ < plan_->fragments) run->begin(next_fragment_++, sequence);
+    }
+  }
+  if (!failure_.isOk()) {
+    communicator().failOnLoop(failure_, Communicator::Propagate::yes);
+  } else if (fragments_left_ == 0) {
+    communicator().completeOnLoop(*this, Status::ok());
+  }
+}
+
+void Execution::withdrawOnLoop() {
+  for (const auto& run : runs_)
+    run->withdraw();
+}
+
+std::vector<int> Execution::waitingForRanks() const {
+  std::vector<int> ranks;
+  for (const auto& run : runs_)
+    run->appendWaitingFor(ranks);
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+} // namespace goss::core

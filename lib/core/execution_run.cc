@@ -1,0 +1,330 @@
+#include "core/execution_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "core/communicator.h"
+#include "core/mesh.h"
+#include "core/tag.h"
+#include "kernels/kernels.h"
+
+namespace goss::core {
+
+namespace {
+
+constexpr std::size_t kScratchAlignment = 64;
+
+} // namespace
+
+class Run::SendStep final : public SendOperation {
+ public:
+  SendStep(Run& run, std::uint32_t step) : run_(run), step_(step) {}
+  void onSent(const Status& status) override {
+    posted = false;
+    if (status.isOk()) {
+      run_.stepDoneInCallback(step_);
+    } else {
+      run_.failInCallback(status);
+    }
+  }
+  bool posted = false;
+
+ private:
+  Run& run_;
+  const std::uint32_t step_;
+};
+
+class Run::RecvStep final : public RecvOperation {
+ public:
+  RecvStep(Run& run, std::uint32_t step) : run_(run), step_(step) {}
+
+  Status onMatched(const Envelope& received, std::size_t bytes) override {
+    slot_ = 0;
+    done_elems_ = 0;
+    if (received == envelope && bytes == capacity) return Status::ok();
+    const int rank = run_.communicator_.rankOfWorld(peer);
+    const Signature theirs = Signature::decode(received);
+    const Signature& ours = *run_.context_.signature;
+    if (received != envelope) return run_.communicator_.mismatch(rank, theirs, ours);
+    return Status::error(GOSS_ERR_MISMATCH,
+                         fmt::format("{}: rank {} sends {} bytes where rank {} expects {}; check the counts of both",
+                                     ours.describe(), rank, bytes, run_.communicator_.rank(), capacity),
+                         ErrorScope::communicator, peer);
+  }
+
+  void onData(std::size_t offset, std::span<const std::byte> bytes) override {
+    (void)offset; // In order; the cursor knows.
+    const Schedule& schedule = *run_.context_.schedule;
+    const Step& step = schedule.steps[step_];
+    const Call& call = *run_.context_.call;
+    const std::size_t element = call.shape.element_bytes;
+    const std::byte* from = bytes.data();
+    std::uint64_t left = bytes.size() / element;
+    while (left > 0) {
+      const Place& target = run_.places_[step.targets.first + slot_];
+      const Place& source = run_.places_[step.sources.first + slot_];
+      const std::uint64_t elems = std::min(left, target.elems - done_elems_);
+      const std::size_t at = done_elems_ * element;
+      kernels::reduce(call.dtype, call.op, target.data + at, source.data + at, from, elems);
+      from += elems * element;
+      left -= elems;
+      done_elems_ += elems;
+      if (done_elems_ == target.elems) {
+        ++slot_;
+        done_elems_ = 0;
+      }
+    }
+  }
+
+  void onReceived(const Status& status) override {
+    posted = false;
+    if (status.isOk()) {
+      run_.stepDoneInCallback(step_);
+    } else {
+      run_.failInCallback(status);
+    }
+  }
+
+  Envelope envelope{}; ///< What the message must carry.
+  bool posted = false;
+
+ private:
+  Run& run_;
+  const std::uint32_t step_;
+  std::uint32_t slot_ = 0; ///< Cursor of onData.
+  std::uint64_t done_elems_ = 0;
+};
+
+Run::Run(Execution& execution, Communicator& communicator, const RunContext& context)
+    : execution_(execution), communicator_(communicator), context_(context) {
+  const Schedule& schedule = *context.schedule;
+  const std::size_t steps = schedule.steps.size();
+  places_.resize(schedule.slots.size());
+  pieces_.reserve(schedule.slots.size());
+  sends_.resize(steps);
+  recvs_.resize(steps);
+  missing_.resize(steps);
+  ready_.reserve(steps);
+  for (std::uint32_t i = 0; i < steps; ++i) {
+    const Step& step = schedule.steps[i];
+    if (step.peer < 0) continue;
+    const int peer = communicator.worldRank(step.peer);
+    if (step.kind == StepKind::send) {
+      sends_[i] = std::make_unique<SendStep>(*this, i);
+      sends_[i]->peer = peer;
+    } else {
+      recvs_[i] = std::make_unique<RecvStep>(*this, i);
+      recvs_[i]->peer = peer;
+      recvs_[i]->consumes = step.kind == StepKind::recvReduce;
+    }
+  }
+}
+
+Run::~Run() { withdraw(); }
+
+Run::Place Run::placeOf(Slot slot) const {
+  const schedule::Extent extent = layout_->extentOf(slot);
+  const std::size_t at = extent.offset_elems * context_.call->shape.element_bytes;
+  switch (slot.space) {
+    case Space::input:
+      // Only read, but iovec has no const.
+      return {const_cast<std::byte*>(context_.input) + at, extent.count_elems};
+    case Space::output:
+      return {context_.output + at, extent.count_elems};
+    case Space::scratch:
+      return {scratch_ + at, extent.count_elems};
+    case Space::data:
+      break;
+  }
+  assert(false && "data slots are resolved by the builder");
+  return {};
+}
+
+std::uint32_t Run::appendPieces(const Step& step) {
+  const std::size_t element = context_.call->shape.element_bytes;
+  std::uint32_t count = 0;
+  for (std::uint32_t i = 0; i < step.targets.count; ++i) {
+    const Place& place = places_[step.targets.first + i];
+    if (place.elems == 0) continue;
+    const std::size_t bytes = place.elems * element;
+    if (count > 0 && static_cast<std::byte*>(pieces_.back().iov_base) + pieces_.back().iov_len == place.data) {
+      pieces_.back().iov_len += bytes;
+      continue;
+    }
+    pieces_.push_back({place.data, bytes});
+    ++count;
+  }
+  return count;
+}
+
+void Run::resolve() {
+  const Schedule& schedule = *context_.schedule;
+  layout_.emplace(schedule, context_.call->shape, fragment_, context_.fragments);
+  const std::size_t bytes = layout_->scratchElems() * context_.call->shape.element_bytes + kScratchAlignment;
+  if (scratch_storage_.size() < bytes) scratch_storage_.resize(bytes);
+  const auto address = reinterpret_cast<std::uintptr_t>(scratch_storage_.data());
+  scratch_ = scratch_storage_.data() + (kScratchAlignment - address % kScratchAlignment) % kScratchAlignment;
+
+  for (std::size_t i = 0; i < schedule.slots.size(); ++i)
+    places_[i] = placeOf(schedule.slots[i]);
+  pieces_.clear(); // Capacity covers every slot once, so spans into it stay valid.
+  for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
+    if (schedule.steps[i].peer < 0) continue;
+    const std::size_t first = pieces_.size();
+    const std::uint32_t count = appendPieces(schedule.steps[i]);
+    const std::span<const iovec> pieces(pieces_.data() + first, count);
+    std::size_t total = 0;
+    for (const iovec& piece : pieces)
+      total += piece.iov_len;
+    if (sends_[i]) {
+      sends_[i]->pieces = pieces;
+      sends_[i]->bytes = total;
+    } else {
+      recvs_[i]->pieces = pieces;
+      recvs_[i]->capacity = total;
+    }
+  }
+  resolved_binding_ = context_.binding;
+  resolved_fragment_ = fragment_;
+}
+
+void Run::begin(std::uint32_t fragment, std::uint64_t sequence) {
+  fragment_ = fragment;
+  sequence_ = sequence;
+  if (resolved_binding_ != context_.binding || resolved_fragment_ != fragment) resolve();
+  const Schedule& schedule = *context_.schedule;
+  const Envelope envelope = context_.signature->encode();
+  ready_.clear();
+  ready_head_ = 0;
+  steps_left_ = schedule.steps.size();
+  active_ = true;
+  for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
+    const Step& step = schedule.steps[i];
+    const Tag tag = collectiveTag(communicator_.context(), sequence, fragment, step.ordinal);
+    if (sends_[i]) {
+      sends_[i]->tag = tag;
+      sends_[i]->envelope = envelope;
+    } else if (recvs_[i]) {
+      recvs_[i]->tag = tag;
+      recvs_[i]->envelope = envelope;
+    }
+    missing_[i] = step.dependencies.count;
+    if (missing_[i] == 0) ready_.push_back(i);
+  }
+}
+
+Status Run::advance() {
+  while (ready_head_ < ready_.size()) {
+    if (Status status = runStep(ready_[ready_head_++]); !status.isOk()) return status;
+  }
+  if (steps_left_ == 0) active_ = false;
+  return Status::ok();
+}
+
+bool Run::movesNothing(const Step& step) const {
+  // Both ends know that a message is empty, except in an uneven all_to_all, where each knows only its own counts. A barrier's
+  // messages are empty, and their arrival is all that matters.
+  const Call& call = *context_.call;
+  if (call.collective == Collective::barrier || (call.uneven && call.collective == Collective::allToAll)) return false;
+  for (std::uint32_t i = 0; i < step.targets.count; ++i) {
+    if (places_[step.targets.first + i].elems > 0) return false;
+  }
+  return true;
+}
+
+Status Run::runStep(std::uint32_t index) {
+  const Step& step = context_.schedule->steps[index];
+  if (movesNothing(step)) {
+    stepDone(index);
+    return Status::ok();
+  }
+  if (step.peer >= 0) return post(index);
+  runLocal(step);
+  stepDone(index);
+  return Status::ok();
+}
+
+Status Run::post(std::uint32_t index) {
+  const int peer = sends_[index] ? sends_[index]->peer : recvs_[index]->peer;
+  Mesh& mesh = communicator_.mesh();
+  if (Status status = mesh.linkStatus(peer); !status.isOk()) {
+    // What a peer sent before it left can still be received; its loss is reported by the transport if it did not.
+    if (sends_[index] || status.scope() != ErrorScope::peer) return status;
+  }
+  if (sends_[index]) {
+    SendStep& send = *sends_[index];
+    communicator_.countSentOnLoop(send.bytes);
+    send.posted = true;
+    if (mesh.transport(peer)->send(send)) {
+      send.posted = false;
+      stepDone(index);
+    }
+  } else {
+    communicator_.countReceivedOnLoop(recvs_[index]->capacity);
+    recvs_[index]->posted = true;
+    mesh.transport(peer)->recv(*recvs_[index]);
+  }
+  return Status::ok();
+}
+
+void Run::runLocal(const Step& step) {
+  const Call& call = *context_.call;
+  const std::size_t element = call.shape.element_bytes;
+  if (step.kind == StepKind::reduce) {
+    const Place& target = places_[step.targets.first];
+    kernels::reduce(call.dtype, call.op, target.data, places_[step.sources.first].data,
+                    places_[step.sources.first + 1].data, target.elems);
+    return;
+  }
+  for (std::uint32_t i = 0; i < step.targets.count; ++i) {
+    const Place& target = places_[step.targets.first + i];
+    const Place& source = places_[step.sources.first + i];
+    if (target.elems == 0) continue;
+    if (step.kind == StepKind::finish && call.op == GOSS_AVG) {
+      kernels::average(call.dtype, target.data, source.data, target.elems, communicator_.size());
+    } else if (target.data != source.data) {
+      kernels::copy(target.data, source.data, target.elems * element);
+    }
+  }
+}
+
+void Run::stepDone(std::uint32_t index) {
+  --steps_left_;
+  for (const std::uint32_t dependent : (*context_.dependents)[index]) {
+    if (--missing_[dependent] == 0) ready_.push_back(dependent);
+  }
+}
+
+void Run::stepDoneInCallback(std::uint32_t index) {
+  stepDone(index);
+  communicator_.engine().markDirtyOnLoop(execution_);
+}
+
+void Run::failInCallback(const Status& status) { execution_.failInCallback(status); }
+
+void Run::withdraw() {
+  active_ = false;
+  for (const auto& send : sends_) {
+    if (!send || !send->posted) continue;
+    send->posted = false;
+    communicator_.mesh().transport(send->peer)->cancel(*send);
+  }
+  for (const auto& recv : recvs_) {
+    if (!recv || !recv->posted) continue;
+    recv->posted = false;
+    communicator_.mesh().transport(recv->peer)->cancel(*recv);
+  }
+}
+
+void Run::appendWaitingFor(std::vector<int>& ranks) const {
+  for (std::size_t i = 0; i < recvs_.size(); ++i) {
+    const bool waits = (recvs_[i] && recvs_[i]->posted) || (sends_[i] && sends_[i]->posted);
+    const int rank = context_.schedule->steps[i].peer;
+    if (waits && std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) ranks.push_back(rank);
+  }
+}
+
+} // namespace goss::core

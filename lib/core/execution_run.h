@@ -1,0 +1,86 @@
+/// One fragment of an execution in flight. Private to lib/core/execution.
+#ifndef GOSS_LIB_CORE_EXECUTION_RUN_H_
+#define GOSS_LIB_CORE_EXECUTION_RUN_H_
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/execution.h"
+#include "schedule/layout.h"
+
+namespace goss::core {
+
+/// What a run needs to know of its execution; constant between bind and completion.
+struct RunContext {
+  const Schedule* schedule = nullptr;
+  const std::vector<std::vector<std::uint32_t>>* dependents = nullptr;
+  const Call* call = nullptr;
+  const Signature* signature = nullptr;
+  const std::byte* input = nullptr; ///< The caller's, or the staged copy.
+  std::byte* output = nullptr;
+  std::uint32_t fragments = 1;
+  std::uint64_t binding = 0; ///< Changes with every bind.
+};
+
+/// Life of a step: waiting -> ready -> (posted) -> done. Steps become ready when their last dependency is done;
+/// transports' callbacks only move steps to ready, everything else happens in advance().
+class Run {
+ public:
+  Run(Execution& execution, Communicator& communicator, const RunContext& context);
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  void begin(std::uint32_t fragment, std::uint64_t sequence);
+  /// Runs ready steps until none is left. Returns an error when a step cannot be posted.
+  Status advance();
+  /// From begin() until advance() has run the last step.
+  [[nodiscard]] bool active() const { return active_; }
+  void withdraw();
+  void appendWaitingFor(std::vector<int>& ranks) const;
+
+ private:
+  class SendStep;
+  class RecvStep;
+  /// A slot's memory.
+  struct Place {
+    std::byte* data = nullptr;
+    std::uint64_t elems = 0;
+  };
+
+  void resolve();
+  Place placeOf(Slot slot) const;
+  std::uint32_t appendPieces(const Step& step);
+  [[nodiscard]] bool movesNothing(const Step& step) const;
+  Status runStep(std::uint32_t index);
+  Status post(std::uint32_t index);
+  void runLocal(const Step& step);
+  void stepDone(std::uint32_t index);
+  void stepDoneInCallback(std::uint32_t index);
+  void failInCallback(const Status& status);
+
+  Execution& execution_;
+  Communicator& communicator_;
+  const RunContext& context_;
+  std::uint32_t fragment_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t resolved_binding_ = 0;
+  std::uint32_t resolved_fragment_ = 0;
+  std::optional<schedule::Layout> layout_;
+  std::vector<std::byte> scratch_storage_;
+  std::byte* scratch_ = nullptr;
+  std::vector<Place> places_; ///< By index into the schedule's slot pool.
+  std::vector<iovec> pieces_;
+  std::vector<std::unique_ptr<SendStep>> sends_; ///< By step; null for other kinds.
+  std::vector<std::unique_ptr<RecvStep>> recvs_;
+  std::vector<std::uint32_t> missing_; ///< By step: dependencies that are not done.
+  std::vector<std::uint32_t> ready_;
+  std::size_t ready_head_ = 0;
+  std::size_t steps_left_ = 0;
+  bool active_ = false;
+};
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_EXECUTION_RUN_H_

@@ -1,0 +1,161 @@
+#include "core/mesh.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/wire.h"
+
+namespace goss::core {
+
+namespace {
+
+constexpr std::size_t kMaxNameBytes = 256;
+constexpr std::size_t kMaxAddressBytes = 4096;
+constexpr std::size_t kMaxAddresses = 16;
+
+} // namespace
+
+std::string PeerCard::encode() const {
+  base::WireWriter writer;
+  writer.text(host).text(process).integer(static_cast<std::uint32_t>(addresses.size()));
+  for (const auto& [name, address] : addresses)
+    writer.text(name).text(address);
+  return writer.take();
+}
+
+Result<PeerCard> PeerCard::decode(std::string_view bytes) {
+  base::WireReader reader(bytes);
+  PeerCard card;
+  card.host = reader.text(kMaxNameBytes);
+  card.process = reader.text(kMaxNameBytes);
+  const auto count = reader.integer<std::uint32_t>();
+  for (std::uint32_t i = 0; i < std::min<std::size_t>(count, kMaxAddresses); ++i) {
+    const std::string_view name = reader.text(kMaxNameBytes);
+    const std::string_view address = reader.text(kMaxAddressBytes);
+    card.addresses.emplace_back(name, address);
+  }
+  if (!reader.complete() || count > kMaxAddresses) {
+    return Status::error(GOSS_ERR_PROTOCOL, "a rank sent a malformed address card; do all ranks run the same version?");
+  }
+  return card;
+}
+
+Mesh::Mesh(int self, int size, std::vector<std::unique_ptr<Transport>> transports)
+    : self_(self), transports_(std::move(transports)) {
+  by_peer_.resize(static_cast<std::size_t>(size), nullptr);
+  lost_.resize(static_cast<std::size_t>(size));
+}
+
+Mesh::~Mesh() = default;
+
+Status Mesh::open(PeerCard& card) {
+  std::vector<std::unique_ptr<Transport>> opened;
+  Status last;
+  for (auto& transport : transports_) {
+    Result<std::string> address = transport->open();
+    if (!address.isOk()) {
+      last = address.status();
+      continue;
+    }
+    card.addresses.emplace_back(transport->name(), address.take());
+    opened.push_back(std::move(transport));
+  }
+  transports_ = std::move(opened);
+  return transports_.empty() ? last : Status::ok();
+}
+
+Status Mesh::connect(const std::vector<PeerCard>& cards) {
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == self_) continue;
+    const auto index = static_cast<std::size_t>(peer);
+    std::vector<std::string> offered;
+    for (const auto& transport : transports_) {
+      for (const auto& [name, address] : cards[index].addresses) {
+        if (&transport == &transports_.front()) offered.push_back(name);
+        if (by_peer_[index] != nullptr || name != transport->name() || !transport->reaches(address)) continue;
+        if (Status status = transport->connect(peer, address); !status.isOk()) return status;
+        by_peer_[index] = transport.get();
+      }
+    }
+    if (by_peer_[index] == nullptr) {
+      return Status::error(
+          GOSS_ERR_BOOTSTRAP,
+          fmt::format("no transport reaches rank {} (it offers: {}); set GOSS_TRANSPORT=tcp or leave it "
+                      "unset on all ranks",
+                      peer, fmt::join(offered, ", ")),
+          ErrorScope::communicator, peer);
+    }
+    if (std::find(used_.begin(), used_.end(), by_peer_[index]) == used_.end()) used_.push_back(by_peer_[index]);
+  }
+  return Status::ok();
+}
+
+Result<bool> Mesh::connected() const {
+  bool all = true;
+  for (int peer = 0; peer < size(); ++peer) {
+    const Transport* transport = by_peer_[static_cast<std::size_t>(peer)];
+    if (transport == nullptr) continue;
+    const LinkState state = transport->link(peer);
+    if (state == LinkState::failed) return transport->linkError(peer);
+    all = all && state == LinkState::ready;
+  }
+  return all;
+}
+
+std::vector<int> Mesh::peersNotReady() const {
+  std::vector<int> peers;
+  for (int peer = 0; peer < size(); ++peer) {
+    const Transport* transport = by_peer_[static_cast<std::size_t>(peer)];
+    if (transport != nullptr && transport->link(peer) != LinkState::ready) peers.push_back(peer);
+  }
+  return peers;
+}
+
+Status Mesh::linkStatus(int peer) const {
+  const auto index = static_cast<std::size_t>(peer);
+  if (!lost_[index].isOk()) return lost_[index];
+  const Transport* transport = by_peer_[index];
+  if (transport == nullptr || transport->link(peer) == LinkState::ready) return Status::ok();
+  return transport->linkError(peer);
+}
+
+bool Mesh::progressOnLoop() {
+  bool moved = false;
+  for (Transport* transport : used_)
+    moved = transport->progress() || moved;
+  return moved;
+}
+
+bool Mesh::prepareToSleepOnLoop() {
+  for (std::size_t i = 0; i < used_.size(); ++i) {
+    if (used_[i]->prepareToSleep()) continue;
+    for (std::size_t armed = 0; armed < i; ++armed)
+      used_[armed]->sleepEnded();
+    return false;
+  }
+  return true;
+}
+
+void Mesh::sleepEndedOnLoop() {
+  for (Transport* transport : used_)
+    transport->sleepEnded();
+}
+
+void Mesh::appendPollFds(std::vector<pollfd>& fds) const {
+  for (const Transport* transport : used_)
+    fds.push_back({transport->pollFd(), POLLIN, 0});
+}
+
+void Mesh::onPeerLost(int peer, const Status& status, bool departed) {
+  Status& lost = lost_[static_cast<std::size_t>(peer)];
+  if (!lost.isOk()) return;
+  lost = departed ? Status::error(GOSS_ERR_PEER_LOST,
+                                  fmt::format("rank {} has left: it destroyed its communicator or exited", peer),
+                                  ErrorScope::peer, peer)
+                  : status;
+  if (on_peer_lost_) on_peer_lost_(peer, lost, departed);
+}
+
+} // namespace goss::core

@@ -1,0 +1,83 @@
+/// All links of a world: for each peer the best transport that both ends have.
+#ifndef GOSS_LIB_CORE_MESH_H_
+#define GOSS_LIB_CORE_MESH_H_
+
+#include <poll.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gossamer/config.h"
+#include "gossamer/transport.h"
+
+namespace goss::core {
+
+/// What the ranks tell each other when they meet, besides transport addresses.
+struct PeerCard {
+  std::string host;    ///< Equal on ranks that share a host (and network namespace).
+  std::string process; ///< Equal on ranks that are threads of one process.
+  std::vector<std::pair<std::string, std::string>> addresses; ///< Transport name and address, best first.
+
+  [[nodiscard]] std::string encode() const;
+  static Result<PeerCard> decode(std::string_view bytes);
+};
+
+/// Transports want their listener before the mesh, which owns them, exists.
+class ListenerRelay final : public TransportListener {
+ public:
+  void setTarget(TransportListener* target) { target_ = target; }
+  void onPeerLost(int peer, const Status& status, bool departed) override {
+    if (target_ != nullptr) target_->onPeerLost(peer, status, departed);
+  }
+
+ private:
+  TransportListener* target_ = nullptr;
+};
+
+/// Not thread-safe: used under the engine's lock, by one thread while the world is being made.
+class Mesh final : public TransportListener {
+ public:
+  using PeerLostHandler = std::function<void(int peer, const Status& status, bool departed)>;
+
+  /// `transports` best first. `on_peer_lost` is called out of progressOnLoop().
+  Mesh(int self, int size, std::vector<std::unique_ptr<Transport>> transports);
+  ~Mesh() override;
+
+  void setPeerLostHandler(PeerLostHandler handler) { on_peer_lost_ = std::move(handler); }
+
+  /// Opens all transports and fills in this rank's addresses.
+  Status open(PeerCard& card);
+  /// Picks a transport per peer and begins to connect. Error: no common transport, naming peer and transports.
+  Status connect(const std::vector<PeerCard>& cards);
+  /// True when every link is ready; an error as soon as one has failed. Call progressOnLoop() in between.
+  Result<bool> connected() const;
+  [[nodiscard]] std::vector<int> peersNotReady() const;
+
+  [[nodiscard]] int self() const { return self_; }
+  [[nodiscard]] int size() const { return static_cast<int>(by_peer_.size()); }
+  /// nullptr for self.
+  [[nodiscard]] Transport* transport(int peer) const { return by_peer_[static_cast<std::size_t>(peer)]; }
+  /// Why no more can be sent to `peer`: it is lost or has departed. Ok while the link works.
+  [[nodiscard]] Status linkStatus(int peer) const;
+
+  bool progressOnLoop();
+  bool prepareToSleepOnLoop();
+  void sleepEndedOnLoop();
+  void appendPollFds(std::vector<pollfd>& fds) const;
+
+  void onPeerLost(int peer, const Status& status, bool departed) override;
+
+ private:
+  const int self_;
+  std::vector<std::unique_ptr<Transport>> transports_;
+  std::vector<Transport*> used_; ///< Those that at least one peer is reached by.
+  std::vector<Transport*> by_peer_;
+  std::vector<Status> lost_; ///< By peer.
+  PeerLostHandler on_peer_lost_;
+};
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_MESH_H_

@@ -1,0 +1,73 @@
+/// One started (or persistent, not yet started) operation: what a goss_request_t points to.
+#ifndef GOSS_LIB_CORE_OPERATION_H_
+#define GOSS_LIB_CORE_OPERATION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gossamer/status.h"
+#include "gossamer/transport.h"
+
+namespace goss::core {
+
+class Communicator;
+struct Signature;
+
+/// State machine, all transitions under the engine's lock:
+///   inactive --start--> active --complete--> complete --(persistent) start--> active
+/// An operation completes exactly once per start, with a Status.
+class Operation {
+ public:
+  enum class State : std::uint8_t { inactive, active, complete };
+
+  explicit Operation(Communicator& communicator) : communicator_(communicator) {}
+  virtual ~Operation() = default;
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
+  /// Posts what can be posted. The communicator has set the state to active.
+  virtual void startOnLoop() = 0;
+  /// Runs what became possible since the last call; called by the engine after transports progressed and the operation
+  /// asked for it.
+  virtual void advanceOnLoop() = 0;
+  /// Takes everything back from the transports; afterwards they do not touch the operation's buffers.
+  virtual void withdrawOnLoop() = 0;
+  /// For reports: "all_reduce(sum) of 8 float32".
+  [[nodiscard]] virtual std::string describe() const = 0;
+  /// Ranks of the communicator whose messages this operation is waiting for.
+  [[nodiscard]] virtual std::vector<int> waitingForRanks() const = 0;
+  /// What the other ranks must have called too; null for point-to-point messages.
+  [[nodiscard]] virtual const Signature* signature() const { return nullptr; }
+  /// Whether a failure leaves the communicator usable.
+  [[nodiscard]] virtual bool failsAlone() const { return false; }
+
+  [[nodiscard]] State state() const { return state_; }
+  [[nodiscard]] const Status& status() const { return status_; }
+  [[nodiscard]] Communicator& communicator() const { return communicator_; }
+
+  std::int64_t timeout_ms = 0;     ///< From start to expiry; set before start.
+  std::uint64_t sequence = 0;      ///< Place among the communicator's collectives.
+  std::uint64_t payload_bytes = 0; ///< For the counters.
+  bool persistent = false;
+  goss_message message{-1, 0, 0}; ///< What a completed receive got.
+
+ private:
+  friend class Engine;
+  friend class Communicator;
+
+  Communicator& communicator_;
+  State state_ = State::inactive;
+  Status status_;
+  TimePoint started_{};
+  TimePoint deadline_{};
+  TimePoint next_probe_{};
+  Operation* active_next_ = nullptr; ///< Engine's list of active operations.
+  Operation* active_previous_ = nullptr;
+  Operation* dirty_next_ = nullptr; ///< Engine's list of operations to advance.
+  bool dirty_ = false;
+};
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_OPERATION_H_

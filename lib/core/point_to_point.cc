@@ -1,0 +1,149 @@
+#include "core/point_to_point.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/call.h"
+#include "core/communicator.h"
+#include "core/mesh.h"
+#include "core/tag.h"
+
+namespace goss::core {
+
+namespace {
+
+Signature signatureOf(const MessageCall& call) {
+  Signature signature;
+  signature.kind = Signature::Kind::pointToPoint;
+  signature.dtype = call.dtype;
+  return signature;
+}
+
+} // namespace
+
+void SelfChannel::postOnLoop(MessageOperation& operation) {
+  const auto partner = std::find_if(waiting_.begin(), waiting_.end(), [&](const MessageOperation* other) {
+    return other->call().tag == operation.call().tag && other->call().sends != operation.call().sends;
+  });
+  if (partner == waiting_.end()) {
+    waiting_.push_back(&operation);
+    return;
+  }
+  MessageOperation& other = **partner;
+  waiting_.erase(partner);
+  MessageOperation& receive = operation.call().sends ? other : operation;
+  receive.takeFromSelfOnLoop(operation.call().sends ? operation : other);
+}
+
+void SelfChannel::withdrawOnLoop(MessageOperation& operation) { std::erase(waiting_, &operation); }
+
+MessageOperation::MessageOperation(Communicator& communicator, const MessageCall& call)
+    : Operation(communicator),
+      call_(call),
+      piece_{call.buffer, call.count * dtypeBytes(call.dtype)},
+      signature_(signatureOf(call).encode()) {
+  timeout_ms = call.timeout_ms;
+  payload_bytes = piece_.iov_len;
+  const Tag tag = pointToPointTag(communicator.context(), call.tag);
+  const int world_peer = communicator.worldRank(call.peer);
+  const std::span<const iovec> pieces(&piece_, piece_.iov_len > 0 ? 1 : 0);
+  SendOperation::peer = RecvOperation::peer = world_peer;
+  SendOperation::tag = RecvOperation::tag = tag;
+  SendOperation::pieces = RecvOperation::pieces = pieces;
+  SendOperation::envelope = signature_;
+  SendOperation::bytes = RecvOperation::capacity = piece_.iov_len;
+}
+
+MessageOperation::~MessageOperation() { withdrawOnLoop(); }
+
+void MessageOperation::startOnLoop() {
+  ended_ = false;
+  message = {call_.sends ? -1 : call_.peer, call_.tag, 0};
+  if (call_.peer == communicator().rank()) {
+    posted_ = true;
+    communicator().selfChannelOnLoop().postOnLoop(*this);
+    return;
+  }
+  Mesh& mesh = communicator().mesh();
+  Transport& transport = *mesh.transport(SendOperation::peer);
+  if (!call_.sends) {
+    posted_ = true;
+    transport.recv(*this);
+    return;
+  }
+  if (Status status = mesh.linkStatus(SendOperation::peer); !status.isOk()) {
+    ended(status);
+    return;
+  }
+  communicator().countSentOnLoop(piece_.iov_len);
+  posted_ = true;
+  if (transport.send(*this)) ended(Status::ok());
+}
+
+void MessageOperation::advanceOnLoop() {
+  if (!ended_) return;
+  if (result_.isOk()) {
+    communicator().completeOnLoop(*this, result_);
+  } else {
+    communicator().failAloneOnLoop(*this, result_);
+  }
+}
+
+void MessageOperation::withdrawOnLoop() {
+  if (!posted_) return;
+  posted_ = false;
+  if (call_.peer == communicator().rank()) {
+    communicator().selfChannelOnLoop().withdrawOnLoop(*this);
+    return;
+  }
+  Transport& transport = *communicator().mesh().transport(SendOperation::peer);
+  if (call_.sends) {
+    transport.cancel(static_cast<SendOperation&>(*this));
+  } else {
+    transport.cancel(static_cast<RecvOperation&>(*this));
+  }
+}
+
+std::string MessageOperation::describe() const {
+  return fmt::format("{} of {} {} {} rank {}, tag {}", call_.sends ? "send" : "receive", call_.count,
+                     dtypeName(call_.dtype), call_.sends ? "to" : "from", call_.peer, call_.tag);
+}
+
+void MessageOperation::ended(const Status& status) {
+  posted_ = false;
+  ended_ = true;
+  result_ = status;
+  communicator().engine().markDirtyOnLoop(*this);
+}
+
+void MessageOperation::onSent(const Status& status) { ended(status); }
+
+Status MessageOperation::onMatched(const Envelope& received, std::size_t length) {
+  const Signature theirs = Signature::decode(received);
+  if (theirs.dtype != call_.dtype || theirs.kind != Signature::Kind::pointToPoint) {
+    return Status::error(GOSS_ERR_MISMATCH, fmt::format("{}: the message holds {}; use the sender's dtype", describe(),
+                                                        dtypeName(theirs.dtype)));
+  }
+  if (length > RecvOperation::capacity) {
+    return Status::error(GOSS_ERR_TRUNCATED, fmt::format("{}: the message has {} bytes, the buffer only {}", describe(),
+                                                         length, RecvOperation::capacity));
+  }
+  message.bytes = length;
+  return Status::ok();
+}
+
+void MessageOperation::onReceived(const Status& status) {
+  if (status.isOk()) communicator().countReceivedOnLoop(message.bytes);
+  ended(status);
+}
+
+void MessageOperation::takeFromSelfOnLoop(MessageOperation& send) {
+  const Status status = onMatched(send.signature_, send.piece_.iov_len);
+  if (status.isOk() && message.bytes > 0) std::memcpy(call_.buffer, send.call_.buffer, message.bytes);
+  send.ended(Status::ok());
+  ended(status);
+}
+
+} // namespace goss::core

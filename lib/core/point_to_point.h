@@ -1,0 +1,71 @@
+/// Send and receive: one message each, matched by (peer, tag) in order.
+#ifndef GOSS_LIB_CORE_POINT_TO_POINT_H_
+#define GOSS_LIB_CORE_POINT_TO_POINT_H_
+
+#include <cstdint>
+#include <deque>
+
+#include "core/operation.h"
+#include "core/signature.h"
+
+namespace goss::core {
+
+/// A validated goss_send or goss_recv.
+struct MessageCall {
+  bool sends = true;
+  void* buffer = nullptr; ///< Only read when `sends`.
+  std::uint64_t count = 0;
+  DType dtype = GOSS_INT8;
+  int peer = -1; ///< Rank in the communicator; may be this rank.
+  std::int32_t tag = 0;
+  std::int64_t timeout_ms = 0;
+};
+
+class MessageOperation;
+
+/// Messages of a rank to itself: copied from the send's buffer into the receive's when both are there. Loop only.
+class SelfChannel {
+ public:
+  void postOnLoop(MessageOperation& operation);
+  void withdrawOnLoop(MessageOperation& operation);
+
+ private:
+  std::deque<MessageOperation*> waiting_; ///< Sends or receives without a partner yet, in order.
+};
+
+/// One message. A failure that concerns this message alone (truncation, dtype, deadline) leaves the communicator usable.
+class MessageOperation final : public Operation, private SendOperation, private RecvOperation {
+ public:
+  MessageOperation(Communicator& communicator, const MessageCall& call);
+  ~MessageOperation() override;
+
+  void startOnLoop() override;
+  void advanceOnLoop() override;
+  void withdrawOnLoop() override;
+  [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] std::vector<int> waitingForRanks() const override { return {call_.peer}; }
+  [[nodiscard]] bool failsAlone() const override { return true; }
+
+  [[nodiscard]] const MessageCall& call() const { return call_; }
+  /// The self channel found the partner: `send` completes with this receive.
+  void takeFromSelfOnLoop(MessageOperation& send);
+
+ private:
+  friend class SelfChannel;
+
+  void onSent(const Status& status) override;
+  Status onMatched(const Envelope& received, std::size_t length) override;
+  void onReceived(const Status& status) override;
+  void ended(const Status& status);
+
+  const MessageCall call_;
+  iovec piece_;
+  Envelope signature_;
+  bool posted_ = false;
+  bool ended_ = false;
+  Status result_;
+};
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_POINT_TO_POINT_H_

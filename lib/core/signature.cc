@@ -1,0 +1,75 @@
+#include "core/signature.h"
+
+#include <fmt/format.h>
+
+#include "base/wire.h"
+
+namespace goss::core {
+
+namespace {
+
+constexpr const char* kCollectiveNames[kCollectiveCount] = {"all_reduce",     "reduce",     "broadcast", "all_gather",
+                                                            "reduce_scatter", "all_to_all", "gather",    "scatter",
+                                                            "scan",           "exscan",     "barrier"};
+constexpr const char* kDTypeNames[GOSS_DTYPE_COUNT] = {"int8",    "uint8",   "int32",       "uint32",
+                                                       "int64",   "uint64",  "float16",     "bfloat16",
+                                                       "float32", "float64", "float8_e4m3", "float8_e5m2"};
+constexpr const char* kOpNames[GOSS_OP_COUNT] = {"sum", "prod", "min", "max", "avg", "premul_sum"};
+
+} // namespace
+
+const char* collectiveName(Collective collective) {
+  const auto index = static_cast<unsigned>(collective);
+  return index < kCollectiveCount ? kCollectiveNames[index] : "unknown collective";
+}
+
+const char* dtypeName(DType dtype) {
+  const auto index = static_cast<unsigned>(dtype);
+  return index < GOSS_DTYPE_COUNT ? kDTypeNames[index] : "unknown dtype";
+}
+
+const char* opName(ReduceOp op) {
+  const auto index = static_cast<unsigned>(op);
+  return index < GOSS_OP_COUNT ? kOpNames[index] : "unknown op";
+}
+
+Envelope Signature::encode() const {
+  Envelope envelope{};
+  std::byte* to = envelope.data();
+  to[0] = static_cast<std::byte>(kind);
+  to[1] = static_cast<std::byte>(collective);
+  to[2] = static_cast<std::byte>(dtype);
+  to[3] = static_cast<std::byte>(op);
+  base::storeLittleEndian(to + 4, root);
+  base::storeLittleEndian(to + 8, count);
+  base::storeLittleEndian(to + 16, detail);
+  base::storeLittleEndian(to + 20, operation);
+  return envelope;
+}
+
+Signature Signature::decode(const Envelope& envelope) {
+  const std::byte* from = envelope.data();
+  Signature signature;
+  signature.kind = static_cast<Kind>(from[0]);
+  signature.collective = static_cast<Collective>(from[1]);
+  signature.dtype = static_cast<DType>(from[2]);
+  signature.op = static_cast<ReduceOp>(from[3]);
+  signature.root = base::loadLittleEndian<std::int32_t>(from + 4);
+  signature.count = base::loadLittleEndian<std::uint64_t>(from + 8);
+  signature.detail = base::loadLittleEndian<std::uint32_t>(from + 16);
+  signature.operation = base::loadLittleEndian<std::uint32_t>(from + 20);
+  return signature;
+}
+
+std::string Signature::describe() const {
+  if (kind == Kind::pointToPoint) return fmt::format("a point-to-point message of {}", dtypeName(dtype));
+  if (kind != Kind::collective) return "an internal message";
+  if (collective == Collective::barrier) return "barrier";
+  std::string text = collectiveName(collective);
+  if (isReduction(collective)) text += fmt::format("({})", opName(op));
+  text += fmt::format(" of {} {}", count, dtypeName(dtype));
+  if (isRooted(collective)) text += fmt::format(", root {}", root);
+  return text;
+}
+
+} // namespace goss::core

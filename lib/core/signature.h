@@ -1,0 +1,48 @@
+/// What a call is, in 24 bytes: travels with every message, so that calls that do not match are noticed and named.
+#ifndef GOSS_LIB_CORE_SIGNATURE_H_
+#define GOSS_LIB_CORE_SIGNATURE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "gossamer/transport.h"
+#include "gossamer/types.h"
+
+namespace goss::core {
+
+/// Fields that must be equal on all ranks of an operation.
+struct Signature {
+  enum class Kind : std::uint8_t { collective = 1, pointToPoint = 2, control = 3 };
+
+  Kind kind = Kind::collective;
+  Collective collective = Collective::barrier;
+  DType dtype = GOSS_INT8;
+  ReduceOp op = GOSS_SUM;
+  std::int32_t root = -1;
+  std::uint64_t count = 0;     ///< Elements as the caller gave them; for v-variants their sum.
+  std::uint32_t detail = 0;    ///< Hash of the counts of a v-variant, of the algorithm and of the fragments.
+  std::uint32_t operation = 0; ///< Low bits of the sequence number.
+
+  friend bool operator==(const Signature&, const Signature&) = default;
+
+  [[nodiscard]] Envelope encode() const;
+  static Signature decode(const Envelope& envelope);
+  /// Such as "all_reduce(sum) of 1024 float32" or "broadcast of 7 int8 from root 2".
+  [[nodiscard]] std::string describe() const;
+};
+
+const char* collectiveName(Collective collective);
+const char* dtypeName(DType dtype);
+const char* opName(ReduceOp op);
+constexpr bool isReduction(Collective collective) {
+  return collective == Collective::allReduce || collective == Collective::reduce ||
+         collective == Collective::reduceScatter || collective == Collective::scan || collective == Collective::exscan;
+}
+constexpr bool isRooted(Collective collective) {
+  return collective == Collective::reduce || collective == Collective::broadcast || collective == Collective::gather ||
+         collective == Collective::scatter;
+}
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_SIGNATURE_H_

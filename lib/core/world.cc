@@ -1,0 +1,198 @@
+#include "core/world.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "core/builtins.h"
+#include "core/communicator.h"
+#include "platform/clock.h"
+#include "platform/host.h"
+
+namespace goss::core {
+
+namespace {
+
+/// The other ranks may start to connect this much later than we do and still be in time.
+constexpr std::int64_t kLinkGraceMs = 2000;
+
+/// How long a dying world may take to hand over its last control messages.
+constexpr std::chrono::milliseconds kFlush(200);
+
+Result<std::string> readFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("GOSS_LINKS: cannot read '{}'", path));
+  return text.str();
+}
+
+} // namespace
+
+World::World(const Config& config, const Launch& launch)
+    : config_(config), log_(config.log_level, launch.rank), catalogue_(makeCatalogue()), engine_(config_) {}
+
+World::~World() {
+  progress_thread_.reset();
+  // An abort that is still queued must reach the others.
+  const auto deadline = platform::Deadline::after(kFlush);
+  while (control_ != nullptr && !control_->flushed() && !deadline.expired()) {
+    mesh_->progressOnLoop();
+    control_->drainOnLoop();
+  }
+  control_.reset();
+  mesh_.reset();
+}
+
+Result<std::shared_ptr<World>> World::create(const Config& config, const Launch& launch) {
+  std::shared_ptr<World> world(new World(config, launch));
+  if (Status status = world->readLinks(launch.ranks); !status.isOk()) return status;
+  if (Status status = world->connect(launch); !status.isOk()) return status;
+  World* self = world.get();
+  world->mesh_->setPeerLostHandler([self](int peer, const Status& status, bool departed) {
+    if (!departed) self->lost_.emplace_back(peer, status);
+  });
+  world->control_ = std::make_unique<ControlChannel>(
+      *world->mesh_, [self](int peer, const ControlMessage& message) { self->handleControlOnLoop(peer, message); });
+  world->control_->start();
+  world->engine_.attach(world->mesh_.get(), [self] { return self->afterProgressOnLoop(); });
+  if (launch.ranks > 1) world->progress_thread_ = std::make_unique<ProgressThread>(world->engine_);
+  return world;
+}
+
+Status World::readLinks(int ranks) {
+  if (config_.links_file.empty()) return Status::ok();
+  Result<std::string> text = readFile(config_.links_file);
+  if (!text.isOk()) return text.status();
+  Result<schedule::Links> links = schedule::Links::parse(text.value(), ranks);
+  if (!links.isOk()) return links.status();
+  given_links_ = links.take();
+  return Status::ok();
+}
+
+Status World::connect(const Launch& launch) {
+  TransportContext context;
+  context.self = launch.rank;
+  context.size = launch.ranks;
+  context.job = launch.job;
+  context.config = &config_;
+  context.listener = &relay_;
+  auto transports = makeTransports(config_, context);
+  if (!transports.isOk()) return transports.status();
+  mesh_ = std::make_unique<Mesh>(launch.rank, launch.ranks, transports.take());
+  relay_.setTarget(mesh_.get());
+
+  PeerCard card;
+  card.host = platform::hostIdentity().text();
+  card.process = fmt::format("{}/{}", card.host, platform::processId());
+  cards_ = {card};
+  if (launch.ranks == 1) return Status::ok();
+
+  if (Status status = mesh_->open(card); !status.isOk()) return status;
+  auto meeting = Rendezvous::connect(launch, config_);
+  if (!meeting.isOk()) return meeting.status();
+  auto gathered = meeting.value()->allGather(card.encode(), 0);
+  if (!gathered.isOk()) return gathered.status();
+  cards_.clear();
+  for (const std::string& bytes : gathered.value()) {
+    Result<PeerCard> peer = PeerCard::decode(bytes);
+    if (!peer.isOk()) return peer.status();
+    cards_.push_back(peer.take());
+  }
+  const Status linked = waitForLinks();
+
+  // Everyone hears of everyone's links: no rank starts to work while another has already failed.
+  auto outcomes = meeting.value()->allGather(linked.text(), config_.bootstrap_timeout_ms + kLinkGraceMs);
+  if (!linked.isOk()) return linked;
+  if (!outcomes.isOk()) return outcomes.status();
+  for (std::size_t rank = 0; rank < outcomes.value().size(); ++rank) {
+    const std::string& text = outcomes.value()[rank];
+    if (!text.empty()) return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("rank {} could not connect: {}", rank, text));
+  }
+  return Status::ok();
+}
+
+Status World::waitForLinks() {
+  if (Status status = mesh_->connect(cards_); !status.isOk()) return status;
+  const auto deadline = platform::Deadline::after(std::chrono::milliseconds(config_.bootstrap_timeout_ms));
+  for (;;) {
+    const bool moved = mesh_->progressOnLoop();
+    Result<bool> connected = mesh_->connected();
+    if (!connected.isOk()) return connected.status();
+    if (connected.value()) return Status::ok();
+    if (deadline.expired()) {
+      return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("no connection to rank {} within {} ms; can this host reach its addresses?",
+                                                           fmt::join(mesh_->peersNotReady(), ", "), config_.bootstrap_timeout_ms));
+    }
+    if (moved || !mesh_->prepareToSleepOnLoop()) continue;
+    std::vector<pollfd> fds;
+    mesh_->appendPollFds(fds);
+    // Handshakes have timers of their own inside the transports.
+    constexpr std::int64_t kLongestPollMs = 20;
+    ::poll(fds.data(), fds.size(), static_cast<int>(std::min(deadline.leftMs(), kLongestPollMs)));
+    mesh_->sleepEndedOnLoop();
+  }
+}
+
+schedule::Links World::linksBetween(const std::vector<int>& ranks) const {
+  if (given_links_.has_value()) return given_links_->subset(ranks);
+  const int count = static_cast<int>(ranks.size());
+  const bool forced_tcp = config_.transport == "tcp";
+  const auto builtIn = [&](std::string_view name) { return schedule::Links::builtIn(name, 2).value().price(0, 1); };
+  schedule::Links links = schedule::Links::builtIn(forced_tcp ? "tcp" : "shm", count).take();
+  for (int i = 0; i < count; ++i) {
+    for (int j = 0; j < count; ++j) {
+      const PeerCard& a = cards_[static_cast<std::size_t>(ranks[static_cast<std::size_t>(i)])];
+      const PeerCard& b = cards_[static_cast<std::size_t>(ranks[static_cast<std::size_t>(j)])];
+      if (i == j) continue;
+      if (a.host != b.host) {
+        links.setPrice(i, j, builtIn("lan10g"));
+      } else if (a.process == b.process && !forced_tcp) {
+        links.setPrice(i, j, builtIn("loopback"));
+      }
+    }
+  }
+  return links;
+}
+
+void World::registerOnLoop(Communicator& communicator) {
+  communicators_[communicator.context()] = &communicator;
+  useContextsUpToOnLoop(communicator.context() + 1);
+}
+
+void World::unregisterOnLoop(Communicator& communicator) { communicators_.erase(communicator.context()); }
+
+bool World::afterProgressOnLoop() {
+  // Control messages first: an abort names the culprit better than the loss of the rank that passed it on.
+  bool did = control_->drainOnLoop();
+  while (!lost_.empty()) {
+    const auto [peer, status] = std::move(lost_.front());
+    lost_.pop_front();
+    for (const auto& [context, communicator] : communicators_) {
+      const int rank = communicator->rankOfWorld(peer);
+      if (rank >= 0) communicator->handlePeerLostOnLoop(rank, status);
+    }
+    did = true;
+  }
+  return did;
+}
+
+void World::handleControlOnLoop(int peer, const ControlMessage& message) {
+  const auto found = communicators_.find(message.context);
+  if (found != communicators_.end()) {
+    const int rank = found->second->rankOfWorld(peer);
+    if (rank >= 0) found->second->handleControlOnLoop(rank, message);
+    return;
+  }
+  if (message.type != ControlMessage::Type::probe) return;
+  // This rank has not made that communicator yet, or has left it already; it is alive all the same.
+  ControlMessage reply;
+  reply.type = ControlMessage::Type::reply;
+  reply.context = message.context;
+  control_->sendOnLoop(peer, reply);
+}
+
+} // namespace goss::core

@@ -1,0 +1,81 @@
+/// All ranks that met at one rendezvous: links, engine, progress thread. Communicators share it.
+#ifndef GOSS_LIB_CORE_WORLD_H_
+#define GOSS_LIB_CORE_WORLD_H_
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/log.h"
+#include "core/bootstrap.h"
+#include "core/builtins.h"
+#include "core/control.h"
+#include "core/engine.h"
+#include "core/mesh.h"
+#include "core/progress_thread.h"
+#include "gossamer/algorithm.h"
+#include "gossamer/config.h"
+#include "schedule/links.h"
+
+namespace goss::core {
+
+class Communicator;
+
+/// Thread-safe through its engine's lock. Lives until the last communicator of it is gone.
+class World : public std::enable_shared_from_this<World> {
+ public:
+  /// Collective: meets the other ranks, exchanges addresses, connects. Blocks up to config.bootstrap_timeout_ms.
+  static Result<std::shared_ptr<World>> create(const Config& config, const Launch& launch);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  [[nodiscard]] int rank() const { return mesh_->self(); }
+  [[nodiscard]] int size() const { return mesh_->size(); }
+  [[nodiscard]] const Config& config() const { return config_; }
+  [[nodiscard]] const base::Log& log() const { return log_; }
+  [[nodiscard]] Engine& engine() { return engine_; }
+  [[nodiscard]] Mesh& mesh() { return *mesh_; }
+  [[nodiscard]] ControlChannel& control() { return *control_; }
+  /// Link prices between `ranks` (world ranks), from GOSS_LINKS or from where the ranks are.
+  [[nodiscard]] schedule::Links linksBetween(const std::vector<int>& ranks) const;
+  [[nodiscard]] const Catalogue& catalogue() const { return catalogue_; }
+
+  // Under the engine's lock.
+  void registerOnLoop(Communicator& communicator);
+  void unregisterOnLoop(Communicator& communicator);
+  /// The lowest context that no communicator of this rank has used.
+  [[nodiscard]] std::uint32_t nextContextOnLoop() const { return next_context_; }
+  void useContextsUpToOnLoop(std::uint32_t end) { next_context_ = std::max(next_context_, end); }
+
+ private:
+  World(const Config& config, const Launch& launch);
+  Status connect(const Launch& launch);
+  Status readLinks(int ranks);
+  Status waitForLinks();
+  bool afterProgressOnLoop();
+  void handleControlOnLoop(int peer, const ControlMessage& message);
+
+  const Config config_;
+  const base::Log log_;
+  const Catalogue catalogue_;
+  std::vector<PeerCard> cards_;
+  std::optional<schedule::Links> given_links_; ///< GOSS_LINKS.
+  ListenerRelay relay_;
+  Engine engine_;
+  std::unique_ptr<Mesh> mesh_;
+  std::unique_ptr<ControlChannel> control_;
+
+  // Guarded by the engine's lock.
+  std::map<std::uint32_t, Communicator*> communicators_; ///< By context.
+  std::uint32_t next_context_ = 0;
+  std::deque<std::pair<int, Status>> lost_; ///< Peers whose loss the communicators have yet to learn.
+
+  std::unique_ptr<ProgressThread> progress_thread_; ///< Last: joins before anything it uses goes.
+};
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_WORLD_H_

@@ -1,0 +1,117 @@
+// Ranks that die or stop: the others return an error that names them, in time, and nothing is left behind.
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+
+#include "tests/faults/child_process.h"
+
+namespace goss::test {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kRanks = 4;
+
+int freePort() {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ::bind(fd, reinterpret_cast<sockaddr*>(&address), size);
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  ::close(fd);
+  return ntohs(address.sin_port);
+}
+
+std::set<std::string> sharedMemoryFiles() {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
+    names.insert(entry.path().filename());
+  return names;
+}
+
+/// A running world of fault_rank processes.
+class RunningWorld {
+ public:
+  RunningWorld(const std::string& transport, std::size_t count, int timeout_ms) {
+    const std::string port = std::to_string(freePort());
+    for (int rank = 0; rank < kRanks; ++rank) {
+      ranks_.push_back(std::make_unique<ChildProcess>(
+          std::vector<std::string>{FAULT_RANK, std::to_string(count)},
+          std::vector<std::string>{"RANK=" + std::to_string(rank), "WORLD_SIZE=" + std::to_string(kRanks),
+                                   "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + port, "GOSS_TRANSPORT=" + transport,
+                                   "GOSS_LOG=off", "GOSS_TIMEOUT_MS=" + std::to_string(timeout_ms)}));
+    }
+  }
+
+  void awaitReady() {
+    for (auto& rank : ranks_)
+      ASSERT_EQ(rank->readLine(60s).value_or("nothing"), "ready");
+  }
+
+  ChildProcess& rank(int index) { return *ranks_[static_cast<std::size_t>(index)]; }
+
+  /// Every rank but `victim` ends within `limit` and says so, naming it.
+  void expectSurvivorsName(int victim, Clock::time_point since, std::chrono::milliseconds limit) {
+    for (int rank = 0; rank < kRanks; ++rank) {
+      if (rank == victim) continue;
+      const auto line = this->rank(rank).readLine(limit + 20s);
+      const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - since);
+      ASSERT_TRUE(line.has_value()) << "rank " << rank << " said nothing";
+      EXPECT_THAT(*line, StartsWith("failed "));
+      EXPECT_THAT(*line, HasSubstr("rank " + std::to_string(victim)));
+      EXPECT_LT(took, limit) << "rank " << rank << ": " << *line;
+      EXPECT_EQ(this->rank(rank).wait(10s), 0);
+    }
+  }
+
+ private:
+  std::vector<std::unique_ptr<ChildProcess>> ranks_;
+};
+
+class Faults : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Faults, KilledRankIsNamedWithinTwoSecondsAndNothingIsLeft) {
+  const auto before = sharedMemoryFiles();
+  for (const std::size_t count : {1U, 1U << 20}) {
+    for (int victim = 0; victim < kRanks; ++victim) {
+      RunningWorld world(GetParam(), count, 60000);
+      world.awaitReady();
+      const auto killed = Clock::now();
+      world.rank(victim).signal(SIGKILL);
+      world.expectSurvivorsName(victim, killed, 2000ms);
+    }
+  }
+  EXPECT_EQ(sharedMemoryFiles(), before);
+}
+
+TEST_P(Faults, StoppedRankIsNamedAtTheDeadline) {
+  for (const int victim : {0, 2}) {
+    constexpr int kTimeoutMs = 1500;
+    RunningWorld world(GetParam(), 1U << 16, kTimeoutMs);
+    world.awaitReady();
+    const auto stopped = Clock::now();
+    world.rank(victim).signal(SIGSTOP);
+    world.expectSurvivorsName(victim, stopped, std::chrono::milliseconds(kTimeoutMs + 1000));
+    EXPECT_GE(Clock::now() - stopped, 1400ms) << "the deadline was not the reason";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, Faults, ::testing::Values("shm", "tcp"),
+                         [](const auto& info) { return info.param; });
+
+} // namespace
+} // namespace goss::test

@@ -1,0 +1,29 @@
+/// Ranks as threads of the test program, each with a world of its own, over any transport.
+#ifndef GOSS_TESTS_SUPPORT_THREAD_RANKS_H_
+#define GOSS_TESTS_SUPPORT_THREAD_RANKS_H_
+
+#include <functional>
+#include <string>
+
+#include "gossamer/gossamer.h"
+
+namespace goss::test {
+
+struct RanksSetup {
+  int ranks = 2;
+  std::string transport; ///< "" as a user gets it (loopback here).
+  std::string algorithm; ///< "" the planner's choice.
+  std::int64_t timeout_ms = 20000;
+  int connections_per_peer = 1;
+};
+
+/// Calls body(communicator, rank) on every rank and destroys the communicators when all bodies have returned. A rank
+/// that cannot join fails the test.
+void runRanks(const RanksSetup& setup, const std::function<void(goss_comm_t comm, int rank)>& body);
+
+/// The usual setup.
+void runRanks(int ranks, const std::function<void(goss_comm_t comm, int rank)>& body);
+
+} // namespace goss::test
+
+#endif // GOSS_TESTS_SUPPORT_THREAD_RANKS_H_
