@@ -48,10 +48,12 @@ void finishBlocks(Collective collective, schedule::Shape& shape) {
   const bool own_input = collective == Collective::allGather || collective == Collective::gather;
   const bool own_output = collective == Collective::reduceScatter || collective == Collective::scatter;
   if (own_input) {
-    for (auto& block : shape.input_blocks) block.offset_elems = 0;
+    for (auto& block : shape.input_blocks)
+      block.offset_elems = 0;
   }
   if (own_output) {
-    for (auto& block : shape.output_blocks) block.offset_elems = 0;
+    for (auto& block : shape.output_blocks)
+      block.offset_elems = 0;
   }
 }
 
@@ -87,7 +89,9 @@ void setUniformShape(Call& call, int ranks) {
     case Collective::reduceScatter:
     case Collective::allToAll:
     case Collective::gather:
-    case Collective::scatter: call.shape = blocksShape(call.collective, ranks, call.count, element); break;
+    case Collective::scatter:
+      call.shape = blocksShape(call.collective, ranks, call.count, element);
+      break;
     case Collective::allReduce:
     case Collective::reduce:
     case Collective::broadcast:

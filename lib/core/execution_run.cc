@@ -225,8 +225,8 @@ Status Run::advance() {
 }
 
 bool Run::movesNothing(const Step& step) const {
-  // Both ends know that a message is empty, except in an uneven all_to_all, where each knows only its own counts. A barrier's
-  // messages are empty, and their arrival is all that matters.
+  // Both ends know that a message is empty, except in an uneven all_to_all, where each knows only its own counts. A
+  // barrier's messages are empty, and their arrival is all that matters.
   const Call& call = *context_.call;
   if (call.collective == Collective::barrier || (call.uneven && call.collective == Collective::allToAll)) return false;
   for (std::uint32_t i = 0; i < step.targets.count; ++i) {

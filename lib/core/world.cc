@@ -110,7 +110,8 @@ Status World::connect(const Launch& launch) {
   if (!outcomes.isOk()) return outcomes.status();
   for (std::size_t rank = 0; rank < outcomes.value().size(); ++rank) {
     const std::string& text = outcomes.value()[rank];
-    if (!text.empty()) return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("rank {} could not connect: {}", rank, text));
+    if (!text.empty())
+      return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("rank {} could not connect: {}", rank, text));
   }
   return Status::ok();
 }
@@ -124,8 +125,9 @@ Status World::waitForLinks() {
     if (!connected.isOk()) return connected.status();
     if (connected.value()) return Status::ok();
     if (deadline.expired()) {
-      return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("no connection to rank {} within {} ms; can this host reach its addresses?",
-                                                           fmt::join(mesh_->peersNotReady(), ", "), config_.bootstrap_timeout_ms));
+      return Status::error(GOSS_ERR_BOOTSTRAP,
+                           fmt::format("no connection to rank {} within {} ms; can this host reach its addresses?",
+                                       fmt::join(mesh_->peersNotReady(), ", "), config_.bootstrap_timeout_ms));
     }
     if (moved || !mesh_->prepareToSleepOnLoop()) continue;
     std::vector<pollfd> fds;

@@ -111,7 +111,7 @@ TEST_P(Faults, StoppedRankIsNamedAtTheDeadline) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Transports, Faults, ::testing::Values("shm", "tcp"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& test) { return test.param; });
 
 } // namespace
 } // namespace goss::test

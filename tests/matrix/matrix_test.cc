@@ -303,8 +303,8 @@ TEST_P(Matrix, UnevenBlocks) {
 INSTANTIATE_TEST_SUITE_P(All, Matrix,
                          ::testing::Combine(::testing::Values("loopback", "shm", "tcp", "sim"),
                                             ::testing::Values(1, 2, 3, 4, 7, 8)),
-                         [](const auto& info) {
-                           return std::get<0>(info.param) + "_" + std::to_string(std::get<1>(info.param)) + "ranks";
+                         [](const auto& test) {
+                           return std::get<0>(test.param) + "_" + std::to_string(std::get<1>(test.param)) + "ranks";
                          });
 
 } // namespace

@@ -1,0 +1,181 @@
+// How a communicator fails: who is told, how ranks that do not answer are found out, and what the error says.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/communicator.h"
+#include "core/world.h"
+
+namespace goss::core {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kProbeInterval(500);
+/// A rank that has not answered a probe of at least this age is called silent.
+constexpr milliseconds kSilence(150);
+
+} // namespace
+
+// ---- Failure
+// -----------------------------------------------------------------------------------------------------------
+
+void Communicator::failAloneOnLoop(Operation& operation, const Status& status) {
+  operation.withdrawOnLoop();
+  completeOnLoop(operation, status);
+}
+
+void Communicator::failOnLoop(const Status& status, Propagate propagate) {
+  if (failure_.isOk()) {
+    failure_ = status;
+    if (propagate == Propagate::yes) {
+      world_->log().warn(status.text());
+      ControlMessage message;
+      message.type = ControlMessage::Type::abort;
+      message.context = context_;
+      message.kind = status.kind();
+      message.culprit = status.peer();
+      message.text = status.text();
+      for (int rank = 0; rank < size(); ++rank)
+        world_->control().sendOnLoop(worldRank(rank), message);
+    }
+  }
+  engine().forEachActiveOnLoop([&](Operation& operation) {
+    if (&operation.communicator() != this) return;
+    operation.withdrawOnLoop();
+    completeOnLoop(operation, failure_);
+  });
+}
+
+void Communicator::abort(const std::string& reason) {
+  auto lock = engine().enter();
+  failOnLoop(Status::error(GOSS_ERR_ABORTED, fmt::format("rank {} aborted the communicator: {}", rank_, reason),
+                           ErrorScope::communicator, worldRank(rank_)),
+             Propagate::yes);
+  engine().notify(lock);
+}
+
+void Communicator::handlePeerLostOnLoop(int rank, const Status& status) {
+  failOnLoop(Status::error(GOSS_ERR_PEER_LOST, fmt::format("{} was lost: {}", nameOf(rank), status.text()),
+                           ErrorScope::communicator, worldRank(rank)),
+             Propagate::yes);
+}
+
+Status Communicator::mismatch(int rank, const Signature& theirs, const Signature& ours) const {
+  std::string difference;
+  Signature same_detail = theirs;
+  same_detail.detail = ours.detail;
+  same_detail.operation = ours.operation;
+  if (same_detail == ours) difference = " (same call; the counts per rank, the algorithm or GOSS_LINKS differ)";
+  return Status::error(GOSS_ERR_MISMATCH,
+                       fmt::format("operation {} does not match: rank {} called {}, rank {} called {}{}",
+                                   ours.operation, rank_, ours.describe(), rank, theirs.describe(), difference),
+                       ErrorScope::communicator, worldRank(rank));
+}
+
+// ---- Deadlines and probes ------------------------------------------------------------------------------------------
+
+void Communicator::probeOnLoop(Operation& operation, TimePoint now) {
+  operation.next_probe_ = now + kProbeInterval;
+  ControlMessage probe;
+  probe.type = ControlMessage::Type::probe;
+  probe.context = context_;
+  probe.operation = operation.sequence;
+  if (operation.signature() != nullptr) probe.signature = operation.signature()->encode();
+  for (int rank = 0; rank < size(); ++rank) {
+    if (rank == rank_) continue;
+    PeerNews& news = news_[static_cast<std::size_t>(rank)];
+    if (news.probed == TimePoint{}) news.probed = now;
+    world_->control().sendOnLoop(worldRank(rank), probe);
+  }
+}
+
+void Communicator::answerProbeOnLoop(int rank, const ControlMessage& probe) {
+  const Signature theirs = Signature::decode(probe.signature);
+  const bool known = probe.operation < started_ && started_ - probe.operation <= kHistory;
+  if (theirs.kind == Signature::Kind::collective && known) {
+    const Signature& ours = history_[probe.operation % kHistory];
+    if (!(theirs == ours)) {
+      failOnLoop(mismatch(rank, theirs, ours), Propagate::yes);
+      return;
+    }
+  }
+  ControlMessage reply;
+  reply.type = ControlMessage::Type::reply;
+  reply.context = context_;
+  reply.operation = started_;
+  engine().forEachActiveOnLoop([&](Operation& operation) {
+    const std::vector<int> waiting = operation.waitingForRanks();
+    if (&operation.communicator() == this && !waiting.empty()) reply.culprit = worldRank(waiting.front());
+  });
+  world_->control().sendOnLoop(worldRank(rank), reply);
+}
+
+void Communicator::handleControlOnLoop(int rank, const ControlMessage& message) {
+  switch (message.type) {
+    case ControlMessage::Type::abort:
+      failOnLoop(Status::error(static_cast<ErrorKind>(message.kind == 0 ? GOSS_ERR_ABORTED : message.kind),
+                               message.text, ErrorScope::communicator, message.culprit),
+                 Propagate::no);
+      break;
+    case ControlMessage::Type::probe:
+      answerProbeOnLoop(rank, message);
+      break;
+    case ControlMessage::Type::reply: {
+      PeerNews& news = news_[static_cast<std::size_t>(rank)];
+      news = {TimePoint{}, message.operation, message.culprit, true};
+      break;
+    }
+  }
+}
+
+std::vector<int> Communicator::silentRanks(TimePoint now) const {
+  std::vector<int> silent;
+  for (int rank = 0; rank < size(); ++rank) {
+    const PeerNews& news = news_[static_cast<std::size_t>(rank)];
+    if (news.probed != TimePoint{} && now - news.probed >= kSilence) silent.push_back(rank);
+  }
+  return silent;
+}
+
+std::string Communicator::expiryText(const Operation& operation, TimePoint now) const {
+  if (const std::vector<int> silent = silentRanks(now); !silent.empty()) {
+    std::vector<std::string> names;
+    for (const int rank : silent)
+      names.push_back(nameOf(rank));
+    return fmt::format("no answer from {} (stopped, overloaded or unreachable)", fmt::join(names, ", "));
+  }
+  std::vector<std::string> waits;
+  for (const int rank : operation.waitingForRanks()) {
+    const PeerNews& news = news_[static_cast<std::size_t>(rank)];
+    std::string text = nameOf(rank);
+    if (!operation.failsAlone() && news.answered && news.operation <= operation.sequence) {
+      text += fmt::format(", which has not called it yet (it started {} operations)", news.operation);
+    } else if (news.answered && news.waiting_for >= 0 && rankOfWorld(news.waiting_for) >= 0) {
+      text += fmt::format(", which itself waits for {}", nameOf(rankOfWorld(news.waiting_for)));
+    }
+    waits.push_back(std::move(text));
+  }
+  if (waits.empty()) return "work on this rank had not ended";
+  return fmt::format("waiting for {}", fmt::join(waits, "; "));
+}
+
+void Communicator::expireOnLoop(Operation& operation) {
+  const TimePoint now = Clock::now();
+  const std::vector<int> silent = silentRanks(now);
+  int culprit = silent.empty() ? -1 : worldRank(silent.front());
+  const std::vector<int> waiting = operation.waitingForRanks();
+  if (culprit < 0 && !waiting.empty()) culprit = worldRank(waiting.front());
+  const std::string text =
+      fmt::format("{} (operation {}) did not complete within {} ms on rank {}: {}", operation.describe(),
+                  operation.sequence, operation.timeout_ms, rank_, expiryText(operation, now));
+  const Status status = Status::error(GOSS_ERR_TIMEOUT, text, ErrorScope::communicator, culprit);
+  if (operation.failsAlone()) {
+    failAloneOnLoop(operation, status);
+  } else {
+    failOnLoop(status, Propagate::yes);
+  }
+}
+
+} // namespace goss::core
