@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "schedule/contract.h"
+
 namespace goss::core {
 
 std::size_t dtypeBytes(DType dtype) {
@@ -112,7 +114,7 @@ bool isFloating(DType dtype) { return dtype >= GOSS_FLOAT16 && dtype < GOSS_DTYP
 Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
 
 Status validateReduction(const Call& call) {
-  const char* name = collectiveName(call.collective);
+  const std::string_view name = schedule::nameOf(call.collective);
   if (static_cast<unsigned>(call.op) >= GOSS_OP_COUNT) {
     return invalid(fmt::format("{}: unknown op {}; use GOSS_SUM .. GOSS_PREMUL_SUM", name, static_cast<int>(call.op)));
   }
@@ -128,7 +130,7 @@ Status validateReduction(const Call& call) {
 } // namespace
 
 Status validate(const Call& call, int size) {
-  const char* name = collectiveName(call.collective);
+  const std::string_view name = schedule::nameOf(call.collective);
   if (dtypeBytes(call.dtype) == 0) {
     return invalid(fmt::format("{}: unknown dtype {}", name, static_cast<int>(call.dtype)));
   }
@@ -141,7 +143,7 @@ Status validate(const Call& call, int size) {
   if (call.count > kMaxBytes / call.shape.element_bytes) {
     return invalid(fmt::format("{}: {} elements do not fit in memory", name, call.count));
   }
-  return isReduction(call.collective) ? validateReduction(call) : Status::ok();
+  return schedule::reduces(call.collective) ? validateReduction(call) : Status::ok();
 }
 
 } // namespace goss::core

@@ -21,8 +21,8 @@ struct Call {
   bool uneven = false; ///< v-variant.
   const void* input = nullptr;
   void* output = nullptr;
-  bool staged_input = false;     ///< The input must be copied away first (all_to_all in place).
-  std::uint64_t count = 0;       ///< As the caller gave it; for v-variants the sum (all_to_allv: 0, the ranks' sums differ).
+  bool staged_input = false; ///< The input must be copied away first (all_to_all in place).
+  std::uint64_t count = 0; ///< As the caller gave it; for v-variants the sum (all_to_allv: 0, the ranks' sums differ).
   std::uint32_t counts_hash = 0; ///< v-variants: hash of what must be equal on all ranks.
   schedule::Shape shape;
   double scale = 1.0; ///< GOSS_PREMUL_SUM.
@@ -40,12 +40,14 @@ struct Call {
 /// Bytes of one element; 0 for an unknown dtype.
 std::size_t dtypeBytes(DType dtype);
 
-/// Block lists of `count` elements for each rank, packed, or counts[r] elements at displs[r] (null: packed). The buffer that holds
-/// only this rank's block (input of all_gather and gather, output of reduce_scatter and scatter) has it at offset 0.
+/// Block lists of `count` elements for each rank, packed, or counts[r] elements at displs[r] (null: packed). The buffer
+/// that holds only this rank's block (input of all_gather and gather, output of reduce_scatter and scatter) has it at
+/// offset 0.
 schedule::Shape blocksShape(Collective collective, int ranks, std::uint64_t count, std::uint64_t element_bytes);
 schedule::Shape blocksShape(Collective collective, std::span<const std::size_t> counts, const std::size_t* displs,
                             std::uint64_t element_bytes);
-/// Fills in Call::shape for a collective whose blocks are given by one count (or that moves one vector of `count` elements).
+/// Fills in Call::shape for a collective whose blocks are given by one count (or that moves one vector of `count`
+/// elements).
 void setUniformShape(Call& call, int ranks);
 
 /// Common validation, naming what is wrong: dtype, op, root, algorithm text, timeout.

@@ -22,8 +22,8 @@ class World;
 
 /// Thread-safe where not marked OnLoop; OnLoop functions want the engine's lock.
 ///
-/// Once an operation has failed in a way that leaves the ranks out of step, the communicator has failed: every pending and later
-/// operation gets the first error, here and (through an abort message) on all other ranks.
+/// Once an operation has failed in a way that leaves the ranks out of step, the communicator has failed: every pending
+/// and later operation gets the first error, here and (through an abort message) on all other ranks.
 class Communicator {
  public:
   enum class Propagate : bool { no, yes };
@@ -92,7 +92,7 @@ class Communicator {
  private:
   /// What is known of a rank from its answers to probes.
   struct PeerNews {
-    TimePoint probed{};  ///< First probe that is not answered yet; zero when all are.
+    TimePoint probed{}; ///< First probe that is not answered yet; zero when all are.
     std::uint64_t operation = 0;
     int waiting_for = -1;
     bool answered = false;

@@ -8,6 +8,7 @@
 #include "core/communicator.h"
 #include "core/execution_run.h"
 #include "kernels/kernels.h"
+#include "schedule/contract.h"
 
 namespace goss::core {
 
@@ -57,11 +58,11 @@ void Execution::bind(const Call& call) {
   signature_.kind = Signature::Kind::collective;
   signature_.collective = call.collective;
   signature_.dtype = call.dtype;
-  signature_.op = isReduction(call.collective) ? call.op : GOSS_SUM;
+  signature_.op = schedule::reduces(call.collective) ? call.op : GOSS_SUM;
   signature_.root = isRooted(call.collective) ? call.root : -1;
   signature_.count = call.count;
   signature_.detail = planHash(*plan_, call.counts_hash);
-  needs_staging_ = call.staged_input || (isReduction(call.collective) && call.op == GOSS_PREMUL_SUM);
+  needs_staging_ = call.staged_input || (schedule::reduces(call.collective) && call.op == GOSS_PREMUL_SUM);
   if (needs_staging_) staged_.resize(call.inputSpanElems(communicator().rank()) * call.shape.element_bytes);
   context_->input = needs_staging_ ? staged_.data() : static_cast<const std::byte*>(call.input);
   context_->output = static_cast<std::byte*>(call.output);
@@ -70,7 +71,7 @@ void Execution::bind(const Call& call) {
 
 void Execution::stageInput() {
   const std::uint64_t elems = call_.inputSpanElems(communicator().rank());
-  if (isReduction(call_.collective) && call_.op == GOSS_PREMUL_SUM) {
+  if (schedule::reduces(call_.collective) && call_.op == GOSS_PREMUL_SUM) {
     kernels::scale(call_.dtype, staged_.data(), call_.input, elems, call_.scale);
   } else if (elems > 0) {
     kernels::copy(staged_.data(), call_.input, elems * call_.shape.element_bytes);

@@ -43,8 +43,8 @@ class Execution final : public Operation {
 
   std::shared_ptr<const Plan> plan_;
   std::vector<std::vector<std::uint32_t>> dependents_; ///< By step: steps that wait for it.
-  Call bound_; ///< As the caller gave it.
-  Call call_;  ///< With what the plan adds.
+  Call bound_;                                         ///< As the caller gave it.
+  Call call_;                                          ///< With what the plan adds.
   Signature signature_;
   std::unique_ptr<RunContext> context_;
   bool needs_staging_ = false;

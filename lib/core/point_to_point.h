@@ -33,7 +33,8 @@ class SelfChannel {
   std::deque<MessageOperation*> waiting_; ///< Sends or receives without a partner yet, in order.
 };
 
-/// One message. A failure that concerns this message alone (truncation, dtype, deadline) leaves the communicator usable.
+/// One message. A failure that concerns this message alone (truncation, dtype, deadline) leaves the communicator
+/// usable.
 class MessageOperation final : public Operation, private SendOperation, private RecvOperation {
  public:
   MessageOperation(Communicator& communicator, const MessageCall& call);

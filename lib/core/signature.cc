@@ -3,25 +3,18 @@
 #include <fmt/format.h>
 
 #include "base/wire.h"
+#include "schedule/contract.h"
 
 namespace goss::core {
 
 namespace {
 
-constexpr const char* kCollectiveNames[kCollectiveCount] = {"all_reduce",     "reduce",     "broadcast", "all_gather",
-                                                            "reduce_scatter", "all_to_all", "gather",    "scatter",
-                                                            "scan",           "exscan",     "barrier"};
 constexpr const char* kDTypeNames[GOSS_DTYPE_COUNT] = {"int8",    "uint8",   "int32",       "uint32",
                                                        "int64",   "uint64",  "float16",     "bfloat16",
                                                        "float32", "float64", "float8_e4m3", "float8_e5m2"};
 constexpr const char* kOpNames[GOSS_OP_COUNT] = {"sum", "prod", "min", "max", "avg", "premul_sum"};
 
 } // namespace
-
-const char* collectiveName(Collective collective) {
-  const auto index = static_cast<unsigned>(collective);
-  return index < kCollectiveCount ? kCollectiveNames[index] : "unknown collective";
-}
 
 const char* dtypeName(DType dtype) {
   const auto index = static_cast<unsigned>(dtype);
@@ -65,8 +58,8 @@ std::string Signature::describe() const {
   if (kind == Kind::pointToPoint) return fmt::format("a point-to-point message of {}", dtypeName(dtype));
   if (kind != Kind::collective) return "an internal message";
   if (collective == Collective::barrier) return "barrier";
-  std::string text = collectiveName(collective);
-  if (isReduction(collective)) text += fmt::format("({})", opName(op));
+  std::string text(schedule::nameOf(collective));
+  if (schedule::reduces(collective)) text += fmt::format("({})", opName(op));
   text += fmt::format(" of {} {}", count, dtypeName(dtype));
   if (isRooted(collective)) text += fmt::format(", root {}", root);
   return text;

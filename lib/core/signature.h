@@ -31,13 +31,8 @@ struct Signature {
   [[nodiscard]] std::string describe() const;
 };
 
-const char* collectiveName(Collective collective);
 const char* dtypeName(DType dtype);
 const char* opName(ReduceOp op);
-constexpr bool isReduction(Collective collective) {
-  return collective == Collective::allReduce || collective == Collective::reduce ||
-         collective == Collective::reduceScatter || collective == Collective::scan || collective == Collective::exscan;
-}
 constexpr bool isRooted(Collective collective) {
   return collective == Collective::reduce || collective == Collective::broadcast || collective == Collective::gather ||
          collective == Collective::scatter;

@@ -142,7 +142,8 @@ std::vector<std::string> algorithmsFor(const std::string& collective, int ranks)
   EXPECT_EQ(goss_explain(collective.c_str(), ranks, 1 << 20, nullptr, &text), GOSS_SUCCESS) << goss_last_error();
   std::vector<std::string> names;
   if (text == nullptr) return names;
-  for (const auto& candidate : nlohmann::json::parse(text).at("candidates")) {
+  const nlohmann::json answer = nlohmann::json::parse(text);
+  for (const auto& candidate : answer.at("candidates")) {
     const std::string name = candidate.at("algorithm");
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }

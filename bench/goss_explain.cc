@@ -1,0 +1,83 @@
+// goss-explain: which algorithm the library would take, what the others would cost, and why.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "gossamer/gossamer.h"
+
+namespace {
+
+struct Arguments {
+  std::string collective;
+  int ranks = 4;
+  std::size_t bytes = 1 << 20;
+  std::string links_file;
+  bool json = false;
+};
+
+void printTable(const nlohmann::json& answer) {
+  fmt::print("{} of {} bytes over {} ranks\n", answer["collective"].get<std::string>(),
+             answer["bytes"].get<std::size_t>(), answer["ranks"].get<int>());
+  fmt::print("{:<28} {:>14} {:>8} {:>9} {:>7} {:>9} {:>14}\n", "algorithm", "price (us)", "ratio", "fragments",
+             "blocks", "messages", "bytes sent");
+  for (const auto& candidate : answer["candidates"]) {
+    std::string name = candidate["algorithm"];
+    if (candidate.contains("group_size")) name += fmt::format(" (groups of {})", candidate["group_size"].get<int>());
+    if (candidate.contains("order")) name += " (ordered)";
+    if (candidate.contains("weights")) name += " (weighted)";
+    if (candidate["extrapolated"].get<bool>()) name += " ~";
+    fmt::print("{:<28} {:>14.2f} {:>8.2f} {:>9} {:>7} {:>9} {:>14}\n", name, candidate["price_us"].get<double>(),
+               candidate["ratio"].get<double>(), candidate["fragments"].get<unsigned>(),
+               candidate["blocks"].get<unsigned>(), candidate["most_messages_sent"].get<std::uint64_t>(),
+               candidate["most_bytes_sent"].get<std::uint64_t>());
+  }
+  fmt::print("\nchoice: {}\n", answer["why"].get<std::string>());
+}
+
+int explain(const Arguments& arguments) {
+  std::string links;
+  if (!arguments.links_file.empty()) {
+    std::ifstream file(arguments.links_file);
+    std::ostringstream text;
+    text << file.rdbuf();
+    links = text.str();
+  }
+  char* json = nullptr;
+  const goss_status status = goss_explain(arguments.collective.c_str(), arguments.ranks, arguments.bytes,
+                                          arguments.links_file.empty() ? nullptr : links.c_str(), &json);
+  if (status != GOSS_SUCCESS) {
+    fmt::print(stderr, "goss-explain: {}\n", goss_last_error());
+    return 1;
+  }
+  if (arguments.json) {
+    fmt::print("{}\n", json);
+  } else {
+    printTable(nlohmann::json::parse(json));
+  }
+  goss_free(json);
+  return 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app("Prices every algorithm for a collective and says which one Gossamer takes, and why.");
+  app.add_option("collective", arguments.collective,
+                 "allreduce, reduce, broadcast, allgather, reduce_scatter, alltoall, ...")
+      ->required();
+  app.add_option("--ranks,-n", arguments.ranks, "Number of ranks")->capture_default_str();
+  app.add_option("--bytes,-m", arguments.bytes, "Bytes of the vector, or of one rank's block; K, M and G are accepted")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  app.add_option("--links,-l", arguments.links_file, "Link prices (docs/formats.md); default: one host's shared memory")
+      ->check(CLI::ExistingFile);
+  app.add_flag("--json", arguments.json, "Print the raw JSON");
+  CLI11_PARSE(app, argc, argv);
+  return explain(arguments);
+}

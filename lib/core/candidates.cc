@@ -1,0 +1,339 @@
+#include "core/candidates.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include "schedule/placement.h"
+#include "schedule/simulator.h"
+
+namespace goss::core {
+
+namespace {
+
+using schedule::Links;
+using schedule::Shape;
+using schedule::Simulation;
+
+constexpr std::uint32_t kMostBlocks = 1024;
+constexpr std::uint32_t kMostFragments = 1024;
+constexpr std::uint32_t kWindow = 4;
+constexpr std::uint64_t kLeastBlockBytes = 4 << 10;
+/// A message that is cut further costs more in overhead than its pipelining can win on any network worth the name.
+constexpr std::uint64_t kLeastFragmentedBytes = 100 << 10;
+/// Cutting more finely must pay at least this much, or the simpler plan is kept.
+constexpr double kWorthwhile = 0.98;
+/// Steps of all ranks together that one simulation may have.
+constexpr std::uint64_t kMostSteps = 40'000;
+/// And all trials for one question; what is left over when it is spent keeps its simplest form.
+constexpr std::uint64_t kStepBudget = 400'000;
+
+std::uint64_t stepsOf(const std::vector<Schedule>& schedules) {
+  std::uint64_t steps = 0;
+  for (const Schedule& schedule : schedules)
+    steps += schedule.steps.size();
+  return steps;
+}
+
+/// The largest message, in bytes of an unfragmented run.
+std::uint64_t largestMessage(const std::vector<Schedule>& schedules, const Shape& shape) {
+  std::uint64_t largest = 0;
+  for (const Schedule& schedule : schedules) {
+    const schedule::Layout layout(schedule, shape);
+    for (const Step& step : schedule.steps) {
+      if (step.kind != StepKind::send) continue;
+      std::uint64_t elems = 0;
+      for (const Slot slot : schedule.slotsOf(step.targets))
+        elems += layout.extentOf(slot).count_elems;
+      largest = std::max(largest, elems * shape.element_bytes);
+    }
+  }
+  return largest;
+}
+
+std::vector<Schedule> planAll(const Question& question, const Candidate& candidate, int size) {
+  std::vector<Schedule> schedules;
+  for (int rank = 0; rank < size; ++rank) {
+    schedules.push_back(candidate.algorithm->plan(requestFor(question, candidate, size, rank)));
+  }
+  return schedules;
+}
+
+Links firstRanks(const Links& links, int size) {
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return links.subset(ranks);
+}
+
+/// The ranks of a node; where nodes say nothing, the divisor next to the square root, which balances the two levels.
+int groupSizeFor(const Links& links) {
+  if (links.nodeSize() > 0) return links.nodeSize();
+  int best = 0;
+  for (int group = 2; group * group <= links.size(); ++group) {
+    if (links.size() % group == 0) best = group;
+  }
+  return best;
+}
+
+/// One question's search. Keeps the budget and the best price so far.
+class Search {
+ public:
+  Search(const Question& question, const Links& links)
+      : question_(question), links_(links), size_(links.size()), uniform_(links.uniform()) {}
+
+  std::vector<Candidate> run(std::span<const Algorithm* const> algorithms) {
+    std::vector<Candidate> found;
+    for (const Algorithm* algorithm : algorithms) {
+      for (Candidate& variant : legalVariants(question_, *algorithm, links_)) {
+        if (price(variant)) found.push_back(std::move(variant));
+      }
+    }
+    return found;
+  }
+
+ private:
+  /// Prices the candidate and improves its parameters. False: it cannot be priced.
+  bool price(Candidate& candidate) {
+    const std::uint64_t expected = candidate.algorithm->plan(requestFor(question_, candidate, size_, 0)).steps.size() *
+                                   static_cast<std::uint64_t>(size_);
+    if (expected > kMostSteps) return extrapolate(candidate);
+    std::vector<Schedule> schedules = planAll(question_, candidate, size_);
+    if (!simulate(candidate, schedules)) return false;
+    if (candidate.algorithm->traits().pipelined) {
+      tryBlocks(candidate);
+    } else {
+      tryShares(candidate, schedules);
+      tryFragments(candidate, schedules);
+    }
+    best_s_ = std::min(best_s_, candidate.price_s);
+    return true;
+  }
+
+  bool simulate(Candidate& candidate, const std::vector<Schedule>& schedules) {
+    schedule::SimulationOptions options;
+    options.fragments = candidate.fragments;
+    options.window = candidate.window;
+    const std::uint64_t steps = std::max<std::uint64_t>(1, stepsOf(schedules));
+    options.detailed_fragments =
+        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kMostSteps / steps, 4, options.detailed_fragments));
+    spent_ += steps * std::min(options.detailed_fragments, options.fragments);
+    const Result<Simulation> result =
+        schedule::simulate(schedules, shapeFor(question_, candidate, size_), links_, options);
+    if (!result.isOk()) return false;
+    candidate.price_s = result.value().finish_s;
+    candidate.critical_rank = result.value().critical_rank;
+    candidate.most_bytes_sent = 0;
+    candidate.most_messages_sent = 0;
+    for (const schedule::RankTraffic& rank : result.value().ranks) {
+      candidate.most_bytes_sent = std::max(candidate.most_bytes_sent, rank.bytes_sent);
+      candidate.most_messages_sent = std::max(candidate.most_messages_sent, rank.messages_sent);
+    }
+    return true;
+  }
+
+  /// Whether no cutting can make it the best: its busiest rank sends for too long on the fastest link.
+  [[nodiscard]] bool hopeless(const Candidate& candidate) {
+    if (fastest_bytes_per_s_ == 0) {
+      for (int from = 0; from < size_; ++from) {
+        for (int to = 0; to < size_ && from != to; ++to) {
+          for (const double rate :
+               {links_.price(from, to).bandwidth_bytes_per_s, links_.price(to, from).bandwidth_bytes_per_s}) {
+            fastest_bytes_per_s_ = std::max(fastest_bytes_per_s_, rate);
+          }
+        }
+      }
+    }
+    return static_cast<double>(candidate.most_bytes_sent) > best_s_ * fastest_bytes_per_s_;
+  }
+
+  void keepIfWorthwhile(Candidate& candidate, Candidate& trial) const {
+    if (trial.price_s < candidate.price_s * kWorthwhile) candidate = std::move(trial);
+  }
+
+  void tryBlocks(Candidate& candidate) {
+    const std::uint64_t most = std::min<std::uint64_t>(kMostBlocks, question_.bytes / kLeastBlockBytes);
+    std::uint32_t worse = 0;
+    for (std::uint32_t blocks = 2; blocks <= most && worse < 2 && !hopeless(candidate); blocks *= 2) {
+      Candidate trial = candidate;
+      trial.blocks = blocks;
+      const std::vector<Schedule> schedules = planAll(question_, trial, size_);
+      if (spent_ + stepsOf(schedules) > kStepBudget || stepsOf(schedules) > kMostSteps) return;
+      if (!simulate(trial, schedules)) return;
+      worse = trial.price_s < candidate.price_s ? 0 : worse + 1;
+      keepIfWorthwhile(candidate, trial);
+    }
+  }
+
+  void tryFragments(Candidate& candidate, const std::vector<Schedule>& schedules) {
+    const std::uint64_t largest = largestMessage(schedules, shapeFor(question_, candidate, size_));
+    const std::uint64_t most = std::min<std::uint64_t>(kMostFragments, largest / kLeastFragmentedBytes);
+    const std::uint64_t steps = stepsOf(schedules);
+    std::uint32_t worse = 0;
+    for (std::uint32_t fragments = 2; fragments <= most && worse < 2 && !hopeless(candidate); fragments *= 2) {
+      if (spent_ + 4 * steps > kStepBudget) return;
+      Candidate trial = candidate;
+      trial.fragments = fragments;
+      trial.window = std::min(fragments, kWindow);
+      if (!simulate(trial, schedules)) return;
+      worse = trial.price_s < candidate.price_s ? 0 : worse + 1;
+      keepIfWorthwhile(candidate, trial);
+    }
+  }
+
+  /// Chunk c is taken to be owned by rank c; where an algorithm sees that differently, its price tells.
+  void tryShares(Candidate& candidate, const std::vector<Schedule>& schedules) {
+    if (question_.collective != Collective::allReduce || question_.bytes == 0 || uniform_) return;
+    if (schedules[0].partition != Partition::even || schedules[0].chunk_count != static_cast<std::uint32_t>(size_))
+      return;
+    Candidate trial = candidate;
+    trial.weights = schedule::directShares(links_);
+    if (trial.weights.empty() || spent_ + stepsOf(schedules) > kStepBudget || !simulate(trial, schedules)) return;
+    keepIfWorthwhile(candidate, trial);
+  }
+
+  /// Fewer ranks, keeping whole groups, by halves until few enough steps are left.
+  [[nodiscard]] std::vector<int> smallerSizes(const Candidate& candidate) const {
+    const int group = std::max(1, candidate.group_size);
+    std::vector<int> sizes;
+    for (int groups = size_ / group; groups > 1 && sizes.size() < 3;) {
+      groups = (groups + 1) / 2;
+      const int size = groups * group;
+      Question question = question_;
+      question.root = 0;
+      Candidate smaller = candidate;
+      smaller.order.clear();
+      const PlanRequest request = requestFor(question, smaller, size, 0);
+      if (!candidate.algorithm->supports(request)) continue;
+      if (candidate.algorithm->plan(request).steps.size() * static_cast<std::uint64_t>(size) <= kMostSteps / 2) {
+        sizes.push_back(size);
+      }
+    }
+    return sizes;
+  }
+
+  /// Prices s, s/2 and s/4 ranks and continues the series of differences up to all ranks: they double where time grows
+  /// with the ranks (latencies of a ring), stay equal where it grows with their logarithm, and halve where it saturates
+  /// (bandwidth).
+  bool extrapolate(Candidate& candidate) {
+    const std::vector<int> sizes = smallerSizes(candidate);
+    if (sizes.size() < 3) return false;
+    double prices[3];
+    for (std::size_t i = 0; i < 3; ++i) {
+      const Links links = firstRanks(links_, sizes[i]);
+      Question question = question_;
+      question.root = 0;
+      Candidate smaller = candidate;
+      smaller.order.clear();
+      const Result<double> priced = priceOver(question, smaller, links);
+      if (!priced.isOk()) return false;
+      prices[i] = priced.value();
+    }
+    double difference = prices[0] - prices[1];
+    const double before = prices[1] - prices[2];
+    const double growth = before > 0 ? std::clamp(difference / before, 0.5, 2.0) : 1.0;
+    candidate.price_s = prices[0];
+    for (int size = sizes[0]; size < size_; size *= 2) {
+      difference = std::max(0.0, difference * growth);
+      const double part = size * 2 <= size_ ? 1.0 : static_cast<double>(size_ - size) / size;
+      candidate.price_s += difference * part;
+    }
+    candidate.extrapolated = true;
+    best_s_ = std::min(best_s_, candidate.price_s);
+    return true;
+  }
+
+  const Question& question_;
+  const Links& links_;
+  const int size_;
+  const bool uniform_;
+  std::uint64_t spent_ = 0;
+  double best_s_ = std::numeric_limits<double>::infinity();
+  double fastest_bytes_per_s_ = 0;
+};
+
+} // namespace
+
+bool movesBlocks(Collective collective) {
+  switch (collective) {
+    case Collective::allGather:
+    case Collective::reduceScatter:
+    case Collective::allToAll:
+    case Collective::gather:
+    case Collective::scatter:
+      return true;
+    case Collective::allReduce:
+    case Collective::reduce:
+    case Collective::broadcast:
+    case Collective::scan:
+    case Collective::exscan:
+    case Collective::barrier:
+      return false;
+  }
+  return false;
+}
+
+PlanRequest requestFor(const Question& question, const Candidate& candidate, int size, int rank) {
+  PlanRequest request;
+  request.collective = question.collective;
+  request.size = size;
+  request.rank = rank;
+  request.root = question.root;
+  request.partition = movesBlocks(question.collective) ? Partition::byRank : Partition::even;
+  request.uneven = question.uneven;
+  request.blocks = candidate.blocks;
+  request.order = candidate.order;
+  request.group_size = candidate.group_size;
+  return request;
+}
+
+Shape shapeFor(const Question& question, const Candidate& candidate, int size) {
+  Shape shape;
+  if (movesBlocks(question.collective)) {
+    for (int rank = 0; rank < size; ++rank) {
+      shape.input_blocks.push_back({static_cast<std::uint64_t>(rank) * question.bytes, question.bytes});
+    }
+    shape.output_blocks = shape.input_blocks;
+  } else {
+    shape.count = question.bytes;
+    shape.weights = candidate.weights;
+  }
+  return shape;
+}
+
+std::vector<Candidate> legalVariants(const Question& question, const Algorithm& algorithm, const Links& links) {
+  const AlgorithmTraits traits = algorithm.traits();
+  std::vector<Candidate> variants(1);
+  variants[0].algorithm = &algorithm;
+  if (traits.takes_group) {
+    variants[0].group_size = groupSizeFor(links);
+    if (variants[0].group_size == 0) return {};
+  }
+  if (traits.takes_order && !links.uniform()) {
+    Candidate ordered = variants[0];
+    ordered.order = schedule::ringOrder(links, static_cast<double>(question.bytes) / links.size());
+    if (!std::is_sorted(ordered.order.begin(), ordered.order.end())) variants.push_back(std::move(ordered));
+  }
+  std::erase_if(variants, [&](const Candidate& variant) {
+    return !algorithm.supports(requestFor(question, variant, links.size(), 0));
+  });
+  return variants;
+}
+
+std::vector<Candidate> priceCandidates(const Question& question, std::span<const Algorithm* const> algorithms,
+                                       const Links& links) {
+  return Search(question, links).run(algorithms);
+}
+
+Result<double> priceOver(const Question& question, const Candidate& candidate, const Links& links) {
+  const std::vector<Schedule> schedules = planAll(question, candidate, links.size());
+  schedule::SimulationOptions options;
+  options.fragments = candidate.fragments;
+  options.window = candidate.window;
+  const Result<Simulation> result =
+      schedule::simulate(schedules, shapeFor(question, candidate, links.size()), links, options);
+  if (!result.isOk()) return result.status();
+  return result.value().finish_s;
+}
+
+} // namespace goss::core

@@ -1,0 +1,67 @@
+/// The plans that come into question for a collective, and what each would cost.
+#ifndef GOSS_LIB_CORE_CANDIDATES_H_
+#define GOSS_LIB_CORE_CANDIDATES_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gossamer/algorithm.h"
+#include "schedule/layout.h"
+#include "schedule/links.h"
+
+namespace goss::core {
+
+/// What is to be planned. `bytes`: of the vector, or of one rank's block where the collective moves blocks of ranks.
+struct Question {
+  Collective collective = Collective::allReduce;
+  int root = 0;
+  bool uneven = false;
+  std::uint64_t bytes = 0;
+};
+
+/// An algorithm with its parameters, and its price.
+struct Candidate {
+  const Algorithm* algorithm = nullptr;
+  std::uint32_t blocks = 1;
+  std::uint32_t fragments = 1;
+  std::uint32_t window = 1; ///< Fragments in flight.
+  int group_size = 0;
+  std::vector<int> order;      ///< Empty: natural.
+  std::vector<double> weights; ///< Shape::weights; empty: equal chunks.
+
+  double price_s = 0;
+  bool extrapolated = false;         ///< Too many steps to simulate: the price follows from fewer ranks.
+  int critical_rank = 0;             ///< The last to finish; 0 when extrapolated.
+  std::uint64_t most_bytes_sent = 0; ///< Of any rank, as the next; of the simulated ranks when extrapolated.
+  std::uint64_t most_messages_sent = 0;
+};
+
+/// Whether the collective moves one block per rank (Partition::byRank) rather than one vector.
+[[nodiscard]] bool movesBlocks(Collective collective);
+
+/// What rank `rank` of `size` asks `candidate.algorithm` for.
+[[nodiscard]] PlanRequest requestFor(const Question& question, const Candidate& candidate, int size, int rank);
+
+/// Sizes with one byte per element, as all pricing counts them.
+[[nodiscard]] schedule::Shape shapeFor(const Question& question, const Candidate& candidate, int size);
+
+/// Orders and group sizes with which the algorithm may be asked, unpriced; empty: it cannot answer this question.
+[[nodiscard]] std::vector<Candidate> legalVariants(const Question& question, const Algorithm& algorithm,
+                                                   const schedule::Links& links);
+
+/// The cheapest variant of each legal algorithm, order and group size, in the order of `algorithms`: blocks, fragments
+/// and shares are chosen by trial. Pure: all ranks that pass equal arguments get the same bits. Takes a bounded number
+/// of simulated steps (a few hundred thousand), whatever the number of ranks.
+[[nodiscard]] std::vector<Candidate> priceCandidates(const Question& question,
+                                                     std::span<const Algorithm* const> algorithms,
+                                                     const schedule::Links& links);
+
+/// The price of exactly this candidate over other links, such as links without latency. Errors: internal, as
+/// schedule::simulate.
+[[nodiscard]] Result<double> priceOver(const Question& question, const Candidate& candidate,
+                                       const schedule::Links& links);
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_CANDIDATES_H_

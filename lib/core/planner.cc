@@ -1,0 +1,144 @@
+#include "core/planner.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cassert>
+
+#include "schedule/contract.h"
+
+namespace goss::core {
+
+namespace {
+
+/// Below this, every algorithm's price is its latencies.
+constexpr std::uint64_t kTinyBytes = 256;
+constexpr std::uint64_t kTinyClassBytes = 64;
+
+/// 0: nothing, 1: tiny, else the power of two that is nearest (on the side of the smaller from 1.5 times down).
+std::uint32_t sizeClassOf(std::uint64_t bytes) {
+  if (bytes == 0) return 0;
+  if (bytes <= kTinyBytes) return 1;
+  const auto exponent = static_cast<std::uint32_t>(std::bit_width(bytes) - 1);
+  const std::uint64_t half = std::uint64_t{1} << (exponent - 1);
+  return exponent + (bytes >= 3 * half ? 1 : 0);
+}
+
+std::uint64_t middleOfClass(std::uint32_t size_class) {
+  if (size_class == 0) return 0;
+  return size_class == 1 ? kTinyClassBytes : std::uint64_t{1} << size_class;
+}
+
+int rootOf(const PlanKey& key) { return key.root < 0 ? 0 : key.root; }
+
+std::uint64_t bytesOf(const PlanKey& key, int size) {
+  const std::uint64_t count = key.uneven ? key.count / static_cast<std::uint64_t>(size) : key.count;
+  return count * key.element_bytes;
+}
+
+std::uint64_t pack(const PlanKey& key, std::uint32_t size_class, int root) {
+  return static_cast<std::uint64_t>(key.collective) | std::uint64_t{key.uneven} << 8 | std::uint64_t{size_class} << 16 |
+         static_cast<std::uint64_t>(static_cast<std::uint32_t>(root)) << 32;
+}
+
+} // namespace
+
+Planner::Planner(int size, int rank, schedule::Links links, const Catalogue& catalogue, std::string preferred)
+    : rank_(rank),
+      links_(std::move(links)),
+      catalogue_(catalogue),
+      preferred_(std::move(preferred)),
+      uniform_(links_.uniform()) {
+  assert(links_.size() == size && rank >= 0 && rank < size);
+  (void)size;
+}
+
+Result<std::shared_ptr<const Plan>> Planner::plan(const PlanKey& key) {
+  const std::uint32_t size_class = sizeClassOf(bytesOf(key, size()));
+  const std::uint64_t packed = pack(key, size_class, rootOf(key));
+  if (const auto known = plans_.find(CacheKeyView{packed, key.algorithm}); known != plans_.end()) return known->second;
+
+  const Result<const Candidate*> chosen = choose(key, size_class);
+  if (!chosen.isOk()) return chosen.status();
+  const Candidate& candidate = *chosen.value();
+  const Question question{key.collective, rootOf(key), key.uneven, middleOfClass(size_class)};
+  auto plan = std::make_shared<Plan>();
+  plan->schedule =
+      std::make_shared<const Schedule>(candidate.algorithm->plan(requestFor(question, candidate, size(), rank_)));
+  plan->fragments = candidate.fragments;
+  plan->window = candidate.window;
+  plan->weights = candidate.weights;
+  plan->algorithm = candidate.algorithm->name();
+  plan->predicted_s = candidate.price_s;
+  plans_.emplace(CacheKey{packed, std::string(key.algorithm)}, plan);
+  return std::shared_ptr<const Plan>(std::move(plan));
+}
+
+Result<const Candidate*> Planner::choose(const PlanKey& key, std::uint32_t size_class) {
+  // Where ranks are interchangeable the root changes the schedule, but no price.
+  PlanKey rootless = key;
+  if (uniform_) rootless.root = 0;
+  const std::uint64_t packed = pack(rootless, size_class, rootOf(rootless));
+  const auto known = choices_.find(CacheKeyView{packed, key.algorithm});
+  if (known != choices_.end()) return &known->second;
+  Result<std::vector<Candidate>> candidates = priced(rootless, middleOfClass(size_class));
+  if (!candidates.isOk()) return candidates.status();
+  Candidate& best = candidates.value()[cheapest(candidates.value())];
+  return &choices_.emplace(CacheKey{packed, std::string(key.algorithm)}, std::move(best)).first->second;
+}
+
+Result<std::vector<Candidate>> Planner::candidates(const PlanKey& key) const {
+  return priced(key, bytesOf(key, size()));
+}
+
+std::size_t Planner::cheapest(const std::vector<Candidate>& candidates) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < candidates.size(); ++i) {
+    if (candidates[i].price_s < candidates[best].price_s) best = i;
+  }
+  return best;
+}
+
+Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t bytes) const {
+  assert(rootOf(key) < size());
+  const Result<std::string_view> name = nameFor(key);
+  if (!name.isOk()) return name.status();
+  const Question question{key.collective, rootOf(key), key.uneven, bytes};
+  std::vector<const Algorithm*> algorithms;
+  for (const Algorithm* algorithm : catalogue_.of(key.collective)) {
+    // All ranks promise the same bits; an algorithm that breaks that must be asked for.
+    const bool wanted = name.value().empty() ? algorithm->traits().identical_bits : algorithm->name() == name.value();
+    if (wanted) algorithms.push_back(algorithm);
+  }
+  std::vector<Candidate> candidates = priceCandidates(question, algorithms, links_);
+  if (!candidates.empty()) return candidates;
+  if (name.value().empty()) {
+    return Status::error(GOSS_ERR_UNSUPPORTED,
+                         fmt::format("no algorithm offers {}{} for {} ranks", schedule::nameOf(key.collective),
+                                     key.uneven ? " with uneven blocks" : "", size()));
+  }
+  return refuse(key, fmt::format("algorithm '{}' cannot do {}{} for {} ranks", name.value(),
+                                 schedule::nameOf(key.collective), key.uneven ? " with uneven blocks" : "", size()));
+}
+
+/// The name that binds: the call's own, else the preferred one where the collective has it; empty: free choice.
+Result<std::string_view> Planner::nameFor(const PlanKey& key) const {
+  const std::string_view name = key.algorithm.empty() ? std::string_view(preferred_) : key.algorithm;
+  if (name.empty() || catalogue_.find(key.collective, name) != nullptr) return name;
+  bool elsewhere = false;
+  for (const CatalogueEntry& entry : catalogue_.entries())
+    elsewhere = elsewhere || entry.algorithm->name() == name;
+  if (elsewhere && key.algorithm.empty()) return std::string_view();
+  return refuse(key, fmt::format("{} has no algorithm '{}'", schedule::nameOf(key.collective), name));
+}
+
+Status Planner::refuse(const PlanKey& key, const std::string& complaint) const {
+  const Question question{key.collective, rootOf(key), key.uneven, 1};
+  std::vector<std::string_view> names;
+  for (const Algorithm* algorithm : catalogue_.of(key.collective)) {
+    if (!legalVariants(question, *algorithm, links_).empty()) names.push_back(algorithm->name());
+  }
+  return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("{}; use one of: {}", complaint, fmt::join(names, ", ")));
+}
+
+} // namespace goss::core

@@ -1,0 +1,107 @@
+/// Decides how a communicator runs each collective: the cheapest legal plan over its links, remembered by size class.
+#ifndef GOSS_LIB_CORE_PLANNER_H_
+#define GOSS_LIB_CORE_PLANNER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/candidates.h"
+#include "gossamer/algorithm.h"
+#include "schedule/links.h"
+
+namespace goss::core {
+
+/// A call, as far as its plan depends on it. All ranks of a call must pass equal keys.
+struct PlanKey {
+  Collective collective = Collective::allReduce;
+  /// Elements of the vector; for all_gather, reduce_scatter, all_to_all, gather and scatter of one rank's block, or
+  /// when uneven of all ranks' blocks together (0 where no rank knows that).
+  std::uint64_t count = 0;
+  std::uint32_t element_bytes = 1;
+  int root = 0;               ///< 0 or -1 for collectives without root.
+  bool uneven = false;        ///< v-variant.
+  std::string_view algorithm; ///< Empty: the planner's choice, else this one.
+};
+
+/// How to run a collective: bind `schedule` with schedule::Layout, whose Shape gets `weights`, once for each of
+/// `fragments`, and keep `window` of them in flight. Immutable; valid without the planner.
+struct Plan {
+  std::shared_ptr<const Schedule> schedule;
+  std::uint32_t fragments = 1;
+  std::uint32_t window = 1;
+  std::vector<double> weights; ///< Shape::weights; empty: equal chunks.
+  std::string algorithm;
+  double predicted_s = 0; ///< For the middle of the size class.
+};
+
+/// One per communicator; calls must be serialised by its owner. Ranks that construct it from equal links and
+/// algorithms, and ask with equal keys, get fitting plans without talking to each other.
+class Planner {
+ public:
+  /// `links` has `size` ranks. `catalogue` must outlive the planner; its order decides between equal prices.
+  /// `preferred` (GOSS_ALGORITHM) is taken where a call names no algorithm and its collective has one of this name;
+  /// empty: none.
+  Planner(int size, int rank, schedule::Links links, const Catalogue& catalogue, std::string preferred = {});
+
+  [[nodiscard]] int size() const { return links_.size(); }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] const schedule::Links& links() const { return links_; }
+
+  /// Calls of one size class share a plan, so this is one hash look-up after the first. The first takes a bounded time:
+  /// well under a millisecond for a few ranks, at most some tenths of a second for hundreds. Errors: invalidArgument
+  /// when the name is unknown or cannot do this call (the text lists what can); unsupported when nothing can.
+  Result<std::shared_ptr<const Plan>> plan(const PlanKey& key);
+
+  /// What plan() chooses from, in catalogue order, priced for exactly key's bytes. Errors: as plan().
+  [[nodiscard]] Result<std::vector<Candidate>> candidates(const PlanKey& key) const;
+  /// The index of the one that plan() would take.
+  [[nodiscard]] static std::size_t cheapest(const std::vector<Candidate>& candidates);
+
+ private:
+  struct CacheKey {
+    std::uint64_t packed = 0; ///< Collective, uneven, size class, root.
+    std::string algorithm;
+  };
+  struct CacheKeyView {
+    std::uint64_t packed = 0;
+    std::string_view algorithm;
+  };
+  struct CacheHash {
+    using is_transparent = void;
+    template <typename Key>
+    std::size_t operator()(const Key& key) const {
+      const std::size_t name = key.algorithm.empty() ? 0 : std::hash<std::string_view>()(key.algorithm);
+      return static_cast<std::size_t>(key.packed * 0x9e3779b97f4a7c15u) ^ name;
+    }
+  };
+  struct CacheEqual {
+    using is_transparent = void;
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const {
+      return a.packed == b.packed && std::string_view(a.algorithm) == std::string_view(b.algorithm);
+    }
+  };
+  template <typename Value>
+  using Cache = std::unordered_map<CacheKey, Value, CacheHash, CacheEqual>;
+
+  Result<const Candidate*> choose(const PlanKey& key, std::uint32_t size_class);
+  [[nodiscard]] Result<std::vector<Candidate>> priced(const PlanKey& key, std::uint64_t bytes) const;
+  [[nodiscard]] Status refuse(const PlanKey& key, const std::string& complaint) const;
+  Result<std::string_view> nameFor(const PlanKey& key) const;
+
+  int rank_;
+  schedule::Links links_;
+  const Catalogue& catalogue_;
+  std::string preferred_;
+  bool uniform_;
+  Cache<std::shared_ptr<const Plan>> plans_;
+  Cache<Candidate> choices_; ///< Without root where ranks are interchangeable.
+};
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_PLANNER_H_
