@@ -2,7 +2,10 @@
 #ifndef GOSS_LIB_PLATFORM_STREAM_H_
 #define GOSS_LIB_PLATFORM_STREAM_H_
 
+#include <sys/uio.h>
+
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,6 +27,8 @@ struct StreamResult {
 StreamResult readSome(int fd, void* to, std::size_t size);
 /// Never raises SIGPIPE.
 StreamResult writeSome(int fd, const void* from, std::size_t size);
+StreamResult readSome(int fd, std::span<const iovec> to);
+StreamResult writeSome(int fd, std::span<const iovec> from);
 
 /// Waits until `fd` can be read (or written); false at the deadline.
 bool waitReadable(int fd, Deadline deadline);
@@ -32,6 +37,10 @@ bool waitWritable(int fd, Deadline deadline);
 /// All of it or an error: timeout, or peerLost with the reason (no name of the peer: the caller knows it).
 Status writeAll(int fd, std::string_view bytes, Deadline deadline);
 Status readAll(int fd, void* to, std::size_t size, Deadline deadline);
+
+/// Bytes that were written here and that the other end's system has not acknowledged yet; 0 when the connection is
+/// gone.
+std::size_t unacknowledgedBytes(int fd);
 
 /// Nothing more will be written here; the other end reads an end of stream.
 void endWriting(int fd);

@@ -1,0 +1,174 @@
+#include "transports/tcp/acceptor.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "gossamer/config.h"
+#include "platform/host.h"
+#include "platform/stream.h"
+
+namespace goss::transports::tcp {
+
+namespace {
+
+using platform::Deadline;
+using platform::SocketAddress;
+
+constexpr std::size_t kMostListeners = 64;
+constexpr std::size_t kMostLogged = 64;
+
+} // namespace
+
+Acceptor::Acceptor(const TransportContext& context, const base::Log& log, platform::Poller& poller,
+                   std::uint64_t first_token)
+    : context_(context),
+      log_(log),
+      poller_(poller),
+      first_token_(first_token),
+      next_token_(first_token + kMostListeners) {}
+
+Result<std::vector<SocketAddress>> Acceptor::listen() {
+  const Config& config = *context_.config;
+  auto addresses = platform::interfaceAddresses(config.interface);
+  if (!addresses.isOk()) return addresses;
+  std::vector<SocketAddress>& open = addresses.value();
+  if (open.size() > kMostListeners) open.resize(kMostListeners);
+  const platform::PortRange ports{config.port_min, config.port_max};
+  // All interfaces share one socket; a chosen one gets a socket per address, so that nobody calls on another.
+  const std::size_t sockets = config.interface.empty() ? 1 : open.size();
+  for (std::size_t i = 0; i < sockets; ++i) {
+    auto listener = config.interface.empty() ? platform::listenOnAll(ports) : platform::listenOn(open[i], ports);
+    if (!listener.isOk()) return listener.status();
+    const auto at = platform::localAddress(listener.value().get());
+    if (!at) return Status::error(GOSS_ERR_RESOURCE, "a listening socket has no address");
+    Status watched = poller_.add(listener.value().get(), true, false, first_token_ + i);
+    if (!watched.isOk()) return watched;
+    listeners_.push_back(listener.take());
+    if (config.interface.empty())
+      for (SocketAddress& address : open)
+        address.setPort(at->port());
+    else
+      open[i].setPort(at->port());
+  }
+  return addresses;
+}
+
+void Acceptor::handle(std::uint64_t token) {
+  const std::uint64_t index = token - first_token_;
+  if (index < listeners_.size())
+    acceptAll(listeners_[index]);
+  else
+    read(token);
+}
+
+void Acceptor::acceptAll(const platform::UniqueFd& listener) {
+  for (;;) {
+    auto accepted = platform::acceptFrom(listener.get());
+    if (!accepted.isOk()) {
+      logOnce("accept", accepted.status().text());
+      return;
+    }
+    if (!accepted.value().fd.valid()) return;
+    makeRoom();
+    const std::uint64_t token = next_token_++;
+    if (!poller_.add(accepted.value().fd.get(), true, false, token).isOk()) return;
+    platform::tuneForMessages(accepted.value().fd.get());
+    Stranger& stranger = strangers_[token];
+    stranger.fd = std::move(accepted.value().fd);
+    stranger.from = accepted.value().from.text();
+    stranger.deadline = Deadline::after(std::chrono::milliseconds(kStrangerMs));
+    // Who speaks at once, as our own ranks do, is never among those who make room for others.
+    read(token);
+  }
+}
+
+void Acceptor::makeRoom() {
+  std::size_t silent = 0;
+  for (const auto& [token, stranger] : strangers_)
+    if (stranger.phase != Phase::go) ++silent;
+  for (auto at = strangers_.begin(); silent >= kMostStrangers && at != strangers_.end();) {
+    if (at->second.phase == Phase::go) {
+      ++at;
+      continue;
+    }
+    logOnce(at->second.from, "too many callers say nothing; the oldest is dropped");
+    at = strangers_.erase(at);
+    --silent;
+  }
+}
+
+void Acceptor::read(std::uint64_t token) {
+  const auto found = strangers_.find(token);
+  if (found == strangers_.end()) return;
+  Stranger& stranger = found->second;
+  std::array<char, kHelloBytes> bytes;
+  // Not a byte more than the handshake: what follows belongs to the link.
+  const std::size_t size = stranger.phase == Phase::go ? kAnswerBytes : kHelloBytes;
+  const std::size_t want = stranger.phase == Phase::refused ? bytes.size() : size - stranger.input.size();
+  const platform::StreamResult got = platform::readSome(stranger.fd.get(), bytes.data(), want);
+  if (got.ended) {
+    strangers_.erase(found);
+    return;
+  }
+  if (stranger.phase == Phase::refused) return;
+  stranger.input.append(bytes.data(), got.bytes);
+  if (stranger.phase == Phase::hello) {
+    if (stranger.input.size() == kHelloBytes || !helloMayBegin(stranger.input)) judge(stranger);
+    return;
+  }
+  if (stranger.input.size() < kAnswerBytes) return;
+  const auto answer = decodeAnswer(stranger.input);
+  if (!answer.isOk() || answer.value().answer != Answer::go) return refuse(stranger, "it did not say go");
+  Caller caller{std::move(stranger.fd), stranger.hello, stranger.from};
+  strangers_.erase(found);
+  poller_.remove(caller.fd.get());
+  handler_(std::move(caller));
+}
+
+void Acceptor::judge(Stranger& stranger) {
+  const auto decoded = decodeHello(stranger.input);
+  if (!decoded.isOk()) return refuse(stranger, decoded.status().text());
+  const Hello& hello = decoded.value();
+  if (!platform::equalInConstantTime(hello.job, context_.job)) return refuse(stranger, "it belongs to another job");
+  if (hello.size != static_cast<std::uint32_t>(context_.size) ||
+      hello.to != static_cast<std::uint32_t>(context_.self) || hello.from < hello.to)
+    return refuse(stranger, fmt::format("rank {} of {} means to call rank {}; this is rank {} of {}", hello.from,
+                                        hello.size, hello.to, context_.self, context_.size));
+  stranger.hello = hello;
+  stranger.input.clear();
+  stranger.phase = Phase::go;
+  stranger.deadline = Deadline::after(std::chrono::milliseconds(context_.config->bootstrap_timeout_ms));
+  const std::string welcome = encodeAnswer(Answer::welcome);
+  // A new socket has room for it; if not, the caller hears nothing and calls again.
+  platform::writeSome(stranger.fd.get(), welcome.data(), welcome.size());
+}
+
+void Acceptor::refuse(Stranger& stranger, std::string_view reason) {
+  logOnce(stranger.from, reason);
+  const std::string answer = encodeAnswer(Answer::refused, reason);
+  platform::writeSome(stranger.fd.get(), answer.data(), answer.size());
+  platform::endWriting(stranger.fd.get());
+  // It stays until it has closed or its time is over: closing over unread bytes would destroy the answer.
+  stranger.phase = Phase::refused;
+}
+
+void Acceptor::tick() {
+  for (auto at = strangers_.begin(); at != strangers_.end();) {
+    if (!at->second.deadline.expired()) {
+      ++at;
+      continue;
+    }
+    if (at->second.phase == Phase::hello) logOnce(at->second.from, "it did not introduce itself in time");
+    at = strangers_.erase(at);
+  }
+}
+
+void Acceptor::logOnce(const std::string& from, std::string_view reason) {
+  const std::string key = from.substr(0, from.rfind(':')) + std::string(reason);
+  if (logged_.size() < kMostLogged && logged_.insert(key).second)
+    log_.warn(fmt::format("TCP caller {} refused: {}", from, reason));
+}
+
+} // namespace goss::transports::tcp

@@ -1,0 +1,80 @@
+/// Answers those who call this rank's listening sockets.
+#ifndef GOSS_TRANSPORTS_TCP_ACCEPTOR_H_
+#define GOSS_TRANSPORTS_TCP_ACCEPTOR_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "gossamer/transport.h"
+#include "platform/clock.h"
+#include "platform/poller.h"
+#include "platform/socket.h"
+#include "transports/tcp/wire.h"
+
+namespace goss::transports::tcp {
+
+/// A caller that shows the job's secret and says "go" becomes a connection. Others cost at most one of kMostStrangers
+/// slots for kStrangerMs; when the slots are full the oldest goes. One thread.
+class Acceptor {
+ public:
+  struct Caller {
+    platform::UniqueFd fd;
+    Hello hello;
+    std::string from;
+  };
+  using Handler = std::function<void(Caller caller)>;
+
+  /// Events of its sockets carry tokens from `first_token` up. `context` outlives this.
+  Acceptor(const TransportContext& context, const base::Log& log, platform::Poller& poller, std::uint64_t first_token);
+
+  /// Listens on the interface and ports of the config. Errors: invalidArgument, resource.
+  Result<std::vector<platform::SocketAddress>> listen();
+  void setHandler(Handler handler) { handler_ = std::move(handler); }
+
+  [[nodiscard]] bool owns(std::uint64_t token) const { return token >= first_token_; }
+  void handle(std::uint64_t token);
+  /// Drops those who took too long.
+  void tick();
+  [[nodiscard]] bool isIdle() const { return strangers_.empty(); }
+  void logOnce(const std::string& from, std::string_view reason);
+
+ private:
+  enum class Phase { hello, go, refused };
+  struct Stranger {
+    platform::UniqueFd fd;
+    std::string from;
+    std::string input;
+    Phase phase = Phase::hello;
+    Hello hello;
+    platform::Deadline deadline;
+  };
+
+  void acceptAll(const platform::UniqueFd& listener);
+  void makeRoom();
+  void read(std::uint64_t token);
+  void judge(Stranger& stranger);
+  void refuse(Stranger& stranger, std::string_view reason);
+
+  static constexpr std::size_t kMostStrangers = 128;
+  static constexpr std::int64_t kStrangerMs = 5000;
+
+  const TransportContext& context_;
+  const base::Log& log_;
+  platform::Poller& poller_;
+  const std::uint64_t first_token_;
+  std::uint64_t next_token_;
+  std::vector<platform::UniqueFd> listeners_;   ///< Tokens first_token_ + index.
+  std::map<std::uint64_t, Stranger> strangers_; ///< By token; the first is the oldest.
+  std::set<std::string> logged_;
+  Handler handler_;
+};
+
+} // namespace goss::transports::tcp
+
+#endif // GOSS_TRANSPORTS_TCP_ACCEPTOR_H_

@@ -1,0 +1,148 @@
+#include "transports/tcp/dialer.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "gossamer/config.h"
+#include "platform/stream.h"
+
+namespace goss::transports::tcp {
+
+namespace {
+
+using platform::Deadline;
+using std::chrono::milliseconds;
+
+} // namespace
+
+Dialer::Dialer(const TransportContext& context, platform::Poller& poller, std::uint64_t& next_token, Target target,
+               Handler handler)
+    : context_(context),
+      poller_(poller),
+      next_token_(next_token),
+      target_(std::move(target)),
+      handler_(std::move(handler)),
+      deadline_(Deadline::after(milliseconds(context.config->bootstrap_timeout_ms))),
+      failures_(target_.addresses.size(), "not tried") {}
+
+void Dialer::start() { callNext(); }
+
+void Dialer::callNext() {
+  if (next_address_ == target_.addresses.size()) {
+    // All have been tried; when none is left that may still answer, it begins anew after a pause.
+    if (!calls_.empty()) return;
+    next_address_ = 0;
+    next_call_ = Deadline::after(milliseconds(kPauseMs));
+    return;
+  }
+  const std::size_t address = next_address_++;
+  next_call_ = Deadline::after(milliseconds(kHeadStartMs));
+  failures_[address] = "no answer";
+  const Status called = call(address, 0);
+  if (called.isOk()) return;
+  failures_[address] = called.text();
+  next_call_ = Deadline::after(milliseconds(0));
+}
+
+Status Dialer::call(std::size_t address, std::size_t index) {
+  auto dialled = platform::dial(target_.addresses[address]);
+  if (!dialled.isOk()) return dialled.status();
+  const std::uint64_t token = next_token_++;
+  Status watched = poller_.add(dialled.value().get(), false, true, token);
+  if (watched.isOk()) calls_[token] = Call{dialled.take(), address, index, false, {}};
+  return watched;
+}
+
+bool Dialer::handle(std::uint64_t token) {
+  const auto found = calls_.find(token);
+  if (found == calls_.end()) return false;
+  Call& call = found->second;
+  if (call.connected) {
+    readAnswer(token);
+  } else if (const int error = platform::socketError(call.fd.get()); error != 0) {
+    drop(token, platform::errnoText(error));
+  } else if (!introduce(call)) {
+    drop(token, "it closed at once");
+  } else {
+    call.connected = true;
+    [[maybe_unused]] const Status watched = poller_.change(call.fd.get(), true, false, token);
+  }
+  return true;
+}
+
+bool Dialer::introduce(Call& call) {
+  const Hello hello{static_cast<std::uint32_t>(context_.self),       static_cast<std::uint32_t>(target_.peer),
+                    static_cast<std::uint32_t>(context_.size),       static_cast<std::uint16_t>(call.index),
+                    static_cast<std::uint16_t>(target_.connections), context_.job};
+  const std::string bytes = encodeHello(hello);
+  return platform::writeSome(call.fd.get(), bytes.data(), bytes.size()).bytes == bytes.size();
+}
+
+void Dialer::readAnswer(std::uint64_t token) {
+  Call& call = calls_.at(token);
+  std::array<char, kAnswerBytes + kMostReasonBytes> bytes;
+  // A welcome is kAnswerBytes long and nothing follows it before our "go".
+  const platform::StreamResult got = platform::readSome(call.fd.get(), bytes.data(), bytes.size() - call.input.size());
+  call.input.append(bytes.data(), got.bytes);
+  if (call.input.size() < kAnswerBytes) {
+    if (got.ended) drop(token, got.reason());
+    return;
+  }
+  const auto answer = decodeAnswer(std::string_view(call.input).substr(0, kAnswerBytes));
+  if (!answer.isOk()) return drop(token, answer.status().text());
+  if (answer.value().answer != Answer::welcome) {
+    if (!got.ended && call.input.size() < kAnswerBytes + answer.value().reason_bytes) return;
+    return drop(token, "it refused: " + call.input.substr(kAnswerBytes, answer.value().reason_bytes));
+  }
+  const std::string go = encodeAnswer(Answer::go);
+  if (platform::writeSome(call.fd.get(), go.data(), go.size()).bytes != go.size()) return drop(token, "it closed");
+  Call chosen = std::move(call);
+  calls_.erase(token);
+  poller_.remove(chosen.fd.get());
+  ++connected_;
+  if (!std::exchange(chosen_, true)) callRest(chosen.address);
+  handler_(std::move(chosen.fd), chosen.index);
+}
+
+void Dialer::callRest(std::size_t address) {
+  calls_.clear();
+  next_call_ = Deadline();
+  for (std::size_t index = 1; index < target_.connections && error_.isOk(); ++index) {
+    const Status called = call(address, index);
+    if (!called.isOk()) giveUp(called.text());
+  }
+}
+
+void Dialer::drop(std::uint64_t token, const std::string& why) {
+  const Call& call = calls_.at(token);
+  failures_[call.address] = why;
+  // After the choice there is one connection for each index; a half-made link cannot begin anew at its other end.
+  if (chosen_) return giveUp(fmt::format("connection {} of {} failed: {}", call.index, target_.connections, why));
+  calls_.erase(token);
+  callNext();
+}
+
+void Dialer::tick() {
+  if (isDone() || !error_.isOk()) return;
+  if (deadline_.expired())
+    giveUp(fmt::format("no connection within {} ms", context_.config->bootstrap_timeout_ms));
+  else if (!chosen_ && next_call_.expired())
+    callNext();
+}
+
+void Dialer::giveUp(const std::string& why) {
+  std::string tried;
+  for (std::size_t i = 0; i < failures_.size(); ++i)
+    tried += fmt::format("{}{}: {}", i == 0 ? "" : ", ", target_.addresses[i].text(), failures_[i]);
+  error_ =
+      Status::error(GOSS_ERR_PEER_LOST,
+                    fmt::format("rank {} cannot reach rank {} over TCP: {} (tried {}); check firewalls, or choose the "
+                                "network with GOSS_INTERFACE",
+                                context_.self, target_.peer, why, tried),
+                    ErrorScope::peer, target_.peer);
+  calls_.clear();
+}
+
+} // namespace goss::transports::tcp

@@ -1,0 +1,80 @@
+/// Calls one peer until all connections to it stand.
+#ifndef GOSS_TRANSPORTS_TCP_DIALER_H_
+#define GOSS_TRANSPORTS_TCP_DIALER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gossamer/transport.h"
+#include "platform/clock.h"
+#include "platform/poller.h"
+#include "platform/socket.h"
+#include "transports/tcp/wire.h"
+
+namespace goss::transports::tcp {
+
+/// Tries the peer's addresses in order, the next one when the last failed or has not answered for kHeadStartMs, several
+/// at a time. The first that welcomes us gets all connections. Begins anew while the deadline allows. One thread.
+class Dialer {
+ public:
+  using Handler = std::function<void(platform::UniqueFd fd, std::size_t index)>;
+
+  struct Target {
+    int peer = -1;
+    std::vector<platform::SocketAddress> addresses; ///< Best first; not empty.
+    std::size_t connections = 1;
+  };
+  /// `next_token` counts poll tokens for all dialers. `context`, `poller` and `next_token` outlive this. `handler` gets
+  /// every connection.
+  Dialer(const TransportContext& context, platform::Poller& poller, std::uint64_t& next_token, Target target,
+         Handler handler);
+
+  void start();
+  /// Whether an event with this token is this dialer's; handles it then.
+  bool handle(std::uint64_t token);
+  void tick();
+  [[nodiscard]] bool isDone() const { return connected_ == target_.connections; }
+  /// Set when the deadline passed or the peer refused us; ok until then.
+  [[nodiscard]] const Status& error() const { return error_; }
+
+ private:
+  struct Call {
+    platform::UniqueFd fd;
+    std::size_t address = 0;
+    std::size_t index = 0;
+    bool connected = false;
+    std::string input;
+  };
+
+  void callNext();
+  Status call(std::size_t address, std::size_t index);
+  void callRest(std::size_t address);
+  bool introduce(Call& call);
+  void readAnswer(std::uint64_t token);
+  void drop(std::uint64_t token, const std::string& why);
+  void giveUp(const std::string& why);
+
+  static constexpr std::int64_t kHeadStartMs = 250;
+  static constexpr std::int64_t kPauseMs = 200;
+
+  const TransportContext& context_;
+  platform::Poller& poller_;
+  std::uint64_t& next_token_;
+  const Target target_;
+  Handler handler_;
+  platform::Deadline deadline_;
+  platform::Deadline next_call_;
+  std::size_t next_address_ = 0;
+  bool chosen_ = false; ///< An address has welcomed us.
+  std::size_t connected_ = 0;
+  std::map<std::uint64_t, Call> calls_; ///< By poll token.
+  std::vector<std::string> failures_;   ///< By address: why the last call failed.
+  Status error_;
+};
+
+} // namespace goss::transports::tcp
+
+#endif // GOSS_TRANSPORTS_TCP_DIALER_H_

@@ -1,0 +1,67 @@
+/// The messages to one peer, on their way into its connections.
+#ifndef GOSS_TRANSPORTS_TCP_OUTFLOW_H_
+#define GOSS_TRANSPORTS_TCP_OUTFLOW_H_
+
+#include <span>
+#include <vector>
+
+#include "gossamer/transport.h"
+#include "transports/common/operation_list.h"
+#include "transports/common/piece_cursor.h"
+#include "transports/tcp/connection.h"
+#include "transports/tcp/wire.h"
+
+namespace goss::transports::tcp {
+
+/// Messages leave in order, one at a time. connections[0] carries the frames and their payload; the payload of large
+/// messages goes round connections[1..] where there are any, and each of these moves on as fast as it can. One thread.
+/// Bytes go from the caller's pieces to the system without a copy in between.
+class Outflow {
+ public:
+  /// The connections outlive this and are open before the first post().
+  explicit Outflow(std::vector<Connection>& connections) : connections_(connections) {}
+
+  /// Writes what it can at once. True: all of it, the operation is complete.
+  bool post(SendOperation& operation);
+  /// Writes more; completes operations with onSent(). To be called out of progress(). Returns whether bytes moved.
+  bool flush();
+  /// False: part of the message is on the wire already, and the stream cannot go on.
+  bool cancel(SendOperation& operation);
+  /// Completes every operation with `status`.
+  void fail(const Status& status);
+  [[nodiscard]] bool isEmpty() const { return queue_.empty(); }
+  /// Makes the peer's system say whether its process still has the connection. False: the stream is spoilt.
+  bool probe();
+  /// Says goodbye if the stream stands between two messages; nothing may be posted afterwards.
+  void goodbye();
+
+ private:
+  enum class Progress { done, blocked, broken };
+  /// One payload connection's share of the message under way.
+  struct Share {
+    PieceCursor cursor;
+    std::uint64_t left = 0;        ///< Of this message.
+    std::size_t left_in_piece = 0; ///< Until the cursor skips what the others send.
+  };
+
+  void begin(const SendOperation& operation);
+  void beginShares(const SendOperation& operation);
+  Progress writeHead();
+  Progress writeFrame();
+  Progress writeShare(std::size_t index);
+
+  std::vector<Connection>& connections_;
+  OperationList<SendOperation> queue_; ///< The first is under way.
+  FrameBytes frame_{};
+  std::size_t frame_left_ = 0;
+  PieceCursor cursor_; ///< Payload that follows the frame on connection 0.
+  std::uint64_t payload_left_ = 0;
+  std::vector<Share> shares_;  ///< By payload connection.
+  std::size_t next_share_ = 0; ///< Whose turn the next striped message begins with.
+  bool striped_ = false;
+  bool moved_ = false;
+};
+
+} // namespace goss::transports::tcp
+
+#endif // GOSS_TRANSPORTS_TCP_OUTFLOW_H_

@@ -1,0 +1,253 @@
+#include "transports/tcp/tcp.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "gossamer/config.h"
+#include "platform/host.h"
+#include "transports/common/errors.h"
+
+namespace goss::transports {
+
+namespace {
+
+using platform::Deadline;
+using std::chrono::milliseconds;
+
+// Below: the peer of a link.
+constexpr std::uint64_t kFirstDialToken = std::uint64_t{1} << 32;
+constexpr std::uint64_t kTickerToken = std::uint64_t{1} << 47;
+constexpr std::uint64_t kFirstAcceptorToken = std::uint64_t{1} << 48;
+
+constexpr milliseconds kTick(50);
+constexpr milliseconds kCloseSpan(1000);
+constexpr milliseconds kProbeInterval(250);
+
+// Prices for the planner: processes of one host, measured over loopback.
+constexpr double kLatency_s = 10e-6;
+constexpr double kBandwidth_bytes_per_s = 4e9;
+
+bool onlyLoopback(const tcp::Address& address) {
+  return std::all_of(address.sockets.begin(), address.sockets.end(), [](const auto& one) { return one.loopback(); });
+}
+
+} // namespace
+
+TcpTransport::TcpTransport(const TransportContext& context)
+    : context_(context), log_(context.config->log_level, context.self), next_dial_token_(kFirstDialToken) {
+  capabilities_.latency_s = kLatency_s;
+  capabilities_.bandwidth_bytes_per_s = kBandwidth_bytes_per_s;
+  for (int peer = 0; peer < context.size; ++peer)
+    links_.push_back(std::make_unique<tcp::Link>(peer, context.config->unexpected_bytes, deferred_));
+}
+
+TcpTransport::~TcpTransport() {
+  for (auto& link : links_)
+    link->beginClose();
+  // The sockets may close only when nothing is left to be acknowledged: bytes that come later are answered by a reset,
+  // which would destroy what is still on its way from here.
+  const Deadline deadline = Deadline::after(kCloseSpan);
+  const auto drained = [](const auto& link) { return link->isDrained(); };
+  while (!std::all_of(links_.begin(), links_.end(), drained) && !deadline.expired())
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+}
+
+Result<std::string> TcpTransport::open() {
+  auto poller = platform::Poller::create();
+  if (!poller.isOk()) return poller.status();
+  auto ticker = platform::Ticker::create();
+  if (!ticker.isOk()) return ticker.status();
+  poller_.emplace(poller.take());
+  ticker_.emplace(ticker.take());
+  Status watched = poller_->add(ticker_->fd(), true, false, kTickerToken);
+  if (!watched.isOk()) return watched;
+  acceptor_.emplace(context_, log_, *poller_, kFirstAcceptorToken);
+  acceptor_->setHandler([this](tcp::Acceptor::Caller caller) { adopt(std::move(caller)); });
+  auto sockets = acceptor_->listen();
+  if (!sockets.isOk()) return sockets.status();
+  address_ = {platform::hostIdentity().text(), sockets.take()};
+  return tcp::encodeAddress(address_);
+}
+
+std::vector<platform::SocketAddress> TcpTransport::reachable(const tcp::Address& address) const {
+  std::vector<platform::SocketAddress> sockets = address.sockets;
+  if (address.host_identity == address_.host_identity) {
+    // On one host nothing can be in loopback's way.
+    std::stable_sort(sockets.begin(), sockets.end(),
+                     [](const auto& a, const auto& b) { return a.loopback() && !b.loopback(); });
+    return sockets;
+  }
+  // Both ends must answer alike, whichever of them will call.
+  if (onlyLoopback(address_)) return {};
+  std::erase_if(sockets, [](const auto& socket) { return socket.loopback(); });
+  return sockets;
+}
+
+bool TcpTransport::reaches(std::string_view address) const {
+  const auto decoded = tcp::decodeAddress(address);
+  return decoded.isOk() && !reachable(decoded.value()).empty();
+}
+
+Status TcpTransport::connect(int peer, std::string_view address) {
+  tcp::Link& link = at(peer);
+  const auto decoded = tcp::decodeAddress(address);
+  const auto sockets = decoded.isOk() ? reachable(decoded.value()) : std::vector<platform::SocketAddress>();
+  if (sockets.empty()) {
+    link.refuse(protocolError(
+        peer, decoded.isOk() ? "TCP addresses that this host cannot reach" : "an address that is no TCP address"));
+    return link.error();
+  }
+  link.setWanted();
+  accept_deadline_ = Deadline::after(milliseconds(context_.config->bootstrap_timeout_ms));
+  startTicking();
+  if (peer > context_.self) return Status::ok();
+  const int payload = context_.config->connections_per_peer;
+  const std::size_t count =
+      payload > 1 ? 1 + static_cast<std::size_t>(std::min(payload, tcp::kMostPayloadConnections)) : 1;
+  auto handler = [this, peer, count](platform::UniqueFd fd, std::size_t index) {
+    const Status adopted = at(peer).adopt(std::move(fd), index, count, *poller_);
+    if (!adopted.isOk()) at(peer).refuse(adopted);
+  };
+  dialers_.push_back(std::make_unique<tcp::Dialer>(context_, *poller_, next_dial_token_,
+                                                   tcp::Dialer::Target{peer, sockets, count}, std::move(handler)));
+  dialers_.back()->start();
+  return Status::ok();
+}
+
+void TcpTransport::adopt(tcp::Acceptor::Caller caller) {
+  tcp::Link& link = at(static_cast<int>(caller.hello.from));
+  const Status adopted = link.adopt(std::move(caller.fd), caller.hello.connection, caller.hello.connections, *poller_);
+  if (!adopted.isOk()) acceptor_->logOnce(caller.from, adopted.text());
+}
+
+bool TcpTransport::send(SendOperation& operation) {
+  tcp::Link& link = at(operation.peer);
+  operation.hook.cursor = 0;
+  if (link.state() != LinkState::ready) {
+    deferred_.add(operation, link.state() == LinkState::failed ? link.error() : notConnectedError(link.peer(), name()));
+    return false;
+  }
+  ++link.matcher().statistics().messages_sent;
+  link.matcher().statistics().bytes_sent += operation.bytes;
+  return link.send(operation);
+}
+
+void TcpTransport::recv(RecvOperation& operation) { at(operation.peer).matcher().post(operation); }
+
+void TcpTransport::cancel(SendOperation& operation) {
+  deferred_.cancel(operation);
+  at(operation.peer).cancel(operation);
+}
+
+void TcpTransport::cancel(RecvOperation& operation) {
+  deferred_.cancel(operation);
+  at(operation.peer).matcher().cancel(operation);
+}
+
+bool TcpTransport::progress() {
+  bool any = deferred_.drain();
+  if (!poller_) return any;
+  for (const platform::PollEvent& event : poller_->wait(0))
+    any = handle(event) || any;
+  for (auto& link : links_)
+    if (link->hasWork()) any = runLink(*link, false) || any;
+  return any;
+}
+
+bool TcpTransport::handle(const platform::PollEvent& event) {
+  if (event.token < links_.size()) return runLink(at(static_cast<int>(event.token)), event.broken);
+  if (event.token == kTickerToken) {
+    ticker_->drain();
+    tick();
+    return true;
+  }
+  if (acceptor_->owns(event.token)) {
+    acceptor_->handle(event.token);
+    startTicking();
+    stopTickingWhenSettled();
+    return true;
+  }
+  for (auto& dialer : dialers_)
+    if (dialer->handle(event.token)) break;
+  return mindDialers();
+}
+
+bool TcpTransport::runLink(tcp::Link& link, bool broken) {
+  const bool any = link.run(broken);
+  if (probe_deadline_.never() && link.isStalled()) {
+    probe_deadline_ = Deadline::after(kProbeInterval);
+    startTicking();
+  }
+  if (!link.hasEnded() || link.matcher().hasFailed()) return any;
+  const Status why = link.end();
+  context_.listener->onPeerLost(link.peer(), why, link.departed());
+  return true;
+}
+
+void TcpTransport::tick() {
+  acceptor_->tick();
+  for (auto& dialer : dialers_)
+    dialer->tick();
+  mindDialers();
+  if (accept_deadline_.expired()) refuseLateCallers();
+  if (probe_deadline_.expired()) probeStalled();
+  stopTickingWhenSettled();
+}
+
+/// Forgets the dialers that are through. Returns true, for an event was handled.
+bool TcpTransport::mindDialers() {
+  for (auto& dialer : dialers_)
+    if (!dialer->error().isOk()) at(dialer->error().peer()).refuse(dialer->error());
+  std::erase_if(dialers_, [](const auto& dialer) { return dialer->isDone() || !dialer->error().isOk(); });
+  stopTickingWhenSettled();
+  return true;
+}
+
+bool TcpTransport::awaitsCallers() const {
+  return std::any_of(links_.begin(), links_.end(), [this](const auto& link) {
+    return link->peer() > context_.self && link->wanted() && link->state() == LinkState::connecting;
+  });
+}
+
+void TcpTransport::refuseLateCallers() {
+  for (auto& link : links_) {
+    if (link->peer() <= context_.self || !link->wanted() || link->state() != LinkState::connecting) continue;
+    link->refuse(Status::error(
+        GOSS_ERR_PEER_LOST,
+        fmt::format("rank {} did not call rank {} over TCP within {} ms; check firewalls, or choose the network with "
+                    "GOSS_INTERFACE",
+                    link->peer(), context_.self, context_.config->bootstrap_timeout_ms),
+        ErrorScope::peer, link->peer()));
+  }
+}
+
+void TcpTransport::probeStalled() {
+  bool stalled = false;
+  for (auto& link : links_) {
+    if (!link->isStalled()) continue;
+    link->probe();
+    stalled = true;
+  }
+  probe_deadline_ = stalled ? Deadline::after(kProbeInterval) : Deadline();
+}
+
+void TcpTransport::startTicking() {
+  if (!ticker_->running()) ticker_->start(kTick);
+}
+
+void TcpTransport::stopTickingWhenSettled() {
+  if (ticker_->running() && dialers_.empty() && acceptor_->isIdle() && probe_deadline_.never() && !awaitsCallers())
+    ticker_->stop();
+}
+
+int TcpTransport::pollFd() const { return poller_->fd(); }
+
+bool TcpTransport::prepareToSleep() {
+  return deferred_.empty() &&
+         std::none_of(links_.begin(), links_.end(), [](const auto& link) { return link->hasWork(); });
+}
+
+} // namespace goss::transports

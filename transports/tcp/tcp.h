@@ -1,0 +1,79 @@
+/// Transport over TCP, IPv4 and IPv6, between processes on any hosts.
+#ifndef GOSS_TRANSPORTS_TCP_TCP_H_
+#define GOSS_TRANSPORTS_TCP_TCP_H_
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/log.h"
+#include "gossamer/transport.h"
+#include "platform/poller.h"
+#include "platform/timer.h"
+#include "transports/common/deferred.h"
+#include "transports/tcp/acceptor.h"
+#include "transports/tcp/dialer.h"
+#include "transports/tcp/link.h"
+
+namespace goss::transports {
+
+/// The rank with the higher number calls the other. Messages go straight from and to the callers' buffers; with
+/// Config::connections_per_peer > 1 (the caller's counts) large ones are striped over that many connections more. Who
+/// calls without the job's secret is dropped and logged once.
+class TcpTransport final : public Transport {
+ public:
+  explicit TcpTransport(const TransportContext& context);
+  /// Waits up to a second until the other ends' systems have all that was sent.
+  ~TcpTransport() override;
+
+  [[nodiscard]] std::string_view name() const override { return "tcp"; }
+  [[nodiscard]] const TransportCapabilities& capabilities() const override { return capabilities_; }
+  Result<std::string> open() override;
+  [[nodiscard]] bool reaches(std::string_view address) const override;
+  Status connect(int peer, std::string_view address) override;
+  [[nodiscard]] LinkState link(int peer) const override { return at(peer).state(); }
+  [[nodiscard]] Status linkError(int peer) const override { return at(peer).error(); }
+  bool send(SendOperation& operation) override;
+  void recv(RecvOperation& operation) override;
+  void cancel(SendOperation& operation) override;
+  void cancel(RecvOperation& operation) override;
+  bool progress() override;
+  [[nodiscard]] int pollFd() const override;
+  bool prepareToSleep() override;
+  void sleepEnded() override {}
+  [[nodiscard]] PeerStatistics statistics(int peer) const override { return at(peer).matcher().statistics(); }
+
+ private:
+  tcp::Link& at(int peer) { return *links_[static_cast<std::size_t>(peer)]; }
+  [[nodiscard]] const tcp::Link& at(int peer) const { return *links_[static_cast<std::size_t>(peer)]; }
+  /// The peer's addresses that this host can reach, best first.
+  [[nodiscard]] std::vector<platform::SocketAddress> reachable(const tcp::Address& address) const;
+  void adopt(tcp::Acceptor::Caller caller);
+  bool handle(const platform::PollEvent& event);
+  bool runLink(tcp::Link& link, bool broken);
+  void tick();
+  bool mindDialers();
+  void refuseLateCallers();
+  void probeStalled();
+  [[nodiscard]] bool awaitsCallers() const;
+  void startTicking();
+  void stopTickingWhenSettled();
+
+  const TransportContext context_;
+  TransportCapabilities capabilities_;
+  const base::Log log_;
+  std::optional<platform::Poller> poller_; ///< Set by open(), as the next two.
+  std::optional<platform::Ticker> ticker_;
+  std::optional<tcp::Acceptor> acceptor_;
+  tcp::Address address_; ///< This rank's.
+  Deferred deferred_;
+  std::vector<std::unique_ptr<tcp::Link>> links_;     ///< By peer.
+  std::vector<std::unique_ptr<tcp::Dialer>> dialers_; ///< Of links that do not stand yet.
+  std::uint64_t next_dial_token_ = 0;
+  platform::Deadline accept_deadline_; ///< Until all who should call us have.
+  platform::Deadline probe_deadline_;  ///< When links that are stalled are probed next.
+};
+
+} // namespace goss::transports
+
+#endif // GOSS_TRANSPORTS_TCP_TCP_H_

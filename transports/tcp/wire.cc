@@ -1,0 +1,135 @@
+#include "transports/tcp/wire.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/wire.h"
+
+namespace goss::transports::tcp {
+
+namespace {
+
+constexpr std::string_view kAddressMagic("GTA1");
+constexpr std::string_view kHelloMagic("GOSSTCP1");
+constexpr std::string_view kAnswerMagic("GTH1");
+constexpr std::uint32_t kFrameMagic = 0x31465447; // "GTF1"
+constexpr std::size_t kMostHostBytes = 1024;
+constexpr std::size_t kMostSockets = 64;
+
+Status wrong(std::string text) { return Status::error(GOSS_ERR_PROTOCOL, std::move(text)); }
+
+} // namespace
+
+std::string encodeAddress(const Address& address) {
+  base::WireWriter out;
+  const std::size_t count = std::min(address.sockets.size(), kMostSockets);
+  out.raw(kAddressMagic).integer(kVersion).text(address.host_identity.substr(0, kMostHostBytes));
+  out.integer(static_cast<std::uint8_t>(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string bytes = address.sockets[i].bytes();
+    out.integer(static_cast<std::uint8_t>(bytes.size())).raw(bytes).integer(address.sockets[i].port());
+  }
+  return out.take();
+}
+
+Result<Address> decodeAddress(std::string_view bytes) {
+  base::WireReader in(bytes);
+  if (in.raw(kAddressMagic.size()) != kAddressMagic || in.integer<std::uint16_t>() != kVersion)
+    return wrong("an address that is not one of the TCP transport, or of another version");
+  Address address;
+  address.host_identity = in.text(kMostHostBytes);
+  const auto count = in.integer<std::uint8_t>();
+  for (int i = 0; i < count && in.ok(); ++i) {
+    const std::string_view raw = in.raw(in.integer<std::uint8_t>());
+    const auto port = in.integer<std::uint16_t>();
+    const auto socket = platform::SocketAddress::fromBytes(raw, port);
+    if (!socket || port == 0) return wrong("a malformed TCP address");
+    address.sockets.push_back(*socket);
+  }
+  if (!in.complete() || count > kMostSockets) return wrong("a malformed TCP address");
+  return address;
+}
+
+std::string encodeHello(const Hello& hello) {
+  base::WireWriter out;
+  out.raw(kHelloMagic).integer(kVersion).integer(std::uint16_t{0});
+  out.integer(hello.from).integer(hello.to).integer(hello.size);
+  out.integer(hello.connection).integer(hello.connections).integer(std::uint32_t{0});
+  out.raw({reinterpret_cast<const char*>(hello.job.data()), hello.job.size()});
+  return out.take();
+}
+
+bool helloMayBegin(std::string_view bytes) {
+  return kHelloMagic.substr(0, bytes.size()) == bytes.substr(0, kHelloMagic.size());
+}
+
+Result<Hello> decodeHello(std::string_view bytes) {
+  base::WireReader in(bytes);
+  if (in.raw(kHelloMagic.size()) != kHelloMagic) return wrong("it does not speak Gossamer's TCP protocol");
+  const auto version = in.integer<std::uint16_t>();
+  if (version != kVersion)
+    return wrong(
+        fmt::format("it speaks version {} of the TCP protocol, this process version {}; use one version of "
+                    "Gossamer on all ranks",
+                    version, kVersion));
+  Hello hello;
+  const auto reserved = in.integer<std::uint16_t>();
+  hello.from = in.integer<std::uint32_t>();
+  hello.to = in.integer<std::uint32_t>();
+  hello.size = in.integer<std::uint32_t>();
+  hello.connection = in.integer<std::uint16_t>();
+  hello.connections = in.integer<std::uint16_t>();
+  const auto reserved_too = in.integer<std::uint32_t>();
+  const std::string_view job = in.raw(hello.job.size());
+  const bool counts = hello.from < hello.size && hello.to < hello.size && hello.from != hello.to &&
+                      hello.connections >= 1 && hello.connections <= 1 + kMostPayloadConnections &&
+                      hello.connection < hello.connections;
+  if (!in.complete() || reserved != 0 || reserved_too != 0 || !counts) return wrong("its greeting is damaged");
+  std::memcpy(hello.job.data(), job.data(), job.size());
+  return hello;
+}
+
+std::string encodeAnswer(Answer answer, std::string_view reason) {
+  reason = reason.substr(0, kMostReasonBytes);
+  base::WireWriter out;
+  out.raw(kAnswerMagic).integer(static_cast<std::uint8_t>(answer)).integer(static_cast<std::uint8_t>(reason.size()));
+  out.integer(std::uint16_t{0}).raw(reason);
+  return out.take();
+}
+
+Result<DecodedAnswer> decodeAnswer(std::string_view bytes) {
+  base::WireReader in(bytes);
+  const bool magic = in.raw(kAnswerMagic.size()) == kAnswerMagic;
+  const auto answer = in.integer<std::uint8_t>();
+  const auto reason = in.integer<std::uint8_t>();
+  const auto reserved = in.integer<std::uint16_t>();
+  if (!magic || !in.complete() || reserved != 0 || answer < 1 || answer > 3)
+    return wrong("it does not speak Gossamer's TCP protocol");
+  return DecodedAnswer{static_cast<Answer>(answer), reason};
+}
+
+FrameBytes encodeFrame(FrameKind kind, const MessageHeader& header) {
+  FrameBytes bytes{};
+  base::storeLittleEndian(bytes.data(), kFrameMagic);
+  bytes[4] = static_cast<char>(kind);
+  base::storeLittleEndian(bytes.data() + 8, header.tag);
+  base::storeLittleEndian(bytes.data() + 16, header.bytes);
+  std::memcpy(bytes.data() + 24, header.envelope.data(), header.envelope.size());
+  return bytes;
+}
+
+bool decodeFrame(std::string_view bytes, Frame& frame) {
+  if (bytes.size() != kFrameBytes || base::loadLittleEndian<std::uint32_t>(bytes.data()) != kFrameMagic) return false;
+  const auto kind = base::loadLittleEndian<std::uint32_t>(bytes.data() + 4);
+  if (kind < 1 || kind > 4) return false; // The upper three bytes are reserved.
+  frame.kind = static_cast<FrameKind>(kind);
+  frame.header.tag = base::loadLittleEndian<std::uint64_t>(bytes.data() + 8);
+  frame.header.bytes = base::loadLittleEndian<std::uint64_t>(bytes.data() + 16);
+  std::memcpy(frame.header.envelope.data(), bytes.data() + 24, frame.header.envelope.size());
+  if (frame.kind == FrameKind::goodbye || frame.kind == FrameKind::probe) return frame.header.bytes == 0;
+  return frame.header.bytes <= kMostMessageBytes && (frame.kind == FrameKind::message || frame.header.bytes > 0);
+}
+
+} // namespace goss::transports::tcp
