@@ -276,7 +276,7 @@ TEST_P(TransportMatching, AMessageLongerThanTheLimitWaitsForItsReceive) {
       GetParam(), 2,
       [](Node& node) {
         if (node.rank() == 0) {
-          TestSend op(node, 1, 1, pattern(10u << 20, 3));
+          TestSend op(node, 1, 1, pattern(64u << 20, 3));
           op.post();
           node.driveFor(std::chrono::milliseconds(20));
           EXPECT_FALSE(op.done());
@@ -284,7 +284,7 @@ TEST_P(TransportMatching, AMessageLongerThanTheLimitWaitsForItsReceive) {
           ASSERT_TRUE(node.until([&] { return op.done(); }));
         } else {
           ASSERT_TRUE(node.barrier());
-          recvMessage(node, 0, 1, 10u << 20, 3);
+          recvMessage(node, 0, 1, 64u << 20, 3);
         }
       },
       config);

@@ -1,8 +1,23 @@
 #include "tests/transports/harness.h"
 #include "transports/loopback/loopback.h"
 #include "transports/shm/shm.h"
+#include "transports/tcp/tcp.h"
 
 namespace goss::tests {
+
+namespace {
+
+/// TCP over the interface with this address, with so many connections for payload.
+TransportFactory tcp(const char* name, const char* interface, int connections) {
+  return {name, [](const TransportContext& context) { return std::make_unique<transports::TcpTransport>(context); },
+          true,
+          [interface, connections](Config& config) {
+            config.interface = interface;
+            config.connections_per_peer = connections;
+          }};
+}
+
+} // namespace
 
 std::vector<TransportFactory> allTransports() {
   return {
@@ -10,6 +25,9 @@ std::vector<TransportFactory> allTransports() {
        [](const TransportContext& context) { return std::make_unique<transports::LoopbackTransport>(context); }, false},
       {"shm", [](const TransportContext& context) { return std::make_unique<transports::ShmTransport>(context); },
        true},
+      tcp("tcp", "127.0.0.1", 1),
+      tcp("tcpOverIpv6", "::1", 1),
+      tcp("tcpStriped", "127.0.0.1", 4),
   };
 }
 
