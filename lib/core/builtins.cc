@@ -6,6 +6,8 @@
 
 #include "collectives/catalogue.h"
 #include "transports/loopback/loopback.h"
+#include "transports/shm/shm.h"
+#include "transports/tcp/tcp.h"
 
 namespace goss::core {
 
@@ -25,6 +27,8 @@ std::unique_ptr<Transport> make(const TransportContext& context) {
 /// Best first.
 constexpr std::array kTransports{
     Entry{"loopback", true, make<transports::LoopbackTransport>},
+    Entry{"shm", true, make<transports::ShmTransport>},
+    Entry{"tcp", true, make<transports::TcpTransport>},
 };
 
 } // namespace
