@@ -23,7 +23,7 @@ constexpr std::uint64_t kTickerToken = std::uint64_t{1} << 47;
 constexpr std::uint64_t kFirstAcceptorToken = std::uint64_t{1} << 48;
 
 constexpr milliseconds kTick(50);
-constexpr milliseconds kCloseSpan(1000);
+constexpr milliseconds kCloseSpan(2000);
 constexpr milliseconds kProbeInterval(250);
 
 // Prices for the planner: processes of one host, measured over loopback.

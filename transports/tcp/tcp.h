@@ -23,7 +23,8 @@ namespace goss::transports {
 class TcpTransport final : public Transport {
  public:
   explicit TcpTransport(const TransportContext& context);
-  /// Waits up to a second until the other ends' systems have all that was sent.
+  /// Waits up to two seconds until the other ends' systems have all that was sent. What they have not then, because
+  /// they hold it back for want of receives, may be lost.
   ~TcpTransport() override;
 
   [[nodiscard]] std::string_view name() const override { return "tcp"; }

@@ -1,0 +1,135 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "platform/socket.h"
+#include "tests/tcp/world.h"
+
+namespace goss::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using transports::TcpTransport;
+using transports::tcp::Address;
+using transports::tcp::decodeAddress;
+using transports::tcp::encodeAddress;
+
+TEST(TcpSettings, InterfaceIsChosenByNameOrAddress) {
+  for (const char* interface : {"lo", "127.0.0.1", "::1"}) {
+    World world(2, 2, [&](Config& config) { config.interface = interface; });
+    const auto address = decodeAddress(world[0].address);
+    for (const auto& socket : address.value().sockets)
+      EXPECT_TRUE(socket.loopback()) << socket.text();
+    ASSERT_TRUE(world.connectAll()) << interface;
+    EXPECT_TRUE(world.exchange(0, 1, 300000));
+  }
+}
+
+TEST(TcpSettings, AnyInterfaceOffersAllAndWorks) {
+  World world(2, 2, [](Config& config) { config.interface = ""; });
+  ASSERT_TRUE(world.connectAll());
+  EXPECT_TRUE(world.exchange(1, 0, 300000));
+}
+
+TEST(TcpSettings, UnknownInterfaceIsRefusedByName) {
+  Config config;
+  config.interface = "nosuch0";
+  World::Rank listener;
+  TcpTransport transport({0, 2, {}, &config, &listener});
+  const auto opened = transport.open();
+  ASSERT_FALSE(opened.isOk());
+  EXPECT_EQ(opened.status().kind(), GOSS_ERR_INVALID_ARGUMENT);
+  EXPECT_THAT(opened.status().text(), HasSubstr("\"nosuch0\""));
+}
+
+TEST(TcpSettings, PortsComeFromTheRangeUntilItIsFull) {
+  // A port that was free a moment ago, and the one above it.
+  auto probe = platform::listenOn(*platform::SocketAddress::parse("127.0.0.1", 0), {});
+  std::uint16_t first = platform::localAddress(probe.value().get())->port();
+  probe.value().reset();
+  if (first == 65535) --first;
+  const auto configure = [&](Config& config) {
+    config.port_min = first;
+    config.port_max = static_cast<std::uint16_t>(first + 1);
+  };
+  World world(2, 2, configure);
+  EXPECT_EQ(decodeAddress(world[0].address).value().sockets[0].port(), first);
+  EXPECT_EQ(decodeAddress(world[1].address).value().sockets[0].port(), first + 1);
+  ASSERT_TRUE(world.connectAll());
+  Config config;
+  config.interface = "127.0.0.1";
+  configure(config);
+  World::Rank listener;
+  TcpTransport third({0, 2, {}, &config, &listener});
+  const auto opened = third.open();
+  ASSERT_FALSE(opened.isOk());
+  EXPECT_EQ(opened.status().kind(), GOSS_ERR_RESOURCE);
+  EXPECT_THAT(opened.status().text(), HasSubstr("cannot listen on 127.0.0.1, ports"));
+}
+
+TEST(TcpSettings, TheCallerDecidesHowManyConnectionsThereAre) {
+  for (const int callers : {1, 2, 4}) {
+    int rank = 0;
+    World world(2, 2, [&](Config& config) { config.connections_per_peer = rank++ == 0 ? 3 : callers; });
+    ASSERT_TRUE(world.connectAll());
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{524288}, std::size_t{524289},
+                                    std::size_t{1048576}, std::size_t{5000001}, std::size_t{10}}) {
+      EXPECT_TRUE(world.exchange(0, 1, bytes)) << bytes << " bytes over " << callers;
+      EXPECT_TRUE(world.exchange(1, 0, bytes)) << bytes << " bytes over " << callers;
+    }
+    const PeerStatistics statistics = world.transport(0).statistics(1);
+    EXPECT_EQ(statistics.messages_sent, 7u);
+    EXPECT_EQ(statistics.bytes_received, statistics.bytes_sent);
+  }
+}
+
+TEST(TcpSettings, UnreachablePeerIsNamedWithTheAddressesThatWereTried) {
+  World world(2, 2, [](Config& config) { config.bootstrap_timeout_ms = 400; });
+  // Nobody listens at the address that rank 1 is told.
+  auto closed = platform::listenOn(*platform::SocketAddress::parse("127.0.0.1", 0), {});
+  const auto gone = *platform::localAddress(closed.value().get());
+  closed.value().reset();
+  Address address = decodeAddress(world[0].address).value();
+  address.sockets = {gone};
+  ASSERT_TRUE(world.transport(1).connect(0, encodeAddress(address)).isOk());
+  ASSERT_TRUE(world.transport(0).connect(1, world[1].address).isOk());
+  ASSERT_TRUE(world.until([&] {
+    return world.transport(1).link(0) == LinkState::failed && world.transport(0).link(1) == LinkState::failed;
+  }));
+  EXPECT_THAT(world.transport(1).linkError(0).text(),
+              AllOf(HasSubstr("rank 1 cannot reach rank 0 over TCP: no connection within 400 ms"),
+                    HasSubstr("tried " + gone.text() + ": Connection refused")));
+  EXPECT_THAT(world.transport(0).linkError(1).text(), HasSubstr("rank 1 did not call rank 0 over TCP within 400 ms"));
+}
+
+TEST(TcpSettings, TheNextAddressIsTriedWhenOneFails) {
+  World world(2, 2);
+  auto closed = platform::listenOn(*platform::SocketAddress::parse("127.0.0.1", 0), {});
+  const auto gone = *platform::localAddress(closed.value().get());
+  closed.value().reset();
+  // And one that takes the call but never answers.
+  auto silent = platform::listenOn(*platform::SocketAddress::parse("127.0.0.1", 0), {});
+  Address address = decodeAddress(world[0].address).value();
+  address.sockets.insert(address.sockets.begin(), {gone, *platform::localAddress(silent.value().get())});
+  ASSERT_TRUE(world.transport(1).connect(0, encodeAddress(address)).isOk());
+  ASSERT_TRUE(world.transport(0).connect(1, world[1].address).isOk());
+  ASSERT_TRUE(world.until([&] {
+    return world.transport(1).link(0) == LinkState::ready && world.transport(0).link(1) == LinkState::ready;
+  }));
+  EXPECT_TRUE(world.exchange(0, 1, 1000));
+}
+
+TEST(TcpSettings, ReachabilityIsTheSameFromBothEnds) {
+  World world(2, 2);
+  EXPECT_TRUE(world.transport(0).reaches(world[1].address));
+  EXPECT_TRUE(world.transport(1).reaches(world[0].address));
+  Address far = decodeAddress(world[1].address).value();
+  far.host_identity = "elsewhere";
+  EXPECT_FALSE(world.transport(0).reaches(encodeAddress(far))) << "loopback of another host";
+  far.sockets = {*platform::SocketAddress::parse("10.1.2.3", 80)};
+  EXPECT_FALSE(world.transport(0).reaches(encodeAddress(far))) << "it could not call back: we offer loopback alone";
+  EXPECT_FALSE(world.transport(0).reaches("garbage"));
+}
+
+} // namespace
+} // namespace goss::test

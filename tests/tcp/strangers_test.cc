@@ -1,0 +1,167 @@
+// Whatever calls the listening port, the ranks that belong together go on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "platform/stream.h"
+#include "tests/tcp/world.h"
+
+namespace goss::test {
+namespace {
+
+using ::testing::HasSubstr;
+using transports::tcp::encodeFrame;
+using transports::tcp::encodeHello;
+using transports::tcp::FrameKind;
+
+void say(int fd, std::string_view bytes) {
+  ASSERT_TRUE(platform::writeAll(fd, bytes, platform::Deadline::after(kLong)).isOk());
+}
+
+std::string text(const transports::tcp::FrameBytes& bytes) { return {bytes.data(), bytes.size()}; }
+
+TEST(TcpStrangers, GarbageIsDroppedLoggedOnceAndTheOthersGoOn) {
+  World world(2, 2);
+  ASSERT_TRUE(world.connectAll());
+  ::testing::internal::CaptureStderr();
+  for (const std::string& garbage :
+       {std::string(1000, '\xee'), std::string("GET / HTTP/1.1\r\n\r\n"), std::string("GO")}) {
+    const platform::UniqueFd stranger = world.call(0);
+    say(stranger.get(), garbage);
+    if (garbage.size() == 2) continue; // Could still become a greeting; it leaves instead.
+    EXPECT_THAT(world.readToEnd(stranger.get()), HasSubstr("it does not speak Gossamer's TCP protocol"));
+    EXPECT_TRUE(world.exchange(0, 1, 100000));
+  }
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("TCP caller 127.0.0.1:"));
+  EXPECT_EQ(log.find("refused"), log.rfind("refused")) << log;
+}
+
+TEST(TcpStrangers, WrongSecretIsRefused) {
+  World world(2, 1);
+  ::testing::internal::CaptureStderr();
+  const platform::UniqueFd stranger = world.call(0);
+  auto hello = world.hello(1, 0);
+  hello.job[15] ^= std::byte{1};
+  say(stranger.get(), encodeHello(hello));
+  EXPECT_THAT(world.readToEnd(stranger.get()), HasSubstr("it belongs to another job"));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("it belongs to another job"));
+}
+
+TEST(TcpStrangers, WrongRankOrSizeIsRefused) {
+  World world(3, 2);
+  ::testing::internal::CaptureStderr();
+  auto wrong_size = world.hello(2, 0);
+  wrong_size.size = 4;
+  for (const auto& hello : {wrong_size, world.hello(2, 1), world.hello(0, 1)}) {
+    const platform::UniqueFd stranger = world.call(hello.from == 0 ? 1 : 0);
+    say(stranger.get(), encodeHello(hello));
+    EXPECT_THAT(world.readToEnd(stranger.get()), HasSubstr("means to call rank"));
+  }
+  ::testing::internal::GetCapturedStderr();
+}
+
+TEST(TcpStrangers, SecondConnectionOfARankIsDropped) {
+  World world(2, 2);
+  ASSERT_TRUE(world.connectAll());
+  ::testing::internal::CaptureStderr();
+  const platform::UniqueFd twin = world.call(0);
+  say(twin.get(), encodeHello(world.hello(1, 0)) + transports::tcp::encodeAnswer(transports::tcp::Answer::go));
+  world.readToEnd(twin.get());
+  EXPECT_TRUE(world.exchange(1, 0, 100000));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("connection 0 of rank 1 exists already"));
+}
+
+TEST(TcpStrangers, ManySilentCallersDoNotHoldUpARankThatConnectsLater) {
+  World world(2, 2);
+  ::testing::internal::CaptureStderr();
+  std::vector<platform::UniqueFd> silent;
+  for (int i = 0; i < 300; ++i)
+    silent.push_back(world.call(0));
+  world.driveFor(std::chrono::milliseconds(20));
+  const auto begin = platform::Clock::now();
+  ASSERT_TRUE(world.connectAll());
+  EXPECT_LT(platform::Clock::now() - begin, std::chrono::seconds(2));
+  EXPECT_TRUE(world.exchange(0, 1, 1000000));
+  ::testing::internal::GetCapturedStderr();
+}
+
+TEST(TcpStrangers, SlowCallersAreDroppedWhileTrafficGoesOn) {
+  World world(2, 2);
+  ASSERT_TRUE(world.connectAll());
+  ::testing::internal::CaptureStderr();
+  const platform::UniqueFd slow = world.call(0);
+  const std::string hello = encodeHello(world.hello(1, 0));
+  const auto begin = platform::Clock::now();
+  bool dropped = false;
+  for (std::size_t i = 0; i < hello.size() - 1 && !dropped; ++i) {
+    dropped = platform::writeSome(slow.get(), hello.data() + i, 1).ended;
+    EXPECT_TRUE(world.exchange(0, 1, 1000));
+    world.driveFor(std::chrono::milliseconds(150));
+    char byte = 0;
+    dropped = dropped || platform::readSome(slow.get(), &byte, 1).ended;
+  }
+  EXPECT_TRUE(dropped);
+  EXPECT_LT(platform::Clock::now() - begin, std::chrono::seconds(7));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("it did not introduce itself in time"));
+}
+
+class MalformedFrame : public ::testing::TestWithParam<const char*> {
+ protected:
+  static std::string bytes(const std::string& name) {
+    MessageHeaderOf header;
+    if (name == "oversized") {
+      header.bytes = (std::uint64_t{1} << 48) + 1;
+      return text(encodeFrame(FrameKind::message, header));
+    }
+    if (name == "stripedWithoutConnections") {
+      header.bytes = 1000;
+      return text(encodeFrame(FrameKind::striped, header));
+    }
+    if (name == "goodbyeWithBytes") {
+      header.bytes = 1;
+      return text(encodeFrame(FrameKind::goodbye, header));
+    }
+    return std::string(transports::tcp::kFrameBytes, '\x77');
+  }
+  using MessageHeaderOf = transports::MessageHeader;
+};
+
+TEST_P(MalformedFrame, IsAProtocolErrorOfThatLinkAlone) {
+  World world(3, 2);
+  ASSERT_TRUE(world.connectAll());
+  const platform::UniqueFd impostor = world.impersonate(2, 0);
+  say(impostor.get(), bytes(GetParam()));
+  ASSERT_TRUE(world.until([&] { return !world[0].losses.empty(); }));
+  EXPECT_EQ(world[0].losses[0].peer, 2);
+  EXPECT_FALSE(world[0].losses[0].departed);
+  EXPECT_EQ(world[0].losses[0].status.kind(), GOSS_ERR_PROTOCOL);
+  EXPECT_THAT(world[0].losses[0].status.text(), HasSubstr("rank 2 sent bytes that are no frame"));
+  EXPECT_EQ(world.transport(0).link(2), LinkState::failed);
+  EXPECT_TRUE(world.exchange(0, 1, 100000));
+  EXPECT_TRUE(world.exchange(1, 0, 100000));
+}
+
+INSTANTIATE_TEST_SUITE_P(Frames, MalformedFrame,
+                         ::testing::Values("garbage", "oversized", "stripedWithoutConnections", "goodbyeWithBytes"),
+                         [](const auto& one) { return std::string(one.param); });
+
+TEST(TcpStrangers, AnnouncedBytesAreNotAllocated) {
+  World world(2, 1);
+  const platform::UniqueFd impostor = world.impersonate(1, 0);
+  transports::MessageHeader header;
+  header.bytes = std::uint64_t{1} << 47; // More than any memory; within the format.
+  say(impostor.get(), text(encodeFrame(FrameKind::message, header)));
+  world.driveFor(std::chrono::milliseconds(50));
+  EXPECT_EQ(world.transport(0).link(1), LinkState::ready) << "it waits for a receive, as any message beyond the limit";
+}
+
+TEST(TcpStrangers, ProbesMeanNothing) {
+  World world(2, 1);
+  const platform::UniqueFd impostor = world.impersonate(1, 0);
+  say(impostor.get(), text(encodeFrame(FrameKind::probe, {})) + text(encodeFrame(FrameKind::goodbye, {})));
+  ASSERT_TRUE(world.until([&] { return !world[0].losses.empty(); }));
+  EXPECT_TRUE(world[0].losses[0].departed);
+}
+
+} // namespace
+} // namespace goss::test

@@ -1,0 +1,81 @@
+#include "transports/tcp/wire.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/golden/golden.h"
+
+namespace goss::transports::tcp {
+namespace {
+
+using test::GoldenCase;
+using test::readGolden;
+using test::toHex;
+
+TEST(TcpFormat, FramesMatchTheGoldenFile) {
+  const auto cases = readGolden(GOSS_GOLDEN_DIR "/tcp_frame.txt");
+  ASSERT_GE(cases.size(), 8u);
+  for (const GoldenCase& one : cases) {
+    Frame frame;
+    EXPECT_EQ(decodeFrame(one.bytes, frame), one.accept) << one.name;
+    if (!one.accept) continue;
+    const FrameBytes again = encodeFrame(frame.kind, frame.header);
+    EXPECT_EQ(toHex({again.data(), again.size()}), toHex(one.bytes)) << one.name;
+  }
+  Frame first;
+  ASSERT_TRUE(decodeFrame(cases[0].bytes, first));
+  EXPECT_EQ(first.kind, FrameKind::message);
+  EXPECT_EQ(first.header.tag, 0x0123456789abcdefu);
+  EXPECT_EQ(first.header.bytes, 1000u);
+  EXPECT_EQ(first.header.envelope[23], std::byte{0x17});
+}
+
+TEST(TcpFormat, HelloMatchesTheGoldenFile) {
+  const auto cases = readGolden(GOSS_GOLDEN_DIR "/tcp_hello.txt");
+  ASSERT_GE(cases.size(), 8u);
+  for (const GoldenCase& one : cases) {
+    const auto hello = decodeHello(one.bytes);
+    EXPECT_EQ(hello.isOk(), one.accept) << one.name;
+    if (!one.accept) continue;
+    EXPECT_EQ(toHex(encodeHello(hello.value())), toHex(one.bytes)) << one.name;
+    EXPECT_EQ(hello.value().from, 3u);
+    EXPECT_EQ(hello.value().to, 1u);
+    EXPECT_EQ(hello.value().connections, 5);
+  }
+}
+
+TEST(TcpFormat, AddressesMatchTheGoldenFile) {
+  const auto cases = readGolden(GOSS_GOLDEN_DIR "/tcp_address.txt");
+  ASSERT_GE(cases.size(), 5u);
+  for (const GoldenCase& one : cases) {
+    const auto address = decodeAddress(one.bytes);
+    EXPECT_EQ(address.isOk(), one.accept) << one.name;
+    if (!one.accept) continue;
+    EXPECT_EQ(address.value().sockets[0].text(), "10.0.0.1:4711");
+    EXPECT_EQ(address.value().sockets[1].text(), "[fd00::2]:4712");
+    EXPECT_EQ(toHex(encodeAddress(address.value())), toHex(one.bytes));
+  }
+}
+
+TEST(TcpFormat, EveryShortenedAddressIsRefused) {
+  Address address;
+  address.host_identity = "host";
+  address.sockets = {*platform::SocketAddress::parse("10.0.0.1", 80)};
+  const std::string bytes = encodeAddress(address);
+  ASSERT_TRUE(decodeAddress(bytes).isOk());
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_FALSE(decodeAddress(std::string_view(bytes).substr(0, size)).isOk()) << size;
+}
+
+TEST(TcpFormat, AnswersAreChecked) {
+  const std::string refused = encodeAnswer(Answer::refused, std::string(1000, 'x'));
+  EXPECT_EQ(refused.size(), kAnswerBytes + kMostReasonBytes);
+  const auto decoded = decodeAnswer(std::string_view(refused).substr(0, kAnswerBytes));
+  ASSERT_TRUE(decoded.isOk());
+  EXPECT_EQ(decoded.value().answer, Answer::refused);
+  EXPECT_EQ(decoded.value().reason_bytes, kMostReasonBytes);
+  EXPECT_FALSE(decodeAnswer("HTTP/1.1").isOk());
+  EXPECT_FALSE(decodeAnswer("GTH1").isOk());
+}
+
+} // namespace
+} // namespace goss::transports::tcp

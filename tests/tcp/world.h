@@ -1,0 +1,104 @@
+/// Transports of several ranks that one thread drives in turn, and strangers that call them.
+#ifndef GOSS_TESTS_TCP_WORLD_H_
+#define GOSS_TESTS_TCP_WORLD_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gossamer/config.h"
+#include "gossamer/transport.h"
+#include "platform/clock.h"
+#include "platform/fd.h"
+#include "transports/tcp/tcp.h"
+#include "transports/tcp/wire.h"
+
+namespace goss::test {
+
+inline constexpr std::chrono::milliseconds kLong(20000);
+
+struct Loss {
+  int peer = -1;
+  Status status;
+  bool departed = false;
+};
+
+/// A message of so many bytes, the same ones each time.
+class Send final : public SendOperation {
+ public:
+  Send(int to, Tag with_tag, std::size_t size);
+  void onSent(const Status& result) override {
+    done = true;
+    status = result;
+  }
+  [[nodiscard]] const std::vector<unsigned char>& contents() const { return bytes_; }
+  bool done = false;
+  Status status;
+
+ private:
+  std::vector<unsigned char> bytes_;
+  iovec piece_;
+};
+
+class Recv final : public RecvOperation {
+ public:
+  Recv(int from, Tag with_tag, std::size_t size);
+  Status onMatched(const Envelope&, std::size_t) override { return Status::ok(); }
+  void onReceived(const Status& result) override {
+    done = true;
+    status = result;
+  }
+  [[nodiscard]] const std::vector<unsigned char>& contents() const { return bytes_; }
+  bool done = false;
+  Status status;
+
+ private:
+  std::vector<unsigned char> bytes_;
+  iovec piece_;
+};
+
+class World {
+ public:
+  class Rank final : public TransportListener {
+   public:
+    Config config;
+    std::unique_ptr<transports::TcpTransport> transport;
+    std::string address;
+    std::vector<Loss> losses;
+    void onPeerLost(int peer, const Status& status, bool departed) override {
+      losses.push_back({peer, status, departed});
+    }
+  };
+
+  /// `open` of the `ranks` ranks exist; the rest are for strangers to play.
+  explicit World(int ranks, int open, const std::function<void(Config&)>& configure = nullptr);
+
+  Rank& operator[](int rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
+  transports::TcpTransport& transport(int rank) { return *(*this)[rank].transport; }
+  [[nodiscard]] const std::array<std::byte, 16>& job() const { return job_; }
+  /// Connects the open ranks with one another; true when all links are ready.
+  bool connectAll();
+  bool until(const std::function<bool()>& condition, std::chrono::milliseconds limit = kLong);
+  void driveFor(std::chrono::milliseconds span);
+  /// Sends `bytes` bytes from one rank to another and checks them.
+  bool exchange(int from, int to, std::size_t bytes);
+
+  /// A socket that is connected to that rank and has said nothing.
+  platform::UniqueFd call(int rank);
+  /// A good hello for `rank` from the rank `from`.
+  [[nodiscard]] transports::tcp::Hello hello(int from, int rank) const;
+  /// Plays rank `from` up to a ready link with `rank`.
+  platform::UniqueFd impersonate(int from, int rank);
+  /// Reads until the other end closes, driving the world.
+  std::string readToEnd(int fd);
+
+ private:
+  std::array<std::byte, 16> job_;
+  std::vector<std::unique_ptr<Rank>> ranks_;
+  int size_;
+};
+
+} // namespace goss::test
+
+#endif // GOSS_TESTS_TCP_WORLD_H_
