@@ -1,6 +1,7 @@
 #include "tests/transports/harness.h"
 #include "transports/loopback/loopback.h"
 #include "transports/shm/shm.h"
+#include "transports/sim/sim.h"
 #include "transports/tcp/tcp.h"
 
 namespace goss::tests {
@@ -28,6 +29,8 @@ std::vector<TransportFactory> allTransports() {
       tcp("tcp", "127.0.0.1", 1),
       tcp("tcpOverIpv6", "::1", 1),
       tcp("tcpStriped", "127.0.0.1", 4),
+      {"sim", [](const TransportContext& context) { return std::make_unique<transports::SimTransport>(context); },
+       false},
   };
 }
 

@@ -1,12 +1,10 @@
 #include "transports/loopback/endpoint.h"
 
-#include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <utility>
 
 #include "base/wire.h"
-#include "platform/host.h"
+#include "transports/common/process_identity.h"
 
 namespace goss::transports::loopback {
 
@@ -14,23 +12,8 @@ namespace {
 
 constexpr std::string_view kMagic = "GLB1";
 
-// Field 22 of /proc/self/stat, counted from behind the program's name, which may hold blanks and parentheses.
-std::uint64_t processStartTime() {
-  std::ifstream file("/proc/self/stat");
-  std::string line{std::istreambuf_iterator<char>(file), {}};
-  std::size_t at = line.rfind(')');
-  for (int field = 2; field < 22 && at != std::string::npos; ++field)
-    at = line.find(' ', at + 1);
-  return at == std::string::npos ? 0 : std::strtoull(line.c_str() + at, nullptr, 10);
-}
-
 /// All of the address but the pointer.
-std::string processIdentity() {
-  base::WireWriter writer;
-  writer.raw(kMagic).text(platform::hostIdentity().text());
-  writer.integer(platform::processId()).integer(processStartTime());
-  return writer.take();
-}
+std::string addressPrefix() { return std::string(kMagic) + processIdentity(); }
 
 } // namespace
 
@@ -84,13 +67,13 @@ void Endpoint::close() {
 
 std::string encodeAddress(const Endpoint& endpoint) {
   base::WireWriter writer;
-  writer.raw(processIdentity()).integer(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&endpoint)));
+  writer.raw(addressPrefix()).integer(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(&endpoint)));
   return writer.take();
 }
 
 bool isOfThisProcess(std::string_view address) {
-  std::string identity = processIdentity();
-  return address.size() == identity.size() + sizeof(std::uint64_t) && address.starts_with(identity);
+  std::string prefix = addressPrefix();
+  return address.size() == prefix.size() + sizeof(std::uint64_t) && address.starts_with(prefix);
 }
 
 std::shared_ptr<Endpoint> resolveAddress(std::string_view address) {

@@ -1,0 +1,289 @@
+// What another process may do to us: garbage in the ring, foreign callers, descriptors that could shrink, odd forks.
+#include <errno.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gossamer/config.h"
+#include "transports/shm/rendezvous.h"
+#include "transports/shm/ring.h"
+#include "transports/shm/shm.h"
+
+namespace goss::transports {
+namespace {
+
+struct Recv final : RecvOperation {
+  explicit Recv(int from) : piece{room, sizeof room} {
+    peer = from;
+    tag = 1;
+    pieces = {&piece, 1};
+    capacity = sizeof room;
+  }
+  Status onMatched(const Envelope&, std::size_t) override { return Status::ok(); }
+  void onReceived(const Status& result) override {
+    ++completions;
+    status = result;
+  }
+  char room[64] = {};
+  iovec piece;
+  int completions = 0;
+  Status status;
+};
+
+struct Losses : TransportListener {
+  void onPeerLost(int peer, const Status& status, bool departed) override {
+    EXPECT_EQ(peer, 1);
+    EXPECT_FALSE(departed);
+    last = status;
+    ++count;
+  }
+  int count = 0;
+  Status last;
+};
+
+/// Rank 0 of two; the test plays rank 1.
+class ShmHostile : public ::testing::Test {
+ protected:
+  ShmHostile() {
+    context_.size = 2;
+    context_.config = &config_;
+    context_.listener = &losses_;
+    context_.job.fill(std::byte{7});
+    victim_ = std::make_unique<ShmTransport>(context_);
+    address_ = victim_->open().take();
+    EXPECT_TRUE(
+        victim_->connect(1, shm::ShmAddress{shm::ShmAddress::decode(address_)->host, "nobody"}.encode()).isOk());
+  }
+  TransportContext attacker() {
+    TransportContext context = context_;
+    context.self = 1;
+    return context;
+  }
+  platform::UniqueFd call() { return shm::dial(shm::ShmAddress::decode(address_)->name, 0).take(); }
+  /// Meets the victim as the real rank 1 would.
+  void meet() {
+    segment_ = shm::Segment::create(64 * 1024).take();
+    socket_ = call();
+    ASSERT_TRUE(shm::sendHello(socket_.get(), attacker(), 0, segment_).isOk());
+    drive(10);
+    ASSERT_EQ(victim_->link(1), LinkState::ready);
+  }
+  void drive(int calls) {
+    for (int i = 0; i < calls; ++i)
+      victim_->progress();
+  }
+  void expectProtocolError() {
+    Recv op(1);
+    victim_->recv(op);
+    drive(5000);
+    EXPECT_EQ(losses_.count, 1);
+    EXPECT_EQ(losses_.last.kind(), GOSS_ERR_PROTOCOL);
+    EXPECT_NE(losses_.last.text().find("rank 1"), std::string::npos);
+    EXPECT_EQ(op.completions, 1);
+    EXPECT_EQ(victim_->link(1), LinkState::failed);
+  }
+  void putRecord(shm::RecordHeader record, std::uint64_t tail) {
+    std::memcpy(segment_.outBytes(), &record, sizeof record);
+    segment_.outControl().tail.store(tail);
+  }
+
+  Config config_;
+  Losses losses_;
+  TransportContext context_;
+  std::unique_ptr<ShmTransport> victim_;
+  std::string address_;
+  shm::Segment segment_;
+  platform::UniqueFd socket_;
+};
+
+TEST_F(ShmHostile, ARealMessageArrives) {
+  meet();
+  Recv op(1);
+  victim_->recv(op);
+  shm::RingWriter writer(segment_);
+  shm::Outgoing outgoing;
+  EXPECT_TRUE(writer.write({1, 0, {}}, outgoing));
+  drive(10);
+  EXPECT_EQ(op.completions, 1);
+  EXPECT_TRUE(op.status.isOk());
+}
+
+TEST_F(ShmHostile, RecordsThatMakeNoSenseAreAProtocolError) {
+  using shm::RecordKind;
+  const std::pair<shm::RecordHeader, std::uint64_t> cases[] = {
+      {{static_cast<RecordKind>(0x12345678), 0, 0, 1, {}}, 64},   // No such kind.
+      {{RecordKind::brief, 10, 0, 1, {}}, 64},                    // Lengths that disagree.
+      {{RecordKind::brief, 1u << 20, 1u << 20, 1, {}}, 64},       // Longer than what was published.
+      {{RecordKind::brief, 0xffffffffu, 0xffffffffu, 1, {}}, 64}, // Longer than the ring.
+      {{RecordKind::more, 64, 0, 0, {}}, 128},                    // A continuation of nothing.
+      {{RecordKind::first, 0, 100, 1, {}}, 64},                   // An empty piece would never end.
+      {{RecordKind::first, 128, 64, 1, {}}, 192},                 // A piece longer than its message.
+      {{RecordKind::brief, 0, 0, 1, {}}, 65},                     // Positions that are no multiple of 64,
+      {{RecordKind::brief, 0, 0, 1, {}}, 65 * 1024},              // beyond the ring,
+      {{RecordKind::brief, 0, 0, 1, {}}, ~std::uint64_t{63}},     // or behind the head.
+  };
+  for (const auto& [record, tail] : cases) {
+    SCOPED_TRACE(tail);
+    losses_ = Losses();
+    victim_ = std::make_unique<ShmTransport>(context_);
+    address_ = victim_->open().take();
+    ASSERT_TRUE(victim_->connect(1, address_).isOk());
+    meet();
+    putRecord(record, tail);
+    expectProtocolError();
+  }
+}
+
+TEST_F(ShmHostile, RandomRecordsNeverCrash) {
+  unsigned state = 1;
+  auto next = [&] { return state = state * 1664525u + 1013904223u; };
+  for (int round = 0; round < 300; ++round) {
+    losses_ = Losses();
+    victim_ = std::make_unique<ShmTransport>(context_);
+    address_ = victim_->open().take();
+    ASSERT_TRUE(victim_->connect(1, address_).isOk());
+    meet();
+    Recv op(1);
+    victim_->recv(op);
+    std::vector<std::uint32_t> words(16 * 1024 / 4);
+    for (auto& word : words)
+      word = next() % 4 == 0 ? 0x47530001u + next() % 3 : next() % 3 == 0 ? next() : next() % 200;
+    std::memcpy(segment_.outBytes(), words.data(), words.size() * 4);
+    segment_.outControl().tail.store(next() % 256 * 64);
+    drive(5);
+    socket_.reset();
+    drive(2100);
+    EXPECT_EQ(op.completions, 1) << "delivered, or failed with the link";
+  }
+}
+
+TEST_F(ShmHostile, AHeadThatRunsAwayFillsTheRingInsteadOfOverwritingIt) {
+  meet();
+  shm::RingWriter writer(segment_);
+  segment_.outControl().head.store(std::uint64_t{1} << 40);
+  int written = 0;
+  for (shm::Outgoing outgoing; written < 5000 && writer.write({1, 0, {}}, outgoing); outgoing = {})
+    ++written;
+  EXPECT_EQ(written, 1024) << "64 KiB of records of 64 bytes";
+}
+
+TEST_F(ShmHostile, ForeignCallersAreTurnedAwayAndTheRealOneIsHeard) {
+  platform::UniqueFd silent = call();
+  platform::UniqueFd garbage = call();
+  ASSERT_GT(::send(garbage.get(), "GET / HTTP/1.1\r\n\r\n", 18, 0), 0);
+  platform::UniqueFd stranger = call();
+  TransportContext wrong = attacker();
+  wrong.job.fill(std::byte{8});
+  shm::Segment segment = shm::Segment::create(64 * 1024).take();
+  ASSERT_TRUE(shm::sendHello(stranger.get(), wrong, 0, segment).isOk());
+  platform::UniqueFd impostor = call();
+  wrong = attacker();
+  wrong.self = 5;
+  ASSERT_TRUE(shm::sendHello(impostor.get(), wrong, 0, segment).isOk());
+  drive(20);
+  EXPECT_EQ(victim_->link(1), LinkState::connecting);
+  char byte = 0;
+  for (const auto* fd : {&garbage, &stranger, &impostor})
+    EXPECT_EQ(::recv(fd->get(), &byte, 1, MSG_DONTWAIT), 0);
+  EXPECT_EQ(::recv(silent.get(), &byte, 1, MSG_DONTWAIT), -1) << "still waited for";
+  meet();
+  EXPECT_EQ(losses_.count, 0);
+}
+
+TEST_F(ShmHostile, AnUnsealedSegmentIsRefused) {
+  // Cut short after it was mapped, it would kill the reader with SIGBUS.
+  constexpr std::uint64_t kRing = 64 * 1024;
+  platform::UniqueFd open_ended(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(::ftruncate(open_ended.get(), 64 * 1024 + 2 * kRing), 0);
+  Result<shm::Segment> attached = shm::Segment::attach(std::move(open_ended), kRing, 1);
+  ASSERT_FALSE(attached.isOk());
+  EXPECT_EQ(attached.status().kind(), GOSS_ERR_PROTOCOL);
+  EXPECT_FALSE(shm::Segment::attach(platform::UniqueFd(), 12345, 1).isOk());
+}
+
+TEST_F(ShmHostile, ASecondCallOfTheSameRankChangesNothing) {
+  meet();
+  platform::UniqueFd again = call();
+  shm::Segment segment = shm::Segment::create(64 * 1024).take();
+  ASSERT_TRUE(shm::sendHello(again.get(), attacker(), 0, segment).isOk());
+  drive(3000);
+  EXPECT_EQ(victim_->link(1), LinkState::ready);
+  char byte = 0;
+  EXPECT_EQ(::recv(again.get(), &byte, 1, MSG_DONTWAIT), 0);
+}
+
+TEST_F(ShmHostile, AForkedChildThatExitsDoesNotSayGoodbyeForItsParent) {
+  meet();
+  pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    victim_.reset(); // As a global of a Python program would be destroyed.
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(segment_.theirSide().goodbye.load(), 0u);
+  char byte = 0;
+  EXPECT_EQ(::recv(socket_.get(), &byte, 1, MSG_DONTWAIT), 1) << "the welcome";
+  EXPECT_EQ(::recv(socket_.get(), &byte, 1, MSG_DONTWAIT), -1) << "and no end";
+  EXPECT_EQ(victim_->link(1), LinkState::ready);
+}
+
+TEST_F(ShmHostile, AddressesThatAreNoneAreRefused) {
+  for (std::string bad :
+       {std::string(), std::string("GSM1"), std::string(2000, 'x'), address_.substr(0, 20), address_ + "x"}) {
+    EXPECT_FALSE(victim_->reaches(bad));
+  }
+  shm::ShmAddress elsewhere{"another host", "name"};
+  EXPECT_FALSE(victim_->reaches(elsewhere.encode()));
+  ShmTransport other(context_);
+  ASSERT_TRUE(other.open().isOk());
+  EXPECT_FALSE(other.connect(1, elsewhere.encode()).isOk());
+  EXPECT_EQ(other.link(1), LinkState::failed);
+}
+
+TEST(ShmRing, KeepsBytesAndOrderThroughManyTurns) {
+  shm::Segment mine = shm::Segment::create(64 * 1024).take();
+  shm::Segment theirs = shm::Segment::attach(platform::UniqueFd(::dup(mine.fd())), mine.ringBytes(), 1).take();
+  shm::RingWriter writer(mine);
+  shm::RingReader reader(theirs);
+  std::vector<unsigned char> data(300000);
+  for (std::size_t i = 0; i < data.size(); ++i)
+    data[i] = static_cast<unsigned char>(i * 31 + i / 256);
+  for (std::size_t size : {0u, 1u, 16u, 17u, 64u, 4096u, 4097u, 70000u, 300000u}) {
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      iovec piece{data.data(), size};
+      shm::Outgoing outgoing{PieceCursor({&piece, 1}), 0, false};
+      std::vector<unsigned char> got;
+      for (bool complete = false; !complete;) {
+        complete = writer.write({5, size, {}}, outgoing);
+        shm::RingReader::Record record;
+        while (reader.peek(record) == shm::RingReader::Peek::record) {
+          EXPECT_EQ(reinterpret_cast<std::uintptr_t>(record.payload.data()) % 16, 0u);
+          auto* bytes = reinterpret_cast<const unsigned char*>(record.payload.data());
+          got.insert(got.end(), bytes, bytes + record.payload.size());
+          reader.pop(record);
+        }
+        reader.release();
+      }
+      ASSERT_EQ(got, std::vector<unsigned char>(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(size)));
+    }
+  }
+}
+
+TEST(ShmRing, SizesArePowersOfTwoWithinBounds) {
+  EXPECT_EQ(shm::Segment::ringBytesFor(0), 64u * 1024);
+  EXPECT_EQ(shm::Segment::ringBytesFor(100000), 128u * 1024);
+  EXPECT_EQ(shm::Segment::ringBytesFor(1u << 20), 1u << 20);
+  EXPECT_EQ(shm::Segment::ringBytesFor(~std::size_t{0}), std::size_t{1} << 30);
+}
+
+} // namespace
+} // namespace goss::transports

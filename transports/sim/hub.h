@@ -1,0 +1,139 @@
+/// The world that simulated ranks share: one clock, one queue of events for each rank.
+#ifndef GOSS_TRANSPORTS_SIM_HUB_H_
+#define GOSS_TRANSPORTS_SIM_HUB_H_
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "gossamer/transport.h"
+#include "platform/poller.h"
+#include "transports/common/inflow.h"
+
+namespace goss::transports::sim {
+
+/// One direction between two ranks. A message is lost as a whole, once, and arrives after `retransmit_s` more; those
+/// behind it wait, as on any ordered channel.
+struct SimLink {
+  double latency_s = 10e-6;
+  double jitter_s = 2e-6; ///< Up to so much is added to the latency, evenly spread.
+  double bandwidth_bytes_per_s = 1e9;
+  double drop = 0; ///< Probability of a loss.
+  double retransmit_s = 300e-6;
+};
+
+struct SimOptions {
+  std::uint64_t seed = 1;
+  /// The link from one rank to another; empty: SimLink() with Config::sim_drop.
+  std::function<SimLink(int from, int to)> links;
+  /// A rank that has not called its transport for so long no longer holds up the clock. Runs are reproducible as long
+  /// as no rank is away that long while it still has something to send.
+  std::chrono::milliseconds patience{200};
+};
+
+/// A message on its way. The bytes are a copy, so that cancelling its send needs no agreement with the receiver.
+struct Message {
+  MessageHeader header;
+  std::unique_ptr<std::byte[]> payload;
+  std::size_t window_bytes = 0;       ///< Counted in the sender's window until it is taken.
+  SendOperation* operation = nullptr; ///< Sender's thread only; null when the send is complete or cancelled.
+  std::atomic<bool> withdrawn{false}; ///< As if it had never been sent.
+};
+
+/// Virtual nanoseconds since the beginning of the simulation.
+using VirtualTime = std::int64_t;
+
+struct Event {
+  enum class Kind { wake, message, taken, goodbye };
+  VirtualTime at = 0;
+  int from = -1;
+  std::uint64_t number = 0; ///< Of all events between two ranks.
+  Kind kind = Kind::wake;
+  std::shared_ptr<Message> message;
+
+  bool operator<(const Event& other) const {
+    if (at != other.at) return at < other.at;
+    return from != other.from ? from < other.from : number < other.number;
+  }
+};
+
+/// Time stands still while any rank has something to do, and jumps to the next event when none has: what happens
+/// depends on the seed and on what the ranks do, not on how fast they are. Safe for all threads of the process.
+class Hub : public std::enable_shared_from_this<Hub> {
+ public:
+  Hub(const TransportContext& context, SimOptions options);
+
+  /// A rank takes part from now on; it is woken through `wakeup`, which must live until leave().
+  void join(int rank, const platform::Wakeup& wakeup);
+  void leave(int rank);
+  /// `rank` wants a link to `peer`; it is there when both want it.
+  void connect(int rank, int peer);
+  [[nodiscard]] bool linked(int rank, int peer) const;
+
+  /// Puts an event on the link, `bytes` long. Events of a link arrive in order.
+  void post(int from, int to, Event::Kind kind, std::shared_ptr<Message> message, std::uint64_t bytes);
+  /// Makes `to` look at its queue at once.
+  void poke(int from, int to);
+  /// Moves the events of `rank` that are due to `out`. `idle`: the rank has nothing else to do; when that holds for
+  /// all, the clock jumps.
+  void take(int rank, bool idle, std::vector<Event>& out);
+  /// The rank did something by itself: it is not idle.
+  void touch(int rank);
+
+  enum class Sleep { no, untilWoken, notForLong };
+  /// For a rank with nothing to do. notForLong: somebody may be away; look again after patience().
+  Sleep prepareToSleep(int rank);
+  void sleepEnded(int rank);
+
+  [[nodiscard]] VirtualTime now() const;
+  [[nodiscard]] const std::array<std::byte, 16>& job() const { return job_; }
+  [[nodiscard]] std::chrono::milliseconds patience() const { return options_.patience; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Rank {
+    bool joined = false;
+    bool gone = false;
+    bool idle = false;
+    bool sleeping = false;
+    Clock::time_point last_call;
+    const platform::Wakeup* wakeup = nullptr;
+    std::set<Event> events;
+  };
+  struct Direction {
+    bool wanted = false;
+    std::uint64_t number = 0;
+    VirtualTime free_at = 0;
+    VirtualTime last_arrival = 0;
+  };
+
+  // All of these with mutex_ held.
+  [[nodiscard]] bool due(const Rank& rank) const { return !rank.events.empty() && rank.events.begin()->at <= now_; }
+  [[nodiscard]] bool holdsClock(const Rank& rank, Clock::time_point wall) const;
+  [[nodiscard]] bool clockIsHeld(Clock::time_point wall) const;
+  void advance(Clock::time_point wall);
+  void wake(Rank& rank, Clock::time_point wall);
+  VirtualTime arrival(int from, int to, Direction& direction, std::uint64_t bytes) const;
+  Direction& direction(int from, int to) { return directions_[index(from, to)]; }
+  [[nodiscard]] std::size_t index(int from, int to) const {
+    return static_cast<std::size_t>(from) * ranks_.size() + static_cast<std::size_t>(to);
+  }
+  Rank& rank(int number) { return ranks_[static_cast<std::size_t>(number)]; }
+
+  const std::array<std::byte, 16> job_;
+  SimOptions options_;
+  mutable std::mutex mutex_; ///< Guards the rest.
+  VirtualTime now_ = 0;
+  std::vector<Rank> ranks_;
+  std::vector<Direction> directions_; ///< From rank times size, plus to rank.
+};
+
+} // namespace goss::transports::sim
+
+#endif // GOSS_TRANSPORTS_SIM_HUB_H_

@@ -1,0 +1,299 @@
+#include "transports/sim/sim.h"
+
+#include <errno.h>
+#include <sys/timerfd.h>
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "base/wire.h"
+#include "gossamer/config.h"
+#include "transports/common/errors.h"
+#include "transports/common/matcher.h"
+#include "transports/common/process_identity.h"
+
+namespace goss::transports {
+
+using sim::Event;
+using sim::Hub;
+using sim::Message;
+
+namespace {
+
+constexpr std::string_view kMagic = "GSI1";
+// Sends of up to kEagerBytes are complete at once while no more than kWindowBytes are on their way to the peer.
+constexpr std::size_t kEagerBytes = 64 * 1024;
+constexpr std::size_t kWindowBytes = 1 << 20;
+constexpr std::size_t kMessageCost = 256;
+constexpr std::uint64_t kWakeToken = 0;
+constexpr std::uint64_t kTimerToken = 1;
+
+std::string addressPrefix() { return std::string(kMagic) + processIdentity(); }
+
+sim::SimOptions optionsFrom(const Config& config) {
+  sim::SimOptions options;
+  options.seed = config.sim_seed;
+  return options;
+}
+
+} // namespace
+
+struct SimTransport::Peer {
+  Peer(int peer_rank, std::size_t unexpected_limit, Deferred& deferred)
+      : rank(peer_rank), matcher(peer_rank, unexpected_limit, deferred), inflow(matcher) {}
+
+  const int rank;
+  bool wanted = false;      ///< connect() was called.
+  bool ready = false;       ///< So it was at the other end.
+  Status refused;           ///< Why connect() failed.
+  std::deque<Event> events; ///< Due, in order; the first may be stalled.
+  bool retry = false;       ///< A stalled message may have been withdrawn.
+  std::size_t window_bytes = 0;
+  Matcher matcher;
+  Inflow inflow;
+
+  [[nodiscard]] bool hasWork() const {
+    return matcher.hasWork() || (!events.empty() && (retry || !inflow.isStalled()));
+  }
+};
+
+SimTransport::SimTransport(const TransportContext& context) : SimTransport(context, optionsFrom(*context.config)) {}
+
+SimTransport::SimTransport(const TransportContext& context, sim::SimOptions options)
+    : context_(context), options_(std::move(options)) {
+  const sim::SimLink link = options_.links && context.size > 1 ? options_.links(0, 1) : sim::SimLink();
+  capabilities_.same_host_only = capabilities_.same_process_only = true;
+  capabilities_.virtual_time = true;
+  capabilities_.latency_s = link.latency_s;
+  capabilities_.bandwidth_bytes_per_s = link.bandwidth_bytes_per_s;
+  for (int rank = 0; rank < context.size; ++rank) {
+    peers_.push_back(std::make_unique<Peer>(rank, context.config->unexpected_bytes, deferred_));
+  }
+}
+
+SimTransport::~SimTransport() {
+  if (!hub_) return;
+  for (auto& [operation, message] : pending_)
+    message->withdrawn.store(true);
+  for (auto& to : peers_) {
+    if (to->wanted && to->rank != context_.self) hub_->post(context_.self, to->rank, Event::Kind::goodbye, {}, 0);
+    if (to->wanted && to->rank != context_.self) hub_->poke(context_.self, to->rank);
+  }
+  hub_->leave(context_.self);
+}
+
+Result<std::string> SimTransport::open() {
+  Result<platform::Wakeup> wakeup = platform::Wakeup::create();
+  if (!wakeup.isOk()) return wakeup.status();
+  wakeup_.emplace(wakeup.take());
+  Result<platform::Poller> poller = platform::Poller::create();
+  if (!poller.isOk()) return poller.status();
+  poller_.emplace(poller.take());
+  timer_.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!timer_.valid()) return systemError(-1, "cannot make a timer", errno);
+  for (auto [fd, token] : {std::pair{wakeup_->fd(), kWakeToken}, std::pair{timer_.get(), kTimerToken}}) {
+    Status added = poller_->add(fd, true, false, token);
+    if (!added.isOk()) return added;
+  }
+  if (context_.self == 0) enter(std::make_shared<Hub>(context_, options_));
+  base::WireWriter writer;
+  writer.raw(addressPrefix());
+  writer.integer(static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(hub_.get())));
+  return writer.take();
+}
+
+bool SimTransport::reaches(std::string_view address) const {
+  std::string prefix = addressPrefix();
+  return address.size() == prefix.size() + sizeof(std::uint64_t) && address.starts_with(prefix);
+}
+
+Status SimTransport::connect(int rank, std::string_view address) {
+  Peer& to = peer(rank);
+  if (!reaches(address)) return to.refused = protocolError(rank, "a sim address that is not of this process");
+  to.wanted = true;
+  if (!hub_ && rank == 0) {
+    auto pointer = base::loadLittleEndian<std::uint64_t>(address.data() + address.size() - sizeof(std::uint64_t));
+    if (pointer == 0) return to.refused = protocolError(rank, "a sim address without a hub");
+    std::shared_ptr<Hub> hub = reinterpret_cast<Hub*>(static_cast<std::uintptr_t>(pointer))->shared_from_this();
+    if (hub->job() != context_.job) return to.refused = protocolError(rank, "the address of another world");
+    enter(std::move(hub));
+  } else if (hub_) {
+    hub_->connect(context_.self, rank);
+  }
+  return Status::ok();
+}
+
+void SimTransport::enter(std::shared_ptr<Hub> hub) {
+  hub_ = std::move(hub);
+  hub_->join(context_.self, *wakeup_);
+  for (auto& to : peers_) {
+    if (to->wanted) hub_->connect(context_.self, to->rank);
+  }
+}
+
+LinkState SimTransport::link(int rank) const {
+  Peer& to = peer(rank);
+  if (!to.refused.isOk() || to.matcher.hasFailed()) return LinkState::failed;
+  if (!to.ready) to.ready = to.wanted && hub_ && hub_->linked(context_.self, rank);
+  return to.ready ? LinkState::ready : LinkState::connecting;
+}
+
+Status SimTransport::linkError(int rank) const {
+  return peer(rank).refused.isOk() ? peer(rank).matcher.failure() : peer(rank).refused;
+}
+
+bool SimTransport::send(SendOperation& operation) {
+  Peer& to = peer(operation.peer);
+  LinkState state = link(to.rank);
+  if (state != LinkState::ready) {
+    deferred_.add(operation, state == LinkState::failed ? linkError(to.rank) : notConnectedError(to.rank, name()));
+    return false;
+  }
+  ++to.matcher.statistics().messages_sent;
+  to.matcher.statistics().bytes_sent += operation.bytes;
+  auto message = std::make_shared<Message>();
+  message->header = {operation.tag, operation.bytes, operation.envelope};
+  message->payload = std::make_unique_for_overwrite<std::byte[]>(operation.bytes);
+  PieceCursor(operation.pieces).gather({message->payload.get(), operation.bytes});
+  const std::size_t cost = kMessageCost + operation.bytes;
+  const bool complete = operation.bytes <= kEagerBytes && to.window_bytes + cost <= kWindowBytes;
+  if (complete) {
+    message->window_bytes = cost;
+    to.window_bytes += cost;
+  } else {
+    message->operation = &operation;
+    pending_.emplace(&operation, message);
+  }
+  hub_->post(context_.self, to.rank, Event::Kind::message, std::move(message), operation.bytes);
+  return complete;
+}
+
+void SimTransport::recv(RecvOperation& operation) {
+  Peer& from = peer(operation.peer);
+  if (!from.refused.isOk()) {
+    deferred_.add(operation, from.refused);
+  } else {
+    from.matcher.post(operation);
+  }
+  if (hub_) hub_->touch(context_.self);
+}
+
+void SimTransport::cancel(SendOperation& operation) {
+  deferred_.cancel(operation);
+  auto at = pending_.find(&operation);
+  if (at == pending_.end()) return;
+  at->second->operation = nullptr;
+  at->second->withdrawn.store(true);
+  pending_.erase(at);
+  hub_->poke(context_.self, operation.peer);
+}
+
+void SimTransport::cancel(RecvOperation& operation) {
+  deferred_.cancel(operation);
+  peer(operation.peer).matcher.cancel(operation);
+}
+
+bool SimTransport::progress() {
+  bool any = deferred_.drain();
+  if (hub_) hub_->take(context_.self, !any && !hasWork(), incoming_);
+  for (Event& event : incoming_) {
+    Peer& from = peer(event.from);
+    any = true;
+    if (event.kind == Event::Kind::taken) {
+      from.window_bytes -= event.message->window_bytes;
+      complete(*event.message);
+    } else if (event.kind == Event::Kind::wake) {
+      from.retry = true;
+    } else {
+      from.events.push_back(std::move(event));
+    }
+  }
+  incoming_.clear();
+  for (auto& from : peers_) {
+    if (from->hasWork()) any |= handleEvents(*from);
+  }
+  return any;
+}
+
+void SimTransport::complete(Message& message) {
+  SendOperation* operation = std::exchange(message.operation, nullptr);
+  if (!operation) return;
+  pending_.erase(operation);
+  operation->onSent(Status::ok());
+}
+
+bool SimTransport::handleEvents(Peer& from) {
+  bool any = from.matcher.drain();
+  from.retry = false;
+  while (!from.events.empty()) {
+    if (!handle(from, from.events.front())) break;
+    from.events.pop_front();
+    any = true;
+  }
+  return any;
+}
+
+bool SimTransport::handle(Peer& from, Event& event) {
+  if (event.kind == Event::Kind::message) return deliver(from, event);
+  losePeer(from);
+  return true;
+}
+
+bool SimTransport::deliver(Peer& from, Event& event) {
+  const std::shared_ptr<Message> message = event.message;
+  if (message->withdrawn.load()) return true;
+  if (!from.inflow.begin(message->header)) return false;
+  from.inflow.deliver({message->payload.get(), static_cast<std::size_t>(message->header.bytes)});
+  hub_->post(context_.self, from.rank, Event::Kind::taken, message, 0);
+  return true;
+}
+
+void SimTransport::losePeer(Peer& from) {
+  if (from.matcher.hasFailed()) return;
+  const Status status = peerDepartedError(from.rank);
+  from.matcher.fail(status);
+  std::vector<SendOperation*> lost;
+  for (auto& [operation, message] : pending_) {
+    if (operation->peer == from.rank) lost.push_back(operation);
+  }
+  for (SendOperation* operation : lost) {
+    if (!pending_.contains(operation)) continue; // A callback cancelled it.
+    cancel(*operation);
+    operation->onSent(status);
+  }
+  context_.listener->onPeerLost(from.rank, status, true);
+}
+
+bool SimTransport::hasWork() const {
+  return !deferred_.empty() ||
+         std::any_of(peers_.begin(), peers_.end(), [](const auto& from) { return from->hasWork(); });
+}
+
+bool SimTransport::prepareToSleep() {
+  if (hasWork()) return false;
+  Hub::Sleep sleep = hub_ ? hub_->prepareToSleep(context_.self) : Hub::Sleep::notForLong;
+  if (sleep == Hub::Sleep::no) return false;
+  if (sleep == Hub::Sleep::notForLong) setTimer(options_.patience + std::chrono::milliseconds(1));
+  return true;
+}
+
+void SimTransport::sleepEnded() {
+  if (hub_) hub_->sleepEnded(context_.self);
+  setTimer(std::chrono::milliseconds(0));
+  wakeup_->drain();
+}
+
+// 0 turns it off and makes it unreadable.
+void SimTransport::setTimer(std::chrono::milliseconds span) {
+  itimerspec at{};
+  at.it_value.tv_sec = static_cast<time_t>(span.count() / 1000);
+  at.it_value.tv_nsec = static_cast<long>(span.count() % 1000) * 1000000;
+  ::timerfd_settime(timer_.get(), 0, &at, nullptr);
+}
+
+PeerStatistics SimTransport::statistics(int rank) const { return peer(rank).matcher.statistics(); }
+
+double SimTransport::now_s() const { return hub_ ? static_cast<double>(hub_->now()) * 1e-9 : 0; }
+
+} // namespace goss::transports
