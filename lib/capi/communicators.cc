@@ -191,6 +191,7 @@ goss_status goss_comm_abort(goss_comm_t comm, const char* reason) {
 
 goss_status goss_comm_destroy(goss_comm_t comm) {
   return guarded("goss_comm_destroy", [&] {
+    if (comm != nullptr) Group::ofThisThread().forget(*comm->communicator);
     delete comm;
     return Status::ok();
   });

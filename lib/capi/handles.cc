@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 goss_comm::goss_comm(std::unique_ptr<goss::core::Communicator> made) : communicator(std::move(made)) {
   for (int rank = 0; rank < communicator->size(); ++rank) transport_names.push_back(communicator->transportName(rank));
@@ -62,21 +63,21 @@ Group& Group::ofThisThread() {
 Status Group::end() {
   if (depth_ == 0) return invalid("goss_group_end: no group is open in this thread; call goss_group_begin first");
   if (--depth_ > 0) return Status::ok();
-  Status first;
+  Status first = std::exchange(failure_, Status::ok());
   for (core::Operation* operation : started_) {
-    Status status = waitAndRelease(operation, nullptr);
+    Status status = operation->communicator().finish(operation, nullptr);
     if (first.isOk()) first = status;
   }
   started_.clear();
   return first;
 }
 
-Status waitAndRelease(core::Operation* operation, goss_message* message) {
-  core::Communicator& communicator = operation->communicator();
-  Status status = communicator.wait(*operation);
-  if (message != nullptr) *message = operation->message;
-  if (!operation->persistent) communicator.release(operation);
-  return status;
+void Group::forget(const core::Communicator& communicator) {
+  const auto forgotten =
+      std::erase_if(started_, [&](const core::Operation* operation) { return &operation->communicator() == &communicator; });
+  if (forgotten > 0 && failure_.isOk()) {
+    failure_ = Status::error(GOSS_ERR_ABORTED, "goss_group_end: a communicator of the group was destroyed inside it");
+  }
 }
 
 } // namespace goss::capi

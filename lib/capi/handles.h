@@ -55,14 +55,14 @@ class Group {
   void begin() { ++depth_; }
   void add(core::Operation* operation) { started_.push_back(operation); }
   Status end();
+  /// The communicator is about to go, and its operations with it: end() reports them as aborted.
+  void forget(const core::Communicator& communicator);
 
  private:
   int depth_ = 0;
+  Status failure_; ///< Of forgotten operations.
   std::vector<core::Operation*> started_;
 };
-
-/// Waits for a started operation and ends its life unless it is persistent.
-Status waitAndRelease(core::Operation* operation, goss_message* message);
 
 } // namespace goss::capi
 

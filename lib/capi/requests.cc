@@ -56,7 +56,7 @@ Status launchMessage(const MessageContext& context, MessageCall call) {
 Status waitRequest(goss_request_t* request, goss_message* message) {
   core::Operation* operation = toOperation(*request);
   const bool persistent = operation->persistent;
-  Status status = waitAndRelease(operation, message);
+  Status status = operation->communicator().finish(operation, message);
   if (!persistent) *request = nullptr;
   return status;
 }
@@ -130,7 +130,9 @@ goss_status goss_wait_any(goss_request_t* requests, size_t n, size_t* index, gos
     }
     std::vector<goss::core::Operation*> operations;
     for (size_t i = 0; i < n; ++i) operations.push_back(toOperation(requests[i]));
-    *index = goss::core::Communicator::waitAny(operations);
+    const auto found = goss::core::Communicator::waitAny(operations);
+    if (!found.isOk()) return found.status();
+    *index = found.value();
     return *index < n ? waitRequest(&requests[*index], message) : Status::ok();
   });
 }

@@ -140,7 +140,8 @@ Status validate(const Call& call, int size) {
   if (call.timeout_ms < 0)
     return invalid(fmt::format("{}: timeout_ms is {}; use 0 for the default", name, call.timeout_ms));
   constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;
-  if (call.count > kMaxBytes / call.shape.element_bytes) {
+  const bool per_rank = !call.uneven && !call.shape.input_blocks.empty();
+  if (call.count > kMaxBytes / call.shape.element_bytes / (per_rank ? static_cast<std::uint64_t>(size) : 1)) {
     return invalid(fmt::format("{}: {} elements do not fit in memory", name, call.count));
   }
   return schedule::reduces(call.collective) ? validateReduction(call) : Status::ok();

@@ -17,8 +17,27 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstProbe(250);
 constexpr std::size_t kMaxIdleExecutions = 256;
+/// A hundred years: what is later would overflow the clock.
+constexpr milliseconds kLongestTimeout(std::chrono::hours(24 * 36525));
 
 } // namespace
+
+/// Lives while the engine's lock is held.
+class Communicator::Inside {
+ public:
+  Inside(Communicator& communicator, Engine::Lock& lock) : communicator_(communicator), lock_(lock) {
+    ++communicator_.inside_;
+  }
+  ~Inside() {
+    if (--communicator_.inside_ == 0 && communicator_.closing_) communicator_.engine().notify(lock_);
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  Communicator& communicator_;
+  Engine::Lock& lock_;
+};
 
 Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, std::vector<int> ranks)
     : world_(std::move(world)),
@@ -40,10 +59,17 @@ Communicator::~Communicator() {
   failOnLoop(Status::error(GOSS_ERR_ABORTED, "the communicator was destroyed while the operation was pending",
                            ErrorScope::communicator),
              Propagate::no);
+  closing_ = true;
+  engine().driveUntil(lock, [this] { return inside_ == 0; });
+  for (const Operation* operation : handed_out_)
+    delete operation;
   world_->unregisterOnLoop(*this);
 }
 
-int Communicator::rankOfWorld(int world_rank) const { return rank_of_world_[static_cast<std::size_t>(world_rank)]; }
+int Communicator::rankOfWorld(int world_rank) const {
+  const auto index = static_cast<std::size_t>(world_rank); // A negative one becomes huge.
+  return index < rank_of_world_.size() ? rank_of_world_[index] : -1;
+}
 Engine& Communicator::engine() const { return world_->engine(); }
 Mesh& Communicator::mesh() const { return world_->mesh(); }
 std::int64_t Communicator::defaultTimeoutMs() const { return world_->config().timeout_ms; }
@@ -97,7 +123,7 @@ Status Communicator::startOnLoop(Operation& operation) {
   operation.state_ = Operation::State::active;
   operation.status_ = Status::ok();
   operation.started_ = Clock::now();
-  const milliseconds timeout(operation.timeout_ms);
+  const milliseconds timeout = std::min(milliseconds(operation.timeout_ms), kLongestTimeout);
   operation.deadline_ = operation.started_ + timeout;
   operation.next_probe_ = operation.started_ + std::min(kFirstProbe, timeout / 4);
   if (!operation.failsAlone()) operation.sequence = started_++;
@@ -109,6 +135,7 @@ Status Communicator::startOnLoop(Operation& operation) {
 
 Status Communicator::run(const Call& call) {
   auto lock = engine().enter();
+  const Inside inside(*this, lock);
   auto acquired = acquireExecution(lock, call);
   if (!acquired.isOk()) return acquired.status();
   std::unique_ptr<Execution> execution = acquired.take();
@@ -129,16 +156,17 @@ Result<Operation*> Communicator::start(const Call& call, bool persistent) {
     if (Status status = startOnLoop(*execution); !status.isOk()) return status;
     engine().notify(lock);
   }
-  return static_cast<Operation*>(execution.release());
+  return handOut(std::move(execution));
 }
 
 Status Communicator::runMessage(const MessageCall& call, goss_message* message) {
-  MessageOperation operation(*this, call);
   auto lock = engine().enter();
+  const Inside inside(*this, lock);
+  MessageOperation operation(*this, call);
   if (operation.timeout_ms == 0) operation.timeout_ms = defaultTimeoutMs();
   if (Status status = startOnLoop(operation); !status.isOk()) return status;
   engine().driveUntil(lock, [&] { return operation.state() == Operation::State::complete; });
-  if (message != nullptr) *message = operation.message;
+  if (message != nullptr && operation.status().isOk()) *message = operation.message;
   return operation.status();
 }
 
@@ -151,7 +179,13 @@ Result<Operation*> Communicator::startMessage(const MessageCall& call, bool pers
     if (Status status = startOnLoop(*operation); !status.isOk()) return status;
     engine().notify(lock);
   }
-  return static_cast<Operation*>(operation.release());
+  return handOut(std::move(operation));
+}
+
+Operation* Communicator::handOut(std::unique_ptr<Operation> operation) {
+  operation->handed_out_at_ = handed_out_.size();
+  handed_out_.push_back(operation.get());
+  return operation.release();
 }
 
 Status Communicator::restart(Operation& operation) {
@@ -167,20 +201,25 @@ Status Communicator::restart(Operation& operation) {
   return status;
 }
 
-Status Communicator::wait(Operation& operation) {
+Status Communicator::finish(Operation* operation, goss_message* message) {
   auto lock = engine().enter();
-  if (operation.state() == Operation::State::inactive) return Status::ok();
-  engine().driveUntil(lock, [&] { return operation.state() == Operation::State::complete; });
-  operation.state_ = Operation::State::inactive;
-  return operation.status();
+  const Inside inside(*this, lock);
+  if (operation->state() == Operation::State::inactive) return Status::ok();
+  engine().driveUntil(lock, [&] { return operation->state() == Operation::State::complete; });
+  operation->state_ = Operation::State::inactive;
+  const Status status = operation->status();
+  if (message != nullptr && status.isOk()) *message = operation->message;
+  if (!operation->persistent) releaseOnLoop(operation);
+  return status;
 }
 
 bool Communicator::test(Operation& operation) {
   auto lock = engine().enter();
+  if (operation.state() == Operation::State::active) engine().turnOnce(lock);
   return operation.state() != Operation::State::active;
 }
 
-std::size_t Communicator::waitAny(const std::vector<Operation*>& operations) {
+Result<std::size_t> Communicator::waitAny(const std::vector<Operation*>& operations) {
   const auto finished = [&] {
     return std::find_if(operations.begin(), operations.end(), [](const Operation* operation) {
       return operation != nullptr && operation->state() == Operation::State::complete;
@@ -190,6 +229,12 @@ std::size_t Communicator::waitAny(const std::vector<Operation*>& operations) {
       std::find_if(operations.begin(), operations.end(), [](const Operation* o) { return o != nullptr; });
   if (pending == operations.end()) return operations.size();
   Engine& engine = (*pending)->communicator().engine();
+  for (const Operation* operation : operations) {
+    if (operation == nullptr || &operation->communicator().engine() == &engine) continue;
+    return Status::error(
+        GOSS_ERR_UNSUPPORTED,
+        "goss_wait_any: the requests belong to communicators of several worlds; wait for each world's");
+  }
   auto lock = engine.enter();
   const bool any = std::any_of(operations.begin(), operations.end(), [](const Operation* operation) {
     return operation != nullptr && operation->state() != Operation::State::inactive;
@@ -201,6 +246,13 @@ std::size_t Communicator::waitAny(const std::vector<Operation*>& operations) {
 
 void Communicator::release(Operation* operation) {
   auto lock = engine().enter();
+  releaseOnLoop(operation);
+}
+
+void Communicator::releaseOnLoop(Operation* operation) {
+  handed_out_[operation->handed_out_at_] = handed_out_.back();
+  handed_out_.back()->handed_out_at_ = operation->handed_out_at_;
+  handed_out_.pop_back();
   assert(operation->state() != Operation::State::active);
   std::unique_ptr<Operation> owned(operation);
   if (operation->persistent || !operation->status().isOk()) return;
@@ -234,41 +286,15 @@ goss_counters Communicator::counters() {
 }
 
 Result<std::unique_ptr<Communicator>> Communicator::split(std::int32_t color, std::int32_t key) {
-  struct Entry {
-    std::int32_t color;
-    std::int32_t key;
-    std::uint32_t next_context;
-  };
-  Entry mine{color, key, 0};
-  {
-    auto lock = engine().enter();
-    mine.next_context = world_->nextContextOnLoop();
-  }
-  std::vector<Entry> all(ranks_.size());
-  Call call;
-  call.collective = Collective::allGather;
-  call.dtype = GOSS_INT32;
-  call.input = &mine;
-  call.output = all.data();
-  call.count = sizeof(Entry) / sizeof(std::int32_t);
-  setUniformShape(call, size());
-  if (Status status = run(call); !status.isOk()) return status;
-
-  std::uint32_t base = 0;
+  SplitEntry mine{color, key, 0};
+  std::vector<SplitEntry> all(ranks_.size());
   std::vector<std::int32_t> colors;
-  for (const Entry& entry : all) {
-    base = std::max(base, entry.next_context);
-    if (entry.color >= 0) colors.push_back(entry.color);
-  }
-  std::sort(colors.begin(), colors.end());
-  colors.erase(std::unique(colors.begin(), colors.end()), colors.end());
-  if (base + colors.size() > kMaxContext) {
-    return Status::error(GOSS_ERR_RESOURCE,
-                         fmt::format("goss_comm_split: more than {} communicators were made", kMaxContext));
-  }
-  {
-    auto lock = engine().enter();
-    world_->useContextsUpToOnLoop(base + static_cast<std::uint32_t>(colors.size()));
+  std::uint32_t base = 0;
+  // Another thread may split another communicator of ours meanwhile and take the same numbers; then we try again.
+  for (bool taken = false; !taken;) {
+    Result<bool> agreed = proposeContexts(mine, all, colors, base);
+    if (!agreed.isOk()) return agreed.status();
+    taken = agreed.value();
   }
   if (color < 0) return std::unique_ptr<Communicator>();
 
@@ -283,6 +309,53 @@ Result<std::unique_ptr<Communicator>> Communicator::split(std::int32_t color, st
     member = worldRank(member);
   const auto index = std::lower_bound(colors.begin(), colors.end(), color) - colors.begin();
   return std::make_unique<Communicator>(world_, base + static_cast<std::uint32_t>(index), std::move(members));
+}
+
+/// One attempt: the ranks tell each other their lowest free context, each takes the highest of these (one for each
+/// color, from `base`), and they find out whether these were still free on all of them. Nothing is held while a rank
+/// waits for others, so splits of several threads cannot wait for each other in a circle.
+Result<bool> Communicator::proposeContexts(SplitEntry& mine, std::vector<SplitEntry>& all,
+                                           std::vector<std::int32_t>& colors, std::uint32_t& base) {
+  {
+    auto lock = engine().enter();
+    mine.next_context = world_->nextContextOnLoop();
+  }
+  Call gather;
+  gather.collective = Collective::allGather;
+  gather.dtype = GOSS_INT32;
+  gather.input = &mine;
+  gather.output = all.data();
+  gather.count = sizeof(SplitEntry) / sizeof(std::int32_t);
+  setUniformShape(gather, size());
+  if (Status status = run(gather); !status.isOk()) return status;
+
+  base = 0;
+  colors.clear();
+  for (const SplitEntry& entry : all) {
+    base = std::max(base, entry.next_context);
+    if (entry.color >= 0) colors.push_back(entry.color);
+  }
+  std::sort(colors.begin(), colors.end());
+  colors.erase(std::unique(colors.begin(), colors.end()), colors.end());
+  if (base + colors.size() > kMaxContext) {
+    return Status::error(GOSS_ERR_RESOURCE,
+                         fmt::format("goss_comm_split: more than {} communicators were made", kMaxContext));
+  }
+  std::int32_t free_everywhere = 0;
+  {
+    auto lock = engine().enter();
+    free_everywhere = world_->nextContextOnLoop() <= base ? 1 : 0;
+    world_->useContextsUpToOnLoop(base + static_cast<std::uint32_t>(colors.size()));
+  }
+  Call vote;
+  vote.collective = Collective::allReduce;
+  vote.dtype = GOSS_INT32;
+  vote.op = GOSS_MIN;
+  vote.input = vote.output = &free_everywhere;
+  vote.count = 1;
+  setUniformShape(vote, size());
+  if (Status status = run(vote); !status.isOk()) return status;
+  return free_everywhere == 1;
 }
 
 } // namespace goss::core

@@ -30,7 +30,8 @@ class Communicator {
 
   /// `ranks`: world rank of each rank of the communicator, this process's among them.
   Communicator(std::shared_ptr<World> world, std::uint32_t context, std::vector<int> ranks);
-  /// Fails what is pending with GOSS_ERR_ABORTED.
+  /// Fails what is pending with GOSS_ERR_ABORTED, waits until the threads that are inside run() or finish() have left,
+  /// and frees the operations that callers still hold.
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -50,7 +51,8 @@ class Communicator {
 
   /// Runs a call to its end in this thread.
   Status run(const Call& call);
-  /// Starts a call; `persistent` ones are planned only. The operation belongs to the caller, who releases it.
+  /// Starts a call; `persistent` ones are planned only. The operation is the caller's until finish() or release(), or
+  /// until the communicator goes.
   Result<Operation*> start(const Call& call, bool persistent);
 
   Status runMessage(const MessageCall& call, goss_message* message);
@@ -58,13 +60,16 @@ class Communicator {
 
   /// Starts an inactive persistent operation.
   Status restart(Operation& operation);
-  /// Blocks until the operation is complete; returns its status.
-  Status wait(Operation& operation);
+  /// Blocks until the operation is complete and returns its status; `message` (may be null) is written on success. Ends
+  /// the operation's life unless it is persistent.
+  Status finish(Operation* operation, goss_message* message);
+  /// Whether the operation is complete or inactive. Takes a turn of the loop when nobody else does.
   [[nodiscard]] bool test(Operation& operation);
   /// Ends an operation's life: a completed one, or an inactive persistent one.
   void release(Operation* operation);
-  /// Index of a completed operation; blocks until there is one. All belong to communicators of one world.
-  static std::size_t waitAny(const std::vector<Operation*>& operations);
+  /// Index of a completed operation; blocks until there is one. Errors: unsupported, when the operations belong to
+  /// communicators of several worlds.
+  static Result<std::size_t> waitAny(const std::vector<Operation*>& operations);
 
   void abort(const std::string& reason);
   [[nodiscard]] goss_counters counters();
@@ -98,9 +103,24 @@ class Communicator {
     bool answered = false;
   };
 
+  /// What a rank says in a split.
+  struct SplitEntry {
+    std::int32_t color;
+    std::int32_t key;
+    std::uint32_t next_context;
+  };
+  Result<bool> proposeContexts(SplitEntry& mine, std::vector<SplitEntry>& all, std::vector<std::int32_t>& colors,
+                               std::uint32_t& base);
+
+  /// A thread that blocks inside, for whom the destructor waits.
+  class Inside;
+
+  Operation* handOut(std::unique_ptr<Operation> operation);
+  void releaseOnLoop(Operation* operation);
   Result<std::unique_ptr<Execution>> acquireExecution(Engine::Lock& lock, const Call& call);
   void releaseExecution(std::unique_ptr<Execution> execution);
   Status startOnLoop(Operation& operation);
+  [[nodiscard]] ControlMessage abortMessage() const;
   [[nodiscard]] std::vector<int> silentRanks(TimePoint now) const;
   [[nodiscard]] std::string expiryText(const Operation& operation, TimePoint now) const;
   void answerProbeOnLoop(int rank, const ControlMessage& probe);
@@ -121,6 +141,9 @@ class Communicator {
   std::vector<PeerNews> news_;
   std::unordered_map<const Plan*, std::unique_ptr<Execution>> idle_executions_;
   SelfChannel self_channel_;
+  std::vector<Operation*> handed_out_; ///< Owned; callers hold pointers.
+  int inside_ = 0;
+  bool closing_ = false;
   goss_counters counters_{};
 };
 

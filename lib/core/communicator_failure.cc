@@ -26,17 +26,22 @@ void Communicator::failAloneOnLoop(Operation& operation, const Status& status) {
   completeOnLoop(operation, status);
 }
 
+ControlMessage Communicator::abortMessage() const {
+  ControlMessage message;
+  message.type = ControlMessage::Type::abort;
+  message.context = context_;
+  message.kind = failure_.kind();
+  message.culprit = failure_.peer();
+  message.text = failure_.text();
+  return message;
+}
+
 void Communicator::failOnLoop(const Status& status, Propagate propagate) {
   if (failure_.isOk()) {
     failure_ = status;
     if (propagate == Propagate::yes) {
       world_->log().warn(status.text());
-      ControlMessage message;
-      message.type = ControlMessage::Type::abort;
-      message.context = context_;
-      message.kind = status.kind();
-      message.culprit = status.peer();
-      message.text = status.text();
+      const ControlMessage message = abortMessage();
       for (int rank = 0; rank < size(); ++rank)
         world_->control().sendOnLoop(worldRank(rank), message);
     }
@@ -92,6 +97,10 @@ void Communicator::probeOnLoop(Operation& operation, TimePoint now) {
 }
 
 void Communicator::answerProbeOnLoop(int rank, const ControlMessage& probe) {
+  if (!failure_.isOk()) { // Its abort has not reached them, or they would not wait.
+    world_->control().sendOnLoop(worldRank(rank), abortMessage());
+    return;
+  }
   const Signature theirs = Signature::decode(probe.signature);
   const bool known = probe.operation < started_ && started_ - probe.operation <= kHistory;
   if (theirs.kind == Signature::Kind::collective && known) {

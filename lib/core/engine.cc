@@ -35,7 +35,7 @@ Engine::Lock Engine::enter() {
 }
 
 void Engine::letOthersIn(Lock& lock) {
-  if (entering_.load(std::memory_order_relaxed) == 0) return;
+  if (entering_.load(std::memory_order_relaxed) == 0 && woken_ == 0) return;
   lock.unlock();
   ::sched_yield();
   lock.lock();
@@ -81,6 +81,7 @@ void Engine::unmarkDirtyOnLoop(Operation& operation) {
 }
 
 void Engine::activateOnLoop(Operation& operation) {
+  wakeSleeper(); // It does not know this deadline, and a transport may need a turn for what is posted now.
   operation.active_previous_ = nullptr;
   operation.active_next_ = active_;
   if (active_ != nullptr) active_->active_previous_ = &operation;
@@ -93,6 +94,9 @@ void Engine::deactivateOnLoop(Operation& operation) {
   if (operation.active_next_ != nullptr) operation.active_next_->active_previous_ = operation.active_previous_;
   if (active_ == &operation) active_ = operation.active_next_;
   operation.active_next_ = operation.active_previous_ = nullptr;
+  // Whoever completed it, by whatever way: the thread that waits for it may be any of those that wait or sleep.
+  wakeWaiters();
+  wakeSleeper();
 }
 
 void Engine::forEachActiveOnLoop(const std::function<void(Operation&)>& visit) {
@@ -131,33 +135,40 @@ int Engine::millisecondsToNextTimer() const {
 void Engine::driveUntil(Lock& lock, const std::function<bool()>& done) {
   while (!done()) {
     if (driving_) {
-      if (idle_driver_) notify(lock); // The progress thread leaves its sleep and lets us drive.
+      if (idle_driver_) wakeSleeper(); // The progress thread lets us drive.
       ++waiters_;
       changed_.wait(lock);
       --waiters_;
+      woken_ = std::max(0, woken_ - 1);
       continue;
     }
     driving_ = true;
-    int idle_turns = 0;
-    TimePoint spin_end{};
-    while (!done()) {
-      if (turnOnLoop()) {
-        idle_turns = 0;
-        if (waiters_ > 0) changed_.notify_all();
-        letOthersIn(lock);
-        continue;
-      }
-      letOthersIn(lock);
-      if (++idle_turns % kTurnsBetweenClockReads != 0) continue;
-      checkTimersOnLoop();
-      const TimePoint now = Clock::now();
-      if (idle_turns == kTurnsBetweenClockReads) spin_end = now + std::chrono::microseconds(spin_us_);
-      if (now < spin_end || done()) continue;
-      sleep(lock, -1);
-      idle_turns = 0;
-    }
+    drive(lock, done);
     driving_ = false;
     if (waiters_ > 0 || active_ != nullptr) changed_.notify_all();
+  }
+}
+
+void Engine::drive(Lock& lock, const std::function<bool()>& done) {
+  int turns = 0;
+  int idle_turns = 0;
+  TimePoint spin_end{};
+  while (!done()) {
+    const bool moved = turnOnLoop();
+    letOthersIn(lock);
+    // Also on a link that never rests: what others wait for has deadlines.
+    if (++turns % kTurnsBetweenClockReads == 0) checkTimersOnLoop();
+    if (moved) {
+      idle_turns = 0;
+      continue;
+    }
+    if (++idle_turns % kTurnsBetweenClockReads != 0) continue;
+    const TimePoint now = Clock::now();
+    if (idle_turns == kTurnsBetweenClockReads) spin_end = now + std::chrono::microseconds(spin_us_);
+    if (now < spin_end || done()) continue;
+    sleep(lock, -1);
+    checkTimersOnLoop();
+    idle_turns = 0;
   }
 }
 
@@ -166,18 +177,28 @@ void Engine::driveIdle(Lock& lock, int idle_ms) {
   if (driving_ || active_ == nullptr || waiters_ > 0) {
     changed_.wait_for(lock, std::chrono::milliseconds(idle_ms));
     // Nobody is inside: answer probes and notice lost peers even while the application computes.
-    if (!stopped_ && !driving_) turnOnLoop();
+    if (!stopped_) turnOnce(lock);
     return;
   }
-  driving_ = true;
-  while (turnOnLoop())
+  driving_ = idle_driver_ = true;
+  do {
+    checkTimersOnLoop();
     letOthersIn(lock);
-  checkTimersOnLoop();
-  if (waiters_ > 0) changed_.notify_all();
+  } while (waiters_ == 0 && turnOnLoop());
   if (waiters_ == 0 && !stopped_) sleep(lock, idle_ms);
+  driving_ = idle_driver_ = false;
+  if (waiters_ > 0) {
+    changed_.notify_all();
+  } else {
+    turnOnLoop();
+  }
+}
+
+void Engine::turnOnce(Lock& lock) {
+  (void)lock;
+  if (driving_) return;
   turnOnLoop();
-  driving_ = false;
-  if (waiters_ > 0) changed_.notify_all();
+  checkTimersOnLoop();
 }
 
 void Engine::sleep(Lock& lock, int longest_ms) {
@@ -199,10 +220,20 @@ void Engine::sleep(Lock& lock, int longest_ms) {
 void Engine::notify(Lock& lock) {
   (void)lock; // Held: a sleeper that is about to sleep cannot miss this.
   changed_.notify_all();
-  if (sleeping_) {
-    const std::uint64_t one = 1;
-    (void)!::write(wake_fd_.get(), &one, sizeof one);
-  }
+  wakeSleeper();
+}
+
+void Engine::wakeSleeper() {
+  if (!sleeping_) return;
+  sleeping_ = false; // Once is enough.
+  const std::uint64_t one = 1;
+  (void)!::write(wake_fd_.get(), &one, sizeof one);
+}
+
+void Engine::wakeWaiters() {
+  if (waiters_ == 0) return;
+  changed_.notify_all();
+  woken_ = waiters_;
 }
 
 void Engine::stop(Lock& lock) {

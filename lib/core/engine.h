@@ -41,6 +41,8 @@ class Engine {
   /// The progress thread's turn: drives while operations are active and nobody else does, else sleeps up to `idle_ms`.
   /// Returns at once after stop().
   void driveIdle(Lock& lock, int idle_ms);
+  /// For callers that poll: one turn and a look at the timers, unless somebody else drives. Never blocks.
+  void turnOnce(Lock& lock);
   void stop(Lock& lock);
   [[nodiscard]] bool stopped() const { return stopped_; }
 
@@ -57,11 +59,14 @@ class Engine {
 
  private:
   bool turnOnLoop();
+  void drive(Lock& lock, const std::function<bool()>& done);
   bool advanceDirtyOnLoop();
   void checkTimersOnLoop();
   void sleep(Lock& lock, int longest_ms);
   [[nodiscard]] int millisecondsToNextTimer() const;
   void letOthersIn(Lock& lock);
+  void wakeSleeper();
+  void wakeWaiters();
 
   const int spin_us_;
   Mesh* mesh_ = nullptr;
@@ -78,6 +83,7 @@ class Engine {
   bool sleeping_ = false;
   bool stopped_ = false;
   int waiters_ = 0;
+  int woken_ = 0; ///< Waiters that were woken and have not had the lock since.
   Operation* active_ = nullptr;
   Operation* dirty_first_ = nullptr;
   Operation* dirty_last_ = nullptr;

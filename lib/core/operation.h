@@ -64,6 +64,7 @@ class Operation {
   TimePoint next_probe_{};
   Operation* active_next_ = nullptr; ///< Engine's list of active operations.
   Operation* active_previous_ = nullptr;
+  std::size_t handed_out_at_ = 0;   ///< Communicator's list of operations that callers hold.
   Operation* dirty_next_ = nullptr; ///< Engine's list of operations to advance.
   bool dirty_ = false;
 };

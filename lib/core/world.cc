@@ -19,6 +19,9 @@ namespace {
 /// The other ranks may start to connect this much later than we do and still be in time.
 constexpr std::int64_t kLinkGraceMs = 2000;
 
+/// Contexts are not used again, so the abort of a communicator that is gone stays; it is one of a few.
+constexpr std::size_t kMaxEarlyAborts = 1024;
+
 /// How long a dying world may take to hand over its last control messages.
 constexpr std::chrono::milliseconds kFlush(200);
 
@@ -163,6 +166,11 @@ schedule::Links World::linksBetween(const std::vector<int>& ranks) const {
 void World::registerOnLoop(Communicator& communicator) {
   communicators_[communicator.context()] = &communicator;
   useContextsUpToOnLoop(communicator.context() + 1);
+  const auto early = early_aborts_.find(communicator.context());
+  if (early == early_aborts_.end()) return;
+  const auto [peer, message] = std::move(early->second);
+  early_aborts_.erase(early);
+  handleControlOnLoop(peer, message);
 }
 
 void World::unregisterOnLoop(Communicator& communicator) { communicators_.erase(communicator.context()); }
@@ -188,6 +196,9 @@ void World::handleControlOnLoop(int peer, const ControlMessage& message) {
     const int rank = found->second->rankOfWorld(peer);
     if (rank >= 0) found->second->handleControlOnLoop(rank, message);
     return;
+  }
+  if (message.type == ControlMessage::Type::abort && early_aborts_.size() < kMaxEarlyAborts) {
+    early_aborts_.emplace(message.context, std::pair(peer, message));
   }
   if (message.type != ControlMessage::Type::probe) return;
   // This rank has not made that communicator yet, or has left it already; it is alive all the same.

@@ -71,6 +71,8 @@ class World : public std::enable_shared_from_this<World> {
   // Guarded by the engine's lock.
   std::map<std::uint32_t, Communicator*> communicators_; ///< By context.
   std::uint32_t next_context_ = 0;
+  /// Aborts of communicators that this rank has yet to make, by context: the sender and what it said.
+  std::map<std::uint32_t, std::pair<int, ControlMessage>> early_aborts_;
   std::deque<std::pair<int, Status>> lost_; ///< Peers whose loss the communicators have yet to learn.
 
   std::unique_ptr<ProgressThread> progress_thread_; ///< Last: joins before anything it uses goes.

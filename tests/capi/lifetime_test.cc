@@ -1,0 +1,212 @@
+// Requests and communicators that end early, in the wrong order, or while somebody still waits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "tests/support/thread_ranks.h"
+
+namespace goss::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using ::testing::HasSubstr;
+
+#define EXPECT_OK(call) EXPECT_EQ(call, GOSS_SUCCESS) << goss_last_error()
+
+TEST(Destroy, FreesWhatIsPending) {
+  // What is not freed is found by AddressSanitizer; what is used afterwards, too.
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    goss_comm_t brief = nullptr;
+    EXPECT_OK(goss_comm_dup(comm, &brief));
+    std::vector<float> values(100000, 1.0F);
+    int32_t message = 0;
+    goss_request_t reducing = nullptr;
+    goss_request_t receiving = nullptr;
+    goss_request_t persistent = nullptr;
+    goss_options options = GOSS_OPTIONS_INIT;
+    options.flags = GOSS_PERSISTENT;
+    EXPECT_OK(goss_recv(brief, &message, 1, GOSS_INT32, 1 - rank, 0, nullptr, &receiving));
+    EXPECT_OK(goss_recv(brief, &message, 1, GOSS_INT32, rank, 0, &options, &persistent));
+    EXPECT_OK(goss_start(persistent));
+    if (rank == 0) {
+      EXPECT_OK(goss_all_reduce(brief, values.data(), values.data(), values.size(), GOSS_FLOAT32, GOSS_SUM, nullptr,
+                                &reducing));
+    }
+    EXPECT_OK(goss_comm_destroy(brief));
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  });
+}
+
+TEST(Destroy, EndsABlockedCallOfAnotherThread) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    goss_comm_t brief = nullptr;
+    EXPECT_OK(goss_comm_dup(comm, &brief));
+    std::thread blocked([brief, rank] {
+      int32_t value = 0;
+      EXPECT_EQ(goss_recv(brief, &value, 1, GOSS_INT32, 1 - rank, 0, nullptr, nullptr), GOSS_ERR_ABORTED);
+      EXPECT_THAT(goss_last_error(), HasSubstr("destroyed"));
+    });
+    std::this_thread::sleep_for(milliseconds(50));
+    const auto begin = steady_clock::now();
+    EXPECT_OK(goss_comm_destroy(brief));
+    blocked.join();
+    EXPECT_LT(steady_clock::now() - begin, milliseconds(150));
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  });
+}
+
+TEST(Destroy, EndsAWaitOfAnotherThread) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    goss_comm_t brief = nullptr;
+    EXPECT_OK(goss_comm_dup(comm, &brief));
+    std::thread blocked([brief, rank] {
+      int32_t value = 0;
+      goss_request_t request = nullptr;
+      EXPECT_OK(goss_recv(brief, &value, 1, GOSS_INT32, 1 - rank, 0, nullptr, &request));
+      EXPECT_EQ(goss_wait(&request, nullptr), GOSS_ERR_ABORTED);
+      EXPECT_EQ(request, nullptr);
+    });
+    std::this_thread::sleep_for(milliseconds(50));
+    EXPECT_OK(goss_comm_destroy(brief));
+    blocked.join();
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  });
+}
+
+TEST(Destroy, InsideAGroupFailsTheGroup) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    goss_comm_t brief = nullptr;
+    EXPECT_OK(goss_comm_dup(comm, &brief));
+    int32_t in = 0;
+    const int32_t out = 5;
+    EXPECT_OK(goss_group_begin());
+    EXPECT_OK(goss_recv(brief, &in, 1, GOSS_INT32, 1 - rank, 0, nullptr, nullptr));
+    EXPECT_OK(goss_send(comm, &out, 1, GOSS_INT32, 1 - rank, 0, nullptr, nullptr));
+    EXPECT_OK(goss_recv(comm, &in, 1, GOSS_INT32, 1 - rank, 0, nullptr, nullptr));
+    EXPECT_OK(goss_comm_destroy(brief));
+    EXPECT_EQ(goss_group_end(), GOSS_ERR_ABORTED);
+    EXPECT_EQ(in, 5) << "the other operations of the group complete";
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  });
+}
+
+TEST(Abort, OfACommunicatorThatOthersAreStillMakingReachesThem) {
+  runRanks(4, [](goss_comm_t comm, int rank) {
+    for (int round = 0; round < 20; ++round) {
+      goss_comm_t made = nullptr;
+      EXPECT_OK(goss_comm_dup(comm, &made));
+      if (rank == round % 4) {
+        EXPECT_OK(goss_comm_abort(made, "changed my mind"));
+      }
+      const auto begin = steady_clock::now();
+      EXPECT_EQ(goss_barrier(made, nullptr, nullptr), GOSS_ERR_ABORTED);
+      EXPECT_LT(steady_clock::now() - begin, milliseconds(2000));
+      EXPECT_OK(goss_comm_destroy(made));
+    }
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  });
+}
+
+TEST(Abort, WakesAThreadThatSleepsInAnotherOperation) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    if (rank == 1) {
+      std::this_thread::sleep_for(milliseconds(400));
+      return;
+    }
+    std::thread blocked([comm] {
+      int32_t value = 0;
+      EXPECT_EQ(goss_recv(comm, &value, 1, GOSS_INT32, 1, 0, nullptr, nullptr), GOSS_ERR_ABORTED);
+    });
+    std::this_thread::sleep_for(milliseconds(50));
+    const auto begin = steady_clock::now();
+    EXPECT_OK(goss_comm_abort(comm, "enough"));
+    blocked.join();
+    EXPECT_LT(steady_clock::now() - begin, milliseconds(150));
+  });
+}
+
+TEST(Cancellation, ByDeadlineTakesTheReceiveBackAndLeavesTheMessageToTheNext) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    std::vector<int32_t> data(50000, rank);
+    if (rank == 0) {
+      std::vector<int32_t> untouched(50000, -7);
+      goss_options options = GOSS_OPTIONS_INIT;
+      options.timeout_ms = 50;
+      EXPECT_EQ(goss_recv(comm, untouched.data(), untouched.size(), GOSS_INT32, 1, 0, &options, nullptr),
+                GOSS_ERR_TIMEOUT);
+      EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+      EXPECT_OK(goss_recv(comm, data.data(), data.size(), GOSS_INT32, 1, 0, nullptr, nullptr));
+      EXPECT_EQ(data, std::vector<int32_t>(50000, 1));
+      EXPECT_EQ(untouched, std::vector<int32_t>(50000, -7));
+    } else {
+      EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+      EXPECT_OK(goss_send(comm, data.data(), data.size(), GOSS_INT32, 0, 0, nullptr, nullptr));
+    }
+  });
+}
+
+TEST(Messages, OfARankThatHasLeftASmallerCommunicatorArrive) {
+  // Rank 2 is done at once; the other two go on.
+  runRanks(3, [](goss_comm_t comm, int rank) {
+    goss_comm_t pair = nullptr;
+    EXPECT_OK(goss_comm_split(comm, rank < 2 ? 0 : -1, rank, &pair));
+    const int32_t out = 33;
+    if (rank == 2) {
+      EXPECT_OK(goss_send(comm, &out, 1, GOSS_INT32, 0, 0, nullptr, nullptr));
+      return;
+    }
+    int32_t in = 0;
+    if (rank == 0) EXPECT_OK(goss_recv(comm, &in, 1, GOSS_INT32, 2, 0, nullptr, nullptr));
+    EXPECT_OK(goss_barrier(pair, nullptr, nullptr));
+    EXPECT_OK(goss_comm_destroy(pair));
+  });
+}
+
+TEST(Persistent, MayBeFreedAfterAFailure) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    goss_options options = GOSS_OPTIONS_INIT;
+    options.flags = GOSS_PERSISTENT;
+    options.timeout_ms = 40;
+    int32_t value = 0;
+    goss_request_t request = nullptr;
+    EXPECT_OK(goss_recv(comm, &value, 1, GOSS_INT32, 1 - rank, 7, &options, &request));
+    for (int round = 0; round < 2; ++round) {
+      EXPECT_OK(goss_start(request));
+      EXPECT_EQ(goss_start(request), GOSS_ERR_INVALID_ARGUMENT) << "still active";
+      EXPECT_EQ(goss_request_free(&request), GOSS_ERR_INVALID_ARGUMENT) << "still active";
+      EXPECT_EQ(goss_wait(&request, nullptr), GOSS_ERR_TIMEOUT);
+    }
+    EXPECT_OK(goss_request_free(&request));
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  });
+}
+
+TEST(Messages, FailureLeavesTheDescriptionUntouched) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    const int32_t out[2] = {1, 2};
+    int32_t in = 0;
+    goss_message message{-3, -4, 5};
+    EXPECT_EQ(goss_sendrecv(comm, out, 2, 1 - rank, &in, 1, 1 - rank, GOSS_INT32, 0, nullptr, &message),
+              GOSS_ERR_TRUNCATED);
+    EXPECT_EQ(message.source, -3);
+    EXPECT_EQ(message.bytes, 5U);
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  });
+}
+
+TEST(Collectives, BlocksThatTogetherFitInNoMemoryAreRefused) {
+  runRanks(2, [](goss_comm_t comm, int) {
+    float value = 1;
+    EXPECT_EQ(goss_all_gather(comm, &value, &value, SIZE_MAX / 16, GOSS_FLOAT32, nullptr, nullptr),
+              GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_THAT(goss_last_error(), HasSubstr("memory"));
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  });
+}
+
+} // namespace
+} // namespace goss::test
