@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "gossamer/gossamer.h"
 
@@ -20,21 +22,33 @@ struct Arguments {
   bool json = false;
 };
 
+std::string nameOf(const nlohmann::json& candidate) {
+  std::string name = candidate["algorithm"];
+  if (candidate.contains("group_size")) name += fmt::format(" (groups of {})", candidate["group_size"].get<int>());
+  if (candidate.contains("order")) name += " (ordered)";
+  if (candidate.contains("weights")) name += " (weighted)";
+  if (candidate["extrapolated"].get<bool>()) name += " ~";
+  return name;
+}
+
+/// Cheapest first.
 void printTable(const nlohmann::json& answer) {
+  std::vector<nlohmann::json> candidates(answer["candidates"].begin(), answer["candidates"].end());
+  std::stable_sort(candidates.begin(), candidates.end(), [](const nlohmann::json& a, const nlohmann::json& b) {
+    return a["price_us"].get<double>() < b["price_us"].get<double>();
+  });
+  std::size_t width = 0;
+  for (const auto& candidate : candidates)
+    width = std::max(width, nameOf(candidate).size());
   fmt::print("{} of {} bytes over {} ranks\n", answer["collective"].get<std::string>(),
              answer["bytes"].get<std::size_t>(), answer["ranks"].get<int>());
-  fmt::print("{:<28} {:>14} {:>8} {:>9} {:>7} {:>9} {:>14}\n", "algorithm", "price (us)", "ratio", "fragments",
+  fmt::print("{:<{}} {:>14} {:>8} {:>9} {:>7} {:>9} {:>14}\n", "algorithm", width, "price (us)", "ratio", "fragments",
              "blocks", "messages", "bytes sent");
-  for (const auto& candidate : answer["candidates"]) {
-    std::string name = candidate["algorithm"];
-    if (candidate.contains("group_size")) name += fmt::format(" (groups of {})", candidate["group_size"].get<int>());
-    if (candidate.contains("order")) name += " (ordered)";
-    if (candidate.contains("weights")) name += " (weighted)";
-    if (candidate["extrapolated"].get<bool>()) name += " ~";
-    fmt::print("{:<28} {:>14.2f} {:>8.2f} {:>9} {:>7} {:>9} {:>14}\n", name, candidate["price_us"].get<double>(),
-               candidate["ratio"].get<double>(), candidate["fragments"].get<unsigned>(),
-               candidate["blocks"].get<unsigned>(), candidate["most_messages_sent"].get<std::uint64_t>(),
-               candidate["most_bytes_sent"].get<std::uint64_t>());
+  for (const auto& candidate : candidates) {
+    fmt::print("{:<{}} {:>14.2f} {:>8.2f} {:>9} {:>7} {:>9} {:>14}\n", nameOf(candidate), width,
+               candidate["price_us"].get<double>(), candidate["ratio"].get<double>(),
+               candidate["fragments"].get<unsigned>(), candidate["blocks"].get<unsigned>(),
+               candidate["most_messages_sent"].get<std::uint64_t>(), candidate["most_bytes_sent"].get<std::uint64_t>());
   }
   fmt::print("\nchoice: {}\n", answer["why"].get<std::string>());
 }

@@ -28,6 +28,8 @@ constexpr double kWorthwhile = 0.98;
 constexpr std::uint64_t kMostSteps = 40'000;
 /// And all trials for one question; what is left over when it is spent keeps its simplest form.
 constexpr std::uint64_t kStepBudget = 400'000;
+/// As much again and more for those that cannot win, when somebody wants to see their prices.
+constexpr std::uint64_t kThoroughStepBudget = 4'000'000;
 
 std::uint64_t stepsOf(const std::vector<Schedule>& schedules) {
   std::uint64_t steps = 0;
@@ -82,13 +84,18 @@ class Search {
   Search(const Question& question, const Links& links)
       : question_(question), links_(links), size_(links.size()), uniform_(links.uniform()) {}
 
-  std::vector<Candidate> run(std::span<const Algorithm* const> algorithms) {
+  std::vector<Candidate> run(std::span<const Algorithm* const> algorithms, Effort effort) {
     std::vector<Candidate> found;
+    std::vector<std::size_t> pruned;
     for (const Algorithm* algorithm : algorithms) {
       for (Candidate& variant : legalVariants(question_, *algorithm, links_)) {
-        if (price(variant)) found.push_back(std::move(variant));
+        pruned_ = false;
+        if (!price(variant)) continue;
+        if (pruned_) pruned.push_back(found.size());
+        found.push_back(std::move(variant));
       }
     }
+    if (effort == Effort::thorough) refine(found, pruned);
     return found;
   }
 
@@ -108,6 +115,20 @@ class Search {
     }
     best_s_ = std::min(best_s_, candidate.price_s);
     return true;
+  }
+
+  /// Cuts those that were left whole because no cutting could make them the best; it cannot now either.
+  void refine(std::vector<Candidate>& found, const std::vector<std::size_t>& pruned) {
+    best_s_ = std::numeric_limits<double>::infinity();
+    budget_ = kThoroughStepBudget;
+    for (const std::size_t index : pruned) {
+      Candidate& candidate = found[index];
+      if (candidate.algorithm->traits().pipelined) {
+        tryBlocks(candidate);
+      } else {
+        tryFragments(candidate, planAll(question_, candidate, size_));
+      }
+    }
   }
 
   bool simulate(Candidate& candidate, const std::vector<Schedule>& schedules) {
@@ -144,7 +165,9 @@ class Search {
         }
       }
     }
-    return static_cast<double>(candidate.most_bytes_sent) > best_s_ * fastest_bytes_per_s_;
+    const bool is = static_cast<double>(candidate.most_bytes_sent) > best_s_ * fastest_bytes_per_s_;
+    pruned_ = pruned_ || is;
+    return is;
   }
 
   void keepIfWorthwhile(Candidate& candidate, Candidate& trial) const {
@@ -158,7 +181,7 @@ class Search {
       Candidate trial = candidate;
       trial.blocks = blocks;
       const std::vector<Schedule> schedules = planAll(question_, trial, size_);
-      if (spent_ + stepsOf(schedules) > kStepBudget || stepsOf(schedules) > kMostSteps) return;
+      if (spent_ + stepsOf(schedules) > budget_ || stepsOf(schedules) > kMostSteps) return;
       if (!simulate(trial, schedules)) return;
       worse = trial.price_s < candidate.price_s ? 0 : worse + 1;
       keepIfWorthwhile(candidate, trial);
@@ -171,7 +194,7 @@ class Search {
     const std::uint64_t steps = stepsOf(schedules);
     std::uint32_t worse = 0;
     for (std::uint32_t fragments = 2; fragments <= most && worse < 2 && !hopeless(candidate); fragments *= 2) {
-      if (spent_ + 4 * steps > kStepBudget) return;
+      if (spent_ + 4 * steps > budget_) return;
       Candidate trial = candidate;
       trial.fragments = fragments;
       trial.window = std::min(fragments, kWindow);
@@ -188,7 +211,7 @@ class Search {
       return;
     Candidate trial = candidate;
     trial.weights = schedule::directShares(links_);
-    if (trial.weights.empty() || spent_ + stepsOf(schedules) > kStepBudget || !simulate(trial, schedules)) return;
+    if (trial.weights.empty() || spent_ + stepsOf(schedules) > budget_ || !simulate(trial, schedules)) return;
     keepIfWorthwhile(candidate, trial);
   }
 
@@ -248,6 +271,8 @@ class Search {
   const int size_;
   const bool uniform_;
   std::uint64_t spent_ = 0;
+  std::uint64_t budget_ = kStepBudget;
+  bool pruned_ = false; ///< The present candidate was left whole as hopeless.
   double best_s_ = std::numeric_limits<double>::infinity();
   double fastest_bytes_per_s_ = 0;
 };
@@ -321,8 +346,8 @@ std::vector<Candidate> legalVariants(const Question& question, const Algorithm& 
 }
 
 std::vector<Candidate> priceCandidates(const Question& question, std::span<const Algorithm* const> algorithms,
-                                       const Links& links) {
-  return Search(question, links).run(algorithms);
+                                       const Links& links, Effort effort) {
+  return Search(question, links).run(algorithms, effort);
 }
 
 Result<double> priceOver(const Question& question, const Candidate& candidate, const Links& links) {

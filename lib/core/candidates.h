@@ -50,12 +50,17 @@ struct Candidate {
 [[nodiscard]] std::vector<Candidate> legalVariants(const Question& question, const Algorithm& algorithm,
                                                    const schedule::Links& links);
 
+enum class Effort : std::uint8_t {
+  choose,   ///< What cannot become the cheapest is left in its simplest form, and priced so.
+  thorough, ///< All are cut as suits them best: for people who compare. The cheapest is the same.
+};
+
 /// The cheapest variant of each legal algorithm, order and group size, in the order of `algorithms`: blocks, fragments
 /// and shares are chosen by trial. Pure: all ranks that pass equal arguments get the same bits. Takes a bounded number
-/// of simulated steps (a few hundred thousand), whatever the number of ranks.
+/// of simulated steps (a few hundred thousand; thorough: millions), whatever the number of ranks.
 [[nodiscard]] std::vector<Candidate> priceCandidates(const Question& question,
                                                      std::span<const Algorithm* const> algorithms,
-                                                     const schedule::Links& links);
+                                                     const schedule::Links& links, Effort effort = Effort::choose);
 
 /// The price of exactly this candidate over other links, such as links without latency. Errors: internal, as
 /// schedule::simulate.

@@ -105,6 +105,7 @@ Result<std::string> explainJson(std::string_view collective, int ranks, std::siz
   if (ranks < 1 || ranks > kMostRanks) {
     return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("{} ranks; use 1 to {}", ranks, kMostRanks));
   }
+  if (*known == Collective::barrier) bytes = 0;
   auto priced = links.empty() ? schedule::Links::builtIn("shm", ranks) : schedule::Links::parse(links, ranks);
   if (!priced.isOk()) return priced.status();
 

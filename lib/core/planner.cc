@@ -81,14 +81,14 @@ Result<const Candidate*> Planner::choose(const PlanKey& key, std::uint32_t size_
   const std::uint64_t packed = pack(rootless, size_class, rootOf(rootless));
   const auto known = choices_.find(CacheKeyView{packed, key.algorithm});
   if (known != choices_.end()) return &known->second;
-  Result<std::vector<Candidate>> candidates = priced(rootless, middleOfClass(size_class));
+  Result<std::vector<Candidate>> candidates = priced(rootless, middleOfClass(size_class), Effort::choose);
   if (!candidates.isOk()) return candidates.status();
   Candidate& best = candidates.value()[cheapest(candidates.value())];
   return &choices_.emplace(CacheKey{packed, std::string(key.algorithm)}, std::move(best)).first->second;
 }
 
 Result<std::vector<Candidate>> Planner::candidates(const PlanKey& key) const {
-  return priced(key, bytesOf(key, size()));
+  return priced(key, bytesOf(key, size()), Effort::thorough);
 }
 
 std::size_t Planner::cheapest(const std::vector<Candidate>& candidates) {
@@ -99,7 +99,7 @@ std::size_t Planner::cheapest(const std::vector<Candidate>& candidates) {
   return best;
 }
 
-Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t bytes) const {
+Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t bytes, Effort effort) const {
   assert(rootOf(key) < size());
   const Result<std::string_view> name = nameFor(key);
   if (!name.isOk()) return name.status();
@@ -110,7 +110,7 @@ Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t
     const bool wanted = name.value().empty() ? algorithm->traits().identical_bits : algorithm->name() == name.value();
     if (wanted) algorithms.push_back(algorithm);
   }
-  std::vector<Candidate> candidates = priceCandidates(question, algorithms, links_);
+  std::vector<Candidate> candidates = priceCandidates(question, algorithms, links_, effort);
   if (!candidates.empty()) return candidates;
   if (name.value().empty()) {
     return Status::error(GOSS_ERR_UNSUPPORTED,

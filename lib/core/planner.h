@@ -56,7 +56,7 @@ class Planner {
   /// when the name is unknown or cannot do this call (the text lists what can); unsupported when nothing can.
   Result<std::shared_ptr<const Plan>> plan(const PlanKey& key);
 
-  /// What plan() chooses from, in catalogue order, priced for exactly key's bytes. Errors: as plan().
+  /// What plan() chooses from, in catalogue order, priced thoroughly for exactly key's bytes. Errors: as plan().
   [[nodiscard]] Result<std::vector<Candidate>> candidates(const PlanKey& key) const;
   /// The index of the one that plan() would take.
   [[nodiscard]] static std::size_t cheapest(const std::vector<Candidate>& candidates);
@@ -89,7 +89,7 @@ class Planner {
   using Cache = std::unordered_map<CacheKey, Value, CacheHash, CacheEqual>;
 
   Result<const Candidate*> choose(const PlanKey& key, std::uint32_t size_class);
-  [[nodiscard]] Result<std::vector<Candidate>> priced(const PlanKey& key, std::uint64_t bytes) const;
+  [[nodiscard]] Result<std::vector<Candidate>> priced(const PlanKey& key, std::uint64_t bytes, Effort effort) const;
   [[nodiscard]] Status refuse(const PlanKey& key, const std::string& complaint) const;
   Result<std::string_view> nameFor(const PlanKey& key) const;
 
