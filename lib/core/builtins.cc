@@ -7,6 +7,7 @@
 #include "collectives/catalogue.h"
 #include "transports/loopback/loopback.h"
 #include "transports/shm/shm.h"
+#include "transports/sim/sim.h"
 #include "transports/tcp/tcp.h"
 
 namespace goss::core {
@@ -29,6 +30,7 @@ constexpr std::array kTransports{
     Entry{"loopback", true, make<transports::LoopbackTransport>},
     Entry{"shm", true, make<transports::ShmTransport>},
     Entry{"tcp", true, make<transports::TcpTransport>},
+    Entry{"sim", false, make<transports::SimTransport>},
 };
 
 } // namespace
