@@ -24,6 +24,7 @@ constexpr const char* kVersion = "1";
 constexpr const char* kPrefix = "step-";
 constexpr const char* kTemporary = ".writing";
 constexpr std::size_t kMaxNameBytes = 64;
+constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
 
 std::string huggingFaceConfig(const ModelConfig& c) {
   const nlohmann::ordered_json config = {{"architectures", {"GPT2LMHeadModel"}},
@@ -65,6 +66,36 @@ void checkNames(const SafetensorsFile& file, std::size_t expected) {
   if (file.names().size() != expected) {
     fail("{} has {} tensors, but this model has {}: it is a checkpoint of another model", file.path(),
          file.names().size(), expected);
+  }
+}
+
+std::string readText(const std::string& path, std::size_t most) {
+  const InputFile file(path);
+  std::string text(std::min(file.size(), most), '\0');
+  file.read(0, text.data(), text.size());
+  return text;
+}
+
+/// The number of heads shows in no tensor's shape, and every other size is named best by its flag.
+void checkConfig(const std::string& path, const ModelConfig& c) {
+  const nlohmann::json json = nlohmann::json::parse(readText(path, kMaxConfigBytes), nullptr, false);
+  if (!json.is_object()) fail("{} is damaged: it is not JSON", path);
+  struct Size {
+    const char* key;
+    const char* flag;
+    std::size_t value;
+  };
+  const Size sizes[] = {{"n_layer", "--layers", c.layers},
+                        {"n_embd", "--channels", c.channels},
+                        {"n_head", "--heads", c.heads},
+                        {"n_positions", "--context", c.context},
+                        {"vocab_size", "--vocab", c.vocab}};
+  for (const Size& size : sizes) {
+    const auto found = json.find(size.key);
+    if (found == json.end() || !found->is_number_unsigned()) fail("{} is damaged: it has no number {}", path, size.key);
+    if (const auto value = found->get<std::size_t>(); value != size.value) {
+      fail("{} is of another model: its {} is {}, but {} is {}", path, size.key, value, size.flag, size.value);
+    }
   }
 }
 
@@ -146,9 +177,7 @@ std::string CheckpointStore::freshName(std::size_t step) const {
 std::optional<std::string> CheckpointStore::latestName() const {
   const std::string path = directory_ + "/latest";
   if (!fs::exists(path)) return std::nullopt;
-  const InputFile file(path);
-  std::string name(std::min(file.size(), kMaxNameBytes), '\0');
-  file.read(0, name.data(), name.size());
+  std::string name = readText(path, kMaxNameBytes);
   while (!name.empty() && name.back() == '\n')
     name.pop_back();
   if (!name.starts_with(kPrefix) || name.find('/') != std::string::npos || !fs::is_directory(directory_ + "/" + name)) {
@@ -158,10 +187,11 @@ std::optional<std::string> CheckpointStore::latestName() const {
   return name;
 }
 
-std::optional<TrainingState> CheckpointStore::loadLatest(const ParameterTable& table) const {
+std::optional<TrainingState> CheckpointStore::loadLatest(const ModelConfig& config, const ParameterTable& table) const {
   const std::optional<std::string> name = latestName();
   if (!name) return std::nullopt;
   const std::string path = directory_ + "/" + *name;
+  checkConfig(path + "/config.json", config);
   const SafetensorsFile model(path + "/model.safetensors");
   const SafetensorsFile moments(path + "/optim.safetensors");
   if (metadataValue(moments, "format") != kFormat || metadataValue(moments, "version") != kVersion) {

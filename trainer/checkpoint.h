@@ -37,8 +37,9 @@ class CheckpointStore {
   void prepare() const;
   /// On failure the previous checkpoint stays the latest.
   void save(const ModelConfig& config, const ParameterTable& table, const TrainingState& state) const;
-  /// The latest checkpoint; none when the directory has none. Its shapes must be the model's.
-  [[nodiscard]] std::optional<TrainingState> loadLatest(const ParameterTable& table) const;
+  /// The latest checkpoint; none when the directory has none. Its config.json must say `config`'s sizes, and its
+  /// tensors must have the shapes of `table`.
+  [[nodiscard]] std::optional<TrainingState> loadLatest(const ModelConfig& config, const ParameterTable& table) const;
 
  private:
   void writeFiles(const std::string& path, const ModelConfig& config, const ParameterTable& table,

@@ -48,6 +48,10 @@ bool DataParallel::allEqual(std::uint64_t value) {
 
 void DataParallel::barrier() { check(goss_barrier(comm_, nullptr, nullptr)); }
 
-void DataParallel::abort(const std::string& reason) noexcept { goss_comm_abort(comm_, reason.c_str()); }
+void DataParallel::abort(const std::string& reason) noexcept {
+  goss_comm_abort(comm_, reason.c_str());
+  goss_wait_all(pending_.data(), pending_.size()); // each fails at once; what matters is that its buffer is free again
+  pending_.clear();
+}
 
 } // namespace goss::trainer

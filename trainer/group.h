@@ -32,7 +32,8 @@ class Group {
   /// True on every rank when all ranks gave the same value.
   virtual bool allEqual(std::uint64_t value) = 0;
   virtual void barrier() = 0;
-  /// Local: makes the pending and later calls of every rank fail with `reason`. Never throws.
+  /// Local: makes the pending and later calls of every rank fail with `reason`; returns when no buffer is lent any
+  /// more.
   virtual void abort(const std::string& reason) noexcept = 0;
 };
 

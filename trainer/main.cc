@@ -29,24 +29,25 @@ bool isLaterRank() {
   return false;
 }
 
+/// Runs `action`; when it fails, takes the other ranks down with this rank's reason.
+template <typename Action>
+void runOrAbort(Group& group, const Action& action) {
+  try {
+    action();
+  } catch (const std::exception& error) {
+    group.abort(fmt::format("rank {}: {}", group.rank(), error.what()));
+    throw;
+  }
+}
+
 void train(TrainOptions options, Group& group) {
   const Dataset data = Dataset::load(options.data);
   if (options.model.vocab == 0) options.model.vocab = data.isText() ? kByteVocab : kGpt2Vocab;
   CpuOps ops;
   Report report(group.rank() == 0, options.log);
   Trainer trainer(options, data, group, ops, report);
-  trainer.run();
-}
-
-/// Runs and, when this rank fails, takes the others down with its reason.
-void trainOrAbort(const TrainOptions& options) {
-  DataParallel group;
-  try {
-    train(options, group);
-  } catch (const std::exception& error) {
-    group.abort(fmt::format("rank {}: {}", group.rank(), error.what()));
-    throw;
-  }
+  // The gradient may be lent to the library when a step fails: the abort comes before the trainer is destroyed.
+  runOrAbort(group, [&trainer] { trainer.run(); });
 }
 
 } // namespace
@@ -59,7 +60,8 @@ int main(int argc, char** argv) {
     return command_line.exit_code;
   }
   try {
-    trainOrAbort(*command_line.options);
+    DataParallel group;
+    runOrAbort(group, [&] { train(*command_line.options, group); });
   } catch (const std::exception& error) {
     fmt::print(stderr, "goss-train: {}\n", error.what());
     return 1;

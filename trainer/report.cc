@@ -55,7 +55,12 @@ void Report::log(const std::string& line) {
   if (!is_written) fail("cannot write the log {}: {}", log_path_, std::generic_category().message(errno));
 }
 
-void Report::begin(const RunShape& shape) { shape_ = shape; }
+void Report::begin(const RunShape& shape, const std::string& settings) {
+  shape_ = shape;
+  if (!is_active_) return;
+  log(Json{{"event", "start"}, {"step", shape.first_step}, {"ranks", shape.ranks}, {"settings", Json::parse(settings)}}
+          .dump());
+}
 
 void Report::step(const StepRecord& r) {
   if (!is_active_) return;

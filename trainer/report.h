@@ -23,6 +23,7 @@ struct RunShape {
   std::size_t first_step = 0; // steps done before this run
   std::size_t tokens_per_step = 1;
   std::size_t print_every = 1;
+  int ranks = 1;
 };
 
 /// Only rank 0's is active; the others stay silent. One thread.
@@ -33,7 +34,8 @@ class Report {
 
   /// A line of text for the reader.
   void note(const std::string& text);
-  void begin(const RunShape& shape);
+  /// `settings` is a JSON text (trajectorySettings).
+  void begin(const RunShape& shape, const std::string& settings);
   void step(const StepRecord& record);
   void validation(std::size_t step, double loss);
   void checkpoint(std::size_t step);

@@ -30,6 +30,7 @@ void addTrainingFlags(CLI::App& app, TrainOptions& o) {
   app.add_option("--final-lr", o.final_lr, "learning rate at the end, as a fraction of --lr")->group("Training");
   app.add_option("--warmup", o.warmup, "steps of linear warm-up before the cosine")->group("Training");
   app.add_option("--weight-decay", o.weight_decay, "of matrices")->group("Training");
+  app.add_option("--adam-eps", o.adam_eps, "added to the root of AdamW's second moment")->group("Training");
   app.add_option("--clip", o.clip, "global gradient norm; 0: off")->group("Training");
   app.add_option("--seed", o.seed, "of parameters, data order and sampling")->group("Training");
   app.add_option("--time-limit", o.time_limit_s, "seconds after which to stop cleanly; 0: off")->group("Training");
@@ -51,6 +52,15 @@ void addOutputFlags(CLI::App& app, TrainOptions& o) {
   app.add_option("--prompt", o.prompt, "text that the sample continues")->group("Output");
 }
 
+/// CLI11 reads "-5" for an unsigned option as 2^64 - 5.
+void refuseNegativeNumbers(CLI::App& app) {
+  const CLI::Validator validator(
+      [](const std::string& text) { return text.starts_with('-') ? text + " is negative" : std::string(); }, "");
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_type_name() == "UINT") option->check(validator);
+  }
+}
+
 void require(bool holds, const char* text) {
   if (!holds) fail("{}", text);
 }
@@ -66,6 +76,7 @@ void checkTrainOptions(const TrainOptions& o, std::size_t ranks) {
   require(o.lr > 0 && o.lr <= kMaxLr, "--lr must be positive and at most 100");
   require(o.final_lr >= 0 && o.final_lr <= 1, "--final-lr must be between 0 and 1");
   require(o.weight_decay >= 0 && o.weight_decay <= 1, "--weight-decay must be between 0 and 1");
+  require(o.adam_eps > 0 && o.adam_eps <= 1, "--adam-eps must be above 0 and at most 1");
   require(o.clip >= 0, "--clip must not be negative");
   require(o.time_limit_s >= 0, "--time-limit must not be negative");
   require(o.bucket_mb > 0 && o.bucket_mb <= kMaxBucketMb, "--bucket-mb must be above 0 and at most 4096");
@@ -80,7 +91,7 @@ void checkTrainOptions(const TrainOptions& o, std::size_t ranks) {
   }
 }
 
-std::string trajectorySettings(const TrainOptions& o) {
+std::string trajectorySettings(const TrainOptions& o, std::uint64_t data_fingerprint) {
   return nlohmann::json{{"steps", o.steps},
                         {"batch", o.batch},
                         {"micro_batch", o.micro_batch},
@@ -95,7 +106,8 @@ std::string trajectorySettings(const TrainOptions& o) {
                         {"channels", o.model.channels},
                         {"heads", o.model.heads},
                         {"context", o.model.context},
-                        {"vocab", o.model.vocab}}
+                        {"vocab", o.model.vocab},
+                        {"data", fmt::format("{:016x}", data_fingerprint)}}
       .dump();
 }
 
@@ -110,6 +122,7 @@ ParsedCommandLine parseCommandLine(int argc, const char* const* argv) {
   addModelFlags(app, options);
   addTrainingFlags(app, options);
   addOutputFlags(app, options);
+  refuseNegativeNumbers(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

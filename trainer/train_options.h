@@ -46,8 +46,9 @@ struct TrainOptions {
 /// Throws Error that names the flag of the first value that makes no sense for `ranks` ranks.
 void checkTrainOptions(const TrainOptions& options, std::size_t ranks);
 
-/// The options that decide the numbers of a run, as JSON text: equal texts (and equal data) give equal trajectories.
-std::string trajectorySettings(const TrainOptions& options);
+/// What decides the numbers of a run, as JSON text: equal texts give equal trajectories. `data_fingerprint` is
+/// Dataset's.
+std::string trajectorySettings(const TrainOptions& options, std::uint64_t data_fingerprint);
 
 /// What the command line asked for: options to run with, or a text to print and an exit code (--help, a wrong flag).
 struct ParsedCommandLine {

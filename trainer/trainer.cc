@@ -42,6 +42,7 @@ Trainer::Trainer(const TrainOptions& options, const Dataset& data, Group& group,
       tree_(ops, model_.table().count(), share_.count()),
       buckets_(group, ops, model_.table().count(), static_cast<std::size_t>(options.bucket_mb * kBytesPerMb)),
       schedule_{options.lr, options.lr * options.final_lr, options.warmup, options.steps},
+      settings_(trajectorySettings(options, data.fingerprint())),
       prompt_(makePrompt()),
       started_(Clock::now()),
       inputs_(options.micro_batch * options.model.context),
@@ -56,12 +57,14 @@ Trainer::Trainer(const TrainOptions& options, const Dataset& data, Group& group,
 }
 
 void Trainer::checkAgreement() {
-  const std::string settings = trajectorySettings(options_);
-  if (!group_.allEqual(XXH3_64bits(settings.data(), settings.size()))) {
-    fail("the ranks were started with different options; give every rank the same command line");
-  }
   if (!group_.allEqual(data_.fingerprint())) {
     fail("the ranks read different data; give every rank the same --data file");
+  }
+  // Beside what decides the numbers: what decides which collectives are called when.
+  const std::string calls =
+      fmt::format("{} {} {} {}", settings_, options_.bucket_mb, options_.val_every, options_.val_samples);
+  if (!group_.allEqual(XXH3_64bits(calls.data(), calls.size()))) {
+    fail("the ranks were started with different options; give every rank the same command line");
   }
 }
 
@@ -72,10 +75,10 @@ void Trainer::startParameters() {
   state.second_moments.resize(model_.table().count());
   state.parameters = model_.table().initialValues(options_.seed);
   if (store_ && options_.resume) {
-    if (std::optional<TrainingState> loaded = store_->loadLatest(model_.table())) {
+    if (std::optional<TrainingState> loaded = store_->loadLatest(options_.model, model_.table())) {
       state = std::move(*loaded);
       report_.note(fmt::format("resumed from step {} of {}", state.step, options_.checkpoint));
-      if (state.settings != trajectorySettings(options_)) {
+      if (state.settings != settings_) {
         report_.note(fmt::format("note: the checkpoint was written with other settings: {}", state.settings));
       }
     } else {
@@ -102,7 +105,7 @@ void Trainer::noteStart() {
   report_.note(fmt::format("{} training tokens, {} for validation; {} steps of {} x {} tokens; {} gradient bucket{}",
                            data_.training().size(), data_.validation().size(), options_.steps, options_.batch,
                            m.context, buckets_.bucketCount(), buckets_.bucketCount() == 1 ? "" : "s"));
-  report_.begin({options_.steps, step_, options_.batch * m.context, options_.print_every});
+  report_.begin({options_.steps, step_, options_.batch * m.context, options_.print_every, group_.size()}, settings_);
 }
 
 void Trainer::run() {
@@ -223,7 +226,7 @@ TrainingState Trainer::state() {
   ops_.download(state.parameters.data(), model_.parameters(), state.parameters.size() * sizeof(float));
   state.first_moments = optimizer_.firstMoments().download();
   state.second_moments = optimizer_.secondMoments().download();
-  state.settings = trajectorySettings(options_);
+  state.settings = settings_;
   return state;
 }
 

@@ -72,6 +72,7 @@ class Trainer {
   GradientBuckets buckets_;
   LrSchedule schedule_;
   std::optional<CheckpointStore> store_; // rank 0 only
+  std::string settings_;                 // trajectorySettings of this run
   std::vector<std::int32_t> prompt_;     // tokens that the sample continues
   std::size_t step_ = 0;                 // steps done
   std::size_t saved_step_ = 0;           // steps done at the last checkpoint

@@ -1,0 +1,229 @@
+#include "trainer/checkpoint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "tests/trainer/small_run.h"
+#include "tests/trainer/temporary_directory.h"
+#include "trainer/error.h"
+#include "trainer/safetensors.h"
+
+namespace goss::trainer {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr ModelConfig kConfig{.layers = 1, .channels = 4, .heads = 2, .context = 3, .vocab = 5};
+
+TrainingState stateOf(const ParameterTable& table, std::size_t step) {
+  TrainingState state;
+  state.step = step;
+  state.settings = R"({"lr":0.5})";
+  for (std::size_t i = 0; i < table.count(); ++i) {
+    state.parameters.push_back(static_cast<float>(i + step));
+    state.first_moments.push_back(-static_cast<float>(i));
+    state.second_moments.push_back(0.5f * static_cast<float>(i));
+  }
+  return state;
+}
+
+class CheckpointTest : public testing::Test {
+ protected:
+  CheckpointTest() : table_(kConfig), store_(directory_ / "run", 2) { store_.prepare(); }
+
+  void save(std::size_t step) { store_.save(kConfig, table_, stateOf(table_, step)); }
+  [[nodiscard]] std::string file(const std::string& name) const { return directory_ / ("run/step-00000007/" + name); }
+  [[nodiscard]] std::string loadError() const {
+    return errorOf([this] { std::ignore = store_.loadLatest(kConfig, table_); });
+  }
+  [[nodiscard]] std::set<std::string> names() const {
+    std::set<std::string> names;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory_ / "run"))
+      names.insert(entry.path().filename().string());
+    return names;
+  }
+
+  TemporaryDirectory directory_;
+  ParameterTable table_;
+  CheckpointStore store_;
+};
+
+TEST_F(CheckpointTest, NothingWasSavedYet) { EXPECT_FALSE(store_.loadLatest(kConfig, table_).has_value()); }
+
+TEST_F(CheckpointTest, WhatWasSavedIsLoaded) {
+  save(7);
+  const std::optional<TrainingState> loaded = store_.loadLatest(kConfig, table_);
+  ASSERT_TRUE(loaded.has_value());
+  expectSameState(*loaded, stateOf(table_, 7));
+  EXPECT_EQ(loaded->settings, R"({"lr":0.5})");
+}
+
+TEST_F(CheckpointTest, HasTheFilesNamesAndShapesOfAHuggingFaceGpt2) {
+  save(7);
+  const SafetensorsFile model(file("model.safetensors"));
+  EXPECT_EQ(model.metadata().at("format"), "pt");
+  EXPECT_THAT(model.names(),
+              testing::UnorderedElementsAre("wte.weight", "wpe.weight", "h.0.ln_1.weight", "h.0.ln_1.bias",
+                                            "h.0.attn.c_attn.weight", "h.0.attn.c_attn.bias", "h.0.attn.c_proj.weight",
+                                            "h.0.attn.c_proj.bias", "h.0.ln_2.weight", "h.0.ln_2.bias",
+                                            "h.0.mlp.c_fc.weight", "h.0.mlp.c_fc.bias", "h.0.mlp.c_proj.weight",
+                                            "h.0.mlp.c_proj.bias", "ln_f.weight", "ln_f.bias"));
+  std::vector<float> values(100);
+  EXPECT_EQ(errorOf([&] { model.read("h.0.attn.c_attn.weight", {4, 12}, values.data()); }), "");
+  const nlohmann::json config = nlohmann::json::parse(readBytes(file("config.json")));
+  EXPECT_EQ(config["model_type"], "gpt2");
+  EXPECT_EQ(config["n_head"], 2);
+  EXPECT_EQ(config["vocab_size"], 5);
+  EXPECT_EQ(config["activation_function"], "gelu_new");
+}
+
+TEST_F(CheckpointTest, TheNewestTwoAreKept) {
+  for (const std::size_t step : {1u, 2u, 3u, 10u})
+    save(step);
+  EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000003", "step-00000010"}));
+  EXPECT_EQ(store_.loadLatest(kConfig, table_)->step, 10u);
+}
+
+TEST_F(CheckpointTest, AnEarlierOneCanBeNamedByHandAndIsNotOverwrittenByItsSuccessors) {
+  save(7);
+  save(8);
+  writeBytes(directory_ / "run/latest", "step-00000007");
+  EXPECT_EQ(store_.loadLatest(kConfig, table_)->step, 7u);
+  save(8); // the run goes on from 7 and comes to 8 again
+  EXPECT_EQ(readBytes(directory_ / "run/latest"), "step-00000008.1\n");
+  EXPECT_EQ(store_.loadLatest(kConfig, table_)->step, 8u);
+}
+
+TEST_F(CheckpointTest, LeftoversOfACrashAreIgnoredAndRemoved) {
+  save(7);
+  fs::create_directory(directory_ / "run/.writing");
+  writeBytes(directory_ / "run/.writing/model.safetensors", "half of a fi");
+  writeBytes(directory_ / "run/latest.tmp", "step-0");
+  EXPECT_EQ(store_.loadLatest(kConfig, table_)->step, 7u);
+  save(8);
+  EXPECT_EQ(store_.loadLatest(kConfig, table_)->step, 8u);
+  EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000007", "step-00000008"}));
+}
+
+/// Files of this process cannot grow beyond a size while this lives; writing more fails as on a full disk.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
+
+TEST_F(CheckpointTest, AFailedWriteNamesTheFileAndKeepsThePreviousCheckpoint) {
+  save(7);
+  std::string error;
+  {
+    const FileSizeLimit limit(2048); // model.safetensors needs more
+    error = errorOf([this] { save(8); });
+  }
+  EXPECT_THAT(error, AllOf(HasSubstr("step 8"), HasSubstr("model.safetensors"), HasSubstr("File too large"),
+                           HasSubstr("earlier checkpoints are untouched")));
+  EXPECT_EQ(store_.loadLatest(kConfig, table_)->step, 7u);
+  EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000007"}));
+  save(9); // and the store works again once there is room
+  EXPECT_EQ(store_.loadLatest(kConfig, table_)->step, 9u);
+}
+
+TEST_F(CheckpointTest, ADirectoryThatCannotBeMadeIsNamedAtTheStart) {
+  writeBytes(directory_ / "file", "");
+  EXPECT_THAT(errorOf([this] { CheckpointStore(directory_ / "file/run", 1).prepare(); }),
+              AllOf(HasSubstr("cannot create"), HasSubstr("file/run")));
+}
+
+TEST_F(CheckpointTest, EveryTruncatedFileIsRefusedByName) {
+  save(7);
+  for (const std::string name : {"model.safetensors", "optim.safetensors", "config.json"}) {
+    const std::string whole = readBytes(file(name));
+    for (const std::size_t length : {std::size_t{0}, std::size_t{5}, whole.size() / 2, whole.size() - 2}) {
+      writeBytes(file(name), whole.substr(0, length));
+      EXPECT_THAT(loadError(), AllOf(HasSubstr(name), HasSubstr("damaged"))) << length;
+    }
+    writeBytes(file(name), whole);
+  }
+  EXPECT_EQ(loadError(), "");
+}
+
+TEST_F(CheckpointTest, AFlippedBitInTheDataIsRefused) {
+  save(7);
+  for (const std::string name : {"model.safetensors", "optim.safetensors"}) {
+    const std::string whole = readBytes(file(name));
+    std::string damaged = whole;
+    damaged[damaged.size() - 9] = static_cast<char>(damaged[damaged.size() - 9] ^ 4);
+    writeBytes(file(name), damaged);
+    EXPECT_THAT(loadError(), AllOf(HasSubstr(name), HasSubstr("checksum")));
+    writeBytes(file(name), whole);
+  }
+}
+
+TEST_F(CheckpointTest, AMissingFileIsNamed) {
+  save(7);
+  fs::remove(file("optim.safetensors"));
+  EXPECT_THAT(loadError(), AllOf(HasSubstr("optim.safetensors"), HasSubstr("No such file")));
+}
+
+TEST_F(CheckpointTest, ALatestThatNamesNothingOrLeavesTheDirectoryIsRefused) {
+  save(7);
+  for (const std::string name : {"step-00000099", "../elsewhere", "step-/../../etc", ""}) {
+    writeBytes(directory_ / "run/latest", name);
+    EXPECT_THAT(loadError(), AllOf(HasSubstr("latest"), HasSubstr("no checkpoint"))) << name;
+  }
+}
+
+TEST_F(CheckpointTest, ACheckpointOfAnotherModelIsRefusedWithTheFlag) {
+  save(7);
+  const auto error = [this](const ModelConfig& other) {
+    return errorOf([&] { std::ignore = store_.loadLatest(other, ParameterTable(other)); });
+  };
+  ModelConfig other = kConfig;
+  other.heads = 1; // the same shapes
+  EXPECT_THAT(error(other), AllOf(HasSubstr("n_head is 2"), HasSubstr("--heads is 1")));
+  other = kConfig;
+  other.layers = 2;
+  EXPECT_THAT(error(other), HasSubstr("--layers"));
+  other = kConfig;
+  other.channels = 8;
+  EXPECT_THAT(error(other), HasSubstr("--channels"));
+}
+
+TEST_F(CheckpointTest, AModelFileWithTheTensorsOfAnotherModelIsRefused) {
+  save(7);
+  const std::vector<float> values(4, 0.0f);
+  writeSafetensors(file("model.safetensors"), {{"wte.weight", {4}, values.data()}}, {});
+  EXPECT_THAT(loadError(), AllOf(HasSubstr("model.safetensors"), HasSubstr("another model")));
+}
+
+TEST_F(CheckpointTest, AnOptimiserFileOfAnotherVersionOrWithoutAStepIsRefused) {
+  save(7);
+  const std::vector<float> values(4, 0.0f);
+  const auto error = [&](const Metadata& metadata) {
+    writeSafetensors(file("optim.safetensors"), {{"x", {4}, values.data()}}, metadata);
+    return loadError();
+  };
+  EXPECT_THAT(error({}), HasSubstr("no metadata 'format'"));
+  EXPECT_THAT(error({{"format", "gossamer-optim"}, {"version", "2"}}), HasSubstr("another format or version"));
+}
+
+} // namespace
+} // namespace goss::trainer

@@ -1,0 +1,137 @@
+// Ranks as threads: the same global batch over 1 to 8 ranks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "tests/trainer/small_run.h"
+#include "tests/trainer/temporary_directory.h"
+#include "tests/trainer/thread_group.h"
+#include "tests/trainer/trajectory_bound.h"
+
+namespace goss::trainer {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+
+std::size_t stepCount() { return std::getenv("GOSS_TEST_QUICK") != nullptr ? 6 : 30; }
+
+std::vector<RunResult> runOver(int ranks, SumOrder order, const TrainOptions& options) {
+  std::vector<RunResult> results(static_cast<std::size_t>(ranks));
+  runRanks(ranks, order,
+           [&](Group& group) { results[static_cast<std::size_t>(group.rank())] = runOn(group, options); });
+  return results;
+}
+
+TEST(DataParallel, PowersOfTwoGiveTheBitsOfOneRankWhenTheSumIsATree) {
+  const TrainOptions options = smallOptions(stepCount());
+  const RunResult alone = runAlone(options);
+  for (const int ranks : {1, 2, 4, 8}) {
+    for (const RunResult& result : runOver(ranks, SumOrder::tree, options)) {
+      EXPECT_EQ(result.losses, alone.losses) << ranks;
+      EXPECT_EQ(result.validation, alone.validation) << ranks;
+      expectSameState(result.state, alone.state);
+    }
+  }
+}
+
+TEST(DataParallel, AnyNumberOfRanksAndAnyOrderStaysWithinTheBoundOfRounding) {
+  const TrainOptions options = smallOptions(stepCount());
+  const RunResult alone = runAlone(options);
+  const std::vector<double> bound = trajectoryBound(options, smallData());
+  for (const int ranks : {3, 4, 5, 7}) {
+    const std::vector<RunResult> results = runOver(ranks, SumOrder::sequence, options);
+    for (const RunResult& result : results)
+      expectSameState(result.state, results.front().state); // all ranks end with the same bits
+    EXPECT_EQ(results.front().losses.front(), alone.losses.front()) << "equal parameters give equal losses";
+    for (std::size_t step = 0; step < options.steps; ++step) {
+      EXPECT_LE(std::abs(results.front().losses[step] - alone.losses[step]), bound[step])
+          << ranks << " ranks, step " << step;
+    }
+  }
+}
+
+TEST(DataParallel, TheBoundIsFarBelowWhatALostSampleWouldDo) {
+  const TrainOptions options = smallOptions(stepCount());
+  TrainOptions other = options;
+  other.batch = 7; // the same windows without the last one
+  const std::vector<double> bound = trajectoryBound(options, smallData());
+  const RunResult alone = runAlone(options);
+  const RunResult lost = runAlone(other);
+  for (std::size_t step = 1; step < options.steps; ++step)
+    EXPECT_GT(std::abs(lost.losses[step] - alone.losses[step]), bound[step]) << step;
+}
+
+TEST(DataParallel, SamplesPerPassDoNotChangeTheLossOfEqualParameters) {
+  TrainOptions options = smallOptions(1);
+  const double one = runAlone(options).losses.front();
+  options.micro_batch = 4;
+  EXPECT_NEAR(runAlone(options).losses.front(), one, 1e-6); // matrix products of other shapes may round otherwise
+}
+
+TEST(DataParallel, ValidationOfEqualParametersHasTheSameBitsOnAnyNumberOfRanks) {
+  const TrainOptions options = smallOptions(1);
+  std::vector<double> losses(7);
+  for (const int ranks : {1, 3, 7}) {
+    runRanks(ranks, SumOrder::tree, [&](Group& group) {
+      CpuOps ops;
+      Report report(false, "");
+      Trainer trainer(options, smallData(), group, ops, report);
+      losses[static_cast<std::size_t>(group.rank())] = trainer.validationLoss();
+    });
+    EXPECT_THAT(std::vector<double>(losses.begin(), losses.begin() + ranks), Each(losses[0])) << ranks;
+  }
+}
+
+std::vector<std::string> errorsOf(int ranks, const std::function<void(Group&)>& body) {
+  std::vector<std::string> errors(static_cast<std::size_t>(ranks));
+  runRanks(ranks, SumOrder::tree,
+           [&](Group& group) { errors[static_cast<std::size_t>(group.rank())] = errorOf([&] { body(group); }); });
+  return errors;
+}
+
+TEST(DataParallel, RanksWithDifferentOptionsOrDataAllRefuse) {
+  EXPECT_THAT(errorsOf(3,
+                       [](Group& group) {
+                         TrainOptions options = smallOptions(1);
+                         if (group.rank() == 2) options.lr = 0.5;
+                         runOn(group, options);
+                       }),
+              Each(HasSubstr("different options")));
+  EXPECT_THAT(errorsOf(2,
+                       [](Group& group) {
+                         TrainOptions options = smallOptions(1);
+                         options.val_every = static_cast<std::size_t>(group.rank()) + 1;
+                         runOn(group, options);
+                       }),
+              Each(HasSubstr("different options")));
+  const Dataset other(bytesToTokens(smallText() + "."), true);
+  EXPECT_THAT(
+      errorsOf(2, [&](Group& group) { runOn(group, smallOptions(1), group.rank() == 0 ? smallData() : other); }),
+      Each(HasSubstr("different data")));
+}
+
+TEST(DataParallel, MoreRanksThanMicroBatchesAreRefused) {
+  EXPECT_THAT(errorsOf(9, [](Group& group) { runOn(group, smallOptions(1)); }), Each(HasSubstr("too few for 9 ranks")));
+}
+
+TEST(DataParallel, OnlyRankZeroWritesCheckpointsAndAllResumeFromThem) {
+  const TemporaryDirectory directory;
+  TrainOptions options = smallOptions(6);
+  const RunResult whole = runAlone(options);
+  options.checkpoint = directory / "run";
+  options.time_limit_s = 1e-9; // stops after the first step
+  const std::vector<RunResult> started = runOver(2, SumOrder::tree, options);
+  EXPECT_EQ(started[1].state.step, 1u);
+  options.time_limit_s = 0;
+  options.resume = true;
+  for (const RunResult& result : runOver(4, SumOrder::tree, options)) { // on another number of ranks
+    EXPECT_EQ(result.losses, std::vector<double>(whole.losses.begin() + 1, whole.losses.end()));
+    expectSameState(result.state, whole.state);
+  }
+}
+
+} // namespace
+} // namespace goss::trainer

@@ -1,0 +1,94 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/trainer/temporary_directory.h"
+#include "trainer/error.h"
+#include "trainer/train_options.h"
+
+namespace goss::trainer {
+namespace {
+
+using testing::HasSubstr;
+
+ParsedCommandLine parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "goss-train");
+  return parseCommandLine(static_cast<int>(arguments.size()), arguments.data());
+}
+
+TEST(Options, DefaultsMakeSense) {
+  const ParsedCommandLine parsed = parse({});
+  ASSERT_TRUE(parsed.options.has_value());
+  EXPECT_EQ(parsed.options->model.layers, 4u);
+  EXPECT_EQ(parsed.options->model.vocab, 0u); // chosen by the data
+  EXPECT_EQ(errorOf([&] { checkTrainOptions(*parsed.options, 16); }), "");
+}
+
+TEST(Options, FlagsReachTheirFields) {
+  const ParsedCommandLine parsed = parse({"--layers", "3", "--batch=32", "--micro-batch", "4", "--lr", "1e-3", "--data",
+                                          "x.txt", "--checkpoint", "d", "--resume", "--adam-eps", "1e-6"});
+  ASSERT_TRUE(parsed.options.has_value()) << parsed.text;
+  EXPECT_EQ(parsed.options->model.layers, 3u);
+  EXPECT_EQ(parsed.options->batch, 32u);
+  EXPECT_EQ(parsed.options->micro_batch, 4u);
+  EXPECT_EQ(parsed.options->lr, 1e-3);
+  EXPECT_EQ(parsed.options->adam_eps, 1e-6);
+  EXPECT_EQ(parsed.options->data, "x.txt");
+  EXPECT_TRUE(parsed.options->resume);
+}
+
+TEST(Options, HelpIsAnAnswerAndWrongFlagsAreErrors) {
+  const ParsedCommandLine help = parse({"--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_THAT(help.text, HasSubstr("--weight-decay"));
+  for (const std::vector<const char*>& wrong : std::vector<std::vector<const char*>>{
+           {"--nonsense"}, {"--steps"}, {"--steps", "x"}, {"--steps", "-5"}, {"extra"}}) {
+    const ParsedCommandLine parsed = parse(wrong);
+    EXPECT_FALSE(parsed.options.has_value()) << wrong.front();
+    EXPECT_EQ(parsed.exit_code, 2);
+    EXPECT_FALSE(parsed.text.empty());
+  }
+}
+
+TEST(Options, ValuesThatMakeNoSenseAreRefusedByTheirFlag) {
+  struct Case {
+    void (*spoil)(TrainOptions&);
+    const char* flag;
+  };
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const Case cases[] = {{[](TrainOptions& o) { o.steps = 0; }, "--steps"},
+                        {[](TrainOptions& o) { o.batch = 0; }, "--batch"},
+                        {[](TrainOptions& o) { o.micro_batch = 3; }, "--micro-batch"},
+                        {[](TrainOptions& o) { o.lr = -1; }, "--lr"},
+                        {[](TrainOptions& o) { o.lr = kNan; }, "--lr"},
+                        {[](TrainOptions& o) { o.final_lr = 2; }, "--final-lr"},
+                        {[](TrainOptions& o) { o.weight_decay = kNan; }, "--weight-decay"},
+                        {[](TrainOptions& o) { o.adam_eps = 0; }, "--adam-eps"},
+                        {[](TrainOptions& o) { o.clip = -1; }, "--clip"},
+                        {[](TrainOptions& o) { o.time_limit_s = -1; }, "--time-limit"},
+                        {[](TrainOptions& o) { o.bucket_mb = 0; }, "--bucket-mb"},
+                        {[](TrainOptions& o) { o.val_samples = 0; }, "--val-samples"},
+                        {[](TrainOptions& o) { o.keep = 0; }, "--keep"},
+                        {[](TrainOptions& o) { o.temperature = -1; }, "--temperature"},
+                        {[](TrainOptions& o) { o.prompt = ""; }, "--prompt"},
+                        {[](TrainOptions& o) { o.resume = true; }, "--checkpoint"},
+                        {[](TrainOptions& o) { o.batch = 2; }, "too few for 4 ranks"}};
+  for (const Case& one : cases) {
+    TrainOptions options;
+    one.spoil(options);
+    EXPECT_THAT(errorOf([&] { checkTrainOptions(options, 4); }), HasSubstr(one.flag));
+  }
+}
+
+TEST(Options, SettingsNameWhatDecidesATrajectoryAndNothingElse) {
+  TrainOptions options;
+  const std::string settings = trajectorySettings(options, 7);
+  options.print_every = 3;
+  options.log = "x";
+  EXPECT_EQ(trajectorySettings(options, 7), settings);
+  EXPECT_NE(trajectorySettings(options, 8), settings);
+  options.seed = 2;
+  EXPECT_NE(trajectorySettings(options, 7), settings);
+}
+
+} // namespace
+} // namespace goss::trainer

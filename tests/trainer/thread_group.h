@@ -1,0 +1,103 @@
+/// Ranks as threads of one process, with sums whose order of addition the test chooses.
+#ifndef GOSS_TESTS_TRAINER_THREAD_GROUP_H_
+#define GOSS_TESTS_TRAINER_THREAD_GROUP_H_
+
+#include <barrier>
+#include <cstring>
+#include <functional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "trainer/group.h"
+
+namespace goss::trainer {
+
+/// `tree`: neighbours first, (0+1)+(2+3), as recursive doubling adds. `sequence`: ((0+1)+2)+3, as a ring adds.
+enum class SumOrder { tree, sequence };
+
+/// What the ranks share.
+struct ThreadBoard {
+  ThreadBoard(int ranks, SumOrder sum_order)
+      : barrier(ranks), slots(static_cast<std::size_t>(ranks)), order(sum_order) {}
+  std::barrier<> barrier;
+  std::vector<void*> slots;
+  SumOrder order;
+};
+
+class ThreadGroup : public Group {
+ public:
+  ThreadGroup(ThreadBoard& board, int rank) : board_(board), rank_(rank) {}
+
+  [[nodiscard]] int rank() const override { return rank_; }
+  [[nodiscard]] int size() const override { return static_cast<int>(board_.slots.size()); }
+  void startSum(float* values, std::size_t count) override { pending_.emplace_back(values, count); }
+  void waitSums() override {
+    for (const auto& [values, count] : pending_)
+      sumAll(values, count);
+    pending_.clear();
+  }
+  void sum(std::span<double> values) override { sumAll(values.data(), values.size()); }
+  void broadcast(void* data, std::size_t bytes) override {
+    exchange(data, [&] {
+      if (rank_ != 0) std::memcpy(data, board_.slots[0], bytes);
+    });
+  }
+  bool allEqual(std::uint64_t value) override {
+    bool is_equal = true;
+    exchange(&value, [&] {
+      for (const void* slot : board_.slots)
+        is_equal = is_equal && *static_cast<const std::uint64_t*>(slot) == value;
+    });
+    return is_equal;
+  }
+  void barrier() override { board_.barrier.arrive_and_wait(); }
+  void abort(const std::string&) noexcept override {}
+
+ private:
+  /// Runs `action` while the slots hold what every rank gave.
+  template <typename Action>
+  void exchange(void* mine, const Action& action) {
+    board_.slots[static_cast<std::size_t>(rank_)] = mine;
+    barrier();
+    action();
+    barrier();
+  }
+
+  template <typename T>
+  void sumAll(T* values, std::size_t count) {
+    std::vector<T> total(count);
+    exchange(values, [&] {
+      for (std::size_t i = 0; i < count; ++i)
+        total[i] = sumOf<T>(0, board_.slots.size(), i);
+    });
+    std::copy(total.begin(), total.end(), values);
+  }
+
+  template <typename T>
+  T sumOf(std::size_t first, std::size_t last, std::size_t i) const {
+    if (last - first == 1) return static_cast<const T*>(board_.slots[first])[i];
+    const std::size_t middle = board_.order == SumOrder::tree ? (first + last) / 2 : last - 1;
+    return sumOf<T>(first, middle, i) + sumOf<T>(middle, last, i);
+  }
+
+  ThreadBoard& board_;
+  int rank_;
+  std::vector<std::pair<float*, std::size_t>> pending_;
+};
+
+/// Runs `body` on every rank at once and joins them. `body` must not throw.
+inline void runRanks(int ranks, SumOrder order, const std::function<void(Group&)>& body) {
+  ThreadBoard board(ranks, order);
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&board, &body, rank] {
+      ThreadGroup group(board, rank);
+      body(group);
+    });
+  }
+}
+
+} // namespace goss::trainer
+
+#endif // GOSS_TESTS_TRAINER_THREAD_GROUP_H_

@@ -1,0 +1,175 @@
+// The training loop of one process.
+#include "trainer/trainer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/trainer/small_run.h"
+#include "tests/trainer/temporary_directory.h"
+#include "trainer/error.h"
+#include "trainer/sampler.h"
+
+namespace goss::trainer {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(Trainer, LossFallsFromThatOfGuessing) {
+  const RunResult result = runAlone(smallOptions(30));
+  // Equal chances for 256 bytes cost ln 256 = 5.55 nats. A text of 15 letters costs at most ln 15 = 2.7 once it is
+  // known which letters there are.
+  EXPECT_NEAR(result.losses.front(), 5.55, 0.2);
+  EXPECT_LT(result.losses.back(), 2.75);
+  EXPECT_LT(result.validation, 2.75);
+}
+
+TEST(Trainer, RunsAreReproducibleAndDependOnTheSeed) {
+  TrainOptions options = smallOptions(3);
+  const RunResult first = runAlone(options);
+  expectSameState(runAlone(options).state, first.state);
+  options.seed = 2;
+  EXPECT_NE(runAlone(options).losses, first.losses);
+}
+
+TEST(Trainer, BucketsDoNotChangeTheResult) {
+  TrainOptions options = smallOptions(3);
+  const RunResult many = runAlone(options);
+  options.bucket_mb = 100;
+  expectSameState(runAlone(options).state, many.state);
+}
+
+TEST(Trainer, ARunStoppedAfterEveryStepEndsAsOneThatNeverStopped) {
+  const TemporaryDirectory directory;
+  TrainOptions options = smallOptions(8);
+  const RunResult whole = runAlone(options);
+  options.checkpoint = directory / "run";
+  options.resume = true;
+  options.time_limit_s = 1e-9;
+  std::vector<double> losses;
+  RunResult last;
+  for (std::size_t step = 0; step < options.steps; ++step) {
+    last = runAlone(options);
+    ASSERT_EQ(last.losses.size(), 1u);
+    losses.push_back(last.losses.front());
+  }
+  EXPECT_EQ(losses, whole.losses);
+  expectSameState(last.state, whole.state);
+  EXPECT_EQ(last.validation, whole.validation);
+  EXPECT_TRUE(runAlone(options).losses.empty()); // and there is nothing left to do
+}
+
+TEST(Trainer, AFailedCheckpointEndsTheRunWithItsReason) {
+  const TemporaryDirectory directory;
+  TrainOptions options = smallOptions(4);
+  options.checkpoint = directory / "run";
+  SoloGroup group;
+  CpuOps ops;
+  Report report(false, "");
+  Trainer trainer(options, smallData(), group, ops, report);
+  std::filesystem::remove_all(directory / "run");
+  EXPECT_THAT(errorOf([&] { trainer.run(); }), AllOf(HasSubstr("step 4"), HasSubstr(directory / "run")));
+}
+
+/// Spoils one gradient.
+class NanGroup : public SoloGroup {
+ public:
+  void startSum(float* values, std::size_t) override { *values = std::numeric_limits<float>::quiet_NaN(); }
+};
+
+TEST(Trainer, AGradientThatIsNotFiniteEndsTheRunBeforeItSpoilsTheParameters) {
+  NanGroup group;
+  CpuOps ops;
+  Report report(false, "");
+  Trainer trainer(smallOptions(4), smallData(), group, ops, report);
+  const std::vector<float> before = trainer.state().parameters;
+  EXPECT_THAT(errorOf([&] { trainer.run(); }), AllOf(HasSubstr("not finite in step 1"), HasSubstr("--lr")));
+  EXPECT_TRUE(trainer.state().parameters == before);
+}
+
+TEST(Trainer, TheLogHasOneJsonObjectALineForEveryEvent) {
+  const TemporaryDirectory directory;
+  TrainOptions options = smallOptions(4);
+  options.val_every = 2;
+  options.checkpoint = directory / "run";
+  options.sample = 5;
+  options.prompt = "the";
+  CpuOps ops;
+  SoloGroup group;
+  {
+    testing::internal::CaptureStdout();
+    Report report(true, directory / "log");
+    Trainer(options, smallData(), group, ops, report).run();
+  }
+  const std::string shown = testing::internal::GetCapturedStdout();
+  EXPECT_THAT(shown, AllOf(HasSubstr("step     4/4 | loss "), HasSubstr("tok/s | ETA 0s"), HasSubstr("validation loss"),
+                           HasSubstr("--- sample ---\nthe")));
+  std::istringstream lines(readBytes(directory / "log"));
+  std::vector<std::string> events;
+  for (std::string line; std::getline(lines, line);) {
+    const nlohmann::json json = nlohmann::json::parse(line);
+    events.push_back(json.at("event"));
+    if (events.back() != "step") continue;
+    EXPECT_GT(json.at("loss").get<double>(), 0);
+    EXPECT_EQ(json.at("tokens"), json.at("step").get<std::size_t>() * 8 * 16);
+    EXPECT_GT(json.at("tokens_per_s").get<double>(), 0);
+  }
+  EXPECT_THAT(events, testing::ElementsAre("start", "step", "step", "validation", "step", "step", "validation",
+                                           "checkpoint", "sample"));
+}
+
+TEST(Trainer, ALogThatCannotBeOpenedIsNamed) {
+  EXPECT_THAT(errorOf([] { Report(true, "/nonexistent/log"); }), HasSubstr("/nonexistent/log"));
+  EXPECT_EQ(errorOf([] { Report(false, "/nonexistent/log"); }), ""); // the other ranks have no log
+}
+
+TEST(Trainer, AFullDiskUnderTheLogIsNamed) {
+  Report report(true, "/dev/full");
+  EXPECT_THAT(errorOf([&] { report.validation(1, 2.0); }), AllOf(HasSubstr("/dev/full"), HasSubstr("No space left")));
+}
+
+TEST(Trainer, APromptBeyondTheVocabularyIsRefused) {
+  TrainOptions options = smallOptions(1);
+  options.model.vocab = 123; // all of the text, but not the umlaut
+  options.prompt = "\xc3\xa4";
+  EXPECT_THAT(errorOf([&] { runAlone(options); }), HasSubstr("--prompt"));
+}
+
+TEST(Sampler, TheSameSeedGivesTheSameTextAndZeroTemperatureTheLikeliest) {
+  CpuOps ops;
+  const TrainOptions options = smallOptions(20);
+  SoloGroup group;
+  Report report(false, "");
+  Gpt model(options.model, 1, ops);
+  model.setParameters(runAlone(options).state.parameters);
+  const std::vector<std::int32_t> prompt = {'t', 'h', 'e'};
+  const std::vector<std::int32_t> text = sampleTokens(model, prompt, {40, 0.8, 1}); // longer than the context
+  EXPECT_EQ(text.size(), 40u);
+  EXPECT_EQ(text, sampleTokens(model, prompt, {40, 0.8, 1}));
+  EXPECT_NE(text, sampleTokens(model, prompt, {40, 0.8, 2}));
+  const std::vector<std::int32_t> greedy = sampleTokens(model, prompt, {1, 0.0, 1});
+  std::vector<std::int32_t> window(options.model.context, 'x'); // what follows the prompt does not matter
+  std::copy(prompt.begin(), prompt.end(), window.begin());
+  model.forward(window);
+  const std::vector<float> logits = model.logitsAt(2);
+  EXPECT_EQ(greedy.front(), std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+TEST(Sampler, ControlCharactersNeverReachTheTerminal) {
+  const std::vector<std::int32_t> tokens = {'a', '\n', 0x1b, '[', 0x7f, 0xe4};
+  EXPECT_EQ(renderTokens(tokens, true), "a\n\\x1b[\\x7f\xe4");
+  EXPECT_EQ(renderTokens(tokens, false), "97 10 27 91 127 228");
+}
+
+TEST(Report, DurationsAreReadable) {
+  EXPECT_EQ(formatDuration(0.2), "0s");
+  EXPECT_EQ(formatDuration(59.6), "1m00s");
+  EXPECT_EQ(formatDuration(3725), "1h02m");
+}
+
+} // namespace
+} // namespace goss::trainer
