@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "core/communicator.h"
@@ -33,6 +34,8 @@ goss_status guarded(const char* function, Body body) {
     return report(body());
   } catch (const std::bad_alloc&) {
     return report(Status::error(GOSS_ERR_RESOURCE, std::string(function) + ": out of memory"));
+  } catch (const std::system_error& error) { // Threads ran out, as a rule.
+    return report(Status::error(GOSS_ERR_RESOURCE, std::string(function) + ": " + error.what()));
   } catch (const std::exception& exception) {
     return report(Status::error(GOSS_ERR_INTERNAL, std::string(function) + ": " + exception.what()));
   }

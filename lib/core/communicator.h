@@ -97,6 +97,7 @@ class Communicator {
  private:
   /// What is known of a rank from its answers to probes.
   struct PeerNews {
+    TimePoint asked{};  ///< Last probe.
     TimePoint probed{}; ///< First probe that is not answered yet; zero when all are.
     std::uint64_t operation = 0;
     int waiting_for = -1;
@@ -121,7 +122,8 @@ class Communicator {
   void releaseExecution(std::unique_ptr<Execution> execution);
   Status startOnLoop(Operation& operation);
   [[nodiscard]] ControlMessage abortMessage() const;
-  [[nodiscard]] std::vector<int> silentRanks(TimePoint now) const;
+  [[nodiscard]] std::vector<int> concernedRanks(const Operation& operation) const;
+  [[nodiscard]] std::vector<int> silentRanks(const Operation& operation, TimePoint now) const;
   [[nodiscard]] std::string expiryText(const Operation& operation, TimePoint now) const;
   void answerProbeOnLoop(int rank, const ControlMessage& probe);
   [[nodiscard]] std::string nameOf(int rank) const;

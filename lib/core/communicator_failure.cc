@@ -83,14 +83,17 @@ Status Communicator::mismatch(int rank, const Signature& theirs, const Signature
 
 void Communicator::probeOnLoop(Operation& operation, TimePoint now) {
   operation.next_probe_ = now + kProbeInterval;
+  const std::vector<int> concerned = concernedRanks(operation);
   ControlMessage probe;
   probe.type = ControlMessage::Type::probe;
   probe.context = context_;
   probe.operation = operation.sequence;
   if (operation.signature() != nullptr) probe.signature = operation.signature()->encode();
-  for (int rank = 0; rank < size(); ++rank) {
-    if (rank == rank_) continue;
+  for (const int rank : concerned) {
     PeerNews& news = news_[static_cast<std::size_t>(rank)];
+    // Any number of messages from one rank ask it once.
+    if (operation.failsAlone() && now - news.asked < kProbeInterval / 2) continue;
+    news.asked = now;
     if (news.probed == TimePoint{}) news.probed = now;
     world_->control().sendOnLoop(worldRank(rank), probe);
   }
@@ -133,15 +136,28 @@ void Communicator::handleControlOnLoop(int rank, const ControlMessage& message) 
       break;
     case ControlMessage::Type::reply: {
       PeerNews& news = news_[static_cast<std::size_t>(rank)];
-      news = {TimePoint{}, message.operation, message.culprit, true};
+      news = {news.asked, TimePoint{}, message.operation, message.culprit, true};
       break;
     }
   }
 }
 
-std::vector<int> Communicator::silentRanks(TimePoint now) const {
+/// A message concerns its peer alone, a collective all the others.
+std::vector<int> Communicator::concernedRanks(const Operation& operation) const {
+  std::vector<int> ranks;
+  if (operation.failsAlone()) {
+    ranks = operation.waitingForRanks();
+  } else {
+    for (int rank = 0; rank < size(); ++rank)
+      ranks.push_back(rank);
+  }
+  std::erase(ranks, rank_);
+  return ranks;
+}
+
+std::vector<int> Communicator::silentRanks(const Operation& operation, TimePoint now) const {
   std::vector<int> silent;
-  for (int rank = 0; rank < size(); ++rank) {
+  for (const int rank : concernedRanks(operation)) {
     const PeerNews& news = news_[static_cast<std::size_t>(rank)];
     if (news.probed != TimePoint{} && now - news.probed >= kSilence) silent.push_back(rank);
   }
@@ -149,7 +165,7 @@ std::vector<int> Communicator::silentRanks(TimePoint now) const {
 }
 
 std::string Communicator::expiryText(const Operation& operation, TimePoint now) const {
-  if (const std::vector<int> silent = silentRanks(now); !silent.empty()) {
+  if (const std::vector<int> silent = silentRanks(operation, now); !silent.empty()) {
     std::vector<std::string> names;
     for (const int rank : silent)
       names.push_back(nameOf(rank));
@@ -172,7 +188,7 @@ std::string Communicator::expiryText(const Operation& operation, TimePoint now) 
 
 void Communicator::expireOnLoop(Operation& operation) {
   const TimePoint now = Clock::now();
-  const std::vector<int> silent = silentRanks(now);
+  const std::vector<int> silent = silentRanks(operation, now);
   int culprit = silent.empty() ? -1 : worldRank(silent.front());
   const std::vector<int> waiting = operation.waitingForRanks();
   if (culprit < 0 && !waiting.empty()) culprit = worldRank(waiting.front());

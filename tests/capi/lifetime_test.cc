@@ -166,6 +166,41 @@ TEST(Messages, OfARankThatHasLeftASmallerCommunicatorArrive) {
   });
 }
 
+TEST(Messages, TimeOutWithoutBlamingARankThatTheyDoNotConcern) {
+  // Rank 2 leaves; rank 0 waits for rank 1, which is alive but sends nothing.
+  goss_unique_id id;
+  ASSERT_EQ(goss_unique_id_create(&id), GOSS_SUCCESS);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 3; ++rank) {
+    threads.emplace_back([rank, &id] {
+      goss_config config;
+      EXPECT_OK(goss_config_init(&config));
+      config.rank = rank;
+      config.ranks = 3;
+      config.unique_id = &id;
+      goss_comm_t comm = nullptr;
+      EXPECT_OK(goss_comm_create(&config, &comm));
+      if (rank == 1) std::this_thread::sleep_for(milliseconds(900));
+      if (rank == 0) {
+        int32_t value = 0;
+        goss_options options = GOSS_OPTIONS_INIT;
+        options.timeout_ms = 700;
+        EXPECT_EQ(goss_recv(comm, &value, 1, GOSS_INT32, 1, 0, &options, nullptr), GOSS_ERR_TIMEOUT);
+        EXPECT_THAT(goss_last_error(), HasSubstr("rank 1"));
+        EXPECT_THAT(goss_last_error(), testing::Not(HasSubstr("rank 2")));
+        // Its sends fail alone and name it; rank 1 can still be reached.
+        EXPECT_EQ(goss_send(comm, &value, 1, GOSS_INT32, 2, 0, nullptr, nullptr), GOSS_ERR_PEER_LOST);
+        EXPECT_THAT(goss_last_error(), HasSubstr("rank 2"));
+        EXPECT_EQ(goss_recv(comm, &value, 1, GOSS_INT32, 2, 0, nullptr, nullptr), GOSS_ERR_PEER_LOST);
+        EXPECT_OK(goss_send(comm, &value, 1, GOSS_INT32, 1, 0, nullptr, nullptr));
+      }
+      EXPECT_OK(goss_comm_destroy(comm));
+    });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+}
+
 TEST(Persistent, MayBeFreedAfterAFailure) {
   runRanks(2, [](goss_comm_t comm, int rank) {
     goss_options options = GOSS_OPTIONS_INIT;
