@@ -1,0 +1,184 @@
+#include "core/explain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace goss::core {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+json explained(std::string_view collective, int ranks, std::size_t bytes, std::string_view links = {}) {
+  const auto text = explainJson(collective, ranks, bytes, links);
+  EXPECT_TRUE(text.isOk()) << text.status().text();
+  return text.isOk() ? json::parse(text.value()) : json();
+}
+
+void expectRefused(const Result<std::string>& result, const std::string& text) {
+  ASSERT_FALSE(result.isOk());
+  EXPECT_EQ(result.status().kind(), GOSS_ERR_INVALID_ARGUMENT);
+  EXPECT_THAT(result.status().text(), HasSubstr(text));
+}
+
+TEST(Explain, NamesTheCheapestOfAllCandidatesAndWhy) {
+  const json answer = explained("all_reduce", 8, 1 << 20);
+  EXPECT_EQ(answer["collective"], "all_reduce");
+  EXPECT_EQ(answer["ranks"], 8);
+  EXPECT_EQ(answer["bytes"], 1 << 20);
+  ASSERT_GT(answer["candidates"].size(), 8u);
+  double best = 1e300;
+  std::string cheapest;
+  for (const json& candidate : answer["candidates"]) {
+    EXPECT_GE(candidate["ratio"].get<double>(), 1.0) << candidate["algorithm"];
+    EXPECT_GT(candidate["most_messages_sent"].get<int>(), 0) << candidate["algorithm"];
+    if (candidate["price_us"].get<double>() >= best) continue;
+    best = candidate["price_us"];
+    cheapest = candidate["algorithm"];
+  }
+  EXPECT_EQ(answer["choice"], cheapest);
+  const std::string why = answer["why"];
+  EXPECT_EQ(why.rfind(cheapest + " is the cheapest of", 0), 0u) << why;
+  EXPECT_THAT(why, HasSubstr("latency; next "));
+}
+
+TEST(Explain, KnowsEveryCollectiveInEverySpelling) {
+  for (const char* name : {"allreduce", "all_reduce", "all-reduce", "reduce", "broadcast", "bcast", "allgather",
+                           "reduce_scatter", "alltoall", "gather", "scatter", "scan", "exscan", "barrier"}) {
+    EXPECT_FALSE(explained(name, 5, 1000)["candidates"].empty()) << name;
+  }
+}
+
+TEST(Explain, ABarrierHasNoBytes) {
+  const json answer = explained("barrier", 8, 1 << 20);
+  EXPECT_EQ(answer["bytes"], 0);
+  EXPECT_EQ(answer["candidates"][0]["most_bytes_sent"], 0);
+}
+
+TEST(Explain, ALoneRankPaysNothing) {
+  const json answer = explained("allreduce", 1, 1000);
+  EXPECT_EQ(answer["candidates"][0]["most_messages_sent"], 0);
+}
+
+TEST(Explain, TellsOrdersAndSharesThatUnequalLinksAskFor) {
+  std::string links = "gossamer-links 1\nbase wan\n";
+  for (int rank = 0; rank < 6; ++rank) {
+    const std::string rate = std::to_string(10 + 17 * rank) + "MB/s";
+    links += "node " + std::to_string(rank) + " up " + rate + " down " + rate + "\n";
+  }
+  bool weighted = false;
+  const json unequal = explained("allreduce", 6, 64 << 20, links);
+  for (const json& candidate : unequal["candidates"]) {
+    if (!candidate.contains("weights")) continue;
+    weighted = true;
+    EXPECT_EQ(candidate["weights"].size(), 6u);
+  }
+  EXPECT_TRUE(weighted);
+
+  const std::string ring =
+      "gossamer-links 1\nbase lan10g\ndefault bandwidth 1MB/s\npair 0 <-> 2 bandwidth 1GB/s\n"
+      "pair 2 <-> 1 bandwidth 1GB/s\npair 1 <-> 3 bandwidth 1GB/s\npair 3 <-> 0 bandwidth 1GB/s\n";
+  const json answer = explained("allreduce", 4, 64 << 20, ring);
+  EXPECT_EQ(answer["choice"], "ring");
+  bool ordered = false;
+  for (const json& candidate : answer["candidates"])
+    ordered = ordered || (candidate.contains("order") && candidate["ratio"] == 1.0);
+  EXPECT_TRUE(ordered);
+}
+
+TEST(Explain, MarksPricesThatFollowFromFewerRanks) {
+  bool extrapolated = false;
+  const json answer = explained("allreduce", 512, 1 << 20);
+  for (const json& candidate : answer["candidates"])
+    extrapolated = extrapolated || candidate["extrapolated"].get<bool>();
+  EXPECT_TRUE(extrapolated);
+}
+
+TEST(Explain, RefusesWhatItDoesNotKnow) {
+  expectRefused(explainJson("allredouce", 4, 1000, ""), "'allredouce'; use one of: all_reduce");
+  expectRefused(explainJson("", 4, 1000, ""), "use one of");
+  expectRefused(explainJson("allreduce", 0, 1000, ""), "0 ranks; use 1 to 4096");
+  expectRefused(explainJson("allreduce", 4097, 1000, ""), "4097 ranks");
+  expectRefused(explainJson("allreduce", 4, 1000, "gossamer-links 1\nnonsense\n"), "line 2");
+  expectRefused(explainJson("allreduce", 2, 1000, "gossamer-links 1\npair 0 -> 5 latency 1us\n"), "line 2");
+}
+
+#ifdef GOSS_EXPLAIN
+
+struct Ran {
+  int code = -1;
+  std::string text; ///< What it wrote, errors included.
+};
+
+Ran explain(const std::string& arguments) {
+  Ran ran;
+  FILE* pipe = ::popen((GOSS_EXPLAIN " " + arguments + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return ran;
+  std::array<char, 4096> buffer;
+  while (const std::size_t size = ::fread(buffer.data(), 1, buffer.size(), pipe))
+    ran.text.append(buffer.data(), size);
+  const int status = ::pclose(pipe);
+  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return ran;
+}
+
+TEST(GossExplain, PrintsAnAlignedTableCheapestFirst) {
+  const Ran ran = explain("allreduce --ranks 12 --bytes 64K");
+  ASSERT_EQ(ran.code, 0) << ran.text;
+  std::istringstream lines(ran.text);
+  std::string title;
+  std::string header;
+  std::getline(lines, title);
+  std::getline(lines, header);
+  EXPECT_EQ(title, "all_reduce of 65536 bytes over 12 ranks");
+  const std::size_t price_end = header.find("price (us)") + 10;
+  double last = 0;
+  int rows = 0;
+  for (std::string line; std::getline(lines, line) && !line.empty(); ++rows) {
+    EXPECT_EQ(line.size(), header.size()) << line;
+    const std::size_t begin = line.rfind(' ', price_end - 1);
+    const double price = std::stod(line.substr(begin, price_end - begin));
+    EXPECT_GE(price, last) << line;
+    last = price;
+  }
+  EXPECT_GT(rows, 8);
+  EXPECT_THAT(ran.text, HasSubstr("\nchoice: "));
+}
+
+TEST(GossExplain, PrintsJson) {
+  const Ran ran = explain("bcast -n 6 -m 1M --json");
+  ASSERT_EQ(ran.code, 0) << ran.text;
+  const json answer = json::parse(ran.text);
+  EXPECT_EQ(answer["collective"], "broadcast");
+  EXPECT_EQ(answer["bytes"], 1 << 20);
+}
+
+TEST(GossExplain, ReadsLinkFiles) {
+  const Ran ran = explain("allreduce -n 8 -m 16M --links " GOSS_LINKS_DIR "/good/two_sites.links");
+  EXPECT_EQ(ran.code, 0) << ran.text;
+  EXPECT_THAT(ran.text, HasSubstr("groups of 4"));
+  const Ran refused = explain("allreduce -n 8 --links " GOSS_LINKS_DIR "/refuse/arrow.links");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.text, HasSubstr("line 3"));
+  EXPECT_NE(explain("allreduce --links /nowhere/at/all.links").code, 0);
+}
+
+TEST(GossExplain, RefusesBadArguments) {
+  EXPECT_NE(explain("").code, 0);
+  EXPECT_NE(explain("allreduce --bytes many").code, 0);
+  const Ran ran = explain("allredouce");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.text, HasSubstr("goss-explain: unknown collective 'allredouce'"));
+}
+
+#endif
+
+} // namespace
+} // namespace goss::core

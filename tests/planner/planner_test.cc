@@ -1,0 +1,292 @@
+#include "core/planner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "collectives/catalogue.h"
+
+namespace goss::core {
+namespace {
+
+using schedule::LinkPrice;
+using schedule::Links;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::uint64_t kKiB = 1024;
+constexpr std::uint64_t kMiB = kKiB * kKiB;
+
+Links builtIn(std::string_view name, int size) { return Links::builtIn(name, size).take(); }
+
+PlanKey bytesOf(Collective collective, std::uint64_t bytes, std::string_view algorithm = {}) {
+  PlanKey key;
+  key.collective = collective;
+  key.count = bytes;
+  key.algorithm = algorithm;
+  return key;
+}
+
+class PlannerTest : public ::testing::Test {
+ protected:
+  std::string choice(const Links& links, const PlanKey& key) {
+    Planner planner(links.size(), 0, links, catalogue_);
+    const auto plan = planner.plan(key);
+    EXPECT_TRUE(plan.isOk()) << plan.status().text();
+    return plan.isOk() ? plan.value()->algorithm : "";
+  }
+
+  const Catalogue catalogue_ = collectives::builtinAlgorithms();
+};
+
+/// Two hosts of four ranks, one pair between them slower than the others.
+Links twoHosts() {
+  Links links = builtIn("lan10g", 8);
+  links.setNode(std::vector{0, 1, 2, 3}, {1.25e9, 1.25e9});
+  links.setNode(std::vector{4, 5, 6, 7}, {1.25e9, 1.25e9});
+  links.setPrice(2, 5, {50e-6, 1e8, 5e-6, 0});
+  links.setPrice(5, 2, {50e-6, 1e8, 5e-6, 0});
+  return links;
+}
+
+/// Sixteen nodes between 10 and 100 MB/s, 40 ms apart.
+Links unequalNodes() {
+  constexpr double kMegabytesPerS[] = {23.70, 27.48, 32.24, 60.04, 33.18, 24.73, 30.88, 10.70,
+                                       11.05, 50.51, 96.20, 39.19, 24.75, 14.80, 31.79, 95.96};
+  Links links(16, {40e-3, 1e12, 0, 256e6}, {0, 0});
+  for (int rank = 0; rank < 16; ++rank)
+    links.setNode(std::vector{rank}, {kMegabytesPerS[rank] * 1e6, kMegabytesPerS[rank] * 1e6});
+  return links;
+}
+
+/// A few good pairs (those of a ring in a shuffled order) among slow ones.
+Links goodRing() {
+  constexpr int kRing[] = {0, 5, 2, 7, 4, 1, 6, 3};
+  Links links(8, {1e-3, 2e6, 0, 256e6}, {0, 0});
+  for (int i = 0; i < 8; ++i)
+    links.setPrice(kRing[i], kRing[(i + 1) % 8], {1e-3, 200e6, 0, 256e6});
+  return links;
+}
+
+TEST_F(PlannerTest, AllRanksChooseAlike) {
+  for (const Links& links : {builtIn("shm", 5), builtIn("wan", 6), twoHosts(), goodRing()}) {
+    std::vector<Planner> planners;
+    for (int rank = 0; rank < links.size(); ++rank)
+      planners.emplace_back(links.size(), rank, links, catalogue_);
+    for (int i = 0; i < kCollectiveCount; ++i) {
+      for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{100}, 64 * kKiB, 3 * kMiB}) {
+        PlanKey key = bytesOf(static_cast<Collective>(i), bytes);
+        key.root = i % links.size();
+        const auto first = planners[0].plan(key);
+        ASSERT_TRUE(first.isOk()) << first.status().text();
+        for (int rank = 0; rank < links.size(); ++rank) {
+          const auto plan = planners[static_cast<std::size_t>(rank)].plan(key);
+          ASSERT_TRUE(plan.isOk());
+          EXPECT_EQ(plan.value()->algorithm, first.value()->algorithm);
+          EXPECT_EQ(plan.value()->fragments, first.value()->fragments);
+          EXPECT_EQ(plan.value()->window, first.value()->window);
+          EXPECT_EQ(plan.value()->weights, first.value()->weights);
+          EXPECT_EQ(plan.value()->predicted_s, first.value()->predicted_s);
+          EXPECT_EQ(plan.value()->schedule->chunk_count, first.value()->schedule->chunk_count);
+          EXPECT_EQ(plan.value()->schedule->rank, rank);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(PlannerTest, ForcedAlgorithmIsTaken) {
+  Planner planner(5, 2, builtIn("shm", 5), catalogue_);
+  for (const Algorithm* algorithm : catalogue_.of(Collective::allReduce)) {
+    const auto plan = planner.plan(bytesOf(Collective::allReduce, kMiB, algorithm->name()));
+    if (plan.isOk()) {
+      EXPECT_EQ(plan.value()->algorithm, algorithm->name());
+      EXPECT_EQ(plan.value()->schedule->algorithm, algorithm->name());
+    }
+  }
+  EXPECT_TRUE(planner.plan(bytesOf(Collective::allReduce, kMiB, "ring")).isOk());
+}
+
+TEST_F(PlannerTest, UnknownAlgorithmIsRefusedWithTheNamesThatWork) {
+  Planner planner(5, 0, builtIn("shm", 5), catalogue_);
+  const auto plan = planner.plan(bytesOf(Collective::allReduce, kMiB, "rign"));
+  ASSERT_FALSE(plan.isOk());
+  EXPECT_EQ(plan.status().kind(), GOSS_ERR_INVALID_ARGUMENT);
+  EXPECT_THAT(plan.status().text(), HasSubstr("'rign'"));
+  EXPECT_THAT(plan.status().text(), HasSubstr("ring, "));
+  EXPECT_THAT(plan.status().text(), Not(HasSubstr("rabenseifner"))) << "needs a power of two, which 5 is not";
+}
+
+TEST_F(PlannerTest, AlgorithmThatCannotDoThisCallIsRefused) {
+  Planner planner(5, 0, builtIn("shm", 5), catalogue_);
+  const auto ranks = planner.plan(bytesOf(Collective::allReduce, kMiB, "rabenseifner"));
+  ASSERT_FALSE(ranks.isOk());
+  EXPECT_EQ(ranks.status().kind(), GOSS_ERR_INVALID_ARGUMENT);
+  EXPECT_THAT(ranks.status().text(), HasSubstr("5 ranks"));
+  EXPECT_THAT(ranks.status().text(), HasSubstr("ring"));
+
+  PlanKey uneven = bytesOf(Collective::allToAll, kMiB, "bruck");
+  uneven.uneven = true;
+  const auto refused = planner.plan(uneven);
+  ASSERT_FALSE(refused.isOk());
+  EXPECT_EQ(refused.status().kind(), GOSS_ERR_INVALID_ARGUMENT);
+  EXPECT_THAT(refused.status().text(), HasSubstr("uneven"));
+  EXPECT_THAT(refused.status().text(), HasSubstr("pairwise"));
+  EXPECT_EQ(planner.plan(bytesOf(Collective::barrier, 0, "ring")).status().kind(), GOSS_ERR_INVALID_ARGUMENT);
+}
+
+TEST_F(PlannerTest, PreferredAlgorithmBindsOnlyCollectivesThatHaveIt) {
+  Planner planner(4, 0, builtIn("shm", 4), catalogue_, "ring");
+  EXPECT_EQ(planner.plan(bytesOf(Collective::allReduce, 64)).value()->algorithm, "ring");
+  EXPECT_EQ(planner.plan(bytesOf(Collective::allGather, 64)).value()->algorithm, "ring");
+  EXPECT_EQ(planner.plan(bytesOf(Collective::allReduce, 64, "direct")).value()->algorithm, "direct");
+  EXPECT_TRUE(planner.plan(bytesOf(Collective::barrier, 0)).isOk());
+  Planner mistaken(4, 0, builtIn("shm", 4), catalogue_, "rign");
+  EXPECT_EQ(mistaken.plan(bytesOf(Collective::allReduce, 64)).status().kind(), GOSS_ERR_INVALID_ARGUMENT);
+}
+
+TEST_F(PlannerTest, TinyMessagesTakeFewRoundsAndLargeOnesMoveFewBytes) {
+  for (const std::string_view network : {"shm", "tcp", "ib100", "lan10g"}) {
+    const Links links = builtIn(network, 8);
+    Planner planner(8, 0, links, catalogue_);
+    const auto sendsOf = [&](std::uint64_t bytes, std::uint64_t& chunks) {
+      const auto plan = planner.plan(bytesOf(Collective::allReduce, bytes));
+      std::uint64_t sends = 0;
+      chunks = 0;
+      for (const Step& step : plan.value()->schedule->steps) {
+        if (step.kind != StepKind::send) continue;
+        ++sends;
+        chunks += step.targets.count;
+      }
+      return sends;
+    };
+    std::uint64_t chunks = 0;
+    EXPECT_LE(sendsOf(64, chunks), 7u) << network << ": log rounds or one message to each";
+    sendsOf(64 * kMiB, chunks);
+    // Each rank moves 2 (p - 1) / p of the vector: the lower bound.
+    const auto plan = planner.plan(bytesOf(Collective::allReduce, 64 * kMiB));
+    EXPECT_EQ(chunks * 8, 14 * std::uint64_t{plan.value()->schedule->chunk_count}) << network;
+  }
+}
+
+TEST_F(PlannerTest, ChoicesFollowThePublishedRegimes) {
+  const auto choose = [&](const LinkPrice& price, int size, std::uint64_t bytes) {
+    return choice(Links(size, price, {14e9, 0}), bytesOf(Collective::allReduce, bytes));
+  };
+  const LinkPrice ib{2e-6, 12e9, 0.3e-6, 1e12};
+  const LinkPrice tcp{25e-6, 1.15e9, 5e-6, 1e12};
+  const LinkPrice wan{40e-3, 100e6, 20e-6, 1e12};
+  /// How far direct exchange is from the best; fragments bring other algorithms close to it where bytes dominate.
+  const auto directRatio = [&](const LinkPrice& price, int size, std::uint64_t bytes) {
+    const Planner planner(size, 0, Links(size, price, {14e9, 0}), catalogue_);
+    const auto candidates = planner.candidates(bytesOf(Collective::allReduce, bytes)).take();
+    double direct = 1e300;
+    for (const Candidate& candidate : candidates) {
+      if (candidate.algorithm->name() == "direct") direct = std::min(direct, candidate.price_s);
+    }
+    return direct / candidates[Planner::cheapest(candidates)].price_s;
+  };
+  for (const LinkPrice& price : {ib, tcp})
+    EXPECT_EQ(choose(price, 8, kKiB), "recursive-doubling");
+  EXPECT_THAT(choose(ib, 32, kKiB), HasSubstr("recursive-doubling"));
+  EXPECT_EQ(choose(ib, 8, 16 * kKiB), "direct");
+  EXPECT_EQ(choose(ib, 8, 256 * kKiB), "direct");
+  for (const std::uint64_t bytes : {4 * kMiB, 64 * kMiB})
+    EXPECT_LT(directRatio(ib, 8, bytes), 1.1) << bytes << " bytes";
+  for (const std::uint64_t bytes : {16 * kKiB, kMiB, 4 * kMiB})
+    EXPECT_EQ(choose(wan, 16, bytes), "direct");
+  EXPECT_LT(directRatio(wan, 16, 64 * kMiB), 1.05);
+}
+
+TEST_F(PlannerTest, OneHashLookUpAfterTheFirstCall) {
+  Planner planner(4, 1, builtIn("shm", 4), catalogue_);
+  const PlanKey key = bytesOf(Collective::allReduce, 4096);
+  const auto first = planner.plan(key).take();
+  EXPECT_EQ(planner.plan(key).value().get(), first.get());
+  EXPECT_EQ(planner.plan(bytesOf(Collective::allReduce, 4200)).value().get(), first.get()) << "the same size class";
+  EXPECT_NE(planner.plan(bytesOf(Collective::allReduce, 16384)).value().get(), first.get());
+  EXPECT_NE(planner.plan(bytesOf(Collective::allReduce, 4096, "ring")).value().get(), first.get());
+  PlanKey rooted = bytesOf(Collective::broadcast, 4096);
+  const auto from_0 = planner.plan(rooted).take();
+  rooted.root = 1;
+  EXPECT_NE(planner.plan(rooted).value().get(), from_0.get());
+}
+
+TEST_F(PlannerTest, SizeClassesCoverAllSizesOnce) {
+  Planner planner(4, 0, builtIn("tcp", 4), catalogue_);
+  std::set<const Plan*> seen;
+  const Plan* last = nullptr;
+  for (std::uint64_t bytes = 1; bytes < (std::uint64_t{1} << 50); bytes += 1 + bytes / 7) {
+    const auto plan = planner.plan(bytesOf(Collective::allGather, bytes, "ring"));
+    ASSERT_TRUE(plan.isOk()) << bytes << " bytes";
+    if (plan.value().get() == last) continue;
+    last = plan.value().get();
+    EXPECT_TRUE(seen.insert(last).second) << "a class that begins again at " << bytes << " bytes";
+  }
+  EXPECT_GT(seen.size(), 40u);
+}
+
+TEST_F(PlannerTest, UnequalNodesGetUnequalShares) {
+  Planner planner(16, 0, unequalNodes(), catalogue_);
+  const auto plan = planner.plan(bytesOf(Collective::allReduce, 256 * kMiB));
+  ASSERT_TRUE(plan.isOk());
+  EXPECT_EQ(plan.value()->algorithm, "direct");
+  ASSERT_EQ(plan.value()->weights.size(), 16u);
+  EXPECT_GT(plan.value()->weights[10], plan.value()->weights[0]) << "96 MB/s against 24 MB/s";
+  // 28.9 s and a lower bound of 23.9 s for a vector of 256 MB.
+  EXPECT_LT(plan.value()->predicted_s, 31.5);
+  EXPECT_GT(plan.value()->predicted_s, 23.9);
+}
+
+TEST_F(PlannerTest, FewGoodPairsGetAnOrderedRing) {
+  Planner planner(8, 0, goodRing(), catalogue_);
+  const auto candidates = planner.candidates(bytesOf(Collective::allReduce, 64 * kMiB));
+  ASSERT_TRUE(candidates.isOk());
+  const Candidate& best = candidates.value()[Planner::cheapest(candidates.value())];
+  EXPECT_EQ(best.algorithm->name(), "ring");
+  EXPECT_EQ(best.order, (std::vector<int>{0, 5, 2, 7, 4, 1, 6, 3}));
+  const auto plan = planner.plan(bytesOf(Collective::allReduce, 64 * kMiB));
+  EXPECT_EQ(plan.value()->algorithm, "ring");
+  for (const Step& step : plan.value()->schedule->steps) {
+    if (step.kind == StepKind::send) {
+      EXPECT_EQ(step.peer, 5) << "rank 0 sends along the fast pair only";
+    }
+  }
+}
+
+TEST_F(PlannerTest, WithoutSizesWhatIsUnevenIsStillPlanned) {
+  Planner planner(4, 0, builtIn("shm", 4), catalogue_);
+  for (const Collective collective : {Collective::allGather, Collective::reduceScatter, Collective::allToAll}) {
+    PlanKey key = bytesOf(collective, 0);
+    key.uneven = true;
+    EXPECT_TRUE(planner.plan(key).isOk());
+  }
+}
+
+TEST_F(PlannerTest, ThoroughPricesKeepTheChoiceAndCutEveryPipeline) {
+  const Links links = builtIn("shm", 12);
+  const Question question{Collective::allReduce, 0, false, 4 * kMiB};
+  std::vector<const Algorithm*> algorithms = catalogue_.of(Collective::allReduce);
+  const auto quick = priceCandidates(question, algorithms, links);
+  const auto thorough = priceCandidates(question, algorithms, links, Effort::thorough);
+  ASSERT_EQ(quick.size(), thorough.size());
+  EXPECT_EQ(Planner::cheapest(quick), Planner::cheapest(thorough));
+  EXPECT_EQ(quick[Planner::cheapest(quick)].price_s, thorough[Planner::cheapest(thorough)].price_s);
+  for (std::size_t i = 0; i < quick.size(); ++i) {
+    EXPECT_LE(thorough[i].price_s, quick[i].price_s) << quick[i].algorithm->name();
+    if (thorough[i].algorithm->name() == "double-binary-tree") {
+      EXPECT_GT(thorough[i].blocks, 4u);
+    }
+  }
+}
+
+TEST_F(PlannerTest, ALoneRankHasPlansToo) {
+  Planner planner(1, 0, builtIn("shm", 1), catalogue_);
+  for (int i = 0; i < kCollectiveCount; ++i)
+    EXPECT_TRUE(planner.plan(bytesOf(static_cast<Collective>(i), 1000)).isOk()) << i;
+}
+
+} // namespace
+} // namespace goss::core
