@@ -137,12 +137,6 @@ void tuneForMessages(int fd) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, kCubic, sizeof kCubic - 1);
 }
 
-void setSocketBuffers(int fd, int bytes) {
-  if (bytes <= 0) return;
-  setFlag(fd, SOL_SOCKET, SO_SNDBUF, bytes);
-  setFlag(fd, SOL_SOCKET, SO_RCVBUF, bytes);
-}
-
 void resetOnClose(int fd) {
   const linger now{1, 0};
   ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);

@@ -86,11 +86,10 @@ std::optional<SocketAddress> localAddress(int fd);
 std::optional<SocketAddress> remoteAddress(int fd);
 
 /// Sends small messages at once (TCP_NODELAY). Between ends on one host it also asks for the cubic congestion control:
-/// models of the path such as bbr cost a fifth of the bandwidth of loopback and gain nothing there. What the system
-/// refuses stays as it is.
+/// models of the path such as bbr cost a fifth of the bandwidth of loopback and gain nothing there. Socket buffers
+/// are left to the system, which lets them grow with the path: a fixed size would end that and is capped lower. What
+/// the system refuses stays as it is.
 void tuneForMessages(int fd);
-/// Asks for socket buffers of that many bytes each way; 0 leaves them to the system.
-void setSocketBuffers(int fd, int bytes);
 /// The connection is reset, not shut down, when `fd` is closed.
 void resetOnClose(int fd);
 

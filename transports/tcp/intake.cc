@@ -27,6 +27,7 @@ Intake::Intake(std::vector<Connection>& connections, Matcher& matcher)
 
 bool Intake::run() {
   bool any = false;
+  dry_ = false;
   for (int steps = 0; steps < kMostSteps && end_ == End::none; ++steps) {
     const Step done = step();
     any = any || done == Step::moved;
@@ -75,6 +76,7 @@ Intake::Step Intake::step() {
 }
 
 Intake::Step Intake::readFrames() {
+  if (dry_) return Step::blocked;
   if (taken_ > 0) {
     std::memmove(buffer_.get(), buffer_.get() + taken_, buffered());
     filled_ -= std::exchange(taken_, 0);
@@ -83,6 +85,7 @@ Intake::Step Intake::readFrames() {
       platform::readSome(connections_[0].fd(), buffer_.get() + filled_, capacity_ - filled_);
   if (got.ended) return finish(End::closed, got.reason());
   filled_ += got.bytes;
+  dry_ = filled_ < capacity_;
   return got.bytes > 0 ? Step::moved : Step::blocked;
 }
 
@@ -113,7 +116,7 @@ Intake::Step Intake::handleFrame() {
 }
 
 Intake::Step Intake::readPayload() {
-  if (buffered() == 0) return readInto(connections_[0], kMostPerRead, true);
+  if (buffered() == 0) return dry_ ? Step::blocked : readInto(connections_[0], kMostPerRead, true);
   const std::size_t here = static_cast<std::size_t>(std::min<std::uint64_t>(buffered(), inflow_.remaining()));
   const auto* from = reinterpret_cast<const std::byte*>(buffer_.get() + taken_);
   taken_ += here;
@@ -129,15 +132,18 @@ Intake::Step Intake::readInto(Connection& connection, std::size_t limit, bool ah
   std::size_t room = 0;
   for (std::size_t i = 0; i < count; ++i)
     room += pieces[i].iov_len;
+  std::size_t asked = room;
   if (ahead && room == inflow_.remaining()) {
     taken_ = filled_ = 0;
     pieces[count++] = {buffer_.get(), capacity_};
+    asked += capacity_;
   }
   const platform::StreamResult got = platform::readSome(connection.fd(), std::span<const iovec>(pieces.data(), count));
   if (got.ended) return finish(End::closed, got.reason());
   const std::size_t payload = std::min(got.bytes, room);
   if (got.bytes == 0) return Step::blocked;
   filled_ += got.bytes - payload;
+  dry_ = ahead && got.bytes < asked;
   if (striped_) countStripe(connection, payload);
   inflow_.commit(payload);
   return Step::moved;

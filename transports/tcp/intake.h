@@ -60,6 +60,7 @@ class Intake {
   std::size_t capacity_ = kBufferBytes; ///< Of buffer_.
   std::size_t taken_ = 0;
   std::size_t filled_ = 0;
+  bool dry_ = false;     ///< Connection 0 gave less than was asked for in this turn: to read on would be in vain.
   bool striped_ = false; ///< The message under way comes over the payload connections.
   std::size_t turn_ = 0; ///< Payload connection of the current stripe.
   std::size_t stripe_left_ = 0;
