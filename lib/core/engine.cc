@@ -202,6 +202,7 @@ void Engine::turnOnce(Lock& lock) {
 }
 
 void Engine::sleep(Lock& lock, int longest_ms) {
+  if (dirty_first_ != nullptr) return; // A thread that was let in has left work.
   if (mesh_ != nullptr && !mesh_->prepareToSleepOnLoop()) return;
   int timeout_ms = millisecondsToNextTimer();
   if (longest_ms >= 0) timeout_ms = timeout_ms < 0 ? longest_ms : std::min(timeout_ms, longest_ms);

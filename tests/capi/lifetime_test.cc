@@ -160,7 +160,9 @@ TEST(Messages, OfARankThatHasLeftASmallerCommunicatorArrive) {
       return;
     }
     int32_t in = 0;
-    if (rank == 0) EXPECT_OK(goss_recv(comm, &in, 1, GOSS_INT32, 2, 0, nullptr, nullptr));
+    if (rank == 0) {
+      EXPECT_OK(goss_recv(comm, &in, 1, GOSS_INT32, 2, 0, nullptr, nullptr));
+    }
     EXPECT_OK(goss_barrier(pair, nullptr, nullptr));
     EXPECT_OK(goss_comm_destroy(pair));
   });

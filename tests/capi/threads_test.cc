@@ -101,7 +101,9 @@ TEST(Threads, ABlockingCallDoesNotWaitForTheSleepOfTheProgressThread) {
     // A pending operation makes the progress thread drive, asleep most of the time.
     int32_t late = 0;
     goss_request_t pending = nullptr;
-    if (rank == 0) EXPECT_OK(goss_recv(comm, &late, 1, GOSS_INT32, 1, 9, nullptr, &pending));
+    if (rank == 0) {
+      EXPECT_OK(goss_recv(comm, &late, 1, GOSS_INT32, 1, 9, nullptr, &pending));
+    }
     std::this_thread::sleep_for(milliseconds(30));
     EXPECT_OK(goss_barrier(other, nullptr, nullptr));
     const auto begin = steady_clock::now();
@@ -114,9 +116,40 @@ TEST(Threads, ABlockingCallDoesNotWaitForTheSleepOfTheProgressThread) {
     }
     EXPECT_LT(since(begin), milliseconds(300));
     EXPECT_OK(goss_barrier(other, nullptr, nullptr));
-    if (rank == 1) EXPECT_OK(goss_send(comm, &late, 1, GOSS_INT32, 0, 9, nullptr, nullptr));
+    if (rank == 1) {
+      EXPECT_OK(goss_send(comm, &late, 1, GOSS_INT32, 0, 9, nullptr, nullptr));
+    }
     EXPECT_OK(goss_wait(&pending, nullptr));
     EXPECT_OK(goss_comm_destroy(other));
+  });
+}
+
+TEST(Threads, AnOperationStartedWhileTheDriverFallsAsleepIsNotForgotten) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    if (rank == 1) {
+      const int32_t value = 1;
+      EXPECT_OK(goss_recv(comm, nullptr, 0, GOSS_INT32, 0, 2, nullptr, nullptr));
+      EXPECT_OK(goss_send(comm, &value, 1, GOSS_INT32, 0, 1, nullptr, nullptr));
+      return;
+    }
+    std::thread driver([comm] {
+      int32_t value = 0;
+      EXPECT_OK(goss_recv(comm, &value, 1, GOSS_INT32, 1, 1, nullptr, nullptr));
+    });
+    std::this_thread::sleep_for(milliseconds(10));
+    milliseconds longest(0);
+    for (int32_t i = 0; i < 1500; ++i) {
+      // Pauses around the time that a driver spins, so that some calls come just when it stops.
+      std::this_thread::sleep_for(std::chrono::microseconds(i % 150));
+      const auto begin = steady_clock::now();
+      int32_t in = -1;
+      EXPECT_OK(goss_sendrecv(comm, &i, 1, 0, &in, 1, 0, GOSS_INT32, 0, nullptr, nullptr));
+      longest = std::max(longest, since(begin));
+    }
+    // A forgotten one waits for the next probe, 250 ms after the start.
+    EXPECT_LT(longest, milliseconds(200));
+    EXPECT_OK(goss_send(comm, nullptr, 0, GOSS_INT32, 1, 2, nullptr, nullptr));
+    driver.join();
   });
 }
 
