@@ -58,7 +58,7 @@ Communicator::~Communicator() {
   auto lock = engine().enter();
   failOnLoop(Status::error(GOSS_ERR_ABORTED, "the communicator was destroyed while the operation was pending",
                            ErrorScope::communicator),
-             Propagate::no);
+             Origin::farewell);
   closing_ = true;
   engine().driveUntil(lock, [this] { return inside_ == 0; });
   for (const Operation* operation : handed_out_)

@@ -26,7 +26,13 @@ class World;
 /// and later operation gets the first error, here and (through an abort message) on all other ranks.
 class Communicator {
  public:
-  enum class Propagate : bool { no, yes };
+  /// Where a failure was found out.
+  enum class Origin : std::uint8_t {
+    here,      ///< Logged, and told to all other ranks.
+    elsewhere, ///< Another rank's abort message: passed on, because this rank may leave before that rank's messages
+               ///< reach everyone.
+    farewell,  ///< This rank destroys its communicator: nobody else's concern.
+  };
 
   /// `ranks`: world rank of each rank of the communicator, this process's among them.
   Communicator(std::shared_ptr<World> world, std::uint32_t context, std::vector<int> ranks);
@@ -80,7 +86,7 @@ class Communicator {
   // ---- On the loop ----
   void completeOnLoop(Operation& operation, const Status& status);
   /// Fails the communicator and everything that is active on it.
-  void failOnLoop(const Status& status, Propagate propagate);
+  void failOnLoop(const Status& status, Origin origin);
   /// Fails one operation that leaves the communicator usable.
   void failAloneOnLoop(Operation& operation, const Status& status);
   void expireOnLoop(Operation& operation);
@@ -124,6 +130,7 @@ class Communicator {
   [[nodiscard]] ControlMessage abortMessage() const;
   [[nodiscard]] std::vector<int> concernedRanks(const Operation& operation) const;
   [[nodiscard]] std::vector<int> silentRanks(const Operation& operation, TimePoint now) const;
+  void tellOthersOnLoop();
   [[nodiscard]] std::string expiryText(const Operation& operation, TimePoint now) const;
   void answerProbeOnLoop(int rank, const ControlMessage& probe);
   [[nodiscard]] std::string nameOf(int rank) const;

@@ -36,15 +36,19 @@ ControlMessage Communicator::abortMessage() const {
   return message;
 }
 
-void Communicator::failOnLoop(const Status& status, Propagate propagate) {
+void Communicator::tellOthersOnLoop() {
+  const ControlMessage message = abortMessage();
+  for (int rank = 0; rank < size(); ++rank)
+    world_->control().sendOnLoop(worldRank(rank), message);
+  const bool gone = failure_.kind() == GOSS_ERR_TIMEOUT || failure_.kind() == GOSS_ERR_PEER_LOST;
+  world_->flushControlOnLoop(gone ? failure_.peer() : -1);
+}
+
+void Communicator::failOnLoop(const Status& status, Origin origin) {
   if (failure_.isOk()) {
     failure_ = status;
-    if (propagate == Propagate::yes) {
-      world_->log().warn(status.text());
-      const ControlMessage message = abortMessage();
-      for (int rank = 0; rank < size(); ++rank)
-        world_->control().sendOnLoop(worldRank(rank), message);
-    }
+    if (origin == Origin::here) world_->log().warn(status.text());
+    if (origin != Origin::farewell) tellOthersOnLoop();
   }
   engine().forEachActiveOnLoop([&](Operation& operation) {
     if (&operation.communicator() != this) return;
@@ -57,14 +61,14 @@ void Communicator::abort(const std::string& reason) {
   auto lock = engine().enter();
   failOnLoop(Status::error(GOSS_ERR_ABORTED, fmt::format("rank {} aborted the communicator: {}", rank_, reason),
                            ErrorScope::communicator, worldRank(rank_)),
-             Propagate::yes);
+             Origin::here);
   engine().notify(lock);
 }
 
 void Communicator::handlePeerLostOnLoop(int rank, const Status& status) {
   failOnLoop(Status::error(GOSS_ERR_PEER_LOST, fmt::format("{} was lost: {}", nameOf(rank), status.text()),
                            ErrorScope::communicator, worldRank(rank)),
-             Propagate::yes);
+             Origin::here);
 }
 
 Status Communicator::mismatch(int rank, const Signature& theirs, const Signature& ours) const {
@@ -109,7 +113,7 @@ void Communicator::answerProbeOnLoop(int rank, const ControlMessage& probe) {
   if (theirs.kind == Signature::Kind::collective && known) {
     const Signature& ours = history_[probe.operation % kHistory];
     if (!(theirs == ours)) {
-      failOnLoop(mismatch(rank, theirs, ours), Propagate::yes);
+      failOnLoop(mismatch(rank, theirs, ours), Origin::here);
       return;
     }
   }
@@ -129,7 +133,7 @@ void Communicator::handleControlOnLoop(int rank, const ControlMessage& message) 
     case ControlMessage::Type::abort:
       failOnLoop(Status::error(static_cast<ErrorKind>(message.kind == 0 ? GOSS_ERR_ABORTED : message.kind),
                                message.text, ErrorScope::communicator, message.culprit),
-                 Propagate::no);
+                 Origin::elsewhere);
       break;
     case ControlMessage::Type::probe:
       answerProbeOnLoop(rank, message);
@@ -199,7 +203,7 @@ void Communicator::expireOnLoop(Operation& operation) {
   if (operation.failsAlone()) {
     failAloneOnLoop(operation, status);
   } else {
-    failOnLoop(status, Propagate::yes);
+    failOnLoop(status, Origin::here);
   }
 }
 

@@ -121,8 +121,13 @@ void ControlChannel::sendOnLoop(int peer, const ControlMessage& message) {
   if (!mesh_.transport(peer)->send(*send)) sends_.push_back(std::move(send));
 }
 
-bool ControlChannel::drainOnLoop() {
+bool ControlChannel::flushedOnLoop(int except) {
   std::erase_if(sends_, [](const auto& send) { return send->done; });
+  return std::all_of(sends_.begin(), sends_.end(), [&](const auto& send) { return send->peer == except; });
+}
+
+bool ControlChannel::drainOnLoop() {
+  flushedOnLoop(-1);
   if (to_repost_.empty()) return false;
   for (Receive* receive : std::exchange(to_repost_, {})) {
     if (!mesh_.linkStatus(receive->peer).isOk()) continue;

@@ -48,8 +48,9 @@ class ControlChannel {
   void sendOnLoop(int peer, const ControlMessage& message);
   /// Hands received messages to the handler and frees what was sent; called after transports progressed.
   bool drainOnLoop();
-  /// Whether every message was handed over to the transports.
-  [[nodiscard]] bool flushed() const { return sends_.empty(); }
+  /// Frees what was sent; returns whether everything was handed over to the transports, but for messages to `except`
+  /// (-1: nobody).
+  bool flushedOnLoop(int except);
 
  private:
   class Receive;

@@ -104,7 +104,7 @@ void Execution::advanceOnLoop() {
     }
   }
   if (!failure_.isOk()) {
-    communicator().failOnLoop(failure_, Communicator::Propagate::yes);
+    communicator().failOnLoop(failure_, Communicator::Origin::here);
   } else if (fragments_left_ == 0) {
     communicator().completeOnLoop(*this, Status::ok());
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <fstream>
@@ -22,8 +23,8 @@ constexpr std::int64_t kLinkGraceMs = 2000;
 /// Contexts are not used again, so the abort of a communicator that is gone stays; it is one of a few.
 constexpr std::size_t kMaxEarlyAborts = 1024;
 
-/// How long a dying world may take to hand over its last control messages.
-constexpr std::chrono::milliseconds kFlush(200);
+/// Peers that are alive take their messages much sooner, unless the machine is badly overloaded.
+constexpr std::chrono::milliseconds kFlush(1000);
 
 Result<std::string> readFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -40,12 +41,7 @@ World::World(const Config& config, const Launch& launch)
 
 World::~World() {
   progress_thread_.reset();
-  // An abort that is still queued must reach the others.
-  const auto deadline = platform::Deadline::after(kFlush);
-  while (control_ != nullptr && !control_->flushed() && !deadline.expired()) {
-    mesh_->progressOnLoop();
-    control_->drainOnLoop();
-  }
+  if (control_ != nullptr) flushControlOnLoop(-1); // An abort that is still queued must reach the others.
   control_.reset();
   mesh_.reset();
 }
@@ -160,6 +156,14 @@ schedule::Links World::linksBetween(const std::vector<int>& ranks) const {
       }
     }
   }
+  // Ranks of a host share its network port; what they exchange among themselves does not use it.
+  std::map<std::string_view, std::vector<int>> hosts;
+  for (int i = 0; i < count; ++i)
+    hosts[cards_[static_cast<std::size_t>(ranks[static_cast<std::size_t>(i)])].host].push_back(i);
+  const double port = builtIn("lan10g").bandwidth_bytes_per_s;
+  for (const auto& [host, members] : hosts) {
+    if (hosts.size() > 1) links.setNode(members, {port, port});
+  }
   return links;
 }
 
@@ -174,6 +178,13 @@ void World::registerOnLoop(Communicator& communicator) {
 }
 
 void World::unregisterOnLoop(Communicator& communicator) { communicators_.erase(communicator.context()); }
+
+void World::flushControlOnLoop(int except) {
+  const auto deadline = platform::Deadline::after(kFlush);
+  while (!control_->flushedOnLoop(except) && !deadline.expired()) {
+    if (!mesh_->progressOnLoop()) ::sched_yield(); // The peers may need this processor to take what we have sent.
+  }
+}
 
 bool World::afterProgressOnLoop() {
   // Control messages first: an abort names the culprit better than the loss of the rank that passed it on.

@@ -44,6 +44,10 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] const Catalogue& catalogue() const { return catalogue_; }
 
   // Under the engine's lock.
+  /// Lets the transports hand over queued control messages, a bounded time, without waiting for `except` (a world rank,
+  /// or -1): before operations are withdrawn, because a message that is withdrawn half sent ends the link that the
+  /// control message needs, and before the world ends. Not out of a transport's callback.
+  void flushControlOnLoop(int except);
   void registerOnLoop(Communicator& communicator);
   void unregisterOnLoop(Communicator& communicator);
   /// The lowest context that no communicator of this rank has used.
