@@ -85,10 +85,15 @@ bool Peer::read() {
     reader_.pop(record);
     any = true;
     // Early enough that the producer of a long message never waits, seldom enough that its line stays where it is.
-    if (reader_.unreleased() >= segment_.ringBytes() / 8 && reader_.release()) wakeFor(kWakeForRoom);
+    if (reader_.unreleased() >= segment_.ringBytes() / 8) release();
   }
-  if (reader_.release()) wakeFor(kWakeForRoom);
+  // The rest goes back when there is nothing better to do: an eighth of the ring cannot hold the producer up.
+  if (!any) release();
   return any;
+}
+
+void Peer::release() {
+  if (reader_.release()) wakeFor(kWakeForRoom);
 }
 
 // False: nothing was taken, because the message must wait or the record makes no sense here.
@@ -166,6 +171,7 @@ bool Peer::hasWork() {
 
 bool Peer::prepareToSleep() {
   if (segment_.valid()) {
+    release();
     std::uint32_t reasons = kWakeForData | (sends_.empty() ? 0 : kWakeForRoom);
     segment_.mySide().sleeping.store(reasons, std::memory_order_seq_cst);
   }

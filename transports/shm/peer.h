@@ -65,6 +65,7 @@ class Peer {
 
  private:
   bool read();
+  void release();
   bool accept(const RingReader::Record& record);
   bool writePending();
   void wakeFor(std::uint32_t reason);
