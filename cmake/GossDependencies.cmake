@@ -1,9 +1,10 @@
-# Finds what the library builds on. Required: fmt, spdlog, xxHash, threads. Optional parts switch themselves off and are
+# Finds what the library builds on. Required: fmt, spdlog, xxHash, JSON, threads. Optional parts switch themselves off and are
 # named in the summary with the package that brings them.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 
 pkg_check_modules(HWLOC QUIET IMPORTED_TARGET hwloc)
