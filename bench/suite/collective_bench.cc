@@ -1,0 +1,260 @@
+/// Latency of the collectives: blocking, persistent, and non-blocking beside a computation.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "bench/suite/collective_table.h"
+#include "bench/suite/compute.h"
+#include "bench/suite/families.h"
+#include "bench/suite/runner.h"
+
+namespace goss::bench {
+
+namespace {
+
+/// One size of one collective, ready to run.
+struct Case {
+  const CollectiveSpec& spec;
+  std::size_t bytes = 0;
+  Shape shape;
+  CollectiveCall call;
+};
+
+const CollectiveSpec* findSpec(const std::string& name) {
+  const auto specs = collectiveSpecs();
+  const auto found =
+      std::find_if(specs.begin(), specs.end(), [&](const CollectiveSpec& spec) { return name == spec.name; });
+  return found == specs.end() ? nullptr : &*found;
+}
+
+/// The buffers of the largest size; smaller sizes use their beginning.
+struct Buffers {
+  Memory send;
+  Memory recv;
+};
+
+Case makeCase(const Rank& rank, const CollectiveSpec& spec, std::size_t bytes, const Buffers& buffers) {
+  Case one{spec, bytes, {}, {}};
+  const goss_dtype dtype = dtypeNamed(rank.options.dtype);
+  one.shape = shapeOf(spec, bytes / goss_dtype_size(dtype), rank.goss.rank(), rank.goss.size());
+  one.call.collective = spec.collective;
+  one.call.recv = buffers.recv.get();
+  // A broadcast has one buffer in MPI; the root's receive buffer is its send buffer here too.
+  const bool same = rank.options.in_place || spec.collective == Collective::broadcast;
+  one.call.send = same ? buffers.recv.get() : buffers.send.get();
+  one.call.count = one.shape.count;
+  one.call.even = one.shape.even;
+  one.call.dtype = dtype;
+  one.call.op = opNamed(rank.options.op);
+  one.call.root = rank.options.root;
+  return one;
+}
+
+/// The form that the user chose, run once to its end. Persistent operations have been prepared.
+void runOnce(const Rank& rank, Engine& engine, const CollectiveCall& call) {
+  switch (rank.options.mode) {
+    case Mode::blocking:
+      engine.run(call);
+      break;
+    case Mode::nonblocking:
+      engine.begin(call);
+      engine.wait();
+      break;
+    case Mode::persistent:
+      engine.start();
+      engine.wait();
+      break;
+  }
+}
+
+/// Runs the collective on fresh patterns; returns wrong elements of all ranks.
+std::uint64_t validate(Rank& rank, const Case& one) {
+  std::size_t wrong = 0;
+  for (int round = 0; round < rank.options.validation_rounds; ++round) {
+    const Pattern pattern(one.call.dtype, one.call.op, one.spec.reduces ? rank.goss.size() : 1, round);
+    const std::size_t width = goss_dtype_size(one.call.dtype);
+    std::memset(one.call.recv, 0x5a, std::max(one.shape.recv, one.shape.send) * width);
+    const bool sends = one.spec.send != Extent::all || !one.spec.rooted || rank.goss.rank() == rank.options.root;
+    if (sends && (one.spec.collective != Collective::broadcast || rank.goss.rank() == rank.options.root)) {
+      pattern.fill(const_cast<void*>(one.call.send), rank.goss.rank(), 0, one.shape.send);
+    }
+    runOnce(rank, rank.goss, one.call);
+    wrong += wrongElements(one.call, one.shape, pattern, rank.goss.rank(), rank.goss.size());
+  }
+  return totalWrong(rank, wrong);
+}
+
+void addBandwidth(const Rank& rank, const Case& one, double us, std::uint64_t wrong, std::vector<Field>& fields) {
+  const double algbw =
+      us > 0 ? static_cast<double>(countedBytes(one.spec, one.bytes, rank.goss.size())) / us * 1e-3 : 0;
+  const bool shown = rank.options.busbw;
+  fields.push_back({shown ? "algbw(GB/s)" : "", "algbw", algbw, 14});
+  fields.push_back({shown ? "busbw(GB/s)" : "", "busbw", algbw * busFactor(one.spec, rank.goss.size()), 14});
+  if (shown) {
+    fields.push_back({"#wrong", "wrong", wrong, 10});
+  }
+}
+
+void latencyRow(Rank& rank, const Case& one, const Repeats& repeats) {
+  std::uint64_t wrong = 0;
+  if (rank.options.validate) {
+    wrong = validate(rank, one);
+  }
+  const Sample taken =
+      sample(rank, [&](Engine& engine) { return meanUs(engine, repeats, [&] { runOnce(rank, engine, one.call); }); });
+  const bool full = rank.options.full;
+  std::vector<Field> fields = {
+      {"Avg Latency(us)", "us", taken.ours.mean},
+      {full ? "Min Latency(us)" : "", "min_us", taken.ours.min},
+      {full ? "Max Latency(us)" : "", "max_us", taken.ours.max},
+      {full ? "Iterations" : "", "iterations", static_cast<std::uint64_t>(repeats.iterations), 12}};
+  addValidation(rank, fields, wrong);
+  if (one.spec.collective != Collective::barrier) {
+    addBandwidth(rank, one, taken.ours.mean, wrong, fields);
+  }
+  addPeer(rank, fields, {"Latency(us)", "us", taken.peer, taken.peer / taken.ours.mean});
+  rank.report.row(one.spec.collective == Collective::barrier ? std::nullopt : std::optional(one.bytes), fields);
+}
+
+/// OSU's overlap: how much of the pure communication time is hidden behind a computation of the same length.
+void overlapRow(Rank& rank, const Case& one, const Repeats& repeats) {
+  std::uint64_t wrong = 0;
+  if (rank.options.validate) {
+    wrong = validate(rank, one);
+  }
+  const Statistics pure = overRanks(rank.goss, meanUs(rank.goss, repeats, [&] { runOnce(rank, rank.goss, one.call); }));
+  const Computation computation(pure.mean);
+  double init = 0, compute = 0, test = 0, wait = 0;
+  int calls = 0;
+  const double overall_mean = meanUs(rank.goss, repeats, [&] {
+    const double start = nowUs();
+    rank.goss.begin(one.call);
+    const double begun = nowUs();
+    const double tested = computation.run(rank.options.test_calls, [&] { (void)rank.goss.test(); });
+    const double computed = nowUs();
+    rank.goss.wait();
+    if (++calls > repeats.warmup) {
+      init += begun - start;
+      compute += computed - begun - tested;
+      test += tested;
+      wait += nowUs() - computed;
+    }
+  });
+  const auto mean = [&](double total) { return overRanks(rank.goss, total / repeats.iterations).mean; };
+  const double overall = overRanks(rank.goss, overall_mean).mean;
+  const double computed = mean(compute);
+  const double overlap = std::max(0.0, 100.0 - 100.0 * (overall - computed) / pure.mean);
+  const char* full = rank.options.full ? "x" : "";
+  const auto title = [&](const char* text) { return std::string(*full != '\0' ? text : ""); };
+  std::vector<Field> fields = {{"Overall(us)", "us", overall},
+                               {"Compute(us)", "compute_us", computed},
+                               {title("Coll. Init(us)"), "init_us", mean(init)},
+                               {title("MPI_Test(us)"), "test_us", mean(test)},
+                               {title("MPI_Wait(us)"), "wait_us", mean(wait)},
+                               {"Pure Comm.(us)", "pure_us", pure.mean},
+                               {title("Min Comm.(us)"), "min_us", pure.min},
+                               {title("Max Comm.(us)"), "max_us", pure.max},
+                               {"Overlap(%)", "overlap", overlap}};
+  addValidation(rank, fields, wrong);
+  rank.report.row(one.spec.collective == Collective::barrier ? std::nullopt : std::optional(one.bytes), fields);
+}
+
+void runCase(Rank& rank, const Case& one) {
+  if (rank.options.mode == Mode::persistent) {
+    rank.goss.prepare(one.call);
+  }
+  const Repeats repeats = repeatsFor(rank, one.bytes, kCollectiveRepeats, [&] { runOnce(rank, rank.goss, one.call); });
+  if (rank.options.mode == Mode::nonblocking) {
+    overlapRow(rank, one, repeats);
+  } else {
+    latencyRow(rank, one, repeats);
+  }
+  if (rank.options.mode == Mode::persistent) {
+    rank.goss.release();
+  }
+}
+
+void printHeader(Rank& rank, const CollectiveSpec& spec) {
+  const bool nonblocking = rank.options.mode == Mode::nonblocking;
+  std::vector<std::string> lines = {fmt::format("Gossamer {}{} Latency Test v{}.{}.{}",
+                                                nonblocking                             ? "Non-blocking "
+                                                : rank.options.mode == Mode::persistent ? "Persistent "
+                                                                                        : "",
+                                                spec.title, GOSS_VERSION_MAJOR, GOSS_VERSION_MINOR,
+                                                GOSS_VERSION_PATCH)};
+  if (nonblocking) {
+    lines.emplace_back("Overall = Coll. Init + Compute + MPI_Test + MPI_Wait");
+  }
+  if (spec.collective != Collective::barrier) {
+    lines.push_back(fmt::format("Datatype: {}.", dtypeName(dtypeNamed(rank.options.dtype))));
+  }
+  if (rank.peer != nullptr) {
+    lines.push_back(fmt::format("Medians of {} alternating rounds; ratio = {} / Gossamer.", rank.options.rounds,
+                                rank.peer->name()));
+  }
+  rank.report.header(lines);
+}
+
+void refuseWrongOptions(const Rank& rank, const CollectiveSpec& spec) {
+  if (rank.options.in_place && !spec.takes_in_place) {
+    throw std::invalid_argument(fmt::format("{} has no form with one buffer; leave out --in-place", spec.name));
+  }
+  if (rank.peer != nullptr && (rank.options.mode != Mode::blocking || rank.options.in_place)) {
+    throw std::invalid_argument(
+        "--compare is for blocking calls with two buffers; leave out --nonblocking, --persistent, --in-place");
+  }
+}
+
+} // namespace
+
+std::vector<std::string> collectiveNames() {
+  std::vector<std::string> names;
+  for (const CollectiveSpec& spec : collectiveSpecs()) {
+    names.emplace_back(spec.name);
+  }
+  return names;
+}
+
+bool runCollective(Rank& rank) {
+  const CollectiveSpec* spec = findSpec(rank.options.benchmark);
+  if (spec == nullptr) {
+    return false;
+  }
+  refuseWrongOptions(rank, *spec);
+  printHeader(rank, *spec);
+  if (spec->collective == Collective::barrier) {
+    runCase(rank, makeCase(rank, *spec, 0, {allocate(0), allocate(0)}));
+    return true;
+  }
+  const std::size_t width = goss_dtype_size(dtypeNamed(rank.options.dtype));
+  std::vector<std::size_t> sizes =
+      messageSizes(rank.options.sizes, std::max<std::size_t>(4, width), std::size_t{4} << 20);
+  const auto tooLarge = [&](std::size_t bytes) {
+    return countedBytes(*spec, bytes, rank.goss.size()) > rank.options.memory_limit;
+  };
+  if (std::erase_if(sizes, tooLarge) != 0) {
+    rank.report.comment(
+        fmt::format("Larger sizes are left out; see --mem-limit ({} bytes).", rank.options.memory_limit));
+  }
+  // Sizes below one element cannot be measured; OSU starts at one element too.
+  std::erase_if(sizes, [width](std::size_t bytes) { return bytes < width; });
+  if (sizes.empty()) {
+    throw std::invalid_argument("no message size is left between one element and --mem-limit; see -m");
+  }
+  const std::size_t most = countedBytes(*spec, sizes.back(), rank.goss.size());
+  const Buffers buffers{allocate(most), allocate(most)};
+  for (const std::size_t bytes : sizes) {
+    Case one = makeCase(rank, *spec, bytes, buffers);
+    one.call.counts = one.shape.counts.data();
+    runCase(rank, one);
+    if (rank.failed) {
+      return true;
+    }
+  }
+  return true;
+}
+
+} // namespace goss::bench

@@ -1,0 +1,123 @@
+#include "bench/suite/goss_engine.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "bench/suite/pattern.h"
+
+namespace goss::bench {
+
+void check(goss_status status, const char* what) {
+  if (status != GOSS_SUCCESS) {
+    throw std::runtime_error(fmt::format("{}: {}: {}", what, goss_status_string(status), goss_last_error()));
+  }
+}
+
+GossEngine::GossEngine(goss_comm_t comm, std::string algorithm) : comm_(comm), algorithm_(std::move(algorithm)) {
+  check(goss_comm_rank(comm, &rank_), "goss_comm_rank");
+  check(goss_comm_size(comm, &size_), "goss_comm_size");
+  options_.scale = Pattern::kPremulFactor;
+}
+
+GossEngine::~GossEngine() { (void)goss_comm_destroy(comm_); }
+
+std::string GossEngine::transport() const {
+  const char* name = "";
+  check(goss_comm_transport(comm_, (rank_ + 1) % size_, &name), "goss_comm_transport");
+  return name;
+}
+
+void GossEngine::combine(double* values, std::size_t count, goss_op op) {
+  check(goss_all_reduce(comm_, values, values, count, GOSS_FLOAT64, op, nullptr, nullptr), "goss_all_reduce");
+}
+
+void GossEngine::abort(const char* reason) { (void)goss_comm_abort(comm_, reason); }
+
+void GossEngine::issue(const CollectiveCall& c, std::uint32_t flags, goss_request_t* request) {
+  options_.flags = flags;
+  options_.algorithm = algorithm_.empty() ? nullptr : algorithm_.c_str();
+  const goss_options* o = &options_;
+  goss_status status = GOSS_SUCCESS;
+  switch (c.collective) {
+    case Collective::allReduce:
+      status = goss_all_reduce(comm_, c.send, c.recv, c.count, c.dtype, c.op, o, request);
+      break;
+    case Collective::reduce:
+      status = goss_reduce(comm_, c.send, c.recv, c.count, c.dtype, c.op, c.root, o, request);
+      break;
+    case Collective::broadcast:
+      status = goss_broadcast(comm_, c.send, c.recv, c.count, c.dtype, c.root, o, request);
+      break;
+    case Collective::allGather:
+      status = goss_all_gather(comm_, c.send, c.recv, c.count, c.dtype, o, request);
+      break;
+    case Collective::allGatherv:
+      status = goss_all_gatherv(comm_, c.send, c.recv, c.counts, nullptr, c.dtype, o, request);
+      break;
+    case Collective::reduceScatter:
+      status = c.even ? goss_reduce_scatter(comm_, c.send, c.recv, c.counts[0], c.dtype, c.op, o, request)
+                      : goss_reduce_scatterv(comm_, c.send, c.recv, c.counts, c.dtype, c.op, o, request);
+      break;
+    case Collective::allToAll:
+      status = goss_all_to_all(comm_, c.send, c.recv, c.count, c.dtype, o, request);
+      break;
+    case Collective::allToAllv:
+      status = goss_all_to_allv(comm_, c.send, c.counts, nullptr, c.recv, c.counts, nullptr, c.dtype, o, request);
+      break;
+    case Collective::gather:
+      status = goss_gather(comm_, c.send, c.recv, c.count, c.dtype, c.root, o, request);
+      break;
+    case Collective::scatter:
+      status = goss_scatter(comm_, c.send, c.recv, c.count, c.dtype, c.root, o, request);
+      break;
+    case Collective::scan:
+      status = goss_scan(comm_, c.send, c.recv, c.count, c.dtype, c.op, o, request);
+      break;
+    case Collective::exscan:
+      status = goss_exscan(comm_, c.send, c.recv, c.count, c.dtype, c.op, o, request);
+      break;
+    case Collective::barrier:
+      status = goss_barrier(comm_, o, request);
+      break;
+  }
+  check(status, "the collective failed");
+}
+
+void GossEngine::barrier() { check(goss_barrier(comm_, nullptr, nullptr), "goss_barrier"); }
+
+bool GossEngine::test() {
+  int done = 0;
+  if (request_ != nullptr) {
+    check(goss_test(&request_, &done, nullptr), "goss_test");
+  }
+  return done != 0 || request_ == nullptr;
+}
+
+void GossEngine::wait() { check(goss_wait(&request_, nullptr), "goss_wait"); }
+void GossEngine::start() { check(goss_start(request_), "goss_start"); }
+void GossEngine::release() { check(goss_request_free(&request_), "goss_request_free"); }
+
+void GossEngine::send(const void* buffer, std::size_t bytes, int peer) {
+  check(goss_send(comm_, buffer, bytes, GOSS_INT8, peer, 0, nullptr, nullptr), "goss_send");
+}
+
+void GossEngine::recv(void* buffer, std::size_t bytes, int peer) {
+  check(goss_recv(comm_, buffer, bytes, GOSS_INT8, peer, 0, nullptr, nullptr), "goss_recv");
+}
+
+void GossEngine::startSend(const void* buffer, std::size_t bytes, int peer) {
+  check(goss_send(comm_, buffer, bytes, GOSS_INT8, peer, 0, nullptr, &messages_.emplace_back()), "goss_send");
+}
+
+void GossEngine::startRecv(void* buffer, std::size_t bytes, int peer) {
+  check(goss_recv(comm_, buffer, bytes, GOSS_INT8, peer, 0, nullptr, &messages_.emplace_back()), "goss_recv");
+}
+
+void GossEngine::waitAll() {
+  check(goss_wait_all(messages_.data(), messages_.size()), "goss_wait_all");
+  messages_.clear();
+}
+
+} // namespace goss::bench

@@ -1,0 +1,61 @@
+/// Gossamer's side of a measurement.
+#ifndef GOSS_BENCH_SUITE_GOSS_ENGINE_H_
+#define GOSS_BENCH_SUITE_GOSS_ENGINE_H_
+
+#include <string>
+#include <vector>
+
+#include "bench/suite/engine.h"
+
+namespace goss::bench {
+
+/// Throws std::runtime_error naming `what` and the library's own text when `status` is an error.
+void check(goss_status status, const char* what);
+
+class GossEngine final : public Engine {
+ public:
+  /// Takes over `comm` and destroys it in the end. `algorithm`: "" for the planner's choice.
+  GossEngine(goss_comm_t comm, std::string algorithm);
+  ~GossEngine() override;
+  GossEngine(const GossEngine&) = delete;
+  GossEngine& operator=(const GossEngine&) = delete;
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  /// Name of the transport to the next rank; "self" when alone.
+  [[nodiscard]] std::string transport() const;
+  /// Combines `count` numbers over all ranks, in place.
+  void combine(double* values, std::size_t count, goss_op op);
+  /// Makes the pending and later calls of all ranks fail.
+  void abort(const char* reason);
+
+  [[nodiscard]] const char* name() const override { return "Gossamer"; }
+  void run(const CollectiveCall& call) override { issue(call, 0, nullptr); }
+  void barrier() override;
+  void begin(const CollectiveCall& call) override { issue(call, 0, &request_); }
+  bool test() override;
+  void wait() override;
+  void prepare(const CollectiveCall& call) override { issue(call, GOSS_PERSISTENT, &request_); }
+  void start() override;
+  void release() override;
+  void send(const void* buffer, std::size_t bytes, int peer) override;
+  void recv(void* buffer, std::size_t bytes, int peer) override;
+  void startSend(const void* buffer, std::size_t bytes, int peer) override;
+  void startRecv(void* buffer, std::size_t bytes, int peer) override;
+  void waitAll() override;
+
+ private:
+  void issue(const CollectiveCall& call, std::uint32_t flags, goss_request_t* request);
+
+  goss_comm_t comm_;
+  std::string algorithm_;
+  goss_options options_ = GOSS_OPTIONS_INIT;
+  goss_request_t request_ = nullptr;
+  std::vector<goss_request_t> messages_;
+  int rank_ = 0;
+  int size_ = 1;
+};
+
+} // namespace goss::bench
+
+#endif // GOSS_BENCH_SUITE_GOSS_ENGINE_H_

@@ -1,0 +1,152 @@
+#include "bench/suite/options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <stdexcept>
+
+#include "bench/suite/families.h"
+
+namespace goss::bench {
+
+namespace {
+
+struct Name {
+  const char* name; ///< As printed; an entry's value is its position.
+  const char* brief;
+  const char* osu;
+};
+
+constexpr std::array<Name, GOSS_DTYPE_COUNT> kDtypes = {{{"int8", "i8", "mpi_char"},
+                                                         {"uint8", "u8", "mpi_unsigned_char"},
+                                                         {"int32", "i32", "mpi_int"},
+                                                         {"uint32", "u32", "mpi_unsigned"},
+                                                         {"int64", "i64", "mpi_long"},
+                                                         {"uint64", "u64", "mpi_unsigned_long"},
+                                                         {"float16", "f16", "half"},
+                                                         {"bfloat16", "bf16", "bfloat"},
+                                                         {"float32", "f32", "mpi_float"},
+                                                         {"float64", "f64", "mpi_double"},
+                                                         {"float8_e4m3", "e4m3", "fp8_e4m3"},
+                                                         {"float8_e5m2", "e5m2", "fp8_e5m2"}}};
+constexpr std::array<Name, GOSS_OP_COUNT> kOps = {{{"sum", "sum", "mpi_sum"},
+                                                   {"prod", "prod", "mpi_prod"},
+                                                   {"min", "min", "mpi_min"},
+                                                   {"max", "max", "mpi_max"},
+                                                   {"avg", "avg", "average"},
+                                                   {"premul_sum", "premul", "mulsum"}}};
+
+template <std::size_t kSize>
+std::size_t find(const std::array<Name, kSize>& names, const std::string& name, const char* what) {
+  std::string known;
+  for (std::size_t i = 0; i < kSize; ++i) {
+    if (name == names[i].name || name == names[i].brief || name == names[i].osu) {
+      return i;
+    }
+    known += fmt::format("{}{}", i == 0 ? "" : ", ", names[i].name);
+  }
+  throw std::invalid_argument(fmt::format("unknown {} '{}'; known are {}", what, name, known));
+}
+
+/// A number of bytes with an optional binary suffix K, M or G.
+std::size_t parseBytes(std::string_view text) {
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view suffix = text.substr(static_cast<std::size_t>(end - text.data()));
+  const std::size_t shift = suffix == "K" ? 10 : suffix == "M" ? 20 : suffix == "G" ? 30 : 0;
+  if (error != std::errc() || (shift == 0 && !suffix.empty()) || value > (std::size_t{1} << 40)) {
+    throw std::invalid_argument(fmt::format("'{}' is no number of bytes; write 4096 or 4K", text));
+  }
+  return value << shift;
+}
+
+void addSizes(CLI::App& app, Options& options) {
+  app.add_option("-m,--message-size", options.sizes, "[MIN:]MAX or MIN: in bytes (K, M, G may follow); sizes double");
+  app.add_option("-i,--iterations", options.iterations, "Timed iterations of every size (default: OSU's, by size)")
+      ->check(CLI::Range(1, 1000000000));
+  app.add_option("-x,--warmup", options.warmup, "Untimed iterations before (default: OSU's, by size)")
+      ->check(CLI::Range(0, 1000000000));
+  app.add_option("--time-limit", options.time_limit_s, "Seconds per size; fewer iterations are run to keep to it")
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_option("-M,--mem-limit", options.memory_limit, "Bytes of the largest buffer of a rank");
+  app.add_option("-W,--window-size", options.window, "Messages in flight in bandwidth tests")
+      ->check(CLI::Range(1, 10000));
+}
+
+void addMeaning(CLI::App& app, Options& options) {
+  app.add_option("-T,--type,--dtype", options.dtype, "Element type: float32, bfloat16, mpi_char, ...");
+  app.add_option("--op", options.op, "sum, prod, min, max, avg, premul_sum");
+  app.add_option("-k,--root-rank", options.root, "Root of rooted collectives")->check(CLI::NonNegativeNumber);
+  app.add_flag("-l,--in-place", options.in_place, "Send and receive buffers are the same");
+  app.add_flag("-f,--full", options.full, "More columns: minimum, maximum, iterations");
+  app.add_flag("-c,--validation", options.validate, "Checks results against exact expected values");
+  app.add_option("-u,--validation-rounds", options.validation_rounds, "Checked runs of every size")
+      ->check(CLI::Range(1, 1000));
+  app.add_flag("--busbw", options.busbw, "Columns of nccl-tests: algbw, busbw, #wrong (implies -c)");
+  app.add_option("--json", options.json_file, "Writes one JSON object a line to this file");
+}
+
+void addWorld(CLI::App& app, Options& options) {
+  app.add_option("--threads", options.threads, "Ranks are this many threads of one process")->check(CLI::Range(1, 256));
+  app.add_option("--transport", options.transport, "Forces a transport: loopback, shm, tcp or sim");
+  app.add_option("--algorithm", options.algorithm, "Forces an algorithm by name");
+  app.add_option("--compare", options.compare, "mpi: runs Open MPI in turn with Gossamer")
+      ->check(CLI::IsMember({"mpi"}));
+  app.add_option("--rounds", options.rounds, "Alternating rounds of a comparison; medians are printed")
+      ->check(CLI::Range(5, 1000));
+}
+
+} // namespace
+
+int parseOptions(int argc, char** argv, Options& options) {
+  CLI::App app{
+      "Latency and bandwidth of Gossamer's operations, by the conventions of the OSU micro-benchmarks.\n"
+      "Start it with mpirun, with torchrun-style variables, or with --threads N."};
+  app.add_option("benchmark", options.benchmark, "What to measure")->required()->check(CLI::IsMember(benchmarkNames()));
+  addSizes(app, options);
+  addMeaning(app, options);
+  addWorld(app, options);
+  bool nonblocking = false;
+  bool persistent = false;
+  auto* flag = app.add_flag("--nonblocking", nonblocking,
+                            "Times the non-blocking form beside a computation; prints the overlap");
+  app.add_flag("--persistent", persistent, "Times the persistent form")->excludes(flag);
+  app.add_option("-t,--num-test-calls", options.test_calls, "goss_test calls during the computation")
+      ->check(CLI::Range(0, 1000000));
+  CLI11_PARSE(app, argc, argv);
+  options.validate = options.validate || options.busbw;
+  options.mode = nonblocking ? Mode::nonblocking : persistent ? Mode::persistent : Mode::blocking;
+  return -1;
+}
+
+std::vector<std::size_t> messageSizes(const std::string& text, std::size_t smallest, std::size_t largest) {
+  if (!text.empty()) {
+    const std::size_t colon = text.find(':');
+    const std::string_view view = text;
+    if (colon == std::string::npos) {
+      largest = parseBytes(view);
+    } else {
+      smallest = parseBytes(view.substr(0, colon));
+      largest = colon + 1 == text.size() ? std::max(smallest, largest) : parseBytes(view.substr(colon + 1));
+    }
+  }
+  if (smallest > largest) {
+    throw std::invalid_argument(fmt::format("the smallest size {} is above the largest {}; see -m", smallest, largest));
+  }
+  std::vector<std::size_t> sizes;
+  for (std::size_t size = smallest; size <= largest; size = size == 0 ? 1 : 2 * size) {
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+goss_dtype dtypeNamed(const std::string& name) { return static_cast<goss_dtype>(find(kDtypes, name, "element type")); }
+goss_op opNamed(const std::string& name) { return static_cast<goss_op>(find(kOps, name, "reduction")); }
+const char* dtypeName(goss_dtype dtype) { return kDtypes[dtype].name; }
+const char* opName(goss_op op) { return kOps[op].name; }
+
+} // namespace goss::bench

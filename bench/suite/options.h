@@ -1,0 +1,58 @@
+/// What the user asked goss-bench for.
+#ifndef GOSS_BENCH_SUITE_OPTIONS_H_
+#define GOSS_BENCH_SUITE_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gossamer/gossamer.h"
+
+namespace goss::bench {
+
+enum class Mode { blocking, nonblocking, persistent };
+
+/// Defaults marked "OSU" are those of the OSU micro-benchmarks 7.4.
+struct Options {
+  std::string benchmark;
+  std::string sizes;       ///< -m [MIN:]MAX or MIN:, in bytes; "" is the benchmark's own range.
+  int iterations = 0;      ///< 0: OSU's, by size.
+  int warmup = -1;         ///< -1: OSU's, by size.
+  double time_limit_s = 0; ///< Per size; 0: none.
+  bool full = false;       ///< Min, max and iterations too.
+  bool validate = false;
+  int validation_rounds = 3;
+  bool busbw = false; ///< nccl-tests' columns.
+  bool in_place = false;
+  Mode mode = Mode::blocking;
+  int test_calls = 0; ///< Of goss_test during the computation (non-blocking mode).
+  int root = 0;
+  int window = 64;                                 ///< Messages in flight in bandwidth tests.
+  std::size_t memory_limit = std::size_t{1} << 30; ///< Bytes of one buffer of a rank; larger sizes are left out.
+  std::string dtype = "float32";
+  std::string op = "sum";
+  std::string json_file;
+  std::string compare; ///< "" or "mpi".
+  int rounds = 5;      ///< Alternating rounds of a comparison.
+  int threads = 0;     ///< > 0: ranks are threads of this process.
+  std::string transport;
+  std::string algorithm;
+};
+
+/// Parses the command line. Returns -1, or the exit status with which the program should end now (help, wrong usage).
+int parseOptions(int argc, char** argv, Options& options);
+
+/// Message sizes in bytes, doubling from the first to the last. Throws std::invalid_argument.
+std::vector<std::size_t> messageSizes(const std::string& text, std::size_t smallest, std::size_t largest);
+
+/// Both accept OSU's names (mpi_float), short ones (f32) and the header's (float32). Throw std::invalid_argument naming
+/// the word and what is known.
+goss_dtype dtypeNamed(const std::string& name);
+goss_op opNamed(const std::string& name);
+const char* dtypeName(goss_dtype dtype);
+const char* opName(goss_op op);
+
+} // namespace goss::bench
+
+#endif // GOSS_BENCH_SUITE_OPTIONS_H_

@@ -1,0 +1,118 @@
+#include "bench/suite/runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <new>
+
+namespace goss::bench {
+
+namespace {
+
+constexpr std::size_t kLargeMessage = 8192;
+
+} // namespace
+
+double nowUs() {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Repeats repeatsFor(Rank& rank, std::size_t bytes, const RepeatDefaults& defaults, const std::function<void()>& once) {
+  const Options& options = rank.options;
+  Repeats repeats = bytes > kLargeMessage ? defaults.large : defaults.small;
+  repeats.iterations = options.iterations > 0 ? options.iterations : repeats.iterations;
+  repeats.warmup = options.warmup >= 0 ? options.warmup : repeats.warmup;
+  if (options.time_limit_s > 0) {
+    once(); // the first call plans and connects
+    const double start = nowUs();
+    once();
+    once();
+    double each = (nowUs() - start) / 2;
+    rank.goss.combine(&each, 1, GOSS_MAX);
+    const double fit = std::max(1.0, std::min(options.time_limit_s * 1e6 / std::max(each, 1e-3), 1e9));
+    repeats.warmup = std::min(repeats.warmup, static_cast<int>(fit / 10));
+    repeats.iterations = std::min(repeats.iterations, static_cast<int>(fit));
+  }
+  return repeats;
+}
+
+double meanUs(Engine& engine, const Repeats& repeats, const std::function<void()>& operation) {
+  double total = 0;
+  engine.barrier();
+  for (int i = 0; i < repeats.warmup + repeats.iterations; ++i) {
+    const double start = nowUs();
+    operation();
+    const double elapsed = nowUs() - start;
+    total += i < repeats.warmup ? 0 : elapsed;
+    engine.barrier();
+  }
+  return total / repeats.iterations;
+}
+
+Statistics overRanks(GossEngine& engine, double value) {
+  // One maximum gives both ends: the smallest is the largest of the negated.
+  double ends[2] = {value, -value};
+  double sum = value;
+  engine.combine(ends, 2, GOSS_MAX);
+  engine.combine(&sum, 1, GOSS_SUM);
+  return {sum / engine.size(), -ends[1], ends[0]};
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+Sample sample(Rank& rank, const std::function<double(Engine&)>& measure) {
+  if (rank.peer == nullptr) {
+    return {overRanks(rank.goss, measure(rank.goss)), 0};
+  }
+  std::vector<double> mean, min, max, peer;
+  for (int round = 0; round < rank.options.rounds; ++round) {
+    const Statistics ours = overRanks(rank.goss, measure(rank.goss));
+    mean.push_back(ours.mean);
+    min.push_back(ours.min);
+    max.push_back(ours.max);
+    peer.push_back(overRanks(rank.goss, measure(*rank.peer)).mean);
+  }
+  return {{median(mean), median(min), median(max)}, median(peer)};
+}
+
+Memory allocate(std::size_t bytes) {
+  constexpr std::size_t kPage = 4096;
+  const std::size_t whole = (bytes / kPage + 1) * kPage;
+  Memory memory(static_cast<unsigned char*>(std::aligned_alloc(kPage, whole)), &std::free);
+  if (memory == nullptr) {
+    throw std::bad_alloc();
+  }
+  std::memset(memory.get(), 0, whole);
+  return memory;
+}
+
+void addPeer(const Rank& rank, std::vector<Field>& fields, const PeerFigure& figure) {
+  if (rank.peer != nullptr) {
+    fields.push_back({"", "peer", std::string(rank.options.compare)});
+    fields.push_back(
+        {fmt::format("{} {}", rank.peer->name(), figure.unit), fmt::format("peer_{}", figure.key), figure.value});
+    fields.push_back({"Ratio", "ratio", figure.ratio, 10});
+  }
+}
+
+std::uint64_t totalWrong(Rank& rank, std::size_t wrong) {
+  auto total = static_cast<double>(wrong);
+  rank.goss.combine(&total, 1, GOSS_SUM);
+  rank.failed = rank.failed || total > 0;
+  return static_cast<std::uint64_t>(std::llround(total));
+}
+
+void addValidation(Rank& rank, std::vector<Field>& fields, std::uint64_t wrong) {
+  if (rank.options.validate) {
+    fields.push_back({"Validation", "validation", std::string(wrong == 0 ? "Pass" : "Fail")});
+    fields.push_back({"", "wrong", wrong});
+  }
+}
+
+} // namespace goss::bench

@@ -1,0 +1,91 @@
+/// The measuring loops and the statistics over ranks and rounds, shared by all benchmarks.
+#ifndef GOSS_BENCH_SUITE_RUNNER_H_
+#define GOSS_BENCH_SUITE_RUNNER_H_
+
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "bench/suite/goss_engine.h"
+#include "bench/suite/options.h"
+#include "bench/suite/report.h"
+
+namespace goss::bench {
+
+/// One rank of a running benchmark. `peer` is null without --compare.
+struct Rank {
+  GossEngine& goss;
+  Engine* peer;
+  const Options& options;
+  Report& report;
+  bool failed = false; ///< Validation found wrong elements.
+};
+
+/// Iterations of one size.
+struct Repeats {
+  int iterations;
+  int warmup;
+};
+
+/// OSU's defaults for one kind of benchmark: up to 8192 bytes, and above.
+struct RepeatDefaults {
+  Repeats small;
+  Repeats large;
+};
+inline constexpr RepeatDefaults kCollectiveRepeats = {{1000, 100}, {100, 10}};
+inline constexpr RepeatDefaults kLatencyRepeats = {{10000, 100}, {1000, 10}};
+inline constexpr RepeatDefaults kBandwidthRepeats = {{100, 10}, {20, 2}};
+
+/// Options first, else the defaults; cut to the time limit by timing `once` (collective: the slowest rank decides).
+Repeats repeatsFor(Rank& rank, std::size_t bytes, const RepeatDefaults& defaults, const std::function<void()>& once);
+
+double nowUs();
+
+/// OSU's collective loop: times each call alone, with a barrier, not timed, after it. Returns this rank's mean in us.
+double meanUs(Engine& engine, const Repeats& repeats, const std::function<void()>& operation);
+
+struct Statistics {
+  double mean = 0;
+  double min = 0;
+  double max = 0;
+};
+
+/// Collective: a rank's figure over all ranks.
+Statistics overRanks(GossEngine& engine, double value);
+
+double median(std::vector<double> values);
+
+/// Our figures and, in a comparison, the peer's.
+struct Sample {
+  Statistics ours;
+  double peer = 0;
+};
+
+/// Calls `measure` for our engine; in a comparison in turn for both, --rounds times, and takes the medians. `measure`
+/// returns this rank's figure.
+Sample sample(Rank& rank, const std::function<double(Engine&)>& measure);
+
+/// A 4 KiB-aligned, zeroed (so touched) block; at least one byte.
+using Memory = std::unique_ptr<unsigned char, decltype(&std::free)>;
+Memory allocate(std::size_t bytes);
+
+/// Appends the peer's figure as column "MPI <unit>" and JSON key "peer_<key>", and the ratio, in a comparison. A ratio
+/// above 1 means that we are better.
+struct PeerFigure {
+  const char* unit;
+  const char* key;
+  double value;
+  double ratio;
+};
+void addPeer(const Rank& rank, std::vector<Field>& fields, const PeerFigure& figure);
+
+/// Adds up wrong elements over ranks, appends the Validation column with -c, and remembers a failure.
+void addValidation(Rank& rank, std::vector<Field>& fields, std::uint64_t wrong);
+/// Collective: the sum over ranks.
+std::uint64_t totalWrong(Rank& rank, std::size_t wrong);
+
+} // namespace goss::bench
+
+#endif // GOSS_BENCH_SUITE_RUNNER_H_

@@ -1,0 +1,122 @@
+#include "bench/suite/world.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "bench/suite/families.h"
+#include "bench/suite/mpi_engine.h"
+#include "bench/suite/runner.h"
+
+namespace goss::bench {
+
+namespace {
+
+goss_config makeConfig(const Options& options) {
+  goss_config config;
+  check(goss_config_init(&config), "goss_config_init");
+  if (!options.transport.empty()) {
+    config.transport = options.transport.c_str();
+  } else if (options.threads > 0) {
+    config.transport = "loopback";
+  }
+  return config;
+}
+
+/// The whole life of one rank. Returns the exit status.
+int runRank(const Options& options, goss_comm_t comm, Engine* peer) {
+  GossEngine engine(comm, options.algorithm);
+  try {
+    Report report(engine.rank() == 0, options.json_file);
+    Rank rank{engine, peer, options, report};
+    runBenchmark(rank);
+    if (rank.failed && engine.rank() == 0) {
+      fmt::print(stderr, "DATA VALIDATION ERROR: goss-bench {} found wrong elements; see the column Validation.\n",
+                 options.benchmark);
+    }
+    return rank.failed ? 1 : 0;
+  } catch (const std::invalid_argument& error) { // all ranks see the same options
+    if (engine.rank() == 0) {
+      fmt::print(stderr, "goss-bench: {}\n", error.what());
+    }
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "goss-bench: rank {}: {}\n", engine.rank(), error.what());
+    engine.abort("goss-bench failed on another rank");
+  }
+  return 1;
+}
+
+int runThreads(const Options& options) {
+  goss_unique_id id;
+  check(goss_unique_id_create(&id), "goss_unique_id_create");
+  std::atomic<int> status{0};
+  const auto body = [&](int thread) {
+    try {
+      goss_config config = makeConfig(options);
+      config.rank = thread;
+      config.ranks = options.threads;
+      config.unique_id = &id;
+      goss_comm_t comm = nullptr;
+      check(goss_comm_create(&config, &comm), "goss_comm_create");
+      status |= runRank(options, comm, nullptr);
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "goss-bench: rank {}: {}\n", thread, error.what());
+      status = 1;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < options.threads; ++thread) {
+    threads.emplace_back(body, thread);
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  return status;
+}
+
+int runComparison(const Options& options) {
+  const MpiSession session;
+  int status = 1;
+  try {
+    const goss_config config = makeConfig(options);
+    const std::unique_ptr<Engine> peer = session.makeEngine();
+    status = runRank(options, session.createComm(config), peer.get());
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "goss-bench: {}\n", error.what());
+  }
+  if (status != 0) {
+    session.abort();
+  }
+  return status;
+}
+
+int runProcess(const Options& options) {
+  const goss_config config = makeConfig(options);
+  goss_comm_t comm = nullptr;
+  check(goss_comm_create(&config, &comm), "goss_comm_create");
+  return runRank(options, comm, nullptr);
+}
+
+} // namespace
+
+int runWorld(const Options& options) {
+  try {
+    if (!options.compare.empty() && options.threads > 0) {
+      throw std::invalid_argument(
+          "--compare mpi needs ranks that are processes; start it with mpirun instead of --threads");
+    }
+    return options.threads > 0       ? runThreads(options)
+           : options.compare.empty() ? runProcess(options)
+                                     : runComparison(options);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "goss-bench: {}\n", error.what());
+    return 1;
+  }
+}
+
+} // namespace goss::bench
