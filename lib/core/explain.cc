@@ -68,8 +68,11 @@ schedule::Links withoutLatency(const schedule::Links& links) {
 std::string reason(const Question& question, const std::vector<Candidate>& candidates, std::size_t chosen,
                    const schedule::Links& links) {
   const Candidate& best = candidates[chosen];
+  const bool least = std::none_of(candidates.begin(), candidates.end(),
+                                  [&](const Candidate& other) { return other.price_s < best.price_s; });
   std::string text =
-      fmt::format("{} is the cheapest of {}: {:.3g} us", best.algorithm->name(), candidates.size(), best.price_s * 1e6);
+      fmt::format("{} is {} of {}: {:.3g} us", best.algorithm->name(),
+                  least ? "the cheapest" : "as good as the cheapest", candidates.size(), best.price_s * 1e6);
   constexpr int kMostRanksToSplit = 64;
   if (best.price_s > 0 && !best.extrapolated && links.size() <= kMostRanksToSplit) {
     const auto bytes_only = priceOver(question, best, withoutLatency(links));

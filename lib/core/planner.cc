@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 
@@ -11,6 +12,8 @@ namespace goss::core {
 
 namespace {
 
+/// The model is no better than this: among prices so close the catalogue's order decides, simple algorithms first.
+constexpr double kAsGood = 1.03;
 /// Below this, every algorithm's price is its latencies.
 constexpr std::uint64_t kTinyBytes = 256;
 constexpr std::uint64_t kTinyClassBytes = 64;
@@ -92,11 +95,13 @@ Result<std::vector<Candidate>> Planner::candidates(const PlanKey& key) const {
 }
 
 std::size_t Planner::cheapest(const std::vector<Candidate>& candidates) {
-  std::size_t best = 0;
-  for (std::size_t i = 1; i < candidates.size(); ++i) {
-    if (candidates[i].price_s < candidates[best].price_s) best = i;
-  }
-  return best;
+  double least_s = candidates.front().price_s;
+  for (const Candidate& candidate : candidates)
+    least_s = std::min(least_s, candidate.price_s);
+  std::size_t first = 0;
+  while (candidates[first].price_s > least_s * kAsGood)
+    ++first;
+  return first;
 }
 
 Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t bytes, Effort effort) const {

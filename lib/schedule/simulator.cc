@@ -45,8 +45,8 @@ bool isRecv(const Step& step) { return step.kind == StepKind::recv || step.kind 
 
 void linkSuccessors(std::span<const Schedule> schedules, Program& program) {
   const std::size_t steps = program.step.size();
-  program.first_successor.assign(steps + 1, 0);
-  program.dependency_count.assign(steps, 0);
+  program.first_successor = std::vector<std::uint32_t>(steps + 1);
+  program.dependency_count = std::vector<std::uint32_t>(steps);
   const auto forEachEdge = [&](auto&& visit) {
     for (std::size_t flat = 0; flat < steps; ++flat) {
       const auto rank = static_cast<std::size_t>(program.rank_of[flat]);
