@@ -119,6 +119,7 @@ ParsedCommandLine parseCommandLine(int argc, const char* const* argv) {
       "Start it alone, with 'mpirun -np N goss-train ...', or with torchrun-style variables.",
       "goss-train");
   app.option_defaults()->always_capture_default();
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast); // a script's flags can be overridden
   addModelFlags(app, options);
   addTrainingFlags(app, options);
   addOutputFlags(app, options);

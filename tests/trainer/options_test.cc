@@ -24,10 +24,11 @@ TEST(Options, DefaultsMakeSense) {
 }
 
 TEST(Options, FlagsReachTheirFields) {
-  const ParsedCommandLine parsed = parse({"--layers", "3", "--batch=32", "--micro-batch", "4", "--lr", "1e-3", "--data",
-                                          "x.txt", "--checkpoint", "d", "--resume", "--adam-eps", "1e-6"});
+  const ParsedCommandLine parsed =
+      parse({"--layers", "3", "--batch=32", "--micro-batch", "4", "--lr", "1e-3", "--data", "x.txt", "--checkpoint",
+             "d", "--resume", "--adam-eps", "1e-6", "--layers", "5"});
   ASSERT_TRUE(parsed.options.has_value()) << parsed.text;
-  EXPECT_EQ(parsed.options->model.layers, 3u);
+  EXPECT_EQ(parsed.options->model.layers, 5u); // the last one counts
   EXPECT_EQ(parsed.options->batch, 32u);
   EXPECT_EQ(parsed.options->micro_batch, 4u);
   EXPECT_EQ(parsed.options->lr, 1e-3);

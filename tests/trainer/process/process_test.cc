@@ -1,0 +1,168 @@
+// goss-train as its users start it: alone, under mpirun, killed and resumed.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "tests/trainer/small_run.h"
+#include "tests/trainer/temporary_directory.h"
+#include "tests/trainer/trajectory_bound.h"
+
+namespace goss::trainer {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr const char* kProgram = GOSS_TRAIN_PROGRAM;
+constexpr const char* kMpirun = GOSS_MPIRUN;
+
+struct Outcome {
+  int exit_code = 0;
+  std::string output; // both streams
+};
+
+Outcome shell(const std::string& command) {
+  std::FILE* pipe = popen(("exec 2>&1 </dev/null; " + command).c_str(), "r");
+  Outcome outcome;
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe))
+    outcome.output.push_back(static_cast<char>(c));
+  const int status = pclose(pipe);
+  outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return outcome;
+}
+
+/// The losses that a log holds, by step; of a step that was done twice, the later.
+std::map<std::size_t, double> lossesOf(const std::string& log) {
+  std::map<std::size_t, double> losses;
+  std::istringstream lines(readBytes(log));
+  for (std::string line; std::getline(lines, line);) {
+    const nlohmann::json json = nlohmann::json::parse(line);
+    if (json.at("event") == "step") losses[json.at("step")] = json.at("loss");
+  }
+  return losses;
+}
+
+class ProcessTest : public testing::Test {
+ protected:
+  ProcessTest() { writeBytes(directory_ / "text", smallText()); }
+
+  /// Flags that make goss-train do the run of smallOptions.
+  [[nodiscard]] std::string flags(std::size_t steps) const {
+    const TrainOptions o = smallOptions(steps);
+    return fmt::format(
+        " --data {} --layers {} --channels {} --heads {} --context {} --steps {} --batch {} --lr {} --warmup {} "
+        "--bucket-mb {} --val-every 0 --val-samples {} --sample 0",
+        directory_ / "text", o.model.layers, o.model.channels, o.model.heads, o.model.context, o.steps, o.batch, o.lr,
+        o.warmup, o.bucket_mb, o.val_samples);
+  }
+  [[nodiscard]] std::string path(const std::string& name) const { return directory_ / name; }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+TEST_F(ProcessTest, OneToFourRanksGiveTheSameTrajectory) {
+  const std::size_t steps = std::getenv("GOSS_TEST_QUICK") != nullptr ? 5 : 30;
+  const TrainOptions options = smallOptions(steps);
+  const std::vector<double> alone = runAlone(options).losses;
+  const std::vector<double> bound = trajectoryBound(options, smallData());
+  for (int ranks = 1; ranks <= 4; ++ranks) {
+    const std::string log = path(fmt::format("log{}", ranks));
+    const Outcome outcome =
+        shell(fmt::format("{} --oversubscribe -np {} {}{} --log {}", kMpirun, ranks, kProgram, flags(steps), log));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_EQ(outcome.output.find("validation loss"), outcome.output.rfind("validation loss")) << "only rank 0 prints";
+    const std::map<std::size_t, double> losses = lossesOf(log);
+    ASSERT_EQ(losses.size(), steps);
+    for (const auto& [step, loss] : losses) {
+      if (ranks <= 2) { // one addition a term, and it commutes
+        EXPECT_EQ(loss, alone[step - 1]) << ranks << " ranks, step " << step;
+      } else {
+        EXPECT_LE(std::abs(loss - alone[step - 1]), bound[step - 1]) << ranks << " ranks, step " << step;
+      }
+    }
+  }
+}
+
+/// Starts the program alone and kills it when the log shows `step`.
+void runAndKill(const std::string& flags, const std::string& log, std::size_t step) {
+  const pid_t child = fork();
+  if (child == 0) {
+    execl("/bin/sh", "sh", "-c", fmt::format("exec {}{} --log {} >/dev/null 2>&1", kProgram, flags, log).c_str(),
+          nullptr);
+    _exit(127);
+  }
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const std::string mark = fmt::format("\"step\":{},\"loss\"", step);
+  while (readBytes(log).find(mark) == std::string::npos && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  kill(child, SIGKILL);
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status)) << "it ended before it was killed";
+}
+
+TEST_F(ProcessTest, KilledAndResumedItEndsWithTheBitsOfARunThatWasLeftAlone) {
+  // So many steps that the kill comes long before the end.
+  const std::size_t steps = std::getenv("GOSS_TEST_QUICK") != nullptr ? 100 : 400;
+  const std::string flag = flags(steps) + " --checkpoint-every 7";
+  ASSERT_EQ(shell(kProgram + flag + " --checkpoint " + path("whole") + " --log " + path("whole.log")).exit_code, 0);
+  const std::string resumable = flag + " --resume --checkpoint " + path("killed");
+  runAndKill(resumable, path("killed.log"), 10);
+  runAndKill(resumable, path("killed2.log"), 30);
+  const Outcome last = shell(kProgram + resumable + " --log " + path("killed3.log"));
+  ASSERT_EQ(last.exit_code, 0) << last.output;
+  EXPECT_THAT(last.output, HasSubstr("resumed from step "));
+  const std::map<std::size_t, double> whole = lossesOf(path("whole.log"));
+  for (const char* log : {"killed.log", "killed2.log", "killed3.log"}) {
+    for (const auto& [step, loss] : lossesOf(path(log)))
+      EXPECT_EQ(loss, whole.at(step)) << log << " step " << step;
+  }
+  const std::string name = fmt::format("/step-{:08}", steps);
+  for (const char* file : {"/model.safetensors", "/optim.safetensors", "/config.json"})
+    EXPECT_TRUE(readBytes(path("whole") + name + file) == readBytes(path("killed") + name + file)) << file;
+}
+
+TEST_F(ProcessTest, ErrorsEndWithOneAndAReason) {
+  const Outcome missing = shell(fmt::format("{} --data {}", kProgram, path("none")));
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_THAT(missing.output, AllOf(HasSubstr("goss-train: "), HasSubstr(path("none")), HasSubstr("No such file")));
+  EXPECT_EQ(shell(std::string(kProgram) + " --nonsense").exit_code, 2);
+  EXPECT_EQ(shell(std::string(kProgram) + " --help").exit_code, 0);
+}
+
+TEST_F(ProcessTest, ARankThatFailsTakesTheOthersDownWithItsReason) {
+  // Only rank 0 opens the log, so only it can fail; the other must not wait for it until the deadline.
+  const auto start = std::chrono::steady_clock::now();
+  const Outcome outcome =
+      shell(fmt::format("{} --oversubscribe -np 2 {}{} --log /dev/full", kMpirun, kProgram, flags(30)));
+  EXPECT_NE(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("/dev/full"), HasSubstr("No space left")));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+}
+
+TEST_F(ProcessTest, TorchrunsVariablesStartItToo) {
+  const std::string variables = fmt::format("WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT={} ",
+                                            20000 + getpid() % 10000); // below the ports that the kernel gives out
+  const Outcome outcome =
+      shell(fmt::format("({0} RANK=1 LOCAL_RANK=1 {1}{2} &) ; {0} RANK=0 LOCAL_RANK=0 {1}{2} --log {3}", variables,
+                        kProgram, flags(3), path("log")));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("2 ranks"));
+  const std::vector<double> alone = runAlone(smallOptions(3)).losses;
+  EXPECT_EQ(lossesOf(path("log")).at(3), alone[2]);
+}
+
+} // namespace
+} // namespace goss::trainer
