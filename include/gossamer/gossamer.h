@@ -19,7 +19,9 @@
 ///   and names the rank that it waited for.
 /// - **After a failure** (timeout, lost peer, mismatch) the communicator refuses further operations with the same
 /// error;
-///   destroy it. Invalid arguments are refused before anything is sent and leave the communicator as it was.
+///   destroy it. A send or receive that fails by itself (deadline, truncation, another dtype) fails alone; but a send
+///   that is withdrawn when half of it is on the wire ends the connection to that peer. Invalid arguments are refused
+///   before anything is sent and leave the communicator as it was.
 /// - **Determinism.** Run to run, the same plan gives the same bits. All ranks get identical bits from all_reduce,
 ///   broadcast and all_gather.
 #ifndef GOSSAMER_GOSSAMER_H_
@@ -184,7 +186,7 @@ GOSS_API goss_status goss_unique_id_create(goss_unique_id* id);
 GOSS_API goss_status goss_comm_create(const goss_config* config, goss_comm_t* comm);
 
 /// Collective. Ranks that give the same `color` form a new communicator, ordered by (key, old rank). color < 0: this
-/// rank joins none and gets NULL.
+/// rank joins none and gets NULL. GOSS_ERR_RESOURCE after about 65,000 communicators in one world.
 GOSS_API goss_status goss_comm_split(goss_comm_t comm, int32_t color, int32_t key, goss_comm_t* new_comm);
 
 /// Collective. The same ranks in the same order, with an operation order of its own.
