@@ -17,11 +17,10 @@
 ///   agree on the order by their own means, as in MPI.
 /// - **Deadline.** Every operation has one (options, else the communicator's). On expiry it fails with GOSS_ERR_TIMEOUT
 ///   and names the rank that it waited for.
-/// - **After a failure** (timeout, lost peer, mismatch) the communicator refuses further operations with the same
-/// error:
-///   destroy it. A send or receive that fails by itself (deadline, truncation, another dtype) fails alone; but a send
-///   that is withdrawn when half of it is on the wire ends the connection to that peer. Invalid arguments are refused
-///   before anything is sent and leave the communicator as it was.
+/// - **After a failure** (timeout, lost peer, mismatch) the communicator refuses all further operations and gives
+///   the same error: destroy it. A send or receive that fails by itself (deadline, truncation, another dtype) fails
+///   alone; but a send that is withdrawn when half of it is on the wire ends the connection to that peer. Invalid
+///   arguments are refused before anything is sent and leave the communicator as it was.
 /// - **Determinism.** Run to run, the same plan gives the same bits. All ranks get identical bits from all_reduce,
 ///   broadcast and all_gather.
 #ifndef GOSSAMER_GOSSAMER_H_
