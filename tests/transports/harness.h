@@ -22,7 +22,7 @@ namespace goss::tests {
 struct TransportFactory {
   std::string name;
   std::function<std::unique_ptr<Transport>(const TransportContext&)> make;
-  bool between_processes = false; ///< Works between forked processes, and notices when one is killed.
+  bool between_processes = false;                   ///< Works between forked processes, and notices when one is killed.
   std::function<void(Config&)> configure = nullptr; ///< Settings that this entry of the list is about; may be null.
 };
 inline void PrintTo(const TransportFactory& factory, std::ostream* out) { *out << factory.name; }
