@@ -47,7 +47,8 @@ Status checkComm(const Common& common) {
 
 Status checkBuffer(const Common& common, const char* name, const void* buffer, std::uint64_t count, goss_dtype dtype) {
   if (count == 0) return Status::ok();
-  if (buffer == nullptr) return invalid(fmt::format("{}: {} is NULL, but has {} elements", common.function, name, count));
+  if (buffer == nullptr)
+    return invalid(fmt::format("{}: {} is NULL, but has {} elements", common.function, name, count));
   const std::size_t element = core::dtypeBytes(dtype);
   if (element > 0 && reinterpret_cast<std::uintptr_t>(buffer) % element != 0) {
     return invalid(fmt::format("{}: {} is not aligned to its {} byte elements", common.function, name, element));
@@ -114,8 +115,10 @@ Status launchUneven(const Common& common, Call call, const Buffers& buffers, con
   call.uneven = true;
   const std::uint64_t mine = counts[communicator.rank()];
   const bool gathers = call.collective == Collective::allGather;
-  if (Status s = checkBuffer(common, "send", buffers.send, gathers ? mine : call.count, call.dtype); !s.isOk()) return s;
-  if (Status s = checkBuffer(common, "recv", buffers.recv, gathers ? call.count : mine, call.dtype); !s.isOk()) return s;
+  if (Status s = checkBuffer(common, "send", buffers.send, gathers ? mine : call.count, call.dtype); !s.isOk())
+    return s;
+  if (Status s = checkBuffer(common, "recv", buffers.recv, gathers ? call.count : mine, call.dtype); !s.isOk())
+    return s;
   const std::size_t element = core::dtypeBytes(call.dtype);
   call.shape = core::blocksShape(call.collective, perRank(counts, common.comm), displs, element);
   call.counts_hash = XXH32(counts, perRank(counts, common.comm).size_bytes(), 0);
@@ -175,8 +178,8 @@ goss_status goss_all_gatherv(goss_comm_t comm, const void* send, void* recv, con
                              goss_dtype dtype, const goss_options* options, goss_request_t* request) {
   return guarded("goss_all_gatherv", [&] {
     const Buffers buffers{send, recv};
-    return launchUneven({"goss_all_gatherv", comm, options, request}, describe(Collective::allGather, buffers, 0, dtype),
-                        buffers, counts, displs);
+    return launchUneven({"goss_all_gatherv", comm, options, request},
+                        describe(Collective::allGather, buffers, 0, dtype), buffers, counts, displs);
   });
 }
 
@@ -277,8 +280,8 @@ goss_status goss_exscan(goss_comm_t comm, const void* send, void* recv, size_t c
 goss_status goss_barrier(goss_comm_t comm, const goss_options* options, goss_request_t* request) {
   return guarded("goss_barrier", [&] {
     const Buffers buffers{nullptr, nullptr};
-    return launchUniform({"goss_barrier", comm, options, request}, describe(Collective::barrier, buffers, 0, GOSS_UINT8),
-                         buffers);
+    return launchUniform({"goss_barrier", comm, options, request},
+                         describe(Collective::barrier, buffers, 0, GOSS_UINT8), buffers);
   });
 }
 

@@ -82,18 +82,30 @@ int goss_version(void) { return GOSS_VERSION_MAJOR * 10000 + GOSS_VERSION_MINOR 
 
 const char* goss_status_string(goss_status status) {
   switch (status) {
-    case GOSS_SUCCESS: return "success";
-    case GOSS_ERR_INVALID_ARGUMENT: return "invalid argument";
-    case GOSS_ERR_UNSUPPORTED: return "unsupported";
-    case GOSS_ERR_MISMATCH: return "calls do not match";
-    case GOSS_ERR_TIMEOUT: return "deadline passed";
-    case GOSS_ERR_PEER_LOST: return "peer lost";
-    case GOSS_ERR_ABORTED: return "aborted";
-    case GOSS_ERR_PROTOCOL: return "protocol error";
-    case GOSS_ERR_RESOURCE: return "out of resources";
-    case GOSS_ERR_BOOTSTRAP: return "bootstrap failed";
-    case GOSS_ERR_TRUNCATED: return "message truncated";
-    case GOSS_ERR_INTERNAL: return "internal error";
+    case GOSS_SUCCESS:
+      return "success";
+    case GOSS_ERR_INVALID_ARGUMENT:
+      return "invalid argument";
+    case GOSS_ERR_UNSUPPORTED:
+      return "unsupported";
+    case GOSS_ERR_MISMATCH:
+      return "calls do not match";
+    case GOSS_ERR_TIMEOUT:
+      return "deadline passed";
+    case GOSS_ERR_PEER_LOST:
+      return "peer lost";
+    case GOSS_ERR_ABORTED:
+      return "aborted";
+    case GOSS_ERR_PROTOCOL:
+      return "protocol error";
+    case GOSS_ERR_RESOURCE:
+      return "out of resources";
+    case GOSS_ERR_BOOTSTRAP:
+      return "bootstrap failed";
+    case GOSS_ERR_TRUNCATED:
+      return "message truncated";
+    case GOSS_ERR_INTERNAL:
+      return "internal error";
   }
   return "unknown status";
 }
@@ -140,7 +152,8 @@ goss_status goss_comm_create(const goss_config* config, goss_comm_t* comm) {
     auto world = goss::core::World::create(merged.value(), launch.value());
     if (!world.isOk()) return world.status();
     std::vector<int> ranks;
-    for (int rank = 0; rank < launch.value().ranks; ++rank) ranks.push_back(rank);
+    for (int rank = 0; rank < launch.value().ranks; ++rank)
+      ranks.push_back(rank);
     *comm = new goss_comm(std::make_unique<goss::core::Communicator>(world.take(), 0, std::move(ranks)));
     return Status::ok();
   });

@@ -7,7 +7,8 @@
 #include <utility>
 
 goss_comm::goss_comm(std::unique_ptr<goss::core::Communicator> made) : communicator(std::move(made)) {
-  for (int rank = 0; rank < communicator->size(); ++rank) transport_names.push_back(communicator->transportName(rank));
+  for (int rank = 0; rank < communicator->size(); ++rank)
+    transport_names.push_back(communicator->transportName(rank));
 }
 
 namespace goss::capi {
@@ -39,11 +40,13 @@ Result<Options> readOptions(const char* function, const goss_options* options, c
     return invalid(fmt::format("{}: unknown bits in options.flags {:#x}", function, options->flags));
   }
   if (options->stream != nullptr) {
-    return Status::error(GOSS_ERR_UNSUPPORTED,
-                         fmt::format("{}: options.stream is set, but this build takes host buffers only; pass NULL", function));
+    return Status::error(
+        GOSS_ERR_UNSUPPORTED,
+        fmt::format("{}: options.stream is set, but this build takes host buffers only; pass NULL", function));
   }
   if (options->timeout_ms < 0) {
-    return invalid(fmt::format("{}: options.timeout_ms is {}; use 0 for the communicator's", function, options->timeout_ms));
+    return invalid(
+        fmt::format("{}: options.timeout_ms is {}; use 0 for the communicator's", function, options->timeout_ms));
   }
   result.persistent = (options->flags & GOSS_PERSISTENT) != 0;
   if (result.persistent && request == nullptr) {
@@ -73,8 +76,8 @@ Status Group::end() {
 }
 
 void Group::forget(const core::Communicator& communicator) {
-  const auto forgotten =
-      std::erase_if(started_, [&](const core::Operation* operation) { return &operation->communicator() == &communicator; });
+  const auto forgotten = std::erase_if(
+      started_, [&](const core::Operation* operation) { return &operation->communicator() == &communicator; });
   if (forgotten > 0 && failure_.isOk()) {
     failure_ = Status::error(GOSS_ERR_ABORTED, "goss_group_end: a communicator of the group was destroyed inside it");
   }

@@ -22,7 +22,8 @@ Status checkMessage(const MessageContext& context, const MessageCall& call) {
   const std::size_t element = core::dtypeBytes(call.dtype);
   if (element == 0) return invalid(fmt::format("{}: unknown dtype {}", context.function, static_cast<int>(call.dtype)));
   if (call.peer < 0 || call.peer >= size) {
-    return invalid(fmt::format("{}: peer {} is not a rank of this communicator (0..{})", context.function, call.peer, size - 1));
+    return invalid(
+        fmt::format("{}: peer {} is not a rank of this communicator (0..{})", context.function, call.peer, size - 1));
   }
   if (call.tag < 0) return invalid(fmt::format("{}: tag {} is negative", context.function, call.tag));
   if (call.count > 0 && call.buffer == nullptr) {
@@ -129,7 +130,8 @@ goss_status goss_wait_any(goss_request_t* requests, size_t n, size_t* index, gos
       return invalid("goss_wait_any: requests and index must not be NULL");
     }
     std::vector<goss::core::Operation*> operations;
-    for (size_t i = 0; i < n; ++i) operations.push_back(toOperation(requests[i]));
+    for (size_t i = 0; i < n; ++i)
+      operations.push_back(toOperation(requests[i]));
     const auto found = goss::core::Communicator::waitAny(operations);
     if (!found.isOk()) return found.status();
     *index = found.value();
