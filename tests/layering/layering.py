@@ -198,9 +198,13 @@ def read_cache(cache_file):
 
 
 def header_compilations(tree, options, flags):
-    """(digest of all that matters, command, header) of every header; the C ABI's are compiled as C99 too."""
+    """(digest of all that matters, command, header) of every header; the C ABI's are compiled as C99 too.
+
+    A header with a source of its own is left out: the source includes it first (check_includes sees to that), so the build
+    has compiled it alone already.
+    """
     for path in tree.files:
-        if not path.endswith(".h") or path in options.skip:
+        if not path.endswith(".h") or path in options.skip or os.path.splitext(path)[0] + ".cc" in tree.known:
             continue
         commands = [[options.cxx, "-x", "c++", "-std=c++20"] + flags]
         if path in rules.C_ABI:
