@@ -147,8 +147,7 @@ void overlapRow(Rank& rank, const Case& one, const Repeats& repeats) {
   const double overall = overRanks(rank.goss, overall_mean).mean;
   const double computed = mean(compute);
   const double overlap = std::max(0.0, 100.0 - 100.0 * (overall - computed) / pure.mean);
-  const char* full = rank.options.full ? "x" : "";
-  const auto title = [&](const char* text) { return std::string(*full != '\0' ? text : ""); };
+  const auto title = [&](const char* text) { return std::string(rank.options.full ? text : ""); };
   std::vector<Field> fields = {{"Overall(us)", "us", overall},
                                {"Compute(us)", "compute_us", computed},
                                {title("Coll. Init(us)"), "init_us", mean(init)},
