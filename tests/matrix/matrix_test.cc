@@ -164,6 +164,7 @@ class Matrix : public ::testing::TestWithParam<std::tuple<std::string, int>> {
     RanksSetup setup;
     setup.transport = std::get<0>(GetParam());
     setup.ranks = std::get<1>(GetParam());
+    setup.timeout_ms = 120000;
     return setup;
   }
 };
@@ -321,12 +322,24 @@ TEST_P(Matrix, UnevenBlocks) {
   });
 }
 
+std::string nameOfCase(const ::testing::TestParamInfo<std::tuple<std::string, int>>& test) {
+  return std::get<0>(test.param) + "_" + std::to_string(std::get<1>(test.param)) + "ranks";
+}
+
+/// The simulated network lets its clock run only when every rank is idle. With more ranks than this, and sanitized code
+/// on few processors, an operation takes longer than its deadline.
+std::vector<int> simulatedRanks() {
+  if (std::getenv("GOSS_TEST_QUICK") != nullptr) return {1, 2, 3, 4};
+  return {1, 2, 3, 4, 7, 8};
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Matrix,
-                         ::testing::Combine(::testing::Values("loopback", "shm", "tcp", "sim"),
+                         ::testing::Combine(::testing::Values("loopback", "shm", "tcp"),
                                             ::testing::Values(1, 2, 3, 4, 7, 8)),
-                         [](const auto& test) {
-                           return std::get<0>(test.param) + "_" + std::to_string(std::get<1>(test.param)) + "ranks";
-                         });
+                         nameOfCase);
+INSTANTIATE_TEST_SUITE_P(Simulated, Matrix,
+                         ::testing::Combine(::testing::Values("sim"), ::testing::ValuesIn(simulatedRanks())),
+                         nameOfCase);
 
 } // namespace
 } // namespace goss::test
