@@ -326,8 +326,8 @@ std::string nameOfCase(const ::testing::TestParamInfo<std::tuple<std::string, in
   return std::get<0>(test.param) + "_" + std::to_string(std::get<1>(test.param)) + "ranks";
 }
 
-/// The simulated network lets its clock run only when every rank is idle. With more ranks than this, and sanitized code
-/// on few processors, an operation takes longer than its deadline.
+/// Under ThreadSanitizer an exscan over 7 and 8 simulated ranks did not complete within 20 s. Why is not known:
+/// slowness, or a wake-up that sim loses. Until it is, sanitized runs stop at 4 simulated ranks.
 std::vector<int> simulatedRanks() {
   if (std::getenv("GOSS_TEST_QUICK") != nullptr) return {1, 2, 3, 4};
   return {1, 2, 3, 4, 7, 8};
