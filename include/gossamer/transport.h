@@ -116,6 +116,8 @@ struct TransportContext {
   TransportListener* listener = nullptr; ///< Outlives the transport.
 };
 
+class Board;
+
 class Transport {
  public:
   /// Says goodbye to every connected peer and closes. Messages whose send has completed are still delivered.
@@ -152,6 +154,8 @@ class Transport {
   virtual void sleepEnded() = 0;
 
   [[nodiscard]] virtual PeerStatistics statistics(int peer) const = 0;
+  /// Memory for the smallest messages, after open(); nullptr where the transport has none. Lives as long as it.
+  [[nodiscard]] virtual Board* board() { return nullptr; }
 };
 
 } // namespace goss

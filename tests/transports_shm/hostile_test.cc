@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gossamer/config.h"
+#include "transports/shm/board_memory.h"
 #include "transports/shm/rendezvous.h"
 #include "transports/shm/ring.h"
 #include "transports/shm/shm.h"
@@ -71,7 +72,7 @@ class ShmHostile : public ::testing::Test {
   void meet() {
     segment_ = shm::Segment::create(64 * 1024).take();
     socket_ = call();
-    ASSERT_TRUE(shm::sendHello(socket_.get(), attacker(), 0, segment_).isOk());
+    ASSERT_TRUE(shm::sendHello(socket_.get(), attacker(), 0, segment_, board_.fd()).isOk());
     drive(10);
     ASSERT_EQ(victim_->link(1), LinkState::ready);
   }
@@ -100,6 +101,7 @@ class ShmHostile : public ::testing::Test {
   std::unique_ptr<ShmTransport> victim_;
   std::string address_;
   shm::Segment segment_;
+  shm::BoardMemory board_ = shm::BoardMemory::create().take();
   platform::UniqueFd socket_;
 };
 
@@ -182,11 +184,11 @@ TEST_F(ShmHostile, ForeignCallersAreTurnedAwayAndTheRealOneIsHeard) {
   TransportContext wrong = attacker();
   wrong.job.fill(std::byte{8});
   shm::Segment segment = shm::Segment::create(64 * 1024).take();
-  ASSERT_TRUE(shm::sendHello(stranger.get(), wrong, 0, segment).isOk());
+  ASSERT_TRUE(shm::sendHello(stranger.get(), wrong, 0, segment, board_.fd()).isOk());
   platform::UniqueFd impostor = call();
   wrong = attacker();
   wrong.self = 5;
-  ASSERT_TRUE(shm::sendHello(impostor.get(), wrong, 0, segment).isOk());
+  ASSERT_TRUE(shm::sendHello(impostor.get(), wrong, 0, segment, board_.fd()).isOk());
   drive(20);
   EXPECT_EQ(victim_->link(1), LinkState::connecting);
   char byte = 0;
@@ -212,7 +214,7 @@ TEST_F(ShmHostile, ASecondCallOfTheSameRankChangesNothing) {
   meet();
   platform::UniqueFd again = call();
   shm::Segment segment = shm::Segment::create(64 * 1024).take();
-  ASSERT_TRUE(shm::sendHello(again.get(), attacker(), 0, segment).isOk());
+  ASSERT_TRUE(shm::sendHello(again.get(), attacker(), 0, segment, board_.fd()).isOk());
   drive(3000);
   EXPECT_EQ(victim_->link(1), LinkState::ready);
   char byte = 0;

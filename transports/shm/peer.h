@@ -56,6 +56,11 @@ class Peer {
   /// Fails all that is pending, calling back, and lets the segment go.
   void fail();
 
+  /// Wakes the other side if it sleeps: there is something for it on our board, which is written and fenced.
+  void wakeForBoard() {
+    if (segment_.valid()) wakeFor(kWakeForData);
+  }
+
   /// Tells the other side that we are going to sleep. False: there is work.
   bool prepareToSleep();
   void sleepEnded();

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 
@@ -20,7 +21,7 @@ namespace goss::transports::shm {
 namespace {
 
 constexpr std::string_view kAddressMagic = "GSM1";
-constexpr std::string_view kHelloMagic = "GSH1";
+constexpr std::string_view kHelloMagic = "GSH2";
 constexpr std::size_t kTextLimit = 1024;
 constexpr std::size_t kHelloBytes = 4 + 16 + 4 + 4 + 8;
 constexpr int kBacklog = 1024;
@@ -53,9 +54,13 @@ std::string_view asText(const std::array<std::byte, 16>& job) {
   return {reinterpret_cast<const char*>(job.data()), job.size()};
 }
 
-// The descriptors that came along; the first is returned, any other closed.
-platform::UniqueFd takeDescriptor(msghdr& message) {
-  platform::UniqueFd first;
+constexpr std::size_t kMostDescriptors = 2;
+using Descriptors = std::array<platform::UniqueFd, kMostDescriptors>;
+
+// The first descriptors that came along; further ones are closed.
+Descriptors takeDescriptors(msghdr& message) {
+  Descriptors taken;
+  std::size_t next = 0;
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
     std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -63,10 +68,41 @@ platform::UniqueFd takeDescriptor(msghdr& message) {
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
       platform::UniqueFd owned(fd);
-      if (!first.valid()) first = std::move(owned);
+      if (next < taken.size()) taken[next++] = std::move(owned);
     }
   }
-  return first;
+  return taken;
+}
+
+// One packet with descriptors; whether it was sent whole.
+bool sendWithDescriptors(int socket, std::span<const char> text, std::span<const int> fds) {
+  iovec bytes{const_cast<char*>(text.data()), text.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = CMSG_SPACE(fds.size_bytes());
+  cmsghdr* part = CMSG_FIRSTHDR(&message);
+  part->cmsg_level = SOL_SOCKET;
+  part->cmsg_type = SCM_RIGHTS;
+  part->cmsg_len = CMSG_LEN(fds.size_bytes());
+  std::memcpy(CMSG_DATA(part), fds.data(), fds.size_bytes());
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
+}
+
+// One packet of at most text.size() bytes and the descriptors that came with it; the result is recvmsg's.
+ssize_t recvWithDescriptors(int socket, std::span<char> text, Descriptors& descriptors) {
+  iovec bytes{text.data(), text.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(2 * kMostDescriptors * sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  if (got >= 0) descriptors = takeDescriptors(message);
+  return got;
 }
 
 } // namespace
@@ -102,25 +138,13 @@ Result<platform::UniqueFd> dial(const std::string& name, int peer) {
   return peerLostError(peer, fmt::format("its process does not answer on this host ({})", platform::errnoText(errno)));
 }
 
-Status sendHello(int socket, const TransportContext& context, int peer, const Segment& segment) {
+Status sendHello(int socket, const TransportContext& context, int peer, const Segment& segment, int board_fd) {
   base::WireWriter writer;
   writer.raw(kHelloMagic).raw(asText(context.job));
   writer.integer(static_cast<std::int32_t>(context.self)).integer(static_cast<std::int32_t>(peer));
-  std::string text = writer.integer(static_cast<std::uint64_t>(segment.ringBytes())).take();
-  iovec bytes{text.data(), text.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* part = CMSG_FIRSTHDR(&message);
-  part->cmsg_level = SOL_SOCKET;
-  part->cmsg_type = SCM_RIGHTS;
-  part->cmsg_len = CMSG_LEN(sizeof(int));
-  int fd = segment.fd();
-  std::memcpy(CMSG_DATA(part), &fd, sizeof fd);
-  if (::sendmsg(socket, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(text.size())) return Status::ok();
+  const std::string text = writer.integer(static_cast<std::uint64_t>(segment.ringBytes())).take();
+  const std::array fds{segment.fd(), board_fd};
+  if (sendWithDescriptors(socket, text, fds)) return Status::ok();
   return peerLostError(peer, fmt::format("it closed while we met ({})", platform::errnoText(errno)));
 }
 
@@ -128,18 +152,12 @@ HelloResult readHello(int socket, const TransportContext& context, Hello& hello)
   ucred who{};
   if (!ucredOf(socket, who) || (who.uid != ::geteuid() && who.uid != 0)) return HelloResult::bad;
   char text[kHelloBytes + 1];
-  iovec bytes{text, sizeof text};
-  alignas(cmsghdr) char control[CMSG_SPACE(4 * sizeof(int))];
-  msghdr message{};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  ssize_t got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  Descriptors descriptors;
+  const ssize_t got = recvWithDescriptors(socket, text, descriptors);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return HelloResult::again;
-  if (got < 0) return HelloResult::bad;
-  hello.segment = takeDescriptor(message);
-  if (got != static_cast<ssize_t>(kHelloBytes) || !hello.segment.valid()) return HelloResult::bad;
+  if (got != static_cast<ssize_t>(kHelloBytes) || !descriptors[1].valid()) return HelloResult::bad;
+  hello.segment = std::move(descriptors[0]);
+  hello.board = std::move(descriptors[1]);
   base::WireReader reader({text, kHelloBytes});
   if (reader.raw(kHelloMagic.size()) != kHelloMagic) return HelloResult::bad;
   std::string_view job = reader.raw(context.job.size());
@@ -149,6 +167,25 @@ HelloResult readHello(int socket, const TransportContext& context, Hello& hello)
   hello.ring_bytes = reader.integer<std::uint64_t>();
   bool known = hello.from > context.self && hello.from < context.size && to == context.self;
   return known ? HelloResult::good : HelloResult::bad;
+}
+
+bool sendWelcome(int socket, int board_fd) {
+  const char welcome = 1;
+  return sendWithDescriptors(socket, {&welcome, 1}, {&board_fd, 1});
+}
+
+PacketKind readPacket(int socket, platform::UniqueFd& board) {
+  for (;;) {
+    char text[8];
+    Descriptors descriptors;
+    const ssize_t got = recvWithDescriptors(socket, text, descriptors);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return PacketKind::nothing;
+    if (got <= 0) return PacketKind::ended;
+    if (!descriptors[0].valid()) return PacketKind::bell;
+    board = std::move(descriptors[0]);
+    return PacketKind::welcome;
+  }
 }
 
 platform::UniqueFd watchProcess(int socket) {

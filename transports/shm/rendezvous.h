@@ -29,18 +29,32 @@ Result<platform::UniqueFd> listenAt(const std::string& name);
 /// A connected socket; an invalid one when the listener is busy and the call should be repeated. Errors: peerLost.
 Result<platform::UniqueFd> dial(const std::string& name, int peer);
 
-/// Sends the hello of `context.self` with the segment's descriptor. Errors: peerLost.
-Status sendHello(int socket, const TransportContext& context, int peer, const Segment& segment);
+/// Sends the hello of `context.self` with the descriptors of the segment and of its own board. Errors: peerLost.
+Status sendHello(int socket, const TransportContext& context, int peer, const Segment& segment, int board_fd);
 
 /// What a caller said.
 struct Hello {
   int from = -1;
   std::uint64_t ring_bytes = 0;
   platform::UniqueFd segment;
+  platform::UniqueFd board;
 };
 enum class HelloResult { again, good, bad };
 /// Reads the hello of an accepted socket. bad: nothing there, a foreign protocol or user, another world, a wrong rank.
 HelloResult readHello(int socket, const TransportContext& context, Hello& hello);
+
+/// The called side's answer, with its own board. False: the caller is gone.
+bool sendWelcome(int socket, int board_fd);
+
+/// What the caller of dial() found in its socket.
+enum class PacketKind {
+  nothing,
+  ended, ///< The other side closed.
+  bell,
+  welcome, ///< With a descriptor.
+};
+/// Reads one packet. `board` is set for a welcome.
+PacketKind readPacket(int socket, platform::UniqueFd& board);
 
 /// A descriptor that polls readable when the process at the other end of `socket` has ended, even while children of it
 /// keep the socket open; invalid when the system does not offer it, or that process is this one.

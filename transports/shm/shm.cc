@@ -8,9 +8,12 @@
 #include <array>
 #include <utility>
 
+#include "gossamer/board.h"
 #include "gossamer/config.h"
+#include "platform/fence.h"
 #include "platform/host.h"
 #include "transports/common/errors.h"
+#include "transports/shm/board_memory.h"
 #include "transports/shm/peer.h"
 
 namespace goss::transports {
@@ -55,6 +58,40 @@ struct ShmTransport::Slot {
   [[nodiscard]] bool ready() const { return asked && !lost && peer.greeted(); }
 };
 
+/// Peers' boards stay mapped when they are lost: what they wrote may still be wanted.
+class ShmTransport::SharedBoard final : public Board {
+ public:
+  SharedBoard(ShmTransport& transport, shm::BoardMemory own)
+      : transport_(transport), own_(std::move(own)), peers_(static_cast<std::size_t>(transport.context_.size)) {}
+
+  [[nodiscard]] std::uint32_t lanes() const override { return shm::BoardMemory::kLanes; }
+  [[nodiscard]] std::size_t laneBytes() const override { return shm::BoardMemory::kLaneBytes; }
+  [[nodiscard]] std::byte* mine(std::uint32_t lane) override { return own_.lane(lane); }
+  [[nodiscard]] const std::byte* of(int peer, std::uint32_t lane) const override {
+    const shm::BoardMemory& memory = peers_[static_cast<std::size_t>(peer)];
+    return memory.valid() ? memory.lane(lane) : nullptr;
+  }
+  void wake(std::span<const int> peers) override {
+    // Pairs with the store of Peer::prepareToSleep(), as the seq_cst store of a ring's tail does.
+    platform::fullFence();
+    for (const int peer : peers)
+      transport_.slot(peer).peer.wakeForBoard();
+  }
+
+  [[nodiscard]] int fd() const { return own_.fd(); }
+  Status attach(int peer, platform::UniqueFd fd) {
+    Result<shm::BoardMemory> memory = shm::BoardMemory::attach(std::move(fd), peer);
+    if (!memory.isOk()) return memory.status();
+    peers_[static_cast<std::size_t>(peer)] = memory.take();
+    return Status::ok();
+  }
+
+ private:
+  ShmTransport& transport_;
+  shm::BoardMemory own_;
+  std::vector<shm::BoardMemory> peers_; ///< By rank.
+};
+
 ShmTransport::ShmTransport(const TransportContext& context)
     : context_(context), process_(platform::processId()), host_(platform::hostIdentity().text()) {
   capabilities_.same_host_only = true;
@@ -82,6 +119,9 @@ Result<std::string> ShmTransport::open() {
   listener_ = listener.take();
   Status added = poller_->add(listener_.get(), true, false, kListenerToken);
   if (!added.isOk()) return added;
+  Result<shm::BoardMemory> board = shm::BoardMemory::create();
+  if (!board.isOk()) return board.status();
+  board_ = std::make_unique<SharedBoard>(*this, board.take());
   return shm::ShmAddress{host_, name.value()}.encode();
 }
 
@@ -122,7 +162,7 @@ Status ShmTransport::dial(int rank) {
   if (!socket.value().valid()) return Status::ok(); // Busy: dialAgain().
   Result<shm::Segment> segment = shm::Segment::create(context_.config->shm_ring_bytes);
   if (!segment.isOk()) return segment.status();
-  Status sent = shm::sendHello(socket.value().get(), context_, rank, segment.value());
+  Status sent = shm::sendHello(socket.value().get(), context_, rank, segment.value(), board_->fd());
   if (!sent.isOk()) return sent;
   segment.value().closeFd();
   return attach(rank, segment.take(), socket.take());
@@ -258,9 +298,8 @@ bool ShmTransport::hearCaller(int fd) {
   Slot& from = slot(hello.from);
   if (from.lost || from.peer.attached()) return false; // It called before; a second link would reorder messages.
   Result<shm::Segment> segment = shm::Segment::attach(std::move(hello.segment), hello.ring_bytes, hello.from);
-  if (!segment.isOk()) return false;
-  const char welcome = 1;
-  if (::send(socket.get(), &welcome, 1, MSG_NOSIGNAL) != 1) return false;
+  if (!segment.isOk() || !board_->attach(hello.from, std::move(hello.board)).isOk()) return false;
+  if (!shm::sendWelcome(socket.get(), board_->fd())) return false;
   Status attached = attach(hello.from, segment.take(), std::move(socket));
   if (!attached.isOk()) from.peer.breakOff(attached);
   from.peer.greet();
@@ -268,22 +307,26 @@ bool ShmTransport::hearCaller(int fd) {
   return false;
 }
 
-bool ShmTransport::readSocket(int rank) {
+void ShmTransport::readSocket(int rank) {
   Slot& from = slot(rank);
-  if (!from.peer.attached()) return false;
-  std::array<char, 64> bells;
-  for (;;) {
-    ssize_t got = ::recv(from.peer.socket(), bells.data(), bells.size(), MSG_DONTWAIT);
-    if (got > 0) {
-      if (!from.peer.greeted() && from.asked) --unready_;
-      from.peer.greet(); // The first packet that the called side sends is its welcome.
-      continue;
+  while (from.peer.attached()) {
+    platform::UniqueFd board;
+    switch (shm::readPacket(from.peer.socket(), board)) {
+      case shm::PacketKind::nothing:
+        return;
+      case shm::PacketKind::bell:
+        break;
+      case shm::PacketKind::welcome:
+        if (from.peer.greeted()) break;
+        if (Status status = board_->attach(rank, std::move(board)); !status.isOk()) return from.peer.breakOff(status);
+        from.peer.greet();
+        if (from.asked) --unready_;
+        break;
+      case shm::PacketKind::ended:
+        poller_->remove(from.peer.socket());
+        from.peer.socketEnded();
+        return;
     }
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno == EAGAIN) return true;
-    poller_->remove(from.peer.socket());
-    from.peer.socketEnded();
-    return true;
   }
 }
 
@@ -314,6 +357,8 @@ void ShmTransport::sleepEnded() {
     at->peer.sleepEnded();
   look_ = true;
 }
+
+Board* ShmTransport::board() { return board_.get(); }
 
 PeerStatistics ShmTransport::statistics(int rank) const { return slot(rank).peer.matcher().statistics(); }
 

@@ -20,9 +20,10 @@ class Peer;
 } // namespace shm
 
 /// Each pair of ranks shares a memfd with a ring for either direction (Config::shm_ring_bytes) and keeps a socket open
-/// beside it. Sending and receiving between ranks that are awake makes no system call. Nothing has a name in a file
-/// system, so nothing stays behind, however a process ends. A forked child must not use or destroy the transport of its
-/// parent, except that its copy's destructor does nothing to the connections. One thread at a time.
+/// beside it. Each rank has one board, a memfd that all its peers map. Sending and receiving between ranks that are
+/// awake makes no system call. Nothing has a name in a file system, so nothing stays behind, however a process ends. A
+/// forked child must not use or destroy the transport of its parent, except that its copy's destructor does nothing to
+/// the connections. One thread at a time.
 class ShmTransport final : public Transport {
  public:
   explicit ShmTransport(const TransportContext& context);
@@ -44,9 +45,11 @@ class ShmTransport final : public Transport {
   bool prepareToSleep() override;
   void sleepEnded() override;
   [[nodiscard]] PeerStatistics statistics(int peer) const override;
+  [[nodiscard]] Board* board() override;
 
  private:
   struct Slot;
+  class SharedBoard;
 
   [[nodiscard]] Slot& slot(int rank) const { return *slots_[static_cast<std::size_t>(rank)]; }
   Status dial(int rank);
@@ -55,7 +58,7 @@ class ShmTransport final : public Transport {
   bool checkSockets();
   void acceptCallers();
   bool hearCaller(int fd);
-  bool readSocket(int rank);
+  void readSocket(int rank);
   void losePeer(int rank);
 
   const TransportContext context_;
@@ -67,6 +70,7 @@ class ShmTransport final : public Transport {
   std::vector<platform::UniqueFd> callers_; ///< Accepted, but did not say hello yet.
   Deferred deferred_;
   std::vector<std::unique_ptr<Slot>> slots_; ///< By rank.
+  std::unique_ptr<SharedBoard> board_;       ///< Made by open().
   int unready_ = 0;                          ///< Links asked for and not ready: sockets are looked at every time.
   bool look_ = false;                        ///< Look at the sockets next time.
   unsigned calls_ = 0;

@@ -1,0 +1,35 @@
+/// An optional part of the transport seam: memory that a rank writes and its peers on the same host read.
+///
+/// For messages so small that matching and queueing would cost more than moving them. A transport gives raw memory and
+/// a bell; what is written where, and how readers know that it is complete, is agreed above it (lib/core/flat.h).
+#ifndef GOSSAMER_BOARD_H_
+#define GOSSAMER_BOARD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace goss {
+
+/// A rank's board is cut into equal lanes, zero at first, aligned to 64 bytes. One thread at a time, as its transport,
+/// except that memory which was handed out may be read and written by any thread as long as the transport lives: also
+/// after the peer has died or left.
+class Board {
+ public:
+  virtual ~Board() = default;
+  [[nodiscard]] virtual std::uint32_t lanes() const = 0;
+  [[nodiscard]] virtual std::size_t laneBytes() const = 0;
+  /// This rank's lane, which its peers read. `lane` < lanes().
+  [[nodiscard]] virtual std::byte* mine(std::uint32_t lane) = 0;
+  /// The same lane of `peer` (a world rank); nullptr when this rank does not see its board. All transports of a kind
+  /// see each other's boards once their link is ready.
+  [[nodiscard]] virtual const std::byte* of(int peer, std::uint32_t lane) const = 0;
+  /// Wakes those of `peers` (world ranks) that sleep (Transport::prepareToSleep). A peer that looks at this board after
+  /// its prepareToSleep() and before it sleeps either sees what was written before this call, or is woken. Cheap, and
+  /// without a system call, when nobody sleeps.
+  virtual void wake(std::span<const int> peers) = 0;
+};
+
+} // namespace goss
+
+#endif // GOSSAMER_BOARD_H_

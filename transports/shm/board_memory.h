@@ -1,0 +1,47 @@
+/// The memory of a board: written by one process, read by those of its peers.
+#ifndef GOSS_TRANSPORTS_SHM_BOARD_MEMORY_H_
+#define GOSS_TRANSPORTS_SHM_BOARD_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gossamer/status.h"
+#include "platform/fd.h"
+
+namespace goss::transports::shm {
+
+/// One mapping of a memfd that never changes its size; pages that nobody touches cost nothing. Movable; the object is
+/// not thread-safe, its memory is what its users make of it.
+class BoardMemory {
+ public:
+  static constexpr std::uint32_t kLanes = 256;
+  static constexpr std::size_t kLaneBytes = 36 * 1024;
+
+  /// Makes this rank's board. Errors: resource.
+  static Result<BoardMemory> create();
+  /// Maps a peer's board for reading. Errors: resource, or protocol when the descriptor is not a sealed board (an
+  /// unsealed one could be cut short under us, which would kill this process).
+  static Result<BoardMemory> attach(platform::UniqueFd fd, int peer);
+
+  BoardMemory() = default;
+  ~BoardMemory();
+  BoardMemory(BoardMemory&& other) noexcept;
+  BoardMemory& operator=(BoardMemory&& other) noexcept;
+  BoardMemory(const BoardMemory&) = delete;
+  BoardMemory& operator=(const BoardMemory&) = delete;
+
+  [[nodiscard]] bool valid() const { return base_ != nullptr; }
+  [[nodiscard]] std::byte* lane(std::uint32_t index) const { return base_ + index * kLaneBytes; }
+  /// Of this rank's own board, to be passed to peers; -1 for a peer's.
+  [[nodiscard]] int fd() const { return fd_.get(); }
+
+ private:
+  Status map(int protection);
+
+  platform::UniqueFd fd_;
+  std::byte* base_ = nullptr;
+};
+
+} // namespace goss::transports::shm
+
+#endif // GOSS_TRANSPORTS_SHM_BOARD_MEMORY_H_
