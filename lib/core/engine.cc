@@ -20,6 +20,7 @@ using Clock = std::chrono::steady_clock;
 /// Timers (deadlines, probes) are looked at this often; expiry is late by at most this much.
 constexpr std::chrono::milliseconds kTimerTick(10);
 constexpr int kTurnsBetweenClockReads = 64;
+constexpr int kYieldsBetweenClockReads = 8;
 
 } // namespace
 
@@ -162,9 +163,12 @@ void Engine::drive(Lock& lock, const std::function<bool()>& done) {
       idle_turns = 0;
       continue;
     }
-    if (++idle_turns % kTurnsBetweenClockReads != 0) continue;
+    ++idle_turns;
+    if (crowded_) ::sched_yield();
+    const int look = crowded_ ? kYieldsBetweenClockReads : kTurnsBetweenClockReads;
+    if (idle_turns % look != 0) continue;
     const TimePoint now = Clock::now();
-    if (idle_turns == kTurnsBetweenClockReads) spin_end = now + std::chrono::microseconds(spin_us_);
+    if (idle_turns == look) spin_end = now + std::chrono::microseconds(spin_us_);
     if (now < spin_end || done()) continue;
     sleep(lock, -1);
     checkTimersOnLoop();

@@ -33,6 +33,10 @@ class Engine {
     after_progress_ = std::move(after_progress);
   }
 
+  /// More ranks share this host than it has processors for: who waits yields instead of spinning, because the rank that
+  /// it waits for may need this very processor. Before the first drive.
+  void setCrowded(bool crowded) { crowded_ = crowded; }
+
   /// Takes the lock; a driver that spins lets the caller in.
   Lock enter();
 
@@ -69,6 +73,7 @@ class Engine {
   void wakeWaiters();
 
   const int spin_us_;
+  bool crowded_ = false;
   Mesh* mesh_ = nullptr;
   std::function<bool()> after_progress_;
   platform::UniqueFd wake_fd_;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,6 +27,12 @@ HostIdentity hostIdentity() {
 }
 
 std::int64_t processId() { return ::getpid(); }
+
+int processorCount() {
+  cpu_set_t set;
+  const int count = ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+  return count > 0 ? count : 1;
+}
 
 Status fillRandom(std::span<std::byte> bytes) {
   while (!bytes.empty()) {

@@ -24,6 +24,8 @@ struct HostIdentity {
 
 HostIdentity hostIdentity();
 std::int64_t processId();
+/// Processors that this process may run on, at least 1.
+int processorCount();
 
 /// Fills `bytes` from the kernel's generator. Errors: resource.
 Status fillRandom(std::span<std::byte> bytes);
