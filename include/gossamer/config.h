@@ -19,9 +19,11 @@ struct Config {
   std::string interface;                     ///< GOSS_INTERFACE: network interface name or address; "" any.
   std::uint16_t port_min = 0;                ///< GOSS_PORT_RANGE=a-b: listening ports; 0-0 any.
   std::uint16_t port_max = 0;
-  int connections_per_peer = 1; ///< GOSS_CONNECTIONS: TCP connections for payload to each peer.
-  std::string algorithm;        ///< GOSS_ALGORITHM: "" lets the planner choose.
-  std::string links_file;       ///< GOSS_LINKS: file with link prices; "" built-in values.
+  int connections_per_peer = 1;   ///< GOSS_CONNECTIONS: TCP connections for payload to each peer.
+  std::string algorithm;          ///< GOSS_ALGORITHM: "" lets the planner choose.
+  std::size_t fragment_bytes = 0; ///< GOSS_FRAGMENT_BYTES: buffers are cut into parts of about this size; 0: planner.
+  std::string tuning_file;        ///< GOSS_TUNING: what goss-tune measured; "" built-in values.
+  std::string links_file;         ///< GOSS_LINKS: file with link prices; "" built-in values.
   std::size_t unexpected_bytes =
       256u << 20;                        ///< GOSS_UNEXPECTED_BYTES: kept per peer for messages without a receive yet.
   std::size_t shm_ring_bytes = 1u << 20; ///< GOSS_SHM_RING_BYTES: shared ring from each peer on this host.

@@ -16,9 +16,6 @@ using schedule::Links;
 using schedule::Shape;
 using schedule::Simulation;
 
-constexpr std::uint32_t kMostBlocks = 1024;
-constexpr std::uint32_t kMostFragments = 1024;
-constexpr std::uint32_t kWindow = 4;
 constexpr std::uint64_t kLeastBlockBytes = 4 << 10;
 /// A message that is cut further costs more in overhead than its pipelining can win on any network worth the name.
 constexpr std::uint64_t kLeastFragmentedBytes = 100 << 10;
@@ -175,7 +172,7 @@ class Search {
   }
 
   void tryBlocks(Candidate& candidate) {
-    const std::uint64_t most = std::min<std::uint64_t>(kMostBlocks, question_.bytes / kLeastBlockBytes);
+    const std::uint64_t most = std::min<std::uint64_t>(kMostFragments, question_.bytes / kLeastBlockBytes);
     std::uint32_t worse = 0;
     for (std::uint32_t blocks = 2; blocks <= most && worse < 2 && !hopeless(candidate); blocks *= 2) {
       Candidate trial = candidate;

@@ -12,6 +12,11 @@
 
 namespace goss::core {
 
+/// Most parts that a buffer is cut into: blocks of a pipelined algorithm, or fragments.
+inline constexpr std::uint32_t kMostFragments = 1024;
+/// Fragments in flight.
+inline constexpr std::uint32_t kWindow = 4;
+
 /// What is to be planned. `bytes`: of the vector, or of one rank's block where the collective moves blocks of ranks.
 struct Question {
   Collective collective = Collective::allReduce;

@@ -45,7 +45,8 @@ Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, 
       ranks_(std::move(ranks)),
       rank_(static_cast<int>(std::find(ranks_.begin(), ranks_.end(), world_->rank()) - ranks_.begin())),
       rank_of_world_(static_cast<std::size_t>(world_->size()), -1),
-      planner_(size(), rank_, world_->linksBetween(ranks_), world_->catalogue(), world_->config().algorithm),
+      planner_(size(), rank_, world_->linksBetween(ranks_), world_->catalogue(),
+               Preferences{world_->config().algorithm, world_->config().fragment_bytes}),
       news_(ranks_.size()) {
   for (int rank = 0; rank < size(); ++rank)
     rank_of_world_[static_cast<std::size_t>(worldRank(rank))] = rank;

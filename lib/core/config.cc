@@ -120,6 +120,8 @@ Result<Config> Config::fromEnvironment() {
   read.portRange("GOSS_PORT_RANGE", config.port_min, config.port_max);
   read.integer("GOSS_CONNECTIONS", config.connections_per_peer, 1, 64, " of connections");
   read.text("GOSS_ALGORITHM", config.algorithm);
+  read.size("GOSS_FRAGMENT_BYTES", config.fragment_bytes, 4u << 10, std::size_t{1} << 40);
+  read.text("GOSS_TUNING", config.tuning_file);
   read.text("GOSS_LINKS", config.links_file);
   read.size("GOSS_UNEXPECTED_BYTES", config.unexpected_bytes, 64u << 10, std::size_t{1} << 40);
   read.size("GOSS_SHM_RING_BYTES", config.shm_ring_bytes, 4u << 10, std::size_t{1} << 30);

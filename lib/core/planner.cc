@@ -46,7 +46,7 @@ std::uint64_t pack(const PlanKey& key, std::uint32_t size_class, int root) {
 
 } // namespace
 
-Planner::Planner(int size, int rank, schedule::Links links, const Catalogue& catalogue, std::string preferred)
+Planner::Planner(int size, int rank, schedule::Links links, const Catalogue& catalogue, Preferences preferred)
     : rank_(rank),
       links_(std::move(links)),
       catalogue_(catalogue),
@@ -63,8 +63,9 @@ Result<std::shared_ptr<const Plan>> Planner::plan(const PlanKey& key) {
 
   const Result<const Candidate*> chosen = choose(key, size_class);
   if (!chosen.isOk()) return chosen.status();
-  const Candidate& candidate = *chosen.value();
   const Question question{key.collective, rootOf(key), key.uneven, middleOfClass(size_class)};
+  Candidate candidate = *chosen.value();
+  cutAsPreferred(candidate, question.bytes);
   auto plan = std::make_shared<Plan>();
   plan->schedule =
       std::make_shared<const Schedule>(candidate.algorithm->plan(requestFor(question, candidate, size(), rank_)));
@@ -75,6 +76,18 @@ Result<std::shared_ptr<const Plan>> Planner::plan(const PlanKey& key) {
   plan->predicted_s = candidate.price_s;
   plans_.emplace(CacheKey{packed, std::string(key.algorithm)}, plan);
   return std::shared_ptr<const Plan>(std::move(plan));
+}
+
+void Planner::cutAsPreferred(Candidate& candidate, std::uint64_t bytes) const {
+  if (preferred_.fragment_bytes == 0) return;
+  const std::uint64_t parts = (bytes + preferred_.fragment_bytes - 1) / preferred_.fragment_bytes;
+  const auto count = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(parts, 1, kMostFragments));
+  if (candidate.algorithm->traits().pipelined) {
+    candidate.blocks = count;
+  } else {
+    candidate.fragments = count;
+    candidate.window = std::min(count, kWindow);
+  }
 }
 
 Result<const Candidate*> Planner::choose(const PlanKey& key, std::uint32_t size_class) {
@@ -128,7 +141,7 @@ Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t
 
 /// The name that binds: the call's own, else the preferred one where the collective has it; empty: free choice.
 Result<std::string_view> Planner::nameFor(const PlanKey& key) const {
-  const std::string_view name = key.algorithm.empty() ? std::string_view(preferred_) : key.algorithm;
+  const std::string_view name = key.algorithm.empty() ? std::string_view(preferred_.algorithm) : key.algorithm;
   if (name.empty() || catalogue_.find(key.collective, name) != nullptr) return name;
   bool elsewhere = false;
   for (const CatalogueEntry& entry : catalogue_.entries())

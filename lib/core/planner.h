@@ -38,14 +38,18 @@ struct Plan {
   double predicted_s = 0; ///< For the middle of the size class.
 };
 
+/// What the user wants of every plan; a call's own choice of an algorithm wins over it.
+struct Preferences {
+  std::string algorithm = {};       ///< GOSS_ALGORITHM; "": none. Ignored by collectives that have none of this name.
+  std::uint64_t fragment_bytes = 0; ///< GOSS_FRAGMENT_BYTES: buffers are cut into parts of about this size; 0: as pays.
+};
+
 /// One per communicator; calls must be serialised by its owner. Ranks that construct it from equal links and
 /// algorithms, and ask with equal keys, get fitting plans without talking to each other.
 class Planner {
  public:
   /// `links` has `size` ranks. `catalogue` must outlive the planner; its order decides between prices within 3 %.
-  /// `preferred` (GOSS_ALGORITHM) is taken where a call names no algorithm and its collective has one of this name;
-  /// empty: none.
-  Planner(int size, int rank, schedule::Links links, const Catalogue& catalogue, std::string preferred = {});
+  Planner(int size, int rank, schedule::Links links, const Catalogue& catalogue, Preferences preferred = {});
 
   [[nodiscard]] int size() const { return links_.size(); }
   [[nodiscard]] int rank() const { return rank_; }
@@ -92,11 +96,12 @@ class Planner {
   [[nodiscard]] Result<std::vector<Candidate>> priced(const PlanKey& key, std::uint64_t bytes, Effort effort) const;
   [[nodiscard]] Status refuse(const PlanKey& key, const std::string& complaint) const;
   Result<std::string_view> nameFor(const PlanKey& key) const;
+  void cutAsPreferred(Candidate& candidate, std::uint64_t bytes) const;
 
   int rank_;
   schedule::Links links_;
   const Catalogue& catalogue_;
-  std::string preferred_;
+  Preferences preferred_;
   bool uniform_;
   Cache<std::shared_ptr<const Plan>> plans_;
   Cache<Candidate> choices_; ///< Without root where ranks are interchangeable.

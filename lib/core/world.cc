@@ -26,11 +26,11 @@ constexpr std::size_t kMaxEarlyAborts = 1024;
 /// Peers that are alive take their messages much sooner, unless the machine is badly overloaded.
 constexpr std::chrono::milliseconds kFlush(1000);
 
-Result<std::string> readFile(const std::string& path) {
+Result<std::string> readFile(std::string_view variable, const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
-  if (!file) return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("GOSS_LINKS: cannot read '{}'", path));
+  if (!file) return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("{}: cannot read '{}'", variable, path));
   return text.str();
 }
 
@@ -48,7 +48,7 @@ World::~World() {
 
 Result<std::shared_ptr<World>> World::create(const Config& config, const Launch& launch) {
   std::shared_ptr<World> world(new World(config, launch));
-  if (Status status = world->readLinks(launch.ranks); !status.isOk()) return status;
+  if (Status status = world->readPrices(launch.ranks); !status.isOk()) return status;
   if (Status status = world->connect(launch); !status.isOk()) return status;
   World* self = world.get();
   world->mesh_->setPeerLostHandler([self](int peer, const Status& status, bool departed) {
@@ -62,13 +62,21 @@ Result<std::shared_ptr<World>> World::create(const Config& config, const Launch&
   return world;
 }
 
-Status World::readLinks(int ranks) {
-  if (config_.links_file.empty()) return Status::ok();
-  Result<std::string> text = readFile(config_.links_file);
-  if (!text.isOk()) return text.status();
-  Result<schedule::Links> links = schedule::Links::parse(text.value(), ranks);
-  if (!links.isOk()) return links.status();
-  given_links_ = links.take();
+Status World::readPrices(int ranks) {
+  if (!config_.tuning_file.empty()) {
+    const Result<std::string> text = readFile("GOSS_TUNING", config_.tuning_file);
+    if (!text.isOk()) return text.status();
+    Result<Tuning> tuning = Tuning::parse(text.value());
+    if (!tuning.isOk()) return tuning.status();
+    tuning_ = tuning.take();
+  }
+  if (!config_.links_file.empty()) {
+    const Result<std::string> text = readFile("GOSS_LINKS", config_.links_file);
+    if (!text.isOk()) return text.status();
+    Result<schedule::Links> links = schedule::Links::parse(text.value(), ranks);
+    if (!links.isOk()) return links.status();
+    given_links_ = links.take();
+  }
   return Status::ok();
 }
 
@@ -101,6 +109,9 @@ Status World::connect(const Launch& launch) {
     if (!peer.isOk()) return peer.status();
     cards_.push_back(peer.take());
   }
+  const auto here =
+      std::count_if(cards_.begin(), cards_.end(), [&](const PeerCard& one) { return one.host == card.host; });
+  engine_.setCrowded(here > platform::processorCount());
   const Status linked = waitForLinks();
 
   // Everyone hears of everyone's links: no rank starts to work while another has already failed.
@@ -142,17 +153,16 @@ schedule::Links World::linksBetween(const std::vector<int>& ranks) const {
   if (given_links_.has_value()) return given_links_->subset(ranks);
   const int count = static_cast<int>(ranks.size());
   const bool forced_tcp = config_.transport == "tcp";
-  const auto builtIn = [&](std::string_view name) { return schedule::Links::builtIn(name, 2).value().price(0, 1); };
-  schedule::Links links = schedule::Links::builtIn(forced_tcp ? "tcp" : "shm", count).take();
+  schedule::Links links(count, forced_tcp ? tuning_.tcp : tuning_.shm, tuning_.cpu);
   for (int i = 0; i < count; ++i) {
     for (int j = 0; j < count; ++j) {
       const PeerCard& a = cards_[static_cast<std::size_t>(ranks[static_cast<std::size_t>(i)])];
       const PeerCard& b = cards_[static_cast<std::size_t>(ranks[static_cast<std::size_t>(j)])];
       if (i == j) continue;
       if (a.host != b.host) {
-        links.setPrice(i, j, builtIn("lan10g"));
+        links.setPrice(i, j, tuning_.network);
       } else if (a.process == b.process && !forced_tcp) {
-        links.setPrice(i, j, builtIn("loopback"));
+        links.setPrice(i, j, tuning_.loopback);
       }
     }
   }
@@ -160,7 +170,7 @@ schedule::Links World::linksBetween(const std::vector<int>& ranks) const {
   std::map<std::string_view, std::vector<int>> hosts;
   for (int i = 0; i < count; ++i)
     hosts[cards_[static_cast<std::size_t>(ranks[static_cast<std::size_t>(i)])].host].push_back(i);
-  const double port = builtIn("lan10g").bandwidth_bytes_per_s;
+  const double port = tuning_.network.bandwidth_bytes_per_s;
   for (const auto& [host, members] : hosts) {
     if (hosts.size() > 1) links.setNode(members, {port, port});
   }

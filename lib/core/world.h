@@ -15,6 +15,7 @@
 #include "core/engine.h"
 #include "core/mesh.h"
 #include "core/progress_thread.h"
+#include "core/tuning.h"
 #include "gossamer/algorithm.h"
 #include "gossamer/config.h"
 #include "schedule/links.h"
@@ -39,7 +40,7 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] Engine& engine() { return engine_; }
   [[nodiscard]] Mesh& mesh() { return *mesh_; }
   [[nodiscard]] ControlChannel& control() { return *control_; }
-  /// Link prices between `ranks` (world ranks), from GOSS_LINKS or from where the ranks are.
+  /// Link prices between `ranks` (world ranks), from GOSS_LINKS, or from where the ranks are and GOSS_TUNING.
   [[nodiscard]] schedule::Links linksBetween(const std::vector<int>& ranks) const;
   [[nodiscard]] const Catalogue& catalogue() const { return catalogue_; }
 
@@ -57,7 +58,7 @@ class World : public std::enable_shared_from_this<World> {
  private:
   World(const Config& config, const Launch& launch);
   Status connect(const Launch& launch);
-  Status readLinks(int ranks);
+  Status readPrices(int ranks);
   Status waitForLinks();
   bool afterProgressOnLoop();
   void handleControlOnLoop(int peer, const ControlMessage& message);
@@ -67,6 +68,7 @@ class World : public std::enable_shared_from_this<World> {
   const Catalogue catalogue_;
   std::vector<PeerCard> cards_;
   std::optional<schedule::Links> given_links_; ///< GOSS_LINKS.
+  Tuning tuning_ = Tuning::builtIn();          ///< GOSS_TUNING.
   ListenerRelay relay_;
   Engine engine_;
   std::unique_ptr<Mesh> mesh_;

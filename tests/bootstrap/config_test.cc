@@ -31,6 +31,8 @@ TEST(Config, ReadsEveryVariable) {
                                                                       {"GOSS_PORT_RANGE", "2000-65535"},
                                                                       {"GOSS_CONNECTIONS", "4"},
                                                                       {"GOSS_ALGORITHM", "ring"},
+                                                                      {"GOSS_FRAGMENT_BYTES", "512K"},
+                                                                      {"GOSS_TUNING", "/tmp/tuning"},
                                                                       {"GOSS_LINKS", "/tmp/links"},
                                                                       {"GOSS_UNEXPECTED_BYTES", "2M"},
                                                                       {"GOSS_SHM_RING_BYTES", "65536"},
@@ -55,6 +57,8 @@ TEST(Config, ReadsEveryVariable) {
   EXPECT_EQ(config.links_file, "/tmp/links");
   EXPECT_EQ(config.unexpected_bytes, 2u << 20);
   EXPECT_EQ(config.shm_ring_bytes, 65536u);
+  EXPECT_EQ(config.fragment_bytes, 512u << 10);
+  EXPECT_EQ(config.tuning_file, "/tmp/tuning");
   EXPECT_EQ(config.spin_us, 0);
   EXPECT_EQ(config.sim_seed, 18446744073709551615u);
   EXPECT_EQ(config.sim_drop, 0.25);

@@ -138,13 +138,23 @@ TEST_F(PlannerTest, AlgorithmThatCannotDoThisCallIsRefused) {
 }
 
 TEST_F(PlannerTest, PreferredAlgorithmBindsOnlyCollectivesThatHaveIt) {
-  Planner planner(4, 0, builtIn("shm", 4), catalogue_, "ring");
+  Planner planner(4, 0, builtIn("shm", 4), catalogue_, {.algorithm = "ring"});
   EXPECT_EQ(planner.plan(bytesOf(Collective::allReduce, 64)).value()->algorithm, "ring");
   EXPECT_EQ(planner.plan(bytesOf(Collective::allGather, 64)).value()->algorithm, "ring");
   EXPECT_EQ(planner.plan(bytesOf(Collective::allReduce, 64, "direct")).value()->algorithm, "direct");
   EXPECT_TRUE(planner.plan(bytesOf(Collective::barrier, 0)).isOk());
-  Planner mistaken(4, 0, builtIn("shm", 4), catalogue_, "rign");
+  Planner mistaken(4, 0, builtIn("shm", 4), catalogue_, {.algorithm = "rign"});
   EXPECT_EQ(mistaken.plan(bytesOf(Collective::allReduce, 64)).status().kind(), GOSS_ERR_INVALID_ARGUMENT);
+}
+
+TEST_F(PlannerTest, PreferredFragmentSizeCutsEveryPlan) {
+  Planner planner(4, 0, builtIn("shm", 4), catalogue_, {.fragment_bytes = 256 << 10});
+  EXPECT_EQ(planner.plan(bytesOf(Collective::allReduce, 4 * kMiB, "ring")).value()->fragments, 16u);
+  EXPECT_EQ(planner.plan(bytesOf(Collective::allReduce, 4096, "ring")).value()->fragments, 1u);
+  EXPECT_EQ(planner.plan(bytesOf(Collective::barrier, 0)).value()->fragments, 1u);
+  EXPECT_EQ(planner.plan(bytesOf(Collective::allReduce, 1024 * kMiB, "ring")).value()->fragments, 1024u);
+  Planner whole(4, 0, builtIn("shm", 4), catalogue_, {.fragment_bytes = 1024 * kMiB});
+  EXPECT_EQ(whole.plan(bytesOf(Collective::allReduce, 4 * kMiB, "ring")).value()->fragments, 1u);
 }
 
 TEST_F(PlannerTest, TinyMessagesTakeFewRoundsAndLargeOnesMoveFewBytes) {
