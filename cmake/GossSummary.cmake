@@ -17,6 +17,7 @@ endif()
 message(STATUS "Gossamer ${PROJECT_VERSION} (${GOSS_DESCRIPTION}), ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
 goss_summary("${MPI_C_FOUND}" MPI "${MPI_C_VERSION}" "gossamer_mpi.h's tests, goss-bench --compare mpi, MPI examples"
              "apt-get install libopenmpi-dev openmpi-bin")
+goss_summary("${Gloo_FOUND}" Gloo "${GLOO_VERSION}" "goss-bench --compare gloo" "apt-get install libgloo-dev")
 goss_summary("${PMIX_FOUND}" PMIx "${PMIX_VERSION}" "start under mpirun without MPI" "apt-get install libpmix-dev")
 goss_summary("${HWLOC_FOUND}" hwloc "${HWLOC_VERSION}" "topology of hosts and caches (not used yet)" "apt-get install libhwloc-dev")
 goss_summary("${UCX_FOUND}" UCX "${UCX_VERSION}" "ucx transport (not used yet)" "apt-get install libucx-dev")

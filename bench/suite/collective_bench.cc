@@ -103,6 +103,9 @@ void latencyRow(Rank& rank, const Case& one, const Repeats& repeats) {
   if (rank.options.validate) {
     wrong = validate(rank, one);
   }
+  if (rank.peer != nullptr) {
+    rank.peer->settle(one.call);
+  }
   const Sample taken =
       sample(rank, [&](Engine& engine) { return meanUs(engine, repeats, [&] { runOnce(rank, engine, one.call); }); });
   const bool full = rank.options.full;

@@ -4,6 +4,7 @@
 #define GOSS_BENCH_SUITE_ENGINE_H_
 
 #include <cstddef>
+#include <string>
 
 #include "gossamer/gossamer.h"
 
@@ -43,6 +44,12 @@ class Engine {
  public:
   virtual ~Engine() = default;
   [[nodiscard]] virtual const char* name() const = 0;
+  /// The library's name and version, for the record.
+  [[nodiscard]] virtual std::string version() const = 0;
+  /// Which of the library's ways settle() has taken; "" where the library decides by itself.
+  [[nodiscard]] virtual std::string variant() const { return {}; }
+  /// Collective: before a call like this one is measured, finds the fastest of the ways that the user must choose from.
+  virtual void settle(const CollectiveCall& call) { (void)call; }
 
   virtual void run(const CollectiveCall& call) = 0;
   virtual void barrier() = 0;

@@ -23,6 +23,10 @@ GossEngine::GossEngine(goss_comm_t comm, std::string algorithm) : comm_(comm), a
 
 GossEngine::~GossEngine() { (void)goss_comm_destroy(comm_); }
 
+std::string GossEngine::version() const {
+  return fmt::format("Gossamer {}.{}.{}", GOSS_VERSION_MAJOR, GOSS_VERSION_MINOR, GOSS_VERSION_PATCH);
+}
+
 std::string GossEngine::transport() const {
   const char* name = "";
   check(goss_comm_transport(comm_, (rank_ + 1) % size_, &name), "goss_comm_transport");

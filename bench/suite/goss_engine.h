@@ -30,6 +30,7 @@ class GossEngine final : public Engine {
   void abort(const char* reason);
 
   [[nodiscard]] const char* name() const override { return "Gossamer"; }
+  [[nodiscard]] std::string version() const override;
   void run(const CollectiveCall& call) override { issue(call, 0, nullptr); }
   void barrier() override;
   void begin(const CollectiveCall& call) override { issue(call, 0, &request_); }

@@ -8,6 +8,7 @@
 #include <climits>
 #include <cstdlib>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "bench/suite/goss_engine.h"
@@ -74,6 +75,13 @@ class MpiEngine final : public Engine {
  public:
   MpiEngine() { checkMpi(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size"); }
   [[nodiscard]] const char* name() const override { return "MPI"; }
+  [[nodiscard]] std::string version() const override {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    MPI_Get_library_version(text.data(), &length);
+    const std::string whole = text.data();
+    return whole.substr(0, whole.find(',')); // Open MPI goes on with who built it where.
+  }
 
   void run(const CollectiveCall& c) override {
     if (c.collective == Collective::barrier) {

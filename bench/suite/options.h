@@ -33,7 +33,7 @@ struct Options {
   std::string dtype = "float32";
   std::string op = "sum";
   std::string json_file;
-  std::string compare; ///< "" or "mpi".
+  std::string compare; ///< "", "mpi" or "gloo".
   int rounds = 5;      ///< Alternating rounds of a comparison.
   int threads = 0;     ///< > 0: ranks are threads of this process.
   std::string transport;

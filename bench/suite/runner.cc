@@ -95,6 +95,10 @@ Memory allocate(std::size_t bytes) {
 void addPeer(const Rank& rank, std::vector<Field>& fields, const PeerFigure& figure) {
   if (rank.peer != nullptr) {
     fields.push_back({"", "peer", std::string(rank.options.compare)});
+    fields.push_back({"", "peer_version", rank.peer->version()});
+    if (const std::string variant = rank.peer->variant(); !variant.empty()) {
+      fields.push_back({"", "peer_variant", variant});
+    }
     fields.push_back(
         {fmt::format("{} {}", rank.peer->name(), figure.unit), fmt::format("peer_{}", figure.key), figure.value});
     fields.push_back({"Ratio", "ratio", figure.ratio, 10});

@@ -4,12 +4,14 @@
 
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include "bench/suite/families.h"
+#include "bench/suite/gloo_engine.h"
 #include "bench/suite/mpi_engine.h"
 #include "bench/suite/runner.h"
 
@@ -28,12 +30,16 @@ goss_config makeConfig(const Options& options) {
   return config;
 }
 
+/// Makes the other library's end of a comparison, over the same ranks; null without one.
+using PeerMaker = std::function<std::unique_ptr<Engine>(GossEngine&)>;
+
 /// The whole life of one rank. Returns the exit status.
-int runRank(const Options& options, goss_comm_t comm, Engine* peer) {
+int runRank(const Options& options, goss_comm_t comm, const PeerMaker& make_peer) {
   GossEngine engine(comm, options.algorithm);
   try {
+    const std::unique_ptr<Engine> peer = make_peer ? make_peer(engine) : nullptr;
     Report report(engine.rank() == 0, options.json_file);
-    Rank rank{engine, peer, options, report};
+    Rank rank{engine, peer.get(), options, report};
     runBenchmark(rank);
     if (rank.failed && engine.rank() == 0) {
       fmt::print(stderr, "DATA VALIDATION ERROR: goss-bench {} found wrong elements; see the column Validation.\n",
@@ -79,13 +85,12 @@ int runThreads(const Options& options) {
   return status;
 }
 
-int runComparison(const Options& options) {
+int runMpiComparison(const Options& options) {
   const MpiSession session;
   int status = 1;
   try {
     const goss_config config = makeConfig(options);
-    const std::unique_ptr<Engine> peer = session.makeEngine();
-    status = runRank(options, session.createComm(config), peer.get());
+    status = runRank(options, session.createComm(config), [&](GossEngine&) { return session.makeEngine(); });
   } catch (const std::exception& error) {
     fmt::print(stderr, "goss-bench: {}\n", error.what());
   }
@@ -99,7 +104,7 @@ int runProcess(const Options& options) {
   const goss_config config = makeConfig(options);
   goss_comm_t comm = nullptr;
   check(goss_comm_create(&config, &comm), "goss_comm_create");
-  return runRank(options, comm, nullptr);
+  return runRank(options, comm, options.compare == "gloo" ? PeerMaker(makeGlooEngine) : nullptr);
 }
 
 } // namespace
@@ -108,11 +113,11 @@ int runWorld(const Options& options) {
   try {
     if (!options.compare.empty() && options.threads > 0) {
       throw std::invalid_argument(
-          "--compare mpi needs ranks that are processes; start it with mpirun instead of --threads");
+          "--compare needs ranks that are processes; start it with mpirun instead of --threads");
     }
-    return options.threads > 0       ? runThreads(options)
-           : options.compare.empty() ? runProcess(options)
-                                     : runComparison(options);
+    return options.threads > 0        ? runThreads(options)
+           : options.compare == "mpi" ? runMpiComparison(options)
+                                      : runProcess(options);
   } catch (const std::exception& error) {
     fmt::print(stderr, "goss-bench: {}\n", error.what());
     return 1;

@@ -12,7 +12,7 @@ for name in allreduce reduce bcast allgather allgatherv reduce_scatter alltoall 
     cat "$work/out" "$work/err" >&2
     exit 1
   }
-  [ "$(grep -c '"validation":"Pass".*"peer":"mpi","peer_[a-z_]*":[0-9.e-]*,"ratio":[0-9.e-]*}' "$work/json")" -eq 2 ] || {
+  [ "$(grep -c '"validation":"Pass".*"peer":"mpi","peer_version":"[^"]*","peer_[a-z_]*":[0-9.e-]*,"ratio":[0-9.e-]*}' "$work/json")" -eq 2 ] || {
     echo "FAILED: $name: JSON" >&2
     cat "$work/json" >&2
     exit 1
