@@ -1,0 +1,89 @@
+#include "compressors/cast/cast.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "compressors/common/jobs.h"
+#include "kernels/convert.h"
+#include "kernels/kernels.h"
+
+namespace goss::compressors {
+
+namespace {
+
+/// Kernels want aligned elements; payloads may lie anywhere.
+bool aligned(const void* at, std::size_t width) { return reinterpret_cast<std::uintptr_t>(at) % width == 0; }
+
+} // namespace
+
+CastCodec::CastCodec(DType dtype, const CommonLoops& loops)
+    : TileCodec(loops), dtype_(dtype), width_(kernels::elementBytes(dtype)), loops_(loops) {}
+
+std::string CastCodec::spec() const {
+  switch (dtype_) {
+    case GOSS_FLOAT16:
+      return "fp16";
+    case GOSS_BFLOAT16:
+      return "bf16";
+    case GOSS_FLOAT8_E4M3:
+      return "e4m3";
+    case GOSS_FLOAT8_E5M2:
+      return "e5m2";
+    default:
+      return "none";
+  }
+}
+
+CodecTraits CastCodec::traits() const {
+  CodecTraits traits;
+  traits.additive = true;
+  traits.fixed_size = true;
+  traits.idempotent = true;
+  traits.lossless = dtype_ == GOSS_FLOAT32;
+  return traits;
+}
+
+void CastCodec::encodeTile(const float* values, const EncodeRun& run) const {
+  alignas(64) unsigned char tile[kTileElems * sizeof(float)];
+  unsigned char* to = run.payload + run.first * width_;
+  unsigned char* narrow = aligned(to, width_) ? to : tile;
+  kernels::convert(dtype_, narrow, GOSS_FLOAT32, values, run.count);
+  if (dtype_ == GOSS_FLOAT8_E4M3) {
+    loops_.markInfinities(narrow, values, run.count);
+  }
+  if (narrow != to) {
+    std::memcpy(to, tile, run.count * width_);
+  }
+}
+
+void CastCodec::decodeTile(float* out, const DecodeRun& run) const {
+  alignas(64) unsigned char tile[kTileElems * sizeof(float)];
+  const unsigned char* from = run.payload + run.first * width_;
+  if (!aligned(from, width_)) {
+    std::memcpy(tile, from, run.count * width_);
+    from = tile;
+  }
+  kernels::convert(GOSS_FLOAT32, out, dtype_, from, run.count);
+}
+
+Status CastCodec::addPayload(PayloadView payload, std::size_t count, std::span<std::byte> into) const {
+  if (Status status = check(payload, count); !status.isOk()) {
+    return status;
+  }
+  if (Status status = check(into, count); !status.isOk()) {
+    return status;
+  }
+  alignas(64) unsigned char left[kTileElems * sizeof(float)];
+  alignas(64) unsigned char right[kTileElems * sizeof(float)];
+  for (std::size_t first = 0; first < count; first += kTileElems) {
+    const std::size_t some = std::min(kTileElems, count - first);
+    unsigned char* to = bytesOf(into) + first * width_;
+    std::memcpy(left, to, some * width_);
+    std::memcpy(right, bytesOf(payload) + first * width_, some * width_);
+    kernels::reduce(dtype_, GOSS_SUM, left, left, right, some);
+    std::memcpy(to, left, some * width_);
+  }
+  return Status::ok();
+}
+
+} // namespace goss::compressors

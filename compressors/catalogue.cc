@@ -1,0 +1,184 @@
+#include "compressors/catalogue.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "compressors/blockwise/blockwise.h"
+#include "compressors/cast/cast.h"
+#include "compressors/codebook/dynamic.h"
+#include "compressors/mx/mx.h"
+#include "compressors/natural/natural.h"
+#include "compressors/spec.h"
+
+namespace goss::compressors {
+
+namespace {
+
+using CodecPointer = std::shared_ptr<const Codec>;
+
+/// A stage that codes all values it is given.
+struct ValueMaker {
+  std::string_view name;
+  CodecPointer (*make)(StageReader& reader, const Loops& loops);
+};
+
+constexpr StageReader::Range kBlockRange = {32, kTileElems};
+
+template <DType kDType>
+CodecPointer makeCast(StageReader&, const Loops& loops) {
+  return std::make_shared<CastCodec>(kDType, loops.common);
+}
+
+template <unsigned kBits>
+CodecPointer makeInteger(StageReader& reader, const Loops& loops) {
+  BlockFormat format;
+  format.bits = kBits;
+  format.block = reader.block("block", 256, kBlockRange);
+  const bool minmax = reader.choice("mode", {"symmetric", "minmax"}) == 1;
+  const bool stochastic = reader.choice("round", {"nearest", "stochastic"}) == 1;
+  format.scheme = minmax ? (stochastic ? BlockScheme::minmaxStochastic : BlockScheme::minmax)
+                         : (stochastic ? BlockScheme::peakStochastic : BlockScheme::peak);
+  format.levels = blockLevels(kBits, format.scheme);
+  return std::make_shared<BlockwiseCodec>(format, loops.block);
+}
+
+CodecPointer makeQsgd(StageReader& reader, const Loops& loops) {
+  BlockFormat format;
+  format.bits = static_cast<unsigned>(reader.block("bits", 8, {2, 8}));
+  format.block = reader.block("block", 128, kBlockRange);
+  format.scheme = BlockScheme::norm;
+  format.levels = blockLevels(format.bits, format.scheme);
+  return std::make_shared<BlockwiseCodec>(format, loops.block);
+}
+
+template <MxElement kElement>
+CodecPointer makeMx(StageReader&, const Loops& loops) {
+  return std::make_shared<MxCodec>(kElement, loops.common, loops.mx);
+}
+
+CodecPointer makeNatural(StageReader& reader, const Loops& loops) {
+  const bool nearest = reader.choice("round", {"stochastic", "nearest"}) == 1;
+  return std::make_shared<NaturalCodec>(nearest, loops.common, loops.natural);
+}
+
+CodecPointer makeDynamic(StageReader& reader, const Loops& loops) {
+  const std::size_t block = reader.block("block", 4096, kBlockRange);
+  return std::make_shared<DynamicCodec>(block, loops.common, loops.codebook);
+}
+
+constexpr std::array kValueMakers{
+    ValueMaker{"none", makeCast<GOSS_FLOAT32>},
+    ValueMaker{"fp16", makeCast<GOSS_FLOAT16>},
+    ValueMaker{"bf16", makeCast<GOSS_BFLOAT16>},
+    ValueMaker{"e4m3", makeCast<GOSS_FLOAT8_E4M3>},
+    ValueMaker{"e5m2", makeCast<GOSS_FLOAT8_E5M2>},
+    ValueMaker{"int8", makeInteger<8>},
+    ValueMaker{"int6", makeInteger<6>},
+    ValueMaker{"int4", makeInteger<4>},
+    ValueMaker{"int2", makeInteger<2>},
+    ValueMaker{"qsgd", makeQsgd},
+    ValueMaker{"mxfp8", makeMx<MxElement::e4m3>},
+    ValueMaker{"mxfp4", makeMx<MxElement::e2m1>},
+    ValueMaker{"e3m0", makeMx<MxElement::e3m0>},
+    ValueMaker{"natural", makeNatural},
+    ValueMaker{"dynamic8", makeDynamic},
+};
+
+constexpr std::array kBuiltins{
+    CodecEntry{"none", "none", "float32 as it is"},
+    CodecEntry{"fp16", "fp16", "cast to float16"},
+    CodecEntry{"bf16", "bf16", "cast to bfloat16"},
+    CodecEntry{"e4m3", "e4m3", "cast to float8 e4m3, saturating"},
+    CodecEntry{"e5m2", "e5m2", "cast to float8 e5m2"},
+    CodecEntry{"int8", "int8:block=256,mode=symmetric,round=nearest", "8-bit integers with a scale per block"},
+    CodecEntry{"int6", "int6:block=256,mode=symmetric,round=nearest", "6-bit integers with a scale per block"},
+    CodecEntry{"int4", "int4:block=128,mode=symmetric,round=nearest", "4-bit integers with a scale per block"},
+    CodecEntry{"int2", "int2:block=64,mode=symmetric,round=nearest", "2-bit integers with a scale per block"},
+    CodecEntry{"int8", "int8:block=512,mode=minmax,round=nearest", "8 bits between a block's minimum and maximum"},
+    CodecEntry{"int6", "int6:block=512,mode=minmax,round=nearest", "6 bits between a block's minimum and maximum"},
+    CodecEntry{"int4", "int4:block=512,mode=minmax,round=nearest", "4 bits between a block's minimum and maximum"},
+    CodecEntry{"int2", "int2:block=64,mode=minmax,round=nearest", "2 bits between a block's minimum and maximum"},
+    CodecEntry{"int8", "int8:block=256,mode=symmetric,round=stochastic", "8-bit integers, unbiased"},
+    CodecEntry{"int4", "int4:block=128,mode=symmetric,round=stochastic", "4-bit integers, unbiased"},
+    CodecEntry{"int4", "int4:block=512,mode=minmax,round=stochastic", "4 bits from minimum to maximum, unbiased"},
+    CodecEntry{"qsgd", "qsgd:bits=8,block=128", "levels up to a block's norm, unbiased"},
+    CodecEntry{"qsgd", "qsgd:bits=4,block=128", "the same in 4 bits"},
+    CodecEntry{"mxfp8", "mxfp8", "float8 e4m3, 32 elements share a power of two"},
+    CodecEntry{"mxfp4", "mxfp4", "4-bit floats e2m1, 32 elements share a power of two"},
+    CodecEntry{"e3m0", "e3m0", "4-bit powers of two, 32 elements share one more"},
+    CodecEntry{"natural", "natural:round=stochastic", "powers of two in 8 bits, unbiased"},
+    CodecEntry{"natural", "natural:round=nearest", "powers of two in 8 bits"},
+    CodecEntry{"dynamic8", "dynamic8:block=4096", "8-bit map that is dense near zero and near the peak"},
+};
+
+const ValueMaker* findValue(std::string_view name) {
+  for (const ValueMaker& maker : kValueMakers) {
+    if (maker.name == name) {
+      return &maker;
+    }
+  }
+  return nullptr;
+}
+
+std::string knownStages() {
+  std::string names;
+  for (const ValueMaker& maker : kValueMakers) {
+    names += fmt::format("{}, ", maker.name);
+  }
+  return names + "ef";
+}
+
+Status wrong(std::string_view spec, const std::string& what) {
+  return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("codec '{}': {}", spec, what));
+}
+
+Status readFeedback(const Stage& stage, Compression& compression) {
+  StageReader reader(stage);
+  compression.feedback.decay = static_cast<float>(reader.number("decay", 1, {0, 1}));
+  const std::size_t sides = reader.choice("at", {"both", "worker", "server"});
+  compression.feedback.worker = sides != 2;
+  compression.feedback.server = sides != 1;
+  if (Status status = reader.finish(); !status.isOk()) {
+    return status;
+  }
+  constexpr std::array kSides = {"both", "worker", "server"};
+  compression.spec += fmt::format("+ef:decay={},at={}", compression.feedback.decay, kSides[sides]);
+  return Status::ok();
+}
+
+} // namespace
+
+std::span<const CodecEntry> builtinCodecs() { return kBuiltins; }
+
+Result<Compression> makeCompression(std::string_view spec) { return makeCompression(spec, availableLoops().back()); }
+
+Result<Compression> makeCompression(std::string_view spec, const Loops& loops) {
+  Result<std::vector<Stage>> parsed = parseSpec(spec);
+  if (!parsed.isOk()) {
+    return parsed.status();
+  }
+  const std::vector<Stage>& stages = parsed.value();
+  Compression compression;
+  const ValueMaker* maker = findValue(stages.front().name);
+  if (maker == nullptr) {
+    return wrong(spec, fmt::format("'{}' is unknown; this build has: {}", stages.front().name, knownStages()));
+  }
+  StageReader reader(stages.front());
+  compression.codec = maker->make(reader, loops);
+  if (Status status = reader.finish(); !status.isOk()) {
+    return status;
+  }
+  compression.spec = compression.codec->spec();
+  if (stages.size() > 1) {
+    if (stages.size() > 2 || stages[1].name != "ef") {
+      return wrong(spec, fmt::format("only 'ef' may follow '{}'", stages.front().name));
+    }
+    if (Status status = readFeedback(stages[1], compression); !status.isOk()) {
+      return status;
+    }
+  }
+  return compression;
+}
+
+} // namespace goss::compressors

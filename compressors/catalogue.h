@@ -1,0 +1,30 @@
+/// All built-in codecs, by an explicit list, and how a spec string becomes one.
+#ifndef GOSS_COMPRESSORS_CATALOGUE_H_
+#define GOSS_COMPRESSORS_CATALOGUE_H_
+
+#include <span>
+#include <string_view>
+
+#include "compressors/loops.h"
+#include "gossamer/codec.h"
+
+namespace goss::compressors {
+
+/// One name of the catalogue, for people, tests and benchmarks.
+struct CodecEntry {
+  std::string_view name;
+  std::string_view example; ///< A full spec string.
+  std::string_view summary;
+};
+
+std::span<const CodecEntry> builtinCodecs();
+
+/// Reads a spec: any number of sparsifiers, then at most one value codec, then at most one "ef".
+/// GOSS_ERR_INVALID_ARGUMENT names the stage or parameter that is wrong. `loops` must outlive the codec; by default the
+/// widest of this machine.
+Result<Compression> makeCompression(std::string_view spec);
+Result<Compression> makeCompression(std::string_view spec, const Loops& loops);
+
+} // namespace goss::compressors
+
+#endif // GOSS_COMPRESSORS_CATALOGUE_H_

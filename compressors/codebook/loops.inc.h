@@ -1,0 +1,88 @@
+/// Loops of the codebook codecs, compiled once per instruction set.
+#ifndef GOSS_COMPRESSORS_CODEBOOK_LOOPS_INC_H_
+#define GOSS_COMPRESSORS_CODEBOOK_LOOPS_INC_H_
+
+#include "compressors/codebook/format.h"
+#include "compressors/common/loops.inc.h"
+
+namespace goss::compressors {
+namespace {
+
+GOSS_HOST_DEVICE std::uint32_t dynamicCode(const DynamicMap& map, float value) {
+  const auto bits = bitCast<std::uint32_t>(value);
+  const std::uint32_t magnitude = bits & 0x7fffffffu;
+  const auto place = static_cast<std::int32_t>(magnitude >> DynamicMap::kCellShift) -
+                     static_cast<std::int32_t>(DynamicMap::kFirstCell);
+  const std::uint32_t below = map.cell[clamp(place, 0, static_cast<std::int32_t>(DynamicMap::kCells) - 1)];
+  std::uint32_t index = below + (bitCast<float>(magnitude) > map.boundary[below] ? 1u : 0u);
+  const bool negative = bits >> 31 != 0;
+  index = negative && index > DynamicMap::kZeroCode ? DynamicMap::kZeroCode : index; // there is no -1
+  return negative ? DynamicMap::kZeroCode - index : DynamicMap::kZeroCode + index;
+}
+
+inline void encodeDynamicLoop(const DynamicMap& map, std::size_t block, const float* values, const EncodeRun& run) {
+  unsigned char* scales = run.payload + run.total + run.first / block * sizeof(float);
+  for (std::size_t i = 0; i < run.count; i += block, scales += sizeof(float)) {
+    const std::size_t count = block < run.count - i ? block : run.count - i;
+    const float* __restrict from = values + i;
+    unsigned char* __restrict to = run.payload + run.first + i;
+    const std::uint32_t peak = peakOf(from, count);
+    const bool finite = peak < kPeakNotFinite;
+    const float magnitude = (peak >> 1) < kTinyBits ? 0.0f : bitCast<float>(peak >> 1);
+    storeFloat(scales, finite ? magnitude : bitCast<float>(kFloatNan));
+    if (!finite || magnitude == 0.0f) {
+      __builtin_memset(to, DynamicMap::kZeroCode, count);
+      continue;
+    }
+    const float inverse = 1.0f / magnitude;
+    for (std::size_t k = 0; k < count; ++k) {
+      to[k] = static_cast<unsigned char>(dynamicCode(map, from[k] * inverse));
+    }
+  }
+}
+
+inline void decodeDynamicLoop(const DynamicMap& map, std::size_t block, float* out, const DecodeRun& run) {
+  const unsigned char* scales = run.payload + run.total + run.first / block * sizeof(float);
+  for (std::size_t i = 0; i < run.count; i += block, scales += sizeof(float)) {
+    const std::size_t count = block < run.count - i ? block : run.count - i;
+    const unsigned char* __restrict from = run.payload + run.first + i;
+    float* __restrict to = out + i;
+    const float scale = loadFloat(scales);
+    for (std::size_t k = 0; k < count; ++k) {
+      to[k] = map.value[from[k]] * scale;
+    }
+  }
+}
+
+inline void encodeUniformLoop(unsigned char* __restrict levels, std::int32_t* __restrict rest,
+                              const float* __restrict values, std::size_t count, float inverse) {
+  for (std::size_t i = 0; i < count; ++i) {
+    float scaled = values[i] * inverse;
+    scaled = scaled > 16000.0f ? 16000.0f : scaled; // 2^-16ths of it fit 32 bits
+    scaled = scaled < -16000.0f ? -16000.0f : scaled;
+    const std::int32_t level = clamp(roundToInt(scaled), -128, 127);
+    levels[i] = static_cast<unsigned char>(level + 128);
+    rest[i] = static_cast<std::int32_t>((scaled - static_cast<float>(level)) * 65536.0f);
+  }
+}
+
+inline void lookUpLoop(float* __restrict out, const unsigned char* __restrict codes, std::size_t count,
+                       const float* __restrict table) {
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] = table[codes[i]];
+  }
+}
+
+inline CodebookLoops makeCodebookLoops() {
+  CodebookLoops loops;
+  loops.encodeDynamic = encodeDynamicLoop;
+  loops.decodeDynamic = decodeDynamicLoop;
+  loops.encodeUniform = encodeUniformLoop;
+  loops.lookUp = lookUpLoop;
+  return loops;
+}
+
+} // namespace
+} // namespace goss::compressors
+
+#endif // GOSS_COMPRESSORS_CODEBOOK_LOOPS_INC_H_

@@ -1,0 +1,30 @@
+/// Range codecs that have no fused loops: a tile in the first-level cache is encoded or decoded as it is, and this
+/// class adds references, residuals and the ways of delivery around it.
+#ifndef GOSS_COMPRESSORS_COMMON_TILE_CODEC_H_
+#define GOSS_COMPRESSORS_COMMON_TILE_CODEC_H_
+
+#include "compressors/common/common_loops.h"
+#include "compressors/common/range_codec.h"
+
+namespace goss::compressors {
+
+class TileCodec : public RangeCodec {
+ protected:
+  /// `loops` must outlive the codec.
+  explicit TileCodec(const CommonLoops& loops) : loops_(loops) {}
+
+  /// Encodes `values`; of the run only place and random numbers count. run.count <= kTileElems.
+  virtual void encodeTile(const float* values, const EncodeRun& run) const = 0;
+  /// The same elements decoded to `out`, whatever the run's delivery.
+  virtual void decodeTile(float* out, const DecodeRun& run) const = 0;
+
+  void encodeRange(const EncodeRun& run) const final;
+  void decodeRange(const DecodeRun& run) const final;
+
+ private:
+  const CommonLoops& loops_;
+};
+
+} // namespace goss::compressors
+
+#endif // GOSS_COMPRESSORS_COMMON_TILE_CODEC_H_

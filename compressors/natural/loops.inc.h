@@ -1,0 +1,66 @@
+/// Loops of natural compression, compiled once per instruction set.
+#ifndef GOSS_COMPRESSORS_NATURAL_LOOPS_INC_H_
+#define GOSS_COMPRESSORS_NATURAL_LOOPS_INC_H_
+
+#include "compressors/common/loops.inc.h"
+#include "compressors/natural/format.h"
+
+namespace goss::compressors {
+namespace {
+
+/// Code e of 1 to 126 is a magnitude of 2^(e - 109); 0 is zero. Bit 7 is the sign; the code of -0 means NaN.
+inline constexpr std::uint32_t kNaturalBias = 18; ///< From code to the exponent field of a float32.
+inline constexpr std::uint32_t kNaturalNan = 0x80;
+
+/// `up` says whether the magnitude is rounded to the next power of two.
+GOSS_HOST_DEVICE std::uint32_t naturalCode(float value, bool up) {
+  const auto bits = bitCast<std::uint32_t>(value);
+  const std::uint32_t magnitude = bits & 0x7fffffffu;
+  const std::uint32_t exponent = (magnitude >> 23) + (up ? 1u : 0u);
+  const std::uint32_t capped = exponent > kNaturalBias + 126 ? 126u : exponent - kNaturalBias;
+  const std::uint32_t code = exponent <= kNaturalBias ? 0u : capped | (bits >> 31 << 7);
+  return magnitude >= kFloatInfinity ? kNaturalNan : code;
+}
+
+GOSS_HOST_DEVICE float naturalValue(std::uint32_t code) {
+  const std::uint32_t exponent = code & 0x7fu;
+  const std::uint32_t bits = exponent == 0 ? 0u : ((exponent + kNaturalBias) << 23) | (code >> 7 << 31);
+  return bitCast<float>(code == kNaturalNan ? kFloatNan : bits);
+}
+
+template <bool kNearest>
+void encodeNatural(const float* values, const EncodeRun& run) {
+  unsigned char* __restrict to = run.payload + run.first;
+  const float* __restrict from = values;
+  std::uint16_t random[kNearest ? 1 : kTileElems];
+  if constexpr (!kNearest) {
+    fillRandom(random, run.key, run.random_first, run.count);
+  }
+  for (std::size_t i = 0; i < run.count; ++i) {
+    const std::uint32_t mantissa = bitCast<std::uint32_t>(from[i]) & 0x7fffffu;
+    // The chance to go up is the mantissa's fraction; a random number stands for the middle of its 65536th.
+    const std::uint32_t bar = kNearest ? 1u << 22 : (static_cast<std::uint32_t>(random[i]) << 7) + 64;
+    to[i] = static_cast<unsigned char>(naturalCode(from[i], bar < mantissa));
+  }
+}
+
+inline void decodeNatural(float* out, const DecodeRun& run) {
+  const unsigned char* __restrict from = run.payload + run.first;
+  float* __restrict to = out;
+  for (std::size_t i = 0; i < run.count; ++i) {
+    to[i] = naturalValue(from[i]);
+  }
+}
+
+inline NaturalLoops makeNaturalLoops() {
+  NaturalLoops loops;
+  loops.encode[0] = encodeNatural<false>;
+  loops.encode[1] = encodeNatural<true>;
+  loops.decode = decodeNatural;
+  return loops;
+}
+
+} // namespace
+} // namespace goss::compressors
+
+#endif // GOSS_COMPRESSORS_NATURAL_LOOPS_INC_H_
