@@ -8,16 +8,19 @@
 namespace goss::compressors {
 namespace {
 
-GOSS_HOST_DEVICE std::uint32_t dynamicCode(const DynamicMap& map, float value) {
+GOSS_HOST_DEVICE std::uint32_t dynamicCode(const std::uint32_t* cell, const float* boundary, float value) {
   const auto bits = bitCast<std::uint32_t>(value);
   const std::uint32_t magnitude = bits & 0x7fffffffu;
   const auto place = static_cast<std::int32_t>(magnitude >> DynamicMap::kCellShift) -
                      static_cast<std::int32_t>(DynamicMap::kFirstCell);
-  const std::uint32_t below = map.cell[clamp(place, 0, static_cast<std::int32_t>(DynamicMap::kCells) - 1)];
-  std::uint32_t index = below + (bitCast<float>(magnitude) > map.boundary[below] ? 1u : 0u);
-  const bool negative = bits >> 31 != 0;
-  index = negative && index > DynamicMap::kZeroCode ? DynamicMap::kZeroCode : index; // there is no -1
-  return negative ? DynamicMap::kZeroCode - index : DynamicMap::kZeroCode + index;
+  const auto below =
+      static_cast<std::int32_t>(cell[clamp(place, 0, static_cast<std::int32_t>(DynamicMap::kCells) - 1)]);
+  // Arithmetic in place of conditions: compilers make no vector code of a condition behind a table.
+  auto index =
+      static_cast<std::uint32_t>(below) + static_cast<std::uint32_t>(bitCast<float>(magnitude) > boundary[below]);
+  const std::uint32_t negative = bits >> 31;
+  index -= negative & (index >> 7); // there is no -1
+  return DynamicMap::kZeroCode + ((index ^ (0u - negative)) + negative);
 }
 
 inline void encodeDynamicLoop(const DynamicMap& map, std::size_t block, const float* values, const EncodeRun& run) {
@@ -35,8 +38,10 @@ inline void encodeDynamicLoop(const DynamicMap& map, std::size_t block, const fl
       continue;
     }
     const float inverse = 1.0f / magnitude;
+    const std::uint32_t* __restrict cell = map.cell;
+    const float* __restrict boundary = map.boundary;
     for (std::size_t k = 0; k < count; ++k) {
-      to[k] = static_cast<unsigned char>(dynamicCode(map, from[k] * inverse));
+      to[k] = static_cast<unsigned char>(dynamicCode(cell, boundary, from[k] * inverse));
     }
   }
 }
@@ -48,8 +53,9 @@ inline void decodeDynamicLoop(const DynamicMap& map, std::size_t block, float* o
     const unsigned char* __restrict from = run.payload + run.first + i;
     float* __restrict to = out + i;
     const float scale = loadFloat(scales);
+    const float* __restrict table = map.value;
     for (std::size_t k = 0; k < count; ++k) {
-      to[k] = map.value[from[k]] * scale;
+      to[k] = table[from[k]] * scale;
     }
   }
 }

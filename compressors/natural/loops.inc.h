@@ -32,11 +32,12 @@ template <bool kNearest>
 void encodeNatural(const float* values, const EncodeRun& run) {
   unsigned char* __restrict to = run.payload + run.first;
   const float* __restrict from = values;
+  const std::size_t count = run.count;
   std::uint16_t random[kNearest ? 1 : kTileElems];
   if constexpr (!kNearest) {
-    fillRandom(random, run.key, run.random_first, run.count);
+    fillRandom(random, run.key, run.random_first, count);
   }
-  for (std::size_t i = 0; i < run.count; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t mantissa = bitCast<std::uint32_t>(from[i]) & 0x7fffffu;
     // The chance to go up is the mantissa's fraction; a random number stands for the middle of its 65536th.
     const std::uint32_t bar = kNearest ? 1u << 22 : (static_cast<std::uint32_t>(random[i]) << 7) + 64;
@@ -47,7 +48,8 @@ void encodeNatural(const float* values, const EncodeRun& run) {
 inline void decodeNatural(float* out, const DecodeRun& run) {
   const unsigned char* __restrict from = run.payload + run.first;
   float* __restrict to = out;
-  for (std::size_t i = 0; i < run.count; ++i) {
+  const std::size_t count = run.count;
+  for (std::size_t i = 0; i < count; ++i) {
     to[i] = naturalValue(from[i]);
   }
 }
