@@ -108,6 +108,7 @@ class Communicator {
     std::uint64_t operation = 0;
     int waiting_for = -1;
     bool answered = false;
+    int unanswered = 0; ///< Probes on their way, or their answers.
   };
 
   /// What a rank says in a split.

@@ -15,6 +15,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kProbeInterval(500);
 /// A rank that has not answered a probe of at least this age is called silent.
 constexpr milliseconds kSilence(150);
+/// A rank that owes so many answers is not asked again, lest probes crowd out what a slow link is there for.
+constexpr int kMostUnanswered = 4;
 
 } // namespace
 
@@ -97,6 +99,8 @@ void Communicator::probeOnLoop(Operation& operation, TimePoint now) {
     PeerNews& news = news_[static_cast<std::size_t>(rank)];
     // Any number of messages from one rank ask it once.
     if (operation.failsAlone() && now - news.asked < kProbeInterval / 2) continue;
+    if (news.unanswered >= kMostUnanswered) continue;
+    ++news.unanswered;
     news.asked = now;
     if (news.probed == TimePoint{}) news.probed = now;
     world_->control().sendOnLoop(worldRank(rank), probe);
@@ -140,7 +144,7 @@ void Communicator::handleControlOnLoop(int rank, const ControlMessage& message) 
       break;
     case ControlMessage::Type::reply: {
       PeerNews& news = news_[static_cast<std::size_t>(rank)];
-      news = {news.asked, TimePoint{}, message.operation, message.culprit, true};
+      news = {news.asked, TimePoint{}, message.operation, message.culprit, true, std::max(0, news.unanswered - 1)};
       break;
     }
   }

@@ -51,9 +51,9 @@ struct Silent : TransportListener {
 
 class World {
  public:
-  World(int ranks, sim::SimOptions options) {
-    // This thread may be descheduled for long; nobody else drives the ranks, so nobody is away.
-    options.patience = std::chrono::hours(1);
+  /// This thread may be descheduled for long; nobody else drives the ranks, so by default nobody is away.
+  World(int ranks, sim::SimOptions options, std::chrono::milliseconds patience = std::chrono::hours(1)) {
+    options.patience = patience;
     std::vector<std::string> addresses;
     for (int rank = 0; rank < ranks; ++rank) {
       TransportContext context;
@@ -188,6 +188,23 @@ std::vector<double> traffic(std::uint64_t seed, double drop) {
     }
   }
   return trace;
+}
+
+TEST(Sim, TheClockPassesTheEventsOfARankThatIsAway) {
+  World world(3, exactLinks(1e-3, 1e9), std::chrono::milliseconds(5));
+  Send to_away(2, 10), out(1, 10000000);
+  Recv in(0, 10000000, world[1]);
+  world[1].recv(in);
+  EXPECT_TRUE(world[0].send(to_away));
+  world[0].send(out);
+  // Rank 2 has called, is away from now on, and leaves what arrives for it lying.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!in.done && std::chrono::steady_clock::now() < end) {
+    world[0].progress();
+    world[1].progress();
+  }
+  ASSERT_TRUE(in.done);
+  EXPECT_NEAR(in.at_s, 11e-3, 1e-6);
 }
 
 TEST(Sim, TheSameSeedGivesTheSameTimesAndAnotherDoesNot) {

@@ -106,27 +106,32 @@ void Hub::touch(int number) {
 }
 
 void Hub::wake(Rank& sleeper, Clock::time_point wall) {
+  if (!std::exchange(sleeper.sleeping, false)) return; // Busy elsewhere: an event buys it no more patience.
+  sleeper.woken = true;
   sleeper.last_call = wall;
-  if (!std::exchange(sleeper.sleeping, false)) return;
   if (sleeper.wakeup) sleeper.wakeup->notify();
 }
 
-bool Hub::holdsClock(const Rank& who, Clock::time_point wall) const {
-  if (who.gone) return false;
-  if (!who.joined) return true;
-  if (who.idle && !due(who)) return false;
-  return wall - who.last_call < options_.patience;
+Hub::Clock::duration Hub::holdsClockFor(const Rank& who, Clock::time_point wall) const {
+  if (who.gone || (who.joined && who.idle && !due(who))) return Clock::duration::zero();
+  if (!who.joined) return options_.patience;
+  const bool away = who.idle && !who.woken && !who.sleeping;
+  return who.last_call + options_.patience / (away ? 100 : 1) - wall;
 }
 
-bool Hub::clockIsHeld(Clock::time_point wall) const {
-  return std::any_of(ranks_.begin(), ranks_.end(), [&](const Rank& who) { return holdsClock(who, wall); });
+Hub::Clock::duration Hub::clockIsHeldFor(Clock::time_point wall) const {
+  Clock::duration longest{0};
+  for (const Rank& who : ranks_)
+    longest = std::max(longest, holdsClockFor(who, wall));
+  return longest;
 }
 
 void Hub::advance(Clock::time_point wall) {
-  if (clockIsHeld(wall)) return;
+  if (clockIsHeldFor(wall) > Clock::duration::zero()) return;
   VirtualTime next = INT64_MAX;
   for (const Rank& who : ranks_) {
-    if (!who.events.empty()) next = std::min(next, who.events.begin()->at);
+    // A rank that is away leaves its due events lying: later events of others don't wait for it.
+    if (!who.events.empty() && !due(who)) next = std::min(next, who.events.begin()->at);
   }
   if (next == INT64_MAX) return;
   now_ = std::max(now_, next);
@@ -140,6 +145,7 @@ void Hub::take(int number, bool idle, std::vector<Event>& out) {
   const Clock::time_point wall = Clock::now();
   Rank& taker = rank(number);
   taker.last_call = wall;
+  taker.woken = false;
   if (!due(taker)) {
     taker.idle = idle;
     if (!idle) return;
@@ -158,9 +164,11 @@ Hub::Sleep Hub::prepareToSleep(int number) {
   sleeper.last_call = wall;
   sleeper.idle = true;
   if (!due(sleeper)) advance(wall);
-  if (due(sleeper)) return Sleep::no;
+  if (due(sleeper)) return {};
   sleeper.sleeping = true;
-  return clockIsHeld(wall) ? Sleep::notForLong : Sleep::untilWoken;
+  const Clock::duration held = clockIsHeldFor(wall);
+  if (held <= Clock::duration::zero()) return {true, {}};
+  return {true, std::chrono::ceil<std::chrono::milliseconds>(held) + std::chrono::milliseconds(1)};
 }
 
 void Hub::sleepEnded(int number) {

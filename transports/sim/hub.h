@@ -33,7 +33,8 @@ struct SimOptions {
   /// The link from one rank to another; empty: SimLink() with Config::sim_drop.
   std::function<SimLink(int from, int to)> links;
   /// A rank that has not called its transport for so long no longer holds up the clock. Runs are reproducible as long
-  /// as no rank is away that long while it still has something to send.
+  /// as no rank is away that long while it still has something to send. One that has nothing to do and yet does not
+  /// sleep (its thread computes, between two calls) holds it up for a hundredth of that.
   std::chrono::milliseconds patience{200};
 };
 
@@ -86,14 +87,17 @@ class Hub : public std::enable_shared_from_this<Hub> {
   /// The rank did something by itself: it is not idle.
   void touch(int rank);
 
-  enum class Sleep { no, untilWoken, notForLong };
-  /// For a rank with nothing to do. notForLong: somebody may be away; look again after patience().
+  struct Sleep {
+    bool allowed = false;
+    /// Somebody may be away: look again after so long. Zero: sleep until woken.
+    std::chrono::milliseconds look_again{0};
+  };
+  /// For a rank with nothing to do.
   Sleep prepareToSleep(int rank);
   void sleepEnded(int rank);
 
   [[nodiscard]] VirtualTime now() const;
   [[nodiscard]] const std::array<std::byte, 16>& job() const { return job_; }
-  [[nodiscard]] std::chrono::milliseconds patience() const { return options_.patience; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -102,6 +106,7 @@ class Hub : public std::enable_shared_from_this<Hub> {
     bool gone = false;
     bool idle = false;
     bool sleeping = false;
+    bool woken = false; ///< Out of its sleep, and has not called since.
     Clock::time_point last_call;
     const platform::Wakeup* wakeup = nullptr;
     std::set<Event> events;
@@ -115,8 +120,9 @@ class Hub : public std::enable_shared_from_this<Hub> {
 
   // All of these with mutex_ held.
   [[nodiscard]] bool due(const Rank& rank) const { return !rank.events.empty() && rank.events.begin()->at <= now_; }
-  [[nodiscard]] bool holdsClock(const Rank& rank, Clock::time_point wall) const;
-  [[nodiscard]] bool clockIsHeld(Clock::time_point wall) const;
+  /// How long `rank` may still hold up the clock; zero or less when it does not.
+  [[nodiscard]] Clock::duration holdsClockFor(const Rank& rank, Clock::time_point wall) const;
+  [[nodiscard]] Clock::duration clockIsHeldFor(Clock::time_point wall) const;
   void advance(Clock::time_point wall);
   void wake(Rank& rank, Clock::time_point wall);
   VirtualTime arrival(int from, int to, Direction& direction, std::uint64_t bytes) const;

@@ -272,9 +272,9 @@ bool SimTransport::hasWork() const {
 
 bool SimTransport::prepareToSleep() {
   if (hasWork()) return false;
-  Hub::Sleep sleep = hub_ ? hub_->prepareToSleep(context_.self) : Hub::Sleep::notForLong;
-  if (sleep == Hub::Sleep::no) return false;
-  if (sleep == Hub::Sleep::notForLong) setTimer(options_.patience + std::chrono::milliseconds(1));
+  const Hub::Sleep sleep = hub_ ? hub_->prepareToSleep(context_.self) : Hub::Sleep{true, options_.patience};
+  if (!sleep.allowed) return false;
+  if (sleep.look_again.count() > 0) setTimer(sleep.look_again);
   return true;
 }
 
