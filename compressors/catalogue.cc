@@ -4,12 +4,16 @@
 
 #include <array>
 
+#include "compressors/bagua/minmax_uint8.h"
 #include "compressors/blockwise/blockwise.h"
 #include "compressors/cast/cast.h"
 #include "compressors/codebook/dynamic.h"
+#include "compressors/codebook/uniform.h"
 #include "compressors/mx/mx.h"
 #include "compressors/natural/natural.h"
+#include "compressors/sign/sign.h"
 #include "compressors/spec.h"
+#include "compressors/ternary/ternary.h"
 
 namespace goss::compressors {
 
@@ -67,6 +71,30 @@ CodecPointer makeDynamic(StageReader& reader, const Loops& loops) {
   return std::make_shared<DynamicCodec>(block, loops.common, loops.codebook);
 }
 
+CodecPointer makeUniform(StageReader&, const Loops& loops) {
+  return std::make_shared<UniformCodec>(loops.common, loops.codebook);
+}
+
+CodecPointer makeSign(StageReader& reader, const Loops& loops) {
+  const auto norm = reader.choice("norm", {"l1", "l2"}) == 0 ? SignCodec::Norm::l1 : SignCodec::Norm::l2;
+  return std::make_shared<SignCodec>(norm, loops.common, loops.sign);
+}
+
+CodecPointer makeTernary(StageReader& reader, const Loops& loops) {
+  TernarySettings settings;
+  settings.clip = static_cast<float>(reader.number("clip", 2.5, {0, 1000}));
+  settings.scale = static_cast<float>(reader.number("scale", 0, {0, 1e30}));
+  settings.ranks = static_cast<unsigned>(reader.integer("ranks", 1, {1, 127}));
+  if (settings.scale == 0 && settings.ranks != 1) {
+    reader.refuse("payloads are only added with a shared scale; give scale=");
+  }
+  return std::make_shared<TernaryCodec>(settings, loops.common, loops.ternary);
+}
+
+CodecPointer makeMinMaxUint8(StageReader&, const Loops& loops) {
+  return std::make_shared<MinMaxUint8Codec>(loops.common, loops.minmax);
+}
+
 constexpr std::array kValueMakers{
     ValueMaker{"none", makeCast<GOSS_FLOAT32>},
     ValueMaker{"fp16", makeCast<GOSS_FLOAT16>},
@@ -83,6 +111,10 @@ constexpr std::array kValueMakers{
     ValueMaker{"e3m0", makeMx<MxElement::e3m0>},
     ValueMaker{"natural", makeNatural},
     ValueMaker{"dynamic8", makeDynamic},
+    ValueMaker{"uniform8", makeUniform},
+    ValueMaker{"sign", makeSign},
+    ValueMaker{"terngrad", makeTernary},
+    ValueMaker{"minmaxuint8", makeMinMaxUint8},
 };
 
 constexpr std::array kBuiltins{
@@ -110,6 +142,13 @@ constexpr std::array kBuiltins{
     CodecEntry{"natural", "natural:round=stochastic", "powers of two in 8 bits, unbiased"},
     CodecEntry{"natural", "natural:round=nearest", "powers of two in 8 bits"},
     CodecEntry{"dynamic8", "dynamic8:block=4096", "8-bit map that is dense near zero and near the peak"},
+    CodecEntry{"uniform8", "uniform8", "8 bits over six deviations with a codebook of means"},
+    CodecEntry{"minmaxuint8", "minmaxuint8", "Bagua's 8 bits from minimum to maximum"},
+    CodecEntry{"sign", "sign:norm=l1", "signs times the mean magnitude"},
+    CodecEntry{"sign", "sign:norm=l2", "signs times the root mean square"},
+    CodecEntry{"terngrad", "terngrad:clip=2.5", "-1, 0, 1 times a scale, clipped at 2.5 deviations"},
+    CodecEntry{"terngrad", "terngrad:clip=0", "-1, 0, 1 times a scale, unbiased"},
+    CodecEntry{"terngrad", "terngrad:clip=0,scale=64,ranks=7", "the same with a shared scale: payloads are added"},
 };
 
 const ValueMaker* findValue(std::string_view name) {

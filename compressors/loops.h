@@ -5,11 +5,14 @@
 
 #include <span>
 
+#include "compressors/bagua/format.h"
 #include "compressors/blockwise/format.h"
 #include "compressors/codebook/format.h"
 #include "compressors/common/common_loops.h"
 #include "compressors/mx/format.h"
 #include "compressors/natural/format.h"
+#include "compressors/sign/format.h"
+#include "compressors/ternary/format.h"
 
 namespace goss::compressors {
 
@@ -20,6 +23,9 @@ struct Loops {
   MxLoops mx;
   NaturalLoops natural;
   CodebookLoops codebook;
+  SignLoops sign;
+  TernaryLoops ternary;
+  MinMaxLoops minmax;
 };
 
 /// Makers of the sets; each lives in a file compiled for its instruction set and must run only where that exists.

@@ -2,12 +2,15 @@
 #ifndef GOSS_COMPRESSORS_MAKE_LOOPS_INC_H_
 #define GOSS_COMPRESSORS_MAKE_LOOPS_INC_H_
 
+#include "compressors/bagua/loops.inc.h"
 #include "compressors/blockwise/loops.inc.h"
 #include "compressors/codebook/loops.inc.h"
 #include "compressors/common/common_loops.inc.h"
 #include "compressors/loops.h"
 #include "compressors/mx/loops.inc.h"
 #include "compressors/natural/loops.inc.h"
+#include "compressors/sign/loops.inc.h"
+#include "compressors/ternary/loops.inc.h"
 
 namespace goss::compressors {
 namespace {
@@ -20,6 +23,9 @@ inline Loops makeLoops(const char* isa) {
   loops.mx = makeMxLoops();
   loops.natural = makeNaturalLoops();
   loops.codebook = makeCodebookLoops();
+  loops.sign = makeSignLoops();
+  loops.ternary = makeTernaryLoops();
+  loops.minmax = makeMinMaxLoops();
   return loops;
 }
 

@@ -44,7 +44,12 @@ GOSS_HOST_DEVICE float roundUpTo16Bits(float value) {
   return bitCast<float>(bits < kLargest ? bits : kLargest);
 }
 
-GOSS_HOST_DEVICE float absolute(float value) { return bitCast<float>(bitCast<std::uint32_t>(value) & 0x7fffffffu); }
+/// The nearest float with 16 significant bits to a finite `value`, not negative; ties away from zero. Never infinite.
+GOSS_HOST_DEVICE float roundTo16Bits(float value) {
+  constexpr std::uint32_t kLargest = 0x7f7fff00u;
+  const std::uint32_t bits = (bitCast<std::uint32_t>(value) + 0x80u) & ~0xffu;
+  return bitCast<float>(bits < kLargest ? bits : kLargest);
+}
 
 /// Magnitude in the upper 31 bits, sign in the lowest: the maximum of these keys over a block is its largest magnitude
 /// and that one's sign, as an integer maximum, which compilers make vector code of. Of +x and -x, -x wins.

@@ -1,0 +1,58 @@
+#include "compressors/bagua/minmax_uint8.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "compressors/common/element.h"
+#include "compressors/common/jobs.h"
+
+namespace goss::compressors {
+
+namespace {
+
+constexpr std::size_t kHeaderBytes = 32;
+
+constexpr std::size_t paddedCodes(std::size_t count) { return (count + 31) / 32 * 32; }
+
+} // namespace
+
+CodecTraits MinMaxUint8Codec::traits() const {
+  CodecTraits traits;
+  traits.fixed_size = true;
+  traits.block = 0;
+  return traits;
+}
+
+std::size_t MinMaxUint8Codec::maxBytes(std::size_t count) const { return kHeaderBytes + paddedCodes(count); }
+
+std::size_t MinMaxUint8Codec::encodeVector(const VectorIn& in, unsigned char* to) const {
+  float range[2] = {0, 0};
+  if (in.count != 0) {
+    loops_.range(in.values, in.count, range[0], range[1]);
+  }
+  const bool sound = finite(in.values, in.count);
+  if (!sound) {
+    range[0] = range[1] = bitCast<float>(kFloatNan);
+  }
+  std::memset(to, 0, kHeaderBytes);
+  std::memcpy(to, range, sizeof range);
+  std::memset(to + kHeaderBytes, 0, paddedCodes(in.count));
+  if (sound) {
+    loops_.encode(to + kHeaderBytes, in.values, in.count, loops_.scale(range[0], range[1]));
+  }
+  return maxBytes(in.count);
+}
+
+void MinMaxUint8Codec::decodeVector(PayloadView payload, const VectorOut& out) const {
+  float range[2];
+  std::memcpy(range, payload.data(), sizeof range);
+  loops_.decode(out.out, bytesOf(payload) + kHeaderBytes, out.count, loops_.scale(range[0], range[1]), out.delivery);
+}
+
+std::string MinMaxUint8Codec::flawOf(PayloadView payload, std::size_t count) const {
+  return payload.size() == maxBytes(count) ? "" : fmt::format("it has {} bytes", maxBytes(count));
+}
+
+} // namespace goss::compressors

@@ -1,0 +1,31 @@
+/// Uniform 8-bit quantisation over six standard deviations, with a codebook of the means of what fell into each bucket
+/// (INTELLECT-1, Jaghouar et al. 2024, arXiv 2412.01152; the same in hivemind).
+#ifndef GOSS_COMPRESSORS_CODEBOOK_UNIFORM_H_
+#define GOSS_COMPRESSORS_CODEBOOK_UNIFORM_H_
+
+#include "compressors/codebook/format.h"
+#include "compressors/common/vector_codec.h"
+
+namespace goss::compressors {
+
+/// Means are sums of integers (2^-16ths of a step), so their order does not matter. Values beyond 16000 steps count as
+/// that far in their bucket's mean.
+class UniformCodec final : public VectorCodec {
+ public:
+  /// Both tables must outlive the codec.
+  UniformCodec(const CommonLoops& common, const CodebookLoops& loops) : VectorCodec(common), loops_(loops) {}
+
+  [[nodiscard]] std::string spec() const override { return "uniform8"; }
+  [[nodiscard]] CodecTraits traits() const override;
+  [[nodiscard]] std::size_t maxBytes(std::size_t count) const override;
+  std::size_t encodeVector(const VectorIn& in, unsigned char* to) const override;
+  void decodeVector(PayloadView payload, const VectorOut& out) const override;
+  [[nodiscard]] std::string flawOf(PayloadView payload, std::size_t count) const override;
+
+ private:
+  const CodebookLoops& loops_;
+};
+
+} // namespace goss::compressors
+
+#endif // GOSS_COMPRESSORS_CODEBOOK_UNIFORM_H_

@@ -1,0 +1,45 @@
+/// TernGrad: -1, 0 or 1 times a scale, at random and unbiased (Wen et al. 2017, arXiv 1705.07878). With a scale that
+/// all ranks share, payloads are added as integers.
+#ifndef GOSS_COMPRESSORS_TERNARY_TERNARY_H_
+#define GOSS_COMPRESSORS_TERNARY_TERNARY_H_
+
+#include "compressors/common/vector_codec.h"
+#include "compressors/ternary/format.h"
+
+namespace goss::compressors {
+
+struct TernarySettings {
+  float clip = 2.5f;  ///< In standard deviations; 0: none. Clipping makes it biased.
+  float scale = 0;    ///< Shared by all ranks (the maximum of theirs); 0: each payload has its own.
+  unsigned ranks = 1; ///< Payloads that are added: 1, up to 7 or up to 127 give words of 2, 4 or 8 bits.
+};
+
+class TernaryCodec final : public VectorCodec {
+ public:
+  /// Both tables must outlive the codec.
+  TernaryCodec(const TernarySettings& settings, const CommonLoops& common, const TernaryLoops& loops);
+
+  [[nodiscard]] std::string spec() const override;
+  [[nodiscard]] CodecTraits traits() const override;
+  [[nodiscard]] std::size_t maxBytes(std::size_t count) const override;
+  std::size_t encodeVector(const VectorIn& in, unsigned char* to) const override;
+  void decodeVector(PayloadView payload, const VectorOut& out) const override;
+  [[nodiscard]] std::string flawOf(PayloadView payload, std::size_t count) const override;
+  Status addPayload(PayloadView payload, std::size_t count, std::span<std::byte> into) const override;
+  /// ceil(log2(2 * ranks + 1)).
+  [[nodiscard]] std::uint32_t sumBits(std::uint32_t ranks) const override;
+
+  /// The scale that a vector would choose: ranks agree on the maximum of theirs.
+  [[nodiscard]] float scaleOf(const float* values, std::size_t count) const;
+
+ private:
+  [[nodiscard]] std::size_t codeBytes(std::size_t count) const;
+
+  const TernarySettings settings_;
+  const unsigned bits_; ///< Of a word.
+  const TernaryLoops& loops_;
+};
+
+} // namespace goss::compressors
+
+#endif // GOSS_COMPRESSORS_TERNARY_TERNARY_H_
