@@ -12,6 +12,8 @@
 #include "compressors/mx/mx.h"
 #include "compressors/natural/natural.h"
 #include "compressors/sign/sign.h"
+#include "compressors/sparse/random_k.h"
+#include "compressors/sparse/sparse.h"
 #include "compressors/spec.h"
 #include "compressors/ternary/ternary.h"
 
@@ -117,6 +119,52 @@ constexpr std::array kValueMakers{
     ValueMaker{"minmaxuint8", makeMinMaxUint8},
 };
 
+/// A stage that picks values and hands them to the next one.
+struct PickMaker {
+  std::string_view name;
+  CodecPointer (*make)(StageReader& reader, CodecPointer inner, const Loops& loops);
+};
+
+double ratioOf(StageReader& reader, std::string_view key, double otherwise) {
+  return reader.number(key, otherwise, {1e-6, 1});
+}
+
+CodecPointer makeTopK(StageReader& reader, CodecPointer inner, const Loops& loops) {
+  const double ratio = ratioOf(reader, "ratio", 0.01);
+  const bool sampled = reader.choice("select", {"exact", "sampled"}) == 1;
+  auto selector = sampled ? makeSampledTopK(ratio, loops.sparse) : makeExactTopK(ratio, loops.sparse);
+  return std::make_shared<SparseCodec>(std::move(selector), std::move(inner), loops.common);
+}
+
+CodecPointer makeThresholdStage(StageReader& reader, CodecPointer inner, const Loops& loops) {
+  const auto value = static_cast<float>(reader.number("value", 1e-3, {0, 1e30}));
+  return std::make_shared<SparseCodec>(makeThreshold(value, loops.sparse), std::move(inner), loops.common);
+}
+
+CodecPointer makeRandomK(StageReader& reader, CodecPointer inner, const Loops& loops) {
+  const double ratio = ratioOf(reader, "ratio", 0.01);
+  const std::size_t block = reader.block("block", 32, {1, kTileElems});
+  return std::make_shared<RandomKCodec>(ratio, block, std::move(inner), loops.common);
+}
+
+constexpr std::array kPickMakers{
+    PickMaker{"topk", makeTopK},
+    PickMaker{"threshold", makeThresholdStage},
+    PickMaker{"randk", makeRandomK},
+};
+
+/// Names of well-known compositions.
+struct Alias {
+  std::string_view name;
+  std::string_view spec;
+};
+
+constexpr std::array kAliases{
+    Alias{"cocktail", "randk:ratio=0.1+topk:ratio=0.2+int4:block=128"},
+    Alias{"dgc", "topk:ratio=0.001,select=sampled+none"},
+    Alias{"cgx", "int4:block=512,mode=minmax"},
+};
+
 constexpr std::array kBuiltins{
     CodecEntry{"none", "none", "float32 as it is"},
     CodecEntry{"fp16", "fp16", "cast to float16"},
@@ -149,10 +197,21 @@ constexpr std::array kBuiltins{
     CodecEntry{"terngrad", "terngrad:clip=2.5", "-1, 0, 1 times a scale, clipped at 2.5 deviations"},
     CodecEntry{"terngrad", "terngrad:clip=0", "-1, 0, 1 times a scale, unbiased"},
     CodecEntry{"terngrad", "terngrad:clip=0,scale=64,ranks=7", "the same with a shared scale: payloads are added"},
+    CodecEntry{"topk", "topk:ratio=0.01,select=exact+none", "the largest hundredth"},
+    CodecEntry{"topk", "topk:ratio=0.01,select=exact+int8:block=256,mode=symmetric,round=nearest", "in 8 bits"},
+    CodecEntry{"topk", "topk:ratio=0.25,select=exact+int4:block=128,mode=symmetric,round=nearest",
+               "a quarter in 4 bits"},
+    CodecEntry{"topk", "topk:ratio=0.01,select=sampled+none", "about the largest hundredth, by a sample"},
+    CodecEntry{"threshold", "threshold:value=2+none", "magnitudes of at least 2"},
+    CodecEntry{"randk", "randk:ratio=0.1,block=32+none", "a tenth of the blocks, the same on all ranks: additive"},
+    CodecEntry{"cocktail",
+               "randk:ratio=0.1,block=32+topk:ratio=0.2,select=exact+int4:block=128,mode=symmetric,round=nearest",
+               "CocktailSGD: random blocks, then top-k, then 4 bits"},
 };
 
-const ValueMaker* findValue(std::string_view name) {
-  for (const ValueMaker& maker : kValueMakers) {
+template <typename Maker, std::size_t kSize>
+const Maker* find(const std::array<Maker, kSize>& makers, std::string_view name) {
+  for (const Maker& maker : makers) {
     if (maker.name == name) {
       return &maker;
     }
@@ -162,8 +221,14 @@ const ValueMaker* findValue(std::string_view name) {
 
 std::string knownStages() {
   std::string names;
+  for (const PickMaker& maker : kPickMakers) {
+    names += fmt::format("{}, ", maker.name);
+  }
   for (const ValueMaker& maker : kValueMakers) {
     names += fmt::format("{}, ", maker.name);
+  }
+  for (const Alias& alias : kAliases) {
+    names += fmt::format("{}, ", alias.name);
   }
   return names + "ef";
 }
@@ -186,6 +251,30 @@ Status readFeedback(const Stage& stage, Compression& compression) {
   return Status::ok();
 }
 
+/// Codecs are made from the last stage to the first: each is handed what follows it.
+Status makeChain(std::string_view spec, std::vector<Stage> stages, const Loops& loops, CodecPointer& made) {
+  if (stages.empty() || find(kPickMakers, stages.back().name) != nullptr) {
+    stages.push_back({"none", {}});
+  }
+  for (auto stage = stages.rbegin(); stage != stages.rend(); ++stage) {
+    StageReader reader(*stage);
+    if (const PickMaker* pick = find(kPickMakers, stage->name)) {
+      made = pick->make(reader, std::move(made), loops);
+    } else if (const ValueMaker* value = find(kValueMakers, stage->name)) {
+      if (made != nullptr) {
+        return wrong(spec, fmt::format("only 'ef' may follow '{}'", stage->name));
+      }
+      made = value->make(reader, loops);
+    } else {
+      return wrong(spec, fmt::format("'{}' is unknown here; this build has: {}", stage->name, knownStages()));
+    }
+    if (Status status = reader.finish(); !status.isOk()) {
+      return status;
+    }
+  }
+  return Status::ok();
+}
+
 } // namespace
 
 std::span<const CodecEntry> builtinCodecs() { return kBuiltins; }
@@ -197,23 +286,28 @@ Result<Compression> makeCompression(std::string_view spec, const Loops& loops) {
   if (!parsed.isOk()) {
     return parsed.status();
   }
-  const std::vector<Stage>& stages = parsed.value();
-  Compression compression;
-  const ValueMaker* maker = findValue(stages.front().name);
-  if (maker == nullptr) {
-    return wrong(spec, fmt::format("'{}' is unknown; this build has: {}", stages.front().name, knownStages()));
+  std::vector<Stage> stages = parsed.take();
+  if (const Alias* alias = find(kAliases, stages.front().name)) {
+    if (!stages.front().parameters.empty()) {
+      return wrong(spec,
+                   fmt::format("'{}' stands for '{}' and has no parameters; write that out", alias->name, alias->spec));
+    }
+    std::vector<Stage> meant = parseSpec(alias->spec).take();
+    stages.erase(stages.begin());
+    stages.insert(stages.begin(), meant.begin(), meant.end());
   }
-  StageReader reader(stages.front());
-  compression.codec = maker->make(reader, loops);
-  if (Status status = reader.finish(); !status.isOk()) {
+  const bool feedback = stages.back().name == "ef";
+  const Stage last = stages.back();
+  if (feedback) {
+    stages.pop_back();
+  }
+  Compression compression;
+  if (Status status = makeChain(spec, std::move(stages), loops, compression.codec); !status.isOk()) {
     return status;
   }
   compression.spec = compression.codec->spec();
-  if (stages.size() > 1) {
-    if (stages.size() > 2 || stages[1].name != "ef") {
-      return wrong(spec, fmt::format("only 'ef' may follow '{}'", stages.front().name));
-    }
-    if (Status status = readFeedback(stages[1], compression); !status.isOk()) {
+  if (feedback) {
+    if (Status status = readFeedback(last, compression); !status.isOk()) {
       return status;
     }
   }

@@ -12,6 +12,7 @@
 #include "compressors/mx/format.h"
 #include "compressors/natural/format.h"
 #include "compressors/sign/format.h"
+#include "compressors/sparse/format.h"
 #include "compressors/ternary/format.h"
 
 namespace goss::compressors {
@@ -26,6 +27,7 @@ struct Loops {
   SignLoops sign;
   TernaryLoops ternary;
   MinMaxLoops minmax;
+  SparseLoops sparse;
 };
 
 /// Makers of the sets; each lives in a file compiled for its instruction set and must run only where that exists.

@@ -10,6 +10,7 @@
 #include "compressors/mx/loops.inc.h"
 #include "compressors/natural/loops.inc.h"
 #include "compressors/sign/loops.inc.h"
+#include "compressors/sparse/loops.inc.h"
 #include "compressors/ternary/loops.inc.h"
 
 namespace goss::compressors {
@@ -26,6 +27,7 @@ inline Loops makeLoops(const char* isa) {
   loops.sign = makeSignLoops();
   loops.ternary = makeTernaryLoops();
   loops.minmax = makeMinMaxLoops();
+  loops.sparse = makeSparseLoops();
   return loops;
 }
 

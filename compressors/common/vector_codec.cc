@@ -19,7 +19,7 @@ std::size_t VectorCodec::scratchBytes(std::size_t count) const {
 }
 
 Status VectorCodec::check(PayloadView payload, std::size_t count) const {
-  const std::string flaw = flawOf(payload, count);
+  const std::string flaw = count > mostElements() ? "the segment is too long" : flawOf(payload, count);
   return flaw.empty() ? Status::ok() : malformed(*this, payload, count, flaw);
 }
 
@@ -61,6 +61,9 @@ Status VectorCodec::encode(const EncodeJob& job) const {
     return status;
   }
   for (EncodeSegment& segment : job.segments) {
+    if (segment.count > mostElements()) {
+      return Status::error(GOSS_ERR_INVALID_ARGUMENT, "codec '" + spec() + "': the segment is too long; cut it");
+    }
     EncodeRun run;
     run.values = job.values.data() + segment.first;
     run.reference = job.reference == nullptr ? nullptr : job.reference + segment.first;
@@ -130,6 +133,9 @@ Status VectorCodec::merge(MergeJob& job) const {
     return status;
   }
   const std::size_t count = job.values.size();
+  if (count > mostElements()) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT, "codec '" + spec() + "': the segment is too long; cut it");
+  }
   const std::span<std::byte> scratch = job.scratch.subspan(vectorScratch(count));
   VectorOut out{job.values.data(), count, {DecodeMode::add, 1}, job.random.shared, job.first_element, scratch};
   for (const PayloadView payload : job.payloads) {

@@ -1,0 +1,34 @@
+/// How the indices of a sparse payload are written (docs/formats.md): a bit map, or 16-bit indices in tiles of 65536
+/// elements, whichever is shorter.
+#ifndef GOSS_COMPRESSORS_SPARSE_INDEX_SET_H_
+#define GOSS_COMPRESSORS_SPARSE_INDEX_SET_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace goss::compressors {
+
+inline constexpr std::size_t kIndexTile = 65536;
+
+constexpr std::size_t bitmapBytes(std::size_t count) { return (count + 7) / 8; }
+/// Bytes of `held` indices into `count` elements; grows with both.
+constexpr std::size_t indexBytes(std::size_t count, std::size_t held) {
+  const std::size_t tiles = (count + kIndexTile - 1) / kIndexTile * sizeof(std::uint32_t) + 2 * held;
+  return bitmapBytes(count) <= tiles ? bitmapBytes(count) : tiles;
+}
+constexpr bool isBitmap(std::size_t count, std::size_t held) { return indexBytes(count, held) == bitmapBytes(count); }
+
+/// Ascending indices below `count`, which is below 2^32.
+void writeIndices(std::span<const std::uint32_t> indices, std::size_t count, unsigned char* to);
+
+/// What is wrong with indexBytes(count, held) bytes that should be `held` indices; an empty text: nothing.
+std::string indicesFlaw(const unsigned char* from, std::size_t count, std::size_t held);
+
+/// Reads what writeIndices() wrote and indicesFlaw() found right.
+void readIndices(const unsigned char* from, std::size_t count, std::span<std::uint32_t> indices);
+
+} // namespace goss::compressors
+
+#endif // GOSS_COMPRESSORS_SPARSE_INDEX_SET_H_

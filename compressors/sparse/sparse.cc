@@ -1,0 +1,92 @@
+#include "compressors/sparse/sparse.h"
+
+#include <fmt/format.h>
+
+#include "base/wire.h"
+#include "compressors/common/jobs.h"
+#include "compressors/sparse/index_set.h"
+
+namespace goss::compressors {
+
+namespace {
+
+constexpr std::size_t kCountBytes = sizeof(std::uint32_t);
+
+std::size_t heldBy(PayloadView payload) { return base::loadLittleEndian<std::uint32_t>(payload.data()); }
+
+} // namespace
+
+CodecTraits SparseCodec::traits() const {
+  const CodecTraits inside = inner().traits();
+  CodecTraits traits;
+  traits.sparse = true;
+  traits.stochastic = inside.stochastic;
+  traits.shared_random = inside.shared_random;
+  traits.idempotent = selector_->stable() && inside.lossless;
+  traits.block = 0;
+  return traits;
+}
+
+std::size_t SparseCodec::maxBytes(std::size_t count) const {
+  const std::size_t some = most(count);
+  return kCountBytes + indexBytes(count, some) + inner().maxBytes(some);
+}
+
+std::size_t SparseCodec::encodeVector(const VectorIn& in, unsigned char* to) const {
+  const Workspace work = workspace(in.scratch, in.count);
+  const std::size_t held = selector_->select(in.values, in.count, work.indices.data());
+  for (std::size_t i = 0; i < held; ++i) {
+    work.values[i] = in.values[work.indices[i]];
+  }
+  base::storeLittleEndian(to, static_cast<std::uint32_t>(held));
+  writeIndices(work.indices.first(held), in.count, to + kCountBytes);
+  const std::size_t head = kCountBytes + indexBytes(in.count, held);
+  return head + encodeInner(in, work, held, to + head);
+}
+
+void SparseCodec::decodeVector(PayloadView payload, const VectorOut& out) const {
+  const Workspace work = workspace(out.scratch, out.count);
+  const std::size_t held = heldBy(payload);
+  readIndices(bytesOf(payload) + kCountBytes, out.count, work.indices.first(held));
+  decodeInner(payload.subspan(kCountBytes + indexBytes(out.count, held)), out, work, held);
+  scatter(out, work, held);
+}
+
+std::string SparseCodec::flawOf(PayloadView payload, std::size_t count) const {
+  if (payload.size() < kCountBytes) {
+    return "it ends before its number of elements";
+  }
+  const std::size_t held = heldBy(payload);
+  if (held > most(count)) {
+    return fmt::format("it says that it holds {} elements", held);
+  }
+  const std::size_t head = kCountBytes + indexBytes(count, held);
+  if (payload.size() < head) {
+    return "it ends within its indices";
+  }
+  if (std::string flaw = indicesFlaw(bytesOf(payload) + kCountBytes, count, held); !flaw.empty()) {
+    return flaw;
+  }
+  return inner().check(payload.subspan(head), held).text();
+}
+
+Result<std::size_t> SparseCodec::selected(PayloadView payload, std::size_t count, const SharedStream&, std::uint64_t,
+                                          std::span<std::uint32_t> out) const {
+  if (Status status = check(payload, count); !status.isOk()) {
+    return status;
+  }
+  const std::size_t held = heldBy(payload);
+  readIndices(bytesOf(payload) + kCountBytes, count, out.first(held));
+  return held;
+}
+
+void SparseCodec::countPresent(PayloadView payload, const VectorOut& out, std::uint32_t* senders) const {
+  const Workspace work = workspace(out.scratch, out.count);
+  const std::size_t held = heldBy(payload);
+  readIndices(bytesOf(payload) + kCountBytes, out.count, work.indices.first(held));
+  for (std::size_t i = 0; i < held; ++i) {
+    ++senders[work.indices[i]];
+  }
+}
+
+} // namespace goss::compressors

@@ -1,0 +1,37 @@
+/// Sparsifiers that send indices: top-k and threshold.
+#ifndef GOSS_COMPRESSORS_SPARSE_SPARSE_H_
+#define GOSS_COMPRESSORS_SPARSE_SPARSE_H_
+
+#include "compressors/sparse/chained_codec.h"
+#include "compressors/sparse/selector.h"
+
+namespace goss::compressors {
+
+/// Segments of at most 2^32 - 1 elements. NaNs count as the largest magnitudes.
+class SparseCodec final : public ChainedCodec {
+ public:
+  /// `loops` must outlive the codec.
+  SparseCodec(std::unique_ptr<const Selector> selector, std::shared_ptr<const Codec> inner, const CommonLoops& loops)
+      : ChainedCodec(std::move(inner), loops), selector_(std::move(selector)) {}
+
+  [[nodiscard]] std::string spec() const override { return selector_->spec() + "+" + inner().spec(); }
+  [[nodiscard]] CodecTraits traits() const override;
+  [[nodiscard]] std::size_t maxBytes(std::size_t count) const override;
+  [[nodiscard]] std::size_t mostElements() const override { return 0xffffffffu; }
+  std::size_t encodeVector(const VectorIn& in, unsigned char* to) const override;
+  void decodeVector(PayloadView payload, const VectorOut& out) const override;
+  [[nodiscard]] std::string flawOf(PayloadView payload, std::size_t count) const override;
+  Result<std::size_t> selected(PayloadView payload, std::size_t count, const SharedStream& shared,
+                               std::uint64_t first_element, std::span<std::uint32_t> out) const override;
+
+ protected:
+  [[nodiscard]] std::size_t most(std::size_t count) const override { return selector_->most(count); }
+  void countPresent(PayloadView payload, const VectorOut& out, std::uint32_t* senders) const override;
+
+ private:
+  const std::unique_ptr<const Selector> selector_;
+};
+
+} // namespace goss::compressors
+
+#endif // GOSS_COMPRESSORS_SPARSE_SPARSE_H_

@@ -1,0 +1,106 @@
+/// Normalised squared errors on 2^20 elements: Gaussian, Student-t with 3 degrees of freedom, and 64 layers of mixed
+/// scale. For published codecs the figures are those measured with their own implementations' arithmetic; what depends
+/// on the tails of a sample is checked where the sample does not decide.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/compressors/harness.h"
+
+namespace goss::test {
+namespace {
+
+constexpr std::size_t kElems = 1 << 20;
+
+double errorOf(const std::string& spec, const Floats& values) {
+  const auto codec = codecOf(spec);
+  return normalizedError(values, decode(*codec, encode(*codec, values), values.size()));
+}
+
+struct Expected {
+  const char* spec;
+  double bytes_per_elem;
+  double gaussian;
+};
+
+class Quality : public testing::TestWithParam<Expected> {};
+
+TEST_P(Quality, MatchesThePublishedArithmetic) {
+  static const Floats values = gaussian(kElems, 77);
+  const Expected& expected = GetParam();
+  // Figures are published with two digits: half a unit of the second one besides the 5 %.
+  const double unit = std::pow(10.0, std::floor(std::log10(expected.gaussian)) - 1);
+  const double error = errorOf(expected.spec, values);
+  RecordProperty("error", std::to_string(error));
+  EXPECT_NEAR(error, expected.gaussian, 0.05 * expected.gaussian + unit / 2) << expected.spec;
+  const auto codec = codecOf(expected.spec);
+  const double bytes = static_cast<double>(encode(*codec, values).size()) / kElems;
+  EXPECT_NEAR(bytes, expected.bytes_per_elem, 0.002 * bytes + 1e-3) << expected.spec;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Gaussian, Quality,
+    testing::Values(Expected{"minmaxuint8", 1.000, 1.2e-4}, Expected{"int8:block=512,mode=minmax", 1.016, 4.8e-5},
+                    Expected{"int4:block=512,mode=minmax", 0.516, 1.4e-2},
+                    Expected{"int4:block=512,mode=minmax,round=stochastic", 0.516, 2.8e-2},
+                    Expected{"int4:block=128,mode=minmax", 0.563, 1.0e-2}, Expected{"qsgd", 1.031, 1.3e-3},
+                    Expected{"terngrad", 0.25, 1.01}, Expected{"sign:norm=l2", 0.125, 0.40},
+                    Expected{"sign:norm=l1", 0.125, 0.36}, Expected{"uniform8", 1.001, 2.5e-4},
+                    Expected{"dynamic8", 1.001, 1.7e-4}, Expected{"int4:block=2048", 0.502, 1.7e-2},
+                    Expected{"int4:block=128", 0.531, 1.1e-2}, Expected{"int8:block=2048", 1.002, 6.7e-5},
+                    Expected{"mxfp8", 1.031, 7.0e-4}, Expected{"mxfp4", 0.531, 1.3e-2}, Expected{"e4m3", 1, 7.0e-4},
+                    Expected{"natural", 1, 8.2e-2}));
+
+// Two digits published for t3 and mixed layers; single outliers decide much of them, so the bounds are wide.
+TEST(QualityOfHeavyTails, StaysInTheRangeOfThePublishedFigures) {
+  const Floats t3 = studentT(kElems, 3, 78), layers = layered(kElems, 79);
+  struct Row {
+    const char* spec;
+    double t3, layers;
+  };
+  for (const Row& row : {Row{"int4:block=128,mode=minmax", 3.0e-2, 2.0e-2}, Row{"int4:block=128", 4.2e-2, 2.8e-2},
+                         Row{"mxfp8", 6.9e-4, 6.9e-4}, Row{"mxfp4", 2.0e-2, 1.7e-2}, Row{"qsgd", 1.3e-3, 1.3e-3},
+                         Row{"dynamic8", 4.1e-4, 3.9e-4}, Row{"natural", 8.2e-2, 8.7e-2}}) {
+    const double on_t3 = errorOf(row.spec, t3), on_layers = errorOf(row.spec, layers);
+    EXPECT_GT(on_t3, row.t3 * 0.7) << row.spec;
+    EXPECT_LT(on_t3, row.t3 * 1.3) << row.spec;
+    EXPECT_GT(on_layers, row.layers * 0.7) << row.spec;
+    EXPECT_LT(on_layers, row.layers * 1.3) << row.spec;
+  }
+}
+
+TEST(QualityOfHeavyTails, SmallBlocksKeepSmallLayersAlive) {
+  const Floats layers = layered(kElems, 80);
+  EXPECT_LT(30 * errorOf("int8:block=256", layers), errorOf("minmaxuint8", layers));
+  EXPECT_LT(30 * errorOf("int8:block=256", layers), errorOf("uniform8", layers));
+}
+
+// What top-k loses is what is left when the largest are taken away: no selection of k loses less.
+TEST(QualityOfSparsifiers, ExactTopKLosesTheLeast) {
+  const Floats values = studentT(kElems, 3, 81);
+  Floats squares(values);
+  for (float& value : squares) {
+    value *= value;
+  }
+  std::sort(squares.begin(), squares.end());
+  const std::size_t kept = (kElems + 99) / 100;
+  double lost = 0, whole = 0;
+  for (std::size_t i = 0; i < squares.size(); ++i) {
+    whole += squares[i];
+    lost += i < squares.size() - kept ? squares[i] : 0;
+  }
+  EXPECT_NEAR(errorOf("topk:ratio=0.01", values), lost / whole, 1e-5);
+  const double sampled = errorOf("topk:ratio=0.01,select=sampled", values);
+  EXPECT_GE(sampled, lost / whole - 1e-9);
+  EXPECT_LT(sampled, lost / whole * 1.1);
+}
+
+TEST(QualityOfSparsifiers, CocktailSendsAsManyBytesAsItsAuthorsSay) {
+  const Floats values = gaussian(kElems, 82);
+  const double bytes = static_cast<double>(encode(*codecOf("cocktail"), values).size()) / kElems;
+  EXPECT_NEAR(bytes, 0.0228, 0.0228 * 0.05);
+}
+
+} // namespace
+} // namespace goss::test
