@@ -228,7 +228,7 @@ bool runCollective(Rank& rank) {
   refuseWrongOptions(rank, *spec);
   printHeader(rank, *spec);
   if (spec->collective == Collective::barrier) {
-    runCase(rank, makeCase(rank, *spec, 0, {allocate(0), allocate(0)}));
+    runCase(rank, makeCase(rank, *spec, 0, {allocate(rank, 0), allocate(rank, 0)}));
     return true;
   }
   const std::size_t width = goss_dtype_size(dtypeNamed(rank.options.dtype));
@@ -247,7 +247,7 @@ bool runCollective(Rank& rank) {
     throw std::invalid_argument("no message size is left between one element and --mem-limit; see -m");
   }
   const std::size_t most = countedBytes(*spec, sizes.back(), rank.goss.size());
-  const Buffers buffers{allocate(most), allocate(most)};
+  const Buffers buffers{allocate(rank, most), allocate(rank, most)};
   for (const std::size_t bytes : sizes) {
     Case one = makeCase(rank, *spec, bytes, buffers);
     one.call.counts = one.shape.counts.data();

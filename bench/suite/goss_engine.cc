@@ -37,6 +37,12 @@ void GossEngine::combine(double* values, std::size_t count, goss_op op) {
   check(goss_all_reduce(comm_, values, values, count, GOSS_FLOAT64, op, nullptr, nullptr), "goss_all_reduce");
 }
 
+void* GossEngine::allocate(std::size_t bytes) {
+  void* memory = nullptr;
+  check(goss_mem_alloc(comm_, bytes, &memory), "goss_mem_alloc");
+  return memory;
+}
+
 void GossEngine::abort(const char* reason) { (void)goss_comm_abort(comm_, reason); }
 
 void GossEngine::issue(const CollectiveCall& c, std::uint32_t flags, goss_request_t* request) {

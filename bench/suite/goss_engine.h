@@ -26,6 +26,9 @@ class GossEngine final : public Engine {
   [[nodiscard]] std::string transport() const;
   /// Combines `count` numbers over all ranks, in place.
   void combine(double* values, std::size_t count, goss_op op);
+  /// Memory of goss_mem_alloc; to be given back before this engine goes.
+  void* allocate(std::size_t bytes);
+  void deallocate(void* memory) { (void)goss_mem_free(comm_, memory); }
   /// Makes the pending and later calls of all ranks fail.
   void abort(const char* reason);
 

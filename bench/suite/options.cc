@@ -73,6 +73,8 @@ void addSizes(CLI::App& app, Options& options) {
   app.add_option("--time-limit", options.time_limit_s, "Seconds per size; fewer iterations are run to keep to it")
       ->check(CLI::Range(0.0, 1e6));
   app.add_option("-M,--mem-limit", options.memory_limit, "Bytes of the largest buffer of a rank");
+  app.add_option("--memory", options.memory, "ordinary, or registered: buffers from goss_mem_alloc")
+      ->check(CLI::IsMember({"ordinary", "registered"}));
   app.add_option("-W,--window-size", options.window, "Messages in flight in bandwidth tests")
       ->check(CLI::Range(1, 10000));
 }

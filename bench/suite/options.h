@@ -30,6 +30,7 @@ struct Options {
   int root = 0;
   int window = 64;                                 ///< Messages in flight in bandwidth tests.
   std::size_t memory_limit = std::size_t{1} << 30; ///< Bytes of one buffer of a rank; larger sizes are left out.
+  std::string memory = "ordinary";                 ///< Or "registered": goss_mem_alloc.
   std::string dtype = "float32";
   std::string op = "sum";
   std::string json_file;

@@ -191,8 +191,8 @@ bool runPointToPoint(Rank& rank) {
     rank.report.comment(fmt::format("[ pairs: {} ] [ window size: {} ]", e.pairs, e.window));
   }
   const std::vector<std::size_t> sizes = messageSizes(rank.options.sizes, 1, std::size_t{4} << 20);
-  const Memory send = allocate(sizes.back());
-  const Memory recv = allocate(sizes.back());
+  const Memory send = allocate(rank, sizes.back());
+  const Memory recv = allocate(rank, sizes.back());
   e.send = send.get();
   e.recv = recv.get();
   for (const std::size_t bytes : sizes) {

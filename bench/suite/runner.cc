@@ -81,7 +81,12 @@ Sample sample(Rank& rank, const std::function<double(Engine&)>& measure) {
   return {{median(mean), median(min), median(max)}, median(peer)};
 }
 
-Memory allocate(std::size_t bytes) {
+Memory allocate(Rank& rank, std::size_t bytes) {
+  if (rank.options.memory == "registered") {
+    GossEngine& engine = rank.goss;
+    return {static_cast<unsigned char*>(engine.allocate(bytes)),
+            [&engine](unsigned char* memory) { engine.deallocate(memory); }};
+  }
   constexpr std::size_t kPage = 4096;
   const std::size_t whole = (bytes / kPage + 1) * kPage;
   Memory memory(static_cast<unsigned char*>(std::aligned_alloc(kPage, whole)), &std::free);

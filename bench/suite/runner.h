@@ -67,9 +67,10 @@ struct Sample {
 /// returns this rank's figure.
 Sample sample(Rank& rank, const std::function<double(Engine&)>& measure);
 
-/// A 4 KiB-aligned, zeroed (so touched) block; at least one byte.
-using Memory = std::unique_ptr<unsigned char, decltype(&std::free)>;
-Memory allocate(std::size_t bytes);
+/// A 4 KiB-aligned, zeroed (so touched) block, at least one byte, of the kind that --memory names. Both sides of a
+/// comparison use the same.
+using Memory = std::unique_ptr<unsigned char, std::function<void(unsigned char*)>>;
+Memory allocate(Rank& rank, std::size_t bytes);
 
 /// Appends the peer's figure as column "MPI <unit>" and JSON key "peer_<key>", and the ratio, in a comparison. A ratio
 /// above 1 means that we are better.

@@ -67,6 +67,7 @@ class RecvOperation {
   std::span<const iovec> pieces; ///< Scatter list; unused when `consumes`.
   std::size_t capacity = 0;      ///< Most bytes that may arrive: the sum of pieces, or what onData will take.
   bool consumes = false;
+  bool streams = false; ///< Advice: what is received is not needed again soon and need not displace what is in caches.
   TransportHook hook;
 
   /// The message was matched; `bytes` is its actual length. Called once, before any byte is delivered. An error (also:
@@ -105,6 +106,13 @@ struct PeerStatistics {
 };
 
 enum class LinkState { connecting, ready, failed };
+
+/// Memory of this process that others of its host may map for reading: whole pages of a memfd that cannot shrink.
+struct MemoryRegion {
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+  int fd = -1;
+};
 
 struct Config;
 
@@ -156,6 +164,15 @@ class Transport {
   [[nodiscard]] virtual PeerStatistics statistics(int peer) const = 0;
   /// Memory for the smallest messages, after open(); nullptr where the transport has none. Lives as long as it.
   [[nodiscard]] virtual Board* board() { return nullptr; }
+
+  /// Says that messages may be sent out of `region`, which stays as it is until removeRegion(region.data). A transport
+  /// that can lets peers read them in place; to others it means nothing.
+  virtual void addRegion(const MemoryRegion& region) { (void)region; }
+  /// Error: invalidArgument, and the region stays, while a message that is sent out of it is not complete.
+  virtual Status removeRegion(const std::byte* data) {
+    (void)data;
+    return Status::ok();
+  }
 };
 
 } // namespace goss

@@ -10,7 +10,6 @@
 #include "core/bootstrap.h"
 #include "core/explain.h"
 #include "core/world.h"
-#include "platform/memory.h"
 
 namespace goss::capi {
 
@@ -227,7 +226,7 @@ goss_status goss_comm_counters(goss_comm_t comm, goss_counters* counters) {
 goss_status goss_mem_alloc(goss_comm_t comm, size_t bytes, void** memory) {
   return guarded("goss_mem_alloc", [&]() -> Status {
     if (Status status = checkComm("goss_mem_alloc", comm, memory); !status.isOk()) return status;
-    auto allocated = goss::platform::allocatePages(bytes);
+    auto allocated = comm->communicator->world().allocate(bytes);
     if (allocated.isOk()) *memory = allocated.value();
     return allocated.status();
   });
@@ -236,7 +235,7 @@ goss_status goss_mem_alloc(goss_comm_t comm, size_t bytes, void** memory) {
 goss_status goss_mem_free(goss_comm_t comm, void* memory) {
   return guarded("goss_mem_free", [&]() -> Status {
     if (Status status = checkComm("goss_mem_free", comm, comm); !status.isOk()) return status;
-    return memory == nullptr ? Status::ok() : goss::platform::freePages(memory);
+    return memory == nullptr ? Status::ok() : comm->communicator->world().free(memory);
   });
 }
 

@@ -125,6 +125,8 @@ Result<Config> Config::fromEnvironment() {
   read.text("GOSS_LINKS", config.links_file);
   read.size("GOSS_UNEXPECTED_BYTES", config.unexpected_bytes, 64u << 10, std::size_t{1} << 40);
   read.size("GOSS_SHM_RING_BYTES", config.shm_ring_bytes, 4u << 10, std::size_t{1} << 30);
+  read.word("GOSS_SHM_PATH", config.shm_path, {"ring", "mapped", "addresses"});
+  read.size("GOSS_SHM_DIRECT_BYTES", config.shm_direct_bytes, 1, std::size_t{1} << 40);
   read.integer("GOSS_SPIN_US", config.spin_us, 0, 1'000'000, " of microseconds");
   read.integer<std::uint64_t>("GOSS_SIM_SEED", config.sim_seed, 0, std::numeric_limits<std::uint64_t>::max(), "");
   read.probability("GOSS_SIM_DROP", config.sim_drop);

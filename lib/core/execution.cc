@@ -23,6 +23,9 @@ std::vector<std::vector<std::uint32_t>> dependentsOf(const Schedule& schedule) {
   return dependents;
 }
 
+/// From here on a vector, its result and the peer's do not stay in a processor's last-level cache.
+constexpr std::uint64_t kStreamedPayloadBytes = 8u << 20;
+
 /// Ranks that planned differently (another algorithm or fragment count) must notice it, not exchange nonsense.
 std::uint32_t planHash(const Plan& plan, std::uint32_t counts_hash) {
   const XXH64_hash_t name = XXH64(plan.algorithm.data(), plan.algorithm.size(), plan.fragments);
@@ -65,6 +68,7 @@ void Execution::bind(const Call& call) {
   needs_staging_ = call.staged_input || (schedule::reduces(call.collective) && call.op == GOSS_PREMUL_SUM);
   if (needs_staging_) staged_.resize(call.inputSpanElems(communicator().rank()) * call.shape.element_bytes);
   context_->input = needs_staging_ ? staged_.data() : static_cast<const std::byte*>(call.input);
+  context_->streams = payload_bytes >= kStreamedPayloadBytes;
   context_->output = static_cast<std::byte*>(call.output);
   ++context_->binding;
 }

@@ -68,7 +68,8 @@ class Run::RecvStep final : public RecvOperation {
       const Place& source = run_.places_[step.sources.first + slot_];
       const std::uint64_t elems = std::min(left, target.elems - done_elems_);
       const std::size_t at = done_elems_ * element;
-      kernels::reduce(call.dtype, call.op, target.data + at, source.data + at, from, elems);
+      const auto reduce = streams ? kernels::reduceStreaming : kernels::reduce;
+      reduce(call.dtype, call.op, target.data + at, source.data + at, from, elems);
       from += elems * element;
       left -= elems;
       done_elems_ += elems;
@@ -90,6 +91,7 @@ class Run::RecvStep final : public RecvOperation {
 
   Envelope envelope{}; ///< What the message must carry.
   bool posted = false;
+  bool ends = false; ///< No later step of this rank needs the result, but for sending a finished one.
 
  private:
   Run& run_;
@@ -119,11 +121,23 @@ Run::Run(Execution& execution, Communicator& communicator, const RunContext& con
       recvs_[i] = std::make_unique<RecvStep>(*this, i);
       recvs_[i]->peer = peer;
       recvs_[i]->consumes = step.kind == StepKind::recvReduce;
+      recvs_[i]->ends = isLastUse(i);
     }
   }
 }
 
 Run::~Run() { withdraw(); }
+
+// What is reduced again or passed on is better left in the caches.
+bool Run::isLastUse(std::uint32_t index) const {
+  const Schedule& schedule = *context_.schedule;
+  const bool reduces = schedule.steps[index].kind == StepKind::recvReduce;
+  for (const std::uint32_t dependent : (*context_.dependents)[index]) {
+    const StepKind kind = schedule.steps[dependent].kind;
+    if (kind != StepKind::finish && !(reduces && kind == StepKind::send)) return false;
+  }
+  return true;
+}
 
 Run::Place Run::placeOf(Slot slot) const {
   const schedule::Extent extent = layout_->extentOf(slot);
@@ -185,6 +199,7 @@ void Run::resolve() {
     } else {
       recvs_[i]->pieces = pieces;
       recvs_[i]->capacity = total;
+      recvs_[i]->streams = context_.streams && recvs_[i]->ends;
     }
   }
   resolved_binding_ = context_.binding;

@@ -20,6 +20,7 @@ struct RunContext {
   const std::byte* input = nullptr; ///< The caller's, or the staged copy.
   std::byte* output = nullptr;
   std::uint32_t fragments = 1;
+  bool streams = false;      ///< The result is larger than caches keep.
   std::uint64_t binding = 0; ///< Changes with every bind.
 };
 
@@ -52,6 +53,7 @@ class Run {
   void resolve();
   Place placeOf(Slot slot) const;
   std::uint32_t appendPieces(const Step& step);
+  [[nodiscard]] bool isLastUse(std::uint32_t index) const;
   [[nodiscard]] bool movesNothing(const Step& step) const;
   Status runStep(std::uint32_t index);
   Status post(std::uint32_t index);

@@ -148,6 +148,18 @@ void Mesh::appendPollFds(std::vector<pollfd>& fds) const {
     fds.push_back({transport->pollFd(), POLLIN, 0});
 }
 
+void Mesh::addRegion(const MemoryRegion& region) {
+  for (Transport* transport : used_)
+    transport->addRegion(region);
+}
+
+Status Mesh::removeRegion(const std::byte* data) {
+  for (Transport* transport : used_) {
+    if (Status status = transport->removeRegion(data); !status.isOk()) return status;
+  }
+  return Status::ok();
+}
+
 void Mesh::onPeerLost(int peer, const Status& status, bool departed) {
   Status& lost = lost_[static_cast<std::size_t>(peer)];
   if (!lost.isOk()) return;

@@ -67,6 +67,10 @@ class Mesh final : public TransportListener {
   void sleepEndedOnLoop();
   void appendPollFds(std::vector<pollfd>& fds) const;
 
+  /// Offers memory to the transports in use, as Transport::addRegion and removeRegion.
+  void addRegion(const MemoryRegion& region);
+  Status removeRegion(const std::byte* data);
+
   void onPeerLost(int peer, const Status& status, bool departed) override;
 
  private:

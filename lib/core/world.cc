@@ -12,10 +12,14 @@
 #include "core/communicator.h"
 #include "platform/clock.h"
 #include "platform/host.h"
+#include "platform/memory.h"
 
 namespace goss::core {
 
 namespace {
+
+/// Of goss_mem_alloc; further memory is as good, but peers do not read it in place.
+constexpr std::size_t kMostSharedRegions = 256;
 
 /// The other ranks may start to connect this much later than we do and still be in time.
 constexpr std::int64_t kLinkGraceMs = 2000;
@@ -44,6 +48,46 @@ World::~World() {
   if (control_ != nullptr) flushControlOnLoop(-1); // An abort that is still queued must reach the others.
   control_.reset();
   mesh_.reset();
+  // Memory that was not freed may still hold what the application reads.
+  for (auto& [address, pages] : lent_)
+    pages.abandon();
+}
+
+std::size_t World::sharedRegions() {
+  const Engine::Lock lock = engine_.enter();
+  return static_cast<std::size_t>(
+      std::count_if(lent_.begin(), lent_.end(), [](const auto& entry) { return entry.second.valid(); }));
+}
+
+Result<void*> World::allocate(std::size_t bytes) {
+  platform::SharedPages pages;
+  void* memory = nullptr;
+  // Each of them holds a file descriptor, so small ones are not worth it, and there is an end to many.
+  if (bytes >= config_.shm_direct_bytes && sharedRegions() < kMostSharedRegions) {
+    Result<platform::SharedPages> shared = platform::SharedPages::create(bytes);
+    if (shared.isOk()) pages = shared.take();
+    memory = pages.data();
+  }
+  if (memory == nullptr) {
+    const Result<void*> ordinary = platform::allocatePages(bytes);
+    if (!ordinary.isOk()) return ordinary.status();
+    memory = ordinary.value();
+  }
+  const Engine::Lock lock = engine_.enter();
+  if (pages.valid()) mesh_->addRegion({pages.data(), pages.bytes(), pages.fd()});
+  lent_.emplace(memory, std::move(pages));
+  return memory;
+}
+
+Status World::free(void* memory) {
+  const Engine::Lock lock = engine_.enter();
+  const auto at = lent_.find(memory);
+  if (at == lent_.end()) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT, "goss_mem_free: the address is not from goss_mem_alloc");
+  }
+  Status status = at->second.valid() ? mesh_->removeRegion(at->second.data()) : platform::freePages(memory);
+  if (status.isOk()) lent_.erase(at);
+  return status;
 }
 
 Result<std::shared_ptr<World>> World::create(const Config& config, const Launch& launch) {

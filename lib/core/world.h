@@ -18,6 +18,7 @@
 #include "core/tuning.h"
 #include "gossamer/algorithm.h"
 #include "gossamer/config.h"
+#include "platform/shared_pages.h"
 #include "schedule/links.h"
 
 namespace goss::core {
@@ -44,6 +45,11 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] schedule::Links linksBetween(const std::vector<int>& ranks) const;
   [[nodiscard]] const Catalogue& catalogue() const { return catalogue_; }
 
+  /// Memory that the peers of this host may read in place; ordinary memory where it cannot be shared. As
+  /// goss_mem_alloc.
+  Result<void*> allocate(std::size_t bytes);
+  Status free(void* memory);
+
   // Under the engine's lock.
   /// Lets the transports hand over queued control messages, a bounded time, without waiting for `except` (a world rank,
   /// or -1): before operations are withdrawn, because a message that is withdrawn half sent ends the link that the
@@ -60,6 +66,7 @@ class World : public std::enable_shared_from_this<World> {
   Status connect(const Launch& launch);
   Status readPrices(int ranks);
   Status waitForLinks();
+  std::size_t sharedRegions();
   bool afterProgressOnLoop();
   void handleControlOnLoop(int peer, const ControlMessage& message);
 
@@ -79,7 +86,8 @@ class World : public std::enable_shared_from_this<World> {
   std::uint32_t next_context_ = 0;
   /// Aborts of communicators that this rank has yet to make, by context: the sender and what it said.
   std::map<std::uint32_t, std::pair<int, ControlMessage>> early_aborts_;
-  std::deque<std::pair<int, Status>> lost_; ///< Peers whose loss the communicators have yet to learn.
+  std::map<void*, platform::SharedPages> lent_; ///< By address; not valid: ordinary pages.
+  std::deque<std::pair<int, Status>> lost_;     ///< Peers whose loss the communicators have yet to learn.
 
   std::unique_ptr<ProgressThread> progress_thread_; ///< Last: joins before anything it uses goes.
 };

@@ -25,6 +25,9 @@ namespace goss::kernels {
 /// average() and scale().
 void reduce(DType dtype, ReduceOp op, void* dst, const void* a, const void* b, std::size_t count);
 
+/// The same for a result that is not needed again soon: where it replaces neither `a` nor `b`, it bypasses the caches.
+void reduceStreaming(DType dtype, ReduceOp op, void* dst, const void* a, const void* b, std::size_t count);
+
 /// Copies `bytes` bytes; the ranges do not overlap. Large copies bypass the caches on their way out.
 void copy(void* dst, const void* src, std::size_t bytes);
 

@@ -36,6 +36,8 @@ TEST(Config, ReadsEveryVariable) {
                                                                       {"GOSS_LINKS", "/tmp/links"},
                                                                       {"GOSS_UNEXPECTED_BYTES", "2M"},
                                                                       {"GOSS_SHM_RING_BYTES", "65536"},
+                                                                      {"GOSS_SHM_PATH", "ring"},
+                                                                      {"GOSS_SHM_DIRECT_BYTES", "1M"},
                                                                       {"GOSS_SPIN_US", "0"},
                                                                       {"GOSS_SIM_SEED", "18446744073709551615"},
                                                                       {"GOSS_SIM_DROP", "0.25"},
@@ -61,6 +63,8 @@ TEST(Config, ReadsEveryVariable) {
   EXPECT_EQ(config.tuning_file, "/tmp/tuning");
   EXPECT_EQ(config.spin_us, 0);
   EXPECT_EQ(config.sim_seed, 18446744073709551615u);
+  EXPECT_EQ(config.shm_path, "ring");
+  EXPECT_EQ(config.shm_direct_bytes, 1u << 20);
   EXPECT_EQ(config.sim_drop, 0.25);
   EXPECT_EQ(config.log_level, "debug");
   EXPECT_EQ(config.bootstrap_port, 4711);

@@ -191,5 +191,25 @@ TEST(Kernels, NothingOfNothingIsFine) {
   SUCCEED();
 }
 
+TEST_P(EveryDtype, StreamingGivesTheSameBits) {
+  constexpr std::size_t kCount = 70001; // Several blocks and a rest, of every width.
+  const std::size_t bytes = width(dtype());
+  const Bytes a = goss::testing::randomElements(dtype(), kCount + kMostStart, 1);
+  const Bytes b = goss::testing::randomElements(dtype(), kCount + kMostStart, 2);
+  for (const ReduceOp op : {GOSS_SUM, GOSS_MAX}) {
+    for (const std::size_t start : {std::size_t{0}, std::size_t{1}, kMostStart}) {
+      const std::size_t at = start * bytes;
+      Bytes expected(a.size(), 0x5a), got(a.size(), 0x5a), in_place = a;
+      reduce(dtype(), op, expected.data() + at, a.data() + at, b.data() + at, kCount);
+      reduceStreaming(dtype(), op, got.data() + at, a.data() + at, b.data() + at, kCount);
+      ASSERT_EQ(got, expected) << dtypeName(dtype()) << " start " << start;
+      reduceStreaming(dtype(), op, in_place.data() + at, in_place.data() + at, b.data() + at, kCount);
+      ASSERT_TRUE(std::equal(in_place.begin() + static_cast<std::ptrdiff_t>(at),
+                             in_place.begin() + static_cast<std::ptrdiff_t>(at + kCount * bytes),
+                             expected.begin() + static_cast<std::ptrdiff_t>(at)));
+    }
+  }
+}
+
 } // namespace
 } // namespace goss::kernels

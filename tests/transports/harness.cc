@@ -66,7 +66,7 @@ std::vector<TransportFactory> processTransports() {
 }
 
 Node::Node(const TransportFactory& factory, const Config& config, int rank, int ranks, Board& board)
-    : rank_(rank), ranks_(ranks), board_(board), config_(config) {
+    : rank_(rank), ranks_(ranks), lends_(factory.lends), board_(board), config_(config) {
   if (factory.configure) factory.configure(config_);
   TransportContext context;
   context.self = rank;

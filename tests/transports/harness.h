@@ -15,6 +15,7 @@
 
 #include "gossamer/config.h"
 #include "gossamer/transport.h"
+#include "platform/shared_pages.h"
 
 namespace goss::tests {
 
@@ -24,6 +25,7 @@ struct TransportFactory {
   std::function<std::unique_ptr<Transport>(const TransportContext&)> make;
   bool between_processes = false;                   ///< Works between forked processes, and notices when one is killed.
   std::function<void(Config&)> configure = nullptr; ///< Settings that this entry of the list is about; may be null.
+  bool lends = false;                               ///< Messages are sent out of regions.
 };
 inline void PrintTo(const TransportFactory& factory, std::ostream* out) { *out << factory.name; }
 
@@ -60,6 +62,7 @@ class TestSend final : public SendOperation {
  private:
   Node& node_;
   Bytes message_;
+  platform::SharedPages lent_; ///< A copy of message_, where the factory lends().
   std::vector<iovec> cut_;
   bool pending_ = false;
 };
@@ -116,6 +119,7 @@ class Node final : public TransportListener {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int ranks() const { return ranks_; }
   [[nodiscard]] Transport& transport() { return *transport_; }
+  [[nodiscard]] bool isOpen() const { return transport_ != nullptr; }
   /// Opens, meets all others and waits until every link is ready.
   bool connectAll();
   /// Drives progress until `condition` holds, sleeping in poll() when there is nothing to do. A wake-up that gets lost
@@ -127,6 +131,8 @@ class Node final : public TransportListener {
   void driveFor(std::chrono::milliseconds span);
   /// Waits, driving progress, until all ranks called it as often.
   bool barrier();
+  /// Messages are sent out of regions.
+  [[nodiscard]] bool lends() const { return lends_; }
   /// Closes the transport: the goodbye.
   void close() { transport_.reset(); }
   /// Tells all ranks that the run has failed, so that they stop waiting.
@@ -145,6 +151,7 @@ class Node final : public TransportListener {
 
   const int rank_;
   const int ranks_;
+  const bool lends_;
   Board& board_;
   Config config_;
   std::unique_ptr<Transport> transport_;

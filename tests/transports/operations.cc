@@ -8,6 +8,9 @@ namespace goss::tests {
 
 namespace {
 
+constexpr std::size_t kLeastLent = 2000; ///< Each region takes a descriptor.
+constexpr std::size_t kLentOffset = 3;   ///< Of messages in regions: nothing is aligned.
+
 std::uint64_t mix(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -15,7 +18,7 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-std::vector<iovec> cutUp(Bytes& bytes, const std::vector<std::size_t>& cuts) {
+std::vector<iovec> cutUp(std::span<std::byte> bytes, const std::vector<std::size_t>& cuts) {
   std::vector<iovec> pieces;
   std::size_t at = 0;
   for (std::size_t cut : cuts) {
@@ -46,7 +49,15 @@ bool isPattern(std::span<const std::byte> bytes, std::uint64_t seed) {
 }
 
 TestSend::TestSend(Node& node, int to, Tag with_tag, Bytes message, const std::vector<std::size_t>& cuts)
-    : node_(node), message_(std::move(message)), cut_(cutUp(message_, cuts)) {
+    : node_(node), message_(std::move(message)) {
+  std::span<std::byte> from = message_;
+  if (node.lends() && from.size() >= kLeastLent) {
+    lent_ = platform::SharedPages::create(from.size() + kLentOffset).take();
+    std::memcpy(lent_.data() + kLentOffset, from.data(), from.size());
+    from = {lent_.data() + kLentOffset, from.size()};
+    node_.transport().addRegion({lent_.data(), lent_.bytes(), lent_.fd()});
+  }
+  cut_ = cutUp(from, cuts);
   peer = to;
   tag = with_tag;
   pieces = cut_;
@@ -55,6 +66,8 @@ TestSend::TestSend(Node& node, int to, Tag with_tag, Bytes message, const std::v
 
 TestSend::~TestSend() {
   if (pending_) cancel();
+  if (!lent_.valid() || !node_.isOpen()) return;
+  EXPECT_TRUE(node_.transport().removeRegion(lent_.data()).isOk());
 }
 
 void TestSend::post() {

@@ -13,6 +13,7 @@
 
 #include "gossamer/config.h"
 #include "transports/shm/board_memory.h"
+#include "transports/shm/packet.h"
 #include "transports/shm/rendezvous.h"
 #include "transports/shm/ring.h"
 #include "transports/shm/shm.h"
@@ -143,6 +144,57 @@ TEST_F(ShmHostile, RecordsThatMakeNoSenseAreAProtocolError) {
   }
 }
 
+TEST_F(ShmHostile, DescriptionsThatMakeNoSenseAreAProtocolError) {
+  constexpr std::uint64_t kRegionBytes = 1u << 16;
+  constexpr std::uint64_t kFar = ~std::uint64_t{0};
+  struct Case {
+    std::uint64_t slot, pieces;
+    shm::DirectPiece piece;
+    std::uint64_t bytes;
+  };
+  const Case cases[] = {
+      {99, 1, {7, 0, 100}, 100},                    // No such slot.
+      {0, 0, {7, 0, 0}, 0},                         // No piece.
+      {0, 65, {7, 0, 100}, 100},                    // More pieces than the record holds.
+      {0, 1, {8, 0, 100}, 100},                     // A region that nobody lent.
+      {0, 1, {7, 0, 100}, 200},                     // Pieces that do not add up.
+      {0, 1, {7, kRegionBytes, 100}, 100},          // Behind the region,
+      {0, 1, {7, kFar, 100}, 100},                  // far behind,
+      {0, 1, {7, 100, kRegionBytes}, kRegionBytes}, // partly,
+      {0, 1, {7, 100, kFar}, kFar},                 // and so far that sums wrap around.
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(&one - cases);
+    losses_ = Losses();
+    victim_ = std::make_unique<ShmTransport>(context_);
+    address_ = victim_->open().take();
+    ASSERT_TRUE(victim_->connect(1, address_).isOk());
+    meet();
+    platform::SharedPages pages = platform::SharedPages::create(kRegionBytes).take();
+    ASSERT_TRUE(shm::sendRegion(socket_.get(), 7, pages.bytes(), pages.fd()));
+    shm::DirectMessage message{one.slot, one.pieces, {one.piece}};
+    shm::RingWriter writer(segment_);
+    const std::span<const std::byte> all(reinterpret_cast<const std::byte*>(&message), sizeof message);
+    const std::size_t length = shm::DirectMessage::bytesFor(one.pieces == 65 ? 64 : one.pieces);
+    ASSERT_TRUE(writer.writeDirect({1, one.bytes, {}}, all.first(length)));
+    expectProtocolError();
+  }
+}
+
+TEST_F(ShmHostile, LentMemoryThatCouldShrinkIsAProtocolError) {
+  meet();
+  platform::UniqueFd open_ended(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(::ftruncate(open_ended.get(), 1 << 16), 0);
+  ASSERT_TRUE(shm::sendRegion(socket_.get(), 7, 1 << 16, open_ended.get()));
+  expectProtocolError();
+}
+
+TEST_F(ShmHostile, PacketsThatMakeNoSenseAreAProtocolError) {
+  meet();
+  ASSERT_EQ(::send(socket_.get(), "no packet", 9, 0), 9);
+  expectProtocolError();
+}
+
 TEST_F(ShmHostile, RandomRecordsNeverCrash) {
   unsigned state = 1;
   auto next = [&] { return state = state * 1664525u + 1013904223u; };
@@ -156,7 +208,7 @@ TEST_F(ShmHostile, RandomRecordsNeverCrash) {
     victim_->recv(op);
     std::vector<std::uint32_t> words(16 * 1024 / 4);
     for (auto& word : words)
-      word = next() % 4 == 0 ? 0x47530001u + next() % 3 : next() % 3 == 0 ? next() : next() % 200;
+      word = next() % 4 == 0 ? 0x47530001u + next() % 4 : next() % 3 == 0 ? next() : next() % 200;
     std::memcpy(segment_.outBytes(), words.data(), words.size() * 4);
     segment_.outControl().tail.store(next() % 256 * 64);
     drive(5);

@@ -28,11 +28,11 @@ bool Inflow::begin(const MessageHeader& header) {
   // An older kept message with this tag must meet its receive before this one may.
   if (matcher_.hasWork()) matcher_.drain();
   stalled_ = false;
-  if (RecvOperation* operation = matcher_.takePosted(header.tag)) {
-    accept(header, *operation);
+  if (matcher_.isPosted(header.tag)) {
+    if (claims()) accept(header, *matcher_.takePosted(header.tag));
     return true;
   }
-  kept_ = matcher_.hasFailed() ? nullptr : matcher_.keep(header, *this);
+  kept_ = matcher_.hasFailed() ? nullptr : matcher_.keep(header, *this, static_cast<bool>(claim_));
   if (!kept_ && !matcher_.hasFailed()) {
     stalled_ = true;
     stalled_generation_ = matcher_.generation();
@@ -44,13 +44,22 @@ bool Inflow::begin(const MessageHeader& header) {
   return true;
 }
 
+bool Inflow::beginAbsent(const MessageHeader& header, std::function<bool()> claim) {
+  claim_ = std::move(claim);
+  const bool begun = begin(header);
+  if (!kept_) claim_ = nullptr;
+  return begun;
+}
+
 void Inflow::accept(const MessageHeader& header, RecvOperation& operation) {
   total_ = header.bytes;
   done_ = emitted_ = 0;
   carried_ = 0;
   kept_ = nullptr;
+  claim_ = nullptr;
   operation_ = &operation;
   operation.hook.extra = reinterpret_cast<std::uintptr_t>(this);
+  streams_ = operation.streams;
   cursor_ = operation.consumes ? PieceCursor() : PieceCursor(operation.pieces);
   status_ = Status::ok();
   const std::size_t capacity = operation.capacity;
@@ -71,7 +80,11 @@ void Inflow::deliver(std::span<const std::byte> bytes) {
     if (operation_->consumes) {
       consume(bytes);
     } else {
-      cursor_.scatter(bytes);
+      if (streams_) {
+        cursor_.scatterStreaming(bytes);
+      } else {
+        cursor_.scatter(bytes);
+      }
     }
   }
   done_ += bytes.size();
@@ -158,6 +171,18 @@ void Inflow::finishIfComplete() {
   operation_ = nullptr;
   operation->hook.extra = 0;
   operation->onReceived(std::exchange(status_, Status::ok()));
+}
+
+void Inflow::finishDropped() {
+  done_ = total_;
+  finishIfComplete();
+}
+
+void Inflow::revoke() {
+  if (kept_) matcher_.forget(*kept_);
+  kept_ = nullptr;
+  claim_ = nullptr;
+  total_ = done_ = 0;
 }
 
 void Inflow::drop() {

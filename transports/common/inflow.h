@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -48,6 +49,17 @@ class Inflow {
 
   /// The stream must be idle. False: no receive is posted and the limit for messages without one is reached.
   bool begin(const MessageHeader& header);
+  /// The same for a message whose bytes the transport fetches once there is a receive: nothing but the header is kept
+  /// until then. When they meet, `claim` is asked; where it answers false, the sender has taken the message back, and
+  /// it ends as if it had never come. waits() tells when that was; then all bytes are to be given as above.
+  bool beginAbsent(const MessageHeader& header, std::function<bool()> claim);
+  /// It has not met a receive yet.
+  [[nodiscard]] bool waits() const { return kept_ != nullptr; }
+  /// Nobody wants the bytes of the message under way: they need not be fetched before finishDropped().
+  [[nodiscard]] bool isDropped() const { return !isIdle() && !kept_ && (!operation_ || !status_.isOk()); }
+  void finishDropped();
+  /// The message of beginAbsent() was taken back before it met a receive.
+  void revoke();
   /// At most remaining() bytes. Views for onData point into `bytes` where alignment allows it.
   void deliver(std::span<const std::byte> bytes);
   /// Where the next bytes should be read to, in order, at most `max_bytes` and remaining(). Returns the entries filled
@@ -63,6 +75,7 @@ class Inflow {
     std::byte bytes[kBounceBytes];
   };
 
+  bool claims() { return !claim_ || claim_(); }
   void accept(const MessageHeader& header, RecvOperation& operation);
   void consume(std::span<const std::byte> bytes);
   void flushBounce();
@@ -83,6 +96,8 @@ class Inflow {
   PieceCursor cursor_;
   std::unique_ptr<Bounce> bounce_; ///< Made when first needed.
   std::size_t carried_ = 0;        ///< Bytes in bounce_ that wait to become a multiple of 64.
+  std::function<bool()> claim_;    ///< Set while an absent message waits for its receive.
+  bool streams_ = false;           ///< As operation_ advises.
   bool stalled_ = false;
   std::uint64_t stalled_generation_ = 0;
 };

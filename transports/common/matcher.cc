@@ -17,7 +17,9 @@ std::byte* allocatePayload(std::uint64_t bytes) {
   return static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes), kPayloadAlignment, std::nothrow));
 }
 
-std::size_t costOf(const MessageHeader& header) { return sizeof(Unexpected) + static_cast<std::size_t>(header.bytes); }
+std::size_t costOf(const MessageHeader& header, bool absent) {
+  return sizeof(Unexpected) + (absent ? 0 : static_cast<std::size_t>(header.bytes));
+}
 
 } // namespace
 
@@ -53,6 +55,13 @@ void Matcher::cancel(RecvOperation& operation) {
   }
 }
 
+bool Matcher::isPosted(Tag tag) const {
+  for (const RecvOperation* at = posted_.front(); at; at = posted_.next(*at)) {
+    if (at->tag == tag) return true;
+  }
+  return false;
+}
+
 RecvOperation* Matcher::takePosted(Tag tag) {
   for (RecvOperation* at = posted_.front(); at; at = posted_.next(*at)) {
     if (at->tag != tag) continue;
@@ -69,12 +78,17 @@ bool Matcher::drain() {
     // From the oldest message again after each match, because callbacks may have posted and cancelled receives.
     rematch_ = false;
     for (auto at = unexpected_.begin(); at != unexpected_.end(); ++at) {
+      if (!isPosted(at->header.tag)) continue;
+      if (at->absent && !at->inflow->claims()) {
+        at->inflow->revoke();
+        rematch_ = true;
+        break;
+      }
       RecvOperation* operation = takePosted(at->header.tag);
-      if (!operation) continue;
       std::list<Unexpected> taken;
       taken.splice(taken.begin(), unexpected_, at);
       const Unexpected& message = taken.front();
-      kept_bytes_ -= costOf(message.header);
+      kept_bytes_ -= costOf(message.header, message.absent);
       ++generation_;
       Inflow& inflow = message.inflow ? *message.inflow : replay_;
       inflow.accept(message.header, *operation);
@@ -90,17 +104,19 @@ bool Matcher::drain() {
   return any;
 }
 
-Unexpected* Matcher::keep(const MessageHeader& header, Inflow& inflow) {
-  if (header.bytes > unexpected_limit_ || kept_bytes_ + costOf(header) > unexpected_limit_) return nullptr;
-  std::byte* payload = header.bytes > 0 ? allocatePayload(header.bytes) : nullptr;
-  if (header.bytes > 0 && !payload) return nullptr;
-  kept_bytes_ += costOf(header);
-  unexpected_.push_back({header, 0, &inflow, std::unique_ptr<std::byte, Unexpected::Free>(payload)});
+Unexpected* Matcher::keep(const MessageHeader& header, Inflow& inflow, bool absent) {
+  if (!absent && header.bytes > unexpected_limit_) return nullptr;
+  if (kept_bytes_ + costOf(header, absent) > unexpected_limit_) return nullptr;
+  const bool holds = !absent && header.bytes > 0;
+  std::byte* payload = holds ? allocatePayload(header.bytes) : nullptr;
+  if (holds && !payload) return nullptr;
+  kept_bytes_ += costOf(header, absent);
+  unexpected_.push_back({header, 0, &inflow, std::unique_ptr<std::byte, Unexpected::Free>(payload), absent});
   return &unexpected_.back();
 }
 
 void Matcher::forget(const Unexpected& message) {
-  kept_bytes_ -= costOf(message.header);
+  kept_bytes_ -= costOf(message.header, message.absent);
   unexpected_.remove_if([&](const Unexpected& other) { return &other == &message; });
 }
 

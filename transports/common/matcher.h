@@ -21,7 +21,8 @@ struct Unexpected {
   MessageHeader header;
   std::uint64_t arrived = 0;                ///< Bytes of `payload` that are there.
   Inflow* inflow = nullptr;                 ///< Where the rest comes from; null when all is there.
-  std::unique_ptr<std::byte, Free> payload; ///< header.bytes long, aligned to 64.
+  std::unique_ptr<std::byte, Free> payload; ///< header.bytes long, aligned to 64; null when `absent`.
+  bool absent = false;                      ///< The bytes stay with the sender until the receive is posted.
 };
 
 /// How a transport uses it: recv() calls post(), cancel() calls cancel(), progress() calls drain() and feeds the bytes
@@ -62,10 +63,11 @@ class Matcher {
 
  private:
   friend class Inflow;
+  [[nodiscard]] bool isPosted(Tag tag) const;
   /// The oldest posted receive for `tag`, unlinked; null if there is none.
   RecvOperation* takePosted(Tag tag);
-  /// Room for a message without receive; null when the limit (or memory) does not allow it.
-  Unexpected* keep(const MessageHeader& header, Inflow& inflow);
+  /// Room for a message without receive; null when the limit (or memory) does not allow it. `absent`: for its header.
+  Unexpected* keep(const MessageHeader& header, Inflow& inflow, bool absent);
   void forget(const Unexpected& message);
   void failPosted();
 

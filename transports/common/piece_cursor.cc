@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "platform/streaming_copy.h"
+
 namespace goss::transports {
 
 std::span<std::byte> PieceCursor::current() const {
@@ -33,17 +35,26 @@ std::size_t PieceCursor::gather(std::span<std::byte> to) {
   return done;
 }
 
-std::size_t PieceCursor::scatter(std::span<const std::byte> from) {
+template <typename Copy>
+std::size_t PieceCursor::scatterWith(std::span<const std::byte> from, Copy copy) {
   std::size_t done = 0;
   while (done < from.size()) {
     std::span<std::byte> to = current();
     if (to.empty()) break;
     std::size_t step = std::min(to.size(), from.size() - done);
-    std::memcpy(to.data(), from.data() + done, step);
+    copy(to.data(), from.data() + done, step);
     advance(step);
     done += step;
   }
   return done;
+}
+
+std::size_t PieceCursor::scatter(std::span<const std::byte> from) {
+  return scatterWith(from, [](void* to, const void* source, std::size_t bytes) { std::memcpy(to, source, bytes); });
+}
+
+std::size_t PieceCursor::scatterStreaming(std::span<const std::byte> from) {
+  return scatterWith(from, platform::copyStreaming);
 }
 
 std::size_t PieceCursor::list(std::span<iovec> out, std::size_t max_bytes) const {

@@ -24,10 +24,14 @@ class PieceCursor {
   std::size_t gather(std::span<std::byte> to);
   /// Copies `from` into the list; returns how many bytes had room. Advances.
   std::size_t scatter(std::span<const std::byte> from);
+  /// The same past the caches.
+  std::size_t scatterStreaming(std::span<const std::byte> from);
   /// Fills `out` with the next pieces, together at most `max_bytes`; returns how many entries. Does not advance.
   std::size_t list(std::span<iovec> out, std::size_t max_bytes) const;
 
  private:
+  template <typename Copy>
+  std::size_t scatterWith(std::span<const std::byte> from, Copy copy);
   void skipEmpty() {
     while (index_ < pieces_.size() && offset_ == pieces_[index_].iov_len)
       ++index_, offset_ = 0;

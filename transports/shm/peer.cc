@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "transports/common/errors.h"
+#include "transports/shm/packet.h"
+#include "transports/shm/rendezvous.h"
 
 namespace goss::transports::shm {
 
@@ -12,17 +14,58 @@ namespace {
 
 constexpr std::uint64_t kNotQueued = 0;
 constexpr std::uint64_t kQueued = 1;
+constexpr std::uint64_t kDirect = 2;
 
 } // namespace
 
-Peer::Peer(int rank, std::size_t unexpected_limit, Deferred& deferred)
-    : rank_(rank), matcher_(rank, unexpected_limit, deferred), inflow_(matcher_) {}
+Peer::Peer(int rank, const PeerOptions& options, Lending& lending, Deferred& deferred)
+    : rank_(rank),
+      options_(options),
+      matcher_(rank, options.unexpected_bytes, deferred),
+      inflow_(matcher_),
+      direct_sender_(lending, options.direct_bytes, options.maps),
+      direct_receiver_(matcher_) {}
 
 void Peer::attach(Segment segment, platform::UniqueFd socket) {
   segment_ = std::move(segment);
   socket_ = std::move(socket);
   writer_ = RingWriter(segment_);
   reader_ = RingReader(segment_);
+  direct_sender_.attach(segment_, socket_.get());
+  direct_receiver_.attach(segment_, processOf(socket_.get()));
+}
+
+void Peer::greet() {
+  if (greeted_) return;
+  greeted_ = true;
+  // The other side has mapped the segment, and said where.
+  if (readsAddresses(segment_, processOf(socket_.get()), options_.addresses)) {
+    segment_.mySide().reads_addresses.store(1, std::memory_order_relaxed);
+  }
+}
+
+bool Peer::hear() {
+  for (;;) {
+    Packet packet = readPacket(socket_.get());
+    switch (packet.kind) {
+      case Packet::Kind::again:
+        return false;
+      case Packet::Kind::ended:
+        return true;
+      case Packet::Kind::bell:
+        break;
+      case Packet::Kind::welcome:
+        if (!greeted_) board_ = std::move(packet.fd);
+        break;
+      case Packet::Kind::region:
+      case Packet::Kind::forget:
+        if (direct_receiver_.hear(std::move(packet))) break;
+        [[fallthrough]];
+      case Packet::Kind::corrupt:
+        breakOff(protocolError(rank_, "a packet that makes no sense beside shared memory"));
+        return false;
+    }
+  }
 }
 
 bool Peer::send(SendOperation& operation) {
@@ -32,16 +75,36 @@ bool Peer::send(SendOperation& operation) {
   operation.hook.extra = kNotQueued;
   if (sends_.empty()) {
     outgoing_ = Outgoing{PieceCursor(operation.pieces), 0, false};
-    bool complete = writer_.write(headerOf(operation), outgoing_);
+    const Written written = write(operation);
     if (writer_.takePublished()) wakeFor(kWakeForData);
-    if (complete) return true;
+    if (written != Written::partly) return written == Written::whole;
   }
   operation.hook.extra = kQueued;
   sends_.pushBack(operation);
   return false;
 }
 
+// The next message into the ring, or its description.
+Peer::Written Peer::write(SendOperation& operation) {
+  if (!outgoing_.started) {
+    const DirectSender::Offer offer = direct_sender_.offer(operation, writer_);
+    if (offer == DirectSender::Offer::full) return Written::partly;
+    if (offer == DirectSender::Offer::offered) {
+      operation.hook.extra = kDirect;
+      return Written::described;
+    }
+  }
+  return writer_.write(headerOf(operation), outgoing_) ? Written::whole : Written::partly;
+}
+
 void Peer::cancel(SendOperation& operation) {
+  if (operation.hook.extra == kDirect) {
+    operation.hook.extra = kNotQueued;
+    if (direct_sender_.cancel(operation) == DirectSender::Cancel::beingRead) {
+      breakOff(peerLostError(rank_, "we cancelled a message that it was reading, which ends the connection"));
+    }
+    return;
+  }
   if (operation.hook.extra != kQueued) return;
   bool half_sent = sends_.front() == &operation && outgoing_.started;
   sends_.remove(operation);
@@ -57,6 +120,8 @@ bool Peer::progress() {
   bool any = matcher_.hasWork() && matcher_.drain();
   if (!segment_.valid() || isOver()) return any;
   any |= read();
+  any |= readDirect();
+  any |= direct_sender_.collect();
   if (!socket_ended_) return writePending() || any;
   failSends(departed_ ? peerDepartedError(rank_) : peerLostError(rank_, "its process ended"));
   if (isOver()) return true;
@@ -74,7 +139,7 @@ bool Peer::progress() {
 bool Peer::read() {
   bool any = false;
   RingReader::Record record;
-  while (!inflow_.isStalled() && !isOver()) {
+  while (!inflow_.isStalled() && !direct_receiver_.isStalled() && !isOver()) {
     RingReader::Peek found = reader_.peek(record);
     if (found == RingReader::Peek::none) break;
     if (found == RingReader::Peek::corrupt) {
@@ -99,6 +164,7 @@ void Peer::release() {
 // False: nothing was taken, because the message must wait or the record makes no sense here.
 bool Peer::accept(const RingReader::Record& record) {
   const RecordHeader& header = record.header;
+  if (header.kind == RecordKind::direct) return acceptDirect(record);
   bool begins = header.kind != RecordKind::more;
   if (begins != inflow_.isIdle() || header.piece_bytes > (begins ? header.bytes : inflow_.remaining())) {
     breakOff(protocolError(rank_, "a record of shared memory out of order"));
@@ -109,16 +175,41 @@ bool Peer::accept(const RingReader::Record& record) {
   return true;
 }
 
+bool Peer::acceptDirect(const RingReader::Record& record) {
+  DirectReceiver::Accept result = DirectReceiver::Accept::corrupt;
+  if (inflow_.isIdle()) result = direct_receiver_.accept(record);
+  if (result == DirectReceiver::Accept::unknown) {
+    hear(); // Memory is lent before it is named; its end, if it has come, is seen again by the poller.
+    result = direct_receiver_.accept(record);
+  }
+  if (result == DirectReceiver::Accept::taken) return true;
+  if (result != DirectReceiver::Accept::stalled) {
+    breakOff(protocolError(rank_, "a description of a message that makes no sense"));
+  }
+  return false;
+}
+
+bool Peer::readDirect() {
+  if (isOver()) return false;
+  const DirectReceiver::Step step = direct_receiver_.progress();
+  if (step == DirectReceiver::Step::finished) wakeFor(kWakeForRoom);
+  if (step == DirectReceiver::Step::failed) {
+    breakOff(peerLostError(rank_, "its memory cannot be read, as if its process had ended"));
+  }
+  return step != DirectReceiver::Step::idle;
+}
+
 bool Peer::writePending() {
   bool any = false;
   while (SendOperation* operation = sends_.front()) {
     std::uint64_t before = outgoing_.written;
-    bool complete = writer_.write(headerOf(*operation), outgoing_);
-    any |= complete || outgoing_.written != before;
-    if (!complete) break;
+    const Written written = write(*operation);
+    any |= written != Written::partly || outgoing_.written != before;
+    if (written == Written::partly) break;
     sends_.popFront();
-    operation->hook.extra = kNotQueued;
     if (SendOperation* next = sends_.front()) outgoing_ = Outgoing{PieceCursor(next->pieces), 0, false};
+    if (written == Written::described) continue;
+    operation->hook.extra = kNotQueued;
     operation->onSent(Status::ok());
     if (isOver()) break;
   }
@@ -149,12 +240,15 @@ void Peer::breakOff(const Status& reason) {
 void Peer::fail() {
   if (socket_.valid()) ::shutdown(socket_.get(), SHUT_RDWR);
   matcher_.fail(reason_);
+  direct_receiver_.detach();
   failSends(reason_);
+  direct_sender_.detach();
   socket_.reset();
   segment_ = Segment();
 }
 
 void Peer::failSends(const Status& status) {
+  direct_sender_.fail(status);
   while (SendOperation* operation = sends_.popFront()) {
     operation->hook.extra = kNotQueued;
     operation->onSent(status);
@@ -164,7 +258,8 @@ void Peer::failSends(const Status& status) {
 bool Peer::hasWork() {
   if (matcher_.hasWork() || isOver()) return matcher_.hasWork() || segment_.valid();
   if (!segment_.valid()) return false;
-  if (!reader_.empty() && !inflow_.isStalled()) return true;
+  if (!reader_.empty() && !inflow_.isStalled() && !direct_receiver_.isStalled()) return true;
+  if (direct_receiver_.hasWork() || direct_sender_.hasDone()) return true;
   SendOperation* next = sends_.front();
   return next && writer_.hasRoomFor(next->bytes, outgoing_);
 }
@@ -172,7 +267,7 @@ bool Peer::hasWork() {
 bool Peer::prepareToSleep() {
   if (segment_.valid()) {
     release();
-    std::uint32_t reasons = kWakeForData | (sends_.empty() ? 0 : kWakeForRoom);
+    std::uint32_t reasons = kWakeForData | (sends_.empty() && !direct_sender_.isOutstanding() ? 0 : kWakeForRoom);
     segment_.mySide().sleeping.store(reasons, std::memory_order_seq_cst);
   }
   return !hasWork();
@@ -185,6 +280,7 @@ void Peer::sleepEnded() {
 void Peer::sayGoodbye() {
   if (!segment_.valid()) return;
   bool half_sent = !sends_.empty() && outgoing_.started;
+  if (!direct_sender_.withdrawAll()) half_sent = true;
   if (!half_sent) segment_.mySide().goodbye.store(1, std::memory_order_release);
   ::shutdown(socket_.get(), SHUT_RDWR);
 }

@@ -7,13 +7,25 @@
 #include "transports/common/deferred.h"
 #include "transports/common/matcher.h"
 #include "transports/common/operation_list.h"
+#include "transports/shm/address_reading.h"
+#include "transports/shm/direct_receiver.h"
+#include "transports/shm/direct_sender.h"
 #include "transports/shm/ring.h"
 #include "transports/shm/segment.h"
 
 namespace goss::transports::shm {
 
+/// What may be sent how. Of the environment; see gossamer/config.h.
+struct PeerOptions {
+  std::size_t unexpected_bytes = 0;
+  std::size_t direct_bytes = 0; ///< Least length of a message that is read in place.
+  bool maps = true;             ///< Read lent memory in place.
+  CrossMemory addresses = CrossMemory::ifFaster;
+};
+
 /// The rings of one peer and what is posted on them. The socket beside them carries no data: a packet on it wakes a
-/// sleeper, and its end tells of the peer's death.
+/// sleeper or lends memory, and its end tells of the peer's death. Long messages in memory that the peer can read go as
+/// a description: see direct.h.
 ///
 ///     from        condition                              to
 ///     unattached  attach()                               attached
@@ -26,12 +38,16 @@ namespace goss::transports::shm {
 /// One thread; callbacks come out of progress() alone.
 class Peer {
  public:
-  Peer(int rank, std::size_t unexpected_limit, Deferred& deferred);
+  /// `lending` and `deferred` outlive this.
+  Peer(int rank, const PeerOptions& options, Lending& lending, Deferred& deferred);
 
   void attach(Segment segment, platform::UniqueFd socket);
   [[nodiscard]] bool attached() const { return segment_.valid(); }
-  void greet() { greeted_ = true; }
+  void greet();
   [[nodiscard]] bool greeted() const { return greeted_; }
+  /// The called side has sent its welcome, with its board.
+  [[nodiscard]] bool isWelcome() const { return board_.valid(); }
+  platform::UniqueFd takeBoard() { return std::move(board_); }
   [[nodiscard]] int socket() const { return socket_.get(); }
   [[nodiscard]] Segment& segment() { return segment_; }
   [[nodiscard]] Matcher& matcher() { return matcher_; }
@@ -41,6 +57,10 @@ class Peer {
   bool send(SendOperation& operation);
   void cancel(SendOperation& operation);
 
+  /// Reads what is in the socket. Returns whether it has ended.
+  bool hear();
+  /// The region is not lent any more.
+  void forget(std::uint64_t region) { direct_sender_.forget(region); }
   /// The socket has ended: the other process closed it or died.
   void socketEnded();
   /// The other side takes no more messages, though some of its own may still be waiting here.
@@ -72,6 +92,10 @@ class Peer {
   bool read();
   void release();
   bool accept(const RingReader::Record& record);
+  bool acceptDirect(const RingReader::Record& record);
+  bool readDirect();
+  enum class Written { partly, whole, described };
+  Written write(SendOperation& operation);
   bool writePending();
   void wakeFor(std::uint32_t reason);
   void failSends(const Status& status);
@@ -80,15 +104,19 @@ class Peer {
   }
 
   const int rank_;
+  const PeerOptions options_;
   Matcher matcher_;
   Inflow inflow_;
   Segment segment_;
   platform::UniqueFd socket_;
   RingWriter writer_;
   RingReader reader_;
-  OperationList<SendOperation> sends_; ///< hook.extra is 1 for operations in it.
+  DirectSender direct_sender_;
+  DirectReceiver direct_receiver_;
+  OperationList<SendOperation> sends_; ///< hook.extra says which operations are in it.
   Outgoing outgoing_;                  ///< Of the first of them.
   bool greeted_ = false;
+  platform::UniqueFd board_; ///< Of the other side, until it is taken.
   bool socket_ended_ = false;
   bool departed_ = false;
   Status reason_;

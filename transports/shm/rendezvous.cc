@@ -15,6 +15,7 @@
 #include "base/wire.h"
 #include "platform/host.h"
 #include "transports/common/errors.h"
+#include "transports/shm/packet.h"
 
 namespace goss::transports::shm {
 
@@ -174,18 +175,9 @@ bool sendWelcome(int socket, int board_fd) {
   return sendWithDescriptors(socket, {&welcome, 1}, {&board_fd, 1});
 }
 
-PacketKind readPacket(int socket, platform::UniqueFd& board) {
-  for (;;) {
-    char text[8];
-    Descriptors descriptors;
-    const ssize_t got = recvWithDescriptors(socket, text, descriptors);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno == EAGAIN) return PacketKind::nothing;
-    if (got <= 0) return PacketKind::ended;
-    if (!descriptors[0].valid()) return PacketKind::bell;
-    board = std::move(descriptors[0]);
-    return PacketKind::welcome;
-  }
+int processOf(int socket) {
+  ucred who{};
+  return ucredOf(socket, who) && who.pid > 0 ? who.pid : -1;
 }
 
 platform::UniqueFd watchProcess(int socket) {

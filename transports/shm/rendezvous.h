@@ -46,15 +46,8 @@ HelloResult readHello(int socket, const TransportContext& context, Hello& hello)
 /// The called side's answer, with its own board. False: the caller is gone.
 bool sendWelcome(int socket, int board_fd);
 
-/// What the caller of dial() found in its socket.
-enum class PacketKind {
-  nothing,
-  ended, ///< The other side closed.
-  bell,
-  welcome, ///< With a descriptor.
-};
-/// Reads one packet. `board` is set for a welcome.
-PacketKind readPacket(int socket, platform::UniqueFd& board);
+/// The id, in our namespace, of the process at the other end; -1: unknown.
+int processOf(int socket);
 
 /// A descriptor that polls readable when the process at the other end of `socket` has ended, even while children of it
 /// keep the socket open; invalid when the system does not offer it, or that process is this one.

@@ -76,6 +76,17 @@ bool RingWriter::write(const MessageHeader& header, Outgoing& progress) {
   return true;
 }
 
+bool RingWriter::writeDirect(const MessageHeader& header, std::span<const std::byte> description) {
+  const std::size_t bytes = kLine + padded(description.size());
+  if (room(bytes) < bytes) return false;
+  const RecordHeader record{RecordKind::direct, static_cast<std::uint32_t>(description.size()), header.bytes,
+                            header.tag, header.envelope};
+  std::memcpy(at(), &record, sizeof record);
+  std::memcpy(at() + kLine, description.data(), description.size());
+  publish(bytes);
+  return true;
+}
+
 RingReader::RingReader(const Segment& segment)
     : control_(&segment.inControl()), bytes_(segment.inBytes()), mask_(segment.ringBytes() - 1) {}
 
@@ -91,7 +102,8 @@ RingReader::Peek RingReader::peek(Record& record) {
   std::memcpy(&record.header, start, sizeof record.header);
   const RecordHeader& header = record.header;
   bool brief = header.kind == RecordKind::brief;
-  if (!brief && header.kind != RecordKind::first && header.kind != RecordKind::more) return Peek::corrupt;
+  const bool longer = header.kind == RecordKind::first || header.kind == RecordKind::more;
+  if (!brief && !longer && header.kind != RecordKind::direct) return Peek::corrupt;
   std::size_t offset = brief ? sizeof header : kLine;
   record.ring_bytes = padded(offset + header.piece_bytes);
   if (record.ring_bytes > present) return Peek::corrupt;

@@ -19,9 +19,10 @@ namespace goss::transports::shm {
 
 /// The kind is the magic: a consumer that meets anything else has lost the thread and says so.
 enum class RecordKind : std::uint32_t {
-  brief = 0x47530001, ///< A whole message, its bytes right behind the header.
-  first = 0x47530002, ///< The beginning of a long message, its bytes 64 behind the record's start.
-  more = 0x47530003,  ///< Further bytes of it, 64 behind the record's start. Only kind and piece_bytes mean something.
+  brief = 0x47530001,  ///< A whole message, its bytes right behind the header.
+  first = 0x47530002,  ///< The beginning of a long message, its bytes 64 behind the record's start.
+  direct = 0x47530004, ///< A whole message, described by a DirectMessage 64 behind the record's start.
+  more = 0x47530003,   ///< Further bytes of it, 64 behind the record's start. Only kind and piece_bytes mean something.
 };
 
 struct RecordHeader {
@@ -54,6 +55,8 @@ class RingWriter {
   /// Writes as much of the message as there is room for, publishes it and moves `progress` on. Returns whether the
   /// message is complete.
   bool write(const MessageHeader& header, Outgoing& progress);
+  /// Writes a record of kind `direct` for a message that is described by `description`. False: no room.
+  bool writeDirect(const MessageHeader& header, std::span<const std::byte> description);
   /// Whether write() would do anything with a message of so many bytes.
   [[nodiscard]] bool hasRoomFor(std::uint64_t bytes, const Outgoing& progress);
   /// Whether anything was published since the last call.

@@ -23,7 +23,7 @@ constexpr std::size_t kMinRingBytes = 64 * 1024;
 constexpr std::size_t kMaxRingBytes = std::size_t{1} << 30;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
-static_assert(sizeof(SegmentControl) <= kControlBytes);
+static_assert(sizeof(SegmentControl) <= kControlBytes - Segment::kTrialBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
 std::size_t fileBytes(std::size_t ring_bytes) { return kControlBytes + 2 * ring_bytes; }
@@ -83,7 +83,9 @@ Status Segment::map() {
     placed = placed && place(ringBase(side), ring_bytes_, offset);
     placed = placed && place(ringBase(side) + ring_bytes_, ring_bytes_, offset);
   }
-  return placed ? Status::ok() : systemError(-1, "cannot map shared memory", errno);
+  if (!placed) return systemError(-1, "cannot map shared memory", errno);
+  mySide().segment_at.store(reinterpret_cast<std::uintptr_t>(base_), std::memory_order_release);
+  return Status::ok();
 }
 
 std::byte* Segment::ringBase(int side) const {

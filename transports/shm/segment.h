@@ -8,6 +8,7 @@
 
 #include "gossamer/status.h"
 #include "platform/fd.h"
+#include "transports/shm/direct.h"
 
 namespace goss::transports::shm {
 
@@ -22,10 +23,17 @@ struct RingControl {
 inline constexpr std::uint32_t kWakeForData = 1;
 inline constexpr std::uint32_t kWakeForRoom = 2;
 
+struct alignas(64) DirectSlot {
+  std::atomic<DirectState> state;
+};
+
 /// What one side says about itself.
 struct SideControl {
   alignas(128) std::atomic<std::uint32_t> sleeping;
-  std::atomic<std::uint32_t> goodbye; ///< 1: it closes on purpose; all that it will ever write is in its ring.
+  std::atomic<std::uint32_t> goodbye;         ///< 1: it closes on purpose; all that it will ever write is in its ring.
+  std::atomic<std::uint32_t> reads_addresses; ///< 1: it can read our address space and wants messages so.
+  std::atomic<std::uint64_t> segment_at;      ///< Where it has mapped the segment; for trying out the above.
+  alignas(128) DirectSlot direct[kDirectSlots]; ///< Messages that it sends.
 };
 
 /// The first page of a segment. New segments are all zero, which is the valid initial state.
@@ -63,6 +71,9 @@ class Segment {
   [[nodiscard]] RingControl& inControl() const { return control().ring[1 - side_]; }
   [[nodiscard]] std::byte* outBytes() const { return ringBase(side_); }
   [[nodiscard]] std::byte* inBytes() const { return ringBase(1 - side_); }
+  /// Bytes that nobody writes, and where they lie behind control(): to measure with.
+  static constexpr std::size_t kTrialBytes = 32 * 1024;
+  static constexpr std::size_t kTrialOffset = 32 * 1024;
   /// The memfd, to be passed to the other side; then let go of it.
   [[nodiscard]] int fd() const { return fd_.get(); }
   void closeFd() { fd_.reset(); }

@@ -43,10 +43,22 @@ Result<std::string> randomName() {
   return name;
 }
 
+shm::PeerOptions optionsOf(const Config& config) {
+  shm::PeerOptions options;
+  options.unexpected_bytes = config.unexpected_bytes;
+  options.direct_bytes = config.shm_direct_bytes;
+  options.maps = config.shm_path.empty() || config.shm_path == "mapped";
+  options.addresses = config.shm_path == "addresses" ? shm::CrossMemory::always
+                      : config.shm_path.empty()      ? shm::CrossMemory::ifFaster
+                                                     : shm::CrossMemory::never;
+  return options;
+}
+
 } // namespace
 
 struct ShmTransport::Slot {
-  Slot(int rank, std::size_t unexpected_limit, Deferred& deferred) : peer(rank, unexpected_limit, deferred) {}
+  Slot(int rank, const shm::PeerOptions& options, shm::Lending& lending, Deferred& deferred)
+      : peer(rank, options, lending, deferred) {}
 
   shm::Peer peer;
   platform::UniqueFd process; ///< Readable when the peer's process has ended.
@@ -98,7 +110,7 @@ ShmTransport::ShmTransport(const TransportContext& context)
   capabilities_.latency_s = kLatency_s;
   capabilities_.bandwidth_bytes_per_s = kBandwidth_bytes_per_s;
   for (int rank = 0; rank < context.size; ++rank) {
-    slots_.push_back(std::make_unique<Slot>(rank, context.config->unexpected_bytes, deferred_));
+    slots_.push_back(std::make_unique<Slot>(rank, optionsOf(*context.config), lending_, deferred_));
   }
 }
 
@@ -242,6 +254,7 @@ bool ShmTransport::progress() {
   for (auto& at : slots_) {
     shm::Peer& peer = at->peer;
     any |= peer.progress();
+    if (unready_ > 0) greetBack(static_cast<int>(&at - slots_.data())); // progress() may have read the socket.
     if (peer.isOver() && !at->lost) {
       losePeer(static_cast<int>(&at - slots_.data()));
       any = true;
@@ -309,25 +322,21 @@ bool ShmTransport::hearCaller(int fd) {
 
 void ShmTransport::readSocket(int rank) {
   Slot& from = slot(rank);
-  while (from.peer.attached()) {
-    platform::UniqueFd board;
-    switch (shm::readPacket(from.peer.socket(), board)) {
-      case shm::PacketKind::nothing:
-        return;
-      case shm::PacketKind::bell:
-        break;
-      case shm::PacketKind::welcome:
-        if (from.peer.greeted()) break;
-        if (Status status = board_->attach(rank, std::move(board)); !status.isOk()) return from.peer.breakOff(status);
-        from.peer.greet();
-        if (from.asked) --unready_;
-        break;
-      case shm::PacketKind::ended:
-        poller_->remove(from.peer.socket());
-        from.peer.socketEnded();
-        return;
-    }
-  }
+  if (!from.peer.attached()) return;
+  const bool ended = from.peer.hear();
+  greetBack(rank);
+  if (!ended || !from.peer.attached()) return;
+  poller_->remove(from.peer.socket());
+  from.peer.socketEnded();
+}
+
+// The called side has sent its welcome.
+void ShmTransport::greetBack(int rank) {
+  Slot& from = slot(rank);
+  if (!from.peer.isWelcome() || from.peer.greeted() || from.peer.isOver()) return;
+  if (Status status = board_->attach(rank, from.peer.takeBoard()); !status.isOk()) return from.peer.breakOff(status);
+  from.peer.greet();
+  if (from.asked) --unready_;
 }
 
 void ShmTransport::losePeer(int rank) {
@@ -359,6 +368,21 @@ void ShmTransport::sleepEnded() {
 }
 
 Board* ShmTransport::board() { return board_.get(); }
+
+void ShmTransport::addRegion(const MemoryRegion& region) { lending_.add(region); }
+
+Status ShmTransport::removeRegion(const std::byte* data) {
+  const shm::Lending::Region* region = lending_.find(data);
+  if (!region) return Status::ok();
+  if (region->uses > 0) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         "a message out of this memory is not complete; wait for its request before you free it");
+  }
+  for (auto& at : slots_)
+    at->peer.forget(region->id);
+  lending_.remove(*region);
+  return Status::ok();
+}
 
 PeerStatistics ShmTransport::statistics(int rank) const { return slot(rank).peer.matcher().statistics(); }
 

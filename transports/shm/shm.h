@@ -11,6 +11,7 @@
 #include "platform/fd.h"
 #include "platform/poller.h"
 #include "transports/common/deferred.h"
+#include "transports/shm/regions.h"
 #include "transports/shm/rendezvous.h"
 
 namespace goss::transports {
@@ -21,9 +22,10 @@ class Peer;
 
 /// Each pair of ranks shares a memfd with a ring for either direction (Config::shm_ring_bytes) and keeps a socket open
 /// beside it. Each rank has one board, a memfd that all its peers map. Sending and receiving between ranks that are
-/// awake makes no system call. Nothing has a name in a file system, so nothing stays behind, however a process ends. A
-/// forked child must not use or destroy the transport of its parent, except that its copy's destructor does nothing to
-/// the connections. One thread at a time.
+/// awake makes no system call. Long messages out of regions are read where they lie (Config::shm_path,
+/// shm_direct_bytes); cancelling one while the peer reads it breaks the link. Nothing has a name in a file system, so
+/// nothing stays behind, however a process ends. A forked child must not use or destroy the transport of its parent,
+/// except that its copy's destructor does nothing to the connections. One thread at a time.
 class ShmTransport final : public Transport {
  public:
   explicit ShmTransport(const TransportContext& context);
@@ -46,6 +48,8 @@ class ShmTransport final : public Transport {
   void sleepEnded() override;
   [[nodiscard]] PeerStatistics statistics(int peer) const override;
   [[nodiscard]] Board* board() override;
+  void addRegion(const MemoryRegion& region) override;
+  Status removeRegion(const std::byte* data) override;
 
  private:
   struct Slot;
@@ -59,6 +63,7 @@ class ShmTransport final : public Transport {
   void acceptCallers();
   bool hearCaller(int fd);
   void readSocket(int rank);
+  void greetBack(int rank);
   void losePeer(int rank);
 
   const TransportContext context_;
@@ -69,6 +74,7 @@ class ShmTransport final : public Transport {
   platform::UniqueFd listener_;
   std::vector<platform::UniqueFd> callers_; ///< Accepted, but did not say hello yet.
   Deferred deferred_;
+  shm::Lending lending_;
   std::vector<std::unique_ptr<Slot>> slots_; ///< By rank.
   std::unique_ptr<SharedBoard> board_;       ///< Made by open().
   int unready_ = 0;                          ///< Links asked for and not ready: sockets are looked at every time.

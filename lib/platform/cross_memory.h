@@ -1,0 +1,20 @@
+/// Reading the memory of another process of this host.
+#ifndef GOSS_LIB_PLATFORM_CROSS_MEMORY_H_
+#define GOSS_LIB_PLATFORM_CROSS_MEMORY_H_
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace goss::platform {
+
+/// Reads up to `bytes` bytes at `address` of process `pid` into the pieces, which have as much room. Returns how many
+/// were read, or -1 with errno: the system forbids it (namespaces, yama), the process has ended, or the address is not
+/// its own. What is read is whatever the other process makes of its memory: nothing here can crash this one.
+std::ptrdiff_t readProcess(int pid, std::uint64_t address, std::size_t bytes, std::span<const iovec> pieces);
+
+} // namespace goss::platform
+
+#endif // GOSS_LIB_PLATFORM_CROSS_MEMORY_H_

@@ -1,0 +1,53 @@
+/// Memory that this process may lend to others of its host.
+#ifndef GOSS_LIB_PLATFORM_SHARED_PAGES_H_
+#define GOSS_LIB_PLATFORM_SHARED_PAGES_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "gossamer/status.h"
+#include "platform/fd.h"
+
+namespace goss::platform {
+
+/// A sealed memfd and this process's mapping of it. It has no name, so nothing stays behind however a process ends.
+/// Nobody can cut it short, and whoever gets the descriptor can map it for reading only. A forked child shares the
+/// memory itself, not a copy. Movable; not thread-safe itself.
+class SharedPages {
+ public:
+  /// Page-aligned (large ones: aligned to 2 MiB), zeroed and touched, on huge pages where the system allows them for
+  /// shared memory. Errors: resource.
+  static Result<SharedPages> create(std::size_t bytes);
+  /// Maps another process's pages for reading. Errors: resource; protocol when the descriptor is not what create()
+  /// makes, or shorter than `bytes`: reading it could kill this process.
+  static Result<SharedPages> attach(UniqueFd fd, std::uint64_t bytes);
+
+  SharedPages() = default;
+  ~SharedPages();
+  SharedPages(SharedPages&& other) noexcept;
+  SharedPages& operator=(SharedPages&& other) noexcept;
+  SharedPages(const SharedPages&) = delete;
+  SharedPages& operator=(const SharedPages&) = delete;
+
+  [[nodiscard]] bool valid() const { return data_ != nullptr; }
+  [[nodiscard]] std::byte* data() const { return data_; }
+  /// Whole pages, at least what was asked for.
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  /// Invalid after attach().
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  /// Leaves the memory mapped for good.
+  void abandon() { reserved_ = nullptr; }
+
+ private:
+  Status map(bool writable);
+
+  UniqueFd fd_;
+  std::byte* reserved_ = nullptr; ///< Address space around data_, for its alignment.
+  std::size_t reserved_bytes_ = 0;
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+} // namespace goss::platform
+
+#endif // GOSS_LIB_PLATFORM_SHARED_PAGES_H_

@@ -1,0 +1,283 @@
+// Messages that the receiver reads where they lie: out of regions, and out of the sender's address space.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gossamer/config.h"
+#include "platform/shared_pages.h"
+#include "transports/shm/direct.h"
+#include "transports/shm/shm.h"
+
+namespace goss::transports {
+namespace {
+
+constexpr std::size_t kBytes = 8u << 20;
+
+struct Send final : SendOperation {
+  Send(std::byte* from, std::size_t length, Tag with_tag = 1) : piece{from, length} {
+    peer = 1;
+    tag = with_tag;
+    pieces = {&piece, 1};
+    bytes = length;
+  }
+  void onSent(const Status& result) override {
+    ++completions;
+    status = result;
+  }
+  iovec piece;
+  int completions = 0;
+  Status status;
+};
+
+/// Takes views and checks that each byte is `expected`.
+struct Recv final : RecvOperation {
+  explicit Recv(std::size_t length, Tag with_tag = 1, std::byte content = std::byte{1}) : expected(content) {
+    peer = 0;
+    tag = with_tag;
+    capacity = length;
+    consumes = true;
+  }
+  Status onMatched(const Envelope&, std::size_t) override { return Status::ok(); }
+  void onData(std::size_t, std::span<const std::byte> view) override {
+    taken += view.size();
+    wrong += view.front() != expected || view.back() != expected ? 1 : 0;
+  }
+  void onReceived(const Status& result) override {
+    ++completions;
+    status = result;
+  }
+  std::byte expected;
+  std::size_t taken = 0;
+  int wrong = 0;
+  int completions = 0;
+  Status status;
+};
+
+struct Losses final : TransportListener {
+  void onPeerLost(int, const Status& status, bool) override { last = status; }
+  Status last;
+};
+
+/// Two ranks in one thread.
+class ShmDirect : public ::testing::Test {
+ protected:
+  struct Side {
+    Losses losses;
+    std::unique_ptr<ShmTransport> transport;
+  };
+
+  void meet() {
+    std::string addresses[2];
+    for (int rank = 0; rank < 2; ++rank) {
+      TransportContext context;
+      context.self = rank;
+      context.size = 2;
+      context.config = &config_;
+      context.listener = &sides_[rank].losses;
+      sides_[rank].transport = std::make_unique<ShmTransport>(context);
+      addresses[rank] = sides_[rank].transport->open().take();
+    }
+    ASSERT_TRUE(from().connect(1, addresses[1]).isOk());
+    ASSERT_TRUE(to().connect(0, addresses[0]).isOk());
+    drive(10);
+    ASSERT_EQ(from().link(1), LinkState::ready);
+    ASSERT_EQ(to().link(0), LinkState::ready);
+  }
+  platform::SharedPages lend(std::byte content = std::byte{1}) {
+    platform::SharedPages pages = platform::SharedPages::create(kBytes).take();
+    std::memset(pages.data(), std::to_integer<int>(content), pages.bytes());
+    from().addRegion({pages.data(), pages.bytes(), pages.fd()});
+    return pages;
+  }
+  ShmTransport& from() { return *sides_[0].transport; }
+  ShmTransport& to() { return *sides_[1].transport; }
+  void drive(int calls) {
+    for (int i = 0; i < calls; ++i) {
+      from().progress();
+      to().progress();
+    }
+  }
+
+  Config config_;
+  Side sides_[2];
+};
+
+/// Mappings of lent memory in this process.
+int mappings() {
+  std::ifstream maps("/proc/self/maps");
+  int count = 0;
+  for (std::string line; std::getline(maps, line);)
+    count += line.find("gossamer-memory") != std::string::npos ? 1 : 0;
+  return count;
+}
+
+TEST_F(ShmDirect, AMessageInARegionIsReadInPlace) {
+  meet();
+  platform::SharedPages pages = lend();
+  Send send(pages.data(), kBytes);
+  EXPECT_FALSE(from().send(send));
+  // What the receiver sees is what is there when it reads, not when it was sent: nothing was copied.
+  std::memset(pages.data(), 2, kBytes);
+  Recv recv(kBytes, 1, std::byte{2});
+  to().recv(recv);
+  drive(100);
+  EXPECT_EQ(recv.completions, 1);
+  EXPECT_EQ(recv.wrong, 0);
+  EXPECT_EQ(recv.taken, kBytes);
+  EXPECT_EQ(send.completions, 1);
+  EXPECT_TRUE(send.status.isOk() && recv.status.isOk());
+  EXPECT_TRUE(from().removeRegion(pages.data()).isOk());
+}
+
+TEST_F(ShmDirect, OneCallReadsABoundedNumberOfBytes) {
+  meet();
+  platform::SharedPages pages = lend();
+  Send send(pages.data(), kBytes);
+  Recv recv(kBytes);
+  to().recv(recv);
+  from().send(send);
+  for (std::size_t before = 0; recv.completions == 0; before = recv.taken) {
+    to().progress();
+    ASSERT_LE(recv.taken - before, 1u << 20);
+    ASSERT_GT(recv.taken, before);
+  }
+  drive(2);
+  EXPECT_EQ(send.completions, 1);
+}
+
+TEST_F(ShmDirect, ARegionOfAMessageUnderWayStaysAndAFreeOneIsUnmappedByThePeer) {
+  meet();
+  const int before = mappings();
+  platform::SharedPages pages = lend();
+  Send send(pages.data(), kBytes);
+  from().send(send);
+  EXPECT_EQ(from().removeRegion(pages.data()).kind(), GOSS_ERR_INVALID_ARGUMENT);
+  Recv recv(kBytes);
+  to().recv(recv);
+  drive(100);
+  EXPECT_EQ(send.completions, 1);
+  EXPECT_EQ(mappings(), before + 2) << "ours and the peer's";
+  EXPECT_TRUE(from().removeRegion(pages.data()).isOk());
+  drive(3000);
+  EXPECT_EQ(mappings(), before + 1);
+  EXPECT_TRUE(from().removeRegion(pages.data()).isOk()) << "what is no region is left alone";
+}
+
+TEST_F(ShmDirect, AMessageCancelledBeforeAnybodyReadsItHasNeverBeen) {
+  meet();
+  platform::SharedPages pages = lend();
+  for (const bool looked : {false, true}) {
+    auto first = std::make_unique<Send>(pages.data(), kBytes / 2);
+    from().send(*first);
+    if (looked) drive(5); // The other side knows of it, but has no receive.
+    from().cancel(*first);
+    first.reset();
+    EXPECT_TRUE(looked || from().removeRegion(pages.data()).isOk()) << "cancelled: the memory is ours again";
+    if (!looked) from().addRegion({pages.data(), pages.bytes(), pages.fd()});
+    Recv recv(kBytes);
+    to().recv(recv);
+    Send second(pages.data(), kBytes);
+    from().send(second);
+    drive(100);
+    EXPECT_EQ(recv.taken, kBytes);
+    EXPECT_TRUE(recv.status.isOk());
+    EXPECT_EQ(second.completions, 1);
+  }
+  EXPECT_EQ(from().link(1), LinkState::ready);
+}
+
+TEST_F(ShmDirect, CancellingAMessageThatIsBeingReadEndsTheLink) {
+  meet();
+  platform::SharedPages pages = lend();
+  Recv recv(kBytes);
+  to().recv(recv);
+  {
+    Send send(pages.data(), kBytes);
+    from().send(send);
+    to().progress();
+    ASSERT_GT(recv.taken, 0u);
+    ASSERT_LT(recv.taken, kBytes);
+    from().cancel(send);
+    EXPECT_EQ(send.completions, 0);
+  }
+  for (int i = 0; i < 20 && from().link(1) == LinkState::ready; ++i)
+    from().progress();
+  EXPECT_EQ(from().link(1), LinkState::failed);
+  EXPECT_EQ(sides_[0].losses.last.kind(), GOSS_ERR_PEER_LOST);
+  EXPECT_TRUE(from().removeRegion(pages.data()).isOk());
+}
+
+TEST_F(ShmDirect, MoreMessagesThanThereAreSlotsArriveInOrder) {
+  meet();
+  platform::SharedPages pages = lend();
+  constexpr std::size_t kEach = 64u << 10;
+  std::vector<std::unique_ptr<Send>> sends;
+  for (std::size_t i = 0; i < 3 * shm::kDirectSlots; ++i) {
+    std::memset(pages.data() + i * kEach, static_cast<int>(i), kEach);
+    sends.push_back(std::make_unique<Send>(pages.data() + i * kEach, kEach));
+    if (from().send(*sends.back())) ++sends.back()->completions;
+  }
+  for (std::size_t i = 0; i < sends.size(); ++i) {
+    Recv recv(kEach, 1, static_cast<std::byte>(i));
+    to().recv(recv);
+    drive(50);
+    EXPECT_EQ(recv.completions, 1);
+    EXPECT_EQ(recv.wrong, 0) << i;
+  }
+  for (const auto& send : sends)
+    EXPECT_EQ(send->completions, 1);
+}
+
+TEST_F(ShmDirect, AMessageOutOfTheAddressSpaceIsReadThere) {
+  config_.shm_path = "addresses";
+  meet();
+  std::vector<std::byte> memory(kBytes, std::byte{1});
+  Send send(memory.data(), kBytes);
+  EXPECT_FALSE(from().send(send));
+  std::memset(memory.data(), 2, kBytes);
+  Recv recv(kBytes, 1, std::byte{2});
+  to().recv(recv);
+  drive(300);
+  EXPECT_EQ(recv.completions, 1);
+  EXPECT_EQ(recv.wrong, 0);
+  EXPECT_EQ(send.completions, 1);
+}
+
+TEST_F(ShmDirect, AddressesThatCannotBeReadFailTheLinkAndNothingElse) {
+  config_.shm_path = "addresses";
+  meet();
+  void* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  Send send(static_cast<std::byte*>(memory), kBytes);
+  from().send(send);
+  ::munmap(memory, kBytes);
+  Recv recv(kBytes);
+  to().recv(recv);
+  drive(50);
+  EXPECT_EQ(recv.completions, 1);
+  EXPECT_EQ(recv.status.kind(), GOSS_ERR_PEER_LOST);
+}
+
+TEST_F(ShmDirect, TheRingCarriesLentMemoryWhereItIsForced) {
+  config_.shm_path = "ring";
+  meet();
+  const int before = mappings();
+  platform::SharedPages pages = lend();
+  Send send(pages.data(), kBytes);
+  Recv recv(kBytes);
+  to().recv(recv);
+  if (from().send(send)) ++send.completions;
+  drive(300);
+  EXPECT_EQ(recv.taken, kBytes);
+  EXPECT_EQ(send.completions, 1);
+  EXPECT_EQ(mappings(), before + 1) << "the peer has mapped nothing";
+}
+
+} // namespace
+} // namespace goss::transports

@@ -1,0 +1,18 @@
+/// Whether messages in the peer's ordinary memory are to be read there.
+#ifndef GOSS_TRANSPORTS_SHM_ADDRESS_READING_H_
+#define GOSS_TRANSPORTS_SHM_ADDRESS_READING_H_
+
+#include "transports/shm/segment.h"
+
+namespace goss::transports::shm {
+
+enum class CrossMemory { never, ifFaster, always };
+
+/// Tries it: reads through process_vm_readv what both sides have mapped, which proves that `process` is the peer and
+/// that the system lets us, and for ifFaster compares its speed with that of the two copies through the ring.
+/// Takes some hundred microseconds at most. `always` still means: if possible.
+bool readsAddresses(const Segment& segment, int process, CrossMemory wish);
+
+} // namespace goss::transports::shm
+
+#endif // GOSS_TRANSPORTS_SHM_ADDRESS_READING_H_

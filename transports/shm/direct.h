@@ -1,0 +1,44 @@
+/// How a message is described instead of being copied through the ring: the receiver reads it where it lies.
+#ifndef GOSS_TRANSPORTS_SHM_DIRECT_H_
+#define GOSS_TRANSPORTS_SHM_DIRECT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace goss::transports::shm {
+
+/// Messages of either side that may be described and unread at a time; further ones go through the ring.
+inline constexpr std::size_t kDirectSlots = 16;
+inline constexpr std::size_t kMostDirectPieces = 64;
+
+/// Life of a slot. The sender writes offered, withdrawn and free, the receiver taken and done.
+///
+///     free       the sender describes a message        offered
+///     offered    the receiver begins to read           taken
+///     offered    the sender cancels                    withdrawn
+///     taken      the receiver has read all             done       (a sender that cancels now ends the link)
+///     withdrawn  the receiver drops the description    done
+///     done       the sender completes its operation    free
+enum class DirectState : std::uint32_t { free = 0, offered = 1, taken = 2, done = 3, withdrawn = 4 };
+
+/// A run of bytes in a region that the sender has lent, or (region 0) in its address space.
+struct DirectPiece {
+  std::uint64_t region;
+  std::uint64_t at; ///< Offset in the region, or address.
+  std::uint64_t bytes;
+};
+inline constexpr std::uint64_t kAddressSpace = 0;
+
+/// The payload of a record of kind `direct`.
+struct DirectMessage {
+  std::uint64_t slot;
+  std::uint64_t piece_count;
+  DirectPiece pieces[kMostDirectPieces];
+
+  static constexpr std::size_t bytesFor(std::size_t pieces) { return 16 + pieces * sizeof(DirectPiece); }
+};
+static_assert(sizeof(DirectMessage) == DirectMessage::bytesFor(kMostDirectPieces));
+
+} // namespace goss::transports::shm
+
+#endif // GOSS_TRANSPORTS_SHM_DIRECT_H_

@@ -1,0 +1,177 @@
+#include "transports/shm/direct_receiver.h"
+
+#include <errno.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "platform/cross_memory.h"
+#include "transports/common/matcher.h"
+
+namespace goss::transports::shm {
+
+namespace {
+
+// Handed over at once: the peer's bytes, ours and the result of a window fit the second-level cache together.
+constexpr std::size_t kWindowBytes = 256 * 1024;
+// Of one peer in one call of progress(): some hundred microseconds.
+constexpr std::size_t kBudgetBytes = 1024 * 1024;
+constexpr std::size_t kMostEntries = 16;
+
+} // namespace
+
+void DirectReceiver::attach(const Segment& segment, int process) {
+  their_side_ = &segment.theirSide();
+  process_ = process;
+  order_.reserve(kDirectSlots);
+}
+
+void DirectReceiver::detach() {
+  their_side_ = nullptr;
+  stalled_ = nullptr;
+  for (const std::uint8_t slot : order_)
+    fetches_[slot]->pieces.clear();
+  order_.clear();
+  borrowed_.clear();
+}
+
+bool DirectReceiver::hear(Packet packet) {
+  if (packet.kind == Packet::Kind::region) return borrowed_.add(packet.id, packet.bytes, std::move(packet.fd));
+  borrowed_.forget(packet.id);
+  return true;
+}
+
+DirectReceiver::Accept DirectReceiver::accept(const RingReader::Record& record) {
+  DirectMessage message; // Copied before it is checked: the peer could change it meanwhile.
+  if (record.payload.size() < DirectMessage::bytesFor(1) || record.payload.size() > sizeof message)
+    return Accept::corrupt;
+  std::memcpy(&message, record.payload.data(), record.payload.size());
+  if (message.slot >= kDirectSlots || message.piece_count > kMostDirectPieces ||
+      record.payload.size() != DirectMessage::bytesFor(message.piece_count))
+    return Accept::corrupt;
+  const std::size_t slot = message.slot;
+  auto& made = fetches_[slot];
+  if (!made) made = std::make_unique<Fetch>(matcher_);
+  Fetch& fetch = *made;
+  if (fetch.busy) return Accept::corrupt;
+  fetch.pieces.clear();
+  std::uint64_t left = record.header.bytes;
+  for (std::size_t i = 0; i < message.piece_count; ++i) {
+    const DirectPiece& from = message.pieces[i];
+    if (from.bytes == 0 || from.bytes > left) return Accept::corrupt;
+    left -= from.bytes;
+    Piece piece{nullptr, from.at, from.bytes};
+    if (from.region != kAddressSpace) {
+      piece.pages = borrowed_.find(from.region);
+      if (!piece.pages) {
+        // Memory whose message was taken back may be gone before we come to the message.
+        if (state(slot).load(std::memory_order_acquire) != DirectState::withdrawn) return Accept::unknown;
+        finish(fetch, slot);
+        return Accept::taken;
+      }
+      const std::uint64_t room = piece.pages->bytes();
+      if (from.at > room || from.bytes > room - from.at) return Accept::corrupt;
+    } else if (process_ < 0) {
+      return Accept::corrupt;
+    }
+    fetch.pieces.push_back(std::move(piece));
+  }
+  if (left != 0) return Accept::corrupt;
+  fetch.piece = 0;
+  fetch.done = 0;
+  if (!fetch.inflow.beginAbsent({record.header.tag, record.header.bytes, record.header.envelope},
+                                [this, slot] { return take(slot); })) {
+    stalled_ = &fetch.inflow;
+    return Accept::stalled;
+  }
+  stalled_ = nullptr;
+  fetch.busy = true;
+  order_.push_back(static_cast<std::uint8_t>(message.slot));
+  return Accept::taken;
+}
+
+bool DirectReceiver::hasWork() const {
+  return std::any_of(order_.begin(), order_.end(), [&](std::uint8_t slot) { return !fetches_[slot]->inflow.waits(); });
+}
+
+DirectReceiver::Step DirectReceiver::progress() {
+  std::size_t budget = kBudgetBytes;
+  bool finished = false;
+  for (std::size_t i = 0; i < order_.size() && budget > 0;) {
+    const std::size_t slot = order_[i];
+    Fetch& fetch = *fetches_[slot];
+    if (fetch.inflow.waits()) {
+      if (state(slot).load(std::memory_order_relaxed) == DirectState::offered) {
+        ++i;
+        continue;
+      }
+      fetch.inflow.revoke();
+    } else if (!read(fetch, budget)) {
+      return Step::failed;
+    }
+    if (!fetch.inflow.isIdle()) continue; // The budget is spent.
+    order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(i));
+    finish(fetch, slot);
+    finished = true;
+  }
+  if (finished) return Step::finished;
+  return budget < kBudgetBytes ? Step::moved : Step::idle;
+}
+
+// False: the sender has taken it back.
+bool DirectReceiver::take(std::size_t slot) {
+  DirectState expected = DirectState::offered;
+  return state(slot).compare_exchange_strong(expected, DirectState::taken, std::memory_order_acq_rel);
+}
+
+// False: the memory cannot be read. Callbacks may cancel the receive at any window.
+bool DirectReceiver::read(Fetch& fetch, std::size_t& budget) {
+  while (budget > 0 && !fetch.inflow.isIdle()) {
+    if (fetch.inflow.isDropped()) {
+      fetch.inflow.finishDropped();
+      return true;
+    }
+    const Piece& piece = fetch.pieces[fetch.piece];
+    const auto wanted =
+        static_cast<std::size_t>(std::min<std::uint64_t>({piece.bytes - fetch.done, kWindowBytes, budget}));
+    std::size_t got = wanted;
+    // The cursor moves first: with its last byte the message is complete, and a callback may do what it likes.
+    if (piece.pages) {
+      const std::byte* from = piece.pages->data() + piece.at + fetch.done;
+      fetch.done += wanted;
+      fetch.inflow.deliver({from, wanted});
+    } else {
+      const std::ptrdiff_t read = readAddresses(fetch, piece, wanted);
+      if (read <= 0) return false;
+      got = static_cast<std::size_t>(read);
+      fetch.done += got;
+      fetch.inflow.commit(got);
+    }
+    if (fetch.done == piece.bytes) {
+      ++fetch.piece;
+      fetch.done = 0;
+    }
+    budget -= got;
+  }
+  return true;
+}
+
+std::ptrdiff_t DirectReceiver::readAddresses(Fetch& fetch, const Piece& piece, std::size_t bytes) {
+  std::array<iovec, kMostEntries> entries;
+  const std::size_t count = fetch.inflow.space(entries, bytes);
+  std::size_t room = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    room += entries[i].iov_len;
+  const std::span<const iovec> to(entries.data(), count);
+  return platform::readProcess(process_, piece.at + fetch.done, std::min(room, bytes), to);
+}
+
+void DirectReceiver::finish(Fetch& fetch, std::size_t slot) {
+  fetch.pieces.clear();
+  fetch.busy = false;
+  // seq_cst pairs with a sender that is about to sleep: it sees this, or we see that it sleeps.
+  state(slot).store(DirectState::done, std::memory_order_seq_cst);
+}
+
+} // namespace goss::transports::shm

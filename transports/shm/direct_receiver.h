@@ -1,0 +1,81 @@
+/// The receiving half of messages that are read where they lie.
+#ifndef GOSS_TRANSPORTS_SHM_DIRECT_RECEIVER_H_
+#define GOSS_TRANSPORTS_SHM_DIRECT_RECEIVER_H_
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "gossamer/transport.h"
+#include "transports/common/inflow.h"
+#include "transports/shm/direct.h"
+#include "transports/shm/packet.h"
+#include "transports/shm/regions.h"
+#include "transports/shm/ring.h"
+#include "transports/shm/segment.h"
+
+namespace goss::transports::shm {
+
+/// One peer's. Reads at most a bounded number of bytes in a call, so that other peers get their turn. Trusts nothing
+/// that the peer wrote: regions are sealed, pieces are checked against them, addresses are read by the system. One
+/// thread.
+class DirectReceiver {
+ public:
+  /// `matcher` outlives this.
+  explicit DirectReceiver(Matcher& matcher) : matcher_(matcher) {}
+
+  /// `process`: the id of the other side, for messages in its address space; -1: it sends none.
+  void attach(const Segment& segment, int process);
+  /// The link is lost, and the matcher has failed.
+  void detach();
+
+  /// A region was lent or taken back. False: corrupt.
+  bool hear(Packet packet);
+
+  enum class Accept {
+    taken,
+    stalled, ///< As Inflow::isStalled(): the record stays where it is.
+    unknown, ///< It names a region that hear() did not bring.
+    corrupt,
+  };
+  Accept accept(const RingReader::Record& record);
+  [[nodiscard]] bool isStalled() const { return stalled_ != nullptr && stalled_->isStalled(); }
+
+  enum class Step { idle, moved, finished, failed };
+  /// Reads on. finished: also, the sender may be waiting for that. failed: the peer's memory cannot be read.
+  Step progress();
+  [[nodiscard]] bool hasWork() const;
+
+ private:
+  struct Piece {
+    Borrowing::Pages pages; ///< Null: an address.
+    std::uint64_t at = 0;
+    std::uint64_t bytes = 0;
+  };
+  struct Fetch {
+    explicit Fetch(Matcher& matcher) : inflow(matcher) {}
+    Inflow inflow;
+    std::vector<Piece> pieces;
+    std::size_t piece = 0;
+    std::uint64_t done = 0; ///< Bytes of that piece.
+    bool busy = false;
+  };
+
+  bool take(std::size_t slot);
+  bool read(Fetch& fetch, std::size_t& budget);
+  std::ptrdiff_t readAddresses(Fetch& fetch, const Piece& piece, std::size_t bytes);
+  void finish(Fetch& fetch, std::size_t slot);
+  [[nodiscard]] std::atomic<DirectState>& state(std::size_t slot) const { return their_side_->direct[slot].state; }
+
+  Matcher& matcher_;
+  SideControl* their_side_ = nullptr;
+  int process_ = -1;
+  Borrowing borrowed_;
+  std::array<std::unique_ptr<Fetch>, kDirectSlots> fetches_; ///< By slot; made when first needed.
+  std::vector<std::uint8_t> order_;                          ///< Busy slots in order of arrival.
+  const Inflow* stalled_ = nullptr;
+};
+
+} // namespace goss::transports::shm
+
+#endif // GOSS_TRANSPORTS_SHM_DIRECT_RECEIVER_H_

@@ -1,0 +1,154 @@
+#include "transports/shm/direct_sender.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "transports/shm/packet.h"
+
+namespace goss::transports::shm {
+
+void DirectSender::attach(const Segment& segment, int socket) {
+  side_ = &segment.mySide();
+  their_side_ = &segment.theirSide();
+  socket_ = socket;
+}
+
+void DirectSender::detach() {
+  while (outstanding_ != 0)
+    retire(static_cast<std::size_t>(std::countr_zero(outstanding_)));
+  side_ = nullptr;
+  their_side_ = nullptr;
+}
+
+std::size_t DirectSender::freeSlot() const { return static_cast<std::size_t>(std::countr_one(outstanding_)); }
+
+DirectSender::Offer DirectSender::offer(SendOperation& operation, RingWriter& writer) {
+  if (operation.bytes < least_bytes_ || operation.pieces.size() > kMostDirectPieces) return Offer::unfit;
+  const std::size_t slot = freeSlot();
+  if (slot >= kDirectSlots || !describe(operation)) return Offer::unfit;
+  message_.slot = slot;
+  state(slot).store(DirectState::offered, std::memory_order_relaxed); // The record publishes it.
+  const std::span<const std::byte> payload(reinterpret_cast<const std::byte*>(&message_),
+                                           DirectMessage::bytesFor(message_.piece_count));
+  if (!writer.writeDirect({operation.tag, operation.bytes, operation.envelope}, payload)) {
+    state(slot).store(DirectState::free, std::memory_order_relaxed);
+    return Offer::full;
+  }
+  outstanding_ |= 1u << slot;
+  Entry& entry = entries_[slot];
+  entry.operation = &operation;
+  entry.regions.clear();
+  for (std::size_t i = 0; i < message_.piece_count; ++i) {
+    if (message_.pieces[i].region == kAddressSpace) continue;
+    entry.regions.push_back(message_.pieces[i].region);
+    lending_.use(message_.pieces[i].region);
+  }
+  return Offer::offered;
+}
+
+bool DirectSender::describe(const SendOperation& operation) {
+  message_.piece_count = 0;
+  bool lent = lends_ && !lending_.empty();
+  for (const iovec& piece : operation.pieces) {
+    if (piece.iov_len == 0) continue;
+    const Lending::Region* region = lent ? lending_.holding(piece.iov_base, piece.iov_len) : nullptr;
+    if (!region || !lend(*region)) {
+      lent = false;
+      break;
+    }
+    const auto at = static_cast<std::uint64_t>(static_cast<const std::byte*>(piece.iov_base) - region->memory.data);
+    message_.pieces[message_.piece_count++] = {region->id, at, piece.iov_len};
+  }
+  if (lent) return true;
+  if (their_side_->reads_addresses.load(std::memory_order_relaxed) == 0) return false;
+  message_.piece_count = 0;
+  for (const iovec& piece : operation.pieces) {
+    if (piece.iov_len == 0) continue;
+    message_.pieces[message_.piece_count++] = {kAddressSpace, reinterpret_cast<std::uintptr_t>(piece.iov_base),
+                                               piece.iov_len};
+  }
+  return true;
+}
+
+// The packet is in the peer's socket before any record that needs it is in the ring.
+bool DirectSender::lend(const Lending::Region& region) {
+  if (std::find(lent_.begin(), lent_.end(), region.id) != lent_.end()) return true;
+  if (!sendRegion(socket_, region.id, region.memory.bytes, region.memory.fd)) return false;
+  lent_.push_back(region.id);
+  return true;
+}
+
+void DirectSender::forget(std::uint64_t region) {
+  if (std::erase(lent_, region) > 0) to_forget_.push_back(region);
+  std::erase_if(to_forget_, [&](std::uint64_t id) { return socket_ < 0 || sendForget(socket_, id); });
+}
+
+// The sender's memory is its own again; the slot is, too, when the peer has said so.
+void DirectSender::letGo(Entry& entry) {
+  for (const std::uint64_t region : entry.regions)
+    lending_.release(region);
+  entry.regions.clear();
+  entry.operation = nullptr;
+}
+
+void DirectSender::retire(std::size_t slot) {
+  letGo(entries_[slot]);
+  outstanding_ &= ~(1u << slot);
+}
+
+bool DirectSender::hasDone() const {
+  for (std::uint32_t left = outstanding_; left != 0; left &= left - 1) {
+    const auto slot = static_cast<std::size_t>(std::countr_zero(left));
+    // seq_cst: asked by a rank that has just said that it sleeps.
+    if (state(slot).load(std::memory_order_seq_cst) == DirectState::done) return true;
+  }
+  return false;
+}
+
+bool DirectSender::collect() {
+  bool any = false;
+  for (std::uint32_t left = outstanding_; left != 0; left &= left - 1) {
+    const auto slot = static_cast<std::size_t>(std::countr_zero(left));
+    if ((outstanding_ & (1u << slot)) == 0 || side_ == nullptr) continue;
+    if (state(slot).load(std::memory_order_acquire) != DirectState::done) continue;
+    state(slot).store(DirectState::free, std::memory_order_relaxed);
+    SendOperation* operation = entries_[slot].operation;
+    retire(slot);
+    if (operation == nullptr) continue;
+    operation->onSent(Status::ok());
+    any = true;
+  }
+  return any;
+}
+
+DirectSender::Cancel DirectSender::cancel(const SendOperation& operation) {
+  for (std::size_t slot = 0; slot < kDirectSlots; ++slot) {
+    if (entries_[slot].operation != &operation) continue;
+    letGo(entries_[slot]);
+    DirectState expected = DirectState::offered;
+    if (state(slot).compare_exchange_strong(expected, DirectState::withdrawn)) return Cancel::withdrawn;
+    return expected == DirectState::done ? Cancel::withdrawn : Cancel::beingRead;
+  }
+  return Cancel::absent;
+}
+
+bool DirectSender::withdrawAll() {
+  bool all = true;
+  for (std::uint32_t left = outstanding_; left != 0; left &= left - 1) {
+    const auto slot = static_cast<std::size_t>(std::countr_zero(left));
+    const SendOperation* operation = entries_[slot].operation;
+    if (operation != nullptr && cancel(*operation) == Cancel::beingRead) all = false;
+  }
+  return all;
+}
+
+void DirectSender::fail(const Status& status) {
+  for (std::size_t slot = 0; slot < kDirectSlots; ++slot) {
+    SendOperation* operation = entries_[slot].operation;
+    if ((outstanding_ & (1u << slot)) != 0) retire(slot);
+    if (operation != nullptr) operation->onSent(status);
+  }
+}
+
+} // namespace goss::transports::shm

@@ -1,0 +1,79 @@
+/// The sending half of messages that the receiver reads where they lie.
+#ifndef GOSS_TRANSPORTS_SHM_DIRECT_SENDER_H_
+#define GOSS_TRANSPORTS_SHM_DIRECT_SENDER_H_
+
+#include <array>
+#include <vector>
+
+#include "gossamer/transport.h"
+#include "transports/shm/direct.h"
+#include "transports/shm/regions.h"
+#include "transports/shm/ring.h"
+#include "transports/shm/segment.h"
+
+namespace goss::transports::shm {
+
+/// One peer's. Which messages qualify: see offer(). One thread; only collect() and fail() call back.
+class DirectSender {
+ public:
+  /// `lending` outlives this. Messages of fewer bytes than `least_bytes` are never described; `lends`: lent memory is.
+  DirectSender(Lending& lending, std::size_t least_bytes, bool lends)
+      : lending_(lending), least_bytes_(least_bytes), lends_(lends) {}
+
+  void attach(const Segment& segment, int socket);
+  /// A link that is lost: nothing is outstanding any more, and nobody is called.
+  void detach();
+
+  enum class Offer {
+    unfit,   ///< Through the ring: too short, in memory that the peer cannot read, or no slot free.
+    full,    ///< The ring has no room for the description now.
+    offered, ///< onSent comes out of collect(), cancel() prevents that.
+  };
+  /// Writes the description of a message whose bytes all lie in lent memory, or of any message when the peer reads our
+  /// address space.
+  Offer offer(SendOperation& operation, RingWriter& writer);
+  /// Completes what the peer has read. Returns whether it called back.
+  bool collect();
+  [[nodiscard]] bool hasDone() const;
+  [[nodiscard]] bool isOutstanding() const { return outstanding_ != 0; }
+
+  enum class Cancel { absent, withdrawn, beingRead };
+  /// Afterwards the operation is not touched again. beingRead: the link must end, for the peer would get torn bytes.
+  Cancel cancel(const SendOperation& operation);
+  /// Withdraws all that nobody reads. Returns whether that was all.
+  bool withdrawAll();
+  /// Completes everything with `status`, calling back.
+  void fail(const Status& status);
+  /// The region is gone: the peer may unmap it.
+  void forget(std::uint64_t region);
+
+ private:
+  struct Entry {
+    SendOperation* operation = nullptr; ///< Null: withdrawn, but the peer has not dropped it yet.
+    std::vector<std::uint64_t> regions;
+  };
+
+  bool describe(const SendOperation& operation);
+  bool lend(const Lending::Region& region);
+  bool tell(std::uint64_t region, std::uint64_t bytes, int fd);
+  void letGo(Entry& entry);
+  void retire(std::size_t slot);
+  [[nodiscard]] std::size_t freeSlot() const;
+  [[nodiscard]] std::atomic<DirectState>& state(std::size_t slot) const { return side_->direct[slot].state; }
+
+  Lending& lending_;
+  const std::size_t least_bytes_;
+  const bool lends_;
+  SideControl* side_ = nullptr;
+  const SideControl* their_side_ = nullptr;
+  int socket_ = -1;
+  std::array<Entry, kDirectSlots> entries_;
+  std::uint32_t outstanding_ = 0;        ///< Bits of slots that are not free.
+  std::vector<std::uint64_t> lent_;      ///< Regions that the peer knows.
+  std::vector<std::uint64_t> to_forget_; ///< The socket was full.
+  DirectMessage message_;
+};
+
+} // namespace goss::transports::shm
+
+#endif // GOSS_TRANSPORTS_SHM_DIRECT_SENDER_H_

@@ -1,0 +1,62 @@
+#include "transports/shm/regions.h"
+
+#include <algorithm>
+
+namespace goss::transports::shm {
+
+namespace {
+
+// A peer that lends more than this is broken: each takes a mapping, of which a process has some ten thousand.
+constexpr std::size_t kMostBorrowed = 4096;
+
+} // namespace
+
+void Lending::add(const MemoryRegion& memory) { regions_.push_back({memory, next_id_++, 0}); }
+
+Lending::Region* Lending::find(const std::byte* data) {
+  const auto at =
+      std::find_if(regions_.begin(), regions_.end(), [&](const Region& region) { return region.memory.data == data; });
+  return at == regions_.end() ? nullptr : &*at;
+}
+
+void Lending::remove(const Region& region) {
+  const std::uint64_t id = region.id;
+  std::erase_if(regions_, [&](const Region& other) { return other.id == id; });
+}
+
+Lending::Region* Lending::holding(const void* data, std::size_t bytes) {
+  const auto* first = static_cast<const std::byte*>(data);
+  for (Region& region : regions_) {
+    const std::byte* begin = region.memory.data;
+    if (first < begin || first >= begin + region.memory.bytes) continue;
+    return bytes <= static_cast<std::size_t>(begin + region.memory.bytes - first) ? &region : nullptr;
+  }
+  return nullptr;
+}
+
+void Lending::use(std::uint64_t id) {
+  for (Region& region : regions_) {
+    if (region.id == id) ++region.uses;
+  }
+}
+
+void Lending::release(std::uint64_t id) {
+  for (Region& region : regions_) {
+    if (region.id == id) --region.uses;
+  }
+}
+
+bool Borrowing::add(std::uint64_t id, std::uint64_t bytes, platform::UniqueFd fd) {
+  if (pages_.size() >= kMostBorrowed || pages_.contains(id)) return false;
+  Result<platform::SharedPages> attached = platform::SharedPages::attach(std::move(fd), bytes);
+  if (!attached.isOk()) return false;
+  pages_.emplace(id, std::make_shared<const platform::SharedPages>(attached.take()));
+  return true;
+}
+
+Borrowing::Pages Borrowing::find(std::uint64_t id) const {
+  const auto at = pages_.find(id);
+  return at == pages_.end() ? nullptr : at->second;
+}
+
+} // namespace goss::transports::shm

@@ -1,0 +1,60 @@
+/// Memory that messages may be sent out of without a copy.
+#ifndef GOSS_TRANSPORTS_SHM_REGIONS_H_
+#define GOSS_TRANSPORTS_SHM_REGIONS_H_
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "gossamer/transport.h"
+#include "platform/fd.h"
+#include "platform/shared_pages.h"
+
+namespace goss::transports::shm {
+
+/// The memory that this process lends. Shared by the links of a transport; one thread.
+class Lending {
+ public:
+  struct Region {
+    MemoryRegion memory;
+    std::uint64_t id = 0; ///< Never used again.
+    int uses = 0;         ///< Messages that peers may be reading.
+  };
+
+  void add(const MemoryRegion& memory);
+  /// Null when there is no region that begins at `data`.
+  Region* find(const std::byte* data);
+  void remove(const Region& region);
+  /// The region that holds all of these bytes; null if none does. Valid until add() or remove().
+  Region* holding(const void* data, std::size_t bytes);
+  /// A message that peers may be reading begins, and is complete.
+  void use(std::uint64_t id);
+  void release(std::uint64_t id);
+  [[nodiscard]] bool empty() const { return regions_.empty(); }
+
+ private:
+  std::vector<Region> regions_;
+  std::uint64_t next_id_ = 1;
+};
+
+/// The memory that one peer has lent us, mapped for reading. A message that is being read keeps its memory mapped.
+class Borrowing {
+ public:
+  using Pages = std::shared_ptr<const platform::SharedPages>;
+
+  /// False: a number that was used before, too many of them, or a descriptor that we must not trust.
+  bool add(std::uint64_t id, std::uint64_t bytes, platform::UniqueFd fd);
+  void forget(std::uint64_t id) { pages_.erase(id); }
+  void clear() { pages_.clear(); }
+  /// Null: not lent.
+  [[nodiscard]] Pages find(std::uint64_t id) const;
+  [[nodiscard]] std::size_t count() const { return pages_.size(); }
+
+ private:
+  std::unordered_map<std::uint64_t, Pages> pages_;
+};
+
+} // namespace goss::transports::shm
+
+#endif // GOSS_TRANSPORTS_SHM_REGIONS_H_
