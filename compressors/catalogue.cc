@@ -11,6 +11,7 @@
 #include "compressors/codebook/uniform.h"
 #include "compressors/mx/mx.h"
 #include "compressors/natural/natural.h"
+#include "compressors/powersgd/powersgd.h"
 #include "compressors/sign/sign.h"
 #include "compressors/sparse/random_k.h"
 #include "compressors/sparse/sparse.h"
@@ -97,6 +98,14 @@ CodecPointer makeMinMaxUint8(StageReader&, const Loops& loops) {
   return std::make_shared<MinMaxUint8Codec>(loops.common, loops.minmax);
 }
 
+CodecPointer makePowerSgd(StageReader& reader, const Loops&) {
+  PowerSgdSettings settings;
+  settings.rank = reader.integer("rank", 4, {1, 256});
+  settings.one_reduction = reader.choice("reductions", {"2", "1"}) == 1;
+  settings.averaged_feedback = reader.choice("feedback", {"averaged", "local"}) == 0;
+  return std::make_shared<PowerSgdCodec>(settings);
+}
+
 constexpr std::array kValueMakers{
     ValueMaker{"none", makeCast<GOSS_FLOAT32>},
     ValueMaker{"fp16", makeCast<GOSS_FLOAT16>},
@@ -117,6 +126,7 @@ constexpr std::array kValueMakers{
     ValueMaker{"sign", makeSign},
     ValueMaker{"terngrad", makeTernary},
     ValueMaker{"minmaxuint8", makeMinMaxUint8},
+    ValueMaker{"powersgd", makePowerSgd},
 };
 
 /// A stage that picks values and hands them to the next one.
@@ -207,6 +217,8 @@ constexpr std::array kBuiltins{
     CodecEntry{"cocktail",
                "randk:ratio=0.1,block=32+topk:ratio=0.2,select=exact+int4:block=128,mode=symmetric,round=nearest",
                "CocktailSGD: random blocks, then top-k, then 4 bits"},
+    CodecEntry{"powersgd", "powersgd:rank=4,reductions=2,feedback=averaged", "product of two thin matrices"},
+    CodecEntry{"powersgd", "powersgd:rank=4,reductions=1,feedback=local", "the same, one factor at a time"},
 };
 
 template <typename Maker, std::size_t kSize>
@@ -259,6 +271,9 @@ Status makeChain(std::string_view spec, std::vector<Stage> stages, const Loops& 
   for (auto stage = stages.rbegin(); stage != stages.rend(); ++stage) {
     StageReader reader(*stage);
     if (const PickMaker* pick = find(kPickMakers, stage->name)) {
+      if (made->traits().multi_phase) {
+        return wrong(spec, fmt::format("'{}' has phases of its own and stands alone", made->spec()));
+      }
       made = pick->make(reader, std::move(made), loops);
     } else if (const ValueMaker* value = find(kValueMakers, stage->name)) {
       if (made != nullptr) {

@@ -56,6 +56,7 @@ TEST(Spec, RefusesWithTheReason) {
       {"int8+ef+ef", "unknown"},
       {"topk:ratio=0", "no number from"},
       {"int8+topk", "may follow"},
+      {"topk+powersgd", "stands alone"},
       {"cocktail:mask=0.1", "stands for 'randk"},
       {"int8+ef:decay=2", "no number from"},
       {"int8+ef:at=home", "none of: both"},

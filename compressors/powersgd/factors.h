@@ -1,0 +1,33 @@
+/// The matrix arithmetic of PowerSGD, in a fixed order of operations.
+#ifndef GOSS_COMPRESSORS_POWERSGD_FACTORS_H_
+#define GOSS_COMPRESSORS_POWERSGD_FACTORS_H_
+
+#include <span>
+
+#include "gossamer/random.h"
+
+namespace goss::compressors {
+
+/// Shapes: matrix is rows x columns, all factors are (rows or columns) x rank, all row-major.
+struct MatrixShape {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  std::size_t rank = 0;
+};
+
+/// out (rows x rank) = matrix * right (columns x rank).
+void timesRight(const MatrixShape& shape, const float* matrix, const float* right, float* out);
+/// out (columns x rank) = matrix^T * left (rows x rank).
+void timesLeft(const MatrixShape& shape, const float* matrix, const float* left, float* out);
+/// out (rows x columns) = left * right^T.
+void product(const MatrixShape& shape, const float* left, const float* right, float* out);
+/// to = to - left * right^T; what is not finite becomes 0.
+void subtractProduct(const MatrixShape& shape, const float* left, const float* right, float* to);
+/// Gram-Schmidt on the columns of factor (rows x rank), in double. A column that depends on those before becomes zero.
+void orthonormalize(std::span<float> factor, std::size_t rank);
+/// Numbers in (-1, 1), the same on all ranks.
+void fillShared(std::span<float> factor, const SharedStream& stream);
+
+} // namespace goss::compressors
+
+#endif // GOSS_COMPRESSORS_POWERSGD_FACTORS_H_

@@ -1,0 +1,198 @@
+#include "compressors/powersgd/powersgd.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "compressors/powersgd/factors.h"
+
+namespace goss::compressors {
+
+namespace {
+
+bool worthwhile(std::size_t count, std::size_t columns, std::size_t rank) {
+  return columns != 0 && rank * (count / columns + columns) < count;
+}
+
+void multiply(std::span<float> values, float by) {
+  for (float& value : values) {
+    value *= by;
+  }
+}
+
+/// Vectors that do not become smaller: one sum of them as they are.
+class PlainRun final : public CodecRun {
+ public:
+  explicit PlainRun(const RunJob& job) : job_(job) {}
+  Result<Phase> next() override {
+    if (summed_) {
+      multiply(job_.values, 1.0f / static_cast<float>(job_.ranks));
+      return Phase{};
+    }
+    summed_ = true;
+    if (job_.residual != nullptr) { // from another time: nothing is lost from now on
+      for (std::size_t i = 0; i < job_.values.size(); ++i) {
+        job_.values[i] += job_.decay * job_.residual[i];
+        job_.residual[i] = 0;
+      }
+    }
+    return Phase{PhaseWant::sum, job_.values};
+  }
+
+ private:
+  const RunJob job_;
+  bool summed_ = false;
+};
+
+/// What both forms begin and end with.
+class FactorRun : public CodecRun {
+ protected:
+  FactorRun(const PowerSgdSettings& settings, const RunJob& job)
+      : averaged_feedback_(settings.averaged_feedback),
+        job_(job),
+        shape_{job.values.size() / job.columns, job.columns, settings.rank} {
+    if (job_.residual != nullptr) {
+      for (std::size_t i = 0; i < job_.values.size(); ++i) {
+        job_.values[i] += job_.decay * job_.residual[i];
+      }
+    }
+  }
+
+  /// The first operation finds only zeros and draws the factor.
+  void begin(std::span<float> factor) const {
+    if (std::all_of(factor.begin(), factor.end(), [](float value) { return value == 0.0f; })) {
+      fillShared(factor, job_.random.shared);
+    }
+  }
+  /// `values` becomes the averaged product; the residual what it, or this rank's own product, lacks.
+  void finish(const float* left, const float* right, const float* own_left, const float* own_right) {
+    if (job_.residual != nullptr) {
+      std::copy(job_.values.begin(), job_.values.end(), job_.residual);
+      subtractProduct(shape_, averaged_feedback_ ? left : own_left, averaged_feedback_ ? right : own_right,
+                      job_.residual);
+    }
+    product(shape_, left, right, job_.values.data());
+  }
+  [[nodiscard]] float share() const { return 1.0f / static_cast<float>(job_.ranks); }
+
+  const bool averaged_feedback_;
+  const RunJob job_;
+  const MatrixShape shape_;
+};
+
+class TwoReductionRun final : public FactorRun {
+ public:
+  TwoReductionRun(const PowerSgdSettings& settings, const RunJob& job)
+      : FactorRun(settings, job), left_(shape_.rows * shape_.rank), own_right_(shape_.columns * shape_.rank) {}
+
+  Result<Phase> next() override {
+    const std::span<float> right = job_.state;
+    switch (phase_++) {
+      case 0:
+        begin(right);
+        timesRight(shape_, job_.values.data(), right.data(), left_.data());
+        return Phase{PhaseWant::sum, left_};
+      case 1:
+        orthonormalize(left_, shape_.rank);
+        timesLeft(shape_, job_.values.data(), left_.data(), right.data());
+        std::copy(right.begin(), right.end(), own_right_.begin());
+        return Phase{PhaseWant::sum, right};
+      default:
+        multiply(right, share());
+        finish(left_.data(), right.data(), left_.data(), own_right_.data());
+        return Phase{};
+    }
+  }
+
+ private:
+  int phase_ = 0;
+  std::vector<float> left_;      ///< P.
+  std::vector<float> own_right_; ///< Q before it is summed.
+};
+
+/// state: which side the kept factor is of (0: columns), then the factor, with room for the longer side.
+class OneReductionRun final : public FactorRun {
+ public:
+  OneReductionRun(const PowerSgdSettings& settings, const RunJob& job)
+      : FactorRun(settings, job),
+        of_rows_(job.state[0] != 0),
+        in_((of_rows_ ? shape_.rows : shape_.columns) * shape_.rank),
+        out_((of_rows_ ? shape_.columns : shape_.rows) * shape_.rank) {}
+
+  Result<Phase> next() override {
+    if (!summed_) {
+      summed_ = true;
+      const std::span<float> kept = job_.state.subspan(1, in_.size());
+      begin(kept);
+      std::copy(kept.begin(), kept.end(), in_.begin());
+      orthonormalize(in_, shape_.rank);
+      const auto times = of_rows_ ? timesLeft : timesRight;
+      times(shape_, job_.values.data(), in_.data(), out_.data());
+      own_ = out_;
+      return Phase{PhaseWant::sum, out_};
+    }
+    multiply(out_, share());
+    if (of_rows_) {
+      finish(in_.data(), out_.data(), in_.data(), own_.data());
+    } else {
+      finish(out_.data(), in_.data(), own_.data(), in_.data());
+    }
+    std::copy(out_.begin(), out_.end(), job_.state.begin() + 1);
+    job_.state[0] = of_rows_ ? 0.0f : 1.0f;
+    return Phase{};
+  }
+
+ private:
+  bool summed_ = false;
+  const bool of_rows_;
+  std::vector<float> in_, out_, own_;
+};
+
+} // namespace
+
+std::string PowerSgdCodec::spec() const {
+  return fmt::format("powersgd:rank={},reductions={},feedback={}", settings_.rank, settings_.one_reduction ? 1 : 2,
+                     settings_.averaged_feedback ? "averaged" : "local");
+}
+
+CodecTraits PowerSgdCodec::traits() const {
+  CodecTraits traits;
+  traits.needs_shape = true;
+  traits.multi_phase = true;
+  traits.shared_random = true;
+  traits.block = 0;
+  return traits;
+}
+
+std::size_t PowerSgdCodec::stateFloats(std::size_t count, std::size_t columns) const {
+  if (!worthwhile(count, columns, settings_.rank)) {
+    return 0;
+  }
+  const std::size_t rows = count / columns;
+  return settings_.one_reduction ? 1 + std::max(rows, columns) * settings_.rank : columns * settings_.rank;
+}
+
+Result<std::unique_ptr<CodecRun>> PowerSgdCodec::start(const RunJob& job) const {
+  const std::size_t count = job.values.size();
+  if (job.columns != 0 && count % job.columns != 0) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("codec '{}': {} elements are no matrix of {} columns",
+                                                                spec(), count, job.columns));
+  }
+  if (job.ranks < 1 || job.state.size() != stateFloats(count, job.columns)) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("codec '{}': state of {} elements; stateFloats() asks for {}", spec(),
+                                     job.state.size(), stateFloats(count, job.columns)));
+  }
+  std::unique_ptr<CodecRun> run;
+  if (!worthwhile(count, job.columns, settings_.rank)) {
+    run = std::make_unique<PlainRun>(job);
+  } else if (settings_.one_reduction) {
+    run = std::make_unique<OneReductionRun>(settings_, job);
+  } else {
+    run = std::make_unique<TwoReductionRun>(settings_, job);
+  }
+  return run;
+}
+
+} // namespace goss::compressors

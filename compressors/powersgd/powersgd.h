@@ -1,0 +1,45 @@
+/// PowerSGD: a matrix becomes the product of two thin ones, whose sums over ranks are the sum's own (Vogels et al.
+/// 2019, arXiv 1905.13727).
+#ifndef GOSS_COMPRESSORS_POWERSGD_POWERSGD_H_
+#define GOSS_COMPRESSORS_POWERSGD_POWERSGD_H_
+
+#include "gossamer/codec.h"
+
+namespace goss::compressors {
+
+struct PowerSgdSettings {
+  std::size_t rank = 4;
+  /// Two: P = M Q is summed and made orthonormal, then Q = M^T P is summed. One: the sides take turns, one factor an
+  /// operation.
+  bool one_reduction = false;
+  /// The residual is M minus the product of the averaged factors; otherwise minus the product with this rank's own last
+  /// factor.
+  bool averaged_feedback = true;
+};
+
+/// Multi-phase and needs the shape. Works on rows x columns; where the factors would not be smaller, or without
+/// columns, the vector itself is summed and nothing is lost. State: the start factor, the same on all ranks; a joining
+/// rank fetches it. Results are bit-identical on all ranks, since everything after a sum is computed in a fixed order.
+class PowerSgdCodec final : public Codec {
+ public:
+  explicit PowerSgdCodec(const PowerSgdSettings& settings) : settings_(settings) {}
+
+  [[nodiscard]] std::string spec() const override;
+  [[nodiscard]] CodecTraits traits() const override;
+  [[nodiscard]] std::size_t maxBytes(std::size_t) const override { return 0; }
+  [[nodiscard]] std::size_t scratchBytes(std::size_t) const override { return 0; }
+  Status encode(const EncodeJob&) const override { return unsupported("encode; use start()"); }
+  Status decode(const DecodeJob&) const override { return unsupported("decode; use start()"); }
+  Status merge(MergeJob&) const override { return unsupported("merge; use start()"); }
+  [[nodiscard]] Status check(PayloadView, std::size_t) const override { return unsupported("check; use start()"); }
+
+  Result<std::unique_ptr<CodecRun>> start(const RunJob& job) const override;
+  [[nodiscard]] std::size_t stateFloats(std::size_t count, std::size_t columns) const override;
+
+ private:
+  const PowerSgdSettings settings_;
+};
+
+} // namespace goss::compressors
+
+#endif // GOSS_COMPRESSORS_POWERSGD_POWERSGD_H_
