@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "compressors/bagua/minmax_uint8.h"
@@ -9,6 +10,7 @@
 #include "compressors/cast/cast.h"
 #include "compressors/codebook/dynamic.h"
 #include "compressors/codebook/uniform.h"
+#include "compressors/dct/dct.h"
 #include "compressors/mx/mx.h"
 #include "compressors/natural/natural.h"
 #include "compressors/powersgd/powersgd.h"
@@ -98,6 +100,15 @@ CodecPointer makeMinMaxUint8(StageReader&, const Loops& loops) {
   return std::make_shared<MinMaxUint8Codec>(loops.common, loops.minmax);
 }
 
+CodecPointer makeDct(StageReader& reader, const Loops& loops) {
+  const std::size_t chunk = reader.block("chunk", 64, {8, kMostDctElems});
+  const std::uint64_t keep = reader.integer("keep", 32, {1, kMostDctElems});
+  if (keep > chunk) {
+    reader.refuse(fmt::format("keep={} is more than a chunk has", keep));
+  }
+  return std::make_shared<DctCodec>(chunk, std::min<std::size_t>(keep, chunk), loops.common, loops.dct);
+}
+
 CodecPointer makePowerSgd(StageReader& reader, const Loops&) {
   PowerSgdSettings settings;
   settings.rank = reader.integer("rank", 4, {1, 256});
@@ -127,6 +138,7 @@ constexpr std::array kValueMakers{
     ValueMaker{"terngrad", makeTernary},
     ValueMaker{"minmaxuint8", makeMinMaxUint8},
     ValueMaker{"powersgd", makePowerSgd},
+    ValueMaker{"dct", makeDct},
 };
 
 /// A stage that picks values and hands them to the next one.
@@ -172,6 +184,7 @@ struct Alias {
 constexpr std::array kAliases{
     Alias{"cocktail", "randk:ratio=0.1+topk:ratio=0.2+int4:block=128"},
     Alias{"dgc", "topk:ratio=0.001,select=sampled+none"},
+    Alias{"demo", "dct:chunk=64,keep=32+ef:decay=0.999,at=worker"},
     Alias{"cgx", "int4:block=512,mode=minmax"},
 };
 
@@ -217,6 +230,7 @@ constexpr std::array kBuiltins{
     CodecEntry{"cocktail",
                "randk:ratio=0.1,block=32+topk:ratio=0.2,select=exact+int4:block=128,mode=symmetric,round=nearest",
                "CocktailSGD: random blocks, then top-k, then 4 bits"},
+    CodecEntry{"dct", "dct:chunk=64,keep=8", "DeMo: the largest coefficients of a cosine transform of each chunk"},
     CodecEntry{"powersgd", "powersgd:rank=4,reductions=2,feedback=averaged", "product of two thin matrices"},
     CodecEntry{"powersgd", "powersgd:rank=4,reductions=1,feedback=local", "the same, one factor at a time"},
 };

@@ -9,6 +9,7 @@
 #include "compressors/blockwise/format.h"
 #include "compressors/codebook/format.h"
 #include "compressors/common/common_loops.h"
+#include "compressors/dct/format.h"
 #include "compressors/mx/format.h"
 #include "compressors/natural/format.h"
 #include "compressors/sign/format.h"
@@ -28,6 +29,7 @@ struct Loops {
   TernaryLoops ternary;
   MinMaxLoops minmax;
   SparseLoops sparse;
+  DctLoops dct;
 };
 
 /// Makers of the sets; each lives in a file compiled for its instruction set and must run only where that exists.

@@ -6,6 +6,7 @@
 #include "compressors/blockwise/loops.inc.h"
 #include "compressors/codebook/loops.inc.h"
 #include "compressors/common/common_loops.inc.h"
+#include "compressors/dct/loops.inc.h"
 #include "compressors/loops.h"
 #include "compressors/mx/loops.inc.h"
 #include "compressors/natural/loops.inc.h"
@@ -28,6 +29,7 @@ inline Loops makeLoops(const char* isa) {
   loops.ternary = makeTernaryLoops();
   loops.minmax = makeMinMaxLoops();
   loops.sparse = makeSparseLoops();
+  loops.dct = makeDctLoops();
   return loops;
 }
 

@@ -54,6 +54,9 @@ class VectorCodec : public Codec {
   /// Sparse codecs: senders[i] += 1 for each element that the payload holds.
   virtual void countPresent(PayloadView payload, const VectorOut& out, std::uint32_t* senders) const;
 
+  /// meanOfPresent, with payloads that check() accepts.
+  virtual void decodeMean(const DecodeJob& job) const;
+
   /// Sum over the vector by 1024s in a fixed order, as a double.
   using SumLoop = float (*)(const float* values, std::size_t count);
   static double sumOver(SumLoop loop, const float* values, std::size_t count);
@@ -62,7 +65,6 @@ class VectorCodec : public Codec {
 
  private:
   std::size_t encodeKeeping(const VectorIn& in, float* residual, unsigned char* to) const;
-  void decodeMean(const DecodeJob& job) const;
 
   const CommonLoops& loops_;
 };

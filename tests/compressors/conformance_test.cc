@@ -31,6 +31,9 @@ Floats mixed(std::size_t count, std::uint32_t seed = 5) {
 /// With a scale that the ranks agreed on, an overflow is seen when they agree.
 bool sharesScale(const CodecEntry& entry) { return entry.example.find(",scale=") != std::string_view::npos; }
 
+/// DeMo's mean is one of coefficients: tests of its own.
+bool meansCoefficients(const CodecEntry& entry) { return entry.name == "dct"; }
+
 class EveryCodec : public testing::TestWithParam<CodecEntry> {
  protected:
   void SetUp() override {
@@ -111,6 +114,9 @@ TEST_P(EveryCodec, DeliversSetAddAxpyAndMean) {
     ASSERT_EQ(add[i], (before[i] + x[i]) + y[i]);
     ASSERT_EQ(axpy[i], (before[i] + 0.375f * x[i]) + 0.375f * y[i]);
     ASSERT_EQ(none[i], 0.0f);
+    if (meansCoefficients(GetParam())) {
+      continue;
+    }
     if (!codec_->traits().sparse) {
       ASSERT_EQ(mean[i], (x[i] + y[i]) / 2.0f);
     } else if (x[i] != 0 || y[i] != 0) {

@@ -1,8 +1,20 @@
+#include <cpuid.h>
+
 #include <array>
 
 #include "kernels/table.h"
 
 namespace goss::kernels {
+
+namespace {
+
+/// Clang 14's __builtin_cpu_supports does not know this one.
+bool hasF16c() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+
+} // namespace
 
 std::span<const Table> availableTables() {
   struct Tables {
@@ -12,8 +24,8 @@ std::span<const Table> availableTables() {
   static const Tables available = [] {
     Tables found;
     found.tables[found.count++] = makeDefaultTable();
-    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
+    const bool avx2 =
+        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2") && hasF16c();
     if (avx2) {
       found.tables[found.count++] = makeAvx2Table();
     }
