@@ -11,7 +11,7 @@ bool DisseminationBarrier::supports(const PlanRequest& request) const {
 
 Schedule DisseminationBarrier::plan(const PlanRequest& request) const {
   const int p = request.size;
-  ScheduleBuilder builder(Collective::barrier, p, request.rank, -1, Partition::even, 1);
+  ScheduleBuilder builder({Collective::barrier, p, request.rank, -1, Partition::even, 1});
   Slot heard_of = input(0);
   for (int distance = 1; distance < p; distance *= 2) {
     const Slot token = builder.scratch(0);

@@ -15,7 +15,7 @@ bool BruckExchange::supports(const PlanRequest& request) const {
 Schedule BruckExchange::plan(const PlanRequest& request) const {
   const auto p = static_cast<std::uint32_t>(request.size);
   const auto self = static_cast<std::uint32_t>(request.rank);
-  ScheduleBuilder builder(Collective::allToAll, request.size, request.rank, -1, Partition::byRank, p);
+  ScheduleBuilder builder({Collective::allToAll, request.size, request.rank, -1, Partition::byRank, p});
   builder.copy(input(self), output(self));
   // places[x]: where the block is that has come x's low bits far on its way of x ranks.
   std::vector<Slot> places;

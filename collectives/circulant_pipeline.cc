@@ -136,7 +136,7 @@ bool CirculantPipeline::supports(const PlanRequest& request) const {
 }
 
 Schedule CirculantPipeline::plan(const PlanRequest& request) const {
-  ScheduleBuilder builder(collective_, request.size, request.rank, request.root, Partition::even, request.blocks);
+  ScheduleBuilder builder({collective_, request.size, request.rank, request.root, Partition::even, request.blocks});
   const Group group = Group::rotated(request.size, request.rank, request.root);
   const BlockMap map = BlockMap::identity(request.blocks);
   const Phase phase(builder, group, map);

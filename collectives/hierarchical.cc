@@ -21,7 +21,7 @@ Schedule Hierarchical::plan(const PlanRequest& request) const {
   const int local_rank = request.rank % local;
   const std::uint32_t width = outer_->blockCount(groups, request.blocks);
   const std::uint32_t shards = static_cast<std::uint32_t>(local);
-  ScheduleBuilder builder(Collective::allReduce, request.size, request.rank, -1, Partition::even, shards * width);
+  ScheduleBuilder builder({Collective::allReduce, request.size, request.rank, -1, Partition::even, shards * width});
 
   const Group inside = Group::strided(request.rank - local_rank, 1, local, request.rank);
   const BlockMap shard_map = BlockMap::packed(0, shards, width);

@@ -12,7 +12,8 @@ bool PairwiseExchange::supports(const PlanRequest& request) const {
 
 Schedule PairwiseExchange::plan(const PlanRequest& request) const {
   const int p = request.size;
-  ScheduleBuilder builder(Collective::allToAll, p, request.rank, -1, Partition::byRank, static_cast<std::uint32_t>(p));
+  ScheduleBuilder builder(
+      {Collective::allToAll, p, request.rank, -1, Partition::byRank, static_cast<std::uint32_t>(p)});
   const auto own = static_cast<std::uint32_t>(request.rank);
   builder.copy(input(own), output(own));
   for (int t = 1; t < p; ++t) {

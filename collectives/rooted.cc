@@ -23,8 +23,8 @@ class Rooted final : public Algorithm {
   }
 
   [[nodiscard]] Schedule plan(const PlanRequest& request) const override {
-    ScheduleBuilder builder(collective_, request.size, request.rank, request.root, Partition::byRank,
-                            static_cast<std::uint32_t>(request.size));
+    ScheduleBuilder builder({collective_, request.size, request.rank, request.root, Partition::byRank,
+                             static_cast<std::uint32_t>(request.size)});
     const Group group = Group::rotated(request.size, request.rank, request.root);
     const BlockMap blocks = BlockMap::ofRanks(group);
     const Phase phase(builder, group, blocks);

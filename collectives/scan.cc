@@ -54,7 +54,7 @@ bool Scan::supports(const PlanRequest& request) const {
 }
 
 Schedule Scan::plan(const PlanRequest& request) const {
-  ScheduleBuilder builder(collective_, request.size, request.rank, -1, Partition::even, 1);
+  ScheduleBuilder builder({collective_, request.size, request.rank, -1, Partition::even, 1});
   if (collective_ == Collective::scan) {
     emitInclusive(builder);
   } else {

@@ -16,7 +16,7 @@ bool ScatterAllGather::supports(const PlanRequest& request) const {
 
 Schedule ScatterAllGather::plan(const PlanRequest& request) const {
   const auto chunks = static_cast<std::uint32_t>(request.size);
-  ScheduleBuilder builder(collective_, request.size, request.rank, request.root, Partition::even, chunks);
+  ScheduleBuilder builder({collective_, request.size, request.rank, request.root, Partition::even, chunks});
   const Group group = Group::rotated(request.size, request.rank, request.root);
   const BlockMap map = BlockMap::identity(chunks);
   const Phase phase(builder, group, map);

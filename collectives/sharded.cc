@@ -22,8 +22,8 @@ class ShardedHalf final : public Algorithm {
   }
 
   [[nodiscard]] Schedule plan(const PlanRequest& request) const override {
-    ScheduleBuilder builder(collective_, request.size, request.rank, -1, Partition::byRank,
-                            static_cast<std::uint32_t>(request.size));
+    ScheduleBuilder builder(
+        {collective_, request.size, request.rank, -1, Partition::byRank, static_cast<std::uint32_t>(request.size)});
     const Group group = Group::ordered(request.size, request.rank, request.order);
     const BlockMap blocks = BlockMap::ofRanks(group);
     const Phase phase(builder, group, blocks);
@@ -62,7 +62,7 @@ class AllReduce final : public Algorithm {
 
   [[nodiscard]] Schedule plan(const PlanRequest& request) const override {
     const std::uint32_t blocks = scheme_->blockCount(request.size, request.blocks);
-    ScheduleBuilder builder(Collective::allReduce, request.size, request.rank, -1, Partition::even, blocks);
+    ScheduleBuilder builder({Collective::allReduce, request.size, request.rank, -1, Partition::even, blocks});
     const Group group = Group::ordered(request.size, request.rank, request.order);
     // In a ring of any order chunk r is still rank r's shard, so that shares given by rank mean what they say.
     const BlockMap map = scheme_->takesOrder() ? BlockMap::ofRanks(group) : BlockMap::identity(blocks);

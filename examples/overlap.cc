@@ -48,7 +48,8 @@ int main() {
   }
   check(goss_wait_all(requests.data(), requests.size()), "wait_all");
 
-  const auto factor = static_cast<float>(ranks * (ranks + 1) / 2); // 1 + 2 + ... + ranks
+  const int ones = ranks * (ranks + 1) / 2; // 1 + 2 + ... + ranks
+  const auto factor = static_cast<float>(ones);
   for (std::size_t layer = 0; layer < buckets.size(); ++layer) {
     for (std::size_t i = 0; i < kBucketElems; ++i) {
       if (buckets[layer][i] != static_cast<float>(i % 64 + layer) * factor) return 1;

@@ -19,18 +19,27 @@ constexpr std::size_t kQueryBlock = 128;
 struct Matrix {
   const float* data;
   std::size_t stride;
+  bool transposed = false;
+};
+
+Matrix transpose(const Matrix& m) { return {m.data, m.stride, !m.transposed}; }
+
+struct Result {
+  float* data;
+  std::size_t stride;
+  float beta = 0;
 };
 
 struct Sizes {
   std::size_t m, n, k;
 };
 
-void product(bool trans_a, bool trans_b, const Sizes& s, float alpha, Matrix a, Matrix b, float beta, float* c,
-             std::size_t stride) {
-  cblas_sgemm(CblasRowMajor, trans_a ? CblasTrans : CblasNoTrans, trans_b ? CblasTrans : CblasNoTrans,
+/// c = alpha a b + c.beta c.
+void product(const Sizes& s, float alpha, const Matrix& a, const Matrix& b, const Result& c) {
+  cblas_sgemm(CblasRowMajor, a.transposed ? CblasTrans : CblasNoTrans, b.transposed ? CblasTrans : CblasNoTrans,
               static_cast<blasint>(s.m), static_cast<blasint>(s.n), static_cast<blasint>(s.k), alpha, a.data,
-              static_cast<blasint>(a.stride), b.data, static_cast<blasint>(b.stride), beta, c,
-              static_cast<blasint>(stride));
+              static_cast<blasint>(a.stride), b.data, static_cast<blasint>(b.stride), c.beta, c.data,
+              static_cast<blasint>(c.stride));
 }
 
 /// Softmax of the first `live` scores of a row; the others, up to `width`, are above the diagonal and become zero.
@@ -95,12 +104,12 @@ void forwardHead(const Head& head, const AttentionTensors& t) {
     const std::size_t rows = std::min(kQueryBlock, head.context - first);
     const std::size_t keys = first + rows; // later keys are masked for the whole block
     float* p = t.probs + head.probs_offset + first * head.context;
-    product(false, true, {rows, keys, head.size}, head.scale, {q + first * head.qkv_stride, head.qkv_stride}, k, 0.0f,
-            p, head.context);
+    product({rows, keys, head.size}, head.scale, {q + first * head.qkv_stride, head.qkv_stride}, transpose(k),
+            {p, head.context});
     for (std::size_t r = 0; r < rows; ++r)
       softmaxRow(p + r * head.context, first + r + 1, keys);
-    product(false, false, {rows, head.size, keys}, 1.0f, {p, head.context}, v, 0.0f,
-            t.out + head.out_offset + first * head.out_stride, head.out_stride);
+    product({rows, head.size, keys}, 1.0f, {p, head.context}, v,
+            {t.out + head.out_offset + first * head.out_stride, head.out_stride});
   }
 }
 
@@ -121,14 +130,14 @@ void backwardHead(const Head& head, const AttentionGradTensors& t, float* scratc
     const float beta = block + 1 == blocks ? 0.0f : 1.0f;
     const Matrix p{t.probs + head.probs_offset + first * head.context, head.context};
     const Matrix dout{t.dout + head.out_offset + first * head.out_stride, head.out_stride};
-    product(false, true, {rows, keys, head.size}, 1.0f, dout, v, 0.0f, scratch, head.context);
+    product({rows, keys, head.size}, 1.0f, dout, transpose(v), {scratch, head.context});
     for (std::size_t r = 0; r < rows; ++r) {
       softmaxGradRow(scratch + r * head.context, p.data + r * head.context, keys);
     }
     const Matrix ds{scratch, head.context};
-    product(false, false, {rows, head.size, keys}, head.scale, ds, k, 0.0f, dq + first * stride, stride);
-    product(true, false, {keys, head.size, rows}, head.scale, ds, {q + first * stride, stride}, beta, dk, stride);
-    product(true, false, {keys, head.size, rows}, 1.0f, p, dout, beta, dv, stride);
+    product({rows, head.size, keys}, head.scale, ds, k, {dq + first * stride, stride});
+    product({keys, head.size, rows}, head.scale, transpose(ds), {q + first * stride, stride}, {dk, stride, beta});
+    product({keys, head.size, rows}, 1.0f, transpose(p), dout, {dv, stride, beta});
   }
 }
 

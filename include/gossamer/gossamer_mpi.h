@@ -24,7 +24,7 @@ static inline goss_status goss_comm_create_from_mpi(MPI_Comm mpi_comm, const gos
   if (MPI_Comm_rank(mpi_comm, &rank) != MPI_SUCCESS || MPI_Comm_size(mpi_comm, &ranks) != MPI_SUCCESS) {
     return GOSS_ERR_BOOTSTRAP;
   }
-  if (config != NULL) {
+  if (config) {
     settings = *config;
     mine = GOSS_SUCCESS;
   }

@@ -90,6 +90,16 @@ struct Schedule {
   }
 };
 
+/// What a schedule is for; its steps come from a builder.
+struct ScheduleFrame {
+  Collective collective = Collective::barrier;
+  int size = 1;
+  int rank = 0;
+  int root = -1; ///< -1 where the collective has none.
+  Partition partition = Partition::even;
+  std::uint32_t chunk_count = 0;
+};
+
 /// Writes one rank's schedule in program order.
 ///
 /// `data(c)` names chunk c wherever its current value is: at first in the caller's input (if this rank has it there),
@@ -100,7 +110,7 @@ struct Schedule {
 /// use input(c), output(c) and scratch.
 class ScheduleBuilder {
  public:
-  ScheduleBuilder(Collective collective, int size, int rank, int root, Partition partition, std::uint32_t chunk_count);
+  explicit ScheduleBuilder(const ScheduleFrame& frame);
 
   [[nodiscard]] int size() const { return schedule_.size; }
   [[nodiscard]] int rank() const { return schedule_.rank; }

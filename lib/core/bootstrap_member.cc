@@ -77,7 +77,7 @@ Status BootstrapMember::callUntilAnswered() {
       // The only address is waited for to the end: rank 0 may be there, but busy.
       const Deadline until =
           count == 1 ? first_deadline_ : earlier(first_deadline_, Deadline::after(kConnectSpan + kAnswerSpan));
-      const Status called = callOnce(candidates.value()[i], until);
+      Status called = callOnce(candidates.value()[i], until);
       if (called.isOk()) return called;
       if (called.scope() == ErrorScope::communicator) return called;
       last = fmt::format("{}: {}", candidates.value()[i].text(), called.text());

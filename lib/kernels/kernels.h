@@ -23,6 +23,8 @@ namespace goss::kernels {
 
 /// dst[i] = a[i] op b[i]. `dst` may be `a` or `b` exactly. GOSS_AVG and GOSS_PREMUL_SUM add: their factor is applied by
 /// average() and scale().
+// One more parameter than usual, as every reduction over two vectors has.
+// NOLINTNEXTLINE(readability-function-size)
 void reduce(DType dtype, ReduceOp op, void* dst, const void* a, const void* b, std::size_t count);
 
 /// The same for a result that is not needed again soon: where it replaces neither `a` nor `b`, it bypasses the caches.

@@ -19,24 +19,23 @@ schedule::Role roleOf(const Schedule& schedule) {
 
 } // namespace
 
-ScheduleBuilder::ScheduleBuilder(Collective collective, int size, int rank, int root, Partition partition,
-                                 std::uint32_t chunk_count)
-    : where_(chunk_count, Where::nowhere),
-      scratch_home_(chunk_count, -1),
-      chunk_hazards_(chunk_count),
-      output_hazards_(chunk_count),
-      sends_to_(static_cast<std::size_t>(size), 0),
-      recvs_from_(static_cast<std::size_t>(size), 0) {
-  assert(size >= 1 && rank >= 0 && rank < size);
-  assert(partition == Partition::even || chunk_count == static_cast<std::uint32_t>(size));
-  schedule_.collective = collective;
-  schedule_.size = size;
-  schedule_.rank = rank;
-  schedule_.root = root;
-  schedule_.partition = partition;
-  schedule_.chunk_count = chunk_count;
-  for (std::uint32_t c = 0; c < chunk_count; ++c) {
-    if (hasDataSlots(collective) && schedule::startsInInput(roleOf(schedule_), c)) where_[c] = Where::input;
+ScheduleBuilder::ScheduleBuilder(const ScheduleFrame& frame)
+    : where_(frame.chunk_count, Where::nowhere),
+      scratch_home_(frame.chunk_count, -1),
+      chunk_hazards_(frame.chunk_count),
+      output_hazards_(frame.chunk_count),
+      sends_to_(static_cast<std::size_t>(frame.size), 0),
+      recvs_from_(static_cast<std::size_t>(frame.size), 0) {
+  assert(frame.size >= 1 && frame.rank >= 0 && frame.rank < frame.size);
+  assert(frame.partition == Partition::even || frame.chunk_count == static_cast<std::uint32_t>(frame.size));
+  schedule_.collective = frame.collective;
+  schedule_.size = frame.size;
+  schedule_.rank = frame.rank;
+  schedule_.root = frame.root;
+  schedule_.partition = frame.partition;
+  schedule_.chunk_count = frame.chunk_count;
+  for (std::uint32_t c = 0; c < frame.chunk_count; ++c) {
+    if (hasDataSlots(frame.collective) && schedule::startsInInput(roleOf(schedule_), c)) where_[c] = Where::input;
   }
 }
 

@@ -30,7 +30,8 @@ struct ChannelTable {
 
   [[nodiscard]] std::size_t messages() const { return sends.size(); }
   [[nodiscard]] std::uint32_t channelOf(int source, int destination) const {
-    return static_cast<std::uint32_t>(index[static_cast<std::size_t>(source * size + destination)]);
+    return static_cast<std::uint32_t>(index[static_cast<std::size_t>(source) * static_cast<std::size_t>(size) +
+                                            static_cast<std::size_t>(destination)]);
   }
 };
 

@@ -25,7 +25,7 @@ std::vector<Schedule> build(Collective collective, std::uint32_t chunks, const s
                       collective == Collective::allToAll;
   std::vector<Schedule> schedules;
   for (int r = 0; r < size; ++r) {
-    ScheduleBuilder builder(collective, size, r, root, blocks ? Partition::byRank : Partition::even, chunks);
+    ScheduleBuilder builder({collective, size, r, root, blocks ? Partition::byRank : Partition::even, chunks});
     ranks[static_cast<std::size_t>(r)](builder);
     schedules.push_back(builder.build("test"));
   }
@@ -272,7 +272,7 @@ TEST(Checker, CatchesAHazardWithoutADependency) {
 }
 
 TEST(Checker, AcceptsAHazardThatIsOrderedIndirectly) {
-  ScheduleBuilder builder(Collective::allReduce, 2, 1, -1, Partition::even, 1);
+  ScheduleBuilder builder({Collective::allReduce, 2, 1, -1, Partition::even, 1});
   builder.send(0, {data(0)});
   builder.recv(0, {data(0)});
   builder.copy(data(0), builder.scratch(0));

@@ -30,7 +30,7 @@ std::vector<Slot> sources(const Schedule& schedule, std::size_t step) {
 Slot scratchSlot(std::uint32_t index) { return {Space::scratch, index}; }
 
 ScheduleBuilder allReduce(std::uint32_t chunks) {
-  return ScheduleBuilder(Collective::allReduce, 3, 0, -1, Partition::even, chunks);
+  return ScheduleBuilder({Collective::allReduce, 3, 0, -1, Partition::even, chunks});
 }
 
 TEST(Builder, ReadAfterWriteWaitsForTheWrite) {
@@ -89,7 +89,7 @@ TEST(Builder, InputAndOutputOfOneChunkCountAsOnePlace) {
 }
 
 TEST(Builder, OutputsOfAllToAllAreSeparatePlaces) {
-  ScheduleBuilder builder(Collective::allToAll, 3, 0, -1, Partition::byRank, 3);
+  ScheduleBuilder builder({Collective::allToAll, 3, 0, -1, Partition::byRank, 3});
   builder.send(1, {input(1)});
   builder.recv(1, {output(1)});
   const Schedule schedule = builder.build("test");
@@ -97,7 +97,7 @@ TEST(Builder, OutputsOfAllToAllAreSeparatePlaces) {
 }
 
 TEST(Builder, CopiesWhatIsDeliveredButNeverMoved) {
-  ScheduleBuilder builder(Collective::allGather, 3, 1, -1, Partition::byRank, 3);
+  ScheduleBuilder builder({Collective::allGather, 3, 1, -1, Partition::byRank, 3});
   builder.send(2, {data(1)});
   builder.recv(0, {data(0)});
   builder.recv(0, {data(2)});
@@ -109,7 +109,7 @@ TEST(Builder, CopiesWhatIsDeliveredButNeverMoved) {
 }
 
 TEST(Builder, ChunksOfOthersLiveInScratch) {
-  ScheduleBuilder builder(Collective::reduceScatter, 3, 1, -1, Partition::byRank, 3);
+  ScheduleBuilder builder({Collective::reduceScatter, 3, 1, -1, Partition::byRank, 3});
   builder.recvReduce(0, {data(1), data(2)});
   builder.send(2, {data(2)});
   const Schedule schedule = builder.build("test");
@@ -121,7 +121,7 @@ TEST(Builder, ChunksOfOthersLiveInScratch) {
 
 TEST(Builder, OnlyTheRootOfAReduceWritesItsOutput) {
   for (const int rank : {0, 1}) {
-    ScheduleBuilder builder(Collective::reduce, 2, rank, 1, Partition::even, 1);
+    ScheduleBuilder builder({Collective::reduce, 2, rank, 1, Partition::even, 1});
     builder.recvReduce(1 - rank, {data(0)});
     const Schedule schedule = builder.build("test");
     EXPECT_THAT(targets(schedule, 0), ElementsAre(rank == 1 ? output(0) : scratchSlot(0)));
@@ -153,7 +153,7 @@ TEST(Builder, FinishWaitsForTheSumAndTheSendWaitsForFinish) {
 }
 
 TEST(Builder, KnowsWhatARankHolds) {
-  ScheduleBuilder builder(Collective::broadcast, 2, 1, 0, Partition::even, 2);
+  ScheduleBuilder builder({Collective::broadcast, 2, 1, 0, Partition::even, 2});
   EXPECT_FALSE(builder.holds(0));
   builder.recv(0, {data(0)});
   EXPECT_TRUE(builder.holds(0));

@@ -183,7 +183,7 @@ TEST(Simulator, NamesTheRankBehindTheSlowLinkAsCritical) {
   Links links = plainLinks(5);
   links.setPrice(0, 3, {1, kBandwidth, 0, 0});
   const auto star = allRanks(5, [](int rank) {
-    ScheduleBuilder builder(Collective::broadcast, 5, rank, 0, Partition::even, 1);
+    ScheduleBuilder builder({Collective::broadcast, 5, rank, 0, Partition::even, 1});
     for (int child = 1; rank == 0 && child < 5; ++child)
       builder.send(child, {data(0)});
     if (rank != 0) builder.recv(0, {data(0)});
@@ -198,7 +198,7 @@ TEST(Simulator, NamesTheRankBehindTheSlowLinkAsCritical) {
 TEST(Simulator, RanksOfOneNodeShareItsPort) {
   // Ranks 0..3 on one node each send 1 MB to a rank of another node: four flows through one port.
   const auto pairs = allRanks(8, [](int rank) {
-    ScheduleBuilder builder(Collective::allToAll, 8, rank, -1, Partition::byRank, 8);
+    ScheduleBuilder builder({Collective::allToAll, 8, rank, -1, Partition::byRank, 8});
     if (rank < 4) builder.send(rank + 4, {input(static_cast<std::uint32_t>(rank + 4))});
     if (rank >= 4) builder.recv(rank - 4, {output(static_cast<std::uint32_t>(rank - 4))});
     return builder.build("pairs");
@@ -217,7 +217,7 @@ TEST(Simulator, RanksOfOneNodeShareItsPort) {
 TEST(Simulator, EagerMessagesDoNotWaitForTheReceive) {
   // Rank 1 adds what ranks 0 and 2 send, one after the other; the second message may travel during the first sum.
   const auto fan_in = allRanks(3, [](int rank) {
-    ScheduleBuilder builder(Collective::reduce, 3, rank, 1, Partition::even, 1);
+    ScheduleBuilder builder({Collective::reduce, 3, rank, 1, Partition::even, 1});
     if (rank != 1) builder.send(1, {data(0)});
     if (rank == 1) {
       builder.recvReduce(0, {data(0)});
@@ -280,7 +280,7 @@ TEST(Simulator, RefusesASendWithoutReceive) {
 
 TEST(Simulator, RefusesSchedulesThatWaitInACircle) {
   const auto circle = allRanks(2, [](int rank) {
-    ScheduleBuilder builder(Collective::allReduce, 2, rank, -1, Partition::even, 1);
+    ScheduleBuilder builder({Collective::allReduce, 2, rank, -1, Partition::even, 1});
     builder.recvReduce(1 - rank, {data(0)});
     builder.send(1 - rank, {data(0)});
     return builder.build("circle");
