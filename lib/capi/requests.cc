@@ -142,6 +142,10 @@ goss_status goss_wait_any(goss_request_t* requests, size_t n, size_t* index, gos
 goss_status goss_wait_all(goss_request_t* requests, size_t n) {
   return guarded("goss_wait_all", [&]() -> Status {
     if (requests == nullptr && n > 0) return invalid("goss_wait_all: requests is NULL");
+    std::vector<goss::core::Operation*> operations;
+    for (size_t i = 0; i < n; ++i)
+      operations.push_back(toOperation(requests[i]));
+    goss::core::Communicator::waitAll(operations); // At once: to leave the loop after each would wake others.
     Status first;
     for (size_t i = 0; i < n; ++i) {
       if (requests[i] == nullptr) continue;

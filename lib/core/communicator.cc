@@ -155,7 +155,7 @@ Result<Operation*> Communicator::start(const Call& call, bool persistent) {
   execution->persistent = persistent;
   if (!persistent) {
     if (Status status = startOnLoop(*execution); !status.isOk()) return status;
-    engine().notify(lock);
+    engine().startedOnLoop(*execution);
   }
   return handOut(std::move(execution));
 }
@@ -178,7 +178,7 @@ Result<Operation*> Communicator::startMessage(const MessageCall& call, bool pers
   if (operation->timeout_ms == 0) operation->timeout_ms = defaultTimeoutMs();
   if (!persistent) {
     if (Status status = startOnLoop(*operation); !status.isOk()) return status;
-    engine().notify(lock);
+    engine().startedOnLoop(*operation);
   }
   return handOut(std::move(operation));
 }
@@ -198,7 +198,7 @@ Status Communicator::restart(Operation& operation) {
     return Status::error(GOSS_ERR_INVALID_ARGUMENT, "goss_start: the request is still active; wait for it first");
   }
   Status status = startOnLoop(operation);
-  engine().notify(lock);
+  engine().startedOnLoop(operation);
   return status;
 }
 
@@ -243,6 +243,27 @@ Result<std::size_t> Communicator::waitAny(const std::vector<Operation*>& operati
   if (!any) return operations.size();
   engine.driveUntil(lock, [&] { return finished() != operations.end(); });
   return static_cast<std::size_t>(finished() - operations.begin());
+}
+
+void Communicator::waitAll(const std::vector<Operation*>& operations) {
+  Operation* first = nullptr;
+  std::size_t left = operations.size(); // Those behind it are complete, or somebody else's.
+  const auto done = [&] {
+    while (left > 0) {
+      const Operation* last = operations[left - 1];
+      const bool ours = last != nullptr && &last->communicator() == &first->communicator();
+      if (ours && last->state() == Operation::State::active) return false;
+      --left;
+    }
+    return true;
+  };
+  for (Operation* operation : operations)
+    first = first != nullptr ? first : operation;
+  if (first == nullptr) return;
+  Communicator& communicator = first->communicator();
+  auto lock = communicator.engine().enter();
+  const Inside inside(communicator, lock);
+  communicator.engine().driveUntil(lock, done);
 }
 
 void Communicator::release(Operation* operation) {

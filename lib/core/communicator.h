@@ -73,6 +73,9 @@ class Communicator {
   [[nodiscard]] bool test(Operation& operation);
   /// Ends an operation's life: a completed one, or an inactive persistent one.
   void release(Operation* operation);
+  /// Drives until those of `operations` that are active in the first one's communicator are complete; null ones are
+  /// skipped. finish() then takes each without waiting.
+  static void waitAll(const std::vector<Operation*>& operations);
   /// Index of a completed operation; blocks until there is one. Errors: unsupported, when the operations belong to
   /// communicators of several worlds.
   static Result<std::size_t> waitAny(const std::vector<Operation*>& operations);

@@ -222,6 +222,12 @@ void Engine::sleep(Lock& lock, int longest_ms) {
   if (mesh_ != nullptr) mesh_->sleepEndedOnLoop();
 }
 
+// Whoever stops driving wakes the others while operations are active, so only the first one has to. One that is
+// complete already, as a short message mostly is, needs nobody.
+void Engine::startedOnLoop(const Operation& operation) {
+  if (active_ == &operation && operation.active_next_ == nullptr) changed_.notify_all();
+}
+
 void Engine::notify(Lock& lock) {
   (void)lock; // Held: a sleeper that is about to sleep cannot miss this.
   changed_.notify_all();

@@ -50,6 +50,9 @@ class Engine {
   void stop(Lock& lock);
   [[nodiscard]] bool stopped() const { return stopped_; }
 
+  /// A non-blocking operation was started: somebody must drive it. Costs a wake-up only where nobody would.
+  void startedOnLoop(const Operation& operation);
+
   /// Waiting threads re-evaluate their conditions; a sleeping driver wakes up.
   void notify(Lock& lock);
 
