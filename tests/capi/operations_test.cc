@@ -229,16 +229,45 @@ TEST(Operations, CountersCount) {
   });
 }
 
-TEST(Operations, AllocatedMemoryIsAlignedAndUsable) {
-  runRanks(2, [](goss_comm_t comm, int rank) {
+TEST(Operations, AllocatedMemoryIsAlignedAndUsableAndFreedOnce) {
+  for (const char* transport : {"", "shm"}) {
+    RanksSetup setup;
+    setup.ranks = 2;
+    setup.transport = transport;
+    runRanks(setup, [](goss_comm_t comm, int rank) {
+      void* memory = nullptr;
+      constexpr std::size_t kCount = 3U << 20; // Large enough to be read in place, and past the caches.
+      EXPECT_OK(goss_mem_alloc(comm, kCount * sizeof(float), &memory));
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 4096, 0U);
+      auto* values = static_cast<float*>(memory);
+      std::fill(values, values + kCount, static_cast<float>(rank + 1));
+      std::vector<float> sums(kCount);
+      EXPECT_OK(goss_all_reduce(comm, values, sums.data(), kCount, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr));
+      EXPECT_EQ(sums, std::vector<float>(kCount, 3.0F));
+      EXPECT_OK(goss_all_reduce(comm, values, values, kCount, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr));
+      EXPECT_TRUE(std::equal(sums.begin(), sums.end(), values));
+      EXPECT_OK(goss_mem_free(comm, memory));
+      EXPECT_EQ(goss_mem_free(comm, memory), GOSS_ERR_INVALID_ARGUMENT);
+    });
+  }
+}
+
+TEST(Operations, MemoryOfAMessageUnderWayIsNotFreed) {
+  RanksSetup setup;
+  setup.ranks = 2;
+  setup.transport = "shm";
+  runRanks(setup, [](goss_comm_t comm, int rank) {
+    constexpr std::size_t kBytes = 1U << 20;
     void* memory = nullptr;
-    constexpr std::size_t kCount = 1U << 20;
-    EXPECT_OK(goss_mem_alloc(comm, kCount * sizeof(float), &memory));
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 4096, 0U);
-    auto* values = static_cast<float*>(memory);
-    std::fill(values, values + kCount, static_cast<float>(rank));
-    EXPECT_OK(goss_all_reduce(comm, values, values, kCount, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr));
-    EXPECT_EQ(values[kCount - 1], 1.0F);
+    EXPECT_OK(goss_mem_alloc(comm, kBytes, &memory));
+    goss_request_t request = nullptr;
+    if (rank == 0) {
+      EXPECT_OK(goss_send(comm, memory, kBytes, GOSS_INT8, 1, 1, nullptr, &request));
+      EXPECT_EQ(goss_mem_free(comm, memory), GOSS_ERR_INVALID_ARGUMENT);
+    }
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+    if (rank == 1) EXPECT_OK(goss_recv(comm, memory, kBytes, GOSS_INT8, 0, 1, nullptr, nullptr));
+    EXPECT_OK(goss_wait(&request, nullptr));
     EXPECT_OK(goss_mem_free(comm, memory));
   });
 }

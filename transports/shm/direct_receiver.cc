@@ -55,31 +55,12 @@ DirectReceiver::Accept DirectReceiver::accept(const RingReader::Record& record) 
   if (!made) made = std::make_unique<Fetch>(matcher_);
   Fetch& fetch = *made;
   if (fetch.busy) return Accept::corrupt;
-  fetch.pieces.clear();
-  std::uint64_t left = record.header.bytes;
-  for (std::size_t i = 0; i < message.piece_count; ++i) {
-    const DirectPiece& from = message.pieces[i];
-    if (from.bytes == 0 || from.bytes > left) return Accept::corrupt;
-    left -= from.bytes;
-    Piece piece{nullptr, from.at, from.bytes};
-    if (from.region != kAddressSpace) {
-      piece.pages = borrowed_.find(from.region);
-      if (!piece.pages) {
-        // Memory whose message was taken back may be gone before we come to the message.
-        if (state(slot).load(std::memory_order_acquire) != DirectState::withdrawn) return Accept::unknown;
-        finish(fetch, slot);
-        return Accept::taken;
-      }
-      const std::uint64_t room = piece.pages->bytes();
-      if (from.at > room || from.bytes > room - from.at) return Accept::corrupt;
-    } else if (process_ < 0) {
-      return Accept::corrupt;
-    }
-    fetch.pieces.push_back(std::move(piece));
+  const Accept resolved = resolve(message, record.header.bytes, fetch);
+  if (resolved == Accept::unknown && state(slot).load(std::memory_order_acquire) == DirectState::withdrawn) {
+    finish(fetch, slot); // Memory whose message was taken back may be gone before we come to the message.
+    return Accept::taken;
   }
-  if (left != 0) return Accept::corrupt;
-  fetch.piece = 0;
-  fetch.done = 0;
+  if (resolved != Accept::taken) return resolved;
   if (!fetch.inflow.beginAbsent({record.header.tag, record.header.bytes, record.header.envelope},
                                 [this, slot] { return take(slot); })) {
     stalled_ = &fetch.inflow;
@@ -87,8 +68,31 @@ DirectReceiver::Accept DirectReceiver::accept(const RingReader::Record& record) 
   }
   stalled_ = nullptr;
   fetch.busy = true;
-  order_.push_back(static_cast<std::uint8_t>(message.slot));
+  order_.push_back(static_cast<std::uint8_t>(slot));
   return Accept::taken;
+}
+
+// The pieces as memory that we may read: taken, unknown or corrupt.
+DirectReceiver::Accept DirectReceiver::resolve(const DirectMessage& message, std::uint64_t bytes, Fetch& fetch) const {
+  fetch.pieces.clear();
+  fetch.piece = 0;
+  fetch.done = 0;
+  for (std::size_t i = 0; i < message.piece_count; ++i) {
+    const DirectPiece& from = message.pieces[i];
+    if (from.bytes == 0 || from.bytes > bytes) return Accept::corrupt;
+    bytes -= from.bytes;
+    Piece piece{nullptr, from.at, from.bytes};
+    if (from.region != kAddressSpace) {
+      piece.pages = borrowed_.find(from.region);
+      if (!piece.pages) return Accept::unknown;
+      const std::uint64_t room = piece.pages->bytes();
+      if (from.at > room || from.bytes > room - from.at) return Accept::corrupt;
+    } else if (process_ < 0) {
+      return Accept::corrupt;
+    }
+    fetch.pieces.push_back(std::move(piece));
+  }
+  return bytes == 0 ? Accept::taken : Accept::corrupt;
 }
 
 bool DirectReceiver::hasWork() const {

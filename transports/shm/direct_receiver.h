@@ -61,6 +61,7 @@ class DirectReceiver {
     bool busy = false;
   };
 
+  Accept resolve(const DirectMessage& message, std::uint64_t bytes, Fetch& fetch) const;
   bool take(std::size_t slot);
   bool read(Fetch& fetch, std::size_t& budget);
   std::ptrdiff_t readAddresses(Fetch& fetch, const Piece& piece, std::size_t bytes);
