@@ -266,7 +266,9 @@ TEST(Operations, MemoryOfAMessageUnderWayIsNotFreed) {
       EXPECT_EQ(goss_mem_free(comm, memory), GOSS_ERR_INVALID_ARGUMENT);
     }
     EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
-    if (rank == 1) EXPECT_OK(goss_recv(comm, memory, kBytes, GOSS_INT8, 0, 1, nullptr, nullptr));
+    if (rank == 1) {
+      EXPECT_OK(goss_recv(comm, memory, kBytes, GOSS_INT8, 0, 1, nullptr, nullptr));
+    }
     EXPECT_OK(goss_wait(&request, nullptr));
     EXPECT_OK(goss_mem_free(comm, memory));
   });
