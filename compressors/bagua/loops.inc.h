@@ -2,19 +2,12 @@
 #ifndef GOSS_COMPRESSORS_BAGUA_LOOPS_INC_H_
 #define GOSS_COMPRESSORS_BAGUA_LOOPS_INC_H_
 
+#include "compressors/bagua/element.h"
 #include "compressors/bagua/format.h"
 #include "compressors/common/loops.inc.h"
 
 namespace goss::compressors {
 namespace {
-
-/// The nearest whole number, ties to even, of any float.
-GOSS_HOST_DEVICE float nearestWhole(float value) {
-  constexpr float kWhole = 8388608.0f; // from 2^23 on all floats are whole numbers
-  const float sign = bitCast<float>((bitCast<std::uint32_t>(value) & 0x80000000u) | bitCast<std::uint32_t>(kWhole));
-  const float rounded = (value + sign) - sign;
-  return (bitCast<std::uint32_t>(value) & 0x7fffffffu) < bitCast<std::uint32_t>(kWhole) ? rounded : value;
-}
 
 inline void minMaxRange(const float* values, std::size_t count, float& low, float& high) {
   std::int32_t least = 0x7fffffff, most = -0x7fffffff - 1;

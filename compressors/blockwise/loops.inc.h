@@ -2,19 +2,12 @@
 #ifndef GOSS_COMPRESSORS_BLOCKWISE_LOOPS_INC_H_
 #define GOSS_COMPRESSORS_BLOCKWISE_LOOPS_INC_H_
 
+#include "compressors/blockwise/element.h"
 #include "compressors/blockwise/format.h"
 #include "compressors/common/loops.inc.h"
 
 namespace goss::compressors {
 namespace {
-
-/// How one block is quantised: level = round((value - offset) * inverse).
-struct BlockScale {
-  Scale scale;
-  float offset;
-  std::int32_t low, high; ///< Levels.
-  bool finite;
-};
 
 inline BlockScale minmaxScale(const float* values, std::size_t count, float levels) {
   // Floats are compared as integers of the same order, which compilers make vector code of.
@@ -49,29 +42,17 @@ inline BlockScale blockScale(const BlockFormat& format, const float* values, std
   }
 }
 
-template <BlockScheme kScheme>
-constexpr bool isStochastic() {
-  return kScheme != BlockScheme::peak && kScheme != BlockScheme::minmax;
-}
-
-template <BlockScheme kScheme>
-GOSS_HOST_DEVICE std::int32_t levelOf(float value, const BlockScale& how, std::uint32_t random) {
-  const float scaled = hasOffset(kScheme) ? (value - how.offset) * how.scale.inverse : value * how.scale.inverse;
-  const std::int32_t level = isStochastic<kScheme>() ? roundStochastic(scaled, random) : roundToInt(scaled);
-  return clamp(level, how.low, how.high);
-}
-
 /// codes[i] = level of values[i]; where there is a residual it becomes what the level loses.
 template <BlockScheme kScheme>
 inline void quantize(unsigned char* __restrict codes, float* __restrict residual, const float* __restrict values,
                      std::size_t count, const BlockScale& scale, const std::uint16_t* __restrict random) {
   const BlockScale how = scale;
   for (std::size_t i = 0; i < count; ++i) {
-    codes[i] = static_cast<unsigned char>(levelOf<kScheme>(values[i], how, isStochastic<kScheme>() ? random[i] : 0u));
+    codes[i] = static_cast<unsigned char>(levelOf<kScheme>(values[i], how, kIsStochastic<kScheme> ? random[i] : 0u));
   }
   if (residual != nullptr) {
     for (std::size_t i = 0; i < count; ++i) {
-      const std::int32_t level = levelOf<kScheme>(values[i], how, isStochastic<kScheme>() ? random[i] : 0u);
+      const std::int32_t level = levelOf<kScheme>(values[i], how, kIsStochastic<kScheme> ? random[i] : 0u);
       const float decoded = static_cast<float>(level) * how.scale.step + how.offset;
       residual[i] = values[i] - decoded;
     }
@@ -102,7 +83,7 @@ template <unsigned kBits, BlockScheme kScheme>
 void encodeBlocks(const BlockFormat& format, const EncodeRun& run) {
   float prepared[kTileElems];
   unsigned char tile[kTileElems];
-  std::uint16_t random[isStochastic<kScheme>() ? kTileElems : 1];
+  std::uint16_t random[kIsStochastic<kScheme> ? kTileElems : 1];
   const bool direct = run.reference == nullptr && run.residual == nullptr;
   unsigned char* scales = run.payload + format.scales(run.total) + run.first / format.block * format.scaleBytes();
   for (std::size_t i = 0; i < run.count; i += format.block, scales += format.scaleBytes()) {
@@ -119,7 +100,7 @@ void encodeBlocks(const BlockFormat& format, const EncodeRun& run) {
       storeFloat(scales + 4, how.finite ? how.offset : 0.0f);
     }
     if (how.finite) {
-      if constexpr (isStochastic<kScheme>()) {
+      if constexpr (kIsStochastic<kScheme>) {
         fillRandom(random, run.key, run.random_first + i, count);
       }
       quantize<kScheme>(codes, residual, values, count, how, random);

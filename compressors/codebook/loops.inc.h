@@ -2,26 +2,12 @@
 #ifndef GOSS_COMPRESSORS_CODEBOOK_LOOPS_INC_H_
 #define GOSS_COMPRESSORS_CODEBOOK_LOOPS_INC_H_
 
+#include "compressors/codebook/element.h"
 #include "compressors/codebook/format.h"
 #include "compressors/common/loops.inc.h"
 
 namespace goss::compressors {
 namespace {
-
-GOSS_HOST_DEVICE std::uint32_t dynamicCode(const std::uint32_t* cell, const float* boundary, float value) {
-  const auto bits = bitCast<std::uint32_t>(value);
-  const std::uint32_t magnitude = bits & 0x7fffffffu;
-  const auto place = static_cast<std::int32_t>(magnitude >> DynamicMap::kCellShift) -
-                     static_cast<std::int32_t>(DynamicMap::kFirstCell);
-  const auto below =
-      static_cast<std::int32_t>(cell[clamp(place, 0, static_cast<std::int32_t>(DynamicMap::kCells) - 1)]);
-  // Arithmetic in place of conditions: compilers make no vector code of a condition behind a table.
-  auto index =
-      static_cast<std::uint32_t>(below) + static_cast<std::uint32_t>(bitCast<float>(magnitude) > boundary[below]);
-  const std::uint32_t negative = bits >> 31;
-  index -= negative & (index >> 7); // there is no -1
-  return DynamicMap::kZeroCode + ((index ^ (0u - negative)) + negative);
-}
 
 inline void encodeDynamicLoop(const DynamicMap& map, std::size_t block, const float* values, const EncodeRun& run) {
   unsigned char* scales = run.payload + run.total + run.first / block * sizeof(float);

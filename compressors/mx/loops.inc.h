@@ -3,41 +3,11 @@
 #define GOSS_COMPRESSORS_MX_LOOPS_INC_H_
 
 #include "compressors/common/loops.inc.h"
+#include "compressors/mx/element.h"
 #include "compressors/mx/format.h"
 
 namespace goss::compressors {
 namespace {
-
-struct MxE4M3 {
-  static constexpr MxElement kElement = MxElement::e4m3;
-  static constexpr float kLargest = 448;
-  GOSS_HOST_DEVICE static std::uint32_t encode(float value) { return kernels::encode<kernels::Float8E4M3>(value); }
-  GOSS_HOST_DEVICE static float decode(std::uint32_t code) { return kernels::decode<kernels::Float8E4M3>(code); }
-};
-struct MxE2M1 : Float4E2M1 {
-  static constexpr MxElement kElement = MxElement::e2m1;
-  static constexpr float kLargest = 6;
-};
-struct MxE3M0 : Float4E3M0 {
-  static constexpr MxElement kElement = MxElement::e3m0;
-  static constexpr float kLargest = 16;
-};
-
-/// E8M0: the exponent of the least power of two that brings the peak within the element's range, biased by 127; 255 is
-/// NaN.
-GOSS_HOST_DEVICE std::uint32_t mxExponent(std::uint32_t peak, float largest) {
-  const auto bits = bitCast<std::uint32_t>(bitCast<float>(peak >> 1) / largest);
-  std::uint32_t exponent = (bits >> 23) + ((bits & 0x7fffffu) != 0 ? 1u : 0u);
-  exponent = exponent < 1 ? 1 : exponent;
-  return peak >= kPeakNotFinite ? 255u : (peak >> 1) < kTinyBits ? 0u : exponent;
-}
-/// 2^(exponent - 127); zero for 0, NaN for 255.
-GOSS_HOST_DEVICE float mxScale(std::uint32_t exponent) {
-  return bitCast<float>(exponent == 255 ? kFloatNan : exponent << 23);
-}
-GOSS_HOST_DEVICE float mxInverse(std::uint32_t exponent) {
-  return bitCast<float>(exponent == 255 || exponent == 0 ? 0u : (254 - exponent) << 23);
-}
 
 template <typename Element>
 void encodeMx(const float* values, const EncodeRun& run) {

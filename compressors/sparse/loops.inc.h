@@ -3,12 +3,11 @@
 #define GOSS_COMPRESSORS_SPARSE_LOOPS_INC_H_
 
 #include "compressors/common/loops.inc.h"
+#include "compressors/sparse/element.h"
 #include "compressors/sparse/format.h"
 
 namespace goss::compressors {
 namespace {
-
-GOSS_HOST_DEVICE std::uint32_t magnitudeBits(float value) { return bitCast<std::uint32_t>(value) & 0x7fffffffu; }
 
 inline std::size_t collectLoop(const float* __restrict values, std::size_t count, Cut cut,
                                std::uint32_t* __restrict indices) {

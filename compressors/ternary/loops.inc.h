@@ -3,6 +3,7 @@
 #define GOSS_COMPRESSORS_TERNARY_LOOPS_INC_H_
 
 #include "compressors/common/loops.inc.h"
+#include "compressors/ternary/element.h"
 #include "compressors/ternary/format.h"
 
 namespace goss::compressors {
@@ -11,13 +12,6 @@ namespace {
 template <unsigned kBits>
 constexpr std::size_t ternaryPadded(std::size_t count) {
   return (count + 8 / kBits - 1) / (8 / kBits) * (8 / kBits);
-}
-
-/// A word as a signed number.
-template <unsigned kBits>
-GOSS_HOST_DEVICE std::int32_t ternarySigned(unsigned word) {
-  constexpr unsigned kSign = 1u << (kBits - 1);
-  return static_cast<std::int32_t>((word & ((1u << kBits) - 1)) ^ kSign) - static_cast<std::int32_t>(kSign);
 }
 
 template <unsigned kBits>
