@@ -29,7 +29,7 @@ struct Config {
   std::size_t shm_ring_bytes = 1u << 20; ///< GOSS_SHM_RING_BYTES: shared ring from each peer on this host.
   std::string shm_path; ///< GOSS_SHM_PATH: "" picks; ring, mapped or addresses: how long messages between processes go.
   std::size_t shm_direct_bytes = 32u << 10; ///< GOSS_SHM_DIRECT_BYTES: least length of messages read in place.
-  int spin_us = 20;                         ///< GOSS_SPIN_US: how long a waiting thread polls before it sleeps.
+  int spin_us = 100;                        ///< GOSS_SPIN_US: how long a waiting thread polls before it sleeps.
   std::uint64_t sim_seed = 1;               ///< GOSS_SIM_SEED: the sim transport's only source of randomness.
   double sim_drop = 0;                      ///< GOSS_SIM_DROP: probability that a simulated frame is lost once.
   std::string log_level = "warn";           ///< GOSS_LOG: off, error, warn, info, debug or trace.

@@ -157,6 +157,36 @@ TEST_F(PlannerTest, PreferredFragmentSizeCutsEveryPlan) {
   EXPECT_EQ(whole.plan(bytesOf(Collective::allReduce, 4 * kMiB, "ring")).value()->fragments, 1u);
 }
 
+TEST_F(PlannerTest, NoPriceIsBelowWhatTheBytesTakeAlone) {
+  // The busiest rank sends at least 2 (p - 1) / p of the vector; fragments beyond the simulated ones are extrapolated.
+  for (const std::string_view network : {"shm", "tcp", "lan10g"}) {
+    for (const int size : {2, 4, 8}) {
+      const Planner planner(size, 0, builtIn(network, size), catalogue_);
+      for (const std::uint64_t bytes : {16 * kMiB, 64 * kMiB, 256 * kMiB}) {
+        const auto candidates = planner.candidates(bytesOf(Collective::allReduce, bytes)).take();
+        for (const Candidate& candidate : candidates) {
+          const double least_s =
+              static_cast<double>(candidate.most_bytes_sent) / builtIn(network, size).price(0, 1).bandwidth_bytes_per_s;
+          EXPECT_GE(candidate.price_s, least_s * 0.999)
+              << network << ", " << size << " ranks, " << bytes << " bytes: " << candidate.algorithm->name() << " in "
+              << candidate.fragments << " fragments";
+        }
+      }
+    }
+  }
+}
+
+TEST_F(PlannerTest, LargeVectorsAreCutToWhatStaysInACache) {
+  for (const std::string_view network : {"shm", "tcp"}) {
+    Planner planner(2, 0, builtIn(network, 2), catalogue_);
+    EXPECT_EQ(planner.plan(bytesOf(Collective::allReduce, 64 * kMiB)).value()->fragments, 64u) << network;
+    EXPECT_LE(planner.plan(bytesOf(Collective::allReduce, 4 * kMiB)).value()->fragments, 8u) << network;
+  }
+  // Each fragment costs its latencies there, and the bytes come slower than any memory.
+  Planner wan(4, 0, builtIn("wan", 4), catalogue_);
+  EXPECT_LE(wan.plan(bytesOf(Collective::allReduce, 64 * kMiB)).value()->fragments, 16u);
+}
+
 TEST_F(PlannerTest, TinyMessagesTakeFewRoundsAndLargeOnesMoveFewBytes) {
   for (const std::string_view network : {"shm", "tcp", "ib100", "lan10g"}) {
     const Links links = builtIn(network, 8);
