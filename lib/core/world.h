@@ -65,6 +65,8 @@ class World : public std::enable_shared_from_this<World> {
   World(const Config& config, const Launch& launch);
   Status connect(const Launch& launch);
   Status readPrices(int ranks);
+  /// Of this host when all ranks are on it; else 1.
+  [[nodiscard]] double ranksPerProcessor() const;
   Status waitForLinks();
   std::size_t sharedRegions();
   bool afterProgressOnLoop();

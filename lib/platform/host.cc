@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "platform/fd.h"
@@ -33,6 +34,8 @@ int processorCount() {
   const int count = ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
   return count > 0 ? count : 1;
 }
+
+int onlineProcessorCount() { return static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))); }
 
 Status fillRandom(std::span<std::byte> bytes) {
   while (!bytes.empty()) {

@@ -26,6 +26,8 @@ HostIdentity hostIdentity();
 std::int64_t processId();
 /// Processors that this process may run on, at least 1.
 int processorCount();
+/// Processors that the machine runs on, at least 1.
+int onlineProcessorCount();
 
 /// Fills `bytes` from the kernel's generator. Errors: resource.
 Status fillRandom(std::span<std::byte> bytes);

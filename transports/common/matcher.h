@@ -54,6 +54,8 @@ class Matcher {
   /// Why the peer is gone; ok while it is not.
   [[nodiscard]] const Status& failure() const { return failure_; }
 
+  /// Whether a receive for `tag` is posted.
+  [[nodiscard]] bool isPosted(Tag tag) const;
   /// Changes whenever a message that was refused for lack of room may fit or meet a receive.
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
   [[nodiscard]] int peer() const { return peer_; }
@@ -63,7 +65,6 @@ class Matcher {
 
  private:
   friend class Inflow;
-  [[nodiscard]] bool isPosted(Tag tag) const;
   /// The oldest posted receive for `tag`, unlinked; null if there is none.
   RecvOperation* takePosted(Tag tag);
   /// Room for a message without receive; null when the limit (or memory) does not allow it. `absent`: for its header.

@@ -102,11 +102,16 @@ Intake::Step Intake::handleFrame() {
     taken_ += kFrameBytes;
     return Step::moved;
   }
+  if (patience_ > 0 && frame.header.bytes >= kPatientBytes && !matcher_.isPosted(frame.header.tag)) {
+    --patience_;
+    return Step::stalled;
+  }
   if (!inflow_.begin(frame.header)) {
     // Bytes stay in the socket, and the peer's send blocks: that is how it learns to wait.
     connections_[0].watchReads(false);
     return Step::stalled;
   }
+  patience_ = kPatience;
   taken_ += kFrameBytes;
   striped_ = frame.kind == FrameKind::striped;
   stripe_left_ = kStripeBytes;

@@ -33,6 +33,8 @@ class Intake {
   /// The connection has broken while isStalled(). True: what has arrived ends with the peer's goodbye and is kept.
   /// False: it does not, and this is the end.
   bool salvage();
+  /// Nothing is to be left in the sockets any longer: the connection is broken.
+  void hurry() { patience_ = 0; }
   /// run() would do something without waiting for the sockets.
   [[nodiscard]] bool hasWork() const;
 
@@ -52,6 +54,10 @@ class Intake {
   [[nodiscard]] bool hasFrame() const { return buffered() >= kFrameBytes; }
 
   static constexpr std::size_t kBufferBytes = 8 * 1024;
+  /// A message of kPatientBytes or more whose receive is not posted yet stays in the socket for so many turns: in a
+  /// collective the receive is about to be posted, and to keep the message elsewhere costs an allocation and a copy.
+  static constexpr std::size_t kPatientBytes = 16 * 1024;
+  static constexpr int kPatience = 16;
 
   std::vector<Connection>& connections_;
   Matcher& matcher_;
@@ -60,9 +66,10 @@ class Intake {
   std::size_t capacity_ = kBufferBytes; ///< Of buffer_.
   std::size_t taken_ = 0;
   std::size_t filled_ = 0;
-  bool dry_ = false;     ///< Connection 0 gave less than was asked for in this turn: to read on would be in vain.
-  bool striped_ = false; ///< The message under way comes over the payload connections.
-  std::size_t turn_ = 0; ///< Payload connection of the current stripe.
+  bool dry_ = false;         ///< Connection 0 gave less than was asked for in this turn: to read on would be in vain.
+  int patience_ = kPatience; ///< Turns that the next message may still wait for its receive.
+  bool striped_ = false;     ///< The message under way comes over the payload connections.
+  std::size_t turn_ = 0;     ///< Payload connection of the current stripe.
   std::size_t stripe_left_ = 0;
   End end_ = End::none;
   std::string end_reason_;

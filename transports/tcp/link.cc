@@ -53,6 +53,7 @@ bool Link::run(bool broken) {
     return drained || broken;
   }
   // Bytes that are there already count, whatever became of the connection since.
+  if (broken) intake_->hurry();
   if (broken && intake_->isStalled() && intake_->salvage()) broken = false;
   const bool read = intake_->run();
   const bool written = outflow_->flush();

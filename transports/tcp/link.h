@@ -56,6 +56,11 @@ class Link {
   /// run() would do something without waiting for the sockets.
   [[nodiscard]] bool hasWork() const;
 
+  /// Nothing is to be written, and messages are read as they come.
+  [[nodiscard]] bool awaitsReading() const {
+    return intake_ && !ended_ && outflow_->isEmpty() && !intake_->isStalled();
+  }
+
   /// Says goodbye and ends the writing, for a link that is ready.
   void beginClose();
   /// Reads and forgets what comes; whether the peer's system has all that was sent, or the connection is gone.

@@ -22,6 +22,7 @@ constexpr std::uint64_t kFirstDialToken = std::uint64_t{1} << 32;
 constexpr std::uint64_t kTickerToken = std::uint64_t{1} << 47;
 constexpr std::uint64_t kFirstAcceptorToken = std::uint64_t{1} << 48;
 
+constexpr int kTurnsPerPoll = 16;
 constexpr milliseconds kTick(50);
 constexpr milliseconds kCloseSpan(2000);
 constexpr milliseconds kProbeInterval(250);
@@ -150,11 +151,21 @@ void TcpTransport::cancel(RecvOperation& operation) {
 bool TcpTransport::progress() {
   bool any = deferred_.drain();
   if (!poller_) return any;
+  if (pollOnlyPeer()) return true;
   for (const platform::PollEvent& event : poller_->wait(0))
     any = handle(event) || any;
   for (auto& link : links_)
     if (link->hasWork()) any = runLink(*link, false) || any;
   return any;
+}
+
+/// With one peer there is nothing to choose: reading at once saves the call to the poller in front of it, a twentieth
+/// of a small message's latency. The poller is still asked now and then, for it alone sees callers, timers and a full
+/// socket's room. Returns whether something came.
+bool TcpTransport::pollOnlyPeer() {
+  if (links_.size() != 2 || ++shortcuts_ % kTurnsPerPoll == 0) return false;
+  tcp::Link& link = at(1 - context_.self);
+  return link.awaitsReading() && runLink(link, false);
 }
 
 bool TcpTransport::handle(const platform::PollEvent& event) {

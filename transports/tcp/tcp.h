@@ -50,6 +50,7 @@ class TcpTransport final : public Transport {
   /// The peer's addresses that this host can reach, best first.
   [[nodiscard]] std::vector<platform::SocketAddress> reachable(const tcp::Address& address) const;
   void adopt(tcp::Acceptor::Caller caller);
+  bool pollOnlyPeer();
   bool handle(const platform::PollEvent& event);
   bool runLink(tcp::Link& link, bool broken);
   void tick();
@@ -71,6 +72,7 @@ class TcpTransport final : public Transport {
   std::vector<std::unique_ptr<tcp::Link>> links_;     ///< By peer.
   std::vector<std::unique_ptr<tcp::Dialer>> dialers_; ///< Of links that do not stand yet.
   std::uint64_t next_dial_token_ = 0;
+  int shortcuts_ = 0;                  ///< Turns since the poller was asked.
   platform::Deadline accept_deadline_; ///< Until all who should call us have.
   platform::Deadline probe_deadline_;  ///< When links that are stalled are probed next.
 };
