@@ -23,4 +23,4 @@ goss_summary("${HWLOC_FOUND}" hwloc "${HWLOC_VERSION}" "topology of hosts and ca
 goss_summary("${UCX_FOUND}" UCX "${UCX_VERSION}" "ucx transport (not used yet)" "apt-get install libucx-dev")
 goss_summary("${CUDAToolkit_FOUND}" CUDA "${CUDAToolkit_VERSION}" "device buffers (not used yet)" "NVIDIA's CUDA toolkit brings it")
 goss_summary("${BLAS_FOUND}" BLAS "" "matrix products of goss-train" "apt-get install libopenblas-pthread-dev")
-goss_summary("${CLI11_FOUND}" CLI11 "${CLI11_VERSION}" "goss-bench, goss-explain, goss-train" "apt-get install libcli11-dev")
+goss_summary("${CLI11_FOUND}" CLI11 "${CLI11_VERSION}" "goss-bench, goss-tune, goss-explain, goss-train" "apt-get install libcli11-dev")

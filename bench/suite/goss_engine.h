@@ -20,6 +20,7 @@ class GossEngine final : public Engine {
   GossEngine(const GossEngine&) = delete;
   GossEngine& operator=(const GossEngine&) = delete;
 
+  [[nodiscard]] goss_comm_t comm() const { return comm_; }
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
   /// Name of the transport to the next rank; "self" when alone.

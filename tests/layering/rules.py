@@ -37,6 +37,7 @@ EXTRA = {
     "compressors/x86/pick.cc": ("compressors",),
     "compressors/portable/pick.cc": ("compressors",),
     "bench/codec_bench.cc": ("compressors",),  # measures what the C ABI does not show
+    "bench/tune/limits.cc": ("lib/base", "lib/kernels"),  # as the next
     "bench/kernels_bench.cc": ("lib/base", "lib/kernels"),  # measures what the C ABI does not show
     "bench/memory_limits.cc": ("lib/base", "lib/kernels", "lib/platform"),  # measures the machine below the C ABI
     "bench/goss_check.cc": ("collectives", "lib/schedule"),  # proves what the library is made of
