@@ -97,6 +97,8 @@ std::vector<Formula> formulas() {
       {"(2 (p - p / L) + doubling(p / L)) m",
        [](const Terms& t) { return (2 * (t.p - t.p / t.local) + recursiveDoubling(t.p / t.local)) * t.m; }},
       {"(sum over d of p - d) m", [](const Terms& t) { return scanMessages(t.p) * t.m; }},
+      {"p (p - 1) m", [](const Terms& t) { return t.p * (t.p - 1) * t.m; }},
+      {"p (p - 1) / 2 m", [](const Terms& t) { return t.p * (t.p - 1) / 2 * t.m; }},
       {"p ceil(log2 p) empty messages", [](const Terms& t) { return t.p * ceilLog2(t.p) * t.m; }},
   };
 }

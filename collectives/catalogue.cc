@@ -1,5 +1,6 @@
 #include "collectives/catalogue.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "collectives/barrier.h"
@@ -8,6 +9,7 @@
 #include "collectives/circulant.h"
 #include "collectives/circulant_pipeline.h"
 #include "collectives/double_binary_tree.h"
+#include "collectives/flat.h"
 #include "collectives/hierarchical.h"
 #include "collectives/pairwise_exchange.h"
 #include "collectives/recursive_doubling.h"
@@ -87,6 +89,13 @@ void addRooted(Entries& entries, Collective collective) {
   }
 }
 
+/// After the others of its collective.
+void addFlat(Entries& entries, Collective collective) {
+  const auto last = std::find_if(entries.rbegin(), entries.rend(),
+                                 [&](const CatalogueEntry& entry) { return entry.collective == collective; });
+  entries.insert(last.base(), CatalogueEntry{collective, std::make_unique<Flat>(collective)});
+}
+
 } // namespace
 
 Catalogue builtinAlgorithms() {
@@ -107,6 +116,8 @@ Catalogue builtinAlgorithms() {
   add(entries, Collective::scan, std::make_unique<Scan>(Collective::scan));
   add(entries, Collective::exscan, std::make_unique<Scan>(Collective::exscan));
   add(entries, Collective::barrier, std::make_unique<DisseminationBarrier>());
+  for (int i = 0; i < kCollectiveCount; ++i)
+    addFlat(entries, static_cast<Collective>(i));
   return Catalogue(std::move(entries));
 }
 

@@ -5,11 +5,15 @@
 #ifndef GOSSAMER_BOARD_H_
 #define GOSSAMER_BOARD_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 namespace goss {
+
+/// No processor holds a write back for so long.
+inline constexpr std::chrono::milliseconds kBoardGrace(1);
 
 /// A rank's board is cut into equal lanes, zero at first, aligned to 64 bytes. One thread at a time, as its transport,
 /// except that memory which was handed out may be read and written by any thread as long as the transport lives: also
@@ -24,9 +28,10 @@ class Board {
   /// The same lane of `peer` (a world rank); nullptr when this rank does not see its board. All transports of a kind
   /// see each other's boards once their link is ready.
   [[nodiscard]] virtual const std::byte* of(int peer, std::uint32_t lane) const = 0;
-  /// Wakes those of `peers` (world ranks) that sleep (Transport::prepareToSleep). A peer that looks at this board after
-  /// its prepareToSleep() and before it sleeps either sees what was written before this call, or is woken. Cheap, and
-  /// without a system call, when nobody sleeps.
+  /// Wakes those of `peers` (world ranks) that sleep (Transport::prepareToSleep). Cheap when nobody does: no system
+  /// call, and no fence, which would wait until the other processors have let go of what was written. Therefore a peer
+  /// that looks at this board between its prepareToSleep() and its sleep may miss both what was just written and the
+  /// bell: it looks again after kBoardGrace, before it sleeps for longer, with its sleep still announced.
   virtual void wake(std::span<const int> peers) = 0;
 };
 

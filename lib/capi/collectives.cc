@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <optional>
+
 #include "capi/handles.h"
 #include "core/call.h"
 
@@ -74,7 +76,35 @@ Call describe(Collective collective, const Buffers& buffers, std::size_t count, 
 }
 
 /// A collective that one count describes.
-Status launchUniform(const Common& common, Call call, const Buffers& buffers) {
+struct Uniform {
+  Collective collective;
+  std::size_t count;
+  goss_dtype dtype;
+  goss_op op = GOSS_SUM;
+  std::int32_t root = -1;
+};
+
+/// Whether the call is blocking and has no options that change anything: then it may be one of the last ones again.
+bool isPlain(const Common& common, goss_op op) {
+  const goss_options* options = common.options;
+  if (common.request != nullptr || common.comm == nullptr || op == GOSS_PREMUL_SUM) return false;
+  if (Group::ofThisThread().open()) return false;
+  if (options == nullptr) return true;
+  return options->size == sizeof(goss_options) && options->flags == 0 && options->timeout_ms == 0 &&
+         options->algorithm == nullptr && options->stream == nullptr;
+}
+
+Status launchUniform(const Common& common, const Uniform& uniform, const Buffers& buffers) {
+  const core::CallKey key{uniform.collective, uniform.dtype, uniform.op,  uniform.root,
+                          uniform.count,      buffers.send,  buffers.recv};
+  const bool plain = isPlain(common, uniform.op);
+  if (plain) {
+    if (std::optional<Status> status = common.comm->communicator->runAgain(key); status.has_value()) return *status;
+  }
+  Call call = describe(uniform.collective, buffers, uniform.count, uniform.dtype);
+  call.op = uniform.op;
+  call.root = uniform.root;
+  call.staged_input = uniform.collective == Collective::allToAll && buffers.send == buffers.recv && call.count > 0;
   if (Status status = checkComm(common); !status.isOk()) return status;
   if (buffers.uses_send) {
     if (Status s = checkBuffer(common, "send", buffers.send, call.count, call.dtype); !s.isOk()) return s;
@@ -83,7 +113,9 @@ Status launchUniform(const Common& common, Call call, const Buffers& buffers) {
     if (Status s = checkBuffer(common, "recv", buffers.recv, call.count, call.dtype); !s.isOk()) return s;
   }
   core::setUniformShape(call, common.comm->communicator->size());
-  return launch(common, call);
+  Status status = launch(common, call);
+  if (plain && status.isOk()) common.comm->communicator->remember(key, call);
+  return status;
 }
 
 /// Block sizes and positions of a v-variant, checked.
@@ -137,40 +169,32 @@ extern "C" {
 goss_status goss_all_reduce(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype, goss_op op,
                             const goss_options* options, goss_request_t* request) {
   return guarded("goss_all_reduce", [&] {
-    const Buffers buffers{send, recv};
-    Call call = describe(Collective::allReduce, buffers, count, dtype);
-    call.op = op;
-    return launchUniform({"goss_all_reduce", comm, options, request}, call, buffers);
+    return launchUniform({"goss_all_reduce", comm, options, request}, {Collective::allReduce, count, dtype, op},
+                         {send, recv});
   });
 }
 
 goss_status goss_reduce(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype, goss_op op,
                         int32_t root, const goss_options* options, goss_request_t* request) {
   return guarded("goss_reduce", [&] {
-    const Buffers buffers{send, recv, true, isRoot(comm, root)};
-    Call call = describe(Collective::reduce, buffers, count, dtype);
-    call.op = op;
-    call.root = root;
-    return launchUniform({"goss_reduce", comm, options, request}, call, buffers);
+    return launchUniform({"goss_reduce", comm, options, request}, {Collective::reduce, count, dtype, op, root},
+                         {send, recv, true, isRoot(comm, root)});
   });
 }
 
 goss_status goss_broadcast(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype, int32_t root,
                            const goss_options* options, goss_request_t* request) {
   return guarded("goss_broadcast", [&] {
-    const Buffers buffers{send, recv, isRoot(comm, root), true};
-    Call call = describe(Collective::broadcast, buffers, count, dtype);
-    call.root = root;
-    return launchUniform({"goss_broadcast", comm, options, request}, call, buffers);
+    return launchUniform({"goss_broadcast", comm, options, request},
+                         {Collective::broadcast, count, dtype, GOSS_SUM, root}, {send, recv, isRoot(comm, root), true});
   });
 }
 
 goss_status goss_all_gather(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
                             const goss_options* options, goss_request_t* request) {
   return guarded("goss_all_gather", [&] {
-    const Buffers buffers{send, recv};
-    return launchUniform({"goss_all_gather", comm, options, request},
-                         describe(Collective::allGather, buffers, count, dtype), buffers);
+    return launchUniform({"goss_all_gather", comm, options, request}, {Collective::allGather, count, dtype},
+                         {send, recv});
   });
 }
 
@@ -186,10 +210,8 @@ goss_status goss_all_gatherv(goss_comm_t comm, const void* send, void* recv, con
 goss_status goss_reduce_scatter(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
                                 goss_op op, const goss_options* options, goss_request_t* request) {
   return guarded("goss_reduce_scatter", [&] {
-    const Buffers buffers{send, recv};
-    Call call = describe(Collective::reduceScatter, buffers, count, dtype);
-    call.op = op;
-    return launchUniform({"goss_reduce_scatter", comm, options, request}, call, buffers);
+    return launchUniform({"goss_reduce_scatter", comm, options, request}, {Collective::reduceScatter, count, dtype, op},
+                         {send, recv});
   });
 }
 
@@ -206,10 +228,8 @@ goss_status goss_reduce_scatterv(goss_comm_t comm, const void* send, void* recv,
 goss_status goss_all_to_all(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
                             const goss_options* options, goss_request_t* request) {
   return guarded("goss_all_to_all", [&] {
-    const Buffers buffers{send, recv};
-    Call call = describe(Collective::allToAll, buffers, count, dtype);
-    call.staged_input = send == recv && count > 0;
-    return launchUniform({"goss_all_to_all", comm, options, request}, call, buffers);
+    return launchUniform({"goss_all_to_all", comm, options, request}, {Collective::allToAll, count, dtype},
+                         {send, recv});
   });
 }
 
@@ -240,48 +260,37 @@ goss_status goss_all_to_allv(goss_comm_t comm, const void* send, const size_t* s
 goss_status goss_gather(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype, int32_t root,
                         const goss_options* options, goss_request_t* request) {
   return guarded("goss_gather", [&] {
-    const Buffers buffers{send, recv, true, isRoot(comm, root)};
-    Call call = describe(Collective::gather, buffers, count, dtype);
-    call.root = root;
-    return launchUniform({"goss_gather", comm, options, request}, call, buffers);
+    return launchUniform({"goss_gather", comm, options, request}, {Collective::gather, count, dtype, GOSS_SUM, root},
+                         {send, recv, true, isRoot(comm, root)});
   });
 }
 
 goss_status goss_scatter(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype, int32_t root,
                          const goss_options* options, goss_request_t* request) {
   return guarded("goss_scatter", [&] {
-    const Buffers buffers{send, recv, isRoot(comm, root), true};
-    Call call = describe(Collective::scatter, buffers, count, dtype);
-    call.root = root;
-    return launchUniform({"goss_scatter", comm, options, request}, call, buffers);
+    return launchUniform({"goss_scatter", comm, options, request}, {Collective::scatter, count, dtype, GOSS_SUM, root},
+                         {send, recv, isRoot(comm, root), true});
   });
 }
 
 goss_status goss_scan(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype, goss_op op,
                       const goss_options* options, goss_request_t* request) {
   return guarded("goss_scan", [&] {
-    const Buffers buffers{send, recv};
-    Call call = describe(Collective::scan, buffers, count, dtype);
-    call.op = op;
-    return launchUniform({"goss_scan", comm, options, request}, call, buffers);
+    return launchUniform({"goss_scan", comm, options, request}, {Collective::scan, count, dtype, op}, {send, recv});
   });
 }
 
 goss_status goss_exscan(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype, goss_op op,
                         const goss_options* options, goss_request_t* request) {
   return guarded("goss_exscan", [&] {
-    const Buffers buffers{send, recv};
-    Call call = describe(Collective::exscan, buffers, count, dtype);
-    call.op = op;
-    return launchUniform({"goss_exscan", comm, options, request}, call, buffers);
+    return launchUniform({"goss_exscan", comm, options, request}, {Collective::exscan, count, dtype, op}, {send, recv});
   });
 }
 
 goss_status goss_barrier(goss_comm_t comm, const goss_options* options, goss_request_t* request) {
   return guarded("goss_barrier", [&] {
-    const Buffers buffers{nullptr, nullptr};
-    return launchUniform({"goss_barrier", comm, options, request},
-                         describe(Collective::barrier, buffers, 0, GOSS_UINT8), buffers);
+    return launchUniform({"goss_barrier", comm, options, request}, {Collective::barrier, 0, GOSS_UINT8},
+                         {nullptr, nullptr});
   });
 }
 

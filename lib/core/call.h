@@ -12,6 +12,24 @@
 
 namespace goss::core {
 
+/// A call by its plain arguments, to recognise one that was made before. Without a root -1, without an op GOSS_SUM.
+struct CallKey {
+  Collective collective = Collective::barrier;
+  DType dtype = GOSS_INT8;
+  ReduceOp op = GOSS_SUM;
+  std::int32_t root = -1;
+  std::uint64_t count = 0;
+  const void* input = nullptr;
+  void* output = nullptr;
+
+  friend bool operator==(const CallKey&, const CallKey&) = default;
+  [[nodiscard]] std::size_t hash() const {
+    const std::uint64_t mixed = count * 0x9e3779b97f4a7c15u ^ reinterpret_cast<std::uintptr_t>(output) >> 4 ^
+                                static_cast<std::uint64_t>(collective) << 2 ^ static_cast<std::uint64_t>(dtype);
+    return static_cast<std::size_t>(mixed ^ mixed >> 32);
+  }
+};
+
 /// A buffer that only one rank's block lives in (input of all_gather, output of scatter) has that block at offset 0.
 struct Call {
   Collective collective = Collective::barrier;

@@ -35,6 +35,7 @@ struct Candidate {
   std::vector<int> order;      ///< Empty: natural.
   std::vector<double> weights; ///< Shape::weights; empty: equal chunks.
 
+  bool on_board = false; ///< Runs without messages: see core/flat.h.
   double price_s = 0;
   bool extrapolated = false;         ///< Too many steps to simulate: the price follows from fewer ranks.
   int critical_rank = 0;             ///< The last to finish; 0 when extrapolated.

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "core/control.h"
 #include "core/engine.h"
 #include "core/execution.h"
+#include "core/flat.h"
 #include "core/planner.h"
 #include "core/point_to_point.h"
 
@@ -57,6 +59,10 @@ class Communicator {
 
   /// Runs a call to its end in this thread.
   Status run(const Call& call);
+  /// The same, for a call that remember() may know: without any checking and planning. Nothing: run() it.
+  std::optional<Status> runAgain(const CallKey& key);
+  /// The plain arguments of the call that run() has just ended, without options.
+  void remember(const CallKey& key, const Call& call);
   /// Starts a call; `persistent` ones are planned only. The operation is the caller's until finish() or release(), or
   /// until the communicator goes.
   Result<Operation*> start(const Call& call, bool persistent);
@@ -99,6 +105,8 @@ class Communicator {
   void countSentOnLoop(std::uint64_t bytes) { counters_.wire_bytes_sent += bytes; }
   void countReceivedOnLoop(std::uint64_t bytes) { counters_.wire_bytes_received += bytes; }
   SelfChannel& selfChannelOnLoop() { return self_channel_; }
+  /// Null where the ranks share no boards.
+  [[nodiscard]] FlatChannel* flatOnLoop() const { return flat_.get(); }
 
   /// The error for calls that do not match, naming both.
   [[nodiscard]] Status mismatch(int rank, const Signature& theirs, const Signature& ours) const;
@@ -131,6 +139,9 @@ class Communicator {
   Result<std::unique_ptr<Execution>> acquireExecution(Engine::Lock& lock, const Call& call);
   void releaseExecution(std::unique_ptr<Execution> execution);
   Status startOnLoop(Operation& operation);
+  bool runAtOnceOnLoop(Execution& execution);
+  Status runToEnd(Engine::Lock& lock, std::unique_ptr<Execution> execution);
+  void countOnLoop(const Operation& operation, std::chrono::nanoseconds elapsed);
   [[nodiscard]] ControlMessage abortMessage() const;
   [[nodiscard]] std::vector<int> concernedRanks(const Operation& operation) const;
   [[nodiscard]] std::vector<int> silentRanks(const Operation& operation, TimePoint now) const;
@@ -146,18 +157,29 @@ class Communicator {
   std::vector<int> rank_of_world_;
 
   // Guarded by the engine's lock.
+  std::unique_ptr<FlatChannel> flat_;
   Planner planner_;
   Status failure_;
   std::uint64_t started_ = 0; ///< Collectives started; the next one's sequence number.
   static constexpr std::size_t kHistory = 64;
   std::array<Signature, kHistory> history_{}; ///< Of the last collectives, by sequence modulo kHistory.
   std::vector<PeerNews> news_;
-  std::unordered_map<const Plan*, std::unique_ptr<Execution>> idle_executions_;
+  /// Calls that were made lately, and the idle execution that is still bound to them if its binding is the same.
+  struct Recent {
+    CallKey key;
+    std::unique_ptr<Execution>* idle = nullptr; ///< In idle_executions_.
+    std::uint64_t binding = 0;
+  };
+  static constexpr std::size_t kRecent = 16;
+  std::array<Recent, kRecent> recent_;
+  std::unordered_map<const Plan*, std::unique_ptr<Execution>> idle_executions_; ///< Null while it is in use.
   SelfChannel self_channel_;
   std::vector<Operation*> handed_out_; ///< Owned; callers hold pointers.
   int inside_ = 0;
   bool closing_ = false;
   goss_counters counters_{};
+  std::uint64_t ran_at_once_ = 0;
+  std::chrono::nanoseconds at_once_took_{0}; ///< The last one that was timed.
 };
 
 } // namespace goss::core

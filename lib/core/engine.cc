@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "core/communicator.h"
 #include "core/mesh.h"
+#include "gossamer/board.h"
 
 namespace goss::core {
 
@@ -29,6 +29,7 @@ Engine::Engine(const Config& config) : spin_us_(config.spin_us), wake_fd_(::even
 Engine::~Engine() = default;
 
 Engine::Lock Engine::enter() {
+  if (Lock lock(mutex_, std::try_to_lock); lock.owns_lock()) return lock;
   entering_.fetch_add(1, std::memory_order_relaxed);
   Lock lock(mutex_);
   entering_.fetch_sub(1, std::memory_order_relaxed);
@@ -45,6 +46,7 @@ void Engine::letOthersIn(Lock& lock) {
 bool Engine::turnOnLoop() {
   bool moved = mesh_ != nullptr && mesh_->progressOnLoop();
   if (after_progress_ && after_progress_()) moved = true;
+  if (!polled_.empty() && pollOnLoop()) moved = true;
   while (advanceDirtyOnLoop())
     moved = true;
   return moved;
@@ -81,6 +83,22 @@ void Engine::unmarkDirtyOnLoop(Operation& operation) {
   operation.dirty_ = false;
 }
 
+void Engine::keepPollingOnLoop(Operation& operation) {
+  if (operation.polled_) return;
+  operation.polled_ = true;
+  polled_.push_back(&operation);
+}
+
+bool Engine::pollOnLoop() {
+  bool moved = false;
+  for (std::size_t i = 0; i < polled_.size();) {
+    Operation* operation = polled_[i];
+    if (operation->pollOnLoop()) moved = true;
+    if (i < polled_.size() && polled_[i] == operation) ++i; // It may have completed, and others with it.
+  }
+  return moved;
+}
+
 void Engine::activateOnLoop(Operation& operation) {
   wakeSleeper(); // It does not know this deadline, and a transport may need a turn for what is posted now.
   operation.active_previous_ = nullptr;
@@ -91,6 +109,10 @@ void Engine::activateOnLoop(Operation& operation) {
 
 void Engine::deactivateOnLoop(Operation& operation) {
   unmarkDirtyOnLoop(operation);
+  if (operation.polled_) {
+    operation.polled_ = false;
+    std::erase(polled_, &operation);
+  }
   if (operation.active_previous_ != nullptr) operation.active_previous_->active_next_ = operation.active_next_;
   if (operation.active_next_ != nullptr) operation.active_next_->active_previous_ = operation.active_previous_;
   if (active_ == &operation) active_ = operation.active_next_;
@@ -208,14 +230,27 @@ void Engine::turnOnce(Lock& lock) {
 void Engine::sleep(Lock& lock, int longest_ms) {
   if (dirty_first_ != nullptr) return; // A thread that was let in has left work.
   if (mesh_ != nullptr && !mesh_->prepareToSleepOnLoop()) return;
+  if (pollOnLoop() || dirty_first_ != nullptr) { // The others were told that we sleep only now.
+    if (mesh_ != nullptr) mesh_->sleepEndedOnLoop();
+    return;
+  }
   int timeout_ms = millisecondsToNextTimer();
+  const bool polls = !polled_.empty();
   if (longest_ms >= 0) timeout_ms = timeout_ms < 0 ? longest_ms : std::min(timeout_ms, longest_ms);
   std::vector<pollfd> fds{{wake_fd_.get(), POLLIN, 0}};
   if (mesh_ != nullptr) mesh_->appendPollFds(fds);
+  // A board may have been written while we looked: gossamer/board.h.
+  const int grace_ms = static_cast<int>(kBoardGrace.count());
+  const bool brief = polls && (timeout_ms < 0 || timeout_ms > grace_ms);
   sleeping_ = true;
   lock.unlock();
-  ::poll(fds.data(), fds.size(), timeout_ms);
+  int found = ::poll(fds.data(), fds.size(), brief ? grace_ms : timeout_ms);
   lock.lock();
+  if (brief && found == 0 && sleeping_ && !pollOnLoop() && dirty_first_ == nullptr) {
+    lock.unlock();
+    ::poll(fds.data(), fds.size(), timeout_ms);
+    lock.lock();
+  }
   sleeping_ = false;
   std::uint64_t ignored = 0;
   if ((fds[0].revents & POLLIN) != 0) (void)!::read(wake_fd_.get(), &ignored, sizeof ignored);

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <vector>
 
 #include "core/operation.h"
 #include "gossamer/config.h"
@@ -61,11 +62,18 @@ class Engine {
   /// The operation's advanceOnLoop() will be called before the loop turns again.
   void markDirtyOnLoop(Operation& operation);
   void unmarkDirtyOnLoop(Operation& operation);
+  /// The operation's pollOnLoop() will be called in each turn of the loop and before it sleeps, until it completes.
+  void keepPollingOnLoop(Operation& operation);
+  /// Whether no operation is active and nobody drives: what can end at once need not go through the loop.
+  [[nodiscard]] bool restsOnLoop() const { return active_ == nullptr && !driving_; }
+  /// Whether ranks share processors: then looking for long keeps them from what we wait for.
+  [[nodiscard]] bool crowded() const { return crowded_; }
   /// Calls `visit` for each active operation; it may complete any of them.
   void forEachActiveOnLoop(const std::function<void(Operation&)>& visit);
 
  private:
   bool turnOnLoop();
+  bool pollOnLoop();
   void drive(Lock& lock, const std::function<bool()>& done);
   bool advanceDirtyOnLoop();
   void checkTimersOnLoop();
@@ -95,6 +103,7 @@ class Engine {
   Operation* active_ = nullptr;
   Operation* dirty_first_ = nullptr;
   Operation* dirty_last_ = nullptr;
+  std::vector<Operation*> polled_;
   TimePoint next_timer_check_{};
 };
 

@@ -7,6 +7,7 @@
 
 #include "core/communicator.h"
 #include "core/execution_run.h"
+#include "core/mesh.h"
 #include "kernels/kernels.h"
 #include "schedule/contract.h"
 
@@ -35,25 +36,27 @@ std::uint32_t planHash(const Plan& plan, std::uint32_t counts_hash) {
 } // namespace
 
 Execution::Execution(Communicator& communicator, std::shared_ptr<const Plan> plan)
-    : Operation(communicator),
-      plan_(std::move(plan)),
-      dependents_(dependentsOf(*plan_->schedule)),
-      context_(std::make_unique<RunContext>()) {
+    : Operation(communicator), plan_(std::move(plan)), context_(std::make_unique<RunContext>()) {
   context_->schedule = plan_->schedule.get();
   context_->dependents = &dependents_;
   context_->call = &call_;
   context_->signature = &signature_;
   context_->fragments = plan_->fragments;
+}
+
+void Execution::makeRuns() {
+  if (!runs_.empty()) return;
+  dependents_ = dependentsOf(*plan_->schedule);
   const std::uint32_t window = std::min(plan_->fragments, std::max(1u, plan_->window));
   for (std::uint32_t i = 0; i < window; ++i)
-    runs_.push_back(std::make_unique<Run>(*this, communicator, *context_));
+    runs_.push_back(std::make_unique<Run>(*this, communicator(), *context_));
 }
 
 Execution::~Execution() = default;
 
 void Execution::bind(const Call& call) {
   timeout_ms = call.timeout_ms;
-  if (context_->binding > 0 && call == bound_) return; // As in a training loop: the same buffers again.
+  if (binding_ > 0 && call == bound_) return; // As in a training loop: the same buffers again.
   bound_ = call;
   call_ = call;
   if (plan_->schedule->partition == Partition::even) call_.shape.weights = plan_->weights;
@@ -65,12 +68,20 @@ void Execution::bind(const Call& call) {
   signature_.root = isRooted(call.collective) ? call.root : -1;
   signature_.count = call.count;
   signature_.detail = planHash(*plan_, call.counts_hash);
+  const FlatChannel* channel = communicator().flatOnLoop();
+  flat_ = plan_->on_board && channel != nullptr && channel->fits(call);
+  context_->binding = ++binding_;
+  if (flat_) {
+    channel->bind(work_, call);
+    work_.envelope = signature_.encode();
+    return;
+  }
+  makeRuns();
   needs_staging_ = call.staged_input || (schedule::reduces(call.collective) && call.op == GOSS_PREMUL_SUM);
   if (needs_staging_) staged_.resize(call.inputSpanElems(communicator().rank()) * call.shape.element_bytes);
   context_->input = needs_staging_ ? staged_.data() : static_cast<const std::byte*>(call.input);
   context_->streams = payload_bytes >= kStreamedPayloadBytes;
   context_->output = static_cast<std::byte*>(call.output);
-  ++context_->binding;
 }
 
 void Execution::stageInput() {
@@ -82,7 +93,78 @@ void Execution::stageInput() {
   }
 }
 
+bool Execution::runAtOnceOnLoop(int looks) {
+  numberFlat();
+  at_once_ = true;
+  FlatChannel& channel = *communicator().flatOnLoop();
+  const FlatChannel::Outcome outcome = channel.advance(work_, looks);
+  channel.wakeOthers();
+  if (outcome != FlatChannel::Outcome::done) return false;
+  at_once_ = false;
+  countFlatOnLoop();
+  return true;
+}
+
+void Execution::numberFlat() {
+  signature_.operation = static_cast<std::uint32_t>(sequence);
+  signature_.putOperation(work_.envelope);
+  work_.number = 0;
+}
+
+void Execution::advanceFlatOnLoop() {
+  FlatChannel& channel = *communicator().flatOnLoop();
+  const bool had_written = work_.number != 0;
+  const FlatChannel::Outcome outcome = channel.advance(work_);
+  if (!had_written && work_.number != 0) channel.wakeOthers();
+  if (outcome == FlatChannel::Outcome::done) {
+    countFlatOnLoop();
+    leaveFlatOnLoop();
+    communicator().completeOnLoop(*this, Status::ok());
+  } else if (outcome == FlatChannel::Outcome::mismatch) {
+    communicator().failOnLoop(
+        communicator().mismatch(work_.next, Signature::decode(channel.envelopeOf(work_)), signature_),
+        Communicator::Origin::here);
+  } else {
+    communicator().engine().keepPollingOnLoop(*this);
+  }
+}
+
+/// The next in the queue gets its turn.
+void Execution::leaveFlatOnLoop() {
+  if (!queued_) return;
+  queued_ = false;
+  Operation* next = communicator().flatOnLoop()->leave(*this);
+  if (next != nullptr) communicator().engine().markDirtyOnLoop(*next);
+}
+
+/// As if the bytes had gone to each other rank in a message.
+void Execution::countFlatOnLoop() {
+  const auto others = static_cast<std::uint64_t>(communicator().size() - 1);
+  communicator().countSentOnLoop(work_.posts * others);
+  communicator().countReceivedOnLoop(work_.posts * others);
+}
+
+bool Execution::pollOnLoop() {
+  advanceFlatOnLoop();
+  if (state() != State::active) return true;
+  const int rank = communicator().flatOnLoop()->awaited(work_);
+  if (rank < 0) return false;
+  const Status link = communicator().mesh().linkStatus(communicator().worldRank(rank));
+  if (link.isOk()) return false;
+  // It may have written before it left, but after we looked.
+  advanceFlatOnLoop();
+  if (state() == State::active) communicator().failOnLoop(link, Communicator::Origin::here);
+  return true;
+}
+
 void Execution::startOnLoop() {
+  if (flat_) {
+    if (!at_once_) numberFlat();
+    at_once_ = false;
+    queued_ = true;
+    if (communicator().flatOnLoop()->enter(*this)) advanceFlatOnLoop();
+    return;
+  }
   signature_.operation = static_cast<std::uint32_t>(sequence);
   failure_ = Status::ok();
   if (needs_staging_) stageInput();
@@ -99,6 +181,7 @@ void Execution::failInCallback(const Status& status) {
 }
 
 void Execution::advanceOnLoop() {
+  if (flat_) return advanceFlatOnLoop();
   for (const auto& run : runs_) {
     while (failure_.isOk() && run->active()) {
       failure_ = run->advance();
@@ -115,12 +198,17 @@ void Execution::advanceOnLoop() {
 }
 
 void Execution::withdrawOnLoop() {
+  leaveFlatOnLoop();
   for (const auto& run : runs_)
     run->withdraw();
 }
 
 std::vector<int> Execution::waitingForRanks() const {
   std::vector<int> ranks;
+  if (flat_) {
+    communicator().flatOnLoop()->appendAwaited(work_, ranks);
+    return ranks;
+  }
   for (const auto& run : runs_)
     run->appendWaitingFor(ranks);
   std::sort(ranks.begin(), ranks.end());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/call.h"
+#include "core/flat.h"
 #include "core/operation.h"
 #include "core/planner.h"
 
@@ -16,6 +17,8 @@ struct RunContext;
 
 /// One collective operation. Reusable: a persistent request, or the communicator's store of idle executions, binds and
 /// starts the same object again without allocating. Everything after construction happens under the engine's lock.
+///
+/// A small one may run on the board instead (core/flat.h): then no step is run, and it is polled.
 ///
 /// Pipelining: the plan cuts the buffers into fragments that run the same schedule; at most `window` are in flight,
 /// each with scratch of its own.
@@ -30,8 +33,18 @@ class Execution final : public Operation {
   [[nodiscard]] const Plan& plan() const { return *plan_; }
   [[nodiscard]] const Signature* signature() const override { return &signature_; }
 
+  [[nodiscard]] bool isBoundTo(const Call& call) const { return binding_ > 0 && call == bound_; }
+  /// Changes whenever bind() was given something else.
+  [[nodiscard]] std::uint64_t binding() const { return binding_; }
+  /// Whether it runs on the board.
+  [[nodiscard]] bool isFlat() const { return flat_; }
+  /// A flat one that nothing is queued before: writes and looks up to `looks` times for the others. True: it is done.
+  /// False: startOnLoop() must follow, which goes on where this left off.
+  [[nodiscard]] bool runAtOnceOnLoop(int looks);
+
   void startOnLoop() override;
   void advanceOnLoop() override;
+  bool pollOnLoop() override;
   void withdrawOnLoop() override;
   [[nodiscard]] std::string describe() const override { return signature_.describe(); }
   [[nodiscard]] std::vector<int> waitingForRanks() const override;
@@ -39,18 +52,28 @@ class Execution final : public Operation {
   void failInCallback(const Status& status);
 
  private:
+  void makeRuns();
   void stageInput();
+  void numberFlat();
+  void advanceFlatOnLoop();
+  void leaveFlatOnLoop();
+  void countFlatOnLoop();
 
   std::shared_ptr<const Plan> plan_;
   std::vector<std::vector<std::uint32_t>> dependents_; ///< By step: steps that wait for it.
   Call bound_;                                         ///< As the caller gave it.
   Call call_;                                          ///< With what the plan adds.
   Signature signature_;
+  std::uint64_t binding_ = 0;
+  bool flat_ = false;
+  bool at_once_ = false; ///< runAtOnceOnLoop() has begun it.
+  bool queued_ = false;  ///< In the flat channel's queue.
+  FlatWork work_;
   std::unique_ptr<RunContext> context_;
   bool needs_staging_ = false;
   /// Copy of the input: scaled (GOSS_PREMUL_SUM), or out of the way of an in-place exchange.
   std::vector<std::byte> staged_;
-  std::vector<std::unique_ptr<Run>> runs_;
+  std::vector<std::unique_ptr<Run>> runs_; ///< None while it was flat only.
   std::uint32_t next_fragment_ = 0;
   std::uint32_t fragments_left_ = 0;
   Status failure_;

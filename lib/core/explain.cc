@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/builtins.h"
+#include "core/flat.h"
 #include "core/planner.h"
 #include "schedule/contract.h"
 
@@ -45,6 +46,7 @@ nlohmann::ordered_json toJson(const Candidate& candidate, double best_s) {
   if (!candidate.weights.empty()) json["weights"] = candidate.weights;
   json["most_messages_sent"] = candidate.most_messages_sent;
   json["most_bytes_sent"] = candidate.most_bytes_sent;
+  if (candidate.on_board) json["on_board"] = true;
   json["last_rank"] = candidate.critical_rank;
   json["extrapolated"] = candidate.extrapolated;
   return json;
@@ -74,7 +76,7 @@ std::string reason(const Question& question, const std::vector<Candidate>& candi
       fmt::format("{} is {} of {}: {:.3g} us", best.algorithm->name(),
                   least ? "the cheapest" : "as good as the cheapest", candidates.size(), best.price_s * 1e6);
   constexpr int kMostRanksToSplit = 64;
-  if (best.price_s > 0 && !best.extrapolated && links.size() <= kMostRanksToSplit) {
+  if (best.price_s > 0 && !best.extrapolated && !best.on_board && links.size() <= kMostRanksToSplit) {
     const auto bytes_only = priceOver(question, best, withoutLatency(links));
     if (bytes_only.isOk()) {
       const double share = std::clamp(1.0 - bytes_only.value() / best.price_s, 0.0, 1.0);
@@ -113,7 +115,8 @@ Result<std::string> explainJson(std::string_view collective, int ranks, std::siz
   if (!priced.isOk()) return priced.status();
 
   const Catalogue catalogue = makeCatalogue();
-  const Planner planner(ranks, 0, priced.value(), catalogue);
+  // A link file says nothing of hosts; without one all ranks are on one, and see each other's boards.
+  const Planner planner(ranks, 0, priced.value(), catalogue, {}, links.empty() ? kUsualBoardBytes : 0);
   PlanKey key;
   key.collective = *known;
   key.count = bytes;

@@ -31,6 +31,9 @@ class Operation {
   /// Runs what became possible since the last call; called by the engine after transports progressed and the operation
   /// asked for it.
   virtual void advanceOnLoop() = 0;
+  /// For operations that asked the engine for it: looks for what no transport reports. Returns whether there was
+  /// something.
+  virtual bool pollOnLoop() { return false; }
   /// Takes everything back from the transports; afterwards they do not touch the operation's buffers.
   virtual void withdrawOnLoop() = 0;
   /// For reports: "all_reduce(sum) of 8 float32".
@@ -67,6 +70,8 @@ class Operation {
   std::size_t handed_out_at_ = 0;   ///< Communicator's list of operations that callers hold.
   Operation* dirty_next_ = nullptr; ///< Engine's list of operations to advance.
   bool dirty_ = false;
+  bool numbered_ = false; ///< The sequence number for the coming start is set.
+  bool polled_ = false;   ///< In the engine's list of operations to poll.
 };
 
 } // namespace goss::core

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cassert>
 
+#include "core/flat.h"
 #include "schedule/contract.h"
 
 namespace goss::core {
@@ -39,6 +40,18 @@ std::uint64_t bytesOf(const PlanKey& key, int size) {
   return count * key.element_bytes;
 }
 
+/// Its messages are what each rank writes, once for all.
+Candidate onBoard(const Algorithm& flat, const PlanKey& key, int size, std::uint64_t bytes) {
+  const FlatPrice price = flatPrice(key.collective, size, bytes);
+  Candidate candidate;
+  candidate.algorithm = &flat;
+  candidate.on_board = true;
+  candidate.price_s = price.seconds;
+  candidate.most_messages_sent = 1;
+  candidate.most_bytes_sent = price.most_bytes_written;
+  return candidate;
+}
+
 std::uint64_t pack(const PlanKey& key, std::uint32_t size_class, int root) {
   return static_cast<std::uint64_t>(key.collective) | std::uint64_t{key.uneven} << 8 | std::uint64_t{size_class} << 16 |
          static_cast<std::uint64_t>(static_cast<std::uint32_t>(root)) << 32;
@@ -46,11 +59,13 @@ std::uint64_t pack(const PlanKey& key, std::uint32_t size_class, int root) {
 
 } // namespace
 
-Planner::Planner(int size, int rank, schedule::Links links, const Catalogue& catalogue, Preferences preferred)
+Planner::Planner(int size, int rank, schedule::Links links, const Catalogue& catalogue, Preferences preferred,
+                 std::uint64_t board_bytes)
     : rank_(rank),
       links_(std::move(links)),
       catalogue_(catalogue),
       preferred_(std::move(preferred)),
+      board_bytes_(board_bytes),
       uniform_(links_.uniform()) {
   assert(links_.size() == size && rank >= 0 && rank < size);
   (void)size;
@@ -73,6 +88,7 @@ Result<std::shared_ptr<const Plan>> Planner::plan(const PlanKey& key) {
   plan->window = candidate.window;
   plan->weights = candidate.weights;
   plan->algorithm = candidate.algorithm->name();
+  plan->on_board = candidate.on_board;
   plan->predicted_s = candidate.price_s;
   plans_.emplace(CacheKey{packed, std::string(key.algorithm)}, plan);
   return std::shared_ptr<const Plan>(std::move(plan));
@@ -123,12 +139,19 @@ Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t
   if (!name.isOk()) return name.status();
   const Question question{key.collective, rootOf(key), key.uneven, bytes};
   std::vector<const Algorithm*> algorithms;
+  const Algorithm* flat = nullptr;
   for (const Algorithm* algorithm : catalogue_.of(key.collective)) {
+    const bool is_flat = algorithm->name() == kFlatName;
     // All ranks promise the same bits; an algorithm that breaks that must be asked for.
     const bool wanted = name.value().empty() ? algorithm->traits().identical_bits : algorithm->name() == name.value();
-    if (wanted) algorithms.push_back(algorithm);
+    if (wanted && is_flat && fitsBoard(key, bytes)) {
+      flat = algorithm;
+    } else if (wanted && !(is_flat && name.value().empty())) {
+      algorithms.push_back(algorithm);
+    }
   }
   std::vector<Candidate> candidates = priceCandidates(question, algorithms, links_, effort);
+  if (flat != nullptr) candidates.push_back(onBoard(*flat, key, size(), bytes));
   if (!candidates.empty()) return candidates;
   if (name.value().empty()) {
     return Status::error(GOSS_ERR_UNSUPPORTED,
@@ -137,6 +160,11 @@ Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t
   }
   return refuse(key, fmt::format("algorithm '{}' cannot do {}{} for {} ranks", name.value(),
                                  schedule::nameOf(key.collective), key.uneven ? " with uneven blocks" : "", size()));
+}
+
+bool Planner::fitsBoard(const PlanKey& key, std::uint64_t bytes) const {
+  return board_bytes_ > 0 && size() > 1 && !key.uneven &&
+         flatPrice(key.collective, size(), bytes).most_bytes_written <= board_bytes_;
 }
 
 /// The name that binds: the call's own, else the preferred one where the collective has it; empty: free choice.

@@ -35,6 +35,7 @@ struct Plan {
   std::uint32_t window = 1;
   std::vector<double> weights; ///< Shape::weights; empty: equal chunks.
   std::string algorithm;
+  bool on_board = false;  ///< Calls that fit go over the board instead (core/flat.h).
   double predicted_s = 0; ///< For the middle of the size class.
 };
 
@@ -49,7 +50,10 @@ struct Preferences {
 class Planner {
  public:
   /// `links` has `size` ranks. `catalogue` must outlive the planner; its order decides between prices within 3 %.
-  Planner(int size, int rank, schedule::Links links, const Catalogue& catalogue, Preferences preferred = {});
+  /// `board_bytes`: what a rank may write on a board that all ranks see; 0: there is none, and the algorithm "flat"
+  /// must be asked for by name.
+  Planner(int size, int rank, schedule::Links links, const Catalogue& catalogue, Preferences preferred = {},
+          std::uint64_t board_bytes = 0);
 
   [[nodiscard]] int size() const { return links_.size(); }
   [[nodiscard]] int rank() const { return rank_; }
@@ -94,6 +98,7 @@ class Planner {
 
   Result<const Candidate*> choose(const PlanKey& key, std::uint32_t size_class);
   [[nodiscard]] Result<std::vector<Candidate>> priced(const PlanKey& key, std::uint64_t bytes, Effort effort) const;
+  [[nodiscard]] bool fitsBoard(const PlanKey& key, std::uint64_t bytes) const;
   [[nodiscard]] Status refuse(const PlanKey& key, const std::string& complaint) const;
   Result<std::string_view> nameFor(const PlanKey& key) const;
   void cutAsPreferred(Candidate& candidate, std::uint64_t bytes) const;
@@ -102,6 +107,7 @@ class Planner {
   schedule::Links links_;
   const Catalogue& catalogue_;
   Preferences preferred_;
+  std::uint64_t board_bytes_;
   bool uniform_;
   Cache<std::shared_ptr<const Plan>> plans_;
   Cache<Candidate> choices_; ///< Without root where ranks are interchangeable.

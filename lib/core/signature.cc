@@ -36,9 +36,11 @@ Envelope Signature::encode() const {
   base::storeLittleEndian(to + 4, root);
   base::storeLittleEndian(to + 8, count);
   base::storeLittleEndian(to + 16, detail);
-  base::storeLittleEndian(to + 20, operation);
+  putOperation(envelope);
   return envelope;
 }
+
+void Signature::putOperation(Envelope& envelope) const { base::storeLittleEndian(envelope.data() + 20, operation); }
 
 Signature Signature::decode(const Envelope& envelope) {
   const std::byte* from = envelope.data();

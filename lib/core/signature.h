@@ -26,6 +26,8 @@ struct Signature {
   friend bool operator==(const Signature&, const Signature&) = default;
 
   [[nodiscard]] Envelope encode() const;
+  /// Brings `operation` up to date in what encode() returned before.
+  void putOperation(Envelope& envelope) const;
   static Signature decode(const Envelope& envelope);
   /// Such as "all_reduce(sum) of 1024 float32" or "broadcast of 7 int8 from root 2".
   [[nodiscard]] std::string describe() const;

@@ -240,6 +240,27 @@ schedule::Links World::linksBetween(const std::vector<int>& ranks) const {
   return links;
 }
 
+std::unique_ptr<FlatChannel> World::makeFlatChannel(std::uint32_t context, const std::vector<int>& ranks,
+                                                    int rank) const {
+  // All ranks must answer alike, so only what is on all cards counts: who would take another transport to whom?
+  const auto offers = [](const PeerCard& card, std::string_view name) {
+    return std::any_of(card.addresses.begin(), card.addresses.end(),
+                       [&](const auto& address) { return address.first == name; });
+  };
+  Board* board = nullptr;
+  for (const int i : ranks) {
+    const PeerCard& a = cards_[static_cast<std::size_t>(i)];
+    for (const int j : ranks) {
+      const PeerCard& b = cards_[static_cast<std::size_t>(j)];
+      if (i == j) continue;
+      const bool in_process = a.process == b.process && offers(a, "loopback") && offers(b, "loopback");
+      if (a.host != b.host || in_process || !offers(a, "shm") || !offers(b, "shm")) return nullptr;
+    }
+    if (Transport* transport = mesh_->transport(i); transport != nullptr) board = transport->board();
+  }
+  return FlatChannel::create(board, context, ranks, rank);
+}
+
 void World::registerOnLoop(Communicator& communicator) {
   communicators_[communicator.context()] = &communicator;
   useContextsUpToOnLoop(communicator.context() + 1);

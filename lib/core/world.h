@@ -13,6 +13,7 @@
 #include "core/builtins.h"
 #include "core/control.h"
 #include "core/engine.h"
+#include "core/flat.h"
 #include "core/mesh.h"
 #include "core/progress_thread.h"
 #include "core/tuning.h"
@@ -43,6 +44,9 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] ControlChannel& control() { return *control_; }
   /// Link prices between `ranks` (world ranks), from GOSS_LINKS, or from where the ranks are and GOSS_TUNING.
   [[nodiscard]] schedule::Links linksBetween(const std::vector<int>& ranks) const;
+  /// Null unless all of `ranks` (world ranks; this one is `rank` among them) see each other's boards.
+  [[nodiscard]] std::unique_ptr<FlatChannel> makeFlatChannel(std::uint32_t context, const std::vector<int>& ranks,
+                                                             int rank) const;
   [[nodiscard]] const Catalogue& catalogue() const { return catalogue_; }
 
   /// Memory that the peers of this host may read in place; ordinary memory where it cannot be shared. As

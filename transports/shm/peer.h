@@ -76,7 +76,7 @@ class Peer {
   /// Fails all that is pending, calling back, and lets the segment go.
   void fail();
 
-  /// Wakes the other side if it sleeps: there is something for it on our board, which is written and fenced.
+  /// Wakes the other side if it sleeps: there is something for it on our board.
   void wakeForBoard() {
     if (segment_.valid()) wakeFor(kWakeForData);
   }

@@ -10,7 +10,6 @@
 
 #include "gossamer/board.h"
 #include "gossamer/config.h"
-#include "platform/fence.h"
 #include "platform/host.h"
 #include "transports/common/errors.h"
 #include "transports/shm/board_memory.h"
@@ -84,8 +83,6 @@ class ShmTransport::SharedBoard final : public Board {
     return memory.valid() ? memory.lane(lane) : nullptr;
   }
   void wake(std::span<const int> peers) override {
-    // Pairs with the store of Peer::prepareToSleep(), as the seq_cst store of a ring's tail does.
-    platform::fullFence();
     for (const int peer : peers)
       transport_.slot(peer).peer.wakeForBoard();
   }

@@ -1,0 +1,122 @@
+/// Small collectives between ranks of one host without messages: each rank writes its bytes on its board once, and
+/// reads those of the others (gossamer/board.h). It is the one part of the library that runs no schedule; its results
+/// are those of the algorithm "flat" (collectives/flat.h), which the planner takes where boards cannot be used.
+#ifndef GOSS_LIB_CORE_FLAT_H_
+#define GOSS_LIB_CORE_FLAT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/call.h"
+#include "gossamer/board.h"
+
+namespace goss::core {
+
+class Operation;
+
+/// Of the algorithm that runs on boards.
+inline constexpr std::string_view kFlatName = "flat";
+
+/// A collective on the board, as one rank sees it. Filled in by FlatChannel::bind().
+struct FlatWork {
+  Collective collective = Collective::barrier;
+  DType dtype = GOSS_INT8;
+  ReduceOp op = GOSS_SUM;
+  double scale = 1;
+  int root = -1;
+  const std::byte* input = nullptr;
+  std::byte* output = nullptr;
+  std::uint64_t count = 0; ///< Elements of the vector or of one rank's block.
+  std::uint64_t bytes = 0; ///< Of these.
+  std::uint64_t posts = 0; ///< Bytes that this rank writes.
+  int first = 0;           ///< Ranks that this one reads from: first .. end - 1.
+  int end = 0;
+  Envelope envelope{}; ///< What all ranks must call: set before the first advance().
+
+  std::uint64_t number = 0; ///< Place among the communicator's flat collectives, from 1; 0: not written yet.
+  int next = 0;             ///< The rank whose bytes are awaited.
+};
+
+/// The lanes of one communicator.
+///
+/// A lane holds kSlots slots; collective number n uses slot n % kSlots of every rank. A slot is a number (written last
+/// and with release order, so that who sees it sees the rest), the call's signature, and the bytes; for the smallest
+/// messages all in one cache line. A rank writes number n only when it has ended n - 1, and writes in every collective,
+/// if only number and signature; so a rank that has written n - kSlots + 1 has read what n overwrites, and nobody needs
+/// to say so. Collectives in which a rank waits for nobody may therefore run ahead by kSlots - 1, and no further.
+///
+/// Reductions add in the order of the ranks, on all ranks: the same bits everywhere. Buffers may be in place, as
+/// nothing is written to the output before the input is on the board. Guarded by the engine's lock; never blocks.
+class FlatChannel {
+ public:
+  /// `ranks` are the world ranks of the communicator. All of its ranks must decide alike; null when a board has no such
+  /// lane, or `board` does not show that of a rank.
+  static std::unique_ptr<FlatChannel> create(Board* board, std::uint32_t lane, const std::vector<int>& ranks, int rank);
+
+  /// Whether the call can run here: the same answer on all ranks that call the same.
+  [[nodiscard]] bool fits(const Call& call) const;
+  /// Most bytes that a rank may write.
+  [[nodiscard]] std::uint64_t capacity() const { return capacity_; }
+  void bind(FlatWork& work, const Call& call) const;
+
+  enum class Outcome : std::uint8_t { waiting, done, mismatch };
+  /// Does what can be done now, looking up to `looks` times for the bytes of a rank. Collectives take turns: only the
+  /// one that enter() or leave() has named may come here.
+  Outcome advance(FlatWork& work, int looks = 1);
+  /// After a mismatch: what the rank work.next calls.
+  [[nodiscard]] Envelope envelopeOf(const FlatWork& work) const;
+  /// Wakes the ranks that sleep over what was written.
+  void wakeOthers() { board_->wake(others_); }
+  /// The first rank whose bytes (or, before anything is written, whose progress) are awaited; -1: none.
+  [[nodiscard]] int awaited(const FlatWork& work) const;
+  /// All of them.
+  void appendAwaited(const FlatWork& work, std::vector<int>& ranks) const;
+
+  /// Whether it is the operation's turn now; else leave() of the one before names it.
+  bool enter(Operation& operation);
+  /// Who is next, or null.
+  Operation* leave(Operation& operation);
+
+ private:
+  static constexpr std::uint64_t kSlots = 4;
+  struct Slot;
+  FlatChannel() = default;
+  [[nodiscard]] const Slot& slotOf(int rank, std::uint64_t number) const;
+  [[nodiscard]] const std::byte* bytesOf(int rank, std::uint64_t number) const;
+  void chooseSources(FlatWork& work) const;
+  [[nodiscard]] bool hasWritten(int rank, std::uint64_t number) const;
+  [[nodiscard]] bool awaits(const FlatWork& work, int rank) const;
+  bool hasRoom(std::uint64_t number);
+  void post(FlatWork& work);
+  Outcome collect(FlatWork& work, int looks);
+  void take(const FlatWork& work, int rank) const;
+  void finish(const FlatWork& work) const;
+
+  Board* board_ = nullptr;
+  int rank_ = 0;
+  std::size_t stride_ = 0;
+  std::uint64_t capacity_ = 0;
+  std::byte* mine_ = nullptr;
+  std::vector<const std::byte*> lanes_; ///< By rank, this one's among them.
+  std::vector<int> others_;             ///< World ranks.
+  std::uint64_t written_ = 0;           ///< Number of the last collective that this rank has written.
+  std::uint64_t all_written_ = 0;       ///< Every rank has written at least this number.
+  std::vector<Operation*> queue_;       ///< Started and not ended, in order.
+};
+
+/// What a lane of the shm transport's boards takes: what goss_explain counts with.
+inline constexpr std::uint64_t kUsualBoardBytes = 9184;
+
+/// What the planner knows of it, for `bytes` of the vector or of one rank's block.
+struct FlatPrice {
+  std::uint64_t most_bytes_written = 0; ///< By any rank.
+  double seconds = 0;
+};
+[[nodiscard]] FlatPrice flatPrice(Collective collective, int size, std::uint64_t bytes);
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_FLAT_H_
