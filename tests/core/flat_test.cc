@@ -1,0 +1,160 @@
+// The board's protocol without a transport: run-ahead, order, mismatches and who is awaited.
+#include "core/flat.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <numeric>
+#include <vector>
+
+namespace goss::core {
+namespace {
+
+constexpr std::size_t kLaneBytes = 4096;
+constexpr std::uint32_t kLanes = 2;
+constexpr int kRanks = 3;
+
+/// Boards of three ranks in one array.
+struct Memory {
+  alignas(64) std::array<std::array<std::byte, kLanes * kLaneBytes>, kRanks> boards{};
+};
+
+class FakeBoard final : public Board {
+ public:
+  FakeBoard(Memory& memory, int rank) : memory_(memory), rank_(rank) {}
+  [[nodiscard]] std::uint32_t lanes() const override { return kLanes; }
+  [[nodiscard]] std::size_t laneBytes() const override { return kLaneBytes; }
+  [[nodiscard]] std::byte* mine(std::uint32_t lane) override { return at(rank_, lane); }
+  [[nodiscard]] const std::byte* of(int peer, std::uint32_t lane) const override {
+    return peer < kRanks ? at(peer, lane) : nullptr;
+  }
+  void wake(std::span<const int> peers) override { woken.insert(woken.end(), peers.begin(), peers.end()); }
+  std::vector<int> woken;
+
+ private:
+  [[nodiscard]] std::byte* at(int rank, std::uint32_t lane) const {
+    return memory_.boards[static_cast<std::size_t>(rank)].data() + lane * kLaneBytes;
+  }
+  Memory& memory_;
+  const int rank_;
+};
+
+using Outcome = FlatChannel::Outcome;
+
+class FlatTest : public ::testing::Test {
+ protected:
+  FlatTest() {
+    for (int rank = 0; rank < kRanks; ++rank) {
+      boards_.push_back(std::make_unique<FakeBoard>(*memory_, rank));
+      channels_.push_back(FlatChannel::create(boards_.back().get(), 1, {0, 1, 2}, rank));
+    }
+  }
+  FlatChannel& channel(int rank) { return *channels_[static_cast<std::size_t>(rank)]; }
+
+  Call callOf(Collective collective, std::int64_t* buffer, int root = -1) {
+    Call call;
+    call.collective = collective;
+    call.dtype = GOSS_INT64;
+    call.input = call.output = buffer;
+    call.count = collective == Collective::barrier ? 0 : 1;
+    call.root = root;
+    setUniformShape(call, kRanks);
+    return call;
+  }
+  FlatWork workOf(int rank, const Call& call) {
+    FlatWork work;
+    channel(rank).bind(work, call);
+    return work;
+  }
+
+  std::unique_ptr<Memory> memory_ = std::make_unique<Memory>();
+  std::vector<std::unique_ptr<FakeBoard>> boards_;
+  std::vector<std::unique_ptr<FlatChannel>> channels_;
+};
+
+TEST_F(FlatTest, ARootRunsAheadByThreeAndWaitsForTheSlowest) {
+  std::int64_t value = 0;
+  for (; value < 3; ++value) {
+    FlatWork work = workOf(0, callOf(Collective::broadcast, &value, 0));
+    ASSERT_EQ(channel(0).advance(work), Outcome::done) << value;
+  }
+  FlatWork fourth = workOf(0, callOf(Collective::broadcast, &value, 0));
+  ASSERT_EQ(channel(0).advance(fourth), Outcome::waiting);
+  EXPECT_EQ(fourth.number, 0u) << "nothing was written";
+
+  std::array<std::int64_t, kRanks> got{};
+  for (std::int64_t n = 0; n < 3; ++n) {
+    FlatWork one = workOf(1, callOf(Collective::broadcast, &got[1], 0));
+    ASSERT_EQ(channel(1).advance(one), Outcome::done);
+    EXPECT_EQ(got[1], n);
+  }
+  EXPECT_EQ(channel(0).advance(fourth), Outcome::waiting) << "rank 2 has read nothing yet";
+  std::vector<int> awaited;
+  channel(0).appendAwaited(fourth, awaited);
+  EXPECT_EQ(awaited, std::vector<int>{2});
+  EXPECT_EQ(channel(0).awaited(fourth), 2);
+
+  FlatWork two = workOf(2, callOf(Collective::broadcast, &got[2], 0));
+  ASSERT_EQ(channel(2).advance(two), Outcome::done);
+  EXPECT_EQ(channel(0).advance(fourth), Outcome::done);
+  EXPECT_EQ(got[2], 0);
+}
+
+TEST_F(FlatTest, AReductionWaitsForEveryRankAndLeavesTheInputUntilThen) {
+  std::array<std::int64_t, kRanks> values{1, 10, 100};
+  std::vector<FlatWork> works;
+  for (int rank = 0; rank < kRanks; ++rank)
+    works.push_back(workOf(rank, callOf(Collective::allReduce, &values[static_cast<std::size_t>(rank)])));
+  EXPECT_EQ(channel(0).advance(works[0]), Outcome::waiting);
+  EXPECT_EQ(channel(2).advance(works[2]), Outcome::waiting);
+  EXPECT_EQ(channel(0).awaited(works[0]), 1);
+  EXPECT_EQ(values[0], 1);
+  EXPECT_EQ(channel(1).advance(works[1]), Outcome::done);
+  EXPECT_EQ(channel(0).advance(works[0]), Outcome::done);
+  EXPECT_EQ(channel(2).advance(works[2]), Outcome::done);
+  EXPECT_EQ(values, (std::array<std::int64_t, kRanks>{111, 111, 111}));
+}
+
+TEST_F(FlatTest, AnotherSignatureIsAMismatchAndStaysOne) {
+  std::int64_t value = 0;
+  FlatWork zero = workOf(0, callOf(Collective::allReduce, &value));
+  FlatWork one = workOf(1, callOf(Collective::allReduce, &value));
+  one.envelope[3] = std::byte{7};
+  EXPECT_EQ(channel(1).advance(one), Outcome::waiting);
+  EXPECT_EQ(channel(0).advance(zero), Outcome::mismatch);
+  EXPECT_EQ(zero.next, 1);
+  EXPECT_EQ(channel(0).envelopeOf(zero), one.envelope);
+  EXPECT_EQ(channel(0).advance(zero), Outcome::mismatch);
+}
+
+TEST_F(FlatTest, WakesAllOthers) {
+  channel(1).wakeOthers();
+  EXPECT_EQ(boards_[1]->woken, (std::vector<int>{0, 2}));
+}
+
+TEST_F(FlatTest, IsRefusedWhereALaneOrABoardIsMissing) {
+  EXPECT_EQ(FlatChannel::create(nullptr, 0, {0, 1}, 0), nullptr);
+  EXPECT_EQ(FlatChannel::create(boards_[0].get(), kLanes, {0, 1}, 0), nullptr);
+  EXPECT_EQ(FlatChannel::create(boards_[0].get(), 0, {0, 5}, 0), nullptr);
+  EXPECT_EQ(FlatChannel::create(boards_[0].get(), 0, {0}, 0), nullptr) << "a rank alone has nobody to write for";
+}
+
+TEST_F(FlatTest, FitsWhatTheBusiestRankCanWrite) {
+  Call call = callOf(Collective::allReduce, nullptr);
+  const std::uint64_t most = channel(0).capacity() / sizeof(std::int64_t);
+  call.count = most;
+  EXPECT_TRUE(channel(0).fits(call));
+  call.count = most + 1;
+  EXPECT_FALSE(channel(0).fits(call));
+  call = callOf(Collective::allToAll, nullptr);
+  call.count = most / kRanks;
+  EXPECT_TRUE(channel(0).fits(call));
+  call.count = most;
+  EXPECT_FALSE(channel(0).fits(call)) << "a block for each rank";
+  call = callOf(Collective::allReduce, nullptr);
+  call.uneven = true;
+  EXPECT_FALSE(channel(0).fits(call));
+}
+
+} // namespace
+} // namespace goss::core
