@@ -169,8 +169,8 @@ Schedule Flat::plan(const PlanRequest& request) const {
   const Partition partition = partitionOf(collective_);
   const bool rooted = collective_ == Collective::reduce || collective_ == Collective::broadcast ||
                       collective_ == Collective::gather || collective_ == Collective::scatter;
-  ScheduleBuilder builder(collective_, request.size, request.rank, rooted ? request.root : -1, partition,
-                          partition == Partition::byRank ? static_cast<std::uint32_t>(request.size) : 1);
+  ScheduleBuilder builder({collective_, request.size, request.rank, rooted ? request.root : -1, partition,
+                           partition == Partition::byRank ? static_cast<std::uint32_t>(request.size) : 1});
   Emitter(builder).emit(collective_);
   return builder.build(std::string(name()));
 }
