@@ -244,7 +244,7 @@ void Engine::sleep(Lock& lock, int longest_ms) {
   const bool brief = polls && (timeout_ms < 0 || timeout_ms > grace_ms);
   sleeping_ = true;
   lock.unlock();
-  int found = ::poll(fds.data(), fds.size(), brief ? grace_ms : timeout_ms);
+  const int found = ::poll(fds.data(), fds.size(), brief ? grace_ms : timeout_ms);
   lock.lock();
   if (brief && found == 0 && sleeping_ && !pollOnLoop() && dirty_first_ == nullptr) {
     lock.unlock();
