@@ -196,7 +196,8 @@ bool Peer::readDirect() {
   if (step == DirectReceiver::Step::failed) {
     breakOff(peerLostError(rank_, "its memory cannot be read, as if its process had ended"));
   }
-  return step != DirectReceiver::Step::idle;
+  reading_directly_ = step != DirectReceiver::Step::idle;
+  return reading_directly_;
 }
 
 bool Peer::writePending() {

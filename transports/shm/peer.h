@@ -67,6 +67,8 @@ class Peer {
   [[nodiscard]] bool leaving() const { return socket_ended_; }
   /// Reads, delivers and writes. Returns whether anything happened.
   bool progress();
+  /// The last progress() read a message in place, which takes its time.
+  [[nodiscard]] bool isReadingDirectly() const { return reading_directly_; }
   /// Whether the link is over; reason() and departed() say how. The owner then calls fail().
   [[nodiscard]] bool isOver() const { return !reason_.isOk(); }
   [[nodiscard]] const Status& reason() const { return reason_; }
@@ -116,6 +118,7 @@ class Peer {
   OperationList<SendOperation> sends_; ///< hook.extra says which operations are in it.
   Outgoing outgoing_;                  ///< Of the first of them.
   bool greeted_ = false;
+  bool reading_directly_ = false;
   platform::UniqueFd board_; ///< Of the other side, until it is taken.
   bool socket_ended_ = false;
   bool departed_ = false;

@@ -26,6 +26,9 @@ constexpr std::uint64_t kProcessTokens = std::uint64_t{1} << 32;
 constexpr std::uint64_t kCallerTokens = std::uint64_t{2} << 32;
 // A busy loop looks at its sockets only so often: a look is a system call. A sleeper looks when it wakes.
 constexpr unsigned kCallsPerLook = 1024;
+// A call that reads a long message in place takes as long as so many others, and the death of its sender must be
+// noticed.
+constexpr unsigned kCallsPerDirectRead = 256;
 // Strangers may connect and say nothing.
 constexpr std::size_t kMostCallers = 256;
 // Prices for the planner, measured between two cores of one desktop processor.
@@ -247,10 +250,11 @@ void ShmTransport::cancel(RecvOperation& operation) {
 
 bool ShmTransport::progress() {
   bool any = deferred_.drain();
-  if (look_ || unready_ > 0 || ++calls_ % kCallsPerLook == 0) any |= checkSockets();
+  if (look_ || unready_ > 0 || ++calls_ >= kCallsPerLook) any |= checkSockets();
   for (auto& at : slots_) {
     shm::Peer& peer = at->peer;
     any |= peer.progress();
+    if (peer.isReadingDirectly()) calls_ += kCallsPerDirectRead;
     if (unready_ > 0) greetBack(static_cast<int>(&at - slots_.data())); // progress() may have read the socket.
     if (peer.isOver() && !at->lost) {
       losePeer(static_cast<int>(&at - slots_.data()));
@@ -262,6 +266,7 @@ bool ShmTransport::progress() {
 
 bool ShmTransport::checkSockets() {
   look_ = false;
+  calls_ = 0;
   if (!poller_) return false;
   bool any = unready_ > 0 && dialAgain();
   for (const platform::PollEvent& event : poller_->wait(0)) {
