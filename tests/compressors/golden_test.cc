@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "tests/compressors/harness.h"
 #include "tests/golden/golden.h"
@@ -29,7 +28,7 @@ std::string text(const void* data, std::size_t bytes) { return {static_cast<cons
 
 Bytes bytesOf(const std::string& from) {
   Bytes bytes(from.size());
-  std::memcpy(bytes.data(), from.data(), from.size());
+  std::transform(from.begin(), from.end(), bytes.begin(), [](char c) { return static_cast<std::byte>(c); });
   return bytes;
 }
 
