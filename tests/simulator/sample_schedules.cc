@@ -10,7 +10,8 @@ namespace {
 std::uint32_t wrap(int chunk, int size) { return static_cast<std::uint32_t>(((chunk % size) + size) % size); }
 
 ScheduleBuilder builderFor(Collective collective, int size, int rank, std::uint32_t chunks) {
-  return ScheduleBuilder({collective, size, rank, collective == Collective::broadcast ? 0 : -1, Partition::even, chunks});
+  return ScheduleBuilder(
+      {collective, size, rank, collective == Collective::broadcast ? 0 : -1, Partition::even, chunks});
 }
 
 std::vector<Slot> blocks(int rank, int from, int to, int size) {
