@@ -154,7 +154,7 @@ typedef struct goss_counters {
   uint64_t payload_bytes;   ///< Bytes of the callers' vectors over completed operations.
   uint64_t wire_bytes_sent; ///< Payload bytes handed to transports, headers excluded.
   uint64_t wire_bytes_received;
-  uint64_t busy_ns; ///< Sum over completed operations of the time from start to completion.
+  uint64_t busy_ns; ///< Time from start to completion, summed; partly sampled (docs/thread_model.md).
 } goss_counters;
 
 /// Library version as major * 10000 + minor * 100 + patch.
