@@ -4,28 +4,14 @@
 #include <vector>
 
 #include "collectives/scheme.h"
+#include "schedule/contract.h"
 
 namespace goss::collectives {
 
 namespace {
 
 Partition partitionOf(Collective collective) {
-  switch (collective) {
-    case Collective::allGather:
-    case Collective::reduceScatter:
-    case Collective::allToAll:
-    case Collective::gather:
-    case Collective::scatter:
-      return Partition::byRank;
-    case Collective::allReduce:
-    case Collective::reduce:
-    case Collective::broadcast:
-    case Collective::scan:
-    case Collective::exscan:
-    case Collective::barrier:
-      return Partition::even;
-  }
-  return Partition::even;
+  return schedule::movesBlocks(collective) ? Partition::byRank : Partition::even;
 }
 
 std::uint32_t chunkOf(int rank) { return static_cast<std::uint32_t>(rank); }
@@ -167,10 +153,8 @@ bool Flat::supports(const PlanRequest& request) const {
 
 Schedule Flat::plan(const PlanRequest& request) const {
   const Partition partition = partitionOf(collective_);
-  const bool rooted = collective_ == Collective::reduce || collective_ == Collective::broadcast ||
-                      collective_ == Collective::gather || collective_ == Collective::scatter;
-  ScheduleBuilder builder({collective_, request.size, request.rank, rooted ? request.root : -1, partition,
-                           partition == Partition::byRank ? static_cast<std::uint32_t>(request.size) : 1});
+  ScheduleBuilder builder({collective_, request.size, request.rank, schedule::hasRoot(collective_) ? request.root : -1,
+                           partition, partition == Partition::byRank ? static_cast<std::uint32_t>(request.size) : 1});
   Emitter(builder).emit(collective_);
   return builder.build(std::string(name()));
 }

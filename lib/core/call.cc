@@ -86,25 +86,13 @@ schedule::Shape blocksShape(Collective collective, std::span<const std::size_t> 
 
 void setUniformShape(Call& call, int ranks) {
   const std::size_t element = dtypeBytes(call.dtype);
-  switch (call.collective) {
-    case Collective::allGather:
-    case Collective::reduceScatter:
-    case Collective::allToAll:
-    case Collective::gather:
-    case Collective::scatter:
-      call.shape = blocksShape(call.collective, ranks, call.count, element);
-      break;
-    case Collective::allReduce:
-    case Collective::reduce:
-    case Collective::broadcast:
-    case Collective::scan:
-    case Collective::exscan:
-    case Collective::barrier:
-      call.shape = {};
-      call.shape.element_bytes = element;
-      call.shape.count = call.count;
-      break;
+  if (schedule::movesBlocks(call.collective)) {
+    call.shape = blocksShape(call.collective, ranks, call.count, element);
+    return;
   }
+  call.shape = {};
+  call.shape.element_bytes = element;
+  call.shape.count = call.count;
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "schedule/contract.h"
 #include "schedule/placement.h"
 #include "schedule/simulator.h"
 
@@ -300,32 +301,13 @@ class Search {
 
 } // namespace
 
-bool movesBlocks(Collective collective) {
-  switch (collective) {
-    case Collective::allGather:
-    case Collective::reduceScatter:
-    case Collective::allToAll:
-    case Collective::gather:
-    case Collective::scatter:
-      return true;
-    case Collective::allReduce:
-    case Collective::reduce:
-    case Collective::broadcast:
-    case Collective::scan:
-    case Collective::exscan:
-    case Collective::barrier:
-      return false;
-  }
-  return false;
-}
-
 PlanRequest requestFor(const Question& question, const Candidate& candidate, int size, int rank) {
   PlanRequest request;
   request.collective = question.collective;
   request.size = size;
   request.rank = rank;
   request.root = question.root;
-  request.partition = movesBlocks(question.collective) ? Partition::byRank : Partition::even;
+  request.partition = schedule::movesBlocks(question.collective) ? Partition::byRank : Partition::even;
   request.uneven = question.uneven;
   request.blocks = candidate.blocks;
   request.order = candidate.order;
@@ -335,7 +317,7 @@ PlanRequest requestFor(const Question& question, const Candidate& candidate, int
 
 Shape shapeFor(const Question& question, const Candidate& candidate, int size) {
   Shape shape;
-  if (movesBlocks(question.collective)) {
+  if (schedule::movesBlocks(question.collective)) {
     for (int rank = 0; rank < size; ++rank) {
       shape.input_blocks.push_back({static_cast<std::uint64_t>(rank) * question.bytes, question.bytes});
     }

@@ -43,9 +43,6 @@ struct Candidate {
   std::uint64_t most_messages_sent = 0;
 };
 
-/// Whether the collective moves one block per rank (Partition::byRank) rather than one vector.
-[[nodiscard]] bool movesBlocks(Collective collective);
-
 /// What rank `rank` of `size` asks `candidate.algorithm` for.
 [[nodiscard]] PlanRequest requestFor(const Question& question, const Candidate& candidate, int size, int rank);
 

@@ -90,6 +90,30 @@ bool reduces(Collective collective) {
   }
 }
 
+bool movesBlocks(Collective collective) {
+  switch (collective) {
+    case Collective::allGather:
+    case Collective::reduceScatter:
+    case Collective::allToAll:
+    case Collective::gather:
+    case Collective::scatter:
+      return true;
+    case Collective::allReduce:
+    case Collective::reduce:
+    case Collective::broadcast:
+    case Collective::scan:
+    case Collective::exscan:
+    case Collective::barrier:
+      return false;
+  }
+  return false;
+}
+
+bool hasRoot(Collective collective) {
+  return collective == Collective::reduce || collective == Collective::broadcast || collective == Collective::gather ||
+         collective == Collective::scatter;
+}
+
 bool allowsInPlace(Collective collective) { return collective != Collective::allToAll; }
 
 } // namespace goss::schedule

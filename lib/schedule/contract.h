@@ -39,6 +39,12 @@ RankRange contributors(const Role& role, std::uint32_t chunk);
 /// Whether contributions are combined by the caller's operation, so that each output passes one finish.
 bool reduces(Collective collective);
 
+/// Whether the collective moves one block per rank (Partition::byRank) rather than one vector.
+bool movesBlocks(Collective collective);
+
+/// Whether one rank is its source or destination.
+bool hasRoot(Collective collective);
+
 /// Whether a schedule must work when input c and output c are the same memory. all_to_all is the exception: an exchange
 /// through one cell needs a copy, and whoever runs it in place makes that copy of the input first.
 bool allowsInPlace(Collective collective);

@@ -4,27 +4,11 @@
 #include <numeric>
 #include <random>
 
+#include "schedule/contract.h"
+
 namespace goss::schedule {
 
 namespace {
-
-bool movesBlocksOfRanks(Collective collective) {
-  switch (collective) {
-    case Collective::allGather:
-    case Collective::reduceScatter:
-    case Collective::allToAll:
-    case Collective::gather:
-    case Collective::scatter:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool hasRoot(Collective collective) {
-  return collective == Collective::reduce || collective == Collective::broadcast || collective == Collective::gather ||
-         collective == Collective::scatter;
-}
 
 std::vector<int> shuffled(int size) {
   std::vector<int> order(static_cast<std::size_t>(size));
@@ -51,7 +35,7 @@ PlanRequest requestFor(Collective collective, int size) {
   PlanRequest request;
   request.collective = collective;
   request.size = size;
-  if (movesBlocksOfRanks(collective)) request.partition = Partition::byRank;
+  if (movesBlocks(collective)) request.partition = Partition::byRank;
   return request;
 }
 
@@ -70,7 +54,7 @@ std::vector<PlanRequest> sampleRequests(const Algorithm& algorithm, Collective c
   }
   if (traits.takes_order) alsoWith(requests, [&](PlanRequest& request) { request.order = shuffled(size); });
   if (traits.pipelined) alsoWith(requests, [&](PlanRequest& request) { request.blocks = size % 2 == 0 ? 5 : 2; });
-  if (movesBlocksOfRanks(collective)) alsoWith(requests, [](PlanRequest& request) { request.uneven = true; });
+  if (movesBlocks(collective)) alsoWith(requests, [](PlanRequest& request) { request.uneven = true; });
   std::erase_if(requests, [&](const PlanRequest& request) { return !algorithm.supports(request); });
   return requests;
 }
