@@ -134,10 +134,19 @@ typedef struct goss_options {
   const char* algorithm; ///< NULL: the planner's choice; else a name listed by goss-explain. Must match across ranks.
   double scale;          ///< Factor of GOSS_PREMUL_SUM; may differ per rank.
   void* stream;          ///< A CUDA stream for device buffers; must be NULL: refused with GOSS_ERR_UNSUPPORTED today.
+  /// Compression of what travels (docs/compressors.md): a spec such as "int8:block=256+ef". NULL: as it is. Must match
+  /// across ranks. For GOSS_FLOAT32, GOSS_FLOAT16 and GOSS_BFLOAT16, and GOSS_SUM or GOSS_AVG where there is an op.
+  /// The calls that take no codec refuse it with GOSS_ERR_UNSUPPORTED.
+  const char* codec;
+  /// Codec of the second half of an all_reduce, in which results are handed out; NULL: the same as `codec`.
+  const char* return_codec;
+  /// Names what is compressed: error feedback is kept and random streams are drawn by it. Equal on all ranks, another
+  /// for each vector that takes part in a step. 0: nothing is kept, and a codec with "+ef" is refused.
+  uint64_t tensor;
 } goss_options;
 
 #define GOSS_OPTIONS_INIT \
-  { sizeof(goss_options), 0, 0, NULL, 1.0, NULL }
+  { sizeof(goss_options), 0, 0, NULL, 1.0, NULL, NULL, NULL, 0 }
 
 /// What a completed receive got.
 typedef struct goss_message {

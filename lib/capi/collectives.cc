@@ -24,6 +24,11 @@ struct Common {
 Status launch(const Common& common, Call& call) {
   Result<Options> options = readOptions(common.function, common.options, common.request);
   if (!options.isOk()) return options.status();
+  if (!options.value().codec.empty()) {
+    return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("{}: options.codec is '{}', but this version compresses no "
+                                                           "collectives yet; pass NULL",
+                                                           common.function, options.value().codec));
+  }
   core::Communicator& communicator = *common.comm->communicator;
   call.timeout_ms = options.value().timeout_ms;
   call.algorithm = options.value().algorithm;
@@ -91,7 +96,8 @@ bool isPlain(const Common& common, goss_op op) {
   if (Group::ofThisThread().open()) return false;
   if (options == nullptr) return true;
   return options->size == sizeof(goss_options) && options->flags == 0 && options->timeout_ms == 0 &&
-         options->algorithm == nullptr && options->stream == nullptr;
+         options->algorithm == nullptr && options->stream == nullptr && options->codec == nullptr &&
+         options->return_codec == nullptr;
 }
 
 Status launchUniform(const Common& common, const Uniform& uniform, const Buffers& buffers) {

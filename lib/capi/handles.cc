@@ -21,6 +21,9 @@ std::string& lastErrorOfThisThread() {
   return text;
 }
 
+/// Of the first version that had options.
+constexpr std::size_t kLeastOptionsBytes = offsetof(goss_options, stream) + sizeof(void*);
+
 } // namespace
 
 goss_status report(const Status& status) {
@@ -30,12 +33,15 @@ goss_status report(const Status& status) {
 
 Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
 
-Result<Options> readOptions(const char* function, const goss_options* options, const goss_request_t* request) {
+Result<Options> readOptions(const char* function, const goss_options* given, const goss_request_t* request) {
   Options result;
-  if (options == nullptr) return result;
-  if (options->size < offsetof(goss_options, stream) + sizeof(void*) || options->size > sizeof(goss_options)) {
-    return invalid(fmt::format("{}: options.size is {}; start from GOSS_OPTIONS_INIT", function, options->size));
+  if (given == nullptr) return result;
+  if (given->size < kLeastOptionsBytes || given->size > sizeof(goss_options)) {
+    return invalid(fmt::format("{}: options.size is {}; start from GOSS_OPTIONS_INIT", function, given->size));
   }
+  goss_options known = GOSS_OPTIONS_INIT; // A caller of an older version does not have all fields.
+  std::memcpy(&known, given, given->size);
+  const goss_options* options = &known;
   if ((options->flags & ~static_cast<std::uint32_t>(GOSS_PERSISTENT)) != 0) {
     return invalid(fmt::format("{}: unknown bits in options.flags {:#x}", function, options->flags));
   }
@@ -55,6 +61,12 @@ Result<Options> readOptions(const char* function, const goss_options* options, c
   result.timeout_ms = options->timeout_ms;
   if (options->algorithm != nullptr) result.algorithm = options->algorithm;
   result.scale = options->scale;
+  if (options->codec != nullptr) result.codec = options->codec;
+  if (options->return_codec != nullptr) result.return_codec = options->return_codec;
+  if (result.codec.empty() && !result.return_codec.empty()) {
+    return invalid(fmt::format("{}: options.return_codec is set without options.codec; set both", function));
+  }
+  result.tensor = options->tensor;
   return result;
 }
 

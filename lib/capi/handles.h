@@ -47,6 +47,9 @@ struct Options {
   std::int64_t timeout_ms = 0;
   std::string algorithm;
   double scale = 1.0;
+  std::string codec;
+  std::string return_codec;
+  std::uint64_t tensor = 0;
 };
 Result<Options> readOptions(const char* function, const goss_options* options, const goss_request_t* request);
 

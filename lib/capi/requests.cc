@@ -39,6 +39,10 @@ Status checkMessage(const MessageContext& context, const MessageCall& call) {
 Status launchMessage(const MessageContext& context, MessageCall call) {
   Result<Options> options = readOptions(context.function, context.options, context.request);
   if (!options.isOk()) return options.status();
+  if (!options.value().codec.empty()) {
+    return Status::error(GOSS_ERR_UNSUPPORTED,
+                         fmt::format("{}: messages travel as they are; options.codec must be NULL", context.function));
+  }
   if (Status status = checkMessage(context, call); !status.isOk()) return status;
   call.timeout_ms = options.value().timeout_ms;
   core::Communicator& communicator = *context.comm->communicator;

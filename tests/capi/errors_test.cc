@@ -78,6 +78,17 @@ TEST(BadArguments, AreRefusedByNameAndChangeNothing) {
     options = GOSS_OPTIONS_INIT;
     options.size = 3;
     EXPECT_EQ(goss_barrier(comm, &options, nullptr), GOSS_ERR_INVALID_ARGUMENT);
+    options = GOSS_OPTIONS_INIT;
+    options.codec = "int8";
+    EXPECT_EQ(goss_barrier(comm, &options, nullptr), GOSS_ERR_UNSUPPORTED);
+    EXPECT_THAT(goss_last_error(), HasSubstr("int8"));
+    options.codec = nullptr;
+    options.return_codec = "int8";
+    EXPECT_EQ(goss_barrier(comm, &options, nullptr), GOSS_ERR_INVALID_ARGUMENT);
+    options = GOSS_OPTIONS_INIT;
+    options.size = offsetof(goss_options, codec); // As a caller of the first version has it: the rest is not read.
+    options.codec = "int8";
+    EXPECT_EQ(goss_barrier(comm, &options, nullptr), GOSS_SUCCESS);
 
     EXPECT_EQ(goss_all_reduce(comm, &value, &value, 1, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr), GOSS_SUCCESS);
     EXPECT_EQ(value, 2.0F);
