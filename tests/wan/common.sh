@@ -1,0 +1,40 @@
+# shellcheck shell=bash
+# For the tests over emulated links; to be sourced.
+
+# Ends the test with a reason, as skipped, where network namespaces cannot be made.
+require_namespaces() {
+  local why=""
+  if [ "$(id -u)" != 0 ]; then
+    why="needs root to make network namespaces"
+  elif [ ! -c /dev/net/tun ]; then
+    why="this machine has no /dev/net/tun"
+  elif ! command -v ip >/dev/null; then
+    why="iproute2 is not installed"
+  elif ! unshare --net true 2>/dev/null || ! { ip netns add "goss-probe-$$" && ip netns del "goss-probe-$$"; } 2>/dev/null; then
+    why="network namespaces are not permitted here"
+  fi
+  [ -z "$why" ] || { echo "skipped: $why"; exit 77; }
+}
+
+passed=0
+failed=0
+# check WHAT COMMAND...: counts and prints whether the command succeeds.
+check() {
+  local what=$1
+  shift
+  if "$@"; then
+    passed=$((passed + 1))
+    echo "ok   $what"
+  else
+    failed=$((failed + 1))
+    echo "FAIL $what"
+  fi
+}
+
+# between LOW VALUE HIGH
+between() { awk -v low="$1" -v value="$2" -v high="$3" 'BEGIN { exit !(value >= low && value <= high) }'; }
+
+finish() {
+  echo "$passed passed, $failed failed"
+  [ "$failed" = 0 ]
+}
