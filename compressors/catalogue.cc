@@ -11,6 +11,7 @@
 #include "compressors/codebook/dynamic.h"
 #include "compressors/codebook/uniform.h"
 #include "compressors/dct/dct.h"
+#include "compressors/lossless/lossless.h"
 #include "compressors/mx/mx.h"
 #include "compressors/natural/natural.h"
 #include "compressors/powersgd/powersgd.h"
@@ -18,6 +19,7 @@
 #include "compressors/sparse/random_k.h"
 #include "compressors/sparse/sparse.h"
 #include "compressors/spec.h"
+#include "compressors/ternary/agreed.h"
 #include "compressors/ternary/ternary.h"
 
 namespace goss::compressors {
@@ -91,7 +93,13 @@ CodecPointer makeTernary(StageReader& reader, const Loops& loops) {
   settings.scale = static_cast<float>(reader.number("scale", 0, {0, 1e30}));
   settings.ranks = static_cast<unsigned>(reader.integer("ranks", 1, {1, 127}));
   if (settings.scale == 0 && settings.ranks != 1) {
-    reader.refuse("payloads are only added with a shared scale; give scale=");
+    reader.refuse("payloads are only added with a shared scale; give scale=, or agree=max alone");
+  }
+  if (reader.choice("agree", {"none", "max"}) == 1) {
+    if (settings.scale != 0) {
+      reader.refuse("the ranks agree on a scale, so scale= and ranks= are not given");
+    }
+    return std::make_shared<AgreedTernaryCodec>(settings.clip, loops.common, loops.ternary);
   }
   return std::make_shared<TernaryCodec>(settings, loops.common, loops.ternary);
 }
@@ -107,6 +115,10 @@ CodecPointer makeDct(StageReader& reader, const Loops& loops) {
     reader.refuse(fmt::format("keep={} is more than a chunk has", keep));
   }
   return std::make_shared<DctCodec>(chunk, std::min<std::size_t>(keep, chunk), loops.common, loops.dct);
+}
+
+CodecPointer makeLossless(StageReader&, const Loops& loops) {
+  return std::make_shared<LosslessCodec>(loops.common, loops.lossless);
 }
 
 CodecPointer makePowerSgd(StageReader& reader, const Loops&) {
@@ -139,6 +151,7 @@ constexpr std::array kValueMakers{
     ValueMaker{"minmaxuint8", makeMinMaxUint8},
     ValueMaker{"powersgd", makePowerSgd},
     ValueMaker{"dct", makeDct},
+    ValueMaker{"lossless", makeLossless},
 };
 
 /// A stage that picks values and hands them to the next one.
@@ -183,7 +196,7 @@ struct Alias {
 
 constexpr std::array kAliases{
     Alias{"cocktail", "randk:ratio=0.1+topk:ratio=0.2+int4:block=128"},
-    Alias{"dgc", "topk:ratio=0.001,select=sampled+none"},
+    Alias{"dgc", "topk:ratio=0.001,select=sampled+none+momentum:factor=0.9,mask=1"},
     Alias{"demo", "dct:chunk=64,keep=32+ef:decay=0.999,at=worker"},
     Alias{"cgx", "int4:block=512,mode=minmax"},
 };
@@ -220,6 +233,7 @@ constexpr std::array kBuiltins{
     CodecEntry{"terngrad", "terngrad:clip=2.5", "-1, 0, 1 times a scale, clipped at 2.5 deviations"},
     CodecEntry{"terngrad", "terngrad:clip=0", "-1, 0, 1 times a scale, unbiased"},
     CodecEntry{"terngrad", "terngrad:clip=0,scale=64,ranks=7", "the same with a shared scale: payloads are added"},
+    CodecEntry{"terngrad", "terngrad:clip=2.5,agree=max", "the same with a scale that the ranks agree on"},
     CodecEntry{"topk", "topk:ratio=0.01,select=exact+none", "the largest hundredth"},
     CodecEntry{"topk", "topk:ratio=0.01,select=exact+int8:block=256,mode=symmetric,round=nearest", "in 8 bits"},
     CodecEntry{"topk", "topk:ratio=0.25,select=exact+int4:block=128,mode=symmetric,round=nearest",
@@ -231,6 +245,7 @@ constexpr std::array kBuiltins{
                "randk:ratio=0.1,block=32+topk:ratio=0.2,select=exact+int4:block=128,mode=symmetric,round=nearest",
                "CocktailSGD: random blocks, then top-k, then 4 bits"},
     CodecEntry{"dct", "dct:chunk=64,keep=8", "DeMo: the largest coefficients of a cosine transform of each chunk"},
+    CodecEntry{"lossless", "lossless", "planes of bytes through an entropy coder; every bit survives"},
     CodecEntry{"powersgd", "powersgd:rank=4,reductions=2,feedback=averaged", "product of two thin matrices"},
     CodecEntry{"powersgd", "powersgd:rank=4,reductions=1,feedback=local", "the same, one factor at a time"},
 };
@@ -256,25 +271,61 @@ std::string knownStages() {
   for (const Alias& alias : kAliases) {
     names += fmt::format("{}, ", alias.name);
   }
-  return names + "ef";
+  return names + "ef, loco, momentum";
 }
 
 Status wrong(std::string_view spec, const std::string& what) {
   return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("codec '{}': {}", spec, what));
 }
 
-Status readFeedback(const Stage& stage, Compression& compression) {
-  StageReader reader(stage);
-  compression.feedback.decay = static_cast<float>(reader.number("decay", 1, {0, 1}));
+/// The sides of a feedback stage; gives what the canonical spec says of them.
+std::string readSides(StageReader& reader, ErrorFeedback& feedback) {
   const std::size_t sides = reader.choice("at", {"both", "worker", "server"});
-  compression.feedback.worker = sides != 2;
-  compression.feedback.server = sides != 1;
-  if (Status status = reader.finish(); !status.isOk()) {
-    return status;
-  }
+  feedback.worker = sides != 2;
+  feedback.server = sides != 1;
   constexpr std::array kSides = {"both", "worker", "server"};
-  compression.spec += fmt::format("+ef:decay={},at={}", compression.feedback.decay, kSides[sides]);
-  return Status::ok();
+  return fmt::format("at={}", kSides[sides]);
+}
+
+std::string readResidual(StageReader& reader, ErrorFeedback& feedback) {
+  feedback.decay = static_cast<float>(reader.number("decay", 1, {0, 1}));
+  return fmt::format("+ef:decay={},{}", feedback.decay, readSides(reader, feedback));
+}
+
+std::string readLoco(StageReader& reader, ErrorFeedback& feedback) {
+  feedback.keep = static_cast<float>(reader.number("beta", 0.8, {0, 1}));
+  feedback.reset_steps = static_cast<std::uint32_t>(reader.integer("reset", 1024, {0, 1e9}));
+  feedback.eight_bit = true;
+  return fmt::format("+loco:beta={},reset={},{}", feedback.keep, feedback.reset_steps, readSides(reader, feedback));
+}
+
+std::string readMomentum(StageReader& reader, ErrorFeedback& feedback) {
+  feedback.momentum = static_cast<float>(reader.number("factor", 0.9, {1e-3, 1}));
+  feedback.masked = reader.choice("mask", {"1", "0"}) == 0;
+  feedback.worker = true;
+  return fmt::format("+momentum:factor={},mask={}", feedback.momentum, feedback.masked ? 1 : 0);
+}
+
+/// A last stage that says what becomes of errors.
+struct FeedbackMaker {
+  std::string_view name;
+  std::string (*read)(StageReader& reader, ErrorFeedback& feedback); ///< Returns the canonical text.
+};
+
+constexpr std::array kFeedbackMakers{
+    FeedbackMaker{"ef", readResidual},
+    FeedbackMaker{"loco", readLoco},
+    FeedbackMaker{"momentum", readMomentum},
+};
+
+Status readFeedback(std::string_view spec, const Stage& stage, const FeedbackMaker& maker, Compression& compression) {
+  StageReader reader(stage);
+  const std::string text = maker.read(reader, compression.feedback);
+  if (compression.feedback.masked && !compression.codec->traits().sparse) {
+    return wrong(spec, "momentum is masked where a sparsifier sent an element; begin with one, or give mask=0");
+  }
+  compression.spec += text;
+  return reader.finish();
 }
 
 /// Codecs are made from the last stage to the first: each is handed what follows it.
@@ -291,7 +342,7 @@ Status makeChain(std::string_view spec, std::vector<Stage> stages, const Loops& 
       made = pick->make(reader, std::move(made), loops);
     } else if (const ValueMaker* value = find(kValueMakers, stage->name)) {
       if (made != nullptr) {
-        return wrong(spec, fmt::format("only 'ef' may follow '{}'", stage->name));
+        return wrong(spec, fmt::format("only 'ef', 'loco' or 'momentum' may follow '{}'", stage->name));
       }
       made = value->make(reader, loops);
     } else {
@@ -325,9 +376,9 @@ Result<Compression> makeCompression(std::string_view spec, const Loops& loops) {
     stages.erase(stages.begin());
     stages.insert(stages.begin(), meant.begin(), meant.end());
   }
-  const bool feedback = stages.back().name == "ef";
+  const FeedbackMaker* feedback = find(kFeedbackMakers, stages.back().name);
   const Stage last = stages.back();
-  if (feedback) {
+  if (feedback != nullptr) {
     stages.pop_back();
   }
   Compression compression;
@@ -335,8 +386,8 @@ Result<Compression> makeCompression(std::string_view spec, const Loops& loops) {
     return status;
   }
   compression.spec = compression.codec->spec();
-  if (feedback) {
-    if (Status status = readFeedback(last, compression); !status.isOk()) {
+  if (feedback != nullptr) {
+    if (Status status = readFeedback(spec, last, *feedback, compression); !status.isOk()) {
       return status;
     }
   }

@@ -19,7 +19,8 @@ struct CodecEntry {
 
 std::span<const CodecEntry> builtinCodecs();
 
-/// Reads a spec: any number of sparsifiers, then at most one value codec, then at most one "ef".
+/// Reads a spec: any number of sparsifiers, then at most one value codec, then at most one of "ef", "loco" and
+/// "momentum".
 /// GOSS_ERR_INVALID_ARGUMENT names the stage or parameter that is wrong. `loops` must outlive the codec; by default the
 /// widest of this machine.
 Result<Compression> makeCompression(std::string_view spec);

@@ -10,6 +10,7 @@
 #include "compressors/codebook/format.h"
 #include "compressors/common/common_loops.h"
 #include "compressors/dct/format.h"
+#include "compressors/lossless/format.h"
 #include "compressors/mx/format.h"
 #include "compressors/natural/format.h"
 #include "compressors/sign/format.h"
@@ -30,6 +31,7 @@ struct Loops {
   MinMaxLoops minmax;
   SparseLoops sparse;
   DctLoops dct;
+  LosslessLoops lossless;
 };
 
 /// Makers of the sets; each lives in a file compiled for its instruction set and must run only where that exists.

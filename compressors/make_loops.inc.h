@@ -8,6 +8,7 @@
 #include "compressors/common/common_loops.inc.h"
 #include "compressors/dct/loops.inc.h"
 #include "compressors/loops.h"
+#include "compressors/lossless/loops.inc.h"
 #include "compressors/mx/loops.inc.h"
 #include "compressors/natural/loops.inc.h"
 #include "compressors/sign/loops.inc.h"
@@ -30,6 +31,7 @@ inline Loops makeLoops(const char* isa) {
   loops.minmax = makeMinMaxLoops();
   loops.sparse = makeSparseLoops();
   loops.dct = makeDctLoops();
+  loops.lossless = makeLosslessLoops();
   return loops;
 }
 

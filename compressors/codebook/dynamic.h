@@ -25,7 +25,7 @@ class DynamicCodec final : public TileCodec {
     return count + (count + block_ - 1) / block_ * sizeof(float);
   }
   void encodeTile(const float* values, const EncodeRun& run) const override {
-    loops_.encodeDynamic(map_, block_, values, run);
+    loops_.encodeDynamic(block_, values, run);
   }
   void decodeTile(float* out, const DecodeRun& run) const override { loops_.decodeDynamic(map_, block_, out, run); }
 

@@ -7,19 +7,28 @@
 
 namespace goss::compressors {
 
-GOSS_HOST_DEVICE std::uint32_t dynamicCode(const std::uint32_t* cell, const float* boundary, float value) {
+/// Code of the map's value nearest to a value of a block whose peak is 1 (format.h), up to the rounding of one product
+/// where two are equally near. Arithmetic alone, no table: neither vector units nor GPUs are good at looking up.
+GOSS_HOST_DEVICE std::uint32_t dynamicCode(float value) {
   const auto bits = bitCast<std::uint32_t>(value);
-  const std::uint32_t magnitude = bits & 0x7fffffffu;
-  const auto place = static_cast<std::int32_t>(magnitude >> DynamicMap::kCellShift) -
-                     static_cast<std::int32_t>(DynamicMap::kFirstCell);
-  const auto below =
-      static_cast<std::int32_t>(cell[clamp(place, 0, static_cast<std::int32_t>(DynamicMap::kCells) - 1)]);
-  // Arithmetic in place of conditions: compilers make no vector code of a condition behind a table.
-  auto index =
-      static_cast<std::uint32_t>(below) + static_cast<std::uint32_t>(bitCast<float>(magnitude) > boundary[below]);
-  const std::uint32_t negative = bits >> 31;
+  const float magnitude = bitCast<float>(bits & 0x7fffffffu);
+  float parts = 1.0f, slope = DynamicMap::slopeOf(0);
+#pragma GCC unroll 6
+  for (int decade = 1; decade < DynamicMap::kDecades; ++decade) {
+    const bool beyond = magnitude > DynamicMap::bottomOf(decade);
+    parts = beyond ? static_cast<float>(1 << decade) : parts;
+    slope = beyond ? DynamicMap::slopeOf(decade) : slope;
+  }
+  float place = magnitude * slope - parts * (1.0f / 9.0f);
+  place = place > 0.0f ? place : 0.0f;
+  place = place < parts - 1.0f ? place : parts - 1.0f;
+  std::int32_t index = static_cast<std::int32_t>(parts) + static_cast<std::int32_t>(place);
+  index = magnitude > DynamicMap::bottomOf(0) ? index : 0;
+  index = magnitude > DynamicMap::kBelowOne ? 128 : index;
+  const auto negative = static_cast<std::int32_t>(bits >> 31);
   index -= negative & (index >> 7); // there is no -1
-  return DynamicMap::kZeroCode + ((index ^ (0u - negative)) + negative);
+  return static_cast<std::uint32_t>(static_cast<std::int32_t>(DynamicMap::kZeroCode) +
+                                    ((index ^ -negative) + negative));
 }
 
 } // namespace goss::compressors

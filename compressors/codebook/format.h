@@ -6,22 +6,37 @@
 
 namespace goss::compressors {
 
-/// The dynamic map of 256 values in [-1, 1] and how to find the nearest one: the upper bits of a magnitude give the
-/// cell, which holds at most one boundary between two neighbours.
+/// The dynamic map of 256 values in [-1, 1]: zero, 1, and in each decade 10^(d - 6) down to a tenth of it 2^d values,
+/// the middles of equal parts. Magnitude 2^d + i is part i of decade d; 0 is zero and 128 is 1.
 struct DynamicMap {
   static constexpr std::uint32_t kZeroCode = 127;
-  static constexpr std::uint32_t kMagnitudes = 129;             ///< Zero and 128 positive values.
-  static constexpr std::uint32_t kCellShift = 17;               ///< 64 cells an octave.
-  static constexpr std::uint32_t kFirstCell = (127u - 23) << 6; ///< Cells begin at 2^-23; below is zero.
-  static constexpr std::uint32_t kCells = (23u << 6) + 1;
+  static constexpr std::uint32_t kMagnitudes = 129; ///< Zero and 128 positive values.
+  static constexpr int kDecades = 7;
+
+  static constexpr double decadeOf(int decade) {
+    double power = 1;
+    for (int i = decade; i + 1 < kDecades; ++i) {
+      power /= 10;
+    }
+    return power;
+  }
+  static constexpr double valueOf(int decade, int part) {
+    return decadeOf(decade) * (0.1 + 0.9 * (part + 0.5) / (1 << decade));
+  }
+  /// Parts in 1.
+  static constexpr float slopeOf(int decade) { return static_cast<float>((1 << decade) / (0.9 * decadeOf(decade))); }
+  /// Middle between a decade's first value and the one before it.
+  static constexpr float bottomOf(int decade) {
+    return static_cast<float>((valueOf(decade, 0) + (decade == 0 ? 0.0 : valueOf(decade - 1, (1 << decade) / 2 - 1))) /
+                              2);
+  }
+  static constexpr float kBelowOne = static_cast<float>((1.0 + 0.1 + 0.9 * 63.5 / 64) / 2);
 
   float value[256];
-  std::uint32_t cell[kCells];  ///< The magnitude below the cell's boundary.
-  float boundary[kMagnitudes]; ///< Middle between magnitude i and i + 1; the last is above 1.
 };
 
 struct CodebookLoops {
-  void (*encodeDynamic)(const DynamicMap& map, std::size_t block, const float* values, const EncodeRun& run) = nullptr;
+  void (*encodeDynamic)(std::size_t block, const float* values, const EncodeRun& run) = nullptr;
   void (*decodeDynamic)(const DynamicMap& map, std::size_t block, float* out, const DecodeRun& run) = nullptr;
   /// levels[i] = clamp(round(value * inverse), -128, 127) + 128; rest[i] = (value * inverse - level) in 2^-16ths, held
   /// within 2^30.

@@ -9,7 +9,7 @@
 namespace goss::compressors {
 namespace {
 
-inline void encodeDynamicLoop(const DynamicMap& map, std::size_t block, const float* values, const EncodeRun& run) {
+inline void encodeDynamicLoop(std::size_t block, const float* values, const EncodeRun& run) {
   unsigned char* scales = run.payload + run.total + run.first / block * sizeof(float);
   for (std::size_t i = 0; i < run.count; i += block, scales += sizeof(float)) {
     const std::size_t count = block < run.count - i ? block : run.count - i;
@@ -24,10 +24,8 @@ inline void encodeDynamicLoop(const DynamicMap& map, std::size_t block, const fl
       continue;
     }
     const float inverse = 1.0f / magnitude;
-    const std::uint32_t* __restrict cell = map.cell;
-    const float* __restrict boundary = map.boundary;
     for (std::size_t k = 0; k < count; ++k) {
-      to[k] = static_cast<unsigned char>(dynamicCode(cell, boundary, from[k] * inverse));
+      to[k] = static_cast<unsigned char>(dynamicCode(from[k] * inverse));
     }
   }
 }

@@ -16,8 +16,6 @@ namespace {
 
 constexpr std::size_t kEntryBytes = 1 + sizeof(float); ///< Index and value.
 
-std::uint32_t magnitude(float value) { return bitCast<std::uint32_t>(value) & 0x7fffffffu; }
-
 } // namespace
 
 DctCodec::DctCodec(std::size_t chunk, std::size_t keep, const CommonLoops& common, const DctLoops& loops)
@@ -45,14 +43,7 @@ std::size_t DctCodec::maxBytes(std::size_t count) const { return chunks(count) *
 
 void DctCodec::writeChunk(const float* coefficients, unsigned char* indices, unsigned char* values) const {
   unsigned char order[kMostDctElems];
-  for (std::size_t c = 0; c < chunk_; ++c) {
-    order[c] = static_cast<unsigned char>(c);
-  }
-  std::nth_element(order, order + keep_ - 1, order + chunk_, [coefficients](unsigned char a, unsigned char b) {
-    const std::uint32_t left = magnitude(coefficients[a]), right = magnitude(coefficients[b]);
-    return left != right ? left > right : a < b;
-  });
-  std::sort(order, order + keep_);
+  loops_.select(order, coefficients, chunk_, keep_);
   std::memcpy(indices, order, keep_);
   for (std::size_t k = 0; k < keep_; ++k) {
     std::memcpy(values + k * sizeof(float), coefficients + order[k], sizeof(float));
@@ -61,16 +52,24 @@ void DctCodec::writeChunk(const float* coefficients, unsigned char* indices, uns
 
 std::size_t DctCodec::encodeVector(const VectorIn& in, unsigned char* to) const {
   unsigned char* values = to + chunks(in.count) * keep_;
-  for (std::size_t i = 0; i < chunks(in.count); ++i) {
-    float chunk[kMostDctElems] = {}, coefficients[kMostDctElems];
-    const std::size_t some = std::min(chunk_, in.count - i * chunk_);
-    std::copy_n(in.values + i * chunk_, some, chunk);
-    if (finite(chunk, some)) {
-      loops_.transform(coefficients, chunk, forward_.data(), chunk_);
-    } else { // which NaN a sum gives depends on its order
-      std::fill_n(coefficients, chunk_, bitCast<float>(kFloatNan));
+  const std::size_t some = 2 * chunk_;
+  for (std::size_t i = 0; i < in.count; i += some) {
+    float padded[2 * kMostDctElems], coefficients[2 * kMostDctElems];
+    const std::size_t held = std::min(some, in.count - i);
+    const float* from = in.values + i;
+    if (held < some) {
+      std::fill_n(std::copy_n(from, held, padded), some - held, 0.0f);
+      from = padded;
     }
-    writeChunk(coefficients, to + i * keep_, values + i * keep_ * sizeof(float));
+    loops_.transformTwo(coefficients, from, forward_.data(), chunk_);
+    for (std::size_t half = 0; half * chunk_ < held; ++half) {
+      float* chunk = coefficients + half * chunk_;
+      if (!finite(from + half * chunk_, chunk_)) { // which NaN a sum gives depends on its order
+        std::fill_n(chunk, chunk_, bitCast<float>(kFloatNan));
+      }
+      const std::size_t place = i / chunk_ + half;
+      writeChunk(chunk, to + place * keep_, values + place * keep_ * sizeof(float));
+    }
   }
   return maxBytes(in.count);
 }

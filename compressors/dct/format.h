@@ -10,8 +10,13 @@ inline constexpr std::size_t kMostDctElems = 256;
 
 struct DctLoops {
   /// out[c] = sum over j of values[j] * basis[j * count + c], j ascending: the transform with basis, its inverse with
-  /// the transposed one. Zero values are skipped.
+  /// the transposed one. `count` is a power of two of at least 8.
   void (*transform)(float* out, const float* values, const float* basis, std::size_t count) = nullptr;
+  /// The same for the vectors of two chunks, one after the other, which share what is read of the basis.
+  void (*transformTwo)(float* out, const float* values, const float* basis, std::size_t count) = nullptr;
+  /// Writes the indices of the `keep` largest magnitudes, of equal ones the first, ascending. 1 <= keep <= count. There
+  /// is room for `count` indices.
+  void (*select)(unsigned char* indices, const float* coefficients, std::size_t count, std::size_t keep) = nullptr;
 };
 
 } // namespace goss::compressors

@@ -106,12 +106,18 @@ struct MergeJob {
 enum class PhaseWant : std::uint8_t {
   done, ///< The result is in place; `values` and `codec` mean nothing.
   sum,  ///< `values` is to be replaced by its sum over all ranks, bit-identical everywhere.
-  max,  ///< The same with the maximum.
+  max,  ///< The same with the maximum; a NaN of any rank is the result.
+  add,  ///< `payload` is to be replaced by the sum of all ranks' payloads, as `codec` adds them (addPayload()).
 };
+
+class Codec;
 
 struct Phase {
   PhaseWant want = PhaseWant::done;
-  std::span<float> values; ///< Owned by the run, valid until the next call.
+  std::span<float> values = {};      ///< sum, max. Owned by the run, valid until the next call; so are the others.
+  std::span<std::byte> payload = {}; ///< add.
+  const Codec* codec = nullptr;      ///< add: additive, and the same on all ranks.
+  std::size_t count = 0;             ///< add: elements of the payload.
 };
 
 /// One operation of a multi-phase codec on one rank. Local; the caller runs the collectives that it asks for, in the
@@ -198,6 +204,15 @@ struct ErrorFeedback {
   bool worker = false;
   bool server = false;
   float decay = 1; ///< The residual is multiplied by it before it is added.
+  /// LoCo (Xie et al. 2024, arXiv 2407.04480): what is kept is a moving average, keep * (what was kept) + (1 - keep) *
+  /// (what this encode lost), in blocks of 8 bits, and forgotten every reset_steps encodes (0: never).
+  float keep = 0;
+  bool eight_bit = false;
+  std::uint32_t reset_steps = 0;
+  /// DGC (Lin et al. 2018, arXiv 1712.01887, section 3): what is encoded is a momentum of this rank's values, and
+  /// `masked` stops it where an element was sent. Worker only.
+  float momentum = 0;
+  bool masked = false;
 };
 
 /// A compressor as a user names it, such as "int8:block=256+ef".

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "tests/compressors/harness.h"
 
@@ -12,8 +13,37 @@ struct RankState {
   Floats values, residual, state;
 };
 
+/// Gives every rank what an all-reduce would.
+void answer(const std::vector<Phase>& wants) {
+  if (wants.front().want == PhaseWant::add) {
+    const Bytes first(wants.front().payload.begin(), wants.front().payload.end());
+    Bytes sum = first;
+    for (std::size_t rank = 1; rank < wants.size(); ++rank) {
+      const Phase& phase = wants[rank];
+      ASSERT_EQ(phase.codec->spec(), wants.front().codec->spec());
+      ASSERT_TRUE(wants.front().codec->addPayload(phase.payload, phase.count, sum).isOk());
+    }
+    for (const Phase& phase : wants) {
+      std::copy(sum.begin(), sum.end(), phase.payload.begin());
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < wants.front().values.size(); ++i) {
+    float result = wants.front().values[i];
+    for (std::size_t rank = 1; rank < wants.size(); ++rank) {
+      const float other = wants[rank].values[i];
+      const bool larger = other > result || std::isnan(other);
+      result = wants.front().want == PhaseWant::sum ? result + other : larger ? other : result;
+    }
+    for (const Phase& phase : wants) {
+      phase.values[i] = result;
+    }
+  }
+}
+
 /// Runs one operation over all ranks.
-void runOperation(const Codec& codec, std::vector<RankState>& ranks, std::size_t columns, bool feedback) {
+void runOperation(const Codec& codec, std::vector<RankState>& ranks, std::size_t columns, bool feedback,
+                  std::uint32_t step = 7) {
   std::vector<std::unique_ptr<CodecRun>> runs;
   for (RankState& rank : ranks) {
     RunJob job;
@@ -22,7 +52,7 @@ void runOperation(const Codec& codec, std::vector<RankState>& ranks, std::size_t
     job.residual = feedback ? rank.residual.data() : nullptr;
     job.state = rank.state;
     job.ranks = static_cast<int>(ranks.size());
-    job.random = randomness(static_cast<std::uint32_t>(runs.size()));
+    job.random = randomness(static_cast<std::uint32_t>(runs.size()), step);
     auto started = codec.start(job);
     ASSERT_TRUE(started.isOk()) << started.status().text();
     runs.push_back(started.take());
@@ -38,15 +68,7 @@ void runOperation(const Codec& codec, std::vector<RankState>& ranks, std::size_t
     if (wants.front().want == PhaseWant::done) {
       return;
     }
-    for (std::size_t i = 0; i < wants.front().values.size(); ++i) {
-      float sum = 0;
-      for (const Phase& phase : wants) {
-        sum += phase.values[i];
-      }
-      for (const Phase& phase : wants) {
-        phase.values[i] = sum;
-      }
-    }
+    answer(wants);
   }
   FAIL() << "the run does not end";
 }
@@ -159,6 +181,64 @@ INSTANTIATE_TEST_SUITE_P(Forms, PowerSgd,
                                          "powersgd:rank=4,reductions=2,feedback=local",
                                          "powersgd:rank=4,reductions=1,feedback=averaged",
                                          "powersgd:rank=4,reductions=1,feedback=local"));
+
+TEST(AgreedTernGrad, IsUnbiasedAndTheSameOnAllRanks) {
+  const auto codec = codecOf("terngrad:clip=0,agree=max");
+  for (const std::size_t size : {std::size_t{1}, std::size_t{3}, std::size_t{9}}) {
+    std::vector<double> sum(500);
+    Floats mean(500);
+    constexpr int kRounds = 3000;
+    for (int round = 0; round < kRounds; ++round) {
+      auto ranks = makeRanks(*codec, 500, 0, size);
+      std::fill(mean.begin(), mean.end(), 0.0f);
+      for (std::size_t r = 0; r < size; ++r) {
+        ranks[r].values.resize(500);
+        for (std::size_t i = 0; i < 500; ++i) {
+          ranks[r].values[i] = std::sin(static_cast<float>(i * (r + 1)));
+          mean[i] += ranks[r].values[i] / static_cast<float>(size);
+        }
+      }
+      runOperation(*codec, ranks, 0, false, static_cast<std::uint32_t>(round));
+      for (std::size_t i = 0; i < 500; ++i) {
+        sum[i] += ranks[0].values[i] / kRounds;
+      }
+      expectSameBits(ranks.back().values, ranks.front().values, "all ranks");
+    }
+    for (std::size_t i = 0; i < 500; ++i) {
+      EXPECT_NEAR(sum[i], mean[i], 6 / std::sqrt(kRounds)) << i; // six standard errors of one rank's levels of +-1
+    }
+  }
+}
+
+TEST(AgreedTernGrad, KeepsWhatItLosesAndShowsOverflows) {
+  const auto codec = codecOf("terngrad:clip=2.5,agree=max");
+  auto ranks = makeRanks(*codec, 300, 0, 2);
+  ranks[0].values = gaussian(300, 1);
+  ranks[1].values = gaussian(300, 2);
+  ranks[1].residual = gaussian(300, 3);
+  Floats wanted(300);
+  for (std::size_t i = 0; i < 300; ++i) {
+    wanted[i] = ranks[0].values[i] + (ranks[1].values[i] + ranks[1].residual[i]);
+  }
+  runOperation(*codec, ranks, 0, true);
+  for (std::size_t i = 0; i < 300; ++i) {
+    EXPECT_NEAR(2 * ranks[0].values[i] + ranks[0].residual[i] + ranks[1].residual[i], wanted[i], 1e-5);
+  }
+  ranks[0].values = Floats(300, 0.0f);
+  ranks[1].values = Floats(300, -0.0f);
+  ranks[0].residual = ranks[1].residual = Floats(300, 0.0f);
+  runOperation(*codec, ranks, 0, true);
+  EXPECT_EQ(ranks[1].values, Floats(300, 0.0f));
+  ranks[1].values[5] = std::numeric_limits<float>::infinity();
+  runOperation(*codec, ranks, 0, true);
+  for (const RankState& rank : ranks) {
+    EXPECT_TRUE(std::isnan(rank.values[0]));
+    EXPECT_EQ(rank.residual, Floats(300, 0.0f));
+  }
+  RunJob job;
+  job.ranks = 128;
+  EXPECT_EQ(codec->start(job).status().kind(), GOSS_ERR_INVALID_ARGUMENT);
+}
 
 } // namespace
 } // namespace goss::test

@@ -58,6 +58,7 @@ TEST(Spec, RefusesWithTheReason) {
       {"int8+topk", "may follow"},
       {"topk+powersgd", "stands alone"},
       {"dct:chunk=8,keep=9", "more than a chunk has"},
+      {"terngrad:scale=1,agree=max", "agree on a scale"},
       {"cocktail:mask=0.1", "stands for 'randk"},
       {"int8+ef:decay=2", "no number from"},
       {"int8+ef:at=home", "none of: both"},

@@ -77,6 +77,7 @@ THIRD_PARTY = {
     "uct/": ("transports/ucx/",),
     "CLI/": ("bench/", "trainer/", "tests/"),
     "cblas": ("trainer/",),
+    "zstd": ("compressors/lossless/plane_coder.cc",),
     "iostream": (),
 }
 

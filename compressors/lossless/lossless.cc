@@ -1,0 +1,157 @@
+#include "compressors/lossless/lossless.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/wire.h"
+#include "compressors/common/jobs.h"
+#include "compressors/lossless/plane_coder.h"
+
+namespace goss::compressors {
+
+namespace {
+
+constexpr std::uint32_t kBytesMask = (1u << 30) - 1;
+constexpr std::size_t kPlanesBytes = kLosslessPlanes * kLosslessChunk;
+/// Of zstd's decoder and one plane: what check() takes of the stack. zstd 1.5 asks for less than 100 KiB.
+constexpr std::size_t kStackDecoder = 160 << 10;
+
+struct StoredPlane {
+  PlaneMode mode = PlaneMode::raw;
+  std::size_t bytes = 0;
+};
+
+StoredPlane readHeader(const unsigned char* header, std::size_t plane) {
+  const auto word = base::loadLittleEndian<std::uint32_t>(header + 4 * plane);
+  return {static_cast<PlaneMode>(word >> 30), word & kBytesMask};
+}
+
+bool isRepeated(const unsigned char* plane, std::size_t count) { return std::memcmp(plane, plane + 1, count - 1) == 0; }
+
+/// Stores one plane at `to` and returns how.
+StoredPlane storePlane(unsigned char* to, const unsigned char* plane, std::size_t count, std::span<std::byte> memory) {
+  if (isRepeated(plane, count)) {
+    to[0] = plane[0];
+    return {PlaneMode::repeated, 1};
+  }
+  if (const std::size_t bytes = encodePlane(to, plane, count, memory); bytes != 0) {
+    return {PlaneMode::zstd, bytes};
+  }
+  std::memcpy(to, plane, count);
+  return {PlaneMode::raw, count};
+}
+
+/// Whether the stored bytes are a plane, which it writes.
+bool loadPlane(unsigned char* plane, std::size_t count, const unsigned char* from, const StoredPlane& stored,
+               std::span<std::byte> memory) {
+  switch (stored.mode) {
+    case PlaneMode::raw:
+      std::memcpy(plane, from, std::min(count, stored.bytes));
+      return stored.bytes == count;
+    case PlaneMode::repeated:
+      std::memset(plane, stored.bytes == 1 ? from[0] : 0, count);
+      return stored.bytes == 1;
+    case PlaneMode::zstd:
+      return stored.bytes < count && decodePlane(plane, count, from, stored.bytes, memory);
+    default:
+      return false;
+  }
+}
+
+} // namespace
+
+LosslessCodec::LosslessCodec(const CommonLoops& common, const LosslessLoops& loops)
+    : VectorCodec(common),
+      loops_(loops),
+      encoder_bytes_(scratchAligned(planeEncoderBytes(kLosslessChunk))),
+      decoder_bytes_(scratchAligned(planeDecoderBytes())) {}
+
+CodecTraits LosslessCodec::traits() const {
+  CodecTraits traits;
+  traits.lossless = true;
+  traits.idempotent = true;
+  return traits;
+}
+
+std::size_t LosslessCodec::maxBytes(std::size_t count) const {
+  return count * sizeof(float) + losslessChunks(count) * kLosslessHeader;
+}
+
+std::size_t LosslessCodec::innerScratchBytes(std::size_t) const {
+  return kPlanesBytes + kLosslessChunk * sizeof(float) + std::max(encoder_bytes_, decoder_bytes_);
+}
+
+std::size_t LosslessCodec::encodeVector(const VectorIn& in, unsigned char* to) const {
+  unsigned char* planes = bytesOf(in.scratch);
+  const std::span<std::byte> memory = in.scratch.subspan(kPlanesBytes + kLosslessChunk * sizeof(float), encoder_bytes_);
+  unsigned char* next = to;
+  for (std::size_t first = 0; first < in.count; first += kLosslessChunk) {
+    const std::size_t count = std::min(kLosslessChunk, in.count - first);
+    loops_.split(planes, in.values + first, count);
+    unsigned char* header = next;
+    next += kLosslessHeader;
+    for (std::size_t plane = 0; plane < kLosslessPlanes; ++plane) {
+      const StoredPlane stored = storePlane(next, planes + plane * kLosslessChunk, count, memory);
+      base::storeLittleEndian(header + 4 * plane,
+                              static_cast<std::uint32_t>(stored.mode) << 30 | static_cast<std::uint32_t>(stored.bytes));
+      next += stored.bytes;
+    }
+  }
+  return static_cast<std::size_t>(next - to);
+}
+
+void LosslessCodec::decodeVector(PayloadView payload, const VectorOut& out) const {
+  unsigned char* planes = bytesOf(out.scratch);
+  auto* values = reinterpret_cast<float*>(out.scratch.data() + kPlanesBytes);
+  const std::span<std::byte> memory =
+      out.scratch.subspan(kPlanesBytes + kLosslessChunk * sizeof(float), decoder_bytes_);
+  const unsigned char* next = bytesOf(payload);
+  for (std::size_t first = 0; first < out.count; first += kLosslessChunk) {
+    const std::size_t count = std::min(kLosslessChunk, out.count - first);
+    const unsigned char* header = next;
+    next += kLosslessHeader;
+    for (std::size_t plane = 0; plane < kLosslessPlanes; ++plane) {
+      const StoredPlane stored = readHeader(header, plane);
+      loadPlane(planes + plane * kLosslessChunk, count, next, stored, memory); // flawOf() has decoded it before
+      next += stored.bytes;
+    }
+    if (out.delivery.mode == DecodeMode::set) {
+      loops_.join(out.out + first, planes, count);
+    } else {
+      loops_.join(values, planes, count);
+      loops().deliver(out.out + first, values, count, out.delivery);
+    }
+  }
+}
+
+std::string LosslessCodec::flawOf(PayloadView payload, std::size_t count) const {
+  alignas(64) std::byte memory[kStackDecoder];
+  unsigned char plane_bytes[kLosslessChunk];
+  if (decoder_bytes_ > sizeof memory) {
+    return "this version of zstd needs more memory than there is room for; build with another one";
+  }
+  const unsigned char* next = bytesOf(payload);
+  std::size_t left = payload.size();
+  for (std::size_t first = 0; first < count; first += kLosslessChunk) {
+    const std::size_t some = std::min(kLosslessChunk, count - first);
+    if (left < kLosslessHeader) {
+      return fmt::format("it ends before the header of chunk {}", first / kLosslessChunk);
+    }
+    const unsigned char* header = next;
+    next += kLosslessHeader;
+    left -= kLosslessHeader;
+    for (std::size_t plane = 0; plane < kLosslessPlanes; ++plane) {
+      const StoredPlane stored = readHeader(header, plane);
+      if (stored.bytes > left || !loadPlane(plane_bytes, some, next, stored, std::span(memory).first(decoder_bytes_))) {
+        return fmt::format("plane {} of chunk {} is damaged", plane, first / kLosslessChunk);
+      }
+      next += stored.bytes;
+      left -= stored.bytes;
+    }
+  }
+  return left == 0 ? "" : fmt::format("{} bytes follow its last plane", left);
+}
+
+} // namespace goss::compressors

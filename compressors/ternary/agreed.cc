@@ -1,0 +1,109 @@
+#include "compressors/ternary/agreed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace goss::compressors {
+
+namespace {
+
+constexpr int kMostRanks = 127;
+
+class AgreedRun final : public CodecRun {
+ public:
+  AgreedRun(float clip, const CommonLoops& common, const TernaryLoops& loops, const RunJob& job)
+      : clip_(clip), common_(common), loops_(loops), job_(job) {}
+
+  Result<Phase> next() override {
+    switch (phase_++) {
+      case 0:
+        return propose();
+      case 1:
+        return encodeWithAgreedScale();
+      default:
+        return finish();
+    }
+  }
+
+ private:
+  Phase propose() {
+    if (job_.residual != nullptr) {
+      for (std::size_t i = 0; i < job_.values.size(); ++i) {
+        job_.values[i] += job_.decay * job_.residual[i];
+      }
+    }
+    scale_ = TernaryCodec({clip_, 0, 1}, common_, loops_).scaleOf(job_.values.data(), job_.values.size());
+    return {PhaseWant::max, {&scale_, 1}};
+  }
+
+  Result<Phase> encodeWithAgreedScale() {
+    if (!(scale_ > 0)) { // all values of all ranks are zero, or one of them is not finite
+      settle(scale_);
+      return Phase{};
+    }
+    const std::size_t count = job_.values.size();
+    codec_.emplace(TernarySettings{0, scale_, static_cast<unsigned>(job_.ranks)}, common_, loops_);
+    payload_.resize(codec_->maxBytes(count));
+    codec_->encodeVector({job_.values.data(), count, job_.random, 0, {}}, bytes());
+    if (job_.residual != nullptr) {
+      std::copy(job_.values.begin(), job_.values.end(), job_.residual);
+      codec_->decodeVector(payload_, {job_.residual, count, {DecodeMode::axpy, -1}, {}, 0, {}});
+    }
+    return Phase{PhaseWant::add, {}, payload_, &*codec_, count};
+  }
+
+  Phase finish() {
+    codec_->decodeVector(payload_, {job_.values.data(), job_.values.size(), {}, {}, 0, {}});
+    const float share = 1.0f / static_cast<float>(job_.ranks);
+    for (float& value : job_.values) {
+      value *= share;
+    }
+    return {};
+  }
+
+  void settle(float value) const {
+    std::fill(job_.values.begin(), job_.values.end(), value);
+    if (job_.residual != nullptr) {
+      std::fill_n(job_.residual, job_.values.size(), 0.0f);
+    }
+  }
+  unsigned char* bytes() { return reinterpret_cast<unsigned char*>(payload_.data()); }
+
+  const float clip_;
+  const CommonLoops& common_;
+  const TernaryLoops& loops_;
+  const RunJob job_;
+  int phase_ = 0;
+  float scale_ = 0;
+  std::optional<TernaryCodec> codec_; ///< With the agreed scale.
+  std::vector<std::byte> payload_;
+};
+
+} // namespace
+
+std::string AgreedTernaryCodec::spec() const { return fmt::format("terngrad:clip={},agree=max", clip_); }
+
+CodecTraits AgreedTernaryCodec::traits() const {
+  CodecTraits traits;
+  traits.stochastic = true;
+  traits.unbiased = clip_ == 0;
+  traits.multi_phase = true;
+  traits.block = 0;
+  return traits;
+}
+
+Result<std::unique_ptr<CodecRun>> AgreedTernaryCodec::start(const RunJob& job) const {
+  if (job.ranks < 1 || job.ranks > kMostRanks) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("codec '{}': sums of {} ranks do not fit its words; it takes 1 to {}", spec(),
+                                     job.ranks, kMostRanks));
+  }
+  return std::unique_ptr<CodecRun>(std::make_unique<AgreedRun>(clip_, common_, loops_, job));
+}
+
+} // namespace goss::compressors
