@@ -4,7 +4,7 @@ Paths are relative to the repository root. A unit is a folder; the longest match
 file belongs to.
 """
 
-C_ABI = ("include/gossamer/gossamer.h", "include/gossamer/gossamer_mpi.h")
+C_ABI = ("include/gossamer/gossamer.h", "include/gossamer/gossamer_mpi.h", "include/gossamer/sync.h")
 
 # unit -> units (or single headers) that its files may include, besides their own unit.
 UNITS = {
@@ -14,7 +14,7 @@ UNITS = {
     "lib/kernels": ("include/gossamer", "lib/base"),
     "lib/schedule": ("include/gossamer", "lib/base"),
     "lib/core": ("include/gossamer", "lib/base", "lib/platform", "lib/kernels", "lib/schedule"),
-    "lib/capi": ("include/gossamer", "lib/base", "lib/platform", "lib/kernels", "lib/schedule", "lib/core"),
+    "lib/capi": ("include/gossamer", "lib/base", "lib/platform", "lib/kernels", "lib/schedule", "lib/core", "lib/sync"),
     "lib/sync": ("include/gossamer", "lib/base", "lib/kernels"),
     "collectives": ("include/gossamer", "lib/base", "lib/schedule"),
     "compressors": ("include/gossamer", "lib/base", "lib/kernels", "compressors/common"),

@@ -1,0 +1,131 @@
+/// Synchronizers: keeping the replicas of a model together, by gradients, every few steps, or in the background.
+///
+/// A synchronizer is made from a spec string such as "ddp", "diloco:h=50" or "streaming:h=48,fragments=4,tau=5".
+/// docs/synchronizers.md lists all methods, their parameters and the papers they come from. A framework registers its
+/// tensors once and then tells of events; the synchronizer buckets, overlaps, compresses and applies:
+///
+///   goss_sync_create(comm, "diloco:h=50", &sync);
+///   for each tensor, in the order of the forward pass: goss_sync_register(sync, &tensor, NULL);
+///   goss_sync_start(sync);
+///   for each step:
+///     goss_sync_set_lr(sync, lr);
+///     backward pass; as tensors become final: goss_sync_gradient_ready(sync, i);
+///     goss_sync_gradients(sync);  // gradients are now what the optimizer shall see
+///     optimizer step, with the framework's own optimizer
+///     goss_sync_step(sync);       // parameters may change
+///   goss_sync_finish(sync);       // all ranks hold the same parameters
+///
+/// The same loop serves every method. To accumulate gradients over several backward passes, tell of gradients in the
+/// last one only.
+///
+/// - **Collective** calls are made by all ranks in the same order. The synchronizer has communicators of its own: its
+///   collectives never mix with the caller's.
+/// - **Threads.** One thread at a time uses a synchronizer, except for goss_sync_abort.
+/// - **Buffers.** Parameters and gradients are host memory, lent from goss_sync_register to goss_sync_destroy. A
+///   gradient is not to be touched between its goss_sync_gradient_ready and goss_sync_gradients. Parameters are read
+///   and written only inside calls.
+/// - **Errors.** As in gossamer.h. After a failed collective call the synchronizer refuses all further work; parameters
+///   may then differ between ranks.
+/// - **Determinism.** The same calls on the same ranks give the same bits, also after export and import.
+#ifndef GOSSAMER_SYNC_H_
+#define GOSSAMER_SYNC_H_
+
+#include "gossamer/gossamer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct goss_sync* goss_sync_t;
+
+/// A tensor of the model. Start from GOSS_SYNC_TENSOR_INIT.
+typedef struct goss_sync_tensor {
+  size_t size;      ///< sizeof(goss_sync_tensor).
+  const char* name; ///< Must match across ranks; copied.
+  void* parameter;  ///< `count` elements.
+  void* gradient;   ///< `count` elements; may be NULL where the method does not exchange gradients.
+  size_t count;     ///< Must match across ranks.
+  goss_dtype dtype; ///< GOSS_FLOAT32; others are refused with GOSS_ERR_UNSUPPORTED.
+  int32_t layer;    ///< Tensors of a layer stay in one fragment; -1: a layer of its own.
+} goss_sync_tensor;
+
+#define GOSS_SYNC_TENSOR_INIT \
+  { sizeof(goss_sync_tensor), NULL, NULL, NULL, 0, GOSS_FLOAT32, -1 }
+
+/// What a synchronizer does. Set `size` before the call.
+typedef struct goss_sync_info {
+  size_t size;
+  const char* spec;      ///< Canonical spec with all parameters; lives as long as the synchronizer.
+  int32_t gradients;     ///< 1: goss_sync_gradients averages over ranks; 0: gradients stay local.
+  int32_t local_steps;   ///< 1: between exchanges the ranks' parameters differ.
+  int32_t gradient_size; ///< Ranks whose gradients are averaged together (1 where gradients stay local).
+} goss_sync_info;
+
+/// Running totals of one synchronizer on this rank. Set `size` before the call.
+typedef struct goss_sync_counters {
+  size_t size;
+  uint64_t steps;           ///< goss_sync_step calls.
+  uint64_t exchanges;       ///< Completed exchanges of a bucket or fragment.
+  uint64_t exchanged_bytes; ///< Float32 bytes of the vectors of these exchanges, before compression.
+  uint64_t wire_bytes_sent; ///< Payload bytes handed to transports, headers excluded.
+  uint64_t wire_bytes_received;
+  uint64_t waited_ns; ///< Time that calls spent waiting for exchanges.
+} goss_sync_counters;
+
+/// Collective over `comm`, which must outlive the synchronizer. Errors: GOSS_ERR_INVALID_ARGUMENT naming what is wrong
+/// with the spec, before anything is sent.
+GOSS_API goss_status goss_sync_create(goss_comm_t comm, const char* spec, goss_sync_t* sync);
+
+/// Local; only before goss_sync_start. Tensors are numbered from 0 in order; `index` may be NULL.
+GOSS_API goss_status goss_sync_register(goss_sync_t sync, const goss_sync_tensor* tensor, int32_t* index);
+
+/// Collective, once, after all tensors are registered: checks that the ranks agree, and gives everybody rank 0's
+/// parameters; after goss_sync_import, every rank keeps its own instead.
+/// Errors: GOSS_ERR_MISMATCH when specs or tensors differ between ranks.
+GOSS_API goss_status goss_sync_start(goss_sync_t sync);
+
+/// Local: the learning rate of the steps to come. SlowMo, QSR and DeMo use it; 1 before the first call.
+GOSS_API goss_status goss_sync_set_lr(goss_sync_t sync, double lr);
+
+/// The gradient of a tensor is final for this step: its bucket's exchange starts when all of it is. Never blocks. The
+/// order of tensors may differ between ranks; the reverse of registration overlaps best. A no-op where gradients stay
+/// local.
+GOSS_API goss_status goss_sync_gradient_ready(goss_sync_t sync, int32_t index);
+
+/// Collective: tensors not told of are taken as ready; returns when all gradients are exchanged.
+GOSS_API goss_status goss_sync_gradients(goss_sync_t sync);
+
+/// Collective: the optimizer has changed the parameters. Blocks only in steps in which an exchange must be applied.
+GOSS_API goss_status goss_sync_step(goss_sync_t sync);
+
+/// Collective: applies what is in flight; if the ranks' parameters differ, averages them. Training may go on.
+GOSS_API goss_status goss_sync_finish(goss_sync_t sync);
+
+/// Local, between steps: waits for what is in flight, then copies everything that is needed to go on with the same bits
+/// (reference parameters, outer momenta, exchanges not yet applied) into *bytes; free it with goss_free. Each rank's
+/// state is its own. Parameters are the framework's to save.
+GOSS_API goss_status goss_sync_export(goss_sync_t sync, void** bytes, size_t* count);
+
+/// Local; before goss_sync_start, after all tensors are registered, on all ranks or none. GOSS_ERR_PROTOCOL for
+/// damaged bytes, GOSS_ERR_INVALID_ARGUMENT for those of another spec or other tensors: nothing has changed then.
+GOSS_API goss_status goss_sync_import(goss_sync_t sync, const void* bytes, size_t count);
+
+GOSS_API goss_status goss_sync_get_info(goss_sync_t sync, goss_sync_info* info);
+GOSS_API goss_status goss_sync_get_counters(goss_sync_t sync, goss_sync_counters* counters);
+
+/// Local, from any thread: pending and later calls fail on all ranks with GOSS_ERR_ABORTED and `reason`. Buffers stay
+/// lent until goss_sync_destroy.
+GOSS_API goss_status goss_sync_abort(goss_sync_t sync, const char* reason);
+
+/// Local. What is in flight fails; when it returns no buffer is lent any more. NULL is allowed.
+GOSS_API goss_status goss_sync_destroy(goss_sync_t sync);
+
+/// All methods as JSON text: [{"name", "summary", "paper", "parameters": [{"key", "default", "meaning"}]}]. Free it
+/// with goss_free.
+GOSS_API goss_status goss_sync_methods(char** json);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // GOSSAMER_SYNC_H_

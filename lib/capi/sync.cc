@@ -1,0 +1,181 @@
+// Synchronizers of the C ABI.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "capi/handles.h"
+#include "gossamer/sync.h"
+#include "sync/methods.h"
+#include "sync/synchronizer.h"
+
+struct goss_sync {
+  std::unique_ptr<goss::sync::Synchronizer> synchronizer;
+};
+
+namespace goss::capi {
+
+namespace {
+
+/// Runs body(synchronizer) for a call whose only precondition is the handle.
+template <typename Body>
+goss_status onSync(const char* function, goss_sync_t sync, Body body) {
+  return guarded(function, [&]() -> Status {
+    if (sync == nullptr) return invalid(fmt::format("{}: the synchronizer is NULL", function));
+    return body(*sync->synchronizer);
+  });
+}
+
+Status missing(const char* function, const char* what) {
+  return invalid(fmt::format("{}: {} is NULL", function, what));
+}
+
+/// Copies the fields that the caller's version of the struct has.
+template <typename T>
+Status copyOut(const char* function, T values, T* to) {
+  if (to == nullptr) return missing(function, "the place for the result");
+  if (to->size < sizeof(size_t) || to->size > sizeof(T)) {
+    return invalid(fmt::format("{}: the result's size is {}; set it to its sizeof", function, to->size));
+  }
+  values.size = to->size;
+  std::memcpy(to, &values, values.size);
+  return Status::ok();
+}
+
+Status handOut(std::string_view bytes, void** to) {
+  void* memory = std::malloc(bytes.size() + 1); // goss_free is free()
+  if (memory == nullptr) return Status::error(GOSS_ERR_RESOURCE, "out of memory");
+  std::memcpy(memory, bytes.data(), bytes.size());
+  static_cast<char*>(memory)[bytes.size()] = '\0';
+  *to = memory;
+  return Status::ok();
+}
+
+Result<sync::Tensor> readTensor(const goss_sync_tensor* given) {
+  constexpr const char* kFunction = "goss_sync_register";
+  if (given == nullptr) return missing(kFunction, "tensor");
+  if (given->size != sizeof *given) {
+    return invalid(fmt::format("{}: tensor.size is {}; start from GOSS_SYNC_TENSOR_INIT", kFunction, given->size));
+  }
+  if (given->name == nullptr) return missing(kFunction, "tensor.name");
+  if (given->dtype != GOSS_FLOAT32) {
+    return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("{}: tensor '{}' is not GOSS_FLOAT32; keep float32 masters",
+                                                           kFunction, given->name));
+  }
+  if (given->parameter == nullptr && given->count > 0) return missing(kFunction, "tensor.parameter");
+  sync::Tensor tensor;
+  tensor.name = given->name;
+  tensor.parameter = {static_cast<float*>(given->parameter), given->count};
+  if (given->gradient != nullptr) tensor.gradient = {static_cast<float*>(given->gradient), given->count};
+  tensor.layer = given->layer;
+  return tensor;
+}
+
+} // namespace
+
+} // namespace goss::capi
+
+using namespace goss::capi; // NOLINT(google-build-using-namespace): the C functions are not in a namespace
+using goss::Result;
+using goss::Status;
+using goss::sync::Synchronizer;
+
+extern "C" {
+
+goss_status goss_sync_create(goss_comm_t comm, const char* spec, goss_sync_t* sync) {
+  return guarded("goss_sync_create", [&]() -> Status {
+    if (comm == nullptr) return missing("goss_sync_create", "the communicator");
+    if (spec == nullptr) return missing("goss_sync_create", "the spec");
+    if (sync == nullptr) return missing("goss_sync_create", "the place for the synchronizer");
+    Result<std::unique_ptr<Synchronizer>> made = Synchronizer::create(comm, spec);
+    if (!made.isOk()) return made.status();
+    *sync = new goss_sync{made.take()};
+    return Status::ok();
+  });
+}
+
+goss_status goss_sync_register(goss_sync_t sync, const goss_sync_tensor* tensor, int32_t* index) {
+  return onSync("goss_sync_register", sync, [&](Synchronizer& s) -> Status {
+    Result<goss::sync::Tensor> read = readTensor(tensor);
+    if (!read.isOk()) return read.status();
+    const Result<std::int32_t> added = s.add(read.take());
+    if (added.isOk() && index != nullptr) *index = added.value();
+    return added.status();
+  });
+}
+
+goss_status goss_sync_start(goss_sync_t sync) {
+  return onSync("goss_sync_start", sync, [](Synchronizer& s) { return s.start(); });
+}
+
+goss_status goss_sync_set_lr(goss_sync_t sync, double lr) {
+  return onSync("goss_sync_set_lr", sync, [&](Synchronizer& s) { return s.setLr(lr); });
+}
+
+goss_status goss_sync_gradient_ready(goss_sync_t sync, int32_t index) {
+  return onSync("goss_sync_gradient_ready", sync, [&](Synchronizer& s) { return s.gradientReady(index); });
+}
+
+goss_status goss_sync_gradients(goss_sync_t sync) {
+  return onSync("goss_sync_gradients", sync, [](Synchronizer& s) { return s.gradients(); });
+}
+
+goss_status goss_sync_step(goss_sync_t sync) {
+  return onSync("goss_sync_step", sync, [](Synchronizer& s) { return s.step(); });
+}
+
+goss_status goss_sync_finish(goss_sync_t sync) {
+  return onSync("goss_sync_finish", sync, [](Synchronizer& s) { return s.finish(); });
+}
+
+goss_status goss_sync_export(goss_sync_t sync, void** bytes, size_t* count) {
+  return onSync("goss_sync_export", sync, [&](Synchronizer& s) -> Status {
+    if (bytes == nullptr || count == nullptr) return missing("goss_sync_export", "a place for the result");
+    const Result<std::string> state = s.exportState();
+    if (!state.isOk()) return state.status();
+    const Status status = handOut(state.value(), bytes);
+    if (status.isOk()) *count = state.value().size();
+    return status;
+  });
+}
+
+goss_status goss_sync_import(goss_sync_t sync, const void* bytes, size_t count) {
+  return onSync("goss_sync_import", sync, [&](Synchronizer& s) -> Status {
+    if (bytes == nullptr) return missing("goss_sync_import", "bytes");
+    return s.importState({static_cast<const char*>(bytes), count});
+  });
+}
+
+goss_status goss_sync_get_info(goss_sync_t sync, goss_sync_info* info) {
+  return onSync("goss_sync_get_info", sync,
+                [&](Synchronizer& s) { return copyOut("goss_sync_get_info", s.info(), info); });
+}
+
+goss_status goss_sync_get_counters(goss_sync_t sync, goss_sync_counters* counters) {
+  return onSync("goss_sync_get_counters", sync,
+                [&](Synchronizer& s) { return copyOut("goss_sync_get_counters", s.counters(), counters); });
+}
+
+goss_status goss_sync_abort(goss_sync_t sync, const char* reason) {
+  return onSync("goss_sync_abort", sync,
+                [&](Synchronizer& s) { return s.abort(reason != nullptr ? reason : "no reason given"); });
+}
+
+goss_status goss_sync_destroy(goss_sync_t sync) {
+  return guarded("goss_sync_destroy", [&] {
+    delete sync;
+    return Status::ok();
+  });
+}
+
+goss_status goss_sync_methods(char** json) {
+  return guarded("goss_sync_methods", [&]() -> Status {
+    if (json == nullptr) return missing("goss_sync_methods", "the place for the text");
+    void* text = nullptr;
+    const Status status = handOut(goss::sync::describeMethods(), &text);
+    if (status.isOk()) *json = static_cast<char*>(text);
+    return status;
+  });
+}
+
+} // extern "C"

@@ -1,0 +1,95 @@
+#include "sync/channel.h"
+
+#include <chrono>
+
+namespace goss::sync {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Status check(goss_status status) {
+  return status == GOSS_SUCCESS ? Status::ok() : Status::error(status, goss_last_error());
+}
+
+} // namespace
+
+Result<std::unique_ptr<Channel>> Channel::adopt(goss_comm_t comm) {
+  std::int32_t rank = 0, size = 0;
+  Status status = check(goss_comm_rank(comm, &rank));
+  if (status.isOk()) {
+    status = check(goss_comm_size(comm, &size));
+  }
+  if (!status.isOk()) {
+    return status;
+  }
+  return std::unique_ptr<Channel>(new Channel(comm, rank, size));
+}
+
+Result<std::unique_ptr<Channel>> Channel::duplicate(goss_comm_t comm) {
+  goss_comm_t made = nullptr;
+  if (Status status = check(goss_comm_dup(comm, &made)); !status.isOk()) {
+    return status;
+  }
+  return adopt(made);
+}
+
+Result<std::unique_ptr<Channel>> Channel::split(goss_comm_t comm, std::int32_t color) {
+  goss_comm_t made = nullptr;
+  if (Status status = check(goss_comm_split(comm, color, 0, &made)); !status.isOk()) {
+    return status;
+  }
+  return adopt(made);
+}
+
+Channel::~Channel() { goss_comm_destroy(comm_); }
+
+Status Channel::startMean(const Parcel& parcel, goss_request_t* request) {
+  goss_options options = GOSS_OPTIONS_INIT;
+  options.codec = codec_.empty() ? nullptr : codec_.c_str();
+  options.tensor = codec_.empty() ? 0 : parcel.tensor;
+  exchanged_bytes_ += parcel.values.size_bytes();
+  return check(goss_all_reduce(comm_, parcel.values.data(), parcel.values.data(), parcel.values.size(), GOSS_FLOAT32,
+                               GOSS_AVG, &options, request));
+}
+
+Status Channel::mean(std::span<float> values) {
+  goss_request_t request = nullptr;
+  const Status started = check(
+      goss_all_reduce(comm_, values.data(), values.data(), values.size(), GOSS_FLOAT32, GOSS_AVG, nullptr, &request));
+  exchanged_bytes_ += values.size_bytes();
+  return started.isOk() ? wait(&request) : started;
+}
+
+Status Channel::wait(goss_request_t* request) {
+  const Clock::time_point start = Clock::now();
+  const Status status = check(goss_wait(request, nullptr));
+  waited_ns_ += static_cast<std::uint64_t>((Clock::now() - start).count());
+  exchanges_ += status.isOk() ? 1 : 0;
+  return status;
+}
+
+Status Channel::broadcast(std::span<float> values) {
+  return check(goss_broadcast(comm_, values.data(), values.data(), values.size(), GOSS_FLOAT32, 0, nullptr, nullptr));
+}
+
+Result<bool> Channel::allEqual(std::uint64_t value) {
+  std::uint64_t least_and_inverse[2] = {value, ~value}; // the least inverse is the inverse of the largest
+  if (Status status = check(
+          goss_all_reduce(comm_, least_and_inverse, least_and_inverse, 2, GOSS_UINT64, GOSS_MIN, nullptr, nullptr));
+      !status.isOk()) {
+    return status;
+  }
+  return least_and_inverse[0] == ~least_and_inverse[1];
+}
+
+Status Channel::abort(const char* reason) { return check(goss_comm_abort(comm_, reason)); }
+
+goss_counters Channel::counters() const {
+  goss_counters counters{};
+  counters.size = sizeof counters;
+  goss_comm_counters(comm_, &counters); // Its only failures are wrong arguments.
+  return counters;
+}
+
+} // namespace goss::sync

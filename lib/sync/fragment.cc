@@ -1,0 +1,169 @@
+#include "sync/fragment.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace goss::sync {
+
+namespace {
+
+void saveFloats(base::WireWriter& writer, std::span<const float> values) {
+  for (const float value : values) {
+    writer.integer(std::bit_cast<std::uint32_t>(value));
+  }
+}
+
+void loadFloats(base::WireReader& reader, std::span<float> values) {
+  for (float& value : values) {
+    value = std::bit_cast<float>(reader.integer<std::uint32_t>());
+  }
+}
+
+} // namespace
+
+void Fragment::add(std::span<float> parameter) {
+  parameters_.push_back(parameter);
+  count_ += parameter.size();
+}
+
+void Fragment::takeReference() {
+  reference_.clear();
+  reference_.reserve(count_);
+  for (const std::span<float> parameter : parameters_) {
+    reference_.insert(reference_.end(), parameter.begin(), parameter.end());
+  }
+  flying_.resize(count_);
+  state_.assign(applier_.vectors(), std::vector<float>(count_));
+}
+
+void Fragment::difference(std::vector<float>& out) const {
+  out.resize(count_);
+  std::size_t at = 0;
+  for (const std::span<float> parameter : parameters_) {
+    for (const float value : parameter) {
+      out[at] = reference_[at] - value;
+      ++at;
+    }
+  }
+}
+
+Status Fragment::start(Channel& channel) {
+  if (count_ == 0) {
+    return Status::ok();
+  }
+  difference(flying_);
+  flight_ = Flight::started;
+  return channel.startMean({flying_, id_}, &request_);
+}
+
+Status Fragment::arrive(Channel& channel) {
+  if (flight_ != Flight::started) {
+    return Status::ok();
+  }
+  if (Status status = channel.wait(&request_); !status.isOk()) {
+    return status;
+  }
+  flight_ = Flight::arrived;
+  return Status::ok();
+}
+
+Status Fragment::apply(Channel& channel, const Terms& terms) {
+  if (Status status = arrive(channel); !status.isOk() || flight_ == Flight::none) {
+    return status;
+  }
+  applyRound(flying_, {}, channel, terms);
+  flight_ = Flight::none;
+  return Status::ok();
+}
+
+Status Fragment::applyLate(Channel& channel, const Terms& terms) {
+  if (Status status = arrive(channel); !status.isOk()) {
+    return status;
+  }
+  difference(own_);
+  applyRound(flight_ == Flight::arrived ? std::span<const float>(flying_) : std::span<const float>(), own_, channel,
+             terms);
+  flying_.swap(own_);
+  flight_ = Flight::started;
+  return channel.startMean({flying_, id_}, &request_);
+}
+
+void Fragment::applyRound(std::span<const float> mean, std::span<const float> own, const Channel& channel,
+                          const Terms& terms) {
+  const auto ranks = static_cast<double>(channel.size());
+  applier_.apply({reference_, mean, own, rounds_, terms.lr, ranks}, state_);
+  ++rounds_;
+  const auto alpha = static_cast<float>(terms.mixing);
+  std::size_t at = 0;
+  for (const std::span<float> parameter : parameters_) {
+    for (float& value : parameter) {
+      // Without mixing a copy, or a local NaN would stay for ever.
+      value = alpha == 0 ? reference_[at] : reference_[at] + alpha * (value - reference_[at]);
+      ++at;
+    }
+  }
+  has_drifted_ = alpha != 0 || !applier_.keepsRanksEqual();
+}
+
+Status Fragment::settle(Channel& channel, const Terms& terms) {
+  if (flight_ != Flight::none) {
+    if (Status status = arrive(channel); !status.isOk()) {
+      return status;
+    }
+    difference(own_);
+    applyRound(flying_, own_, channel, terms);
+    flight_ = Flight::none;
+  }
+  if (!has_drifted_ || count_ == 0) {
+    return Status::ok();
+  }
+  for (const std::span<float> parameter : parameters_) {
+    if (Status status = channel.mean(parameter); !status.isOk()) {
+      return status;
+    }
+  }
+  reference_.clear();
+  for (const std::span<float> parameter : parameters_) {
+    reference_.insert(reference_.end(), parameter.begin(), parameter.end());
+  }
+  has_drifted_ = false;
+  return Status::ok();
+}
+
+void Fragment::save(base::WireWriter& writer) const {
+  writer.integer(static_cast<std::uint64_t>(count_)).integer(rounds_);
+  writer.integer(static_cast<std::uint8_t>(has_drifted_ ? 1 : 0));
+  writer.integer(static_cast<std::uint8_t>(flight_ == Flight::none ? 0 : 1));
+  saveFloats(writer, reference_);
+  for (const std::vector<float>& vector : state_) {
+    saveFloats(writer, vector);
+  }
+  if (flight_ != Flight::none) {
+    saveFloats(writer, flying_);
+  }
+}
+
+bool Fragment::load(base::WireReader& reader) {
+  takeReference();
+  if (reader.integer<std::uint64_t>() != count_) {
+    return false;
+  }
+  rounds_ = reader.integer<std::uint64_t>();
+  const auto drifted = reader.integer<std::uint8_t>();
+  const auto arrived = reader.integer<std::uint8_t>();
+  if (!reader.ok() || drifted > 1 || arrived > 1) {
+    return false;
+  }
+  has_drifted_ = drifted == 1;
+  flight_ = arrived == 1 ? Flight::arrived : Flight::none;
+  loadFloats(reader, reference_);
+  for (std::vector<float>& vector : state_) {
+    loadFloats(reader, vector);
+  }
+  if (flight_ == Flight::arrived) {
+    loadFloats(reader, flying_);
+  }
+  return reader.ok();
+}
+
+} // namespace goss::sync

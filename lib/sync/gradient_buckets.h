@@ -1,0 +1,49 @@
+/// Gradients on their way to other ranks while the backward pass still computes the rest of them.
+#ifndef GOSS_LIB_SYNC_GRADIENT_BUCKETS_H_
+#define GOSS_LIB_SYNC_GRADIENT_BUCKETS_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sync/channel.h"
+
+namespace goss::sync {
+
+/// Whole tensors are packed into buckets in the reverse order of registration, which is about the order in which a
+/// backward pass finishes them (Li et al., VLDB 2020, section 3.2.3). A bucket leaves when all of it is ready and all
+/// buckets before it have left, so that ranks which finish tensors in another order still start the same exchanges in
+/// the same order. Tensors that lie side by side in memory travel from where they are; others are copied. One thread.
+class GradientBuckets {
+ public:
+  /// `gradients` are in the order of registration and stay lent.
+  GradientBuckets(std::span<const std::span<float>> gradients, std::uint64_t bucket_bytes);
+
+  /// Never blocks.
+  Status ready(Channel& channel, std::size_t tensor);
+  /// Takes what is missing as ready and waits for all: gradients are then means, and the next step begins.
+  Status finish(Channel& channel);
+  [[nodiscard]] std::size_t buckets() const { return buckets_.size(); }
+
+ private:
+  struct Bucket {
+    std::vector<std::span<float>> pieces; // lowest address first where they lie side by side
+    std::vector<float> staging;           // empty: in place
+    std::span<float> flat;                // what travels
+    std::size_t missing = 0;
+    std::size_t tensors = 0;
+    goss_request_t request = nullptr;
+  };
+
+  void close(Bucket& bucket);
+  Status startReady(Channel& channel);
+
+  std::vector<Bucket> buckets_;
+  std::vector<std::size_t> bucket_of_; // by tensor
+  std::vector<bool> is_ready_;         // by tensor
+  std::size_t started_ = 0;            // buckets that left in this step
+};
+
+} // namespace goss::sync
+
+#endif // GOSS_LIB_SYNC_GRADIENT_BUCKETS_H_

@@ -1,0 +1,38 @@
+// The Quadratic Synchronization Rule: Gu et al., ICLR 2024, arXiv 2310.14423. Local SGD whose period grows as the
+// learning rate falls: H = max(h, floor((growth / lr)^2)), recomputed after each exchange.
+#include <array>
+
+#include "sync/methods.h"
+
+namespace goss::sync {
+
+namespace {
+
+constexpr std::array kParameters = {
+    ParameterInfo{"h", "4", "the shortest period"},
+    ParameterInfo{"growth", "0.02", "alpha of the paper; the period is at least (growth / lr)^2"},
+    ParameterInfo{"warmup", "0", "steps in which the period stays h"},
+    ParameterInfo{"total", "0", "steps of the run, so that the last exchange ends it; 0: unknown"},
+    kIslandsParameter,
+    kCodecParameter};
+
+Composition make(SpecReader& reader) {
+  Composition made;
+  readPeriod(reader, made);
+  made.timing.growth = reader.number("growth", {1e-9, 1e6});
+  made.timing.warmup = reader.integer("warmup", {0, 1e15});
+  made.timing.total = reader.integer("total", {0, 1e15});
+  made.applier = std::make_unique<OuterSgd>(1, 0);
+  readExchange(reader, made);
+  return made;
+}
+
+} // namespace
+
+const Method& qsrMethod() {
+  static const Method kMethod = {"qsr", "local SGD whose period grows as the learning rate falls",
+                                 "Gu et al., arXiv 2310.14423", kParameters, make};
+  return kMethod;
+}
+
+} // namespace goss::sync

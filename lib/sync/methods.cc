@@ -1,0 +1,63 @@
+#include "sync/methods.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace goss::sync {
+
+std::span<const Method* const> allMethods() {
+  static const std::array kMethods = {&ddpMethod(),       &localMethod(), &dilocoMethod(),
+                                      &streamingMethod(), &eagerMethod(), &delayedNesterovMethod(),
+                                      &slowmoMethod(),    &co2Method(),   &qsrMethod()};
+  return kMethods;
+}
+
+Result<Made> makeComposition(std::string_view text) {
+  Result<Spec> spec = parseSpec(text);
+  if (!spec.isOk()) {
+    return spec.status();
+  }
+  std::string names;
+  for (const Method* method : allMethods()) {
+    if (method->name == spec.value().name) {
+      SpecReader reader(spec.value(), method->parameters);
+      Made made{method->make(reader), ""};
+      if (Status status = reader.finish(); !status.isOk()) {
+        return status;
+      }
+      made.spec = reader.canonical();
+      return made;
+    }
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", method->name);
+  }
+  return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                       fmt::format("there is no synchronizer '{}'; there are: {}", spec.value().name, names));
+}
+
+std::string describeMethods() {
+  std::string json; // no text of the table needs escaping
+  for (const Method* method : allMethods()) {
+    json += fmt::format(R"({}{{"name":"{}","summary":"{}","paper":"{}","parameters":[)", json.empty() ? "[" : ",",
+                        method->name, method->summary, method->paper);
+    bool first = true;
+    for (const ParameterInfo& info : method->parameters) {
+      json += fmt::format(R"({}{{"key":"{}","default":"{}","meaning":"{}"}})", first ? "" : ",", info.key,
+                          info.fallback, info.meaning);
+      first = false;
+    }
+    json += "]}";
+  }
+  return json + "]";
+}
+
+void readPeriod(SpecReader& reader, Composition& composition) {
+  composition.timing.period = reader.integer("h", kPeriodRange);
+}
+
+void readExchange(SpecReader& reader, Composition& composition) {
+  composition.topology.islands = reader.integer("islands", {0, 1e6});
+  composition.layout.codec = reader.text("codec");
+}
+
+} // namespace goss::sync

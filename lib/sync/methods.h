@@ -1,0 +1,63 @@
+/// The table of synchronization methods. Each row is made in a small file of its own (method_*.cc) that names its
+/// paper.
+#ifndef GOSS_LIB_SYNC_METHODS_H_
+#define GOSS_LIB_SYNC_METHODS_H_
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "sync/composition.h"
+#include "sync/spec.h"
+
+namespace goss::sync {
+
+struct Method {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view paper;
+  std::span<const ParameterInfo> parameters;
+  Composition (*make)(SpecReader& reader);
+};
+
+const Method& ddpMethod();
+const Method& localMethod();
+const Method& dilocoMethod();
+const Method& streamingMethod();
+const Method& eagerMethod();
+const Method& delayedNesterovMethod();
+const Method& slowmoMethod();
+const Method& co2Method();
+const Method& qsrMethod();
+
+/// All of them, in the order of the documentation.
+std::span<const Method* const> allMethods();
+
+/// A composition and the canonical spec that it was made from.
+struct Made {
+  Composition composition;
+  std::string spec;
+};
+/// GOSS_ERR_INVALID_ARGUMENT names what is wrong and what there is.
+Result<Made> makeComposition(std::string_view spec);
+
+/// The table as JSON text, as goss_sync_methods() hands it out.
+std::string describeMethods();
+
+// Parameters that several methods share.
+inline constexpr ParameterInfo kPeriodParameter = {"h", "50", "steps between exchanges"};
+inline constexpr ParameterInfo kIslandsParameter = {"islands", "0",
+                                                    "data-parallel groups of consecutive ranks; 0: every rank is one"};
+inline constexpr ParameterInfo kCodecParameter = {"codec", "none", "compressor of what is exchanged; comes last"};
+
+inline constexpr SpecReader::Range kPeriodRange = {1, 1e9};
+inline constexpr SpecReader::Range kRateRange = {0, 1e3};
+inline constexpr SpecReader::Range kUnitRange = {0, 1};
+
+/// Reads `h`, and later `islands` and `codec`: what every method that exchanges parameters has.
+void readPeriod(SpecReader& reader, Composition& composition);
+void readExchange(SpecReader& reader, Composition& composition);
+
+} // namespace goss::sync
+
+#endif // GOSS_LIB_SYNC_METHODS_H_

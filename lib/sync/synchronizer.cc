@@ -1,0 +1,350 @@
+#include "sync/synchronizer.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "sync/methods.h"
+
+namespace goss::sync {
+
+namespace {
+
+constexpr std::string_view kMagic = "GSYN";
+constexpr std::uint16_t kVersion = 1;
+constexpr std::size_t kMostSpecBytes = 1 << 16;
+
+std::uint64_t hashOf(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
+
+Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
+
+Status malformed(const std::string& why) {
+  return Status::error(GOSS_ERR_PROTOCOL,
+                       fmt::format("these bytes are no state of a synchronizer: {}; was the checkpoint damaged?", why));
+}
+
+} // namespace
+
+Synchronizer::Synchronizer(Composition composition, std::string spec)
+    : composition_(std::move(composition)),
+      spec_(std::move(spec)),
+      timetable_(composition_.timing, composition_.layout.fragments) {}
+
+Result<std::unique_ptr<Synchronizer>> Synchronizer::create(goss_comm_t comm, std::string_view spec) {
+  Result<Made> made = makeComposition(spec);
+  if (!made.isOk()) {
+    return made.status();
+  }
+  Made parts = made.take();
+  std::unique_ptr<Synchronizer> sync(new Synchronizer(std::move(parts.composition), std::move(parts.spec)));
+  if (Status status = sync->connect(comm); !status.isOk()) {
+    return status;
+  }
+  return sync;
+}
+
+Status Synchronizer::connect(goss_comm_t comm) {
+  Result<std::unique_ptr<Channel>> all = Channel::duplicate(comm);
+  if (!all.isOk()) {
+    return all.status();
+  }
+  all_ = all.take();
+  Result<bool> is_equal = all_->allEqual(hashOf(spec_));
+  if (!is_equal.isOk()) {
+    return is_equal.status();
+  }
+  if (!is_equal.value()) {
+    return Status::error(GOSS_ERR_MISMATCH,
+                         fmt::format("the ranks gave different synchronizers; rank {} has '{}'", all_->rank(), spec_));
+  }
+  const std::uint64_t islands = composition_.topology.islands;
+  const auto size = static_cast<std::uint64_t>(all_->size());
+  if (islands > 0 && size % islands != 0) {
+    return invalid(fmt::format("{} ranks cannot be cut into {} equal islands", size, islands));
+  }
+  if (islands > 0 && islands < size) {
+    const auto per_island = static_cast<std::int32_t>(size / islands);
+    Result<std::unique_ptr<Channel>> island = Channel::split(comm, all_->rank() / per_island);
+    if (!island.isOk()) {
+      return island.status();
+    }
+    island_ = island.take();
+    Result<std::unique_ptr<Channel>> across = Channel::split(comm, all_->rank() % per_island);
+    if (!across.isOk()) {
+      return across.status();
+    }
+    across_ = across.take();
+  }
+  gradient_channel_ = composition_.gradients == GradientRule::local ? island_.get() : all_.get();
+  if (composition_.applier != nullptr) {
+    parameter_channel_ = across_ != nullptr ? across_.get() : all_.get();
+  }
+  Channel* compressed = parameter_channel_ != nullptr ? parameter_channel_ : gradient_channel_;
+  compressed->setCodec(composition_.layout.codec);
+  return Status::ok();
+}
+
+Result<std::int32_t> Synchronizer::add(Tensor tensor) {
+  if (is_started_ || is_imported_) {
+    return invalid(fmt::format("tensor '{}' comes too late: register all before goss_sync_import and goss_sync_start",
+                               tensor.name));
+  }
+  if (exchangesGradients() && tensor.gradient.size() != tensor.parameter.size()) {
+    return invalid(fmt::format("tensor '{}' has no gradient, but '{}' exchanges gradients", tensor.name, spec_));
+  }
+  tensors_.push_back(std::move(tensor));
+  return static_cast<std::int32_t>(tensors_.size() - 1);
+}
+
+void Synchronizer::layOut() {
+  buckets_.reset();
+  fragments_.clear();
+  if (exchangesGradients()) {
+    std::vector<std::span<float>> gradients;
+    for (const Tensor& tensor : tensors_) {
+      gradients.push_back(tensor.gradient);
+    }
+    buckets_.emplace(gradients, composition_.layout.bucket_bytes);
+  }
+  if (parameter_channel_ == nullptr) {
+    return;
+  }
+  const std::uint64_t fragments = composition_.layout.fragments;
+  fragments_.reserve(fragments);
+  for (std::uint64_t i = 0; i < fragments; ++i) {
+    fragments_.emplace_back(*composition_.applier, i + 1);
+  }
+  // A tensor without a layer is one of its own: its place among those before it.
+  std::vector<std::uint64_t> layers;
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    layers.push_back(tensors_[i].layer >= 0 ? static_cast<std::uint64_t>(tensors_[i].layer) : i);
+    most = std::max(most, layers.back() + 1);
+  }
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const std::uint64_t to = composition_.layout.strided ? layers[i] % fragments : layers[i] * fragments / most;
+    fragments_[to].add(tensors_[i].parameter);
+  }
+}
+
+std::uint64_t Synchronizer::layoutHash() const {
+  std::string text = fmt::format("{} {}", spec_, is_imported_);
+  for (const Tensor& tensor : tensors_) {
+    text += fmt::format("\n{} {} {}", tensor.name, tensor.parameter.size(), tensor.layer);
+  }
+  return hashOf(text);
+}
+
+Status Synchronizer::start() {
+  if (!failure_.isOk()) {
+    return failure_;
+  }
+  if (is_started_) {
+    return invalid("goss_sync_start was called before");
+  }
+  Result<bool> is_equal = all_->allEqual(layoutHash());
+  if (!is_equal.isOk()) {
+    return noted(is_equal.status());
+  }
+  if (!is_equal.value()) {
+    return noted(Status::error(GOSS_ERR_MISMATCH,
+                               "the ranks registered different tensors, or only some of them imported a state"));
+  }
+  if (!is_imported_) {
+    for (const Tensor& tensor : tensors_) {
+      if (Status status = all_->broadcast(tensor.parameter); !status.isOk()) {
+        return noted(status);
+      }
+    }
+    layOut();
+    for (Fragment& fragment : fragments_) {
+      fragment.takeReference();
+    }
+  }
+  is_started_ = true;
+  return Status::ok();
+}
+
+Status Synchronizer::checkRunning(const char* call) const {
+  if (!failure_.isOk()) {
+    return failure_;
+  }
+  return is_started_ ? Status::ok() : invalid(fmt::format("{}: call goss_sync_start first", call));
+}
+
+Status Synchronizer::noted(Status status) {
+  if (!status.isOk() && failure_.isOk()) {
+    failure_ = status;
+  }
+  return status;
+}
+
+Status Synchronizer::setLr(double lr) {
+  if (!std::isfinite(lr) || lr <= 0) {
+    return invalid(fmt::format("goss_sync_set_lr: {} is no learning rate; it must be above 0", lr));
+  }
+  lr_ = lr;
+  return Status::ok();
+}
+
+Status Synchronizer::gradientReady(std::int32_t index) {
+  if (Status status = checkRunning("goss_sync_gradient_ready"); !status.isOk()) {
+    return status;
+  }
+  if (index < 0 || static_cast<std::size_t>(index) >= tensors_.size()) {
+    return invalid(fmt::format("goss_sync_gradient_ready: {} is none of the {} tensors", index, tensors_.size()));
+  }
+  if (!exchangesGradients()) {
+    return Status::ok();
+  }
+  const Status status = buckets_->ready(*gradient_channel_, static_cast<std::size_t>(index));
+  return status.kind() == GOSS_ERR_INVALID_ARGUMENT ? status : noted(status);
+}
+
+Status Synchronizer::gradients() {
+  if (Status status = checkRunning("goss_sync_gradients"); !status.isOk()) {
+    return status;
+  }
+  return exchangesGradients() ? noted(buckets_->finish(*gradient_channel_)) : Status::ok();
+}
+
+Status Synchronizer::step() {
+  if (Status status = checkRunning("goss_sync_step"); !status.isOk()) {
+    return status;
+  }
+  timetable_.advance(lr_);
+  return noted(stepFragments());
+}
+
+Status Synchronizer::stepFragments() {
+  const Fragment::Terms terms = {lr_, composition_.mixing};
+  for (std::uint64_t i = 0; i < fragments_.size(); ++i) {
+    Fragment& fragment = fragments_[i];
+    fragment.noteStep();
+    Status status;
+    if (composition_.timing.late) {
+      status = timetable_.applies(i) ? fragment.applyLate(*parameter_channel_, terms) : Status::ok();
+    } else {
+      status = timetable_.starts(i) ? fragment.start(*parameter_channel_) : Status::ok();
+      if (status.isOk() && timetable_.applies(i)) {
+        status = fragment.apply(*parameter_channel_, terms);
+      }
+    }
+    if (!status.isOk()) {
+      return status;
+    }
+  }
+  return Status::ok();
+}
+
+Status Synchronizer::finish() {
+  if (Status status = checkRunning("goss_sync_finish"); !status.isOk()) {
+    return status;
+  }
+  for (Fragment& fragment : fragments_) {
+    if (Status status = noted(fragment.settle(*parameter_channel_, {lr_, composition_.mixing})); !status.isOk()) {
+      return status;
+    }
+  }
+  return Status::ok();
+}
+
+Result<std::string> Synchronizer::exportState() {
+  if (Status status = checkRunning("goss_sync_export"); !status.isOk()) {
+    return status;
+  }
+  for (Fragment& fragment : fragments_) {
+    if (Status status = noted(fragment.arrive(*parameter_channel_)); !status.isOk()) {
+      return status;
+    }
+  }
+  const Timetable::State at = timetable_.state();
+  base::WireWriter writer;
+  writer.raw(kMagic).integer(kVersion).integer(std::uint16_t{0}).text(spec_).integer(at.step).integer(at.next);
+  writer.integer(static_cast<std::uint64_t>(fragments_.size()));
+  for (const Fragment& fragment : fragments_) {
+    fragment.save(writer);
+  }
+  std::string bytes = writer.take();
+  return bytes + base::WireWriter().integer(hashOf(bytes)).take();
+}
+
+Status Synchronizer::importState(std::string_view bytes) {
+  if (is_started_) {
+    return invalid("goss_sync_import: call it before goss_sync_start");
+  }
+  if (bytes.size() < sizeof(std::uint64_t)) {
+    return malformed("too short");
+  }
+  const std::string_view body = bytes.substr(0, bytes.size() - sizeof(std::uint64_t));
+  if (base::loadLittleEndian<std::uint64_t>(bytes.data() + body.size()) != hashOf(body)) {
+    return malformed("the checksum differs");
+  }
+  base::WireReader reader(body);
+  if (reader.raw(kMagic.size()) != kMagic || reader.integer<std::uint16_t>() != kVersion ||
+      reader.integer<std::uint16_t>() != 0) {
+    return malformed("another magic number or version");
+  }
+  const std::string_view spec = reader.text(kMostSpecBytes);
+  if (reader.ok() && spec != spec_) {
+    return invalid(fmt::format("the saved state is of '{}', but this synchronizer is '{}'", spec, spec_));
+  }
+  Timetable::State at;
+  at.step = reader.integer<std::uint64_t>();
+  at.next = reader.integer<std::uint64_t>();
+  layOut();
+  bool fits = reader.integer<std::uint64_t>() == fragments_.size();
+  for (std::size_t i = 0; fits && i < fragments_.size(); ++i) {
+    fits = fragments_[i].load(reader);
+  }
+  if (!fits || !reader.complete()) {
+    return invalid("the saved state is of other tensors than those registered here");
+  }
+  timetable_.restore(at);
+  is_imported_ = true;
+  return Status::ok();
+}
+
+Status Synchronizer::abort(const char* reason) {
+  Status first;
+  for (Channel* channel : {all_.get(), island_.get(), across_.get()}) {
+    Status status = channel != nullptr ? channel->abort(reason) : Status::ok();
+    if (first.isOk()) {
+      first = status;
+    }
+  }
+  return first;
+}
+
+goss_sync_info Synchronizer::info() const {
+  goss_sync_info info{};
+  info.size = sizeof info;
+  info.spec = spec_.c_str();
+  info.gradients = exchangesGradients() ? 1 : 0;
+  info.local_steps = parameter_channel_ != nullptr ? 1 : 0;
+  info.gradient_size = exchangesGradients() ? gradient_channel_->size() : 1;
+  return info;
+}
+
+goss_sync_counters Synchronizer::counters() const {
+  goss_sync_counters sum{};
+  sum.size = sizeof sum;
+  sum.steps = timetable_.state().step;
+  for (const Channel* channel : {all_.get(), island_.get(), across_.get()}) {
+    if (channel == nullptr) {
+      continue;
+    }
+    const goss_counters wire = channel->counters();
+    sum.exchanges += channel->exchanges();
+    sum.exchanged_bytes += channel->exchangedBytes();
+    sum.wire_bytes_sent += wire.wire_bytes_sent;
+    sum.wire_bytes_received += wire.wire_bytes_received;
+    sum.waited_ns += channel->waitedNs();
+  }
+  return sum;
+}
+
+} // namespace goss::sync

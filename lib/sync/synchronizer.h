@@ -1,0 +1,80 @@
+/// The one machine behind every synchronization method: runs a composition over registered tensors.
+#ifndef GOSS_LIB_SYNC_SYNCHRONIZER_H_
+#define GOSS_LIB_SYNC_SYNCHRONIZER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gossamer/sync.h"
+#include "sync/channel.h"
+#include "sync/composition.h"
+#include "sync/fragment.h"
+#include "sync/gradient_buckets.h"
+#include "sync/timetable.h"
+
+namespace goss::sync {
+
+/// A tensor as registered.
+struct Tensor {
+  std::string name;
+  std::span<float> parameter;
+  std::span<float> gradient; ///< Empty: none.
+  std::int32_t layer = -1;
+};
+
+/// What include/gossamer/sync.h says of goss_sync_t, call by call. One thread, except abort().
+class Synchronizer {
+ public:
+  static Result<std::unique_ptr<Synchronizer>> create(goss_comm_t comm, std::string_view spec);
+
+  Result<std::int32_t> add(Tensor tensor);
+  Status start();
+  Status setLr(double lr);
+  Status gradientReady(std::int32_t index);
+  Status gradients();
+  Status step();
+  Status finish();
+  Result<std::string> exportState();
+  Status importState(std::string_view bytes);
+  Status abort(const char* reason);
+
+  [[nodiscard]] goss_sync_info info() const;
+  [[nodiscard]] goss_sync_counters counters() const;
+
+ private:
+  Synchronizer(Composition composition, std::string spec);
+  Status connect(goss_comm_t comm);
+  void layOut();
+  Status checkRunning(const char* call) const;
+  /// Remembers the first failure: every later call gives it again.
+  Status noted(Status status);
+  Status stepFragments();
+  [[nodiscard]] std::uint64_t layoutHash() const;
+  [[nodiscard]] bool exchangesGradients() const { return gradient_channel_ != nullptr; }
+
+  Composition composition_;
+  std::string spec_; // canonical
+  std::vector<Tensor> tensors_;
+  std::optional<GradientBuckets> buckets_;
+  std::vector<Fragment> fragments_;
+  Timetable timetable_;
+  double lr_ = 1;
+  bool is_started_ = false;
+  bool is_imported_ = false;
+  Status failure_;
+  // Last, to be destroyed first: that ends the lending of what is in flight.
+  std::unique_ptr<Channel> all_;
+  std::unique_ptr<Channel> island_;      // with islands: the ranks of this rank's
+  std::unique_ptr<Channel> across_;      // with islands: the ranks at this one's place in each
+  Channel* gradient_channel_ = nullptr;  // null: gradients stay local
+  Channel* parameter_channel_ = nullptr; // null: parameters are never exchanged
+};
+
+} // namespace goss::sync
+
+#endif // GOSS_LIB_SYNC_SYNCHRONIZER_H_

@@ -1,0 +1,63 @@
+/// A tiny model that is trained by a made-up gradient, once through the library and once by a reference.
+///
+/// Gradients are whole numbers and every factor is a power of two, so that nothing is ever rounded: a method and its
+/// published rule must agree to the last bit, in whatever order either of them adds.
+#ifndef GOSS_TESTS_SYNCHRONIZERS_MODEL_H_
+#define GOSS_TESTS_SYNCHRONIZERS_MODEL_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gossamer/sync.h"
+
+namespace goss::test {
+
+using Vector = std::vector<double>;
+
+inline constexpr int kRanks = 4;
+inline constexpr int kSteps = 20;
+inline constexpr std::size_t kTensorSizes[] = {5, 1, 7};
+inline constexpr std::size_t kElements = 13;
+
+/// parameters[step][rank]: after each step.
+using Trajectory = std::vector<std::vector<Vector>>;
+
+/// A whole number in -4..4 that depends on nothing but its arguments.
+double gradientOf(int rank, int step, std::size_t element);
+/// 0.5 in the first half of the run, then 0.25.
+double learningRate(int step);
+Vector initialParameters();
+/// The fragment of an element when layers are strided over `fragments`; each tensor is a layer.
+std::size_t fragmentOf(std::size_t element, std::size_t fragments);
+
+/// A synchronizer with the tiny model registered, driven by plain gradient descent. One rank.
+class SyncRun {
+ public:
+  SyncRun(goss_comm_t comm, const std::string& spec);
+  ~SyncRun();
+  SyncRun(const SyncRun&) = delete;
+  SyncRun& operator=(const SyncRun&) = delete;
+
+  void start();
+  void step(int step);
+  [[nodiscard]] goss_sync_t sync() const { return sync_; }
+  std::vector<float>& parameters() { return parameters_; }
+  [[nodiscard]] Vector values() const { return {parameters_.begin(), parameters_.end()}; }
+
+ private:
+  int rank_ = 0;
+  std::vector<float> parameters_;
+  std::vector<float> gradient_;
+  goss_sync_t sync_ = nullptr;
+};
+
+/// Runs `spec` on kRanks ranks over kSteps steps.
+Trajectory runLibrary(const std::string& spec);
+
+/// Fails the test where two trajectories differ in a bit.
+void expectSame(const Trajectory& library, const Trajectory& reference);
+
+} // namespace goss::test
+
+#endif // GOSS_TESTS_SYNCHRONIZERS_MODEL_H_

@@ -1,0 +1,280 @@
+// What holds for every synchronizer: state that survives a restart, buckets, counters, and refusals.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "tests/support/thread_ranks.h"
+#include "tests/synchronizers/model.h"
+
+namespace goss::test {
+namespace {
+
+using testing::HasSubstr;
+
+#define EXPECT_OK(call) EXPECT_EQ(call, GOSS_SUCCESS) << goss_last_error()
+
+const char* const kSpecs[] = {"ddp",
+                              "local:h=3",
+                              "diloco:h=4",
+                              "streaming:h=8,fragments=2,tau=3,alpha=0.5",
+                              "streaming:h=9,fragments=3,strided=0",
+                              "eager:h=4",
+                              "delayed-nesterov:h=2,buffer=3,spread=0.1",
+                              "slowmo:h=4",
+                              "co2:h=4",
+                              "qsr:h=2,growth=1.2",
+                              "diloco:h=4,islands=2"};
+
+std::string exported(goss_sync_t sync) {
+  void* bytes = nullptr;
+  std::size_t count = 0;
+  EXPECT_OK(goss_sync_export(sync, &bytes, &count));
+  std::string state(static_cast<const char*>(bytes), count);
+  goss_free(bytes);
+  return state;
+}
+
+TEST(Synchronizer, GoesOnWithTheSameBitsAfterARestartAtAnyStep) {
+  for (const char* spec : kSpecs) {
+    runRanks(kRanks, [&](goss_comm_t comm, int rank) {
+      SyncRun whole(comm, spec);
+      whole.start();
+      std::vector<std::string> states;
+      std::vector<std::vector<float>> parameters;
+      for (int step = 0; step < kSteps; ++step) {
+        states.push_back(exported(whole.sync()));
+        parameters.push_back(whole.parameters());
+        whole.step(step);
+      }
+      for (const int from : {2, 6, 7, 13}) {
+        const auto at = static_cast<std::size_t>(from);
+        SyncRun resumed(comm, spec);
+        EXPECT_OK(goss_sync_import(resumed.sync(), states[at].data(), states[at].size()));
+        resumed.parameters() = parameters[at];
+        resumed.start();
+        for (int step = from; step < kSteps; ++step) {
+          resumed.step(step);
+        }
+        EXPECT_EQ(resumed.parameters(), whole.parameters()) << spec << " from step " << from << ", rank " << rank;
+        EXPECT_EQ(exported(resumed.sync()), exported(whole.sync())) << spec;
+      }
+    });
+  }
+}
+
+TEST(Synchronizer, FinishLeavesTheSameParametersOnAllRanks) {
+  for (const char* spec : kSpecs) {
+    std::vector<std::vector<float>> parameters(kRanks);
+    runRanks(kRanks, [&](goss_comm_t comm, int rank) {
+      SyncRun run(comm, spec);
+      run.start();
+      for (int step = 0; step < 7; ++step) {
+        run.step(step);
+      }
+      EXPECT_OK(goss_sync_finish(run.sync()));
+      parameters[static_cast<std::size_t>(rank)] = run.parameters();
+      run.step(7); // training may go on
+    });
+    for (const std::vector<float>& of_rank : parameters) {
+      EXPECT_EQ(of_rank, parameters.front()) << spec;
+    }
+  }
+}
+
+TEST(Synchronizer, CountsWhatItExchanges) {
+  runRanks(kRanks, [](goss_comm_t comm, int) {
+    SyncRun run(comm, "diloco:h=5");
+    run.start();
+    for (int step = 0; step < kSteps; ++step) {
+      run.step(step);
+    }
+    goss_sync_counters counters{};
+    counters.size = sizeof counters;
+    EXPECT_OK(goss_sync_get_counters(run.sync(), &counters));
+    EXPECT_EQ(counters.steps, kSteps);
+    EXPECT_EQ(counters.exchanges, kSteps / 5);
+    EXPECT_EQ(counters.exchanged_bytes, kSteps / 5 * kElements * sizeof(float));
+    EXPECT_GT(counters.wire_bytes_sent, 0u);
+    goss_sync_info info{};
+    info.size = sizeof info;
+    EXPECT_OK(goss_sync_get_info(run.sync(), &info));
+    EXPECT_STREQ(info.spec, "diloco:h=5,lr=0.7,momentum=0.9,islands=0,codec=none");
+    EXPECT_EQ(info.gradients, 0);
+    EXPECT_EQ(info.local_steps, 1);
+    EXPECT_EQ(info.gradient_size, 1);
+  });
+}
+
+/// Tensors of 300 elements with buckets of 1 KiB: two a bucket. `gap` elements lie between tensors.
+void checkBuckets(goss_comm_t comm, int rank, std::size_t gap) {
+  constexpr std::size_t kCount = 300, kTensors = 5;
+  std::vector<float> parameters(kTensors * (kCount + gap)), gradients(parameters.size());
+  goss_sync_t sync = nullptr;
+  ASSERT_EQ(goss_sync_create(comm, "ddp:bucket_kb=1", &sync), GOSS_SUCCESS) << goss_last_error();
+  for (std::size_t i = 0; i < kTensors; ++i) {
+    goss_sync_tensor tensor = GOSS_SYNC_TENSOR_INIT;
+    const std::string name = std::to_string(i);
+    tensor.name = name.c_str();
+    tensor.parameter = parameters.data() + i * (kCount + gap);
+    tensor.gradient = gradients.data() + i * (kCount + gap);
+    tensor.count = kCount;
+    EXPECT_OK(goss_sync_register(sync, &tensor, nullptr));
+  }
+  EXPECT_OK(goss_sync_start(sync));
+  for (int step = 0; step < 3; ++step) {
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      gradients[i] = static_cast<float>((rank + 1) * static_cast<int>(i + static_cast<std::size_t>(step)));
+    }
+    // Every rank tells of another tensor first, and of one of them not at all.
+    for (int i = 0; i + 1 < static_cast<int>(kTensors); ++i) {
+      EXPECT_OK(goss_sync_gradient_ready(sync, (i + rank) % static_cast<int>(kTensors)));
+    }
+    EXPECT_OK(goss_sync_gradients(sync));
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      const auto base = static_cast<double>(i + static_cast<std::size_t>(step));
+      const bool is_gap = i % (kCount + gap) >= kCount;
+      ASSERT_EQ(gradients[i], is_gap ? (rank + 1) * base : 2.5 * base) << "element " << i << " of step " << step;
+    }
+    EXPECT_OK(goss_sync_step(sync));
+  }
+  goss_sync_counters counters{};
+  counters.size = sizeof counters;
+  EXPECT_OK(goss_sync_get_counters(sync, &counters));
+  EXPECT_EQ(counters.exchanges, 3u * 5u) << "a tensor of 1200 bytes fills a bucket of 1024";
+  EXPECT_OK(goss_sync_gradient_ready(sync, 0));
+  EXPECT_EQ(goss_sync_gradient_ready(sync, 0), GOSS_ERR_INVALID_ARGUMENT);
+  EXPECT_THAT(goss_last_error(), HasSubstr("twice in a step"));
+  EXPECT_OK(goss_sync_gradients(sync));
+  EXPECT_OK(goss_sync_destroy(sync));
+}
+
+TEST(Buckets, AverageGradientsWhereverTheyLieAndInWhateverOrderTheyCome) {
+  runRanks(kRanks, [](goss_comm_t comm, int rank) {
+    checkBuckets(comm, rank, 0);
+    checkBuckets(comm, rank, 3);
+  });
+}
+
+TEST(Refusals, OfSpecsNameWhatIsWrong) {
+  struct Case {
+    const char* spec;
+    const char* text;
+  };
+  const Case cases[] = {{"", "must begin with a method's name"},
+                        {"dilocco:h=3", "there is no synchronizer 'dilocco'; there are: ddp, local, diloco"},
+                        {"diloco:", "nothing follows the colon"},
+                        {"diloco:h", "'h' is not key=value"},
+                        {"diloco:h=", "'h' has no value"},
+                        {"diloco:h=3,h=4", "'h' is given twice"},
+                        {"diloco:h=3,", "nothing follows the last comma"},
+                        {"diloco:h=0", "h=0 is not between 1 and"},
+                        {"diloco:h=-1", "h=-1 is not a whole number"},
+                        {"diloco:lr=nan", "lr=nan is not a number"},
+                        {"diloco:tau=1", "unknown parameter 'tau'; it has: h, lr, momentum, islands, codec"},
+                        {"streaming:h=7,fragments=2", "fragments must divide h"},
+                        {"streaming:h=8,fragments=2,tau=4", "tau must be below h / fragments"},
+                        {"delayed-nesterov:buffer=4,spread=0.5", "spread must be at most 1 / buffer"},
+                        {"local:islands=2", "1 ranks cannot be cut into 2 equal islands"}};
+  runRanks(1, [&](goss_comm_t comm, int) {
+    for (const Case& c : cases) {
+      goss_sync_t sync = nullptr;
+      EXPECT_EQ(goss_sync_create(comm, c.spec, &sync), GOSS_ERR_INVALID_ARGUMENT) << c.spec;
+      EXPECT_THAT(goss_last_error(), HasSubstr(c.text)) << c.spec;
+      EXPECT_EQ(sync, nullptr);
+    }
+  });
+}
+
+TEST(Refusals, OfRanksThatDisagreeReachAllOfThem) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    goss_sync_t sync = nullptr;
+    EXPECT_EQ(goss_sync_create(comm, rank == 0 ? "diloco:h=5" : "diloco:h=6", &sync), GOSS_ERR_MISMATCH);
+    EXPECT_THAT(goss_last_error(), HasSubstr("different synchronizers"));
+    EXPECT_OK(goss_sync_create(comm, "diloco:h=5", &sync));
+    std::vector<float> values(2);
+    goss_sync_tensor tensor = GOSS_SYNC_TENSOR_INIT;
+    tensor.name = "weights";
+    tensor.parameter = values.data();
+    tensor.count = rank == 0 ? 1 : 2;
+    EXPECT_OK(goss_sync_register(sync, &tensor, nullptr));
+    EXPECT_EQ(goss_sync_step(sync), GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_THAT(goss_last_error(), HasSubstr("goss_sync_start first"));
+    EXPECT_EQ(goss_sync_start(sync), GOSS_ERR_MISMATCH);
+    EXPECT_THAT(goss_last_error(), HasSubstr("different tensors"));
+    EXPECT_EQ(goss_sync_step(sync), GOSS_ERR_MISMATCH) << "a failure lasts";
+    EXPECT_OK(goss_sync_destroy(sync));
+  });
+}
+
+TEST(Refusals, OfStatesThatDoNotFit) {
+  runRanks(1, [](goss_comm_t comm, int) {
+    SyncRun run(comm, "diloco:h=5");
+    run.start();
+    const std::string state = exported(run.sync());
+    SyncRun other(comm, "slowmo:h=5");
+    EXPECT_EQ(goss_sync_import(other.sync(), state.data(), state.size()), GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_THAT(goss_last_error(), HasSubstr("is of 'diloco:h=5"));
+    SyncRun same(comm, "diloco:h=5");
+    for (std::size_t at = 0; at < state.size(); ++at) {
+      std::string damaged = state;
+      damaged[at] = static_cast<char>(damaged[at] ^ 1);
+      EXPECT_EQ(goss_sync_import(same.sync(), damaged.data(), damaged.size()), GOSS_ERR_PROTOCOL) << at;
+      EXPECT_EQ(goss_sync_import(same.sync(), state.data(), at), GOSS_ERR_PROTOCOL) << at;
+    }
+    goss_sync_tensor tensor = GOSS_SYNC_TENSOR_INIT;
+    float one = 0;
+    tensor.name = "one more";
+    tensor.parameter = &one;
+    tensor.count = 1;
+    EXPECT_OK(goss_sync_register(same.sync(), &tensor, nullptr));
+    EXPECT_EQ(goss_sync_import(same.sync(), state.data(), state.size()), GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_THAT(goss_last_error(), HasSubstr("of other tensors"));
+  });
+}
+
+TEST(Refusals, OfTensorsThatCannotTakePart) {
+  runRanks(1, [](goss_comm_t comm, int) {
+    goss_sync_t sync = nullptr;
+    EXPECT_OK(goss_sync_create(comm, "ddp", &sync));
+    float value = 0;
+    goss_sync_tensor tensor = GOSS_SYNC_TENSOR_INIT;
+    tensor.name = "weights";
+    tensor.parameter = &value;
+    tensor.count = 1;
+    EXPECT_EQ(goss_sync_register(sync, &tensor, nullptr), GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_THAT(goss_last_error(), HasSubstr("has no gradient"));
+    tensor.dtype = GOSS_BFLOAT16;
+    EXPECT_EQ(goss_sync_register(sync, &tensor, nullptr), GOSS_ERR_UNSUPPORTED);
+    EXPECT_EQ(goss_sync_set_lr(sync, 0), GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_OK(goss_sync_destroy(sync));
+    EXPECT_OK(goss_sync_destroy(nullptr));
+    EXPECT_EQ(goss_sync_step(nullptr), GOSS_ERR_INVALID_ARGUMENT);
+  });
+}
+
+TEST(Abort, ReachesTheRanksThatWait) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    SyncRun run(comm, "diloco:h=1");
+    run.start();
+    if (rank == 0) {
+      EXPECT_OK(goss_sync_abort(run.sync(), "the disk is full"));
+    } else {
+      EXPECT_EQ(goss_sync_step(run.sync()), GOSS_ERR_ABORTED);
+      EXPECT_THAT(goss_last_error(), HasSubstr("the disk is full"));
+    }
+  });
+}
+
+TEST(Methods, AreListedWithTheirPapers) {
+  char* json = nullptr;
+  EXPECT_OK(goss_sync_methods(&json));
+  for (const char* text : {R"("name":"diloco")", "arXiv 2311.08105", R"({"key":"h","default":"50")"}) {
+    EXPECT_THAT(std::string(json), HasSubstr(text));
+  }
+  goss_free(json);
+}
+
+} // namespace
+} // namespace goss::test
