@@ -25,6 +25,15 @@ constexpr const char* kPrefix = "step-";
 constexpr const char* kTemporary = ".writing";
 constexpr std::size_t kMaxNameBytes = 64;
 constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxSyncBytes = std::size_t{1} << 40;
+
+std::string rankPath(const std::string& path, std::size_t rank) {
+  return fmt::format("{}/rank-{:04}.safetensors", path, rank);
+}
+
+std::string syncPath(const std::string& path, std::size_t rank) {
+  return fmt::format("{}/rank-{:04}.sync", path, rank);
+}
 
 std::string huggingFaceConfig(const ModelConfig& c) {
   const nlohmann::ordered_json config = {{"architectures", {"GPT2LMHeadModel"}},
@@ -74,6 +83,12 @@ std::string readText(const std::string& path, std::size_t most) {
   std::string text(std::min(file.size(), most), '\0');
   file.read(0, text.data(), text.size());
   return text;
+}
+
+void writeText(const std::string& path, std::string_view text) {
+  OutputFile file(path);
+  file.write(text.data(), text.size());
+  file.commit();
 }
 
 /// The number of heads shows in no tensor's shape, and every other size is named best by its flag.
@@ -155,13 +170,42 @@ void CheckpointStore::writeFiles(const std::string& path, const ModelConfig& con
   std::vector<SafetensorsEntry> moments;
   appendEntries(moments, table, "exp_avg/", state.first_moments);
   appendEntries(moments, table, "exp_avg_sq/", state.second_moments);
-  writeSafetensors(
-      path + "/optim.safetensors", std::move(moments),
-      {{"format", kFormat}, {"version", kVersion}, {"step", fmt::to_string(state.step)}, {"settings", state.settings}});
-  const std::string text = huggingFaceConfig(config);
-  OutputFile file(path + "/config.json");
-  file.write(text.data(), text.size());
-  file.commit();
+  const bool differ = !state.sync_state.empty();
+  writeSafetensors(path + "/optim.safetensors", std::move(moments),
+                   {{"format", kFormat},
+                    {"version", kVersion},
+                    {"step", fmt::to_string(state.step)},
+                    {"settings", state.settings},
+                    {"sync", state.sync},
+                    {"ranks", fmt::to_string(differ ? state.others.size() + 1 : 0)}});
+  if (differ) writeReplicas(path, table, state);
+  writeText(path + "/config.json", huggingFaceConfig(config));
+}
+
+void CheckpointStore::writeReplicas(const std::string& path, const ParameterTable& table,
+                                    const TrainingState& state) const {
+  writeText(syncPath(path, 0), state.sync_state);
+  for (std::size_t i = 0; i < state.others.size(); ++i) {
+    const ReplicaState& replica = state.others[i];
+    std::vector<SafetensorsEntry> entries;
+    appendEntries(entries, table, "model/", replica.parameters);
+    appendEntries(entries, table, "exp_avg/", replica.first_moments);
+    appendEntries(entries, table, "exp_avg_sq/", replica.second_moments);
+    writeSafetensors(rankPath(path, i + 1), std::move(entries), {{"format", kFormat}, {"version", kVersion}});
+    writeText(syncPath(path, i + 1), replica.sync_state);
+  }
+}
+
+void CheckpointStore::readReplicas(const std::string& path, const ParameterTable& table, std::size_t ranks,
+                                   TrainingState& state) const {
+  state.sync_state = readText(syncPath(path, 0), kMaxSyncBytes);
+  for (std::size_t rank = 1; rank < ranks; ++rank) {
+    const SafetensorsFile file(rankPath(path, rank));
+    checkNames(file, 3 * table.parameters().size());
+    file.verifyChecksum();
+    state.others.push_back({readTensors(file, table, "model/"), readTensors(file, table, "exp_avg/"),
+                            readTensors(file, table, "exp_avg_sq/"), readText(syncPath(path, rank), kMaxSyncBytes)});
+  }
 }
 
 /// A run that went back to an earlier checkpoint meets names that exist; they are never overwritten, since `latest` may
@@ -207,6 +251,11 @@ std::optional<TrainingState> CheckpointStore::loadLatest(const ModelConfig& conf
   state.parameters = readTensors(model, table, "");
   state.first_moments = readTensors(moments, table, "exp_avg/");
   state.second_moments = readTensors(moments, table, "exp_avg_sq/");
+  if (moments.metadata().contains("sync")) { // of a version that knows of it
+    state.sync = metadataValue(moments, "sync");
+    const std::size_t ranks = parseNumber(metadataValue(moments, "ranks"), moments.path());
+    if (ranks > 0) readReplicas(path, table, ranks, state);
+  }
   return state;
 }
 

@@ -20,18 +20,6 @@ DataParallel::DataParallel() {
 
 DataParallel::~DataParallel() { goss_comm_destroy(comm_); }
 
-void DataParallel::startSum(float* values, std::size_t count) {
-  goss_request_t request = nullptr;
-  check(goss_all_reduce(comm_, values, values, count, GOSS_FLOAT32, GOSS_SUM, nullptr, &request));
-  pending_.push_back(request);
-}
-
-void DataParallel::waitSums() {
-  const goss_status status = goss_wait_all(pending_.data(), pending_.size());
-  pending_.clear();
-  check(status);
-}
-
 void DataParallel::sum(std::span<double> values) {
   check(goss_all_reduce(comm_, values.data(), values.data(), values.size(), GOSS_FLOAT64, GOSS_SUM, nullptr, nullptr));
 }
@@ -48,10 +36,23 @@ bool DataParallel::allEqual(std::uint64_t value) {
 
 void DataParallel::barrier() { check(goss_barrier(comm_, nullptr, nullptr)); }
 
+void DataParallel::move(void* data, std::size_t bytes, int peer, Direction direction) {
+  constexpr std::int32_t kTag = 0;
+  const bool is_sender = (rank_ == 0) == (direction == Direction::fromRoot);
+  const int other = rank_ == 0 ? peer : 0;
+  check(is_sender ? goss_send(comm_, data, bytes, GOSS_UINT8, other, kTag, nullptr, nullptr)
+                  : goss_recv(comm_, data, bytes, GOSS_UINT8, other, kTag, nullptr, nullptr));
+}
+
+std::shared_ptr<Replicas> DataParallel::synchronize(const std::string& spec) {
+  auto made = std::make_shared<LibraryReplicas>(comm_, spec);
+  replicas_ = made;
+  return made;
+}
+
 void DataParallel::abort(const std::string& reason) noexcept {
+  if (const std::shared_ptr<LibraryReplicas> replicas = replicas_.lock()) replicas->abort(reason);
   goss_comm_abort(comm_, reason.c_str());
-  goss_wait_all(pending_.data(), pending_.size()); // each fails at once; what matters is that its buffer is free again
-  pending_.clear();
 }
 
 } // namespace goss::trainer

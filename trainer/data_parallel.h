@@ -2,11 +2,12 @@
 #ifndef GOSS_TRAINER_DATA_PARALLEL_H_
 #define GOSS_TRAINER_DATA_PARALLEL_H_
 
+#include <memory>
 #include <string>
-#include <vector>
 
 #include "gossamer/gossamer.h"
 #include "trainer/group.h"
+#include "trainer/library_replicas.h"
 
 namespace goss::trainer {
 
@@ -19,19 +20,19 @@ class DataParallel : public Group {
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
-  void startSum(float* values, std::size_t count) override;
-  void waitSums() override;
   void sum(std::span<double> values) override;
   void broadcast(void* data, std::size_t bytes) override;
   bool allEqual(std::uint64_t value) override;
   void barrier() override;
+  void move(void* data, std::size_t bytes, int peer, Direction direction) override;
+  std::shared_ptr<Replicas> synchronize(const std::string& spec) override;
   void abort(const std::string& reason) noexcept override;
 
  private:
   goss_comm_t comm_ = nullptr;
   int rank_ = 0;
   int size_ = 1;
-  std::vector<goss_request_t> pending_;
+  std::weak_ptr<LibraryReplicas> replicas_; // the caller's, to be aborted with the group
 };
 
 } // namespace goss::trainer

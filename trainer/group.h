@@ -4,8 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
+
+#include "trainer/replicas.h"
 
 namespace goss::trainer {
 
@@ -21,19 +24,19 @@ class Group {
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int size() const = 0;
 
-  /// Starts values[i] = sum over ranks of values[i], in place, and returns. `values` is lent until waitSums.
-  virtual void startSum(float* values, std::size_t count) = 0;
-  /// Completes every started sum; all ranks then hold identical bits.
-  virtual void waitSums() = 0;
-  /// As startSum and waitSums, on doubles.
+  /// values[i] = sum over ranks of values[i]; all ranks then hold identical bits.
   virtual void sum(std::span<double> values) = 0;
   /// Rank 0's bytes, on every rank.
   virtual void broadcast(void* data, std::size_t bytes) = 0;
   /// True on every rank when all ranks gave the same value.
   virtual bool allEqual(std::uint64_t value) = 0;
   virtual void barrier() = 0;
-  /// Local: makes the pending and later calls of every rank fail with `reason`; returns when no buffer is lent any
-  /// more.
+  /// Rank 0 and rank `peer` (not 0) call it: bytes go from one's `data` to the other's.
+  enum class Direction { toRoot, fromRoot };
+  virtual void move(void* data, std::size_t bytes, int peer, Direction direction) = 0;
+  /// Collective: what keeps the ranks' models together. The group must outlive it, and has one at a time.
+  virtual std::shared_ptr<Replicas> synchronize(const std::string& spec) = 0;
+  /// Local: makes the pending and later calls of every rank fail with `reason`, those of its Replicas included.
   virtual void abort(const std::string& reason) noexcept = 0;
 };
 
@@ -42,12 +45,14 @@ class SoloGroup : public Group {
  public:
   [[nodiscard]] int rank() const override { return 0; }
   [[nodiscard]] int size() const override { return 1; }
-  void startSum(float*, std::size_t) override {}
-  void waitSums() override {}
   void sum(std::span<double>) override {}
   void broadcast(void*, std::size_t) override {}
   bool allEqual(std::uint64_t) override { return true; }
   void barrier() override {}
+  void move(void*, std::size_t, int, Direction) override {}
+  std::shared_ptr<Replicas> synchronize(const std::string& spec) override {
+    return std::make_shared<SoloReplicas>(spec);
+  }
   void abort(const std::string&) noexcept override {}
 };
 

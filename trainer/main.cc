@@ -1,4 +1,4 @@
-/// goss-train: trains a GPT on text, data parallel over the ranks of a launch. See docs/trainer.md.
+/// goss-train: trains a GPT on text over the ranks of a launch. See docs/trainer.md.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -10,6 +10,7 @@
 #include "trainer/data_parallel.h"
 #include "trainer/dataset.h"
 #include "trainer/report.h"
+#include "trainer/run_card.h"
 #include "trainer/train_options.h"
 #include "trainer/trainer.h"
 
@@ -53,6 +54,14 @@ void train(TrainOptions options, Group& group) {
 } // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string(argv[1]) == "compare") {
+    try {
+      return runCompare(argc - 1, argv + 1);
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "goss-train: {}\n", error.what());
+      return 1;
+    }
+  }
   const ParsedCommandLine command_line = parseCommandLine(argc, argv);
   if (!command_line.options) {
     std::FILE* stream = command_line.exit_code == 0 ? stdout : stderr;

@@ -53,6 +53,7 @@ std::size_t ParameterTable::add(std::string name, std::vector<std::size_t> shape
   for (const std::size_t extent : shape)
     parameter.count *= extent;
   parameter.shape = std::move(shape);
+  parameter.layer = static_cast<int>(blocks_.size()); // blocks are appended when they are complete
   parameter.init_std = init_std;
   parameter.init_value = init_value;
   count_ += parameter.count;

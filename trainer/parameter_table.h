@@ -17,6 +17,7 @@ struct Parameter {
   std::vector<std::size_t> shape; // projections are [in, out], as in GPT-2's Conv1D
   std::size_t offset = 0;
   std::size_t count = 0;
+  int layer = 0;         // the block; embeddings are with the first, the last layer norm comes after all
   float init_std = 0.0f; // normal(0, init_std); 0: constant init_value
   float init_value = 0.0f;
   [[nodiscard]] bool isMatrix() const { return shape.size() > 1; } // matrices decay, vectors do not

@@ -34,7 +34,8 @@ void addTrainingFlags(CLI::App& app, TrainOptions& o) {
   app.add_option("--clip", o.clip, "global gradient norm; 0: off")->group("Training");
   app.add_option("--seed", o.seed, "of parameters, data order and sampling")->group("Training");
   app.add_option("--time-limit", o.time_limit_s, "seconds after which to stop cleanly; 0: off")->group("Training");
-  app.add_option("--bucket-mb", o.bucket_mb, "MiB of gradient summed by one all-reduce")->group("Training");
+  app.add_option("--sync", o.sync, "how the ranks are kept together, such as diloco:h=50 (docs/synchronizers.md)")
+      ->group("Training");
 }
 
 void addOutputFlags(CLI::App& app, TrainOptions& o) {
@@ -42,6 +43,7 @@ void addOutputFlags(CLI::App& app, TrainOptions& o) {
   app.add_option("--val-samples", o.val_samples, "samples of a validation")->group("Output");
   app.add_option("--print-every", o.print_every, "steps between progress lines")->group("Output");
   app.add_option("--log", o.log, "append one JSON object a step to this file")->group("Output");
+  app.add_option("--run", o.run, "directory for run.json, report.md and pictures, written at the end")->group("Output");
   app.add_option("--checkpoint", o.checkpoint, "directory for checkpoints; default: none")->group("Output");
   app.add_option("--checkpoint-every", o.checkpoint_every, "steps between checkpoints; 0: only at the end")
       ->group("Output");
@@ -68,7 +70,6 @@ void require(bool holds, const char* text) {
 } // namespace
 
 void checkTrainOptions(const TrainOptions& o, std::size_t ranks) {
-  constexpr double kMaxBucketMb = 4096;
   constexpr double kMaxLr = 100;
   require(o.steps > 0 && o.print_every > 0, "--steps and --print-every must be positive");
   require(o.batch > 0 && o.batch <= std::size_t{1} << 24, "--batch must be between 1 and 16777216");
@@ -79,7 +80,7 @@ void checkTrainOptions(const TrainOptions& o, std::size_t ranks) {
   require(o.adam_eps > 0 && o.adam_eps <= 1, "--adam-eps must be above 0 and at most 1");
   require(o.clip >= 0, "--clip must not be negative");
   require(o.time_limit_s >= 0, "--time-limit must not be negative");
-  require(o.bucket_mb > 0 && o.bucket_mb <= kMaxBucketMb, "--bucket-mb must be above 0 and at most 4096");
+  require(!o.sync.empty(), "--sync must not be empty");
   require(o.val_samples > 0 && o.val_samples <= std::size_t{1} << 24, "--val-samples must be between 1 and 16777216");
   require(o.keep > 0, "--keep must be positive");
   require(o.temperature >= 0, "--temperature must not be negative");
@@ -102,6 +103,7 @@ std::string trajectorySettings(const TrainOptions& o, std::uint64_t data_fingerp
                         {"adam_eps", o.adam_eps},
                         {"clip", o.clip},
                         {"seed", o.seed},
+                        {"sync", o.sync},
                         {"layers", o.model.layers},
                         {"channels", o.model.channels},
                         {"heads", o.model.heads},
@@ -115,8 +117,9 @@ ParsedCommandLine parseCommandLine(int argc, const char* const* argv) {
   TrainOptions options;
   options.model.vocab = 0;
   CLI::App app(
-      "Trains a GPT on text, its gradients averaged over ranks by Gossamer.\n"
-      "Start it alone, with 'mpirun -np N goss-train ...', or with torchrun-style variables.",
+      "Trains a GPT on text, its copies on all ranks kept together by Gossamer.\n"
+      "Start it alone, with 'mpirun -np N goss-train ...', or with torchrun-style variables.\n"
+      "'goss-train compare RUN...' compares runs.",
       "goss-train");
   app.option_defaults()->always_capture_default();
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast); // a script's flags can be overridden

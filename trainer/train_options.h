@@ -25,13 +25,14 @@ struct TrainOptions {
   double adam_eps = 1e-8;
   double clip = 1.0; // of the global gradient norm; 0: off
   std::uint64_t seed = 1;
-  double time_limit_s = 0; // stop cleanly after the step in which it passes; 0: off
-  double bucket_mb = 1.0;
+  double time_limit_s = 0;  // stop cleanly after the step in which it passes; 0: off
+  std::string sync = "ddp"; // how the ranks are kept together: a synchronizer's spec
 
   std::size_t val_every = 100; // steps; 0: only at the end
   std::size_t val_samples = 32;
   std::size_t print_every = 10;
   std::string log;
+  std::string run; // directory for the run card; empty: none
 
   std::string checkpoint; // directory; empty: none
   std::size_t checkpoint_every = 100;

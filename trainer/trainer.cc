@@ -26,7 +26,15 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-constexpr double kBytesPerMb = 1024.0 * 1024.0;
+/// Vectors have their final sizes on both ends.
+void moveReplica(Group& group, ReplicaState& replica, int peer, Group::Direction direction) {
+  std::uint64_t sync_bytes = replica.sync_state.size();
+  group.move(&sync_bytes, sizeof sync_bytes, peer, direction);
+  replica.sync_state.resize(sync_bytes);
+  for (std::vector<float>* vector : {&replica.parameters, &replica.first_moments, &replica.second_moments})
+    group.move(vector->data(), vector->size() * sizeof(float), peer, direction);
+  group.move(replica.sync_state.data(), sync_bytes, peer, direction);
+}
 
 } // namespace
 
@@ -40,7 +48,10 @@ Trainer::Trainer(const TrainOptions& options, const Dataset& data, Group& group,
       optimizer_({.eps = options.adam_eps, .weight_decay = options.weight_decay}, model_.table(), ops),
       share_(shareOf(options.batch / options.micro_batch, ranksOf(group), static_cast<std::size_t>(group.rank()))),
       tree_(ops, model_.table().count(), share_.count()),
-      buckets_(group, ops, model_.table().count(), static_cast<std::size_t>(options.bucket_mb * kBytesPerMb)),
+      host_parameters_(ops.isHostMemory() ? 0 : model_.table().count()),
+      host_gradient_(host_parameters_.size()),
+      replicas_(group.synchronize(options.sync)),
+      gradient_scale_(gradientScale()),
       schedule_{options.lr, options.lr * options.final_lr, options.warmup, options.steps},
       settings_(trajectorySettings(options, data.fingerprint())),
       prompt_(makePrompt()),
@@ -56,45 +67,96 @@ Trainer::Trainer(const TrainOptions& options, const Dataset& data, Group& group,
   noteStart();
 }
 
+float Trainer::gradientScale() const {
+  const std::size_t together = replicas_->gradientRanks(), rank = static_cast<std::size_t>(group_.rank());
+  std::size_t micro_batches = 0;
+  for (std::size_t i = 0; i < together; ++i) {
+    micro_batches +=
+        shareOf(options_.batch / options_.micro_batch, ranksOf(group_), rank / together * together + i).count();
+  }
+  const std::size_t tokens = micro_batches * options_.micro_batch * options_.model.context;
+  return static_cast<float>(together) / static_cast<float>(tokens);
+}
+
 void Trainer::checkAgreement() {
   if (!group_.allEqual(data_.fingerprint())) {
     fail("the ranks read different data; give every rank the same --data file");
   }
   // Beside what decides the numbers: what decides which collectives are called when.
-  const std::string calls =
-      fmt::format("{} {} {} {}", settings_, options_.bucket_mb, options_.val_every, options_.val_samples);
+  const std::string calls = fmt::format("{} {} {} {}", settings_, options_.val_every, options_.val_samples,
+                                        replicas_->hasLocalSteps() ? options_.checkpoint_every : 0);
   if (!group_.allEqual(XXH3_64bits(calls.data(), calls.size()))) {
     fail("the ranks were started with different options; give every rank the same command line");
   }
 }
 
-// Rank 0's state is everybody's, so a checkpoint needs no shared file system and every rank starts with the same bits.
-void Trainer::startParameters() {
+/// Rank 0's: of the latest checkpoint, or the seed's. A checkpoint needs no shared file system.
+TrainingState Trainer::loadState() {
   TrainingState state;
   state.first_moments.resize(model_.table().count());
   state.second_moments.resize(model_.table().count());
   state.parameters = model_.table().initialValues(options_.seed);
-  if (store_ && options_.resume) {
-    if (std::optional<TrainingState> loaded = store_->loadLatest(options_.model, model_.table())) {
-      state = std::move(*loaded);
-      report_.note(fmt::format("resumed from step {} of {}", state.step, options_.checkpoint));
-      if (state.settings != settings_) {
-        report_.note(fmt::format("note: the checkpoint was written with other settings: {}", state.settings));
-      }
-    } else {
-      report_.note(fmt::format("no checkpoint in {} yet: starting from step 0", options_.checkpoint));
-    }
+  if (!store_ || !options_.resume) return state;
+  std::optional<TrainingState> loaded = store_->loadLatest(options_.model, model_.table());
+  if (!loaded) {
+    report_.note(fmt::format("no checkpoint in {} yet: starting from step 0", options_.checkpoint));
+    return state;
   }
-  std::uint64_t step = state.step;
-  group_.broadcast(&step, sizeof(step));
+  report_.note(fmt::format("resumed from step {} of {}", loaded->step, options_.checkpoint));
+  if (loaded->settings != settings_) {
+    report_.note(fmt::format("note: the checkpoint was written with other settings: {}", loaded->settings));
+  }
+  const bool fits = loaded->sync == replicas_->spec() && loaded->others.size() + 1 == ranksOf(group_);
+  if (!loaded->sync_state.empty() && !fits) {
+    report_.note(fmt::format("note: it is of {} ranks with '{}': all ranks go on from rank 0's parameters",
+                             loaded->others.size() + 1, loaded->sync));
+  }
+  if (!fits) {
+    loaded->sync_state.clear();
+    loaded->others.clear();
+  }
+  return std::move(*loaded);
+}
+
+/// Every rank gets rank 0's state, or its own of a checkpoint in which the ranks differ.
+void Trainer::distribute(TrainingState& state) {
+  std::uint64_t head[] = {state.step, state.others.empty() ? 0u : 1u};
+  group_.broadcast(head, sizeof head);
+  state.step = head[0];
   const std::size_t bytes = model_.table().count() * sizeof(float);
-  group_.broadcast(state.parameters.data(), bytes);
-  group_.broadcast(state.first_moments.data(), bytes);
-  group_.broadcast(state.second_moments.data(), bytes);
+  if (head[1] == 0) {
+    group_.broadcast(state.parameters.data(), bytes);
+    group_.broadcast(state.first_moments.data(), bytes);
+    group_.broadcast(state.second_moments.data(), bytes);
+  } else if (group_.rank() == 0) {
+    for (std::size_t i = 0; i < state.others.size(); ++i)
+      moveReplica(group_, state.others[i], static_cast<int>(i) + 1, Group::Direction::fromRoot);
+  } else {
+    moveReplica(group_, state, group_.rank(), Group::Direction::fromRoot);
+  }
+}
+
+void Trainer::startParameters() {
+  TrainingState state = loadState();
+  distribute(state);
   model_.setParameters(state.parameters);
+  if (!host_parameters_.empty()) host_parameters_ = state.parameters;
   optimizer_.firstMoments().upload(state.first_moments);
   optimizer_.secondMoments().upload(state.second_moments);
-  step_ = saved_step_ = step;
+  step_ = saved_step_ = state.step;
+  startReplicas(state.sync_state);
+  std::uint64_t saves = store_ ? 1 : 0;
+  group_.broadcast(&saves, sizeof saves);
+  saves_ = saves != 0;
+}
+
+void Trainer::startReplicas(const std::string& state) {
+  float* parameters = host_parameters_.empty() ? model_.parameters() : host_parameters_.data();
+  float* gradient = host_gradient_.empty() ? tree_.target() : host_gradient_.data();
+  std::vector<ReplicaTensor> tensors;
+  for (const Parameter& p : model_.table().parameters())
+    tensors.push_back({p.name, parameters + p.offset, gradient + p.offset, p.count, p.layer});
+  replicas_->start(tensors, state);
 }
 
 void Trainer::noteStart() {
@@ -102,9 +164,9 @@ void Trainer::noteStart() {
   report_.note(fmt::format("{} parameters ({} layers, {} channels, {} heads, vocabulary {}), {} rank{} on {}",
                            model_.table().count(), m.layers, m.channels, m.heads, m.vocab, group_.size(),
                            group_.size() == 1 ? "" : "s", ops_.name()));
-  report_.note(fmt::format("{} training tokens, {} for validation; {} steps of {} x {} tokens; {} gradient bucket{}",
-                           data_.training().size(), data_.validation().size(), options_.steps, options_.batch,
-                           m.context, buckets_.bucketCount(), buckets_.bucketCount() == 1 ? "" : "s"));
+  report_.note(fmt::format("{} training tokens, {} for validation; {} steps of {} x {} tokens", data_.training().size(),
+                           data_.validation().size(), options_.steps, options_.batch, m.context));
+  report_.note(fmt::format("kept together by {}", replicas_->spec()));
   report_.begin({options_.steps, step_, options_.batch * m.context, options_.print_every, group_.size()}, settings_);
 }
 
@@ -114,14 +176,18 @@ void Trainer::run() {
   while (go_on && step_ < options_.steps) {
     go_on = trainStep();
     const bool is_last = !go_on || step_ == options_.steps;
+    if (step_ == options_.steps) stepReplicas(true); // not when stopped: the run may go on with the same bits
     if (is_last || (options_.val_every != 0 && step_ % options_.val_every == 0)) {
-      report_.validation(step_, validationLoss());
+      card_.validation.emplace_back(step_, validationLoss());
+      report_.validation(step_, card_.validation.back().second);
     }
     if (is_last || (options_.checkpoint_every != 0 && step_ % options_.checkpoint_every == 0)) saveCheckpoint();
   }
   if (!go_on) report_.note(fmt::format("stopped by --time-limit after step {}", step_));
   group_.barrier(); // nobody leaves while another rank may still need it
-  if (group_.rank() == 0 && options_.sample != 0) printSample();
+  if (group_.rank() != 0) return;
+  if (options_.sample != 0) printSample();
+  finishCard();
 }
 
 bool Trainer::trainStep() {
@@ -131,7 +197,8 @@ bool Trainer::trainStep() {
   std::vector<double> losses(options_.batch + 1, 0.0);
   std::vector<std::size_t> starts(per_pass);
   tree_.reset();
-  buckets_.begin(tree_.target());
+  const double lr = schedule_.at(step_);
+  replicas_->setLr(lr);
   for (std::size_t pass = share_.first; pass < share_.last; ++pass) {
     for (std::size_t i = 0; i < per_pass; ++i) {
       starts[i] =
@@ -147,7 +214,9 @@ bool Trainer::trainStep() {
       tree_.add();
     }
   }
-  buckets_.wait();
+  replicas_->gradients();
+  if (!host_gradient_.empty())
+    ops_.upload(tree_.target(), host_gradient_.data(), host_gradient_.size() * sizeof(float));
   const bool is_late = options_.time_limit_s > 0 && secondsSince(started_) > options_.time_limit_s;
   losses.back() = group_.rank() == 0 && is_late ? 1.0 : 0.0;
   group_.sum(losses);
@@ -156,23 +225,41 @@ bool Trainer::trainStep() {
     loss += losses[i];
   loss /= static_cast<double>(options_.batch * options_.model.context);
 
-  const double lr = schedule_.at(step_);
   const double norm = updateParameters(lr);
+  stepReplicas(false);
   ++step_;
-  loss_history_.push_back(loss);
-  report_.step({step_, loss, lr, norm, secondsSince(start)});
+  card_.losses.push_back(loss);
+  card_.step_seconds.push_back(secondsSince(start));
+  report_.step({step_, loss, lr, norm, card_.step_seconds.back()});
   return losses.back() == 0.0;
 }
 
 /// The backward pass of a step's last micro-batch: as ranges of the gradient become final, the earlier micro-batches
-/// are added to them and their buckets leave for the other ranks.
+/// are added to them and the replicas are told.
 void Trainer::backwardLast(std::size_t count) {
-  std::size_t final_from = count;
-  model_.backward(tree_.target(), [this, &final_from](std::size_t first) {
+  const std::vector<Parameter>& tensors = model_.table().parameters();
+  std::size_t final_from = count, ready_from = tensors.size();
+  model_.backward(tree_.target(), [&](std::size_t first) {
     tree_.finish(first, final_from);
+    if (!host_gradient_.empty())
+      ops_.download(host_gradient_.data() + first, tree_.target() + first, (final_from - first) * sizeof(float));
     final_from = first;
-    buckets_.ready(first);
+    for (; ready_from > 0 && tensors[ready_from - 1].offset >= first; --ready_from)
+      replicas_->gradientReady(ready_from - 1);
   });
+}
+
+/// What the other ranks did may change the parameters.
+void Trainer::stepReplicas(bool is_end) {
+  const bool is_staged = !host_parameters_.empty() && replicas_->hasLocalSteps();
+  const std::size_t bytes = host_parameters_.size() * sizeof(float);
+  if (is_staged) ops_.download(host_parameters_.data(), model_.parameters(), bytes);
+  if (is_end) {
+    replicas_->finish();
+  } else {
+    replicas_->step();
+  }
+  if (is_staged) ops_.upload(model_.parameters(), host_parameters_.data(), bytes);
 }
 
 std::vector<double> Trainer::passForward(std::span<const std::uint16_t> tokens, const std::vector<std::size_t>& starts,
@@ -185,11 +272,11 @@ std::vector<double> Trainer::passForward(std::span<const std::uint16_t> tokens, 
     readWindow(tokens, starts[i], inputs.subspan(i * context, context), targets.subspan(i * context, context));
   }
   model_.forward(inputs);
-  return model_.losses(targets, with_gradient, 1.0f / static_cast<float>(options_.batch * context));
+  return model_.losses(targets, with_gradient, gradient_scale_);
 }
 
-/// Clips, updates, and returns the gradient's norm before clipping. The gradient has the same bits on all ranks, and so
-/// have the parameters afterwards.
+/// Clips, updates, and returns the gradient's norm before clipping. Where gradients are averaged over all ranks, they
+/// have the same bits everywhere, and so have the parameters afterwards.
 double Trainer::updateParameters(double lr) {
   constexpr double kTiny = 1e-6;
   const double norm = std::sqrt(ops_.squaredNorm(tree_.target(), model_.table().count()));
@@ -227,14 +314,37 @@ TrainingState Trainer::state() {
   state.first_moments = optimizer_.firstMoments().download();
   state.second_moments = optimizer_.secondMoments().download();
   state.settings = settings_;
+  state.sync = replicas_->spec();
   return state;
 }
 
 void Trainer::saveCheckpoint() {
-  if (!store_ || saved_step_ == step_) return;
-  store_->save(options_.model, model_.table(), state());
+  if (!saves_ || saved_step_ == step_) return;
+  if (replicas_->hasLocalSteps()) {
+    TrainingState mine = state();
+    mine.sync_state = replicas_->state();
+    gatherOthers(mine);
+    if (store_) store_->save(options_.model, model_.table(), mine);
+  } else if (store_) {
+    store_->save(options_.model, model_.table(), state());
+  }
   saved_step_ = step_;
   report_.checkpoint(step_);
+}
+
+/// Rank 0 gets what the other ranks need to go on.
+void Trainer::gatherOthers(TrainingState& state) {
+  if (group_.rank() != 0) {
+    moveReplica(group_, state, group_.rank(), Group::Direction::toRoot);
+    return;
+  }
+  const std::size_t count = model_.table().count();
+  for (int peer = 1; peer < group_.size(); ++peer) {
+    ReplicaState& other = state.others.emplace_back();
+    for (std::vector<float>* vector : {&other.parameters, &other.first_moments, &other.second_moments})
+      vector->resize(count);
+    moveReplica(group_, other, peer, Group::Direction::toRoot);
+  }
 }
 
 std::vector<std::int32_t> Trainer::makePrompt() const {
@@ -252,6 +362,20 @@ std::vector<std::int32_t> Trainer::makePrompt() const {
     if (static_cast<std::size_t>(token) >= options_.model.vocab) fail("--prompt has byte {}, not below --vocab", token);
   }
   return prompt;
+}
+
+void Trainer::finishCard() {
+  const ReplicaTraffic traffic = replicas_->traffic();
+  card_.settings = settings_;
+  card_.sync = replicas_->spec();
+  card_.ranks = group_.size();
+  card_.first_step = step_ - card_.losses.size();
+  card_.tokens_per_step = options_.batch * options_.model.context;
+  card_.exchanged_bytes = traffic.exchanged_bytes;
+  card_.wire_bytes = traffic.wire_bytes_sent;
+  card_.waited_s = traffic.waited_s;
+  report_.note(summarize(card_));
+  if (!options_.run.empty()) writeRun(options_.run, card_);
 }
 
 void Trainer::printSample() {

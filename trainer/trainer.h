@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,20 +14,22 @@
 #include "trainer/checkpoint.h"
 #include "trainer/dataset.h"
 #include "trainer/gpt.h"
-#include "trainer/gradient_buckets.h"
 #include "trainer/gradient_tree.h"
 #include "trainer/group.h"
 #include "trainer/lr_schedule.h"
 #include "trainer/ops.h"
+#include "trainer/replicas.h"
 #include "trainer/report.h"
+#include "trainer/run_card.h"
 #include "trainer/train_options.h"
 
 namespace goss::trainer {
 
-/// Data parallel training. The global batch is cut into micro-batches and these into one contiguous share a rank. Every
-/// rank computes the gradient of (the sum of its token losses) / (tokens of the global batch), so the plain sum over
-/// ranks is the gradient of the mean loss, however uneven the shares. Losses travel one by one and are added in the
-/// order of the samples: given equal parameters, the reported loss has the same bits for every number of ranks.
+/// The global batch is cut into micro-batches and these into one contiguous share a rank. The ranks' copies of the
+/// model are kept together by Replicas; among the G ranks that average their gradients, each computes the gradient of
+/// (the sum of its token losses) * G / (their tokens), so that the mean over them is the gradient of their mean loss,
+/// however uneven the shares. Losses travel one by one and are added in the order of the samples: given equal
+/// parameters, the reported loss has the same bits for every number of ranks.
 class Trainer {
  public:
   /// Collective: checks that all ranks have the same options and data, and loads the checkpoint if asked. The
@@ -38,23 +41,31 @@ class Trainer {
 
   [[nodiscard]] std::size_t stepsDone() const { return step_; }
   /// Mean loss of each step of this run, in nats a token.
-  [[nodiscard]] const std::vector<double>& lossHistory() const { return loss_history_; }
+  [[nodiscard]] const std::vector<double>& lossHistory() const { return card_.losses; }
   /// Collective: mean loss over the validation samples.
   double validationLoss();
   /// On the host, with the moments; in the order of the parameter table.
   [[nodiscard]] TrainingState state();
+  [[nodiscard]] ReplicaTraffic traffic() const { return replicas_->traffic(); }
 
  private:
   using Clock = std::chrono::steady_clock;
   void startParameters();
+  TrainingState loadState();
+  void distribute(TrainingState& state);
+  void startReplicas(const std::string& state);
+  [[nodiscard]] float gradientScale() const;
   void checkAgreement();
   void noteStart();
   /// One optimiser step; false when the run should stop after it.
   bool trainStep();
   void backwardLast(std::size_t count);
   double updateParameters(double lr);
+  void stepReplicas(bool is_end);
   void saveCheckpoint();
+  void gatherOthers(TrainingState& state);
   void printSample();
+  void finishCard();
   [[nodiscard]] std::vector<std::int32_t> makePrompt() const;
   /// Loss of each sample of one micro-batch, with its tokens loaded by `start_of` (sample number -> first token).
   std::vector<double> passForward(std::span<const std::uint16_t> tokens, const std::vector<std::size_t>& starts,
@@ -69,7 +80,11 @@ class Trainer {
   Adamw optimizer_;
   Share share_; // of the micro-batches of a step
   GradientTree tree_;
-  GradientBuckets buckets_;
+  std::vector<float> host_parameters_; // [count] copies, when the backend's memory is not the host's
+  std::vector<float> host_gradient_;
+  std::shared_ptr<Replicas> replicas_; // after what it is lent
+  float gradient_scale_;
+  bool saves_ = false; // rank 0 writes checkpoints
   LrSchedule schedule_;
   std::optional<CheckpointStore> store_; // rank 0 only
   std::string settings_;                 // trajectorySettings of this run
@@ -77,7 +92,7 @@ class Trainer {
   std::size_t step_ = 0;                 // steps done
   std::size_t saved_step_ = 0;           // steps done at the last checkpoint
   Clock::time_point started_;
-  std::vector<double> loss_history_;
+  RunCard card_;
   std::vector<std::int32_t> inputs_;  // [micro-batch, T]
   std::vector<std::int32_t> targets_; // [micro-batch, T]
 };

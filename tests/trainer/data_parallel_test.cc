@@ -133,5 +133,41 @@ TEST(DataParallel, OnlyRankZeroWritesCheckpointsAndAllResumeFromThem) {
   }
 }
 
+TEST(LocalSteps, ReplicasGoOnWithTheirOwnStateFromACheckpoint) {
+  const TemporaryDirectory directory;
+  TrainOptions options = smallOptions(6);
+  options.sync = "local";
+  const std::vector<RunResult> whole = runOver(3, SumOrder::tree, options);
+  options.checkpoint = directory / "run";
+  options.resume = true;
+  options.time_limit_s = 1e-9; // stops after every step, in and out of a period
+  std::vector<RunResult> last;
+  for (std::size_t step = 0; step < options.steps; ++step)
+    last = runOver(3, SumOrder::tree, options);
+  for (std::size_t rank = 0; rank < last.size(); ++rank) {
+    EXPECT_EQ(last[rank].losses.back(), whole[rank].losses.back());
+    expectSameState(last[rank].state, whole[rank].state);
+    EXPECT_TRUE(last[rank].state.parameters == last[0].state.parameters) << "the end is the same for all";
+  }
+  EXPECT_FALSE(last[1].state.first_moments == last[0].state.first_moments) << "moments are a rank's own";
+}
+
+TEST(LocalSteps, AnotherNumberOfRanksOrAnotherMethodGoesOnFromRankZero) {
+  const TemporaryDirectory directory;
+  TrainOptions options = smallOptions(4);
+  options.sync = "local";
+  options.checkpoint = directory / "run";
+  options.time_limit_s = 1e-9;
+  const TrainingState saved = runOver(3, SumOrder::tree, options)[0].state;
+  options.resume = true;
+  options.time_limit_s = 0;
+  options.steps = 1; // nothing is left to do
+  for (const RunResult& result : runOver(2, SumOrder::tree, options))
+    expectSameState(result.state, saved);
+  options.sync = "ddp";
+  for (const RunResult& result : runOver(3, SumOrder::tree, options))
+    expectSameState(result.state, saved);
+}
+
 } // namespace
 } // namespace goss::trainer

@@ -1,21 +1,15 @@
-// The path of a gradient between the backward pass and the optimiser: the tree of micro-batches and the buckets.
-#include <gmock/gmock.h>
+// The path of a gradient between the backward pass and the optimiser: the tree of micro-batches, and the replicas.
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <utility>
+#include <memory>
 
 #include "tests/trainer/reference_gpt.h"
+#include "tests/trainer/small_run.h"
 #include "trainer/cpu_ops.h"
-#include "trainer/gradient_buckets.h"
 #include "trainer/gradient_tree.h"
 
 namespace goss::trainer {
 namespace {
-
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::Pair;
 
 /// Sums `terms` through a tree, finished in two ranges.
 std::vector<float> treeSum(const std::vector<std::vector<float>>& terms) {
@@ -64,82 +58,60 @@ TEST(GradientTree, AlignedPartsAreSubtreesOfTheWhole) {
   EXPECT_EQ(part(0, 16), plus(plus(part(0, 4), part(4, 8)), plus(part(8, 12), part(12, 16))));
 }
 
-/// Remembers what was started and doubles it at the wait, as two equal ranks would.
-class RecordingGroup : public SoloGroup {
- public:
-  void startSum(float* values, std::size_t count) override { pending_.emplace_back(values, count); }
-  void waitSums() override {
-    for (const auto& [values, count] : pending_) {
-      for (std::size_t i = 0; i < count; ++i)
-        values[i] *= 2.0f;
-    }
-    pending_.clear();
-    reported_ = 0;
-  }
-  /// What was started since the last call, as (offset from `base`, count).
-  std::vector<std::pair<std::ptrdiff_t, std::size_t>> newlyStarted(const float* base) {
-    std::vector<std::pair<std::ptrdiff_t, std::size_t>> started;
-    for (; reported_ < pending_.size(); ++reported_)
-      started.emplace_back(pending_[reported_].first - base, pending_[reported_].second);
-    return started;
-  }
-  [[nodiscard]] const std::vector<std::pair<float*, std::size_t>>& pending() const { return pending_; }
-
- private:
-  std::vector<std::pair<float*, std::size_t>> pending_;
-  std::size_t reported_ = 0;
-};
-
-TEST(GradientBuckets, LeaveFromTheEndAsSoonAsTheyAreFinal) {
-  CpuOps ops;
-  std::vector<float> gradient(10, 1.0f);
-  RecordingGroup group;
-  GradientBuckets buckets(group, ops, 10, 4 * sizeof(float));
-  EXPECT_EQ(buckets.bucketCount(), 3u);
-  for (int step = 0; step < 2; ++step) {
-    buckets.begin(gradient.data());
-    buckets.ready(7);
-    EXPECT_THAT(group.newlyStarted(gradient.data()), IsEmpty()); // 7..9 is final, but its bucket begins at 6
-    buckets.ready(6);
-    EXPECT_THAT(group.newlyStarted(gradient.data()), ElementsAre(Pair(6, 4)));
-    buckets.ready(1);
-    EXPECT_THAT(group.newlyStarted(gradient.data()), ElementsAre(Pair(2, 4)));
-    buckets.ready(0);
-    EXPECT_THAT(group.newlyStarted(gradient.data()), ElementsAre(Pair(0, 2)));
-    buckets.wait();
-  }
-  EXPECT_THAT(gradient, testing::Each(4.0f)); // two steps, each doubled once
-}
-
-TEST(GradientBuckets, OneCallMayStartManyAndABucketHasAtLeastOneElement) {
-  CpuOps ops;
-  std::vector<float> gradient(3, 1.0f);
-  RecordingGroup group;
-  GradientBuckets buckets(group, ops, 3, 1);
-  buckets.begin(gradient.data());
-  buckets.ready(0);
-  EXPECT_THAT(group.newlyStarted(gradient.data()), ElementsAre(Pair(2, 1), Pair(1, 1), Pair(0, 1)));
-  buckets.wait();
-}
-
 /// A backend whose memory the host must not touch, as a GPU's: only copies go in and out.
 class DeviceLikeOps : public CpuOps {
  public:
   [[nodiscard]] bool isHostMemory() const override { return false; }
 };
 
-TEST(GradientBuckets, MemoryOfADeviceIsStagedThroughTheHost) {
-  DeviceLikeOps ops;
-  std::vector<float> gradient = {1, 2, 3, 4, 5};
-  RecordingGroup group;
-  GradientBuckets buckets(group, ops, 5, 2 * sizeof(float));
-  buckets.begin(gradient.data());
-  buckets.ready(0);
-  ASSERT_EQ(group.pending().size(), 3u);
-  for (const auto& [values, count] : group.pending())
-    EXPECT_TRUE(std::less<>()(values, gradient.data()) || !std::less<>()(values, gradient.data() + 5));
-  buckets.wait();
-  EXPECT_THAT(gradient, ElementsAre(2, 4, 6, 8, 10));
+/// Wants local steps, and changes what it is lent: every gradient is doubled, every parameter is halved.
+class ChangingReplicas : public SoloReplicas {
+ public:
+  ChangingReplicas() : SoloReplicas("changing") {}
+  [[nodiscard]] bool hasLocalSteps() const override { return true; }
+  void start(std::span<const ReplicaTensor> tensors, const std::string&) override {
+    tensors_.assign(tensors.begin(), tensors.end());
+  }
+  void gradientReady(std::size_t tensor) override { ready_.push_back(tensor); }
+  void gradients() override {
+    for (const std::size_t tensor : ready_)
+      change(tensors_[tensor].gradient, tensors_[tensor].count, 2.0f);
+    ready_.clear();
+  }
+  void step() override {
+    for (const ReplicaTensor& tensor : tensors_)
+      change(tensor.parameter, tensor.count, 0.5f);
+  }
+
+ private:
+  static void change(float* values, std::size_t count, float factor) {
+    for (std::size_t i = 0; i < count; ++i)
+      values[i] *= factor;
+  }
+  std::vector<ReplicaTensor> tensors_;
+  std::vector<std::size_t> ready_;
+};
+
+class ChangingGroup : public SoloGroup {
+ public:
+  std::shared_ptr<Replicas> synchronize(const std::string&) override { return std::make_shared<ChangingReplicas>(); }
+};
+
+TEST(Replicas, MemoryOfADeviceIsStagedThroughTheHost) {
+  std::vector<TrainingState> states;
+  const auto run = [&](Ops& ops) {
+    ChangingGroup group;
+    Report report(false, "");
+    Trainer trainer(smallOptions(3), smallData(), group, ops, report);
+    trainer.run();
+    states.push_back(trainer.state());
+  };
+  CpuOps host;
+  DeviceLikeOps device;
+  run(host);
+  run(device);
+  expectSameState(states[1], states[0]);
+  EXPECT_FALSE(states[0].parameters == runAlone(smallOptions(3)).state.parameters) << "or nothing was changed";
 }
 
 } // namespace

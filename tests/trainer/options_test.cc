@@ -66,7 +66,7 @@ TEST(Options, ValuesThatMakeNoSenseAreRefusedByTheirFlag) {
                         {[](TrainOptions& o) { o.adam_eps = 0; }, "--adam-eps"},
                         {[](TrainOptions& o) { o.clip = -1; }, "--clip"},
                         {[](TrainOptions& o) { o.time_limit_s = -1; }, "--time-limit"},
-                        {[](TrainOptions& o) { o.bucket_mb = 0; }, "--bucket-mb"},
+                        {[](TrainOptions& o) { o.sync = ""; }, "--sync"},
                         {[](TrainOptions& o) { o.val_samples = 0; }, "--val-samples"},
                         {[](TrainOptions& o) { o.keep = 0; }, "--keep"},
                         {[](TrainOptions& o) { o.temperature = -1; }, "--temperature"},

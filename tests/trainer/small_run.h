@@ -24,7 +24,6 @@ inline TrainOptions smallOptions(std::size_t steps) {
   options.batch = 8;
   options.lr = 1e-2;
   options.warmup = 3;
-  options.bucket_mb = 0.01; // several buckets
   options.val_every = 0;
   options.val_samples = 5;
   options.sample = 0;

@@ -2,11 +2,12 @@
 #ifndef GOSS_TESTS_TRAINER_THREAD_GROUP_H_
 #define GOSS_TESTS_TRAINER_THREAD_GROUP_H_
 
+#include <atomic>
 #include <barrier>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "trainer/group.h"
@@ -19,9 +20,10 @@ enum class SumOrder { tree, sequence };
 /// What the ranks share.
 struct ThreadBoard {
   ThreadBoard(int ranks, SumOrder sum_order)
-      : barrier(ranks), slots(static_cast<std::size_t>(ranks)), order(sum_order) {}
+      : barrier(ranks), slots(static_cast<std::size_t>(ranks)), mail(slots.size()), order(sum_order) {}
   std::barrier<> barrier;
   std::vector<void*> slots;
+  std::vector<std::atomic<void*>> mail; // by the rank that rank 0 exchanges with: what the first of the two brought
   SumOrder order;
 };
 
@@ -31,12 +33,6 @@ class ThreadGroup : public Group {
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return static_cast<int>(board_.slots.size()); }
-  void startSum(float* values, std::size_t count) override { pending_.emplace_back(values, count); }
-  void waitSums() override {
-    for (const auto& [values, count] : pending_)
-      sumAll(values, count);
-    pending_.clear();
-  }
   void sum(std::span<double> values) override { sumAll(values.data(), values.size()); }
   void broadcast(void* data, std::size_t bytes) override {
     exchange(data, [&] {
@@ -52,7 +48,31 @@ class ThreadGroup : public Group {
     return is_equal;
   }
   void barrier() override { board_.barrier.arrive_and_wait(); }
+  void move(void* data, std::size_t bytes, int peer, Direction direction) override {
+    // A rendezvous of two beside the barriers of all.
+    std::atomic<void*>& place = board_.mail[static_cast<std::size_t>(peer)];
+    void* expected = nullptr;
+    if (place.compare_exchange_strong(expected, data)) { // the first of the two waits for the other's copy
+      while (place.load() == data)
+        std::this_thread::yield();
+      return;
+    }
+    if ((rank_ == 0) == (direction == Direction::toRoot)) {
+      std::memcpy(data, expected, bytes);
+    } else {
+      std::memcpy(expected, data, bytes);
+    }
+    place.store(nullptr);
+  }
+  std::shared_ptr<Replicas> synchronize(const std::string& spec) override;
   void abort(const std::string&) noexcept override {}
+
+  /// values[i] = mean over the ranks; collective.
+  void mean(std::span<float> values) {
+    sumAll(values.data(), values.size());
+    for (float& value : values)
+      value /= static_cast<float>(size());
+  }
 
  private:
   /// Runs `action` while the slots hold what every rank gave.
@@ -83,8 +103,43 @@ class ThreadGroup : public Group {
 
   ThreadBoard& board_;
   int rank_;
-  std::vector<std::pair<float*, std::size_t>> pending_;
 };
+
+/// Means of gradients, or of parameters every two steps when the spec is "local".
+class ThreadReplicas : public SoloReplicas {
+ public:
+  ThreadReplicas(ThreadGroup& group, const std::string& spec) : SoloReplicas(spec), group_(group) {}
+  [[nodiscard]] bool hasLocalSteps() const override { return spec() == "local"; }
+  [[nodiscard]] std::size_t gradientRanks() const override {
+    return hasLocalSteps() ? 1 : static_cast<std::size_t>(group_.size());
+  }
+  void start(std::span<const ReplicaTensor> tensors, const std::string& state) override {
+    tensors_.assign(tensors.begin(), tensors.end());
+    if (!state.empty()) steps_ = state.size() - 1;
+  }
+  void gradients() override {
+    if (hasLocalSteps()) return;
+    for (const ReplicaTensor& tensor : tensors_)
+      group_.mean({tensor.gradient, tensor.count});
+  }
+  void step() override {
+    if (hasLocalSteps() && ++steps_ % 2 == 0) finish();
+  }
+  void finish() override {
+    for (const ReplicaTensor& tensor : tensors_)
+      group_.mean({tensor.parameter, tensor.count});
+  }
+  [[nodiscard]] std::string state() override { return std::string(steps_ + 1, 's'); }
+
+ private:
+  ThreadGroup& group_;
+  std::vector<ReplicaTensor> tensors_;
+  std::size_t steps_ = 0;
+};
+
+inline std::shared_ptr<Replicas> ThreadGroup::synchronize(const std::string& spec) {
+  return std::make_shared<ThreadReplicas>(*this, spec);
+}
 
 /// Runs `body` on every rank at once and joins them. `body` must not throw.
 inline void runRanks(int ranks, SumOrder order, const std::function<void(Group&)>& body) {

@@ -4,43 +4,70 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <vector>
 
 #include "tests/trainer/small_run.h"
 
 namespace goss::trainer {
 
-/// A group of one whose sums are wrong by as much as another order of addition can make them, with random signs.
-class RoundingGroup : public SoloGroup {
+/// A lone replica whose gradients are wrong by as much as another order of addition can make them, with random signs.
+class RoundingReplicas : public SoloReplicas {
  public:
-  RoundingGroup(std::size_t terms, std::uint64_t seed) : terms_(static_cast<float>(terms)), seed_(seed) {}
+  RoundingReplicas(std::size_t terms, std::uint64_t seed)
+      : SoloReplicas("rounding"), terms_(static_cast<float>(terms)), seed_(seed) {}
 
-  void startSum(float* values, std::size_t count) override {
+  void start(std::span<const ReplicaTensor> tensors, const std::string&) override {
+    gradient_ = tensors.front().gradient; // the tensors lie side by side
+    count_ = static_cast<std::size_t>(tensors.back().gradient + tensors.back().count - gradient_);
+  }
+  void gradients() override {
+    constexpr std::size_t kTogether = 2621; // elements of about the same size
+    for (std::size_t first = 0; first < count_; first += kTogether)
+      spoil(gradient_ + first, std::min(kTogether, count_ - first));
+  }
+
+ private:
+  void spoil(float* values, std::size_t count) {
     float largest = 0;
     for (std::size_t i = 0; i < count; ++i)
       largest = std::max(largest, std::abs(values[i]));
-    const float noise = 2.0f * (terms_ - 1.0f) * 0x1p-24f * largest;
+    const float noise = 2.0f * (terms_ + 1.0f) * 0x1p-24f * largest;
     for (std::size_t i = 0; i < count; ++i)
       values[i] += randomBits(seed_, RandomStream::sampling, calls_, i) % 2 == 0 ? noise : -noise;
     ++calls_;
   }
 
- private:
+  float* gradient_ = nullptr;
+  std::size_t count_ = 0;
   float terms_;
   std::uint64_t seed_;
   std::uint64_t calls_ = 0;
+};
+
+class RoundingGroup : public SoloGroup {
+ public:
+  RoundingGroup(std::size_t terms, std::uint64_t seed) : terms_(terms), seed_(seed) {}
+  std::shared_ptr<Replicas> synchronize(const std::string&) override {
+    return std::make_shared<RoundingReplicas>(terms_, seed_);
+  }
+
+ private:
+  std::size_t terms_;
+  std::uint64_t seed_;
 };
 
 /// For each step, an allowed absolute difference of the losses.
 ///
 /// Derivation. An element of the gradient is a sum of B terms, one a sample. A sum of B floats in any order is within
 /// (B - 1) u sum|t_i| of the exact one, u = 2^-24, so two orders differ by at most 2 (B - 1) u sum|t_i|. The terms
-/// carry the factor 1 / B already; sum|t_i| is taken to be at most the largest element of the gradient's bucket, which
-/// is generous for all but its few largest elements. What such a difference becomes after some steps of AdamW, which
-/// divides by the gradient's own size, has no useful closed form; so the run itself carries it: three runs take the
-/// full error with random signs in every element of every step, where real orders err by a small part of it. The bound
-/// is twice the largest drift up to that step, for three draws are not all draws. The first step has equal parameters
-/// and therefore equal losses.
+/// carry the factor 1 / B already; sum|t_i| is taken to be at most the largest of some thousand elements around it,
+/// which is generous for all but the few largest. (The mean's division, and the factor of the number of ranks before
+/// it, round once more each where that number is no power of two: of the same size as one addition.) What such a
+/// difference becomes after some steps of AdamW, which divides by the gradient's own size, has no useful closed form;
+/// so the run itself carries it: three runs take the full error with random signs in every element of every step, where
+/// real orders err by a small part of it. The bound is twice the largest drift up to that step, for three draws are not
+/// all draws. The first step has equal parameters and therefore equal losses.
 inline std::vector<double> trajectoryBound(const TrainOptions& options, const Dataset& data) {
   SoloGroup solo;
   const std::vector<double> plain = runOn(solo, options, data).losses;

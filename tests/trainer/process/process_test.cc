@@ -62,9 +62,9 @@ class ProcessTest : public testing::Test {
     const TrainOptions o = smallOptions(steps);
     return fmt::format(
         " --data {} --layers {} --channels {} --heads {} --context {} --steps {} --batch {} --lr {} --warmup {} "
-        "--bucket-mb {} --val-every 0 --val-samples {} --sample 0",
+        "--val-every 0 --val-samples {} --sample 0",
         directory_ / "text", o.model.layers, o.model.channels, o.model.heads, o.model.context, o.steps, o.batch, o.lr,
-        o.warmup, o.bucket_mb, o.val_samples);
+        o.warmup, o.val_samples);
   }
   [[nodiscard]] std::string path(const std::string& name) const { return directory_ / name; }
 
@@ -134,7 +134,28 @@ TEST_F(ProcessTest, KilledAndResumedItEndsWithTheBitsOfARunThatWasLeftAlone) {
     EXPECT_TRUE(readBytes(path("whole") + name + file) == readBytes(path("killed") + name + file)) << file;
 }
 
+TEST_F(ProcessTest, StreamingDilocoStoppedInTheMiddleOfAnExchangeGoesOnWithTheSameBits) {
+  const std::string run = fmt::format("{} --oversubscribe -np 4 {}{}", kMpirun, kProgram, flags(9)) +
+                          " --sync streaming:h=6,fragments=2,tau=2,alpha=0.5";
+  const Outcome whole = shell(run + " --log " + path("whole.log"));
+  ASSERT_EQ(whole.exit_code, 0) << whole.output;
+  EXPECT_THAT(whole.output, HasSubstr("kept together by streaming:h=6,fragments=2"));
+  const std::string resumable = run + " --resume --checkpoint " + path("stopped") + " --checkpoint-every 2";
+  ASSERT_EQ(shell(resumable + " --time-limit 1e-9").exit_code, 0); // after step 1, when an exchange has just left
+  ASSERT_EQ(shell(resumable + " --time-limit 1e-9").exit_code, 0);
+  const Outcome last = shell(resumable + " --log " + path("last.log"));
+  ASSERT_EQ(last.exit_code, 0) << last.output;
+  EXPECT_THAT(last.output, HasSubstr("resumed from step 2"));
+  const std::map<std::size_t, double> losses = lossesOf(path("last.log"));
+  EXPECT_EQ(losses.size(), 7u);
+  for (const auto& [step, loss] : losses)
+    EXPECT_EQ(loss, lossesOf(path("whole.log")).at(step)) << step;
+}
+
 TEST_F(ProcessTest, ErrorsEndWithOneAndAReason) {
+  const Outcome method = shell(kProgram + flags(1) + " --sync dilocco:h=5");
+  EXPECT_EQ(method.exit_code, 1);
+  EXPECT_THAT(method.output, HasSubstr("there is no synchronizer 'dilocco'; there are: ddp, local, diloco"));
   const Outcome missing = shell(fmt::format("{} --data {}", kProgram, path("none")));
   EXPECT_EQ(missing.exit_code, 1);
   EXPECT_THAT(missing.output, AllOf(HasSubstr("goss-train: "), HasSubstr(path("none")), HasSubstr("No such file")));

@@ -1,0 +1,40 @@
+/// Replicas kept together by a synchronizer of the library.
+#ifndef GOSS_TRAINER_LIBRARY_REPLICAS_H_
+#define GOSS_TRAINER_LIBRARY_REPLICAS_H_
+
+#include <string>
+
+#include "gossamer/sync.h"
+#include "trainer/replicas.h"
+
+namespace goss::trainer {
+
+class LibraryReplicas : public Replicas {
+ public:
+  /// Collective over `comm`, which must outlive this. `spec` as in docs/synchronizers.md. Throws Error.
+  LibraryReplicas(goss_comm_t comm, const std::string& spec);
+  ~LibraryReplicas() override;
+
+  [[nodiscard]] std::string spec() const override { return info_.spec; }
+  [[nodiscard]] std::size_t gradientRanks() const override { return static_cast<std::size_t>(info_.gradient_size); }
+  [[nodiscard]] bool hasLocalSteps() const override { return info_.local_steps != 0; }
+  void start(std::span<const ReplicaTensor> tensors, const std::string& state) override;
+  void setLr(double lr) override;
+  void gradientReady(std::size_t tensor) override;
+  void gradients() override;
+  void step() override;
+  void finish() override;
+  [[nodiscard]] std::string state() override;
+  [[nodiscard]] ReplicaTraffic traffic() const override;
+
+  /// Makes pending and later calls of every rank fail with `reason`.
+  void abort(const std::string& reason) noexcept;
+
+ private:
+  goss_sync_t sync_ = nullptr;
+  goss_sync_info info_{};
+};
+
+} // namespace goss::trainer
+
+#endif // GOSS_TRAINER_LIBRARY_REPLICAS_H_

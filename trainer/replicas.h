@@ -1,0 +1,80 @@
+/// How the ranks' copies of a model are kept together, as the trainer sees it. goss-train's is LibraryReplicas, on
+/// gossamer/sync.h.
+#ifndef GOSS_TRAINER_REPLICAS_H_
+#define GOSS_TRAINER_REPLICAS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace goss::trainer {
+
+/// Host memory that is lent until the Replicas are destroyed.
+struct ReplicaTensor {
+  std::string name;
+  float* parameter = nullptr;
+  float* gradient = nullptr;
+  std::size_t count = 0;
+  int layer = 0;
+};
+
+/// Running totals of this rank.
+struct ReplicaTraffic {
+  std::uint64_t exchanged_bytes = 0; ///< Of float32 vectors, before compression.
+  std::uint64_t wire_bytes_sent = 0;
+  double waited_s = 0; ///< Time in which this rank computed nothing, for others' data.
+};
+
+/// The events of a training step, in the order of their declaration. Collective where gossamer/sync.h says so. Failures
+/// throw Error with the library's text. One thread.
+class Replicas {
+ public:
+  virtual ~Replicas() = default;
+  Replicas() = default;
+  Replicas(const Replicas&) = delete;
+  Replicas& operator=(const Replicas&) = delete;
+
+  /// Canonical: equal texts give equal trajectories.
+  [[nodiscard]] virtual std::string spec() const = 0;
+  /// Ranks whose gradients are averaged together in every step: consecutive ones.
+  [[nodiscard]] virtual std::size_t gradientRanks() const = 0;
+  /// Whether parameters differ between ranks on the way.
+  [[nodiscard]] virtual bool hasLocalSteps() const = 0;
+
+  /// Everybody gets rank 0's parameters; or, with a `state` that state() gave, goes on with its own.
+  virtual void start(std::span<const ReplicaTensor> tensors, const std::string& state) = 0;
+  virtual void setLr(double lr) = 0;
+  virtual void gradientReady(std::size_t tensor) = 0;
+  virtual void gradients() = 0;
+  virtual void step() = 0;
+  /// All ranks hold the same parameters afterwards.
+  virtual void finish() = 0;
+  /// What this rank needs, beside its parameters, to go on with the same bits. Local.
+  [[nodiscard]] virtual std::string state() = 0;
+  [[nodiscard]] virtual ReplicaTraffic traffic() const = 0;
+};
+
+/// A model of which there is one copy.
+class SoloReplicas : public Replicas {
+ public:
+  explicit SoloReplicas(std::string spec) : spec_(std::move(spec)) {}
+  [[nodiscard]] std::string spec() const override { return spec_; }
+  [[nodiscard]] std::size_t gradientRanks() const override { return 1; }
+  [[nodiscard]] bool hasLocalSteps() const override { return false; }
+  void start(std::span<const ReplicaTensor>, const std::string&) override {}
+  void setLr(double) override {}
+  void gradientReady(std::size_t) override {}
+  void gradients() override {}
+  void step() override {}
+  void finish() override {}
+  [[nodiscard]] std::string state() override { return ""; }
+  [[nodiscard]] ReplicaTraffic traffic() const override { return {}; }
+
+ private:
+  std::string spec_;
+};
+
+} // namespace goss::trainer
+
+#endif // GOSS_TRAINER_REPLICAS_H_
