@@ -4,7 +4,7 @@ Paths are relative to the repository root. A unit is a folder; the longest match
 file belongs to.
 """
 
-C_ABI = ("include/gossamer/gossamer.h", "include/gossamer/gossamer_mpi.h", "include/gossamer/sync.h")
+C_ABI = ("include/gossamer/gossamer.h", "include/gossamer/gossamer_mpi.h", "include/gossamer/pipeline.h", "include/gossamer/sync.h")
 
 # unit -> units (or single headers) that its files may include, besides their own unit.
 UNITS = {
@@ -13,8 +13,9 @@ UNITS = {
     "lib/platform": ("include/gossamer", "lib/base"),
     "lib/kernels": ("include/gossamer", "lib/base"),
     "lib/schedule": ("include/gossamer", "lib/base"),
+    "lib/pipeline": ("include/gossamer", "lib/base"),  # runs schedules through the public API
     "lib/core": ("include/gossamer", "lib/base", "lib/platform", "lib/kernels", "lib/schedule"),
-    "lib/capi": ("include/gossamer", "lib/base", "lib/platform", "lib/kernels", "lib/schedule", "lib/core", "lib/sync"),
+    "lib/capi": ("include/gossamer", "lib/base", "lib/platform", "lib/kernels", "lib/schedule", "lib/core", "lib/pipeline", "lib/sync"),
     "lib/sync": ("include/gossamer", "lib/base", "lib/kernels"),
     "collectives": ("include/gossamer", "lib/base", "lib/schedule"),
     "compressors": ("include/gossamer", "lib/base", "lib/kernels", "compressors/common"),
