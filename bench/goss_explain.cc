@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/explain_pipeline.h"
 #include "gossamer/gossamer.h"
 
 namespace {
@@ -80,8 +81,11 @@ int explain(const Arguments& arguments) {
 } // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string(argv[1]) == "pipeline") return explainPipeline(argc - 1, argv + 1);
   Arguments arguments;
-  CLI::App app("Prices every algorithm for a collective and says which one Gossamer takes, and why.");
+  CLI::App app(
+      "Prices every algorithm for a collective and says which one Gossamer takes, and why.\n"
+      "'goss-explain pipeline --help' is about pipeline schedules.");
   app.add_option("collective", arguments.collective,
                  "allreduce, reduce, broadcast, allgather, reduce_scatter, alltoall, ...")
       ->required();

@@ -1,0 +1,242 @@
+// Pipeline schedules of the C ABI.
+#include "gossamer/pipeline.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "capi/handles.h"
+#include "pipeline/checker.h"
+#include "pipeline/csv.h"
+#include "pipeline/generate.h"
+#include "pipeline/runner.h"
+#include "pipeline/simulator.h"
+#include "pipeline/timeline.h"
+
+struct goss_pipeline {
+  goss::pipeline::Schedule schedule;
+  std::vector<std::vector<goss_pipeline_action>> actions; ///< [rank] the same, as C sees it
+};
+
+namespace goss::capi {
+
+namespace {
+
+using pipeline::Action;
+
+goss_pipeline_action toC(const Action& a) {
+  return {static_cast<std::int32_t>(a.kind), a.stage, a.micro_batch, a.chain, a.version};
+}
+
+Status makeHandle(const char* function, Result<pipeline::Schedule> schedule, goss_pipeline_t* handle) {
+  if (!schedule.isOk()) {
+    return Status::error(schedule.status().kind(), fmt::format("{}: {}", function, schedule.status().text()));
+  }
+  auto made = std::make_unique<goss_pipeline>();
+  made->schedule = schedule.take();
+  for (const auto& order : made->schedule.per_rank) {
+    std::vector<goss_pipeline_action>& actions = made->actions.emplace_back();
+    actions.reserve(order.size());
+    for (const Action& action : order)
+      actions.push_back(toC(action));
+  }
+  *handle = made.release();
+  return Status::ok();
+}
+
+Status giveText(const std::string& text, char** result) {
+  auto* memory = static_cast<char*>(std::malloc(text.size() + 1)); // goss_free frees it
+  if (memory == nullptr) throw std::bad_alloc();
+  std::memcpy(memory, text.c_str(), text.size() + 1);
+  *result = memory;
+  return Status::ok();
+}
+
+pipeline::PipelineCosts toCosts(const goss_pipeline_costs& costs, int stages) {
+  pipeline::StageCost one;
+  one.forward_s = costs.forward_s;
+  one.input_s = costs.backward_input_s;
+  one.weight_s = costs.backward_weight_s;
+  one.recompute_s = costs.recompute_s;
+  one.activation_bytes = costs.activation_bytes;
+  one.boundary_bytes = costs.boundary_bytes;
+  pipeline::PipelineCosts result{{one}, {costs.latency_s, costs.bandwidth_bytes_per_s}};
+  if (costs.stage_times_s == nullptr) return result;
+  result.stages.assign(static_cast<std::size_t>(stages), one);
+  for (std::size_t stage = 0; stage < result.stages.size(); ++stage) {
+    result.stages[stage].forward_s = costs.stage_times_s[3 * stage];
+    result.stages[stage].input_s = costs.stage_times_s[3 * stage + 1];
+    result.stages[stage].weight_s = costs.stage_times_s[3 * stage + 2];
+  }
+  return result;
+}
+
+Result<pipeline::Simulation> simulateHandle(const char* function, goss_pipeline_t handle,
+                                            const goss_pipeline_costs* costs) {
+  if (handle == nullptr) return invalid(fmt::format("{}: the pipeline is NULL", function));
+  const goss_pipeline_costs defaults = GOSS_PIPELINE_COSTS_INIT;
+  if (costs != nullptr && costs->size != sizeof(goss_pipeline_costs)) {
+    return invalid(fmt::format("{}: costs.size is wrong; start from GOSS_PIPELINE_COSTS_INIT", function));
+  }
+  const pipeline::Schedule& schedule = handle->schedule;
+  return pipeline::simulate(schedule, toCosts(costs == nullptr ? defaults : *costs, schedule.stages()));
+}
+
+std::string toJson(const pipeline::Simulation& simulation, const pipeline::CheckReport& report) {
+  std::string links;
+  for (const auto& [ranks, bytes] : simulation.link_bytes) {
+    links += fmt::format("{}{{\"from\": {}, \"to\": {}, \"bytes\": {}}}", links.empty() ? "" : ", ", ranks.first,
+                         ranks.second, bytes);
+  }
+  return fmt::format(
+      "{{\"makespan_s\": {}, \"bubble_s\": {}, \"span_s\": [{}], \"busy_s\": [{}], \"peak_bytes\": [{}], "
+      "\"peak_activations\": [{}], \"live_versions\": [{}], \"messages\": {}, \"links\": [{}]}}",
+      simulation.makespan_s, simulation.bubble_s, fmt::join(simulation.span_s, ", "),
+      fmt::join(simulation.busy_s, ", "), fmt::join(simulation.peak_bytes, ", "),
+      fmt::join(report.peak_activations, ", "), fmt::join(report.live_versions, ", "), report.messages, links);
+}
+
+} // namespace
+
+} // namespace goss::capi
+
+using namespace goss::capi; // NOLINT(google-build-using-namespace): the C functions are not in a namespace
+using goss::Result;
+using goss::Status;
+namespace pipeline = goss::pipeline;
+
+extern "C" {
+
+const char* goss_pipeline_name(size_t index) {
+  const auto& names = pipeline::scheduleNames();
+  return index < names.size() ? names[index].c_str() : nullptr;
+}
+
+goss_status goss_pipeline_generate(const goss_pipeline_request* request, goss_pipeline_t* handle) {
+  return guarded("goss_pipeline_generate", [&]() -> Status {
+    if (request == nullptr || handle == nullptr) {
+      return invalid("goss_pipeline_generate: request and pipeline must not be NULL");
+    }
+    if (request->size != sizeof(goss_pipeline_request) || request->name == nullptr) {
+      return invalid("goss_pipeline_generate: start the request from GOSS_PIPELINE_REQUEST_INIT and name a schedule");
+    }
+    return makeHandle("goss_pipeline_generate",
+                      pipeline::generate({.name = request->name,
+                                          .ranks = request->ranks,
+                                          .micro_batches = request->micro_batches,
+                                          .batches = request->batches,
+                                          .chunks = request->chunks,
+                                          .recompute = request->recompute != 0}),
+                      handle);
+  });
+}
+
+goss_status goss_pipeline_read(const char* text, goss_pipeline_t* handle) {
+  return guarded("goss_pipeline_read", [&]() -> Status {
+    if (text == nullptr || handle == nullptr) return invalid("goss_pipeline_read: text and pipeline must not be NULL");
+    return makeHandle("goss_pipeline_read", pipeline::readCsv(text), handle);
+  });
+}
+
+goss_status goss_pipeline_write(goss_pipeline_t handle, int32_t is_complete, char** text) {
+  return guarded("goss_pipeline_write", [&]() -> Status {
+    if (handle == nullptr || text == nullptr) return invalid("goss_pipeline_write: pipeline and text must not be NULL");
+    const Result<std::string> csv = pipeline::writeCsv(handle->schedule, is_complete != 0);
+    return csv.isOk() ? giveText(csv.value(), text) : csv.status();
+  });
+}
+
+goss_status goss_pipeline_destroy(goss_pipeline_t handle) {
+  delete handle;
+  return report(Status::ok());
+}
+
+goss_status goss_pipeline_size(goss_pipeline_t handle, int32_t* ranks, int32_t* stages, int32_t* micro_batches) {
+  return guarded("goss_pipeline_size", [&]() -> Status {
+    if (handle == nullptr) return invalid("goss_pipeline_size: the pipeline is NULL");
+    if (ranks != nullptr) *ranks = handle->schedule.ranks;
+    if (stages != nullptr) *stages = handle->schedule.stages();
+    if (micro_batches != nullptr) *micro_batches = handle->schedule.micro_batches;
+    return Status::ok();
+  });
+}
+
+goss_status goss_pipeline_stage_rank(goss_pipeline_t handle, int32_t stage, int32_t* rank) {
+  return guarded("goss_pipeline_stage_rank", [&]() -> Status {
+    if (handle == nullptr || rank == nullptr) {
+      return invalid("goss_pipeline_stage_rank: pipeline and rank must not be NULL");
+    }
+    if (stage < 0 || stage >= handle->schedule.stages()) {
+      return invalid(
+          fmt::format("goss_pipeline_stage_rank: there are {} stages, no stage {}", handle->schedule.stages(), stage));
+    }
+    *rank = handle->schedule.stage_rank[static_cast<std::size_t>(stage)];
+    return Status::ok();
+  });
+}
+
+goss_status goss_pipeline_actions(goss_pipeline_t handle, int32_t rank, const goss_pipeline_action** actions,
+                                  size_t* count) {
+  return guarded("goss_pipeline_actions", [&]() -> Status {
+    if (handle == nullptr || actions == nullptr || count == nullptr) {
+      return invalid("goss_pipeline_actions: pipeline, actions and count must not be NULL");
+    }
+    if (rank < 0 || rank >= handle->schedule.ranks) {
+      return invalid(
+          fmt::format("goss_pipeline_actions: there are {} ranks, no rank {}", handle->schedule.ranks, rank));
+    }
+    const auto& list = handle->actions[static_cast<std::size_t>(rank)];
+    *actions = list.data();
+    *count = list.size();
+    return Status::ok();
+  });
+}
+
+goss_status goss_pipeline_check(goss_pipeline_t handle, int32_t most_activations, int32_t most_versions) {
+  return guarded("goss_pipeline_check", [&]() -> Status {
+    if (handle == nullptr) return invalid("goss_pipeline_check: the pipeline is NULL");
+    if (most_activations < 0 || most_versions < 0) return invalid("goss_pipeline_check: a limit is negative");
+    return pipeline::check(handle->schedule, {most_activations, most_versions}).status();
+  });
+}
+
+goss_status goss_pipeline_simulate(goss_pipeline_t handle, const goss_pipeline_costs* costs, char** json) {
+  return guarded("goss_pipeline_simulate", [&]() -> Status {
+    if (json == nullptr) return invalid("goss_pipeline_simulate: json is NULL");
+    const Result<pipeline::Simulation> simulation = simulateHandle("goss_pipeline_simulate", handle, costs);
+    if (!simulation.isOk()) return simulation.status();
+    const Result<pipeline::CheckReport> checked = pipeline::check(handle->schedule);
+    if (!checked.isOk()) return checked.status();
+    return giveText(toJson(simulation.value(), checked.value()), json);
+  });
+}
+
+goss_status goss_pipeline_draw(goss_pipeline_t handle, const goss_pipeline_costs* costs, int32_t is_svg, char** text) {
+  return guarded("goss_pipeline_draw", [&]() -> Status {
+    if (text == nullptr) return invalid("goss_pipeline_draw: text is NULL");
+    const Result<pipeline::Simulation> simulation = simulateHandle("goss_pipeline_draw", handle, costs);
+    if (!simulation.isOk()) return simulation.status();
+    const auto draw = is_svg != 0 ? pipeline::renderSvg : pipeline::renderText;
+    return giveText(draw(handle->schedule, simulation.value()), text);
+  });
+}
+
+goss_status goss_pipeline_run(goss_pipeline_t handle, goss_comm_t comm, const goss_pipeline_work* work) {
+  return guarded("goss_pipeline_run", [&]() -> Status {
+    if (handle == nullptr || comm == nullptr || work == nullptr) {
+      return invalid("goss_pipeline_run: pipeline, communicator and work must not be NULL");
+    }
+    if (work->size != sizeof(goss_pipeline_work) || work->run == nullptr) {
+      return invalid("goss_pipeline_run: set work.size to sizeof(goss_pipeline_work), and work.run");
+    }
+    return pipeline::run(handle->schedule, comm,
+                         {work->boundary_bytes, [work](const Action& action, const void* input, void* output) {
+                            const goss_pipeline_action seen = toC(action);
+                            return work->run(work->context, &seen, input, output) == 0;
+                          }});
+  });
+}
+
+} // extern "C"

@@ -1,0 +1,213 @@
+#include "pipeline/runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <new>
+#include <tuple>
+#include <vector>
+
+namespace goss::pipeline {
+
+namespace {
+
+using Kind = ActionKind;
+
+constexpr std::int32_t kFirstTag = 1 << 30;
+/// Receives that are posted before their turn, so that messages find their buffer when they come.
+constexpr std::size_t kReceivesAhead = 8;
+
+/// The transports copy whole cache lines; so do the callers.
+constexpr std::align_val_t kAlignment{64};
+struct FreeAligned {
+  void operator()(std::byte* memory) const { ::operator delete(memory, kAlignment); }
+};
+using Memory = std::unique_ptr<std::byte, FreeAligned>;
+
+struct Transfer {
+  Memory memory;
+  goss_request_t request = nullptr;
+};
+
+/// What a buffer holds: (is it an activation rather than a gradient, stage that needs it, micro-batch).
+using Key = std::tuple<bool, int, int>;
+
+class Runner {
+ public:
+  Runner(const Schedule& schedule, goss_comm_t comm, int rank, const RunnerWork& work)
+      : s_(schedule),
+        comm_(comm),
+        rank_(rank),
+        work_(work),
+        places_(stagePlaces(schedule)),
+        order_(schedule.per_rank[static_cast<std::size_t>(rank)]) {}
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+  ~Runner() { waitForAll(); }
+
+  Status run() {
+    Status status = runActions();
+    if (!status.isOk()) {
+      // The others must not wait for what this rank will not send, and its own buffers must come back.
+      goss_comm_abort(comm_, status.text().c_str());
+      return status;
+    }
+    for (Transfer& sending : sending_) {
+      const goss_status sent = goss_wait(&sending.request, nullptr);
+      if (sent != GOSS_SUCCESS) return Status::error(sent, goss_last_error());
+    }
+    return failed_send_;
+  }
+
+ private:
+  Status runActions() {
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      if (Status status = postReceives(i); !status.isOk()) return status;
+      const Action& action = order_[i];
+      if (isRecv(action.kind)) continue;
+      Status status = isSend(action.kind) ? startSend(action) : compute(action);
+      if (!status.isOk()) return status;
+    }
+    return Status::ok();
+  }
+
+  /// All receives up to `position`, and some of those behind it.
+  Status postReceives(std::size_t position) {
+    for (; next_receive_ < order_.size(); ++next_receive_) {
+      const Action& action = order_[next_receive_];
+      if (!isRecv(action.kind)) continue;
+      if (next_receive_ > position && arriving_.size() >= kReceivesAhead) break;
+      const bool is_forward = action.kind == Kind::recvForward;
+      const StagePlace& place = places_[action.stage];
+      const int from = rankOf(is_forward ? place.previous : place.next);
+      Transfer& transfer = arriving_[Key(is_forward, action.stage, action.micro_batch)];
+      transfer.memory = takeMemory();
+      const goss_status status = goss_recv(comm_, transfer.memory.get(), work_.boundary_bytes, GOSS_UINT8, from,
+                                           tagOf(is_forward, action.stage), nullptr, &transfer.request);
+      if (status != GOSS_SUCCESS) return Status::error(status, goss_last_error());
+    }
+    return Status::ok();
+  }
+
+  Status compute(const Action& action) {
+    const StagePlace& place = places_[action.stage];
+    const bool is_forward = action.kind == Kind::forward;
+    const bool is_backward = action.kind == Kind::backward || action.kind == Kind::backwardInput;
+    const int source = is_forward ? place.previous : is_backward ? place.next : -1;
+    const int target = is_forward ? place.next : is_backward ? place.previous : -1;
+    Transfer input;
+    if (source >= 0) {
+      if (Status status = takeInput(Key(is_forward, action.stage, action.micro_batch), input); !status.isOk()) {
+        return status;
+      }
+    }
+    Memory output = target >= 0 ? takeMemory() : nullptr;
+    if (!work_.run(action, input.memory.get(), output.get())) {
+      return Status::error(GOSS_ERR_ABORTED,
+                           fmt::format("goss_pipeline_run: rank {} gave up at {}", rank_, toText(action)));
+    }
+    giveBack(std::move(input.memory));
+    if (target >= 0) {
+      auto& made = rankOf(target) == rank_ ? arriving_[Key(is_forward, target, action.micro_batch)]
+                                           : leaving_[Key(is_forward, target, action.micro_batch)];
+      made.memory = std::move(output);
+    }
+    return Status::ok();
+  }
+
+  Status takeInput(const Key& key, Transfer& input) {
+    const auto found = arriving_.find(key);
+    if (found == arriving_.end()) return Status::error(GOSS_ERR_INTERNAL, "goss_pipeline_run: an input is missing");
+    // Waited for inside the map: whatever happens, the destructor sees the request.
+    const goss_status status = goss_wait(&found->second.request, nullptr);
+    if (status != GOSS_SUCCESS) return Status::error(status, goss_last_error());
+    input = std::move(found->second);
+    arriving_.erase(found);
+    return Status::ok();
+  }
+
+  Status startSend(const Action& action) {
+    const bool is_forward = action.kind == Kind::sendForward;
+    const StagePlace& place = places_[action.stage];
+    const int target = is_forward ? place.next : place.previous;
+    auto node = leaving_.extract(Key(is_forward, target, action.micro_batch));
+    if (node.empty()) return Status::error(GOSS_ERR_INTERNAL, "goss_pipeline_run: an output is missing");
+    Transfer& transfer = sending_.emplace_back(std::move(node.mapped()));
+    const goss_status status = goss_send(comm_, transfer.memory.get(), work_.boundary_bytes, GOSS_UINT8, rankOf(target),
+                                         tagOf(is_forward, target), nullptr, &transfer.request);
+    return status == GOSS_SUCCESS ? Status::ok() : Status::error(status, goss_last_error());
+  }
+
+  /// A used buffer, one whose send is complete, or a new one.
+  Memory takeMemory() {
+    std::size_t kept = 0;
+    for (Transfer& sending : sending_) {
+      int done = 0;
+      const goss_status status = goss_test(&sending.request, &done, nullptr);
+      if (status != GOSS_SUCCESS && failed_send_.isOk()) failed_send_ = Status::error(status, goss_last_error());
+      if (sending.request == nullptr) {
+        giveBack(std::move(sending.memory));
+      } else {
+        std::swap(sending_[kept++], sending);
+      }
+    }
+    sending_.resize(kept);
+    if (!free_.empty()) {
+      Memory memory = std::move(free_.back());
+      free_.pop_back();
+      return memory;
+    }
+    const std::size_t bytes = std::max<std::size_t>(work_.boundary_bytes, 1);
+    return Memory(static_cast<std::byte*>(::operator new(bytes, kAlignment)));
+  }
+  void giveBack(Memory memory) {
+    if (memory) free_.push_back(std::move(memory));
+  }
+
+  void waitForAll() {
+    for (auto& [key, transfer] : arriving_)
+      goss_wait(&transfer.request, nullptr);
+    for (Transfer& transfer : sending_)
+      goss_wait(&transfer.request, nullptr);
+  }
+
+  [[nodiscard]] int rankOf(int stage) const { return s_.stage_rank[static_cast<std::size_t>(stage)]; }
+  /// By receiving stage and direction: messages of one kind come in the order of their micro-batches' sends.
+  static std::int32_t tagOf(bool is_forward, int stage) { return kFirstTag + 2 * stage + (is_forward ? 0 : 1); }
+
+  const Schedule& s_;
+  goss_comm_t comm_;
+  int rank_;
+  const RunnerWork& work_;
+  std::vector<StagePlace> places_;
+  const std::vector<Action>& order_;
+  std::size_t next_receive_ = 0;
+  std::map<Key, Transfer> arriving_; ///< Being received, or made by a neighbour stage of this rank.
+  std::map<Key, Transfer> leaving_;  ///< Computed, not yet sent.
+  std::vector<Transfer> sending_;
+  std::vector<Memory> free_;
+  Status failed_send_; ///< Reported at the end; a broken peer's receives report it before.
+};
+
+} // namespace
+
+Status run(const Schedule& schedule, goss_comm_t comm, const RunnerWork& work) {
+  std::int32_t rank = 0;
+  std::int32_t size = 0;
+  if (goss_status status = goss_comm_rank(comm, &rank); status != GOSS_SUCCESS) {
+    return Status::error(status, goss_last_error());
+  }
+  if (goss_status status = goss_comm_size(comm, &size); status != GOSS_SUCCESS) {
+    return Status::error(status, goss_last_error());
+  }
+  if (size != schedule.ranks) {
+    return Status::error(
+        GOSS_ERR_INVALID_ARGUMENT,
+        fmt::format("goss_pipeline_run: the schedule has {} ranks, the communicator {}", schedule.ranks, size));
+  }
+  return Runner(schedule, comm, rank, work).run();
+}
+
+} // namespace goss::pipeline
