@@ -25,6 +25,7 @@ enum class Space : std::uint8_t {
   input,   ///< Chunk `index` of the caller's send buffer; read only.
   output,  ///< Chunk `index` of the caller's receive buffer.
   scratch, ///< Scratch slot `index`.
+  payload, ///< Payload slot `index`: the encoded form of a chunk, in a compressed schedule.
   data,    ///< Builder only: chunk `index` wherever it lives now (see ScheduleBuilder).
 };
 
@@ -51,6 +52,10 @@ enum class StepKind : std::uint8_t {
   copy,       ///< targets[i] = sources[i]
   reduce,     ///< targets[0] = sources[0] op sources[1]
   finish, ///< targets[i] = sources[i], a complete reduction, after what the op does once at the end (average: divide)
+  /// Compressed schedules. targets[0], a payload = the encoded sum of the sources: a value or none, then payloads. A
+  /// second target is the value that targets[0] decodes to.
+  encode,
+  decode, ///< targets[0], a value = the sum of the sources: a value or none, then payloads.
 };
 
 /// A half-open range into one of the schedule's pools.
@@ -61,10 +66,11 @@ struct PoolRange {
 
 struct Step {
   StepKind kind = StepKind::copy;
+  bool finishes = false;     ///< encode, decode: the sum is complete and passes its finish on the way.
   std::int32_t peer = -1;    ///< send, recv, recvReduce.
   std::uint32_t ordinal = 0; ///< send, recv, recvReduce: its place in the channel, from 0.
   PoolRange targets;         ///< Into slots.
-  PoolRange sources;         ///< Into slots; recvReduce, copy, reduce, finish.
+  PoolRange sources;         ///< Into slots; none for send and recv.
   PoolRange dependencies;    ///< Into dependencies: indices of earlier steps.
 };
 
@@ -80,10 +86,17 @@ struct Schedule {
   std::vector<Slot> slots;                 ///< Pool.
   std::vector<std::uint32_t> dependencies; ///< Pool.
   std::vector<std::uint32_t> scratch_like; ///< Scratch slot s has the size of chunk scratch_like[s].
+  std::vector<Slot> payload_like;          ///< Payload slot s encodes a value of the size of that input or output.
+  std::vector<bool> payload_finished;      ///< By payload slot: it holds a result (not a part of a sum).
   std::string algorithm;                   ///< Name, for people.
 
   [[nodiscard]] std::span<const Slot> slotsOf(PoolRange range) const {
     return std::span(slots).subspan(range.first, range.count);
+  }
+  /// Which chunk's size a slot has.
+  [[nodiscard]] std::uint32_t chunkLike(Slot slot) const {
+    if (slot.space == Space::scratch) return scratch_like[slot.index];
+    return slot.space == Space::payload ? payload_like[slot.index].index : slot.index;
   }
   [[nodiscard]] std::span<const std::uint32_t> dependenciesOf(const Step& step) const {
     return std::span(dependencies).subspan(step.dependencies.first, step.dependencies.count);
@@ -140,6 +153,14 @@ class ScheduleBuilder {
   /// Whether data(chunk) holds a value on this rank at this point.
   [[nodiscard]] bool holds(std::uint32_t chunk) const;
 
+  // For passes that rewrite a schedule: slots are named as they are, never data slots.
+
+  Slot payload(Slot like);
+  void step(StepKind kind, int peer, std::span<const Slot> targets, std::span<const Slot> sources,
+            bool finishes = false);
+  /// Ends a schedule of steps that all came from step().
+  Schedule buildAsIs(std::string algorithm_name);
+
   /// Ends the schedule. The builder is spent.
   Schedule build(std::string algorithm_name);
 
@@ -156,7 +177,6 @@ class ScheduleBuilder {
   Slot resolveWrite(Slot slot);
   Hazard& hazardOf(Slot slot);
   std::uint32_t ordinalOf(std::vector<std::uint32_t>& next_of_peer, int peer);
-  void addStep(StepKind kind, int peer, std::span<const Slot> targets, std::span<const Slot> sources);
   PoolRange pool(std::span<const Slot> slots);
 
   Schedule schedule_;
@@ -165,6 +185,7 @@ class ScheduleBuilder {
   std::vector<Hazard> chunk_hazards_;      ///< Input c and output c count as one place: they may alias in place.
   std::vector<Hazard> output_hazards_;     ///< all_to_all: outputs are places of their own.
   std::vector<Hazard> scratch_hazards_;
+  std::vector<Hazard> payload_hazards_;
   std::vector<std::uint32_t> sends_to_;   ///< By peer.
   std::vector<std::uint32_t> recvs_from_; ///< By peer.
 };

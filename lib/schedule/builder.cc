@@ -51,6 +51,15 @@ Slot ScheduleBuilder::scratch(std::uint32_t like_chunk) {
   return {Space::scratch, index};
 }
 
+Slot ScheduleBuilder::payload(Slot like) {
+  assert(like.space == Space::input || like.space == Space::output);
+  const auto index = static_cast<std::uint32_t>(schedule_.payload_like.size());
+  schedule_.payload_like.push_back(like);
+  schedule_.payload_finished.push_back(false);
+  payload_hazards_.emplace_back();
+  return {Space::payload, index};
+}
+
 bool ScheduleBuilder::holds(std::uint32_t chunk) const { return where_[chunk] != Where::nowhere; }
 
 Slot ScheduleBuilder::home(std::uint32_t chunk) {
@@ -74,6 +83,7 @@ Slot ScheduleBuilder::resolveWrite(Slot slot) {
 
 ScheduleBuilder::Hazard& ScheduleBuilder::hazardOf(Slot slot) {
   if (slot.space == Space::scratch) return scratch_hazards_[slot.index];
+  if (slot.space == Space::payload) return payload_hazards_[slot.index];
   const bool separate = schedule_.collective == Collective::allToAll && slot.space == Space::output;
   return separate ? output_hazards_[slot.index] : chunk_hazards_[slot.index];
 }
@@ -89,9 +99,11 @@ std::uint32_t ScheduleBuilder::ordinalOf(std::vector<std::uint32_t>& next_of_pee
   return next_of_peer[static_cast<std::size_t>(peer)]++;
 }
 
-void ScheduleBuilder::addStep(StepKind kind, int peer, std::span<const Slot> targets, std::span<const Slot> sources) {
+void ScheduleBuilder::step(StepKind kind, int peer, std::span<const Slot> targets, std::span<const Slot> sources,
+                           bool finishes) {
   Step step;
   step.kind = kind;
+  step.finishes = finishes;
   step.peer = peer;
   if (kind == StepKind::send) step.ordinal = ordinalOf(sends_to_, peer);
   if (kind == StepKind::recv || kind == StepKind::recvReduce) step.ordinal = ordinalOf(recvs_from_, peer);
@@ -138,7 +150,7 @@ void ScheduleBuilder::send(int peer, std::span<const Slot> slots) {
   resolved.reserve(slots.size());
   for (const Slot slot : slots)
     resolved.push_back(resolveRead(slot));
-  addStep(StepKind::send, peer, resolved, {});
+  step(StepKind::send, peer, resolved, {});
 }
 
 void ScheduleBuilder::recv(int peer, std::span<const Slot> slots) {
@@ -146,7 +158,7 @@ void ScheduleBuilder::recv(int peer, std::span<const Slot> slots) {
   resolved.reserve(slots.size());
   for (const Slot slot : slots)
     resolved.push_back(resolveWrite(slot));
-  addStep(StepKind::recv, peer, resolved, {});
+  step(StepKind::recv, peer, resolved, {});
 }
 
 void ScheduleBuilder::recvReduce(int peer, std::span<const Slot> slots) {
@@ -156,14 +168,14 @@ void ScheduleBuilder::recvReduce(int peer, std::span<const Slot> slots) {
     sources.push_back(resolveRead(slot));
     targets.push_back(resolveWrite(slot));
   }
-  addStep(StepKind::recvReduce, peer, targets, sources);
+  step(StepKind::recvReduce, peer, targets, sources);
 }
 
 void ScheduleBuilder::copy(Slot from, Slot to) {
   const Slot source = resolveRead(from);
   const Slot target = resolveWrite(to);
   if (source == target) return;
-  addStep(StepKind::copy, -1, std::span(&target, 1), std::span(&source, 1));
+  step(StepKind::copy, -1, std::span(&target, 1), std::span(&source, 1));
 }
 
 void ScheduleBuilder::reduce(Slot into, Slot with) {
@@ -171,7 +183,7 @@ void ScheduleBuilder::reduce(Slot into, Slot with) {
   const Slot first = resolveRead(into);
   const Slot target = resolveWrite(into);
   const Slot sources[] = {first, second};
-  addStep(StepKind::reduce, -1, std::span(&target, 1), sources);
+  step(StepKind::reduce, -1, std::span(&target, 1), sources);
 }
 
 void ScheduleBuilder::finish(std::span<const Slot> slots) {
@@ -181,7 +193,7 @@ void ScheduleBuilder::finish(std::span<const Slot> slots) {
     sources.push_back(resolveRead(slot));
     targets.push_back(resolveWrite(slot));
   }
-  addStep(StepKind::finish, -1, targets, sources);
+  step(StepKind::finish, -1, targets, sources);
 }
 
 Schedule ScheduleBuilder::build(std::string algorithm_name) {
@@ -189,10 +201,14 @@ Schedule ScheduleBuilder::build(std::string algorithm_name) {
     if (delivers(c) && where_[c] == Where::input) {
       const Slot source = input(c);
       const Slot target = output(c);
-      addStep(StepKind::copy, -1, std::span(&target, 1), std::span(&source, 1));
+      step(StepKind::copy, -1, std::span(&target, 1), std::span(&source, 1));
       where_[c] = Where::home;
     }
   }
+  return buildAsIs(std::move(algorithm_name));
+}
+
+Schedule ScheduleBuilder::buildAsIs(std::string algorithm_name) {
   schedule_.algorithm = std::move(algorithm_name);
   return std::move(schedule_);
 }

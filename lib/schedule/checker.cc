@@ -6,6 +6,7 @@
 #include <string>
 
 #include "schedule/channels.h"
+#include "schedule/compress.h"
 #include "schedule/contract.h"
 #include "schedule/structure.h"
 
@@ -214,11 +215,9 @@ Status checkSizes(std::span<const Schedule> ranks, std::span<const Shape> shapes
   return compareSizes(bindRanks(ranks, table.value(), shapes), expected_elems);
 }
 
-Result<RunFacts> checkAlgorithm(const Algorithm& algorithm, const PlanRequest& request) {
-  std::vector<Schedule> ranks;
-  PlanRequest mine = request;
-  for (mine.rank = 0; mine.rank < mine.size; ++mine.rank)
-    ranks.push_back(algorithm.plan(mine));
+namespace {
+
+Result<RunFacts> checkPlanned(const Algorithm& algorithm, const PlanRequest& request, std::span<const Schedule> ranks) {
   const auto named = [&](const std::string& text) { return fault(describe(algorithm, request) + ": " + text); };
   Result<RunFacts> facts = checkSchedules(ranks, static_cast<std::uint64_t>(request.size));
   if (!facts.isOk()) return named(facts.status().text());
@@ -226,8 +225,40 @@ Result<RunFacts> checkAlgorithm(const Algorithm& algorithm, const PlanRequest& r
   if (!table.isOk()) return named(table.status().text());
   const Subject subject{algorithm, request, ranks, table.value()};
   if (Status status = checkCounts(subject); !status.isOk()) return named(status.text());
-  if (algorithm.traits().identical_bits && !facts.value().identical_bits) return named("ranks end with different bits");
   return facts;
+}
+
+} // namespace
+
+Result<RunFacts> checkAlgorithm(const Algorithm& algorithm, const PlanRequest& request) {
+  std::vector<Schedule> ranks;
+  PlanRequest mine = request;
+  for (mine.rank = 0; mine.rank < mine.size; ++mine.rank)
+    ranks.push_back(algorithm.plan(mine));
+  Result<RunFacts> facts = checkPlanned(algorithm, request, ranks);
+  if (facts.isOk() && algorithm.traits().identical_bits && !facts.value().identical_bits) {
+    return fault(describe(algorithm, request) + ": ranks end with different bits");
+  }
+  return facts;
+}
+
+Result<CompressedFacts> checkCompressed(const Algorithm& algorithm, const PlanRequest& request, int node_size) {
+  std::vector<Schedule> ranks;
+  CompressedFacts result;
+  PlanRequest mine = request;
+  for (mine.rank = 0; mine.rank < mine.size; ++mine.rank) {
+    std::vector<bool> encoded_peers;
+    for (int peer = 0; node_size > 1 && peer < mine.size; ++peer)
+      encoded_peers.push_back(peer / node_size != mine.rank / node_size);
+    Compressed made = compressed(algorithm.plan(mine), encoded_peers);
+    result.requantizes = result.requantizes || made.requantizes;
+    ranks.push_back(std::move(made.schedule));
+  }
+  Result<RunFacts> facts = checkPlanned(algorithm, request, ranks);
+  if (!facts.isOk()) return fault("compressed " + facts.status().text());
+  result.run = facts.value();
+  result.diverges = request.collective == Collective::allReduce && resultsDiverge(ranks);
+  return result;
 }
 
 } // namespace goss::schedule

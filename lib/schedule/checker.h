@@ -30,6 +30,15 @@ Status checkSizes(std::span<const Schedule> ranks, std::span<const Shape> shapes
 /// so. Precondition: algorithm.supports(request), size <= kMaxCheckedRanks.
 Result<RunFacts> checkAlgorithm(const Algorithm& algorithm, const PlanRequest& request);
 
+struct CompressedFacts {
+  RunFacts run;             ///< identical_bits and lossy_depth are those with a lossy codec.
+  bool requantizes = false; ///< On any rank, as the next.
+  bool diverges = false;
+};
+
+/// The same for what compressed() makes of it. node_size > 1: only messages between runs of so many ranks are encoded.
+Result<CompressedFacts> checkCompressed(const Algorithm& algorithm, const PlanRequest& request, int node_size = 0);
+
 } // namespace goss::schedule
 
 #endif // GOSS_LIB_SCHEDULE_CHECKER_H_

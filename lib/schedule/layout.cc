@@ -31,8 +31,12 @@ std::vector<Extent> weightedParts(std::uint64_t count, const std::vector<double>
   return parts;
 }
 
+std::uint64_t unitOf(const Shape& shape, std::uint64_t count, std::uint32_t parts) {
+  return std::max(shape.align_elems, partUnit(count, parts, shape.element_bytes));
+}
+
 std::vector<Extent> evenChunks(const Schedule& schedule, const Shape& shape, Extent part) {
-  const std::uint64_t unit = partUnit(part.count_elems, schedule.chunk_count, shape.element_bytes);
+  const std::uint64_t unit = unitOf(shape, part.count_elems, schedule.chunk_count);
   std::vector<Extent> chunks;
   if (!shape.weights.empty()) {
     assert(shape.weights.size() == schedule.chunk_count);
@@ -47,13 +51,12 @@ std::vector<Extent> evenChunks(const Schedule& schedule, const Shape& shape, Ext
   return chunks;
 }
 
-std::vector<Extent> blockParts(const std::vector<Extent>& blocks, std::uint64_t element_bytes, std::uint32_t fragment,
+std::vector<Extent> blockParts(const std::vector<Extent>& blocks, const Shape& shape, std::uint32_t fragment,
                                std::uint32_t fragments) {
   std::vector<Extent> parts;
   parts.reserve(blocks.size());
   for (const Extent& block : blocks) {
-    Extent part =
-        evenPart(block.count_elems, fragments, fragment, partUnit(block.count_elems, fragments, element_bytes));
+    Extent part = evenPart(block.count_elems, fragments, fragment, unitOf(shape, block.count_elems, fragments));
     part.offset_elems += block.offset_elems;
     parts.push_back(part);
   }
@@ -80,14 +83,13 @@ std::uint64_t partUnit(std::uint64_t count, std::uint32_t parts, std::uint64_t e
 
 Layout::Layout(const Schedule& schedule, const Shape& shape, std::uint32_t fragment, std::uint32_t fragments) {
   if (schedule.partition == Partition::even) {
-    const Extent part =
-        evenPart(shape.count, fragments, fragment, partUnit(shape.count, fragments, shape.element_bytes));
+    const Extent part = evenPart(shape.count, fragments, fragment, unitOf(shape, shape.count, fragments));
     input_ = evenChunks(schedule, shape, part);
     output_ = input_;
   } else {
     assert(shape.input_blocks.size() == schedule.chunk_count && shape.output_blocks.size() == schedule.chunk_count);
-    input_ = blockParts(shape.input_blocks, shape.element_bytes, fragment, fragments);
-    output_ = blockParts(shape.output_blocks, shape.element_bytes, fragment, fragments);
+    input_ = blockParts(shape.input_blocks, shape, fragment, fragments);
+    output_ = blockParts(shape.output_blocks, shape, fragment, fragments);
   }
   const std::uint64_t unit = std::max<std::uint64_t>(1, kCacheLineBytes / shape.element_bytes);
   for (const std::uint32_t like : schedule.scratch_like) {
@@ -95,6 +97,8 @@ Layout::Layout(const Schedule& schedule, const Shape& shape, std::uint32_t fragm
     scratch_.push_back({scratch_elems_, count});
     scratch_elems_ += (count + unit - 1) / unit * unit;
   }
+  for (const Slot like : schedule.payload_like)
+    payloads_.push_back({0, extentOf(like).count_elems});
 }
 
 Extent Layout::extentOf(Slot slot) const {
@@ -105,6 +109,8 @@ Extent Layout::extentOf(Slot slot) const {
       return outputChunk(slot.index);
     case Space::scratch:
       return scratchSlot(slot.index);
+    case Space::payload:
+      return payloads_[slot.index];
     case Space::data:
       break;
   }

@@ -28,7 +28,9 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 
   std::uint64_t element_bytes = 1;
-  std::uint64_t count = 0;          ///< Partition::even: elements of the vector.
+  std::uint64_t count = 0; ///< Partition::even: elements of the vector.
+  /// Parts and chunks begin at multiples of so many elements (blocks of a codec that share a scale); 0: as suits.
+  std::uint64_t align_elems = 0;
   std::vector<double> weights = {}; ///< Partition::even: relative chunk sizes; empty: equal.
   /// Partition::byRank: block of each rank; offsets count from the caller's pointer and matter only where this rank has
   /// the block in that buffer.
@@ -47,12 +49,14 @@ class Layout {
   /// Offset counts from the fragment's scratch area; slots start at multiples of 64 bytes.
   [[nodiscard]] Extent scratchSlot(std::uint32_t slot) const { return scratch_[slot]; }
   [[nodiscard]] std::uint64_t scratchElems() const { return scratch_elems_; }
+  /// Of a payload slot: how many elements it encodes, at offset 0.
   [[nodiscard]] Extent extentOf(Slot slot) const;
 
  private:
   std::vector<Extent> input_;
   std::vector<Extent> output_;
   std::vector<Extent> scratch_;
+  std::vector<Extent> payloads_;
   std::uint64_t scratch_elems_ = 0;
 };
 

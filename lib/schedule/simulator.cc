@@ -216,7 +216,11 @@ class Simulator {
         std::uint64_t elems = 0;
         for (const Slot slot : schedule.slotsOf(step.targets))
           elems += layout.extentOf(slot).count_elems;
-        fragment.bytes.push_back(static_cast<double>(elems * shape.element_bytes));
+        double bytes = static_cast<double>(elems * shape.element_bytes);
+        const bool moves = (step.kind == StepKind::send || isRecv(step)) && step.targets.count > 0;
+        if (moves && schedule.slotsOf(step.targets)[0].space == Space::payload) bytes *= options_.codec.payload_ratio;
+        if (step.kind == StepKind::encode) bytes /= step.targets.count; // The second one is the same chunk again.
+        fragment.bytes.push_back(bytes);
       }
       fragment.steps_left.push_back(static_cast<std::uint32_t>(schedule.steps.size()));
       if (!schedule.steps.empty()) ++fragment.ranks_left;
@@ -278,11 +282,21 @@ class Simulator {
     const Schedule& schedule = schedules_[static_cast<std::size_t>(program_.rank_of[s])];
     const CpuPrice& cpu = links_.cpu();
     const double bytes = fragments_[f].bytes[s];
+    if (step.kind == StepKind::encode || step.kind == StepKind::decode) return codecSeconds(step, schedule, bytes);
     if (step.kind == StepKind::reduce) return cpu.reduce_bytes_per_s > 0 ? bytes / cpu.reduce_bytes_per_s : 0;
     const std::span<const Slot> targets = schedule.slotsOf(step.targets);
     const std::span<const Slot> sources = schedule.slotsOf(step.sources);
     if (std::equal(targets.begin(), targets.end(), sources.begin(), sources.end())) return 0; // finish, in place
     return cpu.copy_bytes_per_s > 0 ? bytes / cpu.copy_bytes_per_s : 0;
+  }
+
+  [[nodiscard]] double codecSeconds(const Step& step, const Schedule& schedule, double bytes) const {
+    const CodecPrice& codec = options_.codec;
+    double decoded = step.targets.count > 1 ? 1 : 0;
+    for (const Slot source : schedule.slotsOf(step.sources))
+      decoded += source.space == Space::payload ? 1 : 0;
+    const double encodes = step.kind == StepKind::encode ? bytes / codec.encode_bytes_per_s : 0;
+    return encodes + decoded * bytes / codec.decode_bytes_per_s;
   }
 
   void compute(double time, std::uint32_t f, std::uint32_t s, double seconds) {

@@ -18,12 +18,20 @@
 
 namespace goss::schedule {
 
+/// What a codec does to the bytes of values.
+struct CodecPrice {
+  double payload_ratio = 1;        ///< Bytes of a payload for each byte of the values.
+  double encode_bytes_per_s = 2e9; ///< Of values.
+  double decode_bytes_per_s = 4e9;
+};
+
 struct SimulationOptions {
   std::uint32_t fragments = 1; ///< The buffer is cut into so many parts; each runs the whole schedule.
   std::uint32_t window = 1;    ///< Fragments in flight on a rank; > 0.
   /// Only so many fragments are simulated; time and traffic of the others are extrapolated from the later half of
   /// these. >= 2.
   std::uint32_t detailed_fragments = 16;
+  CodecPrice codec = {}; ///< Of compressed schedules.
 };
 
 struct RankTraffic {

@@ -21,13 +21,13 @@ std::string_view nameOf(Space space) {
       return "output";
     case Space::scratch:
       return "scratch";
+    case Space::payload:
+      return "payload";
     case Space::data:
       return "data";
   }
   return "unknown";
 }
-
-std::string describe(Slot slot) { return fmt::format("{} {}", nameOf(slot.space), slot.index); }
 
 Status fault(const Schedule& schedule, std::uint32_t step, const std::string& what) {
   return Status::error(GOSS_ERR_INTERNAL, fmt::format("rank {} step {}: {}", schedule.rank, step, what));
@@ -40,6 +40,8 @@ bool exists(const Schedule& schedule, Slot slot) {
       return slot.index < schedule.chunk_count;
     case Space::scratch:
       return slot.index < schedule.scratch_like.size();
+    case Space::payload:
+      return slot.index < schedule.payload_like.size();
     case Space::data:
       return false;
   }
@@ -59,8 +61,35 @@ bool countsFit(const Step& step) {
       return sources == targets;
     case StepKind::reduce:
       return targets == 1 && sources == 2;
+    case StepKind::encode:
+      return (targets == 1 || targets == 2) && sources > 0;
+    case StepKind::decode:
+      return targets == 1 && sources > 0;
   }
   return false;
+}
+
+bool isPayload(Slot slot) { return slot.space == Space::payload; }
+
+/// Values and payloads are never taken for each other: only messages move either, and only codec steps convert.
+bool spacesFit(const Schedule& schedule, const Step& step) {
+  const std::span<const Slot> targets = schedule.slotsOf(step.targets);
+  const std::span<const Slot> sources = schedule.slotsOf(step.sources);
+  const auto no_payload = [](std::span<const Slot> slots) {
+    return std::none_of(slots.begin(), slots.end(), isPayload);
+  };
+  switch (step.kind) {
+    case StepKind::send:
+    case StepKind::recv: // The length of a payload is the message's.
+      return targets.size() == 1 || no_payload(targets);
+    case StepKind::encode:
+      return isPayload(targets[0]) && no_payload(targets.subspan(1)) &&
+             std::all_of(sources.begin() + 1, sources.end(), isPayload);
+    case StepKind::decode:
+      return no_payload(targets) && std::all_of(sources.begin() + 1, sources.end(), isPayload);
+    default:
+      return no_payload(targets) && no_payload(sources);
+  }
 }
 
 Status checkStep(const Schedule& schedule, std::uint32_t index) {
@@ -73,6 +102,7 @@ Status checkStep(const Schedule& schedule, std::uint32_t index) {
       if (!exists(schedule, slot)) return fault(schedule, index, fmt::format("{} does not exist", describe(slot)));
     }
   }
+  if (!spacesFit(schedule, step)) return fault(schedule, index, "takes a payload for a value or the reverse");
   if (step.kind != StepKind::send) {
     const Role role{schedule.collective, schedule.size, schedule.rank, schedule.root};
     for (const Slot slot : schedule.slotsOf(step.targets)) {
@@ -170,6 +200,8 @@ class HazardWalk {
 };
 
 } // namespace
+
+std::string describe(Slot slot) { return fmt::format("{} {}", nameOf(slot.space), slot.index); }
 
 Status checkStructure(const Schedule& schedule) {
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {

@@ -3,6 +3,7 @@
 #define GOSS_LIB_SCHEDULE_STRUCTURE_H_
 
 #include <cstdint>
+#include <string>
 
 #include "gossamer/schedule.h"
 #include "gossamer/status.h"
@@ -13,25 +14,34 @@ namespace goss::schedule {
 class CellMap {
  public:
   /// `in_place`: input c and output c are one cell.
-  CellMap(const Schedule& schedule, bool in_place) : chunks_(schedule.chunk_count), in_place_(in_place) {}
+  CellMap(const Schedule& schedule, bool in_place)
+      : chunks_(schedule.chunk_count),
+        scratch_(static_cast<std::uint32_t>(schedule.scratch_like.size())),
+        in_place_(in_place) {}
   [[nodiscard]] std::uint32_t of(Slot slot) const {
     switch (slot.space) {
       case Space::input:
         return slot.index;
       case Space::output:
         return in_place_ ? slot.index : chunks_ + slot.index;
+      case Space::payload:
+        return 2 * chunks_ + scratch_ + slot.index;
       default:
         return 2 * chunks_ + slot.index;
     }
   }
   [[nodiscard]] std::size_t count(const Schedule& schedule) const {
-    return 2u * chunks_ + schedule.scratch_like.size();
+    return 2u * chunks_ + schedule.scratch_like.size() + schedule.payload_like.size();
   }
 
  private:
   std::uint32_t chunks_;
+  std::uint32_t scratch_;
   bool in_place_;
 };
+
+/// Such as "output 3".
+std::string describe(Slot slot);
 
 /// Checks one rank's schedule alone. Errors (internal), naming rank, step and slot: a slot that does not exist, a write
 /// to the caller's input or to an output chunk that the collective does not deliver, a wrong number of targets or

@@ -80,6 +80,7 @@ class Execution {
   void executeSend(std::uint32_t id, std::uint32_t channel);
   void executeReceive(std::uint32_t id, std::uint32_t channel);
   void executeLocal(std::uint32_t id);
+  void executeCodec(std::uint32_t id);
   void complete(std::uint32_t id);
 
   std::uint32_t read(std::uint32_t id, Slot slot);
@@ -109,11 +110,13 @@ class Execution {
   std::vector<ChannelState> channels_;
   std::vector<std::uint32_t> runnable_;
   std::size_t remaining_ = 0;
+  bool compressed_ = false; ///< Encoding is a step, not something to be imagined at each send.
   Status status_;
 };
 
 void Execution::addRank(std::size_t rank) {
   const Schedule& schedule = ranks_[rank];
+  compressed_ = compressed_ || !schedule.payload_like.empty();
   start_.push_back(static_cast<std::uint32_t>(states_.size()));
   for (const Step& step : schedule.steps) {
     StepState state;
@@ -212,8 +215,7 @@ std::uint32_t Execution::read(std::uint32_t id, Slot slot) {
   const std::uint32_t rank = states_[id].rank;
   const std::uint32_t value = cells_[rank][cell_maps_[rank].of(slot)];
   if (value == kUndefined) {
-    const char* space = slot.space == Space::input ? "input" : slot.space == Space::output ? "output" : "scratch";
-    fail(id, fmt::format("reads {} {}, which holds nothing yet", space, slot.index));
+    fail(id, fmt::format("reads {}, which holds nothing yet", describe(slot)));
   }
   return value;
 }
@@ -221,7 +223,7 @@ std::uint32_t Execution::read(std::uint32_t id, Slot slot) {
 void Execution::write(std::uint32_t id, Slot slot, std::uint32_t value) {
   const Schedule& schedule = ranks_[states_[id].rank];
   if (schedule.collective != Collective::allToAll) {
-    const std::uint32_t chunk = slot.space == Space::scratch ? schedule.scratch_like[slot.index] : slot.index;
+    const std::uint32_t chunk = schedule.chunkLike(slot);
     if (symbols_[value].chunk != chunk) {
       return fail(id, fmt::format("puts chunk {} into a place for chunk {}", symbols_[value].chunk, chunk));
     }
@@ -249,7 +251,7 @@ void Execution::executeSend(std::uint32_t id, std::uint32_t channel_index) {
   for (const Slot slot : ranks_[states_[id].rank].slotsOf(step.targets)) {
     const std::uint32_t value = read(id, slot);
     if (!status_.isOk()) return;
-    payloads_.push_back(symbols_.encoded(value));
+    payloads_.push_back(compressed_ ? value : symbols_.encoded(value));
   }
   ChannelState& state = channels_[channel_index];
   ++state.sent;
@@ -306,6 +308,38 @@ void Execution::executeLocal(std::uint32_t id) {
   complete(id);
 }
 
+void Execution::executeCodec(std::uint32_t id) {
+  const Step& step = stepOf(id);
+  const Schedule& schedule = ranks_[states_[id].rank];
+  const Role role = roleOf(states_[id].rank);
+  std::uint32_t sum = kUndefined;
+  for (const Slot source : schedule.slotsOf(step.sources)) {
+    std::uint32_t value = read(id, source);
+    if (!status_.isOk()) return;
+    std::string fault;
+    if (source.space == Space::payload) {
+      value = symbols_.valueOf(role, value, schedule.payload_finished[source.index], fault);
+      if (!fault.empty()) return fail(id, fault);
+    }
+    sum = sum == kUndefined ? value : combine(id, sum, value);
+  }
+  if (step.finishes) sum = finished(id, sum);
+  if (!status_.isOk()) return;
+  const auto targets = schedule.slotsOf(step.targets);
+  if (step.kind == StepKind::decode) {
+    write(id, targets[0], sum);
+  } else {
+    const std::uint32_t payload = symbols_.payloadOf(sum);
+    write(id, targets[0], payload);
+    std::string fault;
+    if (targets.size() > 1) {
+      write(id, targets[1], symbols_.valueOf(role, payload, schedule.payload_finished[targets[0].index], fault));
+    }
+    if (!fault.empty()) return fail(id, fault);
+  }
+  complete(id);
+}
+
 void Execution::execute(std::uint32_t id) {
   const Step& step = stepOf(id);
   const int rank = static_cast<int>(states_[id].rank);
@@ -313,6 +347,8 @@ void Execution::execute(std::uint32_t id) {
     executeSend(id, table_.channelOf(rank, step.peer));
   } else if (isReceive(step.kind)) {
     executeReceive(id, table_.channelOf(step.peer, rank));
+  } else if (step.kind == StepKind::encode || step.kind == StepKind::decode) {
+    executeCodec(id);
   } else {
     executeLocal(id);
   }
@@ -342,6 +378,7 @@ Status Execution::checkOutput(const Role& role, std::uint32_t chunk, std::uint32
   };
   if (index == kUndefined) return wrong("never written");
   const Symbol& value = symbols_[index];
+  if (value.payload) return wrong("holds a payload");
   const bool exchanged = role.collective == Collective::allToAll;
   const std::uint32_t expected_chunk = exchanged ? static_cast<std::uint32_t>(role.rank) : chunk;
   if (value.chunk != expected_chunk) return wrong(fmt::format("holds chunk {}", value.chunk));

@@ -98,4 +98,25 @@ std::uint32_t SymbolStore::encoded(std::uint32_t id) {
   return add(symbol);
 }
 
+std::uint32_t SymbolStore::payloadOf(std::uint32_t id) {
+  Symbol symbol = symbols_[id];
+  symbol.expression = mix(symbol.expression + 5); // A copy that was not encoded has other bits.
+  symbol.lossy_expression = mix(symbol.lossy_expression + 5);
+  symbol.encoded = true;
+  symbol.payload = true;
+  ++symbol.lossy_depth;
+  return add(symbol);
+}
+
+std::uint32_t SymbolStore::valueOf(const Role& role, std::uint32_t id, bool finished, std::string& fault) {
+  Symbol symbol = symbols_[id];
+  if (!symbol.payload) note(fault, fmt::format("decodes chunk {}, which is not encoded", symbol.chunk));
+  if (reduces(role.collective) && finished != (symbol.finishes > 0)) {
+    note(fault, fmt::format("takes {} of chunk {} for {}", finished ? "a part" : "the result", symbol.chunk,
+                            finished ? "the result" : "a part"));
+  }
+  symbol.payload = false;
+  return add(symbol);
+}
+
 } // namespace goss::schedule

@@ -26,6 +26,7 @@ struct Symbol {
   int finishes = 0;
   int lossy_depth = 0;
   bool encoded = false;
+  bool payload = false; ///< Bytes of a codec step, to be decoded before use.
 };
 
 /// The hash of a symbol's encoded form, whether or not it has been encoded already.
@@ -43,6 +44,10 @@ class SymbolStore {
   std::uint32_t finished(const Role& role, std::uint32_t id, std::string& fault);
   /// What is sent: encoded bytes are forwarded as they are.
   std::uint32_t encoded(std::uint32_t id);
+  /// What the codec steps of a compressed schedule make of a value, and back.
+  std::uint32_t payloadOf(std::uint32_t id);
+  /// Faults: it is no payload, or its place was meant for a part of a sum and it is a result, or the reverse.
+  std::uint32_t valueOf(const Role& role, std::uint32_t id, bool finished, std::string& fault);
 
  private:
   std::uint32_t add(const Symbol& symbol);

@@ -1,0 +1,41 @@
+/// Rewrites a schedule so that what travels is encoded: every algorithm serves compressed collectives too, and the
+/// checker and the simulator see what will run.
+///
+/// A value is encoded when it is first sent, into a payload slot, and **from then on the payload is the value**: it is
+/// forwarded as it is, and its owner too goes on with what it decodes to. So whoever ends with a result has decoded the
+/// same bytes. What arrives is kept as payloads and decoded only where numbers are needed: a sum of payloads is one
+/// step, and a sum that is sent on is decoded, added, finished and encoded in one step (Codec::merge).
+///
+/// Direct exchange becomes the two-shot all-reduce: encode every chunk, exchange, merge the own one in a fixed order,
+/// send its bytes to all, decode. "flat" becomes an all-gather of payloads that every rank adds in rank order. A ring
+/// encodes at every hop.
+#ifndef GOSS_LIB_SCHEDULE_COMPRESS_H_
+#define GOSS_LIB_SCHEDULE_COMPRESS_H_
+
+#include <span>
+#include <vector>
+
+#include "gossamer/schedule.h"
+
+namespace goss::schedule {
+
+struct Compressed {
+  Schedule schedule;
+  /// What was decoded is encoded again before it is a complete sum: a lossy codec's error grows with the ranks.
+  bool requantizes = false;
+};
+
+/// `plain` as a builder made it. `encoded_peers`: by rank, whether messages to and from it are encoded, the same at
+/// both ends; empty: all. A message of several slots becomes one message for each.
+Compressed compressed(const Schedule& plain, const std::vector<bool>& encoded_peers = {});
+
+/// Whether ranks may end with different results: some keep a sum that others have decoded, or two encode the same one.
+/// ranks[r] is rank r's compressed schedule of an all_reduce.
+bool resultsDiverge(std::span<const Schedule> ranks);
+
+/// Whether compressed() takes schedules of this collective: all but scans and barriers.
+bool canCompress(Collective collective);
+
+} // namespace goss::schedule
+
+#endif // GOSS_LIB_SCHEDULE_COMPRESS_H_

@@ -1,0 +1,97 @@
+// Proves what lib/schedule/compress.h makes of every algorithm: that it is still the collective, and that all ranks
+// decode the same bytes.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "collectives/catalogue.h"
+#include "schedule/checker.h"
+#include "schedule/compress.h"
+#include "schedule/contract.h"
+#include "schedule/sample_requests.h"
+
+namespace goss::collectives {
+namespace {
+
+using schedule::CompressedFacts;
+
+/// Every rank gets the same results in these.
+bool deliversToAll(Collective collective) {
+  return collective == Collective::allReduce || collective == Collective::broadcast ||
+         collective == Collective::allGather;
+}
+
+class EveryCompressed : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(EveryCompressed, IsCorrectAndTheSameOnAllRanks) {
+  const Catalogue catalogue = builtinAlgorithms();
+  const CatalogueEntry& entry = catalogue.entries()[GetParam()];
+  if (!schedule::canCompress(entry.collective)) return;
+  for (const int p : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 24, GOSS_CHECK_RANKS}) {
+    for (const PlanRequest& request : schedule::sampleRequests(*entry.algorithm, entry.collective, p)) {
+      const Result<CompressedFacts> facts = schedule::checkCompressed(*entry.algorithm, request);
+      ASSERT_TRUE(facts.isOk()) << facts.status().text();
+      const int depth = facts.value().run.lossy_depth;
+      EXPECT_TRUE(!deliversToAll(entry.collective) || facts.value().diverges || facts.value().run.identical_bits)
+          << p << " ranks";
+      EXPECT_TRUE(facts.value().requantizes || depth <= 2) << depth << " encodings, " << p << " ranks";
+    }
+  }
+}
+
+TEST_P(EveryCompressed, IsCorrectWhenOnlyWhatLeavesANodeIsEncoded) {
+  const Catalogue catalogue = builtinAlgorithms();
+  const CatalogueEntry& entry = catalogue.entries()[GetParam()];
+  if (!schedule::canCompress(entry.collective)) return;
+  for (const int p : {4, 6, 8, 12, 16}) {
+    for (const PlanRequest& request : schedule::sampleRequests(*entry.algorithm, entry.collective, p)) {
+      for (const int node_size : {2, 3, 4}) {
+        const Result<CompressedFacts> facts = schedule::checkCompressed(*entry.algorithm, request, node_size);
+        ASSERT_TRUE(facts.isOk()) << facts.status().text();
+        const bool legal = !facts.value().diverges && !facts.value().requantizes;
+        EXPECT_TRUE(!deliversToAll(entry.collective) || !legal || facts.value().run.identical_bits)
+            << p << " ranks on nodes of " << node_size;
+      }
+    }
+  }
+}
+
+TEST(Compressed, AllowsTheKnownPatterns) {
+  struct Known {
+    const char* name;
+    bool requantizes;
+    int depth; ///< Encodings for 16 ranks.
+  };
+  const Catalogue catalogue = builtinAlgorithms();
+  for (const Known& known : {Known{"direct", false, 2}, Known{"flat", false, 1}, Known{"ring", true, 16}}) {
+    const Algorithm& algorithm = *catalogue.find(Collective::allReduce, known.name);
+    const auto facts = schedule::checkCompressed(algorithm, schedule::requestFor(Collective::allReduce, 16));
+    ASSERT_TRUE(facts.isOk()) << facts.status().text();
+    EXPECT_EQ(facts.value().requantizes, known.requantizes) << known.name;
+    EXPECT_FALSE(facts.value().diverges) << known.name;
+    EXPECT_EQ(facts.value().run.lossy_depth, known.depth) << known.name;
+  }
+  PlanRequest hierarchical = schedule::requestFor(Collective::allReduce, 16);
+  hierarchical.group_size = 4;
+  const Algorithm& two_level = *catalogue.find(Collective::allReduce, "hier-direct-direct");
+  const auto facts = schedule::checkCompressed(two_level, hierarchical, 4);
+  ASSERT_TRUE(facts.isOk()) << facts.status().text();
+  EXPECT_FALSE(facts.value().requantizes || facts.value().diverges);
+  EXPECT_EQ(facts.value().run.lossy_depth, 2) << "exact inside a node, two-shot between nodes";
+}
+
+std::string testName(const testing::TestParamInfo<std::size_t>& info) {
+  const Catalogue catalogue = builtinAlgorithms();
+  const CatalogueEntry& entry = catalogue.entries()[info.param];
+  std::string name = std::string(schedule::nameOf(entry.collective)) + "_" + std::string(entry.algorithm->name());
+  for (char& c : name) {
+    if (c == '-') c = '_';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, EveryCompressed,
+                         testing::Range<std::size_t>(0, builtinAlgorithms().entries().size()), testName);
+
+} // namespace
+} // namespace goss::collectives
