@@ -6,6 +6,7 @@
 
 #include "capi/handles.h"
 #include "core/call.h"
+#include "core/world.h"
 
 namespace goss::capi {
 
@@ -24,15 +25,16 @@ struct Common {
 Status launch(const Common& common, Call& call) {
   Result<Options> options = readOptions(common.function, common.options, common.request);
   if (!options.isOk()) return options.status();
-  if (!options.value().codec.empty()) {
-    return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("{}: options.codec is '{}', but this version compresses no "
-                                                           "collectives yet; pass NULL",
-                                                           common.function, options.value().codec));
-  }
   core::Communicator& communicator = *common.comm->communicator;
   call.timeout_ms = options.value().timeout_ms;
   call.algorithm = options.value().algorithm;
   call.scale = options.value().scale;
+  call.tensor = options.value().tensor;
+  if (!options.value().codec.empty()) {
+    auto codecs = communicator.world().codecs().find(options.value().codec, options.value().return_codec);
+    if (!codecs.isOk()) return codecs.status();
+    call.codecs = codecs.take();
+  }
   if (Status status = core::validate(call, communicator.size()); !status.isOk()) return status;
 
   Group& group = Group::ofThisThread();

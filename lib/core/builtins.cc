@@ -5,6 +5,7 @@
 #include <array>
 
 #include "collectives/catalogue.h"
+#include "compressors/catalogue.h"
 #include "transports/loopback/loopback.h"
 #include "transports/shm/shm.h"
 #include "transports/sim/sim.h"
@@ -52,5 +53,7 @@ Result<std::vector<std::unique_ptr<Transport>>> makeTransports(const Config& con
 }
 
 Catalogue makeCatalogue() { return collectives::builtinAlgorithms(); }
+
+Result<Compression> makeCodec(std::string_view spec) { return compressors::makeCompression(spec); }
 
 } // namespace goss::core

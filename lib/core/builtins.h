@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gossamer/algorithm.h"
+#include "gossamer/codec.h"
 #include "gossamer/config.h"
 #include "gossamer/transport.h"
 
@@ -16,6 +17,9 @@ namespace goss::core {
 Result<std::vector<std::unique_ptr<Transport>>> makeTransports(const Config& config, const TransportContext& context);
 
 Catalogue makeCatalogue();
+
+/// The codec of a spec string. Errors: invalidArgument naming the stage or parameter that is wrong.
+Result<Compression> makeCodec(std::string_view spec);
 
 } // namespace goss::core
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "schedule/compress.h"
 #include "schedule/contract.h"
 
 namespace goss::core {
@@ -115,6 +116,28 @@ Status validateReduction(const Call& call) {
   return Status::ok();
 }
 
+Status validateCodecs(const Call& call) {
+  const std::string_view name = schedule::nameOf(call.collective);
+  if (!schedule::canCompress(call.collective)) {
+    return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("{} takes no codec; options.codec must be NULL, not '{}'",
+                                                           name, call.codecs->text));
+  }
+  if (call.dtype != GOSS_FLOAT32 && call.dtype != GOSS_FLOAT16 && call.dtype != GOSS_BFLOAT16) {
+    return invalid(fmt::format("{}: codec '{}' takes float32, float16 and bfloat16, not {}", name, call.codecs->text,
+                               dtypeName(call.dtype)));
+  }
+  const bool sums = call.op == GOSS_SUM || call.op == GOSS_AVG || call.op == GOSS_PREMUL_SUM;
+  if (schedule::reduces(call.collective) && !sums) {
+    return invalid(fmt::format("{}: codec '{}' takes GOSS_SUM, GOSS_AVG and GOSS_PREMUL_SUM, not {}", name,
+                               call.codecs->text, opName(call.op)));
+  }
+  if (call.tensor == 0 && call.codecs->feedback()) {
+    return invalid(
+        fmt::format("{}: codec '{}' keeps error feedback; name the vector in options.tensor", name, call.codecs->text));
+  }
+  return Status::ok();
+}
+
 } // namespace
 
 Status validate(const Call& call, int size) {
@@ -132,7 +155,10 @@ Status validate(const Call& call, int size) {
   if (call.count > kMaxBytes / call.shape.element_bytes / (per_rank ? static_cast<std::uint64_t>(size) : 1)) {
     return invalid(fmt::format("{}: {} elements do not fit in memory", name, call.count));
   }
-  return schedule::reduces(call.collective) ? validateReduction(call) : Status::ok();
+  if (schedule::reduces(call.collective)) {
+    if (Status status = validateReduction(call); !status.isOk()) return status;
+  }
+  return call.codecs != nullptr ? validateCodecs(call) : Status::ok();
 }
 
 } // namespace goss::core

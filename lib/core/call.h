@@ -3,9 +3,11 @@
 #define GOSS_LIB_CORE_CALL_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 
+#include "core/codecs.h"
 #include "core/signature.h"
 #include "gossamer/gossamer.h"
 #include "schedule/layout.h"
@@ -45,7 +47,9 @@ struct Call {
   schedule::Shape shape;
   double scale = 1.0; ///< GOSS_PREMUL_SUM.
   std::int64_t timeout_ms = 0;
-  std::string algorithm; ///< Empty: the planner's choice.
+  std::string algorithm;                   ///< Empty: the planner's choice.
+  std::shared_ptr<const CodecPair> codecs; ///< Null: what travels is not compressed.
+  std::uint64_t tensor = 0;                ///< Of error feedback and random streams.
 
   friend bool operator==(const Call&, const Call&) = default;
 

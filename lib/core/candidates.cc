@@ -59,12 +59,16 @@ std::uint64_t largestMessage(const std::vector<Schedule>& schedules, const Shape
   return largest;
 }
 
-std::vector<Schedule> planAll(const Question& question, const Candidate& candidate, int size) {
+/// All ranks' schedules; none where a lossy codec would lose more with every rank, or not the same on all.
+std::vector<Schedule> planAll(const Question& question, const Candidate& candidate, const Links& links) {
   std::vector<Schedule> schedules;
-  for (int rank = 0; rank < size; ++rank) {
-    schedules.push_back(candidate.algorithm->plan(requestFor(question, candidate, size, rank)));
+  for (int rank = 0; rank < links.size(); ++rank) {
+    schedule::Compressed made = scheduleFor(question, candidate, links, rank);
+    if (made.requantizes && !question.may_requantize) return {};
+    schedules.push_back(std::move(made.schedule));
   }
-  return schedules;
+  const bool same = !question.compressed || question.collective != Collective::allReduce;
+  return same || !schedule::resultsDiverge(schedules) ? std::move(schedules) : std::vector<Schedule>();
 }
 
 Links firstRanks(const Links& links, int size) {
@@ -110,8 +114,8 @@ class Search {
     const std::uint64_t expected = candidate.algorithm->plan(requestFor(question_, candidate, size_, 0)).steps.size() *
                                    static_cast<std::uint64_t>(size_);
     if (expected > kMostSteps) return extrapolate(candidate);
-    std::vector<Schedule> schedules = planAll(question_, candidate, size_);
-    if (!simulate(candidate, schedules)) return false;
+    std::vector<Schedule> schedules = planAll(question_, candidate, links_);
+    if (schedules.empty() || !simulate(candidate, schedules)) return false;
     if (candidate.algorithm->traits().pipelined) {
       tryBlocks(candidate);
     } else {
@@ -132,7 +136,7 @@ class Search {
       if (candidate.algorithm->traits().pipelined) {
         tryBlocks(candidate);
       } else {
-        tryFragments(candidate, planAll(question_, candidate, size_));
+        tryFragments(candidate, planAll(question_, candidate, links_));
       }
     }
   }
@@ -141,6 +145,7 @@ class Search {
     schedule::SimulationOptions options;
     options.fragments = candidate.fragments;
     options.window = candidate.window;
+    options.codec = question_.codec;
     const std::uint64_t steps = std::max<std::uint64_t>(1, stepsOf(schedules));
     options.detailed_fragments =
         static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kMostSteps / steps, 4, options.detailed_fragments));
@@ -186,7 +191,7 @@ class Search {
     for (std::uint32_t blocks = 2; blocks <= most && worse < 2 && !hopeless(candidate); blocks *= 2) {
       Candidate trial = candidate;
       trial.blocks = blocks;
-      const std::vector<Schedule> schedules = planAll(question_, trial, size_);
+      const std::vector<Schedule> schedules = planAll(question_, trial, links_);
       if (spent_ + stepsOf(schedules) > budget_ || stepsOf(schedules) > kMostSteps) return;
       if (!simulate(trial, schedules)) return;
       worse = trial.price_s < candidate.price_s ? 0 : worse + 1;
@@ -315,6 +320,15 @@ PlanRequest requestFor(const Question& question, const Candidate& candidate, int
   return request;
 }
 
+schedule::Compressed scheduleFor(const Question& question, const Candidate& candidate, const Links& links, int rank) {
+  Schedule plain = candidate.algorithm->plan(requestFor(question, candidate, links.size(), rank));
+  if (!question.compressed) return {std::move(plain), false};
+  std::vector<bool> encoded_peers;
+  for (int peer = 0; candidate.between_nodes && peer < links.size(); ++peer)
+    encoded_peers.push_back(links.nodeOf(peer) != links.nodeOf(rank));
+  return schedule::compressed(plain, encoded_peers);
+}
+
 Shape shapeFor(const Question& question, const Candidate& candidate, int size) {
   Shape shape;
   if (schedule::movesBlocks(question.collective)) {
@@ -342,6 +356,13 @@ std::vector<Candidate> legalVariants(const Question& question, const Algorithm& 
     ordered.order = schedule::ringOrder(links, static_cast<double>(question.bytes) / links.size());
     if (!std::is_sorted(ordered.order.begin(), ordered.order.end())) variants.push_back(std::move(ordered));
   }
+  if (question.compressed && traits.takes_group && links.nodeSize() > 0) {
+    const std::size_t count = variants.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      variants.push_back(variants[i]);
+      variants.back().between_nodes = true;
+    }
+  }
   std::erase_if(variants, [&](const Candidate& variant) {
     return !algorithm.supports(requestFor(question, variant, links.size(), 0));
   });
@@ -354,10 +375,12 @@ std::vector<Candidate> priceCandidates(const Question& question, std::span<const
 }
 
 Result<double> priceOver(const Question& question, const Candidate& candidate, const Links& links) {
-  const std::vector<Schedule> schedules = planAll(question, candidate, links.size());
+  const std::vector<Schedule> schedules = planAll(question, candidate, links);
   schedule::SimulationOptions options;
   options.fragments = candidate.fragments;
   options.window = candidate.window;
+  options.codec = question.codec;
+  if (schedules.empty()) return Status::error(GOSS_ERR_UNSUPPORTED, "no legal schedule");
   const Result<Simulation> result =
       schedule::simulate(schedules, shapeFor(question, candidate, links.size()), links, options);
   if (!result.isOk()) return result.status();

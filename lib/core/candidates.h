@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "gossamer/algorithm.h"
+#include "schedule/compress.h"
 #include "schedule/layout.h"
 #include "schedule/links.h"
+#include "schedule/simulator.h"
 
 namespace goss::core {
 
@@ -23,6 +25,9 @@ struct Question {
   int root = 0;
   bool uneven = false;
   std::uint64_t bytes = 0;
+  bool compressed = false;     ///< Messages are encoded (schedule/compress.h), as `codec` prices it.
+  bool may_requantize = false; ///< Sums may be encoded at every hop: the codec loses nothing, or the user asked for it.
+  schedule::CodecPrice codec = {};
 };
 
 /// An algorithm with its parameters, and its price.
@@ -35,6 +40,8 @@ struct Candidate {
   std::vector<int> order;      ///< Empty: natural.
   std::vector<double> weights; ///< Shape::weights; empty: equal chunks.
 
+  bool between_nodes = false; ///< Compressed, but only what leaves a node.
+
   bool on_board = false; ///< Runs without messages: see core/flat.h.
   double price_s = 0;
   bool extrapolated = false;         ///< Too many steps to simulate: the price follows from fewer ranks.
@@ -45,6 +52,10 @@ struct Candidate {
 
 /// What rank `rank` of `size` asks `candidate.algorithm` for.
 [[nodiscard]] PlanRequest requestFor(const Question& question, const Candidate& candidate, int size, int rank);
+
+/// Rank `rank`'s schedule over `links`, compressed if the question says so.
+[[nodiscard]] schedule::Compressed scheduleFor(const Question& question, const Candidate& candidate,
+                                               const schedule::Links& links, int rank);
 
 /// Sizes with one byte per element, as all pricing counts them.
 [[nodiscard]] schedule::Shape shapeFor(const Question& question, const Candidate& candidate, int size);

@@ -28,6 +28,7 @@ PlanKey keyOf(const Call& call) {
   key.root = call.root;
   key.uneven = call.uneven;
   key.algorithm = call.algorithm;
+  key.codecs = call.codecs.get();
   return key;
 }
 
@@ -114,6 +115,7 @@ Result<std::unique_ptr<Execution>> Communicator::acquireExecution(Engine::Lock& 
     execution = std::make_unique<Execution>(*this, plan.take());
   }
   execution->bind(call);
+  if (call.codecs != nullptr) codecs_[call.codecs->tag()] = call.codecs;
   if (execution->timeout_ms == 0) execution->timeout_ms = defaultTimeoutMs();
   return execution;
 }

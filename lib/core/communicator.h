@@ -17,6 +17,7 @@
 #include "core/flat.h"
 #include "core/planner.h"
 #include "core/point_to_point.h"
+#include "sync/reference_store.h"
 
 namespace goss::core {
 
@@ -105,6 +106,8 @@ class Communicator {
   void countSentOnLoop(std::uint64_t bytes) { counters_.wire_bytes_sent += bytes; }
   void countReceivedOnLoop(std::uint64_t bytes) { counters_.wire_bytes_received += bytes; }
   SelfChannel& selfChannelOnLoop() { return self_channel_; }
+  /// What error feedback keeps.
+  sync::ReferenceStore& referencesOnLoop() { return references_; }
   /// Null where the ranks share no boards.
   [[nodiscard]] FlatChannel* flatOnLoop() const { return flat_.get(); }
 
@@ -149,6 +152,7 @@ class Communicator {
   [[nodiscard]] std::string expiryText(const Operation& operation, TimePoint now) const;
   void answerProbeOnLoop(int rank, const ControlMessage& probe);
   [[nodiscard]] std::string nameOf(int rank) const;
+  [[nodiscard]] std::string describeOwn(const Signature& ours) const;
 
   const std::shared_ptr<World> world_;
   const std::uint32_t context_;
@@ -174,7 +178,9 @@ class Communicator {
   std::array<Recent, kRecent> recent_;
   std::unordered_map<const Plan*, std::unique_ptr<Execution>> idle_executions_; ///< Null while it is in use.
   SelfChannel self_channel_;
-  std::vector<Operation*> handed_out_; ///< Owned; callers hold pointers.
+  sync::ReferenceStore references_;
+  std::map<std::uint8_t, std::shared_ptr<const CodecPair>> codecs_; ///< By tag: the last one of a call, to name it.
+  std::vector<Operation*> handed_out_;                              ///< Owned; callers hold pointers.
   int inside_ = 0;
   bool closing_ = false;
   goss_counters counters_{};

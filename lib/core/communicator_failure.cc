@@ -73,15 +73,25 @@ void Communicator::handlePeerLostOnLoop(int rank, const Status& status) {
              Origin::here);
 }
 
+std::string Communicator::describeOwn(const Signature& ours) const {
+  const auto codecs = codecs_.find(ours.codec);
+  if (codecs == codecs_.end()) return ours.describe();
+  return fmt::format("{} with codec '{}'", ours.describe(), codecs->second->text);
+}
+
 Status Communicator::mismatch(int rank, const Signature& theirs, const Signature& ours) const {
   std::string difference;
   Signature same_detail = theirs;
   same_detail.detail = ours.detail;
   same_detail.operation = ours.operation;
-  if (same_detail == ours) difference = " (same call; the counts per rank, the algorithm or GOSS_LINKS differ)";
+  if (same_detail == ours) {
+    difference = " (same call; the counts per rank, the codec, the tensor, the algorithm or GOSS_LINKS differ)";
+  } else if (theirs.codec != ours.codec) {
+    difference = theirs.codec == 0 ? " without a codec" : " with another codec";
+  }
   return Status::error(GOSS_ERR_MISMATCH,
                        fmt::format("operation {} does not match: rank {} called {}, rank {} called {}{}",
-                                   ours.operation, rank_, ours.describe(), rank, theirs.describe(), difference),
+                                   ours.operation, rank_, describeOwn(ours), rank, theirs.describe(), difference),
                        ErrorScope::communicator, worldRank(rank));
 }
 

@@ -1,5 +1,6 @@
 #include "core/execution.h"
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -28,9 +29,10 @@ std::vector<std::vector<std::uint32_t>> dependentsOf(const Schedule& schedule) {
 constexpr std::uint64_t kStreamedPayloadBytes = 8u << 20;
 
 /// Ranks that planned differently (another algorithm or fragment count) must notice it, not exchange nonsense.
-std::uint32_t planHash(const Plan& plan, std::uint32_t counts_hash) {
-  const XXH64_hash_t name = XXH64(plan.algorithm.data(), plan.algorithm.size(), plan.fragments);
-  return static_cast<std::uint32_t>(name ^ (name >> 32)) ^ counts_hash;
+std::uint32_t planHash(const Plan& plan, const Call& call) {
+  const std::uint64_t codecs = call.codecs != nullptr ? call.codecs->hash ^ call.tensor : 0;
+  const XXH64_hash_t name = XXH64(plan.algorithm.data(), plan.algorithm.size(), plan.fragments ^ codecs);
+  return static_cast<std::uint32_t>(name ^ (name >> 32)) ^ call.counts_hash;
 }
 
 } // namespace
@@ -60,6 +62,11 @@ void Execution::bind(const Call& call) {
   bound_ = call;
   call_ = call;
   if (plan_->schedule->partition == Partition::even) call_.shape.weights = plan_->weights;
+  if (call.codecs != nullptr) {
+    call_.shape.align_elems = call.codecs->alignElems();
+    codec_.bind(call_, communicator().size());
+    context_->codec = &codec_;
+  }
   payload_bytes = call.payloadBytes();
   signature_.kind = Signature::Kind::collective;
   signature_.collective = call.collective;
@@ -67,7 +74,8 @@ void Execution::bind(const Call& call) {
   signature_.op = schedule::reduces(call.collective) ? call.op : GOSS_SUM;
   signature_.root = isRooted(call.collective) ? call.root : -1;
   signature_.count = call.count;
-  signature_.detail = planHash(*plan_, call.counts_hash);
+  signature_.detail = planHash(*plan_, call);
+  signature_.codec = call.codecs != nullptr ? call.codecs->tag() : std::uint8_t{0};
   const FlatChannel* channel = communicator().flatOnLoop();
   flat_ = plan_->on_board && channel != nullptr && channel->fits(call);
   context_->binding = ++binding_;
@@ -144,7 +152,18 @@ void Execution::countFlatOnLoop() {
   communicator().countReceivedOnLoop(work_.posts * others);
 }
 
+std::string Execution::describe() const {
+  if (call_.codecs == nullptr) return signature_.describe();
+  return fmt::format("{} compressed with '{}'", signature_.describe(), call_.codecs->text);
+}
+
 bool Execution::pollOnLoop() {
+  if (!flat_) {
+    const auto has_work = [](const std::unique_ptr<Run>& run) { return run->active() && run->hasCodecWork(); };
+    if (std::none_of(runs_.begin(), runs_.end(), has_work)) return false;
+    advanceOnLoop();
+    return true;
+  }
   advanceFlatOnLoop();
   if (state() != State::active) return true;
   const int rank = communicator().flatOnLoop()->awaited(work_);
@@ -189,6 +208,7 @@ void Execution::advanceOnLoop() {
       --fragments_left_;
       if (next_fragment_ < plan_->fragments) run->begin(next_fragment_++, sequence);
     }
+    if (failure_.isOk() && run->active() && run->hasCodecWork()) communicator().engine().keepPollingOnLoop(*this);
   }
   if (!failure_.isOk()) {
     communicator().failOnLoop(failure_, Communicator::Origin::here);

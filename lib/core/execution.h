@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/call.h"
+#include "core/execution_codec.h"
 #include "core/flat.h"
 #include "core/operation.h"
 #include "core/planner.h"
@@ -46,7 +47,7 @@ class Execution final : public Operation {
   void advanceOnLoop() override;
   bool pollOnLoop() override;
   void withdrawOnLoop() override;
-  [[nodiscard]] std::string describe() const override { return signature_.describe(); }
+  [[nodiscard]] std::string describe() const override;
   [[nodiscard]] std::vector<int> waitingForRanks() const override;
   /// A step failed while transports progress; the failure is dealt with in the next advanceOnLoop().
   void failInCallback(const Status& status);
@@ -73,6 +74,7 @@ class Execution final : public Operation {
   bool needs_staging_ = false;
   /// Copy of the input: scaled (GOSS_PREMUL_SUM), or out of the way of an in-place exchange.
   std::vector<std::byte> staged_;
+  CodecWork codec_;                        ///< Of compressed calls.
   std::vector<std::unique_ptr<Run>> runs_; ///< None while it was flat only.
   std::uint32_t next_fragment_ = 0;
   std::uint32_t fragments_left_ = 0;

@@ -44,7 +44,11 @@ class Run::RecvStep final : public RecvOperation {
   Status onMatched(const Envelope& received, std::size_t bytes) override {
     slot_ = 0;
     done_elems_ = 0;
-    if (received == envelope && bytes == capacity) return Status::ok();
+    if (received == envelope && (bytes == capacity || (takes_payload && bytes < capacity))) {
+      if (takes_payload) run_.payload_bytes_[run_.context_.schedule->slots[first_target].index] = bytes;
+      run_.communicator_.countReceivedOnLoop(bytes);
+      return Status::ok();
+    }
     const int rank = run_.communicator_.rankOfWorld(peer);
     const Signature theirs = Signature::decode(received);
     const Signature& ours = *run_.context_.signature;
@@ -91,6 +95,8 @@ class Run::RecvStep final : public RecvOperation {
 
   Envelope envelope{}; ///< What the message must carry.
   bool posted = false;
+  bool takes_payload = false; ///< Shorter messages are welcome.
+  std::uint32_t first_target = 0;
   bool ends = false; ///< No later step of this rank needs the result, but for sending a finished one.
 
  private:
@@ -122,6 +128,8 @@ Run::Run(Execution& execution, Communicator& communicator, const RunContext& con
       recvs_[i]->peer = peer;
       recvs_[i]->consumes = step.kind == StepKind::recvReduce;
       recvs_[i]->ends = isLastUse(i);
+      recvs_[i]->takes_payload = movesPayload(step);
+      recvs_[i]->first_target = step.targets.first;
     }
   }
 }
@@ -134,7 +142,7 @@ bool Run::isLastUse(std::uint32_t index) const {
   const bool reduces = schedule.steps[index].kind == StepKind::recvReduce;
   for (const std::uint32_t dependent : (*context_.dependents)[index]) {
     const StepKind kind = schedule.steps[dependent].kind;
-    if (kind != StepKind::finish && !(reduces && kind == StepKind::send)) return false;
+    if (kind != StepKind::finish && !(reduces && kind == StepKind::send)) return false; // Nor what is to be decoded.
   }
   return true;
 }
@@ -142,14 +150,17 @@ bool Run::isLastUse(std::uint32_t index) const {
 Run::Place Run::placeOf(Slot slot) const {
   const schedule::Extent extent = layout_->extentOf(slot);
   const std::size_t at = extent.offset_elems * context_.call->shape.element_bytes;
+  const std::size_t bytes = extent.count_elems * context_.call->shape.element_bytes;
   switch (slot.space) {
     case Space::input:
       // Only read, but iovec has no const.
-      return {const_cast<std::byte*>(context_.input) + at, extent.count_elems};
+      return {const_cast<std::byte*>(context_.input) + at, extent.count_elems, bytes};
     case Space::output:
-      return {context_.output + at, extent.count_elems};
+      return {context_.output + at, extent.count_elems, bytes};
     case Space::scratch:
-      return {scratch_ + at, extent.count_elems};
+      return {scratch_ + at, extent.count_elems, bytes};
+    case Space::payload:
+      return payloads_[slot.index];
     case Space::data:
       break;
   }
@@ -158,12 +169,11 @@ Run::Place Run::placeOf(Slot slot) const {
 }
 
 std::uint32_t Run::appendPieces(const Step& step) {
-  const std::size_t element = context_.call->shape.element_bytes;
   std::uint32_t count = 0;
   for (std::uint32_t i = 0; i < step.targets.count; ++i) {
     const Place& place = places_[step.targets.first + i];
     if (place.elems == 0) continue;
-    const std::size_t bytes = place.elems * element;
+    const std::size_t bytes = place.capacity;
     if (count > 0 && static_cast<std::byte*>(pieces_.back().iov_base) + pieces_.back().iov_len == place.data) {
       pieces_.back().iov_len += bytes;
       continue;
@@ -174,14 +184,34 @@ std::uint32_t Run::appendPieces(const Step& step) {
   return count;
 }
 
+void Run::resolveScratch() {
+  const auto atLeast = [](std::vector<std::byte>& storage, std::size_t bytes) {
+    if (storage.size() < bytes + kScratchAlignment) storage.resize(bytes + kScratchAlignment);
+    const auto address = reinterpret_cast<std::uintptr_t>(storage.data());
+    return storage.data() + (kScratchAlignment - address % kScratchAlignment) % kScratchAlignment;
+  };
+  const Schedule& schedule = *context_.schedule;
+  scratch_ = atLeast(scratch_storage_, layout_->scratchElems() * context_.call->shape.element_bytes);
+  payloads_.resize(schedule.payload_like.size());
+  payload_bytes_.resize(schedule.payload_like.size());
+  std::size_t bytes = 0;
+  for (std::uint32_t i = 0; i < payloads_.size(); ++i) {
+    const std::uint64_t elems = layout_->extentOf({Space::payload, i}).count_elems;
+    payloads_[i] = {nullptr, elems, elems > 0 ? context_.call->codecs->maxBytes(elems) : 0};
+    bytes += (payloads_[i].capacity + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+  }
+  if (payloads_.empty()) return;
+  std::byte* next = atLeast(payload_storage_, bytes);
+  for (Place& payload : payloads_) {
+    payload.data = next;
+    next += (payload.capacity + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+  }
+}
+
 void Run::resolve() {
   const Schedule& schedule = *context_.schedule;
   layout_.emplace(schedule, context_.call->shape, fragment_, context_.fragments);
-  const std::size_t bytes = layout_->scratchElems() * context_.call->shape.element_bytes + kScratchAlignment;
-  if (scratch_storage_.size() < bytes) scratch_storage_.resize(bytes);
-  const auto address = reinterpret_cast<std::uintptr_t>(scratch_storage_.data());
-  scratch_ = scratch_storage_.data() + (kScratchAlignment - address % kScratchAlignment) % kScratchAlignment;
-
+  resolveScratch();
   for (std::size_t i = 0; i < schedule.slots.size(); ++i)
     places_[i] = placeOf(schedule.slots[i]);
   pieces_.clear(); // Capacity covers every slot once, so spans into it stay valid.
@@ -214,6 +244,8 @@ void Run::begin(std::uint32_t fragment, std::uint64_t sequence) {
   const Envelope envelope = context_.signature->encode();
   ready_.clear();
   ready_head_ = 0;
+  codec_ready_.clear();
+  codec_head_ = 0;
   steps_left_ = schedule.steps.size();
   active_ = true;
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
@@ -227,13 +259,21 @@ void Run::begin(std::uint32_t fragment, std::uint64_t sequence) {
       recvs_[i]->envelope = envelope;
     }
     missing_[i] = step.dependencies.count;
-    if (missing_[i] == 0) ready_.push_back(i);
+    if (missing_[i] == 0) makeReady(i);
   }
 }
 
 Status Run::advance() {
-  while (ready_head_ < ready_.size()) {
-    if (Status status = runStep(ready_[ready_head_++]); !status.isOk()) return status;
+  const auto runReady = [this]() -> Status {
+    while (ready_head_ < ready_.size()) {
+      if (Status status = runStep(ready_[ready_head_++]); !status.isOk()) return status;
+    }
+    return Status::ok();
+  };
+  if (Status status = runReady(); !status.isOk()) return status;
+  if (hasCodecWork()) {
+    if (Status status = runCodec(codec_ready_[codec_head_++]); !status.isOk()) return status;
+    if (Status status = runReady(); !status.isOk()) return status;
   }
   if (steps_left_ == 0) active_ = false;
   return Status::ok();
@@ -271,6 +311,11 @@ Status Run::post(std::uint32_t index) {
   }
   if (sends_[index]) {
     SendStep& send = *sends_[index];
+    const Step& step = context_.schedule->steps[index];
+    if (movesPayload(step) && !send.pieces.empty()) {
+      send.bytes = payload_bytes_[context_.schedule->slotsOf(step.targets)[0].index];
+      pieces_[static_cast<std::size_t>(send.pieces.data() - pieces_.data())].iov_len = send.bytes;
+    }
     communicator_.countSentOnLoop(send.bytes);
     send.posted = true;
     if (mesh.transport(peer)->send(send)) {
@@ -278,7 +323,6 @@ Status Run::post(std::uint32_t index) {
       stepDone(index);
     }
   } else {
-    communicator_.countReceivedOnLoop(recvs_[index]->capacity);
     recvs_[index]->posted = true;
     mesh.transport(peer)->recv(*recvs_[index]);
   }
@@ -306,10 +350,19 @@ void Run::runLocal(const Step& step) {
   }
 }
 
+void Run::makeReady(std::uint32_t index) {
+  const StepKind kind = context_.schedule->steps[index].kind;
+  (kind == StepKind::encode || kind == StepKind::decode ? codec_ready_ : ready_).push_back(index);
+}
+
+bool Run::movesPayload(const Step& step) const {
+  return step.targets.count == 1 && context_.schedule->slotsOf(step.targets)[0].space == Space::payload;
+}
+
 void Run::stepDone(std::uint32_t index) {
   --steps_left_;
   for (const std::uint32_t dependent : (*context_.dependents)[index]) {
-    if (--missing_[dependent] == 0) ready_.push_back(dependent);
+    if (--missing_[dependent] == 0) makeReady(dependent);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/execution.h"
+#include "core/execution_codec.h"
 #include "schedule/layout.h"
 
 namespace goss::core {
@@ -20,8 +21,9 @@ struct RunContext {
   const std::byte* input = nullptr; ///< The caller's, or the staged copy.
   std::byte* output = nullptr;
   std::uint32_t fragments = 1;
-  bool streams = false;      ///< The result is larger than caches keep.
-  std::uint64_t binding = 0; ///< Changes with every bind.
+  bool streams = false;       ///< The result is larger than caches keep.
+  std::uint64_t binding = 0;  ///< Changes with every bind.
+  CodecWork* codec = nullptr; ///< Of compressed calls; shared by all runs of the execution.
 };
 
 /// Life of a step: waiting -> ready -> (posted) -> done. Steps become ready when their last dependency is done;
@@ -34,8 +36,11 @@ class Run {
   Run& operator=(const Run&) = delete;
 
   void begin(std::uint32_t fragment, std::uint64_t sequence);
-  /// Runs ready steps until none is left. Returns an error when a step cannot be posted.
+  /// Runs ready steps until none is left, of those that encode and decode one only: the transports get a turn between
+  /// two. Returns an error when a step cannot be posted or a payload is malformed.
   Status advance();
+  /// Whether there is a step to encode or decode that may run.
+  [[nodiscard]] bool hasCodecWork() const { return codec_head_ < codec_ready_.size(); }
   /// From begin() until advance() has run the last step.
   [[nodiscard]] bool active() const { return active_; }
   void withdraw();
@@ -48,9 +53,11 @@ class Run {
   struct Place {
     std::byte* data = nullptr;
     std::uint64_t elems = 0;
+    std::size_t capacity = 0; ///< Bytes.
   };
 
   void resolve();
+  void resolveScratch();
   Place placeOf(Slot slot) const;
   std::uint32_t appendPieces(const Step& step);
   [[nodiscard]] bool isLastUse(std::uint32_t index) const;
@@ -58,6 +65,12 @@ class Run {
   Status runStep(std::uint32_t index);
   Status post(std::uint32_t index);
   void runLocal(const Step& step);
+  void makeReady(std::uint32_t index);
+  Status runCodec(std::uint32_t index);
+  [[nodiscard]] float* residualOf(const Step& step, std::uint64_t first_element, std::uint64_t elems, Status& status);
+  [[nodiscard]] std::uint64_t tensorOffset(Slot slot) const;
+  [[nodiscard]] Randomness randomOf(bool result, std::uint32_t chunk) const;
+  [[nodiscard]] bool movesPayload(const Step& step) const;
   void stepDone(std::uint32_t index);
   void stepDoneInCallback(std::uint32_t index);
   void failInCallback(const Status& status);
@@ -72,13 +85,19 @@ class Run {
   std::optional<schedule::Layout> layout_;
   std::vector<std::byte> scratch_storage_;
   std::byte* scratch_ = nullptr;
-  std::vector<Place> places_; ///< By index into the schedule's slot pool.
+  std::vector<std::byte> payload_storage_;
+  std::vector<Place> payloads_;            ///< By payload slot: its memory.
+  std::vector<std::size_t> payload_bytes_; ///< By payload slot: what it holds.
+  std::vector<PayloadView> payload_views_; ///< Of the step that runs.
+  std::vector<Place> places_;              ///< By index into the schedule's slot pool.
   std::vector<iovec> pieces_;
   std::vector<std::unique_ptr<SendStep>> sends_; ///< By step; null for other kinds.
   std::vector<std::unique_ptr<RecvStep>> recvs_;
   std::vector<std::uint32_t> missing_; ///< By step: dependencies that are not done.
   std::vector<std::uint32_t> ready_;
   std::size_t ready_head_ = 0;
+  std::vector<std::uint32_t> codec_ready_; ///< Steps that encode or decode: messages go first.
+  std::size_t codec_head_ = 0;
   std::size_t steps_left_ = 0;
   bool active_ = false;
 };

@@ -40,6 +40,8 @@ std::uint64_t bytesOf(const PlanKey& key, int size) {
   return count * key.element_bytes;
 }
 
+std::uint64_t codecsOf(const PlanKey& key) { return key.codecs != nullptr ? key.codecs->hash + key.element_bytes : 0; }
+
 /// Its messages are what each rank writes, once for all.
 Candidate onBoard(const Algorithm& flat, const PlanKey& key, int size, std::uint64_t bytes) {
   const FlatPrice price = flatPrice(key.collective, size, bytes);
@@ -74,24 +76,34 @@ Planner::Planner(int size, int rank, schedule::Links links, const Catalogue& cat
 Result<std::shared_ptr<const Plan>> Planner::plan(const PlanKey& key) {
   const std::uint32_t size_class = sizeClassOf(bytesOf(key, size()));
   const std::uint64_t packed = pack(key, size_class, rootOf(key));
-  if (const auto known = plans_.find(CacheKeyView{packed, key.algorithm}); known != plans_.end()) return known->second;
+  if (const auto known = plans_.find(CacheKeyView{packed, codecsOf(key), key.algorithm}); known != plans_.end())
+    return known->second;
 
   const Result<const Candidate*> chosen = choose(key, size_class);
   if (!chosen.isOk()) return chosen.status();
-  const Question question{key.collective, rootOf(key), key.uneven, middleOfClass(size_class)};
+  const Question question = questionOf(key, middleOfClass(size_class));
   Candidate candidate = *chosen.value();
   cutAsPreferred(candidate, question.bytes);
   auto plan = std::make_shared<Plan>();
-  plan->schedule =
-      std::make_shared<const Schedule>(candidate.algorithm->plan(requestFor(question, candidate, size(), rank_)));
+  plan->schedule = std::make_shared<const Schedule>(scheduleFor(question, candidate, links_, rank_).schedule);
   plan->fragments = candidate.fragments;
   plan->window = candidate.window;
   plan->weights = candidate.weights;
   plan->algorithm = candidate.algorithm->name();
   plan->on_board = candidate.on_board;
   plan->predicted_s = candidate.price_s;
-  plans_.emplace(CacheKey{packed, std::string(key.algorithm)}, plan);
+  plans_.emplace(CacheKey{packed, codecsOf(key), std::string(key.algorithm)}, plan);
   return std::shared_ptr<const Plan>(std::move(plan));
+}
+
+Question Planner::questionOf(const PlanKey& key, std::uint64_t bytes) const {
+  Question question{key.collective, rootOf(key), key.uneven, bytes};
+  if (key.codecs == nullptr) return question;
+  question.compressed = true;
+  const Result<std::string_view> name = nameFor(key);
+  question.may_requantize = key.codecs->mayRequantize() || (name.isOk() && !name.value().empty());
+  question.codec = key.codecs->price(key.element_bytes);
+  return question;
 }
 
 void Planner::cutAsPreferred(Candidate& candidate, std::uint64_t bytes) const {
@@ -111,12 +123,12 @@ Result<const Candidate*> Planner::choose(const PlanKey& key, std::uint32_t size_
   PlanKey rootless = key;
   if (uniform_) rootless.root = 0;
   const std::uint64_t packed = pack(rootless, size_class, rootOf(rootless));
-  const auto known = choices_.find(CacheKeyView{packed, key.algorithm});
+  const auto known = choices_.find(CacheKeyView{packed, codecsOf(key), key.algorithm});
   if (known != choices_.end()) return &known->second;
   Result<std::vector<Candidate>> candidates = priced(rootless, middleOfClass(size_class), Effort::choose);
   if (!candidates.isOk()) return candidates.status();
   Candidate& best = candidates.value()[cheapest(candidates.value())];
-  return &choices_.emplace(CacheKey{packed, std::string(key.algorithm)}, std::move(best)).first->second;
+  return &choices_.emplace(CacheKey{packed, codecsOf(key), std::string(key.algorithm)}, std::move(best)).first->second;
 }
 
 Result<std::vector<Candidate>> Planner::candidates(const PlanKey& key) const {
@@ -137,16 +149,17 @@ Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t
   assert(rootOf(key) < size());
   const Result<std::string_view> name = nameFor(key);
   if (!name.isOk()) return name.status();
-  const Question question{key.collective, rootOf(key), key.uneven, bytes};
+  const Question question = questionOf(key, bytes);
   std::vector<const Algorithm*> algorithms;
   const Algorithm* flat = nullptr;
   for (const Algorithm* algorithm : catalogue_.of(key.collective)) {
     const bool is_flat = algorithm->name() == kFlatName;
     // All ranks promise the same bits; an algorithm that breaks that must be asked for.
     const bool wanted = name.value().empty() ? algorithm->traits().identical_bits : algorithm->name() == name.value();
+    // Compressed it is an all-gather of payloads, which everybody adds in the same order.
     if (wanted && is_flat && fitsBoard(key, bytes)) {
       flat = algorithm;
-    } else if (wanted && !(is_flat && name.value().empty())) {
+    } else if (wanted && (key.codecs != nullptr || !(is_flat && name.value().empty()))) {
       algorithms.push_back(algorithm);
     }
   }
@@ -163,7 +176,7 @@ Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t
 }
 
 bool Planner::fitsBoard(const PlanKey& key, std::uint64_t bytes) const {
-  return board_bytes_ > 0 && size() > 1 && !key.uneven &&
+  return board_bytes_ > 0 && size() > 1 && key.codecs == nullptr && !key.uneven &&
          flatPrice(key.collective, size(), bytes).most_bytes_written <= board_bytes_;
 }
 
@@ -179,7 +192,7 @@ Result<std::string_view> Planner::nameFor(const PlanKey& key) const {
 }
 
 Status Planner::refuse(const PlanKey& key, const std::string& complaint) const {
-  const Question question{key.collective, rootOf(key), key.uneven, 1};
+  const Question question = questionOf(key, 1);
   std::vector<std::string_view> names;
   for (const Algorithm* algorithm : catalogue_.of(key.collective)) {
     if (!legalVariants(question, *algorithm, links_).empty()) names.push_back(algorithm->name());

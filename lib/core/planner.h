@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/candidates.h"
+#include "core/codecs.h"
 #include "gossamer/algorithm.h"
 #include "schedule/links.h"
 
@@ -22,9 +23,10 @@ struct PlanKey {
   /// when uneven of all ranks' blocks together (0 where no rank knows that).
   std::uint64_t count = 0;
   std::uint32_t element_bytes = 1;
-  int root = 0;               ///< 0 or -1 for collectives without root.
-  bool uneven = false;        ///< v-variant.
-  std::string_view algorithm; ///< Empty: the planner's choice, else this one.
+  int root = 0;                      ///< 0 or -1 for collectives without root.
+  bool uneven = false;               ///< v-variant.
+  std::string_view algorithm;        ///< Empty: the planner's choice, else this one.
+  const CodecPair* codecs = nullptr; ///< Null: what travels is not compressed.
 };
 
 /// How to run a collective: bind `schedule` with schedule::Layout, whose Shape gets `weights`, once for each of
@@ -72,10 +74,12 @@ class Planner {
  private:
   struct CacheKey {
     std::uint64_t packed = 0; ///< Collective, uneven, size class, root.
+    std::uint64_t codecs = 0; ///< Hash, with the size of elements; 0: none.
     std::string algorithm;
   };
   struct CacheKeyView {
     std::uint64_t packed = 0;
+    std::uint64_t codecs = 0;
     std::string_view algorithm;
   };
   struct CacheHash {
@@ -83,14 +87,15 @@ class Planner {
     template <typename Key>
     std::size_t operator()(const Key& key) const {
       const std::size_t name = key.algorithm.empty() ? 0 : std::hash<std::string_view>()(key.algorithm);
-      return static_cast<std::size_t>(key.packed * 0x9e3779b97f4a7c15u) ^ name;
+      return static_cast<std::size_t>((key.packed ^ key.codecs) * 0x9e3779b97f4a7c15u) ^ name;
     }
   };
   struct CacheEqual {
     using is_transparent = void;
     template <typename A, typename B>
     bool operator()(const A& a, const B& b) const {
-      return a.packed == b.packed && std::string_view(a.algorithm) == std::string_view(b.algorithm);
+      return a.packed == b.packed && a.codecs == b.codecs &&
+             std::string_view(a.algorithm) == std::string_view(b.algorithm);
     }
   };
   template <typename Value>
@@ -101,6 +106,7 @@ class Planner {
   [[nodiscard]] bool fitsBoard(const PlanKey& key, std::uint64_t bytes) const;
   [[nodiscard]] Status refuse(const PlanKey& key, const std::string& complaint) const;
   Result<std::string_view> nameFor(const PlanKey& key) const;
+  [[nodiscard]] Question questionOf(const PlanKey& key, std::uint64_t bytes) const;
   void cutAsPreferred(Candidate& candidate, std::uint64_t bytes) const;
 
   int rank_;

@@ -31,8 +31,8 @@ Envelope Signature::encode() const {
   std::byte* to = envelope.data();
   to[0] = static_cast<std::byte>(kind);
   to[1] = static_cast<std::byte>(collective);
-  to[2] = static_cast<std::byte>(dtype);
-  to[3] = static_cast<std::byte>(op);
+  to[2] = static_cast<std::byte>(static_cast<unsigned>(dtype) | (codec & 0xf0u));
+  to[3] = static_cast<std::byte>(static_cast<unsigned>(op) | (codec & 0x0fu) << 4);
   base::storeLittleEndian(to + 4, root);
   base::storeLittleEndian(to + 8, count);
   base::storeLittleEndian(to + 16, detail);
@@ -47,8 +47,10 @@ Signature Signature::decode(const Envelope& envelope) {
   Signature signature;
   signature.kind = static_cast<Kind>(from[0]);
   signature.collective = static_cast<Collective>(from[1]);
-  signature.dtype = static_cast<DType>(from[2]);
-  signature.op = static_cast<ReduceOp>(from[3]);
+  signature.dtype = static_cast<DType>(std::to_integer<unsigned>(from[2]) & 15u);
+  signature.op = static_cast<ReduceOp>(std::to_integer<unsigned>(from[3]) & 15u);
+  signature.codec =
+      static_cast<std::uint8_t>((std::to_integer<unsigned>(from[2]) & 0xf0u) | std::to_integer<unsigned>(from[3]) >> 4);
   signature.root = base::loadLittleEndian<std::int32_t>(from + 4);
   signature.count = base::loadLittleEndian<std::uint64_t>(from + 8);
   signature.detail = base::loadLittleEndian<std::uint32_t>(from + 16);

@@ -18,9 +18,10 @@ struct Signature {
   Collective collective = Collective::barrier;
   DType dtype = GOSS_INT8;
   ReduceOp op = GOSS_SUM;
+  std::uint8_t codec = 0; ///< 0: not compressed; else 1..255, equal for equal codecs.
   std::int32_t root = -1;
   std::uint64_t count = 0;     ///< Elements as the caller gave them; for v-variants their sum.
-  std::uint32_t detail = 0;    ///< Hash of the counts of a v-variant, of the algorithm and of the fragments.
+  std::uint32_t detail = 0;    ///< Hash of the counts of a v-variant, of algorithm, fragments and codec.
   std::uint32_t operation = 0; ///< Low bits of the sequence number.
 
   friend bool operator==(const Signature&, const Signature&) = default;
@@ -30,6 +31,7 @@ struct Signature {
   void putOperation(Envelope& envelope) const;
   static Signature decode(const Envelope& envelope);
   /// Such as "all_reduce(sum) of 1024 float32" or "broadcast of 7 int8 from root 2".
+  /// The codec is not named: the signature does not hold its name.
   [[nodiscard]] std::string describe() const;
 };
 

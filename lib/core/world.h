@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "core/bootstrap.h"
 #include "core/builtins.h"
+#include "core/codecs.h"
 #include "core/control.h"
 #include "core/engine.h"
 #include "core/flat.h"
@@ -48,6 +49,7 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] std::unique_ptr<FlatChannel> makeFlatChannel(std::uint32_t context, const std::vector<int>& ranks,
                                                              int rank) const;
   [[nodiscard]] const Catalogue& catalogue() const { return catalogue_; }
+  [[nodiscard]] CodecRegistry& codecs() { return codecs_; }
 
   /// Memory that the peers of this host may read in place; ordinary memory where it cannot be shared. As
   /// goss_mem_alloc.
@@ -79,6 +81,7 @@ class World : public std::enable_shared_from_this<World> {
   const Config config_;
   const base::Log log_;
   const Catalogue catalogue_;
+  CodecRegistry codecs_;
   std::vector<PeerCard> cards_;
   std::optional<schedule::Links> given_links_; ///< GOSS_LINKS.
   Tuning tuning_ = Tuning::builtIn();          ///< GOSS_TUNING.

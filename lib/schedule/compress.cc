@@ -20,7 +20,7 @@ struct Value {
   bool finishing = false;      ///< The finish is still to come.
   bool finished = false;       ///< It has come, or is still to come.
   bool lossy = false;          ///< Holds decoded parts.
-  bool received = false;       ///< Holds others' parts.
+  bool received = false;       ///< From another rank: a result, if nothing is added to it.
 
   [[nodiscard]] bool solid() const { return base && payloads.empty() && !finishing; }
 };
@@ -136,6 +136,7 @@ class Rewriter {
       Value value;
       value.base = into.back();
       value.lossy = !adds || valueOf(sources[i]).lossy; // It may be a result that was decoded on its way.
+      value.received = !adds;
       valueOf(targets[i]) = std::move(value);
     }
     builder_.step(step.kind, step.peer, into, with);
@@ -191,6 +192,7 @@ class Rewriter {
     Value now;
     now.encoded = targets[0];
     now.finished = value.finished;
+    now.received = value.received;
     now.lossy = true;
     if (delivered) {
       now.base = slot;

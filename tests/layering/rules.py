@@ -14,7 +14,7 @@ UNITS = {
     "lib/kernels": ("include/gossamer", "lib/base"),
     "lib/schedule": ("include/gossamer", "lib/base"),
     "lib/pipeline": ("include/gossamer", "lib/base"),  # runs schedules through the public API
-    "lib/core": ("include/gossamer", "lib/base", "lib/platform", "lib/kernels", "lib/schedule"),
+    "lib/core": ("include/gossamer", "lib/base", "lib/platform", "lib/kernels", "lib/schedule", "lib/sync"),
     "lib/capi": ("include/gossamer", "lib/base", "lib/platform", "lib/kernels", "lib/schedule", "lib/core", "lib/pipeline", "lib/sync"),
     "lib/sync": ("include/gossamer", "lib/base", "lib/kernels"),
     "collectives": ("include/gossamer", "lib/base", "lib/schedule"),

@@ -1,0 +1,86 @@
+#include "core/codecs.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+
+#include "core/builtins.h"
+
+namespace goss::core {
+
+namespace {
+
+/// Elements for which payload lengths are compared with those of values.
+constexpr std::size_t kSampleElems = 1u << 16;
+
+} // namespace
+
+bool CodecPair::feedback() const {
+  return there.feedback.worker || there.feedback.server || back.feedback.worker || back.feedback.server;
+}
+
+bool CodecPair::mayRequantize() const {
+  const auto harmless = [](const Compression& compression) {
+    const CodecTraits traits = compression.codec->traits();
+    return traits.additive || traits.lossless;
+  };
+  return harmless(there) && harmless(back) && !feedback(); // Nobody could take up what a sum loses on its way.
+}
+
+std::uint64_t CodecPair::alignElems() const {
+  return std::max(there.codec->traits().block, back.codec->traits().block);
+}
+
+std::size_t CodecPair::maxBytes(std::size_t elems) const {
+  return std::max(there.codec->maxBytes(elems), back.codec->maxBytes(elems));
+}
+
+std::size_t CodecPair::scratchBytes(std::size_t elems) const {
+  return std::max(there.codec->scratchBytes(elems), back.codec->scratchBytes(elems));
+}
+
+schedule::CodecPrice CodecPair::price(std::uint64_t element_bytes) const {
+  constexpr double kDenseEncode = 2e9, kDenseDecode = 5e9;
+  constexpr double kSparseEncode = 0.8e9, kSparseDecode = 8e9;
+  const bool sparse = there.codec->traits().sparse;
+  schedule::CodecPrice price;
+  const double bytes = static_cast<double>(there.codec->maxBytes(kSampleElems) + back.codec->maxBytes(kSampleElems));
+  price.payload_ratio = bytes / 2 / static_cast<double>(kSampleElems * element_bytes);
+  price.encode_bytes_per_s = sparse ? kSparseEncode : kDenseEncode;
+  price.decode_bytes_per_s = sparse ? kSparseDecode : kDenseDecode;
+  return price;
+}
+
+Result<Compression> CodecRegistry::make(std::string_view spec) const {
+  Result<Compression> made = makeCodec(spec);
+  if (made.isOk() && (made.value().feedback.eight_bit || made.value().feedback.momentum != 0)) {
+    return Status::error(GOSS_ERR_UNSUPPORTED,
+                         fmt::format("codec '{}': collectives keep the feedback 'ef' only; use that, or none", spec));
+  }
+  if (made.isOk() && made.value().codec->traits().multi_phase) {
+    return Status::error(GOSS_ERR_UNSUPPORTED,
+                         fmt::format("codec '{}' works in phases of its own, which no collective runs yet", spec));
+  }
+  return made;
+}
+
+Result<std::shared_ptr<const CodecPair>> CodecRegistry::find(std::string_view there, std::string_view back) {
+  const std::string key = fmt::format("{}\n{}", there, back);
+  const std::lock_guard lock(mutex_);
+  if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  Result<Compression> first = make(there);
+  if (!first.isOk()) return first.status();
+  Result<Compression> second = make(back.empty() ? there : back);
+  if (!second.isOk()) return second.status();
+  auto pair = std::make_shared<CodecPair>();
+  pair->there = first.take();
+  pair->back = second.take();
+  pair->text = pair->there.spec == pair->back.spec ? pair->there.spec
+                                                   : fmt::format("{}', back '{}", pair->there.spec, pair->back.spec);
+  pair->hash = XXH64(pair->text.data(), pair->text.size(), 0);
+  known_.emplace(key, pair);
+  return std::shared_ptr<const CodecPair>(std::move(pair));
+}
+
+} // namespace goss::core

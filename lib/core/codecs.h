@@ -1,0 +1,54 @@
+/// The codecs of a world, found by their spec strings, and what a compressed call needs to know of them.
+#ifndef GOSS_LIB_CORE_CODECS_H_
+#define GOSS_LIB_CORE_CODECS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "gossamer/codec.h"
+#include "gossamer/types.h"
+#include "schedule/simulator.h"
+
+namespace goss::core {
+
+/// The codecs of the two halves of a collective. Immutable and shared by all calls that name them.
+struct CodecPair {
+  Compression there; ///< Of what goes into sums, and of everything in collectives without sums.
+  Compression back;  ///< Of results.
+  std::string text;  ///< Both specs in canonical form.
+  std::uint64_t hash = 0;
+
+  /// 1..255, for signatures.
+  [[nodiscard]] std::uint8_t tag() const { return static_cast<std::uint8_t>(1 + hash % 255); }
+  [[nodiscard]] bool feedback() const;
+  /// Whether sums may be encoded again on their way without a loss that grows: any algorithm is legal.
+  [[nodiscard]] bool mayRequantize() const;
+  /// What chunks begin at multiples of; 0: anywhere.
+  [[nodiscard]] std::uint64_t alignElems() const;
+  [[nodiscard]] std::size_t maxBytes(std::size_t elems) const;
+  [[nodiscard]] std::size_t scratchBytes(std::size_t elems) const;
+  /// For elements of so many bytes. The same on all ranks, so the speeds are not this machine's.
+  [[nodiscard]] schedule::CodecPrice price(std::uint64_t element_bytes) const;
+};
+
+/// Thread-safe.
+class CodecRegistry {
+ public:
+  /// `back` empty: as `there`. Errors: invalidArgument naming what is wrong with a spec; unsupported for codecs that no
+  /// collective runs.
+  Result<std::shared_ptr<const CodecPair>> find(std::string_view there, std::string_view back);
+
+ private:
+  Result<Compression> make(std::string_view spec) const;
+
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const CodecPair>> known_; ///< By what find() was given.
+};
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_CODECS_H_

@@ -1,0 +1,58 @@
+/// Runs the encode and decode steps of a compressed schedule. Private to lib/core/execution.
+#ifndef GOSS_LIB_CORE_EXECUTION_CODEC_H_
+#define GOSS_LIB_CORE_EXECUTION_CODEC_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/call.h"
+#include "core/codecs.h"
+
+namespace goss::core {
+
+/// One encode or decode step, bound to memory: target, out = finish(base + payloads).
+struct CodecStep {
+  std::uint64_t elems = 0;
+  const std::byte* base = nullptr;       ///< Numbers of the call's dtype, or null.
+  std::span<const PayloadView> payloads; ///< Added in this order.
+  bool payloads_are_results = false;     ///< Which of the two codecs they are of.
+  bool finishes = false;                 ///< The mean is taken, where it is a mean.
+  std::byte* target = nullptr;           ///< Where the numbers go, or null.
+  std::span<std::byte> out;              ///< encode only: where the payload goes.
+  bool out_is_result = false;            ///< Which of the two codecs it will be of.
+  std::size_t bytes = 0;                 ///< Set by encode().
+  float* residual = nullptr;             ///< Error feedback of this encoding, or null.
+  Randomness random;
+  std::uint64_t first_element = 0; ///< Of the tensor.
+};
+
+/// Scratch memory that grows to the longest chunk and then stays. One step at a time.
+class CodecWork {
+ public:
+  /// Before the first step, and when the call changed.
+  void bind(const Call& call, int ranks);
+  Status encode(CodecStep& step);
+  Status decode(const CodecStep& step);
+
+ private:
+  void reserve(std::uint64_t elems);
+  [[nodiscard]] const Compression& compressionOf(bool result) const { return result ? codecs_->back : codecs_->there; }
+  [[nodiscard]] float* valuesFor(std::byte* target);
+  void load(const CodecStep& step, float* values) const;
+  void store(const CodecStep& step, const float* values) const;
+  Status add(const CodecStep& step, std::span<float> values, bool set);
+  Status encodeOnly(CodecStep& step);
+  Status merge(CodecStep& step, std::span<float> values);
+
+  const CodecPair* codecs_ = nullptr;
+  DType dtype_ = GOSS_FLOAT32;
+  float factor_ = 1; ///< At the finish.
+  std::vector<float> values_;
+  std::vector<std::byte> scratch_storage_;
+  std::span<std::byte> scratch_;
+};
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_EXECUTION_CODEC_H_

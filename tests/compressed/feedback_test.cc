@@ -1,0 +1,70 @@
+// Error feedback: gradient descent on a quadratic whose optimum is a compromise between the ranks.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/compressed/harness.h"
+
+namespace goss::test {
+namespace {
+
+constexpr std::size_t kCount = 1024;
+constexpr int kRanks = 4;
+constexpr int kSteps = 300;
+
+/// What rank `rank` would like best: what all share, and four times as much of its own, some of it far out.
+Floats targetOf(int rank) {
+  Floats target = contribution(99, kCount);
+  const Floats own = contribution(rank, kCount);
+  for (std::size_t i = 0; i < kCount; ++i)
+    target[i] += 4 * own[i] * (i % 64 == 0 ? 20.0f : 1.0f);
+  return target;
+}
+
+/// Squared distance to the mean of all targets, over that of the start, after kSteps steps.
+double distanceLeft(const char* codec) {
+  double left = 0;
+  runRanks(setupOf(kRanks), [&](goss_comm_t comm, int rank) {
+    Floats mean(kCount), weights(kCount), gradient(kCount);
+    for (int r = 0; r < kRanks; ++r) {
+      const Floats target = targetOf(r);
+      for (std::size_t i = 0; i < kCount; ++i)
+        mean[i] += target[i] / kRanks;
+    }
+    const Floats target = targetOf(rank);
+    goss_options options = GOSS_OPTIONS_INIT;
+    options.codec = codec;
+    options.tensor = 42;
+    for (int step = 0; step < kSteps; ++step) {
+      for (std::size_t i = 0; i < kCount; ++i)
+        gradient[i] = weights[i] - target[i];
+      ASSERT_EQ(
+          goss_all_reduce(comm, gradient.data(), gradient.data(), kCount, GOSS_FLOAT32, GOSS_AVG, &options, nullptr),
+          GOSS_SUCCESS)
+          << goss_last_error();
+      // The step shrinks, so that what a codec delays does not swing for ever.
+      const float rate = 0.1f * std::sqrt(10.0f / static_cast<float>(step + 10));
+      for (std::size_t i = 0; i < kCount; ++i)
+        weights[i] -= rate * gradient[i];
+    }
+    if (rank == 0) left = errorOf(mean, weights);
+  });
+  return left;
+}
+
+TEST(ErrorFeedback, ReachesWhatIsReachedUncompressed) {
+  const double plain = distanceLeft(nullptr);
+  for (const char* codec : {"topk:ratio=0.1+ef", "int4:block=256+ef", "topk:ratio=0.2+int4+ef"}) {
+    EXPECT_LT(distanceLeft(codec) - plain, 0.01) << codec << "; uncompressed " << plain;
+  }
+}
+
+TEST(ErrorFeedback, IsMissedWhereThereIsNone) {
+  const double plain = distanceLeft(nullptr);
+  for (const char* codec : {"topk:ratio=0.1", "int4:block=256", "topk:ratio=0.2+int4"}) {
+    EXPECT_GT(distanceLeft(codec) - plain, 0.03) << codec << "; uncompressed " << plain;
+  }
+}
+
+} // namespace
+} // namespace goss::test
