@@ -74,10 +74,10 @@ void CpuOps::embed(const EmbedShape& shape, const std::int32_t* tokens, const fl
 void CpuOps::embedGrad(const EmbedShape& shape, const std::int32_t* tokens, const float* dout, float* dwte,
                        float* dwpe) {
   const std::size_t channels = shape.channels;
-  fill(dwpe, 0.0f, shape.context * channels);
+  if (dwpe != nullptr) fill(dwpe, 0.0f, shape.context * channels);
   for (std::size_t row = 0; row < shape.batch * shape.context; ++row, dout += channels) {
-    axpy(1.0f, dout, dwte + static_cast<std::size_t>(tokens[row]) * channels, channels);
-    axpy(1.0f, dout, dwpe + row % shape.context * channels, channels);
+    if (dwte != nullptr) axpy(1.0f, dout, dwte + static_cast<std::size_t>(tokens[row]) * channels, channels);
+    if (dwpe != nullptr) axpy(1.0f, dout, dwpe + row % shape.context * channels, channels);
   }
 }
 

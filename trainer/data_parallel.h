@@ -20,6 +20,7 @@ class DataParallel : public Group {
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
+  [[nodiscard]] goss_comm_t comm() const { return comm_; }
   void sum(std::span<double> values) override;
   void broadcast(void* data, std::size_t bytes) override;
   bool allEqual(std::uint64_t value) override;

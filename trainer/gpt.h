@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "trainer/buffer.h"
+#include "trainer/gpt_block.h"
 #include "trainer/model_config.h"
 #include "trainer/ops.h"
 #include "trainer/parameter_table.h"
@@ -44,44 +45,9 @@ class Gpt {
   [[nodiscard]] std::vector<float> logitsAt(std::size_t row);
 
  private:
-  /// What one block keeps from its forward pass for its backward pass. rows = B * T.
-  struct BlockActivations {
-    Buffer<float> input;    // [rows, C] residual stream on entry
-    Buffer<float> ln1;      // [rows, C]
-    Buffer<float> ln1_mean; // [rows]
-    Buffer<float> ln1_rstd; // [rows]
-    Buffer<float> qkv;      // [rows, 3C]
-    Buffer<float> probs;    // [B, H, T, T]
-    Buffer<float> attended; // [rows, C]
-    Buffer<float> middle;   // [rows, C] residual stream after attention
-    Buffer<float> ln2;      // [rows, C]
-    Buffer<float> ln2_mean; // [rows]
-    Buffer<float> ln2_rstd; // [rows]
-    Buffer<float> fc;       // [rows, 4C] before GELU
-    Buffer<float> gelu;     // [rows, 4C]
-  };
-
-  BlockActivations makeBlock(std::size_t rows) const;
-  void forwardBlock(std::size_t layer, float* output);
+  [[nodiscard]] BlockPass passOf(std::size_t layer);
   void backwardBlock(std::size_t layer, float* gradient, const GradientReady& ready);
-  void backwardMlp(const BlockOffsets& at, BlockActivations& a, float* gradient);
-  void backwardAttention(const BlockOffsets& at, BlockActivations& a, float* gradient);
-  /// y[rows, out] = x[rows, in] * w[in, out]
-  void linear(const float* x, std::size_t weight, float* y, std::size_t in, std::size_t out);
-  struct LinearGrad {
-    const float* x;     // [rows, in]
-    const float* dy;    // [rows, out]
-    float* dx;          // [rows, in] =
-    std::size_t weight; // offsets of the weight [in, out] and the bias [out]
-    std::size_t bias;
-    std::size_t in;
-    std::size_t out;
-  };
-  void linearGrad(const LinearGrad& l, float* gradient);
   float* blockOutput(std::size_t layer);
-  [[nodiscard]] AttentionShape attentionShape() const {
-    return {batch_, config_.context, config_.channels, config_.heads};
-  }
 
   ModelConfig config_;
   ParameterTable table_;
@@ -100,10 +66,8 @@ class Gpt {
   Buffer<float> lnf_rstd_; // [rows]
   Buffer<float> logits_;   // [rows, V]; their gradient after losses()
   Buffer<float> losses_;   // [rows]
-  // Gradients of activations, reused by every block.
-  Buffer<float> dresidual_; // [rows, C]
-  Buffer<float> dnorm_;     // [rows, C] of a layer norm's output, or of the attention's
-  Buffer<float> dwide_;     // [rows, 4C] of the GELU, or [rows, 3C] of qkv
+  BlockGradients flow_;    // of the block whose turn it is
+  Buffer<float> dnorm_;    // [rows, C] of a layer norm's output
 };
 
 } // namespace goss::trainer

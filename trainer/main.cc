@@ -9,6 +9,7 @@
 #include "trainer/cpu_ops.h"
 #include "trainer/data_parallel.h"
 #include "trainer/dataset.h"
+#include "trainer/pipeline_trainer.h"
 #include "trainer/report.h"
 #include "trainer/run_card.h"
 #include "trainer/train_options.h"
@@ -41,11 +42,15 @@ void runOrAbort(Group& group, const Action& action) {
   }
 }
 
-void train(TrainOptions options, Group& group) {
+void train(TrainOptions options, DataParallel& group) {
   const Dataset data = Dataset::load(options.data);
   if (options.model.vocab == 0) options.model.vocab = data.isText() ? kByteVocab : kGpt2Vocab;
   CpuOps ops;
   Report report(group.rank() == 0, options.log);
+  if (options.pipeline != 0) {
+    PipelineTrainer trainer(options, data, group, group.comm(), ops, report);
+    return runOrAbort(group, [&trainer] { trainer.run(); });
+  }
   Trainer trainer(options, data, group, ops, report);
   // The gradient may be lent to the library when a step fails: the abort comes before the trainer is destroyed.
   runOrAbort(group, [&trainer] { trainer.run(); });

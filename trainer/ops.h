@@ -141,7 +141,7 @@ class Ops {
   /// out[B,T,C] = wte[token[b,t]] + wpe[t]; tokens[B,T] are in the backend's memory, each below V. tables: wte, wpe.
   virtual void embed(const EmbedShape& shape, const std::int32_t* tokens, const float* wte, const float* wpe,
                      float* out) = 0;
-  /// dwte[token[b,t]] += dout[b,t] and dwpe[T,C] = sum over b of dout.
+  /// dwte[token[b,t]] += dout[b,t] and dwpe[T,C] = sum over b of dout. Either may be null: left out.
   virtual void embedGrad(const EmbedShape& shape, const std::int32_t* tokens, const float* dout, float* dwte,
                          float* dwpe) = 0;
   virtual void layerNorm(const LayerNormTensors& t, std::size_t rows, std::size_t channels) = 0;

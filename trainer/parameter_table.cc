@@ -45,6 +45,20 @@ ParameterTable::ParameterTable(const ModelConfig& config) {
   lnf_bias_ = add("ln_f.bias", {channels}, 0.0f);
 }
 
+ParameterTable::ParameterTable(const ModelConfig& config, std::size_t first_layer, std::size_t last_layer,
+                               bool has_embeddings, bool has_final_norm) {
+  checkModelConfig(config);
+  const std::size_t channels = config.channels;
+  if (has_embeddings) wpe_ = add("wpe.weight", {config.context, channels}, kInitStd);
+  for (std::size_t layer = first_layer; layer < last_layer; ++layer)
+    addBlock(config, layer);
+  if (has_final_norm) {
+    lnf_weight_ = add("ln_f.weight", {channels}, 0.0f, 1.0f);
+    lnf_bias_ = add("ln_f.bias", {channels}, 0.0f);
+  }
+  if (has_embeddings) wte_ = add("wte.weight", {config.vocab, channels}, kInitStd);
+}
+
 std::size_t ParameterTable::add(std::string name, std::vector<std::size_t> shape, float init_std, float init_value) {
   Parameter parameter;
   parameter.name = std::move(name);

@@ -38,10 +38,15 @@ struct BlockOffsets {
 class ParameterTable {
  public:
   explicit ParameterTable(const ModelConfig& config);
+  /// Only layers [first_layer, last_layer), which block() then counts from 0, with the embeddings and the final layer
+  /// norm as asked; the names are those of the whole model. The token embedding comes last: its gradient is complete
+  /// after all others, because the output projection of another stage has a part in it.
+  ParameterTable(const ModelConfig& config, std::size_t first_layer, std::size_t last_layer, bool has_embeddings,
+                 bool has_final_norm);
 
   [[nodiscard]] const std::vector<Parameter>& parameters() const { return parameters_; }
   [[nodiscard]] const BlockOffsets& block(std::size_t layer) const { return blocks_[layer]; }
-  [[nodiscard]] std::size_t wte() const { return 0; }    // [V, C], tied with the output projection
+  [[nodiscard]] std::size_t wte() const { return wte_; } // [V, C], tied with the output projection
   [[nodiscard]] std::size_t wpe() const { return wpe_; } // [T, C]
   [[nodiscard]] std::size_t lnfWeight() const { return lnf_weight_; }
   [[nodiscard]] std::size_t lnfBias() const { return lnf_bias_; }
@@ -57,6 +62,7 @@ class ParameterTable {
 
   std::vector<Parameter> parameters_;
   std::vector<BlockOffsets> blocks_;
+  std::size_t wte_ = 0;
   std::size_t wpe_ = 0;
   std::size_t lnf_weight_ = 0;
   std::size_t lnf_bias_ = 0;

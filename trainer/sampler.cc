@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "trainer/error.h"
 #include "trainer/random.h"
 
 namespace goss::trainer {
@@ -46,6 +47,23 @@ std::vector<std::int32_t> sampleTokens(Gpt& model, std::span<const std::int32_t>
     tokens.push_back(pick(logits, options.temperature, unit));
   }
   tokens.erase(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(prompt.size()));
+  return tokens;
+}
+
+std::vector<std::int32_t> promptTokens(const std::string& prompt, const Dataset& data, const ModelConfig& model) {
+  constexpr std::size_t kTokenPrompt = 8;
+  std::vector<std::int32_t> tokens;
+  if (data.isText()) {
+    for (const char c : prompt)
+      tokens.push_back(static_cast<unsigned char>(c));
+  } else { // there is no tokenizer here: continue the validation data
+    const std::size_t count = std::min(kTokenPrompt, model.context);
+    for (const std::uint16_t token : data.validation().first(count))
+      tokens.push_back(token);
+  }
+  for (const std::int32_t token : tokens) {
+    if (static_cast<std::size_t>(token) >= model.vocab) fail("--prompt has byte {}, not below --vocab", token);
+  }
   return tokens;
 }
 

@@ -38,6 +38,16 @@ void addTrainingFlags(CLI::App& app, TrainOptions& o) {
       ->group("Training");
 }
 
+void addPipelineFlags(CLI::App& app, TrainOptions& o) {
+  app.add_option("--pipeline", o.pipeline, "ranks that share one model, in stages; 0: every rank has all of it")
+      ->group("Pipeline");
+  app.add_option("--schedule", o.schedule,
+                 "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, or a .csv file of a schedule (docs/pipeline.md)")
+      ->group("Pipeline");
+  app.add_option("--micro-batches", o.micro_batches, "of a step and pipeline; 0: as --micro-batch says")
+      ->group("Pipeline");
+}
+
 void addOutputFlags(CLI::App& app, TrainOptions& o) {
   app.add_option("--val-every", o.val_every, "steps between validations; 0: only at the end")->group("Output");
   app.add_option("--val-samples", o.val_samples, "samples of a validation")->group("Output");
@@ -125,6 +135,7 @@ ParsedCommandLine parseCommandLine(int argc, const char* const* argv) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast); // a script's flags can be overridden
   addModelFlags(app, options);
   addTrainingFlags(app, options);
+  addPipelineFlags(app, options);
   addOutputFlags(app, options);
   refuseNegativeNumbers(app);
   try {

@@ -28,6 +28,10 @@ struct TrainOptions {
   double time_limit_s = 0;  // stop cleanly after the step in which it passes; 0: off
   std::string sync = "ddp"; // how the ranks are kept together: a synchronizer's spec
 
+  std::size_t pipeline = 0;      // ranks of a pipeline; 0: every rank has the whole model
+  std::string schedule = "1f1b"; // of the pipeline: a generator's name, or a CSV file
+  std::size_t micro_batches = 0; // of a step and pipeline; 0: as many as micro_batch makes of batch
+
   std::size_t val_every = 100; // steps; 0: only at the end
   std::size_t val_samples = 32;
   std::size_t print_every = 10;

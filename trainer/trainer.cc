@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "trainer/error.h"
+#include "trainer/gradient_norm.h"
 #include "trainer/sampler.h"
 
 namespace goss::trainer {
@@ -54,7 +55,7 @@ Trainer::Trainer(const TrainOptions& options, const Dataset& data, Group& group,
       gradient_scale_(gradientScale()),
       schedule_{options.lr, options.lr * options.final_lr, options.warmup, options.steps},
       settings_(trajectorySettings(options, data.fingerprint())),
-      prompt_(makePrompt()),
+      prompt_(promptTokens(options.prompt, data, options.model)),
       started_(Clock::now()),
       inputs_(options.micro_batch * options.model.context),
       targets_(options.micro_batch * options.model.context) {
@@ -279,7 +280,7 @@ std::vector<double> Trainer::passForward(std::span<const std::uint16_t> tokens, 
 /// have the same bits everywhere, and so have the parameters afterwards.
 double Trainer::updateParameters(double lr) {
   constexpr double kTiny = 1e-6;
-  const double norm = std::sqrt(ops_.squaredNorm(tree_.target(), model_.table().count()));
+  const double norm = normOf(squaredNorms(ops_, model_.table(), tree_.target()));
   if (!std::isfinite(norm)) {
     fail("the gradient is not finite in step {}: the run diverged; lower --lr or lengthen --warmup", step_ + 1);
   }
@@ -345,23 +346,6 @@ void Trainer::gatherOthers(TrainingState& state) {
       vector->resize(count);
     moveReplica(group_, other, peer, Group::Direction::toRoot);
   }
-}
-
-std::vector<std::int32_t> Trainer::makePrompt() const {
-  constexpr std::size_t kTokenPrompt = 8;
-  std::vector<std::int32_t> prompt;
-  if (data_.isText()) {
-    for (const char c : options_.prompt)
-      prompt.push_back(static_cast<unsigned char>(c));
-  } else { // there is no tokenizer here: continue the validation data
-    const std::size_t count = std::min(kTokenPrompt, options_.model.context);
-    for (const std::uint16_t token : data_.validation().first(count))
-      prompt.push_back(token);
-  }
-  for (const std::int32_t token : prompt) {
-    if (static_cast<std::size_t>(token) >= options_.model.vocab) fail("--prompt has byte {}, not below --vocab", token);
-  }
-  return prompt;
 }
 
 void Trainer::finishCard() {

@@ -66,7 +66,6 @@ class Trainer {
   void gatherOthers(TrainingState& state);
   void printSample();
   void finishCard();
-  [[nodiscard]] std::vector<std::int32_t> makePrompt() const;
   /// Loss of each sample of one micro-batch, with its tokens loaded by `start_of` (sample number -> first token).
   std::vector<double> passForward(std::span<const std::uint16_t> tokens, const std::vector<std::size_t>& starts,
                                   bool with_gradient);

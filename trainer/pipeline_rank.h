@@ -1,0 +1,88 @@
+/// The stages that one rank of a pipeline holds, and what it computes with them.
+#ifndef GOSS_TRAINER_PIPELINE_RANK_H_
+#define GOSS_TRAINER_PIPELINE_RANK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "trainer/adamw.h"
+#include "trainer/gradient_tree.h"
+#include "trainer/stage_model.h"
+
+namespace goss::trainer {
+
+struct PipelineRankSetup {
+  ModelConfig model;
+  int stages = 1;
+  std::vector<int> owned;        // stages of this rank, ascending
+  std::size_t micro_batch = 1;   // samples
+  std::size_t micro_batches = 1; // of a step
+  AdamwConfig adamw;
+};
+
+/// Layers [first, last) of stage `stage` of `stages`: as even as they divide, the larger shares first.
+StageRange stageRange(const ModelConfig& config, int stages, int stage);
+
+/// Adds a step's gradients in the order of the micro-batches and in GradientTree's shape, so that they have the bits of
+/// a single process with the same micro-batches. One thread.
+class PipelineRank {
+ public:
+  struct Stage {
+    Stage(const PipelineRankSetup& setup, int number, Ops& ops);
+    int number;
+    StageModel model;
+    Adamw optimizer;
+    GradientTree tree;           // of everything but the token embedding
+    GradientTree embedding_tree; // of the token embedding; one element where another stage has it
+    Buffer<float> gradient;      // [table().count()] the sum over the step
+    std::size_t done = 0;        // micro-batches whose weight gradients are in the tree
+  };
+  /// Fills inputs[B, T] and targets[B, T] of a micro-batch of the step.
+  using Loader =
+      std::function<void(std::size_t micro_batch, std::span<std::int32_t> inputs, std::span<std::int32_t> targets)>;
+
+  PipelineRank(const PipelineRankSetup& setup, Ops& ops);
+
+  std::vector<std::unique_ptr<Stage>>& stages() { return stages_; }
+  /// The stage with the embeddings, or the one with the output projection; null where another rank has it.
+  Stage* firstStage();
+  Stage* lastStage();
+
+  /// Before the actions of a step; `loader` must stay valid until it is done.
+  void beginStep(Loader loader, float grad_scale);
+  // Actions of a schedule. Boundaries are host memory, as StageModel's.
+  void forward(int stage, int micro_batch, const float* input, float* output);
+  void inputGrad(int stage, int micro_batch, const float* doutput, float* dinput);
+  void weightGrad(int stage, int micro_batch);
+  /// After the actions of a step: loss of each sample, [micro_batches * B], zeros where another rank has the last
+  /// stage.
+  [[nodiscard]] const std::vector<double>& losses() const { return losses_; }
+  /// The output projection's part of the token embedding's gradient, by micro-batch; [V, C] each, host memory.
+  std::vector<std::vector<float>>& headGrads() { return head_grads_; }
+  /// On the rank of the first stage, in the order of the micro-batches: adds the embedding's own part.
+  void addHeadGrad(std::size_t micro_batch, std::span<const float> head_grad);
+  /// Then: gradient of every stage = its sum.
+  void finishGradients();
+
+ private:
+  Stage& at(int stage);
+  void addToTree(GradientTree& tree, std::size_t micro_batch, std::size_t count) const;
+
+  PipelineRankSetup setup_;
+  Ops& ops_;
+  std::vector<std::unique_ptr<Stage>> stages_;
+  Loader loader_;
+  float grad_scale_ = 0;
+  std::vector<double> losses_;
+  std::vector<std::vector<float>> head_grads_; // [micro_batches], of the last stage's rank
+  std::vector<std::int32_t> inputs_;           // [B, T]
+  std::vector<std::int32_t> targets_;          // [B, T]
+};
+
+} // namespace goss::trainer
+
+#endif // GOSS_TRAINER_PIPELINE_RANK_H_

@@ -1,0 +1,422 @@
+#include "trainer/pipeline_trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "trainer/error.h"
+#include "trainer/gpt.h"
+#include "trainer/gradient_norm.h"
+#include "trainer/sampler.h"
+
+namespace goss::trainer {
+
+namespace {
+
+double secondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+const TrainOptions& checked(const TrainOptions& options, const Dataset& data) {
+  checkModelConfig(options.model);
+  checkTrainOptions(options, 1); // what depends on the ranks is withMicroBatches' and the grid's to say
+  data.check(options.model.context, options.model.vocab);
+  if (options.sync != "ddp") {
+    fail("--pipeline adds the gradients of its replicas in every step; leave --sync at ddp instead of '{}'",
+         options.sync);
+  }
+  return options;
+}
+
+PipelineShape shapeOf(const TrainOptions& o, std::size_t ranks) {
+  const std::size_t replicas = std::max<std::size_t>(1, ranks / o.pipeline);
+  return {o.schedule, static_cast<int>(o.pipeline), static_cast<int>(o.batch / o.micro_batch / replicas),
+          static_cast<int>(o.model.layers)};
+}
+
+PipelineRankSetup setupOf(const TrainOptions& o, const PipelineGrid& grid) {
+  return {o.model,
+          grid.stages(),
+          grid.owned(),
+          o.micro_batch,
+          o.batch / o.micro_batch / static_cast<std::size_t>(grid.replicas()),
+          {.eps = o.adam_eps, .weight_decay = o.weight_decay}};
+}
+
+/// Offsets of the same tensors in two tables: `body(whole, own, count)` for each tensor of `own`.
+template <typename Body>
+void forSameTensors(const ParameterTable& whole, const ParameterTable& own, Body body) {
+  std::map<std::string, std::size_t> offsets;
+  for (const Parameter& p : whole.parameters())
+    offsets[p.name] = p.offset;
+  for (const Parameter& p : own.parameters())
+    body(offsets.at(p.name), p.offset, p.count);
+}
+
+} // namespace
+
+TrainOptions withMicroBatches(const TrainOptions& options, std::size_t ranks) {
+  TrainOptions result = options;
+  if (options.pipeline == 0 || ranks % options.pipeline != 0) {
+    fail("{} ranks do not form pipelines of --pipeline {}; start a multiple of {}", ranks, options.pipeline,
+         options.pipeline);
+  }
+  const std::size_t replicas = ranks / options.pipeline;
+  if (options.micro_batches != 0) {
+    if (options.batch % (options.micro_batches * replicas) != 0) {
+      fail("--batch {} does not divide into {} pipelines of --micro-batches {}", options.batch, replicas,
+           options.micro_batches);
+    }
+    result.micro_batch = options.batch / (options.micro_batches * replicas);
+  }
+  if (result.micro_batch == 0 || result.batch % (result.micro_batch * replicas) != 0) {
+    fail("--batch {} is not a number of micro-batches of {} samples for each of {} pipelines", result.batch,
+         result.micro_batch, replicas);
+  }
+  return result;
+}
+
+PipelineTrainer::PipelineTrainer(const TrainOptions& options, const Dataset& data, Group& group, goss_comm_t world,
+                                 Ops& ops, Report& report)
+    : options_(withMicroBatches(checked(options, data), static_cast<std::size_t>(group.size()))),
+      data_(data),
+      group_(group),
+      ops_(ops),
+      report_(report),
+      grid_(world, shapeOf(options_, static_cast<std::size_t>(group.size()))),
+      table_(options_.model),
+      rank_(setupOf(options_, grid_), ops),
+      schedule_{options.lr, options.lr * options.final_lr, options.warmup, options.steps},
+      settings_(trajectorySettings(options_, data.fingerprint())),
+      prompt_(promptTokens(options_.prompt, data, options_.model)),
+      started_(Clock::now()) {
+  checkAgreement();
+  if (group.rank() == 0 && !options.checkpoint.empty()) {
+    store_.emplace(options.checkpoint, options.keep);
+    store_->prepare();
+  }
+  startParameters();
+  noteStart();
+}
+
+std::size_t PipelineTrainer::microBatches() const {
+  return options_.batch / options_.micro_batch / static_cast<std::size_t>(grid_.replicas());
+}
+
+void PipelineTrainer::checkAgreement() {
+  if (!group_.allEqual(data_.fingerprint())) {
+    fail("the ranks read different data; give every rank the same --data file");
+  }
+  const std::string calls = fmt::format("{} {} {} {} {} {}", settings_, options_.pipeline, options_.schedule,
+                                        options_.val_every, options_.val_samples, options_.checkpoint_every);
+  std::uint64_t hash = 14695981039346656037u; // FNV-1a
+  for (const char c : calls)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  if (!group_.allEqual(hash)) {
+    fail("the ranks were started with different options; give every rank the same command line");
+  }
+}
+
+// Every rank gets the whole state of rank 0 once, and keeps its stages' part.
+void PipelineTrainer::startParameters() {
+  TrainingState state;
+  state.first_moments.resize(table_.count());
+  state.second_moments.resize(table_.count());
+  state.parameters = table_.initialValues(options_.seed);
+  if (store_ && options_.resume) {
+    if (std::optional<TrainingState> loaded = store_->loadLatest(options_.model, table_)) {
+      state = std::move(*loaded);
+      report_.note(fmt::format("resumed from step {} of {}", state.step, options_.checkpoint));
+    } else {
+      report_.note(fmt::format("no checkpoint in {} yet: starting from step 0", options_.checkpoint));
+    }
+  }
+  std::uint64_t head[] = {state.step, store_ ? 1u : 0u};
+  group_.broadcast(head, sizeof head);
+  step_ = saved_step_ = head[0];
+  saves_ = head[1] != 0;
+  for (std::vector<float>* vector : {&state.parameters, &state.first_moments, &state.second_moments})
+    group_.broadcast(vector->data(), vector->size() * sizeof(float));
+  for (const auto& stage : rank_.stages()) {
+    StageModel& model = stage->model;
+    forSameTensors(table_, model.table(), [&](std::size_t whole, std::size_t own, std::size_t count) {
+      const std::size_t bytes = count * sizeof(float);
+      ops_.upload(model.parameters() + own, state.parameters.data() + whole, bytes);
+      ops_.upload(stage->optimizer.firstMoments().data() + own, state.first_moments.data() + whole, bytes);
+      ops_.upload(stage->optimizer.secondMoments().data() + own, state.second_moments.data() + whole, bytes);
+    });
+  }
+  shareHeadWeight();
+}
+
+void PipelineTrainer::noteStart() {
+  const ModelConfig& m = options_.model;
+  report_.note(fmt::format("{} parameters ({} layers, {} channels, {} heads, vocabulary {}) on {}", table_.count(),
+                           m.layers, m.channels, m.heads, m.vocab, ops_.name()));
+  report_.note(fmt::format("{} pipeline{} of {} ranks and {} stages: {}, {} micro-batches of {} x {} tokens",
+                           grid_.replicas(), grid_.replicas() == 1 ? "" : "s", options_.pipeline, grid_.stages(),
+                           options_.schedule, microBatches(), options_.micro_batch, m.context));
+  report_.note(fmt::format("{} training tokens, {} for validation; {} steps of {} x {} tokens", data_.training().size(),
+                           data_.validation().size(), options_.steps, options_.batch, m.context));
+  report_.begin({options_.steps, step_, options_.batch * m.context, options_.print_every, group_.size()}, settings_);
+}
+
+void PipelineTrainer::run() {
+  try {
+    runSteps();
+    finish();
+  } catch (const std::exception& error) {
+    grid_.abort(error.what());
+    throw;
+  }
+}
+
+void PipelineTrainer::runSteps() {
+  started_ = Clock::now();
+  bool go_on = true;
+  while (go_on && step_ < options_.steps) {
+    go_on = trainStep();
+    const bool is_last = !go_on || step_ == options_.steps;
+    if (is_last || (options_.val_every != 0 && step_ % options_.val_every == 0)) {
+      card_.validation.emplace_back(step_, validationLoss());
+      report_.validation(step_, card_.validation.back().second);
+    }
+    if (is_last || (options_.checkpoint_every != 0 && step_ % options_.checkpoint_every == 0)) saveCheckpoint();
+  }
+  if (!go_on) report_.note(fmt::format("stopped by --time-limit after step {}", step_));
+}
+
+bool PipelineTrainer::trainStep() {
+  const Clock::time_point start = Clock::now();
+  const std::size_t first = static_cast<std::size_t>(grid_.replica()) * microBatches();
+  const std::size_t context = options_.model.context;
+  rank_.beginStep(
+      [this, first, context](std::size_t k, std::span<std::int32_t> inputs, std::span<std::int32_t> targets) {
+        for (std::size_t i = 0; i < options_.micro_batch; ++i) {
+          const std::size_t sample = (first + k) * options_.micro_batch + i;
+          readWindow(data_.training(), windowStart(options_.seed, step_, sample, data_.training().size(), context),
+                     inputs.subspan(i * context, context), targets.subspan(i * context, context));
+        }
+      },
+      1.0f / static_cast<float>(options_.batch * context));
+  grid_.run(boundaryElems(options_.micro_batch) * sizeof(float),
+            [this](const goss_pipeline_action& action, const void* input, void* output) {
+              const Clock::time_point began = Clock::now();
+              act(action, input, output);
+              computed_s_ += secondsSince(began);
+            });
+  exchangeHeadGradients();
+  rank_.finishGradients();
+  for (const auto& stage : rank_.stages())
+    grid_.sumOverReplicas(stage->gradient.data(), stage->gradient.size());
+
+  std::vector<double> losses(options_.batch + 1, 0.0);
+  std::copy(rank_.losses().begin(), rank_.losses().end(),
+            losses.begin() + static_cast<std::ptrdiff_t>(first * options_.micro_batch));
+  const bool is_late = options_.time_limit_s > 0 && secondsSince(started_) > options_.time_limit_s;
+  losses.back() = group_.rank() == 0 && is_late ? 1.0 : 0.0;
+  group_.sum(losses);
+  double loss = 0;
+  for (std::size_t i = 0; i < options_.batch; ++i)
+    loss += losses[i];
+  loss /= static_cast<double>(options_.batch * context);
+
+  const double lr = schedule_.at(step_);
+  const double norm = updateParameters(lr);
+  ++step_;
+  card_.losses.push_back(loss);
+  card_.step_seconds.push_back(secondsSince(start));
+  report_.step({step_, loss, lr, norm, card_.step_seconds.back()});
+  return losses.back() == 0.0;
+}
+
+/// Reductions and steps wait for the end of the schedule: clipping needs the norm over all stages.
+void PipelineTrainer::act(const goss_pipeline_action& action, const void* input, void* output) {
+  switch (action.kind) {
+    case GOSS_PIPELINE_FORWARD:
+      return rank_.forward(action.stage, action.micro_batch, static_cast<const float*>(input),
+                           static_cast<float*>(output));
+    case GOSS_PIPELINE_BACKWARD:
+      rank_.inputGrad(action.stage, action.micro_batch, static_cast<const float*>(input), static_cast<float*>(output));
+      return rank_.weightGrad(action.stage, action.micro_batch);
+    case GOSS_PIPELINE_BACKWARD_INPUT:
+      return rank_.inputGrad(action.stage, action.micro_batch, static_cast<const float*>(input),
+                             static_cast<float*>(output));
+    case GOSS_PIPELINE_BACKWARD_WEIGHT:
+      return rank_.weightGrad(action.stage, action.micro_batch);
+    default:
+      return;
+  }
+}
+
+void PipelineTrainer::exchangeHeadGradients() {
+  const int first_rank = grid_.rankOf(0);
+  const int last_rank = grid_.rankOf(grid_.stages() - 1);
+  const bool is_local = first_rank == last_rank;
+  std::vector<float> received(is_local ? 0 : options_.model.vocab * options_.model.channels);
+  for (std::size_t k = 0; k < microBatches(); ++k) {
+    if (rank_.lastStage() != nullptr && !is_local) {
+      grid_.startSend(rank_.headGrads()[k].data(), rank_.headGrads()[k].size() * sizeof(float), first_rank);
+    }
+    if (rank_.firstStage() == nullptr) continue;
+    if (!is_local) grid_.recv(received.data(), received.size() * sizeof(float), last_rank);
+    rank_.addHeadGrad(k, is_local ? rank_.headGrads()[k] : received);
+  }
+  grid_.waitSends();
+}
+
+double PipelineTrainer::updateParameters(double lr) {
+  constexpr double kTiny = 1e-6;
+  // Of each tensor of the whole model, from the one rank of the first pipeline that holds it.
+  std::vector<double> squares(table_.parameters().size(), 0.0);
+  if (grid_.replica() == 0) {
+    for (const auto& stage : rank_.stages()) {
+      const std::vector<double> own = squaredNorms(ops_, stage->model.table(), stage->gradient.data());
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        const std::string& name = stage->model.table().parameters()[i].name;
+        const auto whole = std::find_if(table_.parameters().begin(), table_.parameters().end(),
+                                        [&name](const Parameter& p) { return p.name == name; });
+        squares[static_cast<std::size_t>(whole - table_.parameters().begin())] = own[i];
+      }
+    }
+  }
+  group_.sum(squares);
+  const double norm = normOf(squares);
+  if (!std::isfinite(norm)) {
+    fail("the gradient is not finite in step {}: the run diverged; lower --lr or lengthen --warmup", step_ + 1);
+  }
+  const double factor = options_.clip > 0 ? std::min(1.0, options_.clip / (norm + kTiny)) : 1.0;
+  for (const auto& stage : rank_.stages())
+    stage->optimizer.update(step_, lr, stage->model.parameters(), stage->gradient.data(), factor);
+  shareHeadWeight();
+  return norm;
+}
+
+/// The last stage gets the token embedding that the first one has.
+void PipelineTrainer::shareHeadWeight() {
+  const int first_rank = grid_.rankOf(0);
+  const int last_rank = grid_.rankOf(grid_.stages() - 1);
+  std::vector<float> weight(options_.model.vocab * options_.model.channels);
+  const std::size_t bytes = weight.size() * sizeof(float);
+  if (rank_.firstStage() != nullptr) {
+    ops_.download(weight.data(), rank_.firstStage()->model.headWeight(), bytes);
+    if (first_rank != last_rank) grid_.send(weight.data(), bytes, last_rank);
+  }
+  if (rank_.lastStage() == nullptr || rank_.lastStage() == rank_.firstStage()) return;
+  if (first_rank != last_rank) grid_.recv(weight.data(), bytes, first_rank);
+  ops_.upload(rank_.lastStage()->model.headWeight(), weight.data(), bytes);
+}
+
+double PipelineTrainer::validationLoss() {
+  std::vector<double> losses(options_.val_samples, 0.0);
+  for (const auto& stage : rank_.stages())
+    validateStage(*stage, losses);
+  grid_.waitSends();
+  sent_.clear();
+  group_.sum(losses);
+  double total = 0;
+  for (const double loss : losses)
+    total += loss;
+  return total / static_cast<double>(options_.val_samples * options_.model.context);
+}
+
+/// All samples of this pipeline through one stage, one after the other, for equal bits. Outputs are sent as they come,
+/// or kept for the next stage if that is here too.
+void PipelineTrainer::validateStage(PipelineRank::Stage& stage, std::vector<double>& losses) {
+  const std::span<const std::uint16_t> tokens = data_.validation();
+  const std::size_t context = options_.model.context;
+  const Share mine = shareOf(options_.val_samples, static_cast<std::size_t>(grid_.replicas()),
+                             static_cast<std::size_t>(grid_.replica()));
+  const StageRange& range = stage.model.range();
+  std::vector<std::int32_t> inputs(context), targets(context);
+  std::vector<float> input(boundaryElems(1));
+  std::vector<std::vector<float>> outputs(mine.count());
+  for (std::size_t sample = mine.first; sample < mine.last; ++sample) {
+    const std::size_t start =
+        options_.val_samples == 1 ? 0 : (tokens.size() - context - 1) * sample / (options_.val_samples - 1);
+    readWindow(tokens, start, inputs, targets);
+    const bool is_after_own = !range.is_first && grid_.rankOf(stage.number - 1) == grid_.rank();
+    if (is_after_own) {
+      input = sent_.back()[sample - mine.first];
+    } else if (!range.is_first) {
+      grid_.recv(input.data(), input.size() * sizeof(float), grid_.rankOf(stage.number - 1));
+    }
+    std::vector<float>& output = outputs[sample - mine.first];
+    if (!range.is_last) output.resize(boundaryElems(1));
+    stage.model.forward(0, inputs, input.data(), output.data());
+    if (range.is_last) {
+      losses[sample] = stage.model.losses(0, targets, false, 0.0f).front();
+    } else if (grid_.rankOf(stage.number + 1) != grid_.rank()) {
+      grid_.startSend(output.data(), output.size() * sizeof(float), grid_.rankOf(stage.number + 1));
+    }
+    stage.model.release(0);
+  }
+  sent_.push_back(std::move(outputs)); // lent until waitSends
+}
+
+TrainingState PipelineTrainer::state() {
+  TrainingState state;
+  state.step = step_;
+  state.settings = settings_;
+  state.sync = options_.sync;
+  const bool is_root = group_.rank() == 0;
+  const auto gather = [&](std::vector<float>& whole, auto&& memoryOf) {
+    if (is_root) whole.resize(table_.count());
+    for (int number = 0; number < grid_.stages() && grid_.replica() == 0; ++number) {
+      const StageRange range = stageRange(options_.model, grid_.stages(), number);
+      const ParameterTable table(options_.model, range.layers.first, range.layers.last, range.is_first, range.is_last);
+      std::vector<float> part(table.count());
+      const int owner = grid_.rankOf(number);
+      if (owner == grid_.rank()) {
+        for (const auto& stage : rank_.stages()) {
+          if (stage->number == number) ops_.download(part.data(), memoryOf(*stage), part.size() * sizeof(float));
+        }
+        if (!is_root) grid_.send(part.data(), part.size() * sizeof(float), 0);
+      } else if (is_root) {
+        grid_.recv(part.data(), part.size() * sizeof(float), owner);
+      }
+      if (!is_root) continue;
+      forSameTensors(table_, table, [&](std::size_t to, std::size_t from, std::size_t count) {
+        std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(from), count,
+                    whole.begin() + static_cast<std::ptrdiff_t>(to));
+      });
+    }
+  };
+  gather(state.parameters, [](PipelineRank::Stage& stage) { return stage.model.parameters(); });
+  gather(state.first_moments, [](PipelineRank::Stage& stage) { return stage.optimizer.firstMoments().data(); });
+  gather(state.second_moments, [](PipelineRank::Stage& stage) { return stage.optimizer.secondMoments().data(); });
+  return state;
+}
+
+void PipelineTrainer::saveCheckpoint() {
+  if (!saves_ || saved_step_ == step_) return;
+  const TrainingState whole = state();
+  if (store_) store_->save(options_.model, table_, whole);
+  saved_step_ = step_;
+  report_.checkpoint(step_);
+}
+
+void PipelineTrainer::finish() {
+  const TrainingState whole = state();
+  group_.barrier(); // nobody leaves while another rank may still need it
+  if (group_.rank() != 0) return;
+  if (options_.sample != 0) {
+    Gpt model(options_.model, 1, ops_);
+    model.setParameters(whole.parameters);
+    const std::vector<std::int32_t> tokens =
+        sampleTokens(model, prompt_, {options_.sample, options_.temperature, options_.seed});
+    report_.sample(renderTokens(prompt_, data_.isText()), renderTokens(tokens, data_.isText()));
+  }
+  card_.settings = settings_;
+  card_.sync =
+      fmt::format("pipeline {} of {} ranks, {} micro-batches", options_.schedule, options_.pipeline, microBatches());
+  card_.ranks = group_.size();
+  card_.first_step = step_ - card_.losses.size();
+  card_.tokens_per_step = options_.batch * options_.model.context;
+  card_.wire_bytes = grid_.wireBytesSent();
+  card_.waited_s = std::max(0.0, card_.seconds() - computed_s_);
+  report_.note(summarize(card_));
+  if (!options_.run.empty()) writeRun(options_.run, card_);
+}
+
+} // namespace goss::trainer
