@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "bench/device_codec_bench.h"
 #include "compressors/catalogue.h"
 
 namespace goss::bench {
@@ -26,6 +27,7 @@ struct Settings {
   int samples = 5;
   int sample_ms = 50;
   std::string isa;
+  std::string device = "cpu";
   std::string json_file;
 };
 
@@ -185,6 +187,14 @@ void measure(const Settings& settings, const Codec& codec, const Floats& sample,
   }
 }
 
+std::vector<std::string> specsOf(const Settings& settings) {
+  std::vector<std::string> specs = settings.specs;
+  for (const compressors::CodecEntry& entry : compressors::builtinCodecs()) {
+    if (settings.specs.empty()) specs.emplace_back(entry.example);
+  }
+  return specs;
+}
+
 void run(const Settings& settings) {
   const auto all = compressors::availableLoops();
   const auto found =
@@ -193,10 +203,6 @@ void run(const Settings& settings) {
     throw std::runtime_error(fmt::format("this machine has no instruction set '{}'; leave out --isa", settings.isa));
   }
   const compressors::Loops& loops = found == all.end() ? all.back() : *found;
-  std::vector<std::string> specs = settings.specs;
-  for (const compressors::CodecEntry& entry : compressors::builtinCodecs()) {
-    if (settings.specs.empty()) specs.emplace_back(entry.example);
-  }
   std::ofstream json;
   if (!settings.json_file.empty()) json.open(settings.json_file);
   fmt::print("# instruction set: {}; GB/s are bytes of the float32 vector\n", loops.isa);
@@ -204,7 +210,7 @@ void run(const Settings& settings) {
   fmt::print("{:<52}{:>8}{:>8}{:>8}{:>8}{:>8}{:>9}{:>9}{:>9}{:>11}\n", "# codec", "encode", "enc+ef", "decode", "add",
              "merge", "enc/copy", "add/copy", "ratio", "error");
   const Floats sample = sampleValues(settings.bytes / sizeof(float));
-  for (const std::string& spec : specs) {
+  for (const std::string& spec : specsOf(settings)) {
     const Result<Compression> made = compressors::makeCompression(spec, loops);
     require(made.status());
     if (!made.value().codec->traits().multi_phase) {
@@ -224,10 +230,17 @@ int runCodecBench(int argc, char** argv) {
   app.add_option("--samples", settings.samples, "Samples per figure; medians are printed")->check(CLI::Range(1, 1000));
   app.add_option("--sample-ms", settings.sample_ms, "Shortest time of one sample")->check(CLI::Range(1, 10000));
   app.add_option("--isa", settings.isa, "default, avx2 or avx512; otherwise the widest");
+  app.add_option("--device", settings.device, "Where the codecs run: cpu, or cuda, where the build has kernels")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
   app.add_option("--json", settings.json_file, "Writes one JSON object a line to this file");
   CLI11_PARSE(app, argc, argv);
   try {
-    run(settings);
+    if (settings.device == "cuda") {
+      runDeviceCodecBench({specsOf(settings), settings.bytes, settings.samples, settings.json_file},
+                          sampleValues(settings.bytes / sizeof(float)));
+    } else {
+      run(settings);
+    }
   } catch (const std::exception& error) {
     fmt::print(stderr, "goss-bench codec: {}\n", error.what());
     return 1;

@@ -21,6 +21,6 @@ goss_summary("${Gloo_FOUND}" Gloo "${GLOO_VERSION}" "goss-bench --compare gloo" 
 goss_summary("${PMIX_FOUND}" PMIx "${PMIX_VERSION}" "start under mpirun without MPI" "apt-get install libpmix-dev")
 goss_summary("${HWLOC_FOUND}" hwloc "${HWLOC_VERSION}" "topology of hosts and caches (not used yet)" "apt-get install libhwloc-dev")
 goss_summary("${UCX_FOUND}" UCX "${UCX_VERSION}" "ucx transport (not used yet)" "apt-get install libucx-dev")
-goss_summary("${CUDAToolkit_FOUND}" CUDA "${CUDAToolkit_VERSION}" "device buffers (not used yet)" "NVIDIA's CUDA toolkit brings it")
+goss_summary("${GOSS_CUDA_FOUND}" CUDA "${CUDAToolkit_VERSION}" "kernels of the compressors (no collective uses them yet)" "NVIDIA's CUDA toolkit brings it")
 goss_summary("${BLAS_FOUND}" BLAS "" "matrix products of goss-train" "apt-get install libopenblas-pthread-dev")
 goss_summary("${CLI11_FOUND}" CLI11 "${CLI11_VERSION}" "goss-bench, goss-tune, goss-explain, goss-train" "apt-get install libcli11-dev")

@@ -20,6 +20,26 @@ inline constexpr bool kIsStochastic = kScheme != BlockScheme::peak&& kScheme != 
 template <BlockScheme kScheme>
 inline constexpr bool kHasOffset = hasOffset(kScheme);
 
+GOSS_HOST_DEVICE BlockScale minmaxBlockScale(float least, float most, float levels) {
+  const float range = most - least;
+  const bool finite = (bitCast<std::uint32_t>(range) & 0x7fffffffu) < kFloatInfinity;
+  return {scaleFor(range, levels), least, 0, static_cast<std::int32_t>(levels), finite};
+}
+
+/// `root` is the block's norm, and `squares` its square.
+GOSS_HOST_DEVICE BlockScale normBlockScale(float squares, float root, float levels) {
+  const bool finite = (bitCast<std::uint32_t>(squares) & 0x7fffffffu) < kFloatInfinity;
+  return {scaleFor(root, levels), 0, -static_cast<std::int32_t>(levels), static_cast<std::int32_t>(levels), finite};
+}
+
+/// `peak` is the block's largest peakKey(). Exact: the peak lies on the last level of the longer side.
+template <bool kExact>
+GOSS_HOST_DEVICE BlockScale peakBlockScale(std::uint32_t peak, float levels) {
+  const auto side = static_cast<std::int32_t>(levels);
+  const Scale scale = kExact ? scaleForPeak(peak, levels) : scaleFor(bitCast<float>(peak >> 1), levels);
+  return {scale, 0, -side, kExact ? side - 1 : side, peak < kPeakNotFinite};
+}
+
 template <BlockScheme kScheme>
 GOSS_HOST_DEVICE std::int32_t levelOf(float value, const BlockScale& how, std::uint32_t random) {
   const float scaled = kHasOffset<kScheme> ? (value - how.offset) * how.scale.inverse : value * how.scale.inverse;

@@ -18,27 +18,18 @@ inline BlockScale minmaxScale(const float* values, std::size_t count, float leve
     high = key > high ? key : high;
   }
   const float least = bitCast<float>(kernels::orderKey(low)), most = bitCast<float>(kernels::orderKey(high));
-  const float range = most - least;
-  const bool finite = (bitCast<std::uint32_t>(range) & 0x7fffffffu) < kFloatInfinity;
-  return {scaleFor(range, levels), least, 0, static_cast<std::int32_t>(levels), finite};
+  return minmaxBlockScale(least, most, levels);
 }
 
 template <BlockScheme kScheme>
 inline BlockScale blockScale(const BlockFormat& format, const float* values, std::size_t count) {
-  const auto levels = static_cast<std::int32_t>(format.levels);
   if constexpr (hasOffset(kScheme)) {
     return minmaxScale(values, count, format.levels);
   } else if constexpr (kScheme == BlockScheme::norm) {
     const float squares = sumOfSquares(values, count);
-    const bool finite = (bitCast<std::uint32_t>(squares) & 0x7fffffffu) < kFloatInfinity;
-    return {scaleFor(__builtin_sqrtf(squares), format.levels), 0, -levels, levels, finite};
+    return normBlockScale(squares, __builtin_sqrtf(squares), format.levels);
   } else {
-    const std::uint32_t peak = peakOf(values, count);
-    if constexpr (kScheme == BlockScheme::peak) {
-      return {scaleForPeak(peak, format.levels), 0, -levels, levels - 1, peak < kPeakNotFinite};
-    } else {
-      return {scaleFor(bitCast<float>(peak >> 1), format.levels), 0, -levels, levels, peak < kPeakNotFinite};
-    }
+    return peakBlockScale<kScheme == BlockScheme::peak>(peakOf(values, count), format.levels);
   }
 }
 

@@ -8,6 +8,8 @@ namespace goss::compressors {
 
 /// Sums over at most kSumElems values, in a fixed order.
 inline constexpr std::size_t kSumElems = 1024;
+/// So many of these sums are added as doubles, and then the sums of such groups: a GPU adds the groups side by side.
+inline constexpr std::size_t kSumGroup = 512;
 
 struct CommonLoops {
   /// to[i] = element first + i of the run with reference and residual applied; at least one of them is there.

@@ -30,9 +30,15 @@ void VectorCodec::countPresent(PayloadView, const VectorOut& out, std::uint32_t*
 }
 
 double VectorCodec::sumOver(SumLoop loop, const float* values, std::size_t count) {
+  constexpr std::size_t kGroup = kSumElems * kSumGroup;
   double sum = 0;
-  for (std::size_t i = 0; i < count; i += kSumElems) {
-    sum += static_cast<double>(loop(values + i, std::min(kSumElems, count - i)));
+  for (std::size_t first = 0; first < count; first += kGroup) {
+    const std::size_t end = std::min(count, first + kGroup);
+    double group = 0;
+    for (std::size_t i = first; i < end; i += kSumElems) {
+      group += static_cast<double>(loop(values + i, std::min(kSumElems, end - i)));
+    }
+    sum += group;
   }
   return sum;
 }

@@ -57,7 +57,7 @@ class VectorCodec : public Codec {
   /// meanOfPresent, with payloads that check() accepts.
   virtual void decodeMean(const DecodeJob& job) const;
 
-  /// Sum over the vector by 1024s in a fixed order, as a double.
+  /// Sum over the vector by 1024s and groups of them in a fixed order, as a double.
   using SumLoop = float (*)(const float* values, std::size_t count);
   static double sumOver(SumLoop loop, const float* values, std::size_t count);
   /// The largest peakKey() is that of an infinity or a NaN.

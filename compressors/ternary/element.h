@@ -13,6 +13,14 @@ GOSS_HOST_DEVICE std::int32_t ternarySigned(unsigned word) {
   return static_cast<std::int32_t>((word & ((1u << kBits) - 1)) ^ kSign) - static_cast<std::int32_t>(kSign);
 }
 
+/// -1, 0 or 1 for a value in units of the scale. Values beyond it, clipped ones, are certain.
+GOSS_HOST_DEVICE std::int32_t ternaryLevel(float scaled, std::uint32_t random) {
+  // Held within 2 first: no integer is as large as an infinity.
+  scaled = scaled < 2.0f ? scaled : 2.0f;
+  scaled = scaled > -2.0f ? scaled : -2.0f;
+  return clamp(roundStochastic(scaled, random), -1, 1);
+}
+
 } // namespace goss::compressors
 
 #endif // GOSS_COMPRESSORS_TERNARY_ELEMENT_H_

@@ -21,11 +21,7 @@ void encodeTernary(unsigned char* to, const float* __restrict values, const Enco
   const std::size_t count = run.count;
   fillRandom(random, run.key, run.random_first, count);
   for (std::size_t i = 0; i < count; ++i) {
-    // Values beyond the scale, clipped ones, are certain. Held within 2 first: no integer is as large as an infinity.
-    float scaled = values[i] * inverse;
-    scaled = scaled < 2.0f ? scaled : 2.0f;
-    scaled = scaled > -2.0f ? scaled : -2.0f;
-    codes[i] = static_cast<unsigned char>(clamp(roundStochastic(scaled, random[i]), -1, 1));
+    codes[i] = static_cast<unsigned char>(ternaryLevel(values[i] * inverse, random[i]));
   }
   const std::size_t padded = ternaryPadded<kBits>(count);
   for (std::size_t i = count; i < padded; ++i) {

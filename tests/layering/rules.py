@@ -19,6 +19,7 @@ UNITS = {
     "lib/sync": ("include/gossamer", "lib/base", "lib/kernels"),
     "collectives": ("include/gossamer", "lib/base", "lib/schedule"),
     "compressors": ("include/gossamer", "lib/base", "lib/kernels", "compressors/common"),
+    "compressors/cuda": ("include/gossamer", "lib/base", "lib/kernels", "compressors"),
     "transports": ("include/gossamer", "lib/base", "lib/platform", "transports/common"),
     "bindings": C_ABI,
     "bench": C_ABI,
@@ -38,6 +39,7 @@ EXTRA = {
     "compressors/x86/pick.cc": ("compressors",),
     "compressors/portable/pick.cc": ("compressors",),
     "bench/codec_bench.cc": ("compressors",),  # measures what the C ABI does not show
+    "bench/device_codec_bench.cc": ("compressors",),  # as the one before
     "bench/tune/limits.cc": ("lib/base", "lib/kernels"),  # as the next
     "bench/kernels_bench.cc": ("lib/base", "lib/kernels"),  # measures what the C ABI does not show
     "bench/memory_limits.cc": ("lib/base", "lib/kernels", "lib/platform"),  # measures the machine below the C ABI
@@ -55,6 +57,8 @@ CONDITIONAL = (
     "include/gossamer/gossamer.h",  # GOSS_API: which compiler
     "include/gossamer/gossamer_mpi.h",
     "lib/core/bootstrap_pmix",
+    "compressors/cuda/warp.h",  # a lane is a thread, or a turn of a loop
+    "compressors/cuda/launch.h",
     "lib/core/topology",
     "bench/mpi",
     "trainer/blas",

@@ -1,0 +1,48 @@
+/// How kernel files make their CellLaunches.
+#ifndef GOSS_COMPRESSORS_CUDA_CELL_LAUNCHES_H_
+#define GOSS_COMPRESSORS_CUDA_CELL_LAUNCHES_H_
+
+#include "compressors/cuda/cells.h"
+#include "compressors/cuda/launch.h"
+#include "compressors/cuda/launches.h"
+
+namespace goss::compressors::cuda {
+
+template <typename Scheme, unsigned kRuns, unsigned kReads>
+int launchEncode(const CellJob& job, Stream stream) {
+  const bool packed =
+      Scheme::kPlanes != Planes::none && (Scheme::kBits == 0 ? job.format.block.bits : Scheme::kBits) != 8;
+  return launch<EncodeCell<Scheme, kRuns, kReads>>(job, packed ? job.format.cell : 0, stream);
+}
+
+template <typename Scheme>
+int launchDecode(const DecodeCellJob& job, Stream stream) {
+  return launch<DecodeCell<Scheme>>(job, 0, stream);
+}
+
+template <typename Scheme, unsigned kRuns>
+CellLaunches cellLaunches(std::size_t cell) {
+  return {launchEncode<Scheme, kRuns, 1>, launchDecode<Scheme>, cell};
+}
+
+/// Blocks of up to 1024 elements lie in registers; longer ones are read twice.
+template <typename Scheme>
+CellLaunches blockLaunches(std::size_t block) {
+  switch (block) {
+    case 256:
+      return cellLaunches<Scheme, 2>(block);
+    case 512:
+      return cellLaunches<Scheme, 4>(block);
+    case 1024:
+      return cellLaunches<Scheme, 8>(block);
+    case 2048:
+    case 4096:
+      return {launchEncode<Scheme, 8, 2>, launchDecode<Scheme>, block};
+    default:
+      return cellLaunches<Scheme, 1>(kRunElems);
+  }
+}
+
+} // namespace goss::compressors::cuda
+
+#endif // GOSS_COMPRESSORS_CUDA_CELL_LAUNCHES_H_

@@ -1,0 +1,47 @@
+/// Codecs on vectors in device memory: what a device path of the collectives calls. Payloads are byte for byte those of
+/// the CPU's codecs, and decode to the same bits (which bits a NaN has is open).
+#ifndef GOSS_COMPRESSORS_CUDA_DEVICE_CODEC_H_
+#define GOSS_COMPRESSORS_CUDA_DEVICE_CODEC_H_
+
+#include <memory>
+#include <string_view>
+
+#include "compressors/cuda/jobs.h"
+#include "gossamer/codec.h"
+
+namespace goss::compressors::cuda {
+
+/// Immutable and safe for concurrent use. Jobs are those of gossamer/codec.h with pointers to device memory: values,
+/// references, residuals, payloads, outputs and scratch (aligned to 64). Segment lists and payload lists themselves are
+/// host memory and may go when a call returns. Calls put kernels on `stream` and return at once: they never wait, never
+/// allocate, and set `bytes` of segments and merges before the kernels have run, since all lengths are known before.
+///
+/// 16-byte loads need vectors aligned to 16 bytes and segments that begin at multiples of 4 elements; others are
+/// slower.
+///
+/// Errors: as Codec's; GOSS_ERR_INTERNAL with CUDA's code when a launch fails. Only a payload's length is checked:
+/// indices of sparse payloads are held within the vector while they are decoded, so that a malformed one gives wrong
+/// values and no access outside.
+class DeviceCodec {
+ public:
+  virtual ~DeviceCodec() = default;
+
+  /// The CPU's codec: spec, traits and sizes.
+  [[nodiscard]] virtual const Codec& host() const = 0;
+  /// Device scratch that any call on `count` elements needs.
+  [[nodiscard]] virtual std::size_t scratchBytes(std::size_t count) const = 0;
+
+  virtual Status encode(const EncodeJob& job, Stream stream) const = 0;
+  virtual Status decode(const DecodeJob& job, Stream stream) const = 0;
+  /// Payloads are decoded, added in order in float32, scaled and encoded in one kernel, where there are at most
+  /// kMostPayloads and the codec has blocks of its own.
+  virtual Status merge(MergeJob& job, Stream stream) const = 0;
+};
+
+/// GOSS_ERR_UNSUPPORTED names a codec without kernels; other errors as makeCompression()'s. Feedback stages are
+/// ignored: they are jobs' residuals.
+Result<std::unique_ptr<const DeviceCodec>> makeDeviceCodec(std::string_view spec);
+
+} // namespace goss::compressors::cuda
+
+#endif // GOSS_COMPRESSORS_CUDA_DEVICE_CODEC_H_

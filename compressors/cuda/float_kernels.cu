@@ -1,0 +1,1 @@
+#include "compressors/cuda/float_kernels.inc.h"

@@ -1,0 +1,64 @@
+#include "compressors/cuda/memory.h"
+
+#include <cuda_runtime_api.h>
+
+namespace goss::compressors::cuda {
+
+namespace {
+
+Status done(cudaError_t code, const char* what) {
+  return code == cudaSuccess ? Status::ok()
+                             : Status::error(code == cudaErrorMemoryAllocation ? GOSS_ERR_RESOURCE : GOSS_ERR_INTERNAL,
+                                             std::string(what) + ": " + cudaGetErrorString(code));
+}
+
+} // namespace
+
+Result<std::string> deviceName() {
+  cudaDeviceProp properties;
+  const cudaError_t code = cudaGetDeviceProperties(&properties, 0);
+  if (code != cudaSuccess) {
+    return Status::error(GOSS_ERR_UNSUPPORTED, std::string("no CUDA device: ") + cudaGetErrorString(code));
+  }
+  return std::string(properties.name);
+}
+
+Result<DeviceBuffer> DeviceBuffer::make(std::size_t bytes) {
+  void* data = nullptr;
+  if (Status status = done(cudaMalloc(&data, bytes == 0 ? 1 : bytes), "cudaMalloc"); !status.isOk()) {
+    return status;
+  }
+  return DeviceBuffer(static_cast<std::byte*>(data), bytes);
+}
+DeviceBuffer::~DeviceBuffer() { cudaFree(data_); }
+
+Status DeviceBuffer::upload(std::size_t offset, const void* from, std::size_t bytes) const {
+  return done(cudaMemcpy(data_ + offset, from, bytes, cudaMemcpyHostToDevice), "copy to the device");
+}
+Status DeviceBuffer::download(void* to, std::size_t offset, std::size_t bytes) const {
+  return done(cudaMemcpy(to, data_ + offset, bytes, cudaMemcpyDeviceToHost), "copy from the device");
+}
+
+Result<double> deviceSeconds(const std::function<Status()>& work) {
+  cudaEvent_t begin = nullptr, end = nullptr;
+  float milliseconds = 0;
+  Status status = done(cudaEventCreate(&begin), "cudaEventCreate");
+  status = status.isOk() ? done(cudaEventCreate(&end), "cudaEventCreate") : status;
+  status = status.isOk() ? done(cudaEventRecord(begin), "cudaEventRecord") : status;
+  status = status.isOk() ? work() : status;
+  status = status.isOk() ? done(cudaEventRecord(end), "cudaEventRecord") : status;
+  status = status.isOk() ? done(cudaEventSynchronize(end), "waiting for kernels") : status;
+  status = status.isOk() ? done(cudaEventElapsedTime(&milliseconds, begin, end), "cudaEventElapsedTime") : status;
+  cudaEventDestroy(begin);
+  cudaEventDestroy(end);
+  if (!status.isOk()) {
+    return status;
+  }
+  return static_cast<double>(milliseconds) * 1e-3;
+}
+
+Status deviceCopy(std::byte* to, const std::byte* from, std::size_t bytes) {
+  return done(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice), "copy within the device");
+}
+
+} // namespace goss::compressors::cuda

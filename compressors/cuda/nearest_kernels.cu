@@ -1,0 +1,1 @@
+#include "compressors/cuda/nearest_kernels.inc.h"

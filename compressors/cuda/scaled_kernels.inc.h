@@ -1,0 +1,171 @@
+/// Kernels of codecs with one scale for a segment: sums in the CPU's order, the scale, and signs and ternary words.
+/// Compiled by nvcc and, for tests, as host code.
+#ifndef GOSS_COMPRESSORS_CUDA_SCALED_KERNELS_INC_H_
+#define GOSS_COMPRESSORS_CUDA_SCALED_KERNELS_INC_H_
+
+#include "compressors/cuda/cell_launches.h"
+#include "compressors/cuda/scale_jobs.h"
+
+namespace goss::compressors::cuda {
+
+struct PrepareCell {
+  using Job = PrepareJob;
+  GOSS_DEVICE static std::size_t warps(const Job& job) { return (job.count + kRunElems - 1) / kRunElems; }
+  GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
+    Warp::each([&](unsigned lane) {
+      const std::size_t first = cell * kRunElems + lane * 4;
+      if (first >= job.count) {
+        return;
+      }
+      const std::size_t count = job.count - first;
+      Quad quad = loadQuad(job.values + first, count);
+      Quad reference = {{0, 0, 0, 0}}, residual = {{0, 0, 0, 0}};
+      if (job.reference != nullptr) {
+        reference = loadQuad(job.reference + first, count);
+      }
+      if (job.residual != nullptr) {
+        residual = loadQuad(job.residual + first, count);
+      }
+      GOSS_UNROLL
+      for (unsigned i = 0; i < 4; ++i) {
+        float value = quad.value[i] * job.factor;
+        value = job.reference != nullptr ? value - reference.value[i] : value;
+        quad.value[i] = job.residual != nullptr ? value + job.decay * residual.value[i] : value;
+      }
+      storeQuad(job.to + first, quad, count);
+    });
+  }
+};
+
+/// Two chunks a warp: lane l takes every sixteenth element of chunk l / 16 (sumInLanes() in common/loops.inc.h).
+struct SumCell {
+  using Job = SumJob;
+  static constexpr unsigned kSumLanes = 16;
+  GOSS_DEVICE static std::size_t warps(const Job& job) { return (sumChunks(job.count) + 1) / 2; }
+  GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
+    PerLane<ChunkSums> sums;
+    Warp::each([&](unsigned lane) {
+      const std::size_t first = (2 * cell + lane / kSumLanes) * kSumElems;
+      ChunkSums own = {0, 0, 0, 0};
+      for (std::size_t i = first + lane % kSumLanes; i < first + kSumElems && i < job.count; i += kSumLanes) {
+        const float value = job.values[i];
+        own.sum += value;
+        own.magnitudes += bitCast<float>(bitCast<std::uint32_t>(value) & 0x7fffffffu);
+        own.squares += value * value;
+        const std::uint32_t key = peakKey(value);
+        own.peak = key > own.peak ? key : own.peak;
+      }
+      sums[lane] = own;
+    });
+    for (unsigned half = kSumLanes / 2; half != 0; half /= 2) {
+      PerLane<ChunkSums> before = sums;
+      Warp::each([&](unsigned lane) {
+        const ChunkSums there = before.of((lane + half) % kWarpLanes);
+        if (lane % kSumLanes < half) {
+          ChunkSums& own = sums[lane];
+          own.sum += there.sum;
+          own.magnitudes += there.magnitudes;
+          own.squares += there.squares;
+          own.peak = there.peak > own.peak ? there.peak : own.peak;
+        }
+      });
+    }
+    Warp::each([&](unsigned lane) {
+      const std::size_t chunk = 2 * cell + lane / kSumLanes;
+      if (lane % kSumLanes == 0 && chunk < sumChunks(job.count)) {
+        job.chunks[chunk] = sums[lane];
+      }
+    });
+  }
+};
+
+/// Sums over all chunks: groups side by side, each in order, and the groups in order (VectorCodec::sumOver()).
+struct Totals {
+  double sum, magnitudes, squares;
+};
+
+GOSS_DEVICE float roundedScale(const ScaleJob& job, const Totals& totals, std::uint32_t peak) {
+  const double count = static_cast<double>(job.count > 1 ? job.count : 1);
+  if (job.kind != ScaleKind::ternary) {
+    const bool first = job.kind == ScaleKind::meanMagnitude;
+    const double mean = (first ? totals.magnitudes : totals.squares) / count;
+    const auto scale = static_cast<float>(first ? mean : __builtin_sqrt(mean));
+    const bool finite = (bitCast<std::uint32_t>(scale) & kFloatInfinity) != kFloatInfinity;
+    return finite ? roundTo16Bits(scale) : bitCast<float>(kFloatNan);
+  }
+  if (peak >= kPeakNotFinite) {
+    return bitCast<float>(kFloatNan);
+  }
+  float scale = bitCast<float>(peak >> 1);
+  if (job.clip != 0 && job.count != 0) {
+    const double mean = totals.sum / count, variance = totals.squares / count - mean * mean;
+    const double spread = variance < mean * mean ? mean * mean : variance;
+    const auto bound = static_cast<float>(static_cast<double>(job.clip) * __builtin_sqrt(spread));
+    const bool finite = (bitCast<std::uint32_t>(bound) & kFloatInfinity) != kFloatInfinity;
+    scale = finite && bound < scale ? bound : scale;
+  }
+  return scaleFor(scale, 1).step;
+}
+
+struct ScaleCell {
+  using Job = ScaleJob;
+  GOSS_DEVICE static std::size_t warps(const Job&) { return 1; }
+  GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
+    const std::size_t chunks = sumChunks(job.count), groups = (chunks + kSumGroup - 1) / kSumGroup;
+    Totals totals = {0, 0, 0};
+    PerLane<std::uint32_t> peak;
+    Warp::each([&](unsigned lane) { peak[lane] = 0; });
+    for (std::size_t base = 0; base < groups; base += kWarpLanes) {
+      PerLane<Totals> some;
+      Warp::each([&](unsigned lane) {
+        Totals own = {0, 0, 0};
+        std::uint32_t largest = peak[lane];
+        const std::size_t first = (base + lane) * kSumGroup;
+        for (std::size_t chunk = first; chunk < first + kSumGroup && chunk < chunks; ++chunk) {
+          const ChunkSums sums = job.chunks[chunk];
+          own.sum += static_cast<double>(sums.sum);
+          own.magnitudes += static_cast<double>(sums.magnitudes);
+          own.squares += static_cast<double>(sums.squares);
+          largest = sums.peak > largest ? sums.peak : largest;
+        }
+        some[lane] = own;
+        peak[lane] = largest;
+      });
+      for (unsigned lane = 0; lane < kWarpLanes && base + lane < groups; ++lane) {
+        const Totals there = some.of(lane);
+        totals.sum += there.sum;
+        totals.magnitudes += there.magnitudes;
+        totals.squares += there.squares;
+      }
+    }
+    Warp::maxWithin(peak, kWarpLanes);
+    Warp::each([&](unsigned lane) {
+      if (lane == 0) {
+        const float scale = roundedScale(job, totals, peak[lane]);
+        *job.scale = scale;
+        storeFloatBytes(job.stored, scale);
+      }
+    });
+  }
+};
+
+int launchPrepare(const PrepareJob& job, Stream stream) { return launch<PrepareCell>(job, 0, stream); }
+int launchSums(const SumJob& job, Stream stream) { return launch<SumCell>(job, 0, stream); }
+int launchScale(const ScaleJob& job, Stream stream) { return launch<ScaleCell>(job, 0, stream); }
+
+CellLaunches signLaunches() { return cellLaunches<Sign, 1>(kTileElems); }
+
+CellLaunches ternaryLaunches(unsigned bits) {
+  switch (bits) {
+    case 2:
+      return cellLaunches<Ternary<2>, 1>(kTileElems);
+    case 4:
+      return cellLaunches<Ternary<4>, 1>(kTileElems);
+    default:
+      return cellLaunches<Ternary<8>, 1>(kRunElems);
+  }
+}
+
+} // namespace goss::compressors::cuda
+
+#endif // GOSS_COMPRESSORS_CUDA_SCALED_KERNELS_INC_H_

@@ -1,0 +1,1 @@
+#include "compressors/cuda/scaled_kernels.inc.h"

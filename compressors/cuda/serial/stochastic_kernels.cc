@@ -1,0 +1,1 @@
+#include "compressors/cuda/stochastic_kernels.inc.h"

@@ -1,0 +1,416 @@
+/// Codecs on a device beside those on the CPU, byte for byte: payloads, residuals, merges and what is decoded, over
+/// sizes, alignments and special values.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "compressors/catalogue.h"
+#include "compressors/cuda/device_codec.h"
+#include "compressors/cuda/memory.h"
+
+namespace goss::test {
+namespace {
+
+using compressors::makeCompression;
+using compressors::cuda::DeviceBuffer;
+using compressors::cuda::DeviceCodec;
+using compressors::cuda::makeDeviceCodec;
+using Floats = std::vector<float>;
+using Bytes = std::vector<std::byte>;
+
+/// Specs besides the catalogue's: every way through the kernels.
+constexpr const char* kMoreSpecs[] = {
+    "int8:block=32",
+    "int8:block=64",
+    "int8:block=128",
+    "int8:block=1024",
+    "int4:block=2048",
+    "int6:block=4096,mode=minmax",
+    "int2:block=32",
+    "int6:block=32",
+    "int4:block=4096,round=stochastic",
+    "int8:block=512,mode=minmax,round=stochastic",
+    "qsgd:bits=2,block=32",
+    "qsgd:bits=8,block=1024",
+    "qsgd:bits=8,block=4096",
+    "dynamic8:block=64",
+    "dynamic8:block=256",
+    "terngrad:clip=2.5,scale=3,ranks=1",
+    "terngrad:clip=0,scale=3,ranks=100",
+};
+
+std::vector<std::string> specs() {
+  std::vector<std::string> all(std::begin(kMoreSpecs), std::end(kMoreSpecs));
+  for (const compressors::CodecEntry& entry : compressors::builtinCodecs()) {
+    if (makeDeviceCodec(entry.example).isOk()) {
+      all.emplace_back(entry.example);
+    }
+  }
+  return all;
+}
+
+/// Device memory that begins `misalign` bytes after an aligned address, with what is given.
+class Lent {
+ public:
+  Lent(const void* from, std::size_t bytes, std::size_t misalign = 0)
+      : buffer_(DeviceBuffer::make(bytes + misalign + kGuard).take()), misalign_(misalign), bytes_(bytes) {
+    const Bytes guard(kGuard, std::byte{0xa5});
+    EXPECT_TRUE(buffer_.upload(misalign + bytes, guard.data(), kGuard).isOk());
+    EXPECT_TRUE(buffer_.upload(misalign, from, bytes).isOk());
+  }
+  explicit Lent(const Floats& values, std::size_t misalign = 0) : Lent(values.data(), values.size() * 4, misalign) {}
+
+  [[nodiscard]] float* floats() const { return reinterpret_cast<float*>(buffer_.data() + misalign_); }
+  [[nodiscard]] std::span<float> span() const { return {floats(), bytes_ / 4}; }
+  [[nodiscard]] std::span<std::byte> bytes() const { return {buffer_.data() + misalign_, bytes_}; }
+  /// What is there now; checks that nothing behind was written.
+  [[nodiscard]] Bytes back(std::size_t bytes) const {
+    Bytes now(bytes), guard(kGuard);
+    EXPECT_TRUE(buffer_.download(now.data(), misalign_, bytes).isOk());
+    EXPECT_TRUE(buffer_.download(guard.data(), misalign_ + bytes_, kGuard).isOk());
+    EXPECT_EQ(guard, Bytes(kGuard, std::byte{0xa5})) << "written behind the end";
+    return now;
+  }
+  [[nodiscard]] Floats backFloats() const {
+    const Bytes now = back(bytes_);
+    Floats values(bytes_ / 4);
+    std::memcpy(values.data(), now.data(), bytes_);
+    return values;
+  }
+
+ private:
+  static constexpr std::size_t kGuard = 64;
+  DeviceBuffer buffer_;
+  std::size_t misalign_, bytes_;
+};
+
+/// Bit for bit; of NaNs only that they are.
+void expectSame(const Floats& host, const Floats& device, const std::string& what) {
+  ASSERT_EQ(host.size(), device.size());
+  for (std::size_t i = 0; i < host.size(); ++i) {
+    if (std::isnan(host[i]) && std::isnan(device[i])) continue;
+    ASSERT_EQ(std::bit_cast<std::uint32_t>(host[i]), std::bit_cast<std::uint32_t>(device[i]))
+        << what << ": element " << i << " is " << host[i] << " on the host and " << device[i] << " on the device";
+  }
+}
+
+void expectSame(const Bytes& host, const Bytes& device, const std::string& what) {
+  ASSERT_EQ(host.size(), device.size());
+  for (std::size_t i = 0; i < host.size(); ++i) {
+    ASSERT_EQ(host[i], device[i]) << what << ": byte " << i << " of " << host.size();
+  }
+}
+
+enum class Kind { plain, special };
+
+Floats valuesOf(std::size_t count, std::uint32_t seed, Kind kind = Kind::plain) {
+  std::mt19937 engine(seed);
+  std::normal_distribution<float> normal;
+  Floats values(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    values[i] = std::ldexp(normal(engine), static_cast<int>(i / 97 % 9) - 4);
+  }
+  if (kind == Kind::special) {
+    constexpr float kOdd[] = {0.0f,
+                              -0.0f,
+                              1e-42f,
+                              -3e-39f,
+                              1e-31f,
+                              3e38f,
+                              -3.4e38f,
+                              65504.0f,
+                              448.0f,
+                              1e-7f,
+                              std::numeric_limits<float>::infinity(),
+                              -std::numeric_limits<float>::infinity(),
+                              std::numeric_limits<float>::quiet_NaN()};
+    for (std::size_t i = 0; i < count; ++i) {
+      // Blocks without any, with finite ones, and with all of them.
+      const std::size_t stretch = i / 700 % 4;
+      if (engine() % 50 == 0 && stretch != 0) {
+        values[i] = kOdd[engine() % (stretch == 1 ? 5 : stretch == 2 ? 10 : 13)];
+      }
+      values[i] = stretch == 3 && i / 2800 % 2 == 1 ? 0.0f : values[i];
+    }
+  }
+  return values;
+}
+
+struct Case {
+  std::size_t count = 0;
+  std::size_t value_shift = 0;   ///< Bytes from an aligned address.
+  std::size_t payload_shift = 0; ///< The same.
+  std::uint64_t first_element = 0;
+  bool reference = false, residual = false;
+  Kind kind = Kind::plain;
+};
+
+Randomness randomness(std::uint32_t rank) {
+  const RandomContext context{42, 1, 7, 3};
+  return {PrivateStream(context, rank), SharedStream(context)};
+}
+
+struct HostScratch {
+  explicit HostScratch(std::size_t bytes) : memory(bytes + 64) {}
+  std::span<std::byte> span() {
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+    return std::span(memory).subspan((64 - address % 64) % 64).first(memory.size() - 64);
+  }
+  Bytes memory;
+};
+
+class OnDevice : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    const auto name = compressors::cuda::deviceName();
+    ASSERT_TRUE(name.isOk()) << name.status().text();
+    auto made = makeDeviceCodec(GetParam());
+    ASSERT_TRUE(made.isOk()) << made.status().text();
+    device_ = made.take();
+  }
+  [[nodiscard]] const Codec& host() const { return device_->host(); }
+
+  EncodeJob jobOf(const Case& what, std::uint32_t rank = 0) const {
+    EncodeJob job;
+    job.decay = 0.5f;
+    job.random = randomness(rank);
+    job.first_element = what.first_element;
+    return job;
+  }
+  /// The host's payload.
+  Bytes encodeOnHost(const Floats& values, const Case& what, const Floats* reference, Floats* residual,
+                     std::uint32_t rank = 0) const {
+    Bytes payload(host().maxBytes(values.size()));
+    HostScratch scratch(host().scratchBytes(values.size()));
+    EncodeSegment segment{0, values.size(), payload, 0};
+    EncodeJob job = jobOf(what, rank);
+    job.values = values;
+    job.reference = reference == nullptr ? nullptr : reference->data();
+    job.residual = residual == nullptr ? nullptr : residual->data();
+    job.scratch = scratch.span();
+    job.segments = {&segment, 1};
+    EXPECT_TRUE(host().encode(job).isOk());
+    payload.resize(segment.bytes);
+    return payload;
+  }
+
+  void checkEncode(const Case& what) const {
+    const Floats values = valuesOf(what.count, 1, what.kind), reference = valuesOf(what.count, 2);
+    Floats residual = valuesOf(what.count, 3);
+    const Lent at_values(values, what.value_shift), at_reference(reference, what.value_shift),
+        at_residual(residual, what.value_shift);
+    const Bytes expected =
+        encodeOnHost(values, what, what.reference ? &reference : nullptr, what.residual ? &residual : nullptr);
+    const Bytes empty(host().maxBytes(what.count));
+    const Lent payload(empty.data(), empty.size(), what.payload_shift);
+    const Lent scratch(Bytes(device_->scratchBytes(what.count)).data(), device_->scratchBytes(what.count));
+    EncodeSegment segment{0, what.count, payload.bytes(), 0};
+    EncodeJob job = jobOf(what);
+    job.values = at_values.span();
+    job.reference = what.reference ? at_reference.floats() : nullptr;
+    job.residual = what.residual ? at_residual.floats() : nullptr;
+    job.scratch = scratch.bytes();
+    job.segments = {&segment, 1};
+    const Status status = device_->encode(job, nullptr);
+    ASSERT_TRUE(status.isOk()) << status.text();
+    ASSERT_EQ(segment.bytes, expected.size());
+    expectSame(expected, payload.back(segment.bytes), "payload");
+    expectSame(residual, at_residual.backFloats(), "residual");
+  }
+
+  void checkDecode(const Case& what, DecodeMode mode, std::size_t senders) const {
+    std::vector<Bytes> payloads;
+    std::vector<std::unique_ptr<Lent>> lent;
+    std::vector<PayloadView> on_host, on_device;
+    for (std::size_t s = 0; s < senders; ++s) {
+      const Floats values = valuesOf(what.count, static_cast<std::uint32_t>(10 + s), s == 1 ? what.kind : Kind::plain);
+      payloads.push_back(encodeOnHost(values, what, nullptr, nullptr, static_cast<std::uint32_t>(s)));
+    }
+    for (const Bytes& payload : payloads) {
+      lent.push_back(std::make_unique<Lent>(payload.data(), payload.size(), what.payload_shift));
+      on_host.push_back(payload);
+      on_device.push_back(lent.back()->bytes());
+    }
+    Floats out = valuesOf(what.count, 5);
+    const Lent at_out(out, what.value_shift);
+    HostScratch host_scratch(host().scratchBytes(what.count));
+    const Lent scratch(Bytes(device_->scratchBytes(what.count)).data(), device_->scratchBytes(what.count));
+    DecodeJob job;
+    job.payloads = on_host;
+    job.out = out;
+    job.mode = mode;
+    job.weight = 0.375f;
+    job.shared = randomness(0).shared;
+    job.first_element = what.first_element;
+    job.scratch = host_scratch.span();
+    ASSERT_TRUE(host().decode(job).isOk());
+    job.payloads = on_device;
+    job.out = at_out.span();
+    job.scratch = scratch.bytes();
+    const Status status = device_->decode(job, nullptr);
+    ASSERT_TRUE(status.isOk()) << status.text();
+    expectSame(out, at_out.backFloats(), "decoded");
+  }
+
+  void checkMerge(const Case& what, std::size_t senders) const {
+    std::vector<Bytes> payloads;
+    std::vector<std::unique_ptr<Lent>> lent;
+    std::vector<PayloadView> on_host, on_device;
+    for (std::size_t s = 0; s < senders; ++s) {
+      payloads.push_back(encodeOnHost(valuesOf(what.count, static_cast<std::uint32_t>(20 + s)), what, nullptr, nullptr,
+                                      static_cast<std::uint32_t>(s)));
+    }
+    for (const Bytes& payload : payloads) {
+      lent.push_back(std::make_unique<Lent>(payload.data(), payload.size(), what.payload_shift));
+      on_host.push_back(payload);
+      on_device.push_back(lent.back()->bytes());
+    }
+    Floats values = valuesOf(what.count, 6, what.kind), residual = valuesOf(what.count, 7);
+    const Lent at_values(values, what.value_shift), at_residual(residual, what.value_shift);
+    Bytes out(host().maxBytes(what.count));
+    const Lent at_out(out.data(), out.size(), what.payload_shift);
+    HostScratch host_scratch(host().scratchBytes(what.count));
+    const Lent scratch(Bytes(device_->scratchBytes(what.count)).data(), device_->scratchBytes(what.count));
+    float* const kept = what.residual ? residual.data() : nullptr;
+    MergeJob job{on_host, values, 0.25f, kept, 0.5f, randomness(1), what.first_element, host_scratch.span(), out, 0};
+    ASSERT_TRUE(host().merge(job).isOk());
+    out.resize(job.bytes);
+    MergeJob device_job{on_device,
+                        at_values.span(),
+                        0.25f,
+                        what.residual ? at_residual.floats() : nullptr,
+                        0.5f,
+                        randomness(1),
+                        what.first_element,
+                        scratch.bytes(),
+                        at_out.bytes(),
+                        0};
+    const Status status = device_->merge(device_job, nullptr);
+    ASSERT_TRUE(status.isOk()) << status.text();
+    ASSERT_EQ(device_job.bytes, job.bytes);
+    expectSame(out, at_out.back(job.bytes), "payload");
+    expectSame(values, at_values.backFloats(), "own shard");
+    expectSame(residual, at_residual.backFloats(), "residual");
+  }
+
+  std::unique_ptr<const DeviceCodec> device_;
+};
+
+constexpr std::size_t kCounts[] = {0, 1, 3, 31, 33, 64, 127, 128, 130, 257, 511, 1000, 2049, 4096, 4099, 6001, 12290};
+
+TEST_P(OnDevice, EncodesAllCounts) {
+  for (const std::size_t count : kCounts) {
+    SCOPED_TRACE(count);
+    checkEncode({count});
+  }
+}
+
+TEST_P(OnDevice, EncodesWithReferencesAndResiduals) {
+  for (const std::size_t count : {std::size_t{130}, std::size_t{9001}}) {
+    checkEncode({count, 0, 0, 0, true, false});
+    checkEncode({count, 0, 0, 0, false, true});
+    checkEncode({count, 0, 0, 0, true, true});
+    checkEncode({count, 4, 0, 128, true, true});
+  }
+}
+
+TEST_P(OnDevice, EncodesAtAnyAlignment) {
+  for (const std::size_t shift : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{8}}) {
+    SCOPED_TRACE(shift);
+    checkEncode({5001, 4 * shift, shift, 1000 + shift, false, true});
+  }
+}
+
+TEST_P(OnDevice, EncodesSpecialValues) {
+  checkEncode({12000, 0, 0, 0, false, true, Kind::special});
+  checkEncode({12000, 4, 0, 3, true, true, Kind::special});
+}
+
+TEST_P(OnDevice, DecodesInEveryMode) {
+  for (const DecodeMode mode : {DecodeMode::set, DecodeMode::add, DecodeMode::axpy, DecodeMode::meanOfPresent}) {
+    SCOPED_TRACE(static_cast<int>(mode));
+    for (const std::size_t senders : {std::size_t{0}, std::size_t{1}, std::size_t{3}}) {
+      checkDecode({6001}, mode, senders);
+      checkDecode({4097, 4, 1, 77, false, false, Kind::special}, mode, senders);
+    }
+  }
+  checkDecode({200}, DecodeMode::set, 70); // in several launches
+  checkDecode({200}, DecodeMode::meanOfPresent, 70);
+}
+
+TEST_P(OnDevice, Merges) {
+  for (const std::size_t senders : {std::size_t{0}, std::size_t{1}, std::size_t{3}}) {
+    for (const bool residual : {false, true}) {
+      checkMerge({6001, 0, 0, 256, false, residual}, senders);
+      checkMerge({4099, 4, 1, 9, false, residual, Kind::special}, senders);
+    }
+  }
+  checkMerge({300, 0, 0, 0, false, true}, 40); // more than one launch takes
+}
+
+TEST_P(OnDevice, EncodesSegmentsInAnyOrder) {
+  const Floats values = valuesOf(40000, 1);
+  const Lent at_values(values);
+  std::vector<EncodeSegment> segments;
+  std::vector<std::unique_ptr<Lent>> payloads;
+  for (std::size_t s = 0; s < 40; ++s) { // more than one launch takes
+    const std::size_t count = 1 + s * 23;
+    const Bytes empty(host().maxBytes(count));
+    payloads.push_back(std::make_unique<Lent>(empty.data(), empty.size(), s % 5));
+    segments.push_back({(39 - s) * 1000, count, payloads.back()->bytes(), 0});
+  }
+  const Lent scratch(Bytes(device_->scratchBytes(1000)).data(), device_->scratchBytes(1000));
+  EncodeJob job = jobOf({});
+  job.values = at_values.span();
+  job.scratch = scratch.bytes();
+  job.segments = segments;
+  ASSERT_TRUE(device_->encode(job, nullptr).isOk());
+  for (std::size_t s = 0; s < 40; ++s) {
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(segments[s].first);
+    Case alone;
+    alone.first_element = segments[s].first;
+    const Bytes expected =
+        encodeOnHost(Floats(begin, begin + static_cast<std::ptrdiff_t>(segments[s].count)), alone, nullptr, nullptr);
+    ASSERT_EQ(segments[s].bytes, expected.size());
+    expectSame(expected, payloads[s]->back(segments[s].bytes), "segment " + std::to_string(s));
+  }
+}
+
+TEST_P(OnDevice, RefusesWhatDoesNotFit) {
+  const Floats values(100);
+  const Lent at_values(values);
+  Bytes bytes(host().maxBytes(100) - 1);
+  const Lent short_payload(bytes.data(), bytes.size());
+  EncodeSegment segment{0, 100, short_payload.bytes(), 0};
+  EncodeJob job;
+  job.values = at_values.span();
+  job.segments = {&segment, 1};
+  EXPECT_EQ(device_->encode(job, nullptr).kind(), GOSS_ERR_INVALID_ARGUMENT);
+  const PayloadView view = short_payload.bytes();
+  DecodeJob decode;
+  decode.payloads = {&view, 1};
+  decode.out = at_values.span();
+  EXPECT_EQ(device_->decode(decode, nullptr).kind(), GOSS_ERR_PROTOCOL);
+}
+
+std::string nameOf(const testing::TestParamInfo<std::string>& info) {
+  std::string name;
+  for (const char c : info.param) {
+    name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  }
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, OnDevice, testing::ValuesIn(specs()), nameOf);
+
+TEST(DeviceCodecs, SayWhatTheyDoNotOffer) {
+  EXPECT_EQ(makeDeviceCodec("lossless").status().kind(), GOSS_ERR_UNSUPPORTED);
+  EXPECT_EQ(makeDeviceCodec("int9").status().kind(), GOSS_ERR_INVALID_ARGUMENT);
+}
+
+} // namespace
+} // namespace goss::test
