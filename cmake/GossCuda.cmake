@@ -12,6 +12,9 @@ if(GOSS_CUDA STREQUAL "ON" OR (GOSS_CUDA STREQUAL "AUTO" AND CUDAToolkit_FOUND A
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     enable_language(CUDA)
+    if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # CMake 3.25 was there before nvcc had it
+      set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    endif()
     set(GOSS_CUDA_FOUND TRUE)
   elseif(GOSS_CUDA STREQUAL "ON")
     message(FATAL_ERROR "GOSS_CUDA is ON and there is no nvcc that works; set CUDACXX to it, or GOSS_CUDA to OFF")
