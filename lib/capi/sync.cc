@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "capi/handles.h"
+#include "core/builtins.h"
 #include "gossamer/sync.h"
 #include "sync/methods.h"
 #include "sync/synchronizer.h"
@@ -87,7 +88,7 @@ goss_status goss_sync_create(goss_comm_t comm, const char* spec, goss_sync_t* sy
     if (comm == nullptr) return missing("goss_sync_create", "the communicator");
     if (spec == nullptr) return missing("goss_sync_create", "the spec");
     if (sync == nullptr) return missing("goss_sync_create", "the place for the synchronizer");
-    Result<std::unique_ptr<Synchronizer>> made = Synchronizer::create(comm, spec);
+    Result<std::unique_ptr<Synchronizer>> made = Synchronizer::create(comm, spec, goss::core::makeCodec);
     if (!made.isOk()) return made.status();
     *sync = new goss_sync{made.take()};
     return Status::ok();

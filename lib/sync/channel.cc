@@ -53,6 +53,12 @@ Status Channel::startMean(const Parcel& parcel, goss_request_t* request) {
                                GOSS_AVG, &options, request));
 }
 
+Status Channel::startGather(const Gathering& gathering, goss_request_t* request) {
+  exchanged_bytes_ += gathering.meaning_bytes;
+  return check(goss_all_gather(comm_, gathering.mine.data(), gathering.all.data(), gathering.mine.size(), GOSS_UINT8,
+                               nullptr, request));
+}
+
 Status Channel::mean(std::span<float> values) {
   goss_request_t request = nullptr;
   const Status started = check(

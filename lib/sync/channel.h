@@ -2,6 +2,7 @@
 #ifndef GOSS_LIB_SYNC_CHANNEL_H_
 #define GOSS_LIB_SYNC_CHANNEL_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -36,7 +37,14 @@ class Channel {
 
   /// Collective, not blocking: *request is later given to wait(); the values are lent until then.
   Status startMean(const Parcel& parcel, goss_request_t* request);
-  /// The same without a codec, blocking.
+  /// Collective, not blocking, as startMean: every rank gets the bytes of all, in rank order.
+  struct Gathering {
+    std::span<const std::byte> mine; ///< As many on every rank.
+    std::span<std::byte> all;
+    std::size_t meaning_bytes = 0; ///< Float32 bytes that `mine` stands for.
+  };
+  Status startGather(const Gathering& gathering, goss_request_t* request);
+  /// The mean without a codec, blocking.
   Status mean(std::span<float> values);
   Status wait(goss_request_t* request);
   /// Collective: rank 0's values on every rank.

@@ -51,6 +51,7 @@ struct Composition {
   Topology topology;
   Layout layout;
   double mixing = 0;                ///< alpha: parameters become alpha * local + (1 - alpha) * reference.
+  double decay = 0;                 ///< Of the momentum, with GradientRule::signs.
   std::unique_ptr<Applier> applier; ///< Null where gradients are exchanged instead of parameters.
 };
 

@@ -4,7 +4,8 @@
 
 namespace goss::sync {
 
-GradientBuckets::GradientBuckets(std::span<const std::span<float>> gradients, std::uint64_t bucket_bytes)
+GradientBuckets::GradientBuckets(std::span<const std::span<float>> gradients, std::uint64_t bucket_bytes,
+                                 const MakeExchange& make)
     : bucket_of_(gradients.size()), is_ready_(gradients.size()) {
   std::uint64_t bytes = bucket_bytes; // the first tensor opens a bucket
   for (std::size_t tensor = gradients.size(); tensor-- > 0;) {
@@ -20,6 +21,7 @@ GradientBuckets::GradientBuckets(std::span<const std::span<float>> gradients, st
   }
   for (Bucket& bucket : buckets_) {
     close(bucket);
+    bucket.exchange = make(bucket.flat.size(), static_cast<std::uint64_t>(&bucket - buckets_.data()) + 1);
   }
 }
 
@@ -41,7 +43,7 @@ void GradientBuckets::close(Bucket& bucket) {
   }
 }
 
-Status GradientBuckets::ready(Channel& channel, std::size_t tensor) {
+Status GradientBuckets::ready(Channel& channel, std::size_t tensor, double lr) {
   if (is_ready_[tensor]) {
     return Status::error(
         GOSS_ERR_INVALID_ARGUMENT,
@@ -50,10 +52,10 @@ Status GradientBuckets::ready(Channel& channel, std::size_t tensor) {
   }
   is_ready_[tensor] = true;
   --buckets_[bucket_of_[tensor]].missing;
-  return startReady(channel);
+  return startReady(channel, lr);
 }
 
-Status GradientBuckets::startReady(Channel& channel) {
+Status GradientBuckets::startReady(Channel& channel, double lr) {
   for (; started_ < buckets_.size() && buckets_[started_].missing == 0; ++started_) {
     Bucket& bucket = buckets_[started_];
     if (bucket.flat.empty()) {
@@ -65,22 +67,22 @@ Status GradientBuckets::startReady(Channel& channel) {
         to = std::copy(piece.begin(), piece.end(), to);
       }
     }
-    if (Status status = channel.startMean({bucket.flat, started_ + 1}, &bucket.request); !status.isOk()) {
+    if (Status status = bucket.exchange->start(channel, bucket.flat, lr); !status.isOk()) {
       return status;
     }
   }
   return Status::ok();
 }
 
-Status GradientBuckets::finish(Channel& channel) {
+Status GradientBuckets::finish(Channel& channel, double lr) {
   for (Bucket& bucket : buckets_) {
     bucket.missing = 0;
   }
-  if (Status status = startReady(channel); !status.isOk()) {
+  if (Status status = startReady(channel, lr); !status.isOk()) {
     return status;
   }
   for (Bucket& bucket : buckets_) {
-    if (Status status = channel.wait(&bucket.request); !status.isOk()) {
+    if (Status status = bucket.exchange->finish(channel, bucket.flat); !status.isOk()) {
       return status;
     }
     auto from = bucket.staging.cbegin();
@@ -93,6 +95,18 @@ Status GradientBuckets::finish(Channel& channel) {
   std::fill(is_ready_.begin(), is_ready_.end(), false);
   started_ = 0;
   return Status::ok();
+}
+
+void GradientBuckets::save(base::WireWriter& writer) const {
+  for (const Bucket& bucket : buckets_) {
+    bucket.exchange->save(writer);
+  }
+}
+
+void GradientBuckets::load(base::WireReader& reader) {
+  for (Bucket& bucket : buckets_) {
+    bucket.exchange->load(reader);
+  }
 }
 
 } // namespace goss::sync

@@ -3,9 +3,12 @@
 #define GOSS_LIB_SYNC_GRADIENT_BUCKETS_H_
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "sync/bucket_exchange.h"
 #include "sync/channel.h"
 
 namespace goss::sync {
@@ -16,13 +19,18 @@ namespace goss::sync {
 /// the same order. Tensors that lie side by side in memory travel from where they are; others are copied. One thread.
 class GradientBuckets {
  public:
-  /// `gradients` are in the order of registration and stay lent.
-  GradientBuckets(std::span<const std::span<float>> gradients, std::uint64_t bucket_bytes);
+  /// `gradients` are in the order of registration and stay lent. `make` makes the exchange of a bucket from its
+  /// elements and its number, which is never 0.
+  using MakeExchange = std::function<std::unique_ptr<BucketExchange>(std::size_t count, std::uint64_t number)>;
+  GradientBuckets(std::span<const std::span<float>> gradients, std::uint64_t bucket_bytes, const MakeExchange& make);
 
   /// Never blocks.
-  Status ready(Channel& channel, std::size_t tensor);
+  Status ready(Channel& channel, std::size_t tensor, double lr);
   /// Takes what is missing as ready and waits for all: gradients are then means, and the next step begins.
-  Status finish(Channel& channel);
+  Status finish(Channel& channel, double lr);
+  /// What a checkpoint keeps, between steps.
+  void save(base::WireWriter& writer) const;
+  void load(base::WireReader& reader);
   [[nodiscard]] std::size_t buckets() const { return buckets_.size(); }
 
  private:
@@ -32,11 +40,11 @@ class GradientBuckets {
     std::span<float> flat;                // what travels
     std::size_t missing = 0;
     std::size_t tensors = 0;
-    goss_request_t request = nullptr;
+    std::unique_ptr<BucketExchange> exchange;
   };
 
   void close(Bucket& bucket);
-  Status startReady(Channel& channel);
+  Status startReady(Channel& channel, double lr);
 
   std::vector<Bucket> buckets_;
   std::vector<std::size_t> bucket_of_; // by tensor

@@ -7,9 +7,9 @@
 namespace goss::sync {
 
 std::span<const Method* const> allMethods() {
-  static const std::array kMethods = {&ddpMethod(),       &localMethod(), &dilocoMethod(),
-                                      &streamingMethod(), &eagerMethod(), &delayedNesterovMethod(),
-                                      &slowmoMethod(),    &co2Method(),   &qsrMethod()};
+  static const std::array kMethods = {
+      &ddpMethod(),    &localMethod(), &dilocoMethod(), &streamingMethod(), &eagerMethod(),   &delayedNesterovMethod(),
+      &slowmoMethod(), &co2Method(),   &qsrMethod(),    &demoMethod(),      &cocktailMethod()};
   return kMethods;
 }
 

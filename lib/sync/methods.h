@@ -29,6 +29,8 @@ const Method& delayedNesterovMethod();
 const Method& slowmoMethod();
 const Method& co2Method();
 const Method& qsrMethod();
+const Method& demoMethod();
+const Method& cocktailMethod();
 
 /// All of them, in the order of the documentation.
 std::span<const Method* const> allMethods();

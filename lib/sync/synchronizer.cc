@@ -33,13 +33,21 @@ Synchronizer::Synchronizer(Composition composition, std::string spec)
       spec_(std::move(spec)),
       timetable_(composition_.timing, composition_.layout.fragments) {}
 
-Result<std::unique_ptr<Synchronizer>> Synchronizer::create(goss_comm_t comm, std::string_view spec) {
+Result<std::unique_ptr<Synchronizer>> Synchronizer::create(goss_comm_t comm, std::string_view spec,
+                                                           const MakeCodec& make_codec) {
   Result<Made> made = makeComposition(spec);
   if (!made.isOk()) {
     return made.status();
   }
   Made parts = made.take();
   std::unique_ptr<Synchronizer> sync(new Synchronizer(std::move(parts.composition), std::move(parts.spec)));
+  if (sync->composition_.layout.codec != "none") { // a wrong codec is named before anything is sent
+    Result<Compression> codec = make_codec(sync->composition_.layout.codec);
+    if (!codec.isOk()) {
+      return codec.status();
+    }
+    sync->compression_ = codec.take();
+  }
   if (Status status = sync->connect(comm); !status.isOk()) {
     return status;
   }
@@ -99,15 +107,25 @@ Result<std::int32_t> Synchronizer::add(Tensor tensor) {
   return static_cast<std::int32_t>(tensors_.size() - 1);
 }
 
+void Synchronizer::makeBuckets() {
+  std::vector<std::span<float>> gradients;
+  for (const Tensor& tensor : tensors_) {
+    gradients.push_back(tensor.gradient);
+  }
+  const auto make = [this](std::size_t count, std::uint64_t number) -> std::unique_ptr<BucketExchange> {
+    if (composition_.gradients == GradientRule::signs) {
+      return std::make_unique<SignExchange>(count, compression_.codec, composition_.decay);
+    }
+    return std::make_unique<MeanExchange>(number);
+  };
+  buckets_.emplace(gradients, composition_.layout.bucket_bytes, make);
+}
+
 void Synchronizer::layOut() {
   buckets_.reset();
   fragments_.clear();
   if (exchangesGradients()) {
-    std::vector<std::span<float>> gradients;
-    for (const Tensor& tensor : tensors_) {
-      gradients.push_back(tensor.gradient);
-    }
-    buckets_.emplace(gradients, composition_.layout.bucket_bytes);
+    makeBuckets();
   }
   if (parameter_channel_ == nullptr) {
     return;
@@ -200,7 +218,7 @@ Status Synchronizer::gradientReady(std::int32_t index) {
   if (!exchangesGradients()) {
     return Status::ok();
   }
-  const Status status = buckets_->ready(*gradient_channel_, static_cast<std::size_t>(index));
+  const Status status = buckets_->ready(*gradient_channel_, static_cast<std::size_t>(index), lr_);
   return status.kind() == GOSS_ERR_INVALID_ARGUMENT ? status : noted(status);
 }
 
@@ -208,7 +226,7 @@ Status Synchronizer::gradients() {
   if (Status status = checkRunning("goss_sync_gradients"); !status.isOk()) {
     return status;
   }
-  return exchangesGradients() ? noted(buckets_->finish(*gradient_channel_)) : Status::ok();
+  return exchangesGradients() ? noted(buckets_->finish(*gradient_channel_, lr_)) : Status::ok();
 }
 
 Status Synchronizer::step() {
@@ -268,6 +286,9 @@ Result<std::string> Synchronizer::exportState() {
   for (const Fragment& fragment : fragments_) {
     fragment.save(writer);
   }
+  if (buckets_) {
+    buckets_->save(writer);
+  }
   std::string bytes = writer.take();
   return bytes + base::WireWriter().integer(hashOf(bytes)).take();
 }
@@ -299,6 +320,9 @@ Status Synchronizer::importState(std::string_view bytes) {
   bool fits = reader.integer<std::uint64_t>() == fragments_.size();
   for (std::size_t i = 0; fits && i < fragments_.size(); ++i) {
     fits = fragments_[i].load(reader);
+  }
+  if (buckets_) {
+    buckets_->load(reader);
   }
   if (!fits || !reader.complete()) {
     return invalid("the saved state is of other tensors than those registered here");

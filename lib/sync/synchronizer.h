@@ -3,6 +3,7 @@
 #define GOSS_LIB_SYNC_SYNCHRONIZER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,7 +31,10 @@ struct Tensor {
 /// What include/gossamer/sync.h says of goss_sync_t, call by call. One thread, except abort().
 class Synchronizer {
  public:
-  static Result<std::unique_ptr<Synchronizer>> create(goss_comm_t comm, std::string_view spec);
+  /// The codec of a spec; the synchronizer sees codecs through their seam alone.
+  using MakeCodec = std::function<Result<Compression>(std::string_view spec)>;
+  static Result<std::unique_ptr<Synchronizer>> create(goss_comm_t comm, std::string_view spec,
+                                                      const MakeCodec& make_codec);
 
   Result<std::int32_t> add(Tensor tensor);
   Status start();
@@ -49,6 +53,7 @@ class Synchronizer {
  private:
   Synchronizer(Composition composition, std::string spec);
   Status connect(goss_comm_t comm);
+  void makeBuckets();
   void layOut();
   Status checkRunning(const char* call) const;
   /// Remembers the first failure: every later call gives it again.
@@ -58,7 +63,8 @@ class Synchronizer {
   [[nodiscard]] bool exchangesGradients() const { return gradient_channel_ != nullptr; }
 
   Composition composition_;
-  std::string spec_; // canonical
+  std::string spec_;        // canonical
+  Compression compression_; // with GradientRule::signs
   std::vector<Tensor> tensors_;
   std::optional<GradientBuckets> buckets_;
   std::vector<Fragment> fragments_;

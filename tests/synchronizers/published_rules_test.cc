@@ -232,6 +232,46 @@ TEST(PublishedRule, DilocoWithOneStepAndUnitRateIsDdp) {
   expectSame(diloco, ddp);
 }
 
+// Half-precision holds these differences, multiples of 1/4 below 512, exactly.
+TEST(PublishedRule, OpenDilocoSendsPseudoGradientsInHalfPrecision) {
+  const Trajectory plain = runLibrary("diloco:h=5,lr=0.5,momentum=0.5");
+  expectSame(runLibrary("diloco:h=5,lr=0.5,momentum=0.5,codec=fp16"), plain);
+  expectSame(runLibrary("streaming:h=8,fragments=2,tau=2,lr=0.5,momentum=0,alpha=0,codec=fp16"),
+             runLibrary("streaming:h=8,fragments=2,tau=2,lr=0.5,momentum=0,alpha=0"));
+}
+
+// One exchange, of differences of at most `largest`, in 8 bits: an encoding errs by half a step of largest / 127. The
+// ranks' own errors average to at most that, and the mean is encoded once more. The outer step is 0.7 * 1.9 times it.
+TEST(PublishedRule, DilocoInEightBitsErrsByNoMoreThanTwoEncodings) {
+  const Trajectory plain = runLibrary("diloco:h=20"), coded = runLibrary("diloco:h=20,codec=int8");
+  double largest = 0, error = 0;
+  for (std::size_t i = 0; i < kElements; ++i) {
+    for (int rank = 0; rank < kRanks; ++rank) {
+      double difference = 0;
+      for (int step = 0; step < kSteps; ++step) {
+        difference += learningRate(step) * gradientOf(rank, step, i);
+      }
+      largest = std::max(largest, std::abs(difference));
+    }
+    error = std::max(error, std::abs(coded.back()[0][i] - plain.back()[0][i]));
+  }
+  EXPECT_GT(error, 0) << "or nothing was encoded";
+  EXPECT_LE(error, 1.001 * 0.7 * 1.9 * 2 * largest / 127 / 2);
+  for (const Vector& replica : coded.back()) {
+    EXPECT_EQ(replica, coded.back()[0]) << "all ranks decode the same";
+  }
+}
+
+TEST(PublishedRule, CocktailExchangesEveryStepAndLosesNothingWithoutItsCodec) {
+  expectSame(runLibrary("cocktail:codec=none"), runLibrary("local:h=1"));
+  const Trajectory coded = runLibrary("cocktail");
+  for (const std::vector<Vector>& step : coded) {
+    for (const Vector& replica : step) {
+      EXPECT_EQ(replica, step[0]);
+    }
+  }
+}
+
 TEST(PublishedRule, IslandsAverageGradientsWithinAndParametersAcross) {
   const auto island_gradient = [](std::size_t rank, int step, std::size_t i) {
     const int first = static_cast<int>(rank / 2) * 2;

@@ -25,7 +25,9 @@ const char* const kSpecs[] = {"ddp",
                               "slowmo:h=4",
                               "co2:h=4",
                               "qsr:h=2,growth=1.2",
-                              "diloco:h=4,islands=2"};
+                              "diloco:h=4,islands=2",
+                              "diloco:h=4,codec=int8",
+                              "demo:chunk=8,keep=3"};
 
 std::string exported(goss_sync_t sync) {
   void* bytes = nullptr;
@@ -176,6 +178,8 @@ TEST(Refusals, OfSpecsNameWhatIsWrong) {
                         {"streaming:h=7,fragments=2", "fragments must divide h"},
                         {"streaming:h=8,fragments=2,tau=4", "tau must be below h / fragments"},
                         {"delayed-nesterov:buffer=4,spread=0.5", "spread must be at most 1 / buffer"},
+                        {"diloco:codec=int9", "'int9' is unknown here"},
+                        {"demo:keep=100", "keep=100 is more than a chunk has"},
                         {"local:islands=2", "1 ranks cannot be cut into 2 equal islands"}};
   runRanks(1, [&](goss_comm_t comm, int) {
     for (const Case& c : cases) {
