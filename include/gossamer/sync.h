@@ -55,8 +55,9 @@ typedef struct goss_sync_tensor {
 /// What a synchronizer does. Set `size` before the call.
 typedef struct goss_sync_info {
   size_t size;
-  const char* spec;      ///< Canonical spec with all parameters; lives as long as the synchronizer.
-  int32_t gradients;     ///< 1: goss_sync_gradients averages over ranks; 0: gradients stay local.
+  const char* spec;  ///< Canonical spec with all parameters; lives as long as the synchronizer.
+  int32_t gradients; ///< 0: gradients stay local; 1: goss_sync_gradients averages them over ranks; 2: it leaves signs,
+                     ///< for plain gradient descent.
   int32_t local_steps;   ///< 1: between exchanges the ranks' parameters differ.
   int32_t gradient_size; ///< Ranks whose gradients are averaged together (1 where gradients stay local).
 } goss_sync_info;
@@ -84,7 +85,7 @@ GOSS_API goss_status goss_sync_register(goss_sync_t sync, const goss_sync_tensor
 /// Errors: GOSS_ERR_MISMATCH when specs or tensors differ between ranks.
 GOSS_API goss_status goss_sync_start(goss_sync_t sync);
 
-/// Local: the learning rate of the steps to come. SlowMo, QSR and DeMo use it; 1 before the first call.
+/// Local, between steps: the learning rate of the steps to come. SlowMo, QSR and DeMo use it; 1 before the first call.
 GOSS_API goss_status goss_sync_set_lr(goss_sync_t sync, double lr);
 
 /// The gradient of a tensor is final for this step: its bucket's exchange starts when all of it is. Never blocks. The
@@ -103,7 +104,8 @@ GOSS_API goss_status goss_sync_finish(goss_sync_t sync);
 
 /// Local, between steps: waits for what is in flight, then copies everything that is needed to go on with the same bits
 /// (reference parameters, outer momenta, exchanges not yet applied) into *bytes; free it with goss_free. Each rank's
-/// state is its own. Parameters are the framework's to save.
+/// state is its own. Parameters are the framework's to save. What a codec's "+ef" has kept is not in it: it starts at
+/// zero again.
 GOSS_API goss_status goss_sync_export(goss_sync_t sync, void** bytes, size_t* count);
 
 /// Local; before goss_sync_start, after all tensors are registered, on all ranks or none. GOSS_ERR_PROTOCOL for

@@ -347,7 +347,7 @@ goss_sync_info Synchronizer::info() const {
   goss_sync_info info{};
   info.size = sizeof info;
   info.spec = spec_.c_str();
-  info.gradients = exchangesGradients() ? 1 : 0;
+  info.gradients = !exchangesGradients() ? 0 : composition_.gradients == GradientRule::signs ? 2 : 1;
   info.local_steps = parameter_channel_ != nullptr ? 1 : 0;
   info.gradient_size = exchangesGradients() ? gradient_channel_->size() : 1;
   return info;
