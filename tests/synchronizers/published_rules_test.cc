@@ -241,7 +241,8 @@ TEST(PublishedRule, OpenDilocoSendsPseudoGradientsInHalfPrecision) {
 }
 
 // One exchange, of differences of at most `largest`, in 8 bits: an encoding errs by half a step of largest / 127. The
-// ranks' own errors average to at most that, and the mean is encoded once more. The outer step is 0.7 * 1.9 times it.
+// ranks' own errors average to at most that, and the mean is encoded once more. The outer step is 0.7 * 1.9 times it;
+// 1 % is for what the first encoding adds to the second's peak, and for the 16 bits of a step.
 TEST(PublishedRule, DilocoInEightBitsErrsByNoMoreThanTwoEncodings) {
   const Trajectory plain = runLibrary("diloco:h=20"), coded = runLibrary("diloco:h=20,codec=int8");
   double largest = 0, error = 0;
@@ -256,7 +257,7 @@ TEST(PublishedRule, DilocoInEightBitsErrsByNoMoreThanTwoEncodings) {
     error = std::max(error, std::abs(coded.back()[0][i] - plain.back()[0][i]));
   }
   EXPECT_GT(error, 0) << "or nothing was encoded";
-  EXPECT_LE(error, 1.001 * 0.7 * 1.9 * 2 * largest / 127 / 2);
+  EXPECT_LE(error, 1.01 * 0.7 * 1.9 * 2 * largest / 127 / 2);
   for (const Vector& replica : coded.back()) {
     EXPECT_EQ(replica, coded.back()[0]) << "all ranks decode the same";
   }

@@ -262,6 +262,7 @@ TEST(Abort, ReachesTheRanksThatWait) {
   runRanks(2, [](goss_comm_t comm, int rank) {
     SyncRun run(comm, "diloco:h=1");
     run.start();
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr)); // the other rank's start is over too
     if (rank == 0) {
       EXPECT_OK(goss_sync_abort(run.sync(), "the disk is full"));
     } else {
