@@ -22,5 +22,6 @@ goss_summary("${PMIX_FOUND}" PMIx "${PMIX_VERSION}" "start under mpirun without 
 goss_summary("${HWLOC_FOUND}" hwloc "${HWLOC_VERSION}" "topology of hosts and caches (not used yet)" "apt-get install libhwloc-dev")
 goss_summary("${UCX_FOUND}" UCX "${UCX_VERSION}" "ucx transport (not used yet)" "apt-get install libucx-dev")
 goss_summary("${GOSS_CUDA_FOUND}" CUDA "${CUDAToolkit_VERSION}" "kernels of the compressors (no collective uses them yet)" "NVIDIA's CUDA toolkit brings it")
+goss_summary("${OPENSSL_FOUND}" OpenSSL "${OPENSSL_VERSION}" "TLS (GOSS_TLS), goss-keys" "apt-get install libssl-dev")
 goss_summary("${BLAS_FOUND}" BLAS "" "matrix products of goss-train" "apt-get install libopenblas-pthread-dev")
 goss_summary("${CLI11_FOUND}" CLI11 "${CLI11_VERSION}" "goss-bench, goss-tune, goss-explain, goss-train" "apt-get install libcli11-dev")

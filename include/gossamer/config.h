@@ -15,9 +15,11 @@ namespace goss {
 struct Config {
   std::int64_t timeout_ms = 300000;          ///< GOSS_TIMEOUT_MS: deadline of an operation that names none.
   std::int64_t bootstrap_timeout_ms = 60000; ///< GOSS_BOOTSTRAP_TIMEOUT_MS: until all ranks must have arrived.
-  std::string transport;                     ///< GOSS_TRANSPORT: "" picks per pair; loopback, shm, tcp or sim forces.
-  std::string interface;                     ///< GOSS_INTERFACE: network interface name or address; "" any.
-  std::uint16_t port_min = 0;                ///< GOSS_PORT_RANGE=a-b: listening ports; 0-0 any.
+  std::string transport;         ///< GOSS_TRANSPORT: "" picks per pair; loopback, shm, tcp, tls or sim forces.
+  std::string tls;               ///< GOSS_TLS: psk:FILE or certs:DIR secures the run; "" does not.
+  std::string tls_scope = "all"; ///< GOSS_TLS_SCOPE: TLS on all links, or only between hosts.
+  std::string interface;         ///< GOSS_INTERFACE: network interface name or address; "" any.
+  std::uint16_t port_min = 0;    ///< GOSS_PORT_RANGE=a-b: listening ports; 0-0 any.
   std::uint16_t port_max = 0;
   int connections_per_peer = 1;   ///< GOSS_CONNECTIONS: TCP connections for payload to each peer.
   std::string algorithm;          ///< GOSS_ALGORITHM: "" lets the planner choose.

@@ -10,6 +10,7 @@
 #include "base/wire.h"
 #include "platform/host.h"
 #include "platform/stream.h"
+#include "security/security.h"
 
 namespace goss::core {
 
@@ -43,6 +44,11 @@ Result<std::unique_ptr<Rendezvous>> BootstrapMember::call(const Launch& launch, 
   std::unique_ptr<BootstrapMember> member(new BootstrapMember(launch, config));
   Status random = platform::fillRandom(std::as_writable_bytes(std::span(&member->caller_, 1)));
   if (!random.isOk()) return random;
+  if (!config.tls.empty()) {
+    auto opened = security::openSecurity(config);
+    if (!opened.isOk()) return opened.status();
+    member->security_ = opened.take();
+  }
   Status answered = member->callUntilAnswered();
   if (!answered.isOk()) return answered;
   return std::unique_ptr<Rendezvous>(std::move(member));
@@ -93,21 +99,31 @@ Status BootstrapMember::callUntilAnswered() {
 }
 
 Status BootstrapMember::callOnce(const platform::SocketAddress& address, Deadline deadline) {
-  fd_.reset();
+  stream_.close();
   auto dialled = platform::dial(address);
   if (!dialled.isOk()) return dialled.status();
   if (!platform::waitWritable(dialled.value().get(), earlier(deadline, Deadline::after(kConnectSpan))))
     return Status::error(GOSS_ERR_TIMEOUT, "no answer to the connection attempt");
   if (const int error = platform::socketError(dialled.value().get()); error != 0)
     return Status::error(GOSS_ERR_PEER_LOST, platform::errnoText(error));
-  fd_ = dialled.take();
-  platform::tuneForMessages(fd_.get());
+  platform::tuneForMessages(dialled.value().get());
+  std::unique_ptr<platform::StreamFilter> filter;
+  if (security_) {
+    auto made = security_->caller();
+    if (!made.isOk()) return made.status();
+    filter = made.take();
+  }
+  stream_ = platform::Stream(dialled.take(), std::move(filter));
+  Status secured = secure(address, deadline);
+  if (!secured.isOk()) return secured;
   const std::string hello = encodeHello({launch_.rank, launch_.ranks, caller_, launch_.job});
-  Status said = platform::writeAll(fd_.get(), hello, deadline);
+  Status said = stream_.writeAll(hello, deadline);
   if (!said.isOk()) return said;
   BootstrapHeader header;
   std::string reason;
   Status answered = readFrame(header, reason, deadline);
+  // Only now a caller hears that its own credentials are refused.
+  if (!answered.isOk() && !stream_.failure().empty()) return refusedBy(address, stream_.failure());
   if (!answered.isOk()) return answered;
   if (header.kind == BootstrapFrame::refused)
     return bootstrapError(fmt::format("rank 0 at {} refused rank {}: {}", address.text(), launch_.rank, reason));
@@ -115,9 +131,26 @@ Status BootstrapMember::callOnce(const platform::SocketAddress& address, Deadlin
   return Status::ok();
 }
 
+Status BootstrapMember::refusedBy(const platform::SocketAddress& address, const std::string& why) const {
+  return bootstrapError(
+      fmt::format("rank {} and rank 0 at {} do not trust each other: {}", launch_.rank, address.text(), why));
+}
+
+Status BootstrapMember::secure(const platform::SocketAddress& address, Deadline deadline) {
+  Status greeted = stream_.greetUntil(earlier(deadline, Deadline::after(kAnswerSpan)));
+  if (!greeted.isOk() && greeted.kind() == GOSS_ERR_PROTOCOL) return refusedBy(address, stream_.failure());
+  if (!greeted.isOk()) return greeted;
+  const platform::StreamFilter* filter = stream_.filter();
+  if (filter == nullptr || filter->mayBe(0)) return Status::ok();
+  return refusedBy(address, fmt::format("the credentials of \"{}\" do not allow it to be rank 0", filter->name()));
+}
+
 Status BootstrapMember::readFrame(BootstrapHeader& header, std::string& payload, Deadline deadline) {
-  char bytes[kBootstrapHeaderBytes];
-  Status read = platform::readAll(fd_.get(), bytes, sizeof bytes, deadline);
+  char bytes[kBootstrapHeaderBytes] = {};
+  Status read = stream_.readAll(bytes, sizeof bytes, deadline);
+  if (!read.isOk() && !security_ && std::string_view(bytes).starts_with("\x15\x03"))
+    return bootstrapError(
+        fmt::format("rank 0 at {} speaks TLS alone; set GOSS_TLS on this rank as on the others", rootName()));
   if (!read.isOk()) return read;
   const auto decoded = decodeHeader({bytes, sizeof bytes}, mostCardsBytes(launch_.ranks));
   if (!decoded.isOk()) return decoded.status();
@@ -125,7 +158,7 @@ Status BootstrapMember::readFrame(BootstrapHeader& header, std::string& payload,
   if (header.kind != BootstrapFrame::cards && header.bytes > kMostReasonBytes)
     return Status::error(GOSS_ERR_PROTOCOL, "the reason is too long");
   payload.resize(header.bytes);
-  return platform::readAll(fd_.get(), payload.data(), payload.size(), deadline);
+  return stream_.readAll(payload.data(), payload.size(), deadline);
 }
 
 Result<std::vector<std::string>> BootstrapMember::allGather(const std::string& card, std::int64_t timeout_ms) {
@@ -138,7 +171,7 @@ Result<std::vector<std::string>> BootstrapMember::allGather(const std::string& c
     ++round_;
   } else {
     over_ = cards.status();
-    fd_.reset();
+    stream_.close();
   }
   return cards;
 }
@@ -152,7 +185,7 @@ Result<std::vector<std::string>> BootstrapMember::exchange(const std::string& ca
   const std::int64_t most = std::numeric_limits<std::uint32_t>::max();
   payload.integer(static_cast<std::uint32_t>(std::min(deadline.leftMs(), most))).raw(card);
   const Deadline until = plus(deadline, kGrace);
-  Status done = platform::writeAll(fd_.get(), encodeFrame(BootstrapFrame::card, round_, payload.take()), until);
+  Status done = stream_.writeAll(encodeFrame(BootstrapFrame::card, round_, payload.take()), until);
   BootstrapHeader header;
   std::string answer;
   // Also when the card could not be sent: rank 0 may have said why before it closed.

@@ -8,7 +8,7 @@
 #include "core/bootstrap.h"
 #include "core/bootstrap_wire.h"
 #include "platform/clock.h"
-#include "platform/fd.h"
+#include "platform/filtered_stream.h"
 #include "platform/socket.h"
 
 namespace goss::core {
@@ -26,6 +26,9 @@ class BootstrapMember final : public Rendezvous {
   /// One call; ok when welcome. An error of kind bootstrap or protocol with scope communicator is rank 0's refusal.
   Status callOnce(const platform::SocketAddress& address, platform::Deadline deadline);
   Result<std::vector<std::string>> exchange(const std::string& card, std::int64_t span_ms, platform::Deadline deadline);
+  /// Greets rank 0 on stream_, and makes sure that it is rank 0.
+  Status secure(const platform::SocketAddress& address, platform::Deadline deadline);
+  [[nodiscard]] Status refusedBy(const platform::SocketAddress& address, const std::string& why) const;
   Status readFrame(BootstrapHeader& header, std::string& payload, platform::Deadline deadline);
   /// Its numeric addresses, else what the name service says now: it may know a starting host only later.
   [[nodiscard]] Result<std::vector<platform::SocketAddress>> addresses() const;
@@ -35,7 +38,8 @@ class BootstrapMember final : public Rendezvous {
   const Config config_;
   const platform::Deadline first_deadline_;
   std::uint64_t caller_ = 0;
-  platform::UniqueFd fd_;
+  std::unique_ptr<platform::StreamSecurity> security_; ///< Null: in clear. Before the stream that holds its filter.
+  platform::Stream stream_;
   std::uint32_t round_ = 0;
   Status over_; ///< Set by the first error.
 };

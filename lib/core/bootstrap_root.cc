@@ -8,6 +8,7 @@
 #include "base/wire.h"
 #include "platform/host.h"
 #include "platform/stream.h"
+#include "security/security.h"
 
 namespace goss::core {
 
@@ -47,17 +48,25 @@ Result<platform::UniqueFd> openListener(const Launch& launch, const Config& conf
 
 } // namespace
 
-BootstrapRoot::BootstrapRoot(const Launch& launch, const Config& config, platform::UniqueFd listener,
+BootstrapRoot::BootstrapRoot(const Launch& launch, const Config& config,
+                             std::unique_ptr<platform::StreamSecurity> security, platform::UniqueFd listener,
                              platform::Poller poller)
     : launch_(launch),
       config_(config),
       log_(config.log_level, launch.rank),
+      security_(std::move(security)),
       listener_(std::move(listener)),
       poller_(std::move(poller)),
       first_deadline_(Deadline::after(milliseconds(config.bootstrap_timeout_ms))),
       members_(static_cast<std::size_t>(launch.ranks)) {}
 
 Result<std::unique_ptr<Rendezvous>> BootstrapRoot::listen(const Launch& launch, const Config& config) {
+  std::unique_ptr<platform::StreamSecurity> security;
+  if (!config.tls.empty()) {
+    auto opened = security::openSecurity(config);
+    if (!opened.isOk()) return opened.status();
+    security = opened.take();
+  }
   auto listener = openListener(launch, config);
   if (!listener.isOk())
     return Status::error(listener.status().kind(), fmt::format("rank 0 cannot be met at {}:{}: {}", launch.host,
@@ -66,7 +75,8 @@ Result<std::unique_ptr<Rendezvous>> BootstrapRoot::listen(const Launch& launch, 
   if (!poller.isOk()) return poller.status();
   Status watched = poller.value().add(listener.value().get(), true, false, kListenerToken);
   if (!watched.isOk()) return watched;
-  return std::unique_ptr<Rendezvous>(new BootstrapRoot(launch, config, listener.take(), poller.take()));
+  return std::unique_ptr<Rendezvous>(
+      new BootstrapRoot(launch, config, std::move(security), listener.take(), poller.take()));
 }
 
 Result<std::vector<std::string>> BootstrapRoot::allGather(const std::string& card, std::int64_t timeout_ms) {
@@ -121,7 +131,7 @@ Status BootstrapRoot::waitForCards(Deadline deadline, std::int64_t timeout_ms) {
 Status BootstrapRoot::publish(const std::vector<std::string>& cards, Deadline deadline) {
   const std::string frame = encodeFrame(BootstrapFrame::cards, round_, encodeCards(cards));
   for (int rank = 1; rank < launch_.ranks; ++rank) {
-    const Status sent = platform::writeAll(members_[static_cast<std::size_t>(rank)].fd.get(), frame, deadline);
+    const Status sent = members_[static_cast<std::size_t>(rank)].stream.writeAll(frame, deadline);
     if (!sent.isOk())
       return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("rank {} left during start-up: {}", rank, sent.text()),
                            ErrorScope::communicator, rank);
@@ -135,18 +145,18 @@ Status BootstrapRoot::fail(const Status& status) {
   const std::string frame = encodeFrame(BootstrapFrame::failed, round_, text);
   const Deadline deadline = Deadline::after(milliseconds(1000));
   for (Member& member : members_) {
-    if (!member.fd.valid()) continue;
+    if (!member.stream.isOpen()) continue;
     // The reason matters more than its delivery: who does not read it finds the connection closed.
-    [[maybe_unused]] const Status sent = platform::writeAll(member.fd.get(), frame, deadline);
-    platform::endWriting(member.fd.get());
+    [[maybe_unused]] const Status sent = member.stream.writeAll(frame, deadline);
+    platform::endWriting(member.stream.fd());
   }
   // Closing over unread bytes would reset the connection and destroy the reason on its way: read until the others have
   // closed.
   std::array<char, 4096> rest;
   for (Member& member : members_) {
-    while (member.fd.valid() && platform::waitReadable(member.fd.get(), deadline))
-      if (platform::readSome(member.fd.get(), rest.data(), rest.size()).ended) break;
-    member.fd.reset();
+    while (member.stream.isOpen() && platform::waitReadable(member.stream.fd(), deadline))
+      if (platform::readSome(member.stream.fd(), rest.data(), rest.size()).ended) break;
+    member.stream.close();
   }
   return status;
 }
@@ -165,13 +175,35 @@ void BootstrapRoot::acceptAll() {
     }
     const std::uint64_t token = next_token_++;
     platform::tuneForMessages(accepted.value().fd.get());
-    if (!poller_.add(accepted.value().fd.get(), true, false, token).isOk()) return;
-    strangers_[token] = Stranger{std::move(accepted.value().fd),
-                                 accepted.value().from.text(),
-                                 {},
-                                 false,
-                                 Deadline::after(milliseconds(kStrangerMs))};
+    auto stream = secure(std::move(accepted.value().fd));
+    if (!stream.isOk()) {
+      logOnce(accepted.value().from.text(), stream.status().text());
+      continue;
+    }
+    if (!poller_.add(stream.value().fd(), true, false, token).isOk()) return;
+    strangers_[token] = Stranger{
+        stream.take(), accepted.value().from.text(), {}, false, false, Deadline::after(milliseconds(kStrangerMs))};
   }
+}
+
+Result<platform::Stream> BootstrapRoot::secure(platform::UniqueFd fd) {
+  if (!security_) return platform::Stream(std::move(fd));
+  auto filter = security_->callee();
+  if (!filter.isOk()) return filter.status();
+  return platform::Stream(std::move(fd), filter.take());
+}
+
+bool BootstrapRoot::greet(std::uint64_t token, Stranger& stranger) {
+  const platform::Greeting greeting = stranger.stream.greet();
+  stranger.greeted = greeting == platform::Greeting::ready;
+  if (greeting == platform::Greeting::failed) {
+    if (!stranger.stream.failure().empty()) logOnce(stranger.from, stranger.stream.failure());
+    platform::endWriting(stranger.stream.fd());
+    stranger.refused = true;
+  }
+  [[maybe_unused]] const Status watched =
+      poller_.change(stranger.stream.fd(), true, stranger.stream.hasOutput(), token);
+  return stranger.greeted;
 }
 
 void BootstrapRoot::readStranger(std::uint64_t token) {
@@ -179,10 +211,16 @@ void BootstrapRoot::readStranger(std::uint64_t token) {
   if (found == strangers_.end()) return;
   Stranger& stranger = found->second;
   std::array<char, kHelloBytes> bytes;
-  const std::size_t want = stranger.refused ? bytes.size() : kHelloBytes - stranger.input.size();
-  const platform::StreamResult got = platform::readSome(stranger.fd.get(), bytes.data(), want);
-  if (got.ended) return dropStranger(token);
-  if (stranger.refused) return;
+  if (stranger.refused) {
+    if (platform::readSome(stranger.stream.fd(), bytes.data(), bytes.size()).ended) dropStranger(token);
+    return;
+  }
+  if (!stranger.greeted && !greet(token, stranger)) return;
+  const platform::StreamResult got = stranger.stream.read(bytes.data(), kHelloBytes - stranger.input.size());
+  if (got.ended) {
+    if (!stranger.stream.failure().empty()) logOnce(stranger.from, stranger.stream.failure());
+    return dropStranger(token);
+  }
   stranger.input.append(bytes.data(), got.bytes);
   if (helloMayBegin(stranger.input) && stranger.input.size() < kHelloBytes) return;
   auto hello = decodeHello(stranger.input);
@@ -199,8 +237,12 @@ void BootstrapRoot::admit(std::uint64_t token, const Hello& hello) {
     return refuse(token, fmt::format("rank {} says that there are {} ranks, rank 0 says {}; give all the same number",
                                      hello.rank, hello.ranks, launch_.ranks));
   if (hello.rank == 0) return refuse(token, "a second process says that it is rank 0; give every process its own rank");
+  const platform::StreamFilter* filter = strangers_.at(token).stream.filter();
+  if (filter != nullptr && !filter->mayBe(hello.rank))
+    return refuse(token, fmt::format("it claims rank {}, which the credentials of \"{}\" do not allow", hello.rank,
+                                     filter->name()));
   Member& member = members_[static_cast<std::size_t>(hello.rank)];
-  if (member.fd.valid() && member.caller != hello.caller)
+  if (member.stream.isOpen() && member.caller != hello.caller)
     return refuse(token,
                   fmt::format("two processes say that they are rank {}; give every process its own rank", hello.rank));
   if (round_ > 0) return refuse(token, fmt::format("rank {} comes back after start-up", hello.rank));
@@ -208,11 +250,11 @@ void BootstrapRoot::admit(std::uint64_t token, const Hello& hello) {
   dropStranger(token);
   if (member.has_card) ++cards_missing_;
   member = Member{};
-  poller_.remove(stranger.fd.get());
+  poller_.remove(stranger.stream.fd());
   const std::string welcome = encodeFrame(BootstrapFrame::welcome, 0, {});
-  if (platform::writeSome(stranger.fd.get(), welcome.data(), welcome.size()).bytes != welcome.size()) return;
-  if (!poller_.add(stranger.fd.get(), true, false, static_cast<std::uint64_t>(hello.rank)).isOk()) return;
-  member.fd = std::move(stranger.fd);
+  if (stranger.stream.write(welcome).bytes != welcome.size()) return;
+  if (!poller_.add(stranger.stream.fd(), true, false, static_cast<std::uint64_t>(hello.rank)).isOk()) return;
+  member.stream = std::move(stranger.stream);
   member.caller = hello.caller;
 }
 
@@ -220,8 +262,8 @@ void BootstrapRoot::refuse(std::uint64_t token, const std::string& reason) {
   Stranger& stranger = strangers_.at(token);
   logOnce(stranger.from, reason);
   const std::string frame = encodeFrame(BootstrapFrame::refused, 0, reason);
-  platform::writeSome(stranger.fd.get(), frame.data(), frame.size());
-  platform::endWriting(stranger.fd.get());
+  stranger.stream.write(frame);
+  platform::endWriting(stranger.stream.fd());
   stranger.refused = true;
 }
 
@@ -237,16 +279,21 @@ void BootstrapRoot::dropExpiredStrangers() {
 
 Status BootstrapRoot::readMember(int rank) {
   Member& member = members_[static_cast<std::size_t>(rank)];
-  if (!member.fd.valid()) return Status::ok();
+  if (!member.stream.isOpen()) return Status::ok();
   std::array<char, 16384> bytes;
-  const platform::StreamResult got = platform::readSome(member.fd.get(), bytes.data(), bytes.size());
-  member.input.append(bytes.data(), got.bytes);
+  platform::StreamResult got;
+  do {
+    got = member.stream.read(bytes.data(), bytes.size());
+    member.input.append(bytes.data(), got.bytes);
+    // What a filter holds back the poller does not show.
+  } while (member.stream.hasInput() && got.bytes > 0 && member.input.size() <= 2 * kMostPayload);
   if (member.input.size() > 2 * (kBootstrapHeaderBytes + kMostPayload))
     return Status::error(GOSS_ERR_PROTOCOL, fmt::format("rank {} sends more than its card", rank),
                          ErrorScope::communicator, rank);
   if (!got.ended) return member.has_card ? Status::ok() : takeFrames(rank);
   if (round_ > 0)
-    return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("rank {} left during start-up: {}", rank, got.reason()),
+    return Status::error(GOSS_ERR_BOOTSTRAP,
+                         fmt::format("rank {} left during start-up: {}", rank, member.stream.reason(got)),
                          ErrorScope::communicator, rank);
   // In the first round it may be back with a new call; when not, the deadline names it.
   if (member.has_card) ++cards_missing_;
@@ -284,8 +331,8 @@ Status BootstrapRoot::missing(std::int64_t timeout_ms) const {
   std::vector<int> silent;
   for (int rank = 1; rank < launch_.ranks; ++rank) {
     const Member& member = members_[static_cast<std::size_t>(rank)];
-    if (!member.fd.valid()) absent.push_back(rank);
-    if (member.fd.valid() && !member.has_card) silent.push_back(rank);
+    if (!member.stream.isOpen()) absent.push_back(rank);
+    if (member.stream.isOpen() && !member.has_card) silent.push_back(rank);
   }
   const std::string at = platform::SocketAddress::parse(launch_.host, launch_.port)
                              ? platform::SocketAddress::parse(launch_.host, launch_.port)->text()

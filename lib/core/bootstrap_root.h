@@ -13,14 +13,16 @@
 #include "core/bootstrap_wire.h"
 #include "platform/clock.h"
 #include "platform/fd.h"
+#include "platform/filtered_stream.h"
 #include "platform/poller.h"
 #include "platform/socket.h"
 
 namespace goss::core {
 
-/// Answers callers and collects their cards in one poll loop. A caller that has not shown a good hello costs at most
-/// one of kMostStrangers slots for kStrangerMs and 48 bytes; when the slots are full the oldest goes, which is never
-/// one that has just called.
+/// Answers callers and collects their cards in one poll loop. With Config::tls nothing that a caller says is looked at
+/// before it has proved who it is, and it is only the rank that its credentials allow. A caller that has not shown a
+/// good hello costs at most one of kMostStrangers slots for kStrangerMs and 48 bytes; when the slots are full the
+/// oldest goes, which is never one that has just called.
 class BootstrapRoot final : public Rendezvous {
  public:
   static Result<std::unique_ptr<Rendezvous>> listen(const Launch& launch, const Config& config);
@@ -31,7 +33,7 @@ class BootstrapRoot final : public Rendezvous {
 
  private:
   struct Member {
-    platform::UniqueFd fd; ///< Invalid: not here (yet, or any more).
+    platform::Stream stream; ///< Not open: not here (yet, or any more).
     std::uint64_t caller = 0;
     std::string input;
     bool has_card = false;
@@ -39,21 +41,26 @@ class BootstrapRoot final : public Rendezvous {
   };
   /// A caller before its hello, or one that was refused and is given time to read why.
   struct Stranger {
-    platform::UniqueFd fd;
+    platform::Stream stream;
     std::string from;
     std::string input;
+    bool greeted = false;
     bool refused = false;
     platform::Deadline deadline;
   };
 
-  BootstrapRoot(const Launch& launch, const Config& config, platform::UniqueFd listener, platform::Poller poller);
+  BootstrapRoot(const Launch& launch, const Config& config, std::unique_ptr<platform::StreamSecurity> security,
+                platform::UniqueFd listener, platform::Poller poller);
   Status waitForCards(platform::Deadline deadline, std::int64_t timeout_ms);
   Status publish(const std::vector<std::string>& cards, platform::Deadline deadline);
   /// Tells every member and closes; returns `status`.
   Status fail(const Status& status);
 
   void acceptAll();
+  Result<platform::Stream> secure(platform::UniqueFd fd);
   void readStranger(std::uint64_t token);
+  /// False: not yet, or never.
+  bool greet(std::uint64_t token, Stranger& stranger);
   void admit(std::uint64_t token, const Hello& hello);
   void refuse(std::uint64_t token, const std::string& reason);
   void dropStranger(std::uint64_t token);
@@ -72,6 +79,7 @@ class BootstrapRoot final : public Rendezvous {
   const Launch launch_;
   const Config config_;
   const base::Log log_;
+  std::unique_ptr<platform::StreamSecurity> security_; ///< Null: in clear. Before all that holds its filters.
   platform::UniqueFd listener_;
   platform::Poller poller_;
   platform::Deadline first_deadline_;

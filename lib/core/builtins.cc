@@ -6,6 +6,7 @@
 
 #include "collectives/catalogue.h"
 #include "compressors/catalogue.h"
+#include "security/security.h"
 #include "transports/loopback/loopback.h"
 #include "transports/shm/shm.h"
 #include "transports/sim/sim.h"
@@ -26,13 +27,39 @@ std::unique_ptr<Transport> make(const TransportContext& context) {
   return std::make_unique<T>(context);
 }
 
+std::unique_ptr<Transport> makeTls(const TransportContext& context) {
+  return std::make_unique<transports::TcpTransport>(
+      context, [config = context.config] { return security::openSecurity(*config); });
+}
+
 /// Best first.
 constexpr std::array kTransports{
     Entry{"loopback", true, make<transports::LoopbackTransport>},
     Entry{"shm", true, make<transports::ShmTransport>},
+    Entry{"tls", true, makeTls},
     Entry{"tcp", true, make<transports::TcpTransport>},
     Entry{"sim", false, make<transports::SimTransport>},
 };
+
+/// Whether bytes that this transport carries are safe enough for the run. Without GOSS_TLS all are; with it nothing may
+/// leave a process in clear, or nothing may leave a host. sim is no network: it joins ranks of one process.
+bool isAllowed(std::string_view name, const Config& config) {
+  if (config.tls.empty()) return name != "tls";
+  if (name == "shm") return config.tls_scope == "hosts";
+  return name == "loopback" || name == "tls" || name == "sim";
+}
+
+Status refuseClear(const Config& config) {
+  if (config.tls.empty())
+    return Status::error(
+        GOSS_ERR_INVALID_ARGUMENT,
+        "GOSS_TRANSPORT is \"tls\", but there are no credentials; set GOSS_TLS to psk:FILE or certs:DIR");
+  return Status::error(
+      GOSS_ERR_INVALID_ARGUMENT,
+      fmt::format("GOSS_TRANSPORT is \"{}\", which sends in clear what GOSS_TLS with GOSS_TLS_SCOPE={} "
+                  "secures; leave GOSS_TRANSPORT unset, or set it to tls",
+                  config.transport, config.tls_scope));
+}
 
 } // namespace
 
@@ -41,9 +68,11 @@ Result<std::vector<std::unique_ptr<Transport>>> makeTransports(const Config& con
   std::string names;
   for (const Entry& entry : kTransports) {
     names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
-    if (config.transport.empty() ? entry.by_default : config.transport == entry.name) {
+    if (config.transport.empty() ? !entry.by_default : config.transport != entry.name) continue;
+    if (isAllowed(entry.name, config))
       transports.push_back(entry.make(context));
-    }
+    else if (!config.transport.empty())
+      return refuseClear(config);
   }
   if (transports.empty()) {
     return Status::error(GOSS_ERR_INVALID_ARGUMENT,

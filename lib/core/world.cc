@@ -38,6 +38,9 @@ Result<std::string> readFile(std::string_view variable, const std::string& path)
   return text.str();
 }
 
+/// What one processor encrypts and decrypts of a stream each way, whatever the network could carry.
+constexpr double kTlsBandwidth_bytes_per_s = 0.9e9;
+
 /// Ranks that share processors take turns: the bytes of one wait while another's are copied, and most messages cost a
 /// switch to the rank that they are for. Algorithms with few messages win then: 64 KiB, 4 ranks on 2 cores, 75 us
 /// with 3 messages a rank against 158 us with 6.
@@ -215,8 +218,11 @@ double World::ranksPerProcessor() const {
 schedule::Links World::linksBetween(const std::vector<int>& ranks) const {
   if (given_links_.has_value()) return given_links_->subset(ranks);
   const int count = static_cast<int>(ranks.size());
-  const bool forced_tcp = config_.transport == "tcp";
-  schedule::Links links(count, forced_tcp ? crowdedPrice(tuning_.tcp, ranksPerProcessor()) : tuning_.shm, tuning_.cpu);
+  const bool forced_tcp = config_.transport == "tcp" || config_.transport == "tls";
+  const bool secured = !config_.tls.empty() && (forced_tcp || config_.tls_scope == "all");
+  schedule::LinkPrice socket = crowdedPrice(tuning_.tcp, ranksPerProcessor());
+  if (secured) socket.bandwidth_bytes_per_s = std::min(socket.bandwidth_bytes_per_s, kTlsBandwidth_bytes_per_s);
+  schedule::Links links(count, forced_tcp || secured ? socket : tuning_.shm, tuning_.cpu);
   for (int i = 0; i < count; ++i) {
     for (int j = 0; j < count; ++j) {
       const PeerCard& a = cards_[static_cast<std::size_t>(ranks[static_cast<std::size_t>(i)])];

@@ -4,6 +4,11 @@
 #include "transports/sim/sim.h"
 #include "transports/tcp/tcp.h"
 
+#ifdef GOSS_TEST_TLS
+#include "security/security.h"
+#include "tests/support/credential_files.h"
+#endif
+
 namespace goss::tests {
 
 namespace {
@@ -17,6 +22,25 @@ TransportFactory tcp(const char* name, const char* interface, int connections) {
             config.connections_per_peer = connections;
           }};
 }
+
+#ifdef GOSS_TEST_TLS
+/// The same through TLS, with credentials that last as long as the program's list of transports.
+TransportFactory tls(const char* name, const std::shared_ptr<const test::CredentialFiles>& files, bool certificates,
+                     int connections) {
+  return {name,
+          [](const TransportContext& context) {
+            return std::make_unique<transports::TcpTransport>(
+                context, [config = context.config] { return security::openSecurity(*config); });
+          },
+          true,
+          [files, certificates, connections](Config& config) {
+            config.interface = "127.0.0.1";
+            config.tls = certificates ? files->certificates() : files->sharedKey();
+            config.connections_per_peer = connections;
+          }};
+}
+
+#endif
 
 /// Shared memory with each way of long messages, which begin early. The shortest are always kept for a late receive.
 TransportFactory shm(const char* name, const char* path, bool lends) {
@@ -32,7 +56,7 @@ TransportFactory shm(const char* name, const char* path, bool lends) {
 } // namespace
 
 std::vector<TransportFactory> allTransports() {
-  return {
+  std::vector<TransportFactory> all{
       {"loopback",
        [](const TransportContext& context) { return std::make_unique<transports::LoopbackTransport>(context); }, false},
       {"shm", [](const TransportContext& context) { return std::make_unique<transports::ShmTransport>(context); },
@@ -46,6 +70,12 @@ std::vector<TransportFactory> allTransports() {
       {"sim", [](const TransportContext& context) { return std::make_unique<transports::SimTransport>(context); },
        false},
   };
+#ifdef GOSS_TEST_TLS
+  static const auto files = std::make_shared<const test::CredentialFiles>(); // Once: tests are many.
+  all.push_back(tls("tls", files, false, 1));
+  all.push_back(tls("tlsStriped", files, true, 3));
+#endif
+  return all;
 }
 
 } // namespace goss::tests

@@ -72,11 +72,16 @@ void Acceptor::acceptAll(const platform::UniqueFd& listener) {
     }
     if (!accepted.value().fd.valid()) return;
     makeRoom();
-    const std::uint64_t token = next_token_++;
-    if (!poller_.add(accepted.value().fd.get(), true, false, token).isOk()) return;
     platform::tuneForMessages(accepted.value().fd.get());
+    auto stream = secure(std::move(accepted.value().fd));
+    if (!stream.isOk()) {
+      logOnce(accepted.value().from.text(), stream.status().text());
+      continue;
+    }
+    const std::uint64_t token = next_token_++;
+    if (!poller_.add(stream.value().fd(), true, false, token).isOk()) return;
     Stranger& stranger = strangers_[token];
-    stranger.fd = std::move(accepted.value().fd);
+    stranger.stream = stream.take();
     stranger.from = accepted.value().from.text();
     stranger.deadline = Deadline::after(std::chrono::milliseconds(kStrangerMs));
     // Who speaks at once, as our own ranks do, is never among those who make room for others.
@@ -84,12 +89,19 @@ void Acceptor::acceptAll(const platform::UniqueFd& listener) {
   }
 }
 
+Result<platform::Stream> Acceptor::secure(platform::UniqueFd fd) {
+  if (security_ == nullptr) return platform::Stream(std::move(fd));
+  auto filter = security_->callee();
+  if (!filter.isOk()) return filter.status();
+  return platform::Stream(std::move(fd), filter.take());
+}
+
 void Acceptor::makeRoom() {
   std::size_t silent = 0;
   for (const auto& [token, stranger] : strangers_)
-    if (stranger.phase != Phase::go) ++silent;
+    if (!isKnown(stranger)) ++silent;
   for (auto at = strangers_.begin(); silent >= kMostStrangers && at != strangers_.end();) {
-    if (at->second.phase == Phase::go) {
+    if (isKnown(at->second)) {
       ++at;
       continue;
     }
@@ -100,31 +112,60 @@ void Acceptor::makeRoom() {
 }
 
 void Acceptor::read(std::uint64_t token) {
+  while (readOnce(token)) {
+  }
+}
+
+bool Acceptor::readOnce(std::uint64_t token) {
   const auto found = strangers_.find(token);
-  if (found == strangers_.end()) return;
+  if (found == strangers_.end()) return false;
   Stranger& stranger = found->second;
+  if (stranger.phase == Phase::greeting && !greet(stranger, token)) return false;
   std::array<char, kHelloBytes> bytes;
+  if (stranger.phase == Phase::refused || stranger.phase == Phase::unknown) {
+    // Nothing may come now; it is read to learn when the other end closes.
+    if (platform::readSome(stranger.stream.fd(), bytes.data(), bytes.size()).ended) strangers_.erase(found);
+    return false;
+  }
   // Not a byte more than the handshake: what follows belongs to the link.
   const std::size_t size = stranger.phase == Phase::go ? kAnswerBytes : kHelloBytes;
-  const std::size_t want = stranger.phase == Phase::refused ? bytes.size() : size - stranger.input.size();
-  const platform::StreamResult got = platform::readSome(stranger.fd.get(), bytes.data(), want);
+  const platform::StreamResult got = stranger.stream.read(bytes.data(), size - stranger.input.size());
   if (got.ended) {
+    if (!stranger.stream.failure().empty()) logOnce(stranger.from, stranger.stream.failure());
     strangers_.erase(found);
-    return;
+    return false;
   }
-  if (stranger.phase == Phase::refused) return;
   stranger.input.append(bytes.data(), got.bytes);
   if (stranger.phase == Phase::hello) {
     if (stranger.input.size() == kHelloBytes || !helloMayBegin(stranger.input)) judge(stranger);
-    return;
+    return stranger.stream.hasInput() && got.bytes > 0;
   }
-  if (stranger.input.size() < kAnswerBytes) return;
+  if (stranger.input.size() < kAnswerBytes) return false;
   const auto answer = decodeAnswer(stranger.input);
-  if (!answer.isOk() || answer.value().answer != Answer::go) return refuse(stranger, "it did not say go");
-  Caller caller{std::move(stranger.fd), stranger.hello, stranger.from};
+  if (!answer.isOk() || answer.value().answer != Answer::go) {
+    refuse(stranger, "it did not say go");
+    return false;
+  }
+  Caller caller{std::move(stranger.stream), stranger.hello, stranger.from};
   strangers_.erase(found);
-  poller_.remove(caller.fd.get());
+  poller_.remove(caller.stream.fd());
   handler_(std::move(caller));
+  return false;
+}
+
+bool Acceptor::greet(Stranger& stranger, std::uint64_t token) {
+  const platform::Greeting greeting = stranger.stream.greet();
+  if (greeting == platform::Greeting::ready) stranger.phase = Phase::hello;
+  if (greeting == platform::Greeting::failed) {
+    if (!stranger.stream.failure().empty()) logOnce(stranger.from, stranger.stream.failure());
+    platform::endWriting(stranger.stream.fd());
+    stranger.phase = Phase::refused;
+  }
+  if (const bool writes = stranger.stream.hasOutput(); writes != stranger.writes) {
+    stranger.writes = writes;
+    [[maybe_unused]] const Status watched = poller_.change(stranger.stream.fd(), true, writes, token);
+  }
+  return greeting == platform::Greeting::ready;
 }
 
 void Acceptor::judge(Stranger& stranger) {
@@ -138,29 +179,50 @@ void Acceptor::judge(Stranger& stranger) {
                                         hello.size, hello.to, context_.self, context_.size));
   stranger.hello = hello;
   stranger.input.clear();
+  judgeIdentity(stranger);
+}
+
+void Acceptor::judgeIdentity(Stranger& stranger) {
+  if (const platform::StreamFilter* filter = stranger.stream.filter()) {
+    const int rank = static_cast<int>(stranger.hello.from);
+    if (!filter->mayBe(rank))
+      return refuse(stranger, fmt::format("it claims rank {}, which the credentials of \"{}\" do not allow", rank,
+                                          filter->name()));
+    const std::string* identity = identities_(rank);
+    if (identity == nullptr) {
+      stranger.phase = Phase::unknown;
+      stranger.deadline = Deadline::after(std::chrono::milliseconds(context_.config->bootstrap_timeout_ms));
+      return;
+    }
+    if (*identity != filter->identity())
+      return refuse(stranger, fmt::format("it claims rank {}, which is another process", rank));
+  }
   stranger.phase = Phase::go;
   stranger.deadline = Deadline::after(std::chrono::milliseconds(context_.config->bootstrap_timeout_ms));
   const std::string welcome = encodeAnswer(Answer::welcome);
   // A new socket has room for it; if not, the caller hears nothing and calls again.
-  platform::writeSome(stranger.fd.get(), welcome.data(), welcome.size());
+  stranger.stream.write(welcome);
 }
 
 void Acceptor::refuse(Stranger& stranger, std::string_view reason) {
   logOnce(stranger.from, reason);
   const std::string answer = encodeAnswer(Answer::refused, reason);
-  platform::writeSome(stranger.fd.get(), answer.data(), answer.size());
-  platform::endWriting(stranger.fd.get());
+  stranger.stream.write(answer);
+  platform::endWriting(stranger.stream.fd());
   // It stays until it has closed or its time is over: closing over unread bytes would destroy the answer.
   stranger.phase = Phase::refused;
 }
 
 void Acceptor::tick() {
+  for (auto& [token, stranger] : strangers_)
+    if (stranger.phase == Phase::unknown) judgeIdentity(stranger);
   for (auto at = strangers_.begin(); at != strangers_.end();) {
     if (!at->second.deadline.expired()) {
       ++at;
       continue;
     }
-    if (at->second.phase == Phase::hello) logOnce(at->second.from, "it did not introduce itself in time");
+    if (at->second.phase == Phase::greeting || at->second.phase == Phase::hello)
+      logOnce(at->second.from, "it did not introduce itself in time");
     at = strangers_.erase(at);
   }
 }

@@ -13,22 +13,26 @@
 #include "base/log.h"
 #include "gossamer/transport.h"
 #include "platform/clock.h"
+#include "platform/filtered_stream.h"
 #include "platform/poller.h"
 #include "platform/socket.h"
 #include "transports/tcp/wire.h"
 
 namespace goss::transports::tcp {
 
-/// A caller that shows the job's secret and says "go" becomes a connection. Others cost at most one of kMostStrangers
-/// slots for kStrangerMs; when the slots are full the oldest goes. One thread.
+/// A caller that shows the job's secret and says "go" becomes a connection; with security, only after it has proved who
+/// it is, and as the rank whose identity that is. Others cost at most one of kMostStrangers slots for kStrangerMs; when
+/// the slots are full the oldest goes. One thread.
 class Acceptor {
  public:
   struct Caller {
-    platform::UniqueFd fd;
+    platform::Stream stream;
     Hello hello;
     std::string from;
   };
   using Handler = std::function<void(Caller caller)>;
+  /// The identity of a rank, or null while it is not known yet.
+  using Identities = std::function<const std::string*(int rank)>;
 
   /// Events of its sockets carry tokens from `first_token` up. `context` outlives this.
   Acceptor(const TransportContext& context, const base::Log& log, platform::Poller& poller, std::uint64_t first_token);
@@ -36,6 +40,11 @@ class Acceptor {
   /// Listens on the interface and ports of the config. Errors: invalidArgument, resource.
   Result<std::vector<platform::SocketAddress>> listen();
   void setHandler(Handler handler) { handler_ = std::move(handler); }
+  /// Before listen(). `security` outlives this.
+  void setSecurity(platform::StreamSecurity& security, Identities identities) {
+    security_ = &security;
+    identities_ = std::move(identities);
+  }
 
   [[nodiscard]] bool owns(std::uint64_t token) const { return token >= first_token_; }
   void handle(std::uint64_t token);
@@ -45,20 +54,30 @@ class Acceptor {
   void logOnce(const std::string& from, std::string_view reason);
 
  private:
-  enum class Phase { hello, go, refused };
+  enum class Phase { greeting, hello, unknown, go, refused };
   struct Stranger {
-    platform::UniqueFd fd;
+    platform::Stream stream;
     std::string from;
     std::string input;
-    Phase phase = Phase::hello;
+    Phase phase = Phase::greeting;
+    bool writes = false; ///< The poller is asked for room in its socket.
     Hello hello;
     platform::Deadline deadline;
   };
 
+  [[nodiscard]] static bool isKnown(const Stranger& stranger) {
+    return stranger.phase == Phase::unknown || stranger.phase == Phase::go;
+  }
   void acceptAll(const platform::UniqueFd& listener);
   void makeRoom();
+  Result<platform::Stream> secure(platform::UniqueFd fd);
   void read(std::uint64_t token);
+  /// One step; true: there may be another one without waiting for the socket.
+  bool readOnce(std::uint64_t token);
+  /// False: not yet, or never.
+  bool greet(Stranger& stranger, std::uint64_t token);
   void judge(Stranger& stranger);
+  void judgeIdentity(Stranger& stranger);
   void refuse(Stranger& stranger, std::string_view reason);
 
   static constexpr std::size_t kMostStrangers = 128;
@@ -73,6 +92,8 @@ class Acceptor {
   std::map<std::uint64_t, Stranger> strangers_; ///< By token; the first is the oldest.
   std::set<std::string> logged_;
   Handler handler_;
+  platform::StreamSecurity* security_ = nullptr; ///< Null: connections are in clear.
+  Identities identities_;
 };
 
 } // namespace goss::transports::tcp

@@ -49,9 +49,16 @@ void Dialer::callNext() {
 Status Dialer::call(std::size_t address, std::size_t index) {
   auto dialled = platform::dial(target_.addresses[address]);
   if (!dialled.isOk()) return dialled.status();
+  std::unique_ptr<platform::StreamFilter> filter;
+  if (target_.security != nullptr) {
+    auto made = target_.security->caller();
+    if (!made.isOk()) return made.status();
+    filter = made.take();
+  }
   const std::uint64_t token = next_token_++;
   Status watched = poller_.add(dialled.value().get(), false, true, token);
-  if (watched.isOk()) calls_[token] = Call{dialled.take(), address, index, false, {}};
+  if (watched.isOk())
+    calls_[token] = Call{platform::Stream(dialled.take(), std::move(filter)), address, index, false, false, {}};
   return watched;
 }
 
@@ -59,17 +66,35 @@ bool Dialer::handle(std::uint64_t token) {
   const auto found = calls_.find(token);
   if (found == calls_.end()) return false;
   Call& call = found->second;
-  if (call.connected) {
-    readAnswer(token);
-  } else if (const int error = platform::socketError(call.fd.get()); error != 0) {
+  const int error = call.connected ? 0 : platform::socketError(call.stream.fd());
+  if (error != 0) {
     drop(token, platform::errnoText(error));
-  } else if (!introduce(call)) {
-    drop(token, "it closed at once");
+  } else if (call.introduced) {
+    readAnswer(token);
   } else {
     call.connected = true;
-    [[maybe_unused]] const Status watched = poller_.change(call.fd.get(), true, false, token);
+    greet(token, call);
   }
   return true;
+}
+
+void Dialer::greet(std::uint64_t token, Call& call) {
+  switch (call.stream.greet()) {
+    case platform::Greeting::failed:
+      return drop(token, call.stream.failure().empty() ? "it closed while the connection was being secured"
+                                                       : call.stream.failure());
+    case platform::Greeting::underway:
+      break;
+    case platform::Greeting::ready: {
+      const platform::StreamFilter* filter = call.stream.filter();
+      if (filter != nullptr && (filter->identity() != target_.identity || !filter->mayBe(target_.peer)))
+        return drop(token, "another process answers there");
+      if (!introduce(call)) return drop(token, "it closed at once");
+      call.introduced = true;
+      break;
+    }
+  }
+  [[maybe_unused]] const Status watched = poller_.change(call.stream.fd(), true, call.stream.hasOutput(), token);
 }
 
 bool Dialer::introduce(Call& call) {
@@ -77,17 +102,17 @@ bool Dialer::introduce(Call& call) {
                     static_cast<std::uint32_t>(context_.size),       static_cast<std::uint16_t>(call.index),
                     static_cast<std::uint16_t>(target_.connections), context_.job};
   const std::string bytes = encodeHello(hello);
-  return platform::writeSome(call.fd.get(), bytes.data(), bytes.size()).bytes == bytes.size();
+  return call.stream.write(bytes).bytes == bytes.size();
 }
 
 void Dialer::readAnswer(std::uint64_t token) {
   Call& call = calls_.at(token);
   std::array<char, kAnswerBytes + kMostReasonBytes> bytes;
   // A welcome is kAnswerBytes long and nothing follows it before our "go".
-  const platform::StreamResult got = platform::readSome(call.fd.get(), bytes.data(), bytes.size() - call.input.size());
+  const platform::StreamResult got = call.stream.read(bytes.data(), bytes.size() - call.input.size());
   call.input.append(bytes.data(), got.bytes);
   if (call.input.size() < kAnswerBytes) {
-    if (got.ended) drop(token, got.reason());
+    if (got.ended) drop(token, call.stream.reason(got));
     return;
   }
   const auto answer = decodeAnswer(std::string_view(call.input).substr(0, kAnswerBytes));
@@ -97,13 +122,13 @@ void Dialer::readAnswer(std::uint64_t token) {
     return drop(token, "it refused: " + call.input.substr(kAnswerBytes, answer.value().reason_bytes));
   }
   const std::string go = encodeAnswer(Answer::go);
-  if (platform::writeSome(call.fd.get(), go.data(), go.size()).bytes != go.size()) return drop(token, "it closed");
+  if (call.stream.write(go).bytes != go.size()) return drop(token, "it closed");
   Call chosen = std::move(call);
   calls_.erase(token);
-  poller_.remove(chosen.fd.get());
+  poller_.remove(chosen.stream.fd());
   ++connected_;
   if (!std::exchange(chosen_, true)) callRest(chosen.address);
-  handler_(std::move(chosen.fd), chosen.index);
+  handler_(std::move(chosen.stream), chosen.index);
 }
 
 void Dialer::callRest(std::size_t address) {

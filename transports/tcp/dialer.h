@@ -10,6 +10,7 @@
 
 #include "gossamer/transport.h"
 #include "platform/clock.h"
+#include "platform/filtered_stream.h"
 #include "platform/poller.h"
 #include "platform/socket.h"
 #include "transports/tcp/wire.h"
@@ -20,12 +21,14 @@ namespace goss::transports::tcp {
 /// at a time. The first that welcomes us gets all connections. Begins anew while the deadline allows. One thread.
 class Dialer {
  public:
-  using Handler = std::function<void(platform::UniqueFd fd, std::size_t index)>;
+  using Handler = std::function<void(platform::Stream stream, std::size_t index)>;
 
   struct Target {
     int peer = -1;
     std::vector<platform::SocketAddress> addresses; ///< Best first; not empty.
     std::size_t connections = 1;
+    platform::StreamSecurity* security = nullptr; ///< Null: in clear. Outlives this.
+    std::string identity;                         ///< With security: what the peer must prove.
   };
   /// `next_token` counts poll tokens for all dialers. `context`, `poller` and `next_token` outlive this. `handler` gets
   /// every connection.
@@ -42,16 +45,19 @@ class Dialer {
 
  private:
   struct Call {
-    platform::UniqueFd fd;
+    platform::Stream stream;
     std::size_t address = 0;
     std::size_t index = 0;
     bool connected = false;
+    bool introduced = false;
     std::string input;
   };
 
   void callNext();
   Status call(std::size_t address, std::size_t index);
   void callRest(std::size_t address);
+  /// Greets and introduces itself, as far as it can now.
+  void greet(std::uint64_t token, Call& call);
   bool introduce(Call& call);
   void readAnswer(std::uint64_t token);
   void drop(std::uint64_t token, const std::string& why);

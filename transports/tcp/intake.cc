@@ -43,7 +43,7 @@ bool Intake::salvage() {
   std::array<char, 16384> bytes;
   platform::StreamResult got;
   do {
-    got = platform::readSome(connections_[0].fd(), bytes.data(), bytes.size());
+    got = connections_[0].read(bytes.data(), bytes.size());
     rest.append(bytes.data(), got.bytes);
   } while (got.bytes > 0);
   Frame last;
@@ -51,7 +51,7 @@ bool Intake::salvage() {
                        decodeFrame(std::string_view(rest).substr(rest.size() - kFrameBytes), last) &&
                        last.kind == FrameKind::goodbye;
   if (!goodbye) {
-    finish(End::closed, got.reason());
+    finish(End::closed, connections_[0].reason(got));
     return false;
   }
   // Messages that the peer had completed are still to be delivered; nothing more comes from the socket.
@@ -66,8 +66,9 @@ bool Intake::salvage() {
 
 bool Intake::hasWork() const {
   if (end_ != End::none) return false;
-  if (inflow_.isIdle()) return hasFrame() && !inflow_.isStalled();
-  return !striped_ && buffered() > 0;
+  if (inflow_.isIdle()) return hasFrame() ? !inflow_.isStalled() : connections_[0].hasInput();
+  if (striped_) return connections_[turn_ + 1].hasInput();
+  return buffered() > 0 || connections_[0].hasInput();
 }
 
 Intake::Step Intake::step() {
@@ -81,9 +82,8 @@ Intake::Step Intake::readFrames() {
     std::memmove(buffer_.get(), buffer_.get() + taken_, buffered());
     filled_ -= std::exchange(taken_, 0);
   }
-  const platform::StreamResult got =
-      platform::readSome(connections_[0].fd(), buffer_.get() + filled_, capacity_ - filled_);
-  if (got.ended) return finish(End::closed, got.reason());
+  const platform::StreamResult got = connections_[0].read(buffer_.get() + filled_, capacity_ - filled_);
+  if (got.ended) return finish(End::closed, connections_[0].reason(got));
   filled_ += got.bytes;
   dry_ = filled_ < capacity_;
   return got.bytes > 0 ? Step::moved : Step::blocked;
@@ -143,8 +143,8 @@ Intake::Step Intake::readInto(Connection& connection, std::size_t limit, bool ah
     pieces[count++] = {buffer_.get(), capacity_};
     asked += capacity_;
   }
-  const platform::StreamResult got = platform::readSome(connection.fd(), std::span<const iovec>(pieces.data(), count));
-  if (got.ended) return finish(End::closed, got.reason());
+  const platform::StreamResult got = connection.read(std::span<const iovec>(pieces.data(), count));
+  if (got.ended) return finish(End::closed, connection.reason(got));
   const std::size_t payload = std::min(got.bytes, room);
   if (got.bytes == 0) return Step::blocked;
   filled_ += got.bytes - payload;

@@ -16,17 +16,17 @@ LinkState Link::state() const {
   return wanted_ && outflow_ ? LinkState::ready : LinkState::connecting;
 }
 
-Status Link::adopt(platform::UniqueFd fd, std::size_t index, std::size_t count, platform::Poller& poller) {
+Status Link::adopt(platform::Stream stream, std::size_t index, std::size_t count, platform::Poller& poller) {
   if (connections_.empty()) connections_.resize(count);
   if (connections_.size() != count || connections_[index].isOpen() || matcher_.hasFailed())
     return Status::error(GOSS_ERR_PROTOCOL, fmt::format("connection {} of rank {} exists already", index, peer()));
-  platform::tuneForMessages(fd.get());
+  platform::tuneForMessages(stream.fd());
   if (index == 0) {
-    const auto remote = platform::remoteAddress(fd.get());
+    const auto remote = platform::remoteAddress(stream.fd());
     address_ = remote ? remote->text() : "an unknown address";
   }
   // Payload connections are watched only while it is their turn: what they have early is not wanted yet.
-  Status opened = connections_[index].open(std::move(fd), poller, static_cast<std::uint64_t>(peer()), false);
+  Status opened = connections_[index].open(std::move(stream), poller, static_cast<std::uint64_t>(peer()), false);
   if (!opened.isOk()) return opened;
   if (++adopted_ < count) return Status::ok();
   outflow_ = std::make_unique<Outflow>(connections_);
@@ -108,7 +108,7 @@ void Link::beginClose() {
   if (state() != LinkState::ready) return;
   outflow_->goodbye();
   for (Connection& connection : connections_)
-    platform::endWriting(connection.fd());
+    if (!connection.hasOutput()) platform::endWriting(connection.fd());
 }
 
 bool Link::isDrained() {
@@ -116,11 +116,15 @@ bool Link::isDrained() {
   bool drained = true;
   for (Connection& connection : connections_) {
     if (!connection.isOpen()) continue;
+    if (connection.hasOutput()) {
+      connection.flush();
+      if (!connection.hasOutput()) platform::endWriting(connection.fd());
+    }
     platform::StreamResult got;
     do {
       got = platform::readSome(connection.fd(), rest.data(), rest.size());
     } while (got.bytes > 0);
-    if (got.ended || platform::unacknowledgedBytes(connection.fd()) == 0)
+    if (got.ended || (!connection.hasOutput() && platform::unacknowledgedBytes(connection.fd()) == 0))
       connection.close();
     else
       drained = false;

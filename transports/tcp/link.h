@@ -32,7 +32,7 @@ class Link {
   void setWanted() { wanted_ = true; }
   [[nodiscard]] bool wanted() const { return wanted_; }
   /// Takes connection `index` of `count`. Errors: it has that one already, or was told another count; resource.
-  Status adopt(platform::UniqueFd fd, std::size_t index, std::size_t count, platform::Poller& poller);
+  Status adopt(platform::Stream stream, std::size_t index, std::size_t count, platform::Poller& poller);
   /// Never became ready.
   void refuse(const Status& why);
 

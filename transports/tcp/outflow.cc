@@ -38,6 +38,8 @@ bool Outflow::post(SendOperation& operation) {
 
 bool Outflow::flush() {
   moved_ = false;
+  for (Connection& connection : connections_)
+    connection.flush();
   while (SendOperation* head = queue_.front()) {
     if (writeHead() != Progress::done) break;
     queue_.popFront();
@@ -75,9 +77,10 @@ void Outflow::fail(const Status& status) {
 
 bool Outflow::probe() {
   // What waits for an acknowledgement probes by itself, and so do bytes that are not written yet.
-  if (!queue_.empty() || platform::unacknowledgedBytes(connections_[0].fd()) > 0) return true;
+  if (!queue_.empty() || connections_[0].hasOutput() || platform::unacknowledgedBytes(connections_[0].fd()) > 0)
+    return true;
   const FrameBytes frame = encodeFrame(FrameKind::probe, {});
-  const std::size_t written = platform::writeSome(connections_[0].fd(), frame.data(), frame.size()).bytes;
+  const std::size_t written = connections_[0].write(frame.data(), frame.size()).bytes;
   return written == 0 || written == frame.size();
 }
 
@@ -85,7 +88,7 @@ void Outflow::goodbye() {
   if (!queue_.empty()) return;
   frame_ = encodeFrame(FrameKind::goodbye, {});
   // A full socket swallows it: the peer then reads an end without goodbye, from a process that closed with much unread.
-  platform::writeSome(connections_[0].fd(), frame_.data(), frame_.size());
+  connections_[0].write(frame_.data(), frame_.size());
 }
 
 void Outflow::begin(const SendOperation& operation) {
@@ -141,8 +144,7 @@ Outflow::Progress Outflow::writeFrame() {
         wanted += pieces[count + i].iov_len;
       count += listed;
     }
-    const platform::StreamResult result =
-        platform::writeSome(connections_[0].fd(), std::span<const iovec>(pieces.data(), count));
+    const platform::StreamResult result = connections_[0].write(std::span<const iovec>(pieces.data(), count));
     if (result.ended) return Progress::broken;
     moved_ = moved_ || result.bytes > 0;
     const std::size_t of_frame = std::min(result.bytes, frame_left_);
@@ -169,8 +171,7 @@ Outflow::Progress Outflow::writeShare(std::size_t index) {
     std::size_t wanted = 0;
     for (std::size_t i = 0; i < count; ++i)
       wanted += pieces[i].iov_len;
-    const platform::StreamResult result =
-        platform::writeSome(connection.fd(), std::span<const iovec>(pieces.data(), count));
+    const platform::StreamResult result = connection.write(std::span<const iovec>(pieces.data(), count));
     if (result.ended) return Progress::broken;
     moved_ = moved_ || result.bytes > 0;
     payload_left_ -= result.bytes;

@@ -29,7 +29,7 @@ class Outflow {
   bool cancel(SendOperation& operation);
   /// Completes every operation with `status`.
   void fail(const Status& status);
-  [[nodiscard]] bool isEmpty() const { return queue_.empty(); }
+  [[nodiscard]] bool isEmpty() const { return queue_.empty() && !connections_[0].hasOutput(); }
   /// Makes the peer's system say whether its process still has the connection. False: the stream is spoilt.
   bool probe();
   /// Says goodbye if the stream stands between two messages; nothing may be posted afterwards.

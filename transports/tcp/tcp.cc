@@ -30,6 +30,8 @@ constexpr milliseconds kProbeInterval(250);
 // Prices for the planner: processes of one host, measured over loopback.
 constexpr double kLatency_s = 10e-6;
 constexpr double kBandwidth_bytes_per_s = 4e9;
+constexpr double kTlsLatency_s = 14e-6;
+constexpr double kTlsBandwidth_bytes_per_s = 0.9e9;
 
 bool onlyLoopback(const tcp::Address& address) {
   return std::all_of(address.sockets.begin(), address.sockets.end(), [](const auto& one) { return one.loopback(); });
@@ -37,10 +39,14 @@ bool onlyLoopback(const tcp::Address& address) {
 
 } // namespace
 
-TcpTransport::TcpTransport(const TransportContext& context)
-    : context_(context), log_(context.config->log_level, context.self), next_dial_token_(kFirstDialToken) {
-  capabilities_.latency_s = kLatency_s;
-  capabilities_.bandwidth_bytes_per_s = kBandwidth_bytes_per_s;
+TcpTransport::TcpTransport(const TransportContext& context, platform::SecurityMaker security)
+    : context_(context),
+      log_(context.config->log_level, context.self),
+      make_security_(std::move(security)),
+      identities_(static_cast<std::size_t>(context.size)),
+      next_dial_token_(kFirstDialToken) {
+  capabilities_.latency_s = make_security_ ? kTlsLatency_s : kLatency_s;
+  capabilities_.bandwidth_bytes_per_s = make_security_ ? kTlsBandwidth_bytes_per_s : kBandwidth_bytes_per_s;
   for (int peer = 0; peer < context.size; ++peer)
     links_.push_back(std::make_unique<tcp::Link>(peer, context.config->unexpected_bytes, deferred_));
 }
@@ -66,11 +72,34 @@ Result<std::string> TcpTransport::open() {
   Status watched = poller_->add(ticker_->fd(), true, false, kTickerToken);
   if (!watched.isOk()) return watched;
   acceptor_.emplace(context_, log_, *poller_, kFirstAcceptorToken);
+  if (make_security_) {
+    auto made = make_security_();
+    if (!made.isOk()) return made.status();
+    security_ = made.take();
+    acceptor_->setSecurity(*security_, [this](int rank) -> const std::string* {
+      const std::string& identity = identities_[static_cast<std::size_t>(rank)];
+      return identity.empty() ? nullptr : &identity;
+    });
+  }
   acceptor_->setHandler([this](tcp::Acceptor::Caller caller) { adopt(std::move(caller)); });
   auto sockets = acceptor_->listen();
   if (!sockets.isOk()) return sockets.status();
   address_ = {platform::hostIdentity().text(), sockets.take()};
-  return tcp::encodeAddress(address_);
+  return (security_ ? std::string(security_->identity()) : std::string()) + tcp::encodeAddress(address_);
+}
+
+Result<TcpTransport::Peer> TcpTransport::decode(std::string_view address) const {
+  Peer peer;
+  if (make_security_) {
+    if (address.size() < platform::kIdentityBytes)
+      return Status::error(GOSS_ERR_PROTOCOL, "an address without an identity");
+    peer.identity = address.substr(0, platform::kIdentityBytes);
+    address.remove_prefix(platform::kIdentityBytes);
+  }
+  auto decoded = tcp::decodeAddress(address);
+  if (!decoded.isOk()) return decoded.status();
+  peer.address = decoded.take();
+  return peer;
 }
 
 std::vector<platform::SocketAddress> TcpTransport::reachable(const tcp::Address& address) const {
@@ -88,39 +117,42 @@ std::vector<platform::SocketAddress> TcpTransport::reachable(const tcp::Address&
 }
 
 bool TcpTransport::reaches(std::string_view address) const {
-  const auto decoded = tcp::decodeAddress(address);
-  return decoded.isOk() && !reachable(decoded.value()).empty();
+  const auto decoded = decode(address);
+  return decoded.isOk() && !reachable(decoded.value().address).empty();
 }
 
 Status TcpTransport::connect(int peer, std::string_view address) {
   tcp::Link& link = at(peer);
-  const auto decoded = tcp::decodeAddress(address);
-  const auto sockets = decoded.isOk() ? reachable(decoded.value()) : std::vector<platform::SocketAddress>();
+  const auto decoded = decode(address);
+  const auto sockets = decoded.isOk() ? reachable(decoded.value().address) : std::vector<platform::SocketAddress>();
   if (sockets.empty()) {
     link.refuse(protocolError(
         peer, decoded.isOk() ? "TCP addresses that this host cannot reach" : "an address that is no TCP address"));
     return link.error();
   }
   link.setWanted();
+  identities_[static_cast<std::size_t>(peer)] = decoded.value().identity;
   accept_deadline_ = Deadline::after(milliseconds(context_.config->bootstrap_timeout_ms));
   startTicking();
   if (peer > context_.self) return Status::ok();
   const int payload = context_.config->connections_per_peer;
   const std::size_t count =
       payload > 1 ? 1 + static_cast<std::size_t>(std::min(payload, tcp::kMostPayloadConnections)) : 1;
-  auto handler = [this, peer, count](platform::UniqueFd fd, std::size_t index) {
-    const Status adopted = at(peer).adopt(std::move(fd), index, count, *poller_);
+  auto handler = [this, peer, count](platform::Stream stream, std::size_t index) {
+    const Status adopted = at(peer).adopt(std::move(stream), index, count, *poller_);
     if (!adopted.isOk()) at(peer).refuse(adopted);
   };
-  dialers_.push_back(std::make_unique<tcp::Dialer>(context_, *poller_, next_dial_token_,
-                                                   tcp::Dialer::Target{peer, sockets, count}, std::move(handler)));
+  dialers_.push_back(std::make_unique<tcp::Dialer>(
+      context_, *poller_, next_dial_token_,
+      tcp::Dialer::Target{peer, sockets, count, security_.get(), decoded.value().identity}, std::move(handler)));
   dialers_.back()->start();
   return Status::ok();
 }
 
 void TcpTransport::adopt(tcp::Acceptor::Caller caller) {
   tcp::Link& link = at(static_cast<int>(caller.hello.from));
-  const Status adopted = link.adopt(std::move(caller.fd), caller.hello.connection, caller.hello.connections, *poller_);
+  const Status adopted =
+      link.adopt(std::move(caller.stream), caller.hello.connection, caller.hello.connections, *poller_);
   if (!adopted.isOk()) acceptor_->logOnce(caller.from, adopted.text());
 }
 

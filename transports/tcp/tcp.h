@@ -1,4 +1,5 @@
-/// Transport over TCP, IPv4 and IPv6, between processes on any hosts.
+/// Transport over TCP, IPv4 and IPv6, between processes on any hosts; in clear, or through a filter over every
+/// connection.
 #ifndef GOSS_TRANSPORTS_TCP_TCP_H_
 #define GOSS_TRANSPORTS_TCP_TCP_H_
 
@@ -9,6 +10,7 @@
 #include "base/log.h"
 #include "gossamer/transport.h"
 #include "platform/poller.h"
+#include "platform/stream_filter.h"
 #include "platform/timer.h"
 #include "transports/common/deferred.h"
 #include "transports/tcp/acceptor.h"
@@ -22,12 +24,14 @@ namespace goss::transports {
 /// calls without the job's secret is dropped and logged once.
 class TcpTransport final : public Transport {
  public:
-  explicit TcpTransport(const TransportContext& context);
+  /// With `security` it is the transport "tls": every connection is greeted before anything of it is read, an address
+  /// begins with this rank's identity, and only who proves the identity that a rank's address names is that rank.
+  explicit TcpTransport(const TransportContext& context, platform::SecurityMaker security = nullptr);
   /// Waits up to two seconds until the other ends' systems have all that was sent. What they have not then, because
   /// they hold it back for want of receives, may be lost.
   ~TcpTransport() override;
 
-  [[nodiscard]] std::string_view name() const override { return "tcp"; }
+  [[nodiscard]] std::string_view name() const override { return make_security_ ? "tls" : "tcp"; }
   [[nodiscard]] const TransportCapabilities& capabilities() const override { return capabilities_; }
   Result<std::string> open() override;
   [[nodiscard]] bool reaches(std::string_view address) const override;
@@ -49,6 +53,12 @@ class TcpTransport final : public Transport {
   [[nodiscard]] const tcp::Link& at(int peer) const { return *links_[static_cast<std::size_t>(peer)]; }
   /// The peer's addresses that this host can reach, best first.
   [[nodiscard]] std::vector<platform::SocketAddress> reachable(const tcp::Address& address) const;
+  /// An address of this transport's open(). Errors: protocol.
+  struct Peer {
+    std::string identity; ///< "" without security.
+    tcp::Address address;
+  };
+  [[nodiscard]] Result<Peer> decode(std::string_view address) const;
   void adopt(tcp::Acceptor::Caller caller);
   bool pollOnlyPeer();
   bool handle(const platform::PollEvent& event);
@@ -64,7 +74,10 @@ class TcpTransport final : public Transport {
   const TransportContext context_;
   TransportCapabilities capabilities_;
   const base::Log log_;
-  std::optional<platform::Poller> poller_; ///< Set by open(), as the next two.
+  const platform::SecurityMaker make_security_;
+  std::unique_ptr<platform::StreamSecurity> security_; ///< Set by open(); before all that holds its filters.
+  std::vector<std::string> identities_;                ///< By peer; "" until connect().
+  std::optional<platform::Poller> poller_;             ///< Set by open(), as the next two.
   std::optional<platform::Ticker> ticker_;
   std::optional<tcp::Acceptor> acceptor_;
   tcp::Address address_; ///< This rank's.

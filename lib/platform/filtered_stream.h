@@ -1,0 +1,66 @@
+/// A connected socket, with or without a filter over it.
+#ifndef GOSS_LIB_PLATFORM_FILTERED_STREAM_H_
+#define GOSS_LIB_PLATFORM_FILTERED_STREAM_H_
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "platform/clock.h"
+#include "platform/fd.h"
+#include "platform/stream.h"
+#include "platform/stream_filter.h"
+
+namespace goss::platform {
+
+/// Movable; one thread. Without a filter it is the socket and nothing else.
+class Stream {
+ public:
+  Stream() = default;
+  explicit Stream(UniqueFd fd, std::unique_ptr<StreamFilter> filter = nullptr)
+      : fd_(std::move(fd)), filter_(std::move(filter)) {}
+
+  [[nodiscard]] bool isOpen() const { return fd_.valid(); }
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  void close() {
+    fd_.reset();
+    filter_.reset();
+  }
+
+  /// Ready at once without a filter.
+  Greeting greet() { return filter_ ? filter_->greet(fd_.get()) : Greeting::ready; }
+  /// Greets to the end. Errors: timeout; peerLost when the connection ended; protocol with failure().
+  Status greetUntil(Deadline deadline);
+  /// Why the greeting failed; "" without a filter.
+  [[nodiscard]] std::string failure() const { return filter_ ? filter_->failure() : std::string(); }
+  /// Null without one.
+  [[nodiscard]] const StreamFilter* filter() const { return filter_.get(); }
+
+  StreamResult read(std::span<const iovec> to) {
+    return filter_ ? filter_->read(fd_.get(), to) : readSome(fd_.get(), to);
+  }
+  StreamResult write(std::span<const iovec> from) {
+    return filter_ ? filter_->write(fd_.get(), from) : writeSome(fd_.get(), from);
+  }
+  StreamResult read(void* to, std::size_t size);
+  StreamResult write(std::string_view bytes);
+  void flush() {
+    if (filter_ && fd_.valid()) filter_->flush(fd_.get());
+  }
+  [[nodiscard]] bool hasInput() const { return filter_ && filter_->hasInput(); }
+  [[nodiscard]] bool hasOutput() const { return filter_ && filter_->hasOutput(); }
+  /// All of it, and out of the filter too, or an error: as writeAll and readAll.
+  Status writeAll(std::string_view bytes, Deadline deadline);
+  Status readAll(void* to, std::size_t size, Deadline deadline);
+  /// Why a result of this stream ended: the filter's word where it has one.
+  [[nodiscard]] std::string reason(const StreamResult& result) const;
+
+ private:
+  UniqueFd fd_;
+  std::unique_ptr<StreamFilter> filter_;
+};
+
+} // namespace goss::platform
+
+#endif // GOSS_LIB_PLATFORM_FILTERED_STREAM_H_

@@ -1,0 +1,76 @@
+/// The seam for what changes a connection's bytes on their way, such as encryption; users of Stream see the plain ones.
+#ifndef GOSS_LIB_PLATFORM_STREAM_FILTER_H_
+#define GOSS_LIB_PLATFORM_STREAM_FILTER_H_
+
+#include <sys/uio.h>
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gossamer/status.h"
+#include "platform/stream.h"
+
+namespace goss::platform {
+
+/// What the two ends' greeting has come to.
+enum class Greeting { underway, ready, failed };
+
+/// One end of one connection. `fd` is its non-blocking socket, the same one in every call. Nothing blocks; one thread.
+class StreamFilter {
+ public:
+  virtual ~StreamFilter() = default;
+  StreamFilter() = default;
+  StreamFilter(const StreamFilter&) = delete;
+  StreamFilter& operator=(const StreamFilter&) = delete;
+
+  /// Goes on with the greeting. Before it is ready nothing may be read or written. Ready says that the other end has
+  /// proved who it is to this end, not yet that it accepts this end: only an answer of its own does.
+  virtual Greeting greet(int fd) = 0;
+  /// Why the greeting or the stream failed, for people; "" while neither has, or when the connection alone has ended.
+  [[nodiscard]] virtual std::string failure() const = 0;
+
+  /// As readSome and writeSome. Fewer bytes than asked for: the socket would block. Written bytes may lie here until
+  /// flush() has brought them to the socket; the caller's buffers are free at once.
+  virtual StreamResult read(int fd, std::span<const iovec> to) = 0;
+  virtual StreamResult write(int fd, std::span<const iovec> from) = 0;
+  virtual void flush(int fd) = 0;
+  /// read() may give something without the socket, which then does not poll readable.
+  [[nodiscard]] virtual bool hasInput() const = 0;
+  /// flush() has something left to do once the socket is writable.
+  [[nodiscard]] virtual bool hasOutput() const = 0;
+
+  // Once ready:
+  /// What the other end has proved to own, as StreamSecurity::identity() of that process: 32 bytes.
+  [[nodiscard]] virtual std::string_view identity() const = 0;
+  /// A name for people: "" where it has none.
+  [[nodiscard]] virtual std::string name() const = 0;
+  /// Whether its credentials allow it to be this rank.
+  [[nodiscard]] virtual bool mayBe(int rank) const = 0;
+};
+
+/// Makes the filters of one process. Used by one thread at a time; outlives its filters.
+class StreamSecurity {
+ public:
+  virtual ~StreamSecurity() = default;
+  StreamSecurity() = default;
+  StreamSecurity(const StreamSecurity&) = delete;
+  StreamSecurity& operator=(const StreamSecurity&) = delete;
+
+  /// For a connection that this process has dialled, or accepted. Errors: resource.
+  virtual Result<std::unique_ptr<StreamFilter>> caller() = 0;
+  virtual Result<std::unique_ptr<StreamFilter>> callee() = 0;
+  /// What this process proves to own: the SHA-256 of its public key, 32 bytes.
+  [[nodiscard]] virtual std::string_view identity() const = 0;
+};
+
+inline constexpr std::size_t kIdentityBytes = 32;
+
+/// Called when a transport or a meeting opens. Errors: invalidArgument naming the setting and the file.
+using SecurityMaker = std::function<Result<std::unique_ptr<StreamSecurity>>()>;
+
+} // namespace goss::platform
+
+#endif // GOSS_LIB_PLATFORM_STREAM_FILTER_H_

@@ -1,0 +1,180 @@
+#include <fmt/format.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+
+#include <map>
+#include <sstream>
+
+#include "security/openssl/credentials.h"
+#include "security/openssl/files.h"
+
+namespace goss::security {
+
+namespace {
+
+constexpr std::string_view kRanksPrefix("gossamer:ranks=");
+constexpr const char* kSuites = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
+
+using BioPtr = std::unique_ptr<BIO, Freer<BIO_free>>;
+using CrlPtr = std::unique_ptr<X509_CRL, Freer<X509_CRL_free>>;
+using NamesPtr = std::unique_ptr<GENERAL_NAMES, Freer<GENERAL_NAMES_free>>;
+
+Status cannotUse(const std::string& path, std::string_view why) {
+  return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("GOSS_TLS: cannot use {}: {}", path, why));
+}
+
+BioPtr over(const std::string& text) { return BioPtr(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
+
+std::string commonName(X509* certificate) {
+  char name[256] = {};
+  const int size = X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, name,
+                                             static_cast<int>(sizeof name));
+  std::string text(name, size > 0 ? static_cast<std::size_t>(size) : 0);
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) c = '?'; // It goes to a log.
+  return text;
+}
+
+/// The ranks that an authority has written into the certificate; none where it has not.
+RankSet certifiedRanks(X509* certificate) {
+  const NamesPtr names(
+      static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
+  for (int i = 0; names && i < sk_GENERAL_NAME_num(names.get()); ++i) {
+    const GENERAL_NAME* name = sk_GENERAL_NAME_value(names.get(), i);
+    if (name->type != GEN_URI) continue;
+    const ASN1_IA5STRING* uri = name->d.uniformResourceIdentifier;
+    const std::string_view text(reinterpret_cast<const char*>(ASN1_STRING_get0_data(uri)),
+                                static_cast<std::size_t>(ASN1_STRING_length(uri)));
+    if (!text.starts_with(kRanksPrefix)) continue;
+    if (auto ranks = RankSet::parse(text.substr(kRanksPrefix.size()))) return *ranks;
+  }
+  return {};
+}
+
+class Certificates final : public Credentials {
+ public:
+  Status load(const std::string& folder) {
+    Status made = makeContext(kSuites);
+    if (!made.isOk()) return made;
+    for (const auto step : {&Certificates::loadOwn, &Certificates::loadTrust}) {
+      Status done = (this->*step)(folder);
+      if (!done.isOk()) return done;
+    }
+    SSL_CTX_set_verify(context(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+    return Status::ok();
+  }
+
+  [[nodiscard]] Result<ProvenPeer> identify(const Session& session, bool, std::string_view) const override {
+    const CertificatePtr certificate = session.peerCertificate();
+    if (!certificate) return Status::error(GOSS_ERR_PROTOCOL, "the other end has no certificate");
+    ProvenPeer peer{fingerprint(certificate.get()), commonName(certificate.get()), {}};
+    if (!listed_.empty()) {
+      const auto found = listed_.find(peer.identity);
+      if (found == listed_.end()) return Status::error(GOSS_ERR_PROTOCOL, "the other end's key is not in the list");
+      peer.ranks = found->second;
+    } else {
+      peer.ranks = certifiedRanks(certificate.get());
+    }
+    return peer;
+  }
+
+ private:
+  Status loadOwn(const std::string& folder) {
+    const std::string key_path = folder + "/key.pem";
+    const std::string certificate_path = folder + "/cert.pem";
+    const auto key_text = readSecretFile(key_path);
+    if (!key_text.isOk()) return key_text.status();
+    const auto certificate_text = readFile(certificate_path);
+    if (!certificate_text.isOk()) return certificate_text.status();
+    const KeyPtr key(PEM_read_bio_PrivateKey(over(key_text.value().get()).get(), nullptr, nullptr, nullptr));
+    if (!key) return cannotUse(key_path, "it holds no private key (" + takeError() + ")");
+    const CertificatePtr own(PEM_read_bio_X509(over(certificate_text.value()).get(), nullptr, nullptr, nullptr));
+    if (!own) return cannotUse(certificate_path, "it holds no certificate (" + takeError() + ")");
+    if (SSL_CTX_use_certificate(context(), own.get()) != 1 || SSL_CTX_use_PrivateKey(context(), key.get()) != 1)
+      return cannotUse(certificate_path, "it does not belong to key.pem (" + takeError() + ")");
+    identity_ = fingerprint(own.get());
+    return Status::ok();
+  }
+
+  Status loadTrust(const std::string& folder) {
+    if (fileExists(folder + "/peers")) return loadList(folder + "/peers");
+    const std::string path = folder + "/ca.pem";
+    const auto text = readFile(path);
+    if (!text.isOk()) return text.status();
+    X509_STORE* store = SSL_CTX_get_cert_store(context());
+    const BioPtr bio = over(text.value());
+    int authorities = 0;
+    while (const CertificatePtr one{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)})
+      authorities += X509_STORE_add_cert(store, one.get());
+    takeError(); // The end of the file counts as one.
+    if (authorities == 0) return cannotUse(path, "it holds no certificate");
+    return fileExists(folder + "/crl.pem") ? loadRevocations(store, folder + "/crl.pem") : Status::ok();
+  }
+
+  static Status loadRevocations(X509_STORE* store, const std::string& path) {
+    const auto text = readFile(path);
+    if (!text.isOk()) return text.status();
+    const CrlPtr list(PEM_read_bio_X509_CRL(over(text.value()).get(), nullptr, nullptr, nullptr));
+    if (!list || X509_STORE_add_crl(store, list.get()) != 1)
+      return cannotUse(path, "it holds no list of revoked certificates (" + takeError() + ")");
+    X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK);
+    return Status::ok();
+  }
+
+  /// Lines of fingerprint, ranks and, for people, a name.
+  Status loadList(const std::string& path) {
+    const auto text = readFile(path);
+    if (!text.isOk()) return text.status();
+    std::istringstream lines(text.value());
+    std::string line;
+    for (int number = 1; std::getline(lines, line); ++number) {
+      if (line.empty() || line.front() == '#') continue;
+      std::istringstream fields(line);
+      std::string key;
+      std::string ranks;
+      fields >> key >> ranks;
+      if (key.starts_with("SHA256:")) key.erase(0, 7);
+      const std::string hash = fromHex(key);
+      const auto set = RankSet::parse(ranks);
+      if (hash.size() != 32 || !set)
+        return cannotUse(path, fmt::format("line {} is not a fingerprint of 64 digits and a list of ranks", number));
+      listed_.insert_or_assign(hash, *set);
+    }
+    if (listed_.empty()) return cannotUse(path, "it lists nobody");
+    SSL_CTX_set_cert_verify_callback(context(), verifyListed, this);
+    return Status::ok();
+  }
+
+  /// In place of a chain: the key must be in the list and the certificate's time not over.
+  static int verifyListed(X509_STORE_CTX* chain, void* self) {
+    X509* shown = X509_STORE_CTX_get0_cert(chain);
+    const auto& listed = static_cast<const Certificates*>(self)->listed_;
+    int error = X509_V_OK;
+    if (shown == nullptr || listed.find(fingerprint(shown)) == listed.end())
+      error = X509_V_ERR_CERT_UNTRUSTED;
+    else if (X509_cmp_current_time(X509_get0_notAfter(shown)) <= 0)
+      error = X509_V_ERR_CERT_HAS_EXPIRED;
+    X509_STORE_CTX_set_error(chain, error);
+    return error == X509_V_OK ? 1 : 0;
+  }
+
+  std::map<std::string, RankSet> listed_; ///< By identity; empty: an authority vouches.
+};
+
+} // namespace
+
+Result<std::shared_ptr<const Credentials>> loadCertificates(const std::string& folder) {
+  auto credentials = std::make_shared<Certificates>();
+  Status loaded = credentials->load(folder);
+  if (!loaded.isOk()) return loaded;
+  return std::shared_ptr<const Credentials>(std::move(credentials));
+}
+
+std::string certificatesStamp(const std::string& folder) {
+  std::string stamp;
+  for (const char* file : {"/cert.pem", "/key.pem", "/ca.pem", "/crl.pem", "/peers"})
+    stamp += fileStamp(folder + file) + ' ';
+  return stamp;
+}
+
+} // namespace goss::security

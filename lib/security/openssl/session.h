@@ -1,0 +1,87 @@
+/// One end of a TLS 1.3 connection, in memory: encrypted bytes are put into incoming() and taken out of outgoing().
+#ifndef GOSS_LIB_SECURITY_OPENSSL_SESSION_H_
+#define GOSS_LIB_SECURITY_OPENSSL_SESSION_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gossamer/status.h"
+#include "security/openssl/handles.h"
+#include "security/openssl/record_buffer.h"
+
+namespace goss::security {
+
+/// How OpenSSL reads and writes the buffers of a session; shared by all sessions of a process's security.
+BioMethodPtr makeRecordMethod();
+
+/// Never waits and has no socket: a filter over any stream of bytes. OpenSSL writes into memory, which always succeeds,
+/// so that no call ever wants to write before it can go on. One thread.
+class Session {
+ public:
+  enum class Outcome {
+    done,        ///< The handshake is complete; or as many bytes as could be were moved, at least one.
+    needs_input, ///< Nothing can be done before more is in incoming().
+    closed,      ///< The other end said that it writes no more.
+    failed,      ///< See failure(); the session is over.
+  };
+  struct Moved {
+    Outcome outcome = Outcome::done;
+    std::size_t bytes = 0;
+  };
+
+  /// After so many bytes, or records, this end changes the key that it encrypts with: long before the bound for AES-GCM
+  /// (2^24.5 records of 16 KiB, RFC 8446, section 5.5). OpenSSL does not do it by itself.
+  static constexpr std::uint64_t kKeyUpdateBytes = std::uint64_t{64} << 30;
+  static constexpr std::uint64_t kKeyUpdateWrites = std::uint64_t{1} << 22;
+
+  /// `calls`: this end dialled. Errors: resource.
+  static Result<std::unique_ptr<Session>> create(SSL_CTX* context, const BIO_METHOD* records, bool calls);
+
+  Outcome handshake();
+  /// Takes all of `from`. done or failed.
+  Outcome encrypt(std::string_view from);
+  Moved decrypt(std::span<char> to);
+
+  RecordBuffer& incoming() { return buffers_.incoming; }
+  RecordBuffer& outgoing() { return buffers_.outgoing; }
+  [[nodiscard]] const RecordBuffer& incoming() const { return buffers_.incoming; }
+  [[nodiscard]] const RecordBuffer& outgoing() const { return buffers_.outgoing; }
+  /// Decrypted bytes wait inside OpenSSL.
+  [[nodiscard]] bool hasPending() const { return SSL_pending(ssl_.get()) > 0; }
+
+  [[nodiscard]] const std::string& failure() const { return failure_; }
+  /// After the handshake: 32 bytes that both ends of this session, and nobody else, know. Empty when OpenSSL fails.
+  [[nodiscard]] std::string exported(std::string_view label) const;
+  [[nodiscard]] CertificatePtr peerCertificate() const { return CertificatePtr(SSL_get1_peer_certificate(ssl_.get())); }
+  [[nodiscard]] std::uint64_t keyUpdates() const { return key_updates_; }
+  void setKeyUpdateBytes(std::uint64_t bytes) { key_update_bytes_ = bytes; }
+
+ private:
+  friend BioMethodPtr makeRecordMethod();
+  struct Buffers {
+    RecordBuffer incoming;
+    RecordBuffer outgoing;
+  };
+  static int readRecords(BIO* bio, char* to, std::size_t size, std::size_t* read);
+  static int writeRecords(BIO* bio, const char* from, std::size_t size, std::size_t* written);
+  static long control(BIO* bio, int command, long number, void* pointer);
+
+  Session() = default;
+  Outcome judge(int result, bool handshaking);
+  void updateKeyWhenDue(std::size_t bytes);
+
+  Buffers buffers_; ///< Before ssl_, whose BIO points to it.
+  SslPtr ssl_;
+  std::string failure_;
+  std::uint64_t key_update_bytes_ = kKeyUpdateBytes;
+  std::uint64_t bytes_ = 0; ///< Since the last change of key, as the next.
+  std::uint64_t writes_ = 0;
+  std::uint64_t key_updates_ = 0;
+};
+
+} // namespace goss::security
+
+#endif // GOSS_LIB_SECURITY_OPENSSL_SESSION_H_
