@@ -18,7 +18,7 @@ import sys
 
 import rules
 
-FOLDERS = ("include", "lib", "collectives", "compressors", "transports", "bindings", "bench", "trainer", "examples", "tests")
+FOLDERS = ("include", "lib", "collectives", "compressors", "transports", "bindings", "bench", "tools", "trainer", "examples", "tests")
 ENDINGS = (".h", ".cc", ".c", ".cu", ".inc")
 INCLUDE_ROOTS = ("include", "lib", "")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
