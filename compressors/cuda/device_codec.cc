@@ -9,6 +9,7 @@
 #include "compressors/cuda/cell_codec.h"
 #include "compressors/cuda/integer_launches.h"
 #include "compressors/cuda/scaled_codec.h"
+#include "compressors/cuda/sparse_codec.h"
 #include "compressors/spec.h"
 
 namespace goss::compressors::cuda {
@@ -17,6 +18,24 @@ namespace {
 
 using Made = std::unique_ptr<const DeviceCodec>;
 using Host = std::shared_ptr<const Codec>;
+
+Result<Made> unsupported(const Codec& host) {
+  return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("codec '{}' has no kernels; encode on the host", host.spec()));
+}
+
+/// A sparsifier with what follows it.
+Result<Made> makeSparse(const Stage& stage, Host host, Made inner) {
+  StageReader reader(stage);
+  const double ratio = reader.number("ratio", 0.01, {1e-6, 1});
+  if (stage.name == "randk") {
+    const std::size_t block = reader.block("block", 32, {1, kTileElems});
+    return makeDeviceRandomK(ratio, block, std::move(host), std::move(inner));
+  }
+  if (reader.choice("select", {"exact", "sampled"}) != 0) {
+    return unsupported(*host);
+  }
+  return makeDeviceTopK(ratio, std::move(host), std::move(inner));
+}
 
 /// A stage of a canonical spec, so that nothing is left out and nothing is wrong in it.
 struct Maker {
@@ -129,8 +148,15 @@ Result<std::unique_ptr<const DeviceCodec>> makeDeviceCodec(std::string_view spec
       return maker.make(reader, std::move(host));
     }
   }
-  return Status::error(GOSS_ERR_UNSUPPORTED,
-                       fmt::format("codec '{}' has no kernels; encode on the host", host->spec()));
+  if (stages.front().name == "topk" || stages.front().name == "randk") {
+    const std::string whole = host->spec();
+    auto inner = makeDeviceCodec(whole.substr(whole.find('+') + 1));
+    if (!inner.isOk()) {
+      return inner.status();
+    }
+    return makeSparse(stages.front(), std::move(host), inner.take());
+  }
+  return unsupported(*host);
 }
 
 } // namespace goss::compressors::cuda

@@ -39,6 +39,11 @@ constexpr const char* kMoreSpecs[] = {
     "qsgd:bits=8,block=4096",
     "dynamic8:block=64",
     "dynamic8:block=256",
+    "topk:ratio=0.001+none",
+    "topk:ratio=1+fp16",
+    "topk:ratio=0.05+terngrad",
+    "randk:ratio=0.3,block=1+int8:block=64",
+    "randk:ratio=1,block=4096+sign",
     "terngrad:clip=2.5,scale=3,ranks=1",
     "terngrad:clip=0,scale=3,ranks=100",
 };
@@ -409,6 +414,8 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, OnDevice, testing::ValuesIn(specs()), nameOf
 
 TEST(DeviceCodecs, SayWhatTheyDoNotOffer) {
   EXPECT_EQ(makeDeviceCodec("lossless").status().kind(), GOSS_ERR_UNSUPPORTED);
+  EXPECT_EQ(makeDeviceCodec("topk:select=sampled").status().kind(), GOSS_ERR_UNSUPPORTED);
+  EXPECT_EQ(makeDeviceCodec("topk+uniform8").status().kind(), GOSS_ERR_UNSUPPORTED);
   EXPECT_EQ(makeDeviceCodec("int9").status().kind(), GOSS_ERR_INVALID_ARGUMENT);
 }
 

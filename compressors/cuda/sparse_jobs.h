@@ -1,0 +1,109 @@
+/// What the kernels of the sparsifiers are given.
+#ifndef GOSS_COMPRESSORS_CUDA_SPARSE_JOBS_H_
+#define GOSS_COMPRESSORS_CUDA_SPARSE_JOBS_H_
+
+#include "compressors/cuda/jobs.h"
+
+namespace goss::compressors::cuda {
+
+inline constexpr std::size_t kPickElems = 4096; ///< Elements whose picked ones one warp counts and writes.
+constexpr std::size_t pickChunks(std::size_t count) { return (count + kPickElems - 1) / kPickElems; }
+
+/// Where the search for the k-th largest magnitude stands: the upper bits that are known, and how many of those with
+/// the same upper bits are still to be taken. In the end the threshold, and how many of its equals.
+struct PickState {
+  std::uint32_t threshold;
+  std::uint32_t ties;
+};
+
+inline constexpr std::uint32_t kPickBuckets = 2048;
+inline constexpr int kPickDigits = 3; ///< 11, 11 and 9 bits.
+
+/// Finds the wanted-th largest magnitude: the same digits as on the CPU (sparse/selector.cc).
+struct PickJob {
+  const float* values = nullptr;
+  std::size_t count = 0;
+  std::uint32_t wanted = 0; ///< At least 1.
+  int digit = 0;
+  std::uint32_t* histogram = nullptr; ///< kPickBuckets.
+  PickState* state = nullptr;
+};
+
+/// Of one chunk of a vector: how many are beyond the threshold and how many equal it; then, how many were before.
+struct PickCounts {
+  std::uint32_t above, equal;
+};
+
+/// Writes indices and values of what is picked.
+struct CollectJob {
+  const float* values = nullptr;
+  std::size_t count = 0;
+  std::uint32_t held = 0;
+  bool bitmap = false;
+  const PickState* state = nullptr;
+  PickCounts* counts = nullptr;  ///< pickChunks(count) + 1; the last: all.
+  unsigned char* head = nullptr; ///< The payload: its number of elements, and its indices.
+  float* picked = nullptr;       ///< `held` values.
+};
+
+/// Elements of a payload, in order.
+struct IndexJob {
+  const unsigned char* indices = nullptr;
+  std::size_t count = 0; ///< Of the vector.
+  std::uint32_t held = 0;
+  bool bitmap = false;
+  std::uint32_t* counts = nullptr; ///< pickChunks(count) + 1: held elements before each chunk.
+};
+
+/// Delivers `values` to the elements that a payload holds.
+struct ScatterJob {
+  IndexJob index;
+  const float* values = nullptr;
+  float* out = nullptr;
+  float weight = 1; ///< Of a value; 1: it is added as it is.
+  bool weighted = false;
+  bool finite = false;              ///< What is not finite then becomes zero: residuals.
+  std::uint32_t* senders = nullptr; ///< Or null: counted up for each element.
+};
+
+/// out = 0, and senders.
+struct ClearJob {
+  float* out = nullptr;
+  std::uint32_t* senders = nullptr;
+  std::size_t count = 0;
+};
+
+/// out = out / senders, 0 where there are none.
+struct ShareJob {
+  float* out = nullptr;
+  const std::uint32_t* senders = nullptr;
+  std::size_t count = 0;
+};
+
+/// The blocks that the shared stream chooses (sparse/random_k.cc).
+struct BlocksJob {
+  std::size_t count = 0;
+  std::size_t block = 1, blocks = 0, chosen = 0;
+  StreamKey key;
+  std::uint64_t first_element = 0;
+  const float* values = nullptr; ///< Gather: the vector. Deliver: chosen * block values.
+  float* out = nullptr;          ///< Gather: chosen * block values, zeros behind a short block. Deliver: the vector.
+  Delivery delivery;             ///< add or axpy.
+  bool finite = false;           ///< As ScatterJob's.
+  std::uint32_t* senders = nullptr;
+};
+
+int launchPick(const PickJob& job, Stream stream);
+int launchCollect(const CollectJob& job, Stream stream);
+int launchIndex(const IndexJob& job, Stream stream);
+int launchScatter(const ScatterJob& job, Stream stream);
+int launchClear(const ClearJob& job, Stream stream);
+int launchShare(const ShareJob& job, Stream stream);
+/// What is not finite becomes zero.
+int launchForget(float* values, std::size_t count, Stream stream);
+int launchGatherBlocks(const BlocksJob& job, Stream stream);
+int launchDeliverBlocks(const BlocksJob& job, Stream stream);
+
+} // namespace goss::compressors::cuda
+
+#endif // GOSS_COMPRESSORS_CUDA_SPARSE_JOBS_H_

@@ -1,0 +1,1 @@
+#include "compressors/cuda/sparse_kernels.inc.h"

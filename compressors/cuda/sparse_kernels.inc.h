@@ -1,0 +1,476 @@
+/// Kernels of the sparsifiers: the k-th largest magnitude by its digits, what is picked in order, and blocks that the
+/// shared stream chooses. Compiled by nvcc and, for tests, as host code.
+#ifndef GOSS_COMPRESSORS_CUDA_SPARSE_KERNELS_INC_H_
+#define GOSS_COMPRESSORS_CUDA_SPARSE_KERNELS_INC_H_
+
+#include "compressors/cuda/cells.h"
+#include "compressors/cuda/launch.h"
+#include "compressors/cuda/sparse_jobs.h"
+#include "compressors/sparse/element.h"
+#include "compressors/sparse/index_set.h"
+#include "kernels/philox.h"
+
+namespace goss::compressors::cuda {
+
+GOSS_DEVICE std::uint32_t digitShift(int digit) { return digit == 0 ? 20u : digit == 1 ? 9u : 0u; }
+GOSS_DEVICE float orZero(float value) {
+  return (bitCast<std::uint32_t>(value) & kFloatInfinity) != kFloatInfinity ? value : 0.0f;
+}
+
+/// Counts one digit of the magnitudes whose upper bits are known, in shared memory first.
+struct HistogramCell {
+  using Job = PickJob;
+  static constexpr std::size_t kElems = 8 * kPickElems;
+  GOSS_DEVICE static std::size_t warps(const Job& job) { return (job.count + kElems - 1) / kElems; }
+  GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char* shared) {
+    auto* buckets = reinterpret_cast<std::uint32_t*>(shared);
+    Warp::each([&](unsigned lane) {
+      for (std::uint32_t i = lane; i < kPickBuckets; i += kWarpLanes) {
+        buckets[i] = 0;
+      }
+    });
+    Warp::sync();
+    const std::uint32_t shift = digitShift(job.digit);
+    const std::uint32_t above = job.digit == 0 ? 0u : ~0u << digitShift(job.digit - 1);
+    const std::uint32_t mask = job.digit == 2 ? 0x1ffu : 0x7ffu;
+    const std::uint32_t prefix = job.digit == 0 ? 0u : job.state->threshold;
+    Warp::each([&](unsigned lane) {
+      const std::size_t end = job.count < (cell + 1) * kElems ? job.count : (cell + 1) * kElems;
+      for (std::size_t i = cell * kElems + lane * 4; i < end; i += kRunElems) {
+        const Quad quad = loadQuad(job.values + i, end - i);
+        GOSS_UNROLL
+        for (unsigned k = 0; k < 4; ++k) {
+          const std::uint32_t magnitude = magnitudeBits(quad.value[k]);
+          if (i + k < end && (magnitude & above) == prefix) {
+            atomicAdd32(buckets + ((magnitude >> shift) & mask), 1);
+          }
+        }
+      }
+    });
+    Warp::sync();
+    Warp::each([&](unsigned lane) {
+      for (std::uint32_t i = lane; i < kPickBuckets; i += kWarpLanes) {
+        if (buckets[i] != 0) {
+          atomicAdd32(job.histogram + i, buckets[i]);
+        }
+      }
+    });
+  }
+};
+
+/// Finds the bucket of the wanted one, and clears the histogram for the next digit.
+struct BucketCell {
+  using Job = PickJob;
+  static constexpr std::uint32_t kShare = kPickBuckets / kWarpLanes;
+  GOSS_DEVICE static std::size_t warps(const Job&) { return 1; }
+  GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
+    const std::uint32_t wanted = job.digit == 0 ? job.wanted : job.state->ties;
+    const std::uint32_t prefix = job.digit == 0 ? 0u : job.state->threshold;
+    PerLane<std::uint32_t> before; // lane 0 has the highest buckets
+    Warp::each([&](unsigned lane) {
+      std::uint32_t sum = 0;
+      for (std::uint32_t i = 0; i < kShare; ++i) {
+        sum += job.histogram[(kWarpLanes - 1 - lane) * kShare + i];
+      }
+      before[lane] = sum;
+    });
+    Warp::countBefore(before);
+    Warp::sync();
+    Warp::each([&](unsigned lane) {
+      std::uint32_t taken = before[lane];
+      bool found = taken >= wanted; // in an earlier lane
+      for (std::uint32_t i = kShare; i-- > 0 && !found;) {
+        const std::uint32_t bucket = (kWarpLanes - 1 - lane) * kShare + i, here = job.histogram[bucket];
+        found = taken + here >= wanted;
+        if (found) {
+          *job.state = {prefix | bucket << digitShift(job.digit), wanted - taken};
+        }
+        taken += here;
+      }
+    });
+    Warp::sync();
+    Warp::each([&](unsigned lane) {
+      for (std::uint32_t i = lane; i < kPickBuckets; i += kWarpLanes) {
+        job.histogram[i] = 0;
+      }
+    });
+  }
+};
+
+/// How many of each chunk are picked.
+struct CountCell {
+  using Job = CollectJob;
+  GOSS_DEVICE static std::size_t warps(const Job& job) { return pickChunks(job.count); }
+  GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char*) {
+    const std::uint32_t threshold = job.state->threshold;
+    PerLane<std::uint32_t> above, equal;
+    Warp::each([&](unsigned lane) {
+      std::uint32_t more = 0, same = 0;
+      const std::size_t end = job.count < (chunk + 1) * kPickElems ? job.count : (chunk + 1) * kPickElems;
+      for (std::size_t i = chunk * kPickElems + lane * 4; i < end; i += kRunElems) {
+        const Quad quad = loadQuad(job.values + i, end - i);
+        GOSS_UNROLL
+        for (unsigned k = 0; k < 4; ++k) {
+          const std::uint32_t magnitude = magnitudeBits(quad.value[k]);
+          more += i + k < end && magnitude > threshold ? 1u : 0u;
+          same += i + k < end && magnitude == threshold ? 1u : 0u;
+        }
+      }
+      above[lane] = more;
+      equal[lane] = same;
+    });
+    const std::uint32_t all_above = Warp::countBefore(above), all_equal = Warp::countBefore(equal);
+    Warp::each([&](unsigned lane) {
+      if (lane == 0) {
+        job.counts[chunk] = {all_above, all_equal};
+      }
+    });
+  }
+};
+
+/// Held elements before a place with so many larger and equal ones before it.
+GOSS_DEVICE std::uint32_t heldBefore(const PickCounts& counts, std::uint32_t ties) {
+  return counts.above + (counts.equal < ties ? counts.equal : ties);
+}
+
+/// Makes what was before each chunk of the counts, and writes how many each index tile holds.
+struct PlaceCell {
+  using Job = CollectJob;
+  GOSS_DEVICE static std::size_t warps(const Job&) { return 1; }
+  GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
+    const std::size_t chunks = pickChunks(job.count);
+    PickCounts done = {0, 0};
+    for (std::size_t base = 0; base < chunks; base += kWarpLanes) {
+      PerLane<std::uint32_t> above, equal;
+      Warp::each([&](unsigned lane) {
+        const PickCounts own = base + lane < chunks ? job.counts[base + lane] : PickCounts{0, 0};
+        above[lane] = own.above;
+        equal[lane] = own.equal;
+      });
+      const std::uint32_t all_above = Warp::countBefore(above), all_equal = Warp::countBefore(equal);
+      Warp::each([&](unsigned lane) {
+        if (base + lane < chunks) {
+          job.counts[base + lane] = {done.above + above[lane], done.equal + equal[lane]};
+        }
+      });
+      done = {done.above + all_above, done.equal + all_equal};
+    }
+    Warp::each([&](unsigned lane) {
+      if (lane == 0) {
+        job.counts[chunks] = done;
+        storeFloatBytes(job.head, bitCast<float>(job.held));
+      }
+    });
+    Warp::sync();
+    if (job.bitmap) {
+      return;
+    }
+    constexpr std::size_t kTileChunks = kIndexTile / kPickElems;
+    Warp::each([&](unsigned lane) {
+      for (std::size_t tile = lane; tile * kIndexTile < job.count; tile += kWarpLanes) {
+        const std::size_t next = (tile + 1) * kTileChunks < chunks ? (tile + 1) * kTileChunks : chunks;
+        const std::uint32_t ties = job.state->ties;
+        const std::uint32_t some =
+            heldBefore(job.counts[next], ties) - heldBefore(job.counts[tile * kTileChunks], ties);
+        storeFloatBytes(job.head + 4 + tile * 4, bitCast<float>(some));
+      }
+    });
+  }
+};
+
+/// Writes indices and values of a chunk.
+struct CollectCell {
+  using Job = CollectJob;
+  GOSS_DEVICE static std::size_t warps(const Job& job) { return pickChunks(job.count); }
+  GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char* shared) {
+    const PickState state = *job.state;
+    PickCounts done = job.counts[chunk];
+    const std::size_t first = chunk * kPickElems;
+    const std::size_t end = job.count < first + kPickElems ? job.count : first + kPickElems;
+    unsigned char* local = job.head + 4 + (job.count + kIndexTile - 1) / kIndexTile * 4;
+    for (std::size_t at = first; at < end; at += kWarpLanes) { // in order: a lane an element
+      PerLane<std::uint32_t> above, equal;
+      PerLane<float> value;
+      Warp::each([&](unsigned lane) {
+        value[lane] = at + lane < end ? job.values[at + lane] : 0.0f;
+        const std::uint32_t magnitude = magnitudeBits(value[lane]);
+        above[lane] = at + lane < end && magnitude > state.threshold ? 1u : 0u;
+        equal[lane] = at + lane < end && magnitude == state.threshold ? 1u : 0u;
+      });
+      const std::uint32_t all_above = Warp::countBefore(above), all_equal = Warp::countBefore(equal);
+      Warp::each([&](unsigned lane) {
+        if (at + lane >= end) {
+          return;
+        }
+        const std::uint32_t magnitude = magnitudeBits(value[lane]);
+        const PickCounts before = {done.above + above[lane], done.equal + equal[lane]};
+        const bool taken = magnitude > state.threshold || (magnitude == state.threshold && before.equal < state.ties);
+        shared[at - first + lane] = taken ? 1 : 0;
+        if (taken) {
+          const std::uint32_t place = heldBefore(before, state.ties);
+          job.picked[place] = value[lane];
+          if (!job.bitmap) {
+            const auto index = static_cast<std::uint32_t>((at + lane) % kIndexTile);
+            local[2 * std::size_t{place}] = static_cast<unsigned char>(index);
+            local[2 * std::size_t{place} + 1] = static_cast<unsigned char>(index >> 8);
+          }
+        }
+      });
+      done = {done.above + all_above, done.equal + all_equal};
+    }
+    Warp::sync();
+    if (job.bitmap) {
+      Warp::each([&](unsigned lane) {
+        for (std::size_t byte = lane; first + 8 * byte < end; byte += kWarpLanes) {
+          unsigned bits = 0;
+          for (unsigned bit = 0; bit < 8; ++bit) {
+            bits |= first + 8 * byte + bit < end ? static_cast<unsigned>(shared[8 * byte + bit]) << bit : 0u;
+          }
+          job.head[4 + first / 8 + byte] = static_cast<unsigned char>(bits);
+        }
+      });
+      Warp::sync();
+    }
+  }
+};
+
+GOSS_DEVICE std::uint32_t bitsIn(unsigned byte) {
+  byte = (byte & 0x55u) + (byte >> 1 & 0x55u);
+  byte = (byte & 0x33u) + (byte >> 2 & 0x33u);
+  return (byte & 0x0fu) + (byte >> 4);
+}
+
+/// Held elements of each chunk of a bit map. Only a bit map's.
+struct IndexCountCell {
+  using Job = IndexJob;
+  GOSS_DEVICE static std::size_t warps(const Job& job) { return job.bitmap ? pickChunks(job.count) : 0; }
+  GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char*) {
+    PerLane<std::uint32_t> held;
+    Warp::each([&](unsigned lane) {
+      std::uint32_t sum = 0;
+      const std::size_t bytes = bitmapBytes(job.count), first = chunk * kPickElems / 8;
+      for (std::size_t i = first + lane; i < first + kPickElems / 8 && i < bytes; i += kWarpLanes) {
+        sum += bitsIn(job.indices[i]);
+      }
+      held[lane] = sum;
+    });
+    const std::uint32_t all = Warp::countBefore(held);
+    Warp::each([&](unsigned lane) {
+      if (lane == 0) {
+        job.counts[chunk] = all;
+      }
+    });
+  }
+};
+
+/// Makes of them, or of the numbers of index tiles, what was before each.
+struct IndexPlaceCell {
+  using Job = IndexJob;
+  GOSS_DEVICE static std::size_t warps(const Job&) { return 1; }
+  GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
+    const std::size_t groups = job.bitmap ? pickChunks(job.count) : (job.count + kIndexTile - 1) / kIndexTile;
+    std::uint32_t done = 0;
+    for (std::size_t base = 0; base < groups; base += kWarpLanes) {
+      PerLane<std::uint32_t> held;
+      Warp::each([&](unsigned lane) {
+        held[lane] = 0;
+        if (base + lane < groups) {
+          held[lane] = job.bitmap ? job.counts[base + lane]
+                                  : bitCast<std::uint32_t>(loadFloatBytes(job.indices + 4 * (base + lane)));
+        }
+      });
+      const std::uint32_t all = Warp::countBefore(held);
+      Warp::each([&](unsigned lane) {
+        if (base + lane < groups) {
+          job.counts[base + lane] = done + held[lane];
+        }
+      });
+      done += all;
+    }
+    Warp::each([&](unsigned lane) {
+      if (lane == 0) {
+        job.counts[groups] = done;
+      }
+    });
+  }
+};
+
+/// One value to one element, wherever the payload says; nothing outside of the vector.
+GOSS_DEVICE void scatterOne(const ScatterJob& job, std::size_t element, std::uint32_t place) {
+  if (element >= job.index.count || place >= job.index.held) {
+    return;
+  }
+  const float value = job.values[place];
+  const float sum = job.out[element] + (job.weighted ? job.weight * value : value);
+  job.out[element] = job.finite ? orZero(sum) : sum;
+  if (job.senders != nullptr) {
+    ++job.senders[element];
+  }
+}
+
+struct ScatterCell {
+  using Job = ScatterJob;
+  static constexpr std::size_t kBytesOfChunk = kPickElems / 8;
+  GOSS_DEVICE static std::size_t warps(const Job& job) {
+    return job.index.bitmap ? pickChunks(job.index.count) : (job.index.held + kPickElems - 1) / kPickElems;
+  }
+  GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char*) {
+    if (job.index.bitmap) {
+      scatterBitmap(job, chunk);
+    } else {
+      scatterLocal(job, chunk);
+    }
+  }
+
+ private:
+  GOSS_DEVICE static void scatterBitmap(const Job& job, std::size_t chunk) {
+    std::uint32_t done = job.index.counts[chunk];
+    const std::size_t bytes = bitmapBytes(job.index.count), first = chunk * kBytesOfChunk;
+    for (std::size_t at = first; at < first + kBytesOfChunk && at < bytes; at += kWarpLanes) {
+      PerLane<std::uint32_t> held;
+      Warp::each([&](unsigned lane) { held[lane] = at + lane < bytes ? bitsIn(job.index.indices[at + lane]) : 0u; });
+      const std::uint32_t all = Warp::countBefore(held);
+      Warp::each([&](unsigned lane) {
+        std::uint32_t place = done + held[lane];
+        for (unsigned bit = 0; bit < 8 && at + lane < bytes; ++bit) {
+          if ((job.index.indices[at + lane] >> bit & 1u) != 0) {
+            scatterOne(job, (at + lane) * 8 + bit, place++);
+          }
+        }
+      });
+      done += all;
+    }
+  }
+  GOSS_DEVICE static void scatterLocal(const Job& job, std::size_t chunk) {
+    const std::size_t tiles = (job.index.count + kIndexTile - 1) / kIndexTile;
+    const unsigned char* local = job.index.indices + 4 * tiles;
+    Warp::each([&](unsigned lane) {
+      const std::size_t end = job.index.held < (chunk + 1) * kPickElems ? job.index.held : (chunk + 1) * kPickElems;
+      for (std::size_t place = chunk * kPickElems + lane; place < end; place += kWarpLanes) {
+        std::size_t tile = 0, beyond = tiles; // the last tile that begins at or before the place
+        while (beyond - tile > 1) {
+          const std::size_t middle = (tile + beyond) / 2;
+          const bool later = job.index.counts[middle] > place;
+          beyond = later ? middle : beyond;
+          tile = later ? tile : middle;
+        }
+        const std::size_t within = local[2 * place] | static_cast<std::size_t>(local[2 * place + 1]) << 8;
+        scatterOne(job, tile * kIndexTile + within, static_cast<std::uint32_t>(place));
+      }
+    });
+  }
+};
+
+struct ClearCell {
+  using Job = ClearJob;
+  GOSS_DEVICE static std::size_t warps(const Job& job) { return (job.count + kPickElems - 1) / kPickElems; }
+  GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
+    Warp::each([&](unsigned lane) {
+      const std::size_t end = job.count < (cell + 1) * kPickElems ? job.count : (cell + 1) * kPickElems;
+      for (std::size_t i = cell * kPickElems + lane * 4; i < end; i += kRunElems) {
+        storeQuad(job.out + i, {{0, 0, 0, 0}}, end - i);
+        for (unsigned k = 0; k < 4 && job.senders != nullptr && i + k < end; ++k) {
+          job.senders[i + k] = 0;
+        }
+      }
+    });
+  }
+};
+
+struct ShareCell {
+  using Job = ShareJob;
+  GOSS_DEVICE static std::size_t warps(const Job& job) { return (job.count + kWarpLanes - 1) / kWarpLanes; }
+  GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
+    Warp::each([&](unsigned lane) {
+      const std::size_t i = cell * kWarpLanes + lane;
+      if (i < job.count) {
+        job.out[i] = job.senders[i] == 0 ? 0.0f : job.out[i] / static_cast<float>(job.senders[i]);
+      }
+    });
+  }
+};
+
+struct ForgetJob {
+  float* values;
+  std::size_t count;
+};
+struct ForgetCell {
+  using Job = ForgetJob;
+  GOSS_DEVICE static std::size_t warps(const Job& job) { return (job.count + kRunElems - 1) / kRunElems; }
+  GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
+    Warp::each([&](unsigned lane) {
+      for (std::size_t i = cell * kRunElems + lane; i < (cell + 1) * kRunElems && i < job.count; i += kWarpLanes) {
+        if (orZero(job.values[i]) != job.values[i]) { // NaN too
+          job.values[i] = 0;
+        }
+      }
+    });
+  }
+};
+
+/// First element of a run's chosen block, as on the CPU.
+GOSS_DEVICE std::size_t chosenBlock(const BlocksJob& job, std::size_t run) {
+  const std::size_t begin = run * job.blocks / job.chosen, end = (run + 1) * job.blocks / job.chosen;
+  const kernels::Random128 random = kernels::philox(job.key, job.first_element + begin * job.block);
+  const std::uint64_t draw = random.word0 | static_cast<std::uint64_t>(random.word1 & 0x7fffu) << 32;
+  return (begin + static_cast<std::size_t>(((draw >> 15) * (end - begin)) >> 32)) * job.block;
+}
+
+struct GatherBlocksCell {
+  using Job = BlocksJob;
+  GOSS_DEVICE static std::size_t warps(const Job& job) { return job.chosen; }
+  GOSS_DEVICE static void run(const Job& job, std::size_t run, unsigned char*) {
+    const std::size_t first = chosenBlock(job, run);
+    Warp::each([&](unsigned lane) {
+      for (std::size_t i = lane; i < job.block; i += kWarpLanes) {
+        job.out[run * job.block + i] = first + i < job.count ? job.values[first + i] : 0.0f;
+      }
+    });
+  }
+};
+
+struct DeliverBlocksCell {
+  using Job = BlocksJob;
+  GOSS_DEVICE static std::size_t warps(const Job& job) { return job.chosen; }
+  GOSS_DEVICE static void run(const Job& job, std::size_t run, unsigned char*) {
+    const std::size_t first = chosenBlock(job, run);
+    Warp::each([&](unsigned lane) {
+      for (std::size_t i = lane; i < job.block && first + i < job.count; i += kWarpLanes) {
+        const float value = job.values[run * job.block + i];
+        const bool weighted = job.delivery.mode == DecodeMode::axpy;
+        float* to = job.out + first + i;
+        const float sum = *to + (weighted ? job.delivery.weight * value : value);
+        *to = job.finite ? orZero(sum) : sum;
+        if (job.senders != nullptr) {
+          ++job.senders[first + i];
+        }
+      }
+    });
+  }
+};
+
+int launchPick(const PickJob& job, Stream stream) {
+  const int code = launch<HistogramCell>(job, kPickBuckets * sizeof(std::uint32_t), stream);
+  return code != 0 ? code : launch<BucketCell>(job, 0, stream);
+}
+int launchCollect(const CollectJob& job, Stream stream) {
+  int code = launch<CountCell>(job, 0, stream);
+  code = code != 0 ? code : launch<PlaceCell>(job, 0, stream);
+  return code != 0 ? code : launch<CollectCell>(job, kPickElems, stream);
+}
+int launchIndex(const IndexJob& job, Stream stream) {
+  const int code = launch<IndexCountCell>(job, 0, stream);
+  return code != 0 ? code : launch<IndexPlaceCell>(job, 0, stream);
+}
+int launchScatter(const ScatterJob& job, Stream stream) { return launch<ScatterCell>(job, 0, stream); }
+int launchClear(const ClearJob& job, Stream stream) { return launch<ClearCell>(job, 0, stream); }
+int launchShare(const ShareJob& job, Stream stream) { return launch<ShareCell>(job, 0, stream); }
+int launchForget(float* values, std::size_t count, Stream stream) {
+  return launch<ForgetCell>({values, count}, 0, stream);
+}
+int launchGatherBlocks(const BlocksJob& job, Stream stream) { return launch<GatherBlocksCell>(job, 0, stream); }
+int launchDeliverBlocks(const BlocksJob& job, Stream stream) { return launch<DeliverBlocksCell>(job, 0, stream); }
+
+} // namespace goss::compressors::cuda
+
+#endif // GOSS_COMPRESSORS_CUDA_SPARSE_KERNELS_INC_H_
