@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/explain_pipeline.h"
+#include "gossamer/compression.h"
 #include "gossamer/gossamer.h"
 
 namespace {
@@ -21,6 +22,7 @@ struct Arguments {
   std::size_t bytes = 1 << 20;
   std::string links_file;
   bool json = false;
+  std::string codec;
 };
 
 std::string nameOf(const nlohmann::json& candidate) {
@@ -28,6 +30,7 @@ std::string nameOf(const nlohmann::json& candidate) {
   if (candidate.contains("group_size")) name += fmt::format(" (groups of {})", candidate["group_size"].get<int>());
   if (candidate.contains("order")) name += " (ordered)";
   if (candidate.contains("weights")) name += " (weighted)";
+  if (candidate.contains("compressed")) name += " between nodes";
   if (candidate["extrapolated"].get<bool>()) name += " ~";
   return name;
 }
@@ -41,6 +44,10 @@ void printTable(const nlohmann::json& answer) {
   std::size_t width = 0;
   for (const auto& candidate : candidates)
     width = std::max(width, nameOf(candidate).size());
+  if (answer.contains("codec")) {
+    fmt::print("{}: payloads are {:.2f} % of float32\n", answer["codec"].get<std::string>(),
+               100 * answer["payload_ratio"].get<double>());
+  }
   fmt::print("{} of {} bytes over {} ranks\n", answer["collective"].get<std::string>(),
              answer["bytes"].get<std::size_t>(), answer["ranks"].get<int>());
   fmt::print("{:<{}} {:>14} {:>8} {:>9} {:>7} {:>9} {:>14}\n", "algorithm", width, "price (us)", "ratio", "fragments",
@@ -63,8 +70,12 @@ int explain(const Arguments& arguments) {
     links = text.str();
   }
   char* json = nullptr;
-  const goss_status status = goss_explain(arguments.collective.c_str(), arguments.ranks, arguments.bytes,
-                                          arguments.links_file.empty() ? nullptr : links.c_str(), &json);
+  const char* given_links = arguments.links_file.empty() ? nullptr : links.c_str();
+  const char* collective = arguments.collective.c_str();
+  const goss_status status = arguments.codec.empty()
+                                 ? goss_explain(collective, arguments.ranks, arguments.bytes, given_links, &json)
+                                 : goss_explain_codec(collective, arguments.ranks, arguments.bytes,
+                                                      arguments.codec.c_str(), given_links, &json);
   if (status != GOSS_SUCCESS) {
     fmt::print(stderr, "goss-explain: {}\n", goss_last_error());
     return 1;
@@ -89,6 +100,7 @@ int main(int argc, char** argv) {
   app.add_option("collective", arguments.collective,
                  "allreduce, reduce, broadcast, allgather, reduce_scatter, alltoall, ...")
       ->required();
+  app.add_option("--codec", arguments.codec, "Compresses float32: int8, topk:ratio=0.01+int8, ...");
   app.add_option("--ranks,-n", arguments.ranks, "Number of ranks")->capture_default_str();
   app.add_option("--bytes,-m", arguments.bytes, "Bytes of the vector, or of one rank's block; K, M and G are accepted")
       ->transform(CLI::AsSizeValue(false))

@@ -98,6 +98,21 @@ void addBandwidth(const Rank& rank, const Case& one, double us, std::uint64_t wr
   }
 }
 
+/// What rank 0 sends in one call, compressed and not.
+void addWireBytes(Rank& rank, const Case& one, std::vector<Field>& fields) {
+  const auto sent = [&](Engine& engine) {
+    const std::uint64_t before = engine.wireBytes();
+    runOnce(rank, engine, one.call);
+    return engine.wireBytes() - before;
+  };
+  const std::uint64_t ours = sent(rank.goss);
+  const std::uint64_t plain = sent(*rank.peer);
+  fields.push_back({"", "codec", rank.options.codec});
+  fields.push_back({"Bytes sent", "wire_bytes", ours, 14});
+  fields.push_back({"uncompressed", "peer_wire_bytes", plain, 14});
+  fields.push_back({"Ratio", "wire_ratio", ours > 0 ? static_cast<double>(plain) / static_cast<double>(ours) : 0, 10});
+}
+
 void latencyRow(Rank& rank, const Case& one, const Repeats& repeats) {
   std::uint64_t wrong = 0;
   if (rank.options.validate) {
@@ -119,6 +134,7 @@ void latencyRow(Rank& rank, const Case& one, const Repeats& repeats) {
     addBandwidth(rank, one, taken.ours.mean, wrong, fields);
   }
   addPeer(rank, fields, {"Latency(us)", "us", taken.peer, taken.peer / taken.ours.mean});
+  if (!rank.options.codec.empty()) addWireBytes(rank, one, fields);
   rank.report.row(one.spec.collective == Collective::barrier ? std::nullopt : std::optional(one.bytes), fields);
 }
 

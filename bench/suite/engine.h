@@ -4,6 +4,7 @@
 #define GOSS_BENCH_SUITE_ENGINE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "gossamer/gossamer.h"
@@ -50,6 +51,9 @@ class Engine {
   [[nodiscard]] virtual std::string variant() const { return {}; }
   /// Collective: before a call like this one is measured, finds the fastest of the ways that the user must choose from.
   virtual void settle(const CollectiveCall& call) { (void)call; }
+
+  /// Payload bytes that this rank has sent so far; 0 where the library does not say.
+  [[nodiscard]] virtual std::uint64_t wireBytes() const { return 0; }
 
   virtual void run(const CollectiveCall& call) = 0;
   virtual void barrier() = 0;

@@ -15,7 +15,8 @@ void check(goss_status status, const char* what) {
   }
 }
 
-GossEngine::GossEngine(goss_comm_t comm, std::string algorithm) : comm_(comm), algorithm_(std::move(algorithm)) {
+GossEngine::GossEngine(goss_comm_t comm, std::string algorithm, std::string codec)
+    : comm_(comm), algorithm_(std::move(algorithm)), codec_(std::move(codec)) {
   check(goss_comm_rank(comm, &rank_), "goss_comm_rank");
   check(goss_comm_size(comm, &size_), "goss_comm_size");
   options_.scale = Pattern::kPremulFactor;
@@ -33,6 +34,21 @@ std::string GossEngine::transport() const {
   return name;
 }
 
+std::unique_ptr<Engine> GossEngine::uncompressed() const {
+  goss_comm_t copy = nullptr;
+  check(goss_comm_dup(comm_, &copy), "goss_comm_dup");
+  auto engine = std::make_unique<GossEngine>(copy, algorithm_);
+  engine->name_ = "uncompressed";
+  return engine;
+}
+
+std::uint64_t GossEngine::wireBytes() const {
+  goss_counters counters{};
+  counters.size = sizeof counters;
+  check(goss_comm_counters(comm_, &counters), "goss_comm_counters");
+  return counters.wire_bytes_sent;
+}
+
 void GossEngine::combine(double* values, std::size_t count, goss_op op) {
   check(goss_all_reduce(comm_, values, values, count, GOSS_FLOAT64, op, nullptr, nullptr), "goss_all_reduce");
 }
@@ -48,6 +64,8 @@ void GossEngine::abort(const char* reason) { (void)goss_comm_abort(comm_, reason
 void GossEngine::issue(const CollectiveCall& c, std::uint32_t flags, goss_request_t* request) {
   options_.flags = flags;
   options_.algorithm = algorithm_.empty() ? nullptr : algorithm_.c_str();
+  options_.codec = codec_.empty() ? nullptr : codec_.c_str();
+  options_.tensor = 1;
   const goss_options* o = &options_;
   goss_status status = GOSS_SUCCESS;
   switch (c.collective) {

@@ -2,6 +2,7 @@
 #ifndef GOSS_BENCH_SUITE_GOSS_ENGINE_H_
 #define GOSS_BENCH_SUITE_GOSS_ENGINE_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,8 @@ void check(goss_status status, const char* what);
 
 class GossEngine final : public Engine {
  public:
-  /// Takes over `comm` and destroys it in the end. `algorithm`: "" for the planner's choice.
-  GossEngine(goss_comm_t comm, std::string algorithm);
+  /// Takes over `comm` and destroys it in the end. `algorithm`: "" for the planner's choice. `codec`: "" for none.
+  GossEngine(goss_comm_t comm, std::string algorithm, std::string codec = "");
   ~GossEngine() override;
   GossEngine(const GossEngine&) = delete;
   GossEngine& operator=(const GossEngine&) = delete;
@@ -33,7 +34,11 @@ class GossEngine final : public Engine {
   /// Makes the pending and later calls of all ranks fail.
   void abort(const char* reason);
 
-  [[nodiscard]] const char* name() const override { return "Gossamer"; }
+  /// The same ranks without a codec, to compare with.
+  [[nodiscard]] std::unique_ptr<Engine> uncompressed() const;
+
+  [[nodiscard]] const char* name() const override { return name_; }
+  [[nodiscard]] std::uint64_t wireBytes() const override;
   [[nodiscard]] std::string version() const override;
   void run(const CollectiveCall& call) override { issue(call, 0, nullptr); }
   void barrier() override;
@@ -53,7 +58,9 @@ class GossEngine final : public Engine {
   void issue(const CollectiveCall& call, std::uint32_t flags, goss_request_t* request);
 
   goss_comm_t comm_;
+  const char* name_ = "Gossamer";
   std::string algorithm_;
+  std::string codec_;
   goss_options options_ = GOSS_OPTIONS_INIT;
   goss_request_t request_ = nullptr;
   std::vector<goss_request_t> messages_;

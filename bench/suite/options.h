@@ -39,6 +39,7 @@ struct Options {
   int threads = 0;     ///< > 0: ranks are threads of this process.
   std::string transport;
   std::string algorithm;
+  std::string codec; ///< Of Gossamer's collectives, beside the same ones uncompressed.
 };
 
 /// Parses the command line. Returns -1, or the exit status with which the program should end now (help, wrong usage).

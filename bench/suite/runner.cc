@@ -99,7 +99,8 @@ Memory allocate(Rank& rank, std::size_t bytes) {
 
 void addPeer(const Rank& rank, std::vector<Field>& fields, const PeerFigure& figure) {
   if (rank.peer != nullptr) {
-    fields.push_back({"", "peer", std::string(rank.options.compare)});
+    fields.push_back(
+        {"", "peer", std::string(rank.options.compare.empty() ? rank.peer->name() : rank.options.compare)});
     fields.push_back({"", "peer_version", rank.peer->version()});
     if (const std::string variant = rank.peer->variant(); !variant.empty()) {
       fields.push_back({"", "peer_variant", variant});

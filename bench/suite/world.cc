@@ -33,9 +33,15 @@ goss_config makeConfig(const Options& options) {
 /// Makes the other library's end of a comparison, over the same ranks; null without one.
 using PeerMaker = std::function<std::unique_ptr<Engine>(GossEngine&)>;
 
+/// With a codec, what it is compared with; null without.
+PeerMaker uncompressedMaker(const Options& options) {
+  if (options.codec.empty()) return nullptr;
+  return [](GossEngine& engine) { return engine.uncompressed(); };
+}
+
 /// The whole life of one rank. Returns the exit status.
 int runRank(const Options& options, goss_comm_t comm, const PeerMaker& make_peer) {
-  GossEngine engine(comm, options.algorithm);
+  GossEngine engine(comm, options.algorithm, options.codec);
   try {
     const std::unique_ptr<Engine> peer = make_peer ? make_peer(engine) : nullptr;
     Report report(engine.rank() == 0, options.json_file);
@@ -69,7 +75,7 @@ int runThreads(const Options& options) {
       config.unique_id = &id;
       goss_comm_t comm = nullptr;
       check(goss_comm_create(&config, &comm), "goss_comm_create");
-      status |= runRank(options, comm, nullptr);
+      status |= runRank(options, comm, uncompressedMaker(options));
     } catch (const std::exception& error) {
       fmt::print(stderr, "goss-bench: rank {}: {}\n", thread, error.what());
       status = 1;
@@ -104,13 +110,18 @@ int runProcess(const Options& options) {
   const goss_config config = makeConfig(options);
   goss_comm_t comm = nullptr;
   check(goss_comm_create(&config, &comm), "goss_comm_create");
-  return runRank(options, comm, options.compare == "gloo" ? PeerMaker(makeGlooEngine) : nullptr);
+  return runRank(options, comm, options.compare == "gloo" ? PeerMaker(makeGlooEngine) : uncompressedMaker(options));
 }
 
 } // namespace
 
 int runWorld(const Options& options) {
   try {
+    if (!options.codec.empty() && (!options.compare.empty() || options.validate)) {
+      throw std::invalid_argument(
+          "--codec is compared with the same calls uncompressed, and its results are not exact; "
+          "leave out --compare and -c");
+    }
     if (!options.compare.empty() && options.threads > 0) {
       throw std::invalid_argument(
           "--compare needs ranks that are processes; start it with mpirun instead of --threads");

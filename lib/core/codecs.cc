@@ -53,6 +53,10 @@ schedule::CodecPrice CodecPair::price(std::uint64_t element_bytes) const {
 }
 
 Result<Compression> CodecRegistry::make(std::string_view spec) const {
+  constexpr std::string_view kFeedback = "+ef";
+  const bool feedback = spec.ends_with(kFeedback);
+  const auto own = own_.find(feedback ? spec.substr(0, spec.size() - kFeedback.size()) : spec);
+  if (own != own_.end()) return Compression{std::string(spec), own->second, {feedback, feedback}};
   Result<Compression> made = makeCodec(spec);
   if (made.isOk() && (made.value().feedback.eight_bit || made.value().feedback.momentum != 0)) {
     return Status::error(GOSS_ERR_UNSUPPORTED,
@@ -63,6 +67,23 @@ Result<Compression> CodecRegistry::make(std::string_view spec) const {
                          fmt::format("codec '{}' works in phases of its own, which no collective runs yet", spec));
   }
   return made;
+}
+
+Status CodecRegistry::add(const std::string& name, std::shared_ptr<const Codec> codec) {
+  const bool plain = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+  if (!plain) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("goss_codec_register: '{}' is no name; use a-z, 0-9 and '_'", name));
+  }
+  const std::lock_guard lock(mutex_);
+  if (own_.contains(name) || make(name).isOk()) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("goss_codec_register: there is a codec '{}' already; take another name", name));
+  }
+  own_.emplace(name, std::move(codec));
+  return Status::ok();
 }
 
 Result<std::shared_ptr<const CodecPair>> CodecRegistry::find(std::string_view there, std::string_view back) {

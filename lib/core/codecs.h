@@ -41,12 +41,16 @@ class CodecRegistry {
   /// `back` empty: as `there`. Errors: invalidArgument naming what is wrong with a spec; unsupported for codecs that no
   /// collective runs.
   Result<std::shared_ptr<const CodecPair>> find(std::string_view there, std::string_view back);
+  /// A codec of the program's own, from now on found by `name`, alone or with "+ef". Errors: invalidArgument for a name
+  /// that is taken or is none.
+  Status add(const std::string& name, std::shared_ptr<const Codec> codec);
 
  private:
   Result<Compression> make(std::string_view spec) const;
 
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const CodecPair>> known_; ///< By what find() was given.
+  std::map<std::string, std::shared_ptr<const Codec>, std::less<>> own_; ///< By name.
+  std::map<std::string, std::shared_ptr<const CodecPair>> known_;        ///< By what find() was given.
 };
 
 } // namespace goss::core

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "core/builtins.h"
+#include "core/codecs.h"
 #include "core/flat.h"
 #include "core/planner.h"
+#include "schedule/compress.h"
 #include "schedule/contract.h"
 
 namespace goss::core {
@@ -47,6 +49,7 @@ nlohmann::ordered_json toJson(const Candidate& candidate, double best_s) {
   json["most_messages_sent"] = candidate.most_messages_sent;
   json["most_bytes_sent"] = candidate.most_bytes_sent;
   if (candidate.on_board) json["on_board"] = true;
+  if (candidate.between_nodes) json["compressed"] = "between nodes";
   json["last_rank"] = candidate.critical_rank;
   json["extrapolated"] = candidate.extrapolated;
   return json;
@@ -98,7 +101,8 @@ std::string reason(const Question& question, const std::vector<Candidate>& candi
 
 } // namespace
 
-Result<std::string> explainJson(std::string_view collective, int ranks, std::size_t bytes, std::string_view links) {
+Result<std::string> explainJson(std::string_view collective, int ranks, std::size_t bytes, std::string_view links,
+                                std::string_view codec) {
   const std::optional<Collective> known = collectiveOf(collective);
   if (!known.has_value()) {
     std::vector<std::string_view> names;
@@ -120,15 +124,33 @@ Result<std::string> explainJson(std::string_view collective, int ranks, std::siz
   PlanKey key;
   key.collective = *known;
   key.count = bytes;
+  CodecRegistry registry;
+  std::shared_ptr<const CodecPair> codecs;
+  if (!codec.empty()) {
+    if (!schedule::canCompress(*known)) {
+      return Status::error(GOSS_ERR_UNSUPPORTED,
+                           fmt::format("{} takes no codec, so not '{}'", schedule::nameOf(*known), codec));
+    }
+    auto found = registry.find(codec, {});
+    if (!found.isOk()) return found.status();
+    codecs = found.take();
+    key.codecs = codecs.get();
+    key.element_bytes = sizeof(float);
+    key.count = bytes / sizeof(float);
+  }
   const auto candidates = planner.candidates(key);
   if (!candidates.isOk()) return candidates.status();
   const std::size_t chosen = Planner::cheapest(candidates.value());
-  const Question question{*known, 0, false, bytes};
+  const Question question = planner.questionOf(key, bytes);
 
   nlohmann::ordered_json json;
   json["collective"] = schedule::nameOf(*known);
   json["ranks"] = ranks;
   json["bytes"] = bytes;
+  if (codecs != nullptr) {
+    json["codec"] = codecs->text;
+    json["payload_ratio"] = question.codec.payload_ratio;
+  }
   json["choice"] = candidates.value()[chosen].algorithm->name();
   json["why"] = reason(question, candidates.value(), chosen, priced.value());
   for (const Candidate& candidate : candidates.value()) {

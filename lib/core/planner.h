@@ -66,6 +66,8 @@ class Planner {
   /// when the name is unknown or cannot do this call (the text lists what can); unsupported when nothing can.
   Result<std::shared_ptr<const Plan>> plan(const PlanKey& key);
 
+  /// What the key asks, for `bytes` in place of its count.
+  [[nodiscard]] Question questionOf(const PlanKey& key, std::uint64_t bytes) const;
   /// What plan() chooses from, in catalogue order, priced thoroughly for exactly key's bytes. Errors: as plan().
   [[nodiscard]] Result<std::vector<Candidate>> candidates(const PlanKey& key) const;
   /// The index of the one that plan() would take: the first that costs at most 3 % more than the least. Not empty.
@@ -106,7 +108,6 @@ class Planner {
   [[nodiscard]] bool fitsBoard(const PlanKey& key, std::uint64_t bytes) const;
   [[nodiscard]] Status refuse(const PlanKey& key, const std::string& complaint) const;
   Result<std::string_view> nameFor(const PlanKey& key) const;
-  [[nodiscard]] Question questionOf(const PlanKey& key, std::uint64_t bytes) const;
   void cutAsPreferred(Candidate& candidate, std::uint64_t bytes) const;
 
   int rank_;

@@ -55,8 +55,7 @@ class EveryCodec : public testing::TestWithParam<std::size_t> {};
 TEST_P(EveryCodec, GivesAllRanksTheSameBits) {
   const auto entry = compressors::builtinCodecs()[GetParam()];
   if (hasPhases(entry.example)) return;
-  for (const int ranks :
-       std::getenv("GOSS_TEST_QUICK") == nullptr ? std::vector{1, 2, 3, 4, 7, 8} : std::vector{2, 3}) {
+  for (const int ranks : std::getenv("GOSS_TEST_QUICK") == nullptr ? std::vector{1, 2, 3, 8} : std::vector{2, 3}) {
     for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{5}, std::size_t{4099}}) {
       CompressedCase what{setupOf(ranks), std::string(entry.example), "", count};
       what.in_place = ranks % 2 == 0;

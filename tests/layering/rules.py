@@ -4,7 +4,8 @@ Paths are relative to the repository root. A unit is a folder; the longest match
 file belongs to.
 """
 
-C_ABI = ("include/gossamer/gossamer.h", "include/gossamer/gossamer_mpi.h", "include/gossamer/pipeline.h", "include/gossamer/sync.h")
+C_ABI = ("include/gossamer/gossamer.h", "include/gossamer/gossamer_mpi.h", "include/gossamer/pipeline.h", "include/gossamer/sync.h",
+         "include/gossamer/compression.h")
 
 # unit -> units (or single headers) that its files may include, besides their own unit.
 UNITS = {

@@ -1,0 +1,92 @@
+// Error feedback in checkpoints, codecs of the caller's own, and what the planner makes of a codec.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "capi/handles.h"
+#include "core/explain.h"
+#include "core/user_codec.h"
+#include "core/world.h"
+#include "gossamer/compression.h"
+
+using namespace goss::capi; // NOLINT(google-build-using-namespace): the C functions are not in a namespace
+using goss::Status;
+
+namespace {
+
+/// For goss_free.
+void* copyOf(const std::string& bytes) {
+  void* copy = std::malloc(bytes.size() + 1);
+  if (copy != nullptr) std::memcpy(copy, bytes.c_str(), bytes.size() + 1);
+  return copy;
+}
+
+} // namespace
+
+extern "C" {
+
+goss_status goss_codec_state_export(goss_comm_t comm, void** bytes, size_t* size) {
+  return guarded("goss_codec_state_export", [&]() -> Status {
+    if (comm == nullptr || bytes == nullptr || size == nullptr) {
+      return invalid("goss_codec_state_export: comm, bytes and size must not be NULL");
+    }
+    auto lock = comm->communicator->engine().enter();
+    const std::string state = comm->communicator->referencesOnLoop().exportAll();
+    void* copy = copyOf(state);
+    if (copy == nullptr) return Status::error(GOSS_ERR_RESOURCE, "goss_codec_state_export: out of memory");
+    *bytes = copy;
+    *size = state.size();
+    return Status::ok();
+  });
+}
+
+goss_status goss_codec_state_import(goss_comm_t comm, const void* bytes, size_t size) {
+  return guarded("goss_codec_state_import", [&]() -> Status {
+    if (comm == nullptr || bytes == nullptr) return invalid("goss_codec_state_import: comm and bytes must not be NULL");
+    auto lock = comm->communicator->engine().enter();
+    return comm->communicator->referencesOnLoop().importAll({static_cast<const char*>(bytes), size});
+  });
+}
+
+goss_status goss_codec_state_reset(goss_comm_t comm, uint64_t tensor) {
+  return guarded("goss_codec_state_reset", [&]() -> Status {
+    if (comm == nullptr) return invalid("goss_codec_state_reset: comm must not be NULL");
+    goss::sync::ReferenceStore::Filter filter;
+    if (tensor != 0) filter.tensor = tensor;
+    auto lock = comm->communicator->engine().enter();
+    comm->communicator->referencesOnLoop().reset(filter);
+    return Status::ok();
+  });
+}
+
+goss_status goss_codec_register(goss_comm_t comm, const char* name, const goss_codec_functions* functions) {
+  return guarded("goss_codec_register", [&]() -> Status {
+    if (comm == nullptr || name == nullptr || functions == nullptr) {
+      return invalid("goss_codec_register: comm, name and functions must not be NULL");
+    }
+    if (functions->size != sizeof(goss_codec_functions) || functions->max_bytes == nullptr ||
+        functions->encode == nullptr || functions->decode == nullptr) {
+      return invalid(
+          fmt::format("goss_codec_register: '{}' lacks a function, or size is not "
+                      "sizeof(goss_codec_functions)",
+                      name));
+    }
+    return comm->communicator->world().codecs().add(name, std::make_shared<goss::core::UserCodec>(name, *functions));
+  });
+}
+
+goss_status goss_explain_codec(const char* collective, int32_t ranks, size_t bytes, const char* codec,
+                               const char* links, char** json) {
+  return guarded("goss_explain_codec", [&]() -> Status {
+    if (collective == nullptr || codec == nullptr || json == nullptr) {
+      return invalid("goss_explain_codec: collective, codec and json must not be NULL");
+    }
+    auto text = goss::core::explainJson(collective, ranks, bytes, links != nullptr ? links : "", codec);
+    if (!text.isOk()) return text.status();
+    *json = static_cast<char*>(copyOf(text.value()));
+    return *json != nullptr ? Status::ok() : Status::error(GOSS_ERR_RESOURCE, "goss_explain_codec: out of memory");
+  });
+}
+
+} // extern "C"
