@@ -24,14 +24,16 @@ Recv::Recv(int from, Tag with_tag, std::size_t size) : bytes_(size), piece_{byte
   capacity = size;
 }
 
-World::World(int ranks, int open, const std::function<void(Config&)>& configure) : size_(ranks) {
+World::World(int ranks, int open, const std::function<void(Config&)>& configure,
+             const std::function<platform::SecurityMaker(const Config&)>& security)
+    : size_(ranks) {
   job_.fill(std::byte{42});
   for (int rank = 0; rank < open; ++rank) {
     auto one = std::make_unique<Rank>();
     one->config.interface = "127.0.0.1";
     if (configure) configure(one->config);
-    one->transport =
-        std::make_unique<transports::TcpTransport>(TransportContext{rank, ranks, job_, &one->config, one.get()});
+    one->transport = std::make_unique<transports::TcpTransport>(
+        TransportContext{rank, ranks, job_, &one->config, one.get()}, security ? security(one->config) : nullptr);
     auto address = one->transport->open();
     EXPECT_TRUE(address.isOk()) << address.status().text();
     if (address.isOk()) one->address = address.take();
@@ -78,7 +80,8 @@ bool World::exchange(int from, int to, std::size_t bytes) {
 }
 
 platform::UniqueFd World::call(int rank) {
-  const auto address = transports::tcp::decodeAddress((*this)[rank].address);
+  const std::size_t identity = transport(rank).name() == "tls" ? platform::kIdentityBytes : 0;
+  const auto address = transports::tcp::decodeAddress((*this)[rank].address.substr(identity));
   auto fd = platform::dial(address.value().sockets.front());
   EXPECT_TRUE(fd.isOk() && platform::waitWritable(fd.value().get(), platform::Deadline::after(kLong)));
   return fd.take();

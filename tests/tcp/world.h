@@ -72,7 +72,8 @@ class World {
   };
 
   /// `open` of the `ranks` ranks exist; the rest are for strangers to play.
-  explicit World(int ranks, int open, const std::function<void(Config&)>& configure = nullptr);
+  explicit World(int ranks, int open, const std::function<void(Config&)>& configure = nullptr,
+                 const std::function<platform::SecurityMaker(const Config&)>& security = nullptr);
 
   Rank& operator[](int rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
   transports::TcpTransport& transport(int rank) { return *(*this)[rank].transport; }
