@@ -10,10 +10,12 @@
 #include "compressors/common/runs.h"
 #include "gossamer/random.h"
 
+struct CUstream_st; // CUDA's
+
 namespace goss::compressors::cuda {
 
 /// cudaStream_t, without CUDA's headers.
-using Stream = struct CUstream_st*;
+using Stream = ::CUstream_st*;
 
 inline constexpr unsigned kMostSegments = 32; ///< Of one launch.
 inline constexpr unsigned kMostPayloads = 32; ///< That one launch decodes.
