@@ -83,7 +83,9 @@ class Lent {
   [[nodiscard]] Floats backFloats() const {
     const Bytes now = back(bytes_);
     Floats values(bytes_ / 4);
-    std::memcpy(values.data(), now.data(), bytes_);
+    if (bytes_ != 0) {
+      std::memcpy(values.data(), now.data(), bytes_);
+    }
     return values;
   }
 
