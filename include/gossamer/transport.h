@@ -70,7 +70,8 @@ class RecvOperation {
   bool streams = false; ///< Advice: what is received is not needed again soon and need not displace what is in caches.
   TransportHook hook;
 
-  /// The message was matched; `bytes` is its actual length. Called once, before any byte is delivered. An error (also:
+  /// The message was matched; `bytes` is its actual length. Called once, before any byte is delivered, and again with
+  /// another message when the sender took the first one back in the middle: its bytes do not count. An error (also:
   /// bytes > capacity must be answered with one) makes the transport drop the payload and complete with that error.
   virtual Status onMatched(const Envelope& envelope, std::size_t bytes) = 0;
   /// The next bytes, in order, when `consumes`. Every view but the last is a multiple of 64 bytes, and starts at an
@@ -103,6 +104,8 @@ struct PeerStatistics {
   std::uint64_t messages_received = 0;
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
+  /// Grows whenever bytes move on the link, either way, also inside messages: a sign of life. Not all transports count.
+  std::uint64_t movements = 0;
 };
 
 enum class LinkState { connecting, ready, failed };
@@ -149,7 +152,8 @@ class Transport {
   virtual bool send(SendOperation& operation) = 0;
   virtual void recv(RecvOperation& operation) = 0;
   /// After it returns the transport does not touch the operation or its buffers again and calls nothing on it.
-  /// Cancelling an operation whose bytes are partly on the wire may break the link to that peer.
+  /// What is partly on the wire still arrives, from a copy, or as if it had never been sent; where neither can be done
+  /// the link to that peer breaks.
   virtual void cancel(SendOperation& operation) = 0;
   virtual void cancel(RecvOperation& operation) = 0;
 
@@ -160,6 +164,12 @@ class Transport {
   /// Arms the wake-up. False: there is work, do not sleep. A true answer is followed by sleepEnded().
   virtual bool prepareToSleep() = 0;
   virtual void sleepEnded() = 0;
+
+  /// From now on messages whose tag has `value` in the bits of `mask`, and no posted receive, are dropped, also those
+  /// that have arrived: nobody will ever want them, and they must not hold up what comes behind them.
+  virtual void discard(Tag mask, Tag value) { (void)mask, (void)value; }
+  /// Gives the peer up: its link breaks with `why`, and the other end will see it broken, when it comes back.
+  virtual void abandon(int peer, const Status& why) { (void)peer, (void)why; }
 
   [[nodiscard]] virtual PeerStatistics statistics(int peer) const = 0;
   /// Memory for the smallest messages, after open(); nullptr where the transport has none. Lives as long as it.

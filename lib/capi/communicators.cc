@@ -166,6 +166,17 @@ goss_status goss_comm_dup(goss_comm_t comm, goss_comm_t* new_comm) {
   return guarded("goss_comm_dup", [&] { return splitInto("goss_comm_dup", comm, 0, 0, new_comm); });
 }
 
+goss_status goss_comm_shrink(goss_comm_t comm, const goss_options* options, goss_comm_t* new_comm) {
+  return guarded("goss_comm_shrink", [&]() -> Status {
+    if (Status status = checkComm("goss_comm_shrink", comm, new_comm); !status.isOk()) return status;
+    const auto read = readOptions("goss_comm_shrink", options, nullptr);
+    if (!read.isOk()) return read.status();
+    auto made = comm->communicator->shrink(read.value().timeout_ms);
+    if (made.isOk()) *new_comm = new goss_comm(made.take());
+    return made.status();
+  });
+}
+
 goss_status goss_comm_rank(goss_comm_t comm, int32_t* rank) {
   return guarded("goss_comm_rank", [&] {
     Status status = checkComm("goss_comm_rank", comm, rank);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "core/communicator_inside.h"
 #include "core/tag.h"
 #include "core/world.h"
 
@@ -33,23 +34,6 @@ PlanKey keyOf(const Call& call) {
 }
 
 } // namespace
-
-/// Lives while the engine's lock is held.
-class Communicator::Inside {
- public:
-  Inside(Communicator& communicator, Engine::Lock& lock) : communicator_(communicator), lock_(lock) {
-    ++communicator_.inside_;
-  }
-  ~Inside() {
-    if (--communicator_.inside_ == 0 && communicator_.closing_) communicator_.engine().notify(lock_);
-  }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-
- private:
-  Communicator& communicator_;
-  Engine::Lock& lock_;
-};
 
 Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, std::vector<int> ranks)
     : world_(std::move(world)),
@@ -130,7 +114,7 @@ void Communicator::releaseExecution(std::unique_ptr<Execution> execution) {
 }
 
 Status Communicator::startOnLoop(Operation& operation) {
-  if (!failure_.isOk()) return failure_;
+  if (!failure_.isOk() && !operation.outlivesFailure()) return failure_;
   operation.state_ = Operation::State::active;
   operation.status_ = Status::ok();
   operation.started_ = Clock::now();

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/agreement.h"
 #include "core/call.h"
 #include "core/control.h"
 #include "core/engine.h"
@@ -90,6 +91,8 @@ class Communicator {
   void abort(const std::string& reason);
   [[nodiscard]] goss_counters counters();
 
+  /// Collective over the ranks that are left: as goss_comm_shrink.
+  Result<std::unique_ptr<Communicator>> shrink(std::int64_t timeout_ms);
   /// Collective: split() of MPI. Null for ranks with a negative color.
   Result<std::unique_ptr<Communicator>> split(std::int32_t color, std::int32_t key);
 
@@ -102,7 +105,7 @@ class Communicator {
   void expireOnLoop(Operation& operation);
   void probeOnLoop(Operation& operation, TimePoint now);
   void handleControlOnLoop(int rank, const ControlMessage& message);
-  void handlePeerLostOnLoop(int rank, const Status& status);
+  void handlePeerLostOnLoop(int rank, const Status& status, bool departed);
   void countSentOnLoop(std::uint64_t bytes) { counters_.wire_bytes_sent += bytes; }
   void countReceivedOnLoop(std::uint64_t bytes) { counters_.wire_bytes_received += bytes; }
   SelfChannel& selfChannelOnLoop() { return self_channel_; }
@@ -121,6 +124,8 @@ class Communicator {
     TimePoint probed{}; ///< First probe that is not answered yet; zero when all are.
     std::uint64_t operation = 0;
     int waiting_for = -1;
+    TimePoint moved{}; ///< When bytes were last seen to move.
+    std::uint64_t movements = 0;
     bool answered = false;
     int unanswered = 0; ///< Probes on their way, or their answers.
   };
@@ -133,6 +138,17 @@ class Communicator {
   };
   Result<bool> proposeContexts(SplitEntry& mine, std::vector<SplitEntry>& all, std::vector<std::int32_t>& colors,
                                std::uint32_t& base);
+
+  /// Of goss_comm_shrink. It stays between calls: a rank whose call ended at its deadline still takes part.
+  struct Shrinking {
+    std::uint64_t attempt = 1;                        ///< The agreement that is going on, or comes next.
+    std::unique_ptr<Agreement> agreement;             ///< Null until this rank calls.
+    std::map<int, AgreementView> early;               ///< What others told in this attempt before that, by rank.
+    std::optional<AgreementView> early_decision;      ///< The same.
+    std::map<std::uint64_t, AgreementView> decisions; ///< By attempt.
+    Operation* waiting = nullptr;                     ///< The call that waits.
+  };
+  class ShrinkCall;
 
   /// A thread that blocks inside, for whom the destructor waits.
   class Inside;
@@ -150,6 +166,14 @@ class Communicator {
   [[nodiscard]] std::vector<int> silentRanks(const Operation& operation, TimePoint now) const;
   void tellOthersOnLoop();
   [[nodiscard]] std::string expiryText(const Operation& operation, TimePoint now) const;
+  void beginShrinkOnLoop();
+  void handleViewOnLoop(int rank, const ControlMessage& message);
+  void settleShrinkOnLoop();
+  void tellViewOnLoop(const std::vector<int>& ranks);
+  void tellDecisionOnLoop(int rank, std::uint64_t attempt);
+  void accuseOnLoop(int rank, const Status& why);
+  Result<std::unique_ptr<Communicator>> derive(const AgreementView& decision);
+  bool giveUpIfSilentOnLoop(int rank, TimePoint now);
   void answerProbeOnLoop(int rank, const ControlMessage& probe);
   [[nodiscard]] std::string nameOf(int rank) const;
   [[nodiscard]] std::string describeOwn(const Signature& ours) const;
@@ -168,6 +192,7 @@ class Communicator {
   static constexpr std::size_t kHistory = 64;
   std::array<Signature, kHistory> history_{}; ///< Of the last collectives, by sequence modulo kHistory.
   std::vector<PeerNews> news_;
+  Shrinking shrinking_;
   /// Calls that were made lately, and the idle execution that is still bound to them if its binding is the same.
   struct Recent {
     CallKey key;

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "core/communicator.h"
+#include "core/tag.h"
 #include "core/world.h"
 
 namespace goss::core {
@@ -51,9 +52,12 @@ void Communicator::failOnLoop(const Status& status, Origin origin) {
     failure_ = status;
     if (origin == Origin::here) world_->log().warn(status.text());
     if (origin != Origin::farewell) tellOthersOnLoop();
+    // What others still send for it, nobody will take: it must not hold up what comes behind.
+    mesh().discard(kContextMask, contextTag(context_));
   }
   engine().forEachActiveOnLoop([&](Operation& operation) {
     if (&operation.communicator() != this) return;
+    if (operation.outlivesFailure() && origin != Origin::farewell) return;
     operation.withdrawOnLoop();
     completeOnLoop(operation, failure_);
   });
@@ -67,7 +71,9 @@ void Communicator::abort(const std::string& reason) {
   engine().notify(lock);
 }
 
-void Communicator::handlePeerLostOnLoop(int rank, const Status& status) {
+void Communicator::handlePeerLostOnLoop(int rank, const Status& status, bool departed) {
+  accuseOnLoop(rank, status);
+  if (departed) return; // No failure by itself.
   failOnLoop(Status::error(GOSS_ERR_PEER_LOST, fmt::format("{} was lost: {}", nameOf(rank), status.text()),
                            ErrorScope::communicator, worldRank(rank)),
              Origin::here);
@@ -99,6 +105,7 @@ Status Communicator::mismatch(int rank, const Signature& theirs, const Signature
 
 void Communicator::probeOnLoop(Operation& operation, TimePoint now) {
   operation.next_probe_ = now + kProbeInterval;
+  operation.remindOnLoop();
   const std::vector<int> concerned = concernedRanks(operation);
   ControlMessage probe;
   probe.type = ControlMessage::Type::probe;
@@ -106,6 +113,7 @@ void Communicator::probeOnLoop(Operation& operation, TimePoint now) {
   probe.operation = operation.sequence;
   if (operation.signature() != nullptr) probe.signature = operation.signature()->encode();
   for (const int rank : concerned) {
+    if (giveUpIfSilentOnLoop(rank, now)) continue;
     PeerNews& news = news_[static_cast<std::size_t>(rank)];
     // Any number of messages from one rank ask it once.
     if (operation.failsAlone() && now - news.asked < kProbeInterval / 2) continue;
@@ -117,9 +125,33 @@ void Communicator::probeOnLoop(Operation& operation, TimePoint now) {
   }
 }
 
+/// A rank that answers no probe, and with whom no bytes move, is as good as dead: its link is broken off, and what
+/// follows is what follows a death. Bytes count, because a probe stands in line behind them.
+bool Communicator::giveUpIfSilentOnLoop(int rank, TimePoint now) {
+  PeerNews& news = news_[static_cast<std::size_t>(rank)];
+  const std::uint64_t movements = mesh().movements(worldRank(rank));
+  if (movements != news.movements) news.moved = now;
+  news.movements = movements;
+  const milliseconds limit(world_->config().silence_ms);
+  if (limit.count() == 0 || news.probed == TimePoint{} || now - std::max(news.probed, news.moved) < limit) return false;
+  if (!mesh().linkStatus(worldRank(rank)).isOk()) return false;
+  mesh().abandon(worldRank(rank),
+                 Status::error(GOSS_ERR_TIMEOUT,
+                               fmt::format("no sign of life from it for {} ms: stopped, cut off or overloaded; "
+                                           "GOSS_SILENCE_MS says how long to wait",
+                                           limit.count()),
+                               ErrorScope::peer, worldRank(rank)));
+  return true;
+}
+
 void Communicator::answerProbeOnLoop(int rank, const ControlMessage& probe) {
-  if (!failure_.isOk()) { // Its abort has not reached them, or they would not wait.
+  if (!failure_.isOk()) { // Its abort has not reached them, or they wait for us to shrink it.
     world_->control().sendOnLoop(worldRank(rank), abortMessage());
+    ControlMessage alive;
+    alive.type = ControlMessage::Type::reply;
+    alive.context = context_;
+    alive.operation = started_;
+    world_->control().sendOnLoop(worldRank(rank), alive);
     return;
   }
   const Signature theirs = Signature::decode(probe.signature);
@@ -154,9 +186,17 @@ void Communicator::handleControlOnLoop(int rank, const ControlMessage& message) 
       break;
     case ControlMessage::Type::reply: {
       PeerNews& news = news_[static_cast<std::size_t>(rank)];
-      news = {news.asked, TimePoint{}, message.operation, message.culprit, true, std::max(0, news.unanswered - 1)};
+      news.probed = TimePoint{};
+      news.operation = message.operation;
+      news.waiting_for = message.culprit;
+      news.answered = true;
+      news.unanswered = std::max(0, news.unanswered - 1);
       break;
     }
+    case ControlMessage::Type::view:
+    case ControlMessage::Type::agreed:
+      handleViewOnLoop(rank, message);
+      break;
   }
 }
 

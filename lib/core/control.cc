@@ -13,8 +13,7 @@ std::string ControlMessage::encode() const {
   writer.integer(static_cast<std::uint8_t>(type)).integer(context).integer(operation);
   writer.raw({reinterpret_cast<const char*>(signature.data()), signature.size()});
   writer.integer(kind).integer(culprit);
-  constexpr std::size_t kFixedBytes = 1 + 4 + 8 + sizeof(Envelope) + 4 + 4 + 4;
-  writer.text(std::string_view(text).substr(0, kMaxBytes - kFixedBytes));
+  writer.text(std::string_view(text).substr(0, kMaxTextBytes));
   return writer.take();
 }
 
@@ -29,7 +28,7 @@ Result<ControlMessage> ControlMessage::decode(std::string_view bytes) {
   message.kind = reader.integer<std::int32_t>();
   message.culprit = reader.integer<std::int32_t>();
   message.text = reader.text(kMaxBytes);
-  const bool known = message.type >= Type::abort && message.type <= Type::reply;
+  const bool known = message.type >= Type::abort && message.type <= Type::agreed;
   const bool failure = message.kind <= 0 && message.kind >= GOSS_ERR_INTERNAL;
   if (!reader.complete() || !known || !failure) {
     return Status::error(GOSS_ERR_PROTOCOL, "malformed control message");

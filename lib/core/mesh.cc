@@ -160,6 +160,23 @@ Status Mesh::removeRegion(const std::byte* data) {
   return Status::ok();
 }
 
+void Mesh::discard(Tag mask, Tag value) {
+  for (Transport* transport : used_)
+    transport->discard(mask, value);
+}
+
+void Mesh::abandon(int peer, const Status& why) {
+  if (Transport* transport = by_peer_[static_cast<std::size_t>(peer)]; transport != nullptr)
+    transport->abandon(peer, why);
+}
+
+std::uint64_t Mesh::movements(int peer) const {
+  const Transport* transport = by_peer_[static_cast<std::size_t>(peer)];
+  if (transport == nullptr) return 0;
+  const PeerStatistics statistics = transport->statistics(peer);
+  return statistics.movements + statistics.messages_received;
+}
+
 void Mesh::onPeerLost(int peer, const Status& status, bool departed) {
   Status& lost = lost_[static_cast<std::size_t>(peer)];
   if (!lost.isOk()) return;

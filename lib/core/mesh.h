@@ -71,6 +71,12 @@ class Mesh final : public TransportListener {
   void addRegion(const MemoryRegion& region);
   Status removeRegion(const std::byte* data);
 
+  /// As Transport::discard and abandon.
+  void discard(Tag mask, Tag value);
+  void abandon(int peer, const Status& why);
+  /// Sum of what moved to and from `peer`.
+  [[nodiscard]] std::uint64_t movements(int peer) const;
+
   void onPeerLost(int peer, const Status& status, bool departed) override;
 
  private:

@@ -42,6 +42,10 @@ class Operation {
   [[nodiscard]] virtual std::vector<int> waitingForRanks() const = 0;
   /// What the other ranks must have called too; null for point-to-point messages.
   [[nodiscard]] virtual const Signature* signature() const { return nullptr; }
+  /// Called as often as the ranks that are waited for are probed.
+  virtual void remindOnLoop() {}
+  /// Whether it goes on when the communicator fails, and starts on one that has.
+  [[nodiscard]] virtual bool outlivesFailure() const { return false; }
   /// Whether a failure leaves the communicator usable.
   [[nodiscard]] virtual bool failsAlone() const { return false; }
 

@@ -19,6 +19,10 @@ inline constexpr std::uint32_t kMaxFragments = 1u << 10;
 inline constexpr std::uint32_t kMaxOrdinals = 1u << 14;
 inline constexpr std::uint64_t kSequenceMask = (1u << 23) - 1;
 
+/// The bits of a tag that say which communicator's it is.
+inline constexpr Tag kContextMask = Tag{0xffff} << 48;
+constexpr Tag contextTag(std::uint32_t context) { return Tag{context} << 48; }
+
 constexpr Tag collectiveTag(std::uint32_t context, std::uint64_t sequence, std::uint32_t fragment,
                             std::uint32_t ordinal) {
   return (Tag{context} << 48) | ((sequence & kSequenceMask) << 24) | (Tag{fragment} << 14) | ordinal;

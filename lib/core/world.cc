@@ -110,7 +110,7 @@ Result<std::shared_ptr<World>> World::create(const Config& config, const Launch&
   if (Status status = world->connect(launch); !status.isOk()) return status;
   World* self = world.get();
   world->mesh_->setPeerLostHandler([self](int peer, const Status& status, bool departed) {
-    if (!departed) self->lost_.emplace_back(peer, status);
+    self->lost_.push_back({peer, status, departed});
   });
   world->control_ = std::make_unique<ControlChannel>(
       *world->mesh_, [self](int peer, const ControlMessage& message) { self->handleControlOnLoop(peer, message); });
@@ -277,7 +277,16 @@ void World::registerOnLoop(Communicator& communicator) {
   handleControlOnLoop(peer, message);
 }
 
-void World::unregisterOnLoop(Communicator& communicator) { communicators_.erase(communicator.context()); }
+void World::unregisterOnLoop(Communicator& communicator) {
+  communicators_.erase(communicator.context());
+  closed_contexts_.insert(communicator.context());
+}
+
+std::uint32_t World::reserveContextOnLoop(std::uint32_t least) {
+  const std::uint32_t context = std::max(least, next_context_);
+  next_context_ = context + 1;
+  return context;
+}
 
 void World::flushControlOnLoop(int except) {
   const auto deadline = platform::Deadline::after(kFlush);
@@ -290,11 +299,11 @@ bool World::afterProgressOnLoop() {
   // Control messages first: an abort names the culprit better than the loss of the rank that passed it on.
   bool did = control_->drainOnLoop();
   while (!lost_.empty()) {
-    const auto [peer, status] = std::move(lost_.front());
+    const Loss loss = std::move(lost_.front());
     lost_.pop_front();
     for (const auto& [context, communicator] : communicators_) {
-      const int rank = communicator->rankOfWorld(peer);
-      if (rank >= 0) communicator->handlePeerLostOnLoop(rank, status);
+      const int rank = communicator->rankOfWorld(loss.peer);
+      if (rank >= 0) communicator->handlePeerLostOnLoop(rank, loss.status, loss.departed);
     }
     did = true;
   }
@@ -310,6 +319,13 @@ void World::handleControlOnLoop(int peer, const ControlMessage& message) {
   }
   if (message.type == ControlMessage::Type::abort && early_aborts_.size() < kMaxEarlyAborts) {
     early_aborts_.emplace(message.context, std::pair(peer, message));
+  }
+  if (message.type == ControlMessage::Type::view && closed_contexts_.contains(message.context)) {
+    ControlMessage left;
+    left.type = ControlMessage::Type::view;
+    left.context = message.context;
+    left.operation = message.operation;
+    control_->sendOnLoop(peer, left);
   }
   if (message.type != ControlMessage::Type::probe) return;
   // This rank has not made that communicator yet, or has left it already; it is alive all the same.

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/log.h"
@@ -65,6 +66,8 @@ class World : public std::enable_shared_from_this<World> {
   void unregisterOnLoop(Communicator& communicator);
   /// The lowest context that no communicator of this rank has used.
   [[nodiscard]] std::uint32_t nextContextOnLoop() const { return next_context_; }
+  /// The lowest context from `least` on that no communicator of this rank has used; it is taken.
+  std::uint32_t reserveContextOnLoop(std::uint32_t least);
   void useContextsUpToOnLoop(std::uint32_t end) { next_context_ = std::max(next_context_, end); }
 
  private:
@@ -95,8 +98,14 @@ class World : public std::enable_shared_from_this<World> {
   std::uint32_t next_context_ = 0;
   /// Aborts of communicators that this rank has yet to make, by context: the sender and what it said.
   std::map<std::uint32_t, std::pair<int, ControlMessage>> early_aborts_;
+  std::set<std::uint32_t> closed_contexts_;     ///< Of communicators that this rank has destroyed.
   std::map<void*, platform::SharedPages> lent_; ///< By address; not valid: ordinary pages.
-  std::deque<std::pair<int, Status>> lost_;     ///< Peers whose loss the communicators have yet to learn.
+  struct Loss {
+    int peer;
+    Status status;
+    bool departed;
+  };
+  std::deque<Loss> lost_; ///< Peers whose loss the communicators have yet to learn.
 
   std::unique_ptr<ProgressThread> progress_thread_; ///< Last: joins before anything it uses goes.
 };

@@ -130,11 +130,40 @@ std::optional<SocketAddress> remoteAddress(int fd) {
 
 void tuneForMessages(int fd) {
   setFlag(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+namespace {
+
+constexpr int kTcpRtoMaxMs = 44; // TCP_RTO_MAX_MS of Linux 6.15, which older headers do not name.
+constexpr int kLongestPauseMs = 1000;
+constexpr std::uint32_t kWideAreaRoundTrip_us = 2000;
+
+bool setCongestionControl(int fd, const std::string& name) {
+  return ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), static_cast<socklen_t>(name.size())) == 0;
+}
+
+} // namespace
+
+bool tuneForPath(int fd, const std::string& named) {
+  setFlag(fd, IPPROTO_TCP, kTcpRtoMaxMs, kLongestPauseMs);
+  if (!named.empty()) return setCongestionControl(fd, named);
   const auto local = localAddress(fd);
   const auto remote = remoteAddress(fd);
-  if (!local || !remote || !local->sameHost(*remote)) return;
-  static constexpr char kCubic[] = "cubic";
-  ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, kCubic, sizeof kCubic - 1);
+  if (local && remote && local->sameHost(*remote)) {
+    setCongestionControl(fd, "cubic");
+    return true;
+  }
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_rtt > kWideAreaRoundTrip_us)
+    setCongestionControl(fd, "bbr");
+  return true;
+}
+
+std::string congestionControl(int fd) {
+  char name[32] = {};
+  socklen_t size = sizeof name - 1;
+  return ::getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &size) == 0 ? name : "";
 }
 
 void resetOnClose(int fd) {

@@ -47,6 +47,21 @@ void exchangeOneByte(const std::string& host) {
 TEST(Socket, ConnectsOverIpv4) { exchangeOneByte("127.0.0.1"); }
 TEST(Socket, ConnectsOverIpv6) { exchangeOneByte("::1"); }
 
+TEST(Socket, CongestionControlIsPickedByPathOrName) {
+  auto listener = listenOn(*SocketAddress::parse("127.0.0.1", 0), {});
+  ASSERT_TRUE(listener.isOk());
+  auto caller = dial(*localAddress(listener.value().get()));
+  ASSERT_TRUE(caller.isOk());
+  ASSERT_TRUE(waitWritable(caller.value().get()));
+  const int fd = caller.value().get();
+  EXPECT_TRUE(tuneForPath(fd, "reno")) << "every kernel has it";
+  EXPECT_EQ(congestionControl(fd), "reno");
+  EXPECT_FALSE(tuneForPath(fd, "no-such-control"));
+  EXPECT_EQ(congestionControl(fd), "reno");
+  EXPECT_TRUE(tuneForPath(fd, ""));
+  EXPECT_THAT(congestionControl(fd), testing::AnyOf("cubic", "reno")) << "cubic on one host, where there is one";
+}
+
 TEST(Socket, WildcardListenerTakesBothFamiliesAndUnmapsIpv4Callers) {
   auto listener = listenOnAll({});
   ASSERT_TRUE(listener.isOk()) << listener.status().text();

@@ -86,7 +86,8 @@ class TestRecv final : public RecvOperation {
   int completions = 0;
   Status status;
   Envelope envelope{};
-  bool refuse = false; ///< onMatched answers with a mismatch.
+  bool refuse = false;            ///< onMatched answers with a mismatch.
+  bool may_be_taken_back = false; ///< The sender may cancel the first message half way.
   std::function<void()> on_match, on_data, then;
   [[nodiscard]] bool done() const { return completions > 0; }
   /// What came; meaningful when done() and status is ok.

@@ -269,6 +269,72 @@ TEST_P(TransportMatching, AWholeMessageThatWasCancelledDoesNotHoldBackTheNext) {
       config);
 }
 
+TEST_P(TransportMatching, AMessageCancelledHalfWayArrivesWholeOrNeverWas) {
+  Config config;
+  config.unexpected_bytes = 64 * 1024;
+  runThreads(
+      GetParam(), 2,
+      [](Node& node) {
+        constexpr std::size_t kBytes = 20u << 20;
+        if (node.rank() == 0) {
+          auto first = std::make_unique<TestSend>(node, 1, 1, pattern(kBytes, 1));
+          first->post();
+          ASSERT_TRUE(node.barrier()); // The receive is posted now.
+          node.driveFor(std::chrono::milliseconds(2));
+          const bool sent = first->done();
+          if (!sent) first->cancel();
+          first.reset(); // The bytes are gone.
+          TestSend second(node, 1, 1, pattern(kBytes, 1));
+          second.post();
+          ASSERT_TRUE(node.until([&] { return second.done(); }));
+          ASSERT_TRUE(node.barrier());
+        } else {
+          TestRecv recv(node, 0, 1, kBytes);
+          recv.may_be_taken_back = true;
+          recv.post();
+          ASSERT_TRUE(node.barrier());
+          ASSERT_TRUE(node.until([&] { return recv.done(); }));
+          EXPECT_TRUE(recv.status.isOk()) << recv.status.text();
+          EXPECT_TRUE(isPattern(recv.received(), 1));
+          node.transport().discard(~Tag{0}, 1);
+          ASSERT_TRUE(node.barrier());
+        }
+        EXPECT_EQ(node.transport().link(1 - node.rank()), LinkState::ready);
+      },
+      config);
+}
+
+TEST_P(TransportMatching, DiscardedMessagesDoNotHoldBackOthers) {
+  Config config;
+  config.unexpected_bytes = 64 * 1024;
+  runThreads(
+      GetParam(), 2,
+      [](Node& node) {
+        constexpr Tag kMask = Tag{0xff} << 56;
+        constexpr Tag kOld = Tag{7} << 56;
+        constexpr Tag kNew = Tag{8} << 56;
+        if (node.rank() == 0) {
+          std::vector<std::unique_ptr<TestSend>> old;
+          for (Tag i = 0; i < 8; ++i) {
+            old.push_back(std::make_unique<TestSend>(node, 1, kOld + i, pattern(i % 2 == 0 ? 30000 : 1u << 20, i)));
+            old.back()->post();
+          }
+          TestSend wanted(node, 1, kNew, pattern(1000, 9));
+          wanted.post();
+          ASSERT_TRUE(node.until([&] { return wanted.done(); }));
+          ASSERT_TRUE(node.barrier());
+          for (auto& send : old)
+            if (!send->done()) send->cancel();
+        } else {
+          node.driveFor(std::chrono::milliseconds(20)); // Some of them are kept already.
+          node.transport().discard(kMask, kOld);
+          recvMessage(node, 0, kNew, 1000, 9);
+          ASSERT_TRUE(node.barrier());
+        }
+      },
+      config);
+}
+
 TEST_P(TransportMatching, AMessageLongerThanTheLimitWaitsForItsReceive) {
   Config config;
   config.unexpected_bytes = 64 * 1024;

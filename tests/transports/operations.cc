@@ -131,7 +131,7 @@ void TestRecv::cancel() {
 Status TestRecv::onMatched(const Envelope& with, std::size_t length) {
   node_.checkCallback("onMatched");
   EXPECT_TRUE(pending_);
-  EXPECT_EQ(++matches, 1) << "onMatched comes once";
+  EXPECT_LE(++matches, may_be_taken_back ? 2 : 1) << "onMatched comes once, but for messages that are taken back";
   envelope = with;
   length_ = length;
   if (on_match) on_match();
@@ -160,7 +160,7 @@ void TestRecv::onReceived(const Status& result) {
   ++completions;
   status = result;
   if (result.isOk()) {
-    EXPECT_EQ(matches, 1);
+    EXPECT_GE(matches, 1);
     EXPECT_TRUE(!consumes || viewed_ == length_);
   }
   if (then) then();

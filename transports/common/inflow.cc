@@ -32,6 +32,13 @@ bool Inflow::begin(const MessageHeader& header) {
     if (claims()) accept(header, *matcher_.takePosted(header.tag));
     return true;
   }
+  if (matcher_.isUnwanted(header.tag)) {
+    claim_ = nullptr;
+    total_ = header.bytes;
+    done_ = 0;
+    finishIfComplete();
+    return true;
+  }
   kept_ = matcher_.hasFailed() ? nullptr : matcher_.keep(header, *this, static_cast<bool>(claim_));
   if (!kept_ && !matcher_.hasFailed()) {
     stalled_ = true;
@@ -183,6 +190,15 @@ void Inflow::revoke() {
   kept_ = nullptr;
   claim_ = nullptr;
   total_ = done_ = 0;
+}
+
+void Inflow::restart() {
+  total_ = done_ = 0;
+  RecvOperation* operation = operation_;
+  if (!operation) return;
+  drop();
+  status_ = Status::ok();
+  matcher_.postAgain(*operation);
 }
 
 void Inflow::drop() {

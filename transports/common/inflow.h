@@ -60,6 +60,8 @@ class Inflow {
   void finishDropped();
   /// The message of beginAbsent() was taken back before it met a receive.
   void revoke();
+  /// The message under way was taken back by its sender: the receive waits for another one.
+  void restart();
   /// At most remaining() bytes. Views for onData point into `bytes` where alignment allows it.
   void deliver(std::span<const std::byte> bytes);
   /// Where the next bytes should be read to, in order, at most `max_bytes` and remaining(). Returns the entries filled
@@ -81,8 +83,9 @@ class Inflow {
   void flushBounce();
   void emit(std::span<const std::byte> view);
   void finishIfComplete();
-  void drop();                      ///< The operation was cancelled.
-  void abort(const Status& status); ///< The peer was lost in the middle of a message.
+  void drop();                       ///< The operation was cancelled.
+  void ignore() { kept_ = nullptr; } ///< The message under way is not kept any longer.
+  void abort(const Status& status);  ///< The peer was lost in the middle of a message.
   [[nodiscard]] bool delivers() const { return operation_ && status_.isOk(); }
   std::byte* bounce();
 

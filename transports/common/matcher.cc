@@ -55,6 +55,33 @@ void Matcher::cancel(RecvOperation& operation) {
   }
 }
 
+void Matcher::postAgain(RecvOperation& operation) {
+  operation.hook.extra = kPosted;
+  posted_.pushFront(operation);
+  rematch_ = true;
+  ++generation_;
+}
+
+void Matcher::discard(Tag mask, Tag value) {
+  unwanted_.emplace_back(mask, value);
+  for (auto at = unexpected_.begin(); at != unexpected_.end();) {
+    auto message = at++;
+    if ((message->header.tag & mask) != value || isPosted(message->header.tag)) continue;
+    // The rest of one that is under way is dropped as it comes; one that is absent stays with its sender, who takes it
+    // back.
+    if (message->absent) continue;
+    if (message->inflow != nullptr) message->inflow->ignore();
+    kept_bytes_ -= costOf(message->header, false);
+    unexpected_.erase(message);
+  }
+  ++generation_;
+}
+
+bool Matcher::isUnwanted(Tag tag) const {
+  return std::any_of(unwanted_.begin(), unwanted_.end(),
+                     [&](const auto& rule) { return (tag & rule.first) == rule.second; });
+}
+
 bool Matcher::isPosted(Tag tag) const {
   for (const RecvOperation* at = posted_.front(); at; at = posted_.next(*at)) {
     if (at->tag == tag) return true;

@@ -4,6 +4,7 @@
 
 #include <list>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "gossamer/transport.h"
@@ -54,6 +55,9 @@ class Matcher {
   /// Why the peer is gone; ok while it is not.
   [[nodiscard]] const Status& failure() const { return failure_; }
 
+  /// Messages without a posted receive whose tag has `value` in the bits of `mask` are dropped from now on, and those
+  /// that are kept at once.
+  void discard(Tag mask, Tag value);
   /// Whether a receive for `tag` is posted.
   [[nodiscard]] bool isPosted(Tag tag) const;
   /// Changes whenever a message that was refused for lack of room may fit or meet a receive.
@@ -70,13 +74,17 @@ class Matcher {
   /// Room for a message without receive; null when the limit (or memory) does not allow it. `absent`: for its header.
   Unexpected* keep(const MessageHeader& header, Inflow& inflow, bool absent);
   void forget(const Unexpected& message);
+  [[nodiscard]] bool isUnwanted(Tag tag) const;
+  /// The message that met the receive was taken back by its sender: the receive waits on, before all others.
+  void postAgain(RecvOperation& operation);
   void failPosted();
 
   const int peer_;
   const std::size_t unexpected_limit_;
   Deferred& deferred_;
   OperationList<RecvOperation> posted_;
-  std::list<Unexpected> unexpected_; ///< In order of arrival.
+  std::list<Unexpected> unexpected_;          ///< In order of arrival.
+  std::vector<std::pair<Tag, Tag>> unwanted_; ///< Mask and value.
   std::size_t kept_bytes_ = 0;
   bool rematch_ = false; ///< A receive was posted that may meet a kept message.
   std::uint64_t generation_ = 0;

@@ -27,6 +27,17 @@ class OperationList {
     tail_ = &operation;
   }
 
+  void pushFront(Operation& operation) {
+    operation.hook.previous = nullptr;
+    operation.hook.next = head_;
+    if (head_) {
+      head_->hook.previous = &operation;
+    } else {
+      tail_ = &operation;
+    }
+    head_ = &operation;
+  }
+
   /// `operation` must be in this list.
   void remove(Operation& operation) {
     Operation* before = static_cast<Operation*>(operation.hook.previous);

@@ -290,6 +290,11 @@ bool LoopbackTransport::prepareToSleep() { return !hasWork() && endpoint_->prepa
 
 void LoopbackTransport::sleepEnded() { endpoint_->sleepEnded(); }
 
+void LoopbackTransport::discard(Tag mask, Tag value) {
+  for (const auto& from : peers_)
+    from->matcher.discard(mask, value);
+}
+
 PeerStatistics LoopbackTransport::statistics(int rank) const { return peer(rank).matcher.statistics(); }
 
 } // namespace goss::transports

@@ -42,6 +42,7 @@ class LoopbackTransport final : public Transport {
   [[nodiscard]] int pollFd() const override;
   bool prepareToSleep() override;
   void sleepEnded() override;
+  void discard(Tag mask, Tag value) override;
   [[nodiscard]] PeerStatistics statistics(int peer) const override;
 
  private:

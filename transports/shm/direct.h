@@ -11,15 +11,26 @@ namespace goss::transports::shm {
 inline constexpr std::size_t kDirectSlots = 16;
 inline constexpr std::size_t kMostDirectPieces = 64;
 
-/// Life of a slot. The sender writes offered, withdrawn and free, the receiver taken and done.
+/// Life of a slot. The sender writes offered, withdrawn, revoked and free, the receiver taken, ending and done.
 ///
 ///     free       the sender describes a message        offered
 ///     offered    the receiver begins to read           taken
 ///     offered    the sender cancels                    withdrawn
-///     taken      the receiver has read all             done       (a sender that cancels now ends the link)
+///     taken      the sender cancels                    revoked
+///     taken      only the last window is left to read  ending     (a sender that cancels now waits for done)
+///     ending     the receiver has read all             done
+///     revoked    the receiver stops reading            done       (its receive waits for another message)
 ///     withdrawn  the receiver drops the description    done
 ///     done       the sender completes its operation    free
-enum class DirectState : std::uint32_t { free = 0, offered = 1, taken = 2, done = 3, withdrawn = 4 };
+enum class DirectState : std::uint32_t {
+  free = 0,
+  offered = 1,
+  taken = 2,
+  done = 3,
+  withdrawn = 4,
+  revoked = 5,
+  ending = 6
+};
 
 /// A run of bytes in a region that the sender has lent, or (region 0) in its address space.
 struct DirectPiece {

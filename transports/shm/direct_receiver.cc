@@ -111,7 +111,7 @@ DirectReceiver::Step DirectReceiver::progress() {
         continue;
       }
       fetch.inflow.revoke();
-    } else if (!read(fetch, budget)) {
+    } else if (!read(fetch, slot, budget)) {
       return Step::failed;
     }
     if (!fetch.inflow.isIdle()) continue; // The budget is spent.
@@ -129,8 +129,20 @@ bool DirectReceiver::take(std::size_t slot) {
   return state(slot).compare_exchange_strong(expected, DirectState::taken, std::memory_order_acq_rel);
 }
 
+// Whether the sender has left us the message; `bytes`: of the next window. It may take it back as long as more than
+// that is to come, for what was read until then counts for nothing before the message is whole.
+bool DirectReceiver::mayRead(Fetch& fetch, std::size_t slot, std::size_t bytes) {
+  DirectState seen = DirectState::taken;
+  const bool last = bytes >= fetch.inflow.remaining();
+  const bool ours = last ? state(slot).compare_exchange_strong(seen, DirectState::ending)
+                         : (seen = state(slot).load(std::memory_order_acquire)) == DirectState::taken;
+  if (ours || seen == DirectState::ending) return true;
+  fetch.inflow.restart();
+  return false;
+}
+
 // False: the memory cannot be read. Callbacks may cancel the receive at any window.
-bool DirectReceiver::read(Fetch& fetch, std::size_t& budget) {
+bool DirectReceiver::read(Fetch& fetch, std::size_t slot, std::size_t& budget) {
   while (budget > 0 && !fetch.inflow.isIdle()) {
     if (fetch.inflow.isDropped()) {
       fetch.inflow.finishDropped();
@@ -139,6 +151,7 @@ bool DirectReceiver::read(Fetch& fetch, std::size_t& budget) {
     const Piece& piece = fetch.pieces[fetch.piece];
     const auto wanted =
         static_cast<std::size_t>(std::min<std::uint64_t>({piece.bytes - fetch.done, kWindowBytes, budget}));
+    if (!mayRead(fetch, slot, wanted)) return true;
     std::size_t got = wanted;
     // The cursor moves first: with its last byte the message is complete, and a callback may do what it likes.
     if (piece.pages) {
@@ -147,6 +160,7 @@ bool DirectReceiver::read(Fetch& fetch, std::size_t& budget) {
       fetch.inflow.deliver({from, wanted});
     } else {
       const std::ptrdiff_t read = readAddresses(fetch, piece, wanted);
+      if (read <= 0 && state(slot).load(std::memory_order_acquire) == DirectState::revoked) continue;
       if (read <= 0) return false;
       got = static_cast<std::size_t>(read);
       fetch.done += got;

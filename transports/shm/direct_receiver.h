@@ -63,7 +63,8 @@ class DirectReceiver {
 
   Accept resolve(const DirectMessage& message, std::uint64_t bytes, Fetch& fetch) const;
   bool take(std::size_t slot);
-  bool read(Fetch& fetch, std::size_t& budget);
+  bool mayRead(Fetch& fetch, std::size_t slot, std::size_t bytes);
+  bool read(Fetch& fetch, std::size_t slot, std::size_t& budget);
   std::ptrdiff_t readAddresses(Fetch& fetch, const Piece& piece, std::size_t bytes);
   void finish(Fetch& fetch, std::size_t slot);
   [[nodiscard]] std::atomic<DirectState>& state(std::size_t slot) const { return their_side_->direct[slot].state; }

@@ -1,12 +1,22 @@
 #include "transports/shm/direct_sender.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <bit>
 #include <utility>
 
+#include "platform/clock.h"
 #include "transports/shm/packet.h"
 
 namespace goss::transports::shm {
+
+namespace {
+
+/// The last window takes the peer a tenth of a millisecond, unless it is stopped in the middle.
+constexpr std::chrono::milliseconds kLastWindow(50);
+
+} // namespace
 
 void DirectSender::attach(const Segment& segment, int socket) {
   side_ = &segment.mySide();
@@ -128,7 +138,12 @@ DirectSender::Cancel DirectSender::cancel(const SendOperation& operation) {
     letGo(entries_[slot]);
     DirectState expected = DirectState::offered;
     if (state(slot).compare_exchange_strong(expected, DirectState::withdrawn)) return Cancel::withdrawn;
-    return expected == DirectState::done ? Cancel::withdrawn : Cancel::beingRead;
+    if (expected == DirectState::taken && state(slot).compare_exchange_strong(expected, DirectState::revoked))
+      return Cancel::withdrawn;
+    const platform::Deadline deadline = platform::Deadline::after(kLastWindow);
+    while (state(slot).load(std::memory_order_acquire) == DirectState::ending && !deadline.expired())
+      ::sched_yield();
+    return state(slot).load(std::memory_order_acquire) == DirectState::done ? Cancel::withdrawn : Cancel::beingRead;
   }
   return Cancel::absent;
 }

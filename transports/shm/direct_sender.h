@@ -38,7 +38,8 @@ class DirectSender {
   [[nodiscard]] bool isOutstanding() const { return outstanding_ != 0; }
 
   enum class Cancel { absent, withdrawn, beingRead };
-  /// Afterwards the operation is not touched again. beingRead: the link must end, for the peer would get torn bytes.
+  /// Afterwards the operation is not touched again. A message that the peer is reading is
+  /// revoked; at its very end we wait for the peer to finish. beingRead: it does not, the link must end.
   Cancel cancel(const SendOperation& operation);
   /// Withdraws all that nobody reads. Returns whether that was all.
   bool withdrawAll();

@@ -110,10 +110,20 @@ void Peer::cancel(SendOperation& operation) {
   sends_.remove(operation);
   operation.hook.extra = kNotQueued;
   if (half_sent) {
+    if (continueAsCopy(operation)) return;
     breakOff(peerLostError(rank_, "we cancelled a message to it half way, which ends the connection"));
   } else if (SendOperation* next = sends_.front()) {
     if (!outgoing_.started) outgoing_ = Outgoing{PieceCursor(next->pieces), 0, false};
   }
+}
+
+bool Peer::continueAsCopy(const SendOperation& operation) {
+  remainder_ = Remainder::of(operation, outgoing_.cursor, operation.bytes - outgoing_.written);
+  if (!remainder_) return false;
+  outgoing_.cursor = PieceCursor(remainder_->pieces);
+  remainder_->hook.extra = kQueued;
+  sends_.pushFront(*remainder_);
+  return true;
 }
 
 bool Peer::progress() {
@@ -211,6 +221,10 @@ bool Peer::writePending() {
     if (SendOperation* next = sends_.front()) outgoing_ = Outgoing{PieceCursor(next->pieces), 0, false};
     if (written == Written::described) continue;
     operation->hook.extra = kNotQueued;
+    if (operation == remainder_.get()) {
+      remainder_.reset();
+      continue;
+    }
     operation->onSent(Status::ok());
     if (isOver()) break;
   }
@@ -254,6 +268,7 @@ void Peer::failSends(const Status& status) {
     operation->hook.extra = kNotQueued;
     operation->onSent(status);
   }
+  remainder_.reset();
 }
 
 bool Peer::hasWork() {

@@ -7,6 +7,7 @@
 #include "transports/common/deferred.h"
 #include "transports/common/matcher.h"
 #include "transports/common/operation_list.h"
+#include "transports/common/remainder.h"
 #include "transports/shm/address_reading.h"
 #include "transports/shm/direct_receiver.h"
 #include "transports/shm/direct_sender.h"
@@ -101,6 +102,7 @@ class Peer {
   bool writePending();
   void wakeFor(std::uint32_t reason);
   void failSends(const Status& status);
+  bool continueAsCopy(const SendOperation& operation);
   [[nodiscard]] MessageHeader headerOf(const SendOperation& operation) const {
     return {operation.tag, operation.bytes, operation.envelope};
   }
@@ -115,8 +117,9 @@ class Peer {
   RingReader reader_;
   DirectSender direct_sender_;
   DirectReceiver direct_receiver_;
-  OperationList<SendOperation> sends_; ///< hook.extra says which operations are in it.
-  Outgoing outgoing_;                  ///< Of the first of them.
+  OperationList<SendOperation> sends_;   ///< hook.extra says which operations are in it.
+  Outgoing outgoing_;                    ///< Of the first of them.
+  std::unique_ptr<Remainder> remainder_; ///< When it is the first of them.
   bool greeted_ = false;
   bool reading_directly_ = false;
   platform::UniqueFd board_; ///< Of the other side, until it is taken.

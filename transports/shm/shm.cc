@@ -386,6 +386,13 @@ Status ShmTransport::removeRegion(const std::byte* data) {
   return Status::ok();
 }
 
+void ShmTransport::discard(Tag mask, Tag value) {
+  for (auto& at : slots_)
+    at->peer.matcher().discard(mask, value);
+}
+
+void ShmTransport::abandon(int peer, const Status& why) { slot(peer).peer.breakOff(why); }
+
 PeerStatistics ShmTransport::statistics(int rank) const { return slot(rank).peer.matcher().statistics(); }
 
 } // namespace goss::transports

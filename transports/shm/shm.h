@@ -46,6 +46,8 @@ class ShmTransport final : public Transport {
   [[nodiscard]] int pollFd() const override { return poller_->fd(); }
   bool prepareToSleep() override;
   void sleepEnded() override;
+  void discard(Tag mask, Tag value) override;
+  void abandon(int peer, const Status& why) override;
   [[nodiscard]] PeerStatistics statistics(int peer) const override;
   [[nodiscard]] Board* board() override;
   void addRegion(const MemoryRegion& region) override;

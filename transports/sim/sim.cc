@@ -292,6 +292,11 @@ void SimTransport::setTimer(std::chrono::milliseconds span) {
   ::timerfd_settime(timer_.get(), 0, &at, nullptr);
 }
 
+void SimTransport::discard(Tag mask, Tag value) {
+  for (const auto& from : peers_)
+    from->matcher.discard(mask, value);
+}
+
 PeerStatistics SimTransport::statistics(int rank) const { return peer(rank).matcher.statistics(); }
 
 double SimTransport::now_s() const { return hub_ ? static_cast<double>(hub_->now()) * 1e-9 : 0; }

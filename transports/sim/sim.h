@@ -43,6 +43,7 @@ class SimTransport final : public Transport {
   [[nodiscard]] int pollFd() const override { return poller_->fd(); }
   bool prepareToSleep() override;
   void sleepEnded() override;
+  void discard(Tag mask, Tag value) override;
   [[nodiscard]] PeerStatistics statistics(int peer) const override;
 
   /// Virtual seconds since the beginning; 0 before rank 0 is connected.

@@ -57,6 +57,7 @@ bool Link::run(bool broken) {
   if (broken && intake_->isStalled() && intake_->salvage()) broken = false;
   const bool read = intake_->run();
   const bool written = outflow_->flush();
+  if (read || written) ++matcher_.statistics().movements;
   judgeEnd(broken, read);
   return drained || read || written || ended_;
 }
@@ -64,7 +65,9 @@ bool Link::run(bool broken) {
 void Link::judgeEnd(bool broken, bool read) {
   switch (intake_->end()) {
     case Intake::End::none:
-      if (doomed_) {
+      if (doomed_ && !doom_.isOk()) {
+        why_ = doom_;
+      } else if (doomed_) {
         why_ = peerLostError(peer(), fmt::format("a message to it at {} was cancelled half way", address_));
       } else if (broken && !read) {
         why_ = peerLostError(peer(), fmt::format("the connection to {} broke", address_));
@@ -96,6 +99,12 @@ Status Link::end() {
   matcher_.fail(why_);
   outflow_->fail(why_);
   return why_;
+}
+
+void Link::giveUp(const Status& why) {
+  if (!intake_) return refuse(why);
+  doom_ = why;
+  doomed_ = true;
 }
 
 void Link::probe() {

@@ -37,7 +37,6 @@ class Link {
   void refuse(const Status& why);
 
   bool send(SendOperation& operation) { return outflow_->post(operation); }
-  /// Cancelling what is half way on the wire breaks the link: the next run() says so.
   void cancel(SendOperation& operation);
   Matcher& matcher() { return matcher_; }
   [[nodiscard]] const Matcher& matcher() const { return matcher_; }
@@ -49,6 +48,8 @@ class Link {
   [[nodiscard]] bool departed() const { return departed_; }
   /// Fails all operations and closes. Returns the reason.
   Status end();
+  /// Ends the link: the next run() says so.
+  void giveUp(const Status& why);
   /// Messages from the peer are held back, so that its death would not be read.
   [[nodiscard]] bool isStalled() const { return intake_ && !ended_ && intake_->isStalled(); }
   /// While isStalled(): asks the peer's system for a sign of life.
@@ -76,7 +77,8 @@ class Link {
   std::unique_ptr<Outflow> outflow_;
   std::unique_ptr<Intake> intake_;
   bool wanted_ = false;
-  bool doomed_ = false; ///< A cancelled message is half way on the wire.
+  bool doomed_ = false; ///< The stream is spoilt, or the peer was given up.
+  Status doom_;         ///< Why, when it is not told by the rest.
   bool ended_ = false;
   bool departed_ = false;
   Status refused_;

@@ -49,7 +49,11 @@ bool Outflow::flush() {
       begin(*next);
     }
     moved_ = true;
-    head->onSent(Status::ok());
+    if (head == remainder_.get()) {
+      remainder_.reset();
+    } else {
+      head->onSent(Status::ok());
+    }
   }
   return moved_;
 }
@@ -61,11 +65,28 @@ bool Outflow::cancel(SendOperation& operation) {
   const bool was_head = queue_.front() == &operation;
   queue_.remove(operation);
   operation.hook.cursor = 0;
+  if (!untouched) return continueAsCopy(operation);
   if (was_head && untouched && !queue_.empty()) {
     queue_.front()->hook.cursor = kUnderWay;
     begin(*queue_.front());
   }
-  return untouched;
+  return true;
+}
+
+bool Outflow::continueAsCopy(SendOperation& operation) {
+  // The payload connections are at different places; a copy of everything serves them all.
+  remainder_ = striped_ ? Remainder::of(operation, PieceCursor(operation.pieces), operation.bytes)
+                        : Remainder::of(operation, cursor_, payload_left_);
+  if (!remainder_) return false;
+  cursor_ = PieceCursor(remainder_->pieces);
+  for (Share& share : shares_) {
+    if (!striped_ || share.left == 0) continue;
+    share.cursor = cursor_;
+    share.cursor.advance(static_cast<std::size_t>(share.at));
+  }
+  remainder_->hook.cursor = kUnderWay;
+  queue_.pushFront(*remainder_);
+  return true;
 }
 
 void Outflow::fail(const Status& status) {
@@ -73,6 +94,7 @@ void Outflow::fail(const Status& status) {
     operation->hook.cursor = 0;
     operation->onSent(status);
   }
+  remainder_.reset();
 }
 
 bool Outflow::probe() {
@@ -108,7 +130,8 @@ void Outflow::beginShares(const SendOperation& operation) {
   for (std::uint64_t turn = 0; turn < std::min<std::uint64_t>(count, stripes); ++turn) {
     Share& share = shares_[(next_share_ + turn) % count];
     share.cursor = PieceCursor(operation.pieces);
-    share.cursor.advance(turn * kStripeBytes);
+    share.at = turn * kStripeBytes;
+    share.cursor.advance(static_cast<std::size_t>(share.at));
     // Full rounds, and of the last round as much as falls to this one.
     const std::uint64_t round = count * kStripeBytes;
     const std::uint64_t rest = operation.bytes % round;
@@ -178,8 +201,10 @@ Outflow::Progress Outflow::writeShare(std::size_t index) {
     share.left -= result.bytes;
     share.left_in_piece -= result.bytes;
     share.cursor.advance(result.bytes);
+    share.at += result.bytes;
     if (share.left_in_piece == 0 && share.left > 0) {
       share.cursor.advance((shares_.size() - 1) * kStripeBytes);
+      share.at += (shares_.size() - 1) * kStripeBytes;
       share.left_in_piece = static_cast<std::size_t>(std::min<std::uint64_t>(share.left, kStripeBytes));
     }
     if (result.bytes < wanted) {

@@ -2,12 +2,14 @@
 #ifndef GOSS_TRANSPORTS_TCP_OUTFLOW_H_
 #define GOSS_TRANSPORTS_TCP_OUTFLOW_H_
 
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "gossamer/transport.h"
 #include "transports/common/operation_list.h"
 #include "transports/common/piece_cursor.h"
+#include "transports/common/remainder.h"
 #include "transports/tcp/connection.h"
 #include "transports/tcp/wire.h"
 
@@ -25,7 +27,7 @@ class Outflow {
   bool post(SendOperation& operation);
   /// Writes more; completes operations with onSent(). To be called out of progress(). Returns whether bytes moved.
   bool flush();
-  /// False: part of the message is on the wire already, and the stream cannot go on.
+  /// What is partly on the wire goes on as a copy. False: it cannot, and the stream cannot go on.
   bool cancel(SendOperation& operation);
   /// Completes every operation with `status`.
   void fail(const Status& status);
@@ -40,11 +42,13 @@ class Outflow {
   /// One payload connection's share of the message under way.
   struct Share {
     PieceCursor cursor;
+    std::uint64_t at = 0;          ///< Of the cursor, in the message.
     std::uint64_t left = 0;        ///< Of this message.
     std::size_t left_in_piece = 0; ///< Until the cursor skips what the others send.
   };
 
   void begin(const SendOperation& operation);
+  bool continueAsCopy(SendOperation& operation);
   void beginShares(const SendOperation& operation);
   Progress writeHead();
   Progress writeFrame();
@@ -59,6 +63,7 @@ class Outflow {
   std::vector<Share> shares_;  ///< By payload connection.
   std::size_t next_share_ = 0; ///< Whose turn the next striped message begins with.
   bool striped_ = false;
+  std::unique_ptr<Remainder> remainder_; ///< When it is the first of the queue.
   bool moved_ = false;
 };
 

@@ -139,6 +139,7 @@ Status TcpTransport::connect(int peer, std::string_view address) {
   const std::size_t count =
       payload > 1 ? 1 + static_cast<std::size_t>(std::min(payload, tcp::kMostPayloadConnections)) : 1;
   auto handler = [this, peer, count](platform::Stream stream, std::size_t index) {
+    tunePath(stream.fd());
     const Status adopted = at(peer).adopt(std::move(stream), index, count, *poller_);
     if (!adopted.isOk()) at(peer).refuse(adopted);
   };
@@ -149,8 +150,16 @@ Status TcpTransport::connect(int peer, std::string_view address) {
   return Status::ok();
 }
 
+void TcpTransport::tunePath(int fd) {
+  const std::string& named = context_.config->tcp_congestion;
+  if (platform::tuneForPath(fd, named) || std::exchange(congestion_refused_, true)) return;
+  log_.warn(fmt::format("GOSS_TCP_CONGESTION={} is not offered by this system; TCP uses {}", named,
+                        platform::congestionControl(fd)));
+}
+
 void TcpTransport::adopt(tcp::Acceptor::Caller caller) {
   tcp::Link& link = at(static_cast<int>(caller.hello.from));
+  tunePath(caller.stream.fd());
   const Status adopted =
       link.adopt(std::move(caller.stream), caller.hello.connection, caller.hello.connections, *poller_);
   if (!adopted.isOk()) acceptor_->logOnce(caller.from, adopted.text());
@@ -178,6 +187,11 @@ void TcpTransport::cancel(SendOperation& operation) {
 void TcpTransport::cancel(RecvOperation& operation) {
   deferred_.cancel(operation);
   at(operation.peer).matcher().cancel(operation);
+}
+
+void TcpTransport::discard(Tag mask, Tag value) {
+  for (auto& link : links_)
+    link->matcher().discard(mask, value);
 }
 
 bool TcpTransport::progress() {

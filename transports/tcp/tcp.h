@@ -46,6 +46,8 @@ class TcpTransport final : public Transport {
   [[nodiscard]] int pollFd() const override;
   bool prepareToSleep() override;
   void sleepEnded() override {}
+  void discard(Tag mask, Tag value) override;
+  void abandon(int peer, const Status& why) override { at(peer).giveUp(why); }
   [[nodiscard]] PeerStatistics statistics(int peer) const override { return at(peer).matcher().statistics(); }
 
  private:
@@ -59,6 +61,7 @@ class TcpTransport final : public Transport {
     tcp::Address address;
   };
   [[nodiscard]] Result<Peer> decode(std::string_view address) const;
+  void tunePath(int fd);
   void adopt(tcp::Acceptor::Caller caller);
   bool pollOnlyPeer();
   bool handle(const platform::PollEvent& event);
@@ -85,6 +88,7 @@ class TcpTransport final : public Transport {
   std::vector<std::unique_ptr<tcp::Link>> links_;     ///< By peer.
   std::vector<std::unique_ptr<tcp::Dialer>> dialers_; ///< Of links that do not stand yet.
   std::uint64_t next_dial_token_ = 0;
+  bool congestion_refused_ = false; ///< And that was logged.
   int shortcuts_ = 0;                  ///< Turns since the poller was asked.
   platform::Deadline accept_deadline_; ///< Until all who should call us have.
   platform::Deadline probe_deadline_;  ///< When links that are stalled are probed next.

@@ -1,0 +1,182 @@
+// goss_comm_shrink: the ranks that are left agree on who they are (docs/shrink.md) and make a communicator.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "core/communicator.h"
+#include "core/communicator_inside.h"
+#include "core/tag.h"
+#include "core/world.h"
+
+namespace goss::core {
+
+/// Waits for the agreement; does nothing itself but say again what may have come too early.
+class Communicator::ShrinkCall final : public Operation {
+ public:
+  using Operation::Operation;
+  void startOnLoop() override {}
+  void advanceOnLoop() override {}
+  void withdrawOnLoop() override {}
+  void remindOnLoop() override { communicator().tellViewOnLoop(waitingForRanks()); }
+  [[nodiscard]] bool outlivesFailure() const override { return true; }
+  [[nodiscard]] bool failsAlone() const override { return true; }
+  [[nodiscard]] std::string describe() const override { return "goss_comm_shrink"; }
+  [[nodiscard]] std::vector<int> waitingForRanks() const override {
+    const Agreement* agreement = communicator().shrinking_.agreement.get();
+    return agreement != nullptr ? agreement->awaited() : std::vector<int>();
+  }
+};
+
+Result<std::unique_ptr<Communicator>> Communicator::shrink(std::int64_t timeout_ms) {
+  AgreementView decision;
+  {
+    auto lock = engine().enter();
+    const Inside inside(*this, lock);
+    // Threads that shrink the same communicator take turns, as in any order of collectives.
+    engine().driveUntil(lock, [this] { return shrinking_.waiting == nullptr || closing_; });
+    ShrinkCall call(*this);
+    call.timeout_ms = timeout_ms > 0 ? timeout_ms : defaultTimeoutMs();
+    const std::uint64_t attempt = shrinking_.attempt;
+    failOnLoop(Status::error(GOSS_ERR_ABORTED, fmt::format("{} shrinks the communicator", nameOf(rank_)),
+                             ErrorScope::communicator),
+               Origin::elsewhere);
+    shrinking_.waiting = &call;
+    call.sequence = attempt;
+    if (Status status = startOnLoop(call); !status.isOk()) return status;
+    beginShrinkOnLoop();
+    engine().driveUntil(lock, [&] { return call.state() == Operation::State::complete; });
+    shrinking_.waiting = nullptr;
+    engine().notify(lock);
+    if (!call.status().isOk()) return call.status();
+    decision = shrinking_.decisions.at(attempt);
+  }
+  return derive(decision);
+}
+
+void Communicator::beginShrinkOnLoop() {
+  if (shrinking_.agreement == nullptr) {
+    shrinking_.agreement = std::make_unique<Agreement>(
+        rank_, size(), [this](std::uint32_t least) { return world_->reserveContextOnLoop(least); });
+    for (const auto& [rank, view] : shrinking_.early)
+      shrinking_.agreement->hear(rank, view);
+    if (shrinking_.early_decision.has_value()) shrinking_.agreement->hearDecision(*shrinking_.early_decision);
+    shrinking_.early.clear();
+    shrinking_.early_decision.reset();
+  }
+  for (int rank = 0; rank < size(); ++rank) {
+    if (rank == rank_) continue;
+    if (const Status status = mesh().linkStatus(worldRank(rank)); !status.isOk())
+      shrinking_.agreement->accuse(rank, status.kind() != GOSS_ERR_TIMEOUT);
+  }
+  settleShrinkOnLoop();
+}
+
+/// Tells the others what is new, and ends the attempt when there is a decision.
+void Communicator::settleShrinkOnLoop() {
+  Agreement& agreement = *shrinking_.agreement;
+  std::vector<int> others;
+  for (int rank = 0; rank < size(); ++rank)
+    others.push_back(rank);
+  std::erase(others, rank_);
+  // The last view too: those who have not decided need it.
+  if (agreement.takeChanged()) tellViewOnLoop(others);
+  if (!agreement.decision().has_value()) return;
+  const std::uint64_t attempt = shrinking_.attempt++;
+  shrinking_.decisions.emplace(attempt, *agreement.decision());
+  shrinking_.agreement.reset();
+  for (const int rank : others)
+    tellDecisionOnLoop(rank, attempt);
+  if (shrinking_.waiting != nullptr) completeOnLoop(*shrinking_.waiting, Status::ok());
+}
+
+void Communicator::tellViewOnLoop(const std::vector<int>& ranks) {
+  if (shrinking_.agreement == nullptr) return;
+  ControlMessage message;
+  message.type = ControlMessage::Type::view;
+  message.context = context_;
+  message.operation = shrinking_.attempt;
+  message.text = shrinking_.agreement->view().encode();
+  if (message.text.size() > ControlMessage::kMaxTextBytes) {
+    const Status status = Status::error(
+        GOSS_ERR_UNSUPPORTED,
+        fmt::format("goss_comm_shrink: {} of {} ranks were lost, more than this version can agree on; start anew",
+                    shrinking_.agreement->view().accused.size(), size()),
+        ErrorScope::communicator);
+    if (shrinking_.waiting != nullptr) completeOnLoop(*shrinking_.waiting, status);
+    return;
+  }
+  for (const int rank : ranks)
+    world_->control().sendOnLoop(worldRank(rank), message);
+}
+
+void Communicator::tellDecisionOnLoop(int rank, std::uint64_t attempt) {
+  const auto decided = shrinking_.decisions.find(attempt);
+  if (decided == shrinking_.decisions.end()) return;
+  ControlMessage message;
+  message.type = ControlMessage::Type::agreed;
+  message.context = context_;
+  message.operation = attempt;
+  message.text = decided->second.encode();
+  world_->control().sendOnLoop(worldRank(rank), message);
+}
+
+void Communicator::handleViewOnLoop(int rank, const ControlMessage& message) {
+  const bool decided = message.type == ControlMessage::Type::agreed;
+  if (message.operation != shrinking_.attempt) {
+    // A rank that is ahead says it again; one that is behind needs our decision.
+    if (!decided && message.operation < shrinking_.attempt) tellDecisionOnLoop(rank, message.operation);
+    return;
+  }
+  AgreementView view;
+  if (message.text.empty()) { // It has destroyed its communicator.
+    view.accuse(rank, rank, true, size());
+    if (shrinking_.agreement != nullptr) shrinking_.agreement->learn(view);
+  } else {
+    Result<AgreementView> read = AgreementView::decode(message.text, size());
+    if (!read.isOk()) return world_->log().warn(fmt::format("{} sent {}", nameOf(rank), read.status().text()));
+    view = read.take();
+    if (shrinking_.agreement == nullptr) {
+      if (decided) shrinking_.early_decision = view;
+      if (!decided) shrinking_.early[rank] = view;
+      return;
+    }
+    if (decided) shrinking_.agreement->hearDecision(view);
+    if (!decided) shrinking_.agreement->hear(rank, view);
+  }
+  if (shrinking_.agreement != nullptr) settleShrinkOnLoop();
+}
+
+void Communicator::accuseOnLoop(int rank, const Status& why) {
+  if (shrinking_.agreement == nullptr) return;
+  shrinking_.agreement->accuse(rank, why.kind() != GOSS_ERR_TIMEOUT);
+  settleShrinkOnLoop();
+}
+
+/// Every rank that has this decision comes to the same result, but for those that are left out.
+Result<std::unique_ptr<Communicator>> Communicator::derive(const AgreementView& decision) {
+  std::vector<int> members = remainingRanks(decision, size());
+  if (!std::binary_search(members.begin(), members.end(), rank_)) {
+    return Status::error(GOSS_ERR_PEER_LOST,
+                         fmt::format("goss_comm_shrink: the others ({}) had lost {} and went on without it",
+                                     fmt::join(members, ", "), nameOf(rank_)),
+                         ErrorScope::communicator, worldRank(rank_));
+  }
+  if (!hasQuorum(decision, members)) {
+    return Status::error(
+        GOSS_ERR_PEER_LOST,
+        fmt::format("goss_comm_shrink: only ranks {} are in reach, and those that are silent may go on "
+                    "elsewhere; more than half must be in reach",
+                    fmt::join(members, ", ")),
+        ErrorScope::communicator);
+  }
+  if (decision.context > kMaxContext) {
+    return Status::error(GOSS_ERR_RESOURCE,
+                         fmt::format("goss_comm_shrink: more than {} communicators were made", kMaxContext));
+  }
+  for (int& member : members)
+    member = worldRank(member);
+  return std::make_unique<Communicator>(world_, decision.context, std::move(members));
+}
+
+} // namespace goss::core

@@ -1,0 +1,260 @@
+// goss_comm_shrink's agreement, run over all kinds of interleavings: every seed orders messages, deaths and accusations anew.
+#include "core/agreement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <random>
+
+namespace goss::core {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+AgreementView viewOf(const std::vector<std::pair<int, int>>& accusations, int size, bool closed = true) {
+  AgreementView view;
+  for (const auto& [accuser, rank] : accusations)
+    view.accuse(accuser, rank, closed, size);
+  return view;
+}
+
+TEST(Remaining, ADeadRankGoesWhoeverNoticedIt) {
+  EXPECT_THAT(remainingRanks(viewOf({}, 4), 4), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(remainingRanks(viewOf({{1, 0}}, 4), 4), ElementsAre(1, 2, 3));
+  EXPECT_THAT(remainingRanks(viewOf({{1, 0}, {2, 0}, {3, 0}, {1, 3}, {2, 3}}, 4), 4), ElementsAre(1, 2));
+}
+
+TEST(Remaining, OfTwoThatLostEachOtherOneStays) {
+  EXPECT_THAT(remainingRanks(viewOf({{1, 2}, {2, 1}}, 4), 4), ElementsAre(0, 1, 3));
+  // Rank 3 is accused by two and accuses one: it goes, and its accusation with it.
+  EXPECT_THAT(remainingRanks(viewOf({{3, 0}, {0, 3}, {1, 3}}, 4), 4), ElementsAre(0, 1, 2));
+}
+
+TEST(Remaining, WhoHasLeftGoes) { EXPECT_THAT(remainingRanks(viewOf({{2, 2}}, 3), 3), ElementsAre(0, 1)); }
+
+TEST(Quorum, TheDeadDoNotCountAndTheSilentDo) {
+  const auto quorum = [](const AgreementView& view, int size) { return hasQuorum(view, remainingRanks(view, size)); };
+  EXPECT_TRUE(quorum(viewOf({{3, 0}, {3, 1}, {3, 2}}, 4), 4)) << "three connections ended: they are dead";
+  EXPECT_FALSE(quorum(viewOf({{3, 0}, {3, 1}, {3, 2}}, 4, false), 4)) << "three are silent: perhaps we are cut off";
+  EXPECT_TRUE(quorum(viewOf({{0, 1}}, 2, false), 2)) << "half, with the lowest rank";
+  EXPECT_FALSE(quorum(viewOf({{1, 0}}, 2, false), 2)) << "the other half";
+}
+
+TEST(AgreementViews, AreReadAsTheyWereWritten) {
+  for (const int size : {2, 64, 65, 200}) {
+    AgreementView view = viewOf({{0, 1}, {size - 1, 1}, {size - 1, 0}}, size);
+    view.context = 77;
+    const std::string bytes = view.encode();
+    const auto read = AgreementView::decode(bytes, size);
+    ASSERT_TRUE(read.isOk());
+    EXPECT_EQ(read.value(), view);
+    for (std::size_t length = 0; length < bytes.size(); ++length)
+      EXPECT_FALSE(AgreementView::decode(std::string_view(bytes).substr(0, length), size).isOk()) << length;
+    EXPECT_FALSE(AgreementView::decode(bytes + "x", size).isOk());
+  }
+  const std::string two = viewOf({{1, 0}}, 2).encode();
+  std::string stranger = two;
+  stranger[8] = 2; // A rank that does not exist.
+  EXPECT_FALSE(AgreementView::decode(stranger, 2).isOk());
+  stranger = two;
+  stranger[13] = 4; // An accuser that does not exist.
+  EXPECT_FALSE(AgreementView::decode(stranger, 2).isOk());
+}
+
+/// Ranks with ordered channels between them; one seed decides whatever can happen in several ways.
+class Town {
+ public:
+  Town(int size, unsigned seed) : size_(size), random_(seed) {
+    for (int rank = 0; rank < size; ++rank) {
+      next_context_.push_back(pick(5));
+      alive_.push_back(true);
+      ranks_.push_back(nullptr);
+      channels_.emplace_back(static_cast<std::size_t>(size));
+      noticed_.emplace_back(static_cast<std::size_t>(size), false);
+    }
+    cut_.resize(static_cast<std::size_t>(size * size), false);
+  }
+
+  unsigned pick(unsigned below) { return std::uniform_int_distribution<unsigned>(0, below - 1)(random_); }
+  void kill(int rank) { alive_[at(rank)] = false; }
+  /// The link between two living ranks ends: both will notice.
+  void cut(int a, int b) { cut_[at(a * size_ + b)] = cut_[at(b * size_ + a)] = true; }
+
+  /// One thing happens: somebody calls, notices, or reads a message. False: nothing is left to happen.
+  bool step() {
+    std::vector<std::pair<int, int>> possible; // Rank and whom it hears from; itself: it calls.
+    for (int rank = 0; rank < size_; ++rank) {
+      if (!alive_[at(rank)]) continue;
+      if (ranks_[at(rank)] == nullptr) {
+        possible.emplace_back(rank, rank);
+        continue;
+      }
+      for (int from = 0; from < size_; ++from)
+        if (from != rank && hasNews(rank, from)) possible.emplace_back(rank, from);
+    }
+    if (possible.empty()) return false;
+    const auto [rank, from] = possible[pick(static_cast<unsigned>(possible.size()))];
+    if (rank == from) {
+      begin(rank);
+    } else {
+      read(rank, from);
+    }
+    tell(rank);
+    return true;
+  }
+
+  [[nodiscard]] const std::optional<AgreementView>& decision(int rank) const { return ranks_[at(rank)]->decision(); }
+  [[nodiscard]] bool living(int rank) const { return alive_[at(rank)]; }
+  [[nodiscard]] int size() const { return size_; }
+  /// Whether `rank` has given the number of a decision to nobody else.
+  [[nodiscard]] bool hasReserved(int rank, std::uint32_t context) const {
+    return context < next_context_[at(rank)];
+  }
+
+ private:
+  struct Message {
+    AgreementView view;
+    bool decided;
+  };
+  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  [[nodiscard]] bool broken(int a, int b) const { return !alive_[at(b)] || cut_[at(a * size_ + b)]; }
+  /// What was sent before an end is read before the end is noticed.
+  [[nodiscard]] bool hasNews(int rank, int from) const {
+    return !channels_[at(rank)][at(from)].empty() || (broken(rank, from) && !noticed_[at(rank)][at(from)]);
+  }
+
+  void begin(int rank) {
+    ranks_[at(rank)] = std::make_unique<Agreement>(rank, size_, [this, rank](std::uint32_t least) {
+      next_context_[at(rank)] = std::max(least, next_context_[at(rank)]) + 1;
+      return next_context_[at(rank)] - 1;
+    });
+  }
+
+  void read(int rank, int from) {
+    auto& channel = channels_[at(rank)][at(from)];
+    if (channel.empty()) {
+      noticed_[at(rank)][at(from)] = true;
+      ranks_[at(rank)]->accuse(from, true);
+      return;
+    }
+    const Message message = channel.front();
+    channel.pop_front();
+    if (message.decided) {
+      ranks_[at(rank)]->hearDecision(message.view);
+    } else if (decision(rank).has_value()) {
+      send(rank, from, {*decision(rank), true});
+    } else {
+      ranks_[at(rank)]->hear(from, message.view);
+    }
+  }
+
+  void tell(int rank) {
+    Agreement& agreement = *ranks_[at(rank)];
+    const bool changed = agreement.takeChanged();
+    for (int to = 0; to < size_; ++to) {
+      if (to == rank) continue;
+      // A rank may die between two of its messages.
+      if (changed) send(rank, to, {agreement.view(), false});
+      if (agreement.decision().has_value() && told_[rank] == 0) send(rank, to, {*agreement.decision(), true});
+    }
+    if (agreement.decision().has_value()) told_[rank] = 1;
+  }
+
+  void send(int from, int to, Message message) {
+    if (broken(from, to)) return;
+    channels_[at(to)][at(from)].push_back(std::move(message));
+  }
+
+  const int size_;
+  std::mt19937 random_;
+  std::vector<std::uint32_t> next_context_;
+  std::vector<bool> alive_;
+  std::vector<bool> cut_;
+  std::vector<std::unique_ptr<Agreement>> ranks_;
+  std::vector<std::vector<std::deque<Message>>> channels_; ///< To, from.
+  std::vector<std::vector<bool>> noticed_;
+  std::map<int, int> told_;
+};
+
+/// The living that remain in their own decisions have the same one.
+void expectOneDecision(const Town& town, unsigned seed) {
+  std::optional<AgreementView> agreed;
+  for (int rank = 0; rank < town.size(); ++rank) {
+    if (!town.living(rank) || !town.decision(rank).has_value()) continue;
+    const std::vector<int> remaining = remainingRanks(*town.decision(rank), town.size());
+    if (!std::binary_search(remaining.begin(), remaining.end(), rank)) continue;
+    EXPECT_TRUE(town.hasReserved(rank, town.decision(rank)->context));
+    if (!agreed.has_value()) agreed = town.decision(rank);
+    ASSERT_EQ(*agreed, *town.decision(rank)) << "seed " << seed << ", rank " << rank;
+  }
+}
+
+TEST(Agreements, WhoeverDiesWheneverTheLivingDecideAndDecideAlike) {
+  for (unsigned seed = 0; seed < 3000; ++seed) {
+    Town town(2 + static_cast<int>(seed % 6), seed);
+    // Up to all but one die, at any time, before or while the others agree, or after they have.
+    unsigned deaths = town.pick(static_cast<unsigned>(town.size()));
+    bool more = true;
+    while (more || deaths > 0) {
+      if (deaths > 0 && (town.pick(12) == 0 || !more)) {
+        town.kill(static_cast<int>(town.pick(static_cast<unsigned>(town.size()))));
+        --deaths;
+      }
+      more = town.step();
+    }
+    for (int rank = 0; rank < town.size(); ++rank)
+      if (town.living(rank)) ASSERT_TRUE(town.decision(rank).has_value()) << "seed " << seed << ", rank " << rank;
+    expectOneDecision(town, seed);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Agreements, RanksThatLoseEachOtherNeverDecideDifferentlyAmongThoseThatStay) {
+  int with_decision = 0;
+  for (unsigned seed = 0; seed < 2000; ++seed) {
+    Town town(4, seed);
+    const unsigned when = town.pick(30);
+    const int one = static_cast<int>(town.pick(4));
+    const int other = static_cast<int>((static_cast<unsigned>(one) + 1 + town.pick(3)) % 4);
+    unsigned steps = 0;
+    do {
+      if (steps++ == when) town.cut(one, other);
+    } while (town.step() || steps <= when);
+    // The two that are cut off from each other may each have decided with the third and fourth, but not these two.
+    std::optional<AgreementView> agreed;
+    for (int rank = 0; rank < 4; ++rank) {
+      if (rank == one || rank == other || !town.decision(rank).has_value()) continue;
+      if (!agreed.has_value()) agreed = town.decision(rank);
+      ASSERT_EQ(*agreed, *town.decision(rank)) << "seed " << seed;
+      ++with_decision;
+    }
+  }
+  EXPECT_EQ(with_decision, 4000) << "the two that nobody accuses always decide";
+}
+
+TEST(Agreements, NumbersThatAreTakenAreRaised) {
+  std::uint32_t next = 3;
+  const auto reserve = [&](std::uint32_t least) {
+    next = std::max(next, least) + 1;
+    return next - 1;
+  };
+  Agreement agreement(0, 2, reserve);
+  EXPECT_EQ(agreement.view().context, 3u);
+  next = 9; // Another communicator took 4 to 8 meanwhile.
+  AgreementView theirs;
+  theirs.context = 5;
+  agreement.hear(1, theirs);
+  EXPECT_FALSE(agreement.decision().has_value()) << "5 is taken here";
+  EXPECT_EQ(agreement.view().context, 9u);
+  theirs.context = 9;
+  agreement.hear(1, theirs);
+  ASSERT_TRUE(agreement.decision().has_value());
+  EXPECT_EQ(agreement.decision()->context, 9u);
+  EXPECT_THAT(agreement.decision()->accused, IsEmpty());
+}
+
+} // namespace
+} // namespace goss::core

@@ -1,0 +1,122 @@
+// One rank for the tests of goss_comm_shrink: reduces until something fails, shrinks, reduces, and so on.
+//
+//   shrink_rank COUNT SHRINKS [delay MS | suicide | absent | two]
+//
+// It ends after SHRINKS successful shrinks. `delay`: sleeps before each shrink; `suicide`: dies instead of the first one;
+// `absent`: does not call it for a long time; `two`: two threads shrink two communicators at the same time.
+// Lines on standard output: "ready", then for each failure "failed STATUS TEXT", "shrunk SIZE RANK" and "reduced" or
+// "wrong" after a reduction over the new communicator; "refused STATUS TEXT" when the shrink fails; "done".
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gossamer/gossamer.h"
+
+namespace {
+
+struct Rank {
+  std::size_t count = 1;
+  std::string manner;
+  long delay_ms = 0;
+  std::vector<float> send;
+  std::vector<float> recv;
+};
+
+goss_status reduce(Rank& rank, goss_comm_t comm) {
+  return goss_all_reduce(comm, rank.send.data(), rank.recv.data(), rank.count, GOSS_FLOAT32, GOSS_SUM, nullptr,
+                         nullptr);
+}
+
+bool reducesRight(Rank& rank, goss_comm_t comm) {
+  int32_t size = 0;
+  goss_comm_size(comm, &size);
+  if (reduce(rank, comm) != GOSS_SUCCESS) return false;
+  for (const float value : rank.recv)
+    if (value != static_cast<float>(size)) return false;
+  return true;
+}
+
+void say(const std::string& line) {
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+void prepareToShrink(const Rank& rank) {
+  if (rank.manner == "suicide") ::raise(SIGKILL);
+  if (rank.manner == "absent") std::this_thread::sleep_for(std::chrono::seconds(60));
+  std::this_thread::sleep_for(std::chrono::milliseconds(rank.delay_ms));
+}
+
+/// Replaces `comm`. False: it could not be shrunk, as was said.
+bool shrink(goss_comm_t& comm) {
+  goss_comm_t smaller = nullptr;
+  if (const goss_status status = goss_comm_shrink(comm, nullptr, &smaller); status != GOSS_SUCCESS) {
+    say("refused " + std::to_string(status) + " " + goss_last_error());
+    return false;
+  }
+  goss_comm_destroy(comm);
+  comm = smaller;
+  return true;
+}
+
+/// Two communicators in two threads at once, in the opposite order on odd ranks.
+bool shrinkBoth(goss_comm_t& first, goss_comm_t& second) {
+  bool other = false;
+  std::thread thread([&] { other = shrink(second); });
+  const bool one = shrink(first);
+  thread.join();
+  return one && other;
+}
+
+void report(Rank& rank, goss_comm_t comm) {
+  int32_t size = 0;
+  int32_t self = 0;
+  goss_comm_size(comm, &size);
+  goss_comm_rank(comm, &self);
+  say("shrunk " + std::to_string(size) + " " + std::to_string(self));
+  say(reducesRight(rank, comm) ? "reduced" : std::string("wrong ") + goss_last_error());
+}
+
+int run(Rank& rank, int shrinks, goss_comm_t comm, goss_comm_t second) {
+  for (long i = 0;; ++i) {
+    if (i == 3) say("ready");
+    if (reduce(rank, comm) == GOSS_SUCCESS) continue;
+    say(std::string("failed ") + goss_last_error());
+    prepareToShrink(rank);
+    if (!(second != nullptr ? shrinkBoth(comm, second) : shrink(comm))) return 0;
+    report(rank, comm);
+    if (second != nullptr) report(rank, second);
+    if (--shrinks == 0) break;
+    i = 0;
+  }
+  goss_comm_destroy(comm);
+  goss_comm_destroy(second);
+  say("done");
+  return 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  Rank rank;
+  rank.count = std::strtoull(argv[1], nullptr, 10);
+  if (argc > 3) rank.manner = argv[3];
+  if (argc > 4) rank.delay_ms = std::strtol(argv[4], nullptr, 10);
+  rank.send.assign(rank.count, 1.0F);
+  rank.recv.resize(rank.count);
+  goss_comm_t comm = nullptr;
+  goss_comm_t second = nullptr;
+  if (goss_comm_create(nullptr, &comm) != GOSS_SUCCESS ||
+      (rank.manner == "two" && goss_comm_dup(comm, &second) != GOSS_SUCCESS)) {
+    say(std::string("failed create ") + goss_last_error());
+    return 2;
+  }
+  return run(rank, std::atoi(argv[2]), comm, second);
+}

@@ -1,0 +1,187 @@
+// Ranks die or stop, and the others go on without them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "tests/faults/child_process.h"
+#include "tests/faults/free_port.h"
+
+namespace goss::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kRanks = 4;
+
+/// 64 MiB, or 1 MiB where sanitizers make everything slow.
+std::size_t longCount() { return std::getenv("GOSS_TEST_QUICK") != nullptr ? 1U << 18 : 1U << 24; }
+
+using Manner = std::vector<std::string>;
+
+class Shrink : public ::testing::TestWithParam<std::string> {
+ protected:
+  /// `manners`: of each rank; the last one also of those behind it.
+  void start(std::size_t count, int shrinks, const std::vector<Manner>& manners = {{}},
+             const std::vector<std::string>& settings = {}) {
+    const std::string port = std::to_string(freePort());
+    for (int rank = 0; rank < kRanks; ++rank) {
+      std::vector<std::string> command = {SHRINK_RANK, std::to_string(count), std::to_string(shrinks)};
+      const Manner& manner = manners[std::min<std::size_t>(static_cast<std::size_t>(rank), manners.size() - 1)];
+      command.insert(command.end(), manner.begin(), manner.end());
+      std::vector<std::string> environment = {"RANK=" + std::to_string(rank),
+                                              "WORLD_SIZE=" + std::to_string(kRanks),
+                                              "MASTER_ADDR=127.0.0.1",
+                                              "MASTER_PORT=" + port,
+                                              "GOSS_TRANSPORT=" + GetParam(),
+                                              "GOSS_LOG=off"};
+      environment.insert(environment.end(), settings.begin(), settings.end());
+      ranks_.push_back(std::make_unique<ChildProcess>(command, environment));
+    }
+    for (int rank = 0; rank < kRanks; ++rank)
+      ASSERT_EQ(next(rank), "ready");
+  }
+
+  ChildProcess& rank(int index) { return *ranks_[static_cast<std::size_t>(index)]; }
+  std::string next(int index) { return rank(index).readLine(60s).value_or("nothing"); }
+
+  /// The ranks say that they failed, that they are `size` now, and that they reduced rightly.
+  void expectGoingOn(const std::vector<int>& survivors, int size) {
+    for (std::size_t i = 0; i < survivors.size(); ++i) {
+      EXPECT_THAT(next(survivors[i]), StartsWith("failed ")) << "rank " << survivors[i];
+      EXPECT_EQ(next(survivors[i]), "shrunk " + std::to_string(size) + " " + std::to_string(i));
+      EXPECT_EQ(next(survivors[i]), "reduced") << "rank " << survivors[i];
+    }
+  }
+  void expectDone(const std::vector<int>& survivors) {
+    for (const int survivor : survivors) {
+      EXPECT_EQ(next(survivor), "done");
+      EXPECT_EQ(rank(survivor).wait(20s), 0);
+    }
+  }
+
+  std::vector<std::unique_ptr<ChildProcess>> ranks_;
+};
+
+TEST_P(Shrink, ThreeOfFourGoOnAfterOneWasKilled) {
+  for (const int victim : {0, 2}) {
+    start(longCount(), 1);
+    if (HasFatalFailure()) return;
+    std::vector<int> survivors = {0, 1, 2, 3};
+    std::erase(survivors, victim);
+    const auto killed = Clock::now();
+    rank(victim).signal(SIGKILL);
+    expectGoingOn(survivors, 3);
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - killed);
+    RecordProperty("ms", static_cast<int>(took.count()));
+    std::printf("rank %d killed: 3 ranks have found out, shrunk and reduced %zu elements in %lld ms\n", victim,
+                longCount(), static_cast<long long>(took.count()));
+    // On a quiet machine a tenth of this: docs/performance.md.
+    EXPECT_LT(took, 10s);
+    expectDone(survivors);
+    ranks_.clear();
+  }
+}
+
+TEST_P(Shrink, TwoDieAtOnce) {
+  start(1U << 18, 1);
+  if (HasFatalFailure()) return;
+  rank(0).signal(SIGKILL);
+  rank(2).signal(SIGKILL);
+  // A rank may shrink when it knows of the first one only; then the second one fails the agreement's communicator.
+  expectGoingOn({1, 3}, 2);
+  expectDone({1, 3});
+}
+
+TEST_P(Shrink, OneDiesWhileTheOthersShrink) {
+  start(1U << 10, 1, {{}, {"delay", "60000"}, {}});
+  if (HasFatalFailure()) return;
+  rank(3).signal(SIGKILL);
+  EXPECT_THAT(next(1), StartsWith("failed ")); // The others wait for it now, in the agreement.
+  ::usleep(300000);
+  rank(1).signal(SIGKILL);
+  expectGoingOn({0, 2}, 2);
+  expectDone({0, 2});
+}
+
+TEST_P(Shrink, OneDiesInsteadOfShrinking) {
+  start(1U << 10, 1, {{"suicide"}, {}});
+  if (HasFatalFailure()) return;
+  rank(3).signal(SIGKILL);
+  EXPECT_THAT(next(0), StartsWith("failed "));
+  expectGoingOn({1, 2}, 2);
+  expectDone({1, 2});
+}
+
+TEST_P(Shrink, ASlowButLivingRankIsWaitedFor) {
+  start(1U << 10, 1, {{}, {}, {"delay", "1500"}, {}}, {"GOSS_SILENCE_MS=600"});
+  if (HasFatalFailure()) return;
+  rank(0).signal(SIGKILL);
+  expectGoingOn({1, 2, 3}, 3);
+  expectDone({1, 2, 3});
+}
+
+TEST_P(Shrink, ARankThatDoesNotComeIsNamedAtTheDeadlineAndNotLeftOut) {
+  start(1U << 10, 1, {{}, {}, {"absent"}, {}}, {"GOSS_TIMEOUT_MS=1200"});
+  if (HasFatalFailure()) return;
+  rank(0).signal(SIGKILL);
+  for (const int survivor : {1, 3}) {
+    EXPECT_THAT(next(survivor), StartsWith("failed "));
+    EXPECT_THAT(next(survivor), AllOf(StartsWith("refused -4"), HasSubstr("waiting for rank 2")));
+  }
+}
+
+TEST_P(Shrink, TwiceInARow) {
+  start(1U << 16, 2);
+  if (HasFatalFailure()) return;
+  rank(0).signal(SIGKILL);
+  expectGoingOn({1, 2, 3}, 3);
+  for (const int survivor : {1, 2, 3})
+    ASSERT_EQ(next(survivor), "ready");
+  rank(3).signal(SIGKILL);
+  expectGoingOn({1, 2}, 2);
+  expectDone({1, 2});
+}
+
+TEST_P(Shrink, TwoCommunicatorsAtOnce) {
+  start(1U << 10, 1, {{"two"}});
+  if (HasFatalFailure()) return;
+  rank(1).signal(SIGKILL);
+  const std::vector<int> survivors = {0, 2, 3};
+  expectGoingOn(survivors, 3);
+  for (std::size_t i = 0; i < survivors.size(); ++i) {
+    EXPECT_EQ(next(survivors[i]), "shrunk 3 " + std::to_string(i));
+    EXPECT_EQ(next(survivors[i]), "reduced");
+  }
+  expectDone(survivors);
+}
+
+TEST_P(Shrink, AStoppedRankIsGivenUpAndToldSoWhenItComesBack) {
+  start(1U << 16, 1, {{}}, {"GOSS_SILENCE_MS=1000"});
+  if (HasFatalFailure()) return;
+  const auto stopped = Clock::now();
+  rank(2).signal(SIGSTOP);
+  for (const int survivor : {0, 1, 3}) {
+    EXPECT_THAT(next(survivor), AllOf(StartsWith("failed rank 2"), HasSubstr("no sign of life")));
+    EXPECT_GE(Clock::now() - stopped, 900ms);
+    EXPECT_THAT(next(survivor), StartsWith("shrunk 3 "));
+    EXPECT_EQ(next(survivor), "reduced");
+  }
+  rank(2).signal(SIGCONT);
+  EXPECT_THAT(next(2), StartsWith("failed "));
+  // Whoever of the others is still there tells it; when nobody is, it is alone, and alone is not more than half.
+  EXPECT_THAT(next(2), ::testing::AnyOf(StartsWith("refused -5"), StartsWith("shrunk 1 0")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Transports, Shrink, ::testing::Values("shm", "tcp"),
+                         [](const auto& test) { return test.param; });
+
+} // namespace
+} // namespace goss::test

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# Ranks on emulated hosts die, stop, are cut off and come back: the others name them in time, and go on.
+#   faults_test.sh PATH_OF_goss-wanem PATH_OF_shrink_rank
+set -uo pipefail
+. "$(dirname "$0")/common.sh"
+require_namespaces
+
+wanem=$(readlink -f "$1")
+shrink_rank=$(readlink -f "$2")
+export shrink_rank
+prefix=gf$$t
+scratch=$(mktemp -d)
+export scratch
+trap 'rm -rf "$scratch"' EXIT
+
+# In the emulator: starts four ranks (COUNT SHRINKS [MANNER...]), whose output goes to $scratch/RANK, and waits until they run.
+cat >"$scratch/lib" <<'L'
+pids=()
+start() {
+  for rank in 0 1 2 3; do
+    ip netns exec "$WANEM_PREFIX$rank" env RANK=$rank WORLD_SIZE=4 MASTER_ADDR=10.77.0.1 MASTER_PORT=29400 GOSS_LOG=off \
+      stdbuf -oL "$shrink_rank" "$@" >"$scratch/$rank" 2>&1 &
+    pids+=($!)
+  done
+  for rank in 0 1 2 3; do says "$rank" ready 100 || echo "rank $rank is not ready: $(cat "$scratch/$rank")"; done
+}
+# says RANK PATTERN TENTHS: whether it says so in that time.
+says() {
+  for _ in $(seq "$3"); do
+    grep -qE -- "$2" "$scratch/$1" && return
+    sleep 0.1
+  done
+  return 1
+}
+ctl() { "$WANEM" ctl --prefix "$WANEM_PREFIX" "$@" >/dev/null; }
+# expect WHAT COMMAND...
+expect() { if "${@:2}"; then echo "ok   $1"; else echo "FAIL $1"; tail -n 3 "$scratch"/[0-3]; fi; }
+all() { local ranks=$1 rank; shift; for rank in $ranks; do says "$rank" "$@" || return 1; done; }
+L
+
+# scenario NAME OPTIONS... : runs the script on standard input in the emulator.
+scenario() {
+  rm -f "$scratch"/[0-3]
+  cat "$scratch/lib" - >"$scratch/script"
+  "$wanem" run --prefix $prefix --hosts 4 --bw 1000 --timeout 40 "$@" -- bash "$scratch/script" 2>"$scratch/errors" | tee -a "$scratch/report"
+  if grep -q OVERLOADED "$scratch/errors"; then echo "     (overloaded: these times are not to be trusted)"; fi
+}
+
+scenario --delay 5 <<'S'
+start 262144 1
+kill -9 "${pids[2]}"
+expect "a killed rank is named within a second" all "0 1 3" "^failed rank 2 .*was lost" 10
+expect "and the others reduce without it" all "0 1 3" "^reduced" 50
+S
+
+export GOSS_SILENCE_MS=1500
+scenario --delay 5 <<'S'
+start 262144 1
+kill -STOP "${pids[1]}"
+expect "a stopped rank is named" all "0 2 3" "^failed rank 1 .*no sign of life" 40
+expect "and the others reduce without it" all "0 2 3" "^reduced" 50
+kill -9 "${pids[1]}"
+S
+
+scenario --delay 5 <<'S'
+start 262144 1
+ctl cut-host 3
+expect "a rank behind a black hole is named" all "0 1 2" "^failed rank 3 .*no sign of life" 40
+expect "and the others reduce without it" all "0 1 2" "^reduced" 50
+expect "alone it does not go on" all "3" "^refused -5" 80
+S
+
+scenario --delay 5 <<'S'
+start 1024 1
+for a in 0 1; do for b in 2 3; do ctl cut $a $b; done; done
+expect "of two halves the one with rank 0 goes on" all "0 1" "^shrunk 2 [01]" 80
+expect "and the other does not" all "2 3" "^refused -5" 80
+S
+
+export GOSS_SILENCE_MS=6000
+scenario --delay 5 <<'S'
+start 262144 1
+ctl cut-host 2
+sleep 2
+ctl heal-host 2
+sleep 2.5
+expect "a cut that heals in time fails nothing" eval "! grep -q failed $scratch/[0-3]"
+kill -9 "${pids[0]}"
+expect "and work has gone on since" all "1 2 3" "^reduced" 60
+S
+
+passed=$(grep -c '^ok' "$scratch/report")
+failed=$(grep -c '^FAIL' "$scratch/report")
+[ "$passed" -ge 11 ] || failed=$((failed + 1))
+finish
