@@ -132,7 +132,8 @@ bool hasQuorum(const AgreementView& view, const std::vector<int>& remaining) {
   return !remaining.empty() && remaining.front() < silent.front();
 }
 
-Agreement::Agreement(int self, int size, Reserve reserve) : self_(self), size_(size), reserve_(std::move(reserve)) {
+Agreement::Agreement(int self, int size, Reserve reserve)
+    : self_(self), size_(size), reserve_(std::move(reserve)), left_out_(static_cast<std::size_t>(size), false) {
   view_.context = reserved_ = reserve_(0);
   settle();
 }
@@ -157,8 +158,8 @@ void Agreement::hear(int from, const AgreementView& theirs) {
   learn(theirs);
 }
 
-void Agreement::hearDecision(const AgreementView& decision) {
-  if (!decision_.has_value()) decision_ = decision;
+void Agreement::hearDecision(int from, const AgreementView& decision) {
+  if (!decision_.has_value() && !left_out_[static_cast<std::size_t>(from)]) decision_ = decision;
 }
 
 bool Agreement::takeChanged() { return std::exchange(changed_, false); }
@@ -181,6 +182,8 @@ void Agreement::settle() {
     view_.context = reserved_ = free;
   }
   const std::vector<int> remaining = remainingRanks(view_, size_);
+  for (int rank = 0; rank < size_; ++rank)
+    if (!std::binary_search(remaining.begin(), remaining.end(), rank)) left_out_[static_cast<std::size_t>(rank)] = true;
   if (std::binary_search(remaining.begin(), remaining.end(), self_) && awaited().empty()) decision_ = view_;
 }
 

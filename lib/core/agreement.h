@@ -44,8 +44,9 @@ struct AgreementView {
 
 /// One rank's part in one agreement: pure, so that all interleavings can be tried with seeds. A rank tells its view to
 /// all others whenever it has grown. It decides when all who remain by its view have told it this very view. Since
-/// views only grow and a rank that has decided answers with its decision alone, no two ranks that remain in each
-/// other's decision decide differently. Not thread-safe.
+/// views only grow, a rank that has decided answers with its decision alone, and nobody takes a decision over from a
+/// rank that a view of its own has left out, no two ranks that remain in each other's decision decide differently. Not
+/// thread-safe.
 class Agreement {
  public:
   /// The lowest number from the given one on that is free on this rank; taken for this agreement.
@@ -58,8 +59,8 @@ class Agreement {
   void learn(const AgreementView& view);
   /// `from` told its view.
   void hear(int from, const AgreementView& theirs);
-  /// `from` has decided.
-  void hearDecision(const AgreementView& decision);
+  /// `from` has decided. Ignored when a view of ours has left `from` out: others may have decided by that view.
+  void hearDecision(int from, const AgreementView& decision);
 
   [[nodiscard]] const AgreementView& view() const { return view_; }
   /// The view has grown since the last call.
@@ -79,6 +80,7 @@ class Agreement {
   AgreementView view_;
   bool changed_ = true;
   std::map<int, AgreementView> told_; ///< Latest, by rank.
+  std::vector<bool> left_out_;        ///< By any view of ours.
   std::optional<AgreementView> decision_;
 };
 

@@ -60,9 +60,10 @@ void Communicator::beginShrinkOnLoop() {
         rank_, size(), [this](std::uint32_t least) { return world_->reserveContextOnLoop(least); });
     for (const auto& [rank, view] : shrinking_.early)
       shrinking_.agreement->hear(rank, view);
-    if (shrinking_.early_decision.has_value()) shrinking_.agreement->hearDecision(*shrinking_.early_decision);
+    for (const auto& [rank, decision] : shrinking_.early_decisions)
+      shrinking_.agreement->hearDecision(rank, decision);
     shrinking_.early.clear();
-    shrinking_.early_decision.reset();
+    shrinking_.early_decisions.clear();
   }
   for (int rank = 0; rank < size(); ++rank) {
     if (rank == rank_) continue;
@@ -137,11 +138,10 @@ void Communicator::handleViewOnLoop(int rank, const ControlMessage& message) {
     if (!read.isOk()) return world_->log().warn(fmt::format("{} sent {}", nameOf(rank), read.status().text()));
     view = read.take();
     if (shrinking_.agreement == nullptr) {
-      if (decided) shrinking_.early_decision = view;
-      if (!decided) shrinking_.early[rank] = view;
+      (decided ? shrinking_.early_decisions : shrinking_.early)[rank] = view;
       return;
     }
-    if (decided) shrinking_.agreement->hearDecision(view);
+    if (decided) shrinking_.agreement->hearDecision(rank, view);
     if (!decided) shrinking_.agreement->hear(rank, view);
   }
   if (shrinking_.agreement != nullptr) settleShrinkOnLoop();

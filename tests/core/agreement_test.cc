@@ -1,4 +1,5 @@
-// goss_comm_shrink's agreement, run over all kinds of interleavings: every seed orders messages, deaths and accusations anew.
+// goss_comm_shrink's agreement, run over all kinds of interleavings: every seed orders messages, deaths and accusations
+// anew.
 #include "core/agreement.h"
 
 #include <gmock/gmock.h>
@@ -71,6 +72,7 @@ class Town {
     for (int rank = 0; rank < size; ++rank) {
       next_context_.push_back(pick(5));
       alive_.push_back(true);
+      last_words_.push_back(-1);
       ranks_.push_back(nullptr);
       channels_.emplace_back(static_cast<std::size_t>(size));
       noticed_.emplace_back(static_cast<std::size_t>(size), false);
@@ -79,7 +81,11 @@ class Town {
   }
 
   unsigned pick(unsigned below) { return std::uniform_int_distribution<unsigned>(0, below - 1)(random_); }
-  void kill(int rank) { alive_[at(rank)] = false; }
+  /// At once, or in the middle of what it says next.
+  void kill(int rank) {
+    last_words_[at(rank)] = static_cast<int>(pick(static_cast<unsigned>(size_)));
+    if (pick(2) == 0) alive_[at(rank)] = false;
+  }
   /// The link between two living ranks ends: both will notice.
   void cut(int a, int b) { cut_[at(a * size_ + b)] = cut_[at(b * size_ + a)] = true; }
 
@@ -110,9 +116,7 @@ class Town {
   [[nodiscard]] bool living(int rank) const { return alive_[at(rank)]; }
   [[nodiscard]] int size() const { return size_; }
   /// Whether `rank` has given the number of a decision to nobody else.
-  [[nodiscard]] bool hasReserved(int rank, std::uint32_t context) const {
-    return context < next_context_[at(rank)];
-  }
+  [[nodiscard]] bool hasReserved(int rank, std::uint32_t context) const { return context < next_context_[at(rank)]; }
 
  private:
   struct Message {
@@ -143,7 +147,7 @@ class Town {
     const Message message = channel.front();
     channel.pop_front();
     if (message.decided) {
-      ranks_[at(rank)]->hearDecision(message.view);
+      ranks_[at(rank)]->hearDecision(from, message.view);
     } else if (decision(rank).has_value()) {
       send(rank, from, {*decision(rank), true});
     } else {
@@ -156,7 +160,6 @@ class Town {
     const bool changed = agreement.takeChanged();
     for (int to = 0; to < size_; ++to) {
       if (to == rank) continue;
-      // A rank may die between two of its messages.
       if (changed) send(rank, to, {agreement.view(), false});
       if (agreement.decision().has_value() && told_[rank] == 0) send(rank, to, {*agreement.decision(), true});
     }
@@ -164,7 +167,9 @@ class Town {
   }
 
   void send(int from, int to, Message message) {
-    if (broken(from, to)) return;
+    if (last_words_[at(from)] == 0) alive_[at(from)] = false;
+    if (last_words_[at(from)] > 0) --last_words_[at(from)];
+    if (broken(from, to) || !alive_[at(from)]) return;
     channels_[at(to)][at(from)].push_back(std::move(message));
   }
 
@@ -172,6 +177,7 @@ class Town {
   std::mt19937 random_;
   std::vector<std::uint32_t> next_context_;
   std::vector<bool> alive_;
+  std::vector<int> last_words_; ///< Messages until it dies; -1: it does not.
   std::vector<bool> cut_;
   std::vector<std::unique_ptr<Agreement>> ranks_;
   std::vector<std::vector<std::deque<Message>>> channels_; ///< To, from.
@@ -206,7 +212,9 @@ TEST(Agreements, WhoeverDiesWheneverTheLivingDecideAndDecideAlike) {
       more = town.step();
     }
     for (int rank = 0; rank < town.size(); ++rank)
-      if (town.living(rank)) ASSERT_TRUE(town.decision(rank).has_value()) << "seed " << seed << ", rank " << rank;
+      if (town.living(rank)) {
+        ASSERT_TRUE(town.decision(rank).has_value()) << "seed " << seed << ", rank " << rank;
+      }
     expectOneDecision(town, seed);
     if (HasFatalFailure()) return;
   }
