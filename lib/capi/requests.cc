@@ -37,18 +37,22 @@ Status checkMessage(const MessageContext& context, const MessageCall& call) {
 }
 
 Status launchMessage(const MessageContext& context, MessageCall call) {
-  Result<Options> options = readOptions(context.function, context.options, context.request);
-  if (!options.isOk()) return options.status();
-  if (!options.value().codec.empty()) {
-    return Status::error(GOSS_ERR_UNSUPPORTED,
-                         fmt::format("{}: messages travel as they are; options.codec must be NULL", context.function));
+  bool persistent = false;
+  if (context.options != nullptr) {
+    Result<Options> options = readOptions(context.function, context.options, context.request);
+    if (!options.isOk()) return options.status();
+    if (!options.value().codec.empty()) {
+      return Status::error(GOSS_ERR_UNSUPPORTED,
+                           fmt::format("{}: messages travel as they are; options.codec must be NULL", context.function));
+    }
+    call.timeout_ms = options.value().timeout_ms;
+    persistent = options.value().persistent;
   }
   if (Status status = checkMessage(context, call); !status.isOk()) return status;
-  call.timeout_ms = options.value().timeout_ms;
   core::Communicator& communicator = *context.comm->communicator;
   Group& group = Group::ofThisThread();
   if (context.request == nullptr && !group.open()) return communicator.runMessage(call, nullptr);
-  Result<core::Operation*> started = communicator.startMessage(call, options.value().persistent);
+  Result<core::Operation*> started = communicator.startMessage(call, persistent);
   if (!started.isOk()) return started.status();
   if (context.request == nullptr) {
     group.add(started.value());
@@ -147,16 +151,13 @@ goss_status goss_wait_all(goss_request_t* requests, size_t n) {
   return guarded("goss_wait_all", [&]() -> Status {
     if (requests == nullptr && n > 0) return invalid("goss_wait_all: requests is NULL");
     std::vector<goss::core::Operation*> operations;
+    operations.reserve(n);
     for (size_t i = 0; i < n; ++i)
       operations.push_back(toOperation(requests[i]));
-    goss::core::Communicator::waitAll(operations); // At once: to leave the loop after each would wake others.
-    Status first;
-    for (size_t i = 0; i < n; ++i) {
-      if (requests[i] == nullptr) continue;
-      Status status = waitRequest(&requests[i], nullptr);
-      if (first.isOk()) first = status;
-    }
-    return first;
+    Status status = goss::core::Communicator::finishAll(operations);
+    for (size_t i = 0; i < n; ++i)
+      requests[i] = toRequest(operations[i]);
+    return status;
   });
 }
 

@@ -8,6 +8,7 @@
 #include "core/communicator_inside.h"
 #include "core/tag.h"
 #include "core/world.h"
+#include "platform/clock.h"
 
 namespace goss::core {
 
@@ -18,6 +19,12 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstProbe(250);
 constexpr std::size_t kMaxIdleExecutions = 256;
+constexpr std::size_t kMaxIdleMessages = 1024;
+/// About two microseconds; with more ranks than processors only what is there already.
+constexpr int kLooks = 160;
+constexpr int kLooksInACrowd = 2;
+/// Reading the clock twice takes a fifth of the smallest collective, and more than all else of a message.
+constexpr std::uint64_t kTimedOf = 16;
 /// A hundred years: what is later would overflow the clock.
 constexpr milliseconds kLongestTimeout(std::chrono::hours(24 * 36525));
 
@@ -117,9 +124,11 @@ Status Communicator::startOnLoop(Operation& operation) {
   if (!failure_.isOk() && !operation.outlivesFailure()) return failure_;
   operation.state_ = Operation::State::active;
   operation.status_ = Status::ok();
-  operation.started_ = Clock::now();
+  operation.timed_ = !operation.failsAlone() || messages_++ % kTimedOf == 0;
+  operation.started_ = operation.timed_ ? Clock::now() : platform::roughNow();
   const milliseconds timeout = std::min(milliseconds(operation.timeout_ms), kLongestTimeout);
   operation.deadline_ = operation.started_ + timeout;
+  if (!operation.timed_) operation.deadline_ += platform::kRoughClock;
   operation.next_probe_ = operation.started_ + std::min(kFirstProbe, timeout / 4);
   if (!operation.failsAlone() && !operation.numbered_) operation.sequence = started_++;
   operation.numbered_ = false;
@@ -132,10 +141,6 @@ Status Communicator::startOnLoop(Operation& operation) {
 /// What is over before others would notice that it began needs no deadline, and no place in the lists of the loop.
 /// True: it has completed. False: startOnLoop() must follow.
 bool Communicator::runAtOnceOnLoop(Execution& execution) {
-  // About two microseconds; with more ranks than processors only what is there already.
-  constexpr int kLooks = 160;
-  constexpr int kLooksInACrowd = 2;
-  constexpr std::uint64_t kTimedOf = 16; // Reading the clock twice takes a fifth of the smallest call.
   if (execution.numbered_ || !execution.isFlat() || !engine().restsOnLoop()) return false;
   execution.sequence = started_++;
   const bool timed = ran_at_once_++ % kTimedOf == 0;
@@ -146,6 +151,18 @@ bool Communicator::runAtOnceOnLoop(Execution& execution) {
   if (!done) return false;
   if (timed) at_once_took_ = Clock::now() - begun;
   countOnLoop(execution, at_once_took_);
+  return true;
+}
+
+/// The same for a message, which is posted afterwards, whatever the answer.
+bool Communicator::runAtOnceOnLoop(MessageOperation& message) {
+  if (!failure_.isOk() || !message.hasPeer()) return false;
+  const bool timed = messages_++ % kTimedOf == 0;
+  const TimePoint begun = timed ? Clock::now() : TimePoint{};
+  const int looks = !engine().restsOnLoop() ? 0 : engine().crowded() ? kLooksInACrowd : kLooks;
+  if (!message.runAtOnceOnLoop(looks)) return false;
+  if (timed) message_took_ = Clock::now() - begun;
+  countOnLoop(message, message_took_);
   return true;
 }
 
@@ -203,9 +220,12 @@ Result<Operation*> Communicator::start(const Call& call, bool persistent) {
 
 Status Communicator::runMessage(const MessageCall& call, goss_message* message) {
   auto lock = engine().enter();
-  const Inside inside(*this, lock);
   MessageOperation operation(*this, call);
-  if (operation.timeout_ms == 0) operation.timeout_ms = defaultTimeoutMs();
+  if (runAtOnceOnLoop(operation)) {
+    if (message != nullptr) *message = operation.message;
+    return Status::ok();
+  }
+  const Inside inside(*this, lock);
   if (Status status = startOnLoop(operation); !status.isOk()) return status;
   engine().driveUntil(lock, [&] { return operation.state() == Operation::State::complete; });
   if (message != nullptr && operation.status().isOk()) *message = operation.message;
@@ -213,15 +233,24 @@ Status Communicator::runMessage(const MessageCall& call, goss_message* message) 
 }
 
 Result<Operation*> Communicator::startMessage(const MessageCall& call, bool persistent) {
-  auto operation = std::make_unique<MessageOperation>(*this, call);
-  operation->persistent = persistent;
   auto lock = engine().enter();
-  if (operation->timeout_ms == 0) operation->timeout_ms = defaultTimeoutMs();
-  if (!persistent) {
+  std::unique_ptr<MessageOperation> operation = acquireMessage(call);
+  operation->persistent = persistent;
+  if (!persistent && call.sends && runAtOnceOnLoop(*operation)) {
+    operation->state_ = Operation::State::complete;
+  } else if (!persistent) {
     if (Status status = startOnLoop(*operation); !status.isOk()) return status;
     engine().startedOnLoop(*operation);
   }
   return handOut(std::move(operation));
+}
+
+std::unique_ptr<MessageOperation> Communicator::acquireMessage(const MessageCall& call) {
+  if (idle_messages_.empty()) return std::make_unique<MessageOperation>(*this, call);
+  std::unique_ptr<MessageOperation> message = std::move(idle_messages_.back());
+  idle_messages_.pop_back();
+  message->bind(call);
+  return message;
 }
 
 Operation* Communicator::handOut(std::unique_ptr<Operation> operation) {
@@ -247,9 +276,17 @@ Status Communicator::finish(Operation* operation, goss_message* message) {
   auto lock = engine().enter();
   const Inside inside(*this, lock);
   if (operation->state() == Operation::State::inactive) return Status::ok();
-  engine().driveUntil(lock, [&] { return operation->state() == Operation::State::complete; });
+  if (operation->state() == Operation::State::active) {
+    engine().driveUntil(lock, [&] { return operation->state() == Operation::State::complete; });
+  }
+  return finishOnLoop(operation, message);
+}
+
+/// It is complete.
+Status Communicator::finishOnLoop(Operation* operation, goss_message* message) {
+  if (operation->state() == Operation::State::inactive) return Status::ok();
   operation->state_ = Operation::State::inactive;
-  const Status status = operation->status();
+  Status status = operation->status();
   if (message != nullptr && status.isOk()) *message = operation->message;
   if (!operation->persistent) releaseOnLoop(operation);
   return status;
@@ -286,25 +323,39 @@ Result<std::size_t> Communicator::waitAny(const std::vector<Operation*>& operati
   return static_cast<std::size_t>(finished() - operations.begin());
 }
 
-void Communicator::waitAll(const std::vector<Operation*>& operations) {
-  Operation* first = nullptr;
-  std::size_t left = operations.size(); // Those behind it are complete, or somebody else's.
-  const auto done = [&] {
-    while (left > 0) {
-      const Operation* last = operations[left - 1];
-      const bool ours = last != nullptr && &last->communicator() == &first->communicator();
-      if (ours && last->state() == Operation::State::active) return false;
-      --left;
+Status Communicator::finishAll(std::span<Operation*> operations) {
+  Status first;
+  const auto finishEach = [&](auto finish) {
+    for (Operation*& operation : operations) {
+      if (operation == nullptr) continue;
+      const bool persistent = operation->persistent;
+      Status status = finish(operation);
+      if (!persistent) operation = nullptr;
+      if (first.isOk()) first = std::move(status);
     }
-    return true;
   };
-  for (Operation* operation : operations)
-    first = first != nullptr ? first : operation;
-  if (first == nullptr) return;
-  Communicator& communicator = first->communicator();
+  const auto some = std::find_if(operations.begin(), operations.end(), [](const Operation* o) { return o != nullptr; });
+  if (some == operations.end()) return first;
+  Communicator& communicator = (*some)->communicator();
+  const bool one = std::all_of(some, operations.end(), [&](const Operation* operation) {
+    return operation == nullptr || &operation->communicator() == &communicator;
+  });
+  if (!one) {
+    finishEach([](Operation* operation) { return operation->communicator().finish(operation, nullptr); });
+    return first;
+  }
+  // At once: to leave the loop after each would wake others.
+  std::size_t left = operations.size(); // Those behind it are complete.
+  const auto done = [&] {
+    while (left > 0 && (operations[left - 1] == nullptr || operations[left - 1]->state() != Operation::State::active))
+      --left;
+    return left == 0;
+  };
   auto lock = communicator.engine().enter();
   const Inside inside(communicator, lock);
   communicator.engine().driveUntil(lock, done);
+  finishEach([&](Operation* operation) { return communicator.finishOnLoop(operation, nullptr); });
+  return first;
 }
 
 void Communicator::release(Operation* operation) {
@@ -319,9 +370,12 @@ void Communicator::releaseOnLoop(Operation* operation) {
   assert(operation->state() != Operation::State::active);
   std::unique_ptr<Operation> owned(operation);
   if (operation->persistent || !operation->status().isOk()) return;
-  if (auto* execution = dynamic_cast<Execution*>(operation); execution != nullptr) {
+  if (!operation->failsAlone()) {
     owned.release();
-    releaseExecution(std::unique_ptr<Execution>(execution));
+    releaseExecution(std::unique_ptr<Execution>(static_cast<Execution*>(operation)));
+  } else if (idle_messages_.size() < kMaxIdleMessages) {
+    owned.release();
+    idle_messages_.emplace_back(static_cast<MessageOperation*>(operation));
   }
 }
 
@@ -330,8 +384,10 @@ void Communicator::completeOnLoop(Operation& operation, const Status& status) {
   operation.state_ = Operation::State::complete;
   operation.status_ = status;
   engine().deactivateOnLoop(operation);
-  const auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - operation.started_);
   if (status.isOk()) {
+    if (!operation.timed_) return countOnLoop(operation, message_took_);
+    const auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - operation.started_);
+    if (operation.failsAlone()) message_took_ = elapsed;
     countOnLoop(operation, elapsed);
   } else {
     ++counters_.failures;

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -81,9 +82,9 @@ class Communicator {
   [[nodiscard]] bool test(Operation& operation);
   /// Ends an operation's life: a completed one, or an inactive persistent one.
   void release(Operation* operation);
-  /// Drives until those of `operations` that are active in the first one's communicator are complete; null ones are
-  /// skipped. finish() then takes each without waiting.
-  static void waitAll(const std::vector<Operation*>& operations);
+  /// finish() for each; null ones are skipped. Afterwards all but the persistent ones are null. Returns the first error
+  /// in their order.
+  static Status finishAll(std::span<Operation*> operations);
   /// Index of a completed operation; blocks until there is one. Errors: unsupported, when the operations belong to
   /// communicators of several worlds.
   static Result<std::size_t> waitAny(const std::vector<Operation*>& operations);
@@ -159,6 +160,9 @@ class Communicator {
   void releaseExecution(std::unique_ptr<Execution> execution);
   Status startOnLoop(Operation& operation);
   bool runAtOnceOnLoop(Execution& execution);
+  bool runAtOnceOnLoop(MessageOperation& message);
+  std::unique_ptr<MessageOperation> acquireMessage(const MessageCall& call);
+  Status finishOnLoop(Operation* operation, goss_message* message);
   Status runToEnd(Engine::Lock& lock, std::unique_ptr<Execution> execution);
   void countOnLoop(const Operation& operation, std::chrono::nanoseconds elapsed);
   [[nodiscard]] ControlMessage abortMessage() const;
@@ -211,6 +215,9 @@ class Communicator {
   goss_counters counters_{};
   std::uint64_t ran_at_once_ = 0;
   std::chrono::nanoseconds at_once_took_{0}; ///< The last one that was timed.
+  std::uint64_t messages_ = 0;
+  std::chrono::nanoseconds message_took_{0};                     ///< The last one that was timed.
+  std::vector<std::unique_ptr<MessageOperation>> idle_messages_; ///< Over, to be used again.
 };
 
 } // namespace goss::core

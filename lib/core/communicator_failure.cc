@@ -58,6 +58,8 @@ void Communicator::failOnLoop(const Status& status, Origin origin) {
   engine().forEachActiveOnLoop([&](Operation& operation) {
     if (&operation.communicator() != this) return;
     if (operation.outlivesFailure() && origin != Origin::farewell) return;
+    if (origin == Origin::elsewhere) operation.lookOnceMoreOnLoop();
+    if (operation.state() != Operation::State::active) return;
     operation.withdrawOnLoop();
     completeOnLoop(operation, failure_);
   });

@@ -126,7 +126,7 @@ bool ControlChannel::flushedOnLoop(int except) {
 }
 
 bool ControlChannel::drainOnLoop() {
-  flushedOnLoop(-1);
+  if (!sends_.empty()) flushedOnLoop(-1);
   if (to_repost_.empty()) return false;
   for (Receive* receive : std::exchange(to_repost_, {})) {
     if (!mesh_.linkStatus(receive->peer).isOk()) continue;

@@ -19,6 +19,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Timers (deadlines, probes) are looked at this often; expiry is late by at most this much.
 constexpr std::chrono::milliseconds kTimerTick(10);
+/// While messages come and go the progress thread looks so often whether they go on without it.
+constexpr std::chrono::milliseconds kNap(1);
 constexpr int kTurnsBetweenClockReads = 64;
 constexpr int kYieldsBetweenClockReads = 8;
 
@@ -50,6 +52,11 @@ bool Engine::turnOnLoop() {
   while (advanceDirtyOnLoop())
     moved = true;
   return moved;
+}
+
+void Engine::turnUntilOnLoop(const bool& done, int turns) {
+  for (int i = 0; i < turns && !done; ++i)
+    turnOnLoop();
 }
 
 bool Engine::advanceDirtyOnLoop() {
@@ -101,6 +108,7 @@ bool Engine::pollOnLoop() {
 
 void Engine::activateOnLoop(Operation& operation) {
   wakeSleeper(); // It does not know this deadline, and a transport may need a turn for what is posted now.
+  if (!operation.failsAlone()) ++collectives_;
   operation.active_previous_ = nullptr;
   operation.active_next_ = active_;
   if (active_ != nullptr) active_->active_previous_ = &operation;
@@ -108,6 +116,7 @@ void Engine::activateOnLoop(Operation& operation) {
 }
 
 void Engine::deactivateOnLoop(Operation& operation) {
+  if (!operation.failsAlone()) --collectives_;
   unmarkDirtyOnLoop(operation);
   if (operation.polled_) {
     operation.polled_ = false;
@@ -168,8 +177,20 @@ void Engine::driveUntil(Lock& lock, const std::function<bool()>& done) {
     driving_ = true;
     drive(lock, done);
     driving_ = false;
-    if (waiters_ > 0 || active_ != nullptr) changed_.notify_all();
+    if (waiters_ > 0 || active_ != nullptr) callDriverOnLoop();
   }
+}
+
+/// Somebody else is to drive what is active.
+void Engine::callDriverOnLoop() {
+  if (waiters_ == 0 && collectives_ == 0 && napping_) return;
+  changed_.notify_all();
+}
+
+/// Whether the progress thread may leave it at that for a while: other threads drive, or are expected to.
+bool Engine::mayWait() const {
+  if (driving_ || active_ == nullptr || waiters_ > 0) return true;
+  return collectives_ == 0 && messages_ != messages_seen_;
 }
 
 void Engine::drive(Lock& lock, const std::function<bool()>& done) {
@@ -200,8 +221,11 @@ void Engine::drive(Lock& lock, const std::function<bool()>& done) {
 
 void Engine::driveIdle(Lock& lock, int idle_ms) {
   if (stopped_) return;
-  if (driving_ || active_ == nullptr || waiters_ > 0) {
-    changed_.wait_for(lock, std::chrono::milliseconds(idle_ms));
+  if (mayWait()) {
+    napping_ = messages_ != messages_seen_;
+    messages_seen_ = messages_;
+    changed_.wait_for(lock, napping_ ? kNap : std::chrono::milliseconds(idle_ms));
+    napping_ = false;
     // Nobody is inside: answer probes and notice lost peers even while the application computes.
     if (!stopped_) turnOnce(lock);
     return;
@@ -260,7 +284,9 @@ void Engine::sleep(Lock& lock, int longest_ms) {
 // Whoever stops driving wakes the others while operations are active, so only the first one has to. One that is
 // complete already, as a short message mostly is, needs nobody.
 void Engine::startedOnLoop(const Operation& operation) {
-  if (active_ == &operation && operation.active_next_ == nullptr) changed_.notify_all();
+  if (active_ != &operation) return;
+  if (operation.failsAlone()) ++messages_;
+  if (operation.active_next_ == nullptr || (collectives_ == 1 && !operation.failsAlone())) callDriverOnLoop();
 }
 
 void Engine::notify(Lock& lock) {

@@ -10,6 +10,7 @@
 
 #include "core/operation.h"
 #include "gossamer/config.h"
+#include "platform/biased_mutex.h"
 #include "platform/fd.h"
 
 namespace goss::core {
@@ -22,7 +23,7 @@ class Mesh;
 /// thread is one more candidate, for non-blocking operations and for answering probes while the application computes.
 class Engine {
  public:
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = std::unique_lock<platform::BiasedMutex>;
 
   explicit Engine(const Config& config);
   ~Engine();
@@ -51,7 +52,9 @@ class Engine {
   void stop(Lock& lock);
   [[nodiscard]] bool stopped() const { return stopped_; }
 
-  /// A non-blocking operation was started: somebody must drive it. Costs a wake-up only where nobody would.
+  /// A non-blocking operation was started: somebody must drive it. Costs a wake-up only where nobody would; for
+  /// messages not even that as long as the progress thread naps, because whoever sends many of them waits for them
+  /// soon.
   void startedOnLoop(const Operation& operation);
 
   /// Waiting threads re-evaluate their conditions; a sleeping driver wakes up.
@@ -68,6 +71,8 @@ class Engine {
   [[nodiscard]] bool restsOnLoop() const { return active_ == nullptr && !driving_; }
   /// Whether ranks share processors: then looking for long keeps them from what we wait for.
   [[nodiscard]] bool crowded() const { return crowded_; }
+  /// Takes turns, at most so many, until `done`, which a turn may set. Never blocks or lets go of the lock.
+  void turnUntilOnLoop(const bool& done, int turns);
   /// Calls `visit` for each active operation; it may complete any of them.
   void forEachActiveOnLoop(const std::function<void(Operation&)>& visit);
 
@@ -79,6 +84,8 @@ class Engine {
   void checkTimersOnLoop();
   void sleep(Lock& lock, int longest_ms);
   [[nodiscard]] int millisecondsToNextTimer() const;
+  [[nodiscard]] bool mayWait() const;
+  void callDriverOnLoop();
   void letOthersIn(Lock& lock);
   void wakeSleeper();
   void wakeWaiters();
@@ -89,8 +96,8 @@ class Engine {
   std::function<bool()> after_progress_;
   platform::UniqueFd wake_fd_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  platform::BiasedMutex mutex_; ///< Mostly one thread's: the application's that communicates.
+  std::condition_variable_any changed_;
   std::atomic<int> entering_{0};
 
   // Guarded by mutex_.
@@ -99,7 +106,11 @@ class Engine {
   bool sleeping_ = false;
   bool stopped_ = false;
   int waiters_ = 0;
-  int woken_ = 0; ///< Waiters that were woken and have not had the lock since.
+  int woken_ = 0;                   ///< Waiters that were woken and have not had the lock since.
+  std::uint64_t messages_ = 0;      ///< Started so far, without blocking.
+  std::uint64_t messages_seen_ = 0; ///< As the progress thread has seen it last.
+  bool napping_ = false;            ///< It looks again soon, by itself.
+  int collectives_ = 0;             ///< Active operations that are no messages.
   Operation* active_ = nullptr;
   Operation* dirty_first_ = nullptr;
   Operation* dirty_last_ = nullptr;

@@ -176,6 +176,11 @@ bool Execution::pollOnLoop() {
   return true;
 }
 
+/// One that has not written has not its turn, or was not completed by anybody.
+void Execution::lookOnceMoreOnLoop() {
+  if (flat_ && work_.number != 0) advanceFlatOnLoop();
+}
+
 void Execution::startOnLoop() {
   if (flat_) {
     if (!at_once_) numberFlat();

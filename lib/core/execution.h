@@ -46,6 +46,7 @@ class Execution final : public Operation {
   void startOnLoop() override;
   void advanceOnLoop() override;
   bool pollOnLoop() override;
+  void lookOnceMoreOnLoop() override;
   void withdrawOnLoop() override;
   [[nodiscard]] std::string describe() const override;
   [[nodiscard]] std::vector<int> waitingForRanks() const override;

@@ -34,6 +34,9 @@ class Operation {
   /// For operations that asked the engine for it: looks for what no transport reports. Returns whether there was
   /// something.
   virtual bool pollOnLoop() { return false; }
+  /// Completes if all that it waits for is there, without a turn of the loop: asked before another rank's abort ends
+  /// it, because that rank may have completed it.
+  virtual void lookOnceMoreOnLoop() {}
   /// Takes everything back from the transports; afterwards they do not touch the operation's buffers.
   virtual void withdrawOnLoop() = 0;
   /// For reports: "all_reduce(sum) of 8 float32".
@@ -76,6 +79,7 @@ class Operation {
   bool dirty_ = false;
   bool numbered_ = false; ///< The sequence number for the coming start is set.
   bool polled_ = false;   ///< In the engine's list of operations to poll.
+  bool timed_ = true;     ///< started_ is exact.
 };
 
 } // namespace goss::core

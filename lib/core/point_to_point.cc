@@ -39,15 +39,18 @@ void SelfChannel::postOnLoop(MessageOperation& operation) {
 
 void SelfChannel::withdrawOnLoop(MessageOperation& operation) { std::erase(waiting_, &operation); }
 
-MessageOperation::MessageOperation(Communicator& communicator, const MessageCall& call)
-    : Operation(communicator),
-      call_(call),
-      piece_{call.buffer, call.count * dtypeBytes(call.dtype)},
-      signature_(signatureOf(call).encode()) {
-  timeout_ms = call.timeout_ms;
+MessageOperation::MessageOperation(Communicator& communicator, const MessageCall& call) : Operation(communicator) {
+  bind(call);
+}
+
+void MessageOperation::bind(const MessageCall& call) {
+  call_ = call;
+  piece_ = {call.buffer, call.count * dtypeBytes(call.dtype)};
+  signature_ = signatureOf(call).encode();
+  timeout_ms = call.timeout_ms != 0 ? call.timeout_ms : communicator().defaultTimeoutMs();
   payload_bytes = piece_.iov_len;
-  const Tag tag = pointToPointTag(communicator.context(), call.tag);
-  const int world_peer = communicator.worldRank(call.peer);
+  const Tag tag = pointToPointTag(communicator().context(), call.tag);
+  const int world_peer = communicator().worldRank(call.peer);
   const std::span<const iovec> pieces(&piece_, piece_.iov_len > 0 ? 1 : 0);
   SendOperation::peer = RecvOperation::peer = world_peer;
   SendOperation::tag = RecvOperation::tag = tag;
@@ -58,7 +61,23 @@ MessageOperation::MessageOperation(Communicator& communicator, const MessageCall
 
 MessageOperation::~MessageOperation() { withdrawOnLoop(); }
 
+bool MessageOperation::hasPeer() const { return call_.peer != communicator().rank(); }
+
+bool MessageOperation::runAtOnceOnLoop(int looks) {
+  at_once_ = true;
+  postOnLoop();
+  if (!call_.sends && !ended_) communicator().engine().turnUntilOnLoop(ended_, looks);
+  at_once_ = !ended_ || !result_.isOk();
+  return !at_once_;
+}
+
 void MessageOperation::startOnLoop() {
+  if (!at_once_) return postOnLoop();
+  at_once_ = false;
+  if (ended_) ended(result_);
+}
+
+void MessageOperation::postOnLoop() {
   ended_ = false;
   message = {call_.sends ? -1 : call_.peer, call_.tag, 0};
   if (call_.peer == communicator().rank()) {
@@ -83,12 +102,7 @@ void MessageOperation::startOnLoop() {
 }
 
 void MessageOperation::advanceOnLoop() {
-  if (!ended_) return;
-  if (result_.isOk()) {
-    communicator().completeOnLoop(*this, result_);
-  } else {
-    communicator().failAloneOnLoop(*this, result_);
-  }
+  if (ended_) communicator().failAloneOnLoop(*this, result_);
 }
 
 void MessageOperation::withdrawOnLoop() {
@@ -115,7 +129,12 @@ void MessageOperation::ended(const Status& status) {
   posted_ = false;
   ended_ = true;
   result_ = status;
-  communicator().engine().markDirtyOnLoop(*this);
+  if (at_once_) return;
+  if (status.isOk()) {
+    communicator().completeOnLoop(*this, status);
+  } else {
+    communicator().engine().markDirtyOnLoop(*this);
+  }
 }
 
 void MessageOperation::onSent(const Status& status) { ended(status); }

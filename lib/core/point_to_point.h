@@ -39,6 +39,13 @@ class MessageOperation final : public Operation, private SendOperation, private 
  public:
   MessageOperation(Communicator& communicator, const MessageCall& call);
   ~MessageOperation() override;
+  /// For another message, when this one is over.
+  void bind(const MessageCall& call);
+  /// Whether there are two ends, so that the message may end without the loop.
+  [[nodiscard]] bool hasPeer() const;
+  /// Starts the message without making it an operation of the loop, and looks up to `looks` times whether it has come.
+  /// True: it is complete, with success. False: Communicator::startOnLoop() must follow, and goes on from here.
+  bool runAtOnceOnLoop(int looks);
 
   void startOnLoop() override;
   void advanceOnLoop() override;
@@ -54,16 +61,18 @@ class MessageOperation final : public Operation, private SendOperation, private 
  private:
   friend class SelfChannel;
 
+  void postOnLoop();
   void onSent(const Status& status) override;
   Status onMatched(const Envelope& received, std::size_t length) override;
   void onReceived(const Status& status) override;
   void ended(const Status& status);
 
-  const MessageCall call_;
+  MessageCall call_;
   iovec piece_;
   Envelope signature_;
   bool posted_ = false;
   bool ended_ = false;
+  bool at_once_ = false; ///< runAtOnceOnLoop() has started it, and the loop does not know it.
   Status result_;
 };
 

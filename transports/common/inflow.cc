@@ -28,8 +28,10 @@ bool Inflow::begin(const MessageHeader& header) {
   // An older kept message with this tag must meet its receive before this one may.
   if (matcher_.hasWork()) matcher_.drain();
   stalled_ = false;
-  if (matcher_.isPosted(header.tag)) {
-    if (claims()) accept(header, *matcher_.takePosted(header.tag));
+  const bool claimed = !claim_ || !matcher_.isPosted(header.tag) || claims();
+  if (!claimed) return true;
+  if (RecvOperation* operation = matcher_.takePosted(header.tag)) {
+    accept(header, *operation);
     return true;
   }
   if (matcher_.isUnwanted(header.tag)) {

@@ -45,6 +45,8 @@ class DirectReceiver {
   /// Reads on. finished: also, the sender may be waiting for that. failed: the peer's memory cannot be read.
   Step progress();
   [[nodiscard]] bool hasWork() const;
+  /// No message is being read or waits to be.
+  [[nodiscard]] bool isIdle() const { return order_.empty(); }
 
  private:
   struct Piece {

@@ -29,7 +29,8 @@ Peer::Peer(int rank, const PeerOptions& options, Lending& lending, Deferred& def
 void Peer::attach(Segment segment, platform::UniqueFd socket) {
   segment_ = std::move(segment);
   socket_ = std::move(socket);
-  writer_ = RingWriter(segment_);
+  writer_ = RingWriter(segment_, options_.fences);
+  segment_.mySide().fences_all.store(options_.fences ? 1 : 0, std::memory_order_relaxed);
   reader_ = RingReader(segment_);
   direct_sender_.attach(segment_, socket_.get());
   direct_receiver_.attach(segment_, processOf(socket_.get()));
@@ -159,11 +160,10 @@ bool Peer::read() {
     if (!accept(record)) break;
     reader_.pop(record);
     any = true;
-    // Early enough that the producer of a long message never waits, seldom enough that its line stays where it is.
+    // Early enough that the producer of a long message never waits, seldom enough that its line stays where it is. The
+    // rest goes back before we sleep: an eighth of the ring cannot hold the producer up.
     if (reader_.unreleased() >= segment_.ringBytes() / 8) release();
   }
-  // The rest goes back when there is nothing better to do: an eighth of the ring cannot hold the producer up.
-  if (!any) release();
   return any;
 }
 
@@ -232,7 +232,7 @@ bool Peer::writePending() {
   return any;
 }
 
-// The seq_cst load pairs with the store of prepareToSleep(), after our own seq_cst store of what we published.
+// The load pairs with the store of announceSleep(), after our own store of what we published: RingWriter::publish().
 void Peer::wakeFor(std::uint32_t reason) {
   std::atomic<std::uint32_t>& sleeping = segment_.theirSide().sleeping;
   if ((sleeping.load(std::memory_order_seq_cst) & reason) == 0) return;
@@ -280,13 +280,11 @@ bool Peer::hasWork() {
   return next && writer_.hasRoomFor(next->bytes, outgoing_);
 }
 
-bool Peer::prepareToSleep() {
-  if (segment_.valid()) {
-    release();
-    std::uint32_t reasons = kWakeForData | (sends_.empty() && !direct_sender_.isOutstanding() ? 0 : kWakeForRoom);
-    segment_.mySide().sleeping.store(reasons, std::memory_order_seq_cst);
-  }
-  return !hasWork();
+void Peer::announceSleep() {
+  if (!segment_.valid()) return;
+  release();
+  std::uint32_t reasons = kWakeForData | (sends_.empty() && !direct_sender_.isOutstanding() ? 0 : kWakeForRoom);
+  segment_.mySide().sleeping.store(reasons, std::memory_order_seq_cst);
 }
 
 void Peer::sleepEnded() {

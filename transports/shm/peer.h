@@ -22,6 +22,7 @@ struct PeerOptions {
   std::size_t direct_bytes = 0; ///< Least length of a message that is read in place.
   bool maps = true;             ///< Read lent memory in place.
   CrossMemory addresses = CrossMemory::ifFaster;
+  bool fences = false; ///< This process has joined platform/fence.h, and passes such a fence before it sleeps.
 };
 
 /// The rings of one peer and what is posted on them. The socket beside them carries no data: a packet on it wakes a
@@ -84,8 +85,17 @@ class Peer {
     if (segment_.valid()) wakeFor(kWakeForData);
   }
 
-  /// Tells the other side that we are going to sleep. False: there is work.
-  bool prepareToSleep();
+  /// Nothing can have happened since the last progress(): a call would find nothing. Cheap.
+  [[nodiscard]] bool isQuiet() const {
+    if (matcher_.hasWork() || !reason_.isOk()) return false;
+    if (!segment_.valid()) return true;
+    return reader_.empty() && sends_.empty() && !socket_ended_ && direct_receiver_.isIdle() &&
+           !direct_sender_.isOutstanding();
+  }
+
+  /// Tells the other side that we are going to sleep. After that a fence is passed (platform/fence.h), and then
+  /// hasWork() asked for the last time.
+  void announceSleep();
   void sleepEnded();
   [[nodiscard]] bool hasWork();
   /// Leaves on purpose: what was written is still delivered.

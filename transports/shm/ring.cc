@@ -13,20 +13,23 @@ std::size_t briefBytes(std::uint64_t bytes) { return padded(sizeof(RecordHeader)
 
 } // namespace
 
-RingWriter::RingWriter(const Segment& segment)
+RingWriter::RingWriter(const Segment& segment, bool fenced)
     : control_(&segment.outControl()),
+      reader_side_(&segment.theirSide()),
+      fenced_(fenced),
       bytes_(segment.outBytes()),
       mask_(segment.ringBytes() - 1),
       piece_bytes_(std::min(kMaxPieceBytes, segment.ringBytes() / 4)) {}
 
-// Free bytes of the ring; looks at the consumer's position only when the one seen last does not give `wanted`.
-std::size_t RingWriter::room(std::size_t wanted) {
-  std::uint64_t free = mask_ + 1 - (tail_ - seen_head_);
-  if (free >= wanted) return static_cast<std::size_t>(free);
+// Whether so many bytes are free, and the line behind them. Looks at the consumer's position only when the one seen
+// last says no.
+bool RingWriter::hasRoom(std::size_t wanted) {
+  wanted += kLine;
+  if (mask_ + 1 - (tail_ - seen_head_) >= wanted) return true;
   std::uint64_t head = control_->head.load(std::memory_order_seq_cst); // See RingReader::empty().
   // A head that is not between the last one and the tail is a broken peer's; then there is no room, ever.
   if (tail_ - head <= tail_ - seen_head_ && head % kLine == 0) seen_head_ = head;
-  return static_cast<std::size_t>(mask_ + 1 - (tail_ - seen_head_));
+  return mask_ + 1 - (tail_ - seen_head_) >= wanted;
 }
 
 // Records of less than a piece cost more than they carry, so a long message waits for room for one.
@@ -36,40 +39,54 @@ std::size_t RingWriter::wantedRoom(std::uint64_t left) const {
 
 bool RingWriter::hasRoomFor(std::uint64_t bytes, const Outgoing& progress) {
   bool brief = !progress.started && bytes <= kShortBytes;
-  std::size_t wanted = brief ? briefBytes(bytes) : wantedRoom(bytes - progress.written);
-  return room(wanted) >= wanted;
+  return hasRoom(brief ? briefBytes(bytes) : wantedRoom(bytes - progress.written));
 }
 
-// The seq_cst store pairs with the sleeper's: either it sees the record, or we see that it sleeps.
-void RingWriter::publish(std::size_t bytes) {
+// All but the kind, which publish() writes.
+void RingWriter::put(const RecordHeader& header) {
+  constexpr std::size_t kKind = sizeof header.kind;
+  std::memcpy(at() + kKind, reinterpret_cast<const std::byte*>(&header) + kKind, sizeof header - kKind);
+}
+
+// A reader that sleeps must see the record, or we that it sleeps. Either it passes a fence on our behalf before it
+// looks for the last time, or the kind is stored with one; a fence here waits until the line has come, which costs more
+// than all the rest of a short message.
+void RingWriter::publish(RecordKind kind, std::size_t bytes) {
+  const auto kindAt = [this](std::uint64_t position) {
+    return std::atomic_ref(*reinterpret_cast<RecordKind*>(bytes_ + (position & mask_)));
+  };
+  kindAt(tail_ + bytes).store(RecordKind::none, std::memory_order_relaxed);
+  if (fenced_ && reader_side_->fences_all.load(std::memory_order_relaxed) != 0) {
+    kindAt(tail_).store(kind, std::memory_order_release);
+    std::atomic_signal_fence(std::memory_order_seq_cst); // Nor may the compiler look at the sleeper first.
+  } else {
+    kindAt(tail_).store(kind, std::memory_order_seq_cst);
+  }
   tail_ += bytes;
-  control_->tail.store(tail_, std::memory_order_seq_cst);
   published_ = true;
 }
 
 bool RingWriter::write(const MessageHeader& header, Outgoing& progress) {
-  RecordHeader record{RecordKind::brief, 0, header.bytes, header.tag, header.envelope};
+  RecordHeader record{RecordKind::none, 0, header.bytes, header.tag, header.envelope};
   if (!progress.started && header.bytes <= kShortBytes) {
     std::size_t bytes = briefBytes(header.bytes);
-    if (room(bytes) < bytes) return false;
+    if (!hasRoom(bytes)) return false;
     record.piece_bytes = static_cast<std::uint32_t>(header.bytes);
-    std::memcpy(at(), &record, sizeof record);
+    put(record);
     progress.cursor.gather({at() + sizeof record, static_cast<std::size_t>(header.bytes)});
-    publish(bytes);
+    publish(RecordKind::brief, bytes);
     progress.started = true;
     progress.written = header.bytes;
     return true;
   }
   while (progress.written < header.bytes) {
     std::uint64_t left = header.bytes - progress.written;
-    std::size_t wanted = wantedRoom(left);
-    if (room(wanted) < wanted) return false;
+    if (!hasRoom(wantedRoom(left))) return false;
     auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(left, piece_bytes_));
-    record.kind = progress.started ? RecordKind::more : RecordKind::first;
     record.piece_bytes = static_cast<std::uint32_t>(piece);
-    std::memcpy(at(), &record, sizeof record);
+    put(record);
     progress.cursor.gather({at() + kLine, piece});
-    publish(kLine + padded(piece));
+    publish(progress.started ? RecordKind::more : RecordKind::first, kLine + padded(piece));
     progress.started = true;
     progress.written += piece;
   }
@@ -78,12 +95,10 @@ bool RingWriter::write(const MessageHeader& header, Outgoing& progress) {
 
 bool RingWriter::writeDirect(const MessageHeader& header, std::span<const std::byte> description) {
   const std::size_t bytes = kLine + padded(description.size());
-  if (room(bytes) < bytes) return false;
-  const RecordHeader record{RecordKind::direct, static_cast<std::uint32_t>(description.size()), header.bytes,
-                            header.tag, header.envelope};
-  std::memcpy(at(), &record, sizeof record);
+  if (!hasRoom(bytes)) return false;
+  put({RecordKind::none, static_cast<std::uint32_t>(description.size()), header.bytes, header.tag, header.envelope});
   std::memcpy(at() + kLine, description.data(), description.size());
-  publish(bytes);
+  publish(RecordKind::direct, bytes);
   return true;
 }
 
@@ -91,22 +106,19 @@ RingReader::RingReader(const Segment& segment)
     : control_(&segment.inControl()), bytes_(segment.inBytes()), mask_(segment.ringBytes() - 1) {}
 
 RingReader::Peek RingReader::peek(Record& record) {
-  if (seen_tail_ == head_) {
-    std::uint64_t tail = control_->tail.load(std::memory_order_acquire);
-    if (tail == head_) return Peek::none;
-    if (tail - released_ > mask_ + 1 || tail - head_ > tail - released_ || tail % kLine != 0) return Peek::corrupt;
-    seen_tail_ = tail;
-  }
-  const std::uint64_t present = seen_tail_ - head_;
+  const RecordKind kind = kindAt(head_, std::memory_order_acquire);
+  if (kind == RecordKind::none) return Peek::none;
   const std::byte* start = bytes_ + (head_ & mask_);
   std::memcpy(&record.header, start, sizeof record.header);
+  record.header.kind = kind;
   const RecordHeader& header = record.header;
-  bool brief = header.kind == RecordKind::brief;
-  const bool longer = header.kind == RecordKind::first || header.kind == RecordKind::more;
-  if (!brief && !longer && header.kind != RecordKind::direct) return Peek::corrupt;
+  bool brief = kind == RecordKind::brief;
+  if (!brief && kind != RecordKind::first && kind != RecordKind::more && kind != RecordKind::direct) {
+    return Peek::corrupt;
+  }
   std::size_t offset = brief ? sizeof header : kLine;
   record.ring_bytes = padded(offset + header.piece_bytes);
-  if (record.ring_bytes > present) return Peek::corrupt;
+  if (record.ring_bytes + kLine > mask_ + 1 - unreleased()) return Peek::corrupt; // There never was room for it.
   if (brief ? header.bytes != header.piece_bytes : header.piece_bytes == 0) return Peek::corrupt;
   record.payload = {start + offset, header.piece_bytes};
   return Peek::record;

@@ -2,9 +2,14 @@
 ///
 /// A message is one record or, above kShortBytes, a first record and any number of further ones. A record starts at a
 /// multiple of 64 bytes and is padded to one. Both ends are on one host, so integers are in its byte order.
+///
+/// The reader looks at the place where the next record will begin: its kind is written last, so a short message costs
+/// one cache line to cross. The writer clears the kind of the record to come before it shows the current one, and keeps
+/// a line of the ring free for that.
 #ifndef GOSS_TRANSPORTS_SHM_RING_H_
 #define GOSS_TRANSPORTS_SHM_RING_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,6 +24,7 @@ namespace goss::transports::shm {
 
 /// The kind is the magic: a consumer that meets anything else has lost the thread and says so.
 enum class RecordKind : std::uint32_t {
+  none = 0,            ///< Nothing is here yet.
   brief = 0x47530001,  ///< A whole message, its bytes right behind the header.
   first = 0x47530002,  ///< The beginning of a long message, its bytes 64 behind the record's start.
   direct = 0x47530004, ///< A whole message, described by a DirectMessage 64 behind the record's start.
@@ -50,7 +56,8 @@ struct Outgoing {
 class RingWriter {
  public:
   RingWriter() = default;
-  explicit RingWriter(const Segment& segment);
+  /// `fenced`: fences that the reader passes on behalf of others reach this process.
+  explicit RingWriter(const Segment& segment, bool fenced = false);
 
   /// Writes as much of the message as there is room for, publishes it and moves `progress` on. Returns whether the
   /// message is complete.
@@ -63,12 +70,15 @@ class RingWriter {
   bool takePublished() { return std::exchange(published_, false); }
 
  private:
-  [[nodiscard]] std::size_t room(std::size_t wanted);
+  [[nodiscard]] bool hasRoom(std::size_t wanted);
   [[nodiscard]] std::size_t wantedRoom(std::uint64_t left) const;
-  void publish(std::size_t bytes);
+  void put(const RecordHeader& header);
+  void publish(RecordKind kind, std::size_t bytes);
   [[nodiscard]] std::byte* at() const { return bytes_ + (tail_ & mask_); }
 
   RingControl* control_ = nullptr;
+  const SideControl* reader_side_ = nullptr;
+  bool fenced_ = false;
   std::byte* bytes_ = nullptr;
   std::uint64_t mask_ = 0;
   std::uint64_t tail_ = 0;
@@ -91,7 +101,7 @@ class RingReader {
   explicit RingReader(const Segment& segment);
 
   /// seq_cst, because a rank that has just said that it sleeps asks.
-  [[nodiscard]] bool empty() const { return control_->tail.load(std::memory_order_seq_cst) == head_; }
+  [[nodiscard]] bool empty() const { return kindAt(head_, std::memory_order_seq_cst) == RecordKind::none; }
   /// The oldest record. `corrupt`: the producer wrote something that is none.
   Peek peek(Record& record);
   /// Takes the peeked record off; its payload is overwritten after release().
@@ -102,12 +112,15 @@ class RingReader {
   [[nodiscard]] std::uint64_t unreleased() const { return head_ - released_; }
 
  private:
+  [[nodiscard]] RecordKind kindAt(std::uint64_t position, std::memory_order order) const {
+    return std::atomic_ref(*reinterpret_cast<RecordKind*>(bytes_ + (position & mask_))).load(order);
+  }
+
   RingControl* control_ = nullptr;
-  const std::byte* bytes_ = nullptr;
+  std::byte* bytes_ = nullptr; ///< Only read; std::atomic_ref wants it so.
   std::uint64_t mask_ = 0;
   std::uint64_t head_ = 0;
   std::uint64_t released_ = 0;
-  std::uint64_t seen_tail_ = 0;
 };
 
 } // namespace goss::transports::shm

@@ -12,10 +12,9 @@
 
 namespace goss::transports::shm {
 
-/// Positions of one ring, in bytes since its beginning; always multiples of 64, and 0 <= tail - head <= ring bytes.
-/// Each has a cache line (and its prefetched neighbour) of its own.
+/// How far the consumer of one ring has come, in bytes since its beginning; always a multiple of 64. The producer's
+/// position is nowhere: a record says itself that it is there (ring.h).
 struct RingControl {
-  alignas(128) std::atomic<std::uint64_t> tail; ///< Written by the producer alone.
   alignas(128) std::atomic<std::uint64_t> head; ///< Written by the consumer alone.
 };
 
@@ -33,6 +32,7 @@ struct SideControl {
   std::atomic<std::uint32_t> goodbye;         ///< 1: it closes on purpose; all that it will ever write is in its ring.
   std::atomic<std::uint32_t> reads_addresses; ///< 1: it can read our address space and wants messages so.
   std::atomic<std::uint64_t> segment_at;      ///< Where it has mapped the segment; for trying out the above.
+  std::atomic<std::uint32_t> fences_all; ///< 1: before it sleeps it passes a fence in all processes: platform/fence.h.
   alignas(128) DirectSlot direct[kDirectSlots]; ///< Messages that it sends.
 };
 

@@ -10,6 +10,7 @@
 
 #include "gossamer/board.h"
 #include "gossamer/config.h"
+#include "platform/fence.h"
 #include "platform/host.h"
 #include "transports/common/errors.h"
 #include "transports/shm/board_memory.h"
@@ -25,10 +26,10 @@ constexpr std::uint64_t kSocketTokens = 0;
 constexpr std::uint64_t kProcessTokens = std::uint64_t{1} << 32;
 constexpr std::uint64_t kCallerTokens = std::uint64_t{2} << 32;
 // A busy loop looks at its sockets only so often: a look is a system call. A sleeper looks when it wakes.
-constexpr unsigned kCallsPerLook = 1024;
+constexpr unsigned kCallsPerLook = 2048;
 // A call that reads a long message in place takes as long as so many others, and the death of its sender must be
 // noticed.
-constexpr unsigned kCallsPerDirectRead = 256;
+constexpr unsigned kCallsPerDirectRead = 512;
 // Strangers may connect and say nothing.
 constexpr std::size_t kMostCallers = 256;
 // Prices for the planner, measured between two cores of one desktop processor.
@@ -45,8 +46,9 @@ Result<std::string> randomName() {
   return name;
 }
 
-shm::PeerOptions optionsOf(const Config& config) {
+shm::PeerOptions optionsOf(const Config& config, bool fences) {
   shm::PeerOptions options;
+  options.fences = fences;
   options.unexpected_bytes = config.unexpected_bytes;
   options.direct_bytes = config.shm_direct_bytes;
   options.maps = config.shm_path.empty() || config.shm_path == "mapped";
@@ -105,12 +107,15 @@ class ShmTransport::SharedBoard final : public Board {
 };
 
 ShmTransport::ShmTransport(const TransportContext& context)
-    : context_(context), process_(platform::processId()), host_(platform::hostIdentity().text()) {
+    : context_(context),
+      process_(platform::processId()),
+      host_(platform::hostIdentity().text()),
+      fences_(platform::joinFences()) {
   capabilities_.same_host_only = true;
   capabilities_.latency_s = kLatency_s;
   capabilities_.bandwidth_bytes_per_s = kBandwidth_bytes_per_s;
   for (int rank = 0; rank < context.size; ++rank) {
-    slots_.push_back(std::make_unique<Slot>(rank, optionsOf(*context.config), lending_, deferred_));
+    slots_.push_back(std::make_unique<Slot>(rank, optionsOf(*context.config, fences_), lending_, deferred_));
   }
 }
 
@@ -249,10 +254,11 @@ void ShmTransport::cancel(RecvOperation& operation) {
 }
 
 bool ShmTransport::progress() {
-  bool any = deferred_.drain();
+  bool any = !deferred_.empty() && deferred_.drain();
   if (look_ || unready_ > 0 || ++calls_ >= kCallsPerLook) any |= checkSockets();
   for (auto& at : slots_) {
     shm::Peer& peer = at->peer;
+    if (unready_ == 0 && peer.isQuiet()) continue;
     any |= peer.progress();
     if (peer.isReadingDirectly()) calls_ += kCallsPerDirectRead;
     if (unready_ > 0) greetBack(static_cast<int>(&at - slots_.data())); // progress() may have read the socket.
@@ -355,7 +361,11 @@ void ShmTransport::losePeer(int rank) {
 bool ShmTransport::prepareToSleep() {
   bool sleeps = deferred_.empty() && !look_;
   for (auto& at : slots_)
-    sleeps = at->peer.prepareToSleep() && sleeps;
+    at->peer.announceSleep();
+  // What was written before this fence is seen behind it; who writes later sees that we sleep.
+  if (fences_ && !platform::fenceAll()) sleeps = false;
+  for (auto& at : slots_)
+    sleeps = sleeps && !at->peer.hasWork();
   if (!sleeps) {
     for (auto& at : slots_)
       at->peer.sleepEnded();

@@ -77,6 +77,7 @@ class ShmTransport final : public Transport {
   std::vector<platform::UniqueFd> callers_; ///< Accepted, but did not say hello yet.
   Deferred deferred_;
   shm::Lending lending_;
+  const bool fences_;                        ///< Joined platform/fence.h: peers' writes need no fences of their own.
   std::vector<std::unique_ptr<Slot>> slots_; ///< By rank.
   std::unique_ptr<SharedBoard> board_;       ///< Made by open().
   int unready_ = 0;                          ///< Links asked for and not ready: sockets are looked at every time.

@@ -1,0 +1,66 @@
+#include "platform/biased_mutex.h"
+
+#include "platform/fence.h"
+#include "platform/relax.h"
+
+namespace goss::platform {
+
+namespace {
+
+/// So many in a row make an owner. To suspend one costs as much as a hundred turns of a std::mutex.
+constexpr int kTurnsToOwn = 32;
+constexpr int kLooksBeforeSleep = 100;
+
+} // namespace
+
+BiasedMutex::BiasedMutex() : fenced_(joinOwnFences()) {}
+
+// mutex_ is held. If the fence is refused, which it is not once joined, the owner could be inside unseen.
+void BiasedMutex::suspendOwner() {
+  if (active_owner_.load(std::memory_order_relaxed) == 0) return;
+  active_owner_.store(0, std::memory_order_seq_cst);
+  while (!fenceOwn())
+    relaxProcessor();
+}
+
+void BiasedMutex::count() {
+  const ThreadId self = thisThread();
+  turns_ = last_ == self ? turns_ + 1 : 0;
+  last_ = self;
+  if (!fenced_ || turns_ < kTurnsToOwn) return;
+  turns_ = 0;
+  if (owner_ == 0) owner_ = self;
+  if (owner_ == self) active_owner_.store(self, std::memory_order_relaxed);
+}
+
+// A waiter that has just announced itself must see that nobody is inside: hence the read-modify-write.
+void BiasedMutex::wakeWaiter() {
+  inside_.exchange(0, std::memory_order_seq_cst);
+  inside_.notify_all();
+}
+
+void BiasedMutex::lockSlowly() {
+  mutex_.lock();
+  suspendOwner();
+  for (int look = 0; inside_.load(std::memory_order_acquire) != 0; ++look) {
+    if (look < kLooksBeforeSleep) {
+      relaxProcessor();
+    } else {
+      inside_.wait(1, std::memory_order_acquire);
+    }
+  }
+  count();
+}
+
+bool BiasedMutex::tryLockSlowly() {
+  if (!mutex_.try_lock()) return false;
+  suspendOwner();
+  if (inside_.load(std::memory_order_acquire) != 0) {
+    mutex_.unlock();
+    return false;
+  }
+  count();
+  return true;
+}
+
+} // namespace goss::platform

@@ -1,0 +1,78 @@
+/// A mutex for data that one thread uses nearly always, and others must be able to.
+#ifndef GOSS_LIB_PLATFORM_BIASED_MUTEX_H_
+#define GOSS_LIB_PLATFORM_BIASED_MUTEX_H_
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+namespace goss::platform {
+
+/// The first thread that takes the mutex some times in a row becomes its owner, once for all: it then takes it and
+/// gives it back with plain stores. What an atomic read-modify-write costs is not its own time but that it waits for
+/// all earlier stores, such as those into a cache line that another processor still holds. Any other thread suspends
+/// ownership, which takes some microseconds (platform/fence.h), until the owner has had its turns in a row again. Where
+/// the system has no such fences this is a std::mutex.
+///
+/// Lockable as std::mutex is: not recursive, unlocked by the thread that locked it, without promise of fairness.
+class BiasedMutex {
+ public:
+  BiasedMutex();
+  BiasedMutex(const BiasedMutex&) = delete;
+  BiasedMutex& operator=(const BiasedMutex&) = delete;
+
+  void lock() {
+    if (!lockAsOwner()) lockSlowly();
+  }
+  bool try_lock() { return lockAsOwner() || tryLockSlowly(); }
+  void unlock() {
+    if (!held_by_owner_) return mutex_.unlock();
+    held_by_owner_ = false;
+    leave();
+  }
+
+ private:
+  using ThreadId = std::uintptr_t;
+  static ThreadId thisThread() {
+    static thread_local char here;
+    return reinterpret_cast<ThreadId>(&here);
+  }
+
+  // Either the owner's store is seen by who suspends it, or that is seen here: fenceOwn() lies in between.
+  bool lockAsOwner() {
+    const ThreadId self = thisThread();
+    if (active_owner_.load(std::memory_order_relaxed) != self) return false;
+    inside_.store(1, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (active_owner_.load(std::memory_order_acquire) == self) {
+      held_by_owner_ = true;
+      return true;
+    }
+    leave();
+    return false;
+  }
+  void leave() {
+    inside_.store(0, std::memory_order_release);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (active_owner_.load(std::memory_order_relaxed) == 0) wakeWaiter();
+  }
+  void lockSlowly();
+  bool tryLockSlowly();
+  void suspendOwner();
+  void count();
+  void wakeWaiter();
+
+  const bool fenced_;
+  std::atomic<ThreadId> active_owner_{0}; ///< Set under mutex_; 0: nobody, or suspended.
+  std::atomic<std::uint32_t> inside_{0};  ///< 1: the owner has the lock, or tries. Written by the owner alone.
+  std::mutex mutex_;                      ///< Everybody else's; who holds it and finds nobody inside has the lock.
+  // Guarded by the lock as a whole.
+  bool held_by_owner_ = false;
+  ThreadId owner_ = 0; ///< Once set it stays: another one would write inside_ while the old one still does.
+  ThreadId last_ = 0;
+  int turns_ = 0; ///< Of last_, in a row.
+};
+
+} // namespace goss::platform
+
+#endif // GOSS_LIB_PLATFORM_BIASED_MUTEX_H_
