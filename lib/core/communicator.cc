@@ -20,9 +20,10 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFirstProbe(250);
 constexpr std::size_t kMaxIdleExecutions = 256;
 constexpr std::size_t kMaxIdleMessages = 1024;
-/// About two microseconds; with more ranks than processors only what is there already.
+/// About two microseconds. With more ranks than processors who waits lets others run as often as that: to become an
+/// operation of the loop would cost more than the look that finds it done.
 constexpr int kLooks = 160;
-constexpr int kLooksInACrowd = 2;
+constexpr int kYieldsInACrowd = 16;
 /// Reading the clock twice takes a fifth of the smallest collective, and more than all else of a message.
 constexpr std::uint64_t kTimedOf = 16;
 /// A hundred years: what is later would overflow the clock.
@@ -145,7 +146,10 @@ bool Communicator::runAtOnceOnLoop(Execution& execution) {
   execution.sequence = started_++;
   const bool timed = ran_at_once_++ % kTimedOf == 0;
   const TimePoint begun = timed ? Clock::now() : TimePoint{};
-  const bool done = execution.runAtOnceOnLoop(engine().crowded() ? kLooksInACrowd : kLooks);
+  const int yields = engine().crowded() ? kYieldsInACrowd : 0;
+  bool done = execution.runAtOnceOnLoop(yields > 0 ? 1 : kLooks);
+  for (int i = 0; !done && i < yields && engine().yieldOnLoop(); ++i)
+    done = execution.lookAtOnceOnLoop(1);
   history_[execution.sequence % kHistory] = *execution.signature();
   execution.numbered_ = !done;
   if (!done) return false;
@@ -159,7 +163,7 @@ bool Communicator::runAtOnceOnLoop(MessageOperation& message) {
   if (!failure_.isOk() || !message.hasPeer()) return false;
   const bool timed = messages_++ % kTimedOf == 0;
   const TimePoint begun = timed ? Clock::now() : TimePoint{};
-  const int looks = !engine().restsOnLoop() ? 0 : engine().crowded() ? kLooksInACrowd : kLooks;
+  const int looks = !engine().restsOnLoop() ? 0 : engine().crowded() ? kYieldsInACrowd : kLooks;
   if (!message.runAtOnceOnLoop(looks)) return false;
   if (timed) message_took_ = Clock::now() - begun;
   countOnLoop(message, message_took_);

@@ -54,9 +54,17 @@ bool Engine::turnOnLoop() {
   return moved;
 }
 
+bool Engine::yieldOnLoop() {
+  if (entering_.load(std::memory_order_relaxed) != 0) return false;
+  ::sched_yield();
+  return true;
+}
+
 void Engine::turnUntilOnLoop(const bool& done, int turns) {
-  for (int i = 0; i < turns && !done; ++i)
+  for (int i = 0; i < turns; ++i) {
     turnOnLoop();
+    if (done || (crowded_ && !yieldOnLoop())) return;
+  }
 }
 
 bool Engine::advanceDirtyOnLoop() {

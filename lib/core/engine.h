@@ -71,6 +71,9 @@ class Engine {
   [[nodiscard]] bool restsOnLoop() const { return active_ == nullptr && !driving_; }
   /// Whether ranks share processors: then looking for long keeps them from what we wait for.
   [[nodiscard]] bool crowded() const { return crowded_; }
+  /// Lets other processes of this processor run, with the lock, for a rank that waits for one of them. False: a thread
+  /// of this process wants the lock, so let go of it first.
+  [[nodiscard]] bool yieldOnLoop();
   /// Takes turns, at most so many, until `done`, which a turn may set. Never blocks or lets go of the lock.
   void turnUntilOnLoop(const bool& done, int turns);
   /// Calls `visit` for each active operation; it may complete any of them.

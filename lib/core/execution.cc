@@ -104,9 +104,14 @@ void Execution::stageInput() {
 bool Execution::runAtOnceOnLoop(int looks) {
   numberFlat();
   at_once_ = true;
+  return lookAtOnceOnLoop(looks);
+}
+
+bool Execution::lookAtOnceOnLoop(int looks) {
   FlatChannel& channel = *communicator().flatOnLoop();
+  const bool had_written = work_.number != 0;
   const FlatChannel::Outcome outcome = channel.advance(work_, looks);
-  channel.wakeOthers();
+  if (!had_written && work_.number != 0) channel.wakeOthers();
   if (outcome != FlatChannel::Outcome::done) return false;
   at_once_ = false;
   countFlatOnLoop();

@@ -42,6 +42,8 @@ class Execution final : public Operation {
   /// A flat one that nothing is queued before: writes and looks up to `looks` times for the others. True: it is done.
   /// False: startOnLoop() must follow, which goes on where this left off.
   [[nodiscard]] bool runAtOnceOnLoop(int looks);
+  /// Looks again after that was false.
+  [[nodiscard]] bool lookAtOnceOnLoop(int looks);
 
   void startOnLoop() override;
   void advanceOnLoop() override;

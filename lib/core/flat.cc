@@ -64,12 +64,13 @@ FlatPrice flatPrice(Collective collective, int size, std::uint64_t bytes) {
 }
 
 std::unique_ptr<FlatChannel> FlatChannel::create(Board* board, std::uint32_t lane, const std::vector<int>& ranks,
-                                                 int rank) {
+                                                 int rank, bool crowded) {
   if (board == nullptr || lane >= board->lanes() || ranks.size() < 2) return nullptr;
   static_assert(sizeof(Slot) == kHeaderBytes && std::atomic<std::uint64_t>::is_always_lock_free);
   std::unique_ptr<FlatChannel> channel(new FlatChannel);
   channel->board_ = board;
   channel->rank_ = rank;
+  channel->crowded_ = crowded;
   channel->stride_ = board->laneBytes() / kSlots / kLine * kLine;
   if (channel->stride_ <= kHeaderBytes) return nullptr;
   channel->capacity_ = channel->stride_ - kHeaderBytes;
@@ -115,12 +116,15 @@ bool FlatChannel::hasWritten(int rank, std::uint64_t number) const {
   return slotOf(rank, number).number.load(std::memory_order_acquire) >= number;
 }
 
-Envelope FlatChannel::envelopeOf(const FlatWork& work) const { return slotOf(work.next, work.number).envelope; }
+Envelope FlatChannel::envelopeOf(const FlatWork& work) const {
+  return slotOf(work.next, work.number != 0 ? work.number : written_ + 1).envelope;
+}
 
 void FlatChannel::chooseSources(FlatWork& work) const {
   const bool is_root = work.root == rank_;
   work.first = 0;
   work.end = static_cast<int>(lanes_.size());
+  work.gathers_first = false;
   switch (work.collective) {
     case Collective::broadcast:
     case Collective::scatter:
@@ -141,7 +145,10 @@ void FlatChannel::chooseSources(FlatWork& work) const {
     case Collective::allGather:
     case Collective::reduceScatter:
     case Collective::allToAll:
+      break;
     case Collective::barrier:
+      if (crowded_) work.end = rank_ == 0 ? 0 : 1;
+      work.gathers_first = crowded_ && rank_ == 0;
       break;
   }
 }
@@ -180,27 +187,46 @@ void FlatChannel::post(FlatWork& work) {
 FlatChannel::Outcome FlatChannel::advance(FlatWork& work, int looks) {
   if (work.number == 0) {
     if (!hasRoom(written_ + 1)) return Outcome::waiting;
+    if (work.gathers_first) {
+      if (const Outcome outcome = gather(work, looks); outcome != Outcome::done) return outcome;
+    }
     post(work);
   }
   return collect(work, looks);
 }
 
-FlatChannel::Outcome FlatChannel::collect(FlatWork& work, int looks) {
+bool FlatChannel::comes(const Slot& slot, std::uint64_t number, int looks) const {
   // The first looks take no breath: when all ranks are as fast, the line arrives before a pause would end.
   constexpr int kLooksAtFullSpeed = 32;
+  for (int look = 1; slot.number.load(std::memory_order_acquire) < number; ++look) {
+    if (look >= looks) return false;
+    if (look > kLooksAtFullSpeed) platform::relaxProcessor();
+  }
+  return true;
+}
+
+/// Of a barrier, on rank 0, before it writes: the others have.
+FlatChannel::Outcome FlatChannel::gather(FlatWork& work, int looks) const {
+  for (work.next = 1; work.next < static_cast<int>(lanes_.size()); ++work.next) {
+    const Slot& slot = slotOf(work.next, written_ + 1);
+    if (!comes(slot, written_ + 1, looks)) return Outcome::waiting;
+    if (slot.envelope != work.envelope) return Outcome::mismatch;
+  }
+  return Outcome::done;
+}
+
+FlatChannel::Outcome FlatChannel::collect(FlatWork& work, int looks) {
   for (; work.next < work.end; ++work.next) {
     if (work.next != rank_) {
       const Slot& slot = slotOf(work.next, work.number);
-      for (int look = 1; slot.number.load(std::memory_order_acquire) < work.number; ++look) {
-        if (look >= looks) return Outcome::waiting;
-        if (look > kLooksAtFullSpeed) platform::relaxProcessor();
-      }
+      if (!comes(slot, work.number, looks)) return Outcome::waiting;
       if (slot.envelope != work.envelope) return Outcome::mismatch;
     }
     take(work, work.next);
   }
   finish(work);
-  if (work.first == 0 && work.end == static_cast<int>(lanes_.size())) all_written_ = work.number;
+  const bool heard_all = work.first == 0 && work.end == static_cast<int>(lanes_.size());
+  if (heard_all || work.collective == Collective::barrier) all_written_ = work.number;
   return Outcome::done;
 }
 
@@ -248,7 +274,10 @@ void FlatChannel::finish(const FlatWork& work) const {
 
 bool FlatChannel::awaits(const FlatWork& work, int rank) const {
   if (rank == rank_) return false;
-  if (work.number == 0) return written_ + 1 >= kSlots && !hasWritten(rank, written_ + 2 - kSlots);
+  if (work.number == 0) {
+    const bool holds_back = written_ + 1 >= kSlots && !hasWritten(rank, written_ + 2 - kSlots);
+    return holds_back || (work.gathers_first && !hasWritten(rank, written_ + 1));
+  }
   return rank >= work.next && rank < work.end && !hasWritten(rank, work.number);
 }
 

@@ -34,7 +34,8 @@ struct FlatWork {
   std::uint64_t posts = 0; ///< Bytes that this rank writes.
   int first = 0;           ///< Ranks that this one reads from: first .. end - 1.
   int end = 0;
-  Envelope envelope{}; ///< What all ranks must call: set before the first advance().
+  bool gathers_first = false; ///< Writes only when all others have.
+  Envelope envelope{};        ///< What all ranks must call: set before the first advance().
 
   std::uint64_t number = 0; ///< Place among the communicator's flat collectives, from 1; 0: not written yet.
   int next = 0;             ///< The rank whose bytes are awaited.
@@ -48,13 +49,17 @@ struct FlatWork {
 /// if only number and signature; so a rank that has written n - kSlots + 1 has read what n overwrites, and nobody needs
 /// to say so. Collectives in which a rank waits for nobody may therefore run ahead by kSlots - 1, and no further.
 ///
+/// Where ranks share processors a barrier goes through rank 0, which writes when all others have, and for which these
+/// wait: none is let go to look in vain for what a rank that has not run since would do next.
+///
 /// Reductions add in the order of the ranks, on all ranks: the same bits everywhere. Buffers may be in place, as
 /// nothing is written to the output before the input is on the board. Guarded by the engine's lock; never blocks.
 class FlatChannel {
  public:
   /// `ranks` are the world ranks of the communicator. All of its ranks must decide alike; null when a board has no such
-  /// lane, or `board` does not show that of a rank.
-  static std::unique_ptr<FlatChannel> create(Board* board, std::uint32_t lane, const std::vector<int>& ranks, int rank);
+  /// lane, or `board` does not show that of a rank. `crowded`: there are more ranks than processors.
+  static std::unique_ptr<FlatChannel> create(Board* board, std::uint32_t lane, const std::vector<int>& ranks, int rank,
+                                             bool crowded = false);
 
   /// Whether the call can run here: the same answer on all ranks that call the same.
   [[nodiscard]] bool fits(const Call& call) const;
@@ -91,12 +96,15 @@ class FlatChannel {
   [[nodiscard]] bool awaits(const FlatWork& work, int rank) const;
   bool hasRoom(std::uint64_t number);
   void post(FlatWork& work);
+  Outcome gather(FlatWork& work, int looks) const;
   Outcome collect(FlatWork& work, int looks);
+  [[nodiscard]] bool comes(const Slot& slot, std::uint64_t number, int looks) const;
   void take(const FlatWork& work, int rank) const;
   void finish(const FlatWork& work) const;
 
   Board* board_ = nullptr;
   int rank_ = 0;
+  bool crowded_ = false;
   std::size_t stride_ = 0;
   std::uint64_t capacity_ = 0;
   std::byte* mine_ = nullptr;

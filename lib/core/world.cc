@@ -264,7 +264,7 @@ std::unique_ptr<FlatChannel> World::makeFlatChannel(std::uint32_t context, const
     }
     if (Transport* transport = mesh_->transport(i); transport != nullptr) board = transport->board();
   }
-  return FlatChannel::create(board, context, ranks, rank);
+  return FlatChannel::create(board, context, ranks, rank, ranksPerProcessor() > 1);
 }
 
 void World::registerOnLoop(Communicator& communicator) {

@@ -127,6 +127,42 @@ TEST_F(FlatTest, AnotherSignatureIsAMismatchAndStaysOne) {
   EXPECT_EQ(channel(0).advance(zero), Outcome::mismatch);
 }
 
+TEST_F(FlatTest, ABarrierOfACrowdGoesThroughRankZero) {
+  std::vector<std::unique_ptr<FlatChannel>> crowd;
+  for (int rank = 0; rank < kRanks; ++rank)
+    crowd.push_back(FlatChannel::create(boards_[static_cast<std::size_t>(rank)].get(), 0, {0, 1, 2}, rank, true));
+  const Call call = callOf(Collective::barrier, nullptr);
+  std::array<FlatWork, kRanks> works;
+  for (int round = 0; round < 9; ++round) {
+    for (std::size_t rank = 0; rank < kRanks; ++rank) {
+      works[rank] = FlatWork();
+      crowd[rank]->bind(works[rank], call);
+    }
+    EXPECT_EQ(crowd[0]->advance(works[0]), Outcome::waiting);
+    EXPECT_EQ(works[0].number, 0u) << "the others have not come";
+    EXPECT_EQ(crowd[0]->awaited(works[0]), 1);
+    EXPECT_EQ(crowd[1]->advance(works[1]), Outcome::waiting);
+    EXPECT_EQ(crowd[2]->advance(works[2]), Outcome::waiting) << "all have come, but rank 0 has not seen it";
+    EXPECT_EQ(crowd[2]->awaited(works[2]), 0);
+    EXPECT_EQ(crowd[0]->advance(works[0]), Outcome::done);
+    EXPECT_EQ(crowd[1]->advance(works[1]), Outcome::done);
+    EXPECT_EQ(crowd[2]->advance(works[2]), Outcome::done);
+  }
+}
+
+TEST_F(FlatTest, ABarrierOfACrowdNamesWhoCallsSomethingElse) {
+  auto zero = FlatChannel::create(boards_[0].get(), 0, {0, 1, 2}, 0, true);
+  auto one = FlatChannel::create(boards_[1].get(), 0, {0, 1, 2}, 1, true);
+  FlatWork ours, theirs;
+  zero->bind(ours, callOf(Collective::barrier, nullptr));
+  one->bind(theirs, callOf(Collective::barrier, nullptr));
+  theirs.envelope[3] = std::byte{7};
+  EXPECT_EQ(one->advance(theirs), Outcome::waiting);
+  EXPECT_EQ(zero->advance(ours), Outcome::mismatch);
+  EXPECT_EQ(ours.next, 1);
+  EXPECT_EQ(zero->envelopeOf(ours), theirs.envelope);
+}
+
 TEST_F(FlatTest, WakesAllOthers) {
   channel(1).wakeOthers();
   EXPECT_EQ(boards_[1]->woken, (std::vector<int>{0, 2}));
