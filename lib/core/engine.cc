@@ -63,7 +63,8 @@ bool Engine::yieldOnLoop() {
 void Engine::turnUntilOnLoop(const bool& done, int turns) {
   for (int i = 0; i < turns; ++i) {
     turnOnLoop();
-    if (done || (crowded_ && !yieldOnLoop())) return;
+    if (done || entering_.load(std::memory_order_relaxed) != 0) return;
+    if (crowded_) ::sched_yield();
   }
 }
 
