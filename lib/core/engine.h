@@ -74,8 +74,8 @@ class Engine {
   /// Lets other processes of this processor run, with the lock, for a rank that waits for one of them. False: a thread
   /// of this process wants the lock, so let go of it first.
   [[nodiscard]] bool yieldOnLoop();
-  /// Takes turns, at most so many, until `done`, which a turn may set, or another thread wants the lock. Where ranks share
-  /// processors it yields in between. Never lets go of the lock.
+  /// Takes turns, at most so many, until `done`, which a turn may set, or another thread wants the lock. Where ranks
+  /// share processors it yields in between. Never lets go of the lock.
   void turnUntilOnLoop(const bool& done, int turns);
   /// Calls `visit` for each active operation; it may complete any of them.
   void forEachActiveOnLoop(const std::function<void(Operation&)>& visit);
