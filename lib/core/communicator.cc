@@ -254,6 +254,7 @@ std::unique_ptr<MessageOperation> Communicator::acquireMessage(const MessageCall
   std::unique_ptr<MessageOperation> message = std::move(idle_messages_.back());
   idle_messages_.pop_back();
   message->bind(call);
+  message->state_ = Operation::State::inactive;
   return message;
 }
 
