@@ -14,6 +14,10 @@ if(TARGET gossamer)
   set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Gossamer)
   install(TARGETS gossamer EXPORT GossamerTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
           RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  get_property(plugs GLOBAL PROPERTY GOSS_PLUGS)
+  if(plugs)
+    install(TARGETS ${plugs} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
   install(EXPORT GossamerTargets NAMESPACE Gossamer:: DESTINATION ${cmake_dir})
   configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/GossamerConfig.cmake.in ${CMAKE_BINARY_DIR}/GossamerConfig.cmake
                                 INSTALL_DESTINATION ${cmake_dir})

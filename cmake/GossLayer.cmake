@@ -67,3 +67,13 @@ function(goss_test_program name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABEL}" RUN_SERIAL "${arg_SERIAL}"
                        ENVIRONMENT "${GOSS_TEST_ENVIRONMENT}")
 endfunction()
+
+# goss_transport_plug(NAME) makes libgossamer_NAME.so of the transport layer goss_transport_NAME and plug/plug.cc: it is loaded
+# when GOSS_TRANSPORT asks for it, so that nobody else links what it links.
+function(goss_transport_plug name)
+  add_library(gossamer_${name} MODULE plug/plug.cc)
+  target_link_libraries(gossamer_${name} PRIVATE goss_transport_${name})
+  target_link_options(gossamer_${name} PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/plug.map)
+  set_target_properties(gossamer_${name} PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/plug.map)
+  set_property(GLOBAL APPEND PROPERTY GOSS_PLUGS gossamer_${name})
+endfunction()

@@ -6,7 +6,9 @@
 
 #include "collectives/catalogue.h"
 #include "compressors/catalogue.h"
+#include "platform/plug.h"
 #include "security/security.h"
+#include "transports/common/plug.h"
 #include "transports/loopback/loopback.h"
 #include "transports/shm/shm.h"
 #include "transports/sim/sim.h"
@@ -61,6 +63,24 @@ Status refuseClear(const Config& config) {
                   config.transport, config.tls_scope));
 }
 
+/// Only when named, and where the build found what they need: those of shared objects of their own,
+/// libgossamer_NAME.so.
+constexpr std::array<std::string_view, 1> kPlugs{"ucx"};
+
+Result<std::unique_ptr<Transport>> makePlugged(std::string_view name, const TransportContext& context) {
+  const std::string file = fmt::format("libgossamer_{}.so", name);
+  const Result<void*> symbol = platform::loadPlug(file, transports::kPlugSymbol);
+  if (!symbol.isOk())
+    return Status::error(
+        GOSS_ERR_UNSUPPORTED,
+        fmt::format("GOSS_TRANSPORT={}: {}; was Gossamer built and installed with it?", name, symbol.status().text()));
+  const auto& plug = *static_cast<const transports::TransportPlug*>(symbol.value());
+  if (std::string_view(plug.version) != transports::kPlugVersion)
+    return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("'{}' is of '{}', this library of '{}'; install both anew",
+                                                           file, plug.version, transports::kPlugVersion));
+  return std::unique_ptr<Transport>(plug.make(context));
+}
+
 } // namespace
 
 Result<std::vector<std::unique_ptr<Transport>>> makeTransports(const Config& config, const TransportContext& context) {
@@ -73,6 +93,14 @@ Result<std::vector<std::unique_ptr<Transport>>> makeTransports(const Config& con
       transports.push_back(entry.make(context));
     else if (!config.transport.empty())
       return refuseClear(config);
+  }
+  for (const std::string_view name : kPlugs) {
+    names += fmt::format(", {}", name);
+    if (config.transport != name) continue;
+    if (!isAllowed(name, config)) return refuseClear(config);
+    Result<std::unique_ptr<Transport>> plugged = makePlugged(name, context);
+    if (!plugged.isOk()) return plugged.status();
+    transports.push_back(plugged.take());
   }
   if (transports.empty()) {
     return Status::error(GOSS_ERR_INVALID_ARGUMENT,

@@ -12,8 +12,9 @@
 
 namespace goss::core {
 
-/// Transports that config.transport allows, best first: all but sim, or exactly the named one.
-/// Errors: invalidArgument listing the names.
+/// Transports that config.transport allows, best first: loopback, shm and tcp, or exactly the named one.
+/// Errors: invalidArgument listing the names; unsupported where the named one lies in a shared object that is not
+/// there.
 Result<std::vector<std::unique_ptr<Transport>>> makeTransports(const Config& config, const TransportContext& context);
 
 Catalogue makeCatalogue();

@@ -335,5 +335,10 @@ INSTANTIATE_TEST_SUITE_P(All, Matrix,
                                             ::testing::Values(1, 2, 3, 4, 7, 8)),
                          nameOfCase);
 
+#ifdef GOSS_HAVE_UCX
+// The transport has a conformance suite of its own; here is to be seen that the library finds and uses it.
+INSTANTIATE_TEST_SUITE_P(Ucx, Matrix, ::testing::Combine(::testing::Values("ucx"), ::testing::Values(3)), nameOfCase);
+#endif
+
 } // namespace
 } // namespace goss::test

@@ -3,6 +3,9 @@
 #include "transports/shm/shm.h"
 #include "transports/sim/sim.h"
 #include "transports/tcp/tcp.h"
+#ifdef GOSS_HAVE_UCX
+#include "transports/ucx/ucx.h"
+#endif
 
 #ifdef GOSS_TEST_TLS
 #include "security/security.h"
@@ -74,6 +77,11 @@ std::vector<TransportFactory> allTransports() {
   static const auto files = std::make_shared<const test::CredentialFiles>(); // Once: tests are many.
   all.push_back(tls("tls", files, false, 1));
   all.push_back(tls("tlsStriped", files, true, 3));
+#endif
+#ifdef GOSS_HAVE_UCX
+  all.push_back({"ucx",
+                 [](const TransportContext& context) { return std::make_unique<transports::UcxTransport>(context); },
+                 true});
 #endif
   return all;
 }

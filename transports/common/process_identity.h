@@ -1,13 +1,20 @@
-/// Which process of which machine this is, for addresses that are only good inside of it.
+/// Which process of which machine this is, for addresses that are only good inside of it, and for noticing its death.
 #ifndef GOSS_TRANSPORTS_COMMON_PROCESS_IDENTITY_H_
 #define GOSS_TRANSPORTS_COMMON_PROCESS_IDENTITY_H_
 
 #include <string>
+#include <string_view>
+
+#include "platform/fd.h"
 
 namespace goss::transports {
 
 /// Equal texts mean the same process: host, process id and the process's start time, because ids are used again.
 std::string processIdentity();
+
+/// A descriptor that is readable once the process with this identity has died. Invalid for this process itself, and for
+/// one that cannot be watched from here: it runs on another host or in another process namespace, or is gone already.
+platform::UniqueFd watchProcess(std::string_view identity);
 
 } // namespace goss::transports
 

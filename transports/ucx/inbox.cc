@@ -1,0 +1,270 @@
+#include "transports/ucx/inbox.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "transports/ucx/worker.h"
+
+namespace goss::transports::ucx {
+
+namespace {
+
+// What UCX lends for a message is 8 KiB however short it is; when many wait, short ones are copied.
+constexpr std::size_t kMostLent = 64;
+// Scratch memory that a fetch keeps for the next message.
+constexpr std::size_t kMostScratchBytes = 4u << 20;
+
+MessageHeader messageHeader(const Header& header, std::size_t bytes) { return {header.tag, bytes, header.envelope}; }
+
+} // namespace
+
+ucs_status_t Inbox::arrive(const Header& header, void* data, std::size_t bytes, bool rendezvous) {
+  if (closed_ || header.number < next_number_ || early_.contains(header.number)) return UCS_OK; // Not of this protocol.
+  Arrival arrival{header, nullptr, bytes, rendezvous, nullptr};
+  const bool copies = !rendezvous && arrivals_.size() > kMostLent;
+  if (copies) {
+    arrival.copy = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    if (bytes > 0) std::memcpy(arrival.copy.get(), data, bytes);
+  } else if (bytes > 0) {
+    arrival.data = data;
+  }
+  const ucs_status_t kept = arrival.data != nullptr ? UCS_INPROGRESS : UCS_OK;
+  if (header.number != next_number_) {
+    early_.emplace(header.number, std::move(arrival));
+    return kept;
+  }
+  arrivals_.push_back(std::move(arrival));
+  ++next_number_;
+  for (auto at = early_.begin(); at != early_.end() && at->first == next_number_; at = early_.erase(at)) {
+    arrivals_.push_back(std::move(at->second));
+    ++next_number_;
+  }
+  return kept;
+}
+
+void Inbox::releaseData(void*& data) {
+  if (data != nullptr) ucp_am_data_release(station_.worker->get(), std::exchange(data, nullptr));
+}
+
+void Inbox::revoke(std::uint64_t number) {
+  const auto is_it = [number](const Arrival& arrival) {
+    return arrival.header.number == number && arrival.header.kind == Header::Kind::message;
+  };
+  if (const auto at = std::find_if(arrivals_.begin(), arrivals_.end(), is_it); at != arrivals_.end()) {
+    releaseData(at->data);
+    tally_.taken += costOf(at->bytes);
+    arrivals_.erase(at);
+    stalled_ = false;
+    return;
+  }
+  for (const auto& fetch : fetches_) {
+    if (!fetch->busy || fetch->number != number || !fetch->inflow.waits()) continue;
+    releaseData(fetch->data);
+    fetch->inflow.revoke();
+    recycle(*fetch);
+    stalled_ = false;
+    return;
+  }
+}
+
+bool Inbox::take(Arrival& arrival) {
+  if (arrival.header.kind == Header::Kind::goodbye) {
+    departed_ = true;
+    return true;
+  }
+  if (!(arrival.rendezvous ? takeLong(arrival) : takeEager(arrival))) return false;
+  tally_.taken += costOf(arrival.bytes);
+  return true;
+}
+
+bool Inbox::takeEager(Arrival& arrival) {
+  if (!eager_.begin(messageHeader(arrival.header, arrival.bytes))) return false;
+  const auto* bytes = static_cast<const std::byte*>(arrival.copy ? arrival.copy.get() : arrival.data);
+  eager_.deliver({bytes, arrival.bytes});
+  releaseData(arrival.data);
+  return true;
+}
+
+bool Inbox::takeLong(Arrival& arrival) {
+  Fetch& fetch = freeFetch();
+  fetch.data = arrival.data;
+  fetch.bytes = arrival.bytes;
+  fetch.number = arrival.header.number;
+  const bool begun = fetch.inflow.beginAbsent(messageHeader(arrival.header, arrival.bytes), [&fetch] {
+    if (fetch.owner.closed_) return false; // Its bytes can no longer be fetched.
+    fetch.owner.ready_.push_back(&fetch);
+    return true;
+  });
+  if (!begun) return false;
+  arrival.data = nullptr;
+  fetch.busy = true;
+  std::erase(free_, &fetch);
+  return true;
+}
+
+Inbox::Fetch& Inbox::freeFetch() {
+  if (free_.empty()) {
+    fetches_.push_back(std::make_unique<Fetch>(*this));
+    free_.push_back(fetches_.back().get());
+  }
+  return *free_.back();
+}
+
+void Inbox::recycle(Fetch& fetch) {
+  fetch.busy = fetch.flying = false;
+  if (fetch.scratch_bytes > kMostScratchBytes) {
+    fetch.scratch.reset();
+    fetch.scratch_bytes = 0;
+  }
+  free_.push_back(&fetch);
+}
+
+void Inbox::startReady() {
+  while (!ready_.empty()) {
+    for (Fetch* fetch : std::exchange(ready_, {}))
+      start(*fetch);
+  }
+}
+
+/// Where the bytes go: into the receive's own buffers, or, when it consumes them or is gone, into scratch memory.
+void Inbox::prepareRoom(Fetch& fetch) {
+  std::size_t entries = 0;
+  std::size_t room_bytes = 0;
+  fetch.room.resize(std::max<std::size_t>(fetch.room.size(), 16));
+  for (;; fetch.room.resize(2 * fetch.room.size())) {
+    entries = fetch.inflow.space(fetch.room, fetch.bytes);
+    room_bytes = 0;
+    for (std::size_t i = 0; i < entries; ++i)
+      room_bytes += fetch.room[i].iov_len;
+    if (room_bytes == fetch.bytes || entries < fetch.room.size()) break;
+  }
+  fetch.direct = room_bytes == fetch.bytes;
+  fetch.pieces.clear();
+  if (fetch.direct) {
+    for (std::size_t i = 0; i < entries; ++i)
+      fetch.pieces.push_back({fetch.room[i].iov_base, fetch.room[i].iov_len});
+    return;
+  }
+  if (fetch.scratch_bytes < fetch.bytes) {
+    fetch.scratch = std::make_unique_for_overwrite<std::byte[]>(fetch.bytes);
+    fetch.scratch_bytes = fetch.bytes;
+  }
+  fetch.pieces.push_back({fetch.scratch.get(), fetch.bytes});
+}
+
+void Inbox::start(Fetch& fetch) {
+  if (fetch.inflow.isDropped()) { // Refused or cancelled: its sender is told that all is well.
+    releaseData(fetch.data);
+    fetch.inflow.finishDropped();
+    recycle(fetch);
+    return;
+  }
+  prepareRoom(fetch);
+  ucp_request_param_t param{};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_DATATYPE |
+                       UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+  param.cb.recv_am = onFetched;
+  param.user_data = &fetch;
+  param.memory_type = UCS_MEMORY_TYPE_HOST;
+  const bool one = fetch.pieces.size() == 1;
+  param.datatype = one ? ucp_dt_make_contig(1) : ucp_dt_make_iov();
+  void* buffer = one ? fetch.pieces[0].buffer : fetch.pieces.data();
+  const std::size_t count = one ? fetch.bytes : fetch.pieces.size();
+  fetch.flying = true;
+  ++in_flight_;
+  ucs_status_ptr_t request =
+      ucp_am_recv_data_nbx(station_.worker->get(), std::exchange(fetch.data, nullptr), buffer, count, &param);
+  if (UCS_PTR_IS_PTR(request)) return;
+  onFetched(nullptr, request == nullptr ? UCS_OK : UCS_PTR_STATUS(request), fetch.bytes, &fetch);
+}
+
+// Out of UCX, or out of start().
+void Inbox::onFetched(void* request, ucs_status_t status, std::size_t bytes, void* data) {
+  (void)bytes;
+  auto& fetch = *static_cast<Fetch*>(data);
+  fetch.flying = false;
+  fetch.status = status;
+  --fetch.owner.in_flight_;
+  fetch.owner.landed_.push_back(&fetch);
+  if (request != nullptr) ucp_request_free(request);
+}
+
+bool Inbox::land() {
+  if (landed_.empty()) return false;
+  for (Fetch* fetch : std::exchange(landed_, {})) {
+    if (fetch->status != UCS_OK) {
+      // The message stays half delivered; what breaks the link for it completes its receive.
+      if (trouble_.isOk()) trouble_ = ucxError(matcher_.peer(), "fetching a message from it failed", fetch->status);
+      continue;
+    }
+    if (fetch->direct) {
+      fetch->inflow.commit(fetch->bytes);
+    } else {
+      fetch->inflow.deliver({fetch->scratch.get(), fetch->bytes});
+    }
+    recycle(*fetch);
+  }
+  return true;
+}
+
+bool Inbox::run() {
+  bool any = land();
+  if (matcher_.hasWork()) any = matcher_.drain() || any;
+  startReady();
+  if (stalled_ && stalled_generation_ == matcher_.generation()) return any;
+  stalled_ = false;
+  while (!arrivals_.empty()) {
+    // Taken out first: callbacks may let UCX progress, which appends and revokes.
+    Arrival arrival = std::move(arrivals_.front());
+    arrivals_.pop_front();
+    if (!take(arrival)) {
+      arrivals_.push_front(std::move(arrival));
+      stalled_ = true;
+      stalled_generation_ = matcher_.generation();
+      break;
+    }
+    startReady();
+    any = true;
+  }
+  return land() || any;
+}
+
+bool Inbox::hasWork() const {
+  if (!landed_.empty() || !ready_.empty() || matcher_.hasWork()) return true;
+  return !arrivals_.empty() && !(stalled_ && stalled_generation_ == matcher_.generation());
+}
+
+bool Inbox::writesTo(const RecvOperation& operation) const {
+  return std::any_of(fetches_.begin(), fetches_.end(), [&](const auto& fetch) {
+    return fetch->flying && fetch->direct && operation.hook.extra == reinterpret_cast<std::uintptr_t>(&fetch->inflow);
+  });
+}
+
+void Inbox::finish() {
+  closed_ = true;
+  land();
+  while (!arrivals_.empty() && arrivals_.front().header.kind == Header::Kind::message &&
+         !arrivals_.front().rendezvous) {
+    Arrival arrival = std::move(arrivals_.front());
+    arrivals_.pop_front();
+    const bool taken = take(arrival);
+    releaseData(arrival.data);
+    if (!taken) break;
+  }
+}
+
+void Inbox::release() {
+  closed_ = true;
+  for (Arrival& arrival : arrivals_)
+    releaseData(arrival.data);
+  for (auto& [number, arrival] : early_)
+    releaseData(arrival.data);
+  arrivals_.clear();
+  early_.clear();
+  for (const auto& fetch : fetches_)
+    releaseData(fetch->data);
+  ready_.clear();
+}
+
+} // namespace goss::transports::ucx

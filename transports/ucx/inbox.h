@@ -1,0 +1,117 @@
+/// The receiving half of a UCX link.
+#ifndef GOSS_TRANSPORTS_UCX_INBOX_H_
+#define GOSS_TRANSPORTS_UCX_INBOX_H_
+
+#include <ucp/api/ucp.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "gossamer/transport.h"
+#include "transports/common/matcher.h"
+#include "transports/ucx/station.h"
+#include "transports/ucx/wire.h"
+
+namespace goss::transports::ucx {
+
+/// UCX hands messages over in arrive() and may do so out of order; run() gives them to the matcher in order. Short ones
+/// come with their bytes; of long ones UCX keeps a descriptor, with which the bytes are fetched, straight into the
+/// receive's buffer, once there is a receive.
+///
+/// One thread. Only run(), finish() and what they call in the matcher call operations back.
+class Inbox {
+ public:
+  Inbox(const Station& station, Matcher& matcher, Tally& tally)
+      : station_(station), matcher_(matcher), tally_(tally), eager_(matcher) {}
+  Inbox(const Inbox&) = delete;
+  Inbox& operator=(const Inbox&) = delete;
+
+  /// Out of UCX. The status says who keeps `data`, as UCX wants it.
+  ucs_status_t arrive(const Header& header, void* data, std::size_t bytes, bool rendezvous);
+  /// Out of UCX: the sender wants message `number` back, if it has not been fetched.
+  void revoke(std::uint64_t number);
+
+  /// Returns whether anything happened.
+  bool run();
+  [[nodiscard]] bool hasWork() const;
+  /// The goodbye was reached.
+  [[nodiscard]] bool departed() const { return departed_; }
+  /// UCX writes into no buffer of ours.
+  [[nodiscard]] bool isIdle() const { return in_flight_ == 0; }
+  /// Why UCX could not fetch a message; ok while it could.
+  [[nodiscard]] const Status& trouble() const { return trouble_; }
+
+  /// UCX writes into the buffers of this receive. To be asked before the matcher cancels it: until this is false the
+  /// buffers must stay.
+  [[nodiscard]] bool writesTo(const RecvOperation& operation) const;
+
+  /// The endpoint is closed: delivers what came whole; whatever else waits has not come.
+  void finish();
+  /// Gives UCX back what it keeps for messages that nobody takes any more. The endpoint is closed, or their senders are
+  /// told that they were received.
+  void release();
+
+ private:
+  struct Arrival {
+    Header header;
+    void* data = nullptr; ///< Of UCX; null when there is none or it was copied.
+    std::size_t bytes = 0;
+    bool rendezvous = false;
+    std::unique_ptr<std::byte[]> copy;
+  };
+  /// A message that comes by rendezvous.
+  struct Fetch {
+    explicit Fetch(Inbox& inbox) : owner(inbox), inflow(inbox.matcher_) {}
+    Inbox& owner;
+    Inflow inflow;
+    void* data = nullptr; ///< UCX's descriptor until the fetch begins.
+    std::size_t bytes = 0;
+    std::uint64_t number = 0;
+    bool busy = false;   ///< Holds a message.
+    bool flying = false; ///< UCX fetches it.
+    bool direct = false; ///< Into the receive's own buffers.
+    ucs_status_t status = UCS_OK;
+    std::vector<iovec> room;
+    std::vector<ucp_dt_iov_t> pieces;
+    std::unique_ptr<std::byte[]> scratch;
+    std::size_t scratch_bytes = 0;
+  };
+
+  ucs_status_t append(Arrival arrival);
+  /// False: the matcher has no room for it.
+  bool take(Arrival& arrival);
+  bool takeEager(Arrival& arrival);
+  bool takeLong(Arrival& arrival);
+  Fetch& freeFetch();
+  void startReady();
+  void start(Fetch& fetch);
+  void prepareRoom(Fetch& fetch);
+  static void onFetched(void* request, ucs_status_t status, std::size_t bytes, void* fetch);
+  bool land();
+  void recycle(Fetch& fetch);
+  void releaseData(void*& data);
+
+  const Station& station_;
+  Matcher& matcher_;
+  Tally& tally_;
+  Inflow eager_;
+  std::uint64_t next_number_ = 0;
+  std::map<std::uint64_t, Arrival> early_; ///< By number: an older one is missing.
+  std::deque<Arrival> arrivals_;           ///< In order; the first may be stalled.
+  bool stalled_ = false;
+  std::uint64_t stalled_generation_ = 0;
+  std::vector<std::unique_ptr<Fetch>> fetches_;
+  std::vector<Fetch*> free_;
+  std::vector<Fetch*> ready_;  ///< Met their receive.
+  std::vector<Fetch*> landed_; ///< UCX is through.
+  std::size_t in_flight_ = 0;
+  bool departed_ = false;
+  bool closed_ = false;
+  Status trouble_;
+};
+
+} // namespace goss::transports::ucx
+
+#endif // GOSS_TRANSPORTS_UCX_INBOX_H_

@@ -1,0 +1,182 @@
+#include "transports/ucx/link.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "platform/host.h"
+#include "transports/common/errors.h"
+#include "transports/common/process_identity.h"
+#include "transports/ucx/worker.h"
+
+namespace goss::transports::ucx {
+
+namespace {
+
+// A notice that the link is broken has so long to leave before the endpoint is closed by force.
+constexpr std::chrono::milliseconds kNoticeSpan(20);
+
+} // namespace
+
+Link::Link(int peer, Station& station)
+    : station_(station),
+      matcher_(peer, station.unexpected_limit, *station.deferred),
+      outbox_(station, peer, tally_),
+      inbox_(station, matcher_, tally_) {}
+
+LinkState Link::state() const {
+  if (!error().isOk()) return LinkState::failed;
+  return endpoint_ != nullptr && greeted_ ? LinkState::ready : LinkState::connecting;
+}
+
+const Status& Link::error() const {
+  if (!refused_.isOk()) return refused_;
+  return matcher_.hasFailed() ? matcher_.failure() : why_;
+}
+
+Status Link::connect(const Address& address) {
+  Result<ucp_ep_h> endpoint = station_.worker->connect(peer(), address.worker, {onEndpointError, this});
+  if (!endpoint.isOk()) {
+    refused_ = endpoint.status();
+    return refused_;
+  }
+  endpoint_ = endpoint.take();
+  same_process_ = address.process == station_.process;
+  death_fd_ = watchProcess(address.process);
+  outbox_.open(endpoint_, address.key);
+  Envelope envelope{};
+  std::copy(station_.job.begin(), station_.job.end(), envelope.begin());
+  outbox_.sendControl(Header::Kind::hello, 0, envelope);
+  return Status::ok();
+}
+
+void Link::onEndpointError(void* link, ucp_ep_h endpoint, ucs_status_t status) {
+  (void)endpoint;
+  auto& self = *static_cast<Link*>(link);
+  // Who has said goodbye may close; what it sent before waits to be read.
+  if (!self.goodbye_came_) self.doom(ucxError(self.peer(), "it died or its connection broke", status));
+}
+
+void Link::doom(const Status& why) {
+  if (why_.isOk() && !inbox_.departed()) why_ = why;
+}
+
+ucs_status_t Link::arrive(const Header& header, void* data, std::size_t bytes, bool rendezvous) {
+  outbox_.onTaken(header.taken);
+  if (header.kind == Header::Kind::message || header.kind == Header::Kind::goodbye) {
+    if (header.kind == Header::Kind::goodbye) goodbye_came_ = true;
+    return inbox_.arrive(header, data, bytes, rendezvous);
+  }
+  arriveControl(header);
+  return UCS_OK;
+}
+
+void Link::arriveControl(const Header& header) {
+  if (header.kind == Header::Kind::hello) {
+    const std::span<const std::byte> shown(header.envelope.data(), station_.job.size());
+    if (platform::equalInConstantTime(shown, station_.job)) {
+      greeted_ = true;
+    } else {
+      doom(protocolError(peer(), "the secret of another world"));
+    }
+  } else if (header.kind == Header::Kind::farewell) {
+    farewelled_ = true;
+  } else if (header.kind == Header::Kind::revoke) {
+    inbox_.revoke(header.number);
+  } else if (header.kind == Header::Kind::broken) {
+    doom(peerLostError(peer(), "it withdrew a message half way"));
+  }
+}
+
+void Link::cancel(SendOperation& operation) {
+  if (outbox_.cancel(operation)) return;
+  breakOff("a message to it was withdrawn half way");
+  outbox_.forget(operation);
+}
+
+void Link::cancel(RecvOperation& operation) {
+  if (inbox_.writesTo(operation)) {
+    constexpr std::chrono::milliseconds kFetchSpan(200);
+    if (!station_.worker->progressUntil([&] { return !inbox_.writesTo(operation); }, kFetchSpan))
+      breakOff("the receive of a message from it was withdrawn half way");
+    // The peer lives, does not react, and what it sends would still be put there.
+    if (inbox_.writesTo(operation)) station_.poisoned = true;
+  }
+  matcher_.cancel(operation);
+}
+
+void Link::breakOff(std::string_view why) {
+  doom(peerLostError(peer(), why));
+  if (endpoint_ == nullptr) return;
+  outbox_.sendControl(Header::Kind::broken);
+  // Not until it has left, which it may never: until it has had a chance to.
+  station_.worker->progressUntil([] { return false; }, kNoticeSpan);
+  closeByForce();
+}
+
+ucs_status_ptr_t Link::flush() {
+  if (state() != LinkState::ready || goodbye_came_) return nullptr;
+  ucp_request_param_t param{};
+  return ucp_ep_flush_nbx(endpoint_, &param);
+}
+
+void Link::closeByForce() {
+  outbox_.close();
+  if (endpoint_ == nullptr) {
+    inbox_.release();
+    return;
+  }
+  ucp_request_param_t param{};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+  param.flags = UCP_EP_CLOSE_FLAG_FORCE;
+  station_.worker->finish(ucp_ep_close_nbx(std::exchange(endpoint_, nullptr), &param), kForcedCloseSpan);
+  station_.worker->progressUntil([this] { return outbox_.isIdle() && inbox_.isIdle(); }, kForcedCloseSpan);
+  inbox_.release();
+}
+
+bool Link::run() {
+  if (hasEnded()) return true;
+  bool any = inbox_.run();
+  any = outbox_.run() || any;
+  tellTaken();
+  if (!outbox_.trouble().isOk()) doom(outbox_.trouble());
+  if (!inbox_.trouble().isOk()) doom(inbox_.trouble());
+  return any;
+}
+
+/// Where nothing goes back to a sender that would tell it that there is room again.
+void Link::tellTaken() {
+  if (endpoint_ != nullptr && why_.isOk() && tally_.taken - tally_.told >= kWindowBytes / 4)
+    outbox_.sendControl(Header::Kind::credit);
+}
+
+bool Link::hasEnded() const { return !matcher_.hasFailed() && (!why_.isOk() || inbox_.departed()); }
+
+bool Link::hasWork() const { return hasEnded() || inbox_.hasWork() || outbox_.hasWork(); }
+
+Status Link::end() {
+  const Status why = departed() ? peerDepartedError(peer()) : why_;
+  if (departed() && endpoint_ != nullptr) {
+    outbox_.sendControl(Header::Kind::farewell);
+    station_.worker->progressUntil([this] { return outbox_.isIdle(); }, kNoticeSpan);
+  }
+  // What has come whole is delivered; what UCX still fetches has not.
+  inbox_.finish();
+  closeByForce();
+  death_fd_.reset();
+  matcher_.fail(why);
+  outbox_.fail(why);
+  return why;
+}
+
+void Link::beginClose() {
+  if (state() == LinkState::ready && why_.isOk()) outbox_.sendControl(Header::Kind::goodbye);
+}
+
+bool Link::isClosed() const {
+  if (state() != LinkState::ready || !why_.isOk()) return true;
+  return outbox_.isIdle() && (farewelled_ || goodbye_came_ || same_process_);
+}
+
+} // namespace goss::transports::ucx

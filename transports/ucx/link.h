@@ -1,0 +1,96 @@
+/// Everything between this rank and one peer over UCX.
+#ifndef GOSS_TRANSPORTS_UCX_LINK_H_
+#define GOSS_TRANSPORTS_UCX_LINK_H_
+
+#include <ucp/api/ucp.h>
+
+#include <string>
+
+#include "gossamer/transport.h"
+#include "platform/fd.h"
+#include "transports/common/matcher.h"
+#include "transports/ucx/inbox.h"
+#include "transports/ucx/outbox.h"
+#include "transports/ucx/station.h"
+#include "transports/ucx/wire.h"
+
+namespace goss::transports::ucx {
+
+/// States:
+///
+///     from        to       when
+///     connecting  ready    the endpoint stands, and the peer has said hello
+///     connecting  failed   connect() was refused
+///     any         failed   end(): the peer said goodbye, died, or broke the link, or this rank did
+///
+/// One thread. Only run() and end() call operations back. Stays where it is: UCX knows its address.
+class Link {
+ public:
+  Link(int peer, Station& station);
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  [[nodiscard]] int peer() const { return matcher_.peer(); }
+  [[nodiscard]] LinkState state() const;
+  [[nodiscard]] const Status& error() const;
+  Status connect(const Address& address);
+  /// Readable when the peer's process has died; -1 where that cannot be watched.
+  [[nodiscard]] int deathFd() const { return death_fd_.get(); }
+
+  bool send(SendOperation& operation) { return outbox_.post(operation); }
+  void cancel(SendOperation& operation);
+  void cancel(RecvOperation& operation);
+  Matcher& matcher() { return matcher_; }
+  [[nodiscard]] const Matcher& matcher() const { return matcher_; }
+
+  /// Whether a message that shows `key` is of this world.
+  [[nodiscard]] bool knows(std::uint64_t key) const { return key == station_.key; }
+  /// Out of UCX.
+  ucs_status_t arrive(const Header& header, void* data, std::size_t bytes, bool rendezvous);
+
+  /// Returns whether something happened; afterwards hasEnded() may hold, and end() must follow.
+  bool run();
+  [[nodiscard]] bool hasWork() const;
+  [[nodiscard]] bool hasEnded() const;
+  [[nodiscard]] bool departed() const { return why_.isOk() && inbox_.departed(); }
+  /// It ended without a goodbye.
+  [[nodiscard]] bool broke() const { return !why_.isOk(); }
+  /// Fails all operations and closes. Returns the reason.
+  Status end();
+  /// The first reason wins.
+  void doom(const Status& why);
+
+  /// Says goodbye, if the link is ready.
+  void beginClose();
+  /// The peer has read the goodbye, or will not.
+  [[nodiscard]] bool isClosed() const;
+  /// Begins to push out what was sent, on a link that works; for Worker::finish().
+  ucs_status_ptr_t flush();
+  /// Lets go of all buffers of operations.
+  void closeByForce();
+
+ private:
+  void arriveControl(const Header& header);
+  static void onEndpointError(void* link, ucp_ep_h endpoint, ucs_status_t status);
+  void tellTaken();
+  /// Ends the link in the middle of a message, from this side.
+  void breakOff(std::string_view why);
+
+  Station& station_;
+  Matcher matcher_;
+  Tally tally_;
+  Outbox outbox_;
+  Inbox inbox_;
+  ucp_ep_h endpoint_ = nullptr;
+  platform::UniqueFd death_fd_;
+  bool same_process_ = false;
+  bool greeted_ = false;      ///< The peer's hello came.
+  bool goodbye_came_ = false; ///< Though what came before it may not have been taken yet.
+  bool farewelled_ = false;   ///< The peer has read our goodbye.
+  Status refused_;
+  Status why_; ///< Set: the link is to end.
+};
+
+} // namespace goss::transports::ucx
+
+#endif // GOSS_TRANSPORTS_UCX_LINK_H_

@@ -1,0 +1,192 @@
+#include "transports/ucx/outbox.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "transports/ucx/worker.h"
+
+namespace goss::transports::ucx {
+
+namespace {
+
+// SendOperation::hook.extra says where the operation is: nowhere, in the queue, or the address of its Flight.
+constexpr std::uint64_t kNowhere = 0;
+constexpr std::uint64_t kQueued = 1;
+
+// Long enough for a peer that is alive to answer a revocation, short enough for one that is not.
+constexpr std::chrono::milliseconds kCancelSpan(200);
+
+} // namespace
+
+void Outbox::open(ucp_ep_h endpoint, std::uint64_t key) {
+  endpoint_ = endpoint;
+  key_ = key;
+}
+
+bool Outbox::hasRoom(const SendOperation& operation) const {
+  const std::uint64_t waiting = sent_cost_ - taken_cost_;
+  return waiting == 0 || waiting + costOf(operation.bytes) <= kWindowBytes;
+}
+
+bool Outbox::post(SendOperation& operation) {
+  if (queue_.empty() && hasRoom(operation)) return launch(operation);
+  operation.hook.extra = kQueued;
+  queue_.pushBack(operation);
+  return false;
+}
+
+bool Outbox::launch(SendOperation& operation) {
+  Flight& flight = takeFlight();
+  flight.operation = &operation;
+  flight.number = next_number_++;
+  flight.rendezvous = operation.bytes > kMostEagerBytes;
+  Header header;
+  header.kind = Header::Kind::message;
+  header.number = flight.number;
+  header.tag = operation.tag;
+  header.envelope = operation.envelope;
+  encode(flight, header);
+  sent_cost_ += costOf(operation.bytes);
+  operation.hook.extra = reinterpret_cast<std::uintptr_t>(&flight);
+  for (const iovec& piece : operation.pieces)
+    if (piece.iov_len > 0) flight.pieces.push_back({piece.iov_base, piece.iov_len});
+  const std::uint32_t flags = flight.rendezvous ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
+  bool complete = false;
+  if (flight.pieces.size() <= 1) {
+    const void* bytes = flight.pieces.empty() ? nullptr : flight.pieces[0].buffer;
+    complete = start(flight, bytes, operation.bytes, ucp_dt_make_contig(1), flags);
+  } else {
+    complete = start(flight, flight.pieces.data(), flight.pieces.size(), ucp_dt_make_iov(), flags);
+  }
+  if (complete) operation.hook.extra = kNowhere;
+  return complete;
+}
+
+void Outbox::sendControl(Header::Kind kind, std::uint64_t number, const Envelope& envelope) {
+  if (endpoint_ == nullptr) return;
+  Flight& flight = takeFlight();
+  flight.operation = nullptr;
+  flight.rendezvous = false;
+  Header header;
+  header.kind = kind;
+  header.number = kind == Header::Kind::goodbye ? next_number_++ : number;
+  header.envelope = envelope;
+  encode(flight, header);
+  start(flight, nullptr, 0, ucp_dt_make_contig(1), UCP_AM_SEND_FLAG_EAGER);
+}
+
+Outbox::Flight& Outbox::takeFlight() {
+  if (free_.empty()) {
+    flights_.push_back(std::make_unique<Flight>());
+    flights_.back()->owner = this;
+    free_.push_back(flights_.back().get());
+  }
+  Flight& flight = *free_.back();
+  free_.pop_back();
+  flight.pieces.clear();
+  flight.landed = false;
+  return flight;
+}
+
+void Outbox::encode(Flight& flight, Header header) {
+  header.from = static_cast<std::uint32_t>(station_.self);
+  header.key = key_;
+  header.taken = tally_.told = tally_.taken;
+  encodeHeader(header, flight.header);
+}
+
+/// Returns true when nothing more is to come of it.
+bool Outbox::start(Flight& flight, const void* buffer, std::size_t count, ucp_datatype_t datatype,
+                   std::uint32_t flags) {
+  ucp_request_param_t param{};
+  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_DATATYPE |
+                       UCP_OP_ATTR_FIELD_FLAGS | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+  param.flags = flags;
+  param.cb.send = onSent;
+  param.datatype = datatype;
+  param.user_data = &flight;
+  param.memory_type = UCS_MEMORY_TYPE_HOST;
+  ucs_status_ptr_t request =
+      ucp_am_send_nbx(endpoint_, kActiveMessageId, flight.header.data(), flight.header.size(), buffer, count, &param);
+  if (request == nullptr) {
+    recycle(flight);
+    return true;
+  }
+  ++in_flight_;
+  if (UCS_PTR_IS_ERR(request)) onSent(nullptr, UCS_PTR_STATUS(request), &flight);
+  return false;
+}
+
+// Out of UCX: operations are called back later, out of run().
+void Outbox::onSent(void* request, ucs_status_t status, void* data) {
+  auto& flight = *static_cast<Flight*>(data);
+  Outbox& self = *flight.owner;
+  flight.landed = true;
+  flight.status = status;
+  --self.in_flight_;
+  self.landed_.push_back(&flight);
+  if (status != UCS_OK && self.trouble_.isOk()) self.trouble_ = ucxError(self.peer_, "sending to it failed", status);
+  if (request != nullptr) ucp_request_free(request);
+}
+
+void Outbox::onTaken(std::uint64_t taken) { taken_cost_ = std::max(taken_cost_, std::min(taken, sent_cost_)); }
+
+bool Outbox::land() {
+  if (landed_.empty()) return false;
+  for (Flight* flight : std::exchange(landed_, {})) {
+    SendOperation* operation = flight->operation;
+    const bool sent = flight->status == UCS_OK;
+    recycle(*flight);
+    if (operation == nullptr) continue;
+    operation->hook.extra = kNowhere;
+    operation->onSent(sent ? Status::ok() : failure_.isOk() ? trouble_ : failure_);
+  }
+  return true;
+}
+
+bool Outbox::run() {
+  bool any = land();
+  while (!queue_.empty() && hasRoom(*queue_.front()) && trouble_.isOk()) {
+    SendOperation& operation = *queue_.popFront();
+    if (launch(operation)) operation.onSent(Status::ok());
+    any = true;
+  }
+  return any;
+}
+
+bool Outbox::cancel(SendOperation& operation) {
+  if (operation.hook.extra == kNowhere) return true;
+  if (operation.hook.extra == kQueued) {
+    queue_.remove(operation);
+    operation.hook.extra = kNowhere;
+    return true;
+  }
+  const Flight& flight = *reinterpret_cast<Flight*>(operation.hook.extra);
+  if (flight.rendezvous && !flight.landed) sendControl(Header::Kind::revoke, flight.number);
+  if (!station_.worker->progressUntil([&] { return flight.landed; }, kCancelSpan)) return false;
+  forget(operation);
+  return true;
+}
+
+void Outbox::forget(SendOperation& operation) {
+  if (operation.hook.extra > kQueued) reinterpret_cast<Flight*>(operation.hook.extra)->operation = nullptr;
+  operation.hook.extra = kNowhere;
+}
+
+void Outbox::fail(const Status& status) {
+  failure_ = status;
+  land();
+  // UCX has let go of these, or will not say so any more.
+  for (const auto& flight : flights_) {
+    SendOperation* operation = std::exchange(flight->operation, nullptr);
+    if (operation == nullptr || operation->hook.extra != reinterpret_cast<std::uintptr_t>(flight.get())) continue;
+    operation->hook.extra = kNowhere;
+    operation->onSent(status);
+  }
+  while (SendOperation* operation = queue_.popFront()) {
+    operation->hook.extra = kNowhere;
+    operation->onSent(status);
+  }
+}
+
+} // namespace goss::transports::ucx

@@ -1,0 +1,55 @@
+/// What all links of one UCX transport share.
+#ifndef GOSS_TRANSPORTS_UCX_STATION_H_
+#define GOSS_TRANSPORTS_UCX_STATION_H_
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "gossamer/transport.h"
+
+namespace goss::transports {
+class Deferred;
+}
+
+namespace goss::transports::ucx {
+
+class Worker;
+
+struct Station {
+  int self = 0;
+  std::array<std::byte, 16> job{};
+  std::size_t unexpected_limit = 0;
+  std::string process;   ///< Identity of this one.
+  std::uint64_t key = 0; ///< Of this rank's address.
+  Deferred* deferred = nullptr;
+  Worker* worker = nullptr; ///< Null before open().
+  /// UCX may still write into the buffer of a receive that was cancelled: it must not progress any more.
+  bool poisoned = false;
+};
+
+/// Both directions of a link count what has been sent and taken in these units, so that a sender stops when its
+/// receiver holds kWindowBytes that it cannot place.
+inline constexpr std::size_t kWindowBytes = 1u << 20;
+/// Longer messages go by rendezvous: of them only the header comes before the receive is posted.
+inline constexpr std::size_t kMostEagerBytes = 8u << 10;
+
+constexpr std::uint64_t costOf(std::size_t bytes) {
+  constexpr std::uint64_t kPerMessage = 128;
+  return kPerMessage + (bytes <= kMostEagerBytes ? bytes : 0);
+}
+
+/// Of one direction of receiving: what was taken, and how much of that the sender has been told.
+struct Tally {
+  std::uint64_t taken = 0;
+  std::uint64_t told = 0;
+};
+
+/// UCX ends the requests of an endpoint that was closed by force at once; if it does not, waiting longer is in vain.
+inline constexpr std::chrono::milliseconds kForcedCloseSpan(100);
+
+} // namespace goss::transports::ucx
+
+#endif // GOSS_TRANSPORTS_UCX_STATION_H_

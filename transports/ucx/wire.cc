@@ -1,0 +1,73 @@
+#include "transports/ucx/wire.h"
+
+#include <algorithm>
+
+#include "base/wire.h"
+
+namespace goss::transports::ucx {
+
+namespace {
+
+constexpr std::string_view kAddressMagic = "GUX1";
+constexpr std::array<std::byte, 3> kHeaderMagic{std::byte{'G'}, std::byte{'U'}, std::byte{1}};
+constexpr std::size_t kMostProcessBytes = 1024;
+constexpr std::size_t kMostWorkerBytes = 4096;
+
+} // namespace
+
+std::string encodeAddress(const Address& address) {
+  base::WireWriter writer;
+  writer.raw(kAddressMagic).text(address.process).integer(address.key).text(address.worker);
+  return writer.take();
+}
+
+std::optional<Address> decodeAddress(std::string_view bytes) {
+  base::WireReader reader(bytes);
+  if (reader.raw(kAddressMagic.size()) != kAddressMagic) return std::nullopt;
+  Address address;
+  address.process = reader.text(kMostProcessBytes);
+  address.key = reader.integer<std::uint64_t>();
+  address.worker = reader.text(kMostWorkerBytes);
+  if (!reader.complete() || address.worker.empty()) return std::nullopt;
+  return address;
+}
+
+void encodeHeader(const Header& header, HeaderBytes& bytes) {
+  std::byte* at = std::copy(kHeaderMagic.begin(), kHeaderMagic.end(), bytes.data());
+  const auto put = [&at](auto value) {
+    base::storeLittleEndian(at, value);
+    at += sizeof value;
+  };
+  put(static_cast<std::uint8_t>(header.kind));
+  put(header.from);
+  put(header.key);
+  put(header.number);
+  put(header.taken);
+  put(header.tag);
+  std::copy(header.envelope.begin(), header.envelope.end(), at);
+  static_assert(kHeaderMagic.size() + 1 + 4 + 4 * 8 + sizeof(Envelope) <= Header::kBytes);
+}
+
+std::optional<Header> decodeHeader(std::span<const std::byte> bytes) {
+  if (bytes.size() != Header::kBytes || !std::equal(kHeaderMagic.begin(), kHeaderMagic.end(), bytes.begin()))
+    return std::nullopt;
+  const std::byte* at = bytes.data() + kHeaderMagic.size();
+  const auto get = [&at](auto& value) {
+    value = base::loadLittleEndian<std::remove_reference_t<decltype(value)>>(at);
+    at += sizeof value;
+  };
+  std::uint8_t kind = 0;
+  Header header;
+  get(kind);
+  get(header.from);
+  get(header.key);
+  get(header.number);
+  get(header.taken);
+  get(header.tag);
+  std::copy(at, at + sizeof(Envelope), header.envelope.begin());
+  header.kind = static_cast<Header::Kind>(kind);
+  if (header.kind < Header::Kind::hello || header.kind > Header::Kind::broken) return std::nullopt;
+  return header;
+}
+
+} // namespace goss::transports::ucx

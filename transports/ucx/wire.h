@@ -1,0 +1,57 @@
+/// What UCX peers tell each other: addresses and the header of every active message. docs/formats.md describes the
+/// bytes.
+#ifndef GOSS_TRANSPORTS_UCX_WIRE_H_
+#define GOSS_TRANSPORTS_UCX_WIRE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gossamer/transport.h"
+
+namespace goss::transports::ucx {
+
+/// What open() returns.
+struct Address {
+  std::string process;   ///< processIdentity().
+  std::uint64_t key = 0; ///< Random; every message to this rank shows it.
+  std::string worker;    ///< As ucp_worker_query gives it.
+};
+
+std::string encodeAddress(const Address& address);
+/// Nothing when `bytes` are no UCX address of this version.
+std::optional<Address> decodeAddress(std::string_view bytes);
+
+struct Header {
+  enum class Kind : std::uint8_t {
+    hello = 1,    ///< First, once per direction; the envelope starts with the job's secret.
+    message = 2,  ///< Numbered.
+    goodbye = 3,  ///< Numbered, so that it comes after all messages.
+    farewell = 4, ///< The goodbye was read.
+    credit = 5,   ///< Only for its `taken`.
+    revoke = 6,   ///< Message `number` is no longer wanted by its sender.
+    broken = 7,   ///< The sender has given the link up.
+  };
+  static constexpr std::size_t kBytes = 64;
+
+  Kind kind = Kind::message;
+  std::uint32_t from = 0;   ///< Rank.
+  std::uint64_t key = 0;    ///< Of the receiver's address.
+  std::uint64_t number = 0; ///< From 0 on, counting messages and the goodbye of this direction.
+  std::uint64_t taken = 0;  ///< Cost of all messages that the sender of this header has taken from its receiver so far.
+  Tag tag = 0;
+  Envelope envelope{};
+};
+
+using HeaderBytes = std::array<std::byte, Header::kBytes>;
+void encodeHeader(const Header& header, HeaderBytes& bytes);
+/// Nothing when `bytes` are no header of this version.
+std::optional<Header> decodeHeader(std::span<const std::byte> bytes);
+
+} // namespace goss::transports::ucx
+
+#endif // GOSS_TRANSPORTS_UCX_WIRE_H_

@@ -1,0 +1,152 @@
+#include "transports/ucx/worker.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "platform/clock.h"
+#include "transports/common/errors.h"
+
+namespace goss::transports::ucx {
+
+namespace {
+
+/// The value of UCX_TLS, or of its default. UCX tells it in no other way.
+std::string transportsSetting(const ucp_config_t* config) {
+  char* text = nullptr;
+  std::size_t bytes = 0;
+  std::FILE* stream = ::open_memstream(&text, &bytes);
+  if (stream == nullptr) return "";
+  ucp_config_print(config, stream, nullptr, UCS_CONFIG_PRINT_CONFIG);
+  std::fclose(stream);
+  const std::string_view all(text, bytes);
+  constexpr std::string_view kName = "UCX_TLS=";
+  std::string value;
+  if (const std::size_t at = all.find(kName); at != std::string_view::npos) {
+    const std::string_view rest = all.substr(at + kName.size());
+    value = rest.substr(0, rest.find('\n'));
+  }
+  std::free(text);
+  return value;
+}
+
+/// Without this setting UCX leaves shared memory out where the death of a peer is to be noticed. Of its kinds of shared
+/// memory only System V's then takes part, which leaves nothing behind when a process is killed.
+ucs_status_t allowSharedMemory(ucp_config_t* config) {
+  const std::string setting = transportsSetting(config);
+  // UCX warns of the setting where it finds nothing that it is for.
+  for (const char* name : {"all", "sm", "shm", "sysv", "mm", "^"})
+    if (setting.find(name) != std::string::npos) return ucp_config_modify(config, "MM_ERROR_HANDLING", "y");
+  return UCS_OK;
+}
+
+} // namespace
+
+Status ucxError(int peer, std::string_view what, ucs_status_t status) {
+  const std::string text = fmt::format("{}: {} (UCX)", what, ucs_status_string(status));
+  if (peer >= 0) return peerLostError(peer, text);
+  return Status::error(GOSS_ERR_RESOURCE, text + "; UCX_LOG_LEVEL=info and UCX_TLS tell and choose what UCX uses");
+}
+
+Result<Worker> Worker::create(int ranks) {
+  ucp_config_t* config = nullptr;
+  ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
+  if (status != UCS_OK) return ucxError(-1, "reading UCX's settings failed", status);
+  status = allowSharedMemory(config);
+  if (status != UCS_OK) {
+    ucp_config_release(config);
+    return ucxError(-1, "setting UCX's MM_ERROR_HANDLING failed", status);
+  }
+  ucp_params_t params{};
+  params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_NAME;
+  params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+  params.estimated_num_eps = static_cast<std::size_t>(ranks);
+  params.name = "gossamer";
+  ucp_context_h context = nullptr;
+  status = ucp_init(&params, config, &context);
+  ucp_config_release(config);
+  if (status != UCS_OK) return ucxError(-1, "starting UCX failed", status);
+  ucp_worker_params_t worker_params{};
+  worker_params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  worker_params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  ucp_worker_h worker = nullptr;
+  status = ucp_worker_create(context, &worker_params, &worker);
+  if (status == UCS_OK) return Worker(context, worker);
+  ucp_cleanup(context);
+  return ucxError(-1, "making a UCX worker failed", status);
+}
+
+Worker::~Worker() {
+  if (worker_ != nullptr) ucp_worker_destroy(worker_);
+  if (context_ != nullptr) ucp_cleanup(context_);
+}
+
+Result<std::string> Worker::address() const {
+  ucp_address_t* address = nullptr;
+  std::size_t bytes = 0;
+  const ucs_status_t status = ucp_worker_get_address(worker_, &address, &bytes);
+  if (status != UCS_OK) return ucxError(-1, "asking UCX for this rank's address failed", status);
+  std::string text(reinterpret_cast<const char*>(address), bytes);
+  ucp_worker_release_address(worker_, address);
+  return text;
+}
+
+Result<int> Worker::eventFd() const {
+  int fd = -1;
+  const ucs_status_t status = ucp_worker_get_efd(worker_, &fd);
+  if (status != UCS_OK) return ucxError(-1, "UCX cannot wake a sleeper with the transports it has chosen", status);
+  return fd;
+}
+
+Status Worker::setHandler(ucp_am_recv_callback_t handler, void* argument) {
+  ucp_am_handler_param_t param{};
+  param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS | UCP_AM_HANDLER_PARAM_FIELD_CB |
+                     UCP_AM_HANDLER_PARAM_FIELD_ARG;
+  param.id = kActiveMessageId;
+  param.flags = UCP_AM_FLAG_WHOLE_MSG | UCP_AM_FLAG_PERSISTENT_DATA;
+  param.cb = handler;
+  param.arg = argument;
+  const ucs_status_t status = ucp_worker_set_am_recv_handler(worker_, &param);
+  return status == UCS_OK ? Status::ok() : ucxError(-1, "UCX has no active messages", status);
+}
+
+Result<ucp_ep_h> Worker::connect(int peer, std::string_view address, ucp_err_handler_t on_error) {
+  ucp_ep_params_t params{};
+  params.field_mask =
+      UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
+  params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+  params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+  params.err_handler = on_error;
+  ucp_ep_h endpoint = nullptr;
+  const ucs_status_t status = ucp_ep_create(worker_, &params, &endpoint);
+  if (status != UCS_OK) return ucxError(peer, "no UCX transport of both hosts reaches it", status);
+  return endpoint;
+}
+
+bool Worker::progressUntil(const std::function<bool()>& done, std::chrono::milliseconds limit) {
+  const auto deadline = platform::Deadline::after(limit);
+  while (!done()) {
+    if (progress()) continue;
+    if (deadline.expired()) return done();
+    ::sched_yield();
+  }
+  return true;
+}
+
+void Worker::finish(const std::vector<ucs_status_ptr_t>& requests, std::chrono::milliseconds limit) {
+  const auto deadline = platform::Deadline::after(limit);
+  for (ucs_status_ptr_t request : requests)
+    finish(request, std::chrono::milliseconds(deadline.leftMs()));
+}
+
+bool Worker::finish(ucs_status_ptr_t request, std::chrono::milliseconds limit) {
+  if (!UCS_PTR_IS_PTR(request)) return true;
+  const bool done = progressUntil([&] { return ucp_request_check_status(request) != UCS_INPROGRESS; }, limit);
+  ucp_request_free(request);
+  return done;
+}
+
+} // namespace goss::transports::ucx
