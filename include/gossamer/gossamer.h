@@ -18,9 +18,10 @@
 /// - **Deadline.** Every operation has one (options, else the communicator's). On expiry it fails with GOSS_ERR_TIMEOUT
 ///   and names the rank that it waited for.
 /// - **After a failure** (timeout, lost peer, mismatch) the communicator refuses all further operations and gives
-///   the same error: destroy it, or goss_comm_shrink it first. A send or receive that fails by itself (deadline, truncation, another dtype) fails
-///   alone; but a send that is withdrawn when half of it is on the wire ends the connection to that peer. Invalid
-///   arguments are refused before anything is sent and leave the communicator as it was.
+///   the same error: destroy it, or goss_comm_shrink it first. A send or receive that fails by itself (deadline,
+///   truncation, another dtype) fails alone; but a send that is withdrawn when half of it is on the wire ends the
+///   connection to that peer. Invalid arguments are refused before anything is sent and leave the communicator as it
+///   was.
 /// - **Determinism.** Run to run, the same plan gives the same bits. All ranks get identical bits from all_reduce,
 ///   broadcast and all_gather.
 #ifndef GOSSAMER_GOSSAMER_H_
@@ -202,10 +203,10 @@ GOSS_API goss_status goss_comm_dup(goss_comm_t comm, goss_comm_t* new_comm);
 
 /// Collective over the ranks that are left: after others have died or fallen silent, or at any time. They agree on who
 /// is left (docs/shrink.md) and get a communicator of these, in the old order. `comm` fails, if it has not yet: destroy
-/// it. A rank that lives is waited for, up to options->timeout_ms (0: the communicator's); one that gives no sign of life
-/// for GOSS_SILENCE_MS is left out. Of `options` only timeout_ms counts. Errors: GOSS_ERR_TIMEOUT naming who has not come,
-/// after which the call may be repeated; GOSS_ERR_PEER_LOST when the others have gone on without this rank, or when as
-/// many as are left, or more, are silent and may have gone on elsewhere.
+/// it. A rank that lives is waited for, up to options->timeout_ms (0: the communicator's); one that gives no sign of
+/// life for GOSS_SILENCE_MS is left out. Of `options` only timeout_ms counts. Errors: GOSS_ERR_TIMEOUT naming who has
+/// not come, after which the call may be repeated; GOSS_ERR_PEER_LOST when the others have gone on without this rank,
+/// or when as many as are left, or more, are silent and may have gone on elsewhere.
 GOSS_API goss_status goss_comm_shrink(goss_comm_t comm, const goss_options* options, goss_comm_t* new_comm);
 
 GOSS_API goss_status goss_comm_rank(goss_comm_t comm, int32_t* rank);

@@ -42,8 +42,9 @@ Status launchMessage(const MessageContext& context, MessageCall call) {
     Result<Options> options = readOptions(context.function, context.options, context.request);
     if (!options.isOk()) return options.status();
     if (!options.value().codec.empty()) {
-      return Status::error(GOSS_ERR_UNSUPPORTED,
-                           fmt::format("{}: messages travel as they are; options.codec must be NULL", context.function));
+      return Status::error(
+          GOSS_ERR_UNSUPPORTED,
+          fmt::format("{}: messages travel as they are; options.codec must be NULL", context.function));
     }
     call.timeout_ms = options.value().timeout_ms;
     persistent = options.value().persistent;

@@ -145,7 +145,7 @@ class Communicator {
     std::uint64_t attempt = 1;                        ///< The agreement that is going on, or comes next.
     std::unique_ptr<Agreement> agreement;             ///< Null until this rank calls.
     std::map<int, AgreementView> early;               ///< What others told in this attempt before that, by rank.
-    std::map<int, AgreementView> early_decisions;      ///< The same.
+    std::map<int, AgreementView> early_decisions;     ///< The same.
     std::map<std::uint64_t, AgreementView> decisions; ///< By attempt.
     Operation* waiting = nullptr;                     ///< The call that waits.
   };

@@ -128,9 +128,7 @@ std::optional<SocketAddress> remoteAddress(int fd) {
   return SocketAddress(reinterpret_cast<sockaddr*>(&storage), length);
 }
 
-void tuneForMessages(int fd) {
-  setFlag(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-}
+void tuneForMessages(int fd) { setFlag(fd, IPPROTO_TCP, TCP_NODELAY, 1); }
 
 namespace {
 

@@ -88,12 +88,12 @@ std::optional<SocketAddress> remoteAddress(int fd);
 /// Sends small messages at once (TCP_NODELAY). Socket buffers are left to the system, which lets them grow with the
 /// path: a fixed size would end that and is capped lower. What the system refuses stays as it is.
 void tuneForMessages(int fd);
-/// For a connection that stands: picks the congestion control `named`, or, when that is empty, by the path. Between ends
-/// on one host cubic: models of the path such as bbr cost a fifth of the bandwidth of loopback and gain nothing
+/// For a connection that stands: picks the congestion control `named`, or, when that is empty, by the path. Between
+/// ends on one host cubic: models of the path such as bbr cost a fifth of the bandwidth of loopback and gain nothing
 /// there. Over a wide-area path (round trips of more than 2 ms) bbr, where the system has it: cubic takes every
-/// loss for congestion, and at 0.1 % of loss gets 1.3 % of what bbr gets. Else what the system's owner chose. Also keeps
-/// pauses between repetitions below a second, so that a path that is healed is soon found to be.
-/// Returns whether `named` could be had.
+/// loss for congestion, and at 0.1 % of loss gets 1.3 % of what bbr gets. Else what the system's owner chose. Also
+/// keeps pauses between repetitions below a second, so that a path that is healed is soon found to be. Returns whether
+/// `named` could be had.
 bool tuneForPath(int fd, const std::string& named);
 /// What the connection uses now; "" where the system does not tell.
 std::string congestionControl(int fd);

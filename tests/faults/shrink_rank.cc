@@ -2,10 +2,10 @@
 //
 //   shrink_rank COUNT SHRINKS [delay MS | suicide | absent | two]
 //
-// It ends after SHRINKS successful shrinks. `delay`: sleeps before each shrink; `suicide`: dies instead of the first one;
-// `absent`: does not call it for a long time; `two`: two threads shrink two communicators at the same time.
-// Lines on standard output: "ready", then for each failure "failed STATUS TEXT", "shrunk SIZE RANK" and "reduced" or
-// "wrong" after a reduction over the new communicator; "refused STATUS TEXT" when the shrink fails; "done".
+// It ends after SHRINKS successful shrinks. `delay`: sleeps before each shrink; `suicide`: dies instead of the first
+// one; `absent`: does not call it for a long time; `two`: two threads shrink two communicators at the same time. Lines
+// on standard output: "ready", then for each failure "failed STATUS TEXT", "shrunk SIZE RANK" and "reduced" or "wrong"
+// after a reduction over the new communicator; "refused STATUS TEXT" when the shrink fails; "done".
 #include <signal.h>
 #include <unistd.h>
 

@@ -36,12 +36,9 @@ class Shrink : public ::testing::TestWithParam<std::string> {
       std::vector<std::string> command = {SHRINK_RANK, std::to_string(count), std::to_string(shrinks)};
       const Manner& manner = manners[std::min<std::size_t>(static_cast<std::size_t>(rank), manners.size() - 1)];
       command.insert(command.end(), manner.begin(), manner.end());
-      std::vector<std::string> environment = {"RANK=" + std::to_string(rank),
-                                              "WORLD_SIZE=" + std::to_string(kRanks),
-                                              "MASTER_ADDR=127.0.0.1",
-                                              "MASTER_PORT=" + port,
-                                              "GOSS_TRANSPORT=" + GetParam(),
-                                              "GOSS_LOG=off"};
+      std::vector<std::string> environment = {"RANK=" + std::to_string(rank), "WORLD_SIZE=" + std::to_string(kRanks),
+                                              "MASTER_ADDR=127.0.0.1",        "MASTER_PORT=" + port,
+                                              "GOSS_TRANSPORT=" + GetParam(), "GOSS_LOG=off"};
       environment.insert(environment.end(), settings.begin(), settings.end());
       ranks_.push_back(std::make_unique<ChildProcess>(command, environment));
     }

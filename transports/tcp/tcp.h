@@ -88,7 +88,7 @@ class TcpTransport final : public Transport {
   std::vector<std::unique_ptr<tcp::Link>> links_;     ///< By peer.
   std::vector<std::unique_ptr<tcp::Dialer>> dialers_; ///< Of links that do not stand yet.
   std::uint64_t next_dial_token_ = 0;
-  bool congestion_refused_ = false; ///< And that was logged.
+  bool congestion_refused_ = false;    ///< And that was logged.
   int shortcuts_ = 0;                  ///< Turns since the poller was asked.
   platform::Deadline accept_deadline_; ///< Until all who should call us have.
   platform::Deadline probe_deadline_;  ///< When links that are stalled are probed next.
