@@ -104,6 +104,21 @@ TEST_P(TransportProcesses, APeerKilledInTheMiddleOfTrafficInBothDirections) {
   }
 }
 
+TEST_P(TransportProcesses, AnAbandonedPeerIsLostAtBothEnds) {
+  runProcesses(GetParam(), 2, [](Node& node, const Pids&) {
+    const int other = 1 - node.rank();
+    TestRecv recv(node, other, 1, 100);
+    recv.post();
+    ASSERT_TRUE(node.barrier());
+    if (node.rank() == 0)
+      node.transport().abandon(other, Status::error(GOSS_ERR_TIMEOUT, "it is silent", ErrorScope::peer, other));
+    ASSERT_TRUE(node.until([&] { return recv.done() && !node.losses.empty(); }, std::chrono::seconds(5)));
+    EXPECT_EQ(recv.status.kind(), node.rank() == 0 ? GOSS_ERR_TIMEOUT : GOSS_ERR_PEER_LOST);
+    EXPECT_FALSE(node.losses[0].departed);
+    node.barrier();
+  });
+}
+
 TEST_P(TransportProcesses, AKilledPeerIsReportedThoughItsMessagesAreHeldBack) {
   Config config;
   config.unexpected_bytes = 64 * 1024;

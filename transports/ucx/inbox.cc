@@ -68,6 +68,18 @@ void Inbox::revoke(std::uint64_t number) {
   }
 }
 
+void Inbox::discard(Tag mask, Tag value) {
+  matcher_.discard(mask, value);
+  // Those of which only the header has come: their senders are told that they were received.
+  for (const auto& fetch : fetches_) {
+    if (!fetch->busy || !fetch->inflow.waits()) continue;
+    if ((fetch->tag & mask) != value || matcher_.isPosted(fetch->tag)) continue;
+    releaseData(fetch->data);
+    fetch->inflow.revoke();
+    recycle(*fetch);
+  }
+}
+
 bool Inbox::take(Arrival& arrival) {
   if (arrival.header.kind == Header::Kind::goodbye) {
     departed_ = true;
@@ -91,6 +103,7 @@ bool Inbox::takeLong(Arrival& arrival) {
   fetch.data = arrival.data;
   fetch.bytes = arrival.bytes;
   fetch.number = arrival.header.number;
+  fetch.tag = arrival.header.tag;
   const bool begun = fetch.inflow.beginAbsent(messageHeader(arrival.header, arrival.bytes), [&fetch] {
     if (fetch.owner.closed_) return false; // Its bytes can no longer be fetched.
     fetch.owner.ready_.push_back(&fetch);
@@ -100,6 +113,9 @@ bool Inbox::takeLong(Arrival& arrival) {
   arrival.data = nullptr;
   fetch.busy = true;
   std::erase(free_, &fetch);
+  // Discarded: nobody has claimed it.
+  const bool claimed = std::find(ready_.begin(), ready_.end(), &fetch) != ready_.end();
+  if (fetch.inflow.isDropped() && !claimed) ready_.push_back(&fetch);
   return true;
 }
 
@@ -185,6 +201,7 @@ void Inbox::onFetched(void* request, ucs_status_t status, std::size_t bytes, voi
   auto& fetch = *static_cast<Fetch*>(data);
   fetch.flying = false;
   fetch.status = status;
+  ++fetch.owner.matcher_.statistics().movements;
   --fetch.owner.in_flight_;
   fetch.owner.landed_.push_back(&fetch);
   if (request != nullptr) ucp_request_free(request);
@@ -193,6 +210,7 @@ void Inbox::onFetched(void* request, ucs_status_t status, std::size_t bytes, voi
 bool Inbox::land() {
   if (landed_.empty()) return false;
   for (Fetch* fetch : std::exchange(landed_, {})) {
+    if (distrusted_) continue;
     if (fetch->status != UCS_OK) {
       // The message stays half delivered; what breaks the link for it completes its receive.
       if (trouble_.isOk()) trouble_ = ucxError(matcher_.peer(), "fetching a message from it failed", fetch->status);

@@ -32,6 +32,10 @@ class Inbox {
   ucs_status_t arrive(const Header& header, void* data, std::size_t bytes, bool rendezvous);
   /// Out of UCX: the sender wants message `number` back, if it has not been fetched.
   void revoke(std::uint64_t number);
+  /// As Transport::discard.
+  void discard(Tag mask, Tag value);
+  /// Out of UCX: the sender has given the link up and its buffers back, so what was fetched of late may be anything.
+  void distrust() { distrusted_ = true; }
 
   /// Returns whether anything happened.
   bool run();
@@ -69,6 +73,7 @@ class Inbox {
     void* data = nullptr; ///< UCX's descriptor until the fetch begins.
     std::size_t bytes = 0;
     std::uint64_t number = 0;
+    Tag tag = 0;
     bool busy = false;   ///< Holds a message.
     bool flying = false; ///< UCX fetches it.
     bool direct = false; ///< Into the receive's own buffers.
@@ -109,6 +114,7 @@ class Inbox {
   std::size_t in_flight_ = 0;
   bool departed_ = false;
   bool closed_ = false;
+  bool distrusted_ = false;
   Status trouble_;
 };
 

@@ -63,6 +63,7 @@ void Link::doom(const Status& why) {
 }
 
 ucs_status_t Link::arrive(const Header& header, void* data, std::size_t bytes, bool rendezvous) {
+  ++matcher_.statistics().movements;
   outbox_.onTaken(header.taken);
   if (header.kind == Header::Kind::message || header.kind == Header::Kind::goodbye) {
     if (header.kind == Header::Kind::goodbye) goodbye_came_ = true;
@@ -85,13 +86,14 @@ void Link::arriveControl(const Header& header) {
   } else if (header.kind == Header::Kind::revoke) {
     inbox_.revoke(header.number);
   } else if (header.kind == Header::Kind::broken) {
-    doom(peerLostError(peer(), "it withdrew a message half way"));
+    inbox_.distrust();
+    doom(peerLostError(peer(), "it has given up the link to this rank"));
   }
 }
 
 void Link::cancel(SendOperation& operation) {
   if (outbox_.cancel(operation)) return;
-  breakOff("a message to it was withdrawn half way");
+  breakOff(peerLostError(peer(), "a message to it was withdrawn half way"));
   outbox_.forget(operation);
 }
 
@@ -99,15 +101,19 @@ void Link::cancel(RecvOperation& operation) {
   if (inbox_.writesTo(operation)) {
     constexpr std::chrono::milliseconds kFetchSpan(200);
     if (!station_.worker->progressUntil([&] { return !inbox_.writesTo(operation); }, kFetchSpan))
-      breakOff("the receive of a message from it was withdrawn half way");
+      breakOff(peerLostError(peer(), "the receive of a message from it was withdrawn half way"));
     // The peer lives, does not react, and what it sends would still be put there.
     if (inbox_.writesTo(operation)) station_.poisoned = true;
   }
   matcher_.cancel(operation);
 }
 
-void Link::breakOff(std::string_view why) {
-  doom(peerLostError(peer(), why));
+void Link::abandon(const Status& why) {
+  if (!hasEnded() && state() != LinkState::failed) breakOff(why);
+}
+
+void Link::breakOff(const Status& why) {
+  doom(why);
   if (endpoint_ == nullptr) return;
   outbox_.sendControl(Header::Kind::broken);
   // Not until it has left, which it may never: until it has had a chance to.
@@ -138,7 +144,10 @@ void Link::closeByForce() {
 bool Link::run() {
   if (hasEnded()) return true;
   bool any = inbox_.run();
-  any = outbox_.run() || any;
+  if (outbox_.run()) {
+    ++matcher_.statistics().movements;
+    any = true;
+  }
   tellTaken();
   if (!outbox_.trouble().isOk()) doom(outbox_.trouble());
   if (!inbox_.trouble().isOk()) doom(inbox_.trouble());

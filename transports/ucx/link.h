@@ -55,6 +55,9 @@ class Link {
   [[nodiscard]] bool departed() const { return why_.isOk() && inbox_.departed(); }
   /// It ended without a goodbye.
   [[nodiscard]] bool broke() const { return !why_.isOk(); }
+  /// As Transport::abandon.
+  void abandon(const Status& why);
+  void discard(Tag mask, Tag value) { inbox_.discard(mask, value); }
   /// Fails all operations and closes. Returns the reason.
   Status end();
   /// The first reason wins.
@@ -74,7 +77,7 @@ class Link {
   static void onEndpointError(void* link, ucp_ep_h endpoint, ucs_status_t status);
   void tellTaken();
   /// Ends the link in the middle of a message, from this side.
-  void breakOff(std::string_view why);
+  void breakOff(const Status& why);
 
   Station& station_;
   Matcher matcher_;

@@ -200,6 +200,13 @@ bool UcxTransport::prepareToSleep() {
   return worker_->arm();
 }
 
+void UcxTransport::discard(Tag mask, Tag value) {
+  for (auto& link : links_)
+    link->discard(mask, value);
+}
+
+void UcxTransport::abandon(int peer, const Status& why) { at(peer).abandon(why); }
+
 PeerStatistics UcxTransport::statistics(int peer) const { return at(peer).matcher().statistics(); }
 
 } // namespace goss::transports

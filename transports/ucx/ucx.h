@@ -43,6 +43,8 @@ class UcxTransport final : public Transport {
   [[nodiscard]] int pollFd() const override { return poller_->fd(); }
   bool prepareToSleep() override;
   void sleepEnded() override { look_for_deaths_ = true; }
+  void discard(Tag mask, Tag value) override;
+  void abandon(int peer, const Status& why) override;
   [[nodiscard]] PeerStatistics statistics(int peer) const override;
 
  private:
