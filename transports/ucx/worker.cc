@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <vector>
 
 #include "platform/clock.h"
@@ -33,14 +35,22 @@ std::string transportsSetting(const ucp_config_t* config) {
   return value;
 }
 
-/// Without this setting UCX leaves shared memory out where the death of a peer is to be noticed. Of its kinds of shared
-/// memory only System V's then takes part, which leaves nothing behind when a process is killed.
-ucs_status_t allowSharedMemory(ucp_config_t* config) {
+/// Without MM_ERROR_HANDLING UCX leaves shared memory out where the death of a peer is to be noticed. Of its kinds of
+/// shared memory only System V's then takes part, which leaves nothing behind when a process is killed.
+/// Without TCP_PUT_ENABLE=n UCX 1.13 aborts the process now and then when a peer dies during a long message over TCP:
+/// it completes a put a second time.
+ucs_status_t adjust(ucp_config_t* config) {
   const std::string setting = transportsSetting(config);
-  // UCX warns of the setting where it finds nothing that it is for.
-  for (const char* name : {"all", "sm", "shm", "sysv", "mm", "^"})
-    if (setting.find(name) != std::string::npos) return ucp_config_modify(config, "MM_ERROR_HANDLING", "y");
-  return UCS_OK;
+  // UCX warns of a setting where it finds nothing that it is for.
+  const auto mayUse = [&](std::initializer_list<const char*> names) {
+    return std::any_of(names.begin(), names.end(),
+                       [&](const char* name) { return setting.find(name) != std::string::npos; });
+  };
+  ucs_status_t status = UCS_OK;
+  if (mayUse({"all", "sm", "shm", "sysv", "mm", "^"})) status = ucp_config_modify(config, "MM_ERROR_HANDLING", "y");
+  const bool over_tcp = setting.starts_with("^") != mayUse({"all", "tcp"});
+  if (status == UCS_OK && over_tcp) status = ucp_config_modify(config, "PUT_ENABLE", "n"); // Has no prefix here.
+  return status;
 }
 
 } // namespace
@@ -55,10 +65,10 @@ Result<Worker> Worker::create(int ranks) {
   ucp_config_t* config = nullptr;
   ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
   if (status != UCS_OK) return ucxError(-1, "reading UCX's settings failed", status);
-  status = allowSharedMemory(config);
+  status = adjust(config);
   if (status != UCS_OK) {
     ucp_config_release(config);
-    return ucxError(-1, "setting UCX's MM_ERROR_HANDLING failed", status);
+    return ucxError(-1, "setting UCX's MM_ERROR_HANDLING and TCP_PUT_ENABLE failed", status);
   }
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_NAME;
