@@ -78,6 +78,7 @@ Status BootstrapMember::callUntilAnswered() {
   while (!first_deadline_.expired()) {
     const auto candidates = addresses();
     if (!candidates.isOk()) last = candidates.status().text();
+    Status refused; // By one address; another may be the right one.
     const std::size_t count = candidates.isOk() ? candidates.value().size() : 0;
     for (std::size_t i = 0; i < count && !first_deadline_.expired(); ++i) {
       // The only address is waited for to the end: rank 0 may be there, but busy.
@@ -85,9 +86,10 @@ Status BootstrapMember::callUntilAnswered() {
           count == 1 ? first_deadline_ : earlier(first_deadline_, Deadline::after(kConnectSpan + kAnswerSpan));
       Status called = callOnce(candidates.value()[i], until);
       if (called.isOk()) return called;
-      if (called.scope() == ErrorScope::communicator) return called;
+      if (called.scope() == ErrorScope::communicator) refused = called;
       last = fmt::format("{}: {}", candidates.value()[i].text(), called.text());
     }
+    if (!refused.isOk()) return refused;
     const auto left = milliseconds(first_deadline_.leftMs());
     std::this_thread::sleep_for(std::min(pause, left));
     pause = std::min(2 * pause, kLongestPause);

@@ -21,7 +21,7 @@ std::string_view guess(std::string_view bytes) {
   for (const std::string_view verb : {"GET ", "POST", "PUT ", "HEAD", "HTTP", "OPTI"})
     if (bytes.starts_with(verb)) return "HTTP";
   if (bytes.starts_with("SSH-")) return "SSH";
-  if (bytes.starts_with("\x16\x03")) return "TLS";
+  if (bytes.starts_with("\x16\x03")) return "TLS (is GOSS_TLS set alike on all ranks?)";
   return "no protocol that it knows";
 }
 

@@ -138,6 +138,9 @@ Result<Config> Config::fromEnvironment() {
   read.integer<std::uint16_t>("GOSS_BOOTSTRAP_PORT", config.bootstrap_port, 1, 65535, " (a port)");
   read.text("GOSS_JOB_ID", config.job_id);
   if (!read.status().isOk()) return read.status();
+  if (config.tls.empty() && std::getenv("GOSS_TLS_SCOPE") != nullptr)
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         "GOSS_TLS_SCOPE is set, but GOSS_TLS is not: this run would be in clear; set both or none");
   return config;
 }
 

@@ -127,6 +127,8 @@ bool Link::isDrained() {
     if (!connection.isOpen()) continue;
     if (connection.hasOutput()) {
       connection.flush();
+      // While a filter held bytes back there was no room for it.
+      if (!connection.hasOutput() && &connection == &connections_[0] && outflow_) outflow_->goodbye();
       if (!connection.hasOutput()) platform::endWriting(connection.fd());
     }
     platform::StreamResult got;

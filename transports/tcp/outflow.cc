@@ -107,10 +107,10 @@ bool Outflow::probe() {
 }
 
 void Outflow::goodbye() {
-  if (!queue_.empty()) return;
+  if (said_goodbye_ || !queue_.empty()) return;
   frame_ = encodeFrame(FrameKind::goodbye, {});
   // A full socket swallows it: the peer then reads an end without goodbye, from a process that closed with much unread.
-  connections_[0].write(frame_.data(), frame_.size());
+  said_goodbye_ = connections_[0].write(frame_.data(), frame_.size()).bytes > 0;
 }
 
 void Outflow::begin(const SendOperation& operation) {

@@ -34,7 +34,7 @@ class Outflow {
   [[nodiscard]] bool isEmpty() const { return queue_.empty() && !connections_[0].hasOutput(); }
   /// Makes the peer's system say whether its process still has the connection. False: the stream is spoilt.
   bool probe();
-  /// Says goodbye if the stream stands between two messages; nothing may be posted afterwards.
+  /// Says goodbye, once, if the stream stands between two messages and has room; nothing may be posted afterwards.
   void goodbye();
 
  private:
@@ -65,6 +65,7 @@ class Outflow {
   bool striped_ = false;
   std::unique_ptr<Remainder> remainder_; ///< When it is the first of the queue.
   bool moved_ = false;
+  bool said_goodbye_ = false;
 };
 
 } // namespace goss::transports::tcp

@@ -86,7 +86,9 @@ class Certificates final : public Credentials {
     if (!key_text.isOk()) return key_text.status();
     const auto certificate_text = readFile(certificate_path);
     if (!certificate_text.isOk()) return certificate_text.status();
-    const KeyPtr key(PEM_read_bio_PrivateKey(over(key_text.value().get()).get(), nullptr, nullptr, nullptr));
+    // An empty password: nobody is asked for one on a terminal.
+    const KeyPtr key(
+        PEM_read_bio_PrivateKey(over(key_text.value().get()).get(), nullptr, nullptr, const_cast<char*>("")));
     if (!key) return cannotUse(key_path, "it holds no private key (" + takeError() + ")");
     const CertificatePtr own(PEM_read_bio_X509(over(certificate_text.value()).get(), nullptr, nullptr, nullptr));
     if (!own) return cannotUse(certificate_path, "it holds no certificate (" + takeError() + ")");
@@ -97,7 +99,11 @@ class Certificates final : public Credentials {
   }
 
   Status loadTrust(const std::string& folder) {
-    if (fileExists(folder + "/peers")) return loadList(folder + "/peers");
+    if (fileExists(folder + "/peers")) {
+      if (fileExists(folder + "/crl.pem"))
+        return cannotUse(folder + "/crl.pem", "a list of peers does not use it; remove one of the two");
+      return loadList(folder + "/peers");
+    }
     const std::string path = folder + "/ca.pem";
     const auto text = readFile(path);
     if (!text.isOk()) return text.status();

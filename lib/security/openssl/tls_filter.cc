@@ -10,6 +10,13 @@ namespace goss::security {
 using platform::Greeting;
 using platform::StreamResult;
 
+namespace {
+
+/// A record with the fatal alert protocol_version.
+constexpr std::string_view kVersionAlert("\x15\x03\x03\x00\x02\x02\x46", 7);
+
+} // namespace
+
 Greeting TlsFilter::greet(int fd) {
   while (phase_ == Phase::handshake || phase_ == Phase::proof) {
     const bool moved = phase_ == Phase::handshake ? shakeHands() : awaitProof();
@@ -33,6 +40,9 @@ bool TlsFilter::shakeHands() {
   const Session::Outcome outcome = session_->handshake();
   if (outcome == Session::Outcome::needs_input) return false;
   if (outcome != Session::Outcome::done) {
+    // OpenSSL answers bytes that are no TLS with silence; an alert tells a caller in clear what is spoken here.
+    if (!calls_ && session_->outgoing().empty())
+      session_->outgoing().append(kVersionAlert.data(), kVersionAlert.size());
     fail(session_->failure());
     return true;
   }
@@ -152,6 +162,8 @@ StreamResult TlsFilter::write(int fd, std::span<const iovec> from) {
     flush(fd);
     if (piece.empty()) break;
   }
+  // A session that failed will never write again: to say nothing would look like a full socket.
+  if (result.bytes == 0 && !failure_.empty()) return {0, true, EBADMSG};
   // Bytes that were encrypted for a connection that broke are lost, as in any socket's buffer.
   return result.bytes == 0 && write_end_.ended ? write_end_ : result;
 }
