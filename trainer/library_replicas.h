@@ -17,7 +17,10 @@ class LibraryReplicas : public Replicas {
 
   [[nodiscard]] std::string spec() const override { return info_.spec; }
   [[nodiscard]] std::size_t gradientRanks() const override { return static_cast<std::size_t>(info_.gradient_size); }
-  [[nodiscard]] bool hasLocalSteps() const override { return info_.local_steps != 0; }
+  /// With a codec every rank has a state of its own too.
+  [[nodiscard]] bool hasLocalSteps() const override {
+    return info_.local_steps != 0 || !spec().ends_with("codec=none");
+  }
   void start(std::span<const ReplicaTensor> tensors, const std::string& state) override;
   void setLr(double lr) override;
   void gradientReady(std::size_t tensor) override;

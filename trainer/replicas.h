@@ -39,7 +39,7 @@ class Replicas {
   [[nodiscard]] virtual std::string spec() const = 0;
   /// Ranks whose gradients are averaged together in every step: consecutive ones.
   [[nodiscard]] virtual std::size_t gradientRanks() const = 0;
-  /// Whether parameters differ between ranks on the way.
+  /// Whether ranks have something of their own on the way: parameters, or what codecs keep.
   [[nodiscard]] virtual bool hasLocalSteps() const = 0;
 
   /// Everybody gets rank 0's parameters; or, with a `state` that state() gave, goes on with its own.

@@ -103,9 +103,8 @@ GOSS_API goss_status goss_sync_step(goss_sync_t sync);
 GOSS_API goss_status goss_sync_finish(goss_sync_t sync);
 
 /// Local, between steps: waits for what is in flight, then copies everything that is needed to go on with the same bits
-/// (reference parameters, outer momenta, exchanges not yet applied) into *bytes; free it with goss_free. Each rank's
-/// state is its own. Parameters are the framework's to save. What a codec's "+ef" has kept is not in it: it starts at
-/// zero again.
+/// (reference parameters, outer momenta, exchanges not yet applied, what codecs keep) into *bytes; free it with
+/// goss_free. Each rank's state is its own. Parameters are the framework's to save.
 GOSS_API goss_status goss_sync_export(goss_sync_t sync, void** bytes, size_t* count);
 
 /// Local; before goss_sync_start, after all tensors are registered, on all ranks or none. GOSS_ERR_PROTOCOL for

@@ -55,7 +55,11 @@ goss_status goss_codec_state_reset(goss_comm_t comm, uint64_t tensor) {
     goss::sync::ReferenceStore::Filter filter;
     if (tensor != 0) filter.tensor = tensor;
     auto lock = comm->communicator->engine().enter();
-    comm->communicator->referencesOnLoop().reset(filter);
+    // What error feedback keeps, not the places in random streams: these must stay the same on all ranks.
+    for (const auto role : {goss::sync::ReferenceRole::worker, goss::sync::ReferenceRole::server}) {
+      filter.role = role;
+      comm->communicator->referencesOnLoop().reset(filter);
+    }
     return Status::ok();
   });
 }

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "capi/handles.h"
-#include "core/builtins.h"
+#include "core/world.h"
 #include "gossamer/sync.h"
 #include "sync/methods.h"
 #include "sync/synchronizer.h"
@@ -88,7 +88,12 @@ goss_status goss_sync_create(goss_comm_t comm, const char* spec, goss_sync_t* sy
     if (comm == nullptr) return missing("goss_sync_create", "the communicator");
     if (spec == nullptr) return missing("goss_sync_create", "the spec");
     if (sync == nullptr) return missing("goss_sync_create", "the place for the synchronizer");
-    Result<std::unique_ptr<Synchronizer>> made = Synchronizer::create(comm, spec, goss::core::makeCodec);
+    const auto codec = [comm](std::string_view name) -> Result<goss::Compression> {
+      const auto found = comm->communicator->world().codecs().find(name, {});
+      if (!found.isOk()) return found.status();
+      return found.value()->there;
+    };
+    Result<std::unique_ptr<Synchronizer>> made = Synchronizer::create(comm, spec, codec);
     if (!made.isOk()) return made.status();
     *sync = new goss_sync{made.take()};
     return Status::ok();

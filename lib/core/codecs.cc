@@ -78,7 +78,7 @@ Status CodecRegistry::add(const std::string& name, std::shared_ptr<const Codec> 
                          fmt::format("goss_codec_register: '{}' is no name; use a-z, 0-9 and '_'", name));
   }
   const std::lock_guard lock(mutex_);
-  if (own_.contains(name) || make(name).isOk()) {
+  if (own_.contains(name) || makeCodec(name).isOk()) { // Also those that no collective runs.
     return Status::error(GOSS_ERR_INVALID_ARGUMENT,
                          fmt::format("goss_codec_register: there is a codec '{}' already; take another name", name));
   }

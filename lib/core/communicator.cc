@@ -107,6 +107,7 @@ Result<std::unique_ptr<Execution>> Communicator::acquireExecution(Engine::Lock& 
     execution = std::make_unique<Execution>(*this, plan.take());
   }
   execution->bind(call);
+  execution->state_ = Operation::State::inactive;
   if (call.codecs != nullptr) codecs_[call.codecs->tag()] = call.codecs;
   if (execution->timeout_ms == 0) execution->timeout_ms = defaultTimeoutMs();
   return execution;
@@ -164,7 +165,10 @@ bool Communicator::runAtOnceOnLoop(MessageOperation& message) {
   const bool timed = messages_++ % kTimedOf == 0;
   const TimePoint begun = timed ? Clock::now() : TimePoint{};
   const int looks = !engine().restsOnLoop() ? 0 : engine().crowded() ? kYieldsInACrowd : kLooks;
-  if (!message.runAtOnceOnLoop(looks)) return false;
+  if (!message.runAtOnceOnLoop(looks)) {
+    --messages_; // startOnLoop() counts it.
+    return false;
+  }
   if (timed) message_took_ = Clock::now() - begun;
   countOnLoop(message, message_took_);
   return true;

@@ -48,12 +48,11 @@ void Communicator::tellOthersOnLoop() {
 }
 
 void Communicator::failOnLoop(const Status& status, Origin origin) {
-  if (failure_.isOk()) {
+  const bool first = failure_.isOk();
+  if (first) {
     failure_ = status;
     if (origin == Origin::here) world_->log().warn(status.text());
     if (origin != Origin::farewell) tellOthersOnLoop();
-    // What others still send for it, nobody will take: it must not hold up what comes behind.
-    mesh().discard(kContextMask, contextTag(context_));
   }
   engine().forEachActiveOnLoop([&](Operation& operation) {
     if (&operation.communicator() != this) return;
@@ -63,6 +62,8 @@ void Communicator::failOnLoop(const Status& status, Origin origin) {
     operation.withdrawOnLoop();
     completeOnLoop(operation, failure_);
   });
+  // What others still send for it, nobody will take: it must not hold up what comes behind.
+  if (first) mesh().discard(kContextMask, contextTag(context_));
 }
 
 void Communicator::abort(const std::string& reason) {

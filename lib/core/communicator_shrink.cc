@@ -35,6 +35,7 @@ Result<std::unique_ptr<Communicator>> Communicator::shrink(std::int64_t timeout_
     const Inside inside(*this, lock);
     // Threads that shrink the same communicator take turns, as in any order of collectives.
     engine().driveUntil(lock, [this] { return shrinking_.waiting == nullptr || closing_; });
+    if (closing_) return failure_;
     ShrinkCall call(*this);
     call.timeout_ms = timeout_ms > 0 ? timeout_ms : defaultTimeoutMs();
     const std::uint64_t attempt = shrinking_.attempt;

@@ -74,7 +74,7 @@ void Execution::bind(const Call& call) {
   signature_.op = schedule::reduces(call.collective) ? call.op : GOSS_SUM;
   signature_.root = isRooted(call.collective) ? call.root : -1;
   signature_.count = call.count;
-  signature_.detail = planHash(*plan_, call);
+  signature_.detail = context_->plan_hash = planHash(*plan_, call);
   signature_.codec = call.codecs != nullptr ? call.codecs->tag() : std::uint8_t{0};
   const FlatChannel* channel = communicator().flatOnLoop();
   flat_ = plan_->on_board && channel != nullptr && channel->fits(call);
@@ -196,6 +196,12 @@ void Execution::startOnLoop() {
   }
   signature_.operation = static_cast<std::uint32_t>(sequence);
   failure_ = Status::ok();
+  context_->draw = sequence;
+  if (call_.codecs != nullptr && call_.tensor != 0) {
+    context_->draw = communicator().referencesOnLoop().countUp(call_.tensor);
+    // Ranks that imported different states must notice it.
+    signature_.detail = context_->plan_hash ^ static_cast<std::uint32_t>(context_->draw);
+  }
   if (needs_staging_) stageInput();
   fragments_left_ = plan_->fragments;
   next_fragment_ = 0;

@@ -21,6 +21,8 @@ struct RunContext {
   const std::byte* input = nullptr; ///< The caller's, or the staged copy.
   std::byte* output = nullptr;
   std::uint32_t fragments = 1;
+  std::uint32_t plan_hash = 0;
+  std::uint64_t draw = 0;     ///< Of compressed calls: the operation's number in random streams.
   bool streams = false;       ///< The result is larger than caches keep.
   std::uint64_t binding = 0;  ///< Changes with every bind.
   CodecWork* codec = nullptr; ///< Of compressed calls; shared by all runs of the execution.

@@ -27,7 +27,7 @@ Randomness Run::randomOf(bool result, std::uint32_t chunk) const {
   const Call& call = *context_.call;
   RandomContext context;
   context.seed = call.tensor;
-  context.step = static_cast<std::uint32_t>(sequence_);
+  context.step = static_cast<std::uint32_t>(context_.draw);
   context.tensor = static_cast<std::uint32_t>(call.tensor ^ call.tensor >> 32);
   const SharedStream shared(context);
   context.epoch = call.collective == Collective::allToAll ? chunk + 2 : result ? 1 : 0;
@@ -43,7 +43,11 @@ float* Run::residualOf(const Step& step, std::uint64_t first_element, std::uint6
   const ErrorFeedback& feedback = (step.finishes ? call.codecs->back : call.codecs->there).feedback;
   if (!(own && feedback.worker) && !(step.finishes && feedback.server)) return nullptr;
   const auto role = own ? sync::ReferenceRole::worker : sync::ReferenceRole::server;
-  Result<std::span<float>> kept = communicator_.referencesOnLoop().open({call.tensor, role, 0}, {first_element, elems});
+  // Each block of an all_to_all is a tensor of its own.
+  const std::uint64_t id =
+      call.collective == Collective::allToAll ? context_.schedule->chunkLike(sources[0]) : std::uint64_t{0};
+  Result<std::span<float>> kept =
+      communicator_.referencesOnLoop().open({call.tensor, role, id}, {first_element, elems});
   if (!kept.isOk()) {
     status = kept.status();
     return nullptr;

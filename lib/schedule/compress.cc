@@ -223,7 +223,8 @@ class Rewriter {
                     std::span(&*value.base, 1));
     } else {
       const bool alone = !value.base && value.payloads.size() == 1 && !value.finishing;
-      if (alone && value.received && meaning == Meaning::result) results_.push_back(value.payloads[0]);
+      const bool summed = reduces(plain_.collective); // Others have no second half.
+      if (alone && summed && value.received && meaning == Meaning::result) results_.push_back(value.payloads[0]);
       emit(StepKind::decode, std::span(&own, 1), value);
     }
     value.base = own;

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "gossamer/compression.h"
+
 namespace goss::sync {
 
 namespace {
@@ -87,6 +89,21 @@ Result<bool> Channel::allEqual(std::uint64_t value) {
     return status;
   }
   return least_and_inverse[0] == ~least_and_inverse[1];
+}
+
+Result<std::string> Channel::codecState() const {
+  void* bytes = nullptr;
+  std::size_t size = 0;
+  if (Status status = check(goss_codec_state_export(comm_, &bytes, &size)); !status.isOk()) {
+    return status;
+  }
+  std::string state(static_cast<const char*>(bytes), size);
+  goss_free(bytes);
+  return state;
+}
+
+Status Channel::restoreCodecState(std::string_view bytes) {
+  return check(goss_codec_state_import(comm_, bytes.data(), bytes.size()));
 }
 
 Status Channel::abort(const char* reason) { return check(goss_comm_abort(comm_, reason)); }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "gossamer/status.h"
 
@@ -49,6 +50,9 @@ class Channel {
   Status wait(goss_request_t* request);
   /// Collective: rank 0's values on every rank.
   Status broadcast(std::span<float> values);
+  /// Local, while nothing is in flight: what codecs keep, for a checkpoint.
+  Result<std::string> codecState() const;
+  Status restoreCodecState(std::string_view bytes);
   /// Collective: true on every rank when all ranks gave the same value.
   Result<bool> allEqual(std::uint64_t value);
 

@@ -111,6 +111,10 @@ bool ReferenceStore::setVersion(const ReferenceKey& key, ElementRange range, std
   return true;
 }
 
+std::uint64_t ReferenceStore::countUp(std::uint64_t tensor) {
+  return keys_[{tensor, ReferenceRole::draws, 0}].try_emplace(0, Slot{0, {0.0f}}).first->second.version++;
+}
+
 void ReferenceStore::reset(const Filter& filter) {
   std::erase_if(keys_, [&](const auto& entry) {
     const ReferenceKey& key = entry.first;

@@ -26,8 +26,9 @@ enum class ReferenceRole : std::uint8_t {
   neighbour = 4, ///< This rank's copy of a neighbour's vector; id: the neighbour's peer id.
   sample = 5,    ///< Activations of a training sample; id: the sample.
   global = 6,    ///< A vector that all ranks hold equally (Cocktail's global model, PowerSGD's start matrix).
+  draws = 7,     ///< Of one element that means nothing: its version counts a tensor's operations (countUp()).
 };
-inline constexpr int kReferenceRoles = 7;
+inline constexpr int kReferenceRoles = 8;
 
 /// Elements are those of a tensor, never of a bucket or a rank's place: these change.
 struct ReferenceKey {
@@ -62,6 +63,10 @@ class ReferenceStore {
   [[nodiscard]] std::optional<std::uint64_t> version(const ReferenceKey& key, ElementRange range) const;
   /// Whether there was such a slot.
   bool setVersion(const ReferenceKey& key, ElementRange range, std::uint64_t version);
+
+  /// How often it was called for the tensor before: the number of an operation, for random streams that go on where
+  /// they were after an import.
+  std::uint64_t countUp(std::uint64_t tensor);
 
   /// Forgets all state of a tensor, of a role, of both, or of one id. Absent parts match everything.
   struct Filter {

@@ -14,7 +14,7 @@ namespace goss::sync {
 namespace {
 
 constexpr std::string_view kMagic = "GSYN";
-constexpr std::uint16_t kVersion = 1;
+constexpr std::uint16_t kVersion = 2;
 constexpr std::size_t kMostSpecBytes = 1 << 16;
 
 std::uint64_t hashOf(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
@@ -90,8 +90,8 @@ Status Synchronizer::connect(goss_comm_t comm) {
   if (composition_.applier != nullptr) {
     parameter_channel_ = across_ != nullptr ? across_.get() : all_.get();
   }
-  Channel* compressed = parameter_channel_ != nullptr ? parameter_channel_ : gradient_channel_;
-  compressed->setCodec(composition_.layout.codec);
+  compressed_ = parameter_channel_ != nullptr ? parameter_channel_ : gradient_channel_;
+  compressed_->setCodec(composition_.layout.codec);
   return Status::ok();
 }
 
@@ -196,6 +196,12 @@ Status Synchronizer::checkRunning(const char* call) const {
 Status Synchronizer::noted(Status status) {
   if (!status.isOk() && failure_.isOk()) {
     failure_ = status;
+    // Ranks that share one of the two with this one only must not wait for it.
+    for (Channel* channel : {island_.get(), across_.get()}) {
+      if (channel != nullptr) {
+        (void)channel->abort(status.text().c_str());
+      }
+    }
   }
   return status;
 }
@@ -279,6 +285,10 @@ Result<std::string> Synchronizer::exportState() {
       return status;
     }
   }
+  const Result<std::string> kept = compressed_->codecState();
+  if (!kept.isOk()) {
+    return kept.status();
+  }
   const Timetable::State at = timetable_.state();
   base::WireWriter writer;
   writer.raw(kMagic).integer(kVersion).integer(std::uint16_t{0}).text(spec_).integer(at.step).integer(at.next);
@@ -289,6 +299,7 @@ Result<std::string> Synchronizer::exportState() {
   if (buckets_) {
     buckets_->save(writer);
   }
+  writer.integer(static_cast<std::uint64_t>(kept.value().size())).raw(kept.value());
   std::string bytes = writer.take();
   return bytes + base::WireWriter().integer(hashOf(bytes)).take();
 }
@@ -324,8 +335,12 @@ Status Synchronizer::importState(std::string_view bytes) {
   if (buckets_) {
     buckets_->load(reader);
   }
+  const std::string_view kept = reader.raw(reader.integer<std::uint64_t>());
   if (!fits || !reader.complete()) {
     return invalid("the saved state is of other tensors than those registered here");
+  }
+  if (Status status = compressed_->restoreCodecState(kept); !status.isOk()) {
+    return status;
   }
   timetable_.restore(at);
   is_imported_ = true;

@@ -79,6 +79,7 @@ class Synchronizer {
   std::unique_ptr<Channel> across_;      // with islands: the ranks at this one's place in each
   Channel* gradient_channel_ = nullptr;  // null: gradients stay local
   Channel* parameter_channel_ = nullptr; // null: parameters are never exchanged
+  Channel* compressed_ = nullptr;        // the one of them that has the codec
 };
 
 } // namespace goss::sync

@@ -7,7 +7,7 @@
 
 #include "core/bootstrap.h"
 #include "platform/socket.h"
-#include "support/credential_files.h"
+#include "tests/support/credential_files.h"
 
 namespace goss::core {
 namespace {

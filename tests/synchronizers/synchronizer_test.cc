@@ -27,6 +27,11 @@ const char* const kSpecs[] = {"ddp",
                               "qsr:h=2,growth=1.2",
                               "diloco:h=4,islands=2",
                               "diloco:h=4,codec=int8",
+                              "diloco:h=4,islands=2,codec=int4:block=32+ef",
+                              "ddp:codec=int4:block=32,round=stochastic",
+                              "streaming:h=8,fragments=2,tau=3,codec=int4:block=32,round=stochastic+ef",
+                              "cocktail",
+                              "cocktail:h=2,codec=randk:ratio=0.5,block=1+topk:ratio=0.5+int4:block=32+ef",
                               "demo:chunk=8,keep=3"};
 
 std::string exported(goss_sync_t sync) {
