@@ -10,7 +10,7 @@
 #include <set>
 
 #include "tests/faults/child_process.h"
-#include "tests/faults/free_port.h"
+#include "tests/support/free_port.h"
 
 namespace goss::test {
 namespace {
@@ -34,7 +34,7 @@ std::set<std::string> sharedMemoryFiles() {
 class RunningWorld {
  public:
   RunningWorld(const std::string& transport, std::size_t count, int timeout_ms) {
-    const std::string port = std::to_string(freePort());
+    const std::string port = std::to_string(freePorts(1));
     for (int rank = 0; rank < kRanks; ++rank) {
       ranks_.push_back(std::make_unique<ChildProcess>(
           std::vector<std::string>{FAULT_RANK, std::to_string(count)},

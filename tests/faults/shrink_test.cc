@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "tests/faults/child_process.h"
-#include "tests/faults/free_port.h"
+#include "tests/support/free_port.h"
 
 namespace goss::test {
 namespace {
@@ -31,7 +31,7 @@ class Shrink : public ::testing::TestWithParam<std::string> {
   /// `manners`: of each rank; the last one also of those behind it.
   void start(std::size_t count, int shrinks, const std::vector<Manner>& manners = {{}},
              const std::vector<std::string>& settings = {}) {
-    const std::string port = std::to_string(freePort());
+    const std::string port = std::to_string(freePorts(1));
     for (int rank = 0; rank < kRanks; ++rank) {
       std::vector<std::string> command = {SHRINK_RANK, std::to_string(count), std::to_string(shrinks)};
       const Manner& manner = manners[std::min<std::size_t>(static_cast<std::size_t>(rank), manners.size() - 1)];

@@ -1,9 +1,8 @@
-#include <unistd.h>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "platform/socket.h"
+#include "tests/support/free_port.h"
 #include "tests/tcp/world.h"
 
 namespace goss::test {
@@ -44,20 +43,8 @@ TEST(TcpSettings, UnknownInterfaceIsRefusedByName) {
   EXPECT_THAT(opened.status().text(), HasSubstr("\"nosuch0\""));
 }
 
-/// The lower of two neighbouring ports that were free a moment ago, below those that the system hands out by itself:
-/// tests that run beside this one do not get them.
-std::uint16_t freePair() {
-  const auto isFree = [](std::uint16_t port) {
-    return platform::listenOn(*platform::SocketAddress::parse("127.0.0.1", port), {}).isOk();
-  };
-  auto port = static_cast<std::uint16_t>(20000 + getpid() % 5000 * 2);
-  while (!isFree(port) || !isFree(static_cast<std::uint16_t>(port + 1)))
-    port = static_cast<std::uint16_t>(port + 2);
-  return port;
-}
-
 TEST(TcpSettings, PortsComeFromTheRangeUntilItIsFull) {
-  const std::uint16_t first = freePair();
+  const std::uint16_t first = freePorts(2);
   const auto configure = [&](Config& config) {
     config.port_min = first;
     config.port_max = static_cast<std::uint16_t>(first + 1);

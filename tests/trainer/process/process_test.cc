@@ -14,6 +14,7 @@
 #include <sstream>
 #include <thread>
 
+#include "tests/support/free_port.h"
 #include "tests/trainer/small_run.h"
 #include "tests/trainer/temporary_directory.h"
 #include "tests/trainer/trajectory_bound.h"
@@ -174,8 +175,8 @@ TEST_F(ProcessTest, ARankThatFailsTakesTheOthersDownWithItsReason) {
 }
 
 TEST_F(ProcessTest, TorchrunsVariablesStartItToo) {
-  const std::string variables = fmt::format("WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT={} ",
-                                            20000 + getpid() % 10000); // below the ports that the kernel gives out
+  const std::string variables =
+      fmt::format("WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT={} ", freePorts(1));
   const Outcome outcome =
       shell(fmt::format("({0} RANK=1 LOCAL_RANK=1 {1}{2} &) ; {0} RANK=0 LOCAL_RANK=0 {1}{2} --log {3}", variables,
                         kProgram, flags(3), path("log")));
