@@ -176,7 +176,7 @@ TEST_F(ProcessTest, ARankThatFailsTakesTheOthersDownWithItsReason) {
 
 TEST_F(ProcessTest, TorchrunsVariablesStartItToo) {
   const std::string variables =
-      fmt::format("WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT={} ", freePorts(1));
+      fmt::format("WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT={} ", test::freePorts(1));
   const Outcome outcome =
       shell(fmt::format("({0} RANK=1 LOCAL_RANK=1 {1}{2} &) ; {0} RANK=0 LOCAL_RANK=0 {1}{2} --log {3}", variables,
                         kProgram, flags(3), path("log")));
