@@ -9,6 +9,7 @@
 #include "schedule/compress.h"
 #include "schedule/contract.h"
 #include "schedule/sample_requests.h"
+#include "tests/collectives/entry_name.h"
 
 namespace goss::collectives {
 namespace {
@@ -80,18 +81,7 @@ TEST(Compressed, AllowsTheKnownPatterns) {
   EXPECT_EQ(facts.value().run.lossy_depth, 2) << "exact inside a node, two-shot between nodes";
 }
 
-std::string testName(const testing::TestParamInfo<std::size_t>& info) {
-  const Catalogue catalogue = builtinAlgorithms();
-  const CatalogueEntry& entry = catalogue.entries()[info.param];
-  std::string name = std::string(schedule::nameOf(entry.collective)) + "_" + std::string(entry.algorithm->name());
-  for (char& c : name) {
-    if (c == '-') c = '_';
-  }
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Catalogue, EveryCompressed,
-                         testing::Range<std::size_t>(0, builtinAlgorithms().entries().size()), testName);
+INSTANTIATE_TEST_SUITE_P(Catalogue, EveryCompressed, everyEntry(), entryName);
 
 } // namespace
 } // namespace goss::collectives

@@ -7,6 +7,7 @@
 #include "schedule/checker.h"
 #include "schedule/contract.h"
 #include "schedule/sample_requests.h"
+#include "tests/collectives/entry_name.h"
 
 namespace goss::collectives {
 namespace {
@@ -30,18 +31,7 @@ TEST_P(EveryAlgorithm, IsCorrectForAllSizes) {
   EXPECT_EQ(entry.algorithm->traits().identical_bits, always_identical);
 }
 
-std::string testName(const testing::TestParamInfo<std::size_t>& info) {
-  const Catalogue catalogue = builtinAlgorithms();
-  const CatalogueEntry& entry = catalogue.entries()[info.param];
-  std::string name = std::string(schedule::nameOf(entry.collective)) + "_" + std::string(entry.algorithm->name());
-  for (char& c : name) {
-    if (c == '-') c = '_';
-  }
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Catalogue, EveryAlgorithm,
-                         testing::Range<std::size_t>(0, builtinAlgorithms().entries().size()), testName);
+INSTANTIATE_TEST_SUITE_P(Catalogue, EveryAlgorithm, everyEntry(), entryName);
 
 } // namespace
 } // namespace goss::collectives
