@@ -46,8 +46,12 @@ std::size_t FeedbackEncoder::scratchBytes() const {
   return (vector ? scratchAligned(count_ * sizeof(float)) : 0) + compression_.codec->scratchBytes(count_);
 }
 
-Result<FeedbackEncoder::Parts> FeedbackEncoder::open(std::span<std::byte> state, std::span<std::byte> scratch,
-                                                     std::uint64_t step) const {
+Result<FeedbackEncoder::Parts> FeedbackEncoder::open(std::size_t count, std::span<std::byte> state,
+                                                     std::span<std::byte> scratch, std::uint64_t step) const {
+  if (count != count_) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("feedback of '{}': {} elements; it was made for {}",
+                                                                compression_.spec, count, count_));
+  }
   if (state.size() != stateBytes() || scratch.size() < scratchBytes()) {
     return Status::error(GOSS_ERR_INVALID_ARGUMENT,
                          fmt::format("feedback of '{}': state of {} bytes and scratch of {}; it needs {} and {}",
@@ -122,11 +126,7 @@ Status FeedbackEncoder::maskMomentum(const EncodeJob& job, const Parts& parts) c
 
 Status FeedbackEncoder::encode(EncodeJob job, std::span<std::byte> state, std::span<std::byte> scratch,
                                std::uint64_t step) const {
-  if (job.values.size() != count_) {
-    return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("feedback of '{}': {} elements; it was made for {}",
-                                                                compression_.spec, job.values.size(), count_));
-  }
-  auto opened = open(state, scratch, step);
+  auto opened = open(job.values.size(), state, scratch, step);
   if (!opened.isOk()) {
     return opened.status();
   }
@@ -154,11 +154,7 @@ Status FeedbackEncoder::encode(EncodeJob job, std::span<std::byte> state, std::s
 
 Status FeedbackEncoder::merge(MergeJob& job, std::span<std::byte> state, std::span<std::byte> scratch,
                               std::uint64_t step) const {
-  if (job.values.size() != count_) {
-    return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("feedback of '{}': {} elements; it was made for {}",
-                                                                compression_.spec, job.values.size(), count_));
-  }
-  auto opened = open(state, scratch, step);
+  auto opened = open(job.values.size(), state, scratch, step);
   if (!opened.isOk()) {
     return opened.status();
   }

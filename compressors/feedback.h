@@ -34,7 +34,8 @@ class FeedbackEncoder {
 
  private:
   struct Parts; ///< Of state and scratch.
-  [[nodiscard]] Result<Parts> open(std::span<std::byte> state, std::span<std::byte> scratch, std::uint64_t step) const;
+  [[nodiscard]] Result<Parts> open(std::size_t count, std::span<std::byte> state, std::span<std::byte> scratch,
+                                   std::uint64_t step) const;
   Status keepError(const Parts& parts) const;
   Status maskMomentum(const EncodeJob& job, const Parts& parts) const;
   [[nodiscard]] bool hasMomentum() const { return compression_.feedback.momentum != 0; }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "trainer/agreement.h"
 #include "trainer/error.h"
 #include "trainer/gpt.h"
 #include "trainer/gradient_norm.h"
@@ -104,17 +105,9 @@ std::size_t PipelineTrainer::microBatches() const {
 }
 
 void PipelineTrainer::checkAgreement() {
-  if (!group_.allEqual(data_.fingerprint())) {
-    fail("the ranks read different data; give every rank the same --data file");
-  }
-  const std::string calls = fmt::format("{} {} {} {} {} {}", settings_, options_.pipeline, options_.schedule,
-                                        options_.val_every, options_.val_samples, options_.checkpoint_every);
-  std::uint64_t hash = 14695981039346656037u; // FNV-1a
-  for (const char c : calls)
-    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  if (!group_.allEqual(hash)) {
-    fail("the ranks were started with different options; give every rank the same command line");
-  }
+  requireAgreement(group_, data_.fingerprint(),
+                   fmt::format("{} {} {} {} {} {}", settings_, options_.pipeline, options_.schedule, options_.val_every,
+                               options_.val_samples, options_.checkpoint_every));
 }
 
 // Every rank gets the whole state of rank 0 once, and keeps its stages' part.

@@ -1,10 +1,9 @@
 #include "trainer/trainer.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "trainer/agreement.h"
 #include "trainer/error.h"
 #include "trainer/gradient_norm.h"
 #include "trainer/sampler.h"
@@ -80,15 +79,10 @@ float Trainer::gradientScale() const {
 }
 
 void Trainer::checkAgreement() {
-  if (!group_.allEqual(data_.fingerprint())) {
-    fail("the ranks read different data; give every rank the same --data file");
-  }
   // Beside what decides the numbers: what decides which collectives are called when.
-  const std::string calls = fmt::format("{} {} {} {}", settings_, options_.val_every, options_.val_samples,
-                                        replicas_->hasLocalSteps() ? options_.checkpoint_every : 0);
-  if (!group_.allEqual(XXH3_64bits(calls.data(), calls.size()))) {
-    fail("the ranks were started with different options; give every rank the same command line");
-  }
+  requireAgreement(group_, data_.fingerprint(),
+                   fmt::format("{} {} {} {}", settings_, options_.val_every, options_.val_samples,
+                               replicas_->hasLocalSteps() ? options_.checkpoint_every : 0));
 }
 
 /// Rank 0's: of the latest checkpoint, or the seed's. A checkpoint needs no shared file system.
