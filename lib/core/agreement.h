@@ -49,8 +49,8 @@ struct AgreementView {
 /// thread-safe.
 class Agreement {
  public:
-  /// The lowest number from the given one on that is free on this rank; taken for this agreement.
-  using Reserve = std::function<std::uint32_t(std::uint32_t least)>;
+  /// `wanted` if it is free on this rank, else a higher number that is; taken for this agreement (ContextNumbers).
+  using Reserve = std::function<std::uint32_t(std::uint32_t wanted)>;
   Agreement(int self, int size, Reserve reserve);
 
   /// This rank's own finding.

@@ -450,7 +450,7 @@ Result<bool> Communicator::proposeContexts(SplitEntry& mine, std::vector<SplitEn
                                            std::vector<std::int32_t>& colors, std::uint32_t& base) {
   {
     auto lock = engine().enter();
-    mine.next_context = world_->nextContextOnLoop();
+    mine.next_context = world_->contextsOnLoop().next();
   }
   Call gather;
   gather.collective = Collective::allGather;
@@ -476,8 +476,10 @@ Result<bool> Communicator::proposeContexts(SplitEntry& mine, std::vector<SplitEn
   std::int32_t free_everywhere = 0;
   {
     auto lock = engine().enter();
-    free_everywhere = world_->nextContextOnLoop() <= base ? 1 : 0;
-    world_->useContextsUpToOnLoop(base + static_cast<std::uint32_t>(colors.size()));
+    ContextNumbers& contexts = world_->contextsOnLoop();
+    free_everywhere = contexts.next() <= base ? 1 : 0;
+    for (std::uint32_t i = 0; i < colors.size(); ++i)
+      contexts.take(base + i);
   }
   Call vote;
   vote.collective = Collective::allReduce;

@@ -57,8 +57,9 @@ Result<std::unique_ptr<Communicator>> Communicator::shrink(std::int64_t timeout_
 
 void Communicator::beginShrinkOnLoop() {
   if (shrinking_.agreement == nullptr) {
-    shrinking_.agreement = std::make_unique<Agreement>(
-        rank_, size(), [this](std::uint32_t least) { return world_->reserveContextOnLoop(least); });
+    shrinking_.agreement = std::make_unique<Agreement>(rank_, size(), [this, trial = 0U](std::uint32_t wanted) mutable {
+      return world_->contextsOnLoop().reserve(wanted, context_, trial++);
+    });
     for (const auto& [rank, view] : shrinking_.early)
       shrinking_.agreement->hear(rank, view);
     for (const auto& [rank, decision] : shrinking_.early_decisions)

@@ -269,7 +269,7 @@ std::unique_ptr<FlatChannel> World::makeFlatChannel(std::uint32_t context, const
 
 void World::registerOnLoop(Communicator& communicator) {
   communicators_[communicator.context()] = &communicator;
-  useContextsUpToOnLoop(communicator.context() + 1);
+  contexts_.take(communicator.context());
   const auto early = early_aborts_.find(communicator.context());
   if (early == early_aborts_.end()) return;
   const auto [peer, message] = std::move(early->second);
@@ -280,12 +280,6 @@ void World::registerOnLoop(Communicator& communicator) {
 void World::unregisterOnLoop(Communicator& communicator) {
   communicators_.erase(communicator.context());
   closed_contexts_.insert(communicator.context());
-}
-
-std::uint32_t World::reserveContextOnLoop(std::uint32_t least) {
-  const std::uint32_t context = std::max(least, next_context_);
-  next_context_ = context + 1;
-  return context;
 }
 
 void World::flushControlOnLoop(int except) {

@@ -13,6 +13,7 @@
 #include "core/bootstrap.h"
 #include "core/builtins.h"
 #include "core/codecs.h"
+#include "core/context_numbers.h"
 #include "core/control.h"
 #include "core/engine.h"
 #include "core/flat.h"
@@ -64,11 +65,7 @@ class World : public std::enable_shared_from_this<World> {
   void flushControlOnLoop(int except);
   void registerOnLoop(Communicator& communicator);
   void unregisterOnLoop(Communicator& communicator);
-  /// The lowest context that no communicator of this rank has used.
-  [[nodiscard]] std::uint32_t nextContextOnLoop() const { return next_context_; }
-  /// The lowest context from `least` on that no communicator of this rank has used; it is taken.
-  std::uint32_t reserveContextOnLoop(std::uint32_t least);
-  void useContextsUpToOnLoop(std::uint32_t end) { next_context_ = std::max(next_context_, end); }
+  [[nodiscard]] ContextNumbers& contextsOnLoop() { return contexts_; }
 
  private:
   World(const Config& config, const Launch& launch);
@@ -95,7 +92,7 @@ class World : public std::enable_shared_from_this<World> {
 
   // Guarded by the engine's lock.
   std::map<std::uint32_t, Communicator*> communicators_; ///< By context.
-  std::uint32_t next_context_ = 0;
+  ContextNumbers contexts_;
   /// Aborts of communicators that this rank has yet to make, by context: the sender and what it said.
   std::map<std::uint32_t, std::pair<int, ControlMessage>> early_aborts_;
   std::set<std::uint32_t> closed_contexts_;     ///< Of communicators that this rank has destroyed.

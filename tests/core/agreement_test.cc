@@ -5,9 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <deque>
 #include <memory>
 #include <random>
+
+#include "core/context_numbers.h"
 
 namespace goss::core {
 namespace {
@@ -262,6 +266,55 @@ TEST(Agreements, NumbersThatAreTakenAreRaised) {
   ASSERT_TRUE(agreement.decision().has_value());
   EXPECT_EQ(agreement.decision()->context, 9u);
   EXPECT_THAT(agreement.decision()->accused, IsEmpty());
+}
+
+/// Two agreements among the same two ranks that hear of each other's numbers in opposite order, always at the same
+/// time: what one rank chooses for the first, the other has just chosen for the second.
+TEST(Agreements, TwoAtATimeFindTheirNumbers) {
+  constexpr std::uint32_t kParents[] = {5, 69}; // They differ in their seventh bit first.
+  std::array<ContextNumbers, 2> numbers;
+  std::array<std::array<std::unique_ptr<Agreement>, 2>, 2> agreements; // By rank and communicator.
+  for (std::size_t i = 0; i < 4; ++i) {
+    const std::size_t rank = i / 2;
+    const std::size_t which = i % 2 == rank ? 0 : 1;
+    agreements[rank][which] = std::make_unique<Agreement>(
+        static_cast<int>(rank), 2,
+        [&numbers, parent = kParents[which], rank, trial = 0U](std::uint32_t wanted) mutable {
+          return numbers[rank].reserve(wanted, parent, trial++);
+        });
+  }
+  const auto undecided = [&] {
+    return std::ranges::any_of(agreements, [](const auto& both) {
+      return std::ranges::any_of(both, [](const auto& one) { return !one->decision().has_value(); });
+    });
+  };
+  int rounds = 0;
+  for (; undecided() && rounds < 20; ++rounds) {
+    std::array<std::array<AgreementView, 2>, 2> told;
+    for (std::size_t rank = 0; rank < 2; ++rank)
+      told[rank] = {agreements[rank][0]->view(), agreements[rank][1]->view()};
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      for (const std::size_t which : {rank, 1 - rank})
+        agreements[rank][which]->hear(static_cast<int>(1 - rank), told[1 - rank][which]);
+    }
+  }
+  EXPECT_GT(rounds, 3) << "this order has no conflict";
+  ASSERT_FALSE(undecided()) << "after " << rounds << " rounds";
+  for (const std::size_t which : {0U, 1U})
+    EXPECT_EQ(agreements[0][which]->decision(), agreements[1][which]->decision());
+  EXPECT_NE(agreements[0][0]->decision()->context, agreements[0][1]->decision()->context);
+}
+
+TEST(ContextNumbers, NoneIsGivenTwice) {
+  ContextNumbers numbers;
+  numbers.take(0);
+  EXPECT_EQ(numbers.reserve(0, 7, 0), 1U);
+  EXPECT_EQ(numbers.reserve(40, 7, 1), 40U) << "free";
+  EXPECT_EQ(numbers.reserve(12, 7, 1), 12U) << "free, although a higher one is taken";
+  const std::uint32_t raised = numbers.reserve(12, 7, 3);
+  EXPECT_GT(raised, 40U);
+  EXPECT_EQ(raised % 8, 7U % 8);
+  EXPECT_EQ(numbers.next(), raised + 1);
 }
 
 } // namespace

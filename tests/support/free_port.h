@@ -22,14 +22,19 @@ inline bool isFreePort(int port) {
   return free;
 }
 
-/// The lowest of `count` neighbouring ports.
+/// The lowest of `count` neighbouring ports. Tests that run at the same time have neighbouring process numbers, so each
+/// number has some ports of its own to begin at, and each call of a process begins behind the last.
 inline std::uint16_t freePorts(int count) {
-  int first = 20000 + getpid() % 10000;
+  constexpr int kOfAProcess = 16;
+  static int next = 20000 + getpid() % 700 * kOfAProcess;
+  if (next > 32000) next = 20000;
+  int first = next;
   for (int free = 0; free < count; ++free) {
     if (isFreePort(first + free)) continue;
     first += free + 1;
     free = -1;
   }
+  next = first + count;
   return static_cast<std::uint16_t>(first);
 }
 
