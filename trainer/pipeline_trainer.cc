@@ -90,12 +90,9 @@ PipelineTrainer::PipelineTrainer(const TrainOptions& options, const Dataset& dat
       schedule_{options.lr, options.lr * options.final_lr, options.warmup, options.steps},
       settings_(trajectorySettings(options_, data.fingerprint())),
       prompt_(promptTokens(options_.prompt, data, options_.model)),
+      checkpoints_(options_, table_, group, report),
       started_(Clock::now()) {
   checkAgreement();
-  if (group.rank() == 0 && !options.checkpoint.empty()) {
-    store_.emplace(options.checkpoint, options.keep);
-    store_->prepare();
-  }
   startParameters();
   noteStart();
 }
@@ -112,22 +109,15 @@ void PipelineTrainer::checkAgreement() {
 
 // Every rank gets the whole state of rank 0 once, and keeps its stages' part.
 void PipelineTrainer::startParameters() {
-  TrainingState state;
-  state.first_moments.resize(table_.count());
-  state.second_moments.resize(table_.count());
-  state.parameters = table_.initialValues(options_.seed);
-  if (store_ && options_.resume) {
-    if (std::optional<TrainingState> loaded = store_->loadLatest(options_.model, table_)) {
-      state = std::move(*loaded);
-      report_.note(fmt::format("resumed from step {} of {}", state.step, options_.checkpoint));
-    } else {
-      report_.note(fmt::format("no checkpoint in {} yet: starting from step 0", options_.checkpoint));
-    }
+  TrainingState state = checkpoints_.load(settings_);
+  if (!state.sync_state.empty()) {
+    report_.note(
+        fmt::format("note: the checkpoint is of {} ranks with '{}': all ranks go on from the mean of their "
+                    "parameters and moments; what its synchronizer kept is reset",
+                    state.others.size() + 1, state.sync));
+    shareReplicas(state);
   }
-  std::uint64_t head[] = {state.step, store_ ? 1u : 0u};
-  group_.broadcast(head, sizeof head);
-  step_ = saved_step_ = head[0];
-  saves_ = head[1] != 0;
+  step_ = checkpoints_.begin(state.step);
   for (std::vector<float>* vector : {&state.parameters, &state.first_moments, &state.second_moments})
     group_.broadcast(vector->data(), vector->size() * sizeof(float));
   for (const auto& stage : rank_.stages()) {
@@ -167,16 +157,21 @@ void PipelineTrainer::run() {
 void PipelineTrainer::runSteps() {
   started_ = Clock::now();
   bool go_on = true;
+  if (step_ != 0 && (options_.val_every != 0 || step_ >= options_.steps)) validate(); // what was resumed
   while (go_on && step_ < options_.steps) {
     go_on = trainStep();
+    checkpoints_.poll();
     const bool is_last = !go_on || step_ == options_.steps;
-    if (is_last || (options_.val_every != 0 && step_ % options_.val_every == 0)) {
-      card_.validation.emplace_back(step_, validationLoss());
-      report_.validation(step_, card_.validation.back().second);
-    }
+    if (is_last || (options_.val_every != 0 && step_ % options_.val_every == 0)) validate();
     if (is_last || (options_.checkpoint_every != 0 && step_ % options_.checkpoint_every == 0)) saveCheckpoint();
   }
+  checkpoints_.finish();
   if (!go_on) report_.note(fmt::format("stopped by --time-limit after step {}", step_));
+}
+
+void PipelineTrainer::validate() {
+  card_.validation.emplace_back(step_, validationLoss());
+  report_.validation(step_, card_.validation.back().second);
 }
 
 bool PipelineTrainer::trainStep() {
@@ -382,11 +377,7 @@ TrainingState PipelineTrainer::state() {
 }
 
 void PipelineTrainer::saveCheckpoint() {
-  if (!saves_ || saved_step_ == step_) return;
-  const TrainingState whole = state();
-  if (store_) store_->save(options_.model, table_, whole);
-  saved_step_ = step_;
-  report_.checkpoint(step_);
+  if (checkpoints_.isDue(step_)) checkpoints_.save(step_, state());
 }
 
 void PipelineTrainer::finish() {

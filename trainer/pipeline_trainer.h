@@ -5,11 +5,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "trainer/checkpoint.h"
 #include "trainer/dataset.h"
 #include "trainer/group.h"
 #include "trainer/lr_schedule.h"
@@ -17,7 +15,9 @@
 #include "trainer/pipeline_rank.h"
 #include "trainer/report.h"
 #include "trainer/run_card.h"
+#include "trainer/run_checkpoints.h"
 #include "trainer/train_options.h"
+#include "trainer/training_state.h"
 
 namespace goss::trainer {
 
@@ -56,6 +56,7 @@ class PipelineTrainer {
   double updateParameters(double lr);
   void shareHeadWeight();
   void validateStage(PipelineRank::Stage& stage, std::vector<double>& losses);
+  void validate();
   void saveCheckpoint();
   void finish();
   [[nodiscard]] std::size_t boundaryElems(std::size_t batch) const {
@@ -72,12 +73,10 @@ class PipelineTrainer {
   ParameterTable table_; // of the whole model
   PipelineRank rank_;
   LrSchedule schedule_;
-  std::optional<CheckpointStore> store_; // rank 0 only
-  bool saves_ = false;                   // rank 0 writes checkpoints
   std::string settings_;
   std::vector<std::int32_t> prompt_;
   std::size_t step_ = 0;
-  std::size_t saved_step_ = 0;
+  RunCheckpoints checkpoints_;
   Clock::time_point started_;
   std::vector<std::vector<std::vector<float>>> sent_; // [stage of this rank][sample] during a validation
   double computed_s_ = 0;                             // in the schedule's actions

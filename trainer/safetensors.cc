@@ -63,13 +63,19 @@ std::size_t tensorBytes(const std::vector<std::size_t>& shape, std::size_t bits)
   return total % 8 == 0 ? total / 8 : kNone;
 }
 
+std::string_view bytesOf(const SafetensorsEntry& tensor) {
+  if (tensor.data == nullptr) return tensor.bytes;
+  return {reinterpret_cast<const char*>(tensor.data), elementCount(tensor.shape) * sizeof(float)};
+}
+
 std::string headerText(const std::vector<SafetensorsEntry>& tensors, const Metadata& metadata) {
   nlohmann::ordered_json header;
   header["__metadata__"] = metadata;
   std::size_t offset = 0;
   for (const SafetensorsEntry& tensor : tensors) {
-    const std::size_t end = offset + elementCount(tensor.shape) * sizeof(float);
-    header[tensor.name] = {{"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
+    const std::size_t end = offset + bytesOf(tensor).size();
+    const char* dtype = tensor.data == nullptr ? "U8" : "F32";
+    header[tensor.name] = {{"dtype", dtype}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
     offset = end;
   }
   std::string text = header.dump();
@@ -89,11 +95,13 @@ bool readSizes(const Json& json, std::vector<std::size_t>& out) {
 } // namespace
 
 void writeSafetensors(const std::string& path, std::vector<SafetensorsEntry> tensors, Metadata metadata) {
-  std::sort(tensors.begin(), tensors.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  // Bytes come last, so that every float is aligned.
+  std::sort(tensors.begin(), tensors.end(), [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
+    return std::pair(a.data == nullptr, a.name) < std::pair(b.data == nullptr, b.name);
+  });
   const HashState hash = makeHash();
-  for (const SafetensorsEntry& tensor : tensors) {
-    XXH3_64bits_update(hash.get(), tensor.data, elementCount(tensor.shape) * sizeof(float));
-  }
+  for (const SafetensorsEntry& tensor : tensors)
+    XXH3_64bits_update(hash.get(), bytesOf(tensor).data(), bytesOf(tensor).size());
   metadata[kChecksumKey] = hexDigest(hash);
   const std::string header = headerText(tensors, metadata);
   const std::uint64_t length = header.size();
@@ -101,7 +109,7 @@ void writeSafetensors(const std::string& path, std::vector<SafetensorsEntry> ten
   file.write(&length, sizeof(length));
   file.write(header.data(), header.size());
   for (const SafetensorsEntry& tensor : tensors)
-    file.write(tensor.data, elementCount(tensor.shape) * sizeof(float));
+    file.write(bytesOf(tensor).data(), bytesOf(tensor).size());
   file.commit();
 }
 
@@ -177,10 +185,23 @@ std::vector<std::string> SafetensorsFile::names() const {
   return names;
 }
 
-void SafetensorsFile::read(const std::string& name, const std::vector<std::size_t>& shape, float* out) const {
+const SafetensorsFile::Tensor& SafetensorsFile::tensorOf(const std::string& name) const {
   const auto found = tensors_.find(name);
   if (found == tensors_.end()) fail("{} has no tensor {}", path(), name);
-  const Tensor& tensor = found->second;
+  return found->second;
+}
+
+std::string SafetensorsFile::readBytes(const std::string& name) const {
+  const Tensor& tensor = tensorOf(name);
+  if (tensor.dtype != "U8" || tensor.shape.size() != 1)
+    fail("{} has {} as {}, but it must be a vector of U8", path(), name, tensor.dtype);
+  std::string bytes(tensor.end - tensor.begin, '\0');
+  file_.read(data_offset_ + tensor.begin, bytes.data(), bytes.size());
+  return bytes;
+}
+
+void SafetensorsFile::read(const std::string& name, const std::vector<std::size_t>& shape, float* out) const {
+  const Tensor& tensor = tensorOf(name);
   if (tensor.dtype != "F32" || tensor.shape != shape) {
     fail("{} has {} as {} [{}], but this model needs F32 [{}]", path(), name, tensor.dtype,
          fmt::join(tensor.shape, ", "), fmt::join(shape, ", "));

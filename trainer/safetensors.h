@@ -1,4 +1,4 @@
-/// Reading and writing of safetensors files with float32 tensors.
+/// Reading and writing of safetensors files with float32 tensors and vectors of bytes.
 #ifndef GOSS_TRAINER_SAFETENSORS_H_
 #define GOSS_TRAINER_SAFETENSORS_H_
 
@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trainer/file_io.h"
@@ -19,7 +20,8 @@ namespace goss::trainer {
 struct SafetensorsEntry {
   std::string name;
   std::vector<std::size_t> shape;
-  const float* data = nullptr; // host memory
+  const float* data = nullptr; // float32, host memory
+  std::string_view bytes = {}; // of a vector of U8, where `data` is null
 };
 
 using Metadata = std::map<std::string, std::string>;
@@ -40,6 +42,8 @@ class SafetensorsFile {
   [[nodiscard]] std::vector<std::string> names() const;
   /// Copies the float32 tensor `name`, which must have exactly `shape`, to `out`.
   void read(const std::string& name, const std::vector<std::size_t>& shape, float* out) const;
+  /// The vector `name` of U8.
+  [[nodiscard]] std::string readBytes(const std::string& name) const;
   /// Reads all data and compares it with the metadata's checksum; a file without one passes.
   void verifyChecksum() const;
 
@@ -53,6 +57,7 @@ class SafetensorsFile {
   void parseHeader(const std::string& header);
   void addTensor(const std::string& name, Tensor tensor);
   void checkCoverage() const;
+  [[nodiscard]] const Tensor& tensorOf(const std::string& name) const;
 
   InputFile file_;
   std::size_t data_offset_ = 0;

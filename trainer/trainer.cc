@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "trainer/agreement.h"
 #include "trainer/error.h"
@@ -55,14 +56,11 @@ Trainer::Trainer(const TrainOptions& options, const Dataset& data, Group& group,
       schedule_{options.lr, options.lr * options.final_lr, options.warmup, options.steps},
       settings_(trajectorySettings(options, data.fingerprint())),
       prompt_(promptTokens(options.prompt, data, options.model)),
+      checkpoints_(options_, model_.table(), group, report),
       started_(Clock::now()),
       inputs_(options.micro_batch * options.model.context),
       targets_(options.micro_batch * options.model.context) {
   checkAgreement();
-  if (group.rank() == 0 && !options.checkpoint.empty()) {
-    store_.emplace(options.checkpoint, options.keep);
-    store_->prepare();
-  }
   startParameters();
   noteStart();
 }
@@ -85,41 +83,25 @@ void Trainer::checkAgreement() {
                                replicas_->hasLocalSteps() ? options_.checkpoint_every : 0));
 }
 
-/// Rank 0's: of the latest checkpoint, or the seed's. A checkpoint needs no shared file system.
+/// Rank 0's: of the latest checkpoint, or the seed's.
 TrainingState Trainer::loadState() {
-  TrainingState state;
-  state.first_moments.resize(model_.table().count());
-  state.second_moments.resize(model_.table().count());
-  state.parameters = model_.table().initialValues(options_.seed);
-  if (!store_ || !options_.resume) return state;
-  std::optional<TrainingState> loaded = store_->loadLatest(options_.model, model_.table());
-  if (!loaded) {
-    report_.note(fmt::format("no checkpoint in {} yet: starting from step 0", options_.checkpoint));
-    return state;
-  }
-  report_.note(fmt::format("resumed from step {} of {}", loaded->step, options_.checkpoint));
-  if (loaded->settings != settings_) {
-    report_.note(fmt::format("note: the checkpoint was written with other settings: {}", loaded->settings));
-  }
-  const bool fits = loaded->sync == replicas_->spec() && loaded->others.size() + 1 == ranksOf(group_);
-  if (!loaded->sync_state.empty() && !fits) {
-    report_.note(fmt::format("note: it is of {} ranks with '{}': all ranks go on from rank 0's parameters",
-                             loaded->others.size() + 1, loaded->sync));
-  }
-  if (!fits) {
-    loaded->sync_state.clear();
-    loaded->others.clear();
-  }
-  return std::move(*loaded);
+  TrainingState loaded = checkpoints_.load(settings_);
+  const bool fits = loaded.sync == replicas_->spec() && loaded.others.size() + 1 == ranksOf(group_);
+  if (fits || loaded.sync_state.empty()) return loaded;
+  report_.note(
+      fmt::format("note: the checkpoint is of {} ranks with '{}': all ranks go on from the mean of their "
+                  "parameters and moments; what its synchronizer kept is reset",
+                  loaded.others.size() + 1, loaded.sync));
+  shareReplicas(loaded);
+  return loaded;
 }
 
 /// Every rank gets rank 0's state, or its own of a checkpoint in which the ranks differ.
 void Trainer::distribute(TrainingState& state) {
-  std::uint64_t head[] = {state.step, state.others.empty() ? 0u : 1u};
-  group_.broadcast(head, sizeof head);
-  state.step = head[0];
+  std::uint64_t differ = state.others.empty() ? 0 : 1;
+  group_.broadcast(&differ, sizeof differ);
   const std::size_t bytes = model_.table().count() * sizeof(float);
-  if (head[1] == 0) {
+  if (differ == 0) {
     group_.broadcast(state.parameters.data(), bytes);
     group_.broadcast(state.first_moments.data(), bytes);
     group_.broadcast(state.second_moments.data(), bytes);
@@ -138,11 +120,8 @@ void Trainer::startParameters() {
   if (!host_parameters_.empty()) host_parameters_ = state.parameters;
   optimizer_.firstMoments().upload(state.first_moments);
   optimizer_.secondMoments().upload(state.second_moments);
-  step_ = saved_step_ = state.step;
+  step_ = checkpoints_.begin(state.step);
   startReplicas(state.sync_state);
-  std::uint64_t saves = store_ ? 1 : 0;
-  group_.broadcast(&saves, sizeof saves);
-  saves_ = saves != 0;
 }
 
 void Trainer::startReplicas(const std::string& state) {
@@ -168,21 +147,26 @@ void Trainer::noteStart() {
 void Trainer::run() {
   started_ = Clock::now();
   bool go_on = true;
+  if (step_ != 0 && (options_.val_every != 0 || step_ >= options_.steps)) validate(); // what was resumed
   while (go_on && step_ < options_.steps) {
     go_on = trainStep();
+    checkpoints_.poll();
     const bool is_last = !go_on || step_ == options_.steps;
     if (step_ == options_.steps) stepReplicas(true); // not when stopped: the run may go on with the same bits
-    if (is_last || (options_.val_every != 0 && step_ % options_.val_every == 0)) {
-      card_.validation.emplace_back(step_, validationLoss());
-      report_.validation(step_, card_.validation.back().second);
-    }
+    if (is_last || (options_.val_every != 0 && step_ % options_.val_every == 0)) validate();
     if (is_last || (options_.checkpoint_every != 0 && step_ % options_.checkpoint_every == 0)) saveCheckpoint();
   }
+  checkpoints_.finish();
   if (!go_on) report_.note(fmt::format("stopped by --time-limit after step {}", step_));
   group_.barrier(); // nobody leaves while another rank may still need it
   if (group_.rank() != 0) return;
   if (options_.sample != 0) printSample();
   finishCard();
+}
+
+void Trainer::validate() {
+  card_.validation.emplace_back(step_, validationLoss());
+  report_.validation(step_, card_.validation.back().second);
 }
 
 bool Trainer::trainStep() {
@@ -314,17 +298,16 @@ TrainingState Trainer::state() {
 }
 
 void Trainer::saveCheckpoint() {
-  if (!saves_ || saved_step_ == step_) return;
+  if (!checkpoints_.isDue(step_)) return;
+  TrainingState mine;
   if (replicas_->hasLocalSteps()) {
-    TrainingState mine = state();
+    mine = state();
     mine.sync_state = replicas_->state();
     gatherOthers(mine);
-    if (store_) store_->save(options_.model, model_.table(), mine);
-  } else if (store_) {
-    store_->save(options_.model, model_.table(), state());
+  } else if (checkpoints_.isWriter()) {
+    mine = state();
   }
-  saved_step_ = step_;
-  report_.checkpoint(step_);
+  checkpoints_.save(step_, std::move(mine));
 }
 
 /// Rank 0 gets what the other ranks need to go on.

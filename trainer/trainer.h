@@ -6,12 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "trainer/adamw.h"
-#include "trainer/checkpoint.h"
 #include "trainer/dataset.h"
 #include "trainer/gpt.h"
 #include "trainer/gradient_tree.h"
@@ -21,7 +19,9 @@
 #include "trainer/replicas.h"
 #include "trainer/report.h"
 #include "trainer/run_card.h"
+#include "trainer/run_checkpoints.h"
 #include "trainer/train_options.h"
+#include "trainer/training_state.h"
 
 namespace goss::trainer {
 
@@ -59,6 +59,7 @@ class Trainer {
   void noteStart();
   /// One optimiser step; false when the run should stop after it.
   bool trainStep();
+  void validate();
   void backwardLast(std::size_t count);
   double updateParameters(double lr);
   void stepReplicas(bool is_end);
@@ -83,13 +84,11 @@ class Trainer {
   std::vector<float> host_gradient_;
   std::shared_ptr<Replicas> replicas_; // after what it is lent
   float gradient_scale_;
-  bool saves_ = false; // rank 0 writes checkpoints
   LrSchedule schedule_;
-  std::optional<CheckpointStore> store_; // rank 0 only
-  std::string settings_;                 // trajectorySettings of this run
-  std::vector<std::int32_t> prompt_;     // tokens that the sample continues
-  std::size_t step_ = 0;                 // steps done
-  std::size_t saved_step_ = 0;           // steps done at the last checkpoint
+  std::string settings_;             // trajectorySettings of this run
+  std::vector<std::int32_t> prompt_; // tokens that the sample continues
+  std::size_t step_ = 0;             // steps done
+  RunCheckpoints checkpoints_;
   Clock::time_point started_;
   RunCard card_;
   std::vector<std::int32_t> inputs_;  // [micro-batch, T]

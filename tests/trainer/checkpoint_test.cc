@@ -3,12 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <xxhash.h>
 
+#include <chrono>
 #include <csignal>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "tests/trainer/small_run.h"
 #include "tests/trainer/temporary_directory.h"
+#include "trainer/checkpoint_writer.h"
 #include "trainer/error.h"
 #include "trainer/safetensors.h"
 
@@ -35,12 +41,22 @@ TrainingState stateOf(const ParameterTable& table, std::size_t step) {
 
 class CheckpointTest : public testing::Test {
  protected:
-  CheckpointTest() : table_(kConfig), store_(directory_ / "run", 2) { store_.prepare(); }
+  CheckpointTest() : table_(kConfig), store_(directory_ / "run", 2) { store_.prepare(1); }
 
   void save(std::size_t step) { store_.save(kConfig, table_, stateOf(table_, step)); }
   [[nodiscard]] std::string file(const std::string& name) const { return directory_ / ("run/step-00000007/" + name); }
-  [[nodiscard]] std::string loadError() const {
+  [[nodiscard]] std::string loadError() {
     return errorOf([this] { std::ignore = store_.loadLatest(kConfig, table_); });
+  }
+  [[nodiscard]] std::size_t loadedStep() { return store_.loadLatest(kConfig, table_)->state.step; }
+  /// Makes checksums.json true again.
+  void seal() const {
+    nlohmann::json checksums;
+    for (const char* name : {"model.safetensors", "optim.safetensors", "config.json"}) {
+      const std::string bytes = readBytes(file(name));
+      checksums[name] = fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
+    }
+    writeBytes(file("checksums.json"), checksums.dump());
   }
   [[nodiscard]] std::set<std::string> names() const {
     std::set<std::string> names;
@@ -58,10 +74,30 @@ TEST_F(CheckpointTest, NothingWasSavedYet) { EXPECT_FALSE(store_.loadLatest(kCon
 
 TEST_F(CheckpointTest, WhatWasSavedIsLoaded) {
   save(7);
-  const std::optional<TrainingState> loaded = store_.loadLatest(kConfig, table_);
+  const std::optional<LoadedCheckpoint> loaded = store_.loadLatest(kConfig, table_);
   ASSERT_TRUE(loaded.has_value());
-  expectSameState(*loaded, stateOf(table_, 7));
-  EXPECT_EQ(loaded->settings, R"({"lr":0.5})");
+  expectSameState(loaded->state, stateOf(table_, 7));
+  EXPECT_EQ(loaded->state.settings, R"({"lr":0.5})");
+  EXPECT_TRUE(loaded->damaged.empty());
+}
+
+TEST_F(CheckpointTest, WhatRanksHoldAndTheirSynchronizersKeepIsLoaded) {
+  TrainingState state = stateOf(table_, 7);
+  state.sync = "some";
+  state.sync_state = std::string("a\0b", 3);
+  state.others = {stateOf(table_, 8), stateOf(table_, 9)};
+  state.others[1].sync_state = "c";
+  store_.save(kConfig, table_, state);
+  const TrainingState loaded = store_.loadLatest(kConfig, table_)->state;
+  expectSameState(loaded, state);
+  EXPECT_EQ(loaded.sync, "some");
+  EXPECT_EQ(loaded.sync_state, state.sync_state);
+  ASSERT_EQ(loaded.others.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(loaded.others[i].parameters == state.others[i].parameters);
+    EXPECT_TRUE(loaded.others[i].second_moments == state.others[i].second_moments);
+    EXPECT_EQ(loaded.others[i].sync_state, state.others[i].sync_state);
+  }
 }
 
 TEST_F(CheckpointTest, HasTheFilesNamesAndShapesOfAHuggingFaceGpt2) {
@@ -87,17 +123,17 @@ TEST_F(CheckpointTest, TheNewestTwoAreKept) {
   for (const std::size_t step : {1u, 2u, 3u, 10u})
     save(step);
   EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000003", "step-00000010"}));
-  EXPECT_EQ(store_.loadLatest(kConfig, table_)->step, 10u);
+  EXPECT_EQ(loadedStep(), 10u);
 }
 
 TEST_F(CheckpointTest, AnEarlierOneCanBeNamedByHandAndIsNotOverwrittenByItsSuccessors) {
   save(7);
   save(8);
   writeBytes(directory_ / "run/latest", "step-00000007");
-  EXPECT_EQ(store_.loadLatest(kConfig, table_)->step, 7u);
+  EXPECT_EQ(loadedStep(), 7u);
   save(8); // the run goes on from 7 and comes to 8 again
   EXPECT_EQ(readBytes(directory_ / "run/latest"), "step-00000008.1\n");
-  EXPECT_EQ(store_.loadLatest(kConfig, table_)->step, 8u);
+  EXPECT_EQ(loadedStep(), 8u);
 }
 
 TEST_F(CheckpointTest, LeftoversOfACrashAreIgnoredAndRemoved) {
@@ -105,9 +141,9 @@ TEST_F(CheckpointTest, LeftoversOfACrashAreIgnoredAndRemoved) {
   fs::create_directory(directory_ / "run/.writing");
   writeBytes(directory_ / "run/.writing/model.safetensors", "half of a fi");
   writeBytes(directory_ / "run/latest.tmp", "step-0");
-  EXPECT_EQ(store_.loadLatest(kConfig, table_)->step, 7u);
+  EXPECT_EQ(loadedStep(), 7u);
   save(8);
-  EXPECT_EQ(store_.loadLatest(kConfig, table_)->step, 8u);
+  EXPECT_EQ(loadedStep(), 8u);
   EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000007", "step-00000008"}));
 }
 
@@ -140,21 +176,21 @@ TEST_F(CheckpointTest, AFailedWriteNamesTheFileAndKeepsThePreviousCheckpoint) {
   }
   EXPECT_THAT(error, AllOf(HasSubstr("step 8"), HasSubstr("model.safetensors"), HasSubstr("File too large"),
                            HasSubstr("earlier checkpoints are untouched")));
-  EXPECT_EQ(store_.loadLatest(kConfig, table_)->step, 7u);
+  EXPECT_EQ(loadedStep(), 7u);
   EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000007"}));
   save(9); // and the store works again once there is room
-  EXPECT_EQ(store_.loadLatest(kConfig, table_)->step, 9u);
+  EXPECT_EQ(loadedStep(), 9u);
 }
 
 TEST_F(CheckpointTest, ADirectoryThatCannotBeMadeIsNamedAtTheStart) {
   writeBytes(directory_ / "file", "");
-  EXPECT_THAT(errorOf([this] { CheckpointStore(directory_ / "file/run", 1).prepare(); }),
+  EXPECT_THAT(errorOf([this] { CheckpointStore(directory_ / "file/run", 1).prepare(1); }),
               AllOf(HasSubstr("cannot create"), HasSubstr("file/run")));
 }
 
 TEST_F(CheckpointTest, EveryTruncatedFileIsRefusedByName) {
   save(7);
-  for (const std::string name : {"model.safetensors", "optim.safetensors", "config.json"}) {
+  for (const std::string name : {"model.safetensors", "optim.safetensors", "config.json", "checksums.json"}) {
     const std::string whole = readBytes(file(name));
     for (const std::size_t length : {std::size_t{0}, std::size_t{5}, whole.size() / 2, whole.size() - 2}) {
       writeBytes(file(name), whole.substr(0, length));
@@ -165,16 +201,36 @@ TEST_F(CheckpointTest, EveryTruncatedFileIsRefusedByName) {
   EXPECT_EQ(loadError(), "");
 }
 
-TEST_F(CheckpointTest, AFlippedBitInTheDataIsRefused) {
+TEST_F(CheckpointTest, AFlippedBitAnywhereIsRefused) {
   save(7);
-  for (const std::string name : {"model.safetensors", "optim.safetensors"}) {
+  for (const std::string name : {"model.safetensors", "optim.safetensors", "config.json"}) {
     const std::string whole = readBytes(file(name));
-    std::string damaged = whole;
-    damaged[damaged.size() - 9] = static_cast<char>(damaged[damaged.size() - 9] ^ 4);
-    writeBytes(file(name), damaged);
-    EXPECT_THAT(loadError(), AllOf(HasSubstr(name), HasSubstr("checksum")));
+    for (std::size_t at = 0; at < whole.size(); at += 61) { // header, metadata and data
+      std::string damaged = whole;
+      damaged[at] = static_cast<char>(damaged[at] ^ 4);
+      writeBytes(file(name), damaged);
+      EXPECT_THAT(loadError(), AllOf(HasSubstr(name), HasSubstr("damaged"), HasSubstr("checksum"))) << at;
+    }
     writeBytes(file(name), whole);
   }
+}
+
+TEST_F(CheckpointTest, ADamagedOneIsNamedAndThePreviousOneIsUsed) {
+  for (const std::size_t step : {6u, 7u})
+    save(step);
+  const std::string whole = readBytes(file("model.safetensors"));
+  writeBytes(file("model.safetensors"), whole.substr(0, whole.size() / 2));
+  const std::optional<LoadedCheckpoint> loaded = store_.loadLatest(kConfig, table_);
+  ASSERT_TRUE(loaded.has_value());
+  expectSameState(loaded->state, stateOf(table_, 6));
+  EXPECT_THAT(loaded->damaged,
+              testing::ElementsAre(AllOf(HasSubstr("step-00000007/model.safetensors"), HasSubstr("damaged"))));
+  save(7); // the run comes there again, and the damaged one is the first to go
+  EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000006", "step-00000007.1"}));
+  EXPECT_EQ(loadedStep(), 7u);
+  for (const char* name : {"step-00000006", "step-00000007.1"})
+    fs::remove(directory_ / ("run/" + std::string(name) + "/config.json"));
+  EXPECT_THAT(loadError(), AllOf(HasSubstr("step-00000007.1/config.json"), HasSubstr("no earlier checkpoint")));
 }
 
 TEST_F(CheckpointTest, AMissingFileIsNamed) {
@@ -183,12 +239,18 @@ TEST_F(CheckpointTest, AMissingFileIsNamed) {
   EXPECT_THAT(loadError(), AllOf(HasSubstr("optim.safetensors"), HasSubstr("No such file")));
 }
 
-TEST_F(CheckpointTest, ALatestThatNamesNothingOrLeavesTheDirectoryIsRefused) {
+TEST_F(CheckpointTest, ALatestThatNamesNothingOrLeavesTheDirectoryIsNamedAndTheNewestIsUsed) {
+  save(6);
   save(7);
-  for (const std::string name : {"step-00000099", "../elsewhere", "step-/../../etc", ""}) {
+  for (const std::string name : {"step-00000099", "../elsewhere", "step-/../../etc", "", "step-"}) {
     writeBytes(directory_ / "run/latest", name);
-    EXPECT_THAT(loadError(), AllOf(HasSubstr("latest"), HasSubstr("no checkpoint"))) << name;
+    const std::optional<LoadedCheckpoint> loaded = store_.loadLatest(kConfig, table_);
+    ASSERT_TRUE(loaded.has_value());
+    EXPECT_EQ(loaded->state.step, 7u);
+    EXPECT_THAT(loaded->damaged, testing::ElementsAre(AllOf(HasSubstr("run/latest"), HasSubstr("no checkpoint"))));
   }
+  fs::remove(directory_ / "run/latest"); // a crash before it was there
+  EXPECT_EQ(loadedStep(), 7u);
 }
 
 TEST_F(CheckpointTest, ACheckpointOfAnotherModelIsRefusedWithTheFlag) {
@@ -211,6 +273,7 @@ TEST_F(CheckpointTest, AModelFileWithTheTensorsOfAnotherModelIsRefused) {
   save(7);
   const std::vector<float> values(4, 0.0f);
   writeSafetensors(file("model.safetensors"), {{"wte.weight", {4}, values.data()}}, {});
+  seal();
   EXPECT_THAT(loadError(), AllOf(HasSubstr("model.safetensors"), HasSubstr("another model")));
 }
 
@@ -219,10 +282,46 @@ TEST_F(CheckpointTest, AnOptimiserFileOfAnotherVersionOrWithoutAStepIsRefused) {
   const std::vector<float> values(4, 0.0f);
   const auto error = [&](const Metadata& metadata) {
     writeSafetensors(file("optim.safetensors"), {{"x", {4}, values.data()}}, metadata);
+    seal();
     return loadError();
   };
   EXPECT_THAT(error({}), HasSubstr("no metadata 'format'"));
-  EXPECT_THAT(error({{"format", "gossamer-optim"}, {"version", "2"}}), HasSubstr("another format or version"));
+  EXPECT_THAT(error({{"format", "gossamer-optim"}, {"version", "1"}}), HasSubstr("another format or version"));
+}
+
+TEST_F(CheckpointTest, ADirectoryWithoutRoomIsNamedAtTheStart) {
+  EXPECT_THAT(errorOf([this] { store_.prepare(std::size_t{1} << 62); }),
+              AllOf(HasSubstr("needs 4611686018427387904 bytes"), HasSubstr(directory_ / "run")));
+}
+
+TEST_F(CheckpointTest, TheWriterWorksInTheBackgroundAndTellsOfEachCheckpointOnce) {
+  CheckpointWriter writer(store_, kConfig, table_);
+  EXPECT_EQ(writer.poll(), std::nullopt);
+  writer.start(stateOf(table_, 7));
+  EXPECT_EQ(writer.finish(), std::optional<std::size_t>(7));
+  EXPECT_EQ(writer.finish(), std::nullopt);
+  writer.start(stateOf(table_, 8));
+  std::optional<std::size_t> polled;
+  for (int i = 0; i < 60000 && !polled; ++i) {
+    polled = writer.poll();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(polled, std::optional<std::size_t>(8));
+  EXPECT_EQ(loadedStep(), 8u);
+}
+
+TEST_F(CheckpointTest, WhileTheWriterWritesAndWhenItFailsThePreviousOneIsTheLatest) {
+  save(7);
+  const std::string fifo = directory_ / "run/latest.tmp"; // its opening blocks until there is a reader
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  CheckpointWriter writer(store_, kConfig, table_);
+  writer.start(stateOf(table_, 8));
+  EXPECT_EQ(writer.poll(), std::nullopt); // the caller goes on, the writer cannot
+  EXPECT_EQ(loadedStep(), 7u);
+  const std::ifstream reader(fifo);
+  EXPECT_THAT(errorOf([&] { writer.finish(); }), AllOf(HasSubstr("step 8"), HasSubstr("latest.tmp"))); // no flush
+  EXPECT_EQ(loadedStep(), 7u);
+  EXPECT_EQ(writer.finish(), std::nullopt); // a failure is told once
 }
 
 } // namespace
