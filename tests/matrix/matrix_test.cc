@@ -4,11 +4,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "tests/matrix/expected.h"
+#ifdef GOSS_TEST_TLS
+#include "tests/support/credential_files.h"
+#endif
 #include "tests/support/thread_ranks.h"
 
 namespace goss::test {
@@ -162,6 +166,16 @@ std::vector<std::string> algorithmsFor(const std::string& collective, int ranks)
 
 class Matrix : public ::testing::TestWithParam<std::tuple<std::string, int>> {
  protected:
+#ifdef GOSS_TEST_TLS
+  /// Secured ranks find their credentials where a user's find them.
+  void SetUp() override {
+    if (std::get<0>(GetParam()) != "tls") return;
+    credentials_.emplace();
+    ::setenv("GOSS_TLS", credentials_->sharedKey().c_str(), 1);
+  }
+  void TearDown() override { ::unsetenv("GOSS_TLS"); }
+#endif
+
   [[nodiscard]] RanksSetup setup() const {
     RanksSetup setup;
     setup.transport = std::get<0>(GetParam());
@@ -169,6 +183,11 @@ class Matrix : public ::testing::TestWithParam<std::tuple<std::string, int>> {
     setup.timeout_ms = 60000;
     return setup;
   }
+
+#ifdef GOSS_TEST_TLS
+ private:
+  std::optional<CredentialFiles> credentials_;
+#endif
 };
 
 /// Picks every case, or under GOSS_TEST_QUICK (sanitizers) one in five: the same ones on all ranks. Five does
@@ -334,6 +353,11 @@ INSTANTIATE_TEST_SUITE_P(All, Matrix,
                          ::testing::Combine(::testing::Values("loopback", "shm", "tcp", "sim"),
                                             ::testing::Values(1, 2, 3, 4, 7, 8)),
                          nameOfCase);
+
+#ifdef GOSS_TEST_TLS
+// Beneath the records the links are those of tcp, whose rows are above.
+INSTANTIATE_TEST_SUITE_P(Tls, Matrix, ::testing::Combine(::testing::Values("tls"), ::testing::Values(3)), nameOfCase);
+#endif
 
 #ifdef GOSS_HAVE_UCX
 // The transport has a conformance suite of its own; here is to be seen that the library finds and uses it.
