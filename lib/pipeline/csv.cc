@@ -98,6 +98,15 @@ Status measure(Schedule& schedule) {
       schedule.micro_batches = std::max(schedule.micro_batches, action.micro_batch + 1);
     }
   }
+  // Whatever reads a schedule has tables of this size, and a few bytes of text must not make them huge.
+  const std::size_t passes = static_cast<std::size_t>(stages) * static_cast<std::size_t>(schedule.micro_batches);
+  std::size_t actions = 0;
+  for (const auto& row : schedule.per_rank)
+    actions += row.size();
+  if (actions < passes) {
+    return invalid("{} actions are too few for {} micro-batches through {} stages", actions, schedule.micro_batches,
+                   stages);
+  }
   schedule.stage_rank.assign(static_cast<std::size_t>(stages), -1);
   for (std::size_t rank = 0; rank < schedule.per_rank.size(); ++rank) {
     for (Action& action : schedule.per_rank[rank]) {

@@ -1,28 +1,44 @@
-/// Writes one valid payload of every codec and an export of references, as inputs for codec_fuzz: make_seeds FOLDER.
+/// Writes what the library itself would send as inputs for the fuzz targets: make_seeds FOLDER, with a folder per
+/// target in it. Texts that people write are in tests/fuzz/seeds/text.
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 
 #include "compressors/catalogue.h"
+#include "core/agreement.h"
+#include "core/bootstrap_unique_id.h"
+#include "core/bootstrap_wire.h"
+#include "core/control.h"
+#include "core/mesh.h"
+#include "core/signature.h"
 #include "sync/reference_store.h"
+#include "transports/tcp/wire.h"
 
 namespace {
 
-void write(const std::string& folder, std::size_t which, std::size_t count, std::string_view bytes) {
-  std::ofstream file(fmt::format("{}/seed_{}", folder, which), std::ios::binary);
-  const char head[] = {static_cast<char>(which), static_cast<char>(count & 255), static_cast<char>(count >> 8)};
-  file.write(head, sizeof head);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-}
-
-} // namespace
-
-int main(int argc, char** argv) {
-  if (argc != 2) {
-    return 1;
+/// The inputs of one target.
+class Seeds {
+ public:
+  Seeds(const std::filesystem::path& folder, const char* target) : folder_(folder / target) {
+    std::filesystem::create_directories(folder_);
   }
+  void add(std::string_view head, std::string_view bytes) {
+    std::ofstream file(folder_ / fmt::format("seed_{}", count_++), std::ios::binary);
+    file << head << bytes;
+  }
+
+ private:
+  std::filesystem::path folder_;
+  int count_ = 0;
+};
+
+bool writeCodecs(Seeds seeds) {
   constexpr std::size_t kCount = 300;
+  const auto head = [](std::size_t which, std::size_t count) {
+    return std::string{static_cast<char>(which), static_cast<char>(count & 255), static_cast<char>(count >> 8)};
+  };
   std::vector<float> values(kCount);
   for (std::size_t i = 0; i < kCount; ++i) {
     values[i] = std::sin(static_cast<float>(i * i)) * static_cast<float>(i % 17);
@@ -42,12 +58,89 @@ int main(int argc, char** argv) {
     job.scratch = std::span(scratch).subspan((64 - address % 64) % 64);
     job.segments = {&segment, 1};
     if (!codec.encode(job).isOk()) {
-      return 1;
+      return false;
     }
-    write(argv[1], which++, kCount, {reinterpret_cast<const char*>(payload.data()), segment.bytes});
+    seeds.add(head(which++, kCount), {reinterpret_cast<const char*>(payload.data()), segment.bytes});
   }
   goss::sync::ReferenceStore store;
   const auto opened = store.open({1, goss::sync::ReferenceRole::worker, 2}, {3, 4});
-  write(argv[1], which, 0, store.exportAll());
-  return opened.isOk() ? 0 : 1;
+  seeds.add(head(which, 0), store.exportAll());
+  return opened.isOk();
+}
+
+/// Heads: which message, and the number of ranks less one.
+void writeMessages(Seeds seeds) {
+  using namespace goss::core;
+  constexpr int kRanks = 8;
+  const auto head = [](int which) { return std::string{static_cast<char>(which), kRanks - 1}; };
+  seeds.add(head(0), encodeHello({3, kRanks, 77, {}}));
+  PeerCard card{"host", "process", {{"shm", "segment"}, {"tcp", "addresses"}}};
+  seeds.add(head(1), encodeFrame(BootstrapFrame::card, 1, card.encode()));
+  seeds.add(head(1), encodeFrame(BootstrapFrame::refused, 0, "the reason"));
+  seeds.add(head(2), encodeCards(std::vector<std::string>(kRanks, card.encode())));
+  seeds.add(head(3), card.encode());
+  Signature signature;
+  signature.count = 1000;
+  AgreementView view;
+  view.accuse(1, 7, true, kRanks);
+  view.accuse(2, 6, false, kRanks);
+  ControlMessage message;
+  message.signature = signature.encode();
+  seeds.add(head(4), message.encode());
+  message.type = ControlMessage::Type::abort;
+  message.kind = GOSS_ERR_PEER_LOST;
+  message.text = "what happened";
+  seeds.add(head(4), message.encode());
+  message.type = ControlMessage::Type::view;
+  message.text = view.encode();
+  seeds.add(head(4), message.encode());
+  seeds.add(head(5), view.encode());
+  const goss::Envelope envelope = signature.encode();
+  seeds.add(head(6), {reinterpret_cast<const char*>(envelope.data()), envelope.size()});
+  UniqueId id;
+  id.port = 1;
+  id.addresses = {std::string(4, '\x7f'), std::string(16, '\1')};
+  const goss_unique_id bytes = encodeUniqueId(id);
+  seeds.add(head(7), {bytes.bytes, sizeof bytes.bytes});
+}
+
+std::string frame(goss::transports::tcp::FrameKind kind, goss::Tag tag, std::uint64_t bytes) {
+  const auto encoded = goss::transports::tcp::encodeFrame(kind, {tag, bytes, {}});
+  return {encoded.data(), encoded.size()};
+}
+
+/// A piece of a link's stream, as stream_fuzz cuts it.
+std::string piece(unsigned connection, std::string_view bytes) {
+  const auto head = static_cast<unsigned>(bytes.size()) << 4 | connection;
+  return std::string{static_cast<char>(head & 255), static_cast<char>(head >> 8)}.append(bytes);
+}
+
+void writeStreams(Seeds seeds) {
+  using namespace goss::transports::tcp;
+  seeds.add({"\0", 1}, encodeHello({1, 0, 2, 0, 1, {}}));
+  seeds.add({"\0", 1}, encodeAnswer(Answer::refused, "the reason"));
+  seeds.add({"\1", 1}, encodeAddress({"host", {*goss::platform::SocketAddress::fromBytes({"\x7f\0\0\1", 4}, 9)}}));
+  const std::string payload(100, 'x');
+  const std::string small = frame(FrameKind::message, 1, payload.size()) + payload;
+  const std::string goodbye = frame(FrameKind::goodbye, 0, 0);
+  seeds.add({"\2\0", 2}, piece(0, small + small) + piece(0, goodbye));
+  seeds.add({"\2\0", 2}, piece(0, small.substr(0, 20)) + piece(0, small.substr(20)) + piece(0, goodbye));
+  // Nobody receives tag 9.
+  seeds.add({"\2\0", 2}, piece(0, frame(FrameKind::message, 9, 300) + std::string(300, 'y') + small));
+  seeds.add({"\2\0", 2}, piece(0, frame(FrameKind::probe, 0, 0) + frame(FrameKind::message, 2, 0)));
+  const std::string large(3000, 'z');
+  seeds.add({"\2\2", 2},
+            piece(0, frame(FrameKind::striped, 1, large.size()) + small) + piece(1, large) + piece(0, goodbye));
+  seeds.add({"\2\1", 2}, piece(1, large) + piece(0, frame(FrameKind::striped, 0, large.size()) + goodbye));
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    return 1;
+  }
+  writeMessages({argv[1], "message"});
+  writeStreams({argv[1], "stream"});
+  return writeCodecs({argv[1], "codec"}) ? 0 : 1;
 }

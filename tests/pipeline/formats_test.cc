@@ -55,6 +55,8 @@ TEST(Csv, WhatIsNotAScheduleIsRefused) {
   EXPECT_THAT(refusal("0F0,0B0,1F0\n1B0\n"), HasSubstr("a stage of rank 0"));
   EXPECT_THAT(refusal("0B0,0F0\n"), HasSubstr("before its forward"));
   EXPECT_THAT(refusal("0B0,0F0\n1F0,1B0\n"), HasSubstr("wait for each other"));
+  EXPECT_THAT(refusal("0F16777214,0B16777214\n"), HasSubstr("2 actions are too few for 16777215 micro-batches"))
+      << "before tables of that size are made";
   Schedule two = generated("1f1b", 2, 2);
   two.chains.push_back({});
   EXPECT_THAT(writeCsv(two, true).status().text(), HasSubstr("one chain"));

@@ -1,0 +1,142 @@
+/// libFuzzer target: arbitrary bytes on the connections of the TCP transport. Input: what (1 byte), bytes. Either one
+/// of the things that are read before a link stands, or a link's stream of frames and payload: then the next byte says
+/// how many payload connections there are, and what follows is cut into pieces, a length (2 bytes: 4 bits connection,
+/// 12 bits bytes) before each.
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "platform/stream.h"
+#include "transports/tcp/intake.h"
+
+namespace {
+
+using namespace goss::transports;
+using namespace goss::transports::tcp;
+using goss::platform::Stream;
+using goss::platform::UniqueFd;
+
+constexpr std::size_t kCapacity = 3000;
+/// More than one message may come per receive, and more than the limit of those without one.
+constexpr std::size_t kUnexpectedBytes = 16 * 1024;
+constexpr int kTags = 4;
+
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+void tryGreeting(std::string_view bytes) {
+  const auto hello = decodeHello(bytes);
+  if (hello.isOk()) require(helloMayBegin(bytes) && encodeHello(hello.value()) == bytes);
+  const auto answer = decodeAnswer(bytes.substr(0, kAnswerBytes));
+  if (answer.isOk()) require(answer.value().reason_bytes <= kMostReasonBytes);
+}
+
+void tryAddress(std::string_view bytes) {
+  const auto address = decodeAddress(bytes);
+  if (address.isOk()) require(encodeAddress(address.value()) == bytes);
+}
+
+/// Takes messages of one tag, into memory or as views, again and again.
+class Receive final : public goss::RecvOperation {
+ public:
+  Receive(Matcher& matcher, int number) : matcher_(matcher), bytes_(kCapacity), piece_{bytes_.data(), bytes_.size()} {
+    tag = static_cast<goss::Tag>(number);
+    consumes = number % 2 == 1;
+    capacity = kCapacity;
+    if (!consumes) pieces = {&piece_, 1};
+  }
+  goss::Status onMatched(const goss::Envelope&, std::size_t bytes) override {
+    expected_ = bytes;
+    seen_ = 0;
+    return bytes <= kCapacity ? goss::Status::ok() : goss::Status::error(GOSS_ERR_TRUNCATED, "too long");
+  }
+  void onData(std::size_t offset, std::span<const std::byte> bytes) override {
+    require(offset == seen_ && offset + bytes.size() <= expected_);
+    seen_ += bytes.size();
+  }
+  void onReceived(const goss::Status& status) override {
+    if (status.isOk() && consumes) require(seen_ == expected_);
+    if (!matcher_.hasFailed()) matcher_.post(*this);
+  }
+
+ private:
+  Matcher& matcher_;
+  std::vector<std::byte> bytes_;
+  iovec piece_;
+  std::size_t expected_ = 0;
+  std::size_t seen_ = 0;
+};
+
+/// Both ends of the connections of a link.
+struct Ends {
+  explicit Ends(std::size_t count) : connections(count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      int pair[2];
+      require(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) == 0);
+      writers.emplace_back(pair[0]);
+      require(connections[i].open(Stream(UniqueFd(pair[1])), poller, i, true).isOk());
+    }
+  }
+  goss::platform::Poller poller = goss::platform::Poller::create().take();
+  std::vector<UniqueFd> writers;
+  std::vector<Connection> connections;
+};
+
+void tryStream(std::string_view bytes) {
+  if (bytes.empty()) return;
+  const std::size_t payload_connections = static_cast<unsigned char>(bytes[0]) % 4u;
+  bytes.remove_prefix(1);
+  Ends ends(1 + payload_connections);
+  Deferred deferred;
+  Matcher matcher(1, kUnexpectedBytes, deferred);
+  std::vector<std::unique_ptr<Receive>> receives;
+  for (int i = 0; i < kTags; ++i) {
+    receives.push_back(std::make_unique<Receive>(matcher, i));
+    matcher.post(*receives.back());
+  }
+  {
+    Intake intake(ends.connections, matcher);
+    while (bytes.size() > 2 && intake.end() == Intake::End::none) {
+      const unsigned head = static_cast<unsigned char>(bytes[0]) | static_cast<unsigned char>(bytes[1]) << 8;
+      const std::string_view piece = bytes.substr(2, head >> 4);
+      bytes.remove_prefix(2 + piece.size());
+      goss::platform::writeSome(ends.writers[(head & 15) % ends.writers.size()].get(), piece.data(), piece.size());
+      // A stalled link stays so until its patience is at its end; 40 turns are more than that.
+      for (int turn = 0; turn < 40 && intake.end() == Intake::End::none; ++turn) {
+        matcher.drain();
+        intake.run();
+      }
+    }
+    ends.writers.clear();
+    if (intake.end() == Intake::End::none && intake.isStalled()) intake.salvage();
+    for (int turn = 0; turn < 40 && intake.end() == Intake::End::none; ++turn) {
+      matcher.drain();
+      intake.run();
+    }
+    matcher.fail(goss::Status::error(GOSS_ERR_PEER_LOST, "the link is over"));
+  }
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  // A copy of exactly this length, so that the sanitizers see a read behind it.
+  const std::string bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  switch (data[0] % 4) {
+    case 0:
+      tryGreeting(bytes);
+      break;
+    case 1:
+      tryAddress(bytes);
+      break;
+    default:
+      tryStream(bytes);
+  }
+  return 0;
+}
