@@ -51,6 +51,7 @@ void train(TrainOptions options, DataParallel& group) {
     PipelineTrainer trainer(options, data, group, group.comm(), ops, report);
     return runOrAbort(group, [&trainer] { trainer.run(); });
   }
+  options.sync = syncWithIslands(options);
   Trainer trainer(options, data, group, ops, report);
   // The gradient may be lent to the library when a step fails: the abort comes before the trainer is destroyed.
   runOrAbort(group, [&trainer] { trainer.run(); });

@@ -16,9 +16,11 @@ void check(goss_status status) {
   if (status != GOSS_SUCCESS) fail("{}", goss_last_error());
 }
 
-goss_pipeline_t makeSchedule(const PipelineShape& shape) {
+bool isFile(const PipelineShape& shape) { return shape.schedule.ends_with(".csv"); }
+
+goss_pipeline_t makeSchedule(const PipelineShape& shape, int batches) {
   goss_pipeline_t schedule = nullptr;
-  if (shape.schedule.ends_with(".csv")) {
+  if (isFile(shape)) {
     const InputFile file(shape.schedule);
     std::string text(file.size(), '\0');
     file.read(0, text.data(), text.size());
@@ -29,18 +31,26 @@ goss_pipeline_t makeSchedule(const PipelineShape& shape) {
   request.name = shape.schedule.c_str();
   request.ranks = shape.ranks;
   request.micro_batches = shape.micro_batches;
+  request.batches = batches;
   check(goss_pipeline_generate(&request, &schedule));
   return schedule;
 }
 
-/// Every forward uses the first weights, and every stage updates them once.
-bool flushes(goss_pipeline_t schedule, int ranks) {
-  for (int rank = 0; rank < ranks; ++rank) {
-    const goss_pipeline_action* actions = nullptr;
-    std::size_t count = 0;
-    check(goss_pipeline_actions(schedule, rank, &actions, &count));
-    for (std::size_t i = 0; i < count; ++i) {
-      if (actions[i].version > (actions[i].kind == GOSS_PIPELINE_STEP ? 1 : 0)) return false;
+std::span<const goss_pipeline_action> actionsOf(goss_pipeline_t schedule, int rank) {
+  const goss_pipeline_action* actions = nullptr;
+  std::size_t count = 0;
+  check(goss_pipeline_actions(schedule, rank, &actions, &count));
+  return {actions, count};
+}
+
+/// Every batch uses the weights that all batches before it have made.
+bool flushesBetween(goss_pipeline_t schedule, const PipelineShape& shape) {
+  for (int rank = 0; rank < shape.ranks; ++rank) {
+    for (const goss_pipeline_action& action : actionsOf(schedule, rank)) {
+      const bool uses_weights = action.kind <= GOSS_PIPELINE_RECOMPUTE;
+      const int done = action.micro_batch / shape.micro_batches;
+      if (uses_weights && action.version != done) return false;
+      if (action.kind == GOSS_PIPELINE_STEP && action.version != done + 1) return false;
     }
   }
   return true;
@@ -48,19 +58,26 @@ bool flushes(goss_pipeline_t schedule, int ranks) {
 
 } // namespace
 
-PipelineGrid::PipelineGrid(goss_comm_t world, const PipelineShape& shape) {
+void checkGrid(int ranks, int pipeline, int islands) {
+  if (pipeline > 0 && islands > 0 && ranks % (pipeline * islands) == 0) return;
+  if (islands <= 1) {
+    fail("{} ranks do not form pipelines of --pipeline {}; start a multiple of {}", ranks, pipeline, pipeline);
+  }
+  fail("{} ranks do not form --islands {} with pipelines of --pipeline {}; start a multiple of {}", ranks, islands,
+       pipeline, islands * pipeline);
+}
+
+PipelineGrid::PipelineGrid(goss_comm_t world, const PipelineShape& shape) : shape_(shape) {
   std::int32_t world_rank = 0;
   std::int32_t world_size = 1;
   check(goss_comm_rank(world, &world_rank));
   check(goss_comm_size(world, &world_size));
-  if (world_size % shape.ranks != 0) {
-    fail("{} ranks do not form pipelines of --pipeline {}; start a multiple of {}", world_size, shape.ranks,
-         shape.ranks);
-  }
+  checkGrid(world_size, shape.ranks, shape.islands);
   replicas_ = world_size / shape.ranks;
+  islands_ = shape.islands;
   replica_ = world_rank / shape.ranks;
   rank_ = world_rank % shape.ranks;
-  schedule_ = makeSchedule(shape);
+  schedule_ = makeSchedule(shape, 1);
   try {
     std::int32_t ranks = 0;
     std::int32_t micro_batches = 0;
@@ -73,12 +90,17 @@ PipelineGrid::PipelineGrid(goss_comm_t world, const PipelineShape& shape) {
       fail("schedule {} on {} ranks has {} stages, more than the model's {} layers; raise --layers or lower --pipeline",
            shape.schedule, shape.ranks, stages_, shape.layers);
     }
-    if (!flushes(schedule_, shape.ranks)) {
-      fail("goss-train runs schedules that flush, and {} does not; take gpipe, 1f1b, interleaved, zb-h1, zb-h2 or zb-v",
+    if (!isFile(shape)) prepare(2); // 2BW shows what it is in the second batch
+    flushes_ = flushesBetween(schedule_, shape);
+    if (!flushes_ && isFile(shape)) {
+      fail("{} does not flush; of schedules without a flush goss-train runs pipedream and 2bw, by these names",
            shape.schedule);
     }
+    if (!isFile(shape)) prepare(1);
     check(goss_comm_split(world, replica_, rank_, &pipeline_comm_));
-    check(goss_comm_split(world, rank_, replica_, &replica_comm_));
+    const int per_island = replicas_ / islands_;
+    check(goss_comm_split(world, replica_ / per_island * shape.ranks + rank_, replica_, &replica_comm_));
+    check(goss_comm_split(world, replica_ % per_island * shape.ranks + rank_, replica_, &across_comm_));
   } catch (...) {
     destroy();
     throw;
@@ -89,10 +111,23 @@ PipelineGrid::~PipelineGrid() { destroy(); }
 
 void PipelineGrid::destroy() {
   goss_wait_all(sends_.data(), sends_.size());
+  for (Post& post : posts_)
+    goss_wait(&post.request, nullptr);
+  goss_comm_destroy(across_comm_);
   goss_comm_destroy(replica_comm_);
   goss_comm_destroy(pipeline_comm_);
   goss_pipeline_destroy(schedule_);
 }
+
+void PipelineGrid::prepare(int batches) {
+  if (batches == batches_) return;
+  goss_pipeline_t schedule = makeSchedule(shape_, batches);
+  goss_pipeline_destroy(schedule_);
+  schedule_ = schedule;
+  batches_ = batches;
+}
+
+std::span<const goss_pipeline_action> PipelineGrid::actions(int rank) const { return actionsOf(schedule_, rank); }
 
 int PipelineGrid::rankOf(int stage) const {
   std::int32_t rank = 0;
@@ -150,9 +185,37 @@ void PipelineGrid::waitSends() {
   check(status);
 }
 
+void PipelineGrid::post(std::vector<std::byte> bytes, int peer) {
+  std::erase_if(posts_, [](Post& post) {
+    int done = 0;
+    check(goss_test(&post.request, &done, nullptr));
+    return done != 0;
+  });
+  Post& post = posts_.emplace_back(std::move(bytes));
+  check(
+      goss_send(pipeline_comm_, post.bytes.data(), post.bytes.size(), GOSS_UINT8, peer, kTag, nullptr, &post.request));
+}
+
+void PipelineGrid::waitPosts() {
+  for (Post& post : posts_)
+    check(goss_wait(&post.request, nullptr));
+  posts_.clear();
+}
+
+void PipelineGrid::sumOverReplicas(std::span<double> values) {
+  if (replicas_ == islands_) return;
+  check(goss_all_reduce(replica_comm_, values.data(), values.data(), values.size(), GOSS_FLOAT64, GOSS_SUM, nullptr,
+                        nullptr));
+}
+
 void PipelineGrid::sumOverReplicas(float* values, std::size_t count) {
-  if (replicas_ == 1) return;
+  if (replicas_ == islands_) return;
   check(goss_all_reduce(replica_comm_, values, values, count, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr));
+}
+
+void PipelineGrid::sumOverPipeline(std::span<double> values) {
+  check(goss_all_reduce(pipeline_comm_, values.data(), values.data(), values.size(), GOSS_FLOAT64, GOSS_SUM, nullptr,
+                        nullptr));
 }
 
 std::uint64_t PipelineGrid::wireBytesSent() const {
@@ -169,6 +232,7 @@ std::uint64_t PipelineGrid::wireBytesSent() const {
 void PipelineGrid::abort(const std::string& reason) noexcept {
   goss_comm_abort(pipeline_comm_, reason.c_str());
   goss_comm_abort(replica_comm_, reason.c_str());
+  goss_comm_abort(across_comm_, reason.c_str());
 }
 
 } // namespace goss::trainer

@@ -1,9 +1,10 @@
-/// The ranks of a launch as a grid: pipelines of P ranks, and as many replicas of them as there are ranks for.
+/// The ranks of a launch as a grid: pipelines of P ranks, replicas of them that add their gradients, islands of those.
 #ifndef GOSS_TRAINER_PIPELINE_GRID_H_
 #define GOSS_TRAINER_PIPELINE_GRID_H_
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,24 +17,35 @@ struct PipelineShape {
   int ranks = 1;        // P, of one pipeline
   int micro_batches = 1;
   int layers = 1;
+  int islands = 1; // K
 };
 
-/// Rank r of the world is rank r % P of pipeline r / P. Errors of the library are thrown as Error. One thread.
+/// Throws Error that names the flags unless `ranks` are islands of equally many pipelines.
+void checkGrid(int ranks, int pipeline, int islands);
+
+/// Rank r of the world is rank r % P of pipeline r / P. Consecutive pipelines, as many in each, form an island. Errors
+/// of the library are thrown as Error. One thread.
 class PipelineGrid {
  public:
   /// Collective. Throws Error before any message is sent when the ranks do not form pipelines of `shape.ranks`, when
-  /// the schedule is unknown, does not fit or does not flush, or when it has more stages than the model has layers.
+  /// the schedule is unknown or does not fit, or when it has more stages than the model has layers.
   PipelineGrid(goss_comm_t world, const PipelineShape& shape);
   ~PipelineGrid();
   PipelineGrid(const PipelineGrid&) = delete;
   PipelineGrid& operator=(const PipelineGrid&) = delete;
 
-  [[nodiscard]] int replicas() const { return replicas_; }
+  [[nodiscard]] int replicas() const { return replicas_; } ///< pipelines, over all islands
   [[nodiscard]] int replica() const { return replica_; }
+  [[nodiscard]] int islands() const { return islands_; }
   [[nodiscard]] int rank() const { return rank_; } ///< in its pipeline
   [[nodiscard]] int stages() const { return stages_; }
   [[nodiscard]] int rankOf(int stage) const;
   [[nodiscard]] std::vector<int> owned() const;
+  /// Whether batches end before the next begin. If not, prepare() says how many batches the schedule spans.
+  [[nodiscard]] bool flushes() const { return flushes_; }
+  void prepare(int batches);
+  /// The schedule of one rank of a pipeline; valid until prepare.
+  [[nodiscard]] std::span<const goss_pipeline_action> actions(int rank) const;
 
   using Work = std::function<void(const goss_pipeline_action& action, const void* input, void* output)>;
   /// Collective over the pipeline: runs the schedule once. What `work` throws comes out here.
@@ -45,22 +57,40 @@ class PipelineGrid {
   /// As send, but returns at once; `data` is lent until waitSends.
   void startSend(const void* data, std::size_t bytes, int peer);
   void waitSends();
-  /// Collective over the ranks with the same stages: values = their sum.
+  /// As startSend, of bytes that the grid keeps until they are sent, or waitPosts.
+  void post(std::vector<std::byte> bytes, int peer);
+  void waitPosts();
+  /// Collective over the island's ranks with the same stages: values = their sum.
   void sumOverReplicas(float* values, std::size_t count);
+  void sumOverReplicas(std::span<double> values);
+  /// Collective over the pipeline: values = their sum.
+  void sumOverPipeline(std::span<double> values);
+  /// One rank of every island: those with the same stages at the same place of their island.
+  [[nodiscard]] goss_comm_t acrossIslands() const { return across_comm_; }
   /// Of payload, by this rank.
   [[nodiscard]] std::uint64_t wireBytesSent() const;
   /// Local: takes everybody down with this rank.
   void abort(const std::string& reason) noexcept;
 
  private:
+  struct Post {
+    std::vector<std::byte> bytes;
+    goss_request_t request = nullptr;
+  };
   void destroy();
 
+  PipelineShape shape_;
   goss_comm_t pipeline_comm_ = nullptr;
-  goss_comm_t replica_comm_ = nullptr;
+  goss_comm_t replica_comm_ = nullptr; // within the island
+  goss_comm_t across_comm_ = nullptr;
   goss_pipeline_t schedule_ = nullptr;
   std::vector<goss_request_t> sends_;
+  std::vector<Post> posts_;
+  bool flushes_ = true;
+  int batches_ = 1; // of schedule_
   int replicas_ = 1;
   int replica_ = 0;
+  int islands_ = 1;
   int rank_ = 0;
   int stages_ = 1;
 };

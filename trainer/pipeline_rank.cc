@@ -44,11 +44,12 @@ PipelineRank::Stage& PipelineRank::at(int stage) {
   fail("stage {} is not on this rank", stage);
 }
 
-void PipelineRank::beginStep(Loader loader, float grad_scale) {
+void PipelineRank::begin(Loader loader, float grad_scale, const Span& span) {
   loader_ = std::move(loader);
   grad_scale_ = grad_scale;
-  losses_.assign(setup_.micro_batches * setup_.micro_batch, 0.0);
-  if (lastStage() != nullptr) head_grads_.resize(setup_.micro_batches);
+  update_every_ = span.update_every == 0 ? setup_.micro_batches : span.update_every;
+  losses_.assign(span.steps * setup_.micro_batches * setup_.micro_batch, 0.0);
+  if (lastStage() != nullptr) head_grads_.resize(span.steps * setup_.micro_batches);
   for (const auto& stage : stages_) {
     stage->tree.reset();
     stage->embedding_tree.reset();
@@ -87,7 +88,7 @@ void PipelineRank::weightGrad(int number, int micro_batch) {
 }
 
 void PipelineRank::addToTree(GradientTree& tree, std::size_t micro_batch, std::size_t count) const {
-  if (micro_batch + 1 < setup_.micro_batches) {
+  if ((micro_batch + 1) % update_every_ != 0) {
     tree.add();
   } else {
     tree.finish(0, count);
@@ -102,13 +103,13 @@ void PipelineRank::addHeadGrad(std::size_t micro_batch, std::span<const float> h
   stage.model.release(static_cast<int>(micro_batch));
 }
 
-void PipelineRank::finishGradients() {
-  for (const auto& stage : stages_) {
-    ops_.copy(stage->gradient.data(), stage->tree.target(), stage->model.ownCount());
-    if (!stage->model.range().is_first) continue;
-    ops_.copy(stage->gradient.data() + stage->model.table().wte(), stage->embedding_tree.target(),
-              stage->model.embeddingCount());
-  }
+void PipelineRank::finishGradient(Stage& stage) {
+  ops_.copy(stage.gradient.data(), stage.tree.target(), stage.model.ownCount());
+  stage.tree.reset();
+  if (!stage.model.range().is_first) return;
+  ops_.copy(stage.gradient.data() + stage.model.table().wte(), stage.embedding_tree.target(),
+            stage.model.embeddingCount());
+  stage.embedding_tree.reset();
 }
 
 } // namespace goss::trainer

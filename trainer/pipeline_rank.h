@@ -52,24 +52,28 @@ class PipelineRank {
   Stage* firstStage();
   Stage* lastStage();
 
-  /// Before the actions of a step; `loader` must stay valid until it is done.
-  void beginStep(Loader loader, float grad_scale);
+  /// Steps whose actions may overlap. Micro-batches are numbered over all of them.
+  struct Span {
+    std::size_t steps = 1;
+    std::size_t update_every = 0; // micro-batches whose gradients make one update; 0: those of a step
+  };
+  /// Before the actions of `span`; `loader` must stay valid until they are done.
+  void begin(Loader loader, float grad_scale, const Span& span);
   // Actions of a schedule. Boundaries are host memory, as StageModel's.
   void forward(int stage, int micro_batch, const float* input, float* output);
   void inputGrad(int stage, int micro_batch, const float* doutput, float* dinput);
   void weightGrad(int stage, int micro_batch);
-  /// After the actions of a step: loss of each sample, [micro_batches * B], zeros where another rank has the last
-  /// stage.
+  /// Loss of each sample of the span, [steps * micro_batches * B], zeros where another rank has the last stage.
   [[nodiscard]] const std::vector<double>& losses() const { return losses_; }
   /// The output projection's part of the token embedding's gradient, by micro-batch; [V, C] each, host memory.
   std::vector<std::vector<float>>& headGrads() { return head_grads_; }
   /// On the rank of the first stage, in the order of the micro-batches: adds the embedding's own part.
   void addHeadGrad(std::size_t micro_batch, std::span<const float> head_grad);
-  /// Then: gradient of every stage = its sum.
-  void finishGradients();
+  /// Then: gradient of the stage = its sum, and the next micro-batch begins another.
+  void finishGradient(Stage& stage);
+  Stage& at(int stage);
 
  private:
-  Stage& at(int stage);
   void addToTree(GradientTree& tree, std::size_t micro_batch, std::size_t count) const;
 
   PipelineRankSetup setup_;
@@ -77,8 +81,9 @@ class PipelineRank {
   std::vector<std::unique_ptr<Stage>> stages_;
   Loader loader_;
   float grad_scale_ = 0;
+  std::size_t update_every_ = 1;
   std::vector<double> losses_;
-  std::vector<std::vector<float>> head_grads_; // [micro_batches], of the last stage's rank
+  std::vector<std::vector<float>> head_grads_; // [micro_batches of the span], of the last stage's rank
   std::vector<std::int32_t> inputs_;           // [B, T]
   std::vector<std::int32_t> targets_;          // [B, T]
 };

@@ -9,6 +9,7 @@
 #include "trainer/gpt.h"
 #include "trainer/gradient_norm.h"
 #include "trainer/sampler.h"
+#include "trainer/unflushed_run.h"
 
 namespace goss::trainer {
 
@@ -22,17 +23,20 @@ const TrainOptions& checked(const TrainOptions& options, const Dataset& data) {
   checkModelConfig(options.model);
   checkTrainOptions(options, 1); // what depends on the ranks is withMicroBatches' and the grid's to say
   data.check(options.model.context, options.model.vocab);
-  if (options.sync != "ddp") {
-    fail("--pipeline adds the gradients of its replicas in every step; leave --sync at ddp instead of '{}'",
-         options.sync);
-  }
   return options;
+}
+
+/// The replicas of a plain data parallel run are one island. Other synchronizers stand between any two of them unless
+/// --islands says otherwise.
+std::size_t islandsOf(const TrainOptions& o, std::size_t replicas) {
+  if (o.islands != 0) return o.islands;
+  return o.sync == "ddp" ? 1 : replicas;
 }
 
 PipelineShape shapeOf(const TrainOptions& o, std::size_t ranks) {
   const std::size_t replicas = std::max<std::size_t>(1, ranks / o.pipeline);
   return {o.schedule, static_cast<int>(o.pipeline), static_cast<int>(o.batch / o.micro_batch / replicas),
-          static_cast<int>(o.model.layers)};
+          static_cast<int>(o.model.layers), static_cast<int>(islandsOf(o, replicas))};
 }
 
 PipelineRankSetup setupOf(const TrainOptions& o, const PipelineGrid& grid) {
@@ -58,10 +62,8 @@ void forSameTensors(const ParameterTable& whole, const ParameterTable& own, Body
 
 TrainOptions withMicroBatches(const TrainOptions& options, std::size_t ranks) {
   TrainOptions result = options;
-  if (options.pipeline == 0 || ranks % options.pipeline != 0) {
-    fail("{} ranks do not form pipelines of --pipeline {}; start a multiple of {}", ranks, options.pipeline,
-         options.pipeline);
-  }
+  checkGrid(static_cast<int>(ranks), static_cast<int>(options.pipeline),
+            static_cast<int>(std::max<std::size_t>(1, options.islands)));
   const std::size_t replicas = ranks / options.pipeline;
   if (options.micro_batches != 0) {
     if (options.batch % (options.micro_batches * replicas) != 0) {
@@ -93,7 +95,12 @@ PipelineTrainer::PipelineTrainer(const TrainOptions& options, const Dataset& dat
       checkpoints_(options_, table_, group, report),
       started_(Clock::now()) {
   checkAgreement();
+  checkUnflushed();
   startParameters();
+  if (grid_.islands() > 1 || options_.sync != "ddp") {
+    sync_.emplace(grid_.acrossIslands(), options_.sync, rank_, ops_);
+    shareHeadWeight(); // everybody has the first island's parameters now
+  }
   noteStart();
 }
 
@@ -103,8 +110,20 @@ std::size_t PipelineTrainer::microBatches() const {
 
 void PipelineTrainer::checkAgreement() {
   requireAgreement(group_, data_.fingerprint(),
-                   fmt::format("{} {} {} {} {} {}", settings_, options_.pipeline, options_.schedule, options_.val_every,
-                               options_.val_samples, options_.checkpoint_every));
+                   fmt::format("{} {} {} {} {} {} {}", settings_, options_.pipeline, options_.islands,
+                               options_.schedule, options_.val_every, options_.val_samples, options_.checkpoint_every));
+}
+
+void PipelineTrainer::checkUnflushed() const {
+  if (grid_.flushes()) return;
+  if (options_.clip != 0) {
+    fail("--schedule {} updates each stage by itself, so there is no norm of the whole gradient: give --clip 0",
+         options_.schedule);
+  }
+  if (grid_.islands() > 1 || options_.sync != "ddp") {
+    fail("--schedule {} does not flush, so there is no moment for --sync {}: take a schedule that does, such as 1f1b",
+         options_.schedule, options_.sync);
+  }
 }
 
 // Every rank gets the whole state of rank 0 once, and keeps its stages' part.
@@ -141,6 +160,10 @@ void PipelineTrainer::noteStart() {
                            options_.schedule, microBatches(), options_.micro_batch, m.context));
   report_.note(fmt::format("{} training tokens, {} for validation; {} steps of {} x {} tokens", data_.training().size(),
                            data_.validation().size(), options_.steps, options_.batch, m.context));
+  if (sync_) {
+    report_.note(fmt::format("{} island{} kept together by {}", grid_.islands(), grid_.islands() == 1 ? "" : "s",
+                             sync_->spec()));
+  }
   report_.begin({options_.steps, step_, options_.batch * m.context, options_.print_every, group_.size()}, settings_);
 }
 
@@ -149,6 +172,7 @@ void PipelineTrainer::run() {
     runSteps();
     finish();
   } catch (const std::exception& error) {
+    if (sync_) sync_->abort(error.what());
     grid_.abort(error.what());
     throw;
   }
@@ -159,9 +183,10 @@ void PipelineTrainer::runSteps() {
   bool go_on = true;
   if (step_ != 0 && (options_.val_every != 0 || step_ >= options_.steps)) validate(); // what was resumed
   while (go_on && step_ < options_.steps) {
-    go_on = trainStep();
+    go_on = grid_.flushes() ? trainStep() : trainWithoutFlush();
     checkpoints_.poll();
     const bool is_last = !go_on || step_ == options_.steps;
+    if (step_ == options_.steps) endSync(); // not when stopped: the run may go on
     if (is_last || (options_.val_every != 0 && step_ % options_.val_every == 0)) validate();
     if (is_last || (options_.checkpoint_every != 0 && step_ % options_.checkpoint_every == 0)) saveCheckpoint();
   }
@@ -174,19 +199,25 @@ void PipelineTrainer::validate() {
   report_.validation(step_, card_.validation.back().second);
 }
 
+void PipelineTrainer::load(std::size_t step, std::size_t micro_batch, std::span<std::int32_t> inputs,
+                           std::span<std::int32_t> targets) const {
+  const std::size_t context = options_.model.context;
+  const std::size_t first = static_cast<std::size_t>(grid_.replica()) * microBatches() + micro_batch;
+  for (std::size_t i = 0; i < options_.micro_batch; ++i) {
+    const std::size_t sample = first * options_.micro_batch + i;
+    readWindow(data_.training(), windowStart(options_.seed, step, sample, data_.training().size(), context),
+               inputs.subspan(i * context, context), targets.subspan(i * context, context));
+  }
+}
+
 bool PipelineTrainer::trainStep() {
   const Clock::time_point start = Clock::now();
   const std::size_t first = static_cast<std::size_t>(grid_.replica()) * microBatches();
   const std::size_t context = options_.model.context;
-  rank_.beginStep(
-      [this, first, context](std::size_t k, std::span<std::int32_t> inputs, std::span<std::int32_t> targets) {
-        for (std::size_t i = 0; i < options_.micro_batch; ++i) {
-          const std::size_t sample = (first + k) * options_.micro_batch + i;
-          readWindow(data_.training(), windowStart(options_.seed, step_, sample, data_.training().size(), context),
-                     inputs.subspan(i * context, context), targets.subspan(i * context, context));
-        }
-      },
-      1.0f / static_cast<float>(options_.batch * context));
+  rank_.begin([this](std::size_t k, std::span<std::int32_t> inputs,
+                     std::span<std::int32_t> targets) { load(step_, k, inputs, targets); },
+              static_cast<float>(grid_.islands()) / static_cast<float>(options_.batch * context), {});
+  if (sync_) sync_->setLr(schedule_.at(step_));
   grid_.run(boundaryElems(options_.micro_batch) * sizeof(float),
             [this](const goss_pipeline_action& action, const void* input, void* output) {
               const Clock::time_point began = Clock::now();
@@ -194,9 +225,11 @@ bool PipelineTrainer::trainStep() {
               computed_s_ += secondsSince(began);
             });
   exchangeHeadGradients();
-  rank_.finishGradients();
-  for (const auto& stage : rank_.stages())
+  for (const auto& stage : rank_.stages()) {
+    rank_.finishGradient(*stage);
     grid_.sumOverReplicas(stage->gradient.data(), stage->gradient.size());
+  }
+  if (sync_) sync_->gradients();
 
   std::vector<double> losses(options_.batch + 1, 0.0);
   std::copy(rank_.losses().begin(), rank_.losses().end(),
@@ -216,6 +249,46 @@ bool PipelineTrainer::trainStep() {
   card_.step_seconds.push_back(secondsSince(start));
   report_.step({step_, loss, lr, norm, card_.step_seconds.back()});
   return losses.back() == 0.0;
+}
+
+/// Steps to the next validation or checkpoint, or to the end: there the pipeline drains.
+std::size_t PipelineTrainer::stepsUntilEvent() const {
+  std::size_t next = options_.steps;
+  for (const std::size_t every : {options_.val_every, options_.checkpoint_every}) {
+    if (every != 0) next = std::min(next, (step_ / every + 1) * every);
+  }
+  return next - step_;
+}
+
+/// Rank 0 learns of losses on the way and tells the others at the end.
+bool PipelineTrainer::trainWithoutFlush() {
+  const std::size_t steps = stepsUntilEvent();
+  grid_.prepare(static_cast<int>(steps));
+  std::vector<double> told; // (loss, seconds) of each step, and whether to stop
+  Clock::time_point began = Clock::now();
+  UnflushedRun run({grid_, rank_, ops_, setupOf(options_, grid_), schedule_, step_, steps});
+  run.run(
+      [this](std::size_t k, std::span<std::int32_t> inputs, std::span<std::int32_t> targets) {
+        load(step_ + k / microBatches(), k % microBatches(), inputs, targets);
+      },
+      [this, &told, &began](double sum) {
+        if (group_.rank() != 0) return;
+        const std::size_t step = step_ + told.size() / 2;
+        told.push_back(sum / static_cast<double>(options_.batch * options_.model.context));
+        told.push_back(secondsSince(began));
+        began = Clock::now();
+        report_.step({step + 1, told[told.size() - 2], schedule_.at(step), 0.0, told.back()});
+      });
+  told.resize(2 * steps);
+  told.push_back(options_.time_limit_s > 0 && secondsSince(started_) > options_.time_limit_s ? 1.0 : 0.0);
+  group_.broadcast(told.data(), told.size() * sizeof(double));
+  for (std::size_t i = 0; i < steps; ++i) {
+    card_.losses.push_back(told[2 * i]);
+    card_.step_seconds.push_back(told[2 * i + 1]);
+  }
+  computed_s_ += run.computedSeconds();
+  step_ += steps;
+  return told.back() == 0.0;
 }
 
 /// Reductions and steps wait for the end of the schedule: clipping needs the norm over all stages.
@@ -255,20 +328,18 @@ void PipelineTrainer::exchangeHeadGradients() {
 
 double PipelineTrainer::updateParameters(double lr) {
   constexpr double kTiny = 1e-6;
-  // Of each tensor of the whole model, from the one rank of the first pipeline that holds it.
+  // Of each tensor of the whole model, from the one rank of the pipeline that holds it.
   std::vector<double> squares(table_.parameters().size(), 0.0);
-  if (grid_.replica() == 0) {
-    for (const auto& stage : rank_.stages()) {
-      const std::vector<double> own = squaredNorms(ops_, stage->model.table(), stage->gradient.data());
-      for (std::size_t i = 0; i < own.size(); ++i) {
-        const std::string& name = stage->model.table().parameters()[i].name;
-        const auto whole = std::find_if(table_.parameters().begin(), table_.parameters().end(),
-                                        [&name](const Parameter& p) { return p.name == name; });
-        squares[static_cast<std::size_t>(whole - table_.parameters().begin())] = own[i];
-      }
+  for (const auto& stage : rank_.stages()) {
+    const std::vector<double> own = squaredNorms(ops_, stage->model.table(), stage->gradient.data());
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const std::string& name = stage->model.table().parameters()[i].name;
+      const auto whole = std::find_if(table_.parameters().begin(), table_.parameters().end(),
+                                      [&name](const Parameter& p) { return p.name == name; });
+      squares[static_cast<std::size_t>(whole - table_.parameters().begin())] = own[i];
     }
   }
-  group_.sum(squares);
+  grid_.sumOverPipeline(squares);
   const double norm = normOf(squares);
   if (!std::isfinite(norm)) {
     fail("the gradient is not finite in step {}: the run diverged; lower --lr or lengthen --warmup", step_ + 1);
@@ -276,8 +347,15 @@ double PipelineTrainer::updateParameters(double lr) {
   const double factor = options_.clip > 0 ? std::min(1.0, options_.clip / (norm + kTiny)) : 1.0;
   for (const auto& stage : rank_.stages())
     stage->optimizer.update(step_, lr, stage->model.parameters(), stage->gradient.data(), factor);
+  if (sync_) sync_->step();
   shareHeadWeight();
   return norm;
+}
+
+void PipelineTrainer::endSync() {
+  if (!sync_) return;
+  sync_->finish();
+  shareHeadWeight();
 }
 
 /// The last stage gets the token embedding that the first one has.
@@ -394,10 +472,16 @@ void PipelineTrainer::finish() {
   card_.settings = settings_;
   card_.sync =
       fmt::format("pipeline {} of {} ranks, {} micro-batches", options_.schedule, options_.pipeline, microBatches());
+  if (sync_) card_.sync += fmt::format("; {} islands, {}", grid_.islands(), sync_->spec());
   card_.ranks = group_.size();
   card_.first_step = step_ - card_.losses.size();
   card_.tokens_per_step = options_.batch * options_.model.context;
   card_.wire_bytes = grid_.wireBytesSent();
+  if (sync_) {
+    const ReplicaTraffic traffic = sync_->traffic();
+    card_.exchanged_bytes = traffic.exchanged_bytes;
+    card_.wire_bytes += traffic.wire_bytes_sent;
+  }
   card_.waited_s = std::max(0.0, card_.seconds() - computed_s_);
   report_.note(summarize(card_));
   if (!options_.run.empty()) writeRun(options_.run, card_);

@@ -16,6 +16,7 @@
 #include "trainer/report.h"
 #include "trainer/run_card.h"
 #include "trainer/run_checkpoints.h"
+#include "trainer/stage_replicas.h"
 #include "trainer/train_options.h"
 #include "trainer/training_state.h"
 
@@ -26,7 +27,8 @@ TrainOptions withMicroBatches(const TrainOptions& options, std::size_t ranks);
 
 /// Pipeline parallel training. Same data, same sums and same updates as Trainer: with one pipeline, the weights have
 /// the bits of a single process with the same micro-batches, whatever the schedule. Several pipelines share the
-/// micro-batches and add their gradients. The token embedding, which the output projection shares, belongs to the first
+/// micro-batches and add their gradients; with --islands or --sync those of an island do, and a synchronizer keeps the
+/// islands together, stage by stage. The token embedding, which the output projection shares, belongs to the first
 /// stage: the last one sends its part of the gradient and gets the new weights.
 class PipelineTrainer {
  public:
@@ -47,12 +49,19 @@ class PipelineTrainer {
  private:
   using Clock = std::chrono::steady_clock;
   void checkAgreement();
+  void checkUnflushed() const;
   void startParameters();
   void noteStart();
   void runSteps();
   bool trainStep();
+  bool trainWithoutFlush();
+  [[nodiscard]] std::size_t stepsUntilEvent() const;
+  /// Micro-batch `micro_batch` of this pipeline in `step`.
+  void load(std::size_t step, std::size_t micro_batch, std::span<std::int32_t> inputs,
+            std::span<std::int32_t> targets) const;
   void act(const goss_pipeline_action& action, const void* input, void* output);
   void exchangeHeadGradients();
+  void endSync();
   double updateParameters(double lr);
   void shareHeadWeight();
   void validateStage(PipelineRank::Stage& stage, std::vector<double>& losses);
@@ -72,6 +81,7 @@ class PipelineTrainer {
   PipelineGrid grid_;
   ParameterTable table_; // of the whole model
   PipelineRank rank_;
+  std::optional<StageReplicas> sync_; // between islands; after what it is lent
   LrSchedule schedule_;
   std::string settings_;
   std::vector<std::int32_t> prompt_;

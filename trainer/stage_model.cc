@@ -47,6 +47,16 @@ StageModel::StageModel(const ModelConfig& config, const StageRange& range, std::
 
 float* StageModel::headWeight() { return range_.is_first ? parameters() + table_.wte() : head_weight_.data(); }
 
+void StageModel::use(const float* parameters, const float* head) {
+  used_ = parameters;
+  used_head_ = head;
+}
+
+const float* StageModel::projection() const {
+  if (range_.is_first) return weights() + table_.wte();
+  return used_head_ != nullptr ? used_head_ : head_weight_.data();
+}
+
 StageModel::Held& StageModel::of(int micro_batch) {
   const auto found = held_.find(micro_batch);
   if (found == held_.end()) fail("micro-batch {} has not been forward through this stage", micro_batch);
@@ -54,7 +64,7 @@ StageModel::Held& StageModel::of(int micro_batch) {
 }
 
 BlockPass StageModel::passOf(std::size_t local_layer, std::size_t batch) {
-  return {ops_, table_.block(local_layer), parameters(), {batch, config_.context, config_.channels, config_.heads}};
+  return {ops_, table_.block(local_layer), weights(), {batch, config_.context, config_.channels, config_.heads}};
 }
 
 void StageModel::forward(int micro_batch, std::span<const std::int32_t> tokens, const float* input, float* output) {
@@ -71,8 +81,8 @@ void StageModel::forward(int micro_batch, std::span<const std::int32_t> tokens, 
   const std::size_t rows = tokens.size();
   if (range_.is_first) {
     h.tokens.upload(tokens);
-    ops_.embed({h.batch, config_.context, config_.channels}, h.tokens.data(), parameters() + table_.wte(),
-               parameters() + table_.wpe(), h.blocks.front().input.data());
+    ops_.embed({h.batch, config_.context, config_.channels}, h.tokens.data(), weights() + table_.wte(),
+               weights() + table_.wpe(), h.blocks.front().input.data());
   } else {
     ops_.upload(h.blocks.front().input.data(), input, rows * config_.channels * sizeof(float));
   }
@@ -90,11 +100,11 @@ void StageModel::forward(int micro_batch, std::span<const std::int32_t> tokens, 
 
 void StageModel::projectHead(Held& h) {
   const std::size_t rows = h.batch * config_.context;
-  const float* p = parameters();
+  const float* p = weights();
   ops_.layerNorm(
       {h.last.data(), p + table_.lnfWeight(), p + table_.lnfBias(), h.lnf.data(), h.lnf_mean.data(), h.lnf_rstd.data()},
       rows, config_.channels);
-  ops_.gemm({.trans_b = true, .m = rows, .n = config_.vocab, .k = config_.channels}, h.lnf.data(), headWeight(),
+  ops_.gemm({.trans_b = true, .m = rows, .n = config_.vocab, .k = config_.channels}, h.lnf.data(), projection(),
             h.logits.data());
 }
 
@@ -118,10 +128,10 @@ void StageModel::inputGrad(int micro_batch, const float* doutput, float* dinput)
   const std::size_t channels = config_.channels;
   float* top = h.flow.back().output.data();
   if (range_.is_last) {
-    ops_.gemm({.m = rows, .n = channels, .k = config_.vocab}, h.logits.data(), headWeight(), scratch_.data());
+    ops_.gemm({.m = rows, .n = channels, .k = config_.vocab}, h.logits.data(), projection(), scratch_.data());
     ops_.fill(top, 0.0f, rows * channels);
     float* dnorm = dnormsOf(h, h.blocks.size());
-    ops_.layerNormGrad({scratch_.data(), h.last.data(), parameters() + table_.lnfWeight(), h.lnf_mean.data(),
+    ops_.layerNormGrad({scratch_.data(), h.last.data(), weights() + table_.lnfWeight(), h.lnf_mean.data(),
                         h.lnf_rstd.data(), top, dnorm, dnorm + channels},
                        rows, channels);
   } else {

@@ -48,6 +48,11 @@ class StageModel {
   /// [V, C] that the last stage projects with: its own copy, unless it is the first stage too.
   float* headWeight();
 
+  /// The weights that forward, losses, inputGrad and weightGrad compute with, [table().count()] and [V, C], until the
+  /// next call; null: the stage's own. Schedules without a flush take a micro-batch's backward pass through the older
+  /// weights of its forward pass. `head` is for a last stage that is not the first; lent.
+  void use(const float* parameters, const float* head);
+
   /// First stage: tokens[B, T]; others: input[B, T, C]. output[B, T, C], except for the last stage, which keeps logits.
   void forward(int micro_batch, std::span<const std::int32_t> tokens, const float* input, float* output);
   /// Last stage, after forward: the summed loss of each sample, as Gpt::losses.
@@ -86,6 +91,8 @@ class StageModel {
   Held& of(int micro_batch);
   [[nodiscard]] BlockPass passOf(std::size_t local_layer, std::size_t batch);
   void projectHead(Held& h);
+  [[nodiscard]] const float* weights() const { return used_ != nullptr ? used_ : parameters_.data(); }
+  [[nodiscard]] const float* projection() const;
   [[nodiscard]] float* dnormsOf(Held& h, std::size_t local_layer) {
     return h.dnorms.data() + local_layer * 4 * config_.channels;
   }
@@ -97,7 +104,9 @@ class StageModel {
   ParameterTable table_;
   Buffer<float> parameters_;
   Buffer<float> head_weight_; // [V, C], empty unless this is the last stage and not the first
-  Buffer<float> scratch_;     // [rows, C]
+  const float* used_ = nullptr;
+  const float* used_head_ = nullptr;
+  Buffer<float> scratch_; // [rows, C]
   Buffer<std::int32_t> targets_;
   Buffer<float> losses_;
   std::map<int, std::unique_ptr<Held>> held_;

@@ -36,13 +36,15 @@ void addTrainingFlags(CLI::App& app, TrainOptions& o) {
   app.add_option("--time-limit", o.time_limit_s, "seconds after which to stop cleanly; 0: off")->group("Training");
   app.add_option("--sync", o.sync, "how the ranks are kept together, such as diloco:h=50 (docs/synchronizers.md)")
       ->group("Training");
+  app.add_option("--islands", o.islands, "groups of ranks that --sync keeps together; each adds its gradients; 0: none")
+      ->group("Training");
 }
 
 void addPipelineFlags(CLI::App& app, TrainOptions& o) {
   app.add_option("--pipeline", o.pipeline, "ranks that share one model, in stages; 0: every rank has all of it")
       ->group("Pipeline");
   app.add_option("--schedule", o.schedule,
-                 "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, or a .csv file of a schedule (docs/pipeline.md)")
+                 "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, pipedream, 2bw, or a .csv file (docs/pipeline.md)")
       ->group("Pipeline");
   app.add_option("--micro-batches", o.micro_batches, "of a step and pipeline; 0: as --micro-batch says")
       ->group("Pipeline");
@@ -100,6 +102,14 @@ void checkTrainOptions(const TrainOptions& o, std::size_t ranks) {
     fail("--batch {} is {} micro-batches, too few for {} ranks; raise it or start fewer ranks", o.batch,
          o.batch / o.micro_batch, ranks);
   }
+}
+
+std::string syncWithIslands(const TrainOptions& o) {
+  if (o.islands == 0) return o.sync;
+  const std::size_t colon = o.sync.find(':');
+  // Before the other parameters: a codec takes the rest of the text.
+  return fmt::format("{}:islands={}{}{}", o.sync.substr(0, colon), o.islands, colon == std::string::npos ? "" : ",",
+                     colon == std::string::npos ? "" : o.sync.substr(colon + 1));
 }
 
 std::string trajectorySettings(const TrainOptions& o, std::uint64_t data_fingerprint) {

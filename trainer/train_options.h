@@ -30,6 +30,7 @@ struct TrainOptions {
 
   std::size_t pipeline = 0;      // ranks of a pipeline; 0: every rank has the whole model
   std::string schedule = "1f1b"; // of the pipeline: a generator's name, or a CSV file
+  std::size_t islands = 0;       // groups of ranks between which `sync` works; 0: every replica for itself
   std::size_t micro_batches = 0; // of a step and pipeline; 0: as many as micro_batch makes of batch
 
   std::size_t val_every = 100; // steps; 0: only at the end
@@ -50,6 +51,9 @@ struct TrainOptions {
 
 /// Throws Error that names the flag of the first value that makes no sense for `ranks` ranks.
 void checkTrainOptions(const TrainOptions& options, std::size_t ranks);
+
+/// `sync` with --islands K in it: the synchronizer of ranks that hold the whole model makes the islands itself.
+std::string syncWithIslands(const TrainOptions& options);
 
 /// What decides the numbers of a run, as JSON text: equal texts give equal trajectories. `data_fingerprint` is
 /// Dataset's.

@@ -2,62 +2,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <mutex>
 
-#include "tests/support/thread_ranks.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/pipeline/pipeline_runs.h"
 #include "tests/trainer/temporary_directory.h"
-#include "tests/trainer/thread_group.h"
 #include "trainer/error.h"
-#include "trainer/pipeline_trainer.h"
+#include "trainer/library_replicas.h"
 
 namespace goss::trainer {
 namespace {
 
 using testing::HasSubstr;
-
-TrainOptions pipelineOptions(std::size_t pipeline, const std::string& schedule) {
-  TrainOptions options = smallOptions(std::getenv("GOSS_TEST_QUICK") != nullptr ? 2 : 5);
-  options.model.layers = 4;
-  options.pipeline = pipeline;
-  options.schedule = schedule;
-  return options;
-}
-
-TrainOptions withoutPipeline(TrainOptions options) {
-  options.pipeline = 0;
-  return options;
-}
-
-/// Trains on `ranks` threads and gives what rank 0 has in the end.
-RunResult runPipeline(int ranks, const TrainOptions& options) {
-  ThreadBoard board(ranks, SumOrder::tree);
-  RunResult result;
-  test::runRanks(ranks, [&](goss_comm_t comm, int rank) {
-    try {
-      ThreadGroup group(board, rank);
-      CpuOps ops;
-      Report report(false, "");
-      PipelineTrainer trainer(options, smallData(), group, comm, ops, report);
-      trainer.run();
-      const double validation = trainer.validationLoss();
-      TrainingState state = trainer.state();
-      if (rank == 0) result = {trainer.lossHistory(), validation, std::move(state)};
-      group.barrier();
-    } catch (const std::exception& error) {
-      ADD_FAILURE() << "rank " << rank << ": " << error.what();
-      std::abort(); // the other threads wait at a barrier
-    }
-  });
-  return result;
-}
-
-void expectSameRun(const RunResult& a, const RunResult& b) {
-  EXPECT_EQ(a.losses, b.losses);
-  EXPECT_EQ(a.validation, b.validation);
-  expectSameState(a.state, b.state);
-}
 
 TEST(PipelineTrainer, EveryScheduleHasTheBitsOfASingleProcess) {
   const RunResult alone = runAlone(withoutPipeline(pipelineOptions(0, "")));
@@ -107,6 +65,78 @@ TEST(PipelineTrainer, GoesOnFromACheckpointOfASingleProcessAndBack) {
   expectSameState(third.state, whole.state);
 }
 
+/// A Group of threads whose models the library's synchronizers keep together.
+class LibraryGroup : public ThreadGroup {
+ public:
+  LibraryGroup(ThreadBoard& board, goss_comm_t comm, int rank) : ThreadGroup(board, rank), comm_(comm) {}
+  std::shared_ptr<Replicas> synchronize(const std::string& spec) override {
+    return std::make_shared<LibraryReplicas>(comm_, spec);
+  }
+
+ private:
+  goss_comm_t comm_;
+};
+
+/// Trains the whole model on each of two ranks.
+RunResult runTwoIslands(const TrainOptions& options) {
+  ThreadBoard board(2, SumOrder::tree);
+  RunResult result;
+  test::runRanks(2, [&](goss_comm_t comm, int rank) {
+    try {
+      LibraryGroup group(board, comm, rank);
+      RunResult mine = runOn(group, withoutPipeline(options));
+      if (rank == 0) result = std::move(mine);
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "rank " << rank << ": " << error.what();
+      std::abort();
+    }
+  });
+  return result;
+}
+
+TEST(PipelineTrainer, IslandsOfPipelinesHaveTheBitsOfIslandsOfSingleProcesses) {
+  for (const char* sync : {"diloco:h=2", "slowmo:h=2", "ddp"}) {
+    SCOPED_TRACE(sync);
+    TrainOptions options = pipelineOptions(2, "zb-h1");
+    options.sync = sync;
+    options.islands = 2;
+    const RunResult whole = runTwoIslands(options);
+    expectSameRun(runPipeline(4, options), whole);
+    // Two pipelines an island add the halves of its tree.
+    expectSameRun(runPipeline(8, options), whole);
+  }
+}
+
+float largestDifference(const std::vector<float>& a, const std::vector<float>& b) {
+  float most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    most = std::max(most, std::abs(a[i] - b[i]));
+  return most;
+}
+
+TEST(PipelineTrainer, CompressionBetweenIslandsStaysWithinItsBound) {
+  TrainOptions options = pipelineOptions(2, "1f1b");
+  options.islands = 2;
+  options.steps = 1;
+  options.sync = "diloco:h=1";
+  const RunResult exact = runPipeline(4, options);
+  options.sync = "diloco:h=1,codec=int4";
+  const RunResult stages = runPipeline(4, options);
+  const RunResult whole = runTwoIslands(options);
+  // Blocks of a stage's vector begin elsewhere than those of the whole model's, so the bits differ. The first AdamW
+  // step moves a weight by lr at most, and by lr * decay * |weight| (below 1) more: so D = 1.1 lr bounds what is
+  // encoded. int4 has levels at multiples of peak / 7 and errs by half of that: D / 14 for a worker's part, and (D + D
+  // / 14) / 14 when the owner encodes the mean. The outer step multiplies by 0.7 * (1 + 0.9). The last 1 % is for
+  // float32, in which steps have 16 bits.
+  const double encoded = 1.1 * options.lr / static_cast<double>(options.warmup);
+  const double bound = 0.7 * 1.9 * (encoded / 14 + encoded * 15 / 14 / 14) * 1.01;
+  const float off = largestDifference(stages.state.parameters, exact.state.parameters);
+  EXPECT_LE(off, bound);
+  EXPECT_GT(off, 0) << "nothing was compressed";
+  EXPECT_LE(largestDifference(stages.state.parameters, whole.state.parameters), 2 * bound);
+  EXPECT_EQ(stages.losses, exact.losses); // of the step before the exchange
+}
+
 /// What a lone rank says of options that make no sense.
 std::string refusal(const TrainOptions& options, int ranks = 1) {
   std::string text;
@@ -129,7 +159,11 @@ std::string refusal(const TrainOptions& options, int ranks = 1) {
 TEST(PipelineTrainer, RefusesBeforeItStarts) {
   EXPECT_THAT(refusal(pipelineOptions(2, "1f1b"), 3), HasSubstr("3 ranks do not form pipelines of --pipeline 2"));
   EXPECT_THAT(refusal(pipelineOptions(1, "zb-h9")), HasSubstr("no pipeline schedule 'zb-h9'; there are: gpipe"));
-  EXPECT_THAT(refusal(pipelineOptions(1, "pipedream")), HasSubstr("pipedream does not"));
+  EXPECT_THAT(refusal(pipelineOptions(1, "pipedream")), HasSubstr("give --clip 0"));
+  TrainOptions unflushed = pipelineOptions(1, "2bw");
+  unflushed.clip = 0;
+  unflushed.sync = "diloco:h=2";
+  EXPECT_THAT(refusal(unflushed), HasSubstr("2bw does not flush"));
   EXPECT_THAT(refusal(pipelineOptions(1, "/nowhere.csv")), HasSubstr("/nowhere.csv"));
   TrainOptions shallow = pipelineOptions(1, "zb-v");
   shallow.model.layers = 1;
@@ -137,9 +171,13 @@ TEST(PipelineTrainer, RefusesBeforeItStarts) {
   TrainOptions odd = pipelineOptions(1, "1f1b");
   odd.micro_batches = 3;
   EXPECT_THAT(refusal(odd), HasSubstr("--batch 8 does not divide into 1 pipelines of --micro-batches 3"));
-  TrainOptions local = pipelineOptions(1, "1f1b");
-  local.sync = "diloco:h=50";
-  EXPECT_THAT(refusal(local), HasSubstr("leave --sync at ddp"));
+  TrainOptions islands = pipelineOptions(2, "1f1b");
+  islands.islands = 2;
+  EXPECT_THAT(refusal(islands, 3), HasSubstr("3 ranks do not form --islands 2 with pipelines of --pipeline 2"));
+  EXPECT_THAT(refusal(islands, 2), HasSubstr("start a multiple of 4"));
+  TrainOptions unknown = pipelineOptions(1, "1f1b");
+  unknown.sync = "dilocco:h=50";
+  EXPECT_THAT(refusal(unknown), HasSubstr("there is no synchronizer 'dilocco'"));
 }
 
 TEST(PipelineTrainer, RunsAScheduleFromAFile) {

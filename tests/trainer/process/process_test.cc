@@ -153,6 +153,19 @@ TEST_F(ProcessTest, StreamingDilocoStoppedInTheMiddleOfAnExchangeGoesOnWithTheSa
     EXPECT_EQ(loss, lossesOf(path("whole.log")).at(step)) << step;
 }
 
+TEST_F(ProcessTest, PipelinesInIslandsEndWithASampleAndAReport) {
+  const std::string grid = " --pipeline 2 --islands 2 --sync diloco:h=2,codec=int4 --micro-batches 2 --sample 8";
+  const Outcome run = shell(
+      fmt::format("{} --oversubscribe -np 4 {}{}{} --run {}", kMpirun, kProgram, flags(4), grid, path("islands")));
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_THAT(run.output, AllOf(HasSubstr("2 pipelines of 2 ranks"), HasSubstr("2 islands kept together by diloco:h=2"),
+                                HasSubstr("4/4 | loss"), HasSubstr("run: 4 steps on 4 ranks")));
+  EXPECT_THAT(readBytes(path("islands") + "/report.md"), HasSubstr("2 islands, diloco:h=2"));
+  const Outcome odd = shell(fmt::format("{} --oversubscribe -np 3 {}{}{}", kMpirun, kProgram, flags(4), grid));
+  EXPECT_NE(odd.exit_code, 0);
+  EXPECT_THAT(odd.output, HasSubstr("3 ranks do not form --islands 2 with pipelines of --pipeline 2"));
+}
+
 TEST_F(ProcessTest, ErrorsEndWithOneAndAReason) {
   const Outcome method = shell(kProgram + flags(1) + " --sync dilocco:h=5");
   EXPECT_EQ(method.exit_code, 1);

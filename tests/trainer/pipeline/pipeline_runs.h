@@ -1,0 +1,59 @@
+/// Small runs of pipelines whose ranks are threads.
+#ifndef GOSS_TESTS_TRAINER_PIPELINE_PIPELINE_RUNS_H_
+#define GOSS_TESTS_TRAINER_PIPELINE_PIPELINE_RUNS_H_
+
+#include <cstdlib>
+#include <string>
+
+#include "tests/support/thread_ranks.h"
+#include "tests/trainer/small_run.h"
+#include "tests/trainer/thread_group.h"
+#include "trainer/pipeline_trainer.h"
+
+namespace goss::trainer {
+
+inline TrainOptions pipelineOptions(std::size_t pipeline, const std::string& schedule) {
+  TrainOptions options = smallOptions(std::getenv("GOSS_TEST_QUICK") != nullptr ? 2 : 5);
+  options.model.layers = 4;
+  options.pipeline = pipeline;
+  options.schedule = schedule;
+  return options;
+}
+
+inline TrainOptions withoutPipeline(TrainOptions options) {
+  options.pipeline = 0;
+  return options;
+}
+
+/// Trains on `ranks` threads and gives what rank 0 has in the end.
+inline RunResult runPipeline(int ranks, const TrainOptions& options) {
+  ThreadBoard board(ranks, SumOrder::tree);
+  RunResult result;
+  test::runRanks(ranks, [&](goss_comm_t comm, int rank) {
+    try {
+      ThreadGroup group(board, rank);
+      CpuOps ops;
+      Report report(false, "");
+      PipelineTrainer trainer(options, smallData(), group, comm, ops, report);
+      trainer.run();
+      const double validation = trainer.validationLoss();
+      TrainingState state = trainer.state();
+      if (rank == 0) result = {trainer.lossHistory(), validation, std::move(state)};
+      group.barrier();
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "rank " << rank << ": " << error.what();
+      std::abort(); // the other threads wait at a barrier
+    }
+  });
+  return result;
+}
+
+inline void expectSameRun(const RunResult& a, const RunResult& b) {
+  EXPECT_EQ(a.losses, b.losses);
+  EXPECT_EQ(a.validation, b.validation);
+  expectSameState(a.state, b.state);
+}
+
+} // namespace goss::trainer
+
+#endif // GOSS_TESTS_TRAINER_PIPELINE_PIPELINE_RUNS_H_
