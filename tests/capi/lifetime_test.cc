@@ -54,7 +54,7 @@ TEST(Destroy, EndsABlockedCallOfAnotherThread) {
     const auto begin = steady_clock::now();
     EXPECT_OK(goss_comm_destroy(brief));
     blocked.join();
-    EXPECT_LT(steady_clock::now() - begin, milliseconds(150));
+    EXPECT_LT(steady_clock::now() - begin, milliseconds(2000));
     EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
   });
 }
@@ -114,7 +114,7 @@ TEST(Abort, OfACommunicatorThatOthersAreStillMakingReachesThem) {
 TEST(Abort, WakesAThreadThatSleepsInAnotherOperation) {
   runRanks(2, [](goss_comm_t comm, int rank) {
     if (rank == 1) {
-      std::this_thread::sleep_for(milliseconds(400));
+      std::this_thread::sleep_for(milliseconds(1500));
       return;
     }
     std::thread blocked([comm] {
@@ -125,7 +125,7 @@ TEST(Abort, WakesAThreadThatSleepsInAnotherOperation) {
     const auto begin = steady_clock::now();
     EXPECT_OK(goss_comm_abort(comm, "enough"));
     blocked.join();
-    EXPECT_LT(steady_clock::now() - begin, milliseconds(150));
+    EXPECT_LT(steady_clock::now() - begin, milliseconds(1000));
   });
 }
 

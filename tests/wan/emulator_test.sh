@@ -87,7 +87,7 @@ done
 got=$(run --bw 400 --corrupt 1 -- "$scratch/transfer" 10.77.0.2 8000000)
 check "corrupted payload reaches the application: $got" eval "[[ '$got' == '8000000 '* && '$got' != '8000000 0 '* ]]"
 for side in bw up down; do
-  got=$(run --hosts 3 --$side 100 -- "$scratch/transfer" 10.77.0.2 6000000)
+  measure 80 100 run --hosts 3 --$side 100 -- "$scratch/transfer" 10.77.0.2 6000000
   check "100 Mbit/s by --$side: ${got##* } Mbit/s" between 80 "${got##* }" 100
 done
 
@@ -100,7 +100,10 @@ ctl cut-host 2; hits 0 2; hits 0 1; ctl heal-host 2; hits 0 2
 C
 got=$(run --hosts 3 -- bash "$scratch/cuts" | tr '\n' ' ')
 check "cut, heal, one-way cut, heal-all, cut-host, heal-host: $got" [ "$got" = "0 3 3 0 3 0 3 3 " ]
-got=$(run --at '0.3 cut 0 1' --at '0.6 heal 0 1' -- ip netns exec ${prefix}0 ping -q -c 50 -i 0.02 -W 0.3 10.77.0.2 | received)
+cut_and_heal() {
+  run --at '0.3 cut 0 1' --at '0.6 heal 0 1' -- ip netns exec ${prefix}0 ping -q -c 50 -i 0.02 -W 0.3 10.77.0.2 | received
+}
+measure 28 40 cut_and_heal
 check "--at cuts from 0.3 s to 0.6 s: $got of 50" between 28 "$got" 40
 
 cat >"$scratch/nat" <<'N'
