@@ -27,4 +27,12 @@ void Adamw::update(std::size_t step, double lr, float* parameters, const float* 
   }
 }
 
+void Adamw::descend(double lr, float* parameters, const float* gradient) {
+  const auto decay = static_cast<float>(1.0 - lr * config_.weight_decay);
+  for (const Parameter& parameter : table_.parameters()) {
+    if (parameter.isMatrix()) ops_.scale(decay, parameters + parameter.offset, parameter.count);
+    ops_.axpy(static_cast<float>(-lr), gradient + parameter.offset, parameters + parameter.offset, parameter.count);
+  }
+}
+
 } // namespace goss::trainer

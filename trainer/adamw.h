@@ -25,6 +25,9 @@ class Adamw {
   /// Update number `step`, counted from 0, of parameters[table.count()] with grad_scale * gradient[table.count()].
   void update(std::size_t step, double lr, float* parameters, const float* gradient, double grad_scale);
 
+  /// Plain gradient descent with the same weight decay: p = p * (1 - lr * decay) - lr * gradient.
+  void descend(double lr, float* parameters, const float* gradient);
+
   Buffer<float>& firstMoments() { return first_; }
   Buffer<float>& secondMoments() { return second_; }
 

@@ -1,7 +1,5 @@
 #include "trainer/library_replicas.h"
 
-#include <utility>
-
 #include "trainer/error.h"
 
 namespace goss::trainer {
@@ -18,13 +16,6 @@ LibraryReplicas::LibraryReplicas(goss_comm_t comm, const std::string& spec) {
   check(goss_sync_create(comm, spec.c_str(), &sync_));
   info_.size = sizeof info_;
   check(goss_sync_get_info(sync_, &info_));
-  constexpr std::int32_t kSigns = 2;
-  if (info_.gradients == kSigns) {
-    goss_sync_destroy(std::exchange(sync_, nullptr));
-    fail(
-        "--sync {}: it gives signs to plain gradient descent, but goss-train's optimizer is AdamW; take another method",
-        spec);
-  }
 }
 
 LibraryReplicas::~LibraryReplicas() { goss_sync_destroy(sync_); }

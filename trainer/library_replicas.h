@@ -17,6 +17,7 @@ class LibraryReplicas : public Replicas {
 
   [[nodiscard]] std::string spec() const override { return info_.spec; }
   [[nodiscard]] std::size_t gradientRanks() const override { return static_cast<std::size_t>(info_.gradient_size); }
+  [[nodiscard]] bool givesSigns() const override { return info_.gradients == 2; }
   /// With a codec every rank has a state of its own too.
   [[nodiscard]] bool hasLocalSteps() const override {
     return info_.local_steps != 0 || !spec().ends_with("codec=none");

@@ -32,6 +32,7 @@ goss_pipeline_t makeSchedule(const PipelineShape& shape, int batches) {
   request.ranks = shape.ranks;
   request.micro_batches = shape.micro_batches;
   request.batches = batches;
+  request.recompute = shape.recompute ? 1 : 0;
   check(goss_pipeline_generate(&request, &schedule));
   return schedule;
 }
@@ -128,6 +129,14 @@ void PipelineGrid::prepare(int batches) {
 }
 
 std::span<const goss_pipeline_action> PipelineGrid::actions(int rank) const { return actionsOf(schedule_, rank); }
+
+std::set<std::pair<int, int>> PipelineGrid::recomputed() const {
+  std::set<std::pair<int, int>> result;
+  for (const goss_pipeline_action& action : actions(rank_)) {
+    if (action.kind == GOSS_PIPELINE_RECOMPUTE) result.emplace(action.stage, action.micro_batch);
+  }
+  return result;
+}
 
 int PipelineGrid::rankOf(int stage) const {
   std::int32_t rank = 0;

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gossamer/pipeline.h"
@@ -18,6 +20,7 @@ struct PipelineShape {
   int micro_batches = 1;
   int layers = 1;
   int islands = 1; // K
+  bool recompute = false;
 };
 
 /// Throws Error that names the flags unless `ranks` are islands of equally many pipelines.
@@ -44,6 +47,8 @@ class PipelineGrid {
   /// Whether batches end before the next begin. If not, prepare() says how many batches the schedule spans.
   [[nodiscard]] bool flushes() const { return flushes_; }
   void prepare(int batches);
+  /// (stage, micro-batch) of this rank's forward passes that keep their input only, and come again as RECOMPUTE.
+  [[nodiscard]] std::set<std::pair<int, int>> recomputed() const;
   /// The schedule of one rank of a pipeline; valid until prepare.
   [[nodiscard]] std::span<const goss_pipeline_action> actions(int rank) const;
 

@@ -47,6 +47,7 @@ PipelineRank::Stage& PipelineRank::at(int stage) {
 void PipelineRank::begin(Loader loader, float grad_scale, const Span& span) {
   loader_ = std::move(loader);
   grad_scale_ = grad_scale;
+  recomputed_ = span.recomputed;
   update_every_ = span.update_every == 0 ? setup_.micro_batches : span.update_every;
   losses_.assign(span.steps * setup_.micro_batches * setup_.micro_batch, 0.0);
   if (lastStage() != nullptr) head_grads_.resize(span.steps * setup_.micro_batches);
@@ -57,8 +58,24 @@ void PipelineRank::begin(Loader loader, float grad_scale, const Span& span) {
   }
 }
 
-void PipelineRank::forward(int stage, int micro_batch, const float* input, float* output) {
-  StageModel& model = at(stage).model;
+void PipelineRank::forward(int number, int micro_batch, const float* input, float* output) {
+  Stage& stage = at(number);
+  pass(stage, micro_batch, input, output);
+  if (!recomputed_.contains({number, micro_batch})) return;
+  if (!stage.model.range().is_first)
+    kept_inputs_[{number, micro_batch}].assign(input, input + stage.model.boundaryCount(setup_.micro_batch));
+  stage.model.release(micro_batch);
+}
+
+void PipelineRank::recompute(int number, int micro_batch) {
+  Stage& stage = at(number);
+  const auto kept = kept_inputs_.extract({number, micro_batch}); // none in the first stage, which has its tokens
+  std::vector<float> output(stage.model.boundaryCount(setup_.micro_batch));
+  pass(stage, micro_batch, kept.empty() ? nullptr : kept.mapped().data(), output.data());
+}
+
+void PipelineRank::pass(Stage& stage, int micro_batch, const float* input, float* output) {
+  StageModel& model = stage.model;
   const auto k = static_cast<std::size_t>(micro_batch);
   loader_(k, inputs_, targets_);
   model.forward(micro_batch, inputs_, input, output);

@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "trainer/adamw.h"
@@ -55,12 +58,15 @@ class PipelineRank {
   /// Steps whose actions may overlap. Micro-batches are numbered over all of them.
   struct Span {
     std::size_t steps = 1;
-    std::size_t update_every = 0; // micro-batches whose gradients make one update; 0: those of a step
+    std::size_t update_every = 0;                  // micro-batches whose gradients make one update; 0: those of a step
+    std::set<std::pair<int, int>> recomputed = {}; // (stage, micro-batch) that keep only their input until recompute()
   };
   /// Before the actions of `span`; `loader` must stay valid until they are done.
   void begin(Loader loader, float grad_scale, const Span& span);
   // Actions of a schedule. Boundaries are host memory, as StageModel's.
   void forward(int stage, int micro_batch, const float* input, float* output);
+  /// The activations again, of a forward pass that kept its input only.
+  void recompute(int stage, int micro_batch);
   void inputGrad(int stage, int micro_batch, const float* doutput, float* dinput);
   void weightGrad(int stage, int micro_batch);
   /// Loss of each sample of the span, [steps * micro_batches * B], zeros where another rank has the last stage.
@@ -74,6 +80,7 @@ class PipelineRank {
   Stage& at(int stage);
 
  private:
+  void pass(Stage& stage, int micro_batch, const float* input, float* output);
   void addToTree(GradientTree& tree, std::size_t micro_batch, std::size_t count) const;
 
   PipelineRankSetup setup_;
@@ -82,6 +89,8 @@ class PipelineRank {
   Loader loader_;
   float grad_scale_ = 0;
   std::size_t update_every_ = 1;
+  std::set<std::pair<int, int>> recomputed_;
+  std::map<std::pair<int, int>, std::vector<float>> kept_inputs_; // of those until they are recomputed, host memory
   std::vector<double> losses_;
   std::vector<std::vector<float>> head_grads_; // [micro_batches of the span], of the last stage's rank
   std::vector<std::int32_t> inputs_;           // [B, T]

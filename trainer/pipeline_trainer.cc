@@ -35,8 +35,12 @@ std::size_t islandsOf(const TrainOptions& o, std::size_t replicas) {
 
 PipelineShape shapeOf(const TrainOptions& o, std::size_t ranks) {
   const std::size_t replicas = std::max<std::size_t>(1, ranks / o.pipeline);
-  return {o.schedule, static_cast<int>(o.pipeline), static_cast<int>(o.batch / o.micro_batch / replicas),
-          static_cast<int>(o.model.layers), static_cast<int>(islandsOf(o, replicas))};
+  return {o.schedule,
+          static_cast<int>(o.pipeline),
+          static_cast<int>(o.batch / o.micro_batch / replicas),
+          static_cast<int>(o.model.layers),
+          static_cast<int>(islandsOf(o, replicas)),
+          o.recompute};
 }
 
 PipelineRankSetup setupOf(const TrainOptions& o, const PipelineGrid& grid) {
@@ -109,9 +113,10 @@ std::size_t PipelineTrainer::microBatches() const {
 }
 
 void PipelineTrainer::checkAgreement() {
-  requireAgreement(group_, data_.fingerprint(),
-                   fmt::format("{} {} {} {} {} {} {}", settings_, options_.pipeline, options_.islands,
-                               options_.schedule, options_.val_every, options_.val_samples, options_.checkpoint_every));
+  requireAgreement(
+      group_, data_.fingerprint(),
+      fmt::format("{} {} {} {} {} {} {} {}", settings_, options_.pipeline, options_.islands, options_.recompute,
+                  options_.schedule, options_.val_every, options_.val_samples, options_.checkpoint_every));
 }
 
 void PipelineTrainer::checkUnflushed() const {
@@ -216,7 +221,8 @@ bool PipelineTrainer::trainStep() {
   const std::size_t context = options_.model.context;
   rank_.begin([this](std::size_t k, std::span<std::int32_t> inputs,
                      std::span<std::int32_t> targets) { load(step_, k, inputs, targets); },
-              static_cast<float>(grid_.islands()) / static_cast<float>(options_.batch * context), {});
+              static_cast<float>(grid_.islands()) / static_cast<float>(options_.batch * context),
+              {.recomputed = grid_.recomputed()});
   if (sync_) sync_->setLr(schedule_.at(step_));
   grid_.run(boundaryElems(options_.micro_batch) * sizeof(float),
             [this](const goss_pipeline_action& action, const void* input, void* output) {
@@ -303,6 +309,8 @@ void PipelineTrainer::act(const goss_pipeline_action& action, const void* input,
     case GOSS_PIPELINE_BACKWARD_INPUT:
       return rank_.inputGrad(action.stage, action.micro_batch, static_cast<const float*>(input),
                              static_cast<float*>(output));
+    case GOSS_PIPELINE_RECOMPUTE:
+      return rank_.recompute(action.stage, action.micro_batch);
     case GOSS_PIPELINE_BACKWARD_WEIGHT:
       return rank_.weightGrad(action.stage, action.micro_batch);
     default:
@@ -345,8 +353,13 @@ double PipelineTrainer::updateParameters(double lr) {
     fail("the gradient is not finite in step {}: the run diverged; lower --lr or lengthen --warmup", step_ + 1);
   }
   const double factor = options_.clip > 0 ? std::min(1.0, options_.clip / (norm + kTiny)) : 1.0;
-  for (const auto& stage : rank_.stages())
-    stage->optimizer.update(step_, lr, stage->model.parameters(), stage->gradient.data(), factor);
+  for (const auto& stage : rank_.stages()) {
+    if (sync_ && sync_->givesSigns()) {
+      stage->optimizer.descend(lr, stage->model.parameters(), stage->gradient.data());
+    } else {
+      stage->optimizer.update(step_, lr, stage->model.parameters(), stage->gradient.data(), factor);
+    }
+  }
   if (sync_) sync_->step();
   shareHeadWeight();
   return norm;

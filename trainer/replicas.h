@@ -39,6 +39,8 @@ class Replicas {
   [[nodiscard]] virtual std::string spec() const = 0;
   /// Ranks whose gradients are averaged together in every step: consecutive ones.
   [[nodiscard]] virtual std::size_t gradientRanks() const = 0;
+  /// Whether the optimizer is handed signs, for plain gradient descent.
+  [[nodiscard]] virtual bool givesSigns() const { return false; }
   /// Whether ranks have something of their own on the way: parameters, or what codecs keep.
   [[nodiscard]] virtual bool hasLocalSteps() const = 0;
 

@@ -67,6 +67,8 @@ class StageModel {
   void headGrad(int micro_batch, float* dhead);
   /// First stage, after inputGrad: adds the other part to dwte[V, C].
   void addEmbeddingGrad(int micro_batch, float* dwte);
+  /// Micro-batches for which memory has been made: the most that were held at once.
+  [[nodiscard]] std::size_t places() const { return held_.size() + free_.size(); }
   /// Frees what is held for a micro-batch. The first stage's last call about it.
   void release(int micro_batch);
 

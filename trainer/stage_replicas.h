@@ -20,6 +20,8 @@ class StageReplicas {
   [[nodiscard]] std::string spec() const { return replicas_.spec(); }
   /// Whether islands have something of their own on the way: parameters, or what codecs keep.
   [[nodiscard]] bool hasLocalSteps() const { return replicas_.hasLocalSteps(); }
+  /// As Replicas::givesSigns.
+  [[nodiscard]] bool givesSigns() const { return replicas_.givesSigns(); }
   [[nodiscard]] ReplicaTraffic traffic() const { return replicas_.traffic(); }
   void setLr(double lr) { replicas_.setLr(lr); }
   /// After a step's gradients: they become what the optimizer shall see.

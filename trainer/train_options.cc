@@ -48,6 +48,8 @@ void addPipelineFlags(CLI::App& app, TrainOptions& o) {
       ->group("Pipeline");
   app.add_option("--micro-batches", o.micro_batches, "of a step and pipeline; 0: as --micro-batch says")
       ->group("Pipeline");
+  app.add_flag("--recompute", o.recompute, "keep only the inputs of stages, and compute activations twice")
+      ->group("Pipeline");
 }
 
 void addOutputFlags(CLI::App& app, TrainOptions& o) {

@@ -31,6 +31,7 @@ struct TrainOptions {
   std::size_t pipeline = 0;      // ranks of a pipeline; 0: every rank has the whole model
   std::string schedule = "1f1b"; // of the pipeline: a generator's name, or a CSV file
   std::size_t islands = 0;       // groups of ranks between which `sync` works; 0: every replica for itself
+  bool recompute = false;        // forward passes of a pipeline keep their input only
   std::size_t micro_batches = 0; // of a step and pipeline; 0: as many as micro_batch makes of batch
 
   std::size_t val_every = 100; // steps; 0: only at the end

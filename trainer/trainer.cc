@@ -262,6 +262,10 @@ double Trainer::updateParameters(double lr) {
   if (!std::isfinite(norm)) {
     fail("the gradient is not finite in step {}: the run diverged; lower --lr or lengthen --warmup", step_ + 1);
   }
+  if (replicas_->givesSigns()) {
+    optimizer_.descend(lr, model_.parameters(), tree_.target());
+    return norm;
+  }
   const double factor = options_.clip > 0 ? std::min(1.0, options_.clip / (norm + kTiny)) : 1.0;
   optimizer_.update(step_, lr, model_.parameters(), tree_.target(), factor);
   return norm;

@@ -50,7 +50,7 @@ void UnflushedRun::run(const PipelineRank::Loader& loader, const StepDone& step_
   step_done_ = step_done;
   const std::size_t tokens = update_every_ * setup_.shape.micro_batch * setup_.shape.model.context;
   rank_.begin(loader, 1.0f / static_cast<float>(tokens * static_cast<std::size_t>(grid_.replicas())),
-              {setup_.steps, update_every_});
+              {setup_.steps, update_every_, grid_.recomputed()});
   grid_.run(setup_.shape.micro_batch * setup_.shape.model.context * setup_.shape.model.channels * sizeof(float),
             [this](const goss_pipeline_action& action, const void* input, void* output) {
               const auto began = std::chrono::steady_clock::now();
@@ -74,6 +74,7 @@ void UnflushedRun::act(const goss_pipeline_action& action, const void* input, vo
   const auto* in = static_cast<const float*>(input);
   auto* out = static_cast<float*>(output);
   if (action.kind == GOSS_PIPELINE_FORWARD) rank_.forward(action.stage, action.micro_batch, in, out);
+  if (action.kind == GOSS_PIPELINE_RECOMPUTE) rank_.recompute(action.stage, action.micro_batch);
   if (action.kind == GOSS_PIPELINE_BACKWARD || action.kind == GOSS_PIPELINE_BACKWARD_INPUT)
     rank_.inputGrad(action.stage, action.micro_batch, in, out);
   if (computesWeightGrad(action.kind)) {

@@ -38,6 +38,18 @@ TEST(Adamw, MatchesTheClosedFormAndDecaysMatricesOnly) {
   EXPECT_NE(p[table.wte()], p[table.lnfWeight()]);
 }
 
+TEST(Adamw, DescendsAlongSignsAndDecaysMatricesOnly) {
+  const ParameterTable table({.layers = 1, .channels = 2, .heads = 1, .context = 1, .vocab = 2});
+  CpuOps ops;
+  Adamw optimizer({.weight_decay = 0.5}, table, ops);
+  std::vector<float> p(table.count(), 1.0f), g(table.count(), 1.0f);
+  g[table.wte()] = -1.0f;
+  optimizer.descend(0.25, p.data(), g.data());
+  EXPECT_EQ(p[table.wte()], 1.125f);      // 1 * (1 - 0.25 * 0.5) + 0.25
+  EXPECT_EQ(p[table.wte() + 1], 0.625f);  // and - 0.25
+  EXPECT_EQ(p[table.lnfWeight()], 0.75f); // no decay
+}
+
 TEST(LrSchedule, WarmsUpLinearlyAndFollowsACosineToTheFloor) {
   const LrSchedule s{.peak = 1.0, .floor = 0.1, .warmup_steps = 4, .total_steps = 13};
   EXPECT_DOUBLE_EQ(s.at(0), 0.25);

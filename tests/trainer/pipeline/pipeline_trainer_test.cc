@@ -34,6 +34,39 @@ TEST(PipelineTrainer, EveryScheduleHasTheBitsOfASingleProcess) {
   }
 }
 
+TEST(PipelineTrainer, RecomputationHasTheSameBits) {
+  const RunResult alone = runAlone(withoutPipeline(pipelineOptions(0, "")));
+  for (const char* schedule : {"1f1b", "zb-h1", "zb-v"}) {
+    SCOPED_TRACE(schedule);
+    TrainOptions options = pipelineOptions(2, schedule);
+    options.recompute = true;
+    expectSameRun(runPipeline(2, options), alone);
+  }
+  TrainOptions unflushed = pipelineOptions(2, "pipedream"); // each again with the weights of its first time
+  unflushed.clip = 0;
+  const RunResult kept = runPipeline(2, unflushed);
+  unflushed.recompute = true;
+  expectSameRun(runPipeline(2, unflushed), kept);
+}
+
+TEST(PipelineRank, RecomputedMicroBatchesShareOnePlaceUntilTheyComeBack) {
+  const TrainOptions options = pipelineOptions(2, "1f1b");
+  CpuOps ops;
+  PipelineRank rank({options.model, 2, {0}, 1, 4, {}}, ops);
+  PipelineRank::Span span;
+  for (int k = 0; k < 4; ++k)
+    span.recomputed.emplace(0, k);
+  rank.begin([](std::size_t, std::span<std::int32_t> inputs, std::span<std::int32_t>) { std::ranges::fill(inputs, 1); },
+             1.0f, span);
+  std::vector<float> output(rank.at(0).model.boundaryCount(1));
+  for (int k = 0; k < 4; ++k)
+    rank.forward(0, k, nullptr, output.data());
+  EXPECT_EQ(rank.at(0).model.places(), 1u);
+  rank.recompute(0, 0);
+  rank.recompute(0, 1);
+  EXPECT_EQ(rank.at(0).model.places(), 2u);
+}
+
 TEST(PipelineTrainer, MicroBatchesMayHaveSeveralSamplesAndStagesUnevenLayers) {
   TrainOptions options = pipelineOptions(3, "zb-h1");
   options.micro_batches = 4;
@@ -104,6 +137,25 @@ TEST(PipelineTrainer, IslandsOfPipelinesHaveTheBitsOfIslandsOfSingleProcesses) {
     expectSameRun(runPipeline(4, options), whole);
     // Two pipelines an island add the halves of its tree.
     expectSameRun(runPipeline(8, options), whole);
+  }
+}
+
+TEST(PipelineTrainer, DemoMovesEveryWeightByTheLearningRateAlongSigns) {
+  TrainOptions options = pipelineOptions(2, "1f1b");
+  options.steps = 1;
+  options.sync = "demo";
+  options.islands = 2;
+  const auto rate = static_cast<float>(options.lr / static_cast<double>(options.warmup));
+  const ParameterTable table(options.model);
+  const std::vector<float> before = table.initialValues(options.seed);
+  for (const RunResult& run : {runPipeline(4, options), runTwoIslands(options)}) {
+    std::size_t moved = 0;
+    for (std::size_t i = table.lnfWeight(); i < table.lnfBias() + options.model.channels; ++i) { // vectors do not decay
+      const float after = run.state.parameters[i];
+      EXPECT_TRUE(after == before[i] || after == before[i] - rate || after == before[i] + rate) << after;
+      moved += after != before[i] ? 1 : 0;
+    }
+    EXPECT_GT(moved, 0u);
   }
 }
 
