@@ -147,8 +147,10 @@ Status VectorCodec::merge(MergeJob& job) const {
   for (const PayloadView payload : job.payloads) {
     decodeVector(payload, out);
   }
-  for (float& value : job.values) {
-    value = value * job.factor;
+  if (job.factor != 1) {
+    for (float& value : job.values) {
+      value = value * job.factor;
+    }
   }
   const VectorIn in{job.values.data(), count, job.random, job.first_element, scratch};
   if (job.residual != nullptr) {

@@ -6,14 +6,16 @@ namespace goss::compressors {
 
 std::size_t ChainedCodec::innerScratchBytes(std::size_t count) const {
   const std::size_t some = most(count);
-  return 2 * scratchAligned(some * sizeof(float)) + inner_->scratchBytes(some);
+  return scratchAligned(indexRoom(count) * sizeof(std::uint32_t)) + scratchAligned(some * sizeof(float)) +
+         inner_->scratchBytes(some);
 }
 
 ChainedCodec::Workspace ChainedCodec::workspace(std::span<std::byte> scratch, std::size_t count) const {
-  const std::size_t some = most(count), bytes = scratchAligned(some * sizeof(float));
-  return {{reinterpret_cast<std::uint32_t*>(scratch.data()), some},
-          {reinterpret_cast<float*>(scratch.data() + bytes), some},
-          scratch.subspan(2 * bytes)};
+  const std::size_t some = most(count), room = indexRoom(count);
+  const std::size_t values = scratchAligned(room * sizeof(std::uint32_t));
+  return {{reinterpret_cast<std::uint32_t*>(scratch.data()), room},
+          {reinterpret_cast<float*>(scratch.data() + values), some},
+          scratch.subspan(values + scratchAligned(some * sizeof(float)))};
 }
 
 std::size_t ChainedCodec::encodeInner(const VectorIn& in, const Workspace& work, std::size_t held,

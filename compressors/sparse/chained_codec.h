@@ -19,6 +19,8 @@ class ChainedCodec : public VectorCodec {
 
   /// Most values that reach the inner codec of `count`.
   [[nodiscard]] virtual std::size_t most(std::size_t count) const = 0;
+  /// Indices that the workspace of `count` values has space for; at least most(count).
+  [[nodiscard]] virtual std::size_t indexRoom(std::size_t count) const { return most(count); }
   [[nodiscard]] const Codec& inner() const { return *inner_; }
 
   /// The scratch of one call: indices, values and what the inner codec wants.

@@ -17,6 +17,10 @@ struct Cut {
 struct SparseLoops {
   /// Writes the indices of what the cut takes, ascending, and returns how many.
   std::size_t (*collect)(const float* values, std::size_t count, Cut cut, std::uint32_t* indices) = nullptr;
+  /// Writes the indices of magnitudes of at least `threshold`, ascending, and returns how many; more than `room` when
+  /// so many do not fit, or nearly so.
+  std::size_t (*gather)(const float* values, std::size_t count, std::uint32_t threshold, std::size_t room,
+                        std::uint32_t* indices) = nullptr;
   /// How many magnitudes are at least `threshold`.
   std::size_t (*countFrom)(const float* values, std::size_t count, std::uint32_t threshold) = nullptr;
 };

@@ -32,6 +32,41 @@ inline std::size_t collectLoop(const float* __restrict values, std::size_t count
   return taken;
 }
 
+inline std::size_t gatherLoop(const float* __restrict values, std::size_t count, std::uint32_t threshold,
+                              std::size_t room, std::uint32_t* __restrict indices) {
+  // Most groups hold nothing. In one that does, every index is written and the next one's place decides: a branch for
+  // each element would be foreseen by nobody.
+  constexpr std::size_t kGroup = 16;
+  std::size_t taken = 0;
+  std::size_t first = 0;
+  for (; first + kGroup <= count; first += kGroup) {
+    std::uint32_t any = 0;
+    for (std::size_t i = 0; i < kGroup; ++i) {
+      any |= magnitudeBits(values[first + i]) >= threshold ? 1u : 0u;
+    }
+    if (any == 0) {
+      continue;
+    }
+    if (taken + kGroup > room) {
+      return room + 1;
+    }
+    for (std::size_t i = 0; i < kGroup; ++i) {
+      indices[taken] = static_cast<std::uint32_t>(first + i);
+      taken += magnitudeBits(values[first + i]) >= threshold ? 1u : 0u;
+    }
+  }
+  for (; first < count; ++first) {
+    if (magnitudeBits(values[first]) < threshold) {
+      continue;
+    }
+    if (taken == room) {
+      return room + 1;
+    }
+    indices[taken++] = static_cast<std::uint32_t>(first);
+  }
+  return taken;
+}
+
 inline std::size_t countFromLoop(const float* values, std::size_t count, std::uint32_t threshold) {
   constexpr std::size_t kGroup = 1u << 20; // counted in 32 bits, as wide as what is compared
   std::size_t total = 0;
@@ -49,6 +84,7 @@ inline std::size_t countFromLoop(const float* values, std::size_t count, std::ui
 inline SparseLoops makeSparseLoops() {
   SparseLoops loops;
   loops.collect = collectLoop;
+  loops.gather = gatherLoop;
   loops.countFrom = countFromLoop;
   return loops;
 }

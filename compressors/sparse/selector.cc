@@ -18,9 +18,10 @@ std::size_t wanted(double ratio, std::size_t count) {
 
 std::uint32_t magnitude(float value) { return std::bit_cast<std::uint32_t>(value) & 0x7fffffffu; }
 
-/// The k-th largest magnitude (k >= 1) of every stride-th value, by its digits: the upper 11 bits, 11 more, 9 more.
-/// `ties` tells how many of its equals are among the first k.
-Cut kthLargest(const float* values, std::size_t count, std::size_t stride, std::uint64_t k) {
+/// The k-th largest (k >= 1) of magnitudeAt(0) to magnitudeAt(count - 1), by its digits: the upper 11 bits, 11 more, 9
+/// more. `ties` tells how many of its equals are among the first k.
+template <typename MagnitudeAt>
+Cut kthLargest(std::size_t count, std::uint64_t k, MagnitudeAt magnitudeAt) {
   constexpr std::array<unsigned, 3> kShifts = {20, 9, 0};
   constexpr std::array<std::uint32_t, 3> kDigits = {0x7ff, 0x7ff, 0x1ff};
   Cut cut;
@@ -30,10 +31,10 @@ Cut kthLargest(const float* values, std::size_t count, std::size_t stride, std::
     const std::uint32_t above = digit == 0 ? 0u : ~0u << kShifts[digit - 1];
     // Four histograms in turn, so that equal neighbours do not wait for each other.
     std::array<std::array<std::uint32_t, 2048>, 4> histogram{};
-    for (std::size_t i = 0, turn = 0; i < count; i += stride, ++turn) {
-      const std::uint32_t bits = magnitude(values[i]);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint32_t bits = magnitudeAt(i);
       if ((bits & above) == prefix) {
-        ++histogram[turn % 4][(bits >> shift) & kDigits[digit]];
+        ++histogram[i % 4][(bits >> shift) & kDigits[digit]];
       }
     }
     std::uint32_t bucket = kDigits[digit];
@@ -52,15 +53,88 @@ Cut kthLargest(const float* values, std::size_t count, std::size_t stride, std::
   return cut;
 }
 
+/// The same of every stride-th value.
+Cut kthLargest(const float* values, std::size_t count, std::size_t stride, std::uint64_t k) {
+  return kthLargest((count + stride - 1) / stride, k, [=](std::size_t i) { return magnitude(values[i * stride]); });
+}
+
+/// Finding the cut among all values takes a pass for each digit. A sample tells a lower one, which somewhat more than k
+/// values reach; one pass gathers those, and the exact cut is found among them. Where the sample deceived, nothing is
+/// lost but time.
+class Shortlist {
+ public:
+  Shortlist(const float* values, std::size_t count, std::size_t k) : values_(values), count_(count), k_(k) {
+    const double share = static_cast<double>(k) / static_cast<double>(count);
+    groups_ = std::min(count / 8, static_cast<std::size_t>(kSampleHits / share)) / kGroup;
+    hits_ = share * static_cast<double>(groups_ * kGroup);
+  }
+
+  /// Room for what a good sample lets through.
+  [[nodiscard]] static std::size_t room(std::size_t count, std::size_t k) { return std::min(count, 2 * k + kGroup); }
+  /// Whether a sample of an eighth or less says enough.
+  [[nodiscard]] bool pays() const { return hits_ >= kLeastHits && 2 * k_ < count_; }
+
+  /// Magnitudes of at least this are more than k, if the sample, whole cache lines evenly apart, is like the rest.
+  [[nodiscard]] std::uint32_t threshold() const {
+    const std::size_t apart = count_ / groups_;
+    const auto wanted = static_cast<std::uint64_t>(1.15 * hits_ + 3 * std::sqrt(hits_));
+    return kthLargest(groups_ * kGroup, wanted,
+                      [this, apart](std::size_t i) { return magnitude(values_[i / kGroup * apart + i % kGroup]); })
+        .threshold;
+  }
+
+  /// indices[0 .. listed): in, all candidates, listed >= k; out, the k selected first. Returns k.
+  std::size_t cutDown(std::uint32_t* indices, std::size_t listed) const {
+    const auto at = [this, indices](std::size_t i) { return magnitude(values_[indices[i]]); };
+    const Cut cut = kthLargest(listed, k_, at);
+    std::size_t kept = 0;
+    std::uint64_t ties = 0;
+    for (std::size_t i = 0; i < listed; ++i) {
+      const std::uint32_t index = indices[i], bits = at(i);
+      const bool tie = bits == cut.threshold && ties < cut.ties;
+      ties += tie ? 1 : 0;
+      indices[kept] = index;
+      kept += bits > cut.threshold || tie ? 1 : 0;
+    }
+    return kept;
+  }
+
+ private:
+  static constexpr std::size_t kGroup = 16; ///< A cache line.
+  static constexpr double kSampleHits = 400;
+  static constexpr double kLeastHits = 60;
+
+  const float* values_;
+  const std::size_t count_;
+  const std::size_t k_;
+  std::size_t groups_ = 0; ///< Of the sample.
+  double hits_ = 0;        ///< Selected values that a sample is expected to hold.
+};
+
 class ExactTopK final : public Selector {
  public:
   ExactTopK(double ratio, const SparseLoops& loops) : ratio_(ratio), loops_(loops) {}
   [[nodiscard]] std::string spec() const override { return fmt::format("topk:ratio={},select=exact", ratio_); }
   [[nodiscard]] std::size_t most(std::size_t count) const override { return wanted(ratio_, count); }
+  [[nodiscard]] std::size_t room(std::size_t count) const override { return Shortlist::room(count, most(count)); }
   [[nodiscard]] bool stable() const override { return true; }
   std::size_t select(const float* values, std::size_t count, std::uint32_t* indices) const override {
     const std::size_t k = most(count);
-    return k == 0 ? 0 : loops_.collect(values, count, kthLargest(values, count, 1, k), indices);
+    if (k == 0) {
+      return 0;
+    }
+    if (const Shortlist list(values, count, k); list.pays()) {
+      const std::size_t space = room(count);
+      const std::uint32_t threshold = std::max(1u, list.threshold()); // Zeros are never short-listed.
+      const std::size_t listed = loops_.gather(values, count, threshold, space, indices);
+      if (listed >= k && listed <= space) {
+        return list.cutDown(indices, listed);
+      }
+      if (listed < k && threshold == 1) {
+        return loops_.collect(values, count, {0, k - listed}, indices);
+      }
+    }
+    return loops_.collect(values, count, kthLargest(values, count, 1, k), indices);
   }
 
  private:

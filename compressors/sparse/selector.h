@@ -17,6 +17,8 @@ class Selector {
   [[nodiscard]] virtual std::string spec() const = 0;
   /// Most elements that are selected of `count`.
   [[nodiscard]] virtual std::size_t most(std::size_t count) const = 0;
+  /// Indices that select() needs space for: it may write there what it then drops. At least most(count).
+  [[nodiscard]] virtual std::size_t room(std::size_t count) const { return most(count); }
   /// Writes ascending indices, at most most(count), and returns how many.
   virtual std::size_t select(const float* values, std::size_t count, std::uint32_t* indices) const = 0;
   /// Selecting from a vector that is zero elsewhere selects the same elements, or zeros.

@@ -26,6 +26,7 @@ class SparseCodec final : public ChainedCodec {
 
  protected:
   [[nodiscard]] std::size_t most(std::size_t count) const override { return selector_->most(count); }
+  [[nodiscard]] std::size_t indexRoom(std::size_t count) const override { return selector_->room(count); }
   void countPresent(PayloadView payload, const VectorOut& out, std::uint32_t* senders) const override;
 
  private:
