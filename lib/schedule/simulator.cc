@@ -292,11 +292,14 @@ class Simulator {
 
   [[nodiscard]] double codecSeconds(const Step& step, const Schedule& schedule, double bytes) const {
     const CodecPrice& codec = options_.codec;
-    double decoded = step.targets.count > 1 ? 1 : 0;
-    for (const Slot source : schedule.slotsOf(step.sources))
-      decoded += source.space == Space::payload ? 1 : 0;
+    const std::span<const Slot> sources = schedule.slotsOf(step.sources);
+    const auto payloads = static_cast<double>(
+        std::count_if(sources.begin(), sources.end(), [](Slot slot) { return slot.space == Space::payload; }));
+    const bool begins = !sources.empty() && sources[0].space == Space::payload; // No value before the payloads.
+    const double set = (step.targets.count > 1 ? 1 : 0) + (begins ? 1 : 0);
+    const double added = payloads - (begins ? 1 : 0);
     const double encodes = step.kind == StepKind::encode ? bytes / codec.encode_bytes_per_s : 0;
-    return encodes + decoded * bytes / codec.decode_bytes_per_s;
+    return encodes + set * bytes / codec.decode_bytes_per_s + added * bytes / codec.add_bytes_per_s;
   }
 
   void compute(double time, std::uint32_t f, std::uint32_t s, double seconds) {

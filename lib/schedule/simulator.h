@@ -22,7 +22,8 @@ namespace goss::schedule {
 struct CodecPrice {
   double payload_ratio = 1;        ///< Bytes of a payload for each byte of the values.
   double encode_bytes_per_s = 2e9; ///< Of values.
-  double decode_bytes_per_s = 4e9;
+  double decode_bytes_per_s = 4e9; ///< Of a payload that becomes the values.
+  double add_bytes_per_s = 4e9;    ///< Of a payload that is added to values: a sparse one touches few of them.
 };
 
 struct SimulationOptions {

@@ -328,5 +328,22 @@ TEST_F(PlannerTest, ALoneRankHasPlansToo) {
     EXPECT_TRUE(planner.plan(bytesOf(static_cast<Collective>(i), 1000)).isOk()) << i;
 }
 
+// Where the wait is longer than the transfer, who sends everything to all waits once.
+TEST_F(PlannerTest, FewBytesOverAWideAreaGoInOnePhase) {
+  Question question;
+  question.bytes = 64 * kMiB;
+  question.compressed = true;
+  question.codec = {1.0 / 132, 4e9, 8e9, 100e9};
+  const Links links(4, {20e-3, 60e6, 20e-6, 256e6});
+  const std::vector<Candidate> found =
+      priceCandidates(question, catalogue_.of(Collective::allReduce), links, Effort::choose);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[Planner::cheapest(found)].algorithm->name(), "flat");
+  question.codec.payload_ratio = 0.25;
+  const std::vector<Candidate> dense =
+      priceCandidates(question, catalogue_.of(Collective::allReduce), links, Effort::choose);
+  EXPECT_EQ(dense[Planner::cheapest(dense)].algorithm->name(), "direct");
+}
+
 } // namespace
 } // namespace goss::core
