@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <random>
 #include <stdexcept>
 
 #include "bench/suite/collective_table.h"
@@ -51,6 +52,23 @@ Case makeCase(const Rank& rank, const CollectiveSpec& spec, std::size_t bytes, c
   one.call.op = opNamed(rank.options.op);
   one.call.root = rank.options.root;
   return one;
+}
+
+/// What is compressed must not be all alike: a sparsifier that finds nothing but ties does other work. Normally
+/// distributed, of a period that no block length divides.
+void fillNormal(goss_dtype dtype, int rank, const Memory& memory, std::size_t bytes) {
+  constexpr std::size_t kPeriodElems = 1048573; // A prime.
+  const std::size_t width = goss_dtype_size(dtype);
+  const auto limit = static_cast<double>(exactLimit(dtype));
+  std::mt19937_64 random(static_cast<std::uint64_t>(rank) + 1);
+  std::normal_distribution<double> normal(0, limit / 8);
+  const std::size_t period = std::min(bytes, kPeriodElems * width);
+  for (std::size_t at = 0; at + width <= period; at += width) {
+    const std::uint64_t bits = encodeWhole(dtype, std::llround(std::clamp(normal(random), -limit, limit)));
+    std::memcpy(memory.get() + at, &bits, width); // Little-endian, as all that Gossamer runs on.
+  }
+  for (std::size_t at = period; at < bytes; at += period)
+    std::memcpy(memory.get() + at, memory.get(), std::min(period, bytes - at));
 }
 
 /// The form that the user chose, run once to its end. Persistent operations have been prepared.
@@ -264,6 +282,7 @@ bool runCollective(Rank& rank) {
   }
   const std::size_t most = countedBytes(*spec, sizes.back(), rank.goss.size());
   const Buffers buffers{allocate(rank, most), allocate(rank, most)};
+  if (!rank.options.codec.empty()) fillNormal(dtypeNamed(rank.options.dtype), rank.goss.rank(), buffers.send, most);
   for (const std::size_t bytes : sizes) {
     Case one = makeCase(rank, *spec, bytes, buffers);
     one.call.counts = one.shape.counts.data();
