@@ -15,7 +15,7 @@ if(GOSS_SANITIZE)
   string(APPEND GOSS_DESCRIPTION ", ${GOSS_SANITIZE} sanitizer")
 endif()
 message(STATUS "Gossamer ${PROJECT_VERSION} (${GOSS_DESCRIPTION}), ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
-goss_summary("${MPI_C_FOUND}" MPI "${MPI_C_VERSION}" "gossamer_mpi.h's tests, goss-bench --compare mpi, MPI examples"
+goss_summary("${MPI_C_FOUND}" MPI "${MPI_C_VERSION}" "transport mpi, gossamer_mpi.h's tests, goss-bench --compare mpi, MPI examples"
              "apt-get install libopenmpi-dev openmpi-bin")
 goss_summary("${Gloo_FOUND}" Gloo "${GLOO_VERSION}" "goss-bench --compare gloo" "apt-get install libgloo-dev")
 goss_summary("${PMIX_FOUND}" PMIx "${PMIX_VERSION}" "start under mpirun without MPI" "apt-get install libpmix-dev")

@@ -94,7 +94,7 @@ void addMeaning(CLI::App& app, Options& options) {
 
 void addWorld(CLI::App& app, Options& options) {
   app.add_option("--threads", options.threads, "Ranks are this many threads of one process")->check(CLI::Range(1, 256));
-  app.add_option("--transport", options.transport, "Forces a transport: loopback, shm, tcp, tls, ucx or sim");
+  app.add_option("--transport", options.transport, "Forces a transport: loopback, shm, tcp, tls, ucx, mpi or sim");
   app.add_option("--algorithm", options.algorithm, "Forces an algorithm by name");
   app.add_option("--codec", options.codec,
                  "Compresses, in turn with the same calls uncompressed: int8, topk+int8, ...");

@@ -17,7 +17,7 @@ struct Config {
   std::int64_t bootstrap_timeout_ms = 60000; ///< GOSS_BOOTSTRAP_TIMEOUT_MS: until all ranks must have arrived.
   std::int64_t silence_ms = 10000; ///< GOSS_SILENCE_MS: a rank that gives no sign of life for so long while others wait
                                    ///< is given up; 0: never.
-  std::string transport;           ///< GOSS_TRANSPORT: "" picks per pair; loopback, shm, tcp, tls, ucx, sim force.
+  std::string transport;           ///< GOSS_TRANSPORT: "" picks per pair; loopback, shm, tcp, tls, ucx, mpi, sim force.
   std::string tls;                 ///< GOSS_TLS: psk:FILE or certs:DIR secures the run; "" does not.
   std::string tls_scope = "all";   ///< GOSS_TLS_SCOPE: TLS on all links, or only between hosts.
   std::string interface;           ///< GOSS_INTERFACE: network interface name or address; "" any.

@@ -65,7 +65,7 @@ Status refuseClear(const Config& config) {
 
 /// Only when named, and where the build found what they need: those of shared objects of their own,
 /// libgossamer_NAME.so.
-constexpr std::array<std::string_view, 1> kPlugs{"ucx"};
+constexpr std::array<std::string_view, 2> kPlugs{"ucx", "mpi"};
 
 Result<std::unique_ptr<Transport>> makePlugged(std::string_view name, const TransportContext& context) {
   const std::string file = fmt::format("libgossamer_{}.so", name);

@@ -115,7 +115,7 @@ Result<Config> Config::fromEnvironment() {
   EnvironmentReader read;
   read.integer<std::int64_t>("GOSS_TIMEOUT_MS", config.timeout_ms, 1, kMostMs, " of milliseconds");
   read.integer<std::int64_t>("GOSS_BOOTSTRAP_TIMEOUT_MS", config.bootstrap_timeout_ms, 1, kMostMs, " of milliseconds");
-  read.word("GOSS_TRANSPORT", config.transport, {"loopback", "shm", "tcp", "tls", "sim", "ucx"});
+  read.word("GOSS_TRANSPORT", config.transport, {"loopback", "shm", "tcp", "tls", "sim", "ucx", "mpi"});
   read.text("GOSS_TLS", config.tls);
   read.word("GOSS_TLS_SCOPE", config.tls_scope, {"all", "hosts"});
   read.text("GOSS_INTERFACE", config.interface);

@@ -349,10 +349,15 @@ std::string nameOfCase(const ::testing::TestParamInfo<std::tuple<std::string, in
   return std::get<0>(test.param) + "_" + std::to_string(std::get<1>(test.param)) + "ranks";
 }
 
+#ifdef GOSS_MATRIX_MPI
+// As below for UCX.
+INSTANTIATE_TEST_SUITE_P(Mpi, Matrix, ::testing::Combine(::testing::Values("mpi"), ::testing::Values(3)), nameOfCase);
+#else
 INSTANTIATE_TEST_SUITE_P(All, Matrix,
                          ::testing::Combine(::testing::Values("loopback", "shm", "tcp", "sim"),
                                             ::testing::Values(1, 2, 3, 4, 7, 8)),
                          nameOfCase);
+#endif
 
 #ifdef GOSS_TEST_TLS
 // Beneath the records the links are those of tcp, whose rows are above.

@@ -2,15 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <thread>
+
+#include "tests/transports/board.h"
 
 namespace goss::tests {
 
@@ -18,42 +15,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
-
-constexpr int kMostRanks = 16;
-constexpr std::size_t kMostAddressBytes = 4096;
-
-} // namespace
-
-struct Board {
-  std::atomic<bool> failed{false};
-  std::atomic<int> at_barrier{0};
-  std::atomic<int> address_bytes[kMostRanks]{};
-  char address[kMostRanks][kMostAddressBytes]{};
-  std::array<std::byte, 16> job{};
-};
-
-namespace {
-
-/// A Board in memory that forked children share.
-class SharedBoard {
- public:
-  SharedBoard() {
-    void* memory = ::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) std::abort();
-    board_ = new (memory) Board;
-    // Runs on one machine at the same time must not meet.
-    std::uint64_t words[2] = {static_cast<std::uint64_t>(::getpid()),
-                              static_cast<std::uint64_t>(Clock::now().time_since_epoch().count())};
-    std::memcpy(board_->job.data(), words, sizeof words);
-  }
-  ~SharedBoard() { ::munmap(board_, sizeof(Board)); }
-  SharedBoard(const SharedBoard&) = delete;
-  SharedBoard& operator=(const SharedBoard&) = delete;
-  Board& operator*() const { return *board_; }
-
- private:
-  Board* board_;
-};
 
 } // namespace
 
@@ -86,7 +47,7 @@ bool Node::connectAll() {
     return false;
   }
   auto self = static_cast<std::size_t>(rank_);
-  EXPECT_LE(address.value().size(), kMostAddressBytes);
+  EXPECT_LE(address.value().size(), Board::kMostAddressBytes);
   EXPECT_TRUE(transport_->reaches(address.value()));
   std::memcpy(board_.address[self], address.value().data(), address.value().size());
   board_.address_bytes[self].store(static_cast<int>(address.value().size()));
@@ -175,73 +136,6 @@ void Node::onPeerLost(int peer, const Status& status, bool departed) {
 void Node::checkCallback(const char* name) const {
   EXPECT_TRUE(in_progress_) << name << " came from outside of progress()";
   EXPECT_EQ(depth_, 0) << name << " came out of send(), recv() or cancel()";
-}
-
-void runThreads(const TransportFactory& factory, int ranks, const std::function<void(Node&)>& body,
-                const Config& config) {
-  SharedBoard board;
-  std::vector<std::unique_ptr<Node>> nodes;
-  for (int rank = 0; rank < ranks; ++rank) {
-    nodes.push_back(std::make_unique<Node>(factory, config, rank, ranks, *board));
-  }
-  std::vector<std::thread> threads;
-  for (auto& node : nodes) {
-    threads.emplace_back([&] {
-      if (!node->connectAll()) return;
-      body(*node);
-      node->barrier();
-    });
-  }
-  for (std::thread& thread : threads)
-    thread.join();
-}
-
-namespace {
-
-[[noreturn]] void runChild(const std::function<void()>& body) {
-  body();
-  std::fflush(nullptr);
-  ::_exit(::testing::Test::HasFailure() ? 1 : 0);
-}
-
-void expectEnd(pid_t pid, int rank, bool killed) {
-  int status = 0;
-  for (int waited_ms = 0; ::waitpid(pid, &status, WNOHANG) == 0; ++waited_ms) {
-    if (waited_ms == 30000) {
-      ::kill(pid, SIGKILL);
-      ADD_FAILURE() << "rank " << rank << " did not end";
-    }
-    ::usleep(1000);
-  }
-  if (killed) {
-    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << "rank " << rank << " was to be killed";
-  } else {
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "rank " << rank << " failed";
-  }
-}
-
-} // namespace
-
-void runProcesses(const TransportFactory& factory, int ranks,
-                  const std::function<void(Node&, const std::vector<pid_t>&)>& body, const std::vector<int>& killed,
-                  const Config& config) {
-  SharedBoard board;
-  auto run = [&](int rank, const std::vector<pid_t>& pids) {
-    Node node(factory, config, rank, ranks, *board);
-    if (node.connectAll()) body(node, pids);
-  };
-  std::vector<pid_t> pids{::getpid()};
-  for (int rank = 1; rank < ranks; ++rank) {
-    pid_t pid = ::fork();
-    ASSERT_GE(pid, 0);
-    if (pid == 0) runChild([&] { run(rank, {}); });
-    pids.push_back(pid);
-  }
-  run(0, pids);
-  for (int rank = 1; rank < ranks; ++rank) {
-    expectEnd(pids[static_cast<std::size_t>(rank)], rank,
-              std::find(killed.begin(), killed.end(), rank) != killed.end());
-  }
 }
 
 } // namespace goss::tests

@@ -26,6 +26,7 @@ struct TransportFactory {
   bool between_processes = false;                   ///< Works between forked processes, and notices when one is killed.
   std::function<void(Config&)> configure = nullptr; ///< Settings that this entry of the list is about; may be null.
   bool lends = false;                               ///< Messages are sent out of regions.
+  bool naps = false;                                ///< Nothing wakes it: it looks now and then, the less the longer.
 };
 inline void PrintTo(const TransportFactory& factory, std::ostream* out) { *out << factory.name; }
 
@@ -108,7 +109,6 @@ struct Loss {
   bool departed = false;
 };
 
-/// What all ranks of one run share, in memory that forked processes share too.
 struct Board;
 
 /// One rank.
@@ -161,7 +161,8 @@ class Node final : public TransportListener {
   int barriers_ = 0;
 };
 
-/// Runs body(node) for each rank in a thread of its own. Links are ready before and a barrier comes after.
+/// Runs body(node) for each rank in a thread of its own (over MPI: in a process of its own). Links are ready before and
+/// a barrier comes after.
 void runThreads(const TransportFactory& factory, int ranks, const std::function<void(Node&)>& body,
                 const Config& config = {});
 

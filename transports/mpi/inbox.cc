@@ -1,0 +1,133 @@
+#include "transports/mpi/inbox.h"
+
+#include <algorithm>
+
+#include "platform/host.h"
+#include "transports/common/errors.h"
+#include "transports/mpi/session.h"
+
+namespace goss::transports::mpi {
+
+void Inbox::open(MPI_Comm comm, const std::array<std::byte, 16>& job) {
+  comm_ = comm;
+  job_ = job;
+  slots_ = SlotsPointer(new Slots);
+  for (auto& slot : slots_->frames)
+    post(slot);
+  const int code = MPI_Irecv(nullptr, 0, MPI_BYTE, matcher_.peer(), kAlarmTag, comm_, &slots_->extra.request);
+  if (code != MPI_SUCCESS) fail(mpiError(matcher_.peer(), "MPI_Irecv failed", code));
+}
+
+void Inbox::post(Slot<kMostFrameBytes>& slot) {
+  const int code = MPI_Irecv(slot.bytes.data(), static_cast<int>(slot.bytes.size()), MPI_BYTE, matcher_.peer(),
+                             kFrameTag, comm_, &slot.request);
+  if (code == MPI_SUCCESS) return;
+  slot.request = MPI_REQUEST_NULL;
+  fail(mpiError(matcher_.peer(), "MPI_Irecv failed", code));
+}
+
+bool Inbox::receive() {
+  int done = 0;
+  MPI_Status status;
+  MPI_Request& request = slots_->frames[next_].request;
+  const int code = MPI_Test(&request, &done, &status);
+  if (code != MPI_SUCCESS) {
+    request = MPI_REQUEST_NULL;
+    fail(mpiError(matcher_.peer(), "receiving from it failed", code));
+    return false;
+  }
+  if (done == 0) return false;
+  int bytes = 0;
+  MPI_Get_count(&status, MPI_BYTE, &bytes);
+  held_bytes_ = static_cast<std::size_t>(bytes);
+  if (held_bytes_ == 0) fail(protocolError(matcher_.peer(), "a frame without a header"));
+  ++matcher_.statistics().movements;
+  return held_bytes_ > 0;
+}
+
+void Inbox::advance() {
+  held_bytes_ = 0;
+  post(slots_->frames[next_]);
+  next_ = (next_ + 1) % slots_->frames.size();
+}
+
+bool Inbox::run() {
+  // One round of the slots: other links want their turn.
+  for (std::size_t i = 0; i < slots_->frames.size(); ++i) {
+    if (ended_ || !trouble_.isOk() || (held_bytes_ == 0 && !receive())) return i > 0;
+    if (inflow_.isStalled() || !take(held())) {
+      hearAlarm();
+      return i > 0;
+    }
+    advance();
+  }
+  return true;
+}
+
+bool Inbox::take(std::span<const std::byte> frame) {
+  const auto header = decodeFrame(frame);
+  const bool continues = header && header->kind == FrameHeader::Kind::more;
+  const bool begins = header && header->kind == FrameHeader::Kind::first;
+  const std::span<const std::byte> payload = frame.subspan(std::min(frame.size(), FrameHeader::kBytes));
+  const std::uint64_t left = continues ? inflow_.remaining() : begins ? header->message.bytes : 0;
+  const bool fits = payload.size() == std::min<std::uint64_t>(left, kMostPayloadBytes);
+  const bool in_turn = header && greeted_ == (header->kind != FrameHeader::Kind::hello);
+  if (!in_turn || !fits || (continues && left == 0) || (begins && !inflow_.isIdle())) {
+    fail(protocolError(matcher_.peer(), "a frame that makes no sense"));
+    return true;
+  }
+  if (!begins && !continues) {
+    takeControl(*header);
+    return true;
+  }
+  if (begins && !inflow_.begin(header->message)) return false;
+  inflow_.deliver(payload);
+  return true;
+}
+
+void Inbox::takeControl(const FrameHeader& header) {
+  if (header.kind == FrameHeader::Kind::hello) {
+    const std::span<const std::byte> shown(header.message.envelope.data(), job_.size());
+    greeted_ = platform::equalInConstantTime(shown, job_);
+    if (!greeted_) fail(protocolError(matcher_.peer(), "the secret of another world"));
+    return;
+  }
+  ended_ = true;
+  departed_ = header.kind == FrameHeader::Kind::goodbye && inflow_.isIdle();
+  if (!departed_) fail(peerLostError(matcher_.peer(), "it has given up the link to this rank"));
+}
+
+void Inbox::hearAlarm() {
+  MPI_Request& request = slots_->extra.request;
+  if (request == MPI_REQUEST_NULL) return;
+  int came = 0;
+  if (MPI_Test(&request, &came, MPI_STATUS_IGNORE) != MPI_SUCCESS) request = MPI_REQUEST_NULL;
+  if (came != 0) fail(peerLostError(matcher_.peer(), "it has given up the link to this rank"));
+}
+
+void Inbox::drop() {
+  for (std::size_t i = 0; slots_ && i < slots_->frames.size(); ++i) {
+    if (ended_) return;
+    if (held_bytes_ == 0 && (slots_->frames[next_].request == MPI_REQUEST_NULL || !receive())) return;
+    const auto header = decodeFrame(held());
+    ended_ = header && (header->kind == FrameHeader::Kind::goodbye || header->kind == FrameHeader::Kind::broken);
+    advance();
+  }
+}
+
+bool Inbox::close() {
+  if (!slots_) return true;
+  const auto withdraw = [](MPI_Request& request) {
+    if (request == MPI_REQUEST_NULL) return;
+    int done = 0;
+    MPI_Cancel(&request);
+    // One that has met its message ends when that is there, which may be never.
+    if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) request = MPI_REQUEST_NULL;
+  };
+  for (auto& slot : slots_->frames)
+    withdraw(slot.request);
+  withdraw(slots_->extra.request);
+  return slots_->isIdle();
+}
+
+} // namespace goss::transports::mpi

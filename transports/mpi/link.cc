@@ -1,0 +1,84 @@
+#include "transports/mpi/link.h"
+
+#include "transports/common/errors.h"
+
+namespace goss::transports::mpi {
+
+LinkState Link::state() const {
+  if (!error().isOk()) return LinkState::failed;
+  return inbox_.greeted() ? LinkState::ready : LinkState::connecting;
+}
+
+void Link::doom(const Status& why) {
+  if (why_.isOk() && !inbox_.departed()) why_ = why;
+}
+
+void Link::doomDead() {
+  dead_ = true;
+  doom(peerLostError(peer(), "its process has died"));
+}
+
+void Link::open(MPI_Comm comm, const std::array<std::byte, 16>& job) {
+  opened_ = true;
+  inbox_.open(comm, job);
+  outbox_.open(comm, job);
+}
+
+void Link::cancel(SendOperation& operation) {
+  if (!outbox_.cancel(operation)) doom(peerLostError(peer(), "a message to it was withdrawn half way"));
+}
+
+bool Link::run() {
+  if (!opened_) return false;
+  if (matcher_.hasFailed()) { // What came whole is still there to be received.
+    outbox_.reap();
+    inbox_.drop();
+    return matcher_.drain();
+  }
+  if (hasEnded()) return true;
+  bool any = matcher_.hasWork() && matcher_.drain();
+  any = inbox_.run() || any;
+  if (!hasEnded()) any = outbox_.run() || any;
+  if (!inbox_.trouble().isOk()) doom(inbox_.trouble());
+  if (!outbox_.trouble().isOk()) doom(outbox_.trouble());
+  return any || hasEnded();
+}
+
+bool Link::hasWork() const {
+  if (hasEnded() || matcher_.hasWork()) return true;
+  return opened_ && !matcher_.hasFailed() && (inbox_.hasWork() || outbox_.hasWork());
+}
+
+Status Link::end() {
+  const Status why = departed() ? peerDepartedError(peer()) : why_;
+  if (opened_ && !dead_) {
+    outbox_.end(departed() ? FrameHeader::Kind::goodbye : FrameHeader::Kind::broken);
+    if (!departed()) outbox_.alarm();
+  }
+  death_fd_.reset();
+  matcher_.fail(why);
+  outbox_.fail(why);
+  return why;
+}
+
+bool Link::close() {
+  if (!opened_ || dead_) return true;
+  // A message that was cancelled half way goes before: the peer could not tell it from the goodbye.
+  if (outbox_.hasRemainder()) {
+    outbox_.run();
+  } else {
+    outbox_.reap();
+  }
+  inbox_.drop();
+  if (!outbox_.hasRemainder() || inbox_.hasEnded()) outbox_.end(FrameHeader::Kind::goodbye);
+  return outbox_.hasEnded() && outbox_.isIdle() && inbox_.hasEnded();
+}
+
+bool Link::giveUp() {
+  if (!opened_) return true;
+  if (!dead_ && !outbox_.isIdle()) outbox_.alarm();
+  const bool received = inbox_.close();
+  return received && outbox_.isIdle();
+}
+
+} // namespace goss::transports::mpi

@@ -1,0 +1,209 @@
+#include "transports/mpi/mpi.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/wire.h"
+#include "gossamer/config.h"
+#include "transports/common/errors.h"
+#include "transports/common/process_identity.h"
+#include "transports/mpi/link.h"
+#include "transports/mpi/session.h"
+
+namespace goss::transports {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::string_view kMagic = "GMP1";
+constexpr std::size_t kMostProcessBytes = 1024;
+constexpr std::uint64_t kTickerToken = std::uint64_t{1} << 32; // Below: the peer that has died.
+constexpr unsigned kTurnsPerLook = 1024;
+constexpr milliseconds kCloseSpan(2000);
+constexpr milliseconds kLongestNap(40);
+
+// Prices for the planner: processes of one host, every byte copied three times.
+constexpr double kLatency_s = 3e-6;
+constexpr double kBandwidth_bytes_per_s = 3e9;
+
+struct Address {
+  int process_rank = 0;
+  std::string_view process;
+};
+
+std::optional<Address> decode(std::string_view bytes) {
+  base::WireReader reader(bytes);
+  if (reader.raw(kMagic.size()) != kMagic) return std::nullopt;
+  Address address;
+  address.process_rank = reader.integer<std::int32_t>();
+  address.process = reader.text(kMostProcessBytes);
+  if (!reader.complete() || address.process_rank < 0) return std::nullopt;
+  return address;
+}
+
+} // namespace
+
+MpiTransport::MpiTransport(const TransportContext& context)
+    : context_(context),
+      session_(std::make_unique<mpi::Session>()),
+      process_ranks_(static_cast<std::size_t>(context.size)) {
+  capabilities_.latency_s = kLatency_s;
+  capabilities_.bandwidth_bytes_per_s = kBandwidth_bytes_per_s;
+  capabilities_.detects_death = false; // On other hosts MPI does not tell.
+  for (int peer = 0; peer < context.size; ++peer)
+    links_.push_back(std::make_unique<mpi::Link>(peer, context.config->unexpected_bytes, deferred_));
+}
+
+MpiTransport::~MpiTransport() {
+  if (!begun_ || !session_->mayCall()) return;
+  const auto deadline = platform::Deadline::after(kCloseSpan);
+  const auto closed = [this] {
+    bool all = true;
+    for (auto& link : links_)
+      all = link->close() && all;
+    return all;
+  };
+  while (!closed() && !deadline.expired())
+    ::sched_yield();
+  bool idle = true;
+  for (auto& link : links_)
+    idle = link->giveUp() && idle;
+  if (idle) session_->disconnect();
+}
+
+Result<std::string> MpiTransport::open() {
+  if (Status status = session_->open(); !status.isOk()) return status;
+  auto poller = platform::Poller::create();
+  if (!poller.isOk()) return poller.status();
+  auto ticker = platform::Ticker::create();
+  if (!ticker.isOk()) return ticker.status();
+  poller_.emplace(poller.take());
+  ticker_.emplace(ticker.take());
+  if (Status status = poller_->add(ticker_->fd(), true, false, kTickerToken); !status.isOk()) return status;
+  process_ranks_[static_cast<std::size_t>(context_.self)] = session_->processRank();
+  base::WireWriter writer;
+  writer.raw(kMagic).integer(static_cast<std::int32_t>(session_->processRank())).text(processIdentity());
+  return writer.take();
+}
+
+bool MpiTransport::reaches(std::string_view address) const { return decode(address).has_value(); }
+
+Status MpiTransport::connect(int peer, std::string_view address) {
+  const auto decoded = decode(address);
+  if (!decoded) return protocolError(peer, "an address that is no MPI address of this version");
+  process_ranks_[static_cast<std::size_t>(peer)] = decoded->process_rank;
+  ++known_;
+  platform::UniqueFd death_fd = watchProcess(decoded->process);
+  if (!death_fd.valid()) return Status::ok();
+  Status status = poller_->add(death_fd.get(), true, false, static_cast<std::uint64_t>(peer));
+  at(peer).watch(std::move(death_fd));
+  return status;
+}
+
+/// Once all peers are known. Waits for those that do not know all of theirs yet, as MPI does.
+bool MpiTransport::begin() {
+  if (begun_ || known_ < context_.size) return false;
+  begun_ = true;
+  const Status status = session_->connect(process_ranks_, context_.job);
+  for (auto& link : links_) {
+    if (link->peer() == context_.self) continue;
+    if (status.isOk()) {
+      link->open(session_->comm(), context_.job);
+    } else {
+      link->doom(status);
+    }
+  }
+  return true;
+}
+
+LinkState MpiTransport::link(int peer) const { return at(peer).state(); }
+
+Status MpiTransport::linkError(int peer) const { return at(peer).error(); }
+
+bool MpiTransport::send(SendOperation& operation) {
+  mpi::Link& link = at(operation.peer);
+  operation.hook.extra = 0;
+  if (link.state() != LinkState::ready) {
+    deferred_.add(operation, link.state() == LinkState::failed ? link.error() : notConnectedError(link.peer(), name()));
+    return false;
+  }
+  ++link.matcher().statistics().messages_sent;
+  link.matcher().statistics().bytes_sent += operation.bytes;
+  return link.send(operation, session_->mayCall());
+}
+
+void MpiTransport::recv(RecvOperation& operation) { at(operation.peer).matcher().post(operation); }
+
+void MpiTransport::cancel(SendOperation& operation) {
+  deferred_.cancel(operation);
+  at(operation.peer).cancel(operation);
+}
+
+void MpiTransport::cancel(RecvOperation& operation) {
+  deferred_.cancel(operation);
+  at(operation.peer).matcher().cancel(operation);
+}
+
+bool MpiTransport::progress() {
+  bool any = deferred_.drain();
+  if (!poller_ || !session_->mayCall()) return any;
+  any = begin() || any;
+  if (look_for_deaths_ || ++turns_ % kTurnsPerLook == 0) any = lookForDeaths() || any;
+  for (auto& link : links_) {
+    any = link->run() || any;
+    if (!link->hasEnded()) continue;
+    if (link->deathFd() >= 0) poller_->remove(link->deathFd());
+    const bool departed = link->departed();
+    const Status why = link->end();
+    context_.listener->onPeerLost(link->peer(), why, departed);
+    any = true;
+  }
+  moved_ = moved_ || any;
+  return any;
+}
+
+bool MpiTransport::lookForDeaths() {
+  look_for_deaths_ = false;
+  bool any = false;
+  for (const platform::PollEvent& event : poller_->wait(0)) {
+    if (event.token == kTickerToken) continue;
+    mpi::Link& link = at(static_cast<int>(event.token));
+    while (!link.hasEnded() && link.run()) {
+    } // What it sent before it died still counts.
+    link.doomDead();
+    any = true;
+  }
+  return any;
+}
+
+bool MpiTransport::prepareToSleep() {
+  if (!deferred_.empty()) return false;
+  if (session_->mayCall() &&
+      std::any_of(links_.begin(), links_.end(), [](const auto& link) { return link->hasWork(); }))
+    return false;
+  const auto now = platform::Clock::now();
+  if (std::exchange(moved_, false)) idle_since_ = now;
+  const auto idle = std::chrono::duration_cast<milliseconds>(now - idle_since_);
+  ticker_->start(std::clamp(idle, milliseconds(1), kLongestNap));
+  return true;
+}
+
+void MpiTransport::sleepEnded() {
+  ticker_->stop();
+  ticker_->drain();
+  look_for_deaths_ = true;
+}
+
+void MpiTransport::discard(Tag mask, Tag value) {
+  for (auto& link : links_)
+    link->matcher().discard(mask, value);
+}
+
+void MpiTransport::abandon(int peer, const Status& why) { at(peer).doom(why); }
+
+PeerStatistics MpiTransport::statistics(int peer) const { return at(peer).matcher().statistics(); }
+
+} // namespace goss::transports

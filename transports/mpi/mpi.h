@@ -1,0 +1,77 @@
+/// Transport over MPI's point-to-point calls, for machines where only MPI may open the network.
+#ifndef GOSS_TRANSPORTS_MPI_MPI_H_
+#define GOSS_TRANSPORTS_MPI_MPI_H_
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gossamer/transport.h"
+#include "platform/clock.h"
+#include "platform/poller.h"
+#include "platform/timer.h"
+#include "transports/common/deferred.h"
+
+namespace goss::transports {
+
+namespace mpi {
+class Link;
+class Session;
+} // namespace mpi
+
+/// All processes of a world must be of one MPI job, one rank in each. They get a communicator of their own. MPI has
+/// nothing that wakes a sleeper: it looks again after a while, as long as nothing has come, but 40 ms at most.
+///
+/// With less than MPI_THREAD_MULTIPLE only the thread that called open() moves bytes; what others post waits for it.
+///
+/// A process that dies is noticed on the same host. Else what happens is up to MPI: it may end the whole job.
+class MpiTransport final : public Transport {
+ public:
+  explicit MpiTransport(const TransportContext& context);
+  /// Waits up to two seconds until the peers have received what was sent.
+  ~MpiTransport() override;
+
+  [[nodiscard]] std::string_view name() const override { return "mpi"; }
+  [[nodiscard]] const TransportCapabilities& capabilities() const override { return capabilities_; }
+  Result<std::string> open() override;
+  [[nodiscard]] bool reaches(std::string_view address) const override;
+  Status connect(int peer, std::string_view address) override;
+  [[nodiscard]] LinkState link(int peer) const override;
+  [[nodiscard]] Status linkError(int peer) const override;
+  bool send(SendOperation& operation) override;
+  void recv(RecvOperation& operation) override;
+  void cancel(SendOperation& operation) override;
+  void cancel(RecvOperation& operation) override;
+  bool progress() override;
+  [[nodiscard]] int pollFd() const override { return poller_->fd(); }
+  bool prepareToSleep() override;
+  void sleepEnded() override;
+  void discard(Tag mask, Tag value) override;
+  void abandon(int peer, const Status& why) override;
+  [[nodiscard]] PeerStatistics statistics(int peer) const override;
+
+ private:
+  mpi::Link& at(int peer) { return *links_[static_cast<std::size_t>(peer)]; }
+  [[nodiscard]] const mpi::Link& at(int peer) const { return *links_[static_cast<std::size_t>(peer)]; }
+  bool begin();
+  bool lookForDeaths();
+
+  const TransportContext context_;
+  TransportCapabilities capabilities_;
+  std::unique_ptr<mpi::Session> session_;
+  Deferred deferred_;
+  std::vector<std::unique_ptr<mpi::Link>> links_; ///< By peer.
+  std::vector<int> process_ranks_;                ///< By peer, of MPI_COMM_WORLD.
+  int known_ = 1;                                 ///< Of process_ranks_.
+  bool begun_ = false;                            ///< The links are open.
+  std::optional<platform::Poller> poller_;        ///< The ticker, and processes that may die; set by open().
+  std::optional<platform::Ticker> ticker_;
+  platform::Clock::time_point idle_since_{};
+  bool moved_ = false; ///< Something happened after idle_since_.
+  bool look_for_deaths_ = false;
+  unsigned turns_ = 0;
+};
+
+} // namespace goss::transports
+
+#endif // GOSS_TRANSPORTS_MPI_MPI_H_

@@ -1,0 +1,50 @@
+/// MPI itself: started where the application has not, and the communicator that the ranks of a world share.
+#ifndef GOSS_TRANSPORTS_MPI_SESSION_H_
+#define GOSS_TRANSPORTS_MPI_SESSION_H_
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "gossamer/status.h"
+
+namespace goss::transports::mpi {
+
+/// GOSS_ERR_RESOURCE, or PEER_LOST for `peer` >= 0, with MPI's own text.
+Status mpiError(int peer, std::string_view what, int code);
+
+/// One thread at a time; who may call MPI is asked with mayCall().
+class Session {
+ public:
+  Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Initialises MPI if nobody has, and then finalises it when the process ends. Errors: unsupported.
+  Status open();
+  /// This process's rank in MPI_COMM_WORLD.
+  [[nodiscard]] int processRank() const { return process_rank_; }
+  /// Makes comm(), in which the processes with these ranks of MPI_COMM_WORLD have the ranks of this list. They all call
+  /// it, and it waits for them. `job`: of this world, the same in all. Errors: unsupported when they are not different
+  /// processes of this job, and those of MPI.
+  Status connect(const std::vector<int>& process_ranks, const std::array<std::byte, 16>& job);
+  [[nodiscard]] MPI_Comm comm() const { return comm_; }
+  /// Frees comm(), of which no request may be pending.
+  void disconnect();
+  /// Whether this thread may call MPI now: any where MPI allows it, else the one that opened; and MPI is not finalised.
+  [[nodiscard]] bool mayCall() const;
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int level_ = MPI_THREAD_SINGLE;
+  int process_rank_ = 0;
+  std::thread::id opener_;
+};
+
+} // namespace goss::transports::mpi
+
+#endif // GOSS_TRANSPORTS_MPI_SESSION_H_
