@@ -38,7 +38,7 @@ TEST(SecuredTransports, NothingLeavesAProcessOrAHostInClear) {
 }
 
 TEST(SecuredTransports, WhatSendsInClearIsRefusedWithWordsThatHelp) {
-  for (const char* transport : {"tcp", "ucx"}) {
+  for (const char* transport : {"tcp", "ucx", "mpi"}) {
     for (const char* scope : {"all", "hosts"}) {
       const std::string text = transportsOf(secured(transport, scope));
       EXPECT_EQ(text, std::string("GOSS_TRANSPORT is \"") + transport +
