@@ -45,6 +45,17 @@ std::size_t windowStart(std::uint64_t seed, std::size_t step, std::size_t sample
   return randomBelow(randomBits(seed, RandomStream::batches, step, sample), token_count - context);
 }
 
+std::uint64_t Windows::numberOf(std::size_t step, std::size_t sample) const {
+  const std::uint64_t bits = randomBits(seed, RandomStream::batches, step, sample);
+  return samples == 0 ? bits : randomBelow(bits, samples);
+}
+
+std::size_t Windows::startOf(std::size_t step, std::size_t sample) const {
+  if (samples == 0) return windowStart(seed, step, sample, token_count, context);
+  constexpr auto kNoStep = static_cast<std::size_t>(-1); // the windows of the set belong to no step
+  return windowStart(seed, kNoStep, numberOf(step, sample), token_count, context);
+}
+
 void readWindow(std::span<const std::uint16_t> tokens, std::size_t start, std::span<std::int32_t> inputs,
                 std::span<std::int32_t> targets) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -44,6 +44,19 @@ class Dataset {
 std::size_t windowStart(std::uint64_t seed, std::size_t step, std::size_t sample, std::size_t token_count,
                         std::size_t context);
 
+/// Which windows a run trains on.
+struct Windows {
+  std::uint64_t seed = 1;
+  std::size_t samples = 0; // so many, drawn again and again; 0: any
+  std::size_t token_count = 0;
+  std::size_t context = 0;
+
+  /// Which of the `samples` sample `sample` of step `step` is; with samples == 0 a number that says nothing.
+  [[nodiscard]] std::uint64_t numberOf(std::size_t step, std::size_t sample) const;
+  /// Its first token.
+  [[nodiscard]] std::size_t startOf(std::size_t step, std::size_t sample) const;
+};
+
 /// inputs[T] and targets[T], the inputs' successors, of the window that starts at `start`.
 void readWindow(std::span<const std::uint16_t> tokens, std::size_t start, std::span<std::int32_t> inputs,
                 std::span<std::int32_t> targets);

@@ -118,6 +118,7 @@ void PipelineGrid::destroy() {
   goss_comm_destroy(replica_comm_);
   goss_comm_destroy(pipeline_comm_);
   goss_pipeline_destroy(schedule_);
+  goss_pipeline_codec_destroy(codec_);
 }
 
 void PipelineGrid::prepare(int batches) {
@@ -152,13 +153,27 @@ std::vector<int> PipelineGrid::owned() const {
   return result;
 }
 
+void PipelineGrid::compress(const BoundaryCodecs& codecs, SampleNumber sample) {
+  goss_pipeline_codec_request request = GOSS_PIPELINE_CODEC_REQUEST_INIT;
+  request.sample_elems = codecs.sample_elems;
+  if (!codecs.forward.empty()) request.forward = codecs.forward.c_str();
+  if (!codecs.backward.empty()) request.backward = codecs.backward.c_str();
+  request.deltas = codecs.deltas ? 1 : 0;
+  if (!codecs.cache.empty()) request.cache_directory = codecs.cache.c_str();
+  check(goss_pipeline_codec_create(pipeline_comm_, &request, &codec_));
+  sample_ = std::move(sample);
+}
+
 void PipelineGrid::run(std::size_t boundary_bytes, const Work& work) {
   struct Context {
     const Work& work;
+    const SampleNumber& sample;
     std::exception_ptr thrown;
-  } context{work, nullptr};
+  } context{work, sample_, nullptr};
   const goss_pipeline_work c{
-      sizeof(goss_pipeline_work), boundary_bytes, &context,
+      sizeof(goss_pipeline_work),
+      boundary_bytes,
+      &context,
       [](void* opaque, const goss_pipeline_action* action, const void* input, void* output) -> std::int32_t {
         auto& mine = *static_cast<Context*>(opaque);
         try {
@@ -168,6 +183,10 @@ void PipelineGrid::run(std::size_t boundary_bytes, const Work& work) {
           mine.thrown = std::current_exception();
           return 1;
         }
+      },
+      codec_,
+      [](void* opaque, std::int32_t micro_batch, std::size_t index) -> std::uint64_t {
+        return static_cast<Context*>(opaque)->sample(micro_batch, index);
       }};
   const goss_status status = goss_pipeline_run(schedule_, pipeline_comm_, &c);
   if (context.thrown) std::rethrow_exception(context.thrown);

@@ -3,6 +3,7 @@
 #define GOSS_TRAINER_PIPELINE_GRID_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <set>
 #include <span>
@@ -53,6 +54,15 @@ class PipelineGrid {
   [[nodiscard]] std::span<const goss_pipeline_action> actions(int rank) const;
 
   using Work = std::function<void(const goss_pipeline_action& action, const void* input, void* output)>;
+  /// What crosses between ranks from now on, but for what send() and the like carry.
+  struct BoundaryCodecs {
+    std::string forward, backward; // specs; empty: as it is
+    bool deltas = false;           // AQ-SGD
+    std::string cache;             // directory; empty: memory
+    std::size_t sample_elems = 1;
+  };
+  using SampleNumber = std::function<std::uint64_t(int micro_batch, std::size_t index)>;
+  void compress(const BoundaryCodecs& codecs, SampleNumber sample);
   /// Collective over the pipeline: runs the schedule once. What `work` throws comes out here.
   void run(std::size_t boundary_bytes, const Work& work);
 
@@ -91,6 +101,8 @@ class PipelineGrid {
   goss_pipeline_t schedule_ = nullptr;
   std::vector<goss_request_t> sends_;
   std::vector<Post> posts_;
+  goss_pipeline_codec_t codec_ = nullptr;
+  SampleNumber sample_;
   bool flushes_ = true;
   int batches_ = 1; // of schedule_
   int replicas_ = 1;

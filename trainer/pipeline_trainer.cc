@@ -96,10 +96,12 @@ PipelineTrainer::PipelineTrainer(const TrainOptions& options, const Dataset& dat
       schedule_{options.lr, options.lr * options.final_lr, options.warmup, options.steps},
       settings_(trajectorySettings(options_, data.fingerprint())),
       prompt_(promptTokens(options_.prompt, data, options_.model)),
+      windows_{options_.seed, options_.samples, data.training().size(), options_.model.context},
       checkpoints_(options_, table_, group, report),
       started_(Clock::now()) {
   checkAgreement();
   checkUnflushed();
+  compressBoundaries();
   startParameters();
   if (grid_.islands() > 1 || options_.sync != "ddp") {
     sync_.emplace(grid_.acrossIslands(), options_.sync, rank_, ops_);
@@ -115,7 +117,8 @@ std::size_t PipelineTrainer::microBatches() const {
 void PipelineTrainer::checkAgreement() {
   requireAgreement(
       group_, data_.fingerprint(),
-      fmt::format("{} {} {} {} {} {} {} {}", settings_, options_.pipeline, options_.islands, options_.recompute,
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {}", settings_, options_.activation_codec, options_.gradient_codec,
+                  options_.activation_deltas, options_.pipeline, options_.islands, options_.recompute,
                   options_.schedule, options_.val_every, options_.val_samples, options_.checkpoint_every));
 }
 
@@ -129,6 +132,16 @@ void PipelineTrainer::checkUnflushed() const {
     fail("--schedule {} does not flush, so there is no moment for --sync {}: take a schedule that does, such as 1f1b",
          options_.schedule, options_.sync);
   }
+}
+
+void PipelineTrainer::compressBoundaries() {
+  if (options_.activation_codec.empty() && options_.gradient_codec.empty()) return;
+  grid_.compress({options_.activation_codec, options_.gradient_codec, options_.activation_deltas,
+                  options_.activation_cache, boundaryElems(1)},
+                 [this](int micro_batch, std::size_t index) {
+                   const auto k = static_cast<std::size_t>(micro_batch);
+                   return windows_.numberOf(step_ + k / microBatches(), firstSample(k % microBatches()) + index);
+                 });
 }
 
 // Every rank gets the whole state of rank 0 once, and keeps its stages' part.
@@ -207,11 +220,10 @@ void PipelineTrainer::validate() {
 void PipelineTrainer::load(std::size_t step, std::size_t micro_batch, std::span<std::int32_t> inputs,
                            std::span<std::int32_t> targets) const {
   const std::size_t context = options_.model.context;
-  const std::size_t first = static_cast<std::size_t>(grid_.replica()) * microBatches() + micro_batch;
   for (std::size_t i = 0; i < options_.micro_batch; ++i) {
-    const std::size_t sample = first * options_.micro_batch + i;
-    readWindow(data_.training(), windowStart(options_.seed, step, sample, data_.training().size(), context),
-               inputs.subspan(i * context, context), targets.subspan(i * context, context));
+    const std::size_t sample = firstSample(micro_batch) + i;
+    readWindow(data_.training(), windows_.startOf(step, sample), inputs.subspan(i * context, context),
+               targets.subspan(i * context, context));
   }
 }
 
@@ -485,6 +497,11 @@ void PipelineTrainer::finish() {
   card_.settings = settings_;
   card_.sync =
       fmt::format("pipeline {} of {} ranks, {} micro-batches", options_.schedule, options_.pipeline, microBatches());
+  if (!options_.activation_codec.empty()) {
+    card_.sync +=
+        fmt::format("; activations {}{}", options_.activation_deltas ? "AQ-SGD " : "", options_.activation_codec);
+  }
+  if (!options_.gradient_codec.empty()) card_.sync += fmt::format("; their gradients {}", options_.gradient_codec);
   if (sync_) card_.sync += fmt::format("; {} islands, {}", grid_.islands(), sync_->spec());
   card_.ranks = group_.size();
   card_.first_step = step_ - card_.losses.size();

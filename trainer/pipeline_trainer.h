@@ -50,6 +50,7 @@ class PipelineTrainer {
   using Clock = std::chrono::steady_clock;
   void checkAgreement();
   void checkUnflushed() const;
+  void compressBoundaries();
   void startParameters();
   void noteStart();
   void runSteps();
@@ -72,6 +73,10 @@ class PipelineTrainer {
     return batch * options_.model.context * options_.model.channels;
   }
   [[nodiscard]] std::size_t microBatches() const; ///< of one pipeline
+  /// Number in its step of the first sample of this pipeline's micro-batch.
+  [[nodiscard]] std::size_t firstSample(std::size_t micro_batch) const {
+    return (static_cast<std::size_t>(grid_.replica()) * microBatches() + micro_batch) * options_.micro_batch;
+  }
 
   TrainOptions options_;
   const Dataset& data_;
@@ -85,6 +90,7 @@ class PipelineTrainer {
   LrSchedule schedule_;
   std::string settings_;
   std::vector<std::int32_t> prompt_;
+  Windows windows_;
   std::size_t step_ = 0;
   RunCheckpoints checkpoints_;
   Clock::time_point started_;

@@ -33,6 +33,8 @@ void addTrainingFlags(CLI::App& app, TrainOptions& o) {
   app.add_option("--adam-eps", o.adam_eps, "added to the root of AdamW's second moment")->group("Training");
   app.add_option("--clip", o.clip, "global gradient norm; 0: off")->group("Training");
   app.add_option("--seed", o.seed, "of parameters, data order and sampling")->group("Training");
+  app.add_option("--samples", o.samples, "train on so many windows of the text, again and again; 0: any")
+      ->group("Training");
   app.add_option("--time-limit", o.time_limit_s, "seconds after which to stop cleanly; 0: off")->group("Training");
   app.add_option("--sync", o.sync, "how the ranks are kept together, such as diloco:h=50 (docs/synchronizers.md)")
       ->group("Training");
@@ -47,6 +49,14 @@ void addPipelineFlags(CLI::App& app, TrainOptions& o) {
                  "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, pipedream, 2bw, or a .csv file (docs/pipeline.md)")
       ->group("Pipeline");
   app.add_option("--micro-batches", o.micro_batches, "of a step and pipeline; 0: as --micro-batch says")
+      ->group("Pipeline");
+  app.add_option("--activation-codec", o.activation_codec, "of activations between stages, such as int4:block=128")
+      ->group("Pipeline");
+  app.add_option("--gradient-codec", o.gradient_codec, "of their gradients, such as int8")->group("Pipeline");
+  app.add_flag("--activation-deltas", o.activation_deltas,
+               "AQ-SGD: encode the change of each sample's activations; with --samples")
+      ->group("Pipeline");
+  app.add_option("--activation-cache", o.activation_cache, "directory for what AQ-SGD keeps; default: memory")
       ->group("Pipeline");
   app.add_flag("--recompute", o.recompute, "keep only the inputs of stages, and compute activations twice")
       ->group("Pipeline");
@@ -100,6 +110,10 @@ void checkTrainOptions(const TrainOptions& o, std::size_t ranks) {
   require(o.temperature >= 0, "--temperature must not be negative");
   require(!o.prompt.empty(), "--prompt must not be empty");
   require(!o.resume || !o.checkpoint.empty(), "--resume needs --checkpoint DIR");
+  require(!o.activation_deltas || !o.activation_codec.empty(), "--activation-deltas needs --activation-codec SPEC");
+  require(!o.activation_deltas || o.samples != 0, "--activation-deltas needs --samples N: it learns by returning");
+  require(o.pipeline != 0 || (o.activation_codec.empty() && o.gradient_codec.empty()),
+          "--activation-codec and --gradient-codec need --pipeline P");
   if (o.batch / o.micro_batch < ranks) {
     fail("--batch {} is {} micro-batches, too few for {} ranks; raise it or start fewer ranks", o.batch,
          o.batch / o.micro_batch, ranks);
@@ -125,6 +139,7 @@ std::string trajectorySettings(const TrainOptions& o, std::uint64_t data_fingerp
                         {"adam_eps", o.adam_eps},
                         {"clip", o.clip},
                         {"seed", o.seed},
+                        {"samples", o.samples},
                         {"sync", o.sync},
                         {"layers", o.model.layers},
                         {"channels", o.model.channels},

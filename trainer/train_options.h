@@ -28,11 +28,16 @@ struct TrainOptions {
   double time_limit_s = 0;  // stop cleanly after the step in which it passes; 0: off
   std::string sync = "ddp"; // how the ranks are kept together: a synchronizer's spec
 
-  std::size_t pipeline = 0;      // ranks of a pipeline; 0: every rank has the whole model
-  std::string schedule = "1f1b"; // of the pipeline: a generator's name, or a CSV file
-  std::size_t islands = 0;       // groups of ranks between which `sync` works; 0: every replica for itself
-  bool recompute = false;        // forward passes of a pipeline keep their input only
-  std::size_t micro_batches = 0; // of a step and pipeline; 0: as many as micro_batch makes of batch
+  std::size_t pipeline = 0;       // ranks of a pipeline; 0: every rank has the whole model
+  std::string schedule = "1f1b";  // of the pipeline: a generator's name, or a CSV file
+  std::size_t islands = 0;        // groups of ranks between which `sync` works; 0: every replica for itself
+  std::string activation_codec;   // of what stages send forward; empty: none
+  std::string gradient_codec;     // of what they send back
+  bool activation_deltas = false; // AQ-SGD: differences to what the receiver has of the same sample
+  std::string activation_cache;   // directory for what AQ-SGD keeps; empty: memory
+  std::size_t samples = 0;        // windows that training returns to; 0: any
+  bool recompute = false;         // forward passes of a pipeline keep their input only
+  std::size_t micro_batches = 0;  // of a step and pipeline; 0: as many as micro_batch makes of batch
 
   std::size_t val_every = 100; // steps; 0: only at the end
   std::size_t val_samples = 32;

@@ -180,8 +180,8 @@ bool Trainer::trainStep() {
   replicas_->setLr(lr);
   for (std::size_t pass = share_.first; pass < share_.last; ++pass) {
     for (std::size_t i = 0; i < per_pass; ++i) {
-      starts[i] =
-          windowStart(options_.seed, step_, pass * per_pass + i, data_.training().size(), options_.model.context);
+      starts[i] = Windows{options_.seed, options_.samples, data_.training().size(), options_.model.context}.startOf(
+          step_, pass * per_pass + i);
     }
     const std::vector<double> sample_losses = passForward(data_.training(), starts, true);
     std::copy(sample_losses.begin(), sample_losses.end(),

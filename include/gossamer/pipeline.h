@@ -108,6 +108,30 @@ GOSS_API goss_status goss_pipeline_simulate(goss_pipeline_t pipeline, const goss
 GOSS_API goss_status goss_pipeline_draw(goss_pipeline_t pipeline, const goss_pipeline_costs* costs, int32_t is_svg,
                                         char** text);
 
+/// Compression of activations and their gradients between ranks, and for AQ-SGD what both ends know of every sample.
+/// One per rank; it outlives the runs that use it, one at a time.
+typedef struct goss_pipeline_codec* goss_pipeline_codec_t;
+
+typedef struct goss_pipeline_codec_request {
+  size_t size;          ///< sizeof(goss_pipeline_codec_request)
+  size_t sample_elems;  ///< Float32 elements of one sample at a boundary.
+  const char* forward;  ///< Codec of activations (docs/compressors.md), such as "int4:block=128"; NULL: as they are.
+  const char* backward; ///< Codec of their gradients; NULL: as they are.
+  /// Not 0: AQ-SGD (Wang et al. 2022, arXiv 2206.01299). What is encoded forward is the difference to what the receiver
+  /// has of the same sample; the first time, a sample goes uncompressed.
+  int32_t deltas;
+  const char* cache_directory; ///< Where AQ-SGD keeps samples, in a file that ends with the codec; NULL: in memory.
+} goss_pipeline_codec_request;
+
+#define GOSS_PIPELINE_CODEC_REQUEST_INIT \
+  { sizeof(goss_pipeline_codec_request), 0, NULL, NULL, 0, NULL }
+
+/// Local, but all ranks must give the same (directories apart). Errors: GOSS_ERR_INVALID_ARGUMENT for a codec that is
+/// unknown, keeps feedback, or whose payloads are random or of changing size; GOSS_ERR_RESOURCE for the directory.
+GOSS_API goss_status goss_pipeline_codec_create(goss_comm_t comm, const goss_pipeline_codec_request* request,
+                                                goss_pipeline_codec_t* codec);
+GOSS_API goss_status goss_pipeline_codec_destroy(goss_pipeline_codec_t codec);
+
 /// What a runner calls to compute. `run` gets every computation, reduction and step of its rank, in order, in the
 /// thread of goss_pipeline_run, and returns 0, or anything else to give up.
 ///   FORWARD:  input [boundary_bytes] of the stage, NULL for the first stage; output [boundary_bytes], NULL for the
@@ -122,6 +146,9 @@ typedef struct goss_pipeline_work {
   size_t boundary_bytes;
   void* context;
   int32_t (*run)(void* context, const goss_pipeline_action* action, const void* input, void* output);
+  goss_pipeline_codec_t codec; ///< Of what crosses between ranks; NULL: as it is. What stays on a rank is exact.
+  /// With a codec: the number of the sample at place `index` of a micro-batch, the same on both ends of a boundary.
+  uint64_t (*sample)(void* context, int32_t micro_batch, size_t index);
 } goss_pipeline_work;
 
 /// Collective: runs the schedule, rank r of `comm` doing what the schedule has for rank r. Blocks until this rank's

@@ -8,6 +8,9 @@
 #include <cstring>
 
 #include "capi/handles.h"
+#include "core/codecs.h"
+#include "core/world.h"
+#include "pipeline/boundary_codec.h"
 #include "pipeline/checker.h"
 #include "pipeline/csv.h"
 #include "pipeline/generate.h"
@@ -18,6 +21,10 @@
 struct goss_pipeline {
   goss::pipeline::Schedule schedule;
   std::vector<std::vector<goss_pipeline_action>> actions; ///< [rank] the same, as C sees it
+};
+
+struct goss_pipeline_codec {
+  std::unique_ptr<goss::pipeline::BoundaryCodec> codec;
 };
 
 namespace goss::capi {
@@ -82,6 +89,18 @@ Result<pipeline::Simulation> simulateHandle(const char* function, goss_pipeline_
   }
   const pipeline::Schedule& schedule = handle->schedule;
   return pipeline::simulate(schedule, toCosts(costs == nullptr ? defaults : *costs, schedule.stages()));
+}
+
+/// Of a spec, without feedback: nothing keeps residuals of boundaries.
+Result<std::shared_ptr<const Codec>> boundaryCodec(goss_comm_t comm, const char* spec) {
+  if (spec == nullptr) return std::shared_ptr<const Codec>();
+  auto found = comm->communicator->world().codecs().find(spec, {});
+  if (!found.isOk()) return found.status();
+  if (found.value()->feedback()) {
+    return invalid(
+        fmt::format("goss_pipeline_codec_create: '{}' keeps feedback, which boundaries have no place for", spec));
+  }
+  return found.value()->there.codec;
 }
 
 std::string toJson(const pipeline::Simulation& simulation, const pipeline::CheckReport& report) {
@@ -223,6 +242,33 @@ goss_status goss_pipeline_draw(goss_pipeline_t handle, const goss_pipeline_costs
   });
 }
 
+goss_status goss_pipeline_codec_create(goss_comm_t comm, const goss_pipeline_codec_request* request,
+                                       goss_pipeline_codec_t* codec) {
+  return guarded("goss_pipeline_codec_create", [&]() -> Status {
+    if (comm == nullptr || request == nullptr || codec == nullptr) {
+      return invalid("goss_pipeline_codec_create: communicator, request and codec must not be NULL");
+    }
+    if (request->size != sizeof(goss_pipeline_codec_request)) {
+      return invalid("goss_pipeline_codec_create: start the request from GOSS_PIPELINE_CODEC_REQUEST_INIT");
+    }
+    auto forward = boundaryCodec(comm, request->forward);
+    if (!forward.isOk()) return forward.status();
+    auto backward = boundaryCodec(comm, request->backward);
+    if (!backward.isOk()) return backward.status();
+    auto made =
+        pipeline::BoundaryCodec::create({forward.take(), backward.take(), request->deltas != 0, request->sample_elems,
+                                         request->cache_directory != nullptr ? request->cache_directory : ""});
+    if (!made.isOk()) return made.status();
+    *codec = new goss_pipeline_codec{made.take()};
+    return Status::ok();
+  });
+}
+
+goss_status goss_pipeline_codec_destroy(goss_pipeline_codec_t codec) {
+  delete codec;
+  return report(Status::ok());
+}
+
 goss_status goss_pipeline_run(goss_pipeline_t handle, goss_comm_t comm, const goss_pipeline_work* work) {
   return guarded("goss_pipeline_run", [&]() -> Status {
     if (handle == nullptr || comm == nullptr || work == nullptr) {
@@ -231,11 +277,18 @@ goss_status goss_pipeline_run(goss_pipeline_t handle, goss_comm_t comm, const go
     if (work->size != sizeof(goss_pipeline_work) || work->run == nullptr) {
       return invalid("goss_pipeline_run: set work.size to sizeof(goss_pipeline_work), and work.run");
     }
-    return pipeline::run(handle->schedule, comm,
-                         {work->boundary_bytes, [work](const Action& action, const void* input, void* output) {
-                            const goss_pipeline_action seen = toC(action);
-                            return work->run(work->context, &seen, input, output) == 0;
-                          }});
+    if (work->codec != nullptr && work->sample == nullptr) {
+      return invalid("goss_pipeline_run: a codec needs work.sample");
+    }
+    return pipeline::run(
+        handle->schedule, comm,
+        {work->boundary_bytes,
+         [work](const Action& action, const void* input, void* output) {
+           const goss_pipeline_action seen = toC(action);
+           return work->run(work->context, &seen, input, output) == 0;
+         },
+         work->codec != nullptr ? work->codec->codec.get() : nullptr,
+         [work](int micro_batch, std::size_t index) { return work->sample(work->context, micro_batch, index); }});
   });
 }
 

@@ -42,7 +42,9 @@ class Runner {
         rank_(rank),
         work_(work),
         places_(stagePlaces(schedule)),
-        order_(schedule.per_rank[static_cast<std::size_t>(rank)]) {}
+        order_(schedule.per_rank[static_cast<std::size_t>(rank)]),
+        samples_(work.codec != nullptr ? work.boundary_bytes / sizeof(float) / work.codec->sampleElems() : 0),
+        buffer_bytes_(std::max({std::size_t{1}, work.boundary_bytes, messageBytes(true), messageBytes(false)})) {}
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
   ~Runner() { waitForAll(); }
@@ -66,8 +68,8 @@ class Runner {
     for (std::size_t i = 0; i < order_.size(); ++i) {
       if (Status status = postReceives(i); !status.isOk()) return status;
       const Action& action = order_[i];
-      if (isRecv(action.kind)) continue;
-      Status status = isSend(action.kind) ? startSend(action) : compute(action);
+      if (isRecv(action.kind) && work_.codec == nullptr) continue;
+      Status status = isRecv(action.kind) ? unpack(action) : isSend(action.kind) ? startSend(action) : compute(action);
       if (!status.isOk()) return status;
     }
     return Status::ok();
@@ -84,7 +86,7 @@ class Runner {
       const int from = rankOf(is_forward ? place.previous : place.next);
       Transfer& transfer = arriving_[Key(is_forward, action.stage, action.micro_batch)];
       transfer.memory = takeMemory();
-      const goss_status status = goss_recv(comm_, transfer.memory.get(), work_.boundary_bytes, GOSS_UINT8, from,
+      const goss_status status = goss_recv(comm_, transfer.memory.get(), messageBytes(is_forward), GOSS_UINT8, from,
                                            tagOf(is_forward, action.stage), nullptr, &transfer.request);
       if (status != GOSS_SUCCESS) return Status::error(status, goss_last_error());
     }
@@ -117,6 +119,37 @@ class Runner {
     return Status::ok();
   }
 
+  /// Most bytes of a message.
+  [[nodiscard]] std::size_t messageBytes(bool is_forward) const {
+    return work_.codec != nullptr ? work_.codec->maxBytes(is_forward, samples_) : work_.boundary_bytes;
+  }
+
+  [[nodiscard]] std::vector<std::uint64_t> samplesOf(int micro_batch) const {
+    std::vector<std::uint64_t> samples(samples_);
+    for (std::size_t i = 0; i < samples_; ++i)
+      samples[i] = work_.sample(micro_batch, i);
+    return samples;
+  }
+
+  /// Decodes where the schedule has the receive, so that both ends see a boundary's messages in one order.
+  Status unpack(const Action& action) {
+    const bool is_forward = action.kind == Kind::recvForward;
+    Transfer& transfer = arriving_.at(Key(is_forward, action.stage, action.micro_batch));
+    goss_message message{};
+    if (goss_status status = goss_wait(&transfer.request, &message); status != GOSS_SUCCESS) {
+      return Status::error(status, goss_last_error());
+    }
+    Memory values = takeMemory();
+    const std::vector<std::uint64_t> samples = samplesOf(action.micro_batch);
+    // A boundary belongs to its later stage, whichever way it is crossed.
+    const int boundary = is_forward ? action.stage : places_[action.stage].next;
+    Status status = work_.codec->decode({is_forward, boundary, samples}, {transfer.memory.get(), message.bytes},
+                                        reinterpret_cast<float*>(values.get()));
+    std::swap(transfer.memory, values);
+    giveBack(std::move(values));
+    return status;
+  }
+
   Status takeInput(const Key& key, Transfer& input) {
     const auto found = arriving_.find(key);
     if (found == arriving_.end()) return Status::error(GOSS_ERR_INTERNAL, "goss_pipeline_run: an input is missing");
@@ -134,10 +167,31 @@ class Runner {
     const int target = is_forward ? place.next : place.previous;
     auto node = leaving_.extract(Key(is_forward, target, action.micro_batch));
     if (node.empty()) return Status::error(GOSS_ERR_INTERNAL, "goss_pipeline_run: an output is missing");
+    std::size_t bytes = work_.boundary_bytes;
+    if (work_.codec != nullptr) {
+      if (Status status = pack(action, is_forward ? target : action.stage, node.mapped().memory, bytes);
+          !status.isOk()) {
+        return status;
+      }
+    }
     Transfer& transfer = sending_.emplace_back(std::move(node.mapped()));
-    const goss_status status = goss_send(comm_, transfer.memory.get(), work_.boundary_bytes, GOSS_UINT8, rankOf(target),
+    const goss_status status = goss_send(comm_, transfer.memory.get(), bytes, GOSS_UINT8, rankOf(target),
                                          tagOf(is_forward, target), nullptr, &transfer.request);
     return status == GOSS_SUCCESS ? Status::ok() : Status::error(status, goss_last_error());
+  }
+
+  Status pack(const Action& action, int boundary, Memory& memory, std::size_t& bytes) {
+    Memory message = takeMemory();
+    const std::vector<std::uint64_t> samples = samplesOf(action.micro_batch);
+    const bool is_forward = action.kind == Kind::sendForward;
+    Result<std::size_t> length =
+        work_.codec->encode({is_forward, boundary, samples}, reinterpret_cast<const float*>(memory.get()),
+                            {message.get(), messageBytes(is_forward)});
+    if (!length.isOk()) return length.status();
+    bytes = length.value();
+    std::swap(memory, message);
+    giveBack(std::move(message));
+    return Status::ok();
   }
 
   /// A used buffer, one whose send is complete, or a new one.
@@ -159,8 +213,7 @@ class Runner {
       free_.pop_back();
       return memory;
     }
-    const std::size_t bytes = std::max<std::size_t>(work_.boundary_bytes, 1);
-    return Memory(static_cast<std::byte*>(::operator new(bytes, kAlignment)));
+    return Memory(static_cast<std::byte*>(::operator new(buffer_bytes_, kAlignment)));
   }
   void giveBack(Memory memory) {
     if (memory) free_.push_back(std::move(memory));
@@ -183,6 +236,8 @@ class Runner {
   const RunnerWork& work_;
   std::vector<StagePlace> places_;
   const std::vector<Action>& order_;
+  std::size_t samples_;      ///< Of a micro-batch; with a codec.
+  std::size_t buffer_bytes_; ///< Of every buffer.
   std::size_t next_receive_ = 0;
   std::map<Key, Transfer> arriving_; ///< Being received, or made by a neighbour stage of this rank.
   std::map<Key, Transfer> leaving_;  ///< Computed, not yet sent.
@@ -206,6 +261,11 @@ Status run(const Schedule& schedule, goss_comm_t comm, const RunnerWork& work) {
     return Status::error(
         GOSS_ERR_INVALID_ARGUMENT,
         fmt::format("goss_pipeline_run: the schedule has {} ranks, the communicator {}", schedule.ranks, size));
+  }
+  if (work.codec != nullptr && work.boundary_bytes % (work.codec->sampleElems() * sizeof(float)) != 0) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("goss_pipeline_run: {} bytes of a boundary are no whole samples of {} floats",
+                                     work.boundary_bytes, work.codec->sampleElems()));
   }
   return Runner(schedule, comm, rank, work).run();
 }

@@ -7,6 +7,7 @@
 
 #include "gossamer/gossamer.h"
 #include "gossamer/status.h"
+#include "pipeline/boundary_codec.h"
 #include "pipeline/schedule.h"
 
 namespace goss::pipeline {
@@ -15,6 +16,9 @@ struct RunnerWork {
   std::size_t boundary_bytes = 0;
   /// As goss_pipeline_work.run; true on success.
   std::function<bool(const Action& action, const void* input, void* output)> run;
+  BoundaryCodec* codec = nullptr; ///< Of what crosses between ranks, or null.
+  /// With a codec: which sample is at a place of a micro-batch.
+  std::function<std::uint64_t(int micro_batch, std::size_t index)> sample = {};
 };
 
 /// As goss_pipeline_run; `schedule` must pass check().

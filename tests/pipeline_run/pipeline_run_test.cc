@@ -68,7 +68,7 @@ struct Work {
   static int32_t call(void* context, const goss_pipeline_action* action, const void* input, void* output) {
     return static_cast<Work*>(context)->run(*action, input, output);
   }
-  goss_pipeline_work c() { return {sizeof(goss_pipeline_work), kBoundary, this, &Work::call}; }
+  goss_pipeline_work c() { return {sizeof(goss_pipeline_work), kBoundary, this, &Work::call, nullptr, nullptr}; }
 };
 
 TEST(PipelineRun, EverySchedulePassesItsValuesAlong) {
