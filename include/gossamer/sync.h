@@ -74,7 +74,7 @@ typedef struct goss_sync_counters {
 } goss_sync_counters;
 
 /// Collective over `comm`, which must outlive the synchronizer. Errors: GOSS_ERR_INVALID_ARGUMENT naming what is wrong
-/// with the spec, before anything is sent.
+/// with the spec, GOSS_ERR_UNSUPPORTED for a codec that no collective runs, both before anything is sent.
 GOSS_API goss_status goss_sync_create(goss_comm_t comm, const char* spec, goss_sync_t* sync);
 
 /// Local; only before goss_sync_start. Tensors are numbered from 0 in order; `index` may be NULL.

@@ -337,6 +337,32 @@ TEST_F(MatcherTest, AReceivePostedAfterTheLossFailsOutOfProgress) {
   EXPECT_EQ(op.status.peer(), 3);
 }
 
+TEST_F(MatcherTest, WhatIsDiscardedIsDroppedAndNeighboursAreRememberedAsOne) {
+  constexpr Tag kMask = Tag{0xffff} << 48;
+  const auto tagOf = [](Tag number) { return number << 48; };
+  for (const Tag number : {5, 2, 0, 0xffff, 4, 1, 8}) {
+    matcher.discard(kMask, tagOf(number));
+  }
+  EXPECT_EQ(matcher.discardedRanges(), 4u) << "0-2, 4-5, 8 and the last";
+  for (const Tag number : {0, 1, 2, 4, 5, 8, 0xffff}) {
+    send(tagOf(number) | 77, pattern(2000));
+  }
+  EXPECT_TRUE(inflow.isIdle()) << "four thousand bytes would be the limit";
+  for (const Tag number : {3, 6, 0xfffe}) {
+    send(tagOf(number) | 77, pattern(10));
+    TestRecv wanted(tagOf(number) | 77);
+    matcher.post(wanted);
+    matcher.drain();
+    EXPECT_EQ(wanted.received, 1) << number;
+  }
+  matcher.discard(kMask, tagOf(3));
+  EXPECT_EQ(matcher.discardedRanges(), 3u);
+  // A communicator after the other, as a program makes them that splits in a loop.
+  for (Tag number = 9; number < 5000; ++number)
+    matcher.discard(kMask, tagOf(number));
+  EXPECT_EQ(matcher.discardedRanges(), 3u);
+}
+
 TEST_F(MatcherTest, AHalfArrivedKeptMessageDiesWithThePeer) {
   auto data = pattern(100);
   ASSERT_TRUE(inflow.begin(header(3, 100)));

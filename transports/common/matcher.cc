@@ -63,7 +63,7 @@ void Matcher::postAgain(RecvOperation& operation) {
 }
 
 void Matcher::discard(Tag mask, Tag value) {
-  unwanted_.emplace_back(mask, value);
+  addUnwanted(mask, value);
   for (auto at = unexpected_.begin(); at != unexpected_.end();) {
     auto message = at++;
     if ((message->header.tag & mask) != value || isPosted(message->header.tag)) continue;
@@ -78,8 +78,22 @@ void Matcher::discard(Tag mask, Tag value) {
 }
 
 bool Matcher::isUnwanted(Tag tag) const {
-  return std::any_of(unwanted_.begin(), unwanted_.end(),
-                     [&](const auto& rule) { return (tag & rule.first) == rule.second; });
+  return std::any_of(unwanted_.begin(), unwanted_.end(), [&](const Unwanted& rule) {
+    return (tag & rule.mask) >= rule.first && (tag & rule.mask) <= rule.last;
+  });
+}
+
+/// Communicators come and go in any number, and each leaves a value.
+void Matcher::addUnwanted(Tag mask, Tag value) {
+  const Tag step = mask & (~mask + 1); // From one value to the next.
+  const auto follows = [step](Tag at, Tag last) { return at <= last || at - last <= step; };
+  Unwanted added{mask, value, value};
+  std::erase_if(unwanted_, [&](const Unwanted& rule) {
+    if (rule.mask != mask || !follows(rule.first, added.last) || !follows(added.first, rule.last)) return false;
+    added = {mask, std::min(added.first, rule.first), std::max(added.last, rule.last)};
+    return true;
+  });
+  unwanted_.push_back(added);
 }
 
 bool Matcher::isPosted(Tag tag) const {

@@ -58,6 +58,8 @@ class Matcher {
   /// Messages without a posted receive whose tag has `value` in the bits of `mask` are dropped from now on, and those
   /// that are kept at once.
   void discard(Tag mask, Tag value);
+  /// Ranges of tags that discard() keeps in mind: values that follow one another share one.
+  [[nodiscard]] std::size_t discardedRanges() const { return unwanted_.size(); }
   /// Whether a receive for `tag` is posted.
   [[nodiscard]] bool isPosted(Tag tag) const;
   /// Changes whenever a message that was refused for lack of room may fit or meet a receive.
@@ -75,6 +77,7 @@ class Matcher {
   Unexpected* keep(const MessageHeader& header, Inflow& inflow, bool absent);
   void forget(const Unexpected& message);
   [[nodiscard]] bool isUnwanted(Tag tag) const;
+  void addUnwanted(Tag mask, Tag value);
   /// The message that met the receive was taken back by its sender: the receive waits on, before all others.
   void postAgain(RecvOperation& operation);
   void failPosted();
@@ -83,8 +86,14 @@ class Matcher {
   const std::size_t unexpected_limit_;
   Deferred& deferred_;
   OperationList<RecvOperation> posted_;
-  std::list<Unexpected> unexpected_;          ///< In order of arrival.
-  std::vector<std::pair<Tag, Tag>> unwanted_; ///< Mask and value.
+  std::list<Unexpected> unexpected_; ///< In order of arrival.
+  /// Tags whose bits of `mask` make a number from `first` to `last`.
+  struct Unwanted {
+    Tag mask;
+    Tag first;
+    Tag last;
+  };
+  std::vector<Unwanted> unwanted_; ///< Neighbours are one entry: as many as there are gaps, whatever was discarded.
   std::size_t kept_bytes_ = 0;
   bool rematch_ = false; ///< A receive was posted that may meet a kept message.
   std::uint64_t generation_ = 0;

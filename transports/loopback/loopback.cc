@@ -248,7 +248,8 @@ bool LoopbackTransport::copyOffer(Peer& from, Mail& mail) {
     }
   }
   if (withdrawn) {
-    losePeer(from, peerLostError(from.rank, "it withdrew a message half way"), false);
+    // Between the two locks: as if never sent, and whoever it has met waits for the next one.
+    from.inflow.waits() ? from.inflow.revoke() : from.inflow.restart();
     return true;
   }
   if (mail.header.bytes > 0) from.inflow.deliver({&last, 1});
