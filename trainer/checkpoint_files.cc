@@ -92,25 +92,24 @@ void writeText(const std::string& path, std::string_view text) {
   file.commit();
 }
 
+struct ConfigSize {
+  const char* key;
+  const char* flag;
+  std::size_t ModelConfig::*value;
+};
+constexpr ConfigSize kConfigSizes[] = {{"n_layer", "--layers", &ModelConfig::layers},
+                                       {"n_embd", "--channels", &ModelConfig::channels},
+                                       {"n_head", "--heads", &ModelConfig::heads},
+                                       {"n_positions", "--context", &ModelConfig::context},
+                                       {"vocab_size", "--vocab", &ModelConfig::vocab}};
+
 /// The number of heads shows in no tensor's shape, and every other size is named best by its flag.
-void checkConfig(const std::string& path, const ModelConfig& c) {
-  const nlohmann::json json = nlohmann::json::parse(readText(path), nullptr, false);
-  if (!json.is_object()) fail("{} is damaged: it is not JSON", path);
-  struct Size {
-    const char* key;
-    const char* flag;
-    std::size_t value;
-  };
-  const Size sizes[] = {{"n_layer", "--layers", c.layers},
-                        {"n_embd", "--channels", c.channels},
-                        {"n_head", "--heads", c.heads},
-                        {"n_positions", "--context", c.context},
-                        {"vocab_size", "--vocab", c.vocab}};
-  for (const Size& size : sizes) {
-    const auto found = json.find(size.key);
-    if (found == json.end() || !found->is_number_unsigned()) fail("{} is damaged: it has no number {}", path, size.key);
-    if (const auto value = found->get<std::size_t>(); value != size.value) {
-      refuse("{} is of another model: its {} is {}, but {} is {}", path, size.key, value, size.flag, size.value);
+void checkConfig(const std::string& path, const ModelConfig& expected) {
+  const ModelConfig found = readModelConfig(path);
+  for (const ConfigSize& size : kConfigSizes) {
+    if (found.*size.value != expected.*size.value) {
+      refuse("{} is of another model: its {} is {}, but {} is {}", configPath(path), size.key, found.*size.value,
+             size.flag, expected.*size.value);
     }
   }
 }
@@ -188,6 +187,19 @@ void readReplica(const std::string& path, const ParameterTable& table, ReplicaSt
 
 } // namespace
 
+ModelConfig readModelConfig(const std::string& path) {
+  const nlohmann::json json = nlohmann::json::parse(readText(configPath(path)), nullptr, false);
+  if (!json.is_object()) fail("{} is damaged: it is not JSON", configPath(path));
+  ModelConfig config;
+  for (const ConfigSize& size : kConfigSizes) {
+    const auto found = json.find(size.key);
+    if (found == json.end() || !found->is_number_unsigned())
+      fail("{} is damaged: it has no number {}", configPath(path), size.key);
+    config.*size.value = found->get<std::size_t>();
+  }
+  return config;
+}
+
 void writeCheckpointFiles(const std::string& path, const ModelConfig& config, const ParameterTable& table,
                           const TrainingState& state) {
   std::vector<std::string> files = {configPath(path), modelPath(path), momentsPath(path)};
@@ -216,7 +228,7 @@ void writeCheckpointFiles(const std::string& path, const ModelConfig& config, co
 
 TrainingState readCheckpointFiles(const std::string& path, const ModelConfig& config, const ParameterTable& table) {
   verifyChecksums(path);
-  checkConfig(configPath(path), config);
+  checkConfig(path, config);
   const SafetensorsFile model(modelPath(path));
   const SafetensorsFile moments(momentsPath(path));
   if (metadataValue(moments, "format") != kFormat || metadataValue(moments, "version") != kVersion)

@@ -25,6 +25,9 @@ void writeCheckpointFiles(const std::string& path, const ModelConfig& config, co
 /// Error, with the file's name, when a file is missing, cut short, or differs in any bit from what was written.
 TrainingState readCheckpointFiles(const std::string& path, const ModelConfig& config, const ParameterTable& table);
 
+/// The sizes that the folder's config.json gives. Throws Error.
+ModelConfig readModelConfig(const std::string& path);
+
 } // namespace goss::trainer
 
 #endif // GOSS_TRAINER_CHECKPOINT_FILES_H_

@@ -1,6 +1,7 @@
 /// goss-train: trains a GPT on text over the ranks of a launch. See docs/trainer.md.
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -9,6 +10,7 @@
 #include "trainer/cpu_ops.h"
 #include "trainer/data_parallel.h"
 #include "trainer/dataset.h"
+#include "trainer/model_logits.h"
 #include "trainer/pipeline_trainer.h"
 #include "trainer/report.h"
 #include "trainer/run_card.h"
@@ -60,9 +62,11 @@ void train(TrainOptions options, DataParallel& group) {
 } // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::string(argv[1]) == "compare") {
+  std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error with a text, not the end
+  const std::string command = argc > 1 ? argv[1] : "";
+  if (command == "compare" || command == "logits") {
     try {
-      return runCompare(argc - 1, argv + 1);
+      return command == "compare" ? runCompare(argc - 1, argv + 1) : runLogits(argc - 1, argv + 1);
     } catch (const std::exception& error) {
       fmt::print(stderr, "goss-train: {}\n", error.what());
       return 1;

@@ -156,7 +156,7 @@ ParsedCommandLine parseCommandLine(int argc, const char* const* argv) {
   CLI::App app(
       "Trains a GPT on text, its copies on all ranks kept together by Gossamer.\n"
       "Start it alone, with 'mpirun -np N goss-train ...', or with torchrun-style variables.\n"
-      "'goss-train compare RUN...' compares runs.",
+      "'goss-train compare RUN...' compares runs; 'goss-train logits FOLDER' shows what a checkpoint's model computes.",
       "goss-train");
   app.option_defaults()->always_capture_default();
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast); // a script's flags can be overridden
