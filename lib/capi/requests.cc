@@ -29,14 +29,15 @@ Status checkMessage(const MessageContext& context, const MessageCall& call) {
   if (call.count > 0 && call.buffer == nullptr) {
     return invalid(fmt::format("{}: the buffer is NULL, but has {} elements", context.function, call.count));
   }
-  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;
-  if (call.count > kMaxBytes / element) {
+  constexpr std::uint64_t kMaxElems = std::uint64_t{1} << 59; // Of at most 8 bytes. A division costs more than a copy.
+  if (call.count > kMaxElems) {
     return invalid(fmt::format("{}: {} elements do not fit in memory", context.function, call.count));
   }
   return Status::ok();
 }
 
-Status launchMessage(const MessageContext& context, MessageCall call) {
+/// `call` gets the timeout of the options.
+Status launchMessage(const MessageContext& context, MessageCall& call) {
   bool persistent = false;
   if (context.options != nullptr) {
     Result<Options> options = readOptions(context.function, context.options, context.request);
@@ -84,7 +85,7 @@ extern "C" {
 goss_status goss_send(goss_comm_t comm, const void* buffer, size_t count, goss_dtype dtype, int32_t peer, int32_t tag,
                       const goss_options* options, goss_request_t* request) {
   return guarded("goss_send", [&] {
-    const MessageCall call{true, const_cast<void*>(buffer), count, dtype, peer, tag, 0};
+    MessageCall call{true, const_cast<void*>(buffer), count, dtype, peer, tag, 0};
     return launchMessage({"goss_send", comm, options, request}, call);
   });
 }
@@ -92,7 +93,7 @@ goss_status goss_send(goss_comm_t comm, const void* buffer, size_t count, goss_d
 goss_status goss_recv(goss_comm_t comm, void* buffer, size_t count, goss_dtype dtype, int32_t peer, int32_t tag,
                       const goss_options* options, goss_request_t* request) {
   return guarded("goss_recv", [&] {
-    const MessageCall call{false, buffer, count, dtype, peer, tag, 0};
+    MessageCall call{false, buffer, count, dtype, peer, tag, 0};
     return launchMessage({"goss_recv", comm, options, request}, call);
   });
 }
@@ -103,8 +104,8 @@ goss_status goss_sendrecv(goss_comm_t comm, const void* send, size_t send_count,
   return guarded("goss_sendrecv", [&]() -> Status {
     goss_request_t sending = nullptr;
     goss_request_t receiving = nullptr;
-    const MessageCall out{true, const_cast<void*>(send), send_count, dtype, dest, tag, 0};
-    const MessageCall in{false, recv, recv_count, dtype, source, tag, 0};
+    MessageCall out{true, const_cast<void*>(send), send_count, dtype, dest, tag, 0};
+    MessageCall in{false, recv, recv_count, dtype, source, tag, 0};
     if (Status s = checkMessage({"goss_sendrecv", comm, options, &sending}, out); !s.isOk()) return s;
     if (Status s = launchMessage({"goss_sendrecv", comm, options, &receiving}, in); !s.isOk()) return s;
     const Status started = launchMessage({"goss_sendrecv", comm, options, &sending}, out);

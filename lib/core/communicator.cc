@@ -228,16 +228,17 @@ Result<Operation*> Communicator::start(const Call& call, bool persistent) {
 
 Status Communicator::runMessage(const MessageCall& call, goss_message* message) {
   auto lock = engine().enter();
-  MessageOperation operation(*this, call);
-  if (runAtOnceOnLoop(operation)) {
-    if (message != nullptr) *message = operation.message;
-    return Status::ok();
+  std::unique_ptr<MessageOperation> operation = acquireMessage(call);
+  Status status;
+  if (!runAtOnceOnLoop(*operation)) {
+    const Inside inside(*this, lock);
+    if (Status started = startOnLoop(*operation); !started.isOk()) return started;
+    engine().driveUntil(lock, [&] { return operation->state() == Operation::State::complete; });
+    status = operation->status();
   }
-  const Inside inside(*this, lock);
-  if (Status status = startOnLoop(operation); !status.isOk()) return status;
-  engine().driveUntil(lock, [&] { return operation.state() == Operation::State::complete; });
-  if (message != nullptr && operation.status().isOk()) *message = operation.message;
-  return operation.status();
+  if (message != nullptr && status.isOk()) *message = operation->message;
+  if (status.isOk()) keepForLater(std::move(operation));
+  return status;
 }
 
 Result<Operation*> Communicator::startMessage(const MessageCall& call, bool persistent) {
@@ -260,6 +261,10 @@ std::unique_ptr<MessageOperation> Communicator::acquireMessage(const MessageCall
   message->bind(call);
   message->state_ = Operation::State::inactive;
   return message;
+}
+
+void Communicator::keepForLater(std::unique_ptr<MessageOperation> message) {
+  if (idle_messages_.size() < kMaxIdleMessages) idle_messages_.push_back(std::move(message));
 }
 
 Operation* Communicator::handOut(std::unique_ptr<Operation> operation) {
@@ -382,9 +387,9 @@ void Communicator::releaseOnLoop(Operation* operation) {
   if (!operation->failsAlone()) {
     owned.release();
     releaseExecution(std::unique_ptr<Execution>(static_cast<Execution*>(operation)));
-  } else if (idle_messages_.size() < kMaxIdleMessages) {
+  } else {
     owned.release();
-    idle_messages_.emplace_back(static_cast<MessageOperation*>(operation));
+    keepForLater(std::unique_ptr<MessageOperation>(static_cast<MessageOperation*>(operation)));
   }
 }
 

@@ -162,6 +162,7 @@ class Communicator {
   bool runAtOnceOnLoop(Execution& execution);
   bool runAtOnceOnLoop(MessageOperation& message);
   std::unique_ptr<MessageOperation> acquireMessage(const MessageCall& call);
+  void keepForLater(std::unique_ptr<MessageOperation> message);
   Status finishOnLoop(Operation* operation, goss_message* message);
   Status runToEnd(Engine::Lock& lock, std::unique_ptr<Execution> execution);
   void countOnLoop(const Operation& operation, std::chrono::nanoseconds elapsed);

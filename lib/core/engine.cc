@@ -38,6 +38,12 @@ Engine::Lock Engine::enter() {
   return lock;
 }
 
+Engine::Lock Engine::enterAsHelper() {
+  Lock lock = enter();
+  mutex_.renounce();
+  return lock;
+}
+
 void Engine::letOthersIn(Lock& lock) {
   if (entering_.load(std::memory_order_relaxed) == 0 && woken_ == 0) return;
   lock.unlock();
@@ -46,7 +52,12 @@ void Engine::letOthersIn(Lock& lock) {
 }
 
 bool Engine::turnOnLoop() {
-  bool moved = mesh_ != nullptr && mesh_->progressOnLoop();
+  const bool moved = mesh_ != nullptr && mesh_->progressOnLoop();
+  return finishTurnOnLoop() || moved;
+}
+
+bool Engine::finishTurnOnLoop() {
+  bool moved = false;
   if (after_progress_ && after_progress_()) moved = true;
   if (!polled_.empty() && pollOnLoop()) moved = true;
   while (advanceDirtyOnLoop())
@@ -62,7 +73,9 @@ bool Engine::yieldOnLoop() {
 
 void Engine::turnUntilOnLoop(const bool& done, int turns) {
   for (int i = 0; i < turns; ++i) {
-    turnOnLoop();
+    // The rest of a turn, which seldom has anything to do, can wait when this was it.
+    if (mesh_->progressOnLoop() && done) return;
+    finishTurnOnLoop();
     if (done || entering_.load(std::memory_order_relaxed) != 0) return;
     if (crowded_) ::sched_yield();
   }

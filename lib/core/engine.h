@@ -41,6 +41,8 @@ class Engine {
 
   /// Takes the lock; a driver that spins lets the caller in.
   Lock enter();
+  /// The progress thread's way in: the lock will never be biased towards it, however long it is the only one.
+  Lock enterAsHelper();
 
   /// Returns when done() holds; done() is evaluated under the lock. `lock` is held on entry and on return.
   void driveUntil(Lock& lock, const std::function<bool()>& done);
@@ -82,6 +84,7 @@ class Engine {
 
  private:
   bool turnOnLoop();
+  bool finishTurnOnLoop();
   bool pollOnLoop();
   void drive(Lock& lock, const std::function<bool()>& done);
   bool advanceDirtyOnLoop();

@@ -69,7 +69,6 @@ class MessageOperation final : public Operation, private SendOperation, private 
 
   MessageCall call_;
   iovec piece_;
-  Envelope signature_;
   bool posted_ = false;
   bool ended_ = false;
   bool at_once_ = false; ///< runAtOnceOnLoop() has started it, and the loop does not know it.

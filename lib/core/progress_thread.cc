@@ -34,7 +34,7 @@ class SignalsBlocked {
 ProgressThread::ProgressThread(Engine& engine) : engine_(engine) {
   const SignalsBlocked blocked;
   thread_ = std::thread([this] {
-    auto lock = engine_.enter();
+    auto lock = engine_.enterAsHelper();
     while (!engine_.stopped())
       engine_.driveIdle(lock, kIdleMs);
   });

@@ -23,9 +23,14 @@ void BiasedMutex::suspendOwner() {
     relaxProcessor();
 }
 
+void BiasedMutex::renounce() {
+  helper_ = thisThread();
+  turns_ = 0;
+}
+
 void BiasedMutex::count() {
   const ThreadId self = thisThread();
-  turns_ = last_ == self ? turns_ + 1 : 0;
+  turns_ = last_ == self && self != helper_ ? turns_ + 1 : 0;
   last_ = self;
   if (!fenced_ || turns_ < kTurnsToOwn) return;
   turns_ = 0;

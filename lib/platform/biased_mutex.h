@@ -8,11 +8,11 @@
 
 namespace goss::platform {
 
-/// The first thread that takes the mutex some times in a row becomes its owner, once for all: it then takes it and
-/// gives it back with plain stores. What an atomic read-modify-write costs is not its own time but that it waits for
-/// all earlier stores, such as those into a cache line that another processor still holds. Any other thread suspends
-/// ownership, which takes some microseconds (platform/fence.h), until the owner has had its turns in a row again. Where
-/// the system has no such fences this is a std::mutex.
+/// The first thread that takes the mutex some times in a row, and has not renounced, becomes its owner, once for all:
+/// it then takes it and gives it back with plain stores. What an atomic read-modify-write costs is not its own time but
+/// that it waits for all earlier stores, such as those into a cache line that another processor still holds. Any other
+/// thread suspends ownership, which takes some microseconds (platform/fence.h), until the owner has had its turns in a
+/// row again. Where the system has no such fences this is a std::mutex.
 ///
 /// Lockable as std::mutex is: not recursive, unlocked by the thread that locked it, without promise of fairness.
 class BiasedMutex {
@@ -23,6 +23,11 @@ class BiasedMutex {
 
   void lock() {
     if (!lockAsOwner()) lockSlowly();
+  }
+  /// Of a thread that has the lock: it shall never be the owner. One thread at most; the last one to say so counts.
+  void renounce();
+  [[nodiscard]] bool isOwnedByThisThread() const {
+    return active_owner_.load(std::memory_order_relaxed) == thisThread();
   }
   bool try_lock() { return lockAsOwner() || tryLockSlowly(); }
   void unlock() {
@@ -68,7 +73,8 @@ class BiasedMutex {
   std::mutex mutex_;                      ///< Everybody else's; who holds it and finds nobody inside has the lock.
   // Guarded by the lock as a whole.
   bool held_by_owner_ = false;
-  ThreadId owner_ = 0; ///< Once set it stays: another one would write inside_ while the old one still does.
+  ThreadId owner_ = 0;  ///< Once set it stays: another one would write inside_ while the old one still does.
+  ThreadId helper_ = 0; ///< It has renounced.
   ThreadId last_ = 0;
   int turns_ = 0; ///< Of last_, in a row.
 };

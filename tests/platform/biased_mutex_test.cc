@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "platform/fence.h"
+
 namespace goss::platform {
 namespace {
 
@@ -59,6 +61,23 @@ TEST(BiasedMutex, TryLockFailsWhileTheOwnerIsInside) {
     EXPECT_TRUE(mutex.try_lock());
     mutex.unlock();
   }).join();
+}
+
+TEST(BiasedMutex, WhoHasRenouncedNeverOwnsIt) {
+  BiasedMutex mutex;
+  const auto takeTurns = [&] {
+    for (int i = 0; i < 100; ++i)
+      mutex.lock(), mutex.unlock();
+  };
+  std::thread([&] {
+    mutex.lock();
+    mutex.renounce();
+    mutex.unlock();
+    takeTurns();
+    EXPECT_FALSE(mutex.isOwnedByThisThread());
+  }).join();
+  takeTurns();
+  EXPECT_EQ(mutex.isOwnedByThisThread(), joinOwnFences());
 }
 
 TEST(BiasedMutex, WhoWaitsLongForTheOwnerIsWoken) {

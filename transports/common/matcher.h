@@ -60,6 +60,11 @@ class Matcher {
   void discard(Tag mask, Tag value);
   /// Ranges of tags that discard() keeps in mind: values that follow one another share one.
   [[nodiscard]] std::size_t discardedRanges() const { return unwanted_.size(); }
+  /// Whether no receive waits for a message, and whether more than one does.
+  [[nodiscard]] bool expectsNothing() const { return posted_.empty(); }
+  [[nodiscard]] bool expectsSeveral() const {
+    return !posted_.empty() && OperationList<RecvOperation>::next(*posted_.front()) != nullptr;
+  }
   /// Whether a receive for `tag` is posted.
   [[nodiscard]] bool isPosted(Tag tag) const;
   /// Changes whenever a message that was refused for lack of room may fit or meet a receive.

@@ -55,14 +55,13 @@ DirectReceiver::Accept DirectReceiver::accept(const RingReader::Record& record) 
   if (!made) made = std::make_unique<Fetch>(matcher_);
   Fetch& fetch = *made;
   if (fetch.busy) return Accept::corrupt;
-  const Accept resolved = resolve(message, record.header.bytes, fetch);
+  const Accept resolved = resolve(message, record.message.bytes, fetch);
   if (resolved == Accept::unknown && state(slot).load(std::memory_order_acquire) == DirectState::withdrawn) {
     finish(fetch, slot); // Memory whose message was taken back may be gone before we come to the message.
     return Accept::taken;
   }
   if (resolved != Accept::taken) return resolved;
-  if (!fetch.inflow.beginAbsent({record.header.tag, record.header.bytes, record.header.envelope},
-                                [this, slot] { return take(slot); })) {
+  if (!fetch.inflow.beginAbsent(record.message, [this, slot] { return take(slot); })) {
     stalled_ = &fetch.inflow;
     return Accept::stalled;
   }

@@ -157,12 +157,15 @@ bool Peer::read() {
       breakOff(protocolError(rank_, "a corrupt record through shared memory"));
       break;
     }
+    if (matcher_.expectsSeveral()) reader_.prefetchBehind(record);
     if (!accept(record)) break;
     reader_.pop(record);
     any = true;
     // Early enough that the producer of a long message never waits, seldom enough that its line stays where it is. The
     // rest goes back before we sleep: an eighth of the ring cannot hold the producer up.
     if (reader_.unreleased() >= segment_.ringBytes() / 8) release();
+    // Whoever waited for this message has it: a look for the next one would wait for a line that the sender still has.
+    if (matcher_.expectsNothing() && inflow_.isIdle()) break;
   }
   return any;
 }
@@ -173,14 +176,13 @@ void Peer::release() {
 
 // False: nothing was taken, because the message must wait or the record makes no sense here.
 bool Peer::accept(const RingReader::Record& record) {
-  const RecordHeader& header = record.header;
-  if (header.kind == RecordKind::direct) return acceptDirect(record);
-  bool begins = header.kind != RecordKind::more;
-  if (begins != inflow_.isIdle() || header.piece_bytes > (begins ? header.bytes : inflow_.remaining())) {
+  if (record.kind == RecordKind::direct) return acceptDirect(record);
+  const bool begins = record.kind != RecordKind::more;
+  if (begins != inflow_.isIdle() || record.payload.size() > (begins ? record.message.bytes : inflow_.remaining())) {
     breakOff(protocolError(rank_, "a record of shared memory out of order"));
     return false;
   }
-  if (begins && !inflow_.begin({header.tag, header.bytes, header.envelope})) return false;
+  if (begins && !inflow_.begin(record.message)) return false;
   inflow_.deliver(record.payload);
   return true;
 }

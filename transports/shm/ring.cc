@@ -42,10 +42,14 @@ bool RingWriter::hasRoomFor(std::uint64_t bytes, const Outgoing& progress) {
   return hasRoom(brief ? briefBytes(bytes) : wantedRoom(bytes - progress.written));
 }
 
-// All but the kind, which publish() writes.
-void RingWriter::put(const RecordHeader& header) {
-  constexpr std::size_t kKind = sizeof header.kind;
-  std::memcpy(at() + kKind, reinterpret_cast<const std::byte*>(&header) + kKind, sizeof header - kKind);
+// All but the kind, which publish() writes. Field by field: what was just written in small parts would be read again in
+// larger ones by a copy, and the processor forwards no such thing from one to the other.
+void RingWriter::put(const MessageHeader& header, std::size_t piece_bytes) {
+  RecordHeader& record = *reinterpret_cast<RecordHeader*>(at());
+  record.piece_bytes = static_cast<std::uint32_t>(piece_bytes);
+  record.bytes = header.bytes;
+  record.tag = header.tag;
+  record.envelope = header.envelope;
 }
 
 // A reader that sleeps must see the record, or we that it sleeps. Either it passes a fence on our behalf before it
@@ -67,13 +71,11 @@ void RingWriter::publish(RecordKind kind, std::size_t bytes) {
 }
 
 bool RingWriter::write(const MessageHeader& header, Outgoing& progress) {
-  RecordHeader record{RecordKind::none, 0, header.bytes, header.tag, header.envelope};
   if (!progress.started && header.bytes <= kShortBytes) {
     std::size_t bytes = briefBytes(header.bytes);
     if (!hasRoom(bytes)) return false;
-    record.piece_bytes = static_cast<std::uint32_t>(header.bytes);
-    put(record);
-    progress.cursor.gather({at() + sizeof record, static_cast<std::size_t>(header.bytes)});
+    put(header, static_cast<std::size_t>(header.bytes));
+    progress.cursor.gather({at() + sizeof(RecordHeader), static_cast<std::size_t>(header.bytes)});
     publish(RecordKind::brief, bytes);
     progress.started = true;
     progress.written = header.bytes;
@@ -83,8 +85,7 @@ bool RingWriter::write(const MessageHeader& header, Outgoing& progress) {
     std::uint64_t left = header.bytes - progress.written;
     if (!hasRoom(wantedRoom(left))) return false;
     auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(left, piece_bytes_));
-    record.piece_bytes = static_cast<std::uint32_t>(piece);
-    put(record);
+    put(header, piece);
     progress.cursor.gather({at() + kLine, piece});
     publish(progress.started ? RecordKind::more : RecordKind::first, kLine + padded(piece));
     progress.started = true;
@@ -96,7 +97,7 @@ bool RingWriter::write(const MessageHeader& header, Outgoing& progress) {
 bool RingWriter::writeDirect(const MessageHeader& header, std::span<const std::byte> description) {
   const std::size_t bytes = kLine + padded(description.size());
   if (!hasRoom(bytes)) return false;
-  put({RecordKind::none, static_cast<std::uint32_t>(description.size()), header.bytes, header.tag, header.envelope});
+  put(header, description.size());
   std::memcpy(at() + kLine, description.data(), description.size());
   publish(RecordKind::direct, bytes);
   return true;
@@ -109,18 +110,21 @@ RingReader::Peek RingReader::peek(Record& record) {
   const RecordKind kind = kindAt(head_, std::memory_order_acquire);
   if (kind == RecordKind::none) return Peek::none;
   const std::byte* start = bytes_ + (head_ & mask_);
-  std::memcpy(&record.header, start, sizeof record.header);
-  record.header.kind = kind;
-  const RecordHeader& header = record.header;
+  auto& header = *reinterpret_cast<RecordHeader*>(bytes_ + (head_ & mask_));
+  const std::uint32_t piece_bytes = std::atomic_ref(header.piece_bytes).load(std::memory_order_relaxed); // Once.
+  record.kind = kind;
+  record.message.tag = header.tag;
+  record.message.bytes = std::atomic_ref(header.bytes).load(std::memory_order_relaxed);
+  record.message.envelope = header.envelope;
   bool brief = kind == RecordKind::brief;
   if (!brief && kind != RecordKind::first && kind != RecordKind::more && kind != RecordKind::direct) {
     return Peek::corrupt;
   }
   std::size_t offset = brief ? sizeof header : kLine;
-  record.ring_bytes = padded(offset + header.piece_bytes);
+  record.ring_bytes = padded(offset + piece_bytes);
   if (record.ring_bytes + kLine > mask_ + 1 - unreleased()) return Peek::corrupt; // There never was room for it.
-  if (brief ? header.bytes != header.piece_bytes : header.piece_bytes == 0) return Peek::corrupt;
-  record.payload = {start + offset, header.piece_bytes};
+  if (brief ? record.message.bytes != piece_bytes : piece_bytes == 0) return Peek::corrupt;
+  record.payload = {start + offset, piece_bytes};
   return Peek::record;
 }
 

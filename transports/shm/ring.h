@@ -72,7 +72,7 @@ class RingWriter {
  private:
   [[nodiscard]] bool hasRoom(std::size_t wanted);
   [[nodiscard]] std::size_t wantedRoom(std::uint64_t left) const;
-  void put(const RecordHeader& header);
+  void put(const MessageHeader& header, std::size_t piece_bytes);
   void publish(RecordKind kind, std::size_t bytes);
   [[nodiscard]] std::byte* at() const { return bytes_ + (tail_ & mask_); }
 
@@ -91,7 +91,8 @@ class RingWriter {
 class RingReader {
  public:
   struct Record {
-    RecordHeader header; ///< Copied out of the ring before it was checked.
+    RecordKind kind = RecordKind::none;
+    MessageHeader message; ///< Copied out of the ring before it was checked. Means nothing where `kind` is `more`.
     std::span<const std::byte> payload;
     std::size_t ring_bytes = 0;
   };
@@ -106,6 +107,10 @@ class RingReader {
   Peek peek(Record& record);
   /// Takes the peeked record off; its payload is overwritten after release().
   void pop(const Record& record) { head_ += record.ring_bytes; }
+  /// Begins to fetch the line in which the record behind the peeked one will be.
+  void prefetchBehind(const Record& record) const {
+    __builtin_prefetch(bytes_ + ((head_ + record.ring_bytes) & mask_));
+  }
   /// Gives what was popped back to the producer. Returns whether there was something.
   bool release();
   /// Popped and not released.
