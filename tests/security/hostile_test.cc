@@ -1,6 +1,11 @@
 // Who calls a secured rank without the right credentials is refused and logged, and the run goes on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <filesystem>
 
 #include "platform/filtered_stream.h"
 #include "security/openssl/handles.h"
@@ -15,6 +20,12 @@ using ::testing::HasSubstr;
 
 platform::SecurityMaker makerOf(const Config& config) {
   return [&config] { return security::openSecurity(config); };
+}
+
+/// "": in clear.
+std::function<platform::SecurityMaker(const Config&)> makersFor(const std::string& tls) {
+  if (tls.empty()) return nullptr;
+  return makerOf;
 }
 
 std::function<void(Config&)> with(const std::string& tls) {
@@ -33,14 +44,28 @@ class Hostile : public ::testing::Test {
     return ::testing::internal::GetCapturedStderr();
   }
 
-  /// Calls rank 0 with those credentials as rank 2; true when it was welcomed.
-  static bool getsIn(World& world, const std::string& tls) {
+  /// Somebody who calls; the security outlives the stream over it.
+  struct Caller {
     Config config;
-    config.tls = tls;
-    auto mine = security::openSecurity(config);
-    EXPECT_TRUE(mine.isOk()) << mine.status().text();
-    auto filter = mine.value()->caller();
-    platform::Stream stream(world.call(0), filter.take());
+    std::unique_ptr<platform::StreamSecurity> security;
+    platform::Stream stream;
+  };
+  /// Calls rank 0 with those credentials ("": in clear) as rank 2; true when it was welcomed.
+  static bool getsIn(World& world, const std::string& tls) {
+    Caller caller;
+    return callsAsRankTwo(world, tls, caller);
+  }
+  static bool callsAsRankTwo(World& world, const std::string& tls, Caller& caller) {
+    std::unique_ptr<platform::StreamFilter> filter;
+    if (!tls.empty()) {
+      caller.config.tls = tls;
+      auto mine = security::openSecurity(caller.config);
+      EXPECT_TRUE(mine.isOk()) << mine.status().text();
+      caller.security = mine.take();
+      filter = caller.security->caller().take();
+    }
+    platform::Stream& stream = caller.stream;
+    stream = platform::Stream(world.call(0), std::move(filter));
     platform::Greeting greeting = platform::Greeting::underway;
     EXPECT_TRUE(world.until([&] { return (greeting = stream.greet()) != platform::Greeting::underway; }));
     if (greeting != platform::Greeting::ready) return false;
@@ -53,6 +78,23 @@ class Hostile : public ::testing::Test {
       return got.ended || answer.size() == sizeof bytes;
     }));
     return answer == transports::tcp::encodeAnswer(transports::tcp::Answer::welcome);
+  }
+
+  /// A socket from the `number`-th address of this host to where `connected` leads; any number up to 60000.
+  static platform::UniqueFd callFrom(int number, int connected) {
+    sockaddr_in to{};
+    socklen_t length = sizeof to;
+    EXPECT_EQ(::getpeername(connected, reinterpret_cast<sockaddr*>(&to), &length), 0);
+    sockaddr_in from{};
+    from.sin_family = AF_INET;
+    from.sin_addr.s_addr = htonl(0x7f000001u + 0x100u + static_cast<unsigned>(number));
+    platform::UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(::bind(fd.get(), reinterpret_cast<sockaddr*>(&from), sizeof from), 0);
+    EXPECT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+    return fd;
+  }
+  static std::ptrdiff_t openDescriptors() {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
   }
 
   /// A client of OpenSSL's own, without credentials, of that version of TLS; true when the handshake succeeds and the
@@ -152,24 +194,108 @@ TEST_F(Hostile, ARevokedPeerIsRefusedWithoutARestart) {
 }
 
 TEST_F(Hostile, AThousandHalfOpenCallersDisturbNobody) {
-  World world(2, 2, with(files_.sharedKey()), makerOf);
-  std::vector<platform::UniqueFd> silent;
-  for (int i = 0; i < 500; ++i) {
-    silent.push_back(world.call(0));
-    platform::writeSome(silent.back().get(), "\x16\x03\x01", 3);
-  }
-  const auto begin = platform::Clock::now();
-  ASSERT_TRUE(world.connectAll());
-  EXPECT_LT(platform::Clock::now() - begin, std::chrono::seconds(10));
-  for (int i = 0; i < 500; ++i) {
-    silent.push_back(world.call(0));
-    if (i % 50 == 0) {
-      EXPECT_TRUE(world.exchange(i % 100 == 0 ? 0 : 1, i % 100 == 0 ? 1 : 0, 100000));
+  for (const std::string& tls : {files_.sharedKey(), std::string()}) {
+    World world(2, 2, with(tls), makersFor(tls));
+    std::vector<platform::UniqueFd> silent;
+    for (int i = 0; i < 500; ++i) {
+      silent.push_back(world.call(0));
+      platform::writeSome(silent.back().get(), tls.empty() ? "GOS" : "\x16\x03\x01", 3);
     }
+    const auto begin = platform::Clock::now();
+    ASSERT_TRUE(world.connectAll());
+    EXPECT_LT(platform::Clock::now() - begin, std::chrono::seconds(10));
+    for (int i = 0; i < 500; ++i) {
+      silent.push_back(world.call(0));
+      if (i % 50 == 0) {
+        EXPECT_TRUE(world.exchange(i % 100 == 0 ? 0 : 1, i % 100 == 0 ? 1 : 0, 100000));
+      }
+    }
+    EXPECT_TRUE(world.exchange(0, 1, 1000000));
+    EXPECT_TRUE(world[0].losses.empty());
   }
-  EXPECT_TRUE(world.exchange(0, 1, 1000000));
-  EXPECT_TRUE(world[0].losses.empty());
 }
+
+TEST_F(Hostile, AFloodOfJoinsCostsABoundedNumberOfSocketsAndLines) {
+  constexpr int kCallers = 1200;
+  for (const std::string& tls : {files_.sharedKey(), std::string()}) {
+    World world(3, 2, with(tls), makersFor(tls));
+    ASSERT_TRUE(world.connectAll());
+    const std::ptrdiff_t before = openDescriptors();
+    std::vector<platform::UniqueFd> callers;
+    const platform::UniqueFd door = world.call(0);
+    auto hello = world.hello(2, 0);
+    hello.job[0] ^= std::byte{1};
+    for (int i = 0; i < kCallers; ++i) {
+      // From as many hosts, so that every one of them could be worth a line.
+      callers.push_back(callFrom(i, door.get()));
+      const std::string bytes = transports::tcp::encodeHello(hello);
+      platform::writeSome(callers.back().get(), bytes.data(), bytes.size());
+      if (i % 20 == 0) {
+        EXPECT_TRUE(world.exchange(0, 1, 10000));
+      }
+    }
+    world.driveFor(std::chrono::milliseconds(20));
+    EXPECT_LE(openDescriptors() - before - kCallers, 140) << "the acceptor keeps 128";
+    EXPECT_TRUE(world.exchange(1, 0, 100000));
+    EXPECT_TRUE(world[0].losses.empty());
+  }
+  const std::string said = log();
+  EXPECT_THAT(said, HasSubstr("it belongs to another job"));
+  EXPECT_THAT(said, HasSubstr("does not speak TLS"));
+  EXPECT_LE(std::count(said.begin(), said.end(), '\n'), 2 * 66) << "64 a world";
+}
+
+/// What a member says that is no frame, and what comes of it.
+struct BadBytes {
+  const char* name;
+  std::function<std::string()> make;
+  goss_status kind;
+};
+
+class HostileMember : public Hostile, public ::testing::WithParamInterface<BadBytes> {};
+
+TEST_P(HostileMember, LosesItsOwnLinkAloneAlsoOverTls) {
+  for (const std::string& tls : {files_.certificates(), std::string()}) {
+    World world(3, 2, with(tls), makersFor(tls));
+    ASSERT_TRUE(world.connectAll());
+    ASSERT_TRUE(world.transport(0).connect(2, world[1].address).isOk());
+    Caller caller;
+    ASSERT_TRUE(callsAsRankTwo(world, tls, caller));
+    platform::Stream& member = caller.stream;
+    member.write(transports::tcp::encodeAnswer(transports::tcp::Answer::go));
+    member.flush();
+    ASSERT_TRUE(world.until([&] { return world.transport(0).link(2) == LinkState::ready; }));
+    const std::string bytes = GetParam().make();
+    ASSERT_EQ(member.write(bytes).bytes, bytes.size());
+    member.flush();
+    if (GetParam().kind == GOSS_ERR_PEER_LOST) {
+      world.driveFor(std::chrono::milliseconds(5));
+      member.close();
+    }
+    ASSERT_TRUE(world.until([&] { return !world[0].losses.empty(); }));
+    EXPECT_EQ(world[0].losses[0].peer, 2);
+    EXPECT_FALSE(world[0].losses[0].departed);
+    EXPECT_EQ(world[0].losses[0].status.kind(), GetParam().kind) << world[0].losses[0].status.text();
+    EXPECT_TRUE(world.exchange(0, 1, 100000));
+    EXPECT_TRUE(world.exchange(1, 0, 100000));
+  }
+}
+
+std::string frame(std::uint64_t bytes) {
+  transports::MessageHeader header;
+  header.bytes = bytes;
+  const auto encoded = transports::tcp::encodeFrame(transports::tcp::FrameKind::message, header);
+  return {encoded.data(), encoded.size()};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Frames, HostileMember,
+    ::testing::Values(BadBytes{"garbage", [] { return std::string(48, '\x77'); }, GOSS_ERR_PROTOCOL},
+                      BadBytes{"oversized", [] { return frame((std::uint64_t{1} << 48) + 1); }, GOSS_ERR_PROTOCOL},
+                      BadBytes{"cutInTheFrame", [] { return frame(100).substr(0, 20); }, GOSS_ERR_PEER_LOST},
+                      BadBytes{"cutInThePayload", [] { return frame(100) + std::string(60, 'x'); },
+                               GOSS_ERR_PEER_LOST}),
+    [](const auto& one) { return std::string(one.param.name); });
 
 } // namespace
 } // namespace goss::test
