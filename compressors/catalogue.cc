@@ -126,6 +126,7 @@ CodecPointer makePowerSgd(StageReader& reader, const Loops&) {
   settings.rank = reader.integer("rank", 4, {1, 256});
   settings.one_reduction = reader.choice("reductions", {"2", "1"}) == 1;
   settings.averaged_feedback = reader.choice("feedback", {"averaged", "local"}) == 0;
+  settings.columns = static_cast<std::uint32_t>(reader.integer("columns", 0, {0, 1u << 30}));
   return std::make_shared<PowerSgdCodec>(settings);
 }
 

@@ -152,13 +152,15 @@ class OneReductionRun final : public FactorRun {
 } // namespace
 
 std::string PowerSgdCodec::spec() const {
-  return fmt::format("powersgd:rank={},reductions={},feedback={}", settings_.rank, settings_.one_reduction ? 1 : 2,
-                     settings_.averaged_feedback ? "averaged" : "local");
+  const std::string columns = settings_.columns != 0 ? fmt::format(",columns={}", settings_.columns) : "";
+  return fmt::format("powersgd:rank={},reductions={},feedback={}{}", settings_.rank, settings_.one_reduction ? 1 : 2,
+                     settings_.averaged_feedback ? "averaged" : "local", columns);
 }
 
 CodecTraits PowerSgdCodec::traits() const {
   CodecTraits traits;
   traits.needs_shape = true;
+  traits.columns = settings_.columns;
   traits.multi_phase = true;
   traits.shared_random = true;
   traits.block = 0;

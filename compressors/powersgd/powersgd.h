@@ -15,6 +15,7 @@ struct PowerSgdSettings {
   /// The residual is M minus the product of the averaged factors; otherwise minus the product with this rank's own last
   /// factor.
   bool averaged_feedback = true;
+  std::uint32_t columns = 0; ///< Of the matrix, for collectives; 0: nearly square.
 };
 
 /// Multi-phase and needs the shape. Works on rows x columns; where the factors would not be smaller, or without

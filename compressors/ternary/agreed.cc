@@ -54,7 +54,7 @@ class AgreedRun final : public CodecRun {
       std::copy(job_.values.begin(), job_.values.end(), job_.residual);
       codec_->decodeVector(payload_, {job_.residual, count, {DecodeMode::axpy, -1}, {}, 0, {}});
     }
-    return Phase{PhaseWant::add, {}, payload_, &*codec_, count};
+    return Phase{PhaseWant::add, {}, payload_, &*codec_, count, kTileElems};
   }
 
   Phase finish() {

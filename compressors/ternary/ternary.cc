@@ -44,7 +44,8 @@ std::size_t TernaryCodec::maxBytes(std::size_t count) const {
 }
 
 std::uint32_t TernaryCodec::sumBits(std::uint32_t ranks) const {
-  return settings_.scale == 0 ? 0 : static_cast<std::uint32_t>(std::bit_width(2 * std::uint64_t{ranks}));
+  const auto bits = static_cast<std::uint32_t>(std::bit_width(2 * std::uint64_t{ranks}));
+  return settings_.scale == 0 || bits > bits_ ? 0 : bits;
 }
 
 float TernaryCodec::scaleOf(const float* values, std::size_t count) const {

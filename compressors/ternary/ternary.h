@@ -26,7 +26,7 @@ class TernaryCodec final : public VectorCodec {
   void decodeVector(PayloadView payload, const VectorOut& out) const override;
   [[nodiscard]] std::string flawOf(PayloadView payload, std::size_t count) const override;
   Status addPayload(PayloadView payload, std::size_t count, std::span<std::byte> into) const override;
-  /// ceil(log2(2 * ranks + 1)).
+  /// ceil(log2(2 * ranks + 1)); 0 where the words are shorter.
   [[nodiscard]] std::uint32_t sumBits(std::uint32_t ranks) const override;
 
   /// The scale that a vector would choose: ranks agree on the maximum of theirs.

@@ -48,6 +48,7 @@ struct CodecTraits {
   bool sparse = false;            ///< selected() says which elements a payload holds.
   bool needs_shape = false;       ///< Wants EncodeJob::columns.
   bool multi_phase = false;       ///< Works through start(); encode() and decode() are refused.
+  std::uint32_t columns = 0;      ///< needs_shape: those of the matrix, if its spec says; 0: the caller decides.
   std::uint32_t block = 1;        ///< Elements that share a scale; 0: the whole segment.
   std::uint32_t wire_version = 1; ///< Of the payload format in docs/formats.md.
 };
@@ -118,7 +119,12 @@ struct Phase {
   std::span<std::byte> payload = {}; ///< add.
   const Codec* codec = nullptr;      ///< add: additive, and the same on all ranks.
   std::size_t count = 0;             ///< add: elements of the payload.
+  /// add: cut at multiples of so many elements, a payload is the payloads of its parts, one behind the other.
+  std::size_t cut_elems = 0;
 };
+
+/// A run asks for at most so many collectives.
+inline constexpr int kMostPhases = 4;
 
 /// One operation of a multi-phase codec on one rank. Local; the caller runs the collectives that it asks for, in the
 /// same order on all ranks. One thread at a time.
@@ -169,7 +175,8 @@ class Codec {
 
   /// Additive codecs: into = into + payload, both of `count` elements.
   virtual Status addPayload(PayloadView payload, std::size_t count, std::span<std::byte> into) const;
-  /// Additive codecs: bits of one code word when `ranks` payloads have been added (32 for float32 words).
+  /// Additive codecs: bits of one code word when `ranks` payloads have been added (32 for float32 words); 0 where so
+  /// many do not fit its words.
   [[nodiscard]] virtual std::uint32_t sumBits(std::uint32_t ranks) const;
 
   /// Sparse codecs: writes the held elements' indices, ascending, and returns how many. `out` has room for `count`.

@@ -12,15 +12,17 @@ extern "C" {
 // ---- What error feedback keeps
 // ---------------------------------------------------------------------------------------
 
-/// Local. What this rank keeps for codecs with "+ef", and how far random streams are, of all tensors, as bytes for a
-/// checkpoint (docs/formats.md); free *bytes with goss_free. Not while a compressed operation is pending.
+/// Local. What this rank keeps for codecs with "+ef", "+loco" and "+momentum", the factors of PowerSGD, and how far
+/// random streams are, of all tensors, as bytes for a checkpoint (docs/formats.md); free *bytes with goss_free. Not
+/// while a compressed operation is pending. After a failure of the communicator, whose last operation may have left
+/// half of it changed, this gives the same error.
 GOSS_API goss_status goss_codec_state_export(goss_comm_t comm, void** bytes, size_t* size);
 
 /// Local, on all ranks or none. Replaces it by what goss_codec_state_export wrote on the same rank of as many ranks.
 /// Errors: GOSS_ERR_PROTOCOL for other bytes; nothing has changed then.
 GOSS_API goss_status goss_codec_state_import(goss_comm_t comm, const void* bytes, size_t size);
 
-/// Local. Forgets what "+ef" has kept for one tensor; 0: for all.
+/// Local. Forgets what "+ef", "+loco" and "+momentum" have kept for one tensor; 0: for all.
 GOSS_API goss_status goss_codec_state_reset(goss_comm_t comm, uint64_t tensor);
 
 // ---- Codecs of one's own

@@ -26,6 +26,7 @@ struct Config {
   int connections_per_peer = 1;   ///< GOSS_CONNECTIONS: TCP connections for payload to each peer.
   std::string tcp_congestion;     ///< GOSS_TCP_CONGESTION: "" picks per path; else a name the kernel knows, as bbr.
   std::string algorithm;          ///< GOSS_ALGORITHM: "" lets the planner choose.
+  std::string codec;              ///< GOSS_CODEC: of float all_reduces that name none; "": none.
   std::size_t fragment_bytes = 0; ///< GOSS_FRAGMENT_BYTES: buffers are cut into parts of about this size; 0: planner.
   std::string tuning_file;        ///< GOSS_TUNING: what goss-tune measured; "" built-in values.
   std::string links_file;         ///< GOSS_LINKS: file with link prices; "" built-in values.

@@ -136,13 +136,13 @@ typedef struct goss_options {
   double scale;          ///< Factor of GOSS_PREMUL_SUM; may differ per rank.
   void* stream;          ///< A CUDA stream for device buffers; must be NULL: refused with GOSS_ERR_UNSUPPORTED today.
   /// Compression of what travels (docs/compressors.md): a spec such as "int8:block=256+ef". NULL: as it is. Must match
-  /// across ranks. For GOSS_FLOAT32, GOSS_FLOAT16 and GOSS_BFLOAT16, and GOSS_SUM or GOSS_AVG where there is an op.
-  /// The calls that take no codec refuse it with GOSS_ERR_UNSUPPORTED.
+  /// across ranks. For GOSS_FLOAT32, GOSS_FLOAT16 and GOSS_BFLOAT16, and where there is an op GOSS_SUM, GOSS_AVG and
+  /// GOSS_PREMUL_SUM. The calls that take no codec refuse it with GOSS_ERR_UNSUPPORTED.
   const char* codec;
   /// Codec of the second half of an all_reduce, in which results are handed out; NULL: the same as `codec`.
   const char* return_codec;
   /// Names what is compressed: error feedback is kept and random streams are drawn by it. Equal on all ranks, another
-  /// for each vector that takes part in a step. 0: nothing is kept, and a codec with "+ef" is refused.
+  /// for each vector that takes part in a step. 0: nothing is kept, and a codec with feedback is refused.
   uint64_t tensor;
 } goss_options;
 

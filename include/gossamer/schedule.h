@@ -50,7 +50,7 @@ enum class StepKind : std::uint8_t {
   recv,       ///< peer -> targets
   recvReduce, ///< targets[i] = sources[i] op received[i]
   copy,       ///< targets[i] = sources[i]
-  reduce,     ///< targets[0] = sources[0] op sources[1]
+  reduce,     ///< targets[0] = sources[0] op sources[1]; of payloads: as an additive codec adds them
   finish, ///< targets[i] = sources[i], a complete reduction, after what the op does once at the end (average: divide)
   /// Compressed schedules. targets[0], a payload = the encoded sum of the sources: a value or none, then payloads. A
   /// second target is the value that targets[0] decodes to.

@@ -22,6 +22,21 @@ struct Common {
   goss_request_t* request;
 };
 
+/// GOSS_CODEC, for calls that name none and that it can serve.
+Status useDefaultCodec(core::Communicator& communicator, Call& call) {
+  const std::string& spec = communicator.world().config().codec;
+  const bool sums = call.op == GOSS_SUM || call.op == GOSS_AVG || call.op == GOSS_PREMUL_SUM;
+  const bool narrow = call.dtype == GOSS_FLOAT32 || call.dtype == GOSS_FLOAT16 || call.dtype == GOSS_BFLOAT16;
+  if (spec.empty() || call.collective != Collective::allReduce || !sums || !narrow) return Status::ok();
+  auto codecs = communicator.world().codecs().find(spec, {});
+  if (!codecs.isOk()) {
+    return Status::error(codecs.status().kind(), fmt::format("GOSS_CODEC: {}", codecs.status().text()));
+  }
+  if (codecs.value()->feedback() && call.tensor == 0) return Status::ok(); // Nothing could be kept by its name.
+  call.codecs = codecs.take();
+  return Status::ok();
+}
+
 Status launch(const Common& common, Call& call) {
   Result<Options> options = readOptions(common.function, common.options, common.request);
   if (!options.isOk()) return options.status();
@@ -34,6 +49,8 @@ Status launch(const Common& common, Call& call) {
     auto codecs = communicator.world().codecs().find(options.value().codec, options.value().return_codec);
     if (!codecs.isOk()) return codecs.status();
     call.codecs = codecs.take();
+  } else if (Status status = useDefaultCodec(communicator, call); !status.isOk()) {
+    return status;
   }
   if (Status status = core::validate(call, communicator.size()); !status.isOk()) return status;
 
@@ -99,7 +116,7 @@ bool isPlain(const Common& common, goss_op op) {
   if (options == nullptr) return true;
   return options->size == sizeof(goss_options) && options->flags == 0 && options->timeout_ms == 0 &&
          options->algorithm == nullptr && options->stream == nullptr && options->codec == nullptr &&
-         options->return_codec == nullptr;
+         options->return_codec == nullptr && options->tensor == 0;
 }
 
 Status launchUniform(const Common& common, const Uniform& uniform, const Buffers& buffers) {

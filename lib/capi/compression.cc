@@ -32,6 +32,7 @@ goss_status goss_codec_state_export(goss_comm_t comm, void** bytes, size_t* size
       return invalid("goss_codec_state_export: comm, bytes and size must not be NULL");
     }
     auto lock = comm->communicator->engine().enter();
+    if (const Status& failure = comm->communicator->failureOnLoop(); !failure.isOk()) return failure;
     const std::string state = comm->communicator->referencesOnLoop().exportAll();
     void* copy = copyOf(state);
     if (copy == nullptr) return Status::error(GOSS_ERR_RESOURCE, "goss_codec_state_export: out of memory");
@@ -55,8 +56,10 @@ goss_status goss_codec_state_reset(goss_comm_t comm, uint64_t tensor) {
     goss::sync::ReferenceStore::Filter filter;
     if (tensor != 0) filter.tensor = tensor;
     auto lock = comm->communicator->engine().enter();
-    // What error feedback keeps, not the places in random streams: these must stay the same on all ranks.
-    for (const auto role : {goss::sync::ReferenceRole::worker, goss::sync::ReferenceRole::server}) {
+    // What error feedback keeps, not the places in random streams and PowerSGD's factors: these must stay
+    // the same on all ranks.
+    using Role = goss::sync::ReferenceRole;
+    for (const Role role : {Role::worker, Role::server, Role::momentum, Role::velocity}) {
       filter.role = role;
       comm->communicator->referencesOnLoop().reset(filter);
     }

@@ -116,11 +116,26 @@ Status validateReduction(const Call& call) {
   return Status::ok();
 }
 
-Status validateCodecs(const Call& call) {
+Status validateCodecs(const Call& call, int size) {
   const std::string_view name = schedule::nameOf(call.collective);
   if (!schedule::canCompress(call.collective)) {
     return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("{} takes no codec; options.codec must be NULL, not '{}'",
                                                            name, call.codecs->text));
+  }
+  if (call.codecs->gathers() && call.collective != Collective::allReduce) {
+    return Status::error(
+        GOSS_ERR_UNSUPPORTED,
+        fmt::format("{}: codec '{}' has a momentum, which all_reduce alone keeps", name, call.codecs->text));
+  }
+  if (call.codecs->multiPhase()) {
+    if (call.collective != Collective::allReduce) {
+      return Status::error(
+          GOSS_ERR_UNSUPPORTED,
+          fmt::format("{}: codec '{}' works in phases, which all_reduce alone runs", name, call.codecs->text));
+    }
+    RunJob trial; // Of no elements: refuses what the codec cannot do for so many ranks.
+    trial.ranks = size;
+    if (auto run = call.codecs->there.codec->start(trial); !run.isOk()) return run.status();
   }
   if (call.dtype != GOSS_FLOAT32 && call.dtype != GOSS_FLOAT16 && call.dtype != GOSS_BFLOAT16) {
     return invalid(fmt::format("{}: codec '{}' takes float32, float16 and bfloat16, not {}", name, call.codecs->text,
@@ -158,7 +173,7 @@ Status validate(const Call& call, int size) {
   if (schedule::reduces(call.collective)) {
     if (Status status = validateReduction(call); !status.isOk()) return status;
   }
-  return call.codecs != nullptr ? validateCodecs(call) : Status::ok();
+  return call.codecs != nullptr ? validateCodecs(call, size) : Status::ok();
 }
 
 } // namespace goss::core

@@ -32,6 +32,12 @@ struct CallKey {
   }
 };
 
+/// Of a call that is a phase of another.
+struct PhaseOf {
+  std::shared_ptr<const CodecPair> codecs; ///< The whole's.
+  Signature signature;                     ///< What other ranks are told of it.
+};
+
 /// A buffer that only one rank's block lives in (input of all_gather, output of scatter) has that block at offset 0.
 struct Call {
   Collective collective = Collective::barrier;
@@ -50,6 +56,7 @@ struct Call {
   std::string algorithm;                   ///< Empty: the planner's choice.
   std::shared_ptr<const CodecPair> codecs; ///< Null: what travels is not compressed.
   std::uint64_t tensor = 0;                ///< Of error feedback and random streams.
+  std::shared_ptr<const PhaseOf> phase_of; ///< Null: it stands alone.
 
   friend bool operator==(const Call&, const Call&) = default;
 

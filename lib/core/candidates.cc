@@ -326,7 +326,8 @@ schedule::Compressed scheduleFor(const Question& question, const Candidate& cand
   std::vector<bool> encoded_peers;
   for (int peer = 0; candidate.between_nodes && peer < links.size(); ++peer)
     encoded_peers.push_back(links.nodeOf(peer) != links.nodeOf(rank));
-  return schedule::compressed(plain, encoded_peers);
+  return schedule::compressed(plain, encoded_peers,
+                              question.adds_payloads ? schedule::Sums::payloads : schedule::Sums::decoded);
 }
 
 Shape shapeFor(const Question& question, const Candidate& candidate, int size) {
@@ -356,7 +357,7 @@ std::vector<Candidate> legalVariants(const Question& question, const Algorithm& 
     ordered.order = schedule::ringOrder(links, static_cast<double>(question.bytes) / links.size());
     if (!std::is_sorted(ordered.order.begin(), ordered.order.end())) variants.push_back(std::move(ordered));
   }
-  if (question.compressed && traits.takes_group && links.nodeSize() > 0) {
+  if (question.compressed && !question.adds_payloads && traits.takes_group && links.nodeSize() > 0) {
     const std::size_t count = variants.size();
     for (std::size_t i = 0; i < count; ++i) {
       variants.push_back(variants[i]);

@@ -26,6 +26,7 @@ struct Question {
   bool uneven = false;
   std::uint64_t bytes = 0;
   bool compressed = false;     ///< Messages are encoded (schedule/compress.h), as `codec` prices it.
+  bool adds_payloads = false;  ///< The codec is additive: sums are made of payloads.
   bool may_requantize = false; ///< Sums may be encoded at every hop: the codec loses nothing, or the user asked for it.
   schedule::CodecPrice codec = {};
 };

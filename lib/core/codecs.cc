@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/builtins.h"
 
@@ -14,7 +15,22 @@ namespace {
 /// Elements for which payload lengths are compared with those of values.
 constexpr std::size_t kSampleElems = 1u << 16;
 
+std::shared_ptr<const CodecPair> paired(Compression there, Compression back) {
+  auto pair = std::make_shared<CodecPair>();
+  pair->there = std::move(there);
+  pair->back = std::move(back);
+  pair->text = pair->there.spec == pair->back.spec ? pair->there.spec
+                                                   : fmt::format("{}', back '{}", pair->there.spec, pair->back.spec);
+  pair->hash = XXH64(pair->text.data(), pair->text.size(), 0);
+  return pair;
+}
+
 } // namespace
+
+std::shared_ptr<const CodecPair> CodecPair::of(std::shared_ptr<const Codec> codec) {
+  const std::string spec = codec->spec();
+  return paired({spec, codec, {}}, {spec, codec, {}});
+}
 
 bool CodecPair::feedback() const {
   return there.feedback.worker || there.feedback.server || back.feedback.worker || back.feedback.server;
@@ -28,8 +44,19 @@ bool CodecPair::mayRequantize() const {
   return harmless(there) && harmless(back) && !feedback(); // Nobody could take up what a sum loses on its way.
 }
 
+bool CodecPair::addsPayloads(int ranks) const {
+  if (!there.codec->traits().additive || there.codec->spec() != back.codec->spec()) return false;
+  // Words of floats narrower than 32 bits do not grow with the ranks: each addition rounds. One decoding of all loses
+  // less.
+  const std::uint32_t bits = there.codec->sumBits(static_cast<std::uint32_t>(ranks));
+  return bits == 32 || (bits > 0 && bits != there.codec->sumBits(1));
+}
+
 std::uint64_t CodecPair::alignElems() const {
-  return std::max(there.codec->traits().block, back.codec->traits().block);
+  const std::uint64_t first = there.codec->traits().block;
+  const std::uint64_t second = back.codec->traits().block;
+  if (first == 0 || second == 0) return std::max(first, second);
+  return std::lcm(first, second);
 }
 
 std::size_t CodecPair::maxBytes(std::size_t elems) const {
@@ -60,16 +87,7 @@ Result<Compression> CodecRegistry::make(std::string_view spec) const {
   const bool feedback = spec.ends_with(kFeedback);
   const auto own = own_.find(feedback ? spec.substr(0, spec.size() - kFeedback.size()) : spec);
   if (own != own_.end()) return Compression{std::string(spec), own->second, {feedback, feedback}};
-  Result<Compression> made = makeCodec(spec);
-  if (made.isOk() && (made.value().feedback.eight_bit || made.value().feedback.momentum != 0)) {
-    return Status::error(GOSS_ERR_UNSUPPORTED,
-                         fmt::format("codec '{}': collectives keep the feedback 'ef' only; use that, or none", spec));
-  }
-  if (made.isOk() && made.value().codec->traits().multi_phase) {
-    return Status::error(GOSS_ERR_UNSUPPORTED,
-                         fmt::format("codec '{}' works in phases of its own, which no collective runs yet", spec));
-  }
-  return made;
+  return makeCodec(spec);
 }
 
 Status CodecRegistry::add(const std::string& name, std::shared_ptr<const Codec> codec) {
@@ -81,7 +99,7 @@ Status CodecRegistry::add(const std::string& name, std::shared_ptr<const Codec> 
                          fmt::format("goss_codec_register: '{}' is no name; use a-z, 0-9 and '_'", name));
   }
   const std::lock_guard lock(mutex_);
-  if (own_.contains(name) || makeCodec(name).isOk()) { // Also those that no collective runs.
+  if (own_.contains(name) || makeCodec(name).isOk()) {
     return Status::error(GOSS_ERR_INVALID_ARGUMENT,
                          fmt::format("goss_codec_register: there is a codec '{}' already; take another name", name));
   }
@@ -97,14 +115,16 @@ Result<std::shared_ptr<const CodecPair>> CodecRegistry::find(std::string_view th
   if (!first.isOk()) return first.status();
   Result<Compression> second = make(back.empty() ? there : back);
   if (!second.isOk()) return second.status();
-  auto pair = std::make_shared<CodecPair>();
-  pair->there = first.take();
-  pair->back = second.take();
-  pair->text = pair->there.spec == pair->back.spec ? pair->there.spec
-                                                   : fmt::format("{}', back '{}", pair->there.spec, pair->back.spec);
-  pair->hash = XXH64(pair->text.data(), pair->text.size(), 0);
+  for (const Compression* one : {&first.value(), &second.value()}) {
+    if (one->codec->traits().multi_phase && first.value().spec != second.value().spec) {
+      return Status::error(
+          GOSS_ERR_INVALID_ARGUMENT,
+          fmt::format("codec '{}' works in phases and has no way back of its own: leave return_codec out", one->spec));
+    }
+  }
+  auto pair = paired(first.take(), second.take());
   known_.emplace(key, pair);
-  return std::shared_ptr<const CodecPair>(std::move(pair));
+  return pair;
 }
 
 } // namespace goss::core

@@ -22,11 +22,21 @@ struct CodecPair {
   std::string text;  ///< Both specs in canonical form.
   std::uint64_t hash = 0;
 
+  /// One codec both ways, without feedback, under its own spec.
+  static std::shared_ptr<const CodecPair> of(std::shared_ptr<const Codec> codec);
+
   /// 1..255, for signatures.
   [[nodiscard]] std::uint8_t tag() const { return static_cast<std::uint8_t>(1 + hash % 255); }
   [[nodiscard]] bool feedback() const;
+  /// Whether each rank's contribution must be encoded, its own shard's too, and sums must not: so it is with a
+  /// momentum, which is part of what is sent. Then payloads are gathered.
+  [[nodiscard]] bool gathers() const { return there.feedback.momentum != 0; }
+  /// Whether it works in phases of its own (core/phased.h).
+  [[nodiscard]] bool multiPhase() const { return there.codec->traits().multi_phase; }
   /// Whether sums may be encoded again on their way without a loss that grows: any algorithm is legal.
   [[nodiscard]] bool mayRequantize() const;
+  /// Whether the codec adds payloads of so many ranks without losing anything: sums need no decoding.
+  [[nodiscard]] bool addsPayloads(int ranks) const;
   /// What chunks begin at multiples of; 0: anywhere.
   [[nodiscard]] std::uint64_t alignElems() const;
   [[nodiscard]] std::size_t maxBytes(std::size_t elems) const;
@@ -38,8 +48,7 @@ struct CodecPair {
 /// Thread-safe.
 class CodecRegistry {
  public:
-  /// `back` empty: as `there`. Errors: invalidArgument naming what is wrong with a spec; unsupported for codecs that no
-  /// collective runs.
+  /// `back` empty: as `there`. Errors: invalidArgument naming what is wrong with a spec, or with the two together.
   Result<std::shared_ptr<const CodecPair>> find(std::string_view there, std::string_view back);
   /// A codec of the program's own, from now on found by `name`, alone or with "+ef". Errors: invalidArgument for a name
   /// that is taken or is none.

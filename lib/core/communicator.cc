@@ -6,6 +6,7 @@
 #include <cassert>
 
 #include "core/communicator_inside.h"
+#include "core/phased.h"
 #include "core/tag.h"
 #include "core/world.h"
 #include "platform/clock.h"
@@ -94,8 +95,7 @@ std::string Communicator::nameOf(int rank) const {
 // ---- Starting and ending operations
 // ----------------------------------------------------------------------------------
 
-Result<std::unique_ptr<Execution>> Communicator::acquireExecution(Engine::Lock& lock, const Call& call) {
-  (void)lock;
+Result<std::unique_ptr<Execution>> Communicator::acquireExecutionOnLoop(const Call& call) {
   if (!failure_.isOk()) return failure_;
   auto plan = planner_.plan(keyOf(call));
   if (!plan.isOk()) return plan.status();
@@ -108,7 +108,7 @@ Result<std::unique_ptr<Execution>> Communicator::acquireExecution(Engine::Lock& 
   }
   execution->bind(call);
   execution->state_ = Operation::State::inactive;
-  if (call.codecs != nullptr) codecs_[call.codecs->tag()] = call.codecs;
+  if (call.codecs != nullptr && call.phase_of == nullptr) codecs_[call.codecs->tag()] = call.codecs;
   if (execution->timeout_ms == 0) execution->timeout_ms = defaultTimeoutMs();
   return execution;
 }
@@ -132,7 +132,13 @@ Status Communicator::startOnLoop(Operation& operation) {
   operation.deadline_ = operation.started_ + timeout;
   if (!operation.timed_) operation.deadline_ += platform::kRoughClock;
   operation.next_probe_ = operation.started_ + std::min(kFirstProbe, timeout / 4);
-  if (!operation.failsAlone() && !operation.numbered_) operation.sequence = started_++;
+  if (!operation.failsAlone() && !operation.numbered_) {
+    operation.sequence = started_;
+    started_ += operation.places();
+    // Until its phases begin there is nothing to compare with others' probes.
+    for (std::uint64_t place = operation.sequence; operation.isPhased() && place < started_; ++place)
+      history_[place % kHistory].kind = Signature::Kind::control;
+  }
   operation.numbered_ = false;
   engine().activateOnLoop(operation);
   operation.startOnLoop();
@@ -176,7 +182,8 @@ bool Communicator::runAtOnceOnLoop(MessageOperation& message) {
 
 Status Communicator::run(const Call& call) {
   auto lock = engine().enter();
-  auto acquired = acquireExecution(lock, call);
+  if (call.codecs != nullptr && call.codecs->multiPhase()) return runPhased(lock, call);
+  auto acquired = acquireExecutionOnLoop(call);
   if (!acquired.isOk()) return acquired.status();
   return runToEnd(lock, acquired.take());
 }
@@ -205,6 +212,7 @@ std::optional<Status> Communicator::runAgain(const CallKey& key) {
 }
 
 void Communicator::remember(const CallKey& key, const Call& call) {
+  if (call.codecs != nullptr && call.codecs->multiPhase()) return;
   auto lock = engine().enter();
   const auto plan = planner_.plan(keyOf(call));
   if (!plan.isOk()) return;
@@ -215,15 +223,22 @@ void Communicator::remember(const CallKey& key, const Call& call) {
 
 Result<Operation*> Communicator::start(const Call& call, bool persistent) {
   auto lock = engine().enter();
-  auto acquired = acquireExecution(lock, call);
-  if (!acquired.isOk()) return acquired.status();
-  std::unique_ptr<Execution> execution = acquired.take();
-  execution->persistent = persistent;
-  if (!persistent) {
-    if (Status status = startOnLoop(*execution); !status.isOk()) return status;
-    engine().startedOnLoop(*execution);
+  std::unique_ptr<Operation> operation;
+  if (call.codecs != nullptr && call.codecs->multiPhase()) {
+    auto acquired = acquirePhasedOnLoop(call);
+    if (!acquired.isOk()) return acquired.status();
+    operation = acquired.take();
+  } else {
+    auto acquired = acquireExecutionOnLoop(call);
+    if (!acquired.isOk()) return acquired.status();
+    operation = acquired.take();
   }
-  return handOut(std::move(execution));
+  operation->persistent = persistent;
+  if (!persistent) {
+    if (Status status = startOnLoop(*operation); !status.isOk()) return status;
+    engine().startedOnLoop(*operation);
+  }
+  return handOut(std::move(operation));
 }
 
 Status Communicator::runMessage(const MessageCall& call, goss_message* message) {
@@ -384,7 +399,10 @@ void Communicator::releaseOnLoop(Operation* operation) {
   assert(operation->state() != Operation::State::active);
   std::unique_ptr<Operation> owned(operation);
   if (operation->persistent || !operation->status().isOk()) return;
-  if (!operation->failsAlone()) {
+  if (operation->isPhased()) {
+    owned.release();
+    releasePhasedOnLoop(std::unique_ptr<PhasedOperation>(static_cast<PhasedOperation*>(operation)));
+  } else if (!operation->failsAlone()) {
     owned.release();
     releaseExecution(std::unique_ptr<Execution>(static_cast<Execution*>(operation)));
   } else {
@@ -398,6 +416,11 @@ void Communicator::completeOnLoop(Operation& operation, const Status& status) {
   operation.state_ = Operation::State::complete;
   operation.status_ = status;
   engine().deactivateOnLoop(operation);
+  if (operation.whole_ != nullptr) { // The whole is what the caller knows of, and fails by itself.
+    if (status.isOk() && operation.whole_->state_ == Operation::State::active)
+      engine().markDirtyOnLoop(*operation.whole_);
+    return;
+  }
   if (status.isOk()) {
     if (!operation.timed_) return countOnLoop(operation, message_took_);
     const auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - operation.started_);

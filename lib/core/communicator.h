@@ -23,6 +23,7 @@
 
 namespace goss::core {
 
+class PhasedOperation;
 class World;
 
 /// Thread-safe where not marked OnLoop; OnLoop functions want the engine's lock.
@@ -98,6 +99,11 @@ class Communicator {
   Result<std::unique_ptr<Communicator>> split(std::int32_t color, std::int32_t key);
 
   // ---- On the loop ----
+  /// The execution of a phase, which startPhaseOnLoop() starts as operation number `place`. `whole` is advanced when it
+  /// has completed, and gives it back then.
+  Result<std::unique_ptr<Execution>> acquirePhaseOnLoop(const Call& call) { return acquireExecutionOnLoop(call); }
+  Status startPhaseOnLoop(Execution& phase, PhasedOperation& whole, std::uint64_t place);
+  void endPhaseOnLoop(std::unique_ptr<Execution> phase);
   void completeOnLoop(Operation& operation, const Status& status);
   /// Fails the communicator and everything that is active on it.
   void failOnLoop(const Status& status, Origin origin);
@@ -112,6 +118,8 @@ class Communicator {
   SelfChannel& selfChannelOnLoop() { return self_channel_; }
   /// What error feedback keeps.
   sync::ReferenceStore& referencesOnLoop() { return references_; }
+  /// Of the communicator; ok while it has not failed.
+  [[nodiscard]] const Status& failureOnLoop() const { return failure_; }
   /// Null where the ranks share no boards.
   [[nodiscard]] FlatChannel* flatOnLoop() const { return flat_.get(); }
 
@@ -156,7 +164,10 @@ class Communicator {
 
   Operation* handOut(std::unique_ptr<Operation> operation);
   void releaseOnLoop(Operation* operation);
-  Result<std::unique_ptr<Execution>> acquireExecution(Engine::Lock& lock, const Call& call);
+  Result<std::unique_ptr<Execution>> acquireExecutionOnLoop(const Call& call);
+  Result<std::unique_ptr<PhasedOperation>> acquirePhasedOnLoop(const Call& call);
+  void releasePhasedOnLoop(std::unique_ptr<PhasedOperation> operation);
+  Status runPhased(Engine::Lock& lock, const Call& call);
   void releaseExecution(std::unique_ptr<Execution> execution);
   Status startOnLoop(Operation& operation);
   bool runAtOnceOnLoop(Execution& execution);
@@ -207,6 +218,7 @@ class Communicator {
   static constexpr std::size_t kRecent = 16;
   std::array<Recent, kRecent> recent_;
   std::unordered_map<const Plan*, std::unique_ptr<Execution>> idle_executions_; ///< Null while it is in use.
+  std::vector<std::unique_ptr<PhasedOperation>> idle_phased_;                   ///< Those used longest ago first.
   SelfChannel self_channel_;
   sync::ReferenceStore references_;
   std::map<std::uint8_t, std::shared_ptr<const CodecPair>> codecs_; ///< By tag: the last one of a call, to name it.

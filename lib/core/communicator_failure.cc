@@ -161,7 +161,7 @@ void Communicator::answerProbeOnLoop(int rank, const ControlMessage& probe) {
   const bool known = probe.operation < started_ && started_ - probe.operation <= kHistory;
   if (theirs.kind == Signature::Kind::collective && known) {
     const Signature& ours = history_[probe.operation % kHistory];
-    if (!(theirs == ours)) {
+    if (ours.kind == Signature::Kind::collective && !(theirs == ours)) {
       failOnLoop(mismatch(rank, theirs, ours), Origin::here);
       return;
     }

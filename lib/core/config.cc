@@ -124,6 +124,7 @@ Result<Config> Config::fromEnvironment() {
   read.text("GOSS_TCP_CONGESTION", config.tcp_congestion);
   read.integer("GOSS_CONNECTIONS", config.connections_per_peer, 1, 64, " of connections");
   read.text("GOSS_ALGORITHM", config.algorithm);
+  read.text("GOSS_CODEC", config.codec);
   read.size("GOSS_FRAGMENT_BYTES", config.fragment_bytes, 4u << 10, std::size_t{1} << 40);
   read.text("GOSS_TUNING", config.tuning_file);
   read.text("GOSS_LINKS", config.links_file);

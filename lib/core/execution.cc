@@ -76,8 +76,13 @@ void Execution::bind(const Call& call) {
   signature_.count = call.count;
   signature_.detail = context_->plan_hash = planHash(*plan_, call);
   signature_.codec = call.codecs != nullptr ? call.codecs->tag() : std::uint8_t{0};
+  if (call.phase_of != nullptr) {
+    signature_ = call.phase_of->signature;
+    signature_.detail ^= context_->plan_hash;
+  }
   const FlatChannel* channel = communicator().flatOnLoop();
-  flat_ = plan_->on_board && channel != nullptr && channel->fits(call);
+  // Phases begin when the ones before have ended: on the board they would have no place that all ranks agree on.
+  flat_ = plan_->on_board && channel != nullptr && call.phase_of == nullptr && channel->fits(call);
   context_->binding = ++binding_;
   if (flat_) {
     channel->bind(work_, call);
@@ -158,6 +163,9 @@ void Execution::countFlatOnLoop() {
 }
 
 std::string Execution::describe() const {
+  if (call_.phase_of != nullptr) {
+    return fmt::format("a phase of {} compressed with '{}'", signature_.describe(), call_.phase_of->codecs->text);
+  }
   if (call_.codecs == nullptr) return signature_.describe();
   return fmt::format("{} compressed with '{}'", signature_.describe(), call_.codecs->text);
 }

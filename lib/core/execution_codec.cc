@@ -6,6 +6,16 @@
 
 namespace goss::core {
 
+Randomness randomnessOf(const Call& call, std::uint64_t draw, std::uint32_t stream, int rank) {
+  RandomContext context;
+  context.seed = call.tensor;
+  context.step = static_cast<std::uint32_t>(draw);
+  context.tensor = static_cast<std::uint32_t>(call.tensor ^ call.tensor >> 32);
+  const SharedStream shared(context);
+  context.epoch = stream;
+  return {PrivateStream(context, static_cast<std::uint32_t>(rank)), shared};
+}
+
 void CodecWork::bind(const Call& call, int ranks) {
   codecs_ = call.codecs.get();
   dtype_ = call.dtype;
@@ -80,6 +90,7 @@ Status CodecWork::encode(CodecStep& step) {
 
 Status CodecWork::encodeOnly(CodecStep& step) {
   const Compression& compression = compressionOf(step.out_is_result);
+  if (Status status = feedback_.begin(compression.feedback, step.kept, step.elems); !status.isOk()) return status;
   EncodeSegment segment{0, step.elems, step.out, 0};
   EncodeJob job;
   const auto* values = reinterpret_cast<const float*>(step.base);
@@ -88,15 +99,24 @@ Status CodecWork::encodeOnly(CodecStep& step) {
     values = values_.data();
   }
   job.values = std::span(values, step.elems);
-  job.residual = step.residual;
+  if (feedback_.hasMomentum()) job.values = feedback_.addMomentum(job.values);
+  job.residual = feedback_.residual();
   job.decay = compression.feedback.decay;
   job.random = step.random;
   job.first_element = step.first_element;
   job.scratch = scratch_;
   job.segments = std::span(&segment, 1);
-  const Status status = compression.codec->encode(job);
+  if (Status status = compression.codec->encode(job); !status.isOk()) return status;
   step.bytes = segment.bytes;
-  return status;
+  return endFeedback(step);
+}
+
+Result<std::size_t> CodecWork::addPayloads(std::uint64_t elems, PayloadView first, PayloadView second,
+                                           std::span<std::byte> into) {
+  if (into.data() != first.data()) kernels::copy(into.data(), first.data(), first.size());
+  if (Status status = codecs_->there.codec->addPayload(second, elems, into.first(first.size())); !status.isOk())
+    return status;
+  return first.size();
 }
 
 /// values: in, this rank's numbers; out, what the payload decodes to.
@@ -109,17 +129,28 @@ Status CodecWork::merge(CodecStep& step, std::span<float> values) {
     if (Status status = add(step, values, false); !status.isOk()) return status;
     job.payloads = {};
   }
+  if (Status status = feedback_.begin(compression.feedback, step.kept, step.elems); !status.isOk()) return status;
+  if (feedback_.hasMomentum()) {
+    const std::span<const float> sum = feedback_.addMomentum(values);
+    std::copy(sum.begin(), sum.end(), values.begin());
+  }
   job.values = values;
   job.factor = step.finishes ? factor_ : 1;
-  job.residual = step.residual;
+  job.residual = feedback_.residual();
   job.decay = compression.feedback.decay;
   job.random = step.random;
   job.first_element = step.first_element;
   job.scratch = scratch_;
   job.out = step.out;
-  const Status status = compression.codec->merge(job);
+  if (Status status = compression.codec->merge(job); !status.isOk()) return status;
   step.bytes = job.bytes;
-  return status;
+  return endFeedback(step);
+}
+
+Status CodecWork::endFeedback(const CodecStep& step) {
+  if (Status status = feedback_.end(); !status.isOk()) return status;
+  return feedback_.maskMomentum(*compressionOf(step.out_is_result).codec, PayloadView(step.out).first(step.bytes),
+                                step.random.shared, step.first_element);
 }
 
 } // namespace goss::core

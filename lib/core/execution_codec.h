@@ -8,6 +8,7 @@
 
 #include "core/call.h"
 #include "core/codecs.h"
+#include "core/feedback.h"
 
 namespace goss::core {
 
@@ -22,10 +23,13 @@ struct CodecStep {
   std::span<std::byte> out;              ///< encode only: where the payload goes.
   bool out_is_result = false;            ///< Which of the two codecs it will be of.
   std::size_t bytes = 0;                 ///< Set by encode().
-  float* residual = nullptr;             ///< Error feedback of this encoding, or null.
+  KeptFeedback kept;                     ///< Error feedback of this encoding.
   Randomness random;
   std::uint64_t first_element = 0; ///< Of the tensor.
 };
+
+/// Random streams of a call's operation number `draw` on this rank. `stream` tells its encodings apart.
+Randomness randomnessOf(const Call& call, std::uint64_t draw, std::uint32_t stream, int rank);
 
 /// Scratch memory that grows to the longest chunk and then stays. One step at a time.
 class CodecWork {
@@ -34,6 +38,10 @@ class CodecWork {
   void bind(const Call& call, int ranks);
   Status encode(CodecStep& step);
   Status decode(const CodecStep& step);
+  /// into = first + second, all payloads of `elems` elements of an additive codec; `into` may be `first`. Returns the
+  /// length.
+  Result<std::size_t> addPayloads(std::uint64_t elems, PayloadView first, PayloadView second,
+                                  std::span<std::byte> into);
 
  private:
   void reserve(std::uint64_t elems);
@@ -44,10 +52,12 @@ class CodecWork {
   Status add(const CodecStep& step, std::span<float> values, bool set);
   Status encodeOnly(CodecStep& step);
   Status merge(CodecStep& step, std::span<float> values);
+  Status endFeedback(const CodecStep& step);
 
   const CodecPair* codecs_ = nullptr;
   DType dtype_ = GOSS_FLOAT32;
   float factor_ = 1; ///< At the finish.
+  FeedbackWork feedback_;
   std::vector<float> values_;
   std::vector<std::byte> scratch_storage_;
   std::span<std::byte> scratch_;

@@ -351,8 +351,10 @@ void Run::runLocal(const Step& step) {
 }
 
 void Run::makeReady(std::uint32_t index) {
-  const StepKind kind = context_.schedule->steps[index].kind;
-  (kind == StepKind::encode || kind == StepKind::decode ? codec_ready_ : ready_).push_back(index);
+  const Step& step = context_.schedule->steps[index];
+  const bool adds_payloads = step.kind == StepKind::reduce && movesPayload(step);
+  const bool codec_work = step.kind == StepKind::encode || step.kind == StepKind::decode || adds_payloads;
+  (codec_work ? codec_ready_ : ready_).push_back(index);
 }
 
 bool Run::movesPayload(const Step& step) const {

@@ -69,7 +69,8 @@ class Run {
   void runLocal(const Step& step);
   void makeReady(std::uint32_t index);
   Status runCodec(std::uint32_t index);
-  [[nodiscard]] float* residualOf(const Step& step, std::uint64_t first_element, std::uint64_t elems, Status& status);
+  Status addPayloads(std::uint32_t index);
+  [[nodiscard]] Result<KeptFeedback> feedbackOf(const Step& step, std::uint64_t first_element, std::uint64_t elems);
   [[nodiscard]] std::uint64_t tensorOffset(Slot slot) const;
   [[nodiscard]] Randomness randomOf(bool result, std::uint32_t chunk) const;
   [[nodiscard]] bool movesPayload(const Step& step) const;

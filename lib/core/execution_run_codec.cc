@@ -25,37 +25,50 @@ std::uint64_t Run::tensorOffset(Slot slot) const {
 /// One set of streams for each operation; results and the blocks of an exchange are rounded with numbers of their own.
 Randomness Run::randomOf(bool result, std::uint32_t chunk) const {
   const Call& call = *context_.call;
-  RandomContext context;
-  context.seed = call.tensor;
-  context.step = static_cast<std::uint32_t>(context_.draw);
-  context.tensor = static_cast<std::uint32_t>(call.tensor ^ call.tensor >> 32);
-  const SharedStream shared(context);
-  context.epoch = call.collective == Collective::allToAll ? chunk + 2 : result ? 1 : 0;
-  return {PrivateStream(context, static_cast<std::uint32_t>(communicator_.rank())), shared};
+  const std::uint32_t stream = call.collective == Collective::allToAll ? chunk + 2 : result ? 1 : 0;
+  return randomnessOf(call, context_.draw, stream, communicator_.rank());
 }
 
-/// What the coming encoding has lost before; null where nothing is kept. A sum that is encoded on its way has none:
+/// What the coming encoding has lost before; nothing where nothing is kept. A sum that is encoded on its way has none:
 /// whoever contributed to it could not take the loss up.
-float* Run::residualOf(const Step& step, std::uint64_t first_element, std::uint64_t elems, Status& status) {
+Result<KeptFeedback> Run::feedbackOf(const Step& step, std::uint64_t first_element, std::uint64_t elems) {
   const Call& call = *context_.call;
   const std::span<const Slot> sources = context_.schedule->slotsOf(step.sources);
   const bool own = sources.size() == 1 && sources[0].space != Space::payload && !step.finishes;
-  const ErrorFeedback& feedback = (step.finishes ? call.codecs->back : call.codecs->there).feedback;
-  if (!(own && feedback.worker) && !(step.finishes && feedback.server)) return nullptr;
-  const auto role = own ? sync::ReferenceRole::worker : sync::ReferenceRole::server;
+  if (!own && !step.finishes) return KeptFeedback{};
+  FeedbackPlace place;
+  place.tensor = call.tensor;
   // Each block of an all_to_all is a tensor of its own.
-  const std::uint64_t id =
-      call.collective == Collective::allToAll ? context_.schedule->chunkLike(sources[0]) : std::uint64_t{0};
-  Result<std::span<float>> kept =
-      communicator_.referencesOnLoop().open({call.tensor, role, id}, {first_element, elems});
-  if (!kept.isOk()) {
-    status = kept.status();
-    return nullptr;
+  if (call.collective == Collective::allToAll) place.id = context_.schedule->chunkLike(sources[0]);
+  place.range = {first_element, elems};
+  place.server = !own;
+  place.draw = context_.draw;
+  const ErrorFeedback& feedback = (step.finishes ? call.codecs->back : call.codecs->there).feedback;
+  return openFeedback(communicator_.referencesOnLoop(), feedback, place);
+}
+
+Status Run::addPayloads(std::uint32_t index) {
+  const Schedule& schedule = *context_.schedule;
+  const Step& step = schedule.steps[index];
+  const std::span<const Slot> sources = schedule.slotsOf(step.sources);
+  const Place& target = places_[step.targets.first];
+  const auto viewOf = [&](std::uint32_t i) {
+    return PayloadView(places_[step.sources.first + i].data, payload_bytes_[sources[i].index]);
+  };
+  std::size_t bytes = 0;
+  if (target.elems > 0) {
+    Result<std::size_t> sum =
+        context_.codec->addPayloads(target.elems, viewOf(0), viewOf(1), std::span(target.data, target.capacity));
+    if (!sum.isOk()) return sum.status();
+    bytes = sum.value();
   }
-  return kept.value().data();
+  payload_bytes_[schedule.slotsOf(step.targets)[0].index] = bytes;
+  stepDone(index);
+  return Status::ok();
 }
 
 Status Run::runCodec(std::uint32_t index) {
+  if (context_.schedule->steps[index].kind == StepKind::reduce) return addPayloads(index);
   const Schedule& schedule = *context_.schedule;
   const Step& step = schedule.steps[index];
   const std::span<const Slot> targets = schedule.slotsOf(step.targets);
@@ -92,8 +105,10 @@ Status Run::runCodec(std::uint32_t index) {
     const Place& out = places_[step.targets.first];
     job.out = std::span(out.data, out.capacity);
     if (targets.size() > 1) job.target = places_[step.targets.first + 1].data;
-    job.residual = residualOf(step, job.first_element, job.elems, status);
-    if (status.isOk()) status = context_.codec->encode(job);
+    Result<KeptFeedback> kept = feedbackOf(step, job.first_element, job.elems);
+    if (!kept.isOk()) return kept.status();
+    job.kept = kept.value();
+    status = context_.codec->encode(job);
     payload_bytes_[result.index] = job.bytes;
   }
   if (status.isOk()) stepDone(index);

@@ -49,6 +49,10 @@ class Operation {
   virtual void remindOnLoop() {}
   /// Whether it goes on when the communicator fails, and starts on one that has.
   [[nodiscard]] virtual bool outlivesFailure() const { return false; }
+  /// How many places among the communicator's collectives it takes.
+  [[nodiscard]] virtual std::uint32_t places() const { return 1; }
+  /// Whether it is a PhasedOperation.
+  [[nodiscard]] virtual bool isPhased() const { return false; }
   /// Whether a failure leaves the communicator usable.
   [[nodiscard]] virtual bool failsAlone() const { return false; }
 
@@ -57,7 +61,7 @@ class Operation {
   [[nodiscard]] Communicator& communicator() const { return communicator_; }
 
   std::int64_t timeout_ms = 0;     ///< From start to expiry; set before start.
-  std::uint64_t sequence = 0;      ///< Place among the communicator's collectives.
+  std::uint64_t sequence = 0;      ///< Place among the communicator's collectives, the first if it takes several.
   std::uint64_t payload_bytes = 0; ///< For the counters.
   bool persistent = false;
   goss_message message{-1, 0, 0}; ///< What a completed receive got.
@@ -74,6 +78,7 @@ class Operation {
   TimePoint next_probe_{};
   Operation* active_next_ = nullptr; ///< Engine's list of active operations.
   Operation* active_previous_ = nullptr;
+  Operation* whole_ = nullptr;      ///< What it is a phase of: advanced when it has completed.
   std::size_t handed_out_at_ = 0;   ///< Communicator's list of operations that callers hold.
   Operation* dirty_next_ = nullptr; ///< Engine's list of operations to advance.
   bool dirty_ = false;

@@ -101,7 +101,9 @@ Question Planner::questionOf(const PlanKey& key, std::uint64_t bytes) const {
   if (key.codecs == nullptr) return question;
   question.compressed = true;
   const Result<std::string_view> name = nameFor(key);
-  question.may_requantize = key.codecs->mayRequantize() || (name.isOk() && !name.value().empty());
+  question.adds_payloads = schedule::reduces(key.collective) && key.codecs->addsPayloads(size());
+  question.may_requantize =
+      question.adds_payloads || key.codecs->mayRequantize() || (name.isOk() && !name.value().empty());
   question.codec = key.codecs->price(key.element_bytes);
   return question;
 }
@@ -182,6 +184,13 @@ bool Planner::fitsBoard(const PlanKey& key, std::uint64_t bytes) const {
 
 /// The name that binds: the call's own, else the preferred one where the collective has it; empty: free choice.
 Result<std::string_view> Planner::nameFor(const PlanKey& key) const {
+  if (key.codecs != nullptr && key.codecs->gathers()) {
+    if (key.algorithm.empty() || key.algorithm == kFlatName) return kFlatName;
+    return Status::error(
+        GOSS_ERR_INVALID_ARGUMENT,
+        fmt::format("codec '{}' has a momentum, so that payloads are gathered: only by algorithm '{}', not '{}'",
+                    key.codecs->text, kFlatName, key.algorithm));
+  }
   const std::string_view name = key.algorithm.empty() ? std::string_view(preferred_.algorithm) : key.algorithm;
   if (name.empty() || catalogue_.find(key.collective, name) != nullptr) return name;
   bool elsewhere = false;

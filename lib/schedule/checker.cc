@@ -242,7 +242,8 @@ Result<RunFacts> checkAlgorithm(const Algorithm& algorithm, const PlanRequest& r
   return facts;
 }
 
-Result<CompressedFacts> checkCompressed(const Algorithm& algorithm, const PlanRequest& request, int node_size) {
+Result<CompressedFacts> checkCompressed(const Algorithm& algorithm, const PlanRequest& request, int node_size,
+                                        Sums sums) {
   std::vector<Schedule> ranks;
   CompressedFacts result;
   PlanRequest mine = request;
@@ -250,7 +251,7 @@ Result<CompressedFacts> checkCompressed(const Algorithm& algorithm, const PlanRe
     std::vector<bool> encoded_peers;
     for (int peer = 0; node_size > 1 && peer < mine.size; ++peer)
       encoded_peers.push_back(peer / node_size != mine.rank / node_size);
-    Compressed made = compressed(algorithm.plan(mine), encoded_peers);
+    Compressed made = compressed(algorithm.plan(mine), encoded_peers, sums);
     result.requantizes = result.requantizes || made.requantizes;
     ranks.push_back(std::move(made.schedule));
   }

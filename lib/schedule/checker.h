@@ -10,6 +10,7 @@
 #include "gossamer/algorithm.h"
 #include "gossamer/schedule.h"
 #include "gossamer/status.h"
+#include "schedule/compress.h"
 #include "schedule/layout.h"
 #include "schedule/symbolic.h"
 
@@ -37,7 +38,8 @@ struct CompressedFacts {
 };
 
 /// The same for what compressed() makes of it. node_size > 1: only messages between runs of so many ranks are encoded.
-Result<CompressedFacts> checkCompressed(const Algorithm& algorithm, const PlanRequest& request, int node_size = 0);
+Result<CompressedFacts> checkCompressed(const Algorithm& algorithm, const PlanRequest& request, int node_size = 0,
+                                        Sums sums = Sums::decoded);
 
 } // namespace goss::schedule
 

@@ -21,15 +21,17 @@ struct Value {
   bool finished = false;       ///< It has come, or is still to come.
   bool lossy = false;          ///< Holds decoded parts.
   bool received = false;       ///< From another rank: a result, if nothing is added to it.
+  bool own_sum = false;        ///< `encoded` is a sum of payloads that no other slot counts on: it may grow in place.
 
   [[nodiscard]] bool solid() const { return base && payloads.empty() && !finishing; }
 };
 
 class Rewriter {
  public:
-  Rewriter(const Schedule& plain, const std::vector<bool>& encoded_peers)
+  Rewriter(const Schedule& plain, const std::vector<bool>& encoded_peers, Sums sums)
       : plain_(plain),
         encoded_peers_(encoded_peers),
+        adds_payloads_(sums == Sums::payloads && reduces(plain.collective)),
         role_{plain.collective, plain.size, plain.rank, plain.root},
         builder_({plain.collective, plain.size, plain.rank, plain.root, plain.partition, plain.chunk_count}),
         cells_(plain, false),
@@ -78,8 +80,10 @@ class Rewriter {
       case StepKind::copy:
       case StepKind::finish:
         for (std::size_t i = 0; i < targets.size(); ++i) {
+          valueOf(sources[i]).own_sum = false;
           Value value = valueOf(sources[i]);
-          if (step.kind == StepKind::finish) {
+          // A sum of payloads is finished when it is decoded, wherever that is.
+          if (step.kind == StepKind::finish && !(adds_payloads_ && value.encoded)) {
             value.finishing = value.finished = true;
             value.encoded.reset();
           }
@@ -87,7 +91,8 @@ class Rewriter {
         }
         return;
       case StepKind::reduce:
-        valueOf(targets[0]) = sum(sources[0], sources[1]);
+        valueOf(targets[0]) =
+            adds_payloads_ ? payloadSum(sources[0], encodedForm(sources[1]), targets[0]) : sum(sources[0], sources[1]);
         return;
       case StepKind::encode:
       case StepKind::decode:
@@ -118,6 +123,10 @@ class Rewriter {
       for (std::size_t i = 0; i < targets.size(); ++i) {
         const Slot payload = builder_.payload(sizeOf(targets[i]));
         builder_.step(StepKind::recv, step.peer, std::span(&payload, 1), {});
+        if (adds && adds_payloads_) {
+          valueOf(targets[i]) = payloadSum(sources[i], payload, targets[i]);
+          continue;
+        }
         Value value = adds ? valueOf(sources[i]) : Value{};
         value.payloads.push_back(payload);
         value.encoded = adds ? std::nullopt : std::optional(payload);
@@ -161,6 +170,20 @@ class Rewriter {
     value.payloads.insert(value.payloads.end(), second->payloads.begin(), second->payloads.end());
     value.encoded.reset();
     value.lossy = true;
+    return value;
+  }
+
+  /// a + payload as one payload, which `into` will hold.
+  Value payloadSum(Slot a, Slot payload, Slot into) {
+    const Slot parts[] = {encodedForm(a), payload};
+    const bool in_place = a == into && valueOf(a).own_sum;
+    const Slot target = in_place ? parts[0] : builder_.payload(sizeOf(a));
+    builder_.step(StepKind::reduce, -1, std::span(&target, 1), parts);
+    Value value;
+    value.payloads = {target};
+    value.encoded = target;
+    value.lossy = true;
+    value.own_sum = true;
     return value;
   }
 
@@ -218,13 +241,15 @@ class Rewriter {
     const Slot own = ownSlot(slot);
     if (value.solid() && *value.base == own) return;
     protect(slot, own);
+    if (adds_payloads_ && !value.payloads.empty()) value.finishing = meaning == Meaning::result;
     if (value.payloads.empty()) {
       builder_.step(value.finishing ? StepKind::finish : StepKind::copy, -1, std::span(&own, 1),
                     std::span(&*value.base, 1));
     } else {
       const bool alone = !value.base && value.payloads.size() == 1 && !value.finishing;
       const bool summed = reduces(plain_.collective); // Others have no second half.
-      if (alone && summed && value.received && meaning == Meaning::result) results_.push_back(value.payloads[0]);
+      if (alone && summed && value.received && meaning == Meaning::result && !adds_payloads_)
+        results_.push_back(value.payloads[0]);
       emit(StepKind::decode, std::span(&own, 1), value);
     }
     value.base = own;
@@ -272,12 +297,13 @@ class Rewriter {
     return slot.space == Space::scratch ? input(plain_.scratch_like[slot.index]) : slot;
   }
   [[nodiscard]] bool encodes(int peer) const {
-    return encoded_peers_.empty() || encoded_peers_[static_cast<std::size_t>(peer)];
+    return encoded_peers_.empty() || adds_payloads_ || encoded_peers_[static_cast<std::size_t>(peer)];
   }
   Value& valueOf(Slot slot) { return values_[cells_.of(slot)]; }
 
   const Schedule& plain_;
   const std::vector<bool>& encoded_peers_;
+  const bool adds_payloads_;
   const Role role_;
   ScheduleBuilder builder_;
   CellMap cells_;
@@ -292,8 +318,8 @@ class Rewriter {
 
 } // namespace
 
-Compressed compressed(const Schedule& plain, const std::vector<bool>& encoded_peers) {
-  return Rewriter(plain, encoded_peers).run();
+Compressed compressed(const Schedule& plain, const std::vector<bool>& encoded_peers, Sums sums) {
+  return Rewriter(plain, encoded_peers, sums).run();
 }
 
 bool resultsDiverge(std::span<const Schedule> ranks) {

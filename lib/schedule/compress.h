@@ -9,9 +9,14 @@
 /// Direct exchange becomes the two-shot all-reduce: encode every chunk, exchange, merge the own one in a fixed order,
 /// send its bytes to all, decode. "flat" becomes an all-gather of payloads that every rank adds in rank order. A ring
 /// encodes at every hop.
+///
+/// With an additive codec sums are made of payloads as they are (a reduce step of payload slots, Codec::addPayload):
+/// each rank encodes its own contribution once, nothing is encoded again whatever the algorithm, and the finish comes
+/// with the decoding at the end.
 #ifndef GOSS_LIB_SCHEDULE_COMPRESS_H_
 #define GOSS_LIB_SCHEDULE_COMPRESS_H_
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -25,9 +30,15 @@ struct Compressed {
   bool requantizes = false;
 };
 
+/// What may be made of sums.
+enum class Sums : std::uint8_t {
+  decoded,  ///< Payloads are decoded and added as numbers.
+  payloads, ///< The codec adds payloads. Then all messages are encoded. Without meaning where nothing is summed.
+};
+
 /// `plain` as a builder made it. `encoded_peers`: by rank, whether messages to and from it are encoded, the same at
 /// both ends; empty: all. A message of several slots becomes one message for each.
-Compressed compressed(const Schedule& plain, const std::vector<bool>& encoded_peers = {});
+Compressed compressed(const Schedule& plain, const std::vector<bool>& encoded_peers = {}, Sums sums = Sums::decoded);
 
 /// Whether ranks may end with different results: some keep a sum that others have decoded, or two encode the same one.
 /// ranks[r] is rank r's compressed schedule of an all_reduce.

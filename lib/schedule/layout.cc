@@ -32,7 +32,9 @@ std::vector<Extent> weightedParts(std::uint64_t count, const std::vector<double>
 }
 
 std::uint64_t unitOf(const Shape& shape, std::uint64_t count, std::uint32_t parts) {
-  return std::max(shape.align_elems, partUnit(count, parts, shape.element_bytes));
+  const std::uint64_t unit = partUnit(count, parts, shape.element_bytes);
+  if (shape.align_elems == 0) return unit;
+  return (unit + shape.align_elems - 1) / shape.align_elems * shape.align_elems;
 }
 
 std::vector<Extent> evenChunks(const Schedule& schedule, const Shape& shape, Extent part) {

@@ -217,7 +217,8 @@ class Simulator {
         for (const Slot slot : schedule.slotsOf(step.targets))
           elems += layout.extentOf(slot).count_elems;
         double bytes = static_cast<double>(elems * shape.element_bytes);
-        const bool moves = (step.kind == StepKind::send || isRecv(step)) && step.targets.count > 0;
+        const bool moves =
+            (step.kind == StepKind::send || isRecv(step) || step.kind == StepKind::reduce) && step.targets.count > 0;
         if (moves && schedule.slotsOf(step.targets)[0].space == Space::payload) bytes *= options_.codec.payload_ratio;
         if (step.kind == StepKind::encode) bytes /= step.targets.count; // The second one is the same chunk again.
         fragment.bytes.push_back(bytes);

@@ -87,6 +87,9 @@ bool spacesFit(const Schedule& schedule, const Step& step) {
              std::all_of(sources.begin() + 1, sources.end(), isPayload);
     case StepKind::decode:
       return no_payload(targets) && std::all_of(sources.begin() + 1, sources.end(), isPayload);
+    case StepKind::reduce: // An additive codec's payloads.
+      if (isPayload(targets[0])) return std::all_of(sources.begin(), sources.end(), isPayload);
+      return no_payload(sources);
     default:
       return no_payload(targets) && no_payload(sources);
   }

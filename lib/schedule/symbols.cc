@@ -61,6 +61,10 @@ std::uint32_t SymbolStore::sum(const Role& role, std::uint32_t a, std::uint32_t 
     note(fault, fmt::format("reduces in a {}", nameOf(role.collective)));
   } else if (first.finishes + second.finishes > 0) {
     note(fault, fmt::format("reduces chunk {} after its finish", first.chunk));
+  } else if (first.payload != second.payload) {
+    note(fault, fmt::format("adds a payload of chunk {} to a value", first.chunk));
+  } else if (first.payload && first.finishes > 0) {
+    note(fault, fmt::format("adds to the encoded result of chunk {}", first.chunk));
   } else if (both.any() && !barrier) {
     note(fault, fmt::format("counts rank {}'s contribution to chunk {} twice", both._Find_first(), first.chunk));
   }
@@ -70,6 +74,7 @@ std::uint32_t SymbolStore::sum(const Role& role, std::uint32_t a, std::uint32_t 
   sum.expression = sumExpression(first.expression, second.expression);
   sum.lossy_expression = sumExpression(first.lossy_expression, second.lossy_expression);
   sum.lossy_depth = std::max(first.lossy_depth, second.lossy_depth);
+  sum.payload = sum.encoded = first.payload;
   return add(sum);
 }
 

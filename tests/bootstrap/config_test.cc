@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/bootstrap/environment.h"
+#include "tests/support/environment.h"
 
 namespace goss {
 namespace {
@@ -31,6 +31,7 @@ TEST(Config, ReadsEveryVariable) {
                                                                       {"GOSS_PORT_RANGE", "2000-65535"},
                                                                       {"GOSS_CONNECTIONS", "4"},
                                                                       {"GOSS_ALGORITHM", "ring"},
+                                                                      {"GOSS_CODEC", "int8"},
                                                                       {"GOSS_FRAGMENT_BYTES", "512K"},
                                                                       {"GOSS_TUNING", "/tmp/tuning"},
                                                                       {"GOSS_LINKS", "/tmp/links"},
@@ -56,6 +57,7 @@ TEST(Config, ReadsEveryVariable) {
   EXPECT_EQ(config.port_max, 65535);
   EXPECT_EQ(config.connections_per_peer, 4);
   EXPECT_EQ(config.algorithm, "ring");
+  EXPECT_EQ(config.codec, "int8");
   EXPECT_EQ(config.links_file, "/tmp/links");
   EXPECT_EQ(config.unexpected_bytes, 2u << 20);
   EXPECT_EQ(config.shm_ring_bytes, 65536u);

@@ -4,7 +4,7 @@
 
 #include "core/bootstrap.h"
 #include "core/bootstrap_unique_id.h"
-#include "tests/bootstrap/environment.h"
+#include "tests/support/environment.h"
 
 namespace goss::core {
 namespace {

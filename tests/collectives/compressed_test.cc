@@ -2,7 +2,9 @@
 // decode the same bytes.
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "collectives/catalogue.h"
 #include "schedule/checker.h"
@@ -22,13 +24,20 @@ bool deliversToAll(Collective collective) {
          collective == Collective::allGather;
 }
 
+/// 1..GOSS_CHECK_RANKS.
+std::vector<int> ranksToCheck() {
+  std::vector<int> ranks(GOSS_CHECK_RANKS);
+  std::iota(ranks.begin(), ranks.end(), 1);
+  return ranks;
+}
+
 class EveryCompressed : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(EveryCompressed, IsCorrectAndTheSameOnAllRanks) {
   const Catalogue catalogue = builtinAlgorithms();
   const CatalogueEntry& entry = catalogue.entries()[GetParam()];
   if (!schedule::canCompress(entry.collective)) return;
-  for (const int p : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 24, GOSS_CHECK_RANKS}) {
+  for (const int p : ranksToCheck()) {
     for (const PlanRequest& request : schedule::sampleRequests(*entry.algorithm, entry.collective, p)) {
       const Result<CompressedFacts> facts = schedule::checkCompressed(*entry.algorithm, request);
       ASSERT_TRUE(facts.isOk()) << facts.status().text();
@@ -53,6 +62,24 @@ TEST_P(EveryCompressed, IsCorrectWhenOnlyWhatLeavesANodeIsEncoded) {
         EXPECT_TRUE(!deliversToAll(entry.collective) || !legal || facts.value().run.identical_bits)
             << p << " ranks on nodes of " << node_size;
       }
+    }
+  }
+}
+
+TEST_P(EveryCompressed, EncodesOnceWhereSumsAreMadeOfPayloads) {
+  const Catalogue catalogue = builtinAlgorithms();
+  const CatalogueEntry& entry = catalogue.entries()[GetParam()];
+  if (!schedule::canCompress(entry.collective) || !schedule::reduces(entry.collective)) return;
+  for (const int p : ranksToCheck()) {
+    for (const PlanRequest& request : schedule::sampleRequests(*entry.algorithm, entry.collective, p)) {
+      const Result<CompressedFacts> facts =
+          schedule::checkCompressed(*entry.algorithm, request, 0, schedule::Sums::payloads);
+      ASSERT_TRUE(facts.isOk()) << facts.status().text();
+      EXPECT_LE(facts.value().run.lossy_depth, 1) << p << " ranks";
+      EXPECT_FALSE(facts.value().requantizes || facts.value().diverges) << p << " ranks";
+      EXPECT_TRUE(!deliversToAll(entry.collective) || !entry.algorithm->traits().identical_bits ||
+                  facts.value().run.identical_bits)
+          << p << " ranks";
     }
   }
 }

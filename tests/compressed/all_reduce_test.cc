@@ -55,7 +55,6 @@ class EveryCodec : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(EveryCodec, GivesAllRanksTheSameBits) {
   const auto entry = compressors::builtinCodecs()[GetParam()];
-  if (hasPhases(entry.example)) return;
   for (const int ranks : std::getenv("GOSS_TEST_QUICK") == nullptr ? std::vector{1, 2, 3, 8} : std::vector{2, 3}) {
     for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{5}, std::size_t{4099}}) {
       CompressedCase what{setupOf(ranks), std::string(entry.example), "", count};
@@ -68,7 +67,7 @@ TEST_P(EveryCodec, GivesAllRanksTheSameBits) {
 
 TEST_P(EveryCodec, LosesTwiceWhatOneEncodingLoses) {
   const auto entry = compressors::builtinCodecs()[GetParam()];
-  if (hasPhases(entry.example)) return;
+  if (hasPhases(entry.example)) return; // They have no payloads to compare with.
   CompressedCase what{setupOf(4), std::string(entry.example), "", 1 << 14};
   const std::vector<Floats> results = allReduceCompressed(what);
   expectSameOnAllRanks(results, what.codec);

@@ -87,6 +87,22 @@ TEST_P(Shrink, ThreeOfFourGoOnAfterOneWasKilled) {
   }
 }
 
+TEST_P(Shrink, ADeathAmongCompressedCallsIsNamedAndSurvived) {
+  for (const char* codec : {"int8+ef", "powersgd:rank=2+ef", "terngrad:agree=max+ef"}) {
+    start(1U << 18, 1, {{"codec", codec}});
+    if (HasFatalFailure()) return;
+    rank(2).signal(SIGKILL);
+    const std::vector<int> survivors = {0, 1, 3};
+    for (std::size_t i = 0; i < survivors.size(); ++i) {
+      EXPECT_THAT(next(survivors[i]), AllOf(StartsWith("failed "), HasSubstr("rank 2"))) << codec;
+      EXPECT_EQ(next(survivors[i]), "shrunk 3 " + std::to_string(i)) << codec;
+      EXPECT_EQ(next(survivors[i]), "reduced") << codec;
+    }
+    expectDone(survivors);
+    ranks_.clear();
+  }
+}
+
 TEST_P(Shrink, TwoDieAtOnce) {
   start(1U << 18, 1);
   if (HasFatalFailure()) return;

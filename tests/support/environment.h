@@ -1,6 +1,6 @@
 /// Environment variables for the span of one test.
-#ifndef GOSS_TESTS_BOOTSTRAP_ENVIRONMENT_H_
-#define GOSS_TESTS_BOOTSTRAP_ENVIRONMENT_H_
+#ifndef GOSS_TESTS_SUPPORT_ENVIRONMENT_H_
+#define GOSS_TESTS_SUPPORT_ENVIRONMENT_H_
 
 #include <cstdlib>
 #include <map>
@@ -44,4 +44,4 @@ class ScopedEnvironment {
 
 } // namespace goss::test
 
-#endif // GOSS_TESTS_BOOTSTRAP_ENVIRONMENT_H_
+#endif // GOSS_TESTS_SUPPORT_ENVIRONMENT_H_

@@ -1,0 +1,208 @@
+#include "core/phased.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/communicator.h"
+#include "core/prepared_payload.h"
+#include "kernels/kernels.h"
+
+namespace goss::core {
+
+namespace {
+
+/// A codec that needs a matrix and is told of none gets one that is nearly square.
+std::size_t columnsFor(const Call& call) {
+  const CodecTraits traits = call.codecs->there.codec->traits();
+  if (!traits.needs_shape || call.count == 0) return 0;
+  if (traits.columns != 0) return traits.columns;
+  return static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(call.count))));
+}
+
+std::size_t paddedCount(std::size_t count, std::size_t columns) {
+  return columns == 0 ? count : (count + columns - 1) / columns * columns;
+}
+
+} // namespace
+
+PhasedOperation::PhasedOperation(Communicator& communicator, const Call& call)
+    : Operation(communicator), columns_(columnsFor(call)), values_(paddedCount(call.count, columns_)) {
+  bind(call);
+}
+
+PhasedOperation::~PhasedOperation() = default;
+
+void PhasedOperation::bind(const Call& call) {
+  call_ = call;
+  timeout_ms = call.timeout_ms;
+  payload_bytes = call.payloadBytes();
+}
+
+bool PhasedOperation::fits(const Call& call) const { return call.codecs == call_.codecs && call.count == call_.count; }
+
+std::string PhasedOperation::describe() const {
+  return fmt::format("all_reduce({}) of {} {} compressed with '{}'", opName(call_.op), call_.count,
+                     dtypeName(call_.dtype), call_.codecs->text);
+}
+
+std::vector<int> PhasedOperation::waitingForRanks() const {
+  return execution_ != nullptr ? execution_->waitingForRanks() : std::vector<int>();
+}
+
+void PhasedOperation::startOnLoop() {
+  phase_ = 0;
+  execution_ = nullptr;
+  Status status = begin();
+  if (status.isOk()) status = goOn();
+  if (!status.isOk()) communicator().failOnLoop(status, Communicator::Origin::here);
+}
+
+void PhasedOperation::advanceOnLoop() {
+  if (execution_ == nullptr || execution_->state() != State::complete || !execution_->status().isOk()) return;
+  communicator().endPhaseOnLoop(std::move(execution_));
+  if (Status status = goOn(); !status.isOk()) communicator().failOnLoop(status, Communicator::Origin::here);
+}
+
+Status PhasedOperation::openState() {
+  const std::size_t floats = call_.codecs->there.codec->stateFloats(values_.size(), columns_);
+  if (call_.tensor == 0) {
+    own_factors_.assign(floats, 0.0f);
+    factors_ = own_factors_;
+    return Status::ok();
+  }
+  auto kept = communicator().referencesOnLoop().open({call_.tensor, sync::ReferenceRole::global, 0}, {0, floats});
+  if (!kept.isOk()) return kept.status();
+  factors_ = kept.value();
+  return Status::ok();
+}
+
+void PhasedOperation::loadValues() {
+  const auto* from = static_cast<const std::byte*>(call_.input);
+  if (call_.count > 0) {
+    if (call_.dtype == GOSS_FLOAT32) {
+      kernels::copy(values_.data(), from, call_.count * sizeof(float));
+    } else {
+      kernels::convert(GOSS_FLOAT32, values_.data(), call_.dtype, from, call_.count);
+    }
+  }
+  if (call_.op == GOSS_PREMUL_SUM) {
+    const auto scale = static_cast<float>(call_.scale);
+    for (float& value : std::span(values_).first(call_.count))
+      value *= scale;
+  }
+  std::fill(values_.begin() + static_cast<std::ptrdiff_t>(call_.count), values_.end(), 0.0f);
+}
+
+Status PhasedOperation::begin() {
+  const Compression& compression = call_.codecs->there;
+  draw_ = call_.tensor != 0 ? communicator().referencesOnLoop().countUp(call_.tensor) : sequence;
+  if (Status status = openState(); !status.isOk()) return status;
+  FeedbackPlace place;
+  place.tensor = call_.tensor;
+  place.range = {0, values_.size()};
+  place.draw = draw_;
+  auto kept = openFeedback(communicator().referencesOnLoop(), compression.feedback, place);
+  if (!kept.isOk()) return kept.status();
+  if (Status status = feedback_.begin(compression.feedback, kept.value(), values_.size()); !status.isOk())
+    return status;
+  loadValues();
+  if (feedback_.hasMomentum()) {
+    const std::span<const float> sum = feedback_.addMomentum(values_);
+    std::copy(sum.begin(), sum.end(), values_.begin());
+  }
+  RunJob job;
+  job.values = values_;
+  job.columns = columns_;
+  job.residual = feedback_.residual();
+  job.decay = compression.feedback.decay;
+  job.state = factors_;
+  job.ranks = communicator().size();
+  job.random = randomnessOf(call_, draw_, 0, communicator().rank());
+  Result<std::unique_ptr<CodecRun>> run = compression.codec->start(job);
+  if (!run.isOk()) return run.status();
+  run_ = run.take();
+  return Status::ok();
+}
+
+/// Computes up to the next phase that has anything to exchange, or to the end.
+Status PhasedOperation::goOn() {
+  while (true) {
+    Result<Phase> phase = run_->next();
+    if (!phase.isOk()) return phase.status();
+    if (phase.value().want == PhaseWant::done) return finish();
+    if (phase_ == kMostPhases) {
+      return Status::error(GOSS_ERR_INTERNAL, fmt::format("codec '{}' asks for more than {} collectives",
+                                                          call_.codecs->text, kMostPhases));
+    }
+    const bool adds = phase.value().want == PhaseWant::add;
+    const bool empty = adds ? phase.value().count == 0 : phase.value().values.empty();
+    ++phase_;
+    if (!empty && communicator().size() > 1) return startPhase(phase.value());
+  }
+}
+
+Call PhasedOperation::phaseCall(const Phase& phase) {
+  Call call;
+  call.collective = Collective::allReduce;
+  call.dtype = GOSS_FLOAT32;
+  call.op = phase.want == PhaseWant::max ? GOSS_MAX : GOSS_SUM;
+  call.algorithm = call_.algorithm;
+  call.timeout_ms = timeout_ms;
+  std::span<float> values = phase.values;
+  if (phase.want == PhaseWant::add) {
+    if (payload_ == nullptr)
+      payload_ = std::make_shared<PreparedPayload>(fmt::format("payloads of {}", call_.codecs->text));
+    payload_->prepare(phase);
+    call.codecs = payload_codecs_ = CodecPair::of(payload_);
+    values = std::span(values_).first(phase.count); // Neither read nor written.
+  }
+  call.input = call.output = values.data();
+  call.count = values.size();
+  setUniformShape(call, communicator().size());
+  // To others and to people it is the caller's operation.
+  PhaseOf phase_of{call_.codecs, {}};
+  Signature& signature = phase_of.signature;
+  signature.collective = Collective::allReduce;
+  signature.dtype = call_.dtype;
+  signature.op = call_.op;
+  signature.count = call_.count;
+  signature.codec = call_.codecs->tag();
+  const std::uint64_t identity[] = {call_.codecs->hash, call_.tensor, draw_, phase_, call.count};
+  signature.detail = static_cast<std::uint32_t>(XXH64(identity, sizeof identity, 0));
+  call.phase_of = std::make_shared<const PhaseOf>(std::move(phase_of));
+  return call;
+}
+
+Status PhasedOperation::startPhase(const Phase& phase) {
+  const std::uint64_t place = sequence + phase_ - 1;
+  Result<std::unique_ptr<Execution>> execution = communicator().acquirePhaseOnLoop(phaseCall(phase));
+  if (!execution.isOk()) return execution.status();
+  execution_ = execution.take();
+  return communicator().startPhaseOnLoop(*execution_, *this, place);
+}
+
+Status PhasedOperation::finish() {
+  run_ = nullptr;
+  if (feedback_.residual() != nullptr) // What the codec made of the zeros at the end is no loss of anybody's.
+    std::fill(feedback_.residual() + call_.count, feedback_.residual() + values_.size(), 0.0f);
+  if (Status status = feedback_.end(); !status.isOk()) return status;
+  if (call_.op != GOSS_AVG && communicator().size() > 1) { // Codecs deliver means.
+    const auto ranks = static_cast<float>(communicator().size());
+    for (float& value : values_)
+      value *= ranks;
+  }
+  if (call_.count > 0) {
+    if (call_.dtype == GOSS_FLOAT32) {
+      kernels::copy(call_.output, values_.data(), call_.count * sizeof(float));
+    } else {
+      kernels::convert(call_.dtype, call_.output, GOSS_FLOAT32, values_.data(), call_.count);
+    }
+  }
+  communicator().completeOnLoop(*this, Status::ok());
+  return Status::ok();
+}
+
+} // namespace goss::core

@@ -1,0 +1,65 @@
+/// An all_reduce with a multi-phase codec: the codec's run says which collective it needs next, and each becomes an
+/// execution of its own.
+#ifndef GOSS_LIB_CORE_PHASED_H_
+#define GOSS_LIB_CORE_PHASED_H_
+
+#include <memory>
+#include <vector>
+
+#include "core/call.h"
+#include "core/execution.h"
+#include "core/feedback.h"
+#include "core/operation.h"
+
+namespace goss::core {
+
+class PreparedPayload;
+
+/// Its phases take consecutive places among the communicator's operations, kMostPhases of them whether or not they are
+/// needed, so that ranks agree on them while other operations run beside it. The caller's vector is copied to float32,
+/// and the state of error feedback and of the codec is the communicator's. Results are bit-identical on all ranks.
+///
+/// What the codec computes between phases runs in one piece on the loop.
+class PhasedOperation final : public Operation {
+ public:
+  PhasedOperation(Communicator& communicator, const Call& call);
+  ~PhasedOperation() override;
+
+  /// Not while active; `call` is of the same codec and count.
+  void bind(const Call& call);
+  [[nodiscard]] bool fits(const Call& call) const;
+
+  [[nodiscard]] std::uint32_t places() const override { return kMostPhases; }
+  void startOnLoop() override;
+  void advanceOnLoop() override;
+  void withdrawOnLoop() override {} // Its phase is an active operation itself.
+  [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] std::vector<int> waitingForRanks() const override;
+  [[nodiscard]] bool isPhased() const override { return true; }
+
+ private:
+  Status begin();
+  Status openState();
+  void loadValues();
+  Status goOn();
+  Status startPhase(const Phase& phase);
+  [[nodiscard]] Call phaseCall(const Phase& phase);
+  Status finish();
+
+  Call call_;
+  const std::size_t columns_;    ///< Of the matrix; 0: it is none.
+  std::vector<float> values_;    ///< The vector, with zeros up to whole rows.
+  std::vector<float> own_factors_; ///< Of calls whose tensor has no name.
+  std::span<float> factors_;
+  FeedbackWork feedback_;
+  std::uint64_t draw_ = 0;
+  std::uint32_t phase_ = 0; ///< Phases begun.
+  std::unique_ptr<CodecRun> run_;
+  std::shared_ptr<PreparedPayload> payload_; ///< Of add phases.
+  std::shared_ptr<const CodecPair> payload_codecs_;
+  std::unique_ptr<Execution> execution_; ///< The phase that runs.
+};
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_PHASED_H_

@@ -1,0 +1,360 @@
+// Codecs with phases in all_reduce, beside the same runs in one process that answers them itself.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "compressors/catalogue.h"
+#include "gossamer/compression.h"
+#include "tests/compressed/harness.h"
+
+namespace goss::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::uint64_t kTensor = 7;
+
+bool sameBits(const Floats& a, const Floats& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+
+/// One multi-phase codec on some ranks, in this process.
+class Reference {
+ public:
+  Reference(const std::string& spec, int ranks, std::size_t count)
+      : made_(compressors::makeCompression(spec).take()), count_(count) {
+    const bool shaped = made_.codec->traits().needs_shape && count > 0;
+    columns_ = shaped ? static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(count)))) : 0;
+    const std::size_t padded = shaped ? (count + columns_ - 1) / columns_ * columns_ : count;
+    ranks_.resize(static_cast<std::size_t>(ranks));
+    for (Rank& rank : ranks_) {
+      rank.values.resize(padded);
+      rank.residual.resize(padded);
+      rank.state.resize(made_.codec->stateFloats(padded, columns_));
+    }
+  }
+
+  /// The mean of what contributionOf(rank) gives.
+  Floats run(const std::function<Floats(int)>& contributionOf) {
+    std::vector<std::unique_ptr<CodecRun>> runs;
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      const Floats mine = contributionOf(static_cast<int>(r));
+      std::fill(std::copy(mine.begin(), mine.end(), ranks_[r].values.begin()), ranks_[r].values.end(), 0.0f);
+      runs.push_back(start(r));
+    }
+    ++step_;
+    for (bool done = false; !done;) {
+      std::vector<Phase> wants;
+      for (const auto& run : runs)
+        wants.push_back(run->next().take());
+      done = wants[0].want == PhaseWant::done;
+      if (!done) answer(wants);
+    }
+    for (Rank& rank : ranks_)
+      std::fill(rank.residual.begin() + static_cast<std::ptrdiff_t>(count_), rank.residual.end(), 0.0f);
+    Floats result = ranks_[0].values;
+    result.resize(count_);
+    return result;
+  }
+
+ private:
+  struct Rank {
+    Floats values, residual, state;
+  };
+
+  std::unique_ptr<CodecRun> start(std::size_t r) {
+    RandomContext context;
+    context.seed = kTensor;
+    context.step = step_;
+    context.tensor = static_cast<std::uint32_t>(kTensor);
+    RunJob job;
+    job.values = ranks_[r].values;
+    job.columns = columns_;
+    job.residual = made_.feedback.worker ? ranks_[r].residual.data() : nullptr;
+    job.decay = made_.feedback.decay;
+    job.state = ranks_[r].state;
+    job.ranks = static_cast<int>(ranks_.size());
+    job.random = {PrivateStream(context, static_cast<std::uint32_t>(r)), SharedStream(context)};
+    auto run = made_.codec->start(job);
+    EXPECT_TRUE(run.isOk()) << run.status().text();
+    return run.take();
+  }
+
+  static void answer(const std::vector<Phase>& wants) {
+    if (wants[0].want == PhaseWant::add) {
+      std::vector<std::byte> sum(wants[0].payload.begin(), wants[0].payload.end());
+      for (std::size_t r = 1; r < wants.size(); ++r)
+        EXPECT_TRUE(wants[0].codec->addPayload(wants[r].payload, wants[r].count, sum).isOk());
+      for (const Phase& phase : wants)
+        std::copy(sum.begin(), sum.end(), phase.payload.begin());
+      return;
+    }
+    for (std::size_t i = 0; i < wants[0].values.size(); ++i) {
+      float result = wants[0].values[i];
+      for (std::size_t r = 1; r < wants.size(); ++r) {
+        const float other = wants[r].values[i];
+        result = wants[0].want == PhaseWant::sum ? result + other : std::max(result, other);
+      }
+      for (const Phase& phase : wants)
+        phase.values[i] = result;
+    }
+  }
+
+  const Compression made_;
+  const std::size_t count_;
+  std::size_t columns_ = 0;
+  std::uint32_t step_ = 0;
+  std::vector<Rank> ranks_;
+};
+
+Floats contributionOf(int rank, int step, std::size_t count) { return contribution(rank + 100 * step, count); }
+
+/// By step, by rank: results of three operations on one tensor.
+std::vector<std::vector<Floats>> threeSteps(const RanksSetup& setup, const char* codec, std::size_t count) {
+  std::vector<std::vector<Floats>> results(3, std::vector<Floats>(static_cast<std::size_t>(setup.ranks)));
+  runRanks(setup, [&](goss_comm_t comm, int rank) {
+    goss_options options = GOSS_OPTIONS_INIT;
+    options.codec = codec;
+    options.tensor = kTensor;
+    for (int step = 0; step < 3; ++step) {
+      Floats values = contributionOf(rank, step, count);
+      EXPECT_EQ(goss_all_reduce(comm, values.data(), values.data(), count, GOSS_FLOAT32, GOSS_AVG, &options, nullptr),
+                GOSS_SUCCESS)
+          << goss_last_error();
+      results[static_cast<std::size_t>(step)][static_cast<std::size_t>(rank)] = std::move(values);
+    }
+  });
+  return results;
+}
+
+/// `tolerance`: of the squared error; sums of floats depend on their order. 0: the same bits.
+void expectAsReference(const RanksSetup& setup, const char* codec, std::size_t count, double tolerance) {
+  const auto results = threeSteps(setup, codec, count);
+  Reference reference(codec, setup.ranks, count);
+  for (int step = 0; step < 3; ++step) {
+    const Floats expected = reference.run([&](int rank) { return contributionOf(rank, step, count); });
+    const auto& found = results[static_cast<std::size_t>(step)];
+    for (const Floats& other : found)
+      EXPECT_TRUE(sameBits(other, found[0])) << codec << " on " << setup.ranks << " ranks, step " << step;
+    if (tolerance == 0) {
+      EXPECT_TRUE(sameBits(found[0], expected)) << codec << " on " << setup.ranks << " ranks, step " << step;
+    } else {
+      EXPECT_LE(errorOf(expected, found[0]), tolerance) << codec << " on " << setup.ranks << " ranks, step " << step;
+    }
+  }
+}
+
+constexpr std::array kPowerSgd = {"powersgd:rank=2+ef", "powersgd:rank=4,feedback=local+ef",
+                                  "powersgd:rank=3,reductions=1+ef",
+                                  "powersgd:rank=2,reductions=1,feedback=local+ef:decay=0.9"};
+
+TEST(PowerSgdAllReduce, IsWhatOneProcessComputes) {
+  for (int ranks = 1; ranks <= 8; ++ranks) {
+    const char* codec = kPowerSgd[static_cast<std::size_t>(ranks) % kPowerSgd.size()];
+    expectAsReference(setupOf(ranks), codec, 1500, 1e-7);
+    expectAsReference(setupOf(ranks), codec, 5, 1e-7); // Too few: they are summed as they are.
+  }
+}
+
+TEST(PowerSgdAllReduce, RunsOverEveryTransport) {
+  for (const char* transport : {"loopback", "shm", "tcp"}) {
+    for (const char* codec : kPowerSgd)
+      expectAsReference(setupOf(3, transport), codec, 4000, 1e-7);
+  }
+}
+
+TEST(PowerSgdAllReduce, TakesTheShapeThatTheSpecNames) {
+  // Of rank one, as rows of 40; the power iteration finds it at once.
+  constexpr std::size_t kRows = 30, kColumns = 40;
+  const auto errorWith = [&](const char* codec) {
+    double error = 0;
+    runRanks(2, [&](goss_comm_t comm, int rank) {
+      const Floats left = contribution(1, kRows), right = contribution(2, kColumns);
+      Floats values(kRows * kColumns);
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = left[i / kColumns] * right[i % kColumns];
+      const Floats exact = values;
+      goss_options options = GOSS_OPTIONS_INIT;
+      options.codec = codec;
+      EXPECT_EQ(
+          goss_all_reduce(comm, values.data(), values.data(), values.size(), GOSS_FLOAT32, GOSS_AVG, &options, nullptr),
+          GOSS_SUCCESS)
+          << goss_last_error();
+      if (rank == 0) error = errorOf(exact, values);
+    });
+    return error;
+  };
+  EXPECT_LT(errorWith("powersgd:rank=1,columns=40"), 1e-9);
+  EXPECT_GT(errorWith("powersgd:rank=1"), 0.1);
+}
+
+TEST(AgreedTernGradAllReduce, IsWhatOneProcessComputesBitForBit) {
+  for (int ranks = 1; ranks <= 8; ++ranks) {
+    for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{777}, std::size_t{20001}})
+      expectAsReference(setupOf(ranks), "terngrad:clip=2.5,agree=max+ef", count, 0);
+  }
+}
+
+TEST(AgreedTernGradAllReduce, IsTheSameOverEveryTransportAndAlgorithm) {
+  for (const char* transport : {"loopback", "shm", "tcp"})
+    expectAsReference(setupOf(4, transport), "terngrad:clip=0,agree=max", 9001, 0);
+  for (const char* algorithm : {"direct", "ring", "flat", "rabenseifner"})
+    expectAsReference(setupOf(4, "", algorithm), "terngrad:clip=0,agree=max", 9001, 0);
+}
+
+TEST(PhasedAllReduce, TakesEveryKindOfCall) {
+  for (const char* codec : {"powersgd:rank=64", "terngrad:clip=0,agree=max"}) {
+    for (const goss_op op : {GOSS_SUM, GOSS_AVG}) {
+      for (const goss_dtype dtype : {GOSS_FLOAT32, GOSS_BFLOAT16}) {
+        CompressedCase what{setupOf(3), codec, "", 2500};
+        what.op = op;
+        what.dtype = dtype;
+        what.in_place = op == GOSS_SUM;
+        const auto results = allReduceCompressed(what);
+        for (const Floats& other : results)
+          EXPECT_TRUE(sameBits(other, results[0])) << codec;
+        // Of a matrix of rank 50, 64 columns are all; -1, 0 and 1 times the largest number are unbiased, but rough.
+        EXPECT_LT(errorOf(exactResult(what), results[0]), codec[0] == 'p' ? 1e-4 : 20) << codec;
+      }
+    }
+  }
+}
+
+TEST(PhasedAllReduce, ScalesWhatItIsAskedTo) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    Floats values(10, 1.0f);
+    goss_options options = GOSS_OPTIONS_INIT;
+    options.codec = "powersgd";
+    options.scale = rank + 1;
+    ASSERT_EQ(goss_all_reduce(comm, values.data(), values.data(), 10, GOSS_FLOAT32, GOSS_PREMUL_SUM, &options, nullptr),
+              GOSS_SUCCESS);
+    EXPECT_EQ(values, Floats(10, 3.0f));
+  });
+}
+
+TEST(PhasedAllReduce, RunsBesideOtherOperationsAndAgain) {
+  constexpr std::size_t kCount = 3000;
+  std::vector<Floats> phased(4), again(4);
+  runRanks(4, [&](goss_comm_t comm, int rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    goss_options options = GOSS_OPTIONS_INIT, integers = GOSS_OPTIONS_INIT;
+    options.codec = "powersgd:rank=2";
+    integers.codec = "int8";
+    for (int round = 0; round < 5; ++round) {
+      Floats first = contribution(rank, kCount), second = first, third = first, fourth = first;
+      std::array<goss_request_t, 4> requests{};
+      EXPECT_EQ(
+          goss_all_reduce(comm, first.data(), first.data(), kCount, GOSS_FLOAT32, GOSS_AVG, &options, &requests[0]),
+          GOSS_SUCCESS);
+      EXPECT_EQ(
+          goss_all_reduce(comm, second.data(), second.data(), kCount, GOSS_FLOAT32, GOSS_AVG, nullptr, &requests[1]),
+          GOSS_SUCCESS);
+      EXPECT_EQ(
+          goss_all_reduce(comm, third.data(), third.data(), kCount, GOSS_FLOAT32, GOSS_AVG, &integers, &requests[2]),
+          GOSS_SUCCESS);
+      EXPECT_EQ(goss_all_reduce(comm, fourth.data(), fourth.data(), 10, GOSS_FLOAT32, GOSS_AVG, &options, &requests[3]),
+                GOSS_SUCCESS);
+      // Ranks wait in different orders.
+      for (std::size_t i = 0; i < requests.size(); ++i)
+        EXPECT_EQ(goss_wait(&requests[(i + r) % requests.size()], nullptr), GOSS_SUCCESS) << goss_last_error();
+      phased[r] = first;
+    }
+    Floats send(kCount), recv(kCount);
+    goss_request_t request = nullptr;
+    options.flags = GOSS_PERSISTENT;
+    options.tensor = 5;
+    ASSERT_EQ(goss_all_reduce(comm, send.data(), recv.data(), kCount, GOSS_FLOAT32, GOSS_AVG, &options, &request),
+              GOSS_SUCCESS);
+    for (int round = 0; round < 3; ++round) {
+      send = contribution(rank, kCount);
+      EXPECT_EQ(goss_start(request), GOSS_SUCCESS);
+      EXPECT_EQ(goss_wait(&request, nullptr), GOSS_SUCCESS) << goss_last_error();
+    }
+    again[r] = recv;
+    EXPECT_EQ(goss_request_free(&request), GOSS_SUCCESS);
+  });
+  for (std::size_t r = 1; r < 4; ++r) {
+    EXPECT_TRUE(sameBits(phased[r], phased[0]));
+    EXPECT_TRUE(sameBits(again[r], again[0]));
+  }
+}
+
+TEST(PhasedAllReduce, RefusesWhatItCannotDo) {
+  runRanks(2, [](goss_comm_t comm, int) {
+    Floats values(10, 1.0f);
+    goss_options options = GOSS_OPTIONS_INIT;
+    options.codec = "powersgd";
+    EXPECT_EQ(goss_reduce(comm, values.data(), values.data(), 10, GOSS_FLOAT32, GOSS_SUM, 0, &options, nullptr),
+              GOSS_ERR_UNSUPPORTED);
+    EXPECT_THAT(goss_last_error(), HasSubstr("all_reduce"));
+    options.return_codec = "int8";
+    EXPECT_EQ(goss_all_reduce(comm, values.data(), values.data(), 10, GOSS_FLOAT32, GOSS_SUM, &options, nullptr),
+              GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_THAT(goss_last_error(), HasSubstr("return_codec"));
+    options.return_codec = nullptr;
+    EXPECT_EQ(goss_all_reduce(comm, values.data(), values.data(), 10, GOSS_FLOAT32, GOSS_SUM, &options, nullptr),
+              GOSS_SUCCESS)
+        << "nothing has happened before";
+  });
+}
+
+TEST(PhasedAllReduce, NamesTheCallsThatDoNotMatch) {
+  for (const char* other : {"int8", "powersgd:rank=2", static_cast<const char*>(nullptr)}) {
+    runRanks(2, [&](goss_comm_t comm, int rank) {
+      Floats values(1000, 1.0f);
+      goss_options options = GOSS_OPTIONS_INIT;
+      options.codec = rank == 0 ? "powersgd" : other;
+      EXPECT_EQ(goss_all_reduce(comm, values.data(), values.data(), 1000, GOSS_FLOAT32, GOSS_SUM, &options, nullptr),
+                GOSS_ERR_MISMATCH);
+      EXPECT_THAT(goss_last_error(), HasSubstr("1000 float32"));
+    });
+  }
+}
+
+TEST(PhasedAllReduce, KeepsItsStateThroughACheckpoint) {
+  for (const char* codec : {"powersgd:rank=2+ef", "powersgd:rank=2,reductions=1+ef", "terngrad:agree=max+ef",
+                            "terngrad:agree=max+loco", "int4+loco", "dgc"}) {
+    runRanks(2, [&](goss_comm_t comm, int rank) {
+      goss_options options = GOSS_OPTIONS_INIT;
+      options.codec = codec;
+      options.tensor = 9;
+      const auto step = [&](int number) {
+        Floats values = contribution(rank + 10 * number, 2000);
+        EXPECT_EQ(goss_all_reduce(comm, values.data(), values.data(), 2000, GOSS_FLOAT32, GOSS_AVG, &options, nullptr),
+                  GOSS_SUCCESS)
+            << goss_last_error();
+        return values;
+      };
+      step(1);
+      void* bytes = nullptr;
+      std::size_t size = 0;
+      ASSERT_EQ(goss_codec_state_export(comm, &bytes, &size), GOSS_SUCCESS);
+      const Floats expected = step(2);
+      EXPECT_FALSE(sameBits(step(2), expected)) << codec << ": it has moved on";
+      ASSERT_EQ(goss_codec_state_import(comm, bytes, size), GOSS_SUCCESS);
+      EXPECT_TRUE(sameBits(step(2), expected)) << codec;
+      goss_free(bytes);
+    });
+  }
+}
+
+TEST(CodecState, IsNotGivenOutWhenAnOperationMayHaveLeftHalfOfIt) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    Floats values(100, 1.0f);
+    goss_options options = GOSS_OPTIONS_INIT;
+    options.codec = rank == 0 ? "int8+ef" : "int4+ef";
+    options.tensor = 3;
+    EXPECT_EQ(goss_all_reduce(comm, values.data(), values.data(), 100, GOSS_FLOAT32, GOSS_SUM, &options, nullptr),
+              GOSS_ERR_MISMATCH);
+    void* bytes = nullptr;
+    std::size_t size = 0;
+    EXPECT_EQ(goss_codec_state_export(comm, &bytes, &size), GOSS_ERR_MISMATCH);
+    EXPECT_EQ(bytes, nullptr);
+  });
+}
+
+} // namespace
+} // namespace goss::test
