@@ -211,5 +211,89 @@ TEST(PipelineCalls, MisuseIsRefusedAndNamed) {
   goss_pipeline_destroy(pipeline);
 }
 
+TEST(PipelineCodec, MisuseIsRefusedAndLeavesNobodyWaiting) {
+  goss_pipeline_t pipeline = generated("1f1b", 2, 4);
+  runRanks(2, [&](goss_comm_t comm, int) {
+    const auto expectRefused = [](goss_status status, const char* says) {
+      EXPECT_EQ(status, GOSS_ERR_INVALID_ARGUMENT);
+      EXPECT_THAT(goss_last_error(), HasSubstr(says));
+    };
+    goss_pipeline_codec_t codec = nullptr;
+    goss_pipeline_codec_request request = GOSS_PIPELINE_CODEC_REQUEST_INIT;
+    expectRefused(goss_pipeline_codec_create(comm, nullptr, &codec), "must not be NULL");
+    expectRefused(goss_pipeline_codec_create(comm, &request, &codec), "at least one element");
+    request.sample_elems = 100;
+    request.deltas = 1;
+    expectRefused(goss_pipeline_codec_create(comm, &request, &codec), "deltas a forward codec");
+    request.forward = "int8+ef";
+    expectRefused(goss_pipeline_codec_create(comm, &request, &codec), "keeps feedback");
+    request.forward = "int8";
+    request.cache_directory = "/dev/null/nowhere";
+    EXPECT_EQ(goss_pipeline_codec_create(comm, &request, &codec), GOSS_ERR_RESOURCE);
+    EXPECT_THAT(goss_last_error(), HasSubstr("/dev/null/nowhere"));
+    EXPECT_EQ(codec, nullptr);
+    request.cache_directory = nullptr;
+    request.sample_elems = 3000; // kBoundary is 3 and a third of these
+    ASSERT_EQ(goss_pipeline_codec_create(comm, &request, &codec), GOSS_SUCCESS) << goss_last_error();
+    Work work;
+    work.stages = 2;
+    goss_pipeline_work c = work.c();
+    c.codec = codec;
+    expectRefused(goss_pipeline_run(pipeline, comm, &c), "needs work.sample");
+    c.sample = [](void*, std::int32_t micro_batch, std::size_t) { return static_cast<std::uint64_t>(micro_batch); };
+    expectRefused(goss_pipeline_run(pipeline, comm, &c), "no whole samples of 3000 floats");
+    EXPECT_EQ(goss_pipeline_codec_destroy(codec), GOSS_SUCCESS);
+  });
+  EXPECT_EQ(goss_pipeline_codec_destroy(nullptr), GOSS_SUCCESS);
+  goss_pipeline_destroy(pipeline);
+}
+
+/// Stages that pass small whole numbers on, which 8 bits and a scale say exactly enough to be told apart.
+struct Counting {
+  static constexpr std::size_t kElems = 256;
+
+  int run(const goss_pipeline_action& a, const void* input, void* output) const {
+    if (a.kind != GOSS_PIPELINE_FORWARD && a.kind != GOSS_PIPELINE_BACKWARD) return 0;
+    const auto* in = static_cast<const float*>(input);
+    const auto expected = static_cast<float>(a.micro_batch + 1);
+    for (std::size_t i = 0; in != nullptr && i < kElems; ++i)
+      EXPECT_NEAR(in[i], expected, expected / 254 * 1.01f); // half a level of int8, as peak and value are equal
+    if (output != nullptr) std::fill_n(static_cast<float*>(output), kElems, expected);
+    return 0;
+  }
+};
+
+TEST(PipelineCodec, CompressesOverSharedMemoryAndTcp) {
+  for (const char* transport : {"shm", "tcp"}) {
+    SCOPED_TRACE(transport);
+    RanksSetup setup;
+    setup.ranks = 3;
+    setup.transport = transport;
+    goss_pipeline_t pipeline = generated("1f1b", 3, 6);
+    runRanks(setup, [&](goss_comm_t comm, int) {
+      goss_pipeline_codec_t codec = nullptr;
+      goss_pipeline_codec_request request = GOSS_PIPELINE_CODEC_REQUEST_INIT;
+      request.sample_elems = Counting::kElems;
+      request.forward = request.backward = "int8";
+      request.deltas = 1;
+      ASSERT_EQ(goss_pipeline_codec_create(comm, &request, &codec), GOSS_SUCCESS) << goss_last_error();
+      Counting counting;
+      const goss_pipeline_work c{
+          sizeof(goss_pipeline_work),
+          Counting::kElems * sizeof(float),
+          &counting,
+          [](void* context, const goss_pipeline_action* action, const void* input, void* output) -> std::int32_t {
+            return static_cast<Counting*>(context)->run(*action, input, output);
+          },
+          codec,
+          [](void*, std::int32_t micro_batch, std::size_t) { return static_cast<std::uint64_t>(micro_batch); }};
+      for (int epoch = 0; epoch < 2; ++epoch) // the second sends changes only
+        EXPECT_EQ(goss_pipeline_run(pipeline, comm, &c), GOSS_SUCCESS) << goss_last_error();
+      goss_pipeline_codec_destroy(codec);
+    });
+    goss_pipeline_destroy(pipeline);
+  }
+}
+
 } // namespace
 } // namespace goss::test
