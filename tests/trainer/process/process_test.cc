@@ -166,6 +166,53 @@ TEST_F(ProcessTest, PipelinesInIslandsEndWithASampleAndAReport) {
   EXPECT_THAT(odd.output, HasSubstr("3 ranks do not form --islands 2 with pipelines of --pipeline 2"));
 }
 
+/// The validation losses that a log holds, in the order of its lines.
+std::vector<double> validationsOf(const std::string& log) {
+  std::vector<double> losses;
+  std::istringstream lines(readBytes(log));
+  for (std::string line; std::getline(lines, line);) {
+    const nlohmann::json json = nlohmann::json::parse(line);
+    if (json.at("event") == "validation") losses.push_back(json.at("loss"));
+  }
+  return losses;
+}
+
+TEST_F(ProcessTest, ACheckpointOfFourReplicasGoesOnAsTwoPipelinesOfTwoStagesAndAlone) {
+  const std::string run = kProgram + flags(4) + " --resume --checkpoint " + path("run");
+  const auto start = [&](int ranks, const std::string& more, const std::string& log) {
+    const Outcome outcome =
+        shell(fmt::format("{} --oversubscribe -np {} {}{} --log {}", kMpirun, ranks, run, more, path(log)));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    return validationsOf(path(log));
+  };
+  const std::vector<double> trained = start(4, "", "replicas");
+  ASSERT_EQ(trained.size(), 1u);
+  EXPECT_EQ(start(4, " --pipeline 2", "stages"), trained); // the same bits
+  EXPECT_EQ(start(1, "", "alone"), trained);
+  const Outcome odd = shell(fmt::format("{} --oversubscribe -np 3 {} --pipeline 2", kMpirun, run));
+  EXPECT_NE(odd.exit_code, 0);
+  EXPECT_THAT(odd.output, HasSubstr("3 ranks do not form pipelines of --pipeline 2; start a multiple of 2"));
+}
+
+TEST_F(ProcessTest, WhatCannotBeReadOrWrittenIsNamedAndTheCheckpointBeforeIsWhole) {
+  const std::string resumable = " --resume --checkpoint " + path("run");
+  ASSERT_EQ(shell(kProgram + flags(2) + resumable).exit_code, 0);
+  const Outcome directory = shell(fmt::format("{}{} --data {}", kProgram, flags(3), path("run")));
+  EXPECT_EQ(directory.exit_code, 1);
+  EXPECT_THAT(directory.output, AllOf(HasSubstr(path("run")), HasSubstr("Is a directory")));
+  const Outcome shape = shell(kProgram + flags(3) + resumable + " --channels 32");
+  EXPECT_EQ(shape.exit_code, 1);
+  EXPECT_THAT(shape.output, AllOf(HasSubstr("of another model"), HasSubstr("--channels is 32")));
+  // Files of 8 KiB at most, too small for the model: as on a disk that fills up on the way.
+  const Outcome full = shell("ulimit -f 16; " + (kProgram + flags(3)) + resumable);
+  EXPECT_EQ(full.exit_code, 1) << full.output;
+  EXPECT_THAT(full.output, AllOf(HasSubstr("step 3"), HasSubstr("model.safetensors"), HasSubstr("File too large"),
+                                 HasSubstr("earlier checkpoints are untouched")));
+  const Outcome last = shell(kProgram + flags(3) + resumable);
+  EXPECT_EQ(last.exit_code, 0) << last.output;
+  EXPECT_THAT(last.output, HasSubstr("resumed from step 2"));
+}
+
 TEST_F(ProcessTest, ErrorsEndWithOneAndAReason) {
   const Outcome method = shell(kProgram + flags(1) + " --sync dilocco:h=5");
   EXPECT_EQ(method.exit_code, 1);
