@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -122,9 +123,11 @@ Json measureLinks(GossEngine& world) {
   const char* name = "";
   goss::bench::check(goss_comm_transport(world.comm(), pair.partner, &name), "goss_comm_transport");
   // A pair that shares a host has shared memory; the farthest pairs decide, and all must decide alike.
-  double apart = std::string_view(name) == "tcp" ? 1 : 0;
+  const bool secured = std::getenv("GOSS_TLS") != nullptr;
+  double apart = !secured && std::string_view(name) == "tcp" ? 1 : 0;
   world.combine(&apart, 1, GOSS_MAX);
   if (apart > 0) return {{"network", measureLink(pair)}};
+  if (secured) return {{"tls", measureForced(world, "tls")}}; // Nothing may be sent in clear now.
   return {{"shm", measureForced(world, "shm")}, {"tcp", measureForced(world, "tcp")}};
 }
 
@@ -201,7 +204,8 @@ void printLimits() {
 int main(int argc, char** argv) {
   CLI::App app{
       "Measures what messages and sums cost here and writes the file that GOSS_TUNING names.\n"
-      "Start it alone on one machine, or with mpirun, half of the ranks on each of two hosts."};
+      "Start it alone on one machine, or with mpirun, half of the ranks on each of two hosts. With GOSS_TLS set it\n"
+      "measures secured links alone, on one machine."};
   Settings settings;
   app.add_option("-o,--output", settings.output, "The file; levels that it has already and that are not measured stay");
   app.add_flag("--limits", settings.limits, "Prints what plain sums and plain sockets reach here instead, as JSON");

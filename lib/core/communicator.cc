@@ -52,7 +52,8 @@ Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, 
       rank_of_world_(static_cast<std::size_t>(world_->size()), -1),
       flat_(world_->makeFlatChannel(context_, ranks_, rank_)),
       planner_(size(), rank_, world_->linksBetween(ranks_), world_->catalogue(),
-               Preferences{world_->config().algorithm, world_->config().fragment_bytes},
+               Preferences{world_->config().algorithm, world_->config().fragment_bytes,
+                           std::string(world_->preferredAmongEquals())},
                flat_ != nullptr ? flat_->capacity() : 0),
       news_(ranks_.size()) {
   for (int rank = 0; rank < size(); ++rank)

@@ -129,7 +129,7 @@ Result<const Candidate*> Planner::choose(const PlanKey& key, std::uint32_t size_
   if (known != choices_.end()) return &known->second;
   Result<std::vector<Candidate>> candidates = priced(rootless, middleOfClass(size_class), Effort::choose);
   if (!candidates.isOk()) return candidates.status();
-  Candidate& best = candidates.value()[cheapest(candidates.value())];
+  Candidate& best = candidates.value()[cheapest(candidates.value(), preferred_.among_equals)];
   return &choices_.emplace(CacheKey{packed, codecsOf(key), std::string(key.algorithm)}, std::move(best)).first->second;
 }
 
@@ -137,14 +137,16 @@ Result<std::vector<Candidate>> Planner::candidates(const PlanKey& key) const {
   return priced(key, bytesOf(key, size()), Effort::thorough);
 }
 
-std::size_t Planner::cheapest(const std::vector<Candidate>& candidates) {
+std::size_t Planner::cheapest(const std::vector<Candidate>& candidates, std::string_view among_equals) {
   double least_s = candidates.front().price_s;
   for (const Candidate& candidate : candidates)
     least_s = std::min(least_s, candidate.price_s);
-  std::size_t first = 0;
-  while (candidates[first].price_s > least_s * kAsGood)
-    ++first;
-  return first;
+  const auto as_good = [&](const Candidate& candidate) { return candidate.price_s <= least_s * kAsGood; };
+  auto chosen = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+    return candidate.algorithm->name() == among_equals && as_good(candidate);
+  });
+  if (chosen == candidates.end()) chosen = std::find_if(candidates.begin(), candidates.end(), as_good);
+  return static_cast<std::size_t>(chosen - candidates.begin());
 }
 
 Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t bytes, Effort effort) const {

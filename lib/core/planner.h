@@ -45,6 +45,8 @@ struct Plan {
 struct Preferences {
   std::string algorithm = {};       ///< GOSS_ALGORITHM; "": none. Ignored by collectives that have none of this name.
   std::uint64_t fragment_bytes = 0; ///< GOSS_FRAGMENT_BYTES: buffers are cut into parts of about this size; 0: as pays.
+  std::string among_equals =
+      {}; ///< Taken where its price is within 3 % of the least; "": the catalogue's order decides.
 };
 
 /// One per communicator; calls must be serialised by its owner. Ranks that construct it from equal links and
@@ -71,7 +73,8 @@ class Planner {
   /// What plan() chooses from, in catalogue order, priced thoroughly for exactly key's bytes. Errors: as plan().
   [[nodiscard]] Result<std::vector<Candidate>> candidates(const PlanKey& key) const;
   /// The index of the one that plan() would take: the first that costs at most 3 % more than the least. Not empty.
-  [[nodiscard]] static std::size_t cheapest(const std::vector<Candidate>& candidates);
+  [[nodiscard]] static std::size_t cheapest(const std::vector<Candidate>& candidates,
+                                            std::string_view among_equals = {});
 
  private:
   struct CacheKey {

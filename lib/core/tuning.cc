@@ -75,9 +75,10 @@ Status readLinks(const Json& object, Tuning& tuning) {
     LinkPrice* price = name == "loopback"  ? &tuning.loopback
                        : name == "shm"     ? &tuning.shm
                        : name == "tcp"     ? &tuning.tcp
+                       : name == "tls"     ? &tuning.tls
                        : name == "network" ? &tuning.network
                                            : nullptr;
-    if (price == nullptr) return refuse("links." + name, "is not one of loopback, shm, tcp, network");
+    if (price == nullptr) return refuse("links." + name, "is not one of loopback, shm, tcp, tls, network");
     if (Status status = readLink(value, "links." + name, *price); !status.isOk()) return status;
   }
   return Status::ok();
@@ -87,8 +88,8 @@ Status readLinks(const Json& object, Tuning& tuning) {
 
 Tuning Tuning::builtIn() {
   const auto price = [](std::string_view name) { return schedule::Links::builtIn(name, 2).value().price(0, 1); };
-  return {price("loopback"), price("shm"), price("tcp"), price("lan10g"),
-          schedule::Links::builtIn("shm", 2).value().cpu()};
+  return {price("loopback"), price("shm"),    price("tcp"),
+          price("tls"),      price("lan10g"), schedule::Links::builtIn("shm", 2).value().cpu()};
 }
 
 Result<Tuning> Tuning::parse(std::string_view text) {

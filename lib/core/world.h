@@ -47,6 +47,8 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] ControlChannel& control() { return *control_; }
   /// Link prices between `ranks` (world ranks), from GOSS_LINKS, or from where the ranks are and GOSS_TUNING.
   [[nodiscard]] schedule::Links linksBetween(const std::vector<int>& ranks) const;
+  /// The algorithm to take where prices hardly differ; "": no such.
+  [[nodiscard]] std::string_view preferredAmongEquals() const;
   /// Null unless all of `ranks` (world ranks; this one is `rank` among them) see each other's boards.
   [[nodiscard]] std::unique_ptr<FlatChannel> makeFlatChannel(std::uint32_t context, const std::vector<int>& ranks,
                                                              int rank) const;
@@ -73,6 +75,8 @@ class World : public std::enable_shared_from_this<World> {
   Status readPrices(int ranks);
   /// Of this host when all ranks are on it; else 1.
   [[nodiscard]] double ranksPerProcessor() const;
+  /// Between ranks of one host.
+  [[nodiscard]] bool usesSockets() const;
   Status waitForLinks();
   std::size_t sharedRegions();
   bool afterProgressOnLoop();

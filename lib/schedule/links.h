@@ -46,8 +46,8 @@ class Links {
 
   /// Reads a link file for `size` ranks. Errors: invalidArgument naming line and reason.
   static Result<Links> parse(std::string_view text, int size);
-  /// Measured or published prices of a kind of network: loopback (threads of one process), shm, tcp (one host), ib100,
-  /// lan10g, wan. Errors: invalidArgument listing the names.
+  /// Measured or published prices of a kind of network: loopback (threads of one process), shm, tcp, tls (one host),
+  /// ib100, lan10g, wan. Errors: invalidArgument listing the names.
   static Result<Links> builtIn(std::string_view name, int size);
 
   [[nodiscard]] int size() const { return static_cast<int>(node_of_rank_.size()); }

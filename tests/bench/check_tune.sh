@@ -32,8 +32,19 @@ grep -q 'tuning file: .*run goss-tune again' "$work/err" || fail "a damaged file
 GOSS_TUNING=$work/absent run "$bench" allreduce --threads 2 -m 4:4 -i 2 -x 0 && fail "a file that is not there was accepted"
 grep -q "GOSS_TUNING: cannot read" "$work/err" || fail "an absent file was refused without words"
 
-# It does not write over what is no tuning file.
+# With credentials it measures secured links, and leaves the others alone.
 unset GOSS_TUNING
+printf 'gossamer-psk-1 %064d\n' 7 >"$work/key"
+chmod 600 "$work/key"
+if GOSS_TLS=psk:$work/key run "$tune" -o "$work/file"; then
+  tr -d ' \n' <"$work/file" | grep -q '"tls":{"latency_s":.*"bandwidth_bytes_per_s":.*"overhead_s":' || fail "no price of TLS"
+  tr -d ' \n' <"$work/file" | grep -q '"tcp":{"latency_s":' || fail "the price of TCP is gone"
+  GOSS_TUNING=$work/file run "$bench" allreduce --threads 2 -m 64K:64K -i 2 -x 0 -c || fail "the library refuses the price of TLS"
+else
+  grep -q 'has no OpenSSL' "$work/err" || fail "goss-tune with GOSS_TLS"
+fi
+
+# It does not write over what is no tuning file.
 echo 'dear diary' >"$work/diary"
 run "$tune" -o "$work/diary" && fail "goss-tune wrote over a file of somebody else"
 grep -q 'is no tuning file' "$work/err" || fail "refused without words"

@@ -25,6 +25,19 @@ TEST(Tuning, WhatTheFileDoesNotNameKeepsItsBuiltInPrice) {
   EXPECT_EQ(tuning.value().network, base.network);
 }
 
+TEST(Tuning, EncryptionHasAPriceOfItsOwn) {
+  const Tuning base = Tuning::builtIn();
+  EXPECT_LT(base.tls.bandwidth_bytes_per_s, base.tcp.bandwidth_bytes_per_s);
+  EXPECT_GT(base.tls.overhead_s, base.tcp.overhead_s);
+  const auto tuning =
+      Tuning::parse(R"({"gossamer_tuning": 1, "links": {"tls": {"bandwidth_bytes_per_s": 2e9, "overhead_s": 4e-6}}})");
+  ASSERT_TRUE(tuning.isOk()) << tuning.status().text();
+  EXPECT_EQ(tuning.value().tls.bandwidth_bytes_per_s, 2e9);
+  EXPECT_EQ(tuning.value().tls.overhead_s, 4e-6);
+  EXPECT_EQ(tuning.value().tls.latency_s, base.tls.latency_s);
+  EXPECT_EQ(tuning.value().tcp, base.tcp);
+}
+
 struct Wrong {
   const char* text;
   const char* complaint;
@@ -48,7 +61,8 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{R"({"gossamer_tuning": 2})", "gossamer_tuning must be 1"},
         Wrong{R"({"gossamer_tuning": 1, "link": {}})", "link is not one of"},
         Wrong{R"({"gossamer_tuning": 1, "links": 3})", "links must be an object"},
-        Wrong{R"({"gossamer_tuning": 1, "links": {"ib": {}}})", "links.ib is not one of loopback, shm, tcp, network"},
+        Wrong{R"({"gossamer_tuning": 1, "links": {"ib": {}}})",
+              "links.ib is not one of loopback, shm, tcp, tls, network"},
         Wrong{R"({"gossamer_tuning": 1, "links": {"shm": 1}})", "links.shm must be an object"},
         Wrong{R"({"gossamer_tuning": 1, "links": {"shm": {"latency": 1}}})", "links.shm.latency is not known"},
         Wrong{R"({"gossamer_tuning": 1, "links": {"shm": {"latency_s": "1us"}}})",

@@ -322,6 +322,20 @@ TEST_F(PlannerTest, ThoroughPricesKeepTheChoiceAndCutEveryPipeline) {
   }
 }
 
+TEST_F(PlannerTest, AmongEqualPricesTheOneThatIsAskedForIsTaken) {
+  // As TLS is priced for 4 ranks on 2 processors.
+  Links links(4, LinkPrice{10e-6, 0.5e9, 10e-6, 256.0 * kMiB});
+  const PlanKey large = bytesOf(Collective::allReduce, 64 * kMiB);
+  const PlanKey small = bytesOf(Collective::allReduce, 8 * kKiB);
+  EXPECT_EQ(choice(links, large), "direct");
+  Preferences preferred;
+  preferred.among_equals = "ring";
+  Planner planner(4, 0, links, catalogue_, preferred);
+  EXPECT_EQ(planner.plan(large).value()->algorithm, "ring");
+  EXPECT_NE(planner.plan(small).value()->algorithm, "ring");             // Six latencies against one or two.
+  EXPECT_TRUE(planner.plan(bytesOf(Collective::allToAll, kMiB)).isOk()); // Which has no ring.
+}
+
 TEST_F(PlannerTest, ALoneRankHasPlansToo) {
   Planner planner(1, 0, builtIn("shm", 1), catalogue_);
   for (int i = 0; i < kCollectiveCount; ++i)
