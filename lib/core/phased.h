@@ -47,8 +47,8 @@ class PhasedOperation final : public Operation {
   Status finish();
 
   Call call_;
-  const std::size_t columns_;    ///< Of the matrix; 0: it is none.
-  std::vector<float> values_;    ///< The vector, with zeros up to whole rows.
+  const std::size_t columns_;      ///< Of the matrix; 0: it is none.
+  std::vector<float> values_;      ///< The vector, with zeros up to whole rows.
   std::vector<float> own_factors_; ///< Of calls whose tensor has no name.
   std::span<float> factors_;
   FeedbackWork feedback_;
