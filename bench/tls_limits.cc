@@ -1,10 +1,7 @@
 /// goss-tls-limits: what TLS 1.3 over loopback reaches when processes do nothing but exchange bytes, the floor under
 /// an all-reduce over secured connections. Prints the median time in which every rank has sent and received what a
 /// bandwidth-optimal all-reduce moves, in microseconds by batch, and the rate of one direction.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/ssl.h>
@@ -23,8 +20,11 @@
 #include <string>
 #include <vector>
 
+#include "bench/connected_pair.h"
+
 namespace {
 
+using goss::bench::connectedPair;
 using Clock = std::chrono::steady_clock;
 
 struct Options {
@@ -51,29 +51,6 @@ void useOwnCertificate(SSL_CTX* context) {
           "a certificate");
   X509_free(certificate);
   EVP_PKEY_free(key);
-}
-
-/// Two connected ends over 127.0.0.1.
-std::pair<int, int> connectedPair() {
-  const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  require(::bind(listener, generic, length) == 0 && ::listen(listener, 1) == 0, "listen");
-  ::getsockname(listener, generic, &length);
-  const int caller = ::socket(AF_INET, SOCK_STREAM, 0);
-  require(::connect(caller, generic, length) == 0, "connect");
-  const int called = ::accept(listener, nullptr, nullptr);
-  ::close(listener);
-  for (const int fd : {caller, called}) {
-    const int on = 1;
-    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5); // What is fastest where nothing is lost.
-    ::fcntl(fd, F_SETFL, O_NONBLOCK);
-  }
-  return {caller, called};
 }
 
 /// One end of a session over memory, and the socket that its records go through in batches.

@@ -1,8 +1,5 @@
 #include "bench/tune/limits.h"
 
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/connected_pair.h"
 #include "bench/suite/runner.h"
 #include "kernels/kernels.h"
 
@@ -46,29 +44,6 @@ void add(unsigned char* sum, const unsigned char* a, const unsigned char* b, std
 }
 
 void fail(const char* what) { throw std::runtime_error(std::string("the loopback test: ") + what + " failed"); }
-
-/// Two connected ends over 127.0.0.1.
-std::pair<int, int> connectedPair() {
-  const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (::bind(listener, generic, length) != 0 || ::listen(listener, 1) != 0) fail("listen");
-  ::getsockname(listener, generic, &length);
-  const int caller = ::socket(AF_INET, SOCK_STREAM, 0);
-  if (::connect(caller, generic, length) != 0) fail("connect");
-  const int called = ::accept(listener, nullptr, nullptr);
-  ::close(listener);
-  for (const int fd : {caller, called}) {
-    const int on = 1;
-    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5);
-    ::fcntl(fd, F_SETFL, O_NONBLOCK);
-  }
-  return {caller, called};
-}
 
 void exchange(int fd, const unsigned char* out, unsigned char* in, std::size_t bytes) {
   constexpr std::size_t kMostPerCall = 256 * 1024;
