@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "compressors/powersgd/factors.h"
@@ -59,9 +60,11 @@ class FactorRun : public CodecRun {
     }
   }
 
-  /// The first operation finds only zeros and draws the factor.
+  /// The first operation finds only zeros and draws the factor; so does the one that follows an overflow, which all
+  /// ranks find in the same sums.
   void begin(std::span<float> factor) const {
-    if (std::all_of(factor.begin(), factor.end(), [](float value) { return value == 0.0f; })) {
+    const bool zero = std::all_of(factor.begin(), factor.end(), [](float value) { return value == 0.0f; });
+    if (zero || !std::all_of(factor.begin(), factor.end(), [](float value) { return std::isfinite(value); })) {
       fillShared(factor, job_.random.shared);
     }
   }

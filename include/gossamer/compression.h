@@ -19,10 +19,12 @@ extern "C" {
 GOSS_API goss_status goss_codec_state_export(goss_comm_t comm, void** bytes, size_t* size);
 
 /// Local, on all ranks or none. Replaces it by what goss_codec_state_export wrote on the same rank of as many ranks.
-/// Errors: GOSS_ERR_PROTOCOL for other bytes; nothing has changed then.
+/// Errors: GOSS_ERR_PROTOCOL for other bytes; GOSS_ERR_INVALID_ARGUMENT while an operation with a codec that works in
+/// phases is pending. Nothing has changed then.
 GOSS_API goss_status goss_codec_state_import(goss_comm_t comm, const void* bytes, size_t size);
 
-/// Local. Forgets what "+ef", "+loco" and "+momentum" have kept for one tensor; 0: for all.
+/// Local. Forgets what "+ef", "+loco" and "+momentum" have kept for one tensor; 0: for all. Errors:
+/// GOSS_ERR_INVALID_ARGUMENT while an operation on it with a codec that works in phases is pending.
 GOSS_API goss_status goss_codec_state_reset(goss_comm_t comm, uint64_t tensor);
 
 // ---- Codecs of one's own

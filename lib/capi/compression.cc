@@ -22,6 +22,11 @@ void* copyOf(const std::string& bytes) {
   return copy;
 }
 
+/// It works on what is kept until it ends.
+Status pending(const char* function) {
+  return invalid(std::string(function) + ": an all_reduce with a codec that works in phases is pending; wait for it");
+}
+
 } // namespace
 
 extern "C" {
@@ -46,6 +51,7 @@ goss_status goss_codec_state_import(goss_comm_t comm, const void* bytes, size_t 
   return guarded("goss_codec_state_import", [&]() -> Status {
     if (comm == nullptr || bytes == nullptr) return invalid("goss_codec_state_import: comm and bytes must not be NULL");
     auto lock = comm->communicator->engine().enter();
+    if (comm->communicator->holdsStateOnLoop(0)) return pending("goss_codec_state_import");
     return comm->communicator->referencesOnLoop().importAll({static_cast<const char*>(bytes), size});
   });
 }
@@ -56,6 +62,7 @@ goss_status goss_codec_state_reset(goss_comm_t comm, uint64_t tensor) {
     goss::sync::ReferenceStore::Filter filter;
     if (tensor != 0) filter.tensor = tensor;
     auto lock = comm->communicator->engine().enter();
+    if (comm->communicator->holdsStateOnLoop(tensor)) return pending("goss_codec_state_reset");
     // What error feedback keeps, not the places in random streams and PowerSGD's factors: these must stay
     // the same on all ranks.
     using Role = goss::sync::ReferenceRole;

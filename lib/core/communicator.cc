@@ -143,7 +143,9 @@ Status Communicator::startOnLoop(Operation& operation) {
   operation.numbered_ = false;
   engine().activateOnLoop(operation);
   operation.startOnLoop();
-  if (operation.signature() != nullptr) history_[operation.sequence % kHistory] = *operation.signature();
+  // A phase may begin when its place has become a later operation's.
+  const bool recent = started_ - operation.sequence <= kHistory;
+  if (operation.signature() != nullptr && recent) history_[operation.sequence % kHistory] = *operation.signature();
   return Status::ok();
 }
 

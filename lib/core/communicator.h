@@ -104,6 +104,8 @@ class Communicator {
   Result<std::unique_ptr<Execution>> acquirePhaseOnLoop(const Call& call) { return acquireExecutionOnLoop(call); }
   Status startPhaseOnLoop(Execution& phase, PhasedOperation& whole, std::uint64_t place);
   void endPhaseOnLoop(std::unique_ptr<Execution> phase);
+  /// Whether an operation in phases, other than `but`, is using what is kept of `tensor` (0: of any).
+  [[nodiscard]] bool holdsStateOnLoop(std::uint64_t tensor, const Operation* but = nullptr);
   void completeOnLoop(Operation& operation, const Status& status);
   /// Fails the communicator and everything that is active on it.
   void failOnLoop(const Status& status, Origin origin);

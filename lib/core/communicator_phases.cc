@@ -13,6 +13,14 @@ constexpr std::size_t kMaxIdlePhased = 64;
 
 Result<std::unique_ptr<PhasedOperation>> Communicator::acquirePhasedOnLoop(const Call& call) {
   if (!failure_.isOk()) return failure_;
+  if (!call.algorithm.empty()) { // A wrong name that a phase stumbles over would fail the communicator.
+    PlanKey key;
+    key.collective = call.collective;
+    key.count = call.count;
+    key.element_bytes = sizeof(float);
+    key.algorithm = call.algorithm;
+    if (auto plan = planner_.plan(key); !plan.isOk()) return plan.status();
+  }
   std::unique_ptr<PhasedOperation> operation;
   for (auto& idle : idle_phased_) {
     if (!idle->fits(call)) continue;
@@ -55,6 +63,16 @@ Status Communicator::startPhaseOnLoop(Execution& phase, PhasedOperation& whole, 
 void Communicator::endPhaseOnLoop(std::unique_ptr<Execution> phase) {
   phase->whole_ = nullptr;
   releaseExecution(std::move(phase));
+}
+
+bool Communicator::holdsStateOnLoop(std::uint64_t tensor, const Operation* but) {
+  bool holds = false;
+  engine().forEachActiveOnLoop([&](Operation& operation) {
+    if (&operation == but || !operation.isPhased() || &operation.communicator() != this) return;
+    const std::uint64_t its = static_cast<PhasedOperation&>(operation).tensor();
+    holds = holds || (its != 0 && (tensor == 0 || its == tensor));
+  });
+  return holds;
 }
 
 } // namespace goss::core

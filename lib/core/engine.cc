@@ -306,9 +306,12 @@ void Engine::sleep(Lock& lock, int longest_ms) {
 // Whoever stops driving wakes the others while operations are active, so only the first one has to. One that is
 // complete already, as a short message mostly is, needs nobody.
 void Engine::startedOnLoop(const Operation& operation) {
-  if (active_ != &operation) return;
+  const bool in_phases = active_ != nullptr && active_->whole_ == &operation; // Its first phase began after it.
+  const Operation* newest = in_phases ? active_->active_next_ : active_;
+  if (newest != &operation) return;
   if (operation.failsAlone()) ++messages_;
-  if (operation.active_next_ == nullptr || (collectives_ == 1 && !operation.failsAlone())) callDriverOnLoop();
+  const bool alone = collectives_ == (in_phases ? 2 : 1) && !operation.failsAlone();
+  if (operation.active_next_ == nullptr || alone) callDriverOnLoop();
 }
 
 void Engine::notify(Lock& lock) {

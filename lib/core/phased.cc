@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 
 #include "core/communicator.h"
 #include "core/prepared_payload.h"
@@ -14,16 +15,20 @@ namespace goss::core {
 
 namespace {
 
-/// A codec that needs a matrix and is told of none gets one that is nearly square.
-std::size_t columnsFor(const Call& call) {
-  const CodecTraits traits = call.codecs->there.codec->traits();
-  if (!traits.needs_shape || call.count == 0) return 0;
-  if (traits.columns != 0) return traits.columns;
-  return static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(call.count))));
-}
-
 std::size_t paddedCount(std::size_t count, std::size_t columns) {
   return columns == 0 ? count : (count + columns - 1) / columns * columns;
+}
+
+/// A codec that needs a matrix and is told of none gets one that is nearly square. 0, so that nothing is added: what
+/// would have one row only, or what the codec sums as it is, because its factors would not be smaller.
+std::size_t columnsFor(const Call& call) {
+  const Codec& codec = *call.codecs->there.codec;
+  const CodecTraits traits = codec.traits();
+  if (!traits.needs_shape || call.count == 0) return 0;
+  const auto square = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(call.count))));
+  const std::size_t columns = traits.columns != 0 ? traits.columns : square;
+  if (columns >= call.count) return 0;
+  return codec.stateFloats(paddedCount(call.count, columns), columns) != 0 ? columns : 0;
 }
 
 } // namespace
@@ -55,15 +60,26 @@ std::vector<int> PhasedOperation::waitingForRanks() const {
 void PhasedOperation::startOnLoop() {
   phase_ = 0;
   execution_ = nullptr;
-  Status status = begin();
-  if (status.isOk()) status = goOn();
-  if (!status.isOk()) communicator().failOnLoop(status, Communicator::Origin::here);
+  workOnLoop(true);
 }
 
 void PhasedOperation::advanceOnLoop() {
   if (execution_ == nullptr || execution_->state() != State::complete || !execution_->status().isOk()) return;
   communicator().endPhaseOnLoop(std::move(execution_));
-  if (Status status = goOn(); !status.isOk()) communicator().failOnLoop(status, Communicator::Origin::here);
+  workOnLoop(false);
+}
+
+/// The memory that codec and phases want may not be there. It is active: an exception would leave it in the engine's
+/// lists when its owner is gone, and end the process on the progress thread.
+void PhasedOperation::workOnLoop(bool first) {
+  Status status;
+  try {
+    if (first) status = begin();
+    if (status.isOk()) status = goOn();
+  } catch (const std::bad_alloc&) {
+    status = Status::error(GOSS_ERR_RESOURCE, fmt::format("{}: out of memory between its phases", describe()));
+  }
+  if (!status.isOk()) communicator().failOnLoop(status, Communicator::Origin::here);
 }
 
 Status PhasedOperation::openState() {
@@ -98,6 +114,12 @@ void PhasedOperation::loadValues() {
 
 Status PhasedOperation::begin() {
   const Compression& compression = call_.codecs->there;
+  if (call_.tensor != 0 && communicator().holdsStateOnLoop(call_.tensor, this)) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("{}: another operation on tensor {} has not ended; wait for it first, or give "
+                                     "each vector a tensor of its own",
+                                     describe(), call_.tensor));
+  }
   draw_ = call_.tensor != 0 ? communicator().referencesOnLoop().countUp(call_.tensor) : sequence;
   if (Status status = openState(); !status.isOk()) return status;
   FeedbackPlace place;

@@ -28,6 +28,7 @@ class PhasedOperation final : public Operation {
   /// Not while active; `call` is of the same codec and count.
   void bind(const Call& call);
   [[nodiscard]] bool fits(const Call& call) const;
+  [[nodiscard]] std::uint64_t tensor() const { return call_.tensor; }
 
   [[nodiscard]] std::uint32_t places() const override { return kMostPhases; }
   void startOnLoop() override;
@@ -38,6 +39,7 @@ class PhasedOperation final : public Operation {
   [[nodiscard]] bool isPhased() const override { return true; }
 
  private:
+  void workOnLoop(bool first);
   Status begin();
   Status openState();
   void loadValues();
