@@ -2,9 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <thread>
 
 #include "compressors/catalogue.h"
 #include "gossamer/compression.h"
@@ -298,6 +302,83 @@ TEST(PhasedAllReduce, RefusesWhatItCannotDo) {
     EXPECT_EQ(goss_all_reduce(comm, values.data(), values.data(), 10, GOSS_FLOAT32, GOSS_SUM, &options, nullptr),
               GOSS_SUCCESS)
         << "nothing has happened before";
+  });
+}
+
+TEST(PhasedAllReduce, AnInfinityIsForgotten) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    goss_options options = GOSS_OPTIONS_INIT;
+    options.codec = "powersgd:rank=2";
+    options.tensor = kTensor;
+    for (const float odd : {1.0f, std::numeric_limits<float>::infinity(), 1.0f, 1.0f}) {
+      Floats values = contribution(rank, 2000);
+      values[5] *= odd;
+      ASSERT_EQ(goss_all_reduce(comm, values.data(), values.data(), 2000, GOSS_FLOAT32, GOSS_SUM, &options, nullptr),
+                GOSS_SUCCESS);
+      const bool finite = std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
+      EXPECT_EQ(finite, odd == 1.0f);
+    }
+  });
+}
+
+TEST(PhasedAllReduce, AWrongNameFailsThatCallAlone) {
+  for (const int ranks : {1, 2}) {
+    runRanks(ranks, [](goss_comm_t comm, int) {
+      Floats values(1000, 1.0f);
+      goss_options options = GOSS_OPTIONS_INIT;
+      options.codec = "powersgd";
+      options.algorithm = "rnig";
+      EXPECT_EQ(goss_all_reduce(comm, values.data(), values.data(), 1000, GOSS_FLOAT32, GOSS_SUM, &options, nullptr),
+                GOSS_ERR_INVALID_ARGUMENT);
+      EXPECT_THAT(goss_last_error(), HasSubstr("rnig"));
+      EXPECT_EQ(goss_barrier(comm, nullptr, nullptr), GOSS_SUCCESS);
+    });
+  }
+}
+
+TEST(PhasedAllReduce, WhatItWorksOnStaysWhileItIsPending) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    Floats values = contribution(rank, 2000);
+    goss_options options = GOSS_OPTIONS_INIT;
+    options.codec = "powersgd+ef";
+    options.tensor = kTensor;
+    goss_request_t request = nullptr;
+    if (rank == 0) { // The other one has not called: it cannot end.
+      ASSERT_EQ(goss_all_reduce(comm, values.data(), values.data(), 2000, GOSS_FLOAT32, GOSS_SUM, &options, &request),
+                GOSS_SUCCESS);
+      EXPECT_EQ(goss_codec_state_reset(comm, kTensor), GOSS_ERR_INVALID_ARGUMENT);
+      EXPECT_EQ(goss_codec_state_reset(comm, kTensor + 1), GOSS_SUCCESS);
+      EXPECT_EQ(goss_codec_state_import(comm, "", 0), GOSS_ERR_INVALID_ARGUMENT);
+      EXPECT_THAT(goss_last_error(), HasSubstr("pending"));
+      const int32_t go = 1;
+      ASSERT_EQ(goss_send(comm, &go, 1, GOSS_INT32, 1, 0, nullptr, nullptr), GOSS_SUCCESS);
+    } else {
+      int32_t go = 0;
+      ASSERT_EQ(goss_recv(comm, &go, 1, GOSS_INT32, 0, 0, nullptr, nullptr), GOSS_SUCCESS);
+      ASSERT_EQ(goss_all_reduce(comm, values.data(), values.data(), 2000, GOSS_FLOAT32, GOSS_SUM, &options, &request),
+                GOSS_SUCCESS);
+    }
+    EXPECT_EQ(goss_wait(&request, nullptr), GOSS_SUCCESS);
+    EXPECT_EQ(goss_codec_state_reset(comm, kTensor), GOSS_SUCCESS);
+  });
+}
+
+TEST(PhasedAllReduce, ManyMayBePendingWhileAnOldOneGoesOn) {
+  constexpr int kMany = 40; // Of four places each: more than any history.
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    std::vector<Floats> values(kMany, contribution(rank, 100));
+    std::vector<goss_request_t> requests(kMany);
+    goss_options options = GOSS_OPTIONS_INIT;
+    options.codec = "powersgd:rank=1";
+    for (int i = 0; i < kMany; ++i) {
+      auto& mine = values[static_cast<std::size_t>(i)];
+      ASSERT_EQ(goss_all_reduce(comm, mine.data(), mine.data(), 100, GOSS_FLOAT32, GOSS_SUM, &options,
+                                &requests[static_cast<std::size_t>(i)]),
+                GOSS_SUCCESS);
+      // A probe of the other rank falls into the middle.
+      if (rank == 0 && i == kMany - 2) std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    }
+    EXPECT_EQ(goss_wait_all(requests.data(), requests.size()), GOSS_SUCCESS) << goss_last_error();
   });
 }
 
