@@ -59,7 +59,7 @@ void CheckpointStore::prepare(std::size_t bytes) const {
   fs::remove(probe, error);
 }
 
-void CheckpointStore::save(const ModelConfig& config, const ParameterTable& table, const TrainingState& state) const {
+void CheckpointStore::save(const ModelConfig& config, const ParameterTable& table, const TrainingState& state) {
   const std::string temporary = directory_ + "/" + kTemporary;
   std::error_code ignored;
   try {
@@ -68,6 +68,7 @@ void CheckpointStore::save(const ModelConfig& config, const ParameterTable& tabl
     writeCheckpointFiles(temporary, config, table, state);
     syncDirectory(temporary);
     const std::string name = freshName(state.step);
+    passed_over_.erase(name); // a damaged one that is gone may have had it
     fs::rename(temporary, directory_ + "/" + name);
     syncDirectory(directory_);
     replaceFile(directory_ + "/latest", name + "\n");
@@ -122,12 +123,15 @@ std::optional<LoadedCheckpoint> CheckpointStore::loadLatest(const ModelConfig& c
   for (const std::string& name : candidates(loaded.damaged)) {
     try {
       loaded.state = readCheckpointFiles(directory_ + "/" + name, config, table);
+      for (const std::string& newer : namesNewestFirst()) {
+        if (newer == name) break;
+        passed_over_.insert(newer); // damaged, or of a course that was left
+      }
       return loaded;
     } catch (const Refusal&) {
       throw;
     } catch (const Error& error) {
       loaded.damaged.emplace_back(error.what());
-      damaged_.insert(name);
     }
   }
   if (loaded.damaged.empty()) return std::nullopt;
@@ -137,7 +141,8 @@ std::optional<LoadedCheckpoint> CheckpointStore::loadLatest(const ModelConfig& c
 void CheckpointStore::removeOld(const std::string& latest) const {
   std::vector<std::string> names = namesNewestFirst();
   std::erase(names, latest); // stays whatever its name
-  std::stable_partition(names.begin(), names.end(), [this](const std::string& n) { return !damaged_.contains(n); });
+  std::stable_partition(names.begin(), names.end(),
+                        [&](const std::string& n) { return n < latest && !passed_over_.contains(n); });
   for (std::size_t i = keep_ - 1; i < names.size(); ++i)
     fs::remove_all(directory_ + "/" + names[i]);
 }

@@ -25,14 +25,15 @@ struct LoadedCheckpoint {
 /// reason.
 class CheckpointStore {
  public:
-  /// Keeps the newest `keep` checkpoints; damaged ones that were met are the first to go.
+  /// Keeps the newest `keep` checkpoints of this course; damaged ones that were met, and those of a course that was
+  /// left (of later steps than the one that was loaded or saved last), are the first to go.
   CheckpointStore(std::string directory, std::size_t keep);
 
   /// Makes the directory and proves that it can be written and has room for a checkpoint of `bytes`, so that a run does
   /// not fail an hour later.
   void prepare(std::size_t bytes) const;
   /// On failure the earlier checkpoints are as they were.
-  void save(const ModelConfig& config, const ParameterTable& table, const TrainingState& state) const;
+  void save(const ModelConfig& config, const ParameterTable& table, const TrainingState& state);
   /// The one that `latest` names; when that is damaged, the newest whole one of no later step. None when the directory
   /// has none. A whole one of another model is refused.
   [[nodiscard]] std::optional<LoadedCheckpoint> loadLatest(const ModelConfig& config, const ParameterTable& table);
@@ -45,7 +46,7 @@ class CheckpointStore {
 
   std::string directory_;
   std::size_t keep_;
-  std::set<std::string> damaged_; // names that loadLatest passed over
+  std::set<std::string> passed_over_; // names by loadLatest, until one is used again
 };
 
 } // namespace goss::trainer

@@ -214,11 +214,11 @@ void PipelineGrid::waitSends() {
 }
 
 void PipelineGrid::post(std::vector<std::byte> bytes, int peer) {
-  std::erase_if(posts_, [](Post& post) {
+  for (Post& post : posts_) {
     int done = 0;
-    check(goss_test(&post.request, &done, nullptr));
-    return done != 0;
-  });
+    check(goss_test(&post.request, &done, nullptr)); // throws before anything has moved: a request has one owner
+  }
+  std::erase_if(posts_, [](const Post& post) { return post.request == nullptr; });
   Post& post = posts_.emplace_back(std::move(bytes));
   check(
       goss_send(pipeline_comm_, post.bytes.data(), post.bytes.size(), GOSS_UINT8, peer, kTag, nullptr, &post.request));

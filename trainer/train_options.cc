@@ -95,9 +95,12 @@ void require(bool holds, const char* text) {
 
 void checkTrainOptions(const TrainOptions& o, std::size_t ranks) {
   constexpr double kMaxLr = 100;
+  constexpr std::size_t kMaxRanks = std::size_t{1} << 20; // sizes of grids are ints
   require(o.steps > 0 && o.print_every > 0, "--steps and --print-every must be positive");
   require(o.batch > 0 && o.batch <= std::size_t{1} << 24, "--batch must be between 1 and 16777216");
   require(o.micro_batch > 0 && o.batch % o.micro_batch == 0, "--micro-batch must be positive and divide --batch");
+  require(o.micro_batches <= o.batch, "--micro-batches must be at most --batch");
+  require(o.pipeline <= kMaxRanks && o.islands <= kMaxRanks, "--pipeline and --islands must be at most 1048576");
   require(o.lr > 0 && o.lr <= kMaxLr, "--lr must be positive and at most 100");
   require(o.final_lr >= 0 && o.final_lr <= 1, "--final-lr must be between 0 and 1");
   require(o.weight_decay >= 0 && o.weight_decay <= 1, "--weight-decay must be between 0 and 1");
@@ -129,25 +132,35 @@ std::string syncWithIslands(const TrainOptions& o) {
 }
 
 std::string trajectorySettings(const TrainOptions& o, std::uint64_t data_fingerprint) {
-  return nlohmann::json{{"steps", o.steps},
-                        {"batch", o.batch},
-                        {"micro_batch", o.micro_batch},
-                        {"lr", o.lr},
-                        {"final_lr", o.final_lr},
-                        {"warmup", o.warmup},
-                        {"weight_decay", o.weight_decay},
-                        {"adam_eps", o.adam_eps},
-                        {"clip", o.clip},
-                        {"seed", o.seed},
-                        {"samples", o.samples},
-                        {"sync", o.sync},
-                        {"layers", o.model.layers},
-                        {"channels", o.model.channels},
-                        {"heads", o.model.heads},
-                        {"context", o.model.context},
-                        {"vocab", o.model.vocab},
-                        {"data", fmt::format("{:016x}", data_fingerprint)}}
-      .dump();
+  nlohmann::json settings{{"steps", o.steps},
+                          {"batch", o.batch},
+                          {"micro_batch", o.micro_batch},
+                          {"lr", o.lr},
+                          {"final_lr", o.final_lr},
+                          {"warmup", o.warmup},
+                          {"weight_decay", o.weight_decay},
+                          {"adam_eps", o.adam_eps},
+                          {"clip", o.clip},
+                          {"seed", o.seed},
+                          {"samples", o.samples},
+                          {"sync", o.sync},
+                          {"layers", o.model.layers},
+                          {"channels", o.model.channels},
+                          {"heads", o.model.heads},
+                          {"context", o.model.context},
+                          {"vocab", o.model.vocab},
+                          {"data", fmt::format("{:016x}", data_fingerprint)}};
+  // Stages alone change no bit; these do.
+  const bool is_unflushed = o.schedule == "pipedream" || o.schedule == "2bw";
+  const bool is_coded = !o.activation_codec.empty() || !o.gradient_codec.empty();
+  if (o.pipeline == 0 || (!is_unflushed && !is_coded && o.islands == 0)) return settings.dump();
+  settings["pipeline"] = o.pipeline;
+  settings["islands"] = o.islands;
+  settings["schedule"] = o.schedule; // with codecs it decides where stages are cut
+  settings["activation_codec"] = o.activation_codec;
+  settings["gradient_codec"] = o.gradient_codec;
+  settings["activation_deltas"] = o.activation_deltas;
+  return settings.dump();
 }
 
 ParsedCommandLine parseCommandLine(int argc, const char* const* argv) {

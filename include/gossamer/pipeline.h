@@ -109,7 +109,8 @@ GOSS_API goss_status goss_pipeline_draw(goss_pipeline_t pipeline, const goss_pip
                                         char** text);
 
 /// Compression of activations and their gradients between ranks, and for AQ-SGD what both ends know of every sample.
-/// One per rank; it outlives the runs that use it, one at a time.
+/// One per rank; it outlives the runs that use it, one at a time. After a run that failed on any rank, all ranks make a
+/// new one before they use deltas again: their ends may remember different samples.
 typedef struct goss_pipeline_codec* goss_pipeline_codec_t;
 
 typedef struct goss_pipeline_codec_request {

@@ -57,9 +57,13 @@ Result<std::unique_ptr<Communicator>> Communicator::shrink(std::int64_t timeout_
 
 void Communicator::beginShrinkOnLoop() {
   if (shrinking_.agreement == nullptr) {
-    shrinking_.agreement = std::make_unique<Agreement>(rank_, size(), [this, trial = 0U](std::uint32_t wanted) mutable {
-      return world_->contextsOnLoop().reserve(wanted, context_, trial++);
-    });
+    shrinking_.agreement =
+        std::make_unique<Agreement>(rank_, size(), [this, raised = 0U](std::uint32_t wanted) mutable {
+          const std::uint32_t number = world_->contextsOnLoop().reserve(wanted, context_, raised);
+          // Not when it was free: many ranks tell many numbers, and there are only kMaxContext to give.
+          if (number != wanted) ++raised;
+          return number;
+        });
     for (const auto& [rank, view] : shrinking_.early)
       shrinking_.agreement->hear(rank, view);
     for (const auto& [rank, decision] : shrinking_.early_decisions)

@@ -20,9 +20,10 @@ class ContextNumbers {
   }
 
   /// Takes `wanted` if it is free, else a free one above it that depends on `parent`, the number of the communicator
-  /// that it is for, and all the more the higher `trial` is. Two ranks that look for the numbers of two communicators
-  /// at the same time may each refuse, over and over, what the other one has just chosen; numbers of different parents
-  /// soon belong to different classes, and then neither is in the way of the other.
+  /// that it is for, and all the more the higher `trial` is: how often it was raised before. Two ranks that look for
+  /// the numbers of two communicators at the same time may each refuse, over and over, what the other one has just
+  /// chosen; numbers of different parents soon belong to different classes, and then neither is in the way of the
+  /// other.
   std::uint32_t reserve(std::uint32_t wanted, std::uint32_t parent, unsigned trial) {
     const bool free = !taken_.contains(wanted);
     const std::uint32_t number = free ? wanted : firstOfClass(std::max(wanted, next_), parent, trial);

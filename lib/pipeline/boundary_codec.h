@@ -39,6 +39,9 @@ class BoundaryCodec {
     std::span<const std::uint64_t> samples;
   };
   [[nodiscard]] std::size_t sampleElems() const { return setup_.sample_elems; }
+  /// After a run that failed: with deltas, one end of a boundary may have corrected samples that the other has not.
+  void abandon() { is_abandoned_ = setup_.deltas; }
+  [[nodiscard]] bool isAbandoned() const { return is_abandoned_; }
   /// Upper bound of a message of so many samples.
   [[nodiscard]] std::size_t maxBytes(bool is_forward, std::size_t samples) const;
   /// values[samples * sample_elems] -> message; its length.
@@ -64,6 +67,7 @@ class BoundaryCodec {
   SampleCache cache_;
   std::vector<float> known_;       // of the sample whose turn it is
   std::vector<std::byte> scratch_; // with room to align
+  bool is_abandoned_ = false;
 };
 
 } // namespace goss::pipeline

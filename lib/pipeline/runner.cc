@@ -267,7 +267,15 @@ Status run(const Schedule& schedule, goss_comm_t comm, const RunnerWork& work) {
                          fmt::format("goss_pipeline_run: {} bytes of a boundary are no whole samples of {} floats",
                                      work.boundary_bytes, work.codec->sampleElems()));
   }
-  return Runner(schedule, comm, rank, work).run();
+  if (work.codec != nullptr && work.codec->isAbandoned()) {
+    return Status::error(
+        GOSS_ERR_INVALID_ARGUMENT,
+        "goss_pipeline_run: a run with this codec failed, so the ranks may remember different samples; "
+        "make a new codec on every rank");
+  }
+  Status status = Runner(schedule, comm, rank, work).run();
+  if (!status.isOk() && work.codec != nullptr) work.codec->abandon();
+  return status;
 }
 
 } // namespace goss::pipeline

@@ -280,7 +280,9 @@ TEST(Agreements, TwoAtATimeFindTheirNumbers) {
     agreements[rank][which] = std::make_unique<Agreement>(
         static_cast<int>(rank), 2,
         [&numbers, parent = kParents[which], rank, trial = 0U](std::uint32_t wanted) mutable {
-          return numbers[rank].reserve(wanted, parent, trial++);
+          const std::uint32_t number = numbers[rank].reserve(wanted, parent, trial);
+          if (number != wanted) ++trial;
+          return number;
         });
   }
   const auto undecided = [&] {

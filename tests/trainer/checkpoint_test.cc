@@ -136,6 +136,29 @@ TEST_F(CheckpointTest, AnEarlierOneCanBeNamedByHandAndIsNotOverwrittenByItsSucce
   EXPECT_EQ(loadedStep(), 8u);
 }
 
+TEST_F(CheckpointTest, ThoseOfACourseThatWasLeftAreTheFirstToGo) {
+  save(7);
+  save(8);
+  writeBytes(directory_ / "run/latest", "step-00000007");
+  EXPECT_EQ(loadedStep(), 7u);
+  save(8);
+  EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000007", "step-00000008.1"}));
+  CheckpointStore anew(directory_ / "run", 2); // a run from step 0, without a look at what is there
+  for (const std::size_t step : {1u, 2u})
+    anew.save(kConfig, table_, stateOf(table_, step));
+  EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000001", "step-00000002"}));
+}
+
+TEST_F(CheckpointTest, ANameThatADamagedOneHadIsNotTakenForDamaged) {
+  save(6);
+  save(8);
+  fs::remove(directory_ / "run/step-00000008/config.json");
+  EXPECT_EQ(loadedStep(), 6u);
+  for (const std::size_t step : {7u, 8u, 9u})
+    save(step);
+  EXPECT_EQ(names(), (std::set<std::string>{"latest", "step-00000008", "step-00000009"}));
+}
+
 TEST_F(CheckpointTest, LeftoversOfACrashAreIgnoredAndRemoved) {
   save(7);
   fs::create_directory(directory_ / "run/.writing");

@@ -87,6 +87,16 @@ TEST(Options, SettingsNameWhatDecidesATrajectoryAndNothingElse) {
   options.log = "x";
   EXPECT_EQ(trajectorySettings(options, 7), settings);
   EXPECT_NE(trajectorySettings(options, 8), settings);
+  options.pipeline = 2; // stages change no bit
+  EXPECT_EQ(trajectorySettings(options, 7), settings);
+  const auto spoilers = {+[](TrainOptions& o) { o.schedule = "2bw"; }, +[](TrainOptions& o) { o.islands = 2; },
+                         +[](TrainOptions& o) { o.activation_codec = "int4"; },
+                         +[](TrainOptions& o) { o.gradient_codec = "int8"; }};
+  for (const auto spoil : spoilers) {
+    TrainOptions other = options;
+    spoil(other);
+    EXPECT_NE(trajectorySettings(other, 7), settings);
+  }
   options.seed = 2;
   EXPECT_NE(trajectorySettings(options, 7), settings);
 }

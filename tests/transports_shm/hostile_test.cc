@@ -115,6 +115,26 @@ TEST_F(ShmHostile, ARealMessageArrives) {
   EXPECT_TRUE(op.status.isOk());
 }
 
+TEST_F(ShmHostile, WhatAPeerHadWrittenBeforeItDiedArrivesWithoutAnyReceive) {
+  meet();
+  shm::RingWriter writer(segment_);
+  for (int i = 0; i < 3; ++i) {
+    shm::Outgoing outgoing;
+    EXPECT_TRUE(writer.write({1, 0, {}}, outgoing));
+  }
+  socket_.reset();
+  victim_->sleepEnded(); // Makes it look at its sockets in the same call that reads the ring.
+  drive(10);
+  EXPECT_EQ(losses_.count, 1);
+  for (int i = 0; i < 3; ++i) {
+    Recv op(1);
+    victim_->recv(op);
+    drive(1);
+    EXPECT_EQ(op.completions, 1);
+    EXPECT_TRUE(op.status.isOk()) << "message " << i << ": " << op.status.text();
+  }
+}
+
 TEST_F(ShmHostile, RecordsThatMakeNoSenseAreAProtocolError) {
   using shm::RecordKind;
   const shm::RecordHeader cases[] = {

@@ -65,7 +65,7 @@ bool Link::close() {
   if (!opened_ || dead_) return true;
   // A message that was cancelled half way goes before: the peer could not tell it from the goodbye.
   if (outbox_.hasRemainder()) {
-    outbox_.run();
+    outbox_.run(true); // No more: callbacks never come out of a destructor.
   } else {
     outbox_.reap();
   }

@@ -105,7 +105,7 @@ bool Outbox::reap() {
   return any;
 }
 
-bool Outbox::run() {
+bool Outbox::run(bool remainder_alone) {
   bool any = reap();
   while (!queue_.empty() && hasRoom() && trouble_.isOk()) {
     SendOperation& operation = *queue_.front();
@@ -115,6 +115,7 @@ bool Outbox::run() {
     queue_.remove(operation);
     if (&operation == remainder_.get()) {
       remainder_.reset();
+      if (remainder_alone) break;
       continue;
     }
     operation.hook.extra = kNowhere;

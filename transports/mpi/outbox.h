@@ -37,8 +37,9 @@ class Outbox {
   bool post(SendOperation& operation, bool now);
   /// The rest of what is half sent goes on from a copy. False: there is no memory for it, so the link must break.
   bool cancel(SendOperation& operation);
-  /// Returns whether a frame left or arrived.
-  bool run();
+  /// Returns whether a frame left or arrived. `remainder_alone`: what is queued behind a remainder, which there is,
+  /// stays where it is, and nothing is called back.
+  bool run(bool remainder_alone = false);
   /// What run() would do now, as far as it can be known without MPI.
   [[nodiscard]] bool hasWork() const { return hasRoom() && !queue_.empty(); }
   /// Why MPI refused; ok while it has not.

@@ -165,7 +165,8 @@ bool Peer::read() {
     // rest goes back before we sleep: an eighth of the ring cannot hold the producer up.
     if (reader_.unreleased() >= segment_.ringBytes() / 8) release();
     // Whoever waited for this message has it: a look for the next one would wait for a line that the sender still has.
-    if (matcher_.expectsNothing() && inflow_.isIdle()) break;
+    // Not when the peer is gone: what it wrote before counts, and progress() looks no further afterwards.
+    if (!socket_ended_ && matcher_.expectsNothing() && inflow_.isIdle()) break;
   }
   return any;
 }
