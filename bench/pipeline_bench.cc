@@ -102,7 +102,8 @@ Contestant makeContestant(const std::string& name, const Arguments& arguments, i
 double measure(const Contestant& contestant, const Arguments& arguments, goss_comm_t comm) {
   Sleeper sleeper;
   sleeper.unit_s = contestant.unit_s;
-  const goss_pipeline_work work{sizeof(goss_pipeline_work), arguments.boundary_bytes, &sleeper, &Sleeper::run, nullptr, nullptr};
+  const goss_pipeline_work work{
+      sizeof(goss_pipeline_work), arguments.boundary_bytes, &sleeper, &Sleeper::run, nullptr, nullptr};
   check(goss_barrier(comm, nullptr, nullptr));
   check(goss_pipeline_run(contestant.pipeline, comm, &work));
   const Measurement& seen = sleeper.seen;
