@@ -114,9 +114,11 @@ bool isPlain(const Common& common, goss_op op) {
   if (common.request != nullptr || common.comm == nullptr || op == GOSS_PREMUL_SUM) return false;
   if (Group::ofThisThread().open()) return false;
   if (options == nullptr) return true;
+  // Without a codec a tensor has no meaning.
+  const bool tensor_counts = options->tensor != 0 && !common.comm->communicator->world().config().codec.empty();
   return options->size == sizeof(goss_options) && options->flags == 0 && options->timeout_ms == 0 &&
          options->algorithm == nullptr && options->stream == nullptr && options->codec == nullptr &&
-         options->return_codec == nullptr && options->tensor == 0;
+         options->return_codec == nullptr && !tensor_counts;
 }
 
 Status launchUniform(const Common& common, const Uniform& uniform, const Buffers& buffers) {
