@@ -86,6 +86,8 @@ Status parseRow(std::string_view line, std::vector<Action>& row, int rank) {
     }
     row.push_back(*action);
   }
+  // Written again, such a row would be an empty line, which is no row.
+  if (row.empty()) return invalid("row {} has no action: give each rank at least one, or leave the row out", rank);
   return Status::ok();
 }
 

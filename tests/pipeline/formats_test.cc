@@ -52,6 +52,7 @@ TEST(Csv, WhatIsNotAScheduleIsRefused) {
        {"F0", "0F", "0Q1", "99999F0", "0F99999999", "0F0@", "0F0x", "-1F0", "0F-1", "(0F1;1B0)OVERLAP_F_B"})
     EXPECT_THAT(refusal(cell), HasSubstr("row 0, cell 0")) << cell;
   EXPECT_THAT(refusal("0F0,0B0\n2F0,2B0\n"), HasSubstr("stage 1 has no action"));
+  EXPECT_THAT(refusal("0F0,0B0\n , \n"), HasSubstr("row 1 has no action"));
   EXPECT_THAT(refusal("0F0,0B0,1F0\n1B0\n"), HasSubstr("a stage of rank 0"));
   EXPECT_THAT(refusal("0B0,0F0\n"), HasSubstr("before its forward"));
   EXPECT_THAT(refusal("0B0,0F0\n1F0,1B0\n"), HasSubstr("wait for each other"));
