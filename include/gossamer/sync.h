@@ -26,7 +26,8 @@
 ///   and written only inside calls.
 /// - **Errors.** As in gossamer.h. After a failed collective call the synchronizer refuses all further work; parameters
 ///   may then differ between ranks.
-/// - **Determinism.** The same calls on the same ranks give the same bits, also after export and import.
+/// - **Determinism.** The same calls on the same ranks give the same bits, also after export and import; with
+///   steps=dynamic, given the same step times (goss_sync_step_time).
 #ifndef GOSSAMER_SYNC_H_
 #define GOSSAMER_SYNC_H_
 
@@ -58,8 +59,9 @@ typedef struct goss_sync_info {
   const char* spec;  ///< Canonical spec with all parameters; lives as long as the synchronizer.
   int32_t gradients; ///< 0: gradients stay local; 1: goss_sync_gradients averages them over ranks; 2: it leaves signs,
                      ///< for plain gradient descent.
-  int32_t local_steps;   ///< 1: between exchanges the ranks' parameters differ.
-  int32_t gradient_size; ///< Ranks whose gradients are averaged together (1 where gradients stay local).
+  int32_t local_steps;    ///< 1: between exchanges the ranks' parameters differ.
+  int32_t gradient_size;  ///< Ranks whose gradients are averaged together (1 where gradients stay local).
+  int64_t dynamic_period; ///< With steps=dynamic: h, the steps between two plans (goss_sync_computes). Else 0.
 } goss_sync_info;
 
 /// Running totals of one synchronizer on this rank. Set `size` before the call.
@@ -87,6 +89,16 @@ GOSS_API goss_status goss_sync_start(goss_sync_t sync);
 
 /// Local, between steps: the learning rate of the steps to come. SlowMo, QSR and DeMo use it; 1 before the first call.
 GOSS_API goss_status goss_sync_set_lr(goss_sync_t sync, double lr);
+
+/// Local, before each step: *computes is 0 where this rank leaves the coming step out, because it is slower than others
+/// and the synchronizer's spec has steps=dynamic. Then no gradient, no optimizer step: only goss_sync_step, so that all
+/// ranks make equally many of those. Otherwise 1. With steps=dynamic it must be asked, else it may.
+GOSS_API goss_status goss_sync_computes(goss_sync_t sync, int32_t* computes);
+
+/// Local, during a step: how long its computation takes this rank, in seconds (above 0), for steps=dynamic. Without it
+/// the synchronizer measures from one goss_sync_step to the next, what a framework does between steps included. Plans,
+/// and with them bits, are a function of these times.
+GOSS_API goss_status goss_sync_step_time(goss_sync_t sync, double seconds);
 
 /// The gradient of a tensor is final for this step: its bucket's exchange starts when all of it is. Never blocks. The
 /// order of tensors may differ between ranks; the reverse of registration overlaps best. A no-op where gradients stay

@@ -118,6 +118,19 @@ goss_status goss_sync_set_lr(goss_sync_t sync, double lr) {
   return onSync("goss_sync_set_lr", sync, [&](Synchronizer& s) { return s.setLr(lr); });
 }
 
+goss_status goss_sync_computes(goss_sync_t sync, int32_t* computes) {
+  return onSync("goss_sync_computes", sync, [&](Synchronizer& s) -> Status {
+    if (computes == nullptr) return missing("goss_sync_computes", "the place for the answer");
+    const Result<bool> answer = s.computes();
+    if (answer.isOk()) *computes = answer.value() ? 1 : 0;
+    return answer.status();
+  });
+}
+
+goss_status goss_sync_step_time(goss_sync_t sync, double seconds) {
+  return onSync("goss_sync_step_time", sync, [&](Synchronizer& s) { return s.tellStepTime(seconds); });
+}
+
 goss_status goss_sync_gradient_ready(goss_sync_t sync, int32_t index) {
   return onSync("goss_sync_gradient_ready", sync, [&](Synchronizer& s) { return s.gradientReady(index); });
 }

@@ -61,6 +61,13 @@ Status Channel::startGather(const Gathering& gathering, goss_request_t* request)
                                nullptr, request));
 }
 
+Status Channel::gather(double mine, std::span<double> all) {
+  const Clock::time_point start = Clock::now();
+  const Status status = check(goss_all_gather(comm_, &mine, all.data(), 1, GOSS_FLOAT64, nullptr, nullptr));
+  waited_ns_ += static_cast<std::uint64_t>((Clock::now() - start).count());
+  return status;
+}
+
 Status Channel::mean(std::span<float> values) {
   goss_request_t request = nullptr;
   const Status started = check(

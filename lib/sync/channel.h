@@ -45,6 +45,8 @@ class Channel {
     std::size_t meaning_bytes = 0; ///< Float32 bytes that `mine` stands for.
   };
   Status startGather(const Gathering& gathering, goss_request_t* request);
+  /// Collective, blocking: `all`[rank] is what each rank gave. Not counted as an exchange.
+  Status gather(double mine, std::span<double> all);
   /// The mean without a codec, blocking.
   Status mean(std::span<float> values);
   Status wait(goss_request_t* request);

@@ -22,6 +22,8 @@ struct Timing {
   double growth = 0;
   std::uint64_t warmup = 0; ///< Steps in which the period does not grow.
   std::uint64_t total = 0;  ///< No period reaches beyond this step; 0: unknown.
+  /// Slower ranks leave steps of a period out (lib/sync/local_steps.h); with fixed periods that are not `late`.
+  bool is_dynamic = false;
 };
 
 /// Whose parameters are exchanged. With islands, ranks of one island (consecutive, equally many) average gradients in

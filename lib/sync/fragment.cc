@@ -47,11 +47,16 @@ void Fragment::difference(std::vector<float>& out) const {
   }
 }
 
-Status Fragment::start(Channel& channel) {
+Status Fragment::start(Channel& channel, float weight) {
   if (count_ == 0) {
     return Status::ok();
   }
   difference(flying_);
+  if (weight != 1) {
+    for (float& value : flying_) {
+      value *= weight;
+    }
+  }
   flight_ = Flight::started;
   return channel.startMean({flying_, id_}, &request_);
 }

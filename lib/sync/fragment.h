@@ -34,8 +34,8 @@ class Fragment {
     double lr = 1;
     double mixing = 0;
   };
-  /// Collective: starts the exchange of reference - parameters.
-  Status start(Channel& channel);
+  /// Collective: starts the exchange of (reference - parameters) * weight.
+  Status start(Channel& channel, float weight);
   /// Collective: waits for it and applies it; nothing when none was started.
   Status apply(Channel& channel, const Terms& terms);
   /// Collective: applies the exchange of the round before with this rank's new difference, then starts that one's.

@@ -49,17 +49,15 @@ class StaleMomentum : public Applier {
 };
 
 Composition make(SpecReader& reader) {
-  Composition made;
-  readPeriod(reader, made);
-  made.timing.late = true;
-  Settings settings{};
-  settings.alpha = static_cast<float>(reader.number("alpha", kRateRange));
-  settings.beta = static_cast<float>(reader.number("beta", kUnitRange));
-  settings.lambda = static_cast<float>(reader.number("lambda", {1e-3, 1e6}));
-  settings.clip = static_cast<float>(reader.number("clip", {0, 1e6}));
-  made.applier = std::make_unique<StaleMomentum>(settings);
-  readExchange(reader, made);
-  return made;
+  return composeLocalSteps(reader, [&reader](Composition& made) {
+    made.timing.late = true;
+    Settings settings{};
+    settings.alpha = static_cast<float>(reader.number("alpha", kRateRange));
+    settings.beta = static_cast<float>(reader.number("beta", kUnitRange));
+    settings.lambda = static_cast<float>(reader.number("lambda", {1e-3, 1e6}));
+    settings.clip = static_cast<float>(reader.number("clip", {0, 1e6}));
+    made.applier = std::make_unique<StaleMomentum>(settings);
+  });
 }
 
 } // namespace

@@ -15,11 +15,7 @@ constexpr std::array kParameters = {
     ParameterInfo{"codec", "cocktail+ef", "compressor of what is exchanged; comes last"}};
 
 Composition make(SpecReader& reader) {
-  Composition made;
-  readPeriod(reader, made);
-  made.applier = std::make_unique<OuterSgd>(1, 0);
-  readExchange(reader, made);
-  return made;
+  return composeLocalSteps(reader, [](Composition& made) { made.applier = std::make_unique<OuterSgd>(1, 0); });
 }
 
 } // namespace

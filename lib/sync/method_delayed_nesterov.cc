@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::array kParameters = {
     kPeriodParameter,
+    kStepsParameter,
     ParameterInfo{"lr", "0.7", "of the outer optimizer"},
     ParameterInfo{"momentum", "0.9", "beta, of the outer optimizer"},
     ParameterInfo{"buffer", "4", "N: arrivals for each use of the momentum"},
@@ -50,20 +51,18 @@ class DelayedNesterov : public Applier {
 };
 
 Composition make(SpecReader& reader) {
-  Composition made;
-  readPeriod(reader, made);
-  Settings settings{};
-  settings.lr = static_cast<float>(reader.number("lr", kRateRange));
-  settings.momentum = static_cast<float>(reader.number("momentum", kUnitRange));
-  settings.buffer = reader.integer("buffer", {1, 1e6});
-  const double spread = reader.number("spread", kUnitRange);
-  if (spread * static_cast<double>(settings.buffer) > 1) {
-    reader.refuse("spread must be at most 1 / buffer");
-  }
-  settings.spread = static_cast<float>(spread);
-  made.applier = std::make_unique<DelayedNesterov>(settings);
-  readExchange(reader, made);
-  return made;
+  return composeLocalSteps(reader, [&reader](Composition& made) {
+    Settings settings{};
+    settings.lr = static_cast<float>(reader.number("lr", kRateRange));
+    settings.momentum = static_cast<float>(reader.number("momentum", kUnitRange));
+    settings.buffer = reader.integer("buffer", {1, 1e6});
+    const double spread = reader.number("spread", kUnitRange);
+    if (spread * static_cast<double>(settings.buffer) > 1) {
+      reader.refuse("spread must be at most 1 / buffer");
+    }
+    settings.spread = static_cast<float>(spread);
+    made.applier = std::make_unique<DelayedNesterov>(settings);
+  });
 }
 
 } // namespace

@@ -8,17 +8,15 @@ namespace goss::sync {
 
 namespace {
 
-constexpr std::array kParameters = {kPeriodParameter, ParameterInfo{"lr", "0.7", "of the outer optimizer"},
+constexpr std::array kParameters = {kPeriodParameter,
+                                    kStepsParameter,
+                                    ParameterInfo{"lr", "0.7", "of the outer optimizer"},
                                     ParameterInfo{"momentum", "0.9", "Nesterov momentum of the outer optimizer"},
-                                    kIslandsParameter, kCodecParameter};
+                                    kIslandsParameter,
+                                    kCodecParameter};
 
 Composition make(SpecReader& reader) {
-  Composition made;
-  readPeriod(reader, made);
-  const double lr = reader.number("lr", kRateRange);
-  made.applier = std::make_unique<OuterSgd>(lr, reader.number("momentum", kUnitRange));
-  readExchange(reader, made);
-  return made;
+  return composeLocalSteps(reader, [&reader](Composition& made) { made.applier = readOuterSgd(reader); });
 }
 
 } // namespace

@@ -38,13 +38,11 @@ class EagerSgd : public Applier {
 };
 
 Composition make(SpecReader& reader) {
-  Composition made;
-  readPeriod(reader, made);
-  made.timing.late = true;
-  const double lr = reader.number("lr", kRateRange);
-  made.applier = std::make_unique<EagerSgd>(lr, reader.number("momentum", kUnitRange));
-  readExchange(reader, made);
-  return made;
+  return composeLocalSteps(reader, [&reader](Composition& made) {
+    made.timing.late = true;
+    const double lr = reader.number("lr", kRateRange);
+    made.applier = std::make_unique<EagerSgd>(lr, reader.number("momentum", kUnitRange));
+  });
 }
 
 } // namespace

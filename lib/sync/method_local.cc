@@ -8,14 +8,10 @@ namespace goss::sync {
 
 namespace {
 
-constexpr std::array kParameters = {kPeriodParameter, kIslandsParameter, kCodecParameter};
+constexpr std::array kParameters = {kPeriodParameter, kStepsParameter, kIslandsParameter, kCodecParameter};
 
 Composition make(SpecReader& reader) {
-  Composition made;
-  readPeriod(reader, made);
-  readExchange(reader, made);
-  made.applier = std::make_unique<OuterSgd>(1, 0);
-  return made;
+  return composeLocalSteps(reader, [](Composition& made) { made.applier = std::make_unique<OuterSgd>(1, 0); });
 }
 
 } // namespace

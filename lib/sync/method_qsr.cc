@@ -17,14 +17,12 @@ constexpr std::array kParameters = {
     kCodecParameter};
 
 Composition make(SpecReader& reader) {
-  Composition made;
-  readPeriod(reader, made);
-  made.timing.growth = reader.number("growth", {1e-9, 1e6});
-  made.timing.warmup = reader.integer("warmup", {0, 1e15});
-  made.timing.total = reader.integer("total", {0, 1e15});
-  made.applier = std::make_unique<OuterSgd>(1, 0);
-  readExchange(reader, made);
-  return made;
+  return composeLocalSteps(reader, [&reader](Composition& made) {
+    made.timing.growth = reader.number("growth", {1e-9, 1e6});
+    made.timing.warmup = reader.integer("warmup", {0, 1e15});
+    made.timing.total = reader.integer("total", {0, 1e15});
+    made.applier = std::make_unique<OuterSgd>(1, 0);
+  });
 }
 
 } // namespace

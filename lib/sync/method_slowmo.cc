@@ -7,8 +7,11 @@ namespace goss::sync {
 
 namespace {
 
-constexpr std::array kParameters = {kPeriodParameter, ParameterInfo{"alpha", "1", "the slow learning rate"},
-                                    ParameterInfo{"beta", "0.7", "the slow momentum"}, kIslandsParameter,
+constexpr std::array kParameters = {kPeriodParameter,
+                                    kStepsParameter,
+                                    ParameterInfo{"alpha", "1", "the slow learning rate"},
+                                    ParameterInfo{"beta", "0.7", "the slow momentum"},
+                                    kIslandsParameter,
                                     kCodecParameter};
 
 class SlowMomentum : public Applier {
@@ -32,12 +35,10 @@ class SlowMomentum : public Applier {
 };
 
 Composition make(SpecReader& reader) {
-  Composition made;
-  readPeriod(reader, made);
-  const double alpha = reader.number("alpha", kRateRange);
-  made.applier = std::make_unique<SlowMomentum>(alpha, reader.number("beta", kUnitRange));
-  readExchange(reader, made);
-  return made;
+  return composeLocalSteps(reader, [&reader](Composition& made) {
+    const double alpha = reader.number("alpha", kRateRange);
+    made.applier = std::make_unique<SlowMomentum>(alpha, reader.number("beta", kUnitRange));
+  });
 }
 
 } // namespace

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::array kParameters = {
     kPeriodParameter,
+    kStepsParameter,
     ParameterInfo{"fragments", "2", "parts of the model; must divide h"},
     ParameterInfo{"strided", "1", "1: layer l is in fragment l mod fragments; 0: fragments of consecutive layers"},
     ParameterInfo{"tau", "0", "steps from the start of an exchange to its application; below h / fragments"},
@@ -21,15 +22,13 @@ constexpr std::array kParameters = {
     kCodecParameter};
 
 Composition make(SpecReader& reader) {
-  Composition made;
-  readPeriod(reader, made);
-  made.layout.fragments = reader.integer("fragments", {1, 1e6});
-  made.layout.strided = reader.integer("strided", kUnitRange) == 1;
-  made.timing.overlap = reader.integer("tau", {0, kPeriodRange.high});
-  made.mixing = reader.number("alpha", kUnitRange);
-  const double lr = reader.number("lr", kRateRange);
-  made.applier = std::make_unique<OuterSgd>(lr, reader.number("momentum", kUnitRange));
-  readExchange(reader, made);
+  Composition made = composeLocalSteps(reader, [&reader](Composition& part) {
+    part.layout.fragments = reader.integer("fragments", {1, 1e6});
+    part.layout.strided = reader.integer("strided", kUnitRange) == 1;
+    part.timing.overlap = reader.integer("tau", {0, kPeriodRange.high});
+    part.mixing = reader.number("alpha", kUnitRange);
+    part.applier = readOuterSgd(reader);
+  });
   if (made.layout.fragments == 0 || made.timing.period % made.layout.fragments != 0) {
     reader.refuse("fragments must divide h");
   } else if (made.timing.overlap >= made.timing.period / made.layout.fragments) {

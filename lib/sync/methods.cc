@@ -51,13 +51,21 @@ std::string describeMethods() {
   return json + "]";
 }
 
-void readPeriod(SpecReader& reader, Composition& composition) {
-  composition.timing.period = reader.integer("h", kPeriodRange);
+Composition composeLocalSteps(SpecReader& reader, const std::function<void(Composition&)>& fill) {
+  Composition made;
+  made.timing.period = reader.integer("h", kPeriodRange);
+  if (reader.knows(kStepsParameter.key)) {
+    made.timing.is_dynamic = reader.choice(kStepsParameter.key, "dynamic");
+  }
+  fill(made);
+  made.topology.islands = reader.integer("islands", {0, 1e6});
+  made.layout.codec = reader.text("codec");
+  return made;
 }
 
-void readExchange(SpecReader& reader, Composition& composition) {
-  composition.topology.islands = reader.integer("islands", {0, 1e6});
-  composition.layout.codec = reader.text("codec");
+std::unique_ptr<OuterSgd> readOuterSgd(SpecReader& reader) {
+  const double lr = reader.number("lr", kRateRange);
+  return std::make_unique<OuterSgd>(lr, reader.number("momentum", kUnitRange));
 }
 
 } // namespace goss::sync

@@ -3,6 +3,8 @@
 #ifndef GOSS_LIB_SYNC_METHODS_H_
 #define GOSS_LIB_SYNC_METHODS_H_
 
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +50,8 @@ std::string describeMethods();
 
 // Parameters that several methods share.
 inline constexpr ParameterInfo kPeriodParameter = {"h", "50", "steps between exchanges"};
+inline constexpr ParameterInfo kStepsParameter = {
+    "steps", "fixed", "dynamic: of the h steps a slower rank computes as many as its speed allows"};
 inline constexpr ParameterInfo kIslandsParameter = {"islands", "0",
                                                     "data-parallel groups of consecutive ranks; 0: every rank is one"};
 inline constexpr ParameterInfo kCodecParameter = {"codec", "none", "compressor of what is exchanged; comes last"};
@@ -56,9 +60,11 @@ inline constexpr SpecReader::Range kPeriodRange = {1, 1e9};
 inline constexpr SpecReader::Range kRateRange = {0, 1e3};
 inline constexpr SpecReader::Range kUnitRange = {0, 1};
 
-/// Reads `h`, and later `islands` and `codec`: what every method that exchanges parameters has.
-void readPeriod(SpecReader& reader, Composition& composition);
-void readExchange(SpecReader& reader, Composition& composition);
+/// The composition of a method that exchanges parameters: reads `h` and, where the method has it, `steps`; then what
+/// `fill` reads, which makes the applier; then `islands` and `codec`.
+Composition composeLocalSteps(SpecReader& reader, const std::function<void(Composition&)>& fill);
+/// Reads `lr` and `momentum` of a Nesterov outer optimizer.
+std::unique_ptr<OuterSgd> readOuterSgd(SpecReader& reader);
 
 } // namespace goss::sync
 

@@ -110,6 +110,24 @@ std::string SpecReader::text(std::string_view key) {
   return value;
 }
 
+bool SpecReader::choice(std::string_view key, std::string_view other) {
+  const std::string_view value = take(key);
+  if (value == other) {
+    note(key, value);
+    return true;
+  }
+  for (const ParameterInfo& info : known_) {
+    if (info.key == key && info.fallback != value) {
+      refuse(fmt::format("{}={} is neither {} nor {}", key, value, info.fallback, other));
+    }
+  }
+  return false;
+}
+
+bool SpecReader::knows(std::string_view key) const {
+  return std::any_of(known_.begin(), known_.end(), [&](const ParameterInfo& info) { return info.key == key; });
+}
+
 void SpecReader::refuse(const std::string& reason) {
   if (flaw_.empty()) {
     flaw_ = reason;

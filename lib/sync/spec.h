@@ -45,11 +45,15 @@ class SpecReader {
   double number(std::string_view key, Range allowed);
   std::uint64_t integer(std::string_view key, Range allowed);
   std::string text(std::string_view key);
+  /// Whether the value is `other` instead of the default, which the canonical text leaves out: what came later than
+  /// the method must not rename it in checkpoints and records.
+  bool choice(std::string_view key, std::string_view other);
+  [[nodiscard]] bool knows(std::string_view key) const;
   /// Refuses the spec for a reason that concerns several parameters.
   void refuse(const std::string& reason);
 
   [[nodiscard]] Status finish() const;
-  /// With every parameter, in the order in which they were asked for.
+  /// With every parameter that is not a choice at its default, in the order in which they were asked for.
   [[nodiscard]] const std::string& canonical() const { return canonical_; }
 
  private:

@@ -92,6 +92,10 @@ Status Synchronizer::connect(goss_comm_t comm) {
   }
   compressed_ = parameter_channel_ != nullptr ? parameter_channel_ : gradient_channel_;
   compressed_->setCodec(composition_.layout.codec);
+  if (composition_.timing.is_dynamic) {
+    local_steps_.emplace(composition_.timing.period, static_cast<std::size_t>(parameter_channel_->size()),
+                         static_cast<std::size_t>(parameter_channel_->rank()), composition_.layout.fragments);
+  }
   return Status::ok();
 }
 
@@ -183,6 +187,7 @@ Status Synchronizer::start() {
     }
   }
   is_started_ = true;
+  clock_.begin();
   return Status::ok();
 }
 
@@ -215,7 +220,7 @@ Status Synchronizer::setLr(double lr) {
 }
 
 Status Synchronizer::gradientReady(std::int32_t index) {
-  if (Status status = checkRunning("goss_sync_gradient_ready"); !status.isOk()) {
+  if (Status status = checkComputes("goss_sync_gradient_ready"); !status.isOk()) {
     return status;
   }
   if (index < 0 || static_cast<std::size_t>(index) >= tensors_.size()) {
@@ -229,7 +234,7 @@ Status Synchronizer::gradientReady(std::int32_t index) {
 }
 
 Status Synchronizer::gradients() {
-  if (Status status = checkRunning("goss_sync_gradients"); !status.isOk()) {
+  if (Status status = checkComputes("goss_sync_gradients"); !status.isOk()) {
     return status;
   }
   return exchangesGradients() ? noted(buckets_->finish(*gradient_channel_, lr_)) : Status::ok();
@@ -239,8 +244,66 @@ Status Synchronizer::step() {
   if (Status status = checkRunning("goss_sync_step"); !status.isOk()) {
     return status;
   }
+  if (!local_steps_) {
+    timetable_.advance(lr_);
+    return noted(stepFragments());
+  }
+  if (!clock_.isAsked()) {
+    return invalid("goss_sync_step: with steps=dynamic, ask goss_sync_computes before every step");
+  }
+  const std::uint64_t done = timetable_.state().step;
+  clock_.end(local_steps_->computes(done));
+  local_steps_->advance(done);
   timetable_.advance(lr_);
-  return noted(stepFragments());
+  Status status = stepFragments();
+  if (status.isOk() && timetable_.state().step % composition_.timing.period == 0) {
+    status = planPeriod();
+  }
+  clock_.begin();
+  return noted(status);
+}
+
+Result<bool> Synchronizer::computes() {
+  if (Status status = checkRunning("goss_sync_computes"); !status.isOk()) {
+    return status;
+  }
+  clock_.ask();
+  return !local_steps_ || local_steps_->computes(timetable_.state().step);
+}
+
+Status Synchronizer::tellStepTime(double seconds) {
+  if (!std::isfinite(seconds) || seconds <= 0) {
+    return invalid(fmt::format("goss_sync_step_time: {} s is no time of a step; it must be above 0", seconds));
+  }
+  clock_.tell(seconds);
+  return Status::ok();
+}
+
+/// A rank whose gradient nobody expects must not start its exchange.
+Status Synchronizer::checkComputes(const char* call) const {
+  if (Status status = checkRunning(call); !status.isOk()) {
+    return status;
+  }
+  if (local_steps_ && !local_steps_->computes(timetable_.state().step)) {
+    return invalid(fmt::format("{}: this rank leaves the step out; ask goss_sync_computes", call));
+  }
+  return Status::ok();
+}
+
+/// An island is as fast as its slowest rank.
+Status Synchronizer::planPeriod() {
+  std::vector<double> of_ranks(static_cast<std::size_t>(all_->size()));
+  if (Status status = all_->gather(clock_.takeMean(), of_ranks); !status.isOk()) {
+    return status;
+  }
+  const std::size_t per_worker = of_ranks.size() / local_steps_->workers();
+  std::vector<double> of_workers(local_steps_->workers(), 0.0);
+  for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
+    double& seconds = of_workers[rank / per_worker];
+    seconds = std::max(seconds, of_ranks[rank]);
+  }
+  local_steps_->plan(of_workers);
+  return Status::ok();
 }
 
 Status Synchronizer::stepFragments() {
@@ -252,7 +315,9 @@ Status Synchronizer::stepFragments() {
     if (composition_.timing.late) {
       status = timetable_.applies(i) ? fragment.applyLate(*parameter_channel_, terms) : Status::ok();
     } else {
-      status = timetable_.starts(i) ? fragment.start(*parameter_channel_) : Status::ok();
+      status = timetable_.starts(i)
+                   ? fragment.start(*parameter_channel_, local_steps_ ? local_steps_->takeWeight(i) : 1.0f)
+                   : Status::ok();
       if (status.isOk() && timetable_.applies(i)) {
         status = fragment.apply(*parameter_channel_, terms);
       }
@@ -292,6 +357,10 @@ Result<std::string> Synchronizer::exportState() {
   const Timetable::State at = timetable_.state();
   base::WireWriter writer;
   writer.raw(kMagic).integer(kVersion).integer(std::uint16_t{0}).text(spec_).integer(at.step).integer(at.next);
+  if (local_steps_) {
+    local_steps_->save(writer);
+    clock_.save(writer);
+  }
   writer.integer(static_cast<std::uint64_t>(fragments_.size()));
   for (const Fragment& fragment : fragments_) {
     fragment.save(writer);
@@ -328,7 +397,12 @@ Status Synchronizer::importState(std::string_view bytes) {
   at.step = reader.integer<std::uint64_t>();
   at.next = reader.integer<std::uint64_t>();
   layOut();
-  bool fits = reader.integer<std::uint64_t>() == fragments_.size();
+  bool fits = true;
+  if (local_steps_) {
+    fits = local_steps_->load(reader);
+    clock_.load(reader);
+  }
+  fits = fits && reader.integer<std::uint64_t>() == fragments_.size();
   for (std::size_t i = 0; fits && i < fragments_.size(); ++i) {
     fits = fragments_[i].load(reader);
   }
@@ -365,6 +439,7 @@ goss_sync_info Synchronizer::info() const {
   info.gradients = !exchangesGradients() ? 0 : composition_.gradients == GradientRule::signs ? 2 : 1;
   info.local_steps = parameter_channel_ != nullptr ? 1 : 0;
   info.gradient_size = exchangesGradients() ? gradient_channel_->size() : 1;
+  info.dynamic_period = local_steps_ ? static_cast<std::int64_t>(composition_.timing.period) : 0;
   return info;
 }
 

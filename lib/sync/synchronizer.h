@@ -16,6 +16,8 @@
 #include "sync/composition.h"
 #include "sync/fragment.h"
 #include "sync/gradient_buckets.h"
+#include "sync/local_steps.h"
+#include "sync/step_clock.h"
 #include "sync/timetable.h"
 
 namespace goss::sync {
@@ -39,6 +41,8 @@ class Synchronizer {
   Result<std::int32_t> add(Tensor tensor);
   Status start();
   Status setLr(double lr);
+  Result<bool> computes();
+  Status tellStepTime(double seconds);
   Status gradientReady(std::int32_t index);
   Status gradients();
   Status step();
@@ -59,6 +63,8 @@ class Synchronizer {
   /// Remembers the first failure: every later call gives it again.
   Status noted(Status status);
   Status stepFragments();
+  Status checkComputes(const char* call) const;
+  Status planPeriod();
   [[nodiscard]] std::uint64_t layoutHash() const;
   [[nodiscard]] bool exchangesGradients() const { return gradient_channel_ != nullptr; }
 
@@ -70,6 +76,8 @@ class Synchronizer {
   std::vector<Fragment> fragments_;
   Timetable timetable_;
   double lr_ = 1;
+  std::optional<LocalSteps> local_steps_; // with steps=dynamic
+  StepClock clock_;
   bool is_started_ = false;
   bool is_imported_ = false;
   Status failure_;

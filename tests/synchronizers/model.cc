@@ -15,6 +15,11 @@ double gradientOf(int rank, int step, std::size_t element) {
 
 double learningRate(int step) { return step < kSteps / 2 ? 0.5 : 0.25; }
 
+double stepSeconds(int rank) {
+  constexpr double kSeconds[] = {1, 2, 4, 4};
+  return kSeconds[rank % 4];
+}
+
 Vector initialParameters() {
   Vector values(kElements);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -57,6 +62,13 @@ void SyncRun::start() { EXPECT_EQ(goss_sync_start(sync_), GOSS_SUCCESS) << goss_
 
 void SyncRun::step(int step) {
   EXPECT_EQ(goss_sync_set_lr(sync_, learningRate(step)), GOSS_SUCCESS) << goss_last_error();
+  std::int32_t computes = 0;
+  EXPECT_EQ(goss_sync_computes(sync_, &computes), GOSS_SUCCESS) << goss_last_error();
+  if (computes == 0) {
+    EXPECT_EQ(goss_sync_step(sync_), GOSS_SUCCESS) << goss_last_error();
+    return;
+  }
+  EXPECT_EQ(goss_sync_step_time(sync_, stepSeconds(rank_)), GOSS_SUCCESS) << goss_last_error();
   for (std::size_t i = 0; i < kElements; ++i) {
     gradient_[i] = static_cast<float>(gradientOf(rank_, step, i));
   }

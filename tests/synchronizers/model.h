@@ -31,6 +31,9 @@ Vector initialParameters();
 /// The fragment of an element when layers are strided over `fragments`; each tensor is a layer.
 std::size_t fragmentOf(std::size_t element, std::size_t fragments);
 
+/// What a rank tells of how long its steps take, for steps=dynamic.
+double stepSeconds(int rank);
+
 /// A synchronizer with the tiny model registered, driven by plain gradient descent. One rank.
 class SyncRun {
  public:
@@ -40,6 +43,7 @@ class SyncRun {
   SyncRun& operator=(const SyncRun&) = delete;
 
   void start();
+  /// Leaves the step out where the synchronizer says so.
   void step(int step);
   [[nodiscard]] goss_sync_t sync() const { return sync_; }
   std::vector<float>& parameters() { return parameters_; }

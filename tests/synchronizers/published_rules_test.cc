@@ -88,6 +88,42 @@ TEST(PublishedRule, DilocoTakesANesterovStepAlongPseudoGradients) {
              }));
 }
 
+// With step times 1, 2, 4 and 4 the ranks compute 4, 2, 1 and 1 steps of a period of 4, but all of the first, in which
+// nobody knows of speeds. The mean is over steps.
+TEST(PublishedRule, DynamicStepsWeighEveryRankByItsSteps) {
+  constexpr int kH = 4;
+  const std::vector<std::vector<int>> places = {{0, 1, 2, 3}, {1, 3}, {3}, {3}};
+  Vector theta = initialParameters(), u(kElements, 0.0);
+  Replicas x = startEverywhere();
+  Vector steps(kRanks, 0.0);
+  Trajectory reference;
+  for (int step = 0; step < kSteps; ++step) {
+    for (std::size_t m = 0; m < kRanks; ++m) {
+      const bool computes = step < kH || std::ranges::count(places[m], step % kH) != 0;
+      if (!computes) continue;
+      ++steps[m];
+      for (std::size_t i = 0; i < kElements; ++i) {
+        x[m][i] -= learningRate(step) * gradientOf(static_cast<int>(m), step, i);
+      }
+    }
+    if (step % kH == kH - 1) {
+      for (std::size_t i = 0; i < kElements; ++i) {
+        double delta = 0;
+        for (std::size_t m = 0; m < kRanks; ++m) {
+          delta += steps[m] * (theta[i] - x[m][i]);
+        }
+        delta /= steps[0] + steps[1] + steps[2] + steps[3];
+        u[i] = 0.5 * u[i] + delta;
+        theta[i] -= 0.5 * (delta + 0.5 * u[i]);
+      }
+      setAll(x, theta);
+      std::fill(steps.begin(), steps.end(), 0.0);
+    }
+    reference.push_back(x);
+  }
+  expectSame(runLibrary("diloco:h=4,steps=dynamic,lr=0.5,momentum=0.5"), reference);
+}
+
 // The reference keeps the difference of the step in which an exchange starts, and applies it tau steps later.
 TEST(PublishedRule, StreamingExchangesFragmentsInTheBackground) {
   constexpr int kH = 8, kFragments = 2, kTau = 2;

@@ -26,6 +26,9 @@ const char* const kSpecs[] = {"ddp",
                               "co2:h=4",
                               "qsr:h=2,growth=1.2",
                               "diloco:h=4,islands=2",
+                              "diloco:h=4,steps=dynamic",
+                              "streaming:h=8,fragments=2,tau=3,steps=dynamic",
+                              "diloco:h=4,steps=dynamic,islands=2,codec=int8",
                               "diloco:h=4,codec=int8",
                               "diloco:h=4,islands=2,codec=int4:block=32+ef",
                               "ddp:codec=int4:block=32,round=stochastic",
@@ -179,7 +182,9 @@ TEST(Refusals, OfSpecsNameWhatIsWrong) {
                         {"diloco:h=0", "h=0 is not between 1 and"},
                         {"diloco:h=-1", "h=-1 is not a whole number"},
                         {"diloco:lr=nan", "lr=nan is not a number"},
-                        {"diloco:tau=1", "unknown parameter 'tau'; it has: h, lr, momentum, islands, codec"},
+                        {"diloco:tau=1", "unknown parameter 'tau'; it has: h, steps, lr, momentum, islands, codec"},
+                        {"diloco:steps=often", "steps=often is neither fixed nor dynamic"},
+                        {"eager:steps=dynamic", "unknown parameter 'steps'"},
                         {"streaming:h=7,fragments=2", "fragments must divide h"},
                         {"streaming:h=8,fragments=2,tau=4", "tau must be below h / fragments"},
                         {"delayed-nesterov:buffer=4,spread=0.5", "spread must be at most 1 / buffer"},
@@ -260,6 +265,43 @@ TEST(Refusals, OfTensorsThatCannotTakePart) {
     EXPECT_OK(goss_sync_destroy(sync));
     EXPECT_OK(goss_sync_destroy(nullptr));
     EXPECT_EQ(goss_sync_step(nullptr), GOSS_ERR_INVALID_ARGUMENT);
+  });
+}
+
+TEST(Refusals, OfStepsThatARankLeavesOut) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    SyncRun run(comm, "local:h=2,steps=dynamic");
+    run.start();
+    EXPECT_EQ(goss_sync_step(run.sync()), GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_THAT(goss_last_error(), HasSubstr("ask goss_sync_computes before every step"));
+    EXPECT_EQ(goss_sync_step_time(run.sync(), 0), GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_EQ(goss_sync_computes(run.sync(), nullptr), GOSS_ERR_INVALID_ARGUMENT);
+    run.step(0);
+    run.step(1);
+    goss_sync_info info{};
+    info.size = sizeof info;
+    EXPECT_OK(goss_sync_get_info(run.sync(), &info));
+    EXPECT_EQ(info.dynamic_period, 2);
+    std::int32_t computes = -1;
+    EXPECT_OK(goss_sync_computes(run.sync(), &computes));
+    EXPECT_EQ(computes, rank == 0 ? 1 : 0);
+    EXPECT_EQ(goss_sync_gradients(run.sync()), rank == 0 ? GOSS_SUCCESS : GOSS_ERR_INVALID_ARGUMENT);
+  });
+}
+
+TEST(DynamicSteps, ARankMeasuresItselfWhereNobodyTellsTheTime) {
+  runRanks(2, [](goss_comm_t comm, int) {
+    SyncRun run(comm, "local:h=8,steps=dynamic");
+    run.start();
+    int computed = 0;
+    for (int step = 0; step < 16; ++step) {
+      std::int32_t computes = 0;
+      EXPECT_OK(goss_sync_computes(run.sync(), &computes));
+      computed += computes;
+      EXPECT_OK(goss_sync_step(run.sync()));
+    }
+    EXPECT_GE(computed, 9); // whatever the clock said: all of the first period, and at least one of the second
+    EXPECT_LE(computed, 16);
   });
 }
 
