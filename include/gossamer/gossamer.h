@@ -110,7 +110,7 @@ typedef struct goss_config {
   const goss_unique_id* unique_id; ///< NULL: meet by the launcher's means (mpirun's PMIx, or MASTER_ADDR/MASTER_PORT).
   int64_t timeout_ms;              ///< Deadline of an operation that names none.  [GOSS_TIMEOUT_MS, 300000]
   int64_t bootstrap_timeout_ms;    ///< Until all ranks must have arrived.         [GOSS_BOOTSTRAP_TIMEOUT_MS, 60000]
-  const char* transport;           ///< NULL: best per pair; else loopback|shm|tcp|ucx|sim. [GOSS_TRANSPORT]
+  const char* transport;           ///< NULL: best per pair; else loopback|shm|tcp|tls|ucx|mpi|sim. [GOSS_TRANSPORT]
   const char* interface;           ///< NULL: any; else a network interface name or address. [GOSS_INTERFACE]
   uint16_t port_min; ///< Listening ports are taken from port_min..port_max; 0,0: any. [GOSS_PORT_RANGE=a-b]
   uint16_t port_max;
