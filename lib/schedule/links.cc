@@ -1,7 +1,6 @@
 #include "schedule/links.h"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <array>
 #include <cassert>
@@ -135,37 +134,6 @@ Links Links::subset(std::span<const int> ranks) const {
     }
   }
   return result;
-}
-
-std::uint64_t Links::fingerprint() const {
-  // Values, not indices: two ways to write the same prices are the same links. Doubles are hashed by their bits.
-  const int p = size();
-  std::vector<double> values{static_cast<double>(p), cpu_.reduce_bytes_per_s, cpu_.copy_bytes_per_s};
-  const auto add = [&](const LinkPrice& price) {
-    values.insert(values.end(), {price.latency_s, price.bandwidth_bytes_per_s, price.overhead_s, price.eager_bytes});
-  };
-  std::vector<int> first_of_node(nodes_.size(), -1);
-  for (int rank = 0; rank < p; ++rank) {
-    int& first = first_of_node[static_cast<std::size_t>(nodeOf(rank))];
-    if (first < 0) first = rank;
-    values.insert(values.end(),
-                  {static_cast<double>(first), node(nodeOf(rank)).up_bytes_per_s, node(nodeOf(rank)).down_bytes_per_s});
-  }
-  bool same = true;
-  for (int from = 0; from < p && p > 1; ++from) {
-    for (int to = 0; to < p; ++to)
-      same = same && (from == to || price(from, to) == price(0, 1));
-  }
-  if (same) {
-    add(p > 1 ? price(0, 1) : prices_[0]);
-  } else {
-    for (int from = 0; from < p; ++from) {
-      for (int to = 0; to < p; ++to) {
-        if (from != to) add(price(from, to));
-      }
-    }
-  }
-  return XXH3_64bits(values.data(), values.size() * sizeof(double));
 }
 
 } // namespace goss::schedule

@@ -37,8 +37,8 @@ struct CpuPrice {
   friend bool operator==(const CpuPrice&, const CpuPrice&) = default;
 };
 
-/// A value; const access is thread-safe. All ranks of a communicator must hold equal Links (see fingerprint()), because
-/// each plans by itself.
+/// A value; const access is thread-safe. All ranks of a communicator must hold equal Links, because each plans by
+/// itself; ranks that differ plan differently, and the first message says so.
 class Links {
  public:
   /// Every rank is a node of its own and all pairs cost `all`.
@@ -70,8 +70,6 @@ class Links {
 
   /// The prices among `ranks`, renumbered 0..n-1 in this order: what a sub-communicator plans with.
   [[nodiscard]] Links subset(std::span<const int> ranks) const;
-  /// Equal for equal prices; ranks compare theirs before they plan.
-  [[nodiscard]] std::uint64_t fingerprint() const;
 
  private:
   [[nodiscard]] std::size_t cell(int from, int to) const {
