@@ -281,7 +281,7 @@ struct Mx : PlainScheme {
     std::uint32_t exponent;
   };
   GOSS_DEVICE static Scale scale(const CellFormat&, Statistic& statistic, unsigned lane) {
-    return {mxExponent(statistic.peak[lane], Element::kLargest)};
+    return {mxExponent<Element>(statistic.peak[lane])};
   }
   GOSS_DEVICE static std::uint32_t code(float value, const Scale& how, std::uint32_t) {
     return how.exponent == 255 ? 0u : Element::encode(value * mxInverse(how.exponent));

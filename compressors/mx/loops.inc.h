@@ -19,7 +19,7 @@ void encodeMx(const float* values, const EncodeRun& run) {
     const std::size_t count = kMxBlock < run.count - i ? kMxBlock : run.count - i;
     const float* __restrict from = values + i;
     unsigned char* __restrict to = codes + i;
-    const std::uint32_t exponent = mxExponent(peakOf(from, count), Element::kLargest);
+    const std::uint32_t exponent = mxExponent<Element>(peakOf(from, count));
     const float inverse = mxInverse(exponent);
     scales[i / kMxBlock] = static_cast<unsigned char>(exponent);
     if (exponent == 255) {

@@ -1,6 +1,5 @@
-/// Normalised squared errors on 2^20 elements: Gaussian, Student-t with 3 degrees of freedom, and 64 layers of mixed
-/// scale. For published codecs the figures are those measured with their own implementations' arithmetic; what depends
-/// on the tails of a sample is checked where the sample does not decide.
+/// Normalised squared errors on 2^20 Gaussian elements, against the figures measured with the published
+/// implementations' arithmetic (tails_test.cc has those of heavy tails), and what sparsifiers lose.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -51,24 +50,6 @@ INSTANTIATE_TEST_SUITE_P(
                     Expected{"int4:block=128", 0.531, 1.1e-2}, Expected{"int8:block=2048", 1.002, 6.7e-5},
                     Expected{"mxfp8", 1.031, 7.0e-4}, Expected{"mxfp4", 0.531, 1.3e-2}, Expected{"e4m3", 1, 7.0e-4},
                     Expected{"natural", 1, 8.2e-2}));
-
-// Two digits published for t3 and mixed layers; single outliers decide much of them, so the bounds are wide.
-TEST(QualityOfHeavyTails, StaysInTheRangeOfThePublishedFigures) {
-  const Floats t3 = studentT(kElems, 3, 78), layers = layered(kElems, 79);
-  struct Row {
-    const char* spec;
-    double t3, layers;
-  };
-  for (const Row& row : {Row{"int4:block=128,mode=minmax", 3.0e-2, 2.0e-2}, Row{"int4:block=128", 4.2e-2, 2.8e-2},
-                         Row{"mxfp8", 6.9e-4, 6.9e-4}, Row{"mxfp4", 2.0e-2, 1.7e-2}, Row{"qsgd", 1.3e-3, 1.3e-3},
-                         Row{"dynamic8", 4.1e-4, 3.9e-4}, Row{"natural", 8.2e-2, 8.7e-2}}) {
-    const double on_t3 = errorOf(row.spec, t3), on_layers = errorOf(row.spec, layers);
-    EXPECT_GT(on_t3, row.t3 * 0.7) << row.spec;
-    EXPECT_LT(on_t3, row.t3 * 1.3) << row.spec;
-    EXPECT_GT(on_layers, row.layers * 0.7) << row.spec;
-    EXPECT_LT(on_layers, row.layers * 1.3) << row.spec;
-  }
-}
 
 TEST(QualityOfHeavyTails, SmallBlocksKeepSmallLayersAlive) {
   const Floats layers = layered(kElems, 80);
