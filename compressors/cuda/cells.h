@@ -333,7 +333,7 @@ GOSS_DEVICE void encodeBlock(const CellJob& job, const CellSegment& segment, Cel
 template <typename Scheme, unsigned kRuns, unsigned kReads>
 struct EncodeCell {
   using Job = CellJob;
-  GOSS_DEVICE static std::size_t warps(const Job& job) { return job.cells; }
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return job.cells; }
   GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char* codes) {
     unsigned s = 0;
     while (s + 1 < job.segment_count && cell >= job.segments[s + 1].cells_before) {
@@ -375,7 +375,7 @@ struct EncodeCell {
 template <typename Scheme>
 struct DecodeCell {
   using Job = DecodeCellJob;
-  GOSS_DEVICE static std::size_t warps(const Job& job) { return (job.count + kRunElems - 1) / kRunElems; }
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kRunElems - 1) / kRunElems; }
   GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
     Warp::each([&](unsigned lane) {
       const std::size_t first = cell * kRunElems + lane * 4;

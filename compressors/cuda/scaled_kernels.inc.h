@@ -10,7 +10,7 @@ namespace goss::compressors::cuda {
 
 struct PrepareCell {
   using Job = PrepareJob;
-  GOSS_DEVICE static std::size_t warps(const Job& job) { return (job.count + kRunElems - 1) / kRunElems; }
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kRunElems - 1) / kRunElems; }
   GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
     Warp::each([&](unsigned lane) {
       const std::size_t first = cell * kRunElems + lane * 4;
@@ -41,7 +41,7 @@ struct PrepareCell {
 struct SumCell {
   using Job = SumJob;
   static constexpr unsigned kSumLanes = 16;
-  GOSS_DEVICE static std::size_t warps(const Job& job) { return (sumChunks(job.count) + 1) / 2; }
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (sumChunks(job.count) + 1) / 2; }
   GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
     PerLane<ChunkSums> sums;
     Warp::each([&](unsigned lane) {
@@ -109,7 +109,7 @@ GOSS_DEVICE float roundedScale(const ScaleJob& job, const Totals& totals, std::u
 
 struct ScaleCell {
   using Job = ScaleJob;
-  GOSS_DEVICE static std::size_t warps(const Job&) { return 1; }
+  GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
   GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
     const std::size_t chunks = sumChunks(job.count), groups = (chunks + kSumGroup - 1) / kSumGroup;
     Totals totals = {0, 0, 0};

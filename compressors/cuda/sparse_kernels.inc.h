@@ -21,7 +21,7 @@ GOSS_DEVICE float orZero(float value) {
 struct HistogramCell {
   using Job = PickJob;
   static constexpr std::size_t kElems = 8 * kPickElems;
-  GOSS_DEVICE static std::size_t warps(const Job& job) { return (job.count + kElems - 1) / kElems; }
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kElems - 1) / kElems; }
   GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char* shared) {
     auto* buckets = reinterpret_cast<std::uint32_t*>(shared);
     Warp::each([&](unsigned lane) {
@@ -62,7 +62,7 @@ struct HistogramCell {
 struct BucketCell {
   using Job = PickJob;
   static constexpr std::uint32_t kShare = kPickBuckets / kWarpLanes;
-  GOSS_DEVICE static std::size_t warps(const Job&) { return 1; }
+  GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
   GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
     const std::uint32_t wanted = job.digit == 0 ? job.wanted : job.state->ties;
     const std::uint32_t prefix = job.digit == 0 ? 0u : job.state->threshold;
@@ -100,7 +100,7 @@ struct BucketCell {
 /// How many of each chunk are picked.
 struct CountCell {
   using Job = CollectJob;
-  GOSS_DEVICE static std::size_t warps(const Job& job) { return pickChunks(job.count); }
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return pickChunks(job.count); }
   GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char*) {
     const std::uint32_t threshold = job.state->threshold;
     PerLane<std::uint32_t> above, equal;
@@ -136,7 +136,7 @@ GOSS_DEVICE std::uint32_t heldBefore(const PickCounts& counts, std::uint32_t tie
 /// Makes what was before each chunk of the counts, and writes how many each index tile holds.
 struct PlaceCell {
   using Job = CollectJob;
-  GOSS_DEVICE static std::size_t warps(const Job&) { return 1; }
+  GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
   GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
     const std::size_t chunks = pickChunks(job.count);
     PickCounts done = {0, 0};
@@ -181,7 +181,7 @@ struct PlaceCell {
 /// Writes indices and values of a chunk.
 struct CollectCell {
   using Job = CollectJob;
-  GOSS_DEVICE static std::size_t warps(const Job& job) { return pickChunks(job.count); }
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return pickChunks(job.count); }
   GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char* shared) {
     const PickState state = *job.state;
     PickCounts done = job.counts[chunk];
@@ -243,7 +243,7 @@ GOSS_DEVICE std::uint32_t bitsIn(unsigned byte) {
 /// Held elements of each chunk of a bit map. Only a bit map's.
 struct IndexCountCell {
   using Job = IndexJob;
-  GOSS_DEVICE static std::size_t warps(const Job& job) { return job.bitmap ? pickChunks(job.count) : 0; }
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return job.bitmap ? pickChunks(job.count) : 0; }
   GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char*) {
     PerLane<std::uint32_t> held;
     Warp::each([&](unsigned lane) {
@@ -266,7 +266,7 @@ struct IndexCountCell {
 /// Makes of them, or of the numbers of index tiles, what was before each.
 struct IndexPlaceCell {
   using Job = IndexJob;
-  GOSS_DEVICE static std::size_t warps(const Job&) { return 1; }
+  GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
   GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
     const std::size_t groups = job.bitmap ? pickChunks(job.count) : (job.count + kIndexTile - 1) / kIndexTile;
     std::uint32_t done = 0;
@@ -311,7 +311,7 @@ GOSS_DEVICE void scatterOne(const ScatterJob& job, std::size_t element, std::uin
 struct ScatterCell {
   using Job = ScatterJob;
   static constexpr std::size_t kBytesOfChunk = kPickElems / 8;
-  GOSS_DEVICE static std::size_t warps(const Job& job) {
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) {
     return job.index.bitmap ? pickChunks(job.index.count) : (job.index.held + kPickElems - 1) / kPickElems;
   }
   GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char*) {
@@ -363,7 +363,7 @@ struct ScatterCell {
 
 struct ClearCell {
   using Job = ClearJob;
-  GOSS_DEVICE static std::size_t warps(const Job& job) { return (job.count + kPickElems - 1) / kPickElems; }
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kPickElems - 1) / kPickElems; }
   GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
     Warp::each([&](unsigned lane) {
       const std::size_t end = job.count < (cell + 1) * kPickElems ? job.count : (cell + 1) * kPickElems;
@@ -379,7 +379,7 @@ struct ClearCell {
 
 struct ShareCell {
   using Job = ShareJob;
-  GOSS_DEVICE static std::size_t warps(const Job& job) { return (job.count + kWarpLanes - 1) / kWarpLanes; }
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kWarpLanes - 1) / kWarpLanes; }
   GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
     Warp::each([&](unsigned lane) {
       const std::size_t i = cell * kWarpLanes + lane;
@@ -396,7 +396,7 @@ struct ForgetJob {
 };
 struct ForgetCell {
   using Job = ForgetJob;
-  GOSS_DEVICE static std::size_t warps(const Job& job) { return (job.count + kRunElems - 1) / kRunElems; }
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kRunElems - 1) / kRunElems; }
   GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
     Warp::each([&](unsigned lane) {
       for (std::size_t i = cell * kRunElems + lane; i < (cell + 1) * kRunElems && i < job.count; i += kWarpLanes) {
@@ -418,7 +418,7 @@ GOSS_DEVICE std::size_t chosenBlock(const BlocksJob& job, std::size_t run) {
 
 struct GatherBlocksCell {
   using Job = BlocksJob;
-  GOSS_DEVICE static std::size_t warps(const Job& job) { return job.chosen; }
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return job.chosen; }
   GOSS_DEVICE static void run(const Job& job, std::size_t run, unsigned char*) {
     const std::size_t first = chosenBlock(job, run);
     Warp::each([&](unsigned lane) {
@@ -431,7 +431,7 @@ struct GatherBlocksCell {
 
 struct DeliverBlocksCell {
   using Job = BlocksJob;
-  GOSS_DEVICE static std::size_t warps(const Job& job) { return job.chosen; }
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return job.chosen; }
   GOSS_DEVICE static void run(const Job& job, std::size_t run, unsigned char*) {
     const std::size_t first = chosenBlock(job, run);
     Warp::each([&](unsigned lane) {
