@@ -36,6 +36,14 @@ void LibraryReplicas::start(std::span<const ReplicaTensor> tensors, const std::s
 
 void LibraryReplicas::setLr(double lr) { check(goss_sync_set_lr(sync_, lr)); }
 
+bool LibraryReplicas::computes() {
+  std::int32_t answer = 1;
+  check(goss_sync_computes(sync_, &answer));
+  return answer != 0;
+}
+
+void LibraryReplicas::stepTook(double seconds) { check(goss_sync_step_time(sync_, seconds)); }
+
 void LibraryReplicas::gradientReady(std::size_t tensor) {
   check(goss_sync_gradient_ready(sync_, static_cast<std::int32_t>(tensor)));
 }

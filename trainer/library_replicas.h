@@ -24,6 +24,9 @@ class LibraryReplicas : public Replicas {
   }
   void start(std::span<const ReplicaTensor> tensors, const std::string& state) override;
   void setLr(double lr) override;
+  [[nodiscard]] std::size_t dynamicPeriod() const override { return static_cast<std::size_t>(info_.dynamic_period); }
+  bool computes() override;
+  void stepTook(double seconds) override;
   void gradientReady(std::size_t tensor) override;
   void gradients() override;
   void step() override;

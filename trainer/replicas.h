@@ -47,6 +47,12 @@ class Replicas {
   /// Everybody gets rank 0's parameters; or, with a `state` that state() gave, goes on with its own.
   virtual void start(std::span<const ReplicaTensor> tensors, const std::string& state) = 0;
   virtual void setLr(double lr) = 0;
+  /// With ranks of different speed: the steps between two plans of who computes which; 0: every rank computes all.
+  [[nodiscard]] virtual std::size_t dynamicPeriod() const { return 0; }
+  /// Before a step: whether this rank computes it. If not, only step() is called.
+  virtual bool computes() { return true; }
+  /// How long this rank has computed in the step.
+  virtual void stepTook(double /*seconds*/) {}
   virtual void gradientReady(std::size_t tensor) = 0;
   virtual void gradients() = 0;
   virtual void step() = 0;

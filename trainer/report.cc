@@ -66,14 +66,15 @@ void Report::step(const StepRecord& r) {
   if (!is_active_) return;
   run_seconds_ += r.seconds;
   printed_seconds_ += r.seconds;
-  ++printed_steps_;
-  const auto tokens = static_cast<double>(shape_.tokens_per_step);
+  const double tokens = static_cast<double>(shape_.tokens_per_step) * r.share;
+  printed_tokens_ += tokens;
+  left_out_tokens_ += static_cast<double>(shape_.tokens_per_step) - tokens;
   log(Json{{"event", "step"},
            {"step", r.step},
            {"loss", r.loss},
            {"lr", r.lr},
            {"grad_norm", r.grad_norm},
-           {"tokens", r.step * shape_.tokens_per_step},
+           {"tokens", r.step * shape_.tokens_per_step - static_cast<std::size_t>(left_out_tokens_)},
            {"seconds", r.seconds},
            {"tokens_per_s", tokens / r.seconds}}
           .dump());
@@ -81,10 +82,10 @@ void Report::step(const StepRecord& r) {
   const auto done = static_cast<double>(r.step - shape_.first_step);
   const double eta = run_seconds_ / done * static_cast<double>(shape_.total_steps - r.step);
   note(fmt::format("step {:>5}/{} | loss {:.4f} | lr {:.2e} | grad norm {:.3f} | {:>7} tok/s | ETA {}", r.step,
-                   shape_.total_steps, r.loss, r.lr, r.grad_norm,
-                   grouped(tokens * static_cast<double>(printed_steps_) / printed_seconds_), formatDuration(eta)));
+                   shape_.total_steps, r.loss, r.lr, r.grad_norm, grouped(printed_tokens_ / printed_seconds_),
+                   formatDuration(eta)));
   printed_seconds_ = 0;
-  printed_steps_ = 0;
+  printed_tokens_ = 0;
 }
 
 void Report::validation(std::size_t step, double loss) {

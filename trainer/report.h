@@ -16,6 +16,7 @@ struct StepRecord {
   double lr = 0;
   double grad_norm = 0; // before clipping
   double seconds = 0;
+  double share = 1; // of the batch, that was trained: ranks of different speed leave some of it out
 };
 
 struct RunShape {
@@ -51,7 +52,8 @@ class Report {
   RunShape shape_;
   double run_seconds_ = 0;     // of steps since begin
   double printed_seconds_ = 0; // of steps since the last progress line
-  std::size_t printed_steps_ = 0;
+  double printed_tokens_ = 0;
+  double left_out_tokens_ = 0; // since begin
 };
 
 /// "1h02m", "3m05s" or "12s".

@@ -1,5 +1,7 @@
 #include "trainer/stage_replicas.h"
 
+#include "trainer/error.h"
+
 namespace goss::trainer {
 
 StageReplicas::StageReplicas(goss_comm_t across, const std::string& spec, PipelineRank& stages, Ops& ops)
@@ -18,6 +20,10 @@ StageReplicas::StageReplicas(goss_comm_t across, const std::string& spec, Pipeli
     }
     for (const Parameter& p : stage.model.table().parameters())
       tensors.push_back({p.name, parameters + p.offset, gradient + p.offset, p.count, p.layer});
+  }
+  if (replicas_.dynamicPeriod() != 0) {
+    fail("--sync {}: the stages of a pipeline compute every step together; leave out steps=dynamic, or --pipeline",
+         spec);
   }
   download();
   replicas_.start(tensors, "");

@@ -38,6 +38,8 @@ void addTrainingFlags(CLI::App& app, TrainOptions& o) {
   app.add_option("--time-limit", o.time_limit_s, "seconds after which to stop cleanly; 0: off")->group("Training");
   app.add_option("--sync", o.sync, "how the ranks are kept together, such as diloco:h=50 (docs/synchronizers.md)")
       ->group("Training");
+  app.add_option("--slow", o.slow, "RANK:FACTOR,...: steps of these ranks take longer; with --sync ...:steps=dynamic")
+      ->group("Training");
   app.add_option("--islands", o.islands, "groups of ranks that --sync keeps together; each adds its gradients; 0: none")
       ->group("Training");
 }
@@ -117,10 +119,28 @@ void checkTrainOptions(const TrainOptions& o, std::size_t ranks) {
   require(!o.activation_deltas || o.samples != 0, "--activation-deltas needs --samples N: it learns by returning");
   require(o.pipeline != 0 || (o.activation_codec.empty() && o.gradient_codec.empty()),
           "--activation-codec and --gradient-codec need --pipeline P");
+  slownessOf(o, 0);
+  require(o.slow.empty() || o.pipeline == 0, "--slow is for ranks that hold the whole model: leave out --pipeline");
   if (o.batch / o.micro_batch < ranks) {
     fail("--batch {} is {} micro-batches, too few for {} ranks; raise it or start fewer ranks", o.batch,
          o.batch / o.micro_batch, ranks);
   }
+}
+
+double slownessOf(const TrainOptions& o, int rank) {
+  double result = 1;
+  std::istringstream list(o.slow);
+  for (std::string item; std::getline(list, item, ',');) {
+    std::istringstream text(item);
+    int of = -1;
+    double factor = 0;
+    char colon = 0;
+    const bool is_read = static_cast<bool>(text >> of >> colon >> factor) && text.peek() == EOF && colon == ':';
+    if (!is_read || of < 0 || factor < 1 || factor > 1000)
+      fail("--slow {}: '{}' is not RANK:FACTOR with a factor from 1 to 1000", o.slow, item);
+    if (of == rank) result = factor;
+  }
+  return result;
 }
 
 std::string syncWithIslands(const TrainOptions& o) {

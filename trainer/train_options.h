@@ -26,6 +26,7 @@ struct TrainOptions {
   double clip = 1.0; // of the global gradient norm; 0: off
   std::uint64_t seed = 1;
   double time_limit_s = 0;  // stop cleanly after the step in which it passes; 0: off
+  std::string slow;         // "RANK:FACTOR,...": steps of these ranks take longer, to try out ranks of different speed
   std::string sync = "ddp"; // how the ranks are kept together: a synchronizer's spec
 
   std::size_t pipeline = 0;       // ranks of a pipeline; 0: every rank has the whole model
@@ -57,6 +58,10 @@ struct TrainOptions {
 
 /// Throws Error that names the flag of the first value that makes no sense for `ranks` ranks.
 void checkTrainOptions(const TrainOptions& options, std::size_t ranks);
+
+/// How many times as long as its computation a step of `rank` takes: of --slow, or 1. Throws Error for what is no list
+/// of RANK:FACTOR.
+double slownessOf(const TrainOptions& options, int rank);
 
 /// `sync` with --islands K in it: the synchronizer of ranks that hold the whole model makes the islands itself.
 std::string syncWithIslands(const TrainOptions& options);

@@ -1,7 +1,11 @@
 #include "trainer/trainer.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <thread>
 #include <utility>
 
 #include "trainer/agreement.h"
@@ -56,6 +60,7 @@ Trainer::Trainer(const TrainOptions& options, const Dataset& data, Group& group,
       schedule_{options.lr, options.lr * options.final_lr, options.warmup, options.steps},
       settings_(trajectorySettings(options, data.fingerprint())),
       prompt_(promptTokens(options.prompt, data, options.model)),
+      slowness_(slownessOf(options, group.rank())),
       checkpoints_(options_, model_.table(), group, report),
       started_(Clock::now()),
       inputs_(options.micro_batch * options.model.context),
@@ -149,19 +154,26 @@ void Trainer::run() {
   bool go_on = true;
   if (step_ != 0 && (options_.val_every != 0 || step_ >= options_.steps)) validate(); // what was resumed
   while (go_on && step_ < options_.steps) {
-    go_on = trainStep();
+    go_on = replicas_->dynamicPeriod() == 0 ? trainStep() : trainDynamicStep();
     checkpoints_.poll();
     const bool is_last = !go_on || step_ == options_.steps;
     if (step_ == options_.steps) stepReplicas(true); // not when stopped: the run may go on with the same bits
-    if (is_last || (options_.val_every != 0 && step_ % options_.val_every == 0)) validate();
-    if (is_last || (options_.checkpoint_every != 0 && step_ % options_.checkpoint_every == 0)) saveCheckpoint();
+    if (is_last || isValidationDue()) validate();
+    if (is_last || isCheckpointDue()) saveCheckpoint();
   }
   checkpoints_.finish();
+  if (replicas_->dynamicPeriod() != 0) noteLocalSteps();
   if (!go_on) report_.note(fmt::format("stopped by --time-limit after step {}", step_));
   group_.barrier(); // nobody leaves while another rank may still need it
   if (group_.rank() != 0) return;
   if (options_.sample != 0) printSample();
   finishCard();
+}
+
+bool Trainer::isValidationDue() const { return options_.val_every != 0 && step_ % options_.val_every == 0; }
+
+bool Trainer::isCheckpointDue() const {
+  return options_.checkpoint_every != 0 && step_ % options_.checkpoint_every == 0;
 }
 
 void Trainer::validate() {
@@ -171,31 +183,11 @@ void Trainer::validate() {
 
 bool Trainer::trainStep() {
   const Clock::time_point start = Clock::now();
-  const std::size_t per_pass = options_.micro_batch;
   // One loss a sample, each from the rank that has it, and a last element that is above 0 when rank 0 wants to stop.
   std::vector<double> losses(options_.batch + 1, 0.0);
-  std::vector<std::size_t> starts(per_pass);
-  tree_.reset();
   const double lr = schedule_.at(step_);
   replicas_->setLr(lr);
-  for (std::size_t pass = share_.first; pass < share_.last; ++pass) {
-    for (std::size_t i = 0; i < per_pass; ++i) {
-      starts[i] = Windows{options_.seed, options_.samples, data_.training().size(), options_.model.context}.startOf(
-          step_, pass * per_pass + i);
-    }
-    const std::vector<double> sample_losses = passForward(data_.training(), starts, true);
-    std::copy(sample_losses.begin(), sample_losses.end(),
-              losses.begin() + static_cast<std::ptrdiff_t>(pass * per_pass));
-    if (pass + 1 == share_.last) {
-      backwardLast(model_.table().count());
-    } else {
-      model_.backward(tree_.target(), {});
-      tree_.add();
-    }
-  }
-  replicas_->gradients();
-  if (!host_gradient_.empty())
-    ops_.upload(tree_.target(), host_gradient_.data(), host_gradient_.size() * sizeof(float));
+  computeGradient(losses);
   const bool is_late = options_.time_limit_s > 0 && secondsSince(started_) > options_.time_limit_s;
   losses.back() = group_.rank() == 0 && is_late ? 1.0 : 0.0;
   group_.sum(losses);
@@ -211,6 +203,90 @@ bool Trainer::trainStep() {
   card_.step_seconds.push_back(secondsSince(start));
   report_.step({step_, loss, lr, norm, card_.step_seconds.back()});
   return losses.back() == 0.0;
+}
+
+bool Trainer::trainDynamicStep() {
+  const Clock::time_point start = Clock::now();
+  OwnStep own;
+  own.lr = schedule_.at(step_);
+  replicas_->setLr(own.lr);
+  if (replicas_->computes()) {
+    std::vector<double> losses(options_.batch, 0.0);
+    computeGradient(losses);
+    own.norm = updateParameters(own.lr);
+    own.loss = std::accumulate(losses.begin(), losses.end(), 0.0);
+    own.samples = static_cast<double>(share_.count() * options_.micro_batch);
+    ++computed_steps_;
+    replicas_->stepTook(secondsSince(start));
+  } else if (!unmet_.empty()) {
+    own.norm = unmet_.back().norm;
+  }
+  stepReplicas(false);
+  ++step_;
+  own.seconds = secondsSince(start);
+  unmet_.push_back(own);
+  // The same on all ranks: every rank counts every step.
+  const bool meets =
+      step_ % replicas_->dynamicPeriod() == 0 || step_ == options_.steps || isValidationDue() || isCheckpointDue();
+  return !meets || meet();
+}
+
+/// The ranks tell each other of the steps since they last met; false when the run should stop.
+bool Trainer::meet() {
+  std::vector<double> sums; // loss and samples of each step, and whether to stop
+  for (const OwnStep& own : unmet_) {
+    sums.push_back(own.loss);
+    sums.push_back(own.samples);
+  }
+  const bool is_late = options_.time_limit_s > 0 && secondsSince(started_) > options_.time_limit_s;
+  sums.push_back(group_.rank() == 0 && is_late ? 1.0 : 0.0);
+  group_.sum(sums);
+  for (std::size_t i = 0; i < unmet_.size(); ++i) {
+    const OwnStep& own = unmet_[i];
+    const double samples = sums[2 * i + 1]; // the fastest rank computes every step
+    trained_samples_ += samples;
+    card_.losses.push_back(sums[2 * i] / (samples * static_cast<double>(options_.model.context)));
+    card_.step_seconds.push_back(own.seconds);
+    report_.step({step_ - unmet_.size() + i + 1, card_.losses.back(), own.lr, own.norm, own.seconds,
+                  samples / static_cast<double>(options_.batch)});
+  }
+  unmet_.clear();
+  return sums.back() == 0.0;
+}
+
+void Trainer::noteLocalSteps() {
+  std::vector<double> computed(ranksOf(group_), 0.0);
+  computed[static_cast<std::size_t>(group_.rank())] = static_cast<double>(computed_steps_);
+  group_.sum(computed);
+  report_.note(
+      fmt::format("steps computed by each rank: {:.0f} of {}", fmt::join(computed, ", "), card_.losses.size()));
+}
+
+/// The gradient of this rank's share of the step, as the optimizer shall see it, and the losses of its samples.
+void Trainer::computeGradient(std::span<double> losses) {
+  const Clock::time_point start = Clock::now();
+  const std::size_t per_pass = options_.micro_batch;
+  std::vector<std::size_t> starts(per_pass);
+  tree_.reset();
+  for (std::size_t pass = share_.first; pass < share_.last; ++pass) {
+    for (std::size_t i = 0; i < per_pass; ++i) {
+      starts[i] = Windows{options_.seed, options_.samples, data_.training().size(), options_.model.context}.startOf(
+          step_, pass * per_pass + i);
+    }
+    const std::vector<double> sample_losses = passForward(data_.training(), starts, true);
+    std::copy(sample_losses.begin(), sample_losses.end(),
+              losses.begin() + static_cast<std::ptrdiff_t>(pass * per_pass));
+    if (pass + 1 == share_.last) {
+      backwardLast(model_.table().count());
+    } else {
+      model_.backward(tree_.target(), {});
+      tree_.add();
+    }
+  }
+  if (slowness_ > 1) std::this_thread::sleep_for(std::chrono::duration<double>(secondsSince(start) * (slowness_ - 1)));
+  replicas_->gradients();
+  if (!host_gradient_.empty())
+    ops_.upload(tree_.target(), host_gradient_.data(), host_gradient_.size() * sizeof(float));
 }
 
 /// The backward pass of a step's last micro-batch: as ranges of the gradient become final, the earlier micro-batches
@@ -336,6 +412,10 @@ void Trainer::finishCard() {
   card_.ranks = group_.size();
   card_.first_step = step_ - card_.losses.size();
   card_.tokens_per_step = options_.batch * options_.model.context;
+  if (trained_samples_ > 0) { // without those that ranks left out
+    const double samples = trained_samples_ / static_cast<double>(card_.losses.size());
+    card_.tokens_per_step = static_cast<std::size_t>(samples * static_cast<double>(options_.model.context));
+  }
   card_.exchanged_bytes = traffic.exchanged_bytes;
   card_.wire_bytes = traffic.wire_bytes_sent;
   card_.waited_s = traffic.waited_s;

@@ -59,6 +59,13 @@ class Trainer {
   void noteStart();
   /// One optimiser step; false when the run should stop after it.
   bool trainStep();
+  /// The same for ranks of different speed, which meet at the ends of periods only.
+  bool trainDynamicStep();
+  bool meet();
+  [[nodiscard]] bool isValidationDue() const;
+  [[nodiscard]] bool isCheckpointDue() const;
+  void computeGradient(std::span<double> losses);
+  void noteLocalSteps();
   void validate();
   void backwardLast(std::size_t count);
   double updateParameters(double lr);
@@ -88,6 +95,18 @@ class Trainer {
   std::string settings_;             // trajectorySettings of this run
   std::vector<std::int32_t> prompt_; // tokens that the sample continues
   std::size_t step_ = 0;             // steps done
+  double slowness_;                  // of --slow
+  /// With ranks of different speed: what this rank did in a step.
+  struct OwnStep {
+    double loss = 0; // summed over its tokens
+    double samples = 0;
+    double lr = 0;
+    double norm = 0;
+    double seconds = 0;
+  };
+  std::vector<OwnStep> unmet_;     // steps since the ranks last met
+  std::size_t computed_steps_ = 0; // of this run, by this rank
+  double trained_samples_ = 0;     // of this run, by all ranks
   RunCheckpoints checkpoints_;
   Clock::time_point started_;
   RunCard card_;

@@ -67,6 +67,9 @@ TEST(Options, ValuesThatMakeNoSenseAreRefusedByTheirFlag) {
                         {[](TrainOptions& o) { o.clip = -1; }, "--clip"},
                         {[](TrainOptions& o) { o.time_limit_s = -1; }, "--time-limit"},
                         {[](TrainOptions& o) { o.sync = ""; }, "--sync"},
+                        {[](TrainOptions& o) { o.slow = "1:0.5"; }, "'1:0.5' is not RANK:FACTOR"},
+                        {[](TrainOptions& o) { o.slow = "1:2,x"; }, "'x' is not RANK:FACTOR"},
+                        {[](TrainOptions& o) { o.slow = "1:2", o.pipeline = 2; }, "leave out --pipeline"},
                         {[](TrainOptions& o) { o.val_samples = 0; }, "--val-samples"},
                         {[](TrainOptions& o) { o.keep = 0; }, "--keep"},
                         {[](TrainOptions& o) { o.temperature = -1; }, "--temperature"},
@@ -78,6 +81,15 @@ TEST(Options, ValuesThatMakeNoSenseAreRefusedByTheirFlag) {
     one.spoil(options);
     EXPECT_THAT(errorOf([&] { checkTrainOptions(options, 4); }), HasSubstr(one.flag));
   }
+}
+
+TEST(Options, SlowRanksAreListedWithTheirFactors) {
+  TrainOptions options;
+  EXPECT_EQ(slownessOf(options, 1), 1.0);
+  options.slow = "1:2.5,3:4";
+  EXPECT_EQ(slownessOf(options, 0), 1.0);
+  EXPECT_EQ(slownessOf(options, 1), 2.5);
+  EXPECT_EQ(slownessOf(options, 3), 4.0);
 }
 
 TEST(Options, SettingsNameWhatDecidesATrajectoryAndNothingElse) {

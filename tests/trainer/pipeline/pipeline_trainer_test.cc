@@ -230,6 +230,9 @@ TEST(PipelineTrainer, RefusesBeforeItStarts) {
   TrainOptions unknown = pipelineOptions(1, "1f1b");
   unknown.sync = "dilocco:h=50";
   EXPECT_THAT(refusal(unknown), HasSubstr("there is no synchronizer 'dilocco'"));
+  TrainOptions dynamic = pipelineOptions(1, "1f1b");
+  dynamic.sync = "diloco:steps=dynamic";
+  EXPECT_THAT(refusal(dynamic), HasSubstr("leave out steps=dynamic"));
 }
 
 TEST(PipelineTrainer, RunsAScheduleFromAFile) {

@@ -153,6 +153,16 @@ TEST_F(ProcessTest, StreamingDilocoStoppedInTheMiddleOfAnExchangeGoesOnWithTheSa
     EXPECT_EQ(loss, lossesOf(path("whole.log")).at(step)) << step;
 }
 
+TEST_F(ProcessTest, ASlowRankLeavesStepsOut) {
+  const Outcome run =
+      shell(fmt::format("{} --oversubscribe -np 2 {}{} --sync diloco:h=3,steps=dynamic --slow 1:4 --log {}", kMpirun,
+                        kProgram, flags(6), path("log")));
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_THAT(run.output, AllOf(HasSubstr("kept together by diloco:h=3,steps=dynamic"),
+                                HasSubstr("steps computed by each rank: "), HasSubstr(" of 6")));
+  EXPECT_EQ(lossesOf(path("log")).size(), 6u);
+}
+
 TEST_F(ProcessTest, PipelinesInIslandsEndWithASampleAndAReport) {
   const std::string grid = " --pipeline 2 --islands 2 --sync diloco:h=2,codec=int4 --micro-batches 2 --sample 8";
   const Outcome run = shell(
