@@ -19,14 +19,14 @@ std::size_t wanted(double ratio, std::size_t count) {
 std::uint32_t magnitude(float value) { return std::bit_cast<std::uint32_t>(value) & 0x7fffffffu; }
 
 /// The k-th largest (k >= 1) of magnitudeAt(0) to magnitudeAt(count - 1), by its digits: the upper 11 bits, 11 more, 9
-/// more. `ties` tells how many of its equals are among the first k.
+/// more. `ties` tells how many of its equals are among the first k. Fewer `digits` leave the lower bits 0.
 template <typename MagnitudeAt>
-Cut kthLargest(std::size_t count, std::uint64_t k, MagnitudeAt magnitudeAt) {
+Cut kthLargest(std::size_t count, std::uint64_t k, MagnitudeAt magnitudeAt, std::size_t digits = 3) {
   constexpr std::array<unsigned, 3> kShifts = {20, 9, 0};
   constexpr std::array<std::uint32_t, 3> kDigits = {0x7ff, 0x7ff, 0x1ff};
   Cut cut;
   std::uint32_t prefix = 0;
-  for (std::size_t digit = 0; digit < kShifts.size(); ++digit) {
+  for (std::size_t digit = 0; digit < digits; ++digit) {
     const unsigned shift = kShifts[digit];
     const std::uint32_t above = digit == 0 ? 0u : ~0u << kShifts[digit - 1];
     // Four histograms in turn, so that equal neighbours do not wait for each other.
@@ -69,8 +69,8 @@ class Shortlist {
     hits_ = share * static_cast<double>(groups_ * kGroup);
   }
 
-  /// Room for what a good sample lets through.
-  [[nodiscard]] static std::size_t room(std::size_t count, std::size_t k) { return std::min(count, 2 * k + kGroup); }
+  /// Candidates that a good sample lets through.
+  [[nodiscard]] static std::size_t most(std::size_t count, std::size_t k) { return std::min(count, 2 * k + kGroup); }
   /// Whether a sample of an eighth or less says enough.
   [[nodiscard]] bool pays() const { return hits_ >= kLeastHits && 2 * k_ < count_; }
 
@@ -78,14 +78,16 @@ class Shortlist {
   [[nodiscard]] std::uint32_t threshold() const {
     const std::size_t apart = count_ / groups_;
     const auto wanted = static_cast<std::uint64_t>(1.15 * hits_ + 3 * std::sqrt(hits_));
-    return kthLargest(groups_ * kGroup, wanted,
-                      [this, apart](std::size_t i) { return magnitude(values_[i / kGroup * apart + i % kGroup]); })
-        .threshold;
+    const auto at = [this, apart](std::size_t i) { return magnitude(values_[i / kGroup * apart + i % kGroup]); };
+    return kthLargest(groups_ * kGroup, wanted, at, 2).threshold;
   }
 
-  /// indices[0 .. listed): in, all candidates, listed >= k; out, the k selected first. Returns k.
-  std::size_t cutDown(std::uint32_t* indices, std::size_t listed) const {
-    const auto at = [this, indices](std::size_t i) { return magnitude(values_[indices[i]]); };
+  /// indices[0 .. listed): in, all candidates, listed >= k; out, the k selected first. Returns k. `magnitudes` has room
+  /// for as many: what is looked at four times is fetched only once from all over the vector.
+  std::size_t cutDown(std::uint32_t* indices, std::uint32_t* magnitudes, std::size_t listed) const {
+    for (std::size_t i = 0; i < listed; ++i)
+      magnitudes[i] = magnitude(values_[indices[i]]);
+    const auto at = [magnitudes](std::size_t i) { return magnitudes[i]; };
     const Cut cut = kthLargest(listed, k_, at);
     std::size_t kept = 0;
     std::uint64_t ties = 0;
@@ -116,7 +118,7 @@ class ExactTopK final : public Selector {
   ExactTopK(double ratio, const SparseLoops& loops) : ratio_(ratio), loops_(loops) {}
   [[nodiscard]] std::string spec() const override { return fmt::format("topk:ratio={},select=exact", ratio_); }
   [[nodiscard]] std::size_t most(std::size_t count) const override { return wanted(ratio_, count); }
-  [[nodiscard]] std::size_t room(std::size_t count) const override { return Shortlist::room(count, most(count)); }
+  [[nodiscard]] std::size_t room(std::size_t count) const override { return 2 * Shortlist::most(count, most(count)); }
   [[nodiscard]] bool stable() const override { return true; }
   std::size_t select(const float* values, std::size_t count, std::uint32_t* indices) const override {
     const std::size_t k = most(count);
@@ -124,11 +126,11 @@ class ExactTopK final : public Selector {
       return 0;
     }
     if (const Shortlist list(values, count, k); list.pays()) {
-      const std::size_t space = room(count);
+      const std::size_t space = Shortlist::most(count, k);
       const std::uint32_t threshold = std::max(1u, list.threshold()); // Zeros are never short-listed.
       const std::size_t listed = loops_.gather(values, count, threshold, space, indices);
       if (listed >= k && listed <= space) {
-        return list.cutDown(indices, listed);
+        return list.cutDown(indices, indices + space, listed);
       }
       if (listed < k && threshold == 1) {
         return loops_.collect(values, count, {0, k - listed}, indices);
