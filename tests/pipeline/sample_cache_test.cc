@@ -1,0 +1,57 @@
+// What both ends of a boundary remember: in memory, in a file, and on a disk that is full.
+#include "pipeline/sample_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+
+namespace goss::pipeline {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(SampleCache, GivesBackWhatWasStoredLastInMemoryAndInAFile) {
+  for (const std::string& directory : {std::string(), testing::TempDir() + "samples"}) {
+    Result<SampleCache> made = SampleCache::create(directory, 3);
+    ASSERT_TRUE(made.isOk()) << made.status().text();
+    SampleCache cache = made.take();
+    for (const float first : {1.0f, 2.0f}) {
+      const float values[] = {first, 5, 6}, others[] = {7, 8, 9};
+      ASSERT_TRUE(cache.store({0, 4}, values).isOk());
+      ASSERT_TRUE(cache.store({1, 4}, others).isOk());
+      float out[3] = {};
+      ASSERT_TRUE(cache.load({0, 4}, out).isOk());
+      EXPECT_EQ(out[0], first);
+      EXPECT_EQ(out[2], 6);
+    }
+    EXPECT_TRUE(cache.has({1, 4}));
+    EXPECT_FALSE(cache.has({1, 5}));
+  }
+}
+
+TEST(SampleCache, AFullDiskIsNamedWithTheSystemsReason) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  Result<SampleCache> made = SampleCache::create(testing::TempDir() + "samples", 1024);
+  ASSERT_TRUE(made.isOk()) << made.status().text();
+  SampleCache cache = made.take();
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{1000, before.rlim_max}; // as a disk that fills up on the way
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const Status status = cache.store({0, 0}, std::vector<float>(1024, 1.0f));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(status.kind(), GOSS_ERR_RESOURCE);
+  EXPECT_THAT(status.text(), AllOf(HasSubstr("samples/activations-"), HasSubstr("cannot be written: File too large")));
+}
+
+TEST(SampleCache, ADirectoryThatCannotBeUsedIsNamedWithTheSystemsReason) {
+  const Result<SampleCache> made = SampleCache::create("/dev/null/samples", 3);
+  EXPECT_THAT(made.status().text(), AllOf(HasSubstr("/dev/null/samples"), HasSubstr("Not a directory")));
+}
+
+} // namespace
+} // namespace goss::pipeline
