@@ -50,7 +50,7 @@ class Runner {
   ~Runner() { waitForAll(); }
 
   Status run() {
-    Status status = runActions();
+    Status status = runActionsInMemory();
     if (!status.isOk()) {
       // The others must not wait for what this rank will not send, and its own buffers must come back.
       goss_comm_abort(comm_, status.text().c_str());
@@ -64,6 +64,15 @@ class Runner {
   }
 
  private:
+  /// Out of memory is an end like any other: the destructor waits for what the others must be told not to wait for.
+  Status runActionsInMemory() {
+    try {
+      return runActions();
+    } catch (const std::bad_alloc&) {
+      return Status::error(GOSS_ERR_RESOURCE, fmt::format("goss_pipeline_run: rank {} is out of memory", rank_));
+    }
+  }
+
   Status runActions() {
     for (std::size_t i = 0; i < order_.size(); ++i) {
       if (Status status = postReceives(i); !status.isOk()) return status;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct Work {
   int stages = 0;
   std::map<std::pair<int, int>, int> seen; // (kind, stage) -> how often
   int fail_at_micro_batch = -1;
+  int throw_at_micro_batch = -1;
 
   static void fill(void* output, std::uint32_t value) {
     auto* words = static_cast<std::uint32_t*>(output);
@@ -49,6 +51,7 @@ struct Work {
   int run(const goss_pipeline_action& a, const void* input, void* output) {
     ++seen[{a.kind, a.stage}];
     if (a.micro_batch == fail_at_micro_batch && a.kind == GOSS_PIPELINE_FORWARD) return 1;
+    if (a.micro_batch == throw_at_micro_batch && a.kind == GOSS_PIPELINE_FORWARD) throw std::bad_alloc();
     const bool is_backward = a.kind == GOSS_PIPELINE_BACKWARD || a.kind == GOSS_PIPELINE_BACKWARD_INPUT;
     if (a.kind == GOSS_PIPELINE_FORWARD) {
       EXPECT_EQ(input == nullptr, a.stage == 0);
@@ -120,6 +123,19 @@ TEST(PipelineRun, ARankThatGivesUpLeavesNobodyWaiting) {
     const goss_pipeline_work c = work.c();
     EXPECT_EQ(goss_pipeline_run(pipeline, comm, &c), GOSS_ERR_ABORTED);
     EXPECT_THAT(goss_last_error(), HasSubstr("rank 1 gave up at 1F2"));
+  });
+  goss_pipeline_destroy(pipeline);
+}
+
+TEST(PipelineRun, ARankThatRunsOutOfMemoryLeavesNobodyWaiting) {
+  goss_pipeline_t pipeline = generated("1f1b", 3, 6);
+  runRanks(3, [&](goss_comm_t comm, int rank) {
+    Work work;
+    work.stages = 3;
+    if (rank == 1) work.throw_at_micro_batch = 2;
+    const goss_pipeline_work c = work.c();
+    EXPECT_EQ(goss_pipeline_run(pipeline, comm, &c), rank == 1 ? GOSS_ERR_RESOURCE : GOSS_ERR_ABORTED);
+    EXPECT_THAT(goss_last_error(), HasSubstr("rank 1 is out of memory"));
   });
   goss_pipeline_destroy(pipeline);
 }
