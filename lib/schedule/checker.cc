@@ -177,9 +177,7 @@ Status checkCounts(const Subject& subject) {
   return checkCount(subject, kPrimeCount, true);
 }
 
-} // namespace
-
-Result<RunFacts> checkSchedules(std::span<const Schedule> ranks, std::uint64_t seed) {
+Status checkHeaders(std::span<const Schedule> ranks) {
   if (ranks.empty() || ranks.size() > kMaxCheckedRanks) {
     return fault(fmt::format("{} ranks; the checker takes 1 to {}", ranks.size(), kMaxCheckedRanks));
   }
@@ -192,21 +190,39 @@ Result<RunFacts> checkSchedules(std::span<const Schedule> ranks, std::uint64_t s
     }
     if (Status status = checkStructure(schedule); !status.isOk()) return status;
   }
-  Result<ChannelTable> table = pairMessages(ranks);
-  if (!table.isOk()) return table.status();
+  return Status::ok();
+}
 
+/// What ends with rendezvous ends with any capacity, so that one tells of deadlocks; the other of overwritten inputs.
+std::vector<RunMode> modesFor(std::span<const Schedule> ranks, std::uint64_t seed, Interleavings interleavings) {
   const bool in_place = allowsInPlace(ranks[0].collective);
-  const RunMode modes[] = {
-      {kUnlimited, false, seed}, {kUnlimited, in_place, seed + 1}, {1, in_place, seed + 2}, {0, false, seed + 3}};
+  if (interleavings == Interleavings::one) {
+    const bool even = ranks.size() % 2 == 0;
+    return {even ? RunMode{0, false, seed} : RunMode{kUnlimited, in_place, seed}};
+  }
+  return {{kUnlimited, false, seed}, {kUnlimited, in_place, seed + 1}, {1, in_place, seed + 2}, {0, false, seed + 3}};
+}
+
+Result<RunFacts> execute(std::span<const Schedule> ranks, const ChannelTable& table,
+                         const std::vector<RunMode>& modes) {
   Result<RunFacts> first = RunFacts{};
   for (const RunMode& mode : modes) {
-    Result<RunFacts> facts = runSymbolically(ranks, table.value(), mode);
+    Result<RunFacts> facts = runSymbolically(ranks, table, mode);
     if (!facts.isOk()) {
       return mode.in_place ? fault(fmt::format("in place: {}", facts.status().text())) : facts.status();
     }
-    if (&mode == modes) first = facts;
+    if (&mode == modes.data()) first = facts;
   }
   return first;
+}
+
+} // namespace
+
+Result<RunFacts> checkSchedules(std::span<const Schedule> ranks, std::uint64_t seed) {
+  if (Status status = checkHeaders(ranks); !status.isOk()) return status;
+  Result<ChannelTable> table = pairMessages(ranks);
+  if (!table.isOk()) return table.status();
+  return execute(ranks, table.value(), modesFor(ranks, seed, Interleavings::all));
 }
 
 Status checkSizes(std::span<const Schedule> ranks, std::span<const Shape> shapes, std::uint64_t expected_elems) {
@@ -217,14 +233,19 @@ Status checkSizes(std::span<const Schedule> ranks, std::span<const Shape> shapes
 
 namespace {
 
-Result<RunFacts> checkPlanned(const Algorithm& algorithm, const PlanRequest& request, std::span<const Schedule> ranks) {
-  const auto named = [&](const std::string& text) { return fault(describe(algorithm, request) + ": " + text); };
-  Result<RunFacts> facts = checkSchedules(ranks, static_cast<std::uint64_t>(request.size));
-  if (!facts.isOk()) return named(facts.status().text());
+Result<RunFacts> checkPlanned(const Algorithm& algorithm, const PlanRequest& request, std::span<const Schedule> ranks,
+                              Interleavings interleavings) {
+  const auto named = [&](const Status& status) {
+    return fault(describe(algorithm, request) + ": " + std::string(status.text()));
+  };
+  if (Status status = checkHeaders(ranks); !status.isOk()) return named(status);
   Result<ChannelTable> table = pairMessages(ranks);
-  if (!table.isOk()) return named(table.status().text());
+  if (!table.isOk()) return named(table.status());
+  const auto seed = static_cast<std::uint64_t>(request.size);
+  Result<RunFacts> facts = execute(ranks, table.value(), modesFor(ranks, seed, interleavings));
+  if (!facts.isOk()) return named(facts.status());
   const Subject subject{algorithm, request, ranks, table.value()};
-  if (Status status = checkCounts(subject); !status.isOk()) return named(status.text());
+  if (Status status = checkCounts(subject); !status.isOk()) return named(status);
   return facts;
 }
 
@@ -235,7 +256,7 @@ Result<RunFacts> checkAlgorithm(const Algorithm& algorithm, const PlanRequest& r
   PlanRequest mine = request;
   for (mine.rank = 0; mine.rank < mine.size; ++mine.rank)
     ranks.push_back(algorithm.plan(mine));
-  Result<RunFacts> facts = checkPlanned(algorithm, request, ranks);
+  Result<RunFacts> facts = checkPlanned(algorithm, request, ranks, Interleavings::all);
   if (facts.isOk() && algorithm.traits().identical_bits && !facts.value().identical_bits) {
     return fault(describe(algorithm, request) + ": ranks end with different bits");
   }
@@ -243,7 +264,7 @@ Result<RunFacts> checkAlgorithm(const Algorithm& algorithm, const PlanRequest& r
 }
 
 Result<CompressedFacts> checkCompressed(const Algorithm& algorithm, const PlanRequest& request, int node_size,
-                                        Sums sums) {
+                                        Sums sums, Interleavings interleavings) {
   std::vector<Schedule> ranks;
   CompressedFacts result;
   PlanRequest mine = request;
@@ -255,7 +276,7 @@ Result<CompressedFacts> checkCompressed(const Algorithm& algorithm, const PlanRe
     result.requantizes = result.requantizes || made.requantizes;
     ranks.push_back(std::move(made.schedule));
   }
-  Result<RunFacts> facts = checkPlanned(algorithm, request, ranks);
+  Result<RunFacts> facts = checkPlanned(algorithm, request, ranks, interleavings);
   if (!facts.isOk()) return fault("compressed " + facts.status().text());
   result.run = facts.value();
   result.diverges = request.collective == Collective::allReduce && resultsDiverge(ranks);

@@ -37,9 +37,15 @@ struct CompressedFacts {
   bool diverges = false;
 };
 
+/// How often schedules are executed.
+enum class Interleavings : std::uint8_t {
+  all, ///< As checkSchedules() does.
+  one  ///< For many ranks: rendezvous where their number is even, in place where it is odd.
+};
+
 /// The same for what compressed() makes of it. node_size > 1: only messages between runs of so many ranks are encoded.
 Result<CompressedFacts> checkCompressed(const Algorithm& algorithm, const PlanRequest& request, int node_size = 0,
-                                        Sums sums = Sums::decoded);
+                                        Sums sums = Sums::decoded, Interleavings interleavings = Interleavings::all);
 
 } // namespace goss::schedule
 
