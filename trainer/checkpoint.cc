@@ -23,6 +23,24 @@ constexpr const char* kPrefix = "step-";
 constexpr const char* kTemporary = ".writing";
 constexpr std::size_t kMaxNameBytes = 64;
 
+/// The checkpoint was written, but those before it are in the way.
+class OldCheckpoints : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Makes the directories that are missing on the way to `path`, and their names durable.
+void createDirectories(const fs::path& path) {
+  std::vector<fs::path> missing;
+  for (fs::path at = fs::absolute(path).lexically_normal(); !at.empty() && !fs::exists(at); at = at.parent_path())
+    missing.push_back(at);
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) fail("cannot create the checkpoint directory {}: {}", path.string(), error.message());
+  for (const fs::path& made : missing)
+    syncDirectory(made.parent_path().string());
+}
+
 std::string readName(const std::string& path) {
   const InputFile file(path);
   std::string name(std::min(file.size(), kMaxNameBytes), '\0');
@@ -39,8 +57,7 @@ CheckpointStore::CheckpointStore(std::string directory, std::size_t keep)
 
 void CheckpointStore::prepare(std::size_t bytes) const {
   std::error_code error;
-  fs::create_directories(directory_, error);
-  if (error) fail("cannot create the checkpoint directory {}: {}", directory_, error.message());
+  createDirectories(directory_);
   const fs::space_info space = fs::space(directory_, error);
   const bool is_known = !error && space.capacity != 0 && space.capacity != static_cast<std::uintmax_t>(-1);
   if (is_known && space.available < bytes) {
@@ -70,10 +87,11 @@ void CheckpointStore::save(const ModelConfig& config, const ParameterTable& tabl
     const std::string name = freshName(state.step);
     passed_over_.erase(name); // a damaged one that is gone may have had it
     fs::rename(temporary, directory_ + "/" + name);
-    syncDirectory(directory_);
+    syncDirectory(directory_); // before `latest` may name it
     replaceFile(directory_ + "/latest", name + "\n");
-    syncDirectory(directory_);
-    removeOld(name);
+    removeOld(name, state.step);
+  } catch (const OldCheckpoints&) {
+    throw;
   } catch (const std::exception& error) { // Error, or filesystem_error, which names the path and the reason as well
     fs::remove_all(temporary, ignored);
     fail("the checkpoint of step {} was not written: {}; earlier checkpoints are untouched", state.step, error.what());
@@ -138,13 +156,18 @@ std::optional<LoadedCheckpoint> CheckpointStore::loadLatest(const ModelConfig& c
   fail("{}; there is no earlier checkpoint that is whole", loaded.damaged.front());
 }
 
-void CheckpointStore::removeOld(const std::string& latest) const {
+void CheckpointStore::removeOld(const std::string& latest, std::size_t step) const try {
   std::vector<std::string> names = namesNewestFirst();
   std::erase(names, latest); // stays whatever its name
   std::stable_partition(names.begin(), names.end(),
                         [&](const std::string& n) { return n < latest && !passed_over_.contains(n); });
   for (std::size_t i = keep_ - 1; i < names.size(); ++i)
     fs::remove_all(directory_ + "/" + names[i]);
+} catch (const fs::filesystem_error& error) {
+  throw OldCheckpoints(
+      fmt::format("the checkpoint of step {} is whole, but older ones could not be removed: {}; remove "
+                  "them by hand and go on with --resume",
+                  step, error.what()));
 }
 
 } // namespace goss::trainer

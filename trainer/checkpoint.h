@@ -42,7 +42,7 @@ class CheckpointStore {
   [[nodiscard]] std::string freshName(std::size_t step) const;
   [[nodiscard]] std::vector<std::string> namesNewestFirst() const;
   [[nodiscard]] std::vector<std::string> candidates(std::vector<std::string>& damaged) const;
-  void removeOld(const std::string& latest) const;
+  void removeOld(const std::string& latest, std::size_t step) const;
 
   std::string directory_;
   std::size_t keep_;

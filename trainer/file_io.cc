@@ -84,6 +84,8 @@ void replaceFile(const std::string& path, std::string_view text) {
   file.write(text.data(), text.size());
   file.commit();
   if (std::rename(temporary.c_str(), path.c_str()) != 0) failWith("replace", path);
+  const std::size_t slash = path.find_last_of('/');
+  syncDirectory(slash == std::string::npos ? "." : path.substr(0, slash + 1));
 }
 
 void syncDirectory(const std::string& directory) {

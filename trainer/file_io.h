@@ -46,7 +46,8 @@ class InputFile {
   std::size_t size_ = 0;
 };
 
-/// Writes `text` to `path` so that a reader, or a crash, sees the old content or the new, never a part.
+/// Writes `text` to `path` so that a reader, or a crash, sees the old content or the new, never a part; on return it is
+/// the new one that a crash leaves.
 void replaceFile(const std::string& path, std::string_view text);
 /// Makes renames and new files in `directory` survive a crash.
 void syncDirectory(const std::string& directory);
