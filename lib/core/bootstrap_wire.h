@@ -13,7 +13,7 @@
 
 namespace goss::core {
 
-inline constexpr std::uint16_t kBootstrapVersion = 1;
+inline constexpr std::uint16_t kBootstrapVersion = 2; ///< Also of the cards.
 inline constexpr std::size_t kHelloBytes = 48;
 inline constexpr std::size_t kBootstrapHeaderBytes = 16;
 inline constexpr std::size_t kMostReasonBytes = 4096;

@@ -12,6 +12,7 @@ namespace goss::core {
 namespace {
 
 constexpr std::size_t kMaxNameBytes = 256;
+constexpr std::size_t kMaxProcessorBytes = 1024;
 constexpr std::size_t kMaxAddressBytes = 4096;
 constexpr std::size_t kMaxAddresses = 16;
 
@@ -19,7 +20,7 @@ constexpr std::size_t kMaxAddresses = 16;
 
 std::string PeerCard::encode() const {
   base::WireWriter writer;
-  writer.text(host).text(process).integer(static_cast<std::uint32_t>(addresses.size()));
+  writer.text(host).text(process).text(processors).integer(static_cast<std::uint32_t>(addresses.size()));
   for (const auto& [name, address] : addresses)
     writer.text(name).text(address);
   return writer.take();
@@ -30,6 +31,7 @@ Result<PeerCard> PeerCard::decode(std::string_view bytes) {
   PeerCard card;
   card.host = reader.text(kMaxNameBytes);
   card.process = reader.text(kMaxNameBytes);
+  card.processors = reader.text(kMaxProcessorBytes);
   const auto count = reader.integer<std::uint32_t>();
   for (std::uint32_t i = 0; i < std::min<std::size_t>(count, kMaxAddresses); ++i) {
     const std::string_view name = reader.text(kMaxNameBytes);

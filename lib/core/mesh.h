@@ -16,8 +16,9 @@ namespace goss::core {
 
 /// What the ranks tell each other when they meet, besides transport addresses.
 struct PeerCard {
-  std::string host;    ///< Equal on ranks that share a host (and network namespace).
-  std::string process; ///< Equal on ranks that are threads of one process.
+  std::string host;       ///< Equal on ranks that share a host (and network namespace).
+  std::string process;    ///< Equal on ranks that are threads of one process.
+  std::string processors; ///< As platform::usableProcessors().
   std::vector<std::pair<std::string, std::string>> addresses; ///< Transport name and address, best first.
 
   [[nodiscard]] std::string encode() const;

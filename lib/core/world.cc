@@ -150,6 +150,7 @@ Status World::connect(const Launch& launch) {
   PeerCard card;
   card.host = platform::hostIdentity().text();
   card.process = fmt::format("{}/{}", card.host, platform::processId());
+  card.processors = platform::usableProcessors();
   cards_ = {card};
   if (launch.ranks == 1) return Status::ok();
 
@@ -164,9 +165,8 @@ Status World::connect(const Launch& launch) {
     if (!peer.isOk()) return peer.status();
     cards_.push_back(peer.take());
   }
-  const auto here =
-      std::count_if(cards_.begin(), cards_.end(), [&](const PeerCard& one) { return one.host == card.host; });
-  engine_.setCrowded(here > platform::processorCount());
+  processors_ = shareOfProcessors(cards_, card.host);
+  engine_.setCrowded(processors_.crowded);
   const Status linked = waitForLinks();
 
   // Everyone hears of everyone's links: no rank starts to work while another has already failed.
@@ -205,11 +205,10 @@ Status World::waitForLinks() {
 }
 
 double World::ranksPerProcessor() const {
-  const auto here =
-      std::count_if(cards_.begin(), cards_.end(), [&](const PeerCard& one) { return one.host == cards_[0].host; });
   // Only on one host do all ranks come to the same number, and so to the same prices.
-  if (static_cast<std::size_t>(here) != cards_.size()) return 1;
-  return static_cast<double>(here) / platform::onlineProcessorCount();
+  const bool one_host =
+      std::all_of(cards_.begin(), cards_.end(), [&](const PeerCard& one) { return one.host == cards_[0].host; });
+  return one_host ? processors_.ranks_per_processor : 1;
 }
 
 bool World::usesSockets() const {
@@ -275,7 +274,7 @@ std::unique_ptr<FlatChannel> World::makeFlatChannel(std::uint32_t context, const
     }
     if (Transport* transport = mesh_->transport(i); transport != nullptr) board = transport->board();
   }
-  return FlatChannel::create(board, context, ranks, rank, ranksPerProcessor() > 1);
+  return FlatChannel::create(board, context, ranks, rank, processors_.crowded);
 }
 
 void World::registerOnLoop(Communicator& communicator) {

@@ -18,6 +18,7 @@
 #include "core/engine.h"
 #include "core/flat.h"
 #include "core/mesh.h"
+#include "core/processor_share.h"
 #include "core/progress_thread.h"
 #include "core/tuning.h"
 #include "gossamer/algorithm.h"
@@ -87,6 +88,7 @@ class World : public std::enable_shared_from_this<World> {
   const Catalogue catalogue_;
   CodecRegistry codecs_;
   std::vector<PeerCard> cards_;
+  ProcessorShare processors_;                  ///< Of this host; its ranks agree on it.
   std::optional<schedule::Links> given_links_; ///< GOSS_LINKS.
   Tuning tuning_ = Tuning::builtIn();          ///< GOSS_TUNING.
   ListenerRelay relay_;

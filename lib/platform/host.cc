@@ -29,13 +29,27 @@ HostIdentity hostIdentity() {
 
 std::int64_t processId() { return ::getpid(); }
 
-int processorCount() {
-  cpu_set_t set;
-  const int count = ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
-  return count > 0 ? count : 1;
+std::string usableProcessors() {
+  constexpr std::size_t kMost = 8192; // The kernel's own limit.
+  std::string processors;
+  const auto add = [&](std::size_t processor) {
+    processors.resize(std::max(processors.size(), processor / 8 + 1), '\0');
+    processors[processor / 8] = static_cast<char>(processors[processor / 8] | 1 << processor % 8);
+  };
+  cpu_set_t* set = CPU_ALLOC(kMost);
+  const std::size_t bytes = CPU_ALLOC_SIZE(kMost);
+  if (set != nullptr && ::sched_getaffinity(0, bytes, set) == 0) {
+    for (std::size_t processor = 0; processor < kMost; ++processor) {
+      if (CPU_ISSET_S(processor, bytes, set)) add(processor);
+    }
+  }
+  CPU_FREE(set);
+  if (!processors.empty()) return processors;
+  const auto online = static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+  for (std::size_t processor = 0; processor < online; ++processor)
+    add(processor);
+  return processors;
 }
-
-int onlineProcessorCount() { return static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))); }
 
 Status fillRandom(std::span<std::byte> bytes) {
   while (!bytes.empty()) {

@@ -24,10 +24,9 @@ struct HostIdentity {
 
 HostIdentity hostIdentity();
 std::int64_t processId();
-/// Processors that this process may run on, at least 1.
-int processorCount();
-/// Processors that the machine runs on, at least 1.
-int onlineProcessorCount();
+/// Which processors this process may run on: bit p % 8 of byte p / 8 says so of processor p, as the whole machine
+/// numbers them. The last byte is not zero. All that run where the system does not tell.
+std::string usableProcessors();
 
 /// Fills `bytes` from the kernel's generator. Errors: resource.
 Status fillRandom(std::span<std::byte> bytes);

@@ -10,6 +10,7 @@ PeerCard sampleCard() {
   PeerCard card;
   card.host = "boot/net/name";
   card.process = "boot/net/name/4711";
+  card.processors = std::string("\0\x81", 2);
   card.addresses = {{"shm", std::string("\0\1\2", 3)}, {"tcp", "10.0.0.1:99"}, {"empty", ""}};
   return card;
 }
@@ -24,6 +25,7 @@ TEST(PeerCardFormat, EveryFieldComesBack) {
   ASSERT_TRUE(decoded.isOk()) << decoded.status().text();
   EXPECT_EQ(decoded.value().host, sampleCard().host);
   EXPECT_EQ(decoded.value().process, sampleCard().process);
+  EXPECT_EQ(decoded.value().processors, sampleCard().processors);
   EXPECT_EQ(decoded.value().addresses, sampleCard().addresses);
   EXPECT_TRUE(PeerCard::decode(PeerCard().encode()).isOk());
 }
@@ -43,7 +45,7 @@ TEST(PeerCardFormat, IsRefusedWithTooManyAddresses) {
   EXPECT_TRUE(refused(card.encode()));
   // A count without addresses must cost nothing.
   base::WireWriter writer;
-  writer.text("host").text("process").integer(std::uint32_t{0xffffffff});
+  writer.text("host").text("process").text("\1").integer(std::uint32_t{0xffffffff});
   EXPECT_TRUE(refused(writer.take()));
 }
 
@@ -53,6 +55,9 @@ TEST(PeerCardFormat, IsRefusedWithFieldsOfExcessiveLength) {
   EXPECT_TRUE(refused(card.encode()));
   card = sampleCard();
   card.process = std::string(257, 'p');
+  EXPECT_TRUE(refused(card.encode()));
+  card = sampleCard();
+  card.processors = std::string(1025, '\1');
   EXPECT_TRUE(refused(card.encode()));
   card = sampleCard();
   card.addresses[0].first = std::string(257, 'n');
