@@ -9,6 +9,9 @@ namespace {
 
 using core::MessageCall;
 
+/// Of at most 8 bytes. A division costs more than a copy.
+constexpr std::uint64_t kMostElements = std::uint64_t{1} << 59;
+
 struct MessageContext {
   const char* function;
   goss_comm_t comm;
@@ -16,7 +19,15 @@ struct MessageContext {
   goss_request_t* request;
 };
 
+/// Whether checkMessage() would find nothing, at the price of a few comparisons.
+bool isGood(const MessageContext& context, const MessageCall& call) {
+  return context.comm != nullptr && static_cast<unsigned>(call.dtype) < GOSS_DTYPE_COUNT && call.peer >= 0 &&
+         call.peer < context.comm->communicator->size() && call.tag >= 0 && call.buffer != nullptr &&
+         call.count <= kMostElements;
+}
+
 Status checkMessage(const MessageContext& context, const MessageCall& call) {
+  if (isGood(context, call)) return Status::ok();
   if (context.comm == nullptr) return invalid(fmt::format("{}: the communicator is NULL", context.function));
   const int size = context.comm->communicator->size();
   const std::size_t element = core::dtypeBytes(call.dtype);
@@ -29,8 +40,7 @@ Status checkMessage(const MessageContext& context, const MessageCall& call) {
   if (call.count > 0 && call.buffer == nullptr) {
     return invalid(fmt::format("{}: the buffer is NULL, but has {} elements", context.function, call.count));
   }
-  constexpr std::uint64_t kMaxElems = std::uint64_t{1} << 59; // Of at most 8 bytes. A division costs more than a copy.
-  if (call.count > kMaxElems) {
+  if (call.count > kMostElements) {
     return invalid(fmt::format("{}: {} elements do not fit in memory", context.function, call.count));
   }
   return Status::ok();
@@ -50,14 +60,15 @@ Status launchMessage(const MessageContext& context, MessageCall& call) {
     call.timeout_ms = options.value().timeout_ms;
     persistent = options.value().persistent;
   }
-  if (Status status = checkMessage(context, call); !status.isOk()) return status;
+  if (!isGood(context, call)) {
+    if (Status status = checkMessage(context, call); !status.isOk()) return status;
+  }
   core::Communicator& communicator = *context.comm->communicator;
-  Group& group = Group::ofThisThread();
-  if (context.request == nullptr && !group.open()) return communicator.runMessage(call, nullptr);
+  if (context.request == nullptr && !Group::ofThisThread().open()) return communicator.runMessage(call, nullptr);
   Result<core::Operation*> started = communicator.startMessage(call, persistent);
   if (!started.isOk()) return started.status();
   if (context.request == nullptr) {
-    group.add(started.value());
+    Group::ofThisThread().add(started.value());
   } else {
     *context.request = toRequest(started.value());
   }

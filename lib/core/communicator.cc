@@ -125,15 +125,16 @@ void Communicator::releaseExecution(std::unique_ptr<Execution> execution) {
 
 Status Communicator::startOnLoop(Operation& operation) {
   if (!failure_.isOk() && !operation.outlivesFailure()) return failure_;
+  const bool alone = operation.failsAlone();
   operation.state_ = Operation::State::active;
-  operation.status_ = Status::ok();
-  operation.timed_ = !operation.failsAlone() || messages_++ % kTimedOf == 0;
+  if (!operation.status_.isOk()) operation.status_ = Status::ok();
+  operation.timed_ = !alone || messages_++ % kTimedOf == 0;
   operation.started_ = operation.timed_ ? Clock::now() : platform::roughNow();
   const milliseconds timeout = std::min(milliseconds(operation.timeout_ms), kLongestTimeout);
   operation.deadline_ = operation.started_ + timeout;
   if (!operation.timed_) operation.deadline_ += platform::kRoughClock;
   operation.next_probe_ = operation.started_ + std::min(kFirstProbe, timeout / 4);
-  if (!operation.failsAlone() && !operation.numbered_) {
+  if (!alone && !operation.numbered_) {
     operation.sequence = started_;
     started_ += operation.places();
     // Until its phases begin there is nothing to compare with others' probes.
@@ -143,6 +144,7 @@ Status Communicator::startOnLoop(Operation& operation) {
   operation.numbered_ = false;
   engine().activateOnLoop(operation);
   operation.startOnLoop();
+  if (alone) return Status::ok(); // The others need not have called it.
   // A phase may begin when its place has become a later operation's.
   const bool recent = started_ - operation.sequence <= kHistory;
   if (operation.signature() != nullptr && recent) history_[operation.sequence % kHistory] = *operation.signature();
@@ -417,7 +419,7 @@ void Communicator::releaseOnLoop(Operation* operation) {
 void Communicator::completeOnLoop(Operation& operation, const Status& status) {
   if (operation.state_ != Operation::State::active) return;
   operation.state_ = Operation::State::complete;
-  operation.status_ = status;
+  if (!status.isOk() || !operation.status_.isOk()) operation.status_ = status; // Mostly both are.
   engine().deactivateOnLoop(operation);
   if (operation.whole_ != nullptr) { // The whole is what the caller knows of, and fails by itself.
     if (status.isOk() && operation.whole_->state_ == Operation::State::active)

@@ -40,7 +40,7 @@ class Engine {
   void setCrowded(bool crowded) { crowded_ = crowded; }
 
   /// Takes the lock; a driver that spins lets the caller in.
-  Lock enter();
+  Lock enter() { return mutex_.try_lock() ? Lock(mutex_, std::adopt_lock) : enterBusy(); }
   /// The progress thread's way in: the lock will never be biased towards it, however long it is the only one.
   Lock enterAsHelper();
 
@@ -83,6 +83,7 @@ class Engine {
   void forEachActiveOnLoop(const std::function<void(Operation&)>& visit);
 
  private:
+  Lock enterBusy();
   bool turnOnLoop();
   bool finishTurnOnLoop();
   bool pollOnLoop();
@@ -123,6 +124,7 @@ class Engine {
   Operation* dirty_last_ = nullptr;
   std::vector<Operation*> polled_;
   TimePoint next_timer_check_{};
+  TimePoint yields_until_{}; ///< Who waits yields, as in a crowd: it has slept not long ago.
 };
 
 } // namespace goss::core

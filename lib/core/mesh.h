@@ -62,6 +62,11 @@ class Mesh final : public TransportListener {
   [[nodiscard]] Transport* transport(int peer) const { return by_peer_[static_cast<std::size_t>(peer)]; }
   /// Why no more can be sent to `peer`: it is lost or has departed. Ok while the link works.
   [[nodiscard]] Status linkStatus(int peer) const;
+  /// Whether the link works, for those who send often: then linkStatus() is ok.
+  [[nodiscard]] bool isUp(int peer) const {
+    const auto index = static_cast<std::size_t>(peer);
+    return lost_[index].isOk() && by_peer_[index] != nullptr && by_peer_[index]->link(peer) == LinkState::ready;
+  }
 
   bool progressOnLoop();
   bool prepareToSleepOnLoop();

@@ -38,7 +38,7 @@ const Envelope& envelopeOf(DType dtype) {
 
 void SelfChannel::postOnLoop(MessageOperation& operation) {
   const auto partner = std::find_if(waiting_.begin(), waiting_.end(), [&](const MessageOperation* other) {
-    return other->call().tag == operation.call().tag && other->call().sends != operation.call().sends;
+    return other->tag() == operation.tag() && other->sends() != operation.sends();
   });
   if (partner == waiting_.end()) {
     waiting_.push_back(&operation);
@@ -46,8 +46,8 @@ void SelfChannel::postOnLoop(MessageOperation& operation) {
   }
   MessageOperation& other = **partner;
   waiting_.erase(partner);
-  MessageOperation& receive = operation.call().sends ? other : operation;
-  receive.takeFromSelfOnLoop(operation.call().sends ? operation : other);
+  MessageOperation& receive = operation.sends() ? other : operation;
+  receive.takeFromSelfOnLoop(operation.sends() ? operation : other);
 }
 
 void SelfChannel::withdrawOnLoop(MessageOperation& operation) { std::erase(waiting_, &operation); }
@@ -57,28 +57,40 @@ MessageOperation::MessageOperation(Communicator& communicator, const MessageCall
 }
 
 void MessageOperation::bind(const MessageCall& call) {
-  call_ = call;
+  sends_ = call.sends;
+  dtype_ = call.dtype;
+  peer_ = call.peer;
+  tag_ = call.tag;
+  count_ = call.count;
   piece_ = {call.buffer, call.count * dtypeBytes(call.dtype)};
   timeout_ms = call.timeout_ms != 0 ? call.timeout_ms : communicator().defaultTimeoutMs();
   payload_bytes = piece_.iov_len;
-  const Tag tag = pointToPointTag(communicator().context(), call.tag);
+  const Tag wire_tag = pointToPointTag(communicator().context(), call.tag);
   const int world_peer = communicator().worldRank(call.peer);
   const std::span<const iovec> pieces(&piece_, piece_.iov_len > 0 ? 1 : 0);
-  SendOperation::peer = RecvOperation::peer = world_peer;
-  SendOperation::tag = RecvOperation::tag = tag;
-  SendOperation::pieces = RecvOperation::pieces = pieces;
-  SendOperation::envelope = envelopeOf(call.dtype);
-  SendOperation::bytes = RecvOperation::capacity = piece_.iov_len;
+  // The half that is not used keeps what it had.
+  if (sends_) {
+    SendOperation::peer = world_peer;
+    SendOperation::tag = wire_tag;
+    SendOperation::pieces = pieces;
+    SendOperation::bytes = piece_.iov_len;
+    SendOperation::envelope = envelopeOf(call.dtype);
+  } else {
+    RecvOperation::peer = world_peer;
+    RecvOperation::tag = wire_tag;
+    RecvOperation::pieces = pieces;
+    RecvOperation::capacity = piece_.iov_len;
+  }
 }
 
 MessageOperation::~MessageOperation() { withdrawOnLoop(); }
 
-bool MessageOperation::hasPeer() const { return call_.peer != communicator().rank(); }
+bool MessageOperation::hasPeer() const { return peer_ != communicator().rank(); }
 
 bool MessageOperation::runAtOnceOnLoop(int looks) {
   at_once_ = true;
   postOnLoop();
-  if (!call_.sends && !ended_) communicator().engine().turnUntilOnLoop(ended_, looks);
+  if (!sends_ && !ended_) communicator().engine().turnUntilOnLoop(ended_, looks);
   at_once_ = !ended_ || !result_.isOk();
   return !at_once_;
 }
@@ -91,26 +103,24 @@ void MessageOperation::startOnLoop() {
 
 void MessageOperation::postOnLoop() {
   ended_ = false;
-  message = {call_.sends ? -1 : call_.peer, call_.tag, 0};
-  if (call_.peer == communicator().rank()) {
+  message = {sends_ ? -1 : peer_, tag_, 0};
+  if (peer_ == communicator().rank()) {
     posted_ = true;
     communicator().selfChannelOnLoop().postOnLoop(*this);
     return;
   }
   Mesh& mesh = communicator().mesh();
-  Transport& transport = *mesh.transport(SendOperation::peer);
-  if (!call_.sends) {
+  if (!sends_) {
     posted_ = true;
-    transport.recv(*this);
+    mesh.transport(RecvOperation::peer)->recv(*this);
     return;
   }
-  if (Status status = mesh.linkStatus(SendOperation::peer); !status.isOk()) {
-    ended(status);
-    return;
+  if (!mesh.isUp(SendOperation::peer)) {
+    if (Status status = mesh.linkStatus(SendOperation::peer); !status.isOk()) return ended(status);
   }
   communicator().countSentOnLoop(piece_.iov_len);
   posted_ = true;
-  if (transport.send(*this)) ended(Status::ok());
+  if (mesh.transport(SendOperation::peer)->send(*this)) ended(Status::ok());
 }
 
 void MessageOperation::advanceOnLoop() {
@@ -120,12 +130,12 @@ void MessageOperation::advanceOnLoop() {
 void MessageOperation::withdrawOnLoop() {
   if (!posted_) return;
   posted_ = false;
-  if (call_.peer == communicator().rank()) {
+  if (peer_ == communicator().rank()) {
     communicator().selfChannelOnLoop().withdrawOnLoop(*this);
     return;
   }
-  Transport& transport = *communicator().mesh().transport(SendOperation::peer);
-  if (call_.sends) {
+  Transport& transport = *communicator().mesh().transport(sends_ ? SendOperation::peer : RecvOperation::peer);
+  if (sends_) {
     transport.cancel(static_cast<SendOperation&>(*this));
   } else {
     transport.cancel(static_cast<RecvOperation&>(*this));
@@ -133,14 +143,14 @@ void MessageOperation::withdrawOnLoop() {
 }
 
 std::string MessageOperation::describe() const {
-  return fmt::format("{} of {} {} {} rank {}, tag {}", call_.sends ? "send" : "receive", call_.count,
-                     dtypeName(call_.dtype), call_.sends ? "to" : "from", call_.peer, call_.tag);
+  return fmt::format("{} of {} {} {} rank {}, tag {}", sends_ ? "send" : "receive", count_, dtypeName(dtype_),
+                     sends_ ? "to" : "from", peer_, tag_);
 }
 
 void MessageOperation::ended(const Status& status) {
   posted_ = false;
   ended_ = true;
-  result_ = status;
+  if (!status.isOk() || !result_.isOk()) result_ = status; // Mostly both are.
   if (at_once_) return;
   if (status.isOk()) {
     communicator().completeOnLoop(*this, status);
@@ -152,7 +162,7 @@ void MessageOperation::ended(const Status& status) {
 void MessageOperation::onSent(const Status& status) { ended(status); }
 
 Status MessageOperation::onMatched(const Envelope& received, std::size_t length) {
-  if (std::memcmp(received.data(), SendOperation::envelope.data(), sizeof received) != 0) {
+  if (std::memcmp(received.data(), envelopeOf(dtype_).data(), sizeof received) != 0) {
     const Signature theirs = Signature::decode(received);
     return Status::error(GOSS_ERR_MISMATCH, fmt::format("{}: the message holds {}; use the sender's dtype", describe(),
                                                         dtypeName(theirs.dtype)));
@@ -172,7 +182,7 @@ void MessageOperation::onReceived(const Status& status) {
 
 void MessageOperation::takeFromSelfOnLoop(MessageOperation& send) {
   const Status status = onMatched(send.SendOperation::envelope, send.piece_.iov_len);
-  if (status.isOk() && message.bytes > 0) std::memcpy(call_.buffer, send.call_.buffer, message.bytes);
+  if (status.isOk() && message.bytes > 0) std::memcpy(piece_.iov_base, send.piece_.iov_base, message.bytes);
   send.ended(Status::ok());
   ended(status);
 }

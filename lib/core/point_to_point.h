@@ -51,10 +51,11 @@ class MessageOperation final : public Operation, private SendOperation, private 
   void advanceOnLoop() override;
   void withdrawOnLoop() override;
   [[nodiscard]] std::string describe() const override;
-  [[nodiscard]] std::vector<int> waitingForRanks() const override { return {call_.peer}; }
+  [[nodiscard]] std::vector<int> waitingForRanks() const override { return {peer_}; }
   [[nodiscard]] bool failsAlone() const override { return true; }
 
-  [[nodiscard]] const MessageCall& call() const { return call_; }
+  [[nodiscard]] bool sends() const { return sends_; }
+  [[nodiscard]] std::int32_t tag() const { return tag_; }
   /// The self channel found the partner: `send` completes with this receive.
   void takeFromSelfOnLoop(MessageOperation& send);
 
@@ -67,7 +68,13 @@ class MessageOperation final : public Operation, private SendOperation, private 
   void onReceived(const Status& status) override;
   void ended(const Status& status);
 
-  MessageCall call_;
+  // Of the call, one by one: a copy of it whole would read in large parts what was just written in small ones, for
+  // which the processor waits.
+  bool sends_ = true;
+  DType dtype_ = GOSS_INT8;
+  int peer_ = -1;
+  std::int32_t tag_ = 0;
+  std::uint64_t count_ = 0;
   iovec piece_;
   bool posted_ = false;
   bool ended_ = false;

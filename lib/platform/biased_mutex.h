@@ -39,8 +39,12 @@ class BiasedMutex {
  private:
   using ThreadId = std::uintptr_t;
   static ThreadId thisThread() {
+#if __has_builtin(__builtin_thread_pointer) && defined(__x86_64__)
+    return reinterpret_cast<ThreadId>(__builtin_thread_pointer()); // In a shared object the other way is a call.
+#else
     static thread_local char here;
     return reinterpret_cast<ThreadId>(&here);
+#endif
   }
 
   // Either the owner's store is seen by who suspends it, or that is seen here: fenceOwn() lies in between.

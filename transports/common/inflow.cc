@@ -53,6 +53,35 @@ bool Inflow::begin(const MessageHeader& header) {
   return true;
 }
 
+bool Inflow::takeWhole(const MessageHeader& header, std::span<const std::byte> bytes) {
+  RecvOperation* operation = claim_ || matcher_.hasWork() ? nullptr : matcher_.takePosted(header.tag);
+  if (operation == nullptr) {
+    if (!begin(header)) return false;
+    deliver(bytes);
+    return true;
+  }
+  stalled_ = false;
+  if (operation->consumes || operation->streams || operation->pieces.size() != 1 || bytes.empty() ||
+      bytes.size() > operation->capacity) {
+    accept(header, *operation);
+    deliver(bytes);
+    return true;
+  }
+  // accept() and deliver() without what only messages in several parts need.
+  total_ = header.bytes;
+  done_ = 0;
+  operation_ = operation;
+  operation->hook.extra = reinterpret_cast<std::uintptr_t>(this);
+  Status matched = operation->onMatched(header.envelope, bytes.size());
+  if (operation_ != nullptr) { // Not cancelled in the callback.
+    if (matched.isOk()) std::memcpy(operation->pieces.front().iov_base, bytes.data(), bytes.size());
+    status_ = std::move(matched);
+  }
+  done_ = total_;
+  finishIfComplete();
+  return true;
+}
+
 bool Inflow::beginAbsent(const MessageHeader& header, std::function<bool()> claim) {
   claim_ = std::move(claim);
   const bool begun = begin(header);

@@ -49,7 +49,9 @@ class Inflow {
 
   /// The stream must be idle. False: no receive is posted and the limit for messages without one is reached.
   bool begin(const MessageHeader& header);
-  /// The same for a message whose bytes the transport fetches once there is a receive: nothing but the header is kept
+  /// begin() and deliver() of a message whose bytes are all there.
+  bool takeWhole(const MessageHeader& header, std::span<const std::byte> bytes);
+  /// As begin() for a message whose bytes the transport fetches once there is a receive: nothing but the header is kept
   /// until then. When they meet, `claim` is asked; where it answers false, the sender has taken the message back, and
   /// it ends as if it had never come. waits() tells when that was; then all bytes are to be given as above.
   bool beginAbsent(const MessageHeader& header, std::function<bool()> claim);

@@ -60,10 +60,12 @@ class Matcher {
   void discard(Tag mask, Tag value);
   /// Ranges of tags that discard() keeps in mind: values that follow one another share one.
   [[nodiscard]] std::size_t discardedRanges() const { return unwanted_.size(); }
-  /// Whether no receive waits for a message, and whether more than one does.
-  [[nodiscard]] bool expectsNothing() const { return posted_.empty(); }
-  [[nodiscard]] bool expectsSeveral() const {
-    return !posted_.empty() && OperationList<RecvOperation>::next(*posted_.front()) != nullptr;
+  /// Whether at least so many receives are posted.
+  [[nodiscard]] bool expects(int receives) const {
+    const RecvOperation* at = posted_.front();
+    while (at != nullptr && --receives > 0)
+      at = OperationList<RecvOperation>::next(*at);
+    return at != nullptr;
   }
   /// Whether a receive for `tag` is posted.
   [[nodiscard]] bool isPosted(Tag tag) const;

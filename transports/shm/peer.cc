@@ -16,6 +16,10 @@ constexpr std::uint64_t kNotQueued = 0;
 constexpr std::uint64_t kQueued = 1;
 constexpr std::uint64_t kDirect = 2;
 
+/// The core keeps one receive posted that nobody waits for, for its control messages. A guess: where there is none, a
+/// message more is left to the next call.
+constexpr int kStanding = 1;
+
 } // namespace
 
 Peer::Peer(int rank, const PeerOptions& options, Lending& lending, Deferred& deferred)
@@ -74,6 +78,12 @@ bool Peer::send(SendOperation& operation) {
   ++statistics.messages_sent;
   statistics.bytes_sent += operation.bytes;
   operation.hook.extra = kNotQueued;
+  if (sends_.empty() && operation.bytes <= kShortBytes && operation.bytes < options_.direct_bytes) {
+    if (writer_.writeBrief(operation)) {
+      if (writer_.takePublished()) wakeFor(kWakeForData);
+      return true;
+    }
+  }
   if (sends_.empty()) {
     outgoing_ = Outgoing{PieceCursor(operation.pieces), 0, false};
     const Written written = write(operation);
@@ -157,7 +167,7 @@ bool Peer::read() {
       breakOff(protocolError(rank_, "a corrupt record through shared memory"));
       break;
     }
-    if (matcher_.expectsSeveral()) reader_.prefetchBehind(record);
+    if (matcher_.expects(kStanding + 2)) reader_.prefetchBehind(record);
     if (!accept(record)) break;
     reader_.pop(record);
     any = true;
@@ -166,7 +176,7 @@ bool Peer::read() {
     if (reader_.unreleased() >= segment_.ringBytes() / 8) release();
     // Whoever waited for this message has it: a look for the next one would wait for a line that the sender still has.
     // Not when the peer is gone: what it wrote before counts, and progress() looks no further afterwards.
-    if (!socket_ended_ && matcher_.expectsNothing() && inflow_.isIdle()) break;
+    if (!socket_ended_ && !matcher_.expects(kStanding + 1) && inflow_.isIdle()) break;
   }
   return any;
 }
@@ -183,6 +193,7 @@ bool Peer::accept(const RingReader::Record& record) {
     breakOff(protocolError(rank_, "a record of shared memory out of order"));
     return false;
   }
+  if (record.kind == RecordKind::brief) return inflow_.takeWhole(record.message, record.payload);
   if (begins && !inflow_.begin(record.message)) return false;
   inflow_.deliver(record.payload);
   return true;

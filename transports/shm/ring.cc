@@ -44,7 +44,8 @@ bool RingWriter::hasRoomFor(std::uint64_t bytes, const Outgoing& progress) {
 
 // All but the kind, which publish() writes. Field by field: what was just written in small parts would be read again in
 // larger ones by a copy, and the processor forwards no such thing from one to the other.
-void RingWriter::put(const MessageHeader& header, std::size_t piece_bytes) {
+template <typename Header>
+void RingWriter::put(const Header& header, std::size_t piece_bytes) {
   RecordHeader& record = *reinterpret_cast<RecordHeader*>(at());
   record.piece_bytes = static_cast<std::uint32_t>(piece_bytes);
   record.bytes = header.bytes;
@@ -68,6 +69,20 @@ void RingWriter::publish(RecordKind kind, std::size_t bytes) {
   }
   tail_ += bytes;
   published_ = true;
+}
+
+bool RingWriter::writeBrief(const SendOperation& message) {
+  const std::size_t bytes = briefBytes(message.bytes);
+  if (!hasRoom(bytes)) return false;
+  put(message, message.bytes);
+  std::byte* payload = at() + sizeof(RecordHeader);
+  if (message.pieces.size() == 1) {
+    std::memcpy(payload, message.pieces.front().iov_base, message.bytes);
+  } else {
+    PieceCursor(message.pieces).gather({payload, message.bytes});
+  }
+  publish(RecordKind::brief, bytes);
+  return true;
 }
 
 bool RingWriter::write(const MessageHeader& header, Outgoing& progress) {

@@ -62,6 +62,8 @@ class RingWriter {
   /// Writes as much of the message as there is room for, publishes it and moves `progress` on. Returns whether the
   /// message is complete.
   bool write(const MessageHeader& header, Outgoing& progress);
+  /// Writes a message of at most kShortBytes. False: no room.
+  bool writeBrief(const SendOperation& message);
   /// Writes a record of kind `direct` for a message that is described by `description`. False: no room.
   bool writeDirect(const MessageHeader& header, std::span<const std::byte> description);
   /// Whether write() would do anything with a message of so many bytes.
@@ -72,7 +74,8 @@ class RingWriter {
  private:
   [[nodiscard]] bool hasRoom(std::size_t wanted);
   [[nodiscard]] std::size_t wantedRoom(std::uint64_t left) const;
-  void put(const MessageHeader& header, std::size_t piece_bytes);
+  template <typename Header>
+  void put(const Header& header, std::size_t piece_bytes);
   void publish(RecordKind kind, std::size_t bytes);
   [[nodiscard]] std::byte* at() const { return bytes_ + (tail_ & mask_); }
 
