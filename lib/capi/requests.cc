@@ -153,10 +153,11 @@ goss_status goss_wait_any(goss_request_t* requests, size_t n, size_t* index, gos
     std::vector<goss::core::Operation*> operations;
     for (size_t i = 0; i < n; ++i)
       operations.push_back(toOperation(requests[i]));
-    const auto found = goss::core::Communicator::waitAny(operations);
-    if (!found.isOk()) return found.status();
-    *index = found.value();
-    return *index < n ? waitRequest(&requests[*index], message) : Status::ok();
+    size_t found = n;
+    Status status = goss::core::Communicator::finishAny(operations, found, message);
+    if (found < n) requests[found] = toRequest(operations[found]);
+    if (found < n || status.isOk()) *index = found;
+    return status;
   });
 }
 

@@ -88,9 +88,9 @@ std::string Communicator::transportName(int rank) const {
   return transport != nullptr ? std::string(transport->name()) : "self";
 }
 
-std::string Communicator::nameOf(int rank) const {
-  if (worldRank(rank) == rank) return fmt::format("rank {}", rank);
-  return fmt::format("rank {} (world rank {})", rank, worldRank(rank));
+std::string Communicator::nameOf(int rank, int world_rank) {
+  if (world_rank == rank) return fmt::format("rank {}", rank);
+  return fmt::format("rank {} (world rank {})", rank, world_rank);
 }
 
 // ---- Starting and ending operations
@@ -332,16 +332,11 @@ bool Communicator::test(Operation& operation) {
   return operation.state() != Operation::State::active;
 }
 
-Result<std::size_t> Communicator::waitAny(const std::vector<Operation*>& operations) {
-  const auto finished = [&] {
-    return std::find_if(operations.begin(), operations.end(), [](const Operation* operation) {
-      return operation != nullptr && operation->state() == Operation::State::complete;
-    });
-  };
-  const auto pending =
-      std::find_if(operations.begin(), operations.end(), [](const Operation* o) { return o != nullptr; });
-  if (pending == operations.end()) return operations.size();
-  Engine& engine = (*pending)->communicator().engine();
+Status Communicator::finishAny(std::span<Operation*> operations, std::size_t& index, goss_message* message) {
+  index = operations.size();
+  const auto some = std::find_if(operations.begin(), operations.end(), [](const Operation* o) { return o != nullptr; });
+  if (some == operations.end()) return Status::ok();
+  Engine& engine = (*some)->communicator().engine();
   for (const Operation* operation : operations) {
     if (operation == nullptr || &operation->communicator().engine() == &engine) continue;
     return Status::error(
@@ -349,12 +344,21 @@ Result<std::size_t> Communicator::waitAny(const std::vector<Operation*>& operati
         "goss_wait_any: the requests belong to communicators of several worlds; wait for each world's");
   }
   auto lock = engine.enter();
-  const bool any = std::any_of(operations.begin(), operations.end(), [](const Operation* operation) {
-    return operation != nullptr && operation->state() != Operation::State::inactive;
+  std::vector<Operation*> awaited(operations.begin(), operations.end());
+  for (Operation*& operation : awaited) {
+    if (operation != nullptr && operation->state() == Operation::State::inactive) operation = nullptr;
+  }
+  if (std::all_of(awaited.begin(), awaited.end(), [](const Operation* o) { return o == nullptr; })) return Status::ok();
+  AllInside inside(awaited, lock);
+  auto finished = awaited.end();
+  engine.driveUntil(lock, [&] {
+    finished = std::find_if(awaited.begin(), awaited.end(), [](const Operation* operation) {
+      return operation != nullptr && operation->state() == Operation::State::complete;
+    });
+    return finished != awaited.end();
   });
-  if (!any) return operations.size();
-  engine.driveUntil(lock, [&] { return finished() != operations.end(); });
-  return static_cast<std::size_t>(finished() - operations.begin());
+  index = static_cast<std::size_t>(finished - awaited.begin());
+  return inside.finish(operations[index], message);
 }
 
 Status Communicator::finishAll(std::span<Operation*> operations) {
@@ -371,12 +375,16 @@ Status Communicator::finishAll(std::span<Operation*> operations) {
   const auto some = std::find_if(operations.begin(), operations.end(), [](const Operation* o) { return o != nullptr; });
   if (some == operations.end()) return first;
   Communicator& communicator = (*some)->communicator();
-  const bool one = std::all_of(some, operations.end(), [&](const Operation* operation) {
-    return operation == nullptr || &operation->communicator() == &communicator;
-  });
-  if (!one) {
+  const auto each = [&](auto isSame) {
+    return std::all_of(some, operations.end(), [&](Operation* o) { return o == nullptr || isSame(o->communicator()); });
+  };
+  if (!each([&](const Communicator& other) { return &other.engine() == &communicator.engine(); })) {
     finishEach([](Operation* operation) { return operation->communicator().finish(operation, nullptr); });
     return first;
+  }
+  auto lock = communicator.engine().enter();
+  if (!each([&](const Communicator& other) { return &other == &communicator; })) {
+    return AllInside(operations, lock).finishAll(operations);
   }
   // At once: to leave the loop after each would wake others.
   std::size_t left = operations.size(); // Those behind it are complete.
@@ -385,7 +393,6 @@ Status Communicator::finishAll(std::span<Operation*> operations) {
       --left;
     return left == 0;
   };
-  auto lock = communicator.engine().enter();
   const Inside inside(communicator, lock);
   communicator.engine().driveUntil(lock, done);
   finishEach([&](Operation* operation) { return communicator.finishOnLoop(operation, nullptr); });

@@ -86,9 +86,10 @@ class Communicator {
   /// finish() for each; null ones are skipped. Afterwards all but the persistent ones are null. Returns the first error
   /// in their order.
   static Status finishAll(std::span<Operation*> operations);
-  /// Index of a completed operation; blocks until there is one. Errors: unsupported, when the operations belong to
-  /// communicators of several worlds.
-  static Result<std::size_t> waitAny(const std::vector<Operation*>& operations);
+  /// finish() for the first completed operation, whose index is written: operations.size() when there is none to wait
+  /// for. Blocks until there is one. Errors: as finish(); unsupported, when the operations belong to communicators of
+  /// several worlds.
+  static Status finishAny(std::span<Operation*> operations, std::size_t& index, goss_message* message);
 
   void abort(const std::string& reason);
   [[nodiscard]] goss_counters counters();
@@ -163,6 +164,7 @@ class Communicator {
 
   /// A thread that blocks inside, for whom the destructor waits.
   class Inside;
+  class AllInside;
 
   Operation* handOut(std::unique_ptr<Operation> operation);
   void releaseOnLoop(Operation* operation);
@@ -190,10 +192,17 @@ class Communicator {
   void tellViewOnLoop(const std::vector<int>& ranks);
   void tellDecisionOnLoop(int rank, std::uint64_t attempt);
   void accuseOnLoop(int rank, const Status& why);
-  Result<std::unique_ptr<Communicator>> derive(const AgreementView& decision);
+  /// What a new communicator is made of; a copy, because the old one may go meanwhile.
+  struct Origins {
+    std::shared_ptr<World> world;
+    std::vector<int> ranks; ///< Of the world.
+    int rank;
+  };
+  static Result<std::unique_ptr<Communicator>> derive(const Origins& origins, const AgreementView& decision);
   bool giveUpIfSilentOnLoop(int rank, TimePoint now);
   void answerProbeOnLoop(int rank, const ControlMessage& probe);
-  [[nodiscard]] std::string nameOf(int rank) const;
+  [[nodiscard]] std::string nameOf(int rank) const { return nameOf(rank, worldRank(rank)); }
+  [[nodiscard]] static std::string nameOf(int rank, int world_rank);
   [[nodiscard]] std::string describeOwn(const Signature& ours) const;
 
   const std::shared_ptr<World> world_;

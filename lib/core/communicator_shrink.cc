@@ -30,6 +30,7 @@ class Communicator::ShrinkCall final : public Operation {
 
 Result<std::unique_ptr<Communicator>> Communicator::shrink(std::int64_t timeout_ms) {
   AgreementView decision;
+  Origins origins;
   {
     auto lock = engine().enter();
     const Inside inside(*this, lock);
@@ -51,8 +52,9 @@ Result<std::unique_ptr<Communicator>> Communicator::shrink(std::int64_t timeout_
     engine().notify(lock);
     if (!call.status().isOk()) return call.status();
     decision = shrinking_.decisions.at(attempt);
+    origins = {world_, ranks_, rank_};
   }
-  return derive(decision);
+  return derive(origins, decision);
 }
 
 void Communicator::beginShrinkOnLoop() {
@@ -160,13 +162,14 @@ void Communicator::accuseOnLoop(int rank, const Status& why) {
 }
 
 /// Every rank that has this decision comes to the same result, but for those that are left out.
-Result<std::unique_ptr<Communicator>> Communicator::derive(const AgreementView& decision) {
-  std::vector<int> members = remainingRanks(decision, size());
-  if (!std::binary_search(members.begin(), members.end(), rank_)) {
+Result<std::unique_ptr<Communicator>> Communicator::derive(const Origins& origins, const AgreementView& decision) {
+  std::vector<int> members = remainingRanks(decision, static_cast<int>(origins.ranks.size()));
+  const auto worldRankOf = [&](int rank) { return origins.ranks[static_cast<std::size_t>(rank)]; };
+  if (!std::binary_search(members.begin(), members.end(), origins.rank)) {
     return Status::error(GOSS_ERR_PEER_LOST,
                          fmt::format("goss_comm_shrink: the others ({}) had lost {} and went on without it",
-                                     fmt::join(members, ", "), nameOf(rank_)),
-                         ErrorScope::communicator, worldRank(rank_));
+                                     fmt::join(members, ", "), nameOf(origins.rank, worldRankOf(origins.rank))),
+                         ErrorScope::communicator, worldRankOf(origins.rank));
   }
   if (!hasQuorum(decision, members)) {
     return Status::error(
@@ -181,8 +184,8 @@ Result<std::unique_ptr<Communicator>> Communicator::derive(const AgreementView& 
                          fmt::format("goss_comm_shrink: more than {} communicators were made", kMaxContext));
   }
   for (int& member : members)
-    member = worldRank(member);
-  return std::make_unique<Communicator>(world_, decision.context, std::move(members));
+    member = worldRankOf(member);
+  return std::make_unique<Communicator>(origins.world, decision.context, std::move(members));
 }
 
 } // namespace goss::core

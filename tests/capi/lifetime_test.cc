@@ -97,6 +97,57 @@ TEST(Destroy, EndsAWaitOfAnotherThread) {
   });
 }
 
+TEST(Destroy, EndsAWaitOfAnotherThreadForAnyOfSeveralRequests) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    goss_comm_t brief = nullptr;
+    goss_comm_t other = nullptr;
+    EXPECT_OK(goss_comm_dup(comm, &brief));
+    EXPECT_OK(goss_comm_dup(comm, &other));
+    std::atomic<pid_t> thread{0};
+    std::thread blocked([&] {
+      int32_t values[2] = {};
+      goss_request_t requests[3] = {};
+      EXPECT_OK(goss_recv(other, &values[0], 1, GOSS_INT32, 1 - rank, 0, nullptr, &requests[0]));
+      EXPECT_OK(goss_recv(brief, &values[1], 1, GOSS_INT32, 1 - rank, 0, nullptr, &requests[2]));
+      thread = ::gettid();
+      size_t index = 9;
+      EXPECT_EQ(goss_wait_any(requests, 3, &index, nullptr), GOSS_ERR_ABORTED);
+      EXPECT_EQ(index, 2u);
+      EXPECT_EQ(requests[2], nullptr);
+      EXPECT_NE(requests[0], nullptr) << "goes with its communicator";
+    });
+    waitUntilAsleep(thread);
+    EXPECT_OK(goss_comm_destroy(brief));
+    blocked.join();
+    EXPECT_OK(goss_comm_destroy(other));
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+  });
+}
+
+TEST(Destroy, EndsItsPartOfAWaitOfAnotherThreadForAllOfSeveralRequests) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    goss_comm_t brief = nullptr;
+    EXPECT_OK(goss_comm_dup(comm, &brief));
+    std::atomic<pid_t> thread{0};
+    std::thread blocked([&] {
+      int32_t values[2] = {};
+      goss_request_t requests[2] = {};
+      EXPECT_OK(goss_recv(comm, &values[0], 1, GOSS_INT32, 1 - rank, 0, nullptr, &requests[0]));
+      EXPECT_OK(goss_recv(brief, &values[1], 1, GOSS_INT32, 1 - rank, 0, nullptr, &requests[1]));
+      thread = ::gettid();
+      EXPECT_EQ(goss_wait_all(requests, 2), GOSS_ERR_ABORTED);
+      EXPECT_THAT(requests, ::testing::Each(nullptr));
+      EXPECT_EQ(values[0], 7);
+    });
+    waitUntilAsleep(thread);
+    EXPECT_OK(goss_comm_destroy(brief)) << "it does not wait for the other communicator's message";
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+    const int32_t seven = 7;
+    EXPECT_OK(goss_send(comm, &seven, 1, GOSS_INT32, 1 - rank, 0, nullptr, nullptr));
+    blocked.join();
+  });
+}
+
 TEST(Destroy, InsideAGroupFailsTheGroup) {
   runRanks(2, [](goss_comm_t comm, int rank) {
     goss_comm_t brief = nullptr;
