@@ -15,7 +15,7 @@
 #include "base/wire.h"
 #include "platform/host.h"
 #include "transports/common/errors.h"
-#include "transports/shm/packet.h"
+#include "transports/shm/descriptors.h"
 
 namespace goss::transports::shm {
 
@@ -53,57 +53,6 @@ bool ucredOf(int socket, ucred& who) {
 
 std::string_view asText(const std::array<std::byte, 16>& job) {
   return {reinterpret_cast<const char*>(job.data()), job.size()};
-}
-
-constexpr std::size_t kMostDescriptors = 2;
-using Descriptors = std::array<platform::UniqueFd, kMostDescriptors>;
-
-// The first descriptors that came along; further ones are closed.
-Descriptors takeDescriptors(msghdr& message) {
-  Descriptors taken;
-  std::size_t next = 0;
-  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (std::size_t i = 0; i < count; ++i) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
-      platform::UniqueFd owned(fd);
-      if (next < taken.size()) taken[next++] = std::move(owned);
-    }
-  }
-  return taken;
-}
-
-// One packet with descriptors; whether it was sent whole.
-bool sendWithDescriptors(int socket, std::span<const char> text, std::span<const int> fds) {
-  iovec bytes{const_cast<char*>(text.data()), text.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = CMSG_SPACE(fds.size_bytes());
-  cmsghdr* part = CMSG_FIRSTHDR(&message);
-  part->cmsg_level = SOL_SOCKET;
-  part->cmsg_type = SCM_RIGHTS;
-  part->cmsg_len = CMSG_LEN(fds.size_bytes());
-  std::memcpy(CMSG_DATA(part), fds.data(), fds.size_bytes());
-  return ::sendmsg(socket, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
-}
-
-// One packet of at most text.size() bytes and the descriptors that came with it; the result is recvmsg's.
-ssize_t recvWithDescriptors(int socket, std::span<char> text, Descriptors& descriptors) {
-  iovec bytes{text.data(), text.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(2 * kMostDescriptors * sizeof(int))];
-  msghdr message{};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  ssize_t got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  if (got >= 0) descriptors = takeDescriptors(message);
-  return got;
 }
 
 } // namespace
@@ -153,12 +102,11 @@ HelloResult readHello(int socket, const TransportContext& context, Hello& hello)
   ucred who{};
   if (!ucredOf(socket, who) || (who.uid != ::geteuid() && who.uid != 0)) return HelloResult::bad;
   char text[kHelloBytes + 1];
-  Descriptors descriptors;
-  const ssize_t got = recvWithDescriptors(socket, text, descriptors);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return HelloResult::again;
-  if (got != static_cast<ssize_t>(kHelloBytes) || !descriptors[1].valid()) return HelloResult::bad;
-  hello.segment = std::move(descriptors[0]);
-  hello.board = std::move(descriptors[1]);
+  ReceivedPacket received = recvWithDescriptors(socket, text);
+  if (received.bytes < 0 && errno == EAGAIN) return HelloResult::again;
+  if (received.bytes != static_cast<ssize_t>(kHelloBytes) || !received.fds[1].valid()) return HelloResult::bad;
+  hello.segment = std::move(received.fds[0]);
+  hello.board = std::move(received.fds[1]);
   base::WireReader reader({text, kHelloBytes});
   if (reader.raw(kHelloMagic.size()) != kHelloMagic) return HelloResult::bad;
   std::string_view job = reader.raw(context.job.size());

@@ -1,0 +1,30 @@
+/// Packets between the processes of a host that carry descriptors.
+#ifndef GOSS_TRANSPORTS_SHM_DESCRIPTORS_H_
+#define GOSS_TRANSPORTS_SHM_DESCRIPTORS_H_
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "platform/fd.h"
+
+namespace goss::transports::shm {
+
+inline constexpr std::size_t kMostDescriptors = 2;
+using Descriptors = std::array<platform::UniqueFd, kMostDescriptors>;
+
+/// At most kMostDescriptors of them, or none. Never blocks; whether it was sent whole, else errno says why.
+bool sendWithDescriptors(int socket, std::span<const char> text, std::span<const int> fds);
+
+struct ReceivedPacket {
+  ssize_t bytes = 0; ///< As recvmsg's: 0 at the end of the stream, -1 with errno.
+  bool cut = false;  ///< It was longer than `text`, or had more descriptors than anybody may send.
+  Descriptors fds;   ///< The first that came along; further ones are closed.
+};
+ReceivedPacket recvWithDescriptors(int socket, std::span<char> text);
+
+} // namespace goss::transports::shm
+
+#endif // GOSS_TRANSPORTS_SHM_DESCRIPTORS_H_
