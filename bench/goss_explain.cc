@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/explain_pipeline.h"
+#include "bench/explain_topology.h"
 #include "gossamer/compression.h"
 #include "gossamer/gossamer.h"
 
@@ -93,10 +94,11 @@ int explain(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::string(argv[1]) == "pipeline") return explainPipeline(argc - 1, argv + 1);
+  if (argc > 1 && std::string(argv[1]) == "topology") return explainTopology(argc - 1, argv + 1);
   Arguments arguments;
   CLI::App app(
       "Prices every algorithm for a collective and says which one Gossamer takes, and why.\n"
-      "'goss-explain pipeline --help' is about pipeline schedules.");
+      "'goss-explain pipeline --help' is about pipeline schedules, 'goss-explain topology' about this machine.");
   app.add_option("collective", arguments.collective,
                  "allreduce, reduce, broadcast, allgather, reduce_scatter, alltoall, ...")
       ->required();

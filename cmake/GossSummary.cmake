@@ -19,7 +19,7 @@ goss_summary("${MPI_C_FOUND}" MPI "${MPI_C_VERSION}" "transport mpi, gossamer_mp
              "apt-get install libopenmpi-dev openmpi-bin")
 goss_summary("${Gloo_FOUND}" Gloo "${GLOO_VERSION}" "goss-bench --compare gloo" "apt-get install libgloo-dev")
 goss_summary("${PMIX_FOUND}" PMIx "${PMIX_VERSION}" "start under mpirun without MPI" "apt-get install libpmix-dev")
-goss_summary("${HWLOC_FOUND}" hwloc "${HWLOC_VERSION}" "topology of hosts and caches (not used yet)" "apt-get install libhwloc-dev")
+goss_summary("${HWLOC_FOUND}" hwloc "${HWLOC_VERSION}" "places of bound ranks on their host, goss-explain topology" "apt-get install libhwloc-dev")
 goss_summary("${UCX_FOUND}" UCX "${UCX_VERSION}" "transport ucx (InfiniBand, RoCE)" "apt-get install libucx-dev")
 goss_summary("${GOSS_CUDA_FOUND}" CUDA "${CUDAToolkit_VERSION}" "kernels of the compressors (no collective uses them yet)" "NVIDIA's CUDA toolkit brings it")
 goss_summary("${OPENSSL_FOUND}" OpenSSL "${OPENSSL_VERSION}" "TLS (GOSS_TLS), goss-keys" "apt-get install libssl-dev")

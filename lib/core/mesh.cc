@@ -20,7 +20,9 @@ constexpr std::size_t kMaxAddresses = 16;
 
 std::string PeerCard::encode() const {
   base::WireWriter writer;
-  writer.text(host).text(process).text(processors).integer(static_cast<std::uint32_t>(addresses.size()));
+  writer.text(host).text(process).text(processors);
+  writer.integer(std::int32_t{place.package}).integer(std::int32_t{place.numa}).integer(std::int32_t{place.cache});
+  writer.integer(static_cast<std::uint32_t>(addresses.size()));
   for (const auto& [name, address] : addresses)
     writer.text(name).text(address);
   return writer.take();
@@ -32,13 +34,17 @@ Result<PeerCard> PeerCard::decode(std::string_view bytes) {
   card.host = reader.text(kMaxNameBytes);
   card.process = reader.text(kMaxNameBytes);
   card.processors = reader.text(kMaxProcessorBytes);
+  card.place.package = reader.integer<std::int32_t>();
+  card.place.numa = reader.integer<std::int32_t>();
+  card.place.cache = reader.integer<std::int32_t>();
+  const bool placed = card.place.package >= -1 && card.place.numa >= -1 && card.place.cache >= -1;
   const auto count = reader.integer<std::uint32_t>();
   for (std::uint32_t i = 0; i < std::min<std::size_t>(count, kMaxAddresses); ++i) {
     const std::string_view name = reader.text(kMaxNameBytes);
     const std::string_view address = reader.text(kMaxAddressBytes);
     card.addresses.emplace_back(name, address);
   }
-  if (!reader.complete() || count > kMaxAddresses) {
+  if (!reader.complete() || !placed || count > kMaxAddresses) {
     return Status::error(GOSS_ERR_PROTOCOL, "a rank sent a malformed address card; do all ranks run the same version?");
   }
   return card;

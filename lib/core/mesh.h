@@ -11,6 +11,7 @@
 
 #include "gossamer/config.h"
 #include "gossamer/transport.h"
+#include "platform/topology.h"
 
 namespace goss::core {
 
@@ -19,6 +20,7 @@ struct PeerCard {
   std::string host;       ///< Equal on ranks that share a host (and network namespace).
   std::string process;    ///< Equal on ranks that are threads of one process.
   std::string processors; ///< As platform::usableProcessors().
+  platform::Place place;  ///< Of the rank's binding.
   std::vector<std::pair<std::string, std::string>> addresses; ///< Transport name and address, best first.
 
   [[nodiscard]] std::string encode() const;

@@ -10,6 +10,7 @@
 
 #include "core/builtins.h"
 #include "core/communicator.h"
+#include "core/levels.h"
 #include "platform/clock.h"
 #include "platform/host.h"
 #include "platform/memory.h"
@@ -151,6 +152,7 @@ Status World::connect(const Launch& launch) {
   card.host = platform::hostIdentity().text();
   card.process = fmt::format("{}/{}", card.host, platform::processId());
   card.processors = platform::usableProcessors();
+  card.place = launch.ranks > 1 ? platform::ownPlace() : platform::Place();
   cards_ = {card};
   if (launch.ranks == 1) return Status::ok();
 
@@ -225,35 +227,14 @@ std::string_view World::preferredAmongEquals() const {
 
 schedule::Links World::linksBetween(const std::vector<int>& ranks) const {
   if (given_links_.has_value()) return given_links_->subset(ranks);
-  const int count = static_cast<int>(ranks.size());
   const bool forced_tcp = config_.transport == "tcp" || config_.transport == "tls";
   const bool secured = !config_.tls.empty() && usesSockets();
-  const schedule::LinkPrice socket = crowdedPrice(secured ? tuning_.tls : tuning_.tcp, ranksPerProcessor());
-  schedule::LinkPrice network = tuning_.network;
+  LinkRules rules{tuning_, usesSockets(), forced_tcp,
+                  crowdedPrice(secured ? tuning_.tls : tuning_.tcp, ranksPerProcessor())};
+  double& network = rules.tuning.network.bandwidth_bytes_per_s;
   if (!config_.tls.empty()) // A processor encrypts so much, whatever the network could carry.
-    network.bandwidth_bytes_per_s = std::min(network.bandwidth_bytes_per_s, tuning_.tls.bandwidth_bytes_per_s);
-  schedule::Links links(count, usesSockets() ? socket : tuning_.shm, tuning_.cpu);
-  for (int i = 0; i < count; ++i) {
-    for (int j = 0; j < count; ++j) {
-      const PeerCard& a = cards_[static_cast<std::size_t>(ranks[static_cast<std::size_t>(i)])];
-      const PeerCard& b = cards_[static_cast<std::size_t>(ranks[static_cast<std::size_t>(j)])];
-      if (i == j) continue;
-      if (a.host != b.host) {
-        links.setPrice(i, j, network);
-      } else if (a.process == b.process && !forced_tcp) {
-        links.setPrice(i, j, tuning_.loopback);
-      }
-    }
-  }
-  // Ranks of a host share its network port; what they exchange among themselves does not use it.
-  std::map<std::string_view, std::vector<int>> hosts;
-  for (int i = 0; i < count; ++i)
-    hosts[cards_[static_cast<std::size_t>(ranks[static_cast<std::size_t>(i)])].host].push_back(i);
-  const double port = network.bandwidth_bytes_per_s;
-  for (const auto& [host, members] : hosts) {
-    if (hosts.size() > 1) links.setNode(members, {port, port});
-  }
-  return links;
+    network = std::min(network, tuning_.tls.bandwidth_bytes_per_s);
+  return core::linksBetween(cards_, ranks, rules);
 }
 
 std::unique_ptr<FlatChannel> World::makeFlatChannel(std::uint32_t context, const std::vector<int>& ranks,

@@ -11,6 +11,7 @@ PeerCard sampleCard() {
   card.host = "boot/net/name";
   card.process = "boot/net/name/4711";
   card.processors = std::string("\0\x81", 2);
+  card.place = {1, 3, -1};
   card.addresses = {{"shm", std::string("\0\1\2", 3)}, {"tcp", "10.0.0.1:99"}, {"empty", ""}};
   return card;
 }
@@ -26,6 +27,7 @@ TEST(PeerCardFormat, EveryFieldComesBack) {
   EXPECT_EQ(decoded.value().host, sampleCard().host);
   EXPECT_EQ(decoded.value().process, sampleCard().process);
   EXPECT_EQ(decoded.value().processors, sampleCard().processors);
+  EXPECT_EQ(decoded.value().place, sampleCard().place);
   EXPECT_EQ(decoded.value().addresses, sampleCard().addresses);
   EXPECT_TRUE(PeerCard::decode(PeerCard().encode()).isOk());
 }
@@ -45,12 +47,15 @@ TEST(PeerCardFormat, IsRefusedWithTooManyAddresses) {
   EXPECT_TRUE(refused(card.encode()));
   // A count without addresses must cost nothing.
   base::WireWriter writer;
-  writer.text("host").text("process").text("\1").integer(std::uint32_t{0xffffffff});
+  writer.text("host").text("process").text("\1").integer(0).integer(0).integer(0).integer(std::uint32_t{0xffffffff});
   EXPECT_TRUE(refused(writer.take()));
 }
 
-TEST(PeerCardFormat, IsRefusedWithFieldsOfExcessiveLength) {
+TEST(PeerCardFormat, IsRefusedWithFieldsOutOfRange) {
   PeerCard card = sampleCard();
+  card.place.cache = -2;
+  EXPECT_TRUE(refused(card.encode()));
+  card = sampleCard();
   card.host = std::string(257, 'h');
   EXPECT_TRUE(refused(card.encode()));
   card = sampleCard();

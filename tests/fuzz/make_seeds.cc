@@ -74,7 +74,7 @@ void writeMessages(Seeds seeds) {
   constexpr int kRanks = 8;
   const auto head = [](int which) { return std::string{static_cast<char>(which), kRanks - 1}; };
   seeds.add(head(0), encodeHello({3, kRanks, 77, {}}));
-  PeerCard card{"host", "process", "\3", {{"shm", "segment"}, {"tcp", "addresses"}}};
+  PeerCard card{"host", "process", "\3", {0, 1, -1}, {{"shm", "segment"}, {"tcp", "addresses"}}};
   seeds.add(head(1), encodeFrame(BootstrapFrame::card, 1, card.encode()));
   seeds.add(head(1), encodeFrame(BootstrapFrame::refused, 0, "the reason"));
   seeds.add(head(2), encodeCards(std::vector<std::string>(kRanks, card.encode())));

@@ -45,6 +45,7 @@ EXTRA = {
     "bench/device_codec_bench.cc": ("compressors",),  # as the one before
     "bench/tune/limits.cc": ("lib/base", "lib/kernels"),  # as the next
     "bench/kernels_bench.cc": ("lib/base", "lib/kernels"),  # measures what the C ABI does not show
+    "bench/explain_topology.cc": ("lib/platform",),  # shows what the C ABI does not
     "bench/memory_limits.cc": ("lib/base", "lib/kernels", "lib/platform"),  # measures the machine below the C ABI
     "bench/goss_check.cc": ("collectives", "lib/schedule"),  # proves what the library is made of
 }
