@@ -25,6 +25,42 @@ std::shared_ptr<const CodecPair> paired(Compression there, Compression back) {
   return pair;
 }
 
+/// Refuses what would be accepted and then do nothing.
+Status checkPair(const Compression& there, const Compression& back) {
+  const auto invalid = [](std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); };
+  const bool differ = there.spec != back.spec;
+  for (const Compression* one : {&there, &back}) {
+    if (!one->codec->traits().multi_phase) continue;
+    if (differ) {
+      return invalid(
+          fmt::format("codec '{}' works in phases and has no way back of its own: leave return_codec out", one->spec));
+    }
+    if (one->feedback.server && !one->feedback.worker) {
+      return invalid(
+          fmt::format("codec '{}' works in phases, in which nobody encodes a sum: at=server would keep nothing; "
+                      "use at=worker or leave it out",
+                      one->spec));
+    }
+  }
+  if (differ && (there.feedback.momentum != 0 || back.feedback.momentum != 0)) {
+    return invalid(
+        fmt::format("codec '{}', return_codec '{}': a momentum is part of what a rank sends, and such payloads are "
+                    "gathered as they are: leave return_codec out",
+                    there.spec, back.spec));
+  }
+  if (differ && there.feedback.server && !there.feedback.worker) {
+    return invalid(
+        fmt::format("codec '{}' encodes contributions only, since return_codec is '{}': at=server would "
+                    "keep nothing; use at=worker",
+                    there.spec, back.spec));
+  }
+  if (differ && back.feedback.worker && !back.feedback.server) {
+    return invalid(
+        fmt::format("return_codec '{}' encodes results only: at=worker would keep nothing; use at=server", back.spec));
+  }
+  return Status::ok();
+}
+
 } // namespace
 
 std::shared_ptr<const CodecPair> CodecPair::of(std::shared_ptr<const Codec> codec) {
@@ -115,13 +151,7 @@ Result<std::shared_ptr<const CodecPair>> CodecRegistry::find(std::string_view th
   if (!first.isOk()) return first.status();
   Result<Compression> second = make(back.empty() ? there : back);
   if (!second.isOk()) return second.status();
-  for (const Compression* one : {&first.value(), &second.value()}) {
-    if (one->codec->traits().multi_phase && first.value().spec != second.value().spec) {
-      return Status::error(
-          GOSS_ERR_INVALID_ARGUMENT,
-          fmt::format("codec '{}' works in phases and has no way back of its own: leave return_codec out", one->spec));
-    }
-  }
+  if (Status status = checkPair(first.value(), second.value()); !status.isOk()) return status;
   auto pair = paired(first.take(), second.take());
   known_.emplace(key, pair);
   return pair;

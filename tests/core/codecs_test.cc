@@ -77,5 +77,27 @@ TEST(CodecPair, RefusesAWayBackForCodecsWithPhases) {
   EXPECT_THAT(registry.find("int8", "powersgd").status().text(), testing::HasSubstr("return_codec"));
 }
 
+TEST(CodecPair, RefusesWhatWouldKeepNothing) {
+  CodecRegistry registry;
+  struct Pair {
+    const char* there;
+    const char* back;
+    const char* why; ///< Null: it is taken.
+  };
+  for (const Pair& pair :
+       {Pair{"powersgd+ef:at=server", "", "at=server"}, Pair{"terngrad:agree=max+loco:at=server", "", "at=server"},
+        Pair{"powersgd+ef:at=worker", "", nullptr}, Pair{"powersgd+ef", "", nullptr}, Pair{"int8", "dgc", "momentum"},
+        Pair{"dgc", "int8", "momentum"}, Pair{"dgc", "dgc", nullptr}, Pair{"dgc", "", nullptr},
+        Pair{"int8+ef:at=server", "int4", "at=server"}, Pair{"int8", "int4+ef:at=worker", "at=worker"},
+        Pair{"int8+ef:at=worker", "int4+ef:at=server", nullptr}, Pair{"int8+ef:at=server", "", nullptr},
+        Pair{"int8+ef", "int4+ef", nullptr}}) {
+    const auto found = registry.find(pair.there, pair.back);
+    EXPECT_EQ(found.isOk(), pair.why == nullptr) << pair.there << " " << pair.back;
+    if (pair.why == nullptr) continue;
+    EXPECT_EQ(found.status().kind(), GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_THAT(found.status().text(), testing::HasSubstr(pair.why));
+  }
+}
+
 } // namespace
 } // namespace goss::core
