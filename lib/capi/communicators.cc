@@ -253,7 +253,7 @@ goss_status goss_mem_free(goss_comm_t comm, void* memory) {
 goss_status goss_explain(const char* collective, int32_t ranks, size_t bytes, const char* links, char** json) {
   return guarded("goss_explain", [&]() -> Status {
     if (collective == nullptr || json == nullptr) return invalid("goss_explain: collective and json must not be NULL");
-    auto text = goss::core::explainJson(collective, ranks, bytes, links != nullptr ? links : "");
+    auto text = goss::core::explainHere(collective, ranks, bytes, {links != nullptr ? links : "", "", {}, 0});
     if (!text.isOk()) return text.status();
     *json = ::strdup(text.value().c_str());
     return *json != nullptr ? Status::ok() : Status::error(GOSS_ERR_RESOURCE, "goss_explain: out of memory");

@@ -96,7 +96,7 @@ goss_status goss_explain_codec(const char* collective, int32_t ranks, size_t byt
     if (collective == nullptr || codec == nullptr || json == nullptr) {
       return invalid("goss_explain_codec: collective, codec and json must not be NULL");
     }
-    auto text = goss::core::explainJson(collective, ranks, bytes, links != nullptr ? links : "", codec);
+    auto text = goss::core::explainHere(collective, ranks, bytes, {links != nullptr ? links : "", codec, {}, 0});
     if (!text.isOk()) return text.status();
     *json = static_cast<char*>(copyOf(text.value()));
     return *json != nullptr ? Status::ok() : Status::error(GOSS_ERR_RESOURCE, "goss_explain_codec: out of memory");

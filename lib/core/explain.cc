@@ -10,8 +10,10 @@
 
 #include "core/builtins.h"
 #include "core/codecs.h"
+#include "core/crowd.h"
 #include "core/flat.h"
 #include "core/planner.h"
+#include "platform/host.h"
 #include "schedule/compress.h"
 #include "schedule/contract.h"
 
@@ -55,6 +57,45 @@ nlohmann::ordered_json toJson(const Candidate& candidate, double best_s) {
   return json;
 }
 
+/// What a planner is made of.
+struct Surroundings {
+  schedule::Links links;
+  Preferences preferred;
+  std::uint64_t board_bytes = 0;
+};
+
+/// A link file says nothing of hosts; without one all ranks are on one, and see each other's boards if it is not by
+/// sockets that they talk.
+Result<Surroundings> surroundingsOf(const Circumstances& circumstances, int ranks) {
+  const Config& config = circumstances.config;
+  Preferences preferred;
+  if (!circumstances.links.empty()) {
+    auto given = schedule::Links::parse(circumstances.links, ranks);
+    if (!given.isOk()) return given.status();
+    return Surroundings{given.take(), preferred, 0};
+  }
+  const bool sockets = usesSockets(config);
+  auto links = schedule::Links::builtIn(!sockets ? "shm" : config.tls.empty() ? "tcp" : "tls", ranks);
+  if (!links.isOk()) return links.status();
+  if (!sockets || ranks < 2) return Surroundings{links.take(), preferred, kUsualBoardBytes};
+  const int processors = circumstances.processors != 0 ? circumstances.processors : ranks;
+  const double crowd = static_cast<double>(ranks) / processors;
+  preferred.among_equals = preferredAmongEquals(config, crowd);
+  const schedule::Links& free = links.value();
+  return Surroundings{schedule::Links(ranks, crowdedPrice(free.price(0, 1), crowd), free.cpu()), preferred, 0};
+}
+
+bool has(const std::vector<Candidate>& candidates, std::string_view name) {
+  return std::any_of(candidates.begin(), candidates.end(),
+                     [&](const Candidate& candidate) { return candidate.algorithm->name() == name; });
+}
+
+/// What is asked for in place of what is free to be taken of the same name: some are legal only if they are asked for.
+void addAsked(std::vector<Candidate>& candidates, const std::vector<Candidate>& asked) {
+  std::erase_if(candidates, [&](const Candidate& one) { return has(asked, one.algorithm->name()); });
+  candidates.insert(candidates.end(), asked.begin(), asked.end());
+}
+
 /// The same links where only bytes cost.
 schedule::Links withoutLatency(const schedule::Links& links) {
   schedule::Links free = links;
@@ -70,17 +111,52 @@ schedule::Links withoutLatency(const schedule::Links& links) {
   return free;
 }
 
-std::string reason(const Question& question, const std::vector<Candidate>& candidates, std::size_t chosen,
-                   const schedule::Links& links) {
-  const Candidate& best = candidates[chosen];
+struct Choice {
+  std::vector<Candidate> candidates;
+  std::size_t index = 0;  ///< Of what is taken.
+  std::string_view merit; ///< What it is taken for; empty: its price.
+  Question question;
+};
+
+/// As the planner of a communicator: what `asked` names, else what is preferred among equals, else the cheapest.
+Result<Choice> choose(const Surroundings& around, const Catalogue& catalogue, const PlanKey& key,
+                      const std::string& asked, std::uint64_t bytes) {
+  Preferences asking = around.preferred;
+  asking.algorithm = asked;
+  const int ranks = around.links.size();
+  const Planner planner(ranks, 0, around.links, catalogue, around.preferred, around.board_bytes);
+  const Planner asked_planner(ranks, 0, around.links, catalogue, asking, around.board_bytes);
+  Result<std::vector<Candidate>> free = planner.candidates(key);
+  if (!free.isOk()) return free.status();
+  const Result<std::vector<Candidate>> bound = asked_planner.candidates(key);
+  if (!bound.isOk()) return bound.status();
+
+  Choice choice{free.take(), 0, "", asked_planner.questionOf(key, bytes)};
+  if (has(bound.value(), asked)) { // Else the collective has none of this name.
+    addAsked(choice.candidates, bound.value());
+    choice.index = choice.candidates.size() - bound.value().size() + Planner::cheapest(bound.value());
+    choice.merit = "what GOSS_ALGORITHM asks for,";
+    return choice;
+  }
+  const std::string& favourite = around.preferred.among_equals;
+  choice.index = Planner::cheapest(choice.candidates, favourite);
+  if (choice.candidates[choice.index].algorithm->name() == favourite)
+    choice.merit = "preferred among equals where ranks take turns over sockets,";
+  return choice;
+}
+
+std::string reason(const Choice& choice, const schedule::Links& links) {
+  const std::vector<Candidate>& candidates = choice.candidates;
+  const Candidate& best = candidates[choice.index];
   const bool least = std::none_of(candidates.begin(), candidates.end(),
                                   [&](const Candidate& other) { return other.price_s < best.price_s; });
+  std::string_view merit = choice.merit;
+  if (merit.empty()) merit = least ? "the cheapest" : "as good as the cheapest";
   std::string text =
-      fmt::format("{} is {} of {}: {:.3g} us", best.algorithm->name(),
-                  least ? "the cheapest" : "as good as the cheapest", candidates.size(), best.price_s * 1e6);
+      fmt::format("{} is {} of {}: {:.3g} us", best.algorithm->name(), merit, candidates.size(), best.price_s * 1e6);
   constexpr int kMostRanksToSplit = 64;
   if (best.price_s > 0 && !best.extrapolated && !best.on_board && links.size() <= kMostRanksToSplit) {
-    const auto bytes_only = priceOver(question, best, withoutLatency(links));
+    const auto bytes_only = priceOver(choice.question, best, withoutLatency(links));
     if (bytes_only.isOk()) {
       const double share = std::clamp(1.0 - bytes_only.value() / best.price_s, 0.0, 1.0);
       text += fmt::format(", {:.0f} % of it latency", share * 100);
@@ -103,6 +179,12 @@ std::string reason(const Question& question, const std::vector<Candidate>& candi
 
 Result<std::string> explainJson(std::string_view collective, int ranks, std::size_t bytes, std::string_view links,
                                 std::string_view codec) {
+  return explainJson(collective, ranks, bytes, {links, codec, {}, 0});
+}
+
+Result<std::string> explainJson(std::string_view collective, int ranks, std::size_t bytes,
+                                const Circumstances& circumstances) {
+  const std::string_view codec = circumstances.codec;
   const std::optional<Collective> known = collectiveOf(collective);
   if (!known.has_value()) {
     std::vector<std::string_view> names;
@@ -115,12 +197,11 @@ Result<std::string> explainJson(std::string_view collective, int ranks, std::siz
     return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("{} ranks; use 1 to {}", ranks, kMostRanks));
   }
   if (*known == Collective::barrier) bytes = 0;
-  auto priced = links.empty() ? schedule::Links::builtIn("shm", ranks) : schedule::Links::parse(links, ranks);
-  if (!priced.isOk()) return priced.status();
+  const Result<Surroundings> around = surroundingsOf(circumstances, ranks);
+  if (!around.isOk()) return around.status();
+  const schedule::Links& links = around.value().links;
 
   const Catalogue catalogue = makeCatalogue();
-  // A link file says nothing of hosts; without one all ranks are on one, and see each other's boards.
-  const Planner planner(ranks, 0, priced.value(), catalogue, {}, links.empty() ? kUsualBoardBytes : 0);
   PlanKey key;
   key.collective = *known;
   key.count = bytes;
@@ -138,10 +219,10 @@ Result<std::string> explainJson(std::string_view collective, int ranks, std::siz
     key.element_bytes = sizeof(float);
     key.count = bytes / sizeof(float);
   }
-  const auto candidates = planner.candidates(key);
-  if (!candidates.isOk()) return candidates.status();
-  const std::size_t chosen = Planner::cheapest(candidates.value());
-  const Question question = planner.questionOf(key, bytes);
+  const Result<Choice> made = choose(around.value(), catalogue, key, circumstances.config.algorithm, bytes);
+  if (!made.isOk()) return made.status();
+  const Choice& choice = made.value();
+  const Candidate& chosen = choice.candidates[choice.index];
 
   nlohmann::ordered_json json;
   json["collective"] = schedule::nameOf(*known);
@@ -149,14 +230,23 @@ Result<std::string> explainJson(std::string_view collective, int ranks, std::siz
   json["bytes"] = bytes;
   if (codecs != nullptr) {
     json["codec"] = codecs->text;
-    json["payload_ratio"] = question.codec.payload_ratio;
+    json["payload_ratio"] = choice.question.codec.payload_ratio;
   }
-  json["choice"] = candidates.value()[chosen].algorithm->name();
-  json["why"] = reason(question, candidates.value(), chosen, priced.value());
-  for (const Candidate& candidate : candidates.value()) {
-    json["candidates"].push_back(toJson(candidate, candidates.value()[chosen].price_s));
+  json["choice"] = chosen.algorithm->name();
+  json["why"] = reason(choice, links);
+  for (const Candidate& candidate : choice.candidates) {
+    json["candidates"].push_back(toJson(candidate, chosen.price_s));
   }
   return json.dump(2);
+}
+
+Result<std::string> explainHere(std::string_view collective, int ranks, std::size_t bytes,
+                                Circumstances circumstances) {
+  Result<Config> config = Config::fromEnvironment();
+  if (!config.isOk()) return config.status();
+  circumstances.config = config.take();
+  circumstances.processors = platform::onlineProcessorCount();
+  return explainJson(collective, ranks, bytes, circumstances);
 }
 
 } // namespace goss::core

@@ -6,16 +6,29 @@
 #include <string>
 #include <string_view>
 
+#include "gossamer/config.h"
 #include "gossamer/status.h"
 
 namespace goss::core {
 
+/// What a choice depends on besides the call.
+struct Circumstances {
+  std::string_view links; ///< Text of a link file; empty: one host.
+  std::string_view codec; ///< With which float32 is compressed; empty: none.
+  Config config;          ///< Its algorithm, transport and tls count, as they do for a communicator.
+  int processors = 0;     ///< Of the host; 0: as many as ranks.
+};
+
 /// JSON: the candidates for `collective` ("allreduce", "all_reduce", "bcast", ...) of `bytes` (of the vector, or of one
-/// rank's block) over `ranks` ranks, their prices, the choice and why. `links`: text of a link file; empty: one host's
-/// shared memory. `codec`: a spec, with which float32 is compressed; empty: none. Errors: invalidArgument (names and
-/// limits), naming what is accepted. Pure.
+/// rank's block) over `ranks` ranks, their prices, the choice and why. The candidates are those that the planner is
+/// free to take, and one that is asked for by name. Errors: invalidArgument (names and limits), naming what is
+/// accepted. Pure.
+Result<std::string> explainJson(std::string_view collective, int ranks, std::size_t bytes,
+                                const Circumstances& circumstances);
 Result<std::string> explainJson(std::string_view collective, int ranks, std::size_t bytes, std::string_view links,
                                 std::string_view codec = {});
+/// The same with the environment's settings and this host's processors. Errors: those of Config::fromEnvironment too.
+Result<std::string> explainHere(std::string_view collective, int ranks, std::size_t bytes, Circumstances circumstances);
 
 } // namespace goss::core
 

@@ -10,6 +10,7 @@
 
 #include "core/builtins.h"
 #include "core/communicator.h"
+#include "core/crowd.h"
 #include "core/levels.h"
 #include "platform/clock.h"
 #include "platform/host.h"
@@ -39,15 +40,19 @@ Result<std::string> readFile(std::string_view variable, const std::string& path)
   return text.str();
 }
 
-/// Ranks that share processors take turns: the bytes of one wait while another's are copied, and most messages cost a
-/// switch to the rank that they are for. Algorithms with few messages win then: 64 KiB, 4 ranks on 2 cores, 75 us
-/// with 3 messages a rank against 158 us with 6.
-schedule::LinkPrice crowdedPrice(schedule::LinkPrice price, double ranks_per_processor) {
-  constexpr double kSwitch_s = 6e-6;
-  if (ranks_per_processor <= 1) return price;
-  price.overhead_s += kSwitch_s;
-  price.bandwidth_bytes_per_s /= ranks_per_processor;
-  return price;
+/// GOSS_CODEC, before anybody relies on it.
+Status checkCodec(CodecRegistry& codecs, const std::string& spec, int ranks) {
+  if (spec.empty()) return Status::ok();
+  const auto named = [](const Status& status) {
+    return Status::error(status.kind(), fmt::format("GOSS_CODEC: {}", status.text()));
+  };
+  auto found = codecs.find(spec, {});
+  if (!found.isOk()) return named(found.status());
+  if (!found.value()->multiPhase()) return Status::ok();
+  RunJob trial; // Of no elements: refuses what the codec cannot do for so many ranks.
+  trial.ranks = ranks;
+  auto run = found.value()->there.codec->start(trial);
+  return run.isOk() ? Status::ok() : named(run.status());
 }
 
 } // namespace
@@ -104,6 +109,7 @@ Status World::free(void* memory) {
 
 Result<std::shared_ptr<World>> World::create(const Config& config, const Launch& launch) {
   std::shared_ptr<World> world(new World(config, launch));
+  if (Status status = checkCodec(world->codecs_, config.codec, launch.ranks); !status.isOk()) return status;
   if (Status status = world->readPrices(launch.ranks); !status.isOk()) return status;
   if (Status status = world->connect(launch); !status.isOk()) return status;
   World* self = world.get();
@@ -213,16 +219,11 @@ double World::ranksPerProcessor() const {
   return one_host ? processors_.ranks_per_processor : 1;
 }
 
-bool World::usesSockets() const {
-  const bool forced = config_.transport == "tcp" || config_.transport == "tls";
-  return forced || (!config_.tls.empty() && config_.tls_scope == "all");
-}
+bool World::usesSockets() const { return core::usesSockets(config_); }
 
 std::string_view World::preferredAmongEquals() const {
-  // A rank that has one partner each way keeps fewer buffers warm, here and in the kernel, which no price knows of:
-  // 64 MiB, 4 ranks on 2 cores, over TLS 175 ms against 215 of the direct exchange, over TCP 50 to 60 against 80.
   if (given_links_.has_value()) return ""; // They say what there is.
-  return usesSockets() && ranksPerProcessor() > 1 ? "ring" : "";
+  return core::preferredAmongEquals(config_, ranksPerProcessor());
 }
 
 schedule::Links World::linksBetween(const std::vector<int>& ranks) const {

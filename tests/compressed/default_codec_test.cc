@@ -68,17 +68,22 @@ TEST(DefaultCodec, IsComparedAcrossRanks) {
   });
 }
 
-TEST(DefaultCodec, IsNamedWhenItIsNone) {
-  ScopedEnvironment environment;
-  environment.set("GOSS_CODEC", "int9");
-  runRanks(1, [](goss_comm_t comm, int) {
-    float value = 1;
-    EXPECT_EQ(goss_all_reduce(comm, &value, &value, 1, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr),
-              GOSS_ERR_INVALID_ARGUMENT);
+TEST(DefaultCodec, IsNamedWhenItIsNoneBeforeThereIsACommunicator) {
+  for (const char* wrong : {"int9", "powersgd+ef:at=server"}) {
+    ScopedEnvironment environment;
+    environment.set("GOSS_CODEC", wrong);
+    goss_unique_id id;
+    ASSERT_EQ(goss_unique_id_create(&id), GOSS_SUCCESS);
+    goss_config config;
+    ASSERT_EQ(goss_config_init(&config), GOSS_SUCCESS);
+    config.rank = 0;
+    config.ranks = 1;
+    config.unique_id = &id;
+    goss_comm_t comm = nullptr;
+    EXPECT_EQ(goss_comm_create(&config, &comm), GOSS_ERR_INVALID_ARGUMENT) << wrong;
     EXPECT_THAT(goss_last_error(), HasSubstr("GOSS_CODEC"));
-    std::int32_t integer = 1;
-    EXPECT_EQ(goss_all_reduce(comm, &integer, &integer, 1, GOSS_INT32, GOSS_SUM, nullptr, nullptr), GOSS_SUCCESS);
-  });
+    EXPECT_EQ(comm, nullptr);
+  }
 }
 
 } // namespace

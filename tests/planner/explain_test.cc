@@ -110,6 +110,44 @@ TEST(Explain, RefusesWhatItDoesNotKnow) {
   expectRefused(explainJson("allreduce", 2, 1000, "gossamer-links 1\npair 0 -> 5 latency 1us\n"), "line 2");
 }
 
+json explainedAs(const Config& config, std::string_view codec = {}, int processors = 0) {
+  const auto text = explainJson("allreduce", 4, 16 << 20, {"", codec, config, processors});
+  EXPECT_TRUE(text.isOk()) << text.status().text();
+  return text.isOk() ? json::parse(text.value()) : json();
+}
+
+bool offers(const json& answer, std::string_view algorithm) {
+  return std::any_of(answer["candidates"].begin(), answer["candidates"].end(),
+                     [&](const json& candidate) { return candidate["algorithm"] == algorithm; });
+}
+
+TEST(Explain, TellsWhatRunsWhenAnAlgorithmIsAskedFor) {
+  Config config;
+  config.algorithm = "ring";
+  for (const char* codec : {"", "int8"}) {
+    const json answer = explainedAs(config, codec);
+    EXPECT_EQ(answer["choice"], "ring") << codec;
+    EXPECT_THAT(answer["why"].get<std::string>(), HasSubstr("GOSS_ALGORITHM"));
+    EXPECT_TRUE(offers(answer, "direct")) << "what it is compared with";
+  }
+  EXPECT_FALSE(offers(explainedAs({}, "int8"), "ring")) << "requantising must be asked for";
+  EXPECT_EQ(explainedAs(config, "dgc")["choice"], "flat") << "a momentum leaves no choice";
+  config.algorithm = "tree"; // Of other collectives.
+  config.algorithm = "pairwise";
+  const json other = explainedAs(config);
+  EXPECT_EQ(other["choice"], explainedAs({})["choice"]);
+  config.algorithm = "rnig";
+  expectRefused(explainJson("allreduce", 4, 1000, {"", "", config, 0}), "rnig");
+}
+
+TEST(Explain, TellsThatTheRingIsPreferredWhereRanksTakeTurnsOverSockets) {
+  Config config;
+  config.transport = "tcp";
+  EXPECT_EQ(explainedAs(config, "", 2)["choice"], "ring");
+  EXPECT_THAT(explainedAs(config, "", 2)["why"].get<std::string>(), HasSubstr("preferred among equals"));
+  EXPECT_NE(explainedAs(config, "", 4)["choice"], "ring") << "each has a processor";
+}
+
 #ifdef GOSS_EXPLAIN
 
 struct Ran {
