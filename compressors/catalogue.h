@@ -10,6 +10,8 @@
 
 namespace goss::compressors {
 
+struct CodecForm;
+
 /// One name of the catalogue, for people, tests and benchmarks.
 struct CodecEntry {
   std::string_view name;
@@ -25,6 +27,9 @@ std::span<const CodecEntry> builtinCodecs();
 /// widest of this machine.
 Result<Compression> makeCompression(std::string_view spec);
 Result<Compression> makeCompression(std::string_view spec, const Loops& loops);
+
+/// The codec of a form that makeCompression() would take.
+std::shared_ptr<const Codec> makeCodec(const CodecForm& form, const Loops& loops);
 
 } // namespace goss::compressors
 
