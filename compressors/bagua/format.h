@@ -6,6 +6,10 @@
 
 namespace goss::compressors {
 
+inline constexpr std::size_t kMinMaxHeaderBytes = 32; ///< Least and largest value, then zeros.
+/// Codes are followed by zeros up to a multiple of 32.
+constexpr std::size_t minMaxCodeBytes(std::size_t count) { return (count + 31) / 32 * 32; }
+
 struct MinMaxScale {
   float scale = 1;
   float upper = 0;

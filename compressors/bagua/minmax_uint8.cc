@@ -10,14 +10,6 @@
 
 namespace goss::compressors {
 
-namespace {
-
-constexpr std::size_t kHeaderBytes = 32;
-
-constexpr std::size_t paddedCodes(std::size_t count) { return (count + 31) / 32 * 32; }
-
-} // namespace
-
 CodecTraits MinMaxUint8Codec::traits() const {
   CodecTraits traits;
   traits.fixed_size = true;
@@ -25,7 +17,7 @@ CodecTraits MinMaxUint8Codec::traits() const {
   return traits;
 }
 
-std::size_t MinMaxUint8Codec::maxBytes(std::size_t count) const { return kHeaderBytes + paddedCodes(count); }
+std::size_t MinMaxUint8Codec::maxBytes(std::size_t count) const { return kMinMaxHeaderBytes + minMaxCodeBytes(count); }
 
 std::size_t MinMaxUint8Codec::encodeVector(const VectorIn& in, unsigned char* to) const {
   float range[2] = {0, 0};
@@ -36,11 +28,11 @@ std::size_t MinMaxUint8Codec::encodeVector(const VectorIn& in, unsigned char* to
   if (!sound) {
     range[0] = range[1] = bitCast<float>(kFloatNan);
   }
-  std::memset(to, 0, kHeaderBytes);
+  std::memset(to, 0, kMinMaxHeaderBytes);
   std::memcpy(to, range, sizeof range);
-  std::memset(to + kHeaderBytes, 0, paddedCodes(in.count));
+  std::memset(to + kMinMaxHeaderBytes, 0, minMaxCodeBytes(in.count));
   if (sound) {
-    loops_.encode(to + kHeaderBytes, in.values, in.count, loops_.scale(range[0], range[1]));
+    loops_.encode(to + kMinMaxHeaderBytes, in.values, in.count, loops_.scale(range[0], range[1]));
   }
   return maxBytes(in.count);
 }
@@ -48,7 +40,8 @@ std::size_t MinMaxUint8Codec::encodeVector(const VectorIn& in, unsigned char* to
 void MinMaxUint8Codec::decodeVector(PayloadView payload, const VectorOut& out) const {
   float range[2];
   std::memcpy(range, payload.data(), sizeof range);
-  loops_.decode(out.out, bytesOf(payload) + kHeaderBytes, out.count, loops_.scale(range[0], range[1]), out.delivery);
+  loops_.decode(out.out, bytesOf(payload) + kMinMaxHeaderBytes, out.count, loops_.scale(range[0], range[1]),
+                out.delivery);
 }
 
 std::string MinMaxUint8Codec::flawOf(PayloadView payload, std::size_t count) const {

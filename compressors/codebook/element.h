@@ -56,6 +56,29 @@ GOSS_HOST_DEVICE float dynamicValue(std::uint32_t code) {
   return index < 0 ? -value : value;
 }
 
+/// `inverse` is that of uniformScale(). Held within 16000 steps, so that 2^-16ths fit 32 bits.
+GOSS_HOST_DEVICE UniformCode uniformCode(float value, float inverse) {
+  float scaled = value * inverse;
+  scaled = scaled > 16000.0f ? 16000.0f : scaled;
+  scaled = scaled < -16000.0f ? -16000.0f : scaled;
+  const std::int32_t level = clamp(roundToInt(scaled), -128, 127);
+  return {static_cast<std::uint32_t>(level + 128),
+          static_cast<std::int32_t>((scaled - static_cast<float>(level)) * 65536.0f)};
+}
+
+/// Six deviations in 256 steps.
+GOSS_HOST_DEVICE Scale uniformScale(float deviation) { return scaleFor(deviation * 6, 256); }
+
+/// The codebook's value of a bucket: the mean of its `members`, whose rests add up to `sum`.
+GOSS_HOST_DEVICE float uniformMean(std::size_t bucket, std::int64_t sum, std::uint64_t members, float step) {
+  if (members == 0) {
+    return 0;
+  }
+  const double level = static_cast<double>(bucket) - 128;
+  return static_cast<float>((level + static_cast<double>(sum) / 65536 / static_cast<double>(members)) *
+                            static_cast<double>(step));
+}
+
 } // namespace goss::compressors
 
 #endif // GOSS_COMPRESSORS_CODEBOOK_ELEMENT_H_

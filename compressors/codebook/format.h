@@ -35,6 +35,13 @@ struct DynamicMap {
   float value[256];
 };
 
+/// Uniform 8-bit: values in units of a step become levels, and what they are off by is kept in 2^-16ths.
+struct UniformCode {
+  std::uint32_t code; ///< Level + 128.
+  std::int32_t rest;
+};
+inline constexpr std::size_t kUniformBuckets = 256;
+
 struct CodebookLoops {
   void (*encodeDynamic)(std::size_t block, const float* values, const EncodeRun& run) = nullptr;
   void (*decodeDynamic)(const DynamicMap& map, std::size_t block, float* out, const DecodeRun& run) = nullptr;

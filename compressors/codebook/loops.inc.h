@@ -47,12 +47,9 @@ inline void decodeDynamicLoop(const DynamicMap& map, std::size_t block, float* o
 inline void encodeUniformLoop(unsigned char* __restrict levels, std::int32_t* __restrict rest,
                               const float* __restrict values, std::size_t count, float inverse) {
   for (std::size_t i = 0; i < count; ++i) {
-    float scaled = values[i] * inverse;
-    scaled = scaled > 16000.0f ? 16000.0f : scaled; // 2^-16ths of it fit 32 bits
-    scaled = scaled < -16000.0f ? -16000.0f : scaled;
-    const std::int32_t level = clamp(roundToInt(scaled), -128, 127);
-    levels[i] = static_cast<unsigned char>(level + 128);
-    rest[i] = static_cast<std::int32_t>((scaled - static_cast<float>(level)) * 65536.0f);
+    const UniformCode code = uniformCode(values[i], inverse);
+    levels[i] = static_cast<unsigned char>(code.code);
+    rest[i] = code.rest;
   }
 }
 

@@ -6,14 +6,14 @@
 #include <cmath>
 #include <cstring>
 
-#include "compressors/common/element.h"
+#include "compressors/codebook/element.h"
 #include "compressors/common/jobs.h"
 
 namespace goss::compressors {
 
 namespace {
 
-constexpr std::size_t kBuckets = 256;
+constexpr std::size_t kBuckets = kUniformBuckets;
 constexpr std::size_t kTableBytes = kBuckets * sizeof(float);
 
 /// Four histograms in turn, so that equal neighbours do not wait for each other's sums.
@@ -34,12 +34,7 @@ struct Histogram {
       sum += rest[part][bucket];
       count += members[part][bucket];
     }
-    if (count == 0) {
-      return 0;
-    }
-    const double level = static_cast<double>(bucket) - 128;
-    return static_cast<float>((level + static_cast<double>(sum) / 65536 / static_cast<double>(count)) *
-                              static_cast<double>(step));
+    return uniformMean(bucket, sum, count, step);
   }
 };
 
@@ -63,7 +58,7 @@ std::size_t UniformCodec::encodeVector(const VectorIn& in, unsigned char* to) co
     std::fill(std::begin(table), std::end(table), bitCast<float>(kFloatNan));
     std::memset(to, 128, in.count);
   } else {
-    const Scale scale = scaleFor(deviation * 6, 256);
+    const Scale scale = uniformScale(deviation);
     Histogram histogram;
     std::int32_t rest[kTileElems];
     for (std::size_t i = 0; i < in.count; i += kTileElems) {

@@ -39,11 +39,14 @@ Status checkSegments(const Codec& codec, const EncodeJob& job, std::size_t scrat
                       codec.maxBytes(segment.count)));
     }
   }
-  return job.scratch.size() >= scratch_bytes
-             ? Status::ok()
-             : Status::error(GOSS_ERR_INVALID_ARGUMENT,
-                             fmt::format("codec '{}' on a device: {} bytes of scratch; it needs {}", codec.spec(),
-                                         job.scratch.size(), scratch_bytes));
+  return checkScratch(codec, job.scratch.size(), scratch_bytes);
+}
+
+Status checkScratch(const Codec& codec, std::size_t bytes, std::size_t needed) {
+  return bytes >= needed ? Status::ok()
+                         : Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                                         fmt::format("codec '{}' on a device: {} bytes of scratch; it needs {}",
+                                                     codec.spec(), bytes, needed));
 }
 
 Status checkLengths(const Codec& codec, std::span<const PayloadView> payloads, std::size_t count) {
@@ -78,7 +81,8 @@ Status CellCodec::encode(const EncodeJob& job, Stream stream) const {
     for (EncodeSegment& segment :
          job.segments.subspan(done, std::min<std::size_t>(kMostSegments, job.segments.size() - done))) {
       segment.bytes = host_->maxBytes(segment.count);
-      cells.segments[cells.segment_count++] = {segment.first, segment.count, cells.cells, bytesOf(segment.out)};
+      cells.segments[cells.segment_count++] = {segment.first, segment.count, cells.cells,
+                                               bytesOf(segment.out) + format_.head};
       cells.cells += (segment.count + format_.cell - 1) / format_.cell;
     }
     if (Status status = launched(*host_, launches_.encode(cells, stream)); !status.isOk()) {
@@ -96,8 +100,9 @@ Status CellCodec::decodeSome(const DecodeJob& job, DecodeMode mode, std::size_t 
   cells.delivery = {mode, job.weight};
   const auto payloads = job.payloads.subspan(first, std::min<std::size_t>(kMostPayloads, job.payloads.size() - first));
   for (const PayloadView payload : payloads) {
-    cells.payloads[cells.payload_count++] = reinterpret_cast<const unsigned char*>(payload.data());
+    cells.payloads[cells.payload_count++] = reinterpret_cast<const unsigned char*>(payload.data()) + format_.head;
   }
+  cells.from_zero = job.mode == DecodeMode::meanOfPresent && format_.whole_segment;
   const bool last = first + payloads.size() == job.payloads.size();
   if (job.mode == DecodeMode::meanOfPresent && last && !job.payloads.empty()) {
     cells.divisor = static_cast<float>(job.payloads.size());
@@ -119,6 +124,30 @@ Status CellCodec::decode(const DecodeJob& job, Stream stream) const {
     first += kMostPayloads;
   } while (first < job.payloads.size());
   return Status::ok();
+}
+
+int CellCodec::encodeWhole(CellJob cells, const Place& place, Stream stream) const {
+  cells.format = format_;
+  cells.format.scale = place.scale;
+  cells.behind = place.behind;
+  cells.cells = (place.count + format_.cell - 1) / format_.cell;
+  cells.segments[0] = {0, place.count, 0, reinterpret_cast<unsigned char*>(place.payload) + format_.head};
+  cells.segment_count = 1;
+  return launches_.encode(cells, stream);
+}
+
+int CellCodec::decodeBehind(const Place& place, float* out, Stream stream) const {
+  DecodeCellJob cells;
+  cells.format = format_;
+  cells.count = place.count;
+  cells.out = out;
+  cells.behind = place.behind;
+  cells.payloads[cells.payload_count++] = reinterpret_cast<const unsigned char*>(place.payload);
+  return launches_.decode(cells, stream);
+}
+
+int CellCodec::measureBehind(const Behind* behind, std::uint64_t more, std::uint64_t* length, Stream stream) const {
+  return launches_.measure({format_, behind, more, length}, stream);
 }
 
 Status CellCodec::merge(MergeJob& job, Stream stream) const {

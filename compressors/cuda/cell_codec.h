@@ -17,6 +17,21 @@ class CellCodec final : public DeviceCodec {
   Status decode(const DecodeJob& job, Stream stream) const override;
   Status merge(MergeJob& job, Stream stream) const override;
 
+  // Parts of which other device codecs are made; they return CUDA's code.
+
+  /// Where one whole vector goes.
+  struct Place {
+    std::size_t count = 0;
+    std::byte* payload = nullptr;
+    const float* scale = nullptr;   ///< Of codecs that have one for a segment: in device memory.
+    const Behind* behind = nullptr; ///< Or null: `count` is then the most, and the payload lies behind indices.
+  };
+  /// `cells` says what to do with the vector.
+  int encodeWhole(CellJob cells, const Place& place, Stream stream) const;
+  /// Decodes one payload behind indices to `out`.
+  int decodeBehind(const Place& place, float* out, Stream stream) const;
+  int measureBehind(const Behind* behind, std::uint64_t more, std::uint64_t* length, Stream stream) const;
+
  private:
   [[nodiscard]] Status decodeSome(const DecodeJob& job, DecodeMode mode, std::size_t first, Stream stream) const;
 
@@ -29,6 +44,8 @@ class CellCodec final : public DeviceCodec {
 Status launched(const Codec& codec, int code);
 /// GOSS_ERR_INVALID_ARGUMENT for segments outside of the vector, too little room for payloads, or too little scratch.
 Status checkSegments(const Codec& codec, const EncodeJob& job, std::size_t scratch_bytes);
+/// GOSS_ERR_INVALID_ARGUMENT for too little scratch.
+Status checkScratch(const Codec& codec, std::size_t bytes, std::size_t needed);
 /// Elements of the longest segment.
 std::size_t longestOf(const EncodeJob& job);
 /// Lengths of payloads, which is all that the host can check.

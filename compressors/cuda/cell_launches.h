@@ -20,9 +20,21 @@ int launchDecode(const DecodeCellJob& job, Stream stream) {
   return launch<DecodeCell<Scheme>>(job, 0, stream);
 }
 
+template <typename Scheme>
+int launchMeasure(const MeasureJob& job, Stream stream) {
+  return launch<MeasureCell<Scheme>>(job, 0, stream);
+}
+
 template <typename Scheme, unsigned kRuns>
 CellLaunches cellLaunches(std::size_t cell) {
-  return {launchEncode<Scheme, kRuns, 1>, launchDecode<Scheme>, cell};
+  return {launchEncode<Scheme, kRuns, 1>, launchDecode<Scheme>, launchMeasure<Scheme>, cell};
+}
+
+/// Of codecs that have a scale, or a head, of the whole segment: they never stand behind a number of elements that only
+/// the device knows.
+template <typename Scheme, unsigned kRuns>
+CellLaunches segmentLaunches(std::size_t cell) {
+  return {launchEncode<Scheme, kRuns, 1>, launchDecode<Scheme>, nullptr, cell};
 }
 
 /// Blocks of up to 1024 elements lie in registers; longer ones are read twice.
@@ -37,7 +49,7 @@ CellLaunches blockLaunches(std::size_t block) {
       return cellLaunches<Scheme, 8>(block);
     case 2048:
     case 4096:
-      return {launchEncode<Scheme, 8, 2>, launchDecode<Scheme>, block};
+      return {launchEncode<Scheme, 8, 2>, launchDecode<Scheme>, launchMeasure<Scheme>, block};
     default:
       return cellLaunches<Scheme, 1>(kRunElems);
   }

@@ -63,6 +63,10 @@ GOSS_DEVICE void storeCodes(unsigned char* to, const std::uint32_t (&code)[4], s
   }
 }
 
+GOSS_DEVICE float finiteOrZero(float value) {
+  return (bitCast<std::uint32_t>(value) & kFloatInfinity) != kFloatInfinity ? value : 0.0f;
+}
+
 template <typename Scheme>
 GOSS_DEVICE unsigned bitsOf(const CellFormat& format) {
   return Scheme::kBits == 0 ? format.block.bits : Scheme::kBits;
@@ -101,12 +105,46 @@ GOSS_DEVICE std::uint32_t codeOf(const CellFormat& format, const unsigned char* 
   return planeCode(payload + first * bits / 8, padded, bits, element - first);
 }
 
-/// One element of a payload.
+/// Four codes of kBytes bytes each; storeCodes()'s opposite, for all four.
+template <unsigned kBytes>
+GOSS_DEVICE void loadCodes(const unsigned char* from, std::uint32_t (&code)[4]) {
+  const auto* words = reinterpret_cast<const std::uint32_t*>(from);
+  GOSS_UNROLL
+  for (unsigned i = 0; i < 4; ++i) {
+    if constexpr (kBytes == 1) {
+      code[i] = words[0] >> (8 * i) & 255u;
+    } else if constexpr (kBytes == 2) {
+      code[i] = words[i / 2] >> (16 * (i % 2)) & 0xffffu;
+    } else {
+      code[i] = words[i];
+    }
+  }
+}
+
+/// Four elements of a payload, which share a block; those from `count` on are zero. `first` is a multiple of four.
 template <typename Scheme>
-GOSS_DEVICE float decodeElement(const CellFormat& format, const unsigned char* payload, std::size_t total,
-                                std::size_t element) {
-  return Scheme::value(format, codeOf<Scheme>(format, payload, total, element),
-                       Scheme::load(format, payload, total, element / format.block.block));
+GOSS_DEVICE Quad decodeQuad(const CellFormat& format, const unsigned char* payload, std::size_t total,
+                            std::size_t first, std::size_t count) {
+  constexpr unsigned kBytes = Scheme::kBits < 8 ? 1 : Scheme::kBits / 8;
+  const unsigned char* at = payload + first * kBytes;
+  const bool whole = (Scheme::kPlanes == Planes::none || bitsOf<Scheme>(format) == 8) && count >= 4 &&
+                     reinterpret_cast<std::uintptr_t>(at) % 4 == 0;
+  std::uint32_t code[4];
+  if (whole) {
+    loadCodes<kBytes>(at, code);
+  } else {
+    GOSS_UNROLL
+    for (unsigned i = 0; i < 4; ++i) {
+      code[i] = i < count ? codeOf<Scheme>(format, payload, total, first + i) : 0u;
+    }
+  }
+  const auto how = Scheme::load(format, payload, total, first / format.block.block);
+  Quad quad;
+  GOSS_UNROLL
+  for (unsigned i = 0; i < 4; ++i) {
+    quad.value[i] = i < count ? Scheme::value(format, code[i], how) : 0.0f;
+  }
+  return quad;
 }
 
 /// The kBits of all codes of a group, from shared memory to a plane (as packPlane() does).
@@ -174,11 +212,10 @@ GOSS_DEVICE Quad prepareQuad(const CellJob& job, const CellSegment& segment, std
   Quad quad = loadQuad(job.values + place, count);
   if (job.payload_count != 0) {
     for (unsigned p = 0; p < job.payload_count; ++p) {
+      const Quad decoded = decodeQuad<Scheme>(job.format, job.payloads[p], segment.count, at, count);
       GOSS_UNROLL
       for (unsigned i = 0; i < 4; ++i) {
-        if (i < count) {
-          quad.value[i] = quad.value[i] + decodeElement<Scheme>(job.format, job.payloads[p], segment.count, at + i);
-        }
+        quad.value[i] = quad.value[i] + decoded.value[i];
       }
     }
   }
@@ -236,9 +273,7 @@ GOSS_DEVICE void leaveQuad(const CellJob& job, std::size_t place, std::size_t co
       if constexpr (Scheme::kKeepsLosses) {
         lost.value[i] = Scheme::lost(job.format, values.value[i], code[i], how);
       } else {
-        const float rest = values.value[i] - Scheme::value(job.format, code[i], stored);
-        const bool finite = (bitCast<std::uint32_t>(rest) & kFloatInfinity) != kFloatInfinity;
-        lost.value[i] = finite ? rest : 0.0f;
+        lost.value[i] = finiteOrZero(values.value[i] - Scheme::value(job.format, code[i], stored));
       }
     }
     storeQuad(job.residual + place, lost, count);
@@ -339,7 +374,11 @@ struct EncodeCell {
     while (s + 1 < job.segment_count && cell >= job.segments[s + 1].cells_before) {
       ++s;
     }
-    const CellSegment& segment = job.segments[s];
+    CellSegment segment = job.segments[s];
+    if (job.behind != nullptr) {
+      segment.count = job.behind->count < segment.count ? job.behind->count : segment.count;
+      segment.out += job.behind->head;
+    }
     const std::size_t first = (cell - segment.cells_before) * job.format.cell;
     const std::size_t end = segment.count < first + job.format.cell ? segment.count : first + job.format.cell;
     const std::size_t step = kReads == 1 ? kRuns * kRunElems : job.format.block.block;
@@ -377,25 +416,27 @@ struct DecodeCell {
   using Job = DecodeCellJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kRunElems - 1) / kRunElems; }
   GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
+    const bool behind = job.behind != nullptr;
+    const std::size_t total = behind && job.behind->count < job.count ? job.behind->count : job.count;
+    const std::size_t head = behind ? job.behind->head : 0;
     Warp::each([&](unsigned lane) {
       const std::size_t first = cell * kRunElems + lane * 4;
-      if (first >= job.count) {
+      if (first >= total) {
         return;
       }
-      const std::size_t count = job.count - first;
+      const std::size_t count = total - first;
       const bool sets = job.delivery.mode == DecodeMode::set;
       Quad quad = {{0, 0, 0, 0}};
       if (!sets) {
         quad = loadQuad(job.out + first, count);
       }
       for (unsigned p = 0; p < job.payload_count; ++p) {
+        const Quad decoded = decodeQuad<Scheme>(job.format, job.payloads[p] + head, total, first, count);
         GOSS_UNROLL
         for (unsigned i = 0; i < 4; ++i) {
-          if (i < count) {
-            const float value = decodeElement<Scheme>(job.format, job.payloads[p], job.count, first + i);
-            const float share = job.delivery.mode == DecodeMode::axpy ? job.delivery.weight * value : value;
-            quad.value[i] = sets && p == 0 ? value : quad.value[i] + share;
-          }
+          const float value = decoded.value[i];
+          const float share = job.delivery.mode == DecodeMode::axpy ? job.delivery.weight * value : value;
+          quad.value[i] = sets && p == 0 && !job.from_zero ? value : quad.value[i] + share;
         }
       }
       if (job.divisor != 0) {
@@ -405,6 +446,20 @@ struct DecodeCell {
         }
       }
       storeQuad(job.out + first, quad, count);
+    });
+  }
+};
+
+/// Body of the kernel that says how long a payload is whose number of elements the device alone knows.
+template <typename Scheme>
+struct MeasureCell {
+  using Job = MeasureJob;
+  GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
+  GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
+    Warp::each([&](unsigned lane) {
+      if (lane == 0) {
+        *job.length = job.behind->head + Scheme::bytes(job.format, job.behind->count) + job.more;
+      }
     });
   }
 };

@@ -27,6 +27,14 @@ struct CellFormat {
   std::size_t cell = 128;       ///< Elements that one warp encodes: whole blocks; kTileElems where planes are of tiles.
   float given_scale = 0;        ///< Of all segments, where payloads do not have it; otherwise 0.
   const float* scale = nullptr; ///< Of the whole segment, where that is known before: in device memory.
+  std::size_t head = 0;         ///< Bytes of a payload before its codes.
+  bool whole_segment = false;   ///< Means are added to zero, as VectorCodec does, so that -0 becomes 0.
+};
+
+/// What only the device knows of the payload behind a sparsifier's indices; the kernel that collects them writes it.
+struct Behind {
+  std::uint32_t count; ///< Elements.
+  std::uint32_t head;  ///< Bytes before it.
 };
 
 struct CellSegment {
@@ -47,7 +55,8 @@ struct CellJob {
   float* decoded = nullptr; ///< Merges: where what `out` decodes to goes; may be `values`.
   StreamKey key;            ///< Private stream.
   std::uint64_t first_element = 0;
-  std::size_t cells = 0; ///< Of all segments.
+  const Behind* behind = nullptr; ///< Or null. Otherwise of the only segment: it has at most the elements that it says.
+  std::size_t cells = 0;          ///< Of all segments.
   unsigned segment_count = 0;
   unsigned payload_count = 0;
   CellSegment segments[kMostSegments];
@@ -58,10 +67,20 @@ struct DecodeCellJob {
   CellFormat format;
   std::size_t count = 0;
   float* out = nullptr;
-  Delivery delivery; ///< set: the payloads' sum replaces what is there.
-  float divisor = 0; ///< Not 0: the sum is divided by it.
+  Delivery delivery;              ///< set: the payloads' sum replaces what is there.
+  float divisor = 0;              ///< Not 0: the sum is divided by it.
+  bool from_zero = false;         ///< set: the first payload is added to zero.
+  const Behind* behind = nullptr; ///< Or null. Otherwise of the only payload; there are at most `count` elements.
   unsigned payload_count = 0;
   const unsigned char* payloads[kMostPayloads] = {};
+};
+
+/// Writes head + the bytes of a payload of so many elements + `more` to `length`.
+struct MeasureJob {
+  CellFormat format;
+  const Behind* behind = nullptr;
+  std::uint64_t more = 0;
+  std::uint64_t* length = nullptr;
 };
 
 } // namespace goss::compressors::cuda

@@ -13,6 +13,7 @@ namespace goss::compressors::cuda {
 struct CellLaunches {
   int (*encode)(const CellJob& job, Stream stream) = nullptr;
   int (*decode)(const DecodeCellJob& job, Stream stream) = nullptr;
+  int (*measure)(const MeasureJob& job, Stream stream) = nullptr;
   std::size_t cell = kRunElems;
 };
 

@@ -33,22 +33,33 @@ Result<DeviceBuffer> DeviceBuffer::make(std::size_t bytes) {
 DeviceBuffer::~DeviceBuffer() { cudaFree(data_); }
 
 Status DeviceBuffer::upload(std::size_t offset, const void* from, std::size_t bytes) const {
-  return done(cudaMemcpy(data_ + offset, from, bytes, cudaMemcpyHostToDevice), "copy to the device");
+  return write(data_ + offset, from, bytes);
 }
 Status DeviceBuffer::download(void* to, std::size_t offset, std::size_t bytes) const {
-  return done(cudaMemcpy(to, data_ + offset, bytes, cudaMemcpyDeviceToHost), "copy from the device");
+  return read(to, data_ + offset, bytes);
+}
+Status DeviceBuffer::write(void* to_device, const void* from, std::size_t bytes) {
+  return done(cudaMemcpy(to_device, from, bytes, cudaMemcpyHostToDevice), "copy to the device");
+}
+Status DeviceBuffer::read(void* to, const void* from_device, std::size_t bytes) {
+  return done(cudaMemcpy(to, from_device, bytes, cudaMemcpyDeviceToHost), "copy from the device");
 }
 
 Result<double> deviceSeconds(const std::function<Status()>& work) {
   cudaEvent_t begin = nullptr, end = nullptr;
   float milliseconds = 0;
   Status status = done(cudaEventCreate(&begin), "cudaEventCreate");
-  status = status.isOk() ? done(cudaEventCreate(&end), "cudaEventCreate") : status;
-  status = status.isOk() ? done(cudaEventRecord(begin), "cudaEventRecord") : status;
-  status = status.isOk() ? work() : status;
-  status = status.isOk() ? done(cudaEventRecord(end), "cudaEventRecord") : status;
-  status = status.isOk() ? done(cudaEventSynchronize(end), "waiting for kernels") : status;
-  status = status.isOk() ? done(cudaEventElapsedTime(&milliseconds, begin, end), "cudaEventElapsedTime") : status;
+  const auto then = [&status](const std::function<Status()>& step) {
+    if (status.isOk()) {
+      status = step();
+    }
+  };
+  then([&] { return done(cudaEventCreate(&end), "cudaEventCreate"); });
+  then([&] { return done(cudaEventRecord(begin), "cudaEventRecord"); });
+  then(work);
+  then([&] { return done(cudaEventRecord(end), "cudaEventRecord"); });
+  then([&] { return done(cudaEventSynchronize(end), "waiting for kernels"); });
+  then([&] { return done(cudaEventElapsedTime(&milliseconds, begin, end), "cudaEventElapsedTime"); });
   cudaEventDestroy(begin);
   cudaEventDestroy(end);
   if (!status.isOk()) {

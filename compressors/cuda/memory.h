@@ -28,6 +28,9 @@ class DeviceBuffer {
   [[nodiscard]] std::size_t size() const { return bytes_; }
   Status upload(std::size_t offset, const void* from, std::size_t bytes) const;
   Status download(void* to, std::size_t offset, std::size_t bytes) const;
+  /// The same for device memory of anybody.
+  static Status write(void* to_device, const void* from, std::size_t bytes);
+  static Status read(void* to, const void* from_device, std::size_t bytes);
 
  private:
   DeviceBuffer(std::byte* data, std::size_t bytes) : data_(data), bytes_(bytes) {}

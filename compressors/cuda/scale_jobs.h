@@ -24,19 +24,35 @@ struct ChunkSums {
   std::uint32_t peak; ///< The largest peakKey().
 };
 
+/// Of kSumGroup chunks.
+struct GroupSums {
+  double sum, magnitudes, squares;
+  std::uint32_t peak;
+};
+
 struct SumJob {
   const float* values = nullptr;
   std::size_t count = 0;
   ChunkSums* chunks = nullptr; ///< sumChunks(count) of them.
+  GroupSums* groups = nullptr; ///< sumGroups(count) of them: the result.
 };
 constexpr std::size_t sumChunks(std::size_t count) { return (count + kSumElems - 1) / kSumElems; }
+constexpr std::size_t sumGroups(std::size_t count) { return (sumChunks(count) + kSumGroup - 1) / kSumGroup; }
+constexpr std::size_t sumScratchBytes(std::size_t count) {
+  return sumChunks(count) * sizeof(ChunkSums) + sumGroups(count) * sizeof(GroupSums);
+}
+/// `scratch`: sumScratchBytes(count), aligned to 64.
+inline SumJob sumJob(const float* values, std::size_t count, std::byte* scratch) {
+  auto* groups = reinterpret_cast<GroupSums*>(scratch);
+  return {values, count, reinterpret_cast<ChunkSums*>(groups + sumGroups(count)), groups};
+}
 
 enum class ScaleKind { meanMagnitude, rootMeanSquare, ternary };
 
 /// Makes a scale of sums.
 struct ScaleJob {
   ScaleKind kind = ScaleKind::meanMagnitude;
-  const ChunkSums* chunks = nullptr;
+  const GroupSums* groups = nullptr;
   std::size_t count = 0;           ///< Of the vector.
   float clip = 0;                  ///< ternary: deviations.
   float* scale = nullptr;          ///< Where the cell kernel looks for it.

@@ -2,8 +2,9 @@
 #ifndef GOSS_COMPRESSORS_CUDA_SCALED_CODEC_H_
 #define GOSS_COMPRESSORS_CUDA_SCALED_CODEC_H_
 
-#include "compressors/cuda/device_codec.h"
+#include "compressors/cuda/cell_codec.h"
 #include "compressors/cuda/scale_jobs.h"
+#include "compressors/cuda/vector_codec.h"
 
 namespace goss::compressors::cuda {
 
@@ -13,25 +14,19 @@ struct ScaledSettings {
   float shared_scale = 0; ///< Not 0: the scale, which payloads then do not have.
 };
 
-class ScaledCodec final : public DeviceCodec {
+class ScaledCodec final : public VectorDeviceCodec {
  public:
-  ScaledCodec(std::shared_ptr<const Codec> host, const ScaledSettings& settings, const CellLaunches& launches);
+  ScaledCodec(const std::shared_ptr<const Codec>& host, const ScaledSettings& settings, const CellLaunches& launches);
 
-  [[nodiscard]] const Codec& host() const override { return *host_; }
-  [[nodiscard]] std::size_t scratchBytes(std::size_t count) const override;
-  Status encode(const EncodeJob& job, Stream stream) const override;
-  Status decode(const DecodeJob& job, Stream stream) const override { return cells_->decode(job, stream); }
-  Status merge(MergeJob& job, Stream stream) const override;
+  Status decode(const DecodeJob& job, Stream stream) const override { return cells_.decode(job, stream); }
+
+ protected:
+  [[nodiscard]] std::size_t innerScratchBytes(std::size_t count) const override;
+  Status encodeVector(const Vector& vector, Stream stream) const override;
 
  private:
-  /// One vector, ready to be encoded; `cells` says what else there is to do with it.
-  Status encodeVector(CellJob& cells, std::size_t count, std::span<std::byte> scratch, Stream stream) const;
-
-  const std::shared_ptr<const Codec> host_;
   const ScaledSettings settings_;
-  const CellLaunches launches_;
-  CellFormat format_;
-  const std::unique_ptr<const DeviceCodec> cells_; ///< Decodes: scales are in the payloads.
+  const CellCodec cells_; ///< Scales are in the payloads, so it decodes.
 };
 
 } // namespace goss::compressors::cuda

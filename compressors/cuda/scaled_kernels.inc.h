@@ -5,6 +5,7 @@
 
 #include "compressors/cuda/cell_launches.h"
 #include "compressors/cuda/scale_jobs.h"
+#include "compressors/cuda/totals.h"
 
 namespace goss::compressors::cuda {
 
@@ -79,12 +80,39 @@ struct SumCell {
   }
 };
 
-/// Sums over all chunks: groups side by side, each in order, and the groups in order (VectorCodec::sumOver()).
-struct Totals {
-  double sum, magnitudes, squares;
+/// A warp adds the chunks of a group, in order (VectorCodec::sumOver()).
+struct GroupCell {
+  using Job = SumJob;
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return sumGroups(job.count); }
+  GOSS_DEVICE static void run(const Job& job, std::size_t group, unsigned char*) {
+    const std::size_t chunks = sumChunks(job.count), first = group * kSumGroup;
+    const std::size_t end = chunks < first + kSumGroup ? chunks : first + kSumGroup;
+    GroupSums sums = {0, 0, 0, 0};
+    PerLane<std::uint32_t> peak;
+    Warp::each([&](unsigned lane) { peak[lane] = 0; });
+    for (std::size_t at = first; at < end; at += kWarpLanes) {
+      PerLane<ChunkSums> some;
+      Warp::each([&](unsigned lane) {
+        some[lane] = at + lane < end ? job.chunks[at + lane] : ChunkSums{0, 0, 0, 0};
+        peak[lane] = some[lane].peak > peak[lane] ? some[lane].peak : peak[lane];
+      });
+      for (unsigned lane = 0; lane < kWarpLanes && at + lane < end; ++lane) {
+        const ChunkSums there = some.of(lane);
+        sums.sum += static_cast<double>(there.sum);
+        sums.magnitudes += static_cast<double>(there.magnitudes);
+        sums.squares += static_cast<double>(there.squares);
+      }
+    }
+    Warp::maxWithin(peak, kWarpLanes);
+    Warp::each([&](unsigned lane) {
+      if (lane == 0) {
+        job.groups[group] = {sums.sum, sums.magnitudes, sums.squares, peak[lane]};
+      }
+    });
+  }
 };
 
-GOSS_DEVICE float roundedScale(const ScaleJob& job, const Totals& totals, std::uint32_t peak) {
+GOSS_DEVICE float roundedScale(const ScaleJob& job, const GroupSums& totals) {
   const double count = static_cast<double>(job.count > 1 ? job.count : 1);
   if (job.kind != ScaleKind::ternary) {
     const bool first = job.kind == ScaleKind::meanMagnitude;
@@ -93,10 +121,10 @@ GOSS_DEVICE float roundedScale(const ScaleJob& job, const Totals& totals, std::u
     const bool finite = (bitCast<std::uint32_t>(scale) & kFloatInfinity) != kFloatInfinity;
     return finite ? roundTo16Bits(scale) : bitCast<float>(kFloatNan);
   }
-  if (peak >= kPeakNotFinite) {
+  if (totals.peak >= kPeakNotFinite) {
     return bitCast<float>(kFloatNan);
   }
-  float scale = bitCast<float>(peak >> 1);
+  float scale = bitCast<float>(totals.peak >> 1);
   if (job.clip != 0 && job.count != 0) {
     const double mean = totals.sum / count, variance = totals.squares / count - mean * mean;
     const double spread = variance < mean * mean ? mean * mean : variance;
@@ -111,37 +139,10 @@ struct ScaleCell {
   using Job = ScaleJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
   GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
-    const std::size_t chunks = sumChunks(job.count), groups = (chunks + kSumGroup - 1) / kSumGroup;
-    Totals totals = {0, 0, 0};
-    PerLane<std::uint32_t> peak;
-    Warp::each([&](unsigned lane) { peak[lane] = 0; });
-    for (std::size_t base = 0; base < groups; base += kWarpLanes) {
-      PerLane<Totals> some;
-      Warp::each([&](unsigned lane) {
-        Totals own = {0, 0, 0};
-        std::uint32_t largest = peak[lane];
-        const std::size_t first = (base + lane) * kSumGroup;
-        for (std::size_t chunk = first; chunk < first + kSumGroup && chunk < chunks; ++chunk) {
-          const ChunkSums sums = job.chunks[chunk];
-          own.sum += static_cast<double>(sums.sum);
-          own.magnitudes += static_cast<double>(sums.magnitudes);
-          own.squares += static_cast<double>(sums.squares);
-          largest = sums.peak > largest ? sums.peak : largest;
-        }
-        some[lane] = own;
-        peak[lane] = largest;
-      });
-      for (unsigned lane = 0; lane < kWarpLanes && base + lane < groups; ++lane) {
-        const Totals there = some.of(lane);
-        totals.sum += there.sum;
-        totals.magnitudes += there.magnitudes;
-        totals.squares += there.squares;
-      }
-    }
-    Warp::maxWithin(peak, kWarpLanes);
+    const GroupSums totals = totalOf(job.groups, job.count);
     Warp::each([&](unsigned lane) {
       if (lane == 0) {
-        const float scale = roundedScale(job, totals, peak[lane]);
+        const float scale = roundedScale(job, totals);
         *job.scale = scale;
         storeFloatBytes(job.stored, scale);
       }
@@ -150,19 +151,22 @@ struct ScaleCell {
 };
 
 int launchPrepare(const PrepareJob& job, Stream stream) { return launch<PrepareCell>(job, 0, stream); }
-int launchSums(const SumJob& job, Stream stream) { return launch<SumCell>(job, 0, stream); }
+int launchSums(const SumJob& job, Stream stream) {
+  const int code = launch<SumCell>(job, 0, stream);
+  return code != 0 ? code : launch<GroupCell>(job, 0, stream);
+}
 int launchScale(const ScaleJob& job, Stream stream) { return launch<ScaleCell>(job, 0, stream); }
 
-CellLaunches signLaunches() { return cellLaunches<Sign, 1>(kTileElems); }
+CellLaunches signLaunches() { return segmentLaunches<Sign, 1>(kTileElems); }
 
 CellLaunches ternaryLaunches(unsigned bits) {
   switch (bits) {
     case 2:
-      return cellLaunches<Ternary<2>, 1>(kTileElems);
+      return segmentLaunches<Ternary<2>, 1>(kTileElems);
     case 4:
-      return cellLaunches<Ternary<4>, 1>(kTileElems);
+      return segmentLaunches<Ternary<4>, 1>(kTileElems);
     default:
-      return cellLaunches<Ternary<8>, 1>(kRunElems);
+      return segmentLaunches<Ternary<8>, 1>(kRunElems);
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include <type_traits>
 
+#include "compressors/bagua/element.h"
 #include "compressors/blockwise/element.h"
 #include "compressors/codebook/element.h"
 #include "compressors/cuda/jobs.h"
@@ -31,6 +32,9 @@ struct Unit {
 
 /// Bytes at any address.
 GOSS_DEVICE float loadFloatBytes(const unsigned char* from) {
+  if (reinterpret_cast<std::uintptr_t>(from) % 4 == 0) {
+    return bitCast<float>(*reinterpret_cast<const std::uint32_t*>(from));
+  }
   std::uint32_t bits = 0;
   GOSS_UNROLL
   for (unsigned i = 0; i < 4; ++i) {
@@ -40,6 +44,10 @@ GOSS_DEVICE float loadFloatBytes(const unsigned char* from) {
 }
 GOSS_DEVICE void storeFloatBytes(unsigned char* to, float value) {
   const auto bits = bitCast<std::uint32_t>(value);
+  if (reinterpret_cast<std::uintptr_t>(to) % 4 == 0) {
+    *reinterpret_cast<std::uint32_t*>(to) = bits;
+    return;
+  }
   GOSS_UNROLL
   for (unsigned i = 0; i < 4; ++i) {
     to[i] = static_cast<unsigned char>(bits >> (8 * i));
@@ -197,6 +205,9 @@ struct BlockInteger {
     const float decoded = static_cast<float>(level(format, code)) * how.scale.step + how.offset;
     return how.finite ? value - decoded : 0.0f;
   }
+  GOSS_DEVICE static std::size_t bytes(const CellFormat& format, std::size_t total) {
+    return format.block.payloadBytes(total);
+  }
   GOSS_DEVICE static unsigned char* at(const CellFormat& format, const unsigned char* payload, std::size_t total,
                                        std::size_t block) {
     return const_cast<unsigned char*>(payload) + format.block.scales(total) + block * format.block.scaleBytes();
@@ -240,12 +251,16 @@ struct PlainScheme {
   GOSS_DEVICE static Any stored(const Any& how) {
     return how;
   }
-  GOSS_DEVICE static void store(const CellFormat&, unsigned char*, std::size_t, std::size_t, const Scale&) {}
+  template <typename Any>
+  GOSS_DEVICE static void store(const CellFormat&, unsigned char*, std::size_t, std::size_t, const Any&) {}
   GOSS_DEVICE static Scale load(const CellFormat&, const unsigned char*, std::size_t, std::size_t) { return {}; }
 };
 
 struct Dynamic : PlainScheme {
   using Statistic = PeakStatistic;
+  GOSS_DEVICE static std::size_t bytes(const CellFormat& format, std::size_t total) {
+    return total + (total + format.block.block - 1) / format.block.block * sizeof(float);
+  }
   struct Scale {
     float scale, inverse; ///< inverse is 0 for blocks of zeros and those that are not finite.
   };
@@ -280,6 +295,9 @@ struct Mx : PlainScheme {
   struct Scale {
     std::uint32_t exponent;
   };
+  GOSS_DEVICE static std::size_t bytes(const CellFormat&, std::size_t total) {
+    return mxCodeBytes(Element::kElement, total) + (total + kMxBlock - 1) / kMxBlock;
+  }
   GOSS_DEVICE static Scale scale(const CellFormat&, Statistic& statistic, unsigned lane) {
     return {mxExponent<Element>(statistic.peak[lane])};
   }
@@ -301,6 +319,7 @@ struct Mx : PlainScheme {
 template <bool kNearest>
 struct Natural : PlainScheme {
   static constexpr bool kRandom = !kNearest;
+  GOSS_DEVICE static std::size_t bytes(const CellFormat&, std::size_t total) { return total; }
   GOSS_DEVICE static std::uint32_t code(float value, const Scale&, std::uint32_t random) {
     const std::uint32_t mantissa = bitCast<std::uint32_t>(value) & 0x7fffffu;
     return naturalCode(value, (kNearest ? 1u << 22 : (random << 7) + 64) < mantissa);
@@ -311,6 +330,9 @@ struct Natural : PlainScheme {
 template <typename Small>
 struct Cast : PlainScheme {
   static constexpr unsigned kBits = 8 * sizeof(typename Small::Bits);
+  GOSS_DEVICE static std::size_t bytes(const CellFormat&, std::size_t total) {
+    return total * sizeof(typename Small::Bits);
+  }
   GOSS_DEVICE static std::uint32_t code(float value, const Scale&, std::uint32_t) {
     const std::uint32_t small = kernels::encode<Small>(value);
     if constexpr (Small::kHasInfinity) {
@@ -325,6 +347,7 @@ struct Cast : PlainScheme {
 };
 struct Whole : PlainScheme {
   static constexpr unsigned kBits = 32;
+  GOSS_DEVICE static std::size_t bytes(const CellFormat&, std::size_t total) { return total * sizeof(float); }
   GOSS_DEVICE static std::uint32_t code(float value, const Scale&, std::uint32_t) {
     return bitCast<std::uint32_t>(value);
   }
@@ -371,6 +394,40 @@ struct Ternary : Scaled {
   GOSS_DEVICE static Scale load(const CellFormat& format, const unsigned char* payload, std::size_t total,
                                 std::size_t) {
     return {format.given_scale != 0 ? format.given_scale : loadFloatBytes(payload + (total * kWordBits + 7) / 8)};
+  }
+};
+
+/// MinMaxUInt8: a kernel before has left the range's numbers; decoders make them of the head.
+struct MinMax : PlainScheme {
+  struct Scale {
+    MinMaxScale range;
+    std::uint32_t finite;
+  };
+  GOSS_DEVICE static Scale scale(const CellFormat& format, Statistic&, unsigned) {
+    return *reinterpret_cast<const Scale*>(format.scale);
+  }
+  GOSS_DEVICE static std::uint32_t code(float value, const Scale& how, std::uint32_t) {
+    return how.finite != 0 ? minMaxCode(value, how.range) : 0u;
+  }
+  GOSS_DEVICE static float value(const CellFormat&, std::uint32_t code, const Scale& how) {
+    return minMaxValue(code, how.range);
+  }
+  GOSS_DEVICE static Scale load(const CellFormat&, const unsigned char* payload, std::size_t, std::size_t) {
+    const unsigned char* head = payload - kMinMaxHeaderBytes;
+    return {minMaxScale(loadFloatBytes(head), loadFloatBytes(head + 4)), 1};
+  }
+};
+
+/// Uniform 8-bit, to be decoded: a codebook behind the codes.
+struct Codebook : PlainScheme {
+  struct Scale {
+    const unsigned char* table;
+  };
+  GOSS_DEVICE static float value(const CellFormat&, std::uint32_t code, const Scale& how) {
+    return loadFloatBytes(how.table + code * sizeof(float));
+  }
+  GOSS_DEVICE static Scale load(const CellFormat&, const unsigned char* payload, std::size_t total, std::size_t) {
+    return {payload + total};
   }
 };
 

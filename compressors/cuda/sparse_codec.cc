@@ -3,125 +3,142 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "compressors/common/vector_codec.h"
-#include "compressors/cuda/cell_codec.h"
-#include "compressors/cuda/scale_jobs.h"
 #include "compressors/sparse/index_set.h"
 
 namespace goss::compressors::cuda {
 
 namespace {
 
-constexpr std::size_t floatBytes(std::size_t count) { return scratchAligned(count * sizeof(float)); }
-
-/// What reports the first launch that failed.
-class Launches {
- public:
-  void operator()(int code) { code_ = code_ != 0 ? code_ : code; }
-  [[nodiscard]] Status status(const Codec& codec) const { return launched(codec, code_); }
-
- private:
-  int code_ = 0;
-};
+constexpr std::size_t kBehindBytes = 64;
 
 } // namespace
 
-// Scratch: a vector (a difference, or counts of senders), the picked values, the picker's own, the inner codec's.
-std::size_t SparseDeviceCodec::scratchBytes(std::size_t count) const {
-  return floatBytes(count) + floatBytes(held(count)) + scratchAligned(pickScratchBytes(count)) +
-         inner_->scratchBytes(held(count));
+// Scratch: the picked values, how many they are, the picker's own, the inner codec's.
+std::size_t SparseDeviceCodec::innerScratchBytes(std::size_t count) const {
+  return floatBytes(most(count)) + kBehindBytes + scratchAligned(pickScratchBytes(count)) +
+         inner_->scratchBytes(most(count));
 }
 
-SparseDeviceCodec::Vector SparseDeviceCodec::vectorOf(std::size_t count, std::uint64_t first_element,
-                                                      const SharedStream& shared, std::span<std::byte> scratch) const {
-  Vector vector;
-  vector.count = count;
-  vector.first_element = first_element;
-  vector.shared = shared;
-  vector.picked = reinterpret_cast<float*>(scratch.data() + floatBytes(count));
-  vector.scratch =
-      scratch.subspan(floatBytes(count) + floatBytes(held(count)), scratchAligned(pickScratchBytes(count)));
-  return vector;
+SparseDeviceCodec::Sparse SparseDeviceCodec::sparseOf(const Vector& vector) const {
+  const std::span<std::byte> scratch = innerScratch(vector.scratch, vector.count);
+  Sparse sparse;
+  sparse.values = const_cast<float*>(vector.values); // of a vector that is encoded they are only read
+  sparse.count = vector.count;
+  sparse.first_element = vector.first_element;
+  sparse.shared = vector.random.shared;
+  sparse.payload = vector.payload;
+  sparse.picked = reinterpret_cast<float*>(scratch.data());
+  sparse.behind =
+      cells_ == nullptr ? nullptr : reinterpret_cast<Behind*>(scratch.data() + floatBytes(most(vector.count)));
+  sparse.scratch = scratch.subspan(floatBytes(most(vector.count)) + kBehindBytes);
+  return sparse;
 }
 
-std::span<std::byte> SparseDeviceCodec::innerScratch(std::size_t count, std::span<std::byte> scratch) const {
-  return scratch.subspan(floatBytes(count) + floatBytes(held(count)) + scratchAligned(pickScratchBytes(count)));
+std::span<std::byte> SparseDeviceCodec::codeScratch(const Sparse& sparse) const {
+  return sparse.scratch.subspan(scratchAligned(pickScratchBytes(sparse.count)));
 }
 
-Status SparseDeviceCodec::decodeInner(const Vector& vector, std::span<std::byte> scratch, Stream stream) const {
-  const std::size_t some = held(vector.count);
-  const PayloadView payload(reinterpret_cast<const std::byte*>(vector.payload) + headBytes(vector.count),
-                            inner_->host().maxBytes(some));
+Status SparseDeviceCodec::encodeInner(const Sparse& sparse, const Randomness& random, Stream stream) const {
+  const std::size_t some = most(sparse.count);
+  if (cells_ != nullptr) {
+    CellJob cells;
+    cells.values = sparse.picked;
+    cells.key = random.own.key();
+    cells.first_element = sparse.first_element;
+    return launched(host(), cells_->encodeWhole(cells, {some, sparse.payload.data(), nullptr, sparse.behind}, stream));
+  }
+  EncodeSegment segment{0, some, sparse.payload.subspan(headBytes(sparse.count)), 0};
+  EncodeJob job;
+  job.values = {sparse.picked, some};
+  job.random = random;
+  job.first_element = sparse.first_element;
+  job.scratch = codeScratch(sparse);
+  job.segments = {&segment, 1};
+  return inner_->encode(job, stream);
+}
+
+Status SparseDeviceCodec::decodeInner(const Sparse& sparse, Stream stream) const {
+  const std::size_t some = most(sparse.count);
+  if (cells_ != nullptr) {
+    return launched(host(),
+                    cells_->decodeBehind({some, sparse.payload.data(), nullptr, sparse.behind}, sparse.picked, stream));
+  }
+  const PayloadView payload = PayloadView(sparse.payload).subspan(headBytes(sparse.count));
   DecodeJob job;
   job.payloads = {&payload, 1};
-  job.out = {vector.picked, some};
-  job.shared = vector.shared;
-  job.first_element = vector.first_element;
-  job.scratch = innerScratch(vector.count, scratch);
+  job.out = {sparse.picked, some};
+  job.shared = sparse.shared;
+  job.first_element = sparse.first_element;
+  job.scratch = codeScratch(sparse);
   return inner_->decode(job, stream);
 }
 
-Status SparseDeviceCodec::encodeVector(const Vector& vector, bool keeps, const Randomness& random,
-                                       std::span<std::byte> scratch, Stream stream) const {
-  if (Status status = launched(*host_, pick(vector, stream)); !status.isOk()) {
+Status SparseDeviceCodec::encodeVector(const Vector& vector, Stream stream) const {
+  Sparse sparse = sparseOf(vector);
+  sparse.payload = vector.payload.first(host().maxBytes(vector.count));
+  if (Status status = launched(host(), pick(sparse, stream)); !status.isOk()) {
     return status;
   }
-  const std::size_t some = held(vector.count);
-  auto* to = reinterpret_cast<std::byte*>(vector.payload) + headBytes(vector.count);
-  EncodeSegment segment{0, some, {to, inner_->host().maxBytes(some)}, 0};
-  EncodeJob job;
-  job.values = {vector.picked, some};
-  job.random = random;
-  job.first_element = vector.first_element;
-  job.scratch = innerScratch(vector.count, scratch);
-  job.segments = {&segment, 1};
-  if (Status status = inner_->encode(job, stream); !status.isOk() || !keeps) {
+  if (Status status = encodeInner(sparse, vector.random, stream); !status.isOk()) {
     return status;
   }
-  if (Status status = decodeInner(vector, scratch, stream); !status.isOk()) {
+  if (vector.residual == nullptr && vector.decoded == nullptr) {
+    return Status::ok();
+  }
+  if (Status status = decodeInner(sparse, stream); !status.isOk()) {
     return status;
   }
-  Launches launches;
-  launches(putBack(vector, {{DecodeMode::axpy, -1}, true, nullptr}, stream));
-  launches(launchForget(vector.values, vector.count, stream));
-  return launches.status(*host_);
+  Launches launches(host());
+  if (vector.residual != nullptr) {
+    sparse.values = vector.residual;
+    launches([&] { return putBack(sparse, {{DecodeMode::axpy, -1}, true, nullptr}, stream); });
+    launches([&] { return launchForget(vector.residual, vector.count, stream); });
+  }
+  if (vector.decoded != nullptr) {
+    sparse.values = vector.decoded;
+    launches([&] { return launchClear({vector.decoded, nullptr, vector.count}, stream); });
+    launches([&] { return putBack(sparse, {}, stream); });
+  }
+  return launches.status();
 }
 
-Status SparseDeviceCodec::decodeVector(const Vector& vector, const Return& how, std::span<std::byte> scratch,
-                                       Stream stream) const {
-  if (Status status = decodeInner(vector, scratch, stream); !status.isOk()) {
-    return status;
+Result<std::uint32_t> SparseDeviceCodec::heldWithin(std::size_t bytes, std::size_t count) const {
+  const auto needed = [this, count](std::size_t held) {
+    return sizeof(std::uint32_t) + indexBytes(count, held) + inner_->host().maxBytes(held);
+  };
+  if (bytes < needed(0) || bytes > host().maxBytes(count)) {
+    return Status::error(GOSS_ERR_PROTOCOL,
+                         fmt::format("{} bytes are no payload of codec '{}' for {} elements, which "
+                                     "has {} to {}",
+                                     bytes, host().spec(), count, needed(0), host().maxBytes(count)));
   }
-  return launched(*host_, putBack(vector, how, stream));
+  std::size_t held = 0, beyond = most(count) + 1;
+  while (beyond - held > 1) {
+    const std::size_t middle = held + (beyond - held) / 2;
+    (needed(middle) <= bytes ? held : beyond) = middle;
+  }
+  return static_cast<std::uint32_t>(held);
 }
 
-Status SparseDeviceCodec::encode(const EncodeJob& job, Stream stream) const {
-  if (Status status = checkSegments(*host_, job, scratchBytes(longestOf(job))); !status.isOk()) {
+Status SparseDeviceCodec::checkPayloads(const DecodeJob& job) const {
+  const std::size_t count = job.out.size();
+  if (Status status = checkScratch(host(), job.scratch.size(), scratchBytes(count)); !status.isOk()) {
     return status;
   }
-  for (EncodeSegment& segment : job.segments) {
-    Vector vector = vectorOf(segment.count, job.first_element + segment.first, job.random.shared, job.scratch);
-    vector.payload = reinterpret_cast<unsigned char*>(segment.out.data());
-    vector.values = const_cast<float*>(job.values.data()) + segment.first; // pick() only reads it
-    const bool keeps = job.residual != nullptr;
-    if (keeps || job.reference != nullptr) {
-      PrepareJob prepare;
-      prepare.values = vector.values;
-      prepare.reference = job.reference == nullptr ? nullptr : job.reference + segment.first;
-      prepare.residual = keeps ? job.residual + segment.first : nullptr;
-      prepare.decay = job.decay;
-      prepare.count = segment.count;
-      prepare.to = keeps ? job.residual + segment.first : reinterpret_cast<float*>(job.scratch.data());
-      if (Status status = launched(*host_, launchPrepare(prepare, stream)); !status.isOk()) {
-        return status;
-      }
-      vector.values = prepare.to;
+  if (fixedBytes()) {
+    return checkLengths(host(), job.payloads, count);
+  }
+  for (const PayloadView payload : job.payloads) {
+    const std::size_t head = cells_ == nullptr ? headBytes(count) : 0;
+    if (payload.size() < head || payload.size() > host().maxBytes(count)) {
+      return Status::error(GOSS_ERR_PROTOCOL, fmt::format("{} bytes are no payload of codec '{}' for {} elements",
+                                                          payload.size(), host().spec(), count));
     }
-    segment.bytes = host_->maxBytes(segment.count);
-    if (Status status = encodeVector(vector, keeps, job.random, job.scratch, stream); !status.isOk()) {
-      return status;
+    if (cells_ != nullptr) {
+      if (const auto held = heldWithin(payload.size(), count); !held.isOk()) {
+        return held.status();
+      }
     }
   }
   return Status::ok();
@@ -129,199 +146,67 @@ Status SparseDeviceCodec::encode(const EncodeJob& job, Stream stream) const {
 
 Status SparseDeviceCodec::decode(const DecodeJob& job, Stream stream) const {
   const std::size_t count = job.out.size();
-  if (Status status = checkLengths(*host_, job.payloads, count); !status.isOk()) {
+  if (Status status = checkPayloads(job); !status.isOk()) {
     return status;
-  }
-  if (job.scratch.size() < scratchBytes(count)) {
-    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
-                         fmt::format("codec '{}' on a device: {} bytes of scratch; it needs {}", host_->spec(),
-                                     job.scratch.size(), scratchBytes(count)));
   }
   const bool mean = job.mode == DecodeMode::meanOfPresent;
   Return how;
   how.delivery = {job.mode == DecodeMode::axpy ? DecodeMode::axpy : DecodeMode::add, job.weight};
   how.senders = mean ? reinterpret_cast<std::uint32_t*>(job.scratch.data()) : nullptr;
-  Launches launches;
+  Launches launches(host());
   if (mean || job.mode == DecodeMode::set) {
-    launches(launchClear({job.out.data(), how.senders, count}, stream));
+    launches([&] { return launchClear({job.out.data(), how.senders, count}, stream); });
   }
-  Vector vector = vectorOf(count, job.first_element, job.shared, job.scratch);
+  Vector vector;
   vector.values = job.out.data();
+  vector.count = count;
+  vector.random.shared = job.shared;
+  vector.first_element = job.first_element;
+  vector.scratch = job.scratch;
   for (const PayloadView payload : job.payloads) {
-    vector.payload = reinterpret_cast<unsigned char*>(const_cast<std::byte*>(payload.data())); // decoding only reads it
-    if (Status status = decodeVector(vector, how, job.scratch, stream); !status.isOk()) {
+    // Decoding only reads it.
+    vector.payload = {const_cast<std::byte*>(payload.data()), payload.size()};
+    const Sparse sparse = sparseOf(vector);
+    if (cells_ != nullptr) {
+      const HeldJob held{reinterpret_cast<const unsigned char*>(payload.data()), count,
+                         heldWithin(payload.size(), count).value(), sparse.behind};
+      launches([&] { return launchHeld(held, stream); });
+    }
+    if (Status status = decodeInner(sparse, stream); !status.isOk()) {
       return status;
     }
+    launches([&] { return putBack(sparse, how, stream); });
   }
   if (mean) {
-    launches(launchShare({job.out.data(), how.senders, count}, stream));
+    launches([&] { return launchShare({job.out.data(), how.senders, count}, stream); });
   }
-  return launches.status(*host_);
+  return launches.status();
 }
 
-Status SparseDeviceCodec::merge(MergeJob& job, Stream stream) const {
-  const std::size_t count = job.values.size();
-  if (job.out.size() < host_->maxBytes(count)) {
-    return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("codec '{}' on a device: {} bytes for a payload of {}",
-                                                                host_->spec(), job.out.size(), host_->maxBytes(count)));
+Status SparseDeviceCodec::measure(const MeasureCall& call, Stream stream) const {
+  if (fixedBytes()) {
+    return DeviceCodec::measure(call, stream);
   }
-  DecodeJob decodes;
-  decodes.payloads = job.payloads;
-  decodes.out = job.values;
-  decodes.mode = DecodeMode::add;
-  decodes.shared = job.random.shared;
-  decodes.first_element = job.first_element;
-  decodes.scratch = job.scratch;
-  if (Status status = decode(decodes, stream); !status.isOk()) {
-    return status;
+  if (cells_ == nullptr) {
+    MeasureCall inside = call;
+    inside.payload = call.payload.subspan(headBytes(call.count));
+    inside.count = most(call.count);
+    inside.more = call.more + headBytes(call.count);
+    return inner_->measure(inside, stream);
   }
-  float* values = job.values.data();
-  Launches launches;
-  launches(launchPrepare({values, nullptr, nullptr, values, 1, job.factor, count}, stream));
-  if (job.residual != nullptr) {
-    launches(launchPrepare({values, nullptr, job.residual, job.residual, job.decay, 1, count}, stream));
+  const auto most_held = heldWithin(call.payload.size(), call.count);
+  if (!most_held.isOk()) {
+    return most_held.status();
   }
-  if (Status status = launches.status(*host_); !status.isOk()) {
-    return status;
-  }
-  Vector vector = vectorOf(count, job.first_element, job.random.shared, job.scratch);
-  vector.values = job.residual != nullptr ? job.residual : values;
-  vector.payload = reinterpret_cast<unsigned char*>(job.out.data());
-  if (Status status = encodeVector(vector, job.residual != nullptr, job.random, job.scratch, stream); !status.isOk()) {
-    return status;
-  }
-  job.bytes = host_->maxBytes(count);
-  const PayloadView own = PayloadView(job.out).first(job.bytes);
-  decodes.payloads = {&own, 1};
-  decodes.mode = DecodeMode::set;
-  return decode(decodes, stream);
-}
-
-namespace {
-
-/// The k = ceil(ratio * count) largest, of equal ones the first, as on the CPU.
-class DeviceTopK final : public SparseDeviceCodec {
- public:
-  DeviceTopK(double ratio, std::shared_ptr<const Codec> host, std::unique_ptr<const DeviceCodec> inner)
-      : SparseDeviceCodec(std::move(host), std::move(inner)), ratio_(ratio) {}
-
- protected:
-  [[nodiscard]] std::size_t held(std::size_t count) const override {
-    return std::min(static_cast<std::size_t>(std::ceil(ratio_ * static_cast<double>(count))), count);
-  }
-  [[nodiscard]] std::size_t headBytes(std::size_t count) const override { return 4 + indexBytes(count, held(count)); }
-  // The histogram, the state, and counts of chunks.
-  [[nodiscard]] std::size_t pickScratchBytes(std::size_t count) const override {
-    return kHistogramBytes + 64 + (pickChunks(count) + 1) * sizeof(PickCounts);
-  }
-
-  int pick(const Vector& vector, Stream stream) const override {
-    const auto some = static_cast<std::uint32_t>(held(vector.count));
-    PickJob job;
-    job.values = vector.values;
-    job.count = vector.count;
-    job.wanted = some;
-    job.histogram = reinterpret_cast<std::uint32_t*>(vector.scratch.data());
-    job.state = reinterpret_cast<PickState*>(vector.scratch.data() + kHistogramBytes);
-    int code = launchClear({reinterpret_cast<float*>(job.histogram), nullptr, kPickBuckets}, stream);
-    for (job.digit = 0; job.digit < kPickDigits && some != 0 && code == 0; ++job.digit) {
-      code = launchPick(job, stream);
-    }
-    CollectJob collect;
-    collect.values = vector.values;
-    collect.count = vector.count;
-    collect.held = some;
-    collect.bitmap = isBitmap(vector.count, some);
-    collect.state = job.state;
-    collect.counts = reinterpret_cast<PickCounts*>(vector.scratch.data() + kHistogramBytes + 64);
-    collect.head = vector.payload;
-    collect.picked = vector.picked;
-    return code != 0 ? code : launchCollect(collect, stream);
-  }
-
-  int putBack(const Vector& vector, const Return& how, Stream stream) const override {
-    const auto some = static_cast<std::uint32_t>(held(vector.count));
-    ScatterJob job;
-    job.index = {vector.payload + 4, vector.count, some, isBitmap(vector.count, some),
-                 reinterpret_cast<std::uint32_t*>(vector.scratch.data() + kHistogramBytes + 64)};
-    job.values = vector.picked;
-    job.out = vector.values;
-    job.weight = how.delivery.weight;
-    job.weighted = how.delivery.mode == DecodeMode::axpy;
-    job.finite = how.finite;
-    job.senders = how.senders;
-    const int code = launchIndex(job.index, stream);
-    return code != 0 ? code : launchScatter(job, stream);
-  }
-
- private:
-  static constexpr std::size_t kHistogramBytes = kPickBuckets * sizeof(std::uint32_t);
-  const double ratio_;
-};
-
-/// One random block of each run of blocks, as on the CPU.
-class DeviceRandomK final : public SparseDeviceCodec {
- public:
-  DeviceRandomK(double ratio, std::size_t block, std::shared_ptr<const Codec> host,
-                std::unique_ptr<const DeviceCodec> inner)
-      : SparseDeviceCodec(std::move(host), std::move(inner)), ratio_(ratio), block_(block) {}
-
- protected:
-  [[nodiscard]] std::size_t held(std::size_t count) const override {
-    const BlocksJob job = blocksOf(count);
-    return job.chosen * job.block;
-  }
-  [[nodiscard]] std::size_t headBytes(std::size_t) const override { return 0; }
-  [[nodiscard]] std::size_t pickScratchBytes(std::size_t) const override { return 0; }
-
-  int pick(const Vector& vector, Stream stream) const override {
-    BlocksJob job = jobOf(vector);
-    job.values = vector.values;
-    job.out = vector.picked;
-    return launchGatherBlocks(job, stream);
-  }
-  int putBack(const Vector& vector, const Return& how, Stream stream) const override {
-    BlocksJob job = jobOf(vector);
-    job.values = vector.picked;
-    job.out = vector.values;
-    job.delivery = how.delivery;
-    job.finite = how.finite;
-    job.senders = how.senders;
-    return launchDeliverBlocks(job, stream);
-  }
-
- private:
-  [[nodiscard]] BlocksJob blocksOf(std::size_t count) const {
-    BlocksJob job;
-    job.count = count;
-    if (count != 0) {
-      job.block = std::min(block_, count);
-      job.blocks = (count + job.block - 1) / job.block;
-      job.chosen = std::min(static_cast<std::size_t>(std::ceil(ratio_ * static_cast<double>(job.blocks))), job.blocks);
-    }
-    return job;
-  }
-  [[nodiscard]] BlocksJob jobOf(const Vector& vector) const {
-    BlocksJob job = blocksOf(vector.count);
-    job.key = vector.shared.key();
-    job.first_element = vector.first_element;
-    return job;
-  }
-
-  const double ratio_;
-  const std::size_t block_;
-};
-
-} // namespace
-
-std::unique_ptr<const DeviceCodec> makeDeviceTopK(double ratio, std::shared_ptr<const Codec> host,
-                                                  std::unique_ptr<const DeviceCodec> inner) {
-  return std::make_unique<DeviceTopK>(ratio, std::move(host), std::move(inner));
-}
-
-std::unique_ptr<const DeviceCodec> makeDeviceRandomK(double ratio, std::size_t block, std::shared_ptr<const Codec> host,
-                                                     std::unique_ptr<const DeviceCodec> inner) {
-  return std::make_unique<DeviceRandomK>(ratio, block, std::move(host), std::move(inner));
+  // The length's own place holds what is read from the payload until the length is known.
+  auto* behind = reinterpret_cast<Behind*>(call.length);
+  Launches launches(host());
+  launches([&] {
+    return launchHeld(
+        {reinterpret_cast<const unsigned char*>(call.payload.data()), call.count, most_held.value(), behind}, stream);
+  });
+  launches([&] { return cells_->measureBehind(behind, call.more, call.length, stream); });
+  return launches.status();
 }
 
 } // namespace goss::compressors::cuda

@@ -1,35 +1,38 @@
-/// Device codecs that pick values and hand them to another one: exact top-k and random blocks.
+/// Device codecs that pick values and hand them to another one: top-k, thresholds and random blocks.
 #ifndef GOSS_COMPRESSORS_CUDA_SPARSE_CODEC_H_
 #define GOSS_COMPRESSORS_CUDA_SPARSE_CODEC_H_
 
-#include "compressors/cuda/device_codec.h"
+#include "compressors/cuda/cell_codec.h"
 #include "compressors/cuda/sparse_jobs.h"
+#include "compressors/cuda/vector_codec.h"
 
 namespace goss::compressors::cuda {
 
-/// What sparsifiers have in common: how many values they pick, and so every payload's length, follows from the number
-/// of elements.
-class SparseDeviceCodec : public DeviceCodec {
+/// What sparsifiers have in common. How many values they pick follows from the number of elements, or the device alone
+/// knows it: the values then go to a codec whose kernels read their number where the picking kernels left it.
+class SparseDeviceCodec : public VectorDeviceCodec {
  public:
-  [[nodiscard]] const Codec& host() const final { return *host_; }
-  [[nodiscard]] std::size_t scratchBytes(std::size_t count) const final;
-  Status encode(const EncodeJob& job, Stream stream) const final;
   Status decode(const DecodeJob& job, Stream stream) const final;
-  Status merge(MergeJob& job, Stream stream) const final;
+  [[nodiscard]] bool fixedBytes() const final { return cells_ == nullptr && inner_->fixedBytes(); }
+  Status measure(const MeasureCall& call, Stream stream) const final;
 
  protected:
-  SparseDeviceCodec(std::shared_ptr<const Codec> host, std::unique_ptr<const DeviceCodec> inner)
-      : host_(std::move(host)), inner_(std::move(inner)) {}
+  /// `varies`: the device alone knows how many are picked; `inner` is then a CellCodec.
+  SparseDeviceCodec(const std::shared_ptr<const Codec>& host, std::unique_ptr<const DeviceCodec> inner, bool varies)
+      : VectorDeviceCodec(host),
+        inner_(std::move(inner)),
+        cells_(varies ? dynamic_cast<const CellCodec*>(inner_.get()) : nullptr) {}
 
   /// A vector, or a payload of one, and what belongs to it.
-  struct Vector {
+  struct Sparse {
     float* values = nullptr; ///< Of `count` elements; only read by pick().
     std::size_t count = 0;
     std::uint64_t first_element = 0;
     SharedStream shared;
-    unsigned char* payload = nullptr; ///< Where its own part, headBytes(), begins.
-    float* picked = nullptr;          ///< held(count) values.
-    std::span<std::byte> scratch;     ///< pickScratchBytes(count).
+    std::span<std::byte> payload;
+    float* picked = nullptr;      ///< most(count) values.
+    Behind* behind = nullptr;     ///< Null unless the device alone knows how many they are.
+    std::span<std::byte> scratch; ///< pickScratchBytes(count).
   };
   /// How picked values go back into the vector.
   struct Return {
@@ -38,32 +41,42 @@ class SparseDeviceCodec : public DeviceCodec {
     std::uint32_t* senders = nullptr;      ///< Or null: counted up.
   };
 
-  [[nodiscard]] virtual std::size_t held(std::size_t count) const = 0;
+  /// How many are picked, or at most.
+  [[nodiscard]] virtual std::size_t most(std::size_t count) const = 0;
+  /// Bytes before the inner payload of most(count) values.
   [[nodiscard]] virtual std::size_t headBytes(std::size_t count) const = 0;
   [[nodiscard]] virtual std::size_t pickScratchBytes(std::size_t count) const = 0;
-  /// Writes the picked values and the payload's own part.
-  virtual int pick(const Vector& vector, Stream stream) const = 0;
+  /// Writes the picked values, the payload's own part, and `behind` if there is one.
+  virtual int pick(const Sparse& sparse, Stream stream) const = 0;
   /// Delivers `picked` to the vector's elements.
-  virtual int putBack(const Vector& vector, const Return& how, Stream stream) const = 0;
+  virtual int putBack(const Sparse& sparse, const Return& how, Stream stream) const = 0;
+
+  [[nodiscard]] std::size_t innerScratchBytes(std::size_t count) const final;
+  [[nodiscard]] std::size_t mostElements() const final { return 0xffffffffu; }
+  Status encodeVector(const Vector& vector, Stream stream) const final;
 
  private:
-  Vector vectorOf(std::size_t count, std::uint64_t first_element, const SharedStream& shared,
-                  std::span<std::byte> scratch) const;
-  std::span<std::byte> innerScratch(std::size_t count, std::span<std::byte> scratch) const;
-  /// Picks from vector.values and encodes; where they are a residual, they then lose what the payload holds.
-  Status encodeVector(const Vector& vector, bool keeps, const Randomness& random, std::span<std::byte> scratch,
-                      Stream stream) const;
-  Status decodeVector(const Vector& vector, const Return& how, std::span<std::byte> scratch, Stream stream) const;
-  Status decodeInner(const Vector& vector, std::span<std::byte> scratch, Stream stream) const;
+  [[nodiscard]] Sparse sparseOf(const Vector& vector) const;
+  [[nodiscard]] std::span<std::byte> codeScratch(const Sparse& sparse) const;
+  Status encodeInner(const Sparse& sparse, const Randomness& random, Stream stream) const;
+  Status decodeInner(const Sparse& sparse, Stream stream) const;
+  /// How many elements at most are in a payload of so many bytes; GOSS_ERR_PROTOCOL where it cannot be one.
+  [[nodiscard]] Result<std::uint32_t> heldWithin(std::size_t bytes, std::size_t count) const;
+  [[nodiscard]] Status checkPayloads(const DecodeJob& job) const;
 
-  const std::shared_ptr<const Codec> host_;
   const std::unique_ptr<const DeviceCodec> inner_;
+  const CellCodec* const cells_; ///< The inner codec, where the number of values varies.
 };
 
-/// `ratio` as in the spec.
-std::unique_ptr<const DeviceCodec> makeDeviceTopK(double ratio, std::shared_ptr<const Codec> host,
+/// Parameters as in the spec. `inner` must be a CellCodec for thresholds and samples.
+std::unique_ptr<const DeviceCodec> makeDeviceTopK(double ratio, const std::shared_ptr<const Codec>& host,
                                                   std::unique_ptr<const DeviceCodec> inner);
-std::unique_ptr<const DeviceCodec> makeDeviceRandomK(double ratio, std::size_t block, std::shared_ptr<const Codec> host,
+std::unique_ptr<const DeviceCodec> makeDeviceSampledTopK(double ratio, const std::shared_ptr<const Codec>& host,
+                                                         std::unique_ptr<const DeviceCodec> inner);
+std::unique_ptr<const DeviceCodec> makeDeviceThreshold(float value, const std::shared_ptr<const Codec>& host,
+                                                       std::unique_ptr<const DeviceCodec> inner);
+std::unique_ptr<const DeviceCodec> makeDeviceRandomK(double ratio, std::size_t block,
+                                                     const std::shared_ptr<const Codec>& host,
                                                      std::unique_ptr<const DeviceCodec> inner);
 
 } // namespace goss::compressors::cuda

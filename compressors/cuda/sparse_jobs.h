@@ -9,11 +9,16 @@ namespace goss::compressors::cuda {
 inline constexpr std::size_t kPickElems = 4096; ///< Elements whose picked ones one warp counts and writes.
 constexpr std::size_t pickChunks(std::size_t count) { return (count + kPickElems - 1) / kPickElems; }
 
-/// Where the search for the k-th largest magnitude stands: the upper bits that are known, and how many of those with
-/// the same upper bits are still to be taken. In the end the threshold, and how many of its equals.
+/// Where the search for a threshold stands: of the k-th largest magnitude, the upper bits that are known, and how many
+/// of those with the same upper bits are still to be taken. In the end the threshold, and how many of its equals.
 struct PickState {
   std::uint32_t threshold;
   std::uint32_t ties;
+  std::uint32_t limit;  ///< No more than so many are picked, the first.
+  std::uint32_t wanted; ///< Which largest one is searched for, of every stride-th.
+  std::uint32_t stride;
+  std::uint32_t settled;      ///< A sampled threshold is good enough.
+  unsigned long long reached; ///< Magnitudes of at least the threshold.
 };
 
 inline constexpr std::uint32_t kPickBuckets = 2048;
@@ -23,9 +28,32 @@ inline constexpr int kPickDigits = 3; ///< 11, 11 and 9 bits.
 struct PickJob {
   const float* values = nullptr;
   std::size_t count = 0;
-  std::uint32_t wanted = 0; ///< At least 1.
   int digit = 0;
-  std::uint32_t* histogram = nullptr; ///< kPickBuckets.
+  std::uint32_t* histogram = nullptr; ///< kPickBuckets, zero at first.
+  PickState* state = nullptr;
+};
+
+/// Begins a search: sets the state, and clears the histogram where there is one.
+struct BeginJob {
+  PickState begin = {};
+  PickState* state = nullptr;
+  std::uint32_t* histogram = nullptr; ///< Or null.
+};
+
+/// The steps of a sampled threshold (SampledTopK in sparse/selector.cc). Which of them do something, the device knows.
+enum class SampleStep {
+  findOverflows, ///< Counts what is not finite.
+  choose,        ///< Sample, or search among all where there is an overflow.
+  count,         ///< Magnitudes of at least the threshold.
+  adapt,         ///< The threshold, unless it is good enough.
+};
+struct SampleJob {
+  SampleStep step = SampleStep::findOverflows;
+  const float* values = nullptr;
+  std::size_t count = 0;
+  std::uint32_t wanted = 0;         ///< Of all.
+  std::uint32_t wanted_sampled = 0; ///< Of the sample.
+  std::uint32_t stride = 1;
   PickState* state = nullptr;
 };
 
@@ -38,20 +66,27 @@ struct PickCounts {
 struct CollectJob {
   const float* values = nullptr;
   std::size_t count = 0;
-  std::uint32_t held = 0;
-  bool bitmap = false;
   const PickState* state = nullptr;
   PickCounts* counts = nullptr;  ///< pickChunks(count) + 1; the last: all.
   unsigned char* head = nullptr; ///< The payload: its number of elements, and its indices.
-  float* picked = nullptr;       ///< `held` values.
+  float* picked = nullptr;       ///< Their values.
+  Behind* behind = nullptr;      ///< How many they are, and where their payload begins.
+};
+
+/// Reads from a payload how many elements it holds, at most `most`.
+struct HeldJob {
+  const unsigned char* payload = nullptr;
+  std::size_t count = 0; ///< Of the vector.
+  std::uint32_t most = 0;
+  Behind* behind = nullptr;
 };
 
 /// Elements of a payload, in order.
 struct IndexJob {
   const unsigned char* indices = nullptr;
-  std::size_t count = 0; ///< Of the vector.
-  std::uint32_t held = 0;
-  bool bitmap = false;
+  std::size_t count = 0;           ///< Of the vector.
+  std::uint32_t held = 0;          ///< Or the most of them.
+  const Behind* behind = nullptr;  ///< Or null; otherwise it has their number.
   std::uint32_t* counts = nullptr; ///< pickChunks(count) + 1: held elements before each chunk.
 };
 
@@ -93,6 +128,9 @@ struct BlocksJob {
   std::uint32_t* senders = nullptr;
 };
 
+int launchBegin(const BeginJob& job, Stream stream);
+int launchSample(const SampleJob& job, Stream stream);
+int launchHeld(const HeldJob& job, Stream stream);
 int launchPick(const PickJob& job, Stream stream);
 int launchCollect(const CollectJob& job, Stream stream);
 int launchIndex(const IndexJob& job, Stream stream);
@@ -101,6 +139,8 @@ int launchClear(const ClearJob& job, Stream stream);
 int launchShare(const ShareJob& job, Stream stream);
 /// What is not finite becomes zero.
 int launchForget(float* values, std::size_t count, Stream stream);
+/// All become `value`.
+int launchFill(float* to, float value, std::size_t count, Stream stream);
 int launchGatherBlocks(const BlocksJob& job, Stream stream);
 int launchDeliverBlocks(const BlocksJob& job, Stream stream);
 

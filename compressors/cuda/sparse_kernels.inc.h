@@ -1,5 +1,5 @@
-/// Kernels of the sparsifiers: the k-th largest magnitude by its digits, what is picked in order, and blocks that the
-/// shared stream chooses. Compiled by nvcc and, for tests, as host code.
+/// Kernels of the sparsifiers: what is picked in order, its way back, and blocks that the shared stream chooses.
+/// Compiled by nvcc and, for tests, as host code.
 #ifndef GOSS_COMPRESSORS_CUDA_SPARSE_KERNELS_INC_H_
 #define GOSS_COMPRESSORS_CUDA_SPARSE_KERNELS_INC_H_
 
@@ -11,91 +11,6 @@
 #include "kernels/philox.h"
 
 namespace goss::compressors::cuda {
-
-GOSS_DEVICE std::uint32_t digitShift(int digit) { return digit == 0 ? 20u : digit == 1 ? 9u : 0u; }
-GOSS_DEVICE float orZero(float value) {
-  return (bitCast<std::uint32_t>(value) & kFloatInfinity) != kFloatInfinity ? value : 0.0f;
-}
-
-/// Counts one digit of the magnitudes whose upper bits are known, in shared memory first.
-struct HistogramCell {
-  using Job = PickJob;
-  static constexpr std::size_t kElems = 8 * kPickElems;
-  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kElems - 1) / kElems; }
-  GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char* shared) {
-    auto* buckets = reinterpret_cast<std::uint32_t*>(shared);
-    Warp::each([&](unsigned lane) {
-      for (std::uint32_t i = lane; i < kPickBuckets; i += kWarpLanes) {
-        buckets[i] = 0;
-      }
-    });
-    Warp::sync();
-    const std::uint32_t shift = digitShift(job.digit);
-    const std::uint32_t above = job.digit == 0 ? 0u : ~0u << digitShift(job.digit - 1);
-    const std::uint32_t mask = job.digit == 2 ? 0x1ffu : 0x7ffu;
-    const std::uint32_t prefix = job.digit == 0 ? 0u : job.state->threshold;
-    Warp::each([&](unsigned lane) {
-      const std::size_t end = job.count < (cell + 1) * kElems ? job.count : (cell + 1) * kElems;
-      for (std::size_t i = cell * kElems + lane * 4; i < end; i += kRunElems) {
-        const Quad quad = loadQuad(job.values + i, end - i);
-        GOSS_UNROLL
-        for (unsigned k = 0; k < 4; ++k) {
-          const std::uint32_t magnitude = magnitudeBits(quad.value[k]);
-          if (i + k < end && (magnitude & above) == prefix) {
-            atomicAdd32(buckets + ((magnitude >> shift) & mask), 1);
-          }
-        }
-      }
-    });
-    Warp::sync();
-    Warp::each([&](unsigned lane) {
-      for (std::uint32_t i = lane; i < kPickBuckets; i += kWarpLanes) {
-        if (buckets[i] != 0) {
-          atomicAdd32(job.histogram + i, buckets[i]);
-        }
-      }
-    });
-  }
-};
-
-/// Finds the bucket of the wanted one, and clears the histogram for the next digit.
-struct BucketCell {
-  using Job = PickJob;
-  static constexpr std::uint32_t kShare = kPickBuckets / kWarpLanes;
-  GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
-  GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
-    const std::uint32_t wanted = job.digit == 0 ? job.wanted : job.state->ties;
-    const std::uint32_t prefix = job.digit == 0 ? 0u : job.state->threshold;
-    PerLane<std::uint32_t> before; // lane 0 has the highest buckets
-    Warp::each([&](unsigned lane) {
-      std::uint32_t sum = 0;
-      for (std::uint32_t i = 0; i < kShare; ++i) {
-        sum += job.histogram[(kWarpLanes - 1 - lane) * kShare + i];
-      }
-      before[lane] = sum;
-    });
-    Warp::countBefore(before);
-    Warp::sync();
-    Warp::each([&](unsigned lane) {
-      std::uint32_t taken = before[lane];
-      bool found = taken >= wanted; // in an earlier lane
-      for (std::uint32_t i = kShare; i-- > 0 && !found;) {
-        const std::uint32_t bucket = (kWarpLanes - 1 - lane) * kShare + i, here = job.histogram[bucket];
-        found = taken + here >= wanted;
-        if (found) {
-          *job.state = {prefix | bucket << digitShift(job.digit), wanted - taken};
-        }
-        taken += here;
-      }
-    });
-    Warp::sync();
-    Warp::each([&](unsigned lane) {
-      for (std::uint32_t i = lane; i < kPickBuckets; i += kWarpLanes) {
-        job.histogram[i] = 0;
-      }
-    });
-  }
-};
 
 /// How many of each chunk are picked.
 struct CountCell {
@@ -133,7 +48,12 @@ GOSS_DEVICE std::uint32_t heldBefore(const PickCounts& counts, std::uint32_t tie
   return counts.above + (counts.equal < ties ? counts.equal : ties);
 }
 
-/// Makes what was before each chunk of the counts, and writes how many each index tile holds.
+GOSS_DEVICE std::uint32_t heldBefore(const PickCounts& counts, const PickState& state) {
+  const std::uint32_t held = heldBefore(counts, state.ties);
+  return held < state.limit ? held : state.limit;
+}
+
+/// Makes what was before each chunk of the counts, and writes how many are held, of all and of each index tile.
 struct PlaceCell {
   using Job = CollectJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
@@ -155,23 +75,25 @@ struct PlaceCell {
       });
       done = {done.above + all_above, done.equal + all_equal};
     }
+    const PickState state = *job.state;
+    const std::uint32_t held = heldBefore(done, state);
     Warp::each([&](unsigned lane) {
       if (lane == 0) {
         job.counts[chunks] = done;
-        storeFloatBytes(job.head, bitCast<float>(job.held));
+        *job.behind = {held, 4 + static_cast<std::uint32_t>(indexBytes(job.count, held))};
+        storeFloatBytes(job.head, bitCast<float>(held));
       }
     });
     Warp::sync();
-    if (job.bitmap) {
+    if (isBitmap(job.count, held)) {
       return;
     }
     constexpr std::size_t kTileChunks = kIndexTile / kPickElems;
     Warp::each([&](unsigned lane) {
       for (std::size_t tile = lane; tile * kIndexTile < job.count; tile += kWarpLanes) {
         const std::size_t next = (tile + 1) * kTileChunks < chunks ? (tile + 1) * kTileChunks : chunks;
-        const std::uint32_t ties = job.state->ties;
         const std::uint32_t some =
-            heldBefore(job.counts[next], ties) - heldBefore(job.counts[tile * kTileChunks], ties);
+            heldBefore(job.counts[next], state) - heldBefore(job.counts[tile * kTileChunks], state);
         storeFloatBytes(job.head + 4 + tile * 4, bitCast<float>(some));
       }
     });
@@ -184,6 +106,7 @@ struct CollectCell {
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return pickChunks(job.count); }
   GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char* shared) {
     const PickState state = *job.state;
+    const bool bitmap = isBitmap(job.count, job.behind->count);
     PickCounts done = job.counts[chunk];
     const std::size_t first = chunk * kPickElems;
     const std::size_t end = job.count < first + kPickElems ? job.count : first + kPickElems;
@@ -204,12 +127,13 @@ struct CollectCell {
         }
         const std::uint32_t magnitude = magnitudeBits(value[lane]);
         const PickCounts before = {done.above + above[lane], done.equal + equal[lane]};
-        const bool taken = magnitude > state.threshold || (magnitude == state.threshold && before.equal < state.ties);
+        const std::uint32_t place = heldBefore(before, state.ties);
+        const bool tie = magnitude == state.threshold && before.equal < state.ties;
+        const bool taken = (magnitude > state.threshold || tie) && place < state.limit;
         shared[at - first + lane] = taken ? 1 : 0;
         if (taken) {
-          const std::uint32_t place = heldBefore(before, state.ties);
           job.picked[place] = value[lane];
-          if (!job.bitmap) {
+          if (!bitmap) {
             const auto index = static_cast<std::uint32_t>((at + lane) % kIndexTile);
             local[2 * std::size_t{place}] = static_cast<unsigned char>(index);
             local[2 * std::size_t{place} + 1] = static_cast<unsigned char>(index >> 8);
@@ -219,7 +143,7 @@ struct CollectCell {
       done = {done.above + all_above, done.equal + all_equal};
     }
     Warp::sync();
-    if (job.bitmap) {
+    if (bitmap) {
       Warp::each([&](unsigned lane) {
         for (std::size_t byte = lane; first + 8 * byte < end; byte += kWarpLanes) {
           unsigned bits = 0;
@@ -240,11 +164,34 @@ GOSS_DEVICE std::uint32_t bitsIn(unsigned byte) {
   return (byte & 0x0fu) + (byte >> 4);
 }
 
+struct HeldCell {
+  using Job = HeldJob;
+  GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
+  GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
+    Warp::each([&](unsigned lane) {
+      if (lane == 0) {
+        const auto said = bitCast<std::uint32_t>(loadFloatBytes(job.payload));
+        const std::uint32_t held = said < job.most ? said : job.most;
+        *job.behind = {held, 4 + static_cast<std::uint32_t>(indexBytes(job.count, held))};
+      }
+    });
+  }
+};
+
+GOSS_DEVICE std::uint32_t heldOf(const IndexJob& job) { return job.behind != nullptr ? job.behind->count : job.held; }
+/// Both forms, where only the device knows which.
+GOSS_HOST_DEVICE bool mayBeBitmap(const IndexJob& job) {
+  return job.behind != nullptr || isBitmap(job.count, job.held);
+}
+
 /// Held elements of each chunk of a bit map. Only a bit map's.
 struct IndexCountCell {
   using Job = IndexJob;
-  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return job.bitmap ? pickChunks(job.count) : 0; }
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return mayBeBitmap(job) ? pickChunks(job.count) : 0; }
   GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char*) {
+    if (!isBitmap(job.count, heldOf(job))) {
+      return;
+    }
     PerLane<std::uint32_t> held;
     Warp::each([&](unsigned lane) {
       std::uint32_t sum = 0;
@@ -268,15 +215,16 @@ struct IndexPlaceCell {
   using Job = IndexJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
   GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
-    const std::size_t groups = job.bitmap ? pickChunks(job.count) : (job.count + kIndexTile - 1) / kIndexTile;
+    const bool bitmap = isBitmap(job.count, heldOf(job));
+    const std::size_t groups = bitmap ? pickChunks(job.count) : (job.count + kIndexTile - 1) / kIndexTile;
     std::uint32_t done = 0;
     for (std::size_t base = 0; base < groups; base += kWarpLanes) {
       PerLane<std::uint32_t> held;
       Warp::each([&](unsigned lane) {
         held[lane] = 0;
         if (base + lane < groups) {
-          held[lane] = job.bitmap ? job.counts[base + lane]
-                                  : bitCast<std::uint32_t>(loadFloatBytes(job.indices + 4 * (base + lane)));
+          held[lane] = bitmap ? job.counts[base + lane]
+                              : bitCast<std::uint32_t>(loadFloatBytes(job.indices + 4 * (base + lane)));
         }
       });
       const std::uint32_t all = Warp::countBefore(held);
@@ -297,12 +245,12 @@ struct IndexPlaceCell {
 
 /// One value to one element, wherever the payload says; nothing outside of the vector.
 GOSS_DEVICE void scatterOne(const ScatterJob& job, std::size_t element, std::uint32_t place) {
-  if (element >= job.index.count || place >= job.index.held) {
+  if (element >= job.index.count || place >= heldOf(job.index)) {
     return;
   }
   const float value = job.values[place];
   const float sum = job.out[element] + (job.weighted ? job.weight * value : value);
-  job.out[element] = job.finite ? orZero(sum) : sum;
+  job.out[element] = job.finite ? finiteOrZero(sum) : sum;
   if (job.senders != nullptr) {
     ++job.senders[element];
   }
@@ -312,10 +260,10 @@ struct ScatterCell {
   using Job = ScatterJob;
   static constexpr std::size_t kBytesOfChunk = kPickElems / 8;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) {
-    return job.index.bitmap ? pickChunks(job.index.count) : (job.index.held + kPickElems - 1) / kPickElems;
+    return mayBeBitmap(job.index) ? pickChunks(job.index.count) : (job.index.held + kPickElems - 1) / kPickElems;
   }
   GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char*) {
-    if (job.index.bitmap) {
+    if (isBitmap(job.index.count, heldOf(job.index))) {
       scatterBitmap(job, chunk);
     } else {
       scatterLocal(job, chunk);
@@ -345,7 +293,8 @@ struct ScatterCell {
     const std::size_t tiles = (job.index.count + kIndexTile - 1) / kIndexTile;
     const unsigned char* local = job.index.indices + 4 * tiles;
     Warp::each([&](unsigned lane) {
-      const std::size_t end = job.index.held < (chunk + 1) * kPickElems ? job.index.held : (chunk + 1) * kPickElems;
+      const std::size_t held = heldOf(job.index);
+      const std::size_t end = held < (chunk + 1) * kPickElems ? held : (chunk + 1) * kPickElems;
       for (std::size_t place = chunk * kPickElems + lane; place < end; place += kWarpLanes) {
         std::size_t tile = 0, beyond = tiles; // the last tile that begins at or before the place
         while (beyond - tile > 1) {
@@ -390,6 +339,24 @@ struct ShareCell {
   }
 };
 
+struct FillJob {
+  float* to;
+  float value;
+  std::size_t count;
+};
+struct FillCell {
+  using Job = FillJob;
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kRunElems - 1) / kRunElems; }
+  GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
+    Warp::each([&](unsigned lane) {
+      const std::size_t first = cell * kRunElems + lane * 4;
+      if (first < job.count) {
+        storeQuad(job.to + first, {{job.value, job.value, job.value, job.value}}, job.count - first);
+      }
+    });
+  }
+};
+
 struct ForgetJob {
   float* values;
   std::size_t count;
@@ -400,7 +367,7 @@ struct ForgetCell {
   GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
     Warp::each([&](unsigned lane) {
       for (std::size_t i = cell * kRunElems + lane; i < (cell + 1) * kRunElems && i < job.count; i += kWarpLanes) {
-        if (orZero(job.values[i]) != job.values[i]) { // NaN too
+        if (finiteOrZero(job.values[i]) != job.values[i]) { // NaN too
           job.values[i] = 0;
         }
       }
@@ -440,7 +407,7 @@ struct DeliverBlocksCell {
         const bool weighted = job.delivery.mode == DecodeMode::axpy;
         float* to = job.out + first + i;
         const float sum = *to + (weighted ? job.delivery.weight * value : value);
-        *to = job.finite ? orZero(sum) : sum;
+        *to = job.finite ? finiteOrZero(sum) : sum;
         if (job.senders != nullptr) {
           ++job.senders[first + i];
         }
@@ -449,10 +416,7 @@ struct DeliverBlocksCell {
   }
 };
 
-int launchPick(const PickJob& job, Stream stream) {
-  const int code = launch<HistogramCell>(job, kPickBuckets * sizeof(std::uint32_t), stream);
-  return code != 0 ? code : launch<BucketCell>(job, 0, stream);
-}
+int launchHeld(const HeldJob& job, Stream stream) { return launch<HeldCell>(job, 0, stream); }
 int launchCollect(const CollectJob& job, Stream stream) {
   int code = launch<CountCell>(job, 0, stream);
   code = code != 0 ? code : launch<PlaceCell>(job, 0, stream);
@@ -467,6 +431,9 @@ int launchClear(const ClearJob& job, Stream stream) { return launch<ClearCell>(j
 int launchShare(const ShareJob& job, Stream stream) { return launch<ShareCell>(job, 0, stream); }
 int launchForget(float* values, std::size_t count, Stream stream) {
   return launch<ForgetCell>({values, count}, 0, stream);
+}
+int launchFill(float* to, float value, std::size_t count, Stream stream) {
+  return launch<FillCell>({to, value, count}, 0, stream);
 }
 int launchGatherBlocks(const BlocksJob& job, Stream stream) { return launch<GatherBlocksCell>(job, 0, stream); }
 int launchDeliverBlocks(const BlocksJob& job, Stream stream) { return launch<DeliverBlocksCell>(job, 0, stream); }

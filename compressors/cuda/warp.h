@@ -71,6 +71,18 @@ struct Warp {
     __syncwarp();
 #endif
   }
+  /// Bit l: lane l's value is not zero.
+  GOSS_DEVICE static std::uint32_t ballot(PerLane<std::uint32_t>& value) {
+#if defined(__CUDACC__)
+    return __ballot_sync(0xffffffffu, value[0] != 0);
+#else
+    std::uint32_t mask = 0;
+    for (unsigned lane = 0; lane < kWarpLanes; ++lane) {
+      mask |= (value[lane] != 0 ? 1u : 0u) << lane;
+    }
+    return mask;
+#endif
+  }
   /// Every lane gets the largest value of its group of `width` lanes, a power of two.
   template <typename T>
   GOSS_DEVICE static void maxWithin(PerLane<T>& value, unsigned width) {
@@ -113,6 +125,14 @@ struct Warp {
   }
 };
 
+GOSS_DEVICE std::uint32_t onesIn(std::uint32_t mask) {
+#if defined(__CUDACC__)
+  return static_cast<std::uint32_t>(__popc(mask));
+#else
+  return static_cast<std::uint32_t>(__builtin_popcount(mask));
+#endif
+}
+
 /// to += value, at once for all threads of the device; returns what was there.
 GOSS_DEVICE std::uint32_t atomicAdd32(std::uint32_t* to, std::uint32_t value) {
 #if defined(__CUDACC__)
@@ -121,6 +141,13 @@ GOSS_DEVICE std::uint32_t atomicAdd32(std::uint32_t* to, std::uint32_t value) {
   const std::uint32_t before = *to;
   *to += value;
   return before;
+#endif
+}
+GOSS_DEVICE void atomicMax32(std::uint32_t* to, std::uint32_t value) {
+#if defined(__CUDACC__)
+  atomicMax(to, value);
+#else
+  *to = *to > value ? *to : value;
 #endif
 }
 GOSS_DEVICE void atomicAdd64(unsigned long long* to, unsigned long long value) {

@@ -9,23 +9,28 @@
 
 #include "compressors/common/element.h"
 #include "compressors/common/jobs.h"
+#include "compressors/dct/element.h"
 
 namespace goss::compressors {
 
-namespace {
-
-constexpr std::size_t kEntryBytes = 1 + sizeof(float); ///< Index and value.
-
-} // namespace
+DctTable makeDctTable(std::size_t chunk) {
+  DctTable table;
+  const auto size = static_cast<double>(chunk);
+  table.chunk = chunk;
+  table.level = static_cast<float>(std::sqrt(1 / size));
+  for (std::size_t i = 0; i <= chunk; ++i) {
+    const double angle = std::numbers::pi * (static_cast<double>(i) * 0.5) / size;
+    table.cosine[i] = static_cast<float>(std::sqrt(2 / size) * std::cos(angle));
+  }
+  return table;
+}
 
 DctCodec::DctCodec(std::size_t chunk, std::size_t keep, const CommonLoops& common, const DctLoops& loops)
     : VectorCodec(common), chunk_(chunk), keep_(keep), loops_(loops), forward_(chunk * chunk), inverse_(chunk * chunk) {
-  const auto size = static_cast<double>(chunk);
+  const DctTable table = makeDctTable(chunk);
   for (std::size_t j = 0; j < chunk; ++j) {
     for (std::size_t c = 0; c < chunk; ++c) {
-      const double scale = std::sqrt((c == 0 ? 1 : 2) / size);
-      const double angle = std::numbers::pi * (static_cast<double>(j) + 0.5) * static_cast<double>(c) / size;
-      forward_[j * chunk + c] = inverse_[c * chunk + j] = static_cast<float>(scale * std::cos(angle));
+      forward_[j * chunk + c] = inverse_[c * chunk + j] = dctBasis(table, j, c);
     }
   }
 }
@@ -39,14 +44,15 @@ CodecTraits DctCodec::traits() const {
   return traits;
 }
 
-std::size_t DctCodec::maxBytes(std::size_t count) const { return chunks(count) * keep_ * kEntryBytes; }
+std::size_t DctCodec::maxBytes(std::size_t count) const { return chunks(count) * keep_ * kDctEntryBytes; }
 
 void DctCodec::writeChunk(const float* coefficients, unsigned char* indices, unsigned char* values) const {
   unsigned char order[kMostDctElems];
   loops_.select(order, coefficients, chunk_, keep_);
   std::memcpy(indices, order, keep_);
   for (std::size_t k = 0; k < keep_; ++k) {
-    std::memcpy(values + k * sizeof(float), coefficients + order[k], sizeof(float));
+    const float value = dctStored(coefficients[order[k]]);
+    std::memcpy(values + k * sizeof(float), &value, sizeof value);
   }
 }
 

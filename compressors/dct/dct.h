@@ -11,6 +11,9 @@
 
 namespace goss::compressors {
 
+/// `chunk` is a power of two from 8 to kMostDctElems.
+DctTable makeDctTable(std::size_t chunk);
+
 /// Chunks are consecutive elements; the last one is filled up with zeros. Of each chunk the `keep` largest coefficients
 /// are sent, of equal ones the first. meanOfPresent averages in the transform's domain over those that sent a
 /// coefficient, in the order of the payloads, as DeMo's aggregation does, but the same on all ranks.

@@ -8,6 +8,15 @@ namespace goss::compressors {
 
 inline constexpr std::size_t kMostDctElems = 256;
 
+/// All that the basis of a chunk is made of. Plain numbers, so that a kernel can be given it by value.
+struct DctTable {
+  std::size_t chunk = 0;
+  float level = 0;                      ///< sqrt(1 / chunk).
+  float cosine[kMostDctElems + 1] = {}; ///< sqrt(2 / chunk) cos(pi i / (2 chunk)), i up to chunk.
+};
+
+inline constexpr std::size_t kDctEntryBytes = 1 + sizeof(float); ///< Index and value.
+
 struct DctLoops {
   /// out[c] = sum over j of values[j] * basis[j * count + c], j ascending: the transform with basis, its inverse with
   /// the transposed one. `count` is a power of two of at least 8.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compressors/powersgd/element.h"
 #include "kernels/philox.h"
 
 namespace goss::compressors {
@@ -19,11 +20,30 @@ float dot(const float* left, const float* right, std::size_t count) {
 }
 
 double columnDot(std::span<const float> factor, std::size_t rank, std::size_t a, std::size_t b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < factor.size(); i += rank) {
-    sum += static_cast<double>(factor[i + a]) * static_cast<double>(factor[i + b]);
+  double sums[kFactorLanes] = {};
+  const std::size_t rows = factor.size() / rank;
+  for (std::size_t i = 0; i < rows; ++i) {
+    sums[i % kFactorLanes] += static_cast<double>(factor[i * rank + a]) * static_cast<double>(factor[i * rank + b]);
   }
-  return sum;
+  for (std::size_t half = kFactorLanes / 2; half != 0; half /= 2) {
+    for (std::size_t lane = 0; lane < half; ++lane) {
+      sums[lane] += sums[lane + half];
+    }
+  }
+  return sums[0];
+}
+
+void addTo(float* __restrict to, const float* __restrict from, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    to[i] += from[i];
+  }
+}
+
+/// to += value * from.
+void addProduct(float* __restrict to, float value, const float* __restrict from, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    to[i] += value * from[i];
+  }
 }
 
 } // namespace
@@ -31,28 +51,27 @@ double columnDot(std::span<const float> factor, std::size_t rank, std::size_t a,
 void timesRight(const MatrixShape& shape, const float* matrix, const float* right, float* out) {
   std::fill_n(out, shape.rows * shape.rank, 0.0f);
   for (std::size_t i = 0; i < shape.rows; ++i) {
-    float* __restrict to = out + i * shape.rank;
-    for (std::size_t j = 0; j < shape.columns; ++j) {
-      const float value = matrix[i * shape.columns + j];
-      const float* __restrict from = right + j * shape.rank;
-      for (std::size_t k = 0; k < shape.rank; ++k) {
-        to[k] += value * from[k];
+    for (std::size_t first = 0; first < shape.columns; first += kFactorSlab) {
+      float sums[kMostFactorRank] = {};
+      for (std::size_t j = first; j < std::min(shape.columns, first + kFactorSlab); ++j) {
+        addProduct(sums, matrix[i * shape.columns + j], right + j * shape.rank, shape.rank);
       }
+      addTo(out + i * shape.rank, sums, shape.rank);
     }
   }
 }
 
-void timesLeft(const MatrixShape& shape, const float* matrix, const float* left, float* out) {
-  std::fill_n(out, shape.columns * shape.rank, 0.0f);
-  for (std::size_t i = 0; i < shape.rows; ++i) {
-    const float* __restrict from = left + i * shape.rank;
-    for (std::size_t j = 0; j < shape.columns; ++j) {
-      const float value = matrix[i * shape.columns + j];
-      float* __restrict to = out + j * shape.rank;
-      for (std::size_t k = 0; k < shape.rank; ++k) {
-        to[k] += value * from[k];
+void timesLeft(const MatrixShape& shape, const float* matrix, const float* left, float* sums, float* out) {
+  const std::size_t size = shape.columns * shape.rank;
+  std::fill_n(out, size, 0.0f);
+  for (std::size_t first = 0; first < shape.rows; first += kFactorSlab) {
+    std::fill_n(sums, size, 0.0f);
+    for (std::size_t i = first; i < std::min(shape.rows, first + kFactorSlab); ++i) {
+      for (std::size_t j = 0; j < shape.columns; ++j) {
+        addProduct(sums + j * shape.rank, matrix[i * shape.columns + j], left + i * shape.rank, shape.rank);
       }
     }
+    addTo(out, sums, size);
   }
 }
 
@@ -85,7 +104,7 @@ void orthonormalize(std::span<float> factor, std::size_t rank) {
     }
     const double after = columnDot(factor, rank, column, column);
     // What is left of a dependent column is rounding.
-    const double inverse = after > before * 1e-10 ? 1 / std::sqrt(after) : 0;
+    const double inverse = factorInverse(before, after);
     for (std::size_t i = 0; i < factor.size(); i += rank) {
       factor[i + column] = static_cast<float>(factor[i + column] * inverse);
     }
@@ -94,8 +113,7 @@ void orthonormalize(std::span<float> factor, std::size_t rank) {
 
 void fillShared(std::span<float> factor, const SharedStream& stream) {
   for (std::size_t i = 0; i < factor.size(); ++i) {
-    const std::uint32_t bits = kernels::philox(stream.key(), i).word0 >> 8; // 24 bits: exact in float32
-    factor[i] = (static_cast<float>(bits) + 0.5f) * (1.0f / 8388608.0f) - 1.0f;
+    factor[i] = factorDraw(kernels::philox(stream.key(), i).word0);
   }
 }
 

@@ -8,6 +8,12 @@
 
 namespace goss::compressors {
 
+/// Products sum so many terms in order, and then such sums in order: a GPU makes them side by side.
+inline constexpr std::size_t kFactorSlab = 512;
+inline constexpr std::size_t kMostFactorRank = 256;
+/// Sums over a column add every 32nd number, and then halves.
+inline constexpr std::size_t kFactorLanes = 32;
+
 /// Shapes: matrix is rows x columns, all factors are (rows or columns) x rank, all row-major.
 struct MatrixShape {
   std::size_t rows = 0;
@@ -15,10 +21,15 @@ struct MatrixShape {
   std::size_t rank = 0;
 };
 
+/// Whether the factors of `count` elements in rows of `columns` are smaller than they.
+constexpr bool factorsPay(std::size_t count, std::size_t columns, std::size_t rank) {
+  return columns != 0 && rank * (count / columns + columns) < count;
+}
+
 /// out (rows x rank) = matrix * right (columns x rank).
 void timesRight(const MatrixShape& shape, const float* matrix, const float* right, float* out);
-/// out (columns x rank) = matrix^T * left (rows x rank).
-void timesLeft(const MatrixShape& shape, const float* matrix, const float* left, float* out);
+/// out (columns x rank) = matrix^T * left (rows x rank). `sums` has room for as much as `out`.
+void timesLeft(const MatrixShape& shape, const float* matrix, const float* left, float* sums, float* out);
 /// out (rows x columns) = left * right^T.
 void product(const MatrixShape& shape, const float* left, const float* right, float* out);
 /// to = to - left * right^T; what is not finite becomes 0.

@@ -12,10 +12,6 @@ namespace goss::compressors {
 
 namespace {
 
-bool worthwhile(std::size_t count, std::size_t columns, std::size_t rank) {
-  return columns != 0 && rank * (count / columns + columns) < count;
-}
-
 void multiply(std::span<float> values, float by) {
   for (float& value : values) {
     value *= by;
@@ -98,7 +94,7 @@ class TwoReductionRun final : public FactorRun {
         return Phase{PhaseWant::sum, left_};
       case 1:
         orthonormalize(left_, shape_.rank);
-        timesLeft(shape_, job_.values.data(), left_.data(), right.data());
+        timesLeft(shape_, job_.values.data(), left_.data(), own_right_.data(), right.data());
         std::copy(right.begin(), right.end(), own_right_.begin());
         return Phase{PhaseWant::sum, right};
       default:
@@ -121,7 +117,8 @@ class OneReductionRun final : public FactorRun {
       : FactorRun(settings, job),
         of_rows_(job.state[0] != 0),
         in_((of_rows_ ? shape_.rows : shape_.columns) * shape_.rank),
-        out_((of_rows_ ? shape_.columns : shape_.rows) * shape_.rank) {}
+        out_((of_rows_ ? shape_.columns : shape_.rows) * shape_.rank),
+        own_(out_.size()) {}
 
   Result<Phase> next() override {
     if (!summed_) {
@@ -130,9 +127,12 @@ class OneReductionRun final : public FactorRun {
       begin(kept);
       std::copy(kept.begin(), kept.end(), in_.begin());
       orthonormalize(in_, shape_.rank);
-      const auto times = of_rows_ ? timesLeft : timesRight;
-      times(shape_, job_.values.data(), in_.data(), out_.data());
-      own_ = out_;
+      if (of_rows_) {
+        timesLeft(shape_, job_.values.data(), in_.data(), own_.data(), out_.data());
+      } else {
+        timesRight(shape_, job_.values.data(), in_.data(), out_.data());
+      }
+      std::copy(out_.begin(), out_.end(), own_.begin());
       return Phase{PhaseWant::sum, out_};
     }
     multiply(out_, share());
@@ -171,7 +171,7 @@ CodecTraits PowerSgdCodec::traits() const {
 }
 
 std::size_t PowerSgdCodec::stateFloats(std::size_t count, std::size_t columns) const {
-  if (!worthwhile(count, columns, settings_.rank)) {
+  if (!factorsPay(count, columns, settings_.rank)) {
     return 0;
   }
   const std::size_t rows = count / columns;
@@ -190,7 +190,7 @@ Result<std::unique_ptr<CodecRun>> PowerSgdCodec::start(const RunJob& job) const 
                                      job.state.size(), stateFloats(count, job.columns)));
   }
   std::unique_ptr<CodecRun> run;
-  if (!worthwhile(count, job.columns, settings_.rank)) {
+  if (!factorsPay(count, job.columns, settings_.rank)) {
     run = std::make_unique<PlainRun>(job);
   } else if (settings_.one_reduction) {
     run = std::make_unique<OneReductionRun>(settings_, job);

@@ -16,6 +16,8 @@ struct TernaryLoops {
   void (*add[3])(unsigned char* into, const unsigned char* from, std::size_t count) = {};
 };
 
+/// Width of a word for sums of so many payloads.
+constexpr unsigned ternaryBits(unsigned ranks) { return ranks == 1 ? 2 : ranks <= 7 ? 4 : 8; }
 constexpr std::size_t ternaryWidthIndex(unsigned bits) { return bits == 2 ? 0 : bits == 4 ? 1 : 2; }
 
 } // namespace goss::compressors

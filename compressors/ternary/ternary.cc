@@ -13,12 +13,7 @@
 namespace goss::compressors {
 
 TernaryCodec::TernaryCodec(const TernarySettings& settings, const CommonLoops& common, const TernaryLoops& loops)
-    : VectorCodec(common),
-      settings_(settings),
-      bits_(settings.ranks == 1   ? 2
-            : settings.ranks <= 7 ? 4
-                                  : 8),
-      loops_(loops) {}
+    : VectorCodec(common), settings_(settings), bits_(ternaryBits(settings.ranks)), loops_(loops) {}
 
 std::string TernaryCodec::spec() const {
   if (settings_.scale == 0) {

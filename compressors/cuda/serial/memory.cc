@@ -14,16 +14,19 @@ Result<DeviceBuffer> DeviceBuffer::make(std::size_t bytes) {
 DeviceBuffer::~DeviceBuffer() { ::operator delete (data_, std::align_val_t{256}); }
 
 Status DeviceBuffer::upload(std::size_t offset, const void* from, std::size_t bytes) const {
+  return write(data_ + offset, from, bytes);
+}
+Status DeviceBuffer::download(void* to, std::size_t offset, std::size_t bytes) const {
+  return read(to, data_ + offset, bytes);
+}
+Status DeviceBuffer::write(void* to_device, const void* from, std::size_t bytes) {
   if (bytes != 0) {
-    std::memcpy(data_ + offset, from, bytes);
+    std::memcpy(to_device, from, bytes);
   }
   return Status::ok();
 }
-Status DeviceBuffer::download(void* to, std::size_t offset, std::size_t bytes) const {
-  if (bytes != 0) {
-    std::memcpy(to, data_ + offset, bytes);
-  }
-  return Status::ok();
+Status DeviceBuffer::read(void* to, const void* from_device, std::size_t bytes) {
+  return write(to, from_device, bytes);
 }
 
 Result<double> deviceSeconds(const std::function<Status()>& work) {

@@ -1,0 +1,1 @@
+#include "compressors/cuda/dct_kernels.inc.h"

@@ -1,0 +1,1 @@
+#include "compressors/cuda/factor_kernels.inc.h"

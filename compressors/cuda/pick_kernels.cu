@@ -1,0 +1,1 @@
+#include "compressors/cuda/pick_kernels.inc.h"

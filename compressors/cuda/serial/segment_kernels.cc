@@ -1,0 +1,1 @@
+#include "compressors/cuda/segment_kernels.inc.h"
