@@ -10,6 +10,7 @@
 #include "core/bootstrap.h"
 #include "core/explain.h"
 #include "core/world.h"
+#include "gossamer/links.h"
 
 namespace goss::capi {
 
@@ -257,6 +258,19 @@ goss_status goss_explain(const char* collective, int32_t ranks, size_t bytes, co
     if (!text.isOk()) return text.status();
     *json = ::strdup(text.value().c_str());
     return *json != nullptr ? Status::ok() : Status::error(GOSS_ERR_RESOURCE, "goss_explain: out of memory");
+  });
+}
+
+goss_status goss_comm_measure_links(goss_comm_t comm, const goss_options* options, char** links) {
+  return guarded("goss_comm_measure_links", [&]() -> Status {
+    if (Status status = checkComm("goss_comm_measure_links", comm, links); !status.isOk()) return status;
+    const auto read = readOptions("goss_comm_measure_links", options, nullptr);
+    if (!read.isOk()) return read.status();
+    auto text = comm->communicator->measureLinks(read.value().timeout_ms);
+    if (!text.isOk()) return text.status();
+    *links = ::strdup(text.value().c_str());
+    return *links != nullptr ? Status::ok()
+                             : Status::error(GOSS_ERR_RESOURCE, "goss_comm_measure_links: out of memory");
   });
 }
 

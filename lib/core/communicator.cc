@@ -480,7 +480,10 @@ Result<std::unique_ptr<Communicator>> Communicator::split(std::int32_t color, st
   for (int& member : members)
     member = worldRank(member);
   const auto index = std::lower_bound(colors.begin(), colors.end(), color) - colors.begin();
-  return std::make_unique<Communicator>(world_, base + static_cast<std::uint32_t>(index), std::move(members));
+  auto made = std::make_unique<Communicator>(world_, base + static_cast<std::uint32_t>(index), std::move(members));
+  auto lock = engine().enter();
+  inheritLinksOnLoop(*made);
+  return made;
 }
 
 /// One attempt: the ranks tell each other their lowest free context, each takes the highest of these (one for each

@@ -99,6 +99,9 @@ class Communicator {
   /// Collective: split() of MPI. Null for ranks with a negative color.
   Result<std::unique_ptr<Communicator>> split(std::int32_t color, std::int32_t key);
 
+  /// Collective: as goss_comm_measure_links. Returns the text of a link file.
+  Result<std::string> measureLinks(std::int64_t timeout_ms);
+
   // ---- On the loop ----
   /// The execution of a phase, which startPhaseOnLoop() starts as operation number `place`. `whole` is advanced when it
   /// has completed, and gives it back then.
@@ -199,6 +202,12 @@ class Communicator {
     int rank;
   };
   static Result<std::unique_ptr<Communicator>> derive(const Origins& origins, const AgreementView& decision);
+  void awaitPhased();
+  Result<std::string> tellMeasuredLinks(std::int64_t timeout_ms);
+  void useLinksOnLoop(schedule::Links links);
+  /// What was measured is true of a part of the ranks too. Not of those that a failure left over: it may have come
+  /// before some ranks knew what was measured.
+  void inheritLinksOnLoop(Communicator& child) const;
   bool giveUpIfSilentOnLoop(int rank, TimePoint now);
   void answerProbeOnLoop(int rank, const ControlMessage& probe);
   [[nodiscard]] std::string nameOf(int rank) const { return nameOf(rank, worldRank(rank)); }
@@ -214,6 +223,7 @@ class Communicator {
   // Guarded by the engine's lock.
   std::unique_ptr<FlatChannel> flat_;
   Planner planner_;
+  bool measured_ = false; ///< The planner's links come from measureLinks(), of this communicator or its parent.
   Status failure_;
   std::uint64_t started_ = 0; ///< Collectives started; the next one's sequence number.
   static constexpr std::size_t kHistory = 64;

@@ -73,6 +73,15 @@ Planner::Planner(int size, int rank, schedule::Links links, const Catalogue& cat
   (void)size;
 }
 
+void Planner::useLinks(schedule::Links links) {
+  assert(links.size() == size());
+  links_ = std::move(links);
+  uniform_ = links_.uniform();
+  preferred_.among_equals.clear(); // It stood in for what prices did not know.
+  plans_.clear();
+  choices_.clear();
+}
+
 Result<std::shared_ptr<const Plan>> Planner::plan(const PlanKey& key) {
   const std::uint32_t size_class = sizeClassOf(bytesOf(key, size()));
   const std::uint64_t packed = pack(key, size_class, rootOf(key));

@@ -63,6 +63,9 @@ class Planner {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] const schedule::Links& links() const { return links_; }
 
+  /// Plans made from now on are priced by `links`, of as many ranks, alone; older ones stay valid.
+  void useLinks(schedule::Links links);
+
   /// Calls of one size class share a plan, so this is one hash look-up after the first. The first takes a bounded time:
   /// well under a millisecond for a few ranks, at most some tenths of a second for hundreds. Errors: invalidArgument
   /// when the name is unknown or cannot do this call (the text lists what can); unsupported when nothing can.

@@ -5,7 +5,7 @@ file belongs to.
 """
 
 C_ABI = ("include/gossamer/gossamer.h", "include/gossamer/gossamer_mpi.h", "include/gossamer/pipeline.h", "include/gossamer/sync.h",
-         "include/gossamer/compression.h")
+         "include/gossamer/compression.h", "include/gossamer/links.h")
 
 # unit -> units (or single headers) that its files may include, besides their own unit.
 UNITS = {

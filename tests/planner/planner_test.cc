@@ -70,6 +70,19 @@ Links goodRing() {
   return links;
 }
 
+TEST_F(PlannerTest, NewLinksPriceWhatIsPlannedNext) {
+  const PlanKey key = bytesOf(Collective::allReduce, 64 * kMiB);
+  Planner planner(16, 0, builtIn("wan", 16), catalogue_);
+  const auto before = planner.plan(key);
+  ASSERT_TRUE(before.isOk()) << before.status().text();
+  EXPECT_TRUE(before.value()->weights.empty()) << "equal nodes carry equal shares";
+  planner.useLinks(unequalNodes());
+  const auto after = planner.plan(key);
+  ASSERT_TRUE(after.isOk()) << after.status().text();
+  EXPECT_NE(after.value(), before.value());
+  EXPECT_EQ(after.value()->weights.size(), 16U) << "nodes carry what they can";
+}
+
 TEST_F(PlannerTest, AllRanksChooseAlike) {
   for (const Links& links : {builtIn("shm", 5), builtIn("wan", 6), twoHosts(), goodRing()}) {
     std::vector<Planner> planners;

@@ -1,0 +1,28 @@
+/// What the network is like, measured by a communicator for its planner. The conventions are those of gossamer.h.
+#ifndef GOSSAMER_LINKS_H_
+#define GOSSAMER_LINKS_H_
+
+#include "gossamer/gossamer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Collective, blocking. Measures round trip and bandwidth, both ways at once, of the links of all pairs of ranks,
+/// while other traffic goes on; what that takes is missing in the result. Every rank meets every other once, one at a
+/// time: for each other rank about half a second over long paths, a tenth over short ones. Later collectives of
+/// `comm`, and of what goss_comm_split and goss_comm_dup make of it later, are planned by the result; persistent
+/// requests and what goss_comm_shrink makes are not. First waits for this rank's pending operations with codecs that
+/// work in phases.
+///
+/// *links, equal on all ranks, is the text of a link file (docs/formats.md), which GOSS_LINKS and goss_explain take;
+/// free it with goss_free. A path of more than some 50 ms that has carried nothing for a while is underestimated: TCP
+/// has not found its speed when the time is over. Of `options` (may be NULL) only timeout_ms counts, for each message.
+/// Errors: as a collective's; the communicator has failed then, for its ranks may plan differently.
+GOSS_API goss_status goss_comm_measure_links(goss_comm_t comm, const goss_options* options, char** links);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // GOSSAMER_LINKS_H_

@@ -1,0 +1,82 @@
+// goss_comm_measure_links: the links as they are, for the planner and for the caller.
+#include <fmt/format.h>
+
+#include "core/communicator.h"
+#include "core/communicator_inside.h"
+#include "core/link_measurement.h"
+#include "core/phased.h"
+
+namespace goss::core {
+
+Result<std::string> Communicator::measureLinks(std::int64_t timeout_ms) {
+  awaitPhased();
+  Result<std::string> text = tellMeasuredLinks(timeout_ms > 0 ? timeout_ms : defaultTimeoutMs());
+  // The other ranks may have come to an end and plan by links that this one does not know.
+  if (!text.isOk()) {
+    abort(fmt::format("measuring the links failed: {}", text.status().text()));
+    return text;
+  }
+  Result<schedule::Links> links = schedule::Links::parse(text.value(), size());
+  if (!links.isOk()) {
+    abort(fmt::format("what was measured is no link file: {}", links.status().text()));
+    return links.status();
+  }
+  auto lock = engine().enter();
+  useLinksOnLoop(links.take());
+  return text;
+}
+
+/// Phases are planned when they begin: those of one operation must not see the links change between them on one rank
+/// and before them on another.
+void Communicator::awaitPhased() {
+  auto lock = engine().enter();
+  const Inside inside(*this, lock);
+  engine().driveUntil(lock, [this] {
+    bool pending = false;
+    engine().forEachActiveOnLoop([&](Operation& operation) {
+      pending = pending || (operation.isPhased() && &operation.communicator() == this);
+    });
+    return !pending;
+  });
+}
+
+/// What this rank and all others have measured, as the same text on all.
+Result<std::string> Communicator::tellMeasuredLinks(std::int64_t timeout_ms) {
+  // Its messages must not meet those of the application.
+  Result<std::unique_ptr<Communicator>> made = split(0, rank_);
+  if (!made.isOk()) return made.status();
+  Communicator& own = *made.value();
+  const Result<std::vector<MeasuredLink>> mine = core::measureLinks(own, timeout_ms);
+  if (!mine.isOk()) return mine.status();
+
+  std::vector<MeasuredLink> all(ranks_.size() * ranks_.size());
+  static_assert(sizeof(MeasuredLink) == 2 * sizeof(double));
+  Call gather;
+  gather.collective = Collective::allGather;
+  gather.dtype = GOSS_FLOAT64;
+  gather.input = mine.value().data();
+  gather.output = all.data();
+  gather.count = 2 * ranks_.size();
+  gather.timeout_ms = timeout_ms;
+  setUniformShape(gather, size());
+  if (Status status = own.run(gather); !status.isOk()) return status;
+  return linksText(all, own.planner_.links());
+}
+
+void Communicator::useLinksOnLoop(schedule::Links links) {
+  planner_.useLinks(std::move(links));
+  measured_ = true;
+  // What is bound to plans of before would be taken again for equal calls.
+  recent_ = {};
+  idle_executions_.clear();
+}
+
+void Communicator::inheritLinksOnLoop(Communicator& child) const {
+  if (!measured_) return;
+  std::vector<int> members;
+  for (const int world_rank : child.ranks_)
+    members.push_back(rankOfWorld(world_rank));
+  child.useLinksOnLoop(planner_.links().subset(members));
+}
+
+} // namespace goss::core

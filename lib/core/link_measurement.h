@@ -1,0 +1,36 @@
+/// Round trip and bandwidth of every link of a communicator, measured while other traffic goes on.
+#ifndef GOSS_LIB_CORE_LINK_MEASUREMENT_H_
+#define GOSS_LIB_CORE_LINK_MEASUREMENT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/communicator.h"
+#include "schedule/links.h"
+
+namespace goss::core {
+
+/// From one rank to another.
+struct MeasuredLink {
+  double latency_s = 0; ///< Half a round trip; 0 of a rank to itself.
+  double bandwidth_bytes_per_s = 0;
+};
+
+/// Collective, blocking, over a communicator that nothing else uses. All ranks exchange two small messages with all
+/// others; then, in size - 1 rounds (size, when it is odd), every rank has one partner: they stream to each other
+/// (link_stream.h), and where they are near, exchange more small messages. Returns this rank's links, by peer. After an
+/// error the communicator has failed.
+Result<std::vector<MeasuredLink>> measureLinks(Communicator& communicator, std::int64_t timeout_ms);
+
+/// What all ranks have measured as a link file (docs/formats.md). `links`: of rank 0 to all ranks, then of rank 1, and
+/// so on. What was not measured (overheads, processors, which ranks are one node) is as `before`. A node's port is as
+/// fast as the pairs were together that used it in one round. Numbers have two digits: more would be noise.
+[[nodiscard]] std::string linksText(const std::vector<MeasuredLink>& links, const schedule::Links& before);
+
+/// Whom `rank` meets in `round` so that all meet all in as few rounds as can be; -1: nobody.
+[[nodiscard]] int partnerInRound(int size, int rank, int round);
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_LINK_MEASUREMENT_H_

@@ -1,0 +1,90 @@
+#include "core/link_ping.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace goss::core {
+
+namespace {
+
+constexpr std::int32_t kPingTag = 1;
+constexpr double kLeast_s = 1e-9; ///< A result is told by not being zero.
+
+} // namespace
+
+LinkPing::~LinkPing() {
+  const bool pending = std::any_of(partners_.begin(), partners_.end(), [](const Partner& partner) {
+    return partner.send != nullptr || partner.receive != nullptr;
+  });
+  if (pending) communicator_.abort("measuring round trips failed");
+}
+
+Result<std::vector<double>> LinkPing::run(const std::vector<int>& peers, int count) {
+  for (const int peer : peers) {
+    Partner& partner = partners_.emplace_back();
+    partner.rank = peer;
+    Status status = asks(partner) ? ask(partner) : listen(partner);
+    if (!status.isOk()) return status;
+  }
+  for (;;) {
+    std::vector<Operation*> receives;
+    for (const Partner& partner : partners_)
+      receives.push_back(partner.receive);
+    const Result<std::size_t> found = Communicator::waitAny(receives);
+    if (!found.isOk()) return found.status();
+    if (found.value() == receives.size()) break;
+    Partner& partner = partners_[found.value()];
+    Status status = finish(partner.receive);
+    if (status.isOk()) status = heard(partner, count);
+    if (!status.isOk()) return status;
+  }
+  std::vector<double> round_trips;
+  for (Partner& partner : partners_) {
+    if (Status status = finish(partner.send); !status.isOk()) return status;
+    round_trips.push_back(partner.best_s);
+  }
+  return round_trips;
+}
+
+Status LinkPing::heard(Partner& partner, int count) {
+  if (!asks(partner)) {
+    partner.best_s = partner.heard_s;
+    if (partner.heard_s > 0) return Status::ok();
+    if (Status status = say(partner, 0); !status.isOk()) return status;
+    return listen(partner);
+  }
+  const double took_s = std::max(kLeast_s, std::chrono::duration<double>(Clock::now() - partner.asked_at).count());
+  partner.best_s = partner.best_s > 0 ? std::min(partner.best_s, took_s) : took_s;
+  return partner.asked < count ? ask(partner) : say(partner, partner.best_s);
+}
+
+Status LinkPing::ask(Partner& partner) {
+  ++partner.asked;
+  if (Status status = listen(partner); !status.isOk()) return status;
+  partner.asked_at = Clock::now();
+  return say(partner, 0);
+}
+
+Status LinkPing::say(Partner& partner, double word_s) {
+  // The answer to the last word is here, so this does not wait.
+  if (Status status = finish(partner.send); !status.isOk()) return status;
+  partner.word_s = word_s;
+  Result<Operation*> started = communicator_.startMessage(
+      {true, &partner.word_s, sizeof partner.word_s, GOSS_UINT8, partner.rank, kPingTag, timeout_ms_}, false);
+  if (started.isOk()) partner.send = started.value();
+  return started.status();
+}
+
+Status LinkPing::listen(Partner& partner) {
+  Result<Operation*> started = communicator_.startMessage(
+      {false, &partner.heard_s, sizeof partner.heard_s, GOSS_UINT8, partner.rank, kPingTag, timeout_ms_}, false);
+  if (started.isOk()) partner.receive = started.value();
+  return started.status();
+}
+
+Status LinkPing::finish(Operation*& operation) {
+  if (operation == nullptr) return Status::ok();
+  return communicator_.finish(std::exchange(operation, nullptr), nullptr);
+}
+
+} // namespace goss::core

@@ -1,0 +1,92 @@
+#include "core/link_measurement.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/link_stream.h"
+#include "schedule/links.h"
+
+namespace goss::core {
+namespace {
+
+TEST(LinkMeasurement, EveryPairMeetsOnceAndBothKnowIt) {
+  for (int size = 2; size <= 17; ++size) {
+    std::set<std::pair<int, int>> met;
+    const int rounds = size + size % 2 - 1;
+    for (int round = 0; round < rounds; ++round) {
+      for (int rank = 0; rank < size; ++rank) {
+        const int partner = partnerInRound(size, rank, round);
+        ASSERT_LT(partner, size);
+        ASSERT_NE(partner, rank);
+        if (partner < 0) continue;
+        ASSERT_EQ(partnerInRound(size, partner, round), rank) << size << " ranks, round " << round;
+        if (rank < partner) {
+          ASSERT_TRUE(met.emplace(rank, partner).second) << "twice";
+        }
+      }
+    }
+    EXPECT_EQ(met.size(), static_cast<std::size_t>(size * (size - 1) / 2));
+  }
+}
+
+TEST(LinkMeasurement, ItsTextIsALinkFileOfTheSameFigures) {
+  const std::vector<MeasuredLink> links = {{0, 0},         {10e-3, 12e6}, {50e-3, 1e6},  //
+                                           {10e-3, 25e6},  {0, 0},        {1e-6, 9.1e9}, //
+                                           {50e-3, 1.5e6}, {1e-6, 9e9},   {0, 0}};
+  schedule::Links before(3, {1, 1, 7e-6, 4096}, {3e9, 2e9});
+  const auto read = schedule::Links::parse(linksText(links, before), 3);
+  ASSERT_TRUE(read.isOk()) << read.status().text();
+  EXPECT_DOUBLE_EQ(read.value().price(0, 1).latency_s, 10e-3);
+  EXPECT_DOUBLE_EQ(read.value().price(0, 1).bandwidth_bytes_per_s, 12e6);
+  EXPECT_DOUBLE_EQ(read.value().price(1, 0).bandwidth_bytes_per_s, 25e6);
+  EXPECT_DOUBLE_EQ(read.value().price(1, 2).bandwidth_bytes_per_s, 9.1e9);
+  EXPECT_DOUBLE_EQ(read.value().price(2, 1).latency_s, 1e-6);
+  EXPECT_DOUBLE_EQ(read.value().price(2, 0).overhead_s, 7e-6);
+  EXPECT_DOUBLE_EQ(read.value().price(2, 0).eager_bytes, 4096);
+  EXPECT_EQ(read.value().cpu(), (schedule::CpuPrice{3e9, 2e9}));
+  EXPECT_FALSE(read.value().uniform());
+}
+
+TEST(LinkMeasurement, EqualFiguresGiveUniformLinks) {
+  std::vector<MeasuredLink> links(16, {5e-3, 100.4e6});
+  links[1] = {5.04e-3, 99.6e6}; // The same in two digits.
+  const auto read = schedule::Links::parse(linksText(links, schedule::Links(4)), 4);
+  ASSERT_TRUE(read.isOk()) << read.status().text();
+  EXPECT_TRUE(read.value().uniform());
+}
+
+TEST(LinkMeasurement, APortIsAsFastAsThePairsThatUseItAtOnce) {
+  // Two hosts of two ranks. In two rounds of three all ranks stream to the other host.
+  std::vector<MeasuredLink> links(16, {1e-6, 5e9});
+  for (const int from : {0, 1})
+    for (const int to : {2, 3}) {
+      links[static_cast<std::size_t>(from * 4 + to)] = {5e-3, 10e6};
+      links[static_cast<std::size_t>(to * 4 + from)] = {5e-3, 20e6};
+    }
+  schedule::Links before(4);
+  before.setNode(std::vector<int>{0, 1}, {1, 1});
+  before.setNode(std::vector<int>{2, 3}, {1, 1});
+  const auto read = schedule::Links::parse(linksText(links, before), 4);
+  ASSERT_TRUE(read.isOk()) << read.status().text();
+  ASSERT_EQ(read.value().nodeOf(0), read.value().nodeOf(1));
+  ASSERT_NE(read.value().nodeOf(0), read.value().nodeOf(2));
+  const schedule::NodePrice& first = read.value().node(read.value().nodeOf(0));
+  EXPECT_DOUBLE_EQ(first.up_bytes_per_s, 20e6);
+  EXPECT_DOUBLE_EQ(first.down_bytes_per_s, 40e6);
+  EXPECT_DOUBLE_EQ(read.value().price(0, 1).bandwidth_bytes_per_s, 5e9);
+}
+
+TEST(LinkMeasurement, TheBestRateIsThatOfTheFastestLongEnoughStretch) {
+  // A slow start, then 100 bytes every tenth of a second, then a pause.
+  const std::vector<std::uint64_t> bytes = {10, 10, 100, 100, 100, 10};
+  const std::vector<double> at_s = {1.0, 2.0, 2.1, 2.2, 2.3, 4.0};
+  EXPECT_NEAR(bestRate(bytes, at_s, 0.25), 1000, 1e-6);
+  EXPECT_NEAR(bestRate(bytes, at_s, 1.25), 310 / 1.3, 1e-6);
+  EXPECT_NEAR(bestRate(bytes, at_s, 10), 330 / 4.0, 1e-6) << "all of it, from the start";
+  EXPECT_NEAR(bestRate({64}, {0.5}, 0.1), 128, 1e-6);
+  EXPECT_EQ(bestRate({}, {}, 0.1), 0);
+}
+
+} // namespace
+} // namespace goss::core
