@@ -16,7 +16,7 @@ namespace goss::core {
 
 /// Most parts that a buffer is cut into: blocks of a pipelined algorithm, or fragments.
 inline constexpr std::uint32_t kMostFragments = 1024;
-/// Fragments in flight.
+/// Least fragments in flight.
 inline constexpr std::uint32_t kWindow = 4;
 
 /// What is to be planned. `bytes`: of the vector, or of one rank's block where the collective moves blocks of ranks.
@@ -50,6 +50,10 @@ struct Candidate {
   std::uint64_t most_bytes_sent = 0; ///< Of any rank, as the next; of the simulated ranks when extrapolated.
   std::uint64_t most_messages_sent = 0;
 };
+
+/// How many of `fragments` fragments are to be in flight: kWindow, and over links of long round trips so many that one,
+/// or several when something is lost and sent again, leave no line idle.
+[[nodiscard]] std::uint32_t windowFor(const schedule::Links& links, const Question& question, std::uint32_t fragments);
 
 /// What rank `rank` of `size` asks `candidate.algorithm` for.
 [[nodiscard]] PlanRequest requestFor(const Question& question, const Candidate& candidate, int size, int rank);

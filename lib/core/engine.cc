@@ -233,7 +233,7 @@ void Engine::drive(Lock& lock, const std::function<bool()>& done) {
     }
     ++idle_turns;
     if (crowded_) ::sched_yield();
-    const int look = crowded_ ? kYieldsBetweenClockReads : kTurnsBetweenClockReads;
+    const int look = spin_us_ == 0 ? 1 : crowded_ ? kYieldsBetweenClockReads : kTurnsBetweenClockReads;
     if (idle_turns % look != 0) continue;
     const TimePoint now = Clock::now();
     if (idle_turns == look) spin_end = now + std::chrono::microseconds(spin_us_);

@@ -38,6 +38,8 @@ class Engine {
   /// More ranks share this host than it has processors for: who waits yields instead of spinning, because the rank that
   /// it waits for may need this very processor. Before the first drive.
   void setCrowded(bool crowded) { crowded_ = crowded; }
+  /// All that is awaited comes from far away: who waits sleeps at once. Before the first drive.
+  void setFar() { spin_us_ = 0; }
 
   /// Takes the lock; a driver that spins lets the caller in.
   Lock enter() { return mutex_.try_lock() ? Lock(mutex_, std::adopt_lock) : enterBusy(); }
@@ -98,7 +100,7 @@ class Engine {
   void wakeSleeper();
   void wakeWaiters();
 
-  const int spin_us_;
+  int spin_us_;
   bool crowded_ = false;
   Mesh* mesh_ = nullptr;
   std::function<bool()> after_progress_;

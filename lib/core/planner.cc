@@ -92,7 +92,7 @@ Result<std::shared_ptr<const Plan>> Planner::plan(const PlanKey& key) {
   if (!chosen.isOk()) return chosen.status();
   const Question question = questionOf(key, middleOfClass(size_class));
   Candidate candidate = *chosen.value();
-  cutAsPreferred(candidate, question.bytes);
+  cutAsPreferred(candidate, question);
   auto plan = std::make_shared<Plan>();
   plan->schedule = std::make_shared<const Schedule>(scheduleFor(question, candidate, links_, rank_).schedule);
   plan->fragments = candidate.fragments;
@@ -117,15 +117,15 @@ Question Planner::questionOf(const PlanKey& key, std::uint64_t bytes) const {
   return question;
 }
 
-void Planner::cutAsPreferred(Candidate& candidate, std::uint64_t bytes) const {
+void Planner::cutAsPreferred(Candidate& candidate, const Question& question) const {
   if (preferred_.fragment_bytes == 0) return;
-  const std::uint64_t parts = (bytes + preferred_.fragment_bytes - 1) / preferred_.fragment_bytes;
+  const std::uint64_t parts = (question.bytes + preferred_.fragment_bytes - 1) / preferred_.fragment_bytes;
   const auto count = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(parts, 1, kMostFragments));
   if (candidate.algorithm->traits().pipelined) {
     candidate.blocks = count;
   } else {
     candidate.fragments = count;
-    candidate.window = std::min(count, kWindow);
+    candidate.window = windowFor(links_, question, count);
   }
 }
 

@@ -114,7 +114,7 @@ class Planner {
   [[nodiscard]] bool fitsBoard(const PlanKey& key, std::uint64_t bytes) const;
   [[nodiscard]] Status refuse(const PlanKey& key, const std::string& complaint) const;
   Result<std::string_view> nameFor(const PlanKey& key) const;
-  void cutAsPreferred(Candidate& candidate, std::uint64_t bytes) const;
+  void cutAsPreferred(Candidate& candidate, const Question& question) const;
 
   int rank_;
   schedule::Links links_;

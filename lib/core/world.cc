@@ -175,6 +175,7 @@ Status World::connect(const Launch& launch) {
   }
   processors_ = shareOfProcessors(cards_, card.host);
   engine_.setCrowded(processors_.crowded);
+  if (isFarFromAll(launch.rank)) engine_.setFar();
   const Status linked = waitForLinks();
 
   // Everyone hears of everyone's links: no rank starts to work while another has already failed.
@@ -210,6 +211,14 @@ Status World::waitForLinks() {
     ::poll(fds.data(), fds.size(), static_cast<int>(std::min(deadline.leftMs(), kLongestPollMs)));
     mesh_->sleepEndedOnLoop();
   }
+}
+
+bool World::isFarFromAll(int rank) const {
+  constexpr double kFar_s = 1e-3; // Waking up takes less than a hundredth of that.
+  if (!given_links_.has_value()) return false;
+  for (int peer = 0; peer < given_links_->size(); ++peer)
+    if (peer != rank && given_links_->price(peer, rank).latency_s < kFar_s) return false;
+  return true;
 }
 
 double World::ranksPerProcessor() const {

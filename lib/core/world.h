@@ -74,6 +74,8 @@ class World : public std::enable_shared_from_this<World> {
   World(const Config& config, const Launch& launch);
   Status connect(const Launch& launch);
   Status readPrices(int ranks);
+  /// Every message comes from another, distant host.
+  [[nodiscard]] bool isFarFromAll(int rank) const;
   /// Of this host when all ranks are on it; else 1.
   [[nodiscard]] double ranksPerProcessor() const;
   /// Between ranks of one host.
