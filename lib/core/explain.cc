@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "core/crowd.h"
 #include "core/flat.h"
 #include "core/planner.h"
+#include "core/processor_share.h"
 #include "platform/host.h"
 #include "schedule/compress.h"
 #include "schedule/contract.h"
@@ -245,7 +247,8 @@ Result<std::string> explainHere(std::string_view collective, int ranks, std::siz
   Result<Config> config = Config::fromEnvironment();
   if (!config.isOk()) return config.status();
   circumstances.config = config.take();
-  circumstances.processors = platform::onlineProcessorCount();
+  const std::string usable = platform::usableProcessors();
+  circumstances.processors = static_cast<int>(std::lround(1 / shareOfProcessors({usable}).ranks_per_processor));
   return explainJson(collective, ranks, bytes, circumstances);
 }
 

@@ -30,11 +30,14 @@ Result<std::vector<double>> LinkPing::run(const std::vector<int>& peers, int cou
     std::vector<Operation*> receives;
     for (const Partner& partner : partners_)
       receives.push_back(partner.receive);
-    const Result<std::size_t> found = Communicator::waitAny(receives);
-    if (!found.isOk()) return found.status();
-    if (found.value() == receives.size()) break;
-    Partner& partner = partners_[found.value()];
-    Status status = finish(partner.receive);
+    std::size_t found = 0;
+    Status status = Communicator::finishAny(receives, found, nullptr);
+    if (found == receives.size()) {
+      if (status.isOk()) break;
+      return status;
+    }
+    Partner& partner = partners_[found];
+    partner.receive = nullptr;
     if (status.isOk()) status = heard(partner, count);
     if (!status.isOk()) return status;
   }

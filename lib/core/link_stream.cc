@@ -90,16 +90,17 @@ Status LinkStream::awaitOne() {
   std::vector<Operation*> operations = sends_;
   operations.push_back(data_);
   operations.push_back(result_);
-  const Result<std::size_t> found = Communicator::waitAny(operations);
-  if (!found.isOk()) return found.status();
-  if (found.value() == operations.size()) return Status::ok();
-  Operation* operation = operations[found.value()];
+  const std::vector<Operation*> awaited = operations;
+  std::size_t found = 0;
+  goss_message message{-1, 0, 0};
+  Status status = Communicator::finishAny(operations, found, &message);
+  if (found == operations.size()) return status;
+  Operation* operation = awaited[found];
   const bool is_data = operation == data_;
   if (is_data) data_ = nullptr;
   if (operation == result_) result_ = nullptr;
   std::erase(sends_, operation);
-  goss_message message{-1, 0, 0};
-  if (Status status = communicator_.finish(operation, &message); !status.isOk()) return status;
+  if (!status.isOk()) return status;
   return is_data ? arrived(message.bytes) : Status::ok();
 }
 
