@@ -63,6 +63,7 @@ CONDITIONAL = (
     "lib/core/bootstrap_pmix",
     "compressors/cuda/warp.h",  # a lane is a thread, or a turn of a loop
     "compressors/cuda/launch.h",
+    "compressors/sparse/loops.inc.h",  # compiled for an instruction set each, as lib/kernels
     "lib/core/topology",
     "bench/mpi",
     "trainer/blas",
