@@ -19,7 +19,7 @@ inline constexpr unsigned kBlockWarps = 4;
 template <typename Body>
 __global__ void __launch_bounds__(kBlockWarps* kWarpLanes)
     runWarps(const __grid_constant__ typename Body::Job job, unsigned shared_bytes) {
-  extern __shared__ unsigned long long shared_memory[];
+  extern __shared__ __align__(16) unsigned long long shared_memory[];
   auto* shared = reinterpret_cast<unsigned char*>(shared_memory) + threadIdx.x / kWarpLanes * shared_bytes;
   const std::size_t warp = static_cast<std::size_t>(blockIdx.x) * kBlockWarps + threadIdx.x / kWarpLanes;
   if (warp < Body::warps(job)) {
@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kBlockWarps* kWarpLanes)
 }
 #endif
 
-/// `shared_bytes`, a multiple of 8, are each warp's own. Returns CUDA's error code, 0 for none.
+/// `shared_bytes`, a multiple of 16, are each warp's own. Returns CUDA's error code, 0 for none.
 template <typename Body>
 int launch(const typename Body::Job& job, std::size_t shared_bytes, Stream stream) {
   const std::size_t warps = Body::warps(job);
