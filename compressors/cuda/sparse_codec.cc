@@ -123,6 +123,9 @@ Result<std::uint32_t> SparseDeviceCodec::heldWithin(std::size_t bytes, std::size
 
 Status SparseDeviceCodec::checkPayloads(const DecodeJob& job) const {
   const std::size_t count = job.out.size();
+  if (Status status = checkCount(count); !status.isOk()) {
+    return status;
+  }
   if (Status status = checkScratch(host(), job.scratch.size(), scratchBytes(count)); !status.isOk()) {
     return status;
   }

@@ -35,6 +35,8 @@ class VectorDeviceCodec : public DeviceCodec {
   [[nodiscard]] std::span<std::byte> innerScratch(std::span<std::byte> scratch, std::size_t count) const;
   /// Longest segment.
   [[nodiscard]] virtual std::size_t mostElements() const { return static_cast<std::size_t>(-1); }
+  /// GOSS_ERR_INVALID_ARGUMENT for more.
+  [[nodiscard]] Status checkCount(std::size_t count) const;
 
   /// Writes the payload and does what `residual` and `decoded` ask for.
   virtual Status encodeVector(const Vector& vector, Stream stream) const = 0;
@@ -42,8 +44,6 @@ class VectorDeviceCodec : public DeviceCodec {
   Status leave(const Vector& vector, Stream stream) const;
 
  private:
-  [[nodiscard]] Status checkCount(std::size_t count) const;
-
   const std::shared_ptr<const Codec> host_;
 };
 

@@ -349,7 +349,7 @@ GOSS_API goss_status goss_mem_free(goss_comm_t comm, void* memory);
 
 /// Local, needs no other rank: prices every legal algorithm for `collective` ("allreduce", "broadcast", ...) of `bytes`
 /// over `ranks` ranks and writes a JSON text (candidates, prices, choice, reason) to *json; free it with goss_free.
-/// `links` is the text of a link file (docs/formats.md), or NULL for the built-in prices of one host's shared memory.
+/// `links` is the text of a link file (docs/formats.md), or NULL for one host's built-in prices. GOSS_ settings count.
 GOSS_API goss_status goss_explain(const char* collective, int32_t ranks, size_t bytes, const char* links, char** json);
 GOSS_API void goss_free(void* memory);
 
