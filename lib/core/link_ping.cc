@@ -1,5 +1,7 @@
 #include "core/link_ping.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -20,6 +22,12 @@ LinkPing::~LinkPing() {
 }
 
 Result<std::vector<double>> LinkPing::run(const std::vector<int>& peers, int count) {
+  Result<std::vector<double>> round_trips = exchange(peers, count);
+  if (!round_trips.isOk()) communicator_.abort(fmt::format("measuring round trips: {}", round_trips.status().text()));
+  return round_trips;
+}
+
+Result<std::vector<double>> LinkPing::exchange(const std::vector<int>& peers, int count) {
   for (const int peer : peers) {
     Partner& partner = partners_.emplace_back();
     partner.rank = peer;

@@ -12,8 +12,8 @@
 namespace goss::core {
 
 /// Of two ranks the lower one asks and times, the higher one answers and is told. A measurement: made, run once and
-/// dropped. Not thread-safe; the messages of `communicator` are its alone. When it ends early it aborts `communicator`,
-/// for messages may use its memory.
+/// dropped. Not thread-safe; the messages of `communicator` are its alone. When it ends early it aborts `communicator`:
+/// messages may use its memory, and others wait for it.
 class LinkPing {
  public:
   LinkPing(Communicator& communicator, std::int64_t timeout_ms)
@@ -42,6 +42,7 @@ class LinkPing {
   };
 
   [[nodiscard]] bool asks(const Partner& partner) const { return communicator_.rank() < partner.rank; }
+  Result<std::vector<double>> exchange(const std::vector<int>& peers, int count);
   Status say(Partner& partner, double word_s);
   Status ask(Partner& partner);
   Status listen(Partner& partner);

@@ -1,5 +1,7 @@
 #include "core/link_stream.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/world.h"
@@ -59,6 +61,12 @@ LinkStream::~LinkStream() {
 }
 
 Result<double> LinkStream::run() {
+  Result<double> rate = exchange();
+  if (!rate.isOk()) communicator_.abort(fmt::format("measuring bandwidths: {}", rate.status().text()));
+  return rate;
+}
+
+Result<double> LinkStream::exchange() {
   begun_ = Clock::now();
   if (Status status = receiveData(); !status.isOk()) return status;
   while (data_ != nullptr || result_ != nullptr || !said_last_) {

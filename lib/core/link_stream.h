@@ -32,6 +32,7 @@ class LinkStream {
   using Clock = std::chrono::steady_clock;
 
   [[nodiscard]] double now_s() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
+  Result<double> exchange();
   Status post(Operation*& at, const MessageCall& message);
   Status send(void* bytes, std::uint64_t count, std::int32_t tag);
   Status receiveData();

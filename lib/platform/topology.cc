@@ -101,6 +101,9 @@ void addDevice(hwloc_topology_t topology, hwloc_obj_t found, Topology& result) {
 }
 
 Result<Topology> load(hwloc_topology_t topology) {
+  // Also what this process may not use: processes that are kept to different parts of a machine (cgroups) must give the
+  // same part the same number.
+  ::hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   ::hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
   if (::hwloc_topology_load(topology) != 0)
     return Status::error(GOSS_ERR_RESOURCE, "hwloc cannot read the machine's topology");

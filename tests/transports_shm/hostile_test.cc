@@ -115,6 +115,21 @@ TEST_F(ShmHostile, ARealMessageArrives) {
   EXPECT_TRUE(op.status.isOk());
 }
 
+// As a probe behind messages that a rank has not asked for yet: it computes, and looks a few times a second.
+TEST_F(ShmHostile, WhatNobodyWaitsForHoldsUpNothingBehindIt) {
+  meet();
+  Recv standing(1);
+  standing.tag = 2;
+  victim_->recv(standing);
+  shm::RingWriter writer(segment_);
+  for (int i = 0; i < 101; ++i) {
+    shm::Outgoing outgoing;
+    ASSERT_TRUE(writer.write({i < 100 ? Tag{1} : Tag{2}, 0, {}}, outgoing));
+  }
+  drive(2);
+  EXPECT_EQ(standing.completions, 1);
+}
+
 TEST_F(ShmHostile, WhatAPeerHadWrittenBeforeItDiedArrivesWithoutAnyReceive) {
   meet();
   shm::RingWriter writer(segment_);

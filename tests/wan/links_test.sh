@@ -27,14 +27,15 @@ cat "$scratch/out"
 check "all ranks measure, and reduce by what they have measured" [ $status = 0 ]
 [ $status = 0 ] || cat "$scratch/errors"
 
-# Other programs on this machine make links slower, never faster. What a link held back may then arrive at once.
+# Other programs on this machine make links slower, never faster. What a link held back, or a rank that did not run has
+# not read, then arrives at once: ten times as fast is not wrong yet.
 for from in 0 1 2 3; do
   for to in 0 1 2 3; do
     [ $from = $to ] && continue
-    delay=9900 most=100
+    delay=9900 most=250
     case "$from$to" in
       23 | 32) delay=29000 ;;
-      01 | 10) most=10 ;;
+      01 | 10) most=25 ;;
     esac
     read -r latency rate < <(of $from $to)
     check "$from -> $to: ${latency:-no} us, ${rate:-no} MB/s" eval \

@@ -16,8 +16,8 @@ constexpr std::uint64_t kNotQueued = 0;
 constexpr std::uint64_t kQueued = 1;
 constexpr std::uint64_t kDirect = 2;
 
-/// The core keeps one receive posted that nobody waits for, for its control messages. A guess: where there is none, a
-/// message more is left to the next call.
+/// The core keeps one receive posted that nobody waits for, for its control messages. A guess: where there is none, the
+/// last message that is waited for is followed by a look for the next one.
 constexpr int kStanding = 1;
 
 } // namespace
@@ -159,6 +159,7 @@ bool Peer::progress() {
 
 bool Peer::read() {
   bool any = false;
+  bool awaited = false; // Somebody waited for what was read.
   RingReader::Record record;
   while (!inflow_.isStalled() && !direct_receiver_.isStalled() && !isOver()) {
     RingReader::Peek found = reader_.peek(record);
@@ -168,6 +169,7 @@ bool Peer::read() {
       break;
     }
     if (matcher_.expects(kStanding + 2)) reader_.prefetchBehind(record);
+    awaited = awaited || matcher_.expects(kStanding + 1);
     if (!accept(record)) break;
     reader_.pop(record);
     any = true;
@@ -175,8 +177,9 @@ bool Peer::read() {
     // rest goes back before we sleep: an eighth of the ring cannot hold the producer up.
     if (reader_.unreleased() >= segment_.ringBytes() / 8) release();
     // Whoever waited for this message has it: a look for the next one would wait for a line that the sender still has.
-    // Not when the peer is gone: what it wrote before counts, and progress() looks no further afterwards.
-    if (!socket_ended_ && !matcher_.expects(kStanding + 1) && inflow_.isIdle()) break;
+    // What nobody waits for is read to its end: behind it may be a probe, and who computes looks seldom. Not when
+    // the peer is gone: what it wrote before counts, and progress() looks no further afterwards.
+    if (awaited && !socket_ended_ && !matcher_.expects(kStanding + 1) && inflow_.isIdle()) break;
   }
   return any;
 }
