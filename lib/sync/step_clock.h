@@ -2,6 +2,7 @@
 #ifndef GOSS_LIB_SYNC_STEP_CLOCK_H_
 #define GOSS_LIB_SYNC_STEP_CLOCK_H_
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstdint>
@@ -33,10 +34,11 @@ class StepClock {
   /// Seconds a step of the period, above 0; the next period begins.
   double takeMean() {
     constexpr double kShortest = 1e-9; // of a step that no clock sees
+    constexpr double kLongest = 1e9;   // sums of times that were made up may be infinite
     const double mean = steps_ == 0 ? 0 : seconds_ / static_cast<double>(steps_);
     seconds_ = 0;
     steps_ = 0;
-    return mean > kShortest ? mean : kShortest;
+    return mean > kShortest ? std::min(mean, kLongest) : kShortest;
   }
 
   void save(base::WireWriter& writer) const { writer.integer(std::bit_cast<std::uint64_t>(seconds_)).integer(steps_); }

@@ -398,9 +398,11 @@ Status Synchronizer::importState(std::string_view bytes) {
   at.next = reader.integer<std::uint64_t>();
   layOut();
   bool fits = true;
-  if (local_steps_) {
-    fits = local_steps_->load(reader);
-    clock_.load(reader);
+  std::optional<LocalSteps> local_steps = local_steps_; // a state that is refused changes no plan
+  StepClock clock;
+  if (local_steps) {
+    fits = local_steps->load(reader);
+    clock.load(reader);
   }
   fits = fits && reader.integer<std::uint64_t>() == fragments_.size();
   for (std::size_t i = 0; fits && i < fragments_.size(); ++i) {
@@ -417,6 +419,8 @@ Status Synchronizer::importState(std::string_view bytes) {
     return status;
   }
   timetable_.restore(at);
+  local_steps_ = std::move(local_steps);
+  clock_ = clock;
   is_imported_ = true;
   return Status::ok();
 }
