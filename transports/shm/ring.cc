@@ -76,7 +76,7 @@ bool RingWriter::writeBrief(const SendOperation& message) {
   if (!hasRoom(bytes)) return false;
   put(message, message.bytes);
   std::byte* payload = at() + sizeof(RecordHeader);
-  if (message.pieces.size() == 1) {
+  if (message.bytes > 0 && message.pieces.size() == 1) {
     std::memcpy(payload, message.pieces.front().iov_base, message.bytes);
   } else {
     PieceCursor(message.pieces).gather({payload, message.bytes});
