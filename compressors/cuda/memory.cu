@@ -45,25 +45,36 @@ Status DeviceBuffer::read(void* to, const void* from_device, std::size_t bytes) 
   return done(cudaMemcpy(to, from_device, bytes, cudaMemcpyDeviceToHost), "copy from the device");
 }
 
-Result<double> deviceSeconds(const std::function<Status()>& work) {
+namespace {
+
+/// A pair of events, as long as somebody measures with them.
+struct Events {
   cudaEvent_t begin = nullptr, end = nullptr;
-  float milliseconds = 0;
-  Status status = done(cudaEventCreate(&begin), "cudaEventCreate");
-  const auto then = [&status](const std::function<Status()>& step) {
-    if (status.isOk()) {
-      status = step();
-    }
-  };
-  then([&] { return done(cudaEventCreate(&end), "cudaEventCreate"); });
-  then([&] { return done(cudaEventRecord(begin), "cudaEventRecord"); });
-  then(work);
-  then([&] { return done(cudaEventRecord(end), "cudaEventRecord"); });
-  then([&] { return done(cudaEventSynchronize(end), "waiting for kernels"); });
-  then([&] { return done(cudaEventElapsedTime(&milliseconds, begin, end), "cudaEventElapsedTime"); });
-  cudaEventDestroy(begin);
-  cudaEventDestroy(end);
-  if (!status.isOk()) {
+  ~Events() {
+    cudaEventDestroy(begin);
+    cudaEventDestroy(end);
+  }
+};
+
+} // namespace
+
+Result<double> deviceSeconds(const std::function<Status()>& work) {
+  Events events;
+  cudaError_t code = cudaEventCreate(&events.begin);
+  code = code == cudaSuccess ? cudaEventCreate(&events.end) : code;
+  code = code == cudaSuccess ? cudaEventRecord(events.begin) : code;
+  if (code != cudaSuccess) {
+    return done(code, "beginning to measure");
+  }
+  if (Status status = work(); !status.isOk()) {
     return status;
+  }
+  float milliseconds = 0;
+  code = cudaEventRecord(events.end);
+  code = code == cudaSuccess ? cudaEventSynchronize(events.end) : code;
+  code = code == cudaSuccess ? cudaEventElapsedTime(&milliseconds, events.begin, events.end) : code;
+  if (code != cudaSuccess) {
+    return done(code, "measuring kernels");
   }
   return static_cast<double>(milliseconds) * 1e-3;
 }
