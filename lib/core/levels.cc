@@ -11,9 +11,9 @@ namespace {
 using platform::Place;
 using schedule::LinkPrice;
 
-/// Against processes that share a cache, which is what is measured. Of two-package servers of the 2020s: a cache line
-/// comes from another cache of the package in 1.5 times the time, from another package in twice, and one flow of copies
-/// gets 0.85 and 0.6 of the bandwidth.
+/// Against processes that share a cache, which is what is measured. Assumed for servers with two packages, not
+/// measured: a cache line comes from another cache of the package in 1.5 times the time, from another package in twice,
+/// and one flow of copies gets 0.85 and 0.6 of the bandwidth.
 LinkPrice priceAt(Level level, LinkPrice price) {
   if (level == Level::cache) return price;
   price.latency_s *= level == Level::numa ? 1.5 : 2.0;
