@@ -56,6 +56,10 @@ std::size_t Windows::startOf(std::size_t step, std::size_t sample) const {
   return windowStart(seed, kNoStep, numberOf(step, sample), token_count, context);
 }
 
+std::size_t validationStart(std::size_t token_count, std::size_t context, std::size_t sample, std::size_t samples) {
+  return samples == 1 ? 0 : (token_count - context - 1) * sample / (samples - 1);
+}
+
 void readWindow(std::span<const std::uint16_t> tokens, std::size_t start, std::span<std::int32_t> inputs,
                 std::span<std::int32_t> targets) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {

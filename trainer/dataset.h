@@ -57,6 +57,10 @@ struct Windows {
   [[nodiscard]] std::size_t startOf(std::size_t step, std::size_t sample) const;
 };
 
+/// First token of sample `sample` of a validation of `samples`, among `token_count` tokens: windows at even distances,
+/// the same for every number of ranks and every call.
+std::size_t validationStart(std::size_t token_count, std::size_t context, std::size_t sample, std::size_t samples);
+
 /// inputs[T] and targets[T], the inputs' successors, of the window that starts at `start`.
 void readWindow(std::span<const std::uint16_t> tokens, std::size_t start, std::span<std::int32_t> inputs,
                 std::span<std::int32_t> targets);

@@ -3,10 +3,12 @@
 #ifndef GOSS_TRAINER_GRADIENT_NORM_H_
 #define GOSS_TRAINER_GRADIENT_NORM_H_
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <vector>
 
+#include "trainer/error.h"
 #include "trainer/ops.h"
 #include "trainer/parameter_table.h"
 
@@ -26,6 +28,18 @@ inline double normOf(std::span<const double> squares) {
   for (const double square : squares)
     sum += square;
   return std::sqrt(sum);
+}
+
+/// Throws Error when the norm of the gradient of step `step` (counted from 1) is infinite or not a number.
+inline void requireFinite(double norm, std::size_t step) {
+  if (!std::isfinite(norm))
+    fail("the gradient is not finite in step {}: the run diverged; lower --lr or lengthen --warmup", step);
+}
+
+/// What a gradient of this norm is multiplied with, so that it has at most the norm `clip`; 0: no bound.
+inline double clipFactor(double norm, double clip) {
+  constexpr double kTiny = 1e-6;
+  return clip > 0 ? std::min(1.0, clip / (norm + kTiny)) : 1.0;
 }
 
 } // namespace goss::trainer

@@ -1,5 +1,6 @@
 #include "trainer/pipeline_grid.h"
 
+#include <algorithm>
 #include <exception>
 #include <memory>
 
@@ -44,6 +45,29 @@ std::span<const goss_pipeline_action> actionsOf(goss_pipeline_t schedule, int ra
   return {actions, count};
 }
 
+/// What UnflushedRun relies on. Throws Error that names the file and what is missing.
+void checkUnflushedFile(goss_pipeline_t schedule, const PipelineShape& shape, int stages) {
+  std::int32_t first = 0;
+  check(goss_pipeline_stage_rank(schedule, 0, &first));
+  if (stages != shape.ranks || first != 0)
+    fail("{} does not flush: goss-train then runs one stage a rank, the first one on rank 0", shape.schedule);
+  int update_every = 0;
+  for (int rank = 0; rank < shape.ranks; ++rank) {
+    for (const goss_pipeline_action& action : actionsOf(schedule, rank)) {
+      if (action.kind == GOSS_PIPELINE_BACKWARD_INPUT || action.kind == GOSS_PIPELINE_BACKWARD_WEIGHT)
+        fail("{} does not flush: goss-train then runs whole backward passes, B instead of I and W", shape.schedule);
+      if (action.kind != GOSS_PIPELINE_STEP) continue;
+      if (update_every == 0) update_every = (action.micro_batch + 1) / std::max(1, action.version);
+      if (action.micro_batch + 1 != action.version * update_every)
+        fail("{}: stage {} is updated after micro-batch {}; all updates have to be of equally many", shape.schedule,
+             action.stage, action.micro_batch);
+    }
+  }
+  if (update_every == 0 || shape.micro_batches % update_every != 0)
+    fail("{}: its updates are of {} micro-batches, which does not divide the {} of a step", shape.schedule,
+         update_every, shape.micro_batches);
+}
+
 /// Every batch uses the weights that all batches before it have made.
 bool flushesBetween(goss_pipeline_t schedule, const PipelineShape& shape) {
   for (int rank = 0; rank < shape.ranks; ++rank) {
@@ -83,7 +107,12 @@ PipelineGrid::PipelineGrid(goss_comm_t world, const PipelineShape& shape) : shap
     std::int32_t ranks = 0;
     std::int32_t micro_batches = 0;
     check(goss_pipeline_size(schedule_, &ranks, &stages_, &micro_batches));
-    if (ranks != shape.ranks || micro_batches != shape.micro_batches) {
+    const bool fits = ranks == shape.ranks && micro_batches % shape.micro_batches == 0;
+    if (fits && isFile(shape)) batches_ = micro_batches / shape.micro_batches;
+    if (!isFile(shape)) prepare(2); // 2BW shows what it is in the second batch
+    flushes_ = !fits || flushesBetween(schedule_, shape);
+    if (!isFile(shape)) prepare(1);
+    if (!fits || (flushes_ && batches_ != 1)) {
       fail("schedule {} is for {} ranks and {} micro-batches, not for --pipeline {} and {} micro-batches",
            shape.schedule, ranks, micro_batches, shape.ranks, shape.micro_batches);
     }
@@ -91,13 +120,7 @@ PipelineGrid::PipelineGrid(goss_comm_t world, const PipelineShape& shape) : shap
       fail("schedule {} on {} ranks has {} stages, more than the model's {} layers; raise --layers or lower --pipeline",
            shape.schedule, shape.ranks, stages_, shape.layers);
     }
-    if (!isFile(shape)) prepare(2); // 2BW shows what it is in the second batch
-    flushes_ = flushesBetween(schedule_, shape);
-    if (!flushes_ && isFile(shape)) {
-      fail("{} does not flush; of schedules without a flush goss-train runs pipedream and 2bw, by these names",
-           shape.schedule);
-    }
-    if (!isFile(shape)) prepare(1);
+    if (!flushes_ && isFile(shape)) checkUnflushedFile(schedule_, shape, stages_);
     check(goss_comm_split(world, replica_, rank_, &pipeline_comm_));
     const int per_island = replicas_ / islands_;
     check(goss_comm_split(world, replica_ / per_island * shape.ranks + rank_, replica_, &replica_comm_));
@@ -121,8 +144,19 @@ void PipelineGrid::destroy() {
   goss_pipeline_codec_destroy(codec_);
 }
 
+int PipelineGrid::fixedBatches() const { return isFile(shape_) ? batches_ : 0; }
+
+std::string PipelineGrid::text() const {
+  char* text = nullptr;
+  check(goss_pipeline_write(schedule_, 1, &text));
+  std::string result(text);
+  goss_free(text);
+  return result;
+}
+
 void PipelineGrid::prepare(int batches) {
   if (batches == batches_) return;
+  if (isFile(shape_)) fail("{} is a schedule of {} batches, not of {}", shape_.schedule, batches_, batches);
   goss_pipeline_t schedule = makeSchedule(shape_, batches);
   goss_pipeline_destroy(schedule_);
   schedule_ = schedule;

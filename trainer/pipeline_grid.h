@@ -47,6 +47,10 @@ class PipelineGrid {
   [[nodiscard]] std::vector<int> owned() const;
   /// Whether batches end before the next begin. If not, prepare() says how many batches the schedule spans.
   [[nodiscard]] bool flushes() const { return flushes_; }
+  /// The batches of a schedule that was read from a file; 0: prepare() makes as many as one likes.
+  [[nodiscard]] int fixedBatches() const;
+  /// The schedule as CSV text: ranks with equal texts do what fits together.
+  [[nodiscard]] std::string text() const;
   void prepare(int batches);
   /// (stage, micro-batch) of this rank's forward passes that keep their input only, and come again as RECOMPUTE.
   [[nodiscard]] std::set<std::pair<int, int>> recomputed() const;

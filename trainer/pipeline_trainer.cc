@@ -1,7 +1,6 @@
 #include "trainer/pipeline_trainer.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "trainer/agreement.h"
@@ -75,6 +74,7 @@ TrainOptions withMicroBatches(const TrainOptions& options, std::size_t ranks) {
            options.micro_batches);
     }
     result.micro_batch = options.batch / (options.micro_batches * replicas);
+    result.micro_batches = 0; // said
   }
   if (result.micro_batch == 0 || result.batch % (result.micro_batch * replicas) != 0) {
     fail("--batch {} is not a number of micro-batches of {} samples for each of {} pipelines", result.batch,
@@ -101,10 +101,13 @@ PipelineTrainer::PipelineTrainer(const TrainOptions& options, const Dataset& dat
       started_(Clock::now()) {
   checkAgreement();
   checkUnflushed();
+  checkDrains();
+  if (grid_.islands() > 1 || options_.sync != "ddp") sync_.emplace(grid_.acrossIslands(), options_.sync, rank_, ops_);
   compressBoundaries();
   startParameters();
-  if (grid_.islands() > 1 || options_.sync != "ddp") {
-    sync_.emplace(grid_.acrossIslands(), options_.sync, rank_, ops_);
+  checkDrains(); // the step that was resumed
+  if (sync_) {
+    sync_->start();
     shareHeadWeight(); // everybody has the first island's parameters now
   }
   noteStart();
@@ -115,11 +118,11 @@ std::size_t PipelineTrainer::microBatches() const {
 }
 
 void PipelineTrainer::checkAgreement() {
-  requireAgreement(
-      group_, data_.fingerprint(),
-      fmt::format("{} {} {} {} {} {} {} {} {} {} {}", settings_, options_.activation_codec, options_.gradient_codec,
-                  options_.activation_deltas, options_.pipeline, options_.islands, options_.recompute,
-                  options_.schedule, options_.val_every, options_.val_samples, options_.checkpoint_every));
+  requireAgreement(group_, data_.fingerprint(),
+                   fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", settings_, options_.activation_codec,
+                               options_.gradient_codec, options_.activation_deltas, options_.pipeline, options_.islands,
+                               options_.recompute, options_.schedule, options_.val_every, options_.val_samples,
+                               options_.checkpoint_every, grid_.text()));
 }
 
 void PipelineTrainer::checkUnflushed() const {
@@ -131,6 +134,20 @@ void PipelineTrainer::checkUnflushed() const {
   if (grid_.islands() > 1 || options_.sync != "ddp") {
     fail("--schedule {} does not flush, so there is no moment for --sync {}: take a schedule that does, such as 1f1b",
          options_.schedule, options_.sync);
+  }
+}
+
+/// A file's schedule drains at its end, wherever a validation or a checkpoint is due.
+void PipelineTrainer::checkDrains() const {
+  const auto batches = static_cast<std::size_t>(grid_.fixedBatches());
+  if (grid_.flushes() || batches <= 1) return;
+  for (const std::size_t steps : {options_.steps, options_.val_every, options_.checkpoint_every, step_}) {
+    if (steps % batches != 0) {
+      fail(
+          "--schedule {} does not flush and spans {} steps: --steps, --val-every, --checkpoint-every and the step of a "
+          "checkpoint to go on from have to be multiples of that, {} is not",
+          options_.schedule, batches, steps);
+    }
   }
 }
 
@@ -147,13 +164,7 @@ void PipelineTrainer::compressBoundaries() {
 // Every rank gets the whole state of rank 0 once, and keeps its stages' part.
 void PipelineTrainer::startParameters() {
   TrainingState state = checkpoints_.load(settings_);
-  if (!state.sync_state.empty()) {
-    report_.note(
-        fmt::format("note: the checkpoint is of {} ranks with '{}': all ranks go on from the mean of their "
-                    "parameters and moments; what its synchronizer kept is reset",
-                    state.others.size() + 1, state.sync));
-    shareReplicas(state);
-  }
+  if (!state.sync_state.empty()) checkpoints_.share(state);
   step_ = checkpoints_.begin(state.step);
   for (std::vector<float>* vector : {&state.parameters, &state.first_moments, &state.second_moments})
     group_.broadcast(vector->data(), vector->size() * sizeof(float));
@@ -280,7 +291,8 @@ std::size_t PipelineTrainer::stepsUntilEvent() const {
 
 /// Rank 0 learns of losses on the way and tells the others at the end.
 bool PipelineTrainer::trainWithoutFlush() {
-  const std::size_t steps = stepsUntilEvent();
+  const auto fixed = static_cast<std::size_t>(grid_.fixedBatches());
+  const std::size_t steps = fixed != 0 ? fixed : stepsUntilEvent();
   grid_.prepare(static_cast<int>(steps));
   std::vector<double> told; // (loss, seconds) of each step, and whether to stop
   Clock::time_point began = Clock::now();
@@ -347,7 +359,6 @@ void PipelineTrainer::exchangeHeadGradients() {
 }
 
 double PipelineTrainer::updateParameters(double lr) {
-  constexpr double kTiny = 1e-6;
   // Of each tensor of the whole model, from the one rank of the pipeline that holds it.
   std::vector<double> squares(table_.parameters().size(), 0.0);
   for (const auto& stage : rank_.stages()) {
@@ -361,10 +372,8 @@ double PipelineTrainer::updateParameters(double lr) {
   }
   grid_.sumOverPipeline(squares);
   const double norm = normOf(squares);
-  if (!std::isfinite(norm)) {
-    fail("the gradient is not finite in step {}: the run diverged; lower --lr or lengthen --warmup", step_ + 1);
-  }
-  const double factor = options_.clip > 0 ? std::min(1.0, options_.clip / (norm + kTiny)) : 1.0;
+  requireFinite(norm, step_ + 1);
+  const double factor = clipFactor(norm, options_.clip);
   for (const auto& stage : rank_.stages()) {
     if (sync_ && sync_->givesSigns()) {
       stage->optimizer.descend(lr, stage->model.parameters(), stage->gradient.data());
@@ -423,9 +432,7 @@ void PipelineTrainer::validateStage(PipelineRank::Stage& stage, std::vector<doub
   std::vector<float> input(boundaryElems(1));
   std::vector<std::vector<float>> outputs(mine.count());
   for (std::size_t sample = mine.first; sample < mine.last; ++sample) {
-    const std::size_t start =
-        options_.val_samples == 1 ? 0 : (tokens.size() - context - 1) * sample / (options_.val_samples - 1);
-    readWindow(tokens, start, inputs, targets);
+    readWindow(tokens, validationStart(tokens.size(), context, sample, options_.val_samples), inputs, targets);
     const bool is_after_own = !range.is_first && grid_.rankOf(stage.number - 1) == grid_.rank();
     if (is_after_own) {
       input = sent_.back()[sample - mine.first];

@@ -50,6 +50,7 @@ class PipelineTrainer {
   using Clock = std::chrono::steady_clock;
   void checkAgreement();
   void checkUnflushed() const;
+  void checkDrains() const;
   void compressBoundaries();
   void startParameters();
   void noteStart();

@@ -17,9 +17,7 @@ std::size_t bytesOf(const ParameterTable& table) { return 3 * table.count() * si
 RunCheckpoints::RunCheckpoints(const TrainOptions& options, const ParameterTable& table, Group& group, Report& report)
     : options_(options), table_(table), group_(group), report_(report) {
   if (group.rank() != 0 || options.checkpoint.empty()) return;
-  CheckpointStore store(options.checkpoint, options.keep);
-  store.prepare(bytesOf(table));
-  writer_.emplace(std::move(store), options.model, table);
+  writer_.emplace(CheckpointStore(options.checkpoint, options.keep), options.model, table);
 }
 
 TrainingState RunCheckpoints::load(const std::string& settings) {
@@ -27,6 +25,7 @@ TrainingState RunCheckpoints::load(const std::string& settings) {
   state.first_moments.resize(table_.count());
   state.second_moments.resize(table_.count());
   state.parameters = table_.initialValues(options_.seed);
+  if (writer_) writer_->store().prepare(bytesOf(table_));
   if (!writer_ || !options_.resume) return state;
   std::optional<LoadedCheckpoint> loaded = writer_->store().loadLatest(options_.model, table_);
   if (!loaded) {
@@ -66,7 +65,11 @@ void RunCheckpoints::finish() {
   if (const std::optional<std::size_t> step = writer_->finish()) report_.checkpoint(*step);
 }
 
-void shareReplicas(TrainingState& state) {
+void RunCheckpoints::share(TrainingState& state) {
+  report_.note(
+      fmt::format("note: the checkpoint is of {} ranks with '{}': all ranks go on from the mean of their "
+                  "parameters and moments; what its synchronizer kept is reset",
+                  state.others.size() + 1, state.sync));
   for (std::vector<float> ReplicaState::*vector :
        {&ReplicaState::parameters, &ReplicaState::first_moments, &ReplicaState::second_moments}) {
     std::vector<float>& mean = state.*vector;

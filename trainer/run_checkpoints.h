@@ -17,12 +17,16 @@ namespace goss::trainer {
 /// Rank 0 alone reads and writes files; a checkpoint needs no shared file system. Methods throw Error.
 class RunCheckpoints {
  public:
-  /// Local. Rank 0: checks that the directory can hold a checkpoint of this model. The references must outlive this.
+  /// Local, and nothing is read or written yet. The references must outlive this.
   RunCheckpoints(const TrainOptions& options, const ParameterTable& table, Group& group, Report& report);
 
-  /// Local: what rank 0 starts with, which is the latest checkpoint if there is one and --resume was given, or else the
-  /// seed's parameters. The others get vectors of the same sizes. `settings` is this run's trajectorySettings.
+  /// Local, after the ranks have agreed to run: rank 0 checks that the directory can hold a checkpoint of this model.
+  /// What rank 0 starts with, which is the latest checkpoint if there is one and --resume was given, or else the seed's
+  /// parameters. The others get vectors of the same sizes. `settings` is this run's trajectorySettings.
   TrainingState load(const std::string& settings);
+  /// Local: makes a state in which the ranks differ one that all share, and says so: the mean of their parameters and
+  /// moments, which is what an exchange would make of them. Nothing is left of the synchronizers' states.
+  void share(TrainingState& state);
   /// Collective, once, after load: the step to start at.
   std::size_t begin(std::size_t step);
   /// The same on all ranks: whether a checkpoint of this step is to be made.
@@ -46,10 +50,6 @@ class RunCheckpoints {
   std::size_t saved_step_ = 0;
   std::optional<CheckpointWriter> writer_; // rank 0 only; last, for its thread uses the others
 };
-
-/// Makes a state in which the ranks differ one that all share: the mean of their parameters and moments, which is what
-/// an exchange would make of them. Nothing is left of the synchronizers' states.
-void shareReplicas(TrainingState& state);
 
 } // namespace goss::trainer
 

@@ -6,10 +6,18 @@ namespace goss::trainer {
 
 StageReplicas::StageReplicas(goss_comm_t across, const std::string& spec, PipelineRank& stages, Ops& ops)
     : stages_(stages), ops_(ops), replicas_(across, spec) {
+  if (replicas_.dynamicPeriod() != 0) {
+    fail("--sync {}: the stages of a pipeline compute every step together; leave out steps=dynamic, or --pipeline",
+         spec);
+  }
+}
+
+void StageReplicas::start() {
+  const auto& stages = stages_.stages();
   std::vector<ReplicaTensor> tensors;
-  if (!ops.isHostMemory()) copies_.resize(stages.stages().size());
-  for (std::size_t i = 0; i < stages.stages().size(); ++i) {
-    PipelineRank::Stage& stage = *stages.stages()[i];
+  if (!ops_.isHostMemory()) copies_.resize(stages.size());
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    PipelineRank::Stage& stage = *stages[i];
     float* parameters = stage.model.parameters();
     float* gradient = stage.gradient.data();
     if (!copies_.empty()) {
@@ -20,10 +28,6 @@ StageReplicas::StageReplicas(goss_comm_t across, const std::string& spec, Pipeli
     }
     for (const Parameter& p : stage.model.table().parameters())
       tensors.push_back({p.name, parameters + p.offset, gradient + p.offset, p.count, p.layer});
-  }
-  if (replicas_.dynamicPeriod() != 0) {
-    fail("--sync {}: the stages of a pipeline compute every step together; leave out steps=dynamic, or --pipeline",
-         spec);
   }
   download();
   replicas_.start(tensors, "");

@@ -14,8 +14,10 @@ namespace goss::trainer {
 /// backend's memory is not the host's, parameters and gradients are staged through the host. One thread.
 class StageReplicas {
  public:
-  /// Everybody gets the first island's parameters. `across`, `stages` and `ops` must outlive this. Throws Error.
+  /// Collective. `across`, `stages` and `ops` must outlive this. Throws Error.
   StageReplicas(goss_comm_t across, const std::string& spec, PipelineRank& stages, Ops& ops);
+  /// Collective, once: everybody gets the first island's parameters.
+  void start();
 
   [[nodiscard]] std::string spec() const { return replicas_.spec(); }
   /// Whether islands have something of their own on the way: parameters, or what codecs keep.

@@ -117,8 +117,12 @@ void checkTrainOptions(const TrainOptions& o, std::size_t ranks) {
   require(!o.resume || !o.checkpoint.empty(), "--resume needs --checkpoint DIR");
   require(!o.activation_deltas || !o.activation_codec.empty(), "--activation-deltas needs --activation-codec SPEC");
   require(!o.activation_deltas || o.samples != 0, "--activation-deltas needs --samples N: it learns by returning");
+  require(o.activation_cache.empty() || o.activation_deltas, "--activation-cache is of --activation-deltas");
   require(o.pipeline != 0 || (o.activation_codec.empty() && o.gradient_codec.empty()),
           "--activation-codec and --gradient-codec need --pipeline P");
+  require(o.pipeline != 0 || (!o.recompute && o.micro_batches == 0 && o.schedule == TrainOptions().schedule),
+          "--schedule, --micro-batches and --recompute are of a pipeline: give --pipeline P");
+  require(o.micro_batches == 0 || o.micro_batch == 1, "--micro-batch and --micro-batches say the same: give one");
   slownessOf(o, 0);
   require(o.slow.empty() || o.pipeline == 0, "--slow is for ranks that hold the whole model: leave out --pipeline");
   if (o.batch / o.micro_batch < ranks) {
@@ -171,7 +175,7 @@ std::string trajectorySettings(const TrainOptions& o, std::uint64_t data_fingerp
                           {"vocab", o.model.vocab},
                           {"data", fmt::format("{:016x}", data_fingerprint)}};
   // Stages alone change no bit; these do.
-  const bool is_unflushed = o.schedule == "pipedream" || o.schedule == "2bw";
+  const bool is_unflushed = o.schedule == "pipedream" || o.schedule == "2bw" || o.schedule.ends_with(".csv");
   const bool is_coded = !o.activation_codec.empty() || !o.gradient_codec.empty();
   if (o.pipeline == 0 || (!is_unflushed && !is_coded && o.islands == 0)) return settings.dump();
   settings["pipeline"] = o.pipeline;

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <thread>
 #include <utility>
@@ -93,11 +92,7 @@ TrainingState Trainer::loadState() {
   TrainingState loaded = checkpoints_.load(settings_);
   const bool fits = loaded.sync == replicas_->spec() && loaded.others.size() + 1 == ranksOf(group_);
   if (fits || loaded.sync_state.empty()) return loaded;
-  report_.note(
-      fmt::format("note: the checkpoint is of {} ranks with '{}': all ranks go on from the mean of their "
-                  "parameters and moments; what its synchronizer kept is reset",
-                  loaded.others.size() + 1, loaded.sync));
-  shareReplicas(loaded);
+  checkpoints_.share(loaded);
   return loaded;
 }
 
@@ -333,17 +328,13 @@ std::vector<double> Trainer::passForward(std::span<const std::uint16_t> tokens, 
 /// Clips, updates, and returns the gradient's norm before clipping. Where gradients are averaged over all ranks, they
 /// have the same bits everywhere, and so have the parameters afterwards.
 double Trainer::updateParameters(double lr) {
-  constexpr double kTiny = 1e-6;
   const double norm = normOf(squaredNorms(ops_, model_.table(), tree_.target()));
-  if (!std::isfinite(norm)) {
-    fail("the gradient is not finite in step {}: the run diverged; lower --lr or lengthen --warmup", step_ + 1);
-  }
+  requireFinite(norm, step_ + 1);
   if (replicas_->givesSigns()) {
     optimizer_.descend(lr, model_.parameters(), tree_.target());
     return norm;
   }
-  const double factor = options_.clip > 0 ? std::min(1.0, options_.clip / (norm + kTiny)) : 1.0;
-  optimizer_.update(step_, lr, model_.parameters(), tree_.target(), factor);
+  optimizer_.update(step_, lr, model_.parameters(), tree_.target(), clipFactor(norm, options_.clip));
   return norm;
 }
 
@@ -354,9 +345,8 @@ double Trainer::validationLoss() {
   const Share mine = shareOf(samples, ranksOf(group_), static_cast<std::size_t>(group_.rank()));
   std::vector<double> losses(samples, 0.0);
   for (std::size_t sample = mine.first; sample < mine.last; ++sample) {
-    // Windows at even distances, the same for every number of ranks and every call. One a pass, for equal bits.
-    const std::size_t start = samples == 1 ? 0 : (tokens.size() - context - 1) * sample / (samples - 1);
-    losses[sample] = passForward(tokens, {start}, false).front();
+    // One a pass, for equal bits.
+    losses[sample] = passForward(tokens, {validationStart(tokens.size(), context, sample, samples)}, false).front();
   }
   group_.sum(losses);
   double total = 0;

@@ -1,7 +1,6 @@
 #include "trainer/unflushed_run.h"
 
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -37,10 +36,14 @@ UnflushedRun::UnflushedRun(const UnflushedSetup& setup)
     if (action.kind == GOSS_PIPELINE_STEP && action.stage == 0 && action.version == 1)
       update_every_ = static_cast<std::size_t>(action.micro_batch) + 1;
   }
+  head_uses_.resize(micro_batches / update_every_ + 1);
   for (const auto& stage : rank_.stages()) {
     std::vector<int> uses(micro_batches / update_every_ + 1, 0);
     for (const goss_pipeline_action& action : grid_.actions(grid_.rank())) {
-      if (computes(action) && action.stage == stage->number) ++uses.at(static_cast<std::size_t>(action.version));
+      if (!computes(action) || action.stage != stage->number) continue;
+      ++uses.at(static_cast<std::size_t>(action.version));
+      const int head = head_versions_[static_cast<std::size_t>(action.micro_batch)];
+      if (stage->model.range().is_last) ++head_uses_.at(static_cast<std::size_t>(head));
     }
     stashes_.try_emplace(stage->number, stage->model, std::move(uses), setup.ops);
   }
@@ -82,6 +85,7 @@ void UnflushedRun::act(const goss_pipeline_action& action, const void* input, vo
     afterWeightGrad(stage, micro_batch);
   }
   stash.done(action.version);
+  if (range.is_last && !range.is_first) doneWithHead(micro_batch);
 }
 
 /// The output projection's part of the embedding's gradient goes to the first stage, and the losses with it.
@@ -115,9 +119,7 @@ void UnflushedRun::update(PipelineRank::Stage& stage, const goss_pipeline_action
   const std::size_t updates_a_step = setup_.shape.micro_batches / update_every_;
   rank_.finishGradient(stage);
   grid_.sumOverReplicas(stage.gradient.data(), stage.gradient.size());
-  if (!std::isfinite(normOf(squaredNorms(setup_.ops, stage.model.table(), stage.gradient.data())))) {
-    fail("the gradient is not finite in step {}: the run diverged; lower --lr or lengthen --warmup", step + 1);
-  }
+  requireFinite(normOf(squaredNorms(setup_.ops, stage.model.table(), stage.gradient.data())), step + 1);
   stashes_.at(stage.number).advance();
   stage.optimizer.update(setup_.first_step * updates_a_step + static_cast<std::size_t>(action.version) - 1,
                          setup_.schedule.at(step), stage.model.parameters(), stage.gradient.data(), 1.0);
@@ -141,14 +143,22 @@ const float* UnflushedRun::headFor(std::size_t micro_batch) {
   const int version = head_versions_[micro_batch];
   while (newest_head_ < version)
     receiveHead();
-  // Backward passes of the last stage follow their forward passes at once: no earlier micro-batch comes back.
-  heads_.erase(heads_.begin(), heads_.lower_bound(version));
   return version == 0 ? nullptr : heads_.at(version)->data();
+}
+
+void UnflushedRun::doneWithHead(std::size_t micro_batch) {
+  const int version = head_versions_[micro_batch];
+  if (--head_uses_[static_cast<std::size_t>(version)] == 0 && version != updates()) heads_.erase(version);
 }
 
 void UnflushedRun::receiveHead() {
   std::vector<float> head(headElems());
   grid_.recv(head.data(), head.size() * sizeof(float), grid_.rankOf(0));
+  const bool is_needed = head_uses_[static_cast<std::size_t>(newest_head_) + 1] > 0 || newest_head_ + 1 == updates();
+  if (!is_needed) {
+    ++newest_head_;
+    return;
+  }
   auto& place = heads_[++newest_head_];
   place = std::make_unique<Buffer<float>>(setup_.ops, head.size());
   place->upload(head);
@@ -156,10 +166,9 @@ void UnflushedRun::receiveHead() {
 
 /// The schedule is over: the last stage goes on with the newest matrix.
 void UnflushedRun::takeLastHead() {
-  const auto updates = static_cast<int>(head_versions_.size() / update_every_);
-  while (newest_head_ < updates)
+  while (newest_head_ < updates())
     receiveHead();
-  setup_.ops.copy(rank_.lastStage()->model.headWeight(), heads_.at(updates)->data(), headElems());
+  setup_.ops.copy(rank_.lastStage()->model.headWeight(), heads_.at(updates())->data(), headElems());
 }
 
 } // namespace goss::trainer

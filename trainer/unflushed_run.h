@@ -55,6 +55,8 @@ class UnflushedRun {
   void endStep(std::size_t step);
   const float* headFor(std::size_t micro_batch);
   void receiveHead();
+  void doneWithHead(std::size_t micro_batch);
+  [[nodiscard]] int updates() const { return static_cast<int>(head_versions_.size() / update_every_); }
   void takeLastHead();
   [[nodiscard]] std::size_t headElems() const { return setup_.shape.model.vocab * setup_.shape.model.channels; }
 
@@ -65,6 +67,7 @@ class UnflushedRun {
   std::map<int, WeightStash> stashes_;
   std::vector<int> head_versions_;                      // [micro-batch] of the matrix that embeds and projects it
   std::map<int, std::unique_ptr<Buffer<float>>> heads_; // received, of the last stage's rank
+  std::vector<int> head_uses_;                          // [version] actions of the last stage's rank to come
   int newest_head_ = 0;
   std::vector<double> step_losses_;
   StepDone step_done_;

@@ -93,13 +93,16 @@ std::vector<std::string> errorsOf(int ranks, const std::function<void(Group&)>& 
 }
 
 TEST(DataParallel, RanksWithDifferentOptionsOrDataAllRefuse) {
+  const TemporaryDirectory directory;
   EXPECT_THAT(errorsOf(3,
-                       [](Group& group) {
+                       [&](Group& group) {
                          TrainOptions options = smallOptions(1);
+                         options.checkpoint = directory / "run";
                          if (group.rank() == 2) options.lr = 0.5;
                          runOn(group, options);
                        }),
               Each(HasSubstr("different options")));
+  EXPECT_FALSE(std::filesystem::exists(directory / "run")) << "nothing is written before all agree";
   EXPECT_THAT(errorsOf(2,
                        [](Group& group) {
                          TrainOptions options = smallOptions(1);

@@ -22,6 +22,9 @@ inline TrainOptions pipelineOptions(std::size_t pipeline, const std::string& sch
 
 inline TrainOptions withoutPipeline(TrainOptions options) {
   options.pipeline = 0;
+  options.schedule = TrainOptions().schedule;
+  options.micro_batches = 0;
+  options.recompute = false;
   return options;
 }
 

@@ -235,6 +235,41 @@ TEST(PipelineTrainer, RefusesBeforeItStarts) {
   EXPECT_THAT(refusal(dynamic), HasSubstr("leave out steps=dynamic"));
 }
 
+TEST(PipelineTrainer, RefusesFilesWithoutAFlushThatItCannotRun) {
+  TemporaryDirectory directory;
+  const auto refused = [&](const std::string& text, std::size_t micro_batches) {
+    TrainOptions options = pipelineOptions(2, directory / "mine.csv");
+    writeBytes(options.schedule, text);
+    options.micro_batches = micro_batches;
+    options.clip = 0;
+    options.steps = 5;
+    options.val_every = options.checkpoint_every = 2;
+    return refusal(options, 2);
+  };
+  const std::string last = "1STEP0@1,1F1@1,1B1@1,1STEP1@2\n";
+  EXPECT_THAT(refused("0F0@0,0I0@0,0W0@0,0STEP0@1,0F1@1,0B1@1,0STEP1@2\n1F0@0,1B0@0," + last, 2),
+              HasSubstr("B instead of I and W"));
+  // One batch of two micro-batches would be fine, two of one each span two of the run's five steps.
+  const std::string fine = "0F0@0,0F1@0,0B0@0,0STEP0@1,0B1@0,0STEP1@2\n1F0@0,1B0@0," + last;
+  EXPECT_THAT(refused(fine, 1), HasSubstr("spans 2 steps"));
+}
+
+TEST(PipelineTrainer, RefusesACheckpointInTheMiddleOfAFilesSteps) {
+  TemporaryDirectory directory;
+  TrainOptions options = pipelineOptions(1, "1f1b");
+  options.steps = 1;
+  options.clip = 0;
+  options.checkpoint = directory / "run";
+  runPipeline(1, options);
+  options.steps = 4;
+  options.val_every = options.checkpoint_every = 2;
+  options.resume = true;
+  options.micro_batches = 1;
+  options.schedule = directory / "mine.csv";
+  writeBytes(options.schedule, "0F0@0,0F1@0,0B0@0,0STEP0@1,0B1@0,0STEP1@2\n");
+  EXPECT_THAT(refusal(options), HasSubstr("have to be multiples of that, 1 is not"));
+}
+
 TEST(PipelineTrainer, RunsAScheduleFromAFile) {
   TemporaryDirectory directory;
   const std::string path = directory / "mine.csv";

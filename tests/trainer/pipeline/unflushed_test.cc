@@ -1,4 +1,5 @@
 // PipeDream and PipeDream-2BW against a single process that follows their update rules.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -184,6 +185,57 @@ TEST(Unflushed, TheRuleStartsAnewWhereThePipelineDrains) {
   }
 }
 
+/// The complete CSV form of a schedule of `batches` batches of 8 micro-batches on 2 ranks.
+std::string csvOf(const char* name, int batches) {
+  goss_pipeline_request request = GOSS_PIPELINE_REQUEST_INIT;
+  request.name = name;
+  request.ranks = 2;
+  request.micro_batches = 8;
+  request.batches = batches;
+  goss_pipeline_t schedule = nullptr;
+  EXPECT_EQ(goss_pipeline_generate(&request, &schedule), GOSS_SUCCESS) << goss_last_error();
+  char* text = nullptr;
+  EXPECT_EQ(goss_pipeline_write(schedule, 1, &text), GOSS_SUCCESS) << goss_last_error();
+  std::string result(text);
+  goss_free(text);
+  goss_pipeline_destroy(schedule);
+  return result;
+}
+
+TEST(Unflushed, SchedulesFromFilesHaveTheBitsOfTheirRuleAndDrainAtTheirEnd) {
+  TemporaryDirectory directory;
+  for (const char* name : {"pipedream", "2bw"}) {
+    SCOPED_TRACE(name);
+    TrainOptions options = unflushedOptions(2, directory / (std::string(name) + ".csv"));
+    writeBytes(options.schedule, csvOf(name, 2));
+    options.steps = 4;
+    options.checkpoint_every = 0;
+    Rule rule = std::string(name) == "2bw" ? twoVersions(2, 8) : pipeDream(2);
+    rule.drain_every = 2;
+    expectRun(runPipeline(2, options), Emulation(options, rule).run());
+  }
+}
+
+// Both stages have two micro-batches on the way, and the last one goes back through an older matrix after it has
+// projected with a newer one.
+TEST(Unflushed, AScheduleOfOnesOwnMayUseOtherVersions) {
+  TemporaryDirectory directory;
+  std::string text;
+  const auto version = [](int k) { return std::max(0, k - 1); };
+  for (int stage = 0; stage < 2; ++stage) {
+    text += fmt::format("{0}F0@0,{0}F1@0", stage);
+    for (int k = 0; k < 8; ++k) {
+      text += fmt::format(",{0}B{1}@{2},{0}STEP{1}@{3}", stage, k, version(k), k + 1);
+      if (k + 2 < 8) text += fmt::format(",{}F{}@{}", stage, k + 2, version(k + 2));
+    }
+    text += "\n";
+  }
+  TrainOptions options = unflushedOptions(2, directory / "own.csv");
+  writeBytes(options.schedule, text);
+  Rule rule{2, 1, 1, 1, [&](int, int k) { return version(k); }};
+  expectRun(runPipeline(2, options), Emulation(options, rule).run());
+}
+
 TEST(Unflushed, ARunGoesOnFromACheckpointWithTheSameBits) {
   TemporaryDirectory directory;
   TrainOptions options = unflushedOptions(2, "pipedream");
@@ -195,6 +247,22 @@ TEST(Unflushed, ARunGoesOnFromACheckpointWithTheSameBits) {
   options.resume = true;
   TrainOptions part = options;
   part.time_limit_s = 1e-9; // noticed where the pipeline drains
+  EXPECT_EQ(runPipeline(2, part).losses.size(), 2u);
+  expectSameState(runPipeline(2, options).state, whole.state);
+}
+
+TEST(Unflushed, AScheduleOfSeveralStepsGoesOnWhereItDrains) {
+  TemporaryDirectory directory;
+  TrainOptions options = unflushedOptions(2, directory / "two_steps.csv");
+  writeBytes(options.schedule, csvOf("pipedream", 2));
+  options.steps = 4;
+  options.checkpoint_every = 2;
+  options.checkpoint = directory / "whole";
+  const RunResult whole = runPipeline(2, options);
+  options.checkpoint = directory / "parts";
+  options.resume = true;
+  TrainOptions part = options;
+  part.time_limit_s = 1e-9;
   EXPECT_EQ(runPipeline(2, part).losses.size(), 2u);
   expectSameState(runPipeline(2, options).state, whole.state);
 }
