@@ -1,5 +1,7 @@
 #include "trainer/data_parallel.h"
 
+#include <utility>
+
 #include "trainer/error.h"
 
 namespace goss::trainer {
@@ -22,6 +24,19 @@ DataParallel::~DataParallel() { goss_comm_destroy(comm_); }
 
 void DataParallel::sum(std::span<double> values) {
   check(goss_all_reduce(comm_, values.data(), values.data(), values.size(), GOSS_FLOAT64, GOSS_SUM, nullptr, nullptr));
+}
+
+void DataParallel::startSum(std::vector<double> values) {
+  StartedSum& sum = sums_.emplace_back(StartedSum{std::move(values)});
+  double* data = sum.values.data();
+  check(goss_all_reduce(comm_, data, data, sum.values.size(), GOSS_FLOAT64, GOSS_SUM, nullptr, &sum.request));
+}
+
+std::vector<double> DataParallel::takeSum() {
+  check(goss_wait(&sums_.front().request, nullptr));
+  std::vector<double> values = std::move(sums_.front().values);
+  sums_.pop_front();
+  return values;
 }
 
 void DataParallel::broadcast(void* data, std::size_t bytes) {

@@ -2,8 +2,10 @@
 #ifndef GOSS_TRAINER_DATA_PARALLEL_H_
 #define GOSS_TRAINER_DATA_PARALLEL_H_
 
+#include <deque>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "gossamer/gossamer.h"
 #include "trainer/group.h"
@@ -22,6 +24,8 @@ class DataParallel : public Group {
   [[nodiscard]] int size() const override { return size_; }
   [[nodiscard]] goss_comm_t comm() const { return comm_; }
   void sum(std::span<double> values) override;
+  void startSum(std::vector<double> values) override;
+  std::vector<double> takeSum() override;
   void broadcast(void* data, std::size_t bytes) override;
   bool allEqual(std::uint64_t value) override;
   void barrier() override;
@@ -30,6 +34,11 @@ class DataParallel : public Group {
   void abort(const std::string& reason) noexcept override;
 
  private:
+  struct StartedSum {
+    std::vector<double> values; // lent until the request is done or the communicator destroyed
+    goss_request_t request = nullptr;
+  };
+  std::deque<StartedSum> sums_;
   goss_comm_t comm_ = nullptr;
   int rank_ = 0;
   int size_ = 1;

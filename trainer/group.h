@@ -4,9 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "trainer/replicas.h"
 
@@ -26,6 +29,16 @@ class Group {
 
   /// values[i] = sum over ranks of values[i]; all ranks then hold identical bits.
   virtual void sum(std::span<double> values) = 0;
+  /// The same in the background: takeSum() gives the sums in the order of their start, one for each. Here: at once.
+  virtual void startSum(std::vector<double> values) {
+    sum(values);
+    sums_.push_back(std::move(values));
+  }
+  virtual std::vector<double> takeSum() {
+    std::vector<double> values = std::move(sums_.front());
+    sums_.pop_front();
+    return values;
+  }
   /// Rank 0's bytes, on every rank.
   virtual void broadcast(void* data, std::size_t bytes) = 0;
   /// True on every rank when all ranks gave the same value.
@@ -38,6 +51,9 @@ class Group {
   virtual std::shared_ptr<Replicas> synchronize(const std::string& spec) = 0;
   /// Local: makes the pending and later calls of every rank fail with `reason`, those of its Replicas included.
   virtual void abort(const std::string& reason) noexcept = 0;
+
+ private:
+  std::deque<std::vector<double>> sums_;
 };
 
 /// A group of one, for tests and for tools that need no other rank.

@@ -68,7 +68,8 @@ ReplicaTraffic LibraryReplicas::traffic() const {
   goss_sync_counters counters{};
   counters.size = sizeof counters;
   check(goss_sync_get_counters(sync_, &counters));
-  return {counters.exchanged_bytes, counters.wire_bytes_sent, static_cast<double>(counters.waited_ns) / kNsPerS};
+  return {counters.exchanged_bytes, counters.wire_bytes_sent, counters.edge_bytes_sent,
+          static_cast<double>(counters.waited_ns) / kNsPerS};
 }
 
 void LibraryReplicas::abort(const std::string& reason) noexcept { goss_sync_abort(sync_, reason.c_str()); }

@@ -518,6 +518,7 @@ void PipelineTrainer::finish() {
     const ReplicaTraffic traffic = sync_->traffic();
     card_.exchanged_bytes = traffic.exchanged_bytes;
     card_.wire_bytes += traffic.wire_bytes_sent;
+    card_.edge_bytes = traffic.edge_bytes_sent;
   }
   card_.waited_s = std::max(0.0, card_.seconds() - computed_s_);
   report_.note(summarize(card_));

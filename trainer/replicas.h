@@ -23,7 +23,8 @@ struct ReplicaTensor {
 struct ReplicaTraffic {
   std::uint64_t exchanged_bytes = 0; ///< Of float32 vectors, before compression.
   std::uint64_t wire_bytes_sent = 0;
-  double waited_s = 0; ///< Time in which this rank computed nothing, for others' data.
+  std::uint64_t edge_bytes_sent = 0; ///< Of these, those of the start and the end, apart from the steps'.
+  double waited_s = 0;               ///< Time in which this rank computed nothing, for others' data.
 };
 
 /// The events of a training step, in the order of their declaration. Collective where gossamer/sync.h says so. Failures

@@ -74,10 +74,12 @@ double RunCard::utilisation() const {
 std::string summarize(const RunCard& card) {
   return fmt::format(
       "run: {} steps on {} rank{} in {:.1f} s, {:.0f} tok/s; loss {}, validation {}\n"
-      "sync: {}; {:.2f} MiB exchanged, {:.2f} MiB sent by rank 0; {:.0f} % of the time not waiting for others",
+      "sync: {}; {:.2f} MiB exchanged, {:.2f} MiB sent by rank 0 and {:.2f} MiB at the start and end; {:.0f} % of the "
+      "time not waiting for others",
       card.losses.size(), card.ranks, card.ranks == 1 ? "" : "s", card.seconds(), card.tokensPerSecond(),
       card.losses.empty() ? "-" : fmt::format("{:.4f}", card.losses.back()), lastValidation(card), card.sync,
-      mib(card.exchanged_bytes), mib(card.wire_bytes), 100 * card.utilisation());
+      mib(card.exchanged_bytes), mib(card.wire_bytes - card.edge_bytes), mib(card.edge_bytes),
+      100 * card.utilisation());
 }
 
 void writeRun(const std::string& directory, const RunCard& card) {
@@ -96,6 +98,7 @@ void writeRun(const std::string& directory, const RunCard& card) {
                      {"validation", card.validation},
                      {"exchanged_bytes", card.exchanged_bytes},
                      {"wire_bytes", card.wire_bytes},
+                     {"edge_bytes", card.edge_bytes},
                      {"waited_s", card.waited_s},
                      {"tokens_per_s", card.tokensPerSecond()},
                      {"utilisation", card.utilisation()}};
@@ -121,6 +124,8 @@ RunCard readRun(const std::string& directory) {
     card.validation = json.at("validation").get<std::vector<std::pair<std::size_t, double>>>();
     card.exchanged_bytes = json.at("exchanged_bytes");
     card.wire_bytes = json.at("wire_bytes");
+    card.edge_bytes = json.value("edge_bytes", std::uint64_t{0}); // older records count them together
+    if (card.edge_bytes > card.wire_bytes) fail("edge_bytes is more than wire_bytes");
     card.waited_s = json.at("waited_s");
     if (card.losses.size() != card.step_seconds.size()) fail("losses and step_seconds have different lengths");
   } catch (const std::exception& error) { // Error, or the JSON library's
@@ -131,14 +136,17 @@ RunCard readRun(const std::string& directory) {
 
 std::string compareTable(const std::vector<std::string>& names, const std::vector<RunCard>& cards) {
   std::string table =
-      "| run | sync | ranks | steps | loss | validation | tokens/s | exchanged MiB | sent MiB | not waiting |\n"
-      "|---|---|---|---|---|---|---|---|---|---|\n";
+      "| run | sync | ranks | steps | loss | validation | tokens/s | exchanged MiB | sent MiB | start and end MiB | "
+      "not "
+      "waiting |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|\n";
   for (std::size_t i = 0; i < cards.size(); ++i) {
     const RunCard& card = cards[i];
-    table += fmt::format(
-        "| {} | `{}` | {} | {} | {} | {} | {:.0f} | {:.2f} | {:.2f} | {:.0f} % |\n", names[i], card.sync, card.ranks,
-        card.losses.size(), card.losses.empty() ? "-" : fmt::format("{:.4f}", card.losses.back()), lastValidation(card),
-        card.tokensPerSecond(), mib(card.exchanged_bytes), mib(card.wire_bytes), 100 * card.utilisation());
+    table += fmt::format("| {} | `{}` | {} | {} | {} | {} | {:.0f} | {:.2f} | {:.2f} | {:.2f} | {:.0f} % |\n", names[i],
+                         card.sync, card.ranks, card.losses.size(),
+                         card.losses.empty() ? "-" : fmt::format("{:.4f}", card.losses.back()), lastValidation(card),
+                         card.tokensPerSecond(), mib(card.exchanged_bytes), mib(card.wire_bytes - card.edge_bytes),
+                         mib(card.edge_bytes), 100 * card.utilisation());
   }
   return table;
 }

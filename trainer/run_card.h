@@ -22,6 +22,7 @@ struct RunCard {
   // Of rank 0:
   std::uint64_t exchanged_bytes = 0; // float32 bytes of exchanged vectors
   std::uint64_t wire_bytes = 0;      // sent
+  std::uint64_t edge_bytes = 0;      // of wire_bytes: at the start and the end, apart from the steps
   double waited_s = 0;               // for other ranks
 
   [[nodiscard]] double seconds() const;

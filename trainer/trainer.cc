@@ -16,6 +16,9 @@ namespace goss::trainer {
 
 namespace {
 
+/// Steps by which losses may be late: a round trip between continents is some steps long.
+constexpr std::size_t kMostStepsBehind = 8;
+
 std::size_t ranksOf(const Group& group) { return static_cast<std::size_t>(group.size()); }
 
 /// Validates before anything is allocated by the sizes.
@@ -150,6 +153,10 @@ void Trainer::run() {
   if (step_ != 0 && (options_.val_every != 0 || step_ >= options_.steps)) validate(); // what was resumed
   while (go_on && step_ < options_.steps) {
     go_on = replicas_->dynamicPeriod() == 0 ? trainStep() : trainDynamicStep();
+    if (!go_on || step_ == options_.steps || isValidationDue() || isCheckpointDue()) {
+      go_on = takeLosses(0) && go_on;
+      reportSteps();
+    }
     checkpoints_.poll();
     const bool is_last = !go_on || step_ == options_.steps;
     if (step_ == options_.steps) stepReplicas(true); // not when stopped: the run may go on with the same bits
@@ -185,19 +192,38 @@ bool Trainer::trainStep() {
   computeGradient(losses);
   const bool is_late = options_.time_limit_s > 0 && secondsSince(started_) > options_.time_limit_s;
   losses.back() = group_.rank() == 0 && is_late ? 1.0 : 0.0;
-  group_.sum(losses);
-  double loss = 0;
-  for (std::size_t i = 0; i < options_.batch; ++i)
-    loss += losses[i];
-  loss /= static_cast<double>(options_.batch * options_.model.context);
-
+  group_.startSum(std::move(losses));
   const double norm = updateParameters(lr);
   stepReplicas(false);
   ++step_;
-  card_.losses.push_back(loss);
+  unreported_.push_back({step_, 0, lr, norm, 0});
+  // A time limit is kept by the step.
+  const bool go_on = takeLosses(options_.time_limit_s > 0 || group_.size() == 1 ? 0 : kMostStepsBehind);
   card_.step_seconds.push_back(secondsSince(start));
-  report_.step({step_, loss, lr, norm, card_.step_seconds.back()});
-  return losses.back() == 0.0;
+  unreported_.back().seconds = card_.step_seconds.back();
+  reportSteps();
+  return go_on;
+}
+
+bool Trainer::takeLosses(std::size_t behind) {
+  bool go_on = true;
+  for (; with_loss_ + behind < unreported_.size(); ++with_loss_) {
+    const std::vector<double> losses = group_.takeSum();
+    double loss = 0;
+    for (std::size_t i = 0; i < options_.batch; ++i)
+      loss += losses[i];
+    unreported_[with_loss_].loss = loss / static_cast<double>(options_.batch * options_.model.context);
+    go_on = go_on && losses.back() == 0.0;
+  }
+  return go_on;
+}
+
+void Trainer::reportSteps() {
+  for (; with_loss_ > 0; --with_loss_) {
+    card_.losses.push_back(unreported_.front().loss);
+    report_.step(unreported_.front());
+    unreported_.pop_front();
+  }
 }
 
 bool Trainer::trainDynamicStep() {
@@ -408,6 +434,7 @@ void Trainer::finishCard() {
   }
   card_.exchanged_bytes = traffic.exchanged_bytes;
   card_.wire_bytes = traffic.wire_bytes_sent;
+  card_.edge_bytes = traffic.edge_bytes_sent;
   card_.waited_s = traffic.waited_s;
   report_.note(summarize(card_));
   if (!options_.run.empty()) writeRun(options_.run, card_);

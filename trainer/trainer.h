@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -66,6 +67,10 @@ class Trainer {
   [[nodiscard]] bool isCheckpointDue() const;
   void computeGradient(std::span<double> losses);
   void noteLocalSteps();
+  /// Waits for the losses of all steps but the last `behind`; false when rank 0 wanted to stop after one of these.
+  bool takeLosses(std::size_t behind);
+  /// The steps whose losses were taken.
+  void reportSteps();
   void validate();
   void backwardLast(std::size_t count);
   double updateParameters(double lr);
@@ -108,6 +113,8 @@ class Trainer {
   std::size_t computed_steps_ = 0; // of this run, by this rank
   double trained_samples_ = 0;     // of this run, by all ranks
   RunCheckpoints checkpoints_;
+  std::deque<StepRecord> unreported_; // steps done, the oldest first
+  std::size_t with_loss_ = 0;         // of these, the first
   Clock::time_point started_;
   RunCard card_;
   std::vector<std::int32_t> inputs_;  // [micro-batch, T]

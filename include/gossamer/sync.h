@@ -72,7 +72,9 @@ typedef struct goss_sync_counters {
   uint64_t exchanged_bytes; ///< Float32 bytes of the vectors of these exchanges, before compression.
   uint64_t wire_bytes_sent; ///< Payload bytes handed to transports, headers excluded.
   uint64_t wire_bytes_received;
-  uint64_t waited_ns; ///< Time that calls spent waiting for exchanges.
+  uint64_t waited_ns;       ///< Time that calls spent waiting for exchanges.
+  uint64_t edge_bytes_sent; ///< Of wire_bytes_sent, those of goss_sync_create and goss_sync_start, and of the averaging
+                            ///< in goss_sync_finish; the rest is the exchanges that steps ask for.
 } goss_sync_counters;
 
 /// Collective over `comm`, which must outlive the synchronizer. Errors: GOSS_ERR_INVALID_ARGUMENT naming what is wrong
@@ -83,8 +85,8 @@ GOSS_API goss_status goss_sync_create(goss_comm_t comm, const char* spec, goss_s
 GOSS_API goss_status goss_sync_register(goss_sync_t sync, const goss_sync_tensor* tensor, int32_t* index);
 
 /// Collective, once, after all tensors are registered: checks that the ranks agree, and gives everybody rank 0's
-/// parameters; after goss_sync_import, every rank keeps its own instead.
-/// Errors: GOSS_ERR_MISMATCH when specs or tensors differ between ranks.
+/// parameters, which are sent only if the ranks' hashes differ; after goss_sync_import, every rank keeps its own
+/// instead. Errors: GOSS_ERR_MISMATCH when specs or tensors differ between ranks.
 GOSS_API goss_status goss_sync_start(goss_sync_t sync);
 
 /// Local, between steps: the learning rate of the steps to come. SlowMo, QSR and DeMo use it; 1 before the first call.

@@ -176,10 +176,8 @@ Status Synchronizer::start() {
                                "the ranks registered different tensors, or only some of them imported a state"));
   }
   if (!is_imported_) {
-    for (const Tensor& tensor : tensors_) {
-      if (Status status = all_->broadcast(tensor.parameter); !status.isOk()) {
-        return noted(status);
-      }
+    if (Status status = shareParameters(); !status.isOk()) {
+      return noted(status);
     }
     layOut();
     for (Fragment& fragment : fragments_) {
@@ -188,6 +186,25 @@ Status Synchronizer::start() {
   }
   is_started_ = true;
   clock_.begin();
+  edge_bytes_ = wireBytesSent();
+  return Status::ok();
+}
+
+/// Ranks that began from the same seed or checkpoint have nothing to send.
+Status Synchronizer::shareParameters() {
+  std::uint64_t hash = 0;
+  for (const Tensor& tensor : tensors_) {
+    hash = XXH3_64bits_withSeed(tensor.parameter.data(), tensor.parameter.size_bytes(), hash);
+  }
+  Result<bool> is_equal = all_->allEqual(hash);
+  if (!is_equal.isOk() || is_equal.value()) {
+    return is_equal.status();
+  }
+  for (const Tensor& tensor : tensors_) {
+    if (Status status = all_->broadcast(tensor.parameter); !status.isOk()) {
+      return status;
+    }
+  }
   return Status::ok();
 }
 
@@ -334,10 +351,17 @@ Status Synchronizer::finish() {
     return status;
   }
   for (Fragment& fragment : fragments_) {
+    if (Status status = noted(fragment.arrive(*parameter_channel_)); !status.isOk()) {
+      return status;
+    }
+  }
+  const std::uint64_t before = wireBytesSent(); // nothing is in flight
+  for (Fragment& fragment : fragments_) {
     if (Status status = noted(fragment.settle(*parameter_channel_, {lr_, composition_.mixing})); !status.isOk()) {
       return status;
     }
   }
+  edge_bytes_ += wireBytesSent() - before;
   return Status::ok();
 }
 
@@ -447,10 +471,19 @@ goss_sync_info Synchronizer::info() const {
   return info;
 }
 
+std::uint64_t Synchronizer::wireBytesSent() const {
+  std::uint64_t sum = 0;
+  for (const Channel* channel : {all_.get(), island_.get(), across_.get()}) {
+    sum += channel != nullptr ? channel->counters().wire_bytes_sent : 0;
+  }
+  return sum;
+}
+
 goss_sync_counters Synchronizer::counters() const {
   goss_sync_counters sum{};
   sum.size = sizeof sum;
   sum.steps = timetable_.state().step;
+  sum.edge_bytes_sent = edge_bytes_;
   for (const Channel* channel : {all_.get(), island_.get(), across_.get()}) {
     if (channel == nullptr) {
       continue;

@@ -65,6 +65,8 @@ class Synchronizer {
   Status stepFragments();
   Status checkComputes(const char* call) const;
   Status planPeriod();
+  Status shareParameters();
+  [[nodiscard]] std::uint64_t wireBytesSent() const;
   [[nodiscard]] std::uint64_t layoutHash() const;
   [[nodiscard]] bool exchangesGradients() const { return gradient_channel_ != nullptr; }
 
@@ -78,6 +80,7 @@ class Synchronizer {
   double lr_ = 1;
   std::optional<LocalSteps> local_steps_; // with steps=dynamic
   StepClock clock_;
+  std::uint64_t edge_bytes_ = 0; // sent apart from the exchanges of steps
   bool is_started_ = false;
   bool is_imported_ = false;
   Status failure_;

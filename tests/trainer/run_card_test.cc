@@ -25,7 +25,8 @@ RunCard someCard() {
   card.step_seconds = {1, 0.5, 0.5};
   card.validation = {{6, 3.5}, {8, 2.75}};
   card.exchanged_bytes = 3 << 20;
-  card.wire_bytes = 1 << 20;
+  card.wire_bytes = 3 << 19;
+  card.edge_bytes = 1 << 19;
   card.waited_s = 0.5;
   return card;
 }
@@ -44,6 +45,7 @@ TEST(RunCard, ComesBackFromItsFileAsItWas) {
   EXPECT_EQ(read.validation, card.validation);
   EXPECT_EQ(read.exchanged_bytes, card.exchanged_bytes);
   EXPECT_EQ(read.wire_bytes, card.wire_bytes);
+  EXPECT_EQ(read.edge_bytes, card.edge_bytes);
   EXPECT_EQ(read.waited_s, card.waited_s);
   EXPECT_EQ(read.tokensPerSecond(), 150);
   EXPECT_EQ(read.utilisation(), 0.75);
@@ -54,7 +56,7 @@ TEST(RunCard, ReportAndTableShowWhatMatters) {
   writeRun(directory / "run", someCard());
   EXPECT_THAT(readBytes(directory / "run/report.md"), AllOf(HasSubstr("loss.svg"), HasSubstr("\"steps\": 3")));
   EXPECT_THAT(compareTable({"mine"}, {someCard()}),
-              HasSubstr("| mine | `diloco:h=2` | 4 | 3 | 2.2500 | 2.7500 | 150 | 3.00 | 1.00 | 75 % |"));
+              HasSubstr("| mine | `diloco:h=2` | 4 | 3 | 2.2500 | 2.7500 | 150 | 3.00 | 1.00 | 0.50 | 75 % |"));
 }
 
 TEST(RunCard, DamagedFilesAreRefusedByName) {

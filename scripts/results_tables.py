@@ -1,0 +1,122 @@
+#!/usr/bin/python3
+"""Writes the generated parts of docs/results.md; texts between them stay. Called by scripts/reproduce.
+
+    results_tables.py training OUT WORK FLAGS WARM STEPS    from the runs in the folder WORK
+    results_tables.py wan OUT                               what bench/wan/train_bench.py printed, from standard input
+"""
+import json
+import pathlib
+import sys
+
+MIB = 1024.0 * 1024.0
+# Order of the table; only what was run is shown.
+RUNS = ["ddp", "ddp-2", "single", "diloco-1", "diloco-10", "diloco-50", "diloco-100", "diloco-1-2", "diloco-10-2", "diloco-50-2",
+        "diloco-100-2", "fp16", "int8", "e3m0", "streaming", "streaming-tau2", "streaming-tau5", "streaming-e3m0", "eager", "eager-0.5",
+        "demo", "cocktail", "islands", "local", "slowmo", "co2"]
+PIPELINES = ["pipeline", "pipeline-direct", "pipeline-aq-sgd"]
+
+
+class Run:
+    def __init__(self, folder):
+        card = json.loads((folder / "run.json").read_text())
+        self.command = (folder / "command").read_text().strip()
+        self.loss = card["validation"][-1][1]
+        self.exchanged = card["exchanged_bytes"]
+        self.sent = card["wire_bytes"] - card["edge_bytes"]
+        self.edge = card["edge_bytes"]
+        self.seconds = sum(card["step_seconds"])
+        self.steps = len(card["step_seconds"])
+
+
+def percent(run, other):
+    return 100 * (run.loss / other.loss - 1)
+
+
+def share(run, other):
+    return f"1/{other.sent / run.sent:.1f}" if run.sent else "-"
+
+
+def run_table(runs, names, base):
+    rows = ["| run | `mpirun ... goss-train ...` | validation | to the first | exchanged MiB | sent MiB | of the first's | start and end MiB | seconds |",
+            "|---|---|---|---|---|---|---|---|---|"]
+    for name in names:
+        run = runs.get(name)
+        if run is None:
+            continue
+        rows.append(f"| {name} | `{run.command}` | {run.loss:.4f} | {percent(run, base):+.2f} % | {run.exchanged / MIB:.2f} | {run.sent / MIB:.2f} | "
+                    f"{share(run, base)} | {run.edge / MIB:.2f} | {run.seconds:.0f} |")
+    return rows
+
+
+def bounds(runs):
+    """(what, bound, measured, whether it holds)"""
+    rows = []
+
+    def loss(what, name, other, most):
+        if name in runs and other in runs:
+            value = percent(runs[name], runs[other])
+            rows.append((f"{what}: loss to `{other}`", f"at most {most:+.1f} %", f"{value:+.2f} %", value <= most))
+
+    def sent(what, name, least):
+        if name in runs and runs[name].sent:
+            value = runs["ddp"].sent / runs[name].sent
+            rows.append((f"{what}: bytes of `ddp`'s", f"at most 1/{least}", f"1/{value:.1f}", value >= least))
+
+    loss("H = 10, 4 workers", "diloco-10", "ddp", 0.5)
+    loss("H = 50, 4 workers", "diloco-50", "ddp", 4)
+    # Ten exchanges in 500 steps; the few bytes over are those of hashes and of buckets' odd ends.
+    sent("H = 50, 4 workers", "diloco-50", 50)
+    loss("int8", "int8", "diloco-50", 0.2)
+    sent("int8", "int8", 190)
+    loss("e3m0", "e3m0", "diloco-50", 0.7)
+    sent("e3m0", "e3m0", 350)
+    loss("streaming, tau 2", "streaming-tau2", "streaming", 1)
+    loss("streaming, tau 5", "streaming-tau5", "streaming", 1)
+    loss("AQ-SGD, 4 bits", "pipeline-aq-sgd", "pipeline", 1)
+    if "pipeline-direct" in runs and "pipeline" in runs:
+        value = percent(runs["pipeline-direct"], runs["pipeline"])
+        rows.append(("direct 2 bits: loss to `pipeline`", "more than +1.0 %", f"{value:+.2f} %", value > 1))
+    if "single" in runs:
+        worst = max((name for name in RUNS if name in runs and name != "single"), key=lambda name: runs[name].loss)
+        value = percent(runs["single"], runs[worst])
+        rows.append((f"a single worker with a quarter of the tokens, to the worst of the others, `{worst}`", "above 0 %", f"{value:+.2f} %",
+                     value > 0))
+    return ["| what | bound | measured | |", "|---|---|---|---|"] + [
+        f"| {what} | {bound} | {measured} | {'holds' if holds else '**missed**'} |" for what, bound, measured, holds in rows]
+
+
+def training(work, flags, warm, steps):
+    work = pathlib.Path(work)
+    runs = {name: Run(work / name) for name in RUNS + PIPELINES if (work / name / "command").exists()}
+    lines = [f"All runs go on from one warm start (`-np 4 --sync ddp --final-lr 1 --steps {warm}`) to step {steps} with `{flags} --resume`, the flags of the",
+             "table and the default text. Equal tokens everywhere, but for `single`.", ""]
+    lines += run_table(runs, RUNS, runs["ddp"])
+    first = next(name for name in PIPELINES if name in runs)
+    lines += ["", "Two pipeline stages, whose activations are encoded:", ""] + run_table(runs, PIPELINES, runs[first])
+    lines += ["", "What is expected of them:", ""] + bounds(runs)
+    return "\n".join(lines)
+
+
+def replace(out, part, text):
+    """Puts `text` between the marks of `part`, at the end of the file where it has none."""
+    path = pathlib.Path(out)
+    old = path.read_text() if path.exists() else "# Results\n"
+    begin, end = f"<!-- begin: {part} -->\n", f"<!-- end: {part} -->\n"
+    if begin not in old:
+        old += f"\n{begin}{end}"
+    head, rest = old.split(begin, 1)
+    tail = rest.split(end, 1)[1]
+    path.write_text(f"{head}{begin}{text.rstrip()}\n{end}{tail}")
+
+
+def main():
+    if len(sys.argv) == 7 and sys.argv[1] == "training":
+        replace(sys.argv[2], "training", training(*sys.argv[3:]))
+    elif len(sys.argv) == 3 and sys.argv[1] == "wan":
+        replace(sys.argv[2], "wan", sys.stdin.read())
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
