@@ -18,6 +18,8 @@ namespace {
 
 /// Steps by which losses may be late: a round trip between continents is some steps long.
 constexpr std::size_t kMostStepsBehind = 8;
+/// Longer steps hide any round trip behind one of them; what ranks that are far ahead started would miss its deadline.
+constexpr double kLongStep_s = 1;
 
 std::size_t ranksOf(const Group& group) { return static_cast<std::size_t>(group.size()); }
 
@@ -86,8 +88,8 @@ float Trainer::gradientScale() const {
 void Trainer::checkAgreement() {
   // Beside what decides the numbers: what decides which collectives are called when.
   requireAgreement(group_, data_.fingerprint(),
-                   fmt::format("{} {} {} {}", settings_, options_.val_every, options_.val_samples,
-                               replicas_->hasLocalSteps() ? options_.checkpoint_every : 0));
+                   fmt::format("{} {} {} {} {}", settings_, options_.val_every, options_.val_samples,
+                               replicas_->hasLocalSteps() ? options_.checkpoint_every : 0, options_.time_limit_s > 0));
 }
 
 /// Rank 0's: of the latest checkpoint, or the seed's.
@@ -197,8 +199,10 @@ bool Trainer::trainStep() {
   stepReplicas(false);
   ++step_;
   unreported_.push_back({step_, 0, lr, norm, 0});
+  const double before_s = card_.step_seconds.empty() ? 0 : card_.step_seconds.back(); // waiting included
+  const std::size_t behind = std::max(before_s, secondsSince(start)) > kLongStep_s ? 1 : kMostStepsBehind;
   // A time limit is kept by the step.
-  const bool go_on = takeLosses(options_.time_limit_s > 0 || group_.size() == 1 ? 0 : kMostStepsBehind);
+  const bool go_on = takeLosses(options_.time_limit_s > 0 || group_.size() == 1 ? 0 : behind);
   card_.step_seconds.push_back(secondsSince(start));
   unreported_.back().seconds = card_.step_seconds.back();
   reportSteps();

@@ -110,6 +110,13 @@ TEST(DataParallel, RanksWithDifferentOptionsOrDataAllRefuse) {
                          runOn(group, options);
                        }),
               Each(HasSubstr("different options")));
+  EXPECT_THAT(errorsOf(2,
+                       [](Group& group) { // the others would notice rank 0's end some steps later
+                         TrainOptions options = smallOptions(1);
+                         if (group.rank() == 0) options.time_limit_s = 60;
+                         runOn(group, options);
+                       }),
+              Each(HasSubstr("different options")));
   const Dataset other(bytesToTokens(smallText() + "."), true);
   EXPECT_THAT(
       errorsOf(2, [&](Group& group) { runOn(group, smallOptions(1), group.rank() == 0 ? smallData() : other); }),
