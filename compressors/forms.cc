@@ -161,7 +161,7 @@ struct Alias {
 constexpr std::array kAliases{
     Alias{"cocktail", "randk:ratio=0.1+topk:ratio=0.2+int4:block=128"},
     Alias{"dgc", "topk:ratio=0.001,select=sampled+none+momentum:factor=0.9,mask=1"},
-    Alias{"demo", "dct:chunk=64,keep=32+ef:decay=0.999,at=worker"},
+    Alias{"demo", "dct:chunk=64,keep=2+ef:decay=0.999,at=worker"},
     Alias{"cgx", "int4:block=512,mode=minmax"},
 };
 

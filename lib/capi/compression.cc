@@ -56,6 +56,20 @@ goss_status goss_codec_state_import(goss_comm_t comm, const void* bytes, size_t 
   });
 }
 
+goss_status goss_codec_state_read(goss_comm_t comm, uint64_t tensor, float* values, size_t count) {
+  return guarded("goss_codec_state_read", [&]() -> Status {
+    if (comm == nullptr || (values == nullptr && count > 0)) {
+      return invalid("goss_codec_state_read: comm and values must not be NULL");
+    }
+    if (tensor == 0) return invalid("goss_codec_state_read: tensor 0 keeps nothing; give the one of goss_options.tensor");
+    auto lock = comm->communicator->engine().enter();
+    if (const Status& failure = comm->communicator->failureOnLoop(); !failure.isOk()) return failure;
+    if (comm->communicator->holdsStateOnLoop(tensor)) return pending("goss_codec_state_read");
+    comm->communicator->referencesOnLoop().read({tensor, goss::sync::ReferenceRole::worker, 0}, 0, {values, count});
+    return Status::ok();
+  });
+}
+
 goss_status goss_codec_state_reset(goss_comm_t comm, uint64_t tensor) {
   return guarded("goss_codec_state_reset", [&]() -> Status {
     if (comm == nullptr) return invalid("goss_codec_state_reset: comm must not be NULL");

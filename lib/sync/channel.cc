@@ -113,6 +113,12 @@ Status Channel::restoreCodecState(std::string_view bytes) {
   return check(goss_codec_state_import(comm_, bytes.data(), bytes.size()));
 }
 
+Status Channel::lostSoFar(std::uint64_t tensor, std::span<float> lost) const {
+  return check(goss_codec_state_read(comm_, tensor, lost.data(), lost.size()));
+}
+
+Status Channel::forgetLost(std::uint64_t tensor) { return check(goss_codec_state_reset(comm_, tensor)); }
+
 Status Channel::abort(const char* reason) { return check(goss_comm_abort(comm_, reason)); }
 
 goss_counters Channel::counters() const {

@@ -55,6 +55,9 @@ class Channel {
   /// Local, while nothing is in flight: what codecs keep, for a checkpoint.
   Result<std::string> codecState() const;
   Status restoreCodecState(std::string_view bytes);
+  /// Local: what encoding has lost of this rank's contributions to a vector, in the units of Parcel::values.
+  Status lostSoFar(std::uint64_t tensor, std::span<float> lost) const;
+  Status forgetLost(std::uint64_t tensor);
   /// Collective: true on every rank when all ranks gave the same value.
   Result<bool> allEqual(std::uint64_t value);
 

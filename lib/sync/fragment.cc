@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 namespace goss::sync {
 
@@ -47,11 +48,19 @@ void Fragment::difference(std::vector<float>& out) const {
   }
 }
 
-Status Fragment::start(Channel& channel, float weight) {
+Status Fragment::start(Channel& channel, const Terms& terms, float weight) {
   if (count_ == 0) {
     return Status::ok();
   }
   difference(flying_);
+  if (terms.keeps_lost) {
+    // It is in the parameters, and the codec adds it as well.
+    own_.resize(count_);
+    if (Status status = channel.lostSoFar(id_, own_); !status.isOk()) {
+      return status;
+    }
+    std::transform(flying_.begin(), flying_.end(), own_.begin(), flying_.begin(), std::minus<>());
+  }
   if (weight != 1) {
     for (float& value : flying_) {
       value *= weight;
@@ -78,6 +87,22 @@ Status Fragment::apply(Channel& channel, const Terms& terms) {
   }
   applyRound(flying_, {}, channel, terms);
   flight_ = Flight::none;
+  return terms.keeps_lost ? keepLost(channel) : Status::ok();
+}
+
+Status Fragment::keepLost(const Channel& channel) {
+  own_.resize(count_);
+  if (Status status = channel.lostSoFar(id_, own_); !status.isOk()) {
+    return status;
+  }
+  std::size_t at = 0;
+  for (const std::span<float> parameter : parameters_) {
+    for (float& value : parameter) {
+      value -= own_[at];
+      ++at;
+    }
+  }
+  has_drifted_ = true;
   return Status::ok();
 }
 
@@ -130,6 +155,12 @@ Status Fragment::settle(Channel& channel, const Terms& terms) {
   reference_.clear();
   for (const std::span<float> parameter : parameters_) {
     reference_.insert(reference_.end(), parameter.begin(), parameter.end());
+  }
+  if (terms.keeps_lost) {
+    // The mean has it now.
+    if (Status status = channel.forgetLost(id_); !status.isOk()) {
+      return status;
+    }
   }
   has_drifted_ = false;
   return Status::ok();

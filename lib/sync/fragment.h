@@ -33,9 +33,10 @@ class Fragment {
   struct Terms {
     double lr = 1;
     double mixing = 0;
+    bool keeps_lost = false; ///< As in Composition.
   };
   /// Collective: starts the exchange of (reference - parameters) * weight.
-  Status start(Channel& channel, float weight);
+  Status start(Channel& channel, const Terms& terms, float weight);
   /// Collective: waits for it and applies it; nothing when none was started.
   Status apply(Channel& channel, const Terms& terms);
   /// Collective: applies the exchange of the round before with this rank's new difference, then starts that one's.
@@ -56,6 +57,8 @@ class Fragment {
   enum class Flight : std::uint8_t { none = 0, started = 1, arrived = 2 };
 
   void difference(std::vector<float>& out) const;
+  /// Parameters -= what the codec has lost.
+  Status keepLost(const Channel& channel);
   void applyRound(std::span<const float> mean, std::span<const float> own, const Channel& channel, const Terms& terms);
 
   const Applier& applier_;

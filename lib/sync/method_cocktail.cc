@@ -1,7 +1,6 @@
 // CocktailSGD: Wang et al., ICML 2023. After every step the ranks exchange how far they went from the common model:
-// random blocks, of these the largest, in 4 bits, with error feedback on both sides. In the published code what a
-// rank's encoding lost stays in that rank's parameters; here it is kept beside them, so that all ranks compute on the
-// same model.
+// random blocks, of these the largest, in 4 bits, with error feedback on both sides. What a rank's encoding lost stays
+// in that rank's parameters, as in the published code: it computes on the common model and its own steps not yet sent.
 #include <array>
 
 #include "sync/methods.h"
@@ -15,7 +14,10 @@ constexpr std::array kParameters = {
     ParameterInfo{"codec", "cocktail+ef", "compressor of what is exchanged; comes last"}};
 
 Composition make(SpecReader& reader) {
-  return composeLocalSteps(reader, [](Composition& made) { made.applier = std::make_unique<OuterSgd>(1, 0); });
+  Composition made =
+      composeLocalSteps(reader, [](Composition& filled) { filled.applier = std::make_unique<OuterSgd>(1, 0); });
+  made.keeps_lost = made.layout.codec.find("+ef") != std::string::npos;
+  return made;
 }
 
 } // namespace

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array kParameters = {ParameterInfo{"decay", "0.999", "of the momentum"},
                                     ParameterInfo{"chunk", "64", "elements of a cosine transform; a power of two"},
-                                    ParameterInfo{"keep", "32", "components of each chunk that are exchanged"},
+                                    ParameterInfo{"keep", "2", "components of each chunk that are exchanged"},
                                     ParameterInfo{"bucket_kb", "1024", "KiB of gradient in one exchange"}};
 
 Composition make(SpecReader& reader) {

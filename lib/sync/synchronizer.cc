@@ -324,7 +324,7 @@ Status Synchronizer::planPeriod() {
 }
 
 Status Synchronizer::stepFragments() {
-  const Fragment::Terms terms = {lr_, composition_.mixing};
+  const Fragment::Terms terms = {lr_, composition_.mixing, composition_.keeps_lost};
   for (std::uint64_t i = 0; i < fragments_.size(); ++i) {
     Fragment& fragment = fragments_[i];
     fragment.noteStep();
@@ -333,7 +333,7 @@ Status Synchronizer::stepFragments() {
       status = timetable_.applies(i) ? fragment.applyLate(*parameter_channel_, terms) : Status::ok();
     } else {
       status = timetable_.starts(i)
-                   ? fragment.start(*parameter_channel_, local_steps_ ? local_steps_->takeWeight(i) : 1.0f)
+                   ? fragment.start(*parameter_channel_, terms, local_steps_ ? local_steps_->takeWeight(i) : 1.0f)
                    : Status::ok();
       if (status.isOk() && timetable_.applies(i)) {
         status = fragment.apply(*parameter_channel_, terms);
@@ -356,8 +356,9 @@ Status Synchronizer::finish() {
     }
   }
   const std::uint64_t before = wireBytesSent(); // nothing is in flight
+  const Fragment::Terms terms = {lr_, composition_.mixing, composition_.keeps_lost};
   for (Fragment& fragment : fragments_) {
-    if (Status status = noted(fragment.settle(*parameter_channel_, {lr_, composition_.mixing})); !status.isOk()) {
+    if (Status status = noted(fragment.settle(*parameter_channel_, terms)); !status.isOk()) {
       return status;
     }
   }

@@ -4,13 +4,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <mutex>
+#include <numeric>
 
+#include "tests/support/thread_ranks.h"
 #include "tests/synchronizers/model.h"
 
 namespace goss::test {
 namespace {
 
 using Replicas = std::vector<Vector>; // [rank][element]
+
+constexpr std::size_t kSentOfTheLargest = 4; // a quarter of kElements, rounded up
 
 Replicas startEverywhere() { return Replicas(kRanks, initialParameters()); }
 
@@ -301,10 +307,60 @@ TEST(PublishedRule, DilocoInEightBitsErrsByNoMoreThanTwoEncodings) {
 
 TEST(PublishedRule, CocktailExchangesEveryStepAndLosesNothingWithoutItsCodec) {
   expectSame(runLibrary("cocktail:codec=none"), runLibrary("local:h=1"));
-  const Trajectory coded = runLibrary("cocktail");
-  for (const std::vector<Vector>& step : coded) {
-    for (const Vector& replica : step) {
-      EXPECT_EQ(replica, step[0]);
+}
+
+TEST(PublishedRule, CocktailLeavesWhatIsNotSentInEachRanksParameters) {
+  Vector theta = initialParameters();
+  expectSame(runLibrary("cocktail:codec=topk:ratio=0.25+ef"), runReference([&](int, Replicas& x) {
+               Vector sum(kElements, 0.0);
+               for (Vector& own : x) {
+                 std::vector<std::size_t> order(kElements);
+                 std::iota(order.begin(), order.end(), std::size_t{0});
+                 std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+                   return std::abs(own[a] - theta[a]) > std::abs(own[b] - theta[b]);
+                 });
+                 for (std::size_t k = 0; k < kSentOfTheLargest; ++k) {
+                   const std::size_t i = order[k];
+                   sum[i] += own[i] - theta[i];
+                   own[i] = theta[i];
+                 }
+               }
+               for (std::size_t i = 0; i < kElements; ++i) {
+                 theta[i] += sum[i] / kRanks;
+                 for (Vector& own : x) {
+                   own[i] += sum[i] / kRanks;
+                 }
+               }
+             }));
+}
+
+TEST(PublishedRule, CocktailEndsWithTheMeanOfWhatTheRanksHave) {
+  std::mutex mutex;
+  std::map<int, Vector> before, after, next;
+  runRanks(kRanks, [&](goss_comm_t comm, int rank) {
+    SyncRun run(comm, "cocktail:codec=topk:ratio=0.25+ef");
+    run.start();
+    for (int step = 0; step < 6; ++step) run.step(step);
+    const Vector drifted = run.values();
+    EXPECT_EQ(goss_sync_finish(run.sync()), GOSS_SUCCESS);
+    const Vector settled = run.values();
+    run.step(6);
+    EXPECT_EQ(goss_sync_finish(run.sync()), GOSS_SUCCESS);
+    const std::lock_guard lock(mutex);
+    before[rank] = drifted;
+    after[rank] = settled;
+    next[rank] = run.values();
+  });
+  EXPECT_NE(before[0], before[1]) << "or nothing was left";
+  for (std::size_t i = 0; i < kElements; ++i) {
+    double sum = 0, gradients = 0;
+    for (int rank = 0; rank < kRanks; ++rank) {
+      sum += before[rank][i];
+      gradients += gradientOf(rank, 6, i);
+    }
+    for (int rank = 0; rank < kRanks; ++rank) {
+      EXPECT_EQ(after[rank][i], sum / kRanks) << rank << ' ' << i;
+      EXPECT_EQ(next[rank][i], after[rank][i] - learningRate(6) * gradients / kRanks) << "what was kept counted twice";
     }
   }
 }
