@@ -24,7 +24,8 @@ MODEL = "--layers 4 --channels 64 --heads 4 --context 64 --micro-batch 8 --batch
 QUIET = "--sample 0 --val-every 0 --checkpoint-every 0 --print-every 1000"
 # What --sync is, the steps of a run, how many of the first to leave out.
 METHODS = {"ddp": ("ddp", 25, 5), "ddp-int8": ("ddp:codec=int8", 25, 5), "diloco": ("diloco:h=50", 100, 50),
-           "streaming": ("streaming:h=50,fragments=2,tau=5,alpha=0.5", 100, 50)}
+           "streaming": ("streaming:h=50,fragments=2,tau=5,alpha=0.5", 100, 50),
+           "streaming-e3m0": ("streaming:h=50,fragments=2,tau=5,alpha=0.5,codec=e3m0", 100, 50)}
 
 
 def train(args, folder, method, wan):
