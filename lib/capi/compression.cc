@@ -61,7 +61,8 @@ goss_status goss_codec_state_read(goss_comm_t comm, uint64_t tensor, float* valu
     if (comm == nullptr || (values == nullptr && count > 0)) {
       return invalid("goss_codec_state_read: comm and values must not be NULL");
     }
-    if (tensor == 0) return invalid("goss_codec_state_read: tensor 0 keeps nothing; give the one of goss_options.tensor");
+    if (tensor == 0)
+      return invalid("goss_codec_state_read: tensor 0 keeps nothing; give the one of goss_options.tensor");
     auto lock = comm->communicator->engine().enter();
     if (const Status& failure = comm->communicator->failureOnLoop(); !failure.isOk()) return failure;
     if (comm->communicator->holdsStateOnLoop(tensor)) return pending("goss_codec_state_read");

@@ -52,7 +52,7 @@ struct Composition {
   Timing timing; ///< Unused where gradients are exchanged.
   Topology topology;
   Layout layout;
-  double mixing = 0;                ///< alpha: parameters become alpha * local + (1 - alpha) * reference.
+  double mixing = 0; ///< alpha: parameters become alpha * local + (1 - alpha) * reference.
   /// What the codec has lost of a rank's differences stays in that rank's parameters: they become reference - lost.
   bool keeps_lost = false;
   double decay = 0;                 ///< Of the momentum, with GradientRule::signs.

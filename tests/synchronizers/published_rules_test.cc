@@ -340,7 +340,8 @@ TEST(PublishedRule, CocktailEndsWithTheMeanOfWhatTheRanksHave) {
   runRanks(kRanks, [&](goss_comm_t comm, int rank) {
     SyncRun run(comm, "cocktail:codec=topk:ratio=0.25+ef");
     run.start();
-    for (int step = 0; step < 6; ++step) run.step(step);
+    for (int step = 0; step < 6; ++step)
+      run.step(step);
     const Vector drifted = run.values();
     EXPECT_EQ(goss_sync_finish(run.sync()), GOSS_SUCCESS);
     const Vector settled = run.values();
