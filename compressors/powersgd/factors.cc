@@ -48,9 +48,9 @@ void addProduct(float* __restrict to, float value, const float* __restrict from,
 
 } // namespace
 
-void timesRight(const MatrixShape& shape, const float* matrix, const float* right, float* out) {
-  std::fill_n(out, shape.rows * shape.rank, 0.0f);
-  for (std::size_t i = 0; i < shape.rows; ++i) {
+void timesRight(const MatrixShape& shape, RowRange rows, const float* matrix, const float* right, float* out) {
+  std::fill_n(out + rows.first * shape.rank, (rows.end - rows.first) * shape.rank, 0.0f);
+  for (std::size_t i = rows.first; i < rows.end; ++i) {
     for (std::size_t first = 0; first < shape.columns; first += kFactorSlab) {
       float sums[kMostFactorRank] = {};
       for (std::size_t j = first; j < std::min(shape.columns, first + kFactorSlab); ++j) {
@@ -61,30 +61,29 @@ void timesRight(const MatrixShape& shape, const float* matrix, const float* righ
   }
 }
 
-void timesLeft(const MatrixShape& shape, const float* matrix, const float* left, float* sums, float* out) {
+void timesLeft(const MatrixShape& shape, RowRange rows, const float* matrix, const float* left, float* sums,
+               float* out) {
   const std::size_t size = shape.columns * shape.rank;
-  std::fill_n(out, size, 0.0f);
-  for (std::size_t first = 0; first < shape.rows; first += kFactorSlab) {
-    std::fill_n(sums, size, 0.0f);
-    for (std::size_t i = first; i < std::min(shape.rows, first + kFactorSlab); ++i) {
-      for (std::size_t j = 0; j < shape.columns; ++j) {
-        addProduct(sums + j * shape.rank, matrix[i * shape.columns + j], left + i * shape.rank, shape.rank);
-      }
+  if (rows.first == 0) std::fill_n(out, size, 0.0f);
+  for (std::size_t i = rows.first; i < rows.end; ++i) {
+    if (i % kFactorSlab == 0) std::fill_n(sums, size, 0.0f);
+    for (std::size_t j = 0; j < shape.columns; ++j) {
+      addProduct(sums + j * shape.rank, matrix[i * shape.columns + j], left + i * shape.rank, shape.rank);
     }
-    addTo(out, sums, size);
+    if ((i + 1) % kFactorSlab == 0 || i + 1 == shape.rows) addTo(out, sums, size);
   }
 }
 
-void product(const MatrixShape& shape, const float* left, const float* right, float* out) {
-  for (std::size_t i = 0; i < shape.rows; ++i) {
+void product(const MatrixShape& shape, RowRange rows, const float* left, const float* right, float* out) {
+  for (std::size_t i = rows.first; i < rows.end; ++i) {
     for (std::size_t j = 0; j < shape.columns; ++j) {
       out[i * shape.columns + j] = dot(left + i * shape.rank, right + j * shape.rank, shape.rank);
     }
   }
 }
 
-void subtractProduct(const MatrixShape& shape, const float* left, const float* right, float* to) {
-  for (std::size_t i = 0; i < shape.rows; ++i) {
+void subtractProduct(const MatrixShape& shape, RowRange rows, const float* left, const float* right, float* to) {
+  for (std::size_t i = rows.first; i < rows.end; ++i) {
     for (std::size_t j = 0; j < shape.columns; ++j) {
       float& value = to[i * shape.columns + j];
       value -= dot(left + i * shape.rank, right + j * shape.rank, shape.rank);
@@ -93,21 +92,19 @@ void subtractProduct(const MatrixShape& shape, const float* left, const float* r
   }
 }
 
-void orthonormalize(std::span<float> factor, std::size_t rank) {
-  for (std::size_t column = 0; column < rank; ++column) {
-    const double before = columnDot(factor, rank, column, column);
-    for (std::size_t other = 0; other < column; ++other) {
-      const double along = columnDot(factor, rank, column, other);
-      for (std::size_t i = 0; i < factor.size(); i += rank) {
-        factor[i + column] = static_cast<float>(factor[i + column] - along * factor[i + other]);
-      }
-    }
-    const double after = columnDot(factor, rank, column, column);
-    // What is left of a dependent column is rounding.
-    const double inverse = factorInverse(before, after);
+void orthonormalize(std::span<float> factor, std::size_t rank, std::size_t column) {
+  const double before = columnDot(factor, rank, column, column);
+  for (std::size_t other = 0; other < column; ++other) {
+    const double along = columnDot(factor, rank, column, other);
     for (std::size_t i = 0; i < factor.size(); i += rank) {
-      factor[i + column] = static_cast<float>(factor[i + column] * inverse);
+      factor[i + column] = static_cast<float>(factor[i + column] - along * factor[i + other]);
     }
+  }
+  const double after = columnDot(factor, rank, column, column);
+  // What is left of a dependent column is rounding.
+  const double inverse = factorInverse(before, after);
+  for (std::size_t i = 0; i < factor.size(); i += rank) {
+    factor[i + column] = static_cast<float>(factor[i + column] * inverse);
   }
 }
 

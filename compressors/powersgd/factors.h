@@ -26,16 +26,25 @@ constexpr bool factorsPay(std::size_t count, std::size_t columns, std::size_t ra
   return columns != 0 && rank * (count / columns + columns) < count;
 }
 
+/// Rows of the matrix: what is long is computed in parts, the first rows first, with the same result however it is cut.
+struct RowRange {
+  std::size_t first = 0;
+  std::size_t end = 0;
+};
+
 /// out (rows x rank) = matrix * right (columns x rank).
-void timesRight(const MatrixShape& shape, const float* matrix, const float* right, float* out);
-/// out (columns x rank) = matrix^T * left (rows x rank). `sums` has room for as much as `out`.
-void timesLeft(const MatrixShape& shape, const float* matrix, const float* left, float* sums, float* out);
+void timesRight(const MatrixShape& shape, RowRange rows, const float* matrix, const float* right, float* out);
+/// out (columns x rank) = matrix^T * left (rows x rank), complete after the last rows. `sums` has room for as much as
+/// `out`, and is left alone from part to part.
+void timesLeft(const MatrixShape& shape, RowRange rows, const float* matrix, const float* left, float* sums,
+               float* out);
 /// out (rows x columns) = left * right^T.
-void product(const MatrixShape& shape, const float* left, const float* right, float* out);
+void product(const MatrixShape& shape, RowRange rows, const float* left, const float* right, float* out);
 /// to = to - left * right^T; what is not finite becomes 0.
-void subtractProduct(const MatrixShape& shape, const float* left, const float* right, float* to);
-/// Gram-Schmidt on the columns of factor (rows x rank), in double. A column that depends on those before becomes zero.
-void orthonormalize(std::span<float> factor, std::size_t rank);
+void subtractProduct(const MatrixShape& shape, RowRange rows, const float* left, const float* right, float* to);
+/// Gram-Schmidt on the columns of factor (rows x rank), in double: one column, after those before it. One that depends
+/// on them becomes zero.
+void orthonormalize(std::span<float> factor, std::size_t rank, std::size_t column);
 /// Numbers in (-1, 1), the same on all ranks.
 void fillShared(std::span<float> factor, const SharedStream& stream);
 

@@ -42,18 +42,44 @@ class PlainRun final : public CodecRun {
   bool summed_ = false;
 };
 
-/// What both forms begin and end with.
+/// Multiplications from one look at other things to the next: some ten milliseconds.
+constexpr std::size_t kSliceWork = std::size_t{1} << 25;
+
+/// What both forms begin and end with, and how both cut what takes long.
 class FactorRun : public CodecRun {
  protected:
   FactorRun(const PowerSgdSettings& settings, const RunJob& job)
       : averaged_feedback_(settings.averaged_feedback),
         job_(job),
-        shape_{job.values.size() / job.columns, job.columns, settings.rank} {
+        shape_{job.values.size() / job.columns, job.columns, settings.rank},
+        slice_rows_(std::max<std::size_t>(1, kSliceWork / (shape_.columns * shape_.rank))) {
     if (job_.residual != nullptr) {
       for (std::size_t i = 0; i < job_.values.size(); ++i) {
         job_.values[i] += job_.decay * job_.residual[i];
       }
     }
+  }
+
+  /// Of nothing: next() is called again when others have had their turn.
+  static Phase again() { return Phase{PhaseWant::sum}; }
+
+  /// Works on the next rows; whether these were the last.
+  template <typename Work>
+  bool overRows(const Work& work) {
+    const RowRange rows{done_, std::min(shape_.rows, done_ + slice_rows_)};
+    work(rows);
+    done_ = rows.end < shape_.rows ? rows.end : 0;
+    return done_ == 0;
+  }
+  /// The same for the columns of a factor.
+  bool orthonormalizeMore(std::span<float> factor) {
+    for (std::size_t work = 0; work < kSliceWork && done_ < shape_.rank; ++done_) {
+      orthonormalize(factor, shape_.rank, done_);
+      work += 2 * factor.size() / shape_.rank * (done_ + 1);
+    }
+    const bool last = done_ == shape_.rank;
+    done_ = last ? 0 : done_;
+    return last;
   }
 
   /// The first operation finds only zeros and draws the factor; so does the one that follows an overflow, which all
@@ -64,48 +90,74 @@ class FactorRun : public CodecRun {
       fillShared(factor, job_.random.shared);
     }
   }
-  /// `values` becomes the averaged product; the residual what it, or this rank's own product, lacks.
-  void finish(const float* left, const float* right, const float* own_left, const float* own_right) {
-    if (job_.residual != nullptr) {
-      std::copy(job_.values.begin(), job_.values.end(), job_.residual);
-      subtractProduct(shape_, averaged_feedback_ ? left : own_left, averaged_feedback_ ? right : own_right,
-                      job_.residual);
-    }
-    product(shape_, left, right, job_.values.data());
+  /// `values` becomes the averaged product; the residual what it, or this rank's own product, lacks. Whether these were
+  /// the last rows.
+  bool finishMore(const float* left, const float* right, const float* own_left, const float* own_right) {
+    return overRows([&](RowRange rows) {
+      if (job_.residual != nullptr) {
+        const std::size_t first = rows.first * shape_.columns;
+        const std::span<const float> values = job_.values.subspan(first, rows.end * shape_.columns - first);
+        std::copy(values.begin(), values.end(), job_.residual + first);
+        subtractProduct(shape_, rows, averaged_feedback_ ? left : own_left, averaged_feedback_ ? right : own_right,
+                        job_.residual);
+      }
+      product(shape_, rows, left, right, job_.values.data());
+    });
   }
   [[nodiscard]] float share() const { return 1.0f / static_cast<float>(job_.ranks); }
 
   const bool averaged_feedback_;
   const RunJob job_;
   const MatrixShape shape_;
+
+ private:
+  const std::size_t slice_rows_;
+  std::size_t done_ = 0; ///< Rows or columns of what is being computed.
 };
 
 class TwoReductionRun final : public FactorRun {
  public:
   TwoReductionRun(const PowerSgdSettings& settings, const RunJob& job)
-      : FactorRun(settings, job), left_(shape_.rows * shape_.rank), own_right_(shape_.columns * shape_.rank) {}
+      : FactorRun(settings, job), left_(shape_.rows * shape_.rank), own_right_(shape_.columns * shape_.rank) {
+    begin(job_.state);
+  }
 
   Result<Phase> next() override {
     const std::span<float> right = job_.state;
-    switch (phase_++) {
-      case 0:
-        begin(right);
-        timesRight(shape_, job_.values.data(), right.data(), left_.data());
+    const float* values = job_.values.data();
+    switch (stage_) {
+      case Stage::left:
+        if (!overRows([&](RowRange rows) { timesRight(shape_, rows, values, right.data(), left_.data()); })) break;
+        stage_ = Stage::basis;
         return Phase{PhaseWant::sum, left_};
-      case 1:
-        orthonormalize(left_, shape_.rank);
-        timesLeft(shape_, job_.values.data(), left_.data(), own_right_.data(), right.data());
+      case Stage::basis:
+        if (!orthonormalizeMore(left_)) break;
+        stage_ = Stage::right;
+        [[fallthrough]];
+      case Stage::right:
+        if (!overRows([&](RowRange rows) {
+              timesLeft(shape_, rows, values, left_.data(), own_right_.data(), right.data());
+            })) {
+          break;
+        }
         std::copy(right.begin(), right.end(), own_right_.begin());
+        stage_ = Stage::mean;
         return Phase{PhaseWant::sum, right};
-      default:
+      case Stage::mean:
         multiply(right, share());
-        finish(left_.data(), right.data(), left_.data(), own_right_.data());
-        return Phase{};
+        stage_ = Stage::product;
+        [[fallthrough]];
+      case Stage::product:
+        if (finishMore(left_.data(), right.data(), left_.data(), own_right_.data())) return Phase{};
+        break;
     }
+    return again();
   }
 
  private:
-  int phase_ = 0;
+  enum class Stage : std::uint8_t { left, basis, right, mean, product };
+
+  Stage stage_ = Stage::left;
   std::vector<float> left_;      ///< P.
   std::vector<float> own_right_; ///< Q before it is summed.
 };
@@ -118,36 +170,51 @@ class OneReductionRun final : public FactorRun {
         of_rows_(job.state[0] != 0),
         in_((of_rows_ ? shape_.rows : shape_.columns) * shape_.rank),
         out_((of_rows_ ? shape_.columns : shape_.rows) * shape_.rank),
-        own_(out_.size()) {}
+        own_(out_.size()) {
+    const std::span<float> kept = job_.state.subspan(1, in_.size());
+    begin(kept);
+    std::copy(kept.begin(), kept.end(), in_.begin());
+  }
 
   Result<Phase> next() override {
-    if (!summed_) {
-      summed_ = true;
-      const std::span<float> kept = job_.state.subspan(1, in_.size());
-      begin(kept);
-      std::copy(kept.begin(), kept.end(), in_.begin());
-      orthonormalize(in_, shape_.rank);
-      if (of_rows_) {
-        timesLeft(shape_, job_.values.data(), in_.data(), own_.data(), out_.data());
-      } else {
-        timesRight(shape_, job_.values.data(), in_.data(), out_.data());
-      }
-      std::copy(out_.begin(), out_.end(), own_.begin());
-      return Phase{PhaseWant::sum, out_};
+    switch (stage_) {
+      case Stage::basis:
+        if (!orthonormalizeMore(in_)) break;
+        stage_ = Stage::out;
+        [[fallthrough]];
+      case Stage::out:
+        if (!overRows([&](RowRange rows) { multiplyRows(rows); })) break;
+        std::copy(out_.begin(), out_.end(), own_.begin());
+        stage_ = Stage::mean;
+        return Phase{PhaseWant::sum, out_};
+      case Stage::mean:
+        multiply(out_, share());
+        stage_ = Stage::product;
+        [[fallthrough]];
+      case Stage::product:
+        if (of_rows_ ? !finishMore(in_.data(), out_.data(), in_.data(), own_.data())
+                     : !finishMore(out_.data(), in_.data(), own_.data(), in_.data())) {
+          break;
+        }
+        std::copy(out_.begin(), out_.end(), job_.state.begin() + 1);
+        job_.state[0] = of_rows_ ? 0.0f : 1.0f;
+        return Phase{};
     }
-    multiply(out_, share());
-    if (of_rows_) {
-      finish(in_.data(), out_.data(), in_.data(), own_.data());
-    } else {
-      finish(out_.data(), in_.data(), own_.data(), in_.data());
-    }
-    std::copy(out_.begin(), out_.end(), job_.state.begin() + 1);
-    job_.state[0] = of_rows_ ? 0.0f : 1.0f;
-    return Phase{};
+    return again();
   }
 
  private:
-  bool summed_ = false;
+  enum class Stage : std::uint8_t { basis, out, mean, product };
+
+  void multiplyRows(RowRange rows) {
+    if (of_rows_) {
+      timesLeft(shape_, rows, job_.values.data(), in_.data(), own_.data(), out_.data());
+    } else {
+      timesRight(shape_, rows, job_.values.data(), in_.data(), out_.data());
+    }
+  }
+
+  Stage stage_ = Stage::basis;
   const bool of_rows_;
   std::vector<float> in_, out_, own_;
 };

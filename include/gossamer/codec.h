@@ -131,7 +131,7 @@ inline constexpr int kMostPhases = 4;
 class CodecRun {
  public:
   virtual ~CodecRun() = default;
-  /// Computes up to the next need of a collective. After `done` it is not called again.
+  /// Computes up to the next need of a collective, or for a while: then the phase is empty. Not called after `done`.
   virtual Result<Phase> next() = 0;
 };
 

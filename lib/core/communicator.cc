@@ -125,6 +125,7 @@ void Communicator::releaseExecution(std::unique_ptr<Execution> execution) {
 
 Status Communicator::startOnLoop(Operation& operation) {
   if (!failure_.isOk() && !operation.outlivesFailure()) return failure_;
+  if (Status status = operation.mayStartOnLoop(); !status.isOk()) return status;
   const bool alone = operation.failsAlone();
   operation.state_ = Operation::State::active;
   if (!operation.status_.isOk()) operation.status_ = Status::ok();
@@ -413,7 +414,7 @@ void Communicator::releaseOnLoop(Operation* operation) {
   if (operation->persistent || !operation->status().isOk()) return;
   if (operation->isPhased()) {
     owned.release();
-    releasePhasedOnLoop(std::unique_ptr<PhasedOperation>(static_cast<PhasedOperation*>(operation)));
+    idle_phased_.put(std::unique_ptr<PhasedOperation>(static_cast<PhasedOperation*>(operation)));
   } else if (!operation->failsAlone()) {
     owned.release();
     releaseExecution(std::unique_ptr<Execution>(static_cast<Execution*>(operation)));

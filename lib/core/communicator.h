@@ -17,6 +17,7 @@
 #include "core/engine.h"
 #include "core/execution.h"
 #include "core/flat.h"
+#include "core/idle_list.h"
 #include "core/planner.h"
 #include "core/point_to_point.h"
 #include "sync/reference_store.h"
@@ -108,8 +109,15 @@ class Communicator {
   Result<std::unique_ptr<Execution>> acquirePhaseOnLoop(const Call& call) { return acquireExecutionOnLoop(call); }
   Status startPhaseOnLoop(Execution& phase, PhasedOperation& whole, std::uint64_t place);
   void endPhaseOnLoop(std::unique_ptr<Execution> phase);
-  /// Whether an operation in phases, other than `but`, is using what is kept of `tensor` (0: of any).
-  [[nodiscard]] bool holdsStateOnLoop(std::uint64_t tensor, const Operation* but = nullptr);
+  /// An operation in phases has ended: what others may have called in its places that it had no phase for is compared
+  /// with `signature`.
+  void endPhasesOnLoop(const Operation& whole, const Signature& signature);
+  /// Operations in phases hold what is kept of their tensor from start to end; others look at it step by step.
+  enum class Holders : std::uint8_t { phased, all };
+  /// Whether such an operation is using what is kept of `tensor` (0: of any).
+  [[nodiscard]] bool holdsStateOnLoop(std::uint64_t tensor, Holders holders = Holders::phased) const;
+  /// The error of an operation whose tensor another one holds.
+  [[nodiscard]] static Status tensorInUse(const Operation& operation);
   void completeOnLoop(Operation& operation, const Status& status);
   /// Fails the communicator and everything that is active on it.
   void failOnLoop(const Status& status, Origin origin);
@@ -173,7 +181,6 @@ class Communicator {
   void releaseOnLoop(Operation* operation);
   Result<std::unique_ptr<Execution>> acquireExecutionOnLoop(const Call& call);
   Result<std::unique_ptr<PhasedOperation>> acquirePhasedOnLoop(const Call& call);
-  void releasePhasedOnLoop(std::unique_ptr<PhasedOperation> operation);
   Status runPhased(Engine::Lock& lock, const Call& call);
   void releaseExecution(std::unique_ptr<Execution> execution);
   Status startOnLoop(Operation& operation);
@@ -239,7 +246,7 @@ class Communicator {
   static constexpr std::size_t kRecent = 16;
   std::array<Recent, kRecent> recent_;
   std::unordered_map<const Plan*, std::unique_ptr<Execution>> idle_executions_; ///< Null while it is in use.
-  std::vector<std::unique_ptr<PhasedOperation>> idle_phased_;                   ///< Those used longest ago first.
+  IdleList<PhasedOperation> idle_phased_;
   SelfChannel self_channel_;
   sync::ReferenceStore references_;
   std::map<std::uint8_t, std::shared_ptr<const CodecPair>> codecs_; ///< By tag: the last one of a call, to name it.

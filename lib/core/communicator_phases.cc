@@ -1,15 +1,11 @@
 // Operations that are several collectives one after the other.
+#include <fmt/format.h>
+
 #include "core/communicator.h"
 #include "core/communicator_inside.h"
 #include "core/phased.h"
 
 namespace goss::core {
-
-namespace {
-
-constexpr std::size_t kMaxIdlePhased = 64;
-
-} // namespace
 
 Result<std::unique_ptr<PhasedOperation>> Communicator::acquirePhasedOnLoop(const Call& call) {
   if (!failure_.isOk()) return failure_;
@@ -21,24 +17,17 @@ Result<std::unique_ptr<PhasedOperation>> Communicator::acquirePhasedOnLoop(const
     key.algorithm = call.algorithm;
     if (auto plan = planner_.plan(key); !plan.isOk()) return plan.status();
   }
-  std::unique_ptr<PhasedOperation> operation;
-  for (auto& idle : idle_phased_) {
-    if (!idle->fits(call)) continue;
-    operation = std::move(idle);
-    std::erase(idle_phased_, nullptr);
+  std::unique_ptr<PhasedOperation> operation =
+      idle_phased_.take([&](const PhasedOperation& idle) { return idle.fits(call); });
+  if (operation == nullptr) {
+    operation = std::make_unique<PhasedOperation>(*this, call);
+  } else {
     operation->bind(call);
-    break;
   }
-  if (operation == nullptr) operation = std::make_unique<PhasedOperation>(*this, call);
   operation->state_ = Operation::State::inactive;
   codecs_[call.codecs->tag()] = call.codecs;
   if (operation->timeout_ms == 0) operation->timeout_ms = defaultTimeoutMs();
   return operation;
-}
-
-void Communicator::releasePhasedOnLoop(std::unique_ptr<PhasedOperation> operation) {
-  if (idle_phased_.size() >= kMaxIdlePhased) idle_phased_.erase(idle_phased_.begin());
-  idle_phased_.push_back(std::move(operation));
 }
 
 Status Communicator::runPhased(Engine::Lock& lock, const Call& call) {
@@ -49,7 +38,7 @@ Status Communicator::runPhased(Engine::Lock& lock, const Call& call) {
   if (Status status = startOnLoop(*operation); !status.isOk()) return status;
   engine().driveUntil(lock, [&] { return operation->state() == Operation::State::complete; });
   Status status = operation->status();
-  if (status.isOk()) releasePhasedOnLoop(std::move(operation));
+  if (status.isOk()) idle_phased_.put(std::move(operation));
   return status;
 }
 
@@ -65,14 +54,30 @@ void Communicator::endPhaseOnLoop(std::unique_ptr<Execution> phase) {
   releaseExecution(std::move(phase));
 }
 
-bool Communicator::holdsStateOnLoop(std::uint64_t tensor, const Operation* but) {
+void Communicator::endPhasesOnLoop(const Operation& whole, const Signature& signature) {
+  for (std::uint64_t place = whole.sequence; place < whole.sequence + whole.places(); ++place) {
+    Signature& known = history_[place % kHistory];
+    if (started_ - place > kHistory || known.kind != Signature::Kind::control) continue;
+    known = signature;
+    known.operation = static_cast<std::uint32_t>(place);
+  }
+}
+
+bool Communicator::holdsStateOnLoop(std::uint64_t tensor, Holders holders) const {
   bool holds = false;
   engine().forEachActiveOnLoop([&](Operation& operation) {
-    if (&operation == but || !operation.isPhased() || &operation.communicator() != this) return;
-    const std::uint64_t its = static_cast<PhasedOperation&>(operation).tensor();
+    if (&operation.communicator() != this || (holders == Holders::phased && !operation.isPhased())) return;
+    const std::uint64_t its = operation.keptTensor();
     holds = holds || (its != 0 && (tensor == 0 || its == tensor));
   });
   return holds;
+}
+
+Status Communicator::tensorInUse(const Operation& operation) {
+  return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                       fmt::format("{}: another operation on tensor {} has not ended; wait for it first, or give each "
+                                   "vector a tensor of its own",
+                                   operation.describe(), operation.keptTensor()));
 }
 
 } // namespace goss::core

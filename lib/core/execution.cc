@@ -194,6 +194,18 @@ void Execution::lookOnceMoreOnLoop() {
   if (flat_ && work_.number != 0) advanceFlatOnLoop();
 }
 
+/// Of error feedback: a phase works on the whole's.
+std::uint64_t Execution::keptTensor() const {
+  const bool keeps = call_.codecs != nullptr && call_.phase_of == nullptr && call_.codecs->feedback();
+  return keeps ? call_.tensor : 0;
+}
+
+/// It would cut what an operation in phases holds spans of.
+Status Execution::mayStartOnLoop() const {
+  if (keptTensor() == 0 || !communicator().holdsStateOnLoop(keptTensor())) return Status::ok();
+  return communicator().tensorInUse(*this);
+}
+
 void Execution::startOnLoop() {
   if (flat_) {
     if (!at_once_) numberFlat();

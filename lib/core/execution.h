@@ -45,6 +45,8 @@ class Execution final : public Operation {
   /// Looks again after that was false.
   [[nodiscard]] bool lookAtOnceOnLoop(int looks);
 
+  [[nodiscard]] Status mayStartOnLoop() const override;
+  [[nodiscard]] std::uint64_t keptTensor() const override;
   void startOnLoop() override;
   void advanceOnLoop() override;
   bool pollOnLoop() override;

@@ -44,6 +44,9 @@ class FeedbackWork {
   /// For EncodeJob, MergeJob and RunJob; may be null.
   [[nodiscard]] float* residual() const { return residual_; }
   Status end();
+  [[nodiscard]] std::size_t heldBytes() const {
+    return lost_.capacity() * sizeof(float) + error_.capacity() + indices_.capacity() * sizeof(std::uint32_t);
+  }
   /// After end(). The payload is of all elements.
   Status maskMomentum(const Codec& codec, PayloadView payload, const SharedStream& shared, std::uint64_t first_element);
 

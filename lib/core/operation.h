@@ -51,6 +51,10 @@ class Operation {
   [[nodiscard]] virtual bool outlivesFailure() const { return false; }
   /// How many places among the communicator's collectives it takes.
   [[nodiscard]] virtual std::uint32_t places() const { return 1; }
+  /// Whether it may start now; else the error of that call, which changes nothing.
+  [[nodiscard]] virtual Status mayStartOnLoop() const { return Status::ok(); }
+  /// The tensor whose kept state it works on while it is active; 0: none.
+  [[nodiscard]] virtual std::uint64_t keptTensor() const { return 0; }
   /// Whether it is a PhasedOperation.
   [[nodiscard]] virtual bool isPhased() const { return false; }
   /// Whether a failure leaves the communicator usable.

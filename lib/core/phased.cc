@@ -48,6 +48,10 @@ void PhasedOperation::bind(const Call& call) {
 
 bool PhasedOperation::fits(const Call& call) const { return call.codecs == call_.codecs && call.count == call_.count; }
 
+std::size_t PhasedOperation::heldBytes() const {
+  return (values_.capacity() + own_factors_.capacity()) * sizeof(float) + feedback_.heldBytes();
+}
+
 std::string PhasedOperation::describe() const {
   return fmt::format("all_reduce({}) of {} {} compressed with '{}'", opName(call_.op), call_.count,
                      dtypeName(call_.dtype), call_.codecs->text);
@@ -57,8 +61,15 @@ std::vector<int> PhasedOperation::waitingForRanks() const {
   return execution_ != nullptr ? execution_->waitingForRanks() : std::vector<int>();
 }
 
+/// Others' error feedback would cut what this one holds spans of.
+Status PhasedOperation::mayStartOnLoop() const {
+  const bool used = call_.tensor != 0 && communicator().holdsStateOnLoop(call_.tensor, Communicator::Holders::all);
+  return used ? communicator().tensorInUse(*this) : Status::ok();
+}
+
 void PhasedOperation::startOnLoop() {
   phase_ = 0;
+  computing_ = false;
   execution_ = nullptr;
   workOnLoop(true);
 }
@@ -67,6 +78,12 @@ void PhasedOperation::advanceOnLoop() {
   if (execution_ == nullptr || execution_->state() != State::complete || !execution_->status().isOk()) return;
   communicator().endPhaseOnLoop(std::move(execution_));
   workOnLoop(false);
+}
+
+bool PhasedOperation::pollOnLoop() {
+  if (!computing_) return false;
+  workOnLoop(false);
+  return true;
 }
 
 /// The memory that codec and phases want may not be there. It is active: an exception would leave it in the engine's
@@ -114,12 +131,6 @@ void PhasedOperation::loadValues() {
 
 Status PhasedOperation::begin() {
   const Compression& compression = call_.codecs->there;
-  if (call_.tensor != 0 && communicator().holdsStateOnLoop(call_.tensor, this)) {
-    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
-                         fmt::format("{}: another operation on tensor {} has not ended; wait for it first, or give "
-                                     "each vector a tensor of its own",
-                                     describe(), call_.tensor));
-  }
   draw_ = call_.tensor != 0 ? communicator().referencesOnLoop().countUp(call_.tensor) : sequence;
   if (Status status = openState(); !status.isOk()) return status;
   FeedbackPlace place;
@@ -149,20 +160,26 @@ Status PhasedOperation::begin() {
   return Status::ok();
 }
 
-/// Computes up to the next phase that has anything to exchange, or to the end.
+/// Computes up to the next phase that has anything to exchange, to the end, or until others are to have their turn.
 Status PhasedOperation::goOn() {
+  computing_ = false;
   while (true) {
     Result<Phase> phase = run_->next();
     if (!phase.isOk()) return phase.status();
     if (phase.value().want == PhaseWant::done) return finish();
+    const bool adds = phase.value().want == PhaseWant::add;
+    const bool empty = adds ? phase.value().count == 0 : phase.value().values.empty();
+    if (empty) {
+      computing_ = true;
+      communicator().engine().keepPollingOnLoop(*this);
+      return Status::ok();
+    }
     if (phase_ == kMostPhases) {
       return Status::error(GOSS_ERR_INTERNAL, fmt::format("codec '{}' asks for more than {} collectives",
                                                           call_.codecs->text, kMostPhases));
     }
-    const bool adds = phase.value().want == PhaseWant::add;
-    const bool empty = adds ? phase.value().count == 0 : phase.value().values.empty();
     ++phase_;
-    if (!empty && communicator().size() > 1) return startPhase(phase.value());
+    if (communicator().size() > 1) return startPhase(phase.value());
   }
 }
 
@@ -185,17 +202,22 @@ Call PhasedOperation::phaseCall(const Phase& phase) {
   call.count = values.size();
   setUniformShape(call, communicator().size());
   // To others and to people it is the caller's operation.
-  PhaseOf phase_of{call_.codecs, {}};
-  Signature& signature = phase_of.signature;
+  PhaseOf phase_of{call_.codecs, wholeSignature()};
+  const std::uint64_t identity[] = {call_.codecs->hash, call_.tensor, draw_, phase_, call.count};
+  phase_of.signature.detail = static_cast<std::uint32_t>(XXH64(identity, sizeof identity, 0));
+  call.phase_of = std::make_shared<const PhaseOf>(std::move(phase_of));
+  return call;
+}
+
+Signature PhasedOperation::wholeSignature() const {
+  Signature signature;
+  signature.kind = Signature::Kind::collective;
   signature.collective = Collective::allReduce;
   signature.dtype = call_.dtype;
   signature.op = call_.op;
   signature.count = call_.count;
   signature.codec = call_.codecs->tag();
-  const std::uint64_t identity[] = {call_.codecs->hash, call_.tensor, draw_, phase_, call.count};
-  signature.detail = static_cast<std::uint32_t>(XXH64(identity, sizeof identity, 0));
-  call.phase_of = std::make_shared<const PhaseOf>(std::move(phase_of));
-  return call;
+  return signature;
 }
 
 Status PhasedOperation::startPhase(const Phase& phase) {
@@ -223,6 +245,7 @@ Status PhasedOperation::finish() {
       kernels::convert(call_.dtype, call_.output, GOSS_FLOAT32, values_.data(), call_.count);
     }
   }
+  communicator().endPhasesOnLoop(*this, wholeSignature());
   communicator().completeOnLoop(*this, Status::ok());
   return Status::ok();
 }

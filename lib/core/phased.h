@@ -19,7 +19,8 @@ class PreparedPayload;
 /// needed, so that ranks agree on them while other operations run beside it. The caller's vector is copied to float32,
 /// and the state of error feedback and of the codec is the communicator's. Results are bit-identical on all ranks.
 ///
-/// What the codec computes between phases runs in one piece on the loop.
+/// What the codec computes between phases runs on the loop, in the pieces that it makes (empty phases): between
+/// them others' operations go on, and their probes are answered.
 class PhasedOperation final : public Operation {
  public:
   PhasedOperation(Communicator& communicator, const Call& call);
@@ -28,11 +29,15 @@ class PhasedOperation final : public Operation {
   /// Not while active; `call` is of the same codec and count.
   void bind(const Call& call);
   [[nodiscard]] bool fits(const Call& call) const;
-  [[nodiscard]] std::uint64_t tensor() const { return call_.tensor; }
+  /// Memory that it keeps while it is idle.
+  [[nodiscard]] std::size_t heldBytes() const;
 
   [[nodiscard]] std::uint32_t places() const override { return kMostPhases; }
+  [[nodiscard]] Status mayStartOnLoop() const override;
+  [[nodiscard]] std::uint64_t keptTensor() const override { return call_.tensor; }
   void startOnLoop() override;
   void advanceOnLoop() override;
+  bool pollOnLoop() override;
   void withdrawOnLoop() override {} // Its phase is an active operation itself.
   [[nodiscard]] std::string describe() const override;
   [[nodiscard]] std::vector<int> waitingForRanks() const override;
@@ -46,6 +51,7 @@ class PhasedOperation final : public Operation {
   Status goOn();
   Status startPhase(const Phase& phase);
   [[nodiscard]] Call phaseCall(const Phase& phase);
+  [[nodiscard]] Signature wholeSignature() const;
   Status finish();
 
   Call call_;
@@ -56,6 +62,7 @@ class PhasedOperation final : public Operation {
   FeedbackWork feedback_;
   std::uint64_t draw_ = 0;
   std::uint32_t phase_ = 0; ///< Phases begun.
+  bool computing_ = false;  ///< The codec has more to compute before the next one.
   std::unique_ptr<CodecRun> run_;
   std::shared_ptr<PreparedPayload> payload_; ///< Of add phases.
   std::shared_ptr<const CodecPair> payload_codecs_;

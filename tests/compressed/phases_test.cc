@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <thread>
+#include <utility>
 
 #include "compressors/catalogue.h"
 #include "gossamer/compression.h"
@@ -168,6 +169,11 @@ TEST(PowerSgdAllReduce, RunsOverEveryTransport) {
     for (const char* codec : kPowerSgd)
       expectAsReference(setupOf(3, transport), codec, 4000, 1e-7);
   }
+}
+
+TEST(PowerSgdAllReduce, WhatIsComputedInPartsIsTheSame) {
+  // 1100 * 1100 * 32 multiplications are more than are done at once.
+  expectAsReference(setupOf(2), "powersgd:rank=32+ef", 1100 * 1100, 1e-7);
 }
 
 TEST(PowerSgdAllReduce, TakesTheShapeThatTheSpecNames) {
@@ -363,6 +369,43 @@ TEST(PhasedAllReduce, WhatItWorksOnStaysWhileItIsPending) {
   });
 }
 
+TEST(PhasedAllReduce, NothingElseWorksOnWhatItKeeps) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    constexpr std::size_t kCount = 2000;
+    Floats values = contribution(rank, kCount), others = values;
+    const auto start = [&](const char* codec, Floats& on, goss_request_t* request) {
+      goss_options options = GOSS_OPTIONS_INIT;
+      options.codec = codec;
+      options.tensor = kTensor;
+      return goss_all_reduce(comm, on.data(), on.data(), kCount, GOSS_FLOAT32, GOSS_SUM, &options, request);
+    };
+    // Whichever is pending refuses the other, which can be called again later; without feedback there is no quarrel.
+    for (const auto& [first, second] : {std::pair{"powersgd+ef", "int8+ef"}, std::pair{"int8+ef", "powersgd+ef"},
+                                        std::pair{"powersgd", "powersgd"}}) {
+      goss_request_t pending = nullptr, other = nullptr;
+      std::int32_t go = 1;
+      if (rank == 0) { // The other one has not called: it cannot end.
+        ASSERT_EQ(start(first, values, &pending), GOSS_SUCCESS) << goss_last_error();
+        EXPECT_EQ(start(second, others, &other), GOSS_ERR_INVALID_ARGUMENT) << first << ", then " << second;
+        EXPECT_THAT(goss_last_error(), HasSubstr("tensor 7"));
+        EXPECT_EQ(other, nullptr);
+        EXPECT_EQ(start(second, others, nullptr), GOSS_ERR_INVALID_ARGUMENT);
+        ASSERT_EQ(goss_send(comm, &go, 1, GOSS_INT32, 1, 0, nullptr, nullptr), GOSS_SUCCESS);
+      } else {
+        ASSERT_EQ(goss_recv(comm, &go, 1, GOSS_INT32, 0, 0, nullptr, nullptr), GOSS_SUCCESS);
+        ASSERT_EQ(start(first, values, &pending), GOSS_SUCCESS) << goss_last_error();
+      }
+      EXPECT_EQ(goss_wait(&pending, nullptr), GOSS_SUCCESS) << goss_last_error();
+      EXPECT_EQ(start(second, others, nullptr), GOSS_SUCCESS) << goss_last_error();
+    }
+    goss_request_t pending = nullptr, other = nullptr;
+    ASSERT_EQ(start("powersgd+ef", values, &pending), GOSS_SUCCESS);
+    EXPECT_EQ(start("int8", others, &other), GOSS_SUCCESS) << goss_last_error();
+    EXPECT_EQ(goss_wait(&pending, nullptr), GOSS_SUCCESS);
+    EXPECT_EQ(goss_wait(&other, nullptr), GOSS_SUCCESS);
+  });
+}
+
 TEST(PhasedAllReduce, ManyMayBePendingWhileAnOldOneGoesOn) {
   constexpr int kMany = 40; // Of four places each: more than any history.
   runRanks(2, [](goss_comm_t comm, int rank) {
@@ -391,6 +434,29 @@ TEST(PhasedAllReduce, NamesTheCallsThatDoNotMatch) {
       EXPECT_EQ(goss_all_reduce(comm, values.data(), values.data(), 1000, GOSS_FLOAT32, GOSS_SUM, &options, nullptr),
                 GOSS_ERR_MISMATCH);
       EXPECT_THAT(goss_last_error(), HasSubstr("1000 float32"));
+    });
+  }
+}
+
+TEST(PhasedAllReduce, NamesTheCallsThatDoNotMatchOneWithoutElements) {
+  // It sends nothing and has ended when the others ask for it.
+  for (const char* codec : {"powersgd", "terngrad:agree=max"}) {
+    runRanks(2, [&](goss_comm_t comm, int rank) {
+      Floats values(1000, 1.0f);
+      goss_options options = GOSS_OPTIONS_INIT;
+      if (rank == 0) {
+        options.codec = codec;
+        // The other one's call may arrive before it has ended, or after.
+        const goss_status status =
+            goss_all_reduce(comm, values.data(), values.data(), 0, GOSS_FLOAT32, GOSS_SUM, &options, nullptr);
+        EXPECT_TRUE(status == GOSS_SUCCESS || status == GOSS_ERR_MISMATCH) << goss_last_error();
+        std::int32_t none = 0;
+        EXPECT_EQ(goss_recv(comm, &none, 1, GOSS_INT32, 1, 0, nullptr, nullptr), GOSS_ERR_MISMATCH);
+      } else {
+        EXPECT_EQ(goss_all_reduce(comm, values.data(), values.data(), 1000, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr),
+                  GOSS_ERR_MISMATCH);
+      }
+      EXPECT_THAT(goss_last_error(), HasSubstr("of 0 float32"));
     });
   }
 }

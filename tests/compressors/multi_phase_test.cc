@@ -176,6 +176,39 @@ TEST_P(PowerSgd, RefusesWhatItCannotDo) {
   EXPECT_EQ(codecOf(codec->spec())->spec(), codec->spec());
 }
 
+TEST(PowerSgdRun, GivesOthersATurnWhileItComputes) {
+  // Of rank one, and 1100 * 1100 * 32 multiplications, which are more than are done at once.
+  constexpr std::size_t kSide = 1100;
+  const Floats left = gaussian(kSide, 1), right = gaussian(kSide, 2);
+  Floats values(kSide * kSide);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = left[i / kSide] * right[i % kSide];
+  const Floats exact = values;
+  for (const char* spec : {"powersgd:rank=32", "powersgd:rank=32,reductions=1"}) {
+    const auto codec = codecOf(spec);
+    Floats state(codec->stateFloats(values.size(), kSide));
+    for (int round = 0; round < 3; ++round) { // one reduction needs a few turns of the power iteration
+      values = exact;
+      RunJob job;
+      job.values = values;
+      job.columns = kSide;
+      job.state = state;
+      job.random = randomness(0);
+      auto run = codec->start(job);
+      ASSERT_TRUE(run.isOk()) << run.status().text();
+      int turns = 0;
+      for (bool done = false; !done;) {
+        const Phase phase = run.value()->next().take();
+        done = phase.want == PhaseWant::done;
+        turns += !done && phase.values.empty() ? 1 : 0;
+      }
+      EXPECT_GE(turns, 2) << spec;
+    }
+    // All columns but one are rounding, and what is left of them is not quite at right angles.
+    EXPECT_LT(normalizedError(exact, values), 1e-5) << spec;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Forms, PowerSgd,
                          testing::Values("powersgd:rank=4,reductions=2,feedback=averaged",
                                          "powersgd:rank=4,reductions=2,feedback=local",
