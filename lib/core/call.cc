@@ -127,6 +127,14 @@ Status validateCodecs(const Call& call, int size) {
         GOSS_ERR_UNSUPPORTED,
         fmt::format("{}: codec '{}' has a momentum, which all_reduce alone keeps", name, call.codecs->text));
   }
+  const bool encodes_sums = schedule::reduces(call.collective) && call.collective != Collective::reduceScatter;
+  const ErrorFeedback& feedback = call.codecs->there.feedback;
+  if (!encodes_sums && feedback.server && !feedback.worker) {
+    return invalid(
+        fmt::format("{}: codec '{}': nobody encodes a sum here, so at=server would keep nothing; use "
+                    "at=worker or leave it out",
+                    name, call.codecs->text));
+  }
   if (call.codecs->multiPhase()) {
     if (call.collective != Collective::allReduce) {
       return Status::error(

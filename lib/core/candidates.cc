@@ -130,6 +130,11 @@ class Search {
     return found;
   }
 
+  bool priceAgain(Candidate& candidate) {
+    const std::vector<Schedule> schedules = planAll(question_, candidate, links_);
+    return !schedules.empty() && stepsOf(schedules) <= kMostSteps && simulate(candidate, schedules);
+  }
+
  private:
   /// Prices the candidate and improves its parameters. False: it cannot be priced.
   bool price(Candidate& candidate) {
@@ -426,6 +431,10 @@ std::vector<Candidate> legalVariants(const Question& question, const Algorithm& 
 std::vector<Candidate> priceCandidates(const Question& question, std::span<const Algorithm* const> algorithms,
                                        const Links& links, Effort effort) {
   return Search(question, links).run(algorithms, effort);
+}
+
+bool priceAgain(const Question& question, Candidate& candidate, const Links& links) {
+  return Search(question, links).priceAgain(candidate);
 }
 
 Result<double> priceOver(const Question& question, const Candidate& candidate, const Links& links) {

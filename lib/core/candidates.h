@@ -86,6 +86,9 @@ enum class Effort : std::uint8_t {
 [[nodiscard]] Result<double> priceOver(const Question& question, const Candidate& candidate,
                                        const schedule::Links& links);
 
+/// Prices it again, as priceCandidates would if it were cut so. False: it cannot be priced, and stays as it is.
+bool priceAgain(const Question& question, Candidate& candidate, const schedule::Links& links);
+
 } // namespace goss::core
 
 #endif // GOSS_LIB_CORE_CANDIDATES_H_

@@ -15,6 +15,7 @@
 #include "core/flat.h"
 #include "core/planner.h"
 #include "core/processor_share.h"
+#include "core/setting_file.h"
 #include "platform/host.h"
 #include "schedule/compress.h"
 #include "schedule/contract.h"
@@ -71,20 +72,21 @@ struct Surroundings {
 Result<Surroundings> surroundingsOf(const Circumstances& circumstances, int ranks) {
   const Config& config = circumstances.config;
   Preferences preferred;
+  preferred.fragment_bytes = config.fragment_bytes;
   if (!circumstances.links.empty()) {
     auto given = schedule::Links::parse(circumstances.links, ranks);
     if (!given.isOk()) return given.status();
     return Surroundings{given.take(), preferred, 0};
   }
   const bool sockets = usesSockets(config);
-  auto links = schedule::Links::builtIn(!sockets ? "shm" : config.tls.empty() ? "tcp" : "tls", ranks);
-  if (!links.isOk()) return links.status();
-  if (!sockets || ranks < 2) return Surroundings{links.take(), preferred, kUsualBoardBytes};
+  const Tuning& tuning = circumstances.tuning;
+  const schedule::LinkPrice& price = !sockets ? tuning.shm : config.tls.empty() ? tuning.tcp : tuning.tls;
+  if (!sockets || ranks < 2)
+    return Surroundings{schedule::Links(ranks, price, tuning.cpu), preferred, kUsualBoardBytes};
   const int processors = circumstances.processors != 0 ? circumstances.processors : ranks;
   const double crowd = static_cast<double>(ranks) / processors;
   preferred.among_equals = preferredAmongEquals(config, crowd);
-  const schedule::Links& free = links.value();
-  return Surroundings{schedule::Links(ranks, crowdedPrice(free.price(0, 1), crowd), free.cpu()), preferred, 0};
+  return Surroundings{schedule::Links(ranks, crowdedPrice(price, crowd), tuning.cpu), preferred, 0};
 }
 
 bool has(const std::vector<Candidate>& candidates, std::string_view name) {
@@ -118,7 +120,19 @@ struct Choice {
   std::size_t index = 0;  ///< Of what is taken.
   std::string_view merit; ///< What it is taken for; empty: its price.
   Question question;
+  std::string_view cut; ///< Why it is cut as it is; empty: as pays.
 };
+
+/// Into the parts that are asked for, whatever that costs.
+void cutAsPreferred(Choice& choice, const Planner& planner, std::uint64_t fragment_bytes) {
+  Candidate& taken = choice.candidates[choice.index];
+  if (fragment_bytes == 0 || taken.on_board) return;
+  const bool least = &taken == &choice.candidates[Planner::cheapest(choice.candidates)];
+  if (choice.merit.empty()) choice.merit = least ? "the cheapest" : "as good as the cheapest";
+  planner.cutAsPreferred(taken, choice.question);
+  if (!taken.extrapolated) priceAgain(choice.question, taken, planner.links());
+  choice.cut = ", in parts as GOSS_FRAGMENT_BYTES asks";
+}
 
 /// As the planner of a communicator: what `asked` names, else what is preferred among equals, else the cheapest.
 Result<Choice> choose(const Surroundings& around, const Catalogue& catalogue, const PlanKey& key,
@@ -138,12 +152,14 @@ Result<Choice> choose(const Surroundings& around, const Catalogue& catalogue, co
     addAsked(choice.candidates, bound.value());
     choice.index = choice.candidates.size() - bound.value().size() + Planner::cheapest(bound.value());
     choice.merit = "what GOSS_ALGORITHM asks for,";
+    cutAsPreferred(choice, asked_planner, around.preferred.fragment_bytes);
     return choice;
   }
   const std::string& favourite = around.preferred.among_equals;
   choice.index = Planner::cheapest(choice.candidates, favourite);
   if (choice.candidates[choice.index].algorithm->name() == favourite)
     choice.merit = "preferred among equals where ranks take turns over sockets,";
+  cutAsPreferred(choice, planner, around.preferred.fragment_bytes);
   return choice;
 }
 
@@ -154,8 +170,8 @@ std::string reason(const Choice& choice, const schedule::Links& links) {
                                   [&](const Candidate& other) { return other.price_s < best.price_s; });
   std::string_view merit = choice.merit;
   if (merit.empty()) merit = least ? "the cheapest" : "as good as the cheapest";
-  std::string text =
-      fmt::format("{} is {} of {}: {:.3g} us", best.algorithm->name(), merit, candidates.size(), best.price_s * 1e6);
+  std::string text = fmt::format("{} is {} of {}: {:.3g} us{}", best.algorithm->name(), merit, candidates.size(),
+                                 best.price_s * 1e6, choice.cut);
   constexpr int kMostRanksToSplit = 64;
   if (best.price_s > 0 && !best.extrapolated && !best.on_board && links.size() <= kMostRanksToSplit) {
     const auto bytes_only = priceOver(choice.question, best, withoutLatency(links));
@@ -181,12 +197,14 @@ std::string reason(const Choice& choice, const schedule::Links& links) {
 
 Result<std::string> explainJson(std::string_view collective, int ranks, std::size_t bytes, std::string_view links,
                                 std::string_view codec) {
-  return explainJson(collective, ranks, bytes, {links, codec, {}, 0});
+  Circumstances circumstances;
+  circumstances.links = links;
+  circumstances.codec = codec;
+  return explainJson(collective, ranks, bytes, circumstances);
 }
 
 Result<std::string> explainJson(std::string_view collective, int ranks, std::size_t bytes,
                                 const Circumstances& circumstances) {
-  const std::string_view codec = circumstances.codec;
   const std::optional<Collective> known = collectiveOf(collective);
   if (!known.has_value()) {
     std::vector<std::string_view> names;
@@ -209,13 +227,18 @@ Result<std::string> explainJson(std::string_view collective, int ranks, std::siz
   key.count = bytes;
   CodecRegistry registry;
   std::shared_ptr<const CodecPair> codecs;
+  const bool by_default = circumstances.codec.empty() && *known == Collective::allReduce;
+  const std::string_view codec = by_default ? std::string_view(circumstances.config.codec) : circumstances.codec;
   if (!codec.empty()) {
     if (!schedule::canCompress(*known)) {
       return Status::error(GOSS_ERR_UNSUPPORTED,
                            fmt::format("{} takes no codec, so not '{}'", schedule::nameOf(*known), codec));
     }
     auto found = registry.find(codec, {});
-    if (!found.isOk()) return found.status();
+    if (!found.isOk()) {
+      const Status& status = found.status();
+      return by_default ? Status::error(status.kind(), fmt::format("GOSS_CODEC: {}", status.text())) : status;
+    }
     codecs = found.take();
     key.codecs = codecs.get();
     key.element_bytes = sizeof(float);
@@ -247,6 +270,15 @@ Result<std::string> explainHere(std::string_view collective, int ranks, std::siz
   Result<Config> config = Config::fromEnvironment();
   if (!config.isOk()) return config.status();
   circumstances.config = config.take();
+  Result<Tuning> tuning = tuningOf(circumstances.config);
+  if (!tuning.isOk()) return tuning.status();
+  circumstances.tuning = tuning.take();
+  std::string links;
+  if (circumstances.links.empty() && !circumstances.config.links_file.empty()) {
+    Result<std::string> text = readSettingFile("GOSS_LINKS", circumstances.config.links_file);
+    if (!text.isOk()) return text.status();
+    circumstances.links = links = text.take();
+  }
   const std::string usable = platform::usableProcessors();
   circumstances.processors = static_cast<int>(std::lround(1 / shareOfProcessors({usable}).ranks_per_processor));
   return explainJson(collective, ranks, bytes, circumstances);

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/tuning.h"
 #include "gossamer/config.h"
 #include "gossamer/status.h"
 
@@ -15,8 +16,10 @@ namespace goss::core {
 struct Circumstances {
   std::string_view links; ///< Text of a link file; empty: one host.
   std::string_view codec; ///< With which float32 is compressed; empty: none.
-  Config config;          ///< Its algorithm, transport and tls count, as they do for a communicator.
-  int processors = 0;     ///< Of the host; 0: as many as ranks.
+  /// Its algorithm, fragment_bytes, codec, transport and tls count, as they do for a communicator; not its files.
+  Config config;
+  int processors = 0; ///< Of the host; 0: as many as ranks.
+  Tuning tuning = Tuning::builtIn();
 };
 
 /// JSON: the candidates for `collective` ("allreduce", "all_reduce", "bcast", ...) of `bytes` (of the vector, or of one
@@ -27,7 +30,8 @@ Result<std::string> explainJson(std::string_view collective, int ranks, std::siz
                                 const Circumstances& circumstances);
 Result<std::string> explainJson(std::string_view collective, int ranks, std::size_t bytes, std::string_view links,
                                 std::string_view codec = {});
-/// The same with the environment's settings and this host's processors. Errors: those of Config::fromEnvironment too.
+/// The same with the environment's settings, the files that they name and this host's processors. Links that are given
+/// win over GOSS_LINKS, and a codec over GOSS_CODEC. Errors: those of Config::fromEnvironment and of the files too.
 Result<std::string> explainHere(std::string_view collective, int ranks, std::size_t bytes, Circumstances circumstances);
 
 } // namespace goss::core

@@ -78,6 +78,8 @@ class Planner {
   /// The index of the one that plan() would take: the first that costs at most 3 % more than the least. Not empty.
   [[nodiscard]] static std::size_t cheapest(const std::vector<Candidate>& candidates,
                                             std::string_view among_equals = {});
+  /// Cuts what plan() takes into parts of Preferences::fragment_bytes; prices stay those of before.
+  void cutAsPreferred(Candidate& candidate, const Question& question) const;
 
  private:
   struct CacheKey {
@@ -114,7 +116,6 @@ class Planner {
   [[nodiscard]] bool fitsBoard(const PlanKey& key, std::uint64_t bytes) const;
   [[nodiscard]] Status refuse(const PlanKey& key, const std::string& complaint) const;
   Result<std::string_view> nameFor(const PlanKey& key) const;
-  void cutAsPreferred(Candidate& candidate, const Question& question) const;
 
   int rank_;
   schedule::Links links_;

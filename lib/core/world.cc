@@ -5,13 +5,12 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 #include "core/builtins.h"
 #include "core/communicator.h"
 #include "core/crowd.h"
 #include "core/levels.h"
+#include "core/setting_file.h"
 #include "platform/clock.h"
 #include "platform/host.h"
 #include "platform/memory.h"
@@ -31,14 +30,6 @@ constexpr std::size_t kMaxEarlyAborts = 1024;
 
 /// Peers that are alive take their messages much sooner, unless the machine is badly overloaded.
 constexpr std::chrono::milliseconds kFlush(1000);
-
-Result<std::string> readFile(std::string_view variable, const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("{}: cannot read '{}'", variable, path));
-  return text.str();
-}
 
 /// GOSS_CODEC, before anybody relies on it.
 Status checkCodec(CodecRegistry& codecs, const std::string& spec, int ranks) {
@@ -125,15 +116,11 @@ Result<std::shared_ptr<World>> World::create(const Config& config, const Launch&
 }
 
 Status World::readPrices(int ranks) {
-  if (!config_.tuning_file.empty()) {
-    const Result<std::string> text = readFile("GOSS_TUNING", config_.tuning_file);
-    if (!text.isOk()) return text.status();
-    Result<Tuning> tuning = Tuning::parse(text.value());
-    if (!tuning.isOk()) return tuning.status();
-    tuning_ = tuning.take();
-  }
+  Result<Tuning> tuning = tuningOf(config_);
+  if (!tuning.isOk()) return tuning.status();
+  tuning_ = tuning.take();
   if (!config_.links_file.empty()) {
-    const Result<std::string> text = readFile("GOSS_LINKS", config_.links_file);
+    const Result<std::string> text = readSettingFile("GOSS_LINKS", config_.links_file);
     if (!text.isOk()) return text.status();
     Result<schedule::Links> links = schedule::Links::parse(text.value(), ranks);
     if (!links.isOk()) return links.status();

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/codecs.h"
+
 namespace goss::core {
 namespace {
 
@@ -55,6 +57,25 @@ TEST(CallValidation, NamesABadDtypeOpAndTimeout) {
   call = callOf(Collective::allReduce);
   call.timeout_ms = -1;
   expectRefused(call, "timeout_ms is -1");
+}
+
+TEST(CallValidation, RefusesFeedbackOfResultsWhereNobodyEncodesOne) {
+  CodecRegistry codecs;
+  for (const Collective collective : {Collective::allGather, Collective::reduceScatter, Collective::broadcast,
+                                      Collective::allToAll, Collective::allReduce, Collective::reduce}) {
+    Call call = callOf(collective);
+    call.tensor = 1;
+    call.codecs = codecs.find("int8+ef:at=server", {}).take();
+    if (collective == Collective::allReduce || collective == Collective::reduce) {
+      EXPECT_TRUE(validate(call, 4).isOk());
+    } else {
+      expectRefused(call, "at=server would keep nothing; use at=worker");
+    }
+    for (const char* kept : {"int8+ef", "int8+ef:at=worker"}) {
+      call.codecs = codecs.find(kept, {}).take();
+      EXPECT_TRUE(validate(call, 4).isOk()) << kept;
+    }
+  }
 }
 
 TEST(CallValidation, RefusesOpsWithoutMeaning) {

@@ -10,11 +10,14 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/support/environment.h"
+
 namespace goss::core {
 namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 json explained(std::string_view collective, int ranks, std::size_t bytes, std::string_view links = {}) {
   const auto text = explainJson(collective, ranks, bytes, links);
@@ -145,6 +148,62 @@ TEST(Explain, TellsThatTheRingIsPreferredWhereRanksTakeTurnsOverSockets) {
   EXPECT_EQ(explainedAs(config, "", 2)["choice"], "ring");
   EXPECT_THAT(explainedAs(config, "", 2)["why"].get<std::string>(), HasSubstr("preferred among equals"));
   EXPECT_NE(explainedAs(config, "", 4)["choice"], "ring") << "each has a processor";
+}
+
+TEST(Explain, CutsWhatIsTakenAsItIsAskedFor) {
+  const json free = explainedAs({});
+  Config config;
+  config.fragment_bytes = 64 << 10; // 256 parts of 16 MiB.
+  const json cut = explainedAs(config);
+  EXPECT_EQ(cut["choice"], free["choice"]);
+  EXPECT_THAT(cut["why"].get<std::string>(), HasSubstr("GOSS_FRAGMENT_BYTES"));
+  EXPECT_THAT(free["why"].get<std::string>(), Not(HasSubstr("GOSS_FRAGMENT_BYTES")));
+  const auto taken = [](const json& answer) {
+    for (const json& candidate : answer["candidates"])
+      if (candidate["algorithm"] == answer["choice"]) return candidate;
+    return json();
+  };
+  EXPECT_EQ(std::max(taken(cut)["fragments"].get<int>(), taken(cut)["blocks"].get<int>()), 256);
+  EXPECT_GT(taken(cut)["most_messages_sent"], taken(free)["most_messages_sent"]);
+  EXPECT_GT(taken(cut)["price_us"], taken(free)["price_us"]);
+}
+
+TEST(Explain, TakesTheCodecThatAllReducesHaveByDefault) {
+  Config config;
+  config.codec = "int8";
+  EXPECT_THAT(explainedAs(config)["codec"].get<std::string>(), HasSubstr("int8"));
+  EXPECT_THAT(explainedAs(config, "int4")["codec"].get<std::string>(), HasSubstr("int4")) << "the call's own wins";
+  const auto other = explainJson("broadcast", 4, 1000, {"", "", config, 0});
+  ASSERT_TRUE(other.isOk()) << other.status().text();
+  EXPECT_FALSE(json::parse(other.value()).contains("codec"));
+  config.codec = "int9";
+  expectRefused(explainJson("allreduce", 4, 1000, {"", "", config, 0}), "GOSS_CODEC: ");
+}
+
+TEST(Explain, PlansByWhatWasMeasured) {
+  Tuning slow = Tuning::builtIn();
+  slow.shm.bandwidth_bytes_per_s /= 10;
+  Config config;
+  const auto shm = explainJson("allreduce", 4, 16 << 20, {"", "", config, 0, slow});
+  ASSERT_TRUE(shm.isOk()) << shm.status().text();
+  const auto priceOf = [](const json& answer) { return answer["candidates"][0]["price_us"].get<double>(); };
+  EXPECT_GT(priceOf(json::parse(shm.value())), 2 * priceOf(explainedAs(config)));
+  config.transport = "tcp"; // Of which nothing was measured.
+  const auto tcp = explainJson("allreduce", 4, 16 << 20, {"", "", config, 0, slow});
+  ASSERT_TRUE(tcp.isOk()) << tcp.status().text();
+  EXPECT_EQ(priceOf(json::parse(tcp.value())), priceOf(explainedAs(config)));
+}
+
+TEST(ExplainHere, ReadsTheFilesThatTheEnvironmentNames) {
+  test::ScopedEnvironment environment;
+  environment.set("GOSS_TUNING", "/nowhere/at/all.json");
+  expectRefused(explainHere("allreduce", 4, 1000, {}), "GOSS_TUNING: cannot read");
+  environment.set("GOSS_TUNING", std::nullopt);
+  environment.set("GOSS_LINKS", "/nowhere/at/all.links");
+  expectRefused(explainHere("allreduce", 4, 1000, {}), "GOSS_LINKS: cannot read");
+  Circumstances given;
+  given.links = "gossamer-links 1\nbase wan\n";
+  EXPECT_TRUE(explainHere("allreduce", 4, 1000, given).isOk()) << "what is given wins";
 }
 
 #ifdef GOSS_EXPLAIN

@@ -1,0 +1,22 @@
+/// Files that settings name.
+#ifndef GOSS_LIB_CORE_SETTING_FILE_H_
+#define GOSS_LIB_CORE_SETTING_FILE_H_
+
+#include <string>
+#include <string_view>
+
+#include "core/tuning.h"
+#include "gossamer/config.h"
+#include "gossamer/status.h"
+
+namespace goss::core {
+
+/// All of the file at `path`. Errors: invalidArgument, naming `variable`.
+Result<std::string> readSettingFile(std::string_view variable, const std::string& path);
+
+/// What GOSS_TUNING names, else what is built in. Errors: as readSettingFile and Tuning::parse.
+Result<Tuning> tuningOf(const Config& config);
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_SETTING_FILE_H_

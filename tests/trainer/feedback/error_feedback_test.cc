@@ -1,0 +1,62 @@
+// Error feedback in training: what a codec loses comes back in later steps.
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "tests/support/thread_ranks.h"
+#include "tests/trainer/small_run.h"
+#include "tests/trainer/thread_group.h"
+#include "trainer/library_replicas.h"
+
+namespace goss::trainer {
+namespace {
+
+constexpr int kRanks = 2;
+
+/// Ranks that are threads, and that the library keeps together.
+class LibraryGroup : public ThreadGroup {
+ public:
+  LibraryGroup(ThreadBoard& board, int rank, goss_comm_t comm) : ThreadGroup(board, rank), comm_(comm) {}
+  std::shared_ptr<Replicas> synchronize(const std::string& spec) override {
+    return std::make_shared<LibraryReplicas>(comm_, spec);
+  }
+
+ private:
+  goss_comm_t comm_;
+};
+
+bool quick() { return std::getenv("GOSS_TEST_QUICK") != nullptr; }
+
+/// The validation loss after training with gradients that go through `codec`.
+double lossWith(const std::string& codec) {
+  TrainOptions options = smallOptions(quick() ? 600 : 1600);
+  options.sync = "ddp:codec=" + codec;
+  ThreadBoard board(kRanks, SumOrder::tree);
+  double loss = 0;
+  test::runRanks(kRanks, [&](goss_comm_t comm, int rank) {
+    try {
+      LibraryGroup group(board, rank, comm);
+      const double mine = runOn(group, options).validation;
+      if (rank == 0) loss = mine;
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "rank " << rank << ": " << error.what();
+      std::abort(); // the other threads wait at a barrier
+    }
+  });
+  return loss;
+}
+
+/// The loss starts at 5.5. Here: 0.61 uncompressed, 1.58 and 1.08 without error feedback, 0.62 and 0.69 with it.
+TEST(TrainedWithErrorFeedback, ComesMuchNearerToWhatIsReachedUncompressed) {
+  const double plain = lossWith("none");
+  std::vector<std::string> codecs = {"int2:block=4096"};
+  if (!quick()) codecs.emplace_back("topk:ratio=0.01");
+  for (const std::string& codec : codecs) {
+    const double without = lossWith(codec) - plain, with = lossWith(codec + "+ef") - plain;
+    EXPECT_GT(without, 0.3) << codec << "; uncompressed " << plain;
+    EXPECT_LT(2.5 * with, without) << codec << "; uncompressed " << plain;
+  }
+}
+
+} // namespace
+} // namespace goss::trainer
