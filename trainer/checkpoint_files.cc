@@ -19,8 +19,8 @@ namespace goss::trainer {
 namespace {
 
 constexpr const char* kFormat = "gossamer-optim";
-constexpr const char* kVersion = "2";
-constexpr const char* kSync = "sync";
+constexpr const char* kVersion = "3";
+constexpr std::size_t kMostRanks = std::size_t{1} << 20;
 constexpr std::size_t kMaxTextBytes = std::size_t{1} << 20;
 
 template <typename... Args>
@@ -32,8 +32,8 @@ std::string modelPath(const std::string& path) { return path + "/model.safetenso
 std::string momentsPath(const std::string& path) { return path + "/optim.safetensors"; }
 std::string configPath(const std::string& path) { return path + "/config.json"; }
 std::string checksumsPath(const std::string& path) { return path + "/checksums.json"; }
-std::string rankPath(const std::string& path, std::size_t rank) {
-  return fmt::format("{}/rank-{:04}.safetensors", path, rank);
+std::string replicaPath(const std::string& path, std::size_t replica) {
+  return fmt::format("{}/replica-{:04}.safetensors", path, replica);
 }
 
 std::string huggingFaceConfig(const ModelConfig& c) {
@@ -170,19 +170,27 @@ void writeReplica(const std::string& path, const ParameterTable& table, const Re
     appendEntries(entries, table, "exp_avg/", replica.first_moments);
     appendEntries(entries, table, "exp_avg_sq/", replica.second_moments);
   }
-  entries.push_back({kSync, {replica.sync_state.size()}, nullptr, replica.sync_state});
+  for (std::size_t i = 0; i < replica.ranks.size(); ++i) {
+    const RankState& rank = replica.ranks[i];
+    entries.push_back({fmt::format("sync/{}", i), {rank.sync.size()}, nullptr, rank.sync});
+    entries.push_back({fmt::format("activations/{}", i), {rank.activations.size()}, nullptr, rank.activations});
+  }
   writeSafetensors(path, std::move(entries), {{"format", kFormat}, {"version", kVersion}});
 }
 
+/// replica.ranks has its size already.
 void readReplica(const std::string& path, const ParameterTable& table, ReplicaState& replica, bool is_first) {
   const SafetensorsFile file(path);
-  checkNames(file, is_first ? 1 : 3 * table.parameters().size() + 1);
+  checkNames(file, (is_first ? 0 : 3 * table.parameters().size()) + 2 * replica.ranks.size());
   if (!is_first) {
     replica.parameters = readTensors(file, table, "model/");
     replica.first_moments = readTensors(file, table, "exp_avg/");
     replica.second_moments = readTensors(file, table, "exp_avg_sq/");
   }
-  replica.sync_state = file.readBytes(kSync);
+  for (std::size_t i = 0; i < replica.ranks.size(); ++i) {
+    replica.ranks[i].sync = file.readBytes(fmt::format("sync/{}", i));
+    replica.ranks[i].activations = file.readBytes(fmt::format("activations/{}", i));
+  }
 }
 
 } // namespace
@@ -210,18 +218,19 @@ void writeCheckpointFiles(const std::string& path, const ModelConfig& config, co
   std::vector<SafetensorsEntry> moments;
   appendEntries(moments, table, "exp_avg/", state.first_moments);
   appendEntries(moments, table, "exp_avg_sq/", state.second_moments);
-  const std::size_t ranks = state.sync_state.empty() ? 0 : state.others.size() + 1;
+  const std::size_t replicas = state.ranks.empty() ? 0 : state.others.size() + 1;
   writeSafetensors(files[2], std::move(moments),
                    {{"format", kFormat},
                     {"version", kVersion},
                     {"step", fmt::to_string(state.step)},
                     {"settings", state.settings},
                     {"sync", state.sync},
-                    {"ranks", fmt::to_string(ranks)}});
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    files.push_back(rankPath(path, rank));
-    const ReplicaState& replica = rank == 0 ? state : state.others[rank - 1];
-    writeReplica(files.back(), table, replica, rank == 0);
+                    {"grid", state.grid},
+                    {"replicas", fmt::to_string(replicas)},
+                    {"ranks_of_a_replica", fmt::to_string(state.ranks.size())}});
+  for (std::size_t i = 0; i < replicas; ++i) {
+    files.push_back(replicaPath(path, i));
+    writeReplica(files.back(), table, i == 0 ? state : state.others[i - 1], i == 0);
   }
   writeChecksums(path, files);
 }
@@ -242,9 +251,15 @@ TrainingState readCheckpointFiles(const std::string& path, const ModelConfig& co
   state.parameters = readTensors(model, table, "");
   state.first_moments = readTensors(moments, table, "exp_avg/");
   state.second_moments = readTensors(moments, table, "exp_avg_sq/");
-  const std::size_t ranks = parseNumber(metadataValue(moments, "ranks"), moments.path());
-  for (std::size_t rank = 0; rank < ranks; ++rank)
-    readReplica(rankPath(path, rank), table, rank == 0 ? state : state.others.emplace_back(), rank == 0);
+  state.grid = metadataValue(moments, "grid");
+  const std::size_t replicas = parseNumber(metadataValue(moments, "replicas"), moments.path());
+  const std::size_t ranks = parseNumber(metadataValue(moments, "ranks_of_a_replica"), moments.path());
+  if (ranks > kMostRanks) fail("{} is damaged: {} ranks cannot hold one model", moments.path(), ranks);
+  for (std::size_t i = 0; i < replicas; ++i) {
+    ReplicaState& replica = i == 0 ? state : state.others.emplace_back();
+    replica.ranks.resize(ranks);
+    readReplica(replicaPath(path, i), table, replica, i == 0);
+  }
   return state;
 }
 

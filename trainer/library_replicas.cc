@@ -20,7 +20,7 @@ LibraryReplicas::LibraryReplicas(goss_comm_t comm, const std::string& spec) {
 
 LibraryReplicas::~LibraryReplicas() { goss_sync_destroy(sync_); }
 
-void LibraryReplicas::start(std::span<const ReplicaTensor> tensors, const std::string& state) {
+std::string LibraryReplicas::start(std::span<const ReplicaTensor> tensors, const SavedSync& saved) {
   for (const ReplicaTensor& given : tensors) {
     goss_sync_tensor tensor = GOSS_SYNC_TENSOR_INIT;
     tensor.name = given.name.c_str();
@@ -30,8 +30,30 @@ void LibraryReplicas::start(std::span<const ReplicaTensor> tensors, const std::s
     tensor.layer = given.layer;
     check(goss_sync_register(sync_, &tensor, nullptr));
   }
-  if (!state.empty()) check(goss_sync_import(sync_, state.data(), state.size()));
+  std::string left_behind;
+  if (saved.is_own && !saved.states.empty()) {
+    check(goss_sync_import(sync_, saved.states.front().data(), saved.states.front().size()));
+  } else if (!saved.states.empty()) {
+    left_behind = adopt(saved);
+  }
   check(goss_sync_start(sync_));
+  return left_behind;
+}
+
+/// States that do not fit are left behind: they are the same on all ranks, and so is the answer.
+std::string LibraryReplicas::adopt(const SavedSync& saved) {
+  std::vector<const void*> bytes;
+  std::vector<std::size_t> counts;
+  for (const std::string& state : saved.states) {
+    bytes.push_back(state.data());
+    counts.push_back(state.size());
+  }
+  std::int32_t dropped = 0;
+  const goss_status status = goss_sync_import_all(sync_, bytes.data(), counts.data(), bytes.size(), &dropped);
+  if (status == GOSS_ERR_INVALID_ARGUMENT)
+    return fmt::format("what the synchronizer kept is reset: {}", goss_last_error());
+  check(status);
+  return dropped != 0 ? "what a codec kept is left behind" : "";
 }
 
 void LibraryReplicas::setLr(double lr) { check(goss_sync_set_lr(sync_, lr)); }

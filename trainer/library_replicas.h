@@ -22,7 +22,7 @@ class LibraryReplicas : public Replicas {
   [[nodiscard]] bool hasLocalSteps() const override {
     return info_.local_steps != 0 || !spec().ends_with("codec=none");
   }
-  void start(std::span<const ReplicaTensor> tensors, const std::string& state) override;
+  std::string start(std::span<const ReplicaTensor> tensors, const SavedSync& saved) override;
   void setLr(double lr) override;
   [[nodiscard]] std::size_t dynamicPeriod() const override { return static_cast<std::size_t>(info_.dynamic_period); }
   bool computes() override;
@@ -38,6 +38,8 @@ class LibraryReplicas : public Replicas {
   void abort(const std::string& reason) noexcept;
 
  private:
+  std::string adopt(const SavedSync& saved);
+
   goss_sync_t sync_ = nullptr;
   goss_sync_info info_{};
 };

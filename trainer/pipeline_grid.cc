@@ -195,7 +195,22 @@ void PipelineGrid::compress(const BoundaryCodecs& codecs, SampleNumber sample) {
   request.deltas = codecs.deltas ? 1 : 0;
   if (!codecs.cache.empty()) request.cache_directory = codecs.cache.c_str();
   check(goss_pipeline_codec_create(pipeline_comm_, &request, &codec_));
+  has_deltas_ = codecs.deltas;
   sample_ = std::move(sample);
+}
+
+std::string PipelineGrid::activations() const {
+  if (!has_deltas_) return "";
+  void* bytes = nullptr;
+  std::size_t size = 0;
+  check(goss_pipeline_codec_export(codec_, &bytes, &size));
+  std::string result(static_cast<const char*>(bytes), size);
+  goss_free(bytes);
+  return result;
+}
+
+void PipelineGrid::restoreActivations(const std::string& bytes) {
+  if (has_deltas_ && !bytes.empty()) check(goss_pipeline_codec_import(codec_, bytes.data(), bytes.size()));
 }
 
 void PipelineGrid::run(std::size_t boundary_bytes, const Work& work) {

@@ -67,6 +67,10 @@ class PipelineGrid {
   };
   using SampleNumber = std::function<std::uint64_t(int micro_batch, std::size_t index)>;
   void compress(const BoundaryCodecs& codecs, SampleNumber sample);
+  /// Local, between runs: what AQ-SGD knows of samples on this rank; empty without deltas.
+  [[nodiscard]] std::string activations() const;
+  /// What activations() gave on the rank with the same stages, on all ranks or on none.
+  void restoreActivations(const std::string& bytes);
   /// Collective over the pipeline: runs the schedule once. What `work` throws comes out here.
   void run(std::size_t boundary_bytes, const Work& work);
 
@@ -106,6 +110,7 @@ class PipelineGrid {
   std::vector<goss_request_t> sends_;
   std::vector<Post> posts_;
   goss_pipeline_codec_t codec_ = nullptr;
+  bool has_deltas_ = false; // of codec_
   SampleNumber sample_;
   bool flushes_ = true;
   int batches_ = 1; // of schedule_

@@ -1,5 +1,7 @@
 #include "trainer/pipeline_trainer.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 
@@ -105,11 +107,6 @@ PipelineTrainer::PipelineTrainer(const TrainOptions& options, const Dataset& dat
   if (grid_.islands() > 1 || options_.sync != "ddp") sync_.emplace(grid_.acrossIslands(), options_.sync, rank_, ops_);
   compressBoundaries();
   startParameters();
-  checkDrains(); // the step that was resumed
-  if (sync_) {
-    sync_->start();
-    shareHeadWeight(); // everybody has the first island's parameters now
-  }
   noteStart();
 }
 
@@ -161,23 +158,35 @@ void PipelineTrainer::compressBoundaries() {
                  });
 }
 
-// Every rank gets the whole state of rank 0 once, and keeps its stages' part.
+/// Ranks at the same place of equal grids hold the same stages of the same copy.
+std::string PipelineTrainer::grid() const {
+  std::vector<int> places;
+  for (int stage = 0; stage < grid_.stages(); ++stage)
+    places.push_back(grid_.rankOf(stage));
+  return fmt::format("{} islands of {} pipelines of {} ranks with stages on ranks {}", grid_.islands(),
+                     grid_.replicas() / grid_.islands(), options_.pipeline, fmt::join(places, " "));
+}
+
+// Every rank gets a whole model once, and keeps its stages' part.
 void PipelineTrainer::startParameters() {
-  TrainingState state = checkpoints_.load(settings_);
-  if (!state.sync_state.empty()) checkpoints_.share(state);
-  step_ = checkpoints_.begin(state.step);
-  for (std::vector<float>* vector : {&state.parameters, &state.first_moments, &state.second_moments})
-    group_.broadcast(vector->data(), vector->size() * sizeof(float));
+  RunCheckpoints::Start start = checkpoints_.start(settings_, sync_ ? sync_->spec() : options_.sync, grid());
+  step_ = start.step;
   for (const auto& stage : rank_.stages()) {
     StageModel& model = stage->model;
     forSameTensors(table_, model.table(), [&](std::size_t whole, std::size_t own, std::size_t count) {
       const std::size_t bytes = count * sizeof(float);
-      ops_.upload(model.parameters() + own, state.parameters.data() + whole, bytes);
-      ops_.upload(stage->optimizer.firstMoments().data() + own, state.first_moments.data() + whole, bytes);
-      ops_.upload(stage->optimizer.secondMoments().data() + own, state.second_moments.data() + whole, bytes);
+      ops_.upload(model.parameters() + own, start.model.parameters.data() + whole, bytes);
+      ops_.upload(stage->optimizer.firstMoments().data() + own, start.model.first_moments.data() + whole, bytes);
+      ops_.upload(stage->optimizer.secondMoments().data() + own, start.model.second_moments.data() + whole, bytes);
     });
   }
-  shareHeadWeight();
+  checkDrains(); // the step that was resumed
+  grid_.restoreActivations(start.activations);
+  if (sync_) {
+    const std::string left_behind = sync_->start(start.sync);
+    if (!left_behind.empty()) report_.note("note: " + left_behind);
+  }
+  shareHeadWeight(); // of the island
 }
 
 void PipelineTrainer::noteStart() {
@@ -452,42 +461,56 @@ void PipelineTrainer::validateStage(PipelineRank::Stage& stage, std::vector<doub
   sent_.push_back(std::move(outputs)); // lent until waitSends
 }
 
+/// Collective over rank 0 and the first pipeline of `island`: rank 0 gets its whole model.
+void PipelineTrainer::gatherIsland(int island, ReplicaState& whole) {
+  const int first_replica = island * (grid_.replicas() / grid_.islands());
+  const bool is_root = group_.rank() == 0;
+  const auto gather = [&](std::vector<float>& vector, auto&& memoryOf) {
+    if (is_root) vector.resize(table_.count());
+    for (int number = 0; number < grid_.stages(); ++number) {
+      const StageRange range = stageRange(options_.model, grid_.stages(), number);
+      const ParameterTable table(options_.model, range.layers.first, range.layers.last, range.is_first, range.is_last);
+      const int owner = first_replica * static_cast<int>(options_.pipeline) + grid_.rankOf(number);
+      if (!is_root && owner != group_.rank()) continue;
+      std::vector<float> part(table.count());
+      if (owner == group_.rank()) ops_.download(part.data(), memoryOf(rank_.at(number)), part.size() * sizeof(float));
+      if (owner != 0) group_.move(part.data(), part.size() * sizeof(float), owner, Group::Direction::toRoot);
+      if (!is_root) continue;
+      forSameTensors(table_, table, [&](std::size_t to, std::size_t from, std::size_t count) {
+        std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(from), count,
+                    vector.begin() + static_cast<std::ptrdiff_t>(to));
+      });
+    }
+  };
+  gather(whole.parameters, [](PipelineRank::Stage& stage) { return stage.model.parameters(); });
+  gather(whole.first_moments, [](PipelineRank::Stage& stage) { return stage.optimizer.firstMoments().data(); });
+  gather(whole.second_moments, [](PipelineRank::Stage& stage) { return stage.optimizer.secondMoments().data(); });
+}
+
 TrainingState PipelineTrainer::state() {
   TrainingState state;
   state.step = step_;
   state.settings = settings_;
-  state.sync = options_.sync;
-  const bool is_root = group_.rank() == 0;
-  const auto gather = [&](std::vector<float>& whole, auto&& memoryOf) {
-    if (is_root) whole.resize(table_.count());
-    for (int number = 0; number < grid_.stages() && grid_.replica() == 0; ++number) {
-      const StageRange range = stageRange(options_.model, grid_.stages(), number);
-      const ParameterTable table(options_.model, range.layers.first, range.layers.last, range.is_first, range.is_last);
-      std::vector<float> part(table.count());
-      const int owner = grid_.rankOf(number);
-      if (owner == grid_.rank()) {
-        for (const auto& stage : rank_.stages()) {
-          if (stage->number == number) ops_.download(part.data(), memoryOf(*stage), part.size() * sizeof(float));
-        }
-        if (!is_root) grid_.send(part.data(), part.size() * sizeof(float), 0);
-      } else if (is_root) {
-        grid_.recv(part.data(), part.size() * sizeof(float), owner);
-      }
-      if (!is_root) continue;
-      forSameTensors(table_, table, [&](std::size_t to, std::size_t from, std::size_t count) {
-        std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(from), count,
-                    whole.begin() + static_cast<std::ptrdiff_t>(to));
-      });
-    }
-  };
-  gather(state.parameters, [](PipelineRank::Stage& stage) { return stage.model.parameters(); });
-  gather(state.first_moments, [](PipelineRank::Stage& stage) { return stage.optimizer.firstMoments().data(); });
-  gather(state.second_moments, [](PipelineRank::Stage& stage) { return stage.optimizer.secondMoments().data(); });
+  state.sync = sync_ ? sync_->spec() : options_.sync;
+  state.grid = grid();
+  gatherIsland(0, state);
   return state;
 }
 
 void PipelineTrainer::saveCheckpoint() {
-  if (checkpoints_.isDue(step_)) checkpoints_.save(step_, state());
+  if (!checkpoints_.isDue(step_)) return;
+  TrainingState saved = state();
+  const bool differ = sync_ && sync_->hasLocalSteps();
+  if (differ || options_.activation_deltas) {
+    std::vector<ReplicaState*> islands = {&saved};
+    if (differ) saved.others.resize(static_cast<std::size_t>(grid_.islands()) - 1);
+    for (ReplicaState& other : saved.others) {
+      gatherIsland(static_cast<int>(islands.size()), other);
+      islands.push_back(&other);
+    }
+    checkpoints_.gatherRanks({differ ? sync_->state() : "", grid_.activations()}, islands);
+  }
+  checkpoints_.save(step_, group_.rank() == 0 ? std::move(saved) : TrainingState());
 }
 
 void PipelineTrainer::finish() {

@@ -43,7 +43,7 @@ class PipelineTrainer {
   [[nodiscard]] const std::vector<double>& lossHistory() const { return card_.losses; }
   /// Collective: mean loss over the validation samples.
   double validationLoss();
-  /// Collective: the whole model on rank 0, empty vectors elsewhere.
+  /// Collective: the first island's whole model on rank 0, empty vectors elsewhere.
   TrainingState state();
 
  private:
@@ -52,6 +52,7 @@ class PipelineTrainer {
   void checkUnflushed() const;
   void checkDrains() const;
   void compressBoundaries();
+  [[nodiscard]] std::string grid() const;
   void startParameters();
   void noteStart();
   void runSteps();
@@ -68,6 +69,7 @@ class PipelineTrainer {
   void shareHeadWeight();
   void validateStage(PipelineRank::Stage& stage, std::vector<double>& losses);
   void validate();
+  void gatherIsland(int island, ReplicaState& whole);
   void saveCheckpoint();
   void finish();
   [[nodiscard]] std::size_t boundaryElems(std::size_t batch) const {

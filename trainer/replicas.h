@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace goss::trainer {
 
@@ -17,6 +18,12 @@ struct ReplicaTensor {
   float* gradient = nullptr;
   std::size_t count = 0;
   int layer = 0;
+};
+
+/// What state() gave in an earlier run.
+struct SavedSync {
+  std::vector<std::string> states; ///< This rank's own, or those of all ranks of another grid; empty: none.
+  bool is_own = true;
 };
 
 /// Running totals of this rank.
@@ -45,8 +52,9 @@ class Replicas {
   /// Whether ranks have something of their own on the way: parameters, or what codecs keep.
   [[nodiscard]] virtual bool hasLocalSteps() const = 0;
 
-  /// Everybody gets rank 0's parameters; or, with a `state` that state() gave, goes on with its own.
-  virtual void start(std::span<const ReplicaTensor> tensors, const std::string& state) = 0;
+  /// Everybody gets rank 0's parameters; or, with a saved state, goes on with its own, which are equal where the state
+  /// is of another grid. What of that state has no place in this run, in words; empty: nothing.
+  virtual std::string start(std::span<const ReplicaTensor> tensors, const SavedSync& saved) = 0;
   virtual void setLr(double lr) = 0;
   /// With ranks of different speed: the steps between two plans of who computes which; 0: every rank computes all.
   [[nodiscard]] virtual std::size_t dynamicPeriod() const { return 0; }
@@ -71,7 +79,7 @@ class SoloReplicas : public Replicas {
   [[nodiscard]] std::string spec() const override { return spec_; }
   [[nodiscard]] std::size_t gradientRanks() const override { return 1; }
   [[nodiscard]] bool hasLocalSteps() const override { return false; }
-  void start(std::span<const ReplicaTensor>, const std::string&) override {}
+  std::string start(std::span<const ReplicaTensor>, const SavedSync&) override { return ""; }
   void setLr(double) override {}
   void gradientReady(std::size_t) override {}
   void gradients() override {}

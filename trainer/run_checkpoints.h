@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "trainer/checkpoint_writer.h"
 #include "trainer/group.h"
@@ -20,15 +21,19 @@ class RunCheckpoints {
   /// Local, and nothing is read or written yet. The references must outlive this.
   RunCheckpoints(const TrainOptions& options, const ParameterTable& table, Group& group, Report& report);
 
-  /// Local, after the ranks have agreed to run: rank 0 checks that the directory can hold a checkpoint of this model.
-  /// What rank 0 starts with, which is the latest checkpoint if there is one and --resume was given, or else the seed's
-  /// parameters. The others get vectors of the same sizes. `settings` is this run's trajectorySettings.
-  TrainingState load(const std::string& settings);
-  /// Local: makes a state in which the ranks differ one that all share, and says so: the mean of their parameters and
-  /// moments, which is what an exchange would make of them. Nothing is left of the synchronizers' states.
-  void share(TrainingState& state);
-  /// Collective, once, after load: the step to start at.
-  std::size_t begin(std::size_t step);
+  /// Collective, once: what this rank starts with. A checkpoint of the same synchronizer and grid gives each rank its
+  /// own again. Of another one all ranks get the mean of the copies' parameters and moments, which is what an exchange
+  /// would make of them, and what the synchronizers of all ranks kept, if the method is the same.
+  struct Start {
+    std::size_t step = 0;
+    ReplicaState model; // without `ranks`
+    SavedSync sync;
+    std::string activations; // this rank's own
+  };
+  Start start(const std::string& settings, const std::string& sync, const std::string& grid);
+  /// Collective, of a state to save: rank 0 gets what the ranks keep. replicas[i] is a copy that as many consecutive
+  /// ranks hold; only rank 0's `replicas` counts.
+  void gatherRanks(RankState mine, const std::vector<ReplicaState*>& replicas);
   /// The same on all ranks: whether a checkpoint of this step is to be made.
   [[nodiscard]] bool isDue(std::size_t step) const { return saves_ && saved_step_ != step; }
   /// Whether this rank gives save() a state.
@@ -42,6 +47,10 @@ class RunCheckpoints {
   void finish();
 
  private:
+  TrainingState load(const std::string& settings);
+  std::vector<std::string> share(TrainingState& state, const std::string& sync);
+  void distribute(TrainingState& state, bool is_own, Start& mine);
+
   const TrainOptions& options_;
   const ParameterTable& table_;
   Group& group_;
@@ -50,6 +59,9 @@ class RunCheckpoints {
   std::size_t saved_step_ = 0;
   std::optional<CheckpointWriter> writer_; // rank 0 only; last, for its thread uses the others
 };
+
+/// Rank 0 and rank `peer`: a copy's vectors, which have their final sizes on both ends.
+void moveVectors(Group& group, ReplicaState& replica, int peer, Group::Direction direction);
 
 } // namespace goss::trainer
 

@@ -12,7 +12,7 @@ StageReplicas::StageReplicas(goss_comm_t across, const std::string& spec, Pipeli
   }
 }
 
-void StageReplicas::start() {
+std::string StageReplicas::start(const SavedSync& saved) {
   const auto& stages = stages_.stages();
   std::vector<ReplicaTensor> tensors;
   if (!ops_.isHostMemory()) copies_.resize(stages.size());
@@ -30,8 +30,9 @@ void StageReplicas::start() {
       tensors.push_back({p.name, parameters + p.offset, gradient + p.offset, p.count, p.layer});
   }
   download();
-  replicas_.start(tensors, "");
+  std::string left_behind = replicas_.start(tensors, saved);
   upload();
+  return left_behind;
 }
 
 void StageReplicas::gradients() {

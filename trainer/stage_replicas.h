@@ -16,8 +16,10 @@ class StageReplicas {
  public:
   /// Collective. `across`, `stages` and `ops` must outlive this. Throws Error.
   StageReplicas(goss_comm_t across, const std::string& spec, PipelineRank& stages, Ops& ops);
-  /// Collective, once: everybody gets the first island's parameters.
-  void start();
+  /// Collective, once, as Replicas::start.
+  std::string start(const SavedSync& saved);
+  /// As Replicas::state.
+  [[nodiscard]] std::string state() { return replicas_.state(); }
 
   [[nodiscard]] std::string spec() const { return replicas_.spec(); }
   /// Whether islands have something of their own on the way: parameters, or what codecs keep.

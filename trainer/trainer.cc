@@ -35,16 +35,6 @@ double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// Vectors have their final sizes on both ends.
-void moveReplica(Group& group, ReplicaState& replica, int peer, Group::Direction direction) {
-  std::uint64_t sync_bytes = replica.sync_state.size();
-  group.move(&sync_bytes, sizeof sync_bytes, peer, direction);
-  replica.sync_state.resize(sync_bytes);
-  for (std::vector<float>* vector : {&replica.parameters, &replica.first_moments, &replica.second_moments})
-    group.move(vector->data(), vector->size() * sizeof(float), peer, direction);
-  group.move(replica.sync_state.data(), sync_bytes, peer, direction);
-}
-
 } // namespace
 
 Trainer::Trainer(const TrainOptions& options, const Dataset& data, Group& group, Ops& ops, Report& report)
@@ -92,50 +82,27 @@ void Trainer::checkAgreement() {
                                replicas_->hasLocalSteps() ? options_.checkpoint_every : 0, options_.time_limit_s > 0));
 }
 
-/// Rank 0's: of the latest checkpoint, or the seed's.
-TrainingState Trainer::loadState() {
-  TrainingState loaded = checkpoints_.load(settings_);
-  const bool fits = loaded.sync == replicas_->spec() && loaded.others.size() + 1 == ranksOf(group_);
-  if (fits || loaded.sync_state.empty()) return loaded;
-  checkpoints_.share(loaded);
-  return loaded;
-}
-
-/// Every rank gets rank 0's state, or its own of a checkpoint in which the ranks differ.
-void Trainer::distribute(TrainingState& state) {
-  std::uint64_t differ = state.others.empty() ? 0 : 1;
-  group_.broadcast(&differ, sizeof differ);
-  const std::size_t bytes = model_.table().count() * sizeof(float);
-  if (differ == 0) {
-    group_.broadcast(state.parameters.data(), bytes);
-    group_.broadcast(state.first_moments.data(), bytes);
-    group_.broadcast(state.second_moments.data(), bytes);
-  } else if (group_.rank() == 0) {
-    for (std::size_t i = 0; i < state.others.size(); ++i)
-      moveReplica(group_, state.others[i], static_cast<int>(i) + 1, Group::Direction::fromRoot);
-  } else {
-    moveReplica(group_, state, group_.rank(), Group::Direction::fromRoot);
-  }
-}
+/// Every rank is a copy of its own.
+std::string Trainer::grid() const { return fmt::format("{} ranks that hold the whole model", group_.size()); }
 
 void Trainer::startParameters() {
-  TrainingState state = loadState();
-  distribute(state);
-  model_.setParameters(state.parameters);
-  if (!host_parameters_.empty()) host_parameters_ = state.parameters;
-  optimizer_.firstMoments().upload(state.first_moments);
-  optimizer_.secondMoments().upload(state.second_moments);
-  step_ = checkpoints_.begin(state.step);
-  startReplicas(state.sync_state);
+  RunCheckpoints::Start start = checkpoints_.start(settings_, replicas_->spec(), grid());
+  model_.setParameters(start.model.parameters);
+  if (!host_parameters_.empty()) host_parameters_ = start.model.parameters;
+  optimizer_.firstMoments().upload(start.model.first_moments);
+  optimizer_.secondMoments().upload(start.model.second_moments);
+  step_ = start.step;
+  startReplicas(start.sync);
 }
 
-void Trainer::startReplicas(const std::string& state) {
+void Trainer::startReplicas(const SavedSync& saved) {
   float* parameters = host_parameters_.empty() ? model_.parameters() : host_parameters_.data();
   float* gradient = host_gradient_.empty() ? tree_.target() : host_gradient_.data();
   std::vector<ReplicaTensor> tensors;
   for (const Parameter& p : model_.table().parameters())
     tensors.push_back({p.name, parameters + p.offset, gradient + p.offset, p.count, p.layer});
-  replicas_->start(tensors, state);
+  const std::string left_behind = replicas_->start(tensors, saved);
+  if (!left_behind.empty()) report_.note("note: " + left_behind);
 }
 
 void Trainer::noteStart() {
@@ -394,6 +361,7 @@ TrainingState Trainer::state() {
   state.second_moments = optimizer_.secondMoments().download();
   state.settings = settings_;
   state.sync = replicas_->spec();
+  state.grid = grid();
   return state;
 }
 
@@ -402,7 +370,6 @@ void Trainer::saveCheckpoint() {
   TrainingState mine;
   if (replicas_->hasLocalSteps()) {
     mine = state();
-    mine.sync_state = replicas_->state();
     gatherOthers(mine);
   } else if (checkpoints_.isWriter()) {
     mine = state();
@@ -413,16 +380,20 @@ void Trainer::saveCheckpoint() {
 /// Rank 0 gets what the other ranks need to go on.
 void Trainer::gatherOthers(TrainingState& state) {
   if (group_.rank() != 0) {
-    moveReplica(group_, state, group_.rank(), Group::Direction::toRoot);
-    return;
+    moveVectors(group_, state, group_.rank(), Group::Direction::toRoot);
+  } else {
+    const std::size_t count = model_.table().count();
+    for (int peer = 1; peer < group_.size(); ++peer) {
+      ReplicaState& other = state.others.emplace_back();
+      for (std::vector<float>* vector : {&other.parameters, &other.first_moments, &other.second_moments})
+        vector->resize(count);
+      moveVectors(group_, other, peer, Group::Direction::toRoot);
+    }
   }
-  const std::size_t count = model_.table().count();
-  for (int peer = 1; peer < group_.size(); ++peer) {
-    ReplicaState& other = state.others.emplace_back();
-    for (std::vector<float>* vector : {&other.parameters, &other.first_moments, &other.second_moments})
-      vector->resize(count);
-    moveReplica(group_, other, peer, Group::Direction::toRoot);
-  }
+  std::vector<ReplicaState*> copies = {&state};
+  for (ReplicaState& other : state.others)
+    copies.push_back(&other);
+  checkpoints_.gatherRanks({replicas_->state(), ""}, copies);
 }
 
 void Trainer::finishCard() {

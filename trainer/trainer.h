@@ -52,9 +52,8 @@ class Trainer {
  private:
   using Clock = std::chrono::steady_clock;
   void startParameters();
-  TrainingState loadState();
-  void distribute(TrainingState& state);
-  void startReplicas(const std::string& state);
+  [[nodiscard]] std::string grid() const;
+  void startReplicas(const SavedSync& saved);
   [[nodiscard]] float gradientScale() const;
   void checkAgreement();
   void noteStart();

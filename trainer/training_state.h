@@ -8,21 +8,28 @@
 
 namespace goss::trainer {
 
-/// What one rank holds. Vectors are flat, in ParameterTable's order.
+/// What a rank keeps beside its part of a model.
+struct RankState {
+  std::string sync;        // Replicas::state
+  std::string activations; // PipelineGrid::activations
+};
+
+/// One copy of the model, of one rank or of the stages of an island. Vectors are flat, in ParameterTable's order.
 struct ReplicaState {
   std::vector<float> parameters;
   std::vector<float> first_moments;
   std::vector<float> second_moments;
-  std::string sync_state; // Replicas::state; empty where all ranks hold the same
+  std::vector<RankState> ranks; // of the ranks that hold this copy; empty where no rank keeps anything
 };
 
-/// Rank 0's state, and that of the others where it differs. Data order and random numbers are pure functions of the
-/// seed, which is in the settings, and the step (trainer/random.h): there is nothing else to save of them.
+/// The first copy's state, and that of the others where they differ. Data order and random numbers are pure functions
+/// of the seed, which is in the settings, and the step (trainer/random.h): there is nothing else to save of them.
 struct TrainingState : ReplicaState {
   std::size_t step = 0;             // steps done
   std::string settings;             // trajectorySettings of the run that wrote it
   std::string sync;                 // Replicas::spec of that run
-  std::vector<ReplicaState> others; // ranks 1 and on; empty where all ranks hold the same
+  std::string grid;                 // how its ranks shared the model: where it is the same, each goes on with its own
+  std::vector<ReplicaState> others; // empty where all ranks hold the same; else with as many ranks each as the first
 };
 
 } // namespace goss::trainer

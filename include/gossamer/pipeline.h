@@ -133,6 +133,17 @@ GOSS_API goss_status goss_pipeline_codec_create(goss_comm_t comm, const goss_pip
                                                 goss_pipeline_codec_t* codec);
 GOSS_API goss_status goss_pipeline_codec_destroy(goss_pipeline_codec_t codec);
 
+/// Local, between runs: copies what AQ-SGD knows of every sample into *bytes, for a checkpoint; free it with goss_free.
+/// Without deltas that is nothing of any sample. Errors: GOSS_ERR_RESOURCE when memory runs out or a file cannot be
+/// read; GOSS_ERR_INVALID_ARGUMENT after a run that failed.
+GOSS_API goss_status goss_pipeline_codec_export(goss_pipeline_codec_t codec, void** bytes, size_t* size);
+
+/// Local, between runs: replaces it by what this rank exported, on all ranks or on none, in a pipeline whose ranks have
+/// the same stages. Errors: GOSS_ERR_PROTOCOL for damaged bytes, GOSS_ERR_INVALID_ARGUMENT for samples of another
+/// length or a codec without deltas, GOSS_ERR_RESOURCE. Nothing has changed then, but with GOSS_ERR_RESOURCE the codec
+/// is of no use any more.
+GOSS_API goss_status goss_pipeline_codec_import(goss_pipeline_codec_t codec, const void* bytes, size_t size);
+
 /// What a runner calls to compute. `run` gets every computation, reduction and step of its rank, in order, in the
 /// thread of goss_pipeline_run, and returns 0, or anything else to give up.
 ///   FORWARD:  input [boundary_bytes] of the stage, NULL for the first stage; output [boundary_bytes], NULL for the

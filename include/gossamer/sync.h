@@ -125,6 +125,16 @@ GOSS_API goss_status goss_sync_export(goss_sync_t sync, void** bytes, size_t* co
 /// damaged bytes, GOSS_ERR_INVALID_ARGUMENT for those of another spec or other tensors: nothing has changed then.
 GOSS_API goss_status goss_sync_import(goss_sync_t sync, const void* bytes, size_t count);
 
+/// Local, instead of goss_sync_import, on all ranks with the same states: those of all ranks of a run on another number
+/// of ranks, islands or stages, by the names of tensors. References, outer momenta, exchanges that are not yet applied
+/// and DeMo's momenta are kept, as the mean over those ranks that saved the tensor; all mostly hold the same. What
+/// error feedback has lost is spread evenly over the ranks. With steps=dynamic a new plan is made. *dropped, which may
+/// be NULL, is 1 when something is left behind: PowerSGD's factors, and feedback where there is no codec any more. The
+/// method must be the same; its parameters may differ. All ranks should begin with equal parameters. Errors: as
+/// goss_sync_import, also for states of different steps, and for those that lack a tensor which is registered here.
+GOSS_API goss_status goss_sync_import_all(goss_sync_t sync, const void* const* bytes, const size_t* counts,
+                                          size_t states, int32_t* dropped);
+
 GOSS_API goss_status goss_sync_get_info(goss_sync_t sync, goss_sync_info* info);
 GOSS_API goss_status goss_sync_get_counters(goss_sync_t sync, goss_sync_counters* counters);
 

@@ -269,6 +269,35 @@ goss_status goss_pipeline_codec_destroy(goss_pipeline_codec_t codec) {
   return report(Status::ok());
 }
 
+goss_status goss_pipeline_codec_export(goss_pipeline_codec_t codec, void** bytes, size_t* size) {
+  return guarded("goss_pipeline_codec_export", [&]() -> Status {
+    if (codec == nullptr || bytes == nullptr || size == nullptr) {
+      return invalid("goss_pipeline_codec_export: codec, bytes and size must not be NULL");
+    }
+    if (codec->codec->isAbandoned()) {
+      return invalid("goss_pipeline_codec_export: a run failed, and ends of a boundary may know different samples");
+    }
+    const Result<std::string> state = codec->codec->samples().exportAll();
+    if (!state.isOk()) return state.status();
+    void* copy = std::malloc(state.value().size());
+    if (copy == nullptr) return Status::error(GOSS_ERR_RESOURCE, "goss_pipeline_codec_export: out of memory");
+    std::memcpy(copy, state.value().data(), state.value().size());
+    *bytes = copy;
+    *size = state.value().size();
+    return Status::ok();
+  });
+}
+
+goss_status goss_pipeline_codec_import(goss_pipeline_codec_t codec, const void* bytes, size_t size) {
+  return guarded("goss_pipeline_codec_import", [&]() -> Status {
+    if (codec == nullptr || bytes == nullptr) {
+      return invalid("goss_pipeline_codec_import: codec and bytes must not be NULL");
+    }
+    if (!codec->codec->hasDeltas()) return invalid("goss_pipeline_codec_import: the codec has no deltas");
+    return codec->codec->samples().importAll({static_cast<const char*>(bytes), size});
+  });
+}
+
 goss_status goss_pipeline_run(goss_pipeline_t handle, goss_comm_t comm, const goss_pipeline_work* work) {
   return guarded("goss_pipeline_run", [&]() -> Status {
     if (handle == nullptr || comm == nullptr || work == nullptr) {

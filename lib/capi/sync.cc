@@ -165,6 +165,22 @@ goss_status goss_sync_import(goss_sync_t sync, const void* bytes, size_t count) 
   });
 }
 
+goss_status goss_sync_import_all(goss_sync_t sync, const void* const* bytes, const size_t* counts, size_t states,
+                                 int32_t* dropped) {
+  return onSync("goss_sync_import_all", sync, [&](Synchronizer& s) -> Status {
+    if (states > 0 && (bytes == nullptr || counts == nullptr))
+      return missing("goss_sync_import_all", "bytes or counts");
+    std::vector<std::string_view> views;
+    for (size_t i = 0; i < states; ++i) {
+      if (bytes[i] == nullptr) return missing("goss_sync_import_all", "a state");
+      views.emplace_back(static_cast<const char*>(bytes[i]), counts[i]);
+    }
+    const Result<bool> loses = s.importAll(views);
+    if (loses.isOk() && dropped != nullptr) *dropped = loses.value() ? 1 : 0;
+    return loses.status();
+  });
+}
+
 goss_status goss_sync_get_info(goss_sync_t sync, goss_sync_info* info) {
   return onSync("goss_sync_get_info", sync,
                 [&](Synchronizer& s) { return copyOut("goss_sync_get_info", s.info(), info); });

@@ -39,6 +39,9 @@ class BoundaryCodec {
     std::span<const std::uint64_t> samples;
   };
   [[nodiscard]] std::size_t sampleElems() const { return setup_.sample_elems; }
+  [[nodiscard]] bool hasDeltas() const { return setup_.deltas; }
+  /// What this end knows of every sample.
+  [[nodiscard]] SampleCache& samples() { return cache_; }
   /// After a run that failed: with deltas, one end of a boundary may have corrected samples that the other has not.
   void abandon() { is_abandoned_ = setup_.deltas; }
   [[nodiscard]] bool isAbandoned() const { return is_abandoned_; }

@@ -1,16 +1,28 @@
 #include "pipeline/sample_cache.h"
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <filesystem>
 #include <random>
 #include <system_error>
 
+#include "base/wire.h"
+
 namespace goss::pipeline {
 
 namespace {
+
+constexpr std::string_view kMagic = "GACT";
+constexpr std::uint16_t kVersion = 1;
+
+Status malformed(const char* why) {
+  return Status::error(GOSS_ERR_PROTOCOL,
+                       fmt::format("these bytes are no exported activations: {}; was the checkpoint damaged?", why));
+}
 
 /// Right after what failed: streams without a buffer leave the system's reason in errno.
 Status broken(const std::string& path, const char* what) {
@@ -60,6 +72,52 @@ Status SampleCache::store(const Key& key, std::span<const float> values) {
   file_->seekp(offsetOf(found->second));
   file_->write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size_bytes()));
   return *file_ ? Status::ok() : broken(path_, "written");
+}
+
+Result<std::string> SampleCache::exportAll() {
+  base::WireWriter writer;
+  writer.raw(kMagic).integer(kVersion).integer(std::uint16_t{0});
+  writer.integer(static_cast<std::uint64_t>(elems_)).integer(static_cast<std::uint64_t>(places_.size()));
+  std::vector<float> values(elems_);
+  for (const auto& [key, place] : places_) {
+    if (Status status = load(key, values); !status.isOk()) return status;
+    writer.integer(static_cast<std::int32_t>(key.first)).integer(key.second);
+    for (const float value : values)
+      writer.integer(std::bit_cast<std::uint32_t>(value));
+  }
+  std::string bytes = writer.take();
+  return bytes + base::WireWriter().integer(static_cast<std::uint64_t>(XXH3_64bits(bytes.data(), bytes.size()))).take();
+}
+
+Status SampleCache::importAll(std::string_view bytes) {
+  constexpr std::size_t kHeaderBytes = 24, kKeyBytes = 12;
+  if (bytes.size() < kHeaderBytes + sizeof(std::uint64_t)) return malformed("too short");
+  const std::string_view body = bytes.substr(0, bytes.size() - sizeof(std::uint64_t));
+  if (base::loadLittleEndian<std::uint64_t>(bytes.data() + body.size()) != XXH3_64bits(body.data(), body.size()))
+    return malformed("the checksum differs");
+  base::WireReader reader(body);
+  if (reader.raw(kMagic.size()) != kMagic || reader.integer<std::uint16_t>() != kVersion ||
+      reader.integer<std::uint16_t>() != 0)
+    return malformed("another magic number or version");
+  const auto elems = reader.integer<std::uint64_t>();
+  const auto samples = reader.integer<std::uint64_t>();
+  if (elems != elems_) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("the exported samples have {} elements, not {}", elems, elems_));
+  }
+  const std::size_t unit = kKeyBytes + elems_ * sizeof(float), rest = body.size() - kHeaderBytes;
+  if (rest % unit != 0 || rest / unit != samples) return malformed("it has another length than it says");
+  places_.clear();
+  memory_.clear();
+  std::vector<float> values(elems_);
+  for (std::uint64_t i = 0; i < samples; ++i) {
+    const auto stage = reader.integer<std::int32_t>();
+    const Key key(stage, reader.integer<std::uint64_t>());
+    for (float& value : values)
+      value = std::bit_cast<float>(reader.integer<std::uint32_t>());
+    if (Status status = store(key, values); !status.isOk()) return status;
+  }
+  return Status::ok();
 }
 
 } // namespace goss::pipeline

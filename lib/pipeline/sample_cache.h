@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,12 @@ class SampleCache {
   Status load(const Key& key, std::span<float> values);
   /// Errors: GOSS_ERR_RESOURCE (a full disk, say).
   Status store(const Key& key, std::span<const float> values);
+
+  /// All vectors as bytes (docs/formats.md); the same ones give the same bytes. Errors: as load().
+  Result<std::string> exportAll();
+  /// Replaces them. Errors: GOSS_ERR_PROTOCOL for bytes that exportAll() did not write, GOSS_ERR_INVALID_ARGUMENT for
+  /// vectors of another length: then nothing has changed; as store().
+  Status importAll(std::string_view bytes);
 
  private:
   SampleCache(std::size_t elems, std::unique_ptr<std::fstream> file, std::string path)

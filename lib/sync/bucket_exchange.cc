@@ -1,6 +1,5 @@
 #include "sync/bucket_exchange.h"
 
-#include <bit>
 #include <utility>
 
 namespace goss::sync {
@@ -79,18 +78,6 @@ Status SignExchange::finish(Channel& channel, std::span<float> gradient) {
     value = signOf(value);
   }
   return Status::ok();
-}
-
-void SignExchange::save(base::WireWriter& writer) const {
-  for (const float value : momentum_) {
-    writer.integer(std::bit_cast<std::uint32_t>(value));
-  }
-}
-
-void SignExchange::load(base::WireReader& reader) {
-  for (float& value : momentum_) {
-    value = std::bit_cast<float>(reader.integer<std::uint32_t>());
-  }
 }
 
 } // namespace goss::sync

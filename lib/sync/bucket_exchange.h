@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "base/wire.h"
 #include "gossamer/codec.h"
 #include "sync/channel.h"
 
@@ -21,9 +20,8 @@ class BucketExchange {
   virtual Status start(Channel& channel, std::span<float> gradient, double lr) = 0;
   /// Collective: the gradient is then what the optimizer shall see. Nothing when start() was not called.
   virtual Status finish(Channel& channel, std::span<float> gradient) = 0;
-  /// What a checkpoint keeps, between steps.
-  virtual void save(base::WireWriter&) const {}
-  virtual void load(base::WireReader&) {}
+  /// What a checkpoint keeps, between steps: a value for each element of the bucket, or nothing.
+  virtual std::span<float> kept() { return {}; }
 };
 
 /// The mean over the ranks.
@@ -50,8 +48,7 @@ class SignExchange : public BucketExchange {
   SignExchange(std::size_t count, std::shared_ptr<const Codec> codec, double decay);
   Status start(Channel& channel, std::span<float> gradient, double lr) override;
   Status finish(Channel& channel, std::span<float> gradient) override;
-  void save(base::WireWriter& writer) const override;
-  void load(base::WireReader& reader) override;
+  std::span<float> kept() override { return momentum_; }
 
  private:
   /// Scratch memory that is aligned to 64, as codecs want it.

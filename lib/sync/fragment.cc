@@ -1,29 +1,15 @@
 #include "sync/fragment.h"
 
 #include <algorithm>
-#include <bit>
 #include <functional>
+
+#include "sync/saved_vectors.h"
 
 namespace goss::sync {
 
-namespace {
-
-void saveFloats(base::WireWriter& writer, std::span<const float> values) {
-  for (const float value : values) {
-    writer.integer(std::bit_cast<std::uint32_t>(value));
-  }
-}
-
-void loadFloats(base::WireReader& reader, std::span<float> values) {
-  for (float& value : values) {
-    value = std::bit_cast<float>(reader.integer<std::uint32_t>());
-  }
-}
-
-} // namespace
-
-void Fragment::add(std::span<float> parameter) {
+void Fragment::add(std::span<float> parameter, std::uint64_t tensor) {
   parameters_.push_back(parameter);
+  tensors_.push_back(tensor);
   count_ += parameter.size();
 }
 
@@ -167,9 +153,11 @@ Status Fragment::settle(Channel& channel, const Terms& terms) {
 }
 
 void Fragment::save(base::WireWriter& writer) const {
-  writer.integer(static_cast<std::uint64_t>(count_)).integer(rounds_);
+  saveNumbers(writer, tensors_);
+  writer.integer(rounds_);
   writer.integer(static_cast<std::uint8_t>(has_drifted_ ? 1 : 0));
   writer.integer(static_cast<std::uint8_t>(flight_ == Flight::none ? 0 : 1));
+  writer.integer(static_cast<std::uint64_t>(state_.size()));
   saveFloats(writer, reference_);
   for (const std::vector<float>& vector : state_) {
     saveFloats(writer, vector);
@@ -181,13 +169,14 @@ void Fragment::save(base::WireWriter& writer) const {
 
 bool Fragment::load(base::WireReader& reader) {
   takeReference();
-  if (reader.integer<std::uint64_t>() != count_) {
+  if (!hasNumbers(reader, tensors_)) {
     return false;
   }
   rounds_ = reader.integer<std::uint64_t>();
   const auto drifted = reader.integer<std::uint8_t>();
   const auto arrived = reader.integer<std::uint8_t>();
-  if (!reader.ok() || drifted > 1 || arrived > 1) {
+  const auto vectors = reader.integer<std::uint64_t>();
+  if (!reader.ok() || drifted > 1 || arrived > 1 || vectors != state_.size()) {
     return false;
   }
   has_drifted_ = drifted == 1;
@@ -200,6 +189,38 @@ bool Fragment::load(base::WireReader& reader) {
     loadFloats(reader, flying_);
   }
   return reader.ok();
+}
+
+bool Fragment::adopt(const OuterState& saved, std::span<const std::string> names) {
+  takeReference();
+  std::vector<std::vector<float>> vectors(state_.size() + 2); // reference, outer state, what has arrived
+  bool has_arrived = true;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const OuterTensor* tensor = saved.find(names[tensors_[i]], parameters_[i].size());
+    const std::size_t count = parameters_[i].size();
+    if (tensor == nullptr || tensor->outer.size() != state_.size() || tensor->reference.size() != count) {
+      return false;
+    }
+    const auto append = [](std::vector<float>& to, const std::vector<float>& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    append(vectors.front(), tensor->reference);
+    for (std::size_t k = 0; k < state_.size(); ++k) {
+      append(vectors[k + 1], tensor->outer[k]);
+    }
+    append(vectors.back(), tensor->arrived);
+    has_arrived = has_arrived && tensor->arrived.size() == count;
+    rounds_ = tensor->rounds;
+  }
+  reference_ = std::move(vectors.front());
+  std::move(vectors.begin() + 1, vectors.end() - 1, state_.begin());
+  has_arrived = has_arrived && !vectors.back().empty();
+  if (has_arrived) {
+    flying_ = std::move(vectors.back());
+  }
+  flight_ = has_arrived ? Flight::arrived : Flight::none;
+  has_drifted_ = true; // who knows
+  return true;
 }
 
 } // namespace goss::sync

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/wire.h"
 #include "sync/applier.h"
 #include "sync/channel.h"
+#include "sync/outer_state.h"
 
 namespace goss::sync {
 
@@ -23,7 +25,8 @@ class Fragment {
   Fragment& operator=(const Fragment&) = delete;
   Fragment(Fragment&&) = default;
 
-  void add(std::span<float> parameter);
+  /// `tensor` is its number among those registered.
+  void add(std::span<float> parameter, std::uint64_t tensor);
   /// Takes the parameters as the reference.
   void takeReference();
   /// A step has changed the parameters.
@@ -47,11 +50,16 @@ class Fragment {
   Status arrive(Channel& channel);
 
   [[nodiscard]] std::size_t count() const { return count_; }
+  /// The numbers of its tensors, one behind the other in its vectors.
+  [[nodiscard]] const std::vector<std::uint64_t>& tensors() const { return tensors_; }
   [[nodiscard]] std::span<const float> reference() const { return reference_; }
   /// After arrive().
   void save(base::WireWriter& writer) const;
   /// False when the bytes are not of this fragment: then it is to be thrown away.
   bool load(base::WireReader& reader);
+  /// What ranks of another grid have saved of these tensors; names[i] is that of tensor i. False when they lack one, or
+  /// are of another method: then the fragment is to be thrown away.
+  bool adopt(const OuterState& saved, std::span<const std::string> names);
 
  private:
   enum class Flight : std::uint8_t { none = 0, started = 1, arrived = 2 };
@@ -64,6 +72,7 @@ class Fragment {
   const Applier& applier_;
   std::uint64_t id_;
   std::vector<std::span<float>> parameters_;
+  std::vector<std::uint64_t> tensors_; // as many
   std::size_t count_ = 0;
   std::vector<float> reference_;
   std::vector<std::vector<float>> state_; // the applier's

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "sync/saved_vectors.h"
+
 namespace goss::sync {
 
 GradientBuckets::GradientBuckets(std::span<const std::span<float>> gradients, std::uint64_t bucket_bytes,
                                  const MakeExchange& make)
-    : bucket_of_(gradients.size()), is_ready_(gradients.size()) {
+    : bucket_of_(gradients.size()), sizes_(gradients.size()), is_ready_(gradients.size()) {
   std::uint64_t bytes = bucket_bytes; // the first tensor opens a bucket
   for (std::size_t tensor = gradients.size(); tensor-- > 0;) {
     if (bytes >= bucket_bytes) {
@@ -15,8 +17,10 @@ GradientBuckets::GradientBuckets(std::span<const std::span<float>> gradients, st
     }
     Bucket& bucket = buckets_.back();
     bucket.pieces.push_back(gradients[tensor]);
+    bucket.tensors_of.insert(bucket.tensors_of.begin(), tensor);
     ++bucket.tensors;
     bytes += gradients[tensor].size_bytes();
+    sizes_[tensor] = gradients[tensor].size();
     bucket_of_[tensor] = buckets_.size() - 1;
   }
   for (Bucket& bucket : buckets_) {
@@ -98,15 +102,47 @@ Status GradientBuckets::finish(Channel& channel, double lr) {
 }
 
 void GradientBuckets::save(base::WireWriter& writer) const {
+  writer.integer(static_cast<std::uint64_t>(buckets_.size()));
   for (const Bucket& bucket : buckets_) {
-    bucket.exchange->save(writer);
+    const std::span<const float> kept = bucket.exchange->kept();
+    saveNumbers(writer, bucket.tensors_of);
+    writer.integer(static_cast<std::uint8_t>(kept.empty() ? 0 : 1));
+    saveFloats(writer, kept);
   }
 }
 
-void GradientBuckets::load(base::WireReader& reader) {
-  for (Bucket& bucket : buckets_) {
-    bucket.exchange->load(reader);
+bool GradientBuckets::load(base::WireReader& reader) {
+  bool fits = reader.integer<std::uint64_t>() == buckets_.size();
+  for (std::size_t i = 0; fits && i < buckets_.size(); ++i) {
+    const std::span<float> kept = buckets_[i].exchange->kept();
+    fits = hasNumbers(reader, buckets_[i].tensors_of) && reader.integer<std::uint8_t>() == (kept.empty() ? 0 : 1);
+    loadFloats(reader, kept);
   }
+  return fits && reader.ok();
+}
+
+bool GradientBuckets::adopt(const OuterState& saved, std::span<const std::string> names) {
+  for (Bucket& bucket : buckets_) {
+    std::span<float> kept = bucket.exchange->kept();
+    for (std::size_t i = 0; !kept.empty() && i < bucket.tensors_of.size(); ++i) {
+      const std::uint64_t tensor = bucket.tensors_of[i];
+      const OuterTensor* found = saved.find(names[tensor], sizes_[tensor]);
+      if (found == nullptr || found->momentum.size() != sizes_[tensor]) {
+        return false;
+      }
+      std::copy(found->momentum.begin(), found->momentum.end(), kept.begin());
+      kept = kept.subspan(found->momentum.size());
+    }
+  }
+  return true;
+}
+
+std::vector<std::vector<std::uint64_t>> GradientBuckets::layout() const {
+  std::vector<std::vector<std::uint64_t>> result;
+  for (const Bucket& bucket : buckets_) {
+    result.push_back(bucket.tensors_of);
+  }
+  return result;
 }
 
 } // namespace goss::sync

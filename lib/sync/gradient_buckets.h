@@ -6,10 +6,12 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "sync/bucket_exchange.h"
 #include "sync/channel.h"
+#include "sync/outer_state.h"
 
 namespace goss::sync {
 
@@ -30,14 +32,20 @@ class GradientBuckets {
   Status finish(Channel& channel, double lr);
   /// What a checkpoint keeps, between steps.
   void save(base::WireWriter& writer) const;
-  void load(base::WireReader& reader);
+  /// False when the bytes are not of these buckets: then they are to be thrown away.
+  bool load(base::WireReader& reader);
+  /// The same of ranks of another grid; names[i] is that of tensor i. False as load().
+  bool adopt(const OuterState& saved, std::span<const std::string> names);
+  /// The tensors of each bucket, one behind the other.
+  [[nodiscard]] std::vector<std::vector<std::uint64_t>> layout() const;
   [[nodiscard]] std::size_t buckets() const { return buckets_.size(); }
 
  private:
   struct Bucket {
-    std::vector<std::span<float>> pieces; // lowest address first where they lie side by side
-    std::vector<float> staging;           // empty: in place
-    std::span<float> flat;                // what travels
+    std::vector<std::uint64_t> tensors_of; // their numbers, ascending
+    std::vector<std::span<float>> pieces;  // lowest address first where they lie side by side
+    std::vector<float> staging;            // empty: in place
+    std::span<float> flat;                 // what travels
     std::size_t missing = 0;
     std::size_t tensors = 0;
     std::unique_ptr<BucketExchange> exchange;
@@ -48,6 +56,7 @@ class GradientBuckets {
 
   std::vector<Bucket> buckets_;
   std::vector<std::size_t> bucket_of_; // by tensor
+  std::vector<std::size_t> sizes_;     // by tensor, elements
   std::vector<bool> is_ready_;         // by tensor
   std::size_t started_ = 0;            // buckets that left in this step
 };

@@ -13,18 +13,9 @@ namespace goss::sync {
 
 namespace {
 
-constexpr std::string_view kMagic = "GSYN";
-constexpr std::uint16_t kVersion = 2;
-constexpr std::size_t kMostSpecBytes = 1 << 16;
-
 std::uint64_t hashOf(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
 
 Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
-
-Status malformed(const std::string& why) {
-  return Status::error(GOSS_ERR_PROTOCOL,
-                       fmt::format("these bytes are no state of a synchronizer: {}; was the checkpoint damaged?", why));
-}
 
 } // namespace
 
@@ -148,7 +139,7 @@ void Synchronizer::layOut() {
   }
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const std::uint64_t to = composition_.layout.strided ? layers[i] % fragments : layers[i] * fragments / most;
-    fragments_[to].add(tensors_[i].parameter);
+    fragments_[to].add(tensors_[i].parameter, i);
   }
 }
 
@@ -363,90 +354,6 @@ Status Synchronizer::finish() {
     }
   }
   edge_bytes_ += wireBytesSent() - before;
-  return Status::ok();
-}
-
-Result<std::string> Synchronizer::exportState() {
-  if (Status status = checkRunning("goss_sync_export"); !status.isOk()) {
-    return status;
-  }
-  for (Fragment& fragment : fragments_) {
-    if (Status status = noted(fragment.arrive(*parameter_channel_)); !status.isOk()) {
-      return status;
-    }
-  }
-  const Result<std::string> kept = compressed_->codecState();
-  if (!kept.isOk()) {
-    return kept.status();
-  }
-  const Timetable::State at = timetable_.state();
-  base::WireWriter writer;
-  writer.raw(kMagic).integer(kVersion).integer(std::uint16_t{0}).text(spec_).integer(at.step).integer(at.next);
-  if (local_steps_) {
-    local_steps_->save(writer);
-    clock_.save(writer);
-  }
-  writer.integer(static_cast<std::uint64_t>(fragments_.size()));
-  for (const Fragment& fragment : fragments_) {
-    fragment.save(writer);
-  }
-  if (buckets_) {
-    buckets_->save(writer);
-  }
-  writer.integer(static_cast<std::uint64_t>(kept.value().size())).raw(kept.value());
-  std::string bytes = writer.take();
-  return bytes + base::WireWriter().integer(hashOf(bytes)).take();
-}
-
-Status Synchronizer::importState(std::string_view bytes) {
-  if (is_started_) {
-    return invalid("goss_sync_import: call it before goss_sync_start");
-  }
-  if (bytes.size() < sizeof(std::uint64_t)) {
-    return malformed("too short");
-  }
-  const std::string_view body = bytes.substr(0, bytes.size() - sizeof(std::uint64_t));
-  if (base::loadLittleEndian<std::uint64_t>(bytes.data() + body.size()) != hashOf(body)) {
-    return malformed("the checksum differs");
-  }
-  base::WireReader reader(body);
-  if (reader.raw(kMagic.size()) != kMagic || reader.integer<std::uint16_t>() != kVersion ||
-      reader.integer<std::uint16_t>() != 0) {
-    return malformed("another magic number or version");
-  }
-  const std::string_view spec = reader.text(kMostSpecBytes);
-  if (reader.ok() && spec != spec_) {
-    return invalid(fmt::format("the saved state is of '{}', but this synchronizer is '{}'", spec, spec_));
-  }
-  Timetable::State at;
-  at.step = reader.integer<std::uint64_t>();
-  at.next = reader.integer<std::uint64_t>();
-  layOut();
-  bool fits = true;
-  std::optional<LocalSteps> local_steps = local_steps_; // a state that is refused changes no plan
-  StepClock clock;
-  if (local_steps) {
-    fits = local_steps->load(reader);
-    clock.load(reader);
-  }
-  fits = fits && reader.integer<std::uint64_t>() == fragments_.size();
-  for (std::size_t i = 0; fits && i < fragments_.size(); ++i) {
-    fits = fragments_[i].load(reader);
-  }
-  if (buckets_) {
-    buckets_->load(reader);
-  }
-  const std::string_view kept = reader.raw(reader.integer<std::uint64_t>());
-  if (!fits || !reader.complete()) {
-    return invalid("the saved state is of other tensors than those registered here");
-  }
-  if (Status status = compressed_->restoreCodecState(kept); !status.isOk()) {
-    return status;
-  }
-  timetable_.restore(at);
-  local_steps_ = std::move(local_steps);
-  clock_ = clock;
-  is_imported_ = true;
   return Status::ok();
 }
 

@@ -49,6 +49,8 @@ class Synchronizer {
   Status finish();
   Result<std::string> exportState();
   Status importState(std::string_view bytes);
+  /// True when something of single ranks was left behind.
+  Result<bool> importAll(std::span<const std::string_view> states);
   Status abort(const char* reason);
 
   [[nodiscard]] goss_sync_info info() const;
@@ -67,6 +69,9 @@ class Synchronizer {
   Status planPeriod();
   Status shareParameters();
   [[nodiscard]] std::uint64_t wireBytesSent() const;
+  Status readShard(std::string_view bytes, OuterState& saved, Timetable::State& at) const;
+  bool adopt(const OuterState& saved);
+  [[nodiscard]] Result<std::string> feedbackOf(const OuterState& saved) const;
   [[nodiscard]] std::uint64_t layoutHash() const;
   [[nodiscard]] bool exchangesGradients() const { return gradient_channel_ != nullptr; }
 

@@ -1,11 +1,13 @@
-/// libFuzzer target: arbitrary bytes as a payload of any codec, or as exported references. Input: which codec (1 byte),
-/// number of elements (2 bytes), payload. Whatever passes check() is decoded in every mode; sanitizers watch.
+/// libFuzzer target: arbitrary bytes as a payload of any codec, as exported references, or as what a synchronizer has
+/// saved. Input: which codec, or one of these two (1 byte), number of elements (2 bytes), payload. Whatever passes
+/// check() is decoded in every mode; sanitizers watch.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
 
 #include "compressors/catalogue.h"
+#include "sync/outer_state.h"
 #include "sync/reference_store.h"
 
 namespace {
@@ -33,6 +35,23 @@ void tryReferences(const std::uint8_t* data, std::size_t size) {
   goss::sync::ReferenceStore store;
   if (store.importAll(bytes).isOk()) {
     require(store.exportAll() == bytes);
+  }
+}
+
+/// Twice, since a second rank's state has to fit the first one's.
+void tryOuterState(const std::uint8_t* data, std::size_t size) {
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
+  goss::sync::OuterState state;
+  for (int rank = 0; rank < 2; ++rank) {
+    goss::base::WireReader reader(bytes);
+    if (!state.add(reader)) {
+      return;
+    }
+  }
+  state.finish();
+  const goss::sync::OuterTensor* tensor = state.find("a", 3);
+  for (const auto& [role, values] : tensor != nullptr ? tensor->feedback() : decltype(tensor->feedback())()) {
+    require(values.size() == 3);
   }
 }
 
@@ -65,9 +84,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < 3) {
     return 0;
   }
-  const std::size_t which = data[0] % (codecs.size() + 1), count = (data[1] | data[2] << 8) % 9000u;
+  const std::size_t which = data[0] % (codecs.size() + 2), count = (data[1] | data[2] << 8) % 9000u;
   if (which == codecs.size()) {
     tryReferences(data + 3, size - 3);
+    return 0;
+  }
+  if (which == codecs.size() + 1) {
+    tryOuterState(data + 3, size - 3);
     return 0;
   }
   // A copy of exactly this length, so that the sanitizers see a read behind it.

@@ -14,6 +14,7 @@
 #include "core/mesh.h"
 #include "core/signature.h"
 #include "sync/reference_store.h"
+#include "sync/saved_vectors.h"
 #include "transports/tcp/wire.h"
 
 namespace {
@@ -33,6 +34,26 @@ class Seeds {
   std::filesystem::path folder_;
   int count_ = 0;
 };
+
+/// From the table of tensors to the codecs, of one tensor in a fragment and in a bucket.
+std::string outerState(const std::string& references) {
+  const float values[] = {1, 2, 3};
+  const std::uint64_t tensors[] = {0};
+  goss::base::WireWriter writer;
+  writer.integer(std::uint64_t{1}).text("a").integer(std::uint64_t{std::size(values)});
+  writer.integer(std::uint64_t{1});
+  goss::sync::saveNumbers(writer, tensors);
+  writer.integer(std::uint64_t{4}).integer(std::uint8_t{1}).integer(std::uint8_t{1}).integer(std::uint64_t{1});
+  for (int vector = 0; vector < 3; ++vector) { // reference, momentum, what has arrived
+    goss::sync::saveFloats(writer, values);
+  }
+  writer.integer(std::uint64_t{1});
+  goss::sync::saveNumbers(writer, tensors);
+  writer.integer(std::uint8_t{1});
+  goss::sync::saveFloats(writer, values);
+  writer.integer(static_cast<std::uint64_t>(references.size())).raw(references);
+  return writer.take();
+}
 
 bool writeCodecs(Seeds seeds) {
   constexpr std::size_t kCount = 300;
@@ -64,7 +85,8 @@ bool writeCodecs(Seeds seeds) {
   }
   goss::sync::ReferenceStore store;
   const auto opened = store.open({1, goss::sync::ReferenceRole::worker, 2}, {3, 4});
-  seeds.add(head(which, 0), store.exportAll());
+  seeds.add(head(which++, 0), store.exportAll());
+  seeds.add(head(which, 0), outerState(store.exportAll()));
   return opened.isOk();
 }
 

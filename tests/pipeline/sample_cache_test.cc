@@ -33,6 +33,31 @@ TEST(SampleCache, GivesBackWhatWasStoredLastInMemoryAndInAFile) {
   }
 }
 
+TEST(SampleCache, ExportedVectorsComeBackInMemoryAndInAFileAndDamagedBytesChangeNothing) {
+  Result<SampleCache> made = SampleCache::create("", 2);
+  SampleCache cache = made.take();
+  const float values[] = {1, 2}, others[] = {3, 4};
+  ASSERT_TRUE(cache.store({1, 7}, values).isOk());
+  ASSERT_TRUE(cache.store({0, 9}, others).isOk());
+  const std::string bytes = cache.exportAll().value();
+  for (const std::string& directory : {std::string(), testing::TempDir() + "samples"}) {
+    Result<SampleCache> second = SampleCache::create(directory, 2);
+    ASSERT_TRUE(second.isOk()) << second.status().text();
+    SampleCache other = second.take();
+    ASSERT_TRUE(other.importAll(bytes).isOk());
+    EXPECT_EQ(other.exportAll().value(), bytes);
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      std::string bad = bytes;
+      bad[i] = static_cast<char>(bad[i] ^ 1);
+      EXPECT_EQ(other.importAll(bad).kind(), GOSS_ERR_PROTOCOL) << i;
+      EXPECT_EQ(other.importAll(std::string_view(bytes).substr(0, i)).kind(), GOSS_ERR_PROTOCOL) << i;
+    }
+    EXPECT_EQ(other.exportAll().value(), bytes);
+  }
+  Result<SampleCache> third = SampleCache::create("", 3);
+  EXPECT_EQ(third.value().importAll(bytes).kind(), GOSS_ERR_INVALID_ARGUMENT);
+}
+
 TEST(SampleCache, AFullDiskIsNamedWithTheSystemsReason) {
   std::signal(SIGXFSZ, SIG_IGN);
   Result<SampleCache> made = SampleCache::create(testing::TempDir() + "samples", 1024);

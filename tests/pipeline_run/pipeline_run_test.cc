@@ -258,6 +258,12 @@ TEST(PipelineCodec, MisuseIsRefusedAndLeavesNobodyWaiting) {
     expectRefused(goss_pipeline_run(pipeline, comm, &c), "needs work.sample");
     c.sample = [](void*, std::int32_t micro_batch, std::size_t) { return static_cast<std::uint64_t>(micro_batch); };
     expectRefused(goss_pipeline_run(pipeline, comm, &c), "no whole samples of 3000 floats");
+    void* bytes = nullptr;
+    std::size_t size = 0;
+    expectRefused(goss_pipeline_codec_export(nullptr, &bytes, &size), "must not be NULL");
+    expectRefused(goss_pipeline_codec_import(codec, nullptr, 0), "must not be NULL");
+    EXPECT_EQ(goss_pipeline_codec_import(codec, "x", 1), GOSS_ERR_PROTOCOL);
+    EXPECT_THAT(goss_last_error(), HasSubstr("no exported activations: too short"));
     EXPECT_EQ(goss_pipeline_codec_destroy(codec), GOSS_SUCCESS);
   });
   EXPECT_EQ(goss_pipeline_codec_destroy(nullptr), GOSS_SUCCESS);

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 
 #include "tests/support/thread_ranks.h"
 #include "tests/synchronizers/model.h"
@@ -72,6 +73,211 @@ TEST(Synchronizer, GoesOnWithTheSameBitsAfterARestartAtAnyStep) {
       }
     });
   }
+}
+
+/// The tiny model with the same gradients on every rank of `ranks`, so that any number of ranks does the same.
+class EqualRun {
+ public:
+  EqualRun(goss_comm_t comm, const std::string& spec, std::vector<std::size_t> tensors)
+      : tensors_(std::move(tensors)), parameters_(kElements), gradients_(kElements) {
+    const Vector initial = initialParameters();
+    parameters_.assign(initial.begin(), initial.end());
+    EXPECT_OK(goss_sync_create(comm, spec.c_str(), &sync_));
+    for (const std::size_t i : tensors_) {
+      goss_sync_tensor tensor = GOSS_SYNC_TENSOR_INIT;
+      const std::string name = "tensor" + std::to_string(i);
+      tensor.name = name.c_str();
+      tensor.parameter = parameters_.data() + firstOf(i);
+      tensor.gradient = gradients_.data() + firstOf(i);
+      tensor.count = kTensorSizes[i];
+      tensor.layer = static_cast<std::int32_t>(i);
+      EXPECT_OK(goss_sync_register(sync_, &tensor, nullptr));
+    }
+  }
+  ~EqualRun() { goss_sync_destroy(sync_); }
+  EqualRun(const EqualRun&) = delete;
+  EqualRun& operator=(const EqualRun&) = delete;
+
+  void run(int first, int last) {
+    for (int step = first; step < last; ++step) {
+      EXPECT_OK(goss_sync_set_lr(sync_, learningRate(step)));
+      for (std::size_t i = 0; i < kElements; ++i) {
+        gradients_[i] = static_cast<float>(gradientOf(0, step, i));
+      }
+      EXPECT_OK(goss_sync_gradients(sync_));
+      for (const std::size_t tensor : tensors_) {
+        for (std::size_t i = firstOf(tensor); i < firstOf(tensor) + kTensorSizes[tensor]; ++i) {
+          parameters_[i] -= static_cast<float>(learningRate(step)) * gradients_[i];
+        }
+      }
+      EXPECT_OK(goss_sync_step(sync_));
+    }
+  }
+  [[nodiscard]] goss_sync_t sync() const { return sync_; }
+  std::vector<float>& parameters() { return parameters_; }
+  static std::size_t firstOf(std::size_t tensor) {
+    return std::accumulate(kTensorSizes, kTensorSizes + tensor, std::size_t{0});
+  }
+
+ private:
+  std::vector<std::size_t> tensors_;
+  std::vector<float> parameters_, gradients_;
+  goss_sync_t sync_ = nullptr;
+};
+
+/// Imports `states` into `run`; whether something was left behind.
+bool importAll(const EqualRun& run, const std::vector<std::string>& states) {
+  std::vector<const void*> bytes;
+  std::vector<std::size_t> counts;
+  for (const std::string& state : states) {
+    bytes.push_back(state.data());
+    counts.push_back(state.size());
+  }
+  std::int32_t dropped = -1;
+  EXPECT_OK(goss_sync_import_all(run.sync(), bytes.data(), counts.data(), states.size(), &dropped));
+  return dropped == 1;
+}
+
+TEST(Resharding, AnyNumberOfRanksAndStagesGoesOnWithReferencesAndMomenta) {
+  const std::vector<std::size_t> all = {0, 1, 2};
+  for (const char* spec : {"local:h=3", "diloco:h=4", "slowmo:h=4", "co2:h=4", "delayed-nesterov:h=2,buffer=3",
+                           "streaming:h=8,fragments=2,tau=3,alpha=0.5", "qsr:h=2,growth=1.2", "demo:chunk=8,keep=3"}) {
+    SCOPED_TRACE(spec);
+    std::vector<float> whole, at_six;
+    std::vector<std::string> states(4);
+    runRanks(4, [&](goss_comm_t comm, int rank) {
+      EqualRun run(comm, spec, all);
+      EXPECT_OK(goss_sync_start(run.sync()));
+      run.run(0, 6);
+      states[static_cast<std::size_t>(rank)] = exported(run.sync());
+      if (rank == 0) at_six = run.parameters();
+      run.run(6, kSteps);
+      if (rank == 0) whole = run.parameters();
+    });
+    runRanks(2, [&](goss_comm_t comm, int rank) {
+      EqualRun run(comm, spec, all);
+      EXPECT_FALSE(importAll(run, states));
+      run.parameters() = at_six;
+      EXPECT_OK(goss_sync_start(run.sync()));
+      run.run(6, kSteps);
+      EXPECT_EQ(run.parameters(), whole) << "two ranks, rank " << rank;
+    });
+    if (spec == std::string("demo:chunk=8,keep=3")) continue; // its chunks are of all tensors of a bucket
+    // Two stages, each on one rank, and back: a stage's state has its own tensors only.
+    std::vector<std::string> stages(2);
+    std::vector<float> at_nine = at_six;
+    for (const std::vector<std::size_t>& own : {std::vector<std::size_t>{0, 2}, std::vector<std::size_t>{1}}) {
+      runRanks(1, [&](goss_comm_t comm, int) {
+        EqualRun run(comm, spec, own);
+        EXPECT_FALSE(importAll(run, states));
+        run.parameters() = at_six;
+        EXPECT_OK(goss_sync_start(run.sync()));
+        run.run(6, 9);
+        stages[own.size() - 1] = exported(run.sync());
+        for (const std::size_t tensor : own) {
+          const auto first = static_cast<std::ptrdiff_t>(EqualRun::firstOf(tensor));
+          std::copy_n(run.parameters().begin() + first, kTensorSizes[tensor], at_nine.begin() + first);
+        }
+      });
+    }
+    runRanks(3, [&](goss_comm_t comm, int rank) {
+      EqualRun run(comm, spec, all);
+      EXPECT_FALSE(importAll(run, stages));
+      run.parameters() = at_nine;
+      EXPECT_OK(goss_sync_start(run.sync()));
+      run.run(9, kSteps);
+      for (std::size_t i = 0; i < kElements; ++i) { // a third rounds
+        EXPECT_NEAR(run.parameters()[i], whole[i], 1e-3) << "rank " << rank << ", element " << i;
+      }
+    });
+  }
+}
+
+TEST(Resharding, RanksThatDifferedGoOnFromTheirMean) {
+  std::vector<std::string> states(4);
+  std::vector<std::vector<float>> parameters(4);
+  runRanks(4, [&](goss_comm_t comm, int rank) { // with eager every rank has its own reference and momentum
+    SyncRun run(comm, "eager:h=4,codec=int8");
+    run.start();
+    for (int step = 0; step < 8; ++step) {
+      run.step(step);
+    }
+    states[static_cast<std::size_t>(rank)] = exported(run.sync());
+    parameters[static_cast<std::size_t>(rank)] = run.parameters();
+  });
+  runRanks(1, [&](goss_comm_t comm, int) {
+    SyncRun run(comm, "eager:h=4");
+    std::vector<const void*> bytes;
+    std::vector<std::size_t> counts;
+    for (const std::string& state : states) {
+      bytes.push_back(state.data());
+      counts.push_back(state.size());
+    }
+    std::int32_t dropped = -1;
+    EXPECT_OK(goss_sync_import_all(run.sync(), bytes.data(), counts.data(), 4, &dropped));
+    EXPECT_EQ(dropped, 0);
+    for (std::size_t i = 0; i < kElements; ++i) { // after an application parameters are the reference
+      run.parameters()[i] = (parameters[0][i] + parameters[1][i] + parameters[2][i] + parameters[3][i]) / 4;
+    }
+    run.start();
+    for (int step = 8; step < 12; ++step) {
+      run.step(step);
+    }
+  });
+}
+
+TEST(Resharding, ErrorFeedbackGoesOnWithWhatTheRanksHadLostAndTellsWhenThereIsNoCodecForIt) {
+  const std::vector<std::size_t> all = {0, 1, 2};
+  std::vector<std::string> states(4);
+  std::vector<float> at_eight, exact;
+  runRanks(4, [&](goss_comm_t comm, int rank) {
+    EqualRun run(comm, "diloco:h=4,codec=int4:block=32+ef", all), reference(comm, "diloco:h=4", all);
+    EXPECT_OK(goss_sync_start(run.sync()));
+    EXPECT_OK(goss_sync_start(reference.sync()));
+    run.run(0, 8);
+    reference.run(0, kSteps);
+    states[static_cast<std::size_t>(rank)] = exported(run.sync());
+    if (rank == 0) at_eight = run.parameters(), exact = reference.parameters();
+  });
+  runRanks(2, [&](goss_comm_t comm, int) {
+    EqualRun run(comm, "diloco:h=4,codec=int4:block=32+ef", all);
+    EXPECT_FALSE(importAll(run, states));
+    run.parameters() = at_eight;
+    EXPECT_OK(goss_sync_start(run.sync()));
+    run.run(8, kSteps);
+    // A step of 4 bits is a seventh of a block's largest difference, of which the outer optimizer takes less than
+    // twice.
+    float largest = 0;
+    for (std::size_t i = 0; i < kElements; ++i) {
+      largest = std::max(largest, std::abs(exact[i] - static_cast<float>(initialParameters()[i])));
+    }
+    for (std::size_t i = 0; i < kElements; ++i) {
+      EXPECT_NEAR(run.parameters()[i], exact[i], largest * 2 / 7) << i;
+    }
+  });
+  runRanks(2, [&](goss_comm_t comm, int) {
+    EqualRun run(comm, "diloco:h=4", all);
+    EXPECT_TRUE(importAll(run, states));
+  });
+}
+
+TEST(Resharding, RefusesOtherMethodsAndTensors) {
+  runRanks(1, [](goss_comm_t comm, int) {
+    EqualRun run(comm, "diloco:h=4", {0, 1});
+    EXPECT_OK(goss_sync_start(run.sync()));
+    run.run(0, 4);
+    const std::string state = exported(run.sync());
+    const void* bytes[] = {state.data()};
+    std::size_t count = state.size();
+    const EqualRun other(comm, "slowmo:h=4", {0, 1}), more(comm, "diloco:h=4", {0, 1, 2});
+    EXPECT_EQ(goss_sync_import_all(other.sync(), bytes, &count, 1, nullptr), GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_THAT(goss_last_error(), HasSubstr("is of 'diloco:h=4"));
+    EXPECT_EQ(goss_sync_import_all(more.sync(), bytes, &count, 1, nullptr), GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_THAT(goss_last_error(), HasSubstr("lack a tensor"));
+    EXPECT_EQ(goss_sync_import_all(more.sync(), bytes, &count, 0, nullptr), GOSS_ERR_INVALID_ARGUMENT);
+    --count;
+    EXPECT_EQ(goss_sync_import_all(other.sync(), bytes, &count, 1, nullptr), GOSS_ERR_PROTOCOL);
+  });
 }
 
 TEST(Synchronizer, FinishLeavesTheSameParametersOnAllRanks) {

@@ -84,19 +84,29 @@ TEST_F(CheckpointTest, WhatWasSavedIsLoaded) {
 TEST_F(CheckpointTest, WhatRanksHoldAndTheirSynchronizersKeepIsLoaded) {
   TrainingState state = stateOf(table_, 7);
   state.sync = "some";
-  state.sync_state = std::string("a\0b", 3);
+  state.grid = "a grid";
+  state.ranks = {{std::string("a\0b", 3), ""}, {"", "d"}};
   state.others = {stateOf(table_, 8), stateOf(table_, 9)};
-  state.others[1].sync_state = "c";
+  state.others[0].ranks.resize(2);
+  state.others[1].ranks = {{"c", "e"}, {}};
   store_.save(kConfig, table_, state);
   const TrainingState loaded = store_.loadLatest(kConfig, table_)->state;
   expectSameState(loaded, state);
   EXPECT_EQ(loaded.sync, "some");
-  EXPECT_EQ(loaded.sync_state, state.sync_state);
+  EXPECT_EQ(loaded.grid, "a grid");
+  const auto expectRanks = [](const ReplicaState& of, const ReplicaState& expected) {
+    ASSERT_EQ(of.ranks.size(), expected.ranks.size());
+    for (std::size_t i = 0; i < of.ranks.size(); ++i) {
+      EXPECT_EQ(of.ranks[i].sync, expected.ranks[i].sync);
+      EXPECT_EQ(of.ranks[i].activations, expected.ranks[i].activations);
+    }
+  };
+  expectRanks(loaded, state);
   ASSERT_EQ(loaded.others.size(), 2u);
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_TRUE(loaded.others[i].parameters == state.others[i].parameters);
     EXPECT_TRUE(loaded.others[i].second_moments == state.others[i].second_moments);
-    EXPECT_EQ(loaded.others[i].sync_state, state.others[i].sync_state);
+    expectRanks(loaded.others[i], state.others[i]);
   }
 }
 

@@ -69,8 +69,9 @@ class ChangingReplicas : public SoloReplicas {
  public:
   ChangingReplicas() : SoloReplicas("changing") {}
   [[nodiscard]] bool hasLocalSteps() const override { return true; }
-  void start(std::span<const ReplicaTensor> tensors, const std::string&) override {
+  std::string start(std::span<const ReplicaTensor> tensors, const SavedSync&) override {
     tensors_.assign(tensors.begin(), tensors.end());
+    return "";
   }
   void gradientReady(std::size_t tensor) override { ready_.push_back(tensor); }
   void gradients() override {

@@ -113,9 +113,10 @@ class ThreadReplicas : public SoloReplicas {
   [[nodiscard]] std::size_t gradientRanks() const override {
     return hasLocalSteps() ? 1 : static_cast<std::size_t>(group_.size());
   }
-  void start(std::span<const ReplicaTensor> tensors, const std::string& state) override {
+  std::string start(std::span<const ReplicaTensor> tensors, const SavedSync& saved) override {
     tensors_.assign(tensors.begin(), tensors.end());
-    if (!state.empty()) steps_ = state.size() - 1;
+    if (!saved.states.empty()) steps_ = saved.states.front().size() - 1;
+    return "";
   }
   void gradients() override {
     if (hasLocalSteps()) return;

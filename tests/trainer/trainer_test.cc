@@ -72,7 +72,10 @@ TEST(Trainer, AFailedCheckpointEndsTheRunWithItsReason) {
 class NanReplicas : public SoloReplicas {
  public:
   NanReplicas() : SoloReplicas("nan") {}
-  void start(std::span<const ReplicaTensor> tensors, const std::string&) override { first_ = tensors.front().gradient; }
+  std::string start(std::span<const ReplicaTensor> tensors, const SavedSync&) override {
+    first_ = tensors.front().gradient;
+    return "";
+  }
   void gradients() override { *first_ = std::numeric_limits<float>::quiet_NaN(); }
 
  private:

@@ -17,9 +17,10 @@ class RoundingReplicas : public SoloReplicas {
   RoundingReplicas(std::size_t terms, std::uint64_t seed)
       : SoloReplicas("rounding"), terms_(static_cast<float>(terms)), seed_(seed) {}
 
-  void start(std::span<const ReplicaTensor> tensors, const std::string&) override {
+  std::string start(std::span<const ReplicaTensor> tensors, const SavedSync&) override {
     gradient_ = tensors.front().gradient; // the tensors lie side by side
     count_ = static_cast<std::size_t>(tensors.back().gradient + tensors.back().count - gradient_);
+    return "";
   }
   void gradients() override {
     constexpr std::size_t kTogether = 2621; // elements of about the same size

@@ -8,6 +8,7 @@
 #include "tests/support/thread_ranks.h"
 #include "tests/trainer/small_run.h"
 #include "tests/trainer/thread_group.h"
+#include "trainer/library_replicas.h"
 #include "trainer/pipeline_trainer.h"
 
 namespace goss::trainer {
@@ -46,6 +47,35 @@ inline RunResult runPipeline(int ranks, const TrainOptions& options) {
     } catch (const std::exception& error) {
       ADD_FAILURE() << "rank " << rank << ": " << error.what();
       std::abort(); // the other threads wait at a barrier
+    }
+  });
+  return result;
+}
+
+/// A Group of threads whose models the library's synchronizers keep together.
+class LibraryGroup : public ThreadGroup {
+ public:
+  LibraryGroup(ThreadBoard& board, goss_comm_t comm, int rank) : ThreadGroup(board, rank), comm_(comm) {}
+  std::shared_ptr<Replicas> synchronize(const std::string& spec) override {
+    return std::make_shared<LibraryReplicas>(comm_, spec);
+  }
+
+ private:
+  goss_comm_t comm_;
+};
+
+/// Trains the whole model on each of `ranks` threads and gives what rank 0 has in the end.
+inline RunResult runCopies(int ranks, const TrainOptions& options) {
+  ThreadBoard board(ranks, SumOrder::tree);
+  RunResult result;
+  test::runRanks(ranks, [&](goss_comm_t comm, int rank) {
+    try {
+      LibraryGroup group(board, comm, rank);
+      RunResult mine = runOn(group, options);
+      if (rank == 0) result = std::move(mine);
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << "rank " << rank << ": " << error.what();
+      std::abort();
     }
   });
   return result;

@@ -10,7 +10,6 @@
 #include "tests/trainer/pipeline/pipeline_runs.h"
 #include "tests/trainer/temporary_directory.h"
 #include "trainer/error.h"
-#include "trainer/library_replicas.h"
 
 namespace goss::trainer {
 namespace {
@@ -98,34 +97,7 @@ TEST(PipelineTrainer, GoesOnFromACheckpointOfASingleProcessAndBack) {
   expectSameState(third.state, whole.state);
 }
 
-/// A Group of threads whose models the library's synchronizers keep together.
-class LibraryGroup : public ThreadGroup {
- public:
-  LibraryGroup(ThreadBoard& board, goss_comm_t comm, int rank) : ThreadGroup(board, rank), comm_(comm) {}
-  std::shared_ptr<Replicas> synchronize(const std::string& spec) override {
-    return std::make_shared<LibraryReplicas>(comm_, spec);
-  }
-
- private:
-  goss_comm_t comm_;
-};
-
-/// Trains the whole model on each of two ranks.
-RunResult runTwoIslands(const TrainOptions& options) {
-  ThreadBoard board(2, SumOrder::tree);
-  RunResult result;
-  test::runRanks(2, [&](goss_comm_t comm, int rank) {
-    try {
-      LibraryGroup group(board, comm, rank);
-      RunResult mine = runOn(group, withoutPipeline(options));
-      if (rank == 0) result = std::move(mine);
-    } catch (const std::exception& error) {
-      ADD_FAILURE() << "rank " << rank << ": " << error.what();
-      std::abort();
-    }
-  });
-  return result;
-}
+RunResult runTwoIslands(const TrainOptions& options) { return runCopies(2, withoutPipeline(options)); }
 
 TEST(PipelineTrainer, IslandsOfPipelinesHaveTheBitsOfIslandsOfSingleProcesses) {
   for (const char* sync : {"diloco:h=2", "slowmo:h=2", "ddp"}) {

@@ -1,0 +1,45 @@
+/// Vectors in the bytes of a synchronizer's state.
+#ifndef GOSS_LIB_SYNC_SAVED_VECTORS_H_
+#define GOSS_LIB_SYNC_SAVED_VECTORS_H_
+
+#include <bit>
+#include <cstdint>
+#include <span>
+
+#include "base/wire.h"
+
+namespace goss::sync {
+
+/// Without a length: who reads them knows it.
+inline void saveFloats(base::WireWriter& writer, std::span<const float> values) {
+  for (const float value : values) {
+    writer.integer(std::bit_cast<std::uint32_t>(value));
+  }
+}
+
+inline void loadFloats(base::WireReader& reader, std::span<float> values) {
+  for (float& value : values) {
+    value = std::bit_cast<float>(reader.integer<std::uint32_t>());
+  }
+}
+
+/// With their length.
+inline void saveNumbers(base::WireWriter& writer, std::span<const std::uint64_t> numbers) {
+  writer.integer(static_cast<std::uint64_t>(numbers.size()));
+  for (const std::uint64_t number : numbers) {
+    writer.integer(number);
+  }
+}
+
+/// Whether exactly these come next.
+inline bool hasNumbers(base::WireReader& reader, std::span<const std::uint64_t> numbers) {
+  bool is_same = reader.integer<std::uint64_t>() == numbers.size();
+  for (std::size_t i = 0; is_same && i < numbers.size(); ++i) {
+    is_same = reader.integer<std::uint64_t>() == numbers[i];
+  }
+  return is_same && reader.ok();
+}
+
+} // namespace goss::sync
+
+#endif // GOSS_LIB_SYNC_SAVED_VECTORS_H_
