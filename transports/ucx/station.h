@@ -34,7 +34,7 @@ struct Station {
 /// receiver holds kWindowBytes that it cannot place.
 inline constexpr std::size_t kWindowBytes = 1u << 20;
 /// Longer messages go by rendezvous: of them only the header comes before the receive is posted.
-inline constexpr std::size_t kMostEagerBytes = 8u << 10;
+inline constexpr std::size_t kMostEagerBytes = 32u << 10;
 
 constexpr std::uint64_t costOf(std::size_t bytes) {
   constexpr std::uint64_t kPerMessage = 128;
