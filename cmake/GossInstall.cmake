@@ -10,6 +10,10 @@ foreach(program goss-bench goss-explain goss-pipeline-bench goss-tune goss-train
   endif()
 endforeach()
 
+if(TARGET goss_train_aten)
+  install(TARGETS goss_train_aten LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+
 if(TARGET gossamer)
   set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Gossamer)
   install(TARGETS gossamer EXPORT GossamerTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}

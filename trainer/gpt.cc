@@ -47,8 +47,8 @@ void Gpt::forward(std::span<const std::int32_t> tokens) {
   }
   const float* p = parameters();
   tokens_.upload(tokens);
-  ops_.embed({batch_, config_.context, config_.channels}, tokens_.data(), p + table_.wte(), p + table_.wpe(),
-             blocks_[0].input.data());
+  ops_.embed({batch_, config_.context, config_.channels, config_.vocab}, tokens_.data(), p + table_.wte(),
+             p + table_.wpe(), blocks_[0].input.data());
   for (std::size_t layer = 0; layer < blocks_.size(); ++layer)
     forwardBlock(passOf(layer), blocks_[layer], blockOutput(layer));
   ops_.layerNorm(
@@ -85,8 +85,8 @@ void Gpt::backward(float* gradient, const GradientReady& ready) {
   if (ready) ready(table_.lnfWeight());
   for (std::size_t layer = blocks_.size(); layer-- > 0;)
     backwardBlock(layer, gradient, ready);
-  ops_.embedGrad({batch_, config_.context, channels}, tokens_.data(), flow_.output.data(), gradient + table_.wte(),
-                 gradient + table_.wpe());
+  ops_.embedGrad({batch_, config_.context, channels, config_.vocab}, tokens_.data(), flow_.output.data(),
+                 gradient + table_.wte(), gradient + table_.wpe());
   if (ready) ready(0);
 }
 

@@ -5,9 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <string>
 
-#include "trainer/cpu_ops.h"
+#include "trainer/backend.h"
 #include "trainer/data_parallel.h"
 #include "trainer/dataset.h"
 #include "trainer/model_logits.h"
@@ -47,14 +48,14 @@ void runOrAbort(Group& group, const Action& action) {
 void train(TrainOptions options, DataParallel& group) {
   const Dataset data = Dataset::load(options.data);
   if (options.model.vocab == 0) options.model.vocab = data.isText() ? kByteVocab : kGpt2Vocab;
-  CpuOps ops;
+  const std::unique_ptr<Ops> ops = makeOps(options.backend, options.device);
   Report report(group.rank() == 0, options.log);
   if (options.pipeline != 0) {
-    PipelineTrainer trainer(options, data, group, group.comm(), ops, report);
+    PipelineTrainer trainer(options, data, group, group.comm(), *ops, report);
     return runOrAbort(group, [&trainer] { trainer.run(); });
   }
   options.sync = syncWithIslands(options);
-  Trainer trainer(options, data, group, ops, report);
+  Trainer trainer(options, data, group, *ops, report);
   // The gradient may be lent to the library when a step fails: the abort comes before the trainer is destroyed.
   runOrAbort(group, [&trainer] { trainer.run(); });
 }

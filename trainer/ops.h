@@ -1,5 +1,5 @@
-/// The table of tensor operations under the model. A backend (CPU today) implements it; nothing above it touches a
-/// tensor.
+/// The table of tensor operations under the model. A backend (CpuOps, or ATen) implements it; nothing above it touches
+/// a tensor.
 ///
 /// Conventions: float32, row-major, packed unless a comment says otherwise; pointers are the backend's memory, made by
 /// allocate(). Shapes: B samples, T tokens a sample, C channels, H heads, V vocabulary; "rows" is B * T. "=" overwrites
@@ -28,6 +28,7 @@ struct EmbedShape {
   std::size_t batch = 0;    // B
   std::size_t context = 0;  // T
   std::size_t channels = 0; // C
+  std::size_t vocab = 0;    // V, rows of wte
 };
 
 struct LayerNormTensors {

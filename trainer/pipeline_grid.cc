@@ -285,9 +285,13 @@ void PipelineGrid::sumOverReplicas(std::span<double> values) {
                         nullptr));
 }
 
-void PipelineGrid::sumOverReplicas(float* values, std::size_t count) {
+void PipelineGrid::sumOverReplicas(Buffer<float>& values, const Ops& ops) {
   if (replicas_ == islands_) return;
-  check(goss_all_reduce(replica_comm_, values, values, count, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr));
+  std::vector<float> copy;
+  if (!ops.isHostMemory()) copy = values.download();
+  float* on_host = copy.empty() ? values.data() : copy.data();
+  check(goss_all_reduce(replica_comm_, on_host, on_host, values.size(), GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr));
+  if (!copy.empty()) values.upload(copy);
 }
 
 void PipelineGrid::sumOverPipeline(std::span<double> values) {

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "gossamer/pipeline.h"
+#include "trainer/buffer.h"
+#include "trainer/ops.h"
 
 namespace goss::trainer {
 
@@ -83,8 +85,9 @@ class PipelineGrid {
   /// As startSend, of bytes that the grid keeps until they are sent, or waitPosts.
   void post(std::vector<std::byte> bytes, int peer);
   void waitPosts();
-  /// Collective over the island's ranks with the same stages: values = their sum.
-  void sumOverReplicas(float* values, std::size_t count);
+  /// Collective over the island's ranks with the same stages: values = their sum. Floats are the backend's memory, and
+  /// go through the host where that is not the host's.
+  void sumOverReplicas(Buffer<float>& values, const Ops& ops);
   void sumOverReplicas(std::span<double> values);
   /// Collective over the pipeline: values = their sum.
   void sumOverPipeline(std::span<double> values);

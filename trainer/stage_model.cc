@@ -81,7 +81,7 @@ void StageModel::forward(int micro_batch, std::span<const std::int32_t> tokens, 
   const std::size_t rows = tokens.size();
   if (range_.is_first) {
     h.tokens.upload(tokens);
-    ops_.embed({h.batch, config_.context, config_.channels}, h.tokens.data(), weights() + table_.wte(),
+    ops_.embed({h.batch, config_.context, config_.channels, config_.vocab}, h.tokens.data(), weights() + table_.wte(),
                weights() + table_.wpe(), h.blocks.front().input.data());
   } else {
     ops_.upload(h.blocks.front().input.data(), input, rows * config_.channels * sizeof(float));
@@ -158,7 +158,7 @@ void StageModel::weightGrad(int micro_batch, float* gradient) {
   }
   if (range_.is_last) ops_.copy(gradient + table_.lnfWeight(), dnormsOf(h, h.blocks.size()), 2 * channels);
   if (range_.is_first) {
-    ops_.embedGrad({h.batch, config_.context, channels}, h.tokens.data(), h.dinput.data(), nullptr,
+    ops_.embedGrad({h.batch, config_.context, channels, config_.vocab}, h.tokens.data(), h.dinput.data(), nullptr,
                    gradient + table_.wpe());
   }
 }
@@ -171,7 +171,8 @@ void StageModel::headGrad(int micro_batch, float* dhead) {
 
 void StageModel::addEmbeddingGrad(int micro_batch, float* dwte) {
   Held& h = of(micro_batch);
-  ops_.embedGrad({h.batch, config_.context, config_.channels}, h.tokens.data(), h.dinput.data(), dwte, nullptr);
+  ops_.embedGrad({h.batch, config_.context, config_.channels, config_.vocab}, h.tokens.data(), h.dinput.data(), dwte,
+                 nullptr);
 }
 
 void StageModel::release(int micro_batch) {

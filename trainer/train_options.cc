@@ -12,6 +12,13 @@ namespace {
 
 constexpr int kUsageError = 2;
 
+bool isDevice(const std::string& text) {
+  constexpr std::string_view kNumbered = "cuda:";
+  if (text == "cpu" || text == "cuda") return true;
+  const std::string number = text.starts_with(kNumbered) ? text.substr(kNumbered.size()) : "";
+  return !number.empty() && number.size() <= 3 && number.find_first_not_of("0123456789") == std::string::npos;
+}
+
 void addModelFlags(CLI::App& app, TrainOptions& o) {
   app.add_option("--layers", o.model.layers, "blocks")->group("Model");
   app.add_option("--channels", o.model.channels, "width of the residual stream")->group("Model");
@@ -42,6 +49,18 @@ void addTrainingFlags(CLI::App& app, TrainOptions& o) {
       ->group("Training");
   app.add_option("--islands", o.islands, "groups of ranks that --sync keeps together; each adds its gradients; 0: none")
       ->group("Training");
+}
+
+void addBackendFlags(CLI::App& app, TrainOptions& o) {
+  app.add_option("--backend", o.backend, "what computes: cpu (OpenBLAS) or aten (LibTorch: a GPU, or the CPU)")
+      ->check(CLI::IsMember({"cpu", "aten"}))
+      ->group("Backend");
+  const CLI::Validator device(
+      [](const std::string& text) { return isDevice(text) ? "" : text + " is not cpu, cuda or cuda:N"; }, "");
+  app.add_option("--device", o.device,
+                 "of --backend aten: cpu, cuda (this host's devices in turn) or cuda:N; default: cuda if there is one")
+      ->check(device)
+      ->group("Backend");
 }
 
 void addPipelineFlags(CLI::App& app, TrainOptions& o) {
@@ -123,6 +142,7 @@ void checkTrainOptions(const TrainOptions& o, std::size_t ranks) {
   require(o.pipeline != 0 || (!o.recompute && o.micro_batches == 0 && o.schedule == TrainOptions().schedule),
           "--schedule, --micro-batches and --recompute are of a pipeline: give --pipeline P");
   require(o.micro_batches == 0 || o.micro_batch == 1, "--micro-batch and --micro-batches say the same: give one");
+  require(o.backend == "aten" || o.device.empty() || o.device == "cpu", "--device cuda needs --backend aten");
   slownessOf(o, 0);
   require(o.slow.empty() || o.pipeline == 0, "--slow is for ranks that hold the whole model: leave out --pipeline");
   if (o.batch / o.micro_batch < ranks) {
@@ -174,6 +194,7 @@ std::string trajectorySettings(const TrainOptions& o, std::uint64_t data_fingerp
                           {"context", o.model.context},
                           {"vocab", o.model.vocab},
                           {"data", fmt::format("{:016x}", data_fingerprint)}};
+  if (o.backend != "cpu") settings["backend"] = o.backend; // it rounds otherwise
   // Stages alone change no bit; these do.
   const bool is_unflushed = o.schedule == "pipedream" || o.schedule == "2bw" || o.schedule.ends_with(".csv");
   const bool is_coded = !o.activation_codec.empty() || !o.gradient_codec.empty();
@@ -199,6 +220,7 @@ ParsedCommandLine parseCommandLine(int argc, const char* const* argv) {
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast); // a script's flags can be overridden
   addModelFlags(app, options);
   addTrainingFlags(app, options);
+  addBackendFlags(app, options);
   addPipelineFlags(app, options);
   addOutputFlags(app, options);
   refuseNegativeNumbers(app);

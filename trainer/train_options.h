@@ -29,6 +29,9 @@ struct TrainOptions {
   std::string slow;         // "RANK:FACTOR,...": steps of these ranks take longer, to try out ranks of different speed
   std::string sync = "ddp"; // how the ranks are kept together: a synchronizer's spec
 
+  std::string backend = "cpu"; // the table of tensor operations: cpu or aten
+  std::string device;          // of aten: cpu, cuda, cuda:N; empty: cuda where there is one
+
   std::size_t pipeline = 0;       // ranks of a pipeline; 0: every rank has the whole model
   std::string schedule = "1f1b";  // of the pipeline: a generator's name, or a CSV file
   std::size_t islands = 0;        // groups of ranks between which `sync` works; 0: every replica for itself

@@ -118,7 +118,7 @@ void UnflushedRun::update(PipelineRank::Stage& stage, const goss_pipeline_action
   const std::size_t step = setup_.first_step + last / setup_.shape.micro_batches;
   const std::size_t updates_a_step = setup_.shape.micro_batches / update_every_;
   rank_.finishGradient(stage);
-  grid_.sumOverReplicas(stage.gradient.data(), stage.gradient.size());
+  grid_.sumOverReplicas(stage.gradient, setup_.ops);
   requireFinite(normOf(squaredNorms(setup_.ops, stage.model.table(), stage.gradient.data())), step + 1);
   stashes_.at(stage.number).advance();
   stage.optimizer.update(setup_.first_step * updates_a_step + static_cast<std::size_t>(action.version) - 1,

@@ -197,7 +197,7 @@ TEST(Ops, SoftmaxCrossEntropyOfHugeLogitsStaysFinite) {
 
 TEST(Ops, EmbeddingGathersAndItsGradientScatters) {
   CpuOps ops;
-  const EmbedShape shape{2, 2, 1};
+  const EmbedShape shape{2, 2, 1, 3};
   const std::vector<std::int32_t> tokens = {2, 0, 2, 2};
   const std::vector<float> wte = {10, 20, 30}, wpe = {1, 2}, d = {1, 10, 100, 1000};
   std::vector<float> out(4), dwte = {5, 5, 5}, dwpe = {9, 9};
