@@ -12,4 +12,12 @@ void requireAgreement(Group& group, std::uint64_t data, const std::string& calls
     fail("the ranks were started with different options; give every rank the same command line");
 }
 
+void requireSameKindOfDevice(Group& group, const Ops& ops) {
+  if (group.allEqual(ops.isHostMemory() ? 0 : 1)) return;
+  fail(
+      "some ranks compute on a GPU and others on a CPU, so their copies of the model would drift apart; this one: {}. "
+      "Give every rank --device cpu, or a GPU",
+      ops.name());
+}
+
 } // namespace goss::trainer

@@ -115,11 +115,12 @@ std::size_t PipelineTrainer::microBatches() const {
 }
 
 void PipelineTrainer::checkAgreement() {
+  requireSameKindOfDevice(group_, ops_);
   requireAgreement(group_, data_.fingerprint(),
-                   fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", settings_, ops_.isHostMemory(),
-                               options_.activation_codec, options_.gradient_codec, options_.activation_deltas,
-                               options_.pipeline, options_.islands, options_.recompute, options_.schedule,
-                               options_.val_every, options_.val_samples, options_.checkpoint_every, grid_.text()));
+                   fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", settings_, options_.activation_codec,
+                               options_.gradient_codec, options_.activation_deltas, options_.pipeline, options_.islands,
+                               options_.recompute, options_.schedule, options_.val_every, options_.val_samples,
+                               options_.checkpoint_every, grid_.text()));
 }
 
 void PipelineTrainer::checkUnflushed() const {

@@ -76,7 +76,8 @@ float Trainer::gradientScale() const {
 }
 
 void Trainer::checkAgreement() {
-  // Beside what decides the numbers: what decides which collectives are called when, and whether all have a GPU.
+  requireSameKindOfDevice(group_, ops_);
+  // Beside what decides the numbers: what decides which collectives are called when.
   requireAgreement(group_, data_.fingerprint(),
                    fmt::format("{} {} {} {} {}", settings_, options_.val_every, options_.val_samples,
                                replicas_->hasLocalSteps() ? options_.checkpoint_every : 0, options_.time_limit_s > 0));

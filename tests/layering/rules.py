@@ -88,6 +88,9 @@ THIRD_PARTY = {
     "uct/": ("transports/ucx/",),
     "CLI/": ("bench/", "trainer/", "tools/", "tests/"),
     "cblas": ("trainer/",),
+    "ATen/": ("trainer/aten/aten_ops.cc",),  # its headers take long to compile, and its flags are its own
+    "c10/": ("trainer/aten/aten_ops.cc",),
+    "torch/": (),
     "zstd": ("compressors/lossless/plane_coder.cc",),
     "iostream": (),
 }

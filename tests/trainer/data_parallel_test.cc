@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "tests/trainer/far_ops.h"
 #include "tests/trainer/small_run.h"
 #include "tests/trainer/temporary_directory.h"
 #include "tests/trainer/thread_group.h"
@@ -13,7 +14,9 @@
 namespace goss::trainer {
 namespace {
 
+using testing::AllOf;
 using testing::Each;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::size_t stepCount() { return std::getenv("GOSS_TEST_QUICK") != nullptr ? 6 : 30; }
@@ -121,6 +124,19 @@ TEST(DataParallel, RanksWithDifferentOptionsOrDataAllRefuse) {
   EXPECT_THAT(
       errorsOf(2, [&](Group& group) { runOn(group, smallOptions(1), group.rank() == 0 ? smallData() : other); }),
       Each(HasSubstr("different data")));
+}
+
+TEST(DataParallel, RanksWithAndWithoutAGpuAllRefuse) {
+  EXPECT_THAT(errorsOf(2,
+                       [](Group& group) {
+                         if (group.rank() == 0) {
+                           runOn<FarOps>(group, smallOptions(1));
+                         } else {
+                           runOn(group, smallOptions(1));
+                         }
+                       }),
+              ElementsAre(AllOf(HasSubstr("some ranks compute on a GPU"), HasSubstr("this one: far")),
+                          HasSubstr("this one: cpu")));
 }
 
 TEST(DataParallel, MoreRanksThanMicroBatchesAreRefused) {

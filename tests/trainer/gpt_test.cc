@@ -6,8 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "tests/trainer/ops_under_test.h"
 #include "tests/trainer/reference_gpt.h"
-#include "trainer/cpu_ops.h"
 #include "trainer/error.h"
 
 namespace goss::trainer {
@@ -30,7 +30,8 @@ std::vector<float> bigParameters(const Gpt& model) {
 TEST(Gpt, DefaultSizesGiveTheDocumentedParameterCount) { EXPECT_EQ(ParameterTable(ModelConfig{}).count(), 842'496u); }
 
 TEST(Gpt, LossMatchesTheReference) {
-  CpuOps ops;
+  const std::unique_ptr<Ops> made = opsUnderTest();
+  Ops& ops = *made;
   Gpt model(kTiny, 2, ops);
   const std::vector<float> parameters = bigParameters(model);
   model.setParameters(parameters);
@@ -42,7 +43,8 @@ TEST(Gpt, LossMatchesTheReference) {
 }
 
 TEST(Gpt, WholeGradientMatchesNumericDifferencesOfTheReference) {
-  CpuOps ops;
+  const std::unique_ptr<Ops> made = opsUnderTest();
+  Ops& ops = *made;
   Gpt model(kTiny, 2, ops);
   const std::vector<float> parameters = bigParameters(model);
   model.setParameters(parameters);
@@ -64,7 +66,8 @@ TEST(Gpt, WholeGradientMatchesNumericDifferencesOfTheReference) {
 }
 
 TEST(Gpt, GradientBecomesReadyFromTheEndToTheStartAndIsFinalThen) {
-  CpuOps ops;
+  const std::unique_ptr<Ops> made = opsUnderTest();
+  Ops& ops = *made;
   Gpt model(kTiny, 2, ops);
   model.setParameters(bigParameters(model));
   const auto run = [&](const Gpt::GradientReady& ready, std::vector<float>& gradient) {
@@ -89,7 +92,8 @@ TEST(Gpt, GradientBecomesReadyFromTheEndToTheStartAndIsFinalThen) {
 }
 
 TEST(Gpt, ALaterTokenDoesNotChangeAnEarlierLogit) {
-  CpuOps ops;
+  const std::unique_ptr<Ops> made = opsUnderTest();
+  Ops& ops = *made;
   Gpt model(kTiny, 1, ops);
   model.setParameters(bigParameters(model));
   model.forward(std::vector<std::int32_t>{1, 2, 3, 4, 5});
@@ -101,7 +105,8 @@ TEST(Gpt, ALaterTokenDoesNotChangeAnEarlierLogit) {
 }
 
 TEST(Gpt, WrongSizesAreRefused) {
-  CpuOps ops;
+  const std::unique_ptr<Ops> made = opsUnderTest();
+  Ops& ops = *made;
   Gpt model(kTiny, 1, ops);
   EXPECT_THROW(model.forward(kTokens), Error);                            // two samples in a model for one
   EXPECT_THROW(model.forward(std::vector<std::int32_t>{1, 2, 3}), Error); // no whole sample

@@ -3,8 +3,10 @@
 
 #include <memory>
 
+#include "tests/trainer/far_ops.h"
 #include "tests/trainer/reference_gpt.h"
 #include "tests/trainer/small_run.h"
+#include "tests/trainer/temporary_directory.h"
 #include "trainer/cpu_ops.h"
 #include "trainer/gradient_tree.h"
 
@@ -58,12 +60,6 @@ TEST(GradientTree, AlignedPartsAreSubtreesOfTheWhole) {
   EXPECT_EQ(part(0, 16), plus(plus(part(0, 4), part(4, 8)), plus(part(8, 12), part(12, 16))));
 }
 
-/// A backend whose memory the host must not touch, as a GPU's: only copies go in and out.
-class DeviceLikeOps : public CpuOps {
- public:
-  [[nodiscard]] bool isHostMemory() const override { return false; }
-};
-
 /// Wants local steps, and changes what it is lent: every gradient is doubled, every parameter is halved.
 class ChangingReplicas : public SoloReplicas {
  public:
@@ -108,11 +104,30 @@ TEST(Replicas, MemoryOfADeviceIsStagedThroughTheHost) {
     states.push_back(trainer.state());
   };
   CpuOps host;
-  DeviceLikeOps device;
+  FarOps device;
   run(host);
   run(device);
   expectSameState(states[1], states[0]);
   EXPECT_FALSE(states[0].parameters == runAlone(smallOptions(3)).state.parameters) << "or nothing was changed";
+}
+
+TEST(Replicas, TheHostTouchesNoMemoryOfADeviceFromTheFirstStepToTheSample) {
+  const TemporaryDirectory directory;
+  TrainOptions options = smallOptions(4);
+  options.micro_batch = 2;
+  options.val_every = 2;
+  options.sample = 3;
+  const RunResult host = runAlone(options);
+  SoloGroup group;
+  expectSameState(runOn<FarOps>(group, options).state, host.state);
+  options.checkpoint = directory / "run";
+  options.resume = true;
+  options.time_limit_s = 1e-9; // stops after a step
+  runOn<FarOps>(group, options);
+  options.time_limit_s = 0;
+  const RunResult resumed = runOn<FarOps>(group, options);
+  EXPECT_EQ(resumed.validation, host.validation);
+  expectSameState(resumed.state, host.state);
 }
 
 } // namespace

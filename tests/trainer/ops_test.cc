@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/trainer/ops_under_test.h"
 #include "tests/trainer/reference_gpt.h"
-#include "trainer/cpu_ops.h"
 #include "trainer/vector_math.h"
 
 namespace goss::trainer {
@@ -47,7 +47,8 @@ TEST(VectorMath, ExtremesSaturateAndNanSurvives) {
 }
 
 TEST(Ops, GemmMatchesForEveryTranspositionAlphaAndBeta) {
-  CpuOps ops;
+  const std::unique_ptr<Ops> made = opsUnderTest();
+  Ops& ops = *made;
   constexpr std::size_t m = 7, n = 5, k = 9;
   const std::vector<float> a = randomValues(m * k, 1), b = randomValues(k * n, 2), c0 = randomValues(m * n, 3);
   const auto transpose = [](const std::vector<float>& x, std::size_t rows) {
@@ -71,13 +72,14 @@ TEST(Ops, GemmMatchesForEveryTranspositionAlphaAndBeta) {
 }
 
 TEST(Ops, VectorOperationsDoWhatTheySay) {
-  CpuOps ops;
+  const std::unique_ptr<Ops> made = opsUnderTest();
+  Ops& ops = *made;
   std::vector<float> x = {1, 2, 3, 4, 5}, y = {10, 20, 30, 40, 50};
   ops.axpy(2.0f, x.data(), y.data(), 5);
   EXPECT_EQ(y, (std::vector<float>{12, 24, 36, 48, 60}));
   ops.scale(0.5f, y.data(), 5);
   EXPECT_EQ(y, (std::vector<float>{6, 12, 18, 24, 30}));
-  EXPECT_EQ(ops.squaredNorm(x.data(), 5), 55.0);
+  EXPECT_DOUBLE_EQ(ops.squaredNorm(x.data(), 5), 55.0);
   ops.fill(x.data(), 7.0f, 5);
   EXPECT_EQ(x, (std::vector<float>{7, 7, 7, 7, 7}));
   ops.copy(x.data(), y.data(), 5);
@@ -85,7 +87,8 @@ TEST(Ops, VectorOperationsDoWhatTheySay) {
 }
 
 TEST(Ops, BiasesAndResiduals) {
-  CpuOps ops;
+  const std::unique_ptr<Ops> made = opsUnderTest();
+  Ops& ops = *made;
   const std::vector<float> bias = {1, 2}, x = {10, 20, 30, 40};
   std::vector<float> y = {0, 0, 5, 5};
   ops.addBias(y.data(), bias.data(), 2, 2);
@@ -98,7 +101,8 @@ TEST(Ops, BiasesAndResiduals) {
 }
 
 TEST(Ops, GeluAndItsGradient) {
-  CpuOps ops;
+  const std::unique_ptr<Ops> made = opsUnderTest();
+  Ops& ops = *made;
   constexpr std::size_t rows = 3, n = 11;
   const std::vector<float> x = randomValues(rows * n, 1), bias = randomValues(n, 2), d = randomValues(rows * n, 3);
   std::vector<float> pre = x, out(rows * n), dpre = d;
@@ -110,7 +114,8 @@ TEST(Ops, GeluAndItsGradient) {
 }
 
 TEST(Ops, LayerNormAndItsGradientsWhichAddToDx) {
-  CpuOps ops;
+  const std::unique_ptr<Ops> made = opsUnderTest();
+  Ops& ops = *made;
   constexpr std::size_t rows = 4, n = 19;
   const std::vector<float> x = randomValues(rows * n, 1), w = randomValues(n, 2), b = randomValues(n, 3);
   const std::vector<float> d = randomValues(rows * n, 4), before = randomValues(rows * n, 5);
@@ -128,7 +133,8 @@ TEST(Ops, LayerNormAndItsGradientsWhichAddToDx) {
 }
 
 void checkAttention(const ModelConfig& config, std::size_t batch, bool with_gradient) {
-  CpuOps ops;
+  const std::unique_ptr<Ops> made = opsUnderTest();
+  Ops& ops = *made;
   const std::size_t count = batch * config.context * config.channels;
   const std::vector<float> qkv = randomValues(3 * count, 1), d = randomValues(count, 2);
   std::vector<float> probs(batch * config.heads * config.context * config.context, 9.0f), out(count), dqkv(3 * count);
@@ -150,7 +156,8 @@ TEST(Ops, AttentionOfSeveralQueryBlocks) { checkAttention({.channels = 4, .heads
 
 // The numeric gradient of 300 tokens would take minutes. Instead: the gradient along one random direction.
 TEST(Ops, AttentionGradientOfSeveralQueryBlocksAlongADirection) {
-  CpuOps ops;
+  const std::unique_ptr<Ops> made = opsUnderTest();
+  Ops& ops = *made;
   const ModelConfig config{.channels = 4, .heads = 2, .context = 300};
   const std::size_t count = config.context * config.channels;
   const std::vector<float> qkv = randomValues(3 * count, 1), d = randomValues(count, 2),
@@ -171,7 +178,8 @@ TEST(Ops, AttentionGradientOfSeveralQueryBlocksAlongADirection) {
 }
 
 TEST(Ops, SoftmaxCrossEntropyAndItsScaledGradient) {
-  CpuOps ops;
+  const std::unique_ptr<Ops> made = opsUnderTest();
+  Ops& ops = *made;
   constexpr std::size_t rows = 3, vocab = 13;
   const std::vector<float> logits = randomValues(rows * vocab, 1);
   const std::vector<std::int32_t> targets = {0, 12, 5};
@@ -186,7 +194,8 @@ TEST(Ops, SoftmaxCrossEntropyAndItsScaledGradient) {
 }
 
 TEST(Ops, SoftmaxCrossEntropyOfHugeLogitsStaysFinite) {
-  CpuOps ops;
+  const std::unique_ptr<Ops> made = opsUnderTest();
+  Ops& ops = *made;
   std::vector<float> logits = {1e30f, -1e30f, 0.0f}, losses(1);
   const std::vector<std::int32_t> targets = {0};
   ops.softmaxXent({1, 3, true, 1.0f}, {logits.data(), targets.data(), losses.data()});
@@ -196,7 +205,8 @@ TEST(Ops, SoftmaxCrossEntropyOfHugeLogitsStaysFinite) {
 }
 
 TEST(Ops, EmbeddingGathersAndItsGradientScatters) {
-  CpuOps ops;
+  const std::unique_ptr<Ops> made = opsUnderTest();
+  Ops& ops = *made;
   const EmbedShape shape{2, 2, 1, 3};
   const std::vector<std::int32_t> tokens = {2, 0, 2, 2};
   const std::vector<float> wte = {10, 20, 30}, wpe = {1, 2}, d = {1, 10, 100, 1000};

@@ -25,8 +25,9 @@ TEST(Options, DefaultsMakeSense) {
 
 TEST(Options, FlagsReachTheirFields) {
   const ParsedCommandLine parsed =
-      parse({"--layers", "3", "--batch=32", "--micro-batch", "4", "--lr", "1e-3", "--data", "x.txt", "--checkpoint",
-             "d", "--resume", "--adam-eps", "1e-6", "--layers", "5"});
+      parse({"--layers",     "3",     "--batch=32", "--micro-batch", "4",    "--lr",     "1e-3", "--data",    "x.txt",
+             "--checkpoint", "d",     "--resume",   "--adam-eps",    "1e-6", "--layers", "5",    "--backend", "aten",
+             "--device",     "cuda:1"});
   ASSERT_TRUE(parsed.options.has_value()) << parsed.text;
   EXPECT_EQ(parsed.options->model.layers, 5u); // the last one counts
   EXPECT_EQ(parsed.options->batch, 32u);
@@ -35,14 +36,22 @@ TEST(Options, FlagsReachTheirFields) {
   EXPECT_EQ(parsed.options->adam_eps, 1e-6);
   EXPECT_EQ(parsed.options->data, "x.txt");
   EXPECT_TRUE(parsed.options->resume);
+  EXPECT_EQ(parsed.options->backend, "aten");
+  EXPECT_EQ(parsed.options->device, "cuda:1");
 }
 
 TEST(Options, HelpIsAnAnswerAndWrongFlagsAreErrors) {
   const ParsedCommandLine help = parse({"--help"});
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_THAT(help.text, HasSubstr("--weight-decay"));
-  for (const std::vector<const char*>& wrong : std::vector<std::vector<const char*>>{
-           {"--nonsense"}, {"--steps"}, {"--steps", "x"}, {"--steps", "-5"}, {"extra"}}) {
+  for (const std::vector<const char*>& wrong : std::vector<std::vector<const char*>>{{"--nonsense"},
+                                                                                     {"--backend", "gpu"},
+                                                                                     {"--device", "cuda:"},
+                                                                                     {"--device", "gpu0"},
+                                                                                     {"--steps"},
+                                                                                     {"--steps", "x"},
+                                                                                     {"--steps", "-5"},
+                                                                                     {"extra"}}) {
     const ParsedCommandLine parsed = parse(wrong);
     EXPECT_FALSE(parsed.options.has_value()) << wrong.front();
     EXPECT_EQ(parsed.exit_code, 2);
@@ -75,6 +84,7 @@ TEST(Options, ValuesThatMakeNoSenseAreRefusedByTheirFlag) {
                         {[](TrainOptions& o) { o.slow = "1:0.5"; }, "'1:0.5' is not RANK:FACTOR"},
                         {[](TrainOptions& o) { o.slow = "1:2,x"; }, "'x' is not RANK:FACTOR"},
                         {[](TrainOptions& o) { o.slow = "1:2", o.pipeline = 2; }, "leave out --pipeline"},
+                        {[](TrainOptions& o) { o.device = "cuda:1"; }, "--device cuda needs --backend aten"},
                         {[](TrainOptions& o) { o.val_samples = 0; }, "--val-samples"},
                         {[](TrainOptions& o) { o.keep = 0; }, "--keep"},
                         {[](TrainOptions& o) { o.temperature = -1; }, "--temperature"},
@@ -114,6 +124,11 @@ TEST(Options, SettingsNameWhatDecidesATrajectoryAndNothingElse) {
     spoil(other);
     EXPECT_NE(trajectorySettings(other, 7), settings);
   }
+  options.device = "cuda:1"; // all GPUs are alike here
+  EXPECT_EQ(trajectorySettings(options, 7), settings);
+  TrainOptions other = options;
+  other.backend = "aten";
+  EXPECT_NE(trajectorySettings(other, 7), settings);
   options.seed = 2;
   EXPECT_NE(trajectorySettings(options, 7), settings);
 }

@@ -52,13 +52,18 @@ struct RunResult {
   TrainingState state;
 };
 
-/// Trains on `group` and reports nothing.
-inline RunResult runOn(Group& group, const TrainOptions& options, const Dataset& data = smallData()) {
-  CpuOps ops;
+/// Trains on `group` with a backend and reports nothing.
+inline RunResult runWith(Ops& ops, Group& group, const TrainOptions& options, const Dataset& data = smallData()) {
   Report report(false, "");
   Trainer trainer(options, data, group, ops, report);
   trainer.run();
   return {trainer.lossHistory(), trainer.validationLoss(), trainer.state()};
+}
+
+template <typename Backend = CpuOps>
+RunResult runOn(Group& group, const TrainOptions& options, const Dataset& data = smallData()) {
+  Backend ops;
+  return runWith(ops, group, options, data);
 }
 
 inline RunResult runAlone(const TrainOptions& options) {

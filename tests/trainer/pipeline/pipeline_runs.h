@@ -29,14 +29,15 @@ inline TrainOptions withoutPipeline(TrainOptions options) {
   return options;
 }
 
-/// Trains on `ranks` threads and gives what rank 0 has in the end.
-inline RunResult runPipeline(int ranks, const TrainOptions& options) {
+/// Trains on `ranks` threads, each with a backend of its own, and gives what rank 0 has in the end.
+template <typename Backend = CpuOps>
+RunResult runPipeline(int ranks, const TrainOptions& options) {
   ThreadBoard board(ranks, SumOrder::tree);
   RunResult result;
   test::runRanks(ranks, [&](goss_comm_t comm, int rank) {
     try {
       ThreadGroup group(board, rank);
-      CpuOps ops;
+      Backend ops;
       Report report(false, "");
       PipelineTrainer trainer(options, smallData(), group, comm, ops, report);
       trainer.run();
@@ -65,13 +66,14 @@ class LibraryGroup : public ThreadGroup {
 };
 
 /// Trains the whole model on each of `ranks` threads and gives what rank 0 has in the end.
-inline RunResult runCopies(int ranks, const TrainOptions& options) {
+template <typename Backend = CpuOps>
+RunResult runCopies(int ranks, const TrainOptions& options) {
   ThreadBoard board(ranks, SumOrder::tree);
   RunResult result;
   test::runRanks(ranks, [&](goss_comm_t comm, int rank) {
     try {
       LibraryGroup group(board, comm, rank);
-      RunResult mine = runOn(group, options);
+      RunResult mine = runOn<Backend>(group, options);
       if (rank == 0) result = std::move(mine);
     } catch (const std::exception& error) {
       ADD_FAILURE() << "rank " << rank << ": " << error.what();

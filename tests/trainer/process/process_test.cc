@@ -234,6 +234,15 @@ TEST_F(ProcessTest, ErrorsEndWithOneAndAReason) {
   EXPECT_EQ(shell(std::string(kProgram) + " --help").exit_code, 0);
 }
 
+#if !GOSS_HAS_ATEN
+TEST_F(ProcessTest, ABackendThatWasNotBuiltSaysWhatToInstall) {
+  const Outcome outcome = shell(kProgram + flags(1) + " --backend aten");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("--backend aten: libgoss_train_aten.so"),
+                                    HasSubstr("apt-get install libtorch-dev"), HasSubstr("-DGOSS_TORCH=ON")));
+}
+#endif
+
 TEST_F(ProcessTest, ARankThatFailsTakesTheOthersDownWithItsReason) {
   // Only rank 0 opens the log, so only it can fail; the other must not wait for it until the deadline.
   const auto start = std::chrono::steady_clock::now();

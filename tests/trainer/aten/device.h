@@ -1,0 +1,23 @@
+/// The device that the tests of backend aten use.
+#ifndef GOSS_TESTS_TRAINER_ATEN_DEVICE_H_
+#define GOSS_TESTS_TRAINER_ATEN_DEVICE_H_
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "trainer/backend.h"
+
+namespace goss::trainer {
+
+/// What GOSS_TEST_DEVICE names; the CPU without it.
+inline std::string testDevice() {
+  const char* device = std::getenv("GOSS_TEST_DEVICE");
+  return device != nullptr ? device : "cpu";
+}
+
+inline std::unique_ptr<Ops> makeAten() { return makeOps("aten", testDevice()); }
+
+} // namespace goss::trainer
+
+#endif // GOSS_TESTS_TRAINER_ATEN_DEVICE_H_

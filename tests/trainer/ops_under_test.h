@@ -1,0 +1,16 @@
+/// The backend that ops_test.cc and gpt_test.cc test: each program that has them says which.
+#ifndef GOSS_TESTS_TRAINER_OPS_UNDER_TEST_H_
+#define GOSS_TESTS_TRAINER_OPS_UNDER_TEST_H_
+
+#include <memory>
+
+#include "trainer/ops.h"
+
+namespace goss::trainer {
+
+/// In the host's memory.
+std::unique_ptr<Ops> opsUnderTest();
+
+} // namespace goss::trainer
+
+#endif // GOSS_TESTS_TRAINER_OPS_UNDER_TEST_H_
