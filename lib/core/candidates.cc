@@ -131,6 +131,9 @@ class Search {
   }
 
   bool priceAgain(Candidate& candidate) {
+    const std::uint64_t expected = candidate.algorithm->plan(requestFor(question_, candidate, size_, 0)).steps.size() *
+                                   static_cast<std::uint64_t>(size_);
+    if (expected > kMostSteps) return false;
     const std::vector<Schedule> schedules = planAll(question_, candidate, links_);
     return !schedules.empty() && stepsOf(schedules) <= kMostSteps && simulate(candidate, schedules);
   }

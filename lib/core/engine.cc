@@ -225,8 +225,8 @@ void Engine::drive(Lock& lock, const std::function<bool()>& done) {
   while (!done()) {
     const bool moved = turnOnLoop();
     letOthersIn(lock);
-    // Also on a link that never rests: what others wait for has deadlines.
-    if (++turns % kTurnsBetweenClockReads == 0) checkTimersOnLoop();
+    // Also on a link that never rests: what others wait for has deadlines. What codecs compute makes turns long.
+    if (++turns % kTurnsBetweenClockReads == 0 || (moved && !polled_.empty())) checkTimersOnLoop();
     if (moved) {
       idle_turns = 0;
       continue;

@@ -129,9 +129,14 @@ void cutAsPreferred(Choice& choice, const Planner& planner, std::uint64_t fragme
   if (fragment_bytes == 0 || taken.on_board) return;
   const bool least = &taken == &choice.candidates[Planner::cheapest(choice.candidates)];
   if (choice.merit.empty()) choice.merit = least ? "the cheapest" : "as good as the cheapest";
-  planner.cutAsPreferred(taken, choice.question);
-  if (!taken.extrapolated) priceAgain(choice.question, taken, planner.links());
-  choice.cut = ", in parts as GOSS_FRAGMENT_BYTES asks";
+  Candidate cut = taken;
+  planner.cutAsPreferred(cut, choice.question);
+  if (!cut.extrapolated && priceAgain(choice.question, cut, planner.links())) {
+    taken = std::move(cut);
+    choice.cut = ", in parts as GOSS_FRAGMENT_BYTES asks";
+  } else {
+    choice.cut = " if GOSS_FRAGMENT_BYTES did not cut it otherwise, at a price that is not known";
+  }
 }
 
 /// As the planner of a communicator: what `asked` names, else what is preferred among equals, else the cheapest.
@@ -147,7 +152,7 @@ Result<Choice> choose(const Surroundings& around, const Catalogue& catalogue, co
   const Result<std::vector<Candidate>> bound = asked_planner.candidates(key);
   if (!bound.isOk()) return bound.status();
 
-  Choice choice{free.take(), 0, "", asked_planner.questionOf(key, bytes)};
+  Choice choice{free.take(), 0, "", asked_planner.questionOf(key, bytes), ""};
   if (has(bound.value(), asked)) { // Else the collective has none of this name.
     addAsked(choice.candidates, bound.value());
     choice.index = choice.candidates.size() - bound.value().size() + Planner::cheapest(bound.value());

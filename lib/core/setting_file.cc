@@ -10,8 +10,11 @@ namespace goss::core {
 Result<std::string> readSettingFile(std::string_view variable, const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("{}: cannot read '{}'", variable, path));
+  text << file.rdbuf(); // Fails where there is nothing, as in a folder.
+  if (!file || !text) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("{}: cannot read '{}', or it is empty", variable, path));
+  }
   return text.str();
 }
 
