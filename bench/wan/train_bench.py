@@ -20,7 +20,7 @@ import tempfile
 
 HOSTS = 4
 SHARE = 0.965 # TCP's of IP packets
-MODEL = "--layers 4 --channels 64 --heads 4 --context 64 --micro-batch 8 --batch 32 --lr 2e-3 --val-samples 4"
+MODEL = "--layers 4 --channels 128 --heads 4 --context 64 --micro-batch 8 --batch 32 --lr 2e-3 --val-samples 4"
 QUIET = "--sample 0 --val-every 0 --checkpoint-every 0 --print-every 1000"
 # What --sync is, the steps of a run, how many of the first to leave out.
 METHODS = {"ddp": ("ddp", 25, 5), "ddp-int8": ("ddp:codec=int8", 25, 5), "diloco": ("diloco:h=50", 100, 50),
@@ -44,7 +44,7 @@ def train(args, folder, method, wan):
         network = ["--up", mbit, "--down", mbit, "--delay", delay]
         launch = ["--each", *network, "--", "bash", "-c", 'RANK=$WANEM_RANK exec "$@"', "bash"]
     else: # the ranks share the first host and its shared memory; nothing crosses a link
-        launch = ["--", "ip", "netns", "exec", "gtb0", "bash", "-c", 'for RANK in 1 2 3; do RANK=$RANK "$@" & done; RANK=0 "$@"; wait', "bash"]
+        launch = ["--", "ip", "netns", "exec", "gtb0", "bash", "-c", 'for RANK in 1 2 3; do RANK=$RANK "$@" & done; RANK=0 "$@" || exit; wait', "bash"]
     done = subprocess.run([str(args.bin / "goss-wanem"), "run", "--prefix", "gtb", "--hosts", str(HOSTS), "--timeout", "110", *launch, *command],
                           env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode != 0:
