@@ -121,7 +121,7 @@ GOSS_API goss_status goss_sync_finish(goss_sync_t sync);
 /// goss_free. Each rank's state is its own. Parameters are the framework's to save.
 GOSS_API goss_status goss_sync_export(goss_sync_t sync, void** bytes, size_t* count);
 
-/// Local; before goss_sync_start, after all tensors are registered, on all ranks or none. GOSS_ERR_PROTOCOL for
+/// Local; before goss_sync_start, after all tensors are registered, on all ranks or none, once. GOSS_ERR_PROTOCOL for
 /// damaged bytes, GOSS_ERR_INVALID_ARGUMENT for those of another spec or other tensors: nothing has changed then.
 GOSS_API goss_status goss_sync_import(goss_sync_t sync, const void* bytes, size_t count);
 
@@ -130,8 +130,9 @@ GOSS_API goss_status goss_sync_import(goss_sync_t sync, const void* bytes, size_
 /// and DeMo's momenta are kept, as the mean over those ranks that saved the tensor; all mostly hold the same. What
 /// error feedback has lost is spread evenly over the ranks. With steps=dynamic a new plan is made. *dropped, which may
 /// be NULL, is 1 when something is left behind: PowerSGD's factors, and feedback where there is no codec any more. The
-/// method must be the same; its parameters may differ. All ranks should begin with equal parameters. Errors: as
-/// goss_sync_import, also for states of different steps, and for those that lack a tensor which is registered here.
+/// method must be the same; its parameters may differ. All ranks should begin with the mean of the parameters that went
+/// with the states. Errors: as goss_sync_import, also for states of different steps, and for those that lack a tensor
+/// which is registered here.
 GOSS_API goss_status goss_sync_import_all(goss_sync_t sync, const void* const* bytes, const size_t* counts,
                                           size_t states, int32_t* dropped);
 

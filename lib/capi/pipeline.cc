@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "capi/handles.h"
 #include "core/codecs.h"
@@ -294,7 +295,14 @@ goss_status goss_pipeline_codec_import(goss_pipeline_codec_t codec, const void* 
       return invalid("goss_pipeline_codec_import: codec and bytes must not be NULL");
     }
     if (!codec->codec->hasDeltas()) return invalid("goss_pipeline_codec_import: the codec has no deltas");
-    return codec->codec->samples().importAll({static_cast<const char*>(bytes), size});
+    try {
+      Status status = codec->codec->samples().importAll({static_cast<const char*>(bytes), size});
+      if (status.kind() == GOSS_ERR_RESOURCE) codec->codec->abandon();
+      return status;
+    } catch (const std::bad_alloc&) { // half of them are there
+      codec->codec->abandon();
+      throw;
+    }
   });
 }
 

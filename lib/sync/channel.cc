@@ -1,8 +1,10 @@
 #include "sync/channel.h"
 
 #include <chrono>
+#include <optional>
 
 #include "gossamer/compression.h"
+#include "sync/reference_store.h"
 
 namespace goss::sync {
 
@@ -117,7 +119,19 @@ Status Channel::lostSoFar(std::uint64_t tensor, std::span<float> lost) const {
   return check(goss_codec_state_read(comm_, tensor, lost.data(), lost.size()));
 }
 
-Status Channel::forgetLost(std::uint64_t tensor) { return check(goss_codec_state_reset(comm_, tensor)); }
+/// goss_codec_state_reset forgets as well what this rank has lost of its shard of the means, which nobody else has.
+Status Channel::forgetLost(std::uint64_t tensor) {
+  const Result<std::string> kept = codecState();
+  if (!kept.isOk()) {
+    return kept.status();
+  }
+  ReferenceStore store;
+  if (Status status = store.importAll(kept.value()); !status.isOk()) {
+    return status;
+  }
+  store.reset({tensor, ReferenceRole::worker, std::nullopt});
+  return restoreCodecState(store.exportAll());
+}
 
 Status Channel::abort(const char* reason) { return check(goss_comm_abort(comm_, reason)); }
 

@@ -57,6 +57,7 @@ class Channel {
   Status restoreCodecState(std::string_view bytes);
   /// Local: what encoding has lost of this rank's contributions to a vector, in the units of Parcel::values.
   Status lostSoFar(std::uint64_t tensor, std::span<float> lost) const;
+  /// Local, while nothing is in flight: that is zero from now on. What is lost of means stays.
   Status forgetLost(std::uint64_t tensor);
   /// Collective: true on every rank when all ranks gave the same value.
   Result<bool> allEqual(std::uint64_t value);

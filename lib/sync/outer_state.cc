@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -119,12 +120,16 @@ bool OuterState::addTensors(base::WireReader& reader, Parts& tensors) {
   return reader.ok();
 }
 
+/// Together they have less than 2^64 elements: else places of tensors would come around, and what was lost of one range
+/// would be copied again and again.
 bool OuterState::readParts(base::WireReader& reader, const Parts& tensors, Parts& parts) {
+  std::uint64_t room = std::numeric_limits<std::uint64_t>::max();
   for (auto left = reader.integer<std::uint64_t>(); left > 0; --left) {
     const auto index = reader.integer<std::uint64_t>();
-    if (!reader.ok() || index >= tensors.size()) {
+    if (!reader.ok() || index >= tensors.size() || tensors[index]->elements > room) {
       return false;
     }
+    room -= tensors[index]->elements;
     parts.push_back(tensors[index]);
   }
   return reader.ok();

@@ -66,6 +66,7 @@ class Synchronizer {
   Status noted(Status status);
   Status stepFragments();
   Status checkComputes(const char* call) const;
+  Status checkImports(const char* call) const;
   Status planPeriod();
   Status shareParameters();
   [[nodiscard]] std::uint64_t wireBytesSent() const;

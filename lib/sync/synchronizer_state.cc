@@ -100,9 +100,17 @@ Result<std::string> Synchronizer::exportState() {
   return bytes + base::WireWriter().integer(hashOf(bytes)).take();
 }
 
+/// A second state that is refused would leave neither it nor the first.
+Status Synchronizer::checkImports(const char* call) const {
+  if (is_started_ || is_imported_) {
+    return invalid(fmt::format("{}: call it before goss_sync_start, and after no other import", call));
+  }
+  return Status::ok();
+}
+
 Status Synchronizer::importState(std::string_view bytes) {
-  if (is_started_) {
-    return invalid("goss_sync_import: call it before goss_sync_start");
+  if (Status status = checkImports("goss_sync_import"); !status.isOk()) {
+    return status;
   }
   const Result<base::WireReader> opened = openState(bytes);
   if (!opened.isOk()) {
@@ -164,8 +172,8 @@ Status Synchronizer::readShard(std::string_view bytes, OuterState& saved, Timeta
 }
 
 Result<bool> Synchronizer::importAll(std::span<const std::string_view> states) {
-  if (is_started_) {
-    return invalid("goss_sync_import_all: call it before goss_sync_start");
+  if (Status status = checkImports("goss_sync_import_all"); !status.isOk()) {
+    return status;
   }
   if (states.empty()) {
     return invalid("goss_sync_import_all: there is no state");

@@ -107,6 +107,23 @@ TEST(OuterState, PlacesOfRandomStreamsGoOnAndVectorsOfAWholeFragmentStayBehind) 
   EXPECT_TRUE(state.leavesBehind());
 }
 
+TEST(OuterState, TensorsThatAreTooLongForAVectorAreRefused) {
+  for (const bool fits : {true, false}) {
+    base::WireWriter writer;
+    writer.integer(std::uint64_t{1}).text("a").integer(std::uint64_t{1} << 63);
+    writer.integer(std::uint64_t{0}).integer(std::uint64_t{1}); // fragments, buckets
+    const std::uint64_t tensors[] = {0, 0, 0};
+    saveNumbers(writer, std::span(tensors).first(fits ? 1 : 3));
+    writer.integer(std::uint8_t{0}); // no momentum
+    const std::string kept = ReferenceStore().exportAll();
+    writer.integer(static_cast<std::uint64_t>(kept.size())).raw(kept);
+    const std::string bytes = writer.take();
+    OuterState state;
+    base::WireReader reader(bytes);
+    EXPECT_EQ(state.add(reader), fits);
+  }
+}
+
 TEST(OuterState, EveryTruncationAndOtherLengthsOfATensorAreRefused) {
   ReferenceStore store;
   keep(store, ReferenceRole::worker, 0, {1, 2});

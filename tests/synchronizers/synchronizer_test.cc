@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <span>
 
 #include "tests/support/thread_ranks.h"
 #include "tests/synchronizers/model.h"
@@ -126,7 +127,8 @@ class EqualRun {
 };
 
 /// Imports `states` into `run`; whether something was left behind.
-bool importAll(const EqualRun& run, const std::vector<std::string>& states) {
+template <typename Run>
+bool importAll(const Run& run, std::span<const std::string> states) {
   std::vector<const void*> bytes;
   std::vector<std::size_t> counts;
   for (const std::string& state : states) {
@@ -207,15 +209,7 @@ TEST(Resharding, RanksThatDifferedGoOnFromTheirMean) {
   });
   runRanks(1, [&](goss_comm_t comm, int) {
     SyncRun run(comm, "eager:h=4");
-    std::vector<const void*> bytes;
-    std::vector<std::size_t> counts;
-    for (const std::string& state : states) {
-      bytes.push_back(state.data());
-      counts.push_back(state.size());
-    }
-    std::int32_t dropped = -1;
-    EXPECT_OK(goss_sync_import_all(run.sync(), bytes.data(), counts.data(), 4, &dropped));
-    EXPECT_EQ(dropped, 0);
+    EXPECT_FALSE(importAll(run, states)) << "something was left behind";
     for (std::size_t i = 0; i < kElements; ++i) { // after an application parameters are the reference
       run.parameters()[i] = (parameters[0][i] + parameters[1][i] + parameters[2][i] + parameters[3][i]) / 4;
     }

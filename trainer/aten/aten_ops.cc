@@ -343,8 +343,8 @@ c10::Device cudaDevice(const std::string& text, int local_rank) {
   if (devices == 0) {
     fail("--device {}: LibTorch finds no CUDA device here, or was built without CUDA; give --device cpu", text);
   }
-  const c10::Device asked(text);
-  const int index = asked.has_index() ? asked.index() : local_rank % devices;
+  constexpr std::size_t kPrefix = sizeof "cuda:" - 1; // c10::Device keeps 8 bits of what follows
+  const int index = text.size() > kPrefix ? std::atoi(text.c_str() + kPrefix) : local_rank % devices;
   if (index >= devices) fail("--device {}: there are {} CUDA devices here", text, devices);
   return {c10::kCUDA, static_cast<c10::DeviceIndex>(index)};
 }

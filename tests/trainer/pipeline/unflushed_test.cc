@@ -236,25 +236,8 @@ TEST(Unflushed, AScheduleOfOnesOwnMayUseOtherVersions) {
   expectRun(runPipeline(2, options), Emulation(options, rule).run());
 }
 
-TEST(Unflushed, ARunGoesOnFromACheckpointWithTheSameBits) {
-  TemporaryDirectory directory;
-  TrainOptions options = unflushedOptions(2, "pipedream");
-  options.steps = 4;
-  options.checkpoint_every = 2;
-  options.checkpoint = directory / "whole";
-  const RunResult whole = runPipeline(2, options);
-  options.checkpoint = directory / "parts";
-  options.resume = true;
-  TrainOptions part = options;
-  part.time_limit_s = 1e-9; // noticed where the pipeline drains
-  EXPECT_EQ(runPipeline(2, part).losses.size(), 2u);
-  expectSameState(runPipeline(2, options).state, whole.state);
-}
-
-TEST(Unflushed, AScheduleOfSeveralStepsGoesOnWhereItDrains) {
-  TemporaryDirectory directory;
-  TrainOptions options = unflushedOptions(2, directory / "two_steps.csv");
-  writeBytes(options.schedule, csvOf("pipedream", 2));
+/// Four steps in one run and in two, of which the first ends where the pipeline drains.
+void expectGoesOn(TrainOptions options, const TemporaryDirectory& directory) {
   options.steps = 4;
   options.checkpoint_every = 2;
   options.checkpoint = directory / "whole";
@@ -265,6 +248,18 @@ TEST(Unflushed, AScheduleOfSeveralStepsGoesOnWhereItDrains) {
   part.time_limit_s = 1e-9;
   EXPECT_EQ(runPipeline(2, part).losses.size(), 2u);
   expectSameState(runPipeline(2, options).state, whole.state);
+}
+
+TEST(Unflushed, ARunGoesOnFromACheckpointWithTheSameBits) {
+  const TemporaryDirectory directory;
+  expectGoesOn(unflushedOptions(2, "pipedream"), directory);
+}
+
+TEST(Unflushed, AScheduleOfSeveralStepsGoesOnWhereItDrains) {
+  const TemporaryDirectory directory;
+  const TrainOptions options = unflushedOptions(2, directory / "two_steps.csv");
+  writeBytes(options.schedule, csvOf("pipedream", 2));
+  expectGoesOn(options, directory);
 }
 
 } // namespace
