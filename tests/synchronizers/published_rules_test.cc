@@ -8,6 +8,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "tests/support/environment.h"
 #include "tests/support/thread_ranks.h"
 #include "tests/synchronizers/model.h"
 
@@ -364,6 +365,45 @@ TEST(PublishedRule, CocktailEndsWithTheMeanOfWhatTheRanksHave) {
       EXPECT_EQ(next[rank][i], after[rank][i] - learningRate(6) * gradients / kRanks) << "what was kept counted twice";
     }
   }
+}
+
+/// Two lossy encodings on the way: of what a rank went, and of the mean of a shard by its owner. What the latter loses
+/// is in nobody's parameters, and must outlast goss_sync_finish.
+TEST(PublishedRule, CocktailDeliversAllThatWasLostAlsoAfterFinish) {
+  ScopedEnvironment environment;
+  environment.set("GOSS_ALGORITHM", "direct");
+  std::mutex mutex;
+  std::map<int, Vector> finished, last;
+  runRanks(kRanks, [&](goss_comm_t comm, int rank) {
+    SyncRun run(comm, "cocktail:codec=int2:block=32+ef");
+    run.start();
+    for (int step = 0; step < 6; ++step) {
+      run.step(step);
+    }
+    EXPECT_EQ(goss_sync_finish(run.sync()), GOSS_SUCCESS);
+    const Vector settled = run.values();
+    for (int rest = 0; rest < 100; ++rest) {
+      EXPECT_EQ(goss_sync_step(run.sync()), GOSS_SUCCESS) << goss_last_error();
+    }
+    EXPECT_EQ(goss_sync_finish(run.sync()), GOSS_SUCCESS);
+    const std::lock_guard lock(mutex);
+    finished[rank] = settled;
+    last[rank] = run.values();
+  });
+  const Vector start = initialParameters();
+  double missing_at_first = 0, missing = 0;
+  for (std::size_t i = 0; i < kElements; ++i) {
+    double whole = start[i];
+    for (int step = 0; step < 6; ++step) {
+      for (int rank = 0; rank < kRanks; ++rank) {
+        whole -= learningRate(step) * gradientOf(rank, step, i) / kRanks;
+      }
+    }
+    missing_at_first = std::max(missing_at_first, std::abs(finished[0][i] - whole));
+    missing = std::max(missing, std::abs(last[0][i] - whole));
+  }
+  EXPECT_GT(missing_at_first, 0.01) << "or owners lost nothing";
+  EXPECT_LT(missing, 0.01 * missing_at_first);
 }
 
 TEST(PublishedRule, IslandsAverageGradientsWithinAndParametersAcross) {
