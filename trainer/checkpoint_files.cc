@@ -157,7 +157,7 @@ void verifyChecksums(const std::string& path) {
   const nlohmann::json checksums = nlohmann::json::parse(readText(checksumsPath(path)), nullptr, false);
   if (!checksums.is_object() || checksums.empty()) fail("{} is damaged: it is not JSON", checksumsPath(path));
   for (const auto& [name, expected] : checksums.items()) {
-    const std::string file = path + "/" + name;
+    const std::string file = fmt::format("{}/{}", path, name);
     if (name.find('/') != std::string::npos || expected != checksumOf(file))
       fail("{} is damaged: its checksum is not the one in checksums.json", file);
   }

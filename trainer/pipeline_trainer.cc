@@ -466,7 +466,7 @@ void PipelineTrainer::validateStage(PipelineRank::Stage& stage, std::vector<doub
 void PipelineTrainer::gatherIsland(int island, ReplicaState& whole) {
   const int first_replica = island * (grid_.replicas() / grid_.islands());
   const bool is_root = group_.rank() == 0;
-  const auto gather = [&](std::vector<float>& vector, auto&& memoryOf) {
+  const auto gather = [&](std::vector<float>& vector, auto&& memory_of) {
     if (is_root) vector.resize(table_.count());
     for (int number = 0; number < grid_.stages(); ++number) {
       const StageRange range = stageRange(options_.model, grid_.stages(), number);
@@ -474,7 +474,7 @@ void PipelineTrainer::gatherIsland(int island, ReplicaState& whole) {
       const int owner = first_replica * static_cast<int>(options_.pipeline) + grid_.rankOf(number);
       if (!is_root && owner != group_.rank()) continue;
       std::vector<float> part(table.count());
-      if (owner == group_.rank()) ops_.download(part.data(), memoryOf(rank_.at(number)), part.size() * sizeof(float));
+      if (owner == group_.rank()) ops_.download(part.data(), memory_of(rank_.at(number)), part.size() * sizeof(float));
       if (owner != 0) group_.move(part.data(), part.size() * sizeof(float), owner, Group::Direction::toRoot);
       if (!is_root) continue;
       forSameTensors(table_, table, [&](std::size_t to, std::size_t from, std::size_t count) {

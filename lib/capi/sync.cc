@@ -152,7 +152,7 @@ goss_status goss_sync_export(goss_sync_t sync, void** bytes, size_t* count) {
     if (bytes == nullptr || count == nullptr) return missing("goss_sync_export", "a place for the result");
     const Result<std::string> state = s.exportState();
     if (!state.isOk()) return state.status();
-    const Status status = handOut(state.value(), bytes);
+    Status status = handOut(state.value(), bytes);
     if (status.isOk()) *count = state.value().size();
     return status;
   });
@@ -207,7 +207,7 @@ goss_status goss_sync_methods(char** json) {
   return guarded("goss_sync_methods", [&]() -> Status {
     if (json == nullptr) return missing("goss_sync_methods", "the place for the text");
     void* text = nullptr;
-    const Status status = handOut(goss::sync::describeMethods(), &text);
+    Status status = handOut(goss::sync::describeMethods(), &text);
     if (status.isOk()) *json = static_cast<char*>(text);
     return status;
   });

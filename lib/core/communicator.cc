@@ -376,8 +376,9 @@ Status Communicator::finishAll(std::span<Operation*> operations) {
   const auto some = std::find_if(operations.begin(), operations.end(), [](const Operation* o) { return o != nullptr; });
   if (some == operations.end()) return first;
   Communicator& communicator = (*some)->communicator();
-  const auto each = [&](auto isSame) {
-    return std::all_of(some, operations.end(), [&](Operation* o) { return o == nullptr || isSame(o->communicator()); });
+  const auto each = [&](auto is_same) {
+    return std::all_of(some, operations.end(),
+                       [&](Operation* o) { return o == nullptr || is_same(o->communicator()); });
   };
   if (!each([&](const Communicator& other) { return &other.engine() == &communicator.engine(); })) {
     finishEach([](Operation* operation) { return operation->communicator().finish(operation, nullptr); });
@@ -413,14 +414,11 @@ void Communicator::releaseOnLoop(Operation* operation) {
   std::unique_ptr<Operation> owned(operation);
   if (operation->persistent || !operation->status().isOk()) return;
   if (operation->isPhased()) {
-    owned.release();
-    idle_phased_.put(std::unique_ptr<PhasedOperation>(static_cast<PhasedOperation*>(operation)));
+    idle_phased_.put(std::unique_ptr<PhasedOperation>(static_cast<PhasedOperation*>(owned.release())));
   } else if (!operation->failsAlone()) {
-    owned.release();
-    releaseExecution(std::unique_ptr<Execution>(static_cast<Execution*>(operation)));
+    releaseExecution(std::unique_ptr<Execution>(static_cast<Execution*>(owned.release())));
   } else {
-    owned.release();
-    keepForLater(std::unique_ptr<MessageOperation>(static_cast<MessageOperation*>(operation)));
+    keepForLater(std::unique_ptr<MessageOperation>(static_cast<MessageOperation*>(owned.release())));
   }
 }
 

@@ -163,7 +163,7 @@ Status World::connect(const Launch& launch) {
   processors_ = shareOfProcessors(cards_, card.host);
   engine_.setCrowded(processors_.crowded);
   if (isFarFromAll(launch.rank)) engine_.setFar();
-  const Status linked = waitForLinks();
+  Status linked = waitForLinks();
 
   // Everyone hears of everyone's links: no rank starts to work while another has already failed.
   auto outcomes = meeting.value()->allGather(linked.text(), config_.bootstrap_timeout_ms + kLinkGraceMs);

@@ -29,7 +29,9 @@ class BiasedMutex {
   [[nodiscard]] bool isOwnedByThisThread() const {
     return active_owner_.load(std::memory_order_relaxed) == thisThread();
   }
-  bool try_lock() { return lockAsOwner() || tryLockSlowly(); }
+  bool try_lock() { // NOLINT(readability-identifier-naming): the standard's name
+    return lockAsOwner() || tryLockSlowly();
+  }
   void unlock() {
     if (!held_by_owner_) return mutex_.unlock();
     held_by_owner_ = false;

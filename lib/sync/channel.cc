@@ -65,7 +65,7 @@ Status Channel::startGather(const Gathering& gathering, goss_request_t* request)
 
 Status Channel::gather(double mine, std::span<double> all) {
   const Clock::time_point start = Clock::now();
-  const Status status = check(goss_all_gather(comm_, &mine, all.data(), 1, GOSS_FLOAT64, nullptr, nullptr));
+  Status status = check(goss_all_gather(comm_, &mine, all.data(), 1, GOSS_FLOAT64, nullptr, nullptr));
   waited_ns_ += static_cast<std::uint64_t>((Clock::now() - start).count());
   return status;
 }
@@ -80,7 +80,7 @@ Status Channel::mean(std::span<float> values) {
 
 Status Channel::wait(goss_request_t* request) {
   const Clock::time_point start = Clock::now();
-  const Status status = check(goss_wait(request, nullptr));
+  Status status = check(goss_wait(request, nullptr));
   waited_ns_ += static_cast<std::uint64_t>((Clock::now() - start).count());
   exchanges_ += status.isOk() ? 1 : 0;
   return status;
