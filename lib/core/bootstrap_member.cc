@@ -111,7 +111,7 @@ Status BootstrapMember::callOnce(const platform::SocketAddress& address, Deadlin
   platform::tuneForMessages(dialled.value().get());
   std::unique_ptr<platform::StreamFilter> filter;
   if (security_) {
-    auto made = security_->caller();
+    auto made = security_->caller({});
     if (!made.isOk()) return made.status();
     filter = made.take();
   }

@@ -59,8 +59,9 @@ class StreamSecurity {
   StreamSecurity(const StreamSecurity&) = delete;
   StreamSecurity& operator=(const StreamSecurity&) = delete;
 
-  /// For a connection that this process has dialled, or accepted. Errors: resource.
-  virtual Result<std::unique_ptr<StreamFilter>> caller() = 0;
+  /// For a connection that this process has dialled, or accepted. `whom`: the identity that the other end should prove,
+  /// "" where it is not known; the greeting is shorter with who was greeted before. Errors: resource.
+  virtual Result<std::unique_ptr<StreamFilter>> caller(std::string_view whom) = 0;
   virtual Result<std::unique_ptr<StreamFilter>> callee() = 0;
   /// What this process proves to own: the SHA-256 of its public key, 32 bytes.
   [[nodiscard]] virtual std::string_view identity() const = 0;

@@ -62,7 +62,7 @@ class Hostile : public ::testing::Test {
       auto mine = security::openSecurity(caller.config);
       EXPECT_TRUE(mine.isOk()) << mine.status().text();
       caller.security = mine.take();
-      filter = caller.security->caller().take();
+      filter = caller.security->caller({}).take();
     }
     platform::Stream& stream = caller.stream;
     stream = platform::Stream(world.call(0), std::move(filter));

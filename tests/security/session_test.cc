@@ -1,5 +1,9 @@
 // The session alone, in memory: what two ends say to each other, and what becomes of it on a hostile way.
 #include <gtest/gtest.h>
+#include <openssl/pem.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "security/openssl/credentials.h"
 #include "security/openssl/session.h"
@@ -9,16 +13,10 @@
 namespace goss::security {
 namespace {
 
-class SessionTest : public ::testing::Test {
+class Sessions : public ::testing::Test {
  protected:
-  void SetUp() override {
-    auto loaded = loadSharedKey(files_.path("swarm.key"));
-    ASSERT_TRUE(loaded.isOk()) << loaded.status().text();
-    credentials_ = loaded.take();
-  }
-
-  std::unique_ptr<Session> make(bool calls) {
-    return Session::create(credentials_->context(), records_.get(), calls).take();
+  std::unique_ptr<Session> make(const Credentials& credentials, bool calls) {
+    return Session::create(credentials.context(), records_.get(), calls).take();
   }
 
   /// Carries what `from` has to say; returns it.
@@ -51,6 +49,18 @@ class SessionTest : public ::testing::Test {
 
   test::CredentialFiles files_;
   BioMethodPtr records_ = makeRecordMethod();
+};
+
+class SessionTest : public Sessions {
+ protected:
+  void SetUp() override {
+    auto loaded = loadSharedKey(files_.path("swarm.key"));
+    ASSERT_TRUE(loaded.isOk()) << loaded.status().text();
+    credentials_ = loaded.take();
+  }
+
+  std::unique_ptr<Session> make(bool calls) { return Sessions::make(*credentials_, calls); }
+
   std::shared_ptr<const Credentials> credentials_;
 };
 
@@ -123,6 +133,135 @@ TEST_F(SessionTest, AProcessProvesItsOwnKeyInThisSessionAlone) {
   const auto callee2 = make(false);
   shakeHands(*caller2, *callee2);
   EXPECT_FALSE(credentials_->identify(*callee2, false, proof).isOk()) << "of another session";
+}
+
+/// A process that calls and one that is called, with certificates.
+class Resumption : public Sessions {
+ protected:
+  using Made = std::shared_ptr<const Credentials>;
+
+  void SetUp() override {
+    files_.issue("caller", "1");
+    files_.issue("callee", "0");
+  }
+
+  Made load(const std::string& folder) {
+    auto loaded = loadCertificates(files_.path(folder));
+    EXPECT_TRUE(loaded.isOk()) << loaded.status().text();
+    return loaded.take();
+  }
+
+  struct Met {
+    bool resumed = false;
+    Result<ProvenPeer> caller; ///< What each end has found out of the other.
+    Result<ProvenPeer> callee;
+    std::string said; ///< By the one that called.
+  };
+
+  /// A connection between the two, from the first byte until each has read something of the other.
+  Met meet(const Credentials& calls, const Credentials& called) {
+    const auto caller = make(calls, true);
+    const auto callee = make(called, false);
+    calls.resume(*caller, called.identity());
+    Met met{false, Status::ok(), Status::ok(), shakeHands(*caller, *callee)};
+    EXPECT_EQ(caller->resumed(), callee->resumed());
+    met.resumed = caller->resumed();
+    met.caller = called.identify(*callee, false, {});
+    met.callee = calls.identify(*caller, true, {});
+    EXPECT_EQ(callee->encrypt("x"), Session::Outcome::done);
+    carry(*callee, *caller);
+    EXPECT_EQ(take(*caller, 1), "x"); // The ticket came before it.
+    return met;
+  }
+
+  /// Puts the authority's list of revoked certificates into a context that is in use.
+  void revokeIn(const Credentials& credentials) {
+    std::ifstream file(files_.path("ca/crl.pem"));
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    const std::unique_ptr<BIO, Freer<BIO_free>> bytes(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
+    const std::unique_ptr<X509_CRL, Freer<X509_CRL_free>> list(
+        PEM_read_bio_X509_CRL(bytes.get(), nullptr, nullptr, nullptr));
+    ASSERT_TRUE(list);
+    X509_STORE* store = SSL_CTX_get_cert_store(credentials.context());
+    ASSERT_EQ(X509_STORE_add_crl(store, list.get()), 1);
+    X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK);
+  }
+
+  /// Both ends know each other by the same names and ranks as in a whole handshake.
+  static void expectProven(const Met& met, const Credentials& calls, const Credentials& called) {
+    ASSERT_TRUE(met.caller.isOk() && met.callee.isOk()) << met.caller.status().text() << met.callee.status().text();
+    EXPECT_EQ(met.caller.value().identity, calls.identity());
+    EXPECT_EQ(met.callee.value().identity, called.identity());
+    EXPECT_TRUE(met.caller.value().ranks.contains(1) && !met.caller.value().ranks.contains(0));
+    EXPECT_TRUE(met.callee.value().ranks.contains(0) && !met.callee.value().ranks.contains(1));
+  }
+};
+
+TEST_F(Resumption, TheSecondSessionIsShorterAndProvesTheSame) {
+  const Made caller = load("caller");
+  const Made callee = load("callee");
+  const Met first = meet(*caller, *callee);
+  EXPECT_FALSE(first.resumed);
+  expectProven(first, *caller, *callee);
+  const std::size_t whole = first.said.size();
+  for (int again = 0; again < 3; ++again) { // Each gives the ticket for the next.
+    const Met next = meet(*caller, *callee);
+    EXPECT_TRUE(next.resumed);
+    expectProven(next, *caller, *callee);
+    EXPECT_LT(next.said.size(), whole);
+  }
+}
+
+TEST_F(Resumption, ServesListsOfPeersToo) {
+  std::string list;
+  for (const auto& [name, ranks] : {std::pair("caller", "1"), std::pair("callee", "0")})
+    list += toHex(load(name)->identity()) + ' ' + ranks + '\n';
+  for (const char* name : {"caller", "callee"}) {
+    std::filesystem::remove(files_.path(std::string(name) + "/crl.pem"));
+    std::ofstream(files_.path(std::string(name) + "/peers")) << list;
+  }
+  const Made caller = load("caller");
+  const Made callee = load("callee");
+  EXPECT_FALSE(meet(*caller, *callee).resumed);
+  const Met next = meet(*caller, *callee);
+  EXPECT_TRUE(next.resumed);
+  expectProven(next, *caller, *callee);
+}
+
+TEST_F(Resumption, TicketsEndWithTheFilesThatTheyWereMadeWith) {
+  const Made caller = load("caller");
+  const Made callee = load("callee");
+  meet(*caller, *callee);
+  EXPECT_FALSE(meet(*caller, *load("callee")).resumed) << "who is called has read its files anew";
+  EXPECT_FALSE(meet(*load("caller"), *callee).resumed) << "who calls has";
+}
+
+TEST_F(Resumption, ATicketIsForTheEndThatGaveIt) {
+  files_.issue("other", "0");
+  const Made caller = load("caller");
+  const Made callee = load("callee");
+  const Made other = load("other");
+  meet(*caller, *callee);
+  const auto mine = make(*caller, true);
+  const auto theirs = make(*other, false);
+  caller->resume(*mine, callee->identity());
+  shakeHands(*mine, *theirs);
+  EXPECT_FALSE(mine->resumed());
+  EXPECT_EQ(caller->identify(*mine, true, {}).value().identity, other->identity());
+}
+
+TEST_F(Resumption, WhatAWholeHandshakeRefusesIsRefused) {
+  std::filesystem::remove(files_.path("callee/crl.pem")); // The list below would be no newer.
+  const Made caller = load("caller");
+  const Made callee = load("callee");
+  meet(*caller, *callee);
+  // A process that does not look at its files again knows the list of its authority by other means.
+  ASSERT_TRUE(keys::revoke(files_.path("ca"), files_.path("caller/cert.pem")).isOk());
+  revokeIn(*callee);
+  const Met met = meet(*caller, *callee);
+  EXPECT_TRUE(met.resumed);
+  ASSERT_FALSE(met.caller.isOk());
+  EXPECT_NE(met.caller.status().text().find("certificate revoked"), std::string::npos) << met.caller.status().text();
 }
 
 TEST(RankSet, ReadsRanksAndRanges) {

@@ -51,7 +51,7 @@ Status Dialer::call(std::size_t address, std::size_t index) {
   if (!dialled.isOk()) return dialled.status();
   std::unique_ptr<platform::StreamFilter> filter;
   if (target_.security != nullptr) {
-    auto made = target_.security->caller();
+    auto made = target_.security->caller(target_.identity);
     if (!made.isOk()) return made.status();
     filter = made.take();
   }

@@ -7,6 +7,7 @@
 
 #include "security/openssl/credentials.h"
 #include "security/openssl/files.h"
+#include "security/openssl/ticket_store.h"
 
 namespace goss::security {
 
@@ -16,6 +17,7 @@ constexpr std::string_view kRanksPrefix("gossamer:ranks=");
 constexpr const char* kSuites = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 
 using BioPtr = std::unique_ptr<BIO, Freer<BIO_free>>;
+using ChainPtr = std::unique_ptr<X509_STORE_CTX, Freer<X509_STORE_CTX_free>>;
 using CrlPtr = std::unique_ptr<X509_CRL, Freer<X509_CRL_free>>;
 using NamesPtr = std::unique_ptr<GENERAL_NAMES, Freer<GENERAL_NAMES_free>>;
 
@@ -34,6 +36,8 @@ std::string commonName(X509* certificate) {
     if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) c = '?'; // It goes to a log.
   return text;
 }
+
+bool isOver(X509* certificate) { return X509_cmp_current_time(X509_get0_notAfter(certificate)) <= 0; }
 
 /// The ranks that an authority has written into the certificate; none where it has not.
 RankSet certifiedRanks(X509* certificate) {
@@ -61,12 +65,17 @@ class Certificates final : public Credentials {
       if (!done.isOk()) return done;
     }
     SSL_CTX_set_verify(context(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+    useTickets();
     return Status::ok();
   }
 
-  [[nodiscard]] Result<ProvenPeer> identify(const Session& session, bool, std::string_view) const override {
+  [[nodiscard]] Result<ProvenPeer> identify(const Session& session, bool calls, std::string_view) const override {
     const CertificatePtr certificate = session.peerCertificate();
     if (!certificate) return Status::error(GOSS_ERR_PROTOCOL, "the other end has no certificate");
+    if (session.resumed()) {
+      Status checked = checkAgain(certificate.get(), calls);
+      if (!checked.isOk()) return checked;
+    }
     ProvenPeer peer{fingerprint(certificate.get()), commonName(certificate.get()), {}};
     if (!listed_.empty()) {
       const auto found = listed_.find(peer.identity);
@@ -78,7 +87,45 @@ class Certificates final : public Credentials {
     return peer;
   }
 
+  void resume(Session& session, std::string_view whom) const override {
+    if (const SessionPtr earlier = tickets_.find(whom)) session.resume(earlier.get());
+  }
+
  private:
+  /// An end that is called gives who calls a ticket: its own state of the session, encrypted with a key of this
+  /// context. So a ticket ends with the context when the files change, and costs the end that is called no memory.
+  void useTickets() {
+    SSL_CTX_clear_options(context(), SSL_OP_NO_TICKET);
+    SSL_CTX_set_num_tickets(context(), 1);
+    SSL_CTX_set_timeout(context(), kTicketSeconds);
+    SSL_CTX_set_app_data(context(), this);
+    SSL_CTX_set_session_cache_mode(context(), SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+    SSL_CTX_sess_set_new_cb(context(), keepTicket);
+  }
+
+  static int keepTicket(SSL* ssl, SSL_SESSION* ticket) {
+    SessionPtr taken(ticket);
+    X509* shown = SSL_SESSION_get0_peer(ticket);
+    auto* self = static_cast<Certificates*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
+    if (shown != nullptr) self->tickets_.keep(fingerprint(shown), std::move(taken));
+    // With 1 the reference is ours: where it was not kept, it has been freed just now.
+    return 1;
+  }
+
+  /// What a whole handshake checks, because a resumed one takes over what was found then. `calls`: this end's role.
+  Status checkAgain(X509* certificate, bool calls) const {
+    if (!listed_.empty()) return isOver(certificate) ? refused(X509_V_ERR_CERT_HAS_EXPIRED) : Status::ok();
+    const ChainPtr chain(X509_STORE_CTX_new());
+    if (!chain || X509_STORE_CTX_init(chain.get(), SSL_CTX_get_cert_store(context()), certificate, nullptr) != 1 ||
+        X509_STORE_CTX_set_default(chain.get(), calls ? "ssl_server" : "ssl_client") != 1)
+      return Status::error(GOSS_ERR_RESOURCE, fmt::format("a certificate cannot be checked: {}", takeError()));
+    const bool fine = X509_verify_cert(chain.get()) == 1;
+    takeError();
+    return fine ? Status::ok() : refused(X509_STORE_CTX_get_error(chain.get()));
+  }
+
+  static Status refused(long verified) { return Status::error(GOSS_ERR_PROTOCOL, refusedCertificate(verified)); }
+
   Status loadOwn(const std::string& folder) {
     const std::string key_path = folder + "/key.pem";
     const std::string certificate_path = folder + "/cert.pem";
@@ -158,12 +205,15 @@ class Certificates final : public Credentials {
     int error = X509_V_OK;
     if (shown == nullptr || listed.find(fingerprint(shown)) == listed.end())
       error = X509_V_ERR_CERT_UNTRUSTED;
-    else if (X509_cmp_current_time(X509_get0_notAfter(shown)) <= 0)
+    else if (isOver(shown))
       error = X509_V_ERR_CERT_HAS_EXPIRED;
     X509_STORE_CTX_set_error(chain, error);
     return error == X509_V_OK ? 1 : 0;
   }
 
+  static constexpr long kTicketSeconds = 24 * 60 * 60;
+
+  TicketStore tickets_;
   std::map<std::string, RankSet> listed_; ///< By identity; empty: an authority vouches.
 };
 

@@ -23,7 +23,7 @@ struct ProvenPeer {
   RankSet ranks;
 };
 
-/// Immutable once loaded, and outlives the sessions made of context().
+/// Once loaded it changes only what it remembers of other ends, and outlives the sessions made of context().
 class Credentials {
  public:
   virtual ~Credentials() = default;
@@ -31,10 +31,12 @@ class Credentials {
   Credentials(const Credentials&) = delete;
   Credentials& operator=(const Credentials&) = delete;
 
-  /// For both roles: TLS 1.3 alone, no tickets, nothing sent early.
+  /// For both roles: TLS 1.3 alone, nothing sent early.
   [[nodiscard]] SSL_CTX* context() const { return context_.get(); }
   [[nodiscard]] const std::string& identity() const { return identity_; }
 
+  /// Before the handshake of an end that calls: makes it shorter where an earlier session with the end `whom` allows.
+  virtual void resume(Session&, std::string_view whom) const;
   /// Bytes that each end sends first inside the session, because the handshake itself does not say who it is.
   [[nodiscard]] virtual std::size_t proofBytes() const { return 0; }
   [[nodiscard]] virtual std::string prove(const Session&, bool calls) const;
@@ -44,7 +46,7 @@ class Credentials {
                                                     std::string_view proof) const = 0;
 
  protected:
-  /// Errors: resource.
+  /// Without tickets. Errors: resource.
   Status makeContext(const char* suites);
 
   SslContextPtr context_;

@@ -32,15 +32,16 @@ class TlsSecurity final : public platform::StreamSecurity {
     return records_ ? Status::ok() : Status::error(GOSS_ERR_RESOURCE, "OpenSSL has no memory for a stream");
   }
 
-  Result<std::unique_ptr<platform::StreamFilter>> caller() override { return make(true); }
-  Result<std::unique_ptr<platform::StreamFilter>> callee() override { return make(false); }
+  Result<std::unique_ptr<platform::StreamFilter>> caller(std::string_view whom) override { return make(true, whom); }
+  Result<std::unique_ptr<platform::StreamFilter>> callee() override { return make(false, {}); }
   [[nodiscard]] std::string_view identity() const override { return credentials_->identity(); }
 
  private:
-  Result<std::unique_ptr<platform::StreamFilter>> make(bool calls) {
+  Result<std::unique_ptr<platform::StreamFilter>> make(bool calls, std::string_view whom) {
     if (!folder_.empty()) reloadWhenChanged();
     auto session = Session::create(credentials_->context(), records_.get(), calls);
     if (!session.isOk()) return session.status();
+    if (calls) credentials_->resume(*session.value(), whom);
     return std::unique_ptr<platform::StreamFilter>(std::make_unique<TlsFilter>(credentials_, session.take(), calls));
   }
 

@@ -11,8 +11,7 @@ namespace {
 
 /// What the other end, or OpenSSL here, says in few words, as a sentence that tells people what to look at.
 std::string explain(std::string_view reason, long verified) {
-  if (reason == "certificate verify failed")
-    return fmt::format("the other end's certificate is refused: {}", X509_verify_cert_error_string(verified));
+  if (reason == "certificate verify failed") return refusedCertificate(verified);
   if (reason == "wrong version number" || reason == "http request" || reason == "packet length too long" ||
       reason == "unexpected message")
     return fmt::format("the other end does not speak TLS ({}); is GOSS_TLS set alike on all ranks?", reason);
@@ -28,6 +27,10 @@ std::string explain(std::string_view reason, long verified) {
 }
 
 } // namespace
+
+std::string refusedCertificate(long verified) {
+  return fmt::format("the other end's certificate is refused: {}", X509_verify_cert_error_string(verified));
+}
 
 BioMethodPtr makeRecordMethod() {
   BioMethodPtr method(BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "gossamer records"));
@@ -73,6 +76,12 @@ Result<std::unique_ptr<Session>> Session::create(SSL_CTX* context, const BIO_MET
   else
     SSL_set_accept_state(session->ssl_.get());
   return session;
+}
+
+Session::~Session() {
+  // OpenSSL does not go on from a session that was never shut down: but one that broke is what is to be resumed. A
+  // session that failed it has spoilt before.
+  if (ssl_) SSL_set_shutdown(ssl_.get(), SSL_SENT_SHUTDOWN);
 }
 
 Session::Outcome Session::handshake() {

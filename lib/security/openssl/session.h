@@ -17,6 +17,9 @@ namespace goss::security {
 /// How OpenSSL reads and writes the buffers of a session; shared by all sessions of a process's security.
 BioMethodPtr makeRecordMethod();
 
+/// Why a certificate is refused, for people, from what OpenSSL found (X509_V_ERR_...).
+std::string refusedCertificate(long verified);
+
 /// Never waits and has no socket: a filter over any stream of bytes. OpenSSL writes into memory, which always succeeds,
 /// so that no call ever wants to write before it can go on. One thread.
 class Session {
@@ -40,6 +43,10 @@ class Session {
   /// `calls`: this end dialled. Errors: resource.
   static Result<std::unique_ptr<Session>> create(SSL_CTX* context, const BIO_METHOD* records, bool calls);
 
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
   Outcome handshake();
   /// Takes all of `from`. done or failed.
   Outcome encrypt(std::string_view from);
@@ -55,6 +62,11 @@ class Session {
   [[nodiscard]] const std::string& failure() const { return failure_; }
   /// After the handshake: 32 bytes that both ends of this session, and nobody else, know. Empty when OpenSSL fails.
   [[nodiscard]] std::string exported(std::string_view label) const;
+  /// Before the handshake of an end that calls: offers to go on from an earlier session. The other end may refuse, and
+  /// the handshake is a whole one.
+  void resume(SSL_SESSION* earlier) { SSL_set_session(ssl_.get(), earlier); }
+  /// After the handshake: OpenSSL has checked nothing that was checked in the earlier session.
+  [[nodiscard]] bool resumed() const { return SSL_session_reused(ssl_.get()) == 1; }
   [[nodiscard]] CertificatePtr peerCertificate() const { return CertificatePtr(SSL_get1_peer_certificate(ssl_.get())); }
   [[nodiscard]] std::uint64_t keyUpdates() const { return key_updates_; }
   void setKeyUpdateBytes(std::uint64_t bytes) { key_update_bytes_ = bytes; }
