@@ -79,12 +79,12 @@ struct PickMaker {
   }
   CodecPointer operator()(const ThresholdForm& form) const { return sparse(makeThreshold(form.value, loops.sparse)); }
   CodecPointer operator()(const RandomKForm& form) const {
-    return std::make_shared<RandomKCodec>(form.ratio, form.block, inner, loops.common);
+    return std::make_shared<RandomKCodec>(form.ratio, form.block, inner, loops.common, loops.sparse);
   }
 
  private:
   [[nodiscard]] CodecPointer sparse(std::unique_ptr<const Selector> selector) const {
-    return std::make_shared<SparseCodec>(std::move(selector), inner, loops.common);
+    return std::make_shared<SparseCodec>(std::move(selector), inner, loops.common, loops.sparse);
   }
 };
 

@@ -98,6 +98,14 @@ Status VectorCodec::encode(const EncodeJob& job) const {
   return Status::ok();
 }
 
+void VectorCodec::decodeVectors(std::span<const PayloadView> payloads, const VectorOut& out) const {
+  VectorOut next = out;
+  for (const PayloadView payload : payloads) {
+    decodeVector(payload, next);
+    next.delivery.mode = out.delivery.mode == DecodeMode::axpy ? DecodeMode::axpy : DecodeMode::add;
+  }
+}
+
 void VectorCodec::decodeMean(const DecodeJob& job) const {
   const std::size_t count = job.out.size();
   std::fill(job.out.begin(), job.out.end(), 0.0f);
@@ -127,10 +135,7 @@ Status VectorCodec::decode(const DecodeJob& job) const {
   }
   VectorOut out{job.out.data(), job.out.size(), {job.mode, job.weight}, job.shared, job.first_element, {}};
   out.scratch = job.scratch.subspan(vectorScratch(job.out.size()));
-  for (const PayloadView payload : job.payloads) {
-    decodeVector(payload, out);
-    out.delivery.mode = job.mode == DecodeMode::axpy ? DecodeMode::axpy : DecodeMode::add;
-  }
+  decodeVectors(job.payloads, out);
   return Status::ok();
 }
 
@@ -144,9 +149,7 @@ Status VectorCodec::merge(MergeJob& job) const {
   }
   const std::span<std::byte> scratch = job.scratch.subspan(vectorScratch(count));
   VectorOut out{job.values.data(), count, {DecodeMode::add, 1}, job.random.shared, job.first_element, scratch};
-  for (const PayloadView payload : job.payloads) {
-    decodeVector(payload, out);
-  }
+  decodeVectors(job.payloads, out);
   if (job.factor != 1) {
     for (float& value : job.values) {
       value = value * job.factor;

@@ -41,6 +41,9 @@ class VectorCodec : public Codec {
   virtual std::size_t encodeVector(const VectorIn& in, unsigned char* to) const = 0;
   /// Decodes a payload that check() accepts.
   virtual void decodeVector(PayloadView payload, const VectorOut& out) const = 0;
+  /// Decodes payloads that check() accepts, one after the other: the first as out.delivery says, the others added where
+  /// it says set. Gives the bits of that many decodeVector(), but may visit the vector only once.
+  virtual void decodeVectors(std::span<const PayloadView> payloads, const VectorOut& out) const;
   /// What is wrong with a payload; an empty text: nothing. Must find whatever could lead decodeVector() out of bounds.
   [[nodiscard]] virtual std::string flawOf(PayloadView payload, std::size_t count) const = 0;
   [[nodiscard]] virtual std::size_t innerScratchBytes(std::size_t) const { return 0; }

@@ -32,10 +32,10 @@ std::size_t ChainedCodec::encodeInner(const VectorIn& in, const Workspace& work,
   return status.isOk() ? segment.bytes : 0;
 }
 
-void ChainedCodec::decodeInner(PayloadView payload, const VectorOut& out, const Workspace& work,
+void ChainedCodec::decodeInner(std::span<const PayloadView> payloads, const VectorOut& out, const Workspace& work,
                                std::size_t held) const {
   DecodeJob job;
-  job.payloads = {&payload, 1};
+  job.payloads = payloads;
   job.out = work.values.first(held);
   job.shared = out.shared;
   job.first_element = out.first_element;

@@ -32,7 +32,9 @@ class ChainedCodec : public VectorCodec {
   [[nodiscard]] Workspace workspace(std::span<std::byte> scratch, std::size_t count) const;
 
   std::size_t encodeInner(const VectorIn& in, const Workspace& work, std::size_t held, unsigned char* to) const;
-  void decodeInner(PayloadView payload, const VectorOut& out, const Workspace& work, std::size_t held) const;
+  /// work.values[0 .. held) = what the payloads, at least one, decode to and add up to.
+  void decodeInner(std::span<const PayloadView> payloads, const VectorOut& out, const Workspace& work,
+                   std::size_t held) const;
   /// Delivers work.values[i] to element work.indices[i]; set clears the others.
   static void scatter(const VectorOut& out, const Workspace& work, std::size_t held);
 

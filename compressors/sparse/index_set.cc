@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/wire.h"
+#include "compressors/sparse/format.h"
 
 namespace goss::compressors {
 
@@ -31,12 +32,9 @@ void writeIndices(std::span<const std::uint32_t> indices, std::size_t count, uns
   }
 }
 
-std::string indicesFlaw(const unsigned char* from, std::size_t count, std::size_t held) {
+std::string indicesFlaw(const unsigned char* from, std::size_t count, std::size_t held, const SparseLoops& loops) {
   if (isBitmap(count, held)) {
-    std::size_t bits = 0;
-    for (std::size_t i = 0; i < bitmapBytes(count); ++i) {
-      bits += static_cast<std::size_t>(std::popcount(from[i]));
-    }
+    const std::size_t bits = loops.countBits(from, bitmapBytes(count));
     if (count % 8 != 0 && from[count / 8] >> (count % 8) != 0) {
       return "its bit map is longer than the vector";
     }

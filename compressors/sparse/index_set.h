@@ -10,6 +10,8 @@
 
 namespace goss::compressors {
 
+struct SparseLoops;
+
 inline constexpr std::size_t kIndexTile = 65536;
 
 constexpr std::size_t bitmapBytes(std::size_t count) { return (count + 7) / 8; }
@@ -24,7 +26,7 @@ constexpr bool isBitmap(std::size_t count, std::size_t held) { return indexBytes
 void writeIndices(std::span<const std::uint32_t> indices, std::size_t count, unsigned char* to);
 
 /// What is wrong with indexBytes(count, held) bytes that should be `held` indices; an empty text: nothing.
-std::string indicesFlaw(const unsigned char* from, std::size_t count, std::size_t held);
+std::string indicesFlaw(const unsigned char* from, std::size_t count, std::size_t held, const SparseLoops& loops);
 
 /// Reads what writeIndices() wrote and indicesFlaw() found right.
 void readIndices(const unsigned char* from, std::size_t count, std::span<std::uint32_t> indices);

@@ -2,11 +2,11 @@
 #ifndef GOSS_COMPRESSORS_SPARSE_LOOPS_INC_H_
 #define GOSS_COMPRESSORS_SPARSE_LOOPS_INC_H_
 
-#if defined(__AVX512F__)
+#if defined(__SSE2__)
 #include <immintrin.h>
+#endif
 
 #include <bit>
-#endif
 
 #include "compressors/common/loops.inc.h"
 #include "compressors/sparse/element.h"
@@ -124,11 +124,147 @@ inline std::size_t countFromLoop(const float* values, std::size_t count, std::ui
   return total;
 }
 
+inline std::size_t countBitsLoop(const unsigned char* bits, std::size_t bytes) {
+  std::size_t total = 0;
+  std::size_t i = 0;
+  for (; i + sizeof(std::uint64_t) <= bytes; i += sizeof(std::uint64_t)) {
+    std::uint64_t some;
+    __builtin_memcpy(&some, bits + i, sizeof some);
+    total += static_cast<std::size_t>(std::popcount(some));
+  }
+  for (; i < bytes; ++i) {
+    total += static_cast<std::size_t>(std::popcount(bits[i]));
+  }
+  return total;
+}
+
+/// The elements of whole bytes from `first` on, one by one; out is cleared already.
+inline void deliverBits(float* __restrict out, const unsigned char* bits, std::size_t bytes,
+                        const float* __restrict values, Delivery delivery) {
+  const float weight = delivery.mode == DecodeMode::axpy ? delivery.weight : 1.0f; // times 1 changes no number
+  for (std::size_t i = 0; i < bytes; ++i) {
+    for (unsigned left = bits[i]; left != 0; left &= left - 1, ++values) {
+      float& to = out[i * 8 + static_cast<std::size_t>(std::countr_zero(left))];
+      to = to + weight * *values;
+    }
+  }
+}
+
+#if defined(__AVX512F__)
+
+inline void deliverMarkedLoop(float* __restrict out, const unsigned char* bits, std::size_t count,
+                              const float* __restrict values, std::size_t held, Delivery delivery) {
+  constexpr std::size_t kGroup = 16;
+  const bool set = delivery.mode == DecodeMode::set;
+  const __m512 weight = _mm512_set1_ps(delivery.mode == DecodeMode::axpy ? delivery.weight : 1.0f);
+  const __m512 zero = _mm512_setzero_ps();
+  std::size_t taken = 0, first = 0;
+  for (; first + kGroup <= count && taken + kGroup <= held; first += kGroup) {
+    std::uint16_t some;
+    __builtin_memcpy(&some, bits + first / 8, sizeof some);
+    const __m512 here = _mm512_mul_ps(weight, _mm512_maskz_expand_ps(some, _mm512_loadu_ps(values + taken)));
+    const __m512 before = set ? zero : _mm512_loadu_ps(out + first);
+    _mm512_storeu_ps(out + first, _mm512_mask_add_ps(before, some, before, here));
+    taken += static_cast<std::size_t>(std::popcount(some));
+  }
+  if (set) {
+    __builtin_memset(out + first, 0, (count - first) * sizeof(float));
+  }
+  deliverBits(out + first, bits + first / 8, (count + 7) / 8 - first / 8, values + taken, delivery);
+}
+
+#else
+
+inline void deliverMarkedLoop(float* __restrict out, const unsigned char* bits, std::size_t count,
+                              const float* __restrict values, std::size_t, Delivery delivery) {
+  if (delivery.mode == DecodeMode::set) {
+    __builtin_memset(out, 0, count * sizeof(float));
+  }
+  deliverBits(out, bits, (count + 7) / 8, values, delivery);
+}
+
+#endif
+
+inline void drawLoop(const StreamKey& key, const std::uint64_t* __restrict places, std::size_t count,
+                     std::uint32_t* __restrict draws) {
+  const StreamKey stream = key;
+  GOSS_INDEPENDENT
+  for (std::size_t i = 0; i < count; ++i) {
+    const kernels::Random128 random = kernels::philox(stream, places[i]);
+    draws[i] = random.word0 >> 15 | random.word1 << 17;
+  }
+}
+
+inline void pickLoop(const float* __restrict values, Blocks blocks, float* __restrict to) {
+  // Nothing foresees where the next block lies: lines are asked for well before they are read.
+  constexpr std::size_t kAhead = 24, kLine = 64 / sizeof(float), kMostLines = 16;
+  const std::size_t asked = blocks.block < kMostLines * kLine ? blocks.block : kMostLines * kLine;
+  for (std::size_t i = 0; i < blocks.count; ++i, to += blocks.block) {
+    if (i + kAhead < blocks.count) {
+      for (std::size_t k = 0; k < asked; k += kLine) {
+        __builtin_prefetch(values + blocks.first[i + kAhead] + k);
+      }
+    }
+    const float* __restrict from = values + blocks.first[i];
+    for (std::size_t k = 0; k < blocks.block; ++k) {
+      to[k] = from[k];
+    }
+  }
+}
+
+#if defined(__SSE2__)
+
+/// Whole lines past the caches: out to out + count, which are both at a line's begin, get 0 + values, or 0.
+inline void streamLines(float* out, const float* values, std::size_t count) {
+  constexpr std::size_t kWord = 4;
+  const __m128 zero = _mm_setzero_ps();
+  for (std::size_t i = 0; i < count; i += kWord) {
+    _mm_stream_ps(out + i, values == nullptr ? zero : _mm_add_ps(zero, _mm_loadu_ps(values + i)));
+  }
+}
+
+inline void layPastCaches(const Ground& ground, Blocks blocks, const float* values) {
+  std::size_t at = ground.begin;
+  for (std::size_t i = 0; i < blocks.count; ++i, values += blocks.block) {
+    streamLines(ground.out + at, nullptr, blocks.first[i] - at);
+    streamLines(ground.out + blocks.first[i], values, blocks.block);
+    at = blocks.first[i] + blocks.block;
+  }
+  const std::size_t whole = (ground.end - at) / 16 * 16;
+  streamLines(ground.out + at, nullptr, whole);
+  _mm_sfence();
+  __builtin_memset(ground.out + at + whole, 0, (ground.end - at - whole) * sizeof(float));
+}
+
+#endif
+
+inline void layLoop(const Ground& ground, Blocks blocks, const float* __restrict values) {
+#if defined(__SSE2__)
+  if (ground.bypass && blocks.block % 16 == 0 &&
+      reinterpret_cast<std::uintptr_t>(ground.out + ground.begin) % 64 == 0) {
+    layPastCaches(ground, blocks, values);
+    return;
+  }
+#endif
+  __builtin_memset(ground.out + ground.begin, 0, (ground.end - ground.begin) * sizeof(float));
+  for (std::size_t i = 0; i < blocks.count; ++i, values += blocks.block) {
+    float* __restrict out = ground.out + blocks.first[i];
+    for (std::size_t k = 0; k < blocks.block; ++k) {
+      out[k] = 0.0f + values[k];
+    }
+  }
+}
+
 inline SparseLoops makeSparseLoops() {
   SparseLoops loops;
   loops.collect = collectLoop;
   loops.gather = gatherLoop;
   loops.countFrom = countFromLoop;
+  loops.countBits = countBitsLoop;
+  loops.deliverMarked = deliverMarkedLoop;
+  loops.draw = drawLoop;
+  loops.pick = pickLoop;
+  loops.lay = layLoop;
   return loops;
 }
 

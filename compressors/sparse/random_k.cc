@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
-#include "kernels/philox.h"
-
 namespace goss::compressors {
+
+namespace {
+
+constexpr std::size_t kLongElems = 1u << 20; ///< Of 4 MiB, a second-level cache keeps little.
+
+} // namespace
 
 std::string RandomKCodec::spec() const {
   return fmt::format("randk:ratio={},block={}+{}", ratio_, block_, inner().spec());
@@ -43,39 +48,92 @@ std::size_t RandomKCodec::most(std::size_t count) const {
 template <typename Function>
 void RandomKCodec::forChosen(std::size_t count, const SharedStream& shared, std::uint64_t first_element,
                              Function use) const {
+  constexpr std::size_t kTogether = 256;
   const Runs runs = runsOf(count);
-  for (std::size_t run = 0; run < runs.chosen; ++run) {
-    const std::size_t begin = run * runs.blocks / runs.chosen, end = (run + 1) * runs.blocks / runs.chosen;
+  std::array<std::size_t, kTogether + 1> begin;
+  std::array<std::size_t, kTogether> first;
+  std::array<std::uint64_t, kTogether> places;
+  std::array<std::uint32_t, kTogether> draws;
+  for (std::size_t run = 0; run < runs.chosen; run += kTogether) {
+    const std::size_t some = std::min(kTogether, runs.chosen - run);
+    for (std::size_t i = 0; i <= some; ++i) {
+      begin[i] = (run + i) * runs.blocks / runs.chosen;
+    }
     // The stream's place is that of the run within the tensor, so that segments choose independently.
-    const kernels::Random128 random = kernels::philox(shared.key(), first_element + begin * runs.block);
-    const std::uint64_t draw = random.word0 | static_cast<std::uint64_t>(random.word1 & 0x7fffu) << 32; // 47 bits
-    const auto offset = static_cast<std::size_t>(((draw >> 15) * (end - begin)) >> 32);
-    const std::size_t first = (begin + offset) * runs.block;
-    use(run * runs.block, first, std::min(runs.block, count - first));
+    for (std::size_t i = 0; i < some; ++i) {
+      places[i] = first_element + begin[i] * runs.block;
+    }
+    sparse_loops_.draw(shared.key(), places.data(), some, draws.data());
+    for (std::size_t i = 0; i < some; ++i) {
+      const std::size_t offset = (std::uint64_t{draws[i]} * (begin[i + 1] - begin[i])) >> 32;
+      first[i] = (begin[i] + offset) * runs.block;
+    }
+    const std::size_t last = count - first[some - 1], rest = last < runs.block ? last : 0;
+    const Blocks blocks{first.data(), rest == 0 ? some : some - 1, runs.block};
+    use(Chosen{blocks, run * runs.block, begin[0] * runs.block, std::min(count, begin[some] * runs.block), rest});
   }
+}
+
+template <typename Function>
+void RandomKCodec::forEach(std::size_t count, const SharedStream& shared, std::uint64_t first_element,
+                           Function use) const {
+  forChosen(count, shared, first_element, [&](const Chosen& chosen) {
+    for (std::size_t i = 0; i < chosen.blocks.count; ++i) {
+      for (std::size_t k = 0; k < chosen.blocks.block; ++k) {
+        use(chosen.blocks.first[i] + k);
+      }
+    }
+    for (std::size_t element = count - chosen.rest; element < count; ++element) {
+      use(element);
+    }
+  });
 }
 
 std::size_t RandomKCodec::encodeVector(const VectorIn& in, unsigned char* to) const {
   const Workspace work = workspace(in.scratch, in.count);
-  const std::size_t block = runsOf(in.count).block;
-  forChosen(in.count, in.random.shared, in.first_element, [&](std::size_t at, std::size_t first, std::size_t some) {
-    std::copy_n(in.values + first, some, work.values.begin() + static_cast<std::ptrdiff_t>(at));
-    std::fill_n(work.values.begin() + static_cast<std::ptrdiff_t>(at + some), block - some, 0.0f);
+  forChosen(in.count, in.random.shared, in.first_element, [&](const Chosen& chosen) {
+    float* values = work.values.data() + chosen.at;
+    sparse_loops_.pick(in.values, chosen.blocks, values);
+    if (chosen.rest != 0) {
+      values += chosen.blocks.count * chosen.blocks.block;
+      std::copy_n(in.values + in.count - chosen.rest, chosen.rest, values);
+      std::fill_n(values + chosen.rest, chosen.blocks.block - chosen.rest, 0.0f);
+    }
   });
   return encodeInner(in, work, work.values.size(), to);
 }
 
-void RandomKCodec::decodeVector(PayloadView payload, const VectorOut& out) const {
+void RandomKCodec::decodeSum(std::span<const PayloadView> payloads, const VectorOut& out) const {
   const Workspace work = workspace(out.scratch, out.count);
-  decodeInner(payload, out, work, work.values.size());
-  if (out.delivery.mode == DecodeMode::set) {
-    std::fill_n(out.out, out.count, 0.0f);
-  }
-  forChosen(out.count, out.shared, out.first_element, [&](std::size_t at, std::size_t first, std::size_t some) {
-    Delivery delivery = out.delivery;
-    delivery.mode = delivery.mode == DecodeMode::set ? DecodeMode::add : delivery.mode;
-    loops().deliver(out.out + first, work.values.data() + at, some, delivery);
+  decodeInner(payloads, out, work, work.values.size());
+  forChosen(out.count, out.shared, out.first_element, [&](const Chosen& chosen) {
+    const float* values = work.values.data() + chosen.at;
+    const Blocks& blocks = chosen.blocks;
+    sparse_loops_.lay({out.out, chosen.begin, chosen.end, out.count >= kLongElems}, blocks, values);
+    for (std::size_t i = 0; i < chosen.rest; ++i) {
+      out.out[out.count - chosen.rest + i] = 0.0f + values[blocks.count * blocks.block + i];
+    }
   });
+}
+
+void RandomKCodec::decodeVectors(std::span<const PayloadView> payloads, const VectorOut& out) const {
+  if (out.delivery.mode == DecodeMode::set && !payloads.empty()) {
+    decodeSum(payloads, out);
+    return;
+  }
+  const Workspace work = workspace(out.scratch, out.count);
+  for (const PayloadView payload : payloads) {
+    decodeInner({&payload, 1}, out, work, work.values.size());
+    forChosen(out.count, out.shared, out.first_element, [&](const Chosen& chosen) {
+      const float* values = work.values.data() + chosen.at;
+      const Blocks& blocks = chosen.blocks;
+      for (std::size_t i = 0; i < blocks.count; ++i) {
+        loops().deliver(out.out + blocks.first[i], values + i * blocks.block, blocks.block, out.delivery);
+      }
+      loops().deliver(out.out + out.count - chosen.rest, values + blocks.count * blocks.block, chosen.rest,
+                      out.delivery);
+    });
+  }
 }
 
 std::string RandomKCodec::flawOf(PayloadView payload, std::size_t count) const {
@@ -92,20 +150,13 @@ Result<std::size_t> RandomKCodec::selected(PayloadView payload, std::size_t coun
     return status;
   }
   std::size_t held = 0;
-  forChosen(count, shared, first_element, [&](std::size_t, std::size_t first, std::size_t some) {
-    for (std::size_t i = 0; i < some; ++i) {
-      out[held++] = static_cast<std::uint32_t>(first + i);
-    }
-  });
+  forEach(count, shared, first_element,
+          [&](std::size_t element) { out[held++] = static_cast<std::uint32_t>(element); });
   return held;
 }
 
 void RandomKCodec::countPresent(PayloadView, const VectorOut& out, std::uint32_t* senders) const {
-  forChosen(out.count, out.shared, out.first_element, [&](std::size_t, std::size_t first, std::size_t some) {
-    for (std::size_t i = 0; i < some; ++i) {
-      ++senders[first + i];
-    }
-  });
+  forEach(out.count, out.shared, out.first_element, [&](std::size_t element) { ++senders[element]; });
 }
 
 } // namespace goss::compressors

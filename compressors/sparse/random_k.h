@@ -5,6 +5,7 @@
 #define GOSS_COMPRESSORS_SPARSE_RANDOM_K_H_
 
 #include "compressors/sparse/chained_codec.h"
+#include "compressors/sparse/format.h"
 
 namespace goss::compressors {
 
@@ -13,15 +14,18 @@ namespace goss::compressors {
 /// feedback to keep the rest. The last block of a segment is filled up with zeros.
 class RandomKCodec final : public ChainedCodec {
  public:
-  /// `loops` must outlive the codec.
-  RandomKCodec(double ratio, std::size_t block, std::shared_ptr<const Codec> inner, const CommonLoops& loops)
-      : ChainedCodec(std::move(inner), loops), ratio_(ratio), block_(block) {}
+  /// Loops must outlive the codec.
+  RandomKCodec(double ratio, std::size_t block, std::shared_ptr<const Codec> inner, const CommonLoops& loops,
+               const SparseLoops& sparse_loops)
+      : ChainedCodec(std::move(inner), loops), ratio_(ratio), block_(block), sparse_loops_(sparse_loops) {}
 
   [[nodiscard]] std::string spec() const override;
   [[nodiscard]] CodecTraits traits() const override;
   [[nodiscard]] std::size_t maxBytes(std::size_t count) const override { return inner().maxBytes(most(count)); }
   std::size_t encodeVector(const VectorIn& in, unsigned char* to) const override;
-  void decodeVector(PayloadView payload, const VectorOut& out) const override;
+  void decodeVector(PayloadView payload, const VectorOut& out) const override { decodeVectors({&payload, 1}, out); }
+  /// All payloads hold the same blocks: where those are set, they are added up before they are laid out.
+  void decodeVectors(std::span<const PayloadView> payloads, const VectorOut& out) const override;
   [[nodiscard]] std::string flawOf(PayloadView payload, std::size_t count) const override;
   Status addPayload(PayloadView payload, std::size_t count, std::span<std::byte> into) const override;
   [[nodiscard]] std::uint32_t sumBits(std::uint32_t ranks) const override { return inner().sumBits(ranks); }
@@ -39,12 +43,25 @@ class RandomKCodec final : public ChainedCodec {
     std::size_t chosen;
   };
   [[nodiscard]] Runs runsOf(std::size_t count) const;
-  /// Calls use(position in the values, first element, elements) for each chosen block.
+  /// Some of the chosen blocks, in the order of the runs.
+  struct Chosen {
+    Blocks blocks;     ///< Whole ones.
+    std::size_t at;    ///< Position of the first of their values among all that are sent.
+    std::size_t begin; ///< The elements of their runs.
+    std::size_t end;
+    std::size_t rest; ///< Elements of a shorter block, the vector's last, behind `blocks`; 0: none.
+  };
+  /// Calls use(chosen) until all blocks were in it.
   template <typename Function>
   void forChosen(std::size_t count, const SharedStream& shared, std::uint64_t first_element, Function use) const;
+  /// Calls use(element) for all elements of chosen blocks.
+  template <typename Function>
+  void forEach(std::size_t count, const SharedStream& shared, std::uint64_t first_element, Function use) const;
+  void decodeSum(std::span<const PayloadView> payloads, const VectorOut& out) const;
 
   const double ratio_;
   const std::size_t block_;
+  const SparseLoops& sparse_loops_;
 };
 
 } // namespace goss::compressors

@@ -18,26 +18,30 @@ std::size_t wanted(double ratio, std::size_t count) {
 
 std::uint32_t magnitude(float value) { return std::bit_cast<std::uint32_t>(value) & 0x7fffffffu; }
 
-/// The k-th largest (k >= 1) of magnitudeAt(0) to magnitudeAt(count - 1), by its digits: the upper 11 bits, 11 more, 9
-/// more. `ties` tells how many of its equals are among the first k. Fewer `digits` leave the lower bits 0.
+/// Magnitudes between two, both included.
+struct Between {
+  std::uint32_t low = 0;
+  std::uint32_t high = 0x7fffffff;
+};
+
+/// The k-th largest (k >= 1) of magnitudeAt(0) to magnitudeAt(count - 1), by passes that each narrow the range to one
+/// of 2048 buckets. All of the k largest are in the range. `ties` tells how many of its equals are among the first k.
+/// Fewer `passes` leave the lower bits at the bucket's least.
 template <typename MagnitudeAt>
-Cut kthLargest(std::size_t count, std::uint64_t k, MagnitudeAt magnitudeAt, std::size_t digits = 3) {
-  constexpr std::array<unsigned, 3> kShifts = {20, 9, 0};
-  constexpr std::array<std::uint32_t, 3> kDigits = {0x7ff, 0x7ff, 0x1ff};
-  Cut cut;
-  std::uint32_t prefix = 0;
-  for (std::size_t digit = 0; digit < digits; ++digit) {
-    const unsigned shift = kShifts[digit];
-    const std::uint32_t above = digit == 0 ? 0u : ~0u << kShifts[digit - 1];
+Cut kthLargest(std::size_t count, std::uint64_t k, MagnitudeAt magnitudeAt, Between range = {}, int passes = 3) {
+  constexpr int kDigit = 11;
+  for (int shift = 1; passes > 0 && shift > 0; --passes) {
+    shift = std::max(0, static_cast<int>(std::bit_width(range.high - range.low)) - kDigit);
     // Four histograms in turn, so that equal neighbours do not wait for each other.
-    std::array<std::array<std::uint32_t, 2048>, 4> histogram{};
+    std::array<std::array<std::uint32_t, 1u << kDigit>, 4> histogram{};
+    const std::uint32_t width = range.high - range.low;
     for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t bits = magnitudeAt(i);
-      if ((bits & above) == prefix) {
-        ++histogram[i % 4][(bits >> shift) & kDigits[digit]];
+      const std::uint32_t place = magnitudeAt(i) - range.low;
+      if (place <= width) {
+        ++histogram[i % 4][place >> shift];
       }
     }
-    std::uint32_t bucket = kDigits[digit];
+    std::uint32_t bucket = width >> shift;
     for (;; --bucket) {
       const std::uint64_t here =
           std::uint64_t{histogram[0][bucket]} + histogram[1][bucket] + histogram[2][bucket] + histogram[3][bucket];
@@ -46,9 +50,11 @@ Cut kthLargest(std::size_t count, std::uint64_t k, MagnitudeAt magnitudeAt, std:
       }
       k -= here;
     }
-    prefix |= bucket << shift;
+    range.low += bucket << shift;
+    range.high = std::min(range.high, range.low + ((1u << shift) - 1));
   }
-  cut.threshold = prefix;
+  Cut cut;
+  cut.threshold = range.low;
   cut.ties = k;
   return cut;
 }
@@ -79,16 +85,19 @@ class Shortlist {
     const std::size_t apart = count_ / groups_;
     const auto wanted = static_cast<std::uint64_t>(1.15 * hits_ + 3 * std::sqrt(hits_));
     const auto at = [this, apart](std::size_t i) { return magnitude(values_[i / kGroup * apart + i % kGroup]); };
-    return kthLargest(groups_ * kGroup, wanted, at, 2).threshold;
+    return kthLargest(groups_ * kGroup, wanted, at, {}, 2).threshold;
   }
 
   /// indices[0 .. listed): in, all candidates, listed >= k; out, the k selected first. Returns k. `magnitudes` has room
   /// for as many: what is looked at four times is fetched only once from all over the vector.
   std::size_t cutDown(std::uint32_t* indices, std::uint32_t* magnitudes, std::size_t listed) const {
-    for (std::size_t i = 0; i < listed; ++i)
+    Between range{0x7fffffff, 0};
+    for (std::size_t i = 0; i < listed; ++i) {
       magnitudes[i] = magnitude(values_[indices[i]]);
+      range = {std::min(range.low, magnitudes[i]), std::max(range.high, magnitudes[i])};
+    }
     const auto at = [magnitudes](std::size_t i) { return magnitudes[i]; };
-    const Cut cut = kthLargest(listed, k_, at);
+    const Cut cut = kthLargest(listed, k_, at, range);
     std::size_t kept = 0;
     std::uint64_t ties = 0;
     for (std::size_t i = 0; i < listed; ++i) {

@@ -47,8 +47,14 @@ std::size_t SparseCodec::encodeVector(const VectorIn& in, unsigned char* to) con
 void SparseCodec::decodeVector(PayloadView payload, const VectorOut& out) const {
   const Workspace work = workspace(out.scratch, out.count);
   const std::size_t held = heldBy(payload);
-  readIndices(bytesOf(payload) + kCountBytes, out.count, work.indices.first(held));
-  decodeInner(payload.subspan(kCountBytes + indexBytes(out.count, held)), out, work, held);
+  const PayloadView values = payload.subspan(kCountBytes + indexBytes(out.count, held));
+  decodeInner({&values, 1}, out, work, held);
+  const unsigned char* indices = bytesOf(payload) + kCountBytes;
+  if (isBitmap(out.count, held)) {
+    sparse_loops_.deliverMarked(out.out, indices, out.count, work.values.data(), held, out.delivery);
+    return;
+  }
+  readIndices(indices, out.count, work.indices.first(held));
   scatter(out, work, held);
 }
 
@@ -64,7 +70,7 @@ std::string SparseCodec::flawOf(PayloadView payload, std::size_t count) const {
   if (payload.size() < head) {
     return "it ends within its indices";
   }
-  if (std::string flaw = indicesFlaw(bytesOf(payload) + kCountBytes, count, held); !flaw.empty()) {
+  if (std::string flaw = indicesFlaw(bytesOf(payload) + kCountBytes, count, held, sparse_loops_); !flaw.empty()) {
     return flaw;
   }
   return inner().check(payload.subspan(head), held).text();

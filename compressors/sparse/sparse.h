@@ -10,9 +10,10 @@ namespace goss::compressors {
 /// Segments of at most 2^32 - 1 elements. NaNs count as the largest magnitudes.
 class SparseCodec final : public ChainedCodec {
  public:
-  /// `loops` must outlive the codec.
-  SparseCodec(std::unique_ptr<const Selector> selector, std::shared_ptr<const Codec> inner, const CommonLoops& loops)
-      : ChainedCodec(std::move(inner), loops), selector_(std::move(selector)) {}
+  /// Loops must outlive the codec.
+  SparseCodec(std::unique_ptr<const Selector> selector, std::shared_ptr<const Codec> inner, const CommonLoops& loops,
+              const SparseLoops& sparse_loops)
+      : ChainedCodec(std::move(inner), loops), selector_(std::move(selector)), sparse_loops_(sparse_loops) {}
 
   [[nodiscard]] std::string spec() const override { return selector_->spec() + "+" + inner().spec(); }
   [[nodiscard]] CodecTraits traits() const override;
@@ -31,6 +32,7 @@ class SparseCodec final : public ChainedCodec {
 
  private:
   const std::unique_ptr<const Selector> selector_;
+  const SparseLoops& sparse_loops_;
 };
 
 } // namespace goss::compressors
