@@ -172,6 +172,8 @@ class Transport {
   virtual void abandon(int peer, const Status& why) { (void)peer, (void)why; }
 
   [[nodiscard]] virtual PeerStatistics statistics(int peer) const = 0;
+  /// Other ranks' bytes go through this one now: progress() is to be called for them while nothing is pending here.
+  [[nodiscard]] virtual bool servesOthers() const { return false; }
   /// Memory for the smallest messages, after open(); nullptr where the transport has none. Lives as long as it.
   [[nodiscard]] virtual Board* board() { return nullptr; }
 

@@ -121,6 +121,7 @@ Result<Config> Config::fromEnvironment() {
   read.text("GOSS_INTERFACE", config.interface);
   read.portRange("GOSS_PORT_RANGE", config.port_min, config.port_max);
   read.integer("GOSS_SILENCE_MS", config.silence_ms, std::int64_t{0}, std::int64_t{86'400'000}, " of milliseconds");
+  read.word("GOSS_RELAY", config.relay, {"on", "off"});
   read.text("GOSS_TCP_CONGESTION", config.tcp_congestion);
   read.integer("GOSS_CONNECTIONS", config.connections_per_peer, 1, 64, " of connections");
   read.text("GOSS_ALGORITHM", config.algorithm);

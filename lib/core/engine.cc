@@ -202,7 +202,11 @@ void Engine::driveUntil(Lock& lock, const std::function<bool()>& done) {
     driving_ = true;
     drive(lock, done);
     driving_ = false;
-    if (waiters_ > 0 || active_ != nullptr) callDriverOnLoop();
+    if (waiters_ > 0 || active_ != nullptr) {
+      callDriverOnLoop();
+    } else if (servesOthers()) {
+      changed_.notify_all();
+    }
   }
 }
 
@@ -212,10 +216,13 @@ void Engine::callDriverOnLoop() {
   changed_.notify_all();
 }
 
+bool Engine::servesOthers() const { return mesh_ != nullptr && mesh_->servesOthers(); }
+
 /// Whether the progress thread may leave it at that for a while: other threads drive, or are expected to.
 bool Engine::mayWait() const {
-  if (driving_ || active_ == nullptr || waiters_ > 0) return true;
-  return collectives_ == 0 && messages_ != messages_seen_;
+  if (driving_ || waiters_ > 0) return true;
+  if (servesOthers()) return false;
+  return active_ == nullptr || (collectives_ == 0 && messages_ != messages_seen_);
 }
 
 void Engine::drive(Lock& lock, const std::function<bool()>& done) {

@@ -95,6 +95,7 @@ class Engine {
   void sleep(Lock& lock, int longest_ms);
   [[nodiscard]] int millisecondsToNextTimer() const;
   [[nodiscard]] bool mayWait() const;
+  [[nodiscard]] bool servesOthers() const;
   void callDriverOnLoop();
   void letOthersIn(Lock& lock);
   void wakeSleeper();

@@ -156,6 +156,10 @@ void Mesh::appendPollFds(std::vector<pollfd>& fds) const {
     fds.push_back({transport->pollFd(), POLLIN, 0});
 }
 
+bool Mesh::servesOthers() const {
+  return std::any_of(used_.begin(), used_.end(), [](const Transport* transport) { return transport->servesOthers(); });
+}
+
 void Mesh::addRegion(const MemoryRegion& region) {
   for (Transport* transport : used_)
     transport->addRegion(region);

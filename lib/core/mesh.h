@@ -75,6 +75,9 @@ class Mesh final : public TransportListener {
   void sleepEndedOnLoop();
   void appendPollFds(std::vector<pollfd>& fds) const;
 
+  /// As Transport::servesOthers, of any.
+  [[nodiscard]] bool servesOthers() const;
+
   /// Offers memory to the transports in use, as Transport::addRegion and removeRegion.
   void addRegion(const MemoryRegion& region);
   Status removeRegion(const std::byte* data);

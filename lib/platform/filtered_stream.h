@@ -28,6 +28,12 @@ class Stream {
     filter_.reset();
   }
 
+  /// From now on what is read and written goes through `inner` too, within what filters already.
+  void nest(std::unique_ptr<StreamFilter> inner) {
+    if (filter_) inner->setUnder(std::move(filter_));
+    filter_ = std::move(inner);
+  }
+
   /// Ready at once without a filter.
   Greeting greet() { return filter_ ? filter_->greet(fd_.get()) : Greeting::ready; }
   /// Greets to the end. Errors: timeout; peerLost when the connection ended; protocol with failure().

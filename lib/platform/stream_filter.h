@@ -42,6 +42,10 @@ class StreamFilter {
   /// flush() has something left to do once the socket is writable.
   [[nodiscard]] virtual bool hasOutput() const = 0;
 
+  /// Before greet(): the bytes go through `under`, which is ready, and not through the socket itself. A stream within a
+  /// stream: who carries the outer one cannot read the inner one.
+  virtual void setUnder(std::unique_ptr<StreamFilter> under) = 0;
+
   // Once ready:
   /// What the other end has proved to own, as StreamSecurity::identity() of that process: 32 bytes.
   [[nodiscard]] virtual std::string_view identity() const = 0;

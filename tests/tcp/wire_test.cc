@@ -39,7 +39,8 @@ TEST(TcpFormat, HelloMatchesTheGoldenFile) {
     EXPECT_EQ(toHex(encodeHello(hello.value())), toHex(one.bytes)) << one.name;
     EXPECT_EQ(hello.value().from, 3u);
     EXPECT_EQ(hello.value().to, 1u);
-    EXPECT_EQ(hello.value().connections, 5);
+    EXPECT_EQ(hello.value().connections, hello.value().relay ? 1 : 5);
+    EXPECT_EQ(hello.value().relayed_to, hello.value().relay ? 2u : 0u);
   }
 }
 

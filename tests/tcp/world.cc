@@ -41,6 +41,24 @@ World::World(int ranks, int open, const std::function<void(Config&)>& configure,
   }
 }
 
+void World::hide(int rank) {
+  const std::size_t prefix = transport(rank).name() == "tls" ? platform::kIdentityBytes : 0;
+  std::string& whole = (*this)[rank].address;
+  auto address = transports::tcp::decodeAddress(whole.substr(prefix));
+  const auto any_port = *platform::SocketAddress::parse("127.0.0.1", 0);
+  platform::UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::bind(fd.get(), any_port.raw(), any_port.length()), 0);
+  address.value().sockets = {*platform::localAddress(fd.get())};
+  whole = whole.substr(0, prefix) + transports::tcp::encodeAddress(address.value());
+  held_.push_back(std::move(fd));
+  hidden_.push_back(rank);
+}
+
+World::~World() {
+  for (const int rank : hidden_)
+    (*this)[rank].transport.reset();
+}
+
 bool World::connectAll() {
   const int open = static_cast<int>(ranks_.size());
   for (int from = 0; from < open; ++from)

@@ -2,6 +2,7 @@
 #ifndef GOSS_TESTS_TCP_WORLD_H_
 #define GOSS_TESTS_TCP_WORLD_H_
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -75,9 +76,14 @@ class World {
   explicit World(int ranks, int open, const std::function<void(Config&)>& configure = nullptr,
                  const std::function<platform::SecurityMaker(const Config&)>& security = nullptr);
 
+  /// Those that only call go first: who relays for them goes on until they have ended.
+  ~World();
+
   Rank& operator[](int rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
   transports::TcpTransport& transport(int rank) { return *(*this)[rank].transport; }
   [[nodiscard]] const std::array<std::byte, 16>& job() const { return job_; }
+  /// Rank `rank` tells the others an address that refuses all calls: it can only call.
+  void hide(int rank);
   /// Connects the open ranks with one another; true when all links are ready.
   bool connectAll();
   bool until(const std::function<bool()>& condition, std::chrono::milliseconds limit = kLong);
@@ -96,6 +102,8 @@ class World {
 
  private:
   std::array<std::byte, 16> job_;
+  std::vector<int> hidden_;
+  std::vector<platform::UniqueFd> held_; ///< Sockets that are bound and do not listen.
   std::vector<std::unique_ptr<Rank>> ranks_;
   int size_;
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -89,6 +90,32 @@ void Acceptor::acceptAll(const platform::UniqueFd& listener) {
   }
 }
 
+Status Acceptor::take(platform::Stream stream, int via) {
+  if (security_ != nullptr) {
+    auto filter = security_->callee();
+    if (!filter.isOk()) return filter.status();
+    stream.nest(filter.take());
+  }
+  const std::uint64_t token = next_token_++;
+  if (Status watched = poller_.add(stream.fd(), true, false, token); !watched.isOk()) return watched;
+  const auto from = platform::remoteAddress(stream.fd());
+  Stranger& stranger = strangers_[token];
+  stranger.stream = std::move(stream);
+  stranger.from = fmt::format("{} relayed by rank {}", from ? from->text() : "an address", via);
+  stranger.via = via;
+  stranger.deadline = Deadline::after(std::chrono::milliseconds(kStrangerMs));
+  read(token);
+  return Status::ok();
+}
+
+bool Acceptor::awaitsGo(int rank) const {
+  return std::any_of(strangers_.begin(), strangers_.end(), [rank](const auto& entry) {
+    const Stranger& stranger = entry.second;
+    return stranger.phase == Phase::go && !stranger.hello.relay &&
+           stranger.hello.from == static_cast<std::uint32_t>(rank);
+  });
+}
+
 Result<platform::Stream> Acceptor::secure(platform::UniqueFd fd) {
   if (security_ == nullptr) return platform::Stream(std::move(fd));
   auto filter = security_->callee();
@@ -146,7 +173,7 @@ bool Acceptor::readOnce(std::uint64_t token) {
     refuse(stranger, "it did not say go");
     return false;
   }
-  Caller caller{std::move(stranger.stream), stranger.hello, stranger.from};
+  Caller caller{std::move(stranger.stream), stranger.hello, stranger.from, stranger.via};
   strangers_.erase(found);
   poller_.remove(caller.stream.fd());
   handler_(std::move(caller));
@@ -173,8 +200,7 @@ void Acceptor::judge(Stranger& stranger) {
   if (!decoded.isOk()) return refuse(stranger, decoded.status().text());
   const Hello& hello = decoded.value();
   if (!platform::equalInConstantTime(hello.job, context_.job)) return refuse(stranger, "it belongs to another job");
-  if (hello.size != static_cast<std::uint32_t>(context_.size) ||
-      hello.to != static_cast<std::uint32_t>(context_.self) || hello.from < hello.to)
+  if (hello.size != static_cast<std::uint32_t>(context_.size) || hello.to != static_cast<std::uint32_t>(context_.self))
     return refuse(stranger, fmt::format("rank {} of {} means to call rank {}; this is rank {} of {}", hello.from,
                                         hello.size, hello.to, context_.self, context_.size));
   stranger.hello = hello;
@@ -197,6 +223,12 @@ void Acceptor::judgeIdentity(Stranger& stranger) {
     if (*identity != filter->identity())
       return refuse(stranger, fmt::format("it claims rank {}, which is another process", rank));
   }
+  welcome(stranger);
+}
+
+void Acceptor::welcome(Stranger& stranger) {
+  if (gate_)
+    if (const std::string reason = gate_(stranger.hello); !reason.empty()) return turnAway(stranger, reason);
   stranger.phase = Phase::go;
   stranger.deadline = Deadline::after(std::chrono::milliseconds(context_.config->bootstrap_timeout_ms));
   const std::string welcome = encodeAnswer(Answer::welcome);
@@ -206,6 +238,11 @@ void Acceptor::judgeIdentity(Stranger& stranger) {
 
 void Acceptor::refuse(Stranger& stranger, std::string_view reason) {
   logOnce(stranger.from, reason);
+  turnAway(stranger, reason);
+}
+
+/// Without a word in the log: it belongs here.
+void Acceptor::turnAway(Stranger& stranger, std::string_view reason) {
   const std::string answer = encodeAnswer(Answer::refused, reason);
   stranger.stream.write(answer);
   platform::endWriting(stranger.stream.fd());

@@ -29,10 +29,13 @@ class Acceptor {
     platform::Stream stream;
     Hello hello;
     std::string from;
+    int via = -1; ///< The rank that relays it, if one does.
   };
   using Handler = std::function<void(Caller caller)>;
   /// The identity of a rank, or null while it is not known yet.
   using Identities = std::function<const std::string*(int rank)>;
+  /// Why a member with this hello is not wanted (now); "" when it is: then it is welcomed.
+  using Gate = std::function<std::string(const Hello& hello)>;
 
   /// Events of its sockets carry tokens from `first_token` up. `context` outlives this.
   Acceptor(const TransportContext& context, const base::Log& log, platform::Poller& poller, std::uint64_t first_token);
@@ -40,6 +43,7 @@ class Acceptor {
   /// Listens on the interface and ports of the config. Errors: invalidArgument, resource.
   Result<std::vector<platform::SocketAddress>> listen();
   void setHandler(Handler handler) { handler_ = std::move(handler); }
+  void setGate(Gate gate) { gate_ = std::move(gate); }
   /// Before listen(). `security` outlives this.
   void setSecurity(platform::StreamSecurity& security, Identities identities) {
     security_ = &security;
@@ -48,6 +52,10 @@ class Acceptor {
 
   [[nodiscard]] bool owns(std::uint64_t token) const { return token >= first_token_; }
   void handle(std::uint64_t token);
+  /// Someone who was relayed here, as who called a listening socket. Errors: resource.
+  Status take(platform::Stream stream, int via);
+  /// Whether this rank was welcomed and has not said "go" yet.
+  [[nodiscard]] bool awaitsGo(int rank) const;
   /// Drops those who took too long.
   void tick();
   [[nodiscard]] bool isIdle() const { return strangers_.empty(); }
@@ -58,6 +66,7 @@ class Acceptor {
   struct Stranger {
     platform::Stream stream;
     std::string from;
+    int via = -1;
     std::string input;
     Phase phase = Phase::greeting;
     bool writes = false; ///< The poller is asked for room in its socket.
@@ -78,7 +87,9 @@ class Acceptor {
   bool greet(Stranger& stranger, std::uint64_t token);
   void judge(Stranger& stranger);
   void judgeIdentity(Stranger& stranger);
+  void welcome(Stranger& stranger);
   void refuse(Stranger& stranger, std::string_view reason);
+  void turnAway(Stranger& stranger, std::string_view reason);
 
   static constexpr std::size_t kMostStrangers = 128;
   static constexpr std::int64_t kStrangerMs = 5000;
@@ -92,6 +103,7 @@ class Acceptor {
   std::map<std::uint64_t, Stranger> strangers_; ///< By token; the first is the oldest.
   std::set<std::string> logged_;
   Handler handler_;
+  Gate gate_;
   platform::StreamSecurity* security_ = nullptr; ///< Null: connections are in clear.
   Identities identities_;
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -25,6 +26,7 @@ Dialer::Dialer(const TransportContext& context, platform::Poller& poller, std::u
       target_(std::move(target)),
       handler_(std::move(handler)),
       deadline_(Deadline::after(milliseconds(context.config->bootstrap_timeout_ms))),
+      count_(target_.connections),
       failures_(target_.addresses.size(), "not tried") {}
 
 void Dialer::start() { callNext(); }
@@ -32,7 +34,9 @@ void Dialer::start() { callNext(); }
 void Dialer::callNext() {
   if (next_address_ == target_.addresses.size()) {
     // All have been tried; when none is left that may still answer, it begins anew after a pause.
-    if (!calls_.empty()) return;
+    const auto direct = [](const auto& entry) { return entry.second.via < 0; };
+    if (std::any_of(calls_.begin(), calls_.end(), direct)) return;
+    if (target_.once) return giveUp("no address answers");
     next_address_ = 0;
     next_call_ = Deadline::after(milliseconds(kPauseMs));
     return;
@@ -58,8 +62,40 @@ Status Dialer::call(std::size_t address, std::size_t index) {
   const std::uint64_t token = next_token_++;
   Status watched = poller_.add(dialled.value().get(), false, true, token);
   if (watched.isOk())
-    calls_[token] = Call{platform::Stream(dialled.take(), std::move(filter)), address, index, false, false, {}};
+    calls_[token] = Call{platform::Stream(dialled.take(), std::move(filter)), address, index, false, false, -1, {}};
   return watched;
+}
+
+bool Dialer::yield() {
+  if (chosen_ || yields_ || !error_.isOk()) return false;
+  yields_ = true;
+  calls_.clear();
+  next_call_ = Deadline();
+  return true;
+}
+
+void Dialer::resume() {
+  yields_ = false;
+  next_address_ = 0;
+  callNext();
+}
+
+void Dialer::takeRelayed(platform::Stream stream, int via) {
+  if (chosen_ || yields_ || !error_.isOk()) return;
+  if (target_.security != nullptr) {
+    auto filter = target_.security->caller(target_.identity);
+    if (!filter.isOk()) return;
+    stream.nest(filter.take());
+  }
+  const std::uint64_t token = next_token_++;
+  if (!poller_.add(stream.fd(), true, false, token).isOk()) return;
+  Call& call = calls_[token] = Call{std::move(stream), 0, 0, true, false, via, {}};
+  greet(token, call);
+}
+
+bool Dialer::isHeard() const {
+  return std::any_of(calls_.begin(), calls_.end(),
+                     [](const auto& entry) { return entry.second.connected && entry.second.via < 0; });
 }
 
 bool Dialer::handle(std::uint64_t token) {
@@ -98,9 +134,15 @@ void Dialer::greet(std::uint64_t token, Call& call) {
 }
 
 bool Dialer::introduce(Call& call) {
-  const Hello hello{static_cast<std::uint32_t>(context_.self),       static_cast<std::uint32_t>(target_.peer),
-                    static_cast<std::uint32_t>(context_.size),       static_cast<std::uint16_t>(call.index),
-                    static_cast<std::uint16_t>(target_.connections), context_.job};
+  Hello hello;
+  hello.from = static_cast<std::uint32_t>(context_.self);
+  hello.to = static_cast<std::uint32_t>(target_.peer);
+  hello.size = static_cast<std::uint32_t>(context_.size);
+  hello.connection = static_cast<std::uint16_t>(call.index);
+  hello.connections = static_cast<std::uint16_t>(call.via < 0 ? target_.connections : 1);
+  hello.job = context_.job;
+  hello.relay = target_.relay_to >= 0;
+  if (hello.relay) hello.relayed_to = static_cast<std::uint32_t>(target_.relay_to);
   const std::string bytes = encodeHello(hello);
   return call.stream.write(bytes).bytes == bytes.size();
 }
@@ -127,14 +169,15 @@ void Dialer::readAnswer(std::uint64_t token) {
   calls_.erase(token);
   poller_.remove(chosen.stream.fd());
   ++connected_;
+  if (chosen.via >= 0) count_ = 1;
   if (!std::exchange(chosen_, true)) callRest(chosen.address);
-  handler_(std::move(chosen.stream), chosen.index);
+  handler_({std::move(chosen.stream), chosen.index, count_, chosen.via});
 }
 
 void Dialer::callRest(std::size_t address) {
   calls_.clear();
   next_call_ = Deadline();
-  for (std::size_t index = 1; index < target_.connections && error_.isOk(); ++index) {
+  for (std::size_t index = 1; index < count_ && error_.isOk(); ++index) {
     const Status called = call(address, index);
     if (!called.isOk()) giveUp(called.text());
   }
@@ -142,11 +185,12 @@ void Dialer::callRest(std::size_t address) {
 
 void Dialer::drop(std::uint64_t token, const std::string& why) {
   const Call& call = calls_.at(token);
-  failures_[call.address] = why;
+  if (call.via < 0) failures_[call.address] = why;
   // After the choice there is one connection for each index; a half-made link cannot begin anew at its other end.
-  if (chosen_) return giveUp(fmt::format("connection {} of {} failed: {}", call.index, target_.connections, why));
+  if (chosen_) return giveUp(fmt::format("connection {} of {} failed: {}", call.index, count_, why));
+  const bool direct = call.via < 0;
   calls_.erase(token);
-  callNext();
+  if (direct) callNext();
 }
 
 void Dialer::tick() {
@@ -157,15 +201,19 @@ void Dialer::tick() {
     callNext();
 }
 
-void Dialer::giveUp(const std::string& why) {
+std::string Dialer::trouble() const {
   std::string tried;
   for (std::size_t i = 0; i < failures_.size(); ++i)
     tried += fmt::format("{}{}: {}", i == 0 ? "" : ", ", target_.addresses[i].text(), failures_[i]);
+  return tried;
+}
+
+void Dialer::giveUp(const std::string& why) {
   error_ =
       Status::error(GOSS_ERR_PEER_LOST,
                     fmt::format("rank {} cannot reach rank {} over TCP: {} (tried {}); check firewalls, or choose the "
                                 "network with GOSS_INTERFACE",
-                                context_.self, target_.peer, why, tried),
+                                context_.self, target_.peer, why, trouble()),
                     ErrorScope::peer, target_.peer);
   calls_.clear();
 }

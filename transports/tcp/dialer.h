@@ -21,7 +21,13 @@ namespace goss::transports::tcp {
 /// at a time. The first that welcomes us gets all connections. Begins anew while the deadline allows. One thread.
 class Dialer {
  public:
-  using Handler = std::function<void(platform::Stream stream, std::size_t index)>;
+  struct Made {
+    platform::Stream stream;
+    std::size_t index = 0;
+    std::size_t count = 1; ///< Of connections.
+    int via = -1;          ///< The rank that relays it, if one does.
+  };
+  using Handler = std::function<void(Made made)>;
 
   struct Target {
     int peer = -1;
@@ -29,6 +35,8 @@ class Dialer {
     std::size_t connections = 1;
     platform::StreamSecurity* security = nullptr; ///< Null: in clear. Outlives this.
     std::string identity;                         ///< With security: what the peer must prove.
+    int relay_to = -1; ///< The peer is asked to relay to this rank; -1: a link to it is wanted.
+    bool once = false; ///< When all addresses have failed, that is the end.
   };
   /// `next_token` counts poll tokens for all dialers. `context`, `poller` and `next_token` outlive this. `handler` gets
   /// every connection.
@@ -39,9 +47,20 @@ class Dialer {
   /// Whether an event with this token is this dialer's; handles it then.
   bool handle(std::uint64_t token);
   void tick();
-  [[nodiscard]] bool isDone() const { return connected_ == target_.connections; }
+  [[nodiscard]] int peer() const { return target_.peer; }
+  [[nodiscard]] bool isDone() const { return connected_ == count_; }
+  /// The peer calls and is about to be welcomed: calls are dropped until resume(). False: this end's call is the one.
+  bool yield();
+  [[nodiscard]] bool yields() const { return yields_; }
+  void resume();
+  /// A way to the peer that the rank `via` relays: it counts as one that was called. It will be a link's only one.
+  void takeRelayed(platform::Stream stream, int via);
+  /// A system answers at one of the addresses: its process may only be busy.
+  [[nodiscard]] bool isHeard() const;
   /// Set when the deadline passed or the peer refused us; ok until then.
   [[nodiscard]] const Status& error() const { return error_; }
+  /// The addresses and why the last call of each has failed.
+  [[nodiscard]] std::string trouble() const;
 
  private:
   struct Call {
@@ -50,6 +69,7 @@ class Dialer {
     std::size_t index = 0;
     bool connected = false;
     bool introduced = false;
+    int via = -1;
     std::string input;
   };
 
@@ -75,6 +95,8 @@ class Dialer {
   platform::Deadline next_call_;
   std::size_t next_address_ = 0;
   bool chosen_ = false; ///< An address has welcomed us.
+  bool yields_ = false;
+  std::size_t count_ = 1; ///< Of connections.
   std::size_t connected_ = 0;
   std::map<std::uint64_t, Call> calls_; ///< By poll token.
   std::vector<std::string> failures_;   ///< By address: why the last call failed.

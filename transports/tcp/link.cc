@@ -16,7 +16,7 @@ LinkState Link::state() const {
   return wanted_ && outflow_ ? LinkState::ready : LinkState::connecting;
 }
 
-Status Link::adopt(platform::Stream stream, std::size_t index, std::size_t count, platform::Poller& poller) {
+Status Link::adopt(platform::Stream stream, std::size_t index, std::size_t count, platform::Poller& poller, int via) {
   if (connections_.empty()) connections_.resize(count);
   if (connections_.size() != count || connections_[index].isOpen() || matcher_.hasFailed())
     return Status::error(GOSS_ERR_PROTOCOL, fmt::format("connection {} of rank {} exists already", index, peer()));
@@ -24,6 +24,8 @@ Status Link::adopt(platform::Stream stream, std::size_t index, std::size_t count
   if (index == 0) {
     const auto remote = platform::remoteAddress(stream.fd());
     address_ = remote ? remote->text() : "an unknown address";
+    if (via >= 0) address_ += fmt::format(", relayed by rank {},", via);
+    via_ = via;
   }
   // Payload connections are watched only while it is their turn: what they have early is not wanted yet.
   Status opened = connections_[index].open(std::move(stream), poller, static_cast<std::uint64_t>(peer()), false);
@@ -80,8 +82,12 @@ void Link::judgeEnd(bool broken, bool read) {
       why_ = peerDepartedError(peer());
       break;
     case Intake::End::closed:
-      why_ = peerLostError(peer(),
-                           fmt::format("its process at {} died or was cut off ({})", address_, intake_->endReason()));
+      why_ = peerLostError(
+          peer(), via_ < 0
+                      ? fmt::format("its process at {} died or was cut off ({})", address_, intake_->endReason())
+                      : fmt::format("the connection to it is relayed by rank {}, and either of them died or was cut "
+                                    "off ({})",
+                                    via_, intake_->endReason()));
       break;
     case Intake::End::malformed:
       why_ = protocolError(peer(), intake_->endReason());

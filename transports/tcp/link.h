@@ -31,8 +31,12 @@ class Link {
 
   void setWanted() { wanted_ = true; }
   [[nodiscard]] bool wanted() const { return wanted_; }
-  /// Takes connection `index` of `count`. Errors: it has that one already, or was told another count; resource.
-  Status adopt(platform::Stream stream, std::size_t index, std::size_t count, platform::Poller& poller);
+  /// Takes connection `index` of `count`, which the rank `via` relays, or nobody (-1). Errors: it has that one already,
+  /// or was told another count; resource.
+  Status adopt(platform::Stream stream, std::size_t index, std::size_t count, platform::Poller& poller, int via = -1);
+  /// The rank that relays this link, or -1.
+  [[nodiscard]] int via() const { return via_; }
+  [[nodiscard]] bool isBegun() const { return adopted_ > 0; }
   /// Never became ready.
   void refuse(const Status& why);
 
@@ -73,6 +77,7 @@ class Link {
   Matcher matcher_;
   std::vector<Connection> connections_; ///< By index.
   std::size_t adopted_ = 0;
+  int via_ = -1;
   std::string address_; ///< Of the peer, as connection 0 sees it.
   std::unique_ptr<Outflow> outflow_;
   std::unique_ptr<Intake> intake_;

@@ -19,6 +19,7 @@ using std::chrono::milliseconds;
 
 // Below: the peer of a link.
 constexpr std::uint64_t kFirstDialToken = std::uint64_t{1} << 32;
+constexpr std::uint64_t kFirstRelayToken = std::uint64_t{1} << 40;
 constexpr std::uint64_t kTickerToken = std::uint64_t{1} << 47;
 constexpr std::uint64_t kFirstAcceptorToken = std::uint64_t{1} << 48;
 
@@ -26,6 +27,13 @@ constexpr int kTurnsPerPoll = 16;
 constexpr milliseconds kTick(50);
 constexpr milliseconds kCloseSpan(2000);
 constexpr milliseconds kProbeInterval(250);
+/// How long a peer is waited for before this end does what it can do itself: first to call it, then to look for a rank
+/// that relays; at last even when its system answers, but no process.
+constexpr milliseconds kCallBack(500);
+constexpr milliseconds kDetour(2000);
+constexpr milliseconds kDetourAnyway(10000);
+/// After this rank has left it goes on relaying for so long at most.
+constexpr milliseconds kRelayOnSpan(10000);
 
 // Prices for the planner: processes of one host, measured over loopback.
 constexpr double kLatency_s = 10e-6;
@@ -43,7 +51,7 @@ TcpTransport::TcpTransport(const TransportContext& context, platform::SecurityMa
     : context_(context),
       log_(context.config->log_level, context.self),
       make_security_(std::move(security)),
-      identities_(static_cast<std::size_t>(context.size)),
+      ways_(static_cast<std::size_t>(context.size)),
       next_dial_token_(kFirstDialToken) {
   capabilities_.latency_s = make_security_ ? kTlsLatency_s : kLatency_s;
   capabilities_.bandwidth_bytes_per_s = make_security_ ? kTlsBandwidth_bytes_per_s : kBandwidth_bytes_per_s;
@@ -58,8 +66,26 @@ TcpTransport::~TcpTransport() {
   // which would destroy what is still on its way from here.
   const Deadline deadline = Deadline::after(kCloseSpan);
   const auto drained = [](const auto& link) { return link->isDrained(); };
-  while (!std::all_of(links_.begin(), links_.end(), drained) && !deadline.expired())
+  const Deadline relay_deadline = Deadline::after(kRelayOnSpan);
+  Deadline quiet = deadline;
+  for (;;) {
+    const bool closing = !std::all_of(links_.begin(), links_.end(), drained) && !deadline.expired();
+    const bool relaying = servesOthers() && !quiet.expired() && !relay_deadline.expired();
+    if (!closing && !relaying) break;
+    // Others may still be in the middle of what this rank has done with.
+    if (relaying && relayOnly()) quiet = Deadline::after(kCloseSpan);
     std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
+
+/// progress() for others alone. Returns whether something of theirs moved.
+bool TcpTransport::relayOnly() {
+  const std::uint64_t before = relay_->bytes();
+  for (const platform::PollEvent& event : poller_->wait(0))
+    if (relay_->owns(event.token)) relay_->handle(event.token);
+  relay_->run();
+  relay_->tick();
+  return relay_->bytes() != before;
 }
 
 Result<std::string> TcpTransport::open() {
@@ -77,11 +103,16 @@ Result<std::string> TcpTransport::open() {
     if (!made.isOk()) return made.status();
     security_ = made.take();
     acceptor_->setSecurity(*security_, [this](int rank) -> const std::string* {
-      const std::string& identity = identities_[static_cast<std::size_t>(rank)];
+      const std::string& identity = ways_[static_cast<std::size_t>(rank)].identity;
       return identity.empty() ? nullptr : &identity;
     });
   }
   acceptor_->setHandler([this](tcp::Acceptor::Caller caller) { adopt(std::move(caller)); });
+  acceptor_->setGate([this](const tcp::Hello& hello) { return judge(hello); });
+  relay_.emplace(context_, log_, *poller_, kFirstRelayToken, kTickerToken);
+  detour_.emplace(
+      context_, *poller_, next_dial_token_, [this](int rank) { return candidate(rank); },
+      [this](int peer, int via, platform::Stream stream) { takeRelayed(peer, via, std::move(stream)); });
   auto sockets = acceptor_->listen();
   if (!sockets.isOk()) return sockets.status();
   address_ = {platform::hostIdentity().text(), sockets.take()};
@@ -131,23 +162,47 @@ Status TcpTransport::connect(int peer, std::string_view address) {
     return link.error();
   }
   link.setWanted();
-  identities_[static_cast<std::size_t>(peer)] = decoded.value().identity;
+  ways_[static_cast<std::size_t>(peer)] = {decoded.value().identity, sockets, Deadline::after(kCallBack),
+                                           Deadline::after(kDetour)};
   accept_deadline_ = Deadline::after(milliseconds(context_.config->bootstrap_timeout_ms));
   startTicking();
-  if (peer > context_.self) return Status::ok();
-  const int payload = context_.config->connections_per_peer;
-  const std::size_t count =
-      payload > 1 ? 1 + static_cast<std::size_t>(std::min(payload, tcp::kMostPayloadConnections)) : 1;
-  auto handler = [this, peer, count](platform::Stream stream, std::size_t index) {
-    tunePath(stream.fd());
-    const Status adopted = at(peer).adopt(std::move(stream), index, count, *poller_);
-    if (!adopted.isOk()) at(peer).refuse(adopted);
-  };
-  dialers_.push_back(std::make_unique<tcp::Dialer>(
-      context_, *poller_, next_dial_token_,
-      tcp::Dialer::Target{peer, sockets, count, security_.get(), decoded.value().identity}, std::move(handler)));
-  dialers_.back()->start();
+  if (peer < context_.self) dial(peer);
   return Status::ok();
+}
+
+tcp::Dialer::Target TcpTransport::target(int peer) const {
+  const Way& way = ways_[static_cast<std::size_t>(peer)];
+  tcp::Dialer::Target target;
+  target.peer = peer;
+  target.addresses = way.sockets;
+  target.security = security_.get();
+  target.identity = way.identity;
+  return target;
+}
+
+void TcpTransport::dial(int peer) {
+  tcp::Dialer::Target called = target(peer);
+  const int payload = context_.config->connections_per_peer;
+  if (payload > 1) called.connections += static_cast<std::size_t>(std::min(payload, tcp::kMostPayloadConnections));
+  dialers_.push_back(
+      std::make_unique<tcp::Dialer>(context_, *poller_, next_dial_token_, std::move(called),
+                                    [this, peer](tcp::Dialer::Made made) { adoptOwn(peer, std::move(made)); }));
+  dialers_.back()->start();
+}
+
+tcp::Dialer* TcpTransport::dialerOf(int peer) {
+  const auto found =
+      std::find_if(dialers_.begin(), dialers_.end(), [peer](const auto& dialer) { return dialer->peer() == peer; });
+  return found == dialers_.end() ? nullptr : found->get();
+}
+
+/// This end has called.
+void TcpTransport::adoptOwn(int peer, tcp::Dialer::Made made) {
+  tunePath(made.stream.fd());
+  if (made.via >= 0) log_.info(fmt::format("the link to rank {} is relayed by rank {}", peer, made.via));
+  const Status adopted = at(peer).adopt(std::move(made.stream), made.index, made.count, *poller_, made.via);
+  if (!adopted.isOk()) at(peer).refuse(adopted);
+  detour_->settle(peer);
 }
 
 void TcpTransport::tunePath(int fd) {
@@ -158,11 +213,77 @@ void TcpTransport::tunePath(int fd) {
 }
 
 void TcpTransport::adopt(tcp::Acceptor::Caller caller) {
-  tcp::Link& link = at(static_cast<int>(caller.hello.from));
+  if (caller.hello.relay) return relay_->add(std::move(caller));
+  const int peer = static_cast<int>(caller.hello.from);
   tunePath(caller.stream.fd());
+  if (caller.via >= 0) log_.info(fmt::format("the link to rank {} is relayed by rank {}", peer, caller.via));
   const Status adopted =
-      link.adopt(std::move(caller.stream), caller.hello.connection, caller.hello.connections, *poller_);
-  if (!adopted.isOk()) acceptor_->logOnce(caller.from, adopted.text());
+      at(peer).adopt(std::move(caller.stream), caller.hello.connection, caller.hello.connections, *poller_, caller.via);
+  if (!adopted.isOk()) return acceptor_->logOnce(caller.from, adopted.text());
+  settle(peer);
+}
+
+/// The peer has called: nobody else is needed.
+void TcpTransport::settle(int peer) {
+  std::erase_if(dialers_, [peer](const auto& dialer) { return dialer->peer() == peer; });
+  detour_->settle(peer);
+}
+
+/// Why a member's call is not wanted; "" when it is. Of both ends of a pair the higher rank decides: it says "go" to
+/// one of its calls or welcomes one of the other's, and never does both.
+std::string TcpTransport::judge(const tcp::Hello& hello) {
+  if (hello.relay) return relay_->whyNot();
+  const int peer = static_cast<int>(hello.from);
+  if (peer > context_.self) return {};
+  if (!at(peer).wanted() || at(peer).state() != LinkState::connecting) return "it is not waited for";
+  tcp::Dialer* dialer = dialerOf(peer);
+  if (hello.connection > 0 && (dialer == nullptr || dialer->yields())) return {};
+  return dialer != nullptr && dialer->yield() ? "" : "another connection was chosen";
+}
+
+/// Both ends are here now. The higher rank calls, as over a connection of its own.
+void TcpTransport::takeRelayed(int peer, int via, platform::Stream stream) {
+  if (at(peer).state() != LinkState::connecting) return;
+  if (peer > context_.self) {
+    const Status taken = acceptor_->take(std::move(stream), via);
+    if (!taken.isOk()) log_.warn(fmt::format("a call relayed by rank {} is lost: {}", via, taken.text()));
+  } else if (tcp::Dialer* dialer = dialerOf(peer)) {
+    dialer->takeRelayed(std::move(stream), via);
+  }
+}
+
+std::optional<tcp::Detour::Candidate> TcpTransport::candidate(int rank) const {
+  const tcp::Link& link = at(rank);
+  if (!link.wanted() || link.state() == LinkState::failed || link.via() >= 0) return std::nullopt;
+  return tcp::Detour::Candidate{target(rank), link.state() == LinkState::ready};
+}
+
+void TcpTransport::tryOtherWays() {
+  for (auto& link : links_) {
+    const int peer = link->peer();
+    if (!link->wanted() || link->state() != LinkState::connecting || link->isBegun()) continue;
+    Way& way = ways_[static_cast<std::size_t>(peer)];
+    tcp::Dialer* dialer = dialerOf(peer);
+    if (dialer != nullptr && dialer->yields() && !acceptor_->awaitsGo(peer)) dialer->resume();
+    if (peer > context_.self && way.call_back.expired()) {
+      way.call_back = Deadline();
+      if (dialer == nullptr) dial(peer);
+    }
+    if (!way.detour.expired()) continue;
+    // A process that is only busy needs no relay.
+    const bool waits = dialer != nullptr && dialer->isHeard() && !std::exchange(way.patient, true);
+    way.detour = waits ? Deadline::after(kDetourAnyway) : Deadline();
+    if (!waits) detour_->want(peer);
+  }
+}
+
+/// What else was tried to reach the peer, for an error's text.
+std::string TcpTransport::otherWays(int peer) const {
+  const std::string relays = detour_->trouble(peer);
+  return fmt::format(
+      "rank {} and rank {} can at most call others, not be called, and {}; let one of the two be called, "
+      "or add a rank that both can call",
+      std::min(peer, context_.self), std::max(peer, context_.self), relays);
 }
 
 bool TcpTransport::send(SendOperation& operation) {
@@ -202,6 +323,7 @@ bool TcpTransport::progress() {
     any = handle(event) || any;
   for (auto& link : links_)
     if (link->hasWork()) any = runLink(*link, false) || any;
+  if (servesOthers()) any = relay_->run() || any;
   return any;
 }
 
@@ -221,14 +343,17 @@ bool TcpTransport::handle(const platform::PollEvent& event) {
     tick();
     return true;
   }
-  if (acceptor_->owns(event.token)) {
-    acceptor_->handle(event.token);
+  if (relay_->owns(event.token) || acceptor_->owns(event.token)) {
+    if (relay_->owns(event.token))
+      relay_->handle(event.token);
+    else
+      acceptor_->handle(event.token);
     startTicking();
     stopTickingWhenSettled();
     return true;
   }
-  for (auto& dialer : dialers_)
-    if (dialer->handle(event.token)) break;
+  const auto takes = [&event](const auto& dialer) { return dialer->handle(event.token); };
+  if (std::none_of(dialers_.begin(), dialers_.end(), takes)) detour_->handle(event.token);
   return mindDialers();
 }
 
@@ -250,14 +375,23 @@ void TcpTransport::tick() {
     dialer->tick();
   mindDialers();
   if (accept_deadline_.expired()) refuseLateCallers();
+  tryOtherWays();
+  detour_->tick();
+  relay_->tick();
   if (probe_deadline_.expired()) probeStalled();
   stopTickingWhenSettled();
 }
 
 /// Forgets the dialers that are through. Returns true, for an event was handled.
 bool TcpTransport::mindDialers() {
-  for (auto& dialer : dialers_)
-    if (!dialer->error().isOk()) at(dialer->error().peer()).refuse(dialer->error());
+  for (auto& dialer : dialers_) {
+    const Status& error = dialer->error();
+    if (error.isOk()) continue;
+    at(error.peer())
+        .refuse(Status::error(error.kind(), fmt::format("{}; {}", error.text(), otherWays(error.peer())),
+                              ErrorScope::peer, error.peer()));
+    detour_->settle(error.peer());
+  }
   std::erase_if(dialers_, [](const auto& dialer) { return dialer->isDone() || !dialer->error().isOk(); });
   stopTickingWhenSettled();
   return true;
@@ -275,9 +409,10 @@ void TcpTransport::refuseLateCallers() {
     link->refuse(Status::error(
         GOSS_ERR_PEER_LOST,
         fmt::format("rank {} did not call rank {} over TCP within {} ms; check firewalls, or choose the network with "
-                    "GOSS_INTERFACE",
-                    link->peer(), context_.self, context_.config->bootstrap_timeout_ms),
+                    "GOSS_INTERFACE; {}",
+                    link->peer(), context_.self, context_.config->bootstrap_timeout_ms, otherWays(link->peer())),
         ErrorScope::peer, link->peer()));
+    settle(link->peer());
   }
 }
 
@@ -296,7 +431,8 @@ void TcpTransport::startTicking() {
 }
 
 void TcpTransport::stopTickingWhenSettled() {
-  if (ticker_->running() && dialers_.empty() && acceptor_->isIdle() && probe_deadline_.never() && !awaitsCallers())
+  if (ticker_->running() && dialers_.empty() && acceptor_->isIdle() && detour_->isIdle() && relay_->isIdle() &&
+      probe_deadline_.never() && !awaitsCallers())
     ticker_->stop();
 }
 
@@ -304,7 +440,8 @@ int TcpTransport::pollFd() const { return poller_->fd(); }
 
 bool TcpTransport::prepareToSleep() {
   return deferred_.empty() &&
-         std::none_of(links_.begin(), links_.end(), [](const auto& link) { return link->hasWork(); });
+         std::none_of(links_.begin(), links_.end(), [](const auto& link) { return link->hasWork(); }) &&
+         !(relay_ && relay_->hasWork());
 }
 
 } // namespace goss::transports

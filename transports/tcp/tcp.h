@@ -14,14 +14,17 @@
 #include "platform/timer.h"
 #include "transports/common/deferred.h"
 #include "transports/tcp/acceptor.h"
+#include "transports/tcp/detour.h"
 #include "transports/tcp/dialer.h"
 #include "transports/tcp/link.h"
+#include "transports/tcp/relay.h"
 
 namespace goss::transports {
 
-/// The rank with the higher number calls the other. Messages go straight from and to the callers' buffers; with
-/// Config::connections_per_peer > 1 (the caller's counts) large ones are striped over that many connections more. Who
-/// calls without the job's secret is dropped and logged once.
+/// The rank with the higher number calls the other, and is called by it when that does not succeed at once; it alone
+/// decides which of the connections is the link. Ranks that cannot call each other are relayed by a third one. Messages
+/// go straight from and to the callers' buffers; with Config::connections_per_peer > 1 (the caller's counts) large ones
+/// are striped over that many connections more. Who calls without the job's secret is dropped and logged once.
 class TcpTransport final : public Transport {
  public:
   /// With `security` it is the transport "tls": every connection is greeted before anything of it is read, an address
@@ -49,6 +52,11 @@ class TcpTransport final : public Transport {
   void discard(Tag mask, Tag value) override;
   void abandon(int peer, const Status& why) override { at(peer).giveUp(why); }
   [[nodiscard]] PeerStatistics statistics(int peer) const override { return at(peer).matcher().statistics(); }
+  [[nodiscard]] bool servesOthers() const override { return relay_ && relay_->isInUse(); }
+  /// The rank that relays the link to `peer`, or -1.
+  [[nodiscard]] int relayedBy(int peer) const { return at(peer).via(); }
+  /// What this rank has passed on between others.
+  [[nodiscard]] std::uint64_t relayedBytes() const { return relay_ ? relay_->bytes() : 0; }
 
  private:
   tcp::Link& at(int peer) { return *links_[static_cast<std::size_t>(peer)]; }
@@ -61,10 +69,29 @@ class TcpTransport final : public Transport {
     tcp::Address address;
   };
   [[nodiscard]] Result<Peer> decode(std::string_view address) const;
+  /// How to call a peer, and when to do more than that.
+  struct Way {
+    std::string identity; ///< "" until connect(), and without security.
+    std::vector<platform::SocketAddress> sockets;
+    platform::Deadline call_back; ///< This end, which should be called, calls.
+    platform::Deadline detour;    ///< Others are asked to relay.
+    bool patient = false;         ///< That was put off once, for a system that answers.
+  };
+  [[nodiscard]] tcp::Dialer::Target target(int peer) const;
+  void dial(int peer);
+  [[nodiscard]] tcp::Dialer* dialerOf(int peer);
+  void adoptOwn(int peer, tcp::Dialer::Made made);
   void tunePath(int fd);
   void adopt(tcp::Acceptor::Caller caller);
+  void settle(int peer);
+  [[nodiscard]] std::string judge(const tcp::Hello& hello);
+  void takeRelayed(int peer, int via, platform::Stream stream);
+  [[nodiscard]] std::optional<tcp::Detour::Candidate> candidate(int rank) const;
+  void tryOtherWays();
+  [[nodiscard]] std::string otherWays(int peer) const;
   bool pollOnlyPeer();
   bool handle(const platform::PollEvent& event);
+  bool relayOnly();
   bool runLink(tcp::Link& link, bool broken);
   void tick();
   bool mindDialers();
@@ -79,10 +106,12 @@ class TcpTransport final : public Transport {
   const base::Log log_;
   const platform::SecurityMaker make_security_;
   std::unique_ptr<platform::StreamSecurity> security_; ///< Set by open(); before all that holds its filters.
-  std::vector<std::string> identities_;                ///< By peer; "" until connect().
+  std::vector<Way> ways_;                              ///< By peer.
   std::optional<platform::Poller> poller_;             ///< Set by open(), as the next two.
   std::optional<platform::Ticker> ticker_;
   std::optional<tcp::Acceptor> acceptor_;
+  std::optional<tcp::Relay> relay_;
+  std::optional<tcp::Detour> detour_;
   tcp::Address address_; ///< This rank's.
   Deferred deferred_;
   std::vector<std::unique_ptr<tcp::Link>> links_;     ///< By peer.

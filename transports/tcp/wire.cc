@@ -54,9 +54,9 @@ Result<Address> decodeAddress(std::string_view bytes) {
 
 std::string encodeHello(const Hello& hello) {
   base::WireWriter out;
-  out.raw(kHelloMagic).integer(kVersion).integer(std::uint16_t{0});
+  out.raw(kHelloMagic).integer(kVersion).integer(static_cast<std::uint16_t>(hello.relay));
   out.integer(hello.from).integer(hello.to).integer(hello.size);
-  out.integer(hello.connection).integer(hello.connections).integer(std::uint32_t{0});
+  out.integer(hello.connection).integer(hello.connections).integer(hello.relayed_to);
   out.raw({reinterpret_cast<const char*>(hello.job.data()), hello.job.size()});
   return out.take();
 }
@@ -75,18 +75,22 @@ Result<Hello> decodeHello(std::string_view bytes) {
                     "Gossamer on all ranks",
                     version, kVersion));
   Hello hello;
-  const auto reserved = in.integer<std::uint16_t>();
+  const auto purpose = in.integer<std::uint16_t>();
+  hello.relay = purpose == 1;
   hello.from = in.integer<std::uint32_t>();
   hello.to = in.integer<std::uint32_t>();
   hello.size = in.integer<std::uint32_t>();
   hello.connection = in.integer<std::uint16_t>();
   hello.connections = in.integer<std::uint16_t>();
-  const auto reserved_too = in.integer<std::uint32_t>();
+  hello.relayed_to = in.integer<std::uint32_t>();
   const std::string_view job = in.raw(hello.job.size());
   const bool counts = hello.from < hello.size && hello.to < hello.size && hello.from != hello.to &&
                       hello.connections >= 1 && hello.connections <= 1 + kMostPayloadConnections &&
                       hello.connection < hello.connections;
-  if (!in.complete() || reserved != 0 || reserved_too != 0 || !counts) return wrong("its greeting is damaged");
+  const bool relays = hello.relay ? hello.connections == 1 && hello.relayed_to < hello.size &&
+                                        hello.relayed_to != hello.from && hello.relayed_to != hello.to
+                                  : purpose == 0 && hello.relayed_to == 0;
+  if (!in.complete() || !counts || !relays) return wrong("its greeting is damaged");
   std::memcpy(hello.job.data(), job.data(), job.size());
   return hello;
 }
@@ -105,7 +109,7 @@ Result<DecodedAnswer> decodeAnswer(std::string_view bytes) {
   const auto answer = in.integer<std::uint8_t>();
   const auto reason = in.integer<std::uint8_t>();
   const auto reserved = in.integer<std::uint16_t>();
-  if (!magic || !in.complete() || reserved != 0 || answer < 1 || answer > 3)
+  if (!magic || !in.complete() || reserved != 0 || answer < 1 || answer > 4)
     return wrong("it does not speak Gossamer's TCP protocol");
   return DecodedAnswer{static_cast<Answer>(answer), reason};
 }

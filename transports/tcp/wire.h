@@ -44,6 +44,8 @@ struct Hello {
   std::uint16_t connection = 0;  ///< Which of `connections`; 0 carries the frames.
   std::uint16_t connections = 1; ///< 1, or 1 + the number of payload connections.
   std::array<std::byte, 16> job{};
+  bool relay = false;           ///< No link is wanted: `to` is to relay between `from` and `relayed_to`.
+  std::uint32_t relayed_to = 0; ///< 0 without `relay`.
 };
 
 std::string encodeHello(const Hello& hello);
@@ -53,8 +55,9 @@ Result<Hello> decodeHello(std::string_view bytes);
 bool helloMayBegin(std::string_view bytes);
 
 /// The answer to a hello, kAnswerBytes long, then the reason; and the caller's "go" after a welcome, without one. A
-/// caller that tries several addresses at once says "go" on one of them.
-enum class Answer : std::uint8_t { welcome = 1, refused = 2, go = 3 };
+/// caller that tries several addresses at once says "go" on one of them. Who is relayed hears "joined" when the other
+/// end has come too: what follows is from there.
+enum class Answer : std::uint8_t { welcome = 1, refused = 2, go = 3, joined = 4 };
 std::string encodeAnswer(Answer answer, std::string_view reason = {});
 struct DecodedAnswer {
   Answer answer = Answer::welcome;

@@ -85,11 +85,23 @@ TlsFilter::Fetched TlsFilter::fetch(int fd) {
   const std::size_t batch = phase_ == Phase::ready ? kBatchBytes : kGreetingBytes;
   if (incoming.contents().size() >= batch) return Fetched::nothing;
   const std::size_t size = batch - incoming.contents().size();
-  const StreamResult got = platform::readSome(fd, incoming.room(size), size);
+  const StreamResult got = readUnder(fd, incoming.room(size), size);
   incoming.commit(got.bytes);
   if (got.ended) end_ = got;
   if (got.ended) return Fetched::end;
   return got.bytes > 0 ? Fetched::some : Fetched::nothing;
+}
+
+StreamResult TlsFilter::readUnder(int fd, void* to, std::size_t size) {
+  if (!under_) return platform::readSome(fd, to, size);
+  const iovec piece{to, size};
+  return under_->read(fd, std::span(&piece, 1));
+}
+
+StreamResult TlsFilter::writeUnder(int fd, std::string_view bytes) {
+  if (!under_) return platform::writeSome(fd, bytes.data(), bytes.size());
+  const iovec piece{const_cast<char*>(bytes.data()), bytes.size()}; // Only read.
+  return under_->write(fd, std::span(&piece, 1));
 }
 
 StreamResult TlsFilter::read(int fd, std::span<const iovec> to) {
@@ -169,9 +181,10 @@ StreamResult TlsFilter::write(int fd, std::span<const iovec> from) {
 }
 
 void TlsFilter::flush(int fd) {
+  if (under_) under_->flush(fd);
   RecordBuffer& outgoing = session_->outgoing();
   while (!outgoing.empty()) {
-    const StreamResult sent = platform::writeSome(fd, outgoing.contents().data(), outgoing.contents().size());
+    const StreamResult sent = writeUnder(fd, outgoing.contents());
     outgoing.consume(sent.ended ? outgoing.contents().size() : sent.bytes);
     if (sent.ended) write_end_ = sent;
     if (sent.bytes == 0) return;

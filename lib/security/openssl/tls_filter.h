@@ -20,14 +20,20 @@ class TlsFilter final : public platform::StreamFilter {
       : credentials_(std::move(credentials)), session_(std::move(session)), calls_(calls) {}
 
   platform::Greeting greet(int fd) override;
-  [[nodiscard]] std::string failure() const override { return failure_; }
+  [[nodiscard]] std::string failure() const override {
+    return failure_.empty() && under_ ? under_->failure() : failure_;
+  }
   platform::StreamResult read(int fd, std::span<const iovec> to) override;
   platform::StreamResult write(int fd, std::span<const iovec> from) override;
   void flush(int fd) override;
   [[nodiscard]] bool hasInput() const override {
-    return (!session_->incoming().empty() || session_->hasPending()) && !owesAnswers();
+    return (!session_->incoming().empty() || session_->hasPending() || (under_ && under_->hasInput())) &&
+           !owesAnswers();
   }
-  [[nodiscard]] bool hasOutput() const override { return !session_->outgoing().empty(); }
+  [[nodiscard]] bool hasOutput() const override {
+    return !session_->outgoing().empty() || (under_ && under_->hasOutput());
+  }
+  void setUnder(std::unique_ptr<platform::StreamFilter> under) override { under_ = std::move(under); }
   [[nodiscard]] std::string_view identity() const override { return peer_.identity; }
   [[nodiscard]] std::string name() const override { return peer_.name; }
   [[nodiscard]] bool mayBe(int rank) const override { return peer_.ranks.contains(rank); }
@@ -40,6 +46,8 @@ class TlsFilter final : public platform::StreamFilter {
   bool awaitProof();
   platform::Greeting fail(std::string why);
   Fetched fetch(int fd);
+  platform::StreamResult readUnder(int fd, void* to, std::size_t size);
+  platform::StreamResult writeUnder(int fd, std::string_view bytes);
   /// The next plain bytes of `from` to be encrypted, from `skip` on; small pieces are gathered.
   std::string_view nextPiece(std::span<const iovec> from, std::size_t skip);
   bool batchIsFull() const;
@@ -53,6 +61,7 @@ class TlsFilter final : public platform::StreamFilter {
   const std::shared_ptr<const Credentials> credentials_;
   const std::unique_ptr<Session> session_;
   const bool calls_;
+  std::unique_ptr<platform::StreamFilter> under_; ///< Null: the socket.
   Phase phase_ = Phase::handshake;
   std::string proof_; ///< Of the other end, as far as it has come.
   ProvenPeer peer_;

@@ -1,0 +1,141 @@
+// Ranks that cannot be called: they call, and where two of them want each other, a third one relays.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "platform/stream.h"
+#include "tests/tcp/world.h"
+
+namespace goss::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+void say(int fd, std::string_view bytes) {
+  ASSERT_TRUE(platform::writeAll(fd, bytes, platform::Deadline::after(kLong)).isOk());
+}
+
+TEST(TcpRelay, WhoCannotBeCalledCallsBack) {
+  for (const int hidden : {0, 1}) {
+    World world(2, 2, [](Config& config) { config.connections_per_peer = 3; });
+    world.hide(hidden);
+    ASSERT_TRUE(world.connectAll());
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{10}, std::size_t{2000000}}) {
+      EXPECT_TRUE(world.exchange(0, 1, bytes));
+      EXPECT_TRUE(world.exchange(1, 0, bytes));
+    }
+    EXPECT_EQ(world.transport(0).relayedBy(1), -1);
+  }
+}
+
+TEST(TcpRelay, ThoseThatOnlyCallAreRelayedByTheOthers) {
+  World world(6, 6, [](Config& config) { config.connections_per_peer = 2; });
+  for (const int hidden : {1, 2, 4, 5})
+    world.hide(hidden);
+  ASSERT_TRUE(world.connectAll());
+  const auto hides = [](int rank) { return rank % 3 != 0; };
+  for (int from = 0; from < 6; ++from)
+    for (int to = 0; to < 6; ++to) {
+      if (from == to) continue;
+      const int via = world.transport(from).relayedBy(to);
+      EXPECT_EQ(via >= 0, hides(from) && hides(to)) << from << " to " << to;
+      EXPECT_EQ(via, world.transport(to).relayedBy(from));
+      for (const std::size_t bytes : {std::size_t{0}, std::size_t{10}, std::size_t{700000}})
+        EXPECT_TRUE(world.exchange(from, to, bytes)) << from << " to " << to;
+    }
+  const std::uint64_t relayed = world.transport(0).relayedBytes() + world.transport(3).relayedBytes();
+  EXPECT_GE(relayed, 12 * 700000u);
+  EXPECT_LT(relayed, 12 * 710000u) << "and nothing else";
+  for (const int hidden : {1, 2, 4, 5})
+    EXPECT_FALSE(world.transport(hidden).servesOthers());
+}
+
+TEST(TcpRelay, AReaderThatHoldsBackHoldsUpTheWriterNotTheRelay) {
+  World world(3, 3, [](Config& config) { config.unexpected_bytes = 64 << 10; });
+  world.hide(1);
+  world.hide(2);
+  ASSERT_TRUE(world.connectAll());
+  const std::size_t bytes = 64 << 20;
+  Send send(2, 7, bytes);
+  ASSERT_FALSE(world.transport(1).send(send));
+  // What lies in sockets on the way is bounded, and so is what the relay keeps: at some time nothing moves.
+  std::uint64_t before = 1;
+  while (before != world.transport(0).relayedBytes()) {
+    before = world.transport(0).relayedBytes();
+    world.driveFor(std::chrono::milliseconds(100));
+  }
+  EXPECT_LT(before, bytes / 2);
+  EXPECT_FALSE(send.done);
+  EXPECT_TRUE(world.exchange(1, 0, 1000));
+  EXPECT_TRUE(world.exchange(0, 2, 1000));
+  Recv recv(1, 7, bytes);
+  world.transport(2).recv(recv);
+  ASSERT_TRUE(world.until([&] { return recv.done && send.done; }));
+  EXPECT_TRUE(recv.status.isOk());
+  EXPECT_EQ(recv.contents(), send.contents());
+
+  // What was sent before a goodbye arrives, and so does the goodbye.
+  Send last(2, 5, 100000);
+  Recv awaited(1, 5, 100000);
+  world.transport(2).recv(awaited);
+  const bool sent = world.transport(1).send(last);
+  ASSERT_TRUE(sent || world.until([&] { return last.done; }));
+  world[1].transport.reset();
+  ASSERT_TRUE(world.until([&] { return awaited.done && world[2].losses.size() == 1; }));
+  EXPECT_EQ(awaited.contents(), last.contents());
+  EXPECT_TRUE(world[2].losses[0].departed);
+  EXPECT_TRUE(world.until([&] { return !world.transport(0).servesOthers(); }));
+}
+
+TEST(TcpRelay, WhenTheRelayIsGoneTheLossNamesIt) {
+  World world(3, 3);
+  world.hide(1);
+  world.hide(2);
+  ASSERT_TRUE(world.connectAll());
+  ASSERT_TRUE(world.exchange(1, 2, 100000));
+  world[0].transport.reset();
+  ASSERT_TRUE(world.until([&] { return world[1].losses.size() == 2 && world[2].losses.size() == 2; }));
+  for (const int rank : {1, 2}) {
+    const auto& losses = world[rank].losses;
+    const Loss& loss = losses[losses[0].peer == 0 ? 1 : 0];
+    EXPECT_EQ(loss.peer, 3 - rank);
+    EXPECT_FALSE(loss.departed);
+    EXPECT_THAT(loss.status.text(), HasSubstr("is relayed by rank 0"));
+  }
+}
+
+TEST(TcpRelay, WhereNobodyRelaysTheErrorSaysSo) {
+  World world(3, 3, [](Config& config) {
+    config.bootstrap_timeout_ms = 5000; // Others are asked after two seconds.
+    config.relay = "off";
+  });
+  world.hide(1);
+  world.hide(2);
+  for (int from = 0; from < 3; ++from)
+    for (int to = 0; to < 3; ++to)
+      if (from != to) EXPECT_TRUE(world.transport(from).connect(to, world[to].address).isOk());
+  ASSERT_TRUE(world.until([&] {
+    return world.transport(1).link(2) == LinkState::failed && world.transport(2).link(1) == LinkState::failed;
+  }));
+  EXPECT_EQ(world.transport(0).link(1), LinkState::ready);
+  for (const int rank : {1, 2})
+    EXPECT_THAT(world.transport(rank).linkError(3 - rank).text(),
+                AllOf(HasSubstr("rank 1 and rank 2 can at most call others"), HasSubstr("nobody could relay (rank 0: "),
+                      HasSubstr("GOSS_RELAY=off"), HasSubstr("add a rank that both can call")));
+}
+
+TEST(TcpRelay, ARankIsAskedToRelayOnlyByMembers) {
+  World world(3, 1);
+  ::testing::internal::CaptureStderr();
+  auto hello = world.hello(1, 0);
+  hello.relay = true;
+  hello.relayed_to = 2;
+  hello.job[0] ^= std::byte{1};
+  const platform::UniqueFd stranger = world.call(0);
+  say(stranger.get(), encodeHello(hello));
+  EXPECT_THAT(world.readToEnd(stranger.get()), HasSubstr("it belongs to another job"));
+  ::testing::internal::GetCapturedStderr();
+}
+
+} // namespace
+} // namespace goss::test
