@@ -158,6 +158,19 @@ bool tuneForPath(int fd, const std::string& named) {
   return true;
 }
 
+bool limitPace(int fd, std::uint64_t bytes_per_s) {
+  // Kernels before 4.20 take 32 bits and the lower half of these.
+  return ::setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &bytes_per_s, sizeof bytes_per_s) == 0;
+}
+
+std::optional<std::uint64_t> paceLimit(int fd) {
+  std::uint64_t rate = 0;
+  socklen_t size = sizeof rate;
+  if (::getsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, &size) != 0) return std::nullopt;
+  const bool none = size == sizeof(std::uint32_t) ? rate == UINT32_MAX : rate == UINT64_MAX;
+  return none ? std::nullopt : std::optional(rate);
+}
+
 std::string congestionControl(int fd) {
   char name[32] = {};
   socklen_t size = sizeof name - 1;

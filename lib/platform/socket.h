@@ -95,6 +95,11 @@ void tuneForMessages(int fd);
 /// keeps pauses between repetitions below a second, so that a path that is healed is soon found to be. Returns whether
 /// `named` could be had.
 bool tuneForPath(int fd, const std::string& named);
+/// The system spreads what is written evenly, at most so many bytes a second, instead of sending it in bursts that
+/// overflow the queue of a slower line on the way (SO_MAX_PACING_RATE). Returns whether it does.
+bool limitPace(int fd, std::uint64_t bytes_per_s);
+/// That bound; nothing where there is none.
+std::optional<std::uint64_t> paceLimit(int fd);
 /// What the connection uses now; "" where the system does not tell.
 std::string congestionControl(int fd);
 /// The connection is reset, not shut down, when `fd` is closed.

@@ -47,6 +47,13 @@ void exchangeOneByte(const std::string& host) {
 TEST(Socket, ConnectsOverIpv4) { exchangeOneByte("127.0.0.1"); }
 TEST(Socket, ConnectsOverIpv6) { exchangeOneByte("::1"); }
 
+TEST(Socket, PaceIsLimitedOnRequest) {
+  const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(paceLimit(fd.get()), std::nullopt);
+  ASSERT_TRUE(limitPace(fd.get(), 12'500'000));
+  EXPECT_EQ(paceLimit(fd.get()), 12'500'000u);
+}
+
 TEST(Socket, CongestionControlIsPickedByPathOrName) {
   auto listener = listenOn(*SocketAddress::parse("127.0.0.1", 0), {});
   ASSERT_TRUE(listener.isOk());

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "platform/socket.h"
 #include "tests/support/free_port.h"
 #include "tests/tcp/world.h"
@@ -78,6 +80,30 @@ TEST(TcpSettings, TheCallerDecidesHowManyConnectionsThereAre) {
     EXPECT_EQ(statistics.messages_sent, 7u);
     EXPECT_EQ(statistics.bytes_received, statistics.bytes_sent);
   }
+}
+
+/// The bounds of all sockets of this process that have one.
+std::multiset<std::uint64_t> paces() {
+  std::multiset<std::uint64_t> all;
+  for (int fd = 0; fd < 1024; ++fd)
+    if (const auto pace = platform::paceLimit(fd)) all.insert(*pace);
+  return all;
+}
+
+TEST(TcpSettings, ABoundOnThePaceIsSharedByThePayloadConnections) {
+  for (const int payload : {1, 4}) {
+    World world(2, 2, [&](Config& config) {
+      config.connections_per_peer = payload;
+      config.tcp_pacing_bytes_per_s = 80'000'000;
+    });
+    ASSERT_TRUE(world.connectAll());
+    const std::size_t sockets = payload == 1 ? 2 : 10;
+    const auto set = paces();
+    EXPECT_EQ(set.size(), sockets) << "both ends of each";
+    EXPECT_EQ(set.count(80'000'000 / static_cast<unsigned>(payload)), sockets);
+    EXPECT_TRUE(world.exchange(0, 1, 3000000));
+  }
+  EXPECT_TRUE(paces().empty());
 }
 
 TEST(TcpSettings, UnreachablePeerIsNamedWithTheAddressesThatWereTried) {

@@ -198,14 +198,18 @@ tcp::Dialer* TcpTransport::dialerOf(int peer) {
 
 /// This end has called.
 void TcpTransport::adoptOwn(int peer, tcp::Dialer::Made made) {
-  tunePath(made.stream.fd());
+  tunePath(made.stream.fd(), made.count);
   if (made.via >= 0) log_.info(fmt::format("the link to rank {} is relayed by rank {}", peer, made.via));
   const Status adopted = at(peer).adopt(std::move(made.stream), made.index, made.count, *poller_, made.via);
   if (!adopted.isOk()) at(peer).refuse(adopted);
   detour_->settle(peer);
 }
 
-void TcpTransport::tunePath(int fd) {
+void TcpTransport::tunePath(int fd, std::size_t connections) {
+  // Payload connections share the bound; connection 0 carries little beside them.
+  const std::size_t pace = context_.config->tcp_pacing_bytes_per_s / std::max<std::size_t>(1, connections - 1);
+  if (pace > 0 && !platform::limitPace(fd, pace) && !std::exchange(pacing_refused_, true))
+    log_.warn("GOSS_TCP_PACING is set, but this system does not pace TCP");
   const std::string& named = context_.config->tcp_congestion;
   if (platform::tuneForPath(fd, named) || std::exchange(congestion_refused_, true)) return;
   log_.warn(fmt::format("GOSS_TCP_CONGESTION={} is not offered by this system; TCP uses {}", named,
@@ -215,7 +219,7 @@ void TcpTransport::tunePath(int fd) {
 void TcpTransport::adopt(tcp::Acceptor::Caller caller) {
   if (caller.hello.relay) return relay_->add(std::move(caller));
   const int peer = static_cast<int>(caller.hello.from);
-  tunePath(caller.stream.fd());
+  tunePath(caller.stream.fd(), caller.hello.connections);
   if (caller.via >= 0) log_.info(fmt::format("the link to rank {} is relayed by rank {}", peer, caller.via));
   const Status adopted =
       at(peer).adopt(std::move(caller.stream), caller.hello.connection, caller.hello.connections, *poller_, caller.via);

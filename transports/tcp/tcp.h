@@ -81,7 +81,8 @@ class TcpTransport final : public Transport {
   void dial(int peer);
   [[nodiscard]] tcp::Dialer* dialerOf(int peer);
   void adoptOwn(int peer, tcp::Dialer::Made made);
-  void tunePath(int fd);
+  /// For one of `connections` to a peer.
+  void tunePath(int fd, std::size_t connections);
   void adopt(tcp::Acceptor::Caller caller);
   void settle(int peer);
   [[nodiscard]] std::string judge(const tcp::Hello& hello);
@@ -118,6 +119,7 @@ class TcpTransport final : public Transport {
   std::vector<std::unique_ptr<tcp::Dialer>> dialers_; ///< Of links that do not stand yet.
   std::uint64_t next_dial_token_ = 0;
   bool congestion_refused_ = false;    ///< And that was logged.
+  bool pacing_refused_ = false;        ///< The same.
   int shortcuts_ = 0;                  ///< Turns since the poller was asked.
   platform::Deadline accept_deadline_; ///< Until all who should call us have.
   platform::Deadline probe_deadline_;  ///< When links that are stalled are probed next.
