@@ -347,11 +347,13 @@ bool TcpTransport::handle(const platform::PollEvent& event) {
     tick();
     return true;
   }
-  if (relay_->owns(event.token) || acceptor_->owns(event.token)) {
-    if (relay_->owns(event.token))
-      relay_->handle(event.token);
-    else
-      acceptor_->handle(event.token);
+  if (relay_->owns(event.token)) {
+    relay_->handle(event.token);
+    if (!relay_->isIdle()) startTicking();
+    return true;
+  }
+  if (acceptor_->owns(event.token)) {
+    acceptor_->handle(event.token);
     startTicking();
     stopTickingWhenSettled();
     return true;
