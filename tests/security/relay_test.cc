@@ -38,7 +38,9 @@ TEST(SecureRelay, TwoThatOnlyCallAreRelayedEndToEnd) {
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{10}, std::size_t{3000000}})
     for (int from = 0; from < 3; ++from)
       for (int to = 0; to < 3; ++to)
-        if (from != to) EXPECT_TRUE(world.exchange(from, to, bytes)) << from << " to " << to;
+        if (from != to) {
+          EXPECT_TRUE(world.exchange(from, to, bytes)) << from << " to " << to;
+        }
   EXPECT_GT(world.transport(0).relayedBytes(), 6000000u) << "with what their own encryption adds";
 }
 
@@ -55,12 +57,12 @@ class Nested : public ::testing::Test {
     for (std::size_t end = 0; end < 2; ++end) {
       int fds[2];
       ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds), 0);
-      ends_[end] = platform::Stream(platform::UniqueFd(fds[0]), securities_[end]->caller().take());
+      ends_[end] = platform::Stream(platform::UniqueFd(fds[0]), securities_[end]->caller("").take());
       middle_[end] = platform::Stream(platform::UniqueFd(fds[1]), securities_[2]->callee().take());
     }
     greet(ends_[0], middle_[0], false);
     greet(ends_[1], middle_[1], false);
-    ends_[0].nest(securities_[0]->caller().take());
+    ends_[0].nest(securities_[0]->caller(securities_[1]->identity()).take());
     ends_[1].nest(securities_[1]->callee().take());
     greet(ends_[0], ends_[1], true);
   }
@@ -81,7 +83,9 @@ class Nested : public ::testing::Test {
       bytes.resize(middle_[end].read(bytes.data(), bytes.size()).bytes);
       if (change) change(bytes);
       seen_ += bytes;
-      if (!bytes.empty()) EXPECT_EQ(middle_[1 - end].write(bytes).bytes, bytes.size());
+      if (!bytes.empty()) {
+        EXPECT_EQ(middle_[1 - end].write(bytes).bytes, bytes.size());
+      }
     }
   }
 

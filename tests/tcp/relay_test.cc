@@ -113,7 +113,9 @@ TEST(TcpRelay, WhereNobodyRelaysTheErrorSaysSo) {
   world.hide(2);
   for (int from = 0; from < 3; ++from)
     for (int to = 0; to < 3; ++to)
-      if (from != to) EXPECT_TRUE(world.transport(from).connect(to, world[to].address).isOk());
+      if (from != to) {
+        EXPECT_TRUE(world.transport(from).connect(to, world[to].address).isOk());
+      }
   ASSERT_TRUE(world.until([&] {
     return world.transport(1).link(2) == LinkState::failed && world.transport(2).link(1) == LinkState::failed;
   }));
