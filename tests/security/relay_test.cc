@@ -31,6 +31,7 @@ TEST(SecureRelay, TwoThatOnlyCallAreRelayedEndToEnd) {
         config.connections_per_peer = rank++;
       },
       makerOf);
+  world.setPatience({std::chrono::milliseconds(100), std::chrono::milliseconds(600)});
   world.hide(1);
   world.hide(2);
   ASSERT_TRUE(world.connectAll());
@@ -42,6 +43,16 @@ TEST(SecureRelay, TwoThatOnlyCallAreRelayedEndToEnd) {
           EXPECT_TRUE(world.exchange(from, to, bytes)) << from << " to " << to;
         }
   EXPECT_GT(world.transport(0).relayedBytes(), 6000000u) << "with what their own encryption adds";
+  // What was sent before a goodbye arrives, and so does the goodbye.
+  Send last(2, 5, 100000);
+  Recv awaited(1, 5, 100000);
+  world.transport(2).recv(awaited);
+  const bool sent = world.transport(1).send(last);
+  ASSERT_TRUE(sent || world.until([&] { return last.done; }));
+  world[1].transport.reset();
+  ASSERT_TRUE(world.until([&] { return awaited.done && world[2].losses.size() == 1; }));
+  EXPECT_EQ(awaited.contents(), last.contents());
+  EXPECT_TRUE(world[2].losses[0].departed);
 }
 
 /// Streams from an end to the middle and from there, and within them one from end to end.

@@ -10,6 +10,12 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using transports::tcp::Answer;
+using transports::tcp::encodeAnswer;
+using transports::tcp::encodeHello;
+
+/// Loopback loses nothing, so that there is less to wait for.
+constexpr transports::TcpTransport::Patience kLittle{std::chrono::milliseconds(100), std::chrono::milliseconds(600)};
 
 void say(int fd, std::string_view bytes) {
   ASSERT_TRUE(platform::writeAll(fd, bytes, platform::Deadline::after(kLong)).isOk());
@@ -18,6 +24,7 @@ void say(int fd, std::string_view bytes) {
 TEST(TcpRelay, WhoCannotBeCalledCallsBack) {
   for (const int hidden : {0, 1}) {
     World world(2, 2, [](Config& config) { config.connections_per_peer = 3; });
+    world.setPatience(kLittle);
     world.hide(hidden);
     ASSERT_TRUE(world.connectAll());
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{10}, std::size_t{2000000}}) {
@@ -30,6 +37,7 @@ TEST(TcpRelay, WhoCannotBeCalledCallsBack) {
 
 TEST(TcpRelay, ThoseThatOnlyCallAreRelayedByTheOthers) {
   World world(6, 6, [](Config& config) { config.connections_per_peer = 2; });
+  world.setPatience(kLittle);
   for (const int hidden : {1, 2, 4, 5})
     world.hide(hidden);
   ASSERT_TRUE(world.connectAll());
@@ -52,6 +60,7 @@ TEST(TcpRelay, ThoseThatOnlyCallAreRelayedByTheOthers) {
 
 TEST(TcpRelay, AReaderThatHoldsBackHoldsUpTheWriterNotTheRelay) {
   World world(3, 3, [](Config& config) { config.unexpected_bytes = 64 << 10; });
+  world.setPatience(kLittle);
   world.hide(1);
   world.hide(2);
   ASSERT_TRUE(world.connectAll());
@@ -89,6 +98,7 @@ TEST(TcpRelay, AReaderThatHoldsBackHoldsUpTheWriterNotTheRelay) {
 
 TEST(TcpRelay, WhenTheRelayIsGoneTheLossNamesIt) {
   World world(3, 3);
+  world.setPatience(kLittle);
   world.hide(1);
   world.hide(2);
   ASSERT_TRUE(world.connectAll());
@@ -106,9 +116,10 @@ TEST(TcpRelay, WhenTheRelayIsGoneTheLossNamesIt) {
 
 TEST(TcpRelay, WhereNobodyRelaysTheErrorSaysSo) {
   World world(3, 3, [](Config& config) {
-    config.bootstrap_timeout_ms = 5000; // Others are asked after two seconds.
+    config.bootstrap_timeout_ms = 2000;
     config.relay = "off";
   });
+  world.setPatience(kLittle);
   world.hide(1);
   world.hide(2);
   for (int from = 0; from < 3; ++from)
@@ -137,6 +148,47 @@ TEST(TcpRelay, ARankIsAskedToRelayOnlyByMembers) {
   say(stranger.get(), encodeHello(hello));
   EXPECT_THAT(world.readToEnd(stranger.get()), HasSubstr("it belongs to another job"));
   ::testing::internal::GetCapturedStderr();
+}
+
+/// A socket that has got as far as waiting for the other end at the relaying rank 0, or was refused.
+platform::UniqueFd waitAtRelay(World& world, int from, int to, std::string& answer) {
+  auto hello = world.hello(from, 0);
+  hello.relay = true;
+  hello.relayed_to = static_cast<std::uint32_t>(to);
+  platform::UniqueFd fd = world.call(0);
+  say(fd.get(), encodeHello(hello));
+  answer.assign(transports::tcp::kAnswerBytes, '\0');
+  std::size_t got = 0;
+  EXPECT_TRUE(world.until([&] {
+    got += platform::readSome(fd.get(), answer.data() + got, answer.size() - got).bytes;
+    return got == answer.size();
+  }));
+  if (answer == encodeAnswer(Answer::welcome)) say(fd.get(), encodeAnswer(Answer::go));
+  return fd;
+}
+
+TEST(TcpRelay, WhoAsksForMoreAndMoreIsRefused) {
+  World world(400, 1);
+  std::vector<platform::UniqueFd> sockets;
+  std::string answer;
+  // The same two, again and again.
+  int pairs = 0;
+  for (; pairs < 20; ++pairs) {
+    sockets.push_back(waitAtRelay(world, 1, 2, answer));
+    if (answer != encodeAnswer(Answer::welcome)) break;
+    sockets.push_back(waitAtRelay(world, 2, 1, answer));
+    char joined[transports::tcp::kAnswerBytes];
+    ASSERT_TRUE(world.until([&] { return platform::readSome(sockets.back().get(), joined, 8).bytes == 8; }));
+  }
+  EXPECT_EQ(pairs, 4);
+  // One who waits for ever more others.
+  int waiting = 0;
+  for (; waiting < 390; ++waiting) {
+    sockets.push_back(waitAtRelay(world, 3, 4 + waiting, answer));
+    if (answer != encodeAnswer(Answer::welcome)) break;
+  }
+  EXPECT_EQ(waiting, 256);
+  EXPECT_TRUE(world.transport(0).servesOthers());
 }
 
 } // namespace

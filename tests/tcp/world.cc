@@ -54,6 +54,11 @@ void World::hide(int rank) {
   hidden_.push_back(rank);
 }
 
+void World::setPatience(const transports::TcpTransport::Patience& patience) {
+  for (auto& rank : ranks_)
+    rank->transport->setPatience(patience);
+}
+
 World::~World() {
   for (const int rank : hidden_)
     (*this)[rank].transport.reset();

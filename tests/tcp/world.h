@@ -84,6 +84,8 @@ class World {
   [[nodiscard]] const std::array<std::byte, 16>& job() const { return job_; }
   /// Rank `rank` tells the others an address that refuses all calls: it can only call.
   void hide(int rank);
+  /// Of all open ranks.
+  void setPatience(const transports::TcpTransport::Patience& patience);
   /// Connects the open ranks with one another; true when all links are ready.
   bool connectAll();
   bool until(const std::function<bool()>& condition, std::chrono::milliseconds limit = kLong);

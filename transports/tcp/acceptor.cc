@@ -116,6 +116,12 @@ bool Acceptor::awaitsGo(int rank) const {
   });
 }
 
+std::size_t Acceptor::relayCallers() const {
+  return static_cast<std::size_t>(std::count_if(strangers_.begin(), strangers_.end(), [](const auto& entry) {
+    return entry.second.phase == Phase::go && entry.second.hello.relay;
+  }));
+}
+
 Result<platform::Stream> Acceptor::secure(platform::UniqueFd fd) {
   if (security_ == nullptr) return platform::Stream(std::move(fd));
   auto filter = security_->callee();

@@ -56,6 +56,8 @@ class Acceptor {
   Status take(platform::Stream stream, int via);
   /// Whether this rank was welcomed and has not said "go" yet.
   [[nodiscard]] bool awaitsGo(int rank) const;
+  /// Those who were welcomed to be relayed and have not said "go" yet.
+  [[nodiscard]] std::size_t relayCallers() const;
   /// Drops those who took too long.
   void tick();
   [[nodiscard]] bool isIdle() const { return strangers_.empty(); }

@@ -11,9 +11,15 @@ namespace goss::transports::tcp {
 
 using platform::Deadline;
 
-std::string Relay::whyNot() const {
+std::string Relay::whyNot(const Hello& hello, std::size_t coming) const {
   if (context_.config->relay == "off") return "it does not relay (GOSS_RELAY=off)";
-  if (pairs_.size() >= kMostPairs || halves_.size() >= kMostHalves) return "it relays between too many already";
+  if (pairs_.size() >= kMostPairs || halves_.size() + coming >= kMostHalves)
+    return "it relays between too many already";
+  const auto theirs = std::count_if(pairs_.begin(), pairs_.end(), [&](const auto& entry) {
+    const auto both = std::minmax(entry.second.one, entry.second.other);
+    return both == std::minmax(hello.from, hello.relayed_to);
+  });
+  if (theirs >= kMostPairsOfTwo) return "it relays between these two already";
   return {};
 }
 
@@ -26,6 +32,7 @@ void Relay::add(Acceptor::Caller caller) {
   const auto other = std::find_if(halves_.begin(), halves_.end(), [&](const auto& entry) {
     return entry.second.from == half.to && entry.second.to == half.from;
   });
+  if (other != halves_.end() && pairs_.size() >= kMostPairs) return;
   if (other != halves_.end()) {
     Half waited = std::move(other->second);
     halves_.erase(other);

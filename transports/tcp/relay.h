@@ -31,8 +31,8 @@ class Relay {
         end_token_(end_token),
         next_token_(first_token) {}
 
-  /// Why this rank will not relay between two more ranks; "" when it will.
-  [[nodiscard]] std::string whyNot() const;
+  /// Why this rank will not relay for who says `hello`; "" when it will. `coming`: how many more were told that.
+  [[nodiscard]] std::string whyNot(const Hello& hello, std::size_t coming) const;
   /// A caller whose hello asks for it and who said "go".
   void add(Acceptor::Caller caller);
 
@@ -69,6 +69,7 @@ class Relay {
 
   static constexpr std::size_t kMostHalves = 256;
   static constexpr std::size_t kMostPairs = 256;
+  static constexpr std::ptrdiff_t kMostPairsOfTwo = 4; ///< Of which they drop all but one.
 
   const TransportContext& context_;
   const base::Log& log_;

@@ -27,11 +27,6 @@ constexpr int kTurnsPerPoll = 16;
 constexpr milliseconds kTick(50);
 constexpr milliseconds kCloseSpan(2000);
 constexpr milliseconds kProbeInterval(250);
-/// How long a peer is waited for before this end does what it can do itself: first to call it, then to look for a rank
-/// that relays; at last even when its system answers, but no process.
-constexpr milliseconds kCallBack(500);
-constexpr milliseconds kDetour(2000);
-constexpr milliseconds kDetourAnyway(10000);
 /// After this rank has left it goes on relaying for so long at most.
 constexpr milliseconds kRelayOnSpan(10000);
 
@@ -162,11 +157,11 @@ Status TcpTransport::connect(int peer, std::string_view address) {
     return link.error();
   }
   link.setWanted();
-  ways_[static_cast<std::size_t>(peer)] = {decoded.value().identity, sockets, Deadline::after(kCallBack),
-                                           Deadline::after(kDetour)};
+  Way& way = ways_[static_cast<std::size_t>(peer)];
+  way = {decoded.value().identity, sockets, Deadline::after(patience_.call_back), Deadline::after(patience_.detour)};
   accept_deadline_ = Deadline::after(milliseconds(context_.config->bootstrap_timeout_ms));
   startTicking();
-  if (peer < context_.self) dial(peer);
+  if (peer < context_.self || way.call_back.expired()) dial(peer);
   return Status::ok();
 }
 
@@ -236,7 +231,7 @@ void TcpTransport::settle(int peer) {
 /// Why a member's call is not wanted; "" when it is. Of both ends of a pair the higher rank decides: it says "go" to
 /// one of its calls or welcomes one of the other's, and never does both.
 std::string TcpTransport::judge(const tcp::Hello& hello) {
-  if (hello.relay) return relay_->whyNot();
+  if (hello.relay) return relay_->whyNot(hello, acceptor_->relayCallers());
   const int peer = static_cast<int>(hello.from);
   if (peer > context_.self) return {};
   if (!at(peer).wanted() || at(peer).state() != LinkState::connecting) return "it is not waited for";
@@ -271,12 +266,14 @@ void TcpTransport::tryOtherWays() {
     if (dialer != nullptr && dialer->yields() && !acceptor_->awaitsGo(peer)) dialer->resume();
     if (peer > context_.self && way.call_back.expired()) {
       way.call_back = Deadline();
+      // Who was long in coming to this has waited for nobody yet.
+      way.detour = Deadline::after(patience_.detour - patience_.call_back);
       if (dialer == nullptr) dial(peer);
     }
     if (!way.detour.expired()) continue;
     // A process that is only busy needs no relay.
     const bool waits = dialer != nullptr && dialer->isHeard() && !std::exchange(way.patient, true);
-    way.detour = waits ? Deadline::after(kDetourAnyway) : Deadline();
+    way.detour = waits ? Deadline::after(patience_.detour_anyway) : Deadline();
     if (!waits) detour_->want(peer);
   }
 }

@@ -3,6 +3,7 @@
 #ifndef GOSS_TRANSPORTS_TCP_TCP_H_
 #define GOSS_TRANSPORTS_TCP_TCP_H_
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -30,6 +31,15 @@ class TcpTransport final : public Transport {
   /// With `security` it is the transport "tls": every connection is greeted before anything of it is read, an address
   /// begins with this rank's identity, and only who proves the identity that a rank's address names is that rank.
   explicit TcpTransport(const TransportContext& context, platform::SecurityMaker security = nullptr);
+  /// How long a peer is waited for before this end does what it can do itself. A packet that was lost is repeated after
+  /// a second, and that is no reason to take a detour.
+  struct Patience {
+    std::chrono::milliseconds call_back{500};       ///< Then the lower rank calls, too.
+    std::chrono::milliseconds detour{2000};         ///< Then others are asked to relay;
+    std::chrono::milliseconds detour_anyway{10000}; ///< when its system answers, but no process: only then.
+  };
+  /// Before connect().
+  void setPatience(const Patience& patience) { patience_ = patience; }
   /// Waits up to two seconds until the other ends' systems have all that was sent. What they have not then, because
   /// they hold it back for want of receives, may be lost.
   ~TcpTransport() override;
@@ -106,6 +116,7 @@ class TcpTransport final : public Transport {
   TransportCapabilities capabilities_;
   const base::Log log_;
   const platform::SecurityMaker make_security_;
+  Patience patience_;
   std::unique_ptr<platform::StreamSecurity> security_; ///< Set by open(); before all that holds its filters.
   std::vector<Way> ways_;                              ///< By peer.
   std::optional<platform::Poller> poller_;             ///< Set by open(), as the next two.
