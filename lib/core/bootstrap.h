@@ -8,8 +8,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gossamer/config.h"
@@ -57,7 +59,14 @@ class Rendezvous {
   /// not come or that left, on every rank that came; the meeting is over after an error.
   virtual Result<std::vector<std::string>> allGather(const std::string& card, std::int64_t timeout_ms) = 0;
 
+  /// From now on allGather() calls `turn` every kTurnMs and more often while it waits, on its thread.
+  void whileWaiting(std::function<void()> turn) { turn_ = std::move(turn); }
+
   static constexpr std::size_t kMostCardBytes = 64u << 10;
+
+ protected:
+  static constexpr int kTurnMs = 5;
+  std::function<void()> turn_; ///< Empty: nothing is to be called.
 };
 
 /// connect() and one allGather().

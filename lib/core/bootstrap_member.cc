@@ -148,6 +148,9 @@ Status BootstrapMember::secure(const platform::SocketAddress& address, Deadline 
 }
 
 Status BootstrapMember::readFrame(BootstrapHeader& header, std::string& payload, Deadline deadline) {
+  while (turn_ && !stream_.hasInput() && !deadline.expired() &&
+         !platform::waitReadable(stream_.fd(), earlier(deadline, Deadline::after(milliseconds(kTurnMs)))))
+    turn_();
   char bytes[kBootstrapHeaderBytes] = {};
   Status read = stream_.readAll(bytes, sizeof bytes, deadline);
   if (!read.isOk() && !security_ && std::string_view(bytes).starts_with("\x15\x03"))

@@ -113,7 +113,10 @@ Status BootstrapRoot::waitForCards(Deadline deadline, std::int64_t timeout_ms) {
     if (until.expired()) return missing(timeout_ms);
     const Deadline next_stranger = strangers_.empty() ? Deadline() : strangers_.begin()->second.deadline;
     // A copy: the handlers below may drop descriptors, which leaves stale events in the list to be skipped by token.
-    const std::vector<platform::PollEvent> events = poller_.wait(earlier(until, next_stranger).pollMs());
+    const Deadline next_turn = turn_ ? Deadline::after(milliseconds(kTurnMs)) : Deadline();
+    const std::vector<platform::PollEvent> events =
+        poller_.wait(earlier(earlier(until, next_stranger), next_turn).pollMs());
+    if (turn_) turn_();
     for (const platform::PollEvent& event : events) {
       if (event.token == kListenerToken) {
         acceptAll();

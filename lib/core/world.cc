@@ -165,7 +165,9 @@ Status World::connect(const Launch& launch) {
   if (isFarFromAll(launch.rank)) engine_.setFar();
   Status linked = waitForLinks();
 
-  // Everyone hears of everyone's links: no rank starts to work while another has already failed.
+  // Everyone hears of everyone's links: no rank starts to work while another has already failed. Those that have theirs
+  // may have to relay for those that have not.
+  if (linked.isOk()) meeting.value()->whileWaiting([this] { mesh_->progressOnLoop(); });
   auto outcomes = meeting.value()->allGather(linked.text(), config_.bootstrap_timeout_ms + kLinkGraceMs);
   if (!linked.isOk()) return linked;
   if (!outcomes.isOk()) return outcomes.status();
