@@ -60,6 +60,10 @@ void printTable(const nlohmann::json& answer) {
                candidate["most_messages_sent"].get<std::uint64_t>(), candidate["most_bytes_sent"].get<std::uint64_t>());
   }
   fmt::print("\nchoice: {}\n", answer["why"].get<std::string>());
+  for (const auto& phase : answer.value("phases", nlohmann::json::array())) {
+    fmt::print("- {} of {} bytes: {}\n", phase["exchanges"].get<std::string>(), phase["bytes"].get<std::size_t>(),
+               phase["why"].get<std::string>());
+  }
 }
 
 int explain(const Arguments& arguments) {

@@ -13,7 +13,9 @@
 #include "core/codecs.h"
 #include "core/crowd.h"
 #include "core/flat.h"
+#include "core/phased.h"
 #include "core/planner.h"
+#include "core/prepared_payload.h"
 #include "core/processor_share.h"
 #include "core/setting_file.h"
 #include "platform/host.h"
@@ -198,6 +200,116 @@ std::string reason(const Choice& choice, const schedule::Links& links) {
   return text;
 }
 
+constexpr std::size_t kMostPhasedBytes = std::size_t{1} << 30; ///< Of a vector whose codec runs to tell its phases.
+
+/// What a call is made of.
+struct Asked {
+  Collective collective = Collective::allReduce;
+  std::size_t bytes = 0;
+  const std::string& algorithm; ///< Empty: the planner's.
+};
+
+nlohmann::ordered_json headOf(const Asked& asked, int ranks) {
+  nlohmann::ordered_json json;
+  json["collective"] = schedule::nameOf(asked.collective);
+  json["ranks"] = ranks;
+  json["bytes"] = asked.bytes;
+  return json;
+}
+
+void addChoice(nlohmann::ordered_json& json, const Choice& choice, const schedule::Links& links) {
+  const Candidate& chosen = choice.candidates[choice.index];
+  json["choice"] = chosen.algorithm->name();
+  json["why"] = reason(choice, links);
+  for (const Candidate& candidate : choice.candidates) {
+    json["candidates"].push_back(toJson(candidate, chosen.price_s));
+  }
+}
+
+/// The phases of one operation, as its ranks would plan them one after the other.
+class PhaseExplainer {
+ public:
+  PhaseExplainer(const Surroundings& around, const Catalogue& catalogue, const Asked& asked)
+      : around_(around), catalogue_(catalogue), asked_(asked) {}
+
+  Status add(const Phase& phase) {
+    const auto payload = std::make_shared<PreparedPayload>("payloads of a phase");
+    std::shared_ptr<const CodecPair> codecs;
+    const bool adds = phase.want == PhaseWant::add;
+    if (adds) {
+      payload->prepare(phase);
+      codecs = CodecPair::of(payload);
+    }
+    PlanKey key;
+    key.count = adds ? phase.count : phase.values.size();
+    key.element_bytes = sizeof(float);
+    key.codecs = codecs.get();
+    Result<Choice> made = choose(around_, catalogue_, key, asked_.algorithm, key.count * sizeof(float));
+    if (!made.isOk()) return made.status();
+    const Choice& choice = made.value();
+    const Candidate& taken = choice.candidates[choice.index];
+    nlohmann::ordered_json json;
+    json["exchanges"] = phase.want == PhaseWant::max ? "maximum" : adds ? "sum of payloads" : "sum";
+    json["bytes"] = adds ? phase.payload.size() : phase.values.size_bytes();
+    addChoice(json, choice, around_.links);
+    bytes_ += json["bytes"].get<std::size_t>();
+    names_.push_back(std::string(taken.algorithm->name()));
+    total_.price_s += taken.price_s;
+    total_.most_messages_sent += taken.most_messages_sent;
+    total_.most_bytes_sent += taken.most_bytes_sent;
+    total_.fragments = std::max(total_.fragments, taken.fragments);
+    total_.blocks = std::max(total_.blocks, taken.blocks);
+    total_.extrapolated = total_.extrapolated || taken.extrapolated;
+    total_.algorithm = taken.algorithm;
+    phases_.push_back(std::move(json));
+    return Status::ok();
+  }
+
+  void write(nlohmann::ordered_json& json) const {
+    json["payload_ratio"] = asked_.bytes > 0 ? static_cast<double>(bytes_) / static_cast<double>(asked_.bytes) : 1.0;
+    const std::string name = fmt::format("{}", fmt::join(names_, " + "));
+    json["choice"] = name;
+    json["why"] = fmt::format("the codec works in {} phases, each a collective of its own: {:.3g} us together",
+                              names_.size(), total_.price_s * 1e6);
+    json["phases"] = phases_;
+    if (total_.algorithm == nullptr) return; // An empty vector has none.
+    json["candidates"].push_back(toJson(total_, total_.price_s));
+    json["candidates"][0]["algorithm"] = name;
+  }
+
+ private:
+  const Surroundings& around_;
+  const Catalogue& catalogue_;
+  const Asked& asked_;
+  std::size_t bytes_ = 0; ///< Of one rank's contributions.
+  std::vector<std::string> names_;
+  Candidate total_;
+  nlohmann::ordered_json phases_ = nlohmann::ordered_json::array();
+};
+
+Result<std::string> explainPhases(const Surroundings& around, const Catalogue& catalogue, const Asked& asked,
+                                  const CodecPair& codecs) {
+  const int ranks = around.links.size();
+  if (asked.collective != Collective::allReduce) {
+    return Status::error(GOSS_ERR_UNSUPPORTED,
+                         fmt::format("codec '{}' works in phases, which only all_reduce has, so not {}", codecs.text,
+                                     schedule::nameOf(asked.collective)));
+  }
+  if (asked.bytes > kMostPhasedBytes) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("codec '{}' runs to tell its phases: {} bytes; use at most {}", codecs.text,
+                                     asked.bytes, kMostPhasedBytes));
+  }
+  PhaseExplainer explainer(around, catalogue, asked);
+  const Status status = forEachPhase(*codecs.there.codec, asked.bytes / sizeof(float), ranks,
+                                     [&](const Phase& phase) { return explainer.add(phase); });
+  if (!status.isOk()) return status;
+  nlohmann::ordered_json json = headOf(asked, ranks);
+  json["codec"] = codecs.text;
+  explainer.write(json);
+  return json.dump(2);
+}
+
 } // namespace
 
 Result<std::string> explainJson(std::string_view collective, int ranks, std::size_t bytes, std::string_view links,
@@ -249,24 +361,18 @@ Result<std::string> explainJson(std::string_view collective, int ranks, std::siz
     key.element_bytes = sizeof(float);
     key.count = bytes / sizeof(float);
   }
-  const Result<Choice> made = choose(around.value(), catalogue, key, circumstances.config.algorithm, bytes);
+  const Asked asked{*known, bytes, circumstances.config.algorithm};
+  if (codecs != nullptr && codecs->multiPhase()) return explainPhases(around.value(), catalogue, asked, *codecs);
+  const Result<Choice> made = choose(around.value(), catalogue, key, asked.algorithm, bytes);
   if (!made.isOk()) return made.status();
   const Choice& choice = made.value();
-  const Candidate& chosen = choice.candidates[choice.index];
 
-  nlohmann::ordered_json json;
-  json["collective"] = schedule::nameOf(*known);
-  json["ranks"] = ranks;
-  json["bytes"] = bytes;
+  nlohmann::ordered_json json = headOf(asked, ranks);
   if (codecs != nullptr) {
     json["codec"] = codecs->text;
     json["payload_ratio"] = choice.question.codec.payload_ratio;
   }
-  json["choice"] = chosen.algorithm->name();
-  json["why"] = reason(choice, links);
-  for (const Candidate& candidate : choice.candidates) {
-    json["candidates"].push_back(toJson(candidate, chosen.price_s));
-  }
+  addChoice(json, choice, links);
   return json.dump(2);
 }
 

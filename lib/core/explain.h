@@ -26,6 +26,8 @@ struct Circumstances {
 /// rank's block) over `ranks` ranks, their prices, the choice and why. The candidates are those that the planner is
 /// free to take, and one that is asked for by name. Errors: invalidArgument (names and limits), naming what is
 /// accepted. Pure.
+/// A codec that works in phases runs once, on a vector of ones: "phases" holds each phase's candidates, and the one
+/// candidate is what is taken for all of them together.
 Result<std::string> explainJson(std::string_view collective, int ranks, std::size_t bytes,
                                 const Circumstances& circumstances);
 Result<std::string> explainJson(std::string_view collective, int ranks, std::size_t bytes, std::string_view links,

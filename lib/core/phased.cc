@@ -21,20 +21,40 @@ std::size_t paddedCount(std::size_t count, std::size_t columns) {
 
 /// A codec that needs a matrix and is told of none gets one that is nearly square. 0, so that nothing is added: what
 /// would have one row only, or what the codec sums as it is, because its factors would not be smaller.
-std::size_t columnsFor(const Call& call) {
-  const Codec& codec = *call.codecs->there.codec;
+std::size_t columnsFor(const Codec& codec, std::size_t count) {
   const CodecTraits traits = codec.traits();
-  if (!traits.needs_shape || call.count == 0) return 0;
-  const auto square = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(call.count))));
+  if (!traits.needs_shape || count == 0) return 0;
+  const auto square = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(count))));
   const std::size_t columns = traits.columns != 0 ? traits.columns : square;
-  if (columns >= call.count) return 0;
-  return codec.stateFloats(paddedCount(call.count, columns), columns) != 0 ? columns : 0;
+  if (columns >= count) return 0;
+  return codec.stateFloats(paddedCount(count, columns), columns) != 0 ? columns : 0;
 }
 
 } // namespace
 
+Status forEachPhase(const Codec& codec, std::size_t count, int ranks, const std::function<Status(const Phase&)>& use) {
+  RunJob job;
+  job.columns = columnsFor(codec, count);
+  std::vector<float> values(paddedCount(count, job.columns), 1.0f);
+  std::vector<float> state(codec.stateFloats(values.size(), job.columns));
+  job.values = values;
+  job.state = state;
+  job.ranks = ranks;
+  Result<std::unique_ptr<CodecRun>> run = codec.start(job);
+  if (!run.isOk()) return run.status();
+  while (true) {
+    const Result<Phase> phase = run.value()->next();
+    if (!phase.isOk()) return phase.status();
+    if (phase.value().want == PhaseWant::done) return Status::ok();
+    if (phase.value().want == PhaseWant::add ? phase.value().count == 0 : phase.value().values.empty()) continue;
+    if (Status status = use(phase.value()); !status.isOk()) return status;
+  }
+}
+
 PhasedOperation::PhasedOperation(Communicator& communicator, const Call& call)
-    : Operation(communicator), columns_(columnsFor(call)), values_(paddedCount(call.count, columns_)) {
+    : Operation(communicator),
+      columns_(columnsFor(*call.codecs->there.codec, call.count)),
+      values_(paddedCount(call.count, columns_)) {
   bind(call);
 }
 

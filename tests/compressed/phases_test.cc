@@ -8,12 +8,14 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
 
 #include "compressors/catalogue.h"
 #include "gossamer/compression.h"
 #include "tests/compressed/harness.h"
+#include "tests/support/environment.h"
 
 namespace goss::test {
 namespace {
@@ -231,6 +233,65 @@ TEST(PhasedAllReduce, TakesEveryKindOfCall) {
       }
     }
   }
+}
+
+/// Of the busiest rank, as goss_explain_codec says and as counters do.
+void expectBytesAsExplained(const char* codec, double tolerance) {
+  constexpr std::size_t kCount = 1 << 18;
+  constexpr int kRanks = 4;
+  const char* algorithm = "direct";
+  ScopedEnvironment environment;
+  environment.set("GOSS_ALGORITHM", algorithm);
+  char* json = nullptr;
+  ASSERT_EQ(goss_explain_codec("allreduce", kRanks, kCount * sizeof(float), codec, nullptr, &json), GOSS_SUCCESS)
+      << goss_last_error();
+  const nlohmann::json answer = nlohmann::json::parse(json);
+  goss_free(json);
+  std::uint64_t said = 0, in_phases = 0;
+  for (const nlohmann::json& candidate : answer["candidates"])
+    if (candidate["ratio"] == 1.0) said = candidate["most_bytes_sent"];
+  for (const nlohmann::json& phase : answer.value("phases", nlohmann::json::array())) {
+    for (const nlohmann::json& candidate : phase["candidates"])
+      if (candidate["algorithm"] == algorithm) in_phases += candidate["most_bytes_sent"].get<std::uint64_t>();
+  }
+  if (answer.contains("phases")) {
+    EXPECT_EQ(in_phases, said) << codec;
+  }
+  std::array<std::uint64_t, kRanks> sent{};
+  runRanks(setupOf(kRanks, "tcp", algorithm), [&](goss_comm_t comm, int rank) {
+    Floats values = contribution(rank, kCount);
+    goss_counters before{sizeof before, 0, 0, 0, 0, 0, 0}, after = before;
+    goss_comm_counters(comm, &before);
+    goss_options options = GOSS_OPTIONS_INIT;
+    options.codec = codec;
+    EXPECT_EQ(goss_all_reduce(comm, values.data(), values.data(), kCount, GOSS_FLOAT32, GOSS_AVG, &options, nullptr),
+              GOSS_SUCCESS);
+    goss_comm_counters(comm, &after);
+    sent[static_cast<std::size_t>(rank)] = after.wire_bytes_sent - before.wire_bytes_sent;
+  });
+  const auto most = static_cast<double>(*std::ranges::max_element(sent));
+  EXPECT_NEAR(static_cast<double>(said), most, tolerance * most) << codec;
+}
+
+TEST(PhasedAllReduce, SendsTheBytesThatExplainSays) {
+  expectBytesAsExplained("powersgd", 0.001);
+  expectBytesAsExplained("powersgd:rank=8,reductions=1", 0.001);
+  expectBytesAsExplained("powersgd:columns=1024", 0.001);
+  expectBytesAsExplained("terngrad:agree=max", 0.01);
+  expectBytesAsExplained("int8", 0.001);
+  expectBytesAsExplained("cocktail", 0.05); // in one phase; short payloads are rounded up more than long ones
+}
+
+TEST(PhasedAllReduce, IsExplainedOnlyWhereItCanBe) {
+  char* json = nullptr;
+  EXPECT_EQ(goss_explain_codec("broadcast", 4, 4096, "powersgd", nullptr, &json), GOSS_ERR_UNSUPPORTED);
+  EXPECT_THAT(goss_last_error(), HasSubstr("only all_reduce"));
+  EXPECT_EQ(goss_explain_codec("allreduce", 4, std::size_t{1} << 31, "powersgd", nullptr, &json),
+            GOSS_ERR_INVALID_ARGUMENT);
+  EXPECT_THAT(goss_last_error(), HasSubstr("use at most"));
+  ASSERT_EQ(goss_explain_codec("allreduce", 4, 0, "powersgd", nullptr, &json), GOSS_SUCCESS) << goss_last_error();
+  EXPECT_TRUE(nlohmann::json::parse(json)["phases"].empty());
+  goss_free(json);
 }
 
 TEST(PhasedAllReduce, ScalesWhatItIsAskedTo) {
