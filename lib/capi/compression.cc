@@ -1,9 +1,6 @@
 // Error feedback in checkpoints, codecs of the caller's own, and what the planner makes of a codec.
 #include <fmt/format.h>
 
-#include <cstdlib>
-#include <cstring>
-
 #include "capi/handles.h"
 #include "core/explain.h"
 #include "core/user_codec.h"
@@ -14,13 +11,6 @@ using namespace goss::capi; // NOLINT(google-build-using-namespace): the C funct
 using goss::Status;
 
 namespace {
-
-/// For goss_free.
-void* copyOf(const std::string& bytes) {
-  void* copy = std::malloc(bytes.size() + 1);
-  if (copy != nullptr) std::memcpy(copy, bytes.c_str(), bytes.size() + 1);
-  return copy;
-}
 
 /// It works on what is kept until it ends.
 Status pending(const char* function) {
@@ -39,7 +29,7 @@ goss_status goss_codec_state_export(goss_comm_t comm, void** bytes, size_t* size
     auto lock = comm->communicator->engine().enter();
     if (const Status& failure = comm->communicator->failureOnLoop(); !failure.isOk()) return failure;
     const std::string state = comm->communicator->referencesOnLoop().exportAll();
-    void* copy = copyOf(state);
+    void* copy = copyForCaller(state);
     if (copy == nullptr) return Status::error(GOSS_ERR_RESOURCE, "goss_codec_state_export: out of memory");
     *bytes = copy;
     *size = state.size();
@@ -113,7 +103,7 @@ goss_status goss_explain_codec(const char* collective, int32_t ranks, size_t byt
     }
     auto text = goss::core::explainHere(collective, ranks, bytes, {links != nullptr ? links : "", codec, {}, 0});
     if (!text.isOk()) return text.status();
-    *json = static_cast<char*>(copyOf(text.value()));
+    *json = static_cast<char*>(copyForCaller(text.value()));
     return *json != nullptr ? Status::ok() : Status::error(GOSS_ERR_RESOURCE, "goss_explain_codec: out of memory");
   });
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -29,6 +30,14 @@ constexpr std::size_t kLeastOptionsBytes = offsetof(goss_options, stream) + size
 goss_status report(const Status& status) {
   if (!status.isOk()) lastErrorOfThisThread() = status.text();
   return status.kind();
+}
+
+void* copyForCaller(std::string_view bytes) {
+  auto* copy = static_cast<char*>(std::malloc(bytes.size() + 1)); // goss_free is free()
+  if (copy == nullptr) return nullptr;
+  std::copy(bytes.begin(), bytes.end(), copy);
+  copy[bytes.size()] = '\0';
+  return copy;
 }
 
 Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }

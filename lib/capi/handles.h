@@ -41,6 +41,9 @@ goss_status guarded(const char* function, Body body) {
   }
 }
 
+/// A copy for the caller, who gives it to goss_free; a zero follows it. Null: out of memory.
+void* copyForCaller(std::string_view bytes);
+
 /// Per-call options after validation.
 struct Options {
   bool persistent = false;

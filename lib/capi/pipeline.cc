@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstdlib>
-#include <cstring>
 #include <new>
 
 #include "capi/handles.h"
@@ -55,10 +53,9 @@ Status makeHandle(const char* function, Result<pipeline::Schedule> schedule, gos
 }
 
 Status giveText(const std::string& text, char** result) {
-  auto* memory = static_cast<char*>(std::malloc(text.size() + 1)); // goss_free frees it
-  if (memory == nullptr) throw std::bad_alloc();
-  std::memcpy(memory, text.c_str(), text.size() + 1);
-  *result = memory;
+  auto* copy = static_cast<char*>(copyForCaller(text));
+  if (copy == nullptr) throw std::bad_alloc();
+  *result = copy;
   return Status::ok();
 }
 
@@ -280,9 +277,8 @@ goss_status goss_pipeline_codec_export(goss_pipeline_codec_t codec, void** bytes
     }
     const Result<std::string> state = codec->codec->samples().exportAll();
     if (!state.isOk()) return state.status();
-    void* copy = std::malloc(state.value().size());
+    void* copy = copyForCaller(state.value());
     if (copy == nullptr) return Status::error(GOSS_ERR_RESOURCE, "goss_pipeline_codec_export: out of memory");
-    std::memcpy(copy, state.value().data(), state.value().size());
     *bytes = copy;
     *size = state.value().size();
     return Status::ok();

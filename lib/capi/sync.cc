@@ -1,7 +1,6 @@
 // Synchronizers of the C ABI.
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <cstring>
 
 #include "capi/handles.h"
@@ -44,11 +43,9 @@ Status copyOut(const char* function, T values, T* to) {
 }
 
 Status handOut(std::string_view bytes, void** to) {
-  void* memory = std::malloc(bytes.size() + 1); // goss_free is free()
-  if (memory == nullptr) return Status::error(GOSS_ERR_RESOURCE, "out of memory");
-  std::memcpy(memory, bytes.data(), bytes.size());
-  static_cast<char*>(memory)[bytes.size()] = '\0';
-  *to = memory;
+  void* copy = copyForCaller(bytes);
+  if (copy == nullptr) return Status::error(GOSS_ERR_RESOURCE, "out of memory");
+  *to = copy;
   return Status::ok();
 }
 
