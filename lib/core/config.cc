@@ -124,6 +124,7 @@ Result<Config> Config::fromEnvironment() {
   read.word("GOSS_RELAY", config.relay, {"on", "off"});
   read.text("GOSS_TCP_CONGESTION", config.tcp_congestion);
   read.size("GOSS_TCP_PACING", config.tcp_pacing_bytes_per_s, 10'000, std::size_t{1} << 40);
+  read.word("GOSS_RECONNECT", config.reconnect, {"auto", "on", "off"});
   read.integer("GOSS_CONNECTIONS", config.connections_per_peer, 1, 64, " of connections");
   read.text("GOSS_ALGORITHM", config.algorithm);
   read.text("GOSS_CODEC", config.codec);

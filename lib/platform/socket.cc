@@ -79,12 +79,13 @@ Result<UniqueFd> listenOnAll(PortRange ports) {
   return both.isOk() ? std::move(both) : listenOn(SocketAddress::any(false, 0), ports);
 }
 
-Result<UniqueFd> dial(const SocketAddress& address) {
+Result<UniqueFd> dial(const SocketAddress& address, int* error) {
   Result<UniqueFd> fd = streamSocket(address.ipv6() ? AF_INET6 : AF_INET);
   if (!fd.isOk()) return fd;
-  if (::connect(fd.value().get(), address.raw(), address.length()) != 0 && errno != EINPROGRESS && errno != EINTR)
-    return Status::error(GOSS_ERR_PEER_LOST, fmt::format("cannot connect to {}: {}", address.text(), errnoText(errno)));
-  return fd;
+  if (::connect(fd.value().get(), address.raw(), address.length()) == 0 || errno == EINPROGRESS || errno == EINTR)
+    return fd;
+  if (error != nullptr) *error = errno;
+  return Status::error(GOSS_ERR_PEER_LOST, fmt::format("cannot connect to {}: {}", address.text(), errnoText(errno)));
 }
 
 Result<Accepted> acceptFrom(int listener) {

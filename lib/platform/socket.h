@@ -68,8 +68,8 @@ Result<UniqueFd> listenOn(const SocketAddress& address, PortRange ports);
 Result<UniqueFd> listenOnAll(PortRange ports);
 
 /// Starts to connect; the socket becomes writable when that has ended, and socketError() says how.
-/// Errors: peerLost (no route, refused at once) or resource.
-Result<UniqueFd> dial(const SocketAddress& address);
+/// Errors: peerLost (no route, refused at once: `*error`, where it is given, is the errno value) or resource.
+Result<UniqueFd> dial(const SocketAddress& address, int* error = nullptr);
 
 /// The next waiting connection and where it comes from; an invalid descriptor when none waits. Errors: resource.
 struct Accepted {

@@ -140,6 +140,17 @@ std::string piece(unsigned connection, std::string_view bytes) {
 void writeStreams(Seeds seeds) {
   using namespace goss::transports::tcp;
   seeds.add({"\0", 1}, encodeHello({1, 0, 2, 0, 1, {}}));
+  LinkToken token{};
+  token.fill(std::byte{7});
+  seeds.add({"\0", 1}, encodeHello({1, 0, 2, 0, 1, {}, Purpose::resume, 3, token}));
+  const auto record = [](std::uint32_t bytes, std::uint64_t used) {
+    const auto encoded = encodeRecordHeader({bytes, used});
+    return std::string(encoded.data(), encoded.size());
+  };
+  seeds.add({"\0", 1}, record(100, 7));
+  seeds.add({"\4", 1}, piece(0, record(100, 0) + std::string(100, 'r')) + piece(3, record(0, 50)));
+  seeds.add({"\4", 1},
+            piece(8, record(50, 0) + std::string(20, 'r')) + piece(15, record(0, 0) + record(4, 16) + "1234"));
   seeds.add({"\0", 1}, encodeAnswer(Answer::refused, "the reason"));
   seeds.add({"\1", 1}, encodeAddress({"host", {*goss::platform::SocketAddress::fromBytes({"\x7f\0\0\1", 4}, 9)}}));
   const std::string payload(100, 'x');

@@ -1,7 +1,8 @@
 /// libFuzzer target: arbitrary bytes on the connections of the TCP transport. Input: what (1 byte), bytes. Either one
 /// of the things that are read before a link stands, or a link's stream of frames and payload: then the next byte says
 /// how many payload connections there are, and what follows is cut into pieces, a length (2 bytes: 4 bits connection,
-/// 12 bits bytes) before each.
+/// 12 bits bytes) before each. Or the records of a connection that can be resumed: pieces again, and connection 15
+/// means that the connection breaks and goes on with the next piece.
 #include <sys/socket.h>
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 
 #include "platform/stream.h"
 #include "transports/tcp/intake.h"
+#include "transports/tcp/record_stream.h"
 
 namespace {
 
@@ -32,6 +34,11 @@ void require(bool condition) {
 void tryGreeting(std::string_view bytes) {
   const auto hello = decodeHello(bytes);
   if (hello.isOk()) require(helloMayBegin(bytes) && encodeHello(hello.value()) == bytes);
+  RecordHeader record;
+  if (decodeRecordHeader(bytes, record)) {
+    const RecordHeaderBytes again = encodeRecordHeader(record);
+    require(bytes == std::string_view(again.data(), again.size()));
+  }
   const auto answer = decodeAnswer(bytes.substr(0, kAnswerBytes));
   if (answer.isOk()) require(answer.value().reason_bytes <= kMostReasonBytes);
 }
@@ -122,18 +129,56 @@ void tryStream(std::string_view bytes) {
   }
 }
 
+void tryRecords(std::string_view bytes) {
+  constexpr std::size_t kWindow = 16 * 1024;
+  RecordStream records(kWindow);
+  Stream stream;
+  UniqueFd writer;
+  const auto connect = [&] {
+    int pair[2];
+    require(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) == 0);
+    stream = Stream(UniqueFd(pair[0]));
+    writer = UniqueFd(pair[1]);
+  };
+  connect();
+  while (bytes.size() > 2 && !records.isMalformed()) {
+    const unsigned head = static_cast<unsigned char>(bytes[0]) | static_cast<unsigned char>(bytes[1]) << 8;
+    const std::string_view piece = bytes.substr(2, head >> 4);
+    bytes.remove_prefix(2 + piece.size());
+    if ((head & 15) == 15) {
+      records.restart();
+      connect();
+    }
+    const iovec out{const_cast<char*>(piece.data()), piece.size()}; // Only read.
+    records.write(stream, std::span(&out, 1));
+    goss::platform::writeSome(writer.get(), piece.data(), piece.size());
+    std::vector<char> room(1 + (head & 7) * 100);
+    const iovec in{room.data(), room.size()};
+    if ((head & 8) != 0) {
+      records.pull(stream);
+    } else {
+      const auto got = records.read(stream, std::span(&in, 1));
+      require(got.bytes <= room.size() && (!got.ended || records.isMalformed()));
+    }
+    records.flush(stream);
+  }
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   // A copy of exactly this length, so that the sanitizers see a read behind it.
   const std::string bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 4) {
+  switch (data[0] % 5) {
     case 0:
       tryGreeting(bytes);
       break;
     case 1:
       tryAddress(bytes);
+      break;
+    case 4:
+      tryRecords(bytes);
       break;
     default:
       tryStream(bytes);

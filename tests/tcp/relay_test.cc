@@ -141,7 +141,7 @@ TEST(TcpRelay, ARankIsAskedToRelayOnlyByMembers) {
   World world(3, 1);
   ::testing::internal::CaptureStderr();
   auto hello = world.hello(1, 0);
-  hello.relay = true;
+  hello.purpose = transports::tcp::Purpose::relay;
   hello.relayed_to = 2;
   hello.job[0] ^= std::byte{1};
   const platform::UniqueFd stranger = world.call(0);
@@ -153,7 +153,7 @@ TEST(TcpRelay, ARankIsAskedToRelayOnlyByMembers) {
 /// A socket that has got as far as waiting for the other end at the relaying rank 0, or was refused.
 platform::UniqueFd waitAtRelay(World& world, int from, int to, std::string& answer) {
   auto hello = world.hello(from, 0);
-  hello.relay = true;
+  hello.purpose = transports::tcp::Purpose::relay;
   hello.relayed_to = static_cast<std::uint32_t>(to);
   platform::UniqueFd fd = world.call(0);
   say(fd.get(), encodeHello(hello));

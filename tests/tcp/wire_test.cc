@@ -31,7 +31,7 @@ TEST(TcpFormat, FramesMatchTheGoldenFile) {
 
 TEST(TcpFormat, HelloMatchesTheGoldenFile) {
   const auto cases = readGolden(GOSS_GOLDEN_DIR "/tcp_hello.txt");
-  ASSERT_GE(cases.size(), 8u);
+  ASSERT_GE(cases.size(), 20u);
   for (const GoldenCase& one : cases) {
     const auto hello = decodeHello(one.bytes);
     EXPECT_EQ(hello.isOk(), one.accept) << one.name;
@@ -39,9 +39,25 @@ TEST(TcpFormat, HelloMatchesTheGoldenFile) {
     EXPECT_EQ(toHex(encodeHello(hello.value())), toHex(one.bytes)) << one.name;
     EXPECT_EQ(hello.value().from, 3u);
     EXPECT_EQ(hello.value().to, 1u);
-    EXPECT_EQ(hello.value().connections, hello.value().relay ? 1 : 5);
-    EXPECT_EQ(hello.value().relayed_to, hello.value().relay ? 2u : 0u);
+    EXPECT_EQ(hello.value().connections, hello.value().purpose == Purpose::relay ? 1 : 5);
+    EXPECT_EQ(hello.value().relayed_to, hello.value().purpose == Purpose::relay ? 2u : 0u);
   }
+}
+
+TEST(TcpFormat, RecordHeadersMatchTheGoldenFile) {
+  const auto cases = readGolden(GOSS_GOLDEN_DIR "/tcp_record.txt");
+  ASSERT_GE(cases.size(), 6u);
+  for (const GoldenCase& one : cases) {
+    RecordHeader header;
+    EXPECT_EQ(decodeRecordHeader(one.bytes, header), one.accept) << one.name;
+    if (!one.accept) continue;
+    const RecordHeaderBytes again = encodeRecordHeader(header);
+    EXPECT_EQ(toHex({again.data(), again.size()}), toHex(one.bytes)) << one.name;
+  }
+  RecordHeader first;
+  ASSERT_TRUE(decodeRecordHeader(cases[0].bytes, first));
+  EXPECT_EQ(first.bytes, 100u);
+  EXPECT_EQ(first.used, 0x0123456789abu);
 }
 
 TEST(TcpFormat, AddressesMatchTheGoldenFile) {

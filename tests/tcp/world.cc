@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "platform/stream.h"
@@ -62,6 +63,23 @@ void World::setPatience(const transports::TcpTransport::Patience& patience) {
 World::~World() {
   for (const int rank : hidden_)
     (*this)[rank].transport.reset();
+  leaveTogether(nullptr);
+}
+
+void World::leaveTogether(const std::function<void()>& meanwhile) {
+  std::atomic<std::size_t> gone = 0;
+  std::vector<std::thread> leaving;
+  for (auto& rank : ranks_)
+    leaving.emplace_back([&rank, &gone] {
+      rank->transport.reset();
+      ++gone;
+    });
+  while (meanwhile && gone < leaving.size()) {
+    meanwhile();
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  for (std::thread& one : leaving)
+    one.join();
 }
 
 bool World::connectAll() {

@@ -76,8 +76,13 @@ class World {
   explicit World(int ranks, int open, const std::function<void(Config&)>& configure = nullptr,
                  const std::function<platform::SecurityMaker(const Config&)>& security = nullptr);
 
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
   /// Those that only call go first: who relays for them goes on until they have ended.
   ~World();
+  /// Ends all transports, each in a thread of its own, for those that leave wait for one another; and calls this
+  /// meanwhile.
+  void leaveTogether(const std::function<void()>& meanwhile);
 
   Rank& operator[](int rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
   transports::TcpTransport& transport(int rank) { return *(*this)[rank].transport; }

@@ -26,6 +26,16 @@ TransportFactory tcp(const char* name, const char* interface, int connections) {
           }};
 }
 
+/// The same with connections that can be resumed, though none of these breaks.
+TransportFactory resumable(TransportFactory factory, const char* name) {
+  factory.name = name;
+  factory.configure = [configure = factory.configure](Config& config) {
+    configure(config);
+    config.reconnect = "on";
+  };
+  return factory;
+}
+
 #ifdef GOSS_TEST_TLS
 /// The same through TLS, with credentials that last as long as the program's list of transports.
 TransportFactory tls(const char* name, const std::shared_ptr<const test::CredentialFiles>& files, bool certificates,
@@ -70,6 +80,7 @@ std::vector<TransportFactory> allTransports() {
       tcp("tcp", "127.0.0.1", 1),
       tcp("tcpOverIpv6", "::1", 1),
       tcp("tcpStriped", "127.0.0.1", 4),
+      resumable(tcp("", "127.0.0.1", 1), "tcpResumable"),
       {"sim", [](const TransportContext& context) { return std::make_unique<transports::SimTransport>(context); },
        false},
   };
@@ -77,6 +88,7 @@ std::vector<TransportFactory> allTransports() {
   static const auto files = std::make_shared<const test::CredentialFiles>(); // Once: tests are many.
   all.push_back(tls("tls", files, false, 1));
   all.push_back(tls("tlsStriped", files, true, 3));
+  all.push_back(resumable(tls("", files, true, 2), "tlsResumableStriped"));
 #endif
 #ifdef GOSS_HAVE_UCX
   all.push_back({"ucx",

@@ -111,14 +111,14 @@ Status Acceptor::take(platform::Stream stream, int via) {
 bool Acceptor::awaitsGo(int rank) const {
   return std::any_of(strangers_.begin(), strangers_.end(), [rank](const auto& entry) {
     const Stranger& stranger = entry.second;
-    return stranger.phase == Phase::go && !stranger.hello.relay &&
+    return stranger.phase == Phase::go && stranger.hello.purpose != Purpose::relay &&
            stranger.hello.from == static_cast<std::uint32_t>(rank);
   });
 }
 
 std::size_t Acceptor::relayCallers() const {
   return static_cast<std::size_t>(std::count_if(strangers_.begin(), strangers_.end(), [](const auto& entry) {
-    return entry.second.phase == Phase::go && entry.second.hello.relay;
+    return entry.second.phase == Phase::go && entry.second.hello.purpose == Purpose::relay;
   }));
 }
 
@@ -233,8 +233,11 @@ void Acceptor::judgeIdentity(Stranger& stranger) {
 }
 
 void Acceptor::welcome(Stranger& stranger) {
-  if (gate_)
-    if (const std::string reason = gate_(stranger.hello); !reason.empty()) return turnAway(stranger, reason);
+  if (gate_) {
+    const Status judged = gate_(stranger.hello);
+    if (judged.kind() == GOSS_ERR_PROTOCOL) return refuse(stranger, judged.text());
+    if (!judged.isOk()) return turnAway(stranger, judged.text());
+  }
   stranger.phase = Phase::go;
   stranger.deadline = Deadline::after(std::chrono::milliseconds(context_.config->bootstrap_timeout_ms));
   const std::string welcome = encodeAnswer(Answer::welcome);

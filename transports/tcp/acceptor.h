@@ -34,8 +34,9 @@ class Acceptor {
   using Handler = std::function<void(Caller caller)>;
   /// The identity of a rank, or null while it is not known yet.
   using Identities = std::function<const std::string*(int rank)>;
-  /// Why a member with this hello is not wanted (now); "" when it is: then it is welcomed.
-  using Gate = std::function<std::string(const Hello& hello)>;
+  /// Whether a member with this hello is wanted (now): then it is welcomed. An error says why not, and is logged when
+  /// it is one of protocol: others are in the course of things.
+  using Gate = std::function<Status(const Hello& hello)>;
 
   /// Events of its sockets carry tokens from `first_token` up. `context` outlives this.
   Acceptor(const TransportContext& context, const base::Log& log, platform::Poller& poller, std::uint64_t first_token);

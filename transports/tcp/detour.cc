@@ -58,7 +58,8 @@ void Detour::ask(int peer, Search& search) {
   auto candidate = directory_(via);
   if (!candidate || std::any_of(search.halves.begin(), search.halves.end(), asked)) return;
   Dialer::Target target = std::move(candidate->target);
-  target.relay_to = peer;
+  target.hello.purpose = Purpose::relay;
+  target.hello.relayed_to = static_cast<std::uint32_t>(peer);
   target.once = true;
   search.outcomes[via] = "no answer";
   search.halves.push_back(std::make_unique<Half>());

@@ -1,5 +1,6 @@
 #include "transports/tcp/dialer.h"
 
+#include <errno.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +26,7 @@ Dialer::Dialer(const TransportContext& context, platform::Poller& poller, std::u
       next_token_(next_token),
       target_(std::move(target)),
       handler_(std::move(handler)),
-      deadline_(Deadline::after(milliseconds(context.config->bootstrap_timeout_ms))),
+      deadline_(target_.deadline.value_or(Deadline::after(milliseconds(context.config->bootstrap_timeout_ms)))),
       count_(target_.connections),
       failures_(target_.addresses.size(), "not tried") {}
 
@@ -35,23 +36,30 @@ void Dialer::callNext() {
   if (next_address_ == target_.addresses.size()) {
     // All have been tried; when none is left that may still answer, it begins anew after a pause.
     const auto direct = [](const auto& entry) { return entry.second.via < 0; };
-    if (std::any_of(calls_.begin(), calls_.end(), direct)) return;
+    if (std::any_of(calls_.begin(), calls_.end(), direct) && !patience_.expired()) {
+      if (target_.deadline) next_call_ = patience_;
+      return;
+    }
     if (target_.once) return giveUp("no address answers");
+    std::erase_if(calls_, direct);
     next_address_ = 0;
     next_call_ = Deadline::after(milliseconds(kPauseMs));
     return;
   }
+  if (next_address_ == 0 && target_.deadline) patience_ = Deadline::after(milliseconds(kPatienceMs));
   const std::size_t address = next_address_++;
   next_call_ = Deadline::after(milliseconds(kHeadStartMs));
   failures_[address] = "no answer";
   const Status called = call(address, 0);
-  if (called.isOk()) return;
+  if (called.isOk() || !error_.isOk()) return;
   failures_[address] = called.text();
   next_call_ = Deadline::after(milliseconds(0));
 }
 
 Status Dialer::call(std::size_t address, std::size_t index) {
-  auto dialled = platform::dial(target_.addresses[address]);
+  int error = 0;
+  auto dialled = platform::dial(target_.addresses[address], &error);
+  if (error == ECONNREFUSED && isFirm(address)) giveUp(platform::errnoText(error));
   if (!dialled.isOk()) return dialled.status();
   std::unique_ptr<platform::StreamFilter> filter;
   if (target_.security != nullptr) {
@@ -103,12 +111,15 @@ bool Dialer::handle(std::uint64_t token) {
   if (found == calls_.end()) return false;
   Call& call = found->second;
   const int error = call.connected ? 0 : platform::socketError(call.stream.fd());
-  if (error != 0) {
+  if (error == ECONNREFUSED) {
+    dropRefused(token, platform::errnoText(error));
+  } else if (error != 0) {
     drop(token, platform::errnoText(error));
   } else if (call.introduced) {
     readAnswer(token);
   } else {
     call.connected = true;
+    firm_answer_ = firm_answer_ || isFirm(call.address);
     greet(token, call);
   }
   return true;
@@ -124,7 +135,7 @@ void Dialer::greet(std::uint64_t token, Call& call) {
     case platform::Greeting::ready: {
       const platform::StreamFilter* filter = call.stream.filter();
       if (filter != nullptr && (filter->identity() != target_.identity || !filter->mayBe(target_.peer)))
-        return drop(token, "another process answers there");
+        return dropRefused(token, "another process answers there");
       if (!introduce(call)) return drop(token, "it closed at once");
       call.introduced = true;
       break;
@@ -133,17 +144,19 @@ void Dialer::greet(std::uint64_t token, Call& call) {
   [[maybe_unused]] const Status watched = poller_.change(call.stream.fd(), true, call.stream.hasOutput(), token);
 }
 
-bool Dialer::introduce(Call& call) {
-  Hello hello;
+Hello Dialer::greeting(const Call& call) const {
+  // A relayed link is one connection, which is not resumed: the relay would have to find both ends again.
+  Hello hello = call.via < 0 ? target_.hello : Hello{};
   hello.from = static_cast<std::uint32_t>(context_.self);
   hello.to = static_cast<std::uint32_t>(target_.peer);
   hello.size = static_cast<std::uint32_t>(context_.size);
-  hello.connection = static_cast<std::uint16_t>(call.index);
-  hello.connections = static_cast<std::uint16_t>(call.via < 0 ? target_.connections : 1);
+  hello.connection = static_cast<std::uint16_t>(hello.connection + call.index);
   hello.job = context_.job;
-  hello.relay = target_.relay_to >= 0;
-  if (hello.relay) hello.relayed_to = static_cast<std::uint32_t>(target_.relay_to);
-  const std::string bytes = encodeHello(hello);
+  return hello;
+}
+
+bool Dialer::introduce(Call& call) {
+  const std::string bytes = encodeHello(greeting(call));
   return call.stream.write(bytes).bytes == bytes.size();
 }
 
@@ -161,7 +174,7 @@ void Dialer::readAnswer(std::uint64_t token) {
   if (!answer.isOk()) return drop(token, answer.status().text());
   if (answer.value().answer != Answer::welcome) {
     if (!got.ended && call.input.size() < kAnswerBytes + answer.value().reason_bytes) return;
-    return drop(token, "it refused: " + call.input.substr(kAnswerBytes, answer.value().reason_bytes));
+    return dropRefused(token, "it refused: " + call.input.substr(kAnswerBytes, answer.value().reason_bytes));
   }
   const std::string go = encodeAnswer(Answer::go);
   if (call.stream.write(go).bytes != go.size()) return drop(token, "it closed");
@@ -171,7 +184,8 @@ void Dialer::readAnswer(std::uint64_t token) {
   ++connected_;
   if (chosen.via >= 0) count_ = 1;
   if (!std::exchange(chosen_, true)) callRest(chosen.address);
-  handler_({std::move(chosen.stream), chosen.index, count_, chosen.via});
+  Hello hello = greeting(chosen);
+  handler_({std::move(chosen.stream), hello, chosen.via});
 }
 
 void Dialer::callRest(std::size_t address) {
@@ -193,10 +207,21 @@ void Dialer::drop(std::uint64_t token, const std::string& why) {
   if (direct) callNext();
 }
 
+void Dialer::dropRefused(std::uint64_t token, const std::string& why) {
+  if (!isFirm(calls_.at(token).address)) return drop(token, why);
+  failures_[calls_.at(token).address] = why;
+  giveUp(why);
+}
+
+bool Dialer::isFirm(std::size_t address) const {
+  return target_.firm && target_.firm->sameHost(target_.addresses[address]);
+}
+
 void Dialer::tick() {
   if (isDone() || !error_.isOk()) return;
   if (deadline_.expired())
-    giveUp(fmt::format("no connection within {} ms", context_.config->bootstrap_timeout_ms));
+    giveUp(target_.deadline ? std::string("no connection in time")
+                            : fmt::format("no connection within {} ms", context_.config->bootstrap_timeout_ms));
   else if (!chosen_ && next_call_.expired())
     callNext();
 }

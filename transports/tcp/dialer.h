@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,8 @@ class Dialer {
  public:
   struct Made {
     platform::Stream stream;
-    std::size_t index = 0;
-    std::size_t count = 1; ///< Of connections.
-    int via = -1;          ///< The rank that relays it, if one does.
+    Hello hello;  ///< What was said on it.
+    int via = -1; ///< The rank that relays it, if one does.
   };
   using Handler = std::function<void(Made made)>;
 
@@ -35,8 +35,13 @@ class Dialer {
     std::size_t connections = 1;
     platform::StreamSecurity* security = nullptr; ///< Null: in clear. Outlives this.
     std::string identity;                         ///< With security: what the peer must prove.
-    int relay_to = -1; ///< The peer is asked to relay to this rank; -1: a link to it is wanted.
-    bool once = false; ///< When all addresses have failed, that is the end.
+    bool once = false;                            ///< When all addresses have failed, that is the end.
+    /// What it is about: purpose, epoch, token, and the first connection of how many.
+    Hello hello{};
+    /// Not by the bootstrap's timeout: until when, and the host whose refusal is the peer's, so that it is in vain to
+    /// try on.
+    std::optional<platform::Deadline> deadline = std::nullopt;
+    std::optional<platform::SocketAddress> firm = std::nullopt;
   };
   /// `next_token` counts poll tokens for all dialers. `context`, `poller` and `next_token` outlive this. `handler` gets
   /// every connection.
@@ -57,6 +62,8 @@ class Dialer {
   void takeRelayed(platform::Stream stream, int via);
   /// A system answers at one of the addresses: its process may only be busy.
   [[nodiscard]] bool isHeard() const;
+  /// A system has answered at the firm host: the process that listens there lives, though it may be busy.
+  [[nodiscard]] bool hasFirmAnswer() const { return firm_answer_; }
   /// Set when the deadline passed or the peer refused us; ok until then.
   [[nodiscard]] const Status& error() const { return error_; }
   /// The addresses and why the last call of each has failed.
@@ -78,13 +85,19 @@ class Dialer {
   void callRest(std::size_t address);
   /// Greets and introduces itself, as far as it can now.
   void greet(std::uint64_t token, Call& call);
+  [[nodiscard]] Hello greeting(const Call& call) const;
   bool introduce(Call& call);
   void readAnswer(std::uint64_t token);
   void drop(std::uint64_t token, const std::string& why);
+  /// The same, because whoever is there will not have us.
+  void dropRefused(std::uint64_t token, const std::string& why);
+  [[nodiscard]] bool isFirm(std::size_t address) const;
   void giveUp(const std::string& why);
 
   static constexpr std::int64_t kHeadStartMs = 250;
   static constexpr std::int64_t kPauseMs = 200;
+  /// A call to a peer that was there before begins anew after so long: the path may be whole again.
+  static constexpr std::int64_t kPatienceMs = 3000;
 
   const TransportContext& context_;
   platform::Poller& poller_;
@@ -93,9 +106,11 @@ class Dialer {
   Handler handler_;
   platform::Deadline deadline_;
   platform::Deadline next_call_;
+  platform::Deadline patience_;
   std::size_t next_address_ = 0;
   bool chosen_ = false; ///< An address has welcomed us.
   bool yields_ = false;
+  bool firm_answer_ = false;
   std::size_t count_ = 1; ///< Of connections.
   std::size_t connected_ = 0;
   std::map<std::uint64_t, Call> calls_; ///< By poll token.

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <utility>
 
+#include "platform/host.h"
 #include "platform/socket.h"
 #include "platform/stream.h"
 #include "transports/common/errors.h"
@@ -16,21 +17,31 @@ LinkState Link::state() const {
   return wanted_ && outflow_ ? LinkState::ready : LinkState::connecting;
 }
 
-Status Link::adopt(platform::Stream stream, std::size_t index, std::size_t count, platform::Poller& poller, int via) {
-  if (connections_.empty()) connections_.resize(count);
-  if (connections_.size() != count || connections_[index].isOpen() || matcher_.hasFailed())
+Status Link::adopt(platform::Stream stream, const Hello& hello, platform::Poller& poller, int via) {
+  const std::size_t index = hello.connection;
+  if (connections_.empty()) {
+    connections_.resize(hello.connections);
+    remotes_.resize(hello.connections);
+    resumable_ = hello.purpose != Purpose::plain;
+    token_ = hello.token;
+    calls_ = hello.from != static_cast<std::uint32_t>(peer());
+  }
+  if (connections_.size() != hello.connections || connections_[index].wasOpened() || matcher_.hasFailed() ||
+      !platform::equalInConstantTime(token_, hello.token))
     return Status::error(GOSS_ERR_PROTOCOL, fmt::format("connection {} of rank {} exists already", index, peer()));
   platform::tuneForMessages(stream.fd());
+  remotes_[index] = platform::remoteAddress(stream.fd());
   if (index == 0) {
-    const auto remote = platform::remoteAddress(stream.fd());
-    address_ = remote ? remote->text() : "an unknown address";
+    address_ = remotes_[0] ? remotes_[0]->text() : "an unknown address";
     if (via >= 0) address_ += fmt::format(", relayed by rank {},", via);
     via_ = via;
   }
+  const auto token = static_cast<std::uint64_t>(peer());
   // Payload connections are watched only while it is their turn: what they have early is not wanted yet.
-  Status opened = connections_[index].open(std::move(stream), poller, static_cast<std::uint64_t>(peer()), false);
+  Status opened = resumable_ ? connections_[index].openResumable(std::move(stream), poller, token, hello.epoch)
+                             : connections_[index].open(std::move(stream), poller, token, false);
   if (!opened.isOk()) return opened;
-  if (++adopted_ < count) return Status::ok();
+  if (++adopted_ < hello.connections) return Status::ok();
   outflow_ = std::make_unique<Outflow>(connections_);
   intake_ = std::make_unique<Intake>(connections_, matcher_);
   connections_[0].watchReads(true);
@@ -49,7 +60,10 @@ void Link::cancel(SendOperation& operation) {
 
 bool Link::run(bool broken) {
   const bool drained = matcher_.drain();
-  if (ended_) return drained;
+  if (ended_ || left_) return drained;
+  urgent_ = false;
+  // Connections that can be resumed find out for themselves, by reading, that they are lost.
+  if (resumable_) broken = false;
   if (!intake_) {
     if (broken) refuse(peerLostError(peer(), "a connection broke while the others were still being made"));
     return drained || broken;
@@ -64,10 +78,16 @@ bool Link::run(bool broken) {
   return drained || read || written || ended_;
 }
 
+bool Link::isMalformed() const {
+  return std::any_of(connections_.begin(), connections_.end(), [](const auto& one) { return one.isMalformed(); });
+}
+
 void Link::judgeEnd(bool broken, bool read) {
   switch (intake_->end()) {
     case Intake::End::none:
-      if (doomed_ && !doom_.isOk()) {
+      if (resumable_ && isMalformed()) {
+        why_ = protocolError(peer(), "bytes that are no record of the TCP protocol");
+      } else if (doomed_ && !doom_.isOk()) {
         why_ = doom_;
       } else if (doomed_) {
         why_ = peerLostError(peer(), fmt::format("a message to it at {} was cancelled half way", address_));
@@ -100,6 +120,8 @@ Status Link::end() {
   for (Connection& connection : connections_) {
     // A link that fails here must fail there too, whatever is still on its way.
     if (!departed_ && connection.isOpen()) platform::resetOnClose(connection.fd());
+    // Who leaves waits for this, lest the goodbye were lost with its connection.
+    if (departed_) connection.acknowledge();
     connection.close();
   }
   matcher_.fail(why_);
@@ -117,17 +139,31 @@ void Link::probe() {
   if (!outflow_->probe()) doomed_ = true;
 }
 
-bool Link::hasWork() const { return matcher_.hasWork() || doomed_ || (intake_ && !ended_ && intake_->hasWork()); }
+bool Link::hasWork() const {
+  return matcher_.hasWork() || doomed_ || urgent_ || (intake_ && !ended_ && intake_->hasWork());
+}
+
+bool Link::leave() {
+  if (ended_ || left_ || !resumable_ || state() != LinkState::ready) return true;
+  outflow_->goodbye();
+  // Messages under way are never completed by who leaves; what is owed to the peer for a break is.
+  if (outflow_->hasMessages()) return !owesResumption();
+  left_ = outflow_->hasSaidGoodbye() && std::none_of(connections_.begin(), connections_.end(),
+                                                     [](const auto& one) { return one.hasUnacknowledged(); });
+  if (!left_) return false;
+  for (Connection& connection : connections_)
+    connection.close();
+  return true;
+}
 
 void Link::beginClose() {
-  if (state() != LinkState::ready) return;
+  if (state() != LinkState::ready || left_) return;
   outflow_->goodbye();
   for (Connection& connection : connections_)
     if (!connection.hasOutput()) platform::endWriting(connection.fd());
 }
 
 bool Link::isDrained() {
-  std::array<char, 16384> rest;
   bool drained = true;
   for (Connection& connection : connections_) {
     if (!connection.isOpen()) continue;
@@ -137,16 +173,89 @@ bool Link::isDrained() {
       if (!connection.hasOutput() && &connection == &connections_[0] && outflow_) outflow_->goodbye();
       if (!connection.hasOutput()) platform::endWriting(connection.fd());
     }
-    platform::StreamResult got;
-    do {
-      got = platform::readSome(connection.fd(), rest.data(), rest.size());
-    } while (got.bytes > 0);
-    if (got.ended || (!connection.hasOutput() && platform::unacknowledgedBytes(connection.fd()) == 0))
+    if (connection.forgetInput() || (!connection.hasOutput() && platform::unacknowledgedBytes(connection.fd()) == 0))
       connection.close();
     else
       drained = false;
   }
   return drained;
+}
+
+Status Link::judge(const Hello& hello) const {
+  const auto refused = [](const char* why) { return Status::error(GOSS_ERR_PROTOCOL, why); };
+  const bool over = ended_ || left_ || matcher_.hasFailed() || !refused_.isOk();
+  // Nothing of the link has come yet: its first "go" was lost with its connection.
+  if (connections_.empty() && !over)
+    return hello.purpose == Purpose::resume ? Status::ok() : refused("there is no such link");
+  // One answer for all: who does not know the token learns nothing about the link.
+  if (!platform::equalInConstantTime(token_, hello.token) || !resumable_ || hello.connections != connections_.size())
+    return refused("it does not know the secret of the link that it means");
+  // Who knows it may not have heard yet that a rank has left.
+  if (over) return Status::error(GOSS_ERR_PEER_LOST, "the link that it means has ended");
+  if (calls_ != (hello.purpose == Purpose::recall)) return refused("it is not its part to call");
+  const std::uint32_t epoch = connections_[hello.connection].epoch();
+  if (hello.purpose == Purpose::resume && hello.epoch <= epoch)
+    return refused("the connection that it means has been made anew since");
+  return Status::ok();
+}
+
+Status Link::resume(platform::Stream stream, const Hello& hello, platform::Poller& poller) {
+  if (Status judged = calls_ ? Status::ok() : judge(hello); !judged.isOk()) return judged;
+  if (connections_.empty() || !connections_[hello.connection].wasOpened())
+    return adopt(std::move(stream), hello, poller);
+  platform::tuneForMessages(stream.fd());
+  urgent_ = true;
+  return connections_[hello.connection].resume(std::move(stream), hello.epoch);
+}
+
+void Link::recall(const Hello& hello) {
+  // One that was resumed since the peer said this is another one.
+  if (!judge(hello).isOk() || hello.epoch != connections_[hello.connection].epoch()) return;
+  connections_[hello.connection].lose("it broke at the other end");
+  urgent_ = true;
+}
+
+std::vector<std::size_t> Link::lostConnections() const {
+  std::vector<std::size_t> lost;
+  if (ended_ || left_ || state() != LinkState::ready) return lost;
+  for (std::size_t index = 0; index < connections_.size(); ++index)
+    if (connections_[index].isLost()) lost.push_back(index);
+  return lost;
+}
+
+Hello Link::greeting(std::size_t index, Purpose purpose) const {
+  Hello hello;
+  hello.connection = static_cast<std::uint16_t>(index);
+  hello.connections = static_cast<std::uint16_t>(connections_.size());
+  hello.purpose = purpose;
+  hello.epoch = connections_[index].epoch() + (purpose == Purpose::resume ? 1 : 0);
+  hello.token = token_;
+  return hello;
+}
+
+void Link::resumptionFailed(const std::string& why) {
+  const auto lost =
+      std::find_if(connections_.begin(), connections_.end(), [](const auto& one) { return one.isLost(); });
+  if (lost == connections_.end()) return;
+  const std::string reasons = fmt::format("{}; {}", lost->lostReason(), why);
+  for (Connection& connection : connections_)
+    connection.giveUp(reasons);
+  if (intake_->isStalled()) intake_->salvage();
+  urgent_ = true;
+}
+
+bool Link::owesResumption() const {
+  if (ended_ || left_ || state() != LinkState::ready) return false;
+  return connections_[0].isResuming() ||
+         std::any_of(connections_.begin(), connections_.end(), [](const auto& one) { return one.owesBytes(); });
+}
+
+bool Link::hasUndelivered() const {
+  if (owesResumption()) return true;
+  if (ended_ || left_ || !resumable_ || state() != LinkState::ready) return false;
+  return std::any_of(connections_.begin(), connections_.end(), [](const auto& one) {
+    return one.isOpen() && (one.hasOutput() || platform::unacknowledgedBytes(one.fd()) > 0);
+  });
 }
 
 } // namespace goss::transports::tcp

@@ -3,6 +3,7 @@
 #define GOSS_TRANSPORTS_TCP_LINK_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "transports/tcp/connection.h"
 #include "transports/tcp/intake.h"
 #include "transports/tcp/outflow.h"
+#include "transports/tcp/wire.h"
 
 namespace goss::transports::tcp {
 
@@ -21,6 +23,8 @@ namespace goss::transports::tcp {
 ///     connecting  ready    the last of its connections was adopted and connect() was called
 ///     connecting  failed   refuse()
 ///     ready       failed   run(): the peer said goodbye, closed, or sent what makes no sense
+///
+/// A link that is resumable stays ready when connections of it break: see lostConnections().
 class Link {
  public:
   Link(int peer, std::size_t unexpected_limit, Deferred& deferred) : matcher_(peer, unexpected_limit, deferred) {}
@@ -31,9 +35,9 @@ class Link {
 
   void setWanted() { wanted_ = true; }
   [[nodiscard]] bool wanted() const { return wanted_; }
-  /// Takes connection `index` of `count`, which the rank `via` relays, or nobody (-1). Errors: it has that one already,
-  /// or was told another count; resource.
-  Status adopt(platform::Stream stream, std::size_t index, std::size_t count, platform::Poller& poller, int via = -1);
+  /// Takes the connection that `hello` was said on, by the peer or, if it is not from there, by this end; the rank
+  /// `via` relays it, or nobody (-1). Errors: it has that one already, or was told another count; resource.
+  Status adopt(platform::Stream stream, const Hello& hello, platform::Poller& poller, int via = -1);
   /// The rank that relays this link, or -1.
   [[nodiscard]] int via() const { return via_; }
   [[nodiscard]] bool isBegun() const { return adopted_ > 0; }
@@ -54,8 +58,35 @@ class Link {
   Status end();
   /// Ends the link: the next run() says so.
   void giveUp(const Status& why);
+
+  [[nodiscard]] bool isResumable() const { return resumable_; }
+  /// This end has made the connections, and makes them anew.
+  [[nodiscard]] bool calls() const { return calls_; }
+  /// What the peer's hello asks of connections that stand, or did. Errors, for people at the other end: protocol;
+  /// peerLost when nobody is to be blamed.
+  [[nodiscard]] Status judge(const Hello& hello) const;
+  /// The hello, which judge() accepts, is one of these: the stream takes a connection's place (error: resource), or the
+  /// connection is to be made anew.
+  Status resume(platform::Stream stream, const Hello& hello, platform::Poller& poller);
+  void recall(const Hello& hello);
+  /// Connections to be resumed, of a link that is ready; a run() may have found them, or ended the link.
+  [[nodiscard]] std::vector<std::size_t> lostConnections() const;
+  /// What a hello says to resume (or recall) this connection: all but who says it to whom.
+  [[nodiscard]] Hello greeting(std::size_t index, Purpose purpose) const;
+  /// The other end of connection `index` ended it in an orderly way.
+  [[nodiscard]] bool wasClosed(std::size_t index) const { return connections_[index].wasClosed(); }
+  /// Where connection `index` went to, or came from, when it was made first.
+  [[nodiscard]] const std::optional<platform::SocketAddress>& remote(std::size_t index) const {
+    return remotes_[index];
+  }
+  /// There is no way: the link ends with what has arrived. run() must follow.
+  void resumptionFailed(const std::string& why);
+  /// A connection is being resumed, without which the peer would lack bytes, or the goodbye.
+  [[nodiscard]] bool owesResumption() const;
+  /// Or something that was written, of a link that is resumable, has not reached the peer's system.
+  [[nodiscard]] bool hasUndelivered() const;
   /// Messages from the peer are held back, so that its death would not be read.
-  [[nodiscard]] bool isStalled() const { return intake_ && !ended_ && intake_->isStalled(); }
+  [[nodiscard]] bool isStalled() const { return intake_ && !ended_ && !resumable_ && intake_->isStalled(); }
   /// While isStalled(): asks the peer's system for a sign of life.
   void probe();
   /// run() would do something without waiting for the sockets.
@@ -66,6 +97,9 @@ class Link {
     return intake_ && !ended_ && outflow_->isEmpty() && !intake_->isStalled();
   }
 
+  /// For a link that is resumable, between its run()s until it is true: says goodbye and closes when the peer has said
+  /// that it has read that. A link that has ended has nothing to wait for.
+  bool leave();
   /// Says goodbye and ends the writing, for a link that is ready.
   void beginClose();
   /// Reads and forgets what comes; whether the peer's system has all that was sent, or the connection is gone.
@@ -73,12 +107,18 @@ class Link {
 
  private:
   void judgeEnd(bool broken, bool read);
+  [[nodiscard]] bool isMalformed() const;
 
   Matcher matcher_;
   std::vector<Connection> connections_; ///< By index.
   std::size_t adopted_ = 0;
   int via_ = -1;
-  std::string address_; ///< Of the peer, as connection 0 sees it.
+  std::vector<std::optional<platform::SocketAddress>> remotes_; ///< By index.
+  std::string address_;                                         ///< Of the peer, as connection 0 sees it.
+  bool resumable_ = false;
+  bool calls_ = false; ///< This end has made the connections.
+  LinkToken token_{};
+  bool urgent_ = false; ///< run() has something to find out.
   std::unique_ptr<Outflow> outflow_;
   std::unique_ptr<Intake> intake_;
   bool wanted_ = false;
@@ -86,6 +126,7 @@ class Link {
   Status doom_;         ///< Why, when it is not told by the rest.
   bool ended_ = false;
   bool departed_ = false;
+  bool left_ = false; ///< By this end, and the peer knows it.
   Status refused_;
   Status why_;
 };

@@ -107,10 +107,15 @@ bool Outflow::probe() {
 }
 
 void Outflow::goodbye() {
-  if (said_goodbye_ || !queue_.empty()) return;
-  frame_ = encodeFrame(FrameKind::goodbye, {});
+  if (hasSaidGoodbye() || !queue_.empty()) return;
+  if (!said_goodbye_) {
+    frame_ = encodeFrame(FrameKind::goodbye, {});
+    frame_left_ = kFrameBytes;
+  }
   // A full socket swallows it: the peer then reads an end without goodbye, from a process that closed with much unread.
-  said_goodbye_ = connections_[0].write(frame_.data(), frame_.size()).bytes > 0;
+  const std::size_t written = connections_[0].write(frame_.data() + (kFrameBytes - frame_left_), frame_left_).bytes;
+  frame_left_ -= written;
+  said_goodbye_ = said_goodbye_ || written > 0;
 }
 
 void Outflow::begin(const SendOperation& operation) {

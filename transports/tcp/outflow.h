@@ -34,8 +34,11 @@ class Outflow {
   [[nodiscard]] bool isEmpty() const { return queue_.empty() && !connections_[0].hasOutput(); }
   /// Makes the peer's system say whether its process still has the connection. False: the stream is spoilt.
   bool probe();
-  /// Says goodbye, once, if the stream stands between two messages and has room; nothing may be posted afterwards.
+  /// Says goodbye, once, if the stream stands between two messages, as far as it has room; nothing may be posted
+  /// afterwards.
   void goodbye();
+  [[nodiscard]] bool hasSaidGoodbye() const { return said_goodbye_ && frame_left_ == 0; }
+  [[nodiscard]] bool hasMessages() const { return !queue_.empty(); }
 
  private:
   enum class Progress { done, blocked, broken };

@@ -26,6 +26,7 @@ constexpr std::uint64_t kFirstAcceptorToken = std::uint64_t{1} << 48;
 constexpr int kTurnsPerPoll = 16;
 constexpr milliseconds kTick(50);
 constexpr milliseconds kCloseSpan(2000);
+constexpr milliseconds kCourtesySpan(250);
 constexpr milliseconds kProbeInterval(250);
 /// After this rank has left it goes on relaying for so long at most.
 constexpr milliseconds kRelayOnSpan(10000);
@@ -55,6 +56,7 @@ TcpTransport::TcpTransport(const TransportContext& context, platform::SecurityMa
 }
 
 TcpTransport::~TcpTransport() {
+  leaveResumable();
   for (auto& link : links_)
     link->beginClose();
   // The sockets may close only when nothing is left to be acknowledged: bytes that come later are answered by a reset,
@@ -83,6 +85,27 @@ bool TcpTransport::relayOnly() {
   return relay_->bytes() != before;
 }
 
+/// What was sent over a connection may be lost with it, and the goodbye too, until the peer says that it has read that.
+void TcpTransport::leaveResumable() {
+  closing_ = true;
+  const Deadline deadline = Deadline::after(std::max(kCloseSpan, milliseconds(context_.config->silence_ms)));
+  const auto resuming = [](const auto& link) { return link->owesResumption(); };
+  const auto underway = [](const auto& link) { return link->hasUndelivered(); };
+  // What the systems of all have reached is in the hands of peers that may be busy, or of a box on the way.
+  Deadline patience = Deadline::after(kCloseSpan);
+  Deadline courtesy = Deadline::after(kCourtesySpan);
+  for (;;) {
+    bool left = true;
+    for (auto& link : links_)
+      left = link->leave() && left;
+    if (left || deadline.expired()) return;
+    if (std::any_of(links_.begin(), links_.end(), resuming)) patience = Deadline::after(kCloseSpan);
+    if (std::any_of(links_.begin(), links_.end(), underway)) courtesy = Deadline::after(kCourtesySpan);
+    if (patience.expired() || courtesy.expired()) return;
+    if (!progress()) std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
+
 Result<std::string> TcpTransport::open() {
   auto poller = platform::Poller::create();
   if (!poller.isOk()) return poller.status();
@@ -102,6 +125,8 @@ Result<std::string> TcpTransport::open() {
       return identity.empty() ? nullptr : &identity;
     });
   }
+  resumer_.emplace(context_, *poller_, next_dial_token_,
+                   [this](int fd, std::size_t connections) { tunePath(fd, connections); });
   acceptor_->setHandler([this](tcp::Acceptor::Caller caller) { adopt(std::move(caller)); });
   acceptor_->setGate([this](const tcp::Hello& hello) { return judge(hello); });
   relay_.emplace(context_, log_, *poller_, kFirstRelayToken, kTickerToken);
@@ -161,6 +186,8 @@ Status TcpTransport::connect(int peer, std::string_view address) {
   way = {decoded.value().identity, sockets, Deadline::after(patience_.call_back), Deadline::after(patience_.detour)};
   accept_deadline_ = Deadline::after(milliseconds(context_.config->bootstrap_timeout_ms));
   startTicking();
+  way.resumable = isResumable(decoded.value().address);
+  resumer_->setTarget(target(peer));
   if (peer < context_.self || way.call_back.expired()) dial(peer);
   return Status::ok();
 }
@@ -179,6 +206,12 @@ void TcpTransport::dial(int peer) {
   tcp::Dialer::Target called = target(peer);
   const int payload = context_.config->connections_per_peer;
   if (payload > 1) called.connections += static_cast<std::size_t>(std::min(payload, tcp::kMostPayloadConnections));
+  called.hello.connections = static_cast<std::uint16_t>(called.connections);
+  if (ways_[static_cast<std::size_t>(peer)].resumable) {
+    called.hello.purpose = tcp::Purpose::resumable;
+    const Status random = platform::fillRandom(called.hello.token);
+    if (!random.isOk()) return at(peer).refuse(random);
+  }
   dialers_.push_back(
       std::make_unique<tcp::Dialer>(context_, *poller_, next_dial_token_, std::move(called),
                                     [this, peer](tcp::Dialer::Made made) { adoptOwn(peer, std::move(made)); }));
@@ -193,11 +226,16 @@ tcp::Dialer* TcpTransport::dialerOf(int peer) {
 
 /// This end has called.
 void TcpTransport::adoptOwn(int peer, tcp::Dialer::Made made) {
-  tunePath(made.stream.fd(), made.count);
+  tunePath(made.stream.fd(), made.hello.connections);
   if (made.via >= 0) log_.info(fmt::format("the link to rank {} is relayed by rank {}", peer, made.via));
-  const Status adopted = at(peer).adopt(std::move(made.stream), made.index, made.count, *poller_, made.via);
+  const Status adopted = at(peer).adopt(std::move(made.stream), made.hello, *poller_, made.via);
   if (!adopted.isOk()) at(peer).refuse(adopted);
   detour_->settle(peer);
+}
+
+bool TcpTransport::isResumable(const tcp::Address& peer) const {
+  const std::string& reconnect = context_.config->reconnect;
+  return reconnect == "on" || (reconnect == "auto" && peer.host_identity != address_.host_identity);
 }
 
 void TcpTransport::tunePath(int fd, std::size_t connections) {
@@ -212,12 +250,14 @@ void TcpTransport::tunePath(int fd, std::size_t connections) {
 }
 
 void TcpTransport::adopt(tcp::Acceptor::Caller caller) {
-  if (caller.hello.relay) return relay_->add(std::move(caller));
+  if (caller.hello.purpose == tcp::Purpose::relay) return relay_->add(std::move(caller));
   const int peer = static_cast<int>(caller.hello.from);
+  if (caller.hello.purpose == tcp::Purpose::recall) return at(peer).recall(caller.hello);
   tunePath(caller.stream.fd(), caller.hello.connections);
   if (caller.via >= 0) log_.info(fmt::format("the link to rank {} is relayed by rank {}", peer, caller.via));
-  const Status adopted =
-      at(peer).adopt(std::move(caller.stream), caller.hello.connection, caller.hello.connections, *poller_, caller.via);
+  const bool resumes = caller.hello.purpose == tcp::Purpose::resume;
+  const Status adopted = resumes ? at(peer).resume(std::move(caller.stream), caller.hello, *poller_)
+                                 : at(peer).adopt(std::move(caller.stream), caller.hello, *poller_, caller.via);
   if (!adopted.isOk()) return acceptor_->logOnce(caller.from, adopted.text());
   settle(peer);
 }
@@ -228,16 +268,25 @@ void TcpTransport::settle(int peer) {
   detour_->settle(peer);
 }
 
-/// Why a member's call is not wanted; "" when it is. Of both ends of a pair the higher rank decides: it says "go" to
-/// one of its calls or welcomes one of the other's, and never does both.
-std::string TcpTransport::judge(const tcp::Hello& hello) {
-  if (hello.relay) return relay_->whyNot(hello, acceptor_->relayCallers());
+/// Whether a member's call is wanted. Of both ends of a pair the higher rank decides: it says "go" to one of its calls
+/// or welcomes one of the other's, and never does both.
+Status TcpTransport::judge(const tcp::Hello& hello) {
+  const auto not_wanted = [](std::string why) { return Status::error(GOSS_ERR_PEER_LOST, std::move(why)); };
   const int peer = static_cast<int>(hello.from);
-  if (peer > context_.self) return {};
-  if (!at(peer).wanted() || at(peer).state() != LinkState::connecting) return "it is not waited for";
+  if (hello.purpose == tcp::Purpose::relay) {
+    std::string why = relay_->whyNot(hello, acceptor_->relayCallers());
+    return why.empty() ? Status::ok() : not_wanted(std::move(why));
+  }
+  if (hello.purpose != tcp::Purpose::plain && hello.purpose != tcp::Purpose::resumable) return at(peer).judge(hello);
+  if (peer > context_.self) {
+    // The one that stands may be about to be resumed by this end, and then the peer knows it too.
+    const bool stands = at(peer).isResumable() && at(peer).state() == LinkState::ready;
+    return stands ? not_wanted("another connection was chosen") : Status::ok();
+  }
+  if (!at(peer).wanted() || at(peer).state() != LinkState::connecting) return not_wanted("it is not waited for");
   tcp::Dialer* dialer = dialerOf(peer);
-  if (hello.connection > 0 && (dialer == nullptr || dialer->yields())) return {};
-  return dialer != nullptr && dialer->yield() ? "" : "another connection was chosen";
+  if (hello.connection > 0 && (dialer == nullptr || dialer->yields())) return Status::ok();
+  return dialer != nullptr && dialer->yield() ? Status::ok() : not_wanted("another connection was chosen");
 }
 
 /// Both ends are here now. The higher rank calls, as over a connection of its own.
@@ -356,7 +405,8 @@ bool TcpTransport::handle(const platform::PollEvent& event) {
     return true;
   }
   const auto takes = [&event](const auto& dialer) { return dialer->handle(event.token); };
-  if (std::none_of(dialers_.begin(), dialers_.end(), takes)) detour_->handle(event.token);
+  if (std::none_of(dialers_.begin(), dialers_.end(), takes) && !detour_->handle(event.token))
+    resumer_->handle(event.token);
   return mindDialers();
 }
 
@@ -366,8 +416,13 @@ bool TcpTransport::runLink(tcp::Link& link, bool broken) {
     probe_deadline_ = Deadline::after(kProbeInterval);
     startTicking();
   }
+  if (link.isResumable()) {
+    resumer_->mind(link);
+    if (!resumer_->isIdle()) startTicking();
+  }
   if (!link.hasEnded() || link.matcher().hasFailed()) return any;
   const Status why = link.end();
+  if (closing_) return true;
   context_.listener->onPeerLost(link.peer(), why, link.departed());
   return true;
 }
@@ -377,6 +432,7 @@ void TcpTransport::tick() {
   for (auto& dialer : dialers_)
     dialer->tick();
   mindDialers();
+  resumer_->tick();
   if (accept_deadline_.expired()) refuseLateCallers();
   tryOtherWays();
   detour_->tick();
@@ -434,8 +490,8 @@ void TcpTransport::startTicking() {
 }
 
 void TcpTransport::stopTickingWhenSettled() {
-  if (ticker_->running() && dialers_.empty() && acceptor_->isIdle() && detour_->isIdle() && relay_->isIdle() &&
-      probe_deadline_.never() && !awaitsCallers())
+  if (ticker_->running() && dialers_.empty() && resumer_->isIdle() && acceptor_->isIdle() && detour_->isIdle() &&
+      relay_->isIdle() && probe_deadline_.never() && !awaitsCallers())
     ticker_->stop();
 }
 

@@ -19,13 +19,16 @@
 #include "transports/tcp/dialer.h"
 #include "transports/tcp/link.h"
 #include "transports/tcp/relay.h"
+#include "transports/tcp/resumer.h"
 
 namespace goss::transports {
 
 /// The rank with the higher number calls the other, and is called by it when that does not succeed at once; it alone
 /// decides which of the connections is the link. Ranks that cannot call each other are relayed by a third one. Messages
 /// go straight from and to the callers' buffers; with Config::connections_per_peer > 1 (the caller's counts) large ones
-/// are striped over that many connections more. Who calls without the job's secret is dropped and logged once.
+/// are striped over that many connections more. Who calls without the job's secret is dropped and logged once. As
+/// Config::reconnect says, and then the caller decides it for both ends, links that nobody relays survive their
+/// connections: a broken one is made anew and goes on where it was (Resumer).
 class TcpTransport final : public Transport {
  public:
   /// With `security` it is the transport "tls": every connection is greeted before anything of it is read, an address
@@ -41,7 +44,9 @@ class TcpTransport final : public Transport {
   /// Before connect().
   void setPatience(const Patience& patience) { patience_ = patience; }
   /// Waits up to two seconds until the other ends' systems have all that was sent. What they have not then, because
-  /// they hold it back for want of receives, may be lost.
+  /// they hold it back for want of receives, may be lost. Links that survive their connections are waited for until the
+  /// peer has read the goodbye, too: a quarter of a second when its system has it, and as long as for a silent peer
+  /// while they are being resumed.
   ~TcpTransport() override;
 
   [[nodiscard]] std::string_view name() const override { return make_security_ ? "tls" : "tcp"; }
@@ -86,6 +91,7 @@ class TcpTransport final : public Transport {
     platform::Deadline call_back; ///< This end, which should be called, calls.
     platform::Deadline detour;    ///< Others are asked to relay.
     bool patient = false;         ///< That was put off once, for a system that answers.
+    bool resumable = false;       ///< Links that this end calls for are.
   };
   [[nodiscard]] tcp::Dialer::Target target(int peer) const;
   void dial(int peer);
@@ -95,7 +101,7 @@ class TcpTransport final : public Transport {
   void tunePath(int fd, std::size_t connections);
   void adopt(tcp::Acceptor::Caller caller);
   void settle(int peer);
-  [[nodiscard]] std::string judge(const tcp::Hello& hello);
+  [[nodiscard]] Status judge(const tcp::Hello& hello);
   void takeRelayed(int peer, int via, platform::Stream stream);
   [[nodiscard]] std::optional<tcp::Detour::Candidate> candidate(int rank) const;
   void tryOtherWays();
@@ -106,6 +112,8 @@ class TcpTransport final : public Transport {
   bool runLink(tcp::Link& link, bool broken);
   void tick();
   bool mindDialers();
+  [[nodiscard]] bool isResumable(const tcp::Address& peer) const;
+  void leaveResumable();
   void refuseLateCallers();
   void probeStalled();
   [[nodiscard]] bool awaitsCallers() const;
@@ -129,11 +137,13 @@ class TcpTransport final : public Transport {
   std::vector<std::unique_ptr<tcp::Link>> links_;     ///< By peer.
   std::vector<std::unique_ptr<tcp::Dialer>> dialers_; ///< Of links that do not stand yet.
   std::uint64_t next_dial_token_ = 0;
-  bool congestion_refused_ = false;    ///< And that was logged.
-  bool pacing_refused_ = false;        ///< The same.
-  int shortcuts_ = 0;                  ///< Turns since the poller was asked.
-  platform::Deadline accept_deadline_; ///< Until all who should call us have.
-  platform::Deadline probe_deadline_;  ///< When links that are stalled are probed next.
+  std::optional<tcp::Resumer> resumer_; ///< Set by open(); after the links.
+  bool closing_ = false;                ///< Nobody listens any more.
+  bool congestion_refused_ = false;     ///< And that was logged.
+  bool pacing_refused_ = false;         ///< The same.
+  int shortcuts_ = 0;                   ///< Turns since the poller was asked.
+  platform::Deadline accept_deadline_;  ///< Until all who should call us have.
+  platform::Deadline probe_deadline_;   ///< When links that are stalled are probed next.
 };
 
 } // namespace goss::transports

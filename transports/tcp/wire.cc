@@ -14,7 +14,9 @@ namespace {
 constexpr std::string_view kAddressMagic("GTA1");
 constexpr std::string_view kHelloMagic("GOSSTCP1");
 constexpr std::string_view kAnswerMagic("GTH1");
-constexpr std::uint32_t kFrameMagic = 0x31465447; // "GTF1"
+constexpr std::uint32_t kFrameMagic = 0x31465447;  // "GTF1"
+constexpr std::uint32_t kRecordMagic = 0x31525447; // "GTR1"
+constexpr std::uint16_t kAddressVersion = 1;
 constexpr std::size_t kMostHostBytes = 1024;
 constexpr std::size_t kMostSockets = 64;
 
@@ -25,7 +27,7 @@ Status wrong(std::string text) { return Status::error(GOSS_ERR_PROTOCOL, std::mo
 std::string encodeAddress(const Address& address) {
   base::WireWriter out;
   const std::size_t count = std::min(address.sockets.size(), kMostSockets);
-  out.raw(kAddressMagic).integer(kVersion).text(address.host_identity.substr(0, kMostHostBytes));
+  out.raw(kAddressMagic).integer(kAddressVersion).text(address.host_identity.substr(0, kMostHostBytes));
   out.integer(static_cast<std::uint8_t>(count));
   for (std::size_t i = 0; i < count; ++i) {
     const std::string bytes = address.sockets[i].bytes();
@@ -36,7 +38,7 @@ std::string encodeAddress(const Address& address) {
 
 Result<Address> decodeAddress(std::string_view bytes) {
   base::WireReader in(bytes);
-  if (in.raw(kAddressMagic.size()) != kAddressMagic || in.integer<std::uint16_t>() != kVersion)
+  if (in.raw(kAddressMagic.size()) != kAddressMagic || in.integer<std::uint16_t>() != kAddressVersion)
     return wrong("an address that is not one of the TCP transport, or of another version");
   Address address;
   address.host_identity = in.text(kMostHostBytes);
@@ -54,10 +56,12 @@ Result<Address> decodeAddress(std::string_view bytes) {
 
 std::string encodeHello(const Hello& hello) {
   base::WireWriter out;
-  out.raw(kHelloMagic).integer(kVersion).integer(static_cast<std::uint16_t>(hello.relay));
+  out.raw(kHelloMagic).integer(kVersion).integer(static_cast<std::uint16_t>(hello.purpose));
   out.integer(hello.from).integer(hello.to).integer(hello.size);
   out.integer(hello.connection).integer(hello.connections).integer(hello.relayed_to);
   out.raw({reinterpret_cast<const char*>(hello.job.data()), hello.job.size()});
+  out.raw({reinterpret_cast<const char*>(hello.token.data()), hello.token.size()});
+  out.integer(hello.epoch).integer(std::uint32_t{0});
   return out.take();
 }
 
@@ -76,7 +80,6 @@ Result<Hello> decodeHello(std::string_view bytes) {
                     version, kVersion));
   Hello hello;
   const auto purpose = in.integer<std::uint16_t>();
-  hello.relay = purpose == 1;
   hello.from = in.integer<std::uint32_t>();
   hello.to = in.integer<std::uint32_t>();
   hello.size = in.integer<std::uint32_t>();
@@ -84,14 +87,27 @@ Result<Hello> decodeHello(std::string_view bytes) {
   hello.connections = in.integer<std::uint16_t>();
   hello.relayed_to = in.integer<std::uint32_t>();
   const std::string_view job = in.raw(hello.job.size());
+  const std::string_view token = in.raw(hello.token.size());
+  hello.epoch = in.integer<std::uint32_t>();
+  const auto reserved = in.integer<std::uint32_t>();
   const bool counts = hello.from < hello.size && hello.to < hello.size && hello.from != hello.to &&
                       hello.connections >= 1 && hello.connections <= 1 + kMostPayloadConnections &&
                       hello.connection < hello.connections;
-  const bool relays = hello.relay ? hello.connections == 1 && hello.relayed_to < hello.size &&
-                                        hello.relayed_to != hello.from && hello.relayed_to != hello.to
-                                  : purpose == 0 && hello.relayed_to == 0;
-  if (!in.complete() || !counts || !relays) return wrong("its greeting is damaged");
+  const bool relays = purpose == static_cast<std::uint16_t>(Purpose::relay)
+                          ? hello.connections == 1 && hello.relayed_to < hello.size && hello.relayed_to != hello.from &&
+                                hello.relayed_to != hello.to
+                          : hello.relayed_to == 0;
+  if (!in.complete() || reserved != 0 || purpose > static_cast<std::uint16_t>(Purpose::recall) || !counts || !relays)
+    return wrong("its greeting is damaged");
   std::memcpy(hello.job.data(), job.data(), job.size());
+  std::memcpy(hello.token.data(), token.data(), token.size());
+  hello.purpose = static_cast<Purpose>(purpose);
+  const bool has_token = hello.token != LinkToken{};
+  const bool secret = hello.purpose >= Purpose::resumable;
+  const bool first = hello.purpose <= Purpose::resumable;
+  // The first call of a connection has no epoch, and one that takes its place has.
+  if (has_token != secret || (first && hello.epoch != 0) || (hello.purpose == Purpose::resume && hello.epoch == 0))
+    return wrong("its greeting is damaged");
   return hello;
 }
 
@@ -112,6 +128,22 @@ Result<DecodedAnswer> decodeAnswer(std::string_view bytes) {
   if (!magic || !in.complete() || reserved != 0 || answer < 1 || answer > 4)
     return wrong("it does not speak Gossamer's TCP protocol");
   return DecodedAnswer{static_cast<Answer>(answer), reason};
+}
+
+RecordHeaderBytes encodeRecordHeader(const RecordHeader& header) {
+  RecordHeaderBytes bytes;
+  base::storeLittleEndian(bytes.data(), kRecordMagic);
+  base::storeLittleEndian(bytes.data() + 4, header.bytes);
+  base::storeLittleEndian(bytes.data() + 8, header.used);
+  return bytes;
+}
+
+bool decodeRecordHeader(std::string_view bytes, RecordHeader& header) {
+  if (bytes.size() != kRecordHeaderBytes || base::loadLittleEndian<std::uint32_t>(bytes.data()) != kRecordMagic)
+    return false;
+  header.bytes = base::loadLittleEndian<std::uint32_t>(bytes.data() + 4);
+  header.used = base::loadLittleEndian<std::uint64_t>(bytes.data() + 8);
+  return header.bytes <= kMostRecordBytes;
 }
 
 FrameBytes encodeFrame(FrameKind kind, const MessageHeader& header) {

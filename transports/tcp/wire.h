@@ -15,8 +15,8 @@
 
 namespace goss::transports::tcp {
 
-inline constexpr std::uint16_t kVersion = 1;
-inline constexpr std::size_t kHelloBytes = 48;
+inline constexpr std::uint16_t kVersion = 2;
+inline constexpr std::size_t kHelloBytes = 72;
 inline constexpr std::size_t kAnswerBytes = 8;
 inline constexpr std::size_t kMostReasonBytes = 255;
 inline constexpr std::size_t kFrameBytes = 48;
@@ -25,6 +25,12 @@ inline constexpr int kMostPayloadConnections = 64;
 inline constexpr std::uint64_t kMostMessageBytes = std::uint64_t{1} << 48;
 /// Striped payload goes round the payload connections in pieces of this size.
 inline constexpr std::size_t kStripeBytes = 256 * 1024;
+
+inline constexpr std::size_t kRecordHeaderBytes = 16;
+inline constexpr std::size_t kMostRecordBytes = 256 * 1024;
+/// Of a connection that can be resumed: bytes that one end may have sent and the other not used yet. More than what the
+/// system's own buffers hold, by default, of a path with a large product of bandwidth and delay.
+inline constexpr std::size_t kWindowBytes = std::size_t{8} * 1024 * 1024;
 
 /// Where a rank can be called.
 struct Address {
@@ -36,6 +42,17 @@ std::string encodeAddress(const Address& address);
 /// Errors: protocol.
 Result<Address> decodeAddress(std::string_view bytes);
 
+/// What a caller is about.
+enum class Purpose : std::uint16_t {
+  plain = 0,     ///< A connection whose end is the end of its link.
+  relay = 1,     ///< No link is wanted: `to` is to relay between `from` and `relayed_to`.
+  resumable = 2, ///< A connection of records, which may be resumed when it breaks.
+  resume = 3,    ///< This goes on where that connection broke.
+  recall = 4,    ///< The called rank, which made that connection, is to make it anew: here it is broken. The caller
+                 ///< hangs up then.
+};
+using LinkToken = std::array<std::byte, 16>;
+
 /// The first bytes of a caller.
 struct Hello {
   std::uint32_t from = 0;
@@ -44,8 +61,10 @@ struct Hello {
   std::uint16_t connection = 0;  ///< Which of `connections`; 0 carries the frames.
   std::uint16_t connections = 1; ///< 1, or 1 + the number of payload connections.
   std::array<std::byte, 16> job{};
-  bool relay = false;           ///< No link is wanted: `to` is to relay between `from` and `relayed_to`.
-  std::uint32_t relayed_to = 0; ///< 0 without `relay`.
+  Purpose purpose = Purpose::plain;
+  std::uint32_t relayed_to = 0; ///< 0 but to relay.
+  std::uint32_t epoch = 0;      ///< How often the connection was resumed, this call included. recall: so far.
+  LinkToken token{};            ///< Secret of a link that can be resumed; else zero.
 };
 
 std::string encodeHello(const Hello& hello);
@@ -72,6 +91,16 @@ enum class FrameKind : std::uint8_t {
   goodbye = 3, ///< Nothing follows; the sender closes.
   probe = 4,   ///< Means nothing: a system whose process is gone answers it with a reset.
 };
+
+/// Before the bytes of a connection that can be resumed, which travel in records.
+struct RecordHeader {
+  std::uint32_t bytes = 0; ///< That follow; at most kMostRecordBytes.
+  std::uint64_t used = 0;  ///< Bytes of the other direction that the sender has used up, since the first connection.
+};
+using RecordHeaderBytes = std::array<char, kRecordHeaderBytes>;
+RecordHeaderBytes encodeRecordHeader(const RecordHeader& header);
+/// `bytes` are kRecordHeaderBytes long. False: these are no record of this protocol.
+bool decodeRecordHeader(std::string_view bytes, RecordHeader& header);
 
 using FrameBytes = std::array<char, kFrameBytes>;
 FrameBytes encodeFrame(FrameKind kind, const MessageHeader& header);

@@ -1,0 +1,277 @@
+// Links that survive their connections, through a proxy that resets them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "platform/stream.h"
+#include "tests/tcp/proxy.h"
+#include "tests/tcp/world.h"
+#ifdef GOSS_TEST_TLS
+#include "security/security.h"
+#include "tests/support/credential_files.h"
+#endif
+
+namespace goss::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using transports::tcp::Hello;
+using transports::tcp::Purpose;
+
+/// Rank 1 calls rank 0 through a proxy.
+struct Joined {
+  explicit Joined(bool tls = false, int connections = 1, std::int64_t silence_ms = 20000)
+      : world(
+            2, 2,
+            [=, this](Config& config) {
+              config.reconnect = "on";
+              config.connections_per_peer = connections;
+              config.silence_ms = silence_ms;
+#ifdef GOSS_TEST_TLS
+              if (tls) config.tls = files.certificates();
+#endif
+            },
+            maker(tls)),
+        identity(tls ? platform::kIdentityBytes : 0),
+        proxy(transports::tcp::decodeAddress(world[0].address.substr(identity)).value().sockets.front()) {
+  }
+
+  static std::function<platform::SecurityMaker(const Config&)> maker(bool tls) {
+#ifdef GOSS_TEST_TLS
+    if (tls) return [](const Config& config) { return [&config] { return security::openSecurity(config); }; };
+#endif
+    (void)tls;
+    return nullptr;
+  }
+
+  ~Joined() {
+    proxy.setSilent(false);
+    world.leaveTogether([this] { proxy.turn(); });
+  }
+
+  bool connect() {
+    const std::string& real = world[0].address;
+    transports::tcp::Address address = transports::tcp::decodeAddress(real.substr(identity)).value();
+    address.sockets = {proxy.address()};
+    if (!world.transport(1).connect(0, real.substr(0, identity) + encodeAddress(address)).isOk()) return false;
+    if (!world.transport(0).connect(1, world[1].address).isOk()) return false;
+    return until([&] {
+      return world.transport(1).link(0) == LinkState::ready && world.transport(0).link(1) == LinkState::ready;
+    });
+  }
+  bool until(const std::function<bool()>& condition) {
+    return world.until([&] {
+      proxy.turn();
+      return condition();
+    });
+  }
+  /// Both ways at once.
+  void exchange(std::size_t bytes, Tag tag) {
+    Send there(1, tag, bytes), back(0, tag, bytes);
+    Recv at_one(0, tag, bytes), at_zero(1, tag, bytes);
+    world.transport(1).recv(at_one);
+    world.transport(0).recv(at_zero);
+    const bool sent_there = world.transport(0).send(there);
+    const bool sent_back = world.transport(1).send(back);
+    ASSERT_TRUE(
+        until([&] { return at_one.done && at_zero.done && (sent_there || there.done) && (sent_back || back.done); }));
+    ASSERT_TRUE(at_one.status.isOk()) << at_one.status.text();
+    ASSERT_TRUE(at_zero.status.isOk()) << at_zero.status.text();
+    EXPECT_TRUE(at_one.contents() == there.contents());
+    EXPECT_TRUE(at_zero.contents() == back.contents());
+  }
+  [[nodiscard]] bool lostNothing() { return world[0].losses.empty() && world[1].losses.empty(); }
+
+#ifdef GOSS_TEST_TLS
+  CredentialFiles files;
+#endif
+  World world;
+  std::size_t identity;
+  Proxy proxy;
+};
+
+struct Manner {
+  const char* name;
+  bool tls;
+  int connections;
+};
+
+class TcpReconnect : public ::testing::TestWithParam<Manner> {};
+
+TEST_P(TcpReconnect, MessagesGoOnWhereTheyWereInterrupted) {
+  Joined setup(GetParam().tls, GetParam().connections);
+  ASSERT_TRUE(setup.connect());
+  std::mt19937 random(11);
+  for (Tag tag = 0; tag < 8; ++tag) {
+    setup.proxy.cutAfter(random() % 2'500'000);
+    setup.exchange(1'500'000 + random() % 1000, tag);
+    ASSERT_FALSE(HasFatalFailure()) << "message " << tag;
+  }
+  EXPECT_TRUE(setup.lostNothing());
+  EXPECT_GE(setup.proxy.cuts(), 4);
+}
+
+TEST_P(TcpReconnect, BreaksWithinTheHandshakeOfTheNextConnectionHealToo) {
+  Joined setup(GetParam().tls, GetParam().connections);
+  ASSERT_TRUE(setup.connect());
+  Tag tag = 0;
+  for (const std::size_t bytes : {1u, 72u, 90u, 700u, 3000u}) {
+    setup.proxy.cut();
+    setup.proxy.cutAfter(bytes);
+    setup.exchange(100'000, tag++);
+    ASSERT_FALSE(HasFatalFailure()) << "broken after " << bytes;
+  }
+  EXPECT_EQ(setup.proxy.cuts(), 10);
+  EXPECT_TRUE(setup.lostNothing());
+}
+
+TEST_P(TcpReconnect, AnIdleLinkHealsAndWhatIsSentMeanwhileArrives) {
+  Joined setup(GetParam().tls, GetParam().connections);
+  ASSERT_TRUE(setup.connect());
+  for (Tag tag = 0; tag < 4; ++tag) {
+    setup.exchange(1000, tag);
+    setup.proxy.cut();
+    Send send(static_cast<int>(tag % 2), 100 + tag, 70'000);
+    Recv recv(static_cast<int>(1 - tag % 2), 100 + tag, 70'000);
+    setup.world.transport(static_cast<int>(tag % 2)).recv(recv);
+    setup.world.transport(static_cast<int>(1 - tag % 2)).send(send);
+    ASSERT_TRUE(setup.until([&] { return recv.done; }));
+    EXPECT_TRUE(recv.status.isOk() && recv.contents() == send.contents());
+  }
+  EXPECT_TRUE(setup.lostNothing());
+}
+
+TEST_P(TcpReconnect, WhoLeavesWhileTheLinkIsBrokenStillDelivers) {
+  for (const int leaves : {0, 1}) {
+    Joined setup(GetParam().tls, GetParam().connections);
+    ASSERT_TRUE(setup.connect());
+    const int stays = 1 - leaves;
+    // Bytes that have left and not arrived are lost with the connection.
+    setup.proxy.setSilent(true);
+    Send send(stays, 7, 20'000);
+    ASSERT_TRUE(setup.world.transport(leaves).send(send));
+    setup.proxy.setSilent(false);
+    setup.proxy.cut();
+    setup.world.driveFor(std::chrono::milliseconds(5));
+    std::thread leaving([&] { setup.world[leaves].transport.reset(); });
+    Recv recv(leaves, 7, 20'000);
+    setup.world.transport(stays).recv(recv);
+    bool gone = false;
+    auto& left = setup.world.transport(stays);
+    const platform::Deadline deadline = platform::Deadline::after(kLong);
+    while (!gone && !deadline.expired()) {
+      setup.proxy.turn();
+      left.progress();
+      gone = !setup.world[stays].losses.empty();
+    }
+    leaving.join();
+    ASSERT_TRUE(gone);
+    EXPECT_TRUE(setup.world[stays].losses[0].departed) << setup.world[stays].losses[0].status.text();
+    EXPECT_TRUE(recv.done && recv.status.isOk() && recv.contents() == send.contents());
+  }
+}
+
+TEST_P(TcpReconnect, APeerThatIsNotThereAnyMoreIsLostAtOnce) {
+  Joined setup(GetParam().tls, GetParam().connections);
+  ASSERT_TRUE(setup.connect());
+  Recv recv(0, 1, 100);
+  setup.world.transport(1).recv(recv);
+  setup.proxy.close();
+  const auto before = platform::Clock::now();
+  setup.proxy.cut();
+  ASSERT_TRUE(setup.until([&] { return recv.done && !setup.world[1].losses.empty(); }));
+  // Not after the 20 seconds that it has: a busy machine takes its time.
+  EXPECT_LT(platform::Clock::now() - before, std::chrono::seconds(5));
+  EXPECT_EQ(recv.status.kind(), GOSS_ERR_PEER_LOST);
+  EXPECT_THAT(recv.status.text(), HasSubstr("refused"));
+  // And the one that was called learns it too, when it asks: the link has ended at the caller's end.
+  ASSERT_TRUE(setup.until([&] { return !setup.world[0].losses.empty(); }));
+}
+
+TEST_P(TcpReconnect, AWayThatStaysShutIsGivenUpAfterTheSilence) {
+  Joined setup(GetParam().tls, GetParam().connections, 600);
+  ASSERT_TRUE(setup.connect());
+  Recv recv(0, 1, 100);
+  setup.world.transport(1).recv(recv);
+  setup.proxy.cut();
+  setup.proxy.setSilent(true);
+  const auto before = platform::Clock::now();
+  ASSERT_TRUE(
+      setup.until([&] { return recv.done && !setup.world[1].losses.empty() && !setup.world[0].losses.empty(); }));
+  EXPECT_GE(platform::Clock::now() - before, std::chrono::milliseconds(500));
+  EXPECT_THAT(recv.status.text(), HasSubstr("in time"));
+}
+
+std::vector<Manner> manners() {
+  std::vector<Manner> all{{"tcp", false, 1}, {"tcpStriped", false, 3}};
+#ifdef GOSS_TEST_TLS
+  all.push_back({"tls", true, 1});
+  all.push_back({"tlsStriped", true, 2});
+#endif
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Manners, TcpReconnect, ::testing::ValuesIn(manners()),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+/// A stranger calls rank 0 as rank 1 with this hello; returns what it is told.
+std::string asks(Joined& setup, const Hello& hello) {
+  platform::UniqueFd fd = setup.world.call(0);
+  const std::string bytes = encodeHello(hello);
+  EXPECT_EQ(platform::writeSome(fd.get(), bytes.data(), bytes.size()).bytes, bytes.size());
+  std::string answer;
+  EXPECT_TRUE(setup.until([&] {
+    std::array<char, 512> room;
+    const auto got = platform::readSome(fd.get(), room.data(), room.size());
+    answer.append(room.data(), got.bytes);
+    return got.ended || answer == transports::tcp::encodeAnswer(transports::tcp::Answer::welcome);
+  }));
+  return answer;
+}
+
+TEST(TcpReconnectStrangers, AreRefusedAndTheLinkGoesOn) {
+  ::testing::internal::CaptureStderr();
+  Joined setup;
+  ASSERT_TRUE(setup.connect());
+  Hello hello = setup.world.hello(1, 0);
+  hello.purpose = Purpose::resume;
+  hello.epoch = 1;
+  hello.token.fill(std::byte{5});
+  EXPECT_THAT(asks(setup, hello), HasSubstr("it does not know the secret of the link that it means"));
+  hello.epoch = 0xffffffff;
+  EXPECT_THAT(asks(setup, hello), HasSubstr("it does not know the secret"));
+  hello.job.fill(std::byte{1});
+  EXPECT_THAT(asks(setup, hello), HasSubstr("it belongs to another job"));
+  hello = setup.world.hello(1, 0);
+  hello.purpose = Purpose::recall;
+  hello.token.fill(std::byte{5});
+  EXPECT_THAT(asks(setup, hello), HasSubstr("it does not know the secret"));
+  setup.exchange(100'000, 1);
+  EXPECT_TRUE(setup.lostNothing());
+  EXPECT_EQ(setup.proxy.cuts(), 0);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("does not know the secret"));
+}
+
+TEST(TcpReconnectStrangers, APlainLinkIsNotResumed) {
+  ::testing::internal::CaptureStderr();
+  World world(2, 2);
+  ASSERT_TRUE(world.connectAll());
+  Hello hello = world.hello(1, 0);
+  hello.purpose = Purpose::resume;
+  hello.epoch = 1;
+  hello.token.fill(std::byte{5});
+  platform::UniqueFd fd = world.call(0);
+  const std::string bytes = encodeHello(hello);
+  EXPECT_EQ(platform::writeSome(fd.get(), bytes.data(), bytes.size()).bytes, bytes.size());
+  EXPECT_THAT(world.readToEnd(fd.get()), HasSubstr("it does not know the secret"));
+  EXPECT_TRUE(world.exchange(0, 1, 100'000));
+  ::testing::internal::GetCapturedStderr();
+}
+
+} // namespace
+} // namespace goss::test
