@@ -66,7 +66,7 @@ bool Proxy::carry(Pair& pair, std::size_t from) {
 void Proxy::cut() {
   for (const Pair& pair : pairs_)
     for (const platform::UniqueFd& end : pair.ends)
-      platform::resetOnClose(end.get());
+      orderly_ ? platform::endWriting(end.get()) : platform::resetOnClose(end.get());
   pairs_.clear();
   budget_ = kNever;
   ++cuts_;

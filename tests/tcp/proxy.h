@@ -23,6 +23,8 @@ class Proxy {
   void turn();
   /// Resets all connections, once it has carried so many bytes more. Counts down over all of them.
   void cutAfter(std::size_t bytes) { budget_ = bytes; }
+  /// Connections end in an orderly way from now on, as those of a proxy that is restarted, or are reset.
+  void setOrderly(bool on) { orderly_ = on; }
   void cut();
   [[nodiscard]] int cuts() const { return cuts_; }
   [[nodiscard]] std::size_t carried() const { return carried_; }
@@ -50,6 +52,7 @@ class Proxy {
   std::size_t budget_ = kNever;
   std::size_t carried_ = 0;
   int cuts_ = 0;
+  bool orderly_ = false;
   bool silent_ = false;
 };
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 #include <random>
 #include <thread>
@@ -108,6 +109,7 @@ TEST_P(TcpReconnect, MessagesGoOnWhereTheyWereInterrupted) {
   ASSERT_TRUE(setup.connect());
   std::mt19937 random(11);
   for (Tag tag = 0; tag < 8; ++tag) {
+    setup.proxy.setOrderly(tag % 2 == 1);
     setup.proxy.cutAfter(random() % 2'500'000);
     setup.exchange(1'500'000 + random() % 1000, tag);
     ASSERT_FALSE(HasFatalFailure()) << "message " << tag;
@@ -256,6 +258,73 @@ TEST(TcpReconnectStrangers, AreRefusedAndTheLinkGoesOn) {
   EXPECT_EQ(setup.proxy.cuts(), 0);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("does not know the secret"));
 }
+
+TEST(TcpReconnectStrangers, AFloodOfThemDisturbsNothing) {
+  ::testing::internal::CaptureStderr();
+  Joined setup;
+  ASSERT_TRUE(setup.connect());
+  Hello hello = setup.world.hello(1, 0);
+  std::vector<platform::UniqueFd> callers;
+  for (unsigned i = 0; i < 300; ++i) {
+    hello.purpose = i % 2 == 0 ? Purpose::resume : Purpose::recall;
+    hello.epoch = 1 + i * 7919;
+    hello.token.fill(static_cast<std::byte>(1 + i % 255));
+    callers.push_back(setup.world.call(0));
+    const std::string bytes = encodeHello(hello);
+    ASSERT_EQ(platform::writeSome(callers.back().get(), bytes.data(), bytes.size()).bytes, bytes.size());
+    if (i % 60 == 0) setup.exchange(50'000, i);
+    ASSERT_FALSE(HasFatalFailure());
+  }
+  setup.exchange(50'000, 1000);
+  // Each is told to go, and those that stay make room for the next ones.
+  for (const platform::UniqueFd& caller : callers)
+    EXPECT_THAT(setup.world.readToEnd(caller.get()), Not(HasSubstr(encodeAnswer(transports::tcp::Answer::welcome))));
+  EXPECT_TRUE(setup.lostNothing());
+  EXPECT_EQ(setup.proxy.cuts(), 0);
+  ::testing::internal::GetCapturedStderr();
+}
+
+#ifdef GOSS_TEST_TLS
+TEST(TcpReconnectStrangers, AnotherMemberOfTheSwarmCannotResumeALink) {
+  ::testing::internal::CaptureStderr();
+  CredentialFiles files;
+  World world(
+      2, 2,
+      [&](Config& config) {
+        config.reconnect = "on";
+        config.tls = files.sharedKey();
+      },
+      [](const Config& config) { return [&config] { return security::openSecurity(config); }; });
+  ASSERT_TRUE(world.connectAll());
+  // It holds the swarm's key, but it is another process than rank 1.
+  auto other = security::openSecurity(world[1].config);
+  ASSERT_TRUE(other.isOk());
+  platform::Stream stream(world.call(0), other.value()->caller().take());
+  platform::Greeting greeting = platform::Greeting::underway;
+  ASSERT_TRUE(world.until([&] {
+    greeting = stream.greet();
+    return greeting != platform::Greeting::underway;
+  }));
+  ASSERT_EQ(greeting, platform::Greeting::ready);
+  Hello hello = world.hello(1, 0);
+  hello.purpose = Purpose::resume;
+  hello.epoch = 1;
+  hello.token.fill(std::byte{5});
+  const std::string bytes = encodeHello(hello);
+  ASSERT_EQ(stream.write(bytes).bytes, bytes.size());
+  std::string answer;
+  EXPECT_TRUE(world.until([&] {
+    std::array<char, 512> room;
+    const auto got = stream.read(room.data(), room.size());
+    answer.append(room.data(), got.bytes);
+    return got.ended;
+  }));
+  EXPECT_THAT(answer, HasSubstr("it claims rank 1, which is another process"));
+  EXPECT_TRUE(world.exchange(0, 1, 100'000));
+  EXPECT_TRUE(world[0].losses.empty() && world[1].losses.empty());
+  ::testing::internal::GetCapturedStderr();
+}
+#endif
 
 TEST(TcpReconnectStrangers, APlainLinkIsNotResumed) {
   ::testing::internal::CaptureStderr();

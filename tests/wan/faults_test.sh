@@ -53,6 +53,27 @@ expect "a killed rank is named within a second" all "0 1 3" "^failed rank 2 .*wa
 expect "and the others reduce without it" all "0 1 3" "^reduced" 50
 S
 
+# reset RANK: a box on the way forgets the connections of that rank, and both ends hear so; the bootstrap's are spared.
+cat >>"$scratch/lib" <<'L'
+reset() {
+  ip netns exec "$WANEM_PREFIX$1" ss -HK -tn state established '( sport != :29400 and dport != :29400 )' | grep -c 10.77
+}
+L
+scenario --delay 5 <<'S'
+start 262144 1
+resets=0
+for rank in 1 3 2 1; do
+  resets=$((resets + $(reset $rank)))
+  sleep 0.3
+done
+expect "connections are reset again and again" test "$resets" -ge 8
+sleep 1
+expect "which fails nothing" eval "! grep -q failed $scratch/[0-3]"
+kill -9 "${pids[0]}"
+expect "a killed rank is still named within a second" all "1 2 3" "^failed rank 0 .*was lost" 10
+expect "and the others reduce without it" all "1 2 3" "^reduced" 50
+S
+
 export GOSS_SILENCE_MS=1500
 scenario --delay 5 <<'S'
 start 262144 1
@@ -91,5 +112,5 @@ S
 
 passed=$(grep -c '^ok' "$scratch/report")
 failed=$(grep -c '^FAIL' "$scratch/report")
-[ "$passed" -ge 11 ] || failed=$((failed + 1))
+[ "$passed" -ge 15 ] || failed=$((failed + 1))
 finish
