@@ -17,6 +17,8 @@ namespace {
 using platform::Deadline;
 using std::chrono::milliseconds;
 
+constexpr const char* kNotTried = "not tried";
+
 } // namespace
 
 Dialer::Dialer(const TransportContext& context, platform::Poller& poller, std::uint64_t& next_token, Target target,
@@ -28,7 +30,7 @@ Dialer::Dialer(const TransportContext& context, platform::Poller& poller, std::u
       handler_(std::move(handler)),
       deadline_(target_.deadline.value_or(Deadline::after(milliseconds(context.config->bootstrap_timeout_ms)))),
       count_(target_.connections),
-      failures_(target_.addresses.size(), "not tried") {}
+      failures_(target_.addresses.size(), kNotTried) {}
 
 void Dialer::start() { callNext(); }
 
@@ -49,7 +51,8 @@ void Dialer::callNext() {
   if (next_address_ == 0 && target_.deadline) patience_ = Deadline::after(milliseconds(kPatienceMs));
   const std::size_t address = next_address_++;
   next_call_ = Deadline::after(milliseconds(kHeadStartMs));
-  failures_[address] = "no answer";
+  // What the last call has told stays until this one tells something else.
+  if (failures_[address] == kNotTried) failures_[address] = "no answer";
   const Status called = call(address, 0);
   if (called.isOk() || !error_.isOk()) return;
   failures_[address] = called.text();
