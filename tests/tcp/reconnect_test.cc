@@ -299,7 +299,7 @@ TEST(TcpReconnectStrangers, AnotherMemberOfTheSwarmCannotResumeALink) {
   // It holds the swarm's key, but it is another process than rank 1.
   auto other = security::openSecurity(world[1].config);
   ASSERT_TRUE(other.isOk());
-  platform::Stream stream(world.call(0), other.value()->caller().take());
+  platform::Stream stream(world.call(0), other.value()->caller({}).take());
   platform::Greeting greeting = platform::Greeting::underway;
   ASSERT_TRUE(world.until([&] {
     greeting = stream.greet();
