@@ -142,7 +142,7 @@ void writeStreams(Seeds seeds) {
   seeds.add({"\0", 1}, encodeHello({1, 0, 2, 0, 1, {}}));
   LinkToken token{};
   token.fill(std::byte{7});
-  seeds.add({"\0", 1}, encodeHello({1, 0, 2, 0, 1, {}, Purpose::resume, 3, token}));
+  seeds.add({"\0", 1}, encodeHello({1, 0, 2, 0, 1, {}, Purpose::resume, 0, 3, token}));
   const auto record = [](std::uint32_t bytes, std::uint64_t used) {
     const auto encoded = encodeRecordHeader({bytes, used});
     return std::string(encoded.data(), encoded.size());
