@@ -118,6 +118,36 @@ TEST(CodecState, GoesThroughACheckpoint) {
   });
 }
 
+TEST(CodecState, TellsWhatWasLostAndNothingElse) {
+  constexpr std::size_t kCount = 500;
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    goss_options options = GOSS_OPTIONS_INIT;
+    options.codec = "topk:ratio=0.1+ef:at=worker";
+    options.tensor = 9;
+    Floats values = contribution(rank, kCount), lost(kCount, 7.0f);
+    const auto read = [&](std::uint64_t tensor) { return goss_codec_state_read(comm, tensor, lost.data(), kCount); };
+    EXPECT_EQ(read(9), GOSS_SUCCESS) << goss_last_error();
+    EXPECT_EQ(lost, Floats(kCount)) << "nothing is kept yet";
+    ASSERT_EQ(goss_all_reduce(comm, values.data(), values.data(), kCount, GOSS_FLOAT32, GOSS_AVG, &options, nullptr),
+              GOSS_SUCCESS);
+    EXPECT_EQ(read(9), GOSS_SUCCESS) << goss_last_error();
+    const Floats own = contribution(rank, kCount);
+    std::size_t sent = 0;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      sent += lost[i] == 0 ? 1 : 0;
+      EXPECT_TRUE(lost[i] == 0 || lost[i] == own[i]) << i;
+    }
+    EXPECT_EQ(sent, kCount / 10);
+    EXPECT_EQ(read(8), GOSS_SUCCESS);
+    EXPECT_EQ(lost, Floats(kCount)) << "another tensor";
+    EXPECT_EQ(read(0), GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_THAT(goss_last_error(), HasSubstr("tensor 0"));
+    EXPECT_EQ(goss_codec_state_read(nullptr, 9, lost.data(), kCount), GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_EQ(goss_codec_state_read(comm, 9, nullptr, kCount), GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_EQ(goss_codec_state_read(comm, 9, nullptr, 0), GOSS_SUCCESS);
+  });
+}
+
 TEST(Explain, PricesACodec) {
   const char* wan = nullptr;
   char* json = nullptr;
