@@ -129,6 +129,14 @@ struct TransportContext {
 
 class Board;
 
+/// What came of a message that was to be over within one call.
+enum class AtOnce {
+  done,    ///< It is over.
+  notYet,  ///< Nothing has happened: nothing has come. Ask again.
+  behind,  ///< Nothing has happened: what has come goes first. Ask again after progress().
+  refused, ///< Nothing has happened, and asking again will not help: use send() or recv().
+};
+
 class Transport {
  public:
   /// Says goodbye to every connected peer and closes. Messages whose send has completed are still delivered.
@@ -156,6 +164,20 @@ class Transport {
   /// the link to that peer breaks.
   virtual void cancel(SendOperation& operation) = 0;
   virtual void cancel(RecvOperation& operation) = 0;
+
+  /// A message without an operation, over within the call: where nothing is in its way and nothing has to be kept, this
+  /// costs a fraction of send() and recv(). It has its place in the order as any other, and the other end need not use
+  /// the same way. Refused, too, is a message that has come but does not have this envelope, or has more bytes than
+  /// `room`: recv() is to say so. `bytes`: what was received, when done.
+  virtual AtOnce sendAtOnce(int peer, Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
+    (void)peer, (void)tag, (void)envelope, (void)bytes;
+    return AtOnce::refused;
+  }
+  virtual AtOnce recvAtOnce(int peer, Tag tag, const Envelope& envelope, std::span<std::byte> room,
+                            std::size_t& bytes) {
+    (void)peer, (void)tag, (void)envelope, (void)room, (void)bytes;
+    return AtOnce::refused;
+  }
 
   /// Moves bytes without blocking; returns whether anything happened.
   virtual bool progress() = 0;

@@ -31,7 +31,8 @@ Status invalid(std::string text);
 template <typename Body>
 goss_status guarded(const char* function, Body body) {
   try {
-    return report(body());
+    const Status status = body();
+    return status.isOk() ? GOSS_SUCCESS : report(status);
   } catch (const std::bad_alloc&) {
     return report(Status::error(GOSS_ERR_RESOURCE, std::string(function) + ": out of memory"));
   } catch (const std::system_error& error) { // Threads ran out, as a rule.

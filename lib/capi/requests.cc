@@ -20,14 +20,14 @@ struct MessageContext {
 };
 
 /// Whether checkMessage() would find nothing, at the price of a few comparisons.
-bool isGood(const MessageContext& context, const MessageCall& call) {
-  return context.comm != nullptr && static_cast<unsigned>(call.dtype) < GOSS_DTYPE_COUNT && call.peer >= 0 &&
-         call.peer < context.comm->communicator->size() && call.tag >= 0 && call.buffer != nullptr &&
+bool isGood(goss_comm_t comm, const MessageCall& call) {
+  return comm != nullptr && static_cast<unsigned>(call.dtype) < GOSS_DTYPE_COUNT && call.peer >= 0 &&
+         call.peer < comm->communicator->size() && call.tag >= 0 && call.buffer != nullptr &&
          call.count <= kMostElements;
 }
 
 Status checkMessage(const MessageContext& context, const MessageCall& call) {
-  if (isGood(context, call)) return Status::ok();
+  if (isGood(context.comm, call)) return Status::ok();
   if (context.comm == nullptr) return invalid(fmt::format("{}: the communicator is NULL", context.function));
   const int size = context.comm->communicator->size();
   const std::size_t element = core::dtypeBytes(call.dtype);
@@ -46,6 +46,20 @@ Status checkMessage(const MessageContext& context, const MessageCall& call) {
   return Status::ok();
 }
 
+/// Of a call that is good. `request` null: blocking, unless a group is open.
+Status launchGood(core::Communicator& communicator, const MessageCall& call, goss_request_t* request, bool persistent) {
+  if (request == nullptr && !Group::ofThisThread().open()) return communicator.runMessage(call, nullptr);
+  Status error;
+  core::Operation* started = communicator.startMessage(call, persistent, error);
+  if (started == nullptr) return error;
+  if (request == nullptr) {
+    Group::ofThisThread().add(started);
+  } else {
+    *request = toRequest(started);
+  }
+  return Status::ok();
+}
+
 /// `call` gets the timeout of the options.
 Status launchMessage(const MessageContext& context, MessageCall& call) {
   bool persistent = false;
@@ -60,19 +74,8 @@ Status launchMessage(const MessageContext& context, MessageCall& call) {
     call.timeout_ms = options.value().timeout_ms;
     persistent = options.value().persistent;
   }
-  if (!isGood(context, call)) {
-    if (Status status = checkMessage(context, call); !status.isOk()) return status;
-  }
-  core::Communicator& communicator = *context.comm->communicator;
-  if (context.request == nullptr && !Group::ofThisThread().open()) return communicator.runMessage(call, nullptr);
-  Result<core::Operation*> started = communicator.startMessage(call, persistent);
-  if (!started.isOk()) return started.status();
-  if (context.request == nullptr) {
-    Group::ofThisThread().add(started.value());
-  } else {
-    *context.request = toRequest(started.value());
-  }
-  return Status::ok();
+  if (Status status = checkMessage(context, call); !status.isOk()) return status;
+  return launchGood(*context.comm->communicator, call, context.request, persistent);
 }
 
 Status waitRequest(goss_request_t* request, goss_message* message) {
@@ -97,6 +100,7 @@ goss_status goss_send(goss_comm_t comm, const void* buffer, size_t count, goss_d
                       const goss_options* options, goss_request_t* request) {
   return guarded("goss_send", [&] {
     MessageCall call{true, const_cast<void*>(buffer), count, dtype, peer, tag, 0};
+    if (options == nullptr && isGood(comm, call)) return launchGood(*comm->communicator, call, request, false);
     return launchMessage({"goss_send", comm, options, request}, call);
   });
 }
@@ -105,6 +109,7 @@ goss_status goss_recv(goss_comm_t comm, void* buffer, size_t count, goss_dtype d
                       const goss_options* options, goss_request_t* request) {
   return guarded("goss_recv", [&] {
     MessageCall call{false, buffer, count, dtype, peer, tag, 0};
+    if (options == nullptr && isGood(comm, call)) return launchGood(*comm->communicator, call, request, false);
     return launchMessage({"goss_recv", comm, options, request}, call);
   });
 }

@@ -24,6 +24,7 @@ constexpr std::size_t kMaxIdleMessages = 1024;
 /// About two microseconds. With more ranks than processors who waits lets others run as often as that: to become an
 /// operation of the loop would cost more than the look that finds it done.
 constexpr int kLooks = 160;
+constexpr int kLooksAtOnce = 100;
 constexpr int kYieldsInACrowd = 16;
 /// Reading the clock twice takes a fifth of the smallest collective, and more than all else of a message.
 constexpr std::uint64_t kTimedOf = 16;
@@ -49,6 +50,9 @@ Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, 
       context_(context),
       ranks_(std::move(ranks)),
       rank_(static_cast<int>(std::find(ranks_.begin(), ranks_.end(), world_->rank()) - ranks_.begin())),
+      engine_(world_->engine()),
+      mesh_(world_->mesh()),
+      default_timeout_ms_(world_->config().timeout_ms),
       rank_of_world_(static_cast<std::size_t>(world_->size()), -1),
       flat_(world_->makeFlatChannel(context_, ranks_, rank_)),
       planner_(size(), rank_, world_->linksBetween(ranks_), world_->catalogue(),
@@ -79,9 +83,6 @@ int Communicator::rankOfWorld(int world_rank) const {
   const auto index = static_cast<std::size_t>(world_rank); // A negative one becomes huge.
   return index < rank_of_world_.size() ? rank_of_world_[index] : -1;
 }
-Engine& Communicator::engine() const { return world_->engine(); }
-Mesh& Communicator::mesh() const { return world_->mesh(); }
-std::int64_t Communicator::defaultTimeoutMs() const { return world_->config().timeout_ms; }
 
 std::string Communicator::transportName(int rank) const {
   const Transport* transport = mesh().transport(worldRank(rank));
@@ -125,8 +126,10 @@ void Communicator::releaseExecution(std::unique_ptr<Execution> execution) {
 
 Status Communicator::startOnLoop(Operation& operation) {
   if (!failure_.isOk() && !operation.outlivesFailure()) return failure_;
-  if (Status status = operation.mayStartOnLoop(); !status.isOk()) return status;
   const bool alone = operation.failsAlone();
+  if (!alone) {
+    if (Status status = operation.mayStartOnLoop(); !status.isOk()) return status;
+  }
   operation.state_ = Operation::State::active;
   if (!operation.status_.isOk()) operation.status_ = Status::ok();
   operation.timed_ = !alone || messages_++ % kTimedOf == 0;
@@ -184,6 +187,53 @@ bool Communicator::runAtOnceOnLoop(MessageOperation& message) {
   if (timed) message_took_ = Clock::now() - begun;
   countOnLoop(message, message_took_);
   return true;
+}
+
+/// A message that needs no operation at all, because nothing is in its way. Unless done nothing has happened.
+AtOnce Communicator::sendAtOnceOnLoop(const MessageCall& call) {
+  const int peer = worldRank(call.peer);
+  Transport* transport = mesh_.transport(peer);
+  if (transport == nullptr || !failure_.isOk()) return AtOnce::refused;
+  const bool timed = messages_ % kTimedOf == 0;
+  const TimePoint begun = timed ? Clock::now() : TimePoint{};
+  const std::span bytes(static_cast<const std::byte*>(call.buffer), call.count * dtypeBytes(call.dtype));
+  const AtOnce came =
+      transport->sendAtOnce(peer, pointToPointTag(context_, call.tag), messageEnvelope(call.dtype), bytes);
+  if (came != AtOnce::done) return came;
+  ++messages_;
+  counters_.wire_bytes_sent += bytes.size();
+  if (timed) message_took_ = Clock::now() - begun;
+  countOnLoop(bytes.size(), message_took_);
+  return came;
+}
+
+/// The same; looks again so many times.
+AtOnce Communicator::recvAtOnceOnLoop(const MessageCall& call, int looks, std::size_t& received) {
+  const int peer = worldRank(call.peer);
+  Transport* transport = mesh_.transport(peer);
+  if (transport == nullptr || !failure_.isOk()) return AtOnce::refused;
+  const bool timed = messages_ % kTimedOf == 0;
+  const TimePoint begun = timed ? Clock::now() : TimePoint{};
+  const Tag tag = pointToPointTag(context_, call.tag);
+  const Envelope& envelope = messageEnvelope(call.dtype);
+  const std::span room(static_cast<std::byte*>(call.buffer), call.count * dtypeBytes(call.dtype));
+  AtOnce came = transport->recvAtOnce(peer, tag, envelope, room, received);
+  for (; came == AtOnce::notYet && looks > 0 && !engine_.isWanted(); --looks)
+    came = transport->recvAtOnce(peer, tag, envelope, room, received);
+  if (came != AtOnce::done) return came;
+  ++messages_;
+  counters_.wire_bytes_received += received;
+  if (timed) message_took_ = Clock::now() - begun;
+  countOnLoop(room.size(), message_took_);
+  return came;
+}
+
+/// Of a message that is not waited for. What has come for receives that were posted before is given to them first.
+AtOnce Communicator::startAtOnceOnLoop(const MessageCall& call, std::size_t& received) {
+  if (call.sends) return sendAtOnceOnLoop(call);
+  const AtOnce came = recvAtOnceOnLoop(call, 0, received);
+  if (came != AtOnce::behind || !engine_.turnBrieflyOnLoop()) return came;
+  return recvAtOnceOnLoop(call, 0, received);
 }
 
 Status Communicator::run(const Call& call) {
@@ -249,6 +299,18 @@ Result<Operation*> Communicator::start(const Call& call, bool persistent) {
 
 Status Communicator::runMessage(const MessageCall& call, goss_message* message) {
   auto lock = engine().enter();
+  // Where something else goes on a receive is a turn of the loop for it, too.
+  AtOnce came = AtOnce::refused;
+  std::size_t received = 0;
+  if (call.sends) {
+    came = sendAtOnceOnLoop(call);
+  } else if (engine_.restsOnLoop()) {
+    came = recvAtOnceOnLoop(call, engine_.crowded() ? 0 : kLooksAtOnce, received);
+  }
+  if (came == AtOnce::done) {
+    if (message != nullptr) *message = {call.sends ? -1 : call.peer, call.tag, received};
+    return Status::ok();
+  }
   std::unique_ptr<MessageOperation> operation = acquireMessage(call);
   Status status;
   if (!runAtOnceOnLoop(*operation)) {
@@ -262,25 +324,41 @@ Status Communicator::runMessage(const MessageCall& call, goss_message* message) 
   return status;
 }
 
-Result<Operation*> Communicator::startMessage(const MessageCall& call, bool persistent) {
+Operation* Communicator::startMessage(const MessageCall& call, bool persistent, Status& error) {
   auto lock = engine().enter();
+  std::size_t received = 0;
+  if (!persistent && startAtOnceOnLoop(call, received) == AtOnce::done) {
+    std::unique_ptr<MessageOperation> over = takeIdleMessage();
+    if (over == nullptr) over = std::make_unique<MessageOperation>(*this, call);
+    over->message = {call.sends ? -1 : call.peer, call.tag, received};
+    over->persistent = false;
+    over->state_ = Operation::State::complete;
+    return handOut(std::move(over));
+  }
   std::unique_ptr<MessageOperation> operation = acquireMessage(call);
   operation->persistent = persistent;
   if (!persistent && call.sends && runAtOnceOnLoop(*operation)) {
     operation->state_ = Operation::State::complete;
   } else if (!persistent) {
-    if (Status status = startOnLoop(*operation); !status.isOk()) return status;
+    if (error = startOnLoop(*operation); !error.isOk()) return nullptr;
     engine().startedOnLoop(*operation);
   }
   return handOut(std::move(operation));
 }
 
 std::unique_ptr<MessageOperation> Communicator::acquireMessage(const MessageCall& call) {
-  if (idle_messages_.empty()) return std::make_unique<MessageOperation>(*this, call);
-  std::unique_ptr<MessageOperation> message = std::move(idle_messages_.back());
-  idle_messages_.pop_back();
+  std::unique_ptr<MessageOperation> message = takeIdleMessage();
+  if (message == nullptr) return std::make_unique<MessageOperation>(*this, call);
   message->bind(call);
   message->state_ = Operation::State::inactive;
+  return message;
+}
+
+/// Null when there is none.
+std::unique_ptr<MessageOperation> Communicator::takeIdleMessage() {
+  if (idle_messages_.empty()) return nullptr;
+  std::unique_ptr<MessageOperation> message = std::move(idle_messages_.back());
+  idle_messages_.pop_back();
   return message;
 }
 
@@ -440,12 +518,6 @@ void Communicator::completeOnLoop(Operation& operation, const Status& status) {
   } else {
     ++counters_.failures;
   }
-}
-
-void Communicator::countOnLoop(const Operation& operation, std::chrono::nanoseconds elapsed) {
-  ++counters_.operations;
-  counters_.payload_bytes += operation.payload_bytes;
-  counters_.busy_ns += static_cast<std::uint64_t>(elapsed.count());
 }
 
 // ---- Information and derivation

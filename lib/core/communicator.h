@@ -56,9 +56,12 @@ class Communicator {
   /// -1 when the world rank is not a member.
   [[nodiscard]] int rankOfWorld(int world_rank) const;
   [[nodiscard]] World& world() const { return *world_; }
-  [[nodiscard]] Engine& engine() const;
-  [[nodiscard]] Mesh& mesh() const;
-  [[nodiscard]] std::int64_t defaultTimeoutMs() const;
+  [[nodiscard]] Engine& engine() const { return engine_; }
+  [[nodiscard]] Mesh& mesh() const { return mesh_; }
+  [[nodiscard]] std::int64_t defaultTimeoutMs() const { return default_timeout_ms_; }
+  [[nodiscard]] const Envelope& messageEnvelope(DType dtype) const {
+    return message_envelopes_[static_cast<std::size_t>(dtype)];
+  }
   /// Name of the transport to `rank`; "self" for this rank.
   [[nodiscard]] std::string transportName(int rank) const;
 
@@ -73,7 +76,8 @@ class Communicator {
   Result<Operation*> start(const Call& call, bool persistent);
 
   Status runMessage(const MessageCall& call, goss_message* message);
-  Result<Operation*> startMessage(const MessageCall& call, bool persistent);
+  /// As start(). Null: `error` says why.
+  Operation* startMessage(const MessageCall& call, bool persistent, Status& error);
 
   /// Starts an inactive persistent operation.
   Status restart(Operation& operation);
@@ -186,11 +190,22 @@ class Communicator {
   Status startOnLoop(Operation& operation);
   bool runAtOnceOnLoop(Execution& execution);
   bool runAtOnceOnLoop(MessageOperation& message);
+  AtOnce sendAtOnceOnLoop(const MessageCall& call);
+  AtOnce recvAtOnceOnLoop(const MessageCall& call, int looks, std::size_t& received);
+  AtOnce startAtOnceOnLoop(const MessageCall& call, std::size_t& received);
   std::unique_ptr<MessageOperation> acquireMessage(const MessageCall& call);
+  std::unique_ptr<MessageOperation> takeIdleMessage();
   void keepForLater(std::unique_ptr<MessageOperation> message);
   Status finishOnLoop(Operation* operation, goss_message* message);
   Status runToEnd(Engine::Lock& lock, std::unique_ptr<Execution> execution);
-  void countOnLoop(const Operation& operation, std::chrono::nanoseconds elapsed);
+  void countOnLoop(const Operation& operation, std::chrono::nanoseconds elapsed) {
+    countOnLoop(operation.payload_bytes, elapsed);
+  }
+  void countOnLoop(std::uint64_t payload_bytes, std::chrono::nanoseconds elapsed) {
+    ++counters_.operations;
+    counters_.payload_bytes += payload_bytes;
+    counters_.busy_ns += static_cast<std::uint64_t>(elapsed.count());
+  }
   [[nodiscard]] ControlMessage abortMessage() const;
   [[nodiscard]] std::vector<int> concernedRanks(const Operation& operation) const;
   [[nodiscard]] std::vector<int> silentRanks(const Operation& operation, TimePoint now) const;
@@ -225,6 +240,11 @@ class Communicator {
   const std::uint32_t context_;
   const std::vector<int> ranks_;
   const int rank_;
+  Engine& engine_; ///< Of the world.
+  Mesh& mesh_;     ///< Of the world.
+  const std::int64_t default_timeout_ms_;
+  const MessageEnvelopes message_envelopes_ =
+      makeMessageEnvelopes(); ///< To encode one takes a tenth of a short message.
   std::vector<int> rank_of_world_;
 
   // Guarded by the engine's lock.

@@ -14,13 +14,12 @@ namespace goss::core {
 /// Waits for the agreement; does nothing itself but say again what may have come too early.
 class Communicator::ShrinkCall final : public Operation {
  public:
-  using Operation::Operation;
+  explicit ShrinkCall(Communicator& owner) : Operation(owner, Failure::alone) {}
   void startOnLoop() override {}
   void advanceOnLoop() override {}
   void withdrawOnLoop() override {}
   void remindOnLoop() override { communicator().tellViewOnLoop(waitingForRanks()); }
   [[nodiscard]] bool outlivesFailure() const override { return true; }
-  [[nodiscard]] bool failsAlone() const override { return true; }
   [[nodiscard]] std::string describe() const override { return "goss_comm_shrink"; }
   [[nodiscard]] std::vector<int> waitingForRanks() const override {
     const Agreement* agreement = communicator().shrinking_.agreement.get();

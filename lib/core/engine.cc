@@ -74,6 +74,12 @@ bool Engine::yieldOnLoop() {
   return true;
 }
 
+bool Engine::turnBrieflyOnLoop() {
+  if (driving_ || collectives_ > 0) return false;
+  turnOnLoop();
+  return true;
+}
+
 void Engine::turnUntilOnLoop(const bool& done, int turns) {
   for (int i = 0; i < turns; ++i) {
     // The rest of a turn, which seldom has anything to do, can wait when this was it.

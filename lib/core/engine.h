@@ -78,6 +78,10 @@ class Engine {
   /// Lets other processes of this processor run, with the lock, for a rank that waits for one of them. False: a thread
   /// of this process wants the lock, so let go of it first.
   [[nodiscard]] bool yieldOnLoop();
+  /// Takes a turn where that is short: nobody drives, and nothing but messages is active. Returns whether it did.
+  bool turnBrieflyOnLoop();
+  /// Another thread wants the lock.
+  [[nodiscard]] bool isWanted() const { return entering_.load(std::memory_order_relaxed) != 0; }
   /// Takes turns, at most so many, until `done`, which a turn may set, or another thread wants the lock. Where ranks
   /// share processors it yields in between. Never lets go of the lock.
   void turnUntilOnLoop(const bool& done, int turns);

@@ -78,19 +78,22 @@ Status LinkPing::ask(Partner& partner) {
 
 Status LinkPing::say(Partner& partner, double word_s) {
   // The answer to the last word is here, so this does not wait.
-  if (Status status = finish(partner.send); !status.isOk()) return status;
+  Status status = finish(partner.send);
+  if (!status.isOk()) return status;
   partner.word_s = word_s;
-  Result<Operation*> started = communicator_.startMessage(
-      {true, &partner.word_s, sizeof partner.word_s, GOSS_UINT8, partner.rank, kPingTag, timeout_ms_}, false);
-  if (started.isOk()) partner.send = started.value();
-  return started.status();
+  Operation* started = communicator_.startMessage(
+      {true, &partner.word_s, sizeof partner.word_s, GOSS_UINT8, partner.rank, kPingTag, timeout_ms_}, false, status);
+  if (started != nullptr) partner.send = started;
+  return status;
 }
 
 Status LinkPing::listen(Partner& partner) {
-  Result<Operation*> started = communicator_.startMessage(
-      {false, &partner.heard_s, sizeof partner.heard_s, GOSS_UINT8, partner.rank, kPingTag, timeout_ms_}, false);
-  if (started.isOk()) partner.receive = started.value();
-  return started.status();
+  Status status;
+  Operation* started = communicator_.startMessage(
+      {false, &partner.heard_s, sizeof partner.heard_s, GOSS_UINT8, partner.rank, kPingTag, timeout_ms_}, false,
+      status);
+  if (started != nullptr) partner.receive = started;
+  return status;
 }
 
 Status LinkPing::finish(Operation*& operation) {

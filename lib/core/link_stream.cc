@@ -123,9 +123,10 @@ Status LinkStream::arrived(std::uint64_t bytes) {
 }
 
 Status LinkStream::post(Operation*& at, const MessageCall& message) {
-  Result<Operation*> started = communicator_.startMessage(message, false);
-  if (started.isOk()) at = started.value();
-  return started.status();
+  Status status;
+  Operation* started = communicator_.startMessage(message, false, status);
+  if (started != nullptr) at = started;
+  return status;
 }
 
 Status LinkStream::send(void* bytes, std::uint64_t count, std::int32_t tag) {

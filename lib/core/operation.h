@@ -21,7 +21,11 @@ class Operation {
  public:
   enum class State : std::uint8_t { inactive, active, complete };
 
-  explicit Operation(Communicator& communicator) : communicator_(communicator) {}
+  /// What becomes of the communicator when it fails.
+  enum class Failure : std::uint8_t { ofAll, alone };
+
+  explicit Operation(Communicator& communicator, Failure failure = Failure::ofAll)
+      : communicator_(communicator), fails_alone_(failure == Failure::alone) {}
   virtual ~Operation() = default;
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
@@ -51,14 +55,14 @@ class Operation {
   [[nodiscard]] virtual bool outlivesFailure() const { return false; }
   /// How many places among the communicator's collectives it takes.
   [[nodiscard]] virtual std::uint32_t places() const { return 1; }
-  /// Whether it may start now; else the error of that call, which changes nothing.
+  /// Whether it may start now; else the error of that call, which changes nothing. Not asked where it fails alone.
   [[nodiscard]] virtual Status mayStartOnLoop() const { return Status::ok(); }
   /// The tensor whose kept state it works on while it is active; 0: none.
   [[nodiscard]] virtual std::uint64_t keptTensor() const { return 0; }
   /// Whether it is a PhasedOperation.
   [[nodiscard]] virtual bool isPhased() const { return false; }
   /// Whether a failure leaves the communicator usable.
-  [[nodiscard]] virtual bool failsAlone() const { return false; }
+  [[nodiscard]] bool failsAlone() const { return fails_alone_; }
 
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] const Status& status() const { return status_; }
@@ -75,6 +79,7 @@ class Operation {
   friend class Communicator;
 
   Communicator& communicator_;
+  const bool fails_alone_;
   State state_ = State::inactive;
   Status status_;
   TimePoint started_{};

@@ -13,12 +13,8 @@
 
 namespace goss::core {
 
-namespace {
-
-using Envelopes = std::array<Envelope, GOSS_DTYPE_COUNT>;
-
-Envelopes makeEnvelopes() {
-  Envelopes envelopes;
+MessageEnvelopes makeMessageEnvelopes() {
+  MessageEnvelopes envelopes;
   for (unsigned dtype = 0; dtype < GOSS_DTYPE_COUNT; ++dtype) {
     Signature signature;
     signature.kind = Signature::Kind::pointToPoint;
@@ -27,14 +23,6 @@ Envelopes makeEnvelopes() {
   }
   return envelopes;
 }
-
-/// All that a message's envelope depends on: to encode one takes a tenth of a short message's time.
-const Envelope& envelopeOf(DType dtype) {
-  static const Envelopes envelopes = makeEnvelopes();
-  return envelopes[static_cast<std::size_t>(dtype)];
-}
-
-} // namespace
 
 void SelfChannel::postOnLoop(MessageOperation& operation) {
   const auto partner = std::find_if(waiting_.begin(), waiting_.end(), [&](const MessageOperation* other) {
@@ -52,7 +40,8 @@ void SelfChannel::postOnLoop(MessageOperation& operation) {
 
 void SelfChannel::withdrawOnLoop(MessageOperation& operation) { std::erase(waiting_, &operation); }
 
-MessageOperation::MessageOperation(Communicator& communicator, const MessageCall& call) : Operation(communicator) {
+MessageOperation::MessageOperation(Communicator& communicator, const MessageCall& call)
+    : Operation(communicator, Failure::alone) {
   bind(call);
 }
 
@@ -74,7 +63,7 @@ void MessageOperation::bind(const MessageCall& call) {
     SendOperation::tag = wire_tag;
     SendOperation::pieces = pieces;
     SendOperation::bytes = piece_.iov_len;
-    SendOperation::envelope = envelopeOf(call.dtype);
+    SendOperation::envelope = communicator().messageEnvelope(call.dtype);
   } else {
     RecvOperation::peer = world_peer;
     RecvOperation::tag = wire_tag;
@@ -162,7 +151,7 @@ void MessageOperation::ended(const Status& status) {
 void MessageOperation::onSent(const Status& status) { ended(status); }
 
 Status MessageOperation::onMatched(const Envelope& received, std::size_t length) {
-  if (std::memcmp(received.data(), envelopeOf(dtype_).data(), sizeof received) != 0) {
+  if (std::memcmp(received.data(), communicator().messageEnvelope(dtype_).data(), sizeof received) != 0) {
     const Signature theirs = Signature::decode(received);
     return Status::error(GOSS_ERR_MISMATCH, fmt::format("{}: the message holds {}; use the sender's dtype", describe(),
                                                         dtypeName(theirs.dtype)));

@@ -2,6 +2,7 @@
 #ifndef GOSS_LIB_CORE_POINT_TO_POINT_H_
 #define GOSS_LIB_CORE_POINT_TO_POINT_H_
 
+#include <array>
 #include <cstdint>
 #include <deque>
 
@@ -20,6 +21,10 @@ struct MessageCall {
   std::int32_t tag = 0;
   std::int64_t timeout_ms = 0;
 };
+
+/// What travels with a message and must be equal at both ends, by dtype: all that it depends on.
+using MessageEnvelopes = std::array<Envelope, GOSS_DTYPE_COUNT>;
+MessageEnvelopes makeMessageEnvelopes();
 
 class MessageOperation;
 
@@ -52,7 +57,6 @@ class MessageOperation final : public Operation, private SendOperation, private 
   void withdrawOnLoop() override;
   [[nodiscard]] std::string describe() const override;
   [[nodiscard]] std::vector<int> waitingForRanks() const override { return {peer_}; }
-  [[nodiscard]] bool failsAlone() const override { return true; }
 
   [[nodiscard]] bool sends() const { return sends_; }
   [[nodiscard]] std::int32_t tag() const { return tag_; }

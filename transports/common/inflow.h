@@ -47,6 +47,10 @@ class Inflow {
   /// begin() refused the next message and would do so again: no receive was posted and no room made since.
   [[nodiscard]] bool isStalled() const;
 
+  /// Whether the next message of this stream, if it has `tag`, may go past this and into a receive that is not posted.
+  /// Where the Matcher has other streams, these must not be able to bring such a message first.
+  [[nodiscard]] bool mayOvertake(Tag tag) const;
+
   /// The stream must be idle. False: no receive is posted and the limit for messages without one is reached.
   bool begin(const MessageHeader& header);
   /// begin() and deliver() of a message whose bytes are all there.

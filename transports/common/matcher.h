@@ -75,6 +75,26 @@ class Matcher {
   /// The receiving half is kept here; the transport adds the sending half.
   [[nodiscard]] PeerStatistics& statistics() { return statistics_; }
   [[nodiscard]] const PeerStatistics& statistics() const { return statistics_; }
+  void countSent(std::uint64_t bytes) {
+    ++statistics_.messages_sent;
+    statistics_.bytes_sent += bytes;
+  }
+  void countReceived(std::uint64_t bytes) {
+    ++statistics_.messages_received;
+    statistics_.bytes_received += bytes;
+  }
+  /// Whether a message is kept that came before its receive.
+  [[nodiscard]] bool keepsAny() const { return !unexpected_.empty(); }
+  /// Whether a receive for `tag` that were posted now would get the next message with this tag to come: none is kept,
+  /// and no other receive waits for it. Looks at a few only, and says no where there are more.
+  [[nodiscard]] bool wouldBeNext(Tag tag) const {
+    if (rematch_ || !unexpected_.empty()) return false;
+    int left = 4;
+    for (const RecvOperation* at = posted_.front(); at != nullptr; at = OperationList<RecvOperation>::next(*at)) {
+      if (at->tag == tag || --left == 0) return false;
+    }
+    return true;
+  }
 
  private:
   friend class Inflow;

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <cstring>
 #include <utility>
 
 #include "transports/common/errors.h"
@@ -73,17 +74,53 @@ bool Peer::hear() {
   }
 }
 
-bool Peer::send(SendOperation& operation) {
-  PeerStatistics& statistics = matcher_.statistics();
-  ++statistics.messages_sent;
-  statistics.bytes_sent += operation.bytes;
-  operation.hook.extra = kNotQueued;
-  if (sends_.empty() && operation.bytes <= kShortBytes && operation.bytes < options_.direct_bytes) {
-    if (writer_.writeBrief(operation)) {
-      if (writer_.takePublished()) wakeFor(kWakeForData);
-      return true;
-    }
+// What fits the ring and has nothing before it.
+bool Peer::sendAtOnce(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
+  if (!sends_.empty() || bytes.size() > kShortBytes || bytes.size() >= options_.direct_bytes) return false;
+  if (!writer_.writeBrief(tag, envelope, bytes)) return false;
+  matcher_.countSent(bytes.size());
+  if (writer_.takePublished()) wakeFor(kWakeForData);
+  return true;
+}
+
+// What lies at the head of the ring and can only be meant for this receive.
+AtOnce Peer::recvAtOnce(Tag tag, const Envelope& envelope, std::span<std::byte> room, std::size_t& bytes) {
+  if (!inflow_.mayOvertake(tag)) {
+    if (matcher_.keepsAny()) return AtOnce::refused;
+    return reader_.empty() ? AtOnce::notYet : AtOnce::behind;
   }
+  RingReader::Record record;
+  const RingReader::Peek found = reader_.peek(record);
+  if (found == RingReader::Peek::none) return AtOnce::notYet;
+  if (record.kind != RecordKind::brief || record.message.tag != tag) return AtOnce::behind;
+  if (found == RingReader::Peek::corrupt || record.payload.size() > room.size() ||
+      std::memcmp(&record.message.envelope, &envelope, sizeof envelope) != 0) {
+    return AtOnce::refused;
+  }
+  bytes = record.payload.size();
+  if (bytes > 0) std::memcpy(room.data(), record.payload.data(), bytes);
+  matcher_.countReceived(bytes);
+  takeOff(record);
+  return AtOnce::done;
+}
+
+// Early enough that the producer of a long message never waits, seldom enough that its line stays where it is. The
+// rest goes back before we sleep: an eighth of the ring cannot hold the producer up.
+void Peer::takeOff(const RingReader::Record& record) {
+  reader_.pop(record);
+  if (reader_.unreleased() >= segment_.ringBytes() / 8) release();
+}
+
+bool Peer::send(SendOperation& operation) {
+  operation.hook.extra = kNotQueued;
+  if (operation.pieces.size() <= 1) {
+    const std::span<const std::byte> bytes =
+        operation.pieces.empty()
+            ? std::span<const std::byte>()
+            : std::span(static_cast<const std::byte*>(operation.pieces.front().iov_base), operation.bytes);
+    if (sendAtOnce(operation.tag, operation.envelope, bytes)) return true;
+  }
+  matcher_.countSent(operation.bytes);
   if (sends_.empty()) {
     outgoing_ = Outgoing{PieceCursor(operation.pieces), 0, false};
     const Written written = write(operation);
@@ -171,11 +208,8 @@ bool Peer::read() {
     if (matcher_.expects(kStanding + 2)) reader_.prefetchBehind(record);
     awaited = awaited || matcher_.expects(kStanding + 1);
     if (!accept(record)) break;
-    reader_.pop(record);
+    takeOff(record);
     any = true;
-    // Early enough that the producer of a long message never waits, seldom enough that its line stays where it is. The
-    // rest goes back before we sleep: an eighth of the ring cannot hold the producer up.
-    if (reader_.unreleased() >= segment_.ringBytes() / 8) release();
     // Whoever waited for this message has it: a look for the next one would wait for a line that the sender still has.
     // What nobody waits for is read to its end: behind it may be a probe, and who computes looks seldom. Not when
     // the peer is gone: what it wrote before counts, and progress() looks no further afterwards.

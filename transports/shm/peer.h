@@ -57,6 +57,9 @@ class Peer {
 
   /// The link must be greeted and not leaving().
   bool send(SendOperation& operation);
+  /// As Transport::sendAtOnce and recvAtOnce. The same.
+  bool sendAtOnce(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes);
+  AtOnce recvAtOnce(Tag tag, const Envelope& envelope, std::span<std::byte> room, std::size_t& bytes);
   void cancel(SendOperation& operation);
 
   /// Reads what is in the socket. Returns whether it has ended.
@@ -103,6 +106,7 @@ class Peer {
 
  private:
   bool read();
+  void takeOff(const RingReader::Record& record);
   void release();
   bool accept(const RingReader::Record& record);
   bool acceptDirect(const RingReader::Record& record);

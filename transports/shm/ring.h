@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <utility>
 
@@ -45,6 +46,13 @@ inline constexpr std::size_t kLine = 64;
 inline constexpr std::size_t kShortBytes = 4096;
 inline constexpr std::size_t kMaxPieceBytes = 64 * 1024;
 
+/// A record takes whole lines.
+inline std::size_t padded(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+/// What the record of a message of at most kShortBytes takes.
+inline std::size_t briefBytes(std::uint64_t bytes) {
+  return padded(sizeof(RecordHeader) + static_cast<std::size_t>(bytes));
+}
+
 /// How far a message that did not fit at once has come.
 struct Outgoing {
   PieceCursor cursor;
@@ -63,7 +71,7 @@ class RingWriter {
   /// message is complete.
   bool write(const MessageHeader& header, Outgoing& progress);
   /// Writes a message of at most kShortBytes. False: no room.
-  bool writeBrief(const SendOperation& message);
+  bool writeBrief(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes);
   /// Writes a record of kind `direct` for a message that is described by `description`. False: no room.
   bool writeDirect(const MessageHeader& header, std::span<const std::byte> description);
   /// Whether write() would do anything with a message of so many bytes.
@@ -73,9 +81,12 @@ class RingWriter {
 
  private:
   [[nodiscard]] bool hasRoom(std::size_t wanted);
+  [[nodiscard]] bool hasRoomAfterAll(std::size_t wanted);
   [[nodiscard]] std::size_t wantedRoom(std::uint64_t left) const;
-  template <typename Header>
-  void put(const Header& header, std::size_t piece_bytes);
+  void put(Tag tag, const Envelope& envelope, std::uint64_t bytes, std::size_t piece_bytes);
+  void put(const MessageHeader& header, std::size_t piece_bytes) {
+    put(header.tag, header.envelope, header.bytes, piece_bytes);
+  }
   void publish(RecordKind kind, std::size_t bytes);
   [[nodiscard]] std::byte* at() const { return bytes_ + (tail_ & mask_); }
 
@@ -130,6 +141,73 @@ class RingReader {
   std::uint64_t head_ = 0;
   std::uint64_t released_ = 0;
 };
+
+// Here, because they are most of what a short message costs.
+
+// Whether so many bytes are free, and the line behind them. Looks at the consumer's position only when the one seen
+// last says no.
+inline bool RingWriter::hasRoom(std::size_t wanted) {
+  return mask_ + 1 - (tail_ - seen_head_) >= wanted + kLine || hasRoomAfterAll(wanted + kLine);
+}
+
+// All but the kind, which publish() writes. Field by field: what was just written in small parts would be read again in
+// larger ones by a copy, and the processor forwards no such thing from one to the other.
+inline void RingWriter::put(Tag tag, const Envelope& envelope, std::uint64_t bytes, std::size_t piece_bytes) {
+  RecordHeader& record = *reinterpret_cast<RecordHeader*>(at());
+  record.piece_bytes = static_cast<std::uint32_t>(piece_bytes);
+  record.bytes = bytes;
+  record.tag = tag;
+  record.envelope = envelope;
+}
+
+// A reader that sleeps must see the record, or we that it sleeps. Either it passes a fence on our behalf before it
+// looks for the last time, or the kind is stored with one; a fence here waits until the line has come, which costs more
+// than all the rest of a short message.
+inline void RingWriter::publish(RecordKind kind, std::size_t bytes) {
+  const auto kindAt = [this](std::uint64_t position) {
+    return std::atomic_ref(*reinterpret_cast<RecordKind*>(bytes_ + (position & mask_)));
+  };
+  kindAt(tail_ + bytes).store(RecordKind::none, std::memory_order_relaxed);
+  if (fenced_ && reader_side_->fences_all.load(std::memory_order_relaxed) != 0) {
+    kindAt(tail_).store(kind, std::memory_order_release);
+    std::atomic_signal_fence(std::memory_order_seq_cst); // Nor may the compiler look at the sleeper first.
+  } else {
+    kindAt(tail_).store(kind, std::memory_order_seq_cst);
+  }
+  tail_ += bytes;
+  published_ = true;
+}
+
+inline bool RingWriter::writeBrief(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
+  const std::size_t record_bytes = briefBytes(bytes.size());
+  if (!hasRoom(record_bytes)) return false;
+  put(tag, envelope, bytes.size(), bytes.size());
+  if (!bytes.empty()) std::memcpy(at() + sizeof(RecordHeader), bytes.data(), bytes.size());
+  publish(RecordKind::brief, record_bytes);
+  return true;
+}
+
+inline RingReader::Peek RingReader::peek(Record& record) {
+  const RecordKind kind = kindAt(head_, std::memory_order_acquire);
+  if (kind == RecordKind::none) return Peek::none;
+  const std::byte* start = bytes_ + (head_ & mask_);
+  auto& header = *reinterpret_cast<RecordHeader*>(bytes_ + (head_ & mask_));
+  const std::uint32_t piece_bytes = std::atomic_ref(header.piece_bytes).load(std::memory_order_relaxed); // Once.
+  record.kind = kind;
+  record.message.tag = header.tag;
+  record.message.bytes = std::atomic_ref(header.bytes).load(std::memory_order_relaxed);
+  record.message.envelope = header.envelope;
+  bool brief = kind == RecordKind::brief;
+  if (!brief && kind != RecordKind::first && kind != RecordKind::more && kind != RecordKind::direct) {
+    return Peek::corrupt;
+  }
+  std::size_t offset = brief ? sizeof header : kLine;
+  record.ring_bytes = padded(offset + piece_bytes);
+  if (record.ring_bytes + kLine > mask_ + 1 - unreleased()) return Peek::corrupt; // There never was room for it.
+  if (brief ? record.message.bytes != piece_bytes : piece_bytes == 0) return Peek::corrupt;
+  record.payload = {start + offset, piece_bytes};
+  return Peek::record;
+}
 
 } // namespace goss::transports::shm
 

@@ -72,6 +72,7 @@ struct ShmTransport::Slot {
   Status error; ///< Why the link failed.
 
   [[nodiscard]] bool ready() const { return asked && !lost && peer.greeted(); }
+  [[nodiscard]] bool open() const { return ready() && !peer.leaving() && !peer.isOver(); }
 };
 
 /// Peers' boards stay mapped when they are lost: what they wrote may still be wanted.
@@ -219,7 +220,7 @@ Status ShmTransport::linkError(int rank) const { return slot(rank).error; }
 
 bool ShmTransport::send(SendOperation& operation) {
   Slot& to = slot(operation.peer);
-  if (to.ready() && !to.peer.leaving() && !to.peer.isOver()) return to.peer.send(operation);
+  if (to.open()) return to.peer.send(operation);
   operation.hook = {};
   if (to.lost) {
     deferred_.add(operation, to.error);
@@ -241,6 +242,19 @@ void ShmTransport::recv(RecvOperation& operation) {
   } else {
     from.peer.matcher().post(operation);
   }
+}
+
+AtOnce ShmTransport::sendAtOnce(int peer, Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
+  Slot& to = slot(peer);
+  return to.open() && to.peer.sendAtOnce(tag, envelope, bytes) ? AtOnce::done : AtOnce::refused;
+}
+
+// Counts as a turn: who lives on such messages alone must look at the sockets now and then, too.
+AtOnce ShmTransport::recvAtOnce(int peer, Tag tag, const Envelope& envelope, std::span<std::byte> room,
+                                std::size_t& bytes) {
+  Slot& from = slot(peer);
+  if (!from.open() || ++calls_ >= kCallsPerLook) return AtOnce::refused;
+  return from.peer.recvAtOnce(tag, envelope, room, bytes);
 }
 
 void ShmTransport::cancel(SendOperation& operation) {
