@@ -24,6 +24,7 @@ constexpr std::size_t kMaxIdleMessages = 1024;
 /// About two microseconds. With more ranks than processors who waits lets others run as often as that: to become an
 /// operation of the loop would cost more than the look that finds it done.
 constexpr int kLooks = 160;
+/// Before those, at the head of the ring alone.
 constexpr int kLooksAtOnce = 100;
 constexpr int kYieldsInACrowd = 16;
 /// Reading the clock twice takes a fifth of the smallest collective, and more than all else of a message.
