@@ -120,6 +120,20 @@ bool World::exchange(int from, int to, std::size_t bytes) {
   return recv.status.isOk() && send.status.isOk() && recv.contents() == send.contents();
 }
 
+bool World::deliversBeforeLeaving(int from, int to) {
+  Send send(to, 5, 100000);
+  Recv recv(from, 5, 100000);
+  transport(to).recv(recv);
+  const bool sent = transport(from).send(send);
+  if (!sent && !until([&] { return send.done; })) return false;
+  const std::vector<Loss>& losses = (*this)[to].losses;
+  const std::size_t before = losses.size();
+  (*this)[from].transport.reset();
+  if (!until([&] { return recv.done && losses.size() > before; })) return false;
+  return recv.status.isOk() && recv.contents() == send.contents() && losses.back().peer == from &&
+         losses.back().departed;
+}
+
 platform::UniqueFd World::call(int rank) {
   const std::size_t identity = transport(rank).name() == "tls" ? platform::kIdentityBytes : 0;
   const auto address = transports::tcp::decodeAddress((*this)[rank].address.substr(identity));

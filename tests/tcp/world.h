@@ -97,6 +97,8 @@ class World {
   void driveFor(std::chrono::milliseconds span);
   /// Sends `bytes` bytes from one rank to another and checks them.
   bool exchange(int from, int to, std::size_t bytes);
+  /// `from` sends and leaves at once: whether `to` gets what was sent, and hears the goodbye.
+  bool deliversBeforeLeaving(int from, int to);
 
   /// A socket that is connected to that rank and has said nothing.
   platform::UniqueFd call(int rank);
