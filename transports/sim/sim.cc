@@ -242,7 +242,11 @@ bool SimTransport::handle(Peer& from, Event& event) {
 
 bool SimTransport::deliver(Peer& from, Event& event) {
   const std::shared_ptr<Message> message = event.message;
-  if (message->withdrawn.load()) return true;
+  if (message->withdrawn.load()) {
+    // It may be the one that was refused: what comes next is another one, and may come when nobody pokes any more.
+    from.retry = true;
+    return true;
+  }
   if (!from.inflow.begin(message->header)) return false;
   from.inflow.deliver({message->payload.get(), static_cast<std::size_t>(message->header.bytes)});
   hub_->post(context_.self, from.rank, Event::Kind::taken, message, 0);
