@@ -274,7 +274,7 @@ void Engine::driveIdle(Lock& lock, int idle_ms) {
   do {
     checkTimersOnLoop();
     letOthersIn(lock);
-  } while (waiters_ == 0 && turnOnLoop());
+  } while (waiters_ == 0 && !stopped_ && turnOnLoop());
   if (waiters_ == 0 && !stopped_) sleep(lock, idle_ms);
   driving_ = idle_driver_ = false;
   if (waiters_ > 0) {

@@ -272,6 +272,7 @@ class PhaseExplainer {
     json["why"] = fmt::format("the codec works in {} phases, each a collective of its own: {:.3g} us together",
                               names_.size(), total_.price_s * 1e6);
     json["phases"] = phases_;
+    json["candidates"] = nlohmann::ordered_json::array();
     if (total_.algorithm == nullptr) return; // An empty vector has none.
     json["candidates"].push_back(toJson(total_, total_.price_s));
     json["candidates"][0]["algorithm"] = name;

@@ -54,9 +54,18 @@ expect "and the others reduce without it" all "0 1 3" "^reduced" 50
 S
 
 # reset RANK: a box on the way forgets the connections of that rank, and both ends hear so; the bootstrap's are spared.
+# stand: waits until every rank is connected to the three others.
 cat >>"$scratch/lib" <<'L'
-reset() {
-  ip netns exec "$WANEM_PREFIX$1" ss -HK -tn state established '( sport != :29400 and dport != :29400 )' | grep -c 10.77
+links() { ip netns exec "$WANEM_PREFIX$1" ss -H "${@:2}" -tn state established '( sport != :29400 and dport != :29400 )' | grep -c 10.77; }
+reset() { links "$1" -K; }
+stand() {
+  local rank
+  for rank in 0 1 2 3; do
+    for _ in $(seq 50); do
+      [ "$(links $rank)" -ge 3 ] && break
+      sleep 0.1
+    done
+  done
 }
 L
 scenario --delay 5 <<'S'
@@ -64,7 +73,8 @@ start 262144 1
 resets=0
 for rank in 1 3 2 1; do
   resets=$((resets + $(reset $rank)))
-  sleep 0.3
+  sleep 0.1
+  stand
 done
 expect "connections are reset again and again" test "$resets" -ge 8
 sleep 1
