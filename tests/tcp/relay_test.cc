@@ -107,7 +107,7 @@ TEST(TcpRelay, WhenTheRelayIsGoneTheLossNamesIt) {
 
 TEST(TcpRelay, WhereNobodyRelaysTheErrorSaysSo) {
   World world(3, 3, [](Config& config) {
-    config.bootstrap_timeout_ms = 2000;
+    config.bootstrap_timeout_ms = 5000;
     config.relay = "off";
   });
   world.setPatience(kLittle);

@@ -44,14 +44,15 @@ worked=1
 for pid in "${pids[@]}"; do wait "$pid" || worked=0; done
 expect "hosts behind NAT reduce with the others" [ $worked = 1 ]
 relay=$(grep -ohE 'relays between rank (1 and rank 2|2 and rank 1)' 0 3 | wc -l)
-expect "one of the others relays between them" [ "$relay" = 1 ]
+# On a busy machine both may be asked in time.
+expect "one of the others relays between them" [ "$relay" -ge 1 ]
 expect "both say which one" says "1 2" 'the link to rank [12] is relayed by rank [03]' 1
 expect "no other link is relayed" eval '! grep -hE "is relayed by" 0 3'
 expect "and nobody was refused" eval '! grep -h "refused" 0 1 2 3'
 
 start "$shrink_rank" 65536 1
 expect "they run again" says "0 1 2 3" '^ready' 200
-relay=$(grep -lE 'relays between rank' 0 3)
+relay=$(grep -ohE 'the link to rank 2 is relayed by rank [03]' 1 | grep -oE '[03]$' | head -n 1)
 kill -9 "$(pgrep -P "${pids[${relay:-0}]}" -f shrink_rank || echo "${pids[${relay:-0}]}")"
 expect "when the relay is killed, both name it" says "1 2" "^failed .*rank ${relay:-none}" 50
 S

@@ -31,7 +31,10 @@ Status Connection::resume(platform::Stream stream, std::uint32_t epoch) {
   records_->epoch = epoch;
   records_->lost = records_->closed = false;
   Status opened = open(std::move(stream), *poller_, token_, true);
-  if (opened.isOk()) flushRecords();
+  if (opened.isOk())
+    flushRecords();
+  else
+    lose(opened.text());
   return opened;
 }
 
@@ -43,6 +46,7 @@ void Connection::lose(std::string why) {
 }
 
 void Connection::lost(const StreamResult& end) {
+  if (records_->lost) return;
   records_->closed = end.error == 0;
   lose(stream_.reason(end));
 }

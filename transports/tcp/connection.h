@@ -30,6 +30,8 @@ class Connection {
   /// It was opened at some time.
   [[nodiscard]] bool wasOpened() const { return poller_ != nullptr; }
   [[nodiscard]] bool isLost() const { return records_ && records_->lost && !records_->over; }
+  /// Lost for good.
+  [[nodiscard]] bool isOver() const { return records_ && records_->over; }
   /// It is lost, or the other end has not said yet where it goes on.
   [[nodiscard]] bool isResuming() const {
     return isLost() || (records_ && !records_->over && records_->stream.isRestarting());
@@ -86,6 +88,9 @@ class Connection {
   [[nodiscard]] bool hasUnacknowledged() const {
     return records_ && !records_->over && records_->stream.hasUnacknowledged();
   }
+  /// As RecordStream's; 0 where the system has all that was written.
+  [[nodiscard]] std::uint64_t acknowledged() const { return records_ ? records_->stream.acknowledged() : 0; }
+  [[nodiscard]] std::uint64_t sent() const { return records_ ? records_->stream.sent() : 0; }
   /// Reads what has come and forgets it. True: the other end has closed, or the connection is lost.
   bool forgetInput();
 

@@ -61,7 +61,8 @@ void Detour::ask(int peer, Search& search) {
   target.hello.purpose = Purpose::relay;
   target.hello.relayed_to = static_cast<std::uint32_t>(peer);
   target.once = true;
-  search.outcomes[via] = "no answer";
+  // What it said last stays until it says something else.
+  search.outcomes.try_emplace(via, "no answer");
   search.halves.push_back(std::make_unique<Half>());
   Half& half = *search.halves.back();
   half.via = via;
@@ -110,6 +111,8 @@ void Detour::readAnswer(int peer, Search& search, Half& half) {
     return;
   }
   search.outcomes[half.via] = "it relayed, but nothing came of it";
+  // Who is met there is greeted now: another relay would be one too many.
+  search.next = Deadline::after(milliseconds(kPauseMs));
   poller_.remove(half.stream.fd());
   handler_(peer, half.via, std::move(half.stream));
 }

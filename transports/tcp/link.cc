@@ -45,11 +45,14 @@ Status Link::adopt(platform::Stream stream, const Hello& hello, platform::Poller
   outflow_ = std::make_unique<Outflow>(connections_);
   intake_ = std::make_unique<Intake>(connections_, matcher_);
   connections_[0].watchReads(true);
+  urgent_ = resumable_; // Those that were made first may be lost again.
   return Status::ok();
 }
 
 void Link::refuse(const Status& why) {
   refused_ = why;
+  outflow_.reset();
+  intake_.reset();
   connections_.clear();
   matcher_.fail(why);
 }
@@ -60,20 +63,27 @@ void Link::cancel(SendOperation& operation) {
 
 bool Link::run(bool broken) {
   const bool drained = matcher_.drain();
-  if (ended_ || left_) return drained;
   urgent_ = false;
+  if (ended_ || left_) return drained;
   // Connections that can be resumed find out for themselves, by reading, that they are lost.
   if (resumable_) broken = false;
   if (!intake_) {
+    // The one that is lost waits for the others, and its socket does not go on reporting that.
+    if (resumable_)
+      for (Connection& connection : connections_)
+        connection.flush();
+    broken = broken || isMalformed();
     if (broken) refuse(peerLostError(peer(), "a connection broke while the others were still being made"));
     return drained || broken;
   }
   // Bytes that are there already count, whatever became of the connection since.
   if (broken) intake_->hurry();
   if (broken && intake_->isStalled() && intake_->salvage()) broken = false;
+  const std::uint64_t before = carried();
   const bool read = intake_->run();
   const bool written = outflow_->flush();
-  if (read || written) ++matcher_.statistics().movements;
+  // What was written long ago and is kept here counts when it goes: a slow link takes long for a window of it.
+  if (read || written || carried() != before) ++matcher_.statistics().movements;
   judgeEnd(broken, read);
   return drained || read || written || ended_;
 }
@@ -83,6 +93,8 @@ bool Link::isMalformed() const {
 }
 
 void Link::judgeEnd(bool broken, bool read) {
+  // Nothing will come any more that could end it while it waits for a receive.
+  if (connections_[0].isOver() && intake_->isStalled()) intake_->salvage();
   switch (intake_->end()) {
     case Intake::End::none:
       if (resumable_ && isMalformed()) {
@@ -256,6 +268,27 @@ bool Link::hasUndelivered() const {
   return std::any_of(connections_.begin(), connections_.end(), [](const auto& one) {
     return one.isOpen() && (one.hasOutput() || platform::unacknowledgedBytes(one.fd()) > 0);
   });
+}
+
+std::uint64_t Link::acknowledged() const {
+  std::uint64_t sum = 0;
+  for (const Connection& connection : connections_)
+    sum += connection.acknowledged();
+  return sum;
+}
+
+std::uint64_t Link::carried() const {
+  std::uint64_t sum = 0;
+  for (const Connection& connection : connections_)
+    sum += connection.acknowledged() + connection.sent();
+  return sum;
+}
+
+std::uint64_t Link::underway() const {
+  std::uint64_t sum = 0;
+  for (const Connection& connection : connections_)
+    if (resumable_ && connection.isOpen()) sum += platform::unacknowledgedBytes(connection.fd());
+  return sum;
 }
 
 } // namespace goss::transports::tcp

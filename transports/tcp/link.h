@@ -33,7 +33,10 @@ class Link {
   [[nodiscard]] LinkState state() const;
   [[nodiscard]] const Status& error() const { return refused_.isOk() ? matcher_.failure() : refused_; }
 
-  void setWanted() { wanted_ = true; }
+  void setWanted() {
+    wanted_ = true;
+    urgent_ = resumable_; // What was lost before is to be found now.
+  }
   [[nodiscard]] bool wanted() const { return wanted_; }
   /// Takes the connection that `hello` was said on, by the peer or, if it is not from there, by this end; the rank
   /// `via` relays it, or nobody (-1). Errors: it has that one already, or was told another count; resource.
@@ -85,6 +88,11 @@ class Link {
   [[nodiscard]] bool owesResumption() const;
   /// Or something that was written, of a link that is resumable, has not reached the peer's system.
   [[nodiscard]] bool hasUndelivered() const;
+  /// Each changes when bytes that a link that is resumable keeps go on: are read by the peer; or leave here, too; or
+  /// reach the peer's system.
+  [[nodiscard]] std::uint64_t acknowledged() const;
+  [[nodiscard]] std::uint64_t carried() const;
+  [[nodiscard]] std::uint64_t underway() const;
   /// Messages from the peer are held back, so that its death would not be read.
   [[nodiscard]] bool isStalled() const { return intake_ && !ended_ && !resumable_ && intake_->isStalled(); }
   /// While isStalled(): asks the peer's system for a sign of life.

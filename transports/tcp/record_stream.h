@@ -51,6 +51,9 @@ class RecordStream {
   [[nodiscard]] bool wantsRoom() const;
   /// Something that was written is not known to have been read.
   [[nodiscard]] bool hasUnacknowledged() const { return acknowledged_ < written_; }
+  /// How much the other end is known to have read, and what has gone to the present connection.
+  [[nodiscard]] std::uint64_t acknowledged() const { return acknowledged_; }
+  [[nodiscard]] std::uint64_t sent() const { return sent_; }
   /// Something that was written has not gone to a connection yet.
   [[nodiscard]] bool hasUnsent() const { return sent_ < written_ || inRecord(); }
 

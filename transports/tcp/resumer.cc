@@ -44,7 +44,9 @@ void Resumer::mind(Link& link) {
     for (const std::size_t index : lost)
       if (!repair.calls.contains(index)) callFor(repair, index);
   } else if (repair.calls.empty()) {
-    callFor(repair, lost.front());
+    // All of them: one after the other they would take longer than the link has.
+    for (const std::size_t index : lost)
+      callFor(repair, index);
   }
 }
 

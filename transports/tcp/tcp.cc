@@ -26,7 +26,6 @@ constexpr std::uint64_t kFirstAcceptorToken = std::uint64_t{1} << 48;
 constexpr int kTurnsPerPoll = 16;
 constexpr milliseconds kTick(50);
 constexpr milliseconds kCloseSpan(2000);
-constexpr milliseconds kCourtesySpan(250);
 constexpr milliseconds kProbeInterval(250);
 /// After this rank has left it goes on relaying for so long at most.
 constexpr milliseconds kRelayOnSpan(10000);
@@ -88,19 +87,31 @@ bool TcpTransport::relayOnly() {
 /// What was sent over a connection may be lost with it, and the goodbye too, until the peer says that it has read that.
 void TcpTransport::leaveResumable() {
   closing_ = true;
-  const Deadline deadline = Deadline::after(std::max(kCloseSpan, milliseconds(context_.config->silence_ms)));
+  const milliseconds span = std::max(kCloseSpan, milliseconds(context_.config->silence_ms));
+  Deadline deadline = Deadline::after(span);
   const auto resuming = [](const auto& link) { return link->owesResumption(); };
   const auto underway = [](const auto& link) { return link->hasUndelivered(); };
+  std::uint64_t read = 0;
+  std::uint64_t moved = 0;
   // What the systems of all have reached is in the hands of peers that may be busy, or of a box on the way.
   Deadline patience = Deadline::after(kCloseSpan);
-  Deadline courtesy = Deadline::after(kCourtesySpan);
+  Deadline courtesy = Deadline::after(patience_.courtesy);
   for (;;) {
     bool left = true;
     for (auto& link : links_)
       left = link->leave() && left;
     if (left || deadline.expired()) return;
+    // A slow way takes long for what is kept here, which would be lost with this process.
+    std::uint64_t read_now = 0;
+    std::uint64_t moved_now = 0;
+    for (const auto& link : links_) {
+      read_now += link->acknowledged();
+      moved_now += link->carried() + link->underway();
+    }
+    if (read_now != std::exchange(read, read_now)) deadline = Deadline::after(span);
+    if (moved_now != std::exchange(moved, moved_now)) patience = Deadline::after(kCloseSpan);
     if (std::any_of(links_.begin(), links_.end(), resuming)) patience = Deadline::after(kCloseSpan);
-    if (std::any_of(links_.begin(), links_.end(), underway)) courtesy = Deadline::after(kCourtesySpan);
+    if (std::any_of(links_.begin(), links_.end(), underway)) courtesy = Deadline::after(patience_.courtesy);
     if (patience.expired() || courtesy.expired()) return;
     if (!progress()) std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
@@ -188,7 +199,7 @@ Status TcpTransport::connect(int peer, std::string_view address) {
   startTicking();
   way.resumable = isResumable(decoded.value().address);
   resumer_->setTarget(target(peer));
-  if (peer < context_.self || way.call_back.expired()) dial(peer);
+  if (!link.isBegun() && (peer < context_.self || way.call_back.expired())) dial(peer);
   return Status::ok();
 }
 
@@ -373,7 +384,10 @@ bool TcpTransport::progress() {
     any = handle(event) || any;
   for (auto& link : links_)
     if (link->hasWork()) any = runLink(*link, false) || any;
-  if (servesOthers()) any = relay_->run() || any;
+  if (servesOthers()) {
+    any = relay_->run() || any;
+    if (!relay_->isIdle()) startTicking();
+  }
   return any;
 }
 
@@ -456,15 +470,19 @@ bool TcpTransport::mindDialers() {
   return true;
 }
 
+/// A lower rank has begun to call where this end could not, and has no other deadline here.
+bool TcpTransport::awaitsCalls(const tcp::Link& link) const {
+  return link.wanted() && link.state() == LinkState::connecting &&
+         (link.peer() > context_.self || (link.isBegun() && !link.calls()));
+}
+
 bool TcpTransport::awaitsCallers() const {
-  return std::any_of(links_.begin(), links_.end(), [this](const auto& link) {
-    return link->peer() > context_.self && link->wanted() && link->state() == LinkState::connecting;
-  });
+  return std::any_of(links_.begin(), links_.end(), [this](const auto& link) { return awaitsCalls(*link); });
 }
 
 void TcpTransport::refuseLateCallers() {
   for (auto& link : links_) {
-    if (link->peer() <= context_.self || !link->wanted() || link->state() != LinkState::connecting) continue;
+    if (!awaitsCalls(*link)) continue;
     link->refuse(Status::error(
         GOSS_ERR_PEER_LOST,
         fmt::format("rank {} did not call rank {} over TCP within {} ms; check firewalls, or choose the network with "

@@ -40,13 +40,15 @@ class TcpTransport final : public Transport {
     std::chrono::milliseconds call_back{500};       ///< Then the lower rank calls, too.
     std::chrono::milliseconds detour{2000};         ///< Then others are asked to relay;
     std::chrono::milliseconds detour_anyway{10000}; ///< when its system answers, but no process: only then.
+    /// Who leaves waits so long for a peer whose system has everything to read it.
+    std::chrono::milliseconds courtesy{250};
   };
   /// Before connect().
   void setPatience(const Patience& patience) { patience_ = patience; }
   /// Waits up to two seconds until the other ends' systems have all that was sent. What they have not then, because
   /// they hold it back for want of receives, may be lost. Links that survive their connections are waited for until the
   /// peer has read the goodbye, too: a quarter of a second when its system has it, and as long as for a silent peer
-  /// while they are being resumed.
+  /// while they are being resumed; and for as long as the peer reads what they keep.
   ~TcpTransport() override;
 
   [[nodiscard]] std::string_view name() const override { return make_security_ ? "tls" : "tcp"; }
@@ -116,6 +118,7 @@ class TcpTransport final : public Transport {
   void leaveResumable();
   void refuseLateCallers();
   void probeStalled();
+  [[nodiscard]] bool awaitsCalls(const tcp::Link& link) const;
   [[nodiscard]] bool awaitsCallers() const;
   void startTicking();
   void stopTickingWhenSettled();
