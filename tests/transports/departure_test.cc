@@ -97,7 +97,7 @@ TEST_P(TransportDeparture, FailsASendThatItsReceiverNeverTook) {
           node.close();
           return;
         }
-        TestSend op(node, 1, 1, pattern(20u << 20, 1));
+        TestSend op(node, 1, 1, pattern(80u << 20, 1));
         op.post();
         ASSERT_TRUE(node.until([&] { return op.done() && !node.losses.empty(); }));
         expectNamed(op.status, 1);
@@ -112,7 +112,7 @@ TEST_P(TransportDeparture, PendingSendsMayBeCancelledBeforeIt) {
       GetParam(), 2,
       [](Node& node) {
         if (node.rank() == 0) {
-          auto op = std::make_unique<TestSend>(node, 1, 1, pattern(20u << 20, 1));
+          auto op = std::make_unique<TestSend>(node, 1, 1, pattern(80u << 20, 1));
           op->post();
           node.driveFor(std::chrono::milliseconds(5));
           EXPECT_FALSE(op->done());

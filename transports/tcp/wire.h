@@ -30,7 +30,7 @@ inline constexpr std::size_t kRecordHeaderBytes = 16;
 inline constexpr std::size_t kMostRecordBytes = 256 * 1024;
 /// Of a connection that can be resumed: bytes that one end may have sent and the other not used yet. More than what the
 /// system's own buffers hold, by default, of a path with a large product of bandwidth and delay.
-inline constexpr std::size_t kWindowBytes = std::size_t{8} * 1024 * 1024;
+inline constexpr std::size_t kWindowBytes = std::size_t{32} * 1024 * 1024;
 
 /// Where a rank can be called.
 struct Address {
