@@ -278,6 +278,7 @@ std::uint64_t Link::acknowledged() const {
 }
 
 std::uint64_t Link::carried() const {
+  if (!resumable_) return 0; // Asked in every run.
   std::uint64_t sum = 0;
   for (const Connection& connection : connections_)
     sum += connection.acknowledged() + connection.sent();
