@@ -10,7 +10,7 @@ extern "C" {
 
 /// Collective, blocking. Measures round trip and bandwidth, both ways at once, of the links of all pairs of ranks,
 /// while other traffic goes on; what that takes is missing in the result. Every rank meets every other once, one at a
-/// time: for each other rank about half a second over long paths, a tenth over short ones. Later collectives of
+/// time: for each other rank less than half a second over long paths, a tenth over short ones. Later collectives of
 /// `comm`, and of what goss_comm_split and goss_comm_dup make of it later, are planned by the result; persistent
 /// requests and what goss_comm_shrink makes are not. First waits for this rank's pending operations with codecs that
 /// work in phases.

@@ -60,7 +60,11 @@ Result<std::string> Communicator::tellMeasuredLinks(std::int64_t timeout_ms) {
   gather.timeout_ms = timeout_ms;
   setUniformShape(gather, size());
   if (Status status = own.run(gather); !status.isOk()) return status;
-  return linksText(all, own.planner_.links());
+  std::vector<MeasuredLink> links(all.size()); // A rank has measured what comes to it.
+  for (std::size_t to = 0; to < ranks_.size(); ++to)
+    for (std::size_t from = 0; from < ranks_.size(); ++from)
+      links[from * ranks_.size() + to] = all[to * ranks_.size() + from];
+  return linksText(links, own.planner_.links());
 }
 
 void Communicator::useLinksOnLoop(schedule::Links links) {

@@ -19,8 +19,8 @@ struct MeasuredLink {
 
 /// Collective, blocking, over a communicator that nothing else uses. All ranks exchange two small messages with all
 /// others; then, in size - 1 rounds (size, when it is odd), every rank has one partner: they stream to each other
-/// (link_stream.h), and where they are near, exchange more small messages. Returns this rank's links, by peer. After an
-/// error the communicator has failed.
+/// (link_stream.h), and where they are near, exchange more small messages. Returns the links to this rank, by peer.
+/// After an error the communicator has failed.
 Result<std::vector<MeasuredLink>> measureLinks(Communicator& communicator, std::int64_t timeout_ms);
 
 /// What all ranks have measured as a link file (docs/formats.md). `links`: of rank 0 to all ranks, then of rank 1, and

@@ -11,16 +11,15 @@ namespace goss::core {
 namespace {
 
 constexpr std::int32_t kDataTag = 2;
-constexpr std::int32_t kResultTag = 3;
 constexpr double kLeastSpan_s = 0.06;
-constexpr double kMostSpan_s = 0.3;
+constexpr double kMostSpan_s = 0.25;
 constexpr double kSpanInRoundTrips = 12; ///< TCP doubles its speed in each, from ten packets on.
 constexpr double kShortest_s = 1e-6;
 
 /// Large enough to be striped over several connections, where there are such.
 constexpr std::size_t kLargeChunkBytes = std::size_t{512} * 1024;
 /// What is on its way when the time is over must not take long.
-constexpr std::size_t kSmallChunkBytes = std::size_t{64} * 1024;
+constexpr std::size_t kSmallChunkBytes = std::size_t{16} * 1024;
 /// One is on its way while the next one waits. More may be in buffers of the system.
 constexpr std::size_t kMostSends = 2;
 
@@ -57,7 +56,7 @@ LinkStream::LinkStream(Communicator& communicator, int peer, double round_trip_s
 }
 
 LinkStream::~LinkStream() {
-  if (data_ != nullptr || result_ != nullptr || !sends_.empty()) communicator_.abort("measuring bandwidths failed");
+  if (data_ != nullptr || !sends_.empty()) communicator_.abort("measuring bandwidths failed");
 }
 
 Result<double> LinkStream::run() {
@@ -69,7 +68,7 @@ Result<double> LinkStream::run() {
 Result<double> LinkStream::exchange() {
   begun_ = Clock::now();
   if (Status status = receiveData(); !status.isOk()) return status;
-  while (data_ != nullptr || result_ != nullptr || !said_last_) {
+  while (data_ != nullptr || !said_last_) {
     if (Status status = pump(); !status.isOk()) return status;
     if (Status status = awaitOne(); !status.isOk()) return status;
   }
@@ -78,18 +77,15 @@ Result<double> LinkStream::exchange() {
     sends_.pop_back();
     if (Status status = communicator_.finish(last, nullptr); !status.isOk()) return status;
   }
-  return heard_bytes_per_s_;
+  return bestRate(arrived_bytes_, arrived_at_s_, std::max(round_trip_s_, span_s_ / 2));
 }
 
 /// Sends what may be on its way, and, when the time is over, the last word: a chunk of no bytes.
 Status LinkStream::pump() {
   while (!said_last_ && sends_.size() < kMostSends) {
     said_last_ = sent_some_ && now_s() >= span_s_;
-    if (Status status = send(chunk_.data(), said_last_ ? 0 : chunk_.size(), kDataTag); !status.isOk()) return status;
+    if (Status status = send(said_last_ ? 0 : chunk_.size()); !status.isOk()) return status;
     sent_some_ = true;
-    if (!said_last_) continue;
-    return post(result_,
-                {false, &heard_bytes_per_s_, sizeof heard_bytes_per_s_, GOSS_UINT8, peer_, kResultTag, timeout_ms_});
   }
   return Status::ok();
 }
@@ -97,7 +93,6 @@ Status LinkStream::pump() {
 Status LinkStream::awaitOne() {
   std::vector<Operation*> operations = sends_;
   operations.push_back(data_);
-  operations.push_back(result_);
   const std::vector<Operation*> awaited = operations;
   std::size_t found = 0;
   goss_message message{-1, 0, 0};
@@ -106,20 +101,16 @@ Status LinkStream::awaitOne() {
   Operation* operation = awaited[found];
   const bool is_data = operation == data_;
   if (is_data) data_ = nullptr;
-  if (operation == result_) result_ = nullptr;
   std::erase(sends_, operation);
   if (!status.isOk()) return status;
   return is_data ? arrived(message.bytes) : Status::ok();
 }
 
 Status LinkStream::arrived(std::uint64_t bytes) {
-  if (bytes > 0) {
-    arrived_bytes_.push_back(bytes);
-    arrived_at_s_.push_back(now_s());
-    return receiveData();
-  }
-  told_bytes_per_s_ = bestRate(arrived_bytes_, arrived_at_s_, std::max(round_trip_s_, span_s_ / 2));
-  return send(&told_bytes_per_s_, sizeof told_bytes_per_s_, kResultTag);
+  if (bytes == 0) return Status::ok();
+  arrived_bytes_.push_back(bytes);
+  arrived_at_s_.push_back(now_s());
+  return receiveData();
 }
 
 Status LinkStream::post(Operation*& at, const MessageCall& message) {
@@ -129,9 +120,9 @@ Status LinkStream::post(Operation*& at, const MessageCall& message) {
   return status;
 }
 
-Status LinkStream::send(void* bytes, std::uint64_t count, std::int32_t tag) {
+Status LinkStream::send(std::uint64_t bytes) {
   Operation* operation = nullptr;
-  Status status = post(operation, {true, bytes, count, GOSS_UINT8, peer_, tag, timeout_ms_});
+  Status status = post(operation, {true, chunk_.data(), bytes, GOSS_UINT8, peer_, kDataTag, timeout_ms_});
   if (status.isOk()) sends_.push_back(operation);
   return status;
 }

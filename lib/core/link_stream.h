@@ -14,8 +14,8 @@ namespace goss::core {
 /// Seconds. Shorter round trips want more pings, and allow large chunks.
 inline constexpr double kNearRoundTrip_s = 2e-3;
 
-/// Two ranks send each other chunks at the same time, as fast as the link takes them, and tell each other how fast they
-/// came. A measurement, as LinkPing: made, run once and dropped; when it ends early it aborts `communicator`.
+/// Two ranks send each other chunks at the same time, as fast as the link takes them, and each notes how fast they
+/// come. A measurement, as LinkPing: made, run once and dropped; when it ends early it aborts `communicator`.
 class LinkStream {
  public:
   /// `round_trip_s` as both ends know it.
@@ -24,8 +24,8 @@ class LinkStream {
   LinkStream(const LinkStream&) = delete;
   LinkStream& operator=(const LinkStream&) = delete;
 
-  /// Sends for twelve round trips, at least 60 ms and at most 300 ms, and waits until all has arrived. Bytes per second
-  /// to the peer, > 0: the most that arrived in half of that time or one round trip.
+  /// Sends for twelve round trips, at least 60 ms and at most 250 ms, and until the peer's last has arrived. Bytes per
+  /// second from the peer, > 0: the most that arrived in half of that time or one round trip.
   Result<double> run();
 
  private:
@@ -34,7 +34,7 @@ class LinkStream {
   [[nodiscard]] double now_s() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
   Result<double> exchange();
   Status post(Operation*& at, const MessageCall& message);
-  Status send(void* bytes, std::uint64_t count, std::int32_t tag);
+  Status send(std::uint64_t bytes);
   Status receiveData();
   Status pump();
   Status awaitOne();
@@ -52,10 +52,7 @@ class LinkStream {
   bool said_last_ = false;
   std::vector<std::uint64_t> arrived_bytes_;
   std::vector<double> arrived_at_s_;
-  double told_bytes_per_s_ = 0;  ///< By us.
-  double heard_bytes_per_s_ = 0; ///< From the peer.
-  Operation* data_ = nullptr;    ///< The receive of the peer's next chunk; null after its last.
-  Operation* result_ = nullptr;  ///< The receive of what the peer tells.
+  Operation* data_ = nullptr; ///< The receive of the peer's next chunk; null after its last.
   std::vector<Operation*> sends_;
 };
 
