@@ -1,5 +1,6 @@
 #include "trainer/run_checkpoints.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -67,6 +68,7 @@ RunCheckpoints::Start RunCheckpoints::start(const std::string& settings, const s
   TrainingState state = load(settings);
   const bool has_all = state.ranks.size() * (state.others.size() + 1) == static_cast<std::size_t>(group_.size());
   const bool is_own = has_all && state.sync == sync && state.grid == grid;
+  if (is_own && !haveEqualSamples(state.settings, settings)) forgetActivations(state, "with other samples");
   std::vector<std::string> inherited;
   if (!is_own && !(state.ranks.empty() && state.others.empty())) inherited = share(state, sync);
   std::uint64_t head[] = {state.step, writer_ ? 1u : 0u, is_own ? 1u : 0u, inherited.size()};
@@ -150,15 +152,30 @@ void RunCheckpoints::finish() {
   if (const std::optional<std::size_t> step = writer_->finish()) report_.checkpoint(*step);
 }
 
+void RunCheckpoints::forgetActivations(TrainingState& state, const std::string& of) {
+  bool has_any = false;
+  const auto forget = [&](ReplicaState& replica) {
+    for (RankState& rank : replica.ranks) {
+      has_any = has_any || !rank.activations.empty();
+      rank.activations.clear();
+    }
+  };
+  forget(state);
+  std::ranges::for_each(state.others, forget);
+  if (!has_any) return;
+  report_.note(
+      fmt::format("note: the checkpoint is {}: its activations are of no use here, and every sample's next "
+                  "visit is sent whole",
+                  of));
+}
+
 /// Makes a state in which copies differ one that all share. What the synchronizers of all ranks kept.
 std::vector<std::string> RunCheckpoints::share(TrainingState& state, const std::string& sync) {
   std::vector<std::string> kept;
-  bool has_activations = false;
+  forgetActivations(state, "of " + state.grid);
   const auto take = [&](ReplicaState& replica) {
-    for (RankState& rank : replica.ranks) {
-      has_activations = has_activations || !rank.activations.empty();
+    for (RankState& rank : replica.ranks)
       if (!rank.sync.empty()) kept.push_back(std::move(rank.sync));
-    }
     replica.ranks.clear();
   };
   take(state);
@@ -171,12 +188,6 @@ std::vector<std::string> RunCheckpoints::share(TrainingState& state, const std::
                     "parameters and moments; what its synchronizer kept is {}",
                     state.grid, state.sync, is_kin ? "cut anew" : "reset"));
     if (!is_kin) kept.clear();
-  }
-  if (has_activations) {
-    report_.note(
-        fmt::format("note: the checkpoint is of {}: its activations are of no use here, and every sample's "
-                    "next visit is sent whole",
-                    state.grid));
   }
   for (std::vector<float> ReplicaState::*vector :
        {&ReplicaState::parameters, &ReplicaState::first_moments, &ReplicaState::second_moments}) {

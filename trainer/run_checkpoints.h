@@ -48,6 +48,7 @@ class RunCheckpoints {
 
  private:
   TrainingState load(const std::string& settings);
+  void forgetActivations(TrainingState& state, const std::string& of);
   std::vector<std::string> share(TrainingState& state, const std::string& sync);
   void distribute(TrainingState& state, bool is_own, Start& mine);
 

@@ -1,6 +1,8 @@
 #include "trainer/train_options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -206,6 +208,15 @@ std::string trajectorySettings(const TrainOptions& o, std::uint64_t data_fingerp
   settings["gradient_codec"] = o.gradient_codec;
   settings["activation_deltas"] = o.activation_deltas;
   return settings.dump();
+}
+
+bool haveEqualSamples(const std::string& settings, const std::string& others) {
+  const nlohmann::json one = nlohmann::json::parse(settings, nullptr, false);
+  const nlohmann::json other = nlohmann::json::parse(others, nullptr, false);
+  if (!one.is_object() || !other.is_object()) return false;
+  return std::ranges::all_of(std::array{"seed", "samples", "context", "data"}, [&](const char* name) {
+    return one.contains(name) && other.contains(name) && one[name] == other[name];
+  });
 }
 
 ParsedCommandLine parseCommandLine(int argc, const char* const* argv) {

@@ -73,6 +73,9 @@ std::string syncWithIslands(const TrainOptions& options);
 /// Dataset's.
 std::string trajectorySettings(const TrainOptions& options, std::uint64_t data_fingerprint);
 
+/// Whether two such texts number their samples alike; false of what is none.
+bool haveEqualSamples(const std::string& settings, const std::string& others);
+
 /// What the command line asked for: options to run with, or a text to print and an exit code (--help, a wrong flag).
 struct ParsedCommandLine {
   std::optional<TrainOptions> options;

@@ -124,5 +124,27 @@ TEST(CheckpointGrids, OnAnotherSplitActivationsBeginAnew) {
   }
 }
 
+TEST(CheckpointGrids, WithOtherSamplesActivationsBeginAnew) {
+  TemporaryDirectory directory;
+  TrainOptions options = deltaOptions(2);
+  options.checkpoint = directory / "saved";
+  runPipeline(2, options);
+  // A step whose samples are all sent whole has the loss of a run without codecs.
+  const auto lossOfNextStep = [&](TrainOptions next, const std::string& name) {
+    next = resumed(next, directory / "saved", directory / name);
+    next.steps = options.steps + 1;
+    return runPipeline(2, next).losses.at(0);
+  };
+  for (const std::uint64_t seed : {options.seed, options.seed + 1}) {
+    TrainOptions whole = options;
+    whole.seed = seed;
+    TrainOptions coded = whole;
+    whole.activation_deltas = false;
+    whole.activation_codec.clear();
+    const std::string name = std::to_string(seed);
+    EXPECT_EQ(lossOfNextStep(coded, "coded" + name) == lossOfNextStep(whole, "whole" + name), seed != options.seed);
+  }
+}
+
 } // namespace
 } // namespace goss::trainer
