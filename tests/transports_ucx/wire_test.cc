@@ -17,19 +17,22 @@ Header sample() {
   header.taken = 0x3132333435363738;
   header.tag = 0x4142434445464748;
   header.envelope.fill(std::byte{0x55});
+  header.total = 0x6162636465666768;
   return header;
 }
 
 TEST(UcxHeader, HasTheDocumentedBytes) {
   HeaderBytes bytes;
   encodeHeader(sample(), bytes);
-  constexpr unsigned char kWanted[] = {'G',  'U',  1,    6,    0x04, 0x03, 0x02, 0x01, 0x18, 0x17,
+  constexpr unsigned char kWanted[] = {'G',  'U',  2,    6,    0x04, 0x03, 0x02, 0x01, 0x18, 0x17,
                                        0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x28, 0x27, 0x26, 0x25,
                                        0x24, 0x23, 0x22, 0x21, 0x38, 0x37, 0x36, 0x35, 0x34, 0x33,
                                        0x32, 0x31, 0x48, 0x47, 0x46, 0x45, 0x44, 0x43, 0x42, 0x41};
-  ASSERT_EQ(bytes.size(), 64u);
-  for (std::size_t i = 0; i < bytes.size(); ++i)
+  ASSERT_EQ(bytes.size(), 72u);
+  for (std::size_t i = 0; i < 64; ++i)
     EXPECT_EQ(std::to_integer<int>(bytes[i]), i < sizeof kWanted ? kWanted[i] : 0x55) << "byte " << i;
+  for (std::size_t i = 64; i < bytes.size(); ++i)
+    EXPECT_EQ(std::to_integer<std::size_t>(bytes[i]), 0x68 - (i - 64)) << "byte " << i;
 }
 
 TEST(UcxHeader, ComesBackAsItWas) {
@@ -44,19 +47,20 @@ TEST(UcxHeader, ComesBackAsItWas) {
   EXPECT_EQ(header->taken, sample().taken);
   EXPECT_EQ(header->tag, sample().tag);
   EXPECT_EQ(header->envelope, sample().envelope);
+  EXPECT_EQ(header->total, sample().total);
 }
 
 TEST(UcxHeader, RefusesOtherLengthsMagicsVersionsAndKinds) {
   HeaderBytes good;
   encodeHeader(sample(), good);
-  EXPECT_FALSE(decodeHeader(std::span(good).first(63)).has_value());
+  EXPECT_FALSE(decodeHeader(std::span(good).first(71)).has_value());
   EXPECT_FALSE(decodeHeader({}).has_value());
   for (const std::size_t at : {0u, 1u, 2u}) {
     HeaderBytes bad = good;
     bad[at] ^= std::byte{1};
     EXPECT_FALSE(decodeHeader(bad).has_value()) << "byte " << at;
   }
-  for (const int kind : {0, 8, 255}) {
+  for (const int kind : {0, 11, 255}) {
     HeaderBytes bad = good;
     bad[3] = static_cast<std::byte>(kind);
     EXPECT_FALSE(decodeHeader(bad).has_value()) << "kind " << kind;
@@ -65,7 +69,7 @@ TEST(UcxHeader, RefusesOtherLengthsMagicsVersionsAndKinds) {
 
 TEST(UcxAddress, ComesBackAsItWas) {
   const std::string bytes = encodeAddress({"process", 0x1112131415161718, "worker"});
-  EXPECT_EQ(bytes, std::string("GUX1\7\0\0\0process\x18\x17\x16\x15\x14\x13\x12\x11\6\0\0\0worker", 33));
+  EXPECT_EQ(bytes, std::string("GUX2\7\0\0\0process\x18\x17\x16\x15\x14\x13\x12\x11\6\0\0\0worker", 33));
   const auto address = decodeAddress(bytes);
   ASSERT_TRUE(address.has_value());
   EXPECT_EQ(address->process, "process");

@@ -4,14 +4,15 @@
 #include <cstring>
 #include <utility>
 
+#include "transports/common/errors.h"
 #include "transports/ucx/worker.h"
 
 namespace goss::transports::ucx {
 
 namespace {
 
-// What UCX lends for a message is 8 KiB however short it is; when many wait, short ones are copied.
-constexpr std::size_t kMostLent = 64;
+// What UCX lends for a message is 32 KiB however short it is; when many wait, they are copied.
+constexpr std::size_t kMostLent = 32;
 // Scratch memory that a fetch keeps for the next message.
 constexpr std::size_t kMostScratchBytes = 4u << 20;
 
@@ -34,13 +35,33 @@ ucs_status_t Inbox::arrive(const Header& header, void* data, std::size_t bytes, 
     early_.emplace(header.number, std::move(arrival));
     return kept;
   }
-  arrivals_.push_back(std::move(arrival));
-  ++next_number_;
+  append(std::move(arrival));
   for (auto at = early_.begin(); at != early_.end() && at->first == next_number_; at = early_.erase(at)) {
-    arrivals_.push_back(std::move(at->second));
-    ++next_number_;
+    append(std::move(at->second));
   }
   return kept;
+}
+
+void Inbox::append(Arrival arrival) {
+  ++next_number_;
+  const bool cut = arrival.header.kind == Header::Kind::cut;
+  arrivals_.push_back(std::move(arrival));
+  if (cut) dropCut();
+}
+
+/// A message that was taken back, and of which nothing has been taken, may wait for a receive that never comes.
+void Inbox::dropCut() {
+  const auto isOf = [](Header::Kind kind) { return [kind](const Arrival& at) { return at.header.kind == kind; }; };
+  const auto cut = std::find_if(arrivals_.begin(), arrivals_.end(), isOf(Header::Kind::cut));
+  if (cut == arrivals_.end()) return;
+  const auto begun = std::find_if(std::make_reverse_iterator(cut), arrivals_.rend(), isOf(Header::Kind::first));
+  if (begun == arrivals_.rend()) return;
+  for (auto at = begun.base() - 1; at != cut; ++at) {
+    releaseData(at->data);
+    tally_.taken += costOf(at->bytes, at->rendezvous);
+  }
+  arrivals_.erase(begun.base() - 1, cut + 1);
+  stalled_ = false;
 }
 
 void Inbox::releaseData(void*& data) {
@@ -53,7 +74,7 @@ void Inbox::revoke(std::uint64_t number) {
   };
   if (const auto at = std::find_if(arrivals_.begin(), arrivals_.end(), is_it); at != arrivals_.end()) {
     releaseData(at->data);
-    tally_.taken += costOf(at->bytes);
+    tally_.taken += costOf(at->bytes, at->rendezvous);
     arrivals_.erase(at);
     stalled_ = false;
     return;
@@ -85,8 +106,30 @@ bool Inbox::take(Arrival& arrival) {
     departed_ = true;
     return true;
   }
-  if (!(arrival.rendezvous ? takeLong(arrival) : takeEager(arrival))) return false;
-  tally_.taken += costOf(arrival.bytes);
+  const bool whole = arrival.header.kind == Header::Kind::message;
+  const bool long_one = whole && arrival.rendezvous;
+  if (!(long_one ? takeLong(arrival) : whole && eager_.isIdle() ? takeEager(arrival) : takePart(arrival))) return false;
+  if (arrival.header.kind != Header::Kind::cut) tally_.taken += costOf(arrival.bytes, arrival.rendezvous);
+  return true;
+}
+
+bool Inbox::takePart(Arrival& arrival) {
+  const auto kind = arrival.header.kind;
+  const bool fits = kind == Header::Kind::first ? eager_.isIdle() && arrival.bytes <= arrival.header.total
+                                                : kind != Header::Kind::message && !eager_.isIdle();
+  if (!fits || arrival.rendezvous || (kind == Header::Kind::part && arrival.bytes > eager_.remaining())) {
+    if (trouble_.isOk()) trouble_ = protocolError(matcher_.peer(), "a part of a message that was not begun");
+    releaseData(arrival.data);
+    return true;
+  }
+  if (kind == Header::Kind::cut) {
+    eager_.waits() ? eager_.revoke() : eager_.restart();
+    return true;
+  }
+  if (kind == Header::Kind::first && !eager_.begin(messageHeader(arrival.header, arrival.header.total))) return false;
+  const auto* bytes = static_cast<const std::byte*>(arrival.copy ? arrival.copy.get() : arrival.data);
+  eager_.deliver({bytes, arrival.bytes});
+  releaseData(arrival.data);
   return true;
 }
 
@@ -240,7 +283,9 @@ bool Inbox::run() {
       arrivals_.push_front(std::move(arrival));
       stalled_ = true;
       stalled_generation_ = matcher_.generation();
-      break;
+      dropCut(); // It may have come during take().
+      if (stalled_) break;
+      continue;
     }
     startReady();
     any = true;
@@ -262,7 +307,7 @@ bool Inbox::writesTo(const RecvOperation& operation) const {
 void Inbox::finish() {
   closed_ = true;
   land();
-  while (!arrivals_.empty() && arrivals_.front().header.kind == Header::Kind::message &&
+  while (!arrivals_.empty() && arrivals_.front().header.kind != Header::Kind::goodbye &&
          !arrivals_.front().rendezvous) {
     Arrival arrival = std::move(arrivals_.front());
     arrivals_.pop_front();

@@ -44,7 +44,7 @@ class Inbox {
   [[nodiscard]] bool departed() const { return departed_; }
   /// UCX writes into no buffer of ours.
   [[nodiscard]] bool isIdle() const { return in_flight_ == 0; }
-  /// Why UCX could not fetch a message; ok while it could.
+  /// Why UCX could not fetch a message, or what came makes no sense; ok while neither was so.
   [[nodiscard]] const Status& trouble() const { return trouble_; }
 
   /// UCX writes into the buffers of this receive. To be asked before the matcher cancels it: until this is false the
@@ -84,10 +84,13 @@ class Inbox {
     std::size_t scratch_bytes = 0;
   };
 
-  ucs_status_t append(Arrival arrival);
+  /// In order.
+  void append(Arrival arrival);
+  void dropCut();
   /// False: the matcher has no room for it.
   bool take(Arrival& arrival);
   bool takeEager(Arrival& arrival);
+  bool takePart(Arrival& arrival);
   bool takeLong(Arrival& arrival);
   Fetch& freeFetch();
   void startReady();

@@ -44,7 +44,7 @@ Status Link::connect(const Address& address) {
   endpoint_ = endpoint.take();
   same_process_ = address.process == station_.process;
   death_fd_ = watchProcess(address.process);
-  outbox_.open(endpoint_, address.key);
+  outbox_.open(endpoint_, address.key, station_.worker->routeOf(endpoint_, same_process_ || deathFd() >= 0));
   Envelope envelope{};
   std::copy(station_.job.begin(), station_.job.end(), envelope.begin());
   outbox_.sendControl(Header::Kind::hello, 0, envelope);
@@ -65,7 +65,7 @@ void Link::doom(const Status& why) {
 ucs_status_t Link::arrive(const Header& header, void* data, std::size_t bytes, bool rendezvous) {
   ++matcher_.statistics().movements;
   outbox_.onTaken(header.taken);
-  if (header.kind == Header::Kind::message || header.kind == Header::Kind::goodbye) {
+  if (isNumbered(header.kind)) {
     if (header.kind == Header::Kind::goodbye) goodbye_came_ = true;
     return inbox_.arrive(header, data, bytes, rendezvous);
   }
@@ -156,13 +156,12 @@ bool Link::run() {
 
 /// Where nothing goes back to a sender that would tell it that there is room again.
 void Link::tellTaken() {
-  if (endpoint_ != nullptr && why_.isOk() && tally_.taken - tally_.told >= kWindowBytes / 4)
-    outbox_.sendControl(Header::Kind::credit);
+  if (owesNotice()) outbox_.sendControl(Header::Kind::credit);
 }
 
 bool Link::hasEnded() const { return !matcher_.hasFailed() && (!why_.isOk() || inbox_.departed()); }
 
-bool Link::hasWork() const { return hasEnded() || inbox_.hasWork() || outbox_.hasWork(); }
+bool Link::hasWork() const { return hasEnded() || owesNotice() || inbox_.hasWork() || outbox_.hasWork(); }
 
 Status Link::end() {
   const Status why = departed() ? peerDepartedError(peer()) : why_;

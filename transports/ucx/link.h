@@ -76,6 +76,9 @@ class Link {
   void arriveControl(const Header& header);
   static void onEndpointError(void* link, ucp_ep_h endpoint, ucs_status_t status);
   void tellTaken();
+  [[nodiscard]] bool owesNotice() const {
+    return endpoint_ != nullptr && why_.isOk() && tally_.taken - tally_.told >= kWindowBytes / 4;
+  }
   /// Ends the link in the middle of a message, from this side.
   void breakOff(const Status& why);
 

@@ -1,6 +1,7 @@
 #include "transports/ucx/outbox.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "transports/ucx/worker.h"
@@ -13,23 +14,33 @@ namespace {
 constexpr std::uint64_t kNowhere = 0;
 constexpr std::uint64_t kQueued = 1;
 
+// So much that UCX maps the segments of shared memory into which it copies messages: it cannot any more, and says so,
+// when the peer is gone by the time of the first message.
+constexpr std::array<std::byte, 128> kHelloPadding{};
+
 // Long enough for a peer that is alive to answer a revocation, short enough for one that is not.
 constexpr std::chrono::milliseconds kCancelSpan(200);
 
 } // namespace
 
-void Outbox::open(ucp_ep_h endpoint, std::uint64_t key) {
+void Outbox::open(ucp_ep_h endpoint, std::uint64_t key, const Route& route) {
   endpoint_ = endpoint;
   key_ = key;
+  route_ = route;
+}
+
+bool Outbox::hasRoom(std::uint64_t cost) const {
+  const std::uint64_t waiting = sent_cost_ - taken_cost_;
+  return waiting == 0 || waiting + cost <= route_.window_bytes;
 }
 
 bool Outbox::hasRoom(const SendOperation& operation) const {
-  const std::uint64_t waiting = sent_cost_ - taken_cost_;
-  return waiting == 0 || waiting + costOf(operation.bytes) <= kWindowBytes;
+  const std::size_t bytes = goesInParts(operation.bytes) ? route_.part_bytes : operation.bytes;
+  return hasRoom(costOf(bytes, goesByRendezvous(operation.bytes)));
 }
 
 bool Outbox::post(SendOperation& operation) {
-  if (queue_.empty() && hasRoom(operation)) return launch(operation);
+  if (queue_.empty() && parted_ == nullptr && hasRoom(operation)) return launch(operation);
   operation.hook.extra = kQueued;
   queue_.pushBack(operation);
   return false;
@@ -38,28 +49,75 @@ bool Outbox::post(SendOperation& operation) {
 bool Outbox::launch(SendOperation& operation) {
   Flight& flight = takeFlight();
   flight.operation = &operation;
+  operation.hook.extra = reinterpret_cast<std::uintptr_t>(&flight);
+  flight.rendezvous = goesByRendezvous(operation.bytes);
+  if (goesInParts(operation.bytes)) {
+    flight.rest = PieceCursor(operation.pieces);
+    flight.rest_bytes = operation.bytes;
+    parted_ = &flight;
+    return launchParts();
+  }
   flight.number = next_number_++;
-  flight.rendezvous = operation.bytes > kMostEagerBytes;
   Header header;
   header.kind = Header::Kind::message;
   header.number = flight.number;
   header.tag = operation.tag;
   header.envelope = operation.envelope;
   encode(flight, header);
-  sent_cost_ += costOf(operation.bytes);
-  operation.hook.extra = reinterpret_cast<std::uintptr_t>(&flight);
+  sent_cost_ += costOf(operation.bytes, flight.rendezvous);
   for (const iovec& piece : operation.pieces)
     if (piece.iov_len > 0) flight.pieces.push_back({piece.iov_base, piece.iov_len});
-  const std::uint32_t flags = flight.rendezvous ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
-  bool complete = false;
-  if (flight.pieces.size() <= 1) {
-    const void* bytes = flight.pieces.empty() ? nullptr : flight.pieces[0].buffer;
-    complete = start(flight, bytes, operation.bytes, ucp_dt_make_contig(1), flags);
-  } else {
-    complete = start(flight, flight.pieces.data(), flight.pieces.size(), ucp_dt_make_iov(), flags);
-  }
+  const bool complete = startPieces(flight, operation.bytes);
   if (complete) operation.hook.extra = kNowhere;
   return complete;
+}
+
+bool Outbox::startPieces(Flight& flight, std::size_t bytes) {
+  const std::uint32_t flags = flight.rendezvous ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
+  if (flight.pieces.size() > 1)
+    return start(flight, flight.pieces.data(), flight.pieces.size(), ucp_dt_make_iov(), flags);
+  const void* at = flight.pieces.empty() ? nullptr : flight.pieces[0].buffer;
+  return start(flight, at, bytes, ucp_dt_make_contig(1), flags);
+}
+
+bool Outbox::launchParts() {
+  Flight& whole = *parted_;
+  while (whole.rest_bytes > 0 && trouble_.isOk()) {
+    const std::size_t bytes = nextPart(whole);
+    if (!hasRoom(costOf(bytes, false))) return false;
+    launchPart(whole, bytes);
+  }
+  if (!trouble_.isOk()) return false; // fail() follows.
+  parted_ = nullptr;
+  if (whole.parts > 0) return false;
+  whole.operation->hook.extra = kNowhere;
+  recycle(whole);
+  return true;
+}
+
+void Outbox::launchPart(Flight& whole, std::size_t bytes) {
+  Flight& flight = takeFlight();
+  flight.whole = &whole;
+  flight.rendezvous = false;
+  const SendOperation& operation = *whole.operation;
+  Header header;
+  header.kind = whole.rest_bytes == operation.bytes ? Header::Kind::first : Header::Kind::part;
+  header.number = next_number_++;
+  header.tag = operation.tag;
+  header.envelope = operation.envelope;
+  header.total = operation.bytes;
+  encode(flight, header);
+  sent_cost_ += costOf(bytes, false);
+  for (std::size_t left = bytes; left > 0;) {
+    const std::span<std::byte> piece = whole.rest.current();
+    const std::size_t now = std::min(piece.size(), left);
+    flight.pieces.push_back({piece.data(), now});
+    whole.rest.advance(now);
+    left -= now;
+  }
+  whole.rest_bytes -= bytes;
+  ++whole.parts;
+  if (startPieces(flight, bytes)) --whole.parts;
 }
 
 void Outbox::sendControl(Header::Kind kind, std::uint64_t number, const Envelope& envelope) {
@@ -69,10 +127,12 @@ void Outbox::sendControl(Header::Kind kind, std::uint64_t number, const Envelope
   flight.rendezvous = false;
   Header header;
   header.kind = kind;
-  header.number = kind == Header::Kind::goodbye ? next_number_++ : number;
+  const bool numbered = kind == Header::Kind::goodbye || kind == Header::Kind::cut;
+  header.number = numbered ? next_number_++ : number;
   header.envelope = envelope;
   encode(flight, header);
-  start(flight, nullptr, 0, ucp_dt_make_contig(1), UCP_AM_SEND_FLAG_EAGER);
+  const std::size_t bytes = kind == Header::Kind::hello ? kHelloPadding.size() : 0;
+  start(flight, kHelloPadding.data(), bytes, ucp_dt_make_contig(1), UCP_AM_SEND_FLAG_EAGER);
 }
 
 Outbox::Flight& Outbox::takeFlight() {
@@ -85,6 +145,8 @@ Outbox::Flight& Outbox::takeFlight() {
   free_.pop_back();
   flight.pieces.clear();
   flight.landed = false;
+  flight.status = UCS_OK;
+  flight.rest_bytes = flight.parts = 0;
   return flight;
 }
 
@@ -121,12 +183,20 @@ bool Outbox::start(Flight& flight, const void* buffer, std::size_t count, ucp_da
 void Outbox::onSent(void* request, ucs_status_t status, void* data) {
   auto& flight = *static_cast<Flight*>(data);
   Outbox& self = *flight.owner;
-  flight.landed = true;
-  flight.status = status;
   --self.in_flight_;
-  self.landed_.push_back(&flight);
   if (status != UCS_OK && self.trouble_.isOk()) self.trouble_ = ucxError(self.peer_, "sending to it failed", status);
   if (request != nullptr) ucp_request_free(request);
+  Flight* whole = flight.whole;
+  if (whole != nullptr) {
+    if (status != UCS_OK) whole->status = status;
+    self.recycle(flight);
+    if (--whole->parts > 0 || whole == self.parted_) return;
+  } else {
+    flight.status = status;
+    whole = &flight;
+  }
+  whole->landed = true;
+  self.landed_.push_back(whole);
 }
 
 void Outbox::onTaken(std::uint64_t taken) { taken_cost_ = std::max(taken_cost_, std::min(taken, sent_cost_)); }
@@ -146,7 +216,12 @@ bool Outbox::land() {
 
 bool Outbox::run() {
   bool any = land();
-  while (!queue_.empty() && hasRoom(*queue_.front()) && trouble_.isOk()) {
+  if (parted_ != nullptr && trouble_.isOk() && hasRoom(costOf(nextPart(*parted_), false))) {
+    SendOperation& operation = *parted_->operation;
+    if (launchParts()) operation.onSent(Status::ok());
+    any = true;
+  }
+  while (parted_ == nullptr && !queue_.empty() && hasRoom(*queue_.front()) && trouble_.isOk()) {
     SendOperation& operation = *queue_.popFront();
     if (launch(operation)) operation.onSent(Status::ok());
     any = true;
@@ -161,7 +236,16 @@ bool Outbox::cancel(SendOperation& operation) {
     operation.hook.extra = kNowhere;
     return true;
   }
-  const Flight& flight = *reinterpret_cast<Flight*>(operation.hook.extra);
+  Flight& flight = *reinterpret_cast<Flight*>(operation.hook.extra);
+  if (parted_ == &flight) {
+    parted_ = nullptr;
+    sendControl(Header::Kind::cut);
+    if (flight.parts == 0) {
+      operation.hook.extra = kNowhere;
+      recycle(flight);
+      return true;
+    }
+  }
   if (flight.rendezvous && !flight.landed) sendControl(Header::Kind::revoke, flight.number);
   if (!station_.worker->progressUntil([&] { return flight.landed; }, kCancelSpan)) return false;
   forget(operation);
@@ -175,6 +259,7 @@ void Outbox::forget(SendOperation& operation) {
 
 void Outbox::fail(const Status& status) {
   failure_ = status;
+  parted_ = nullptr;
   land();
   // UCX has let go of these, or will not say so any more.
   for (const auto& flight : flights_) {

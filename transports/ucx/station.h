@@ -30,16 +30,24 @@ struct Station {
   bool poisoned = false;
 };
 
-/// Both directions of a link count what has been sent and taken in these units, so that a sender stops when its
-/// receiver holds kWindowBytes that it cannot place.
+/// Both directions of a link count what has been sent and taken in units of costOf(), so that a sender stops when its
+/// receiver holds so much that it cannot place (Route::window_bytes).
 inline constexpr std::size_t kWindowBytes = 1u << 20;
-/// Longer messages go by rendezvous: of them only the header comes before the receive is posted.
-inline constexpr std::size_t kMostEagerBytes = 32u << 10;
-
-constexpr std::uint64_t costOf(std::size_t bytes) {
+/// Of a message, or of a part of one; of messages that go by rendezvous only the header comes before the receive is
+/// posted.
+constexpr std::uint64_t costOf(std::size_t bytes, bool rendezvous) {
   constexpr std::uint64_t kPerMessage = 128;
-  return kPerMessage + (bytes <= kMostEagerBytes ? bytes : 0);
+  return kPerMessage + (rendezvous ? 0 : bytes);
 }
+
+/// How messages go to a peer, by what UCX uses to reach it.
+struct Route {
+  /// Longer ones go in parts of so much, one active message each, which are taken as they come: over shared memory and
+  /// TCP UCX's rendezvous copies too, and only tells of a message that is there as a whole. 0: none do.
+  std::size_t part_bytes = 0;
+  std::size_t most_eager_bytes = 32u << 10; ///< Where none go in parts longer ones go by rendezvous.
+  std::size_t window_bytes = kWindowBytes;
+};
 
 /// Of one direction of receiving: what was taken, and how much of that the sender has been told.
 struct Tally {

@@ -19,9 +19,10 @@ class Worker;
 struct Station;
 } // namespace ucx
 
-/// Short messages travel with their header; long ones by UCX's rendezvous, without a copy, once their receive is
-/// posted. UCX's own variables (UCX_TLS, UCX_NET_DEVICES, ...) choose what it uses. A peer whose process dies is
-/// noticed at once on the same host, and elsewhere as soon as UCX does. Nothing is encrypted.
+/// Short messages travel with their header. Long ones go in parts over shared memory and TCP, and elsewhere by UCX's
+/// rendezvous, without a copy, once their receive is posted. UCX's own variables (UCX_TLS, UCX_NET_DEVICES, ...) choose
+/// what it uses. A peer whose process dies is noticed at once on the same host, and elsewhere as soon as UCX does.
+/// Nothing is encrypted.
 class UcxTransport final : public Transport {
  public:
   explicit UcxTransport(const TransportContext& context);

@@ -8,8 +8,8 @@ namespace goss::transports::ucx {
 
 namespace {
 
-constexpr std::string_view kAddressMagic = "GUX1";
-constexpr std::array<std::byte, 3> kHeaderMagic{std::byte{'G'}, std::byte{'U'}, std::byte{1}};
+constexpr std::string_view kAddressMagic = "GUX2";
+constexpr std::array<std::byte, 3> kHeaderMagic{std::byte{'G'}, std::byte{'U'}, std::byte{2}};
 constexpr std::size_t kMostProcessBytes = 1024;
 constexpr std::size_t kMostWorkerBytes = 4096;
 
@@ -44,8 +44,9 @@ void encodeHeader(const Header& header, HeaderBytes& bytes) {
   put(header.number);
   put(header.taken);
   put(header.tag);
-  std::copy(header.envelope.begin(), header.envelope.end(), at);
-  static_assert(kHeaderMagic.size() + 1 + 4 + 4 * 8 + sizeof(Envelope) <= Header::kBytes);
+  at = std::copy(header.envelope.begin(), header.envelope.end(), at);
+  put(header.total);
+  static_assert(kHeaderMagic.size() + 1 + 4 + 4 * 8 + sizeof(Envelope) + 8 == Header::kBytes);
 }
 
 std::optional<Header> decodeHeader(std::span<const std::byte> bytes) {
@@ -65,8 +66,10 @@ std::optional<Header> decodeHeader(std::span<const std::byte> bytes) {
   get(header.taken);
   get(header.tag);
   std::copy(at, at + sizeof(Envelope), header.envelope.begin());
+  at += sizeof(Envelope);
+  get(header.total);
   header.kind = static_cast<Header::Kind>(kind);
-  if (header.kind < Header::Kind::hello || header.kind > Header::Kind::broken) return std::nullopt;
+  if (header.kind < Header::Kind::hello || header.kind > Header::Kind::cut) return std::nullopt;
   return header;
 }
 

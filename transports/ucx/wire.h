@@ -35,17 +35,26 @@ struct Header {
     credit = 5,   ///< Only for its `taken`.
     revoke = 6,   ///< Message `number` is no longer wanted by its sender.
     broken = 7,   ///< The sender has given the link up.
+    first = 8,    ///< Numbered, as the next two. The first bytes of a message of `total` bytes.
+    part = 9,     ///< The next bytes of it.
+    cut = 10,     ///< No more of them come: its sender has taken the message back.
   };
-  static constexpr std::size_t kBytes = 64;
+  static constexpr std::size_t kBytes = 72;
 
   Kind kind = Kind::message;
   std::uint32_t from = 0;   ///< Rank.
   std::uint64_t key = 0;    ///< Of the receiver's address.
-  std::uint64_t number = 0; ///< From 0 on, counting messages and the goodbye of this direction.
+  std::uint64_t number = 0; ///< From 0 on, counting what is numbered in this direction.
   std::uint64_t taken = 0;  ///< Cost of all messages that the sender of this header has taken from its receiver so far.
   Tag tag = 0;
   Envelope envelope{};
+  std::uint64_t total = 0; ///< Bytes of a message that comes in parts.
 };
+
+/// Whether such come in the order of their numbers.
+constexpr bool isNumbered(Header::Kind kind) {
+  return kind == Header::Kind::message || kind == Header::Kind::goodbye || kind >= Header::Kind::first;
+}
 
 using HeaderBytes = std::array<std::byte, Header::kBytes>;
 void encodeHeader(const Header& header, HeaderBytes& bytes);

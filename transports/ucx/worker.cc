@@ -16,30 +16,45 @@ namespace goss::transports::ucx {
 
 namespace {
 
-/// The value of UCX_TLS, or of its default. UCX tells it in no other way.
-std::string transportsSetting(const ucp_config_t* config) {
+// What one active message takes with what UCX and we put around it: of 64 KiB that its TCP reads at once, and of the
+// segments of shared memory that adjust() asks for.
+constexpr std::size_t kTcpPartBytes = 63u << 10;
+constexpr std::size_t kMemoryPartBytes = 32u << 10;
+constexpr const char* kMemorySegmentBytes = "32928";
+// To another host so much may be on its way that a round trip does not hold it up.
+constexpr std::size_t kFarWindowBytes = 8u << 20;
+
+/// What `print` writes. UCX tells some things in no other way.
+std::string printed(const std::function<void(std::FILE*)>& print) {
   char* text = nullptr;
   std::size_t bytes = 0;
   std::FILE* stream = ::open_memstream(&text, &bytes);
   if (stream == nullptr) return "";
-  ucp_config_print(config, stream, nullptr, UCS_CONFIG_PRINT_CONFIG);
+  print(stream);
   std::fclose(stream);
-  const std::string_view all(text, bytes);
-  constexpr std::string_view kName = "UCX_TLS=";
-  std::string value;
-  if (const std::size_t at = all.find(kName); at != std::string_view::npos) {
-    const std::string_view rest = all.substr(at + kName.size());
-    value = rest.substr(0, rest.find('\n'));
-  }
+  std::string all(text, bytes);
   std::free(text);
-  return value;
+  return all;
+}
+
+/// The value of UCX_TLS, or of its default.
+std::string transportsSetting(const ucp_config_t* config) {
+  const std::string all =
+      printed([&](std::FILE* stream) { ucp_config_print(config, stream, nullptr, UCS_CONFIG_PRINT_CONFIG); });
+  constexpr std::string_view kName = "UCX_TLS=";
+  const std::size_t at = all.find(kName);
+  if (at == std::string::npos) return "";
+  const std::string rest = all.substr(at + kName.size());
+  return rest.substr(0, rest.find('\n'));
 }
 
 /// Without MM_ERROR_HANDLING UCX leaves shared memory out where the death of a peer is to be noticed. Of its kinds of
 /// shared memory only System V's then takes part, which leaves nothing behind when a process is killed.
 /// Without TCP_PUT_ENABLE=n UCX 1.13 aborts the process now and then when a peer dies during a long message over TCP:
 /// it completes a put a second time.
-ucs_status_t adjust(ucp_config_t* config) {
+/// Segments of shared memory are 8 KiB, and UCX puts what comes in several of them together in one more copy. Where the
+/// user has not set their size they hold a part of a message here, which is then read in place.
+ucs_status_t adjust(ucp_config_t* config, bool& large_segments) {
   const std::string setting = transportsSetting(config);
   // UCX warns of a setting where it finds nothing that it is for.
   const auto mayUse = [&](std::initializer_list<const char*> names) {
@@ -47,7 +62,11 @@ ucs_status_t adjust(ucp_config_t* config) {
                        [&](const char* name) { return setting.find(name) != std::string::npos; });
   };
   ucs_status_t status = UCS_OK;
-  if (mayUse({"all", "sm", "shm", "sysv", "mm", "^"})) status = ucp_config_modify(config, "MM_ERROR_HANDLING", "y");
+  if (mayUse({"all", "sm", "shm", "sysv", "mm", "^"})) {
+    status = ucp_config_modify(config, "MM_ERROR_HANDLING", "y");
+    large_segments = std::getenv("UCX_MM_SEG_SIZE") == nullptr && std::getenv("UCX_SYSV_SEG_SIZE") == nullptr;
+    if (status == UCS_OK && large_segments) status = ucp_config_modify(config, "MM_SEG_SIZE", kMemorySegmentBytes);
+  }
   const bool over_tcp = setting.starts_with("^") != mayUse({"all", "tcp"});
   if (status == UCS_OK && over_tcp) status = ucp_config_modify(config, "PUT_ENABLE", "n"); // Has no prefix here.
   return status;
@@ -65,10 +84,11 @@ Result<Worker> Worker::create(int ranks) {
   ucp_config_t* config = nullptr;
   ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
   if (status != UCS_OK) return ucxError(-1, "reading UCX's settings failed", status);
-  status = adjust(config);
+  bool large_segments = false;
+  status = adjust(config, large_segments);
   if (status != UCS_OK) {
     ucp_config_release(config);
-    return ucxError(-1, "setting UCX's MM_ERROR_HANDLING and TCP_PUT_ENABLE failed", status);
+    return ucxError(-1, "setting UCX's MM_ERROR_HANDLING, MM_SEG_SIZE and TCP_PUT_ENABLE failed", status);
   }
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_NAME;
@@ -80,11 +100,12 @@ Result<Worker> Worker::create(int ranks) {
   ucp_config_release(config);
   if (status != UCS_OK) return ucxError(-1, "starting UCX failed", status);
   ucp_worker_params_t worker_params{};
-  worker_params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  worker_params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_AM_ALIGNMENT;
+  worker_params.am_alignment = 64; // So that what comes is reduced in place.
   worker_params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   ucp_worker_h worker = nullptr;
   status = ucp_worker_create(context, &worker_params, &worker);
-  if (status == UCS_OK) return Worker(context, worker);
+  if (status == UCS_OK) return Worker(context, worker, large_segments ? kMemoryPartBytes : 0);
   ucp_cleanup(context);
   return ucxError(-1, "making a UCX worker failed", status);
 }
@@ -134,6 +155,26 @@ Result<ucp_ep_h> Worker::connect(int peer, std::string_view address, ucp_err_han
   const ucs_status_t status = ucp_ep_create(worker_, &params, &endpoint);
   if (status != UCS_OK) return ucxError(peer, "no UCX transport of both hosts reaches it", status);
   return endpoint;
+}
+
+Route Worker::routeOf(ucp_ep_h endpoint, bool same_host) const {
+  const std::string all = printed([&](std::FILE* stream) { ucp_ep_print_info(endpoint, stream); });
+  bool shares_memory = false;
+  bool only_tcp = true;
+  // Lines such as "lane[0]:  3:sysv/memory.0 md[2] ...".
+  for (std::size_t at = all.find("lane["); at != std::string::npos; at = all.find("lane[", at + 1)) {
+    const std::string lane = all.substr(at, all.find('\n', at) - at);
+    shares_memory = shares_memory || lane.find(":sysv/") != std::string::npos;
+    only_tcp = only_tcp && lane.find(":tcp/") != std::string::npos;
+  }
+  Route route;
+  if (shares_memory) {
+    route.part_bytes = memory_part_bytes_;
+  } else if (only_tcp && all.find("lane[") != std::string::npos) {
+    route.part_bytes = route.most_eager_bytes = kTcpPartBytes;
+    if (!same_host) route.window_bytes = kFarWindowBytes;
+  }
+  return route;
 }
 
 bool Worker::progressUntil(const std::function<bool()>& done, std::chrono::milliseconds limit) {

@@ -12,6 +12,7 @@
 
 #include "gossamer/status.h"
 #include "gossamer/transport.h"
+#include "transports/ucx/station.h"
 
 namespace goss::transports::ucx {
 
@@ -25,7 +26,9 @@ class Worker {
   static Result<Worker> create(int ranks);
   ~Worker();
   Worker(Worker&& other) noexcept
-      : context_(std::exchange(other.context_, nullptr)), worker_(std::exchange(other.worker_, nullptr)) {}
+      : context_(std::exchange(other.context_, nullptr)),
+        worker_(std::exchange(other.worker_, nullptr)),
+        memory_part_bytes_(other.memory_part_bytes_) {}
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
   Worker& operator=(Worker&&) = delete;
@@ -34,6 +37,9 @@ class Worker {
   [[nodiscard]] Result<int> eventFd() const;
   Status setHandler(ucp_am_recv_callback_t handler, void* argument);
   Result<ucp_ep_h> connect(int peer, std::string_view address, ucp_err_handler_t on_error);
+
+  /// How to send over this endpoint.
+  [[nodiscard]] Route routeOf(ucp_ep_h endpoint, bool same_host) const;
 
   bool progress() { return ucp_worker_progress(worker_) != 0; }
   /// False: there is work.
@@ -47,10 +53,12 @@ class Worker {
   [[nodiscard]] ucp_worker_h get() const { return worker_; }
 
  private:
-  Worker(ucp_context_h context, ucp_worker_h worker) : context_(context), worker_(worker) {}
+  Worker(ucp_context_h context, ucp_worker_h worker, std::size_t memory_part_bytes)
+      : context_(context), worker_(worker), memory_part_bytes_(memory_part_bytes) {}
 
   ucp_context_h context_;
   ucp_worker_h worker_;
+  std::size_t memory_part_bytes_; ///< As Route::part_bytes over shared memory.
 };
 
 /// The one id that our active messages have.
