@@ -1,4 +1,5 @@
 // Messages without an operation have their place among those with one, and are refused where they cannot have it.
+#include <iterator>
 #include <random>
 
 #include "tests/transports/suite.h"
@@ -40,7 +41,10 @@ void recvEither(Node& node, int from, Tag tag, std::size_t size, std::uint64_t s
 
 TEST_P(TransportAtOnce, EitherWayOfSendingMeetsEitherWayOfReceivingInOrder) {
   constexpr int kMessages = 400;
-  const auto sizeOf = [](int i) { return static_cast<std::size_t>(i % 50 == 49 ? 70000 : i % 7 * 97); };
+  const auto sizeOf = [](int i) {
+    constexpr std::size_t kLong[] = {4096, 4097, 70000, 9001, 16384, 16385};
+    return i % 20 == 19 ? kLong[i / 20 % std::size(kLong)] : static_cast<std::size_t>(i % 7 * 97);
+  };
   runThreads(GetParam(), 2, [&](Node& node) {
     std::mt19937 random(static_cast<unsigned>(node.rank()));
     for (int i = 0; i < kMessages; ++i) {
@@ -127,10 +131,11 @@ TEST_P(TransportAtOnce, WhatFillsTheWayIsRefusedAndNothingIsLost) {
   const auto run = [](Node& node) {
     for (int i = 0; i < kMessages; ++i) {
       const auto seed = static_cast<std::uint64_t>(i);
+      const std::size_t size = i % 30 == 29 ? 16 * 1024 : 200; // A quarter of the ring.
       if (node.rank() == 0) {
-        sendEither(node, 1, kTag, 200, seed);
+        sendEither(node, 1, kTag, size, seed);
       } else {
-        recvEither(node, 0, kTag, 200, seed);
+        recvEither(node, 0, kTag, size, seed);
       }
     }
   };

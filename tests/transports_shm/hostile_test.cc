@@ -340,7 +340,7 @@ TEST(ShmRing, KeepsBytesAndOrderThroughManyTurns) {
   std::vector<unsigned char> data(300000);
   for (std::size_t i = 0; i < data.size(); ++i)
     data[i] = static_cast<unsigned char>(i * 31 + i / 256);
-  for (std::size_t size : {0u, 1u, 16u, 17u, 64u, 4096u, 4097u, 70000u, 300000u}) {
+  for (std::size_t size : {0u, 1u, 16u, 17u, 64u, 4096u, 4097u, 16384u, 16385u, 70000u, 300000u}) {
     for (int repeat = 0; repeat < 20; ++repeat) {
       iovec piece{data.data(), size};
       shm::Outgoing outgoing{PieceCursor({&piece, 1}), 0, false};

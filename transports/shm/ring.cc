@@ -35,7 +35,7 @@ bool RingWriter::write(const MessageHeader& header, Outgoing& progress) {
     std::size_t bytes = briefBytes(header.bytes);
     if (!hasRoom(bytes)) return false;
     put(header, static_cast<std::size_t>(header.bytes));
-    progress.cursor.gather({at() + sizeof(RecordHeader), static_cast<std::size_t>(header.bytes)});
+    progress.cursor.gather({at() + payloadAt(header.bytes), static_cast<std::size_t>(header.bytes)});
     publish(RecordKind::brief, bytes);
     progress.started = true;
     progress.written = header.bytes;

@@ -26,7 +26,7 @@ namespace goss::transports::shm {
 /// The kind is the magic: a consumer that meets anything else has lost the thread and says so.
 enum class RecordKind : std::uint32_t {
   none = 0,            ///< Nothing is here yet.
-  brief = 0x47530001,  ///< A whole message, its bytes right behind the header.
+  brief = 0x47530001,  ///< A whole message, its bytes where payloadAt() says.
   first = 0x47530002,  ///< The beginning of a long message, its bytes 64 behind the record's start.
   direct = 0x47530004, ///< A whole message, described by a DirectMessage 64 behind the record's start.
   more = 0x47530003,   ///< Further bytes of it, 64 behind the record's start. Only kind and piece_bytes mean something.
@@ -43,14 +43,19 @@ static_assert(sizeof(RecordHeader) == 48); // 16 bytes of payload share its cach
 
 inline constexpr std::size_t kLine = 64;
 /// Longer messages may be cut into several records.
-inline constexpr std::size_t kShortBytes = 4096;
+inline constexpr std::size_t kShortBytes = 16 * 1024;
+/// Whole messages up to this many bytes begin in the line of their header. Longer ones lose nothing by a line of their
+/// own, and whoever reduces out of the ring reads whole lines.
+inline constexpr std::size_t kSharedLineBytes = 4096;
 inline constexpr std::size_t kMaxPieceBytes = 64 * 1024;
 
 /// A record takes whole lines.
 inline std::size_t padded(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
-/// What the record of a message of at most kShortBytes takes.
+/// Where the bytes of a message of at most kShortBytes are, behind its record's start.
+inline std::size_t payloadAt(std::uint64_t bytes) { return bytes > kSharedLineBytes ? kLine : sizeof(RecordHeader); }
+/// What the record of such a message takes.
 inline std::size_t briefBytes(std::uint64_t bytes) {
-  return padded(sizeof(RecordHeader) + static_cast<std::size_t>(bytes));
+  return padded(payloadAt(bytes) + static_cast<std::size_t>(bytes));
 }
 
 /// How far a message that did not fit at once has come.
@@ -182,7 +187,7 @@ inline bool RingWriter::writeBrief(Tag tag, const Envelope& envelope, std::span<
   const std::size_t record_bytes = briefBytes(bytes.size());
   if (!hasRoom(record_bytes)) return false;
   put(tag, envelope, bytes.size(), bytes.size());
-  if (!bytes.empty()) std::memcpy(at() + sizeof(RecordHeader), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(at() + payloadAt(bytes.size()), bytes.data(), bytes.size());
   publish(RecordKind::brief, record_bytes);
   return true;
 }
@@ -201,7 +206,7 @@ inline RingReader::Peek RingReader::peek(Record& record) {
   if (!brief && kind != RecordKind::first && kind != RecordKind::more && kind != RecordKind::direct) {
     return Peek::corrupt;
   }
-  std::size_t offset = brief ? sizeof header : kLine;
+  std::size_t offset = brief ? payloadAt(piece_bytes) : kLine;
   record.ring_bytes = padded(offset + piece_bytes);
   if (record.ring_bytes + kLine > mask_ + 1 - unreleased()) return Peek::corrupt; // There never was room for it.
   if (brief ? record.message.bytes != piece_bytes : piece_bytes == 0) return Peek::corrupt;
