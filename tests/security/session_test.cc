@@ -1,6 +1,7 @@
 // The session alone, in memory: what two ends say to each other, and what becomes of it on a hostile way.
 #include <gtest/gtest.h>
 #include <openssl/pem.h>
+#include <openssl/x509v3.h>
 
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,7 @@
 #include "security/openssl/session.h"
 #include "security/rank_set.h"
 #include "tests/support/credential_files.h"
+#include "tools/keys/key_files.h"
 
 namespace goss::security {
 namespace {
@@ -187,6 +189,43 @@ class Resumption : public Sessions {
     X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK);
   }
 
+  /// An authority in the folder "between" that the one in "ca" vouches for, which may do so then.
+  void makeAuthorityBetween() {
+    ASSERT_TRUE(keys::makeAuthority(files_.path("between"), "authority between", 2).isOk());
+    const KeyPtr key = keys::readPrivateKey(files_.path("ca/ca.key")).take();
+    const CertificatePtr above = keys::readCertificate(files_.path("ca/ca.pem")).take();
+    removeExtension(above.get(), NID_basic_constraints); // For authorities of peers alone.
+    X509_EXTENSION* any = X509V3_EXT_conf_nid(nullptr, nullptr, NID_basic_constraints, "critical,CA:TRUE");
+    ASSERT_EQ(X509_add_ext(above.get(), any, -1), 1);
+    X509_EXTENSION_free(any);
+    signAs(above.get(), key.get(), "ca");
+    const CertificatePtr between = keys::readCertificate(files_.path("between/ca.pem")).take();
+    removeExtension(between.get(), NID_authority_key_identifier); // It named itself.
+    ASSERT_EQ(X509_set_issuer_name(between.get(), X509_get_subject_name(above.get())), 1);
+    signAs(between.get(), key.get(), "between");
+  }
+
+  static void removeExtension(X509* certificate, int nid) {
+    const int at = X509_get_ext_by_NID(certificate, nid, -1);
+    if (at >= 0) X509_EXTENSION_free(X509_delete_ext(certificate, at));
+  }
+
+  void signAs(X509* certificate, EVP_PKEY* key, const std::string& folder) {
+    const EVP_MD* digest = EVP_PKEY_get_base_id(key) == EVP_PKEY_ED25519 ? nullptr : EVP_sha256();
+    ASSERT_GT(X509_sign(certificate, key, digest), 0);
+    ASSERT_TRUE(keys::writeFile(files_.path(folder + "/ca.pem"), keys::pem(certificate), true).isOk());
+  }
+
+  /// Its peers have no list of revoked certificates. All trust the authority in "ca".
+  void issueBetween(const std::string& name, const std::string& ranks, bool knows_between) {
+    const Status issued = keys::issue(files_.path("between"), files_.path(name), {name, ranks, 1});
+    ASSERT_TRUE(issued.isOk()) << issued.text();
+    std::filesystem::remove(files_.path(name + "/crl.pem"));
+    std::string trusted = keys::pem(keys::readCertificate(files_.path("ca/ca.pem")).take().get());
+    if (knows_between) trusted += keys::pem(keys::readCertificate(files_.path("between/ca.pem")).take().get());
+    ASSERT_TRUE(keys::writeFile(files_.path(name + "/ca.pem"), trusted, true).isOk());
+  }
+
   /// Both ends know each other by the same names and ranks as in a whole handshake.
   static void expectProven(const Met& met, const Credentials& calls, const Credentials& called) {
     ASSERT_TRUE(met.caller.isOk() && met.callee.isOk()) << met.caller.status().text() << met.callee.status().text();
@@ -262,6 +301,24 @@ TEST_F(Resumption, WhatAWholeHandshakeRefusesIsRefused) {
   EXPECT_TRUE(met.resumed);
   ASSERT_FALSE(met.caller.isOk());
   EXPECT_NE(met.caller.status().text().find("certificate revoked"), std::string::npos) << met.caller.status().text();
+}
+
+// An end sends the authorities that it knows with its certificate. Who knows but the uppermost needs them each time.
+TEST_F(Resumption, WorksWhereOneEndAloneKnowsTheAuthorityBetween) {
+  makeAuthorityBetween();
+  for (const bool caller_knows : {true, false}) {
+    const std::string of = caller_knows ? "1" : "2";
+    issueBetween("caller" + of, "1", caller_knows);
+    issueBetween("callee" + of, "0", !caller_knows);
+    const Made caller = load("caller" + of);
+    const Made callee = load("callee" + of);
+    EXPECT_FALSE(meet(*caller, *callee).resumed);
+    for (int again = 0; again < 3; ++again) {
+      const Met next = meet(*caller, *callee);
+      EXPECT_TRUE(next.resumed);
+      expectProven(next, *caller, *callee);
+    }
+  }
 }
 
 TEST(RankSet, ReadsRanksAndRanges) {

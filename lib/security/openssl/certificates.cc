@@ -17,7 +17,7 @@ constexpr std::string_view kRanksPrefix("gossamer:ranks=");
 constexpr const char* kSuites = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 
 using BioPtr = std::unique_ptr<BIO, Freer<BIO_free>>;
-using ChainPtr = std::unique_ptr<X509_STORE_CTX, Freer<X509_STORE_CTX_free>>;
+using CheckPtr = std::unique_ptr<X509_STORE_CTX, Freer<X509_STORE_CTX_free>>;
 using CrlPtr = std::unique_ptr<X509_CRL, Freer<X509_CRL_free>>;
 using NamesPtr = std::unique_ptr<GENERAL_NAMES, Freer<GENERAL_NAMES_free>>;
 
@@ -55,6 +55,34 @@ RankSet certifiedRanks(X509* certificate) {
   return {};
 }
 
+/// One after the other as DER, without the uppermost, which has to be known anyway; of chains that are too long for a
+/// ticket nothing.
+std::string encodeChain(const STACK_OF(X509) * chain) {
+  constexpr std::size_t kMostBytes = 16 * 1024;
+  std::string all;
+  for (int i = 0; chain != nullptr && i < sk_X509_num(chain); ++i) {
+    X509* one = sk_X509_value(chain, i);
+    if (X509_NAME_cmp(X509_get_subject_name(one), X509_get_issuer_name(one)) == 0) continue;
+    unsigned char* bytes = nullptr;
+    const int size = i2d_X509(one, &bytes);
+    if (size > 0) all.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+    OPENSSL_free(bytes);
+  }
+  return all.size() <= kMostBytes ? all : std::string();
+}
+
+ChainPtr decodeChain(std::string_view bytes) {
+  ChainPtr chain(sk_X509_new_null());
+  const auto* at = reinterpret_cast<const unsigned char*>(bytes.data());
+  const unsigned char* const end = at + bytes.size();
+  while (chain && at < end) {
+    CertificatePtr one(d2i_X509(nullptr, &at, static_cast<long>(end - at)));
+    if (!one || sk_X509_push(chain.get(), one.get()) == 0) break;
+    static_cast<void>(one.release()); // The chain's now.
+  }
+  return chain;
+}
+
 class Certificates final : public Credentials {
  public:
   Status load(const std::string& folder) {
@@ -73,7 +101,7 @@ class Certificates final : public Credentials {
     const CertificatePtr certificate = session.peerCertificate();
     if (!certificate) return Status::error(GOSS_ERR_PROTOCOL, "the other end has no certificate");
     if (session.resumed()) {
-      Status checked = checkAgain(certificate.get(), calls);
+      Status checked = checkAgain(session, certificate.get(), calls);
       if (!checked.isOk()) return checked;
     }
     ProvenPeer peer{fingerprint(certificate.get()), commonName(certificate.get()), {}};
@@ -101,6 +129,16 @@ class Certificates final : public Credentials {
     SSL_CTX_set_app_data(context(), this);
     SSL_CTX_set_session_cache_mode(context(), SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
     SSL_CTX_sess_set_new_cb(context(), keepTicket);
+    SSL_CTX_set_session_ticket_cb(context(), packChain, nullptr, nullptr);
+  }
+
+  /// The ticket of an end that is called holds the caller's certificate, but not those that came with it, without which
+  /// it may not be checked again.
+  static int packChain(SSL* ssl, void*) {
+    if (SSL_session_reused(ssl) == 1) return 1; // Goes on from a ticket that holds them.
+    const std::string chain = encodeChain(SSL_get_peer_cert_chain(ssl));
+    if (!chain.empty()) SSL_SESSION_set1_ticket_appdata(SSL_get_session(ssl), chain.data(), chain.size());
+    return 1;
   }
 
   static int keepTicket(SSL* ssl, SSL_SESSION* ticket) {
@@ -113,15 +151,16 @@ class Certificates final : public Credentials {
   }
 
   /// What a whole handshake checks, because a resumed one takes over what was found then. `calls`: this end's role.
-  Status checkAgain(X509* certificate, bool calls) const {
+  Status checkAgain(const Session& session, X509* certificate, bool calls) const {
     if (!listed_.empty()) return isOver(certificate) ? refused(X509_V_ERR_CERT_HAS_EXPIRED) : Status::ok();
-    const ChainPtr chain(X509_STORE_CTX_new());
-    if (!chain || X509_STORE_CTX_init(chain.get(), SSL_CTX_get_cert_store(context()), certificate, nullptr) != 1 ||
-        X509_STORE_CTX_set_default(chain.get(), calls ? "ssl_server" : "ssl_client") != 1)
+    const ChainPtr shown = calls ? session.peerChain() : decodeChain(session.ticketData());
+    const CheckPtr check(X509_STORE_CTX_new());
+    if (!check || X509_STORE_CTX_init(check.get(), SSL_CTX_get_cert_store(context()), certificate, shown.get()) != 1 ||
+        X509_STORE_CTX_set_default(check.get(), calls ? "ssl_server" : "ssl_client") != 1)
       return Status::error(GOSS_ERR_RESOURCE, fmt::format("a certificate cannot be checked: {}", takeError()));
-    const bool fine = X509_verify_cert(chain.get()) == 1;
+    const bool fine = X509_verify_cert(check.get()) == 1;
     takeError();
-    return fine ? Status::ok() : refused(X509_STORE_CTX_get_error(chain.get()));
+    return fine ? Status::ok() : refused(X509_STORE_CTX_get_error(check.get()));
   }
 
   static Status refused(long verified) { return Status::error(GOSS_ERR_PROTOCOL, refusedCertificate(verified)); }

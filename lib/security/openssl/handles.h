@@ -26,6 +26,10 @@ using SessionPtr = std::unique_ptr<SSL_SESSION, Freer<SSL_SESSION_free>>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY_free>>;
 using DigestContextPtr = std::unique_ptr<EVP_MD_CTX, Freer<EVP_MD_CTX_free>>;
 using CertificatePtr = std::unique_ptr<X509, Freer<X509_free>>;
+struct ChainFreer {
+  void operator()(STACK_OF(X509) * chain) const { sk_X509_pop_free(chain, X509_free); }
+};
+using ChainPtr = std::unique_ptr<STACK_OF(X509), ChainFreer>;
 using BioMethodPtr = std::unique_ptr<BIO_METHOD, Freer<BIO_meth_free>>;
 
 /// The reason of the oldest error that OpenSSL has noted in this thread, whose list is cleared; "no reason given"

@@ -68,6 +68,20 @@ class Session {
   /// After the handshake: OpenSSL has checked nothing that was checked in the earlier session.
   [[nodiscard]] bool resumed() const { return SSL_session_reused(ssl_.get()) == 1; }
   [[nodiscard]] CertificatePtr peerCertificate() const { return CertificatePtr(SSL_get1_peer_certificate(ssl_.get())); }
+  /// What the other end sent with its certificate, in a whole handshake, to show who has issued it. An end that calls
+  /// knows it in sessions that go on from that one too, one that is called does not.
+  [[nodiscard]] ChainPtr peerChain() const {
+    const STACK_OF(X509)* shown = SSL_get_peer_cert_chain(ssl_.get());
+    return ChainPtr(shown != nullptr ? X509_chain_up_ref(const_cast<STACK_OF(X509)*>(shown)) : nullptr);
+  }
+  /// What the ticket of an end that was called carries for itself: see Certificates.
+  [[nodiscard]] std::string_view ticketData() const {
+    void* data = nullptr;
+    std::size_t bytes = 0;
+    SSL_SESSION* session = SSL_get_session(ssl_.get());
+    if (session == nullptr || SSL_SESSION_get0_ticket_appdata(session, &data, &bytes) != 1) return {};
+    return {static_cast<const char*>(data), bytes};
+  }
   [[nodiscard]] std::uint64_t keyUpdates() const { return key_updates_; }
   void setKeyUpdateBytes(std::uint64_t bytes) { key_update_bytes_ = bytes; }
 
