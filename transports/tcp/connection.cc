@@ -12,6 +12,7 @@ Status Connection::open(platform::Stream stream, platform::Poller& poller, std::
   token_ = token;
   reads_ = reads;
   writes_ = stream_.hasOutput();
+  pace_.reset(fd());
   return poller.add(fd(), reads_, writes_, token);
 }
 

@@ -10,6 +10,7 @@
 
 #include "platform/filtered_stream.h"
 #include "platform/poller.h"
+#include "transports/tcp/pace_guard.h"
 #include "transports/tcp/record_stream.h"
 
 namespace goss::transports::tcp {
@@ -94,6 +95,10 @@ class Connection {
   /// Reads what has come and forgets it. True: the other end has closed, or the connection is lost.
   bool forgetInput();
 
+  /// To be called as bytes move: minds the pace.
+  void mindPace() {
+    if (isOpen()) pace_.mind(fd());
+  }
   void watchReads(bool on) {
     wanted_ = on;
     watch(on || records_, writes_);
@@ -128,6 +133,7 @@ class Connection {
   void lost(const platform::StreamResult& end);
 
   platform::Stream stream_;
+  PaceGuard pace_;
   platform::Poller* poller_ = nullptr;
   std::uint64_t token_ = 0;
   bool reads_ = false;

@@ -83,7 +83,11 @@ bool Link::run(bool broken) {
   const bool read = intake_->run();
   const bool written = outflow_->flush();
   // What was written long ago and is kept here counts when it goes: a slow link takes long for a window of it.
-  if (read || written || carried() != before) ++matcher_.statistics().movements;
+  if (read || written || carried() != before) {
+    ++matcher_.statistics().movements;
+    for (Connection& connection : connections_)
+      connection.mindPace();
+  }
   judgeEnd(broken, read);
   return drained || read || written || ended_;
 }

@@ -1,0 +1,82 @@
+#include "transports/tcp/pace_guard.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using goss::platform::BbrState;
+using goss::transports::tcp::PaceGuard;
+
+constexpr double kRate = 100e6;
+constexpr std::uint32_t kRoundTrip_us = 100'000;
+constexpr std::uint64_t kProduct = 10'000'000; ///< Of both.
+
+/// A path whose queue is empty, while bbr seeks its rate.
+BbrState seeking(double rate) {
+  BbrState state;
+  state.seeking = true;
+  state.rate_bytes_per_s = rate;
+  state.round_trip_us = state.least_round_trip_us = kRoundTrip_us;
+  state.in_flight_bytes = kProduct / 2;
+  return state;
+}
+
+BbrState queued(double rate) {
+  BbrState state = seeking(rate);
+  state.round_trip_us = kRoundTrip_us * 3 / 2;
+  state.in_flight_bytes = 2 * kProduct;
+  return state;
+}
+
+TEST(PaceGuard, LeavesAloneWhoStillFindsMore) {
+  PaceGuard guard;
+  for (double rate = 1e6; rate < kRate; rate *= 2)
+    EXPECT_EQ(guard.judge(queued(rate)), 0U);
+}
+
+TEST(PaceGuard, BoundsWhereTheQueueShowsThatThePathIsFull) {
+  PaceGuard guard;
+  EXPECT_EQ(guard.judge(queued(kRate)), 0U);
+  const std::uint64_t bound = guard.judge(queued(kRate));
+  EXPECT_GT(bound, static_cast<std::uint64_t>(1.1 * kRate));
+  EXPECT_LT(bound, static_cast<std::uint64_t>(1.5 * kRate));
+  EXPECT_EQ(guard.judge(seeking(kRate)), bound) << "an empty queue is what the bound is for";
+}
+
+TEST(PaceGuard, BoundsWhereTheQueueHasOverflowed) {
+  PaceGuard guard;
+  BbrState state = seeking(kRate);
+  state.sent_segments = 0xFFFFF000U; // Counts run over.
+  state.resent_segments = 0xFFFFFFF0U;
+  EXPECT_EQ(guard.judge(state), 0U);
+  state.sent_segments += 10'000;
+  state.resent_segments += 100; // 1 %: by chance.
+  EXPECT_EQ(guard.judge(state), 0U);
+  state.sent_segments += 10'000;
+  state.resent_segments += 2'000;
+  EXPECT_GT(guard.judge(state), 0U);
+}
+
+TEST(PaceGuard, SlowSendersAreNotTakenForFullPaths) {
+  PaceGuard guard;
+  BbrState state = seeking(1e5);
+  for (int round = 0; round < 10; ++round)
+    EXPECT_EQ(guard.judge(state), 0U);
+  // A long round trip is a busy machine's while little is under way.
+  state.round_trip_us *= 4;
+  state.in_flight_bytes = 5'000;
+  EXPECT_EQ(guard.judge(state), 0U);
+}
+
+TEST(PaceGuard, GivesUpItsBoundWhenThereIsMoreAndWhenBbrHasFoundItsRate) {
+  PaceGuard guard;
+  guard.judge(queued(kRate));
+  ASSERT_GT(guard.judge(queued(kRate)), 0U);
+  EXPECT_EQ(guard.judge(seeking(1.2 * kRate)), 0U);
+  ASSERT_GT(guard.judge(queued(1.2 * kRate)), 0U);
+  BbrState found = seeking(1.2 * kRate);
+  found.seeking = false;
+  EXPECT_EQ(guard.judge(found), 0U);
+}
+
+} // namespace

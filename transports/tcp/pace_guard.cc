@@ -1,0 +1,72 @@
+#include "transports/tcp/pace_guard.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "platform/socket.h"
+
+namespace goss::transports::tcp {
+
+namespace {
+
+/// A rate that has not grown so much in a round trip grows no more; bbr's own measure.
+constexpr double kGrowth = 1.25;
+/// The pace above the rate: as much as bbr itself takes, later, to see whether there is more.
+constexpr double kHeadroom = 1.25;
+/// And so much of that was carried: there is more.
+constexpr double kFound = 1.15;
+/// A queue has built up, and it is of this connection's bytes.
+constexpr double kQueuedTime = 1.25;
+constexpr double kQueuedBytes = 1.5;
+/// Or it has overflowed: a path that loses packets by chance alone rarely loses so many.
+constexpr std::uint32_t kLostOneOf = 20;
+constexpr std::uint32_t kLostAtLeast = 32;
+/// Shorter round trips are minded less often than once.
+constexpr std::chrono::microseconds kLeastInterval(10'000);
+
+} // namespace
+
+bool PaceGuard::isFull(const platform::BbrState& now) const {
+  const double least_s = now.least_round_trip_us / 1e6;
+  const bool queued = now.round_trip_us > kQueuedTime * now.least_round_trip_us &&
+                      static_cast<double>(now.in_flight_bytes) > kQueuedBytes * now.rate_bytes_per_s * least_s;
+  const std::uint32_t lost = now.resent_segments - last_->resent_segments;
+  return queued || lost > kLostAtLeast + (now.sent_segments - last_->sent_segments) / kLostOneOf;
+}
+
+std::uint64_t PaceGuard::judge(const platform::BbrState& now) {
+  if (!now.seeking || now.rate_bytes_per_s <= 0) {
+    bounded_at_ = 0;
+  } else if (bounded_at_ > 0) {
+    // With more room it finds out faster by itself.
+    if (now.rate_bytes_per_s > kFound * bounded_at_) bounded_at_ = 0;
+  } else if (last_ && now.rate_bytes_per_s < kGrowth * last_->rate_bytes_per_s && isFull(now)) {
+    bounded_at_ = now.rate_bytes_per_s;
+  }
+  last_ = now;
+  return static_cast<std::uint64_t>(kHeadroom * bounded_at_);
+}
+
+void PaceGuard::mind(int fd) {
+  if (idle_ || platform::roughNow() < next_) return;
+  const std::optional<platform::BbrState> now = platform::bbrState(fd);
+  if (!now) {
+    idle_ = true;
+    return;
+  }
+  next_ = platform::roughNow() + std::max(kLeastInterval, std::chrono::microseconds(now->round_trip_us));
+  const std::uint64_t bound = judge(*now);
+  if (bound == bound_) return;
+  bound_ = bound;
+  const std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
+  platform::limitPace(fd, std::min(bound > 0 ? bound : none, users_bound_ > 0 ? users_bound_ : none));
+}
+
+void PaceGuard::reset(int fd) {
+  *this = PaceGuard();
+  users_bound_ = platform::paceLimit(fd).value_or(0);
+  idle_ = !platform::bbrState(fd).has_value();
+}
+
+} // namespace goss::transports::tcp

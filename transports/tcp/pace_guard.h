@@ -1,0 +1,41 @@
+/// Keeps a connection from sending far faster than its path carries.
+#ifndef GOSS_TRANSPORTS_TCP_PACE_GUARD_H_
+#define GOSS_TRANSPORTS_TCP_PACE_GUARD_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "platform/bbr_state.h"
+#include "platform/clock.h"
+
+namespace goss::transports::tcp {
+
+/// bbr begins at 2.89 times the rate at which it sees bytes arrive, until three round trips that were not held up by
+/// the sender have brought no more. A collective is held up by its peers time and again, so that this never ends, and
+/// every burst overflows the path's queue: thousands of packets are sent twice. (1000 Mbit/s, 50 ms one way: paced at
+/// 2860 Mbit/s for good.) So where bbr still seeks although a round trip has brought no more and the queue shows that
+/// the path is full, the pace is bounded, just enough above the rate seen to find out when there is more. One thread.
+class PaceGuard {
+ public:
+  /// The bound in bytes a second; 0: none. To be told what bbr says once in a round trip.
+  std::uint64_t judge(const platform::BbrState& now);
+
+  /// Asks the system and tells it, once in a round trip. `fd` is a TCP socket.
+  void mind(int fd);
+  /// For the next connection, which knows nothing yet.
+  void reset(int fd);
+
+ private:
+  [[nodiscard]] bool isFull(const platform::BbrState& now) const;
+
+  std::optional<platform::BbrState> last_;
+  double bounded_at_ = 0; ///< bytes/s that had been seen when the pace was bounded; 0: it is not.
+  std::uint64_t bound_ = 0;
+  std::uint64_t users_bound_ = 0; ///< What the user allows; 0: anything.
+  bool idle_ = true;              ///< There is no bbr to be minded.
+  platform::Clock::time_point next_;
+};
+
+} // namespace goss::transports::tcp
+
+#endif // GOSS_TRANSPORTS_TCP_PACE_GUARD_H_
