@@ -60,7 +60,8 @@ def prepare(case, scratch):
             f"pair {a} <-> {b} latency {MATRIX_DELAY_MS}ms bandwidth {bytes_per_s(m) / 1e6:.4g}MB/s\n" for (a, b), m in MATRIX.items()))
         return ["--links", str(scratch / "wan"), "--delay", str(MATRIX_DELAY_MS)], ["--algorithm", "ring"] if case == "matrix-ring" else []
     mbit, delay, loss = case.split("/")
-    links.write_text(f"gossamer-links 1\nbase wan\ndefault latency {delay}ms bandwidth {bytes_per_s(float(mbit)) / 1e6:.4g}MB/s\n")
+    rate = f"{bytes_per_s(float(mbit)) / 1e6:.4g}MB/s"
+    links.write_text(f"gossamer-links 1\nbase wan\ndefault latency {delay}ms bandwidth {rate}\nnodes of 1 up {rate} down {rate}\n")
     return ["--up", mbit, "--down", mbit, "--delay", delay, "--loss", loss], []
 
 

@@ -44,6 +44,7 @@ Execution::Execution(Communicator& communicator, std::shared_ptr<const Plan> pla
   context_->call = &call_;
   context_->signature = &signature_;
   context_->fragments = plan_->fragments;
+  context_->pace_bytes_per_s = plan_->pace_bytes_per_s;
 }
 
 void Execution::makeRuns() {

@@ -123,6 +123,7 @@ Run::Run(Execution& execution, Communicator& communicator, const RunContext& con
     if (step.kind == StepKind::send) {
       sends_[i] = std::make_unique<SendStep>(*this, i);
       sends_[i]->peer = peer;
+      sends_[i]->pace_bytes_per_s = context.pace_bytes_per_s;
     } else {
       recvs_[i] = std::make_unique<RecvStep>(*this, i);
       recvs_[i]->peer = peer;

@@ -22,10 +22,11 @@ struct RunContext {
   std::byte* output = nullptr;
   std::uint32_t fragments = 1;
   std::uint32_t plan_hash = 0;
-  std::uint64_t draw = 0;     ///< Of compressed calls: the operation's number in random streams.
-  bool streams = false;       ///< The result is larger than caches keep.
-  std::uint64_t binding = 0;  ///< Changes with every bind.
-  CodecWork* codec = nullptr; ///< Of compressed calls; shared by all runs of the execution.
+  std::uint64_t draw = 0;             ///< Of compressed calls: the operation's number in random streams.
+  std::uint64_t pace_bytes_per_s = 0; ///< To each peer.
+  bool streams = false;               ///< The result is larger than caches keep.
+  std::uint64_t binding = 0;          ///< Changes with every bind.
+  CodecWork* codec = nullptr;         ///< Of compressed calls; shared by all runs of the execution.
 };
 
 /// Life of a step: waiting -> ready -> (posted) -> done. Steps become ready when their last dependency is done;

@@ -37,8 +37,9 @@ struct Plan {
   std::uint32_t window = 1;
   std::vector<double> weights; ///< Shape::weights; empty: equal chunks.
   std::string algorithm;
-  bool on_board = false;  ///< Calls that fit go over the board instead (core/flat.h).
-  double predicted_s = 0; ///< For the middle of the size class.
+  bool on_board = false;              ///< Calls that fit go over the board instead (core/flat.h).
+  std::uint64_t pace_bytes_per_s = 0; ///< To each peer; 0: as fast as can be.
+  double predicted_s = 0;             ///< For the middle of the size class.
 };
 
 /// What the user wants of every plan; a call's own choice of an algorithm wins over it.

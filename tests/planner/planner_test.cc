@@ -217,6 +217,35 @@ TEST_F(PlannerTest, LongRoundTripsKeepMoreInFlight) {
   EXPECT_EQ(windowFor(slow, question, 256), 49u);
 }
 
+/// Each rank has a line of its own.
+Links onLines(int size, double latency_s, schedule::NodePrice line) {
+  Links links(size, {latency_s, 60e6, 20e-6, 256e6});
+  for (int rank = 0; rank < size; ++rank)
+    links.setNode(std::span(&rank, 1), line);
+  return links;
+}
+
+TEST_F(PlannerTest, MessagesToAllAtOnceArePacedToTheLineThatTheyShare) {
+  const auto pace = [&](const Links& links, std::string_view algorithm, bool uneven = false) {
+    PlanKey key = bytesOf(Collective::allReduce, 64 * kMiB);
+    if (uneven) key.collective = Collective::allToAll;
+    key.uneven = uneven;
+    key.algorithm = algorithm;
+    return Planner(links.size(), 0, links, catalogue_).plan(key).value()->pace_bytes_per_s;
+  };
+  const Links lines = onLines(4, 20e-3, {60e6, 60e6});
+  for (const std::string_view algorithm : {"direct", "flat"})
+    EXPECT_EQ(pace(lines, algorithm), 21'000'000u) << algorithm;
+  for (const std::string_view algorithm : {"ring", "bruck", "recursive-doubling"})
+    EXPECT_EQ(pace(lines, algorithm), 0u) << algorithm << " has few receivers at a time";
+  EXPECT_EQ(pace(onLines(4, 20e-3, {60e6, 30e6}), "direct"), 10'500'000u);
+  EXPECT_EQ(pace(onLines(4, 20e-3, {60e6, 0}), "direct"), 21'000'000u);
+  EXPECT_EQ(pace(onLines(4, 20e-3, {}), "direct"), 0u) << "nobody knows the line";
+  EXPECT_EQ(pace(onLines(4, 20e-6, {60e6, 60e6}), "direct"), 0u) << "its queue is no matter";
+  EXPECT_EQ(pace(onLines(2, 20e-3, {60e6, 60e6}), "direct"), 0u) << "one receiver";
+  EXPECT_EQ(pace(lines, "flat", true), 0u) << "peers may get very different shares";
+}
+
 // Flows of many senders disturb each other in front of a receiver.
 TEST_F(PlannerTest, LargeVectorsGoOnePartnerEachWayOverLongDistances) {
   const LinkPrice price{50e-3, 60e6, 20e-6, 256e6};

@@ -106,6 +106,43 @@ TEST(TcpSettings, ABoundOnThePaceIsSharedByThePayloadConnections) {
   EXPECT_TRUE(paces().empty());
 }
 
+/// Rank 0 sends rank 1 a message that wants this pace.
+bool sendPaced(World& world, std::size_t bytes, std::uint64_t pace) {
+  Send send(1, 5, bytes);
+  Recv recv(0, 5, bytes);
+  send.pace_bytes_per_s = pace;
+  world.transport(1).recv(recv);
+  send.done = world.transport(0).send(send);
+  return world.until([&] { return send.done && recv.done; }) && recv.contents() == send.contents();
+}
+
+TEST(TcpSettings, AMessageMayBringABoundOnThePace) {
+  constexpr std::size_t kLarge = 3000000;
+  for (const unsigned payload : {1u, 4u}) {
+    World world(2, 2, [&](Config& config) { config.connections_per_peer = static_cast<int>(payload); });
+    ASSERT_TRUE(world.connectAll());
+    ASSERT_TRUE(sendPaced(world, kLarge, 400'000'000));
+    EXPECT_EQ(paces().size(), payload) << "the sender's";
+    EXPECT_EQ(paces().count(400'000'000 / payload), payload);
+    ASSERT_TRUE(sendPaced(world, 100, 0));
+    EXPECT_EQ(paces().size(), payload) << "what is short does not end it";
+    ASSERT_TRUE(sendPaced(world, kLarge, 0));
+    EXPECT_TRUE(paces().empty());
+  }
+}
+
+TEST(TcpSettings, NoMessageExceedsTheBoundThatTheUserSet) {
+  World world(2, 2, [](Config& config) { config.tcp_pacing_bytes_per_s = 80'000'000; });
+  ASSERT_TRUE(world.connectAll());
+  for (const std::uint64_t pace : {900'000'000u, 0u}) {
+    ASSERT_TRUE(sendPaced(world, 100000, pace));
+    EXPECT_EQ(paces().size(), 2u);
+    EXPECT_EQ(paces().count(80'000'000), 2u);
+  }
+  ASSERT_TRUE(sendPaced(world, 100000, 40'000'000));
+  EXPECT_EQ(paces(), (std::multiset<std::uint64_t>{40'000'000, 80'000'000}));
+}
+
 TEST(TcpSettings, UnreachablePeerIsNamedWithTheAddressesThatWereTried) {
   World world(2, 2, [](Config& config) { config.bootstrap_timeout_ms = 400; });
   // Nobody listens at the address that rank 1 is told.

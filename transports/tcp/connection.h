@@ -99,6 +99,8 @@ class Connection {
   void mindPace() {
     if (isOpen()) pace_.mind(fd());
   }
+  /// At most so many bytes a second leave from now on, over sockets to come too; 0: as many as the user allows.
+  void pace(std::uint64_t bytes_per_s) { pace_.advise(isOpen() ? fd() : -1, bytes_per_s); }
   void watchReads(bool on) {
     wanted_ = on;
     watch(on || records_, writes_);

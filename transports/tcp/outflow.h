@@ -52,6 +52,7 @@ class Outflow {
 
   void begin(const SendOperation& operation);
   bool continueAsCopy(SendOperation& operation);
+  void pace(const SendOperation& operation);
   void beginShares(const SendOperation& operation);
   Progress writeHead();
   Progress writeFrame();

@@ -59,14 +59,30 @@ void PaceGuard::mind(int fd) {
   const std::uint64_t bound = judge(*now);
   if (bound == bound_) return;
   bound_ = bound;
-  const std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
-  platform::limitPace(fd, std::min(bound > 0 ? bound : none, users_bound_ > 0 ? users_bound_ : none));
+  apply(fd);
+}
+
+void PaceGuard::advise(int fd, std::uint64_t bytes_per_s) {
+  if (bytes_per_s == advised_) return;
+  advised_ = bytes_per_s;
+  if (fd >= 0) apply(fd);
+}
+
+/// A system that does not pace sends as fast as it can.
+void PaceGuard::apply(int fd) const {
+  constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t least = kNone;
+  for (const std::uint64_t bound : {bound_, advised_, users_bound_})
+    least = std::min(least, bound > 0 ? bound : kNone);
+  platform::limitPace(fd, least);
 }
 
 void PaceGuard::reset(int fd) {
+  const std::uint64_t advised = advised_;
   *this = PaceGuard();
   users_bound_ = platform::paceLimit(fd).value_or(0);
   idle_ = !platform::bbrState(fd).has_value();
+  advise(fd, advised);
 }
 
 } // namespace goss::transports::tcp

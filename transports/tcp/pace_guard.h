@@ -22,15 +22,19 @@ class PaceGuard {
 
   /// Asks the system and tells it, once in a round trip. `fd` is a TCP socket.
   void mind(int fd);
-  /// For the next connection, which knows nothing yet.
+  /// Bytes a second that the sender of the message at hand wants at most; 0: any. `fd` < 0: there is no socket yet.
+  void advise(int fd, std::uint64_t bytes_per_s);
+  /// For the next connection, which knows nothing yet but what was advised.
   void reset(int fd);
 
  private:
+  void apply(int fd) const;
   [[nodiscard]] bool isFull(const platform::BbrState& now) const;
 
   std::optional<platform::BbrState> last_;
-  double bounded_at_ = 0; ///< bytes/s that had been seen when the pace was bounded; 0: it is not.
-  std::uint64_t bound_ = 0;
+  double bounded_at_ = 0;         ///< bytes/s that had been seen when the pace was bounded; 0: it is not.
+  std::uint64_t bound_ = 0;       ///< Ours.
+  std::uint64_t advised_ = 0;     ///< The sender's; 0: none.
   std::uint64_t users_bound_ = 0; ///< What the user allows; 0: anything.
   bool idle_ = true;              ///< There is no bbr to be minded.
   platform::Clock::time_point next_;
