@@ -53,7 +53,7 @@ class SendOperation {
   std::span<const iovec> pieces; ///< Gather list; may be empty (a message of no bytes is a message).
   std::size_t bytes = 0;         ///< Sum of the pieces.
   /// Advice: from now on at most so many bytes a second leave for this peer, evenly, since others share the way; 0:
-  /// as many as can. Short messages without one leave it as it is.
+  /// as many as can. A few short messages without one leave it as it is.
   std::uint64_t pace_bytes_per_s = 0;
   TransportHook hook;
 

@@ -45,6 +45,10 @@ constexpr double kMeetingLoss = 0.15;
 /// them has learnt how much the line takes from itself alone, and would send that much at first. 4 ranks at 500 Mbit/s
 /// and 20 ms one way, 64 MiB in 8 bits: 467 ms instead of 550 to 680, where 444 are possible.
 constexpr double kPaceOfLine = 1.05;
+/// What is short fits in the queue. And who gets much less than others is done early; its part of the line must not
+/// stay empty then.
+constexpr std::uint64_t kLeastPacedBytes = 32 << 10;
+constexpr double kMostPacedSpread = 1.1;
 /// Steps of all ranks together that one simulation may have.
 constexpr std::uint64_t kMostSteps = 40'000;
 /// And all trials for one question; what is left over when it is spent keeps its simplest form.
@@ -75,24 +79,37 @@ std::uint64_t largestMessage(const std::vector<Schedule>& schedules, const Shape
   return largest;
 }
 
-/// To how many others all its messages go, if those of the first moment go to each of them; else 0.
-int receiversAtOnce(const Schedule& schedule) {
+/// To how many others all its messages go, if those of the first moment go to each of them, and about as much in all;
+/// else 0.
+int receiversAtOnce(const Schedule& schedule, const Shape& shape) {
+  const schedule::Layout layout(schedule, shape);
   std::vector<bool> awaits(schedule.steps.size()); // A message, of itself or of what it depends on.
-  std::vector<int> all;
-  std::vector<int> at_first;
-  const auto add = [](std::vector<int>& peers, int peer) {
-    if (std::find(peers.begin(), peers.end(), peer) == peers.end()) peers.push_back(peer);
-  };
+  std::vector<std::uint64_t> bytes(static_cast<std::size_t>(schedule.size));
+  std::vector<bool> at_first(bytes.size());
   for (std::size_t i = 0; i < schedule.steps.size(); ++i) {
     const Step& step = schedule.steps[i];
     const bool sends = step.kind == StepKind::send;
     awaits[i] = step.peer >= 0 && !sends;
     for (const std::uint32_t needed : schedule.dependenciesOf(step))
       awaits[i] = awaits[i] || awaits[needed];
-    if (sends) add(all, step.peer);
-    if (sends && !awaits[i]) add(at_first, step.peer);
+    if (!sends) continue;
+    const auto peer = static_cast<std::size_t>(step.peer);
+    if (!awaits[i]) at_first[peer] = true;
+    for (const Slot slot : schedule.slotsOf(step.targets))
+      bytes[peer] += layout.extentOf(slot).count_elems * shape.element_bytes;
   }
-  return all.size() == at_first.size() ? static_cast<int>(all.size()) : 0;
+  int receivers = 0;
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t most = 0;
+  for (std::size_t peer = 0; peer < bytes.size(); ++peer) {
+    if (bytes[peer] == 0) continue;
+    if (!at_first[peer]) return 0;
+    ++receivers;
+    least = std::min(least, bytes[peer]);
+    most = std::max(most, bytes[peer]);
+  }
+  const bool alike = static_cast<double>(most) <= kMostPacedSpread * static_cast<double>(least);
+  return alike && least >= kLeastPacedBytes ? receivers : 0;
 }
 
 bool hasOneReceiver(const Schedule& schedule) {
@@ -378,14 +395,17 @@ class Search {
 
 } // namespace
 
-std::uint64_t paceFor(const Links& links, const Schedule& schedule) {
+std::uint64_t paceFor(const Links& links, const Schedule& schedule, const Shape& shape) {
   if (links.size() < 3 || !links.uniform() || links.price(0, 1).latency_s < kFar_s) return 0;
   const schedule::NodePrice& line = links.node(links.nodeOf(0));
-  const int receivers = receiversAtOnce(schedule);
-  if (line.up_bytes_per_s == 0 || receivers < 2) return 0;
-  const double narrower =
-      line.down_bytes_per_s > 0 ? std::min(line.up_bytes_per_s, line.down_bytes_per_s) : line.up_bytes_per_s;
-  return static_cast<std::uint64_t>(kPaceOfLine * narrower / receivers);
+  if (line.up_bytes_per_s == 0) return 0;
+  const int receivers = receiversAtOnce(schedule, shape);
+  if (receivers < 2) return 0;
+  double pace = line.up_bytes_per_s / receivers;
+  // Where all send to all, as many meet in front of each; a root's flows meet nobody there.
+  const int senders = schedule::hasRoot(schedule.collective) ? 1 : receivers;
+  if (line.down_bytes_per_s > 0) pace = std::min(pace, line.down_bytes_per_s / senders);
+  return static_cast<std::uint64_t>(kPaceOfLine * pace);
 }
 
 std::uint32_t windowFor(const Links& links, const Question& question, std::uint32_t fragments) {

@@ -51,10 +51,11 @@ struct Candidate {
   std::uint64_t most_messages_sent = 0;
 };
 
-/// Bytes a second that a rank should send to each peer of a schedule which sends to all of them at once, over a long
-/// distance and through a line that the links know: more would only fill the line's queue, and lose what does not fit
-/// in it. 0: as many as can.
-[[nodiscard]] std::uint64_t paceFor(const schedule::Links& links, const Schedule& schedule);
+/// Bytes a second that a rank should send to each peer of a schedule which sends equally much to all of them at once,
+/// and not little, over a long distance and through a line that the links know: more would only fill the line's queue,
+/// and lose what does not fit in it. 0: as many as can. Sizes are those of `shape`, uncompressed.
+[[nodiscard]] std::uint64_t paceFor(const schedule::Links& links, const Schedule& schedule,
+                                    const schedule::Shape& shape);
 
 /// How many of `fragments` fragments are to be in flight: kWindow, and over links of long round trips so many that one,
 /// or several when something is lost and sent again, leave no line idle.

@@ -98,7 +98,7 @@ Result<std::shared_ptr<const Plan>> Planner::plan(const PlanKey& key) {
   plan->fragments = candidate.fragments;
   plan->window = candidate.window;
   plan->weights = candidate.weights;
-  if (!key.uneven) plan->pace_bytes_per_s = paceFor(links_, *plan->schedule);
+  if (!key.uneven) plan->pace_bytes_per_s = paceFor(links_, *plan->schedule, shapeFor(question, candidate, size()));
   plan->algorithm = candidate.algorithm->name();
   plan->on_board = candidate.on_board;
   plan->predicted_s = candidate.price_s;

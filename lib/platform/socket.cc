@@ -135,7 +135,7 @@ namespace {
 
 constexpr int kTcpRtoMaxMs = 44; // TCP_RTO_MAX_MS of Linux 6.15, which older headers do not name.
 constexpr int kLongestPauseMs = 1000;
-constexpr std::uint32_t kWideAreaRoundTrip_us = 2000;
+constexpr double kWideAreaRoundTrip_s = 2e-3;
 
 bool setCongestionControl(int fd, const std::string& name) {
   return ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), static_cast<socklen_t>(name.size())) == 0;
@@ -152,11 +152,18 @@ bool tuneForPath(int fd, const std::string& named) {
     setCongestionControl(fd, "cubic");
     return true;
   }
+  if (roundTrip_s(fd) > kWideAreaRoundTrip_s) setCongestionControl(fd, "bbr");
+  return true;
+}
+
+double roundTrip_s(int fd) {
   tcp_info info{};
   socklen_t size = sizeof info;
-  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_rtt > kWideAreaRoundTrip_us)
-    setCongestionControl(fd, "bbr");
-  return true;
+  return ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? 1e-6 * info.tcpi_rtt : 0;
+}
+
+void relearnPath(int fd) {
+  if (congestionControl(fd) == "bbr" && setCongestionControl(fd, "reno")) setCongestionControl(fd, "bbr");
 }
 
 bool limitPace(int fd, std::uint64_t bytes_per_s) {

@@ -100,6 +100,10 @@ bool tuneForPath(int fd, const std::string& named);
 bool limitPace(int fd, std::uint64_t bytes_per_s);
 /// That bound; nothing where there is none.
 std::optional<std::uint64_t> paceLimit(int fd);
+/// As TCP knows it; 0: it does not.
+double roundTrip_s(int fd);
+/// Makes bbr find out anew how much the path takes, as with a new connection: it was kept from sending that much.
+void relearnPath(int fd);
 /// What the connection uses now; "" where the system does not tell.
 std::string congestionControl(int fd);
 /// The connection is reset, not shut down, when `fd` is closed.

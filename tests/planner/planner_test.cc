@@ -246,6 +246,21 @@ TEST_F(PlannerTest, MessagesToAllAtOnceArePacedToTheLineThatTheyShare) {
   EXPECT_EQ(pace(lines, "flat", true), 0u) << "peers may get very different shares";
 }
 
+TEST_F(PlannerTest, OfRootsOnlyThoseThatSendEquallyMuchToAllArePaced) {
+  const auto pace = [&](const PlanKey& key, schedule::NodePrice line) {
+    const Links links = onLines(8, 20e-3, line);
+    return Planner(8, 0, links, catalogue_).plan(key).value()->pace_bytes_per_s;
+  };
+  EXPECT_EQ(pace(bytesOf(Collective::scatter, 8 * kMiB, "linear"), {70e6, 70e6}), 10'500'000u);
+  EXPECT_EQ(pace(bytesOf(Collective::scatter, 8 * kMiB, "binomial"), {70e6, 70e6}), 0u) << "4, 2 and 1 blocks";
+  EXPECT_EQ(pace(bytesOf(Collective::broadcast, 8 * kMiB, "scatter-ring"), {70e6, 70e6}), 0u);
+  EXPECT_EQ(pace(bytesOf(Collective::broadcast, 8 * kMiB, "flat"), {70e6, 30e6}), 10'500'000u)
+      << "each of the others has its line for itself";
+  EXPECT_EQ(pace(bytesOf(Collective::broadcast, 8 * kMiB, "flat"), {700e6, 30e6}), 31'500'000u);
+  EXPECT_EQ(pace(bytesOf(Collective::broadcast, kKiB, "flat"), {70e6, 70e6}), 0u) << "it fits in any queue";
+  EXPECT_EQ(pace(bytesOf(Collective::barrier, 0, "flat"), {70e6, 70e6}), 0u);
+}
+
 // Flows of many senders disturb each other in front of a receiver.
 TEST_F(PlannerTest, LargeVectorsGoOnePartnerEachWayOverLongDistances) {
   const LinkPrice price{50e-3, 60e6, 20e-6, 256e6};

@@ -63,8 +63,14 @@ TEST(Socket, CongestionControlIsPickedByPathOrName) {
   const int fd = caller.value().get();
   EXPECT_TRUE(tuneForPath(fd, "reno")) << "every kernel has it";
   EXPECT_EQ(congestionControl(fd), "reno");
+  relearnPath(fd);
+  EXPECT_EQ(congestionControl(fd), "reno") << "it is as it was";
   EXPECT_FALSE(tuneForPath(fd, "no-such-control"));
   EXPECT_EQ(congestionControl(fd), "reno");
+  if (tuneForPath(fd, "bbr")) {
+    relearnPath(fd);
+    EXPECT_EQ(congestionControl(fd), "bbr");
+  }
   EXPECT_TRUE(tuneForPath(fd, ""));
   EXPECT_THAT(congestionControl(fd), testing::AnyOf("cubic", "reno")) << "cubic on one host, where there is one";
 }

@@ -119,6 +119,24 @@ TEST_P(TcpReconnect, MessagesGoOnWhereTheyWereInterrupted) {
   EXPECT_GE(setup.proxy.cuts(), 4);
 }
 
+TEST_P(TcpReconnect, AdviceOnThePaceOutlivesTheConnections) {
+  Joined setup(GetParam().tls, GetParam().connections);
+  ASSERT_TRUE(setup.connect());
+  const auto share = static_cast<std::uint64_t>(400'000'000 / GetParam().connections);
+  for (Tag tag = 0; tag < 2; ++tag) {
+    Send send(0, tag, 3'000'000);
+    Recv recv(1, tag, 3'000'000);
+    send.pace_bytes_per_s = 400'000'000;
+    setup.world.transport(0).recv(recv);
+    send.done = setup.world.transport(1).send(send);
+    ASSERT_TRUE(setup.until([&] { return send.done && recv.done; }));
+    EXPECT_EQ(paces().size(), static_cast<std::size_t>(GetParam().connections)) << "message " << tag;
+    EXPECT_EQ(paces().count(share), paces().size());
+    if (tag == 0) setup.proxy.cut();
+  }
+  EXPECT_TRUE(setup.lostNothing());
+}
+
 TEST_P(TcpReconnect, BreaksWithinTheHandshakeOfTheNextConnectionHealToo) {
   Joined setup(GetParam().tls, GetParam().connections);
   ASSERT_TRUE(setup.connect());

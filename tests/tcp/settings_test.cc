@@ -3,7 +3,6 @@
 
 #include <set>
 
-#include "platform/socket.h"
 #include "tests/support/free_port.h"
 #include "tests/tcp/world.h"
 
@@ -82,14 +81,6 @@ TEST(TcpSettings, TheCallerDecidesHowManyConnectionsThereAre) {
   }
 }
 
-/// The bounds of all sockets of this process that have one.
-std::multiset<std::uint64_t> paces() {
-  std::multiset<std::uint64_t> all;
-  for (int fd = 0; fd < 1024; ++fd)
-    if (const auto pace = platform::paceLimit(fd)) all.insert(*pace);
-  return all;
-}
-
 TEST(TcpSettings, ABoundOnThePaceIsSharedByThePayloadConnections) {
   for (const int payload : {1, 4}) {
     World world(2, 2, [&](Config& config) {
@@ -129,6 +120,17 @@ TEST(TcpSettings, AMessageMayBringABoundOnThePace) {
     ASSERT_TRUE(sendPaced(world, kLarge, 0));
     EXPECT_TRUE(paces().empty());
   }
+}
+
+TEST(TcpSettings, ManyShortMessagesEndABoundOnThePaceToo) {
+  World world(2, 2);
+  ASSERT_TRUE(world.connectAll());
+  ASSERT_TRUE(sendPaced(world, 100000, 400'000'000));
+  ASSERT_TRUE(sendPaced(world, 1000, 0));
+  EXPECT_EQ(paces().size(), 1u);
+  for (int message = 0; message < 40; ++message)
+    ASSERT_TRUE(sendPaced(world, 1000, 0));
+  EXPECT_TRUE(paces().empty());
 }
 
 TEST(TcpSettings, NoMessageExceedsTheBoundThatTheUserSet) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "platform/socket.h"
 #include "platform/stream.h"
 
 namespace goss::test {
@@ -167,6 +168,13 @@ platform::UniqueFd World::impersonate(int from, int rank) {
   EXPECT_EQ(platform::writeSome(fd.get(), go.data(), go.size()).bytes, go.size());
   EXPECT_TRUE(until([&] { return transport(rank).link(from) == LinkState::ready; }));
   return fd;
+}
+
+std::multiset<std::uint64_t> paces() {
+  std::multiset<std::uint64_t> all;
+  for (int fd = 0; fd < 1024; ++fd)
+    if (const auto pace = platform::paceLimit(fd)) all.insert(*pace);
+  return all;
 }
 
 std::string World::readToEnd(int fd) {

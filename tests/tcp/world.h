@@ -5,6 +5,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,9 @@ class Recv final : public RecvOperation {
   std::vector<unsigned char> bytes_;
   iovec piece_;
 };
+
+/// The bounds on the pace of all sockets of this process that have one.
+std::multiset<std::uint64_t> paces();
 
 class World {
  public:

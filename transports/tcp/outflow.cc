@@ -17,8 +17,9 @@ constexpr std::size_t kMostPerTurn = 4 * 1024 * 1024;
 /// Below this one connection is as fast as many.
 constexpr std::uint64_t kStripeFrom = 2 * kStripeBytes;
 
-/// Shorter messages without a pace of their own change nobody's.
-constexpr std::uint64_t kPacedFrom = 32 * 1024;
+/// So many bytes without a pace of their own, one after the other, end that of before; fewer are not worth telling the
+/// system.
+constexpr std::uint64_t kUnpacedFrom = 32 * 1024;
 
 /// SendOperation::hook.cursor while it is in the queue, and 0 elsewhere.
 constexpr std::uint64_t kWaiting = 1;
@@ -135,7 +136,8 @@ void Outflow::begin(const SendOperation& operation) {
 /// The connections that carry the payload share it.
 void Outflow::pace(const SendOperation& operation) {
   const std::uint64_t pace = operation.pace_bytes_per_s;
-  if (pace == 0 && operation.bytes < kPacedFrom) return;
+  unpaced_bytes_ = pace > 0 ? 0 : unpaced_bytes_ + operation.bytes;
+  if (pace == 0 && unpaced_bytes_ < kUnpacedFrom) return;
   const std::size_t first = striped_ ? 1 : 0;
   const std::size_t end = striped_ ? connections_.size() : 1;
   const std::uint64_t share = pace == 0 ? 0 : std::max<std::uint64_t>(pace / (end - first), 1);

@@ -67,6 +67,7 @@ class Outflow {
   std::vector<Share> shares_;  ///< By payload connection.
   std::size_t next_share_ = 0; ///< Whose turn the next striped message begins with.
   bool striped_ = false;
+  std::uint64_t unpaced_bytes_ = 0;      ///< Of messages since the last one with a pace.
   std::unique_ptr<Remainder> remainder_; ///< When it is the first of the queue.
   bool moved_ = false;
   bool said_goodbye_ = false;

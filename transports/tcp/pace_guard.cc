@@ -22,6 +22,8 @@ constexpr double kQueuedBytes = 1.5;
 /// Or it has overflowed: a path that loses packets by chance alone rarely loses so many.
 constexpr std::uint32_t kLostOneOf = 20;
 constexpr std::uint32_t kLostAtLeast = 32;
+/// bbr's maximum is of ten round trips, and a path is not learnt anew for fewer than these.
+constexpr double kRoundTripsRemembered = 3;
 /// Shorter round trips are minded less often than once.
 constexpr std::chrono::microseconds kLeastInterval(10'000);
 
@@ -49,7 +51,8 @@ std::uint64_t PaceGuard::judge(const platform::BbrState& now) {
 }
 
 void PaceGuard::mind(int fd) {
-  if (idle_ || platform::roughNow() < next_) return;
+  // While advice holds it back, bbr sees the advice, not the path.
+  if (idle_ || advised_ > 0 || platform::roughNow() < next_) return;
   const std::optional<platform::BbrState> now = platform::bbrState(fd);
   if (!now) {
     idle_ = true;
@@ -64,8 +67,22 @@ void PaceGuard::mind(int fd) {
 
 void PaceGuard::advise(int fd, std::uint64_t bytes_per_s) {
   if (bytes_per_s == advised_) return;
+  const bool lifted = bytes_per_s == 0;
+  if (advised_ == 0) advised_at_ = platform::roughNow();
   advised_ = bytes_per_s;
-  if (fd >= 0) apply(fd);
+  last_.reset(); // Rates of before and after say nothing together.
+  if (fd < 0) return;
+  if (lifted) forget(fd);
+  apply(fd);
+}
+
+/// What was seen while the advice held back is the advice, not the path.
+void PaceGuard::forget(int fd) {
+  const std::chrono::duration<double> held = platform::roughNow() - advised_at_;
+  if (idle_ || held.count() < kRoundTripsRemembered * platform::roundTrip_s(fd)) return;
+  platform::relearnPath(fd);
+  bounded_at_ = 0;
+  bound_ = 0;
 }
 
 /// A system that does not pace sends as fast as it can.

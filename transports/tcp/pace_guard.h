@@ -29,6 +29,7 @@ class PaceGuard {
 
  private:
   void apply(int fd) const;
+  void forget(int fd);
   [[nodiscard]] bool isFull(const platform::BbrState& now) const;
 
   std::optional<platform::BbrState> last_;
@@ -36,7 +37,8 @@ class PaceGuard {
   std::uint64_t bound_ = 0;       ///< Ours.
   std::uint64_t advised_ = 0;     ///< The sender's; 0: none.
   std::uint64_t users_bound_ = 0; ///< What the user allows; 0: anything.
-  bool idle_ = true;              ///< There is no bbr to be minded.
+  platform::Clock::time_point advised_at_;
+  bool idle_ = true; ///< There is no bbr to be minded.
   platform::Clock::time_point next_;
 };
 
