@@ -103,6 +103,7 @@ void Inbox::discard(Tag mask, Tag value) {
 
 bool Inbox::take(Arrival& arrival) {
   if (arrival.header.kind == Header::Kind::goodbye) {
+    releaseData(arrival.data);
     departed_ = true;
     return true;
   }
@@ -123,6 +124,7 @@ bool Inbox::takePart(Arrival& arrival) {
     return true;
   }
   if (kind == Header::Kind::cut) {
+    releaseData(arrival.data);
     eager_.waits() ? eager_.revoke() : eager_.restart();
     return true;
   }

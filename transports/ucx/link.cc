@@ -161,7 +161,11 @@ void Link::tellTaken() {
 
 bool Link::hasEnded() const { return !matcher_.hasFailed() && (!why_.isOk() || inbox_.departed()); }
 
-bool Link::hasWork() const { return hasEnded() || owesNotice() || inbox_.hasWork() || outbox_.hasWork(); }
+bool Link::hasWork() const {
+  // A part that UCX could not send lands nowhere: run() must see it.
+  const bool has_trouble = !matcher_.hasFailed() && !outbox_.trouble().isOk();
+  return hasEnded() || has_trouble || owesNotice() || inbox_.hasWork() || outbox_.hasWork();
+}
 
 Status Link::end() {
   const Status why = departed() ? peerDepartedError(peer()) : why_;
