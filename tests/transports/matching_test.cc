@@ -338,11 +338,12 @@ TEST_P(TransportMatching, DiscardedMessagesDoNotHoldBackOthers) {
 TEST_P(TransportMatching, AMessageLongerThanTheLimitWaitsForItsReceive) {
   Config config;
   config.unexpected_bytes = 64 * 1024;
+  constexpr std::size_t kBytes = 96u << 20; // More than two connections that can be resumed keep by themselves.
   runThreads(
       GetParam(), 2,
       [](Node& node) {
         if (node.rank() == 0) {
-          TestSend op(node, 1, 1, pattern(64u << 20, 3));
+          TestSend op(node, 1, 1, pattern(kBytes, 3));
           op.post();
           node.driveFor(std::chrono::milliseconds(20));
           EXPECT_FALSE(op.done());
@@ -350,7 +351,7 @@ TEST_P(TransportMatching, AMessageLongerThanTheLimitWaitsForItsReceive) {
           ASSERT_TRUE(node.until([&] { return op.done(); }));
         } else {
           ASSERT_TRUE(node.barrier());
-          recvMessage(node, 0, 1, 64u << 20, 3);
+          recvMessage(node, 0, 1, kBytes, 3);
         }
       },
       config);
