@@ -82,9 +82,12 @@ Result<Surroundings> surroundingsOf(const Circumstances& circumstances, int rank
   }
   const bool sockets = usesSockets(config);
   const Tuning& tuning = circumstances.tuning;
-  const schedule::LinkPrice& price = !sockets ? tuning.shm : config.tls.empty() ? tuning.tcp : tuning.tls;
-  if (!sockets || ranks < 2)
-    return Surroundings{schedule::Links(ranks, price, tuning.cpu), preferred, kUsualBoardBytes};
+  if (!sockets || ranks < 2) {
+    const bool over_ucx = config.transport == "ucx";
+    return Surroundings{schedule::Links(ranks, over_ucx ? tuning.ucx : tuning.shm, tuning.cpu), preferred,
+                        over_ucx ? 0 : kUsualBoardBytes};
+  }
+  const schedule::LinkPrice& price = config.tls.empty() ? tuning.tcp : tuning.tls;
   const int processors = circumstances.processors != 0 ? circumstances.processors : ranks;
   const double crowd = static_cast<double>(ranks) / processors;
   preferred.among_equals = preferredAmongEquals(config, crowd);

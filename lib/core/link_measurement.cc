@@ -115,9 +115,11 @@ std::string linksText(const std::vector<MeasuredLink>& links, const schedule::Li
       if (from == to) continue;
       const MeasuredLink& link = links[static_cast<std::size_t>(from * size + to)];
       const schedule::LinkPrice& was = before.price(from, to);
-      text += fmt::format("pair {} -> {} latency {} bandwidth {} overhead {} eager {:.0f}B\n", from, to,
+      text += fmt::format("pair {} -> {} latency {} bandwidth {} overhead {} eager {:.0f}B", from, to,
                           timeText(link.latency_s), rateText(link.bandwidth_bytes_per_s), timeText(was.overhead_s),
                           was.eager_bytes);
+      if (was.sender_bytes_per_s > 0) text += fmt::format(" sender {}", rateText(was.sender_bytes_per_s));
+      text += '\n';
     }
   }
   return text;

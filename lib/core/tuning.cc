@@ -66,7 +66,8 @@ Status readLink(const Json& object, const std::string& path, LinkPrice& price) {
       object, path,
       std::array{Field{"latency_s", kSeconds, &price.latency_s},
                  Field{"bandwidth_bytes_per_s", kRate, &price.bandwidth_bytes_per_s},
-                 Field{"overhead_s", kSeconds, &price.overhead_s}, Field{"eager_bytes", kBytes, &price.eager_bytes}});
+                 Field{"overhead_s", kSeconds, &price.overhead_s}, Field{"eager_bytes", kBytes, &price.eager_bytes},
+                 Field{"sender_bytes_per_s", kRate, &price.sender_bytes_per_s}});
 }
 
 Status readLinks(const Json& object, Tuning& tuning) {
@@ -74,11 +75,12 @@ Status readLinks(const Json& object, Tuning& tuning) {
   for (const auto& [name, value] : object.items()) {
     LinkPrice* price = name == "loopback"  ? &tuning.loopback
                        : name == "shm"     ? &tuning.shm
+                       : name == "ucx"     ? &tuning.ucx
                        : name == "tcp"     ? &tuning.tcp
                        : name == "tls"     ? &tuning.tls
                        : name == "network" ? &tuning.network
                                            : nullptr;
-    if (price == nullptr) return refuse("links." + name, "is not one of loopback, shm, tcp, tls, network");
+    if (price == nullptr) return refuse("links." + name, "is not one of loopback, shm, ucx, tcp, tls, network");
     if (Status status = readLink(value, "links." + name, *price); !status.isOk()) return status;
   }
   return Status::ok();
@@ -88,8 +90,13 @@ Status readLinks(const Json& object, Tuning& tuning) {
 
 Tuning Tuning::builtIn() {
   const auto price = [](std::string_view name) { return schedule::Links::builtIn(name, 2).value().price(0, 1); };
-  return {price("loopback"), price("shm"),    price("tcp"),
-          price("tls"),      price("lan10g"), schedule::Links::builtIn("shm", 2).value().cpu()};
+  return {price("loopback"),
+          price("shm"),
+          price("ucx"),
+          price("tcp"),
+          price("tls"),
+          price("lan10g"),
+          schedule::Links::builtIn("shm", 2).value().cpu()};
 }
 
 Result<Tuning> Tuning::parse(std::string_view text) {

@@ -14,12 +14,13 @@ namespace goss::core {
 struct Tuning {
   schedule::LinkPrice loopback; ///< Between threads of one process.
   schedule::LinkPrice shm;      ///< Between processes of one host, as are the next.
+  schedule::LinkPrice ucx;      ///< What takes the place of shm with GOSS_TRANSPORT=ucx.
   schedule::LinkPrice tcp;
   schedule::LinkPrice tls;     ///< TCP with encryption, which is paid for in processor time.
   schedule::LinkPrice network; ///< Between hosts.
   schedule::CpuPrice cpu;
 
-  /// The prices of Links::builtIn: loopback, shm, tcp, tls and lan10g.
+  /// The prices of Links::builtIn: loopback, shm, ucx, tcp, tls and lan10g.
   static Tuning builtIn();
   /// Reads a tuning file (docs/formats.md, "Tuning files"). What it does not name keeps its built-in price. Errors:
   /// invalidArgument naming the key and what is accepted.

@@ -226,10 +226,12 @@ std::string_view World::preferredAmongEquals() const {
 
 schedule::Links World::linksBetween(const std::vector<int>& ranks) const {
   if (given_links_.has_value()) return given_links_->subset(ranks);
-  const bool forced_tcp = config_.transport == "tcp" || config_.transport == "tls";
+  const bool over_ucx = config_.transport == "ucx";
+  const bool between_threads = over_ucx || config_.transport == "tcp" || config_.transport == "tls";
   const bool secured = !config_.tls.empty() && usesSockets();
-  LinkRules rules{tuning_, usesSockets(), forced_tcp,
+  LinkRules rules{tuning_, usesSockets(), between_threads,
                   crowdedPrice(secured ? tuning_.tls : tuning_.tcp, ranksPerProcessor())};
+  if (over_ucx) rules.tuning.shm = tuning_.ucx;
   double& network = rules.tuning.network.bandwidth_bytes_per_s;
   if (!config_.tls.empty()) // A processor encrypts so much, whatever the network could carry.
     network = std::min(network, tuning_.tls.bandwidth_bytes_per_s);

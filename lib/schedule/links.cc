@@ -23,6 +23,7 @@ constexpr CpuPrice kCpu{14e9, 10e9};
 constexpr std::array kBuiltIns = {
     BuiltIn{"loopback", {0.5e-6, 12e9, 0.1e-6, kKeptBytes}, kCpu},
     BuiltIn{"shm", {0.6e-6, 10e9, 0.1e-6, 1 << 20}, kCpu},
+    BuiltIn{"ucx", {0.8e-6, 25e9, 0.5e-6, 1 << 20, 25e9}, kCpu},
     BuiltIn{"tcp", {10e-6, 4e9, 2e-6, kKeptBytes}, kCpu},
     BuiltIn{"tls", {10e-6, 1e9, 4e-6, kKeptBytes}, kCpu},
     BuiltIn{"ib100", {2e-6, 12e9, 0.3e-6, kKeptBytes}, kCpu},

@@ -19,6 +19,7 @@ struct LinkPrice {
   double bandwidth_bytes_per_s = 10e9; ///< Of one flow; > 0.
   double overhead_s = 0.1e-6;          ///< The sender can start nothing else on this port meanwhile.
   double eager_bytes = 1 << 20;        ///< Messages up to this size set off before the receive is posted.
+  double sender_bytes_per_s = 0;       ///< So fast the sender's processor puts them in, and does nothing else; 0: none.
   friend bool operator==(const LinkPrice&, const LinkPrice&) = default;
 };
 
@@ -46,8 +47,8 @@ class Links {
 
   /// Reads a link file for `size` ranks. Errors: invalidArgument naming line and reason.
   static Result<Links> parse(std::string_view text, int size);
-  /// Measured or published prices of a kind of network: loopback (threads of one process), shm, tcp, tls (one host),
-  /// ib100, lan10g, wan. Errors: invalidArgument listing the names.
+  /// Measured or published prices of a kind of network: loopback (threads of one process), shm, ucx, tcp, tls (one
+  /// host), ib100, lan10g, wan. Errors: invalidArgument listing the names.
   static Result<Links> builtIn(std::string_view name, int size);
 
   [[nodiscard]] int size() const { return static_cast<int>(node_of_rank_.size()); }

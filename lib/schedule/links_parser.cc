@@ -38,12 +38,14 @@ struct PriceChange {
   std::optional<double> bandwidth_bytes_per_s;
   std::optional<double> overhead_s;
   std::optional<double> eager_bytes;
+  std::optional<double> sender_bytes_per_s;
 
   [[nodiscard]] LinkPrice appliedTo(LinkPrice price) const {
     price.latency_s = latency_s.value_or(price.latency_s);
     price.bandwidth_bytes_per_s = bandwidth_bytes_per_s.value_or(price.bandwidth_bytes_per_s);
     price.overhead_s = overhead_s.value_or(price.overhead_s);
     price.eager_bytes = eager_bytes.value_or(price.eager_bytes);
+    price.sender_bytes_per_s = sender_bytes_per_s.value_or(price.sender_bytes_per_s);
     return price;
   }
 };
@@ -211,7 +213,7 @@ class Parser {
 
   static std::string parseChange(const Words& words, PriceChange& change) {
     if (words.empty() || words.size() % 2 != 0) {
-      return "give KEY VALUE pairs of latency, bandwidth, overhead and eager";
+      return "give KEY VALUE pairs of latency, bandwidth, overhead, eager and sender";
     }
     for (std::size_t i = 0; i < words.size(); i += 2) {
       std::optional<double>* field = nullptr;
@@ -219,11 +221,13 @@ class Parser {
       if (words[i] == "bandwidth") field = &change.bandwidth_bytes_per_s;
       if (words[i] == "overhead") field = &change.overhead_s;
       if (words[i] == "eager") field = &change.eager_bytes;
-      if (field == nullptr) return fmt::format("'{}' is not one of latency, bandwidth, overhead, eager", words[i]);
+      if (words[i] == "sender") field = &change.sender_bytes_per_s;
+      if (field == nullptr)
+        return fmt::format("'{}' is not one of latency, bandwidth, overhead, eager, sender", words[i]);
       if (field->has_value()) return fmt::format("{} is given twice", words[i]);
       double value = 0;
       std::string reason;
-      if (field == &change.bandwidth_bytes_per_s) {
+      if (field == &change.bandwidth_bytes_per_s || field == &change.sender_bytes_per_s) {
         reason = parseRate(words[i + 1], value);
       } else if (field == &change.eager_bytes) {
         reason = parseNumber(words[i + 1], kByteUnits, {0, kMostBytes}, value);

@@ -370,7 +370,14 @@ class Simulator {
     const Port down =
         portOf(channel.to, crosses, links_.node(links_.nodeOf(channel.to)).down_bytes_per_s, bytes, flow_s);
 
-    const double start = std::max(time, up_free_[up.index]);
+    double start = std::max(time, up_free_[up.index]);
+    if (price.sender_bytes_per_s > 0) {
+      double& cpu_free = cpu_free_[static_cast<std::size_t>(channel.from)];
+      const double seconds = bytes / price.sender_bytes_per_s + price.overhead_s;
+      start = std::max(start, cpu_free);
+      cpu_free = start + seconds;
+      cpu_busy_[static_cast<std::size_t>(channel.from)] += seconds;
+    }
     up_free_[up.index] = start + up.seconds;
     up_busy_[up.index] += up.seconds;
     down_busy_[down.index] += down.seconds;

@@ -14,8 +14,11 @@ using ::testing::HasSubstr;
 TEST(Tuning, WhatTheFileDoesNotNameKeepsItsBuiltInPrice) {
   const Tuning base = Tuning::builtIn();
   const auto tuning = Tuning::parse(R"({"gossamer_tuning": 1, "measured": "here",
-    "cpu": {"reduce_bytes_per_s": 5e9}, "links": {"tcp": {"latency_s": 7e-6, "bandwidth_bytes_per_s": 3e9}}})");
+    "cpu": {"reduce_bytes_per_s": 5e9}, "links": {"tcp": {"latency_s": 7e-6, "bandwidth_bytes_per_s": 3e9},
+    "ucx": {"sender_bytes_per_s": 4e9}}})");
   ASSERT_TRUE(tuning.isOk()) << tuning.status().text();
+  EXPECT_EQ(tuning.value().ucx.sender_bytes_per_s, 4e9);
+  EXPECT_EQ(tuning.value().ucx.latency_s, base.ucx.latency_s);
   EXPECT_EQ(tuning.value().tcp.latency_s, 7e-6);
   EXPECT_EQ(tuning.value().tcp.bandwidth_bytes_per_s, 3e9);
   EXPECT_EQ(tuning.value().tcp.overhead_s, base.tcp.overhead_s);
@@ -62,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{R"({"gossamer_tuning": 1, "link": {}})", "link is not one of"},
         Wrong{R"({"gossamer_tuning": 1, "links": 3})", "links must be an object"},
         Wrong{R"({"gossamer_tuning": 1, "links": {"ib": {}}})",
-              "links.ib is not one of loopback, shm, tcp, tls, network"},
+              "links.ib is not one of loopback, shm, ucx, tcp, tls, network"},
         Wrong{R"({"gossamer_tuning": 1, "links": {"shm": 1}})", "links.shm must be an object"},
         Wrong{R"({"gossamer_tuning": 1, "links": {"shm": {"latency": 1}}})", "links.shm.latency is not known"},
         Wrong{R"({"gossamer_tuning": 1, "links": {"shm": {"latency_s": "1us"}}})",

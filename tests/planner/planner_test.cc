@@ -189,6 +189,14 @@ TEST_F(PlannerTest, NoPriceIsBelowWhatTheBytesTakeAlone) {
   }
 }
 
+// Blocks that follow each other are added while others travel, but not by a processor that makes them travel.
+TEST_F(PlannerTest, WhereTheSenderMovesItsBytesItselfNothingIsGainedByBlocks) {
+  for (const std::uint64_t kib : {32u, 64u, 128u, 256u, 512u}) {
+    EXPECT_EQ(choice(builtIn("ucx", 2), bytesOf(Collective::allReduce, kib * kKiB)), "direct") << kib << " KiB";
+  }
+  EXPECT_EQ(choice(builtIn("shm", 2), bytesOf(Collective::allReduce, 64 * kKiB)), "double-binary-tree");
+}
+
 TEST_F(PlannerTest, LargeVectorsAreCutToWhatStaysInACache) {
   for (const std::string_view network : {"shm", "tcp"}) {
     Planner planner(2, 0, builtIn(network, 2), catalogue_);

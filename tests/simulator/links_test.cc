@@ -59,6 +59,13 @@ TEST(LinkFile, TheHeaderAloneMeansSharedMemory) {
   EXPECT_EQ(links.price(0, 1), Links::builtIn("shm", 4).value().price(0, 1));
 }
 
+TEST(LinkFile, SaysHowFastASenderPutsItsBytesIn) {
+  const Links links = parsed("gossamer-links 1\nbase ucx\npair 0 -> 1 sender 3GB/s\n", 2);
+  EXPECT_EQ(links.price(0, 1).sender_bytes_per_s, 3e9);
+  EXPECT_EQ(links.price(1, 0), Links::builtIn("ucx", 2).value().price(0, 1));
+  EXPECT_EQ(Links::builtIn("shm", 2).value().price(0, 1).sender_bytes_per_s, 0);
+}
+
 TEST(LinkFile, RefusesEveryMalformedFileWithLineAndReason) {
   int files = 0;
   for (const auto& entry :

@@ -233,6 +233,18 @@ TEST(Simulator, EagerMessagesDoNotWaitForTheReceive) {
   EXPECT_NEAR(priced(fan_in, 1000000, Links(3, eager, {1e9, 0})).finish_s, 1e-3 + 3 * flow, 1e-9);
 }
 
+TEST(Simulator, ASenderThatMovesItsBytesItselfAddsNothingMeanwhile) {
+  const double n = 1 << 20; // Of each of both halves.
+  const double sender = kBandwidth / 4;
+  Links links = plainLinks(2);
+  const double free_s = 2 * (kLatency_s + n / kBandwidth) + n / kReduce;
+  EXPECT_NEAR(priced(direct(2), 2 << 20, links).finish_s, free_s, free_s * 1e-9);
+  links.setAll({kLatency_s, kBandwidth, 5e-6, 0, sender});
+  // What came meanwhile waits until what is sent has left, and nothing else takes as long.
+  const double busy_s = 2 * (n / sender + 5e-6) + n / kReduce;
+  EXPECT_NEAR(priced(direct(2), 2 << 20, links).finish_s, busy_s, busy_s * 1e-9);
+}
+
 TEST(Simulator, FragmentsPipelineWithinTheirWindow) {
   const int p = 8;
   const auto whole = doubling(p);
