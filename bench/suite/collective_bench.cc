@@ -22,6 +22,7 @@ struct Case {
   std::size_t bytes = 0;
   Shape shape;
   CollectiveCall call;
+  std::vector<CollectiveCall> calls; ///< With --overlap: the same with buffers of their own, `call` first.
 };
 
 const CollectiveSpec* findSpec(const std::string& name) {
@@ -37,20 +38,24 @@ struct Buffers {
   Memory recv;
 };
 
-Case makeCase(const Rank& rank, const CollectiveSpec& spec, std::size_t bytes, const Buffers& buffers) {
-  Case one{spec, bytes, {}, {}};
+Case makeCase(const Rank& rank, const CollectiveSpec& spec, std::size_t bytes, const std::vector<Buffers>& buffers) {
+  Case one{spec, bytes, {}, {}, {}};
   const goss_dtype dtype = dtypeNamed(rank.options.dtype);
   one.shape = shapeOf(spec, bytes / goss_dtype_size(dtype), rank.goss.rank(), rank.goss.size());
   one.call.collective = spec.collective;
-  one.call.recv = buffers.recv.get();
-  // A broadcast has one buffer in MPI; the root's receive buffer is its send buffer here too.
-  const bool same = rank.options.in_place || spec.collective == Collective::broadcast;
-  one.call.send = same ? buffers.recv.get() : buffers.send.get();
   one.call.count = one.shape.count;
   one.call.even = one.shape.even;
   one.call.dtype = dtype;
   one.call.op = opNamed(rank.options.op);
   one.call.root = rank.options.root;
+  // A broadcast has one buffer in MPI; the root's receive buffer is its send buffer here too.
+  const bool same = rank.options.in_place || spec.collective == Collective::broadcast;
+  for (const Buffers& pair : buffers) {
+    one.call.recv = pair.recv.get();
+    one.call.send = same ? pair.recv.get() : pair.send.get();
+    one.calls.push_back(one.call);
+  }
+  one.call = one.calls.front();
   return one;
 }
 
@@ -69,6 +74,17 @@ void fillNormal(goss_dtype dtype, int rank, const Memory& memory, std::size_t by
   }
   for (std::size_t at = period; at < bytes; at += period)
     std::memcpy(memory.get() + at, memory.get(), std::min(period, bytes - at));
+}
+
+/// As many pairs as calls may be under way.
+std::vector<Buffers> allocateBuffers(Rank& rank, std::size_t bytes) {
+  std::vector<Buffers> all;
+  for (int i = 0; i <= rank.options.overlap; ++i) {
+    all.push_back({allocate(rank, bytes), allocate(rank, bytes)});
+    if (!rank.options.codec.empty())
+      fillNormal(dtypeNamed(rank.options.dtype), rank.goss.rank(), all.back().send, bytes);
+  }
+  return all;
 }
 
 /// The form that the user chose, run once to its end. Persistent operations have been prepared.
@@ -139,8 +155,10 @@ void latencyRow(Rank& rank, const Case& one, const Repeats& repeats) {
   if (rank.peer != nullptr) {
     rank.peer->settle(one.call);
   }
-  const Sample taken =
-      sample(rank, [&](Engine& engine) { return meanUs(engine, repeats, [&] { runOnce(rank, engine, one.call); }); });
+  const Sample taken = sample(rank, [&](Engine& engine) {
+    if (rank.options.overlap > 0) return steadyUs(engine, repeats, one.calls);
+    return meanUs(rank, engine, repeats, [&] { runOnce(rank, engine, one.call); });
+  });
   const bool full = rank.options.full;
   std::vector<Field> fields = {
       {"Avg Latency(us)", "us", taken.ours.mean},
@@ -162,11 +180,12 @@ void overlapRow(Rank& rank, const Case& one, const Repeats& repeats) {
   if (rank.options.validate) {
     wrong = validate(rank, one);
   }
-  const Statistics pure = overRanks(rank.goss, meanUs(rank.goss, repeats, [&] { runOnce(rank, rank.goss, one.call); }));
+  const Statistics pure =
+      overRanks(rank.goss, meanUs(rank, rank.goss, repeats, [&] { runOnce(rank, rank.goss, one.call); }));
   const Computation computation(pure.mean);
   double init = 0, compute = 0, test = 0, wait = 0;
   int calls = 0;
-  const double overall_mean = meanUs(rank.goss, repeats, [&] {
+  const double overall_mean = meanUs(rank, rank.goss, repeats, [&] {
     const double start = nowUs();
     rank.goss.begin(one.call);
     const double begun = nowUs();
@@ -221,6 +240,11 @@ void printHeader(Rank& rank, const CollectiveSpec& spec) {
                                                                                         : "",
                                                 spec.title, GOSS_VERSION_MAJOR, GOSS_VERSION_MINOR,
                                                 GOSS_VERSION_PATCH)};
+  if (rank.options.overlap > 0) {
+    lines.push_back(
+        fmt::format("Time per call in the steady state; each starts before the one {} earlier is waited for.",
+                    rank.options.overlap));
+  }
   if (nonblocking) {
     lines.emplace_back("Overall = Coll. Init + Compute + MPI_Test + MPI_Wait");
   }
@@ -237,6 +261,9 @@ void printHeader(Rank& rank, const CollectiveSpec& spec) {
 void refuseWrongOptions(const Rank& rank, const CollectiveSpec& spec) {
   if (rank.options.in_place && !spec.takes_in_place) {
     throw std::invalid_argument(fmt::format("{} has no form with one buffer; leave out --in-place", spec.name));
+  }
+  if (!rank.options.compare.empty() && rank.options.overlap > 0) {
+    throw std::invalid_argument("--compare is for one call at a time; leave out --overlap");
   }
   if (rank.peer != nullptr && (rank.options.mode != Mode::blocking || rank.options.in_place)) {
     throw std::invalid_argument(
@@ -262,7 +289,7 @@ bool runCollective(Rank& rank) {
   refuseWrongOptions(rank, *spec);
   printHeader(rank, *spec);
   if (spec->collective == Collective::barrier) {
-    runCase(rank, makeCase(rank, *spec, 0, {allocate(rank, 0), allocate(rank, 0)}));
+    runCase(rank, makeCase(rank, *spec, 0, allocateBuffers(rank, 0)));
     return true;
   }
   const std::size_t width = goss_dtype_size(dtypeNamed(rank.options.dtype));
@@ -281,11 +308,12 @@ bool runCollective(Rank& rank) {
     throw std::invalid_argument("no message size is left between one element and --mem-limit; see -m");
   }
   const std::size_t most = countedBytes(*spec, sizes.back(), rank.goss.size());
-  const Buffers buffers{allocate(rank, most), allocate(rank, most)};
-  if (!rank.options.codec.empty()) fillNormal(dtypeNamed(rank.options.dtype), rank.goss.rank(), buffers.send, most);
+  const std::vector<Buffers> buffers = allocateBuffers(rank, most);
   for (const std::size_t bytes : sizes) {
     Case one = makeCase(rank, *spec, bytes, buffers);
     one.call.counts = one.shape.counts.data();
+    for (CollectiveCall& call : one.calls)
+      call.counts = one.call.counts;
     runCase(rank, one);
     if (rank.failed) {
       return true;

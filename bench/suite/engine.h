@@ -58,7 +58,8 @@ class Engine {
   virtual void run(const CollectiveCall& call) = 0;
   virtual void barrier() = 0;
 
-  /// Non-blocking form: begin, then test() until true or wait(). One at a time.
+  /// Non-blocking form: begin, then test() until true or wait(). Gossamer's may have several begun, and end the oldest;
+  /// of others one at a time.
   virtual void begin(const CollectiveCall& call) = 0;
   virtual bool test() = 0;
   virtual void wait() = 0;

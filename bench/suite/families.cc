@@ -26,6 +26,7 @@ void runBenchmark(Rank& rank) {
                                                         : "blocking";
   rank.report.setContext({{"", "bench", options.benchmark},
                           {"", "mode", std::string(mode)},
+                          {"", "calls_overlap", static_cast<std::uint64_t>(options.overlap)},
                           {"", "ranks", static_cast<std::uint64_t>(rank.goss.size())},
                           {"", "transport", rank.goss.transport()},
                           {"", "dtype", std::string(dtypeName(dtypeNamed(options.dtype)))},

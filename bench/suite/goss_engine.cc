@@ -117,15 +117,24 @@ void GossEngine::barrier() { check(goss_barrier(comm_, nullptr, nullptr), "goss_
 
 bool GossEngine::test() {
   int done = 0;
-  if (request_ != nullptr) {
-    check(goss_test(&request_, &done, nullptr), "goss_test");
+  goss_request_t& oldest = requests_.front();
+  if (oldest != nullptr) {
+    check(goss_test(&oldest, &done, nullptr), "goss_test");
   }
-  return done != 0 || request_ == nullptr;
+  return done != 0 || oldest == nullptr;
 }
 
-void GossEngine::wait() { check(goss_wait(&request_, nullptr), "goss_wait"); }
-void GossEngine::start() { check(goss_start(request_), "goss_start"); }
-void GossEngine::release() { check(goss_request_free(&request_), "goss_request_free"); }
+void GossEngine::wait() {
+  check(goss_wait(&requests_.front(), nullptr), "goss_wait");
+  if (requests_.front() == nullptr) requests_.pop_front(); // A persistent one stays.
+}
+
+void GossEngine::start() { check(goss_start(requests_.front()), "goss_start"); }
+
+void GossEngine::release() {
+  check(goss_request_free(&requests_.front()), "goss_request_free");
+  requests_.pop_front();
+}
 
 void GossEngine::send(const void* buffer, std::size_t bytes, int peer) {
   check(goss_send(comm_, buffer, bytes, GOSS_INT8, peer, 0, nullptr, nullptr), "goss_send");

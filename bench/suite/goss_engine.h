@@ -2,6 +2,7 @@
 #ifndef GOSS_BENCH_SUITE_GOSS_ENGINE_H_
 #define GOSS_BENCH_SUITE_GOSS_ENGINE_H_
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,10 +43,10 @@ class GossEngine final : public Engine {
   [[nodiscard]] std::string version() const override;
   void run(const CollectiveCall& call) override { issue(call, 0, nullptr); }
   void barrier() override;
-  void begin(const CollectiveCall& call) override { issue(call, 0, &request_); }
+  void begin(const CollectiveCall& call) override { issue(call, 0, &requests_.emplace_back()); }
   bool test() override;
   void wait() override;
-  void prepare(const CollectiveCall& call) override { issue(call, GOSS_PERSISTENT, &request_); }
+  void prepare(const CollectiveCall& call) override { issue(call, GOSS_PERSISTENT, &requests_.emplace_back()); }
   void start() override;
   void release() override;
   void send(const void* buffer, std::size_t bytes, int peer) override;
@@ -62,7 +63,7 @@ class GossEngine final : public Engine {
   std::string algorithm_;
   std::string codec_;
   goss_options options_ = GOSS_OPTIONS_INIT;
-  goss_request_t request_ = nullptr;
+  std::deque<goss_request_t> requests_; ///< Begun or prepared, the oldest first.
   std::vector<goss_request_t> messages_;
   int rank_ = 0;
   int size_ = 1;

@@ -119,6 +119,13 @@ int parseOptions(int argc, char** argv, Options& options) {
   auto* flag = app.add_flag("--nonblocking", nonblocking,
                             "Times the non-blocking form beside a computation; prints the overlap");
   app.add_flag("--persistent", persistent, "Times the persistent form")->excludes(flag);
+  app.add_option("--overlap", options.overlap,
+                 "Starts a call before the one N calls earlier is waited for; prints the time per call")
+      ->check(CLI::Range(1, 64))
+      ->excludes(flag)
+      ->excludes("--persistent");
+  app.add_flag("--together", options.together,
+               "Calls begin at a moment that the ranks agree on, not when each has left a barrier");
   app.add_option("-t,--num-test-calls", options.test_calls, "goss_test calls during the computation")
       ->check(CLI::Range(0, 1000000));
   CLI11_PARSE(app, argc, argv);

@@ -26,7 +26,9 @@ struct Options {
   bool busbw = false; ///< nccl-tests' columns.
   bool in_place = false;
   Mode mode = Mode::blocking;
-  int test_calls = 0; ///< Of goss_test during the computation (non-blocking mode).
+  int overlap = 0;       ///< > 0: a call is started before the one that many calls earlier is waited for.
+  bool together = false; ///< Calls begin at a moment that the ranks agree on.
+  int test_calls = 0;    ///< Of goss_test during the computation (non-blocking mode).
   int root = 0;
   int window = 64;                                 ///< Messages in flight in bandwidth tests.
   std::size_t memory_limit = std::size_t{1} << 30; ///< Bytes of one buffer of a rank; larger sizes are left out.

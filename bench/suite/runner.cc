@@ -7,6 +7,8 @@
 #include <cstring>
 #include <new>
 
+#include "bench/suite/common_start.h"
+
 namespace goss::bench {
 
 namespace {
@@ -38,17 +40,35 @@ Repeats repeatsFor(Rank& rank, std::size_t bytes, const RepeatDefaults& defaults
   return repeats;
 }
 
-double meanUs(Engine& engine, const Repeats& repeats, const std::function<void()>& operation) {
+double meanUs(Rank& rank, Engine& engine, const Repeats& repeats, const std::function<void()>& operation) {
   double total = 0;
   engine.barrier();
   for (int i = 0; i < repeats.warmup + repeats.iterations; ++i) {
-    const double start = nowUs();
+    const double start = rank.together != nullptr ? rank.together->await() : nowUs();
     operation();
     const double elapsed = nowUs() - start;
     total += i < repeats.warmup ? 0 : elapsed;
     engine.barrier();
   }
   return total / repeats.iterations;
+}
+
+double steadyUs(Engine& engine, const Repeats& repeats, std::span<const CollectiveCall> calls) {
+  const int overlap = static_cast<int>(calls.size()) - 1;
+  const int last = repeats.warmup + repeats.iterations;
+  engine.barrier();
+  double start = nowUs();
+  double end = start;
+  for (int ended = -overlap; ended < last + overlap;) {
+    const int begun = ended + overlap;
+    if (begun < last + overlap) engine.begin(calls[static_cast<std::size_t>(begun) % calls.size()]);
+    if (++ended <= 0) continue;
+    engine.wait();
+    if (ended == repeats.warmup) start = nowUs();
+    if (ended == last) end = nowUs();
+  }
+  engine.barrier();
+  return (end - start) / repeats.iterations;
 }
 
 Statistics overRanks(GossEngine& engine, double value) {

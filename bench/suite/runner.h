@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "bench/suite/goss_engine.h"
@@ -14,13 +15,16 @@
 
 namespace goss::bench {
 
-/// One rank of a running benchmark. `peer` is null without --compare.
+class CommonStart;
+
+/// One rank of a running benchmark. `peer` is null without --compare and --codec, `together` without --together.
 struct Rank {
   GossEngine& goss;
   Engine* peer;
   const Options& options;
   Report& report;
   bool failed = false; ///< Validation found wrong elements.
+  CommonStart* together = nullptr;
 };
 
 /// Iterations of one size.
@@ -43,8 +47,14 @@ Repeats repeatsFor(Rank& rank, std::size_t bytes, const RepeatDefaults& defaults
 
 double nowUs();
 
-/// OSU's collective loop: times each call alone, with a barrier, not timed, after it. Returns this rank's mean in us.
-double meanUs(Engine& engine, const Repeats& repeats, const std::function<void()>& operation);
+/// OSU's collective loop: times each call alone, with a barrier, not timed, after it. With --together each is timed
+/// from a moment that the ranks have agreed on instead. Returns this rank's mean in us.
+double meanUs(Rank& rank, Engine& engine, const Repeats& repeats, const std::function<void()>& operation);
+
+/// What a call takes when others are under way: each is started before the one calls.size() - 1 earlier is waited for,
+/// with `calls` in turn, and nothing is computed in between. From the end of the last untimed call to that of the last
+/// timed one, per timed call; at both moments as many are under way. Returns this rank's figure in us.
+double steadyUs(Engine& engine, const Repeats& repeats, std::span<const CollectiveCall> calls);
 
 struct Statistics {
   double mean = 0;

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/suite/common_start.h"
 #include "bench/suite/families.h"
 #include "bench/suite/gloo_engine.h"
 #include "bench/suite/mpi_engine.h"
@@ -46,6 +47,8 @@ int runRank(const Options& options, goss_comm_t comm, const PeerMaker& make_peer
     const std::unique_ptr<Engine> peer = make_peer ? make_peer(engine) : nullptr;
     Report report(engine.rank() == 0, options.json_file);
     Rank rank{engine, peer.get(), options, report};
+    std::optional<CommonStart> together;
+    if (options.together) rank.together = &together.emplace(engine);
     runBenchmark(rank);
     if (rank.failed && engine.rank() == 0) {
       fmt::print(stderr, "DATA VALIDATION ERROR: goss-bench {} found wrong elements; see the column Validation.\n",
