@@ -173,7 +173,7 @@ std::string Execution::describe() const {
 
 bool Execution::pollOnLoop() {
   if (!flat_) {
-    const auto has_work = [](const std::unique_ptr<Run>& run) { return run->active() && run->hasCodecWork(); };
+    const auto has_work = [](const std::unique_ptr<Run>& run) { return run->active() && run->mayDoCodecWork(); };
     if (std::none_of(runs_.begin(), runs_.end(), has_work)) return false;
     advanceOnLoop();
     return true;
@@ -207,6 +207,19 @@ Status Execution::mayStartOnLoop() const {
   return communicator().tensorInUse(*this);
 }
 
+bool Execution::mustLetOthersEncode(bool of_sum) const {
+  bool must = false;
+  const std::uint64_t tensor = keptTensor();
+  if (tensor == 0) return false;
+  communicator().engine().forEachActiveOnLoop([&](Operation& operation) {
+    if (&operation.communicator() != &communicator() || operation.keptTensor() != tensor || operation.isPhased())
+      return;
+    const auto& other = static_cast<const Execution&>(operation);
+    must = must || (other.sequence < sequence && other.encodings_left_[of_sum] > 0);
+  });
+  return must;
+}
+
 void Execution::startOnLoop() {
   if (flat_) {
     if (!at_once_) numberFlat();
@@ -226,6 +239,8 @@ void Execution::startOnLoop() {
   if (needs_staging_) stageInput();
   fragments_left_ = plan_->fragments;
   next_fragment_ = 0;
+  for (const bool of_sum : {false, true})
+    encodings_left_[of_sum] = keptTensor() == 0 ? 0 : plan_->fragments * runs_.front()->keptEncodings(of_sum);
   for (const auto& run : runs_)
     run->begin(next_fragment_++, sequence);
   advanceOnLoop();

@@ -2,6 +2,7 @@
 #ifndef GOSS_LIB_CORE_EXECUTION_H_
 #define GOSS_LIB_CORE_EXECUTION_H_
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -54,6 +55,12 @@ class Execution final : public Operation {
   void withdrawOnLoop() override;
   [[nodiscard]] std::string describe() const override;
   [[nodiscard]] std::vector<int> waitingForRanks() const override;
+  /// Whether an operation that was started before this one has yet to encode with the error feedback that the coming
+  /// encoding needs: `of_sum` tells what a sum's owner keeps from what each rank keeps of its own. So operations on one
+  /// tensor lose, and make up for, the same whether they are under way together or one after the other.
+  [[nodiscard]] bool mustLetOthersEncode(bool of_sum) const;
+  /// Such an encoding is done.
+  void countEncoding(bool of_sum) { encodings_left_[of_sum] -= encodings_left_[of_sum] > 0 ? 1 : 0; }
   /// A step failed while transports progress; the failure is dealt with in the next advanceOnLoop().
   void failInCallback(const Status& status);
 
@@ -76,6 +83,7 @@ class Execution final : public Operation {
   bool queued_ = false;  ///< In the flat channel's queue.
   FlatWork work_;
   std::unique_ptr<RunContext> context_;
+  std::array<std::uint64_t, 2> encodings_left_{}; ///< With feedback, of this start: a rank's own, those of sums.
   bool needs_staging_ = false;
   /// Copy of the input: scaled (GOSS_PREMUL_SUM), or out of the way of an in-place exchange.
   std::vector<std::byte> staged_;

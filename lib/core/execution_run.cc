@@ -272,8 +272,11 @@ Status Run::advance() {
     return Status::ok();
   };
   if (Status status = runReady(); !status.isOk()) return status;
-  if (hasCodecWork()) {
-    if (Status status = runCodec(codec_ready_[codec_head_++]); !status.isOk()) return status;
+  if (mayDoCodecWork()) {
+    const std::uint32_t index = codec_ready_[codec_head_++];
+    if (Status status = runCodec(index); !status.isOk()) return status;
+    const Step& step = context_.schedule->steps[index];
+    if (keepsFeedback(step)) execution_.countEncoding(step.finishes);
     if (Status status = runReady(); !status.isOk()) return status;
   }
   if (steps_left_ == 0) active_ = false;

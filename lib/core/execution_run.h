@@ -44,6 +44,10 @@ class Run {
   Status advance();
   /// Whether there is a step to encode or decode that may run.
   [[nodiscard]] bool hasCodecWork() const { return codec_head_ < codec_ready_.size(); }
+  /// And whether it may run now.
+  [[nodiscard]] bool mayDoCodecWork() const;
+  /// How many steps encode with error feedback.
+  [[nodiscard]] std::uint32_t keptEncodings(bool of_sum) const;
   /// From begin() until advance() has run the last step.
   [[nodiscard]] bool active() const { return active_; }
   void withdraw();
@@ -71,6 +75,7 @@ class Run {
   void makeReady(std::uint32_t index);
   Status runCodec(std::uint32_t index);
   Status addPayloads(std::uint32_t index);
+  [[nodiscard]] bool keepsFeedback(const Step& step) const;
   [[nodiscard]] Result<KeptFeedback> feedbackOf(const Step& step, std::uint64_t first_element, std::uint64_t elems);
   [[nodiscard]] std::uint64_t tensorOffset(Slot slot) const;
   [[nodiscard]] Randomness randomOf(bool result, std::uint32_t chunk) const;

@@ -29,19 +29,39 @@ Randomness Run::randomOf(bool result, std::uint32_t chunk) const {
   return randomnessOf(call, context_.draw, stream, communicator_.rank());
 }
 
-/// What the coming encoding has lost before; nothing where nothing is kept. A sum that is encoded on its way has none:
-/// whoever contributed to it could not take the loss up.
+/// A sum that is encoded on its way has none: whoever contributed to it could not take the loss up.
+bool Run::keepsFeedback(const Step& step) const {
+  if (step.kind != StepKind::encode) return false;
+  const std::span<const Slot> sources = context_.schedule->slotsOf(step.sources);
+  const bool own = sources.size() == 1 && sources[0].space != Space::payload;
+  const CodecPair& codecs = *context_.call->codecs;
+  return step.finishes ? codecs.back.feedback.server : own && codecs.there.feedback.worker;
+}
+
+std::uint32_t Run::keptEncodings(bool of_sum) const {
+  std::uint32_t count = 0;
+  for (const Step& step : context_.schedule->steps)
+    count += keepsFeedback(step) && step.finishes == of_sum ? 1 : 0;
+  return count;
+}
+
+bool Run::mayDoCodecWork() const {
+  if (!hasCodecWork()) return false;
+  const Step& step = context_.schedule->steps[codec_ready_[codec_head_]];
+  return !keepsFeedback(step) || !execution_.mustLetOthersEncode(step.finishes);
+}
+
+/// What the coming encoding has lost before; nothing where nothing is kept.
 Result<KeptFeedback> Run::feedbackOf(const Step& step, std::uint64_t first_element, std::uint64_t elems) {
+  if (!keepsFeedback(step)) return KeptFeedback{};
   const Call& call = *context_.call;
   const std::span<const Slot> sources = context_.schedule->slotsOf(step.sources);
-  const bool own = sources.size() == 1 && sources[0].space != Space::payload && !step.finishes;
-  if (!own && !step.finishes) return KeptFeedback{};
   FeedbackPlace place;
   place.tensor = call.tensor;
   // Each block of an all_to_all is a tensor of its own.
   if (call.collective == Collective::allToAll) place.id = context_.schedule->chunkLike(sources[0]);
   place.range = {first_element, elems};
-  place.server = !own;
+  place.server = step.finishes;
   place.draw = context_.draw;
   const ErrorFeedback& feedback = (step.finishes ? call.codecs->back : call.codecs->there).feedback;
   return openFeedback(communicator_.referencesOnLoop(), feedback, place);
