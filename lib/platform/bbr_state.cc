@@ -5,6 +5,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+
 #include "platform/socket.h"
 
 namespace goss::platform {
@@ -12,6 +14,7 @@ namespace goss::platform {
 std::optional<BbrState> bbrState(int fd) {
   // The pacing gain times 256: 2.89 while it seeks the path's rate, at most 1.25 afterwards.
   constexpr std::uint32_t kSeekingGain = 512;
+  constexpr double kFirstGain = 2.89;
   if (congestionControl(fd) != "bbr") return std::nullopt;
   tcp_cc_info own{};
   socklen_t size = sizeof own;
@@ -22,6 +25,9 @@ std::optional<BbrState> bbrState(int fd) {
   BbrState state;
   state.seeking = own.bbr.bbr_pacing_gain >= kSeekingGain;
   state.rate_bytes_per_s = static_cast<double>(static_cast<std::uint64_t>(own.bbr.bbr_bw_hi) << 32 | own.bbr.bbr_bw_lo);
+  state.pace_bytes_per_s = static_cast<double>(info.tcpi_pacing_rate);
+  const double window_bytes = static_cast<double>(info.tcpi_snd_cwnd) * info.tcpi_snd_mss;
+  state.anew_bytes_per_s = kFirstGain * window_bytes / (1e-6 * std::max(info.tcpi_rtt, 1U));
   state.round_trip_us = info.tcpi_rtt;
   state.least_round_trip_us = own.bbr.bbr_min_rtt;
   state.in_flight_bytes = static_cast<std::uint64_t>(info.tcpi_unacked) * info.tcpi_snd_mss;

@@ -79,4 +79,38 @@ TEST(PaceGuard, GivesUpItsBoundWhenThereIsMoreAndWhenBbrHasFoundItsRate) {
   EXPECT_EQ(guard.judge(found), 0U);
 }
 
+constexpr auto kAdvised = static_cast<std::uint64_t>(kRate);
+
+/// At rest, after messages that were too short to learn from.
+BbrState slow() {
+  BbrState state = seeking(kRate / 4);
+  state.in_flight_bytes = 0;
+  state.pace_bytes_per_s = kRate / 2;
+  state.anew_bytes_per_s = 2 * kRate;
+  return state;
+}
+
+TEST(PaceGuard, MakesASlowConnectionBeginAnewForAMessageWhosePathIsKnown) {
+  BbrState state = slow();
+  EXPECT_TRUE(PaceGuard::beginsAnew(state, kAdvised));
+  state.seeking = false;
+  EXPECT_TRUE(PaceGuard::beginsAnew(state, kAdvised));
+  state.in_flight_bytes = 1;
+  EXPECT_FALSE(PaceGuard::beginsAnew(state, kAdvised)) << "on its way it may have found out that others use the path";
+}
+
+TEST(PaceGuard, KeepsARateThatWasFound) {
+  BbrState state = slow();
+  state.pace_bytes_per_s = kRate;
+  EXPECT_TRUE(PaceGuard::beginsAnew(state, kAdvised)) << "while it seeks there is none";
+  state.seeking = false;
+  EXPECT_FALSE(PaceGuard::beginsAnew(state, kAdvised));
+}
+
+TEST(PaceGuard, DoesNotBeginAnewWithASmallWindow) {
+  BbrState state = slow();
+  state.anew_bytes_per_s = kRate / 4; // As while it looks for the shortest round trip.
+  EXPECT_FALSE(PaceGuard::beginsAnew(state, kAdvised));
+}
+
 } // namespace

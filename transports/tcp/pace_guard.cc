@@ -24,6 +24,8 @@ constexpr std::uint32_t kLostOneOf = 20;
 constexpr std::uint32_t kLostAtLeast = 32;
 /// bbr's maximum is of ten round trips, and a path is not learnt anew for fewer than these.
 constexpr double kRoundTripsRemembered = 3;
+/// A pace below this part of the advice is too slow.
+constexpr double kHastened = 0.95;
 /// Shorter round trips are minded less often than once.
 constexpr std::chrono::microseconds kLeastInterval(10'000);
 
@@ -66,7 +68,7 @@ void PaceGuard::mind(int fd) {
 }
 
 void PaceGuard::advise(int fd, std::uint64_t bytes_per_s) {
-  if (bytes_per_s == advised_) return;
+  if (bytes_per_s == advised_) return hasten(fd);
   const bool lifted = bytes_per_s == 0;
   if (advised_ == 0) advised_at_ = platform::roughNow();
   advised_ = bytes_per_s;
@@ -74,6 +76,24 @@ void PaceGuard::advise(int fd, std::uint64_t bytes_per_s) {
   if (fd < 0) return;
   if (lifted) forget(fd);
   apply(fd);
+  hasten(fd);
+}
+
+/// Messages that take less than a round trip teach bbr nothing: it counts their bytes over that round trip, and sends
+/// the next as slowly. At rest it is made to begin anew, with the pace that its window allows and the advice bounds; on
+/// the way it may have found out that others use the path too. Nor does it then look for the shortest round trip, once
+/// in ten seconds, with four packets in flight, in the middle of a message. A rate that it has found is left to it.
+bool PaceGuard::beginsAnew(const platform::BbrState& now, std::uint64_t advised) {
+  const bool slow = now.pace_bytes_per_s < kHastened * static_cast<double>(advised);
+  return now.in_flight_bytes == 0 && (slow || now.seeking) && now.anew_bytes_per_s > now.pace_bytes_per_s;
+}
+
+void PaceGuard::hasten(int fd) {
+  if (fd < 0 || idle_ || advised_ == 0 || platform::roughNow() < next_hastening_) return;
+  const std::optional<platform::BbrState> now = platform::bbrState(fd);
+  if (!now) return;
+  next_hastening_ = platform::roughNow() + std::max(kLeastInterval, std::chrono::microseconds(now->round_trip_us));
+  if (beginsAnew(*now, advised_)) platform::relearnPath(fd);
 }
 
 /// What was seen while the advice held back is the advice, not the path.

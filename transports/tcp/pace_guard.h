@@ -20,14 +20,20 @@ class PaceGuard {
   /// The bound in bytes a second; 0: none. To be told what bbr says once in a round trip.
   std::uint64_t judge(const platform::BbrState& now);
 
+  /// Whether a connection with a message of a round trip or less before it begins anew, so that it sends as fast as
+  /// `advised`, in bytes a second, or at least faster than now.
+  [[nodiscard]] static bool beginsAnew(const platform::BbrState& now, std::uint64_t advised);
+
   /// Asks the system and tells it, once in a round trip. `fd` is a TCP socket.
   void mind(int fd);
-  /// Bytes a second that the sender of the message at hand wants at most; 0: any. `fd` < 0: there is no socket yet.
+  /// Bytes a second that the sender of the message at hand wants at most, and knows the path to take; 0: any. `fd` < 0:
+  /// there is no socket yet.
   void advise(int fd, std::uint64_t bytes_per_s);
   /// For the next connection, which knows nothing yet but what was advised.
   void reset(int fd);
 
  private:
+  void hasten(int fd);
   void apply(int fd) const;
   void forget(int fd);
   [[nodiscard]] bool isFull(const platform::BbrState& now) const;
@@ -40,6 +46,7 @@ class PaceGuard {
   platform::Clock::time_point advised_at_;
   bool idle_ = true; ///< There is no bbr to be minded.
   platform::Clock::time_point next_;
+  platform::Clock::time_point next_hastening_;
 };
 
 } // namespace goss::transports::tcp
