@@ -30,6 +30,7 @@ void Outbox::open(ucp_ep_h endpoint, std::uint64_t key, const Route& route) {
 }
 
 bool Outbox::hasRoom(std::uint64_t cost) const {
+  if (held_bytes_ >= route_.held_bytes) return false;
   const std::uint64_t waiting = sent_cost_ - taken_cost_;
   return waiting == 0 || waiting + cost <= route_.window_bytes;
 }
@@ -73,6 +74,7 @@ bool Outbox::launch(SendOperation& operation) {
 }
 
 bool Outbox::startPieces(Flight& flight, std::size_t bytes) {
+  flight.held_bytes = flight.rendezvous ? 0 : bytes;
   const std::uint32_t flags = flight.rendezvous ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
   if (flight.pieces.size() > 1)
     return start(flight, flight.pieces.data(), flight.pieces.size(), ucp_dt_make_iov(), flags);
@@ -146,7 +148,7 @@ Outbox::Flight& Outbox::takeFlight() {
   flight.pieces.clear();
   flight.landed = false;
   flight.status = UCS_OK;
-  flight.rest_bytes = flight.parts = 0;
+  flight.rest_bytes = flight.parts = flight.held_bytes = 0;
   return flight;
 }
 
@@ -175,6 +177,7 @@ bool Outbox::start(Flight& flight, const void* buffer, std::size_t count, ucp_da
     return true;
   }
   ++in_flight_;
+  held_bytes_ += flight.held_bytes;
   if (UCS_PTR_IS_ERR(request)) onSent(nullptr, UCS_PTR_STATUS(request), &flight);
   return false;
 }
@@ -184,6 +187,7 @@ void Outbox::onSent(void* request, ucs_status_t status, void* data) {
   auto& flight = *static_cast<Flight*>(data);
   Outbox& self = *flight.owner;
   --self.in_flight_;
+  self.held_bytes_ -= flight.held_bytes;
   if (status != UCS_OK && self.trouble_.isOk()) self.trouble_ = ucxError(self.peer_, "sending to it failed", status);
   if (request != nullptr) ucp_request_free(request);
   Flight* whole = flight.whole;

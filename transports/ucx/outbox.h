@@ -47,6 +47,8 @@ class Outbox {
   }
   /// UCX holds nothing of ours.
   [[nodiscard]] bool isIdle() const { return in_flight_ == 0; }
+  /// So much it holds, but for what goes by rendezvous.
+  [[nodiscard]] std::size_t heldBytes() const { return held_bytes_; }
   /// Why UCX refused to send; ok while it has not.
   [[nodiscard]] const Status& trouble() const { return trouble_; }
   /// Completes everything with `status`. The endpoint is closed.
@@ -64,6 +66,7 @@ class Outbox {
     std::size_t rest_bytes = 0;         ///< and how much that is.
     std::size_t parts = 0;              ///< UCX holds so many.
     std::uint64_t number = 0;
+    std::size_t held_bytes = 0; ///< Of Outbox::heldBytes() while UCX holds it.
     bool rendezvous = false;
     bool landed = false;
     ucs_status_t status = UCS_OK;
@@ -111,6 +114,7 @@ class Outbox {
   std::vector<Flight*> free_;
   std::vector<Flight*> landed_;
   std::size_t in_flight_ = 0;
+  std::size_t held_bytes_ = 0;
   Status trouble_;
   Status failure_;
 };

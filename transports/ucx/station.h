@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "gossamer/transport.h"
@@ -47,6 +48,9 @@ struct Route {
   std::size_t part_bytes = 0;
   std::size_t most_eager_bytes = 32u << 10; ///< Where none go in parts longer ones go by rendezvous.
   std::size_t window_bytes = kWindowBytes;
+  /// UCX is given no more while it holds so much that it has not sent. It takes nothing back, so who cancels a message
+  /// waits for all of it.
+  std::size_t held_bytes = std::numeric_limits<std::size_t>::max();
 };
 
 /// Of one direction of receiving: what was taken, and how much of that the sender has been told.

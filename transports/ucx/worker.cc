@@ -23,6 +23,9 @@ constexpr std::size_t kMemoryPartBytes = 32u << 10;
 constexpr const char* kMemorySegmentBytes = "32928";
 // To another host so much may be on its way that a round trip does not hold it up.
 constexpr std::size_t kFarWindowBytes = 8u << 20;
+// Of that UCX holds two parts besides what is in the socket: while one leaves, the next is there. Within the 200 ms that
+// a cancelled message is waited for they leave over 5 Mbit/s and more.
+constexpr std::size_t kFarHeldBytes = 2 * kTcpPartBytes;
 
 /// What `print` writes. UCX tells some things in no other way.
 std::string printed(const std::function<void(std::FILE*)>& print) {
@@ -172,7 +175,10 @@ Route Worker::routeOf(ucp_ep_h endpoint, bool same_host) const {
     route.part_bytes = memory_part_bytes_;
   } else if (only_tcp && all.find("lane[") != std::string::npos) {
     route.part_bytes = route.most_eager_bytes = kTcpPartBytes;
-    if (!same_host) route.window_bytes = kFarWindowBytes;
+    if (!same_host) {
+      route.window_bytes = kFarWindowBytes;
+      route.held_bytes = kFarHeldBytes;
+    }
   }
   return route;
 }
