@@ -16,10 +16,11 @@ extern "C" {
 /// work in phases.
 ///
 /// *links, equal on all ranks, is the text of a link file (docs/formats.md), which GOSS_LINKS and goss_explain take;
-/// free it with goss_free. A path of more than some 50 ms that has carried nothing for a while is underestimated: TCP
-/// has not found its speed when the time is over; where packets are lost a bandwidth may be told too high, up to 1.8
-/// times as seen so far. Of `options` (may be NULL) only timeout_ms counts, for each message.
-/// Errors: as a collective's; the communicator has failed then, for its ranks may plan differently.
+/// free it with goss_free. A comment in it names each link that a third rank relays, and which. A path of more than
+/// some 50 ms that has carried nothing for a while is underestimated: TCP has not found its speed when the time is
+/// over; where packets are lost a bandwidth may be told too high, up to 1.8 times as seen so far. Of `options` (may be
+/// NULL) only timeout_ms counts, for each message. Errors: as a collective's; the communicator has failed then, for its
+/// ranks may plan differently.
 GOSS_API goss_status goss_comm_measure_links(goss_comm_t comm, const goss_options* options, char** links);
 
 #ifdef __cplusplus

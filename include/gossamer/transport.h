@@ -199,6 +199,11 @@ class Transport {
   [[nodiscard]] virtual PeerStatistics statistics(int peer) const = 0;
   /// Other ranks' bytes go through this one now: progress() is to be called for them while nothing is pending here.
   [[nodiscard]] virtual bool servesOthers() const { return false; }
+  /// The rank that passes on what goes to and comes from `peer`, where the two cannot call each other; -1: none.
+  [[nodiscard]] virtual int relayedBy(int peer) const {
+    (void)peer;
+    return -1;
+  }
   /// Memory for the smallest messages, after open(); nullptr where the transport has none. Lives as long as it.
   [[nodiscard]] virtual Board* board() { return nullptr; }
 

@@ -225,6 +225,8 @@ class Communicator {
   };
   static Result<std::unique_ptr<Communicator>> derive(const Origins& origins, const AgreementView& decision);
   void awaitPhased();
+  /// As MeasuredLink::relay of the link to `rank`.
+  double relayOf(int rank);
   Result<std::string> tellMeasuredLinks(std::int64_t timeout_ms);
   void useLinksOnLoop(schedule::Links links);
   /// What was measured is true of a part of the ranks too. Not of those that a failure left over: it may have come

@@ -46,17 +46,19 @@ Result<std::string> Communicator::tellMeasuredLinks(std::int64_t timeout_ms) {
   Result<std::unique_ptr<Communicator>> made = split(0, rank_);
   if (!made.isOk()) return made.status();
   Communicator& own = *made.value();
-  const Result<std::vector<MeasuredLink>> mine = core::measureLinks(own, timeout_ms);
+  Result<std::vector<MeasuredLink>> mine = core::measureLinks(own, timeout_ms);
   if (!mine.isOk()) return mine.status();
+  for (int rank = 0; rank < size(); ++rank)
+    mine.value()[static_cast<std::size_t>(rank)].relay = relayOf(rank);
 
   std::vector<MeasuredLink> all(ranks_.size() * ranks_.size());
-  static_assert(sizeof(MeasuredLink) == 2 * sizeof(double));
+  static_assert(sizeof(MeasuredLink) == 3 * sizeof(double));
   Call gather;
   gather.collective = Collective::allGather;
   gather.dtype = GOSS_FLOAT64;
   gather.input = mine.value().data();
   gather.output = all.data();
-  gather.count = 2 * ranks_.size();
+  gather.count = 3 * ranks_.size();
   gather.timeout_ms = timeout_ms;
   setUniformShape(gather, size());
   if (Status status = own.run(gather); !status.isOk()) return status;
@@ -65,6 +67,15 @@ Result<std::string> Communicator::tellMeasuredLinks(std::int64_t timeout_ms) {
     for (std::size_t from = 0; from < ranks_.size(); ++from)
       links[from * ranks_.size() + to] = all[to * ranks_.size() + from];
   return linksText(links, own.planner_.links());
+}
+
+double Communicator::relayOf(int rank) {
+  auto lock = engine().enter();
+  const Transport* transport = mesh().transport(worldRank(rank));
+  const int relay = transport != nullptr ? transport->relayedBy(worldRank(rank)) : -1;
+  if (relay < 0) return kNoRelay;
+  const int member = rankOfWorld(relay);
+  return member >= 0 ? member : kRelayElsewhere;
 }
 
 void Communicator::useLinksOnLoop(schedule::Links links) {

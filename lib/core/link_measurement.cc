@@ -27,7 +27,7 @@ Result<MeasuredLink> measure(Communicator& communicator, int peer, double round_
   }
   Result<double> rate = LinkStream(communicator, peer, round_trip_s, timeout_ms).run();
   if (!rate.isOk()) return rate.status();
-  return MeasuredLink{round_trip_s / 2, rate.value()};
+  return MeasuredLink{round_trip_s / 2, rate.value(), kNoRelay};
 }
 
 /// What the members of one node and the ranks beyond it moved in the round in which that was most, out of the node or
@@ -97,6 +97,14 @@ Result<std::vector<MeasuredLink>> measureLinks(Communicator& communicator, std::
 std::string linksText(const std::vector<MeasuredLink>& links, const schedule::Links& before) {
   const int size = before.size();
   std::string text = "gossamer-links 1\n# Measured: half a round trip; bytes per second, both ways at the same time.\n";
+  for (int from = 0; from < size; ++from) {
+    for (int to = from + 1; to < size; ++to) {
+      const double relay = links[static_cast<std::size_t>(from * size + to)].relay;
+      if (relay == kNoRelay) continue;
+      text += fmt::format("# The link between rank {} and rank {} is relayed by {}.\n", from, to,
+                          relay >= 0 ? fmt::format("rank {}", relay) : "a rank outside of this communicator");
+    }
+  }
   if (before.cpu().reduce_bytes_per_s > 0) text += fmt::format("reduce {:.0f}B/s\n", before.cpu().reduce_bytes_per_s);
   if (before.cpu().copy_bytes_per_s > 0) text += fmt::format("copy {:.0f}B/s\n", before.cpu().copy_bytes_per_s);
   std::map<int, std::vector<int>> nodes;

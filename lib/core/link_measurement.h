@@ -11,10 +11,15 @@
 
 namespace goss::core {
 
-/// From one rank to another.
+/// MeasuredLink::relay of a link that nobody relays, and of one that a rank outside of the communicator does.
+inline constexpr double kNoRelay = -1;
+inline constexpr double kRelayElsewhere = -2;
+
+/// From one rank to another. Ranks tell it each other as numbers.
 struct MeasuredLink {
   double latency_s = 0; ///< Half a round trip; 0 of a rank to itself.
   double bandwidth_bytes_per_s = 0;
+  double relay = kNoRelay; ///< The rank that passes on what is sent.
 };
 
 /// Collective, blocking, over a communicator that nothing else uses. All ranks exchange two small messages with all
@@ -25,7 +30,8 @@ Result<std::vector<MeasuredLink>> measureLinks(Communicator& communicator, std::
 
 /// What all ranks have measured as a link file (docs/formats.md). `links`: of rank 0 to all ranks, then of rank 1, and
 /// so on. What was not measured (overheads, processors, which ranks are one node) is as `before`. A node's port is as
-/// fast as the pairs were together that used it in one round. Numbers have two digits: more would be noise.
+/// fast as the pairs were together that used it in one round. A comment names each link that is relayed, and by whom.
+/// Numbers have two digits: more would be noise.
 [[nodiscard]] std::string linksText(const std::vector<MeasuredLink>& links, const schedule::Links& before);
 
 /// Whom `rank` meets in `round` so that all meet all in as few rounds as can be; -1: nobody.

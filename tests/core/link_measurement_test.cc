@@ -30,11 +30,29 @@ TEST(LinkMeasurement, EveryPairMeetsOnceAndBothKnowIt) {
   }
 }
 
+TEST(LinkMeasurement, ItsTextNamesLinksThatAreRelayed) {
+  std::vector<MeasuredLink> links(16, {5e-3, 100e6});
+  const auto relayed = [&](std::size_t one, std::size_t other, double relay) {
+    links[4 * one + other].relay = links[4 * other + one].relay = relay;
+  };
+  const schedule::Links before(4);
+  EXPECT_EQ(linksText(links, before).find("relayed"), std::string::npos);
+  relayed(1, 2, 0);
+  relayed(0, 3, kRelayElsewhere);
+  const std::string text = linksText(links, before);
+  EXPECT_NE(text.find("# The link between rank 1 and rank 2 is relayed by rank 0.\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("# The link between rank 0 and rank 3 is relayed by a rank outside of this communicator.\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("rank 2 and rank 1"), std::string::npos) << "once for both ways";
+  EXPECT_TRUE(schedule::Links::parse(text, 4).isOk());
+}
+
 TEST(LinkMeasurement, ItsTextIsALinkFileOfTheSameFigures) {
   const std::vector<MeasuredLink> links = {{0, 0},         {10e-3, 12e6}, {50e-3, 1e6},  //
                                            {10e-3, 25e6},  {0, 0},        {1e-6, 9.1e9}, //
                                            {50e-3, 1.5e6}, {1e-6, 9e9},   {0, 0}};
-  schedule::Links before(3, {1, 1, 7e-6, 4096}, {3e9, 2e9});
+  schedule::Links before(3, {1, 1, 7e-6, 4096, 6e9}, {3e9, 2e9});
   const auto read = schedule::Links::parse(linksText(links, before), 3);
   ASSERT_TRUE(read.isOk()) << read.status().text();
   EXPECT_DOUBLE_EQ(read.value().price(0, 1).latency_s, 10e-3);
@@ -44,6 +62,7 @@ TEST(LinkMeasurement, ItsTextIsALinkFileOfTheSameFigures) {
   EXPECT_DOUBLE_EQ(read.value().price(2, 1).latency_s, 1e-6);
   EXPECT_DOUBLE_EQ(read.value().price(2, 0).overhead_s, 7e-6);
   EXPECT_DOUBLE_EQ(read.value().price(2, 0).eager_bytes, 4096);
+  EXPECT_DOUBLE_EQ(read.value().price(2, 0).sender_bytes_per_s, 6e9);
   EXPECT_EQ(read.value().cpu(), (schedule::CpuPrice{3e9, 2e9}));
   EXPECT_FALSE(read.value().uniform());
 }

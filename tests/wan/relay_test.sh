@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Four hosts, of which two can only call out, as behind NAT: they reduce with TLS, and between the two a third one relays.
-#   relay_test.sh PATH_OF_goss-wanem PATH_OF_goss-keys PATH_OF_goss-bench PATH_OF_shrink_rank
+#   relay_test.sh PATH_OF_goss-wanem PATH_OF_goss-keys PATH_OF_goss-bench PATH_OF_shrink_rank PATH_OF_measure_rank
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
 require_namespaces
@@ -9,8 +9,9 @@ wanem=$(readlink -f "$1")
 keys=$(readlink -f "$2")
 bench=$(readlink -f "$3")
 shrink_rank=$(readlink -f "$4")
+measure_rank=$(readlink -f "$5")
 scratch=$(mktemp -d)
-export keys bench shrink_rank scratch
+export keys bench shrink_rank measure_rank scratch
 trap 'rm -rf "$scratch"' EXIT
 
 cat >"$scratch/script" <<'S'
@@ -50,6 +51,13 @@ expect "both say which one" says "1 2" 'the link to rank [12] is relayed by rank
 expect "no other link is relayed" eval '! grep -hE "is relayed by" 0 3'
 expect "and nobody was refused" eval '! grep -h "refused" 0 1 2 3'
 
+start "$measure_rank"
+worked=1
+for pid in "${pids[@]}"; do wait "$pid" || worked=0; done
+expect "they measure their links" [ $worked = 1 ]
+expect "and see which one is relayed, and by whom" grep -qE '^# The link between rank 1 and rank 2 is relayed by rank [03]\.$' "$scratch/0"
+expect "and no other" [ "$(grep -c 'is relayed by' "$scratch/0")" = 1 ]
+
 start "$shrink_rank" 65536 1
 expect "they run again" says "0 1 2 3" '^ready' 200
 relay=$(grep -ohE 'the link to rank 2 is relayed by rank [03]' 1 | grep -oE '[03]$' | head -n 1)
@@ -62,5 +70,5 @@ printf '%s\n' '* * bw=200 delay=5' 'set-host 1 inbound=0' 'set-host 2 inbound=0'
 if grep -q OVERLOADED "$scratch/errors"; then echo "     (overloaded)"; fi
 passed=$(grep -c '^ok' "$scratch/report")
 failed=$(grep -c '^FAIL' "$scratch/report")
-[ "$passed" = 7 ] || failed=$((failed + 1))
+[ "$passed" = 10 ] || failed=$((failed + 1))
 finish

@@ -70,8 +70,7 @@ class TcpTransport final : public Transport {
   void abandon(int peer, const Status& why) override { at(peer).giveUp(why); }
   [[nodiscard]] PeerStatistics statistics(int peer) const override { return at(peer).matcher().statistics(); }
   [[nodiscard]] bool servesOthers() const override { return relay_ && relay_->isInUse(); }
-  /// The rank that relays the link to `peer`, or -1.
-  [[nodiscard]] int relayedBy(int peer) const { return at(peer).via(); }
+  [[nodiscard]] int relayedBy(int peer) const override { return at(peer).via(); }
   /// What this rank has passed on between others.
   [[nodiscard]] std::uint64_t relayedBytes() const { return relay_ ? relay_->bytes() : 0; }
 
