@@ -16,7 +16,9 @@ Status done(cudaError_t code, const char* what) {
 
 Result<std::string> deviceName() {
   cudaDeviceProp properties;
-  const cudaError_t code = cudaGetDeviceProperties(&properties, 0);
+  int device = 0;
+  cudaError_t code = cudaGetDevice(&device);
+  code = code == cudaSuccess ? cudaGetDeviceProperties(&properties, device) : code;
   if (code != cudaSuccess) {
     return Status::error(GOSS_ERR_UNSUPPORTED, std::string("no CUDA device: ") + cudaGetErrorString(code));
   }
