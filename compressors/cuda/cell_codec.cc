@@ -3,12 +3,36 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace goss::compressors::cuda {
 
 namespace {
 
 unsigned char* bytesOf(std::span<std::byte> bytes) { return reinterpret_cast<unsigned char*>(bytes.data()); }
+
+/// Null is.
+bool isAligned(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
+bool areAligned(const unsigned char* const* payloads, unsigned count) {
+  return std::all_of(payloads, payloads + count, [](const unsigned char* payload) { return isAligned(payload); });
+}
+
+/// Says of each segment whether its whole cells can be read and written 16 bytes at a time.
+void findAligned(CellJob& job) {
+  const auto from = [](const float* vector, std::size_t first) {
+    return vector == nullptr || isAligned(vector + first);
+  };
+  const bool payloads = areAligned(job.payloads, job.payload_count);
+  for (unsigned s = 0; s < job.segment_count; ++s) {
+    CellSegment& segment = job.segments[s];
+    segment.aligned = payloads && isAligned(segment.out) && from(job.values, segment.first) &&
+                      from(job.reference, segment.first) && from(job.residual, segment.first) &&
+                      from(job.decoded, segment.first);
+  }
+}
+void findAligned(DecodeCellJob& job) {
+  job.aligned = isAligned(job.out) && areAligned(job.payloads, job.payload_count);
+}
 
 } // namespace
 
@@ -63,6 +87,7 @@ Status checkLengths(const Codec& codec, std::span<const PayloadView> payloads, s
 CellCodec::CellCodec(std::shared_ptr<const Codec> host, const CellFormat& format, const CellLaunches& launches)
     : host_(std::move(host)), format_(format), launches_(launches) {
   format_.cell = launches_.cell;
+  format_.block_shift = static_cast<unsigned>(std::countr_zero(format_.block.block));
 }
 
 Status CellCodec::encode(const EncodeJob& job, Stream stream) const {
@@ -85,6 +110,7 @@ Status CellCodec::encode(const EncodeJob& job, Stream stream) const {
                                                bytesOf(segment.out) + format_.head};
       cells.cells += (segment.count + format_.cell - 1) / format_.cell;
     }
+    findAligned(cells);
     if (Status status = launched(*host_, launches_.encode(cells, stream)); !status.isOk()) {
       return status;
     }
@@ -107,6 +133,7 @@ Status CellCodec::decodeSome(const DecodeJob& job, DecodeMode mode, std::size_t 
   if (job.mode == DecodeMode::meanOfPresent && last && !job.payloads.empty()) {
     cells.divisor = static_cast<float>(job.payloads.size());
   }
+  findAligned(cells);
   return launched(*host_, launches_.decode(cells, stream));
 }
 
@@ -133,6 +160,7 @@ int CellCodec::encodeWhole(CellJob cells, const Place& place, Stream stream) con
   cells.cells = (place.count + format_.cell - 1) / format_.cell;
   cells.segments[0] = {0, place.count, 0, reinterpret_cast<unsigned char*>(place.payload) + format_.head};
   cells.segment_count = 1;
+  findAligned(cells);
   return launches_.encode(cells, stream);
 }
 
@@ -143,6 +171,7 @@ int CellCodec::decodeBehind(const Place& place, float* out, Stream stream) const
   cells.out = out;
   cells.behind = place.behind;
   cells.payloads[cells.payload_count++] = reinterpret_cast<const unsigned char*>(place.payload);
+  findAligned(cells);
   return launches_.decode(cells, stream);
 }
 
@@ -183,6 +212,7 @@ Status CellCodec::merge(MergeJob& job, Stream stream) const {
   for (const PayloadView payload : payloads) {
     cells.payloads[cells.payload_count++] = reinterpret_cast<const unsigned char*>(payload.data());
   }
+  findAligned(cells);
   job.bytes = host_->maxBytes(count);
   return launched(*host_, launches_.encode(cells, stream));
 }

@@ -8,11 +8,11 @@
 
 namespace goss::compressors::cuda {
 
-template <typename Scheme, unsigned kRuns, unsigned kReads>
+template <typename Scheme, unsigned kRuns, unsigned kUnits, unsigned kReads>
 int launchEncode(const CellJob& job, Stream stream) {
   const bool packed =
       Scheme::kPlanes != Planes::none && (Scheme::kBits == 0 ? job.format.block.bits : Scheme::kBits) != 8;
-  return launch<EncodeCell<Scheme, kRuns, kReads>>(job, packed ? job.format.cell : 0, stream);
+  return launch<EncodeCell<Scheme, kRuns, kUnits, kReads>>(job, packed ? job.format.cell : 0, stream);
 }
 
 template <typename Scheme>
@@ -25,16 +25,24 @@ int launchMeasure(const MeasureJob& job, Stream stream) {
   return launch<MeasureCell<Scheme>>(job, 0, stream);
 }
 
+/// Units of at most this many runs are loaded at a time: 64 bytes a lane keep memory busy.
+inline constexpr unsigned kRunsInFlight = 4;
+template <unsigned kRuns>
+inline constexpr unsigned kUnitsOf = kRuns < kRunsInFlight ? kRunsInFlight / kRuns : 1;
+/// Elements of as many.
+template <unsigned kRuns>
+inline constexpr std::size_t kCellOf = kUnitsOf<kRuns>* kRuns* kRunElems;
+
 template <typename Scheme, unsigned kRuns>
-CellLaunches cellLaunches(std::size_t cell) {
-  return {launchEncode<Scheme, kRuns, 1>, launchDecode<Scheme>, launchMeasure<Scheme>, cell};
+CellLaunches cellLaunches(std::size_t cell = kCellOf<kRuns>) {
+  return {launchEncode<Scheme, kRuns, kUnitsOf<kRuns>, 1>, launchDecode<Scheme>, launchMeasure<Scheme>, cell};
 }
 
 /// Of codecs that have a scale, or a head, of the whole segment: they never stand behind a number of elements that only
 /// the device knows.
 template <typename Scheme, unsigned kRuns>
-CellLaunches segmentLaunches(std::size_t cell) {
-  return {launchEncode<Scheme, kRuns, 1>, launchDecode<Scheme>, nullptr, cell};
+CellLaunches segmentLaunches(std::size_t cell = kCellOf<kRuns>) {
+  return {launchEncode<Scheme, kRuns, kUnitsOf<kRuns>, 1>, launchDecode<Scheme>, nullptr, cell};
 }
 
 /// Blocks of up to 1024 elements lie in registers; longer ones are read twice.
@@ -42,16 +50,16 @@ template <typename Scheme>
 CellLaunches blockLaunches(std::size_t block) {
   switch (block) {
     case 256:
-      return cellLaunches<Scheme, 2>(block);
+      return cellLaunches<Scheme, 2>();
     case 512:
-      return cellLaunches<Scheme, 4>(block);
+      return cellLaunches<Scheme, 4>();
     case 1024:
-      return cellLaunches<Scheme, 8>(block);
+      return cellLaunches<Scheme, 8>();
     case 2048:
     case 4096:
-      return {launchEncode<Scheme, 8, 2>, launchDecode<Scheme>, launchMeasure<Scheme>, block};
+      return {launchEncode<Scheme, 8, 1, 2>, launchDecode<Scheme>, launchMeasure<Scheme>, block};
     default:
-      return cellLaunches<Scheme, 1>(kRunElems);
+      return cellLaunches<Scheme, 1>();
   }
 }
 

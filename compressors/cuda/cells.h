@@ -3,167 +3,10 @@
 #ifndef GOSS_COMPRESSORS_CUDA_CELLS_H_
 #define GOSS_COMPRESSORS_CUDA_CELLS_H_
 
-#include "compressors/cuda/schemes.h"
+#include "compressors/cuda/codes.h"
 #include "kernels/philox.h"
 
 namespace goss::compressors::cuda {
-
-/// Four floats; those from `count` on are not touched (loaded: zero).
-struct alignas(16) Quad {
-  float value[4];
-};
-
-GOSS_DEVICE Quad loadQuad(const float* from, std::size_t count) {
-  if (count >= 4 && reinterpret_cast<std::uintptr_t>(from) % 16 == 0) {
-    return *reinterpret_cast<const Quad*>(from);
-  }
-  Quad quad;
-  GOSS_UNROLL
-  for (unsigned i = 0; i < 4; ++i) {
-    quad.value[i] = i < count ? from[i] : 0.0f;
-  }
-  return quad;
-}
-GOSS_DEVICE void storeQuad(float* to, const Quad& quad, std::size_t count) {
-  if (count >= 4 && reinterpret_cast<std::uintptr_t>(to) % 16 == 0) {
-    *reinterpret_cast<Quad*>(to) = quad;
-    return;
-  }
-  GOSS_UNROLL
-  for (unsigned i = 0; i < 4; ++i) {
-    if (i < count) {
-      to[i] = quad.value[i];
-    }
-  }
-}
-
-/// Four codes of kBytes bytes each.
-template <unsigned kBytes>
-GOSS_DEVICE void storeCodes(unsigned char* to, const std::uint32_t (&code)[4], std::size_t count) {
-  if (count >= 4 && reinterpret_cast<std::uintptr_t>(to) % 4 == 0) {
-    auto* words = reinterpret_cast<std::uint32_t*>(to);
-    if constexpr (kBytes == 1) {
-      words[0] = (code[0] & 255u) | (code[1] & 255u) << 8 | (code[2] & 255u) << 16 | code[3] << 24;
-    } else if constexpr (kBytes == 2) {
-      words[0] = (code[0] & 0xffffu) | code[1] << 16;
-      words[1] = (code[2] & 0xffffu) | code[3] << 16;
-    } else {
-      GOSS_UNROLL
-      for (unsigned i = 0; i < 4; ++i) {
-        words[i] = code[i];
-      }
-    }
-    return;
-  }
-  GOSS_UNROLL
-  for (unsigned i = 0; i < 4; ++i) {
-    for (unsigned byte = 0; byte < kBytes && i < count; ++byte) {
-      to[i * kBytes + byte] = static_cast<unsigned char>(code[i] >> (8 * byte));
-    }
-  }
-}
-
-GOSS_DEVICE float finiteOrZero(float value) {
-  return (bitCast<std::uint32_t>(value) & kFloatInfinity) != kFloatInfinity ? value : 0.0f;
-}
-
-template <typename Scheme>
-GOSS_DEVICE unsigned bitsOf(const CellFormat& format) {
-  return Scheme::kBits == 0 ? format.block.bits : Scheme::kBits;
-}
-
-/// Codes in a plane are padded to whole bytes; 6 bits are planes of 4 and of 2.
-GOSS_DEVICE std::size_t paddedCodes(std::size_t count, unsigned bits) {
-  const std::size_t unit = bits == 6 ? 4 : 8 / bits;
-  return (count + unit - 1) / unit * unit;
-}
-
-GOSS_DEVICE std::uint32_t planeCode(const unsigned char* plane, std::size_t padded, unsigned bits, std::size_t within) {
-  const std::size_t part = padded * bits / 8, which = within / part;
-  return (plane[within - which * part] >> (which * bits)) & ((1u << bits) - 1);
-}
-
-/// The code of an element, wherever it lies.
-template <typename Scheme>
-GOSS_DEVICE std::uint32_t codeOf(const CellFormat& format, const unsigned char* payload, std::size_t total,
-                                 std::size_t element) {
-  const unsigned bits = bitsOf<Scheme>(format);
-  if (Scheme::kPlanes == Planes::none || bits == 8) {
-    std::uint32_t code = 0;
-    for (unsigned byte = 0; byte < bits / 8; ++byte) {
-      code |= static_cast<std::uint32_t>(payload[element * (bits / 8) + byte]) << (8 * byte);
-    }
-    return code;
-  }
-  const std::size_t group = Scheme::kPlanes == Planes::ofTiles ? kTileElems : format.block.block;
-  const std::size_t first = element / group * group, left = total - first;
-  const std::size_t padded = paddedCodes(left < group ? left : group, bits);
-  if (bits == 6) {
-    return planeCode(payload + first / 2, padded, 4, element - first) |
-           planeCode(payload + format.block.upperPlane(total) + first / 4, padded, 2, element - first) << 4;
-  }
-  return planeCode(payload + first * bits / 8, padded, bits, element - first);
-}
-
-/// Four codes of kBytes bytes each; storeCodes()'s opposite, for all four.
-template <unsigned kBytes>
-GOSS_DEVICE void loadCodes(const unsigned char* from, std::uint32_t (&code)[4]) {
-  const auto* words = reinterpret_cast<const std::uint32_t*>(from);
-  GOSS_UNROLL
-  for (unsigned i = 0; i < 4; ++i) {
-    if constexpr (kBytes == 1) {
-      code[i] = words[0] >> (8 * i) & 255u;
-    } else if constexpr (kBytes == 2) {
-      code[i] = words[i / 2] >> (16 * (i % 2)) & 0xffffu;
-    } else {
-      code[i] = words[i];
-    }
-  }
-}
-
-/// Four elements of a payload, which share a block; those from `count` on are zero. `first` is a multiple of four.
-template <typename Scheme>
-GOSS_DEVICE Quad decodeQuad(const CellFormat& format, const unsigned char* payload, std::size_t total,
-                            std::size_t first, std::size_t count) {
-  constexpr unsigned kBytes = Scheme::kBits < 8 ? 1 : Scheme::kBits / 8;
-  const unsigned char* at = payload + first * kBytes;
-  const bool whole = (Scheme::kPlanes == Planes::none || bitsOf<Scheme>(format) == 8) && count >= 4 &&
-                     reinterpret_cast<std::uintptr_t>(at) % 4 == 0;
-  std::uint32_t code[4];
-  if (whole) {
-    loadCodes<kBytes>(at, code);
-  } else {
-    GOSS_UNROLL
-    for (unsigned i = 0; i < 4; ++i) {
-      code[i] = i < count ? codeOf<Scheme>(format, payload, total, first + i) : 0u;
-    }
-  }
-  const auto how = Scheme::load(format, payload, total, first / format.block.block);
-  Quad quad;
-  GOSS_UNROLL
-  for (unsigned i = 0; i < 4; ++i) {
-    quad.value[i] = i < count ? Scheme::value(format, code[i], how) : 0.0f;
-  }
-  return quad;
-}
-
-/// The kBits of all codes of a group, from shared memory to a plane (as packPlane() does).
-GOSS_DEVICE void packGroup(unsigned char* to, const unsigned char* codes, std::size_t count, std::size_t padded,
-                           unsigned bits, unsigned shift) {
-  const std::size_t part = padded * bits / 8;
-  const unsigned mask = (1u << bits) - 1, parts = 8 / bits;
-  Warp::each([&](unsigned lane) {
-    for (std::size_t i = lane; i < part; i += kWarpLanes) {
-      unsigned byte = 0;
-      for (unsigned p = 0; p < parts; ++p) {
-        const std::size_t place = p * part + i;
-        const unsigned code = place < count ? codes[place] : 0u;
-        byte |= ((code >> shift) & mask) << (p * bits);
-      }
-      to[i] = static_cast<unsigned char>(byte);
-    }
-  });
-}
 
 /// 16 random bits for each value of a unit that begins at `first` of the stream (random16()).
 template <unsigned kRuns>
@@ -242,27 +85,62 @@ GOSS_DEVICE Quad prepareQuad(const CellJob& job, const CellSegment& segment, std
   return quad;
 }
 
+/// prepareQuad() of all runs from `at`, this lane's first element, on. For what kWhole says.
 template <typename Scheme, unsigned kRuns>
-GOSS_DEVICE void loadUnit(const CellJob& job, const CellSegment& segment, std::size_t at, std::size_t end,
-                          PerLane<Unit<kRuns>>& values) {
+GOSS_DEVICE Quads<kRuns> prepareRuns(const CellJob& job, const CellSegment& segment, std::size_t at) {
+  const std::size_t place = segment.first + at;
+  Quads<kRuns> quads = loadRuns<kRuns>(job.values + place);
+  for (unsigned p = 0; p < job.payload_count; ++p) {
+    const auto decoded = decodeRuns<Scheme, kRuns>(job.format, job.payloads[p], segment.count, at);
+    eachOf(quads, [&](float value, unsigned run, unsigned i) { return value + decoded.of[run].value[i]; });
+  }
+  if (job.factor != 1.0f) {
+    eachOf(quads, [&](float value, unsigned, unsigned) { return value * job.factor; });
+  }
+  if (job.reference != nullptr) {
+    const auto reference = loadRuns<kRuns>(job.reference + place);
+    eachOf(quads, [&](float value, unsigned run, unsigned i) { return value - reference.of[run].value[i]; });
+  }
+  if (job.residual != nullptr && job.residual != job.values) {
+    const auto residual = loadRuns<kRuns>(job.residual + place);
+    eachOf(quads, [&](float value, unsigned run, unsigned i) { return value + job.decay * residual.of[run].value[i]; });
+  }
+  return quads;
+}
+
+/// Loads kUnits units that follow each other.
+template <typename Scheme, unsigned kRuns, unsigned kUnits, bool kWhole>
+GOSS_DEVICE void loadUnits(const CellJob& job, const CellSegment& segment, CellPlace all,
+                           PerLane<Unit<kRuns>> (&values)[kUnits]) {
   Warp::each([&](unsigned lane) {
-    GOSS_UNROLL
-    for (unsigned run = 0; run < kRuns; ++run) {
-      const std::size_t place = at + run * kRunElems + lane * 4;
-      Quad quad = {{0, 0, 0, 0}};
-      if (place < end) {
-        quad = prepareQuad<Scheme>(job, segment, place, end - place);
-      }
+    if constexpr (kWhole) {
+      const auto quads = prepareRuns<Scheme, kRuns * kUnits>(job, segment, all.first + lane * 4);
       GOSS_UNROLL
-      for (unsigned i = 0; i < 4; ++i) {
-        values[lane].value[4 * run + i] = place + i < end ? quad.value[i] : 0.0f;
+      for (unsigned run = 0; run < kRuns * kUnits; ++run) {
+        GOSS_UNROLL
+        for (unsigned i = 0; i < 4; ++i) {
+          values[run / kRuns][lane].value[4 * (run % kRuns) + i] = quads.of[run].value[i];
+        }
+      }
+    } else {
+      GOSS_UNROLL
+      for (unsigned run = 0; run < kRuns * kUnits; ++run) {
+        const std::size_t place = all.first + run * kRunElems + lane * 4;
+        Quad quad = {{0, 0, 0, 0}};
+        if (place < all.end) {
+          quad = prepareQuad<Scheme>(job, segment, place, all.end - place);
+        }
+        GOSS_UNROLL
+        for (unsigned i = 0; i < 4; ++i) {
+          values[run / kRuns][lane].value[4 * (run % kRuns) + i] = place + i < all.end ? quad.value[i] : 0.0f;
+        }
       }
     }
   });
 }
 
 /// What an encode leaves of four values: what is lost, and what was decoded.
-template <typename Scheme>
+template <typename Scheme, bool kWhole>
 GOSS_DEVICE void leaveQuad(const CellJob& job, std::size_t place, std::size_t count, const Quad& values,
                            const std::uint32_t (&code)[4], const typename Scheme::Scale& how) {
   const auto stored = Scheme::stored(how);
@@ -276,7 +154,7 @@ GOSS_DEVICE void leaveQuad(const CellJob& job, std::size_t place, std::size_t co
         lost.value[i] = finiteOrZero(values.value[i] - Scheme::value(job.format, code[i], stored));
       }
     }
-    storeQuad(job.residual + place, lost, count);
+    storeQuad<kWhole>(job.residual + place, lost, count);
   }
   if (job.decoded != nullptr) {
     Quad decoded;
@@ -284,25 +162,25 @@ GOSS_DEVICE void leaveQuad(const CellJob& job, std::size_t place, std::size_t co
     for (unsigned i = 0; i < 4; ++i) {
       decoded.value[i] = Scheme::value(job.format, code[i], stored);
     }
-    storeQuad(job.decoded + place, decoded, count);
+    storeQuad<kWhole>(job.decoded + place, decoded, count);
   }
 }
 
 /// Codes of a unit whose scale each lane knows, to the payload or, where they are packed, to shared memory.
-template <typename Scheme, unsigned kRuns>
+template <typename Scheme, unsigned kRuns, bool kWhole>
 GOSS_DEVICE void codeUnit(const CellJob& job, const CellSegment& segment, CellPlace unit, PerLane<Unit<kRuns>>& values,
                           PerLane<typename Scheme::Scale>& scale, unsigned char* codes) {
   PerLane<UnitRandom<Scheme::kRandom ? kRuns : 1>> random;
   if constexpr (Scheme::kRandom) {
     fillUnitRandom<kRuns>(job.key, job.first_element + segment.first + unit.first, random);
   }
-  const bool packed = Scheme::kPlanes != Planes::none && bitsOf<Scheme>(job.format) != 8;
+  const bool packed = isPacked<Scheme>(job.format);
   Warp::each([&](unsigned lane) {
     const typename Scheme::Scale how = scale[lane];
     GOSS_UNROLL
     for (unsigned run = 0; run < kRuns; ++run) {
       const std::size_t within = run * kRunElems + lane * 4, place = unit.first + within;
-      if (place < unit.end) {
+      if (kWhole || place < unit.end) {
         Quad quad;
         std::uint32_t code[4];
         GOSS_UNROLL
@@ -312,12 +190,12 @@ GOSS_DEVICE void codeUnit(const CellJob& job, const CellSegment& segment, CellPl
         }
         const std::size_t count = unit.end - place;
         if (packed) {
-          storeCodes<1>(codes + within, code, count);
+          storeCodes<1, true>(codes + within, code, 4); // there is room for whole cells
         } else {
-          constexpr unsigned kBytes = Scheme::kBits < 8 ? 1 : Scheme::kBits / 8;
-          storeCodes<kBytes>(segment.out + place * kBytes, code, count);
+          constexpr unsigned kBytes = kCodeBytes<Scheme>;
+          storeCodes<kBytes, kWhole>(segment.out + place * kBytes, code, count);
         }
-        leaveQuad<Scheme>(job, segment.first + place, count, quad, code, how);
+        leaveQuad<Scheme, kWhole>(job, segment.first + place, count, quad, code, how);
       }
     }
   });
@@ -330,42 +208,15 @@ GOSS_DEVICE void storeScales(const CellJob& job, const CellSegment& segment, Cel
   Warp::each([&](unsigned lane) {
     const std::size_t place = unit.first + lane * 4;
     if (lane % width == 0 && place < unit.end) {
-      Scheme::store(job.format, segment.out, segment.count, place / job.format.block.block, scale[lane]);
+      Scheme::store(job.format, segment.out, segment.count, place >> job.format.block_shift, scale[lane]);
     }
   });
 }
 
-/// Encodes one block, or a run of smaller ones. Longer blocks than a unit (kReads == 2) are read twice: once for their
-/// scale.
-template <typename Scheme, unsigned kRuns, unsigned kReads>
-GOSS_DEVICE void encodeBlock(const CellJob& job, const CellSegment& segment, CellPlace block, unsigned char* codes) {
-  constexpr std::size_t kUnit = kRuns * kRunElems;
-  const std::size_t lanes = job.format.block.block / 4;
-  const unsigned width = lanes < kWarpLanes ? static_cast<unsigned>(lanes) : kWarpLanes;
-  PerLane<Unit<kRuns>> values;
-  typename Scheme::Statistic statistic;
-  statistic.reset();
-  for (std::size_t at = block.first; at < block.end; at += kUnit) {
-    loadUnit<Scheme, kRuns>(job, segment, at, block.end, values);
-    statistic.template absorb<kRuns>(values, block.end - at, width);
-  }
-  statistic.finish(width);
-  PerLane<typename Scheme::Scale> scale;
-  Warp::each([&](unsigned lane) { scale[lane] = Scheme::scale(job.format, statistic, lane); });
-  if constexpr (kReads == 1) {
-    codeUnit<Scheme, kRuns>(job, segment, block, values, scale, codes);
-  } else {
-    for (std::size_t at = block.first; at < block.end; at += kUnit) {
-      loadUnit<Scheme, kRuns>(job, segment, at, block.end, values);
-      codeUnit<Scheme, kRuns>(job, segment, {at, block.end < at + kUnit ? block.end : at + kUnit}, values, scale,
-                              codes + (at - block.first));
-    }
-  }
-  storeScales<Scheme>(job, segment, block, width, scale);
-}
-
-/// Body of the encode and merge kernels. `codes` is shared memory of one cell.
-template <typename Scheme, unsigned kRuns, unsigned kReads>
+/// Body of the encode and merge kernels. `codes` is shared memory of one cell. A unit of kRuns runs is a block, or
+/// holds whole smaller ones; a warp loads kUnits of them before it works on the first. Longer blocks than a unit
+/// (kReads == 2) are read twice: once for their scale.
+template <typename Scheme, unsigned kRuns, unsigned kUnits, unsigned kReads>
 struct EncodeCell {
   using Job = CellJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return job.cells; }
@@ -378,75 +229,214 @@ struct EncodeCell {
     if (job.behind != nullptr) {
       segment.count = job.behind->count < segment.count ? job.behind->count : segment.count;
       segment.out += job.behind->head;
+      segment.aligned = segment.aligned && job.behind->head % 16 == 0;
     }
     const std::size_t first = (cell - segment.cells_before) * job.format.cell;
     const std::size_t end = segment.count < first + job.format.cell ? segment.count : first + job.format.cell;
-    const std::size_t step = kReads == 1 ? kRuns * kRunElems : job.format.block.block;
-    for (std::size_t at = first; at < end; at += step) {
-      encodeBlock<Scheme, kRuns, kReads>(job, segment, {at, end < at + step ? end : at + step}, codes + (at - first));
+    if (first >= end) {
+      return;
     }
-    const unsigned bits = bitsOf<Scheme>(job.format);
-    if (Scheme::kPlanes != Planes::none && bits != 8) {
-      Warp::sync();
-      pack(job.format, segment, {first, end}, codes, bits);
-      Warp::sync();
+    if (segment.aligned && end - first == job.format.cell) {
+      encode<true>(job, segment, {first, end}, codes);
+    } else {
+      encode<false>(job, segment, {first, end}, codes);
     }
   }
 
  private:
+  static constexpr std::size_t kUnit = kRuns * kRunElems;
+  using Values = PerLane<Unit<kRuns>>;
+  using Scales = PerLane<typename Scheme::Scale>;
+
+  template <bool kWhole>
+  GOSS_DEVICE static void encode(const Job& job, const CellSegment& segment, CellPlace cell, unsigned char* codes) {
+    if constexpr (kReads == 2) { // the cell is a block
+      encodeLong<kWhole>(job, segment, cell, codes);
+    } else {
+      constexpr unsigned kTogether = kWhole ? kUnits : 1;
+      for (std::size_t at = cell.first; at < cell.end; at += kTogether * kUnit) {
+        Values values[kTogether];
+        loadUnits<Scheme, kRuns, kTogether, kWhole>(job, segment, {at, cell.end}, values);
+        GOSS_UNROLL
+        for (unsigned unit = 0; unit < kTogether; ++unit) {
+          const CellPlace place = unitAt(at + unit * kUnit, cell.end);
+          encodeUnit<kWhole>(job, segment, place, values[unit], codes + (place.first - cell.first));
+        }
+      }
+    }
+    const unsigned bits = bitsOf<Scheme>(job.format);
+    if (isPacked<Scheme>(job.format)) {
+      Warp::sync();
+      pack<kWhole>(job.format, segment, cell, codes, bits);
+      Warp::sync();
+    }
+  }
+  GOSS_DEVICE static CellPlace unitAt(std::size_t first, std::size_t end) {
+    return {first, end < first + kUnit ? end : first + kUnit};
+  }
+  GOSS_DEVICE static unsigned widthOf(const Job& job) {
+    const std::size_t lanes = job.format.block.block / 4;
+    return lanes < kWarpLanes ? static_cast<unsigned>(lanes) : kWarpLanes;
+  }
+
+  template <bool kWhole>
+  GOSS_DEVICE static void encodeUnit(const Job& job, const CellSegment& segment, CellPlace unit, Values& values,
+                                     unsigned char* codes) {
+    const unsigned width = widthOf(job);
+    typename Scheme::Statistic statistic;
+    statistic.reset();
+    statistic.template absorb<kRuns>(values, unit.end - unit.first, width);
+    statistic.finish(width);
+    Scales scale;
+    Warp::each([&](unsigned lane) { scale[lane] = Scheme::scale(job.format, statistic, lane); });
+    codeUnit<Scheme, kRuns, kWhole>(job, segment, unit, values, scale, codes);
+    storeScales<Scheme>(job, segment, unit, width, scale);
+  }
+  template <bool kWhole>
+  GOSS_DEVICE static void encodeLong(const Job& job, const CellSegment& segment, CellPlace block,
+                                     unsigned char* codes) {
+    Values values[1];
+    typename Scheme::Statistic statistic;
+    statistic.reset();
+    for (std::size_t at = block.first; at < block.end; at += kUnit) {
+      loadUnits<Scheme, kRuns, 1, kWhole>(job, segment, {at, block.end}, values);
+      statistic.template absorb<kRuns>(values[0], block.end - at, kWarpLanes);
+    }
+    statistic.finish(kWarpLanes);
+    Scales scale;
+    Warp::each([&](unsigned lane) { scale[lane] = Scheme::scale(job.format, statistic, lane); });
+    for (std::size_t at = block.first; at < block.end; at += kUnit) {
+      loadUnits<Scheme, kRuns, 1, kWhole>(job, segment, {at, block.end}, values);
+      codeUnit<Scheme, kRuns, kWhole>(job, segment, unitAt(at, block.end), values[0], scale,
+                                      codes + (at - block.first));
+    }
+    storeScales<Scheme>(job, segment, block, kWarpLanes, scale);
+  }
+
+  template <bool kWhole>
   GOSS_DEVICE static void pack(const CellFormat& format, const CellSegment& segment, CellPlace cell,
                                const unsigned char* codes, unsigned bits) {
-    const std::size_t group = Scheme::kPlanes == Planes::ofTiles ? kTileElems : format.block.block;
-    for (std::size_t at = cell.first; at < cell.end; at += group) {
-      const std::size_t count = cell.end - at < group ? cell.end - at : group, padded = paddedCodes(count, bits);
-      const unsigned char* from = codes + (at - cell.first);
-      if (bits == 6) {
-        packGroup(segment.out + at / 2, from, count, padded, 4, 0);
-        packGroup(segment.out + format.block.upperPlane(segment.count) + at / 4, from, count, padded, 2, 4);
+    const unsigned shift = groupShift<Scheme>(format);
+    const auto count = static_cast<unsigned>(cell.end - cell.first);
+    unsigned char* upper = segment.out + (bits == 6 ? format.block.upperPlane(segment.count) + cell.first / 4 : 0);
+    unsigned char* lower = segment.out + (bits == 6 ? cell.first / 2 : cell.first * bits / 8);
+    if constexpr (kWhole) {
+      if constexpr (Scheme::kBits == 1) {
+        packWhole<1>(lower, codes, count, shift, 0);
+      } else if (bits == 2) {
+        packWhole<2>(lower, codes, count, shift, 0);
       } else {
-        packGroup(segment.out + at * bits / 8, from, count, padded, bits, 0);
+        packWhole<4>(lower, codes, count, shift, 0);
+      }
+      if (bits == 6) {
+        packWhole<2>(upper, codes, count, shift, 4);
+      }
+      return;
+    }
+    const unsigned group = 1u << shift;
+    for (unsigned at = 0; at < count; at += group) {
+      const unsigned here = count - at < group ? count - at : group, padded = paddedCodes(here, bits);
+      if (bits == 6) {
+        packGroup(lower + at / 2, codes + at, here, 4, 0, padded);
+        packGroup(upper + at / 4, codes + at, here, 2, 4, padded);
+      } else {
+        packGroup(lower + at * bits / 8, codes + at, here, bits, 0, padded);
       }
     }
   }
 };
 
-/// Body of the decode kernel: a warp takes kRunElems elements through all payloads, in their order.
+/// Body of the decode kernel: a warp takes kDecodeElems elements through all payloads, in their order.
 template <typename Scheme>
 struct DecodeCell {
   using Job = DecodeCellJob;
-  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kRunElems - 1) / kRunElems; }
+  static constexpr unsigned kRuns = kDecodeElems / kRunElems;
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kDecodeElems - 1) / kDecodeElems; }
   GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
     const bool behind = job.behind != nullptr;
     const std::size_t total = behind && job.behind->count < job.count ? job.behind->count : job.count;
-    const std::size_t head = behind ? job.behind->head : 0;
+    const std::size_t head = behind ? job.behind->head : 0, first = cell * kDecodeElems;
+    const unsigned shift = Scheme::kPlanes == Planes::none ? 0 : groupShift<Scheme>(job.format);
+    const std::size_t groups_end = ((first + kDecodeElems - 1) >> shift) + 1;
+    if (job.aligned && head % 16 == 0 && groups_end << shift <= total) {
+      Warp::each([&](unsigned lane) { decodeWidth(job, {first + lane * 4, total}, head); });
+      return;
+    }
     Warp::each([&](unsigned lane) {
-      const std::size_t first = cell * kRunElems + lane * 4;
-      if (first >= total) {
-        return;
+      for (std::size_t at = first + lane * 4; at < first + kDecodeElems && at < total; at += kRunElems) {
+        decodeSome(job, total, head, at);
       }
-      const std::size_t count = total - first;
-      const bool sets = job.delivery.mode == DecodeMode::set;
-      Quad quad = {{0, 0, 0, 0}};
-      if (!sets) {
-        quad = loadQuad(job.out + first, count);
-      }
-      for (unsigned p = 0; p < job.payload_count; ++p) {
-        const Quad decoded = decodeQuad<Scheme>(job.format, job.payloads[p] + head, total, first, count);
-        GOSS_UNROLL
-        for (unsigned i = 0; i < 4; ++i) {
-          const float value = decoded.value[i];
-          const float share = job.delivery.mode == DecodeMode::axpy ? job.delivery.weight * value : value;
-          quad.value[i] = sets && p == 0 && !job.from_zero ? value : quad.value[i] + share;
-        }
-      }
-      if (job.divisor != 0) {
-        GOSS_UNROLL
-        for (unsigned i = 0; i < 4; ++i) {
-          quad.value[i] = quad.value[i] / job.divisor;
-        }
-      }
-      storeQuad(job.out + first, quad, count);
     });
+  }
+
+ private:
+  GOSS_DEVICE static float shareOf(const Job& job, float value) {
+    return job.delivery.mode == DecodeMode::axpy ? job.delivery.weight * value : value;
+  }
+  /// Whether the first payload replaces what is there.
+  GOSS_DEVICE static bool replaces(const Job& job) { return job.delivery.mode == DecodeMode::set && !job.from_zero; }
+
+  /// With a width that the compiler knows: what all of them need together would take longer than the bytes.
+  GOSS_DEVICE static void decodeWidth(const Job& job, CellPlace place, std::size_t head) {
+    CellFormat format = job.format;
+    if constexpr (Scheme::kBits == 0) {
+      switch (job.format.block.bits) {
+        case 2:
+          format.block.bits = 2;
+          return decodeAll(job, format, place, head);
+        case 4:
+          format.block.bits = 4;
+          return decodeAll(job, format, place, head);
+        case 6:
+          format.block.bits = 6;
+          return decodeAll(job, format, place, head);
+        default:
+          format.block.bits = 8;
+      }
+    }
+    decodeAll(job, format, place, head);
+  }
+  /// All runs of a whole cell, from this lane's first element on, of a payload that ends at place.end.
+  GOSS_DEVICE static void decodeAll(const Job& job, const CellFormat& format, CellPlace place, std::size_t head) {
+    const std::size_t first = place.first;
+    Quads<kRuns> quads = {};
+    if (job.delivery.mode != DecodeMode::set) {
+      quads = loadRuns<kRuns>(job.out + first);
+    }
+    for (unsigned p = 0; p < job.payload_count; ++p) {
+      const auto decoded = decodeRuns<Scheme, kRuns>(format, job.payloads[p] + head, place.end, first);
+      const bool replace = p == 0 && replaces(job);
+      eachOf(quads, [&](float value, unsigned run, unsigned i) {
+        const float there = decoded.of[run].value[i];
+        return replace ? there : value + shareOf(job, there);
+      });
+    }
+    if (job.divisor != 0) {
+      eachOf(quads, [&](float value, unsigned, unsigned) { return value / job.divisor; });
+    }
+    GOSS_UNROLL
+    for (unsigned run = 0; run < kRuns; ++run) {
+      storeQuad<true>(job.out + first + run * kRunElems, quads.of[run], 4);
+    }
+  }
+  /// Four elements, or fewer.
+  GOSS_DEVICE static void decodeSome(const Job& job, std::size_t total, std::size_t head, std::size_t first) {
+    const std::size_t count = total - first;
+    Quads<1> quads = {};
+    if (job.delivery.mode != DecodeMode::set) {
+      quads.of[0] = loadQuad(job.out + first, count);
+    }
+    for (unsigned p = 0; p < job.payload_count; ++p) {
+      const Quad decoded = decodeQuad<Scheme>(job.format, job.payloads[p] + head, total, first, count);
+      const bool replace = p == 0 && replaces(job);
+      eachOf(quads, [&](float value, unsigned, unsigned i) {
+        return replace ? decoded.value[i] : value + shareOf(job, decoded.value[i]);
+      });
+    }
+    if (job.divisor != 0) {
+      eachOf(quads, [&](float value, unsigned, unsigned) { return value / job.divisor; });
+    }
+    storeQuad(job.out + first, quads.of[0], count);
   }
 };
 

@@ -42,8 +42,8 @@ class DeviceRun {
 /// host memory and may go when a call returns. Calls put kernels on `stream` and return at once: they never wait, never
 /// allocate (start() excepted: host memory), and set `bytes` of segments and merges before the kernels have run.
 ///
-/// 16-byte loads need vectors aligned to 16 bytes and segments that begin at multiples of 4 elements; others are
-/// slower.
+/// Vectors and payloads aligned to 16 bytes, with segments that begin at multiples of 4 elements, are read and written
+/// 16 bytes at a time; others are slower. The stream's device must be the calling thread's current one.
 ///
 /// Errors: as Codec's; GOSS_ERR_INTERNAL with CUDA's code when a launch fails. Only a payload's length is checked:
 /// indices of sparse payloads are held within the vector while they are decoded, so that a malformed one gives wrong

@@ -11,7 +11,7 @@ inline constexpr unsigned kPlainRuns = 4; ///< Of codecs without scales: enough 
 
 template <typename Scheme>
 CellLaunches plainLaunches() {
-  return cellLaunches<Scheme, kPlainRuns>(kPlainRuns * kRunElems);
+  return cellLaunches<Scheme, kPlainRuns>();
 }
 
 CellLaunches dynamicLaunches(std::size_t block) { return blockLaunches<Dynamic>(block); }
@@ -19,7 +19,7 @@ CellLaunches dynamicLaunches(std::size_t block) { return blockLaunches<Dynamic>(
 CellLaunches mxLaunches(MxElement element) {
   switch (element) {
     case MxElement::e4m3:
-      return cellLaunches<Mx<MxE4M3>, 1>(kRunElems);
+      return cellLaunches<Mx<MxE4M3>, 1>();
     case MxElement::e2m1:
       return cellLaunches<Mx<MxE2M1>, 1>(kTileElems);
     default:

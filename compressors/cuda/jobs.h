@@ -17,13 +17,17 @@ namespace goss::compressors::cuda {
 /// cudaStream_t, without CUDA's headers.
 using Stream = ::CUstream_st*;
 
-inline constexpr unsigned kMostSegments = 32; ///< Of one launch.
-inline constexpr unsigned kMostPayloads = 32; ///< That one launch decodes.
-inline constexpr std::size_t kRunElems = 128; ///< A warp's step: four elements a lane.
+inline constexpr unsigned kMostSegments = 32;              ///< Of one launch.
+inline constexpr unsigned kMostPayloads = 32;              ///< That one launch decodes.
+inline constexpr std::size_t kRunElems = 128;              ///< A warp's step: four elements a lane.
+inline constexpr std::size_t kDecodeElems = 4 * kRunElems; ///< That a warp decodes.
+inline constexpr unsigned kTileShift = 12;
+static_assert(std::size_t{1} << kTileShift == kTileElems);
 
 /// Which codec, and its parameters.
 struct CellFormat {
   BlockFormat block;            ///< Bits, block and levels; of other families block and bits alone.
+  unsigned block_shift = 0;     ///< The block as a power of two.
   std::size_t cell = 128;       ///< Elements that one warp encodes: whole blocks; kTileElems where planes are of tiles.
   float given_scale = 0;        ///< Of all segments, where payloads do not have it; otherwise 0.
   const float* scale = nullptr; ///< Of the whole segment, where that is known before: in device memory.
@@ -42,6 +46,7 @@ struct CellSegment {
   std::size_t count = 0;
   std::size_t cells_before = 0; ///< Of the segments before it.
   unsigned char* out = nullptr;
+  bool aligned = false; ///< To 16 bytes: `out`, the job's vectors from `first` on, and its payloads.
 };
 
 /// Encodes, or decodes, adds and encodes in one pass.
@@ -70,6 +75,7 @@ struct DecodeCellJob {
   Delivery delivery;              ///< set: the payloads' sum replaces what is there.
   float divisor = 0;              ///< Not 0: the sum is divided by it.
   bool from_zero = false;         ///< set: the first payload is added to zero.
+  bool aligned = false;           ///< To 16 bytes: `out` and payloads, `head` apart.
   const Behind* behind = nullptr; ///< Or null. Otherwise of the only payload; there are at most `count` elements.
   unsigned payload_count = 0;
   const unsigned char* payloads[kMostPayloads] = {};

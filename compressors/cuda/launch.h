@@ -14,10 +14,11 @@
 namespace goss::compressors::cuda {
 
 inline constexpr unsigned kBlockWarps = 4;
+inline constexpr unsigned kBlocksResident = 5; ///< On a multiprocessor, as far as registers go: 96 of a thread.
 
 #if defined(__CUDACC__)
 template <typename Body>
-__global__ void __launch_bounds__(kBlockWarps* kWarpLanes)
+__global__ void __launch_bounds__(kBlockWarps* kWarpLanes, kBlocksResident)
     runWarps(const __grid_constant__ typename Body::Job job, unsigned shared_bytes) {
   extern __shared__ __align__(16) unsigned long long shared_memory[];
   auto* shared = reinterpret_cast<unsigned char*>(shared_memory) + threadIdx.x / kWarpLanes * shared_bytes;
@@ -37,9 +38,16 @@ int launch(const typename Body::Job& job, std::size_t shared_bytes, Stream strea
   }
 #if defined(__CUDACC__)
   const auto blocks = static_cast<unsigned>((warps + kBlockWarps - 1) / kBlockWarps);
-  runWarps<Body><<<blocks, kBlockWarps * kWarpLanes, kBlockWarps * shared_bytes, stream>>>(
-      job, static_cast<unsigned>(shared_bytes));
-  return static_cast<int>(cudaGetLastError());
+  auto each_shared = static_cast<unsigned>(shared_bytes);
+  void* arguments[] = {const_cast<typename Body::Job*>(&job), &each_shared};
+  // Says what came of this launch; cudaGetLastError() alone would also take an error that the caller has yet to see.
+  const cudaError_t code =
+      cudaLaunchKernel(reinterpret_cast<const void*>(&runWarps<Body>), dim3(blocks), dim3(kBlockWarps * kWarpLanes),
+                       arguments, kBlockWarps * shared_bytes, stream);
+  if (code != cudaSuccess) {
+    (void)cudaGetLastError(); // It has been told.
+  }
+  return static_cast<int>(code);
 #else
   (void)stream;
   std::vector<unsigned long long> shared((shared_bytes + 7) / 8 + 1);

@@ -51,19 +51,24 @@ struct HistogramCell {
     const std::uint32_t prefix = job.digit == 0 ? 0u : job.state->threshold;
     Warp::each([&](unsigned lane) {
       const std::size_t end = count < (cell + 1) * kElems ? count : (cell + 1) * kElems;
-      for (std::size_t i = cell * kElems + lane * 4; i < end; i += kRunElems) {
-        Quad quad = {{0, 0, 0, 0}};
-        if (stride == 1) {
-          quad = loadQuad(job.values + i, end - i);
+      const auto count_one = [&](float value) {
+        const std::uint32_t magnitude = magnitudeBits(value);
+        if ((magnitude & above) == prefix) {
+          atomicAdd32(buckets + ((magnitude >> shift) & mask), 1);
         }
-        GOSS_UNROLL
-        for (unsigned k = 0; k < 4; ++k) {
-          const bool sampled = stride != 1 && i + k < end;
-          const std::uint32_t magnitude = magnitudeBits(sampled ? job.values[(i + k) * stride] : quad.value[k]);
-          if (i + k < end && (magnitude & above) == prefix) {
-            atomicAdd32(buckets + ((magnitude >> shift) & mask), 1);
+      };
+      for (std::size_t i = cell * kElems + lane; stride != 1 && i < end; i += kWarpLanes) {
+        count_one(job.values[i * stride]);
+      }
+      if (stride == 1) {
+        eachQuad(job.values, cell * kElems, end, lane, [&](const Quad& quad, std::size_t, std::size_t some) {
+          GOSS_UNROLL
+          for (unsigned k = 0; k < 4; ++k) {
+            if (k < some) {
+              count_one(quad.value[k]);
+            }
           }
-        }
+        });
       }
     });
     Warp::sync();
@@ -132,13 +137,12 @@ struct SampleCountCell {
     Warp::each([&](unsigned lane) {
       std::uint32_t sum = 0;
       const std::size_t end = job.count < (cell + 1) * kElems ? job.count : (cell + 1) * kElems;
-      for (std::size_t i = cell * kElems + lane * 4; i < end; i += kRunElems) {
-        const Quad quad = loadQuad(job.values + i, end - i);
+      eachQuad(job.values, cell * kElems, end, lane, [&](const Quad& quad, std::size_t, std::size_t some) {
         GOSS_UNROLL
         for (unsigned k = 0; k < 4; ++k) {
-          sum += i + k < end && magnitudeBits(quad.value[k]) >= least ? 1u : 0u;
+          sum += k < some && magnitudeBits(quad.value[k]) >= least ? 1u : 0u;
         }
-      }
+      });
       reached[lane] = sum;
     });
     const std::uint32_t all = Warp::countBefore(reached);

@@ -31,7 +31,8 @@ struct PrepareCell {
       for (unsigned i = 0; i < 4; ++i) {
         float value = quad.value[i] * job.factor;
         value = job.reference != nullptr ? value - reference.value[i] : value;
-        quad.value[i] = job.residual != nullptr ? value + job.decay * residual.value[i] : value;
+        value = job.residual != nullptr ? value + job.decay * residual.value[i] : value;
+        quad.value[i] = kernels::canonical(value); // sparsifiers pick by bits, and a GPU's NaNs are larger ones
       }
       storeQuad(job.to + first, quad, count);
     });
@@ -41,20 +42,28 @@ struct PrepareCell {
 /// Two chunks a warp: lane l takes every sixteenth element of chunk l / 16 (sumInLanes() in common/loops.inc.h).
 struct SumCell {
   using Job = SumJob;
-  static constexpr unsigned kSumLanes = 16;
+  static constexpr unsigned kSumLanes = 16, kSumLoads = 16;
+  static_assert(kSumElems % (kSumLanes * kSumLoads) == 0);
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (sumChunks(job.count) + 1) / 2; }
   GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
     PerLane<ChunkSums> sums;
     Warp::each([&](unsigned lane) {
       const std::size_t first = (2 * cell + lane / kSumLanes) * kSumElems;
       ChunkSums own = {0, 0, 0, 0};
-      for (std::size_t i = first + lane % kSumLanes; i < first + kSumElems && i < job.count; i += kSumLanes) {
-        const float value = job.values[i];
-        own.sum += value;
-        own.magnitudes += bitCast<float>(bitCast<std::uint32_t>(value) & 0x7fffffffu);
-        own.squares += value * value;
-        const std::uint32_t key = peakKey(value);
-        own.peak = key > own.peak ? key : own.peak;
+      std::size_t i = first + lane % kSumLanes;
+      for (; first + kSumElems <= job.count && i < first + kSumElems; i += kSumLoads * kSumLanes) {
+        float values[kSumLoads]; // loaded before the first is added, which takes long
+        GOSS_UNROLL
+        for (unsigned k = 0; k < kSumLoads; ++k) {
+          values[k] = job.values[i + k * kSumLanes];
+        }
+        GOSS_UNROLL
+        for (unsigned k = 0; k < kSumLoads; ++k) {
+          add(own, values[k]);
+        }
+      }
+      for (; i < first + kSumElems && i < job.count; i += kSumLanes) {
+        add(own, job.values[i]);
       }
       sums[lane] = own;
     });
@@ -77,6 +86,15 @@ struct SumCell {
         job.chunks[chunk] = sums[lane];
       }
     });
+  }
+
+ private:
+  GOSS_DEVICE static void add(ChunkSums& sums, float value) {
+    sums.sum += value;
+    sums.magnitudes += bitCast<float>(bitCast<std::uint32_t>(value) & 0x7fffffffu);
+    sums.squares += value * value;
+    const std::uint32_t key = peakKey(value);
+    sums.peak = key > sums.peak ? key : sums.peak;
   }
 };
 
@@ -166,7 +184,7 @@ CellLaunches ternaryLaunches(unsigned bits) {
     case 4:
       return segmentLaunches<Ternary<4>, 1>(kTileElems);
     default:
-      return segmentLaunches<Ternary<8>, 1>(kRunElems);
+      return segmentLaunches<Ternary<8>, 1>();
   }
 }
 

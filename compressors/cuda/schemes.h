@@ -31,28 +31,29 @@ struct Unit {
 };
 
 /// Bytes at any address.
-GOSS_DEVICE float loadFloatBytes(const unsigned char* from) {
+GOSS_DEVICE std::uint32_t loadWordBytes(const unsigned char* from) {
   if (reinterpret_cast<std::uintptr_t>(from) % 4 == 0) {
-    return bitCast<float>(*reinterpret_cast<const std::uint32_t*>(from));
+    return *reinterpret_cast<const std::uint32_t*>(from);
   }
-  std::uint32_t bits = 0;
+  std::uint32_t word = 0;
   GOSS_UNROLL
   for (unsigned i = 0; i < 4; ++i) {
-    bits |= static_cast<std::uint32_t>(from[i]) << (8 * i);
+    word |= static_cast<std::uint32_t>(from[i]) << (8 * i);
   }
-  return bitCast<float>(bits);
+  return word;
 }
-GOSS_DEVICE void storeFloatBytes(unsigned char* to, float value) {
-  const auto bits = bitCast<std::uint32_t>(value);
+GOSS_DEVICE void storeWordBytes(unsigned char* to, std::uint32_t word) {
   if (reinterpret_cast<std::uintptr_t>(to) % 4 == 0) {
-    *reinterpret_cast<std::uint32_t*>(to) = bits;
+    *reinterpret_cast<std::uint32_t*>(to) = word;
     return;
   }
   GOSS_UNROLL
   for (unsigned i = 0; i < 4; ++i) {
-    to[i] = static_cast<unsigned char>(bits >> (8 * i));
+    to[i] = static_cast<unsigned char>(word >> (8 * i));
   }
 }
+GOSS_DEVICE float loadFloatBytes(const unsigned char* from) { return bitCast<float>(loadWordBytes(from)); }
+GOSS_DEVICE void storeFloatBytes(unsigned char* to, float value) { storeWordBytes(to, bitCast<std::uint32_t>(value)); }
 
 /// Which element of a unit a lane's value is.
 GOSS_DEVICE std::size_t placeOf(unsigned lane, unsigned which) { return which / 4 * kRunElems + lane * 4 + which % 4; }
@@ -256,6 +257,26 @@ struct PlainScheme {
   GOSS_DEVICE static Scale load(const CellFormat&, const unsigned char*, std::size_t, std::size_t) { return {}; }
 };
 
+struct DynamicMagnitudes {
+  float value[DynamicMap::kMagnitudes] = {};
+
+  constexpr DynamicMagnitudes() {
+    for (int decade = 0; decade < DynamicMap::kDecades; ++decade) {
+      for (int part = 0; part < 1 << decade; ++part) {
+        value[(1 << decade) + part] = static_cast<float>(DynamicMap::valueOf(decade, part));
+      }
+    }
+    value[DynamicMap::kMagnitudes - 1] = 1;
+  }
+};
+/// dynamicValue() from a table: that one divides doubles, for which GPUs need a hundred instructions and more.
+GOSS_DEVICE float dynamicLookUp(std::uint32_t code) {
+  static constexpr DynamicMagnitudes kMagnitudes;
+  const std::int32_t index = static_cast<std::int32_t>(code) - static_cast<std::int32_t>(DynamicMap::kZeroCode);
+  const float value = kMagnitudes.value[index < 0 ? -index : index];
+  return index < 0 ? -value : value;
+}
+
 struct Dynamic : PlainScheme {
   using Statistic = PeakStatistic;
   GOSS_DEVICE static std::size_t bytes(const CellFormat& format, std::size_t total) {
@@ -274,7 +295,7 @@ struct Dynamic : PlainScheme {
     return how.inverse == 0.0f ? DynamicMap::kZeroCode : dynamicCode(value * how.inverse);
   }
   GOSS_DEVICE static float value(const CellFormat&, std::uint32_t code, const Scale& how) {
-    return dynamicValue(code) * how.scale;
+    return dynamicLookUp(code) * how.scale;
   }
   GOSS_DEVICE static void store(const CellFormat& format, unsigned char* payload, std::size_t total, std::size_t block,
                                 const Scale& how) {
@@ -348,8 +369,9 @@ struct Cast : PlainScheme {
 struct Whole : PlainScheme {
   static constexpr unsigned kBits = 32;
   GOSS_DEVICE static std::size_t bytes(const CellFormat&, std::size_t total) { return total * sizeof(float); }
+  /// A GPU's sums have another NaN than the CPU's: both write this one.
   GOSS_DEVICE static std::uint32_t code(float value, const Scale&, std::uint32_t) {
-    return bitCast<std::uint32_t>(value);
+    return bitCast<std::uint32_t>(kernels::canonical(value));
   }
   GOSS_DEVICE static float value(const CellFormat&, std::uint32_t code, const Scale&) { return bitCast<float>(code); }
 };

@@ -33,18 +33,17 @@ struct RangeCell {
       std::uint32_t least = 0, most = 0, largest = 0;
       const std::size_t first = stretch * kStretchElems;
       const std::size_t end = job.count < first + kStretchElems ? job.count : first + kStretchElems;
-      for (std::size_t i = first + lane * 4; i < end; i += kRunElems) {
-        const Quad quad = loadQuad(job.values + i, end - i);
+      eachQuad(job.values, first, end, lane, [&](const Quad& quad, std::size_t, std::size_t some) {
         GOSS_UNROLL
         for (unsigned k = 0; k < 4; ++k) {
           const auto order = static_cast<std::uint32_t>(kernels::orderKey(bitCast<std::int32_t>(quad.value[k])));
           const std::uint32_t key = order ^ 0x80000000u, magnitude = peakKey(quad.value[k]);
-          const bool there = i + k < end;
+          const bool there = k < some;
           least = there && ~key > least ? ~key : least;
           most = there && key > most ? key : most;
           largest = there && magnitude > largest ? magnitude : largest;
         }
-      }
+      });
       low[lane] = least;
       high[lane] = most;
       peak[lane] = largest;
@@ -130,20 +129,19 @@ struct UniformCountCell {
     Warp::each([&](unsigned lane) {
       const std::size_t first = stretch * kStretchElems;
       const std::size_t end = job.sums.count < first + kStretchElems ? job.sums.count : first + kStretchElems;
-      for (std::size_t i = first + lane * 4; i < end; i += kRunElems) {
-        const Quad quad = loadQuad(job.sums.values + i, end - i);
+      eachQuad(job.sums.values, first, end, lane, [&](const Quad& quad, std::size_t at, std::size_t some) {
         std::uint32_t code[4];
         GOSS_UNROLL
         for (unsigned k = 0; k < 4; ++k) {
           code[k] = 128;
-          if (finite && i + k < end) {
+          if (finite && k < some) {
             const UniformCode uniform = uniformCode(quad.value[k], inverse);
             code[k] = uniform.code;
             count(*counters, uniform);
           }
         }
-        storeCodes<1>(job.payload + i, code, end - i);
-      }
+        storeCodes<1>(job.payload + at, code, some);
+      });
     });
     Warp::sync();
     Warp::each([&](unsigned lane) {
@@ -194,7 +192,7 @@ int launchRange(const RangeJob& job, Stream stream) {
   code = code != 0 ? code : launch<RangeCell>(job, 0, stream);
   return code != 0 ? code : launch<RangeHeadCell>(job, 0, stream);
 }
-CellLaunches minMaxLaunches() { return segmentLaunches<MinMax, 4>(4 * kRunElems); }
+CellLaunches minMaxLaunches() { return segmentLaunches<MinMax, 4>(); }
 
 int launchUniform(const UniformJob& job, Stream stream) {
   int code = launch<UniformScaleCell>(job, 0, stream);

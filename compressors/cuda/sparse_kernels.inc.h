@@ -22,15 +22,14 @@ struct CountCell {
     Warp::each([&](unsigned lane) {
       std::uint32_t more = 0, same = 0;
       const std::size_t end = job.count < (chunk + 1) * kPickElems ? job.count : (chunk + 1) * kPickElems;
-      for (std::size_t i = chunk * kPickElems + lane * 4; i < end; i += kRunElems) {
-        const Quad quad = loadQuad(job.values + i, end - i);
+      eachQuad(job.values, chunk * kPickElems, end, lane, [&](const Quad& quad, std::size_t, std::size_t some) {
         GOSS_UNROLL
         for (unsigned k = 0; k < 4; ++k) {
           const std::uint32_t magnitude = magnitudeBits(quad.value[k]);
-          more += i + k < end && magnitude > threshold ? 1u : 0u;
-          same += i + k < end && magnitude == threshold ? 1u : 0u;
+          more += k < some && magnitude > threshold ? 1u : 0u;
+          same += k < some && magnitude == threshold ? 1u : 0u;
         }
-      }
+      });
       above[lane] = more;
       equal[lane] = same;
     });
@@ -53,24 +52,43 @@ GOSS_DEVICE std::uint32_t heldBefore(const PickCounts& counts, const PickState& 
   return held < state.limit ? held : state.limit;
 }
 
+/// Numbers of a lane in the one warp that adds them up: one alone would wait for memory at each step.
+inline constexpr unsigned kPlaceShare = 16;
+
 /// Makes what was before each chunk of the counts, and writes how many are held, of all and of each index tile.
 struct PlaceCell {
   using Job = CollectJob;
+  struct Share {
+    PickCounts of[kPlaceShare];
+  };
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
   GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
     const std::size_t chunks = pickChunks(job.count);
     PickCounts done = {0, 0};
-    for (std::size_t base = 0; base < chunks; base += kWarpLanes) {
+    for (std::size_t base = 0; base < chunks; base += kWarpLanes * kPlaceShare) {
+      PerLane<Share> share;
       PerLane<std::uint32_t> above, equal;
       Warp::each([&](unsigned lane) {
-        const PickCounts own = base + lane < chunks ? job.counts[base + lane] : PickCounts{0, 0};
-        above[lane] = own.above;
-        equal[lane] = own.equal;
+        above[lane] = equal[lane] = 0;
+        GOSS_UNROLL
+        for (unsigned i = 0; i < kPlaceShare; ++i) {
+          const std::size_t at = base + lane * kPlaceShare + i;
+          const PickCounts own = at < chunks ? job.counts[at] : PickCounts{0, 0};
+          share[lane].of[i] = own;
+          above[lane] += own.above;
+          equal[lane] += own.equal;
+        }
       });
       const std::uint32_t all_above = Warp::countBefore(above), all_equal = Warp::countBefore(equal);
       Warp::each([&](unsigned lane) {
-        if (base + lane < chunks) {
-          job.counts[base + lane] = {done.above + above[lane], done.equal + equal[lane]};
+        PickCounts before = {done.above + above[lane], done.equal + equal[lane]};
+        GOSS_UNROLL
+        for (unsigned i = 0; i < kPlaceShare; ++i) {
+          const std::size_t at = base + lane * kPlaceShare + i;
+          if (at < chunks) {
+            job.counts[at] = before;
+          }
+          before = {before.above + share[lane].of[i].above, before.equal + share[lane].of[i].equal};
         }
       });
       done = {done.above + all_above, done.equal + all_equal};
@@ -100,61 +118,85 @@ struct PlaceCell {
   }
 };
 
-/// Writes indices and values of a chunk.
+/// Writes indices and values of a chunk, in order: a row of 32 elements after the other, a lane an element.
 struct CollectCell {
   using Job = CollectJob;
+  static constexpr unsigned kRows = 16; ///< Are loaded together.
+  struct Rows {
+    float value[kRows];
+  };
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return pickChunks(job.count); }
-  GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char* shared) {
+  GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char*) {
     const PickState state = *job.state;
     const bool bitmap = isBitmap(job.count, job.behind->count);
     PickCounts done = job.counts[chunk];
     const std::size_t first = chunk * kPickElems;
     const std::size_t end = job.count < first + kPickElems ? job.count : first + kPickElems;
-    unsigned char* local = job.head + 4 + (job.count + kIndexTile - 1) / kIndexTile * 4;
-    for (std::size_t at = first; at < end; at += kWarpLanes) { // in order: a lane an element
-      PerLane<std::uint32_t> above, equal;
-      PerLane<float> value;
+    for (std::size_t at = first; at < end; at += kRows * kWarpLanes) {
+      PerLane<Rows> rows;
       Warp::each([&](unsigned lane) {
-        value[lane] = at + lane < end ? job.values[at + lane] : 0.0f;
-        const std::uint32_t magnitude = magnitudeBits(value[lane]);
-        above[lane] = at + lane < end && magnitude > state.threshold ? 1u : 0u;
-        equal[lane] = at + lane < end && magnitude == state.threshold ? 1u : 0u;
-      });
-      const std::uint32_t all_above = Warp::countBefore(above), all_equal = Warp::countBefore(equal);
-      Warp::each([&](unsigned lane) {
-        if (at + lane >= end) {
-          return;
-        }
-        const std::uint32_t magnitude = magnitudeBits(value[lane]);
-        const PickCounts before = {done.above + above[lane], done.equal + equal[lane]};
-        const std::uint32_t place = heldBefore(before, state.ties);
-        const bool tie = magnitude == state.threshold && before.equal < state.ties;
-        const bool taken = (magnitude > state.threshold || tie) && place < state.limit;
-        shared[at - first + lane] = taken ? 1 : 0;
-        if (taken) {
-          job.picked[place] = value[lane];
-          if (!bitmap) {
-            const auto index = static_cast<std::uint32_t>((at + lane) % kIndexTile);
-            local[2 * std::size_t{place}] = static_cast<unsigned char>(index);
-            local[2 * std::size_t{place} + 1] = static_cast<unsigned char>(index >> 8);
-          }
+        GOSS_UNROLL
+        for (unsigned row = 0; row < kRows; ++row) {
+          const std::size_t place = at + row * kWarpLanes + lane;
+          rows[lane].value[row] = place < end ? job.values[place] : 0.0f;
         }
       });
-      done = {done.above + all_above, done.equal + all_equal};
+      PerLane<std::uint32_t> maps; // lane l: which of row l are taken
+      Warp::each([&](unsigned lane) { maps[lane] = 0; });
+      GOSS_UNROLL
+      for (unsigned row = 0; row < kRows; ++row) {
+        PerLane<float> value;
+        Warp::each([&](unsigned lane) { value[lane] = rows[lane].value[row]; });
+        const std::uint32_t taken = takeRow(job, state, at + row * kWarpLanes, end, bitmap, value, done);
+        Warp::each([&](unsigned lane) { maps[lane] = lane == row ? taken : maps[lane]; });
+      }
+      if (bitmap) {
+        writeMaps(job, at, end, maps);
+      }
     }
-    Warp::sync();
-    if (bitmap) {
-      Warp::each([&](unsigned lane) {
-        for (std::size_t byte = lane; first + 8 * byte < end; byte += kWarpLanes) {
-          unsigned bits = 0;
-          for (unsigned bit = 0; bit < 8; ++bit) {
-            bits |= first + 8 * byte + bit < end ? static_cast<unsigned>(shared[8 * byte + bit]) << bit : 0u;
-          }
-          job.head[4 + first / 8 + byte] = static_cast<unsigned char>(bits);
-        }
-      });
-      Warp::sync();
+  }
+
+ private:
+  /// Returns which of the row are taken, and counts them.
+  GOSS_DEVICE static std::uint32_t takeRow(const Job& job, const PickState& state, std::size_t at, std::size_t end,
+                                           bool bitmap, PerLane<float>& value, PickCounts& done) {
+    PerLane<std::uint32_t> larger, same;
+    Warp::each([&](unsigned lane) {
+      const std::uint32_t magnitude = magnitudeBits(value[lane]);
+      larger[lane] = at + lane < end && magnitude > state.threshold ? 1u : 0u;
+      same[lane] = at + lane < end && magnitude == state.threshold ? 1u : 0u;
+    });
+    const std::uint32_t above = Warp::ballot(larger), equal = Warp::ballot(same);
+    if ((above | equal) == 0) {
+      return 0;
     }
+    PerLane<std::uint32_t> takes;
+    Warp::each([&](unsigned lane) {
+      const std::uint32_t lower = (1u << lane) - 1;
+      const PickCounts before = {done.above + onesIn(above & lower), done.equal + onesIn(equal & lower)};
+      const std::uint32_t place = heldBefore(before, state.ties);
+      const bool tie = (equal >> lane & 1u) != 0 && before.equal < state.ties;
+      takes[lane] = ((above >> lane & 1u) != 0 || tie) && place < state.limit ? 1u : 0u;
+      if (takes[lane] != 0) {
+        job.picked[place] = value[lane];
+        if (!bitmap) {
+          unsigned char* local = job.head + 4 + (job.count + kIndexTile - 1) / kIndexTile * 4 + 2 * std::size_t{place};
+          const auto index = static_cast<std::uint32_t>((at + lane) % kIndexTile);
+          local[0] = static_cast<unsigned char>(index);
+          local[1] = static_cast<unsigned char>(index >> 8);
+        }
+      }
+    });
+    done = {done.above + onesIn(above), done.equal + onesIn(equal)};
+    return Warp::ballot(takes);
+  }
+  GOSS_DEVICE static void writeMaps(const Job& job, std::size_t at, std::size_t end, PerLane<std::uint32_t>& maps) {
+    Warp::each([&](unsigned lane) {
+      const std::size_t first = at + lane * kWarpLanes;
+      for (unsigned byte = 0; byte < 4 && lane < kRows && first + 8 * byte < end; ++byte) {
+        job.head[4 + first / 8 + byte] = static_cast<unsigned char>(maps[lane] >> (8 * byte));
+      }
+    });
   }
 };
 
@@ -213,24 +255,36 @@ struct IndexCountCell {
 /// Makes of them, or of the numbers of index tiles, what was before each.
 struct IndexPlaceCell {
   using Job = IndexJob;
+  struct Share {
+    std::uint32_t of[kPlaceShare];
+  };
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
   GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
     const bool bitmap = isBitmap(job.count, heldOf(job));
     const std::size_t groups = bitmap ? pickChunks(job.count) : (job.count + kIndexTile - 1) / kIndexTile;
     std::uint32_t done = 0;
-    for (std::size_t base = 0; base < groups; base += kWarpLanes) {
+    for (std::size_t base = 0; base < groups; base += kWarpLanes * kPlaceShare) {
+      PerLane<Share> share;
       PerLane<std::uint32_t> held;
       Warp::each([&](unsigned lane) {
         held[lane] = 0;
-        if (base + lane < groups) {
-          held[lane] = bitmap ? job.counts[base + lane]
-                              : bitCast<std::uint32_t>(loadFloatBytes(job.indices + 4 * (base + lane)));
+        GOSS_UNROLL
+        for (unsigned i = 0; i < kPlaceShare; ++i) {
+          const std::size_t at = base + lane * kPlaceShare + i;
+          share[lane].of[i] = at >= groups ? 0u : bitmap ? job.counts[at] : loadWordBytes(job.indices + 4 * at);
+          held[lane] += share[lane].of[i];
         }
       });
       const std::uint32_t all = Warp::countBefore(held);
       Warp::each([&](unsigned lane) {
-        if (base + lane < groups) {
-          job.counts[base + lane] = done + held[lane];
+        std::uint32_t before = done + held[lane];
+        GOSS_UNROLL
+        for (unsigned i = 0; i < kPlaceShare; ++i) {
+          const std::size_t at = base + lane * kPlaceShare + i;
+          if (at < groups) {
+            job.counts[at] = before;
+          }
+          before += share[lane].of[i];
         }
       });
       done += all;
@@ -250,7 +304,7 @@ GOSS_DEVICE void scatterOne(const ScatterJob& job, std::size_t element, std::uin
   }
   const float value = job.values[place];
   const float sum = job.out[element] + (job.weighted ? job.weight * value : value);
-  job.out[element] = job.finite ? finiteOrZero(sum) : sum;
+  job.out[element] = job.finite ? finiteOrZero(sum) : kernels::canonical(sum);
   if (job.senders != nullptr) {
     ++job.senders[element];
   }
@@ -407,7 +461,7 @@ struct DeliverBlocksCell {
         const bool weighted = job.delivery.mode == DecodeMode::axpy;
         float* to = job.out + first + i;
         const float sum = *to + (weighted ? job.delivery.weight * value : value);
-        *to = job.finite ? finiteOrZero(sum) : sum;
+        *to = job.finite ? finiteOrZero(sum) : kernels::canonical(sum);
         if (job.senders != nullptr) {
           ++job.senders[first + i];
         }
@@ -420,7 +474,7 @@ int launchHeld(const HeldJob& job, Stream stream) { return launch<HeldCell>(job,
 int launchCollect(const CollectJob& job, Stream stream) {
   int code = launch<CountCell>(job, 0, stream);
   code = code != 0 ? code : launch<PlaceCell>(job, 0, stream);
-  return code != 0 ? code : launch<CollectCell>(job, kPickElems, stream);
+  return code != 0 ? code : launch<CollectCell>(job, 0, stream);
 }
 int launchIndex(const IndexJob& job, Stream stream) {
   const int code = launch<IndexCountCell>(job, 0, stream);

@@ -11,12 +11,16 @@ namespace goss::compressors::cuda {
 GOSS_DEVICE GroupSums totalOf(const GroupSums* groups, std::size_t count) {
   const std::size_t some = sumGroups(count);
   GroupSums total = {0, 0, 0, 0};
-  for (std::size_t group = 0; group < some; ++group) {
-    const GroupSums there = groups[group];
-    total.sum += there.sum;
-    total.magnitudes += there.magnitudes;
-    total.squares += there.squares;
-    total.peak = there.peak > total.peak ? there.peak : total.peak;
+  for (std::size_t base = 0; base < some; base += kWarpLanes) { // each load takes long, so 32 are under way at a time
+    PerLane<GroupSums> own;
+    Warp::each([&](unsigned lane) { own[lane] = base + lane < some ? groups[base + lane] : GroupSums{0, 0, 0, 0}; });
+    for (unsigned lane = 0; lane < kWarpLanes && base + lane < some; ++lane) {
+      const GroupSums there = own.of(lane);
+      total.sum += there.sum;
+      total.magnitudes += there.magnitudes;
+      total.squares += there.squares;
+      total.peak = there.peak > total.peak ? there.peak : total.peak;
+    }
   }
   return total;
 }

@@ -33,13 +33,15 @@ class PerLane {
   GOSS_DEVICE T& operator[](unsigned) { return value_; }
   /// That of another lane; all lanes ask at once. T is made of 32-bit words.
   GOSS_DEVICE T of(unsigned lane) const {
-    T result;
+    struct Words {
+      std::uint32_t of[sizeof(T) / 4];
+    };
+    Words words = __builtin_bit_cast(Words, value_);
     GOSS_UNROLL
     for (unsigned word = 0; word < sizeof(T) / 4; ++word) {
-      reinterpret_cast<std::uint32_t*>(&result)[word] =
-          __shfl_sync(0xffffffffu, reinterpret_cast<const std::uint32_t*>(&value_)[word], static_cast<int>(lane));
+      words.of[word] = __shfl_sync(0xffffffffu, words.of[word], static_cast<int>(lane));
     }
-    return result;
+    return __builtin_bit_cast(T, words);
   }
 
  private:

@@ -336,6 +336,22 @@ std::string nameOf(const testing::TestParamInfo<std::string>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, OnDevice, testing::ValuesIn(specs()), nameOf);
 
+/// More chunks than the one warp that adds up their counts, or their sums, takes in one step.
+class LongOnDevice : public OnDevice {};
+
+TEST_P(LongOnDevice, EncodesAndDecodes) {
+  const std::size_t count = GetParam() == "sign" ? 17'000'003 : 2'300'001;
+  checkEncode({count});
+  if (GetParam() != "sign") {
+    checkDecode({count}, DecodeMode::add, 1);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Specs, LongOnDevice,
+                         testing::Values("topk:ratio=0.001+none", "topk:ratio=0.2+none", "threshold:value=1+fp16",
+                                         "sign"),
+                         nameOf);
+
 // Bytes of a sender that is wrong give wrong values, and nothing is touched outside: guards and AddressSanitizer look.
 TEST_P(OnDevice, DecodesNonsenseWithinTheVector) {
   constexpr std::size_t kCount = 6001;
@@ -355,6 +371,23 @@ TEST_P(OnDevice, DecodesNonsenseWithinTheVector) {
   ASSERT_TRUE(device_->decode(job, nullptr).isOk());
   EXPECT_EQ(out.backFloats().size(), kCount); // and guards are whole
   EXPECT_EQ(scratch.back(scratch.bytes().size()).size(), scratch.bytes().size());
+}
+
+// A GPU's sums have another NaN than the CPU's, so payloads that hold values as they are have one NaN alone.
+TEST(DeviceCodecs, WriteOneNan) {
+  GOSS_NEED_DEVICE();
+  const auto made = makeDeviceCodec("none");
+  ASSERT_TRUE(made.isOk()) << made.status().text();
+  const Floats values(5, std::bit_cast<float>(0x7fffffffu));
+  const Lent at_values(values), payload(Floats(5));
+  EncodeSegment segment{0, 5, payload.bytes(), 0};
+  EncodeJob job;
+  job.values = at_values.span();
+  job.segments = {&segment, 1};
+  ASSERT_TRUE(made.value()->encode(job, nullptr).isOk());
+  for (const float value : payload.backFloats()) {
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(value), 0x7fc00000u);
+  }
 }
 
 void expectUnsupported(const char* spec, const std::string& reason) {
