@@ -339,8 +339,10 @@ GOSS_API goss_status goss_group_end(void);
 // ---- Memory
 // ----------------------------------------------------------------------------------------------------------
 
-/// Memory that the ranks of this host read in place: page-aligned, touched, on huge pages where allowed. Forked
-/// children share it. goss_mem_free refuses, with GOSS_ERR_INVALID_ARGUMENT, while a message out of it is not complete.
+/// Memory that the ranks of this host read in place, and write where they return a part of a result to its receive
+/// buffer; they can, because they map it: those of this communicator's job, of this user. Page-aligned, touched, on
+/// huge pages where allowed. Forked children share it. goss_mem_free refuses, with GOSS_ERR_INVALID_ARGUMENT, while a
+/// message out of it is not complete.
 GOSS_API goss_status goss_mem_alloc(goss_comm_t comm, size_t bytes, void** memory);
 GOSS_API goss_status goss_mem_free(goss_comm_t comm, void* memory);
 

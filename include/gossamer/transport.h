@@ -55,6 +55,12 @@ class SendOperation {
   /// Advice: from now on at most so many bytes a second leave for this peer, evenly, since others share the way; 0:
   /// as many as can. A few short messages without one leave it as it is.
   std::uint64_t pace_bytes_per_s = 0;
+  /// Advice: the peer will answer with a message of as many bytes and the tag `answer_tag`, and may write it here
+  /// instead, from when it has read the bytes that it replaces until onSent. `answer` is where the message itself lies,
+  /// or apart from it; null: no advice.
+  std::byte* answer = nullptr;
+  Tag answer_tag = 0;
+  bool answered = false; ///< Of the transport, before onSent: the answer is there, and will not come as a message.
   TransportHook hook;
 
   /// The buffers are free again. Success says that the bytes were handed over, not that the peer has them.
@@ -71,6 +77,13 @@ class RecvOperation {
   std::size_t capacity = 0;      ///< Most bytes that may arrive: the sum of pieces, or what onData will take.
   bool consumes = false;
   bool streams = false; ///< Advice: what is received is not needed again soon and need not displace what is in caches.
+  /// Of one that consumes: what onData makes of the message goes back to the peer as the message `answer_tag`, byte for
+  /// byte.
+  bool answers = false;
+  Tag answer_tag = 0;
+  /// Of the transport, before onMatched: onData must also write what it makes of the bytes at `offset` to `answer` +
+  /// `offset`. With success in onReceived the answer has been delivered, and is not to be sent. Null: send it.
+  std::byte* answer = nullptr;
   TransportHook hook;
 
   /// The message was matched; `bytes` is its actual length. Called once, before any byte is delivered, and again with
@@ -113,7 +126,8 @@ struct PeerStatistics {
 
 enum class LinkState { connecting, ready, failed };
 
-/// Memory of this process that others of its host may map for reading: whole pages of a memfd that cannot shrink.
+/// Memory of this process that its peers on this host may map, to read messages and to write answers
+/// (SendOperation::answer): whole pages of a memfd that cannot shrink.
 struct MemoryRegion {
   std::byte* data = nullptr;
   std::size_t bytes = 0;

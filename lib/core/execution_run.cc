@@ -16,6 +16,7 @@ namespace goss::core {
 namespace {
 
 constexpr std::size_t kScratchAlignment = 64;
+constexpr std::uint32_t kNoStep = ~std::uint32_t{0};
 
 } // namespace
 
@@ -25,12 +26,17 @@ class Run::SendStep final : public SendOperation {
   void onSent(const Status& status) override {
     posted = false;
     if (status.isOk()) {
+      if (answered) {
+        run_.done_ahead_[reply] = true;
+        run_.communicator_.countReceivedOnLoop(bytes);
+      }
       run_.stepDoneInCallback(step_);
     } else {
       run_.failInCallback(status);
     }
   }
   bool posted = false;
+  std::uint32_t reply = kNoStep; ///< The step that receives what becomes of this chunk, from the same peer.
 
  private:
   Run& run_;
@@ -72,8 +78,13 @@ class Run::RecvStep final : public RecvOperation {
       const Place& source = run_.places_[step.sources.first + slot_];
       const std::uint64_t elems = std::min(left, target.elems - done_elems_);
       const std::size_t at = done_elems_ * element;
-      const auto reduce = streams ? kernels::reduceStreaming : kernels::reduce;
-      reduce(call.dtype, call.op, target.data + at, source.data + at, from, elems);
+      if (answer != nullptr) {
+        kernels::finishStreaming(call.dtype, call.op, run_.communicator_.size(), target.data + at, answer + at,
+                                 source.data + at, from, elems);
+      } else {
+        const auto reduce = streams ? kernels::reduceStreaming : kernels::reduce;
+        reduce(call.dtype, call.op, target.data + at, source.data + at, from, elems);
+      }
       from += elems * element;
       left -= elems;
       done_elems_ += elems;
@@ -87,6 +98,10 @@ class Run::RecvStep final : public RecvOperation {
   void onReceived(const Status& status) override {
     posted = false;
     if (status.isOk()) {
+      if (answer != nullptr) {
+        run_.done_ahead_[finish] = run_.done_ahead_[reply] = true;
+        run_.communicator_.countSentOnLoop(capacity);
+      }
       run_.stepDoneInCallback(step_);
     } else {
       run_.failInCallback(status);
@@ -98,6 +113,9 @@ class Run::RecvStep final : public RecvOperation {
   bool takes_payload = false; ///< Shorter messages are welcome.
   std::uint32_t first_target = 0;
   bool ends = false; ///< No later step of this rank needs the result, but for sending a finished one.
+  /// The steps that finish the result and send it to the same peer, and nobody else.
+  std::uint32_t finish = kNoStep;
+  std::uint32_t reply = kNoStep;
 
  private:
   Run& run_;
@@ -115,6 +133,7 @@ Run::Run(Execution& execution, Communicator& communicator, const RunContext& con
   sends_.resize(steps);
   recvs_.resize(steps);
   missing_.resize(steps);
+  done_ahead_.resize(steps);
   ready_.reserve(steps);
   for (std::uint32_t i = 0; i < steps; ++i) {
     const Step& step = schedule.steps[i];
@@ -133,9 +152,64 @@ Run::Run(Execution& execution, Communicator& communicator, const RunContext& con
       recvs_[i]->first_target = step.targets.first;
     }
   }
+  pairAnswers();
 }
 
 Run::~Run() { withdraw(); }
+
+// Where a rank adds to a chunk that a peer sent and returns the result, both may be done at once: the owner writes the
+// result into the peer's memory as it adds. That is a matter of this rank's schedule alone at either end: the peer's
+// receive depends on nothing but its send, and the owner's send on nothing but its sum.
+void Run::pairAnswers() {
+  const Schedule& schedule = *context_.schedule;
+  const auto onlyNext = [&](std::uint32_t index, StepKind kind) {
+    const std::vector<std::uint32_t>& next = (*context_.dependents)[index];
+    return next.size() == 1 && schedule.steps[next[0]].kind == kind ? next[0] : kNoStep;
+  };
+  const auto isPair = [&](const Step& one, const Step& other) {
+    return other.peer == one.peer && other.targets.count == 1 && other.dependencies.count == 1;
+  };
+  for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
+    const Step& step = schedule.steps[i];
+    if (step.targets.count != 1 || movesPayload(step)) continue;
+    const Slot slot = schedule.slotsOf(step.targets)[0];
+    if (step.kind == StepKind::send) {
+      const std::uint32_t next = onlyNext(i, StepKind::recv);
+      if (next == kNoStep || !isPair(step, schedule.steps[next])) continue;
+      const Slot room = schedule.slotsOf(schedule.steps[next].targets)[0];
+      if (room.space == Space::output && schedule.chunkLike(room) == schedule.chunkLike(slot)) sends_[i]->reply = next;
+    } else if (step.kind == StepKind::recvReduce) {
+      const std::uint32_t finish = onlyNext(i, StepKind::finish);
+      const std::uint32_t reply = finish == kNoStep ? kNoStep : onlyNext(finish, StepKind::send);
+      if (reply == kNoStep || !isPair(step, schedule.steps[reply])) continue;
+      const Step& finishes = schedule.steps[finish];
+      const bool same = finishes.targets.count == 1 && schedule.slotsOf(finishes.targets)[0] == slot &&
+                        schedule.slotsOf(finishes.sources)[0] == slot &&
+                        schedule.slotsOf(schedule.steps[reply].targets)[0] == slot;
+      if (!same || finishes.dependencies.count != 1) continue;
+      recvs_[i]->finish = finish;
+      recvs_[i]->reply = reply;
+    }
+  }
+}
+
+// Of vectors that caches do not keep: others are better read by those who need them.
+void Run::resolveAnswer(std::uint32_t index) {
+  const Step& step = context_.schedule->steps[index];
+  if (recvs_[index]) {
+    recvs_[index]->answers = recvs_[index]->streams && recvs_[index]->reply != kNoStep;
+    return;
+  }
+  SendStep& send = *sends_[index];
+  send.answer = nullptr;
+  if (!context_.streams || send.reply == kNoStep) return;
+  const Place& message = places_[step.targets.first];
+  const Place& room = places_[context_.schedule->steps[send.reply].targets.first];
+  const auto from = reinterpret_cast<std::uintptr_t>(message.data);
+  const auto to = reinterpret_cast<std::uintptr_t>(room.data);
+  const bool apart = from + message.capacity <= to || to + room.capacity <= from;
+  if (room.capacity == message.capacity && (apart || from == to)) send.answer = room.data;
+}
 
 // What is reduced again or passed on is better left in the caches.
 bool Run::isLastUse(std::uint32_t index) const {
@@ -232,6 +306,7 @@ void Run::resolve() {
       recvs_[i]->capacity = total;
       recvs_[i]->streams = context_.streams && recvs_[i]->ends;
     }
+    resolveAnswer(i);
   }
   resolved_binding_ = context_.binding;
   resolved_fragment_ = fragment_;
@@ -252,13 +327,20 @@ void Run::begin(std::uint32_t fragment, std::uint64_t sequence) {
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
     const Step& step = schedule.steps[i];
     const Tag tag = collectiveTag(communicator_.context(), sequence, fragment, step.ordinal);
+    const auto answerTag = [&](std::uint32_t reply) {
+      if (reply == kNoStep) return Tag{0};
+      return collectiveTag(communicator_.context(), sequence, fragment, schedule.steps[reply].ordinal);
+    };
     if (sends_[i]) {
       sends_[i]->tag = tag;
       sends_[i]->envelope = envelope;
+      sends_[i]->answer_tag = answerTag(sends_[i]->reply);
     } else if (recvs_[i]) {
       recvs_[i]->tag = tag;
       recvs_[i]->envelope = envelope;
+      recvs_[i]->answer_tag = answerTag(recvs_[i]->reply);
     }
+    done_ahead_[i] = false;
     missing_[i] = step.dependencies.count;
     if (missing_[i] == 0) makeReady(i);
   }
@@ -296,7 +378,7 @@ bool Run::movesNothing(const Step& step) const {
 
 Status Run::runStep(std::uint32_t index) {
   const Step& step = context_.schedule->steps[index];
-  if (movesNothing(step)) {
+  if (done_ahead_[index] || movesNothing(step)) {
     stepDone(index);
     return Status::ok();
   }
@@ -321,12 +403,14 @@ Status Run::post(std::uint32_t index) {
       pieces_[static_cast<std::size_t>(send.pieces.data() - pieces_.data())].iov_len = send.bytes;
     }
     communicator_.countSentOnLoop(send.bytes);
+    send.answered = false;
     send.posted = true;
     if (mesh.transport(peer)->send(send)) {
       send.posted = false;
       stepDone(index);
     }
   } else {
+    recvs_[index]->answer = nullptr;
     recvs_[index]->posted = true;
     mesh.transport(peer)->recv(*recvs_[index]);
   }

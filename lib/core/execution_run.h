@@ -65,6 +65,8 @@ class Run {
 
   void resolve();
   void resolveScratch();
+  void pairAnswers();
+  void resolveAnswer(std::uint32_t index);
   Place placeOf(Slot slot) const;
   std::uint32_t appendPieces(const Step& step);
   [[nodiscard]] bool isLastUse(std::uint32_t index) const;
@@ -103,6 +105,7 @@ class Run {
   std::vector<std::unique_ptr<SendStep>> sends_; ///< By step; null for other kinds.
   std::vector<std::unique_ptr<RecvStep>> recvs_;
   std::vector<std::uint32_t> missing_; ///< By step: dependencies that are not done.
+  std::vector<bool> done_ahead_;       ///< By step: done by another step, together with its own work.
   std::vector<std::uint32_t> ready_;
   std::size_t ready_head_ = 0;
   std::vector<std::uint32_t> codec_ready_; ///< Steps that encode or decode: messages go first.

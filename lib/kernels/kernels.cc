@@ -55,6 +55,30 @@ void reduceStreaming(DType dtype, ReduceOp op, void* dst, const void* a, const v
   }
 }
 
+void finishStreaming(DType dtype, ReduceOp op, int ranks, void* dst, void* other, const void* a, const void* b,
+                     std::size_t count) {
+  const ReduceLoop loop = table().reduce[dtype][reduceIndex(op)];
+  const auto put = [](void* to, const void* from, std::size_t bytes) {
+    if (table().stream != nullptr) {
+      table().stream(to, from, bytes);
+    } else {
+      std::memcpy(to, from, bytes);
+    }
+  };
+  const std::size_t width = elementBytes(dtype);
+  alignas(64) std::byte block[kStreamBlockBytes];
+  const std::size_t most = kStreamBlockBytes / width;
+  for (std::size_t done = 0; done < count;) {
+    const std::size_t step = std::min(most, count - done);
+    const std::size_t at = done * width;
+    loop(block, static_cast<const std::byte*>(a) + at, static_cast<const std::byte*>(b) + at, step);
+    if (op == GOSS_AVG) table().average[dtype](block, block, step, ranks);
+    put(static_cast<std::byte*>(dst) + at, block, step * width);
+    put(static_cast<std::byte*>(other) + at, block, step * width);
+    done += step;
+  }
+}
+
 void copy(void* dst, const void* src, std::size_t bytes) {
   if (bytes >= kStreamBytes && table().stream != nullptr) {
     table().stream(dst, src, bytes);

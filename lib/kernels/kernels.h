@@ -30,6 +30,13 @@ void reduce(DType dtype, ReduceOp op, void* dst, const void* a, const void* b, s
 /// The same for a result that is not needed again soon: where it replaces neither `a` nor `b`, it bypasses the caches.
 void reduceStreaming(DType dtype, ReduceOp op, void* dst, const void* a, const void* b, std::size_t count);
 
+/// The last step of a reduction over `ranks` ranks whose result is wanted in two places, past the caches: `dst` and
+/// `other` get a[i] op b[i], divided by `ranks` where `op` is GOSS_AVG. Either may be `a` or `b` exactly; no two of
+/// them overlap otherwise.
+// NOLINTNEXTLINE(readability-function-size)
+void finishStreaming(DType dtype, ReduceOp op, int ranks, void* dst, void* other, const void* a, const void* b,
+                     std::size_t count);
+
 /// Copies `bytes` bytes; the ranges do not overlap. Large copies bypass the caches on their way out.
 void copy(void* dst, const void* src, std::size_t bytes);
 

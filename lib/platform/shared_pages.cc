@@ -10,10 +10,6 @@
 #include <cstring>
 #include <utility>
 
-#ifndef F_SEAL_FUTURE_WRITE
-#define F_SEAL_FUTURE_WRITE 0x0010 // Linux 5.1; older C libraries do not name it.
-#endif
-
 namespace goss::platform {
 
 namespace {
@@ -39,17 +35,13 @@ Result<SharedPages> SharedPages::create(std::size_t bytes) {
   pages.bytes_ = (bytes + page - 1) / page * page;
   pages.fd_.reset(::memfd_create("gossamer-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!pages.fd_.valid() || ::ftruncate(pages.fd_.get(), static_cast<off_t>(pages.bytes_)) != 0) return failure(bytes);
-  if (Status mapped = pages.map(true); !mapped.isOk()) return mapped;
+  if (Status mapped = pages.map(); !mapped.isOk()) return mapped;
   // Touched through the file, so that a lack of memory is an error here and not a signal at the first store.
   if (::fallocate(pages.fd_.get(), 0, 0, static_cast<off_t>(pages.bytes_)) != 0 && errno != EOPNOTSUPP) {
     return failure(bytes);
   }
   std::memset(pages.data_, 0, pages.bytes_);
-  // Sealed after our own mapping was made: it alone stays writable. Kernels without that seal still fix the size.
-  if (::fcntl(pages.fd_.get(), F_ADD_SEALS, kSizeSeals | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0 &&
-      ::fcntl(pages.fd_.get(), F_ADD_SEALS, kSizeSeals | F_SEAL_SEAL) != 0) {
-    return failure(bytes);
-  }
+  if (::fcntl(pages.fd_.get(), F_ADD_SEALS, kSizeSeals | F_SEAL_SEAL) != 0) return failure(bytes);
   return pages;
 }
 
@@ -62,12 +54,12 @@ Result<SharedPages> SharedPages::attach(UniqueFd fd, std::uint64_t bytes) {
   SharedPages pages;
   pages.bytes_ = static_cast<std::size_t>(bytes);
   pages.fd_ = std::move(fd);
-  if (Status mapped = pages.map(false); !mapped.isOk()) return mapped;
+  if (Status mapped = pages.map(); !mapped.isOk()) return mapped;
   pages.fd_.reset();
   return pages;
 }
 
-Status SharedPages::map(bool writable) {
+Status SharedPages::map() {
   const std::size_t alignment = bytes_ >= kHugePage ? kHugePage : 0;
   const std::size_t reserve = bytes_ + alignment;
   void* all = ::mmap(nullptr, reserve, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -76,8 +68,8 @@ Status SharedPages::map(bool writable) {
   reserved_bytes_ = reserve;
   const auto address = reinterpret_cast<std::uintptr_t>(all);
   std::byte* at = reserved_ + (alignment == 0 ? 0 : (alignment - address % alignment) % alignment);
-  const int access = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-  if (::mmap(at, bytes_, access, MAP_SHARED | MAP_FIXED, fd_.get(), 0) == MAP_FAILED) return failure(bytes_);
+  if (::mmap(at, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd_.get(), 0) == MAP_FAILED)
+    return failure(bytes_);
   data_ = at;
   // Advice only: without huge pages the memory is as good, and slower to touch.
   if (alignment != 0) (void)::madvise(at, bytes_, MADV_HUGEPAGE);
@@ -94,6 +86,20 @@ SharedPages::SharedPages(SharedPages&& other) noexcept
       reserved_bytes_(std::exchange(other.reserved_bytes_, 0)),
       data_(std::exchange(other.data_, nullptr)),
       bytes_(std::exchange(other.bytes_, 0)) {}
+
+bool replacePages(std::span<std::byte> memory) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+  const std::uintptr_t first = address / page * page;
+  const std::size_t bytes = (address + memory.size() + page - 1) / page * page - first;
+  void* at = memory.data() - (address - first);
+  void* pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return false;
+  std::memcpy(pages, at, bytes);
+  if (::mremap(pages, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) != MAP_FAILED) return true;
+  ::munmap(pages, bytes);
+  return false;
+}
 
 SharedPages& SharedPages::operator=(SharedPages&& other) noexcept {
   std::swap(fd_, other.fd_);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "gossamer/status.h"
 #include "platform/fd.h"
@@ -11,15 +12,15 @@
 namespace goss::platform {
 
 /// A sealed memfd and this process's mapping of it. It has no name, so nothing stays behind however a process ends.
-/// Nobody can cut it short, and whoever gets the descriptor can map it for reading only. A forked child shares the
+/// Nobody can cut it short; whoever gets the descriptor can read and write it. A forked child shares the
 /// memory itself, not a copy. Movable; not thread-safe itself.
 class SharedPages {
  public:
   /// Page-aligned (large ones: aligned to 2 MiB), zeroed and touched, on huge pages where the system allows them for
   /// shared memory. Errors: resource.
   static Result<SharedPages> create(std::size_t bytes);
-  /// Maps another process's pages for reading. Errors: resource; protocol when the descriptor is not what create()
-  /// makes, or shorter than `bytes`: reading it could kill this process.
+  /// Maps another process's pages. Errors: resource; protocol when the descriptor is not what create() makes, or
+  /// shorter than `bytes`: touching it could kill this process.
   static Result<SharedPages> attach(UniqueFd fd, std::uint64_t bytes);
 
   SharedPages() = default;
@@ -39,7 +40,7 @@ class SharedPages {
   void abandon() { reserved_ = nullptr; }
 
  private:
-  Status map(bool writable);
+  Status map();
 
   UniqueFd fd_;
   std::byte* reserved_ = nullptr; ///< Address space around data_, for its alignment.
@@ -47,6 +48,11 @@ class SharedPages {
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
 };
+
+/// From now on this process alone has the pages around `memory`, with what they held; those who had mapped them, too,
+/// keep the old ones. Nobody here may write to these pages meanwhile. False: there is no memory for that, and nothing
+/// has changed.
+bool replacePages(std::span<std::byte> memory);
 
 } // namespace goss::platform
 

@@ -252,6 +252,44 @@ TEST(Operations, AllocatedMemoryIsAlignedAndUsableAndFreedOnce) {
   }
 }
 
+// Both halves of the result are written by the rank that adds them, into its own memory and its peer's.
+TEST(Operations, ResultsGoStraightIntoAllocatedMemory) {
+  RanksSetup setup;
+  setup.transport = "shm";
+  runRanks(setup, [](goss_comm_t comm, int rank) {
+    constexpr std::size_t kCount = (3U << 20) + 7; // Halves that are not aligned to anything.
+    constexpr std::size_t kBytes = (kCount + 2) * sizeof(float);
+    void* memory[2] = {};
+    for (void*& at : memory)
+      EXPECT_OK(goss_mem_alloc(comm, kBytes, &at));
+    std::vector<float> ordinary(kCount + 2);
+    auto* input = static_cast<float*>(memory[0]) + 1;
+    float* const results[] = {static_cast<float*>(memory[1]) + 1, input, ordinary.data() + 1};
+    const auto value = [](int of, std::size_t i) { return static_cast<float>((of + 1) * static_cast<int>(i % 1000)); };
+    for (int round = 0; round < 2; ++round) { // The second runs on what the first has left.
+      for (const goss_op op : {GOSS_SUM, GOSS_AVG, GOSS_MAX}) {
+        for (std::size_t mine = 0; mine < 3; ++mine) {
+          // The ranks need not have the same kind of memory.
+          float* result = results[rank == 1 && mine == 2 ? std::size_t{0} : mine];
+          result[-1] = result[kCount] = -5.0F;
+          for (std::size_t i = 0; i < kCount; ++i)
+            input[i] = value(rank, i);
+          EXPECT_OK(goss_all_reduce(comm, input, result, kCount, GOSS_FLOAT32, op, nullptr, nullptr));
+          for (std::size_t i = 0; i < kCount; ++i) {
+            const float sum = value(0, i) + value(1, i);
+            ASSERT_EQ(result[i], op == GOSS_SUM ? sum : op == GOSS_AVG ? sum / 2 : value(1, i)) << i << " op " << op;
+          }
+          EXPECT_EQ(result[-1], -5.0F);
+          EXPECT_EQ(result[kCount], -5.0F);
+        }
+      }
+    }
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+    for (void* at : memory)
+      EXPECT_OK(goss_mem_free(comm, at));
+  });
+}
+
 TEST(Operations, MemoryOfAMessageUnderWayIsNotFreed) {
   RanksSetup setup;
   setup.ranks = 2;

@@ -1,11 +1,27 @@
 // One rank for the fault tests: reduces over and over until something fails, and says what.
 //
-// Lines on standard output: "ready" once the communicator works, then "failed STATUS TEXT".
+// Lines on standard output: "ready" once the communicator works, then "failed STATUS TEXT". Arguments: elements, calls
+// at most, and "lent" for buffers of goss_mem_alloc. These are written anew after the failure, and a second later the
+// last line is "kept", or "overwritten" if anybody has touched them since.
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <thread>
 #include <vector>
 
 #include "gossamer/gossamer.h"
+
+namespace {
+
+const char* keptOrNot(float* results, std::size_t count) {
+  std::fill(results, results + count, -1.0F);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  return std::all_of(results, results + count, [](float value) { return value == -1.0F; }) ? "kept" : "overwritten";
+}
+
+} // namespace
 
 int main(int argc, char** argv) {
   const std::size_t count = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1;
@@ -15,14 +31,23 @@ int main(int argc, char** argv) {
     std::printf("failed create %s\n", goss_last_error());
     return 2;
   }
-  std::vector<float> send(count, 1.0F);
-  std::vector<float> recv(count);
+  const bool lent = argc > 3 && std::strcmp(argv[3], "lent") == 0;
+  std::vector<float> ordinary[2];
+  float* buffers[2];
+  for (int i = 0; i < 2; ++i) {
+    void* memory = nullptr;
+    if (lent && goss_mem_alloc(comm, count * sizeof(float), &memory) != GOSS_SUCCESS) return 3;
+    if (!lent) ordinary[i].resize(count);
+    buffers[i] = lent ? static_cast<float*>(memory) : ordinary[i].data();
+  }
+  std::fill(buffers[0], buffers[0] + count, 1.0F);
   for (long i = 0; i < longest; ++i) {
     const goss_status status =
-        goss_all_reduce(comm, send.data(), recv.data(), count, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr);
+        goss_all_reduce(comm, buffers[0], buffers[1], count, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr);
     if (status != GOSS_SUCCESS) {
       std::printf("failed %d %s\n", status, goss_last_error());
       std::fflush(stdout);
+      if (lent) std::printf("%s\n", keptOrNot(buffers[1], count));
       goss_comm_destroy(comm);
       return 0;
     }

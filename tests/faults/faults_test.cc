@@ -8,6 +8,7 @@
 #include <fstream>
 #include <memory>
 #include <set>
+#include <thread>
 
 #include "tests/faults/child_process.h"
 #include "tests/support/free_port.h"
@@ -33,12 +34,13 @@ std::set<std::string> sharedMemoryFiles() {
 /// A running world of fault_rank processes.
 class RunningWorld {
  public:
-  RunningWorld(const std::string& transport, std::size_t count, int timeout_ms) {
+  RunningWorld(const std::string& transport, std::size_t count, int timeout_ms, int ranks = kRanks,
+               const std::string& memory = "ordinary") {
     const std::string port = std::to_string(freePorts(1));
-    for (int rank = 0; rank < kRanks; ++rank) {
+    for (int rank = 0; rank < ranks; ++rank) {
       ranks_.push_back(std::make_unique<ChildProcess>(
-          std::vector<std::string>{FAULT_RANK, std::to_string(count)},
-          std::vector<std::string>{"RANK=" + std::to_string(rank), "WORLD_SIZE=" + std::to_string(kRanks),
+          std::vector<std::string>{FAULT_RANK, std::to_string(count), "1000000000", memory},
+          std::vector<std::string>{"RANK=" + std::to_string(rank), "WORLD_SIZE=" + std::to_string(ranks),
                                    "MASTER_ADDR=127.0.0.1", "MASTER_PORT=" + port, "GOSS_TRANSPORT=" + transport,
                                    "GOSS_LOG=off", "GOSS_TIMEOUT_MS=" + std::to_string(timeout_ms)}));
     }
@@ -53,7 +55,7 @@ class RunningWorld {
 
   /// Every rank but `victim` ends within `limit` and says so, naming it.
   void expectSurvivorsName(int victim, Clock::time_point since, std::chrono::milliseconds limit) {
-    for (int rank = 0; rank < kRanks; ++rank) {
+    for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
       if (rank == victim) continue;
       const auto line = this->rank(rank).readLine(limit + 20s);
       const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - since);
@@ -94,6 +96,27 @@ TEST_P(Faults, StoppedRankIsNamedAtTheDeadline) {
     world.rank(victim).signal(SIGSTOP);
     world.expectSurvivorsName(victim, stopped, std::chrono::milliseconds(kTimeoutMs + 5000));
     EXPECT_GE(Clock::now() - stopped, 1400ms) << "the deadline was not the reason";
+  }
+}
+
+// Ranks that write into each other's results: one that is killed, or stopped for a while, at any moment.
+TEST(FaultsOfLentMemory, NobodyWritesIntoAResultWhoseCallHasFailed) {
+  constexpr std::size_t kCount = 8U << 20;
+  for (int attempt = 0; attempt < 6; ++attempt) {
+    SCOPED_TRACE(attempt);
+    const bool stops = attempt % 3 != 0;
+    RunningWorld world("shm", kCount, stops ? 500 : 60000, 2, "lent");
+    world.awaitReady();
+    std::this_thread::sleep_for(std::chrono::microseconds(attempt * 1234));
+    world.rank(1).signal(stops ? SIGSTOP : SIGKILL);
+    const auto failed = world.rank(0).readLine(20s);
+    ASSERT_TRUE(failed.has_value());
+    EXPECT_THAT(*failed, StartsWith("failed "));
+    EXPECT_THAT(*failed, HasSubstr("rank 1"));
+    std::this_thread::sleep_for(100ms); // By now its buffer has other contents.
+    if (stops) world.rank(1).signal(SIGCONT);
+    EXPECT_EQ(world.rank(0).readLine(20s).value_or("nothing"), "kept");
+    EXPECT_EQ(world.rank(0).wait(10s), 0);
   }
 }
 

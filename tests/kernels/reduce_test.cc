@@ -211,5 +211,22 @@ TEST_P(EveryDtype, StreamingGivesTheSameBits) {
   }
 }
 
+TEST_P(EveryDtype, FinishedInTwoPlacesGivesTheSameBits) {
+  constexpr std::size_t kCount = 70001;
+  const Bytes a = goss::testing::randomElements(dtype(), kCount, 1);
+  const Bytes b = goss::testing::randomElements(dtype(), kCount, 2);
+  for (const ReduceOp op : {GOSS_SUM, GOSS_PROD, GOSS_MIN, GOSS_MAX, GOSS_AVG}) {
+    Bytes expected(a.size()), one(a.size()), other(a.size()), left = a, right = b;
+    reduce(dtype(), op, expected.data(), a.data(), b.data(), kCount);
+    if (op == GOSS_AVG) average(dtype(), expected.data(), expected.data(), kCount, 3);
+    finishStreaming(dtype(), op, 3, one.data(), other.data(), a.data(), b.data(), kCount);
+    ASSERT_EQ(one, expected) << dtypeName(dtype()) << " op " << op;
+    ASSERT_EQ(other, expected) << dtypeName(dtype()) << " op " << op;
+    finishStreaming(dtype(), op, 3, left.data(), right.data(), left.data(), right.data(), kCount);
+    ASSERT_EQ(left, expected) << dtypeName(dtype()) << " op " << op << " in place";
+    ASSERT_EQ(right, expected) << dtypeName(dtype()) << " op " << op << " in place";
+  }
+}
+
 } // namespace
 } // namespace goss::kernels

@@ -27,11 +27,21 @@ TEST(SharedPages, ShowTheOtherMappingWhatIsWritten) {
   }
 }
 
-TEST(SharedPages, CanNeitherBeCutNorWrittenByOthers) {
+TEST(SharedPages, CannotBeCutByOthers) {
   const SharedPages mine = SharedPages::create(1 << 16).take();
   EXPECT_NE(::ftruncate(mine.fd(), 0), 0);
   EXPECT_NE(::ftruncate(mine.fd(), 1 << 20), 0);
-  EXPECT_EQ(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, mine.fd(), 0), MAP_FAILED);
+}
+
+TEST(SharedPages, AreNotReachedByOthersOnceTheyAreReplaced) {
+  const SharedPages mine = SharedPages::create(1 << 16).take();
+  const SharedPages theirs = SharedPages::attach(duplicate(mine.fd()), mine.bytes()).take();
+  std::memset(mine.data(), 1, mine.bytes());
+  ASSERT_TRUE(replacePages({mine.data() + 5000, 4096})); // Of the second and the third page.
+  EXPECT_EQ(std::memcmp(mine.data(), theirs.data(), mine.bytes()), 0) << "they hold what they held";
+  std::memset(theirs.data(), 2, theirs.bytes());
+  for (std::size_t at = 0; at < mine.bytes(); ++at)
+    ASSERT_EQ(std::to_integer<int>(mine.data()[at]), at / 4096 == 1 || at / 4096 == 2 ? 1 : 2) << at;
 }
 
 TEST(SharedPages, RefuseDescriptorsThatCouldKillTheReader) {

@@ -3,8 +3,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +20,7 @@ namespace goss::transports {
 namespace {
 
 constexpr std::size_t kBytes = 8u << 20;
+constexpr int kAnswer = 42;
 
 struct Send final : SendOperation {
   Send(std::byte* from, std::size_t length, Tag with_tag = 1) : piece{from, length} {
@@ -44,15 +47,18 @@ struct Recv final : RecvOperation {
     consumes = true;
   }
   Status onMatched(const Envelope&, std::size_t) override { return Status::ok(); }
-  void onData(std::size_t, std::span<const std::byte> view) override {
+  void onData(std::size_t offset, std::span<const std::byte> view) override {
     taken += view.size();
     wrong += view.front() != expected || view.back() != expected ? 1 : 0;
+    if (in_the_middle) in_the_middle();
+    if (answer != nullptr) std::memset(answer + offset, kAnswer, view.size());
   }
   void onReceived(const Status& result) override {
     ++completions;
     status = result;
   }
   std::byte expected;
+  std::function<void()> in_the_middle; ///< Of every window, before it is answered.
   std::size_t taken = 0;
   int wrong = 0;
   int completions = 0;
@@ -269,6 +275,149 @@ TEST_F(ShmDirect, AddressesThatCannotBeReadFailTheLinkAndNothingElse) {
   drive(50);
   EXPECT_EQ(recv.completions, 1);
   EXPECT_EQ(recv.status.kind(), GOSS_ERR_PEER_LOST);
+}
+
+constexpr Tag kAnswerTag = 9;
+
+/// A message in the first half of a region whose answer belongs into the other half, but for a few bytes at its ends.
+class ShmAnswer : public ShmDirect {
+ protected:
+  static constexpr std::size_t kLength = kBytes / 2 - 200;
+  static constexpr std::size_t kRoom = kBytes / 2 + 100;
+
+  void SetUp() override {
+    meet();
+    pages_ = lend();
+    send_ = std::make_unique<Send>(pages_.data(), kLength);
+    send_->answer = pages_.data() + kRoom;
+    send_->answer_tag = kAnswerTag;
+    recv_ = std::make_unique<Recv>(kLength);
+    recv_->answers = true;
+    recv_->answer_tag = kAnswerTag;
+  }
+  void run() {
+    to().recv(*recv_);
+    from().send(*send_);
+    drive(100);
+  }
+  /// Whether the room holds `content` throughout, and what is around it is as it was.
+  [[nodiscard]] bool roomHolds(int content) const {
+    const auto is = [](int value) { return [value](std::byte at) { return at == static_cast<std::byte>(value); }; };
+    const std::byte* first = pages_.data();
+    const std::byte* room = first + kRoom;
+    return std::all_of(first, room, is(1)) && std::all_of(room, room + kLength, is(content)) &&
+           std::all_of(room + kLength, first + kBytes, is(1));
+  }
+  void poison() { std::memset(pages_.data() + kRoom, 7, kLength); }
+
+  platform::SharedPages pages_;
+  std::unique_ptr<Send> send_;
+  std::unique_ptr<Recv> recv_;
+};
+
+TEST_F(ShmAnswer, IsWrittenWhereTheSenderWantsIt) {
+  run();
+  EXPECT_EQ(recv_->completions, 1);
+  EXPECT_EQ(send_->completions, 1);
+  EXPECT_TRUE(send_->answered);
+  EXPECT_TRUE(roomHolds(kAnswer));
+  EXPECT_EQ(to().statistics(0).bytes_sent, kLength);
+  EXPECT_EQ(from().statistics(1).bytes_received, kLength);
+  EXPECT_EQ(from().statistics(1).messages_received, 1u);
+  EXPECT_TRUE(from().removeRegion(pages_.data()).isOk());
+}
+
+TEST_F(ShmAnswer, MayReplaceTheMessage) {
+  send_->answer = pages_.data();
+  run();
+  EXPECT_TRUE(send_->answered);
+  EXPECT_EQ(recv_->wrong, 0) << "each window is read before it is overwritten";
+  EXPECT_EQ(std::to_integer<int>(pages_.data()[0]), kAnswer);
+  EXPECT_EQ(std::to_integer<int>(pages_.data()[kLength - 1]), kAnswer);
+  EXPECT_EQ(std::to_integer<int>(pages_.data()[kLength]), 1);
+}
+
+TEST_F(ShmAnswer, IsLeftToAMessageWhereEitherSideDoesNotKnowIt) {
+  std::vector<std::byte> ordinary(kLength);
+  for (int way = 0; way < 3; ++way) {
+    SCOPED_TRACE(way);
+    SetUp();
+    if (way == 0) recv_->answers = false;
+    if (way == 1) recv_->answer_tag = kAnswerTag + 1;
+    if (way == 2) send_->answer = ordinary.data(); // Not lent.
+    run();
+    EXPECT_EQ(recv_->completions, 1);
+    EXPECT_EQ(send_->completions, 1);
+    EXPECT_FALSE(send_->answered);
+    EXPECT_EQ(recv_->answer, nullptr);
+    EXPECT_TRUE(roomHolds(1));
+  }
+}
+
+TEST_F(ShmAnswer, IsNotWrittenAnyFurtherOnceTheMessageIsTakenBack) {
+  to().recv(*recv_);
+  from().send(*send_);
+  to().progress();
+  ASSERT_GT(recv_->taken, 0u);
+  ASSERT_LT(recv_->taken, kLength);
+  from().cancel(*send_);
+  poison();
+  EXPECT_TRUE(from().removeRegion(pages_.data()).isOk()) << "cancelled: the memory is ours again";
+  drive(100);
+  EXPECT_TRUE(roomHolds(7));
+  EXPECT_EQ(from().link(1), LinkState::ready);
+  EXPECT_EQ(recv_->completions, 0) << "the receive waits for another message";
+}
+
+// As a process that is stopped in the middle of a window and goes on long after.
+TEST_F(ShmAnswer, OfAPeerThatIsStuckGetsNowhere) {
+  for (const bool last : {false, true}) {
+    SCOPED_TRACE(last);
+    SetUp();
+    recv_->in_the_middle = [&] {
+      if (last && recv_->taken < kLength) return;
+      from().cancel(*send_);
+      poison();
+      recv_->in_the_middle = nullptr;
+    };
+    run();
+    EXPECT_TRUE(roomHolds(7));
+    EXPECT_EQ(send_->completions, 0);
+    EXPECT_EQ(from().link(1), LinkState::failed);
+    EXPECT_TRUE(from().removeRegion(pages_.data()).isOk());
+  }
+}
+
+TEST_F(ShmAnswer, OfALinkThatBreaksGetsNowhere) {
+  recv_->in_the_middle = [&] {
+    from().abandon(1, Status::error(GOSS_ERR_PEER_LOST, "given up"));
+    from().progress();
+    EXPECT_EQ(send_->completions, 1);
+    poison();
+    recv_->in_the_middle = nullptr;
+  };
+  run();
+  EXPECT_EQ(send_->status.kind(), GOSS_ERR_PEER_LOST);
+  EXPECT_FALSE(send_->answered);
+  EXPECT_TRUE(roomHolds(7));
+}
+
+TEST_F(ShmAnswer, IsNotLentAgainOnceAPeerWasStuckInIt) {
+  recv_->in_the_middle = [&] {
+    from().cancel(*send_);
+    recv_->in_the_middle = nullptr;
+  };
+  run();
+  const int mapped = mappings();
+  meet();
+  Send again(pages_.data(), kLength);
+  Recv recv(kLength);
+  to().recv(recv);
+  if (from().send(again)) ++again.completions;
+  drive(300);
+  EXPECT_EQ(recv.completions, 1);
+  EXPECT_EQ(recv.wrong, 0);
+  EXPECT_LE(mappings(), mapped) << "the peer has mapped nothing";
 }
 
 TEST_F(ShmDirect, TheRingCarriesLentMemoryWhereItIsForced) {

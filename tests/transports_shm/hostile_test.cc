@@ -181,17 +181,22 @@ TEST_F(ShmHostile, DescriptionsThatMakeNoSenseAreAProtocolError) {
     std::uint64_t slot, pieces;
     shm::DirectPiece piece;
     std::uint64_t bytes;
+    shm::DirectPiece answer = {0, 0, 0};
   };
   const Case cases[] = {
-      {99, 1, {7, 0, 100}, 100},                    // No such slot.
-      {0, 0, {7, 0, 0}, 0},                         // No piece.
-      {0, 65, {7, 0, 100}, 100},                    // More pieces than the record holds.
-      {0, 1, {8, 0, 100}, 100},                     // A region that nobody lent.
-      {0, 1, {7, 0, 100}, 200},                     // Pieces that do not add up.
-      {0, 1, {7, kRegionBytes, 100}, 100},          // Behind the region,
-      {0, 1, {7, kFar, 100}, 100},                  // far behind,
-      {0, 1, {7, 100, kRegionBytes}, kRegionBytes}, // partly,
-      {0, 1, {7, 100, kFar}, kFar},                 // and so far that sums wrap around.
+      {99, 1, {7, 0, 100}, 100},                        // No such slot.
+      {0, 0, {7, 0, 0}, 0},                             // No piece.
+      {0, 65, {7, 0, 100}, 100},                        // More pieces than the record holds.
+      {0, 1, {8, 0, 100}, 100},                         // A region that nobody lent.
+      {0, 1, {7, 0, 100}, 200},                         // Pieces that do not add up.
+      {0, 1, {7, kRegionBytes, 100}, 100},              // Behind the region,
+      {0, 1, {7, kFar, 100}, 100},                      // far behind,
+      {0, 1, {7, 100, kRegionBytes}, kRegionBytes},     // partly,
+      {0, 1, {7, 100, kFar}, kFar},                     // and so far that sums wrap around.
+      {0, 1, {7, 0, 100}, 100, {8, 0, 100}},            // An answer in a region that nobody lent,
+      {0, 1, {7, 0, 100}, 100, {7, 0, 99}},             // of another length,
+      {0, 1, {7, 0, 100}, 100, {0, 4096, 100}},         // at an address,
+      {0, 1, {7, 0, 100}, 100, {7, kRegionBytes, 100}}, // or behind the region.
   };
   for (const Case& one : cases) {
     SCOPED_TRACE(&one - cases);
@@ -202,7 +207,7 @@ TEST_F(ShmHostile, DescriptionsThatMakeNoSenseAreAProtocolError) {
     meet();
     platform::SharedPages pages = platform::SharedPages::create(kRegionBytes).take();
     ASSERT_TRUE(shm::sendRegion(socket_.get(), 7, pages.bytes(), pages.fd()));
-    shm::DirectMessage message{one.slot, one.pieces, {one.piece}};
+    shm::DirectMessage message{one.slot, 9, one.answer, one.pieces, {one.piece}};
     shm::RingWriter writer(segment_);
     const std::span<const std::byte> all(reinterpret_cast<const std::byte*>(&message), sizeof message);
     const std::size_t length = shm::DirectMessage::bytesFor(one.pieces == 65 ? 64 : one.pieces);

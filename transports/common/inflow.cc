@@ -103,6 +103,7 @@ void Inflow::accept(const MessageHeader& header, RecvOperation& operation) {
   streams_ = operation.streams;
   cursor_ = operation.consumes ? PieceCursor() : PieceCursor(operation.pieces);
   status_ = Status::ok();
+  operation.answer = operation.answers && operation.answer_tag == answer_tag_ ? answer_room_ : nullptr;
   const std::size_t capacity = operation.capacity;
   Status matched = operation.onMatched(header.envelope, static_cast<std::size_t>(header.bytes));
   if (operation_) { // Not cancelled in the callback.

@@ -59,6 +59,13 @@ class Inflow {
   /// until then. When they meet, `claim` is asked; where it answers false, the sender has taken the message back, and
   /// it ends as if it had never come. waits() tells when that was; then all bytes are to be given as above.
   bool beginAbsent(const MessageHeader& header, std::function<bool()> claim);
+  /// For the next message: its sender lets the message `tag` that answers it be written to `room`, where the receive
+  /// knows how; null: it does not.
+  void offerAnswer(Tag tag, std::byte* room) { answer_tag_ = tag, answer_room_ = room; }
+  /// Its receive writes the answer of the message under way, as it comes.
+  [[nodiscard]] bool isAnswering() const { return delivers() && operation_->answer != nullptr; }
+  /// Bytes of the message under way.
+  [[nodiscard]] std::uint64_t total() const { return total_; }
   /// It has not met a receive yet.
   [[nodiscard]] bool waits() const { return kept_ != nullptr; }
   /// Nobody wants the bytes of the message under way: they need not be fetched before finishDropped().
@@ -106,7 +113,9 @@ class Inflow {
   std::unique_ptr<Bounce> bounce_; ///< Made when first needed.
   std::size_t carried_ = 0;        ///< Bytes in bounce_ that wait to become a multiple of 64.
   std::function<bool()> claim_;    ///< Set while an absent message waits for its receive.
-  bool streams_ = false;           ///< As operation_ advises.
+  Tag answer_tag_ = 0;
+  std::byte* answer_room_ = nullptr;
+  bool streams_ = false; ///< As operation_ advises.
   bool stalled_ = false;
   std::uint64_t stalled_generation_ = 0;
 };

@@ -11,17 +11,25 @@ namespace goss::transports::shm {
 inline constexpr std::size_t kDirectSlots = 16;
 inline constexpr std::size_t kMostDirectPieces = 64;
 
-/// Life of a slot. The sender writes offered, withdrawn, revoked and free, the receiver taken, ending and done.
+/// Life of a slot. The sender writes offered, withdrawn, revoked and free, the receiver taken, ending, done and
+/// answered.
 ///
 ///     free       the sender describes a message        offered
 ///     offered    the receiver begins to read           taken
 ///     offered    the sender cancels                    withdrawn
 ///     taken      the sender cancels                    revoked
-///     taken      only the last window is left to read  ending     (a sender that cancels now waits for done)
+///     taken      the last window is to be read, or     ending     (a sender that cancels now waits for its end)
+///                one to be read and answered
+///     ending     the window is over, but not the last  taken
 ///     ending     the receiver has read all             done
+///     ending     it has, and has written the answer    answered
 ///     revoked    the receiver stops reading            done       (its receive waits for another message)
 ///     withdrawn  the receiver drops the description    done
 ///     done       the sender completes its operation    free
+///     answered   the same                              free
+///
+/// So nobody writes an answer into memory whose message was cancelled: the sender either finds the slot taken, and then
+/// the receiver begins no further window, or waits until the window under way is over.
 enum class DirectState : std::uint32_t {
   free = 0,
   offered = 1,
@@ -29,7 +37,8 @@ enum class DirectState : std::uint32_t {
   done = 3,
   withdrawn = 4,
   revoked = 5,
-  ending = 6
+  ending = 6,
+  answered = 7
 };
 
 /// A run of bytes in a region that the sender has lent, or (region 0) in its address space.
@@ -43,10 +52,12 @@ inline constexpr std::uint64_t kAddressSpace = 0;
 /// The payload of a record of kind `direct`.
 struct DirectMessage {
   std::uint64_t slot;
+  std::uint64_t answer_tag;
+  DirectPiece answer; ///< Where the message with that tag may be written; of no bytes: nowhere. Never an address.
   std::uint64_t piece_count;
   DirectPiece pieces[kMostDirectPieces];
 
-  static constexpr std::size_t bytesFor(std::size_t pieces) { return 16 + pieces * sizeof(DirectPiece); }
+  static constexpr std::size_t bytesFor(std::size_t pieces) { return 24 + (pieces + 1) * sizeof(DirectPiece); }
 };
 static_assert(sizeof(DirectMessage) == DirectMessage::bytesFor(kMostDirectPieces));
 

@@ -30,8 +30,10 @@ void DirectReceiver::attach(const Segment& segment, int process) {
 void DirectReceiver::detach() {
   their_side_ = nullptr;
   stalled_ = nullptr;
-  for (const std::uint8_t slot : order_)
+  for (const std::uint8_t slot : order_) {
     fetches_[slot]->pieces.clear();
+    fetches_[slot]->answer = {};
+  }
   order_.clear();
   borrowed_.clear();
 }
@@ -57,10 +59,13 @@ DirectReceiver::Accept DirectReceiver::accept(const RingReader::Record& record) 
   if (fetch.busy) return Accept::corrupt;
   const Accept resolved = resolve(message, record.message.bytes, fetch);
   if (resolved == Accept::unknown && state(slot).load(std::memory_order_acquire) == DirectState::withdrawn) {
-    finish(fetch, slot); // Memory whose message was taken back may be gone before we come to the message.
+    // Memory whose message was taken back may be gone before we come to the message.
+    finish(fetch, slot, DirectState::done);
     return Accept::taken;
   }
   if (resolved != Accept::taken) return resolved;
+  fetch.inflow.offerAnswer(message.answer_tag,
+                           fetch.answer.pages ? fetch.answer.pages->data() + fetch.answer.at : nullptr);
   if (!fetch.inflow.beginAbsent(record.message, [this, slot] { return take(slot); })) {
     stalled_ = &fetch.inflow;
     return Accept::stalled;
@@ -76,22 +81,29 @@ DirectReceiver::Accept DirectReceiver::resolve(const DirectMessage& message, std
   fetch.pieces.clear();
   fetch.piece = 0;
   fetch.done = 0;
+  fetch.answer = {};
+  if (message.answer.bytes > 0) {
+    if (message.answer.bytes != bytes || message.answer.region == kAddressSpace) return Accept::corrupt;
+    if (const Accept found = resolve(message.answer, bytes, fetch.answer); found != Accept::taken) return found;
+  }
   for (std::size_t i = 0; i < message.piece_count; ++i) {
-    const DirectPiece& from = message.pieces[i];
-    if (from.bytes == 0 || from.bytes > bytes) return Accept::corrupt;
-    bytes -= from.bytes;
-    Piece piece{nullptr, from.at, from.bytes};
-    if (from.region != kAddressSpace) {
-      piece.pages = borrowed_.find(from.region);
-      if (!piece.pages) return Accept::unknown;
-      const std::uint64_t room = piece.pages->bytes();
-      if (from.at > room || from.bytes > room - from.at) return Accept::corrupt;
-    } else if (process_ < 0) {
-      return Accept::corrupt;
-    }
+    Piece piece;
+    if (const Accept found = resolve(message.pieces[i], bytes, piece); found != Accept::taken) return found;
+    bytes -= piece.bytes;
     fetch.pieces.push_back(std::move(piece));
   }
   return bytes == 0 ? Accept::taken : Accept::corrupt;
+}
+
+// `bytes`: the most that it may have.
+DirectReceiver::Accept DirectReceiver::resolve(const DirectPiece& from, std::uint64_t bytes, Piece& piece) const {
+  if (from.bytes == 0 || from.bytes > bytes) return Accept::corrupt;
+  piece = {nullptr, from.at, from.bytes};
+  if (from.region == kAddressSpace) return process_ < 0 ? Accept::corrupt : Accept::taken;
+  piece.pages = borrowed_.find(from.region);
+  if (!piece.pages) return Accept::unknown;
+  const std::uint64_t room = piece.pages->bytes();
+  return from.at > room || from.bytes > room - from.at ? Accept::corrupt : Accept::taken;
 }
 
 bool DirectReceiver::hasWork() const {
@@ -104,18 +116,19 @@ DirectReceiver::Step DirectReceiver::progress() {
   for (std::size_t i = 0; i < order_.size() && budget > 0;) {
     const std::size_t slot = order_[i];
     Fetch& fetch = *fetches_[slot];
+    DirectState with = DirectState::done;
     if (fetch.inflow.waits()) {
       if (state(slot).load(std::memory_order_relaxed) == DirectState::offered) {
         ++i;
         continue;
       }
       fetch.inflow.revoke();
-    } else if (!read(fetch, slot, budget)) {
+    } else if (!read(fetch, slot, budget, with)) {
       return Step::failed;
     }
     if (!fetch.inflow.isIdle()) continue; // The budget is spent.
     order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(i));
-    finish(fetch, slot);
+    finish(fetch, slot, with);
     finished = true;
   }
   if (finished) return Step::finished;
@@ -129,19 +142,20 @@ bool DirectReceiver::take(std::size_t slot) {
 }
 
 // Whether the sender has left us the message; `bytes`: of the next window. It may take it back as long as more than
-// that is to come, for what was read until then counts for nothing before the message is whole.
+// that is to come, for what was read until then counts for nothing before the message is whole; but not while we write
+// into its memory.
 bool DirectReceiver::mayRead(Fetch& fetch, std::size_t slot, std::size_t bytes) {
   DirectState seen = DirectState::taken;
-  const bool last = bytes >= fetch.inflow.remaining();
-  const bool ours = last ? state(slot).compare_exchange_strong(seen, DirectState::ending)
-                         : (seen = state(slot).load(std::memory_order_acquire)) == DirectState::taken;
+  const bool alone = fetch.inflow.isAnswering() || bytes >= fetch.inflow.remaining();
+  const bool ours = alone ? state(slot).compare_exchange_strong(seen, DirectState::ending)
+                          : (seen = state(slot).load(std::memory_order_acquire)) == DirectState::taken;
   if (ours || seen == DirectState::ending) return true;
   fetch.inflow.restart();
   return false;
 }
 
-// False: the memory cannot be read. Callbacks may cancel the receive at any window.
-bool DirectReceiver::read(Fetch& fetch, std::size_t slot, std::size_t& budget) {
+// False: the memory cannot be read. Callbacks may cancel the receive at any window. `with`: how it ended, if it did.
+bool DirectReceiver::read(Fetch& fetch, std::size_t slot, std::size_t& budget, DirectState& with) {
   while (budget > 0 && !fetch.inflow.isIdle()) {
     if (fetch.inflow.isDropped()) {
       fetch.inflow.finishDropped();
@@ -156,7 +170,16 @@ bool DirectReceiver::read(Fetch& fetch, std::size_t slot, std::size_t& budget) {
     if (piece.pages) {
       const std::byte* from = piece.pages->data() + piece.at + fetch.done;
       fetch.done += wanted;
+      const bool answering = fetch.inflow.isAnswering();
+      const bool last = wanted == fetch.inflow.remaining();
+      const std::uint64_t bytes = fetch.inflow.total();
       fetch.inflow.deliver({from, wanted});
+      if (answering && last) {
+        with = DirectState::answered;
+        matcher_.countSent(bytes);
+      } else if (answering) {
+        state(slot).store(DirectState::taken, std::memory_order_release);
+      }
     } else {
       const std::ptrdiff_t read = readAddresses(fetch, piece, wanted);
       if (read <= 0 && state(slot).load(std::memory_order_acquire) == DirectState::revoked) continue;
@@ -184,11 +207,12 @@ std::ptrdiff_t DirectReceiver::readAddresses(Fetch& fetch, const Piece& piece, s
   return platform::readProcess(process_, piece.at + fetch.done, std::min(room, bytes), to);
 }
 
-void DirectReceiver::finish(Fetch& fetch, std::size_t slot) {
+void DirectReceiver::finish(Fetch& fetch, std::size_t slot, DirectState with) {
   fetch.pieces.clear();
+  fetch.answer = {};
   fetch.busy = false;
   // seq_cst pairs with a sender that is about to sleep: it sees this, or we see that it sleeps.
-  state(slot).store(DirectState::done, std::memory_order_seq_cst);
+  state(slot).store(with, std::memory_order_seq_cst);
 }
 
 } // namespace goss::transports::shm

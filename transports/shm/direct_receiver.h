@@ -16,9 +16,9 @@
 
 namespace goss::transports::shm {
 
-/// One peer's. Reads at most a bounded number of bytes in a call, so that other peers get their turn. Trusts nothing
-/// that the peer wrote: regions are sealed, pieces are checked against them, addresses are read by the system. One
-/// thread.
+/// One peer's. Reads at most a bounded number of bytes in a call, so that other peers get their turn; writes the
+/// answers of receives that have one into the room that the sender has opened for it, as it goes. Trusts nothing that
+/// the peer wrote: regions are sealed, pieces are checked against them, addresses are read by the system. One thread.
 class DirectReceiver {
  public:
   /// `matcher` outlives this.
@@ -60,15 +60,17 @@ class DirectReceiver {
     std::vector<Piece> pieces;
     std::size_t piece = 0;
     std::uint64_t done = 0; ///< Bytes of that piece.
+    Piece answer;           ///< Where it may be written; no pages: nowhere.
     bool busy = false;
   };
 
   Accept resolve(const DirectMessage& message, std::uint64_t bytes, Fetch& fetch) const;
   bool take(std::size_t slot);
+  Accept resolve(const DirectPiece& from, std::uint64_t bytes, Piece& piece) const;
   bool mayRead(Fetch& fetch, std::size_t slot, std::size_t bytes);
-  bool read(Fetch& fetch, std::size_t slot, std::size_t& budget);
+  bool read(Fetch& fetch, std::size_t slot, std::size_t& budget, DirectState& with);
   std::ptrdiff_t readAddresses(Fetch& fetch, const Piece& piece, std::size_t bytes);
-  void finish(Fetch& fetch, std::size_t slot);
+  void finish(Fetch& fetch, std::size_t slot, DirectState with);
   [[nodiscard]] std::atomic<DirectState>& state(std::size_t slot) const { return their_side_->direct[slot].state; }
 
   Matcher& matcher_;

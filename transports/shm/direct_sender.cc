@@ -13,8 +13,10 @@ namespace goss::transports::shm {
 
 namespace {
 
-/// The last window takes the peer a tenth of a millisecond, unless it is stopped in the middle.
-constexpr std::chrono::milliseconds kLastWindow(50);
+/// A window takes the peer a tenth of a millisecond, unless it is stopped in the middle.
+constexpr std::chrono::milliseconds kWindow(50);
+
+bool isOver(DirectState state) { return state == DirectState::done || state == DirectState::answered; }
 
 } // namespace
 
@@ -54,11 +56,17 @@ DirectSender::Offer DirectSender::offer(SendOperation& operation, RingWriter& wr
     entry.regions.push_back(message_.pieces[i].region);
     lending_.use(message_.pieces[i].region);
   }
+  if (message_.answer.bytes > 0) {
+    entry.room = {operation.answer, operation.bytes};
+    entry.regions.push_back(message_.answer.region);
+    lending_.use(message_.answer.region);
+  }
   return Offer::offered;
 }
 
 bool DirectSender::describe(const SendOperation& operation) {
   message_.piece_count = 0;
+  message_.answer = {};
   bool lent = lends_ && !lending_.empty();
   for (const iovec& piece : operation.pieces) {
     if (piece.iov_len == 0) continue;
@@ -70,7 +78,10 @@ bool DirectSender::describe(const SendOperation& operation) {
     const auto at = static_cast<std::uint64_t>(static_cast<const std::byte*>(piece.iov_base) - region->memory.data);
     message_.pieces[message_.piece_count++] = {region->id, at, piece.iov_len};
   }
-  if (lent) return true;
+  if (lent) {
+    describeAnswer(operation);
+    return true;
+  }
   if (their_side_->reads_addresses.load(std::memory_order_relaxed) == 0) return false;
   message_.piece_count = 0;
   for (const iovec& piece : operation.pieces) {
@@ -79,6 +90,14 @@ bool DirectSender::describe(const SendOperation& operation) {
                                                piece.iov_len};
   }
   return true;
+}
+
+void DirectSender::describeAnswer(const SendOperation& operation) {
+  if (operation.answer == nullptr) return;
+  const Lending::Region* region = lending_.holding(operation.answer, operation.bytes);
+  if (!region || !lend(*region)) return;
+  message_.answer_tag = operation.answer_tag;
+  message_.answer = {region->id, static_cast<std::uint64_t>(operation.answer - region->memory.data), operation.bytes};
 }
 
 // The packet is in the peer's socket before any record that needs it is in the ring.
@@ -99,6 +118,7 @@ void DirectSender::letGo(Entry& entry) {
   for (const std::uint64_t region : entry.regions)
     lending_.release(region);
   entry.regions.clear();
+  entry.room = {};
   entry.operation = nullptr;
 }
 
@@ -111,7 +131,7 @@ bool DirectSender::hasDone() const {
   for (std::uint32_t left = outstanding_; left != 0; left &= left - 1) {
     const auto slot = static_cast<std::size_t>(std::countr_zero(left));
     // seq_cst: asked by a rank that has just said that it sleeps.
-    if (state(slot).load(std::memory_order_seq_cst) == DirectState::done) return true;
+    if (isOver(state(slot).load(std::memory_order_seq_cst))) return true;
   }
   return false;
 }
@@ -121,11 +141,14 @@ bool DirectSender::collect() {
   for (std::uint32_t left = outstanding_; left != 0; left &= left - 1) {
     const auto slot = static_cast<std::size_t>(std::countr_zero(left));
     if ((outstanding_ & (1u << slot)) == 0 || side_ == nullptr) continue;
-    if (state(slot).load(std::memory_order_acquire) != DirectState::done) continue;
+    const DirectState reached = state(slot).load(std::memory_order_acquire);
+    if (!isOver(reached)) continue;
     state(slot).store(DirectState::free, std::memory_order_relaxed);
     SendOperation* operation = entries_[slot].operation;
     retire(slot);
     if (operation == nullptr) continue;
+    operation->answered = reached == DirectState::answered;
+    if (operation->answered) matcher_.countReceived(operation->bytes);
     operation->onSent(Status::ok());
     any = true;
   }
@@ -135,17 +158,28 @@ bool DirectSender::collect() {
 DirectSender::Cancel DirectSender::cancel(const SendOperation& operation) {
   for (std::size_t slot = 0; slot < kDirectSlots; ++slot) {
     if (entries_[slot].operation != &operation) continue;
+    const bool back = takeBack(slot);
     letGo(entries_[slot]);
-    DirectState expected = DirectState::offered;
-    if (state(slot).compare_exchange_strong(expected, DirectState::withdrawn)) return Cancel::withdrawn;
-    if (expected == DirectState::taken && state(slot).compare_exchange_strong(expected, DirectState::revoked))
-      return Cancel::withdrawn;
-    const platform::Deadline deadline = platform::Deadline::after(kLastWindow);
-    while (state(slot).load(std::memory_order_acquire) == DirectState::ending && !deadline.expired())
-      ::sched_yield();
-    return state(slot).load(std::memory_order_acquire) == DirectState::done ? Cancel::withdrawn : Cancel::beingRead;
+    return back ? Cancel::withdrawn : Cancel::beingRead;
   }
   return Cancel::absent;
+}
+
+// False: the peer is in the middle of a window and does not come out of it. It may still read the message then, which
+// harms nobody, but what it writes must not get into memory that is the application's again.
+bool DirectSender::takeBack(std::size_t slot) {
+  DirectState seen = DirectState::offered;
+  if (state(slot).compare_exchange_strong(seen, DirectState::withdrawn)) return true;
+  const platform::Deadline deadline = platform::Deadline::after(kWindow);
+  bool keeps = false; // Its writes get nowhere any more.
+  for (;;) {
+    seen = DirectState::taken;
+    if (state(slot).compare_exchange_strong(seen, DirectState::revoked)) return true;
+    if (seen != DirectState::ending) return true;
+    if (keeps) return false;
+    if (deadline.expired()) keeps = entries_[slot].room.empty() || lending_.seclude(entries_[slot].room);
+    ::sched_yield();
+  }
 }
 
 bool DirectSender::withdrawAll() {
@@ -158,8 +192,9 @@ bool DirectSender::withdrawAll() {
   return all;
 }
 
-void DirectSender::fail(const Status& status) {
+void DirectSender::fail(const Status& status, bool ended) {
   for (std::size_t slot = 0; slot < kDirectSlots; ++slot) {
+    if (!ended && !entries_[slot].room.empty()) takeBack(slot);
     SendOperation* operation = entries_[slot].operation;
     if ((outstanding_ & (1u << slot)) != 0) retire(slot);
     if (operation != nullptr) operation->onSent(status);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gossamer/transport.h"
+#include "transports/common/matcher.h"
 #include "transports/shm/direct.h"
 #include "transports/shm/regions.h"
 #include "transports/shm/ring.h"
@@ -16,9 +17,10 @@ namespace goss::transports::shm {
 /// One peer's. Which messages qualify: see offer(). One thread; only collect() and fail() call back.
 class DirectSender {
  public:
-  /// `lending` outlives this. Messages of fewer bytes than `least_bytes` are never described; `lends`: lent memory is.
-  DirectSender(Lending& lending, std::size_t least_bytes, bool lends)
-      : lending_(lending), least_bytes_(least_bytes), lends_(lends) {}
+  /// Messages of fewer bytes than `least_bytes` are never described; `lends`: lent memory is.
+  /// `lending` and `matcher`, which counts answers, outlive this.
+  DirectSender(Lending& lending, Matcher& matcher, std::size_t least_bytes, bool lends)
+      : lending_(lending), matcher_(matcher), least_bytes_(least_bytes), lends_(lends) {}
 
   void attach(const Segment& segment, int socket);
   /// A link that is lost: nothing is outstanding any more, and nobody is called.
@@ -38,13 +40,14 @@ class DirectSender {
   [[nodiscard]] bool isOutstanding() const { return outstanding_ != 0; }
 
   enum class Cancel { absent, withdrawn, beingRead };
-  /// Afterwards the operation is not touched again. A message that the peer is reading is
-  /// revoked; at its very end we wait for the peer to finish. beingRead: it does not, the link must end.
+  /// Afterwards the operation is not touched again, nor the room of its answer written. A message that the peer is
+  /// reading is revoked; at its very end, and while the peer writes an answer, we wait for the peer to finish.
+  /// beingRead: it does not, the link must end.
   Cancel cancel(const SendOperation& operation);
   /// Withdraws all that nobody reads. Returns whether that was all.
   bool withdrawAll();
-  /// Completes everything with `status`, calling back.
-  void fail(const Status& status);
+  /// Completes everything with `status`, calling back. `ended`: the peer is known to read and write no more.
+  void fail(const Status& status, bool ended);
   /// The region is gone: the peer may unmap it.
   void forget(std::uint64_t region);
 
@@ -52,17 +55,20 @@ class DirectSender {
   struct Entry {
     SendOperation* operation = nullptr; ///< Null: withdrawn, but the peer has not dropped it yet.
     std::vector<std::uint64_t> regions;
+    std::span<std::byte> room; ///< Of the answer.
   };
 
   bool describe(const SendOperation& operation);
+  void describeAnswer(const SendOperation& operation);
   bool lend(const Lending::Region& region);
-  bool tell(std::uint64_t region, std::uint64_t bytes, int fd);
+  bool takeBack(std::size_t slot);
   void letGo(Entry& entry);
   void retire(std::size_t slot);
   [[nodiscard]] std::size_t freeSlot() const;
   [[nodiscard]] std::atomic<DirectState>& state(std::size_t slot) const { return side_->direct[slot].state; }
 
   Lending& lending_;
+  Matcher& matcher_;
   const std::size_t least_bytes_;
   const bool lends_;
   SideControl* side_ = nullptr;

@@ -28,7 +28,7 @@ Peer::Peer(int rank, const PeerOptions& options, Lending& lending, Deferred& def
       options_(options),
       matcher_(rank, options.unexpected_bytes, deferred),
       inflow_(matcher_),
-      direct_sender_(lending, options.direct_bytes, options.maps),
+      direct_sender_(lending, matcher_, options.direct_bytes, options.maps),
       direct_receiver_(matcher_) {}
 
 void Peer::attach(Segment segment, platform::UniqueFd socket) {
@@ -314,7 +314,7 @@ void Peer::fail() {
 }
 
 void Peer::failSends(const Status& status) {
-  direct_sender_.fail(status);
+  direct_sender_.fail(status, socket_ended_);
   while (SendOperation* operation = sends_.popFront()) {
     operation->hook.extra = kNotQueued;
     operation->onSent(status);

@@ -29,7 +29,8 @@ Lending::Region* Lending::holding(const void* data, std::size_t bytes) {
   for (Region& region : regions_) {
     const std::byte* begin = region.memory.data;
     if (first < begin || first >= begin + region.memory.bytes) continue;
-    return bytes <= static_cast<std::size_t>(begin + region.memory.bytes - first) ? &region : nullptr;
+    const bool whole = bytes <= static_cast<std::size_t>(begin + region.memory.bytes - first);
+    return whole && !region.secluded ? &region : nullptr;
   }
   return nullptr;
 }
@@ -44,6 +45,12 @@ void Lending::release(std::uint64_t id) {
   for (Region& region : regions_) {
     if (region.id == id) --region.uses;
   }
+}
+
+bool Lending::seclude(std::span<std::byte> room) {
+  if (!platform::replacePages(room)) return false;
+  if (Region* region = holding(room.data(), room.size())) region->secluded = true; // Else it was before.
+  return true;
 }
 
 bool Borrowing::add(std::uint64_t id, std::uint64_t bytes, platform::UniqueFd fd) {

@@ -1,9 +1,10 @@
-/// Memory that messages may be sent out of without a copy.
+/// Memory that messages may be sent out of, and answers received in, without a copy.
 #ifndef GOSS_TRANSPORTS_SHM_REGIONS_H_
 #define GOSS_TRANSPORTS_SHM_REGIONS_H_
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -18,27 +19,32 @@ class Lending {
  public:
   struct Region {
     MemoryRegion memory;
-    std::uint64_t id = 0; ///< Never used again.
-    int uses = 0;         ///< Messages that peers may be reading.
+    std::uint64_t id = 0;  ///< Never used again.
+    int uses = 0;          ///< Messages that peers may be reading, and answers that they may be writing.
+    bool secluded = false; ///< Not lent any more.
   };
 
   void add(const MemoryRegion& memory);
   /// Null when there is no region that begins at `data`.
   Region* find(const std::byte* data);
   void remove(const Region& region);
-  /// The region that holds all of these bytes; null if none does. Valid until add() or remove().
+  /// The lent region that holds all of these bytes; null if none does. Valid until add() or remove().
   Region* holding(const void* data, std::size_t bytes);
   /// A message that peers may be reading begins, and is complete.
   void use(std::uint64_t id);
   void release(std::uint64_t id);
   [[nodiscard]] bool empty() const { return regions_.empty(); }
+  /// What peers write into `room` from now on is lost to this process, which goes on with pages of its own; the region
+  /// is not lent again. False: no memory for that.
+  bool seclude(std::span<std::byte> room);
 
  private:
   std::vector<Region> regions_;
   std::uint64_t next_id_ = 1;
 };
 
-/// The memory that one peer has lent us, mapped for reading. A message that is being read keeps its memory mapped.
+/// The memory that one peer has lent us, mapped for reading and for answers. A message that is being read keeps its
+/// memory mapped.
 class Borrowing {
  public:
   using Pages = std::shared_ptr<const platform::SharedPages>;
