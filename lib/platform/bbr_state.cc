@@ -31,6 +31,7 @@ std::optional<BbrState> bbrState(int fd) {
   state.round_trip_us = info.tcpi_rtt;
   state.least_round_trip_us = own.bbr.bbr_min_rtt;
   state.in_flight_bytes = static_cast<std::uint64_t>(info.tcpi_unacked) * info.tcpi_snd_mss;
+  state.unsent_bytes = info.tcpi_notsent_bytes;
   state.sent_segments = info.tcpi_segs_out;
   state.resent_segments = info.tcpi_total_retrans;
   return state;

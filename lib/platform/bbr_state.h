@@ -15,6 +15,7 @@ struct BbrState {
   std::uint32_t round_trip_us = 0; ///< Of late.
   std::uint32_t least_round_trip_us = 0;
   std::uint64_t in_flight_bytes = 0;
+  std::uint64_t unsent_bytes = 0;    ///< Wait in the system for their turn.
   std::uint32_t sent_segments = 0;   ///< So far, modulo 2^32, the next ones too.
   std::uint32_t resent_segments = 0; ///< Those of them that were sent again.
 };

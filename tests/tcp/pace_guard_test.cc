@@ -113,4 +113,45 @@ TEST(PaceGuard, DoesNotBeginAnewWithASmallWindow) {
   EXPECT_FALSE(PaceGuard::beginsAnew(state, kAdvised));
 }
 
+/// bbr has settled for a rate, and more waits to be sent.
+BbrState settled(double rate) {
+  BbrState state = seeking(rate);
+  state.seeking = false;
+  state.unsent_bytes = kProduct;
+  return state;
+}
+
+TEST(PaceGuard, LearnsAnewWhereBbrHasSettledForFarLessThanWasAdvised) {
+  PaceGuard guard;
+  guard.advise(-1, kAdvised);
+  EXPECT_FALSE(guard.lags(settled(0.9 * kRate)));
+  EXPECT_FALSE(guard.lags(seeking(0.1 * kRate))) << "it still looks for more";
+  BbrState idle = settled(0.1 * kRate);
+  idle.unsent_bytes = 0;
+  EXPECT_FALSE(guard.lags(idle)) << "there was no more to be sent";
+  EXPECT_TRUE(guard.lags(settled(0.1 * kRate)));
+}
+
+TEST(PaceGuard, LearnsAnewSeldomWhereThatBroughtNothing) {
+  PaceGuard guard;
+  guard.advise(-1, kAdvised);
+  const auto attempts = [&guard](int round_trips, double rate) {
+    int count = 0;
+    for (int i = 0; i < round_trips; ++i)
+      count += guard.lags(settled(rate)) ? 1 : 0;
+    return count;
+  };
+  const int first = attempts(200, 0.1 * kRate);
+  EXPECT_GE(first, 3);
+  EXPECT_LE(first, 8);
+  EXPECT_LE(attempts(1000, 0.1 * kRate), 4);
+  // Its rate has changed since: another path, or other traffic.
+  EXPECT_GE(attempts(1000, 0.5 * kRate), 1);
+}
+
+TEST(PaceGuard, WithoutAdviceNothingLags) {
+  PaceGuard guard;
+  EXPECT_FALSE(guard.lags(settled(1)));
+}
+
 } // namespace

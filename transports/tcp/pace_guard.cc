@@ -26,6 +26,11 @@ constexpr std::uint32_t kLostAtLeast = 32;
 constexpr double kRoundTripsRemembered = 3;
 /// A pace below this part of the advice is too slow.
 constexpr double kHastened = 0.95;
+/// Less than this of what was advised is far less.
+constexpr double kNearAdvice = 0.85;
+/// Round trips between two attempts to learn it anew: bbr's beginning takes so many.
+constexpr int kLeastPatience = 6;
+constexpr int kMostPatience = 600;
 /// Shorter round trips are minded less often than once.
 constexpr std::chrono::microseconds kLeastInterval(10'000);
 
@@ -52,15 +57,32 @@ std::uint64_t PaceGuard::judge(const platform::BbrState& now) {
   return static_cast<std::uint64_t>(kHeadroom * bounded_at_);
 }
 
+bool PaceGuard::lags(const platform::BbrState& now) {
+  if (patience_left_ > 0) --patience_left_;
+  const std::uint64_t wanted = users_bound_ > 0 ? std::min(advised_, users_bound_) : advised_;
+  if (now.seeking || now.unsent_bytes == 0 || now.rate_bytes_per_s >= kNearAdvice * static_cast<double>(wanted))
+    return false;
+  if (patience_left_ > 0) return false;
+  const bool helped = now.rate_bytes_per_s > kGrowth * relearnt_at_ || now.rate_bytes_per_s * kGrowth < relearnt_at_;
+  patience_ = helped ? kLeastPatience : std::min(2 * patience_, kMostPatience);
+  patience_left_ = patience_;
+  relearnt_at_ = now.rate_bytes_per_s;
+  return true;
+}
+
 void PaceGuard::mind(int fd) {
-  // While advice holds it back, bbr sees the advice, not the path.
-  if (idle_ || advised_ > 0 || platform::roughNow() < next_) return;
+  if (idle_ || platform::roughNow() < next_) return;
   const std::optional<platform::BbrState> now = platform::bbrState(fd);
   if (!now) {
     idle_ = true;
     return;
   }
   next_ = platform::roughNow() + std::max(kLeastInterval, std::chrono::microseconds(now->round_trip_us));
+  if (advised_ > 0) {
+    // While advice holds it back, bbr sees the advice, not the path.
+    if (lags(*now)) platform::relearnPath(fd);
+    return;
+  }
   const std::uint64_t bound = judge(*now);
   if (bound == bound_) return;
   bound_ = bound;

@@ -24,6 +24,11 @@ class PaceGuard {
   /// `advised`, in bytes a second, or at least faster than now.
   [[nodiscard]] static bool beginsAnew(const platform::BbrState& now, std::uint64_t advised);
 
+  /// Whether bbr is to learn the path anew, on the way: it has settled for far less than was advised, although more is
+  /// to be sent. Losses during its beginning end that too early, and it then takes eight round trips for each quarter
+  /// more. Seldom where that brought nothing before. To be told what bbr says once in a round trip.
+  bool lags(const platform::BbrState& now);
+
   /// Asks the system and tells it, once in a round trip. `fd` is a TCP socket.
   void mind(int fd);
   /// Bytes a second that the sender of the message at hand wants at most, and knows the path to take; 0: any. `fd` < 0:
@@ -44,7 +49,10 @@ class PaceGuard {
   std::uint64_t advised_ = 0;     ///< The sender's; 0: none.
   std::uint64_t users_bound_ = 0; ///< What the user allows; 0: anything.
   platform::Clock::time_point advised_at_;
-  bool idle_ = true; ///< There is no bbr to be minded.
+  double relearnt_at_ = 0; ///< bytes/s that had been seen when the path was learnt anew, for lagging.
+  int patience_ = 0;       ///< Round trips until that may be done again,
+  int patience_left_ = 0;  ///< and those of them that are left.
+  bool idle_ = true;       ///< There is no bbr to be minded.
   platform::Clock::time_point next_;
   platform::Clock::time_point next_hastening_;
 };
