@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <functional>
+#include <limits>
 #include <queue>
 
 namespace goss::schedule {
@@ -156,6 +157,7 @@ class Simulator {
     cpu_free_.assign(size_, 0);
     up_busy_.assign(ports, 0);
     down_busy_.assign(ports, 0);
+    down_first_.assign(ports, std::numeric_limits<double>::infinity());
     cpu_busy_.assign(size_, 0);
     flow_free_.assign(program.channels.size(), 0);
     queues_.resize(2 * size_);
@@ -383,7 +385,9 @@ class Simulator {
     down_busy_[down.index] += down.seconds;
     const double flow_start = std::max(start, flow_free_[c]);
     flow_free_[c] = flow_start + flow_s;
-    const double down_end = std::max(start + price.latency_s, down_free_[down.index]) + down.seconds;
+    const double down_start = std::max(start + price.latency_s, down_free_[down.index]);
+    const double down_end = down_start + down.seconds;
+    down_first_[down.index] = std::min(down_first_[down.index], down_start);
     down_free_[down.index] = down_end;
     const double arrival = std::max(down_end, flow_start + price.latency_s + std::max(flow_s, up.seconds));
 
@@ -457,13 +461,17 @@ class Simulator {
     result_.finish_s = std::max(result_.finish_s, leastSeconds());
   }
 
-  /// No port and no processor does its work faster than it can, however well fragments overlap. The extrapolation knows
-  /// only how far apart the simulated ones ended, which may be less.
+  /// No port and no processor does its work faster than it can, however well fragments overlap, and what arrives does
+  /// not before the first of it. The extrapolation knows only how far apart the simulated ones ended, which may be
+  /// less.
   [[nodiscard]] double leastSeconds() const {
-    double busiest = 0;
-    for (const std::vector<double>* busy : {&up_busy_, &down_busy_, &cpu_busy_})
-      busiest = std::max(busiest, *std::max_element(busy->begin(), busy->end()));
-    return busiest * options_.fragments / static_cast<double>(fragments_.size());
+    const double scale = options_.fragments / static_cast<double>(fragments_.size());
+    double least = 0;
+    for (const std::vector<double>* busy : {&up_busy_, &cpu_busy_})
+      least = std::max(least, scale * *std::max_element(busy->begin(), busy->end()));
+    for (std::size_t port = 0; port < down_busy_.size(); ++port)
+      if (down_busy_[port] > 0) least = std::max(least, down_first_[port] + scale * down_busy_[port]);
+    return least;
   }
 
   const Program& program_;
@@ -478,6 +486,7 @@ class Simulator {
   std::vector<double> flow_free_; ///< By channel.
   std::vector<double> up_busy_;   ///< By port: seconds of use, as the next two.
   std::vector<double> down_busy_;
+  std::vector<double> down_first_; ///< When it was used first.
   std::vector<double> cpu_busy_;
   std::vector<SendQueue> queues_; ///< By rank: messages inside its node, messages to other nodes.
   std::vector<bool> sending_;     ///< By queue.

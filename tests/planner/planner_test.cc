@@ -274,9 +274,32 @@ TEST_F(PlannerTest, LargeVectorsGoOnePartnerEachWayOverLongDistances) {
   const LinkPrice price{50e-3, 60e6, 20e-6, 256e6};
   EXPECT_EQ(choice(Links(4, price), bytesOf(Collective::allReduce, 64 * kMiB)), "ring");
   EXPECT_NE(choice(Links(4, price), bytesOf(Collective::allReduce, kMiB)), "ring"); // Six latencies against two.
+  EXPECT_EQ(choice(onLines(4, 50e-3, {}), bytesOf(Collective::allReduce, 64 * kMiB)), "ring")
+      << "nobody knows the line";
   Links uneven(4, price);
   uneven.setPrice(0, 3, {50e-3, 1e6, 20e-6, 256e6});
   EXPECT_NE(choice(uneven, bytesOf(Collective::allReduce, 64 * kMiB)), "ring");
+}
+
+// Flows that are paced to their shares of a known line do not, and wait for nobody in the middle of it.
+TEST_F(PlannerTest, LargeVectorsGoToAllAtOnceOverLongDistancesWhereTheLineIsKnown) {
+  for (const double rate : {12e6, 60e6, 120e6}) {
+    for (const double latency_s : {10e-3, 50e-3}) {
+      Links links(4, {latency_s, rate, 20e-6, 256e6});
+      for (int rank = 0; rank < 4; ++rank)
+        links.setNode(std::span(&rank, 1), {rate, rate});
+      for (const std::uint64_t bytes : {kMiB, 64 * kMiB, 1024 * kMiB})
+        EXPECT_EQ(choice(links, bytesOf(Collective::allReduce, bytes)), "direct")
+            << rate << ' ' << latency_s << ' ' << bytes;
+    }
+  }
+}
+
+TEST_F(PlannerTest, NothingThatArrivesIsDoneBeforeItsLatency) {
+  const Planner planner(4, 0, onLines(4, 50e-3, {60e6, 60e6}), catalogue_);
+  for (const Candidate& candidate : planner.candidates(bytesOf(Collective::allReduce, 64 * kMiB)).take())
+    EXPECT_GE(candidate.price_s, 50e-3 + static_cast<double>(candidate.most_bytes_sent) / 60e6)
+        << candidate.algorithm->name();
 }
 
 TEST_F(PlannerTest, TinyMessagesTakeFewRoundsAndLargeOnesMoveFewBytes) {
