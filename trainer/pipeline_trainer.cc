@@ -9,16 +9,13 @@
 #include "trainer/error.h"
 #include "trainer/gpt.h"
 #include "trainer/gradient_norm.h"
+#include "trainer/losses.h"
 #include "trainer/sampler.h"
 #include "trainer/unflushed_run.h"
 
 namespace goss::trainer {
 
 namespace {
-
-double secondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 const TrainOptions& checked(const TrainOptions& options, const Dataset& data) {
   checkModelConfig(options.model);
@@ -100,7 +97,7 @@ PipelineTrainer::PipelineTrainer(const TrainOptions& options, const Dataset& dat
       prompt_(promptTokens(options_.prompt, data, options_.model)),
       windows_{options_.seed, options_.samples, data.training().size(), options_.model.context},
       checkpoints_(options_, table_, group, report),
-      started_(Clock::now()) {
+      time_limit_(options.time_limit_s) {
   checkAgreement();
   checkUnflushed();
   checkDrains();
@@ -218,7 +215,7 @@ void PipelineTrainer::run() {
 }
 
 void PipelineTrainer::runSteps() {
-  started_ = Clock::now();
+  time_limit_.restart();
   bool go_on = true;
   if (step_ != 0 && (options_.val_every != 0 || step_ >= options_.steps)) validate(); // what was resumed
   while (go_on && step_ < options_.steps) {
@@ -273,13 +270,9 @@ bool PipelineTrainer::trainStep() {
   std::vector<double> losses(options_.batch + 1, 0.0);
   std::copy(rank_.losses().begin(), rank_.losses().end(),
             losses.begin() + static_cast<std::ptrdiff_t>(first * options_.micro_batch));
-  const bool is_late = options_.time_limit_s > 0 && secondsSince(started_) > options_.time_limit_s;
-  losses.back() = group_.rank() == 0 && is_late ? 1.0 : 0.0;
+  losses.back() = group_.rank() == 0 && time_limit_.isOver() ? 1.0 : 0.0;
   group_.sum(losses);
-  double loss = 0;
-  for (std::size_t i = 0; i < options_.batch; ++i)
-    loss += losses[i];
-  loss /= static_cast<double>(options_.batch * context);
+  const double loss = lossPerToken(std::span(losses).first(options_.batch), context);
 
   const double lr = schedule_.at(step_);
   const double norm = updateParameters(lr);
@@ -320,7 +313,7 @@ bool PipelineTrainer::trainWithoutFlush() {
         report_.step({step + 1, told[told.size() - 2], schedule_.at(step), 0.0, told.back()});
       });
   told.resize(2 * steps);
-  told.push_back(options_.time_limit_s > 0 && secondsSince(started_) > options_.time_limit_s ? 1.0 : 0.0);
+  told.push_back(time_limit_.isOver() ? 1.0 : 0.0);
   group_.broadcast(told.data(), told.size() * sizeof(double));
   for (std::size_t i = 0; i < steps; ++i) {
     card_.losses.push_back(told[2 * i]);
@@ -424,10 +417,7 @@ double PipelineTrainer::validationLoss() {
   grid_.waitSends();
   sent_.clear();
   group_.sum(losses);
-  double total = 0;
-  for (const double loss : losses)
-    total += loss;
-  return total / static_cast<double>(options_.val_samples * options_.model.context);
+  return lossPerToken(losses, options_.model.context);
 }
 
 /// All samples of this pipeline through one stage, one after the other, for equal bits. Outputs are sent as they come,

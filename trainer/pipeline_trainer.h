@@ -17,6 +17,7 @@
 #include "trainer/run_card.h"
 #include "trainer/run_checkpoints.h"
 #include "trainer/stage_replicas.h"
+#include "trainer/time_limit.h"
 #include "trainer/train_options.h"
 #include "trainer/training_state.h"
 
@@ -96,7 +97,7 @@ class PipelineTrainer {
   Windows windows_;
   std::size_t step_ = 0;
   RunCheckpoints checkpoints_;
-  Clock::time_point started_;
+  TimeLimit time_limit_;
   std::vector<std::vector<std::vector<float>>> sent_; // [stage of this rank][sample] during a validation
   double computed_s_ = 0;                             // in the schedule's actions
   RunCard card_;

@@ -10,6 +10,7 @@
 #include "trainer/agreement.h"
 #include "trainer/error.h"
 #include "trainer/gradient_norm.h"
+#include "trainer/losses.h"
 #include "trainer/sampler.h"
 
 namespace goss::trainer {
@@ -29,10 +30,6 @@ const TrainOptions& checked(const TrainOptions& options, const Dataset& data, co
   checkTrainOptions(options, ranksOf(group));
   data.check(options.model.context, options.model.vocab);
   return options;
-}
-
-double secondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 } // namespace
@@ -56,7 +53,7 @@ Trainer::Trainer(const TrainOptions& options, const Dataset& data, Group& group,
       prompt_(promptTokens(options.prompt, data, options.model)),
       slowness_(slownessOf(options, group.rank())),
       checkpoints_(options_, model_.table(), group, report),
-      started_(Clock::now()),
+      time_limit_(options.time_limit_s),
       inputs_(options.micro_batch * options.model.context),
       targets_(options.micro_batch * options.model.context) {
   checkAgreement();
@@ -80,7 +77,7 @@ void Trainer::checkAgreement() {
   // Beside what decides the numbers: what decides which collectives are called when.
   requireAgreement(group_, data_.fingerprint(),
                    fmt::format("{} {} {} {} {}", settings_, options_.val_every, options_.val_samples,
-                               replicas_->hasLocalSteps() ? options_.checkpoint_every : 0, options_.time_limit_s > 0));
+                               replicas_->hasLocalSteps() ? options_.checkpoint_every : 0, time_limit_.isSet()));
 }
 
 /// Every rank is a copy of its own.
@@ -118,7 +115,7 @@ void Trainer::noteStart() {
 }
 
 void Trainer::run() {
-  started_ = Clock::now();
+  time_limit_.restart();
   bool go_on = true;
   if (step_ != 0 && (options_.val_every != 0 || step_ >= options_.steps)) validate(); // what was resumed
   while (go_on && step_ < options_.steps) {
@@ -160,8 +157,7 @@ bool Trainer::trainStep() {
   const double lr = schedule_.at(step_);
   replicas_->setLr(lr);
   computeGradient(losses);
-  const bool is_late = options_.time_limit_s > 0 && secondsSince(started_) > options_.time_limit_s;
-  losses.back() = group_.rank() == 0 && is_late ? 1.0 : 0.0;
+  losses.back() = group_.rank() == 0 && time_limit_.isOver() ? 1.0 : 0.0;
   group_.startSum(std::move(losses));
   const double norm = updateParameters(lr);
   stepReplicas(false);
@@ -170,7 +166,7 @@ bool Trainer::trainStep() {
   const double before_s = card_.step_seconds.empty() ? 0 : card_.step_seconds.back(); // waiting included
   const std::size_t behind = std::max(before_s, secondsSince(start)) > kLongStep_s ? 1 : kMostStepsBehind;
   // A time limit is kept by the step.
-  const bool go_on = takeLosses(options_.time_limit_s > 0 || group_.size() == 1 ? 0 : behind);
+  const bool go_on = takeLosses(time_limit_.isSet() || group_.size() == 1 ? 0 : behind);
   card_.step_seconds.push_back(secondsSince(start));
   unreported_.back().seconds = card_.step_seconds.back();
   reportSteps();
@@ -181,10 +177,7 @@ bool Trainer::takeLosses(std::size_t behind) {
   bool go_on = true;
   for (; with_loss_ + behind < unreported_.size(); ++with_loss_) {
     const std::vector<double> losses = group_.takeSum();
-    double loss = 0;
-    for (std::size_t i = 0; i < options_.batch; ++i)
-      loss += losses[i];
-    unreported_[with_loss_].loss = loss / static_cast<double>(options_.batch * options_.model.context);
+    unreported_[with_loss_].loss = lossPerToken(std::span(losses).first(options_.batch), options_.model.context);
     go_on = go_on && losses.back() == 0.0;
   }
   return go_on;
@@ -231,8 +224,7 @@ bool Trainer::meet() {
     sums.push_back(own.loss);
     sums.push_back(own.samples);
   }
-  const bool is_late = options_.time_limit_s > 0 && secondsSince(started_) > options_.time_limit_s;
-  sums.push_back(group_.rank() == 0 && is_late ? 1.0 : 0.0);
+  sums.push_back(group_.rank() == 0 && time_limit_.isOver() ? 1.0 : 0.0);
   group_.sum(sums);
   for (std::size_t i = 0; i < unmet_.size(); ++i) {
     const OwnStep& own = unmet_[i];
@@ -347,10 +339,7 @@ double Trainer::validationLoss() {
     losses[sample] = passForward(tokens, {validationStart(tokens.size(), context, sample, samples)}, false).front();
   }
   group_.sum(losses);
-  double total = 0;
-  for (const double loss : losses)
-    total += loss;
-  return total / static_cast<double>(samples * context);
+  return lossPerToken(losses, context);
 }
 
 TrainingState Trainer::state() {

@@ -21,6 +21,7 @@
 #include "trainer/report.h"
 #include "trainer/run_card.h"
 #include "trainer/run_checkpoints.h"
+#include "trainer/time_limit.h"
 #include "trainer/train_options.h"
 #include "trainer/training_state.h"
 
@@ -114,7 +115,7 @@ class Trainer {
   RunCheckpoints checkpoints_;
   std::deque<StepRecord> unreported_; // steps done, the oldest first
   std::size_t with_loss_ = 0;         // of these, the first
-  Clock::time_point started_;
+  TimeLimit time_limit_;
   RunCard card_;
   std::vector<std::int32_t> inputs_;  // [micro-batch, T]
   std::vector<std::int32_t> targets_; // [micro-batch, T]

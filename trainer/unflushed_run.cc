@@ -6,6 +6,7 @@
 
 #include "trainer/error.h"
 #include "trainer/gradient_norm.h"
+#include "trainer/time_limit.h"
 
 namespace goss::trainer {
 
@@ -58,7 +59,7 @@ void UnflushedRun::run(const PipelineRank::Loader& loader, const StepDone& step_
             [this](const goss_pipeline_action& action, const void* input, void* output) {
               const auto began = std::chrono::steady_clock::now();
               act(action, input, output);
-              computed_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+              computed_s_ += secondsSince(began);
             });
   if (rank_.lastStage() != nullptr && rank_.firstStage() == nullptr) takeLastHead();
   for (const auto& stage : rank_.stages())

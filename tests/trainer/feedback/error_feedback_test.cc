@@ -3,26 +3,13 @@
 #include <string>
 
 #include "tests/support/thread_ranks.h"
+#include "tests/trainer/library_group.h"
 #include "tests/trainer/small_run.h"
-#include "tests/trainer/thread_group.h"
-#include "trainer/library_replicas.h"
 
 namespace goss::trainer {
 namespace {
 
 constexpr int kRanks = 2;
-
-/// Ranks that are threads, and that the library keeps together.
-class LibraryGroup : public ThreadGroup {
- public:
-  LibraryGroup(ThreadBoard& board, int rank, goss_comm_t comm) : ThreadGroup(board, rank), comm_(comm) {}
-  std::shared_ptr<Replicas> synchronize(const std::string& spec) override {
-    return std::make_shared<LibraryReplicas>(comm_, spec);
-  }
-
- private:
-  goss_comm_t comm_;
-};
 
 /// The validation loss after training with gradients that go through `codec`.
 double lossWith(const std::string& codec) {

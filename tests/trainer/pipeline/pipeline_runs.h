@@ -6,9 +6,8 @@
 #include <string>
 
 #include "tests/support/thread_ranks.h"
+#include "tests/trainer/library_group.h"
 #include "tests/trainer/small_run.h"
-#include "tests/trainer/thread_group.h"
-#include "trainer/library_replicas.h"
 #include "trainer/pipeline_trainer.h"
 
 namespace goss::trainer {
@@ -53,18 +52,6 @@ RunResult runPipeline(int ranks, const TrainOptions& options) {
   return result;
 }
 
-/// A Group of threads whose models the library's synchronizers keep together.
-class LibraryGroup : public ThreadGroup {
- public:
-  LibraryGroup(ThreadBoard& board, goss_comm_t comm, int rank) : ThreadGroup(board, rank), comm_(comm) {}
-  std::shared_ptr<Replicas> synchronize(const std::string& spec) override {
-    return std::make_shared<LibraryReplicas>(comm_, spec);
-  }
-
- private:
-  goss_comm_t comm_;
-};
-
 /// Trains the whole model on each of `ranks` threads and gives what rank 0 has in the end.
 template <typename Backend = CpuOps>
 RunResult runCopies(int ranks, const TrainOptions& options) {
@@ -72,7 +59,7 @@ RunResult runCopies(int ranks, const TrainOptions& options) {
   RunResult result;
   test::runRanks(ranks, [&](goss_comm_t comm, int rank) {
     try {
-      LibraryGroup group(board, comm, rank);
+      LibraryGroup group(board, rank, comm);
       RunResult mine = runOn<Backend>(group, options);
       if (rank == 0) result = std::move(mine);
     } catch (const std::exception& error) {
