@@ -190,7 +190,7 @@ class Matrix : public ::testing::TestWithParam<std::tuple<std::string, int>> {
 #endif
 };
 
-/// Picks every case, or under GOSS_TEST_QUICK (sanitizers) one in five: the same ones on all ranks. Five does
+/// Picks every case, or under GOSS_TEST_QUICK (sanitizers) one in eleven: the same ones on all ranks. Eleven does
 /// not divide the length of the inner loops (counts times two), so that the picks wander over all values. Started by
 /// hand, without that variable, a sanitized build runs every case.
 class Sample {
@@ -199,7 +199,7 @@ class Sample {
 
  private:
   std::size_t next_ = 0;
-  std::size_t stride_ = std::getenv("GOSS_TEST_QUICK") != nullptr ? 5 : 1;
+  std::size_t stride_ = std::getenv("GOSS_TEST_QUICK") != nullptr ? 11 : 1;
 };
 
 TEST_P(Matrix, EveryDtypeOpAndCount) {
