@@ -57,7 +57,7 @@ CellLaunches blockLaunches(std::size_t block) {
       return cellLaunches<Scheme, 8>();
     case 2048:
     case 4096:
-      return {launchEncode<Scheme, 8, 1, 2>, launchDecode<Scheme>, launchMeasure<Scheme>, block};
+      return {launchEncode<Scheme, 4, 1, 2>, launchDecode<Scheme>, launchMeasure<Scheme>, block};
     default:
       return cellLaunches<Scheme, 1>();
   }
