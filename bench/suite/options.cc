@@ -125,7 +125,8 @@ int parseOptions(int argc, char** argv, Options& options) {
       ->excludes(flag)
       ->excludes("--persistent");
   app.add_flag("--together", options.together,
-               "Calls begin at a moment that the ranks agree on, not when each has left a barrier");
+               "Calls begin at a moment that the ranks agree on, not when each has left a barrier")
+      ->excludes("--overlap");
   app.add_option("-t,--num-test-calls", options.test_calls, "goss_test calls during the computation")
       ->check(CLI::Range(0, 1000000));
   CLI11_PARSE(app, argc, argv);

@@ -21,9 +21,9 @@ enum class Level {
 
 struct LinkRules {
   Tuning tuning = Tuning::builtIn();
-  bool sockets_only = false;    ///< Ranks of a host talk over sockets too,
-  bool between_threads = false; ///< and threads of a process,
-  schedule::LinkPrice socket;   ///< at this price.
+  bool sockets_only = false;    ///< Ranks of a host talk over sockets too, at the price `socket`.
+  bool between_threads = false; ///< Threads of a process talk as processes of a host do.
+  schedule::LinkPrice socket;
 };
 
 /// Pure, and of the cards alone: all ranks come to the same. `ranks` index `cards`. Hosts are nodes, whose ranks share

@@ -14,6 +14,7 @@
 #include "gossamer/config.h"
 #include "platform/shared_pages.h"
 #include "transports/shm/direct.h"
+#include "transports/shm/regions.h"
 #include "transports/shm/shm.h"
 
 namespace goss::transports {
@@ -402,22 +403,16 @@ TEST_F(ShmAnswer, OfALinkThatBreaksGetsNowhere) {
   EXPECT_TRUE(roomHolds(7));
 }
 
-TEST_F(ShmAnswer, IsNotLentAgainOnceAPeerWasStuckInIt) {
-  recv_->in_the_middle = [&] {
-    from().cancel(*send_);
-    recv_->in_the_middle = nullptr;
-  };
-  run();
-  const int mapped = mappings();
-  meet();
-  Send again(pages_.data(), kLength);
-  Recv recv(kLength);
-  to().recv(recv);
-  if (from().send(again)) ++again.completions;
-  drive(300);
-  EXPECT_EQ(recv.completions, 1);
-  EXPECT_EQ(recv.wrong, 0);
-  EXPECT_LE(mappings(), mapped) << "the peer has mapped nothing";
+TEST(ShmLending, LendsNothingOfARegionOnceAPeerWasStuckInIt) {
+  const platform::SharedPages pages = platform::SharedPages::create(kBytes).take();
+  std::byte* const other = pages.data() + kBytes / 2;
+  shm::Lending lending;
+  lending.add({pages.data(), pages.bytes(), pages.fd()});
+  ASSERT_NE(lending.holding(other, 100), nullptr);
+  ASSERT_TRUE(lending.seclude({pages.data(), 100}));
+  EXPECT_EQ(lending.holding(other, 100), nullptr);
+  EXPECT_TRUE(lending.seclude({other, 100})) << "of another peer that had it before";
+  EXPECT_NE(lending.find(pages.data()), nullptr) << "it can be taken back";
 }
 
 TEST_F(ShmDirect, TheRingCarriesLentMemoryWhereItIsForced) {

@@ -39,6 +39,22 @@ struct Recv final : RecvOperation {
   Status status;
 };
 
+struct Send final : SendOperation {
+  Send(int to, std::byte* from, std::size_t length) : piece{from, length} {
+    peer = to;
+    tag = 1;
+    pieces = {&piece, 1};
+    bytes = length;
+  }
+  void onSent(const Status& result) override {
+    ++completions;
+    status = result;
+  }
+  iovec piece;
+  int completions = 0;
+  Status status;
+};
+
 struct Losses : TransportListener {
   void onPeerLost(int peer, const Status& status, bool departed) override {
     EXPECT_EQ(peer, 1);
@@ -196,7 +212,8 @@ TEST_F(ShmHostile, DescriptionsThatMakeNoSenseAreAProtocolError) {
       {0, 1, {7, 0, 100}, 100, {8, 0, 100}},            // An answer in a region that nobody lent,
       {0, 1, {7, 0, 100}, 100, {7, 0, 99}},             // of another length,
       {0, 1, {7, 0, 100}, 100, {0, 4096, 100}},         // at an address,
-      {0, 1, {7, 0, 100}, 100, {7, kRegionBytes, 100}}, // or behind the region.
+      {0, 1, {7, 0, 100}, 100, {7, kRegionBytes, 100}}, // behind the region,
+      {0, 1, {0, 4096, 100}, 100, {7, 0, 100}},         // or of a message at an address.
   };
   for (const Case& one : cases) {
     SCOPED_TRACE(&one - cases);
@@ -214,6 +231,21 @@ TEST_F(ShmHostile, DescriptionsThatMakeNoSenseAreAProtocolError) {
     ASSERT_TRUE(writer.writeDirect({1, one.bytes, {}}, all.first(length)));
     expectProtocolError();
   }
+}
+
+TEST_F(ShmHostile, AnAnswerThatNobodyAskedForIsNone) {
+  meet();
+  platform::SharedPages pages = platform::SharedPages::create(1u << 16).take();
+  victim_->addRegion({pages.data(), pages.bytes(), pages.fd()});
+  Send op(1, pages.data(), pages.bytes());
+  EXPECT_FALSE(victim_->send(op));
+  ASSERT_EQ(segment_.theirSide().direct[0].state.load(), shm::DirectState::offered);
+  segment_.theirSide().direct[0].state.store(shm::DirectState::answered);
+  drive(5);
+  EXPECT_EQ(op.completions, 1);
+  EXPECT_TRUE(op.status.isOk());
+  EXPECT_FALSE(op.answered);
+  EXPECT_TRUE(victim_->removeRegion(pages.data()).isOk());
 }
 
 TEST_F(ShmHostile, LentMemoryThatCouldShrinkIsAProtocolError) {

@@ -11,16 +11,19 @@ namespace goss::transports::shm {
 inline constexpr std::size_t kDirectSlots = 16;
 inline constexpr std::size_t kMostDirectPieces = 64;
 
-/// Life of a slot. The sender writes offered, withdrawn, revoked and free, the receiver taken, ending, done and
-/// answered.
+/// Life of a slot. The sender writes offered, withdrawn, revoked, recalled and free, the receiver taken, ending, done
+/// and answered, and revoked where it finds recalled.
 ///
 ///     free       the sender describes a message        offered
 ///     offered    the receiver begins to read           taken
 ///     offered    the sender cancels                    withdrawn
 ///     taken      the sender cancels                    revoked
-///     taken      the last window is to be read, or     ending     (a sender that cancels now waits for its end)
+///     taken      the last window is to be read, or     ending
 ///                one to be read and answered
+///     ending     the sender cancels                    recalled   (and waits for the end of the window)
 ///     ending     the window is over, but not the last  taken
+///     recalled   the same                              revoked
+///     recalled   the receiver has read all             done, answered
 ///     ending     the receiver has read all             done
 ///     ending     it has, and has written the answer    answered
 ///     revoked    the receiver stops reading            done       (its receive waits for another message)
@@ -29,7 +32,8 @@ inline constexpr std::size_t kMostDirectPieces = 64;
 ///     answered   the same                              free
 ///
 /// So nobody writes an answer into memory whose message was cancelled: the sender either finds the slot taken, and then
-/// the receiver begins no further window, or waits until the window under way is over.
+/// the receiver begins no further window, or waits until the window under way is over. Where that takes too long it
+/// goes on with pages of its own (Lending::seclude), and the link ends.
 enum class DirectState : std::uint32_t {
   free = 0,
   offered = 1,
@@ -38,7 +42,8 @@ enum class DirectState : std::uint32_t {
   withdrawn = 4,
   revoked = 5,
   ending = 6,
-  answered = 7
+  answered = 7,
+  recalled = 8
 };
 
 /// A run of bytes in a region that the sender has lent, or (region 0) in its address space.
@@ -53,7 +58,8 @@ inline constexpr std::uint64_t kAddressSpace = 0;
 struct DirectMessage {
   std::uint64_t slot;
   std::uint64_t answer_tag;
-  DirectPiece answer; ///< Where the message with that tag may be written; of no bytes: nowhere. Never an address.
+  DirectPiece answer; ///< Where the message with that tag may be written; of no bytes: nowhere. Never an address, and
+                      ///< with it no piece is one.
   std::uint64_t piece_count;
   DirectPiece pieces[kMostDirectPieces];
 

@@ -87,6 +87,7 @@ DirectReceiver::Accept DirectReceiver::resolve(const DirectMessage& message, std
     if (const Accept found = resolve(message.answer, bytes, fetch.answer); found != Accept::taken) return found;
   }
   for (std::size_t i = 0; i < message.piece_count; ++i) {
+    if (fetch.answer.pages && message.pieces[i].region == kAddressSpace) return Accept::corrupt;
     Piece piece;
     if (const Accept found = resolve(message.pieces[i], bytes, piece); found != Accept::taken) return found;
     bytes -= piece.bytes;
@@ -178,7 +179,8 @@ bool DirectReceiver::read(Fetch& fetch, std::size_t slot, std::size_t& budget, D
         with = DirectState::answered;
         matcher_.countSent(bytes);
       } else if (answering) {
-        state(slot).store(DirectState::taken, std::memory_order_release);
+        DirectState seen = DirectState::ending;
+        if (!state(slot).compare_exchange_strong(seen, DirectState::taken)) state(slot).store(DirectState::revoked);
       }
     } else {
       const std::ptrdiff_t read = readAddresses(fetch, piece, wanted);

@@ -145,9 +145,10 @@ bool DirectSender::collect() {
     if (!isOver(reached)) continue;
     state(slot).store(DirectState::free, std::memory_order_relaxed);
     SendOperation* operation = entries_[slot].operation;
+    const bool asked = !entries_[slot].room.empty(); // Else a peer may say what it likes.
     retire(slot);
     if (operation == nullptr) continue;
-    operation->answered = reached == DirectState::answered;
+    operation->answered = asked && reached == DirectState::answered;
     if (operation->answered) matcher_.countReceived(operation->bytes);
     operation->onSent(Status::ok());
     any = true;
@@ -165,8 +166,8 @@ DirectSender::Cancel DirectSender::cancel(const SendOperation& operation) {
   return Cancel::absent;
 }
 
-// False: the peer is in the middle of a window and does not come out of it. It may still read the message then, which
-// harms nobody, but what it writes must not get into memory that is the application's again.
+// The peer begins no further window. False: it is in the middle of one and does not come out of it. It may still read
+// the message then, which harms nobody, but what it writes must not get into memory that is the application's again.
 bool DirectSender::takeBack(std::size_t slot) {
   DirectState seen = DirectState::offered;
   if (state(slot).compare_exchange_strong(seen, DirectState::withdrawn)) return true;
@@ -175,7 +176,11 @@ bool DirectSender::takeBack(std::size_t slot) {
   for (;;) {
     seen = DirectState::taken;
     if (state(slot).compare_exchange_strong(seen, DirectState::revoked)) return true;
-    if (seen != DirectState::ending) return true;
+    if (seen == DirectState::ending) {
+      state(slot).compare_exchange_strong(seen, DirectState::recalled); // Else it came out of it just now.
+    } else if (seen != DirectState::recalled) {
+      return true;
+    }
     if (keeps) return false;
     if (deadline.expired()) keeps = entries_[slot].room.empty() || lending_.seclude(entries_[slot].room);
     ::sched_yield();

@@ -57,10 +57,12 @@ std::uint64_t PaceGuard::judge(const platform::BbrState& now) {
   return static_cast<std::uint64_t>(kHeadroom * bounded_at_);
 }
 
+/// The advice, as far as the user allows it.
+std::uint64_t PaceGuard::wanted() const { return users_bound_ > 0 ? std::min(advised_, users_bound_) : advised_; }
+
 bool PaceGuard::lags(const platform::BbrState& now) {
   if (patience_left_ > 0) --patience_left_;
-  const std::uint64_t wanted = users_bound_ > 0 ? std::min(advised_, users_bound_) : advised_;
-  if (now.seeking || now.unsent_bytes == 0 || now.rate_bytes_per_s >= kNearAdvice * static_cast<double>(wanted))
+  if (now.seeking || now.unsent_bytes == 0 || now.rate_bytes_per_s >= kNearAdvice * static_cast<double>(wanted()))
     return false;
   if (patience_left_ > 0) return false;
   const bool helped = now.rate_bytes_per_s > kGrowth * relearnt_at_ || now.rate_bytes_per_s * kGrowth < relearnt_at_;
@@ -80,7 +82,7 @@ void PaceGuard::mind(int fd) {
   next_ = platform::roughNow() + std::max(kLeastInterval, std::chrono::microseconds(now->round_trip_us));
   if (advised_ > 0) {
     // While advice holds it back, bbr sees the advice, not the path.
-    if (lags(*now)) platform::relearnPath(fd);
+    if (lags(*now)) beginAnew(fd);
     return;
   }
   const std::uint64_t bound = judge(*now);
@@ -115,16 +117,22 @@ void PaceGuard::hasten(int fd) {
   const std::optional<platform::BbrState> now = platform::bbrState(fd);
   if (!now) return;
   next_hastening_ = platform::roughNow() + std::max(kLeastInterval, std::chrono::microseconds(now->round_trip_us));
-  if (beginsAnew(*now, advised_)) platform::relearnPath(fd);
+  if (beginsAnew(*now, wanted())) beginAnew(fd);
+}
+
+/// With what was seen of the path before goes the bound that was made of it.
+void PaceGuard::beginAnew(int fd) {
+  platform::relearnPath(fd);
+  bounded_at_ = 0;
+  bound_ = 0;
+  apply(fd);
 }
 
 /// What was seen while the advice held back is the advice, not the path.
 void PaceGuard::forget(int fd) {
   const std::chrono::duration<double> held = platform::roughNow() - advised_at_;
   if (idle_ || held.count() < kRoundTripsRemembered * platform::roundTrip_s(fd)) return;
-  platform::relearnPath(fd);
-  bounded_at_ = 0;
-  bound_ = 0;
+  beginAnew(fd);
 }
 
 /// A system that does not pace sends as fast as it can.

@@ -38,7 +38,9 @@ class PaceGuard {
   void reset(int fd);
 
  private:
+  [[nodiscard]] std::uint64_t wanted() const;
   void hasten(int fd);
+  void beginAnew(int fd);
   void apply(int fd) const;
   void forget(int fd);
   [[nodiscard]] bool isFull(const platform::BbrState& now) const;
