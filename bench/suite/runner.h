@@ -53,7 +53,8 @@ double meanUs(Rank& rank, Engine& engine, const Repeats& repeats, const std::fun
 
 /// What a call takes when others are under way: each is started before the one calls.size() - 1 earlier is waited for,
 /// with `calls` in turn, and nothing is computed in between. From the end of the last untimed call to that of the last
-/// timed one, per timed call; at both moments as many are under way. Returns this rank's figure in us.
+/// timed one, per timed call; at both moments as many are under way, unless there is no untimed call: then the time to
+/// fill counts too. Returns this rank's figure in us.
 double steadyUs(Engine& engine, const Repeats& repeats, std::span<const CollectiveCall> calls);
 
 struct Statistics {

@@ -13,6 +13,7 @@
 
 #include "gossamer/config.h"
 #include "platform/shared_pages.h"
+#include "tests/transports_shm/whole_send.h"
 #include "transports/shm/direct.h"
 #include "transports/shm/regions.h"
 #include "transports/shm/shm.h"
@@ -22,22 +23,6 @@ namespace {
 
 constexpr std::size_t kBytes = 8u << 20;
 constexpr int kAnswer = 42;
-
-struct Send final : SendOperation {
-  Send(std::byte* from, std::size_t length, Tag with_tag = 1) : piece{from, length} {
-    peer = 1;
-    tag = with_tag;
-    pieces = {&piece, 1};
-    bytes = length;
-  }
-  void onSent(const Status& result) override {
-    ++completions;
-    status = result;
-  }
-  iovec piece;
-  int completions = 0;
-  Status status;
-};
 
 /// Takes views and checks that each byte is `expected`.
 struct Recv final : RecvOperation {
@@ -127,7 +112,7 @@ int mappings() {
 TEST_F(ShmDirect, AMessageInARegionIsReadInPlace) {
   meet();
   platform::SharedPages pages = lend();
-  Send send(pages.data(), kBytes);
+  WholeSend send(pages.data(), kBytes);
   EXPECT_FALSE(from().send(send));
   // What the receiver sees is what is there when it reads, not when it was sent: nothing was copied.
   std::memset(pages.data(), 2, kBytes);
@@ -145,7 +130,7 @@ TEST_F(ShmDirect, AMessageInARegionIsReadInPlace) {
 TEST_F(ShmDirect, OneCallReadsABoundedNumberOfBytes) {
   meet();
   platform::SharedPages pages = lend();
-  Send send(pages.data(), kBytes);
+  WholeSend send(pages.data(), kBytes);
   Recv recv(kBytes);
   to().recv(recv);
   from().send(send);
@@ -162,7 +147,7 @@ TEST_F(ShmDirect, ARegionOfAMessageUnderWayStaysAndAFreeOneIsUnmappedByThePeer) 
   meet();
   const int before = mappings();
   platform::SharedPages pages = lend();
-  Send send(pages.data(), kBytes);
+  WholeSend send(pages.data(), kBytes);
   from().send(send);
   EXPECT_EQ(from().removeRegion(pages.data()).kind(), GOSS_ERR_INVALID_ARGUMENT);
   Recv recv(kBytes);
@@ -180,7 +165,7 @@ TEST_F(ShmDirect, AMessageCancelledBeforeAnybodyReadsItHasNeverBeen) {
   meet();
   platform::SharedPages pages = lend();
   for (const bool looked : {false, true}) {
-    auto first = std::make_unique<Send>(pages.data(), kBytes / 2);
+    auto first = std::make_unique<WholeSend>(pages.data(), kBytes / 2);
     from().send(*first);
     if (looked) drive(5); // The other side knows of it, but has no receive.
     from().cancel(*first);
@@ -189,7 +174,7 @@ TEST_F(ShmDirect, AMessageCancelledBeforeAnybodyReadsItHasNeverBeen) {
     if (!looked) from().addRegion({pages.data(), pages.bytes(), pages.fd()});
     Recv recv(kBytes);
     to().recv(recv);
-    Send second(pages.data(), kBytes);
+    WholeSend second(pages.data(), kBytes);
     from().send(second);
     drive(100);
     EXPECT_EQ(recv.taken, kBytes);
@@ -205,7 +190,7 @@ TEST_F(ShmDirect, AMessageThatIsBeingReadCanBeTakenBack) {
   Recv recv(kBytes);
   to().recv(recv);
   {
-    Send send(pages.data(), kBytes);
+    WholeSend send(pages.data(), kBytes);
     from().send(send);
     to().progress();
     ASSERT_GT(recv.taken, 0u);
@@ -219,7 +204,7 @@ TEST_F(ShmDirect, AMessageThatIsBeingReadCanBeTakenBack) {
   EXPECT_LT(recv.taken, kBytes);
   ASSERT_EQ(from().link(1), LinkState::ready);
   std::vector<std::byte> memory(kBytes, std::byte{1});
-  Send second(memory.data(), kBytes);
+  WholeSend second(memory.data(), kBytes);
   if (from().send(second)) ++second.completions;
   drive(200);
   EXPECT_EQ(recv.completions, 1);
@@ -231,10 +216,10 @@ TEST_F(ShmDirect, MoreMessagesThanThereAreSlotsArriveInOrder) {
   meet();
   platform::SharedPages pages = lend();
   constexpr std::size_t kEach = 64u << 10;
-  std::vector<std::unique_ptr<Send>> sends;
+  std::vector<std::unique_ptr<WholeSend>> sends;
   for (std::size_t i = 0; i < 3 * shm::kDirectSlots; ++i) {
     std::memset(pages.data() + i * kEach, static_cast<int>(i), kEach);
-    sends.push_back(std::make_unique<Send>(pages.data() + i * kEach, kEach));
+    sends.push_back(std::make_unique<WholeSend>(pages.data() + i * kEach, kEach));
     if (from().send(*sends.back())) ++sends.back()->completions;
   }
   for (std::size_t i = 0; i < sends.size(); ++i) {
@@ -252,7 +237,7 @@ TEST_F(ShmDirect, AMessageOutOfTheAddressSpaceIsReadThere) {
   config_.shm_path = "addresses";
   meet();
   std::vector<std::byte> memory(kBytes, std::byte{1});
-  Send send(memory.data(), kBytes);
+  WholeSend send(memory.data(), kBytes);
   EXPECT_FALSE(from().send(send));
   std::memset(memory.data(), 2, kBytes);
   Recv recv(kBytes, 1, std::byte{2});
@@ -268,7 +253,7 @@ TEST_F(ShmDirect, AddressesThatCannotBeReadFailTheLinkAndNothingElse) {
   meet();
   void* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
-  Send send(static_cast<std::byte*>(memory), kBytes);
+  WholeSend send(static_cast<std::byte*>(memory), kBytes);
   from().send(send);
   ::munmap(memory, kBytes);
   Recv recv(kBytes);
@@ -289,7 +274,7 @@ class ShmAnswer : public ShmDirect {
   void SetUp() override {
     meet();
     pages_ = lend();
-    send_ = std::make_unique<Send>(pages_.data(), kLength);
+    send_ = std::make_unique<WholeSend>(pages_.data(), kLength);
     send_->answer = pages_.data() + kRoom;
     send_->answer_tag = kAnswerTag;
     recv_ = std::make_unique<Recv>(kLength);
@@ -312,7 +297,7 @@ class ShmAnswer : public ShmDirect {
   void poison() { std::memset(pages_.data() + kRoom, 7, kLength); }
 
   platform::SharedPages pages_;
-  std::unique_ptr<Send> send_;
+  std::unique_ptr<WholeSend> send_;
   std::unique_ptr<Recv> recv_;
 };
 
@@ -420,7 +405,7 @@ TEST_F(ShmDirect, TheRingCarriesLentMemoryWhereItIsForced) {
   meet();
   const int before = mappings();
   platform::SharedPages pages = lend();
-  Send send(pages.data(), kBytes);
+  WholeSend send(pages.data(), kBytes);
   Recv recv(kBytes);
   to().recv(recv);
   if (from().send(send)) ++send.completions;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gossamer/config.h"
+#include "tests/transports_shm/whole_send.h"
 #include "transports/shm/board_memory.h"
 #include "transports/shm/packet.h"
 #include "transports/shm/rendezvous.h"
@@ -34,22 +35,6 @@ struct Recv final : RecvOperation {
     status = result;
   }
   char room[64] = {};
-  iovec piece;
-  int completions = 0;
-  Status status;
-};
-
-struct Send final : SendOperation {
-  Send(int to, std::byte* from, std::size_t length) : piece{from, length} {
-    peer = to;
-    tag = 1;
-    pieces = {&piece, 1};
-    bytes = length;
-  }
-  void onSent(const Status& result) override {
-    ++completions;
-    status = result;
-  }
   iovec piece;
   int completions = 0;
   Status status;
@@ -237,7 +222,7 @@ TEST_F(ShmHostile, AnAnswerThatNobodyAskedForIsNone) {
   meet();
   platform::SharedPages pages = platform::SharedPages::create(1u << 16).take();
   victim_->addRegion({pages.data(), pages.bytes(), pages.fd()});
-  Send op(1, pages.data(), pages.bytes());
+  WholeSend op(pages.data(), pages.bytes());
   EXPECT_FALSE(victim_->send(op));
   ASSERT_EQ(segment_.theirSide().direct[0].state.load(), shm::DirectState::offered);
   segment_.theirSide().direct[0].state.store(shm::DirectState::answered);
