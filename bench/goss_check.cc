@@ -136,10 +136,15 @@ std::string rangeText(const std::vector<int>& sizes) {
   return sizes.size() <= 8 ? text : fmt::format("composite {}-{}", sizes.front(), sizes.back());
 }
 
-Result<RunFacts> factsAt(const CatalogueEntry& entry, int ranks, int group) {
+PlanRequest requestFor(const CatalogueEntry& entry, int ranks, int group) {
   PlanRequest request = schedule::requestFor(entry.collective, ranks);
-  if (entry.algorithm->traits().takes_group) request.group_size = group;
-  return schedule::checkAlgorithm(*entry.algorithm, request);
+  const AlgorithmTraits traits = entry.algorithm->traits();
+  if (traits.takes_group) request.group_size = traits.pairs_groups ? ranks / 2 : group;
+  return request;
+}
+
+Result<RunFacts> factsAt(const CatalogueEntry& entry, int ranks, int group) {
+  return schedule::checkAlgorithm(*entry.algorithm, requestFor(entry, ranks, group));
 }
 
 /// How often the algorithm's compressed schedules encode a value, for 16 and 64 ranks, and whether the planner takes
@@ -148,9 +153,8 @@ Result<std::string> compressedText(const CatalogueEntry& entry) {
   if (!schedule::canCompress(entry.collective)) return std::string("-");
   std::vector<schedule::CompressedFacts> facts;
   for (const auto& [ranks, group] : {std::pair(kSmallRanks, 4), std::pair(kLargeRanks, 8)}) {
-    PlanRequest request = schedule::requestFor(entry.collective, ranks);
-    if (entry.algorithm->traits().takes_group) request.group_size = group;
-    Result<schedule::CompressedFacts> found = schedule::checkCompressed(*entry.algorithm, request);
+    Result<schedule::CompressedFacts> found =
+        schedule::checkCompressed(*entry.algorithm, requestFor(entry, ranks, group));
     if (!found.isOk()) return found.status();
     facts.push_back(found.value());
   }

@@ -18,6 +18,7 @@
 #include "collectives/scan.h"
 #include "collectives/scatter_all_gather.h"
 #include "collectives/sharded.h"
+#include "collectives/site_pairs.h"
 #include "collectives/tree_pipeline.h"
 
 namespace goss::collectives {
@@ -71,6 +72,7 @@ void addAllReduces(Entries& entries) {
       add(entries, Collective::allReduce, std::make_unique<Hierarchical>(std::move(inner[i]), std::move(outer)));
     }
   }
+  add(entries, Collective::allReduce, std::make_unique<SitePairs>());
 }
 
 /// Broadcasts and reduces mirror one another.

@@ -43,20 +43,26 @@ BlockMap BlockMap::packed(std::uint32_t first, std::uint32_t blocks, std::uint32
   std::vector<std::uint32_t> firsts(blocks);
   for (std::uint32_t v = 0; v < blocks; ++v)
     firsts[v] = first + v * width;
-  return {std::move(firsts), width};
+  return {std::move(firsts), width, 1};
+}
+
+BlockMap BlockMap::interleaved(std::uint32_t blocks, std::uint32_t width) {
+  std::vector<std::uint32_t> firsts(blocks);
+  std::iota(firsts.begin(), firsts.end(), 0);
+  return {std::move(firsts), width, blocks};
 }
 
 BlockMap BlockMap::ofRanks(const Group& group) {
   std::vector<std::uint32_t> firsts;
   for (int v = 0; v < group.size(); ++v)
     firsts.push_back(static_cast<std::uint32_t>(group.rankAt(v)));
-  return {std::move(firsts), 1};
+  return {std::move(firsts), 1, 1};
 }
 
 void BlockMap::append(int block, std::vector<Slot>& slots) const {
   const std::uint32_t first = first_[static_cast<std::size_t>(block)];
-  for (std::uint32_t c = first; c < first + width_; ++c)
-    slots.push_back(data(c));
+  for (std::uint32_t i = 0; i < width_; ++i)
+    slots.push_back(data(first + i * stride_));
 }
 
 std::vector<Slot> Phase::run(int first_block, int count) const {

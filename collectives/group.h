@@ -45,6 +45,8 @@ class BlockMap {
   static BlockMap identity(std::uint32_t blocks) { return packed(0, blocks, 1); }
   /// Block v is the chunks first + v * width, ..., first + (v + 1) * width - 1.
   static BlockMap packed(std::uint32_t first, std::uint32_t blocks, std::uint32_t width);
+  /// Block v is the chunks v, v + blocks, ..., v + (width - 1) * blocks.
+  static BlockMap interleaved(std::uint32_t blocks, std::uint32_t width);
   /// Block v is the chunk of the rank at position v.
   static BlockMap ofRanks(const Group& group);
 
@@ -52,9 +54,11 @@ class BlockMap {
   void append(int block, std::vector<Slot>& slots) const;
 
  private:
-  BlockMap(std::vector<std::uint32_t> first, std::uint32_t width) : first_(std::move(first)), width_(width) {}
+  BlockMap(std::vector<std::uint32_t> first, std::uint32_t width, std::uint32_t stride)
+      : first_(std::move(first)), width_(width), stride_(stride) {}
   std::vector<std::uint32_t> first_; ///< By block: its first chunk.
-  std::uint32_t width_;              ///< Chunks per block.
+  std::uint32_t width_;              ///< Chunks per block,
+  std::uint32_t stride_;             ///< and how far apart they are.
 };
 
 /// One phase of a schedule: steps among a group's positions on a map's blocks. References only; lives as long as the

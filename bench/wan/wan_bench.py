@@ -63,7 +63,10 @@ def prepare(case, scratch):
     links = scratch / "links"
     if case.startswith("matrix"):
         (scratch / "wan").write_text("".join(f"{a} {b} bw={m}\n" for (a, b), m in MATRIX.items()))
-        links.write_text("gossamer-links 1\nbase wan\n" + "".join(
+        # No two pairs share a line, so that a host's port is as fast as its links together.
+        ports = max(sum(m for pair, m in MATRIX.items() if host in pair) for host in range(HOSTS))
+        port = f"{bytes_per_s(ports) / 1e6:.4g}MB/s"
+        links.write_text(f"gossamer-links 1\nbase wan\nnodes of 1 up {port} down {port}\n" + "".join(
             f"pair {a} <-> {b} latency {MATRIX_DELAY_MS}ms bandwidth {bytes_per_s(m) / 1e6:.4g}MB/s\n" for (a, b), m in MATRIX.items()))
         return ["--links", str(scratch / "wan"), "--delay", str(MATRIX_DELAY_MS)], ["--algorithm", "ring"] if case == "matrix-ring" else []
     mbit, delay, loss = case.split("/")

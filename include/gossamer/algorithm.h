@@ -32,7 +32,8 @@ struct AlgorithmTraits {
   bool identical_bits = true; ///< All ranks end with the same bits.
   bool pipelined = false;     ///< Uses PlanRequest::blocks.
   bool takes_order = false;   ///< Uses PlanRequest::order.
-  bool takes_group = false;   ///< Uses PlanRequest::group_size.
+  bool takes_group = false;   ///< Uses PlanRequest::group_size, L.
+  bool pairs_groups = false;  ///< Of two groups; chunk i * L + j goes between rank i and rank L + j.
 };
 
 /// Stateless, pure and safe for concurrent use.

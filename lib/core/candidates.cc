@@ -328,13 +328,15 @@ class Search {
     }
   }
 
-  /// Chunk c is taken to be owned by rank c; where an algorithm sees that differently, its price tells.
+  /// Chunk c is taken to be owned by rank c, or by its pair; where an algorithm sees that differently, its price tells.
   void tryShares(Candidate& candidate, const std::vector<Schedule>& schedules) {
     if (question_.collective != Collective::allReduce || question_.bytes == 0 || uniform_) return;
-    if (schedules[0].partition != Partition::even || schedules[0].chunk_count != static_cast<std::uint32_t>(size_))
+    const bool pairs = candidate.algorithm->traits().pairs_groups;
+    if (schedules[0].partition != Partition::even ||
+        (!pairs && schedules[0].chunk_count != static_cast<std::uint32_t>(size_)))
       return;
     Candidate trial = candidate;
-    trial.weights = schedule::directShares(links_);
+    trial.weights = pairs ? schedule::pairShares(links_, candidate.group_size) : schedule::directShares(links_);
     if (trial.weights.empty() || spent_ + stepsOf(schedules) > budget_ || !simulate(trial, schedules)) return;
     keepIfWorthwhile(candidate, trial);
   }

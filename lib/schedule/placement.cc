@@ -207,6 +207,13 @@ std::vector<int> searchOrder(const EdgeCosts& costs, std::vector<int> best) {
   return best;
 }
 
+std::vector<double> partsOfOne(std::vector<double> shares) {
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+  for (double& share : shares)
+    share /= sum;
+  return shares;
+}
+
 } // namespace
 
 std::vector<int> ringOrder(const Links& links, double message_bytes) {
@@ -250,11 +257,19 @@ std::vector<double> directShares(const Links& links) {
     (total(shares(middle)) >= 1 ? high : low) = middle;
   }
   // Not even a node that owns nothing moves the vector faster than its own port.
-  std::vector<double> result = shares(std::max(high, 1 / slowest));
-  const double sum = total(result);
-  for (double& share : result)
-    share /= sum;
-  return result;
+  return partsOfOne(shares(std::max(high, 1 / slowest)));
+}
+
+std::vector<double> pairShares(const Links& links, int group_size) {
+  std::vector<double> rates;
+  for (int first = 0; first < group_size; ++first) {
+    for (int second = group_size; second < 2 * group_size; ++second) {
+      rates.push_back(std::min(links.price(first, second).bandwidth_bytes_per_s,
+                               links.price(second, first).bandwidth_bytes_per_s));
+    }
+  }
+  if (std::all_of(rates.begin(), rates.end(), [&](double rate) { return rate == rates.front(); })) return {};
+  return partsOfOne(std::move(rates));
 }
 
 } // namespace goss::schedule

@@ -18,6 +18,11 @@ std::vector<int> ringOrder(const Links& links, double message_bytes);
 /// for fewer than 3 ranks, and where ranks share nodes.
 std::vector<double> directShares(const Links& links);
 
+/// Shares of the pairs (i, j) of rank i, in the first `group_size` of twice as many ranks, and rank group_size + j, at
+/// i * group_size + j; they sum to 1. Each is as large as the slower direction of its path is fast. Empty when those are
+/// equal.
+std::vector<double> pairShares(const Links& links, int group_size);
+
 } // namespace goss::schedule
 
 #endif // GOSS_LIB_SCHEDULE_PLACEMENT_H_

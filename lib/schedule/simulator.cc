@@ -160,6 +160,7 @@ class Simulator {
     down_first_.assign(ports, std::numeric_limits<double>::infinity());
     cpu_busy_.assign(size_, 0);
     flow_free_.assign(program.channels.size(), 0);
+    flow_busy_.assign(program.channels.size(), 0);
     queues_.resize(2 * size_);
     sending_.assign(2 * size_, false);
     result_.ranks.resize(size_);
@@ -385,6 +386,7 @@ class Simulator {
     down_busy_[down.index] += down.seconds;
     const double flow_start = std::max(start, flow_free_[c]);
     flow_free_[c] = flow_start + flow_s;
+    flow_busy_[c] += flow_s;
     const double down_start = std::max(start + price.latency_s, down_free_[down.index]);
     const double down_end = down_start + down.seconds;
     down_first_[down.index] = std::min(down_first_[down.index], down_start);
@@ -461,14 +463,15 @@ class Simulator {
     result_.finish_s = std::max(result_.finish_s, leastSeconds());
   }
 
-  /// No port and no processor does its work faster than it can, however well fragments overlap, and what arrives does
+  /// No port, no flow and no processor does its work faster than it can, however well fragments overlap, and what arrives does
   /// not before the first of it. The extrapolation knows only how far apart the simulated ones ended, which may be
   /// less.
   [[nodiscard]] double leastSeconds() const {
     const double scale = options_.fragments / static_cast<double>(fragments_.size());
     double least = 0;
-    for (const std::vector<double>* busy : {&up_busy_, &cpu_busy_})
-      least = std::max(least, scale * *std::max_element(busy->begin(), busy->end()));
+    for (const std::vector<double>* busy : {&up_busy_, &cpu_busy_, &flow_busy_})
+      for (const double seconds : *busy)
+        least = std::max(least, scale * seconds);
     for (std::size_t port = 0; port < down_busy_.size(); ++port)
       if (down_busy_[port] > 0) least = std::max(least, down_first_[port] + scale * down_busy_[port]);
     return least;
@@ -484,6 +487,7 @@ class Simulator {
   std::vector<double> down_free_; ///< By port.
   std::vector<double> cpu_free_;  ///< By rank.
   std::vector<double> flow_free_; ///< By channel.
+  std::vector<double> flow_busy_; ///< By channel: seconds of use.
   std::vector<double> up_busy_;   ///< By port: seconds of use, as the next two.
   std::vector<double> down_busy_;
   std::vector<double> down_first_; ///< When it was used first.

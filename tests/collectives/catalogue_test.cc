@@ -5,6 +5,7 @@
 
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -87,6 +88,17 @@ TEST(Supports, TwoLevelsNeedGroupsOfEqualSize) {
        {std::pair{0, false}, {1, false}, {4, true}, {5, false}, {6, true}, {12, false}}) {
     request.group_size = group;
     EXPECT_EQ(algorithm->supports(request), expected) << "group of " << group;
+  }
+}
+
+TEST(Supports, SitePairsNeedTwoGroups) {
+  const Catalogue catalogue = builtinAlgorithms();
+  const Algorithm* algorithm = catalogue.find(Collective::allReduce, "site-pairs");
+  for (const auto& [ranks, group, expected] :
+       {std::tuple{4, 2, true}, {12, 6, true}, {12, 4, false}, {2, 1, false}, {5, 2, false}, {4, 0, false}}) {
+    PlanRequest request = requestFor(Collective::allReduce, ranks);
+    request.group_size = group;
+    EXPECT_EQ(algorithm->supports(request), expected) << ranks << " ranks, group of " << group;
   }
 }
 

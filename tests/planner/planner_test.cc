@@ -395,6 +395,26 @@ TEST_F(PlannerTest, UnequalNodesGetUnequalShares) {
   EXPECT_GT(plan.value()->predicted_s, 23.9);
 }
 
+// Two sites of two hosts, Mbit/s: 1000 inside, 200, 200, 100 and 10 across. Two ranks that exchange a half each over
+// the paths of 200 leave a fifth of what joins the sites unused.
+TEST_F(PlannerTest, AllPathsBetweenTwoSitesAreUsed) {
+  const auto links = Links::parse(
+      "gossamer-links 1\nbase wan\nnodes of 1 up 156MB/s down 156MB/s\ndefault latency 10ms bandwidth 24.1MB/s\n"
+      "pair 0 <-> 1 bandwidth 120.6MB/s\npair 2 <-> 3 bandwidth 120.6MB/s\n"
+      "pair 1 <-> 2 bandwidth 12.06MB/s\npair 0 <-> 3 bandwidth 1.206MB/s\n",
+      4);
+  ASSERT_TRUE(links.isOk()) << links.status().text();
+  Planner planner(4, 0, links.value(), catalogue_);
+  const auto plan = planner.plan(bytesOf(Collective::allReduce, 64 * kMiB));
+  ASSERT_TRUE(plan.isOk());
+  EXPECT_EQ(plan.value()->algorithm, "site-pairs");
+  ASSERT_EQ(plan.value()->weights.size(), 4u);
+  EXPECT_GT(plan.value()->weights[2], 5 * plan.value()->weights[1]) << "ranks 1 and 2, and 0 and 3";
+  const double bound = 64 * kMiB / 61.5e6 + 0.01; // Each site needs the other's whole sum.
+  EXPECT_LT(plan.value()->predicted_s, 1.3 * bound);
+  EXPECT_GT(plan.value()->predicted_s, bound);
+}
+
 TEST_F(PlannerTest, FewGoodPairsGetAnOrderedRing) {
   Planner planner(8, 0, goodRing(), catalogue_);
   const auto candidates = planner.candidates(bytesOf(Collective::allReduce, 64 * kMiB));

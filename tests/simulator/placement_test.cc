@@ -109,6 +109,25 @@ TEST(DirectShares, AreEmptyWhereEqualSharesAreRight) {
   EXPECT_TRUE(directShares(shared).empty());
 }
 
+TEST(PairShares, AreAsLargeAsTheSlowerDirectionIsFast) {
+  Links links(4);
+  EXPECT_TRUE(pairShares(links, 2).empty()) << "all alike";
+  const auto setPair = [&](int from, int to, double rate) {
+    LinkPrice price = links.price(from, to);
+    price.bandwidth_bytes_per_s = rate;
+    links.setPrice(from, to, price);
+  };
+  setPair(0, 2, 4e6), setPair(2, 0, 9e6);
+  setPair(0, 3, 1e6), setPair(3, 0, 1e6);
+  setPair(1, 2, 9e6), setPair(2, 1, 2e6);
+  setPair(1, 3, 3e6), setPair(3, 1, 3e6);
+  const std::vector<double> shares = pairShares(links, 2);
+  ASSERT_EQ(shares.size(), 4u);
+  const std::vector<double> expected{0.4, 0.1, 0.2, 0.3};
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_NEAR(shares[i], expected[i], 1e-12);
+}
+
 TEST(RingOrder, AvoidsTheSlowPairsOfAMeasuredMatrix) {
   const Links moderate = pairLimited(kPairs5To50);
   EXPECT_NEAR(ringSeconds(moderate, {}), 87.9, 0.9);
