@@ -14,6 +14,7 @@ namespace goss::bench {
 namespace {
 
 constexpr std::size_t kLargeMessage = 8192;
+constexpr int kFirstCalls = 20;
 
 } // namespace
 
@@ -27,7 +28,10 @@ Repeats repeatsFor(Rank& rank, std::size_t bytes, const RepeatDefaults& defaults
   repeats.iterations = options.iterations > 0 ? options.iterations : repeats.iterations;
   repeats.warmup = options.warmup >= 0 ? options.warmup : repeats.warmup;
   if (options.time_limit_s > 0) {
-    once(); // the first call plans and connects
+    // The first call plans and connects, and short ones are slow at first: what they take later says how often to
+    // measure.
+    for (int i = 0; i < (bytes > kLargeMessage ? 1 : kFirstCalls); ++i)
+      once();
     const double start = nowUs();
     once();
     once();

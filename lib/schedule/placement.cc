@@ -264,8 +264,8 @@ std::vector<double> pairShares(const Links& links, int group_size) {
   std::vector<double> rates;
   for (int first = 0; first < group_size; ++first) {
     for (int second = group_size; second < 2 * group_size; ++second) {
-      rates.push_back(std::min(links.price(first, second).bandwidth_bytes_per_s,
-                               links.price(second, first).bandwidth_bytes_per_s));
+      rates.push_back(
+          std::min(links.price(first, second).bandwidth_bytes_per_s, links.price(second, first).bandwidth_bytes_per_s));
     }
   }
   if (std::all_of(rates.begin(), rates.end(), [&](double rate) { return rate == rates.front(); })) return {};

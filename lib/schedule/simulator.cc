@@ -463,9 +463,9 @@ class Simulator {
     result_.finish_s = std::max(result_.finish_s, leastSeconds());
   }
 
-  /// No port, no flow and no processor does its work faster than it can, however well fragments overlap, and what arrives does
-  /// not before the first of it. The extrapolation knows only how far apart the simulated ones ended, which may be
-  /// less.
+  /// No port, no flow and no processor does its work faster than it can, however well fragments overlap, and what
+  /// arrives does not before the first of it. The extrapolation knows only how far apart the simulated ones ended,
+  /// which may be less.
   [[nodiscard]] double leastSeconds() const {
     const double scale = options_.fragments / static_cast<double>(fragments_.size());
     double least = 0;

@@ -93,9 +93,8 @@ TEST_F(KnownFigures, OnlyExchangesOfSumsDifferBetweenRanksWhenLossy) {
     PlanRequest request = requestFor(Collective::allReduce, 16);
     if (algorithm->traits().takes_group) request.group_size = algorithm->traits().pairs_groups ? 8 : 4;
     // Every rank adds its own exact part to what it received: no two have the same sum.
-    const bool exchanges_sums =
-        algorithm->name().find("recursive-doubling") != std::string_view::npos || algorithm->name() == "flat" ||
-        algorithm->name() == "site-pairs";
+    const bool exchanges_sums = algorithm->name().find("recursive-doubling") != std::string_view::npos ||
+                                algorithm->name() == "flat" || algorithm->name() == "site-pairs";
     EXPECT_EQ(facts(Collective::allReduce, algorithm->name(), request).identical_when_lossy, !exchanges_sums)
         << algorithm->name();
   }
