@@ -8,7 +8,7 @@
 /// 2. The two ranks of each chunk exchange it whole and add: two operands, whose sum has the same bits at both.
 /// 3. All-gather inside each group.
 ///
-/// Wire: 4 (L - 1) m elements inside and 2 m across, m in either direction: no all-reduce of two halves needs less.
+/// Wire: 4 (L - 1) m elements inside and 2 m across, m in either direction: each group needs the other's whole sum.
 #ifndef GOSS_COLLECTIVES_SITE_PAIRS_H_
 #define GOSS_COLLECTIVES_SITE_PAIRS_H_
 
