@@ -24,7 +24,7 @@ Header sample() {
 TEST(UcxHeader, HasTheDocumentedBytes) {
   HeaderBytes bytes;
   encodeHeader(sample(), bytes);
-  constexpr unsigned char kWanted[] = {'G',  'U',  2,    6,    0x04, 0x03, 0x02, 0x01, 0x18, 0x17,
+  constexpr unsigned char kWanted[] = {'G',  'U',  3,    6,    0x04, 0x03, 0x02, 0x01, 0x18, 0x17,
                                        0x16, 0x15, 0x14, 0x13, 0x12, 0x11, 0x28, 0x27, 0x26, 0x25,
                                        0x24, 0x23, 0x22, 0x21, 0x38, 0x37, 0x36, 0x35, 0x34, 0x33,
                                        0x32, 0x31, 0x48, 0x47, 0x46, 0x45, 0x44, 0x43, 0x42, 0x41};
@@ -60,16 +60,31 @@ TEST(UcxHeader, RefusesOtherLengthsMagicsVersionsAndKinds) {
     bad[at] ^= std::byte{1};
     EXPECT_FALSE(decodeHeader(bad).has_value()) << "byte " << at;
   }
-  for (const int kind : {0, 11, 255}) {
+  for (const int kind : {0, 11, 0x86, 255}) {
     HeaderBytes bad = good;
     bad[3] = static_cast<std::byte>(kind);
     EXPECT_FALSE(decodeHeader(bad).has_value()) << "kind " << kind;
   }
 }
 
+TEST(UcxHeader, SaysThatAPartIsPadded) {
+  for (const auto kind : {Header::Kind::first, Header::Kind::part}) {
+    Header padded = sample();
+    padded.kind = kind;
+    padded.padded = true;
+    HeaderBytes bytes;
+    encodeHeader(padded, bytes);
+    EXPECT_EQ(bytes[3], std::byte{0x80} | static_cast<std::byte>(kind));
+    const auto header = decodeHeader(bytes);
+    ASSERT_TRUE(header.has_value());
+    EXPECT_EQ(header->kind, kind);
+    EXPECT_TRUE(header->padded);
+  }
+}
+
 TEST(UcxAddress, ComesBackAsItWas) {
   const std::string bytes = encodeAddress({"process", 0x1112131415161718, "worker"});
-  EXPECT_EQ(bytes, std::string("GUX2\7\0\0\0process\x18\x17\x16\x15\x14\x13\x12\x11\6\0\0\0worker", 33));
+  EXPECT_EQ(bytes, std::string("GUX3\7\0\0\0process\x18\x17\x16\x15\x14\x13\x12\x11\6\0\0\0worker", 33));
   const auto address = decodeAddress(bytes);
   ASSERT_TRUE(address.has_value());
   EXPECT_EQ(address->process, "process");

@@ -11,6 +11,9 @@ namespace goss::transports::ucx {
 
 namespace {
 
+// Most of the last part of a message that waits for run(). What comes before it is a multiple of so much.
+constexpr std::size_t kLeftBytes = 64;
+
 // What UCX lends for a message is 32 KiB however short it is; when many wait, they are copied.
 constexpr std::size_t kMostLent = 32;
 // Scratch memory that a fetch keeps for the next message.
@@ -20,15 +23,25 @@ MessageHeader messageHeader(const Header& header, std::size_t bytes) { return {h
 
 } // namespace
 
-ucs_status_t Inbox::arrive(const Header& header, void* data, std::size_t bytes, bool rendezvous) {
+ucs_status_t Inbox::arrive(const Header& header, Incoming incoming) {
   if (closed_ || header.number < next_number_ || early_.contains(header.number)) return UCS_OK; // Not of this protocol.
-  Arrival arrival{header, nullptr, bytes, rendezvous, nullptr};
-  const bool copies = !rendezvous && arrivals_.size() > kMostLent;
-  if (copies) {
-    arrival.copy = std::make_unique_for_overwrite<std::byte[]>(bytes);
-    if (bytes > 0) std::memcpy(arrival.copy.get(), data, bytes);
-  } else if (bytes > 0) {
-    arrival.data = data;
+  if (continues(header, incoming)) {
+    const bool last = incoming.bytes == eager_.remaining();
+    pass(incoming, last ? (incoming.bytes - 1) / kLeftBytes * kLeftBytes : incoming.bytes);
+    if (!last) {
+      tally_.taken += costOf(0, false);
+      ++next_number_;
+      appendEarly();
+      return UCS_OK;
+    }
+  }
+  Arrival arrival{header, nullptr, incoming.bytes, incoming.rendezvous, nullptr};
+  const bool stays = incoming.rendezvous || (incoming.stays && arrivals_.size() <= kMostLent);
+  if (!stays && incoming.bytes > 0) {
+    arrival.copy = std::make_unique_for_overwrite<std::byte[]>(incoming.bytes);
+    std::memcpy(arrival.copy.get(), incoming.data, incoming.bytes);
+  } else if (incoming.bytes > 0) {
+    arrival.data = incoming.data;
   }
   const ucs_status_t kept = arrival.data != nullptr ? UCS_INPROGRESS : UCS_OK;
   if (header.number != next_number_) {
@@ -36,10 +49,27 @@ ucs_status_t Inbox::arrive(const Header& header, void* data, std::size_t bytes, 
     return kept;
   }
   append(std::move(arrival));
-  for (auto at = early_.begin(); at != early_.end() && at->first == next_number_; at = early_.erase(at)) {
-    append(std::move(at->second));
-  }
+  appendEarly();
   return kept;
+}
+
+/// What neither begins nor ends a message calls no operation's callbacks but onData, which leaves the transport alone,
+/// so it need not wait for run(). Over TCP it would have to be copied for that; of the last part a little is.
+bool Inbox::continues(const Header& header, const Incoming& incoming) const {
+  return header.kind == Header::Kind::part && header.number == next_number_ && arrivals_.empty() && !delivering_ &&
+         !incoming.rendezvous && !incoming.stays && incoming.bytes > 0 && incoming.bytes <= eager_.remaining();
+}
+
+void Inbox::pass(Incoming& incoming, std::size_t bytes) {
+  eager_.deliver({static_cast<const std::byte*>(incoming.data), bytes});
+  tally_.taken += bytes;
+  incoming.data = static_cast<std::byte*>(incoming.data) + bytes;
+  incoming.bytes -= bytes;
+}
+
+void Inbox::appendEarly() {
+  for (auto at = early_.begin(); at != early_.end() && at->first == next_number_; at = early_.erase(at))
+    append(std::move(at->second));
 }
 
 void Inbox::append(Arrival arrival) {
@@ -102,6 +132,13 @@ void Inbox::discard(Tag mask, Tag value) {
 }
 
 bool Inbox::take(Arrival& arrival) {
+  delivering_ = true;
+  const bool taken = takeNext(arrival);
+  delivering_ = false;
+  return taken;
+}
+
+bool Inbox::takeNext(Arrival& arrival) {
   if (arrival.header.kind == Header::Kind::goodbye) {
     releaseData(arrival.data);
     departed_ = true;
@@ -273,7 +310,11 @@ bool Inbox::land() {
 
 bool Inbox::run() {
   bool any = land();
-  if (matcher_.hasWork()) any = matcher_.drain() || any;
+  if (matcher_.hasWork()) {
+    delivering_ = true;
+    any = matcher_.drain() || any;
+    delivering_ = false;
+  }
   startReady();
   if (stalled_ && stalled_generation_ == matcher_.generation()) return any;
   stalled_ = false;

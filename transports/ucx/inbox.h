@@ -20,7 +20,7 @@ namespace goss::transports::ucx {
 /// come with their bytes; of long ones UCX keeps a descriptor, with which the bytes are fetched, straight into the
 /// receive's buffer, once there is a receive.
 ///
-/// One thread. Only run(), finish() and what they call in the matcher call operations back.
+/// One thread. Only run(), finish() and what they call in the matcher call operations back, but for onData.
 class Inbox {
  public:
   Inbox(const Station& station, Matcher& matcher, Tally& tally)
@@ -29,7 +29,7 @@ class Inbox {
   Inbox& operator=(const Inbox&) = delete;
 
   /// Out of UCX. The status says who keeps `data`, as UCX wants it.
-  ucs_status_t arrive(const Header& header, void* data, std::size_t bytes, bool rendezvous);
+  ucs_status_t arrive(const Header& header, Incoming incoming);
   /// Out of UCX: the sender wants message `number` back, if it has not been fetched.
   void revoke(std::uint64_t number);
   /// As Transport::discard.
@@ -40,6 +40,8 @@ class Inbox {
   /// Returns whether anything happened.
   bool run();
   [[nodiscard]] bool hasWork() const;
+  /// Something waits for run().
+  [[nodiscard]] bool hasArrivals() const { return !arrivals_.empty(); }
   /// The goodbye was reached.
   [[nodiscard]] bool departed() const { return departed_; }
   /// UCX writes into no buffer of ours.
@@ -87,8 +89,14 @@ class Inbox {
   /// In order.
   void append(Arrival arrival);
   void dropCut();
+  /// Those that came before their turn, which it is now.
+  void appendEarly();
+  [[nodiscard]] bool continues(const Header& header, const Incoming& incoming) const;
+  /// The first `bytes` of `incoming` to where they belong.
+  void pass(Incoming& incoming, std::size_t bytes);
   /// False: the matcher has no room for it.
   bool take(Arrival& arrival);
+  bool takeNext(Arrival& arrival);
   bool takeEager(Arrival& arrival);
   bool takePart(Arrival& arrival);
   bool takeLong(Arrival& arrival);
@@ -115,6 +123,7 @@ class Inbox {
   std::vector<Fetch*> ready_;  ///< Met their receive.
   std::vector<Fetch*> landed_; ///< UCX is through.
   std::size_t in_flight_ = 0;
+  bool delivering_ = false; ///< Within what calls operations back, which may let UCX progress.
   bool departed_ = false;
   bool closed_ = false;
   bool distrusted_ = false;

@@ -62,12 +62,18 @@ void Link::doom(const Status& why) {
   if (why_.isOk() && !inbox_.departed()) why_ = why;
 }
 
-ucs_status_t Link::arrive(const Header& header, void* data, std::size_t bytes, bool rendezvous) {
+ucs_status_t Link::arrive(const Header& header, Incoming incoming) {
   ++matcher_.statistics().movements;
   outbox_.onTaken(header.taken);
   if (isNumbered(header.kind)) {
     if (header.kind == Header::Kind::goodbye) goodbye_came_ = true;
-    return inbox_.arrive(header, data, bytes, rendezvous);
+    if (header.padded && !incoming.strip()) {
+      doom(protocolError(peer(), "a part of a message without its padding"));
+      return UCS_OK;
+    }
+    const ucs_status_t kept = inbox_.arrive(header, incoming);
+    station_.has_arrivals = station_.has_arrivals || inbox_.hasArrivals();
+    return kept;
   }
   arriveControl(header);
   return UCS_OK;

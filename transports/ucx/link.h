@@ -46,7 +46,7 @@ class Link {
   /// Whether a message that shows `key` is of this world.
   [[nodiscard]] bool knows(std::uint64_t key) const { return key == station_.key; }
   /// Out of UCX.
-  ucs_status_t arrive(const Header& header, void* data, std::size_t bytes, bool rendezvous);
+  ucs_status_t arrive(const Header& header, Incoming incoming);
 
   /// Returns whether something happened; afterwards hasEnded() may hold, and end() must follow.
   bool run();

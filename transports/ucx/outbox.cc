@@ -14,9 +14,14 @@ namespace {
 constexpr std::uint64_t kNowhere = 0;
 constexpr std::uint64_t kQueued = 1;
 
-// So much that UCX maps the segments of shared memory into which it copies messages: it cannot any more, and says so,
-// when the peer is gone by the time of the first message.
-constexpr std::array<std::byte, 128> kHelloPadding{};
+// What means nothing. After a greeting all of it: so much that UCX maps the segments of shared memory into which it
+// copies messages: it cannot any more, and says so, when the peer is gone by the time of the first message.
+constexpr std::array<std::byte, 128> kPadding{};
+
+static_assert(std::max(kPaddingBefore, kPaddingBehind) <= kPadding.size());
+
+/// UCX takes what it only reads without const, too.
+std::byte* padding() { return const_cast<std::byte*>(kPadding.data()); }
 
 // Long enough for a peer that is alive to answer a revocation, short enough for one that is not.
 constexpr std::chrono::milliseconds kCancelSpan(200);
@@ -108,8 +113,10 @@ void Outbox::launchPart(Flight& whole, std::size_t bytes) {
   header.tag = operation.tag;
   header.envelope = operation.envelope;
   header.total = operation.bytes;
+  header.padded = route_.pads;
   encode(flight, header);
   sent_cost_ += costOf(bytes, false);
+  if (header.padded) flight.pieces.push_back({padding(), kPaddingBefore});
   for (std::size_t left = bytes; left > 0;) {
     const std::span<std::byte> piece = whole.rest.current();
     const std::size_t now = std::min(piece.size(), left);
@@ -117,6 +124,7 @@ void Outbox::launchPart(Flight& whole, std::size_t bytes) {
     whole.rest.advance(now);
     left -= now;
   }
+  if (header.padded) flight.pieces.push_back({padding(), kPaddingBehind});
   whole.rest_bytes -= bytes;
   ++whole.parts;
   if (startPieces(flight, bytes)) --whole.parts;
@@ -133,8 +141,8 @@ void Outbox::sendControl(Header::Kind kind, std::uint64_t number, const Envelope
   header.number = numbered ? next_number_++ : number;
   header.envelope = envelope;
   encode(flight, header);
-  const std::size_t bytes = kind == Header::Kind::hello ? kHelloPadding.size() : 0;
-  start(flight, kHelloPadding.data(), bytes, ucp_dt_make_contig(1), UCP_AM_SEND_FLAG_EAGER);
+  const std::size_t bytes = kind == Header::Kind::hello ? kPadding.size() : 0;
+  start(flight, kPadding.data(), bytes, ucp_dt_make_contig(1), UCP_AM_SEND_FLAG_EAGER);
 }
 
 Outbox::Flight& Outbox::takeFlight() {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "gossamer/transport.h"
+#include "transports/ucx/wire.h"
 
 namespace goss::transports {
 class Deferred;
@@ -26,7 +27,8 @@ struct Station {
   std::string process;   ///< Identity of this one.
   std::uint64_t key = 0; ///< Of this rank's address.
   Deferred* deferred = nullptr;
-  Worker* worker = nullptr; ///< Null before open().
+  Worker* worker = nullptr;  ///< Null before open().
+  bool has_arrivals = false; ///< Something came out of UCX that waits for Link::run().
   /// UCX may still write into the buffer of a receive that was cancelled: it must not progress any more.
   bool poisoned = false;
 };
@@ -46,11 +48,29 @@ struct Route {
   /// Longer ones go in parts of so much, one active message each, which are taken as they come: over shared memory and
   /// TCP UCX's rendezvous copies too, and only tells of a message that is there as a whole. 0: none do.
   std::size_t part_bytes = 0;
+  bool pads = false;                        ///< Parts have padding around them (wire.h).
   std::size_t most_eager_bytes = 32u << 10; ///< Where none go in parts longer ones go by rendezvous.
   std::size_t window_bytes = kWindowBytes;
   /// UCX is given no more while it holds so much that it has not sent. It takes nothing back, so who cancels a message
   /// waits for all of it.
   std::size_t held_bytes = std::numeric_limits<std::size_t>::max();
+};
+
+/// What UCX hands over with a header.
+struct Incoming {
+  void* data = nullptr;
+  std::size_t bytes = 0;
+  bool rendezvous = false; ///< `data` is UCX's descriptor of bytes that are to be fetched.
+  bool stays = false;      ///< `data` may be kept until it is released; otherwise it is UCX's again at once.
+
+  /// Leaves the padding out; false where there is none.
+  bool strip() {
+    if (rendezvous || bytes < kPaddingBefore + kPaddingBehind) return false;
+    data = static_cast<std::byte*>(data) + kPaddingBefore;
+    bytes -= kPaddingBefore + kPaddingBehind;
+    stays = false; // Not what UCX would take back.
+    return true;
+  }
 };
 
 /// Of one direction of receiving: what was taken, and how much of that the sender has been told.

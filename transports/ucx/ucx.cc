@@ -37,7 +37,8 @@ struct Receiver {
     // Whoever does not know the key of our address is not of this world. Nobody waits for an answer.
     if (!decoded || decoded->from >= links.size() || !links[decoded->from]->knows(decoded->key)) return UCS_OK;
     const bool rendezvous = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
-    return links[decoded->from]->arrive(*decoded, data, bytes, rendezvous);
+    const bool stays = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA) != 0;
+    return links[decoded->from]->arrive(*decoded, {data, bytes, rendezvous, stays});
   }
 };
 
@@ -159,7 +160,8 @@ bool UcxTransport::progressUcx() {
     return true;
   }
   int turns = 0;
-  while (turns < kMostTurnsOfUcx && worker_->progress())
+  station_->has_arrivals = false;
+  while (turns < kMostTurnsOfUcx && !station_->has_arrivals && worker_->progress())
     ++turns;
   return turns > 0;
 }

@@ -8,8 +8,9 @@ namespace goss::transports::ucx {
 
 namespace {
 
-constexpr std::string_view kAddressMagic = "GUX2";
-constexpr std::array<std::byte, 3> kHeaderMagic{std::byte{'G'}, std::byte{'U'}, std::byte{2}};
+constexpr std::string_view kAddressMagic = "GUX3";
+constexpr std::array<std::byte, 3> kHeaderMagic{std::byte{'G'}, std::byte{'U'}, std::byte{3}};
+constexpr std::uint8_t kPaddedBit = 0x80;
 constexpr std::size_t kMostProcessBytes = 1024;
 constexpr std::size_t kMostWorkerBytes = 4096;
 
@@ -38,7 +39,7 @@ void encodeHeader(const Header& header, HeaderBytes& bytes) {
     base::storeLittleEndian(at, value);
     at += sizeof value;
   };
-  put(static_cast<std::uint8_t>(header.kind));
+  put(static_cast<std::uint8_t>(static_cast<std::uint8_t>(header.kind) | (header.padded ? kPaddedBit : 0)));
   put(header.from);
   put(header.key);
   put(header.number);
@@ -68,8 +69,11 @@ std::optional<Header> decodeHeader(std::span<const std::byte> bytes) {
   std::copy(at, at + sizeof(Envelope), header.envelope.begin());
   at += sizeof(Envelope);
   get(header.total);
-  header.kind = static_cast<Header::Kind>(kind);
+  header.padded = (kind & kPaddedBit) != 0;
+  header.kind = static_cast<Header::Kind>(kind & ~kPaddedBit);
   if (header.kind < Header::Kind::hello || header.kind > Header::Kind::cut) return std::nullopt;
+  const bool is_part = header.kind == Header::Kind::first || header.kind == Header::Kind::part;
+  if (header.padded && !is_part) return std::nullopt;
   return header;
 }
 

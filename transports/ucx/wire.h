@@ -49,7 +49,17 @@ struct Header {
   Tag tag = 0;
   Envelope envelope{};
   std::uint64_t total = 0; ///< Bytes of a message that comes in parts.
+  /// Of `first` and `part`: there is padding around the bytes that count.
+  bool padded = false;
 };
+
+/// UCX's TCP reads what comes into a buffer, where 13 bytes of its own stand before the payload and the header stands
+/// behind it. So much padding makes the bytes of parts begin at multiples of 64 there, as long as each has a multiple
+/// of 64 of them.
+inline constexpr std::size_t kPaddingBefore = 3;
+inline constexpr std::size_t kPaddingBehind = 40;
+static_assert((13 + kPaddingBefore) % 16 == 0);
+static_assert((13 + kPaddingBefore + kPaddingBehind + Header::kBytes) % 64 == 0);
 
 /// Whether such come in the order of their numbers.
 constexpr bool isNumbered(Header::Kind kind) {

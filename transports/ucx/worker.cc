@@ -16,9 +16,11 @@ namespace goss::transports::ucx {
 
 namespace {
 
-// What one active message takes with what UCX and we put around it: of 64 KiB that its TCP reads at once, and of the
-// segments of shared memory that adjust() asks for.
+// What one active message takes with what UCX and we put around it: of what its TCP reads at once, 64 KiB unless
+// adjust() asks for more, and of the segments of shared memory that adjust() asks for.
 constexpr std::size_t kTcpPartBytes = 63u << 10;
+constexpr std::size_t kLargeTcpPartBytes = 127u << 10;
+constexpr const char* kTcpReadBytes = "131072";
 constexpr std::size_t kMemoryPartBytes = 32u << 10;
 constexpr const char* kMemorySegmentBytes = "32928";
 // To another host so much may be on its way that a round trip does not hold it up.
@@ -57,7 +59,8 @@ std::string transportsSetting(const ucp_config_t* config) {
 /// it completes a put a second time.
 /// Segments of shared memory are 8 KiB, and UCX puts what comes in several of them together in one more copy. Where the
 /// user has not set their size they hold a part of a message here, which is then read in place.
-ucs_status_t adjust(ucp_config_t* config, bool& large_segments) {
+/// UCX's TCP reads 64 KiB at once. With 128 KiB, where the user has not set that either, there are half as many calls.
+ucs_status_t adjust(ucp_config_t* config, Parts& parts) {
   const std::string setting = transportsSetting(config);
   // UCX warns of a setting where it finds nothing that it is for.
   const auto mayUse = [&](std::initializer_list<const char*> names) {
@@ -67,11 +70,16 @@ ucs_status_t adjust(ucp_config_t* config, bool& large_segments) {
   ucs_status_t status = UCS_OK;
   if (mayUse({"all", "sm", "shm", "sysv", "mm", "^"})) {
     status = ucp_config_modify(config, "MM_ERROR_HANDLING", "y");
-    large_segments = std::getenv("UCX_MM_SEG_SIZE") == nullptr && std::getenv("UCX_SYSV_SEG_SIZE") == nullptr;
-    if (status == UCS_OK && large_segments) status = ucp_config_modify(config, "MM_SEG_SIZE", kMemorySegmentBytes);
+    const bool large = std::getenv("UCX_MM_SEG_SIZE") == nullptr && std::getenv("UCX_SYSV_SEG_SIZE") == nullptr;
+    if (status == UCS_OK && large) status = ucp_config_modify(config, "MM_SEG_SIZE", kMemorySegmentBytes);
+    if (large) parts.memory_bytes = kMemoryPartBytes;
   }
   const bool over_tcp = setting.starts_with("^") != mayUse({"all", "tcp"});
-  if (status == UCS_OK && over_tcp) status = ucp_config_modify(config, "PUT_ENABLE", "n"); // Has no prefix here.
+  if (!over_tcp) return status;
+  if (status == UCS_OK) status = ucp_config_modify(config, "PUT_ENABLE", "n"); // Has no prefix here.
+  if (std::getenv("UCX_TCP_RX_SEG_SIZE") != nullptr) return status;
+  if (status == UCS_OK) status = ucp_config_modify(config, "RX_SEG_SIZE", kTcpReadBytes); // Nor here.
+  parts.tcp_bytes = kLargeTcpPartBytes;
   return status;
 }
 
@@ -87,11 +95,12 @@ Result<Worker> Worker::create(int ranks) {
   ucp_config_t* config = nullptr;
   ucs_status_t status = ucp_config_read(nullptr, nullptr, &config);
   if (status != UCS_OK) return ucxError(-1, "reading UCX's settings failed", status);
-  bool large_segments = false;
-  status = adjust(config, large_segments);
+  Parts parts{0, kTcpPartBytes};
+  status = adjust(config, parts);
   if (status != UCS_OK) {
     ucp_config_release(config);
-    return ucxError(-1, "setting UCX's MM_ERROR_HANDLING, MM_SEG_SIZE and TCP_PUT_ENABLE failed", status);
+    return ucxError(-1, "setting UCX's MM_ERROR_HANDLING, MM_SEG_SIZE, TCP_PUT_ENABLE and TCP_RX_SEG_SIZE failed",
+                    status);
   }
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_NAME;
@@ -108,7 +117,7 @@ Result<Worker> Worker::create(int ranks) {
   worker_params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   ucp_worker_h worker = nullptr;
   status = ucp_worker_create(context, &worker_params, &worker);
-  if (status == UCS_OK) return Worker(context, worker, large_segments ? kMemoryPartBytes : 0);
+  if (status == UCS_OK) return Worker(context, worker, parts);
   ucp_cleanup(context);
   return ucxError(-1, "making a UCX worker failed", status);
 }
@@ -140,7 +149,7 @@ Status Worker::setHandler(ucp_am_recv_callback_t handler, void* argument) {
   param.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS | UCP_AM_HANDLER_PARAM_FIELD_CB |
                      UCP_AM_HANDLER_PARAM_FIELD_ARG;
   param.id = kActiveMessageId;
-  param.flags = UCP_AM_FLAG_WHOLE_MSG | UCP_AM_FLAG_PERSISTENT_DATA;
+  param.flags = UCP_AM_FLAG_WHOLE_MSG;
   param.cb = handler;
   param.arg = argument;
   const ucs_status_t status = ucp_worker_set_am_recv_handler(worker_, &param);
@@ -172,9 +181,10 @@ Route Worker::routeOf(ucp_ep_h endpoint, bool same_host) const {
   }
   Route route;
   if (shares_memory) {
-    route.part_bytes = memory_part_bytes_;
+    route.part_bytes = parts_.memory_bytes;
   } else if (only_tcp && all.find("lane[") != std::string::npos) {
-    route.part_bytes = route.most_eager_bytes = kTcpPartBytes;
+    route.part_bytes = route.most_eager_bytes = same_host ? parts_.tcp_bytes : kTcpPartBytes;
+    route.pads = true;
     if (!same_host) {
       route.window_bytes = kFarWindowBytes;
       route.held_bytes = kFarHeldBytes;

@@ -19,6 +19,12 @@ namespace goss::transports::ucx {
 /// GOSS_ERR_RESOURCE (or PEER_LOST for `peer` >= 0) with UCX's own text.
 Status ucxError(int peer, std::string_view what, ucs_status_t status);
 
+/// Most bytes of a part of a message, by what carries it; 0: there are none.
+struct Parts {
+  std::size_t memory_bytes = 0;
+  std::size_t tcp_bytes = 0; ///< On one host.
+};
+
 /// A context and its worker. One thread at a time.
 class Worker {
  public:
@@ -28,7 +34,7 @@ class Worker {
   Worker(Worker&& other) noexcept
       : context_(std::exchange(other.context_, nullptr)),
         worker_(std::exchange(other.worker_, nullptr)),
-        memory_part_bytes_(other.memory_part_bytes_) {}
+        parts_(other.parts_) {}
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
   Worker& operator=(Worker&&) = delete;
@@ -53,12 +59,12 @@ class Worker {
   [[nodiscard]] ucp_worker_h get() const { return worker_; }
 
  private:
-  Worker(ucp_context_h context, ucp_worker_h worker, std::size_t memory_part_bytes)
-      : context_(context), worker_(worker), memory_part_bytes_(memory_part_bytes) {}
+  Worker(ucp_context_h context, ucp_worker_h worker, const Parts& parts)
+      : context_(context), worker_(worker), parts_(parts) {}
 
   ucp_context_h context_;
   ucp_worker_h worker_;
-  std::size_t memory_part_bytes_; ///< As Route::part_bytes over shared memory.
+  Parts parts_;
 };
 
 /// The one id that our active messages have.
