@@ -15,7 +15,7 @@ static void check(goss_status status, const char* what) {
 int main(void) {
   static float gradients[kCount];
   goss_comm_t comm = NULL;
-  goss_counters counters = {sizeof(goss_counters), 0, 0, 0, 0, 0, 0};
+  goss_counters counters = {sizeof(goss_counters), 0, 0, 0, 0, 0, 0, 0};
   int32_t rank = 0;
   int32_t ranks = 0;
   int i;

@@ -132,6 +132,8 @@ class Communicator {
   void handleControlOnLoop(int rank, const ControlMessage& message);
   void handlePeerLostOnLoop(int rank, const Status& status, bool departed);
   void countSentOnLoop(std::uint64_t bytes) { counters_.wire_bytes_sent += bytes; }
+  /// Of those sent: in the peer's result already.
+  void countPlacedOnLoop(std::uint64_t bytes) { counters_.placed_bytes += bytes; }
   void countReceivedOnLoop(std::uint64_t bytes) { counters_.wire_bytes_received += bytes; }
   SelfChannel& selfChannelOnLoop() { return self_channel_; }
   /// What error feedback keeps.

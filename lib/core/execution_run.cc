@@ -101,6 +101,7 @@ class Run::RecvStep final : public RecvOperation {
       if (answer != nullptr) {
         run_.done_ahead_[finish] = run_.done_ahead_[reply] = true;
         run_.communicator_.countSentOnLoop(capacity);
+        run_.communicator_.countPlacedOnLoop(capacity);
       }
       run_.stepDoneInCallback(step_);
     } else {

@@ -252,6 +252,13 @@ TEST(Operations, AllocatedMemoryIsAlignedAndUsableAndFreedOnce) {
   }
 }
 
+std::uint64_t placedBytes(goss_comm_t comm) {
+  goss_counters counters{};
+  counters.size = sizeof counters;
+  EXPECT_OK(goss_comm_counters(comm, &counters));
+  return counters.placed_bytes;
+}
+
 // Both halves of the result are written by the rank that adds them, into its own memory and its peer's.
 TEST(Operations, ResultsGoStraightIntoAllocatedMemory) {
   RanksSetup setup;
@@ -274,7 +281,11 @@ TEST(Operations, ResultsGoStraightIntoAllocatedMemory) {
           result[-1] = result[kCount] = -5.0F;
           for (std::size_t i = 0; i < kCount; ++i)
             input[i] = value(rank, i);
+          const std::uint64_t placed = placedBytes(comm);
           EXPECT_OK(goss_all_reduce(comm, input, result, kCount, GOSS_FLOAT32, op, nullptr, nullptr));
+          // Rank 1 gets its result so in any case, rank 0 only where that is in shared memory.
+          const double half = rank == 1 && mine == 2 ? 0 : kCount / 2.0 * sizeof(float);
+          EXPECT_NEAR(static_cast<double>(placedBytes(comm) - placed), half, 64) << "result " << mine;
           for (std::size_t i = 0; i < kCount; ++i) {
             const float sum = value(0, i) + value(1, i);
             ASSERT_EQ(result[i], op == GOSS_SUM ? sum : op == GOSS_AVG ? sum / 2 : value(1, i)) << i << " op " << op;

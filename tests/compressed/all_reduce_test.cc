@@ -163,7 +163,7 @@ TEST(CompressedAllReduce, SendsAsFewBytesAsItSays) {
   runRanks(setupOf(4, "tcp"), [](goss_comm_t comm, int) {
     const auto sentBy = [&](const char* codec) {
       Floats values(1 << 18, 1.0f);
-      goss_counters before{sizeof before, 0, 0, 0, 0, 0, 0}, after = before;
+      goss_counters before{sizeof before, 0, 0, 0, 0, 0, 0, 0}, after = before;
       goss_comm_counters(comm, &before);
       goss_options options = GOSS_OPTIONS_INIT;
       options.codec = codec;

@@ -1,9 +1,12 @@
 // Messages that the receiver reads where they lie: out of regions, and out of the sender's address space.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -371,6 +374,52 @@ TEST_F(ShmAnswer, OfAPeerThatIsStuckGetsNowhere) {
     EXPECT_EQ(send_->completions, 0);
     EXPECT_EQ(from().link(1), LinkState::failed);
     EXPECT_TRUE(from().removeRegion(pages_.data()).isOk());
+  }
+}
+
+/// No more address space than there is now, but for a mebibyte.
+class NoMoreMemory {
+ public:
+  NoMoreMemory() {
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    EXPECT_EQ(::getrlimit(RLIMIT_AS, &before_), 0);
+    const rlimit now = {pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + (1U << 20), before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_AS, &now), 0);
+  }
+  ~NoMoreMemory() { EXPECT_EQ(::setrlimit(RLIMIT_AS, &before_), 0); }
+  NoMoreMemory(const NoMoreMemory&) = delete;
+  NoMoreMemory& operator=(const NoMoreMemory&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+// Neither can its writes be turned aside then: the application is told, and soon.
+TEST_F(ShmAnswer, OfAPeerThatIsStuckIsNotWaitedForWithoutMemory) {
+  for (const bool breaks : {false, true}) {
+    SCOPED_TRACE(breaks);
+    SetUp();
+    std::chrono::steady_clock::duration took{};
+    recv_->in_the_middle = [&] {
+      const NoMoreMemory limit;
+      const auto begun = std::chrono::steady_clock::now();
+      if (breaks) {
+        from().abandon(1, Status::error(GOSS_ERR_PEER_LOST, "given up"));
+        from().progress();
+      } else {
+        from().cancel(*send_);
+      }
+      took = std::chrono::steady_clock::now() - begun;
+      recv_->in_the_middle = nullptr;
+    };
+    run();
+    EXPECT_LT(took, std::chrono::seconds(5)) << "a bound, and no deadline of the application's";
+    EXPECT_EQ(from().link(1), LinkState::failed);
+    EXPECT_EQ(send_->completions, breaks ? 1 : 0);
+    const Status& said = breaks ? send_->status : from().linkError(1);
+    EXPECT_EQ(said.kind(), GOSS_ERR_PEER_LOST);
+    EXPECT_THAT(said.text(), ::testing::HasSubstr("do not use that buffer"));
   }
 }
 

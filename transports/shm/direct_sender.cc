@@ -159,29 +159,33 @@ bool DirectSender::collect() {
 DirectSender::Cancel DirectSender::cancel(const SendOperation& operation) {
   for (std::size_t slot = 0; slot < kDirectSlots; ++slot) {
     if (entries_[slot].operation != &operation) continue;
-    const bool back = takeBack(slot);
+    const Cancel back = takeBack(slot);
     letGo(entries_[slot]);
-    return back ? Cancel::withdrawn : Cancel::beingRead;
+    return back;
   }
   return Cancel::absent;
 }
 
-// The peer begins no further window. False: it is in the middle of one and does not come out of it. It may still read
-// the message then, which harms nobody, but what it writes must not get into memory that is the application's again.
-bool DirectSender::takeBack(std::size_t slot) {
+// The peer begins no further window. beingRead: it is in the middle of one and does not come out of it. It may still
+// read the message then, which harms nobody, but what it writes must not get into memory that is the application's
+// again. Where that cannot be prevented it is given as long once more, and then the application must know.
+DirectSender::Cancel DirectSender::takeBack(std::size_t slot) {
   DirectState seen = DirectState::offered;
-  if (state(slot).compare_exchange_strong(seen, DirectState::withdrawn)) return true;
+  if (state(slot).compare_exchange_strong(seen, DirectState::withdrawn)) return Cancel::withdrawn;
   const platform::Deadline deadline = platform::Deadline::after(kWindow);
+  const platform::Deadline last = platform::Deadline::after(2 * kWindow);
   bool keeps = false; // Its writes get nowhere any more.
   for (;;) {
+    const bool expired = last.expired(); // Before the last look.
     seen = DirectState::taken;
-    if (state(slot).compare_exchange_strong(seen, DirectState::revoked)) return true;
+    if (state(slot).compare_exchange_strong(seen, DirectState::revoked)) return Cancel::withdrawn;
     if (seen == DirectState::ending) {
       state(slot).compare_exchange_strong(seen, DirectState::recalled); // Else it came out of it just now.
     } else if (seen != DirectState::recalled) {
-      return true;
+      return Cancel::withdrawn;
     }
-    if (keeps) return false;
+    if (keeps) return Cancel::beingRead;
+    if (expired) return Cancel::beingWritten;
     if (deadline.expired()) keeps = entries_[slot].room.empty() || lending_.seclude(entries_[slot].room);
     ::sched_yield();
   }
@@ -192,17 +196,17 @@ bool DirectSender::withdrawAll() {
   for (std::uint32_t left = outstanding_; left != 0; left &= left - 1) {
     const auto slot = static_cast<std::size_t>(std::countr_zero(left));
     const SendOperation* operation = entries_[slot].operation;
-    if (operation != nullptr && cancel(*operation) == Cancel::beingRead) all = false;
+    if (operation != nullptr && cancel(*operation) != Cancel::withdrawn) all = false;
   }
   return all;
 }
 
-void DirectSender::fail(const Status& status, bool ended) {
+void DirectSender::fail(const Status& status, const Status& stuck, bool ended) {
   for (std::size_t slot = 0; slot < kDirectSlots; ++slot) {
-    if (!ended && !entries_[slot].room.empty()) takeBack(slot);
+    const bool written = !ended && !entries_[slot].room.empty() && takeBack(slot) == Cancel::beingWritten;
     SendOperation* operation = entries_[slot].operation;
     if ((outstanding_ & (1u << slot)) != 0) retire(slot);
-    if (operation != nullptr) operation->onSent(status);
+    if (operation != nullptr) operation->onSent(written ? stuck : status);
   }
 }
 

@@ -39,15 +39,21 @@ class DirectSender {
   [[nodiscard]] bool hasDone() const;
   [[nodiscard]] bool isOutstanding() const { return outstanding_ != 0; }
 
-  enum class Cancel { absent, withdrawn, beingRead };
-  /// Afterwards the operation is not touched again, nor the room of its answer written. A message that the peer is
-  /// reading is revoked; at its very end, and while the peer writes an answer, we wait for the peer to finish.
-  /// beingRead: it does not, the link must end.
+  enum class Cancel {
+    absent,
+    withdrawn,
+    beingRead,    ///< The peer does not finish: the link must end.
+    beingWritten, ///< The same, and it may still write the answer, for there is no memory to put in the room's place.
+  };
+  /// Afterwards the operation is not touched again, nor, unless beingWritten, the room of its answer written. A message
+  /// that the peer is reading is revoked; at its very end, and while the peer writes an answer, we wait for the peer to
+  /// finish, a bounded time.
   Cancel cancel(const SendOperation& operation);
   /// Withdraws all that nobody reads. Returns whether that was all.
   bool withdrawAll();
-  /// Completes everything with `status`, calling back. `ended`: the peer is known to read and write no more.
-  void fail(const Status& status, bool ended);
+  /// Completes everything with `status`, calling back; with `stuck` where the peer may still write the answer. `ended`:
+  /// it is known to read and write no more.
+  void fail(const Status& status, const Status& stuck, bool ended);
   /// The region is gone: the peer may unmap it.
   void forget(std::uint64_t region);
 
@@ -61,7 +67,7 @@ class DirectSender {
   bool describe(const SendOperation& operation);
   void describeAnswer(const SendOperation& operation);
   bool lend(const Lending::Region& region);
-  bool takeBack(std::size_t slot);
+  Cancel takeBack(std::size_t slot);
   void letGo(Entry& entry);
   void retire(std::size_t slot);
   [[nodiscard]] std::size_t freeSlot() const;

@@ -21,6 +21,10 @@ constexpr std::uint64_t kDirect = 2;
 /// last message that is waited for is followed by a look for the next one.
 constexpr int kStanding = 1;
 
+constexpr std::string_view kStuckInMemory =
+    "it is stuck while it writes into the result of a call that is over, and no memory is left to put in its place: do "
+    "not use that buffer as long as its process lives";
+
 } // namespace
 
 Peer::Peer(int rank, const PeerOptions& options, Lending& lending, Deferred& deferred)
@@ -148,8 +152,11 @@ Peer::Written Peer::write(SendOperation& operation) {
 void Peer::cancel(SendOperation& operation) {
   if (operation.hook.extra == kDirect) {
     operation.hook.extra = kNotQueued;
-    if (direct_sender_.cancel(operation) == DirectSender::Cancel::beingRead) {
+    const DirectSender::Cancel back = direct_sender_.cancel(operation);
+    if (back == DirectSender::Cancel::beingRead) {
       breakOff(peerLostError(rank_, "we cancelled a message that it was reading, which ends the connection"));
+    } else if (back == DirectSender::Cancel::beingWritten) {
+      breakOff(peerLostError(rank_, kStuckInMemory));
     }
     return;
   }
@@ -314,7 +321,7 @@ void Peer::fail() {
 }
 
 void Peer::failSends(const Status& status) {
-  direct_sender_.fail(status, socket_ended_);
+  direct_sender_.fail(status, peerLostError(rank_, kStuckInMemory), socket_ended_);
   while (SendOperation* operation = sends_.popFront()) {
     operation->hook.extra = kNotQueued;
     operation->onSent(status);
