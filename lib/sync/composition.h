@@ -15,7 +15,7 @@ namespace goss::sync {
 struct Timing {
   std::uint64_t period = 1; ///< H: each fragment is exchanged once in so many steps.
   std::uint64_t overlap =
-      0; ///< tau: an exchange is applied so many steps after it was started; below period / fragments.
+      0; ///< tau: an exchange is applied so many steps after it was started; at most period / fragments.
   /// Apply the exchange of the round before, then start this round's: a whole round to arrive in.
   bool late = false;
   /// The Quadratic Synchronization Rule: the next period is max(period, floor((growth / lr)^2)); 0: fixed periods.
@@ -53,8 +53,10 @@ struct Composition {
   Topology topology;
   Layout layout;
   double mixing = 0; ///< alpha: parameters become alpha * local + (1 - alpha) * reference.
-  /// What the codec has lost of a rank's differences stays in that rank's parameters: they become reference - lost.
+  /// What error feedback keeps of a rank's differences stays in that rank's parameters: they become reference - lost.
   bool keeps_lost = false;
+  /// So does what its steps have changed since the exchange started, which without mixing would be forgotten.
+  bool keeps_newer = false;
   double decay = 0;                 ///< Of the momentum, with GradientRule::signs.
   std::unique_ptr<Applier> applier; ///< Null where gradients are exchanged instead of parameters.
 };

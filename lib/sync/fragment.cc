@@ -20,7 +20,7 @@ void Fragment::takeReference() {
     reference_.insert(reference_.end(), parameter.begin(), parameter.end());
   }
   flying_.resize(count_);
-  state_.assign(applier_.vectors(), std::vector<float>(count_));
+  state_.assign(applier_.vectors() + (method_.keeps_newer ? 1 : 0), std::vector<float>(count_));
 }
 
 void Fragment::difference(std::vector<float>& out) const {
@@ -34,15 +34,22 @@ void Fragment::difference(std::vector<float>& out) const {
   }
 }
 
-Status Fragment::start(Channel& channel, const Terms& terms, float weight) {
+Status Fragment::readLost(const Channel& channel) {
+  own_.resize(count_);
+  return channel.lostSoFar(id_, own_);
+}
+
+Status Fragment::start(Channel& channel, float weight) {
   if (count_ == 0) {
     return Status::ok();
   }
   difference(flying_);
-  if (terms.keeps_lost) {
+  if (method_.keeps_newer) {
+    given() = flying_;
+  }
+  if (method_.keeps_lost) {
     // It is in the parameters, and the codec adds it as well.
-    own_.resize(count_);
-    if (Status status = channel.lostSoFar(id_, own_); !status.isOk()) {
+    if (Status status = readLost(channel); !status.isOk()) {
       return status;
     }
     std::transform(flying_.begin(), flying_.end(), own_.begin(), flying_.begin(), std::minus<>());
@@ -63,23 +70,41 @@ Status Fragment::arrive(Channel& channel) {
   if (Status status = channel.wait(&request_); !status.isOk()) {
     return status;
   }
+  if (method_.keeps_newer && method_.keeps_lost) {
+    if (Status status = readLost(channel); !status.isOk()) {
+      return status;
+    }
+    std::transform(given().begin(), given().end(), own_.begin(), given().begin(), std::minus<>());
+  }
   flight_ = Flight::arrived;
   return Status::ok();
 }
 
-Status Fragment::apply(Channel& channel, const Terms& terms) {
+Status Fragment::apply(Channel& channel, double lr) {
   if (Status status = arrive(channel); !status.isOk() || flight_ == Flight::none) {
     return status;
   }
-  applyRound(flying_, {}, channel, terms);
+  if (Status status = findRest(channel); !status.isOk()) {
+    return status;
+  }
+  applyRound(flying_, {}, channel, lr);
   flight_ = Flight::none;
-  return terms.keeps_lost ? keepLost(channel) : Status::ok();
+  keepRest();
+  return Status::ok();
 }
 
-Status Fragment::keepLost(const Channel& channel) {
-  own_.resize(count_);
-  if (Status status = channel.lostSoFar(id_, own_); !status.isOk()) {
-    return status;
+Status Fragment::findRest(const Channel& channel) {
+  if (method_.keeps_newer) {
+    difference(own_);
+    std::transform(own_.begin(), own_.end(), given().begin(), own_.begin(), std::minus<>());
+    return Status::ok();
+  }
+  return method_.keeps_lost ? readLost(channel) : Status::ok();
+}
+
+void Fragment::keepRest() {
+  if (!method_.keeps_lost && !method_.keeps_newer) {
+    return;
   }
   std::size_t at = 0;
   for (const std::span<float> parameter : parameters_) {
@@ -89,27 +114,25 @@ Status Fragment::keepLost(const Channel& channel) {
     }
   }
   has_drifted_ = true;
-  return Status::ok();
 }
 
-Status Fragment::applyLate(Channel& channel, const Terms& terms) {
+Status Fragment::applyLate(Channel& channel, double lr) {
   if (Status status = arrive(channel); !status.isOk()) {
     return status;
   }
   difference(own_);
   applyRound(flight_ == Flight::arrived ? std::span<const float>(flying_) : std::span<const float>(), own_, channel,
-             terms);
+             lr);
   flying_.swap(own_);
   flight_ = Flight::started;
   return channel.startMean({flying_, id_}, &request_);
 }
 
-void Fragment::applyRound(std::span<const float> mean, std::span<const float> own, const Channel& channel,
-                          const Terms& terms) {
+void Fragment::applyRound(std::span<const float> mean, std::span<const float> own, const Channel& channel, double lr) {
   const auto ranks = static_cast<double>(channel.size());
-  applier_.apply({reference_, mean, own, rounds_, terms.lr, ranks}, state_);
+  applier_.apply({reference_, mean, own, rounds_, lr, ranks}, std::span(state_).first(applier_.vectors()));
   ++rounds_;
-  const auto alpha = static_cast<float>(terms.mixing);
+  const auto alpha = static_cast<float>(method_.mixing);
   std::size_t at = 0;
   for (const std::span<float> parameter : parameters_) {
     for (float& value : parameter) {
@@ -121,13 +144,17 @@ void Fragment::applyRound(std::span<const float> mean, std::span<const float> ow
   has_drifted_ = alpha != 0 || !applier_.keepsRanksEqual();
 }
 
-Status Fragment::settle(Channel& channel, const Terms& terms) {
-  if (flight_ != Flight::none) {
+Status Fragment::settle(Channel& channel, double lr) {
+  if (!method_.timing.late) {
+    if (Status status = apply(channel, lr); !status.isOk()) {
+      return status;
+    }
+  } else if (flight_ != Flight::none) {
     if (Status status = arrive(channel); !status.isOk()) {
       return status;
     }
     difference(own_);
-    applyRound(flying_, own_, channel, terms);
+    applyRound(flying_, own_, channel, lr);
     flight_ = Flight::none;
   }
   if (!has_drifted_ || count_ == 0) {
@@ -142,7 +169,7 @@ Status Fragment::settle(Channel& channel, const Terms& terms) {
   for (const std::span<float> parameter : parameters_) {
     reference_.insert(reference_.end(), parameter.begin(), parameter.end());
   }
-  if (terms.keeps_lost) {
+  if (method_.keeps_lost) {
     // The mean has it now.
     if (Status status = channel.forgetLost(id_); !status.isOk()) {
       return status;

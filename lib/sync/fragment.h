@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/wire.h"
-#include "sync/applier.h"
 #include "sync/channel.h"
+#include "sync/composition.h"
 #include "sync/outer_state.h"
 
 namespace goss::sync {
@@ -19,8 +19,8 @@ namespace goss::sync {
 /// exchange in flight. One thread.
 class Fragment {
  public:
-  /// `applier` must outlive the fragment; `id` names it for codecs and is never 0.
-  Fragment(const Applier& applier, std::uint64_t id) : applier_(applier), id_(id) {}
+  /// `method` exchanges parameters and must outlive the fragment; `id` names it for codecs and is never 0.
+  Fragment(const Composition& method, std::uint64_t id) : method_(method), applier_(*method.applier), id_(id) {}
   Fragment(const Fragment&) = delete;
   Fragment& operator=(const Fragment&) = delete;
   Fragment(Fragment&&) = default;
@@ -32,20 +32,14 @@ class Fragment {
   /// A step has changed the parameters.
   void noteStep() { has_drifted_ = true; }
 
-  /// What an application has to know from outside.
-  struct Terms {
-    double lr = 1;
-    double mixing = 0;
-    bool keeps_lost = false; ///< As in Composition.
-  };
   /// Collective: starts the exchange of (reference - parameters) * weight.
-  Status start(Channel& channel, const Terms& terms, float weight);
-  /// Collective: waits for it and applies it; nothing when none was started.
-  Status apply(Channel& channel, const Terms& terms);
+  Status start(Channel& channel, float weight);
+  /// Collective: waits for it and applies it; nothing when none was started. `lr` is the inner optimizer's.
+  Status apply(Channel& channel, double lr);
   /// Collective: applies the exchange of the round before with this rank's new difference, then starts that one's.
-  Status applyLate(Channel& channel, const Terms& terms);
+  Status applyLate(Channel& channel, double lr);
   /// Collective: applies what is in flight, then makes the parameters the mean over the ranks where they may differ.
-  Status settle(Channel& channel, const Terms& terms);
+  Status settle(Channel& channel, double lr);
   /// Waits for what is in flight without applying it.
   Status arrive(Channel& channel);
 
@@ -65,19 +59,25 @@ class Fragment {
   enum class Flight : std::uint8_t { none = 0, started = 1, arrived = 2 };
 
   void difference(std::vector<float>& out) const;
-  /// Parameters -= what the codec has lost.
-  Status keepLost(const Channel& channel);
-  void applyRound(std::span<const float> mean, std::span<const float> own, const Channel& channel, const Terms& terms);
+  Status readLost(const Channel& channel);
+  /// What this rank gave to the newest exchange, less what encoding lost of it once that has arrived.
+  [[nodiscard]] std::vector<float>& given() { return state_.back(); }
+  /// Takes what has not reached the others into own_.
+  Status findRest(const Channel& channel);
+  /// Parameters -= own_.
+  void keepRest();
+  void applyRound(std::span<const float> mean, std::span<const float> own, const Channel& channel, double lr);
 
+  const Composition& method_;
   const Applier& applier_;
   std::uint64_t id_;
   std::vector<std::span<float>> parameters_;
   std::vector<std::uint64_t> tensors_; // as many
   std::size_t count_ = 0;
   std::vector<float> reference_;
-  std::vector<std::vector<float>> state_; // the applier's
+  std::vector<std::vector<float>> state_; // the applier's; with keeps_newer then given()
   std::vector<float> flying_;             // lent while `flight_` is started; the mean once it has arrived
-  std::vector<float> own_;                // late methods: the newest difference
+  std::vector<float> own_;                // late methods: the newest difference; else for the length of a call
   Flight flight_ = Flight::none;
   goss_request_t request_ = nullptr;
   std::uint64_t rounds_ = 0;

@@ -39,6 +39,9 @@ Result<std::unique_ptr<Synchronizer>> Synchronizer::create(goss_comm_t comm, std
     }
     sync->compression_ = codec.take();
   }
+  // Of DGC's momentum and LoCo's averages nothing stays: they are not what encoding lost.
+  const ErrorFeedback& feedback = sync->compression_.feedback;
+  sync->composition_.keeps_lost &= feedback.worker && feedback.momentum == 0 && feedback.keep == 0;
   if (Status status = sync->connect(comm); !status.isOk()) {
     return status;
   }
@@ -128,7 +131,7 @@ void Synchronizer::layOut() {
   const std::uint64_t fragments = composition_.layout.fragments;
   fragments_.reserve(fragments);
   for (std::uint64_t i = 0; i < fragments; ++i) {
-    fragments_.emplace_back(*composition_.applier, i + 1);
+    fragments_.emplace_back(composition_, i + 1);
   }
   // A tensor without a layer is one of its own: its place among those before it.
   std::vector<std::uint64_t> layers;
@@ -315,26 +318,28 @@ Status Synchronizer::planPeriod() {
 }
 
 Status Synchronizer::stepFragments() {
-  const Fragment::Terms terms = {lr_, composition_.mixing, composition_.keeps_lost};
   for (std::uint64_t i = 0; i < fragments_.size(); ++i) {
-    Fragment& fragment = fragments_[i];
-    fragment.noteStep();
-    Status status;
-    if (composition_.timing.late) {
-      status = timetable_.applies(i) ? fragment.applyLate(*parameter_channel_, terms) : Status::ok();
-    } else {
-      status = timetable_.starts(i)
-                   ? fragment.start(*parameter_channel_, terms, local_steps_ ? local_steps_->takeWeight(i) : 1.0f)
-                   : Status::ok();
-      if (status.isOk() && timetable_.applies(i)) {
-        status = fragment.apply(*parameter_channel_, terms);
-      }
-    }
-    if (!status.isOk()) {
+    fragments_[i].noteStep();
+    if (Status status = stepFragment(i); !status.isOk()) {
       return status;
     }
   }
   return Status::ok();
+}
+
+Status Synchronizer::stepFragment(std::uint64_t number) {
+  Fragment& fragment = fragments_[number];
+  const bool applies = timetable_.applies(number);
+  if (composition_.timing.late) {
+    return applies ? fragment.applyLate(*parameter_channel_, lr_) : Status::ok();
+  }
+  // What is on the way for a whole period arrives where the next exchange starts.
+  const bool applies_first = applies && composition_.timing.overlap > 0;
+  Status status = applies_first ? fragment.apply(*parameter_channel_, lr_) : Status::ok();
+  if (status.isOk() && timetable_.starts(number)) {
+    status = fragment.start(*parameter_channel_, local_steps_ ? local_steps_->takeWeight(number) : 1.0f);
+  }
+  return status.isOk() && applies && !applies_first ? fragment.apply(*parameter_channel_, lr_) : status;
 }
 
 Status Synchronizer::finish() {
@@ -347,9 +352,8 @@ Status Synchronizer::finish() {
     }
   }
   const std::uint64_t before = wireBytesSent(); // nothing is in flight
-  const Fragment::Terms terms = {lr_, composition_.mixing, composition_.keeps_lost};
   for (Fragment& fragment : fragments_) {
-    if (Status status = noted(fragment.settle(*parameter_channel_, terms)); !status.isOk()) {
+    if (Status status = noted(fragment.settle(*parameter_channel_, lr_)); !status.isOk()) {
       return status;
     }
   }

@@ -65,6 +65,7 @@ class Synchronizer {
   /// Remembers the first failure: every later call gives it again.
   Status noted(Status status);
   Status stepFragments();
+  Status stepFragment(std::uint64_t number);
   Status checkComputes(const char* call) const;
   Status checkImports(const char* call) const;
   Status planPeriod();

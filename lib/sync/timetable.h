@@ -12,7 +12,7 @@ namespace goss::sync {
 /// are spread evenly over a period, and started `overlap` steps before (Streaming DiLoCo, section 2.3).
 class Timetable {
  public:
-  /// `fragments` divides timing.period; timing.overlap is below period / fragments.
+  /// `fragments` divides timing.period; timing.overlap is at most period / fragments.
   Timetable(const Timing& timing, std::uint64_t fragments) : timing_(timing), fragments_(fragments) {}
 
   /// One more step is done, at learning rate `lr`.

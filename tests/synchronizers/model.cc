@@ -95,6 +95,27 @@ Trajectory runLibrary(const std::string& spec) {
   return trajectory;
 }
 
+Replicas startEverywhere() { return Replicas(kRanks, initialParameters()); }
+
+void localStep(Replicas& x, int step) {
+  for (int rank = 0; rank < kRanks; ++rank) {
+    for (std::size_t i = 0; i < kElements; ++i) {
+      x[static_cast<std::size_t>(rank)][i] -= learningRate(step) * gradientOf(rank, step, i);
+    }
+  }
+}
+
+Trajectory runReference(const std::function<void(int step, Replicas& x)>& sync) {
+  Replicas x = startEverywhere();
+  Trajectory trajectory;
+  for (int step = 0; step < kSteps; ++step) {
+    localStep(x, step);
+    sync(step + 1, x);
+    trajectory.push_back(x);
+  }
+  return trajectory;
+}
+
 void expectSame(const Trajectory& library, const Trajectory& reference) {
   ASSERT_EQ(library.size(), reference.size());
   for (std::size_t step = 0; step < library.size(); ++step) {

@@ -59,6 +59,15 @@ class SyncRun {
 /// Runs `spec` on kRanks ranks over kSteps steps.
 Trajectory runLibrary(const std::string& spec);
 
+using Replicas = std::vector<Vector>; // [rank][element]
+
+Replicas startEverywhere();
+/// A step of every rank along its own gradient.
+void localStep(Replicas& x, int step);
+/// Runs steps in this process; after the local part of each, `sync` may change x. `step` counts from 1 there, as papers
+/// do.
+Trajectory runReference(const std::function<void(int step, Replicas& x)>& sync);
+
 /// Fails the test where two trajectories differ in a bit.
 void expectSame(const Trajectory& library, const Trajectory& reference);
 

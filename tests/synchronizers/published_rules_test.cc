@@ -4,30 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <mutex>
-#include <numeric>
 
-#include "tests/support/environment.h"
-#include "tests/support/thread_ranks.h"
 #include "tests/synchronizers/model.h"
 
 namespace goss::test {
 namespace {
-
-using Replicas = std::vector<Vector>; // [rank][element]
-
-constexpr std::size_t kSentOfTheLargest = 4; // a quarter of kElements, rounded up
-
-Replicas startEverywhere() { return Replicas(kRanks, initialParameters()); }
-
-void localStep(Replicas& x, int step) {
-  for (int rank = 0; rank < kRanks; ++rank) {
-    for (std::size_t i = 0; i < kElements; ++i) {
-      x[static_cast<std::size_t>(rank)][i] -= learningRate(step) * gradientOf(rank, step, i);
-    }
-  }
-}
 
 double meanOf(const Replicas& x, std::size_t i) {
   double sum = 0;
@@ -46,19 +27,6 @@ Vector meanOf(const Replicas& x) {
 }
 
 void setAll(Replicas& x, const Vector& value) { std::fill(x.begin(), x.end(), value); }
-
-/// Runs steps; after the local part of each, `sync(step)` may change x. `step` counts from 1 there, as papers do.
-template <typename Sync>
-Trajectory runReference(const Sync& sync) {
-  Replicas x = startEverywhere();
-  Trajectory trajectory;
-  for (int step = 0; step < kSteps; ++step) {
-    localStep(x, step);
-    sync(step + 1, x);
-    trajectory.push_back(x);
-  }
-  return trajectory;
-}
 
 TEST(PublishedRule, DdpStepsAlongTheMeanGradient) {
   Vector x = initialParameters();
@@ -304,106 +272,6 @@ TEST(PublishedRule, DilocoInEightBitsErrsByNoMoreThanTwoEncodings) {
   for (const Vector& replica : coded.back()) {
     EXPECT_EQ(replica, coded.back()[0]) << "all ranks decode the same";
   }
-}
-
-TEST(PublishedRule, CocktailExchangesEveryStepAndLosesNothingWithoutItsCodec) {
-  expectSame(runLibrary("cocktail:codec=none"), runLibrary("local:h=1"));
-}
-
-TEST(PublishedRule, CocktailLeavesWhatIsNotSentInEachRanksParameters) {
-  Vector theta = initialParameters();
-  expectSame(runLibrary("cocktail:codec=topk:ratio=0.25+ef"), runReference([&](int, Replicas& x) {
-               Vector sum(kElements, 0.0);
-               for (Vector& own : x) {
-                 std::vector<std::size_t> order(kElements);
-                 std::iota(order.begin(), order.end(), std::size_t{0});
-                 std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-                   return std::abs(own[a] - theta[a]) > std::abs(own[b] - theta[b]);
-                 });
-                 for (std::size_t k = 0; k < kSentOfTheLargest; ++k) {
-                   const std::size_t i = order[k];
-                   sum[i] += own[i] - theta[i];
-                   own[i] = theta[i];
-                 }
-               }
-               for (std::size_t i = 0; i < kElements; ++i) {
-                 theta[i] += sum[i] / kRanks;
-                 for (Vector& own : x) {
-                   own[i] += sum[i] / kRanks;
-                 }
-               }
-             }));
-}
-
-TEST(PublishedRule, CocktailEndsWithTheMeanOfWhatTheRanksHave) {
-  std::mutex mutex;
-  std::map<int, Vector> before, after, next;
-  runRanks(kRanks, [&](goss_comm_t comm, int rank) {
-    SyncRun run(comm, "cocktail:codec=topk:ratio=0.25+ef");
-    run.start();
-    for (int step = 0; step < 6; ++step)
-      run.step(step);
-    const Vector drifted = run.values();
-    EXPECT_EQ(goss_sync_finish(run.sync()), GOSS_SUCCESS);
-    const Vector settled = run.values();
-    run.step(6);
-    EXPECT_EQ(goss_sync_finish(run.sync()), GOSS_SUCCESS);
-    const std::lock_guard lock(mutex);
-    before[rank] = drifted;
-    after[rank] = settled;
-    next[rank] = run.values();
-  });
-  EXPECT_NE(before[0], before[1]) << "or nothing was left";
-  for (std::size_t i = 0; i < kElements; ++i) {
-    double sum = 0, gradients = 0;
-    for (int rank = 0; rank < kRanks; ++rank) {
-      sum += before[rank][i];
-      gradients += gradientOf(rank, 6, i);
-    }
-    for (int rank = 0; rank < kRanks; ++rank) {
-      EXPECT_EQ(after[rank][i], sum / kRanks) << rank << ' ' << i;
-      EXPECT_EQ(next[rank][i], after[rank][i] - learningRate(6) * gradients / kRanks) << "what was kept counted twice";
-    }
-  }
-}
-
-/// Two lossy encodings on the way: of what a rank went, and of the mean of a shard by its owner. What the latter loses
-/// is in nobody's parameters, and must outlast goss_sync_finish.
-TEST(PublishedRule, CocktailDeliversAllThatWasLostAlsoAfterFinish) {
-  ScopedEnvironment environment;
-  environment.set("GOSS_ALGORITHM", "direct");
-  std::mutex mutex;
-  std::map<int, Vector> finished, last;
-  runRanks(kRanks, [&](goss_comm_t comm, int rank) {
-    SyncRun run(comm, "cocktail:codec=int2:block=32+ef");
-    run.start();
-    for (int step = 0; step < 6; ++step) {
-      run.step(step);
-    }
-    EXPECT_EQ(goss_sync_finish(run.sync()), GOSS_SUCCESS);
-    const Vector settled = run.values();
-    for (int rest = 0; rest < 100; ++rest) {
-      EXPECT_EQ(goss_sync_step(run.sync()), GOSS_SUCCESS) << goss_last_error();
-    }
-    EXPECT_EQ(goss_sync_finish(run.sync()), GOSS_SUCCESS);
-    const std::lock_guard lock(mutex);
-    finished[rank] = settled;
-    last[rank] = run.values();
-  });
-  const Vector start = initialParameters();
-  double missing_at_first = 0, missing = 0;
-  for (std::size_t i = 0; i < kElements; ++i) {
-    double whole = start[i];
-    for (int step = 0; step < 6; ++step) {
-      for (int rank = 0; rank < kRanks; ++rank) {
-        whole -= learningRate(step) * gradientOf(rank, step, i) / kRanks;
-      }
-    }
-    missing_at_first = std::max(missing_at_first, std::abs(finished[0][i] - whole));
-    missing = std::max(missing, std::abs(last[0][i] - whole));
-  }
-  EXPECT_GT(missing_at_first, 0.01) << "or owners lost nothing";
-  EXPECT_LT(missing, 0.01 * missing_at_first);
 }
 
 TEST(PublishedRule, IslandsAverageGradientsWithinAndParametersAcross) {

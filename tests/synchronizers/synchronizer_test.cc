@@ -36,7 +36,12 @@ const char* const kSpecs[] = {"ddp",
                               "ddp:codec=int4:block=32,round=stochastic",
                               "streaming:h=8,fragments=2,tau=3,codec=int4:block=32,round=stochastic+ef",
                               "cocktail",
-                              "cocktail:h=2,codec=randk:ratio=0.5,block=1+topk:ratio=0.5+int4:block=32+ef",
+                              "cocktail:tau=0",
+                              "cocktail:codec=none",
+                              "cocktail:islands=2,codec=topk:ratio=0.25+int4:block=32,round=stochastic+ef",
+                              "cocktail:h=3,tau=2,codec=topk:ratio=0.25+loco",
+                              "cocktail:codec=topk:ratio=0.25+momentum",
+                              "cocktail:h=2,tau=2,codec=randk:ratio=0.5,block=1+topk:ratio=0.5+int4:block=32+ef",
                               "demo:chunk=8,keep=3"};
 
 std::string exported(goss_sync_t sync) {
@@ -143,7 +148,8 @@ bool importAll(const Run& run, std::span<const std::string> states) {
 TEST(Resharding, AnyNumberOfRanksAndStagesGoesOnWithReferencesAndMomenta) {
   const std::vector<std::size_t> all = {0, 1, 2};
   for (const char* spec : {"local:h=3", "diloco:h=4", "slowmo:h=4", "co2:h=4", "delayed-nesterov:h=2,buffer=3",
-                           "streaming:h=8,fragments=2,tau=3,alpha=0.5", "qsr:h=2,growth=1.2", "demo:chunk=8,keep=3"}) {
+                           "streaming:h=8,fragments=2,tau=3,alpha=0.5", "qsr:h=2,growth=1.2", "cocktail:codec=none",
+                           "demo:chunk=8,keep=3"}) {
     SCOPED_TRACE(spec);
     std::vector<float> whole, at_six;
     std::vector<std::string> states(4);
