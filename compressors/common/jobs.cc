@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "kernels/elements.h"
+
 namespace goss::compressors {
 
 namespace {
@@ -72,7 +74,7 @@ Status malformed(const Codec& codec, PayloadView payload, std::size_t count, con
 void divideBySenders(std::span<float> out, std::size_t senders) {
   const auto divisor = static_cast<float>(senders);
   for (float& value : out) {
-    value = value / divisor;
+    value = kernels::canonical(value / divisor);
   }
 }
 

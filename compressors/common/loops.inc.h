@@ -25,24 +25,25 @@ inline float loadFloat(const unsigned char* from) {
 }
 inline void storeFloat(unsigned char* to, float value) { __builtin_memcpy(to, &value, sizeof value); }
 
-/// to = (values - reference) + decay * residual, where the pointers are not null.
+/// to = (values - reference) + decay * residual, where the pointers are not null. A NaN is the canonical one:
+/// processors differ in those that they compute.
 inline void prepare(float* __restrict to, const EncodeRun& run, std::size_t first, std::size_t count) {
   const float* __restrict values = run.values + first;
   if (run.reference != nullptr && run.residual != nullptr) {
     const float* __restrict reference = run.reference + first;
     const float* __restrict residual = run.residual + first;
     for (std::size_t i = 0; i < count; ++i) {
-      to[i] = (values[i] - reference[i]) + run.decay * residual[i];
+      to[i] = kernels::canonical((values[i] - reference[i]) + run.decay * residual[i]);
     }
   } else if (run.residual != nullptr) {
     const float* __restrict residual = run.residual + first;
     for (std::size_t i = 0; i < count; ++i) {
-      to[i] = values[i] + run.decay * residual[i];
+      to[i] = kernels::canonical(values[i] + run.decay * residual[i]);
     }
   } else {
     const float* __restrict reference = run.reference + first;
     for (std::size_t i = 0; i < count; ++i) {
-      to[i] = values[i] - reference[i];
+      to[i] = kernels::canonical(values[i] - reference[i]);
     }
   }
 }
@@ -148,7 +149,7 @@ inline void unpackPlane(unsigned char* __restrict codes, const unsigned char* __
   }
 }
 
-/// Stores f(i) for i < count: how every decoder ends.
+/// Stores f(i) for i < count: how every decoder ends. Of sums a NaN is the canonical one.
 template <typename Function>
 inline void deliver(float* __restrict out, std::size_t count, Delivery delivery, Function value) {
   if (delivery.mode == DecodeMode::set) {
@@ -157,11 +158,11 @@ inline void deliver(float* __restrict out, std::size_t count, Delivery delivery,
     }
   } else if (delivery.mode == DecodeMode::add) {
     for (std::size_t i = 0; i < count; ++i) {
-      out[i] = out[i] + value(i);
+      out[i] = kernels::canonical(out[i] + value(i));
     }
   } else {
     for (std::size_t i = 0; i < count; ++i) {
-      out[i] = out[i] + delivery.weight * value(i);
+      out[i] = kernels::canonical(out[i] + delivery.weight * value(i));
     }
   }
 }

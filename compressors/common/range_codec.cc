@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compressors/common/jobs.h"
+#include "kernels/elements.h"
 
 namespace goss::compressors {
 
@@ -80,7 +81,7 @@ Status RangeCodec::merge(MergeJob& job) const {
     }
     if (job.factor != 1.0f) {
       for (std::size_t i = 0; i < count; ++i) {
-        values[i] = values[i] * job.factor;
+        values[i] = kernels::canonical(values[i] * job.factor);
       }
     }
     EncodeRun out;

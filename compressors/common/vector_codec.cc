@@ -152,13 +152,13 @@ Status VectorCodec::merge(MergeJob& job) const {
   decodeVectors(job.payloads, out);
   if (job.factor != 1) {
     for (float& value : job.values) {
-      value = value * job.factor;
+      value = kernels::canonical(value * job.factor);
     }
   }
   const VectorIn in{job.values.data(), count, job.random, job.first_element, scratch};
   if (job.residual != nullptr) {
     for (std::size_t i = 0; i < count; ++i) {
-      job.residual[i] = job.values[i] + job.decay * job.residual[i];
+      job.residual[i] = kernels::canonical(job.values[i] + job.decay * job.residual[i]);
     }
     job.bytes = encodeKeeping(in, job.residual, bytesOf(job.out));
   } else {

@@ -48,6 +48,13 @@ struct CellPlace {
   std::size_t end = 0;
 };
 
+/// Whether what is encoded is computed: then a NaN is the canonical one, for a GPU's arithmetic makes another than a
+/// CPU's. Values that are encoded as they come keep their bits.
+GOSS_DEVICE bool computes(const CellJob& job) {
+  return job.payload_count != 0 || job.factor != 1.0f || job.reference != nullptr ||
+         (job.residual != nullptr && job.residual != job.values);
+}
+
 /// This lane's share of what is to be encoded: values with payloads, factor, reference and residual applied.
 template <typename Scheme>
 GOSS_DEVICE Quad prepareQuad(const CellJob& job, const CellSegment& segment, std::size_t at, std::size_t count) {
@@ -82,6 +89,12 @@ GOSS_DEVICE Quad prepareQuad(const CellJob& job, const CellSegment& segment, std
       quad.value[i] = quad.value[i] + job.decay * residual.value[i];
     }
   }
+  if (computes(job)) {
+    GOSS_UNROLL
+    for (unsigned i = 0; i < 4; ++i) {
+      quad.value[i] = kernels::canonical(quad.value[i]);
+    }
+  }
   return quad;
 }
 
@@ -104,6 +117,9 @@ GOSS_DEVICE Quads<kRuns> prepareRuns(const CellJob& job, const CellSegment& segm
   if (job.residual != nullptr && job.residual != job.values) {
     const auto residual = loadRuns<kRuns>(job.residual + place);
     eachOf(quads, [&](float value, unsigned run, unsigned i) { return value + job.decay * residual.of[run].value[i]; });
+  }
+  if (computes(job)) {
+    eachOf(quads, [&](float value, unsigned, unsigned) { return kernels::canonical(value); });
   }
   return quads;
 }
@@ -408,11 +424,11 @@ struct DecodeCell {
       const bool replace = p == 0 && replaces(job);
       eachOf(quads, [&](float value, unsigned run, unsigned i) {
         const float there = decoded.of[run].value[i];
-        return replace ? there : value + shareOf(job, there);
+        return replace ? there : kernels::canonical(value + shareOf(job, there));
       });
     }
     if (job.divisor != 0) {
-      eachOf(quads, [&](float value, unsigned, unsigned) { return value / job.divisor; });
+      eachOf(quads, [&](float value, unsigned, unsigned) { return kernels::canonical(value / job.divisor); });
     }
     GOSS_UNROLL
     for (unsigned run = 0; run < kRuns; ++run) {
@@ -430,11 +446,11 @@ struct DecodeCell {
       const Quad decoded = decodeQuad<Scheme>(job.format, job.payloads[p] + head, total, first, count);
       const bool replace = p == 0 && replaces(job);
       eachOf(quads, [&](float value, unsigned, unsigned i) {
-        return replace ? decoded.value[i] : value + shareOf(job, decoded.value[i]);
+        return replace ? decoded.value[i] : kernels::canonical(value + shareOf(job, decoded.value[i]));
       });
     }
     if (job.divisor != 0) {
-      eachOf(quads, [&](float value, unsigned, unsigned) { return value / job.divisor; });
+      eachOf(quads, [&](float value, unsigned, unsigned) { return kernels::canonical(value / job.divisor); });
     }
     storeQuad(job.out + first, quads.of[0], count);
   }

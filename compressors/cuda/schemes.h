@@ -369,9 +369,8 @@ struct Cast : PlainScheme {
 struct Whole : PlainScheme {
   static constexpr unsigned kBits = 32;
   GOSS_DEVICE static std::size_t bytes(const CellFormat&, std::size_t total) { return total * sizeof(float); }
-  /// A GPU's sums have a NaN that no CPU's have: this one is written, of whatever NaN. CPUs write theirs as they are.
   GOSS_DEVICE static std::uint32_t code(float value, const Scale&, std::uint32_t) {
-    return bitCast<std::uint32_t>(kernels::canonical(value));
+    return bitCast<std::uint32_t>(value);
   }
   GOSS_DEVICE static float value(const CellFormat&, std::uint32_t code, const Scale&) { return bitCast<float>(code); }
 };

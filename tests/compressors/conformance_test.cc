@@ -2,6 +2,7 @@
 /// gossamer/codec.h and of its own traits.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -338,6 +339,23 @@ TEST_P(EveryCodec, ShowsOverflowsAndForgetsThem) {
         ASSERT_TRUE(std::isfinite(value));
       }
     }
+  }
+}
+
+TEST(None, CopiesTheBitsOfNansAndWritesOneNanOfSums) {
+  const std::shared_ptr<const Codec> codec = codecOf("none");
+  Floats values(200), residual(200, 1.0f);
+  for (std::size_t i = 0; i < values.size(); ++i) { // quiet and signalling, of both signs
+    values[i] =
+        std::bit_cast<float>(static_cast<std::uint32_t>(0x7f800001u + 40961u * i) | (i % 2 == 0 ? 0u : 1u << 31));
+  }
+  expectSameBits(decode(*codec, encode(*codec, values), values.size()), values, "copied");
+  const Floats one(values.size(), std::bit_cast<float>(0x7fc00000u));
+  expectSameBits(decode(*codec, encode(*codec, {values, nullptr, &residual}), values.size()), one, "with a residual");
+  Floats reference(values.size(), 1.0f);
+  expectSameBits(decode(*codec, encode(*codec, {values, &reference}), values.size()), one, "with a reference");
+  for (const DecodeMode mode : {DecodeMode::add, DecodeMode::axpy}) {
+    expectSameBits(decode(*codec, DecodeCase{{encode(*codec, values)}, reference, mode, 0.5f}), one, "added");
   }
 }
 

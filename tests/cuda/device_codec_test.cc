@@ -373,21 +373,43 @@ TEST_P(OnDevice, DecodesNonsenseWithinTheVector) {
   EXPECT_EQ(scratch.back(scratch.bytes().size()).size(), scratch.bytes().size());
 }
 
-// A GPU's sums have another NaN than the CPU's, so payloads that hold values as they are have one NaN alone.
-TEST(DeviceCodecs, WriteOneNan) {
-  GOSS_NEED_DEVICE();
+constexpr std::uint32_t kManyNans[] = {0x7fc00000u, 0x7fffffffu, 0x7f800001u, 0xffc12345u, 0xff800001u};
+
+/// Bits of the payload that `none` makes of kManyNans, with a residual of ones or without, on the host and here.
+void checkNans(bool sums, const std::vector<std::uint32_t>& expected) {
   const auto made = makeDeviceCodec("none");
   ASSERT_TRUE(made.isOk()) << made.status().text();
-  const Floats values(5, std::bit_cast<float>(0x7fffffffu));
-  const Lent at_values(values), payload(Floats(5));
-  EncodeSegment segment{0, 5, payload.bytes(), 0};
+  constexpr std::size_t kCount = std::size(kManyNans);
+  Floats values(kCount), residual(kCount, 1.0f);
+  std::memcpy(values.data(), kManyNans, sizeof kManyNans);
+  const Lent at_values(values), at_residual(residual), payload(Floats(kCount, 0.0f));
+  Bytes on_host(sizeof kManyNans);
+  EncodeSegment segment{0, kCount, on_host, 0};
   EncodeJob job;
-  job.values = at_values.span();
+  job.values = values;
+  job.residual = sums ? residual.data() : nullptr;
   job.segments = {&segment, 1};
+  ASSERT_TRUE(made.value()->host().encode(job).isOk());
+  segment.out = payload.bytes();
+  job.values = at_values.span();
+  job.residual = sums ? at_residual.floats() : nullptr;
   ASSERT_TRUE(made.value()->encode(job, nullptr).isOk());
-  for (const float value : payload.backFloats()) {
-    EXPECT_EQ(std::bit_cast<std::uint32_t>(value), 0x7fc00000u);
+  for (const Bytes& bytes : {on_host, payload.back(sizeof kManyNans)}) {
+    std::vector<std::uint32_t> bits(kCount);
+    std::memcpy(bits.data(), bytes.data(), bytes.size());
+    EXPECT_EQ(bits, expected) << (sums ? "sums" : "copies");
   }
+}
+
+TEST(DeviceCodecs, CopyTheBitsOfNansThatTheyDoNotCompute) {
+  GOSS_NEED_DEVICE();
+  checkNans(false, {std::begin(kManyNans), std::end(kManyNans)});
+}
+
+// A GPU's sums have another NaN than the CPU's.
+TEST(DeviceCodecs, WriteOneNanOfSums) {
+  GOSS_NEED_DEVICE();
+  checkNans(true, std::vector<std::uint32_t>(std::size(kManyNans), 0x7fc00000u));
 }
 
 void expectUnsupported(const char* spec, const std::string& reason) {
