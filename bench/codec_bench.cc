@@ -94,25 +94,14 @@ class CodecCase {
   CodecCase(const Codec& codec, const Floats& sample) : codec_(codec), buffers_(codec, sample) { encode(false); }
 
   void encode(bool feedback) {
-    EncodeSegment segment{0, buffers_.values.size(), buffers_.payload, 0};
-    EncodeJob job;
-    job.values = buffers_.values;
-    job.residual = feedback ? buffers_.residual.data() : nullptr;
-    job.random = {PrivateStream({1, 0, 1, 0}, 0), SharedStream({1, 0, 1, 0})};
-    job.scratch = buffers_.alignedScratch();
-    job.segments = {&segment, 1};
-    require(codec_.encode(job));
-    bytes_ = segment.bytes;
+    bytes_ = encode(buffers_.values, feedback ? buffers_.residual.data() : nullptr, buffers_.payload);
   }
-  void decode(DecodeMode mode) {
-    const PayloadView payload = PayloadView(buffers_.payload).first(bytes_);
-    DecodeJob job;
-    job.payloads = {&payload, 1};
-    job.out = buffers_.out;
-    job.mode = mode;
-    job.shared = SharedStream({1, 0, 1, 0});
-    job.scratch = buffers_.alignedScratch();
-    require(codec_.decode(job));
+  void decode(DecodeMode mode) { decode(PayloadView(buffers_.payload).first(bytes_), mode); }
+  /// What merge() does, but for the factor, by a call each: decode and add, encode the sum, decode that.
+  void mergeApart() {
+    decode(DecodeMode::add);
+    const std::size_t bytes = encode(buffers_.out, nullptr, buffers_.merged);
+    decode(PayloadView(buffers_.merged).first(bytes), DecodeMode::set);
   }
   void merge() {
     const PayloadView payload = PayloadView(buffers_.payload).first(bytes_);
@@ -139,6 +128,27 @@ class CodecCase {
   }
 
  private:
+  std::size_t encode(std::span<const float> values, float* residual, std::span<std::byte> to) {
+    EncodeSegment segment{0, values.size(), to, 0};
+    EncodeJob job;
+    job.values = values;
+    job.residual = residual;
+    job.random = {PrivateStream({1, 0, 1, 0}, 0), SharedStream({1, 0, 1, 0})};
+    job.scratch = buffers_.alignedScratch();
+    job.segments = {&segment, 1};
+    require(codec_.encode(job));
+    return segment.bytes;
+  }
+  void decode(PayloadView payload, DecodeMode mode) {
+    DecodeJob job;
+    job.payloads = {&payload, 1};
+    job.out = buffers_.out;
+    job.mode = mode;
+    job.shared = SharedStream({1, 0, 1, 0});
+    job.scratch = buffers_.alignedScratch();
+    require(codec_.decode(job));
+  }
+
   const Codec& codec_;
   Buffers buffers_;
   std::size_t bytes_ = 0;
@@ -164,11 +174,13 @@ void measure(const Settings& settings, const Codec& codec, const Floats& sample,
   const double decode = secondsOf(settings, [&] { test.decode(DecodeMode::set); });
   const double add = secondsOf(settings, [&] { test.decode(DecodeMode::add); });
   const double merge = secondsOf(settings, [&] { test.merge(); });
+  const double apart = secondsOf(settings, [&] { test.mergeApart(); });
   const double encode_limit = (vector + payload) / bandwidth / encode;
   const double add_limit = (2 * vector + payload) / bandwidth / add;
-  fmt::print("{:<52}{:>8.2f}{:>8.2f}{:>8.2f}{:>8.2f}{:>8.2f}{:>9.2f}{:>9.2f}{:>9.2f}{:>11.2e}\n", codec.spec(),
-             vector / encode * 1e-9, vector / feedback * 1e-9, vector / decode * 1e-9, vector / add * 1e-9,
-             vector / merge * 1e-9, encode_limit, add_limit, vector / payload, error);
+  fmt::print("{:<52}{:>8.2f}{:>8.2f}{:>8.2f}{:>8.2f}{:>8.2f}{:>8.2f}{:>7.2f}{:>9.2f}{:>9.2f}{:>9.2f}{:>11.2e}\n",
+             codec.spec(), vector / encode * 1e-9, vector / feedback * 1e-9, vector / decode * 1e-9,
+             vector / add * 1e-9, vector / merge * 1e-9, vector / apart * 1e-9, apart / merge, encode_limit, add_limit,
+             vector / payload, error);
   std::fflush(stdout);
   if (json != nullptr) {
     *json << nlohmann::json{{"codec", codec.spec()},
@@ -178,6 +190,8 @@ void measure(const Settings& settings, const Codec& codec, const Floats& sample,
                             {"decode_bytes_per_s", vector / decode},
                             {"decode_add_bytes_per_s", vector / add},
                             {"merge_bytes_per_s", vector / merge},
+                            {"merge_apart_bytes_per_s", vector / apart},
+                            {"merge_gain", apart / merge},
                             {"encode_of_copy", encode_limit},
                             {"decode_add_of_copy", add_limit},
                             {"ratio", vector / payload},
@@ -207,8 +221,8 @@ void run(const Settings& settings) {
   if (!settings.json_file.empty()) json.open(settings.json_file);
   fmt::print("# instruction set: {}; GB/s are bytes of the float32 vector\n", loops.isa);
   const double bandwidth = copyBandwidth(settings);
-  fmt::print("{:<52}{:>8}{:>8}{:>8}{:>8}{:>8}{:>9}{:>9}{:>9}{:>11}\n", "# codec", "encode", "enc+ef", "decode", "add",
-             "merge", "enc/copy", "add/copy", "ratio", "error");
+  fmt::print("{:<52}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>7}{:>9}{:>9}{:>9}{:>11}\n", "# codec", "encode", "enc+ef",
+             "decode", "add", "merge", "apart", "gain", "enc/copy", "add/copy", "ratio", "error");
   const Floats sample = sampleValues(settings.bytes / sizeof(float));
   for (const std::string& spec : specsOf(settings)) {
     const Result<Compression> made = compressors::makeCompression(spec, loops);

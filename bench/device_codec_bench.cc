@@ -86,8 +86,9 @@ class DeviceCase {
       bytes_ = bytes;
     }
   }
-  Status decode(DecodeMode mode) {
-    const PayloadView payload(payload_.data(), bytes_);
+  Status decode(DecodeMode mode) { return decode(payload_, mode); }
+  Status decode(const DeviceBuffer& from, DecodeMode mode) {
+    const PayloadView payload(from.data(), bytes_);
     DecodeJob job;
     job.payloads = {&payload, 1};
     job.out = vector(residual_);
@@ -104,6 +105,19 @@ class DeviceCase {
     job.scratch = {scratch_.data(), scratch_.size()};
     job.out = {merged_.data(), merged_.size()};
     return codec_.merge(job, nullptr);
+  }
+  /// What merge() does, but for the factor, by a call each: decode and add, encode the sum, decode that.
+  Status mergeApart() {
+    if (Status status = decode(DecodeMode::add); !status.isOk()) {
+      return status;
+    }
+    EncodeSegment segment{0, count_, {merged_.data(), merged_.size()}, 0};
+    EncodeJob job;
+    job.values = vector(residual_);
+    job.scratch = {scratch_.data(), scratch_.size()};
+    job.segments = {&segment, 1};
+    const Status status = codec_.encode(job, nullptr);
+    return status.isOk() ? decode(merged_, DecodeMode::set) : status;
   }
   [[nodiscard]] double payloadBytes() const { return static_cast<double>(bytes_); }
 
@@ -139,19 +153,22 @@ nlohmann::json measure(const DeviceCodecSettings& settings, const DeviceCodec& c
   const double decode = secondsOf(settings.samples, [&] { return test.decode(DecodeMode::set); });
   const double add = secondsOf(settings.samples, [&] { return test.decode(DecodeMode::add); });
   const double merge = secondsOf(settings.samples, [&] { return test.merge(); });
+  const double apart = secondsOf(settings.samples, [&] { return test.mergeApart(); });
   const double payload = test.payloadBytes();
   // Of the bytes that must be moved, at the speed of a copy.
   const double encode_limit = (vector + payload) / bandwidth / encode,
                add_limit = (2 * vector + payload) / bandwidth / add;
   const double merge_limit = (2 * vector + 2 * payload) / bandwidth / merge;
-  fmt::print("{:<58}{:>8.0f}{:>8.0f}{:>8.0f}{:>8.0f}{:>8.0f}{:>9.2f}{:>9.2f}{:>9.2f}\n", codec.host().spec(),
-             vector / encode * 1e-9, vector / feedback * 1e-9, vector / decode * 1e-9, vector / add * 1e-9,
-             vector / merge * 1e-9, encode_limit, add_limit, merge_limit);
+  fmt::print("{:<58}{:>8.0f}{:>8.0f}{:>8.0f}{:>8.0f}{:>8.0f}{:>8.0f}{:>8.2f}{:>9.2f}{:>9.2f}{:>9.2f}\n",
+             codec.host().spec(), vector / encode * 1e-9, vector / feedback * 1e-9, vector / decode * 1e-9,
+             vector / add * 1e-9, vector / merge * 1e-9, vector / apart * 1e-9, apart / merge, encode_limit, add_limit,
+             merge_limit);
   std::fflush(stdout);
   return {{"codec", codec.host().spec()},          {"bytes", settings.bytes},
           {"encode_bytes_per_s", vector / encode}, {"encode_feedback_bytes_per_s", vector / feedback},
           {"decode_bytes_per_s", vector / decode}, {"decode_add_bytes_per_s", vector / add},
-          {"merge_bytes_per_s", vector / merge},   {"encode_of_copy", encode_limit},
+          {"merge_bytes_per_s", vector / merge},   {"merge_apart_bytes_per_s", vector / apart},
+          {"merge_gain", apart / merge},           {"encode_of_copy", encode_limit},
           {"decode_add_of_copy", add_limit},       {"merge_of_copy", merge_limit}};
 }
 
@@ -201,8 +218,8 @@ nlohmann::json measurePhases(const DeviceCodecSettings& settings, const DeviceCo
 void runDeviceCodecBench(const DeviceCodecSettings& settings, std::span<const float> sample) {
   fmt::print("# device: {}; GB/s are bytes of the float32 vector\n", require(compressors::cuda::deviceName()));
   const double bandwidth = copyBandwidth(settings);
-  fmt::print("{:<58}{:>8}{:>8}{:>8}{:>8}{:>8}{:>9}{:>9}{:>9}\n", "# codec", "encode", "enc+ef", "decode", "add",
-             "merge", "enc/copy", "add/copy", "mrg/copy");
+  fmt::print("{:<58}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>9}{:>9}{:>9}\n", "# codec", "encode", "enc+ef", "decode",
+             "add", "merge", "apart", "gain", "enc/copy", "add/copy", "mrg/copy");
   std::ofstream json;
   if (!settings.json_file.empty()) {
     json.open(settings.json_file);
