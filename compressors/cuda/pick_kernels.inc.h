@@ -5,8 +5,10 @@
 
 #include "compressors/cuda/cells.h"
 #include "compressors/cuda/launch.h"
+#include "compressors/cuda/shortlist.h"
 #include "compressors/cuda/sparse_jobs.h"
 #include "compressors/sparse/element.h"
+#include "compressors/sparse/shortlist.h"
 
 namespace goss::compressors::cuda {
 
@@ -27,15 +29,18 @@ struct BeginCell {
   }
 };
 
-/// Counts one digit of the magnitudes whose upper bits are known, in shared memory first.
+/// Counts one digit of the magnitudes whose upper bits are known, in shared memory first: of the vector, of every
+/// stride-th element, of groups evenly apart, or of the candidates.
 struct HistogramCell {
   using Job = PickJob;
   static constexpr std::size_t kElems = 8 * kPickElems;
-  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kElems - 1) / kElems; }
+  static constexpr std::size_t kGroupsOfWarp = 64;
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) {
+    return job.groups != 0 ? (job.groups + kGroupsOfWarp - 1) / kGroupsOfWarp : (job.count + kElems - 1) / kElems;
+  }
   GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char* shared) {
-    const std::size_t stride = job.state->stride;
-    const std::size_t count = (job.count + stride - 1) / stride;
-    if (cell * kElems >= count) { // of a sample
+    const Part part = partOf(job, cell);
+    if (part.first >= part.end) {
       return;
     }
     auto* buckets = reinterpret_cast<std::uint32_t*>(shared);
@@ -50,26 +55,12 @@ struct HistogramCell {
     const std::uint32_t mask = job.digit == 2 ? 0x1ffu : 0x7ffu;
     const std::uint32_t prefix = job.digit == 0 ? 0u : job.state->threshold;
     Warp::each([&](unsigned lane) {
-      const std::size_t end = count < (cell + 1) * kElems ? count : (cell + 1) * kElems;
-      const auto count_one = [&](float value) {
+      eachValue(job, part, lane, [&](float value) {
         const std::uint32_t magnitude = magnitudeBits(value);
         if ((magnitude & above) == prefix) {
           atomicAdd32(buckets + ((magnitude >> shift) & mask), 1);
         }
-      };
-      for (std::size_t i = cell * kElems + lane; stride != 1 && i < end; i += kWarpLanes) {
-        count_one(job.values[i * stride]);
-      }
-      if (stride == 1) {
-        eachQuad(job.values, cell * kElems, end, lane, [&](const Quad& quad, std::size_t, std::size_t some) {
-          GOSS_UNROLL
-          for (unsigned k = 0; k < 4; ++k) {
-            if (k < some) {
-              count_one(quad.value[k]);
-            }
-          }
-        });
-      }
+      });
     });
     Warp::sync();
     Warp::each([&](unsigned lane) {
@@ -80,6 +71,131 @@ struct HistogramCell {
       }
     });
   }
+
+ private:
+  /// What one warp counts: candidates, groups or elements from `first` to `end`.
+  struct Part {
+    std::size_t first, end, stride;
+    bool listed;
+  };
+  GOSS_DEVICE static Part partOf(const Job& job, std::size_t cell) {
+    std::size_t count = job.groups, some = kGroupsOfWarp, stride = 1;
+    const std::uint32_t listed = count != 0 ? 0u : listedIn(job.list, *job.state);
+    if (listed != 0) { // evenly over the warps, which are those of the vector
+      count = listed;
+      const std::size_t all = warps(job) * kRunElems;
+      some = (count + all - 1) / all * kRunElems;
+    } else if (count == 0) {
+      stride = job.state->stride;
+      count = (job.count + stride - 1) / stride;
+      some = kElems;
+    }
+    const std::size_t first = cell * some;
+    return {first, count < first + some ? count : first + some, stride, listed != 0};
+  }
+  template <typename Use>
+  GOSS_DEVICE static void eachValue(const Job& job, const Part& part, unsigned lane, Use use) {
+    const auto each_of = [&](const Quad& quad, std::size_t, std::size_t some) {
+      GOSS_UNROLL
+      for (unsigned k = 0; k < 4; ++k) {
+        if (k < some) {
+          use(quad.value[k]);
+        }
+      }
+    };
+    if (job.groups != 0) {
+      static_assert(SamplePlan::kGroup == 16, "four lanes a group");
+      GOSS_UNROLL
+      for (unsigned i = 0; i < kGroupsOfWarp / 8; ++i) {
+        const std::size_t group = part.first + 8 * i + lane / 4;
+        if (group < part.end) {
+          each_of(loadQuad(job.values + group * job.apart + lane % 4 * 4, 4), 0, 4);
+        }
+      }
+    } else if (part.listed) {
+      for (std::size_t i = part.first + lane; i < part.end; i += kWarpLanes) {
+        use(job.list.listed[i].value);
+      }
+    } else if (part.stride != 1) {
+      for (std::size_t i = part.first + lane; i < part.end; i += kWarpLanes) {
+        use(job.values[i * part.stride]);
+      }
+    } else {
+      eachQuad(job.values, part.first, part.end, lane, each_of);
+    }
+  }
+};
+
+/// Lists a chunk's candidates. It is counted first, so that they lie side by side, and then read from the cache.
+struct ListCell {
+  using Job = ListJob;
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return pickChunks(job.count); }
+  GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char*) {
+    const std::uint32_t threshold = job.state->threshold;
+    const std::size_t first = chunk * kPickElems;
+    const std::size_t end = job.count < first + kPickElems ? job.count : first + kPickElems;
+    PerLane<std::uint32_t> reached;
+    Warp::each([&](unsigned lane) {
+      std::uint32_t sum = 0;
+      eachQuad(job.values, first, end, lane, [&](const Quad& quad, std::size_t, std::size_t some) {
+        GOSS_UNROLL
+        for (unsigned k = 0; k < 4; ++k) {
+          sum += k < some && magnitudeBits(quad.value[k]) >= threshold ? 1u : 0u;
+        }
+      });
+      reached[lane] = sum;
+    });
+    const std::uint32_t all = Warp::countBefore(reached);
+    PerLane<ChunkCandidates> own;
+    Warp::each([&](unsigned lane) {
+      own[lane] = {0, 0};
+      if (lane == 0) {
+        // Those for which there is no room are counted and not listed.
+        const unsigned long long before = all == 0 ? 0 : atomicAdd64(&job.state->reached, all);
+        if (before + all <= job.list.room) {
+          own[lane] = {static_cast<std::uint32_t>(before), all};
+        }
+        job.list.chunks[chunk] = own[lane];
+      }
+    });
+    const ChunkCandidates here = own.of(0);
+    if (here.count != 0) {
+      list(job, {first, end}, threshold, here.first);
+    }
+  }
+
+ private:
+  GOSS_DEVICE static void list(const Job& job, CellPlace chunk, std::uint32_t threshold, std::uint32_t done) {
+    for (std::size_t at = chunk.first; at < chunk.end; at += kRunElems) {
+      PerLane<Quad> quads;
+      PerLane<std::uint32_t> before;
+      Warp::each([&](unsigned lane) {
+        const std::size_t place = at + lane * 4;
+        quads[lane] = place < chunk.end ? loadQuad(job.values + place, chunk.end - place) : Quad{{0, 0, 0, 0}};
+        before[lane] = 0;
+        GOSS_UNROLL
+        for (unsigned k = 0; k < 4; ++k) {
+          before[lane] += lists(quads[lane], k, place, chunk.end, threshold) ? 1u : 0u;
+        }
+      });
+      const std::uint32_t all = Warp::countBefore(before);
+      Warp::each([&](unsigned lane) {
+        const std::size_t place = at + lane * 4;
+        std::uint32_t to = done + before[lane];
+        GOSS_UNROLL
+        for (unsigned k = 0; k < 4; ++k) {
+          if (lists(quads[lane], k, place, chunk.end, threshold)) {
+            job.list.listed[to++] = {static_cast<std::uint32_t>(place + k), quads[lane].value[k]};
+          }
+        }
+      });
+      done += all;
+    }
+  }
+  GOSS_DEVICE static bool lists(const Quad& quad, unsigned k, std::size_t place, std::size_t end,
+                                std::uint32_t threshold) {
+    return place + k < end && magnitudeBits(quad.value[k]) >= threshold;
+  }
 };
 
 /// Finds the bucket of the wanted one, and clears the histogram for the next digit.
@@ -88,7 +204,8 @@ struct BucketCell {
   static constexpr std::uint32_t kShare = kPickBuckets / kWarpLanes;
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
   GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
-    const std::uint32_t wanted = job.digit == 0 ? job.state->wanted : job.state->ties;
+    const std::uint32_t first = job.wanted != 0 ? job.wanted : job.state->wanted;
+    const std::uint32_t wanted = job.digit == 0 ? first : job.state->ties;
     const std::uint32_t prefix = job.digit == 0 ? 0u : job.state->threshold;
     PerLane<std::uint32_t> before; // lane 0 has the highest buckets
     Warp::each([&](unsigned lane) {
@@ -190,6 +307,7 @@ int launchPick(const PickJob& job, Stream stream) {
   const int code = launch<HistogramCell>(job, kPickBuckets * sizeof(std::uint32_t), stream);
   return code != 0 ? code : launch<BucketCell>(job, 0, stream);
 }
+int launchList(const ListJob& job, Stream stream) { return launch<ListCell>(job, 0, stream); }
 
 } // namespace goss::compressors::cuda
 

@@ -4,6 +4,7 @@
 
 #include "compressors/cuda/sparse_codec.h"
 #include "compressors/sparse/index_set.h"
+#include "compressors/sparse/shortlist.h"
 
 namespace goss::compressors::cuda {
 
@@ -17,21 +18,38 @@ std::size_t wanted(double ratio, std::size_t count) {
   return std::min(static_cast<std::size_t>(std::ceil(ratio * static_cast<double>(count))), count);
 }
 
-/// Sparsifiers that send indices, by a threshold. Scratch: the search's state, its histogram, and counts of chunks.
+/// Sparsifiers that send indices, by a threshold. Scratch: the search's state, its histogram, counts of chunks, and the
+/// short list's chunks and candidates.
 class IndexedCodec : public SparseDeviceCodec {
  protected:
   using SparseDeviceCodec::SparseDeviceCodec;
 
   [[nodiscard]] std::size_t headBytes(std::size_t count) const final { return 4 + indexBytes(count, most(count)); }
   [[nodiscard]] std::size_t pickScratchBytes(std::size_t count) const final {
-    return 2 * kStateBytes + kHistogramBytes + (pickChunks(count) + 1) * sizeof(PickCounts);
+    const std::size_t room = listRoom(count);
+    const std::size_t list = room == 0 ? 0 : pickChunks(count) * sizeof(ChunkCandidates) + room * sizeof(Candidate);
+    return 2 * kStateBytes + kHistogramBytes + (pickChunks(count) + 1) * sizeof(PickCounts) + list;
+  }
+  /// Candidates that a short list holds; 0: there is none. Grows with `count`.
+  [[nodiscard]] virtual std::size_t listRoom(std::size_t) const { return 0; }
+  [[nodiscard]] Shortlist listOf(const Sparse& sparse) const {
+    const std::size_t room = listRoom(sparse.count);
+    if (room == 0) {
+      return {};
+    }
+    Shortlist list;
+    const std::size_t chunks = pickChunks(sparse.count);
+    list.chunks = reinterpret_cast<ChunkCandidates*>(countsOf(sparse) + (chunks + 1) * sizeof(PickCounts));
+    list.listed = reinterpret_cast<Candidate*>(list.chunks + chunks);
+    list.room = static_cast<std::uint32_t>(room);
+    return list;
   }
   static PickState* stateOf(const Sparse& sparse) { return reinterpret_cast<PickState*>(sparse.scratch.data()); }
   static std::uint32_t* histogramOf(const Sparse& sparse) {
     return reinterpret_cast<std::uint32_t*>(sparse.scratch.data() + 2 * kStateBytes);
   }
 
-  /// Leaves the threshold in the state.
+  /// Leaves the threshold in the state; may fill listOf().
   virtual int choose(const Sparse& sparse, Stream stream) const = 0;
 
   int pick(const Sparse& sparse, Stream stream) const final {
@@ -40,6 +58,7 @@ class IndexedCodec : public SparseDeviceCodec {
     collect.values = sparse.values;
     collect.count = sparse.count;
     collect.state = stateOf(sparse);
+    collect.list = listOf(sparse);
     collect.counts = reinterpret_cast<PickCounts*>(countsOf(sparse));
     collect.head = reinterpret_cast<unsigned char*>(sparse.payload.data());
     collect.picked = sparse.picked;
@@ -64,9 +83,18 @@ class IndexedCodec : public SparseDeviceCodec {
     return code != 0 ? code : launchScatter(job, stream);
   }
 
+  [[nodiscard]] PickJob pickJobOf(const Sparse& sparse) const {
+    PickJob job;
+    job.values = sparse.values;
+    job.count = sparse.count;
+    job.histogram = histogramOf(sparse);
+    job.state = stateOf(sparse);
+    job.list = listOf(sparse);
+    return job;
+  }
   /// Searches for the largest that the state says.
-  static int search(const Sparse& sparse, Stream stream) {
-    PickJob job{sparse.values, sparse.count, 0, histogramOf(sparse), stateOf(sparse)};
+  [[nodiscard]] int search(const Sparse& sparse, Stream stream) const {
+    PickJob job = pickJobOf(sparse);
     int code = 0;
     for (; job.digit < kPickDigits && code == 0; ++job.digit) {
       code = launchPick(job, stream);
@@ -82,7 +110,8 @@ class IndexedCodec : public SparseDeviceCodec {
   }
 };
 
-/// The k = ceil(ratio * count) largest, of equal ones the first, as on the CPU.
+/// The k = ceil(ratio * count) largest, of equal ones the first, as on the CPU: among the candidates that a sample lets
+/// through, or among all where there are fewer than k or more than room.
 class DeviceTopK final : public IndexedCodec {
  public:
   DeviceTopK(double ratio, const std::shared_ptr<const Codec>& host, std::unique_ptr<const DeviceCodec> inner)
@@ -90,16 +119,36 @@ class DeviceTopK final : public IndexedCodec {
 
  protected:
   [[nodiscard]] std::size_t most(std::size_t count) const override { return wanted(ratio_, count); }
+  /// A sample's threshold is the least of a bucket of an eighth of an octave: up to 1.5 times what it should let
+  /// through. A candidate takes 8 bytes, so that reading many of them is no gain.
+  [[nodiscard]] std::size_t listRoom(std::size_t count) const override {
+    return ratio_ > 0.125 ? 0 : std::min(count, 3 * most(count) + 16);
+  }
   int choose(const Sparse& sparse, Stream stream) const override {
     BeginJob begin{{}, stateOf(sparse), histogramOf(sparse)};
     begin.begin.wanted = static_cast<std::uint32_t>(most(sparse.count));
     begin.begin.limit = begin.begin.wanted;
     begin.begin.stride = 1;
-    const int code = launchBegin(begin, stream);
-    return code != 0 || sparse.count == 0 ? code : search(sparse, stream);
+    int code = launchBegin(begin, stream);
+    if (code != 0 || sparse.count == 0) {
+      return code;
+    }
+    if (const SamplePlan plan(sparse.count, most(sparse.count)); listRoom(sparse.count) != 0 && plan.pays()) {
+      code = shortlist(sparse, plan, stream);
+    }
+    return code != 0 ? code : search(sparse, stream);
   }
 
  private:
+  int shortlist(const Sparse& sparse, const SamplePlan& plan, Stream stream) const {
+    PickJob sample = pickJobOf(sparse);
+    sample.groups = static_cast<std::uint32_t>(plan.groups);
+    sample.apart = sparse.count / plan.groups / 4 * 4; // so that groups are as aligned as the vector
+    sample.wanted = static_cast<std::uint32_t>(plan.wanted());
+    const int code = launchPick(sample, stream);
+    return code != 0 ? code : launchList({sparse.values, sparse.count, sample.state, sample.list}, stream);
+  }
+
   const double ratio_;
 };
 

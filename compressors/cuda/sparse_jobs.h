@@ -18,7 +18,24 @@ struct PickState {
   std::uint32_t wanted; ///< Which largest one is searched for, of every stride-th.
   std::uint32_t stride;
   std::uint32_t settled;      ///< A sampled threshold is good enough.
-  unsigned long long reached; ///< Magnitudes of at least the threshold.
+  unsigned long long reached; ///< Magnitudes of at least the threshold, or candidates of a short list.
+};
+
+/// An element that may be picked.
+struct Candidate {
+  std::uint32_t index;
+  float value;
+};
+/// Where the candidates of one chunk lie, ascending.
+struct ChunkCandidates {
+  std::uint32_t first, count;
+};
+/// The elements that a sample's threshold lets through, found in one pass over the vector: what follows reads them
+/// instead. It counts when they are enough and have room, which the device alone knows: PickState::reached tells.
+struct Shortlist {
+  Candidate* listed = nullptr;       ///< Null: there is none. Chunks lie in any order.
+  ChunkCandidates* chunks = nullptr; ///< pickChunks(count).
+  std::uint32_t room = 0;
 };
 
 inline constexpr std::uint32_t kPickBuckets = 2048;
@@ -31,6 +48,18 @@ struct PickJob {
   int digit = 0;
   std::uint32_t* histogram = nullptr; ///< kPickBuckets, zero at first.
   PickState* state = nullptr;
+  Shortlist list;
+  std::uint32_t groups = 0; ///< 0, or counted is a sample: of so many groups (SamplePlan) `apart` elements apart.
+  std::size_t apart = 0;
+  std::uint32_t wanted = 0; ///< Instead of the state's; 0: the state's.
+};
+
+/// Lists the elements whose magnitudes reach the state's threshold.
+struct ListJob {
+  const float* values = nullptr;
+  std::size_t count = 0;
+  PickState* state = nullptr;
+  Shortlist list;
 };
 
 /// Begins a search: sets the state, and clears the histogram where there is one.
@@ -67,6 +96,7 @@ struct CollectJob {
   const float* values = nullptr;
   std::size_t count = 0;
   const PickState* state = nullptr;
+  Shortlist list;
   PickCounts* counts = nullptr;  ///< pickChunks(count) + 1; the last: all.
   unsigned char* head = nullptr; ///< The payload: its number of elements, and its indices.
   float* picked = nullptr;       ///< Their values.
@@ -132,6 +162,7 @@ int launchBegin(const BeginJob& job, Stream stream);
 int launchSample(const SampleJob& job, Stream stream);
 int launchHeld(const HeldJob& job, Stream stream);
 int launchPick(const PickJob& job, Stream stream);
+int launchList(const ListJob& job, Stream stream);
 int launchCollect(const CollectJob& job, Stream stream);
 int launchIndex(const IndexJob& job, Stream stream);
 int launchScatter(const ScatterJob& job, Stream stream);

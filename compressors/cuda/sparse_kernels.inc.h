@@ -5,6 +5,7 @@
 
 #include "compressors/cuda/cells.h"
 #include "compressors/cuda/launch.h"
+#include "compressors/cuda/shortlist.h"
 #include "compressors/cuda/sparse_jobs.h"
 #include "compressors/sparse/element.h"
 #include "compressors/sparse/index_set.h"
@@ -18,18 +19,29 @@ struct CountCell {
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return pickChunks(job.count); }
   GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char*) {
     const std::uint32_t threshold = job.state->threshold;
+    const bool listed = listedIn(job.list, *job.state) != 0;
     PerLane<std::uint32_t> above, equal;
     Warp::each([&](unsigned lane) {
       std::uint32_t more = 0, same = 0;
-      const std::size_t end = job.count < (chunk + 1) * kPickElems ? job.count : (chunk + 1) * kPickElems;
-      eachQuad(job.values, chunk * kPickElems, end, lane, [&](const Quad& quad, std::size_t, std::size_t some) {
-        GOSS_UNROLL
-        for (unsigned k = 0; k < 4; ++k) {
-          const std::uint32_t magnitude = magnitudeBits(quad.value[k]);
-          more += k < some && magnitude > threshold ? 1u : 0u;
-          same += k < some && magnitude == threshold ? 1u : 0u;
+      const auto count_one = [&](float value, bool there) {
+        const std::uint32_t magnitude = magnitudeBits(value);
+        more += there && magnitude > threshold ? 1u : 0u;
+        same += there && magnitude == threshold ? 1u : 0u;
+      };
+      if (listed) {
+        const ChunkCandidates here = job.list.chunks[chunk];
+        for (std::uint32_t i = lane; i < here.count; i += kWarpLanes) {
+          count_one(job.list.listed[here.first + i].value, true);
         }
-      });
+      } else {
+        const std::size_t end = job.count < (chunk + 1) * kPickElems ? job.count : (chunk + 1) * kPickElems;
+        eachQuad(job.values, chunk * kPickElems, end, lane, [&](const Quad& quad, std::size_t, std::size_t some) {
+          GOSS_UNROLL
+          for (unsigned k = 0; k < 4; ++k) {
+            count_one(quad.value[k], k < some);
+          }
+        });
+      }
       above[lane] = more;
       equal[lane] = same;
     });
@@ -122,13 +134,23 @@ struct PlaceCell {
 struct CollectCell {
   using Job = CollectJob;
   static constexpr unsigned kRows = 16; ///< Are loaded together.
+  static constexpr std::size_t kMapWords = kPickElems / 32;
   struct Rows {
     float value[kRows];
   };
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return pickChunks(job.count); }
-  GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char*) {
+  GOSS_DEVICE static void run(const Job& job, std::size_t chunk, unsigned char* shared) {
     const PickState state = *job.state;
     const bool bitmap = isBitmap(job.count, job.behind->count);
+    if (listedIn(job.list, state) != 0) {
+      collectListed(job, state, chunk, bitmap, reinterpret_cast<std::uint32_t*>(shared));
+    } else {
+      collect(job, state, chunk, bitmap);
+    }
+  }
+
+ private:
+  GOSS_DEVICE static void collect(const Job& job, const PickState& state, std::size_t chunk, bool bitmap) {
     PickCounts done = job.counts[chunk];
     const std::size_t first = chunk * kPickElems;
     const std::size_t end = job.count < first + kPickElems ? job.count : first + kPickElems;
@@ -145,9 +167,12 @@ struct CollectCell {
       Warp::each([&](unsigned lane) { maps[lane] = 0; });
       GOSS_UNROLL
       for (unsigned row = 0; row < kRows; ++row) {
-        PerLane<float> value;
-        Warp::each([&](unsigned lane) { value[lane] = rows[lane].value[row]; });
-        const std::uint32_t taken = takeRow(job, state, at + row * kWarpLanes, end, bitmap, value, done);
+        const std::size_t begin = at + row * kWarpLanes;
+        PerLane<Candidate> own;
+        Warp::each([&](unsigned lane) {
+          own[lane] = {static_cast<std::uint32_t>(begin + lane), rows[lane].value[row]};
+        });
+        const std::uint32_t taken = takeRow(job, state, begin < end ? end - begin : 0, bitmap, own, done);
         Warp::each([&](unsigned lane) { maps[lane] = lane == row ? taken : maps[lane]; });
       }
       if (bitmap) {
@@ -155,16 +180,46 @@ struct CollectCell {
       }
     }
   }
-
- private:
-  /// Returns which of the row are taken, and counts them.
-  GOSS_DEVICE static std::uint32_t takeRow(const Job& job, const PickState& state, std::size_t at, std::size_t end,
-                                           bool bitmap, PerLane<float>& value, PickCounts& done) {
+  /// The same of the chunk's candidates. Of a bit map the chunk's part is made in `words`, kMapWords of shared memory.
+  GOSS_DEVICE static void collectListed(const Job& job, const PickState& state, std::size_t chunk, bool bitmap,
+                                        std::uint32_t* words) {
+    const ChunkCandidates here = job.list.chunks[chunk];
+    PickCounts done = job.counts[chunk];
+    Warp::each([&](unsigned lane) {
+      for (std::size_t i = lane; i < kMapWords; i += kWarpLanes) {
+        words[i] = 0;
+      }
+    });
+    Warp::sync();
+    for (std::uint32_t at = 0; at < here.count; at += kWarpLanes) {
+      PerLane<Candidate> own;
+      Warp::each([&](unsigned lane) {
+        own[lane] = at + lane < here.count ? job.list.listed[here.first + at + lane] : Candidate{0, 0};
+      });
+      const std::uint32_t taken = takeRow(job, state, here.count - at, bitmap, own, done);
+      Warp::each([&](unsigned lane) {
+        if ((taken >> lane & 1u) != 0) { // each bit once, so that adding sets it
+          const auto bit = static_cast<unsigned>(own[lane].index % kPickElems);
+          atomicAdd32(words + bit / 32, 1u << bit % 32);
+        }
+      });
+    }
+    Warp::sync();
+    const std::size_t first = chunk * (kPickElems / 8), bytes = bitmapBytes(job.count);
+    Warp::each([&](unsigned lane) {
+      for (std::size_t i = lane; bitmap && i < kPickElems / 8 && first + i < bytes; i += kWarpLanes) {
+        job.head[4 + first + i] = static_cast<unsigned char>(words[i / 4] >> (8 * (i % 4)));
+      }
+    });
+  }
+  /// Of a row's first `some` lanes; returns which are taken, and counts them.
+  GOSS_DEVICE static std::uint32_t takeRow(const Job& job, const PickState& state, std::size_t some, bool bitmap,
+                                           PerLane<Candidate>& row, PickCounts& done) {
     PerLane<std::uint32_t> larger, same;
     Warp::each([&](unsigned lane) {
-      const std::uint32_t magnitude = magnitudeBits(value[lane]);
-      larger[lane] = at + lane < end && magnitude > state.threshold ? 1u : 0u;
-      same[lane] = at + lane < end && magnitude == state.threshold ? 1u : 0u;
+      const std::uint32_t magnitude = magnitudeBits(row[lane].value);
+      larger[lane] = lane < some && magnitude > state.threshold ? 1u : 0u;
+      same[lane] = lane < some && magnitude == state.threshold ? 1u : 0u;
     });
     const std::uint32_t above = Warp::ballot(larger), equal = Warp::ballot(same);
     if ((above | equal) == 0) {
@@ -178,10 +233,10 @@ struct CollectCell {
       const bool tie = (equal >> lane & 1u) != 0 && before.equal < state.ties;
       takes[lane] = ((above >> lane & 1u) != 0 || tie) && place < state.limit ? 1u : 0u;
       if (takes[lane] != 0) {
-        job.picked[place] = value[lane];
+        job.picked[place] = row[lane].value;
         if (!bitmap) {
           unsigned char* local = job.head + 4 + (job.count + kIndexTile - 1) / kIndexTile * 4 + 2 * std::size_t{place};
-          const auto index = static_cast<std::uint32_t>((at + lane) % kIndexTile);
+          const auto index = row[lane].index % static_cast<std::uint32_t>(kIndexTile);
           local[0] = static_cast<unsigned char>(index);
           local[1] = static_cast<unsigned char>(index >> 8);
         }
@@ -474,7 +529,7 @@ int launchHeld(const HeldJob& job, Stream stream) { return launch<HeldCell>(job,
 int launchCollect(const CollectJob& job, Stream stream) {
   int code = launch<CountCell>(job, 0, stream);
   code = code != 0 ? code : launch<PlaceCell>(job, 0, stream);
-  return code != 0 ? code : launch<CollectCell>(job, 0, stream);
+  return code != 0 ? code : launch<CollectCell>(job, CollectCell::kMapWords * sizeof(std::uint32_t), stream);
 }
 int launchIndex(const IndexJob& job, Stream stream) {
   const int code = launch<IndexCountCell>(job, 0, stream);

@@ -152,11 +152,13 @@ GOSS_DEVICE void atomicMax32(std::uint32_t* to, std::uint32_t value) {
   *to = *to > value ? *to : value;
 #endif
 }
-GOSS_DEVICE void atomicAdd64(unsigned long long* to, unsigned long long value) {
+GOSS_DEVICE unsigned long long atomicAdd64(unsigned long long* to, unsigned long long value) {
 #if defined(__CUDACC__)
-  atomicAdd(to, value);
+  return atomicAdd(to, value);
 #else
+  const unsigned long long before = *to;
   *to += value;
+  return before;
 #endif
 }
 

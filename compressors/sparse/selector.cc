@@ -7,6 +7,8 @@
 #include <bit>
 #include <cmath>
 
+#include "compressors/sparse/shortlist.h"
+
 namespace goss::compressors {
 
 namespace {
@@ -69,23 +71,18 @@ Cut kthLargest(const float* values, std::size_t count, std::size_t stride, std::
 /// lost but time.
 class Shortlist {
  public:
-  Shortlist(const float* values, std::size_t count, std::size_t k) : values_(values), count_(count), k_(k) {
-    const double share = static_cast<double>(k) / static_cast<double>(count);
-    groups_ = std::min(count / 8, static_cast<std::size_t>(kSampleHits / share)) / kGroup;
-    hits_ = share * static_cast<double>(groups_ * kGroup);
-  }
+  Shortlist(const float* values, std::size_t count, std::size_t k)
+      : values_(values), count_(count), k_(k), plan_(count, k) {}
 
   /// Candidates that a good sample lets through.
   [[nodiscard]] static std::size_t most(std::size_t count, std::size_t k) { return std::min(count, 2 * k + kGroup); }
-  /// Whether a sample of an eighth or less says enough.
-  [[nodiscard]] bool pays() const { return hits_ >= kLeastHits && 2 * k_ < count_; }
+  [[nodiscard]] bool pays() const { return plan_.pays() && 2 * k_ < count_; }
 
   /// Magnitudes of at least this are more than k, if the sample, whole cache lines evenly apart, is like the rest.
   [[nodiscard]] std::uint32_t threshold() const {
-    const std::size_t apart = count_ / groups_;
-    const auto wanted = static_cast<std::uint64_t>(1.15 * hits_ + 3 * std::sqrt(hits_));
+    const std::size_t apart = count_ / plan_.groups;
     const auto at = [this, apart](std::size_t i) { return magnitude(values_[i / kGroup * apart + i % kGroup]); };
-    return kthLargest(groups_ * kGroup, wanted, at, {}, 2).threshold;
+    return kthLargest(plan_.groups * kGroup, plan_.wanted(), at, {}, 2).threshold;
   }
 
   /// indices[0 .. listed): in, all candidates, listed >= k; out, the k selected first. Returns k. `magnitudes` has room
@@ -111,15 +108,12 @@ class Shortlist {
   }
 
  private:
-  static constexpr std::size_t kGroup = 16; ///< A cache line.
-  static constexpr double kSampleHits = 400;
-  static constexpr double kLeastHits = 60;
+  static constexpr std::size_t kGroup = SamplePlan::kGroup;
 
   const float* values_;
   const std::size_t count_;
   const std::size_t k_;
-  std::size_t groups_ = 0; ///< Of the sample.
-  double hits_ = 0;        ///< Selected values that a sample is expected to hold.
+  const SamplePlan plan_;
 };
 
 class ExactTopK final : public Selector {
