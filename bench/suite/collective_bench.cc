@@ -221,7 +221,8 @@ void runCase(Rank& rank, const Case& one) {
   if (rank.options.mode == Mode::persistent) {
     rank.goss.prepare(one.call);
   }
-  const Repeats repeats = repeatsFor(rank, one.bytes, kCollectiveRepeats, [&] { runOnce(rank, rank.goss, one.call); });
+  const Repeats repeats =
+      repeatsFor(rank, one.bytes, kCollectiveRepeats, [&](Engine& engine) { runOnce(rank, engine, one.call); });
   if (rank.options.mode == Mode::nonblocking) {
     overlapRow(rank, one, repeats);
   } else {

@@ -129,9 +129,9 @@ std::uint64_t validate(Rank& rank, const Exchange& e) {
 
 void runSize(Rank& rank, const PairSpec& spec, const Exchange& e) {
   const std::uint64_t wrong = rank.options.validate ? validate(rank, e) : 0;
-  const Repeats repeats = repeatsFor(rank, e.bytes, spec.repeats, [&] {
+  const Repeats repeats = repeatsFor(rank, e.bytes, spec.repeats, [&](Engine& engine) {
     if (e.partner >= 0) {
-      spec.round(rank.goss, e);
+      spec.round(engine, e);
     }
   });
   const Sample taken = sample(rank, [&](Engine& engine) { return roundUs(engine, spec, e, repeats); });

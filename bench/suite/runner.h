@@ -25,6 +25,7 @@ struct Rank {
   Report& report;
   bool failed = false; ///< Validation found wrong elements.
   CommonStart* together = nullptr;
+  bool warm = false; ///< Both sides have run for a while.
 };
 
 /// Iterations of one size.
@@ -42,8 +43,12 @@ inline constexpr RepeatDefaults kCollectiveRepeats = {{1000, 100}, {100, 10}};
 inline constexpr RepeatDefaults kLatencyRepeats = {{10000, 100}, {1000, 10}};
 inline constexpr RepeatDefaults kBandwidthRepeats = {{100, 10}, {20, 2}};
 
+/// What is measured, one time, by our engine or the peer's.
+using Once = std::function<void(Engine&)>;
+
 /// Options first, else the defaults; cut to the time limit by timing `once` (collective: the slowest rank decides).
-Repeats repeatsFor(Rank& rank, std::size_t bytes, const RepeatDefaults& defaults, const std::function<void()>& once);
+/// Before the first short size both sides run it for a while.
+Repeats repeatsFor(Rank& rank, std::size_t bytes, const RepeatDefaults& defaults, const Once& once);
 
 double nowUs();
 

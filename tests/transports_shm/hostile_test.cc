@@ -7,8 +7,11 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <deque>
 #include <memory>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gossamer/config.h"
@@ -162,6 +165,8 @@ TEST_F(ShmHostile, RecordsThatMakeNoSenseAreAProtocolError) {
       {RecordKind::more, 64, 0, 0, {}},                     // A continuation of nothing.
       {RecordKind::first, 0, 100, 1, {}},                   // An empty piece would never end.
       {RecordKind::first, 128, 64, 1, {}},                  // A piece longer than its message.
+      {RecordKind::again, 8, 0, 0, {}},                     // A repetition of nothing.
+      {RecordKind::align, 0, 0, 0, {}},                     // A line of nothing.
   };
   for (const shm::RecordHeader& record : cases) {
     SCOPED_TRACE(&record - cases);
@@ -381,6 +386,59 @@ TEST(ShmRing, KeepsBytesAndOrderThroughManyTurns) {
       ASSERT_EQ(got, std::vector<unsigned char>(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(size)));
     }
   }
+}
+
+// Those that repeat the one before, in all positions within a line, between others that begin lines of their own.
+TEST(ShmRing, KeepsShortMessagesThatShareLines) {
+  shm::Segment mine = shm::Segment::create(64 * 1024).take();
+  shm::Segment theirs = shm::Segment::attach(platform::UniqueFd(::dup(mine.fd())), mine.ringBytes(), 1).take();
+  shm::RingWriter writer(mine);
+  shm::RingReader reader(theirs);
+  std::mt19937 random(1);
+  std::deque<std::pair<Tag, std::vector<std::byte>>> under_way;
+  std::size_t shared = 0;
+  const auto takeOne = [&] {
+    shm::RingReader::Record record;
+    ASSERT_EQ(reader.peek(record), shm::RingReader::Peek::record);
+    const auto& [tag, bytes] = under_way.front();
+    ASSERT_EQ(record.message.tag, tag);
+    ASSERT_EQ(record.message.envelope[3], static_cast<std::byte>(tag));
+    ASSERT_EQ(record.message.bytes, bytes.size());
+    ASSERT_EQ(std::vector<std::byte>(record.payload.begin(), record.payload.end()), bytes);
+    shared += record.ring_bytes < shm::kLine ? 1 : 0;
+    reader.pop(record);
+    reader.release();
+    under_way.pop_front();
+  };
+  for (int i = 0; i < 100000; ++i) {
+    SCOPED_TRACE(i);
+    const Tag tag = random() % 8 == 0 ? 2 : 1;
+    std::vector<std::byte> bytes(random() % 50 == 0 ? 3000 : random() % 30);
+    for (std::byte& at : bytes)
+      at = static_cast<std::byte>(random());
+    Envelope envelope{};
+    envelope[3] = static_cast<std::byte>(tag);
+    while (!writer.writeBrief(tag, envelope, bytes) && !HasFatalFailure())
+      takeOne();
+    under_way.emplace_back(tag, bytes);
+    while (!under_way.empty() && random() % 2 == 0 && !HasFatalFailure())
+      takeOne();
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(shared, 20000u);
+}
+
+TEST_F(ShmHostile, ARepetitionThatIsTooLongIsAProtocolError) {
+  meet();
+  shm::RingWriter writer(segment_);
+  ASSERT_TRUE(writer.writeBrief(1, {}, {}));
+  const shm::RecordHeader record = {shm::RecordKind::again, shm::kAgainBytes + 1, 0, 0, {}};
+  std::memcpy(segment_.outBytes() + shm::kLine, &record, sizeof record);
+  Recv first(1);
+  victim_->recv(first);
+  drive(5);
+  EXPECT_TRUE(first.status.isOk());
+  expectProtocolError();
 }
 
 TEST(ShmRing, SizesArePowersOfTwoWithinBounds) {

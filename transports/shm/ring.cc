@@ -16,8 +16,8 @@ RingWriter::RingWriter(const Segment& segment, bool fenced)
 bool RingWriter::hasRoomAfterAll(std::size_t wanted) {
   std::uint64_t head = control_->head.load(std::memory_order_seq_cst); // See RingReader::empty().
   // A head that is not between the last one and the tail is a broken peer's; then there is no room, ever.
-  if (tail_ - head <= tail_ - seen_head_ && head % kLine == 0) seen_head_ = head;
-  return mask_ + 1 - (tail_ - seen_head_) >= wanted;
+  if (tail_ - head <= tail_ - seen_head_ && head % kUnit == 0) seen_head_ = head;
+  return mask_ + 1 - (start() - seen_head_) >= wanted;
 }
 
 // Records of less than a piece cost more than they carry, so a long message waits for room for one.
@@ -36,7 +36,8 @@ bool RingWriter::write(const MessageHeader& header, Outgoing& progress) {
     if (!hasRoom(bytes)) return false;
     put(header, static_cast<std::size_t>(header.bytes));
     progress.cursor.gather({at() + payloadAt(header.bytes), static_cast<std::size_t>(header.bytes)});
-    publish(RecordKind::brief, bytes);
+    publish(start(), RecordKind::brief, bytes);
+    if (header.bytes <= kAgainBytes) remember(header.tag, header.envelope);
     progress.started = true;
     progress.written = header.bytes;
     return true;
@@ -47,7 +48,7 @@ bool RingWriter::write(const MessageHeader& header, Outgoing& progress) {
     auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(left, piece_bytes_));
     put(header, piece);
     progress.cursor.gather({at() + kLine, piece});
-    publish(progress.started ? RecordKind::more : RecordKind::first, kLine + padded(piece));
+    publish(start(), progress.started ? RecordKind::more : RecordKind::first, kLine + padded(piece));
     progress.started = true;
     progress.written += piece;
   }
@@ -59,7 +60,7 @@ bool RingWriter::writeDirect(const MessageHeader& header, std::span<const std::b
   if (!hasRoom(bytes)) return false;
   put(header, description.size());
   std::memcpy(at() + kLine, description.data(), description.size());
-  publish(RecordKind::direct, bytes);
+  publish(start(), RecordKind::direct, bytes);
   return true;
 }
 
