@@ -71,6 +71,12 @@ Status malformed(const Codec& codec, PayloadView payload, std::size_t count, con
                                    payload.size(), codec.spec(), count, flaw));
 }
 
+void multiply(std::span<float> values, float factor) {
+  for (float& value : values) {
+    value = value * factor;
+  }
+}
+
 void divideBySenders(std::span<float> out, std::size_t senders) {
   const auto divisor = static_cast<float>(senders);
   for (float& value : out) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "compressors/common/jobs.h"
-#include "kernels/elements.h"
 
 namespace goss::compressors {
 
@@ -80,9 +79,7 @@ Status RangeCodec::merge(MergeJob& job) const {
       decodeRange(in);
     }
     if (job.factor != 1.0f) {
-      for (std::size_t i = 0; i < count; ++i) {
-        values[i] = kernels::canonical(values[i] * job.factor);
-      }
+      multiply({values, count}, job.factor);
     }
     EncodeRun out;
     out.values = values;

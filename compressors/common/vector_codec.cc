@@ -151,9 +151,7 @@ Status VectorCodec::merge(MergeJob& job) const {
   VectorOut out{job.values.data(), count, {DecodeMode::add, 1}, job.random.shared, job.first_element, scratch};
   decodeVectors(job.payloads, out);
   if (job.factor != 1) {
-    for (float& value : job.values) {
-      value = kernels::canonical(value * job.factor);
-    }
+    multiply(job.values, job.factor);
   }
   const VectorIn in{job.values.data(), count, job.random, job.first_element, scratch};
   if (job.residual != nullptr) {
