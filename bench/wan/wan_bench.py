@@ -6,6 +6,7 @@
     bench/wan/wan_bench.py --bin build/release/bin --tls --case 500/50/0.1    the same encrypted, with a key of this run
     bench/wan/wan_bench.py --bin build/release/bin --case 500/20/0 --codec int8 cocktail
     bench/wan/wan_bench.py --bin build/release/bin --case 500/20/0 --codec int8 cocktail --overlap 1
+    bench/wan/wan_bench.py --bin build/release/bin --measured --case 500/10/0 matrix    by links that goss_comm_measure_links found
     bench/wan/wan_bench.py --list
 
 Uniform cases: four hosts, each with an access line of so many Mbit/s up and down. The bound: a rank must send and receive
@@ -92,11 +93,19 @@ def run(args, case, codec):
             environment["GOSS_TLS"] = f"psk:{scratch / 'key'}"
         if args.connections:
             environment["GOSS_CONNECTIONS"] = str(args.connections)
-        command = [str(args.bin / "goss-wanem"), "run", "--prefix", "gwb", "--hosts", str(HOSTS), "--timeout", "110", "--each", *options,
-                   "--", "bash", "-c", "RANK=$WANEM_RANK exec \"$@\"", "bash", *bench]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
-        if done.returncode != 0:
-            sys.exit(f"{case}: status {done.returncode}\n{done.stdout}{done.stderr}")
+        def emulate(program):
+            command = [str(args.bin / "goss-wanem"), "run", "--prefix", "gwb", "--hosts", str(HOSTS), "--timeout", "110", "--each", *options,
+                       "--", "bash", "-c", "RANK=$WANEM_RANK exec \"$@\"", "bash", *program]
+            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            if done.returncode != 0:
+                sys.exit(f"{case}: status {done.returncode}\n{done.stdout}{done.stderr}")
+            return done
+
+        if args.measured:
+            environment["GOSS_LINKS"] = ""
+            (scratch / "links").write_text(emulate([str((args.measure_with or args.bin) / "measure_rank")]).stdout)
+            environment["GOSS_LINKS"] = str(scratch / "links")
+        done = emulate(bench)
         record = json.loads((scratch / "json").read_text().splitlines()[-1])
         return record, " (overloaded)" if "OVERLOADED" in done.stderr else ""
 
@@ -126,6 +135,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--overlap", type=int, default=0, metavar="N", help="with --codec: calls are started before the one N earlier has ended")
     parser.add_argument("--connections", type=int, help="to each peer, instead of what the library takes")
+    parser.add_argument("--measured", action="store_true", help="the planner knows what goss_comm_measure_links found, not what is emulated")
+    parser.add_argument("--measure-with", type=pathlib.Path, metavar="BIN", help="with --measured: by measure_rank of another build")
     parser.add_argument("--list", action="store_true")
     args = parser.parse_args()
     if args.list:

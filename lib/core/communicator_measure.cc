@@ -52,13 +52,14 @@ Result<std::string> Communicator::tellMeasuredLinks(std::int64_t timeout_ms) {
     mine.value()[static_cast<std::size_t>(rank)].relay = relayOf(rank);
 
   std::vector<MeasuredLink> all(ranks_.size() * ranks_.size());
-  static_assert(sizeof(MeasuredLink) == 3 * sizeof(double));
+  constexpr std::size_t kFields = 4;
+  static_assert(sizeof(MeasuredLink) == kFields * sizeof(double));
   Call gather;
   gather.collective = Collective::allGather;
   gather.dtype = GOSS_FLOAT64;
   gather.input = mine.value().data();
   gather.output = all.data();
-  gather.count = 3 * ranks_.size();
+  gather.count = kFields * ranks_.size();
   gather.timeout_ms = timeout_ms;
   setUniformShape(gather, size());
   if (Status status = own.run(gather); !status.isOk()) return status;

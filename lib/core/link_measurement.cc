@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "core/link_ping.h"
@@ -17,6 +18,33 @@ namespace {
 constexpr int kFirstPings = 2;
 constexpr int kNearPings = 20;
 
+constexpr std::int32_t kAloneTag = 2;
+constexpr std::int32_t kTogetherTag = 3;
+/// A stream alone lasts at most so long, those that are together so long: once, instead of once for every peer.
+constexpr double kMostAlone_s = 0.25;
+constexpr double kMostTogether_s = 1.1;
+/// Beyond it TCP has not found its speed when a stream alone is over, and what flows reach together says little about
+/// the line that they share.
+constexpr double kLongRoundTrip_s = 25e-3;
+
+/// Links that together have at most so much of what they have alone, and are not much faster than the fastest alone,
+/// share a line, which is full.
+constexpr double kFullLine = 0.75;
+constexpr double kSharedLine = 1.6;
+/// Those that have more than the other do not, or it does not matter, nor does it where the fastest has most of that
+/// anyway. But flows that lost packets keep slow look like that, too: only where some links of the communicator are so
+/// many times as fast as others it is believed.
+constexpr double kOwnLines = 0.85;
+constexpr double kNoOthers = 1.8;
+constexpr double kOwnPaths = 10;
+/// A port that does not hold up what its links carry, with some room.
+constexpr double kRoomyPort = 2;
+
+/// Figures that are no farther from the middle one are alike.
+constexpr double kAlike = 1.3;
+/// Of what links carry together: connections that share a line do so by chance.
+constexpr double kAlikeTogether = 1.7;
+
 int roundsOf(int size) { return size + size % 2 - 1; }
 
 Result<MeasuredLink> measure(Communicator& communicator, int peer, double round_trip_s, std::int64_t timeout_ms) {
@@ -25,9 +53,31 @@ Result<MeasuredLink> measure(Communicator& communicator, int peer, double round_
     if (!again.isOk()) return again.status();
     round_trip_s = std::min(round_trip_s, again.value().front());
   }
-  Result<double> rate = LinkStream(communicator, peer, round_trip_s, timeout_ms).run();
-  if (!rate.isOk()) return rate.status();
-  return MeasuredLink{round_trip_s / 2, rate.value(), kNoRelay};
+  MeasuredLink link{round_trip_s / 2, 0, kNoRelay, 0};
+  if (communicator.size() > 2 && round_trip_s > kLongRoundTrip_s) return link;
+  Result<LinkStream::Rates> rates =
+      LinkStream(communicator, {{peer, round_trip_s}}, kMostAlone_s, kAloneTag, timeout_ms).run();
+  if (!rates.isOk()) return rates.status();
+  link.bandwidth_bytes_per_s = rates.value().together;
+  return link;
+}
+
+/// With all that are far away.
+Status measureTogether(Communicator& communicator, std::vector<MeasuredLink>& links, std::int64_t timeout_ms) {
+  std::vector<LinkStream::Peer> far;
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    const double round_trip_s = 2 * links[static_cast<std::size_t>(rank)].latency_s;
+    if (rank != communicator.rank() && round_trip_s >= kNearRoundTrip_s) far.push_back({rank, round_trip_s});
+  }
+  if (communicator.size() < 3 || far.empty()) return Status::ok();
+  Result<LinkStream::Rates> rates = LinkStream(communicator, far, kMostTogether_s, kTogetherTag, timeout_ms).run();
+  if (!rates.isOk()) return rates.status();
+  for (std::size_t i = 0; i < far.size(); ++i) {
+    MeasuredLink& link = links[static_cast<std::size_t>(far[i].rank)];
+    link.together_bytes_per_s = rates.value().from_peer[i];
+    link.bandwidth_bytes_per_s = std::max(link.bandwidth_bytes_per_s, link.together_bytes_per_s);
+  }
+  return Status::ok();
 }
 
 /// What the members of one node and the ranks beyond it moved in the round in which that was most, out of the node or
@@ -47,6 +97,106 @@ double portRate(const std::vector<MeasuredLink>& links, const schedule::Links& b
     most = std::max(most, sum);
   }
   return most;
+}
+
+/// What the links out of a rank, or into it, carry. `together` is 0 where that is not known.
+struct Line {
+  double together = 0;
+  double alone = 0;
+  double fastest = 0;
+};
+
+Line lineOf(const std::vector<MeasuredLink>& links, int size, int rank, bool up) {
+  Line line;
+  bool known = size > 2;
+  for (int peer = 0; peer < size; ++peer) {
+    if (peer == rank) continue;
+    const MeasuredLink& link = links[static_cast<std::size_t>(up ? rank * size + peer : peer * size + rank)];
+    known = known && link.together_bytes_per_s > 0 && 2 * link.latency_s <= kLongRoundTrip_s;
+    line.together += link.together_bytes_per_s;
+    line.alone += link.bandwidth_bytes_per_s;
+    line.fastest = std::max(line.fastest, link.bandwidth_bytes_per_s);
+  }
+  if (!known) line.together = 0;
+  return line;
+}
+
+/// The links have one line together, and it was full.
+bool isShared(const Line& line) {
+  return line.together > 0 && line.alone > kNoOthers * line.fastest && line.together <= kFullLine * line.alone &&
+         line.together <= kSharedLine * line.fastest;
+}
+
+/// 0: not known. What is told too low holds up all that is paced by it, so that in doubt none is told; too high, there
+/// are a few losses.
+double portOf(const Line& line, bool own_paths) {
+  if (line.together <= 0) return 0;
+  if (isShared(line)) return std::max(line.together, line.fastest);
+  const bool own = line.alone <= kNoOthers * line.fastest || line.together >= kOwnLines * line.alone;
+  return own && own_paths ? kRoomyPort * line.alone : 0;
+}
+
+bool haveOwnPaths(const std::vector<MeasuredLink>& links) {
+  double least = std::numeric_limits<double>::infinity();
+  double most = 0;
+  for (const MeasuredLink& link : links) {
+    if (link.together_bytes_per_s <= 0) continue;
+    least = std::min(least, link.bandwidth_bytes_per_s);
+    most = std::max(most, link.bandwidth_bytes_per_s);
+  }
+  return most >= kOwnPaths * least;
+}
+
+double middleOf(std::vector<double> values) {
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+bool areAlike(const std::vector<double>& values, double alike) {
+  const double middle = middleOf(values);
+  return std::all_of(values.begin(), values.end(),
+                     [&](double value) { return value * alike >= middle && value <= alike * middle; });
+}
+
+/// The rate of the lines where each rank has one that is as fast as all others; 0 where that is not so, or not known.
+double equalLines(const std::vector<MeasuredLink>& links, int size) {
+  std::vector<double> together;
+  std::vector<double> alone;
+  double fastest = 0;
+  for (int rank = 0; rank < size; ++rank) {
+    for (const bool up : {true, false}) {
+      const Line line = lineOf(links, size, rank, up);
+      if (line.together <= 0) return 0;
+      together.push_back(line.together);
+      alone.push_back(line.alone);
+      fastest = std::max(fastest, line.fastest);
+    }
+  }
+  if (!areAlike(together, kAlikeTogether)) return 0;
+  const Line line{middleOf(together), middleOf(alone), fastest};
+  return isShared(line) ? line.together : 0;
+}
+
+/// What is alike for all ranks, but for noise, becomes equal. Returns the rate of their lines, where they have such.
+double evenOut(std::vector<MeasuredLink>& links, int size) {
+  std::vector<double> latencies;
+  std::vector<double> rates;
+  for (int from = 0; from < size; ++from) {
+    for (int to = 0; to < size; ++to) {
+      if (from == to) continue;
+      latencies.push_back(links[static_cast<std::size_t>(from * size + to)].latency_s);
+      rates.push_back(links[static_cast<std::size_t>(from * size + to)].bandwidth_bytes_per_s);
+    }
+  }
+  if (size < 3 || !areAlike(latencies, kAlike)) return 0;
+  const double line = equalLines(links, size);
+  if (line <= 0 && !areAlike(rates, kAlike)) return 0;
+  for (MeasuredLink& link : links) {
+    link.latency_s = middleOf(latencies);
+    link.bandwidth_bytes_per_s = line > 0 ? line : middleOf(rates);
+  }
+  return line;
 }
 
 std::string twoDigits(double value) {
@@ -91,15 +241,16 @@ Result<std::vector<MeasuredLink>> measureLinks(Communicator& communicator, std::
     if (!measured.isOk()) return measured.status();
     links[static_cast<std::size_t>(peer)] = measured.value();
   }
+  if (Status status = measureTogether(communicator, links, timeout_ms); !status.isOk()) return status;
   return links;
 }
 
-std::string linksText(const std::vector<MeasuredLink>& links, const schedule::Links& before) {
+std::string linksText(const std::vector<MeasuredLink>& measured, const schedule::Links& before) {
   const int size = before.size();
   std::string text = "gossamer-links 1\n# Measured: half a round trip; bytes per second, both ways at the same time.\n";
   for (int from = 0; from < size; ++from) {
     for (int to = from + 1; to < size; ++to) {
-      const double relay = links[static_cast<std::size_t>(from * size + to)].relay;
+      const double relay = measured[static_cast<std::size_t>(from * size + to)].relay;
       if (relay == kNoRelay) continue;
       text += fmt::format("# The link between rank {} and rank {} is relayed by {}.\n", from, to,
                           relay >= 0 ? fmt::format("rank {}", relay) : "a rank outside of this communicator");
@@ -110,12 +261,21 @@ std::string linksText(const std::vector<MeasuredLink>& links, const schedule::Li
   std::map<int, std::vector<int>> nodes;
   for (int rank = 0; rank < size; ++rank)
     nodes[before.nodeOf(rank)].push_back(rank);
+  std::vector<MeasuredLink> links = measured;
+  const double line = static_cast<int>(nodes.size()) == size ? evenOut(links, size) : 0;
+  const bool own_paths = haveOwnPaths(links);
   for (const auto& [node, ranks] : nodes) {
-    if (ranks.size() == 1) continue;
+    const auto port = [&, node = node, &ranks = ranks](bool up) {
+      if (line > 0) return line;
+      return ranks.size() == 1 ? portOf(lineOf(links, size, ranks[0], up), own_paths)
+                               : portRate(links, before, node, up);
+    };
+    const double up = port(true);
+    const double down = port(false);
+    if (ranks.size() == 1 && (up <= 0 || down <= 0)) continue;
     text += fmt::format("node {}", fmt::join(ranks, ","));
-    for (const bool up : {true, false})
-      if (const double rate = portRate(links, before, node, up); rate > 0)
-        text += fmt::format(" {} {}", up ? "up" : "down", rateText(rate));
+    if (up > 0) text += fmt::format(" up {}", rateText(up));
+    if (down > 0) text += fmt::format(" down {}", rateText(down));
     text += '\n';
   }
   for (int from = 0; from < size; ++from) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "core/link_stream.h"
@@ -94,6 +95,69 @@ TEST(LinkMeasurement, APortIsAsFastAsThePairsThatUseItAtOnce) {
   EXPECT_DOUBLE_EQ(first.up_bytes_per_s, 20e6);
   EXPECT_DOUBLE_EQ(first.down_bytes_per_s, 40e6);
   EXPECT_DOUBLE_EQ(read.value().price(0, 1).bandwidth_bytes_per_s, 5e9);
+}
+
+/// Four ranks, each on a node of its own.
+schedule::Links told(const std::vector<MeasuredLink>& links) {
+  const std::string text = linksText(links, schedule::Links(4));
+  auto read = schedule::Links::parse(text, 4);
+  EXPECT_TRUE(read.isOk()) << read.status().text();
+  return read.isOk() ? read.take() : schedule::Links(4);
+}
+
+MeasuredLink both(double alone_bytes_per_s, double together_bytes_per_s, double latency_s = 10e-3) {
+  return {latency_s, std::max(alone_bytes_per_s, together_bytes_per_s), kNoRelay, together_bytes_per_s};
+}
+
+TEST(LinkMeasurement, LinksThatAreSlowTogetherShareALine) {
+  std::vector<MeasuredLink> links(16, both(60e6, 20e6));
+  links[1] = both(45e6, 30e6); // TCP did not find its speed, and then took more than its share.
+  links[6] = both(58e6, 14e6);
+  const schedule::Links read = told(links);
+  EXPECT_TRUE(read.uniform());
+  EXPECT_DOUBLE_EQ(read.node(read.nodeOf(2)).up_bytes_per_s, 60e6);
+  EXPECT_DOUBLE_EQ(read.node(read.nodeOf(2)).down_bytes_per_s, 60e6);
+  EXPECT_DOUBLE_EQ(read.price(0, 1).bandwidth_bytes_per_s, 60e6);
+}
+
+TEST(LinkMeasurement, ARankWithASlowerLineHasAPortOfItsOwn) {
+  std::vector<MeasuredLink> links(16, both(60e6, 30e6));
+  for (std::size_t peer = 0; peer < 3; ++peer)
+    links[3 * 4 + peer] = links[peer * 4 + 3] = both(12e6, 4e6);
+  const schedule::Links read = told(links);
+  EXPECT_FALSE(read.uniform());
+  EXPECT_DOUBLE_EQ(read.node(read.nodeOf(3)).up_bytes_per_s, 12e6);
+  EXPECT_DOUBLE_EQ(read.price(0, 1).bandwidth_bytes_per_s, 60e6);
+  EXPECT_DOUBLE_EQ(read.price(3, 0).bandwidth_bytes_per_s, 12e6);
+}
+
+TEST(LinkMeasurement, PathsOfTheirOwnAreNotHeldUpByAPort) {
+  std::vector<MeasuredLink> links(16, both(20e6, 20e6));
+  const auto pair = [&](std::size_t one, std::size_t other, double rate) {
+    links[4 * one + other] = links[4 * other + one] = both(rate, 0.95 * rate);
+  };
+  pair(0, 1, 120e6);
+  pair(2, 3, 120e6);
+  pair(0, 3, 1.2e6);
+  const schedule::Links read = told(links);
+  for (int rank = 0; rank < 4; ++rank) {
+    double all = 0;
+    for (int peer = 0; peer < 4; ++peer)
+      if (peer != rank) all += read.price(rank, peer).bandwidth_bytes_per_s;
+    EXPECT_GE(read.node(read.nodeOf(rank)).up_bytes_per_s, all) << rank;
+    EXPECT_GE(read.node(read.nodeOf(rank)).down_bytes_per_s, all) << rank;
+  }
+}
+
+TEST(LinkMeasurement, NoPortIsNamedInDoubt) {
+  const auto named = [](const MeasuredLink& link) {
+    return linksText(std::vector<MeasuredLink>(16, link), schedule::Links(4)).find("node") != std::string::npos;
+  };
+  EXPECT_TRUE(named(both(60e6, 20e6)));
+  EXPECT_FALSE(named(both(30e6, 30e6))) << "perhaps what lost packets left";
+  EXPECT_FALSE(named(both(30e6, 24e6))) << "in between";
+  EXPECT_FALSE(named(both(30e6, 10e6, 50e-3))) << "too far away to tell in so short a time";
+  EXPECT_FALSE(named({10e-3, 30e6})) << "not measured together";
 }
 
 TEST(LinkMeasurement, TheBestRateIsThatOfTheFastestLongEnoughStretch) {

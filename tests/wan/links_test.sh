@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # What goss_comm_measure_links says of emulated links whose delay and bandwidth are known.
-#   links_test.sh PATH_OF_goss-wanem PATH_OF_measure_rank
+#   links_test.sh PATH_OF_goss-wanem PATH_OF_measure_rank PATH_OF_goss-explain
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
 require_namespaces
 
 wanem=$(readlink -f "$1")
 rank=$(readlink -f "$2")
+explain=$(readlink -f "$3")
 prefix=gl$$t
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -58,4 +59,28 @@ for from in 0 1 2 3; do
     echo "     ${latency:-no} us, ${rate:-no} MB/s"
   done
 done
+
+# plan OPTIONS_OF_goss-wanem...: what the planner takes for 64 MiB by what was measured there, and the port of rank 0 in MB/s.
+plan() {
+  "$wanem" run --prefix $prefix --hosts 4 "$@" --timeout 60 --each -- bash "$scratch/rank" "$rank" >"$scratch/out" 2>"$scratch/errors"
+  echo "$("$explain" allreduce --links "$scratch/out" --ranks 4 --bytes 64M | awk '/^algorithm/ { getline; print $1 }')" \
+    "$(awk '$1 == "node" && $2 == 0 { print $4 + 0 }' "$scratch/out")"
+}
+
+# plans ALGORITHM LOW HIGH OPTIONS...: whether it takes that, and the port lies within; up to three runs.
+plans() {
+  local algorithm=$1 low=$2 high=$3 taken port
+  shift 3
+  for _ in 1 2 3; do
+    read -r taken port < <(plan "$@")
+    [ "$taken" = "$algorithm" ] && between "$low" "${port:-0}" "$high" && return 0
+  done
+  echo "     $taken, a port of ${port:-no} MB/s"
+  cat "$scratch/out" "$scratch/errors"
+  return 1
+}
+
+check "hosts with a line each send to all at once" plans direct 8 18 --up 100 --down 100 --delay 10
+printf '%s\n' '0 1 bw=500' '2 3 bw=500' '0 2 bw=100' '1 3 bw=100' '1 2 bw=50' '0 3 bw=5' >"$scratch/links"
+check "two sites use all paths between them" plans site-pairs 60 300 --links "$scratch/links" --delay 10
 finish
