@@ -5,6 +5,7 @@
 
 #include "compressors/common/jobs.h"
 #include "kernels/convert.h"
+#include "kernels/elements.h"
 #include "kernels/kernels.h"
 
 namespace goss::compressors {
@@ -48,6 +49,10 @@ void CastCodec::encodeTile(const float* values, const EncodeRun& run) const {
   unsigned char* to = run.payload + run.first * width_;
   unsigned char* narrow = aligned(to, width_) ? to : tile;
   kernels::convert(dtype_, narrow, GOSS_FLOAT32, values, run.count);
+  if (dtype_ == GOSS_FLOAT32 && run.sums) {
+    auto* sums = reinterpret_cast<float*>(narrow);
+    std::transform(sums, sums + run.count, sums, [](float value) { return kernels::canonical(value); });
+  }
   if (dtype_ == GOSS_FLOAT8_E4M3) {
     loops_.markInfinities(narrow, values, run.count);
   }

@@ -149,7 +149,7 @@ inline void unpackPlane(unsigned char* __restrict codes, const unsigned char* __
   }
 }
 
-/// Stores f(i) for i < count: how every decoder ends. Of sums a NaN is the canonical one.
+/// Stores f(i) for i < count: how every decoder ends.
 template <typename Function>
 inline void deliver(float* __restrict out, std::size_t count, Delivery delivery, Function value) {
   if (delivery.mode == DecodeMode::set) {
@@ -158,11 +158,11 @@ inline void deliver(float* __restrict out, std::size_t count, Delivery delivery,
     }
   } else if (delivery.mode == DecodeMode::add) {
     for (std::size_t i = 0; i < count; ++i) {
-      out[i] = kernels::canonical(out[i] + value(i));
+      out[i] = out[i] + value(i);
     }
   } else {
     for (std::size_t i = 0; i < count; ++i) {
-      out[i] = kernels::canonical(out[i] + delivery.weight * value(i));
+      out[i] = out[i] + delivery.weight * value(i);
     }
   }
 }

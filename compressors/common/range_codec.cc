@@ -83,6 +83,7 @@ Status RangeCodec::merge(MergeJob& job) const {
     }
     EncodeRun out;
     out.values = values;
+    out.sums = true;
     out.residual = job.residual == nullptr ? nullptr : job.residual + first;
     out.decay = job.decay;
     out.first = first;

@@ -424,11 +424,11 @@ struct DecodeCell {
       const bool replace = p == 0 && replaces(job);
       eachOf(quads, [&](float value, unsigned run, unsigned i) {
         const float there = decoded.of[run].value[i];
-        return replace ? there : kernels::canonical(value + shareOf(job, there));
+        return replace ? there : value + shareOf(job, there);
       });
     }
     if (job.divisor != 0) {
-      eachOf(quads, [&](float value, unsigned, unsigned) { return kernels::canonical(value / job.divisor); });
+      eachOf(quads, [&](float value, unsigned, unsigned) { return value / job.divisor; });
     }
     GOSS_UNROLL
     for (unsigned run = 0; run < kRuns; ++run) {
@@ -446,11 +446,11 @@ struct DecodeCell {
       const Quad decoded = decodeQuad<Scheme>(job.format, job.payloads[p] + head, total, first, count);
       const bool replace = p == 0 && replaces(job);
       eachOf(quads, [&](float value, unsigned, unsigned i) {
-        return replace ? decoded.value[i] : kernels::canonical(value + shareOf(job, decoded.value[i]));
+        return replace ? decoded.value[i] : value + shareOf(job, decoded.value[i]);
       });
     }
     if (job.divisor != 0) {
-      eachOf(quads, [&](float value, unsigned, unsigned) { return kernels::canonical(value / job.divisor); });
+      eachOf(quads, [&](float value, unsigned, unsigned) { return value / job.divisor; });
     }
     storeQuad(job.out + first, quads.of[0], count);
   }

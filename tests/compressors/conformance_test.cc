@@ -354,9 +354,13 @@ TEST(None, CopiesTheBitsOfNansAndWritesOneNanOfSums) {
   expectSameBits(decode(*codec, encode(*codec, {values, nullptr, &residual}), values.size()), one, "with a residual");
   Floats reference(values.size(), 1.0f);
   expectSameBits(decode(*codec, encode(*codec, {values, &reference}), values.size()), one, "with a reference");
-  for (const DecodeMode mode : {DecodeMode::add, DecodeMode::axpy}) {
-    expectSameBits(decode(*codec, DecodeCase{{encode(*codec, values)}, reference, mode, 0.5f}), one, "added");
-  }
+  const Bytes payload = encode(*codec, values);
+  const PayloadView view(payload);
+  Bytes merged(payload.size());
+  MergeJob job{{&view, 1}, reference, 0.5f, nullptr, 1, randomness(0), 0, {}, merged, 0};
+  ASSERT_TRUE(codec->merge(job).isOk());
+  expectSameBits(decode(*codec, merged, values.size()), one, "merged");
+  expectSameBits(reference, one, "merged, own shard");
 }
 
 TEST_P(EveryCodec, RefusesShortAndLongPayloads) {
