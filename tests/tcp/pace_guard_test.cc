@@ -2,6 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "platform/clock.h"
+#include "platform/socket.h"
+#include "platform/stream.h"
+
 namespace {
 
 using goss::platform::BbrState;
@@ -152,6 +163,75 @@ TEST(PaceGuard, LearnsAnewSeldomWhereThatBroughtNothing) {
 TEST(PaceGuard, WithoutAdviceNothingLags) {
   PaceGuard guard;
   EXPECT_FALSE(guard.lags(settled(1)));
+}
+
+/// Two ends of a connection over loopback.
+struct Connection {
+  Connection() {
+    namespace platform = goss::platform;
+    const platform::UniqueFd listener = platform::listenOn(*platform::SocketAddress::parse("127.0.0.1", 0), {}).take();
+    ends[0] = platform::dial(*platform::localAddress(listener.get())).take();
+    const auto deadline = platform::Deadline::after(std::chrono::seconds(10));
+    while (!ends[1].valid() && !deadline.expired())
+      ends[1] = std::move(platform::acceptFrom(listener.get()).value().fd);
+    EXPECT_TRUE(ends[1].valid());
+    EXPECT_TRUE(platform::waitWritable(ends[0].get(), deadline));
+  }
+
+  /// Sends so many bytes, and asks `guard` meanwhile. Returns how long they took.
+  double carry(PaceGuard& guard, std::size_t bytes) {
+    const auto begun = std::chrono::steady_clock::now();
+    const std::vector<char> out(1 << 16);
+    std::vector<char> in(1 << 16);
+    std::size_t sent = 0;
+    std::size_t received = 0;
+    const auto deadline = goss::platform::Deadline::after(std::chrono::seconds(20));
+    while (received < bytes && !deadline.expired()) {
+      sent += goss::platform::writeSome(ends[0].get(), out.data(), std::min(out.size(), bytes - sent)).bytes;
+      received += goss::platform::readSome(ends[1].get(), in.data(), in.size()).bytes;
+      guard.mind(ends[0].get());
+    }
+    EXPECT_EQ(received, bytes);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  }
+
+  std::array<goss::platform::UniqueFd, 2> ends; ///< 0 sends.
+};
+
+TEST(PaceGuardOnASocket, KeepsAConnectionWithBbrAtWhatIsAdvised) {
+  namespace platform = goss::platform;
+  Connection connection;
+  const int fd = connection.ends[0].get();
+  if (!platform::tuneForPath(fd, "bbr")) GTEST_SKIP() << "the kernel offers no bbr to this user";
+  if (!platform::bbrState(fd)) GTEST_SKIP() << "the kernel does not tell what bbr has found";
+  PaceGuard guard;
+  guard.reset(fd);
+  connection.carry(guard, 4 << 20);
+  EXPECT_GT(platform::bbrState(fd)->rate_bytes_per_s, 0);
+
+  constexpr std::uint64_t kAdvice = 10'000'000;
+  guard.advise(fd, kAdvice);
+  EXPECT_EQ(platform::paceLimit(fd), kAdvice);
+  // Half of the time, as what fits in one burst and in buffers is not held up.
+  EXPECT_GT(connection.carry(guard, 4 << 20), 0.5 * (4 << 20) / kAdvice);
+  EXPECT_EQ(platform::paceLimit(fd), kAdvice) << "what bbr has seen meanwhile is the advice";
+  EXPECT_EQ(platform::congestionControl(fd), "bbr");
+
+  guard.advise(fd, 0);
+  EXPECT_EQ(platform::paceLimit(fd), std::nullopt);
+  connection.carry(guard, 4 << 20);
+  EXPECT_EQ(platform::congestionControl(fd), "bbr") << "also after it has begun anew";
+}
+
+TEST(PaceGuardOnASocket, LeavesAConnectionWithoutBbrAlone) {
+  Connection connection;
+  const int fd = connection.ends[0].get();
+  ASSERT_TRUE(goss::platform::tuneForPath(fd, "reno"));
+  PaceGuard guard;
+  guard.reset(fd);
+  connection.carry(guard, 4 << 20);
+  EXPECT_EQ(goss::platform::paceLimit(fd), std::nullopt);
+  EXPECT_EQ(goss::platform::congestionControl(fd), "reno");
 }
 
 } // namespace

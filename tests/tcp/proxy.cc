@@ -47,20 +47,35 @@ void Proxy::accept() {
 bool Proxy::carry(Pair& pair, std::size_t from) {
   Way& way = pair.ways[from];
   const int to = pair.ends[1 - from].get();
-  if (way.bytes.empty() && !way.ended) {
+  if (way.bytes.empty() && !way.ended && allowance() > 0) {
     std::array<char, 16384> bytes;
-    const auto got = platform::readSome(pair.ends[from].get(), bytes.data(), std::min(bytes.size(), budget_));
+    const std::size_t most = std::min({bytes.size(), budget_, allowance()});
+    const auto got = platform::readSome(pair.ends[from].get(), bytes.data(), most);
     if (got.ended && got.error != 0) return false;
     way.ended = got.ended;
     if (got.ended) platform::endWriting(to);
     way.bytes.assign(bytes.data(), got.bytes);
     carried_ += got.bytes;
+    read_ += got.bytes;
     if (budget_ != kNever) budget_ -= got.bytes;
   }
   const auto put = platform::writeSome(to, way.bytes.data(), way.bytes.size());
   if (put.ended) return false;
   way.bytes.erase(0, put.bytes);
   return true;
+}
+
+void Proxy::slowDown(std::size_t bytes_per_s) {
+  bytes_per_s_ = bytes_per_s;
+  read_ = 0;
+  slow_since_ = std::chrono::steady_clock::now();
+}
+
+std::size_t Proxy::allowance() const {
+  if (bytes_per_s_ == 0) return kNever;
+  const std::chrono::duration<double> slow = std::chrono::steady_clock::now() - slow_since_;
+  const auto allowed = static_cast<std::size_t>(slow.count() * static_cast<double>(bytes_per_s_));
+  return allowed > read_ ? allowed - read_ : 0;
 }
 
 void Proxy::cut() {

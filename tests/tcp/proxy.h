@@ -3,6 +3,7 @@
 #define GOSS_TESTS_TCP_PROXY_H_
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <limits>
 #include <string>
@@ -23,6 +24,8 @@ class Proxy {
   void turn();
   /// Resets all connections, once it has carried so many bytes more. Counts down over all of them.
   void cutAfter(std::size_t bytes) { budget_ = bytes; }
+  /// From now on it reads at most so many bytes a second, of both ways together.
+  void slowDown(std::size_t bytes_per_s);
   /// Connections end in an orderly way from now on, as those of a proxy that is restarted, or are reset.
   void setOrderly(bool on) { orderly_ = on; }
   void cut();
@@ -44,12 +47,17 @@ class Proxy {
   };
   void accept();
   bool carry(Pair& pair, std::size_t from);
+  /// Bytes that may be read now.
+  [[nodiscard]] std::size_t allowance() const;
 
   static constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
   const platform::SocketAddress target_;
   platform::UniqueFd listener_;
   std::vector<Pair> pairs_;
   std::size_t budget_ = kNever;
+  std::size_t bytes_per_s_ = 0; ///< 0: as fast as it can.
+  std::size_t read_ = 0;        ///< Since slow_since_.
+  std::chrono::steady_clock::time_point slow_since_;
   std::size_t carried_ = 0;
   int cuts_ = 0;
   bool orderly_ = false;

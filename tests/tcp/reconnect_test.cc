@@ -119,6 +119,21 @@ TEST_P(TcpReconnect, MessagesGoOnWhereTheyWereInterrupted) {
   EXPECT_GE(setup.proxy.cuts(), 4);
 }
 
+// Most of a message waits in buffers of both ends when a slow line is cut: each byte arrives, and once.
+TEST_P(TcpReconnect, ASlowLineThatIsCutWithinMessagesLosesNothing) {
+  Joined setup(GetParam().tls, GetParam().connections);
+  ASSERT_TRUE(setup.connect());
+  setup.proxy.slowDown(6'000'000);
+  std::mt19937 random(12);
+  for (Tag tag = 0; tag < 4; ++tag) {
+    setup.proxy.cutAfter(200'000 + random() % 1'000'000);
+    setup.exchange(900'000 + random() % 1000, tag);
+    ASSERT_FALSE(HasFatalFailure()) << "message " << tag;
+  }
+  EXPECT_TRUE(setup.lostNothing());
+  EXPECT_GE(setup.proxy.cuts(), 4);
+}
+
 TEST_P(TcpReconnect, AdviceOnThePaceOutlivesTheConnections) {
   Joined setup(GetParam().tls, GetParam().connections);
   ASSERT_TRUE(setup.connect());
