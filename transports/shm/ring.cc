@@ -45,7 +45,8 @@ bool RingWriter::write(const MessageHeader& header, Outgoing& progress) {
   while (progress.written < header.bytes) {
     std::uint64_t left = header.bytes - progress.written;
     if (!hasRoom(wantedRoom(left))) return false;
-    auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(left, piece_bytes_));
+    const std::size_t most = header.bytes <= kPipelinedBytes ? kPipelinedPieceBytes : piece_bytes_;
+    auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(left, most));
     put(header, piece);
     progress.cursor.gather({at() + kLine, piece});
     publish(start(), progress.started ? RecordKind::more : RecordKind::first, kLine + padded(piece));
