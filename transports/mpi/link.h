@@ -45,6 +45,8 @@ class Link {
   /// As Transport::send; `now`: MPI may be called.
   bool send(SendOperation& operation, bool now) { return outbox_.post(operation, now); }
   void cancel(SendOperation& operation);
+  void cancel(RecvOperation& operation) { matcher_.cancel(operation); }
+  void discard(Tag mask, Tag value) { matcher_.discard(mask, value); }
   Matcher& matcher() { return matcher_; }
   [[nodiscard]] const Matcher& matcher() const { return matcher_; }
 

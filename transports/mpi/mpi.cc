@@ -54,7 +54,7 @@ MpiTransport::MpiTransport(const TransportContext& context)
   capabilities_.bandwidth_bytes_per_s = kBandwidth_bytes_per_s;
   capabilities_.detects_death = false; // On other hosts MPI does not tell.
   for (int peer = 0; peer < context.size; ++peer)
-    links_.push_back(std::make_unique<mpi::Link>(peer, context.config->unexpected_bytes, deferred_));
+    links_.add(context.config->unexpected_bytes, links_.deferred());
 }
 
 MpiTransport::~MpiTransport() {
@@ -99,7 +99,7 @@ Status MpiTransport::connect(int peer, std::string_view address) {
   platform::UniqueFd death_fd = watchProcess(decoded->process);
   if (!death_fd.valid()) return Status::ok();
   Status status = poller_->add(death_fd.get(), true, false, static_cast<std::uint64_t>(peer));
-  at(peer).watch(std::move(death_fd));
+  links_.at(peer).watch(std::move(death_fd));
   return status;
 }
 
@@ -119,36 +119,24 @@ bool MpiTransport::begin() {
   return true;
 }
 
-LinkState MpiTransport::link(int peer) const { return at(peer).state(); }
+LinkState MpiTransport::link(int peer) const { return links_.at(peer).state(); }
 
-Status MpiTransport::linkError(int peer) const { return at(peer).error(); }
+Status MpiTransport::linkError(int peer) const { return links_.at(peer).error(); }
 
-bool MpiTransport::send(SendOperation& operation) {
-  mpi::Link& link = at(operation.peer);
-  operation.hook.extra = 0;
-  if (link.state() != LinkState::ready) {
-    deferred_.add(operation, link.state() == LinkState::failed ? link.error() : notConnectedError(link.peer(), name()));
-    return false;
-  }
-  ++link.matcher().statistics().messages_sent;
-  link.matcher().statistics().bytes_sent += operation.bytes;
-  return link.send(operation, session_->mayCall());
-}
+void MpiTransport::recv(RecvOperation& operation) { links_.recv(operation); }
 
-void MpiTransport::recv(RecvOperation& operation) { at(operation.peer).matcher().post(operation); }
+void MpiTransport::cancel(SendOperation& operation) { links_.cancel(operation); }
 
-void MpiTransport::cancel(SendOperation& operation) {
-  deferred_.cancel(operation);
-  at(operation.peer).cancel(operation);
-}
+void MpiTransport::cancel(RecvOperation& operation) { links_.cancel(operation); }
 
-void MpiTransport::cancel(RecvOperation& operation) {
-  deferred_.cancel(operation);
-  at(operation.peer).matcher().cancel(operation);
-}
+void MpiTransport::discard(Tag mask, Tag value) { links_.discard(mask, value); }
+
+PeerStatistics MpiTransport::statistics(int peer) const { return links_.statistics(peer); }
+
+bool MpiTransport::send(SendOperation& operation) { return links_.send(operation, name(), session_->mayCall()); }
 
 bool MpiTransport::progress() {
-  bool any = deferred_.drain();
+  bool any = links_.drain();
   if (!poller_ || !session_->mayCall()) return any;
   any = begin() || any;
   if (look_for_deaths_ || ++turns_ % kTurnsPerLook == 0) any = lookForDeaths() || any;
@@ -170,7 +158,7 @@ bool MpiTransport::lookForDeaths() {
   bool any = false;
   for (const platform::PollEvent& event : poller_->wait(0)) {
     if (event.token == kTickerToken) continue;
-    mpi::Link& link = at(static_cast<int>(event.token));
+    mpi::Link& link = links_.at(static_cast<int>(event.token));
     while (!link.hasEnded() && link.run()) {
     } // What it sent before it died still counts.
     link.doomDead();
@@ -180,10 +168,7 @@ bool MpiTransport::lookForDeaths() {
 }
 
 bool MpiTransport::prepareToSleep() {
-  if (!deferred_.empty()) return false;
-  if (session_->mayCall() &&
-      std::any_of(links_.begin(), links_.end(), [](const auto& link) { return link->hasWork(); }))
-    return false;
+  if (session_->mayCall() ? links_.hasWork() : !links_.deferred().empty()) return false;
   const auto now = platform::Clock::now();
   if (std::exchange(moved_, false)) idle_since_ = now;
   const auto idle = std::chrono::duration_cast<milliseconds>(now - idle_since_);
@@ -197,13 +182,6 @@ void MpiTransport::sleepEnded() {
   look_for_deaths_ = true;
 }
 
-void MpiTransport::discard(Tag mask, Tag value) {
-  for (auto& link : links_)
-    link->matcher().discard(mask, value);
-}
-
-void MpiTransport::abandon(int peer, const Status& why) { at(peer).doom(why); }
-
-PeerStatistics MpiTransport::statistics(int peer) const { return at(peer).matcher().statistics(); }
+void MpiTransport::abandon(int peer, const Status& why) { links_.at(peer).doom(why); }
 
 } // namespace goss::transports

@@ -10,7 +10,7 @@
 #include "platform/clock.h"
 #include "platform/poller.h"
 #include "platform/timer.h"
-#include "transports/common/deferred.h"
+#include "transports/common/links.h"
 
 namespace goss::transports {
 
@@ -51,20 +51,17 @@ class MpiTransport final : public Transport {
   [[nodiscard]] PeerStatistics statistics(int peer) const override;
 
  private:
-  mpi::Link& at(int peer) { return *links_[static_cast<std::size_t>(peer)]; }
-  [[nodiscard]] const mpi::Link& at(int peer) const { return *links_[static_cast<std::size_t>(peer)]; }
   bool begin();
   bool lookForDeaths();
 
   const TransportContext context_;
   TransportCapabilities capabilities_;
   std::unique_ptr<mpi::Session> session_;
-  Deferred deferred_;
-  std::vector<std::unique_ptr<mpi::Link>> links_; ///< By peer.
-  std::vector<int> process_ranks_;                ///< By peer, of MPI_COMM_WORLD.
-  int known_ = 1;                                 ///< Of process_ranks_.
-  bool begun_ = false;                            ///< The links are open.
-  std::optional<platform::Poller> poller_;        ///< The ticker, and processes that may die; set by open().
+  Links<mpi::Link> links_;
+  std::vector<int> process_ranks_;         ///< By peer, of MPI_COMM_WORLD.
+  int known_ = 1;                          ///< Of process_ranks_.
+  bool begun_ = false;                     ///< The links are open.
+  std::optional<platform::Poller> poller_; ///< The ticker, and processes that may die; set by open().
   std::optional<platform::Ticker> ticker_;
   platform::Clock::time_point idle_since_{};
   bool moved_ = false; ///< Something happened after idle_since_.

@@ -49,6 +49,8 @@ class Link {
 
   bool send(SendOperation& operation) { return outflow_->post(operation); }
   void cancel(SendOperation& operation);
+  void cancel(RecvOperation& operation) { matcher_.cancel(operation); }
+  void discard(Tag mask, Tag value) { matcher_.discard(mask, value); }
   Matcher& matcher() { return matcher_; }
   [[nodiscard]] const Matcher& matcher() const { return matcher_; }
 

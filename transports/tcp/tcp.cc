@@ -51,7 +51,7 @@ TcpTransport::TcpTransport(const TransportContext& context, platform::SecurityMa
   capabilities_.latency_s = make_security_ ? kTlsLatency_s : kLatency_s;
   capabilities_.bandwidth_bytes_per_s = make_security_ ? kTlsBandwidth_bytes_per_s : kBandwidth_bytes_per_s;
   for (int peer = 0; peer < context.size; ++peer)
-    links_.push_back(std::make_unique<tcp::Link>(peer, context.config->unexpected_bytes, deferred_));
+    links_.add(context.config->unexpected_bytes, links_.deferred());
 }
 
 TcpTransport::~TcpTransport() {
@@ -184,7 +184,7 @@ bool TcpTransport::reaches(std::string_view address) const {
 }
 
 Status TcpTransport::connect(int peer, std::string_view address) {
-  tcp::Link& link = at(peer);
+  tcp::Link& link = links_.at(peer);
   const auto decoded = decode(address);
   const auto sockets = decoded.isOk() ? reachable(decoded.value().address) : std::vector<platform::SocketAddress>();
   if (sockets.empty()) {
@@ -221,7 +221,7 @@ void TcpTransport::dial(int peer) {
   if (ways_[static_cast<std::size_t>(peer)].resumable) {
     called.hello.purpose = tcp::Purpose::resumable;
     const Status random = platform::fillRandom(called.hello.token);
-    if (!random.isOk()) return at(peer).refuse(random);
+    if (!random.isOk()) return links_.at(peer).refuse(random);
   }
   dialers_.push_back(
       std::make_unique<tcp::Dialer>(context_, *poller_, next_dial_token_, std::move(called),
@@ -239,8 +239,8 @@ tcp::Dialer* TcpTransport::dialerOf(int peer) {
 void TcpTransport::adoptOwn(int peer, tcp::Dialer::Made made) {
   tunePath(made.stream.fd(), made.hello.connections);
   if (made.via >= 0) log_.info(fmt::format("the link to rank {} is relayed by rank {}", peer, made.via));
-  const Status adopted = at(peer).adopt(std::move(made.stream), made.hello, *poller_, made.via);
-  if (!adopted.isOk()) at(peer).refuse(adopted);
+  const Status adopted = links_.at(peer).adopt(std::move(made.stream), made.hello, *poller_, made.via);
+  if (!adopted.isOk()) links_.at(peer).refuse(adopted);
   detour_->settle(peer);
 }
 
@@ -263,12 +263,12 @@ void TcpTransport::tunePath(int fd, std::size_t connections) {
 void TcpTransport::adopt(tcp::Acceptor::Caller caller) {
   if (caller.hello.purpose == tcp::Purpose::relay) return relay_->add(std::move(caller));
   const int peer = static_cast<int>(caller.hello.from);
-  if (caller.hello.purpose == tcp::Purpose::recall) return at(peer).recall(caller.hello);
+  if (caller.hello.purpose == tcp::Purpose::recall) return links_.at(peer).recall(caller.hello);
   tunePath(caller.stream.fd(), caller.hello.connections);
   if (caller.via >= 0) log_.info(fmt::format("the link to rank {} is relayed by rank {}", peer, caller.via));
   const bool resumes = caller.hello.purpose == tcp::Purpose::resume;
-  const Status adopted = resumes ? at(peer).resume(std::move(caller.stream), caller.hello, *poller_)
-                                 : at(peer).adopt(std::move(caller.stream), caller.hello, *poller_, caller.via);
+  const Status adopted = resumes ? links_.at(peer).resume(std::move(caller.stream), caller.hello, *poller_)
+                                 : links_.at(peer).adopt(std::move(caller.stream), caller.hello, *poller_, caller.via);
   if (!adopted.isOk()) return acceptor_->logOnce(caller.from, adopted.text());
   settle(peer);
 }
@@ -288,13 +288,15 @@ Status TcpTransport::judge(const tcp::Hello& hello) {
     std::string why = relay_->whyNot(hello, acceptor_->relayCallers());
     return why.empty() ? Status::ok() : not_wanted(std::move(why));
   }
-  if (hello.purpose != tcp::Purpose::plain && hello.purpose != tcp::Purpose::resumable) return at(peer).judge(hello);
+  if (hello.purpose != tcp::Purpose::plain && hello.purpose != tcp::Purpose::resumable)
+    return links_.at(peer).judge(hello);
   if (peer > context_.self) {
     // The one that stands may be about to be resumed by this end, and then the peer knows it too.
-    const bool stands = at(peer).isResumable() && at(peer).state() == LinkState::ready;
+    const bool stands = links_.at(peer).isResumable() && links_.at(peer).state() == LinkState::ready;
     return stands ? not_wanted("another connection was chosen") : Status::ok();
   }
-  if (!at(peer).wanted() || at(peer).state() != LinkState::connecting) return not_wanted("it is not waited for");
+  if (!links_.at(peer).wanted() || links_.at(peer).state() != LinkState::connecting)
+    return not_wanted("it is not waited for");
   tcp::Dialer* dialer = dialerOf(peer);
   if (hello.connection > 0 && (dialer == nullptr || dialer->yields())) return Status::ok();
   return dialer != nullptr && dialer->yield() ? Status::ok() : not_wanted("another connection was chosen");
@@ -302,7 +304,7 @@ Status TcpTransport::judge(const tcp::Hello& hello) {
 
 /// Both ends are here now. The higher rank calls, as over a connection of its own.
 void TcpTransport::takeRelayed(int peer, int via, platform::Stream stream) {
-  if (at(peer).state() != LinkState::connecting) return;
+  if (links_.at(peer).state() != LinkState::connecting) return;
   if (peer > context_.self) {
     const Status taken = acceptor_->take(std::move(stream), via);
     if (!taken.isOk()) log_.warn(fmt::format("a call relayed by rank {} is lost: {}", via, taken.text()));
@@ -312,7 +314,7 @@ void TcpTransport::takeRelayed(int peer, int via, platform::Stream stream) {
 }
 
 std::optional<tcp::Detour::Candidate> TcpTransport::candidate(int rank) const {
-  const tcp::Link& link = at(rank);
+  const tcp::Link& link = links_.at(rank);
   if (!link.wanted() || link.state() == LinkState::failed || link.via() >= 0) return std::nullopt;
   return tcp::Detour::Candidate{target(rank), link.state() == LinkState::ready};
 }
@@ -347,37 +349,8 @@ std::string TcpTransport::otherWays(int peer) const {
       std::min(peer, context_.self), std::max(peer, context_.self), relays);
 }
 
-bool TcpTransport::send(SendOperation& operation) {
-  tcp::Link& link = at(operation.peer);
-  operation.hook.cursor = 0;
-  if (link.state() != LinkState::ready) {
-    deferred_.add(operation, link.state() == LinkState::failed ? link.error() : notConnectedError(link.peer(), name()));
-    return false;
-  }
-  ++link.matcher().statistics().messages_sent;
-  link.matcher().statistics().bytes_sent += operation.bytes;
-  return link.send(operation);
-}
-
-void TcpTransport::recv(RecvOperation& operation) { at(operation.peer).matcher().post(operation); }
-
-void TcpTransport::cancel(SendOperation& operation) {
-  deferred_.cancel(operation);
-  at(operation.peer).cancel(operation);
-}
-
-void TcpTransport::cancel(RecvOperation& operation) {
-  deferred_.cancel(operation);
-  at(operation.peer).matcher().cancel(operation);
-}
-
-void TcpTransport::discard(Tag mask, Tag value) {
-  for (auto& link : links_)
-    link->matcher().discard(mask, value);
-}
-
 bool TcpTransport::progress() {
-  bool any = deferred_.drain();
+  bool any = links_.drain();
   if (!poller_) return any;
   if (pollOnlyPeer()) return true;
   for (const platform::PollEvent& event : poller_->wait(0))
@@ -396,12 +369,12 @@ bool TcpTransport::progress() {
 /// socket's room. Returns whether something came.
 bool TcpTransport::pollOnlyPeer() {
   if (links_.size() != 2 || ++shortcuts_ % kTurnsPerPoll == 0) return false;
-  tcp::Link& link = at(1 - context_.self);
+  tcp::Link& link = links_.at(1 - context_.self);
   return link.awaitsReading() && runLink(link, false);
 }
 
 bool TcpTransport::handle(const platform::PollEvent& event) {
-  if (event.token < links_.size()) return runLink(at(static_cast<int>(event.token)), event.broken);
+  if (event.token < links_.size()) return runLink(links_.at(static_cast<int>(event.token)), event.broken);
   if (event.token == kTickerToken) {
     ticker_->drain();
     tick();
@@ -460,7 +433,7 @@ bool TcpTransport::mindDialers() {
   for (auto& dialer : dialers_) {
     const Status& error = dialer->error();
     if (error.isOk()) continue;
-    at(error.peer())
+    links_.at(error.peer())
         .refuse(Status::error(error.kind(), fmt::format("{}; {}", error.text(), otherWays(error.peer())),
                               ErrorScope::peer, error.peer()));
     detour_->settle(error.peer());
@@ -515,10 +488,6 @@ void TcpTransport::stopTickingWhenSettled() {
 
 int TcpTransport::pollFd() const { return poller_->fd(); }
 
-bool TcpTransport::prepareToSleep() {
-  return deferred_.empty() &&
-         std::none_of(links_.begin(), links_.end(), [](const auto& link) { return link->hasWork(); }) &&
-         !(relay_ && relay_->hasWork());
-}
+bool TcpTransport::prepareToSleep() { return !links_.hasWork() && !(relay_ && relay_->hasWork()); }
 
 } // namespace goss::transports

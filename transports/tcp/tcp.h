@@ -13,7 +13,7 @@
 #include "platform/poller.h"
 #include "platform/stream_filter.h"
 #include "platform/timer.h"
-#include "transports/common/deferred.h"
+#include "transports/common/links.h"
 #include "transports/tcp/acceptor.h"
 #include "transports/tcp/detour.h"
 #include "transports/tcp/dialer.h"
@@ -56,27 +56,25 @@ class TcpTransport final : public Transport {
   Result<std::string> open() override;
   [[nodiscard]] bool reaches(std::string_view address) const override;
   Status connect(int peer, std::string_view address) override;
-  [[nodiscard]] LinkState link(int peer) const override { return at(peer).state(); }
-  [[nodiscard]] Status linkError(int peer) const override { return at(peer).error(); }
-  bool send(SendOperation& operation) override;
-  void recv(RecvOperation& operation) override;
-  void cancel(SendOperation& operation) override;
-  void cancel(RecvOperation& operation) override;
+  [[nodiscard]] LinkState link(int peer) const override { return links_.at(peer).state(); }
+  [[nodiscard]] Status linkError(int peer) const override { return links_.at(peer).error(); }
+  bool send(SendOperation& operation) override { return links_.send(operation, name()); }
+  void recv(RecvOperation& operation) override { links_.recv(operation); }
+  void cancel(SendOperation& operation) override { links_.cancel(operation); }
+  void cancel(RecvOperation& operation) override { links_.cancel(operation); }
   bool progress() override;
   [[nodiscard]] int pollFd() const override;
   bool prepareToSleep() override;
   void sleepEnded() override {}
-  void discard(Tag mask, Tag value) override;
-  void abandon(int peer, const Status& why) override { at(peer).giveUp(why); }
-  [[nodiscard]] PeerStatistics statistics(int peer) const override { return at(peer).matcher().statistics(); }
+  void discard(Tag mask, Tag value) override { links_.discard(mask, value); }
+  void abandon(int peer, const Status& why) override { links_.at(peer).giveUp(why); }
+  [[nodiscard]] PeerStatistics statistics(int peer) const override { return links_.statistics(peer); }
   [[nodiscard]] bool servesOthers() const override { return relay_ && relay_->isInUse(); }
-  [[nodiscard]] int relayedBy(int peer) const override { return at(peer).via(); }
+  [[nodiscard]] int relayedBy(int peer) const override { return links_.at(peer).via(); }
   /// What this rank has passed on between others.
   [[nodiscard]] std::uint64_t relayedBytes() const { return relay_ ? relay_->bytes() : 0; }
 
  private:
-  tcp::Link& at(int peer) { return *links_[static_cast<std::size_t>(peer)]; }
-  [[nodiscard]] const tcp::Link& at(int peer) const { return *links_[static_cast<std::size_t>(peer)]; }
   /// The peer's addresses that this host can reach, best first.
   [[nodiscard]] std::vector<platform::SocketAddress> reachable(const tcp::Address& address) const;
   /// An address of this transport's open(). Errors: protocol.
@@ -135,8 +133,7 @@ class TcpTransport final : public Transport {
   std::optional<tcp::Relay> relay_;
   std::optional<tcp::Detour> detour_;
   tcp::Address address_; ///< This rank's.
-  Deferred deferred_;
-  std::vector<std::unique_ptr<tcp::Link>> links_;     ///< By peer.
+  Links<tcp::Link> links_;
   std::vector<std::unique_ptr<tcp::Dialer>> dialers_; ///< Of links that do not stand yet.
   std::uint64_t next_dial_token_ = 0;
   std::optional<tcp::Resumer> resumer_; ///< Set by open(); after the links.

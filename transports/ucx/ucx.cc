@@ -32,13 +32,15 @@ constexpr double kBandwidth_bytes_per_s = 8e9;
 struct Receiver {
   static ucs_status_t onMessage(void* argument, const void* header, std::size_t header_bytes, void* data,
                                 std::size_t bytes, const ucp_am_recv_param_t* param) {
-    auto& links = *static_cast<std::vector<std::unique_ptr<ucx::Link>>*>(argument);
+    auto& links = *static_cast<Links<ucx::Link>*>(argument);
     const auto decoded = ucx::decodeHeader({static_cast<const std::byte*>(header), header_bytes});
     // Whoever does not know the key of our address is not of this world. Nobody waits for an answer.
-    if (!decoded || decoded->from >= links.size() || !links[decoded->from]->knows(decoded->key)) return UCS_OK;
+    if (!decoded || decoded->from >= links.size()) return UCS_OK;
+    ucx::Link& link = links.at(static_cast<int>(decoded->from));
+    if (!link.knows(decoded->key)) return UCS_OK;
     const bool rendezvous = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
     const bool stays = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA) != 0;
-    return links[decoded->from]->arrive(*decoded, {data, bytes, rendezvous, stays});
+    return link.arrive(*decoded, {data, bytes, rendezvous, stays});
   }
 };
 
@@ -51,9 +53,9 @@ UcxTransport::UcxTransport(const TransportContext& context)
   station_->self = context.self;
   station_->job = context.job;
   station_->unexpected_limit = context.config->unexpected_bytes;
-  station_->deferred = &deferred_;
+  station_->deferred = &links_.deferred();
   for (int peer = 0; peer < context.size; ++peer)
-    links_.push_back(std::make_unique<ucx::Link>(peer, *station_));
+    links_.add(*station_);
 }
 
 UcxTransport::~UcxTransport() {
@@ -111,42 +113,30 @@ bool UcxTransport::reaches(std::string_view address) const { return ucx::decodeA
 Status UcxTransport::connect(int peer, std::string_view address) {
   const auto decoded = ucx::decodeAddress(address);
   if (!decoded) return protocolError(peer, "an address that is no UCX address of this version");
-  ucx::Link& link = at(peer);
+  ucx::Link& link = links_.at(peer);
   if (Status status = link.connect(*decoded); !status.isOk()) return status;
   if (link.deathFd() < 0) return Status::ok();
   return poller_->add(link.deathFd(), true, false, static_cast<std::uint64_t>(peer));
 }
 
-LinkState UcxTransport::link(int peer) const { return at(peer).state(); }
+LinkState UcxTransport::link(int peer) const { return links_.at(peer).state(); }
 
-Status UcxTransport::linkError(int peer) const { return at(peer).error(); }
+Status UcxTransport::linkError(int peer) const { return links_.at(peer).error(); }
 
-bool UcxTransport::send(SendOperation& operation) {
-  ucx::Link& link = at(operation.peer);
-  operation.hook.extra = 0;
-  if (link.state() != LinkState::ready) {
-    deferred_.add(operation, link.state() == LinkState::failed ? link.error() : notConnectedError(link.peer(), name()));
-    return false;
-  }
-  ++link.matcher().statistics().messages_sent;
-  link.matcher().statistics().bytes_sent += operation.bytes;
-  return link.send(operation);
-}
+bool UcxTransport::send(SendOperation& operation) { return links_.send(operation, name()); }
 
-void UcxTransport::recv(RecvOperation& operation) { at(operation.peer).matcher().post(operation); }
+void UcxTransport::recv(RecvOperation& operation) { links_.recv(operation); }
 
-void UcxTransport::cancel(SendOperation& operation) {
-  deferred_.cancel(operation);
-  at(operation.peer).cancel(operation);
-}
+void UcxTransport::cancel(SendOperation& operation) { links_.cancel(operation); }
 
-void UcxTransport::cancel(RecvOperation& operation) {
-  deferred_.cancel(operation);
-  at(operation.peer).cancel(operation);
-}
+void UcxTransport::cancel(RecvOperation& operation) { links_.cancel(operation); }
+
+void UcxTransport::discard(Tag mask, Tag value) { links_.discard(mask, value); }
+
+PeerStatistics UcxTransport::statistics(int peer) const { return links_.statistics(peer); }
 
 bool UcxTransport::progress() {
-  bool any = deferred_.drain();
+  bool any = links_.drain();
   if (!worker_) return any;
   any = progressUcx() || any;
   if (look_for_deaths_ || ++turns_ % kTurnsPerLook == 0) any = lookForDeaths() || any;
@@ -171,7 +161,7 @@ bool UcxTransport::lookForDeaths() {
   bool any = false;
   for (const platform::PollEvent& event : poller_->wait(0)) {
     if (event.token == kUcxToken) continue;
-    ucx::Link& link = at(static_cast<int>(event.token));
+    ucx::Link& link = links_.at(static_cast<int>(event.token));
     while (worker_->progress()) {
     } // What it sent before it died still counts.
     link.run();
@@ -196,19 +186,8 @@ bool UcxTransport::runLinks() {
   return any;
 }
 
-bool UcxTransport::prepareToSleep() {
-  if (!deferred_.empty()) return false;
-  if (std::any_of(links_.begin(), links_.end(), [](const auto& link) { return link->hasWork(); })) return false;
-  return worker_->arm();
-}
+bool UcxTransport::prepareToSleep() { return !links_.hasWork() && worker_->arm(); }
 
-void UcxTransport::discard(Tag mask, Tag value) {
-  for (auto& link : links_)
-    link->discard(mask, value);
-}
-
-void UcxTransport::abandon(int peer, const Status& why) { at(peer).abandon(why); }
-
-PeerStatistics UcxTransport::statistics(int peer) const { return at(peer).matcher().statistics(); }
+void UcxTransport::abandon(int peer, const Status& why) { links_.at(peer).abandon(why); }
 
 } // namespace goss::transports

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "gossamer/transport.h"
 #include "platform/poller.h"
-#include "transports/common/deferred.h"
+#include "transports/common/links.h"
 
 namespace goss::transports {
 
@@ -49,8 +49,6 @@ class UcxTransport final : public Transport {
   [[nodiscard]] PeerStatistics statistics(int peer) const override;
 
  private:
-  ucx::Link& at(int peer) { return *links_[static_cast<std::size_t>(peer)]; }
-  [[nodiscard]] const ucx::Link& at(int peer) const { return *links_[static_cast<std::size_t>(peer)]; }
   void flush();
   bool progressUcx();
   bool lookForDeaths();
@@ -59,11 +57,10 @@ class UcxTransport final : public Transport {
   const TransportContext context_;
   TransportCapabilities capabilities_;
   const base::Log log_;
-  Deferred deferred_;
   std::unique_ptr<ucx::Station> station_;
-  std::vector<std::unique_ptr<ucx::Link>> links_; ///< By peer. UCX may call them until the worker is gone.
-  std::unique_ptr<ucx::Worker> worker_;           ///< Set by open(), as the next.
-  std::optional<platform::Poller> poller_;        ///< UCX's descriptor, and one for each process that may die.
+  Links<ucx::Link> links_;                 ///< By peer. UCX may call them until the worker is gone.
+  std::unique_ptr<ucx::Worker> worker_;    ///< Set by open(), as the next.
+  std::optional<platform::Poller> poller_; ///< UCX's descriptor, and one for each process that may die.
   bool look_for_deaths_ = false;
   int turns_ = 0;
 };

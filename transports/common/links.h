@@ -1,0 +1,77 @@
+/// The links of a transport that has one to each peer.
+#ifndef GOSS_TRANSPORTS_COMMON_LINKS_H_
+#define GOSS_TRANSPORTS_COMMON_LINKS_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gossamer/transport.h"
+#include "transports/common/deferred.h"
+#include "transports/common/errors.h"
+
+namespace goss::transports {
+
+/// What Transport asks of one peer goes to its `Link`, and to Deferred where that is not ready. A Link has peer(),
+/// state(), error(), send(), cancel() of both kinds of operations, matcher(), discard() and hasWork(), as Transport has
+/// them. One thread.
+template <typename Link>
+class Links {
+ public:
+  /// The next peer's, made of `arguments`.
+  template <typename... Arguments>
+  void add(Arguments&&... arguments) {
+    links_.push_back(std::make_unique<Link>(static_cast<int>(links_.size()), std::forward<Arguments>(arguments)...));
+  }
+  [[nodiscard]] Link& at(int peer) { return *links_[static_cast<std::size_t>(peer)]; }
+  [[nodiscard]] const Link& at(int peer) const { return *links_[static_cast<std::size_t>(peer)]; }
+  [[nodiscard]] std::size_t size() const { return links_.size(); }
+  [[nodiscard]] auto begin() const { return links_.begin(); }
+  [[nodiscard]] auto end() const { return links_.end(); }
+  /// Where links put what fails at once. Outlives them.
+  [[nodiscard]] Deferred& deferred() { return deferred_; }
+
+  /// As Transport::send of the transport `name`; `more` is for Link::send.
+  template <typename... More>
+  bool send(SendOperation& operation, std::string_view name, More... more) {
+    Link& link = at(operation.peer);
+    operation.hook.cursor = 0;
+    operation.hook.extra = 0;
+    const LinkState state = link.state();
+    if (state != LinkState::ready) {
+      deferred_.add(operation, state == LinkState::failed ? link.error() : notConnectedError(link.peer(), name));
+      return false;
+    }
+    link.matcher().countSent(operation.bytes);
+    return link.send(operation, more...);
+  }
+  void recv(RecvOperation& operation) { at(operation.peer).matcher().post(operation); }
+  template <typename Operation>
+  void cancel(Operation& operation) {
+    deferred_.cancel(operation);
+    at(operation.peer).cancel(operation);
+  }
+  void discard(Tag mask, Tag value) {
+    for (auto& link : links_)
+      link->discard(mask, value);
+  }
+  [[nodiscard]] PeerStatistics statistics(int peer) const { return at(peer).matcher().statistics(); }
+
+  /// Completes what failed at once; to be called out of progress(). Returns whether there was something.
+  bool drain() { return deferred_.drain(); }
+  [[nodiscard]] bool hasWork() const {
+    return !deferred_.empty() ||
+           std::any_of(links_.begin(), links_.end(), [](const auto& link) { return link->hasWork(); });
+  }
+
+ private:
+  Deferred deferred_;
+  std::vector<std::unique_ptr<Link>> links_; ///< By peer.
+};
+
+} // namespace goss::transports
+
+#endif // GOSS_TRANSPORTS_COMMON_LINKS_H_
