@@ -61,6 +61,7 @@ void timesRight(const MatrixShape& shape, RowRange rows, const float* matrix, co
   }
 }
 
+// NOLINTNEXTLINE(readability-function-size): what it adds up from part to part comes from outside
 void timesLeft(const MatrixShape& shape, RowRange rows, const float* matrix, const float* left, float* sums,
                float* out) {
   const std::size_t size = shape.columns * shape.rank;

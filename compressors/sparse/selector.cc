@@ -26,11 +26,11 @@ struct Between {
   std::uint32_t high = 0x7fffffff;
 };
 
-/// The k-th largest (k >= 1) of magnitudeAt(0) to magnitudeAt(count - 1), by passes that each narrow the range to one
+/// The k-th largest (k >= 1) of magnitude_at(0) to magnitude_at(count - 1), by passes that each narrow the range to one
 /// of 2048 buckets. All of the k largest are in the range. `ties` tells how many of its equals are among the first k.
 /// Fewer `passes` leave the lower bits at the bucket's least.
 template <typename MagnitudeAt>
-Cut kthLargest(std::size_t count, std::uint64_t k, MagnitudeAt magnitudeAt, Between range = {}, int passes = 3) {
+Cut kthLargest(std::size_t count, std::uint64_t k, MagnitudeAt magnitude_at, Between range = {}, int passes = 3) {
   constexpr int kDigit = 11;
   for (int shift = 1; passes > 0 && shift > 0; --passes) {
     shift = std::max(0, static_cast<int>(std::bit_width(range.high - range.low)) - kDigit);
@@ -38,7 +38,7 @@ Cut kthLargest(std::size_t count, std::uint64_t k, MagnitudeAt magnitudeAt, Betw
     std::array<std::array<std::uint32_t, 1u << kDigit>, 4> histogram{};
     const std::uint32_t width = range.high - range.low;
     for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t place = magnitudeAt(i) - range.low;
+      const std::uint32_t place = magnitude_at(i) - range.low;
       if (place <= width) {
         ++histogram[i % 4][place >> shift];
       }

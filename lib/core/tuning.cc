@@ -55,8 +55,9 @@ Status readFields(const Json& object, const std::string& path, const std::array<
     const Field* found = nullptr;
     for (const Field& field : fields)
       found = name == field.name ? &field : found;
-    if (found == nullptr) return refuse(path + "." + name, "is not known");
-    if (Status status = readNumber(value, path + "." + name, found->range, *found->into); !status.isOk()) return status;
+    const std::string where = fmt::format("{}.{}", path, name);
+    if (found == nullptr) return refuse(where, "is not known");
+    if (Status status = readNumber(value, where, found->range, *found->into); !status.isOk()) return status;
   }
   return Status::ok();
 }

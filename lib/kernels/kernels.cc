@@ -25,6 +25,7 @@ std::size_t reduceIndex(ReduceOp op) {
 /// Reduces into a block in the first-level cache and hands it on, `put(offset, block, elems)`, so that every type and
 /// operation streams. Stores that bypass the caches do not read the old contents, a third of the traffic.
 template <typename Put>
+// NOLINTNEXTLINE(readability-function-size): two vectors and what to do with them, as below
 void reduceInBlocks(DType dtype, ReduceOp op, const void* a, const void* b, std::size_t count, Put put) {
   const ReduceLoop loop = table().reduce[dtype][reduceIndex(op)];
   const std::size_t width = elementBytes(dtype);
@@ -48,10 +49,12 @@ bool supported(DType dtype, ReduceOp op) {
   return op != GOSS_PREMUL_SUM || table().scale[dtype] != nullptr;
 }
 
+// NOLINTNEXTLINE(readability-function-size)
 void reduce(DType dtype, ReduceOp op, void* dst, const void* a, const void* b, std::size_t count) {
   table().reduce[dtype][reduceIndex(op)](dst, a, b, count);
 }
 
+// NOLINTNEXTLINE(readability-function-size)
 void reduceStreaming(DType dtype, ReduceOp op, void* dst, const void* a, const void* b, std::size_t count) {
   if (table().stream == nullptr || dst == a || dst == b) return reduce(dtype, op, dst, a, b, count);
   reduceInBlocks(dtype, op, a, b, count, [&](std::size_t at, const std::byte* block, std::size_t elems) {
@@ -59,6 +62,7 @@ void reduceStreaming(DType dtype, ReduceOp op, void* dst, const void* a, const v
   });
 }
 
+// NOLINTNEXTLINE(readability-function-size)
 void finishStreaming(DType dtype, ReduceOp op, int ranks, void* dst, void* other, const void* a, const void* b,
                      std::size_t count) {
   const auto put = [](void* to, const void* from, std::size_t bytes) {

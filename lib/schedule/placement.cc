@@ -86,7 +86,8 @@ class SubsetSearch {
   }
   [[nodiscard]] double edge(int from, int to) const {
     const double cost = costs_.at(from, to);
-    return cost <= limit_ ? cost : kInfinite;
+    if (cost > limit_) return kInfinite;
+    return cost;
   }
 
   template <typename Join>

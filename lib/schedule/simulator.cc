@@ -445,9 +445,10 @@ class Simulator {
   void summarize() {
     const std::size_t simulated = fragments_.size();
     if (options_.fragments > simulated) {
-      const double middle = fragments_[simulated / 2 - 1].finish_s;
+      const std::size_t half = simulated / 2;
+      const double middle = fragments_[half - 1].finish_s;
       const double last = fragments_[simulated - 1].finish_s;
-      const double each = std::max(0.0, (last - middle) / static_cast<double>(simulated - simulated / 2));
+      const double each = std::max(0.0, (last - middle) / static_cast<double>(simulated - half));
       const std::uint64_t more = options_.fragments - simulated;
       for (RankTraffic& rank : result_.ranks) {
         rank.finish_s += each * static_cast<double>(more);

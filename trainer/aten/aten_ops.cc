@@ -65,6 +65,12 @@ struct Heads {
   at::Tensor q, k, v;
 };
 
+/// What scores are multiplied by: one over the root of a head's channels.
+double scaleOf(const AttentionShape& s) {
+  const std::size_t width = s.channels / s.heads;
+  return 1.0 / std::sqrt(static_cast<double>(width));
+}
+
 class AtenOps : public Ops {
  public:
   explicit AtenOps(const c10::Device& device) : device_(device), name_("aten (" + device.str() + ")") {}
@@ -277,7 +283,7 @@ Heads AtenOps::headsOf(const AttentionShape& s, const float* qkv) const {
 
 void AtenOps::attention(const AttentionShape& s, const AttentionTensors& t) {
   run([&] {
-    const double scale = 1.0 / std::sqrt(static_cast<double>(s.channels / s.heads));
+    const double scale = scaleOf(s);
     if (!later_.defined() || later_.size(0) != toInt(s.context)) {
       const auto type = at::TensorOptions().dtype(at::kBool).device(device_);
       later_ = at::triu(at::ones({toInt(s.context), toInt(s.context)}, type), 1);
@@ -296,7 +302,7 @@ void AtenOps::attention(const AttentionShape& s, const AttentionTensors& t) {
 // q, dv = P^T dout.
 void AtenOps::attentionGrad(const AttentionShape& s, const AttentionGradTensors& t) {
   run([&] {
-    const double scale = 1.0 / std::sqrt(static_cast<double>(s.channels / s.heads));
+    const double scale = scaleOf(s);
     const Heads heads = headsOf(s, t.qkv), to = headsOf(s, t.dqkv);
     const at::Tensor q = packed(heads.q), k = packed(heads.k), v = packed(heads.v), dout = packed(headsView(s, t.dout));
     const at::Tensor probs = at::tril(view(t.probs, s.batch * s.heads, s.context, s.context));

@@ -95,7 +95,7 @@ Session::Outcome Session::judge(int result, bool handshaking) {
   switch (SSL_get_error(ssl_.get(), result)) {
     case SSL_ERROR_WANT_READ:
     case SSL_ERROR_WANT_WRITE: // Memory takes everything: it never waits for writing.
-      return Outcome::needs_input;
+      return Outcome::needsInput;
     case SSL_ERROR_ZERO_RETURN:
       return Outcome::closed;
     default:

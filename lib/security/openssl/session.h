@@ -25,10 +25,10 @@ std::string refusedCertificate(long verified);
 class Session {
  public:
   enum class Outcome {
-    done,        ///< The handshake is complete; or as many bytes as could be were moved, at least one.
-    needs_input, ///< Nothing can be done before more is in incoming().
-    closed,      ///< The other end said that it writes no more.
-    failed,      ///< See failure(); the session is over.
+    done,       ///< The handshake is complete; or as many bytes as could be were moved, at least one.
+    needsInput, ///< Nothing can be done before more is in incoming().
+    closed,     ///< The other end said that it writes no more.
+    failed,     ///< See failure(); the session is over.
   };
   struct Moved {
     Outcome outcome = Outcome::done;

@@ -38,7 +38,7 @@ Greeting TlsFilter::fail(std::string why) {
 /// False: it needs more input.
 bool TlsFilter::shakeHands() {
   const Session::Outcome outcome = session_->handshake();
-  if (outcome == Session::Outcome::needs_input) return false;
+  if (outcome == Session::Outcome::needsInput) return false;
   if (outcome != Session::Outcome::done) {
     // OpenSSL answers bytes that are no TLS with silence; an alert tells a caller in clear what is spoken here.
     if (!calls_ && session_->outgoing().empty())
@@ -64,7 +64,7 @@ bool TlsFilter::awaitProof() {
     proof_.append(more, 0, moved.bytes);
     if (proof_.size() < wanted) {
       if (moved.bytes > 0) return true;
-      if (moved.outcome == Session::Outcome::needs_input) return false;
+      if (moved.outcome == Session::Outcome::needsInput) return false;
       fail(session_->failure());
       return true;
     }
@@ -117,7 +117,7 @@ StreamResult TlsFilter::read(int fd, std::span<const iovec> to) {
       result.bytes += moved.bytes;
       if (filled == piece.iov_len) break;
       if (moved.bytes > 0) continue;
-      const bool over = moved.outcome != Session::Outcome::needs_input;
+      const bool over = moved.outcome != Session::Outcome::needsInput;
       if (over && moved.outcome == Session::Outcome::failed && failure_.empty()) failure_ = session_->failure();
       const Fetched fetched = over || dry ? Fetched::nothing : fetch(fd);
       if (fetched == Fetched::some) {
