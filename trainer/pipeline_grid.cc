@@ -262,7 +262,7 @@ void PipelineGrid::waitSends() {
   check(status);
 }
 
-void PipelineGrid::post(std::vector<std::byte> bytes, int peer) {
+void PipelineGrid::post(std::vector<std::byte>&& bytes, int peer) {
   for (Post& post : posts_) {
     int done = 0;
     check(goss_test(&post.request, &done, nullptr)); // throws before anything has moved: a request has one owner

@@ -83,7 +83,7 @@ class PipelineGrid {
   void startSend(const void* data, std::size_t bytes, int peer);
   void waitSends();
   /// As startSend, of bytes that the grid keeps until they are sent, or waitPosts.
-  void post(std::vector<std::byte> bytes, int peer);
+  void post(std::vector<std::byte>&& bytes, int peer);
   void waitPosts();
   /// Collective over the island's ranks with the same stages: values = their sum. Floats are the backend's memory, and
   /// go through the host where that is not the host's.

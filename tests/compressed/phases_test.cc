@@ -44,11 +44,11 @@ class Reference {
     }
   }
 
-  /// The mean of what contributionOf(rank) gives.
-  Floats run(const std::function<Floats(int)>& contributionOf) {
+  /// The mean of what contribution_of(rank) gives.
+  Floats run(const std::function<Floats(int)>& contribution_of) {
     std::vector<std::unique_ptr<CodecRun>> runs;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
-      const Floats mine = contributionOf(static_cast<int>(r));
+      const Floats mine = contribution_of(static_cast<int>(r));
       std::fill(std::copy(mine.begin(), mine.end(), ranks_[r].values.begin()), ranks_[r].values.end(), 0.0f);
       runs.push_back(start(r));
     }

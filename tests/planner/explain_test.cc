@@ -1,5 +1,6 @@
 #include "core/explain.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -73,8 +74,7 @@ TEST(Explain, ALoneRankPaysNothing) {
 TEST(Explain, TellsOrdersAndSharesThatUnequalLinksAskFor) {
   std::string links = "gossamer-links 1\nbase wan\n";
   for (int rank = 0; rank < 6; ++rank) {
-    const std::string rate = std::to_string(10 + 17 * rank) + "MB/s";
-    links += "node " + std::to_string(rank) + " up " + rate + " down " + rate + "\n";
+    links += fmt::format("node {0} up {1}MB/s down {1}MB/s\n", rank, 10 + 17 * rank);
   }
   bool weighted = false;
   const json unequal = explained("allreduce", 6, 64 << 20, links);

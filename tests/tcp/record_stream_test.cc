@@ -218,7 +218,8 @@ TEST(TcpRecords, OneEndMayFindTheBreakLater) {
 
 TEST(TcpRecords, NoMoreThanTheWindowGoesOutUnread) {
   RecordStream here(4096), there(4096);
-  auto [near, far] = connected();
+  auto [near_end, far] = connected();
+  Stream near = std::move(near_end);
   Stream other(std::move(far));
   const std::string text = bytesOf(100000, 3);
   std::size_t written = 0;
