@@ -80,6 +80,11 @@ Status measureTogether(Communicator& communicator, std::vector<MeasuredLink>& li
   return Status::ok();
 }
 
+/// Of what all ranks measured, by sender and receiver.
+const MeasuredLink& linkOf(const std::vector<MeasuredLink>& links, int size, int from, int to) {
+  return links[static_cast<std::size_t>(from) * static_cast<std::size_t>(size) + static_cast<std::size_t>(to)];
+}
+
 /// What the members of one node and the ranks beyond it moved in the round in which that was most, out of the node or
 /// into it.
 double portRate(const std::vector<MeasuredLink>& links, const schedule::Links& before, int node, bool up) {
@@ -92,7 +97,7 @@ double portRate(const std::vector<MeasuredLink>& links, const schedule::Links& b
       if (peer < 0 || before.nodeOf(rank) != node || before.nodeOf(peer) == node) continue;
       const int from = up ? rank : peer;
       const int to = up ? peer : rank;
-      sum += links[static_cast<std::size_t>(from * size + to)].bandwidth_bytes_per_s;
+      sum += linkOf(links, size, from, to).bandwidth_bytes_per_s;
     }
     most = std::max(most, sum);
   }
@@ -111,7 +116,7 @@ Line lineOf(const std::vector<MeasuredLink>& links, int size, int rank, bool up)
   bool known = size > 2;
   for (int peer = 0; peer < size; ++peer) {
     if (peer == rank) continue;
-    const MeasuredLink& link = links[static_cast<std::size_t>(up ? rank * size + peer : peer * size + rank)];
+    const MeasuredLink& link = up ? linkOf(links, size, rank, peer) : linkOf(links, size, peer, rank);
     known = known && link.together_bytes_per_s > 0 && 2 * link.latency_s <= kLongRoundTrip_s;
     line.together += link.together_bytes_per_s;
     line.alone += link.bandwidth_bytes_per_s;
@@ -185,8 +190,8 @@ double evenOut(std::vector<MeasuredLink>& links, int size) {
   for (int from = 0; from < size; ++from) {
     for (int to = 0; to < size; ++to) {
       if (from == to) continue;
-      latencies.push_back(links[static_cast<std::size_t>(from * size + to)].latency_s);
-      rates.push_back(links[static_cast<std::size_t>(from * size + to)].bandwidth_bytes_per_s);
+      latencies.push_back(linkOf(links, size, from, to).latency_s);
+      rates.push_back(linkOf(links, size, from, to).bandwidth_bytes_per_s);
     }
   }
   if (size < 3 || !areAlike(latencies, kAlike)) return 0;
@@ -250,7 +255,7 @@ std::string linksText(const std::vector<MeasuredLink>& measured, const schedule:
   std::string text = "gossamer-links 1\n# Measured: half a round trip; bytes per second, both ways at the same time.\n";
   for (int from = 0; from < size; ++from) {
     for (int to = from + 1; to < size; ++to) {
-      const double relay = measured[static_cast<std::size_t>(from * size + to)].relay;
+      const double relay = linkOf(measured, size, from, to).relay;
       if (relay == kNoRelay) continue;
       text += fmt::format("# The link between rank {} and rank {} is relayed by {}.\n", from, to,
                           relay >= 0 ? fmt::format("rank {}", relay) : "a rank outside of this communicator");
@@ -281,7 +286,7 @@ std::string linksText(const std::vector<MeasuredLink>& measured, const schedule:
   for (int from = 0; from < size; ++from) {
     for (int to = 0; to < size; ++to) {
       if (from == to) continue;
-      const MeasuredLink& link = links[static_cast<std::size_t>(from * size + to)];
+      const MeasuredLink& link = linkOf(links, size, from, to);
       const schedule::LinkPrice& was = before.price(from, to);
       text += fmt::format("pair {} -> {} latency {} bandwidth {} overhead {} eager {:.0f}B", from, to,
                           timeText(link.latency_s), rateText(link.bandwidth_bytes_per_s), timeText(was.overhead_s),
