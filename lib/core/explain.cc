@@ -150,8 +150,8 @@ Result<Choice> choose(const Surroundings& around, const Catalogue& catalogue, co
   Preferences asking = around.preferred;
   asking.algorithm = asked;
   const int ranks = around.links.size();
-  const Planner planner(ranks, 0, around.links, catalogue, around.preferred, around.board_bytes);
-  const Planner asked_planner(ranks, 0, around.links, catalogue, asking, around.board_bytes);
+  const Planner planner(0, around.links, catalogue, around.preferred, around.board_bytes);
+  const Planner asked_planner(0, around.links, catalogue, asking, around.board_bytes);
   Result<std::vector<Candidate>> free = planner.candidates(key);
   if (!free.isOk()) return free.status();
   const Result<std::vector<Candidate>> bound = asked_planner.candidates(key);

@@ -61,7 +61,7 @@ std::uint64_t pack(const PlanKey& key, std::uint32_t size_class, int root) {
 
 } // namespace
 
-Planner::Planner(int size, int rank, schedule::Links links, const Catalogue& catalogue, Preferences preferred,
+Planner::Planner(int rank, schedule::Links links, const Catalogue& catalogue, Preferences preferred,
                  std::uint64_t board_bytes)
     : rank_(rank),
       links_(std::move(links)),
@@ -69,8 +69,7 @@ Planner::Planner(int size, int rank, schedule::Links links, const Catalogue& cat
       preferred_(std::move(preferred)),
       board_bytes_(board_bytes),
       uniform_(links_.uniform()) {
-  assert(links_.size() == size && rank >= 0 && rank < size);
-  (void)size;
+  assert(rank >= 0 && rank < size());
 }
 
 void Planner::useLinks(schedule::Links links) {

@@ -54,10 +54,10 @@ struct Preferences {
 /// algorithms, and ask with equal keys, get fitting plans without talking to each other.
 class Planner {
  public:
-  /// `links` has `size` ranks. `catalogue` must outlive the planner; its order decides between prices within 3 %.
+  /// `links` are those of all ranks. `catalogue` must outlive the planner; its order decides between prices within 3 %.
   /// `board_bytes`: what a rank may write on a board that all ranks see; 0: there is none, and the algorithm "flat"
   /// must be asked for by name.
-  Planner(int size, int rank, schedule::Links links, const Catalogue& catalogue, Preferences preferred = {},
+  Planner(int rank, schedule::Links links, const Catalogue& catalogue, Preferences preferred = {},
           std::uint64_t board_bytes = 0);
 
   [[nodiscard]] int size() const { return links_.size(); }

@@ -54,7 +54,7 @@ double leastPrice(const std::vector<Candidate>& candidates, std::string_view nam
 
 std::vector<Candidate> largeAllReduces(const schedule::Links& links) {
   static const Catalogue catalogue = collectives::builtinAlgorithms(); // candidates point to its algorithms
-  const Planner planner(links.size(), 0, links, catalogue);
+  const Planner planner(0, links, catalogue);
   PlanKey key;
   key.count = 64u << 20;
   auto candidates = planner.candidates(key);

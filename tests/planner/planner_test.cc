@@ -32,7 +32,7 @@ PlanKey bytesOf(Collective collective, std::uint64_t bytes, std::string_view alg
 class PlannerTest : public ::testing::Test {
  protected:
   std::string choice(const Links& links, const PlanKey& key) {
-    Planner planner(links.size(), 0, links, catalogue_);
+    Planner planner(0, links, catalogue_);
     const auto plan = planner.plan(key);
     EXPECT_TRUE(plan.isOk()) << plan.status().text();
     return plan.isOk() ? plan.value()->algorithm : "";
@@ -72,7 +72,7 @@ Links goodRing() {
 
 TEST_F(PlannerTest, NewLinksPriceWhatIsPlannedNext) {
   const PlanKey key = bytesOf(Collective::allReduce, 64 * kMiB);
-  Planner planner(16, 0, builtIn("wan", 16), catalogue_);
+  Planner planner(0, builtIn("wan", 16), catalogue_);
   const auto before = planner.plan(key);
   ASSERT_TRUE(before.isOk()) << before.status().text();
   EXPECT_TRUE(before.value()->weights.empty()) << "equal nodes carry equal shares";
@@ -87,7 +87,7 @@ TEST_F(PlannerTest, AllRanksChooseAlike) {
   for (const Links& links : {builtIn("shm", 5), builtIn("wan", 6), twoHosts(), goodRing()}) {
     std::vector<Planner> planners;
     for (int rank = 0; rank < links.size(); ++rank)
-      planners.emplace_back(links.size(), rank, links, catalogue_);
+      planners.emplace_back(rank, links, catalogue_);
     for (int i = 0; i < kCollectiveCount; ++i) {
       for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{100}, 64 * kKiB, 3 * kMiB}) {
         PlanKey key = bytesOf(static_cast<Collective>(i), bytes);
@@ -111,7 +111,7 @@ TEST_F(PlannerTest, AllRanksChooseAlike) {
 }
 
 TEST_F(PlannerTest, ForcedAlgorithmIsTaken) {
-  Planner planner(5, 2, builtIn("shm", 5), catalogue_);
+  Planner planner(2, builtIn("shm", 5), catalogue_);
   for (const Algorithm* algorithm : catalogue_.of(Collective::allReduce)) {
     const auto plan = planner.plan(bytesOf(Collective::allReduce, kMiB, algorithm->name()));
     if (plan.isOk()) {
@@ -123,7 +123,7 @@ TEST_F(PlannerTest, ForcedAlgorithmIsTaken) {
 }
 
 TEST_F(PlannerTest, UnknownAlgorithmIsRefusedWithTheNamesThatWork) {
-  Planner planner(5, 0, builtIn("shm", 5), catalogue_);
+  Planner planner(0, builtIn("shm", 5), catalogue_);
   const auto plan = planner.plan(bytesOf(Collective::allReduce, kMiB, "rign"));
   ASSERT_FALSE(plan.isOk());
   EXPECT_EQ(plan.status().kind(), GOSS_ERR_INVALID_ARGUMENT);
@@ -133,7 +133,7 @@ TEST_F(PlannerTest, UnknownAlgorithmIsRefusedWithTheNamesThatWork) {
 }
 
 TEST_F(PlannerTest, AlgorithmThatCannotDoThisCallIsRefused) {
-  Planner planner(5, 0, builtIn("shm", 5), catalogue_);
+  Planner planner(0, builtIn("shm", 5), catalogue_);
   const auto ranks = planner.plan(bytesOf(Collective::allReduce, kMiB, "rabenseifner"));
   ASSERT_FALSE(ranks.isOk());
   EXPECT_EQ(ranks.status().kind(), GOSS_ERR_INVALID_ARGUMENT);
@@ -151,22 +151,22 @@ TEST_F(PlannerTest, AlgorithmThatCannotDoThisCallIsRefused) {
 }
 
 TEST_F(PlannerTest, PreferredAlgorithmBindsOnlyCollectivesThatHaveIt) {
-  Planner planner(4, 0, builtIn("shm", 4), catalogue_, {.algorithm = "ring"});
+  Planner planner(0, builtIn("shm", 4), catalogue_, {.algorithm = "ring"});
   EXPECT_EQ(planner.plan(bytesOf(Collective::allReduce, 64)).value()->algorithm, "ring");
   EXPECT_EQ(planner.plan(bytesOf(Collective::allGather, 64)).value()->algorithm, "ring");
   EXPECT_EQ(planner.plan(bytesOf(Collective::allReduce, 64, "direct")).value()->algorithm, "direct");
   EXPECT_TRUE(planner.plan(bytesOf(Collective::barrier, 0)).isOk());
-  Planner mistaken(4, 0, builtIn("shm", 4), catalogue_, {.algorithm = "rign"});
+  Planner mistaken(0, builtIn("shm", 4), catalogue_, {.algorithm = "rign"});
   EXPECT_EQ(mistaken.plan(bytesOf(Collective::allReduce, 64)).status().kind(), GOSS_ERR_INVALID_ARGUMENT);
 }
 
 TEST_F(PlannerTest, PreferredFragmentSizeCutsEveryPlan) {
-  Planner planner(4, 0, builtIn("shm", 4), catalogue_, {.fragment_bytes = 256 << 10});
+  Planner planner(0, builtIn("shm", 4), catalogue_, {.fragment_bytes = 256 << 10});
   EXPECT_EQ(planner.plan(bytesOf(Collective::allReduce, 4 * kMiB, "ring")).value()->fragments, 16u);
   EXPECT_EQ(planner.plan(bytesOf(Collective::allReduce, 4096, "ring")).value()->fragments, 1u);
   EXPECT_EQ(planner.plan(bytesOf(Collective::barrier, 0)).value()->fragments, 1u);
   EXPECT_EQ(planner.plan(bytesOf(Collective::allReduce, 1024 * kMiB, "ring")).value()->fragments, 1024u);
-  Planner whole(4, 0, builtIn("shm", 4), catalogue_, {.fragment_bytes = 1024 * kMiB});
+  Planner whole(0, builtIn("shm", 4), catalogue_, {.fragment_bytes = 1024 * kMiB});
   EXPECT_EQ(whole.plan(bytesOf(Collective::allReduce, 4 * kMiB, "ring")).value()->fragments, 1u);
 }
 
@@ -174,7 +174,7 @@ TEST_F(PlannerTest, NoPriceIsBelowWhatTheBytesTakeAlone) {
   // The busiest rank sends at least 2 (p - 1) / p of the vector; fragments beyond the simulated ones are extrapolated.
   for (const std::string_view network : {"shm", "tcp", "lan10g"}) {
     for (const int size : {2, 4, 8}) {
-      const Planner planner(size, 0, builtIn(network, size), catalogue_);
+      const Planner planner(0, builtIn(network, size), catalogue_);
       for (const std::uint64_t bytes : {16 * kMiB, 64 * kMiB, 256 * kMiB}) {
         const auto candidates = planner.candidates(bytesOf(Collective::allReduce, bytes)).take();
         for (const Candidate& candidate : candidates) {
@@ -199,7 +199,7 @@ TEST_F(PlannerTest, WhereTheSenderMovesItsBytesItselfNothingIsGainedByBlocks) {
 
 TEST_F(PlannerTest, LargeVectorsAreCutToWhatStaysInACache) {
   for (const std::string_view network : {"shm", "tcp"}) {
-    Planner planner(2, 0, builtIn(network, 2), catalogue_);
+    Planner planner(0, builtIn(network, 2), catalogue_);
     EXPECT_EQ(planner.plan(bytesOf(Collective::allReduce, 64 * kMiB)).value()->fragments, 64u) << network;
     EXPECT_LE(planner.plan(bytesOf(Collective::allReduce, 4 * kMiB)).value()->fragments, 8u) << network;
   }
@@ -207,9 +207,9 @@ TEST_F(PlannerTest, LargeVectorsAreCutToWhatStaysInACache) {
 
 TEST_F(PlannerTest, LongRoundTripsKeepMoreInFlight) {
   const PlanKey large = bytesOf(Collective::allReduce, 64 * kMiB);
-  Planner tcp(4, 0, builtIn("tcp", 4), catalogue_);
+  Planner tcp(0, builtIn("tcp", 4), catalogue_);
   EXPECT_EQ(tcp.plan(large).value()->window, 4u);
-  Planner wan(4, 0, builtIn("wan", 4), catalogue_);
+  Planner wan(0, builtIn("wan", 4), catalogue_);
   const auto plan = wan.plan(large).value();
   EXPECT_GT(plan->fragments, 4u);
   EXPECT_EQ(plan->window, plan->fragments); // Sixteen round trips' worth are 128 MB.
@@ -239,7 +239,7 @@ TEST_F(PlannerTest, MessagesToAllAtOnceArePacedToTheLineThatTheyShare) {
     if (uneven) key.collective = Collective::allToAll;
     key.uneven = uneven;
     key.algorithm = algorithm;
-    return Planner(links.size(), 0, links, catalogue_).plan(key).value()->pace_bytes_per_s;
+    return Planner(0, links, catalogue_).plan(key).value()->pace_bytes_per_s;
   };
   const Links lines = onLines(4, 20e-3, {60e6, 60e6});
   for (const std::string_view algorithm : {"direct", "flat"})
@@ -257,7 +257,7 @@ TEST_F(PlannerTest, MessagesToAllAtOnceArePacedToTheLineThatTheyShare) {
 TEST_F(PlannerTest, OfRootsOnlyThoseThatSendEquallyMuchToAllArePaced) {
   const auto pace = [&](const PlanKey& key, schedule::NodePrice line) {
     const Links links = onLines(8, 20e-3, line);
-    return Planner(8, 0, links, catalogue_).plan(key).value()->pace_bytes_per_s;
+    return Planner(0, links, catalogue_).plan(key).value()->pace_bytes_per_s;
   };
   EXPECT_EQ(pace(bytesOf(Collective::scatter, 8 * kMiB, "linear"), {70e6, 70e6}), 10'500'000u);
   EXPECT_EQ(pace(bytesOf(Collective::scatter, 8 * kMiB, "binomial"), {70e6, 70e6}), 0u) << "4, 2 and 1 blocks";
@@ -296,7 +296,7 @@ TEST_F(PlannerTest, LargeVectorsGoToAllAtOnceOverLongDistancesWhereTheLineIsKnow
 }
 
 TEST_F(PlannerTest, NothingThatArrivesIsDoneBeforeItsLatency) {
-  const Planner planner(4, 0, onLines(4, 50e-3, {60e6, 60e6}), catalogue_);
+  const Planner planner(0, onLines(4, 50e-3, {60e6, 60e6}), catalogue_);
   for (const Candidate& candidate : planner.candidates(bytesOf(Collective::allReduce, 64 * kMiB)).take())
     EXPECT_GE(candidate.price_s, 50e-3 + static_cast<double>(candidate.most_bytes_sent) / 60e6)
         << candidate.algorithm->name();
@@ -305,7 +305,7 @@ TEST_F(PlannerTest, NothingThatArrivesIsDoneBeforeItsLatency) {
 TEST_F(PlannerTest, TinyMessagesTakeFewRoundsAndLargeOnesMoveFewBytes) {
   for (const std::string_view network : {"shm", "tcp", "ib100", "lan10g"}) {
     const Links links = builtIn(network, 8);
-    Planner planner(8, 0, links, catalogue_);
+    Planner planner(0, links, catalogue_);
     const auto sendsOf = [&](std::uint64_t bytes, std::uint64_t& chunks) {
       const auto plan = planner.plan(bytesOf(Collective::allReduce, bytes));
       std::uint64_t sends = 0;
@@ -335,7 +335,7 @@ TEST_F(PlannerTest, ChoicesFollowThePublishedRegimes) {
   const LinkPrice wan{40e-3, 100e6, 20e-6, 1e12};
   /// How far direct exchange is from the best; fragments bring other algorithms close to it where bytes dominate.
   const auto directRatio = [&](const LinkPrice& price, int size, std::uint64_t bytes) {
-    const Planner planner(size, 0, Links(size, price, {14e9, 0}), catalogue_);
+    const Planner planner(0, Links(size, price, {14e9, 0}), catalogue_);
     const auto candidates = planner.candidates(bytesOf(Collective::allReduce, bytes)).take();
     double direct = 1e300;
     for (const Candidate& candidate : candidates) {
@@ -356,7 +356,7 @@ TEST_F(PlannerTest, ChoicesFollowThePublishedRegimes) {
 }
 
 TEST_F(PlannerTest, OneHashLookUpAfterTheFirstCall) {
-  Planner planner(4, 1, builtIn("shm", 4), catalogue_);
+  Planner planner(1, builtIn("shm", 4), catalogue_);
   const PlanKey key = bytesOf(Collective::allReduce, 4096);
   const auto first = planner.plan(key).take();
   EXPECT_EQ(planner.plan(key).value().get(), first.get());
@@ -370,7 +370,7 @@ TEST_F(PlannerTest, OneHashLookUpAfterTheFirstCall) {
 }
 
 TEST_F(PlannerTest, SizeClassesCoverAllSizesOnce) {
-  Planner planner(4, 0, builtIn("tcp", 4), catalogue_);
+  Planner planner(0, builtIn("tcp", 4), catalogue_);
   std::set<const Plan*> seen;
   const Plan* last = nullptr;
   for (std::uint64_t bytes = 1; bytes < (std::uint64_t{1} << 50); bytes += 1 + bytes / 7) {
@@ -384,7 +384,7 @@ TEST_F(PlannerTest, SizeClassesCoverAllSizesOnce) {
 }
 
 TEST_F(PlannerTest, UnequalNodesGetUnequalShares) {
-  Planner planner(16, 0, unequalNodes(), catalogue_);
+  Planner planner(0, unequalNodes(), catalogue_);
   const auto plan = planner.plan(bytesOf(Collective::allReduce, 256 * kMiB));
   ASSERT_TRUE(plan.isOk());
   EXPECT_EQ(plan.value()->algorithm, "direct");
@@ -404,7 +404,7 @@ TEST_F(PlannerTest, AllPathsBetweenTwoSitesAreUsed) {
       "pair 1 <-> 2 bandwidth 12.06MB/s\npair 0 <-> 3 bandwidth 1.206MB/s\n",
       4);
   ASSERT_TRUE(links.isOk()) << links.status().text();
-  Planner planner(4, 0, links.value(), catalogue_);
+  Planner planner(0, links.value(), catalogue_);
   const auto plan = planner.plan(bytesOf(Collective::allReduce, 64 * kMiB));
   ASSERT_TRUE(plan.isOk());
   EXPECT_EQ(plan.value()->algorithm, "site-pairs");
@@ -416,7 +416,7 @@ TEST_F(PlannerTest, AllPathsBetweenTwoSitesAreUsed) {
 }
 
 TEST_F(PlannerTest, FewGoodPairsGetAnOrderedRing) {
-  Planner planner(8, 0, goodRing(), catalogue_);
+  Planner planner(0, goodRing(), catalogue_);
   const auto candidates = planner.candidates(bytesOf(Collective::allReduce, 64 * kMiB));
   ASSERT_TRUE(candidates.isOk());
   const Candidate& best = candidates.value()[Planner::cheapest(candidates.value())];
@@ -432,7 +432,7 @@ TEST_F(PlannerTest, FewGoodPairsGetAnOrderedRing) {
 }
 
 TEST_F(PlannerTest, WithoutSizesWhatIsUnevenIsStillPlanned) {
-  Planner planner(4, 0, builtIn("shm", 4), catalogue_);
+  Planner planner(0, builtIn("shm", 4), catalogue_);
   for (const Collective collective : {Collective::allGather, Collective::reduceScatter, Collective::allToAll}) {
     PlanKey key = bytesOf(collective, 0);
     key.uneven = true;
@@ -465,14 +465,14 @@ TEST_F(PlannerTest, AmongEqualPricesTheOneThatIsAskedForIsTaken) {
   EXPECT_EQ(choice(links, large), "direct");
   Preferences preferred;
   preferred.among_equals = "ring";
-  Planner planner(4, 0, links, catalogue_, preferred);
+  Planner planner(0, links, catalogue_, preferred);
   EXPECT_EQ(planner.plan(large).value()->algorithm, "ring");
   EXPECT_NE(planner.plan(small).value()->algorithm, "ring");             // Six latencies against one or two.
   EXPECT_TRUE(planner.plan(bytesOf(Collective::allToAll, kMiB)).isOk()); // Which has no ring.
 }
 
 TEST_F(PlannerTest, ALoneRankHasPlansToo) {
-  Planner planner(1, 0, builtIn("shm", 1), catalogue_);
+  Planner planner(0, builtIn("shm", 1), catalogue_);
   for (int i = 0; i < kCollectiveCount; ++i)
     EXPECT_TRUE(planner.plan(bytesOf(static_cast<Collective>(i), 1000)).isOk()) << i;
 }
