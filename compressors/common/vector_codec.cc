@@ -150,8 +150,10 @@ Status VectorCodec::merge(MergeJob& job) const {
   const std::span<std::byte> scratch = job.scratch.subspan(vectorScratch(count));
   VectorOut out{job.values.data(), count, {DecodeMode::add, 1}, job.random.shared, job.first_element, scratch};
   decodeVectors(job.payloads, out);
-  if (job.factor != 1) {
-    multiply(job.values, job.factor);
+  if (const float factor = job.factor; factor != 1 || job.residual == nullptr) {
+    for (float& value : job.values) { // elements that no payload holds are no sums, with whatever NaN
+      value = kernels::canonical(value * factor);
+    }
   }
   const VectorIn in{job.values.data(), count, job.random, job.first_element, scratch};
   if (job.residual != nullptr) {

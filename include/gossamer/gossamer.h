@@ -166,7 +166,7 @@ typedef struct goss_counters {
   uint64_t wire_bytes_received;
   uint64_t busy_ns; ///< Time from start to completion, summed; partly sampled (docs/thread_model.md).
   /// Of wire_bytes_sent, those that were written straight into a peer's result instead of being sent to it: of large
-  /// all-reduces of two ranks of a host, both in memory of goss_mem_alloc.
+  /// all-reduces of two ranks of a host, where the peer's vector and result are in memory of goss_mem_alloc.
   uint64_t placed_bytes;
 } goss_counters;
 

@@ -91,7 +91,8 @@ class RecvOperation {
   /// bytes > capacity must be answered with one) makes the transport drop the payload and complete with that error.
   virtual Status onMatched(const Envelope& envelope, std::size_t bytes) = 0;
   /// The next bytes, in order, when `consumes`. Every view but the last is a multiple of 64 bytes, and starts at an
-  /// address aligned to 16. Valid only during the call, which must leave the transport alone.
+  /// address aligned to 16. Valid only during the call, which may cancel this receive and must otherwise leave the
+  /// transport alone.
   virtual void onData(std::size_t offset, std::span<const std::byte> bytes) { (void)offset, (void)bytes; }
   virtual void onReceived(const Status& status) = 0;
 };

@@ -28,7 +28,7 @@ struct OuterTensor {
   std::uint64_t elements = 0;
   std::uint64_t rounds = 0;              ///< Applied.
   std::vector<float> reference;          ///< The parameters that the ranks last agreed on.
-  std::vector<std::vector<float>> outer; ///< The applier's vectors, such as the outer momentum.
+  std::vector<std::vector<float>> outer; ///< The fragment's vectors, such as the outer momentum.
   std::vector<float> arrived;            ///< A mean that is not applied yet.
   std::vector<float> momentum;           ///< DeMo's.
   std::uint64_t senders = 0;             ///< Ranks that may have lost something of it.

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "tests/compressors/harness.h"
@@ -210,6 +211,25 @@ TEST_P(EveryCodec, MergesAsDecodingAddingAndEncodingWould) {
     if (feedback) {
       expectSameBits(residual, expected_residual, "residual");
     }
+  }
+}
+
+TEST(Sparsifiers, WriteOneNanOfElementsThatNoPayloadHolds) {
+  constexpr std::size_t kCount = 100, kHeld = 2;
+  const std::shared_ptr<const Codec> codec = codecOf("topk:ratio=0.02+none");
+  Floats theirs(kCount), values(kCount, std::bit_cast<float>(0xffc12345u));
+  theirs[kCount - 2] = theirs[kCount - 1] = 1;
+  const Bytes payload = encode(*codec, theirs);
+  Bytes out(codec->maxBytes(kCount));
+  Scratch scratch(codec->scratchBytes(kCount));
+  const PayloadView payloads[] = {payload};
+  MergeJob job{payloads, values, 0.5f, nullptr, 1, randomness(0), 0, scratch.span(), out, 0};
+  ASSERT_TRUE(codec->merge(job).isOk());
+  ASSERT_EQ(job.bytes, out.size());
+  Floats held(kHeld); // the last of the payload: of equal magnitudes the first elements
+  std::memcpy(held.data(), out.data() + out.size() - sizeof(float) * kHeld, sizeof(float) * kHeld);
+  for (const float value : held) {
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(value), 0x7fc00000u);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <memory>
+#include <thread>
 
 #include "tests/transports/suite.h"
 
@@ -115,6 +116,31 @@ TEST_P(TransportProcesses, AnAbandonedPeerIsLostAtBothEnds) {
     ASSERT_TRUE(node.until([&] { return recv.done() && !node.losses.empty(); }, std::chrono::seconds(5)));
     EXPECT_EQ(recv.status.kind(), node.rank() == 0 ? GOSS_ERR_TIMEOUT : GOSS_ERR_PEER_LOST);
     EXPECT_FALSE(node.losses[0].departed);
+    node.barrier();
+  });
+}
+
+// TestRecv sees to it that nothing calls back but progress().
+TEST_P(TransportProcesses, APeerAbandonedInTheMiddleOfAMessageIsHeardInProgressAlone) {
+  runProcesses(GetParam(), 2, [](Node& node, const Pids&) {
+    constexpr std::size_t kBytes = 16u << 20;
+    if (node.rank() == 1) {
+      TestSend send(node, 0, 1, Bytes(kBytes));
+      send.post();
+      ASSERT_TRUE(node.until([&] { return send.done() && !node.losses.empty(); }));
+      node.barrier();
+      return;
+    }
+    TestRecv recv(node, 1, 1, kBytes, TestRecv::Kind::views);
+    bool begun = false;
+    recv.on_data = [&] { begun = true; };
+    recv.post();
+    ASSERT_TRUE(node.until([&] { return begun; }));
+    const bool whole = recv.done();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5)); // More of it lies there unread.
+    node.transport().abandon(1, Status::error(GOSS_ERR_TIMEOUT, "it is silent", ErrorScope::peer, 1));
+    ASSERT_TRUE(node.until([&] { return recv.done() && !node.losses.empty(); }, std::chrono::seconds(5)));
+    EXPECT_EQ(recv.status.kind(), whole ? GOSS_SUCCESS : GOSS_ERR_TIMEOUT);
     node.barrier();
   });
 }

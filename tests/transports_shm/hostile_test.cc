@@ -441,6 +441,40 @@ TEST_F(ShmHostile, ARepetitionThatIsTooLongIsAProtocolError) {
   expectProtocolError();
 }
 
+// Behind a repetition, where only another or the way to the next line may be; and what is there in the next line.
+TEST_F(ShmHostile, RecordsOutOfPlaceInALineAreAProtocolError) {
+  using shm::RecordKind;
+  const std::pair<RecordKind, RecordKind> cases[] = {
+      {RecordKind::brief, RecordKind::none},
+      {RecordKind::align, RecordKind::none},
+      {RecordKind::align, RecordKind::align},
+      {RecordKind::align, RecordKind::again},
+  };
+  for (const auto& kinds : cases) {
+    SCOPED_TRACE(&kinds - cases);
+    losses_ = Losses();
+    victim_ = std::make_unique<ShmTransport>(context_);
+    address_ = victim_->open().take();
+    ASSERT_TRUE(victim_->connect(1, address_).isOk());
+    meet();
+    shm::RingWriter writer(segment_);
+    ASSERT_TRUE(writer.writeBrief(1, {}, {}));
+    ASSERT_TRUE(writer.writeBrief(1, {}, {}));
+    const shm::RecordHeader first = {kinds.first, 0, 0, 1, {}};
+    const shm::RecordHeader second = {kinds.second, 0, 0, 1, {}};
+    std::memcpy(segment_.outBytes() + 2 * shm::kLine, &second, sizeof second);
+    std::memcpy(segment_.outBytes() + shm::kLine + shm::kUnit, &first, sizeof first);
+    Recv one(1);
+    Recv other(1);
+    victim_->recv(one);
+    victim_->recv(other);
+    drive(5);
+    EXPECT_EQ(one.completions + other.completions, 2);
+    EXPECT_TRUE(one.status.isOk() && other.status.isOk());
+    expectProtocolError();
+  }
+}
+
 TEST(ShmRing, SizesArePowersOfTwoWithinBounds) {
   EXPECT_EQ(shm::Segment::ringBytesFor(0), 64u * 1024);
   EXPECT_EQ(shm::Segment::ringBytesFor(100000), 128u * 1024);

@@ -12,7 +12,7 @@
 
 namespace goss::transports::shm {
 
-/// How far the consumer of one ring has come, in bytes since its beginning; always a multiple of 64. The producer's
+/// How far the consumer of one ring has come, in bytes since its beginning; always a multiple of 16. The producer's
 /// position is nowhere: a record says itself that it is there (ring.h).
 struct RingControl {
   alignas(128) std::atomic<std::uint64_t> head; ///< Written by the consumer alone.

@@ -54,10 +54,12 @@ ucs_status_t Inbox::arrive(const Header& header, Incoming incoming) {
 }
 
 /// What neither begins nor ends a message calls no operation's callbacks but onData, which leaves the transport alone,
-/// so it need not wait for run(). Over TCP it would have to be copied for that; of the last part a little is.
+/// so it need not wait for run(). Over TCP it would have to be copied for that; of the last part a little is. What UCX
+/// hands over while something is cancelled or the link is given up waits all the same.
 bool Inbox::continues(const Header& header, const Incoming& incoming) const {
-  return header.kind == Header::Kind::part && header.number == next_number_ && arrivals_.empty() && !delivering_ &&
-         !incoming.rendezvous && !incoming.stays && incoming.bytes > 0 && incoming.bytes <= eager_.remaining();
+  return station_.passes_on && header.kind == Header::Kind::part && header.number == next_number_ &&
+         arrivals_.empty() && !incoming.rendezvous && !incoming.stays && incoming.bytes > 0 &&
+         incoming.bytes <= eager_.remaining();
 }
 
 void Inbox::pass(Incoming& incoming, std::size_t bytes) {
@@ -90,6 +92,7 @@ void Inbox::dropCut() {
     releaseData(at->data);
     tally_.taken += costOf(at->bytes, at->rendezvous);
   }
+  releaseData(cut->data); // Has none, unless the peer is broken.
   arrivals_.erase(begun.base() - 1, cut + 1);
   stalled_ = false;
 }
@@ -132,13 +135,6 @@ void Inbox::discard(Tag mask, Tag value) {
 }
 
 bool Inbox::take(Arrival& arrival) {
-  delivering_ = true;
-  const bool taken = takeNext(arrival);
-  delivering_ = false;
-  return taken;
-}
-
-bool Inbox::takeNext(Arrival& arrival) {
   if (arrival.header.kind == Header::Kind::goodbye) {
     releaseData(arrival.data);
     departed_ = true;
@@ -310,11 +306,7 @@ bool Inbox::land() {
 
 bool Inbox::run() {
   bool any = land();
-  if (matcher_.hasWork()) {
-    delivering_ = true;
-    any = matcher_.drain() || any;
-    delivering_ = false;
-  }
+  if (matcher_.hasWork()) any = matcher_.drain() || any;
   startReady();
   if (stalled_ && stalled_generation_ == matcher_.generation()) return any;
   stalled_ = false;

@@ -20,7 +20,8 @@ namespace goss::transports::ucx {
 /// come with their bytes; of long ones UCX keeps a descriptor, with which the bytes are fetched, straight into the
 /// receive's buffer, once there is a receive.
 ///
-/// One thread. Only run(), finish() and what they call in the matcher call operations back, but for onData.
+/// One thread. Only run(), finish() and what they call in the matcher call operations back, but for onData, which
+/// arrive() calls too where the station passes on.
 class Inbox {
  public:
   Inbox(const Station& station, Matcher& matcher, Tally& tally)
@@ -96,7 +97,6 @@ class Inbox {
   void pass(Incoming& incoming, std::size_t bytes);
   /// False: the matcher has no room for it.
   bool take(Arrival& arrival);
-  bool takeNext(Arrival& arrival);
   bool takeEager(Arrival& arrival);
   bool takePart(Arrival& arrival);
   bool takeLong(Arrival& arrival);
@@ -123,7 +123,6 @@ class Inbox {
   std::vector<Fetch*> ready_;  ///< Met their receive.
   std::vector<Fetch*> landed_; ///< UCX is through.
   std::size_t in_flight_ = 0;
-  bool delivering_ = false; ///< Within what calls operations back, which may let UCX progress.
   bool departed_ = false;
   bool closed_ = false;
   bool distrusted_ = false;

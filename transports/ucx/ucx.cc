@@ -151,8 +151,10 @@ bool UcxTransport::progressUcx() {
   }
   int turns = 0;
   station_->has_arrivals = false;
+  station_->passes_on = true;
   while (turns < kMostTurnsOfUcx && !station_->has_arrivals && worker_->progress())
     ++turns;
+  station_->passes_on = false;
   return turns > 0;
 }
 

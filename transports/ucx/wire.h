@@ -54,8 +54,8 @@ struct Header {
 };
 
 /// UCX's TCP reads what comes into a buffer, where 13 bytes of its own stand before the payload and the header stands
-/// behind it. So much padding makes the bytes of parts begin at multiples of 64 there, as long as each has a multiple
-/// of 64 of them.
+/// behind it. So much padding makes the bytes of parts that follow one another begin at multiples of 16 there, as long
+/// as each has a multiple of 64 of them.
 inline constexpr std::size_t kPaddingBefore = 3;
 inline constexpr std::size_t kPaddingBehind = 40;
 static_assert((13 + kPaddingBefore) % 16 == 0);
