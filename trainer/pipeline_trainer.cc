@@ -82,6 +82,7 @@ TrainOptions withMicroBatches(const TrainOptions& options, std::size_t ranks) {
   return result;
 }
 
+// NOLINTNEXTLINE(readability-function-size): all that it works with
 PipelineTrainer::PipelineTrainer(const TrainOptions& options, const Dataset& data, Group& group, goss_comm_t world,
                                  Ops& ops, Report& report)
     : options_(withMicroBatches(checked(options, data), static_cast<std::size_t>(group.size()))),

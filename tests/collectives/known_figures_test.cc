@@ -13,7 +13,7 @@ namespace {
 
 using schedule::requestFor;
 
-int ceilLog2(int p) { return std::bit_width(static_cast<unsigned>(p - 1)); }
+int ceilLog2(int p) { return static_cast<int>(std::bit_width(static_cast<unsigned>(p - 1))); }
 
 class KnownFigures : public testing::Test {
  protected:

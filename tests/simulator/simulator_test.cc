@@ -48,7 +48,7 @@ std::vector<Schedule> doubling(int p) {
   return allRanks(p, [&](int rank) { return samples::doublingAllReduce(p, rank); });
 }
 
-int ceilLog2(int p) { return p <= 1 ? 0 : std::bit_width(static_cast<unsigned>(p - 1)); }
+int ceilLog2(int p) { return p <= 1 ? 0 : static_cast<int>(std::bit_width(static_cast<unsigned>(p - 1))); }
 
 TEST(Simulator, RingEqualsItsClosedForm) {
   for (const int p : {2, 3, 7, 8, 16}) {

@@ -28,6 +28,7 @@ struct TransportFactory {
   bool lends = false;                               ///< Messages are sent out of regions.
   bool naps = false;                                ///< Nothing wakes it: it looks now and then, the less the longer.
 };
+// NOLINTNEXTLINE(readability-identifier-naming): googletest's name
 inline void PrintTo(const TransportFactory& factory, std::ostream* out) { *out << factory.name; }
 
 /// All transports of this build; a new one joins in transports.cc.

@@ -36,6 +36,7 @@ inline void recvMessage(Node& node, int from, Tag tag, std::size_t size, std::ui
 } // namespace goss::tests
 
 /// Defines the fixture NAME and runs its tests on each of FACTORIES.
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a class name
 #define GOSS_TRANSPORT_SUITE(NAME, FACTORIES)                                       \
   class NAME : public ::testing::TestWithParam<::goss::tests::TransportFactory> {}; \
   GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(NAME);                              \

@@ -174,7 +174,7 @@ bool Link::hasWork() const {
 }
 
 Status Link::end() {
-  const Status why = departed() ? peerDepartedError(peer()) : why_;
+  Status why = departed() ? peerDepartedError(peer()) : why_;
   if (departed() && endpoint_ != nullptr) {
     outbox_.sendControl(Header::Kind::farewell);
     station_.worker->progressUntil([this] { return outbox_.isIdle(); }, kNoticeSpan);
