@@ -85,11 +85,24 @@ const MeasuredLink& linkOf(const std::vector<MeasuredLink>& links, int size, int
   return links[static_cast<std::size_t>(from) * static_cast<std::size_t>(size) + static_cast<std::size_t>(to)];
 }
 
-/// What the members of one node and the ranks beyond it moved in the round in which that was most, out of the node or
-/// into it.
+/// What the members of one node and the ranks beyond it moved while all that are far away sent to all, out of the node
+/// or into it.
+double portRateTogether(const std::vector<MeasuredLink>& links, const schedule::Links& before, int node, bool up) {
+  double sum = 0;
+  for (int rank = 0; rank < before.size(); ++rank) {
+    for (int peer = 0; peer < before.size(); ++peer) {
+      if (before.nodeOf(rank) != node || before.nodeOf(peer) == node) continue;
+      sum += linkOf(links, before.size(), up ? rank : peer, up ? peer : rank).together_bytes_per_s;
+    }
+  }
+  return sum;
+}
+
+/// What they moved then or in the round in which that was most. Of long paths a round's pairs have but their parts of
+/// the port, for all of them were measured at once.
 double portRate(const std::vector<MeasuredLink>& links, const schedule::Links& before, int node, bool up) {
   const int size = before.size();
-  double most = 0;
+  double most = portRateTogether(links, before, node, up);
   for (int round = 0; round < roundsOf(size); ++round) {
     double sum = 0;
     for (int rank = 0; rank < size; ++rank) {
@@ -272,7 +285,8 @@ std::string linksText(const std::vector<MeasuredLink>& measured, const schedule:
   for (const auto& [node, ranks] : nodes) {
     const auto port = [&, node = node, &ranks = ranks](bool up) {
       if (line > 0) return line;
-      return ranks.size() == 1 ? portOf(lineOf(links, size, ranks[0], up), own_paths)
+      // By each link's own round trip: evened out, a long one might pass for one that was measured alone.
+      return ranks.size() == 1 ? portOf(lineOf(measured, size, ranks[0], up), own_paths)
                                : portRate(links, before, node, up);
     };
     const double up = port(true);

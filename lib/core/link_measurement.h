@@ -34,11 +34,11 @@ Result<std::vector<MeasuredLink>> measureLinks(Communicator& communicator, std::
 
 /// What all ranks have measured as a link file (docs/formats.md). `measured`: of rank 0 to all ranks, then of rank 1,
 /// and so on. What was not measured (overheads, processors, which ranks are one node) is as `before`. The port of
-/// several ranks is as fast as the pairs were together that used it in one round. Of a rank all of whose links were
-/// measured together it is as fast as they were then, where that was much less than alone; where it was not, and some
-/// links are much faster than others, a port is named that does not hold them up; otherwise none is. What is alike for
-/// all ranks is equal, so that the planner sees equals. A comment names each link that is relayed, and by whom. Numbers
-/// have two digits: more would be noise.
+/// several ranks is as fast as the pairs were together that used it in one round, or all that were measured together.
+/// Of a rank all of whose links were measured together it is as fast as they were then, where that was much less than
+/// alone; where it was not, and some links are much faster than others, a port is named that does not hold them up;
+/// otherwise none is. What is alike for all ranks is equal, so that the planner sees equals. A comment names each link
+/// that is relayed, and by whom. Numbers have two digits: more would be noise.
 [[nodiscard]] std::string linksText(const std::vector<MeasuredLink>& measured, const schedule::Links& before);
 
 /// Whom `rank` meets in `round` so that all meet all in as few rounds as can be; -1: nobody.

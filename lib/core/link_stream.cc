@@ -170,7 +170,8 @@ Status LinkStream::arrived(Flow& flow, std::uint64_t bytes) {
   const double at_s = now_s();
   if (!std::exchange(flow.heard, true)) flow.heard_at_s = at_s;
   if (bytes == 0) return Status::ok();
-  const auto taken = base::loadLittleEndian<std::uint64_t>(flow.scratch.data());
+  // More than was sent is a broken peer's word.
+  const auto taken = std::min(base::loadLittleEndian<std::uint64_t>(flow.scratch.data()), flow.sent_bytes);
   if (taken > flow.taken_bytes) {
     flow.taken.bytes.push_back(taken - std::exchange(flow.taken_bytes, taken));
     flow.taken.at_s.push_back(at_s);

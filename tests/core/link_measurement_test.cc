@@ -97,6 +97,24 @@ TEST(LinkMeasurement, APortIsAsFastAsThePairsThatUseItAtOnce) {
   EXPECT_DOUBLE_EQ(read.value().price(0, 1).bandwidth_bytes_per_s, 5e9);
 }
 
+TEST(LinkMeasurement, APortOfLongPathsIsAsFastAsAllThatWereMeasuredTogether) {
+  // Two hosts of two ranks: four pairs share what joins them, and were not measured otherwise.
+  std::vector<MeasuredLink> links(16, {1e-6, 5e9});
+  for (const std::size_t one : {0u, 1u})
+    for (const std::size_t other : {2u, 3u}) {
+      links[one * 4 + other] = {50e-3, 3e6, kNoRelay, 3e6};
+      links[other * 4 + one] = {50e-3, 5e6, kNoRelay, 5e6};
+    }
+  schedule::Links before(4);
+  before.setNode(std::vector<int>{0, 1}, {1, 1});
+  before.setNode(std::vector<int>{2, 3}, {1, 1});
+  const auto read = schedule::Links::parse(linksText(links, before), 4);
+  ASSERT_TRUE(read.isOk()) << read.status().text();
+  const schedule::NodePrice& first = read.value().node(read.value().nodeOf(0));
+  EXPECT_DOUBLE_EQ(first.up_bytes_per_s, 12e6);
+  EXPECT_DOUBLE_EQ(first.down_bytes_per_s, 20e6);
+}
+
 /// Four ranks, each on a node of its own.
 schedule::Links told(const std::vector<MeasuredLink>& links) {
   const std::string text = linksText(links, schedule::Links(4));
@@ -158,6 +176,16 @@ TEST(LinkMeasurement, NoPortIsNamedInDoubt) {
   EXPECT_FALSE(named(both(30e6, 24e6))) << "in between";
   EXPECT_FALSE(named(both(30e6, 10e6, 50e-3))) << "too far away to tell in so short a time";
   EXPECT_FALSE(named({10e-3, 30e6})) << "not measured together";
+}
+
+TEST(LinkMeasurement, NoPortIsNamedOfARankWithALongPathThoughOthersAreNearlyAsLong) {
+  std::vector<MeasuredLink> links(16, both(30e6, 10e6, 11e-3));
+  links[1] = links[4] = both(25e6, 25e6, 13e-3);
+  const schedule::Links read = told(links);
+  EXPECT_DOUBLE_EQ(read.price(0, 1).latency_s, 11e-3) << "alike";
+  EXPECT_DOUBLE_EQ(read.node(read.nodeOf(0)).up_bytes_per_s, 0);
+  EXPECT_DOUBLE_EQ(read.node(read.nodeOf(1)).down_bytes_per_s, 0);
+  EXPECT_DOUBLE_EQ(read.node(read.nodeOf(2)).up_bytes_per_s, 30e6);
 }
 
 TEST(LinkMeasurement, TheBestRateIsThatOfTheFastestLongEnoughStretch) {
