@@ -210,9 +210,11 @@ double evenOut(std::vector<MeasuredLink>& links, int size) {
   if (size < 3 || !areAlike(latencies, kAlike)) return 0;
   const double line = equalLines(links, size);
   if (line <= 0 && !areAlike(rates, kAlike)) return 0;
+  const double latency_s = middleOf(latencies);
+  const double rate = line > 0 ? line : middleOf(rates);
   for (MeasuredLink& link : links) {
-    link.latency_s = middleOf(latencies);
-    link.bandwidth_bytes_per_s = line > 0 ? line : middleOf(rates);
+    link.latency_s = latency_s;
+    link.bandwidth_bytes_per_s = rate;
   }
   return line;
 }

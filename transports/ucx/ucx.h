@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "base/log.h"
 #include "gossamer/transport.h"
