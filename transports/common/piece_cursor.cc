@@ -7,6 +7,12 @@
 
 namespace goss::transports {
 
+namespace {
+
+void copyThroughCaches(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+
+} // namespace
+
 std::span<std::byte> PieceCursor::current() const {
   if (index_ == pieces_.size()) return {};
   const iovec& piece = pieces_[index_];
@@ -22,18 +28,23 @@ void PieceCursor::advance(std::size_t bytes) {
   }
 }
 
-std::size_t PieceCursor::gather(std::span<std::byte> to) {
+template <typename Copy>
+std::size_t PieceCursor::gatherWith(std::span<std::byte> to, Copy copy) {
   std::size_t done = 0;
   while (done < to.size()) {
     std::span<std::byte> from = current();
     if (from.empty()) break;
     std::size_t step = std::min(from.size(), to.size() - done);
-    std::memcpy(to.data() + done, from.data(), step);
+    copy(to.data() + done, from.data(), step);
     advance(step);
     done += step;
   }
   return done;
 }
+
+std::size_t PieceCursor::gather(std::span<std::byte> to) { return gatherWith(to, copyThroughCaches); }
+
+std::size_t PieceCursor::gatherStreaming(std::span<std::byte> to) { return gatherWith(to, platform::copyStreaming); }
 
 template <typename Copy>
 std::size_t PieceCursor::scatterWith(std::span<const std::byte> from, Copy copy) {
@@ -49,9 +60,7 @@ std::size_t PieceCursor::scatterWith(std::span<const std::byte> from, Copy copy)
   return done;
 }
 
-std::size_t PieceCursor::scatter(std::span<const std::byte> from) {
-  return scatterWith(from, [](void* to, const void* source, std::size_t bytes) { std::memcpy(to, source, bytes); });
-}
+std::size_t PieceCursor::scatter(std::span<const std::byte> from) { return scatterWith(from, copyThroughCaches); }
 
 std::size_t PieceCursor::scatterStreaming(std::span<const std::byte> from) {
   return scatterWith(from, platform::copyStreaming);

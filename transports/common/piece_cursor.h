@@ -22,6 +22,8 @@ class PieceCursor {
 
   /// Copies the next bytes of the list to `to`; returns how many there were, at most to.size(). Advances.
   std::size_t gather(std::span<std::byte> to);
+  /// The same past the caches.
+  std::size_t gatherStreaming(std::span<std::byte> to);
   /// Copies `from` into the list; returns how many bytes had room. Advances.
   std::size_t scatter(std::span<const std::byte> from);
   /// The same past the caches.
@@ -30,6 +32,8 @@ class PieceCursor {
   std::size_t list(std::span<iovec> out, std::size_t max_bytes) const;
 
  private:
+  template <typename Copy>
+  std::size_t gatherWith(std::span<std::byte> to, Copy copy);
   template <typename Copy>
   std::size_t scatterWith(std::span<const std::byte> from, Copy copy);
   void skipEmpty() {

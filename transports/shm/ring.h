@@ -23,6 +23,7 @@
 #include "gossamer/transport.h"
 #include "transports/common/inflow.h"
 #include "transports/common/piece_cursor.h"
+#include "transports/shm/bulk_stores.h"
 #include "transports/shm/segment.h"
 
 namespace goss::transports::shm {
@@ -112,6 +113,7 @@ class RingWriter {
   void put(const MessageHeader& header, std::size_t piece_bytes) {
     put(header.tag, header.envelope, header.bytes, piece_bytes);
   }
+  void storeBulk(std::byte* to, std::span<const std::byte> bytes);
   bool writeAgain(std::span<const std::byte> bytes);
   void remember(Tag tag, const Envelope& envelope) {
     repeatable_ = true;
@@ -131,6 +133,7 @@ class RingWriter {
   std::uint64_t tail_ = 0;
   std::uint64_t seen_head_ = 0; ///< Reading the real one costs a cache miss, so only when this one says full.
   std::size_t piece_bytes_ = 0;
+  BulkStores stores_;
   bool published_ = false;
   bool repeatable_ = false; ///< There was a message that the next one may repeat:
   Tag last_tag_ = 0;
@@ -235,7 +238,12 @@ inline bool RingWriter::writeBrief(Tag tag, const Envelope& envelope, std::span<
   const std::size_t record_bytes = briefBytes(bytes.size());
   if (!hasRoom(record_bytes)) return false;
   put(tag, envelope, bytes.size(), bytes.size());
-  if (!bytes.empty()) std::memcpy(at() + payloadAt(bytes.size()), bytes.data(), bytes.size());
+  std::byte* const to = at() + payloadAt(bytes.size());
+  if (bytes.size() > BulkStores::kLeastBytes) {
+    storeBulk(to, bytes);
+  } else if (!bytes.empty()) {
+    std::memcpy(to, bytes.data(), bytes.size());
+  }
   publish(start(), RecordKind::brief, record_bytes);
   if (repeatable) remember(tag, envelope);
   return true;
