@@ -1,4 +1,5 @@
-// Messages that the receiver reads where they lie: out of regions, and out of the sender's address space.
+// Messages that the receiver reads where they lie: out of regions, out of the sender's address space, and out of the
+// ring.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -37,6 +38,7 @@ struct Recv final : RecvOperation {
   }
   Status onMatched(const Envelope&, std::size_t) override { return Status::ok(); }
   void onData(std::size_t offset, std::span<const std::byte> view) override {
+    if (taken == 0) first_view = view.data();
     taken += view.size();
     wrong += view.front() != expected || view.back() != expected ? 1 : 0;
     if (in_the_middle) in_the_middle();
@@ -48,6 +50,7 @@ struct Recv final : RecvOperation {
   }
   std::byte expected;
   std::function<void()> in_the_middle; ///< Of every window, before it is answered.
+  const std::byte* first_view = nullptr;
   std::size_t taken = 0;
   int wrong = 0;
   int completions = 0;
@@ -462,6 +465,29 @@ TEST_F(ShmDirect, TheRingCarriesLentMemoryWhereItIsForced) {
   EXPECT_EQ(recv.taken, kBytes);
   EXPECT_EQ(send.completions, 1);
   EXPECT_EQ(mappings(), before + 1) << "the peer has mapped nothing";
+}
+
+// As in a window of receives that are posted one by one while the sender is ahead.
+TEST_F(ShmDirect, ALongMessageInTheRingWaitsForTheReceiveThatComesNext) {
+  constexpr std::size_t kLong = 32 * 1024;
+  config_.shm_path = "ring";
+  meet();
+  std::vector<std::byte> bytes(kLong, std::byte{1});
+  WholeSend sends[] = {{bytes.data(), kLong}, {bytes.data(), kLong, 2}};
+  for (WholeSend& send : sends)
+    EXPECT_TRUE(from().send(send));
+  Recv first(kLong);
+  to().recv(first);
+  to().progress();
+  EXPECT_EQ(first.completions, 1);
+  Recv second(kLong, 2);
+  to().recv(second);
+  to().progress();
+  EXPECT_EQ(second.completions, 1);
+  EXPECT_EQ(second.taken, kLong);
+  EXPECT_EQ(second.wrong, 0);
+  const auto apart = second.first_view - first.first_view;
+  EXPECT_TRUE(apart > 0 && apart < static_cast<std::ptrdiff_t>(kLong + 4096)) << "it was copied out of the ring first";
 }
 
 } // namespace
