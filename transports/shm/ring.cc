@@ -40,8 +40,8 @@ bool RingWriter::write(const MessageHeader& header, Outgoing& progress) {
   if (!progress.started && header.bytes <= kShortBytes) {
     std::size_t bytes = briefBytes(header.bytes);
     if (!hasRoom(bytes)) return false;
-    put(header, static_cast<std::size_t>(header.bytes));
     stores_.gather(progress.cursor, {at() + payloadAt(header.bytes), static_cast<std::size_t>(header.bytes)});
+    put(header, static_cast<std::size_t>(header.bytes), bytes);
     publish(start(), RecordKind::brief, bytes);
     if (header.bytes <= kAgainBytes) remember(header.tag, header.envelope);
     progress.started = true;
@@ -53,8 +53,8 @@ bool RingWriter::write(const MessageHeader& header, Outgoing& progress) {
     if (!hasRoom(wantedRoom(left))) return false;
     const std::size_t most = header.bytes <= kPipelinedBytes ? kPipelinedPieceBytes : piece_bytes_;
     auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(left, most));
-    put(header, piece);
     stores_.gather(progress.cursor, {at() + kLine, piece});
+    put(header, piece, kLine + padded(piece));
     publish(start(), progress.started ? RecordKind::more : RecordKind::first, kLine + padded(piece));
     progress.started = true;
     progress.written += piece;
@@ -65,8 +65,8 @@ bool RingWriter::write(const MessageHeader& header, Outgoing& progress) {
 bool RingWriter::writeDirect(const MessageHeader& header, std::span<const std::byte> description) {
   const std::size_t bytes = kLine + padded(description.size());
   if (!hasRoom(bytes)) return false;
-  put(header, description.size());
   std::memcpy(at() + kLine, description.data(), description.size());
+  put(header, description.size(), bytes);
   publish(start(), RecordKind::direct, bytes);
   return true;
 }

@@ -51,6 +51,7 @@ struct RecordHeader {
 static_assert(sizeof(RecordHeader) == 48); // 16 bytes of payload share its cache line, and stay aligned to 16.
 
 inline constexpr std::size_t kLine = 64;
+inline constexpr std::size_t kBesideBytes = kLine - sizeof(RecordHeader);
 /// Records of kind `again` begin at multiples of it.
 inline constexpr std::size_t kUnit = 16;
 inline constexpr std::size_t kAgainHeaderBytes = offsetof(RecordHeader, bytes);
@@ -62,6 +63,10 @@ inline constexpr std::size_t kShortBytes = 16 * 1024;
 /// Whole messages up to this many bytes begin in the line of their header. Longer ones lose nothing by a line of their
 /// own, and whoever reduces out of the ring reads whole lines.
 inline constexpr std::size_t kSharedLineBytes = 4096;
+/// Of a message of a few lines the reader asks for these behind the first at once, before it knows what is in them:
+/// half of a round trip of 256 bytes takes 0.16 instead of 0.17 us. Longer ones gained nothing.
+inline constexpr std::size_t kFetchedLines = 4;
+inline constexpr std::size_t kFetchedBytes = 512;
 inline constexpr std::size_t kMaxPieceBytes = 64 * 1024;
 /// Longer ones up to here are cut into such pieces, so that the reader copies one while the next is written. Where more
 /// is to come anyway that gained nothing: all-reduces of 256 KiB to 1 MiB took 3 % longer with a beginning like it.
@@ -109,10 +114,11 @@ class RingWriter {
   [[nodiscard]] bool hasRoom(std::size_t wanted);
   [[nodiscard]] bool hasRoomAfterAll(std::size_t wanted);
   [[nodiscard]] std::size_t wantedRoom(std::uint64_t left) const;
-  void put(Tag tag, const Envelope& envelope, std::uint64_t bytes, std::size_t piece_bytes);
-  void put(const MessageHeader& header, std::size_t piece_bytes) {
-    put(header.tag, header.envelope, header.bytes, piece_bytes);
+  void put(Tag tag, const Envelope& envelope, std::uint64_t bytes, std::size_t piece_bytes, std::size_t record_bytes);
+  void put(const MessageHeader& header, std::size_t piece_bytes, std::size_t record_bytes) {
+    put(header.tag, header.envelope, header.bytes, piece_bytes, record_bytes);
   }
+  void clearKindAt(std::uint64_t position) { kindAt(position).store(RecordKind::none, std::memory_order_relaxed); }
   void storeBulk(std::byte* to, std::span<const std::byte> bytes);
   bool writeAgain(std::span<const std::byte> bytes);
   void remember(Tag tag, const Envelope& envelope) {
@@ -121,6 +127,9 @@ class RingWriter {
     last_envelope_ = envelope;
   }
   void publish(std::uint64_t start, RecordKind kind, std::size_t bytes);
+  [[nodiscard]] std::atomic_ref<RecordKind> kindAt(std::uint64_t position) const {
+    return std::atomic_ref(*reinterpret_cast<RecordKind*>(bytes_ + (position & mask_)));
+  }
   /// Where a record that takes whole lines begins.
   [[nodiscard]] std::uint64_t start() const { return padded(tail_); }
   [[nodiscard]] std::byte* at() const { return bytes_ + (start() & mask_); }
@@ -193,9 +202,13 @@ inline bool RingWriter::hasRoom(std::size_t wanted) {
   return mask_ + 1 - (start() - seen_head_) >= wanted + kLine || hasRoomAfterAll(wanted + kLine);
 }
 
-// All but the kind, which publish() writes. Field by field: what was just written in small parts would be read again in
-// larger ones by a copy, and the processor forwards no such thing from one to the other.
-inline void RingWriter::put(Tag tag, const Envelope& envelope, std::uint64_t bytes, std::size_t piece_bytes) {
+// All but the kind, which publish() writes, after the other lines of the record: the reader looks at this one all the
+// time, and takes it away from a writer that fetches another line between two stores to it. Field by field: what was
+// just written in small parts would be read again in larger ones by a copy, and the processor forwards no such thing
+// from one to the other.
+inline void RingWriter::put(Tag tag, const Envelope& envelope, std::uint64_t bytes, std::size_t piece_bytes,
+                            std::size_t record_bytes) {
+  clearKindAt(start() + record_bytes);
   RecordHeader& record = *reinterpret_cast<RecordHeader*>(at());
   record.piece_bytes = static_cast<std::uint32_t>(piece_bytes);
   record.bytes = bytes;
@@ -207,10 +220,6 @@ inline void RingWriter::put(Tag tag, const Envelope& envelope, std::uint64_t byt
 // looks for the last time, or the kind is stored with one; a fence here waits until the line has come, which costs more
 // than all the rest of a short message.
 inline void RingWriter::publish(std::uint64_t start, RecordKind kind, std::size_t bytes) {
-  const auto kindAt = [this](std::uint64_t position) {
-    return std::atomic_ref(*reinterpret_cast<RecordKind*>(bytes_ + (position & mask_)));
-  };
-  kindAt(start + bytes).store(RecordKind::none, std::memory_order_relaxed);
   if (start != tail_) kindAt(start).store(std::exchange(kind, RecordKind::align), std::memory_order_relaxed);
   if (fenced_ && reader_side_->fences_all.load(std::memory_order_relaxed) != 0) {
     kindAt(tail_).store(kind, std::memory_order_release);
@@ -225,6 +234,7 @@ inline void RingWriter::publish(std::uint64_t start, RecordKind kind, std::size_
 inline bool RingWriter::writeAgain(std::span<const std::byte> bytes) {
   const std::size_t record_bytes = againBytes(bytes.size());
   if (!hasRoom(record_bytes)) return false;
+  clearKindAt(tail_ + record_bytes);
   RecordHeader& record = *reinterpret_cast<RecordHeader*>(bytes_ + (tail_ & mask_));
   record.piece_bytes = static_cast<std::uint32_t>(bytes.size());
   if (!bytes.empty()) std::memcpy(&record.bytes, bytes.data(), bytes.size());
@@ -237,13 +247,16 @@ inline bool RingWriter::writeBrief(Tag tag, const Envelope& envelope, std::span<
   if (repeatable && repeatable_ && tag == last_tag_ && envelope == last_envelope_) return writeAgain(bytes);
   const std::size_t record_bytes = briefBytes(bytes.size());
   if (!hasRoom(record_bytes)) return false;
-  put(tag, envelope, bytes.size(), bytes.size());
   std::byte* const to = at() + payloadAt(bytes.size());
+  const std::size_t beside = bytes.size() > kSharedLineBytes ? 0 : std::min(bytes.size(), kBesideBytes);
+  const std::span<const std::byte> rest = bytes.subspan(beside);
   if (bytes.size() > BulkStores::kLeastBytes) {
-    storeBulk(to, bytes);
-  } else if (!bytes.empty()) {
-    std::memcpy(to, bytes.data(), bytes.size());
+    storeBulk(to, rest);
+  } else if (!rest.empty()) {
+    std::memcpy(to + kBesideBytes, rest.data(), rest.size());
   }
+  put(tag, envelope, bytes.size(), bytes.size(), record_bytes);
+  if (beside > 0) std::memcpy(to, bytes.data(), beside);
   publish(start(), RecordKind::brief, record_bytes);
   if (repeatable) remember(tag, envelope);
   return true;
@@ -277,6 +290,11 @@ inline RingReader::Peek RingReader::peek(Record& record) {
   const std::byte* start = bytes_ + (head_ & mask_);
   auto& header = *reinterpret_cast<RecordHeader*>(bytes_ + (head_ & mask_));
   const std::uint32_t piece_bytes = std::atomic_ref(header.piece_bytes).load(std::memory_order_relaxed); // Once.
+  if (piece_bytes > 2 * kLine && piece_bytes <= kFetchedBytes) {
+    const std::size_t end = std::min(sizeof(RecordHeader) + piece_bytes, (kFetchedLines + 1) * kLine);
+    for (std::size_t line = kLine; line < end; line += kLine)
+      __builtin_prefetch(start + line);
+  }
   record.kind = kind;
   record.message.tag = header.tag;
   record.message.bytes = std::atomic_ref(header.bytes).load(std::memory_order_relaxed);
