@@ -21,6 +21,10 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kHeaderBytes = 32;
+/// Of more bytes the reader asks for all lines at once. Between processors that share no cache (250 ns a line) 8 KiB
+/// then take 2.7 instead of 5.2 us, between others 1.6 instead of 1.5. At 4 KiB it is 2.0 instead of 2.7, and 0.89
+/// instead of 0.79.
+constexpr std::size_t kFetchedBytes = 4096;
 
 // Measured on two cores of one processor: a line crosses in 60 ns, several at once at the bandwidth below.
 constexpr double kCall_s = 0.15e-6;
@@ -49,6 +53,11 @@ std::uint64_t writtenBytes(Collective collective, int size, bool is_root, std::u
       break;
   }
   return 0;
+}
+
+void fetch(const std::byte* from, std::uint64_t bytes) {
+  for (std::uint64_t at = 0; at < bytes; at += kLine)
+    __builtin_prefetch(from + at);
 }
 
 } // namespace
@@ -221,6 +230,7 @@ FlatChannel::Outcome FlatChannel::collect(FlatWork& work, int looks) {
       const Slot& slot = slotOf(work.next, work.number);
       if (!comes(slot, work.number, looks)) return Outcome::waiting;
       if (slot.envelope != work.envelope) return Outcome::mismatch;
+      if (work.bytes > kFetchedBytes) fetch(bytesOf(work.next, work.number), work.bytes);
     }
     take(work, work.next);
   }
