@@ -149,7 +149,6 @@ Result<Choice> choose(const Surroundings& around, const Catalogue& catalogue, co
                       const std::string& asked, std::uint64_t bytes) {
   Preferences asking = around.preferred;
   asking.algorithm = asked;
-  const int ranks = around.links.size();
   const Planner planner(0, around.links, catalogue, around.preferred, around.board_bytes);
   const Planner asked_planner(0, around.links, catalogue, asking, around.board_bytes);
   Result<std::vector<Candidate>> free = planner.candidates(key);
