@@ -1,15 +1,17 @@
-#include "transports/shm/bulk_stores.h"
+#include "platform/adaptive_copy.h"
 
 #include <atomic>
 #include <bit>
 #include <chrono>
 
-namespace goss::transports::shm {
+#include "platform/streaming_copy.h"
+
+namespace goss::platform {
 
 namespace {
 
-/// Each way. As much as a processor keeps in its store queue, so the time is taken behind a fence.
-constexpr std::size_t kTrialBytes = 4096;
+/// Each way. No more than a processor keeps in its store queue, so the time is taken behind a fence.
+constexpr std::size_t kTrialBytes = 2048;
 /// Between two trials: they cost less than a hundredth of these.
 constexpr std::size_t kBetweenTrials = 512 * 1024;
 /// Who reads what was stored past the caches reads it from memory. Where the caches are shared that takes as long as
@@ -19,43 +21,39 @@ constexpr double kGain = 2.5;
 constexpr int kEnoughGains = 3;
 constexpr int kStrayGains = 1;
 
-template <typename Store>
-double timeOf_s(Store store) {
-  const auto start = std::chrono::steady_clock::now();
-  store();
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+void copyEither(bool past, void* to, const void* from, std::size_t bytes) {
+  past ? copyStreaming(to, from, bytes) : static_cast<void>(std::memcpy(to, from, bytes));
 }
 
 } // namespace
 
-void BulkStores::gather(PieceCursor& from, std::span<std::byte> to) {
-  if (to.size() >= 2 * kTrialBytes && (untried_bytes_ += to.size()) >= kBetweenTrials) {
+void AdaptiveCopy::copyLong(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes >= 2 * kTrialBytes && (untried_bytes_ += bytes) >= kBetweenTrials) {
     untried_bytes_ = 0;
-    tryBoth(from, to.first(2 * kTrialBytes));
-    to = to.subspan(2 * kTrialBytes);
+    tryBoth(to, from);
+    to += 2 * kTrialBytes;
+    from += 2 * kTrialBytes;
+    bytes -= 2 * kTrialBytes;
   }
-  if (past_ && to.size() >= kLeastBytes) {
-    from.gatherStreaming(to);
-  } else {
-    from.gather(to);
-  }
+  copyEither(past_, to, from, bytes);
 }
 
-void BulkStores::tryBoth(PieceCursor& from, std::span<std::byte> to) {
-  double through_s = 0;
-  double past_s = 0;
-  const auto tryOne = [&](bool past, std::span<std::byte> run) {
-    (past ? past_s : through_s) = timeOf_s([&] { past ? from.gatherStreaming(run) : from.gather(run); });
-  };
+void AdaptiveCopy::tryBoth(std::byte* to, const std::byte* from) {
+  double took_s[2];                                    // Through the caches, past them.
   std::atomic_thread_fence(std::memory_order_seq_cst); // What was stored before is not part of it.
-  tryOne(past_first_, to.first(kTrialBytes));
-  tryOne(!past_first_, to.subspan(kTrialBytes));
+  for (const bool past : {past_first_, !past_first_}) {
+    const auto start = std::chrono::steady_clock::now();
+    copyEither(past, to, from, kTrialBytes);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    took_s[past ? 1 : 0] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    to += kTrialBytes;
+    from += kTrialBytes;
+  }
   past_first_ = !past_first_;
-  saw(through_s, past_s);
+  saw(took_s[0], took_s[1]);
 }
 
-void BulkStores::saw(double through_s, double past_s) {
+void AdaptiveCopy::saw(double through_s, double past_s) {
   const bool gain = past_s * kGain < through_s;
   gains_ = static_cast<std::uint8_t>(gains_ << 1 | (gain ? 1 : 0));
   const int gains = std::popcount(gains_);
@@ -63,4 +61,4 @@ void BulkStores::saw(double through_s, double past_s) {
   if (gains <= kStrayGains) past_ = false;
 }
 
-} // namespace goss::transports::shm
+} // namespace goss::platform

@@ -1,45 +1,53 @@
-/// How long runs of bytes are stored into a ring: through the caches of this processor, or past them.
-#ifndef GOSS_TRANSPORTS_SHM_BULK_STORES_H_
-#define GOSS_TRANSPORTS_SHM_BULK_STORES_H_
+/// Copies to memory that another processor reads next.
+#ifndef GOSS_LIB_PLATFORM_ADAPTIVE_COPY_H_
+#define GOSS_LIB_PLATFORM_ADAPTIVE_COPY_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <cstring>
 
-#include "transports/common/piece_cursor.h"
+namespace goss::platform {
 
-namespace goss::transports::shm {
-
-/// Stores that go through the caches first fetch each line of the ring from the processor that read it last. Where the
-/// two share a cache that is soon done, and the reader then finds the bytes in it. Where they do not (two dies of a
-/// package, two packages) it takes a quarter of a microsecond a line and few lines at a time: 2 GB/s on a Zen 4 whose
-/// cores were 250 ns apart, 39 past the caches, while the reader takes 13 to 15 either way. Which of the two it is can
-/// change: processes move, and so do the processors of a virtual machine. So both are tried now and then, on the
-/// bytes at hand. One thread.
-class BulkStores {
+/// As memcpy, through the caches of this processor or past them (copyStreaming()), whichever is seen to be faster.
+///
+/// Stores that go through the caches first fetch each line from the processor that read it last. Where the two share a
+/// cache that is soon done, and the reader then finds the bytes in it. Where they do not (two dies of a package, two
+/// packages) it takes a quarter of a microsecond a line and few lines at a time: 2 GB/s on a Zen 4 whose cores were 250
+/// ns apart, 39 past the caches, while the reader takes 13 to 15 either way. Which of the two it is can change:
+/// processes move, and so do the processors of a virtual machine. So both are tried now and then, on the bytes at hand.
+///
+/// One object for each place that is written again and again. One thread at a time.
+class AdaptiveCopy {
  public:
-  /// Shorter runs always go through the caches.
-  static constexpr std::size_t kLeastBytes = 4096;
+  /// Shorter copies always go through the caches.
+  static constexpr std::size_t kLeastBytes = 2048;
 
-  /// Moves the next bytes of `from`, which has at least as many, to `to` in the ring.
-  void gather(PieceCursor& from, std::span<std::byte> to);
+  /// Ordered before later stores of this thread. The ranges do not overlap; neither is null unless `bytes` is 0.
+  void copy(void* to, const void* from, std::size_t bytes) {
+    if (bytes >= kLeastBytes) {
+      copyLong(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
+    } else if (bytes > 0) {
+      std::memcpy(to, from, bytes);
+    }
+  }
 
   [[nodiscard]] bool pastCaches() const { return past_; }
-  /// What equal runs took each way. Of the last eight trials three must show a gain before stores go past the caches,
+  /// What equal copies took each way. Of the last eight trials three must show a gain before copies go past the caches,
   /// and all but one must show none before they go through them again: another program may take the processor in the
   /// middle of a trial, and half of the lines come soon enough even where the others do not, if they were last stored
   /// through the caches.
   void saw(double through_s, double past_s);
 
  private:
-  void tryBoth(PieceCursor& from, std::span<std::byte> to);
+  void copyLong(std::byte* to, const std::byte* from, std::size_t bytes);
+  void tryBoth(std::byte* to, const std::byte* from);
 
   bool past_ = false;
+  bool past_first_ = false; ///< Of the next trial: the first copy waits for its source longer.
   std::uint8_t gains_ = 0;  ///< A bit for each of the last trials: it was better past the caches.
-  bool past_first_ = false; ///< Of the next trial: the first run waits for its source longer.
   std::size_t untried_bytes_ = 0;
 };
 
-} // namespace goss::transports::shm
+} // namespace goss::platform
 
-#endif // GOSS_TRANSPORTS_SHM_BULK_STORES_H_
+#endif // GOSS_LIB_PLATFORM_ADAPTIVE_COPY_H_

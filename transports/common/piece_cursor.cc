@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "platform/adaptive_copy.h"
 #include "platform/streaming_copy.h"
 
 namespace goss::transports {
@@ -44,7 +45,9 @@ std::size_t PieceCursor::gatherWith(std::span<std::byte> to, Copy copy) {
 
 std::size_t PieceCursor::gather(std::span<std::byte> to) { return gatherWith(to, copyThroughCaches); }
 
-std::size_t PieceCursor::gatherStreaming(std::span<std::byte> to) { return gatherWith(to, platform::copyStreaming); }
+std::size_t PieceCursor::gather(std::span<std::byte> to, platform::AdaptiveCopy& copy) {
+  return gatherWith(to, [&copy](void* out, const void* in, std::size_t bytes) { copy.copy(out, in, bytes); });
+}
 
 template <typename Copy>
 std::size_t PieceCursor::scatterWith(std::span<const std::byte> from, Copy copy) {

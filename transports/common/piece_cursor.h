@@ -7,6 +7,10 @@
 #include <cstddef>
 #include <span>
 
+namespace goss::platform {
+class AdaptiveCopy;
+}
+
 namespace goss::transports {
 
 /// Walks the bytes of a list of pieces in order. The list must outlive the walk. Pieces of no bytes are skipped.
@@ -22,8 +26,8 @@ class PieceCursor {
 
   /// Copies the next bytes of the list to `to`; returns how many there were, at most to.size(). Advances.
   std::size_t gather(std::span<std::byte> to);
-  /// The same past the caches.
-  std::size_t gatherStreaming(std::span<std::byte> to);
+  /// The same by `copy`.
+  std::size_t gather(std::span<std::byte> to, platform::AdaptiveCopy& copy);
   /// Copies `from` into the list; returns how many bytes had room. Advances.
   std::size_t scatter(std::span<const std::byte> from);
   /// The same past the caches.

@@ -20,12 +20,6 @@ bool RingWriter::hasRoomAfterAll(std::size_t wanted) {
   return mask_ + 1 - (start() - seen_head_) >= wanted;
 }
 
-void RingWriter::storeBulk(std::byte* to, std::span<const std::byte> bytes) {
-  const iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};
-  PieceCursor from({&piece, 1});
-  stores_.gather(from, {to, bytes.size()});
-}
-
 // Records of less than a piece cost more than they carry, so a long message waits for room for one.
 std::size_t RingWriter::wantedRoom(std::uint64_t left) const {
   return kLine + padded(static_cast<std::size_t>(std::min<std::uint64_t>(left, piece_bytes_)));
@@ -40,7 +34,7 @@ bool RingWriter::write(const MessageHeader& header, Outgoing& progress) {
   if (!progress.started && header.bytes <= kShortBytes) {
     std::size_t bytes = briefBytes(header.bytes);
     if (!hasRoom(bytes)) return false;
-    stores_.gather(progress.cursor, {at() + payloadAt(header.bytes), static_cast<std::size_t>(header.bytes)});
+    progress.cursor.gather({at() + payloadAt(header.bytes), static_cast<std::size_t>(header.bytes)}, copy_);
     put(header, static_cast<std::size_t>(header.bytes), bytes);
     publish(start(), RecordKind::brief, bytes);
     if (header.bytes <= kAgainBytes) remember(header.tag, header.envelope);
@@ -53,7 +47,7 @@ bool RingWriter::write(const MessageHeader& header, Outgoing& progress) {
     if (!hasRoom(wantedRoom(left))) return false;
     const std::size_t most = header.bytes <= kPipelinedBytes ? kPipelinedPieceBytes : piece_bytes_;
     auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(left, most));
-    stores_.gather(progress.cursor, {at() + kLine, piece});
+    progress.cursor.gather({at() + kLine, piece}, copy_);
     put(header, piece, kLine + padded(piece));
     publish(start(), progress.started ? RecordKind::more : RecordKind::first, kLine + padded(piece));
     progress.started = true;
