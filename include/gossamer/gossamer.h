@@ -298,7 +298,7 @@ GOSS_API goss_status goss_barrier(goss_comm_t comm, const goss_options* options,
 // ---------------------------------------------------------------------------------------------------- Messages from
 // one rank to another with the same tag arrive in the order they were sent. Tags are 0..2^31-1.
 
-/// May complete before the peer has received. dtype must match the receive's.
+/// May complete before the peer has received; requests of such sends may be equal. dtype must match the receive's.
 GOSS_API goss_status goss_send(goss_comm_t comm, const void* buffer, size_t count, goss_dtype dtype, int32_t peer,
                                int32_t tag, const goss_options* options, goss_request_t* request);
 

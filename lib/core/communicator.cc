@@ -58,6 +58,8 @@ Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, 
                            std::string(world_->preferredAmongEquals())},
                flat_ != nullptr ? flat_->capacity() : 0),
       news_(ranks_.size()) {
+  sent_.home_ = Operation::Home::fixed;
+  sent_.state_ = Operation::State::complete;
   for (int rank = 0; rank < size(); ++rank)
     rank_of_world_[static_cast<std::size_t>(worldRank(rank))] = rank;
   counters_.size = sizeof counters_;
@@ -128,6 +130,7 @@ Status Communicator::startOnLoop(Operation& operation) {
   if (!alone) {
     if (Status status = operation.mayStartOnLoop(); !status.isOk()) return status;
   }
+  engine().startLightOnLoop(); // They were first.
   operation.state_ = Operation::State::active;
   if (!operation.status_.isOk()) operation.status_ = Status::ok();
   operation.timed_ = !alone || messages_++ % kTimedOf == 0;
@@ -175,6 +178,7 @@ bool Communicator::runAtOnceOnLoop(Execution& execution) {
 /// The same for a message, which is posted afterwards, whatever the answer.
 bool Communicator::runAtOnceOnLoop(MessageOperation& message) {
   if (!failure_.isOk() || !message.hasPeer()) return false;
+  engine().startLightOnLoop(); // They were first.
   const bool timed = messages_++ % kTimedOf == 0;
   const TimePoint begun = timed ? Clock::now() : TimePoint{};
   const int looks = !engine().restsOnLoop() ? 0 : engine().crowded() ? kYieldsInACrowd : kLooks;
@@ -268,10 +272,14 @@ Status Communicator::restart(Operation& operation) {
 }
 
 Status Communicator::finish(Operation* operation, goss_message* message) {
+  if (operation->home_ == Operation::Home::fixed) {
+    if (message != nullptr) *message = operation->message;
+    return Status::ok();
+  }
   auto lock = engine().enter();
   const Inside inside(*this, lock);
   if (operation->state() == Operation::State::inactive) return Status::ok();
-  if (operation->state() == Operation::State::active) {
+  if (operation->state() == Operation::State::active && !takeLightUntilOnLoop(*operation)) {
     engine().driveUntil(lock, [&] { return operation->state() == Operation::State::complete; });
   }
   return finishOnLoop(operation, message);
@@ -280,7 +288,7 @@ Status Communicator::finish(Operation* operation, goss_message* message) {
 /// It is complete.
 Status Communicator::finishOnLoop(Operation* operation, goss_message* message) {
   if (operation->state() == Operation::State::inactive) return Status::ok();
-  operation->state_ = Operation::State::inactive;
+  if (operation->home_ != Operation::Home::fixed) operation->state_ = Operation::State::inactive;
   Status status = operation->status();
   if (message != nullptr && status.isOk()) *message = operation->message;
   if (!operation->persistent) releaseOnLoop(operation);
@@ -289,7 +297,7 @@ Status Communicator::finishOnLoop(Operation* operation, goss_message* message) {
 
 bool Communicator::test(Operation& operation) {
   auto lock = engine().enter();
-  if (operation.state() == Operation::State::active) engine().turnOnce(lock);
+  if (operation.state() == Operation::State::active && !takeLightUntilOnLoop(operation)) engine().turnOnce(lock);
   return operation.state() != Operation::State::active;
 }
 
@@ -323,32 +331,22 @@ Status Communicator::finishAny(std::span<Operation*> operations, std::size_t& in
 }
 
 Status Communicator::finishAll(std::span<Operation*> operations) {
-  Status first;
-  const auto finishEach = [&](auto finish) {
-    for (Operation*& operation : operations) {
-      if (operation == nullptr) continue;
-      const bool persistent = operation->persistent;
-      Status status = finish(operation);
-      if (!persistent) operation = nullptr;
-      if (first.isOk()) first = std::move(status);
+  Operation* some = nullptr;
+  bool alike = true;
+  for (Operation*& operation : operations) {
+    if (operation == nullptr) continue;
+    if (operation->home_ == Operation::Home::fixed) {
+      operation = nullptr;
+      continue;
     }
-  };
-  const auto some = std::find_if(operations.begin(), operations.end(), [](const Operation* o) { return o != nullptr; });
-  if (some == operations.end()) return first;
-  Communicator& communicator = (*some)->communicator();
-  const auto each = [&](auto is_same) {
-    return std::all_of(some, operations.end(),
-                       [&](Operation* o) { return o == nullptr || is_same(o->communicator()); });
-  };
-  if (!each([&](const Communicator& other) { return &other.engine() == &communicator.engine(); })) {
-    finishEach([](Operation* operation) { return operation->communicator().finish(operation, nullptr); });
-    return first;
+    if (some == nullptr) some = operation;
+    alike = alike && &operation->communicator_ == &some->communicator_;
   }
-  auto lock = communicator.engine().enter();
-  if (!each([&](const Communicator& other) { return &other == &communicator; })) {
-    return AllInside(operations, lock).finishAll(operations);
-  }
+  if (some == nullptr) return Status::ok();
+  if (!alike) return finishOfSeveral(operations);
   // At once: to leave the loop after each would wake others.
+  Communicator& communicator = some->communicator();
+  auto lock = communicator.engine().enter();
   std::size_t left = operations.size(); // Those behind it are complete.
   const auto done = [&] {
     while (left > 0 && (operations[left - 1] == nullptr || operations[left - 1]->state() != Operation::State::active))
@@ -356,8 +354,46 @@ Status Communicator::finishAll(std::span<Operation*> operations) {
     return left == 0;
   };
   const Inside inside(communicator, lock);
+  while (!done() && communicator.takeLightUntilOnLoop(*operations[left - 1])) {
+  }
   communicator.engine().driveUntil(lock, done);
-  finishEach([&](Operation* operation) { return communicator.finishOnLoop(operation, nullptr); });
+  Status first;
+  for (Operation*& operation : operations) {
+    if (operation == nullptr) continue;
+    if (operation->home_ == Operation::Home::pool && operation->status_.isOk()) {
+      communicator.putBackOnLoop(*std::exchange(operation, nullptr));
+      continue;
+    }
+    const bool persistent = operation->persistent;
+    Status status = communicator.finishOnLoop(operation, nullptr);
+    if (!persistent) operation = nullptr;
+    if (!status.isOk() && first.isOk()) first = std::move(status);
+  }
+  return first;
+}
+
+/// Of several communicators, and perhaps of several worlds.
+Status Communicator::finishOfSeveral(std::span<Operation*> operations) {
+  Engine* engine = nullptr;
+  bool alike = true;
+  for (const Operation* operation : operations) {
+    if (operation == nullptr) continue;
+    Engine& its = operation->communicator().engine();
+    alike = alike && (engine == nullptr || engine == &its);
+    engine = &its;
+  }
+  if (alike) {
+    auto lock = engine->enter();
+    return AllInside(operations, lock).finishAll(operations);
+  }
+  Status first;
+  for (Operation*& operation : operations) {
+    if (operation == nullptr) continue;
+    const bool persistent = operation->persistent;
+    Status status = operation->communicator().finish(operation, nullptr);
+    if (!persistent) operation = nullptr;
+    if (!status.isOk() && first.isOk()) first = std::move(status);
+  }
   return first;
 }
 
@@ -367,18 +403,21 @@ void Communicator::release(Operation* operation) {
 }
 
 void Communicator::releaseOnLoop(Operation* operation) {
+  assert(operation->state() != Operation::State::active);
+  if (operation->home_ == Operation::Home::pool) {
+    if (!operation->status_.isOk()) operation->status_ = Status::ok();
+    return putBackOnLoop(*operation);
+  }
+  if (operation->home_ == Operation::Home::fixed) return;
   handed_out_[operation->handed_out_at_] = handed_out_.back();
   handed_out_.back()->handed_out_at_ = operation->handed_out_at_;
   handed_out_.pop_back();
-  assert(operation->state() != Operation::State::active);
   std::unique_ptr<Operation> owned(operation);
-  if (operation->persistent || !operation->status().isOk()) return;
+  if (operation->persistent || operation->failsAlone() || !operation->status().isOk()) return;
   if (operation->isPhased()) {
     idle_phased_.put(std::unique_ptr<PhasedOperation>(static_cast<PhasedOperation*>(owned.release())));
-  } else if (!operation->failsAlone()) {
-    releaseExecution(std::unique_ptr<Execution>(static_cast<Execution*>(owned.release())));
   } else {
-    keepForLater(std::unique_ptr<MessageOperation>(static_cast<MessageOperation*>(owned.release())));
+    releaseExecution(std::unique_ptr<Execution>(static_cast<Execution*>(owned.release())));
   }
 }
 

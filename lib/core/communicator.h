@@ -122,6 +122,8 @@ class Communicator {
   [[nodiscard]] bool holdsStateOnLoop(std::uint64_t tensor, Holders holders = Holders::phased) const;
   /// The error of an operation whose tensor another one holds.
   [[nodiscard]] static Status tensorInUse(const Operation& operation);
+  /// A light receive is to become an operation of the loop after all.
+  void startLateOnLoop(Operation& operation);
   void completeOnLoop(Operation& operation, const Status& status);
   /// Fails the communicator and everything that is active on it.
   void failOnLoop(const Status& status, Origin origin);
@@ -185,6 +187,12 @@ class Communicator {
 
   Operation* handOut(std::unique_ptr<Operation> operation);
   void releaseOnLoop(Operation* operation);
+  /// One of the pool.
+  void putBackOnLoop(Operation& operation) {
+    operation.state_ = Operation::State::inactive;
+    operation.active_next_ = idle_message_;
+    idle_message_ = &operation;
+  }
   Result<std::unique_ptr<Execution>> acquireExecutionOnLoop(const Call& call);
   Result<std::unique_ptr<PhasedOperation>> acquirePhasedOnLoop(const Call& call);
   Status runPhased(Engine::Lock& lock, const Call& call);
@@ -195,10 +203,11 @@ class Communicator {
   AtOnce sendAtOnceOnLoop(const MessageCall& call);
   AtOnce recvAtOnceOnLoop(const MessageCall& call, int looks, std::size_t& received);
   AtOnce startAtOnceOnLoop(const MessageCall& call, std::size_t& received);
-  std::unique_ptr<MessageOperation> acquireMessage(const MessageCall& call);
-  std::unique_ptr<MessageOperation> takeIdleMessage();
-  void keepForLater(std::unique_ptr<MessageOperation> message);
+  AtOnce recvAtOnceOnLoop(Transport& transport, const MessageCall& call, int looks, std::size_t& received);
+  bool takeLightUntilOnLoop(const Operation& last);
+  MessageOperation* takeMessageOnLoop();
   Status finishOnLoop(Operation* operation, goss_message* message);
+  static Status finishOfSeveral(std::span<Operation*> operations);
   Status runToEnd(Engine::Lock& lock, std::unique_ptr<Execution> execution);
   void countOnLoop(const Operation& operation, std::chrono::nanoseconds elapsed) {
     countOnLoop(operation.payload_bytes, elapsed);
@@ -281,8 +290,10 @@ class Communicator {
   std::uint64_t ran_at_once_ = 0;
   std::chrono::nanoseconds at_once_took_{0}; ///< The last one that was timed.
   std::uint64_t messages_ = 0;
-  std::chrono::nanoseconds message_took_{0};                     ///< The last one that was timed.
-  std::vector<std::unique_ptr<MessageOperation>> idle_messages_; ///< Over, to be used again.
+  std::chrono::nanoseconds message_took_{0};            ///< The last one that was timed.
+  std::vector<std::unique_ptr<MessageOperation>> pool_; ///< Used again and again.
+  Operation* idle_message_ = nullptr;                   ///< The first of those that are not in use.
+  MessageOperation sent_{*this};                        ///< The request of all sends that are over at once.
 };
 
 } // namespace goss::core

@@ -48,6 +48,7 @@ void Communicator::tellOthersOnLoop() {
 }
 
 void Communicator::failOnLoop(const Status& status, Origin origin) {
+  engine().startLightOnLoop(); // To be ended with the others.
   const bool first = failure_.isOk();
   if (first) {
     failure_ = status;

@@ -10,11 +10,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMaxIdleMessages = 1024;
+constexpr std::size_t kMaxPooledMessages = 1024;
 /// About a microsecond, at the head of the ring alone. Then the message becomes an operation.
 constexpr int kLooksAtOnce = 100;
 /// To read the clock costs more than all else of a short message.
 constexpr std::uint64_t kTimedOf = 16;
+/// Longer messages come in several pieces, for which there must be an operation anyway.
+constexpr std::uint64_t kMostLightBytes = 16 * 1024;
+
+std::uint64_t bytesOf(const MessageCall& call) { return call.count * dtypeBytes(call.dtype); }
 
 } // namespace
 
@@ -25,7 +29,7 @@ AtOnce Communicator::sendAtOnceOnLoop(const MessageCall& call) {
   if (transport == nullptr || !failure_.isOk()) return AtOnce::refused;
   const bool timed = messages_ % kTimedOf == 0;
   const TimePoint begun = timed ? Clock::now() : TimePoint{};
-  const std::span bytes(static_cast<const std::byte*>(call.buffer), call.count * dtypeBytes(call.dtype));
+  const std::span bytes(static_cast<const std::byte*>(call.buffer), bytesOf(call));
   const AtOnce came =
       transport->sendAtOnce(peer, pointToPointTag(context_, call.tag), messageEnvelope(call.dtype), bytes);
   if (came != AtOnce::done) return came;
@@ -38,17 +42,22 @@ AtOnce Communicator::sendAtOnceOnLoop(const MessageCall& call) {
 
 /// The same; looks again so many times.
 AtOnce Communicator::recvAtOnceOnLoop(const MessageCall& call, int looks, std::size_t& received) {
-  const int peer = worldRank(call.peer);
-  Transport* transport = mesh_.transport(peer);
+  Transport* transport = mesh_.transport(worldRank(call.peer));
   if (transport == nullptr || !failure_.isOk()) return AtOnce::refused;
+  return recvAtOnceOnLoop(*transport, call, looks, received);
+}
+
+inline AtOnce Communicator::recvAtOnceOnLoop(Transport& transport, const MessageCall& call, int looks,
+                                             std::size_t& received) {
   const bool timed = messages_ % kTimedOf == 0;
   const TimePoint begun = timed ? Clock::now() : TimePoint{};
+  const int peer = worldRank(call.peer);
   const Tag tag = pointToPointTag(context_, call.tag);
   const Envelope& envelope = messageEnvelope(call.dtype);
-  const std::span room(static_cast<std::byte*>(call.buffer), call.count * dtypeBytes(call.dtype));
-  AtOnce came = transport->recvAtOnce(peer, tag, envelope, room, received);
+  const std::span room(static_cast<std::byte*>(call.buffer), bytesOf(call));
+  AtOnce came = transport.recvAtOnce(peer, tag, envelope, room, received);
   for (; came == AtOnce::notYet && looks > 0 && !engine_.isWanted(); --looks)
-    came = transport->recvAtOnce(peer, tag, envelope, room, received);
+    came = transport.recvAtOnce(peer, tag, envelope, room, received);
   if (came != AtOnce::done) return came;
   ++messages_;
   counters_.wire_bytes_received += received;
@@ -59,7 +68,13 @@ AtOnce Communicator::recvAtOnceOnLoop(const MessageCall& call, int looks, std::s
 
 /// Of a message that is not waited for. What has come for receives that were posted before is given to them first.
 AtOnce Communicator::startAtOnceOnLoop(const MessageCall& call, std::size_t& received) {
-  if (call.sends) return sendAtOnceOnLoop(call);
+  if (const Operation* light = engine_.firstLightOnLoop(); light != nullptr) {
+    // It is behind these, which its own call of the transport could not know.
+    const bool joins =
+        &light->communicator() == this && static_cast<const MessageOperation*>(light)->call().peer == call.peer;
+    if (joins) return AtOnce::notYet;
+    engine_.startLightOnLoop();
+  }
   const AtOnce came = recvAtOnceOnLoop(call, 0, received);
   if (came != AtOnce::behind || !engine_.turnBrieflyOnLoop()) return came;
   return recvAtOnceOnLoop(call, 0, received);
@@ -79,59 +94,91 @@ Status Communicator::runMessage(const MessageCall& call, goss_message* message) 
     if (message != nullptr) *message = {call.sends ? -1 : call.peer, call.tag, received};
     return Status::ok();
   }
-  std::unique_ptr<MessageOperation> operation = acquireMessage(call);
+  MessageOperation* operation = takeMessageOnLoop();
+  operation->bind(call);
   Status status;
   if (!runAtOnceOnLoop(*operation)) {
     const Inside inside(*this, lock);
-    if (Status started = startOnLoop(*operation); !started.isOk()) return started;
-    engine().driveUntil(lock, [&] { return operation->state() == Operation::State::complete; });
-    status = operation->status();
+    status = startOnLoop(*operation);
+    if (status.isOk()) {
+      engine().driveUntil(lock, [&] { return operation->state() == Operation::State::complete; });
+      status = operation->status();
+      operation->state_ = Operation::State::inactive;
+    } else {
+      operation->withdrawOnLoop(); // The communicator failed while we looked.
+    }
   }
   if (message != nullptr && status.isOk()) *message = operation->message;
-  if (status.isOk()) keepForLater(std::move(operation));
+  releaseOnLoop(operation);
   return status;
 }
 
 Operation* Communicator::startMessage(const MessageCall& call, bool persistent, Status& error) {
   auto lock = engine().enter();
+  if (persistent) {
+    auto made = std::make_unique<MessageOperation>(*this, call);
+    made->persistent = true;
+    return handOut(std::move(made));
+  }
+  if (call.sends && sendAtOnceOnLoop(call) == AtOnce::done) return &sent_;
+  MessageOperation* operation = takeMessageOnLoop(); // Before anything is received: memory may be at an end.
   std::size_t received = 0;
-  if (!persistent && startAtOnceOnLoop(call, received) == AtOnce::done) {
-    std::unique_ptr<MessageOperation> over = takeIdleMessage();
-    if (over == nullptr) over = std::make_unique<MessageOperation>(*this, call);
-    over->message = {call.sends ? -1 : call.peer, call.tag, received};
-    over->persistent = false;
-    over->state_ = Operation::State::complete;
-    return handOut(std::move(over));
+  const AtOnce came = call.sends ? AtOnce::refused : startAtOnceOnLoop(call, received);
+  const bool light = came == AtOnce::notYet && engine_.mayBeLightOnLoop() && bytesOf(call) <= kMostLightBytes;
+  if (came == AtOnce::done || light) {
+    operation->message = {call.peer, call.tag, received};
+    operation->state_ = light ? Operation::State::active : Operation::State::complete;
+    if (!light) return operation;
+    operation->bindLightly(call);
+    engine_.addLightOnLoop(*operation);
+    return operation;
   }
-  std::unique_ptr<MessageOperation> operation = acquireMessage(call);
-  operation->persistent = persistent;
-  if (!persistent && call.sends && runAtOnceOnLoop(*operation)) {
+  operation->bind(call);
+  if (call.sends && runAtOnceOnLoop(*operation)) {
     operation->state_ = Operation::State::complete;
-  } else if (!persistent) {
-    if (error = startOnLoop(*operation); !error.isOk()) return nullptr;
-    engine().startedOnLoop(*operation);
+    return operation;
   }
-  return handOut(std::move(operation));
+  if (error = startOnLoop(*operation); !error.isOk()) {
+    operation->withdrawOnLoop();
+    releaseOnLoop(operation);
+    return nullptr;
+  }
+  engine().startedOnLoop(*operation);
+  return operation;
 }
 
-std::unique_ptr<MessageOperation> Communicator::acquireMessage(const MessageCall& call) {
-  std::unique_ptr<MessageOperation> message = takeIdleMessage();
-  if (message == nullptr) return std::make_unique<MessageOperation>(*this, call);
-  message->bind(call);
-  message->state_ = Operation::State::inactive;
-  return message;
+/// Gives light receives their messages, in their order, until `last`, which is active, has its own. False: it does not
+/// come, or is none of them. They are all of one communicator, and from one peer.
+bool Communicator::takeLightUntilOnLoop(const Operation& last) {
+  if (!last.light_) return false;
+  Transport& transport = *mesh_.transport(worldRank(static_cast<const MessageOperation&>(last).call().peer));
+  while (last.light_) {
+    auto& light = static_cast<MessageOperation&>(*engine_.firstLightOnLoop());
+    std::size_t received = 0;
+    if (recvAtOnceOnLoop(transport, light.call(), kLooksAtOnce, received) != AtOnce::done) return false;
+    light.message.bytes = received;
+    light.state_ = Operation::State::complete;
+    engine_.removeFirstLightOnLoop();
+  }
+  return true;
 }
 
-/// Null when there is none.
-std::unique_ptr<MessageOperation> Communicator::takeIdleMessage() {
-  if (idle_messages_.empty()) return nullptr;
-  std::unique_ptr<MessageOperation> message = std::move(idle_messages_.back());
-  idle_messages_.pop_back();
-  return message;
+void Communicator::startLateOnLoop(Operation& operation) {
+  static_cast<MessageOperation&>(operation).bindRest();
+  if (Status status = startOnLoop(operation); !status.isOk()) completeOnLoop(operation, status);
 }
 
-void Communicator::keepForLater(std::unique_ptr<MessageOperation> message) {
-  if (idle_messages_.size() < kMaxIdleMessages) idle_messages_.push_back(std::move(message));
+/// Inactive. releaseOnLoop() ends its use.
+MessageOperation* Communicator::takeMessageOnLoop() {
+  if (Operation* idle = idle_message_; idle != nullptr) {
+    idle_message_ = std::exchange(idle->active_next_, nullptr);
+    return static_cast<MessageOperation*>(idle);
+  }
+  auto made = std::make_unique<MessageOperation>(*this);
+  if (pool_.size() == kMaxPooledMessages) return static_cast<MessageOperation*>(handOut(std::move(made)));
+  made->home_ = Operation::Home::pool;
+  pool_.push_back(std::move(made));
+  return pool_.back().get();
 }
 
 } // namespace goss::core

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/communicator.h"
 #include "core/mesh.h"
@@ -55,6 +56,7 @@ void Engine::letOthersIn(Lock& lock) {
 }
 
 bool Engine::turnOnLoop() {
+  startLightOnLoop();
   const bool moved = mesh_ != nullptr && mesh_->progressOnLoop();
   return finishTurnOnLoop() || moved;
 }
@@ -331,6 +333,28 @@ void Engine::startedOnLoop(const Operation& operation) {
   if (is_message) ++messages_;
   const bool alone = collectives_ == (in_phases ? 2 : 1) && !is_message;
   if (operation.active_next_ == nullptr || alone) callDriverOnLoop();
+}
+
+void Engine::addLightOnLoop(Operation& operation) {
+  ++messages_;
+  operation.light_ = true;
+  operation.active_next_ = nullptr;
+  if (light_first_ != nullptr) {
+    light_last_->active_next_ = &operation;
+  } else {
+    light_first_ = &operation;
+    if (active_ == nullptr) callDriverOnLoop();
+  }
+  light_last_ = &operation;
+}
+
+void Engine::startEachLightOnLoop() {
+  // Each would start those behind it first.
+  for (Operation* at = std::exchange(light_first_, nullptr); at != nullptr;) {
+    Operation& operation = *std::exchange(at, at->active_next_);
+    operation.light_ = false;
+    operation.communicator().startLateOnLoop(operation);
+  }
 }
 
 void Engine::notify(Lock& lock) {

@@ -61,6 +61,26 @@ class Engine {
   /// soon.
   void startedOnLoop(const Operation& operation);
 
+  /// A receive that the transports do not know yet. In their order these either get their messages out of
+  /// firstLightOnLoop(), or start as ordinary operations: with the next turn of the loop, or before anything else
+  /// starts. So whatever is posted has its place in the order, and what needs an operation (deadlines, aborts, lost
+  /// peers) has one a millisecond later at the latest, when the progress thread looks. mayBeLightOnLoop() must hold.
+  void addLightOnLoop(Operation& operation);
+  /// Nobody drives, and ranks do not share processors: who waits looks for itself.
+  [[nodiscard]] bool mayBeLightOnLoop() const { return !driving_ && !crowded_; }
+  /// Null: there is none.
+  [[nodiscard]] Operation* firstLightOnLoop() const { return light_first_; }
+  /// It is complete.
+  void removeFirstLightOnLoop() {
+    Operation& operation = *light_first_;
+    light_first_ = operation.active_next_;
+    operation.light_ = false;
+    if (waiters_ > 0) wakeWaiters();
+  }
+  void startLightOnLoop() {
+    if (light_first_ != nullptr) startEachLightOnLoop();
+  }
+
   /// Waiting threads re-evaluate their conditions; a sleeping driver wakes up.
   void notify(Lock& lock);
 
@@ -72,7 +92,7 @@ class Engine {
   /// The operation's pollOnLoop() will be called in each turn of the loop and before it sleeps, until it completes.
   void keepPollingOnLoop(Operation& operation);
   /// Whether no operation is active and nobody drives: what can end at once need not go through the loop.
-  [[nodiscard]] bool restsOnLoop() const { return active_ == nullptr && !driving_; }
+  [[nodiscard]] bool restsOnLoop() const { return active_ == nullptr && light_first_ == nullptr && !driving_; }
   /// Whether ranks share processors: then looking for long keeps them from what we wait for.
   [[nodiscard]] bool crowded() const { return crowded_; }
   /// Lets other processes of this processor run, with the lock, for a rank that waits for one of them. False: a thread
@@ -90,6 +110,7 @@ class Engine {
 
  private:
   Lock enterBusy();
+  void startEachLightOnLoop();
   bool turnOnLoop();
   bool finishTurnOnLoop();
   bool pollOnLoop();
@@ -127,6 +148,8 @@ class Engine {
   bool napping_ = false;            ///< It looks again soon, by itself.
   int collectives_ = 0;             ///< Active operations that are no messages.
   Operation* active_ = nullptr;
+  Operation* light_first_ = nullptr;
+  Operation* light_last_ = nullptr;
   Operation* dirty_first_ = nullptr;
   Operation* dirty_last_ = nullptr;
   std::vector<Operation*> polled_;

@@ -78,6 +78,13 @@ class Operation {
   friend class Engine;
   friend class Communicator;
 
+  /// Where it is when nobody needs it.
+  enum class Home : std::uint8_t {
+    caller, ///< Freed, or kept by what made it.
+    pool,   ///< The communicator's idle messages.
+    fixed,  ///< It stands for any number of sends that were over at once, and stays complete.
+  };
+
   Communicator& communicator_;
   const bool fails_alone_;
   State state_ = State::inactive;
@@ -85,7 +92,7 @@ class Operation {
   TimePoint started_{};
   TimePoint deadline_{};
   TimePoint next_probe_{};
-  Operation* active_next_ = nullptr; ///< Engine's list of active operations.
+  Operation* active_next_ = nullptr; ///< Engine's list of active operations, or of light receives; idle ones.
   Operation* active_previous_ = nullptr;
   Operation* whole_ = nullptr;      ///< What it is a phase of: advanced when it has completed.
   std::size_t handed_out_at_ = 0;   ///< Communicator's list of operations that callers hold.
@@ -94,6 +101,8 @@ class Operation {
   bool numbered_ = false; ///< The sequence number for the coming start is set.
   bool polled_ = false;   ///< In the engine's list of operations to poll.
   bool timed_ = true;     ///< started_ is exact.
+  Home home_ = Home::caller;
+  bool light_ = false; ///< A light receive of the engine: active, but not started.
 };
 
 } // namespace goss::core

@@ -45,25 +45,33 @@ MessageOperation::MessageOperation(Communicator& communicator, const MessageCall
   bind(call);
 }
 
-void MessageOperation::bind(const MessageCall& call) {
-  sends_ = call.sends;
-  dtype_ = call.dtype;
-  peer_ = call.peer;
-  tag_ = call.tag;
-  count_ = call.count;
-  piece_ = {call.buffer, call.count * dtypeBytes(call.dtype)};
-  timeout_ms = call.timeout_ms != 0 ? call.timeout_ms : communicator().defaultTimeoutMs();
+// One by one: a copy of it whole would read in large parts what was just written in small ones, for which the processor
+// waits.
+void MessageOperation::bindLightly(const MessageCall& call) {
+  call_.sends = call.sends;
+  call_.buffer = call.buffer;
+  call_.count = call.count;
+  call_.dtype = call.dtype;
+  call_.peer = call.peer;
+  call_.tag = call.tag;
+  call_.timeout_ms = call.timeout_ms;
+}
+
+void MessageOperation::bindRest() {
+  piece_ = {call_.buffer, call_.count * dtypeBytes(call_.dtype)};
+  timeout_ms = call_.timeout_ms != 0 ? call_.timeout_ms : communicator().defaultTimeoutMs();
   payload_bytes = piece_.iov_len;
-  const Tag wire_tag = pointToPointTag(communicator().context(), call.tag);
-  const int world_peer = communicator().worldRank(call.peer);
+  at_once_ = false;
+  const Tag wire_tag = pointToPointTag(communicator().context(), call_.tag);
+  const int world_peer = communicator().worldRank(call_.peer);
   const std::span<const iovec> pieces(&piece_, piece_.iov_len > 0 ? 1 : 0);
   // The half that is not used keeps what it had.
-  if (sends_) {
+  if (call_.sends) {
     SendOperation::peer = world_peer;
     SendOperation::tag = wire_tag;
     SendOperation::pieces = pieces;
     SendOperation::bytes = piece_.iov_len;
-    SendOperation::envelope = communicator().messageEnvelope(call.dtype);
+    SendOperation::envelope = communicator().messageEnvelope(call_.dtype);
   } else {
     RecvOperation::peer = world_peer;
     RecvOperation::tag = wire_tag;
@@ -74,12 +82,12 @@ void MessageOperation::bind(const MessageCall& call) {
 
 MessageOperation::~MessageOperation() { withdrawOnLoop(); }
 
-bool MessageOperation::hasPeer() const { return peer_ != communicator().rank(); }
+bool MessageOperation::hasPeer() const { return call_.peer != communicator().rank(); }
 
 bool MessageOperation::runAtOnceOnLoop(int looks) {
   at_once_ = true;
   postOnLoop();
-  if (!sends_ && !ended_) communicator().engine().turnUntilOnLoop(ended_, looks);
+  if (!call_.sends && !ended_) communicator().engine().turnUntilOnLoop(ended_, looks);
   at_once_ = !ended_ || !result_.isOk();
   return !at_once_;
 }
@@ -92,14 +100,14 @@ void MessageOperation::startOnLoop() {
 
 void MessageOperation::postOnLoop() {
   ended_ = false;
-  message = {sends_ ? -1 : peer_, tag_, 0};
-  if (peer_ == communicator().rank()) {
+  message = call_.sends ? goss_message{-1, 0, 0} : goss_message{call_.peer, call_.tag, 0};
+  if (call_.peer == communicator().rank()) {
     posted_ = true;
     communicator().selfChannelOnLoop().postOnLoop(*this);
     return;
   }
   Mesh& mesh = communicator().mesh();
-  if (!sends_) {
+  if (!call_.sends) {
     posted_ = true;
     mesh.transport(RecvOperation::peer)->recv(*this);
     return;
@@ -119,12 +127,12 @@ void MessageOperation::advanceOnLoop() {
 void MessageOperation::withdrawOnLoop() {
   if (!posted_) return;
   posted_ = false;
-  if (peer_ == communicator().rank()) {
+  if (call_.peer == communicator().rank()) {
     communicator().selfChannelOnLoop().withdrawOnLoop(*this);
     return;
   }
-  Transport& transport = *communicator().mesh().transport(sends_ ? SendOperation::peer : RecvOperation::peer);
-  if (sends_) {
+  Transport& transport = *communicator().mesh().transport(call_.sends ? SendOperation::peer : RecvOperation::peer);
+  if (call_.sends) {
     transport.cancel(static_cast<SendOperation&>(*this));
   } else {
     transport.cancel(static_cast<RecvOperation&>(*this));
@@ -132,8 +140,8 @@ void MessageOperation::withdrawOnLoop() {
 }
 
 std::string MessageOperation::describe() const {
-  return fmt::format("{} of {} {} {} rank {}, tag {}", sends_ ? "send" : "receive", count_, dtypeName(dtype_),
-                     sends_ ? "to" : "from", peer_, tag_);
+  return fmt::format("{} of {} {} {} rank {}, tag {}", call_.sends ? "send" : "receive", call_.count,
+                     dtypeName(call_.dtype), call_.sends ? "to" : "from", call_.peer, call_.tag);
 }
 
 void MessageOperation::ended(const Status& status) {
@@ -151,7 +159,7 @@ void MessageOperation::ended(const Status& status) {
 void MessageOperation::onSent(const Status& status) { ended(status); }
 
 Status MessageOperation::onMatched(const Envelope& received, std::size_t length) {
-  if (std::memcmp(received.data(), communicator().messageEnvelope(dtype_).data(), sizeof received) != 0) {
+  if (std::memcmp(received.data(), communicator().messageEnvelope(call_.dtype).data(), sizeof received) != 0) {
     const Signature theirs = Signature::decode(received);
     return Status::error(GOSS_ERR_MISMATCH, fmt::format("{}: the message holds {}; use the sender's dtype", describe(),
                                                         dtypeName(theirs.dtype)));

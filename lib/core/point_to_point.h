@@ -42,10 +42,18 @@ class SelfChannel {
 /// usable.
 class MessageOperation final : public Operation, private SendOperation, private RecvOperation {
  public:
+  /// bind() is to follow.
+  explicit MessageOperation(Communicator& communicator) : Operation(communicator, Failure::alone) {}
   MessageOperation(Communicator& communicator, const MessageCall& call);
   ~MessageOperation() override;
   /// For another message, when this one is over.
-  void bind(const MessageCall& call);
+  void bind(const MessageCall& call) {
+    bindLightly(call);
+    bindRest();
+  }
+  /// The half of bind() that is enough as long as transports do not know the message.
+  void bindLightly(const MessageCall& call);
+  void bindRest();
   /// Whether there are two ends, so that the message may end without the loop.
   [[nodiscard]] bool hasPeer() const;
   /// Starts the message without making it an operation of the loop, and looks up to `looks` times whether it has come.
@@ -56,10 +64,11 @@ class MessageOperation final : public Operation, private SendOperation, private 
   void advanceOnLoop() override;
   void withdrawOnLoop() override;
   [[nodiscard]] std::string describe() const override;
-  [[nodiscard]] std::vector<int> waitingForRanks() const override { return {peer_}; }
+  [[nodiscard]] std::vector<int> waitingForRanks() const override { return {call_.peer}; }
 
-  [[nodiscard]] bool sends() const { return sends_; }
-  [[nodiscard]] std::int32_t tag() const { return tag_; }
+  [[nodiscard]] const MessageCall& call() const { return call_; }
+  [[nodiscard]] bool sends() const { return call_.sends; }
+  [[nodiscard]] std::int32_t tag() const { return call_.tag; }
   /// The self channel found the partner: `send` completes with this receive.
   void takeFromSelfOnLoop(MessageOperation& send);
 
@@ -72,13 +81,7 @@ class MessageOperation final : public Operation, private SendOperation, private 
   void onReceived(const Status& status) override;
   void ended(const Status& status);
 
-  // Of the call, one by one: a copy of it whole would read in large parts what was just written in small ones, for
-  // which the processor waits.
-  bool sends_ = true;
-  DType dtype_ = GOSS_INT8;
-  int peer_ = -1;
-  std::int32_t tag_ = 0;
-  std::uint64_t count_ = 0;
+  MessageCall call_;
   iovec piece_;
   bool posted_ = false;
   bool ended_ = false;

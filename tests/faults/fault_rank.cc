@@ -2,7 +2,8 @@
 //
 // Lines on standard output: "ready" once the communicator works, then "failed STATUS TEXT". Arguments: elements, calls
 // at most, and "lent" for buffers of goss_mem_alloc. These are written anew after the failure, and a second later the
-// last line is "kept", or "overwritten" if anybody has touched them since.
+// last line is "kept", or "overwritten" if anybody has touched them since. With "messages" two ranks send each other
+// windows of such messages, not to their end: each says "ready" when it has begun to wait for ones that never come.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -21,6 +22,35 @@ const char* keptOrNot(float* results, std::size_t count) {
   return std::all_of(results, results + count, [](float value) { return value == -1.0F; }) ? "kept" : "overwritten";
 }
 
+/// Exchanges windows of messages, and then waits for a window that is never sent.
+goss_status exchange(goss_comm_t comm, std::size_t count) {
+  constexpr std::size_t kWindow = 32;
+  std::int32_t rank = 0;
+  (void)goss_comm_rank(comm, &rank);
+  std::vector<float> in(count * kWindow);
+  std::vector<float> out(count, 1.0F);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<goss_request_t> requests(2 * kWindow);
+    for (std::size_t i = 0; i < kWindow; ++i) {
+      const goss_status status =
+          goss_recv(comm, &in[i * count], count, GOSS_FLOAT32, 1 - rank, 0, nullptr, &requests[i]);
+      if (status != GOSS_SUCCESS) return status;
+    }
+    if (round == 19) {
+      std::printf("ready\n");
+      std::fflush(stdout);
+    }
+    for (std::size_t i = 0; i < kWindow && round < 19; ++i) {
+      const goss_status status =
+          goss_send(comm, out.data(), count, GOSS_FLOAT32, 1 - rank, 0, nullptr, &requests[kWindow + i]);
+      if (status != GOSS_SUCCESS) return status;
+    }
+    if (const goss_status status = goss_wait_all(requests.data(), requests.size()); status != GOSS_SUCCESS)
+      return status;
+  }
+  return GOSS_SUCCESS;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -30,6 +60,12 @@ int main(int argc, char** argv) {
   if (goss_comm_create(nullptr, &comm) != GOSS_SUCCESS) {
     std::printf("failed create %s\n", goss_last_error());
     return 2;
+  }
+  if (argc > 3 && std::strcmp(argv[3], "messages") == 0) {
+    const goss_status status = exchange(comm, count);
+    std::printf("failed %d %s\n", status, goss_last_error());
+    goss_comm_destroy(comm);
+    return 0;
   }
   const bool lent = argc > 3 && std::strcmp(argv[3], "lent") == 0;
   std::vector<float> ordinary[2];

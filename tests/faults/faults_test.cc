@@ -98,6 +98,27 @@ TEST_P(Faults, StoppedRankIsNamedAtTheDeadline) {
   }
 }
 
+TEST_P(Faults, KilledPeerIsNamedByTheMessagesThatWaitForIt) {
+  const auto before = sharedMemoryFiles();
+  for (const std::size_t count : {1U, 1U << 16}) {
+    RunningWorld world(GetParam(), count, 60000, 2, "messages");
+    world.awaitReady();
+    const auto killed = Clock::now();
+    world.rank(0).signal(SIGKILL);
+    world.expectSurvivorsName(0, killed, 10000ms);
+  }
+  EXPECT_EQ(sharedMemoryFiles(), before);
+}
+
+TEST_P(Faults, StoppedPeerIsNamedAtTheDeadlineOfTheMessagesThatWaitForIt) {
+  RunningWorld world(GetParam(), 1, 3000, 2, "messages");
+  world.awaitReady();
+  const auto stopped = Clock::now();
+  world.rank(1).signal(SIGSTOP);
+  world.expectSurvivorsName(1, stopped, 20000ms);
+  world.rank(1).signal(SIGKILL);
+}
+
 // Ranks that write into each other's results: one that is killed, or stopped for a while, at any moment.
 TEST(FaultsOfLentMemory, NobodyWritesIntoAResultWhoseCallHasFailed) {
   constexpr std::size_t kCount = 8U << 20;

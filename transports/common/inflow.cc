@@ -24,9 +24,6 @@ Inflow::~Inflow() { std::erase(matcher_.inflows_, this); }
 
 bool Inflow::isStalled() const { return stalled_ && stalled_generation_ == matcher_.generation(); }
 
-// A stalled one would not notice that the message which it refused is gone.
-bool Inflow::mayOvertake(Tag tag) const { return isIdle() && !stalled_ && matcher_.wouldBeNext(tag); }
-
 bool Inflow::begin(const MessageHeader& header) {
   // An older kept message with this tag must meet its receive before this one may.
   if (matcher_.hasWork()) matcher_.drain();

@@ -130,6 +130,9 @@ class Matcher {
   Inflow replay_; ///< Delivers kept messages that are complete.
 };
 
+// Here, because every short message asks. A stalled stream would not notice that the message which it refused is gone.
+inline bool Inflow::mayOvertake(Tag tag) const { return isIdle() && !stalled_ && matcher_.wouldBeNext(tag); }
+
 } // namespace goss::transports
 
 #endif // GOSS_TRANSPORTS_COMMON_MATCHER_H_

@@ -243,7 +243,10 @@ inline bool RingWriter::writeAgain(std::span<const std::byte> bytes) {
 
 inline bool RingWriter::writeBrief(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
   const bool repeatable = bytes.size() <= kAgainBytes;
-  if (repeatable && repeatable_ && tag == last_tag_ && envelope == last_envelope_) return writeAgain(bytes);
+  // Envelopes of a type are the same bytes, and compared by operator== one by one.
+  const bool repeats = repeatable && repeatable_ && tag == last_tag_ &&
+                       std::memcmp(envelope.data(), last_envelope_.data(), sizeof envelope) == 0;
+  if (repeats) return writeAgain(bytes);
   const std::size_t record_bytes = briefBytes(bytes.size());
   if (!hasRoom(record_bytes)) return false;
   std::byte* const to = at() + payloadAt(bytes.size());
