@@ -20,9 +20,10 @@ namespace goss::platform {
 class AdaptiveCopy {
  public:
   /// Shorter copies always go through the caches.
-  static constexpr std::size_t kLeastBytes = 2048;
+  static constexpr std::size_t kLeastBytes = 4096;
 
-  /// Ordered before later stores of this thread. The ranges do not overlap; neither is null unless `bytes` is 0.
+  /// Ordered as memcpy before a later store that releases. The ranges do not overlap; neither is null unless `bytes` is
+  /// 0.
   void copy(void* to, const void* from, std::size_t bytes) {
     if (bytes >= kLeastBytes) {
       copyLong(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);

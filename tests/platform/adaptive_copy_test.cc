@@ -43,7 +43,7 @@ TEST(AdaptiveCopy, GoesBackWhenAllButOneTrialGainNothing) {
 
 // Lengths around every limit, often enough that several trials go by.
 TEST(AdaptiveCopy, MovesEveryByteEitherWay) {
-  constexpr std::array<std::size_t, 12> kLengths = {0, 1, 63, 2047, 2048, 2049, 4095, 4096, 4097, 8192, 16384, 65536};
+  constexpr std::array<std::size_t, 9> kLengths = {0, 1, 63, 4095, 4096, 4097, 8192, 16384, 65536};
   constexpr std::byte kUntouched{0xA5};
   std::vector<std::byte> source(kLengths.back() + 64);
   for (std::size_t i = 0; i < source.size(); ++i)

@@ -455,6 +455,8 @@ TEST(ShmLending, LendsNothingOfARegionOnceAPeerWasStuckInIt) {
 TEST_F(ShmDirect, TheRingCarriesLentMemoryWhereItIsForced) {
   config_.shm_path = "ring";
   meet();
+  Recv standing(1, 3); // As the core keeps one posted for its control messages.
+  to().recv(standing);
   const int before = mappings();
   platform::SharedPages pages = lend();
   WholeSend send(pages.data(), kBytes);
@@ -472,6 +474,8 @@ TEST_F(ShmDirect, ALongMessageInTheRingWaitsForTheReceiveThatComesNext) {
   constexpr std::size_t kLong = 32 * 1024;
   config_.shm_path = "ring";
   meet();
+  Recv standing(1, 3); // As the core keeps one posted for its control messages.
+  to().recv(standing);
   std::vector<std::byte> bytes(kLong, std::byte{1});
   WholeSend sends[] = {{bytes.data(), kLong}, {bytes.data(), kLong, 2}};
   for (WholeSend& send : sends)

@@ -96,8 +96,8 @@ AtOnce Peer::recvAtOnce(Tag tag, const Envelope& envelope, std::span<std::byte> 
   RingReader::Record record;
   const RingReader::Peek found = reader_.peek(record);
   if (found == RingReader::Peek::none) return AtOnce::notYet;
-  if (record.kind != RecordKind::brief || record.message.tag != tag) return AtOnce::behind;
-  if (found == RingReader::Peek::corrupt || record.payload.size() > room.size() ||
+  if (record.message.tag != tag) return AtOnce::behind;
+  if (found == RingReader::Peek::corrupt || record.kind != RecordKind::brief || record.payload.size() > room.size() ||
       std::memcmp(&record.message.envelope, &envelope, sizeof envelope) != 0) {
     return AtOnce::refused;
   }
@@ -212,10 +212,10 @@ bool Peer::read() {
       breakOff(protocolError(rank_, "a corrupt record through shared memory"));
       break;
     }
-    // A long message that no receive is posted for must be kept, in memory of its own. Who has just got another is
-    // likely to ask for it next, so it has until the next call. (In windows of messages of 1 MiB the receiver kept
-    // nearly all of them now and then, at a fifth of the speed.)
-    if (any && record.kind == RecordKind::first && !matcher_.isPosted(record.message.tag)) break;
+    // A long message that no receive is posted for must be kept, in memory of its own. Who waits for others is likely
+    // to ask for it next, so it has until the next call. (In windows of messages of 1 MiB the receiver kept nearly all
+    // of them now and then, at a fifth of the speed.)
+    if (awaited && !socket_ended_ && record.kind == RecordKind::first && !matcher_.isPosted(record.message.tag)) break;
     if (matcher_.expects(kStanding + 2)) reader_.prefetchBehind(record);
     awaited = awaited || matcher_.expects(kStanding + 1);
     if (!accept(record)) break;

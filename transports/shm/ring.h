@@ -201,7 +201,7 @@ inline bool RingWriter::hasRoom(std::size_t wanted) {
   return mask_ + 1 - (start() - seen_head_) >= wanted + kLine || hasRoomAfterAll(wanted + kLine);
 }
 
-// All but the kind, which publish() writes, after the other lines of the record: the reader looks at this one all the
+// All but the kind, which publish() writes. After the other lines of the record: the reader looks at this one all the
 // time, and takes it away from a writer that fetches another line between two stores to it. Field by field: what was
 // just written in small parts would be read again in larger ones by a copy, and the processor forwards no such thing
 // from one to the other.
