@@ -360,7 +360,8 @@ Status Communicator::finishAll(std::span<Operation*> operations) {
   Status first;
   for (Operation*& operation : operations) {
     if (operation == nullptr) continue;
-    if (operation->home_ == Operation::Home::pool && operation->status_.isOk()) {
+    if (operation->home_ == Operation::Home::pool && operation->state_ == Operation::State::complete &&
+        operation->status_.isOk()) {
       communicator.putBackOnLoop(*std::exchange(operation, nullptr));
       continue;
     }
