@@ -438,28 +438,5 @@ TEST(LightReceives, MoreThanAreKeptForLater) {
   });
 }
 
-// A mistake of the caller's, which must not hand out one request for two messages later.
-TEST(LightReceives, ARequestThatIsTwiceInAnArrayIsPutBackOnce) {
-  runRanks(shm(), [](goss_comm_t comm, int rank) {
-    const auto exchange = [&](std::array<std::int32_t, 2>& in, int first, bool twice) {
-      if (rank == 0) {
-        for (int i = 0; i < 2; ++i) {
-          const std::int32_t out = first + i;
-          ASSERT_OK(goss_send(comm, &out, 1, GOSS_INT32, 1, 0, nullptr, nullptr));
-        }
-        return;
-      }
-      std::array<goss_request_t, 3> requests{startReceive(comm, in[0], 0, 0), startReceive(comm, in[1], 0, 0), nullptr};
-      if (twice) requests[2] = requests[0];
-      ASSERT_OK(goss_wait_all(requests.data(), requests.size()));
-      EXPECT_THAT(in, testing::ElementsAre(first, first + 1));
-    };
-    std::array<std::int32_t, 2> in{};
-    exchange(in, 10, true);
-    exchange(in, 20, false);
-    exchange(in, 30, false);
-  });
-}
-
 } // namespace
 } // namespace goss::test
