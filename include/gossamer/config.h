@@ -34,8 +34,8 @@ struct Config {
   std::string tuning_file;        ///< GOSS_TUNING: what goss-tune measured; "" built-in values.
   std::string links_file;         ///< GOSS_LINKS: file with link prices; "" built-in values.
   std::size_t unexpected_bytes =
-      256u << 20;                        ///< GOSS_UNEXPECTED_BYTES: kept per peer for messages without a receive yet.
-  std::size_t shm_ring_bytes = 1u << 20; ///< GOSS_SHM_RING_BYTES: shared ring from each peer on this host.
+      256u << 20;                 ///< GOSS_UNEXPECTED_BYTES: kept per peer for messages without a receive yet.
+  std::size_t shm_ring_bytes = 0; ///< GOSS_SHM_RING_BYTES: shared ring from each peer on this host; 0: by their number.
   std::string shm_path; ///< GOSS_SHM_PATH: "" picks; ring, mapped or addresses: how long messages between processes go.
   std::size_t shm_direct_bytes = 32u << 10; ///< GOSS_SHM_DIRECT_BYTES: least length of messages read in place.
   int spin_us = 100;                        ///< GOSS_SPIN_US: how long a waiting thread polls before it sleeps.

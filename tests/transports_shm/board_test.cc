@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -130,6 +131,25 @@ TEST(ShmBoardMemory, RefusesWhatIsNotASealedBoard) {
   ASSERT_EQ(::fcntl(small.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
   EXPECT_FALSE(shm::BoardMemory::attach(std::move(small), 1).isOk());
   EXPECT_FALSE(shm::BoardMemory::attach(platform::UniqueFd(), 1).isOk());
+}
+
+/// What all rings that are mapped in this process take, both sides and copies.
+std::size_t mappedRingBytes() {
+  std::ifstream maps("/proc/self/maps");
+  std::size_t bytes = 0;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("gossamer-ring") == std::string::npos) continue;
+    const std::size_t dash = line.find('-');
+    bytes += std::stoull(line.substr(dash + 1), nullptr, 16) - std::stoull(line, nullptr, 16);
+  }
+  return bytes;
+}
+
+// Three pairs, each mapped by both sides, two rings a pair, each of them twice.
+TEST_F(ShmBoard, RingsAreShorterWhereThereAreMoreThanTwoRanks) {
+  constexpr std::size_t kMappings = 3 * 2 * 2 * 2;
+  EXPECT_GE(mappedRingBytes(), kMappings * 512 * 1024);
+  EXPECT_LT(mappedRingBytes(), kMappings * 1024 * 1024);
 }
 
 } // namespace
