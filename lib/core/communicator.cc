@@ -55,7 +55,7 @@ Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, 
       flat_(world_->makeFlatChannel(context_, ranks_, rank_)),
       planner_(rank_, world_->linksBetween(ranks_), world_->catalogue(),
                Preferences{world_->config().algorithm, world_->config().fragment_bytes,
-                           std::string(world_->preferredAmongEquals())},
+                           std::string(world_->preferredAmongEquals()), world_->takesTurns()},
                flat_ != nullptr ? flat_->capacity() : 0),
       news_(ranks_.size()) {
   sent_.home_ = Operation::Home::fixed;

@@ -24,4 +24,40 @@ std::string_view preferredAmongEquals(const Config& config, double ranks_per_pro
   return usesSockets(config) && ranks_per_processor > 1 ? "ring" : "";
 }
 
+bool takesTurns(const Config& config, int ranks, double ranks_per_processor) {
+  // With more processors a root that does half of the work would hold them up; that was not measured.
+  constexpr double kMostProcessors = 2;
+  const bool through_memory = config.transport.empty() || config.transport == "shm";
+  return through_memory && !usesSockets(config) && ranks_per_processor > 1 &&
+         ranks <= kMostProcessors * ranks_per_processor;
+}
+
+// Prices give every rank a processor, and so spread the work over all of them. Here it takes as long however it is
+// spread, and each wait costs a switch. A message that fits the ring leaves its sender at once: of a reduce to one rank
+// only that one waits. 4 ranks on 2 processors, 64 KiB: 6 us instead of 16 of the pipeline over a circulant graph, and
+// the root 18 instead of 32.
+std::string_view takenInTurns(Collective collective, int size, std::uint64_t bytes) {
+  constexpr std::uint64_t kRing = 512 << 10; // Of each pair, where there are more than two ranks.
+  // From here on the pipeline is faster.
+  constexpr std::uint64_t kMostBroadcast = 128 << 10;
+  // Less goes over boards, or so anyway.
+  constexpr std::uint64_t kLeastGathered = 16 << 10;
+  // What is under way at once: beyond it the caches do not hold it. Measured with 3, 4 and 8 ranks.
+  constexpr std::uint64_t kMostToRoot = 4 << 20;
+  constexpr std::uint64_t kMostFromRoot = 1 << 20;
+  constexpr std::uint64_t kMostToAll = 3 << 20;
+  if (size < 3) return "";
+  const auto peers = static_cast<std::uint64_t>(size - 1);
+  switch (collective) {
+    case Collective::reduce:
+      return bytes <= kRing && bytes <= kMostToRoot / peers ? "flat" : "";
+    case Collective::broadcast:
+      return bytes <= kMostBroadcast && bytes <= kMostFromRoot / peers ? "flat" : "";
+    case Collective::allGather:
+      return bytes >= kLeastGathered && bytes <= kMostToAll / (peers + 1) / peers ? "direct" : "";
+    default:
+      return "";
+  }
+}
+
 } // namespace goss::core

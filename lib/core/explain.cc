@@ -84,6 +84,9 @@ Result<Surroundings> surroundingsOf(const Circumstances& circumstances, int rank
   const Tuning& tuning = circumstances.tuning;
   if (!sockets || ranks < 2) {
     const bool over_ucx = config.transport == "ucx";
+    if (circumstances.processors != 0) {
+      preferred.in_turns = takesTurns(config, ranks, static_cast<double>(ranks) / circumstances.processors);
+    }
     return Surroundings{schedule::Links(ranks, over_ucx ? tuning.ucx : tuning.shm, tuning.cpu), preferred,
                         over_ucx ? 0 : kUsualBoardBytes};
   }
@@ -164,10 +167,13 @@ Result<Choice> choose(const Surroundings& around, const Catalogue& catalogue, co
     cutAsPreferred(choice, asked_planner, around.preferred.fragment_bytes);
     return choice;
   }
-  const std::string& favourite = around.preferred.among_equals;
-  choice.index = Planner::cheapest(choice.candidates, favourite);
-  if (choice.candidates[choice.index].algorithm->name() == favourite)
+  choice.index = planner.chosen(choice.candidates, key, bytes);
+  const std::string_view taken = choice.candidates[choice.index].algorithm->name();
+  if (taken == around.preferred.among_equals) {
     choice.merit = "preferred among equals where ranks take turns over sockets,";
+  } else if (taken == planner.takenInTurns(key, bytes)) {
+    choice.merit = "what ranks take that share processors, for few of them wait in it,";
+  }
   cutAsPreferred(choice, planner, around.preferred.fragment_bytes);
   return choice;
 }

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cassert>
 
+#include "core/crowd.h"
 #include "core/flat.h"
 #include "schedule/contract.h"
 
@@ -76,7 +77,8 @@ void Planner::useLinks(schedule::Links links) {
   assert(links.size() == size());
   links_ = std::move(links);
   uniform_ = links_.uniform();
-  preferred_.among_equals.clear(); // It stood in for what prices did not know.
+  preferred_.among_equals.clear(); // They stood in for what prices did not know.
+  preferred_.in_turns = false;
   plans_.clear();
   choices_.clear();
 }
@@ -136,9 +138,10 @@ Result<const Candidate*> Planner::choose(const PlanKey& key, std::uint32_t size_
   const std::uint64_t packed = pack(rootless, size_class, rootOf(rootless));
   const auto known = choices_.find(CacheKeyView{packed, codecsOf(key), key.algorithm});
   if (known != choices_.end()) return &known->second;
-  Result<std::vector<Candidate>> candidates = priced(rootless, middleOfClass(size_class), Effort::choose);
+  const std::uint64_t bytes = middleOfClass(size_class);
+  Result<std::vector<Candidate>> candidates = priced(rootless, bytes, Effort::choose);
   if (!candidates.isOk()) return candidates.status();
-  Candidate& best = candidates.value()[cheapest(candidates.value(), preferred_.among_equals)];
+  Candidate& best = candidates.value()[chosen(candidates.value(), key, bytes)];
   return &choices_.emplace(CacheKey{packed, codecsOf(key), std::string(key.algorithm)}, std::move(best)).first->second;
 }
 
@@ -158,6 +161,20 @@ std::size_t Planner::cheapest(const std::vector<Candidate>& candidates, std::str
   return static_cast<std::size_t>(chosen - candidates.begin());
 }
 
+std::size_t Planner::chosen(const std::vector<Candidate>& candidates, const PlanKey& key, std::uint64_t bytes) const {
+  const std::string_view in_turns = takenInTurns(key, bytes);
+  const auto taken = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+    return !in_turns.empty() && candidate.algorithm->name() == in_turns;
+  });
+  if (taken != candidates.end()) return static_cast<std::size_t>(taken - candidates.begin());
+  return cheapest(candidates, preferred_.among_equals);
+}
+
+/// An algorithm that is asked for is the only candidate, so it need not be looked for here.
+std::string_view Planner::takenInTurns(const PlanKey& key, std::uint64_t bytes) const {
+  return preferred_.in_turns && key.codecs == nullptr ? core::takenInTurns(key.collective, size(), bytes) : "";
+}
+
 Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t bytes, Effort effort) const {
   assert(rootOf(key) < size());
   const Result<std::string_view> name = nameFor(key);
@@ -170,9 +187,10 @@ Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t
     // All ranks promise the same bits; an algorithm that breaks that must be asked for.
     const bool wanted = name.value().empty() ? algorithm->traits().identical_bits : algorithm->name() == name.value();
     // Compressed it is an all-gather of payloads, which everybody adds in the same order.
+    const bool messages = !is_flat || !name.value().empty() || key.codecs != nullptr;
     if (wanted && is_flat && fitsBoard(key, bytes)) {
       flat = algorithm;
-    } else if (wanted && (key.codecs != nullptr || !(is_flat && name.value().empty()))) {
+    } else if (wanted && (messages || takenInTurns(key, bytes) == kFlatName)) {
       algorithms.push_back(algorithm);
     }
   }

@@ -47,7 +47,8 @@ struct Preferences {
   std::string algorithm = {};       ///< GOSS_ALGORITHM; "": none. Ignored by collectives that have none of this name.
   std::uint64_t fragment_bytes = 0; ///< GOSS_FRAGMENT_BYTES: buffers are cut into parts of about this size; 0: as pays.
   std::string among_equals =
-      {}; ///< Taken where its price is within 3 % of the least; "": the catalogue's order decides.
+      {};                ///< Taken where its price is within 3 % of the least; "": the catalogue's order decides.
+  bool in_turns = false; ///< Ranks share processors, which prices do not know: what takenInTurns() says is taken.
 };
 
 /// One per communicator; calls must be serialised by its owner. Ranks that construct it from equal links and
@@ -76,9 +77,14 @@ class Planner {
   [[nodiscard]] Question questionOf(const PlanKey& key, std::uint64_t bytes) const;
   /// What plan() chooses from, in catalogue order, priced thoroughly for exactly key's bytes. Errors: as plan().
   [[nodiscard]] Result<std::vector<Candidate>> candidates(const PlanKey& key) const;
-  /// The index of the one that plan() would take: the first that costs at most 3 % more than the least. Not empty.
+  /// The index of the first that costs at most 3 % more than the least. Not empty.
   [[nodiscard]] static std::size_t cheapest(const std::vector<Candidate>& candidates,
                                             std::string_view among_equals = {});
+  /// What Preferences::in_turns means for the key; "": nothing.
+  [[nodiscard]] std::string_view takenInTurns(const PlanKey& key, std::uint64_t bytes) const;
+  /// The index of the one that plan() would take for the key; `bytes` as for questionOf(). Not empty.
+  [[nodiscard]] std::size_t chosen(const std::vector<Candidate>& candidates, const PlanKey& key,
+                                   std::uint64_t bytes) const;
   /// Cuts what plan() takes into parts of Preferences::fragment_bytes; prices stay those of before.
   void cutAsPreferred(Candidate& candidate, const Question& question) const;
 

@@ -224,6 +224,14 @@ std::string_view World::preferredAmongEquals() const {
   return core::preferredAmongEquals(config_, ranksPerProcessor());
 }
 
+bool World::takesTurns() const {
+  if (given_links_.has_value()) return false;
+  for (std::size_t i = 1; i < cards_.size(); ++i) // Threads of a process read each other's buffers.
+    for (std::size_t j = 0; j < i; ++j)
+      if (cards_[i].process == cards_[j].process) return false;
+  return core::takesTurns(config_, size(), ranksPerProcessor());
+}
+
 schedule::Links World::linksBetween(const std::vector<int>& ranks) const {
   if (given_links_.has_value()) return given_links_->subset(ranks);
   const bool over_ucx = config_.transport == "ucx";

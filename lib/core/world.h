@@ -50,6 +50,8 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] schedule::Links linksBetween(const std::vector<int>& ranks) const;
   /// The algorithm to take where prices hardly differ; "": no such.
   [[nodiscard]] std::string_view preferredAmongEquals() const;
+  /// Whether more ranks than processors talk through memory, which prices do not know of.
+  [[nodiscard]] bool takesTurns() const;
   /// Null unless all of `ranks` (world ranks; this one is `rank` among them) see each other's boards.
   [[nodiscard]] std::unique_ptr<FlatChannel> makeFlatChannel(std::uint32_t context, const std::vector<int>& ranks,
                                                              int rank) const;

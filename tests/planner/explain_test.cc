@@ -150,6 +150,20 @@ TEST(Explain, TellsThatTheRingIsPreferredWhereRanksTakeTurnsOverSockets) {
   EXPECT_NE(explainedAs(config, "", 4)["choice"], "ring") << "each has a processor";
 }
 
+TEST(Explain, TellsWhatRanksTakeThatShareProcessorsAndTalkThroughMemory) {
+  Circumstances circumstances;
+  const auto explained = [&] { return json::parse(explainJson("reduce", 4, 64 << 10, circumstances).value()); };
+  EXPECT_FALSE(offers(explained(), "flat")) << "each has a processor";
+  circumstances.processors = 2;
+  EXPECT_EQ(explained()["choice"], "flat");
+  EXPECT_THAT(explained()["why"].get<std::string>(), HasSubstr("few of them wait"));
+  circumstances.processors = 3;
+  EXPECT_NE(explained()["choice"], "flat") << "not measured";
+  circumstances.processors = 2;
+  circumstances.config.transport = "ucx";
+  EXPECT_NE(explained()["choice"], "flat") << "who sends copies and waits in UCX";
+}
+
 TEST(Explain, CutsWhatIsTakenAsItIsAskedFor) {
   const json free = explainedAs({});
   Config config;

@@ -471,6 +471,34 @@ TEST_F(PlannerTest, AmongEqualPricesTheOneThatIsAskedForIsTaken) {
   EXPECT_TRUE(planner.plan(bytesOf(Collective::allToAll, kMiB)).isOk()); // Which has no ring.
 }
 
+TEST_F(PlannerTest, RanksThatShareProcessorsTakeWhatFewWaitIn) {
+  const Links links = builtIn("shm", 4);
+  Preferences preferred;
+  preferred.in_turns = true;
+  Planner planner(0, links, catalogue_, preferred, 9152);
+  const auto taken = [&](Collective collective, std::uint64_t bytes) {
+    return planner.plan(bytesOf(collective, bytes)).value()->algorithm;
+  };
+  EXPECT_EQ(taken(Collective::reduce, 8 * kKiB), "flat");
+  EXPECT_TRUE(planner.plan(bytesOf(Collective::reduce, 8 * kKiB)).value()->on_board);
+  EXPECT_EQ(taken(Collective::reduce, 64 * kKiB), "flat");
+  EXPECT_FALSE(planner.plan(bytesOf(Collective::reduce, 64 * kKiB)).value()->on_board);
+  EXPECT_EQ(taken(Collective::reduce, 512 * kKiB), "flat");
+  EXPECT_NE(taken(Collective::reduce, kMiB), "flat") << "it does not fit the ring";
+  EXPECT_EQ(taken(Collective::broadcast, 128 * kKiB), "flat");
+  EXPECT_NE(taken(Collective::broadcast, 256 * kKiB), "flat");
+  EXPECT_EQ(taken(Collective::allGather, kKiB), "flat");
+  EXPECT_EQ(taken(Collective::allGather, 32 * kKiB), "direct");
+  EXPECT_EQ(taken(Collective::allGather, 256 * kKiB), "direct");
+  EXPECT_NE(taken(Collective::allGather, 512 * kKiB), "direct");
+  PlanKey asked = bytesOf(Collective::reduce, 64 * kKiB);
+  asked.algorithm = "chain";
+  EXPECT_EQ(planner.plan(asked).value()->algorithm, "chain");
+  planner.useLinks(links);
+  EXPECT_NE(taken(Collective::reduce, 64 * kKiB), "flat") << "who has measured plans by prices";
+  EXPECT_NE(choice(links, bytesOf(Collective::reduce, 64 * kKiB)), "flat") << "each has a processor";
+}
+
 TEST_F(PlannerTest, ALoneRankHasPlansToo) {
   Planner planner(0, builtIn("shm", 1), catalogue_);
   for (int i = 0; i < kCollectiveCount; ++i)
