@@ -60,6 +60,10 @@ void fetch(const std::byte* from, std::uint64_t bytes) {
     __builtin_prefetch(from + at);
 }
 
+void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  if (to != from) std::memcpy(to, from, bytes);
+}
+
 } // namespace
 
 FlatPrice flatPrice(Collective collective, int size, std::uint64_t bytes) {
@@ -111,6 +115,14 @@ void FlatChannel::bind(FlatWork& work, const Call& call) const {
   work.bytes = call.count * call.shape.element_bytes;
   work.posts = writtenBytes(call.collective, static_cast<int>(lanes_.size()), call.root == rank_, work.bytes);
   chooseSources(work);
+  // The first two operands are read before anything is written over them.
+  const bool overwritten = rank_ > 1 && work.output == work.input + ownOffset(work);
+  work.needs_copy = schedule::reduces(work.collective) && (work.op == GOSS_PREMUL_SUM || overwritten);
+}
+
+/// Where the block that this rank is to have the reduction of begins in everyone's bytes.
+std::uint64_t FlatChannel::ownOffset(const FlatWork& work) const {
+  return work.collective == Collective::reduceScatter ? static_cast<std::uint64_t>(rank_) * work.bytes : 0;
 }
 
 const FlatChannel::Slot& FlatChannel::slotOf(int rank, std::uint64_t number) const {
@@ -119,6 +131,11 @@ const FlatChannel::Slot& FlatChannel::slotOf(int rank, std::uint64_t number) con
 
 const std::byte* FlatChannel::bytesOf(int rank, std::uint64_t number) const {
   return reinterpret_cast<const std::byte*>(&slotOf(rank, number)) + kHeaderBytes;
+}
+
+/// What `rank` has given, to be read for the result.
+const std::byte* FlatChannel::operandOf(const FlatWork& work, int rank) const {
+  return rank == rank_ && !work.needs_copy ? work.input : bytesOf(rank, work.number);
 }
 
 bool FlatChannel::hasWritten(int rank, std::uint64_t number) const {
@@ -243,22 +260,18 @@ FlatChannel::Outcome FlatChannel::collect(FlatWork& work, int looks) {
 /// What is done with the bytes of `rank` when all ranks before it had their turn.
 void FlatChannel::take(const FlatWork& work, int rank) const {
   if (work.count == 0) return;
-  const std::byte* from = bytesOf(rank, work.number);
+  const std::byte* from = operandOf(work, rank);
   const auto own = static_cast<std::size_t>(rank_) * work.bytes;
   switch (work.collective) {
     case Collective::broadcast:
-      if (rank != rank_ || work.output != work.input) std::memcpy(work.output, from, work.bytes);
-      return;
+      return copy(work.output, from, work.bytes);
     case Collective::scatter:
-      std::memcpy(work.output, from + own, work.bytes);
-      return;
+      return copy(work.output, from + own, work.bytes);
     case Collective::allGather:
     case Collective::gather:
-      std::memcpy(work.output + static_cast<std::size_t>(rank) * work.bytes, from, work.bytes);
-      return;
+      return copy(work.output + static_cast<std::size_t>(rank) * work.bytes, from, work.bytes);
     case Collective::allToAll:
-      std::memcpy(work.output + static_cast<std::size_t>(rank) * work.bytes, from + own, work.bytes);
-      return;
+      return copy(work.output + static_cast<std::size_t>(rank) * work.bytes, from + own, work.bytes);
     case Collective::barrier:
       return;
     case Collective::allReduce:
@@ -269,14 +282,14 @@ void FlatChannel::take(const FlatWork& work, int rank) const {
       break;
   }
   if (rank == 0) return; // It takes two to add.
-  const std::size_t at = work.collective == Collective::reduceScatter ? own : 0;
-  const std::byte* before = rank == 1 ? bytesOf(0, work.number) + at : work.output;
+  const std::size_t at = ownOffset(work);
+  const std::byte* before = rank == 1 ? operandOf(work, 0) + at : work.output;
   kernels::reduce(work.dtype, work.op, work.output, before, from + at, work.count);
 }
 
 void FlatChannel::finish(const FlatWork& work) const {
   if (!schedule::reduces(work.collective) || work.count == 0) return;
-  if (work.end - work.first == 1) std::memcpy(work.output, bytesOf(0, work.number), work.bytes);
+  if (work.end - work.first == 1) copy(work.output, operandOf(work, 0), work.bytes);
   if (work.end > 0 && work.op == GOSS_AVG) {
     kernels::average(work.dtype, work.output, work.output, work.count, static_cast<int>(lanes_.size()));
   }

@@ -35,6 +35,7 @@ struct FlatWork {
   int first = 0;           ///< Ranks that this one reads from: first .. end - 1.
   int end = 0;
   bool gathers_first = false; ///< Writes only when all others have.
+  bool needs_copy = false;    ///< This rank's own bytes are to be read from its board, not from the input.
   Envelope envelope{};        ///< What all ranks must call: set before the first advance().
 
   std::uint64_t number = 0; ///< Place among the communicator's flat collectives, from 1; 0: not written yet.
@@ -53,7 +54,9 @@ struct FlatWork {
 /// wait: none is let go to look in vain for what a rank that has not run since would do next.
 ///
 /// Reductions add in the order of the ranks, on all ranks: the same bits everywhere. Buffers may be in place, as
-/// nothing is written to the output before the input is on the board. Guarded by the engine's lock; never blocks.
+/// nothing is written to the output before the input is on the board. A rank reads its own bytes from its input where
+/// it can, because lines of the board that others read must come back from them: all-reduces of up to 8 KiB take 10 to
+/// 30 % longer with them. Guarded by the engine's lock; never blocks.
 class FlatChannel {
  public:
   /// `ranks` are the world ranks of the communicator. All of its ranks must decide alike; null when a board has no such
@@ -91,6 +94,8 @@ class FlatChannel {
   FlatChannel() = default;
   [[nodiscard]] const Slot& slotOf(int rank, std::uint64_t number) const;
   [[nodiscard]] const std::byte* bytesOf(int rank, std::uint64_t number) const;
+  [[nodiscard]] std::uint64_t ownOffset(const FlatWork& work) const;
+  [[nodiscard]] const std::byte* operandOf(const FlatWork& work, int rank) const;
   void chooseSources(FlatWork& work) const;
   [[nodiscard]] bool hasWritten(int rank, std::uint64_t number) const;
   [[nodiscard]] bool awaits(const FlatWork& work, int rank) const;

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <vector>
 
+#include "schedule/contract.h"
+
 namespace goss::core {
 namespace {
 
@@ -113,6 +115,34 @@ TEST_F(FlatTest, AReductionWaitsForEveryRankAndLeavesTheInputUntilThen) {
   EXPECT_EQ(channel(0).advance(works[0]), Outcome::done);
   EXPECT_EQ(channel(2).advance(works[2]), Outcome::done);
   EXPECT_EQ(values, (std::array<std::int64_t, kRanks>{111, 111, 111}));
+}
+
+// A rank reads its own bytes from the input, but for what differs on the board or is overwritten before its turn.
+TEST_F(FlatTest, TakesItsOwnBytesAsTheyWereGivenInPlaceAndNot) {
+  for (const Collective collective : {Collective::allReduce, Collective::scan, Collective::reduceScatter}) {
+    for (const bool in_place : {true, false}) {
+      std::array<std::array<std::int64_t, kRanks>, kRanks> values{{{1, 2, 4}, {10, 20, 40}, {100, 200, 400}}};
+      std::array<std::int64_t, kRanks> apart{};
+      std::vector<FlatWork> works;
+      for (std::size_t rank = 0; rank < kRanks; ++rank) {
+        Call call = callOf(collective, values[rank].data());
+        const std::size_t own = collective == Collective::reduceScatter ? rank : 0;
+        call.output = in_place ? &values[rank][own] : &apart[rank];
+        works.push_back(workOf(static_cast<int>(rank), call));
+      }
+      for (int rank = 0; rank < kRanks; ++rank)
+        channel(rank).advance(works[static_cast<std::size_t>(rank)]);
+      for (std::size_t rank = 0; rank < kRanks; ++rank) {
+        if (rank + 1 < kRanks) channel(static_cast<int>(rank)).advance(works[rank]);
+        const std::size_t own = collective == Collective::reduceScatter ? rank : 0;
+        const std::array<std::int64_t, kRanks> of_scan{1, 11, 111};
+        const std::int64_t want = collective == Collective::scan            ? of_scan[rank]
+                                  : collective == Collective::reduceScatter ? 111 * (1 << rank)
+                                                                            : 111;
+        EXPECT_EQ(in_place ? values[rank][own] : apart[rank], want) << schedule::nameOf(collective) << " of " << rank;
+      }
+    }
+  }
 }
 
 TEST_F(FlatTest, AnotherSignatureIsAMismatchAndStaysOne) {
