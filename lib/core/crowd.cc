@@ -36,7 +36,7 @@ bool takesTurns(const Config& config, int ranks, double ranks_per_processor) {
 // spread, and each wait costs a switch. A message that fits the ring leaves its sender at once: of a reduce to one rank
 // only that one waits. 4 ranks on 2 processors, 64 KiB: 6 us instead of 16 of the pipeline over a circulant graph, and
 // the root 18 instead of 32.
-std::string_view takenInTurns(Collective collective, int size, std::uint64_t bytes) {
+std::string_view takenInTurns(Collective collective, int size, std::uint64_t bytes, bool fits_board) {
   constexpr std::uint64_t kRing = 512 << 10; // Of each pair, where there are more than two ranks.
   // From here on the pipeline is faster.
   constexpr std::uint64_t kMostBroadcast = 128 << 10;
@@ -46,9 +46,16 @@ std::string_view takenInTurns(Collective collective, int size, std::uint64_t byt
   constexpr std::uint64_t kMostToRoot = 4 << 20;
   constexpr std::uint64_t kMostFromRoot = 1 << 20;
   constexpr std::uint64_t kMostToAll = 3 << 20;
+  // Between boards and algorithms that cut the vector: it goes whole, in fewer messages.
+  constexpr std::uint64_t kMostWhole = 128 << 10; // Of all ranks.
   if (size < 3) return "";
   const auto peers = static_cast<std::uint64_t>(size - 1);
   switch (collective) {
+    case Collective::allReduce:
+      if (fits_board) return "flat";
+      return bytes <= kMostWhole / (peers + 1) ? "recursive-doubling" : "";
+    case Collective::allToAll:
+      return fits_board ? "flat" : "";
     case Collective::reduce:
       return bytes <= kRing && bytes <= kMostToRoot / peers ? "flat" : "";
     case Collective::broadcast:

@@ -21,8 +21,8 @@ std::string_view preferredAmongEquals(const Config& config, double ranks_per_pro
 /// Whether `ranks` of one host, each a process, take turns and talk through its memory: see takenInTurns().
 bool takesTurns(const Config& config, int ranks, double ranks_per_processor);
 /// What `size` of them take for `bytes` of the vector or of one rank's block, whatever its price: the algorithm in
-/// which the fewest ranks wait. "": prices decide.
-std::string_view takenInTurns(Collective collective, int size, std::uint64_t bytes);
+/// which ranks wait the least. "": prices decide. `fits_board`: boards hold the call (core/flat.h).
+std::string_view takenInTurns(Collective collective, int size, std::uint64_t bytes, bool fits_board);
 
 } // namespace goss::core
 

@@ -172,7 +172,7 @@ Result<Choice> choose(const Surroundings& around, const Catalogue& catalogue, co
   if (taken == around.preferred.among_equals) {
     choice.merit = "preferred among equals where ranks take turns over sockets,";
   } else if (taken == planner.takenInTurns(key, bytes)) {
-    choice.merit = "what ranks take that share processors, for few of them wait in it,";
+    choice.merit = "what ranks take that share processors, for they wait the least in it,";
   }
   cutAsPreferred(choice, planner, around.preferred.fragment_bytes);
   return choice;

@@ -172,7 +172,8 @@ std::size_t Planner::chosen(const std::vector<Candidate>& candidates, const Plan
 
 /// An algorithm that is asked for is the only candidate, so it need not be looked for here.
 std::string_view Planner::takenInTurns(const PlanKey& key, std::uint64_t bytes) const {
-  return preferred_.in_turns && key.codecs == nullptr ? core::takenInTurns(key.collective, size(), bytes) : "";
+  if (!preferred_.in_turns || key.codecs != nullptr) return "";
+  return core::takenInTurns(key.collective, size(), bytes, fitsBoard(key, bytes));
 }
 
 Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t bytes, Effort effort) const {

@@ -471,7 +471,7 @@ TEST_F(PlannerTest, AmongEqualPricesTheOneThatIsAskedForIsTaken) {
   EXPECT_TRUE(planner.plan(bytesOf(Collective::allToAll, kMiB)).isOk()); // Which has no ring.
 }
 
-TEST_F(PlannerTest, RanksThatShareProcessorsTakeWhatFewWaitIn) {
+TEST_F(PlannerTest, RanksThatShareProcessorsTakeWhatTheyWaitLeastIn) {
   const Links links = builtIn("shm", 4);
   Preferences preferred;
   preferred.in_turns = true;
@@ -485,6 +485,11 @@ TEST_F(PlannerTest, RanksThatShareProcessorsTakeWhatFewWaitIn) {
   EXPECT_FALSE(planner.plan(bytesOf(Collective::reduce, 64 * kKiB)).value()->on_board);
   EXPECT_EQ(taken(Collective::reduce, 512 * kKiB), "flat");
   EXPECT_NE(taken(Collective::reduce, kMiB), "flat") << "it does not fit the ring";
+  EXPECT_EQ(taken(Collective::allReduce, 8 * kKiB), "flat");
+  EXPECT_EQ(taken(Collective::allReduce, 16 * kKiB), "recursive-doubling") << "boards do not hold it";
+  EXPECT_NE(taken(Collective::allReduce, 64 * kKiB), "recursive-doubling");
+  EXPECT_EQ(taken(Collective::allToAll, 2 * kKiB), "flat");
+  EXPECT_NE(taken(Collective::allToAll, 4 * kKiB), "flat");
   EXPECT_EQ(taken(Collective::broadcast, 128 * kKiB), "flat");
   EXPECT_NE(taken(Collective::broadcast, 256 * kKiB), "flat");
   EXPECT_EQ(taken(Collective::allGather, kKiB), "flat");
