@@ -202,6 +202,8 @@ void FlatChannel::post(FlatWork& work) {
     if (work.op == GOSS_PREMUL_SUM && schedule::reduces(work.collective)) {
       const std::uint64_t blocks = work.posts / work.bytes;
       kernels::scale(work.dtype, bytes, work.input, work.count * blocks, work.scale);
+    } else if (work.posts >= platform::AdaptiveCopy::kLeastBytes) {
+      copy_.copy(bytes, work.input, work.posts);
     } else {
       std::memcpy(bytes, work.input, work.posts);
     }

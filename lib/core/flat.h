@@ -12,6 +12,7 @@
 
 #include "core/call.h"
 #include "gossamer/board.h"
+#include "platform/adaptive_copy.h"
 
 namespace goss::core {
 
@@ -118,6 +119,7 @@ class FlatChannel {
   std::uint64_t written_ = 0;           ///< Number of the last collective that this rank has written.
   std::uint64_t all_written_ = 0;       ///< Every rank has written at least this number.
   std::vector<Operation*> queue_;       ///< Started and not ended, in order.
+  platform::AdaptiveCopy copy_;         ///< To mine_, of what is long.
 };
 
 /// What a lane of the shm transport's boards takes: what goss_explain counts with.
