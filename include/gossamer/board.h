@@ -15,14 +15,15 @@ namespace goss {
 /// No processor holds a write back for so long.
 inline constexpr std::chrono::milliseconds kBoardGrace(1);
 
-/// A rank's board is cut into equal lanes, zero at first, aligned to 64 bytes. One thread at a time, as its transport,
+/// A rank's board is cut into lanes, zero at first, aligned to 64 bytes. One thread at a time, as its transport,
 /// except that memory which was handed out may be read and written by any thread as long as the transport lives: also
 /// after the peer has died or left.
 class Board {
  public:
   virtual ~Board() = default;
   [[nodiscard]] virtual std::uint32_t lanes() const = 0;
-  [[nodiscard]] virtual std::size_t laneBytes() const = 0;
+  /// The same on all ranks.
+  [[nodiscard]] virtual std::size_t laneBytes(std::uint32_t lane) const = 0;
   /// This rank's lane, which its peers read. `lane` < lanes().
   [[nodiscard]] virtual std::byte* mine(std::uint32_t lane) = 0;
   /// The same lane of `peer` (a world rank); nullptr when this rank does not see its board. All transports of a kind

@@ -37,9 +37,12 @@ struct FlatWork {
   int end = 0;
   bool gathers_first = false; ///< Writes only when all others have.
   bool needs_copy = false;    ///< This rank's own bytes are to be read from its board, not from the input.
+  std::uint64_t longest = 0;  ///< Most bytes that any rank writes.
+  std::uint64_t skipped = 0;  ///< What this rank reads of each other begins behind so many of its bytes.
   Envelope envelope{};        ///< What all ranks must call: set before the first advance().
 
   std::uint64_t number = 0; ///< Place among the communicator's flat collectives, from 1; 0: not written yet.
+  std::size_t at = 0;       ///< Where in the lanes the bytes of that number are.
   int next = 0;             ///< The rank whose bytes are awaited.
 };
 
@@ -47,7 +50,9 @@ struct FlatWork {
 ///
 /// A lane holds kSlots slots; collective number n uses slot n % kSlots of every rank. A slot is a number (written last
 /// and with release order, so that who sees it sees the rest), the call's signature, and the bytes; for the smallest
-/// messages all in one cache line. A rank writes number n only when it has ended n - 1, and writes in every collective,
+/// messages all in one cache line. In a wide lane more bytes than a few lines lie behind the slots, each collective's
+/// behind those of the one before and over and over again: a line can be written much sooner when it has left the cache
+/// of the core that read it last. A rank writes number n only when it has ended n - 1, and writes in every collective,
 /// if only number and signature; so a rank that has written n - kSlots + 1 has read what n overwrites, and nobody needs
 /// to say so. Collectives in which a rank waits for nobody may therefore run ahead by kSlots - 1, and no further.
 ///
@@ -94,8 +99,8 @@ class FlatChannel {
   struct Slot;
   FlatChannel() = default;
   [[nodiscard]] const Slot& slotOf(int rank, std::uint64_t number) const;
-  [[nodiscard]] const std::byte* bytesOf(int rank, std::uint64_t number) const;
-  [[nodiscard]] std::uint64_t ownOffset(const FlatWork& work) const;
+  [[nodiscard]] const std::byte* bytesOf(const FlatWork& work, int rank) const;
+  std::size_t place(const FlatWork& work);
   [[nodiscard]] const std::byte* operandOf(const FlatWork& work, int rank) const;
   void chooseSources(FlatWork& work) const;
   [[nodiscard]] bool hasWritten(int rank, std::uint64_t number) const;
@@ -112,6 +117,8 @@ class FlatChannel {
   int rank_ = 0;
   bool crowded_ = false;
   std::size_t stride_ = 0;
+  std::size_t behind_bytes_ = 0; ///< Of what lies behind the slots.
+  std::size_t behind_used_ = 0;  ///< Of these, since they were begun anew.
   std::uint64_t capacity_ = 0;
   std::byte* mine_ = nullptr;
   std::vector<const std::byte*> lanes_; ///< By rank, this one's among them.
@@ -119,11 +126,11 @@ class FlatChannel {
   std::uint64_t written_ = 0;           ///< Number of the last collective that this rank has written.
   std::uint64_t all_written_ = 0;       ///< Every rank has written at least this number.
   std::vector<Operation*> queue_;       ///< Started and not ended, in order.
-  platform::AdaptiveCopy copy_;         ///< To mine_, of what is long.
+  platform::AdaptiveCopy copy_;         ///< To mine_.
 };
 
-/// What a lane of the shm transport's boards takes: what goss_explain counts with.
-inline constexpr std::uint64_t kUsualBoardBytes = 9184;
+/// What a wide lane of the shm transport's boards takes: what goss_explain counts with.
+inline constexpr std::uint64_t kUsualBoardBytes = 64 * 1024;
 
 /// What the planner knows of it, for `bytes` of the vector or of one rank's block.
 struct FlatPrice {

@@ -16,27 +16,38 @@ constexpr std::size_t kLaneBytes = 4096;
 constexpr std::uint32_t kLanes = 2;
 constexpr int kRanks = 3;
 
-/// Boards of three ranks in one array.
-struct Memory {
-  alignas(64) std::array<std::array<std::byte, kLanes * kLaneBytes>, kRanks> boards{};
+/// Boards of three ranks.
+class Memory {
+ public:
+  explicit Memory(std::size_t lane_bytes = kLaneBytes)
+      : lane_bytes_(lane_bytes), lines_(kRanks * kLanes * lane_bytes / sizeof(Line)) {}
+  [[nodiscard]] std::size_t laneBytes() const { return lane_bytes_; }
+  [[nodiscard]] std::byte* at(int rank, std::uint32_t lane) {
+    const std::size_t lanes = static_cast<std::size_t>(rank) * kLanes + lane;
+    return lines_[lanes * lane_bytes_ / sizeof(Line)].bytes.data();
+  }
+
+ private:
+  struct alignas(64) Line {
+    std::array<std::byte, 64> bytes{};
+  };
+  std::size_t lane_bytes_;
+  std::vector<Line> lines_;
 };
 
 class FakeBoard final : public Board {
  public:
   FakeBoard(Memory& memory, int rank) : memory_(memory), rank_(rank) {}
   [[nodiscard]] std::uint32_t lanes() const override { return kLanes; }
-  [[nodiscard]] std::size_t laneBytes() const override { return kLaneBytes; }
-  [[nodiscard]] std::byte* mine(std::uint32_t lane) override { return at(rank_, lane); }
+  [[nodiscard]] std::size_t laneBytes(std::uint32_t /*lane*/) const override { return memory_.laneBytes(); }
+  [[nodiscard]] std::byte* mine(std::uint32_t lane) override { return memory_.at(rank_, lane); }
   [[nodiscard]] const std::byte* of(int peer, std::uint32_t lane) const override {
-    return peer < kRanks ? at(peer, lane) : nullptr;
+    return peer < kRanks ? memory_.at(peer, lane) : nullptr;
   }
   void wake(std::span<const int> peers) override { woken.insert(woken.end(), peers.begin(), peers.end()); }
   std::vector<int> woken;
 
  private:
-  [[nodiscard]] std::byte* at(int rank, std::uint32_t lane) const {
-    return memory_.boards[static_cast<std::size_t>(rank)].data() + lane * kLaneBytes;
-  }
   Memory& memory_;
   const int rank_;
 };
@@ -45,7 +56,7 @@ using Outcome = FlatChannel::Outcome;
 
 class FlatTest : public ::testing::Test {
  protected:
-  FlatTest() {
+  explicit FlatTest(std::size_t lane_bytes = kLaneBytes) : memory_(std::make_unique<Memory>(lane_bytes)) {
     for (int rank = 0; rank < kRanks; ++rank) {
       boards_.push_back(std::make_unique<FakeBoard>(*memory_, rank));
       channels_.push_back(FlatChannel::create(boards_.back().get(), 1, {0, 1, 2}, rank));
@@ -69,7 +80,7 @@ class FlatTest : public ::testing::Test {
     return work;
   }
 
-  std::unique_ptr<Memory> memory_ = std::make_unique<Memory>();
+  std::unique_ptr<Memory> memory_;
   std::vector<std::unique_ptr<FakeBoard>> boards_;
   std::vector<std::unique_ptr<FlatChannel>> channels_;
 };
@@ -220,6 +231,42 @@ TEST_F(FlatTest, FitsWhatTheBusiestRankCanWrite) {
   call = callOf(Collective::allReduce, nullptr);
   call.uneven = true;
   EXPECT_FALSE(channel(0).fits(call));
+}
+
+class WideFlatTest : public FlatTest {
+ protected:
+  WideFlatTest() : FlatTest(36 * 1024 + 1024 * 1024) {}
+};
+
+// Bytes of all lengths, round and round behind the slots, while a root is as far ahead as it may be.
+TEST_F(WideFlatTest, BytesBehindTheSlotsStayUntilTheSlowestHasReadThem) {
+  constexpr int kCollectives = 400;
+  const std::uint64_t most = channel(0).capacity() / sizeof(std::int64_t);
+  EXPECT_EQ(most, 8192u);
+  std::vector<std::vector<std::int64_t>> sent;
+  for (int i = 0; i < kCollectives; ++i) {
+    const std::uint64_t count = i % 7 == 0 ? most : 1 + static_cast<std::uint64_t>(i) * 977 % most;
+    sent.emplace_back(count);
+    std::iota(sent.back().begin(), sent.back().end(), i * 100'000);
+  }
+  const auto broadcast = [&](int rank, int i, std::int64_t* buffer) {
+    Call call = callOf(Collective::broadcast, buffer, 0);
+    call.count = sent[static_cast<std::size_t>(i)].size();
+    setUniformShape(call, kRanks);
+    FlatWork work = workOf(rank, call);
+    return channel(rank).advance(work);
+  };
+  for (int i = 0; i < kCollectives + 2; ++i) {
+    if (i < kCollectives) {
+      ASSERT_EQ(broadcast(0, i, sent[static_cast<std::size_t>(i)].data()), Outcome::done);
+    }
+    for (int rank = 1; i >= 2 && rank < kRanks; ++rank) {
+      const auto& want = sent[static_cast<std::size_t>(i) - 2];
+      std::vector<std::int64_t> got(want.size());
+      ASSERT_EQ(broadcast(rank, i - 2, got.data()), Outcome::done);
+      ASSERT_EQ(got, want) << "collective " << i - 2;
+    }
+  }
 }
 
 } // namespace

@@ -152,7 +152,7 @@ TEST(Explain, TellsThatTheRingIsPreferredWhereRanksTakeTurnsOverSockets) {
 
 TEST(Explain, TellsWhatRanksTakeThatShareProcessorsAndTalkThroughMemory) {
   Circumstances circumstances;
-  const auto explained = [&] { return json::parse(explainJson("reduce", 4, 64 << 10, circumstances).value()); };
+  const auto explained = [&] { return json::parse(explainJson("reduce", 4, 128 << 10, circumstances).value()); };
   EXPECT_FALSE(offers(explained(), "flat")) << "each has a processor";
   circumstances.processors = 2;
   EXPECT_EQ(explained()["choice"], "flat");

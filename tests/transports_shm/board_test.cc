@@ -73,17 +73,17 @@ class ShmBoard : public ::testing::Test {
 
 TEST_F(ShmBoard, EveryLaneIsReadByAllPeersAndBeginsWithZeros) {
   Board& board = *at(0).board();
-  for (const std::uint32_t lane : {0u, 1u, board.lanes() - 1}) {
-    for (std::size_t i = 0; i < board.laneBytes(); ++i)
+  for (const std::uint32_t lane : {0u, 1u, 3u, 4u, board.lanes() - 1}) {
+    for (std::size_t i = 0; i < board.laneBytes(lane); ++i)
       ASSERT_EQ(board.mine(lane)[i], std::byte{0});
-    std::memset(board.mine(lane), static_cast<int>(lane % 250 + 1), board.laneBytes());
+    std::memset(board.mine(lane), static_cast<int>(lane % 250 + 1), board.laneBytes(lane));
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(board.mine(lane)) % 64, 0u);
   }
   for (const int reader : {1, 2}) {
-    for (const std::uint32_t lane : {0u, 1u, board.lanes() - 1}) {
+    for (const std::uint32_t lane : {0u, 1u, 3u, 4u, board.lanes() - 1}) {
       const std::byte* seen = at(reader).board()->of(0, lane);
       ASSERT_NE(seen, nullptr);
-      EXPECT_EQ(std::memcmp(seen, board.mine(lane), board.laneBytes()), 0);
+      EXPECT_EQ(std::memcmp(seen, board.mine(lane), board.laneBytes(lane)), 0);
     }
     EXPECT_EQ(at(reader).board()->mine(0)[0], std::byte{0}) << "a board of its own";
   }
@@ -119,7 +119,7 @@ TEST_F(ShmBoard, OutlivesAPeer) {
 }
 
 TEST(ShmBoardMemory, RefusesWhatIsNotASealedBoard) {
-  const std::size_t bytes = shm::BoardMemory::kLanes * shm::BoardMemory::kLaneBytes;
+  const std::size_t bytes = shm::BoardMemory::kBytes;
   platform::UniqueFd open_ended(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(::ftruncate(open_ended.get(), static_cast<off_t>(bytes)), 0);
   const auto unsealed = shm::BoardMemory::attach(std::move(open_ended), 1);

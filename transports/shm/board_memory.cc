@@ -14,7 +14,6 @@ namespace goss::transports::shm {
 
 namespace {
 
-constexpr std::size_t kBoardBytes = BoardMemory::kLanes * BoardMemory::kLaneBytes;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 } // namespace
@@ -22,7 +21,7 @@ constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 Result<BoardMemory> BoardMemory::create() {
   BoardMemory board;
   board.fd_.reset(::memfd_create("gossamer-board", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!board.fd_.valid() || ::ftruncate(board.fd_.get(), static_cast<off_t>(kBoardBytes)) != 0 ||
+  if (!board.fd_.valid() || ::ftruncate(board.fd_.get(), static_cast<off_t>(kBytes)) != 0 ||
       ::fcntl(board.fd_.get(), F_ADD_SEALS, kSeals) != 0) {
     return systemError(-1, "cannot make shared memory for a board", errno);
   }
@@ -36,7 +35,7 @@ Result<BoardMemory> BoardMemory::attach(platform::UniqueFd fd, int peer) {
   struct stat file {};
   const int seals = ::fcntl(board.fd_.get(), F_GET_SEALS);
   if (seals < 0 || (seals & kSeals) != kSeals || ::fstat(board.fd_.get(), &file) != 0 ||
-      static_cast<std::uint64_t>(file.st_size) != kBoardBytes) {
+      static_cast<std::uint64_t>(file.st_size) != kBytes) {
     return protocolError(peer, "a descriptor that is not a board");
   }
   if (Status status = board.map(PROT_READ); !status.isOk()) return status;
@@ -45,14 +44,14 @@ Result<BoardMemory> BoardMemory::attach(platform::UniqueFd fd, int peer) {
 }
 
 Status BoardMemory::map(int protection) {
-  void* all = ::mmap(nullptr, kBoardBytes, protection, MAP_SHARED, fd_.get(), 0);
+  void* all = ::mmap(nullptr, kBytes, protection, MAP_SHARED, fd_.get(), 0);
   if (all == MAP_FAILED) return systemError(-1, "cannot map a board", errno);
   base_ = static_cast<std::byte*>(all);
   return Status::ok();
 }
 
 BoardMemory::~BoardMemory() {
-  if (base_ != nullptr) ::munmap(base_, kBoardBytes);
+  if (base_ != nullptr) ::munmap(base_, kBytes);
 }
 
 BoardMemory::BoardMemory(BoardMemory&& other) noexcept

@@ -16,6 +16,10 @@ class BoardMemory {
  public:
   static constexpr std::uint32_t kLanes = 256;
   static constexpr std::size_t kLaneBytes = 36 * 1024;
+  /// The first few are longer than the caches of a core (FlatChannel).
+  static constexpr std::uint32_t kWideLanes = 4;
+  static constexpr std::size_t kWideLaneBytes = kLaneBytes + 2048 * 1024;
+  static constexpr std::size_t kBytes = kWideLanes * kWideLaneBytes + (kLanes - kWideLanes) * kLaneBytes;
 
   /// Makes this rank's board. Errors: resource.
   static Result<BoardMemory> create();
@@ -31,7 +35,13 @@ class BoardMemory {
   BoardMemory& operator=(const BoardMemory&) = delete;
 
   [[nodiscard]] bool valid() const { return base_ != nullptr; }
-  [[nodiscard]] std::byte* lane(std::uint32_t index) const { return base_ + index * kLaneBytes; }
+  [[nodiscard]] static constexpr std::size_t laneBytes(std::uint32_t index) {
+    return index < kWideLanes ? kWideLaneBytes : kLaneBytes;
+  }
+  [[nodiscard]] std::byte* lane(std::uint32_t index) const {
+    const std::uint32_t wide = index < kWideLanes ? index : kWideLanes;
+    return base_ + wide * kWideLaneBytes + (index - wide) * kLaneBytes;
+  }
   /// Of this rank's own board, to be passed to peers; -1 for a peer's.
   [[nodiscard]] int fd() const { return fd_.get(); }
 
