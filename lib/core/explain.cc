@@ -88,7 +88,7 @@ Result<Surroundings> surroundingsOf(const Circumstances& circumstances, int rank
       preferred.in_turns = takesTurns(config, ranks, static_cast<double>(ranks) / circumstances.processors);
     }
     return Surroundings{schedule::Links(ranks, over_ucx ? tuning.ucx : tuning.shm, tuning.cpu), preferred,
-                        over_ucx ? 0 : kUsualBoardBytes};
+                        over_ucx ? 0 : kWideBoardBytes};
   }
   const schedule::LinkPrice& price = config.tls.empty() ? tuning.tcp : tuning.tls;
   const int processors = circumstances.processors != 0 ? circumstances.processors : ranks;

@@ -22,9 +22,9 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kHeaderBytes = 32;
-/// Of more bytes the reader asks for all lines at once. Between processors that share no cache (250 ns a line) 8 KiB
-/// then take 2.7 instead of 5.2 us, between others 1.6 instead of 1.5. At 4 KiB it is 2.0 instead of 2.7, and 0.89
-/// instead of 0.79.
+/// Of more bytes the reader asks for the first kMostFetchedBytes at once. Between processors that share no cache (250
+/// ns a line) 8 KiB then take 2.7 instead of 5.2 us, between others 1.6 instead of 1.5. At 4 KiB it is 2.0 instead
+/// of 2.7, and 0.89 instead of 0.79.
 constexpr std::size_t kFetchedBytes = 4096;
 constexpr std::size_t kMostFetchedBytes = 8192;
 /// What a lane's slots take; the rest of a wide lane lies behind them.
@@ -32,7 +32,7 @@ constexpr std::size_t kSlotsBytes = 36 * 1024;
 /// More bytes go behind the slots.
 constexpr std::uint64_t kMostBesideBytes = 1536;
 /// A collective's bytes are far shorter than what lies behind the slots, so those of the kSlots last ones stay.
-constexpr std::uint64_t kMostBehindBytes = kUsualBoardBytes;
+constexpr std::uint64_t kMostBehindBytes = kWideBoardBytes;
 constexpr std::size_t kLeastBehindBytes = 16 * kMostBehindBytes;
 /// Lines that nobody writes: the reader's processor fetches them when it comes near the end (transports/shm/ring.h).
 constexpr std::size_t kGapBytes = 9 * kLine;
@@ -40,8 +40,11 @@ constexpr std::size_t kGapBytes = 9 * kLine;
 // Measured on two cores of one processor: a line crosses in 60 ns, several at once at the bandwidth below.
 constexpr double kCall_s = 0.15e-6;
 constexpr double kLine_s = 0.06e-6;
-constexpr double kWrite_bytes_per_s = 40e9;
-constexpr double kRead_bytes_per_s = 26e9;
+constexpr double kWrite_bytes_per_s = 20e9;
+constexpr double kRead_bytes_per_s = 8e9;
+// Of wide lanes.
+constexpr double kWideWrite_bytes_per_s = 40e9;
+constexpr double kWideRead_bytes_per_s = 26e9;
 
 /// Bytes that a rank writes.
 std::uint64_t writtenBytes(Collective collective, int size, bool is_root, std::uint64_t bytes) {
@@ -77,13 +80,16 @@ void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) {
 
 } // namespace
 
-FlatPrice flatPrice(Collective collective, int size, std::uint64_t bytes) {
+FlatPrice flatPrice(Collective collective, int size, std::uint64_t bytes, std::uint64_t board_bytes) {
+  const bool wide = board_bytes >= kWideBoardBytes;
   FlatPrice price;
   price.most_bytes_written = writtenBytes(collective, size, true, bytes);
   const bool from_one = collective == Collective::broadcast || collective == Collective::scatter;
   const double reads = from_one ? 1 : size - 1;
-  price.seconds = kCall_s + static_cast<double>(price.most_bytes_written) / kWrite_bytes_per_s +
-                  reads * (kLine_s + static_cast<double>(bytes) / kRead_bytes_per_s);
+  const double write_s =
+      static_cast<double>(price.most_bytes_written) / (wide ? kWideWrite_bytes_per_s : kWrite_bytes_per_s);
+  const double read_s = kLine_s + static_cast<double>(bytes) / (wide ? kWideRead_bytes_per_s : kRead_bytes_per_s);
+  price.seconds = kCall_s + write_s + reads * read_s;
   return price;
 }
 
@@ -134,8 +140,9 @@ void FlatChannel::bind(FlatWork& work, const Call& call) const {
                          call.collective == Collective::scatter;
   work.skipped = of_blocks ? static_cast<std::uint64_t>(rank_) * work.bytes : 0;
   // The first two operands are read before anything is written over them.
-  const bool overwritten = rank_ > 1 && work.output == work.input + work.skipped;
-  work.needs_copy = schedule::reduces(work.collective) && (work.op == GOSS_PREMUL_SUM || overwritten);
+  const bool reduces = schedule::reduces(work.collective);
+  const bool overwritten = reduces && rank_ > 1 && work.output == work.input + work.skipped;
+  work.needs_copy = reduces && (work.op == GOSS_PREMUL_SUM || overwritten);
 }
 
 const FlatChannel::Slot& FlatChannel::slotOf(int rank, std::uint64_t number) const {

@@ -52,9 +52,11 @@ struct FlatWork {
 /// and with release order, so that who sees it sees the rest), the call's signature, and the bytes; for the smallest
 /// messages all in one cache line. In a wide lane more bytes than a few lines lie behind the slots, each collective's
 /// behind those of the one before and over and over again: a line can be written much sooner when it has left the cache
-/// of the core that read it last. A rank writes number n only when it has ended n - 1, and writes in every collective,
-/// if only number and signature; so a rank that has written n - kSlots + 1 has read what n overwrites, and nobody needs
-/// to say so. Collectives in which a rank waits for nobody may therefore run ahead by kSlots - 1, and no further.
+/// of the core that read it last. Where that is follows from all collectives before, so after one in which ranks called
+/// different things a rank that has not seen that yet may read other bytes than were meant. A rank writes number n only
+/// when it has ended n - 1, and writes in every collective, if only number and signature; so a rank that has written n
+/// - kSlots + 1 has read what n overwrites, and nobody needs to say so. Collectives in which a rank waits for nobody
+/// may therefore run ahead by kSlots - 1, and no further.
 ///
 /// Where ranks share processors a barrier goes through rank 0, which writes when all others have, and for which these
 /// wait: none is let go to look in vain for what a rank that has not run since would do next.
@@ -129,15 +131,15 @@ class FlatChannel {
   platform::AdaptiveCopy copy_;         ///< To mine_.
 };
 
-/// What a wide lane of the shm transport's boards takes: what goss_explain counts with.
-inline constexpr std::uint64_t kUsualBoardBytes = 64 * 1024;
+/// What a wide lane takes, and what goss_explain counts with. Communicators whose lane is not wide have 9184.
+inline constexpr std::uint64_t kWideBoardBytes = 64 * 1024;
 
-/// What the planner knows of it, for `bytes` of the vector or of one rank's block.
+/// What the planner knows of it, for `bytes` of the vector or of one rank's block on lanes that take `board_bytes`.
 struct FlatPrice {
   std::uint64_t most_bytes_written = 0; ///< By any rank.
   double seconds = 0;
 };
-[[nodiscard]] FlatPrice flatPrice(Collective collective, int size, std::uint64_t bytes);
+[[nodiscard]] FlatPrice flatPrice(Collective collective, int size, std::uint64_t bytes, std::uint64_t board_bytes);
 
 } // namespace goss::core
 

@@ -44,8 +44,8 @@ std::uint64_t bytesOf(const PlanKey& key, int size) {
 std::uint64_t codecsOf(const PlanKey& key) { return key.codecs != nullptr ? key.codecs->hash + key.element_bytes : 0; }
 
 /// Its messages are what each rank writes, once for all.
-Candidate onBoard(const Algorithm& flat, const PlanKey& key, int size, std::uint64_t bytes) {
-  const FlatPrice price = flatPrice(key.collective, size, bytes);
+Candidate onBoard(const Algorithm& flat, const PlanKey& key, int size, std::uint64_t bytes, std::uint64_t board_bytes) {
+  const FlatPrice price = flatPrice(key.collective, size, bytes, board_bytes);
   Candidate candidate;
   candidate.algorithm = &flat;
   candidate.on_board = true;
@@ -55,9 +55,9 @@ Candidate onBoard(const Algorithm& flat, const PlanKey& key, int size, std::uint
   return candidate;
 }
 
-std::uint64_t pack(const PlanKey& key, std::uint32_t size_class, int root) {
-  return static_cast<std::uint64_t>(key.collective) | std::uint64_t{key.uneven} << 8 | std::uint64_t{size_class} << 16 |
-         static_cast<std::uint64_t>(static_cast<std::uint32_t>(root)) << 32;
+std::uint64_t pack(const PlanKey& key, std::uint32_t size_class, int root, bool fits_board) {
+  return static_cast<std::uint64_t>(key.collective) | std::uint64_t{key.uneven} << 8 | std::uint64_t{fits_board} << 9 |
+         std::uint64_t{size_class} << 16 | static_cast<std::uint64_t>(static_cast<std::uint32_t>(root)) << 32;
 }
 
 } // namespace
@@ -85,7 +85,7 @@ void Planner::useLinks(schedule::Links links) {
 
 Result<std::shared_ptr<const Plan>> Planner::plan(const PlanKey& key) {
   const std::uint32_t size_class = sizeClassOf(bytesOf(key, size()));
-  const std::uint64_t packed = pack(key, size_class, rootOf(key));
+  const std::uint64_t packed = pack(key, size_class, rootOf(key), fitsBoard(key));
   if (const auto known = plans_.find(CacheKeyView{packed, codecsOf(key), key.algorithm}); known != plans_.end())
     return known->second;
 
@@ -135,7 +135,7 @@ Result<const Candidate*> Planner::choose(const PlanKey& key, std::uint32_t size_
   // Where ranks are interchangeable the root changes the schedule, but no price.
   PlanKey rootless = key;
   if (uniform_) rootless.root = 0;
-  const std::uint64_t packed = pack(rootless, size_class, rootOf(rootless));
+  const std::uint64_t packed = pack(rootless, size_class, rootOf(rootless), fitsBoard(key));
   const auto known = choices_.find(CacheKeyView{packed, codecsOf(key), key.algorithm});
   if (known != choices_.end()) return &known->second;
   const std::uint64_t bytes = middleOfClass(size_class);
@@ -173,7 +173,7 @@ std::size_t Planner::chosen(const std::vector<Candidate>& candidates, const Plan
 /// An algorithm that is asked for is the only candidate, so it need not be looked for here.
 std::string_view Planner::takenInTurns(const PlanKey& key, std::uint64_t bytes) const {
   if (!preferred_.in_turns || key.codecs != nullptr) return "";
-  return core::takenInTurns(key.collective, size(), bytes, fitsBoard(key, bytes));
+  return core::takenInTurns(key.collective, size(), bytes, fitsBoard(key));
 }
 
 Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t bytes, Effort effort) const {
@@ -189,14 +189,14 @@ Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t
     const bool wanted = name.value().empty() ? algorithm->traits().identical_bits : algorithm->name() == name.value();
     // Compressed it is an all-gather of payloads, which everybody adds in the same order.
     const bool messages = !is_flat || !name.value().empty() || key.codecs != nullptr;
-    if (wanted && is_flat && fitsBoard(key, bytes)) {
+    if (wanted && is_flat && fitsBoard(key)) {
       flat = algorithm;
     } else if (wanted && (messages || takenInTurns(key, bytes) == kFlatName)) {
       algorithms.push_back(algorithm);
     }
   }
   std::vector<Candidate> candidates = priceCandidates(question, algorithms, links_, effort);
-  if (flat != nullptr) candidates.push_back(onBoard(*flat, key, size(), bytes));
+  if (flat != nullptr) candidates.push_back(onBoard(*flat, key, size(), bytes, board_bytes_));
   if (!candidates.empty()) return candidates;
   if (name.value().empty()) {
     return Status::error(GOSS_ERR_UNSUPPORTED,
@@ -207,9 +207,10 @@ Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t
                                  schedule::nameOf(key.collective), key.uneven ? " with uneven blocks" : "", size()));
 }
 
-bool Planner::fitsBoard(const PlanKey& key, std::uint64_t bytes) const {
+/// Exactly, not by the class of sizes: what a board does not hold goes in messages after all.
+bool Planner::fitsBoard(const PlanKey& key) const {
   return board_bytes_ > 0 && size() > 1 && key.codecs == nullptr && !key.uneven &&
-         flatPrice(key.collective, size(), bytes).most_bytes_written <= board_bytes_;
+         flatPrice(key.collective, size(), bytesOf(key, size()), board_bytes_).most_bytes_written <= board_bytes_;
 }
 
 /// The name that binds: the call's own, else the preferred one where the collective has it; empty: free choice.

@@ -225,11 +225,11 @@ std::string_view World::preferredAmongEquals() const {
 }
 
 bool World::takesTurns() const {
-  if (given_links_.has_value()) return false;
+  if (given_links_.has_value() || !core::takesTurns(config_, size(), ranksPerProcessor())) return false;
   for (std::size_t i = 1; i < cards_.size(); ++i) // Threads of a process read each other's buffers.
     for (std::size_t j = 0; j < i; ++j)
       if (cards_[i].process == cards_[j].process) return false;
-  return core::takesTurns(config_, size(), ranksPerProcessor());
+  return true;
 }
 
 schedule::Links World::linksBetween(const std::vector<int>& ranks) const {

@@ -128,7 +128,7 @@ TEST_F(FlatTest, AReductionWaitsForEveryRankAndLeavesTheInputUntilThen) {
   EXPECT_EQ(values, (std::array<std::int64_t, kRanks>{111, 111, 111}));
 }
 
-// A rank reads its own bytes from the input, but for what differs on the board or is overwritten before its turn.
+// A rank reads its own bytes from the input, but where they are overwritten before their turn.
 TEST_F(FlatTest, TakesItsOwnBytesAsTheyWereGivenInPlaceAndNot) {
   for (const Collective collective : {Collective::allReduce, Collective::scan, Collective::reduceScatter}) {
     for (const bool in_place : {true, false}) {

@@ -471,6 +471,18 @@ TEST_F(PlannerTest, AmongEqualPricesTheOneThatIsAskedForIsTaken) {
   EXPECT_TRUE(planner.plan(bytesOf(Collective::allToAll, kMiB)).isOk()); // Which has no ring.
 }
 
+// Sizes of one class share plans, but what boards hold ends within a class.
+TEST_F(PlannerTest, WhatBoardsDoNotHoldIsNotPlannedForThem) {
+  const Links links = builtIn("shm", 4);
+  Planner planner(0, links, catalogue_, Preferences{}, 64 * kKiB);
+  const auto planned = [&](std::uint64_t bytes) { return planner.plan(bytesOf(Collective::broadcast, bytes)).value(); };
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_TRUE(planned(64 * kKiB)->on_board);
+    EXPECT_FALSE(planned(80 * kKiB)->on_board);
+    EXPECT_NE(planned(80 * kKiB)->algorithm, "flat") << "which would send it whole to every rank";
+  }
+}
+
 TEST_F(PlannerTest, RanksThatShareProcessorsTakeWhatTheyWaitLeastIn) {
   const Links links = builtIn("shm", 4);
   Preferences preferred;

@@ -36,14 +36,13 @@ constexpr std::size_t kMostCallers = 256;
 constexpr double kLatency_s = 0.4e-6;
 constexpr double kBandwidth_bytes_per_s = 8e9;
 
-/// Twice a core's second-level cache: what the reader has read has left it when its turn comes to be written again, and
-/// need not be taken away. Windows of messages of 4 to 256 KiB are twice as fast as with 1 MiB; longer ones gain
-/// nothing.
-constexpr std::size_t kRingBytes = 2u << 20;
+/// Between two ranks. With 2 MiB, twice a core's second-level cache, windows of 4 to 256 KiB are twice as fast where
+/// the ranks share a cache, and up to twice as slow where they do not.
+constexpr std::size_t kRingBytes = 1u << 20;
 /// Where there are more, all rings together crowd the vectors out of the caches that ranks share: with 4 ranks (twelve
 /// rings) an all-to-all of 512 KiB takes 400 us, with rings of 1 MiB 780. Of 256 KiB they are too short for most
 /// others.
-constexpr std::size_t kRingBytesOfMany = 512u << 10;
+constexpr std::size_t kRingBytesOfMany = kRingBytes / 2;
 
 std::size_t ringBytes(const TransportContext& context) {
   if (context.config->shm_ring_bytes > 0) return context.config->shm_ring_bytes;
