@@ -80,17 +80,18 @@ void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) {
 
 } // namespace
 
-FlatPrice flatPrice(Collective collective, int size, std::uint64_t bytes, std::uint64_t board_bytes) {
+std::uint64_t mostBytesWritten(Collective collective, int size, std::uint64_t bytes) {
+  return writtenBytes(collective, size, true, bytes);
+}
+
+double flatPrice_s(Collective collective, int size, std::uint64_t bytes, std::uint64_t board_bytes) {
   const bool wide = board_bytes >= kWideBoardBytes;
-  FlatPrice price;
-  price.most_bytes_written = writtenBytes(collective, size, true, bytes);
   const bool from_one = collective == Collective::broadcast || collective == Collective::scatter;
   const double reads = from_one ? 1 : size - 1;
-  const double write_s =
-      static_cast<double>(price.most_bytes_written) / (wide ? kWideWrite_bytes_per_s : kWrite_bytes_per_s);
+  const double write_s = static_cast<double>(mostBytesWritten(collective, size, bytes)) /
+                         (wide ? kWideWrite_bytes_per_s : kWrite_bytes_per_s);
   const double read_s = kLine_s + static_cast<double>(bytes) / (wide ? kWideRead_bytes_per_s : kRead_bytes_per_s);
-  price.seconds = kCall_s + write_s + reads * read_s;
-  return price;
+  return kCall_s + write_s + reads * read_s;
 }
 
 std::unique_ptr<FlatChannel> FlatChannel::create(Board* board, std::uint32_t lane, const std::vector<int>& ranks,
@@ -120,7 +121,7 @@ std::unique_ptr<FlatChannel> FlatChannel::create(Board* board, std::uint32_t lan
 bool FlatChannel::fits(const Call& call) const {
   if (call.uneven || call.count > capacity_) return false;
   const std::uint64_t bytes = call.count * call.shape.element_bytes;
-  return writtenBytes(call.collective, static_cast<int>(lanes_.size()), true, bytes) <= capacity_;
+  return mostBytesWritten(call.collective, static_cast<int>(lanes_.size()), bytes) <= capacity_;
 }
 
 void FlatChannel::bind(FlatWork& work, const Call& call) const {
@@ -134,7 +135,7 @@ void FlatChannel::bind(FlatWork& work, const Call& call) const {
   work.count = call.count;
   work.bytes = call.count * call.shape.element_bytes;
   work.posts = writtenBytes(call.collective, static_cast<int>(lanes_.size()), call.root == rank_, work.bytes);
-  work.longest = writtenBytes(call.collective, static_cast<int>(lanes_.size()), true, work.bytes);
+  work.longest = mostBytesWritten(call.collective, static_cast<int>(lanes_.size()), work.bytes);
   chooseSources(work);
   const bool of_blocks = call.collective == Collective::reduceScatter || call.collective == Collective::allToAll ||
                          call.collective == Collective::scatter;

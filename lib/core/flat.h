@@ -134,12 +134,10 @@ class FlatChannel {
 /// What a wide lane takes, and what goss_explain counts with. Communicators whose lane is not wide have 9184.
 inline constexpr std::uint64_t kWideBoardBytes = 64 * 1024;
 
-/// What the planner knows of it, for `bytes` of the vector or of one rank's block on lanes that take `board_bytes`.
-struct FlatPrice {
-  std::uint64_t most_bytes_written = 0; ///< By any rank.
-  double seconds = 0;
-};
-[[nodiscard]] FlatPrice flatPrice(Collective collective, int size, std::uint64_t bytes, std::uint64_t board_bytes);
+/// Most bytes that any rank writes, for `bytes` of the vector or of one rank's block: what must fit a board.
+[[nodiscard]] std::uint64_t mostBytesWritten(Collective collective, int size, std::uint64_t bytes);
+/// What the planner takes the call for, in seconds, on lanes that take `board_bytes`.
+[[nodiscard]] double flatPrice_s(Collective collective, int size, std::uint64_t bytes, std::uint64_t board_bytes);
 
 } // namespace goss::core
 

@@ -45,13 +45,12 @@ std::uint64_t codecsOf(const PlanKey& key) { return key.codecs != nullptr ? key.
 
 /// Its messages are what each rank writes, once for all.
 Candidate onBoard(const Algorithm& flat, const PlanKey& key, int size, std::uint64_t bytes, std::uint64_t board_bytes) {
-  const FlatPrice price = flatPrice(key.collective, size, bytes, board_bytes);
   Candidate candidate;
   candidate.algorithm = &flat;
   candidate.on_board = true;
-  candidate.price_s = price.seconds;
+  candidate.price_s = flatPrice_s(key.collective, size, bytes, board_bytes);
   candidate.most_messages_sent = 1;
-  candidate.most_bytes_sent = price.most_bytes_written;
+  candidate.most_bytes_sent = mostBytesWritten(key.collective, size, bytes);
   return candidate;
 }
 
@@ -170,10 +169,11 @@ std::size_t Planner::chosen(const std::vector<Candidate>& candidates, const Plan
   return cheapest(candidates, preferred_.among_equals);
 }
 
-/// An algorithm that is asked for is the only candidate, so it need not be looked for here.
+/// An algorithm that is asked for is the only candidate, so it need not be looked for here. Who asks with exact bytes
+/// is told what their class takes, as plan() takes it.
 std::string_view Planner::takenInTurns(const PlanKey& key, std::uint64_t bytes) const {
   if (!preferred_.in_turns || key.codecs != nullptr) return "";
-  return core::takenInTurns(key.collective, size(), bytes, fitsBoard(key));
+  return core::takenInTurns(key.collective, size(), middleOfClass(sizeClassOf(bytes)), fitsBoard(key));
 }
 
 Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t bytes, Effort effort) const {
@@ -210,7 +210,7 @@ Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t
 /// Exactly, not by the class of sizes: what a board does not hold goes in messages after all.
 bool Planner::fitsBoard(const PlanKey& key) const {
   return board_bytes_ > 0 && size() > 1 && key.codecs == nullptr && !key.uneven &&
-         flatPrice(key.collective, size(), bytesOf(key, size()), board_bytes_).most_bytes_written <= board_bytes_;
+         mostBytesWritten(key.collective, size(), bytesOf(key, size())) <= board_bytes_;
 }
 
 /// The name that binds: the call's own, else the preferred one where the collective has it; empty: free choice.

@@ -141,10 +141,12 @@ TEST_F(FlatTest, TakesItsOwnBytesAsTheyWereGivenInPlaceAndNot) {
         call.output = in_place ? &values[rank][own] : &apart[rank];
         works.push_back(workOf(static_cast<int>(rank), call));
       }
-      for (int rank = 0; rank < kRanks; ++rank)
-        channel(rank).advance(works[static_cast<std::size_t>(rank)]);
+      std::array<Outcome, kRanks> outcomes{};
+      for (std::size_t rank = 0; rank < kRanks; ++rank)
+        outcomes[rank] = channel(static_cast<int>(rank)).advance(works[rank]);
       for (std::size_t rank = 0; rank < kRanks; ++rank) {
-        if (rank + 1 < kRanks) channel(static_cast<int>(rank)).advance(works[rank]);
+        if (outcomes[rank] == Outcome::waiting) outcomes[rank] = channel(static_cast<int>(rank)).advance(works[rank]);
+        EXPECT_EQ(outcomes[rank], Outcome::done);
         const std::size_t own = collective == Collective::reduceScatter ? rank : 0;
         const std::array<std::int64_t, kRanks> of_scan{1, 11, 111};
         const std::int64_t want = collective == Collective::scan            ? of_scan[rank]
