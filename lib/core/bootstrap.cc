@@ -16,6 +16,7 @@ class Alone final : public Rendezvous {
   Result<std::vector<std::string>> allGather(const std::string& card, std::int64_t) override {
     return std::vector<std::string>{card};
   }
+  Status check() override { return Status::ok(); }
 
  private:
   platform::UniqueFd listener_;

@@ -27,7 +27,9 @@ struct Launch {
   std::string host;    ///< Where rank 0 listens; "" when it is alone.
   std::uint16_t port = 0;
   std::vector<std::string> alternatives; ///< Further numeric addresses of rank 0 at the same port.
-  int listen_fd = -1;                    ///< Rank 0 only: a socket that listens already; Rendezvous::connect closes it.
+  /// Rank 0 has listened there for as long as anybody could know of it: where nothing listens any more, it is gone.
+  bool listens_already = false;
+  int listen_fd = -1;              ///< Rank 0 only: a socket that listens already; Rendezvous::connect closes it.
   std::array<std::byte, 16> job{}; ///< Secret of this world; see docs/environment.md for where it only identifies.
   std::string source = "alone";    ///< "unique id", "environment", "mpirun" or "alone".
 };
@@ -58,6 +60,10 @@ class Rendezvous {
   /// kMostCardBytes a card. `timeout_ms` 0: Config::bootstrap_timeout_ms. Errors: bootstrap, naming the ranks that did
   /// not come or that left, on every rank that came; the meeting is over after an error.
   virtual Result<std::vector<std::string>> allGather(const std::string& card, std::int64_t timeout_ms) = 0;
+
+  /// Between two calls of allGather(): whether the meeting still stands. Returns at once, but for an error, which rank
+  /// 0 takes up to a second to tell the others. Errors: as those of allGather().
+  virtual Status check() = 0;
 
   /// From now on allGather() calls `turn` every kTurnMs and more often while it waits, on its thread.
   void whileWaiting(std::function<void()> turn) { turn_ = std::move(turn); }

@@ -121,6 +121,7 @@ Status meetByUniqueId(const goss_unique_id& bytes, Launch& launch) {
   launch.job = id.value().job;
   launch.host = addresses.front().host();
   launch.port = id.value().port;
+  launch.listens_already = true;
   for (std::size_t i = 1; i < addresses.size(); ++i)
     launch.alternatives.push_back(addresses[i].host());
   if (launch.rank != 0) return Status::ok();

@@ -1,11 +1,14 @@
 #include "core/bootstrap_member.h"
 
+#include <errno.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <span>
 #include <thread>
+#include <utility>
 
 #include "base/wire.h"
 #include "platform/host.h"
@@ -26,6 +29,10 @@ constexpr milliseconds kLongestPause(500);
 /// An address that neither refuses nor answers must not use up the time of the others.
 constexpr milliseconds kConnectSpan(3000);
 constexpr milliseconds kAnswerSpan(10000);
+/// Where rank 0 has listened since before it could be known, refused calls for so long say that it is gone.
+constexpr milliseconds kGoneSpan(1000);
+/// For the rest of a frame that rank 0 has begun.
+constexpr milliseconds kFrameSpan(1000);
 
 Deadline plus(Deadline deadline, milliseconds span) {
   return deadline.never() ? deadline : Deadline(deadline.at() + span);
@@ -75,21 +82,22 @@ std::string BootstrapMember::rootName() const { return fmt::format("{} port {}",
 Status BootstrapMember::callUntilAnswered() {
   std::string last = "there was no time to call";
   milliseconds pause = kFirstPause;
+  Deadline gone; // Set while nothing listens at any of rank 0's addresses.
   while (!first_deadline_.expired()) {
     const auto candidates = addresses();
-    if (!candidates.isOk()) last = candidates.status().text();
-    Status refused; // By one address; another may be the right one.
-    const std::size_t count = candidates.isOk() ? candidates.value().size() : 0;
-    for (std::size_t i = 0; i < count && !first_deadline_.expired(); ++i) {
-      // The only address is waited for to the end: rank 0 may be there, but busy.
-      const Deadline until =
-          count == 1 ? first_deadline_ : earlier(first_deadline_, Deadline::after(kConnectSpan + kAnswerSpan));
-      Status called = callOnce(candidates.value()[i], until);
-      if (called.isOk()) return called;
-      if (called.scope() == ErrorScope::communicator) refused = called;
-      last = fmt::format("{}: {}", candidates.value()[i].text(), called.text());
+    if (!candidates.isOk()) {
+      last = candidates.status().text();
+    } else if (Status called = callEach(candidates.value(), last);
+               called.isOk() || called.scope() == ErrorScope::communicator) {
+      return called;
     }
-    if (!refused.isOk()) return refused;
+    if (!launch_.listens_already || !nobody_listens_) {
+      gone = Deadline();
+    } else if (gone.never()) {
+      gone = Deadline::after(kGoneSpan);
+    } else if (gone.expired()) {
+      return leftError(last);
+    }
     const auto left = milliseconds(first_deadline_.leftMs());
     std::this_thread::sleep_for(std::min(pause, left));
     pause = std::min(2 * pause, kLongestPause);
@@ -100,14 +108,40 @@ Status BootstrapMember::callUntilAnswered() {
                   launch_.ranks, rootName(), config_.bootstrap_timeout_ms, last, launch_.rank));
 }
 
+Status BootstrapMember::callEach(const std::vector<platform::SocketAddress>& candidates, std::string& last) {
+  Status refused; // By one address; another may be the right one.
+  Status called = Status::error(GOSS_ERR_TIMEOUT, last);
+  nobody_listens_ = !candidates.empty();
+  for (std::size_t i = 0; i < candidates.size() && !first_deadline_.expired(); ++i) {
+    // The only address is waited for to the end: rank 0 may be there, but busy.
+    const Deadline until = candidates.size() == 1
+                               ? first_deadline_
+                               : earlier(first_deadline_, Deadline::after(kConnectSpan + kAnswerSpan));
+    called = callOnce(candidates[i], until);
+    if (called.isOk()) return called;
+    if (called.scope() == ErrorScope::communicator) refused = called;
+    last = fmt::format("{}: {}", candidates[i].text(), called.text());
+  }
+  return refused.isOk() ? called : refused;
+}
+
+Result<platform::UniqueFd> BootstrapMember::dial(const platform::SocketAddress& address, Deadline deadline) {
+  int error = 0;
+  auto dialled = platform::dial(address, &error);
+  const bool reached =
+      dialled.isOk() && platform::waitWritable(dialled.value().get(), earlier(deadline, Deadline::after(kConnectSpan)));
+  if (reached) error = platform::socketError(dialled.value().get());
+  nobody_listens_ = nobody_listens_ && error == ECONNREFUSED;
+  if (!dialled.isOk()) return dialled;
+  if (!reached) return Status::error(GOSS_ERR_TIMEOUT, "no answer to the connection attempt");
+  if (error != 0) return Status::error(GOSS_ERR_PEER_LOST, platform::errnoText(error));
+  return dialled;
+}
+
 Status BootstrapMember::callOnce(const platform::SocketAddress& address, Deadline deadline) {
   stream_.close();
-  auto dialled = platform::dial(address);
+  auto dialled = dial(address, deadline);
   if (!dialled.isOk()) return dialled.status();
-  if (!platform::waitWritable(dialled.value().get(), earlier(deadline, Deadline::after(kConnectSpan))))
-    return Status::error(GOSS_ERR_TIMEOUT, "no answer to the connection attempt");
-  if (const int error = platform::socketError(dialled.value().get()); error != 0)
-    return Status::error(GOSS_ERR_PEER_LOST, platform::errnoText(error));
   platform::tuneForMessages(dialled.value().get());
   std::unique_ptr<platform::StreamFilter> filter;
   if (security_) {
@@ -138,6 +172,10 @@ Status BootstrapMember::refusedBy(const platform::SocketAddress& address, const 
       fmt::format("rank {} and rank 0 at {} do not trust each other: {}", launch_.rank, address.text(), why));
 }
 
+Status BootstrapMember::leftError(const std::string& why) const {
+  return bootstrapError(fmt::format("rank 0 at {} left during start-up: {}", rootName(), why));
+}
+
 Status BootstrapMember::secure(const platform::SocketAddress& address, Deadline deadline) {
   Status greeted = stream_.greetUntil(earlier(deadline, Deadline::after(kAnswerSpan)));
   if (!greeted.isOk() && greeted.kind() == GOSS_ERR_PROTOCOL) return refusedBy(address, stream_.failure());
@@ -148,11 +186,12 @@ Status BootstrapMember::secure(const platform::SocketAddress& address, Deadline 
 }
 
 Status BootstrapMember::readFrame(BootstrapHeader& header, std::string& payload, Deadline deadline) {
-  while (turn_ && !stream_.hasInput() && !deadline.expired() &&
+  while (turn_ && begun_.empty() && !stream_.hasInput() && !deadline.expired() &&
          !platform::waitReadable(stream_.fd(), earlier(deadline, Deadline::after(milliseconds(kTurnMs)))))
     turn_();
   char bytes[kBootstrapHeaderBytes] = {};
-  Status read = stream_.readAll(bytes, sizeof bytes, deadline);
+  const std::size_t had = std::exchange(begun_, {}).copy(bytes, sizeof bytes);
+  Status read = stream_.readAll(bytes + had, sizeof bytes - had, deadline);
   if (!read.isOk() && !security_ && std::string_view(bytes).starts_with("\x15\x03"))
     return bootstrapError(
         fmt::format("rank 0 at {} speaks TLS alone; set GOSS_TLS on this rank as on the others", rootName()));
@@ -164,6 +203,23 @@ Status BootstrapMember::readFrame(BootstrapHeader& header, std::string& payload,
     return Status::error(GOSS_ERR_PROTOCOL, "the reason is too long");
   payload.resize(header.bytes);
   return stream_.readAll(payload.data(), payload.size(), deadline);
+}
+
+Status BootstrapMember::check() {
+  if (!over_.isOk()) return over_;
+  std::array<char, kBootstrapHeaderBytes> bytes;
+  const platform::StreamResult got = stream_.read(bytes.data(), bytes.size() - begun_.size());
+  begun_.append(bytes.data(), got.bytes);
+  if (begun_.size() == bytes.size()) { // Without a card of ours only a failure comes.
+    BootstrapHeader header;
+    std::string reason;
+    const Status read = readFrame(header, reason, Deadline::after(kFrameSpan));
+    over_ = read.isOk() ? bootstrapError(reason) : leftError(read.text());
+  } else if (got.ended) {
+    over_ = leftError(stream_.reason(got));
+  }
+  if (!over_.isOk()) stream_.close();
+  return over_;
 }
 
 Result<std::vector<std::string>> BootstrapMember::allGather(const std::string& card, std::int64_t timeout_ms) {
@@ -199,8 +255,7 @@ Result<std::vector<std::string>> BootstrapMember::exchange(const std::string& ca
   if (done.isOk() && header.kind == BootstrapFrame::failed) return bootstrapError(answer);
   if (!read.isOk() && read.kind() == GOSS_ERR_TIMEOUT)
     return bootstrapError(fmt::format("rank 0 at {} did not answer within {} ms; does it hang?", rootName(), span_ms));
-  if (!done.isOk())
-    return bootstrapError(fmt::format("rank 0 at {} left during start-up: {}", rootName(), done.text()));
+  if (!done.isOk()) return leftError(done.text());
   if (header.kind != BootstrapFrame::cards || header.round != round_)
     return Status::error(GOSS_ERR_PROTOCOL, "rank 0 sent a frame that makes no sense here", ErrorScope::communicator,
                          0);

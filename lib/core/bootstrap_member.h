@@ -19,13 +19,19 @@ class BootstrapMember final : public Rendezvous {
   static Result<std::unique_ptr<Rendezvous>> call(const Launch& launch, const Config& config);
 
   Result<std::vector<std::string>> allGather(const std::string& card, std::int64_t timeout_ms) override;
+  Status check() override;
 
  private:
   BootstrapMember(const Launch& launch, const Config& config);
   Status callUntilAnswered();
+  /// Calls each of `candidates` once, until one answers. `last`: what the last that did not said.
+  Status callEach(const std::vector<platform::SocketAddress>& candidates, std::string& last);
+  /// A connected socket.
+  Result<platform::UniqueFd> dial(const platform::SocketAddress& address, platform::Deadline deadline);
   /// One call; ok when welcome. An error of kind bootstrap or protocol with scope communicator is rank 0's refusal.
   Status callOnce(const platform::SocketAddress& address, platform::Deadline deadline);
   Result<std::vector<std::string>> exchange(const std::string& card, std::int64_t span_ms, platform::Deadline deadline);
+  [[nodiscard]] Status leftError(const std::string& why) const;
   /// Greets rank 0 on stream_, and makes sure that it is rank 0.
   Status secure(const platform::SocketAddress& address, platform::Deadline deadline);
   [[nodiscard]] Status refusedBy(const platform::SocketAddress& address, const std::string& why) const;
@@ -40,6 +46,8 @@ class BootstrapMember final : public Rendezvous {
   std::uint64_t caller_ = 0;
   std::unique_ptr<platform::StreamSecurity> security_; ///< Null: in clear. Before the stream that holds its filter.
   platform::Stream stream_;
+  std::string begun_;           ///< What check() has read of the next frame.
+  bool nobody_listens_ = false; ///< At any address, in the last round of calls.
   std::uint32_t round_ = 0;
   Status over_; ///< Set by the first error.
 };

@@ -19,6 +19,9 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kMostLogged = 64;
 constexpr std::size_t kMostNamed = 16;
+/// A member that calls again (after a connection that broke, or started anew by whoever watches over it) does so within
+/// this; else all who wait for it are to know soon.
+constexpr milliseconds kReturnSpan(1000);
 constexpr std::size_t kMostPayload = sizeof(std::uint32_t) + Rendezvous::kMostCardBytes;
 
 /// "rank 2", "ranks 1 and 3", "ranks 1, 2 and 3", at most kMostNamed of them by name.
@@ -46,6 +49,11 @@ Result<platform::UniqueFd> openListener(const Launch& launch, const Config& conf
   return platform::listenOn(chosen.value().front(), port);
 }
 
+Status leftError(int rank, const std::string& why) {
+  return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("rank {} left during start-up: {}", rank, why),
+                       ErrorScope::communicator, rank);
+}
+
 } // namespace
 
 BootstrapRoot::BootstrapRoot(const Launch& launch, const Config& config,
@@ -58,7 +66,8 @@ BootstrapRoot::BootstrapRoot(const Launch& launch, const Config& config,
       listener_(std::move(listener)),
       poller_(std::move(poller)),
       first_deadline_(Deadline::after(milliseconds(config.bootstrap_timeout_ms))),
-      members_(static_cast<std::size_t>(launch.ranks)) {}
+      members_(static_cast<std::size_t>(launch.ranks)),
+      cards_missing_(launch.ranks - 1) {}
 
 Result<std::unique_ptr<Rendezvous>> BootstrapRoot::listen(const Launch& launch, const Config& config) {
   std::unique_ptr<platform::StreamSecurity> security;
@@ -84,9 +93,7 @@ Result<std::vector<std::string>> BootstrapRoot::allGather(const std::string& car
   const std::int64_t span = timeout_ms > 0 ? timeout_ms : config_.bootstrap_timeout_ms;
   Deadline deadline = Deadline::after(milliseconds(span));
   if (round_ == 0 && timeout_ms == 0) deadline = first_deadline_;
-  members_deadline_ = Deadline();
   // Cards of this round may have come while the last one was being handed out.
-  cards_missing_ = launch_.ranks - 1;
   for (int rank = 1; rank < launch_.ranks; ++rank) {
     Status taken = takeFrames(rank);
     if (!taken.isOk()) return fail(taken);
@@ -104,30 +111,56 @@ Result<std::vector<std::string>> BootstrapRoot::allGather(const std::string& car
   Status published = publish(cards, Deadline::after(milliseconds(span)));
   if (!published.isOk()) return fail(published);
   ++round_;
+  members_deadline_ = Deadline();
+  cards_missing_ = launch_.ranks - 1;
   return cards;
+}
+
+Status BootstrapRoot::check() {
+  if (!over_.isOk()) return over_;
+  Status taken = takeEvents(Deadline::after(milliseconds(0)));
+  return taken.isOk() ? taken : fail(taken);
 }
 
 Status BootstrapRoot::waitForCards(Deadline deadline, std::int64_t timeout_ms) {
   while (cards_missing_ > 0) {
     const Deadline until = earlier(deadline, members_deadline_);
     if (until.expired()) return missing(timeout_ms);
-    const Deadline next_stranger = strangers_.empty() ? Deadline() : strangers_.begin()->second.deadline;
-    // A copy: the handlers below may drop descriptors, which leaves stale events in the list to be skipped by token.
+    if (Status left = findLeaver(); !left.isOk()) return left;
     const Deadline next_turn = turn_ ? Deadline::after(milliseconds(kTurnMs)) : Deadline();
-    const std::vector<platform::PollEvent> events =
-        poller_.wait(earlier(earlier(until, next_stranger), next_turn).pollMs());
+    if (Status taken = takeEvents(earlier(earlier(until, firstLeaver()), next_turn)); !taken.isOk()) return taken;
     if (turn_) turn_();
-    for (const platform::PollEvent& event : events) {
-      if (event.token == kListenerToken) {
-        acceptAll();
-      } else if (event.token >= kFirstStrangerToken) {
-        readStranger(event.token);
-      } else if (Status read = readMember(static_cast<int>(event.token)); !read.isOk()) {
-        return read;
-      }
-    }
-    dropExpiredStrangers();
   }
+  return Status::ok();
+}
+
+Status BootstrapRoot::takeEvents(Deadline until) {
+  const Deadline next_stranger = strangers_.empty() ? Deadline() : strangers_.begin()->second.deadline;
+  // A copy: the handlers below may drop descriptors, which leaves stale events in the list to be skipped by token.
+  const std::vector<platform::PollEvent> events = poller_.wait(earlier(until, next_stranger).pollMs());
+  for (const platform::PollEvent& event : events) {
+    if (event.token == kListenerToken) {
+      acceptAll();
+    } else if (event.token >= kFirstStrangerToken) {
+      readStranger(event.token);
+    } else if (Status read = readMember(static_cast<int>(event.token)); !read.isOk()) {
+      return read;
+    }
+  }
+  dropExpiredStrangers();
+  return Status::ok();
+}
+
+Deadline BootstrapRoot::firstLeaver() const {
+  Deadline first;
+  for (const auto& [rank, leaver] : leavers_)
+    first = earlier(first, leaver.deadline);
+  return first;
+}
+
+Status BootstrapRoot::findLeaver() const {
+  for (const auto& [rank, leaver] : leavers_)
+    if (leaver.deadline.expired()) return leftError(rank, leaver.why);
   return Status::ok();
 }
 
@@ -135,9 +168,7 @@ Status BootstrapRoot::publish(const std::vector<std::string>& cards, Deadline de
   const std::string frame = encodeFrame(BootstrapFrame::cards, round_, encodeCards(cards));
   for (int rank = 1; rank < launch_.ranks; ++rank) {
     const Status sent = members_[static_cast<std::size_t>(rank)].stream.writeAll(frame, deadline);
-    if (!sent.isOk())
-      return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("rank {} left during start-up: {}", rank, sent.text()),
-                           ErrorScope::communicator, rank);
+    if (!sent.isOk()) return leftError(rank, sent.text());
   }
   return Status::ok();
 }
@@ -252,10 +283,15 @@ void BootstrapRoot::admit(std::uint64_t token, const Hello& hello) {
   Stranger stranger = std::move(strangers_.at(token));
   dropStranger(token);
   if (member.has_card) ++cards_missing_;
+  leavers_.erase(hello.rank);
   member = Member{};
   poller_.remove(stranger.stream.fd());
   const std::string welcome = encodeFrame(BootstrapFrame::welcome, 0, {});
-  if (stranger.stream.write(welcome).bytes != welcome.size()) return;
+  if (stranger.stream.write(welcome).bytes != welcome.size()) {
+    // As for every member that leaves: what it does next is up to it.
+    [[maybe_unused]] const Status back = lose(hello.rank, "its connection ended as it was made");
+    return;
+  }
   if (!poller_.add(stranger.stream.fd(), true, false, static_cast<std::uint64_t>(hello.rank)).isOk()) return;
   member.stream = std::move(stranger.stream);
   member.caller = hello.caller;
@@ -293,20 +329,22 @@ Status BootstrapRoot::readMember(int rank) {
   if (member.input.size() > 2 * (kBootstrapHeaderBytes + kMostPayload))
     return Status::error(GOSS_ERR_PROTOCOL, fmt::format("rank {} sends more than its card", rank),
                          ErrorScope::communicator, rank);
-  if (!got.ended) return member.has_card ? Status::ok() : takeFrames(rank);
-  if (round_ > 0)
-    return Status::error(GOSS_ERR_BOOTSTRAP,
-                         fmt::format("rank {} left during start-up: {}", rank, member.stream.reason(got)),
-                         ErrorScope::communicator, rank);
-  // In the first round it may be back with a new call; when not, the deadline names it.
+  if (!got.ended) return takeFrames(rank);
+  return lose(rank, member.stream.reason(got));
+}
+
+Status BootstrapRoot::lose(int rank, const std::string& why) {
+  if (round_ > 0) return leftError(rank, why);
+  Member& member = members_[static_cast<std::size_t>(rank)];
   if (member.has_card) ++cards_missing_;
   member = Member{};
+  leavers_[rank] = Leaver{why, Deadline::after(kReturnSpan)};
   return Status::ok();
 }
 
 Status BootstrapRoot::takeFrames(int rank) {
   Member& member = members_[static_cast<std::size_t>(rank)];
-  if (member.input.size() < kBootstrapHeaderBytes) return Status::ok();
+  if (member.has_card || member.input.size() < kBootstrapHeaderBytes) return Status::ok();
   const auto damaged = [&](const std::string& why) {
     return Status::error(GOSS_ERR_PROTOCOL, fmt::format("rank {} sent no valid card: {}", rank, why),
                          ErrorScope::communicator, rank);

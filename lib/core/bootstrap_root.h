@@ -30,6 +30,7 @@ class BootstrapRoot final : public Rendezvous {
   ~BootstrapRoot() override = default;
 
   Result<std::vector<std::string>> allGather(const std::string& card, std::int64_t timeout_ms) override;
+  Status check() override;
 
  private:
   struct Member {
@@ -38,6 +39,11 @@ class BootstrapRoot final : public Rendezvous {
     std::string input;
     bool has_card = false;
     std::string card;
+  };
+  /// A member whose connection ended in the first round.
+  struct Leaver {
+    std::string why;
+    platform::Deadline deadline; ///< Until then it may call again.
   };
   /// A caller before its hello, or one that was refused and is given time to read why.
   struct Stranger {
@@ -52,6 +58,8 @@ class BootstrapRoot final : public Rendezvous {
   BootstrapRoot(const Launch& launch, const Config& config, std::unique_ptr<platform::StreamSecurity> security,
                 platform::UniqueFd listener, platform::Poller poller);
   Status waitForCards(platform::Deadline deadline, std::int64_t timeout_ms);
+  /// Waits until something comes, and takes it.
+  Status takeEvents(platform::Deadline until);
   Status publish(const std::vector<std::string>& cards, platform::Deadline deadline);
   /// Tells every member and closes; returns `status`.
   Status fail(const Status& status);
@@ -68,6 +76,11 @@ class BootstrapRoot final : public Rendezvous {
   /// Error: the member left or sent what makes no sense.
   Status readMember(int rank);
   Status takeFrames(int rank);
+  /// Its connection has ended. Error: and it cannot come back.
+  Status lose(int rank, const std::string& why);
+  /// The first member to be given up.
+  [[nodiscard]] platform::Deadline firstLeaver() const;
+  [[nodiscard]] Status findLeaver() const;
   [[nodiscard]] Status missing(std::int64_t timeout_ms) const;
   void logOnce(const std::string& from, std::string_view reason);
 
@@ -85,12 +98,13 @@ class BootstrapRoot final : public Rendezvous {
   platform::Deadline first_deadline_;
   platform::Deadline members_deadline_; ///< The first of the callers to give up; the meeting fails then, with names.
   std::vector<Member> members_;
+  std::map<int, Leaver> leavers_;               ///< By rank; few, if any.
   std::map<std::uint64_t, Stranger> strangers_; ///< By poll token; the first is the oldest.
   std::uint64_t next_token_ = kFirstStrangerToken;
   std::set<std::string> logged_;
   std::uint32_t round_ = 0;
-  int cards_missing_ = 0;
-  Status over_; ///< Set by the first error.
+  int cards_missing_ = 0; ///< Of this round.
+  Status over_;           ///< Set by the first error.
 };
 
 } // namespace goss::core

@@ -163,7 +163,7 @@ Status World::connect(const Launch& launch) {
   processors_ = shareOfProcessors(cards_, card.host);
   engine_.setCrowded(processors_.crowded);
   if (isFarFromAll(launch.rank)) engine_.setFar();
-  Status linked = waitForLinks();
+  Status linked = waitForLinks(*meeting.value());
 
   // Everyone hears of everyone's links: no rank starts to work while another has already failed. Those that have theirs
   // may have to relay for those that have not.
@@ -179,7 +179,7 @@ Status World::connect(const Launch& launch) {
   return Status::ok();
 }
 
-Status World::waitForLinks() {
+Status World::waitForLinks(Rendezvous& meeting) {
   if (Status status = mesh_->connect(cards_); !status.isOk()) return status;
   const auto deadline = platform::Deadline::after(std::chrono::milliseconds(config_.bootstrap_timeout_ms));
   for (;;) {
@@ -192,7 +192,9 @@ Status World::waitForLinks() {
                            fmt::format("no connection to rank {} within {} ms; can this host reach its addresses?",
                                        fmt::join(mesh_->peersNotReady(), ", "), config_.bootstrap_timeout_ms));
     }
-    if (moved || !mesh_->prepareToSleepOnLoop()) continue;
+    if (moved) continue;
+    if (Status status = meeting.check(); !status.isOk()) return status; // Who has died will never answer.
+    if (!mesh_->prepareToSleepOnLoop()) continue;
     std::vector<pollfd> fds;
     mesh_->appendPollFds(fds);
     // Handshakes have timers of their own inside the transports.

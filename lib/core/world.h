@@ -82,7 +82,7 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] double ranksPerProcessor() const;
   /// Between ranks of one host.
   [[nodiscard]] bool usesSockets() const;
-  Status waitForLinks();
+  Status waitForLinks(Rendezvous& meeting);
   std::size_t sharedRegions();
   bool afterProgressOnLoop();
   void handleControlOnLoop(int peer, const ControlMessage& message);
