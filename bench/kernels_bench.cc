@@ -21,9 +21,10 @@ namespace {
 using goss::kernels::Table;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::array<const char*, GOSS_DTYPE_COUNT> kDtypeNames = {"i8",  "u8",   "i32", "u32", "i64",  "u64",
-                                                                   "f16", "bf16", "f32", "f64", "e4m3", "e5m2"};
-constexpr std::array<const char*, 4> kOpNames = {"sum", "prod", "min", "max"};
+constexpr std::array<const char*, GOSS_DTYPE_COUNT> kDtypeNames = {"i8",   "u8",  "i32", "u32",  "i64",  "u64", "f16",
+                                                                   "bf16", "f32", "f64", "e4m3", "e5m2", "bool"};
+constexpr std::array<const char*, GOSS_OP_COUNT> kOpNames = {"sum",  "prod", "min",  "max",  "avg", "premul",
+                                                             "band", "bor",  "bxor", "land", "lor", "lxor"};
 
 struct Options {
   std::vector<std::size_t> sizes = {4096, 65536, 1 << 20, 16 << 20, 64 << 20};
@@ -91,12 +92,17 @@ void reduceRows(const Report& report, const Table& table, const Buffers& buffers
   for (int dtype = 0; dtype < GOSS_DTYPE_COUNT; ++dtype) {
     const std::size_t width = goss::kernels::elementBytes(static_cast<goss_dtype>(dtype));
     for (std::size_t op = 0; op < kOpNames.size(); ++op) {
+      const bool adds =
+          op == GOSS_AVG || op == GOSS_PREMUL_SUM; // As GOSS_SUM does; their factors have rows of their own.
+      if (adds || table.reduce[dtype][op] == nullptr) continue;
       report.row(fmt::format("{} {} a+=b", kDtypeNames[dtype], kOpNames[op]), [&, dtype, op](std::size_t bytes) {
         table.reduce[dtype][op](buffers.a, buffers.a, buffers.b, bytes / width);
       });
     }
-    report.row(fmt::format("{} avg", kDtypeNames[dtype]),
-               [&, dtype](std::size_t bytes) { table.average[dtype](buffers.dst, buffers.a, bytes / width, 4); });
+    if (table.average[dtype] != nullptr) {
+      report.row(fmt::format("{} avg", kDtypeNames[dtype]),
+                 [&, dtype](std::size_t bytes) { table.average[dtype](buffers.dst, buffers.a, bytes / width, 4); });
+    }
     if (table.scale[dtype] != nullptr) {
       report.row(fmt::format("{} scale", kDtypeNames[dtype]),
                  [&, dtype](std::size_t bytes) { table.scale[dtype](buffers.dst, buffers.a, bytes / width, 0.5); });

@@ -44,6 +44,8 @@ MPI_Datatype mpiType(goss_dtype dtype) {
       return MPI_FLOAT;
     case GOSS_FLOAT64:
       return MPI_DOUBLE;
+    case GOSS_BOOL:
+      return MPI_C_BOOL;
     default:
       throw std::runtime_error("MPI has no such element type; compare with float32, float64 or integers");
   }
@@ -59,8 +61,20 @@ MPI_Op mpiOp(goss_op op) {
       return MPI_MIN;
     case GOSS_MAX:
       return MPI_MAX;
+    case GOSS_BAND:
+      return MPI_BAND;
+    case GOSS_BOR:
+      return MPI_BOR;
+    case GOSS_BXOR:
+      return MPI_BXOR;
+    case GOSS_LAND:
+      return MPI_LAND;
+    case GOSS_LOR:
+      return MPI_LOR;
+    case GOSS_LXOR:
+      return MPI_LXOR;
     default:
-      throw std::runtime_error("MPI has no such reduction; compare with sum, prod, min or max");
+      throw std::runtime_error("MPI has no such reduction; choose any but avg and premul_sum");
   }
 }
 

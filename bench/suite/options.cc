@@ -32,13 +32,20 @@ constexpr std::array<Name, GOSS_DTYPE_COUNT> kDtypes = {{{"int8", "i8", "mpi_cha
                                                          {"float32", "f32", "mpi_float"},
                                                          {"float64", "f64", "mpi_double"},
                                                          {"float8_e4m3", "e4m3", "fp8_e4m3"},
-                                                         {"float8_e5m2", "e5m2", "fp8_e5m2"}}};
+                                                         {"float8_e5m2", "e5m2", "fp8_e5m2"},
+                                                         {"bool", "bool", "mpi_c_bool"}}};
 constexpr std::array<Name, GOSS_OP_COUNT> kOps = {{{"sum", "sum", "mpi_sum"},
                                                    {"prod", "prod", "mpi_prod"},
                                                    {"min", "min", "mpi_min"},
                                                    {"max", "max", "mpi_max"},
                                                    {"avg", "avg", "average"},
-                                                   {"premul_sum", "premul", "mulsum"}}};
+                                                   {"premul_sum", "premul", "mulsum"},
+                                                   {"band", "band", "mpi_band"},
+                                                   {"bor", "bor", "mpi_bor"},
+                                                   {"bxor", "bxor", "mpi_bxor"},
+                                                   {"land", "land", "mpi_land"},
+                                                   {"lor", "lor", "mpi_lor"},
+                                                   {"lxor", "lxor", "mpi_lxor"}}};
 
 template <std::size_t kSize>
 std::size_t find(const std::array<Name, kSize>& names, const std::string& name, const char* what) {
@@ -81,7 +88,7 @@ void addSizes(CLI::App& app, Options& options) {
 
 void addMeaning(CLI::App& app, Options& options) {
   app.add_option("-T,--type,--dtype", options.dtype, "Element type: float32, bfloat16, mpi_char, ...");
-  app.add_option("--op", options.op, "sum, prod, min, max, avg, premul_sum");
+  app.add_option("--op", options.op, "sum, prod, min, max, avg, premul_sum, band, bor, bxor, land, lor, lxor");
   app.add_option("-k,--root-rank", options.root, "Root of rooted collectives")->check(CLI::NonNegativeNumber);
   app.add_flag("-l,--in-place", options.in_place, "Send and receive buffers are the same");
   app.add_flag("-f,--full", options.full, "More columns: minimum, maximum, iterations");

@@ -42,6 +42,7 @@ std::int64_t exactLimit(goss_dtype dtype) {
   if (format.exponent_bits != 0) {
     return std::int64_t{1} << std::min(format.mantissa_bits + 1, 30);
   }
+  if (dtype == GOSS_BOOL) return 1;
   return dtype == GOSS_INT8 ? 127 : dtype == GOSS_UINT8 ? 255 : std::int64_t{1} << 30;
 }
 
@@ -75,7 +76,8 @@ Pattern::Pattern(goss_dtype dtype, goss_op op, int contributors, int round)
 }
 
 /// Sums: 0..k-1 where contributors * (k-1) is exact, or ones on a rotating few ranks when there are more ranks than
-/// that. Products: twos on a rotating few ranks. Averages: the same number on every rank.
+/// that. Products: twos on a rotating few ranks. Averages: the same number on every rank. Logical operations: in each
+/// place one rank at most has a zero.
 std::int64_t Pattern::input(int rank, std::size_t index) const {
   const auto place = static_cast<std::int64_t>(index % kPeriod);
   const std::int64_t limit = op_ == GOSS_PREMUL_SUM ? exact_ / 2 : exact_;
@@ -85,7 +87,14 @@ std::int64_t Pattern::input(int rank, std::size_t index) const {
       return (rank + place + round_) % contributors_ < 2 ? 2 : 1;
     case GOSS_MIN:
     case GOSS_MAX:
-      return (31 * rank + 7 * place + round_) % std::min<std::int64_t>(limit, 101);
+    case GOSS_BAND:
+    case GOSS_BOR:
+    case GOSS_BXOR:
+      return (31 * rank + 7 * place + round_) % std::min<std::int64_t>(limit + 1, 101);
+    case GOSS_LAND:
+    case GOSS_LOR:
+    case GOSS_LXOR:
+      return (rank + place + round_) % (contributors_ + 1) == 0 ? 0 : 1;
     case GOSS_AVG:
       return (7 * place + round_) % std::min<std::int64_t>(share + 1, 101);
     default:
@@ -109,6 +118,18 @@ std::int64_t Pattern::reduced(int begin_rank, int end_rank, std::size_t index) c
         break;
       case GOSS_MAX:
         result = std::max(result, value);
+        break;
+      case GOSS_BAND:
+      case GOSS_LAND: // Inputs are 0 or 1.
+        result &= value;
+        break;
+      case GOSS_BOR:
+      case GOSS_LOR:
+        result |= value;
+        break;
+      case GOSS_BXOR:
+      case GOSS_LXOR:
+        result ^= value;
         break;
       case GOSS_AVG:
         break;

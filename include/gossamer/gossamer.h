@@ -74,11 +74,14 @@ typedef enum goss_dtype {
   GOSS_FLOAT64 = 9,
   GOSS_FLOAT8_E4M3 = 10, ///< OCP e4m3: no infinities, saturates at 448.
   GOSS_FLOAT8_E5M2 = 11, ///< OCP e5m2.
-  GOSS_DTYPE_COUNT = 12
+  GOSS_BOOL = 12,        ///< One byte: 0 is false, anything else is true. What is computed is 0 or 1.
+  GOSS_DTYPE_COUNT = 13
 } goss_dtype;
 
 /// Reductions. Values are part of the wire format: never renumbered. Integers wrap around; floats narrower than 32 bits
-/// are added in float32 and rounded to nearest even at each step; NaN survives every operation.
+/// are added in float32 and rounded to nearest even at each step; NaN survives every operation. GOSS_BOOL takes the
+/// logical operations, GOSS_MIN and GOSS_MAX; the others are refused for it. An element to which one rank alone
+/// contributes (a single rank; the first of a scan) is copied as it is.
 typedef enum goss_op {
   GOSS_SUM = 0,
   GOSS_PROD = 1,
@@ -86,7 +89,13 @@ typedef enum goss_op {
   GOSS_MAX = 3,
   GOSS_AVG = 4,        ///< Sum divided by the number of ranks (integers: truncated toward zero).
   GOSS_PREMUL_SUM = 5, ///< Sum of goss_options.scale times each rank's input (floating types only).
-  GOSS_OP_COUNT = 6
+  GOSS_BAND = 6,       ///< Bitwise and, of integers; so are the next two.
+  GOSS_BOR = 7,
+  GOSS_BXOR = 8, ///< Bits that are set in an odd number of ranks' inputs.
+  GOSS_LAND = 9, ///< 1 where every rank's input is not zero, else 0; of integers and GOSS_BOOL, as are the next two.
+  GOSS_LOR = 10,
+  GOSS_LXOR = 11, ///< 1 where an odd number of ranks' inputs is not zero, else 0.
+  GOSS_OP_COUNT = 12
 } goss_op;
 
 /// A group of ranks with its own operation order. Made by goss_comm_create, goss_comm_split and goss_comm_dup.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/kernels.h"
 #include "schedule/compress.h"
 #include "schedule/contract.h"
 
@@ -13,6 +14,7 @@ std::size_t dtypeBytes(DType dtype) {
   switch (dtype) {
     case GOSS_INT8:
     case GOSS_UINT8:
+    case GOSS_BOOL:
     case GOSS_FLOAT8_E4M3:
     case GOSS_FLOAT8_E5M2:
       return 1;
@@ -98,17 +100,34 @@ void setUniformShape(Call& call, int ranks) {
 
 namespace {
 
-bool isFloating(DType dtype) { return dtype >= GOSS_FLOAT16 && dtype < GOSS_DTYPE_COUNT; }
-
 Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
+
+/// What an op that does not fit every dtype may be used on.
+const char* dtypesOf(ReduceOp op) {
+  switch (op) {
+    case GOSS_PREMUL_SUM:
+      return "a floating dtype";
+    case GOSS_BAND:
+    case GOSS_BOR:
+    case GOSS_BXOR:
+      return "an integer dtype";
+    case GOSS_LAND:
+    case GOSS_LOR:
+    case GOSS_LXOR:
+      return "an integer dtype or bool";
+    default:
+      return "numbers (of bool there are land, lor, lxor, min and max)";
+  }
+}
 
 Status validateReduction(const Call& call) {
   const std::string_view name = schedule::nameOf(call.collective);
   if (static_cast<unsigned>(call.op) >= GOSS_OP_COUNT) {
-    return invalid(fmt::format("{}: unknown op {}; use GOSS_SUM .. GOSS_PREMUL_SUM", name, static_cast<int>(call.op)));
+    return invalid(fmt::format("{}: unknown op {}; use GOSS_SUM .. GOSS_LXOR", name, static_cast<int>(call.op)));
   }
-  if (call.op == GOSS_PREMUL_SUM && !isFloating(call.dtype)) {
-    return invalid(fmt::format("{}: GOSS_PREMUL_SUM needs a floating dtype, not {}", name, dtypeName(call.dtype)));
+  if (!kernels::supported(call.dtype, call.op)) {
+    return invalid(
+        fmt::format("{}: {} needs {}, not {}", name, opName(call.op), dtypesOf(call.op), dtypeName(call.dtype)));
   }
   const bool prefix = call.collective == Collective::scan || call.collective == Collective::exscan;
   if (prefix && call.op == GOSS_AVG)

@@ -9,10 +9,14 @@ namespace goss::core {
 
 namespace {
 
-constexpr const char* kDTypeNames[GOSS_DTYPE_COUNT] = {"int8",    "uint8",   "int32",       "uint32",
-                                                       "int64",   "uint64",  "float16",     "bfloat16",
-                                                       "float32", "float64", "float8_e4m3", "float8_e5m2"};
-constexpr const char* kOpNames[GOSS_OP_COUNT] = {"sum", "prod", "min", "max", "avg", "premul_sum"};
+constexpr const char* kDTypeNames[GOSS_DTYPE_COUNT] = {"int8",        "uint8",       "int32",    "uint32",  "int64",
+                                                       "uint64",      "float16",     "bfloat16", "float32", "float64",
+                                                       "float8_e4m3", "float8_e5m2", "bool"};
+constexpr const char* kOpNames[GOSS_OP_COUNT] = {"sum",  "prod", "min",  "max",  "avg", "premul_sum",
+                                                 "band", "bor",  "bxor", "land", "lor", "lxor"};
+
+// An envelope has four bits for each.
+static_assert(GOSS_DTYPE_COUNT <= 16 && GOSS_OP_COUNT <= 16);
 
 } // namespace
 

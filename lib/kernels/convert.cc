@@ -14,7 +14,7 @@ namespace {
 
 /// The C++ type of each dtype, in the order of goss_dtype.
 using ElementTypes = std::tuple<std::int8_t, std::uint8_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t,
-                                Float16, BFloat16, float, double, Float8E4M3, Float8E5M2>;
+                                Float16, BFloat16, float, double, Float8E4M3, Float8E5M2, Bool>;
 static_assert(std::tuple_size_v<ElementTypes> == GOSS_DTYPE_COUNT);
 template <std::size_t kDtype>
 using ElementType = std::tuple_element_t<kDtype, ElementTypes>;
@@ -59,7 +59,13 @@ To truncated(double value) {
 
 template <typename To, typename From>
 To convertElement(From value) {
-  if constexpr (kIsSmallFloat<To>) {
+  if constexpr (std::is_same_v<From, Bool>) {
+    return convertElement<To>(static_cast<std::uint8_t>(value.byte != 0));
+  } else if constexpr (std::is_same_v<To, Bool> && kIsSmallFloat<From>) {
+    return convertElement<To>(decode<From>(value.bits));
+  } else if constexpr (std::is_same_v<To, Bool>) {
+    return Bool{static_cast<std::uint8_t>(value != 0)};
+  } else if constexpr (kIsSmallFloat<To>) {
     return To{static_cast<typename To::Bits>(encode<To>(bridge(value)))};
   } else if constexpr (kIsSmallFloat<From>) {
     return convertElement<To>(decode<From>(value.bits));

@@ -51,6 +51,11 @@ using BFloat16 = SmallFloat<std::uint16_t, 8, 7, true, 0x7fc0>;
 using Float8E4M3 = SmallFloat<std::uint8_t, 4, 3, false, 0x7f>;
 using Float8E5M2 = SmallFloat<std::uint8_t, 5, 2, true, 0x7f>;
 
+/// GOSS_BOOL: any byte but 0 is true. Not C++'s bool, which no other byte than 0 and 1 may be.
+struct Bool {
+  std::uint8_t byte;
+};
+
 template <typename T>
 inline constexpr bool kIsSmallFloat = false;
 template <typename B, int kE, int kM, bool kI, B kN>
@@ -148,6 +153,32 @@ struct Max {
     return a > b ? a : b;
   }
 };
+struct BitAnd {
+  template <typename T>
+  GOSS_HOST_DEVICE static T apply(T a, T b) {
+    return static_cast<T>(a & b);
+  }
+};
+struct BitOr {
+  template <typename T>
+  GOSS_HOST_DEVICE static T apply(T a, T b) {
+    return static_cast<T>(a | b);
+  }
+};
+struct BitXor {
+  template <typename T>
+  GOSS_HOST_DEVICE static T apply(T a, T b) {
+    return static_cast<T>(a ^ b);
+  }
+};
+/// `Bitwise` of what is true, as 0 or 1.
+template <typename Bitwise>
+struct Logical {
+  template <typename T>
+  GOSS_HOST_DEVICE static T apply(T a, T b) {
+    return Bitwise::template apply<T>(a != 0 ? T{1} : T{0}, b != 0 ? T{1} : T{0});
+  }
+};
 template <typename Op>
 inline constexpr bool kIsOrder = std::is_same_v<Op, Min> || std::is_same_v<Op, Max>;
 
@@ -171,7 +202,9 @@ GOSS_HOST_DEVICE Signed applyOrder(Signed a, Signed b, Signed largest, Signed na
 /// a op b for one element of any dtype.
 template <typename Op, typename T>
 GOSS_HOST_DEVICE T combine(T a, T b) {
-  if constexpr (kIsSmallFloat<T>) {
+  if constexpr (std::is_same_v<T, Bool>) {
+    return Bool{Op::template apply<std::uint8_t>(a.byte, b.byte)}; // Only logical operations.
+  } else if constexpr (kIsSmallFloat<T>) {
     using Bits = typename T::Bits;
     if constexpr (kIsOrder<Op>) {
       using Signed = std::make_signed_t<Bits>;

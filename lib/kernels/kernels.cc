@@ -18,16 +18,12 @@ constexpr std::size_t kStreamBlockBytes = 16u << 10;
 
 const Table& table() { return availableTables().back(); }
 
-std::size_t reduceIndex(ReduceOp op) {
-  return op == GOSS_AVG || op == GOSS_PREMUL_SUM ? std::size_t{GOSS_SUM} : static_cast<std::size_t>(op);
-}
-
 /// Reduces into a block in the first-level cache and hands it on, `put(offset, block, elems)`, so that every type and
 /// operation streams. Stores that bypass the caches do not read the old contents, a third of the traffic.
 template <typename Put>
 // NOLINTNEXTLINE(readability-function-size): two vectors and what to do with them, as below
 void reduceInBlocks(DType dtype, ReduceOp op, const void* a, const void* b, std::size_t count, Put put) {
-  const ReduceLoop loop = table().reduce[dtype][reduceIndex(op)];
+  const ReduceLoop loop = table().reduce[dtype][op];
   const std::size_t width = elementBytes(dtype);
   alignas(64) std::byte block[kStreamBlockBytes];
   const std::size_t most = kStreamBlockBytes / width;
@@ -46,12 +42,12 @@ bool supported(DType dtype, ReduceOp op) {
   if (dtype < 0 || dtype >= GOSS_DTYPE_COUNT || op < 0 || op >= GOSS_OP_COUNT) {
     return false;
   }
-  return op != GOSS_PREMUL_SUM || table().scale[dtype] != nullptr;
+  return table().reduce[dtype][op] != nullptr;
 }
 
 // NOLINTNEXTLINE(readability-function-size)
 void reduce(DType dtype, ReduceOp op, void* dst, const void* a, const void* b, std::size_t count) {
-  table().reduce[dtype][reduceIndex(op)](dst, a, b, count);
+  table().reduce[dtype][op](dst, a, b, count);
 }
 
 // NOLINTNEXTLINE(readability-function-size)

@@ -8,7 +8,7 @@
 /// Numbers: integers wrap around. float16, bfloat16 and both float8 types are computed in float32 and rounded to
 /// nearest even once per call. float8 e4m3 saturates at 448; e5m2 and the wider types overflow to infinity. A NaN
 /// operand gives the type's one canonical NaN, and min/max order -0 below +0, so that a op b and b op a have the same
-/// bits.
+/// bits. Of GOSS_BOOL any byte but 0 is true, and results are 0 or 1; logical operations on integers do the same.
 #ifndef GOSS_LIB_KERNELS_KERNELS_H_
 #define GOSS_LIB_KERNELS_KERNELS_H_
 
@@ -18,7 +18,9 @@
 
 namespace goss::kernels {
 
-/// Whether `op` may be used on elements of `dtype`: GOSS_PREMUL_SUM needs a floating type, everything else fits all.
+/// Whether `op` may be used on elements of `dtype`. Numbers: GOSS_SUM, GOSS_PROD, GOSS_MIN, GOSS_MAX and GOSS_AVG.
+/// Floating types: GOSS_PREMUL_SUM too. Integers: the bitwise and logical operations too. GOSS_BOOL: the logical ones,
+/// GOSS_MIN and GOSS_MAX.
 [[nodiscard]] bool supported(DType dtype, ReduceOp op);
 
 /// dst[i] = a[i] op b[i]. `dst` may be `a` or `b` exactly. GOSS_AVG and GOSS_PREMUL_SUM add: their factor is applied by
@@ -44,12 +46,12 @@ void copy(void* dst, const void* src, std::size_t bytes);
 /// may be `src`.
 void scale(DType dtype, void* dst, const void* src, std::size_t count, double factor);
 
-/// dst[i] = src[i] / ranks; integers truncate toward zero. `ranks` >= 1. `dst` may be `src`.
+/// dst[i] = src[i] / ranks, for numbers; integers truncate toward zero. `ranks` >= 1. `dst` may be `src`.
 void average(DType dtype, void* dst, const void* src, std::size_t count, int ranks);
 
 /// dst[i] = src[i] as a `to`. Between floating types: one rounding to nearest even. Integers to floating: nearest.
-/// Floating to integer: truncates, saturates, and NaN becomes 0. Between integers: wraps around. The ranges do not
-/// overlap, unless they are equal and so are the types.
+/// Floating to integer: truncates, saturates, and NaN becomes 0. Between integers: wraps around. What is not 0 (NaN is
+/// not) is true, and true is 1. The ranges do not overlap, unless they are equal and so are the types.
 void convert(DType to, void* dst, DType from, const void* src, std::size_t count);
 
 } // namespace goss::kernels

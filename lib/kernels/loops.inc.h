@@ -141,19 +141,49 @@ struct PortableHalf {
   static void narrow(void* dst, const void* src, std::size_t count) { narrowLoop<Float16>(dst, src, count); }
 };
 
+/// What adds: the factors of averages and of scaled sums are applied apart.
+template <typename T>
+void fillSum(Table& table, DType dtype, ReduceLoop sum) {
+  table.reduce[dtype][GOSS_SUM] = table.reduce[dtype][GOSS_AVG] = sum;
+  if constexpr (kIsFloating<T>) table.reduce[dtype][GOSS_PREMUL_SUM] = sum;
+}
+
+template <typename T>
+void fillLogical(Table& table, DType dtype) {
+  table.reduce[dtype][GOSS_LAND] = reduceLoop<T, Logical<BitAnd>>;
+  table.reduce[dtype][GOSS_LOR] = reduceLoop<T, Logical<BitOr>>;
+  table.reduce[dtype][GOSS_LXOR] = reduceLoop<T, Logical<BitXor>>;
+}
+
 template <typename T>
 void fillNumber(Table& table, DType dtype) {
-  table.reduce[dtype] = {reduceLoop<T, Sum>, reduceLoop<T, Prod>, reduceLoop<T, Min>, reduceLoop<T, Max>};
+  auto& reduce = table.reduce[dtype];
+  reduce[GOSS_PROD] = reduceLoop<T, Prod>;
+  reduce[GOSS_MIN] = reduceLoop<T, Min>;
+  reduce[GOSS_MAX] = reduceLoop<T, Max>;
   table.average[dtype] = averageLoop<T>;
+  fillSum<T>(table, dtype, reduceLoop<T, Sum>);
   if constexpr (kIsFloating<T>) {
     table.scale[dtype] = scaleLoop<T>;
+  } else {
+    reduce[GOSS_BAND] = reduceLoop<T, BitAnd>;
+    reduce[GOSS_BOR] = reduceLoop<T, BitOr>;
+    reduce[GOSS_BXOR] = reduceLoop<T, BitXor>;
+    fillLogical<T>(table, dtype);
   }
+}
+
+/// The least and the largest of what is true are `and` and `or`.
+void fillBool(Table& table) {
+  fillLogical<Bool>(table, GOSS_BOOL);
+  table.reduce[GOSS_BOOL][GOSS_MIN] = table.reduce[GOSS_BOOL][GOSS_LAND];
+  table.reduce[GOSS_BOOL][GOSS_MAX] = table.reduce[GOSS_BOOL][GOSS_LOR];
 }
 
 template <typename Small>
 void fillSmall(Table& table, DType dtype) {
   fillNumber<Small>(table, dtype);
-  table.reduce[dtype][GOSS_SUM] = packedReduceLoop<Small, Sum>;
+  fillSum<Small>(table, dtype, packedReduceLoop<Small, Sum>);
   table.reduce[dtype][GOSS_PROD] = packedReduceLoop<Small, Prod>;
   table.widen[dtype] = widenLoop<Small>;
   table.narrow[dtype] = narrowLoop<Small>;
@@ -172,11 +202,12 @@ Table makeTable(const char* isa) {
   fillNumber<std::uint64_t>(table, GOSS_UINT64);
   fillNumber<float>(table, GOSS_FLOAT32);
   fillNumber<double>(table, GOSS_FLOAT64);
+  fillBool(table);
   fillSmall<BFloat16>(table, GOSS_BFLOAT16);
   fillSmall<Float8E4M3>(table, GOSS_FLOAT8_E4M3);
   fillSmall<Float8E5M2>(table, GOSS_FLOAT8_E5M2);
   fillNumber<Float16>(table, GOSS_FLOAT16); // the order operations work on the bits and need no conversion
-  table.reduce[GOSS_FLOAT16][GOSS_SUM] = Half::template reduce<Sum>;
+  fillSum<Float16>(table, GOSS_FLOAT16, Half::template reduce<Sum>);
   table.reduce[GOSS_FLOAT16][GOSS_PROD] = Half::template reduce<Prod>;
   table.scale[GOSS_FLOAT16] = Half::scale;
   table.average[GOSS_FLOAT16] = Half::average;

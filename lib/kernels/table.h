@@ -16,12 +16,10 @@ using ScaleLoop = void (*)(void* dst, const void* src, std::size_t count, double
 using AverageLoop = void (*)(void* dst, const void* src, std::size_t count, std::int32_t ranks);
 using MapLoop = void (*)(void* dst, const void* src, std::size_t count);
 
-inline constexpr std::size_t kReduceLoops = 4; ///< GOSS_SUM, GOSS_PROD, GOSS_MIN, GOSS_MAX.
-
-/// Entries that make no sense (scaling integers, widening types that are not small floats) are null.
+/// Entries that make no sense (scaling integers, adding truths, widening types that are not small floats) are null.
 struct Table {
   const char* isa = "";
-  std::array<std::array<ReduceLoop, kReduceLoops>, GOSS_DTYPE_COUNT> reduce{};
+  std::array<std::array<ReduceLoop, GOSS_OP_COUNT>, GOSS_DTYPE_COUNT> reduce{};
   std::array<ScaleLoop, GOSS_DTYPE_COUNT> scale{};
   std::array<AverageLoop, GOSS_DTYPE_COUNT> average{};
   std::array<MapLoop, GOSS_DTYPE_COUNT> widen{};  ///< Small float to float32.

@@ -82,6 +82,25 @@ TEST(Pattern, SumsStayWithinTheExactNumbersForAnyNumberOfRanks) {
   EXPECT_THROW(Pattern(GOSS_FLOAT8_E5M2, GOSS_AVG, 9, 0), std::invalid_argument);
 }
 
+TEST(Pattern, LogicalAndBitwiseResultsAreThoseOfTheInputs) {
+  constexpr std::size_t kCount = 50;
+  const Pattern truth(GOSS_BOOL, GOSS_LAND, 3, 1), bits(GOSS_INT32, GOSS_BXOR, 3, 1);
+  std::vector<unsigned char> all(kCount, 1), some(kCount);
+  std::vector<std::int32_t> odd(kCount), word(kCount);
+  for (int rank = 0; rank < 3; ++rank) {
+    truth.fill(some.data(), rank, 0, kCount);
+    bits.fill(word.data(), rank, 0, kCount);
+    for (std::size_t i = 0; i < kCount; ++i) {
+      all[i] &= some[i];
+      odd[i] ^= word[i];
+    }
+  }
+  EXPECT_EQ(truth.wrong(all.data(), 0, 3, 0, kCount), 0u);
+  EXPECT_GT(std::count(all.begin(), all.end(), 1), 0);
+  EXPECT_GT(std::count(all.begin(), all.end(), 0), 0);
+  EXPECT_EQ(bits.wrong(odd.data(), 0, 3, 0, kCount), 0u);
+}
+
 /// A result that is right but for one swapped pair of blocks, for a collective that gathers.
 TEST(WrongElements, SwappedBlocksOfAnAllGatherAreSeen) {
   constexpr std::size_t kCount = 10;

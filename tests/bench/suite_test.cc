@@ -38,6 +38,8 @@ TEST(Names, OsuShortAndLongNamesMeanTheSame) {
   EXPECT_EQ(dtypeNamed("f32"), GOSS_FLOAT32);
   EXPECT_EQ(dtypeNamed("float8_e5m2"), GOSS_FLOAT8_E5M2);
   EXPECT_EQ(opNamed("premul_sum"), GOSS_PREMUL_SUM);
+  EXPECT_EQ(dtypeNamed("mpi_c_bool"), GOSS_BOOL);
+  EXPECT_EQ(opNamed("mpi_lxor"), GOSS_LXOR);
   EXPECT_THROW((void)opNamed("xor"), std::invalid_argument);
   EXPECT_EQ(benchmarkNames().size(), 17u);
 }

@@ -50,10 +50,10 @@ TEST(CallValidation, NamesABadRootOnlyWhereThereIsOne) {
 TEST(CallValidation, NamesABadDtypeOpAndTimeout) {
   Call call = callOf(Collective::allReduce);
   call.dtype = GOSS_DTYPE_COUNT;
-  expectRefused(call, "dtype 12");
+  expectRefused(call, "dtype " + std::to_string(GOSS_DTYPE_COUNT));
   call = callOf(Collective::allReduce);
   call.op = GOSS_OP_COUNT;
-  expectRefused(call, "op 6");
+  expectRefused(call, "op " + std::to_string(GOSS_OP_COUNT));
   call = callOf(Collective::allReduce);
   call.timeout_ms = -1;
   expectRefused(call, "timeout_ms is -1");
@@ -80,12 +80,22 @@ TEST(CallValidation, RefusesFeedbackOfResultsWhereNobodyEncodesOne) {
 
 TEST(CallValidation, RefusesOpsWithoutMeaning) {
   for (int dtype = 0; dtype < GOSS_DTYPE_COUNT; ++dtype) {
-    Call call = callOf(Collective::allReduce, 10, static_cast<DType>(dtype));
-    call.op = GOSS_PREMUL_SUM;
-    if (dtype < GOSS_FLOAT16) {
-      expectRefused(call, "PREMUL_SUM");
-    } else {
-      EXPECT_TRUE(validate(call, 4).isOk()) << dtypeName(call.dtype);
+    const bool is_integer = dtype < GOSS_FLOAT16;
+    const bool is_bool = dtype == GOSS_BOOL;
+    for (int op = 0; op < GOSS_OP_COUNT; ++op) {
+      Call call = callOf(Collective::allReduce, 10, static_cast<DType>(dtype));
+      call.op = static_cast<ReduceOp>(op);
+      const bool orders = op == GOSS_MIN || op == GOSS_MAX;
+      bool legal = orders || !is_bool;
+      if (op == GOSS_PREMUL_SUM) legal = !is_integer && !is_bool;
+      if (op >= GOSS_BAND && op <= GOSS_BXOR) legal = is_integer;
+      if (op >= GOSS_LAND) legal = is_integer || is_bool;
+      if (legal) {
+        EXPECT_TRUE(validate(call, 4).isOk()) << opName(call.op) << " of " << dtypeName(call.dtype);
+      } else {
+        expectRefused(call, std::string("all_reduce: ") + opName(call.op) + " needs ");
+        expectRefused(call, std::string(", not ") + dtypeName(call.dtype));
+      }
     }
   }
   for (const Collective collective : {Collective::scan, Collective::exscan}) {

@@ -42,8 +42,9 @@ TEST(Signature, HasTheBytesOfTheFormat) {
 TEST(Signature, ComesBackAsItWas) {
   Signature signature;
   signature.collective = Collective::exscan;
-  signature.dtype = GOSS_FLOAT8_E5M2;
-  signature.op = GOSS_PREMUL_SUM;
+  signature.dtype = static_cast<DType>(GOSS_DTYPE_COUNT - 1);
+  signature.op = static_cast<ReduceOp>(GOSS_OP_COUNT - 1);
+  signature.codec = 255;
   signature.root = -1;
   signature.count = ~std::uint64_t{0};
   signature.detail = 1;

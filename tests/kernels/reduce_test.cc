@@ -63,7 +63,8 @@ TEST_P(EveryDtype, ReduceMatchesTheReferenceOnEveryInstructionSet) {
   const Bytes a = goss::testing::randomElements(dtype(), kMostElements + kMostStart, 1);
   const Bytes b = goss::testing::randomElements(dtype(), kMostElements + kMostStart, 2);
   const Bytes untouched(a.size(), 0xa5);
-  for (std::size_t op = 0; op < kReduceLoops; ++op) {
+  for (std::size_t op = 0; op < GOSS_OP_COUNT; ++op) {
+    if (!supported(dtype(), static_cast<ReduceOp>(op))) continue;
     for (const std::size_t count : kCounts) {
       for (const std::size_t start : {0u, 1u, 3u, 9u}) {
         for (const Alias alias : {Alias::none, Alias::a, Alias::b}) {
@@ -104,6 +105,7 @@ TEST_P(EveryDtype, NanSurvivesEveryOperationFromEitherSide) {
     goss::testing::store(dtype(), nan.data(), std::numeric_limits<long double>::quiet_NaN());
     goss::testing::store(dtype(), number.data(), other);
     for (int op = 0; op < GOSS_OP_COUNT; ++op) {
+      if (!supported(dtype(), static_cast<ReduceOp>(op))) continue;
       reduce(dtype(), static_cast<ReduceOp>(op), out.data(), nan.data(), number.data(), 1);
       EXPECT_EQ(out, nan) << "op " << op;
       reduce(dtype(), static_cast<ReduceOp>(op), out.data(), number.data(), nan.data(), 1);
@@ -135,6 +137,10 @@ TEST_P(EveryDtype, ScaleMatchesTheReference) {
 }
 
 TEST_P(EveryDtype, AverageMatchesTheReference) {
+  if (!supported(dtype(), GOSS_AVG)) {
+    EXPECT_EQ(dtype(), GOSS_BOOL);
+    return;
+  }
   const std::size_t bytes = width(dtype());
   const Bytes in = goss::testing::randomElements(dtype(), kMostElements, 6);
   for (const int ranks : {1, 2, 3, 7, 64, 1000, 2147483647}) {
@@ -152,12 +158,38 @@ TEST_P(EveryDtype, AverageMatchesTheReference) {
   }
 }
 
-TEST(Kernels, PremulSumNeedsAFloatingTypeAndUnknownValuesAreRefused) {
+TEST(Kernels, OpsThatHaveNoMeaningForATypeAndUnknownValuesAreRefused) {
   EXPECT_FALSE(supported(GOSS_INT32, GOSS_PREMUL_SUM));
   EXPECT_TRUE(supported(GOSS_INT32, GOSS_AVG));
   EXPECT_TRUE(supported(GOSS_FLOAT8_E5M2, GOSS_PREMUL_SUM));
+  for (const ReduceOp op : {GOSS_BAND, GOSS_BOR, GOSS_BXOR}) {
+    EXPECT_TRUE(supported(GOSS_UINT64, op));
+    EXPECT_FALSE(supported(GOSS_FLOAT32, op));
+    EXPECT_FALSE(supported(GOSS_BOOL, op));
+  }
+  for (const ReduceOp op : {GOSS_LAND, GOSS_LOR, GOSS_LXOR}) {
+    EXPECT_TRUE(supported(GOSS_INT8, op));
+    EXPECT_TRUE(supported(GOSS_BOOL, op));
+    EXPECT_FALSE(supported(GOSS_FLOAT16, op));
+  }
+  EXPECT_FALSE(supported(GOSS_BOOL, GOSS_SUM));
+  EXPECT_TRUE(supported(GOSS_BOOL, GOSS_MAX));
   EXPECT_FALSE(supported(GOSS_DTYPE_COUNT, GOSS_SUM));
   EXPECT_FALSE(supported(GOSS_FLOAT32, GOSS_OP_COUNT));
+}
+
+TEST(Kernels, AnyByteButZeroIsTrueAndTrueIsOne) {
+  const Bytes a = {0, 0, 1, 2, 0x80, 0xff}, b = {0, 0x10, 0, 1, 0x7f, 3};
+  const auto result = [&](ReduceOp op) {
+    Bytes out(a.size(), 0xa5);
+    reduce(GOSS_BOOL, op, out.data(), a.data(), b.data(), a.size());
+    return out;
+  };
+  EXPECT_EQ(result(GOSS_LAND), (Bytes{0, 0, 0, 1, 1, 1}));
+  EXPECT_EQ(result(GOSS_MIN), result(GOSS_LAND));
+  EXPECT_EQ(result(GOSS_LOR), (Bytes{0, 1, 1, 1, 1, 1}));
+  EXPECT_EQ(result(GOSS_MAX), result(GOSS_LOR));
+  EXPECT_EQ(result(GOSS_LXOR), (Bytes{0, 1, 1, 0, 0, 0}));
 }
 
 /// Crosses the size from which copies bypass the caches, with ends that are no multiple of a vector.
@@ -196,7 +228,8 @@ TEST_P(EveryDtype, StreamingGivesTheSameBits) {
   const std::size_t bytes = width(dtype());
   const Bytes a = goss::testing::randomElements(dtype(), kCount + kMostStart, 1);
   const Bytes b = goss::testing::randomElements(dtype(), kCount + kMostStart, 2);
-  for (const ReduceOp op : {GOSS_SUM, GOSS_MAX}) {
+  for (const ReduceOp op : {GOSS_SUM, GOSS_MAX, GOSS_LXOR}) {
+    if (!supported(dtype(), op)) continue;
     for (const std::size_t start : {std::size_t{0}, std::size_t{1}, kMostStart}) {
       const std::size_t at = start * bytes;
       Bytes expected(a.size(), 0x5a), got(a.size(), 0x5a), in_place = a;
@@ -215,7 +248,8 @@ TEST_P(EveryDtype, FinishedInTwoPlacesGivesTheSameBits) {
   constexpr std::size_t kCount = 70001;
   const Bytes a = goss::testing::randomElements(dtype(), kCount, 1);
   const Bytes b = goss::testing::randomElements(dtype(), kCount, 2);
-  for (const ReduceOp op : {GOSS_SUM, GOSS_PROD, GOSS_MIN, GOSS_MAX, GOSS_AVG}) {
+  for (const ReduceOp op : {GOSS_SUM, GOSS_PROD, GOSS_MIN, GOSS_MAX, GOSS_AVG, GOSS_BXOR, GOSS_LAND}) {
+    if (!supported(dtype(), op)) continue;
     Bytes expected(a.size()), one(a.size()), other(a.size()), left = a, right = b;
     reduce(dtype(), op, expected.data(), a.data(), b.data(), kCount);
     if (op == GOSS_AVG) average(dtype(), expected.data(), expected.data(), kCount, 3);

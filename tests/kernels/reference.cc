@@ -27,6 +27,8 @@ std::uint64_t readInteger(DType dtype, const unsigned char* element) {
       return static_cast<std::uint64_t>(std::int64_t{read<std::int8_t>(element)});
     case GOSS_UINT8:
       return read<std::uint8_t>(element);
+    case GOSS_BOOL:
+      return read<std::uint8_t>(element) != 0 ? 1 : 0;
     case GOSS_INT32:
       return static_cast<std::uint64_t>(std::int64_t{read<std::int32_t>(element)});
     case GOSS_UINT32:
@@ -73,6 +75,18 @@ std::uint64_t integerResult(DType dtype, ReduceOp op, std::uint64_t a, std::uint
       return less ? a : b;
     case GOSS_MAX:
       return less ? b : a;
+    case GOSS_BAND:
+      return a & b;
+    case GOSS_BOR:
+      return a | b;
+    case GOSS_BXOR:
+      return a ^ b;
+    case GOSS_LAND:
+      return a != 0 && b != 0 ? 1 : 0;
+    case GOSS_LOR:
+      return a != 0 || b != 0 ? 1 : 0;
+    case GOSS_LXOR:
+      return (a != 0) != (b != 0) ? 1 : 0;
     default:
       return a + b;
   }
@@ -97,16 +111,16 @@ const SmallFormat* smallFormat(DType dtype) {
   }
 }
 
-bool isFloating(DType dtype) { return dtype >= GOSS_FLOAT16; }
+bool isFloating(DType dtype) { return dtype >= GOSS_FLOAT16 && dtype != GOSS_BOOL; }
 
 std::size_t width(DType dtype) {
-  constexpr std::array<std::size_t, GOSS_DTYPE_COUNT> kWidths = {1, 1, 4, 4, 8, 8, 2, 2, 4, 8, 1, 1};
+  constexpr std::array<std::size_t, GOSS_DTYPE_COUNT> kWidths = {1, 1, 4, 4, 8, 8, 2, 2, 4, 8, 1, 1, 1};
   return kWidths[dtype];
 }
 
 const char* dtypeName(DType dtype) {
-  constexpr std::array<const char*, GOSS_DTYPE_COUNT> kNames = {"i8",  "u8",   "i32", "u32", "i64",  "u64",
-                                                                "f16", "bf16", "f32", "f64", "e4m3", "e5m2"};
+  constexpr std::array<const char*, GOSS_DTYPE_COUNT> kNames = {"i8",   "u8",  "i32", "u32",  "i64",  "u64", "f16",
+                                                                "bf16", "f32", "f64", "e4m3", "e5m2", "bool"};
   return kNames[dtype];
 }
 
@@ -171,6 +185,8 @@ void referenceAverage(DType dtype, unsigned char* out, const unsigned char* in, 
 void referenceConvert(DType to, unsigned char* out, DType from, const unsigned char* in) {
   if (to == from) {
     std::memcpy(out, in, width(to));
+  } else if (to == GOSS_BOOL) {
+    *out = isFloating(from) ? load(from, in) != 0 : readInteger(from, in) != 0;
   } else if (isFloating(to)) {
     store(to, out, load(from, in));
   } else if (!isFloating(from)) {

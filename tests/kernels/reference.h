@@ -17,8 +17,6 @@ namespace goss::testing {
 
 using Bytes = std::vector<unsigned char>;
 
-inline constexpr int kOpsTested = 6;
-
 /// A float format of at most 16 bits.
 class SmallFormat {
  public:

@@ -10,7 +10,7 @@ namespace goss::test {
 
 namespace {
 
-bool isFloating(DType dtype) { return dtype >= GOSS_FLOAT16; }
+bool isFloating(DType dtype) { return dtype >= GOSS_FLOAT16 && dtype != GOSS_BOOL; }
 
 bool isReduction(Collective collective) {
   return collective == Collective::allReduce || collective == Collective::reduce ||
@@ -33,6 +33,8 @@ std::string Case::describe() const {
 double inputValue(const Case& test, int rank, int ranks, std::size_t i) {
   const auto r = static_cast<std::size_t>(rank);
   const auto p = static_cast<std::size_t>(ranks);
+  // Every rank is false in some place, and in some none is.
+  if (test.dtype == GOSS_BOOL) return (i + r) % (p + 1) == 0 ? 0.0 : 1.0;
   if (!isReduction(test.collective)) return static_cast<double>((i * 3 + r * 5) % 8);
   switch (test.op) {
     case GOSS_SUM:
@@ -41,7 +43,15 @@ double inputValue(const Case& test, int rank, int ranks, std::size_t i) {
       return static_cast<double>(1 + (i + r) % 2);
     case GOSS_MIN:
     case GOSS_MAX:
+    case GOSS_BAND:
+    case GOSS_BOR:
+    case GOSS_BXOR:
       return static_cast<double>((i * 3 + r * 5) % 8);
+    // Truths of two values, so that an addition or a bitwise operation would be noticed.
+    case GOSS_LAND:
+    case GOSS_LOR:
+    case GOSS_LXOR:
+      return (i + r) % (p + 1) == 0 ? 0.0 : p == 1 ? 1.0 : static_cast<double>(1 + (i + r) % 2);
     // One rank holds the average times p, the others nothing: every partial sum is representable.
     case GOSS_AVG:
       return r == i % p ? static_cast<double>(p * (1 + i % 2)) : 0.0;
@@ -66,6 +76,24 @@ double reducedValue(const Case& test, int first, int last, int ranks, std::size_
         break;
       case GOSS_MAX:
         result = std::max(result, value);
+        break;
+      case GOSS_BAND:
+        result = static_cast<double>(static_cast<unsigned>(result) & static_cast<unsigned>(value));
+        break;
+      case GOSS_BOR:
+        result = static_cast<double>(static_cast<unsigned>(result) | static_cast<unsigned>(value));
+        break;
+      case GOSS_BXOR:
+        result = static_cast<double>(static_cast<unsigned>(result) ^ static_cast<unsigned>(value));
+        break;
+      case GOSS_LAND:
+        result = result != 0 && value != 0 ? 1 : 0;
+        break;
+      case GOSS_LOR:
+        result = result != 0 || value != 0 ? 1 : 0;
+        break;
+      case GOSS_LXOR:
+        result = (result != 0) != (value != 0) ? 1 : 0;
         break;
       default:
         result += value;

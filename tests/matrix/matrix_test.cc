@@ -142,7 +142,9 @@ bool reduces(Collective collective) {
 
 std::vector<ReduceOp> legalOps(Collective collective, DType dtype) {
   if (!reduces(collective)) return {GOSS_SUM};
+  if (dtype == GOSS_BOOL) return {GOSS_MIN, GOSS_MAX, GOSS_LAND, GOSS_LOR, GOSS_LXOR};
   std::vector<ReduceOp> ops{GOSS_SUM, GOSS_PROD, GOSS_MIN, GOSS_MAX};
+  if (dtype < GOSS_FLOAT16) ops.insert(ops.end(), {GOSS_BAND, GOSS_BOR, GOSS_BXOR, GOSS_LAND, GOSS_LOR, GOSS_LXOR});
   if (collective != Collective::scan && collective != Collective::exscan) ops.push_back(GOSS_AVG);
   if (dtype >= GOSS_FLOAT16) ops.push_back(GOSS_PREMUL_SUM);
   return ops;
