@@ -13,8 +13,9 @@ struct Side {
   std::vector<std::vector<std::uint32_t>> steps; ///< source * size + destination -> steps.
 };
 
-Status collect(const Schedule& schedule, int rank, Side& sends, Side& receives) {
-  const int size = schedule.size;
+Status collect(std::span<const Schedule> ranks, int rank, Side& sends, Side& receives) {
+  const Schedule& schedule = ranks[static_cast<std::size_t>(rank)];
+  const int size = static_cast<int>(ranks.size());
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
     const Step& step = schedule.steps[i];
     const bool is_send = step.kind == StepKind::send;
@@ -55,7 +56,7 @@ Result<ChannelTable> pairMessages(std::span<const Schedule> ranks) {
   Side sends{std::vector<std::vector<std::uint32_t>>(pairs)};
   Side receives{std::vector<std::vector<std::uint32_t>>(pairs)};
   for (int r = 0; r < size; ++r) {
-    if (Status status = collect(ranks[static_cast<std::size_t>(r)], r, sends, receives); !status.isOk()) return status;
+    if (Status status = collect(ranks, r, sends, receives); !status.isOk()) return status;
   }
   ChannelTable table;
   table.size = size;

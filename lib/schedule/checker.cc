@@ -193,6 +193,20 @@ Status checkHeaders(std::span<const Schedule> ranks) {
   return Status::ok();
 }
 
+/// Whether each rank's shape gives a size to each of its chunks.
+Status checkShapes(std::span<const Schedule> ranks, std::span<const Shape> shapes) {
+  if (shapes.size() != ranks.size()) return fault(fmt::format("{} shapes for {} ranks", shapes.size(), ranks.size()));
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const std::size_t chunks = ranks[r].chunk_count;
+    const Shape& shape = shapes[r];
+    const bool fits = ranks[r].partition == Partition::even
+                          ? shape.weights.empty() || shape.weights.size() == chunks
+                          : shape.input_blocks.size() == chunks && shape.output_blocks.size() == chunks;
+    if (!fits) return fault(fmt::format("rank {}: a shape for another number than {} chunks", r, chunks));
+  }
+  return Status::ok();
+}
+
 /// What ends with rendezvous ends with any capacity, so that one tells of deadlocks; the other of overwritten inputs.
 std::vector<RunMode> modesFor(std::span<const Schedule> ranks, std::uint64_t seed, Interleavings interleavings) {
   const bool in_place = allowsInPlace(ranks[0].collective);
@@ -226,6 +240,8 @@ Result<RunFacts> checkSchedules(std::span<const Schedule> ranks, std::uint64_t s
 }
 
 Status checkSizes(std::span<const Schedule> ranks, std::span<const Shape> shapes, std::uint64_t expected_elems) {
+  if (Status status = checkHeaders(ranks); !status.isOk()) return status;
+  if (Status status = checkShapes(ranks, shapes); !status.isOk()) return status;
   Result<ChannelTable> table = pairMessages(ranks);
   if (!table.isOk()) return table.status();
   return compareSizes(bindRanks(ranks, table.value(), shapes), expected_elems);

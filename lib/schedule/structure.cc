@@ -95,8 +95,57 @@ bool spacesFit(const Schedule& schedule, const Step& step) {
   }
 }
 
+Status frameFault(const Schedule& schedule, const std::string& what) {
+  return Status::error(GOSS_ERR_INTERNAL, fmt::format("rank {}: {}", schedule.rank, what));
+}
+
+/// What all steps share: the roles of the ranks, and how large each slot is.
+Status checkFrame(const Schedule& schedule) {
+  const std::uint32_t chunks = schedule.chunk_count;
+  if (static_cast<int>(schedule.collective) >= kCollectiveCount)
+    return frameFault(schedule, fmt::format("collective {} does not exist", static_cast<int>(schedule.collective)));
+  if (schedule.rank < 0 || schedule.rank >= schedule.size)
+    return frameFault(schedule, fmt::format("is not one of {} ranks", schedule.size));
+  if (hasRoot(schedule.collective) && (schedule.root < 0 || schedule.root >= schedule.size))
+    return frameFault(schedule, fmt::format("root {} of {} ranks", schedule.root, schedule.size));
+  if (chunks > kMaxCheckedChunks)
+    return frameFault(schedule, fmt::format("{} chunks; the checker takes up to {}", chunks, kMaxCheckedChunks));
+  const bool blocks = schedule.partition != Partition::even || movesBlocks(schedule.collective);
+  if (blocks && chunks != static_cast<std::uint32_t>(schedule.size))
+    return frameFault(schedule, fmt::format("{} chunks for the blocks of {} ranks", chunks, schedule.size));
+  for (const std::uint32_t like : schedule.scratch_like) {
+    if (like >= chunks) return frameFault(schedule, fmt::format("scratch of the size of chunk {} of {}", like, chunks));
+  }
+  for (const Slot like : schedule.payload_like) {
+    const bool caller = like.space == Space::input || like.space == Space::output;
+    if (!caller || like.index >= chunks)
+      return frameFault(schedule, fmt::format("a payload of the size of {}", describe(like)));
+  }
+  if (schedule.payload_finished.size() != schedule.payload_like.size())
+    return frameFault(schedule, fmt::format("{} of {} payloads say whether they hold a result",
+                                            schedule.payload_finished.size(), schedule.payload_like.size()));
+  return Status::ok();
+}
+
+bool isWithin(PoolRange range, std::size_t pool) { return range.first <= pool && range.count <= pool - range.first; }
+
+/// Before anything looks at what a step names.
+Status checkRanges(const Schedule& schedule, std::uint32_t index) {
+  const Step& step = schedule.steps[index];
+  const auto outside = [&](std::string_view what, PoolRange range, std::size_t pool) {
+    return fault(schedule, index,
+                 fmt::format("{} {} to {} of {}", what, range.first, std::uint64_t{range.first} + range.count, pool));
+  };
+  for (const PoolRange range : {step.targets, step.sources}) {
+    if (!isWithin(range, schedule.slots.size())) return outside("slots", range, schedule.slots.size());
+  }
+  if (isWithin(step.dependencies, schedule.dependencies.size())) return Status::ok();
+  return outside("dependencies", step.dependencies, schedule.dependencies.size());
+}
+
 Status checkStep(const Schedule& schedule, std::uint32_t index) {
   const Step& step = schedule.steps[index];
+  if (Status status = checkRanges(schedule, index); !status.isOk()) return status;
   if (!countsFit(step)) {
     return fault(schedule, index, fmt::format("{} targets with {} sources", step.targets.count, step.sources.count));
   }
@@ -207,6 +256,7 @@ class HazardWalk {
 std::string describe(Slot slot) { return fmt::format("{} {}", nameOf(slot.space), slot.index); }
 
 Status checkStructure(const Schedule& schedule) {
+  if (Status status = checkFrame(schedule); !status.isOk()) return status;
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
     if (Status status = checkStep(schedule, i); !status.isOk()) return status;
   }

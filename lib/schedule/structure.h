@@ -10,6 +10,9 @@
 
 namespace goss::schedule {
 
+/// The numbers of cells that follow from more chunks could overflow, and nobody plans as many.
+inline constexpr std::uint32_t kMaxCheckedChunks = 1U << 16;
+
 /// Numbers a schedule's slots, so that slots that may share memory share a number. Data slots have none.
 class CellMap {
  public:
@@ -43,7 +46,8 @@ class CellMap {
 /// Such as "output 3".
 std::string describe(Slot slot);
 
-/// Checks one rank's schedule alone. Errors (internal), naming rank, step and slot: a slot that does not exist, a write
+/// Checks one rank's schedule alone, whatever it holds. Errors (internal), naming rank, step and slot: a frame that
+/// contradicts itself (rank, root, number of chunks), a range outside of its pool, a slot that does not exist, a write
 /// to the caller's input or to an output chunk that the collective does not deliver, a wrong number of targets or
 /// sources, a dependency on a later step, and a hazard that no chain of dependencies orders (also when run in place).
 Status checkStructure(const Schedule& schedule);

@@ -134,8 +134,10 @@ void Execution::addRank(std::size_t rank) {
 void Execution::addDependents(std::size_t rank) {
   const Schedule& schedule = ranks_[rank];
   const std::uint32_t start = start_[rank];
-  for (const std::uint32_t before : schedule.dependencies)
-    ++states_[start + before].dependents;
+  for (const Step& step : schedule.steps) { // Ranges may overlap, and leave parts of the pool out.
+    for (const std::uint32_t before : schedule.dependenciesOf(step))
+      ++states_[start + before].dependents;
+  }
   auto next = static_cast<std::uint32_t>(dependents_.size());
   for (std::size_t id = start; id < states_.size(); ++id) {
     states_[id].first_dependent = next;
