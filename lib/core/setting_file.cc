@@ -2,20 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <sstream>
+#include "platform/file.h"
 
 namespace goss::core {
 
+namespace {
+
+constexpr std::size_t kMostBytes = 16u << 20; ///< Links between a thousand ranks, told pair by pair, have 10 MiB.
+
+} // namespace
+
 Result<std::string> readSettingFile(std::string_view variable, const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf(); // Fails where there is nothing, as in a folder.
-  if (!file || !text) {
-    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
-                         fmt::format("{}: cannot read '{}', or it is empty", variable, path));
-  }
-  return text.str();
+  auto text = platform::readOrdinaryFile(path, kMostBytes);
+  if (text.isOk() && !text.value().empty()) return text;
+  return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("{}: cannot read '{}': {}", variable, path,
+                                                              text.isOk() ? "it is empty" : text.status().text()));
 }
 
 Result<Tuning> tuningOf(const Config& config) {

@@ -11,7 +11,8 @@
 
 namespace goss::core {
 
-/// All of the file at `path`. Errors: invalidArgument, naming `variable`.
+/// All of the ordinary file at `path`, which has at least a byte and at most 16 MiB. Errors: invalidArgument, naming
+/// `variable` and the file.
 Result<std::string> readSettingFile(std::string_view variable, const std::string& path);
 
 /// What GOSS_TUNING names, else what is built in. Errors: as readSettingFile and Tuning::parse.

@@ -215,6 +215,9 @@ TEST(ExplainHere, ReadsTheFilesThatTheEnvironmentNames) {
   environment.set("GOSS_TUNING", std::nullopt);
   environment.set("GOSS_LINKS", "/nowhere/at/all.links");
   expectRefused(explainHere("allreduce", 4, 1000, {}), "GOSS_LINKS: cannot read");
+  environment.set("GOSS_LINKS", "/dev/urandom");
+  expectRefused(explainHere("allreduce", 4, 1000, {}),
+                "GOSS_LINKS: cannot read '/dev/urandom': it is no ordinary file");
   Circumstances given;
   given.links = "gossamer-links 1\nbase wan\n";
   EXPECT_TRUE(explainHere("allreduce", 4, 1000, given).isOk()) << "what is given wins";

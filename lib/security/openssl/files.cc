@@ -1,12 +1,10 @@
 #include "security/openssl/files.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "platform/fd.h"
+#include "platform/file.h"
 
 namespace goss::security {
 
@@ -14,40 +12,21 @@ namespace {
 
 constexpr std::size_t kMostBytes = 1u << 20;
 
-Status cannotRead(const std::string& path, const std::string& why) {
-  return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("GOSS_TLS: cannot use {}: {}", path, why));
-}
-
-Result<std::string> readFrom(const std::string& path, bool secret) {
-  const platform::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid()) return cannotRead(path, platform::errnoText(errno));
-  struct stat about {};
-  if (::fstat(fd.get(), &about) != 0) return cannotRead(path, platform::errnoText(errno));
-  if (!S_ISREG(about.st_mode)) return cannotRead(path, "it is no ordinary file");
-  if (secret && (about.st_mode & 077) != 0)
-    return cannotRead(path, "it holds a secret that others may read; run chmod 600 on it");
-  if (static_cast<std::size_t>(about.st_size) > kMostBytes) return cannotRead(path, "it is too long");
-  std::string text(static_cast<std::size_t>(about.st_size), '\0');
-  std::size_t filled = 0;
-  while (filled < text.size()) {
-    const ssize_t got = ::read(fd.get(), text.data() + filled, text.size() - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return cannotRead(path, platform::errnoText(errno));
-    if (got == 0) break;
-    filled += static_cast<std::size_t>(got);
-  }
-  text.resize(filled);
-  return text;
+Result<std::string> readFrom(const std::string& path, platform::FileSecrecy secrecy) {
+  auto text = platform::readOrdinaryFile(path, kMostBytes, secrecy);
+  if (text.isOk()) return text;
+  return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                       fmt::format("GOSS_TLS: cannot use {}: {}", path, text.status().text()));
 }
 
 } // namespace
 
 bool fileExists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
-Result<std::string> readFile(const std::string& path) { return readFrom(path, false); }
+Result<std::string> readFile(const std::string& path) { return readFrom(path, platform::FileSecrecy::none); }
 
 Result<SecretText> readSecretFile(const std::string& path) {
-  auto text = readFrom(path, true);
+  auto text = readFrom(path, platform::FileSecrecy::secret);
   if (!text.isOk()) return text.status();
   return SecretText(text.take());
 }
