@@ -57,13 +57,11 @@ Status leftError(int rank, const std::string& why) {
 } // namespace
 
 BootstrapRoot::BootstrapRoot(const Launch& launch, const Config& config,
-                             std::unique_ptr<platform::StreamSecurity> security, platform::UniqueFd listener,
-                             platform::Poller poller)
+                             std::unique_ptr<platform::StreamSecurity> security, platform::Poller poller)
     : launch_(launch),
       config_(config),
       log_(config.log_level, launch.rank),
       security_(std::move(security)),
-      listener_(std::move(listener)),
       poller_(std::move(poller)),
       first_deadline_(Deadline::after(milliseconds(config.bootstrap_timeout_ms))),
       members_(static_cast<std::size_t>(launch.ranks)),
@@ -82,10 +80,11 @@ Result<std::unique_ptr<Rendezvous>> BootstrapRoot::listen(const Launch& launch, 
                                                                launch.port, listener.status().text()));
   auto poller = platform::Poller::create();
   if (!poller.isOk()) return poller.status();
-  Status watched = poller.value().add(listener.value().get(), true, false, kListenerToken);
-  if (!watched.isOk()) return watched;
-  return std::unique_ptr<Rendezvous>(
-      new BootstrapRoot(launch, config, std::move(security), listener.take(), poller.take()));
+  std::unique_ptr<BootstrapRoot> root(new BootstrapRoot(launch, config, std::move(security), poller.take()));
+  auto watched = platform::ListeningSocket::create(listener.take(), root->poller_, kListenerToken);
+  if (!watched.isOk()) return watched.status();
+  root->listener_.emplace(watched.take());
+  return std::unique_ptr<Rendezvous>(std::move(root));
 }
 
 Result<std::vector<std::string>> BootstrapRoot::allGather(const std::string& card, std::int64_t timeout_ms) {
@@ -135,7 +134,8 @@ Status BootstrapRoot::waitForCards(Deadline deadline, std::int64_t timeout_ms) {
 }
 
 Status BootstrapRoot::takeEvents(Deadline until) {
-  const Deadline next_stranger = strangers_.empty() ? Deadline() : strangers_.begin()->second.deadline;
+  const Deadline next_stranger =
+      earlier(listener_->restsUntil(), strangers_.empty() ? Deadline() : strangers_.begin()->second.deadline);
   // A copy: the handlers below may drop descriptors, which leaves stale events in the list to be skipped by token.
   const std::vector<platform::PollEvent> events = poller_.wait(earlier(until, next_stranger).pollMs());
   for (const platform::PollEvent& event : events) {
@@ -147,6 +147,7 @@ Status BootstrapRoot::takeEvents(Deadline until) {
       return read;
     }
   }
+  listener_->tick();
   dropExpiredStrangers();
   return Status::ok();
 }
@@ -196,17 +197,15 @@ Status BootstrapRoot::fail(const Status& status) {
 }
 
 void BootstrapRoot::acceptAll() {
-  for (;;) {
-    auto accepted = platform::acceptFrom(listener_.get());
+  for (int i = 0; i < kMostAtOnce; ++i) {
+    auto accepted = listener_->accept();
     if (!accepted.isOk()) {
       logOnce("accept", accepted.status().text());
-      return;
+      dropOldestStranger("it says nothing while there are no descriptors");
+      continue;
     }
     if (!accepted.value().fd.valid()) return;
-    if (strangers_.size() >= kMostStrangers) {
-      logOnce(strangers_.begin()->second.from, "too many callers say nothing; the oldest is dropped");
-      dropStranger(strangers_.begin()->first);
-    }
+    if (strangers_.size() >= kMostStrangers) dropOldestStranger("too many callers say nothing; the oldest is dropped");
     const std::uint64_t token = next_token_++;
     platform::tuneForMessages(accepted.value().fd.get());
     auto stream = secure(std::move(accepted.value().fd));
@@ -218,6 +217,12 @@ void BootstrapRoot::acceptAll() {
     strangers_[token] = Stranger{
         stream.take(), accepted.value().from.text(), {}, false, false, Deadline::after(milliseconds(kStrangerMs))};
   }
+}
+
+void BootstrapRoot::dropOldestStranger(std::string_view why) {
+  if (strangers_.empty()) return;
+  logOnce(strangers_.begin()->second.from, why);
+  dropStranger(strangers_.begin()->first);
 }
 
 Result<platform::Stream> BootstrapRoot::secure(platform::UniqueFd fd) {
@@ -276,7 +281,8 @@ void BootstrapRoot::admit(std::uint64_t token, const Hello& hello) {
     return refuse(token, fmt::format("it claims rank {}, which the credentials of \"{}\" do not allow", hello.rank,
                                      filter->name()));
   Member& member = members_[static_cast<std::size_t>(hello.rank)];
-  if (member.stream.isOpen() && member.caller != hello.caller)
+  const bool silent = !member.has_card && member.card_due.expired();
+  if (member.stream.isOpen() && member.caller != hello.caller && !silent)
     return refuse(token,
                   fmt::format("two processes say that they are rank {}; give every process its own rank", hello.rank));
   if (round_ > 0) return refuse(token, fmt::format("rank {} comes back after start-up", hello.rank));
@@ -295,6 +301,7 @@ void BootstrapRoot::admit(std::uint64_t token, const Hello& hello) {
   if (!poller_.add(stranger.stream.fd(), true, false, static_cast<std::uint64_t>(hello.rank)).isOk()) return;
   member.stream = std::move(stranger.stream);
   member.caller = hello.caller;
+  member.card_due = Deadline::after(milliseconds(kCardMs));
 }
 
 void BootstrapRoot::refuse(std::uint64_t token, const std::string& reason) {

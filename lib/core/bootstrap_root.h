@@ -3,6 +3,7 @@
 #define GOSS_LIB_CORE_BOOTSTRAP_ROOT_H_
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "platform/clock.h"
 #include "platform/fd.h"
 #include "platform/filtered_stream.h"
+#include "platform/listening_socket.h"
 #include "platform/poller.h"
 #include "platform/socket.h"
 
@@ -22,7 +24,8 @@ namespace goss::core {
 /// Answers callers and collects their cards in one poll loop. With Config::tls nothing that a caller says is looked at
 /// before it has proved who it is, and it is only the rank that its credentials allow. A caller that has not shown a
 /// good hello costs at most one of kMostStrangers slots for kStrangerMs and 48 bytes; when the slots are full the
-/// oldest goes, which is never one that has just called.
+/// oldest goes, which is never one that has just called. Who has shown one takes the place of its rank, and when it
+/// says nothing for kCardMs another process may have that.
 class BootstrapRoot final : public Rendezvous {
  public:
   static Result<std::unique_ptr<Rendezvous>> listen(const Launch& launch, const Config& config);
@@ -39,6 +42,7 @@ class BootstrapRoot final : public Rendezvous {
     std::string input;
     bool has_card = false;
     std::string card;
+    platform::Deadline card_due; ///< Who has sent none by then makes way for another process with its rank.
   };
   /// A member whose connection ended in the first round.
   struct Leaver {
@@ -56,7 +60,7 @@ class BootstrapRoot final : public Rendezvous {
   };
 
   BootstrapRoot(const Launch& launch, const Config& config, std::unique_ptr<platform::StreamSecurity> security,
-                platform::UniqueFd listener, platform::Poller poller);
+                platform::Poller poller);
   Status waitForCards(platform::Deadline deadline, std::int64_t timeout_ms);
   /// Waits until something comes, and takes it.
   Status takeEvents(platform::Deadline until);
@@ -65,6 +69,7 @@ class BootstrapRoot final : public Rendezvous {
   Status fail(const Status& status);
 
   void acceptAll();
+  void dropOldestStranger(std::string_view why);
   Result<platform::Stream> secure(platform::UniqueFd fd);
   void readStranger(std::uint64_t token);
   /// False: not yet, or never.
@@ -85,7 +90,9 @@ class BootstrapRoot final : public Rendezvous {
   void logOnce(const std::string& from, std::string_view reason);
 
   static constexpr std::size_t kMostStrangers = 128;
+  static constexpr int kMostAtOnce = 256; ///< Callers that are accepted before something else is done.
   static constexpr std::int64_t kStrangerMs = 5000;
+  static constexpr std::int64_t kCardMs = 5000;
   static constexpr std::uint64_t kListenerToken = 0;
   static constexpr std::uint64_t kFirstStrangerToken = kMostRanks; ///< Below: the rank of a member.
 
@@ -93,8 +100,8 @@ class BootstrapRoot final : public Rendezvous {
   const Config config_;
   const base::Log log_;
   std::unique_ptr<platform::StreamSecurity> security_; ///< Null: in clear. Before all that holds its filters.
-  platform::UniqueFd listener_;
   platform::Poller poller_;
+  std::optional<platform::ListeningSocket> listener_; ///< Set by listen().
   platform::Deadline first_deadline_;
   platform::Deadline members_deadline_; ///< The first of the callers to give up; the meeting fails then, with names.
   std::vector<Member> members_;

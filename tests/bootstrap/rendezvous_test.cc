@@ -10,6 +10,7 @@
 #include "core/bootstrap_wire.h"
 #include "platform/socket.h"
 #include "platform/stream.h"
+#include "tests/platform/descriptor_limit.h"
 
 namespace goss::core {
 namespace {
@@ -297,6 +298,49 @@ TEST(Rendezvous, SecondProcessOfOneRankIsRefusedByName) {
   EXPECT_TRUE(meeting.value()->allGather("2", 0).isOk());
   root.join();
   first.join();
+  ::testing::internal::GetCapturedStderr();
+}
+
+TEST(Rendezvous, WithoutDescriptorsTheOldestCallersGoAndTheRanksMeet) {
+  Place place(2);
+  std::vector<platform::UniqueFd> strangers;
+  for (int i = 0; i < 60; ++i)
+    strangers.push_back(place.stranger());
+  const Launch root = place.launch(0);
+  ::testing::internal::CaptureStderr();
+  {
+    // Two ends of the meeting, with what they wait with, and a few strangers.
+    const test::DescriptorLimit limit(12);
+    onThreads({0, 1}, [&](int rank) {
+      const auto cards = rendezvous(rank == 0 ? root : place.launch(rank), fmt::format("card {}", rank), shortConfig());
+      EXPECT_TRUE(cards.isOk()) << cards.status().text();
+    });
+  }
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("Too many open files"));
+}
+
+TEST(Rendezvous, ProcessThatTookARankAndSaysNothingMakesWay) {
+  Place place(2);
+  const Launch root = place.launch(0);
+  const platform::UniqueFd silent = place.stranger();
+  const std::string hello = encodeHello({1, 2, 99, root.job});
+  ASSERT_TRUE(platform::writeAll(silent.get(), hello, Deadline::after(kLong)).isOk());
+  ::testing::internal::CaptureStderr();
+  onThreads({0, 1}, [&](int rank) {
+    if (rank == 0) {
+      EXPECT_TRUE(rendezvous(root, "0", shortConfig()).isOk());
+      return;
+    }
+    ASSERT_TRUE(platform::waitReadable(silent.get(), Deadline::after(kLong))) << "rank 0 has welcomed it";
+    const Deadline deadline = Deadline::after(kLong);
+    Cards cards = rendezvous(place.launch(1), "1", shortConfig());
+    EXPECT_THAT(cards.status().text(), HasSubstr("two processes say that they are rank 1"));
+    while (!cards.isOk() && !deadline.expired()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      cards = rendezvous(place.launch(1), "1", shortConfig());
+    }
+    EXPECT_TRUE(cards.isOk()) << cards.status().text();
+  });
   ::testing::internal::GetCapturedStderr();
 }
 

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "platform/stream.h"
+#include "tests/platform/descriptor_limit.h"
 #include "tests/tcp/world.h"
 
 namespace goss::test {
@@ -104,6 +107,60 @@ TEST(TcpStrangers, SlowCallersAreDroppedWhileTrafficGoesOn) {
   EXPECT_TRUE(dropped);
   EXPECT_LT(platform::Clock::now() - begin, std::chrono::seconds(7));
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("it did not introduce itself in time"));
+}
+
+/// So many of these callers have been hung up on.
+std::size_t ended(const std::vector<platform::UniqueFd>& callers) {
+  return static_cast<std::size_t>(std::count_if(callers.begin(), callers.end(), [](const platform::UniqueFd& caller) {
+    char bytes[transports::tcp::kAnswerBytes];
+    while (platform::readSome(caller.get(), bytes, sizeof bytes).bytes > 0) {
+    }
+    return platform::readSome(caller.get(), bytes, 1).ended;
+  }));
+}
+
+TEST(TcpStrangers, WelcomedCallersThatSayNothingAreFewAndGetLittleTime) {
+  World world(2, 2);
+  transports::TcpTransport::Patience patience;
+  patience.welcomed = std::chrono::milliseconds(500);
+  world.setPatience(patience);
+  ASSERT_TRUE(world.connectAll());
+  ::testing::internal::CaptureStderr();
+  std::vector<platform::UniqueFd> callers;
+  for (int i = 0; i < 200; ++i) {
+    callers.push_back(world.call(0));
+    say(callers.back().get(), encodeHello(world.hello(1, 0)));
+  }
+  ASSERT_TRUE(world.until([&] { return ended(callers) >= 200 - 128; }));
+  EXPECT_TRUE(world.exchange(0, 1, 100000));
+  ASSERT_TRUE(world.until([&] { return ended(callers) == callers.size(); }));
+  EXPECT_TRUE(world.exchange(1, 0, 100000));
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("too many callers have the job's secret and say no more"));
+  EXPECT_THAT(log, HasSubstr("it was welcomed and said nothing"));
+}
+
+TEST(TcpStrangers, WithoutDescriptorsCallersAreHungUpOnAndTheRankIsAtRest) {
+  World world(2, 2);
+  ASSERT_TRUE(world.connectAll());
+  ::testing::internal::CaptureStderr();
+  std::vector<platform::UniqueFd> callers;
+  for (int i = 0; i < 40; ++i)
+    callers.push_back(world.call(0));
+  {
+    const DescriptorLimit limit(8);
+    ASSERT_TRUE(world.until([&] { return ended(callers) >= 40 - 8; }));
+    EXPECT_TRUE(world.exchange(0, 1, 100000));
+    // A poller that is told of callers again and again never has nothing to do.
+    EXPECT_TRUE(world.until([&] { return !world.transport(0).progress(); }));
+    EXPECT_TRUE(world.exchange(1, 0, 100000));
+  }
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("Too many open files"));
+  EXPECT_EQ(log.find("Too many"), log.rfind("Too many")) << log;
+  const platform::UniqueFd later = world.call(0);
+  say(later.get(), "hello?");
+  EXPECT_THAT(world.readToEnd(later.get()), HasSubstr("it does not speak Gossamer's TCP protocol"));
 }
 
 class MalformedFrame : public ::testing::TestWithParam<const char*> {

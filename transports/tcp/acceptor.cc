@@ -44,9 +44,9 @@ Result<std::vector<SocketAddress>> Acceptor::listen() {
     if (!listener.isOk()) return listener.status();
     const auto at = platform::localAddress(listener.value().get());
     if (!at) return Status::error(GOSS_ERR_RESOURCE, "a listening socket has no address");
-    Status watched = poller_.add(listener.value().get(), true, false, first_token_ + i);
-    if (!watched.isOk()) return watched;
-    listeners_.push_back(listener.take());
+    auto watched = platform::ListeningSocket::create(listener.take(), poller_, first_token_ + i);
+    if (!watched.isOk()) return watched.status();
+    listeners_.push_back(watched.take());
     if (config.interface.empty())
       for (SocketAddress& address : open)
         address.setPort(at->port());
@@ -64,30 +64,33 @@ void Acceptor::handle(std::uint64_t token) {
     read(token);
 }
 
-void Acceptor::acceptAll(const platform::UniqueFd& listener) {
-  for (;;) {
-    auto accepted = platform::acceptFrom(listener.get());
+void Acceptor::acceptAll(platform::ListeningSocket& listener) {
+  for (int i = 0; i < kMostAtOnce; ++i) {
+    auto accepted = listener.accept();
     if (!accepted.isOk()) {
       logOnce("accept", accepted.status().text());
-      return;
-    }
-    if (!accepted.value().fd.valid()) return;
-    makeRoom();
-    platform::tuneForMessages(accepted.value().fd.get());
-    auto stream = secure(std::move(accepted.value().fd));
-    if (!stream.isOk()) {
-      logOnce(accepted.value().from.text(), stream.status().text());
+      dropOldestSilent("it says nothing while there are no descriptors");
       continue;
     }
-    const std::uint64_t token = next_token_++;
-    if (!poller_.add(stream.value().fd(), true, false, token).isOk()) return;
-    Stranger& stranger = strangers_[token];
-    stranger.stream = stream.take();
-    stranger.from = accepted.value().from.text();
-    stranger.deadline = Deadline::after(std::chrono::milliseconds(kStrangerMs));
-    // Who speaks at once, as our own ranks do, is never among those who make room for others.
-    read(token);
+    if (!accepted.value().fd.valid()) return;
+    while (silent() >= kMostStrangers)
+      dropOldestSilent("too many callers say nothing; the oldest is dropped");
+    admit(accepted.take());
   }
+}
+
+void Acceptor::admit(platform::Accepted accepted) {
+  platform::tuneForMessages(accepted.fd.get());
+  auto stream = secure(std::move(accepted.fd));
+  if (!stream.isOk()) return logOnce(accepted.from.text(), stream.status().text());
+  const std::uint64_t token = next_token_++;
+  if (!poller_.add(stream.value().fd(), true, false, token).isOk()) return;
+  Stranger& stranger = strangers_[token];
+  stranger.stream = stream.take();
+  stranger.from = accepted.from.text();
+  stranger.deadline = Deadline::after(std::chrono::milliseconds(kStrangerMs));
+  // Who speaks at once, as our own ranks do, is never among those who make room for others.
+  read(token);
 }
 
 Status Acceptor::take(platform::Stream stream, int via) {
@@ -129,19 +132,17 @@ Result<platform::Stream> Acceptor::secure(platform::UniqueFd fd) {
   return platform::Stream(std::move(fd), filter.take());
 }
 
-void Acceptor::makeRoom() {
-  std::size_t silent = 0;
-  for (const auto& [token, stranger] : strangers_)
-    if (!isKnown(stranger)) ++silent;
-  for (auto at = strangers_.begin(); silent >= kMostStrangers && at != strangers_.end();) {
-    if (isKnown(at->second)) {
-      ++at;
-      continue;
-    }
-    logOnce(at->second.from, "too many callers say nothing; the oldest is dropped");
-    at = strangers_.erase(at);
-    --silent;
-  }
+std::size_t Acceptor::silent() const {
+  return static_cast<std::size_t>(
+      std::count_if(strangers_.begin(), strangers_.end(), [](const auto& entry) { return !isKnown(entry.second); }));
+}
+
+void Acceptor::dropOldestSilent(std::string_view why) {
+  const auto oldest =
+      std::find_if(strangers_.begin(), strangers_.end(), [](const auto& entry) { return !isKnown(entry.second); });
+  if (oldest == strangers_.end()) return;
+  logOnce(oldest->second.from, why);
+  strangers_.erase(oldest);
 }
 
 void Acceptor::read(std::uint64_t token) {
@@ -209,9 +210,26 @@ void Acceptor::judge(Stranger& stranger) {
   if (hello.size != static_cast<std::uint32_t>(context_.size) || hello.to != static_cast<std::uint32_t>(context_.self))
     return refuse(stranger, fmt::format("rank {} of {} means to call rank {}; this is rank {} of {}", hello.from,
                                         hello.size, hello.to, context_.self, context_.size));
+  if (isCrowded(hello.from)) {
+    logOnce(stranger.from, "too many callers have the job's secret and say no more");
+    // Without a word: a refusal could be taken for the end of a link.
+    return hangUp(stranger);
+  }
   stranger.hello = hello;
   stranger.input.clear();
   judgeIdentity(stranger);
+}
+
+/// Whether so many have shown the secret and gone no further, of that rank or of all, that no more are let in.
+bool Acceptor::isCrowded(std::uint32_t rank) const {
+  std::size_t known = 0;
+  std::size_t of_rank = 0;
+  for (const auto& [token, stranger] : strangers_) {
+    if (!isKnown(stranger)) continue;
+    ++known;
+    if (stranger.hello.from == rank) ++of_rank;
+  }
+  return of_rank >= kMostKnownOfRank || known >= kMostKnown + static_cast<std::size_t>(context_.size);
 }
 
 void Acceptor::judgeIdentity(Stranger& stranger) {
@@ -239,7 +257,7 @@ void Acceptor::welcome(Stranger& stranger) {
     if (!judged.isOk()) return turnAway(stranger, judged.text());
   }
   stranger.phase = Phase::go;
-  stranger.deadline = Deadline::after(std::chrono::milliseconds(context_.config->bootstrap_timeout_ms));
+  stranger.deadline = Deadline::after(welcome_span_);
   const std::string welcome = encodeAnswer(Answer::welcome);
   // A new socket has room for it; if not, the caller hears nothing and calls again.
   stranger.stream.write(welcome);
@@ -254,22 +272,43 @@ void Acceptor::refuse(Stranger& stranger, std::string_view reason) {
 void Acceptor::turnAway(Stranger& stranger, std::string_view reason) {
   const std::string answer = encodeAnswer(Answer::refused, reason);
   stranger.stream.write(answer);
+  hangUp(stranger);
+}
+
+void Acceptor::hangUp(Stranger& stranger) {
   platform::endWriting(stranger.stream.fd());
-  // It stays until it has closed or its time is over: closing over unread bytes would destroy the answer.
+  // It stays until it has closed or its time is over: closing over unread bytes would destroy an answer.
   stranger.phase = Phase::refused;
+  stranger.deadline = Deadline::after(std::chrono::milliseconds(kStrangerMs));
+}
+
+bool Acceptor::isIdle() const {
+  const auto rests = [](const auto& listener) { return !listener.restsUntil().never(); };
+  return strangers_.empty() && std::none_of(listeners_.begin(), listeners_.end(), rests);
 }
 
 void Acceptor::tick() {
+  for (platform::ListeningSocket& listener : listeners_)
+    listener.tick();
   for (auto& [token, stranger] : strangers_)
     if (stranger.phase == Phase::unknown) judgeIdentity(stranger);
-  for (auto at = strangers_.begin(); at != strangers_.end();) {
-    if (!at->second.deadline.expired()) {
-      ++at;
-      continue;
-    }
-    if (at->second.phase == Phase::greeting || at->second.phase == Phase::hello)
-      logOnce(at->second.from, "it did not introduce itself in time");
-    at = strangers_.erase(at);
+  dropExpired();
+}
+
+void Acceptor::dropExpired() {
+  std::vector<std::uint64_t> expired;
+  for (const auto& [token, stranger] : strangers_)
+    if (stranger.deadline.expired()) expired.push_back(token);
+  for (const std::uint64_t token : expired) {
+    // This rank may have been the slow one: what it has not read yet counts.
+    if (strangers_.at(token).phase == Phase::go) read(token);
+    const auto at = strangers_.find(token);
+    if (at == strangers_.end()) continue;
+    const Stranger& stranger = at->second;
+    if (stranger.phase == Phase::greeting || stranger.phase == Phase::hello)
+      logOnce(stranger.from, "it did not introduce itself in time");
+    if (stranger.phase == Phase::go) logOnce(stranger.from, "it was welcomed and said nothing");
+    strangers_.erase(at);
   }
 }
 

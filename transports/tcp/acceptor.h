@@ -2,6 +2,7 @@
 #ifndef GOSS_TRANSPORTS_TCP_ACCEPTOR_H_
 #define GOSS_TRANSPORTS_TCP_ACCEPTOR_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,6 +15,7 @@
 #include "gossamer/transport.h"
 #include "platform/clock.h"
 #include "platform/filtered_stream.h"
+#include "platform/listening_socket.h"
 #include "platform/poller.h"
 #include "platform/socket.h"
 #include "transports/tcp/wire.h"
@@ -22,7 +24,8 @@ namespace goss::transports::tcp {
 
 /// A caller that shows the job's secret and says "go" becomes a connection; with security, only after it has proved who
 /// it is, and as the rank whose identity that is. Others cost at most one of kMostStrangers slots for kStrangerMs; when
-/// the slots are full the oldest goes. One thread.
+/// the slots are full the oldest goes. Who shows the secret and is welcomed has kWelcomed to say "go", and only so many
+/// of one rank, and of all, may be about it at a time: further ones are hung up on, and may call again. One thread.
 class Acceptor {
  public:
   struct Caller {
@@ -38,6 +41,9 @@ class Acceptor {
   /// it is one of protocol: others are in the course of things.
   using Gate = std::function<Status(const Hello& hello)>;
 
+  /// What Dialer takes care of: it says "go" within half of that, or not at all.
+  static constexpr std::chrono::milliseconds kWelcomed{20000};
+
   /// Events of its sockets carry tokens from `first_token` up. `context` outlives this.
   Acceptor(const TransportContext& context, const base::Log& log, platform::Poller& poller, std::uint64_t first_token);
 
@@ -45,6 +51,8 @@ class Acceptor {
   Result<std::vector<platform::SocketAddress>> listen();
   void setHandler(Handler handler) { handler_ = std::move(handler); }
   void setGate(Gate gate) { gate_ = std::move(gate); }
+  /// How long those who were welcomed may say nothing.
+  void setWelcomeSpan(std::chrono::milliseconds span) { welcome_span_ = span; }
   /// Before listen(). `security` outlives this.
   void setSecurity(platform::StreamSecurity& security, Identities identities) {
     security_ = &security;
@@ -61,7 +69,7 @@ class Acceptor {
   [[nodiscard]] std::size_t relayCallers() const;
   /// Drops those who took too long.
   void tick();
-  [[nodiscard]] bool isIdle() const { return strangers_.empty(); }
+  [[nodiscard]] bool isIdle() const;
   void logOnce(const std::string& from, std::string_view reason);
 
  private:
@@ -80,8 +88,12 @@ class Acceptor {
   [[nodiscard]] static bool isKnown(const Stranger& stranger) {
     return stranger.phase == Phase::unknown || stranger.phase == Phase::go;
   }
-  void acceptAll(const platform::UniqueFd& listener);
-  void makeRoom();
+  void acceptAll(platform::ListeningSocket& listener);
+  void admit(platform::Accepted accepted);
+  /// Those who have not shown the secret, or were refused.
+  [[nodiscard]] std::size_t silent() const;
+  void dropOldestSilent(std::string_view why);
+  [[nodiscard]] bool isCrowded(std::uint32_t rank) const;
   Result<platform::Stream> secure(platform::UniqueFd fd);
   void read(std::uint64_t token);
   /// One step; true: there may be another one without waiting for the socket.
@@ -93,20 +105,27 @@ class Acceptor {
   void welcome(Stranger& stranger);
   void refuse(Stranger& stranger, std::string_view reason);
   void turnAway(Stranger& stranger, std::string_view reason);
+  void hangUp(Stranger& stranger);
+  void dropExpired();
 
   static constexpr std::size_t kMostStrangers = 128;
   static constexpr std::int64_t kStrangerMs = 5000;
+  /// Of one rank: its connections, and calls at several of this host's addresses.
+  static constexpr std::size_t kMostKnownOfRank = 128;
+  static constexpr std::size_t kMostKnown = 256; ///< Of all; and one more for each rank of the world.
+  static constexpr int kMostAtOnce = 256;        ///< Callers that are accepted before something else is done.
 
   const TransportContext& context_;
   const base::Log& log_;
   platform::Poller& poller_;
   const std::uint64_t first_token_;
   std::uint64_t next_token_;
-  std::vector<platform::UniqueFd> listeners_;   ///< Tokens first_token_ + index.
-  std::map<std::uint64_t, Stranger> strangers_; ///< By token; the first is the oldest.
+  std::vector<platform::ListeningSocket> listeners_; ///< Tokens first_token_ + index.
+  std::map<std::uint64_t, Stranger> strangers_;      ///< By token; the first is the oldest.
   std::set<std::string> logged_;
   Handler handler_;
   Gate gate_;
+  std::chrono::milliseconds welcome_span_ = kWelcomed;
   platform::StreamSecurity* security_ = nullptr; ///< Null: connections are in clear.
   Identities identities_;
 };

@@ -9,6 +9,7 @@
 
 #include "gossamer/config.h"
 #include "platform/stream.h"
+#include "transports/tcp/acceptor.h"
 
 namespace goss::transports::tcp {
 
@@ -18,6 +19,8 @@ using platform::Deadline;
 using std::chrono::milliseconds;
 
 constexpr const char* kNotTried = "not tried";
+/// Half of what the acceptor grants: a "go" that it does not wait for any more would be a link at this end alone.
+constexpr milliseconds kAnswerSpan = Acceptor::kWelcomed / 2;
 
 } // namespace
 
@@ -73,7 +76,7 @@ Status Dialer::call(std::size_t address, std::size_t index) {
   const std::uint64_t token = next_token_++;
   Status watched = poller_.add(dialled.value().get(), false, true, token);
   if (watched.isOk())
-    calls_[token] = Call{platform::Stream(dialled.take(), std::move(filter)), address, index, false, false, -1, {}};
+    calls_[token] = Call{platform::Stream(dialled.take(), std::move(filter)), address, index, false, false, -1, {}, {}};
   return watched;
 }
 
@@ -100,7 +103,7 @@ void Dialer::takeRelayed(platform::Stream stream, int via) {
   }
   const std::uint64_t token = next_token_++;
   if (!poller_.add(stream.fd(), true, false, token).isOk()) return;
-  Call& call = calls_[token] = Call{std::move(stream), 0, 0, true, false, via, {}};
+  Call& call = calls_[token] = Call{std::move(stream), 0, 0, true, false, via, {}, {}};
   greet(token, call);
 }
 
@@ -160,6 +163,7 @@ Hello Dialer::greeting(const Call& call) const {
 
 bool Dialer::introduce(Call& call) {
   const std::string bytes = encodeHello(greeting(call));
+  call.answer_due = Deadline::after(kAnswerSpan);
   return call.stream.write(bytes).bytes == bytes.size();
 }
 
@@ -179,6 +183,7 @@ void Dialer::readAnswer(std::uint64_t token) {
     if (!got.ended && call.input.size() < kAnswerBytes + answer.value().reason_bytes) return;
     return dropRefused(token, "it refused: " + call.input.substr(kAnswerBytes, answer.value().reason_bytes));
   }
+  if (call.answer_due.expired()) return drop(token, "it answered late");
   const std::string go = encodeAnswer(Answer::go);
   if (call.stream.write(go).bytes != go.size()) return drop(token, "it closed");
   Call chosen = std::move(call);

@@ -78,6 +78,7 @@ class Dialer {
     bool introduced = false;
     int via = -1;
     std::string input;
+    platform::Deadline answer_due; ///< Later the other end may not be waiting for "go" any more.
   };
 
   void callNext();

@@ -117,6 +117,11 @@ void TcpTransport::leaveResumable() {
   }
 }
 
+void TcpTransport::setPatience(const Patience& patience) {
+  patience_ = patience;
+  acceptor_->setWelcomeSpan(patience.welcomed);
+}
+
 Result<std::string> TcpTransport::open() {
   auto poller = platform::Poller::create();
   if (!poller.isOk()) return poller.status();

@@ -42,9 +42,11 @@ class TcpTransport final : public Transport {
     std::chrono::milliseconds detour_anyway{10000}; ///< when its system answers, but no process: only then.
     /// Who leaves waits so long for a peer whose system has everything to read it.
     std::chrono::milliseconds courtesy{250};
+    /// A caller that was welcomed and says no more is hung up on.
+    std::chrono::milliseconds welcomed{tcp::Acceptor::kWelcomed};
   };
-  /// Before connect().
-  void setPatience(const Patience& patience) { patience_ = patience; }
+  /// After open(), before connect().
+  void setPatience(const Patience& patience);
   /// Waits up to two seconds until the other ends' systems have all that was sent. What they have not then, because
   /// they hold it back for want of receives, may be lost. Links that survive their connections are waited for until the
   /// peer has read the goodbye, too: a quarter of a second when its system has it, and as long as for a silent peer
