@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "gossamer/status.h"
 
@@ -45,7 +46,11 @@ struct Config {
   std::uint16_t bootstrap_port = 0; ///< GOSS_BOOTSTRAP_PORT: where rank 0 is met at MASTER_ADDR; 0: MASTER_PORT.
   std::string job_id;               ///< GOSS_JOB_ID: tells jobs that share MASTER_ADDR and port apart.
 
-  /// Reads the environment. Errors: invalidArgument naming the variable and its value.
+  /// Of fromEnvironment(): variables that begin with GOSS_ and are no settings, told in the log of a new world.
+  std::vector<std::string> notices;
+
+  /// Reads the environment. Errors: invalidArgument naming the variable and its value, or the setting that a variable
+  /// with nearly its name may mean.
   static Result<Config> fromEnvironment();
 };
 

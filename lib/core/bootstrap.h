@@ -31,12 +31,15 @@ struct Launch {
   bool listens_already = false;
   int listen_fd = -1;              ///< Rank 0 only: a socket that listens already; Rendezvous::connect closes it.
   std::array<std::byte, 16> job{}; ///< Secret of this world; see docs/environment.md for where it only identifies.
-  std::string source = "alone";    ///< "unique id", "environment", "mpirun" or "alone".
+  /// "unique id", "environment", "mpirun" (Open MPI), "mpiexec" (PMI), "srun" (PMIx), "slurm" (its variables), "alone".
+  std::string source = "alone";
 };
 
 /// Reads rank, size and meeting point from `fields` where it has them (may be null) and from the launcher's variables
-/// for the rest. The first that applies: a unique id; MASTER_ADDR and MASTER_PORT; mpirun's PMIx; alone. Blocks under
-/// mpirun until all ranks have called it. Errors: invalidArgument naming the variable or field, bootstrap, resource.
+/// for the rest. The first that applies: a unique id; MASTER_ADDR and MASTER_PORT; mpirun's PMIx; mpiexec's PMI; srun's
+/// PMIx; the first node of a Slurm step; alone. Where a launcher passes the meeting point around it blocks until all
+/// ranks have called it. Errors: invalidArgument naming the variable or field, also when a launcher says that there are
+/// more ranks but not how to meet them; bootstrap; resource.
 Result<Launch> detectLaunch(const Config& config, const goss_config* fields);
 
 /// Opens the socket that rank 0 will listen on and writes down how to reach it. The calling process must become rank 0,

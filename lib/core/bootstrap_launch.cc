@@ -4,16 +4,14 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
-#include <optional>
 #include <string_view>
 
 #include "base/wire.h"
+#include "core/bootstrap_pmi.h"
 #include "core/bootstrap_pmix.h"
 #include "core/bootstrap_unique_id.h"
 #include "core/bootstrap_wire.h"
+#include "core/launcher_variables.h"
 #include "platform/socket.h"
 
 namespace goss::core {
@@ -22,73 +20,11 @@ namespace {
 
 Status refuse(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
 
-/// What launchers leave in the environment; a missing number is -1.
-struct LauncherVariables {
-  int rank = -1; ///< RANK, else mpirun's.
-  int ranks = -1;
-  int local_rank = -1;
-  int mpirun_rank = -1;
-  int mpirun_ranks = -1;
-  int master_port = -1;
-  std::string master_addr;
-  std::string run_id;
-  bool agent_store = false; ///< torchrun's agent listens on MASTER_PORT itself.
-};
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
-
-/// -1 when unset or empty. Errors: names the variable.
-Status readNumber(const char* name, int least, int most, int& number) {
-  const std::string text = variable(name);
-  if (text.empty()) return Status::ok();
-  int parsed = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
-  if (error != std::errc() || end != text.data() + text.size() || parsed < least || parsed > most)
-    return refuse(fmt::format("{} is \"{}\"; it must be a whole number from {} to {}", name, text, least, most));
-  number = parsed;
-  return Status::ok();
-}
-
-Result<LauncherVariables> readVariables() {
-  LauncherVariables found;
-  int mpirun_local = -1;
-  const struct {
-    const char* name;
-    int least;
-    int most;
-    int& number;
-  } numbers[] = {
-      {"RANK", 0, kMostRanks - 1, found.rank},
-      {"WORLD_SIZE", 1, kMostRanks, found.ranks},
-      {"LOCAL_RANK", 0, kMostRanks - 1, found.local_rank},
-      {"OMPI_COMM_WORLD_RANK", 0, kMostRanks - 1, found.mpirun_rank},
-      {"OMPI_COMM_WORLD_SIZE", 1, kMostRanks, found.mpirun_ranks},
-      {"OMPI_COMM_WORLD_LOCAL_RANK", 0, kMostRanks - 1, mpirun_local},
-      {"MASTER_PORT", 1, 65535, found.master_port},
-  };
-  for (const auto& entry : numbers) {
-    Status read = readNumber(entry.name, entry.least, entry.most, entry.number);
-    if (!read.isOk()) return read;
-  }
-  if (found.rank < 0 && found.ranks < 0) {
-    found.rank = found.mpirun_rank;
-    found.ranks = found.mpirun_ranks;
-  }
-  if (found.local_rank < 0) found.local_rank = mpirun_local;
-  found.master_addr = variable("MASTER_ADDR");
-  found.run_id = variable("TORCHELASTIC_RUN_ID");
-  found.agent_store = variable("TORCHELASTIC_USE_AGENT_STORE") == "True";
-  return found;
-}
-
 /// Rank and size: the caller's fields first, then the launcher's variables.
-Status setPlace(const LauncherVariables& variables, const goss_config* fields, Launch& launch) {
-  launch.rank = fields != nullptr && fields->rank >= 0 ? fields->rank : variables.rank;
-  launch.ranks = fields != nullptr && fields->ranks > 0 ? fields->ranks : variables.ranks;
-  launch.local_rank = variables.local_rank;
+Status setPlace(const LauncherPlace& place, const goss_config* fields, Launch& launch) {
+  launch.rank = fields != nullptr && fields->rank >= 0 ? fields->rank : place.rank;
+  launch.ranks = fields != nullptr && fields->ranks > 0 ? fields->ranks : place.ranks;
+  launch.local_rank = place.local_rank;
   if (launch.rank < 0 && launch.ranks == 1) launch.rank = 0;
   if (launch.rank < 0 || launch.ranks < 1)
     return refuse(fmt::format("{} is not known: set it in goss_config or by the launcher's variable {}",
@@ -155,30 +91,70 @@ void meetAtMaster(const LauncherVariables& variables, const Config& config, Laun
   launch.job = identifyJob(launch, config.job_id.empty() ? variables.run_id : config.job_id);
 }
 
-Result<Launch> meetThroughMpirun(const LauncherVariables& variables, const Config& config, Launch launch) {
-  launch.source = "mpirun";
-  if (launch.rank != variables.mpirun_rank || launch.ranks != variables.mpirun_ranks)
+/// A launcher's own exchange is between the processes that it started, in its numbering.
+Status requireOwnPlace(std::string_view launcher, const LauncherPlace& place, const Launch& launch) {
+  if (launch.rank == place.rank && launch.ranks == place.ranks) return Status::ok();
+  return refuse(
+      fmt::format("rank {} of {} was asked for, but {} started this process as rank {} of {}; leave rank and ranks to "
+                  "the launcher, or pass a unique id",
+                  launch.rank, launch.ranks, launcher, place.rank, place.ranks));
+}
+
+/// The task's node list names where rank 0 is, and job and step make a port that all ranks come to.
+Status meetOnFirstNode(const LauncherVariables& variables, const Config& config, Launch& launch) {
+  constexpr unsigned kFirstPort = 16384; // Below those that systems give to callers.
+  constexpr unsigned kPorts = 16384;
+  const auto host = firstSlurmHost(variables.slurm_nodes);
+  if (!host)
     return refuse(
-        fmt::format("rank {} of {} was asked for, but mpirun started this process as rank {} of {}; leave rank "
-                    "and ranks to the launcher, or pass a unique id",
-                    launch.rank, launch.ranks, variables.mpirun_rank, variables.mpirun_ranks));
-  const auto id = exchangeThroughPmix(launch.rank, [&] { return makeUniqueId(config); });
-  if (!id.isOk()) return id.status();
-  Status met = meetByUniqueId(id.value(), launch);
-  if (!met.isOk()) return met;
-  return launch;
+        fmt::format("Slurm says that this is rank {} of {}, but SLURM_STEP_NODELIST is \"{}\"; set "
+                    "MASTER_ADDR and MASTER_PORT for all ranks",
+                    launch.rank, launch.ranks, variables.slurm_nodes));
+  launch.source = "slurm";
+  launch.host = *host;
+  const std::string& job = variables.slurm_job;
+  launch.port = static_cast<std::uint16_t>(kFirstPort + XXH3_64bits(job.data(), job.size()) % kPorts);
+  if (variables.master_port >= 0) launch.port = static_cast<std::uint16_t>(variables.master_port);
+  if (config.bootstrap_port != 0) launch.port = config.bootstrap_port;
+  launch.job = identifyJob(launch, config.job_id.empty() ? job : config.job_id);
+  return Status::ok();
+}
+
+/// Where nobody has named a place to meet at, the launcher that started this process passes rank 0's unique id around.
+Status meetThroughLauncher(const LauncherVariables& variables, const Config& config, Launch& launch) {
+  const auto make = [&] { return makeUniqueId(config); };
+  const auto meet = [&](const char* source, const LauncherPlace& place, const auto& exchange) {
+    launch.source = source;
+    Status own = requireOwnPlace(source, place, launch);
+    if (!own.isOk()) return own;
+    const Result<goss_unique_id> id = exchange();
+    return id.isOk() ? meetByUniqueId(id.value(), launch) : id.status();
+  };
+  const auto pmix = [&] { return exchangeThroughPmix(launch.rank, make); };
+  const auto pmi = [&] { return exchangeThroughPmi(variables.pmi_fd, launch.rank, config.bootstrap_timeout_ms, make); };
+  if (variables.mpirun.known()) return meet("mpirun", variables.mpirun, pmix);
+  if (variables.pmi.known() && variables.pmi_fd >= 0) return meet("mpiexec", variables.pmi, pmi);
+  if (variables.slurm.known() && variables.pmix) return meet("srun", variables.slurm, pmix);
+  if (variables.slurm.known()) {
+    Status own = requireOwnPlace("srun", variables.slurm, launch);
+    return own.isOk() ? meetOnFirstNode(variables, config, launch) : own;
+  }
+  return refuse(
+      fmt::format("rank {} of {} does not know where to meet the others: set MASTER_ADDR and MASTER_PORT, pass a "
+                  "unique id, or start by mpirun, mpiexec or srun",
+                  launch.rank, launch.ranks));
 }
 
 } // namespace
 
 Result<Launch> detectLaunch(const Config& config, const goss_config* fields) {
-  const auto read = readVariables();
+  const auto read = LauncherVariables::read();
   if (!read.isOk()) return read.status();
   const LauncherVariables& variables = read.value();
   Launch launch;
   const bool asked = fields != nullptr && (fields->unique_id != nullptr || fields->rank >= 0 || fields->ranks > 0);
-  if (!asked && variables.rank < 0 && variables.ranks < 0) return launch;
-  Status placed = setPlace(variables, fields, launch);
+  if (!asked && !variables.place().known()) return launch;
+  Status placed = setPlace(variables.place(), fields, launch);
   if (!placed.isOk()) return placed;
   if (fields != nullptr && fields->unique_id != nullptr) {
     launch.source = "unique id";
@@ -187,20 +163,18 @@ Result<Launch> detectLaunch(const Config& config, const goss_config* fields) {
     return launch;
   }
   if (launch.ranks == 1) return launch;
-  if (!variables.master_addr.empty()) {
-    if (variables.master_port < 0 && config.bootstrap_port == 0)
-      return refuse(fmt::format("MASTER_ADDR is \"{}\" but MASTER_PORT is not set; set it to a free port of that host",
-                                variables.master_addr));
-    if (variables.agent_store && variables.master_port == 65535 && config.bootstrap_port == 0)
-      return refuse("MASTER_PORT is \"65535\", torchrun's own, and there is no port above it; set GOSS_BOOTSTRAP_PORT");
-    meetAtMaster(variables, config, launch);
+  if (variables.master_addr.empty()) {
+    Status met = meetThroughLauncher(variables, config, launch);
+    if (!met.isOk()) return met;
     return launch;
   }
-  if (variables.mpirun_rank >= 0) return meetThroughMpirun(variables, config, launch);
-  return refuse(
-      fmt::format("rank {} of {} does not know where to meet the others: set MASTER_ADDR and MASTER_PORT, pass a "
-                  "unique id, or start by mpirun",
-                  launch.rank, launch.ranks));
+  if (variables.master_port < 0 && config.bootstrap_port == 0)
+    return refuse(fmt::format("MASTER_ADDR is \"{}\" but MASTER_PORT is not set; set it to a free port of that host",
+                              variables.master_addr));
+  if (variables.agent_store && variables.master_port == 65535 && config.bootstrap_port == 0)
+    return refuse("MASTER_PORT is \"65535\", torchrun's own, and there is no port above it; set GOSS_BOOTSTRAP_PORT");
+  meetAtMaster(variables, config, launch);
+  return launch;
 }
 
 } // namespace goss::core

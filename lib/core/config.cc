@@ -1,6 +1,7 @@
 #include "gossamer/config.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,9 @@
 #include <cstdlib>
 #include <limits>
 #include <string_view>
+#include <vector>
+
+#include "base/edit_distance.h"
 
 namespace goss {
 
@@ -84,10 +88,40 @@ class EnvironmentReader {
     }
   }
 
+  /// Variables that begin with GOSS_ and that nobody has asked for: one that is nearly the name of a setting is
+  /// refused, because the run would go without what was meant; of others `notices` tells.
+  void refuseOthers(std::vector<std::string>& notices) {
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+      const std::string_view name = std::string_view(*entry).substr(0, std::string_view(*entry).find('='));
+      if (!name.starts_with("GOSS_") || isOfOthers(name) ||
+          std::find(names_.begin(), names_.end(), name) != names_.end())
+        continue;
+      const std::string_view near = nearest(name);
+      std::string text = fmt::format("{} is not a setting of Gossamer; the nearest one is {}", name, near);
+      if (base::editDistance(name, near) > kTypo)
+        notices.push_back(std::move(text));
+      else if (status_.isOk())
+        status_ = Status::error(GOSS_ERR_INVALID_ARGUMENT, text + ": correct or unset it");
+    }
+  }
+
   [[nodiscard]] const Status& status() const { return status_; }
 
  private:
-  static std::string_view find(const char* name) {
+  /// So many letters that are missing, too many or others make a misspelling.
+  static constexpr std::size_t kTypo = 2;
+
+  /// Of this project's scripts and tests.
+  static bool isOfOthers(std::string_view name) { return name == "GOSS_JOBS" || name.starts_with("GOSS_TEST_"); }
+
+  [[nodiscard]] std::string_view nearest(std::string_view name) const {
+    return *std::min_element(names_.begin(), names_.end(), [&](std::string_view a, std::string_view b) {
+      return base::editDistance(name, a) < base::editDistance(name, b);
+    });
+  }
+
+  std::string_view find(const char* name) {
+    names_.emplace_back(name);
     const char* value = std::getenv(name);
     return value == nullptr ? std::string_view() : std::string_view(value);
   }
@@ -105,6 +139,7 @@ class EnvironmentReader {
   }
 
   Status status_;
+  std::vector<std::string_view> names_; ///< Asked for so far.
 };
 
 } // namespace
@@ -141,6 +176,7 @@ Result<Config> Config::fromEnvironment() {
   read.word("GOSS_LOG", config.log_level, {"off", "error", "warn", "info", "debug", "trace"});
   read.integer<std::uint16_t>("GOSS_BOOTSTRAP_PORT", config.bootstrap_port, 1, 65535, " (a port)");
   read.text("GOSS_JOB_ID", config.job_id);
+  read.refuseOthers(config.notices);
   if (!read.status().isOk()) return read.status();
   if (config.tls.empty() && std::getenv("GOSS_TLS_SCOPE") != nullptr)
     return Status::error(GOSS_ERR_INVALID_ARGUMENT,

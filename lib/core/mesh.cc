@@ -16,6 +16,21 @@ constexpr std::size_t kMaxProcessorBytes = 1024;
 constexpr std::size_t kMaxAddressBytes = 4096;
 constexpr std::size_t kMaxAddresses = 16;
 
+/// Why `peer`, whose card this is, cannot be reached.
+std::string describeUnreachable(int peer, const PeerCard& card, const std::string& own_trouble) {
+  if (card.addresses.empty() && !card.trouble.empty())
+    return fmt::format("rank {} cannot be reached: {}", peer, card.trouble);
+  std::vector<std::string> offered;
+  for (const auto& [name, address] : card.addresses)
+    offered.push_back(name);
+  std::string text = fmt::format("no transport reaches rank {} (it offers: {})", peer, fmt::join(offered, ", "));
+  if (!card.trouble.empty()) text += fmt::format("; on rank {} {}", peer, card.trouble);
+  if (!own_trouble.empty()) text += fmt::format("; on this rank {}", own_trouble);
+  if (card.trouble.empty() && own_trouble.empty())
+    text += "; GOSS_TRANSPORT, GOSS_TLS and GOSS_INTERFACE must fit together on all ranks";
+  return text;
+}
+
 } // namespace
 
 std::string PeerCard::encode() const {
@@ -25,6 +40,7 @@ std::string PeerCard::encode() const {
   writer.integer(static_cast<std::uint32_t>(addresses.size()));
   for (const auto& [name, address] : addresses)
     writer.text(name).text(address);
+  writer.text(std::string_view(trouble).substr(0, kMaxTroubleBytes));
   return writer.take();
 }
 
@@ -44,6 +60,7 @@ Result<PeerCard> PeerCard::decode(std::string_view bytes) {
     const std::string_view address = reader.text(kMaxAddressBytes);
     card.addresses.emplace_back(name, address);
   }
+  card.trouble = reader.text(kMaxTroubleBytes);
   if (!reader.complete() || !placed || count > kMaxAddresses) {
     return Status::error(GOSS_ERR_PROTOCOL, "a rank sent a malformed address card; do all ranks run the same version?");
   }
@@ -61,39 +78,40 @@ Mesh::~Mesh() = default;
 Status Mesh::open(PeerCard& card) {
   std::vector<std::unique_ptr<Transport>> opened;
   Status last;
+  bool impossible = false;
   for (auto& transport : transports_) {
     Result<std::string> address = transport->open();
-    if (!address.isOk()) {
-      last = address.status();
+    if (address.isOk()) {
+      card.addresses.emplace_back(transport->name(), address.take());
+      opened.push_back(std::move(transport));
       continue;
     }
-    card.addresses.emplace_back(transport->name(), address.take());
-    opened.push_back(std::move(transport));
+    if (!impossible) last = address.status();
+    impossible = impossible || last.kind() == GOSS_ERR_INVALID_ARGUMENT;
+    card.trouble += fmt::format("{}{} could not be opened: {}", card.trouble.empty() ? "" : "; ", transport->name(),
+                                address.status().text());
   }
+  trouble_ = card.trouble;
   transports_ = std::move(opened);
-  return transports_.empty() ? last : Status::ok();
+  if (!impossible && !transports_.empty()) return Status::ok();
+  card.addresses.clear();
+  return last;
 }
 
 Status Mesh::connect(const std::vector<PeerCard>& cards) {
   for (int peer = 0; peer < size(); ++peer) {
     if (peer == self_) continue;
     const auto index = static_cast<std::size_t>(peer);
-    std::vector<std::string> offered;
     for (const auto& transport : transports_) {
       for (const auto& [name, address] : cards[index].addresses) {
-        if (&transport == &transports_.front()) offered.push_back(name);
         if (by_peer_[index] != nullptr || name != transport->name() || !transport->reaches(address)) continue;
         if (Status status = transport->connect(peer, address); !status.isOk()) return status;
         by_peer_[index] = transport.get();
       }
     }
     if (by_peer_[index] == nullptr) {
-      return Status::error(
-          GOSS_ERR_BOOTSTRAP,
-          fmt::format("no transport reaches rank {} (it offers: {}); set GOSS_TRANSPORT=tcp or leave it "
-                      "unset on all ranks",
-                      peer, fmt::join(offered, ", ")),
-          ErrorScope::communicator, peer);
+      return Status::error(GOSS_ERR_BOOTSTRAP, describeUnreachable(peer, cards[index], trouble_),
+                           ErrorScope::communicator, peer);
     }
     if (std::find(used_.begin(), used_.end(), by_peer_[index]) == used_.end()) used_.push_back(by_peer_[index]);
   }

@@ -22,6 +22,10 @@ struct PeerCard {
   std::string processors; ///< As platform::usableProcessors().
   platform::Place place;  ///< Of the rank's binding.
   std::vector<std::pair<std::string, std::string>> addresses; ///< Transport name and address, best first.
+  /// Why the rank's other transports could not be opened, for people; cut to kMaxTroubleBytes. Empty: all were opened.
+  std::string trouble;
+
+  static constexpr std::size_t kMaxTroubleBytes = 1024;
 
   [[nodiscard]] std::string encode() const;
   static Result<PeerCard> decode(std::string_view bytes);
@@ -50,9 +54,12 @@ class Mesh final : public TransportListener {
 
   void setPeerLostHandler(PeerLostHandler handler) { on_peer_lost_ = std::move(handler); }
 
-  /// Opens all transports and fills in this rank's addresses.
+  /// Opens all transports and fills in this rank's addresses and trouble. Errors: no transport could be opened; or
+  /// invalidArgument, when a setting makes one of them impossible. The card then has no addresses, and is still to be
+  /// shown to the other ranks, which learn from it why this one does not come.
   Status open(PeerCard& card);
-  /// Picks a transport per peer and begins to connect. Error: no common transport, naming peer and transports.
+  /// Picks a transport per peer and begins to connect. Error: no common transport, naming peer, transports and what
+  /// kept the others from being opened there and here.
   Status connect(const std::vector<PeerCard>& cards);
   /// True when every link is ready; an error as soon as one has failed. Call progressOnLoop() in between.
   Result<bool> connected() const;
@@ -96,6 +103,7 @@ class Mesh final : public TransportListener {
   std::vector<Transport*> used_; ///< Those that at least one peer is reached by.
   std::vector<Transport*> by_peer_;
   std::vector<Status> lost_; ///< By peer.
+  std::string trouble_;      ///< As on this rank's card.
   PeerLostHandler on_peer_lost_;
 };
 

@@ -100,6 +100,8 @@ Status World::free(void* memory) {
 
 Result<std::shared_ptr<World>> World::create(const Config& config, const Launch& launch) {
   std::shared_ptr<World> world(new World(config, launch));
+  for (const std::string& notice : config.notices) // Mostly all ranks have the same environment.
+    world->log_.write(launch.rank == 0 ? base::LogLevel::warn : base::LogLevel::info, notice);
   if (Status status = checkCodec(world->codecs_, config.codec, launch.ranks); !status.isOk()) return status;
   if (Status status = world->readPrices(launch.ranks); !status.isOk()) return status;
   if (Status status = world->connect(launch); !status.isOk()) return status;
@@ -149,10 +151,12 @@ Status World::connect(const Launch& launch) {
   cards_ = {card};
   if (launch.ranks == 1) return Status::ok();
 
-  if (Status status = mesh_->open(card); !status.isOk()) return status;
+  // A rank that cannot open a transport still meets the others, so that they hear why at once.
+  const Status opened = mesh_->open(card);
   auto meeting = Rendezvous::connect(launch, config_);
-  if (!meeting.isOk()) return meeting.status();
+  if (!meeting.isOk()) return opened.isOk() ? meeting.status() : opened;
   auto gathered = meeting.value()->allGather(card.encode(), 0);
+  if (!opened.isOk()) return opened;
   if (!gathered.isOk()) return gathered.status();
   cards_.clear();
   for (const std::string& bytes : gathered.value()) {

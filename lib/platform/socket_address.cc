@@ -131,7 +131,8 @@ Result<std::vector<SocketAddress>> interfaceAddresses(const std::string& interfa
   if (found.empty())
     return Status::error(
         GOSS_ERR_INVALID_ARGUMENT,
-        fmt::format("no interface that is up has the name or address \"{}\"; there are: {}", interface, present));
+        fmt::format("GOSS_INTERFACE: no interface that is up has the name or address \"{}\"; there are: {}", interface,
+                    present));
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return preference(a) < preference(b); });
   return found;

@@ -121,6 +121,30 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{"GOSS_SIM_DROP", "1", "GOSS_SIM_DROP is \"1\"; it must be a number from 0 to less than 1"},
         Malformed{"GOSS_LOG", "loud", "GOSS_LOG is \"loud\"; it must be one of off, error, warn, info, debug, trace"}));
 
+TEST(Config, AMisspeltSettingIsRefusedWithTheNearestOne) {
+  for (const auto& [name, nearest] : {std::pair("GOSS_TSL", "GOSS_TLS"), std::pair("GOSS_TIMEOUTMS", "GOSS_TIMEOUT_MS"),
+                                      std::pair("GOSS_LINK", "GOSS_LINKS")}) {
+    ScopedEnvironment environment;
+    environment.set(name, "1");
+    const auto config = Config::fromEnvironment();
+    ASSERT_FALSE(config.isOk()) << name;
+    EXPECT_EQ(config.status().kind(), GOSS_ERR_INVALID_ARGUMENT);
+    EXPECT_EQ(config.status().text(), std::string(name) + " is not a setting of Gossamer; the nearest one is " +
+                                          nearest + ": correct or unset it");
+  }
+}
+
+TEST(Config, OtherVariablesAreToldWithTheNearestSetting) {
+  ScopedEnvironment environment;
+  environment.set("GOSS_SOMETHING_ELSE", "1");
+  environment.set("GOSS_TEST_QUICK", "1");
+  const auto config = Config::fromEnvironment();
+  ASSERT_TRUE(config.isOk()) << config.status().text();
+  ASSERT_EQ(config.value().notices.size(), 1u);
+  EXPECT_THAT(config.value().notices[0],
+              HasSubstr("GOSS_SOMETHING_ELSE is not a setting of Gossamer; the nearest one is GOSS_"));
+}
+
 TEST(Config, MalformedPortRangesAreRefused) {
   for (const char* value : {"80", "a-b", "90-80", "1-65536", "0-5", "5-", "-", "1-2-3", " 1-2"}) {
     ScopedEnvironment environment;

@@ -4,6 +4,7 @@
 
 #include "core/bootstrap.h"
 #include "core/bootstrap_unique_id.h"
+#include "core/launcher_variables.h"
 #include "tests/support/environment.h"
 
 namespace goss::core {
@@ -85,6 +86,88 @@ TEST(Launch, TakesRanksFromMpirunAndPlaceFromMasterAddr) {
   EXPECT_EQ(launch.value().ranks, 3);
   EXPECT_EQ(launch.value().local_rank, 1);
   EXPECT_EQ(launch.value().source, "environment");
+}
+
+void setSlurmStep(ScopedEnvironment& environment) {
+  environment.set("SLURM_PROCID", "2");
+  environment.set("SLURM_STEP_NUM_TASKS", "6");
+  environment.set("SLURM_LOCALID", "0");
+  environment.set("SLURM_JOB_ID", "4711");
+  environment.set("SLURM_STEP_ID", "1");
+  environment.set("SLURM_STEP_NODELIST", "node[07-09],other3");
+}
+
+TEST(Launch, TasksOfASlurmStepMeetOnItsFirstNode) {
+  ScopedEnvironment environment;
+  setSlurmStep(environment);
+  const auto launch = detectLaunch(Config{}, nullptr);
+  ASSERT_TRUE(launch.isOk()) << launch.status().text();
+  EXPECT_EQ(launch.value().source, "slurm");
+  EXPECT_EQ(launch.value().rank, 2);
+  EXPECT_EQ(launch.value().ranks, 6);
+  EXPECT_EQ(launch.value().local_rank, 0);
+  EXPECT_EQ(launch.value().host, "node07");
+  EXPECT_GE(launch.value().port, 16384);
+  EXPECT_LT(launch.value().port, 32768);
+
+  environment.set("SLURM_STEP_ID", "2"); // Another step of the same job, perhaps at the same time.
+  const auto other = detectLaunch(Config{}, nullptr);
+  EXPECT_NE(other.value().port, launch.value().port);
+  EXPECT_NE(other.value().job, launch.value().job);
+  environment.set("MASTER_PORT", "5000");
+  EXPECT_EQ(detectLaunch(Config{}, nullptr).value().port, 5000);
+}
+
+TEST(Launch, SlurmsBatchScriptIsAlone) {
+  ScopedEnvironment environment;
+  setSlurmStep(environment);
+  environment.set("SLURM_PROCID", "0");
+  environment.set("SLURM_STEP_NUM_TASKS", std::nullopt);
+  environment.set("SLURM_NTASKS", "6");
+  const auto launch = detectLaunch(Config{}, nullptr);
+  ASSERT_TRUE(launch.isOk()) << launch.status().text();
+  EXPECT_EQ(launch.value().source, "alone");
+}
+
+TEST(Launch, WhereALauncherSaysSeveralRanksNobodyIsAlone) {
+  ScopedEnvironment environment;
+  setSlurmStep(environment);
+  environment.set("SLURM_STEP_NODELIST", "");
+  const auto slurm = detectLaunch(Config{}, nullptr);
+  ASSERT_FALSE(slurm.isOk());
+  EXPECT_THAT(slurm.status().text(), HasSubstr("SLURM_STEP_NODELIST is \"\"; set MASTER_ADDR and MASTER_PORT"));
+
+  ScopedEnvironment again;
+  again.set("PMI_RANK", "1");
+  again.set("PMI_SIZE", "2");
+  const auto pmi = detectLaunch(Config{}, nullptr);
+  ASSERT_FALSE(pmi.isOk());
+  EXPECT_THAT(pmi.status().text(), HasSubstr("rank 1 of 2 does not know where to meet the others"));
+}
+
+TEST(Launch, PmiThatIsNotThereIsNamed) {
+  ScopedEnvironment environment;
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ::close(ends[1]);
+  environment.set("PMI_RANK", "1");
+  environment.set("PMI_SIZE", "2");
+  environment.set("PMI_FD", std::to_string(ends[0]));
+  const auto launch = detectLaunch(Config{}, nullptr);
+  ASSERT_FALSE(launch.isOk());
+  EXPECT_EQ(launch.status().kind(), GOSS_ERR_BOOTSTRAP);
+  EXPECT_THAT(launch.status().text(), HasSubstr("the launcher does not listen on PMI_FD"));
+  ::close(ends[0]);
+}
+
+TEST(SlurmNodes, TheFirstHostIsFound) {
+  EXPECT_EQ(firstSlurmHost("one"), "one");
+  EXPECT_EQ(firstSlurmHost("one,two"), "one");
+  EXPECT_EQ(firstSlurmHost("n[01-03,7],m2"), "n01");
+  EXPECT_EQ(firstSlurmHost("n[5,7]"), "n5");
+  EXPECT_EQ(firstSlurmHost("n[1-2]-ib,m"), "n1-ib");
+  for (const char* text : {"", "n[", "n[]", ",", "[", "a b"})
+    EXPECT_FALSE(firstSlurmHost(text).has_value()) << text;
 }
 
 TEST(Launch, MalformedAndMissingVariablesAreNamed) {

@@ -13,6 +13,7 @@ PeerCard sampleCard() {
   card.processors = std::string("\0\x81", 2);
   card.place = {1, 3, -1};
   card.addresses = {{"shm", std::string("\0\1\2", 3)}, {"tcp", "10.0.0.1:99"}, {"empty", ""}};
+  card.trouble = "tcp could not be opened: no port";
   return card;
 }
 
@@ -29,6 +30,7 @@ TEST(PeerCardFormat, EveryFieldComesBack) {
   EXPECT_EQ(decoded.value().processors, sampleCard().processors);
   EXPECT_EQ(decoded.value().place, sampleCard().place);
   EXPECT_EQ(decoded.value().addresses, sampleCard().addresses);
+  EXPECT_EQ(decoded.value().trouble, sampleCard().trouble);
   EXPECT_TRUE(PeerCard::decode(PeerCard().encode()).isOk());
 }
 
@@ -71,6 +73,7 @@ TEST(PeerCardFormat, IsRefusedWithFieldsOutOfRange) {
   card.addresses[0].second = std::string(4097, 'a');
   EXPECT_TRUE(refused(card.encode()));
   card.addresses[0].second.pop_back();
+  card.trouble = std::string(2 * PeerCard::kMaxTroubleBytes, 't'); // Cut, not refused.
   EXPECT_TRUE(PeerCard::decode(card.encode()).isOk());
 }
 

@@ -73,7 +73,7 @@ CONDITIONAL = (
 )
 
 # UCX does not tell which of its own variables the user has set.
-GETENV = ("lib/core/config.cc", "lib/core/bootstrap_launch.cc", "transports/ucx/worker.cc")
+GETENV = ("lib/core/config.cc", "lib/core/launcher_variables.cc", "transports/ucx/worker.cc")
 THREADS = ("lib/core/progress",)
 
 # Third-party headers that are kept behind one place: include prefix -> where they may be included.

@@ -128,9 +128,12 @@ TEST_F(Hostile, CertificatesThatAreNotOursAreRefused) {
   files_.issue("member", "any"); // Gets the list that names the revoked one.
   ASSERT_TRUE(keys::makeAuthority(files_.path("foreign"), "another authority", 2).isOk());
   ASSERT_TRUE(keys::issue(files_.path("foreign"), files_.path("stranger"), {"stranger", "any", 1}).isOk());
+  // One that bears the name of ours: only the signature tells them apart.
+  ASSERT_TRUE(keys::makeAuthority(files_.path("namesake"), "test authority", 2).isOk());
+  ASSERT_TRUE(keys::issue(files_.path("namesake"), files_.path("impostor"), {"impostor", "any", 1}).isOk());
   World world(3, 2, with(files_.certificates("member")), makerOf);
   ASSERT_TRUE(world.connectAll());
-  for (const char* name : {"expired", "revoked", "stranger"}) {
+  for (const char* name : {"expired", "revoked", "stranger", "impostor"}) {
     EXPECT_FALSE(getsIn(world, files_.certificates(name))) << name;
     EXPECT_TRUE(world.exchange(0, 1, 100000)) << name;
   }

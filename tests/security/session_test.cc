@@ -321,6 +321,24 @@ TEST_F(Resumption, WorksWhereOneEndAloneKnowsTheAuthorityBetween) {
   }
 }
 
+TEST_F(Sessions, ACertificateOfANamesakeOfTheAuthorityIsCalledAnotherAuthoritys) {
+  ASSERT_TRUE(keys::makeAuthority(files_.path("namesake"), "test authority", 2).isOk());
+  ASSERT_TRUE(keys::issue(files_.path("namesake"), files_.path("impostor"), {"impostor", "any", 1}).isOk());
+  const auto ours = loadCertificates(files_.path("peer")).take();
+  const auto theirs = loadCertificates(files_.path("impostor")).take();
+  const auto caller = make(*ours, true);
+  const auto callee = make(*theirs, false);
+  for (int turn = 0; turn < 2; ++turn) {
+    caller->handshake();
+    carry(*caller, *callee);
+    callee->handshake();
+    carry(*callee, *caller);
+  }
+  EXPECT_EQ(caller->failure(),
+            "the other end's certificate is refused: another authority has signed it (certificate "
+            "signature failure)");
+}
+
 TEST(RankSet, ReadsRanksAndRanges) {
   EXPECT_TRUE(RankSet::parse("any")->contains(123456));
   const auto some = RankSet::parse("0-3,7");

@@ -14,9 +14,27 @@ class ScopedEnvironment {
  public:
   /// Begins without any of the variables that launchers set, so that a test may itself run under one.
   ScopedEnvironment() {
-    for (const char* name :
-         {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "OMPI_COMM_WORLD_RANK",
-          "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "TORCHELASTIC_USE_AGENT_STORE", "TORCHELASTIC_RUN_ID"})
+    for (const char* name : {"RANK",
+                             "WORLD_SIZE",
+                             "LOCAL_RANK",
+                             "MASTER_ADDR",
+                             "MASTER_PORT",
+                             "OMPI_COMM_WORLD_RANK",
+                             "OMPI_COMM_WORLD_SIZE",
+                             "OMPI_COMM_WORLD_LOCAL_RANK",
+                             "TORCHELASTIC_USE_AGENT_STORE",
+                             "TORCHELASTIC_RUN_ID",
+                             "PMI_RANK",
+                             "PMI_SIZE",
+                             "PMI_FD",
+                             "MPI_LOCALRANKID",
+                             "PMIX_NAMESPACE",
+                             "SLURM_PROCID",
+                             "SLURM_STEP_NUM_TASKS",
+                             "SLURM_LOCALID",
+                             "SLURM_JOB_ID",
+                             "SLURM_STEP_ID",
+                             "SLURM_STEP_NODELIST"})
       set(name, std::nullopt);
   }
   ~ScopedEnvironment() {

@@ -11,7 +11,9 @@ namespace {
 
 /// What the other end, or OpenSSL here, says in few words, as a sentence that tells people what to look at.
 std::string explain(std::string_view reason, long verified) {
-  if (reason == "certificate verify failed") return refusedCertificate(verified);
+  // OpenSSL's first error may come from deep inside of the verification: a certificate that another authority of the
+  // same name has signed fails with "EVP lib".
+  if (verified != X509_V_OK) return refusedCertificate(verified);
   if (reason == "wrong version number" || reason == "http request" || reason == "packet length too long" ||
       reason == "unexpected message")
     return fmt::format("the other end does not speak TLS ({}); is GOSS_TLS set alike on all ranks?", reason);
@@ -29,6 +31,10 @@ std::string explain(std::string_view reason, long verified) {
 } // namespace
 
 std::string refusedCertificate(long verified) {
+  if (verified == X509_V_ERR_CERT_SIGNATURE_FAILURE || verified == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY ||
+      verified == X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN || verified == X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT)
+    return fmt::format("the other end's certificate is refused: another authority has signed it ({})",
+                       X509_verify_cert_error_string(verified));
   return fmt::format("the other end's certificate is refused: {}", X509_verify_cert_error_string(verified));
 }
 

@@ -1,4 +1,4 @@
-// Meets twice through mpirun; MPI_Init comes before, after, or not at all.
+// Meets twice through the launcher (the second word: its name); MPI_Init comes before, after, or not at all.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -10,7 +10,7 @@
 
 namespace {
 
-int meet(int round) {
+int meet(int round, const std::string& launcher) {
   const auto config = goss::Config::fromEnvironment();
   if (!config.isOk()) return std::fprintf(stderr, "error: %s\n", config.status().text().c_str()), 1;
   const auto launch = goss::core::detectLaunch(config.value(), nullptr);
@@ -20,7 +20,7 @@ int meet(int round) {
   if (!cards.isOk()) return std::fprintf(stderr, "error: %s\n", cards.status().text().c_str()), 1;
   for (std::size_t rank = 0; rank < cards.value().size(); ++rank)
     if (cards.value()[rank] != fmt::format("{}/{}", rank, round)) return std::fprintf(stderr, "error: card\n"), 1;
-  if (launch.value().source != "mpirun") return std::fprintf(stderr, "error: source\n"), 1;
+  if (launch.value().source != launcher) return std::fprintf(stderr, "error: source\n"), 1;
   if (launch.value().rank == 0 && round == 1)
     std::printf("all %d ranks met twice\n", static_cast<int>(cards.value().size()));
   return 0;
@@ -30,8 +30,9 @@ int meet(int round) {
 
 int main(int argc, char** argv) {
   const std::string order = argc > 1 ? argv[1] : "without";
+  const std::string launcher = argc > 2 ? argv[2] : "mpirun";
   if (order == "after") MPI_Init(&argc, &argv);
-  if (meet(0) != 0 || meet(1) != 0) return 1;
+  if (meet(0, launcher) != 0 || meet(1, launcher) != 0) return 1;
   if (order == "before") MPI_Init(&argc, &argv);
   if (order != "without") {
     int sum = 1;

@@ -1,0 +1,15 @@
+/// How many letters two words differ by: for naming what a misspelt one may mean.
+#ifndef GOSS_LIB_BASE_EDIT_DISTANCE_H_
+#define GOSS_LIB_BASE_EDIT_DISTANCE_H_
+
+#include <cstddef>
+#include <string_view>
+
+namespace goss::base {
+
+/// The least number of letters to insert, delete or replace that makes `b` out of `a` (Levenshtein 1966).
+std::size_t editDistance(std::string_view a, std::string_view b);
+
+} // namespace goss::base
+
+#endif // GOSS_LIB_BASE_EDIT_DISTANCE_H_

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# What a setting makes impossible is said at once, on all ranks, with its name and its cause.
+#   settings_test.sh PATH_OF_example_torchrun_style
+set -uo pipefail
+program=$1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+passed=0
+failed=0
+
+# Two neighbouring ports that nobody listens on just now.
+ports() {
+  /usr/bin/python3 - <<'P'
+import socket
+while True:
+    a, b = socket.socket(), socket.socket()
+    a.bind(("127.0.0.1", 0))
+    try:
+        b.bind(("127.0.0.1", a.getsockname()[1] + 1))
+    except OSError:
+        continue
+    print(a.getsockname()[1])
+    break
+P
+}
+
+# run [NAME=VALUE of rank 2...]: three ranks on this host, whose output goes to $scratch/RANK; how long they took to $took.
+run() {
+  local pids=() pid rank begun=$SECONDS
+  port=$(ports)
+  for rank in 0 1 2; do
+    RANK=$rank WORLD_SIZE=3 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port \
+      timeout 50 env $([ "$rank" != 2 ] || printf '%s ' "$@") "$program" >"$scratch/$rank" 2>&1 &
+    pids+=($!)
+  done
+  for pid in "${pids[@]}"; do wait "$pid"; done
+  took=$((SECONDS - begun))
+}
+
+# says RANKS PATTERN WHAT
+says() {
+  local rank
+  for rank in $1; do
+    if grep -qE -- "$2" "$scratch/$rank"; then
+      passed=$((passed + 1))
+    else
+      failed=$((failed + 1))
+      echo "FAIL $3, rank $rank: $(cat "$scratch/$rank")"
+    fi
+  done
+}
+
+run GOSS_INTERFACE=nowhere
+says 2 'GOSS_INTERFACE: no interface that is up has the name or address "nowhere"' "a wrong interface"
+says "0 1" 'rank 2 cannot be reached: tcp could not be opened: GOSS_INTERFACE: no interface' "a wrong interface elsewhere"
+[ "$took" -lt 30 ] && passed=$((passed + 1)) || { failed=$((failed + 1)); echo "FAIL it took $took s"; }
+
+# One port for three ranks that listen on it.
+export GOSS_TRANSPORT=tcp
+GOSS_PORT_RANGE=$(($(ports) + 1))
+export GOSS_PORT_RANGE=$GOSS_PORT_RANGE-$GOSS_PORT_RANGE
+run
+cat "$scratch"/[0-2] | grep -qE 'cannot be reached: tcp could not be opened: .*[pP]ort' && passed=$((passed + 1)) ||
+  { failed=$((failed + 1)); echo "FAIL an exhausted port range is not named: $(cat "$scratch"/[0-2])"; }
+unset GOSS_TRANSPORT GOSS_PORT_RANGE
+
+export GOSS_BOOTSTRAP_TIMEOUT_MS=3000 # The others do not hear of a rank that never came.
+run GOSS_TSL=psk:key
+says 2 'GOSS_TSL is not a setting of Gossamer; the nearest one is GOSS_TLS: correct or unset it' "a misspelt setting"
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
