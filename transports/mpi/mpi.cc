@@ -72,6 +72,7 @@ MpiTransport::~MpiTransport() {
   for (auto& link : links_)
     idle = link->giveUp() && idle;
   if (idle) session_->disconnect();
+  if (idle && !lost_) mpi::Session::settle();
 }
 
 Result<std::string> MpiTransport::open() {
@@ -145,6 +146,7 @@ bool MpiTransport::progress() {
     if (!link->hasEnded()) continue;
     if (link->deathFd() >= 0) poller_->remove(link->deathFd());
     const bool departed = link->departed();
+    lost_ = lost_ || !departed;
     const Status why = link->end();
     context_.listener->onPeerLost(link->peer(), why, departed);
     any = true;

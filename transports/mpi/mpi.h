@@ -64,6 +64,7 @@ class MpiTransport final : public Transport {
   std::optional<platform::Poller> poller_; ///< The ticker, and processes that may die; set by open().
   std::optional<platform::Ticker> ticker_;
   platform::Clock::time_point idle_since_{};
+  bool lost_ = false;  ///< A peer ended without a goodbye.
   bool moved_ = false; ///< Something happened after idle_since_.
   bool look_for_deaths_ = false;
   unsigned turns_ = 0;

@@ -1,8 +1,10 @@
 #include "transports/mpi/session.h"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 
@@ -18,8 +20,22 @@ bool isFinalized() {
   return finalized != 0;
 }
 
+/// Worlds of this process, over MPI as one as it is, of which not all ranks have said goodbye.
+std::atomic<int> unsettled{0};
+
+/// MPI_Finalize waits for all processes of the job, and so for ever for one that is stopped or cut off, and at times
+/// for one that has died. Who cannot say that all have come to their end only takes leave of the launcher, where that
+/// is PMIx (which Open MPI has loaded, and holds once): mpirun would end the whole job, the other survivors too, if the
+/// process ended without. What else MPI holds ends with the process.
 void finalizeAtExit() {
-  if (!isFinalized()) MPI_Finalize();
+  if (isFinalized()) return;
+  if (unsettled == 0) {
+    MPI_Finalize();
+    return;
+  }
+  using Finalize = int (*)(const void*, std::size_t);
+  const auto leave = reinterpret_cast<Finalize>(::dlsym(RTLD_DEFAULT, "PMIx_Finalize"));
+  if (leave != nullptr) leave(nullptr, 0);
 }
 
 } // namespace
@@ -64,6 +80,7 @@ Status Session::open() {
 }
 
 Status Session::connect(const std::vector<int>& process_ranks, const std::array<std::byte, 16>& job) {
+  ++unsettled;
   std::vector<int> sorted = process_ranks;
   std::sort(sorted.begin(), sorted.end());
   int processes = 0;
@@ -86,6 +103,8 @@ Status Session::connect(const std::vector<int>& process_ranks, const std::array<
   if (code == MPI_SUCCESS) code = MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
   return code == MPI_SUCCESS ? Status::ok() : mpiError(-1, "MPI_Comm_create_group failed", code);
 }
+
+void Session::settle() { --unsettled; }
 
 void Session::disconnect() {
   if (comm_ != MPI_COMM_NULL) MPI_Comm_free(&comm_);

@@ -24,7 +24,8 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Initialises MPI if nobody has, and then finalises it when the process ends. Errors: unsupported.
+  /// Initialises MPI if nobody has, and then finalises it when the process ends, if each connect() was followed by
+  /// settle(). Errors: unsupported.
   Status open();
   /// This process's rank in MPI_COMM_WORLD.
   [[nodiscard]] int processRank() const { return process_rank_; }
@@ -33,6 +34,8 @@ class Session {
   /// processes of this job, and those of MPI.
   Status connect(const std::vector<int>& process_ranks, const std::array<std::byte, 16>& job);
   [[nodiscard]] MPI_Comm comm() const { return comm_; }
+  /// After connect(): all ranks have said goodbye.
+  static void settle();
   /// Frees comm(), of which no request may be pending.
   void disconnect();
   /// Whether this thread may call MPI now: any where MPI allows it, else the one that opened; and MPI is not finalised.
