@@ -1,7 +1,10 @@
 # cmake --install: headers, libgossamer.so.0, programs, and what CMake and pkg-config need to find them.
 include(CMakePackageConfigHelpers)
 
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/gossamer DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)
+# The C ABI alone: the C++ headers beside it declare what no program can use, because the library exports nothing of it.
+set(abi_headers abi.h compression.h gossamer.h gossamer_mpi.h links.h pipeline.h sync.h)
+list(TRANSFORM abi_headers PREPEND ${CMAKE_SOURCE_DIR}/include/gossamer/)
+install(FILES ${abi_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gossamer)
 foreach(program goss-bench goss-explain goss-pipeline-bench goss-tune goss-train goss-wanem goss-keys)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -50,6 +50,9 @@ typedef struct goss_codec_functions {
   int (*decode)(void* context, const void* payload, size_t bytes, size_t count, float* values);
 } goss_codec_functions;
 
+/// Sets `size` and zeroes the rest. Errors: GOSS_ERR_INVALID_ARGUMENT.
+GOSS_API goss_status goss_codec_functions_init(goss_codec_functions* functions, size_t size);
+
 /// Local, but all ranks must register the same. `name` (lower-case letters, digits, '_') then is a codec in
 /// goss_options.codec, alone or with "+ef", for all communicators of comm's world. Error feedback and merging are built
 /// around it. Errors: GOSS_ERR_INVALID_ARGUMENT for a name that is taken or malformed, or a missing function.

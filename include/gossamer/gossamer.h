@@ -1,6 +1,7 @@
 /// Gossamer: collective communication for training models over any network.
 ///
-/// This header is the whole C ABI (C99). Conventions that hold for every call, unless it says otherwise:
+/// The core of the C ABI (C99): communicators, collectives, messages, memory. abi.h names the headers beside it that
+/// complete the ABI, and includes all. Conventions that hold for every call, unless it says otherwise:
 ///
 /// - **Result.** Every call returns a goss_status. On failure goss_last_error() describes it (who, what, what to do
 ///   next) and no output argument has been written.
@@ -22,6 +23,17 @@
 ///   truncation, another dtype) fails alone; but a send that is withdrawn when half of it is on the wire ends the
 ///   connection to that peer. Invalid arguments are refused before anything is sent and leave the communicator as it
 ///   was.
+/// - **Structs.** One that begins with `size` may grow: fields are appended, never moved. The caller says how many
+/// bytes
+///   it has, by the initialiser macro or by goss_..._init(&it, sizeof it), which also gives every field its default.
+///   Nothing behind these bytes is read or written, and fields that a caller's older header does not have keep their
+///   defaults. A size that is not a multiple of 8, or is larger than this library's, is refused with
+///   GOSS_ERR_INVALID_ARGUMENT. Strings in structs are read during the call only, unless a field says otherwise.
+/// - **Fork.** A child made by fork() owns nothing of its parent's. In it every call with a communicator, request,
+///   synchronizer or pipeline codec from before the fork fails with GOSS_ERR_INVALID_ARGUMENT and touches nothing that
+///   the parent uses; goss_..._destroy and goss_request_free succeed at once and free nothing, which the child's end
+///   does. Its copies of the parent's descriptors stay open until it ends or calls exec(): a rank on another host may
+///   notice only then, or after GOSS_SILENCE_MS, that the parent has died. The child may make communicators of its own.
 /// - **Determinism.** Run to run, the same plan gives the same bits. All ranks get identical bits from all_reduce,
 ///   broadcast and all_gather.
 #ifndef GOSSAMER_GOSSAMER_H_
@@ -110,8 +122,10 @@ typedef struct goss_unique_id {
   char bytes[128];
 } goss_unique_id;
 
-/// Settings of a new world of ranks. Call goss_config_init first: it sets `size` and fills every other field from the
-/// environment (docs/environment.md lists the variables), so that new fields never break old callers.
+/// Settings of a new world of ranks, each also a variable (in brackets; docs/environment.md says what it accepts).
+/// Call goss_config_init first: it gives numbers the environment's values and strings NULL, which means the same.
+/// An empty string means the default, whatever the variable says; where a number below says no meaning of 0, 0 means
+/// the environment's value. Strings are copied during the call that takes the struct.
 typedef struct goss_config {
   size_t size;                     ///< sizeof(goss_config); set by goss_config_init.
   int32_t rank;                    ///< This process's rank, or -1: from the launcher's environment.
@@ -119,13 +133,34 @@ typedef struct goss_config {
   const goss_unique_id* unique_id; ///< NULL: meet by the launcher's means (mpirun's PMIx, or MASTER_ADDR/MASTER_PORT).
   int64_t timeout_ms;              ///< Deadline of an operation that names none.  [GOSS_TIMEOUT_MS, 300000]
   int64_t bootstrap_timeout_ms;    ///< Until all ranks must have arrived.         [GOSS_BOOTSTRAP_TIMEOUT_MS, 60000]
-  const char* transport;           ///< NULL: best per pair; else loopback|shm|tcp|tls|ucx|mpi|sim. [GOSS_TRANSPORT]
-  const char* interface;           ///< NULL: any; else a network interface name or address. [GOSS_INTERFACE]
+  const char* transport;           ///< For all pairs: loopback|shm|tcp|tls|ucx|mpi|sim. [GOSS_TRANSPORT, best per pair]
+  const char* interface;           ///< A network interface's name or address. [GOSS_INTERFACE, any]
   uint16_t port_min; ///< Listening ports are taken from port_min..port_max; 0,0: any. [GOSS_PORT_RANGE=a-b]
   uint16_t port_max;
   int32_t connections_per_peer; ///< TCP connections for payload to each peer.  [GOSS_CONNECTIONS, 1]
-  const char* algorithm;        ///< NULL: the planner's choice; else an algorithm's name. [GOSS_ALGORITHM]
-  const char* links_file;       ///< NULL: built-in link prices; else a file as goss-explain reads. [GOSS_LINKS]
+  const char* algorithm;        ///< An algorithm's name. [GOSS_ALGORITHM, the planner's choice]
+  const char* links_file;       ///< Link prices, as goss-explain reads them. [GOSS_LINKS, built-in prices]
+  int64_t silence_ms;           ///< Without a sign of life for so long a rank is given up; 0: never. [GOSS_SILENCE_MS]
+  const char* tls;              ///< psk:FILE or certs:DIR secures the run. [GOSS_TLS, none]
+  const char* tls_scope;        ///< TLS on all links, or between hosts: all|hosts; wants `tls`. [GOSS_TLS_SCOPE, all]
+  const char* advertise;        ///< Address, and ports, at which other hosts reach this rank. [GOSS_ADVERTISE]
+  const char* relay;            ///< Whether it passes on bytes between ranks that cannot meet: on|off. [GOSS_RELAY, on]
+  const char* reconnect;        ///< Which broken connections are resumed: auto|on|off. [GOSS_RECONNECT, auto]
+  const char* tcp_congestion;   ///< Congestion control, such as bbr. [GOSS_TCP_CONGESTION, by path]
+  uint64_t tcp_pacing_bytes_per_s; ///< Most bytes a second to each peer; 0: no bound. [GOSS_TCP_PACING]
+  const char* codec;               ///< Of all_reduces that name none and can have it. [GOSS_CODEC, none]
+  uint64_t fragment_bytes;         ///< Buffers are cut into parts of about so much; 0: planner. [GOSS_FRAGMENT_BYTES]
+  const char* tuning_file;         ///< What goss-tune has measured. [GOSS_TUNING, built-in prices]
+  uint64_t unexpected_bytes;       ///< Kept of each peer for messages without a receive. [GOSS_UNEXPECTED_BYTES]
+  uint64_t shm_ring_bytes;         ///< Shared ring from each peer of this host; 0: picks. [GOSS_SHM_RING_BYTES]
+  const char* shm_path;            ///< Long messages on a host: ring|mapped|addresses. [GOSS_SHM_PATH, picks]
+  uint64_t shm_direct_bytes;       ///< Least length of messages that are read in place. [GOSS_SHM_DIRECT_BYTES]
+  int32_t spin_us;                 ///< How long a waiting thread polls before it sleeps; 0: not. [GOSS_SPIN_US, 100]
+  int32_t bootstrap_port;          ///< Where rank 0 is met at MASTER_ADDR; 0: at MASTER_PORT. [GOSS_BOOTSTRAP_PORT]
+  uint64_t sim_seed;               ///< All randomness of the sim transport. [GOSS_SIM_SEED, 1]
+  double sim_drop;                 ///< Probability that it loses a frame once. [GOSS_SIM_DROP, 0]
+  const char* log_level;           ///< off|error|warn|info|debug|trace, to standard error. [GOSS_LOG, warn]
+  const char* job_id;              ///< Tells jobs apart that share MASTER_ADDR and port. [GOSS_JOB_ID]
 } goss_config;
 
 /// Flags of goss_options.
@@ -158,7 +193,10 @@ typedef struct goss_options {
 #define GOSS_OPTIONS_INIT \
   { sizeof(goss_options), 0, 0, NULL, 1.0, NULL, NULL, NULL, 0 }
 
-/// What a completed receive got.
+/// Gives `options` the values of GOSS_OPTIONS_INIT. Errors: GOSS_ERR_INVALID_ARGUMENT.
+GOSS_API goss_status goss_options_init(goss_options* options, size_t size);
+
+/// What a completed receive got. It never grows.
 typedef struct goss_message {
   int32_t source; ///< Rank of the sender.
   int32_t tag;
@@ -179,6 +217,9 @@ typedef struct goss_counters {
   uint64_t placed_bytes;
 } goss_counters;
 
+/// Sets `size` and zeroes the rest. Errors: GOSS_ERR_INVALID_ARGUMENT.
+GOSS_API goss_status goss_counters_init(goss_counters* counters, size_t size);
+
 /// Library version as major * 10000 + minor * 100 + patch.
 GOSS_API int goss_version(void);
 
@@ -188,17 +229,41 @@ GOSS_API const char* goss_status_string(goss_status status);
 /// The text of this thread's last failed call; "" when none failed. Valid until the thread's next Gossamer call.
 GOSS_API const char* goss_last_error(void);
 
+/// Makes `text` what goss_last_error returns to this thread, and returns `status`: for functions that are built on
+/// these and fail by themselves, as that of gossamer_mpi.h. `text` NULL: "".
+GOSS_API goss_status goss_set_last_error(goss_status status, const char* text);
+
 /// Bytes of one element; 0 for an unknown dtype.
 GOSS_API size_t goss_dtype_size(goss_dtype dtype);
 
 // ---- Communicators -------------------------------------------------------------------------------------------------
 
-/// Fills `config` with defaults and the environment. Errors: GOSS_ERR_INVALID_ARGUMENT (a malformed variable, named).
-GOSS_API goss_status goss_config_init(goss_config* config);
+/// Fills `config`, of `size` bytes, with defaults and the environment. Errors: GOSS_ERR_INVALID_ARGUMENT (a malformed
+/// variable, named).
+GOSS_API goss_status goss_config_init_sized(goss_config* config, size_t size);
+
+/// The same, with the size of this header's struct. The library also has a symbol of this name, for programs that were
+/// compiled when it was a function: bindings that load symbols by name take goss_config_init_sized.
+static inline goss_status goss_config_init(goss_config* config) {
+  return goss_config_init_sized(config, sizeof(goss_config));
+}
+
+/// Says whether `config` (NULL: the environment) is well-formed, without making anything; goss_comm_create checks the
+/// same first. Errors: GOSS_ERR_INVALID_ARGUMENT naming the field or variable, its value and what is accepted.
+GOSS_API goss_status goss_config_check(const goss_config* config);
 
 /// Makes an id and opens the listening socket that its holders will call. The process that makes it must become rank 0
-/// and must stay alive until goss_comm_create returned. Uses the interface and port settings of the environment.
+/// and must stay alive until goss_comm_create returned. Uses the interface, port and address settings of `config`;
+/// NULL: of the environment. Errors: GOSS_ERR_INVALID_ARGUMENT, GOSS_ERR_RESOURCE.
+GOSS_API goss_status goss_unique_id_create_with(const goss_config* config, goss_unique_id* id);
+
+/// The same, with the environment's settings.
 GOSS_API goss_status goss_unique_id_create(goss_unique_id* id);
+
+/// Local: closes the listening socket of an id that this process has made and that will not be used. Errors:
+/// GOSS_ERR_INVALID_ARGUMENT for an id that another process has made, that goss_comm_create has taken, or that is
+/// destroyed already; nothing has changed then.
+GOSS_API goss_status goss_unique_id_destroy(const goss_unique_id* id);
 
 /// Collective over all `ranks` processes or threads: meets the others, connects, and returns a communicator.
 /// `config` NULL: everything from the environment (a lone process without launcher variables becomes 1 rank of 1).

@@ -26,6 +26,7 @@ typedef enum goss_pipeline_kind {
   GOSS_PIPELINE_STEP = 10            ///< [STEP] Update the stage's weights.
 } goss_pipeline_kind;
 
+/// It never grows.
 typedef struct goss_pipeline_action {
   int32_t kind; ///< goss_pipeline_kind
   int32_t stage;
@@ -45,10 +46,14 @@ typedef struct goss_pipeline_request {
   int32_t batches;       ///< How many batches follow one another; without a flush they overlap.
   int32_t chunks;        ///< Stages a rank of "interleaved"; ignored by the others.
   int32_t recompute;     ///< Not 0: forwards keep their input only.
+  int32_t reserved;      ///< Not read.
 } goss_pipeline_request;
 
 #define GOSS_PIPELINE_REQUEST_INIT \
-  { sizeof(goss_pipeline_request), "1f1b", 1, 1, 1, 2, 0 }
+  { sizeof(goss_pipeline_request), "1f1b", 1, 1, 1, 2, 0, 0 }
+
+/// Gives `request` the values of GOSS_PIPELINE_REQUEST_INIT. Errors, here and below: GOSS_ERR_INVALID_ARGUMENT.
+GOSS_API goss_status goss_pipeline_request_init(goss_pipeline_request* request, size_t size);
 
 /// The name of generator number `index`, counted from 0; NULL behind the last. Constant strings.
 GOSS_API const char* goss_pipeline_name(size_t index);
@@ -98,6 +103,9 @@ typedef struct goss_pipeline_costs {
 #define GOSS_PIPELINE_COSTS_INIT \
   { sizeof(goss_pipeline_costs), 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, NULL }
 
+/// Gives `costs` the values of GOSS_PIPELINE_COSTS_INIT.
+GOSS_API goss_status goss_pipeline_costs_init(goss_pipeline_costs* costs, size_t size);
+
 /// Prices the schedule and writes a JSON text to *json: makespan_s, bubble_s (largest idle time of a rank between its
 /// first and last computation), and per rank span_s, busy_s, peak_bytes, peak_activations and live_versions, and the
 /// bytes of each link. Free it with goss_free. `costs` NULL: one second for everything, free links. Errors:
@@ -126,6 +134,9 @@ typedef struct goss_pipeline_codec_request {
 
 #define GOSS_PIPELINE_CODEC_REQUEST_INIT \
   { sizeof(goss_pipeline_codec_request), 0, NULL, NULL, 0, NULL }
+
+/// Gives `request` the values of GOSS_PIPELINE_CODEC_REQUEST_INIT.
+GOSS_API goss_status goss_pipeline_codec_request_init(goss_pipeline_codec_request* request, size_t size);
 
 /// Local, but all ranks must give the same (directories apart). Errors: GOSS_ERR_INVALID_ARGUMENT for a codec that is
 /// unknown, keeps feedback, or whose payloads are random or of changing size; GOSS_ERR_RESOURCE for the directory.
@@ -162,6 +173,9 @@ typedef struct goss_pipeline_work {
   /// With a codec: the number of the sample at place `index` of a micro-batch, the same on both ends of a boundary.
   uint64_t (*sample)(void* context, int32_t micro_batch, size_t index);
 } goss_pipeline_work;
+
+/// Sets `size` and zeroes the rest.
+GOSS_API goss_status goss_pipeline_work_init(goss_pipeline_work* work, size_t size);
 
 /// Collective: runs the schedule, rank r of `comm` doing what the schedule has for rank r. Blocks until this rank's
 /// list is done and its sends are complete. Receives are posted early, so that a schedule that passes

@@ -53,6 +53,9 @@ typedef struct goss_sync_tensor {
 #define GOSS_SYNC_TENSOR_INIT \
   { sizeof(goss_sync_tensor), NULL, NULL, NULL, 0, GOSS_FLOAT32, -1 }
 
+/// Gives `tensor` the values of GOSS_SYNC_TENSOR_INIT. Errors, here and below: GOSS_ERR_INVALID_ARGUMENT.
+GOSS_API goss_status goss_sync_tensor_init(goss_sync_tensor* tensor, size_t size);
+
 /// What a synchronizer does. Set `size` before the call.
 typedef struct goss_sync_info {
   size_t size;
@@ -63,6 +66,9 @@ typedef struct goss_sync_info {
   int32_t gradient_size;  ///< Ranks whose gradients are averaged together (1 where gradients stay local).
   int64_t dynamic_period; ///< With steps=dynamic: h, the steps between two plans (goss_sync_computes). Else 0.
 } goss_sync_info;
+
+/// Sets `size` and zeroes the rest.
+GOSS_API goss_status goss_sync_info_init(goss_sync_info* info, size_t size);
 
 /// Running totals of one synchronizer on this rank. Set `size` before the call.
 typedef struct goss_sync_counters {
@@ -76,6 +82,9 @@ typedef struct goss_sync_counters {
   uint64_t edge_bytes_sent; ///< Of wire_bytes_sent, those of goss_sync_create and goss_sync_start, and of the averaging
                             ///< in goss_sync_finish; the rest is the exchanges that steps ask for.
 } goss_sync_counters;
+
+/// Sets `size` and zeroes the rest.
+GOSS_API goss_status goss_sync_counters_init(goss_sync_counters* counters, size_t size);
 
 /// Collective over `comm`, which must outlive the synchronizer. Errors: GOSS_ERR_INVALID_ARGUMENT naming what is wrong
 /// with the spec, GOSS_ERR_UNSUPPORTED for a codec that no collective runs, both before anything is sent.

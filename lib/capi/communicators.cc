@@ -1,12 +1,12 @@
 // Worlds, communicators, memory and planning of the C ABI.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 
+#include "capi/config.h"
 #include "capi/handles.h"
+#include "capi/structs.h"
 #include "core/bootstrap.h"
 #include "core/explain.h"
 #include "core/world.h"
@@ -15,45 +15,6 @@
 namespace goss::capi {
 
 namespace {
-
-/// Copies the fields that the caller's version of the struct has.
-Result<goss_config> readConfig(const goss_config* given) {
-  goss_config config{};
-  config.size = sizeof config;
-  config.rank = config.ranks = -1;
-  if (given == nullptr) return config;
-  constexpr std::size_t kFirstVersion = offsetof(goss_config, links_file) + sizeof(const char*);
-  if (given->size < kFirstVersion || given->size > sizeof config) {
-    return invalid(fmt::format("goss_comm_create: config.size is {}; call goss_config_init first", given->size));
-  }
-  std::memcpy(&config, given, given->size);
-  return config;
-}
-
-/// The environment, overridden by what the caller set.
-Result<Config> merge(const goss_config& given) {
-  Result<Config> read = Config::fromEnvironment();
-  if (!read.isOk()) return read;
-  Config config = read.take();
-  if (given.timeout_ms < 0 || given.bootstrap_timeout_ms < 0) {
-    return invalid("goss_comm_create: config.timeout_ms and bootstrap_timeout_ms must not be negative");
-  }
-  if (given.port_min > given.port_max) {
-    return invalid(fmt::format("goss_comm_create: port range {}..{} is empty", given.port_min, given.port_max));
-  }
-  if (given.timeout_ms > 0) config.timeout_ms = given.timeout_ms;
-  if (given.bootstrap_timeout_ms > 0) config.bootstrap_timeout_ms = given.bootstrap_timeout_ms;
-  if (given.transport != nullptr) config.transport = given.transport;
-  if (given.interface != nullptr) config.interface = given.interface;
-  if (given.port_max > 0) {
-    config.port_min = given.port_min;
-    config.port_max = given.port_max;
-  }
-  if (given.connections_per_peer > 0) config.connections_per_peer = given.connections_per_peer;
-  if (given.algorithm != nullptr) config.algorithm = given.algorithm;
-  if (given.links_file != nullptr) config.links_file = given.links_file;
-  return config;
-}
 
 Status checkComm(const char* function, goss_comm_t comm, const void* out) {
   if (comm == nullptr) return invalid(fmt::format("{}: the communicator is NULL", function));
@@ -112,44 +73,35 @@ const char* goss_status_string(goss_status status) {
 
 size_t goss_dtype_size(goss_dtype dtype) { return goss::core::dtypeBytes(dtype); }
 
-goss_status goss_config_init(goss_config* config) {
-  return guarded("goss_config_init", [&]() -> Status {
-    if (config == nullptr) return invalid("goss_config_init: config is NULL");
-    const auto read = goss::Config::fromEnvironment();
-    if (!read.isOk()) return read.status();
-    *config = goss_config{};
-    config->size = sizeof *config;
-    config->rank = config->ranks = -1;
-    config->timeout_ms = read.value().timeout_ms;
-    config->bootstrap_timeout_ms = read.value().bootstrap_timeout_ms;
-    config->port_min = read.value().port_min;
-    config->port_max = read.value().port_max;
-    config->connections_per_peer = read.value().connections_per_peer;
-    return Status::ok();
+goss_status goss_unique_id_create_with(const goss_config* config, goss_unique_id* id) {
+  return guarded("goss_unique_id_create", [&]() -> Status {
+    if (id == nullptr) return invalid("goss_unique_id_create: id is NULL");
+    const auto settings = readSettings("goss_unique_id_create_with", config);
+    if (!settings.isOk()) return settings.status();
+    const auto made = goss::core::makeUniqueId(settings.value().config);
+    if (made.isOk()) *id = made.value();
+    return made.status();
   });
 }
 
-goss_status goss_unique_id_create(goss_unique_id* id) {
-  return guarded("goss_unique_id_create", [&]() -> Status {
-    if (id == nullptr) return invalid("goss_unique_id_create: id is NULL");
-    const auto config = goss::Config::fromEnvironment();
-    if (!config.isOk()) return config.status();
-    const auto made = goss::core::makeUniqueId(config.value());
-    if (made.isOk()) *id = made.value();
-    return made.status();
+goss_status goss_unique_id_create(goss_unique_id* id) { return goss_unique_id_create_with(nullptr, id); }
+
+goss_status goss_unique_id_destroy(const goss_unique_id* id) {
+  return guarded("goss_unique_id_destroy", [&]() -> Status {
+    if (id == nullptr) return invalid("goss_unique_id_destroy: id is NULL");
+    return goss::core::destroyUniqueId(*id);
   });
 }
 
 goss_status goss_comm_create(const goss_config* config, goss_comm_t* comm) {
   return guarded("goss_comm_create", [&]() -> Status {
     if (comm == nullptr) return invalid("goss_comm_create: the place for the communicator is NULL");
-    const auto given = readConfig(config);
-    if (!given.isOk()) return given.status();
-    const auto merged = merge(given.value());
-    if (!merged.isOk()) return merged.status();
-    const auto launch = goss::core::detectLaunch(merged.value(), &given.value());
+    const auto read = readSettings("goss_comm_create", config);
+    if (!read.isOk()) return read.status();
+    const Settings& settings = read.value();
+    const auto launch = goss::core::detectLaunch(settings.config, &settings.place);
     if (!launch.isOk()) return launch.status();
-    auto world = goss::core::World::create(merged.value(), launch.value());
+    auto world = goss::core::World::create(settings.config, launch.value());
     if (!world.isOk()) return world.status();
     std::vector<int> ranks;
     for (int rank = 0; rank < launch.value().ranks; ++rank)
@@ -224,15 +176,12 @@ goss_status goss_comm_destroy(goss_comm_t comm) {
 goss_status goss_comm_counters(goss_comm_t comm, goss_counters* counters) {
   return guarded("goss_comm_counters", [&]() -> Status {
     if (Status status = checkComm("goss_comm_counters", comm, counters); !status.isOk()) return status;
-    const std::size_t size = counters->size;
-    if (size < sizeof(size_t) || size > sizeof *counters) {
-      return invalid(fmt::format("goss_comm_counters: counters.size is {}; set it to sizeof(goss_counters)", size));
-    }
-    goss_counters values = comm->communicator->counters();
-    values.size = size;
-    std::memcpy(counters, &values, size);
-    return Status::ok();
+    return fillStruct("goss_comm_counters: counters", comm->communicator->counters(), counters);
   });
+}
+
+goss_status goss_counters_init(goss_counters* counters, size_t size) {
+  return initStruct("goss_counters_init", goss_counters{}, counters, size);
 }
 
 goss_status goss_mem_alloc(goss_comm_t comm, size_t bytes, void** memory) {

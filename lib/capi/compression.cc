@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "capi/handles.h"
+#include "capi/structs.h"
 #include "core/explain.h"
 #include "core/user_codec.h"
 #include "core/world.h"
@@ -84,15 +85,18 @@ goss_status goss_codec_register(goss_comm_t comm, const char* name, const goss_c
     if (comm == nullptr || name == nullptr || functions == nullptr) {
       return invalid("goss_codec_register: comm, name and functions must not be NULL");
     }
-    if (functions->size != sizeof(goss_codec_functions) || functions->max_bytes == nullptr ||
-        functions->encode == nullptr || functions->decode == nullptr) {
-      return invalid(
-          fmt::format("goss_codec_register: '{}' lacks a function, or size is not "
-                      "sizeof(goss_codec_functions)",
-                      name));
+    const auto read = readStruct("goss_codec_register: functions", functions, goss_codec_functions{});
+    if (!read.isOk()) return read.status();
+    const goss_codec_functions& given = read.value();
+    if (given.max_bytes == nullptr || given.encode == nullptr || given.decode == nullptr) {
+      return invalid(fmt::format("goss_codec_register: '{}' lacks a function", name));
     }
-    return comm->communicator->world().codecs().add(name, std::make_shared<goss::core::UserCodec>(name, *functions));
+    return comm->communicator->world().codecs().add(name, std::make_shared<goss::core::UserCodec>(name, given));
   });
+}
+
+goss_status goss_codec_functions_init(goss_codec_functions* functions, size_t size) {
+  return initStruct("goss_codec_functions_init", goss_codec_functions{}, functions, size);
 }
 
 goss_status goss_explain_codec(const char* collective, int32_t ranks, size_t bytes, const char* codec,

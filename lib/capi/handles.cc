@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <utility>
+
+#include "capi/structs.h"
 
 goss_comm::goss_comm(std::unique_ptr<goss::core::Communicator> made) : communicator(std::move(made)) {
   for (int rank = 0; rank < communicator->size(); ++rank)
@@ -22,14 +23,21 @@ std::string& lastErrorOfThisThread() {
   return text;
 }
 
-/// Of the first version that had options.
-constexpr std::size_t kLeastOptionsBytes = offsetof(goss_options, stream) + sizeof(void*);
-
 } // namespace
 
 goss_status report(const Status& status) {
   if (!status.isOk()) lastErrorOfThisThread() = status.text();
   return status.kind();
+}
+
+Status checkSize(const std::string& what, std::size_t size, std::size_t known) {
+  constexpr std::size_t kUnit = sizeof(std::size_t); // No field lies across such a multiple.
+  if (size >= kUnit && size <= known && size % kUnit == 0) return Status::ok();
+  if (size > known && size % kUnit == 0 && size < 2 * known) {
+    return invalid(
+        fmt::format("{}.size is {}, but {} here: the program's headers are newer than the library", what, size, known));
+  }
+  return invalid(fmt::format("{}.size is {}; start from its initialiser or goss_..._init function", what, size));
 }
 
 void* copyForCaller(std::string_view bytes) {
@@ -45,12 +53,9 @@ Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMEN
 Result<Options> readOptions(const char* function, const goss_options* given, const goss_request_t* request) {
   Options result;
   if (given == nullptr) return result;
-  if (given->size < kLeastOptionsBytes || given->size > sizeof(goss_options)) {
-    return invalid(fmt::format("{}: options.size is {}; start from GOSS_OPTIONS_INIT", function, given->size));
-  }
-  goss_options known = GOSS_OPTIONS_INIT; // A caller of an older version does not have all fields.
-  std::memcpy(&known, given, given->size);
-  const goss_options* options = &known;
+  const auto read = readStruct<goss_options>(fmt::format("{}: options", function), given, GOSS_OPTIONS_INIT);
+  if (!read.isOk()) return read.status();
+  const goss_options* options = &read.value();
   if ((options->flags & ~static_cast<std::uint32_t>(GOSS_PERSISTENT)) != 0) {
     return invalid(fmt::format("{}: unknown bits in options.flags {:#x}", function, options->flags));
   }
@@ -106,4 +111,17 @@ void Group::forget(const core::Communicator& communicator) {
 
 } // namespace goss::capi
 
-extern "C" const char* goss_last_error(void) { return goss::capi::lastErrorOfThisThread().c_str(); }
+extern "C" {
+
+const char* goss_last_error(void) { return goss::capi::lastErrorOfThisThread().c_str(); }
+
+goss_status goss_set_last_error(goss_status status, const char* text) {
+  goss::capi::lastErrorOfThisThread() = text != nullptr ? text : "";
+  return status;
+}
+
+goss_status goss_options_init(goss_options* options, size_t size) {
+  return goss::capi::initStruct<goss_options>("goss_options_init", GOSS_OPTIONS_INIT, options, size);
+}
+
+} // extern "C"

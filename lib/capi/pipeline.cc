@@ -7,6 +7,7 @@
 #include <new>
 
 #include "capi/handles.h"
+#include "capi/structs.h"
 #include "core/codecs.h"
 #include "core/world.h"
 #include "pipeline/boundary_codec.h"
@@ -82,11 +83,10 @@ Result<pipeline::Simulation> simulateHandle(const char* function, goss_pipeline_
                                             const goss_pipeline_costs* costs) {
   if (handle == nullptr) return invalid(fmt::format("{}: the pipeline is NULL", function));
   const goss_pipeline_costs defaults = GOSS_PIPELINE_COSTS_INIT;
-  if (costs != nullptr && costs->size != sizeof(goss_pipeline_costs)) {
-    return invalid(fmt::format("{}: costs.size is wrong; start from GOSS_PIPELINE_COSTS_INIT", function));
-  }
+  const auto read = readStruct(fmt::format("{}: costs", function), costs == nullptr ? &defaults : costs, defaults);
+  if (!read.isOk()) return read.status();
   const pipeline::Schedule& schedule = handle->schedule;
-  return pipeline::simulate(schedule, toCosts(costs == nullptr ? defaults : *costs, schedule.stages()));
+  return pipeline::simulate(schedule, toCosts(read.value(), schedule.stages()));
 }
 
 /// Of a spec, without feedback: nothing keeps residuals of boundaries.
@@ -133,21 +133,38 @@ const char* goss_pipeline_name(size_t index) {
 
 goss_status goss_pipeline_generate(const goss_pipeline_request* request, goss_pipeline_t* handle) {
   return guarded("goss_pipeline_generate", [&]() -> Status {
-    if (request == nullptr || handle == nullptr) {
-      return invalid("goss_pipeline_generate: request and pipeline must not be NULL");
-    }
-    if (request->size != sizeof(goss_pipeline_request) || request->name == nullptr) {
-      return invalid("goss_pipeline_generate: start the request from GOSS_PIPELINE_REQUEST_INIT and name a schedule");
-    }
+    if (handle == nullptr) return invalid("goss_pipeline_generate: pipeline must not be NULL");
+    const auto read =
+        readStruct<goss_pipeline_request>("goss_pipeline_generate: request", request, GOSS_PIPELINE_REQUEST_INIT);
+    if (!read.isOk()) return read.status();
+    const goss_pipeline_request& wanted = read.value();
+    if (wanted.name == nullptr) return invalid("goss_pipeline_generate: request.name is NULL; name a schedule");
     return makeHandle("goss_pipeline_generate",
-                      pipeline::generate({.name = request->name,
-                                          .ranks = request->ranks,
-                                          .micro_batches = request->micro_batches,
-                                          .batches = request->batches,
-                                          .chunks = request->chunks,
-                                          .recompute = request->recompute != 0}),
+                      pipeline::generate({.name = wanted.name,
+                                          .ranks = wanted.ranks,
+                                          .micro_batches = wanted.micro_batches,
+                                          .batches = wanted.batches,
+                                          .chunks = wanted.chunks,
+                                          .recompute = wanted.recompute != 0}),
                       handle);
   });
+}
+
+goss_status goss_pipeline_request_init(goss_pipeline_request* request, size_t size) {
+  return initStruct<goss_pipeline_request>("goss_pipeline_request_init", GOSS_PIPELINE_REQUEST_INIT, request, size);
+}
+
+goss_status goss_pipeline_costs_init(goss_pipeline_costs* costs, size_t size) {
+  return initStruct<goss_pipeline_costs>("goss_pipeline_costs_init", GOSS_PIPELINE_COSTS_INIT, costs, size);
+}
+
+goss_status goss_pipeline_codec_request_init(goss_pipeline_codec_request* request, size_t size) {
+  return initStruct<goss_pipeline_codec_request>("goss_pipeline_codec_request_init", GOSS_PIPELINE_CODEC_REQUEST_INIT,
+                                                 request, size);
+}
+
+goss_status goss_pipeline_work_init(goss_pipeline_work* work, size_t size) {
+  return initStruct("goss_pipeline_work_init", goss_pipeline_work{}, work, size);
 }
 
 goss_status goss_pipeline_read(const char* text, goss_pipeline_t* handle) {
@@ -243,19 +260,20 @@ goss_status goss_pipeline_draw(goss_pipeline_t handle, const goss_pipeline_costs
 goss_status goss_pipeline_codec_create(goss_comm_t comm, const goss_pipeline_codec_request* request,
                                        goss_pipeline_codec_t* codec) {
   return guarded("goss_pipeline_codec_create", [&]() -> Status {
-    if (comm == nullptr || request == nullptr || codec == nullptr) {
-      return invalid("goss_pipeline_codec_create: communicator, request and codec must not be NULL");
+    if (comm == nullptr || codec == nullptr) {
+      return invalid("goss_pipeline_codec_create: communicator and codec must not be NULL");
     }
-    if (request->size != sizeof(goss_pipeline_codec_request)) {
-      return invalid("goss_pipeline_codec_create: start the request from GOSS_PIPELINE_CODEC_REQUEST_INIT");
-    }
-    auto forward = boundaryCodec(comm, request->forward);
+    const auto read = readStruct<goss_pipeline_codec_request>("goss_pipeline_codec_create: request", request,
+                                                              GOSS_PIPELINE_CODEC_REQUEST_INIT);
+    if (!read.isOk()) return read.status();
+    const goss_pipeline_codec_request& wanted = read.value();
+    auto forward = boundaryCodec(comm, wanted.forward);
     if (!forward.isOk()) return forward.status();
-    auto backward = boundaryCodec(comm, request->backward);
+    auto backward = boundaryCodec(comm, wanted.backward);
     if (!backward.isOk()) return backward.status();
     auto made =
-        pipeline::BoundaryCodec::create({forward.take(), backward.take(), request->deltas != 0, request->sample_elems,
-                                         request->cache_directory != nullptr ? request->cache_directory : ""});
+        pipeline::BoundaryCodec::create({forward.take(), backward.take(), wanted.deltas != 0, wanted.sample_elems,
+                                         wanted.cache_directory != nullptr ? wanted.cache_directory : ""});
     if (!made.isOk()) return made.status();
     *codec = new goss_pipeline_codec{made.take()};
     return Status::ok();
@@ -302,14 +320,15 @@ goss_status goss_pipeline_codec_import(goss_pipeline_codec_t codec, const void* 
   });
 }
 
-goss_status goss_pipeline_run(goss_pipeline_t handle, goss_comm_t comm, const goss_pipeline_work* work) {
+goss_status goss_pipeline_run(goss_pipeline_t handle, goss_comm_t comm, const goss_pipeline_work* given) {
   return guarded("goss_pipeline_run", [&]() -> Status {
-    if (handle == nullptr || comm == nullptr || work == nullptr) {
-      return invalid("goss_pipeline_run: pipeline, communicator and work must not be NULL");
+    if (handle == nullptr || comm == nullptr) {
+      return invalid("goss_pipeline_run: pipeline and communicator must not be NULL");
     }
-    if (work->size != sizeof(goss_pipeline_work) || work->run == nullptr) {
-      return invalid("goss_pipeline_run: set work.size to sizeof(goss_pipeline_work), and work.run");
-    }
+    const auto read = readStruct("goss_pipeline_run: work", given, goss_pipeline_work{});
+    if (!read.isOk()) return read.status();
+    const goss_pipeline_work* work = &read.value();
+    if (work->run == nullptr) return invalid("goss_pipeline_run: work.run is NULL");
     if (work->codec != nullptr && work->sample == nullptr) {
       return invalid("goss_pipeline_run: a codec needs work.sample");
     }

@@ -1,9 +1,8 @@
 // Synchronizers of the C ABI.
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "capi/handles.h"
+#include "capi/structs.h"
 #include "core/world.h"
 #include "gossamer/sync.h"
 #include "sync/methods.h"
@@ -30,18 +29,6 @@ Status missing(const char* function, const char* what) {
   return invalid(fmt::format("{}: {} is NULL", function, what));
 }
 
-/// Copies the fields that the caller's version of the struct has.
-template <typename T>
-Status copyOut(const char* function, T values, T* to) {
-  if (to == nullptr) return missing(function, "the place for the result");
-  if (to->size < sizeof(size_t) || to->size > sizeof(T)) {
-    return invalid(fmt::format("{}: the result's size is {}; set it to its sizeof", function, to->size));
-  }
-  values.size = to->size;
-  std::memcpy(to, &values, values.size);
-  return Status::ok();
-}
-
 Status handOut(std::string_view bytes, void** to) {
   void* copy = copyForCaller(bytes);
   if (copy == nullptr) return Status::error(GOSS_ERR_RESOURCE, "out of memory");
@@ -49,12 +36,11 @@ Status handOut(std::string_view bytes, void** to) {
   return Status::ok();
 }
 
-Result<sync::Tensor> readTensor(const goss_sync_tensor* given) {
+Result<sync::Tensor> readTensor(const goss_sync_tensor* caller) {
   constexpr const char* kFunction = "goss_sync_register";
-  if (given == nullptr) return missing(kFunction, "tensor");
-  if (given->size != sizeof *given) {
-    return invalid(fmt::format("{}: tensor.size is {}; start from GOSS_SYNC_TENSOR_INIT", kFunction, given->size));
-  }
+  const auto read = readStruct<goss_sync_tensor>("goss_sync_register: tensor", caller, GOSS_SYNC_TENSOR_INIT);
+  if (!read.isOk()) return read.status();
+  const goss_sync_tensor* given = &read.value();
   if (given->name == nullptr) return missing(kFunction, "tensor.name");
   if (given->dtype != GOSS_FLOAT32) {
     return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("{}: tensor '{}' is not GOSS_FLOAT32; keep float32 masters",
@@ -180,12 +166,13 @@ goss_status goss_sync_import_all(goss_sync_t sync, const void* const* bytes, con
 
 goss_status goss_sync_get_info(goss_sync_t sync, goss_sync_info* info) {
   return onSync("goss_sync_get_info", sync,
-                [&](Synchronizer& s) { return copyOut("goss_sync_get_info", s.info(), info); });
+                [&](Synchronizer& s) { return fillStruct("goss_sync_get_info: info", s.info(), info); });
 }
 
 goss_status goss_sync_get_counters(goss_sync_t sync, goss_sync_counters* counters) {
-  return onSync("goss_sync_get_counters", sync,
-                [&](Synchronizer& s) { return copyOut("goss_sync_get_counters", s.counters(), counters); });
+  return onSync("goss_sync_get_counters", sync, [&](Synchronizer& s) {
+    return fillStruct("goss_sync_get_counters: counters", s.counters(), counters);
+  });
 }
 
 goss_status goss_sync_abort(goss_sync_t sync, const char* reason) {
@@ -198,6 +185,18 @@ goss_status goss_sync_destroy(goss_sync_t sync) {
     delete sync;
     return Status::ok();
   });
+}
+
+goss_status goss_sync_tensor_init(goss_sync_tensor* tensor, size_t size) {
+  return initStruct<goss_sync_tensor>("goss_sync_tensor_init", GOSS_SYNC_TENSOR_INIT, tensor, size);
+}
+
+goss_status goss_sync_info_init(goss_sync_info* info, size_t size) {
+  return initStruct("goss_sync_info_init", goss_sync_info{}, info, size);
+}
+
+goss_status goss_sync_counters_init(goss_sync_counters* counters, size_t size) {
+  return initStruct("goss_sync_counters_init", goss_sync_counters{}, counters, size);
 }
 
 goss_status goss_sync_methods(char** json) {

@@ -45,6 +45,8 @@ Result<Launch> detectLaunch(const Config& config, const goss_config* fields);
 /// Opens the socket that rank 0 will listen on and writes down how to reach it. The calling process must become rank 0,
 /// once: the socket stays open until then. Errors: resource, invalidArgument (interface).
 Result<goss_unique_id> makeUniqueId(const Config& config);
+/// Closes that socket. Errors: invalidArgument when this process did not make the id, has used or destroyed it.
+Status destroyUniqueId(const goss_unique_id& id);
 
 /// One rank's end of the meeting. Used by one thread, which blocks; makes no threads. All ranks call allGather()
 /// equally often.

@@ -112,14 +112,19 @@ Result<goss_unique_id> makeUniqueId(const Config& config) {
 Result<platform::UniqueFd> takeListener(const UniqueId& id) {
   if (id.process != static_cast<std::uint32_t>(platform::processId()) || id.host != hostHash())
     return refuse(
-        fmt::format("rank 0 must be the process that made the unique id (process {} of its host); this is "
-                    "process {}",
+        fmt::format("rank 0 must be the process that made the unique id (process {} of its host), which alone can use "
+                    "or destroy it; this is process {}",
                     id.process, platform::processId()));
   const int fd = static_cast<int>(id.listen_fd);
   const auto at = platform::localAddress(fd);
   if (!at || !platform::isListening(fd) || at->port() != id.port)
     return refuse("the unique id has been used already: its listening socket is gone; make a new id for every world");
   return platform::UniqueFd(fd);
+}
+
+Status destroyUniqueId(const goss_unique_id& bytes) {
+  const Result<UniqueId> id = decodeUniqueId(bytes);
+  return id.isOk() ? takeListener(id.value()).status() : id.status(); // The descriptor closes itself.
 }
 
 } // namespace goss::core

@@ -6,85 +6,93 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <string_view>
 #include <vector>
 
 #include "base/edit_distance.h"
+#include "core/settings.h"
 
 namespace goss {
 
 namespace {
 
-/// Reads one variable after the other; the first malformed one decides the status, the rest are skipped.
+using core::Range;
+using core::Setting;
+using core::Words;
+
+/// Reads one variable after the other; the first malformed one decides the status, the rest are skipped. An unset or
+/// empty variable leaves its member as it is.
 class EnvironmentReader {
  public:
-  /// An unset or empty variable leaves `value` as it is, here and below.
-  void text(const char* name, std::string& value) {
-    if (const auto found = find(name); !found.empty()) value = found;
+  explicit EnvironmentReader(Config& config) : config_(config) {}
+
+  void text(const Setting<std::string, const char*>& setting) {
+    if (const auto found = find(setting.variable); !found.empty()) config_.*setting.member = found;
   }
 
-  void word(const char* name, std::string& value, std::initializer_list<std::string_view> accepted) {
-    const auto found = find(name);
+  void word(const Setting<std::string, const char*>& setting, Words accepted) {
+    const auto found = find(setting.variable);
     if (found.empty()) return;
     if (std::find(accepted.begin(), accepted.end(), found) != accepted.end())
-      value = found;
+      config_.*setting.member = found;
     else
-      refuse(name, found, fmt::format("one of {}", fmt::join(accepted, ", ")));
+      refuse(setting.variable, found, fmt::format("one of {}", fmt::join(accepted, ", ")));
   }
 
-  template <typename T>
-  void integer(const char* name, T& value, T least, T most, std::string_view unit) {
-    const auto found = find(name);
+  template <typename T, typename F>
+  void integer(const Setting<T, F>& setting, const Range<T>& range) {
+    const auto found = find(setting.variable);
     if (found.empty()) return;
     T parsed{};
-    if (whole(found, parsed) && parsed >= least && parsed <= most)
-      value = parsed;
+    if (whole(found, parsed) && parsed >= range.least && parsed <= range.most)
+      config_.*setting.member = parsed;
     else
-      refuse(name, found, fmt::format("a whole number{} from {} to {}", unit, least, most));
+      refuse(setting.variable, found,
+             fmt::format("a whole number{} from {} to {}", range.unit, range.least, range.most));
   }
 
   /// A number of bytes, or of KiB, MiB, GiB with the suffix K, M, G.
-  void size(const char* name, std::size_t& value, std::size_t least, std::size_t most) {
-    const auto found = find(name);
+  template <typename F>
+  void bytes(const Setting<std::size_t, F>& setting, const Range<std::size_t>& range) {
+    const auto found = find(setting.variable);
     if (found.empty()) return;
     std::string_view digits = found;
     const std::size_t suffix = std::string_view("KMG").find(digits.back());
     if (suffix != std::string_view::npos) digits.remove_suffix(1);
     const std::size_t shift = suffix == std::string_view::npos ? 0 : 10 * (suffix + 1);
     std::size_t parsed = 0;
-    if (whole(digits, parsed) && parsed <= (most >> shift) && (parsed << shift) >= least)
-      value = parsed << shift;
+    if (whole(digits, parsed) && parsed <= (range.most >> shift) && (parsed << shift) >= range.least)
+      config_.*setting.member = parsed << shift;
     else
-      refuse(name, found, fmt::format("a number of bytes from {} to {}, K, M or G may follow it", least, most));
+      refuse(setting.variable, found,
+             fmt::format("a number of bytes from {} to {}, K, M or G may follow it", range.least, range.most));
   }
 
-  void probability(const char* name, double& value) {
-    const auto found = find(name);
+  void probability(const Setting<double, double>& setting) {
+    const auto found = find(setting.variable);
     if (found.empty()) return;
     double parsed = 0;
     const auto [end, error] = std::from_chars(found.data(), found.data() + found.size(), parsed);
     if (error == std::errc() && end == found.data() + found.size() && parsed >= 0 && parsed < 1)
-      value = parsed;
+      config_.*setting.member = parsed;
     else
-      refuse(name, found, "a number from 0 to less than 1");
+      refuse(setting.variable, found, "a number from 0 to less than 1");
   }
 
-  void portRange(const char* name, std::uint16_t& first, std::uint16_t& last) {
-    const auto found = find(name);
+  void portRange(const char* variable, const char* /*fields*/) {
+    const auto found = find(variable);
     if (found.empty()) return;
     const std::size_t dash = found.find('-');
     std::uint16_t low = 0;
     std::uint16_t high = 0;
     const bool numbers =
         dash != std::string_view::npos && whole(found.substr(0, dash), low) && whole(found.substr(dash + 1), high);
-    if (numbers && low <= high && (low > 0) == (high > 0)) {
-      first = low;
-      last = high;
+    if (numbers && core::isPortRange(low, high)) {
+      config_.port_min = low;
+      config_.port_max = high;
     } else {
-      refuse(name, found, "two ports from 1 to 65535, the lower one first, such as 20000-20999, or 0-0 for any");
+      refuse(variable, found, fmt::format("{}, such as 20000-20999, or 0-0 for any", core::kPortRange));
     }
   }
 
@@ -138,6 +146,7 @@ class EnvironmentReader {
           Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("{} is \"{}\"; it must be {}", name, value, accepted));
   }
 
+  Config& config_;
   Status status_;
   std::vector<std::string_view> names_; ///< Asked for so far.
 };
@@ -145,39 +154,11 @@ class EnvironmentReader {
 } // namespace
 
 Result<Config> Config::fromEnvironment() {
-  constexpr std::int64_t kMostMs = 1'000'000'000'000; // 31 years: room for every addition to a clock.
   Config config;
-  EnvironmentReader read;
-  read.integer<std::int64_t>("GOSS_TIMEOUT_MS", config.timeout_ms, 1, kMostMs, " of milliseconds");
-  read.integer<std::int64_t>("GOSS_BOOTSTRAP_TIMEOUT_MS", config.bootstrap_timeout_ms, 1, kMostMs, " of milliseconds");
-  read.word("GOSS_TRANSPORT", config.transport, {"loopback", "shm", "tcp", "tls", "sim", "ucx", "mpi"});
-  read.text("GOSS_TLS", config.tls);
-  read.word("GOSS_TLS_SCOPE", config.tls_scope, {"all", "hosts"});
-  read.text("GOSS_INTERFACE", config.interface);
-  read.portRange("GOSS_PORT_RANGE", config.port_min, config.port_max);
-  read.integer("GOSS_SILENCE_MS", config.silence_ms, std::int64_t{0}, std::int64_t{86'400'000}, " of milliseconds");
-  read.word("GOSS_RELAY", config.relay, {"on", "off"});
-  read.text("GOSS_TCP_CONGESTION", config.tcp_congestion);
-  read.size("GOSS_TCP_PACING", config.tcp_pacing_bytes_per_s, 10'000, std::size_t{1} << 40);
-  read.word("GOSS_RECONNECT", config.reconnect, {"auto", "on", "off"});
-  read.integer("GOSS_CONNECTIONS", config.connections_per_peer, 1, 64, " of connections");
-  read.text("GOSS_ALGORITHM", config.algorithm);
-  read.text("GOSS_CODEC", config.codec);
-  read.size("GOSS_FRAGMENT_BYTES", config.fragment_bytes, 4u << 10, std::size_t{1} << 40);
-  read.text("GOSS_TUNING", config.tuning_file);
-  read.text("GOSS_LINKS", config.links_file);
-  read.size("GOSS_UNEXPECTED_BYTES", config.unexpected_bytes, 64u << 10, std::size_t{1} << 40);
-  read.size("GOSS_SHM_RING_BYTES", config.shm_ring_bytes, 4u << 10, std::size_t{1} << 30);
-  read.word("GOSS_SHM_PATH", config.shm_path, {"ring", "mapped", "addresses"});
-  read.size("GOSS_SHM_DIRECT_BYTES", config.shm_direct_bytes, 1, std::size_t{1} << 40);
-  read.integer("GOSS_SPIN_US", config.spin_us, 0, 1'000'000, " of microseconds");
-  read.integer<std::uint64_t>("GOSS_SIM_SEED", config.sim_seed, 0, std::numeric_limits<std::uint64_t>::max(), "");
-  read.probability("GOSS_SIM_DROP", config.sim_drop);
-  read.word("GOSS_LOG", config.log_level, {"off", "error", "warn", "info", "debug", "trace"});
-  read.integer<std::uint16_t>("GOSS_BOOTSTRAP_PORT", config.bootstrap_port, 1, 65535, " (a port)");
-  read.text("GOSS_JOB_ID", config.job_id);
-  read.refuseOthers(config.notices);
-  if (!read.status().isOk()) return read.status();
+  EnvironmentReader reader(config);
+  core::visitSettings(reader);
+  reader.refuseOthers(config.notices);
+  if (!reader.status().isOk()) return reader.status();
   if (config.tls.empty() && std::getenv("GOSS_TLS_SCOPE") != nullptr)
     return Status::error(GOSS_ERR_INVALID_ARGUMENT,
                          "GOSS_TLS_SCOPE is set, but GOSS_TLS is not: this run would be in clear; set both or none");

@@ -4,7 +4,7 @@ Paths are relative to the repository root. A unit is a folder; the longest match
 file belongs to.
 """
 
-C_ABI = ("include/gossamer/gossamer.h", "include/gossamer/gossamer_mpi.h", "include/gossamer/pipeline.h", "include/gossamer/sync.h",
+C_ABI = ("include/gossamer/abi.h", "include/gossamer/gossamer.h", "include/gossamer/gossamer_mpi.h", "include/gossamer/pipeline.h", "include/gossamer/sync.h",
          "include/gossamer/compression.h", "include/gossamer/links.h")
 
 # unit -> units (or single headers) that its files may include, besides their own unit.

@@ -1,0 +1,25 @@
+/// The C ABI of Gossamer (C99), all of it: the functions of libgossamer.so.0 are those that these headers declare, and
+/// there are no others.
+///
+///   gossamer.h      communicators, collectives, messages, completion, memory, planning, and the conventions of all
+///   compression.h   error feedback in checkpoints, codecs of one's own
+///   links.h         measuring the network
+///   pipeline.h      pipeline schedules
+///   sync.h          synchronizers
+///
+/// Beside them gossamer_mpi.h, which wants mpi.h, makes a communicator over the ranks of an MPI communicator; it is a
+/// function in the header. The library is written in C++, but no C++ header of it is part of the ABI or installed: a
+/// program adds a codec through compression.h, and it cannot add transports or algorithms.
+///
+/// A program that was compiled with an earlier version of these headers runs with every later libgossamer.so.0:
+/// functions and values are added, never changed or renumbered, and structs that begin with `size` grow at their ends.
+#ifndef GOSSAMER_ABI_H_
+#define GOSSAMER_ABI_H_
+
+#include "gossamer/compression.h"
+#include "gossamer/gossamer.h"
+#include "gossamer/links.h"
+#include "gossamer/pipeline.h"
+#include "gossamer/sync.h"
+
+#endif // GOSSAMER_ABI_H_

@@ -1,0 +1,48 @@
+/// Structs of the C ABI that grow: the caller says how many bytes of one its header has.
+#ifndef GOSS_LIB_CAPI_STRUCTS_H_
+#define GOSS_LIB_CAPI_STRUCTS_H_
+
+#include <cstddef>
+#include <cstring>
+
+#include "capi/handles.h"
+
+namespace goss::capi {
+
+/// `what` names the struct in errors, such as "goss_barrier: options". `known` is the library's sizeof.
+Status checkSize(const std::string& what, std::size_t size, std::size_t known);
+
+/// `defaults`, replaced by the fields that the caller's header has.
+template <typename T>
+Result<T> readStruct(const std::string& what, const T* given, T defaults) {
+  if (given == nullptr) return invalid(what + " is NULL");
+  if (Status status = checkSize(what, given->size, sizeof(T)); !status.isOk()) return status;
+  std::memcpy(&defaults, given, given->size);
+  return defaults;
+}
+
+/// Writes the fields that the caller's header has: of `size` bytes, which also become the struct's size.
+template <typename T>
+Status writeStruct(const std::string& what, T values, T* to, std::size_t size) {
+  if (to == nullptr) return invalid(what + " is NULL");
+  if (Status status = checkSize(what, size, sizeof(T)); !status.isOk()) return status;
+  values.size = size;
+  std::memcpy(to, &values, size);
+  return Status::ok();
+}
+
+/// goss_..._init.
+template <typename T>
+goss_status initStruct(const char* function, const T& defaults, T* to, std::size_t size) {
+  return guarded(function, [&] { return writeStruct(std::string(function) + ": the struct", defaults, to, size); });
+}
+
+/// For structs that the caller has given their size.
+template <typename T>
+Status fillStruct(const std::string& what, const T& values, T* to) {
+  return to == nullptr ? invalid(what + " is NULL") : writeStruct(what, values, to, to->size);
+}
+
+} // namespace goss::capi
+
+#endif // GOSS_LIB_CAPI_STRUCTS_H_
