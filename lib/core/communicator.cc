@@ -263,8 +263,10 @@ Status Communicator::restart(Operation& operation) {
   if (!operation.persistent) {
     return Status::error(GOSS_ERR_INVALID_ARGUMENT, "goss_start: the request is not persistent; pass GOSS_PERSISTENT");
   }
-  if (operation.state() == Operation::State::active) {
-    return Status::error(GOSS_ERR_INVALID_ARGUMENT, "goss_start: the request is still active; wait for it first");
+  // One that is complete has a status that nobody has seen yet; whether it is must not depend on the moment.
+  if (operation.state() != Operation::State::inactive) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         "goss_start: the request was started and not waited for since; wait for it first");
   }
   Status status = startOnLoop(operation);
   engine().startedOnLoop(operation);

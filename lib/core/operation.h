@@ -15,7 +15,7 @@ class Communicator;
 struct Signature;
 
 /// State machine, all transitions under the engine's lock:
-///   inactive --start--> active --complete--> complete --(persistent) start--> active
+///   inactive --start--> active --complete--> complete --wait (persistent)--> inactive
 /// An operation completes exactly once per start, with a Status.
 class Operation {
  public:
