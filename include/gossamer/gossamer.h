@@ -343,7 +343,9 @@ GOSS_API goss_status goss_all_to_all(goss_comm_t comm, const void* send, void* r
                                      const goss_options* options, goss_request_t* request);
 
 /// As goss_all_to_all with send_counts[j] elements at send_displs[j] for rank j, and recv_counts[i] at recv_displs[i]
-/// from rank i. displs may be NULL: packed. Not in place.
+/// from rank i. displs may be NULL: packed. Not in place. send_counts of j for i must equal recv_counts of i for j: for
+/// a rank itself that is checked before anything is sent, for others it fails with GOSS_ERR_MISMATCH. Blocks of recv
+/// must not overlap, here and in goss_all_gatherv.
 GOSS_API goss_status goss_all_to_allv(goss_comm_t comm, const void* send, const size_t* send_counts,
                                       const size_t* send_displs, void* recv, const size_t* recv_counts,
                                       const size_t* recv_displs, goss_dtype dtype, const goss_options* options,
@@ -402,7 +404,8 @@ GOSS_API goss_status goss_wait_any(goss_request_t* requests, size_t n, size_t* i
 /// Waits for all. Returns the first failure in array order; every request has completed either way.
 GOSS_API goss_status goss_wait_all(goss_request_t* requests, size_t n);
 
-/// Starts a persistent request. It must not be active.
+/// Starts a persistent request that is inactive: not started yet, or waited for since (goss_wait, or a goss_test that
+/// reported completion), however it ended. Errors: GOSS_ERR_INVALID_ARGUMENT otherwise, and nothing has changed.
 GOSS_API goss_status goss_start(goss_request_t request);
 
 /// Frees an inactive persistent request and sets it to NULL.

@@ -66,11 +66,6 @@ Status launch(const Common& common, Call& call) {
   return Status::ok();
 }
 
-Status checkComm(const Common& common) {
-  if (common.comm == nullptr) return invalid(fmt::format("{}: the communicator is NULL", common.function));
-  return Status::ok();
-}
-
 Status checkBuffer(const Common& common, const char* name, const void* buffer, std::uint64_t count, goss_dtype dtype) {
   if (count == 0) return Status::ok();
   if (buffer == nullptr)
@@ -111,7 +106,7 @@ struct Uniform {
 /// Whether the call is blocking and has no options that change anything: then it may be one of the last ones again.
 bool isPlain(const Common& common, goss_op op) {
   const goss_options* options = common.options;
-  if (common.request != nullptr || common.comm == nullptr || op == GOSS_PREMUL_SUM) return false;
+  if (common.request != nullptr || op == GOSS_PREMUL_SUM || !isUsable(common.comm)) return false;
   if (Group::ofThisThread().open()) return false;
   if (options == nullptr) return true;
   // Without a codec a tensor has no meaning.
@@ -132,7 +127,7 @@ Status launchUniform(const Common& common, const Uniform& uniform, const Buffers
   call.op = uniform.op;
   call.root = uniform.root;
   call.staged_input = uniform.collective == Collective::allToAll && buffers.send == buffers.recv && call.count > 0;
-  if (Status status = checkComm(common); !status.isOk()) return status;
+  if (Status status = checkComm(common.function, common.comm); !status.isOk()) return status;
   if (buffers.uses_send) {
     if (Status s = checkBuffer(common, "send", buffers.send, call.count, call.dtype); !s.isOk()) return s;
   }
@@ -166,7 +161,7 @@ bool isRoot(goss_comm_t comm, std::int32_t root) { return comm != nullptr && com
 /// A v-variant with one list of counts that all ranks give alike.
 Status launchUneven(const Common& common, Call call, const Buffers& buffers, const std::size_t* counts,
                     const std::size_t* displs) {
-  if (Status status = checkComm(common); !status.isOk()) return status;
+  if (Status status = checkComm(common.function, common.comm); !status.isOk()) return status;
   const core::Communicator& communicator = *common.comm->communicator;
   Result<std::uint64_t> sum = sumOf(common, "counts", counts, communicator.size());
   if (!sum.isOk()) return sum.status();
@@ -265,7 +260,7 @@ goss_status goss_all_to_allv(goss_comm_t comm, const void* send, const size_t* s
                              const goss_options* options, goss_request_t* request) {
   return guarded("goss_all_to_allv", [&]() -> goss::Status {
     const Common common{"goss_all_to_allv", comm, options, request};
-    if (goss::Status status = checkComm(common); !status.isOk()) return status;
+    if (goss::Status status = checkComm(common.function, common.comm); !status.isOk()) return status;
     const int ranks = comm->communicator->size();
     const auto sent = sumOf(common, "send_counts", send_counts, ranks);
     if (!sent.isOk()) return sent.status();
@@ -274,6 +269,11 @@ goss_status goss_all_to_allv(goss_comm_t comm, const void* send, const size_t* s
     if (goss::Status s = checkBuffer(common, "send", send, sent.value(), dtype); !s.isOk()) return s;
     if (goss::Status s = checkBuffer(common, "recv", recv, received.value(), dtype); !s.isOk()) return s;
     if (send == recv && sent.value() > 0) return invalid("goss_all_to_allv: not in place; send and recv must differ");
+    const int self = comm->communicator->rank();
+    if (send_counts[self] != recv_counts[self]) {
+      return invalid(fmt::format("goss_all_to_allv: rank {} sends {} elements to itself, but receives {} from itself",
+                                 self, send_counts[self], recv_counts[self]));
+    }
     Call call = describe(Collective::allToAll, {send, recv}, 0, dtype);
     call.uneven = true;
     const std::size_t element = goss::core::dtypeBytes(dtype);

@@ -180,6 +180,44 @@ Status validateCodecs(const Call& call, int size) {
   return Status::ok();
 }
 
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;
+
+Status checkExtents(std::string_view name, std::string_view buffer, const std::vector<schedule::Extent>& blocks,
+                    std::uint64_t element_bytes) {
+  const std::uint64_t most = kMaxBytes / element_bytes;
+  for (std::size_t rank = 0; rank < blocks.size(); ++rank) {
+    const auto [offset, count] = blocks[rank];
+    if (count <= most && offset <= most - count) continue;
+    return invalid(fmt::format("{}: {} elements at displacement {} of {}, for rank {}, do not fit in memory", name,
+                               count, offset, buffer, rank));
+  }
+  return Status::ok();
+}
+
+/// Else the message that comes last would decide.
+Status checkDisjoint(std::string_view name, const std::vector<schedule::Extent>& blocks) {
+  std::vector<std::size_t> order;
+  for (std::size_t rank = 0; rank < blocks.size(); ++rank)
+    if (blocks[rank].count_elems > 0) order.push_back(rank);
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return blocks[a].offset_elems < blocks[b].offset_elems; });
+  const auto overlap = std::adjacent_find(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return blocks[b].offset_elems - blocks[a].offset_elems < blocks[a].count_elems;
+  });
+  if (overlap == order.end()) return Status::ok();
+  return invalid(fmt::format("{}: the blocks of ranks {} and {} overlap in recv", name, overlap[0], overlap[1]));
+}
+
+/// Of a v-variant.
+Status validateBlocks(const Call& call) {
+  const std::string_view name = schedule::nameOf(call.collective);
+  const std::uint64_t element = call.shape.element_bytes;
+  if (Status status = checkExtents(name, "send", call.shape.input_blocks, element); !status.isOk()) return status;
+  if (Status status = checkExtents(name, "recv", call.shape.output_blocks, element); !status.isOk()) return status;
+  const bool receives_all = call.collective == Collective::allGather || call.collective == Collective::allToAll;
+  return receives_all ? checkDisjoint(name, call.shape.output_blocks) : Status::ok();
+}
+
 } // namespace
 
 Status validate(const Call& call, int size) {
@@ -192,10 +230,12 @@ Status validate(const Call& call, int size) {
   }
   if (call.timeout_ms < 0)
     return invalid(fmt::format("{}: timeout_ms is {}; use 0 for the default", name, call.timeout_ms));
-  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;
   const bool per_rank = !call.uneven && !call.shape.input_blocks.empty();
   if (call.count > kMaxBytes / call.shape.element_bytes / (per_rank ? static_cast<std::uint64_t>(size) : 1)) {
     return invalid(fmt::format("{}: {} elements do not fit in memory", name, call.count));
+  }
+  if (call.uneven) {
+    if (Status status = validateBlocks(call); !status.isOk()) return status;
   }
   if (schedule::reduces(call.collective)) {
     if (Status status = validateReduction(call); !status.isOk()) return status;

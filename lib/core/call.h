@@ -79,7 +79,7 @@ schedule::Shape blocksShape(Collective collective, std::span<const std::size_t> 
 /// elements).
 void setUniformShape(Call& call, int ranks);
 
-/// Common validation, naming what is wrong: dtype, op, root, algorithm text, timeout.
+/// Common validation, naming what is wrong: dtype, op, root, timeout, sizes and places of blocks.
 Status validate(const Call& call, int size);
 
 } // namespace goss::core
