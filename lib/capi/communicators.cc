@@ -17,7 +17,7 @@ namespace goss::capi {
 namespace {
 
 Status checkComm(const char* function, goss_comm_t comm, const void* out) {
-  if (comm == nullptr) return invalid(fmt::format("{}: the communicator is NULL", function));
+  if (Status status = capi::checkComm(function, comm); !status.isOk()) return status;
   if (out == nullptr) return invalid(fmt::format("{}: the place for the result is NULL", function));
   return Status::ok();
 }
@@ -167,7 +167,10 @@ goss_status goss_comm_abort(goss_comm_t comm, const char* reason) {
 
 goss_status goss_comm_destroy(goss_comm_t comm) {
   return guarded("goss_comm_destroy", [&] {
-    if (comm != nullptr) Group::ofThisThread().forget(*comm->communicator);
+    if (comm == nullptr) return Status::ok();
+    Group::ofThisThread().forget(*comm->communicator);
+    // Its destructor would take leave of the other ranks in the parent's name.
+    if (comm->communicator->isInherited()) (void)comm->communicator.release();
     delete comm;
     return Status::ok();
   });

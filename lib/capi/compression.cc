@@ -24,8 +24,9 @@ extern "C" {
 
 goss_status goss_codec_state_export(goss_comm_t comm, void** bytes, size_t* size) {
   return guarded("goss_codec_state_export", [&]() -> Status {
-    if (comm == nullptr || bytes == nullptr || size == nullptr) {
-      return invalid("goss_codec_state_export: comm, bytes and size must not be NULL");
+    if (Status status = checkComm("goss_codec_state_export", comm); !status.isOk()) return status;
+    if (bytes == nullptr || size == nullptr) {
+      return invalid("goss_codec_state_export: bytes and size must not be NULL");
     }
     auto lock = comm->communicator->engine().enter();
     if (const Status& failure = comm->communicator->failureOnLoop(); !failure.isOk()) return failure;
@@ -40,7 +41,8 @@ goss_status goss_codec_state_export(goss_comm_t comm, void** bytes, size_t* size
 
 goss_status goss_codec_state_import(goss_comm_t comm, const void* bytes, size_t size) {
   return guarded("goss_codec_state_import", [&]() -> Status {
-    if (comm == nullptr || bytes == nullptr) return invalid("goss_codec_state_import: comm and bytes must not be NULL");
+    if (Status status = checkComm("goss_codec_state_import", comm); !status.isOk()) return status;
+    if (bytes == nullptr) return invalid("goss_codec_state_import: bytes must not be NULL");
     auto lock = comm->communicator->engine().enter();
     if (comm->communicator->holdsStateOnLoop(0)) return pending("goss_codec_state_import");
     return comm->communicator->referencesOnLoop().importAll({static_cast<const char*>(bytes), size});
@@ -49,9 +51,8 @@ goss_status goss_codec_state_import(goss_comm_t comm, const void* bytes, size_t 
 
 goss_status goss_codec_state_read(goss_comm_t comm, uint64_t tensor, float* values, size_t count) {
   return guarded("goss_codec_state_read", [&]() -> Status {
-    if (comm == nullptr || (values == nullptr && count > 0)) {
-      return invalid("goss_codec_state_read: comm and values must not be NULL");
-    }
+    if (Status status = checkComm("goss_codec_state_read", comm); !status.isOk()) return status;
+    if (values == nullptr && count > 0) return invalid("goss_codec_state_read: values must not be NULL");
     if (tensor == 0)
       return invalid("goss_codec_state_read: tensor 0 keeps nothing; give the one of goss_options.tensor");
     auto lock = comm->communicator->engine().enter();
@@ -64,7 +65,7 @@ goss_status goss_codec_state_read(goss_comm_t comm, uint64_t tensor, float* valu
 
 goss_status goss_codec_state_reset(goss_comm_t comm, uint64_t tensor) {
   return guarded("goss_codec_state_reset", [&]() -> Status {
-    if (comm == nullptr) return invalid("goss_codec_state_reset: comm must not be NULL");
+    if (Status status = checkComm("goss_codec_state_reset", comm); !status.isOk()) return status;
     goss::sync::ReferenceStore::Filter filter;
     if (tensor != 0) filter.tensor = tensor;
     auto lock = comm->communicator->engine().enter();
@@ -82,9 +83,8 @@ goss_status goss_codec_state_reset(goss_comm_t comm, uint64_t tensor) {
 
 goss_status goss_codec_register(goss_comm_t comm, const char* name, const goss_codec_functions* functions) {
   return guarded("goss_codec_register", [&]() -> Status {
-    if (comm == nullptr || name == nullptr || functions == nullptr) {
-      return invalid("goss_codec_register: comm, name and functions must not be NULL");
-    }
+    if (Status status = checkComm("goss_codec_register", comm); !status.isOk()) return status;
+    if (name == nullptr) return invalid("goss_codec_register: name must not be NULL");
     const auto read = readStruct("goss_codec_register: functions", functions, goss_codec_functions{});
     if (!read.isOk()) return read.status();
     const goss_codec_functions& given = read.value();

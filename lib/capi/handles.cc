@@ -50,6 +50,19 @@ void* copyForCaller(std::string_view bytes) {
 
 Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
 
+Status inherited(const char* function, const char* what) {
+  return invalid(
+      fmt::format("{}: {} was made before fork(), by a process that goes on using it; make a communicator of "
+                  "this process's own",
+                  function, what));
+}
+
+Status checkComm(const char* function, goss_comm_t comm) {
+  if (isUsable(comm)) return Status::ok();
+  if (comm == nullptr) return invalid(fmt::format("{}: the communicator is NULL", function));
+  return inherited(function, "the communicator");
+}
+
 Result<Options> readOptions(const char* function, const goss_options* given, const goss_request_t* request) {
   Options result;
   if (given == nullptr) return result;
@@ -94,7 +107,8 @@ Status Group::end() {
   if (--depth_ > 0) return Status::ok();
   Status first = std::exchange(failure_, Status::ok());
   for (core::Operation* operation : started_) {
-    Status status = operation->communicator().finish(operation, nullptr);
+    Status status = checkRequest("goss_group_end", toRequest(operation));
+    if (status.isOk()) status = operation->communicator().finish(operation, nullptr);
     if (first.isOk()) first = status;
   }
   started_.clear();

@@ -27,6 +27,18 @@ inline goss_request_t toRequest(core::Operation* operation) { return reinterpret
 goss_status report(const Status& status);
 Status invalid(std::string text);
 
+/// Whether calls may use it: it is not NULL, and this process has made it.
+inline bool isUsable(goss_comm_t comm) { return comm != nullptr && !comm->communicator->isInherited(); }
+/// The error of a call with a handle that fork() has copied; `what` names it, such as "the communicator".
+Status inherited(const char* function, const char* what);
+/// The error of one that is not usable.
+Status checkComm(const char* function, goss_comm_t comm);
+/// Of requests: null ones count as usable.
+inline Status checkRequest(const char* function, goss_request_t request) {
+  const bool usable = request == nullptr || !toOperation(request)->communicator().isInherited();
+  return usable ? Status::ok() : inherited(function, "the request");
+}
+
 /// Runs the body of a C function; nothing is thrown across the ABI.
 template <typename Body>
 goss_status guarded(const char* function, Body body) {

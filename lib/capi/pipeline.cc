@@ -24,6 +24,7 @@ struct goss_pipeline {
 };
 
 struct goss_pipeline_codec {
+  goss::platform::ProcessMark made_in;
   std::unique_ptr<goss::pipeline::BoundaryCodec> codec;
 };
 
@@ -32,6 +33,11 @@ namespace goss::capi {
 namespace {
 
 using pipeline::Action;
+
+/// Of a codec that is not NULL: its file of samples, too, is shared with the parent.
+Status checkCodec(const char* function, goss_pipeline_codec_t codec) {
+  return codec->made_in.isInherited() ? inherited(function, "the codec") : Status::ok();
+}
 
 goss_pipeline_action toC(const Action& a) {
   return {static_cast<std::int32_t>(a.kind), a.stage, a.micro_batch, a.chain, a.version};
@@ -260,9 +266,8 @@ goss_status goss_pipeline_draw(goss_pipeline_t handle, const goss_pipeline_costs
 goss_status goss_pipeline_codec_create(goss_comm_t comm, const goss_pipeline_codec_request* request,
                                        goss_pipeline_codec_t* codec) {
   return guarded("goss_pipeline_codec_create", [&]() -> Status {
-    if (comm == nullptr || codec == nullptr) {
-      return invalid("goss_pipeline_codec_create: communicator and codec must not be NULL");
-    }
+    if (Status status = checkComm("goss_pipeline_codec_create", comm); !status.isOk()) return status;
+    if (codec == nullptr) return invalid("goss_pipeline_codec_create: codec must not be NULL");
     const auto read = readStruct<goss_pipeline_codec_request>("goss_pipeline_codec_create: request", request,
                                                               GOSS_PIPELINE_CODEC_REQUEST_INIT);
     if (!read.isOk()) return read.status();
@@ -275,12 +280,13 @@ goss_status goss_pipeline_codec_create(goss_comm_t comm, const goss_pipeline_cod
         pipeline::BoundaryCodec::create({forward.take(), backward.take(), wanted.deltas != 0, wanted.sample_elems,
                                          wanted.cache_directory != nullptr ? wanted.cache_directory : ""});
     if (!made.isOk()) return made.status();
-    *codec = new goss_pipeline_codec{made.take()};
+    *codec = new goss_pipeline_codec{{}, made.take()};
     return Status::ok();
   });
 }
 
 goss_status goss_pipeline_codec_destroy(goss_pipeline_codec_t codec) {
+  if (codec != nullptr && codec->made_in.isInherited()) (void)codec->codec.release();
   delete codec;
   return report(Status::ok());
 }
@@ -290,6 +296,7 @@ goss_status goss_pipeline_codec_export(goss_pipeline_codec_t codec, void** bytes
     if (codec == nullptr || bytes == nullptr || size == nullptr) {
       return invalid("goss_pipeline_codec_export: codec, bytes and size must not be NULL");
     }
+    if (Status status = checkCodec("goss_pipeline_codec_export", codec); !status.isOk()) return status;
     if (codec->codec->isAbandoned()) {
       return invalid("goss_pipeline_codec_export: a run failed, and ends of a boundary may know different samples");
     }
@@ -308,6 +315,7 @@ goss_status goss_pipeline_codec_import(goss_pipeline_codec_t codec, const void* 
     if (codec == nullptr || bytes == nullptr) {
       return invalid("goss_pipeline_codec_import: codec and bytes must not be NULL");
     }
+    if (Status status = checkCodec("goss_pipeline_codec_import", codec); !status.isOk()) return status;
     if (!codec->codec->hasDeltas()) return invalid("goss_pipeline_codec_import: the codec has no deltas");
     try {
       Status status = codec->codec->samples().importAll({static_cast<const char*>(bytes), size});
@@ -322,15 +330,15 @@ goss_status goss_pipeline_codec_import(goss_pipeline_codec_t codec, const void* 
 
 goss_status goss_pipeline_run(goss_pipeline_t handle, goss_comm_t comm, const goss_pipeline_work* given) {
   return guarded("goss_pipeline_run", [&]() -> Status {
-    if (handle == nullptr || comm == nullptr) {
-      return invalid("goss_pipeline_run: pipeline and communicator must not be NULL");
-    }
+    if (handle == nullptr) return invalid("goss_pipeline_run: pipeline must not be NULL");
+    if (Status status = checkComm("goss_pipeline_run", comm); !status.isOk()) return status;
     const auto read = readStruct("goss_pipeline_run: work", given, goss_pipeline_work{});
     if (!read.isOk()) return read.status();
     const goss_pipeline_work* work = &read.value();
     if (work->run == nullptr) return invalid("goss_pipeline_run: work.run is NULL");
-    if (work->codec != nullptr && work->sample == nullptr) {
-      return invalid("goss_pipeline_run: a codec needs work.sample");
+    if (work->codec != nullptr) {
+      if (Status status = checkCodec("goss_pipeline_run", work->codec); !status.isOk()) return status;
+      if (work->sample == nullptr) return invalid("goss_pipeline_run: a codec needs work.sample");
     }
     return pipeline::run(
         handle->schedule, comm,

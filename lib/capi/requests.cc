@@ -1,6 +1,9 @@
 // Point to point, completion and groups of the C ABI.
 #include <fmt/format.h>
 
+#include <span>
+#include <vector>
+
 #include "capi/handles.h"
 
 namespace goss::capi {
@@ -21,14 +24,14 @@ struct MessageContext {
 
 /// Whether checkMessage() would find nothing, at the price of a few comparisons.
 bool isGood(goss_comm_t comm, const MessageCall& call) {
-  return comm != nullptr && static_cast<unsigned>(call.dtype) < GOSS_DTYPE_COUNT && call.peer >= 0 &&
+  return isUsable(comm) && static_cast<unsigned>(call.dtype) < GOSS_DTYPE_COUNT && call.peer >= 0 &&
          call.peer < comm->communicator->size() && call.tag >= 0 && call.buffer != nullptr &&
          call.count <= kMostElements;
 }
 
 Status checkMessage(const MessageContext& context, const MessageCall& call) {
   if (isGood(context.comm, call)) return Status::ok();
-  if (context.comm == nullptr) return invalid(fmt::format("{}: the communicator is NULL", context.function));
+  if (Status status = checkComm(context.function, context.comm); !status.isOk()) return status;
   const int size = context.comm->communicator->size();
   const std::size_t element = core::dtypeBytes(call.dtype);
   if (element == 0) return invalid(fmt::format("{}: unknown dtype {}", context.function, static_cast<int>(call.dtype)));
@@ -78,12 +81,23 @@ Status launchMessage(const MessageContext& context, MessageCall& call) {
   return launchGood(*context.comm->communicator, call, context.request, persistent);
 }
 
-Status waitRequest(goss_request_t* request, goss_message* message) {
+Status waitRequest(const char* function, goss_request_t* request, goss_message* message) {
+  if (Status status = checkRequest(function, *request); !status.isOk()) return status;
   core::Operation* operation = toOperation(*request);
   const bool persistent = operation->persistent;
   Status status = operation->communicator().finish(operation, message);
   if (!persistent) *request = nullptr;
   return status;
+}
+
+Status toOperations(const char* function, std::span<const goss_request_t> requests,
+                    std::vector<core::Operation*>& operations) {
+  operations.reserve(requests.size());
+  for (goss_request_t request : requests) {
+    if (Status status = checkRequest(function, request); !status.isOk()) return status;
+    operations.push_back(toOperation(request));
+  }
+  return Status::ok();
 }
 
 } // namespace
@@ -125,8 +139,8 @@ goss_status goss_sendrecv(goss_comm_t comm, const void* send, size_t send_count,
     if (Status s = checkMessage({"goss_sendrecv", comm, options, &sending}, out); !s.isOk()) return s;
     if (Status s = launchMessage({"goss_sendrecv", comm, options, &receiving}, in); !s.isOk()) return s;
     const Status started = launchMessage({"goss_sendrecv", comm, options, &sending}, out);
-    const Status sent = started.isOk() ? waitRequest(&sending, nullptr) : started;
-    const Status received = waitRequest(&receiving, message);
+    const Status sent = started.isOk() ? waitRequest("goss_sendrecv", &sending, nullptr) : started;
+    const Status received = waitRequest("goss_sendrecv", &receiving, message);
     return sent.isOk() ? received : sent;
   });
 }
@@ -135,18 +149,19 @@ goss_status goss_wait(goss_request_t* request, goss_message* message) {
   return guarded("goss_wait", [&]() -> Status {
     if (request == nullptr) return invalid("goss_wait: request is NULL; pass the address of a goss_request_t");
     if (*request == nullptr) return Status::ok();
-    return waitRequest(request, message);
+    return waitRequest("goss_wait", request, message);
   });
 }
 
 goss_status goss_test(goss_request_t* request, int* done, goss_message* message) {
   return guarded("goss_test", [&]() -> Status {
     if (request == nullptr || done == nullptr) return invalid("goss_test: request and done must not be NULL");
+    if (Status status = checkRequest("goss_test", *request); !status.isOk()) return status;
     *done = 1;
     if (*request == nullptr) return Status::ok();
     goss::core::Operation* operation = toOperation(*request);
     *done = operation->communicator().test(*operation) ? 1 : 0;
-    return *done != 0 ? waitRequest(request, message) : Status::ok();
+    return *done != 0 ? waitRequest("goss_test", request, message) : Status::ok();
   });
 }
 
@@ -156,8 +171,7 @@ goss_status goss_wait_any(goss_request_t* requests, size_t n, size_t* index, gos
       return invalid("goss_wait_any: requests and index must not be NULL");
     }
     std::vector<goss::core::Operation*> operations;
-    for (size_t i = 0; i < n; ++i)
-      operations.push_back(toOperation(requests[i]));
+    if (Status status = toOperations("goss_wait_any", {requests, n}, operations); !status.isOk()) return status;
     size_t found = n;
     Status status = goss::core::Communicator::finishAny(operations, found, message);
     if (found < n) requests[found] = toRequest(operations[found]);
@@ -170,9 +184,7 @@ goss_status goss_wait_all(goss_request_t* requests, size_t n) {
   return guarded("goss_wait_all", [&]() -> Status {
     if (requests == nullptr && n > 0) return invalid("goss_wait_all: requests is NULL");
     std::vector<goss::core::Operation*> operations;
-    operations.reserve(n);
-    for (size_t i = 0; i < n; ++i)
-      operations.push_back(toOperation(requests[i]));
+    if (Status status = toOperations("goss_wait_all", {requests, n}, operations); !status.isOk()) return status;
     Status status = goss::core::Communicator::finishAll(operations);
     for (size_t i = 0; i < n; ++i)
       requests[i] = toRequest(operations[i]);
@@ -183,6 +195,7 @@ goss_status goss_wait_all(goss_request_t* requests, size_t n) {
 goss_status goss_start(goss_request_t request) {
   return guarded("goss_start", [&]() -> Status {
     if (request == nullptr) return invalid("goss_start: the request is NULL");
+    if (Status status = checkRequest("goss_start", request); !status.isOk()) return status;
     return toOperation(request)->communicator().restart(*toOperation(request));
   });
 }
@@ -192,10 +205,11 @@ goss_status goss_request_free(goss_request_t* request) {
     if (request == nullptr) return invalid("goss_request_free: request is NULL; pass the address of a goss_request_t");
     if (*request == nullptr) return Status::ok();
     goss::core::Operation* operation = toOperation(*request);
-    if (!operation->communicator().test(*operation)) {
+    const bool frees = !operation->communicator().isInherited();
+    if (frees && !operation->communicator().test(*operation)) {
       return invalid("goss_request_free: the request is still active; wait for it first");
     }
-    operation->communicator().release(operation);
+    if (frees) operation->communicator().release(operation);
     *request = nullptr;
     return Status::ok();
   });

@@ -9,6 +9,7 @@
 #include "sync/synchronizer.h"
 
 struct goss_sync {
+  goss::platform::ProcessMark made_in;
   std::unique_ptr<goss::sync::Synchronizer> synchronizer;
 };
 
@@ -21,6 +22,7 @@ template <typename Body>
 goss_status onSync(const char* function, goss_sync_t sync, Body body) {
   return guarded(function, [&]() -> Status {
     if (sync == nullptr) return invalid(fmt::format("{}: the synchronizer is NULL", function));
+    if (sync->made_in.isInherited()) return inherited(function, "the synchronizer");
     return body(*sync->synchronizer);
   });
 }
@@ -68,7 +70,7 @@ extern "C" {
 
 goss_status goss_sync_create(goss_comm_t comm, const char* spec, goss_sync_t* sync) {
   return guarded("goss_sync_create", [&]() -> Status {
-    if (comm == nullptr) return missing("goss_sync_create", "the communicator");
+    if (Status status = checkComm("goss_sync_create", comm); !status.isOk()) return status;
     if (spec == nullptr) return missing("goss_sync_create", "the spec");
     if (sync == nullptr) return missing("goss_sync_create", "the place for the synchronizer");
     const auto codec = [comm](std::string_view name) -> Result<goss::Compression> {
@@ -78,7 +80,7 @@ goss_status goss_sync_create(goss_comm_t comm, const char* spec, goss_sync_t* sy
     };
     Result<std::unique_ptr<Synchronizer>> made = Synchronizer::create(comm, spec, codec);
     if (!made.isOk()) return made.status();
-    *sync = new goss_sync{made.take()};
+    *sync = new goss_sync{{}, made.take()};
     return Status::ok();
   });
 }
@@ -182,6 +184,7 @@ goss_status goss_sync_abort(goss_sync_t sync, const char* reason) {
 
 goss_status goss_sync_destroy(goss_sync_t sync) {
   return guarded("goss_sync_destroy", [&] {
+    if (sync != nullptr && sync->made_in.isInherited()) (void)sync->synchronizer.release(); // The parent's goes on.
     delete sync;
     return Status::ok();
   });

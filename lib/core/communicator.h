@@ -20,6 +20,7 @@
 #include "core/idle_list.h"
 #include "core/planner.h"
 #include "core/point_to_point.h"
+#include "platform/fork.h"
 #include "sync/reference_store.h"
 
 namespace goss::core {
@@ -49,6 +50,8 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
+  /// Whether fork() has copied it into this process: then it may not be used, nor destroyed.
+  [[nodiscard]] bool isInherited() const { return made_in_.isInherited(); }
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return static_cast<int>(ranks_.size()); }
   [[nodiscard]] std::uint32_t context() const { return context_; }
@@ -253,6 +256,7 @@ class Communicator {
   const std::uint32_t context_;
   const std::vector<int> ranks_;
   const int rank_;
+  const platform::ProcessMark made_in_;
   Engine& engine_; ///< Of the world.
   Mesh& mesh_;     ///< Of the world.
   const std::int64_t default_timeout_ms_;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "platform/host.h"
 #include "transports/common/errors.h"
 
 namespace goss::transports::mpi {
@@ -20,6 +21,12 @@ bool isFinalized() {
   return finalized != 0;
 }
 
+/// The process that has called MPI_Init_thread; first asked there.
+std::int64_t initializer() {
+  static const std::int64_t process = platform::processId();
+  return process;
+}
+
 /// Worlds of this process, over MPI as one as it is, of which not all ranks have said goodbye.
 std::atomic<int> unsettled{0};
 
@@ -28,7 +35,7 @@ std::atomic<int> unsettled{0};
 /// is PMIx (which Open MPI has loaded, and holds once): mpirun would end the whole job, the other survivors too, if the
 /// process ended without. What else MPI holds ends with the process.
 void finalizeAtExit() {
-  if (isFinalized()) return;
+  if (initializer() != platform::processId() || isFinalized()) return; // A forked child leaves MPI to its parent.
   if (unsettled == 0) {
     MPI_Finalize();
     return;
@@ -60,6 +67,7 @@ Status Session::open() {
   if (initialized == 0) {
     const int code = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level_);
     if (code != MPI_SUCCESS) return mpiError(-1, "MPI_Init_thread failed", code);
+    (void)initializer();
     std::atexit(finalizeAtExit);
   }
   MPI_Query_thread(&level_);
