@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <utility>
 
 #include "core/candidates.h"
 #include "kernels/kernels.h"
@@ -31,7 +30,7 @@ constexpr std::size_t kMostFetchedBytes = 8192;
 constexpr std::size_t kSlotsBytes = 36 * 1024;
 /// More bytes go behind the slots.
 constexpr std::uint64_t kMostBesideBytes = 1536;
-/// A collective's bytes are far shorter than what lies behind the slots, so those of the kSlots last ones stay.
+/// Far fewer than what lies behind the slots: a part holds several.
 constexpr std::uint64_t kMostBehindBytes = kWideBoardBytes;
 constexpr std::size_t kLeastBehindBytes = 16 * kMostBehindBytes;
 /// Lines that nobody writes: the reader's processor fetches them when it comes near the end (transports/shm/ring.h).
@@ -105,9 +104,9 @@ std::unique_ptr<FlatChannel> FlatChannel::create(Board* board, std::uint32_t lan
   const std::size_t slots_bytes = std::min(board->laneBytes(lane), kSlotsBytes);
   channel->stride_ = slots_bytes / kSlots / kLine * kLine;
   if (channel->stride_ <= kHeaderBytes) return nullptr;
-  channel->behind_bytes_ = board->laneBytes(lane) - slots_bytes;
-  if (channel->behind_bytes_ < kLeastBehindBytes) channel->behind_bytes_ = 0;
-  channel->capacity_ = channel->behind_bytes_ > 0 ? kMostBehindBytes : channel->stride_ - kHeaderBytes;
+  const std::size_t behind_bytes = board->laneBytes(lane) - slots_bytes;
+  if (behind_bytes >= kLeastBehindBytes) channel->part_bytes_ = behind_bytes / kSlots / kLine * kLine;
+  channel->capacity_ = channel->part_bytes_ > 0 ? kMostBehindBytes : channel->stride_ - kHeaderBytes;
   channel->mine_ = board->mine(lane);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const bool self = static_cast<int>(i) == rank;
@@ -135,7 +134,7 @@ void FlatChannel::bind(FlatWork& work, const Call& call) const {
   work.count = call.count;
   work.bytes = call.count * call.shape.element_bytes;
   work.posts = writtenBytes(call.collective, static_cast<int>(lanes_.size()), call.root == rank_, work.bytes);
-  work.longest = mostBytesWritten(call.collective, static_cast<int>(lanes_.size()), work.bytes);
+  choosePlaces(work, mostBytesWritten(call.collective, static_cast<int>(lanes_.size()), work.bytes));
   chooseSources(work);
   const bool of_blocks = call.collective == Collective::reduceScatter || call.collective == Collective::allToAll ||
                          call.collective == Collective::scatter;
@@ -154,12 +153,20 @@ const std::byte* FlatChannel::bytesOf(const FlatWork& work, int rank) const {
   return lanes_[static_cast<std::size_t>(rank)] + work.at;
 }
 
-/// Where in its lane every rank writes the bytes of the next collective: all have the same collectives, in one order.
-std::size_t FlatChannel::place(const FlatWork& work) {
-  if (behind_bytes_ == 0 || work.longest <= kMostBesideBytes) return work.number % kSlots * stride_ + kHeaderBytes;
-  const std::size_t bytes = (work.longest + kLine - 1) / kLine * kLine + kGapBytes;
-  if (behind_used_ + bytes > behind_bytes_) behind_used_ = 0;
-  return kSlotsBytes + std::exchange(behind_used_, behind_used_ + bytes);
+/// Of collectives in which no rank writes more than `longest` bytes.
+void FlatChannel::choosePlaces(FlatWork& work, std::uint64_t longest) const {
+  work.behind_stride = work.behind_places = 0;
+  if (part_bytes_ == 0 || longest <= kMostBesideBytes) return;
+  work.behind_stride = static_cast<std::uint32_t>((longest + kLine - 1) / kLine * kLine + kGapBytes);
+  work.behind_places = static_cast<std::uint32_t>(part_bytes_ / work.behind_stride);
+}
+
+/// Where in its lane every rank writes its bytes.
+std::size_t FlatChannel::place(const FlatWork& work) const {
+  if (work.behind_places == 0) return work.number % kSlots * stride_ + kHeaderBytes;
+  // 32 bits, as a long division would be felt. Where they overflow the places begin anew.
+  const std::uint32_t turn = static_cast<std::uint32_t>(work.number / kSlots) % work.behind_places;
+  return kSlotsBytes + work.number % kSlots * part_bytes_ + std::size_t{turn} * work.behind_stride;
 }
 
 /// What `rank` has given for this rank's result.

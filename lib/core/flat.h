@@ -35,11 +35,12 @@ struct FlatWork {
   std::uint64_t posts = 0; ///< Bytes that this rank writes.
   int first = 0;           ///< Ranks that this one reads from: first .. end - 1.
   int end = 0;
-  bool gathers_first = false; ///< Writes only when all others have.
-  bool needs_copy = false;    ///< This rank's own bytes are to be read from its board, not from the input.
-  std::uint64_t longest = 0;  ///< Most bytes that any rank writes.
-  std::uint64_t skipped = 0;  ///< What this rank reads of each other begins behind so many of its bytes.
-  Envelope envelope{};        ///< What all ranks must call: set before the first advance().
+  bool gathers_first = false;      ///< Writes only when all others have.
+  bool needs_copy = false;         ///< This rank's own bytes are to be read from its board, not from the input.
+  std::uint32_t behind_stride = 0; ///< Bytes of a place behind the slots; 0: the bytes follow their slot.
+  std::uint32_t behind_places = 0; ///< How many of these a part has.
+  std::uint64_t skipped = 0;       ///< What this rank reads of each other begins behind so many of its bytes.
+  Envelope envelope{};             ///< What all ranks must call: set before the first advance().
 
   std::uint64_t number = 0; ///< Place among the communicator's flat collectives, from 1; 0: not written yet.
   std::size_t at = 0;       ///< Where in the lanes the bytes of that number are.
@@ -50,13 +51,15 @@ struct FlatWork {
 ///
 /// A lane holds kSlots slots; collective number n uses slot n % kSlots of every rank. A slot is a number (written last
 /// and with release order, so that who sees it sees the rest), the call's signature, and the bytes; for the smallest
-/// messages all in one cache line. In a wide lane more bytes than a few lines lie behind the slots, each collective's
-/// behind those of the one before and over and over again: a line can be written much sooner when it has left the cache
-/// of the core that read it last. Where that is follows from all collectives before, so after one in which ranks called
-/// different things a rank that has not seen that yet may read other bytes than were meant. A rank writes number n only
-/// when it has ended n - 1, and writes in every collective, if only number and signature; so a rank that has written n
-/// - kSlots + 1 has read what n overwrites, and nobody needs to say so. Collectives in which a rank waits for nobody
-/// may therefore run ahead by kSlots - 1, and no further.
+/// messages all in one cache line. In a wide lane more bytes than a few lines lie behind the slots, in kSlots parts, of
+/// which number n uses part n % kSlots: from its beginning to its end, place by place, over and over again, because a
+/// line can be written much sooner when it has left the cache of the core that read it last. Where that is follows from
+/// the number and from the length of this collective alone, and of no other, so ranks that called different things
+/// before find each other's bytes; that they did, the signature says (Signature::history).
+///
+/// A rank writes number n only when it has ended n - 1, and writes in every collective, if only number and signature;
+/// so a rank that has written n - kSlots + 1 has read what n overwrites, and nobody needs to say so. Collectives in
+/// which a rank waits for nobody may therefore run ahead by kSlots - 1, and no further.
 ///
 /// Where ranks share processors a barrier goes through rank 0, which writes when all others have, and for which these
 /// wait: none is let go to look in vain for what a rank that has not run since would do next.
@@ -102,7 +105,8 @@ class FlatChannel {
   FlatChannel() = default;
   [[nodiscard]] const Slot& slotOf(int rank, std::uint64_t number) const;
   [[nodiscard]] const std::byte* bytesOf(const FlatWork& work, int rank) const;
-  std::size_t place(const FlatWork& work);
+  void choosePlaces(FlatWork& work, std::uint64_t longest) const;
+  [[nodiscard]] std::size_t place(const FlatWork& work) const;
   [[nodiscard]] const std::byte* operandOf(const FlatWork& work, int rank) const;
   void chooseSources(FlatWork& work) const;
   [[nodiscard]] bool hasWritten(int rank, std::uint64_t number) const;
@@ -119,8 +123,7 @@ class FlatChannel {
   int rank_ = 0;
   bool crowded_ = false;
   std::size_t stride_ = 0;
-  std::size_t behind_bytes_ = 0; ///< Of what lies behind the slots.
-  std::size_t behind_used_ = 0;  ///< Of these, since they were begun anew.
+  std::size_t part_bytes_ = 0; ///< Of each part of what lies behind the slots; 0: the lane is not wide.
   std::uint64_t capacity_ = 0;
   std::byte* mine_ = nullptr;
   std::vector<const std::byte*> lanes_; ///< By rank, this one's among them.

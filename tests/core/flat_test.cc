@@ -271,5 +271,39 @@ TEST_F(WideFlatTest, BytesBehindTheSlotsStayUntilTheSlowestHasReadThem) {
   }
 }
 
+// They have returned success: nobody has read anything. The signature would say so; here all have the same one.
+TEST_F(WideFlatTest, CollectivesAfterOnesThatDidNotMatchReadTheRightBytes) {
+  constexpr std::uint64_t kBroadcast = 1000;
+  constexpr std::uint64_t kReduced = 2000;
+  std::array<std::vector<std::int64_t>, kRanks> buffers;
+  buffers.fill(std::vector<std::int64_t>(kReduced));
+  for (std::int64_t round = 0; round < 30; ++round) {
+    for (int rank = 0; rank < kRanks; ++rank) {
+      const bool broadcasts = rank == 0 || round % 3 == 0;
+      Call call = callOf(broadcasts ? Collective::broadcast : Collective::reduce,
+                         buffers[static_cast<std::size_t>(rank)].data(), broadcasts ? rank : 0);
+      call.count = broadcasts ? kBroadcast : kReduced;
+      setUniformShape(call, kRanks);
+      FlatWork work = workOf(rank, call);
+      ASSERT_EQ(channel(rank).advance(work), Outcome::done) << "rank " << rank;
+    }
+    std::array<FlatWork, kRanks> works;
+    std::array<Outcome, kRanks> outcomes{};
+    for (std::size_t rank = 0; rank < kRanks; ++rank) {
+      std::fill(buffers[rank].begin(), buffers[rank].end(), round * 10 + static_cast<std::int64_t>(rank));
+      Call call = callOf(Collective::allReduce, buffers[rank].data());
+      call.count = kReduced;
+      setUniformShape(call, kRanks);
+      works[rank] = workOf(static_cast<int>(rank), call);
+      outcomes[rank] = channel(static_cast<int>(rank)).advance(works[rank]);
+    }
+    for (std::size_t rank = 0; rank < kRanks; ++rank) {
+      if (outcomes[rank] == Outcome::waiting) outcomes[rank] = channel(static_cast<int>(rank)).advance(works[rank]);
+      ASSERT_EQ(outcomes[rank], Outcome::done);
+      ASSERT_EQ(buffers[rank], std::vector<std::int64_t>(kReduced, round * 30 + 3)) << "rank " << rank;
+    }
+  }
+}
+
 } // namespace
 } // namespace goss::core
