@@ -7,7 +7,8 @@
 ///   next) and no output argument has been written.
 /// - **Collective.** "Collective" means that all ranks of the communicator call it, in the same order, with matching
 ///   arguments. Calls that do not match (collective, count, dtype, op, root) fail with GOSS_ERR_MISMATCH on the ranks
-///   that see it, and these tell the others; nobody hangs.
+///   that see it, and these tell the others; nobody hangs. A rank to which nothing of such a call comes may get
+///   GOSS_SUCCESS; then the next collective in which it reads anything fails, naming the earlier calls.
 /// - **Blocking or not.** The last argument `request` decides. NULL: the call returns when the result is in place. Not
 ///   NULL: the call returns at once and `*request` is later given to goss_wait() or goss_test().
 /// - **Buffers** are host memory, contiguous, aligned to their element, lent to the library from the call until the

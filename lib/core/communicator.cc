@@ -139,20 +139,10 @@ Status Communicator::startOnLoop(Operation& operation) {
   operation.deadline_ = operation.started_ + timeout;
   if (!operation.timed_) operation.deadline_ += platform::kRoughClock;
   operation.next_probe_ = operation.started_ + std::min(kFirstProbe, timeout / 4);
-  if (!alone && !operation.numbered_) {
-    operation.sequence = started_;
-    started_ += operation.places();
-    // Until its phases begin there is nothing to compare with others' probes.
-    for (std::uint64_t place = operation.sequence; operation.isPhased() && place < started_; ++place)
-      history_[place % kHistory].kind = Signature::Kind::control;
-  }
+  if (!alone && !operation.numbered_) operation.numberOnLoop(history_);
   operation.numbered_ = false;
   engine().activateOnLoop(operation);
   operation.startOnLoop();
-  if (alone) return Status::ok(); // The others need not have called it.
-  // A phase may begin when its place has become a later operation's.
-  const bool recent = started_ - operation.sequence <= kHistory;
-  if (operation.signature() != nullptr && recent) history_[operation.sequence % kHistory] = *operation.signature();
   return Status::ok();
 }
 
@@ -160,14 +150,13 @@ Status Communicator::startOnLoop(Operation& operation) {
 /// True: it has completed. False: startOnLoop() must follow.
 bool Communicator::runAtOnceOnLoop(Execution& execution) {
   if (execution.numbered_ || !execution.isFlat() || !engine().restsOnLoop()) return false;
-  execution.sequence = started_++;
+  execution.numberOnLoop(history_);
   const bool timed = ran_at_once_++ % kTimedOf == 0;
   const TimePoint begun = timed ? Clock::now() : TimePoint{};
   const int yields = engine().crowded() ? kYieldsInACrowd : 0;
   bool done = execution.runAtOnceOnLoop(yields > 0 ? 1 : kLooks);
   for (int i = 0; !done && i < yields && engine().yieldOnLoop(); ++i)
     done = execution.lookAtOnceOnLoop(1);
-  history_[execution.sequence % kHistory] = *execution.signature();
   execution.numbered_ = !done;
   if (!done) return false;
   if (timed) at_once_took_ = Clock::now() - begun;

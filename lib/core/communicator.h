@@ -17,6 +17,7 @@
 #include "core/engine.h"
 #include "core/execution.h"
 #include "core/flat.h"
+#include "core/history.h"
 #include "core/idle_list.h"
 #include "core/planner.h"
 #include "core/point_to_point.h"
@@ -117,8 +118,8 @@ class Communicator {
   Status startPhaseOnLoop(Execution& phase, PhasedOperation& whole, std::uint64_t place);
   void endPhaseOnLoop(std::unique_ptr<Execution> phase);
   /// An operation in phases has ended: what others may have called in its places that it had no phase for is compared
-  /// with `signature`.
-  void endPhasesOnLoop(const Operation& whole, const Signature& signature);
+  /// with the whole.
+  void endPhasesOnLoop(const Operation& whole);
   /// Operations in phases hold what is kept of their tensor from start to end; others look at it step by step.
   enum class Holders : std::uint8_t { phased, all };
   /// Whether such an operation is using what is kept of `tensor` (0: of any).
@@ -147,9 +148,9 @@ class Communicator {
   [[nodiscard]] const Status& failureOnLoop() const { return failure_; }
   /// Null where the ranks share no boards.
   [[nodiscard]] FlatChannel* flatOnLoop() const { return flat_.get(); }
-
-  /// The error for calls that do not match, naming both.
-  [[nodiscard]] Status mismatch(int rank, const Signature& theirs, const Signature& ours) const;
+  /// `rank` has sent another envelope than that of `operation`, which must not complete. Fails the communicator, at
+  /// once or, where it is an earlier call that did not match, when it is known which one.
+  void disagreeOnLoop(Operation& operation, int rank, const Envelope& theirs);
 
  private:
   /// What is known of a rank from its answers to probes.
@@ -248,6 +249,10 @@ class Communicator {
   void inheritLinksOnLoop(Communicator& child) const;
   bool giveUpIfSilentOnLoop(int rank, TimePoint now);
   void answerProbeOnLoop(int rank, const ControlMessage& probe);
+  void tellHistoryOnLoop(int rank);
+  void handleHistoryOnLoop(int rank, const ControlMessage& message);
+  /// The error for calls of one number that do not match, naming both.
+  [[nodiscard]] Status mismatch(std::uint64_t number, int rank, const Envelope& theirs, const Envelope& ours) const;
   [[nodiscard]] std::string nameOf(int rank) const { return nameOf(rank, worldRank(rank)); }
   [[nodiscard]] static std::string nameOf(int rank, int world_rank);
   [[nodiscard]] std::string describeOwn(const Signature& ours) const;
@@ -269,9 +274,8 @@ class Communicator {
   Planner planner_;
   bool measured_ = false; ///< The planner's links come from measureLinks(), of this communicator or its parent.
   Status failure_;
-  std::uint64_t started_ = 0; ///< Collectives started; the next one's sequence number.
-  static constexpr std::size_t kHistory = 64;
-  std::array<Signature, kHistory> history_{}; ///< Of the last collectives, by sequence modulo kHistory.
+  Status doubt_; ///< The failure to be, while it is not known which earlier call did not match.
+  History history_;
   std::vector<PeerNews> news_;
   Shrinking shrinking_;
   /// Calls that were made lately, and the idle execution that is still bound to them if its binding is the same.

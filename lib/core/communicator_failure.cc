@@ -51,8 +51,9 @@ void Communicator::failOnLoop(const Status& status, Origin origin) {
   engine().startLightOnLoop(); // To be ended with the others.
   const bool first = failure_.isOk();
   if (first) {
-    failure_ = status;
-    if (origin == Origin::here) world_->log().warn(status.text());
+    const bool doubtful = !doubt_.isOk() && status.kind() != GOSS_ERR_MISMATCH && origin != Origin::farewell;
+    failure_ = doubtful ? doubt_ : status;
+    if (origin == Origin::here) world_->log().warn(failure_.text());
     if (origin != Origin::farewell) tellOthersOnLoop();
   }
   engine().forEachActiveOnLoop([&](Operation& operation) {
@@ -83,28 +84,6 @@ void Communicator::handlePeerLostOnLoop(int rank, const Status& status, bool dep
              Origin::here);
 }
 
-std::string Communicator::describeOwn(const Signature& ours) const {
-  const auto codecs = codecs_.find(ours.codec);
-  if (codecs == codecs_.end()) return ours.describe();
-  return fmt::format("{} with codec '{}'", ours.describe(), codecs->second->text);
-}
-
-Status Communicator::mismatch(int rank, const Signature& theirs, const Signature& ours) const {
-  std::string difference;
-  Signature same_detail = theirs;
-  same_detail.detail = ours.detail;
-  same_detail.operation = ours.operation;
-  if (same_detail == ours) {
-    difference = " (same call; the counts per rank, the codec, the tensor, the algorithm or GOSS_LINKS differ)";
-  } else if (theirs.codec != ours.codec) {
-    difference = theirs.codec == 0 ? " without a codec" : " with another codec";
-  }
-  return Status::error(GOSS_ERR_MISMATCH,
-                       fmt::format("operation {} does not match: rank {} called {}, rank {} called {}{}",
-                                   ours.operation, rank_, describeOwn(ours), rank, theirs.describe(), difference),
-                       ErrorScope::communicator, worldRank(rank));
-}
-
 // ---- Deadlines and probes ------------------------------------------------------------------------------------------
 
 void Communicator::probeOnLoop(Operation& operation, TimePoint now) {
@@ -115,7 +94,7 @@ void Communicator::probeOnLoop(Operation& operation, TimePoint now) {
   probe.type = ControlMessage::Type::probe;
   probe.context = context_;
   probe.operation = operation.sequence;
-  if (operation.signature() != nullptr) probe.signature = operation.signature()->encode();
+  if (operation.envelope() != nullptr) probe.signature = *operation.envelope();
   for (const int rank : concerned) {
     if (giveUpIfSilentOnLoop(rank, now)) continue;
     PeerNews& news = news_[static_cast<std::size_t>(rank)];
@@ -154,23 +133,25 @@ void Communicator::answerProbeOnLoop(int rank, const ControlMessage& probe) {
     ControlMessage alive;
     alive.type = ControlMessage::Type::reply;
     alive.context = context_;
-    alive.operation = started_;
+    alive.operation = history_.next();
     world_->control().sendOnLoop(worldRank(rank), alive);
     return;
   }
   const Signature theirs = Signature::decode(probe.signature);
-  const bool known = probe.operation < started_ && started_ - probe.operation <= kHistory;
-  if (theirs.kind == Signature::Kind::collective && known) {
-    const Signature& ours = history_[probe.operation % kHistory];
-    if (ours.kind == Signature::Kind::collective && !(theirs == ours)) {
-      failOnLoop(mismatch(rank, theirs, ours), Origin::here);
+  if (theirs.kind == Signature::Kind::collective && history_.holds(probe.operation)) {
+    const Envelope& own = history_.at(probe.operation);
+    const Signature ours = Signature::decode(own);
+    if (theirs.history != ours.history) {
+      tellHistoryOnLoop(rank); // It finds out which call it was.
+    } else if (ours.kind == Signature::Kind::collective && !(theirs == ours)) {
+      failOnLoop(mismatch(probe.operation, rank, probe.signature, own), Origin::here);
       return;
     }
   }
   ControlMessage reply;
   reply.type = ControlMessage::Type::reply;
   reply.context = context_;
-  reply.operation = started_;
+  reply.operation = history_.next();
   engine().forEachActiveOnLoop([&](Operation& operation) {
     const std::vector<int> waiting = operation.waitingForRanks();
     if (&operation.communicator() == this && !waiting.empty()) reply.culprit = worldRank(waiting.front());
@@ -197,6 +178,9 @@ void Communicator::handleControlOnLoop(int rank, const ControlMessage& message) 
       news.unanswered = std::max(0, news.unanswered - 1);
       break;
     }
+    case ControlMessage::Type::history:
+      handleHistoryOnLoop(rank, message);
+      break;
     case ControlMessage::Type::view:
     case ControlMessage::Type::agreed:
       handleViewOnLoop(rank, message);

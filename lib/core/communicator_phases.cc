@@ -46,6 +46,7 @@ Status Communicator::startPhaseOnLoop(Execution& phase, PhasedOperation& whole, 
   phase.whole_ = &whole;
   phase.sequence = place;
   phase.numbered_ = true;
+  history_.replace(place, *phase.envelope()); // Unless the place has become a later operation's.
   return startOnLoop(phase);
 }
 
@@ -54,12 +55,12 @@ void Communicator::endPhaseOnLoop(std::unique_ptr<Execution> phase) {
   releaseExecution(std::move(phase));
 }
 
-void Communicator::endPhasesOnLoop(const Operation& whole, const Signature& signature) {
-  for (std::uint64_t place = whole.sequence; place < whole.sequence + whole.places(); ++place) {
-    Signature& known = history_[place % kHistory];
-    if (started_ - place > kHistory || known.kind != Signature::Kind::control) continue;
-    known = signature;
-    known.operation = static_cast<std::uint32_t>(place);
+void Communicator::endPhasesOnLoop(const Operation& whole) {
+  for (std::uint64_t place = whole.sequence; place < whole.sequence + kMostPhases; ++place) {
+    Signature known = Signature::decode(history_.at(place));
+    if (!history_.holds(place) || known.kind != Signature::Kind::control) continue;
+    known.kind = Signature::Kind::collective;
+    history_.replace(place, known.encode());
   }
 }
 

@@ -16,11 +16,12 @@ namespace goss::core {
 
 struct ControlMessage {
   enum class Type : std::uint8_t {
-    abort = 1,  ///< The communicator failed at the sender: everyone fails alike.
-    probe = 2,  ///< The sender waits in `operation`: are you alive, and do we agree on what it is?
-    reply = 3,  ///< Alive. `operation` and `waiting_for` are the replier's own state.
-    view = 4,   ///< goss_comm_shrink: `text` is the sender's view in attempt `operation`; empty: it has left.
-    agreed = 5, ///< The same, decided.
+    abort = 1,   ///< The communicator failed at the sender: everyone fails alike.
+    probe = 2,   ///< The sender waits in `operation`: are you alive, and do we agree on what it is?
+    reply = 3,   ///< Alive. `operation` and `waiting_for` are the replier's own state.
+    view = 4,    ///< goss_comm_shrink: `text` is the sender's view in attempt `operation`; empty: it has left.
+    agreed = 5,  ///< The same, decided.
+    history = 6, ///< `text`: envelopes of the sender's last calls, the first being `operation`; empty: it has left.
   };
   static constexpr std::size_t kMaxBytes = 4096;
   static constexpr std::size_t kMaxTextBytes = kMaxBytes - (1 + 4 + 8 + sizeof(Envelope) + 4 + 4 + 4);

@@ -32,7 +32,9 @@ constexpr std::uint64_t kStreamedPayloadBytes = 8u << 20;
 std::uint32_t planHash(const Plan& plan, const Call& call) {
   const std::uint64_t codecs = call.codecs != nullptr ? call.codecs->hash ^ call.tensor : 0;
   const XXH64_hash_t name = XXH64(plan.algorithm.data(), plan.algorithm.size(), plan.fragments ^ codecs);
-  return static_cast<std::uint32_t>(name ^ (name >> 32)) ^ call.counts_hash;
+  // An all_to_allv has no counts that all ranks give alike.
+  const std::uint32_t uneven = call.uneven ? 0x9e3779b9u : 0;
+  return static_cast<std::uint32_t>(name ^ (name >> 32)) ^ call.counts_hash ^ uneven;
 }
 
 } // namespace
@@ -43,6 +45,7 @@ Execution::Execution(Communicator& communicator, std::shared_ptr<const Plan> pla
   context_->dependents = &dependents_;
   context_->call = &call_;
   context_->signature = &signature_;
+  context_->envelope = &envelope_;
   context_->fragments = plan_->fragments;
   context_->pace_bytes_per_s = plan_->pace_bytes_per_s;
 }
@@ -81,13 +84,13 @@ void Execution::bind(const Call& call) {
     signature_ = call.phase_of->signature;
     signature_.detail ^= context_->plan_hash;
   }
+  envelope_ = signature_.encode();
   const FlatChannel* channel = communicator().flatOnLoop();
   // Phases begin when the ones before have ended: on the board they would have no place that all ranks agree on.
   flat_ = plan_->on_board && channel != nullptr && call.phase_of == nullptr && channel->fits(call);
   context_->binding = ++binding_;
   if (flat_) {
     channel->bind(work_, call);
-    work_.envelope = signature_.encode();
     return;
   }
   makeRuns();
@@ -107,8 +110,21 @@ void Execution::stageInput() {
   }
 }
 
+void Execution::numberOnLoop(History& history) {
+  sequence = history.next();
+  if (call_.codecs != nullptr && call_.tensor != 0) {
+    context_->draw = communicator().referencesOnLoop().countUp(call_.tensor);
+    // Ranks that imported different states must notice it.
+    signature_.detail = context_->plan_hash ^ static_cast<std::uint32_t>(context_->draw);
+  }
+  signature_.history = history.hash();
+  signature_.putHistory(envelope_);
+  history.add(envelope_);
+  work_.envelope = envelope_;
+  work_.number = 0;
+}
+
 bool Execution::runAtOnceOnLoop(int looks) {
-  numberFlat();
   at_once_ = true;
   return lookAtOnceOnLoop(looks);
 }
@@ -124,12 +140,6 @@ bool Execution::lookAtOnceOnLoop(int looks) {
   return true;
 }
 
-void Execution::numberFlat() {
-  signature_.operation = static_cast<std::uint32_t>(sequence);
-  signature_.putOperation(work_.envelope);
-  work_.number = 0;
-}
-
 void Execution::advanceFlatOnLoop() {
   FlatChannel& channel = *communicator().flatOnLoop();
   const bool had_written = work_.number != 0;
@@ -140,9 +150,7 @@ void Execution::advanceFlatOnLoop() {
     leaveFlatOnLoop();
     communicator().completeOnLoop(*this, Status::ok());
   } else if (outcome == FlatChannel::Outcome::mismatch) {
-    communicator().failOnLoop(
-        communicator().mismatch(work_.next, Signature::decode(channel.envelopeOf(work_)), signature_),
-        Communicator::Origin::here);
+    communicator().disagreeOnLoop(*this, work_.next, channel.envelopeOf(work_));
   } else {
     communicator().engine().keepPollingOnLoop(*this);
   }
@@ -222,20 +230,14 @@ bool Execution::mustLetOthersEncode(bool of_sum) const {
 
 void Execution::startOnLoop() {
   if (flat_) {
-    if (!at_once_) numberFlat();
     at_once_ = false;
     queued_ = true;
     if (communicator().flatOnLoop()->enter(*this)) advanceFlatOnLoop();
     return;
   }
-  signature_.operation = static_cast<std::uint32_t>(sequence);
   failure_ = Status::ok();
-  context_->draw = sequence;
-  if (call_.codecs != nullptr && call_.tensor != 0) {
-    context_->draw = communicator().referencesOnLoop().countUp(call_.tensor);
-    // Ranks that imported different states must notice it.
-    signature_.detail = context_->plan_hash ^ static_cast<std::uint32_t>(context_->draw);
-  }
+  disagrees_ = -1;
+  if (call_.codecs == nullptr || call_.tensor == 0) context_->draw = sequence;
   if (needs_staging_) stageInput();
   fragments_left_ = plan_->fragments;
   next_fragment_ = 0;
@@ -251,6 +253,19 @@ void Execution::failInCallback(const Status& status) {
   communicator().engine().markDirtyOnLoop(*this);
 }
 
+Status Execution::disagreeInCallback(int rank, const Envelope& theirs) {
+  if (disagrees_ < 0) {
+    disagrees_ = rank;
+    theirs_ = theirs;
+  }
+  return Status::error(GOSS_ERR_MISMATCH, fmt::format("rank {} has called something else", rank));
+}
+
+void Execution::failOnLoop() {
+  if (disagrees_ >= 0) return communicator().disagreeOnLoop(*this, disagrees_, theirs_);
+  communicator().failOnLoop(failure_, Communicator::Origin::here);
+}
+
 void Execution::advanceOnLoop() {
   if (flat_) return advanceFlatOnLoop();
   for (const auto& run : runs_) {
@@ -263,7 +278,7 @@ void Execution::advanceOnLoop() {
     if (failure_.isOk() && run->active() && run->hasCodecWork()) communicator().engine().keepPollingOnLoop(*this);
   }
   if (!failure_.isOk()) {
-    communicator().failOnLoop(failure_, Communicator::Origin::here);
+    failOnLoop();
   } else if (fragments_left_ == 0) {
     communicator().completeOnLoop(*this, Status::ok());
   }

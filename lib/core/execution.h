@@ -33,7 +33,8 @@ class Execution final : public Operation {
   void bind(const Call& call);
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }
-  [[nodiscard]] const Signature* signature() const override { return &signature_; }
+  void numberOnLoop(History& history) override;
+  [[nodiscard]] const Envelope* envelope() const override { return &envelope_; }
 
   [[nodiscard]] bool isBoundTo(const Call& call) const { return binding_ > 0 && call == bound_; }
   /// Changes whenever bind() was given something else.
@@ -63,11 +64,13 @@ class Execution final : public Operation {
   void countEncoding(bool of_sum) { encodings_left_[of_sum] -= encodings_left_[of_sum] > 0 ? 1 : 0; }
   /// A step failed while transports progress; the failure is dealt with in the next advanceOnLoop().
   void failInCallback(const Status& status);
+  /// The same: `rank` has sent another envelope. Returns the error that its message is refused with.
+  Status disagreeInCallback(int rank, const Envelope& theirs);
 
  private:
   void makeRuns();
   void stageInput();
-  void numberFlat();
+  void failOnLoop();
   void advanceFlatOnLoop();
   void leaveFlatOnLoop();
   void countFlatOnLoop();
@@ -77,6 +80,7 @@ class Execution final : public Operation {
   Call bound_;                                         ///< As the caller gave it.
   Call call_;                                          ///< With what the plan adds.
   Signature signature_;
+  Envelope envelope_{}; ///< Of it.
   std::uint64_t binding_ = 0;
   bool flat_ = false;
   bool at_once_ = false; ///< runAtOnceOnLoop() has begun it.
@@ -92,6 +96,8 @@ class Execution final : public Operation {
   std::uint32_t next_fragment_ = 0;
   std::uint32_t fragments_left_ = 0;
   Status failure_;
+  int disagrees_ = -1; ///< The first rank that was found to call something else.
+  Envelope theirs_{};  ///< What it calls.
 };
 
 } // namespace goss::core

@@ -56,13 +56,12 @@ class Run::RecvStep final : public RecvOperation {
       return Status::ok();
     }
     const int rank = run_.communicator_.rankOfWorld(peer);
-    const Signature theirs = Signature::decode(received);
-    const Signature& ours = *run_.context_.signature;
-    if (received != envelope) return run_.communicator_.mismatch(rank, theirs, ours);
-    return Status::error(GOSS_ERR_MISMATCH,
-                         fmt::format("{}: rank {} sends {} bytes where rank {} expects {}; check the counts of both",
-                                     ours.describe(), rank, bytes, run_.communicator_.rank(), capacity),
-                         ErrorScope::communicator, peer);
+    if (received != envelope) return run_.execution_.disagreeInCallback(rank, received);
+    return Status::error(
+        GOSS_ERR_MISMATCH,
+        fmt::format("{}: rank {} sends {} bytes where rank {} expects {}; check the counts of both",
+                    run_.context_.signature->describe(), rank, bytes, run_.communicator_.rank(), capacity),
+        ErrorScope::communicator, peer);
   }
 
   void onData(std::size_t offset, std::span<const std::byte> bytes) override {
@@ -318,7 +317,7 @@ void Run::begin(std::uint32_t fragment, std::uint64_t sequence) {
   sequence_ = sequence;
   if (resolved_binding_ != context_.binding || resolved_fragment_ != fragment) resolve();
   const Schedule& schedule = *context_.schedule;
-  const Envelope envelope = context_.signature->encode();
+  const Envelope& envelope = *context_.envelope;
   ready_.clear();
   ready_head_ = 0;
   codec_ready_.clear();

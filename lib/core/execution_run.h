@@ -18,7 +18,8 @@ struct RunContext {
   const std::vector<std::vector<std::uint32_t>>* dependents = nullptr;
   const Call* call = nullptr;
   const Signature* signature = nullptr;
-  const std::byte* input = nullptr; ///< The caller's, or the staged copy.
+  const Envelope* envelope = nullptr; ///< Of it.
+  const std::byte* input = nullptr;   ///< The caller's, or the staged copy.
   std::byte* output = nullptr;
   std::uint32_t fragments = 1;
   std::uint32_t plan_hash = 0;

@@ -12,7 +12,7 @@
 namespace goss::core {
 
 class Communicator;
-struct Signature;
+class History;
 
 /// State machine, all transitions under the engine's lock:
 ///   inactive --start--> active --complete--> complete --wait (persistent)--> inactive
@@ -47,14 +47,16 @@ class Operation {
   [[nodiscard]] virtual std::string describe() const = 0;
   /// Ranks of the communicator whose messages this operation is waiting for.
   [[nodiscard]] virtual std::vector<int> waitingForRanks() const = 0;
-  /// What the other ranks must have called too; null for point-to-point messages.
-  [[nodiscard]] virtual const Signature* signature() const { return nullptr; }
+  /// Of what is a collective: takes its place, or places, behind those that were started before. Called once before
+  /// startOnLoop(), unless it has been given its place.
+  virtual void numberOnLoop(History& history) { (void)history; }
+  /// What the other ranks must have called too, from numberOnLoop() on; null for point-to-point messages, and for what
+  /// others see the phases of.
+  [[nodiscard]] virtual const Envelope* envelope() const { return nullptr; }
   /// Called as often as the ranks that are waited for are probed.
   virtual void remindOnLoop() {}
   /// Whether it goes on when the communicator fails, and starts on one that has.
   [[nodiscard]] virtual bool outlivesFailure() const { return false; }
-  /// How many places among the communicator's collectives it takes.
-  [[nodiscard]] virtual std::uint32_t places() const { return 1; }
   /// Whether it may start now; else the error of that call, which changes nothing. Not asked where it fails alone.
   [[nodiscard]] virtual Status mayStartOnLoop() const { return Status::ok(); }
   /// The tensor whose kept state it works on while it is active; 0: none.

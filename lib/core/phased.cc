@@ -87,6 +87,17 @@ Status PhasedOperation::mayStartOnLoop() const {
   return used ? communicator().tensorInUse(*this) : Status::ok();
 }
 
+void PhasedOperation::numberOnLoop(History& history) {
+  sequence = history.next();
+  Signature signature = wholeSignature();
+  // Until its phases begin there is nothing to compare with others' probes.
+  signature.kind = Signature::Kind::control;
+  for (std::uint32_t& place : histories_) {
+    place = signature.history = history.hash();
+    history.add(signature.encode());
+  }
+}
+
 void PhasedOperation::startOnLoop() {
   phase_ = 0;
   computing_ = false;
@@ -225,6 +236,7 @@ Call PhasedOperation::phaseCall(const Phase& phase) {
   PhaseOf phase_of{call_.codecs, wholeSignature()};
   const std::uint64_t identity[] = {call_.codecs->hash, call_.tensor, draw_, phase_, call.count};
   phase_of.signature.detail = static_cast<std::uint32_t>(XXH64(identity, sizeof identity, 0));
+  phase_of.signature.history = histories_[phase_ - 1];
   call.phase_of = std::make_shared<const PhaseOf>(std::move(phase_of));
   return call;
 }
@@ -237,6 +249,8 @@ Signature PhasedOperation::wholeSignature() const {
   signature.op = call_.op;
   signature.count = call_.count;
   signature.codec = call_.codecs->tag();
+  const std::uint64_t identity[] = {call_.codecs->hash, call_.tensor};
+  signature.detail = static_cast<std::uint32_t>(XXH64(identity, sizeof identity, 0));
   return signature;
 }
 
@@ -265,7 +279,7 @@ Status PhasedOperation::finish() {
       kernels::convert(call_.dtype, call_.output, GOSS_FLOAT32, values_.data(), call_.count);
     }
   }
-  communicator().endPhasesOnLoop(*this, wholeSignature());
+  communicator().endPhasesOnLoop(*this);
   communicator().completeOnLoop(*this, Status::ok());
   return Status::ok();
 }

@@ -3,6 +3,7 @@
 #ifndef GOSS_LIB_CORE_PHASED_H_
 #define GOSS_LIB_CORE_PHASED_H_
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -38,7 +39,7 @@ class PhasedOperation final : public Operation {
   /// Memory that it keeps while it is idle.
   [[nodiscard]] std::size_t heldBytes() const;
 
-  [[nodiscard]] std::uint32_t places() const override { return kMostPhases; }
+  void numberOnLoop(History& history) override;
   [[nodiscard]] Status mayStartOnLoop() const override;
   [[nodiscard]] std::uint64_t keptTensor() const override { return call_.tensor; }
   void startOnLoop() override;
@@ -67,8 +68,9 @@ class PhasedOperation final : public Operation {
   std::span<float> factors_;
   FeedbackWork feedback_;
   std::uint64_t draw_ = 0;
-  std::uint32_t phase_ = 0; ///< Phases begun.
-  bool computing_ = false;  ///< The codec has more to compute before the next one.
+  std::array<std::uint32_t, kMostPhases> histories_{}; ///< By phase: Signature::history.
+  std::uint32_t phase_ = 0;                            ///< Phases begun.
+  bool computing_ = false;                             ///< The codec has more to compute before the next one.
   std::unique_ptr<CodecRun> run_;
   std::shared_ptr<PreparedPayload> payload_; ///< Of add phases.
   std::shared_ptr<const CodecPair> payload_codecs_;

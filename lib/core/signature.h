@@ -20,20 +20,23 @@ struct Signature {
   ReduceOp op = GOSS_SUM;
   std::uint8_t codec = 0; ///< 0: not compressed; else 1..255, equal for equal codecs.
   std::int32_t root = -1;
-  std::uint64_t count = 0;     ///< Elements as the caller gave them; for v-variants their sum.
-  std::uint32_t detail = 0;    ///< Hash of the counts of a v-variant, of algorithm, fragments and codec.
-  std::uint32_t operation = 0; ///< Low bits of the sequence number.
+  std::uint64_t count = 0;   ///< Elements as the caller gave them; for v-variants their sum.
+  std::uint32_t detail = 0;  ///< Hash of the counts of a v-variant, of algorithm, fragments and codec.
+  std::uint32_t history = 0; ///< historyAfter() the call before, and so a hash of all before; 0: it is the first.
 
   friend bool operator==(const Signature&, const Signature&) = default;
 
   [[nodiscard]] Envelope encode() const;
-  /// Brings `operation` up to date in what encode() returned before.
-  void putOperation(Envelope& envelope) const;
+  /// Brings `detail` and `history` up to date in what encode() returned before.
+  void putHistory(Envelope& envelope) const;
   static Signature decode(const Envelope& envelope);
   /// Such as "all_reduce(sum) of 1024 float32" or "broadcast of 7 int8 from root 2".
   /// The codec is not named: the signature does not hold its name.
   [[nodiscard]] std::string describe() const;
 };
+
+/// What the envelope of the call after `call` carries: a hash of its envelope.
+std::uint32_t historyAfter(const Envelope& call);
 
 const char* dtypeName(DType dtype);
 const char* opName(ReduceOp op);

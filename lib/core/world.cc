@@ -327,6 +327,12 @@ void World::handleControlOnLoop(int peer, const ControlMessage& message) {
     left.operation = message.operation;
     control_->sendOnLoop(peer, left);
   }
+  if (message.type == ControlMessage::Type::history && closed_contexts_.contains(message.context)) {
+    ControlMessage left;
+    left.type = ControlMessage::Type::history;
+    left.context = message.context;
+    control_->sendOnLoop(peer, left);
+  }
   if (message.type != ControlMessage::Type::probe) return;
   // This rank has not made that communicator yet, or has left it already; it is alive all the same.
   ControlMessage reply;

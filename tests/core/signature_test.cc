@@ -19,7 +19,7 @@ TEST(Signature, HasTheBytesOfTheFormat) {
   reduction.dtype = GOSS_FLOAT32;
   reduction.count = 1024;
   reduction.detail = 0xa1b2c3d4;
-  reduction.operation = 7;
+  reduction.history = 7;
   EXPECT_EQ(hexOf(reduction), "01000800ffffffff0004000000000000d4c3b2a107000000");
 
   Signature every_field;
@@ -29,7 +29,7 @@ TEST(Signature, HasTheBytesOfTheFormat) {
   every_field.root = 3;
   every_field.count = 0x0102030405060708;
   every_field.detail = 0x11121314;
-  every_field.operation = 0x21222324;
+  every_field.history = 0x21222324;
   EXPECT_EQ(hexOf(every_field), "010201000300000008070605040302011413121124232221");
 
   Signature message;
@@ -48,7 +48,7 @@ TEST(Signature, ComesBackAsItWas) {
   signature.root = -1;
   signature.count = ~std::uint64_t{0};
   signature.detail = 1;
-  signature.operation = ~0u;
+  signature.history = ~0u;
   EXPECT_EQ(Signature::decode(signature.encode()), signature);
 }
 
@@ -59,6 +59,22 @@ TEST(Signature, EveryByteCounts) {
     changed[i] ^= std::byte{1};
     EXPECT_NE(Signature::decode(changed), signature) << "byte " << i;
   }
+}
+
+TEST(Signature, TakesWhatChangesIntoAnEnvelope) {
+  Signature signature;
+  signature.count = 3;
+  Envelope envelope = signature.encode();
+  signature.detail = 0xa1b2c3d4;
+  signature.history = 0x01020304;
+  signature.putHistory(envelope);
+  EXPECT_EQ(envelope, signature.encode());
+}
+
+// Ranks of different builds and processors must come to the same.
+TEST(Signature, TheHistoryAfterItHasTheBitsOfTheFormat) {
+  EXPECT_EQ(historyAfter(Envelope{}), 3838282282U);
+  EXPECT_EQ(historyAfter(Signature().encode()), 1991572374U);
 }
 
 TEST(Signature, DescribesWhatWasCalled) {

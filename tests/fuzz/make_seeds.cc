@@ -11,6 +11,7 @@
 #include "core/bootstrap_unique_id.h"
 #include "core/bootstrap_wire.h"
 #include "core/control.h"
+#include "core/history.h"
 #include "core/mesh.h"
 #include "core/signature.h"
 #include "sync/reference_store.h"
@@ -115,6 +116,14 @@ void writeMessages(Seeds seeds) {
   seeds.add(head(4), message.encode());
   message.type = ControlMessage::Type::view;
   message.text = view.encode();
+  seeds.add(head(4), message.encode());
+  History history;
+  for (int i = 0; i < 3; ++i) {
+    signature.history = history.hash();
+    history.add(signature.encode());
+  }
+  message.type = ControlMessage::Type::history;
+  message.text = history.encode();
   seeds.add(head(4), message.encode());
   seeds.add(head(5), view.encode());
   const goss::Envelope envelope = signature.encode();

@@ -13,6 +13,7 @@
 #include "core/bootstrap_unique_id.h"
 #include "core/bootstrap_wire.h"
 #include "core/control.h"
+#include "core/history.h"
 #include "core/mesh.h"
 #include "core/signature.h"
 
@@ -70,6 +71,17 @@ void tryView(std::string_view bytes, int ranks) {
     require(rank > 0 && rank < ranks);
 }
 
+void tryHistory(const ControlMessage& message) {
+  const auto theirs = History::decode(message.operation, message.text);
+  if (!theirs.has_value()) return;
+  require(theirs->encode() == message.text && theirs->first() == message.operation);
+  require(!theirs->firstDifference(*theirs).has_value());
+  History ours;
+  ours.add(message.signature);
+  const auto number = ours.firstDifference(*theirs);
+  require(!number.has_value() || *number == 0);
+}
+
 void tryControl(std::string_view bytes, int ranks) {
   const auto decoded = ControlMessage::decode(bytes);
   if (!decoded.isOk()) return;
@@ -79,6 +91,7 @@ void tryControl(std::string_view bytes, int ranks) {
   if (message.type == ControlMessage::Type::view || message.type == ControlMessage::Type::agreed) {
     tryView(message.text, ranks);
   }
+  if (message.type == ControlMessage::Type::history) tryHistory(message);
 }
 
 void tryEnvelope(std::string_view bytes) {
