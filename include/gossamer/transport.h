@@ -97,13 +97,20 @@ class RecvOperation {
   virtual void onReceived(const Status& status) = 0;
 };
 
+/// How a transport knows that a peer is lost. Those who are left may go on without a peer that has departed or ended,
+/// but one that is silent may itself go on elsewhere: what nobody said is silence.
+enum class PeerLoss {
+  departed, ///< It said goodbye before it closed: not a failure by itself.
+  ended,    ///< Its own host said so: its process is seen to have ended, or nobody listens any more where it did.
+  silent,   ///< Its link broke, or was given up by either end, and it was not reached in time.
+};
+
 class TransportListener {
  public:
   virtual ~TransportListener() = default;
-  /// Called out of progress(), once per peer. `departed`: the peer said goodbye before it closed (not a failure by
-  /// itself); else it died or the connection broke. Pending operations on the peer have failed or will fail in this
+  /// Called out of progress(), once per peer. Pending operations on the peer have failed or will fail in this
   /// progress().
-  virtual void onPeerLost(int peer, const Status& status, bool departed) = 0;
+  virtual void onPeerLost(int peer, const Status& status, PeerLoss how) = 0;
 };
 
 /// What a transport offers; declared, so that nobody probes by trying.

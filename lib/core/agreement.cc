@@ -38,7 +38,7 @@ bool AgreementView::merge(const AgreementView& other) {
     const auto [at, added] = accused.try_emplace(rank, theirs);
     grown = grown || added;
     Accused& ours = at->second;
-    if (theirs.closed && !ours.closed) grown = ours.closed = true;
+    if (theirs.ended && !ours.ended) grown = ours.ended = true;
     for (std::size_t word = 0; word < ours.from.size(); ++word) {
       grown = grown || (theirs.from[word] & ~ours.from[word]) != 0;
       ours.from[word] |= theirs.from[word];
@@ -47,10 +47,10 @@ bool AgreementView::merge(const AgreementView& other) {
   return grown;
 }
 
-void AgreementView::accuse(int accuser, int rank, bool closed, int size) {
+void AgreementView::accuse(int accuser, int rank, bool ended, int size) {
   Accused& entry = accused[rank];
   entry.from.resize(wordsFor(size));
-  entry.closed = entry.closed || closed;
+  entry.ended = entry.ended || ended;
   entry.from[static_cast<std::size_t>(accuser / kBits)] |= std::uint64_t{1} << (accuser % kBits);
 }
 
@@ -58,7 +58,7 @@ std::string AgreementView::encode() const {
   base::WireWriter writer;
   writer.integer(context).integer(static_cast<std::uint32_t>(accused.size()));
   for (const auto& [rank, entry] : accused) {
-    writer.integer(static_cast<std::uint32_t>(rank)).integer(static_cast<std::uint8_t>(entry.closed ? 1 : 0));
+    writer.integer(static_cast<std::uint32_t>(rank)).integer(static_cast<std::uint8_t>(entry.ended ? 1 : 0));
     for (const std::uint64_t word : entry.from)
       writer.integer(word);
   }
@@ -73,11 +73,11 @@ Result<AgreementView> AgreementView::decode(std::string_view bytes, int size) {
   bool sound = count <= static_cast<std::uint32_t>(size);
   for (std::uint32_t i = 0; sound && i < count; ++i) {
     const auto rank = reader.integer<std::uint32_t>();
-    const auto closed = reader.integer<std::uint8_t>();
-    sound = rank < static_cast<std::uint32_t>(size) && closed <= 1;
+    const auto ended = reader.integer<std::uint8_t>();
+    sound = rank < static_cast<std::uint32_t>(size) && ended <= 1;
     if (!sound) break;
     Accused& entry = view.accused[static_cast<int>(rank)];
-    entry.closed = closed == 1;
+    entry.ended = ended == 1;
     entry.from.resize(wordsFor(size));
     for (std::uint64_t& word : entry.from)
       word = reader.integer<std::uint64_t>();
@@ -122,28 +122,39 @@ std::vector<int> remainingRanks(const AgreementView& view, int size) {
   return remaining;
 }
 
-bool hasQuorum(const AgreementView& view, const std::vector<int>& remaining) {
-  std::vector<int> silent;
-  for (const auto& [rank, entry] : view.accused) {
-    const bool remains = std::binary_search(remaining.begin(), remaining.end(), rank);
-    if (!remains && !entry.closed) silent.push_back(rank);
+bool hasQuorum(const std::vector<bool>& agreed, const std::vector<bool>& ended) {
+  std::size_t here = 0;
+  std::size_t elsewhere = 0;
+  for (std::size_t rank = 0; rank < agreed.size(); ++rank) {
+    if (agreed[rank]) ++here;
+    if (!agreed[rank] && !ended[rank]) ++elsewhere;
   }
-  if (remaining.size() != silent.size()) return remaining.size() > silent.size();
-  return !remaining.empty() && remaining.front() < silent.front();
+  return elsewhere == 0 || 2 * here > agreed.size() || (2 * here == agreed.size() && agreed[0]);
 }
 
 Agreement::Agreement(int self, int size, Reserve reserve)
-    : self_(self), size_(size), reserve_(std::move(reserve)), left_out_(static_cast<std::size_t>(size), false) {
+    : self_(self),
+      size_(size),
+      reserve_(std::move(reserve)),
+      left_out_(static_cast<std::size_t>(size), false),
+      lost_(left_out_),
+      ended_(left_out_) {
   view_.context = reserved_ = reserve_(0);
   settle();
 }
 
-void Agreement::accuse(int rank, bool closed) {
+void Agreement::accuse(int rank, bool ended) {
   if (rank == self_) return;
+  lose(rank, ended);
   AgreementView found;
   found.context = view_.context;
-  found.accuse(self_, rank, closed, size_);
+  found.accuse(self_, rank, ended, size_);
   learn(found);
+}
+
+void Agreement::lose(int rank, bool ended) {
+  lost_[static_cast<std::size_t>(rank)] = true;
+  if (ended) ended_[static_cast<std::size_t>(rank)] = true;
 }
 
 void Agreement::learn(const AgreementView& view) {
@@ -153,25 +164,54 @@ void Agreement::learn(const AgreementView& view) {
 }
 
 void Agreement::hear(int from, const AgreementView& theirs) {
+  const auto accused = theirs.accused.find(from);
+  if (accused != theirs.accused.end() && has(accused->second.from, from)) lose(from, accused->second.ended);
   if (decision_.has_value()) return;
   told_[from] = theirs;
   learn(theirs);
 }
 
 void Agreement::hearDecision(int from, const AgreementView& decision) {
+  told_decisions_[from] = decision;
   if (!decision_.has_value() && !left_out_[static_cast<std::size_t>(from)]) decision_ = decision;
 }
 
 bool Agreement::takeChanged() { return std::exchange(changed_, false); }
 
+bool Agreement::remains(int rank, const AgreementView& view) const {
+  const std::vector<int> remaining = remainingRanks(view, size_);
+  return std::binary_search(remaining.begin(), remaining.end(), rank);
+}
+
 std::vector<int> Agreement::awaited() const {
   std::vector<int> ranks;
-  for (const int rank : remainingRanks(view_, size_)) {
+  if (decision_.has_value() && !remains(self_, *decision_)) return ranks;
+  for (const int rank : remainingRanks(decision_.value_or(view_), size_)) {
     if (rank == self_) continue;
     const auto told = told_.find(rank);
-    if (told == told_.end() || !(told->second == view_)) ranks.push_back(rank);
+    const bool silent = decision_.has_value()
+                            ? !told_decisions_.contains(rank) && !lost_[static_cast<std::size_t>(rank)]
+                            : told == told_.end() || !(told->second == view_);
+    if (silent) ranks.push_back(rank);
   }
   return ranks;
+}
+
+std::vector<bool> Agreement::agreed() const {
+  std::vector<bool> ranks(static_cast<std::size_t>(size_), false);
+  ranks[static_cast<std::size_t>(self_)] = true;
+  for (const auto& [rank, decision] : told_decisions_)
+    if (decision == decision_) ranks[static_cast<std::size_t>(rank)] = true;
+  return ranks;
+}
+
+bool Agreement::goesOn() const {
+  if (!isComplete() || !remains(self_, *decision_)) return false;
+  std::vector<bool> ended = ended_;
+  for (const AgreementView* view : {&view_, &*decision_})
+    for (const auto& [rank, entry] : view->accused)
+      if (entry.ended) ended[static_cast<std::size_t>(rank)] = true;
+  return hasQuorum(agreed(), ended);
 }
 
 // What this rank tells, it has reserved. A rank that its own view leaves out decides nothing: the others tell it.

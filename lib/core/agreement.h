@@ -18,7 +18,7 @@ namespace goss::core {
 /// ever grows: merging is a union, and the larger number.
 struct AgreementView {
   struct Accused {
-    bool closed = false;             ///< Its connection ended, or it left: it is not merely silent.
+    bool ended = false;              ///< Its own host said that its process has ended, or it said that it left.
     std::vector<std::uint64_t> from; ///< The accusers, a bit a rank.
     bool operator==(const Accused&) const = default;
   };
@@ -28,7 +28,7 @@ struct AgreementView {
   bool operator==(const AgreementView&) const = default;
   /// Returns whether this one has grown.
   bool merge(const AgreementView& other);
-  void accuse(int accuser, int rank, bool closed, int size);
+  void accuse(int accuser, int rank, bool ended, int size);
   [[nodiscard]] std::string encode() const;
   /// Errors: protocol, for what makes no sense among `size` ranks.
   static Result<AgreementView> decode(std::string_view bytes, int size);
@@ -37,41 +37,47 @@ struct AgreementView {
 /// The ranks that `view` leaves: as long as there are accusations among those that are left, the one whom most of these
 /// accuse is left out, of equals the highest rank. So a dead rank goes, and of two that have lost each other, one.
 [[nodiscard]] std::vector<int> remainingRanks(const AgreementView& view, int size);
-/// Whether the remaining ranks may go on: ranks whose connection ended are dead, but ranks that are merely silent may
-/// have found each other on the other side of a cut. There must be more of us than of them, or as many, and among us
-/// the lowest rank of both.
-[[nodiscard]] bool hasQuorum(const AgreementView& view, const std::vector<int>& remaining);
+/// Whether the ranks that `agreed` may go on, of as many as the lists are long: when all others have `ended`, so that
+/// nobody is left to go on elsewhere, or when those who agreed are more than half, or half with rank 0.
+[[nodiscard]] bool hasQuorum(const std::vector<bool>& agreed, const std::vector<bool>& ended);
 
 /// One rank's part in one agreement: pure, so that all interleavings can be tried with seeds. A rank tells its view to
-/// all others whenever it has grown. It decides when all who remain by its view have told it this very view. Since
-/// views only grow, a rank that has decided answers with its decision alone, and nobody takes a decision over from a
-/// rank that a view of its own has left out, no two ranks that remain in each other's decision decide differently. Not
-/// thread-safe.
+/// all others whenever it has grown. It decides when all who remain by its view have told it this very view, and tells
+/// all. It goes on when enough of those who remain have told it the same decision: see hasQuorum(). docs/shrink.md
+/// proves that the ranks that go on have one decision, whoever dies or is cut off meanwhile. Not thread-safe.
 class Agreement {
  public:
   /// `wanted` if it is free on this rank, else a higher number that is; taken for this agreement (ContextNumbers).
   using Reserve = std::function<std::uint32_t(std::uint32_t wanted)>;
   Agreement(int self, int size, Reserve reserve);
 
-  /// This rank's own finding.
-  void accuse(int rank, bool closed);
-  /// What `from` knows without taking part, such as that it has left.
-  void learn(const AgreementView& view);
-  /// `from` told its view.
+  /// This rank's own finding: it has lost that rank, which has ended or is silent.
+  void accuse(int rank, bool ended);
+  /// `from` told its view. One that accuses `from` itself says that it has left.
   void hear(int from, const AgreementView& theirs);
-  /// `from` has decided. Ignored when a view of ours has left `from` out: others may have decided by that view.
+  /// `from` has decided. Not taken over when a view of ours has left `from` out: others may have decided by that view.
   void hearDecision(int from, const AgreementView& decision);
 
   [[nodiscard]] const AgreementView& view() const { return view_; }
   /// The view has grown since the last call.
   bool takeChanged();
-  /// Ranks that remain by our view and have not told us the same one.
+  /// Before the decision: ranks that remain by our view and have not told us the same one. Then: ranks that remain by
+  /// the decision, have told us none, and are not lost to us.
   [[nodiscard]] std::vector<int> awaited() const;
   /// The agreed view, once there is one: ours or another rank's.
   [[nodiscard]] const std::optional<AgreementView>& decision() const { return decision_; }
+  /// There is a decision, and nobody is awaited any more.
+  [[nodiscard]] bool isComplete() const { return decision_.has_value() && awaited().empty(); }
+  /// Those who are known to have decided as this rank has, itself among them.
+  [[nodiscard]] std::vector<bool> agreed() const;
+  /// Once isComplete(): whether this rank goes on, with those who remain by the decision.
+  [[nodiscard]] bool goesOn() const;
 
  private:
+  void lose(int rank, bool ended);
+  void learn(const AgreementView& view);
   void settle();
+  [[nodiscard]] bool remains(int rank, const AgreementView& view) const;
 
   const int self_;
   const int size_;
@@ -79,8 +85,11 @@ class Agreement {
   std::uint32_t reserved_ = 0;
   AgreementView view_;
   bool changed_ = true;
-  std::map<int, AgreementView> told_; ///< Latest, by rank.
-  std::vector<bool> left_out_;        ///< By any view of ours.
+  std::map<int, AgreementView> told_;           ///< Latest, by rank.
+  std::map<int, AgreementView> told_decisions_; ///< By rank.
+  std::vector<bool> left_out_;                  ///< By any view of ours.
+  std::vector<bool> lost_;                      ///< To this rank, which will hear nothing more of them.
+  std::vector<bool> ended_;                     ///< The same, and they have ended.
   std::optional<AgreementView> decision_;
 };
 

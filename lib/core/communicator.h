@@ -146,6 +146,8 @@ class Communicator {
   sync::ReferenceStore& referencesOnLoop() { return references_; }
   /// Of the communicator; ok while it has not failed.
   [[nodiscard]] const Status& failureOnLoop() const { return failure_; }
+  /// It was shrunk, and this rank goes on with the rest.
+  [[nodiscard]] bool goesOnOnLoop() const;
   /// Null where the ranks share no boards.
   [[nodiscard]] FlatChannel* flatOnLoop() const { return flat_.get(); }
   /// `rank` has sent another envelope than that of `operation`, which must not complete. Fails the communicator, at
@@ -174,14 +176,21 @@ class Communicator {
   Result<bool> proposeContexts(SplitEntry& mine, std::vector<SplitEntry>& all, std::vector<std::int32_t>& colors,
                                std::uint32_t& base);
 
+  /// What came of an attempt to shrink.
+  struct ShrinkDecision {
+    AgreementView view;
+    /// When nobody is awaited any more: who is known to have agreed, and whether this rank goes on.
+    std::vector<int> agreed{};
+    bool goes_on = false;
+  };
   /// Of goss_comm_shrink. It stays between calls: a rank whose call ended at its deadline still takes part.
   struct Shrinking {
-    std::uint64_t attempt = 1;                        ///< The agreement that is going on, or comes next.
-    std::unique_ptr<Agreement> agreement;             ///< Null until this rank calls.
-    std::map<int, AgreementView> early;               ///< What others told in this attempt before that, by rank.
-    std::map<int, AgreementView> early_decisions;     ///< The same.
-    std::map<std::uint64_t, AgreementView> decisions; ///< By attempt.
-    Operation* waiting = nullptr;                     ///< The call that waits.
+    std::uint64_t attempt = 1;                         ///< The agreement that is going on, or comes next.
+    std::unique_ptr<Agreement> agreement;              ///< Null until this rank calls.
+    std::map<int, AgreementView> early;                ///< What others told in this attempt before that, by rank.
+    std::map<int, AgreementView> early_decisions;      ///< The same.
+    std::map<std::uint64_t, ShrinkDecision> decisions; ///< By attempt.
+    Operation* waiting = nullptr;                      ///< The call that waits.
   };
   class ShrinkCall;
 
@@ -230,15 +239,18 @@ class Communicator {
   void handleViewOnLoop(int rank, const ControlMessage& message);
   void settleShrinkOnLoop();
   void tellViewOnLoop(const std::vector<int>& ranks);
+  /// The decision, once there is one.
+  void tellShrinkOnLoop(const std::vector<int>& ranks);
   void tellDecisionOnLoop(int rank, std::uint64_t attempt);
-  void accuseOnLoop(int rank, const Status& why);
+  /// That rank is lost.
+  void accuseOnLoop(int rank);
   /// What a new communicator is made of; a copy, because the old one may go meanwhile.
   struct Origins {
     std::shared_ptr<World> world;
     std::vector<int> ranks; ///< Of the world.
     int rank;
   };
-  static Result<std::unique_ptr<Communicator>> derive(const Origins& origins, const AgreementView& decision);
+  static Result<std::unique_ptr<Communicator>> derive(const Origins& origins, const ShrinkDecision& decision);
   void awaitPhased();
   /// As MeasuredLink::relay of the link to `rank`.
   double relayOf(int rank);

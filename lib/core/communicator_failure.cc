@@ -77,7 +77,7 @@ void Communicator::abort(const std::string& reason) {
 }
 
 void Communicator::handlePeerLostOnLoop(int rank, const Status& status, bool departed) {
-  accuseOnLoop(rank, status);
+  accuseOnLoop(rank);
   if (departed) return; // No failure by itself.
   failOnLoop(Status::error(GOSS_ERR_PEER_LOST, fmt::format("{} was lost: {}", nameOf(rank), status.text()),
                            ErrorScope::communicator, worldRank(rank)),
@@ -108,8 +108,8 @@ void Communicator::probeOnLoop(Operation& operation, TimePoint now) {
   }
 }
 
-/// A rank that answers no probe, and with whom no bytes move, is as good as dead: its link is broken off, and what
-/// follows is what follows a death. Bytes count, because a probe stands in line behind them.
+/// A rank that says nothing after a probe, and with whom no bytes move, is as good as dead: its link is broken off, and
+/// what follows is what follows a death. Bytes count, because a probe stands in line behind them.
 bool Communicator::giveUpIfSilentOnLoop(int rank, TimePoint now) {
   PeerNews& news = news_[static_cast<std::size_t>(rank)];
   const std::uint64_t movements = mesh().movements(worldRank(rank));
@@ -160,6 +160,8 @@ void Communicator::answerProbeOnLoop(int rank, const ControlMessage& probe) {
 }
 
 void Communicator::handleControlOnLoop(int rank, const ControlMessage& message) {
+  PeerNews& news = news_[static_cast<std::size_t>(rank)];
+  news.probed = TimePoint{}; // Whatever it says, it lives.
   switch (message.type) {
     case ControlMessage::Type::abort:
       failOnLoop(Status::error(static_cast<ErrorKind>(message.kind == 0 ? GOSS_ERR_ABORTED : message.kind),
@@ -169,15 +171,12 @@ void Communicator::handleControlOnLoop(int rank, const ControlMessage& message) 
     case ControlMessage::Type::probe:
       answerProbeOnLoop(rank, message);
       break;
-    case ControlMessage::Type::reply: {
-      PeerNews& news = news_[static_cast<std::size_t>(rank)];
-      news.probed = TimePoint{};
+    case ControlMessage::Type::reply:
       news.operation = message.operation;
       news.waiting_for = message.culprit;
       news.answered = true;
       news.unanswered = std::max(0, news.unanswered - 1);
       break;
-    }
     case ControlMessage::Type::history:
       handleHistoryOnLoop(rank, message);
       break;

@@ -18,7 +18,7 @@ class Communicator::ShrinkCall final : public Operation {
   void startOnLoop() override {}
   void advanceOnLoop() override {}
   void withdrawOnLoop() override {}
-  void remindOnLoop() override { communicator().tellViewOnLoop(waitingForRanks()); }
+  void remindOnLoop() override { communicator().tellShrinkOnLoop(waitingForRanks()); }
   [[nodiscard]] bool outlivesFailure() const override { return true; }
   [[nodiscard]] std::string describe() const override { return "goss_comm_shrink"; }
   [[nodiscard]] std::vector<int> waitingForRanks() const override {
@@ -28,7 +28,7 @@ class Communicator::ShrinkCall final : public Operation {
 };
 
 Result<std::unique_ptr<Communicator>> Communicator::shrink(std::int64_t timeout_ms) {
-  AgreementView decision;
+  ShrinkDecision decision;
   Origins origins;
   {
     auto lock = engine().enter();
@@ -36,6 +36,10 @@ Result<std::unique_ptr<Communicator>> Communicator::shrink(std::int64_t timeout_
     // Threads that shrink the same communicator take turns, as in any order of collectives.
     engine().driveUntil(lock, [this] { return shrinking_.waiting == nullptr || closing_; });
     if (closing_) return failure_;
+    origins = {world_, ranks_, rank_};
+    // Others may have gone on by what this rank has agreed to: it must not agree to anything else.
+    const auto last = shrinking_.decisions.find(shrinking_.attempt - 1);
+    if (last != shrinking_.decisions.end() && !last->second.goes_on) return derive(origins, last->second);
     ShrinkCall call(*this);
     call.timeout_ms = timeout_ms > 0 ? timeout_ms : defaultTimeoutMs();
     const std::uint64_t attempt = shrinking_.attempt;
@@ -51,7 +55,6 @@ Result<std::unique_ptr<Communicator>> Communicator::shrink(std::int64_t timeout_
     engine().notify(lock);
     if (!call.status().isOk()) return call.status();
     decision = shrinking_.decisions.at(attempt);
-    origins = {world_, ranks_, rank_};
   }
   return derive(origins, decision);
 }
@@ -73,14 +76,13 @@ void Communicator::beginShrinkOnLoop() {
     shrinking_.early_decisions.clear();
   }
   for (int rank = 0; rank < size(); ++rank) {
-    if (rank == rank_) continue;
-    if (const Status status = mesh().linkStatus(worldRank(rank)); !status.isOk())
-      shrinking_.agreement->accuse(rank, status.kind() != GOSS_ERR_TIMEOUT);
+    if (rank != rank_ && mesh().isLost(worldRank(rank)))
+      shrinking_.agreement->accuse(rank, mesh().hasEnded(worldRank(rank)));
   }
   settleShrinkOnLoop();
 }
 
-/// Tells the others what is new, and ends the attempt when there is a decision.
+/// Tells the others what is new, and ends the attempt when it is settled who goes on.
 void Communicator::settleShrinkOnLoop() {
   Agreement& agreement = *shrinking_.agreement;
   std::vector<int> others;
@@ -90,12 +92,24 @@ void Communicator::settleShrinkOnLoop() {
   // The last view too: those who have not decided need it.
   if (agreement.takeChanged()) tellViewOnLoop(others);
   if (!agreement.decision().has_value()) return;
-  const std::uint64_t attempt = shrinking_.attempt++;
-  shrinking_.decisions.emplace(attempt, *agreement.decision());
+  if (shrinking_.decisions.try_emplace(shrinking_.attempt, ShrinkDecision{*agreement.decision()}).second) {
+    for (const int rank : others)
+      tellDecisionOnLoop(rank, shrinking_.attempt);
+  }
+  if (!agreement.isComplete()) return;
+  ShrinkDecision& decision = shrinking_.decisions.at(shrinking_.attempt++);
+  decision.goes_on = agreement.goesOn();
+  const std::vector<bool> agreed = agreement.agreed();
+  for (int rank = 0; rank < size(); ++rank)
+    if (agreed[static_cast<std::size_t>(rank)]) decision.agreed.push_back(rank);
   shrinking_.agreement.reset();
-  for (const int rank : others)
-    tellDecisionOnLoop(rank, attempt);
   if (shrinking_.waiting != nullptr) completeOnLoop(*shrinking_.waiting, Status::ok());
+}
+
+void Communicator::tellShrinkOnLoop(const std::vector<int>& ranks) {
+  if (!shrinking_.decisions.contains(shrinking_.attempt)) return tellViewOnLoop(ranks);
+  for (const int rank : ranks)
+    tellDecisionOnLoop(rank, shrinking_.attempt);
 }
 
 void Communicator::tellViewOnLoop(const std::vector<int>& ranks) {
@@ -125,44 +139,54 @@ void Communicator::tellDecisionOnLoop(int rank, std::uint64_t attempt) {
   message.type = ControlMessage::Type::agreed;
   message.context = context_;
   message.operation = attempt;
-  message.text = decided->second.encode();
+  message.text = decided->second.view.encode();
   world_->control().sendOnLoop(worldRank(rank), message);
 }
 
 void Communicator::handleViewOnLoop(int rank, const ControlMessage& message) {
-  const bool decided = message.type == ControlMessage::Type::agreed;
+  // Without a view, its communicator is destroyed; and it has gone on, or not.
+  const bool left = message.text.empty();
+  const bool goes_on = left && message.type == ControlMessage::Type::agreed;
+  const bool decided = !left && message.type == ControlMessage::Type::agreed;
   if (message.operation != shrinking_.attempt) {
     // A rank that is ahead says it again; one that is behind needs our decision.
     if (!decided && message.operation < shrinking_.attempt) tellDecisionOnLoop(rank, message.operation);
     return;
   }
   AgreementView view;
-  if (message.text.empty()) { // It has destroyed its communicator.
-    view.accuse(rank, rank, true, size());
-    if (shrinking_.agreement != nullptr) shrinking_.agreement->learn(view);
+  if (left) {
+    view.accuse(rank, rank, !goes_on, size());
   } else {
     Result<AgreementView> read = AgreementView::decode(message.text, size());
     if (!read.isOk()) return world_->log().warn(fmt::format("{} sent {}", nameOf(rank), read.status().text()));
     view = read.take();
-    if (shrinking_.agreement == nullptr) {
-      (decided ? shrinking_.early_decisions : shrinking_.early)[rank] = view;
-      return;
-    }
-    if (decided) shrinking_.agreement->hearDecision(rank, view);
-    if (!decided) shrinking_.agreement->hear(rank, view);
   }
-  if (shrinking_.agreement != nullptr) settleShrinkOnLoop();
-}
-
-void Communicator::accuseOnLoop(int rank, const Status& why) {
-  if (shrinking_.agreement == nullptr) return;
-  shrinking_.agreement->accuse(rank, why.kind() != GOSS_ERR_TIMEOUT);
+  if (shrinking_.agreement == nullptr) {
+    (decided ? shrinking_.early_decisions : shrinking_.early)[rank] = view;
+    return;
+  }
+  if (decided) {
+    shrinking_.agreement->hearDecision(rank, view);
+  } else {
+    if (!left) tellDecisionOnLoop(rank, shrinking_.attempt); // Once there is one.
+    shrinking_.agreement->hear(rank, view);
+  }
   settleShrinkOnLoop();
 }
 
+void Communicator::accuseOnLoop(int rank) {
+  if (shrinking_.agreement == nullptr) return;
+  shrinking_.agreement->accuse(rank, mesh().hasEnded(worldRank(rank)));
+  settleShrinkOnLoop();
+}
+
+bool Communicator::goesOnOnLoop() const {
+  return std::ranges::any_of(shrinking_.decisions, [](const auto& one) { return one.second.goes_on; });
+}
+
 /// Every rank that has this decision comes to the same result, but for those that are left out.
-Result<std::unique_ptr<Communicator>> Communicator::derive(const Origins& origins, const AgreementView& decision) {
-  std::vector<int> members = remainingRanks(decision, static_cast<int>(origins.ranks.size()));
+Result<std::unique_ptr<Communicator>> Communicator::derive(const Origins& origins, const ShrinkDecision& decision) {
+  std::vector<int> members = remainingRanks(decision.view, static_cast<int>(origins.ranks.size()));
   const auto worldRankOf = [&](int rank) { return origins.ranks[static_cast<std::size_t>(rank)]; };
   if (!std::binary_search(members.begin(), members.end(), origins.rank)) {
     return Status::error(GOSS_ERR_PEER_LOST,
@@ -170,21 +194,21 @@ Result<std::unique_ptr<Communicator>> Communicator::derive(const Origins& origin
                                      fmt::join(members, ", "), nameOf(origins.rank, worldRankOf(origins.rank))),
                          ErrorScope::communicator, worldRankOf(origins.rank));
   }
-  if (!hasQuorum(decision, members)) {
+  if (!decision.goes_on) {
     return Status::error(
         GOSS_ERR_PEER_LOST,
         fmt::format("goss_comm_shrink: only ranks {} are in reach, and those that are silent may go on "
-                    "elsewhere; more than half must be in reach",
-                    fmt::join(members, ", ")),
+                    "elsewhere; more than half of {} must be in reach",
+                    fmt::join(decision.agreed, ", "), origins.ranks.size()),
         ErrorScope::communicator);
   }
-  if (decision.context > kMaxContext) {
+  if (decision.view.context > kMaxContext) {
     return Status::error(GOSS_ERR_RESOURCE,
                          fmt::format("goss_comm_shrink: more than {} communicators were made", kMaxContext));
   }
   for (int& member : members)
     member = worldRankOf(member);
-  return std::make_unique<Communicator>(origins.world, decision.context, std::move(members));
+  return std::make_unique<Communicator>(origins.world, decision.view.context, std::move(members));
 }
 
 } // namespace goss::core

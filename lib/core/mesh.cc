@@ -71,6 +71,7 @@ Mesh::Mesh(int self, int size, std::vector<std::unique_ptr<Transport>> transport
     : self_(self), transports_(std::move(transports)) {
   by_peer_.resize(static_cast<std::size_t>(size), nullptr);
   lost_.resize(static_cast<std::size_t>(size));
+  ended_.resize(lost_.size(), false);
 }
 
 Mesh::~Mesh() = default;
@@ -207,14 +208,16 @@ std::uint64_t Mesh::movements(int peer) const {
   return statistics.movements + statistics.messages_received;
 }
 
-void Mesh::onPeerLost(int peer, const Status& status, bool departed) {
+void Mesh::onPeerLost(int peer, const Status& status, PeerLoss how) {
   Status& lost = lost_[static_cast<std::size_t>(peer)];
   if (!lost.isOk()) return;
-  lost = departed ? Status::error(GOSS_ERR_PEER_LOST,
-                                  fmt::format("rank {} has left: it destroyed its communicator or exited", peer),
-                                  ErrorScope::peer, peer)
-                  : status;
-  if (on_peer_lost_) on_peer_lost_(peer, lost, departed);
+  ended_[static_cast<std::size_t>(peer)] = how != PeerLoss::silent;
+  lost = how == PeerLoss::departed
+             ? Status::error(GOSS_ERR_PEER_LOST,
+                             fmt::format("rank {} has left: it destroyed its communicator or exited", peer),
+                             ErrorScope::peer, peer)
+             : status;
+  if (on_peer_lost_) on_peer_lost_(peer, lost, how);
 }
 
 } // namespace goss::core

@@ -35,8 +35,8 @@ struct PeerCard {
 class ListenerRelay final : public TransportListener {
  public:
   void setTarget(TransportListener* target) { target_ = target; }
-  void onPeerLost(int peer, const Status& status, bool departed) override {
-    if (target_ != nullptr) target_->onPeerLost(peer, status, departed);
+  void onPeerLost(int peer, const Status& status, PeerLoss how) override {
+    if (target_ != nullptr) target_->onPeerLost(peer, status, how);
   }
 
  private:
@@ -46,7 +46,7 @@ class ListenerRelay final : public TransportListener {
 /// Not thread-safe: used under the engine's lock, by one thread while the world is being made.
 class Mesh final : public TransportListener {
  public:
-  using PeerLostHandler = std::function<void(int peer, const Status& status, bool departed)>;
+  using PeerLostHandler = std::function<void(int peer, const Status& status, PeerLoss how)>;
 
   /// `transports` best first. `on_peer_lost` is called out of progressOnLoop().
   Mesh(int self, int size, std::vector<std::unique_ptr<Transport>> transports);
@@ -71,6 +71,9 @@ class Mesh final : public TransportListener {
   [[nodiscard]] Transport* transport(int peer) const { return by_peer_[static_cast<std::size_t>(peer)]; }
   /// Why no more can be sent to `peer`: it is lost or has departed. Ok while the link works.
   [[nodiscard]] Status linkStatus(int peer) const;
+  /// It has been reported lost; and that it has ended or departed, so that it goes on nowhere.
+  [[nodiscard]] bool isLost(int peer) const { return !lost_[static_cast<std::size_t>(peer)].isOk(); }
+  [[nodiscard]] bool hasEnded(int peer) const { return ended_[static_cast<std::size_t>(peer)]; }
   /// Whether the link works, for those who send often: then linkStatus() is ok.
   [[nodiscard]] bool isUp(int peer) const {
     const auto index = static_cast<std::size_t>(peer);
@@ -95,7 +98,7 @@ class Mesh final : public TransportListener {
   /// Sum of what moved to and from `peer`.
   [[nodiscard]] std::uint64_t movements(int peer) const;
 
-  void onPeerLost(int peer, const Status& status, bool departed) override;
+  void onPeerLost(int peer, const Status& status, PeerLoss how) override;
 
  private:
   const int self_;
@@ -103,6 +106,7 @@ class Mesh final : public TransportListener {
   std::vector<Transport*> used_; ///< Those that at least one peer is reached by.
   std::vector<Transport*> by_peer_;
   std::vector<Status> lost_; ///< By peer.
+  std::vector<bool> ended_;  ///< The same: it is not merely silent.
   std::string trouble_;      ///< As on this rank's card.
   PeerLostHandler on_peer_lost_;
 };

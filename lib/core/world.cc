@@ -14,6 +14,7 @@
 #include "platform/clock.h"
 #include "platform/host.h"
 #include "platform/memory.h"
+#include "platform/process.h"
 
 namespace goss::core {
 
@@ -106,8 +107,8 @@ Result<std::shared_ptr<World>> World::create(const Config& config, const Launch&
   if (Status status = world->readPrices(launch.ranks); !status.isOk()) return status;
   if (Status status = world->connect(launch); !status.isOk()) return status;
   World* self = world.get();
-  world->mesh_->setPeerLostHandler([self](int peer, const Status& status, bool departed) {
-    self->lost_.push_back({peer, status, departed});
+  world->mesh_->setPeerLostHandler([self](int peer, const Status& status, PeerLoss how) {
+    self->lost_.push_back({peer, status, how});
   });
   world->control_ = std::make_unique<ControlChannel>(
       *world->mesh_, [self](int peer, const ControlMessage& message) { self->handleControlOnLoop(peer, message); });
@@ -145,7 +146,7 @@ Status World::connect(const Launch& launch) {
 
   PeerCard card;
   card.host = platform::hostIdentity().text();
-  card.process = fmt::format("{}/{}", card.host, platform::processId());
+  card.process = fmt::format("{}/{}", card.host, platform::ownProcessName());
   card.processors = platform::usableProcessors();
   card.place = launch.ranks > 1 ? platform::ownPlace() : platform::Place();
   cards_ = {card};
@@ -285,7 +286,13 @@ void World::registerOnLoop(Communicator& communicator) {
 
 void World::unregisterOnLoop(Communicator& communicator) {
   communicators_.erase(communicator.context());
-  closed_contexts_.insert(communicator.context());
+  closed_contexts_.emplace(communicator.context(), communicator.goesOnOnLoop());
+}
+
+bool World::isSeenToRun(int rank) const {
+  const PeerCard& peer = cards_[static_cast<std::size_t>(rank)];
+  const std::string here = cards_[static_cast<std::size_t>(mesh_->self())].host + "/";
+  return peer.process.starts_with(here) && platform::isSeenToRun(std::string_view(peer.process).substr(here.size()));
 }
 
 void World::flushControlOnLoop(int except) {
@@ -303,7 +310,7 @@ bool World::afterProgressOnLoop() {
     lost_.pop_front();
     for (const auto& [context, communicator] : communicators_) {
       const int rank = communicator->rankOfWorld(loss.peer);
-      if (rank >= 0) communicator->handlePeerLostOnLoop(rank, loss.status, loss.departed);
+      if (rank >= 0) communicator->handlePeerLostOnLoop(rank, loss.status, loss.how == PeerLoss::departed);
     }
     did = true;
   }
@@ -320,9 +327,12 @@ void World::handleControlOnLoop(int peer, const ControlMessage& message) {
   if (message.type == ControlMessage::Type::abort && early_aborts_.size() < kMaxEarlyAborts) {
     early_aborts_.emplace(message.context, std::pair(peer, message));
   }
-  if (message.type == ControlMessage::Type::view && closed_contexts_.contains(message.context)) {
+  const bool shrinks = message.type == ControlMessage::Type::view || message.type == ControlMessage::Type::agreed;
+  const auto closed = closed_contexts_.find(message.context);
+  // Not to who says the same: two would go on for ever.
+  if (shrinks && !message.text.empty() && closed != closed_contexts_.end()) {
     ControlMessage left;
-    left.type = ControlMessage::Type::view;
+    left.type = closed->second ? ControlMessage::Type::agreed : ControlMessage::Type::view;
     left.context = message.context;
     left.operation = message.operation;
     control_->sendOnLoop(peer, left);

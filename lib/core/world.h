@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "base/log.h"
@@ -68,6 +67,8 @@ class World : public std::enable_shared_from_this<World> {
   /// or -1): before operations are withdrawn, because a message that is withdrawn half sent ends the link that the
   /// control message needs, and before the world ends. Not out of a transport's callback.
   void flushControlOnLoop(int except);
+  /// Whether the process of that rank is on this host and runs, as its kernel sees it: it may be slow, but not silent.
+  [[nodiscard]] bool isSeenToRun(int rank) const;
   void registerOnLoop(Communicator& communicator);
   void unregisterOnLoop(Communicator& communicator);
   [[nodiscard]] ContextNumbers& contextsOnLoop() { return contexts_; }
@@ -105,12 +106,13 @@ class World : public std::enable_shared_from_this<World> {
   ContextNumbers contexts_;
   /// Aborts of communicators that this rank has yet to make, by context: the sender and what it said.
   std::map<std::uint32_t, std::pair<int, ControlMessage>> early_aborts_;
-  std::set<std::uint32_t> closed_contexts_;     ///< Of communicators that this rank has destroyed.
+  /// Of communicators that this rank has destroyed, and whether it goes on with what it made of them by shrinking.
+  std::map<std::uint32_t, bool> closed_contexts_;
   std::map<void*, platform::SharedPages> lent_; ///< By address; not valid: ordinary pages.
   struct Loss {
     int peer;
     Status status;
-    bool departed;
+    PeerLoss how;
   };
   std::deque<Loss> lost_; ///< Peers whose loss the communicators have yet to learn.
 

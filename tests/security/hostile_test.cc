@@ -277,7 +277,7 @@ TEST_P(HostileMember, LosesItsOwnLinkAloneAlsoOverTls) {
     }
     ASSERT_TRUE(world.until([&] { return !world[0].losses.empty(); }));
     EXPECT_EQ(world[0].losses[0].peer, 2);
-    EXPECT_FALSE(world[0].losses[0].departed);
+    EXPECT_NE(world[0].losses[0].how, PeerLoss::departed);
     EXPECT_EQ(world[0].losses[0].status.kind(), GetParam().kind) << world[0].losses[0].status.text();
     EXPECT_TRUE(world.exchange(0, 1, 100000));
     EXPECT_TRUE(world.exchange(1, 0, 100000));

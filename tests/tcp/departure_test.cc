@@ -38,7 +38,7 @@ TEST_P(TcpDeparture, MessagesThatWereHeldBackSurviveTheGoodbye) {
     EXPECT_EQ(recv.contents(), sends[tag]->contents());
   }
   ASSERT_TRUE(world.until([&] { return !world[0].losses.empty(); }));
-  EXPECT_TRUE(world[0].losses[0].departed);
+  EXPECT_EQ(world[0].losses[0].how, PeerLoss::departed);
   EXPECT_EQ(world[0].losses.size(), 1u);
 }
 
@@ -55,7 +55,7 @@ TEST_P(TcpDeparture, LargeMessagesAreWholeThoughTheSenderLeavesAtOnce) {
   ASSERT_TRUE(world.until([&] { return recv.done && !world[0].losses.empty(); }));
   EXPECT_TRUE(recv.status.isOk()) << recv.status.text();
   EXPECT_EQ(recv.contents(), send.contents());
-  EXPECT_TRUE(world[0].losses[0].departed);
+  EXPECT_EQ(world[0].losses[0].how, PeerLoss::departed);
 }
 
 INSTANTIATE_TEST_SUITE_P(Connections, TcpDeparture, ::testing::Values(1, 4));

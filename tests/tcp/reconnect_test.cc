@@ -214,7 +214,7 @@ TEST_P(TcpReconnect, WhoLeavesWhileTheLinkIsBrokenStillDelivers) {
     }
     leaving.join();
     ASSERT_FALSE(setup.world[stays].losses.empty());
-    EXPECT_TRUE(setup.world[stays].losses[0].departed) << setup.world[stays].losses[0].status.text();
+    EXPECT_EQ(setup.world[stays].losses[0].how, PeerLoss::departed) << setup.world[stays].losses[0].status.text();
     EXPECT_TRUE(recv.done && recv.status.isOk() && recv.contents() == send.contents());
   }
 }

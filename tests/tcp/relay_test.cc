@@ -100,7 +100,7 @@ TEST(TcpRelay, WhenTheRelayIsGoneTheLossNamesIt) {
     const auto& losses = world[rank].losses;
     const Loss& loss = losses[losses[0].peer == 0 ? 1 : 0];
     EXPECT_EQ(loss.peer, 3 - rank);
-    EXPECT_FALSE(loss.departed);
+    EXPECT_NE(loss.how, PeerLoss::departed);
     EXPECT_THAT(loss.status.text(), HasSubstr("is relayed by rank 0"));
   }
 }

@@ -191,7 +191,7 @@ TEST_P(MalformedFrame, IsAProtocolErrorOfThatLinkAlone) {
   say(impostor.get(), bytes(GetParam()));
   ASSERT_TRUE(world.until([&] { return !world[0].losses.empty(); }));
   EXPECT_EQ(world[0].losses[0].peer, 2);
-  EXPECT_FALSE(world[0].losses[0].departed);
+  EXPECT_NE(world[0].losses[0].how, PeerLoss::departed);
   EXPECT_EQ(world[0].losses[0].status.kind(), GOSS_ERR_PROTOCOL);
   EXPECT_THAT(world[0].losses[0].status.text(), HasSubstr("rank 2 sent bytes that are no frame"));
   EXPECT_EQ(world.transport(0).link(2), LinkState::failed);
@@ -218,7 +218,7 @@ TEST(TcpStrangers, ProbesMeanNothing) {
   const platform::UniqueFd impostor = world.impersonate(1, 0);
   say(impostor.get(), text(encodeFrame(FrameKind::probe, {})) + text(encodeFrame(FrameKind::goodbye, {})));
   ASSERT_TRUE(world.until([&] { return !world[0].losses.empty(); }));
-  EXPECT_TRUE(world[0].losses[0].departed);
+  EXPECT_EQ(world[0].losses[0].how, PeerLoss::departed);
 }
 
 } // namespace

@@ -132,7 +132,7 @@ bool World::deliversBeforeLeaving(int from, int to) {
   (*this)[from].transport.reset();
   if (!until([&] { return recv.done && losses.size() > before; })) return false;
   return recv.status.isOk() && recv.contents() == send.contents() && losses.back().peer == from &&
-         losses.back().departed;
+         losses.back().how == PeerLoss::departed;
 }
 
 platform::UniqueFd World::call(int rank) {

@@ -23,7 +23,7 @@ inline constexpr std::chrono::milliseconds kLong(20000);
 struct Loss {
   int peer = -1;
   Status status;
-  bool departed = false;
+  PeerLoss how = PeerLoss::silent;
 };
 
 /// A message of so many bytes, the same ones each time.
@@ -71,9 +71,7 @@ class World {
     std::unique_ptr<transports::TcpTransport> transport;
     std::string address;
     std::vector<Loss> losses;
-    void onPeerLost(int peer, const Status& status, bool departed) override {
-      losses.push_back({peer, status, departed});
-    }
+    void onPeerLost(int peer, const Status& status, PeerLoss how) override { losses.push_back({peer, status, how}); }
   };
 
   /// `open` of the `ranks` ranks exist; the rest are for strangers to play.

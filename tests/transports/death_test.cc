@@ -18,7 +18,7 @@ void expectKilled(Node& node, int peer, std::chrono::steady_clock::time_point ki
   ASSERT_TRUE(node.until([&] { return !node.losses.empty(); }, std::chrono::seconds(5)));
   EXPECT_LT(std::chrono::steady_clock::now() - killed_at, std::chrono::seconds(3));
   EXPECT_EQ(node.losses[0].peer, peer);
-  EXPECT_FALSE(node.losses[0].departed);
+  EXPECT_EQ(node.losses[0].how, PeerLoss::ended) << "its own host says so";
   EXPECT_EQ(node.losses[0].status.kind(), GOSS_ERR_PEER_LOST);
 }
 
@@ -115,7 +115,7 @@ TEST_P(TransportProcesses, AnAbandonedPeerIsLostAtBothEnds) {
       node.transport().abandon(other, Status::error(GOSS_ERR_TIMEOUT, "it is silent", ErrorScope::peer, other));
     ASSERT_TRUE(node.until([&] { return recv.done() && !node.losses.empty(); }, std::chrono::seconds(5)));
     EXPECT_EQ(recv.status.kind(), node.rank() == 0 ? GOSS_ERR_TIMEOUT : GOSS_ERR_PEER_LOST);
-    EXPECT_FALSE(node.losses[0].departed);
+    EXPECT_EQ(node.losses[0].how, PeerLoss::silent) << "it lives";
     node.barrier();
   });
 }

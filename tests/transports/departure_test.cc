@@ -26,7 +26,7 @@ TEST_P(TransportDeparture, IsReportedOnceAndFailsWhatIsPending) {
     if (node.rank() == 0) sendMessage(node, 2, 1, 10, 1);
     ASSERT_TRUE(node.until([&] { return !node.losses.empty() && pending.done(); }));
     EXPECT_EQ(node.losses[0].peer, 2);
-    EXPECT_TRUE(node.losses[0].departed);
+    EXPECT_EQ(node.losses[0].how, PeerLoss::departed);
     expectNamed(pending.status, 2);
     EXPECT_EQ(node.transport().link(2), LinkState::failed);
     expectNamed(node.transport().linkError(2), 2);
@@ -68,7 +68,7 @@ TEST_P(TransportDeparture, ComesAfterAllMessagesWhoseSendCompleted) {
     ASSERT_TRUE(node.until([&] { return nothing.done(); }));
     expectNamed(nothing.status, 0);
     ASSERT_EQ(node.losses.size(), 1u);
-    EXPECT_TRUE(node.losses[0].departed);
+    EXPECT_EQ(node.losses[0].how, PeerLoss::departed);
   });
 }
 

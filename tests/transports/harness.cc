@@ -125,12 +125,12 @@ void Node::giveUp(const std::string& why) {
   ADD_FAILURE() << "rank " << rank_ << ": " << why;
 }
 
-void Node::onPeerLost(int peer, const Status& status, bool departed) {
+void Node::onPeerLost(int peer, const Status& status, PeerLoss how) {
   checkCallback("onPeerLost");
   for (const Loss& loss : losses)
     EXPECT_NE(loss.peer, peer) << "a loss is reported once";
   EXPECT_FALSE(status.isOk());
-  losses.push_back({peer, status, departed});
+  losses.push_back({peer, status, how});
 }
 
 void Node::checkCallback(const char* name) const {

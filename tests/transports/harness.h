@@ -107,7 +107,7 @@ class TestRecv final : public RecvOperation {
 struct Loss {
   int peer = -1;
   Status status;
-  bool departed = false;
+  PeerLoss how = PeerLoss::silent;
 };
 
 struct Board;
@@ -140,7 +140,7 @@ class Node final : public TransportListener {
   /// Tells all ranks that the run has failed, so that they stop waiting.
   void giveUp(const std::string& why);
 
-  void onPeerLost(int peer, const Status& status, bool departed) override;
+  void onPeerLost(int peer, const Status& status, PeerLoss how) override;
   std::vector<Loss> losses;
 
   // The trap: callbacks come out of progress() only, and never out of another call inside of it.

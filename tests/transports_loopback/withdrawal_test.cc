@@ -77,8 +77,8 @@ class LoopbackWithdrawal : public ::testing::Test, public TransportListener {
       ranks_[1]->progress();
     }
   }
-  void onPeerLost(int peer, const Status& status, bool departed) override {
-    if (!departed) ADD_FAILURE() << "rank " << peer << " was lost: " << status.text();
+  void onPeerLost(int peer, const Status& status, PeerLoss how) override {
+    if (how != PeerLoss::departed) ADD_FAILURE() << "rank " << peer << " was lost: " << status.text();
   }
 
   Config config_;

@@ -20,7 +20,7 @@ namespace goss::transports {
 namespace {
 
 struct NoLosses : TransportListener {
-  void onPeerLost(int, const Status&, bool) override {}
+  void onPeerLost(int, const Status&, PeerLoss) override {}
 };
 
 /// Three linked ranks in one process.

@@ -58,7 +58,7 @@ struct Recv final : RecvOperation {
 };
 
 struct Losses final : TransportListener {
-  void onPeerLost(int, const Status& status, bool) override { last = status; }
+  void onPeerLost(int, const Status& status, PeerLoss) override { last = status; }
   Status last;
 };
 

@@ -44,9 +44,9 @@ struct Recv final : RecvOperation {
 };
 
 struct Losses : TransportListener {
-  void onPeerLost(int peer, const Status& status, bool departed) override {
+  void onPeerLost(int peer, const Status& status, PeerLoss how) override {
     EXPECT_EQ(peer, 1);
-    EXPECT_FALSE(departed);
+    EXPECT_NE(how, PeerLoss::departed);
     last = status;
     ++count;
   }

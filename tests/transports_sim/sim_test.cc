@@ -46,7 +46,7 @@ struct Recv final : RecvOperation {
 };
 
 struct Silent : TransportListener {
-  void onPeerLost(int, const Status&, bool) override {}
+  void onPeerLost(int, const Status&, PeerLoss) override {}
 };
 
 class World {

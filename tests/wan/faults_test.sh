@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Ranks on emulated hosts die, stop, are cut off and come back: the others name them in time, and go on.
-#   faults_test.sh PATH_OF_goss-wanem PATH_OF_shrink_rank
+#   faults_test.sh PATH_OF_goss-wanem PATH_OF_shrink_rank [PATH_OF_goss-keys]
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
 require_namespaces
@@ -12,6 +12,8 @@ prefix=gf$$t
 scratch=$(mktemp -d)
 export scratch
 trap 'rm -rf "$scratch"' EXIT
+keys=${3:+$(readlink -f "$3")}
+[ -z "$keys" ] || "$keys" psk "$scratch/psk" >/dev/null 2>&1
 
 # In the emulator: starts four ranks (COUNT SHRINKS [MANNER...]), whose output goes to $scratch/RANK, and waits until they run.
 cat >"$scratch/lib" <<'L'
@@ -108,6 +110,66 @@ expect "of two halves the one with rank 0 goes on" all "0 1" "^shrunk 2 [01]" 80
 expect "and the other does not" all "2 3" "^refused -5" 80
 S
 
+# sever A B: the connections between the hosts of A and of B are reset, as by a box on the way, and stay cut. B's end is
+# told by a reset that crosses the network, and A's by its own system; without reconnecting, where the first reset is
+# the end, each is told by its own.
+cat >>"$scratch/lib" <<'L'
+pairs() { local a b; for a in $1; do for b in $2; do "${@:3}" "$a" "$b"; done; done; }
+block() { ctl cut "$1>$2"; }
+cutoff() { ip netns exec "$WANEM_PREFIX$1" ss -HK -tn dst "10.77.0.$(($2 + 1))" >/dev/null; }
+sever() {
+  pairs "$2" "$1" block
+  [ "${GOSS_RECONNECT-}" != off ] || pairs "$1" "$2" block
+  pairs "$1" "$2" cutoff
+  [ "${GOSS_RECONNECT-}" != off ] || pairs "$2" "$1" cutoff
+  sleep 0.05
+  pairs "$1" "$2" block
+}
+L
+# severed WHAT : two halves, and then one rank, are severed from the rest.
+severed() {
+  scenario --delay 5 <<S
+start 1024 1
+sever "0 1" "2 3"
+expect "two halves whose connections are reset and stay cut: the one with rank 0 goes on ($1)" all "0 1" "^shrunk 2 [01]" 120
+expect "and the other does not ($1)" all "2 3" "^refused -5" 120
+S
+  scenario --delay 5 <<S
+start 1024 1
+sever "0 1 2" 3
+expect "three ranks go on without a fourth whose connections are reset and stay cut ($1)" all "0 1 2" "^shrunk 3 [012]" 120
+expect "and alone it does not ($1)" all "3" "^refused -5" 120
+S
+}
+severed tcp
+GOSS_RECONNECT=off severed "tcp, GOSS_RECONNECT=off"
+if [ -n "$keys" ]; then GOSS_TLS=psk:$scratch/psk severed tls; fi
+
+export GOSS_RECONNECT=off
+scenario --delay 5 <<'S'
+start 262144 2
+kill -9 "${pids[2]}"
+expect "without reconnecting a killed rank is named within a second, too" all "0 1 3" "^failed rank 2 .*was lost|^failed lost rank 2" 10
+expect "and the others reduce without it" all "0 1 3" "^reduced" 50
+kill -9 "${pids[0]}" "${pids[1]}"
+expect "two who die at once are known to be dead" all "3" "^shrunk 1 0" 80
+S
+unset GOSS_RECONNECT
+
+scenario --delay 5 <<'S'
+start 1024 1
+pairs "0 1" "2 3" block
+expect "of two halves, one of which does not hear the other, the one with rank 0 goes on" all "0 1" "^shrunk 2 [01]" 120
+expect "and the other does not" all "2 3" "^refused -5" 120
+S
+
+scenario --delay 5 <<'S'
+start 262144 1
+pairs 3 "0 1 2" block
+expect "three ranks go on without a fourth that they do not hear" all "0 1 2" "^shrunk 3 [012]" 120
+expect "which does not go on alone" all "3" "^refused -5" 120
+S
+
 export GOSS_SILENCE_MS=6000
 scenario --delay 5 <<'S'
 start 262144 1
@@ -122,5 +184,5 @@ S
 
 passed=$(grep -c '^ok' "$scratch/report")
 failed=$(grep -c '^FAIL' "$scratch/report")
-[ "$passed" -ge 15 ] || failed=$((failed + 1))
+[ "$passed" -ge $((30 + ${keys:+4})) ] || failed=$((failed + 1))
 finish

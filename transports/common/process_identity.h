@@ -2,9 +2,11 @@
 #ifndef GOSS_TRANSPORTS_COMMON_PROCESS_IDENTITY_H_
 #define GOSS_TRANSPORTS_COMMON_PROCESS_IDENTITY_H_
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
+#include "gossamer/transport.h"
 #include "platform/fd.h"
 
 namespace goss::transports {
@@ -15,6 +17,12 @@ std::string processIdentity();
 /// A descriptor that is readable once the process with this identity has died. Invalid for this process itself, and for
 /// one that cannot be watched from here: it runs on another host or in another process namespace, or is gone already.
 platform::UniqueFd watchProcess(std::string_view identity);
+
+/// How a peer was lost whose link ended because of `why` and without a goodbye, where its process is watched as `watch`
+/// (-1: it is not). Connections break a moment before the process has ended, so this may block for kLastMoment when
+/// `why` does not say that this rank itself has given up.
+PeerLoss lossOf(const Status& why, int watch);
+inline constexpr std::chrono::milliseconds kLastMoment(100);
 
 } // namespace goss::transports
 

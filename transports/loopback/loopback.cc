@@ -207,7 +207,7 @@ bool LoopbackTransport::handle(Peer& from, Mail& mail) {
       from.greeted = true;
       return true;
     case Mail::Kind::goodbye:
-      losePeer(from, peerDepartedError(from.rank), true);
+      losePeer(from, peerDepartedError(from.rank));
       return true;
     case Mail::Kind::eager:
       if (!from.inflow.begin(mail.header)) return false;
@@ -265,7 +265,7 @@ void LoopbackTransport::completeSend(const std::shared_ptr<Offer>& offered) {
   operation->onSent(Status::ok());
 }
 
-void LoopbackTransport::losePeer(Peer& from, const Status& status, bool departed) {
+void LoopbackTransport::losePeer(Peer& from, const Status& status) {
   if (from.matcher.hasFailed()) return;
   from.matcher.fail(status);
   std::vector<SendOperation*> lost;
@@ -277,7 +277,7 @@ void LoopbackTransport::losePeer(Peer& from, const Status& status, bool departed
     cancel(*operation);
     operation->onSent(status);
   }
-  context_.listener->onPeerLost(from.rank, status, departed);
+  context_.listener->onPeerLost(from.rank, status, PeerLoss::departed);
 }
 
 bool LoopbackTransport::hasWork() const {

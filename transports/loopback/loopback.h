@@ -57,7 +57,7 @@ class LoopbackTransport final : public Transport {
   bool handle(Peer& from, loopback::Mail& mail);
   bool copyOffer(Peer& from, loopback::Mail& mail);
   void completeSend(const std::shared_ptr<loopback::Offer>& offer);
-  void losePeer(Peer& from, const Status& status, bool departed);
+  void losePeer(Peer& from, const Status& status);
   [[nodiscard]] bool hasWork() const;
 
   const TransportContext context_;

@@ -145,10 +145,10 @@ bool MpiTransport::progress() {
     any = link->run() || any;
     if (!link->hasEnded()) continue;
     if (link->deathFd() >= 0) poller_->remove(link->deathFd());
-    const bool departed = link->departed();
-    lost_ = lost_ || !departed;
+    const PeerLoss how = link->departed() ? PeerLoss::departed : lossOf(link->error(), link->deathFd());
+    lost_ = lost_ || how != PeerLoss::departed;
     const Status why = link->end();
-    context_.listener->onPeerLost(link->peer(), why, departed);
+    context_.listener->onPeerLost(link->peer(), why, how);
     any = true;
   }
   moved_ = moved_ || any;

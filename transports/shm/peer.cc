@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "transports/common/errors.h"
+#include "transports/common/process_identity.h"
 #include "transports/shm/packet.h"
 #include "transports/shm/rendezvous.h"
 
@@ -188,10 +189,13 @@ bool Peer::progress() {
   any |= readDirect();
   any |= direct_sender_.collect();
   if (!socket_ended_) return writePending() || any;
-  failSends(departed_ ? peerDepartedError(rank_) : peerLostError(rank_, "its process ended"));
+  const Status why = departed_   ? peerDepartedError(rank_)
+                     : given_up_ ? peerLostError(rank_, "it has given up the link to this rank")
+                                 : peerLostError(rank_, "its process ended");
+  failSends(why);
   if (isOver()) return true;
   if (!departed_) {
-    breakOff(peerLostError(rank_, "its process ended or its connection broke"));
+    breakOff(why);
   } else if (!reader_.empty()) {
     return any; // Held back until receives are posted.
   } else {
@@ -266,6 +270,7 @@ bool Peer::readDirect() {
   const DirectReceiver::Step step = direct_receiver_.progress();
   if (step == DirectReceiver::Step::finished) wakeFor(kWakeForRoom);
   if (step == DirectReceiver::Step::failed) {
+    unreadable_ = true;
     breakOff(peerLostError(rank_, "its memory cannot be read, as if its process had ended"));
   }
   reading_directly_ = step != DirectReceiver::Step::idle;
@@ -307,14 +312,23 @@ void Peer::wakeFor(std::uint32_t reason) {
 void Peer::socketEnded() {
   if (socket_ended_ || !segment_.valid()) return;
   socket_ended_ = true;
-  departed_ = segment_.theirSide().goodbye.load(std::memory_order_acquire) != 0;
+  const std::uint32_t said = segment_.theirSide().goodbye.load(std::memory_order_acquire);
+  departed_ = said == kLeaves;
+  given_up_ = said == kGivesUp;
 }
 
 void Peer::breakOff(const Status& reason) {
   if (!isOver()) reason_ = reason;
 }
 
+PeerLoss Peer::loss(int process) const {
+  if (departed_) return PeerLoss::departed;
+  if (socket_ended_) return given_up_ ? PeerLoss::silent : PeerLoss::ended;
+  return unreadable_ ? lossOf(reason_, process) : PeerLoss::silent;
+}
+
 void Peer::fail() {
+  if (segment_.valid()) segment_.mySide().goodbye.store(kGivesUp, std::memory_order_release);
   if (socket_.valid()) ::shutdown(socket_.get(), SHUT_RDWR);
   matcher_.fail(reason_);
   direct_receiver_.detach();
@@ -357,7 +371,8 @@ void Peer::sayGoodbye() {
   if (!segment_.valid()) return;
   bool half_sent = !sends_.empty() && outgoing_.started;
   if (!direct_sender_.withdrawAll()) half_sent = true;
-  if (!half_sent) segment_.mySide().goodbye.store(1, std::memory_order_release);
+  // One that leaves in the middle of a message is as good as dead.
+  if (!half_sent) segment_.mySide().goodbye.store(kLeaves, std::memory_order_release);
   ::shutdown(socket_.get(), SHUT_RDWR);
 }
 

@@ -77,7 +77,8 @@ class Peer {
   /// Whether the link is over; reason() and departed() say how. The owner then calls fail().
   [[nodiscard]] bool isOver() const { return !reason_.isOk(); }
   [[nodiscard]] const Status& reason() const { return reason_; }
-  [[nodiscard]] bool departed() const { return departed_; }
+  /// Once it is over. `process` is readable when the peer's process has ended (-1: it is not watched).
+  [[nodiscard]] PeerLoss loss(int process) const;
   /// Ends the link for a reason of its own.
   void breakOff(const Status& reason);
   /// Fails all that is pending, calling back, and lets the segment go.
@@ -139,6 +140,8 @@ class Peer {
   platform::UniqueFd board_; ///< Of the other side, until it is taken.
   bool socket_ended_ = false;
   bool departed_ = false;
+  bool given_up_ = false;   ///< By the other side, which lives.
+  bool unreadable_ = false; ///< The other side's memory.
   Status reason_;
 };
 

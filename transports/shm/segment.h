@@ -22,6 +22,11 @@ struct RingControl {
 inline constexpr std::uint32_t kWakeForData = 1;
 inline constexpr std::uint32_t kWakeForRoom = 2;
 
+/// SideControl::goodbye. It closes on purpose, and all that it will ever write is in its ring; or it lives, and has
+/// given up the link.
+inline constexpr std::uint32_t kLeaves = 1;
+inline constexpr std::uint32_t kGivesUp = 2;
+
 struct alignas(64) DirectSlot {
   std::atomic<DirectState> state;
 };
@@ -29,7 +34,7 @@ struct alignas(64) DirectSlot {
 /// What one side says about itself.
 struct SideControl {
   alignas(128) std::atomic<std::uint32_t> sleeping;
-  std::atomic<std::uint32_t> goodbye;         ///< 1: it closes on purpose; all that it will ever write is in its ring.
+  std::atomic<std::uint32_t> goodbye;         ///< Why it closes: kLeaves, kGivesUp; 0 when its process ends.
   std::atomic<std::uint32_t> reads_addresses; ///< 1: it can read our address space and wants messages so.
   std::atomic<std::uint64_t> segment_at;      ///< Where it has mapped the segment; for trying out the above.
   std::atomic<std::uint32_t> fences_all; ///< 1: before it sleeps it passes a fence in all processes: platform/fence.h.

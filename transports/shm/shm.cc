@@ -379,10 +379,11 @@ void ShmTransport::losePeer(int rank) {
   if (from.asked && !from.ready()) --unready_;
   from.lost = true;
   from.error = from.peer.reason();
+  const PeerLoss how = from.peer.loss(from.process.get());
   if (from.process.valid()) poller_->remove(from.process.get());
   from.process.reset();
   from.peer.fail();
-  context_.listener->onPeerLost(rank, from.error, from.peer.departed());
+  context_.listener->onPeerLost(rank, from.error, how);
 }
 
 bool ShmTransport::prepareToSleep() {

@@ -266,7 +266,7 @@ void SimTransport::losePeer(Peer& from) {
     cancel(*operation);
     operation->onSent(status);
   }
-  context_.listener->onPeerLost(from.rank, status, true);
+  context_.listener->onPeerLost(from.rank, status, PeerLoss::departed);
 }
 
 bool SimTransport::hasWork() const {

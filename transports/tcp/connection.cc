@@ -48,8 +48,9 @@ void Connection::lose(std::string why) {
 
 void Connection::lost(const StreamResult& end) {
   if (records_->lost) return;
-  records_->closed = end.error == 0;
-  lose(stream_.reason(end));
+  const StreamResult told = records_->stream.firstError().value_or(end);
+  records_->closed = told.error == 0;
+  lose(stream_.reason(told));
 }
 
 void Connection::giveUp(const std::string& why) {

@@ -65,7 +65,8 @@ void Dialer::callNext() {
 Status Dialer::call(std::size_t address, std::size_t index) {
   int error = 0;
   auto dialled = platform::dial(target_.addresses[address], &error);
-  if (error == ECONNREFUSED && isFirm(address)) giveUp(platform::errnoText(error));
+  if (error == ECONNREFUSED) noteRefusal(address);
+  if (found_nobody_) giveUp(platform::errnoText(error));
   if (!dialled.isOk()) return dialled.status();
   std::unique_ptr<platform::StreamFilter> filter;
   if (target_.security != nullptr) {
@@ -118,6 +119,7 @@ bool Dialer::handle(std::uint64_t token) {
   Call& call = found->second;
   const int error = call.connected ? 0 : platform::socketError(call.stream.fd());
   if (error == ECONNREFUSED) {
+    noteRefusal(call.address);
     dropRefused(token, platform::errnoText(error));
   } else if (error != 0) {
     drop(token, platform::errnoText(error));

@@ -64,6 +64,8 @@ class Dialer {
   [[nodiscard]] bool isHeard() const;
   /// A system has answered at the firm host: the process that listens there lives, though it may be busy.
   [[nodiscard]] bool hasFirmAnswer() const { return firm_answer_; }
+  /// Nobody listens where the peer did, its host says: its process has ended.
+  [[nodiscard]] bool foundNobody() const { return found_nobody_; }
   /// Set when the deadline passed or the peer refused us; ok until then.
   [[nodiscard]] const Status& error() const { return error_; }
   /// The addresses and why the last call of each has failed.
@@ -92,6 +94,8 @@ class Dialer {
   void drop(std::uint64_t token, const std::string& why);
   /// The same, because whoever is there will not have us.
   void dropRefused(std::uint64_t token, const std::string& why);
+  /// The system at that address has refused a call.
+  void noteRefusal(std::size_t address) { found_nobody_ = found_nobody_ || isFirm(address); }
   [[nodiscard]] bool isFirm(std::size_t address) const;
   void giveUp(const std::string& why);
 
@@ -112,6 +116,7 @@ class Dialer {
   bool chosen_ = false; ///< An address has welcomed us.
   bool yields_ = false;
   bool firm_answer_ = false;
+  bool found_nobody_ = false;
   std::size_t count_ = 1; ///< Of connections.
   std::size_t connected_ = 0;
   std::map<std::uint64_t, Call> calls_; ///< By poll token.

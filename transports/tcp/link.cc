@@ -109,15 +109,17 @@ void Link::judgeEnd(bool broken, bool read) {
         why_ = peerLostError(peer(), fmt::format("a message to it at {} was cancelled half way", address_));
       } else if (broken && !read) {
         why_ = peerLostError(peer(), fmt::format("the connection to {} broke", address_));
+        unexplained_ = via_ < 0;
       } else {
         return;
       }
       break;
     case Intake::End::goodbye:
-      departed_ = true;
+      loss_ = PeerLoss::departed;
       why_ = peerDepartedError(peer());
       break;
     case Intake::End::closed:
+      unexplained_ = !resumable_ && via_ < 0;
       why_ = peerLostError(
           peer(), via_ < 0
                       ? fmt::format("its process at {} died or was cut off ({})", address_, intake_->endReason())
@@ -135,9 +137,9 @@ void Link::judgeEnd(bool broken, bool read) {
 Status Link::end() {
   for (Connection& connection : connections_) {
     // A link that fails here must fail there too, whatever is still on its way.
-    if (!departed_ && connection.isOpen()) platform::resetOnClose(connection.fd());
+    if (!departed() && connection.isOpen()) platform::resetOnClose(connection.fd());
     // Who leaves waits for this, lest the goodbye were lost with its connection.
-    if (departed_) connection.acknowledge();
+    if (departed()) connection.acknowledge();
     connection.close();
   }
   matcher_.fail(why_);
@@ -203,6 +205,9 @@ Status Link::judge(const Hello& hello) const {
   // Nothing of the link has come yet: its first "go" was lost with its connection.
   if (connections_.empty() && !over)
     return hello.purpose == Purpose::resume ? Status::ok() : refused("there is no such link");
+  // Somebody who has lost a connection that is not resumed asks whether this process lives.
+  if (hello.purpose == Purpose::recall && !resumable_)
+    return Status::error(GOSS_ERR_PEER_LOST, "the link that it means does not survive its connections");
   // One answer for all: who does not know the token learns nothing about the link.
   if (!platform::equalInConstantTime(token_, hello.token) || !resumable_ || hello.connections != connections_.size())
     return refused("it does not know the secret of the link that it means");
@@ -249,11 +254,12 @@ Hello Link::greeting(std::size_t index, Purpose purpose) const {
   return hello;
 }
 
-void Link::resumptionFailed(const std::string& why) {
+void Link::resumptionFailed(const std::string& why, PeerLoss how) {
   const auto lost =
       std::find_if(connections_.begin(), connections_.end(), [](const auto& one) { return one.isLost(); });
   if (lost == connections_.end()) return;
   const std::string reasons = fmt::format("{}; {}", lost->lostReason(), why);
+  loss_ = how;
   for (Connection& connection : connections_)
     connection.giveUp(reasons);
   if (intake_->isStalled()) intake_->salvage();

@@ -58,7 +58,11 @@ class Link {
   /// afterwards hasEnded() may hold, and end() must follow.
   bool run(bool broken);
   [[nodiscard]] bool hasEnded() const { return ended_; }
-  [[nodiscard]] bool departed() const { return departed_; }
+  /// Once it has ended. Silent may be asked about: see isUnexplained().
+  [[nodiscard]] PeerLoss loss() const { return loss_; }
+  /// A connection that is not to be resumed ended without a word. Both a process that has ended and a box on the way do
+  /// that.
+  [[nodiscard]] bool isUnexplained() const { return unexplained_; }
   /// Fails all operations and closes. Returns the reason.
   Status end();
   /// Ends the link: the next run() says so.
@@ -85,7 +89,7 @@ class Link {
     return remotes_[index];
   }
   /// There is no way: the link ends with what has arrived. run() must follow.
-  void resumptionFailed(const std::string& why);
+  void resumptionFailed(const std::string& why, PeerLoss how);
   /// A connection is being resumed, without which the peer would lack bytes, or the goodbye.
   [[nodiscard]] bool owesResumption() const;
   /// Or something that was written, of a link that is resumable, has not reached the peer's system.
@@ -116,6 +120,7 @@ class Link {
   bool isDrained();
 
  private:
+  [[nodiscard]] bool departed() const { return loss_ == PeerLoss::departed; }
   void judgeEnd(bool broken, bool read);
   [[nodiscard]] bool isMalformed() const;
 
@@ -135,7 +140,8 @@ class Link {
   bool doomed_ = false; ///< The stream is spoilt, or the peer was given up.
   Status doom_;         ///< Why, when it is not told by the rest.
   bool ended_ = false;
-  bool departed_ = false;
+  PeerLoss loss_ = PeerLoss::silent;
+  bool unexplained_ = false;
   bool left_ = false; ///< By this end, and the peer knows it.
   Status refused_;
   Status why_;

@@ -253,7 +253,11 @@ platform::StreamResult RecordStream::flush(platform::Stream& stream) {
       if (piece.iov_len > 0) pieces[count++] = piece;
     const std::size_t asked = header_left_ + payload_left_;
     const platform::StreamResult result = stream.write(std::span<const iovec>(pieces.data(), count));
-    if (result.ended) return result;
+    if (result.ended) {
+      // EPIPE says no more than that an end has come, or this end has closed.
+      if (result.error != 0 && result.error != EPIPE && !first_error_) first_error_ = result;
+      return result;
+    }
     const std::size_t of_header = std::min(result.bytes, header_left_);
     header_left_ -= of_header;
     payload_left_ -= result.bytes - of_header;
@@ -283,6 +287,7 @@ void RecordStream::restart() {
   header_left_ = payload_left_ = 0;
   raw_at_ = raw_end_ = record_left_ = 0;
   forgetInput();
+  first_error_.reset();
   end_ = {};
   tell_ = tell_first_ = true;
 }

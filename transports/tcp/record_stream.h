@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -41,6 +42,9 @@ class RecordStream {
 
   /// The next connection takes the place of the last one, of which nothing more will be read.
   void restart();
+  /// With what error the connection was first found to be broken, if it was while something was written: the system
+  /// says that once, and to whom reads it is an orderly end after that.
+  [[nodiscard]] const std::optional<platform::StreamResult>& firstError() const { return first_error_; }
   /// restart() was called, and the other end has not said yet what it has.
   [[nodiscard]] bool isRestarting() const { return restarting_; }
   [[nodiscard]] bool isMalformed() const { return malformed_; }
@@ -90,10 +94,11 @@ class RecordStream {
   std::size_t record_left_ = 0; ///< Payload of the record that is being read.
   std::string kept_;            ///< Payload that nobody has asked for yet.
   std::size_t kept_at_ = 0;
-  std::uint64_t used_ = 0;     ///< Given to the reader.
-  std::uint64_t told_ = 0;     ///< Of that, what the other end was told.
-  bool tell_ = false;          ///< It is to be told now.
-  bool tell_first_ = false;    ///< Before anything else.
+  std::uint64_t used_ = 0;  ///< Given to the reader.
+  std::uint64_t told_ = 0;  ///< Of that, what the other end was told.
+  bool tell_ = false;       ///< It is to be told now.
+  bool tell_first_ = false; ///< Before anything else.
+  std::optional<platform::StreamResult> first_error_;
   platform::StreamResult end_; ///< How the connection ended, when bytes came together with it.
 };
 

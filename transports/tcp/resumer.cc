@@ -89,7 +89,7 @@ void Resumer::takeStream(Repair& repair, platform::Stream stream, std::size_t in
   const Hello hello = repair.link->greeting(index, Purpose::resume);
   tune_(stream.fd(), hello.connections);
   const Status resumed = repair.link->resume(std::move(stream), hello, poller_);
-  if (!resumed.isOk()) repair.link->resumptionFailed(resumed.text());
+  if (!resumed.isOk()) repair.link->resumptionFailed(resumed.text(), PeerLoss::silent);
 }
 
 bool Resumer::handle(std::uint64_t token) {
@@ -107,7 +107,7 @@ void Resumer::tick() {
     for (auto& [index, call] : repair.calls)
       call->tick();
     const bool counts = repair.ticks_left > 0 && !repair.calls.empty();
-    if (counts && --repair.ticks_left == 0) repair.link->resumptionFailed("it does not answer");
+    if (counts && --repair.ticks_left == 0) repair.link->resumptionFailed("it does not answer", PeerLoss::silent);
   }
   settle();
 }
@@ -118,9 +118,10 @@ void Resumer::settle() {
     links.push_back(repair.link);
     for (auto& [index, call] : repair.calls) {
       if (call->hasFirmAnswer()) repair.ticks_left = 0;
-      if (!call->error().isOk()) repair.link->resumptionFailed(call->error().text());
+      const PeerLoss how = call->foundNobody() ? PeerLoss::ended : PeerLoss::silent;
+      if (!call->error().isOk()) repair.link->resumptionFailed(call->error().text(), how);
     }
-    if (repair.deadline.expired()) repair.link->resumptionFailed("it was not resumed in time");
+    if (repair.deadline.expired()) repair.link->resumptionFailed("it was not resumed in time", PeerLoss::silent);
   }
   for (Link* link : links)
     mind(*link);

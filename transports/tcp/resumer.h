@@ -20,7 +20,7 @@ namespace goss::transports::tcp {
 /// The rank that made a connection makes it anew. The other one, which may have noticed first or alone, recalls it: it
 /// calls too, and is told whether the peer still lives and knows the link. A refusal where the connection has been is
 /// an answer as well, so that a process that has died is known to be dead after one round trip. Else both try until the
-/// link's time is over. One thread.
+/// link's time is over, and then the peer is merely silent. One thread.
 class Resumer {
  public:
   using Tune = std::function<void(int fd, std::size_t connections)>;

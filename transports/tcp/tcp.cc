@@ -143,6 +143,9 @@ Result<std::string> TcpTransport::open() {
   }
   resumer_.emplace(context_, *poller_, next_dial_token_,
                    [this](int fd, std::size_t connections) { tunePath(fd, connections); });
+  inquiry_.emplace(context_, *poller_, next_dial_token_, [this](int peer, const Status& why, PeerLoss how) {
+    if (!closing_) context_.listener->onPeerLost(peer, why, how);
+  });
   acceptor_->setHandler([this](tcp::Acceptor::Caller caller) { adopt(std::move(caller)); });
   acceptor_->setGate([this](const tcp::Hello& hello) { return judge(hello); });
   relay_.emplace(context_, log_, *poller_, kFirstRelayToken, kTickerToken);
@@ -397,8 +400,9 @@ bool TcpTransport::handle(const platform::PollEvent& event) {
     return true;
   }
   const auto takes = [&event](const auto& dialer) { return dialer->handle(event.token); };
-  if (std::none_of(dialers_.begin(), dialers_.end(), takes) && !detour_->handle(event.token))
-    resumer_->handle(event.token);
+  if (std::none_of(dialers_.begin(), dialers_.end(), takes) && !detour_->handle(event.token) &&
+      !resumer_->handle(event.token))
+    inquiry_->handle(event.token);
   return mindDialers();
 }
 
@@ -415,7 +419,12 @@ bool TcpTransport::runLink(tcp::Link& link, bool broken) {
   if (!link.hasEnded() || link.matcher().hasFailed()) return any;
   const Status why = link.end();
   if (closing_) return true;
-  context_.listener->onPeerLost(link.peer(), why, link.departed());
+  if (!link.isUnexplained()) {
+    context_.listener->onPeerLost(link.peer(), why, link.loss());
+    return true;
+  }
+  inquiry_->ask(target(link.peer()), link.remote(0), why);
+  if (!inquiry_->isIdle()) startTicking();
   return true;
 }
 
@@ -425,6 +434,7 @@ void TcpTransport::tick() {
     dialer->tick();
   mindDialers();
   resumer_->tick();
+  inquiry_->tick();
   if (accept_deadline_.expired()) refuseLateCallers();
   tryOtherWays();
   detour_->tick();
@@ -486,8 +496,8 @@ void TcpTransport::startTicking() {
 }
 
 void TcpTransport::stopTickingWhenSettled() {
-  if (ticker_->running() && dialers_.empty() && resumer_->isIdle() && acceptor_->isIdle() && detour_->isIdle() &&
-      relay_->isIdle() && probe_deadline_.never() && !awaitsCallers())
+  if (ticker_->running() && dialers_.empty() && resumer_->isIdle() && inquiry_->isIdle() && acceptor_->isIdle() &&
+      detour_->isIdle() && relay_->isIdle() && probe_deadline_.never() && !awaitsCallers())
     ticker_->stop();
 }
 

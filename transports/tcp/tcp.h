@@ -17,6 +17,7 @@
 #include "transports/tcp/acceptor.h"
 #include "transports/tcp/detour.h"
 #include "transports/tcp/dialer.h"
+#include "transports/tcp/inquiry.h"
 #include "transports/tcp/link.h"
 #include "transports/tcp/relay.h"
 #include "transports/tcp/resumer.h"
@@ -139,6 +140,7 @@ class TcpTransport final : public Transport {
   std::vector<std::unique_ptr<tcp::Dialer>> dialers_; ///< Of links that do not stand yet.
   std::uint64_t next_dial_token_ = 0;
   std::optional<tcp::Resumer> resumer_; ///< Set by open(); after the links.
+  std::optional<tcp::Inquiry> inquiry_; ///< The same.
   bool closing_ = false;                ///< Nobody listens any more.
   bool congestion_refused_ = false;     ///< And that was logged.
   bool pacing_refused_ = false;         ///< The same.

@@ -180,9 +180,9 @@ bool UcxTransport::runLinks() {
     any = link->run() || any;
     if (!link->hasEnded()) continue;
     if (link->deathFd() >= 0) poller_->remove(link->deathFd());
-    const bool departed = link->departed();
+    const PeerLoss how = link->departed() ? PeerLoss::departed : lossOf(link->error(), link->deathFd());
     const Status why = link->end();
-    context_.listener->onPeerLost(link->peer(), why, departed);
+    context_.listener->onPeerLost(link->peer(), why, how);
     any = true;
   }
   return any;
