@@ -109,7 +109,8 @@ void Communicator::probeOnLoop(Operation& operation, TimePoint now) {
 }
 
 /// A rank that says nothing after a probe, and with whom no bytes move, is as good as dead: its link is broken off, and
-/// what follows is what follows a death. Bytes count, because a probe stands in line behind them.
+/// what follows is what follows a death. Bytes count, because a probe stands in line behind them. One that runs on this
+/// host is waited for: it may get no processor for long.
 bool Communicator::giveUpIfSilentOnLoop(int rank, TimePoint now) {
   PeerNews& news = news_[static_cast<std::size_t>(rank)];
   const std::uint64_t movements = mesh().movements(worldRank(rank));
@@ -117,7 +118,7 @@ bool Communicator::giveUpIfSilentOnLoop(int rank, TimePoint now) {
   news.movements = movements;
   const milliseconds limit(world_->config().silence_ms);
   if (limit.count() == 0 || news.probed == TimePoint{} || now - std::max(news.probed, news.moved) < limit) return false;
-  if (!mesh().linkStatus(worldRank(rank)).isOk()) return false;
+  if (!mesh().linkStatus(worldRank(rank)).isOk() || world_->isSeenToRun(worldRank(rank))) return false;
   mesh().abandon(worldRank(rank),
                  Status::error(GOSS_ERR_TIMEOUT,
                                fmt::format("no sign of life from it for {} ms: stopped, cut off or overloaded; "

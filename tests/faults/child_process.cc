@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 namespace goss::test {
@@ -42,6 +44,11 @@ ChildProcess::~ChildProcess() {
 
 void ChildProcess::signal(int number) const {
   if (!exit_code_.has_value()) ::kill(pid_, number);
+}
+
+void ChildProcess::signalThreads(int number) const {
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid_) + "/task"))
+    ::syscall(SYS_tgkill, pid_, std::stoi(thread.path().filename().string()), number);
 }
 
 std::optional<std::string> ChildProcess::readLine(std::chrono::milliseconds timeout) {

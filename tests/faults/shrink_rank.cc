@@ -2,12 +2,14 @@
 //
 //   shrink_rank COUNT SHRINKS [delay MS | suicide | absent | two | codec SPEC]
 //
-// It ends after SHRINKS successful shrinks. `delay`: sleeps before each shrink; `suicide`: dies instead of the first
+// A thread that is sent SIGUSR1 does nothing for three seconds, as one that gets no processor. The process
+// ends after SHRINKS successful shrinks. `delay`: sleeps before each shrink; `suicide`: dies instead of the first
 // one; `absent`: does not call it for a long time; `two`: two threads shrink two communicators at the same time;
 // `codec`: reduces compressed, and says "kept" when it could save the state of a codec that has failed. Lines on
 // standard output: "ready", then for each failure "failed STATUS TEXT", "shrunk SIZE RANK" and "reduced" or "wrong"
 // after a reduction over the new communicator; "refused STATUS TEXT" when the shrink fails; "done".
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -120,9 +122,18 @@ int run(Rank& rank, int shrinks, goss_comm_t comm, goss_comm_t second) {
   return 0;
 }
 
+void doNothing(int) {
+  const timespec span{3, 0};
+  ::nanosleep(&span, nullptr);
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
+  struct sigaction doze {};
+  doze.sa_handler = doNothing;
+  doze.sa_flags = SA_RESTART;
+  ::sigaction(SIGUSR1, &doze, nullptr);
   if (argc < 3 || (argc == 4 && std::string(argv[3]) == "codec")) return 2;
   Rank rank;
   rank.count = std::strtoull(argv[1], nullptr, 10);

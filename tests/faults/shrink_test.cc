@@ -193,6 +193,17 @@ TEST_P(Shrink, AStoppedRankIsGivenUpAndToldSoWhenItComesBack) {
   EXPECT_THAT(next(2), ::testing::AnyOf(StartsWith("refused -5"), StartsWith("shrunk 1 0")));
 }
 
+// Its kernel sees it run, though it gets nothing done for longer than a silent rank has.
+TEST_P(Shrink, ARankThatRunsOnThisHostIsSlowAndNotSilent) {
+  start(1U << 10, 1, {{}}, {"GOSS_SILENCE_MS=800"});
+  if (HasFatalFailure()) return;
+  rank(1).signalThreads(SIGUSR1);
+  ::usleep(3500000);
+  rank(3).signal(SIGKILL);
+  expectGoingOn({0, 1, 2}, 3);
+  expectDone({0, 1, 2});
+}
+
 INSTANTIATE_TEST_SUITE_P(Transports, Shrink, ::testing::Values("shm", "tcp"),
                          [](const auto& test) { return test.param; });
 
