@@ -170,8 +170,7 @@ goss_status goss_comm_destroy(goss_comm_t comm) {
     if (comm == nullptr) return Status::ok();
     Group::ofThisThread().forget(*comm->communicator);
     // Its destructor would take leave of the other ranks in the parent's name.
-    if (comm->communicator->isInherited()) (void)comm->communicator.release();
-    delete comm;
+    if (!comm->communicator->isInherited()) delete comm;
     return Status::ok();
   });
 }

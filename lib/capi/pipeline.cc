@@ -286,8 +286,7 @@ goss_status goss_pipeline_codec_create(goss_comm_t comm, const goss_pipeline_cod
 }
 
 goss_status goss_pipeline_codec_destroy(goss_pipeline_codec_t codec) {
-  if (codec != nullptr && codec->made_in.isInherited()) (void)codec->codec.release();
-  delete codec;
+  if (codec != nullptr && !codec->made_in.isInherited()) delete codec;
   return report(Status::ok());
 }
 

@@ -184,8 +184,7 @@ goss_status goss_sync_abort(goss_sync_t sync, const char* reason) {
 
 goss_status goss_sync_destroy(goss_sync_t sync) {
   return guarded("goss_sync_destroy", [&] {
-    if (sync != nullptr && sync->made_in.isInherited()) (void)sync->synchronizer.release(); // The parent's goes on.
-    delete sync;
+    if (sync != nullptr && !sync->made_in.isInherited()) delete sync;
     return Status::ok();
   });
 }
