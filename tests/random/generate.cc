@@ -139,7 +139,7 @@ bool changes(Alteration::What what, const Case& call) {
   const bool barrier = call.collective == Collective::barrier;
   switch (what) {
     case Alteration::What::zero:
-      return !barrier && call.count > 0;
+      return !barrier && call.count >= 8; // A block of each rank is left.
     case Alteration::What::count:
     case Alteration::What::dtype:
     case Alteration::What::algorithm:
@@ -169,7 +169,8 @@ void alter(Step& step, const Alteration& alteration) {
       call.in_place = false;
       break;
     case Alteration::What::count:
-      call.count = alteration.pick % 2 == 0 ? call.count + 8 + alteration.pick % 5000 : call.count / 2 + 8;
+      call.count =
+          alteration.pick % 2 == 0 || call.count < 64 ? call.count + 8 + alteration.pick % 5000 : call.count / 2;
       break;
     case Alteration::What::zero:
       call.count = 0;

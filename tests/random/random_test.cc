@@ -85,11 +85,23 @@ TEST_P(Random, ProgramsComputeWhatTheReferenceDoes) {
   });
 }
 
+class RandomMismatches : public Random {};
+
+TEST_P(RandomMismatches, AreReportedAndNobodyGetsWrongResults) {
+  forEachSeed(12, [](std::uint64_t seed) {
+    const auto [program, alteration] = generateMismatch(seed);
+    const std::string failure = runMismatch(program, alteration, GetParam());
+    return failure.empty() ? "" : alteration.describe() + ":" + failure + "\n" + program.describe();
+  });
+}
+
 std::string nameOf(const ::testing::TestParamInfo<std::string>& test) { return test.param; }
 
 INSTANTIATE_TEST_SUITE_P(All, Random, ::testing::Values("loopback", "shm", "tcp", "sim"), nameOf);
+INSTANTIATE_TEST_SUITE_P(All, RandomMismatches, ::testing::Values("loopback", "shm", "tcp", "sim"), nameOf);
 #ifdef GOSS_TEST_TLS
 INSTANTIATE_TEST_SUITE_P(Tls, Random, ::testing::Values("tls"), nameOf);
+INSTANTIATE_TEST_SUITE_P(Tls, RandomMismatches, ::testing::Values("tls"), nameOf);
 #endif
 #ifdef GOSS_HAVE_UCX
 INSTANTIATE_TEST_SUITE_P(Ucx, Random, ::testing::Values("ucx"), nameOf);
