@@ -24,7 +24,7 @@ struct Config {
   std::string interface;           ///< GOSS_INTERFACE: network interface name or address; "" any.
   std::uint16_t port_min = 0;      ///< GOSS_PORT_RANGE=a-b: listening ports; 0-0 any.
   std::uint16_t port_max = 0;
-  std::string advertise; ///< GOSS_ADVERTISE: address, and ports, at which other hosts reach this rank; "" its own.
+  std::string advertise; ///< GOSS_ADVERTISE: address[:ports] at which others call this rank through a router; "": none.
   int connections_per_peer = 1;   ///< GOSS_CONNECTIONS: TCP connections for payload to each peer.
   std::string relay = "on";       ///< GOSS_RELAY: whether this rank relays between others that cannot meet: on, off.
   std::string reconnect = "auto"; ///< GOSS_RECONNECT: broken TCP connections are resumed: between hosts, on, or off.

@@ -22,6 +22,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gossamer/status.h"
 
@@ -144,12 +145,22 @@ struct MemoryRegion {
 
 struct Config;
 
+/// Where rank 0 is seen from a rank, and it from rank 0: 4 or 16 bytes in network order. "" where no router translates
+/// that address, so all of rank 0's own is. Ranks with equal sites are on the same side of all routers.
+struct Site {
+  std::string from; ///< The address from which this rank's calls arrive.
+  std::string at;   ///< The address at which it has reached rank 0.
+  friend bool operator==(const Site&, const Site&) = default;
+};
+
 struct TransportContext {
   int self = 0;                          ///< World rank.
   int size = 1;                          ///< World size.
   std::array<std::byte, 16> job{};       ///< Secret of this world; both ends of a connection must show the same.
   const Config* config = nullptr;        ///< Outlives the transport.
   TransportListener* listener = nullptr; ///< Outlives the transport.
+  const std::vector<Site>* sites =
+      nullptr; ///< By rank, from before connect() on; outlives the transport. Null: unknown.
 };
 
 class Board;

@@ -16,6 +16,8 @@
 
 #include "gossamer/config.h"
 #include "gossamer/status.h"
+#include "gossamer/transport.h"
+#include "platform/socket.h"
 
 namespace goss::core {
 
@@ -26,7 +28,7 @@ struct Launch {
   int local_rank = -1; ///< Among the ranks of this host, as the launcher says; -1: it does not.
   std::string host;    ///< Where rank 0 listens; "" when it is alone.
   std::uint16_t port = 0;
-  std::vector<std::string> alternatives; ///< Further numeric addresses of rank 0 at the same port.
+  std::vector<platform::SocketAddress> alternatives; ///< At which rank 0 is called, too.
   /// Rank 0 has listened there for as long as anybody could know of it: where nothing listens any more, it is gone.
   bool listens_already = false;
   int listen_fd = -1;              ///< Rank 0 only: a socket that listens already; Rendezvous::connect closes it.
@@ -70,6 +72,9 @@ class Rendezvous {
   /// 0 takes up to a second to tell the others. Errors: as those of allGather().
   virtual Status check() = 0;
 
+  /// Where routers stand between this rank and rank 0.
+  [[nodiscard]] const Site& site() const { return site_; }
+
   /// From now on allGather() calls `turn` every kTurnMs and more often while it waits, on its thread.
   void whileWaiting(std::function<void()> turn) { turn_ = std::move(turn); }
 
@@ -78,6 +83,7 @@ class Rendezvous {
  protected:
   static constexpr int kTurnMs = 5;
   std::function<void()> turn_; ///< Empty: nothing is to be called.
+  Site site_;
 };
 
 /// connect() and one allGather().

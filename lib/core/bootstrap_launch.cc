@@ -42,10 +42,9 @@ Status meetByUniqueId(const goss_unique_id& bytes, Launch& launch) {
   if (!id.isOk()) return id.status();
   const bool same_host = id.value().host == hostHash();
   std::vector<platform::SocketAddress> addresses;
-  for (const std::string& raw : id.value().addresses) {
-    const auto address = platform::SocketAddress::fromBytes(raw, id.value().port);
+  for (const platform::SocketAddress& address : id.value().addresses) {
     // Another host's loopback is this host's own.
-    if (address && (same_host || !address->loopback())) addresses.push_back(*address);
+    if (same_host || !address.loopback()) addresses.push_back(address);
   }
   if (addresses.empty())
     return refuse(
@@ -56,10 +55,9 @@ Status meetByUniqueId(const goss_unique_id& bytes, Launch& launch) {
                    [](const auto& a, const auto& b) { return a.loopback() && !b.loopback(); });
   launch.job = id.value().job;
   launch.host = addresses.front().host();
-  launch.port = id.value().port;
+  launch.port = addresses.front().port();
   launch.listens_already = true;
-  for (std::size_t i = 1; i < addresses.size(); ++i)
-    launch.alternatives.push_back(addresses[i].host());
+  launch.alternatives.assign(addresses.begin() + 1, addresses.end());
   if (launch.rank != 0) return Status::ok();
   auto listener = takeListener(id.value());
   if (!listener.isOk()) return listener.status();
@@ -68,10 +66,14 @@ Status meetByUniqueId(const goss_unique_id& bytes, Launch& launch) {
 }
 
 /// Tells jobs apart that meet at one address. It keeps strangers' mistakes out, not their malice: all of it can be
-/// guessed.
-std::array<std::byte, 16> identifyJob(const Launch& launch, const std::string& id) {
+/// guessed. Where the user names the job, that is enough: behind a router rank 0 has another address and port than the
+/// one that it is called at from outside.
+std::array<std::byte, 16> identifyJob(const Launch& launch, const Config& config, const std::string& run_id) {
   base::WireWriter out;
-  out.raw("gossamer job 1").text(id).text(launch.host).integer(launch.port);
+  if (config.job_id.empty())
+    out.raw("gossamer job 1").text(run_id).text(launch.host).integer(launch.port);
+  else
+    out.raw("gossamer job 2").text(config.job_id);
   out.integer(static_cast<std::uint32_t>(launch.ranks));
   const std::string bytes = out.take();
   const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
@@ -88,7 +90,7 @@ void meetAtMaster(const LauncherVariables& variables, const Config& config, Laun
     launch.port = config.bootstrap_port;
   else
     launch.port = static_cast<std::uint16_t>(variables.master_port + (variables.agent_store ? 1 : 0));
-  launch.job = identifyJob(launch, config.job_id.empty() ? variables.run_id : config.job_id);
+  launch.job = identifyJob(launch, config, variables.run_id);
 }
 
 /// A launcher's own exchange is between the processes that it started, in its numbering.
@@ -116,7 +118,7 @@ Status meetOnFirstNode(const LauncherVariables& variables, const Config& config,
   launch.port = static_cast<std::uint16_t>(kFirstPort + XXH3_64bits(job.data(), job.size()) % kPorts);
   if (variables.master_port >= 0) launch.port = static_cast<std::uint16_t>(variables.master_port);
   if (config.bootstrap_port != 0) launch.port = config.bootstrap_port;
-  launch.job = identifyJob(launch, config.job_id.empty() ? job : config.job_id);
+  launch.job = identifyJob(launch, config, job);
   return Status::ok();
 }
 

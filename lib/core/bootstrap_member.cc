@@ -62,18 +62,15 @@ Result<std::unique_ptr<Rendezvous>> BootstrapMember::call(const Launch& launch, 
 }
 
 Result<std::vector<platform::SocketAddress>> BootstrapMember::addresses() const {
-  std::vector<std::string> hosts{launch_.host};
-  hosts.insert(hosts.end(), launch_.alternatives.begin(), launch_.alternatives.end());
   std::vector<platform::SocketAddress> found;
-  for (const std::string& host : hosts) {
-    if (const auto numeric = platform::SocketAddress::parse(host, launch_.port)) {
-      found.push_back(*numeric);
-      continue;
-    }
-    auto looked_up = platform::resolve(host, launch_.port);
+  if (const auto numeric = platform::SocketAddress::parse(launch_.host, launch_.port)) {
+    found.push_back(*numeric);
+  } else {
+    auto looked_up = platform::resolve(launch_.host, launch_.port);
     if (!looked_up.isOk()) return looked_up;
-    found.insert(found.end(), looked_up.value().begin(), looked_up.value().end());
+    found = looked_up.take();
   }
+  found.insert(found.end(), launch_.alternatives.begin(), launch_.alternatives.end());
   return found;
 }
 
@@ -164,6 +161,17 @@ Status BootstrapMember::callOnce(const platform::SocketAddress& address, Deadlin
   if (header.kind == BootstrapFrame::refused)
     return bootstrapError(fmt::format("rank 0 at {} refused rank {}: {}", address.text(), launch_.rank, reason));
   if (header.kind != BootstrapFrame::welcome) return Status::error(GOSS_ERR_PROTOCOL, "the answer makes no sense here");
+  return findSite(reason);
+}
+
+Status BootstrapMember::findSite(std::string_view welcome) {
+  const auto seen = decodeWelcome(welcome);
+  if (!seen.isOk()) return seen.status();
+  const auto here = platform::localAddress(stream_.fd());
+  const auto there = platform::remoteAddress(stream_.fd());
+  site_ = {};
+  if (here && here->bytes() != seen.value().caller) site_.from = seen.value().caller;
+  if (there && there->bytes() != seen.value().root) site_.at = there->bytes();
   return Status::ok();
 }
 

@@ -32,6 +32,8 @@ class BootstrapMember final : public Rendezvous {
   Status callOnce(const platform::SocketAddress& address, platform::Deadline deadline);
   Result<std::vector<std::string>> exchange(const std::string& card, std::int64_t span_ms, platform::Deadline deadline);
   [[nodiscard]] Status leftError(const std::string& why) const;
+  /// What rank 0 sees of the connection beside what is seen here.
+  Status findSite(std::string_view welcome);
   /// Greets rank 0 on stream_, and makes sure that it is rank 0.
   Status secure(const platform::SocketAddress& address, platform::Deadline deadline);
   [[nodiscard]] Status refusedBy(const platform::SocketAddress& address, const std::string& why) const;

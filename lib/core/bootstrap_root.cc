@@ -36,6 +36,13 @@ std::string nameRanks(const std::vector<int>& ranks) {
   return text;
 }
 
+Welcome endsOf(int fd) {
+  const auto caller = platform::remoteAddress(fd);
+  const auto root = platform::localAddress(fd);
+  const platform::SocketAddress none = platform::SocketAddress::any(false, 0);
+  return {caller.value_or(none).bytes(), root.value_or(none).bytes()};
+}
+
 Result<platform::UniqueFd> openListener(const Launch& launch, const Config& config) {
   if (launch.listen_fd >= 0) return platform::UniqueFd(launch.listen_fd);
   const platform::PortRange port{launch.port, launch.port};
@@ -292,7 +299,7 @@ void BootstrapRoot::admit(std::uint64_t token, const Hello& hello) {
   leavers_.erase(hello.rank);
   member = Member{};
   poller_.remove(stranger.stream.fd());
-  const std::string welcome = encodeFrame(BootstrapFrame::welcome, 0, {});
+  const std::string welcome = encodeFrame(BootstrapFrame::welcome, 0, encodeWelcome(endsOf(stranger.stream.fd())));
   if (stranger.stream.write(welcome).bytes != welcome.size()) {
     // As for every member that leaves: what it does next is up to it.
     [[maybe_unused]] const Status back = lose(hello.rank, "its connection ended as it was made");

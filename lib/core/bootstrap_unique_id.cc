@@ -8,6 +8,7 @@
 
 #include "base/wire.h"
 #include "core/bootstrap.h"
+#include "platform/advertisement.h"
 #include "platform/host.h"
 #include "platform/socket.h"
 
@@ -16,7 +17,7 @@ namespace goss::core {
 namespace {
 
 constexpr std::string_view kMagic("GOSSUID\0", 8);
-constexpr std::uint16_t kVersion = 1;
+constexpr std::uint16_t kVersion = 2;
 constexpr std::size_t kHashedBytes = sizeof(goss_unique_id) - sizeof(std::uint64_t);
 constexpr std::size_t kAddressBytes = 72;
 
@@ -28,10 +29,12 @@ goss_unique_id encodeUniqueId(const UniqueId& id) {
   base::WireWriter list;
   std::size_t used = 0;
   std::uint8_t count = 0;
-  for (const std::string& address : id.addresses) {
-    if (used + 1 + address.size() > kAddressBytes) continue;
-    list.integer(static_cast<std::uint8_t>(address.size())).raw(address);
-    used += 1 + address.size();
+  for (const platform::SocketAddress& address : id.addresses) {
+    const std::string raw = address.bytes();
+    const std::size_t size = 1 + raw.size() + sizeof(std::uint16_t);
+    if (used + size > kAddressBytes) continue;
+    list.integer(static_cast<std::uint8_t>(raw.size())).raw(raw).integer(address.port());
+    used += size;
     ++count;
   }
   list.raw(std::string(kAddressBytes - used, '\0'));
@@ -71,9 +74,10 @@ Result<UniqueId> decodeUniqueId(const goss_unique_id& bytes) {
   id.host = in.integer<std::uint64_t>();
   base::WireReader list(in.raw(kAddressBytes));
   for (int i = 0; i < count; ++i) {
-    id.addresses.emplace_back(list.raw(list.integer<std::uint8_t>()));
-    const std::size_t size = id.addresses.back().size();
-    if (!list.ok() || (size != 4 && size != 16)) return refuse("the unique id is malformed: its addresses are");
+    const std::string_view raw = list.raw(list.integer<std::uint8_t>());
+    const auto address = platform::SocketAddress::fromBytes(raw, list.integer<std::uint16_t>());
+    if (!list.ok() || !address || address->port() == 0) return refuse("the unique id is malformed: its addresses are");
+    id.addresses.push_back(*address);
   }
   if (id.addresses.empty() || id.port == 0) return refuse("the unique id is malformed: it names no address");
   return id;
@@ -87,7 +91,9 @@ std::uint64_t hostHash() {
 Result<goss_unique_id> makeUniqueId(const Config& config) {
   auto addresses = platform::interfaceAddresses(config.interface);
   if (!addresses.isOk()) return addresses.status();
-  const platform::PortRange ports{config.port_min, config.port_max};
+  const auto advertised = platform::Advertisement::parse(config.advertise, {config.port_min, config.port_max});
+  if (!advertised.isOk()) return advertised.status();
+  const platform::PortRange ports = advertised.value().listening();
   // With a chosen interface only its best address is open to callers; there is one socket, and it stands for one
   // address.
   if (!config.interface.empty()) addresses.value().resize(1);
@@ -103,8 +109,13 @@ Result<goss_unique_id> makeUniqueId(const Config& config) {
   id.port = at->port();
   id.process = static_cast<std::uint32_t>(platform::processId());
   id.host = hostHash();
-  for (const platform::SocketAddress& address : addresses.value())
-    id.addresses.push_back(address.bytes());
+  auto outside = advertised.value().addresses(id.port);
+  if (!outside.isOk()) return outside.status();
+  id.addresses = outside.take();
+  for (platform::SocketAddress& address : addresses.value()) {
+    address.setPort(id.port);
+    id.addresses.push_back(address);
+  }
   id.listen_fd = static_cast<std::uint32_t>(listener.value().release());
   return encodeUniqueId(id);
 }

@@ -11,19 +11,20 @@
 #include "gossamer/gossamer.h"
 #include "gossamer/status.h"
 #include "platform/fd.h"
+#include "platform/socket.h"
 
 namespace goss::core {
 
 struct UniqueId {
-  std::uint16_t port = 0;
-  std::uint32_t process = 0;          ///< Maker's process id.
-  std::uint32_t listen_fd = 0;        ///< Maker's listening socket.
-  std::array<std::byte, 16> job{};    ///< Random: who knows it belongs to the job.
-  std::uint64_t host = 0;             ///< Hash of the maker's host identity.
-  std::vector<std::string> addresses; ///< 4 or 16 raw bytes each, best first.
+  std::uint16_t port = 0;                         ///< Where the maker listens.
+  std::uint32_t process = 0;                      ///< Maker's process id.
+  std::uint32_t listen_fd = 0;                    ///< Maker's listening socket.
+  std::array<std::byte, 16> job{};                ///< Random: who knows it belongs to the job.
+  std::uint64_t host = 0;                         ///< Hash of the maker's host identity.
+  std::vector<platform::SocketAddress> addresses; ///< With the port that is called there; best first.
 };
 
-/// Leaves out the addresses that do not fit any more (72 bytes, one more than its own length each).
+/// Leaves out the addresses that do not fit any more (72 bytes, three more than its own length each).
 goss_unique_id encodeUniqueId(const UniqueId& id);
 /// Errors: invalidArgument saying what is wrong with the bytes.
 Result<UniqueId> decodeUniqueId(const goss_unique_id& bytes);

@@ -88,6 +88,24 @@ Result<BootstrapHeader> decodeHeader(std::string_view bytes, std::size_t limit) 
   return header;
 }
 
+std::string encodeWelcome(const Welcome& welcome) {
+  base::WireWriter out;
+  for (const std::string& address : {welcome.caller, welcome.root})
+    out.integer(static_cast<std::uint8_t>(address.size())).raw(address);
+  return out.take();
+}
+
+Result<Welcome> decodeWelcome(std::string_view payload) {
+  base::WireReader in(payload);
+  Welcome welcome;
+  for (std::string* address : {&welcome.caller, &welcome.root}) {
+    *address = in.raw(in.integer<std::uint8_t>());
+    if (address->size() != 4 && address->size() != 16) return protocolError("rank 0 sent a damaged welcome");
+  }
+  if (!in.complete()) return protocolError("rank 0 sent a damaged welcome");
+  return welcome;
+}
+
 std::string encodeCards(const std::vector<std::string>& cards) {
   base::WireWriter out;
   for (const std::string& card : cards)

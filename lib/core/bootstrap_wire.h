@@ -13,7 +13,7 @@
 
 namespace goss::core {
 
-inline constexpr std::uint16_t kBootstrapVersion = 2; ///< Also of the cards.
+inline constexpr std::uint16_t kBootstrapVersion = 3; ///< Also of the cards.
 inline constexpr std::size_t kHelloBytes = 48;
 inline constexpr std::size_t kBootstrapHeaderBytes = 16;
 inline constexpr std::size_t kMostReasonBytes = 4096;
@@ -36,12 +36,22 @@ Result<Hello> decodeHello(std::string_view bytes);
 bool helloMayBegin(std::string_view bytes);
 
 enum class BootstrapFrame : std::uint8_t {
-  welcome = 1, ///< To the caller: you are in. No payload.
+  welcome = 1, ///< To the caller: you are in; the payload is a Welcome.
   refused = 2, ///< To the caller: you are not; the payload is the reason.
   card = 3,    ///< To rank 0: milliseconds until the caller gives up (u32), then its card.
   cards = 4,   ///< From rank 0: for every rank a length (u32) and its card.
   failed = 5,  ///< From rank 0: the meeting is over; the payload is the reason.
 };
+
+/// The two ends of a connection, as rank 0 sees them: 4 or 16 bytes in network order. An end whose own address is
+/// another one is behind a router that translates it.
+struct Welcome {
+  std::string caller;
+  std::string root;
+};
+std::string encodeWelcome(const Welcome& welcome);
+/// Errors: protocol.
+Result<Welcome> decodeWelcome(std::string_view payload);
 
 struct BootstrapHeader {
   BootstrapFrame kind = BootstrapFrame::welcome;

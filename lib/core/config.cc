@@ -12,6 +12,7 @@
 
 #include "base/edit_distance.h"
 #include "core/settings.h"
+#include "platform/advertisement.h"
 
 namespace goss {
 
@@ -159,6 +160,8 @@ Result<Config> Config::fromEnvironment() {
   core::visitSettings(reader);
   reader.refuseOthers(config.notices);
   if (!reader.status().isOk()) return reader.status();
+  const auto advertised = platform::Advertisement::parse(config.advertise, {config.port_min, config.port_max});
+  if (!advertised.isOk()) return advertised.status();
   if (config.tls.empty() && std::getenv("GOSS_TLS_SCOPE") != nullptr)
     return Status::error(GOSS_ERR_INVALID_ARGUMENT,
                          "GOSS_TLS_SCOPE is set, but GOSS_TLS is not: this run would be in clear; set both or none");

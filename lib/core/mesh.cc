@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kMaxNameBytes = 256;
 constexpr std::size_t kMaxProcessorBytes = 1024;
+constexpr std::size_t kMaxSiteBytes = 16;
 constexpr std::size_t kMaxAddressBytes = 4096;
 constexpr std::size_t kMaxAddresses = 16;
 
@@ -37,6 +38,7 @@ std::string PeerCard::encode() const {
   base::WireWriter writer;
   writer.text(host).text(process).text(processors);
   writer.integer(std::int32_t{place.package}).integer(std::int32_t{place.numa}).integer(std::int32_t{place.cache});
+  writer.text(site.from).text(site.at);
   writer.integer(static_cast<std::uint32_t>(addresses.size()));
   for (const auto& [name, address] : addresses)
     writer.text(name).text(address);
@@ -54,6 +56,8 @@ Result<PeerCard> PeerCard::decode(std::string_view bytes) {
   card.place.numa = reader.integer<std::int32_t>();
   card.place.cache = reader.integer<std::int32_t>();
   const bool placed = card.place.package >= -1 && card.place.numa >= -1 && card.place.cache >= -1;
+  card.site.from = reader.text(kMaxSiteBytes);
+  card.site.at = reader.text(kMaxSiteBytes);
   const auto count = reader.integer<std::uint32_t>();
   for (std::uint32_t i = 0; i < std::min<std::size_t>(count, kMaxAddresses); ++i) {
     const std::string_view name = reader.text(kMaxNameBytes);

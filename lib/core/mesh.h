@@ -21,6 +21,7 @@ struct PeerCard {
   std::string process;    ///< Equal on ranks that are threads of one process.
   std::string processors; ///< As platform::usableProcessors().
   platform::Place place;  ///< Of the rank's binding.
+  Site site;              ///< Where the rank is seen from rank 0.
   std::vector<std::pair<std::string, std::string>> addresses; ///< Transport name and address, best first.
   /// Why the rank's other transports could not be opened, for people; cut to kMaxTroubleBytes. Empty: all were opened.
   std::string trouble;

@@ -139,6 +139,8 @@ Status World::connect(const Launch& launch) {
   context.job = launch.job;
   context.config = &config_;
   context.listener = &relay_;
+  context.sites = &sites_;
+  sites_.resize(static_cast<std::size_t>(launch.ranks));
   auto transports = makeTransports(config_, context);
   if (!transports.isOk()) return transports.status();
   mesh_ = std::make_unique<Mesh>(launch.rank, launch.ranks, transports.take());
@@ -156,6 +158,7 @@ Status World::connect(const Launch& launch) {
   const Status opened = mesh_->open(card);
   auto meeting = Rendezvous::connect(launch, config_);
   if (!meeting.isOk()) return opened.isOk() ? meeting.status() : opened;
+  card.site = meeting.value()->site();
   auto gathered = meeting.value()->allGather(card.encode(), 0);
   if (!opened.isOk()) return opened;
   if (!gathered.isOk()) return gathered.status();
@@ -163,6 +166,7 @@ Status World::connect(const Launch& launch) {
   for (const std::string& bytes : gathered.value()) {
     Result<PeerCard> peer = PeerCard::decode(bytes);
     if (!peer.isOk()) return peer.status();
+    sites_[cards_.size()] = peer.value().site;
     cards_.push_back(peer.take());
   }
   processors_ = shareOfProcessors(cards_, card.host);

@@ -93,6 +93,7 @@ class World : public std::enable_shared_from_this<World> {
   const Catalogue catalogue_;
   CodecRegistry codecs_;
   std::vector<PeerCard> cards_;
+  std::vector<Site> sites_;                    ///< By rank; the transports read it.
   ProcessorShare processors_;                  ///< Of this host; its ranks agree on it.
   std::optional<schedule::Links> given_links_; ///< GOSS_LINKS.
   Tuning tuning_ = Tuning::builtIn();          ///< GOSS_TUNING.

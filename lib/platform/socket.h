@@ -38,6 +38,7 @@ class SocketAddress {
   [[nodiscard]] std::string host() const; ///< "10.0.0.1" or "::1".
   [[nodiscard]] std::string text() const; ///< "10.0.0.1:80" or "[::1]:80".
   [[nodiscard]] bool sameHost(const SocketAddress& other) const { return bytes() == other.bytes(); }
+  bool operator==(const SocketAddress& other) const { return sameHost(other) && port() == other.port(); }
   [[nodiscard]] const sockaddr* raw() const { return reinterpret_cast<const sockaddr*>(&storage_); }
   [[nodiscard]] socklen_t length() const { return length_; }
 

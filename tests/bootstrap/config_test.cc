@@ -29,6 +29,7 @@ TEST(Config, ReadsEveryVariable) {
                                                                       {"GOSS_TRANSPORT", "tcp"},
                                                                       {"GOSS_INTERFACE", "lo"},
                                                                       {"GOSS_PORT_RANGE", "2000-65535"},
+                                                                      {"GOSS_ADVERTISE", "203.0.113.7"},
                                                                       {"GOSS_CONNECTIONS", "4"},
                                                                       {"GOSS_ALGORITHM", "ring"},
                                                                       {"GOSS_CODEC", "int8"},
@@ -55,6 +56,7 @@ TEST(Config, ReadsEveryVariable) {
   EXPECT_EQ(config.interface, "lo");
   EXPECT_EQ(config.port_min, 2000);
   EXPECT_EQ(config.port_max, 65535);
+  EXPECT_EQ(config.advertise, "203.0.113.7");
   EXPECT_EQ(config.connections_per_peer, 4);
   EXPECT_EQ(config.algorithm, "ring");
   EXPECT_EQ(config.codec, "int8");

@@ -165,8 +165,9 @@ class Caller {
     EXPECT_TRUE(platform::waitWritable(fd.value().get(), Deadline::after(kSoon)));
     fd_ = fd.take();
     write(encodeHello({rank, ranks, process, launch.job}));
-    char welcome[kBootstrapHeaderBytes];
-    EXPECT_TRUE(platform::readAll(fd_.get(), welcome, sizeof welcome, Deadline::after(kSoon)).isOk());
+    const std::size_t ends = encodeWelcome({std::string(4, '\0'), std::string(4, '\0')}).size();
+    std::string welcome(kBootstrapHeaderBytes + ends, '\0');
+    EXPECT_TRUE(platform::readAll(fd_.get(), welcome.data(), welcome.size(), Deadline::after(kSoon)).isOk());
   }
   void sendCard(std::uint32_t round) {
     write(encodeFrame(BootstrapFrame::card, round, std::string("\xff\xff\xff\x7f", 4) + "card"));

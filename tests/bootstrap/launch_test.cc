@@ -68,7 +68,12 @@ TEST(Launch, JobDependsOnIdAddressAndSize) {
   EXPECT_EQ(detectLaunch(config, nullptr).value().job, job);
   config.job_id = "other";
   EXPECT_NE(detectLaunch(config, nullptr).value().job, job);
+  const auto named = detectLaunch(config, nullptr).value().job;
+  // Behind a router rank 0 may be called at another address and port than it listens on.
+  environment.set("MASTER_ADDR", "203.0.113.7");
+  EXPECT_EQ(detectLaunch(config, nullptr).value().job, named);
   config.job_id = "";
+  EXPECT_NE(detectLaunch(config, nullptr).value().job, job);
   environment.set("WORLD_SIZE", "5");
   EXPECT_NE(detectLaunch(config, nullptr).value().job, job);
 }
@@ -223,7 +228,7 @@ TEST(Launch, UniqueIdOfAnotherProcessIsRefusedAtRank0) {
   other.port = 1;
   other.process = 1;
   other.host = hostHash();
-  other.addresses = {std::string("\x7f\0\0\1", 4)};
+  other.addresses = {*platform::SocketAddress::parse("127.0.0.1", 4711)};
   const goss_unique_id id = encodeUniqueId(other);
   goss_config fields = unset();
   fields.unique_id = &id;
@@ -239,7 +244,7 @@ TEST(Launch, LoopbackOfAnotherHostIsRefused) {
   UniqueId far;
   far.port = 1;
   far.host = hostHash() + 1;
-  far.addresses = {std::string("\x7f\0\0\1", 4)};
+  far.addresses = {*platform::SocketAddress::parse("127.0.0.1", 4711)};
   const goss_unique_id id = encodeUniqueId(far);
   goss_config fields = unset();
   fields.unique_id = &id;

@@ -37,7 +37,7 @@ UniqueId sampleId() {
   id.listen_fd = 7;
   id.job = countingJob();
   id.host = 0x0123456789abcdef;
-  id.addresses = {std::string("\x0a\0\0\1", 4), std::string("\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\2", 16)};
+  id.addresses = {*platform::SocketAddress::parse("10.0.0.1", 4711), *platform::SocketAddress::parse("fd00::2", 4712)};
   return id;
 }
 
@@ -70,8 +70,8 @@ TEST(UniqueIdFormat, EveryFlippedBitIsRefused) {
 
 TEST(UniqueIdFormat, AddressesThatDoNotFitAreLeftOut) {
   UniqueId id = sampleId();
-  id.addresses.assign(9, std::string(16, '\1'));
-  EXPECT_EQ(decodeUniqueId(encodeUniqueId(id)).value().addresses.size(), 4u);
+  id.addresses.assign(9, *platform::SocketAddress::parse("fd00::2", 4712));
+  EXPECT_EQ(decodeUniqueId(encodeUniqueId(id)).value().addresses.size(), 3u);
 }
 
 TEST(BootstrapFormat, HelloMatchesTheGoldenFile) {

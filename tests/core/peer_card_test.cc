@@ -12,6 +12,7 @@ PeerCard sampleCard() {
   card.process = "boot/net/name/4711";
   card.processors = std::string("\0\x81", 2);
   card.place = {1, 3, -1};
+  card.site = {std::string("\xcb\0\x71\x07", 4), std::string("\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\2", 16)};
   card.addresses = {{"shm", std::string("\0\1\2", 3)}, {"tcp", "10.0.0.1:99"}, {"empty", ""}};
   card.trouble = "tcp could not be opened: no port";
   return card;
@@ -29,6 +30,7 @@ TEST(PeerCardFormat, EveryFieldComesBack) {
   EXPECT_EQ(decoded.value().process, sampleCard().process);
   EXPECT_EQ(decoded.value().processors, sampleCard().processors);
   EXPECT_EQ(decoded.value().place, sampleCard().place);
+  EXPECT_EQ(decoded.value().site, sampleCard().site);
   EXPECT_EQ(decoded.value().addresses, sampleCard().addresses);
   EXPECT_EQ(decoded.value().trouble, sampleCard().trouble);
   EXPECT_TRUE(PeerCard::decode(PeerCard().encode()).isOk());

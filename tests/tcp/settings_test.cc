@@ -181,6 +181,43 @@ TEST(TcpSettings, TheNextAddressIsTriedWhenOneFails) {
   EXPECT_TRUE(world.exchange(0, 1, 1000));
 }
 
+TEST(TcpSettings, RefusalWhereARouterAnswersIsNotThePeers) {
+  World world(2, 1);
+  auto closed = platform::listenOn(*platform::SocketAddress::parse("127.0.0.1", 0), {});
+  const auto gone = *platform::localAddress(closed.value().get());
+  closed.value().reset();
+  auto poller = platform::Poller::create();
+  std::uint64_t token = 0;
+  const TransportContext context{1, 2, world.job(), &world[0].config};
+  for (const bool routed : {false, true}) {
+    transports::tcp::Dialer::Target target;
+    target.peer = 0;
+    target.addresses = {gone};
+    target.deadline = platform::Deadline::after(kLong);
+    target.firm = gone;
+    if (routed) target.of_routers = {gone};
+    transports::tcp::Dialer dialer(context, poller.value(), token, target, [](auto) {});
+    dialer.start();
+    for (int i = 0; i < 40; ++i) {
+      for (const platform::PollEvent& event : std::vector(poller.value().wait(10)))
+        dialer.handle(event.token);
+      dialer.tick();
+    }
+    EXPECT_EQ(dialer.error().isOk(), routed) << "the peer itself has refused, unless a router may have";
+  }
+}
+
+TEST(TcpSettings, AdvertisedAddressesStandInFront) {
+  World world(1, 1, [](Config& config) { config.advertise = "203.0.113.7,[2001:db8::7]"; });
+  const Address address = decodeAddress(world[0].address).value();
+  ASSERT_EQ(address.sockets.size(), 3u);
+  EXPECT_EQ(address.advertised, 2u);
+  const std::uint16_t port = address.sockets[2].port();
+  EXPECT_EQ(address.sockets[0].text(), "203.0.113.7:" + std::to_string(port));
+  EXPECT_EQ(address.sockets[1].text(), "[2001:db8::7]:" + std::to_string(port));
+  EXPECT_EQ(address.sockets[2].host(), "127.0.0.1");
+}
+
 TEST(TcpSettings, ReachabilityIsTheSameFromBothEnds) {
   World world(2, 2);
   EXPECT_TRUE(world.transport(0).reaches(world[1].address));

@@ -67,6 +67,7 @@ TEST(TcpFormat, AddressesMatchTheGoldenFile) {
     const auto address = decodeAddress(one.bytes);
     EXPECT_EQ(address.isOk(), one.accept) << one.name;
     if (!one.accept) continue;
+    EXPECT_EQ(address.value().advertised, 1u);
     EXPECT_EQ(address.value().sockets[0].text(), "10.0.0.1:4711");
     EXPECT_EQ(address.value().sockets[1].text(), "[fd00::2]:4712");
     EXPECT_EQ(toHex(encodeAddress(address.value())), toHex(one.bytes));

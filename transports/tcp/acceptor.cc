@@ -30,13 +30,12 @@ Acceptor::Acceptor(const TransportContext& context, const base::Log& log, platfo
       first_token_(first_token),
       next_token_(first_token + kMostListeners) {}
 
-Result<std::vector<SocketAddress>> Acceptor::listen() {
+Result<std::vector<SocketAddress>> Acceptor::listen(platform::PortRange ports) {
   const Config& config = *context_.config;
   auto addresses = platform::interfaceAddresses(config.interface);
   if (!addresses.isOk()) return addresses;
   std::vector<SocketAddress>& open = addresses.value();
   if (open.size() > kMostListeners) open.resize(kMostListeners);
-  const platform::PortRange ports{config.port_min, config.port_max};
   // All interfaces share one socket; a chosen one gets a socket per address, so that nobody calls on another.
   const std::size_t sockets = config.interface.empty() ? 1 : open.size();
   for (std::size_t i = 0; i < sockets; ++i) {

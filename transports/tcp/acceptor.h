@@ -47,8 +47,8 @@ class Acceptor {
   /// Events of its sockets carry tokens from `first_token` up. `context` outlives this.
   Acceptor(const TransportContext& context, const base::Log& log, platform::Poller& poller, std::uint64_t first_token);
 
-  /// Listens on the interface and ports of the config. Errors: invalidArgument, resource.
-  Result<std::vector<platform::SocketAddress>> listen();
+  /// Listens on the interface of the config and the first free one of `ports`. Errors: invalidArgument, resource.
+  Result<std::vector<platform::SocketAddress>> listen(platform::PortRange ports);
   void setHandler(Handler handler) { handler_ = std::move(handler); }
   void setGate(Gate gate) { gate_ = std::move(gate); }
   /// How long those who were welcomed may say nothing.

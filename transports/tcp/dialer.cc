@@ -53,7 +53,7 @@ void Dialer::callNext() {
   }
   if (next_address_ == 0 && target_.deadline) patience_ = Deadline::after(milliseconds(kPatienceMs));
   const std::size_t address = next_address_++;
-  next_call_ = Deadline::after(milliseconds(kHeadStartMs));
+  next_call_ = headStart();
   // What the last call has told stays until this one tells something else.
   if (failures_[address] == kNotTried) failures_[address] = "no answer";
   const Status called = call(address, 0);
@@ -224,7 +224,15 @@ void Dialer::dropRefused(std::uint64_t token, const std::string& why) {
 }
 
 bool Dialer::isFirm(std::size_t address) const {
-  return target_.firm && target_.firm->sameHost(target_.addresses[address]);
+  const platform::SocketAddress& called = target_.addresses[address];
+  const auto same = [&](const platform::SocketAddress& other) { return other.sameHost(called); };
+  return target_.firm && same(*target_.firm) &&
+         std::none_of(target_.of_routers.begin(), target_.of_routers.end(), same);
+}
+
+Deadline Dialer::headStart() const {
+  const auto addresses = static_cast<std::int64_t>(target_.addresses.size());
+  return Deadline::after(milliseconds(std::min(kHeadStartMs, kMostHeadStartsMs / addresses)));
 }
 
 void Dialer::tick() {

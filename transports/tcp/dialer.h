@@ -18,8 +18,9 @@
 
 namespace goss::transports::tcp {
 
-/// Tries the peer's addresses in order, the next one when the last failed or has not answered for kHeadStartMs, several
-/// at a time. The first that welcomes us gets all connections. Begins anew while the deadline allows. One thread.
+/// Tries the peer's addresses in order, the next one when the last failed or has not answered for kHeadStartMs (less,
+/// when they are many), several at a time. The first that welcomes us gets all connections. Begins anew while the
+/// deadline allows. One thread.
 class Dialer {
  public:
   struct Made {
@@ -32,6 +33,8 @@ class Dialer {
   struct Target {
     int peer = -1;
     std::vector<platform::SocketAddress> addresses; ///< Best first; not empty.
+    /// Hosts at which a router answers, if anybody: none of them is firm.
+    std::vector<platform::SocketAddress> of_routers{};
     std::size_t connections = 1;
     platform::StreamSecurity* security = nullptr; ///< Null: in clear. Outlives this.
     std::string identity;                         ///< With security: what the peer must prove.
@@ -97,9 +100,11 @@ class Dialer {
   /// The system at that address has refused a call.
   void noteRefusal(std::size_t address) { found_nobody_ = found_nobody_ || isFirm(address); }
   [[nodiscard]] bool isFirm(std::size_t address) const;
+  [[nodiscard]] platform::Deadline headStart() const;
   void giveUp(const std::string& why);
 
   static constexpr std::int64_t kHeadStartMs = 250;
+  static constexpr std::int64_t kMostHeadStartsMs = 1000; ///< Of all addresses together.
   static constexpr std::int64_t kPauseMs = 200;
   /// A call to a peer that was there before begins anew after so long: the path may be whole again.
   static constexpr std::int64_t kPatienceMs = 3000;

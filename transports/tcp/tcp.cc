@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "gossamer/config.h"
+#include "platform/advertisement.h"
 #include "platform/host.h"
 #include "transports/common/errors.h"
 
@@ -35,10 +36,6 @@ constexpr double kLatency_s = 10e-6;
 constexpr double kBandwidth_bytes_per_s = 4e9;
 constexpr double kTlsLatency_s = 14e-6;
 constexpr double kTlsBandwidth_bytes_per_s = 0.9e9;
-
-bool onlyLoopback(const tcp::Address& address) {
-  return std::all_of(address.sockets.begin(), address.sockets.end(), [](const auto& one) { return one.loopback(); });
-}
 
 } // namespace
 
@@ -152,10 +149,23 @@ Result<std::string> TcpTransport::open() {
   detour_.emplace(
       context_, *poller_, next_dial_token_, [this](int rank) { return candidate(rank); },
       [this](int peer, int via, platform::Stream stream) { takeRelayed(peer, via, std::move(stream)); });
-  auto sockets = acceptor_->listen();
-  if (!sockets.isOk()) return sockets.status();
-  address_ = {platform::hostIdentity().text(), sockets.take()};
+  Status listening = listen();
+  if (!listening.isOk()) return listening;
   return (security_ ? std::string(security_->identity()) : std::string()) + tcp::encodeAddress(address_);
+}
+
+Status TcpTransport::listen() {
+  const Config& config = *context_.config;
+  auto advertised = platform::Advertisement::parse(config.advertise, {config.port_min, config.port_max});
+  if (!advertised.isOk()) return advertised.status();
+  auto own = acceptor_->listen(advertised.value().listening());
+  if (!own.isOk()) return own.status();
+  auto sockets = advertised.value().addresses(own.value().front().port());
+  if (!sockets.isOk()) return sockets.status();
+  address_ = {platform::hostIdentity().text(), sockets.take(), 0};
+  address_.advertised = address_.sockets.size();
+  address_.sockets.insert(address_.sockets.end(), own.value().begin(), own.value().end());
+  return Status::ok();
 }
 
 Result<TcpTransport::Peer> TcpTransport::decode(std::string_view address) const {
@@ -172,37 +182,30 @@ Result<TcpTransport::Peer> TcpTransport::decode(std::string_view address) const 
   return peer;
 }
 
-std::vector<platform::SocketAddress> TcpTransport::reachable(const tcp::Address& address) const {
-  std::vector<platform::SocketAddress> sockets = address.sockets;
-  if (address.host_identity == address_.host_identity) {
-    // On one host nothing can be in loopback's way.
-    std::stable_sort(sockets.begin(), sockets.end(),
-                     [](const auto& a, const auto& b) { return a.loopback() && !b.loopback(); });
-    return sockets;
-  }
-  // Both ends must answer alike, whichever of them will call.
-  if (onlyLoopback(address_)) return {};
-  std::erase_if(sockets, [](const auto& socket) { return socket.loopback(); });
-  return sockets;
+tcp::Reach TcpTransport::reachOf(int peer, const tcp::Address& address) const {
+  if (context_.sites == nullptr) return tcp::reachOf(address_, {}, address, {});
+  const std::vector<Site>& sites = *context_.sites;
+  return tcp::reachOf(address_, sites.at(static_cast<std::size_t>(context_.self)), address,
+                      sites.at(static_cast<std::size_t>(peer)));
 }
 
 bool TcpTransport::reaches(std::string_view address) const {
   const auto decoded = decode(address);
-  return decoded.isOk() && !reachable(decoded.value().address).empty();
+  return decoded.isOk() && !tcp::reachOf(address_, {}, decoded.value().address, {}).sockets.empty();
 }
 
 Status TcpTransport::connect(int peer, std::string_view address) {
   tcp::Link& link = links_.at(peer);
   const auto decoded = decode(address);
-  const auto sockets = decoded.isOk() ? reachable(decoded.value().address) : std::vector<platform::SocketAddress>();
-  if (sockets.empty()) {
+  const tcp::Reach reach = decoded.isOk() ? reachOf(peer, decoded.value().address) : tcp::Reach();
+  if (reach.sockets.empty()) {
     link.refuse(protocolError(
         peer, decoded.isOk() ? "TCP addresses that this host cannot reach" : "an address that is no TCP address"));
     return link.error();
   }
   link.setWanted();
   Way& way = ways_[static_cast<std::size_t>(peer)];
-  way = {decoded.value().identity, sockets, Deadline::after(patience_.call_back), Deadline::after(patience_.detour)};
+  way = {decoded.value().identity, reach, Deadline::after(patience_.call_back), Deadline::after(patience_.detour)};
   accept_deadline_ = Deadline::after(milliseconds(context_.config->bootstrap_timeout_ms));
   startTicking();
   way.resumable = isResumable(decoded.value().address);
@@ -215,7 +218,8 @@ tcp::Dialer::Target TcpTransport::target(int peer) const {
   const Way& way = ways_[static_cast<std::size_t>(peer)];
   tcp::Dialer::Target target;
   target.peer = peer;
-  target.addresses = way.sockets;
+  target.addresses = way.reach.sockets;
+  target.of_routers = way.reach.of_routers;
   target.security = security_.get();
   target.identity = way.identity;
   return target;

@@ -19,6 +19,7 @@
 #include "transports/tcp/dialer.h"
 #include "transports/tcp/inquiry.h"
 #include "transports/tcp/link.h"
+#include "transports/tcp/reach.h"
 #include "transports/tcp/relay.h"
 #include "transports/tcp/resumer.h"
 
@@ -78,8 +79,8 @@ class TcpTransport final : public Transport {
   [[nodiscard]] std::uint64_t relayedBytes() const { return relay_ ? relay_->bytes() : 0; }
 
  private:
-  /// The peer's addresses that this host can reach, best first.
-  [[nodiscard]] std::vector<platform::SocketAddress> reachable(const tcp::Address& address) const;
+  [[nodiscard]] tcp::Reach reachOf(int peer, const tcp::Address& address) const;
+  Status listen();
   /// An address of this transport's open(). Errors: protocol.
   struct Peer {
     std::string identity; ///< "" without security.
@@ -89,7 +90,7 @@ class TcpTransport final : public Transport {
   /// How to call a peer, and when to do more than that.
   struct Way {
     std::string identity; ///< "" until connect(), and without security.
-    std::vector<platform::SocketAddress> sockets;
+    tcp::Reach reach;
     platform::Deadline call_back; ///< This end, which should be called, calls.
     platform::Deadline detour;    ///< Others are asked to relay.
     bool patient = false;         ///< That was put off once, for a system that answers.

@@ -16,7 +16,7 @@ constexpr std::string_view kHelloMagic("GOSSTCP1");
 constexpr std::string_view kAnswerMagic("GTH1");
 constexpr std::uint32_t kFrameMagic = 0x31465447;  // "GTF1"
 constexpr std::uint32_t kRecordMagic = 0x31525447; // "GTR1"
-constexpr std::uint16_t kAddressVersion = 1;
+constexpr std::uint16_t kAddressVersion = 2;
 constexpr std::size_t kMostHostBytes = 1024;
 constexpr std::size_t kMostSockets = 64;
 
@@ -29,6 +29,7 @@ std::string encodeAddress(const Address& address) {
   const std::size_t count = std::min(address.sockets.size(), kMostSockets);
   out.raw(kAddressMagic).integer(kAddressVersion).text(address.host_identity.substr(0, kMostHostBytes));
   out.integer(static_cast<std::uint8_t>(count));
+  out.integer(static_cast<std::uint8_t>(std::min(address.advertised, count)));
   for (std::size_t i = 0; i < count; ++i) {
     const std::string bytes = address.sockets[i].bytes();
     out.integer(static_cast<std::uint8_t>(bytes.size())).raw(bytes).integer(address.sockets[i].port());
@@ -43,6 +44,7 @@ Result<Address> decodeAddress(std::string_view bytes) {
   Address address;
   address.host_identity = in.text(kMostHostBytes);
   const auto count = in.integer<std::uint8_t>();
+  address.advertised = in.integer<std::uint8_t>();
   for (int i = 0; i < count && in.ok(); ++i) {
     const std::string_view raw = in.raw(in.integer<std::uint8_t>());
     const auto port = in.integer<std::uint16_t>();
@@ -50,7 +52,7 @@ Result<Address> decodeAddress(std::string_view bytes) {
     if (!socket || port == 0) return wrong("a malformed TCP address");
     address.sockets.push_back(*socket);
   }
-  if (!in.complete() || count > kMostSockets) return wrong("a malformed TCP address");
+  if (!in.complete() || count > kMostSockets || address.advertised > count) return wrong("a malformed TCP address");
   return address;
 }
 

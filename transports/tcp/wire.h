@@ -35,7 +35,9 @@ inline constexpr std::size_t kWindowBytes = std::size_t{32} * 1024 * 1024;
 /// Where a rank can be called.
 struct Address {
   std::string host_identity; ///< Loopback addresses mean something only where this is equal.
+  /// First those at which a router is called for this rank, then those of its host.
   std::vector<platform::SocketAddress> sockets;
+  std::size_t advertised = 0; ///< So many are the former.
 };
 
 std::string encodeAddress(const Address& address);

@@ -73,6 +73,8 @@ void Wan::command(Words w, Ns t) {
       l.cut = false;
     for (auto& h : hosts_)
       h.cut = false;
+  } else if (c == "nat") {
+    putBehindRouter(nat_.add({w.begin() + 1, w.end()}, count_));
   } else if (c == "after") {
     if (w.size() < 3) fail("after SEC CMD...");
     timeline_.insert({t + Ns(number(w[1], c) * 1e9), join(w, 2)});

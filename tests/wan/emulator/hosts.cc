@@ -36,6 +36,15 @@ void Wan::setSysctl(std::string key, const std::string& value) { // of the names
   if (std::ofstream out("/proc/sys/" + key); !(out << value << std::flush)) fail("cannot set " + key + " = " + value);
 }
 
+/// Their addresses become those that they have behind their router.
+void Wan::putBehindRouter(const std::vector<int>& hosts) {
+  for (size_t place = 0; place < hosts.size(); place++) {
+    const std::string in = "ip -n " + options_.names.host(hosts[place]);
+    shell(in + " addr flush dev wan0 && " + in + " addr add " + Nat::addressBehind(place) + "/24 dev wan0 && " + in +
+          " route add default dev wan0");
+  }
+}
+
 void Wan::bringUp() {
   struct Home {
     int fd;

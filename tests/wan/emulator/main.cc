@@ -55,6 +55,8 @@ Control commands (A, B: host number or *; "A B" is both directions, "A>B" one)
   set A B KEY=VALUE...   bw delay jitter loss burst corrupt queue reorder (1: jitter may reorder)
   set-host A KEY=VALUE   up down inbound (0: like NAT, no TCP connection into A can be opened, other
                          protocols only from hosts that A has sent to)
+  nat A,B... forward=FIRST-LAST:HOST:PORT...   hosts A, B... get private addresses behind one router, which has
+                         A's address and forwards those of its TCP ports to ports of HOST (may be repeated)
   cut A B | heal A B | cut-host A | heal-host A | heal-all    silent, packets in flight are lost too
   stats | after SEC CMD... | quit
 )";

@@ -10,7 +10,8 @@ namespace goss::wanem {
 
 void Wan::forward(int a, Packet* p, Ns t) { // takes p
   std::unique_ptr<Packet> owner(p);
-  const Frame f = parseFrame(*p, count_);
+  Frame f = parseFrame(*p, count_);
+  if (!nat_.isIdle()) f.dst = nat_.pass(a, *p, f);
   if (f.dst < 0) return; // not for a host of ours (multicast and the like)
   Link& l = link(a, f.dst);
   Host &from = host(a), &to = host(f.dst);

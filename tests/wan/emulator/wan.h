@@ -15,6 +15,7 @@
 
 #include "tests/wan/emulator/model.h"
 #include "tests/wan/emulator/names.h"
+#include "tests/wan/emulator/nat.h"
 #include "tests/wan/emulator/packet.h"
 
 namespace goss::wanem {
@@ -50,6 +51,7 @@ class Wan {
   pid_t group_ = 0; // the process group of the command
   std::set<pid_t> children_;
   bool stopping_ = false;
+  Nat nat_;
   static constexpr Ns kLate = 2'000'000;
   static constexpr uint64_t kSignal = 1000, kListener = 1001, kClient = 2000; // epoll tags; a host's is its number
 
@@ -61,6 +63,7 @@ class Wan {
   int makeTun();
   static void setSysctl(std::string key, const std::string& value);
   void bringUp();
+  void putBehindRouter(const std::vector<int>& hosts);
 
   // The data path (switch.cc).
   void forward(int a, Packet* p, Ns t); ///< Takes p.
