@@ -5,11 +5,10 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -20,10 +19,12 @@
 #include "bench/suite/goss_engine.h"
 #include "bench/suite/runner.h"
 #include "bench/tune/limits.h"
+#include "bench/tune/notebook.h"
 
 namespace {
 
 using goss::bench::GossEngine;
+using goss::bench::Notebook;
 using goss::bench::nowUs;
 using Json = nlohmann::ordered_json;
 
@@ -32,9 +33,11 @@ constexpr std::size_t kCpuBytes = 16 << 20;
 constexpr int kBulkMessages = 8;
 constexpr int kSmallMessages = 64;
 constexpr int kRounds = 9;
+constexpr double kMostRound_s = 1; ///< Or one repetition.
 
 struct Settings {
   std::string output = "gossamer-tuning.json";
+  double seconds = 60;
   bool limits = false;
 };
 
@@ -45,46 +48,100 @@ struct Pair {
   bool first;
 };
 
-/// The median over rounds of what the slowest rank needs for `round`, in seconds.
+/// What is measured of one level. Ranks take all decisions alike, by times that they have agreed on.
+class Level {
+ public:
+  /// The time that is left is for this and so many more levels.
+  Level(Notebook& notes, std::string name, const Pair& pair, int more_levels)
+      : notes_(notes), name_(std::move(name)), pair_(pair), figures_left_(kFigures * (1 + more_levels)) {}
+  void measure();
+
+ private:
+  /// Seconds for the next figure, the same on all ranks.
+  double nextShare();
+  /// What the slowest rank needs for `round`, in seconds.
+  template <typename Round>
+  double timed(int repeats, const Round& round);
+  /// The median over up to kRounds of so many repeats or fewer, as the time allows.
+  template <typename Round>
+  double secondsOf(int most_repeats, const Round& round);
+  void exchange(std::size_t bytes, int messages);
+
+  static constexpr int kFigures = 3;
+
+  Notebook& notes_;
+  const std::string name_;
+  const Pair pair_;
+  int figures_left_;
+  std::string figure_;
+  const std::vector<unsigned char> out_ = std::vector<unsigned char>(kBulkBytes);
+  std::vector<unsigned char> in_ = std::vector<unsigned char>(kBulkBytes * kBulkMessages);
+};
+
+double Level::nextShare() {
+  // The rest is for what takes longer than it did at first.
+  constexpr double kSpent = 0.7;
+  double share_s = kSpent * notes_.left_s() / figures_left_--;
+  pair_.engine.combine(&share_s, 1, GOSS_MIN);
+  return share_s;
+}
+
 template <typename Round>
-double secondsOf(const Pair& pair, int repeats, const Round& round) {
+double Level::timed(int repeats, const Round& round) {
+  pair_.engine.barrier();
+  const double start = nowUs();
+  for (int repeat = 0; repeat < repeats; ++repeat)
+    round();
+  double seconds = (nowUs() - start) / repeats * 1e-6;
+  pair_.engine.combine(&seconds, 1, GOSS_MAX);
+  return seconds;
+}
+
+template <typename Round>
+double Level::secondsOf(int most_repeats, const Round& round) {
+  double left_s = nextShare();
   std::vector<double> times;
-  for (int i = 0; i < kRounds; ++i) {
-    pair.engine.barrier();
-    const double start = nowUs();
-    for (int repeat = 0; repeat < repeats; ++repeat)
-      round();
-    double seconds = (nowUs() - start) / repeats * 1e-6;
-    pair.engine.combine(&seconds, 1, GOSS_MAX);
-    times.push_back(seconds);
+  int repeats = 1; // The first one says how long it takes.
+  for (int i = 0; i <= kRounds; ++i) {
+    notes_.say(fmt::format("{} {}, round {} of {}", name_, figure_, std::max(i, 1), kRounds));
+    times.push_back(timed(repeats, round));
+    left_s -= times.back() * repeats;
+    const double round_s = std::min(left_s / kRounds, kMostRound_s);
+    if (i == 0) repeats = static_cast<int>(std::clamp(round_s / times[0], 1.0, double(most_repeats)));
+    if (left_s < times.back() * repeats) break;
   }
+  if (times.size() > 1) times.erase(times.begin());
   return goss::bench::median(times);
 }
 
-/// A number with three digits: more would be noise in the file.
-double rounded(double value) { return std::stod(fmt::format("{:.3g}", value)); }
+void Level::exchange(std::size_t bytes, int messages) {
+  for (int i = 0; i < messages; ++i)
+    pair_.engine.startRecv(in_.data() + static_cast<std::size_t>(i) % kBulkMessages * bytes, bytes, pair_.partner);
+  for (int i = 0; i < messages; ++i)
+    pair_.engine.startSend(out_.data(), bytes, pair_.partner);
+  pair_.engine.waitAll();
+}
 
-Json measureLink(const Pair& pair) {
-  const std::vector<unsigned char> out(kBulkBytes);
-  std::vector<unsigned char> in(kBulkBytes * kBulkMessages);
-  GossEngine& engine = pair.engine;
-  const double round_trip_s = secondsOf(pair, 500, [&] {
-    if (pair.first) engine.send(out.data(), 8, pair.partner);
-    engine.recv(in.data(), 8, pair.partner);
-    if (!pair.first) engine.send(out.data(), 8, pair.partner);
+void Level::measure() {
+  GossEngine& engine = pair_.engine;
+  figure_ = "latency";
+  const double round_trip_s = secondsOf(500, [&] {
+    if (pair_.first) engine.send(out_.data(), 8, pair_.partner);
+    engine.recv(in_.data(), 8, pair_.partner);
+    if (!pair_.first) engine.send(out_.data(), 8, pair_.partner);
   });
-  const auto exchange = [&](std::size_t bytes, int messages) {
-    for (int i = 0; i < messages; ++i)
-      engine.startRecv(in.data() + static_cast<std::size_t>(i) % kBulkMessages * bytes, bytes, pair.partner);
-    for (int i = 0; i < messages; ++i)
-      engine.startSend(out.data(), bytes, pair.partner);
-    engine.waitAll();
-  };
-  const double small_s = secondsOf(pair, 20, [&] { exchange(8, kSmallMessages); }) / kSmallMessages;
-  const double bulk_s = secondsOf(pair, 4, [&] { exchange(kBulkBytes, kBulkMessages); }) / kBulkMessages;
-  return {{"latency_s", rounded(round_trip_s / 2)},
-          {"bandwidth_bytes_per_s", rounded(static_cast<double>(kBulkBytes) / bulk_s)},
-          {"overhead_s", rounded(small_s)}};
+  notes_.noteLink(name_, "latency_s", round_trip_s / 2);
+  figure_ = "overhead";
+  const double small_s = secondsOf(20, [&] { exchange(8, kSmallMessages); }) / kSmallMessages;
+  notes_.noteLink(name_, "overhead_s", small_s);
+  figure_ = "bandwidth";
+  notes_.say(fmt::format("{} {}", name_, figure_));
+  const double one_s = timed(1, [&] { exchange(kBulkBytes, 1); });
+  double fitting = notes_.left_s() / 4 / one_s;
+  engine.combine(&fitting, 1, GOSS_MIN);
+  const int messages = static_cast<int>(std::clamp(fitting, 1.0, double(kBulkMessages)));
+  const double bulk_s = secondsOf(4, [&] { exchange(kBulkBytes, messages); }) / messages;
+  notes_.noteLink(name_, "bandwidth_bytes_per_s", static_cast<double>(kBulkBytes) / bulk_s);
 }
 
 Pair pairUp(GossEngine& engine) {
@@ -107,7 +164,7 @@ goss_comm_t makeComm(int rank, int ranks, const goss_unique_id* id, const char* 
 }
 
 /// Collective over `world`: another communicator over the same ranks and one transport.
-Json measureForced(GossEngine& world, const char* transport) {
+void measureForced(GossEngine& world, const char* transport, Notebook& notes, int more_levels) {
   goss_unique_id id{};
   if (world.rank() == 0) goss::bench::check(goss_unique_id_create(&id), "goss_unique_id_create");
   goss::bench::CollectiveCall call;
@@ -117,7 +174,7 @@ Json measureForced(GossEngine& world, const char* transport) {
   call.dtype = GOSS_UINT8;
   world.run(call);
   GossEngine engine(makeComm(world.rank(), world.size(), &id, transport), "");
-  return measureLink(pairUp(engine));
+  Level(notes, transport, pairUp(engine), more_levels).measure();
 }
 
 /// Collective. Not by the names of transports: that of a secured link is the same on one host and between two.
@@ -130,7 +187,7 @@ bool isOnSeveralHosts(GossEngine& world) {
   return ends[0] != -ends[1];
 }
 
-Json measureLinks(GossEngine& world) {
+void measureLinks(GossEngine& world, Notebook& notes) {
   const Pair pair = pairUp(world);
   const char* name = "";
   goss::bench::check(goss_comm_transport(world.comm(), pair.partner, &name), "goss_comm_transport");
@@ -138,45 +195,34 @@ Json measureLinks(GossEngine& world) {
   const bool secured = std::getenv("GOSS_TLS") != nullptr;
   double apart = !secured && std::string_view(name) == "tcp" ? 1 : 0;
   world.combine(&apart, 1, GOSS_MAX);
-  if (apart > 0 || (secured && isOnSeveralHosts(world))) return {{"network", measureLink(pair)}};
-  if (secured) return {{"tls", measureForced(world, "tls")}}; // Nothing may be sent in clear now.
-  return {{"shm", measureForced(world, "shm")}, {"tcp", measureForced(world, "tcp")}};
+  if (apart > 0 || (secured && isOnSeveralHosts(world))) return Level(notes, "network", pair, 0).measure();
+  if (secured) return measureForced(world, "tls", notes, 0); // Nothing may be sent in clear now.
+  measureForced(world, "shm", notes, 1);
+  measureForced(world, "tcp", notes, 0);
 }
 
-std::string now() {
-  std::array<char, 32> text{};
-  const std::time_t seconds = std::time(nullptr);
-  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", std::gmtime(&seconds));
-  return text.data();
-}
-
-/// Levels that the file has from another run are kept: a cluster is measured between hosts, then on one.
-void write(const std::string& path, const Json& links, int ranks) {
-  Json file = Json::object();
-  if (std::ifstream old(path); old) {
-    file = Json::parse(old, nullptr, false);
-    if (!file.is_object() || file.value("gossamer_tuning", 0) != 1) {
-      throw std::runtime_error(fmt::format("{} is there and is no tuning file; name another with -o", path));
-    }
+void measureAll(GossEngine& world, Notebook& notes) {
+  if (world.rank() == 0) {
+    notes.say("sums and copies of one core");
+    notes.noteCpu("reduce_bytes_per_s", goss::bench::reduceRate(kCpuBytes) * 1e9);
+    notes.noteCpu("copy_bytes_per_s", goss::bench::copyRate(kCpuBytes) * 1e9);
   }
-  file["gossamer_tuning"] = 1;
-  file["measured"] = fmt::format("{}, {} ranks, goss-tune {}.{}.{}", now(), ranks, GOSS_VERSION_MAJOR,
-                                 GOSS_VERSION_MINOR, GOSS_VERSION_PATCH);
-  file["cpu"] = {{"reduce_bytes_per_s", rounded(goss::bench::reduceRate(kCpuBytes) * 1e9)},
-                 {"copy_bytes_per_s", rounded(goss::bench::copyRate(kCpuBytes) * 1e9)}};
-  for (const auto& [level, price] : links.items())
-    file["links"][level] = price;
-  std::ofstream out(path);
-  out << file.dump(2) << '\n';
-  out.close();
-  if (!out) throw std::runtime_error(fmt::format("cannot write {}; name another file with -o", path));
-  fmt::print("{}\nwrote {}; use it with GOSS_TUNING={}\n", file.dump(2), path, path);
+  measureLinks(world, notes);
 }
 
-void tune(goss_comm_t comm, const Settings& settings) {
-  GossEngine world(comm, "");
-  const Json links = measureLinks(world);
-  if (world.rank() == 0) write(settings.output, links, world.size());
+void tune(const std::function<goss_comm_t()>& meet, const Settings& settings) {
+  Notebook notes(settings.output, settings.seconds);
+  notes.say("meeting the other ranks");
+  GossEngine world(meet(), "");
+  notes.begin(world.rank(), world.size());
+  try {
+    measureAll(world, notes);
+  } catch (const std::exception&) {
+    notes.write();
+    if (world.rank() != 0 && notes.left_s() < 1) return; // Rank 0 has ended when the time was over.
+    throw;
+  }
+  notes.write();
   world.barrier();
 }
 
@@ -188,7 +234,7 @@ int tuneAlone(const Settings& settings) {
   if (child < 0) throw std::runtime_error("cannot start a second process");
   int status = 0;
   try {
-    tune(makeComm(child == 0 ? 1 : 0, 2, &id, nullptr), settings);
+    tune([&] { return makeComm(child == 0 ? 1 : 0, 2, &id, nullptr); }, settings);
   } catch (const std::exception& error) {
     fmt::print(stderr, "goss-tune: {}\n", error.what());
     status = 1;
@@ -205,9 +251,9 @@ void printLimits() {
   constexpr std::size_t kFirst = 4 << 10;
   constexpr std::size_t kLast = std::size_t{256} << 20;
   for (std::size_t bytes = kFirst; bytes <= kLast; bytes *= 4)
-    limits["loopback"][std::to_string(bytes)] = rounded(goss::bench::loopbackExchangeUs(bytes));
+    limits["loopback"][std::to_string(bytes)] = goss::bench::rounded(goss::bench::loopbackExchangeUs(bytes));
   for (std::size_t bytes = kFirst; bytes <= kLast; bytes *= 4)
-    limits["memory"][std::to_string(bytes)] = rounded(goss::bench::twoCoreSumUs(bytes));
+    limits["memory"][std::to_string(bytes)] = goss::bench::rounded(goss::bench::twoCoreSumUs(bytes));
   fmt::print("{}\n", limits.dump(2));
 }
 
@@ -220,6 +266,9 @@ int main(int argc, char** argv) {
       "measures secured links alone."};
   Settings settings;
   app.add_option("-o,--output", settings.output, "The file; levels that it has already and that are not measured stay");
+  app.add_option("-s,--seconds", settings.seconds, "Ends after so many, with what it has measured by then")
+      ->check(CLI::Range(1.0, 86400.0))
+      ->capture_default_str();
   app.add_flag("--limits", settings.limits, "Prints what plain sums and plain sockets reach here instead, as JSON");
   CLI11_PARSE(app, argc, argv);
   try {
@@ -229,7 +278,7 @@ int main(int argc, char** argv) {
     }
     const bool launched = std::getenv("WORLD_SIZE") != nullptr || std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
     if (!launched) return tuneAlone(settings);
-    tune(makeComm(-1, -1, nullptr, nullptr), settings);
+    tune([] { return makeComm(-1, -1, nullptr, nullptr); }, settings);
   } catch (const std::exception& error) {
     fmt::print(stderr, "goss-tune: {}\n", error.what());
     return 1;
