@@ -144,7 +144,7 @@ typedef struct goss_config {
   int64_t silence_ms;           ///< Without a sign of life for so long a rank is given up; 0: never. [GOSS_SILENCE_MS]
   const char* tls;              ///< psk:FILE or certs:DIR secures the run. [GOSS_TLS, none]
   const char* tls_scope;        ///< TLS on all links, or between hosts: all|hosts; wants `tls`. [GOSS_TLS_SCOPE, all]
-  const char* advertise;        ///< Address, and ports, at which other hosts reach this rank. [GOSS_ADVERTISE]
+  const char* advertise;        ///< address[:ports] at which others call this rank through a router. [GOSS_ADVERTISE]
   const char* relay;            ///< Whether it passes on bytes between ranks that cannot meet: on|off. [GOSS_RELAY, on]
   const char* reconnect;        ///< Which broken connections are resumed: auto|on|off. [GOSS_RECONNECT, auto]
   const char* tcp_congestion;   ///< Congestion control, such as bbr. [GOSS_TCP_CONGESTION, by path]
