@@ -4,11 +4,18 @@
 // at most, and "lent" for buffers of goss_mem_alloc. These are written anew after the failure, and a second later the
 // last line is "kept", or "overwritten" if anybody has touched them since. With "messages" two ranks send each other
 // windows of such messages, not to their end: each says "ready" when it has begun to wait for ones that never come.
+// With "checked" (scripts/faults) it looks at every result, says "wrong" when one is, and "alive" from time to time; a
+// fourth word is what the last rank does after a while, having said "fault": "mismatch", "abort", or "leave", which
+// destroys the communicator and waits to be killed.
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -51,6 +58,49 @@ goss_status exchange(goss_comm_t comm, std::size_t count) {
   return GOSS_SUCCESS;
 }
 
+void say(const std::string& line) {
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+/// The last rank's fault. Only a mismatch has a status.
+goss_status misbehave(goss_comm_t comm, const std::string& fault, std::vector<float>& vector) {
+  say("fault");
+  if (fault == "mismatch") {
+    return goss_all_reduce(comm, vector.data(), vector.data(), vector.size(), GOSS_FLOAT32, GOSS_MAX, nullptr, nullptr);
+  }
+  if (fault == "abort") goss_comm_abort(comm, "as was asked");
+  if (fault == "leave") goss_comm_destroy(comm);
+  for (;;)
+    ::pause();
+}
+
+/// Reduces until something fails, and looks at all results.
+goss_status reduceChecked(goss_comm_t comm, std::size_t count, const std::string& fault) {
+  using Clock = std::chrono::steady_clock;
+  std::int32_t rank = 0;
+  std::int32_t ranks = 1;
+  (void)goss_comm_rank(comm, &rank);
+  (void)goss_comm_size(comm, &ranks);
+  std::vector<float> in(count, 1.0F);
+  std::vector<float> out(count);
+  const Clock::time_point begin = Clock::now();
+  Clock::time_point said = begin;
+  for (long i = 0;; ++i) {
+    if (!fault.empty() && rank == ranks - 1 && i > 4 && Clock::now() - begin > std::chrono::milliseconds(300))
+      return misbehave(comm, fault, in);
+    const goss_status status =
+        goss_all_reduce(comm, in.data(), out.data(), count, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr);
+    if (status != GOSS_SUCCESS) return status;
+    const bool right = std::all_of(out.begin(), out.end(), [&](float x) { return x == static_cast<float>(ranks); });
+    if (!right) say("wrong");
+    if (i == 3) say("ready");
+    if (Clock::now() - said < std::chrono::milliseconds(20)) continue;
+    said = Clock::now();
+    say("alive");
+  }
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -64,6 +114,13 @@ int main(int argc, char** argv) {
   if (argc > 3 && std::strcmp(argv[3], "messages") == 0) {
     const goss_status status = exchange(comm, count);
     std::printf("failed %d %s\n", status, goss_last_error());
+    goss_comm_destroy(comm);
+    return 0;
+  }
+  if (argc > 3 && std::strcmp(argv[3], "checked") == 0) {
+    const goss_status status = reduceChecked(comm, count, argc > 4 ? argv[4] : "");
+    say("failed " + std::to_string(status) + " " + goss_last_error());
+    std::this_thread::sleep_for(std::chrono::seconds(2)); // Who leaves at once is what the others notice first.
     goss_comm_destroy(comm);
     return 0;
   }
