@@ -293,6 +293,21 @@ GOSS_API goss_status goss_comm_size(goss_comm_t comm, int32_t* size);
 /// Name of the transport that reaches `peer` ("self" for the caller). The string lives as long as the communicator.
 GOSS_API goss_status goss_comm_transport(goss_comm_t comm, int32_t peer, const char** name);
 
+/// Why `comm` refuses operations: *status and *text of its first failure; GOSS_SUCCESS and "" while it has not failed.
+/// The text lives as long as `comm`. `status` or `text` may be NULL. So another thread than the one whose call failed
+/// learns the reason, and one that has called nothing yet. Never blocks.
+GOSS_API goss_status goss_comm_error(goss_comm_t comm, goss_status* status, const char** text);
+
+/// A descriptor for event loops (poll, epoll, asyncio): it polls readable (POLLIN) while a request of `comm` is
+/// complete and not yet collected by goss_wait, goss_test or their like, and for good once `comm` has failed
+/// (goss_comm_error tells). It is never read or written by the caller: whoever collects the last completed request
+/// makes it unreadable. With an edge-triggered epoll each completion is an event: test all requests after each. It
+/// tells of requests that were started after the first call of this function, which lets the library's thread drive
+/// operations without anybody who waits; until then there is no such descriptor, and nothing is paid for it. Each call
+/// gives the same one; it is closed by goss_comm_destroy, before which a caller takes it out of its event loop (a
+/// poll() that is under way returns). Errors: GOSS_ERR_RESOURCE.
+GOSS_API goss_status goss_comm_event_fd(goss_comm_t comm, int* fd);
+
 /// Local, from any thread. Every pending operation here and on the other ranks fails with GOSS_ERR_ABORTED and
 /// `reason`.
 GOSS_API goss_status goss_comm_abort(goss_comm_t comm, const char* reason);
@@ -368,7 +383,7 @@ GOSS_API goss_status goss_scan(goss_comm_t comm, const void* send, void* recv, s
 GOSS_API goss_status goss_exscan(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
                                  goss_op op, const goss_options* options, goss_request_t* request);
 
-/// Completes when all ranks have called it.
+/// Completes when all ranks have called it. At the deadline the error names all that have not.
 GOSS_API goss_status goss_barrier(goss_comm_t comm, const goss_options* options, goss_request_t* request);
 
 // ---- Point to point
@@ -404,6 +419,12 @@ GOSS_API goss_status goss_wait_any(goss_request_t* requests, size_t n, size_t* i
 
 /// Waits for all. Returns the first failure in array order; every request has completed either way.
 GOSS_API goss_status goss_wait_all(goss_request_t* requests, size_t n);
+
+/// How a request that nobody has waited for has failed: GOSS_SUCCESS and "" while it is pending, when it has succeeded,
+/// and for NULL. `status` or `text` may be NULL. The text lives until the request is freed (by the goss_wait or
+/// goss_test that reports the failure: from then on it is that thread's goss_last_error()); that of a persistent
+/// request until it is started again. Never blocks, and completes nothing by itself.
+GOSS_API goss_status goss_request_error(goss_request_t request, goss_status* status, const char** text);
 
 /// Starts a persistent request that is inactive: not started yet, or waited for since (goss_wait, or a goss_test that
 /// reported completion), however it ended. Errors: GOSS_ERR_INVALID_ARGUMENT otherwise, and nothing has changed.

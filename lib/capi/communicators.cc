@@ -157,6 +157,24 @@ goss_status goss_comm_transport(goss_comm_t comm, int32_t peer, const char** nam
   });
 }
 
+goss_status goss_comm_error(goss_comm_t comm, goss_status* status, const char** text) {
+  return guarded("goss_comm_error", [&] {
+    Status checked = checkComm("goss_comm_error", comm, comm);
+    // Its first failure is kept, and the text with it.
+    if (checked.isOk()) tell(comm->communicator->failure(), status, text);
+    return checked;
+  });
+}
+
+goss_status goss_comm_event_fd(goss_comm_t comm, int* fd) {
+  return guarded("goss_comm_event_fd", [&]() -> Status {
+    if (Status status = checkComm("goss_comm_event_fd", comm, fd); !status.isOk()) return status;
+    const auto made = comm->communicator->eventFd();
+    if (made.isOk()) *fd = made.value();
+    return made.status();
+  });
+}
+
 goss_status goss_comm_abort(goss_comm_t comm, const char* reason) {
   return guarded("goss_comm_abort", [&] {
     Status status = checkComm("goss_comm_abort", comm, comm);

@@ -40,6 +40,11 @@ Status checkSize(const std::string& what, std::size_t size, std::size_t known) {
   return invalid(fmt::format("{}.size is {}; start from its initialiser or goss_..._init function", what, size));
 }
 
+void tell(const Status& kept, goss_status* status, const char** text) {
+  if (status != nullptr) *status = kept.kind();
+  if (text != nullptr) *text = kept.cText();
+}
+
 void* copyForCaller(std::string_view bytes) {
   auto* copy = static_cast<char*>(std::malloc(bytes.size() + 1)); // goss_free is free()
   if (copy == nullptr) return nullptr;

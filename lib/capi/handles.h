@@ -26,6 +26,8 @@ inline goss_request_t toRequest(core::Operation* operation) { return reinterpret
 /// Keeps the text for goss_last_error of this thread and returns the number.
 goss_status report(const Status& status);
 Status invalid(std::string text);
+/// Hands out what another object keeps; `status` and `text` may be null.
+void tell(const Status& kept, goss_status* status, const char** text);
 
 /// Whether calls may use it: it is not NULL, and this process has made it.
 inline bool isUsable(goss_comm_t comm) { return comm != nullptr && !comm->communicator->isInherited(); }

@@ -192,6 +192,15 @@ goss_status goss_wait_all(goss_request_t* requests, size_t n) {
   });
 }
 
+goss_status goss_request_error(goss_request_t request, goss_status* status, const char** text) {
+  return guarded("goss_request_error", [&] {
+    // The operation keeps its status as long as the request lives.
+    const goss::core::Operation* operation = toOperation(request);
+    tell(operation != nullptr ? operation->communicator().failureOf(*operation) : Status::ok(), status, text);
+    return Status::ok();
+  });
+}
+
 goss_status goss_start(goss_request_t request) {
   return guarded("goss_start", [&]() -> Status {
     if (request == nullptr) return invalid("goss_start: the request is NULL");

@@ -235,6 +235,7 @@ Result<Operation*> Communicator::start(const Call& call, bool persistent) {
   }
   operation->persistent = persistent;
   if (!persistent) {
+    operation->signalled_ = signal_ != nullptr;
     if (Status status = startOnLoop(*operation); !status.isOk()) return status;
     engine().startedOnLoop(*operation);
   }
@@ -257,7 +258,9 @@ Status Communicator::restart(Operation& operation) {
     return Status::error(GOSS_ERR_INVALID_ARGUMENT,
                          "goss_start: the request was started and not waited for since; wait for it first");
   }
+  operation.signalled_ = signal_ != nullptr;
   Status status = startOnLoop(operation);
+  if (!status.isOk()) operation.signalled_ = false;
   engine().startedOnLoop(operation);
   return status;
 }
@@ -279,6 +282,7 @@ Status Communicator::finish(Operation* operation, goss_message* message) {
 /// It is complete.
 Status Communicator::finishOnLoop(Operation* operation, goss_message* message) {
   if (operation->state() == Operation::State::inactive) return Status::ok();
+  if (operation->signalled_) unsignalOnLoop(*operation);
   if (operation->home_ != Operation::Home::fixed) operation->state_ = Operation::State::inactive;
   Status status = operation->status();
   if (message != nullptr && status.isOk()) *message = operation->message;
@@ -396,6 +400,7 @@ void Communicator::release(Operation* operation) {
 
 void Communicator::releaseOnLoop(Operation* operation) {
   assert(operation->state() != Operation::State::active);
+  if (operation->signalled_) unsignalOnLoop(*operation);
   if (operation->home_ == Operation::Home::pool) {
     if (!operation->status_.isOk()) operation->status_ = Status::ok();
     return putBackOnLoop(*operation);
@@ -418,6 +423,7 @@ void Communicator::completeOnLoop(Operation& operation, const Status& status) {
   operation.state_ = Operation::State::complete;
   if (!status.isOk() || !operation.status_.isOk()) operation.status_ = status; // Mostly both are.
   engine().deactivateOnLoop(operation);
+  if (operation.signalled_) signal_->add();
   if (operation.whole_ != nullptr) { // The whole is what the caller knows of, and fails by itself.
     if (status.isOk() && operation.whole_->state_ == Operation::State::active)
       engine().markDirtyOnLoop(*operation.whole_);

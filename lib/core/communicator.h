@@ -13,6 +13,7 @@
 
 #include "core/agreement.h"
 #include "core/call.h"
+#include "core/completion_signal.h"
 #include "core/control.h"
 #include "core/engine.h"
 #include "core/execution.h"
@@ -99,6 +100,12 @@ class Communicator {
   /// for. Blocks until there is one. Errors: as finish(); unsupported, when the operations belong to communicators of
   /// several worlds.
   static Status finishAny(std::span<Operation*> operations, std::size_t& index, goss_message* message);
+
+  /// As goss_comm_event_fd.
+  Result<int> eventFd();
+  /// The failure of the communicator, or of an operation that a caller holds; ok while there is none.
+  [[nodiscard]] Status failure();
+  [[nodiscard]] Status failureOf(const Operation& operation);
 
   void abort(const std::string& reason);
   [[nodiscard]] goss_counters counters();
@@ -202,10 +209,13 @@ class Communicator {
   void releaseOnLoop(Operation* operation);
   /// One of the pool.
   void putBackOnLoop(Operation& operation) {
+    if (operation.signalled_) unsignalOnLoop(operation);
     operation.state_ = Operation::State::inactive;
     operation.active_next_ = idle_message_;
     idle_message_ = &operation;
   }
+  /// Its completion has been seen by who holds it, or there will be none.
+  void unsignalOnLoop(Operation& operation);
   Result<std::unique_ptr<Execution>> acquireExecutionOnLoop(const Call& call);
   Result<std::unique_ptr<PhasedOperation>> acquirePhasedOnLoop(const Call& call);
   Status runPhased(Engine::Lock& lock, const Call& call);
@@ -219,6 +229,8 @@ class Communicator {
   AtOnce recvAtOnceOnLoop(Transport& transport, const MessageCall& call, int looks, std::size_t& received);
   bool takeLightUntilOnLoop(const Operation& last);
   MessageOperation* takeMessageOnLoop();
+  Operation* startTakenOnLoop(MessageOperation& operation, Status& error);
+  Operation* startSignalledOnLoop(const MessageCall& call, Status& error);
   Status finishOnLoop(Operation* operation, goss_message* message);
   static Status finishOfSeveral(std::span<Operation*> operations);
   Status runToEnd(Engine::Lock& lock, std::unique_ptr<Execution> execution);
@@ -233,6 +245,7 @@ class Communicator {
   [[nodiscard]] ControlMessage abortMessage() const;
   [[nodiscard]] std::vector<int> concernedRanks(const Operation& operation) const;
   [[nodiscard]] std::vector<int> silentRanks(const Operation& operation, TimePoint now) const;
+  [[nodiscard]] std::vector<int> missingRanks(const Operation& operation) const;
   void tellOthersOnLoop();
   [[nodiscard]] std::string expiryText(const Operation& operation, TimePoint now) const;
   void beginShrinkOnLoop();
@@ -267,6 +280,7 @@ class Communicator {
   [[nodiscard]] Status mismatch(std::uint64_t number, int rank, const Envelope& theirs, const Envelope& ours) const;
   [[nodiscard]] std::string nameOf(int rank) const { return nameOf(rank, worldRank(rank)); }
   [[nodiscard]] static std::string nameOf(int rank, int world_rank);
+  [[nodiscard]] std::string namesOf(const std::vector<int>& ranks) const;
   [[nodiscard]] std::string describeOwn(const Signature& ours) const;
 
   const std::shared_ptr<World> world_;
@@ -304,6 +318,7 @@ class Communicator {
   sync::ReferenceStore references_;
   std::map<std::uint8_t, std::shared_ptr<const CodecPair>> codecs_; ///< By tag: the last one of a call, to name it.
   std::vector<Operation*> handed_out_;                              ///< Owned; callers hold pointers.
+  std::unique_ptr<CompletionSignal> signal_;                        ///< Null until a caller asks for it.
   int inside_ = 0;
   bool closing_ = false;
   goss_counters counters_{};

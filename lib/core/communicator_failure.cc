@@ -14,10 +14,14 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kProbeInterval(500);
+/// So long before its deadline an operation asks once more: what the error says of other ranks is to be true then.
+constexpr milliseconds kLastProbe(100);
 /// A rank that has not answered a probe of at least this age is called silent.
 constexpr milliseconds kSilence(150);
 /// A rank that owes so many answers is not asked again, lest probes crowd out what a slow link is there for.
 constexpr int kMostUnanswered = 4;
+/// An error names no more ranks one by one.
+constexpr std::size_t kMostNamed = 16;
 
 } // namespace
 
@@ -64,6 +68,7 @@ void Communicator::failOnLoop(const Status& status, Origin origin) {
     operation.withdrawOnLoop();
     completeOnLoop(operation, failure_);
   });
+  if (first && signal_ != nullptr) signal_->stayRaised();
   // What others still send for it, nobody will take: it must not hold up what comes behind.
   if (first) mesh().discard(kContextMask, contextTag(context_));
 }
@@ -87,7 +92,8 @@ void Communicator::handlePeerLostOnLoop(int rank, const Status& status, bool dep
 // ---- Deadlines and probes ------------------------------------------------------------------------------------------
 
 void Communicator::probeOnLoop(Operation& operation, TimePoint now) {
-  operation.next_probe_ = now + kProbeInterval;
+  const TimePoint last = operation.deadline_ - kLastProbe;
+  operation.next_probe_ = last > now ? std::min(now + kProbeInterval, last) : now + kProbeInterval;
   operation.remindOnLoop();
   const std::vector<int> concerned = concernedRanks(operation);
   ControlMessage probe;
@@ -210,20 +216,43 @@ std::vector<int> Communicator::silentRanks(const Operation& operation, TimePoint
   return silent;
 }
 
-std::string Communicator::expiryText(const Operation& operation, TimePoint now) const {
-  if (const std::vector<int> silent = silentRanks(operation, now); !silent.empty()) {
-    std::vector<std::string> names;
-    for (const int rank : silent)
-      names.push_back(nameOf(rank));
-    return fmt::format("no answer from {} (stopped, overloaded or unreachable)", fmt::join(names, ", "));
+/// Ranks that have said how many collectives they have started, and not as many as that they would have started this
+/// one. Whom this rank waits for itself does not matter: that may be a rank that waits for them.
+std::vector<int> Communicator::missingRanks(const Operation& operation) const {
+  std::vector<int> missing;
+  if (operation.failsAlone()) return missing;
+  for (const int rank : concernedRanks(operation)) {
+    const PeerNews& news = news_[static_cast<std::size_t>(rank)];
+    if (news.answered && news.operation <= operation.sequence) missing.push_back(rank);
   }
+  return missing;
+}
+
+/// Such as "rank 3", or "ranks 3, 5".
+std::string Communicator::namesOf(const std::vector<int>& ranks) const {
+  if (ranks.size() == 1) return nameOf(ranks.front());
+  std::vector<std::string> names;
+  for (const int rank : std::span(ranks).first(std::min(ranks.size(), kMostNamed)))
+    names.push_back(nameOf(rank).substr(std::string_view("rank ").size()));
+  const std::size_t left = ranks.size() - names.size();
+  return fmt::format("ranks {}{}", fmt::join(names, ", "), left > 0 ? fmt::format(" and {} more", left) : "");
+}
+
+std::string Communicator::expiryText(const Operation& operation, TimePoint now) const {
+  const std::vector<int> silent = silentRanks(operation, now);
+  std::vector<int> missing = missingRanks(operation);
+  std::erase_if(missing, [&](int rank) { return std::find(silent.begin(), silent.end(), rank) != silent.end(); });
+  std::vector<std::string> reasons;
+  if (!silent.empty())
+    reasons.push_back(fmt::format("no answer from {} (stopped, overloaded or unreachable)", namesOf(silent)));
+  if (!missing.empty())
+    reasons.push_back(fmt::format("{} {} not called it yet", namesOf(missing), missing.size() == 1 ? "has" : "have"));
+  if (!reasons.empty()) return fmt::format("{}", fmt::join(reasons, "; "));
   std::vector<std::string> waits;
   for (const int rank : operation.waitingForRanks()) {
     const PeerNews& news = news_[static_cast<std::size_t>(rank)];
     std::string text = nameOf(rank);
-    if (!operation.failsAlone() && news.answered && news.operation <= operation.sequence) {
-      text += fmt::format(", which has not called it yet (it started {} operations)", news.operation);
-    } else if (news.answered && news.waiting_for >= 0 && rankOfWorld(news.waiting_for) >= 0) {
+    if (news.answered && news.waiting_for >= 0 && rankOfWorld(news.waiting_for) >= 0) {
       text += fmt::format(", which itself waits for {}", nameOf(rankOfWorld(news.waiting_for)));
     }
     waits.push_back(std::move(text));
@@ -236,8 +265,9 @@ void Communicator::expireOnLoop(Operation& operation) {
   const TimePoint now = Clock::now();
   const std::vector<int> silent = silentRanks(operation, now);
   int culprit = silent.empty() ? -1 : worldRank(silent.front());
-  const std::vector<int> waiting = operation.waitingForRanks();
-  if (culprit < 0 && !waiting.empty()) culprit = worldRank(waiting.front());
+  for (const std::vector<int>& blamed : {missingRanks(operation), operation.waitingForRanks()}) {
+    if (culprit < 0 && !blamed.empty()) culprit = worldRank(blamed.front());
+  }
   const std::string text =
       fmt::format("{} (operation {}) did not complete within {} ms on rank {}: {}", operation.describe(),
                   operation.sequence, operation.timeout_ms, rank_, expiryText(operation, now));

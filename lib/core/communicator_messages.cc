@@ -120,6 +120,7 @@ Operation* Communicator::startMessage(const MessageCall& call, bool persistent, 
     made->persistent = true;
     return handOut(std::move(made));
   }
+  if (signal_ != nullptr) return startSignalledOnLoop(call, error);
   if (call.sends && sendAtOnceOnLoop(call) == AtOnce::done) return &sent_;
   MessageOperation* operation = takeMessageOnLoop(); // Before anything is received: memory may be at an end.
   std::size_t received = 0;
@@ -138,13 +139,26 @@ Operation* Communicator::startMessage(const MessageCall& call, bool persistent, 
     operation->state_ = Operation::State::complete;
     return operation;
   }
-  if (error = startOnLoop(*operation); !error.isOk()) {
-    operation->withdrawOnLoop();
-    releaseOnLoop(operation);
+  return startTakenOnLoop(*operation, error);
+}
+
+/// It is bound. Null: `error` says why.
+Operation* Communicator::startTakenOnLoop(MessageOperation& operation, Status& error) {
+  if (error = startOnLoop(operation); !error.isOk()) {
+    operation.withdrawOnLoop();
+    releaseOnLoop(&operation);
     return nullptr;
   }
-  engine().startedOnLoop(*operation);
-  return operation;
+  engine().startedOnLoop(operation);
+  return &operation;
+}
+
+/// The descriptor tells of operations alone, so that each message is one.
+Operation* Communicator::startSignalledOnLoop(const MessageCall& call, Status& error) {
+  MessageOperation* operation = takeMessageOnLoop();
+  operation->bind(call);
+  operation->signalled_ = true;
+  return startTakenOnLoop(*operation, error);
 }
 
 /// Gives light receives their messages, in their order, until `last`, which is active, has its own. False: it does not

@@ -220,7 +220,7 @@ void Engine::driveUntil(Lock& lock, const std::function<bool()>& done) {
 
 /// Somebody else is to drive what is active.
 void Engine::callDriverOnLoop() {
-  if (waiters_ == 0 && collectives_ == 0 && napping_) return;
+  if (waiters_ == 0 && collectives_ == 0 && napping_ && !unattended_) return;
   changed_.notify_all();
 }
 
@@ -230,7 +230,7 @@ bool Engine::servesOthers() const { return mesh_ != nullptr && mesh_->servesOthe
 bool Engine::mayWait() const {
   if (driving_ || waiters_ > 0) return true;
   if (servesOthers()) return false;
-  return active_ == nullptr || (collectives_ == 0 && messages_ != messages_seen_);
+  return active_ == nullptr || (collectives_ == 0 && messages_ != messages_seen_ && !unattended_);
 }
 
 void Engine::drive(Lock& lock, const std::function<bool()>& done) {

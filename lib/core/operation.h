@@ -105,6 +105,8 @@ class Operation {
   bool timed_ = true;     ///< started_ is exact.
   Home home_ = Home::caller;
   bool light_ = false; ///< A light receive of the engine: active, but not started.
+  /// The communicator's descriptor tells of its completion, and does until it is collected.
+  bool signalled_ = false;
 };
 
 } // namespace goss::core

@@ -118,6 +118,13 @@ Result<std::shared_ptr<World>> World::create(const Config& config, const Launch&
   return world;
 }
 
+void World::driveUnattended() {
+  auto lock = engine_.enter();
+  engine_.driveUnattendedOnLoop();
+  // A single rank has had nobody to answer.
+  if (progress_thread_ == nullptr) progress_thread_ = std::make_unique<ProgressThread>(engine_);
+}
+
 Status World::readPrices(int ranks) {
   Result<Tuning> tuning = tuningOf(config_);
   if (!tuning.isOk()) return tuning.status();

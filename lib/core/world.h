@@ -57,6 +57,9 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] const Catalogue& catalogue() const { return catalogue_; }
   [[nodiscard]] CodecRegistry& codecs() { return codecs_; }
 
+  /// From now on the progress thread drives what callers start, whether or not they wait.
+  void driveUnattended();
+
   /// Memory that the peers of this host may read in place; ordinary memory where it cannot be shared. As
   /// goss_mem_alloc.
   Result<void*> allocate(std::size_t bytes);

@@ -173,13 +173,6 @@ void fillNumber(Table& table, DType dtype) {
   }
 }
 
-/// The least and the largest of what is true are `and` and `or`.
-void fillBool(Table& table) {
-  fillLogical<Bool>(table, GOSS_BOOL);
-  table.reduce[GOSS_BOOL][GOSS_MIN] = table.reduce[GOSS_BOOL][GOSS_LAND];
-  table.reduce[GOSS_BOOL][GOSS_MAX] = table.reduce[GOSS_BOOL][GOSS_LOR];
-}
-
 template <typename Small>
 void fillSmall(Table& table, DType dtype) {
   fillNumber<Small>(table, dtype);
@@ -202,7 +195,10 @@ Table makeTable(const char* isa) {
   fillNumber<std::uint64_t>(table, GOSS_UINT64);
   fillNumber<float>(table, GOSS_FLOAT32);
   fillNumber<double>(table, GOSS_FLOAT64);
-  fillBool(table);
+  fillLogical<Bool>(table, GOSS_BOOL);
+  // The least and the largest of what is true are `and` and `or`.
+  table.reduce[GOSS_BOOL][GOSS_MIN] = table.reduce[GOSS_BOOL][GOSS_LAND];
+  table.reduce[GOSS_BOOL][GOSS_MAX] = table.reduce[GOSS_BOOL][GOSS_LOR];
   fillSmall<BFloat16>(table, GOSS_BFLOAT16);
   fillSmall<Float8E4M3>(table, GOSS_FLOAT8_E4M3);
   fillSmall<Float8E5M2>(table, GOSS_FLOAT8_E5M2);
