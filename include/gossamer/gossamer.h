@@ -390,20 +390,41 @@ GOSS_API goss_status goss_barrier(goss_comm_t comm, const goss_options* options,
 // ---------------------------------------------------------------------------------------------------- Messages from
 // one rank to another with the same tag arrive in the order they were sent. Tags are 0..2^31-1.
 
+/// In place of a rank or a tag where a message is received or probed.
+enum {
+  GOSS_ANY_SOURCE = -1, ///< From any rank, this one included. Ranks that have messages take turns.
+  GOSS_ANY_TAG = -1     ///< With any tag: of the messages of one rank the one that was sent first.
+};
+
 /// May complete before the peer has received; requests of such sends may be equal. dtype must match the receive's.
 GOSS_API goss_status goss_send(goss_comm_t comm, const void* buffer, size_t count, goss_dtype dtype, int32_t peer,
                                int32_t tag, const goss_options* options, goss_request_t* request);
 
-/// Receives up to `count` elements; the actual length is in goss_wait's message. A longer message fails this call with
-/// GOSS_ERR_TRUNCATED and is dropped; the communicator stays usable.
+/// Receives up to `count` elements; the actual length is in goss_wait's message, and so are source and tag. A longer
+/// message fails this call with GOSS_ERR_TRUNCATED and is dropped; the communicator stays usable. `peer` may be
+/// GOSS_ANY_SOURCE and `tag` GOSS_ANY_TAG. As in MPI, of two receives that both accept a message the one that was
+/// started first gets it, whether or not it names rank and tag. A lost rank fails a receive from any rank as it fails
+/// the communicator; one that has left on purpose does not.
 GOSS_API goss_status goss_recv(goss_comm_t comm, void* buffer, size_t count, goss_dtype dtype, int32_t peer,
                                int32_t tag, const goss_options* options, goss_request_t* request);
 
-/// Sends to `dest` and receives from `source` at the same time, blocking; cannot deadlock in a ring. `message` may be
-/// NULL.
+/// Sends to `dest` and receives from `source` (may be GOSS_ANY_SOURCE) at the same time, blocking; cannot deadlock in a
+/// ring. `message` may be NULL.
 GOSS_API goss_status goss_sendrecv(goss_comm_t comm, const void* send, size_t send_count, int32_t dest, void* recv,
                                    size_t recv_count, int32_t source, goss_dtype dtype, int32_t tag,
                                    const goss_options* options, goss_message* message);
+
+/// Waits until a message is there that a goss_recv with these arguments would receive, tells its source, tag and length
+/// in `message` (may be NULL), and leaves it there: a goss_recv from that source with that tag gets it, unless another
+/// thread's receive comes first. `source` may be GOSS_ANY_SOURCE, `tag` GOSS_ANY_TAG. Of `options` only timeout_ms
+/// counts.
+GOSS_API goss_status goss_probe(goss_comm_t comm, int32_t source, int32_t tag, const goss_options* options,
+                                goss_message* message);
+
+/// The same without waiting: sets *found to 1 if there is such a message, and only then writes `message`; else to 0.
+/// Who calls it again and again will find a message that was sent. Error: GOSS_ERR_PEER_LOST when there is none, and
+/// `source` has left.
+GOSS_API goss_status goss_iprobe(goss_comm_t comm, int32_t source, int32_t tag, int* found, goss_message* message);
 
 // ---- Completion
 // ------------------------------------------------------------------------------------------------------

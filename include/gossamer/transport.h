@@ -95,7 +95,16 @@ class RecvOperation {
   /// address aligned to 16. Valid only during the call, which may cancel this receive and must otherwise leave the
   /// transport alone.
   virtual void onData(std::size_t offset, std::span<const std::byte> bytes) { (void)offset, (void)bytes; }
+  /// The sender has taken back the message that this had met: it waits on, before all others with its tag.
+  virtual void onTakenBack() {}
   virtual void onReceived(const Status& status) = 0;
+};
+
+/// A message that has come, or its header has, and that no posted receive gets.
+struct Arrived {
+  Tag tag = 0;
+  Envelope envelope{};
+  std::uint64_t bytes = 0;
 };
 
 /// How a transport knows that a peer is lost. Those who are left may go on without a peer that has departed or ended,
@@ -214,6 +223,11 @@ class Transport {
     (void)peer, (void)tag, (void)envelope, (void)room, (void)bytes;
     return AtOnce::refused;
   }
+
+  /// Whether a message from `peer` is there, as of the last progress(), that a receive with its tag would get if it
+  /// were posted now; of those whose tag has `value` in the bits of `mask`, the first that came. That receive meets it
+  /// in the next progress() unless the sender takes it back.
+  [[nodiscard]] virtual bool peek(int peer, Tag mask, Tag value, Arrived& found) const = 0;
 
   /// Moves bytes without blocking; returns whether anything happened.
   virtual bool progress() = 0;

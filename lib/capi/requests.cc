@@ -35,11 +35,13 @@ Status checkMessage(const MessageContext& context, const MessageCall& call) {
   const int size = context.comm->communicator->size();
   const std::size_t element = core::dtypeBytes(call.dtype);
   if (element == 0) return invalid(fmt::format("{}: unknown dtype {}", context.function, static_cast<int>(call.dtype)));
-  if (call.peer < 0 || call.peer >= size) {
+  const bool any_source = !call.sends && call.peer == GOSS_ANY_SOURCE;
+  if (!any_source && (call.peer < 0 || call.peer >= size)) {
     return invalid(
         fmt::format("{}: peer {} is not a rank of this communicator (0..{})", context.function, call.peer, size - 1));
   }
-  if (call.tag < 0) return invalid(fmt::format("{}: tag {} is negative", context.function, call.tag));
+  const bool any_tag = !call.sends && call.tag == GOSS_ANY_TAG;
+  if (!any_tag && call.tag < 0) return invalid(fmt::format("{}: tag {} is negative", context.function, call.tag));
   if (call.count > 0 && call.buffer == nullptr) {
     return invalid(fmt::format("{}: the buffer is NULL, but has {} elements", context.function, call.count));
   }
@@ -193,7 +195,8 @@ goss_status goss_wait_all(goss_request_t* requests, size_t n) {
 }
 
 goss_status goss_request_error(goss_request_t request, goss_status* status, const char** text) {
-  return guarded("goss_request_error", [&] {
+  return guarded("goss_request_error", [&]() -> Status {
+    if (Status checked = checkRequest("goss_request_error", request); !checked.isOk()) return checked;
     // The operation keeps its status as long as the request lives.
     const goss::core::Operation* operation = toOperation(request);
     tell(operation != nullptr ? operation->communicator().failureOf(*operation) : Status::ok(), status, text);

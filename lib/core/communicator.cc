@@ -166,7 +166,7 @@ bool Communicator::runAtOnceOnLoop(Execution& execution) {
 
 /// The same for a message, which is posted afterwards, whatever the answer.
 bool Communicator::runAtOnceOnLoop(MessageOperation& message) {
-  if (!failure_.isOk() || !message.hasPeer()) return false;
+  if (!failure_.isOk() || !message.mayEndAtOnceOnLoop()) return false;
   engine().startLightOnLoop(); // They were first.
   const bool timed = messages_++ % kTimedOf == 0;
   const TimePoint begun = timed ? Clock::now() : TimePoint{};

@@ -22,6 +22,7 @@
 #include "core/idle_list.h"
 #include "core/planner.h"
 #include "core/point_to_point.h"
+#include "core/receive_queue.h"
 #include "platform/fork.h"
 #include "sync/reference_store.h"
 
@@ -83,6 +84,12 @@ class Communicator {
   Status runMessage(const MessageCall& call, goss_message* message);
   /// As start(). Null: `error` says why.
   Operation* startMessage(const MessageCall& call, bool persistent, Status& error);
+
+  /// Whether a message is there that a receive of this pattern would get; takes a turn of the loop when nobody else
+  /// does.
+  Result<bool> probeNow(const Pattern& pattern, goss_message& found);
+  /// Blocks until there is one. `timeout_ms` 0: the communicator's.
+  Status probe(const Pattern& pattern, std::int64_t timeout_ms, goss_message& found);
 
   /// Starts an inactive persistent operation.
   Status restart(Operation& operation);
@@ -149,6 +156,7 @@ class Communicator {
   void countPlacedOnLoop(std::uint64_t bytes) { counters_.placed_bytes += bytes; }
   void countReceivedOnLoop(std::uint64_t bytes) { counters_.wire_bytes_received += bytes; }
   SelfChannel& selfChannelOnLoop() { return self_channel_; }
+  ReceiveQueue& receivesOnLoop() { return receives_; }
   /// What error feedback keeps.
   sync::ReferenceStore& referencesOnLoop() { return references_; }
   /// Of the communicator; ok while it has not failed.
@@ -315,6 +323,7 @@ class Communicator {
   std::unordered_map<const Plan*, std::unique_ptr<Execution>> idle_executions_; ///< Null while it is in use.
   IdleList<PhasedOperation> idle_phased_;
   SelfChannel self_channel_;
+  ReceiveQueue receives_{*this};
   sync::ReferenceStore references_;
   std::map<std::uint8_t, std::shared_ptr<const CodecPair>> codecs_; ///< By tag: the last one of a call, to name it.
   std::vector<Operation*> handed_out_;                              ///< Owned; callers hold pointers.

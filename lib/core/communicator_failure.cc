@@ -258,6 +258,7 @@ std::string Communicator::expiryText(const Operation& operation, TimePoint now) 
     waits.push_back(std::move(text));
   }
   if (waits.empty()) return "work on this rank had not ended";
+  if (waits.size() > kMostNamed) waits.resize(kMostNamed);
   return fmt::format("waiting for {}", fmt::join(waits, "; "));
 }
 

@@ -87,7 +87,7 @@ Status Communicator::runMessage(const MessageCall& call, goss_message* message) 
   std::size_t received = 0;
   if (call.sends) {
     came = sendAtOnceOnLoop(call);
-  } else if (engine_.restsOnLoop()) {
+  } else if (engine_.restsOnLoop() && !call.isWild()) {
     came = recvAtOnceOnLoop(call, engine_.crowded() ? 0 : kLooksAtOnce, received);
   }
   if (came == AtOnce::done) {
@@ -124,7 +124,8 @@ Operation* Communicator::startMessage(const MessageCall& call, bool persistent, 
   if (call.sends && sendAtOnceOnLoop(call) == AtOnce::done) return &sent_;
   MessageOperation* operation = takeMessageOnLoop(); // Before anything is received: memory may be at an end.
   std::size_t received = 0;
-  const AtOnce came = call.sends ? AtOnce::refused : startAtOnceOnLoop(call, received);
+  const bool looks = !call.sends && !call.isWild() && receives_.isEmpty();
+  const AtOnce came = looks ? startAtOnceOnLoop(call, received) : AtOnce::refused;
   const bool light = came == AtOnce::notYet && engine_.mayBeLightOnLoop() && bytesOf(call) <= kMostLightBytes;
   if (came == AtOnce::done || light) {
     operation->message = {call.peer, call.tag, received};

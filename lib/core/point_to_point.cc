@@ -38,6 +38,15 @@ void SelfChannel::postOnLoop(MessageOperation& operation) {
   receive.takeFromSelfOnLoop(operation.sends() ? operation : other);
 }
 
+bool SelfChannel::peekOnLoop(std::int32_t tag, goss_message& found) const {
+  const auto send = std::find_if(waiting_.begin(), waiting_.end(), [&](const MessageOperation* other) {
+    return other->sends() && (tag == GOSS_ANY_TAG || other->tag() == tag);
+  });
+  if (send == waiting_.end()) return false;
+  found = {(*send)->call().peer, (*send)->tag(), (*send)->payload_bytes};
+  return true;
+}
+
 void SelfChannel::withdrawOnLoop(MessageOperation& operation) { std::erase(waiting_, &operation); }
 
 MessageOperation::MessageOperation(Communicator& communicator, const MessageCall& call)
@@ -62,27 +71,34 @@ void MessageOperation::bindRest() {
   timeout_ms = call_.timeout_ms != 0 ? call_.timeout_ms : communicator().defaultTimeoutMs();
   payload_bytes = piece_.iov_len;
   at_once_ = false;
-  const Tag wire_tag = pointToPointTag(communicator().context(), call_.tag);
-  const int world_peer = communicator().worldRank(call_.peer);
   const std::span<const iovec> pieces(&piece_, piece_.iov_len > 0 ? 1 : 0);
   // The half that is not used keeps what it had.
   if (call_.sends) {
-    SendOperation::peer = world_peer;
-    SendOperation::tag = wire_tag;
     SendOperation::pieces = pieces;
     SendOperation::bytes = piece_.iov_len;
     SendOperation::envelope = communicator().messageEnvelope(call_.dtype);
   } else {
-    RecvOperation::peer = world_peer;
-    RecvOperation::tag = wire_tag;
     RecvOperation::pieces = pieces;
     RecvOperation::capacity = piece_.iov_len;
   }
+  if (!call_.isWild()) aimAt(call_.peer, call_.tag);
+}
+
+void MessageOperation::aimAt(int peer, std::int32_t tag) {
+  peer_ = peer;
+  tag_ = tag;
+  const Tag wire_tag = pointToPointTag(communicator().context(), tag);
+  const int world_peer = communicator().worldRank(peer);
+  (call_.sends ? SendOperation::peer : RecvOperation::peer) = world_peer;
+  (call_.sends ? SendOperation::tag : RecvOperation::tag) = wire_tag;
 }
 
 MessageOperation::~MessageOperation() { withdrawOnLoop(); }
 
-bool MessageOperation::hasPeer() const { return call_.peer != communicator().rank(); }
+bool MessageOperation::mayEndAtOnceOnLoop() const {
+  return call_.peer != communicator().rank() &&
+         (call_.sends || !communicator().receivesOnLoop().holds({call_.peer, call_.tag}));
+}
 
 bool MessageOperation::runAtOnceOnLoop(int looks) {
   at_once_ = true;
@@ -100,8 +116,23 @@ void MessageOperation::startOnLoop() {
 
 void MessageOperation::postOnLoop() {
   ended_ = false;
-  message = call_.sends ? goss_message{-1, 0, 0} : goss_message{call_.peer, call_.tag, 0};
-  if (call_.peer == communicator().rank()) {
+  taken_back_ = false;
+  if (!call_.sends && communicator().receivesOnLoop().holds({call_.peer, call_.tag})) {
+    forgetPlace();
+    return queueOnLoop();
+  }
+  postToPeerOnLoop();
+}
+
+void MessageOperation::queueOnLoop() {
+  message = {call_.peer, call_.tag, 0};
+  communicator().receivesOnLoop().add(*this);
+  communicator().engine().keepPollingOnLoop(*this);
+}
+
+void MessageOperation::postToPeerOnLoop() {
+  message = call_.sends ? goss_message{-1, 0, 0} : goss_message{peer_, tag_, 0};
+  if (peer_ == communicator().rank()) {
     posted_ = true;
     communicator().selfChannelOnLoop().postOnLoop(*this);
     return;
@@ -121,13 +152,43 @@ void MessageOperation::postOnLoop() {
 }
 
 void MessageOperation::advanceOnLoop() {
-  if (ended_) communicator().failAloneOnLoop(*this, result_);
+  if (ended_) return communicator().failAloneOnLoop(*this, result_);
+  if (!taken_back_) return;
+  taken_back_ = false;
+  takeBackOnLoop();
+  queueOnLoop();
+}
+
+bool MessageOperation::pollOnLoop() {
+  return isQueued() && communicator().receivesOnLoop().first() == this && communicator().receivesOnLoop().sweepOnLoop();
+}
+
+void MessageOperation::takeOnLoop(const goss_message& found) {
+  aimAt(found.source, found.tag);
+  postToPeerOnLoop();
+}
+
+void MessageOperation::giveBackOnLoop() { takeBackOnLoop(); }
+
+void MessageOperation::giveUpOnLoop(const Status& why) { communicator().failAloneOnLoop(*this, why); }
+
+/// A receive that names rank and tag waits where it is.
+void MessageOperation::onTakenBack() {
+  if (!call_.isWild()) return;
+  taken_back_ = true;
+  communicator().engine().markDirtyOnLoop(*this);
 }
 
 void MessageOperation::withdrawOnLoop() {
+  if (isQueued()) communicator().receivesOnLoop().remove(*this);
+  takeBackOnLoop();
+}
+
+/// From the transport.
+void MessageOperation::takeBackOnLoop() {
   if (!posted_) return;
   posted_ = false;
-  if (call_.peer == communicator().rank()) {
+  if (peer_ == communicator().rank()) {
     communicator().selfChannelOnLoop().withdrawOnLoop(*this);
     return;
   }
@@ -140,11 +201,17 @@ void MessageOperation::withdrawOnLoop() {
 }
 
 std::string MessageOperation::describe() const {
-  return fmt::format("{} of {} {} {} rank {}, tag {}", call_.sends ? "send" : "receive", call_.count,
-                     dtypeName(call_.dtype), call_.sends ? "to" : "from", call_.peer, call_.tag);
+  return fmt::format("{} of {} {} {} {}", call_.sends ? "send" : "receive", call_.count, dtypeName(call_.dtype),
+                     call_.sends ? "to" : "from", core::describe(pattern()));
+}
+
+std::vector<int> MessageOperation::waitingForRanks() const {
+  if (posted_) return {peer_};
+  return communicator().receivesOnLoop().sources(pattern());
 }
 
 void MessageOperation::ended(const Status& status) {
+  if (isQueued()) communicator().receivesOnLoop().remove(*this);
   posted_ = false;
   ended_ = true;
   if (!status.isOk() || !result_.isOk()) result_ = status; // Mostly both are.
@@ -159,6 +226,8 @@ void MessageOperation::ended(const Status& status) {
 void MessageOperation::onSent(const Status& status) { ended(status); }
 
 Status MessageOperation::onMatched(const Envelope& received, std::size_t length) {
+  if (isQueued()) communicator().receivesOnLoop().remove(*this);
+  taken_back_ = false;
   if (std::memcmp(received.data(), communicator().messageEnvelope(call_.dtype).data(), sizeof received) != 0) {
     const Signature theirs = Signature::decode(received);
     return Status::error(GOSS_ERR_MISMATCH, fmt::format("{}: the message holds {}; use the sender's dtype", describe(),

@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "core/operation.h"
+#include "core/receive_queue.h"
 #include "core/signature.h"
 
 namespace goss::core {
@@ -17,9 +18,12 @@ struct MessageCall {
   void* buffer = nullptr; ///< Only read when `sends`.
   std::uint64_t count = 0;
   DType dtype = GOSS_INT8;
-  int peer = -1; ///< Rank in the communicator; may be this rank.
-  std::int32_t tag = 0;
+  int peer = -1;        ///< Rank in the communicator; may be this rank; of a receive GOSS_ANY_SOURCE.
+  std::int32_t tag = 0; ///< Of a receive GOSS_ANY_TAG.
   std::int64_t timeout_ms = 0;
+
+  /// A receive from any rank, or of any tag.
+  [[nodiscard]] bool isWild() const { return peer < 0 || tag < 0; }
 };
 
 /// What travels with a message and must be equal at both ends, by dtype: all that it depends on.
@@ -33,6 +37,8 @@ class SelfChannel {
  public:
   void postOnLoop(MessageOperation& operation);
   void withdrawOnLoop(MessageOperation& operation);
+  /// Whether a send waits that a receive of `tag` (GOSS_ANY_TAG: of its tag) would get.
+  [[nodiscard]] bool peekOnLoop(std::int32_t tag, goss_message& found) const;
 
  private:
   std::deque<MessageOperation*> waiting_; ///< Sends or receives without a partner yet, in order.
@@ -40,7 +46,7 @@ class SelfChannel {
 
 /// One message. A failure that concerns this message alone (truncation, dtype, deadline) leaves the communicator
 /// usable.
-class MessageOperation final : public Operation, private SendOperation, private RecvOperation {
+class MessageOperation final : public Operation, public QueuedReceive, private SendOperation, private RecvOperation {
  public:
   /// bind() is to follow.
   explicit MessageOperation(Communicator& communicator) : Operation(communicator, Failure::alone) {}
@@ -54,8 +60,8 @@ class MessageOperation final : public Operation, private SendOperation, private 
   /// The half of bind() that is enough as long as transports do not know the message.
   void bindLightly(const MessageCall& call);
   void bindRest();
-  /// Whether there are two ends, so that the message may end without the loop.
-  [[nodiscard]] bool hasPeer() const;
+  /// Whether there are two ends, and nothing else must get its message first: it may end without the loop.
+  [[nodiscard]] bool mayEndAtOnceOnLoop() const;
   /// Starts the message without making it an operation of the loop, and looks up to `looks` times whether it has come.
   /// True: it is complete, with success. False: Communicator::startOnLoop() must follow, and goes on from here.
   bool runAtOnceOnLoop(int looks);
@@ -63,19 +69,31 @@ class MessageOperation final : public Operation, private SendOperation, private 
   void startOnLoop() override;
   void advanceOnLoop() override;
   void withdrawOnLoop() override;
+  bool pollOnLoop() override;
   [[nodiscard]] std::string describe() const override;
-  [[nodiscard]] std::vector<int> waitingForRanks() const override { return {call_.peer}; }
+  [[nodiscard]] std::vector<int> waitingForRanks() const override;
+
+  [[nodiscard]] Pattern pattern() const override { return {call_.peer, call_.tag}; }
+  void takeOnLoop(const goss_message& found) override;
+  void giveBackOnLoop() override;
+  void giveUpOnLoop(const Status& why) override;
 
   [[nodiscard]] const MessageCall& call() const { return call_; }
   [[nodiscard]] bool sends() const { return call_.sends; }
-  [[nodiscard]] std::int32_t tag() const { return call_.tag; }
+  /// Of the message that it is posted for.
+  [[nodiscard]] std::int32_t tag() const { return tag_; }
   /// The self channel found the partner: `send` completes with this receive.
   void takeFromSelfOnLoop(MessageOperation& send);
 
  private:
   friend class SelfChannel;
 
+  void aimAt(int peer, std::int32_t tag);
   void postOnLoop();
+  void postToPeerOnLoop();
+  void queueOnLoop();
+  void takeBackOnLoop();
+  void onTakenBack() override;
   void onSent(const Status& status) override;
   Status onMatched(const Envelope& received, std::size_t length) override;
   void onReceived(const Status& status) override;
@@ -83,9 +101,12 @@ class MessageOperation final : public Operation, private SendOperation, private 
 
   MessageCall call_;
   iovec piece_;
+  int peer_ = -1;        ///< Rank that it is posted for.
+  std::int32_t tag_ = 0; ///< The same.
   bool posted_ = false;
   bool ended_ = false;
-  bool at_once_ = false; ///< runAtOnceOnLoop() has started it, and the loop does not know it.
+  bool taken_back_ = false; ///< By the sender: a wild receive looks for another message.
+  bool at_once_ = false;    ///< runAtOnceOnLoop() has started it, and the loop does not know it.
   Status result_;
 };
 

@@ -23,6 +23,9 @@ inline constexpr std::uint64_t kSequenceMask = (1u << 23) - 1;
 inline constexpr Tag kContextMask = Tag{0xffff} << 48;
 constexpr Tag contextTag(std::uint32_t context) { return Tag{context} << 48; }
 
+/// The bits of a point-to-point message's tag that the user chooses.
+inline constexpr Tag kUserTagMask = 0x7fffffff;
+
 constexpr Tag collectiveTag(std::uint32_t context, std::uint64_t sequence, std::uint32_t fragment,
                             std::uint32_t ordinal) {
   return (Tag{context} << 48) | ((sequence & kSequenceMask) << 24) | (Tag{fragment} << 14) | ordinal;

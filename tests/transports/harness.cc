@@ -133,6 +133,12 @@ void Node::onPeerLost(int peer, const Status& status, PeerLoss how) {
   losses.push_back({peer, status, how});
 }
 
+void Node::turn() {
+  in_progress_ = true;
+  (void)transport_->progress();
+  in_progress_ = false;
+}
+
 void Node::checkCallback(const char* name) const {
   EXPECT_TRUE(in_progress_) << name << " came from outside of progress()";
   EXPECT_EQ(depth_, 0) << name << " came out of send(), recv() or cancel()";

@@ -129,6 +129,8 @@ class Node final : public TransportListener {
   bool until(const std::function<bool()>& condition, std::chrono::milliseconds limit = std::chrono::seconds(20));
   /// The same, for a condition that something else than this transport makes true.
   bool pollUntil(const std::function<bool()>& condition, std::chrono::milliseconds limit = std::chrono::seconds(20));
+  /// One call of progress().
+  void turn();
   /// Drives progress for a while.
   void driveFor(std::chrono::milliseconds span);
   /// Waits, driving progress, until all ranks called it as often.

@@ -357,5 +357,38 @@ TEST_P(TransportMatching, AMessageLongerThanTheLimitWaitsForItsReceive) {
       config);
 }
 
+/// As the core receives from any rank: it looks for a message, and posts the receive for it.
+TEST_P(TransportMatching, AMessageThatIsPeekedAtMeetsItsReceiveInTheNextTurn) {
+  constexpr std::size_t kBytes[] = {8, 5000, 300000, 20u << 20};
+  runThreads(GetParam(), 3, [&](Node& node) {
+    std::vector<std::unique_ptr<TestSend>> sends;
+    Arrived found;
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      const std::size_t bytes = kBytes[i];
+      if (node.rank() > 0) {
+        sends.push_back(std::make_unique<TestSend>(node, 0, 64 + i, pattern(bytes, i)));
+        sends.back()->post();
+      } else {
+        for (const int peer : {2, 1}) {
+          ASSERT_FALSE(node.transport().peek(peer, ~Tag{0}, 64 + i + 1, found)) << "not sent yet";
+          ASSERT_TRUE(node.until([&] { return node.transport().peek(peer, ~Tag{63}, 64, found); })) << bytes;
+          EXPECT_EQ(found.tag, 64 + i);
+          EXPECT_EQ(found.bytes, bytes);
+          TestRecv op(node, peer, 64 + i, bytes);
+          op.post();
+          EXPECT_FALSE(node.transport().peek(peer, ~Tag{63}, 64, found)) << "it has its receive";
+          ASSERT_EQ(op.matches, 0);
+          node.turn();
+          EXPECT_EQ(op.matches, 1) << bytes;
+          expectMessage(node, op, bytes, i);
+        }
+      }
+      for (auto& send : sends)
+        ASSERT_TRUE(node.until([&] { return send->done(); }));
+      ASSERT_TRUE(node.barrier());
+    }
+  });
+}
+
 } // namespace
 } // namespace goss::tests

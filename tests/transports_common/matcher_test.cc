@@ -420,5 +420,49 @@ TEST(OperationListTest, KeepsOrderUnderRemoval) {
   EXPECT_TRUE(list.empty());
 }
 
+TEST_F(MatcherTest, PeeksAtWhatNoPostedReceiveGets) {
+  constexpr Tag kAll = ~Tag{0};
+  Arrived found;
+  EXPECT_FALSE(matcher.peek(kAll, 5, found));
+  send(5, pattern(10), 1);
+  send(6, pattern(20), 2);
+  send(5, pattern(30), 3);
+  ASSERT_TRUE(matcher.peek(kAll, 5, found));
+  EXPECT_EQ(found.bytes, 10u);
+  EXPECT_EQ(found.envelope[0], std::byte{1});
+  ASSERT_TRUE(matcher.peek(~Tag{7}, 0, found)) << "any tag from 0 to 7";
+  EXPECT_EQ(found.bytes, 10u) << "the first that came";
+  TestRecv first(5);
+  matcher.post(first);
+  ASSERT_TRUE(matcher.peek(kAll, 5, found)) << "the first one has its receive";
+  EXPECT_EQ(found.bytes, 30u);
+  ASSERT_TRUE(matcher.peek(~Tag{7}, 0, found));
+  EXPECT_EQ(found.tag, 6u);
+  TestRecv second(5), third(5);
+  matcher.post(second);
+  matcher.post(third);
+  EXPECT_FALSE(matcher.peek(kAll, 5, found));
+  matcher.drain();
+  EXPECT_EQ(first.received + second.received + third.received, 2);
+  EXPECT_FALSE(matcher.peek(kAll, 5, found));
+  ASSERT_TRUE(matcher.peek(kAll, 6, found));
+  matcher.cancel(third);
+}
+
+TEST_F(MatcherTest, PeeksAtAMessageThatThereIsNoRoomFor) {
+  Arrived found;
+  ASSERT_FALSE(inflow.begin(header(5, 1 << 20)));
+  ASSERT_TRUE(matcher.peek(~Tag{0}, 5, found));
+  EXPECT_EQ(found.bytes, std::uint64_t{1} << 20);
+  TestRecv receive(5);
+  matcher.post(receive);
+  EXPECT_FALSE(matcher.peek(~Tag{0}, 5, found));
+  ASSERT_TRUE(inflow.begin(header(5, 1 << 20)));
+  EXPECT_EQ(receive.matched, 1);
+  EXPECT_FALSE(matcher.peek(~Tag{0}, 5, found));
+  inflow.deliver(pattern(1 << 20));
+  EXPECT_EQ(receive.received, 1);
+}
+
 } // namespace
 } // namespace goss::transports

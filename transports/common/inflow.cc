@@ -28,6 +28,7 @@ bool Inflow::begin(const MessageHeader& header) {
   // An older kept message with this tag must meet its receive before this one may.
   if (matcher_.hasWork()) matcher_.drain();
   stalled_ = false;
+  matcher_.refused_.reset();
   const bool claimed = !claim_ || !matcher_.isPosted(header.tag) || claims();
   if (!claimed) return true;
   if (RecvOperation* operation = matcher_.takePosted(header.tag)) {
@@ -45,6 +46,7 @@ bool Inflow::begin(const MessageHeader& header) {
   if (!kept_ && !matcher_.hasFailed()) {
     stalled_ = true;
     stalled_generation_ = matcher_.generation();
+    matcher_.refused_ = header;
     return false;
   }
   total_ = header.bytes;
@@ -61,6 +63,7 @@ bool Inflow::takeWhole(const MessageHeader& header, std::span<const std::byte> b
     return true;
   }
   stalled_ = false;
+  matcher_.refused_.reset();
   if (operation->consumes || operation->streams || operation->pieces.size() != 1 || bytes.empty() ||
       bytes.size() > operation->capacity) {
     accept(header, *operation);

@@ -59,6 +59,9 @@ class Links {
       link->discard(mask, value);
   }
   [[nodiscard]] PeerStatistics statistics(int peer) const { return at(peer).matcher().statistics(); }
+  [[nodiscard]] bool peek(int peer, Tag mask, Tag value, Arrived& found) const {
+    return at(peer).matcher().peek(mask, value, found);
+  }
 
   /// Completes what failed at once; to be called out of progress(). Returns whether there was something.
   bool drain() { return deferred_.drain(); }

@@ -60,6 +60,7 @@ void Matcher::postAgain(RecvOperation& operation) {
   posted_.pushFront(operation);
   rematch_ = true;
   ++generation_;
+  operation.onTakenBack();
 }
 
 void Matcher::discard(Tag mask, Tag value) {
@@ -94,6 +95,28 @@ void Matcher::addUnwanted(Tag mask, Tag value) {
     return true;
   });
   unwanted_.push_back(added);
+}
+
+/// Whether as many messages with this tag lie before `at` as receives are posted for it.
+bool Matcher::isLeftOver(Tag tag, std::list<Unexpected>::const_iterator at) const {
+  auto before =
+      std::count_if(unexpected_.begin(), at, [&](const Unexpected& message) { return message.header.tag == tag; });
+  for (const RecvOperation* posted = posted_.front(); posted; posted = posted_.next(*posted)) {
+    if (posted->tag == tag && before-- == 0) return false;
+  }
+  return true;
+}
+
+bool Matcher::peek(Tag mask, Tag value, Arrived& found) const {
+  const auto isIt = [&](const MessageHeader& header, std::list<Unexpected>::const_iterator at) {
+    if ((header.tag & mask) != value || !isLeftOver(header.tag, at)) return false;
+    found = {header.tag, header.envelope, header.bytes};
+    return true;
+  };
+  for (auto at = unexpected_.begin(); at != unexpected_.end(); ++at) {
+    if (isIt(at->header, at)) return true;
+  }
+  return refused_ && isIt(*refused_, unexpected_.end());
 }
 
 bool Matcher::isPosted(Tag tag) const {
@@ -165,6 +188,7 @@ void Matcher::fail(const Status& status) {
   if (hasFailed()) return;
   drain();
   failure_ = status;
+  refused_.reset();
   ++generation_;
   for (Inflow* inflow : inflows_)
     inflow->abort(failure_);

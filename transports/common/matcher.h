@@ -4,6 +4,7 @@
 
 #include <list>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -85,6 +86,10 @@ class Matcher {
   }
   /// Whether a message is kept that came before its receive.
   [[nodiscard]] bool keepsAny() const { return !unexpected_.empty(); }
+  /// As Transport::peek.
+  [[nodiscard]] bool peek(Tag mask, Tag value, Arrived& found) const;
+  /// The message that an Inflow has refused for lack of room will not come again.
+  void forgetRefused() { refused_.reset(); }
   /// Whether a receive for `tag` that were posted now would get the next message with this tag to come: none is kept,
   /// and no other receive waits for it. Looks at a few only, and says no where there are more.
   [[nodiscard]] bool wouldBeNext(Tag tag) const {
@@ -108,12 +113,14 @@ class Matcher {
   /// The message that met the receive was taken back by its sender: the receive waits on, before all others.
   void postAgain(RecvOperation& operation);
   void failPosted();
+  [[nodiscard]] bool isLeftOver(Tag tag, std::list<Unexpected>::const_iterator at) const;
 
   const int peer_;
   const std::size_t unexpected_limit_;
   Deferred& deferred_;
   OperationList<RecvOperation> posted_;
-  std::list<Unexpected> unexpected_; ///< In order of arrival.
+  std::list<Unexpected> unexpected_;     ///< In order of arrival.
+  std::optional<MessageHeader> refused_; ///< Of the message behind them for which there was no room.
   /// Tags whose bits of `mask` make a number from `first` to `last`.
   struct Unwanted {
     Tag mask;

@@ -226,7 +226,10 @@ bool LoopbackTransport::handle(Peer& from, Mail& mail) {
 bool LoopbackTransport::copyOffer(Peer& from, Mail& mail) {
   {
     std::lock_guard lock(mail.offer->mutex);
-    if (!mail.offer->operation) return true; // Withdrawn before it was matched: as if never sent.
+    if (!mail.offer->operation) { // Withdrawn before it was matched: as if never sent.
+      from.matcher.forgetRefused();
+      return true;
+    }
   }
   if (!from.inflow.begin(mail.header)) return false;
   std::byte last{};
@@ -294,6 +297,10 @@ void LoopbackTransport::sleepEnded() { endpoint_->sleepEnded(); }
 void LoopbackTransport::discard(Tag mask, Tag value) {
   for (const auto& from : peers_)
     from->matcher.discard(mask, value);
+}
+
+bool LoopbackTransport::peek(int rank, Tag mask, Tag value, Arrived& found) const {
+  return peer(rank).matcher.peek(mask, value, found);
 }
 
 PeerStatistics LoopbackTransport::statistics(int rank) const { return peer(rank).matcher.statistics(); }

@@ -43,6 +43,7 @@ class LoopbackTransport final : public Transport {
   bool prepareToSleep() override;
   void sleepEnded() override;
   void discard(Tag mask, Tag value) override;
+  [[nodiscard]] bool peek(int peer, Tag mask, Tag value, Arrived& found) const override;
   [[nodiscard]] PeerStatistics statistics(int peer) const override;
 
  private:

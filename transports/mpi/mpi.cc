@@ -132,6 +132,10 @@ void MpiTransport::cancel(RecvOperation& operation) { links_.cancel(operation); 
 
 void MpiTransport::discard(Tag mask, Tag value) { links_.discard(mask, value); }
 
+bool MpiTransport::peek(int peer, Tag mask, Tag value, Arrived& found) const {
+  return links_.peek(peer, mask, value, found);
+}
+
 PeerStatistics MpiTransport::statistics(int peer) const { return links_.statistics(peer); }
 
 bool MpiTransport::send(SendOperation& operation) { return links_.send(operation, name(), session_->mayCall()); }

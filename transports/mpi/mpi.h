@@ -48,6 +48,7 @@ class MpiTransport final : public Transport {
   void sleepEnded() override;
   void discard(Tag mask, Tag value) override;
   void abandon(int peer, const Status& why) override;
+  [[nodiscard]] bool peek(int peer, Tag mask, Tag value, Arrived& found) const override;
   [[nodiscard]] PeerStatistics statistics(int peer) const override;
 
  private:

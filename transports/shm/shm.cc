@@ -431,6 +431,10 @@ void ShmTransport::discard(Tag mask, Tag value) {
 
 void ShmTransport::abandon(int peer, const Status& why) { slot(peer).peer.breakOff(why); }
 
+bool ShmTransport::peek(int rank, Tag mask, Tag value, Arrived& found) const {
+  return slot(rank).peer.matcher().peek(mask, value, found);
+}
+
 PeerStatistics ShmTransport::statistics(int rank) const { return slot(rank).peer.matcher().statistics(); }
 
 } // namespace goss::transports

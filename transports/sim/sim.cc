@@ -301,6 +301,10 @@ void SimTransport::discard(Tag mask, Tag value) {
     from->matcher.discard(mask, value);
 }
 
+bool SimTransport::peek(int rank, Tag mask, Tag value, Arrived& found) const {
+  return peer(rank).matcher.peek(mask, value, found);
+}
+
 PeerStatistics SimTransport::statistics(int rank) const { return peer(rank).matcher.statistics(); }
 
 double SimTransport::now_s() const { return hub_ ? static_cast<double>(hub_->now()) * 1e-9 : 0; }

@@ -44,6 +44,7 @@ class SimTransport final : public Transport {
   bool prepareToSleep() override;
   void sleepEnded() override;
   void discard(Tag mask, Tag value) override;
+  [[nodiscard]] bool peek(int peer, Tag mask, Tag value, Arrived& found) const override;
   [[nodiscard]] PeerStatistics statistics(int peer) const override;
 
   /// Virtual seconds since the beginning; 0 before rank 0 is connected.

@@ -72,6 +72,9 @@ class TcpTransport final : public Transport {
   void sleepEnded() override {}
   void discard(Tag mask, Tag value) override { links_.discard(mask, value); }
   void abandon(int peer, const Status& why) override { links_.at(peer).giveUp(why); }
+  [[nodiscard]] bool peek(int peer, Tag mask, Tag value, Arrived& found) const override {
+    return links_.peek(peer, mask, value, found);
+  }
   [[nodiscard]] PeerStatistics statistics(int peer) const override { return links_.statistics(peer); }
   [[nodiscard]] bool servesOthers() const override { return relay_ && relay_->isInUse(); }
   [[nodiscard]] int relayedBy(int peer) const override { return links_.at(peer).via(); }

@@ -133,6 +133,10 @@ void UcxTransport::cancel(RecvOperation& operation) { links_.cancel(operation); 
 
 void UcxTransport::discard(Tag mask, Tag value) { links_.discard(mask, value); }
 
+bool UcxTransport::peek(int peer, Tag mask, Tag value, Arrived& found) const {
+  return links_.peek(peer, mask, value, found);
+}
+
 PeerStatistics UcxTransport::statistics(int peer) const { return links_.statistics(peer); }
 
 bool UcxTransport::progress() {

@@ -45,6 +45,7 @@ class UcxTransport final : public Transport {
   void sleepEnded() override { look_for_deaths_ = true; }
   void discard(Tag mask, Tag value) override;
   void abandon(int peer, const Status& why) override;
+  [[nodiscard]] bool peek(int peer, Tag mask, Tag value, Arrived& found) const override;
   [[nodiscard]] PeerStatistics statistics(int peer) const override;
 
  private:

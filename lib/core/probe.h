@@ -1,0 +1,37 @@
+/// A probe that waits: it completes when a message that it accepts is there, and leaves it there.
+#ifndef GOSS_LIB_CORE_PROBE_H_
+#define GOSS_LIB_CORE_PROBE_H_
+
+#include <string>
+#include <vector>
+
+#include "core/operation.h"
+#include "core/receive_queue.h"
+
+namespace goss::core {
+
+class ProbeOperation final : public Operation, public QueuedReceive {
+ public:
+  ProbeOperation(Communicator& communicator, const Pattern& pattern)
+      : Operation(communicator, Failure::alone), pattern_(pattern) {}
+
+  void startOnLoop() override;
+  void advanceOnLoop() override {}
+  bool pollOnLoop() override;
+  void withdrawOnLoop() override;
+  [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] std::vector<int> waitingForRanks() const override;
+
+  [[nodiscard]] Pattern pattern() const override { return pattern_; }
+  [[nodiscard]] bool takes() const override { return false; }
+  void takeOnLoop(const goss_message& found) override;
+  void giveBackOnLoop() override {}
+  void giveUpOnLoop(const Status& why) override;
+
+ private:
+  const Pattern pattern_;
+};
+
+} // namespace goss::core
+
+#endif // GOSS_LIB_CORE_PROBE_H_
