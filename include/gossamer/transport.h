@@ -2,8 +2,9 @@
 ///
 /// Matching. A message from peer A meets the receive that was posted for (A, tag). Messages with the same tag from the
 /// same peer meet their receives in order; messages with different tags are independent of each other. A message
-/// that arrives before its receive is kept, within a bound per peer; beyond it the transport stops reading from that
-/// peer until a receive takes something.
+/// that arrives before its receive is kept, within a bound per peer that flows (see flowOf()) share; a message beyond
+/// it costs the receiver its header, and its bytes stay with the sender, whose send is not complete, until a receive
+/// asks for them. So no message waits for the receive of another one, except that of an older one with its own tag.
 ///
 /// Threads. A transport is used by one thread at a time (the engine's lock sees to it) and makes no threads.
 /// Completion callbacks come only out of progress(), never out of send(), recv() or cancel(), exactly once per
@@ -30,6 +31,13 @@ namespace goss {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 using Tag = std::uint64_t;
+
+/// Messages with this tag are short and go first: they wait behind no bytes of other messages that are not on the wire.
+inline constexpr Tag kUrgentTag = ~Tag{0};
+
+/// The flow that messages with this tag belong to: the communicator, in the upper 16 bits. What lies unexpected of one
+/// flow takes no room that another one needs.
+constexpr Tag flowOf(Tag tag) { return tag & (Tag{0xffff} << 48); }
 
 /// 24 bytes that travel with every message, opaque to the transport. The core puts the operation's signature there.
 using Envelope = std::array<std::byte, 24>;

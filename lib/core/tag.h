@@ -13,7 +13,7 @@
 
 namespace goss::core {
 
-inline constexpr Tag kControlTag = ~Tag{0};
+inline constexpr Tag kControlTag = kUrgentTag;
 inline constexpr std::uint32_t kMaxContext = (1u << 16) - 2;
 inline constexpr std::uint32_t kMaxFragments = 1u << 10;
 inline constexpr std::uint32_t kMaxOrdinals = 1u << 14;

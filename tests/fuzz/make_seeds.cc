@@ -136,8 +136,8 @@ void writeMessages(Seeds seeds) {
   seeds.add(head(7), {bytes.bytes, sizeof bytes.bytes});
 }
 
-std::string frame(goss::transports::tcp::FrameKind kind, goss::Tag tag, std::uint64_t bytes) {
-  const auto encoded = goss::transports::tcp::encodeFrame(kind, {tag, bytes, {}});
+std::string frame(goss::transports::tcp::FrameKind kind, goss::Tag tag, std::uint64_t bytes, std::uint32_t eager = 0) {
+  const auto encoded = goss::transports::tcp::encodeFrame({kind, {tag, bytes, {}}, eager});
   return {encoded.data(), encoded.size()};
 }
 
@@ -170,11 +170,23 @@ void writeStreams(Seeds seeds) {
   seeds.add({"\2\0", 2}, piece(0, small.substr(0, 20)) + piece(0, small.substr(20)) + piece(0, goodbye));
   // Nobody receives tag 9.
   seeds.add({"\2\0", 2}, piece(0, frame(FrameKind::message, 9, 300) + std::string(300, 'y') + small));
-  seeds.add({"\2\0", 2}, piece(0, frame(FrameKind::probe, 0, 0) + frame(FrameKind::message, 2, 0)));
+  const std::string room = frame(FrameKind::room, 0, 1 << 20);
+  seeds.add({"\2\0", 2}, piece(0, room + frame(FrameKind::message, 2, 0)));
   const std::string large(3000, 'z');
-  seeds.add({"\2\2", 2},
-            piece(0, frame(FrameKind::striped, 1, large.size()) + small) + piece(1, large) + piece(0, goodbye));
-  seeds.add({"\2\1", 2}, piece(1, large) + piece(0, frame(FrameKind::striped, 0, large.size()) + goodbye));
+  const std::string announce = frame(FrameKind::announce, 1, large.size(), 1000);
+  const std::string half = frame(FrameKind::chunk, 1, 1000) + large.substr(0, 1000);
+  const std::string rest = frame(FrameKind::chunk, 1, 2000) + large.substr(0, 2000);
+  seeds.add({"\2\0", 2}, piece(0, announce + half + small) + piece(0, rest + goodbye));
+  seeds.add({"\2\0", 2}, piece(0, announce + half + frame(FrameKind::withdraw, 1, 0) + small));
+  // Nobody receives tag 9, until it is dropped.
+  seeds.add({"\2\0", 2},
+            piece(5, frame(FrameKind::announce, 9, 0)) + piece(0, frame(FrameKind::announce, 9, 3000, 200)));
+  seeds.add({"\2\0", 2}, piece(0, frame(FrameKind::grant, 1, 0) + frame(FrameKind::drop, 2, 0)) + piece(0, room));
+  const std::string stripe = frame(FrameKind::stripe, 1, 1000);
+  seeds.add({"\2\2", 2}, piece(0, frame(FrameKind::announce, 1, 2000, 2000) + stripe + stripe + small) +
+                             piece(1, large.substr(0, 1000)) + piece(2, large.substr(0, 1000)) + piece(0, goodbye));
+  seeds.add({"\2\1", 2},
+            piece(1, large) + piece(0, announce + stripe + stripe + stripe + frame(FrameKind::withdraw, 1, 0)));
 }
 
 } // namespace

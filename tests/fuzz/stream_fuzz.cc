@@ -13,6 +13,7 @@
 
 #include "platform/stream.h"
 #include "transports/tcp/intake.h"
+#include "transports/tcp/outflow.h"
 #include "transports/tcp/record_stream.h"
 
 namespace {
@@ -79,6 +80,36 @@ class Receive final : public goss::RecvOperation {
   std::size_t seen_ = 0;
 };
 
+/// Messages that the peer may grant, drop or leave alone; the last one is taken back.
+class Sends {
+ public:
+  explicit Sends(Outflow& outflow) : outflow_(outflow) {
+    for (Send& send : sends_)
+      if (outflow.post(send)) send.over = true;
+  }
+  ~Sends() {
+    for (Send& send : sends_)
+      require(send.over || &send == &sends_.back());
+  }
+
+ private:
+  struct Send final : goss::SendOperation {
+    Send() : piece{room.data(), room.size()} {
+      pieces = {&piece, 1};
+      bytes = room.size();
+    }
+    void onSent(const goss::Status&) override {
+      require(!over);
+      over = true;
+    }
+    std::array<char, 2 * kCapacity> room{};
+    iovec piece;
+    bool over = false;
+  };
+  Outflow& outflow_;
+  std::array<Send, 4> sends_;
+};
+
 /// Both ends of the connections of a link.
 struct Ends {
   explicit Ends(std::size_t count) : connections(count) {
@@ -100,14 +131,16 @@ void tryStream(std::string_view bytes) {
   bytes.remove_prefix(1);
   Ends ends(1 + payload_connections);
   Deferred deferred;
-  Matcher matcher(1, kUnexpectedBytes, deferred);
+  Matcher matcher(1, Matcher::kUnlimited, deferred);
   std::vector<std::unique_ptr<Receive>> receives;
   for (int i = 0; i < kTags; ++i) {
     receives.push_back(std::make_unique<Receive>(matcher, i));
     matcher.post(*receives.back());
   }
   {
-    Intake intake(ends.connections, matcher);
+    Outflow outflow(ends.connections, kCapacity);
+    Intake intake(ends.connections, matcher, outflow, kUnexpectedBytes);
+    Sends sends(outflow);
     while (bytes.size() > 2 && intake.end() == Intake::End::none) {
       const unsigned head = static_cast<unsigned char>(bytes[0]) | static_cast<unsigned char>(bytes[1]) << 8;
       const std::string_view piece = bytes.substr(2, head >> 4);
@@ -117,14 +150,18 @@ void tryStream(std::string_view bytes) {
       for (int turn = 0; turn < 40 && intake.end() == Intake::End::none; ++turn) {
         matcher.drain();
         intake.run();
+        outflow.flush();
       }
+      // A receive that is taken away, and one that comes late.
+      if ((head & 7) == 3) matcher.cancel(*receives[0]);
+      if ((head & 7) == 5) matcher.discard(~goss::Tag{0}, 9);
     }
     ends.writers.clear();
-    if (intake.end() == Intake::End::none && intake.isStalled()) intake.salvage();
     for (int turn = 0; turn < 40 && intake.end() == Intake::End::none; ++turn) {
       matcher.drain();
       intake.run();
     }
+    outflow.fail(goss::Status::error(GOSS_ERR_PEER_LOST, "the link is over"));
     matcher.fail(goss::Status::error(GOSS_ERR_PEER_LOST, "the link is over"));
   }
 }

@@ -169,15 +169,32 @@ class MalformedFrame : public ::testing::TestWithParam<const char*> {
     MessageHeaderOf header;
     if (name == "oversized") {
       header.bytes = (std::uint64_t{1} << 48) + 1;
-      return text(encodeFrame(FrameKind::message, header));
+      return text(encodeFrame(FrameKind::announce, header));
     }
-    if (name == "stripedWithoutConnections") {
-      header.bytes = 1000;
-      return text(encodeFrame(FrameKind::striped, header));
-    }
-    if (name == "goodbyeWithBytes") {
-      header.bytes = 1;
-      return text(encodeFrame(FrameKind::goodbye, header));
+    header.bytes = 1000;
+    const std::string announce = text(encodeFrame(FrameKind::announce, header));
+    if (name == "stripeWithoutConnections")
+      return text(encodeFrame({FrameKind::announce, header, 1000})) +
+             text(encodeFrame(FrameKind::stripe, {1, 1000, {}}));
+    if (name == "goodbyeWithBytes") return text(encodeFrame(FrameKind::goodbye, header));
+    if (name == "chunkWithoutGrant") return announce + text(encodeFrame(FrameKind::chunk, {1, 1000, {}}));
+    if (name == "chunkOfNothing") return announce + text(encodeFrame(FrameKind::chunk, {2, 1000, {}}));
+    if (name == "grantOfNothing") return text(encodeFrame(FrameKind::grant, {1, 0, {}}));
+    if (name == "dropOfNothing") return text(encodeFrame(FrameKind::drop, {1, 0, {}}));
+    if (name == "withdrawalOfNothing") return text(encodeFrame(FrameKind::withdraw, {1, 0, {}}));
+    if (name == "advanceOfNothing") return text(encodeFrame(FrameKind::advance, {1, 1000, {}}));
+    if (name == "advanceTwice")
+      return announce + text(encodeFrame(FrameKind::advance, {1, 1000, {}})) +
+             text(encodeFrame(FrameKind::advance, {1, 1000, {}}));
+    if (name == "creditForNothing") return text(encodeFrame(FrameKind::credit, {1, 1000, {}}));
+    if (name == "roomAgain")
+      return text(encodeFrame(FrameKind::room, {0, 1, {}})) + text(encodeFrame(FrameKind::room, {}));
+    if (name == "moreThanTheCredit") {
+      std::string all;
+      header.bytes = transports::tcp::kMostMessageBytes;
+      for (int i = 0; i < 70; ++i) // 4 MiB each.
+        all += text(encodeFrame({FrameKind::announce, header, 4 << 20}));
+      return all;
     }
     return std::string(transports::tcp::kFrameBytes, '\x77');
   }
@@ -200,7 +217,10 @@ TEST_P(MalformedFrame, IsAProtocolErrorOfThatLinkAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Frames, MalformedFrame,
-                         ::testing::Values("garbage", "oversized", "stripedWithoutConnections", "goodbyeWithBytes"),
+                         ::testing::Values("garbage", "oversized", "stripeWithoutConnections", "goodbyeWithBytes",
+                                           "chunkWithoutGrant", "chunkOfNothing", "grantOfNothing", "dropOfNothing",
+                                           "withdrawalOfNothing", "creditForNothing", "advanceOfNothing",
+                                           "advanceTwice", "roomAgain", "moreThanTheCredit"),
                          [](const auto& one) { return std::string(one.param); });
 
 TEST(TcpStrangers, AnnouncedBytesAreNotAllocated) {
@@ -208,17 +228,9 @@ TEST(TcpStrangers, AnnouncedBytesAreNotAllocated) {
   const platform::UniqueFd impostor = world.impersonate(1, 0);
   transports::MessageHeader header;
   header.bytes = std::uint64_t{1} << 47; // More than any memory; within the format.
-  say(impostor.get(), text(encodeFrame(FrameKind::message, header)));
+  say(impostor.get(), text(encodeFrame(FrameKind::announce, header)));
   world.driveFor(std::chrono::milliseconds(50));
-  EXPECT_EQ(world.transport(0).link(1), LinkState::ready) << "it waits for a receive, as any message beyond the limit";
-}
-
-TEST(TcpStrangers, ProbesMeanNothing) {
-  World world(2, 1);
-  const platform::UniqueFd impostor = world.impersonate(1, 0);
-  say(impostor.get(), text(encodeFrame(FrameKind::probe, {})) + text(encodeFrame(FrameKind::goodbye, {})));
-  ASSERT_TRUE(world.until([&] { return !world[0].losses.empty(); }));
-  EXPECT_EQ(world[0].losses[0].how, PeerLoss::departed);
+  EXPECT_EQ(world.transport(0).link(1), LinkState::ready) << "it waits for a receive, as any message beyond the credit";
 }
 
 } // namespace

@@ -18,16 +18,23 @@ bool isAligned(const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at
 
 } // namespace
 
-Inflow::Inflow(Matcher& matcher) : matcher_(matcher) { matcher_.inflows_.push_back(this); }
+Inflow::Inflow(Matcher& matcher) : matcher_(matcher), place_(matcher.inflows_.size()) {
+  matcher_.inflows_.push_back(this);
+}
 
-Inflow::~Inflow() { std::erase(matcher_.inflows_, this); }
+Inflow::~Inflow() {
+  Inflow* last = matcher_.inflows_.back();
+  matcher_.inflows_[place_] = last;
+  last->place_ = place_;
+  matcher_.inflows_.pop_back();
+}
 
 bool Inflow::isStalled() const { return stalled_ && stalled_generation_ == matcher_.generation(); }
 
 bool Inflow::begin(const MessageHeader& header) {
   // An older kept message with this tag must meet its receive before this one may.
   if (matcher_.hasWork()) matcher_.drain();
-  stalled_ = false;
+  stalled_ = was_kept_ = false;
   matcher_.refused_.reset();
   const bool claimed = !claim_ || !matcher_.isPosted(header.tag) || claims();
   if (!claimed) return true;
@@ -42,7 +49,8 @@ bool Inflow::begin(const MessageHeader& header) {
     finishIfComplete();
     return true;
   }
-  kept_ = matcher_.hasFailed() ? nullptr : matcher_.keep(header, *this, static_cast<bool>(claim_));
+  kept_ = matcher_.hasFailed() ? nullptr : matcher_.keep(header, *this);
+  was_kept_ = kept_ != nullptr;
   if (!kept_ && !matcher_.hasFailed()) {
     stalled_ = true;
     stalled_generation_ = matcher_.generation();
@@ -62,7 +70,7 @@ bool Inflow::takeWhole(const MessageHeader& header, std::span<const std::byte> b
     deliver(bytes);
     return true;
   }
-  stalled_ = false;
+  stalled_ = was_kept_ = false;
   matcher_.refused_.reset();
   if (operation->consumes || operation->streams || operation->pieces.size() != 1 || bytes.empty() ||
       bytes.size() > operation->capacity) {
@@ -91,6 +99,17 @@ bool Inflow::beginAbsent(const MessageHeader& header, std::function<bool()> clai
   if (!kept_) claim_ = nullptr;
   return begun;
 }
+
+bool Inflow::beginPart(const MessageHeader& header, std::uint64_t held, std::uint64_t ticket) {
+  held_ = held;
+  ticket_ = ticket;
+  const bool begun = begin(header);
+  held_ = kAll;
+  ticket_ = 0;
+  return begun;
+}
+
+bool Inflow::hold(std::uint64_t held) { return matcher_.extend(*kept_, held); }
 
 void Inflow::accept(const MessageHeader& header, RecvOperation& operation) {
   total_ = header.bytes;

@@ -59,6 +59,14 @@ class Inflow {
   /// until then. When they meet, `claim` is asked; where it answers false, the sender has taken the message back, and
   /// it ends as if it had never come. waits() tells when that was; then all bytes are to be given as above.
   bool beginAbsent(const MessageHeader& header, std::function<bool()> claim);
+  /// As begin() for a message of which at most `held` bytes come before there is a receive, so that no more are kept;
+  /// Released names it by `ticket`, which is not 0.
+  bool beginPart(const MessageHeader& header, std::uint64_t held, std::uint64_t ticket);
+  /// The message under way, of beginPart() with 0 bytes held, waits: so many of it may come before its receive now.
+  /// False: memory is short.
+  [[nodiscard]] bool hold(std::uint64_t held);
+  /// The last message that began found no receive.
+  [[nodiscard]] bool wasKept() const { return was_kept_; }
   /// For the next message: its sender lets the message `tag` that answers it be written to `room`, where the receive
   /// knows how; null: it does not.
   void offerAnswer(Tag tag, std::byte* room) { answer_tag_ = tag, answer_room_ = room; }
@@ -85,6 +93,7 @@ class Inflow {
 
  private:
   friend class Matcher;
+  static constexpr std::uint64_t kAll = ~std::uint64_t{0};
   static constexpr std::size_t kBounceBytes = 64 * 1024;
   struct alignas(64) Bounce {
     std::byte bytes[kBounceBytes];
@@ -103,6 +112,7 @@ class Inflow {
   std::byte* bounce();
 
   Matcher& matcher_;
+  std::size_t place_ = 0;     ///< Among those of the Matcher.
   std::uint64_t total_ = 0;   ///< Bytes of the message under way.
   std::uint64_t done_ = 0;    ///< Bytes of it that came; equal to total_ between messages.
   std::uint64_t emitted_ = 0; ///< Bytes given to onData.
@@ -113,6 +123,9 @@ class Inflow {
   std::unique_ptr<Bounce> bounce_; ///< Made when first needed.
   std::size_t carried_ = 0;        ///< Bytes in bounce_ that wait to become a multiple of 64.
   std::function<bool()> claim_;    ///< Set while an absent message waits for its receive.
+  std::uint64_t held_ = kAll;      ///< Of the message that begins: as Unexpected's, and its ticket.
+  std::uint64_t ticket_ = 0;
+  bool was_kept_ = false;
   Tag answer_tag_ = 0;
   std::byte* answer_room_ = nullptr;
   bool streams_ = false; ///< As operation_ advises.

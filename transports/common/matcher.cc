@@ -17,9 +17,7 @@ std::byte* allocatePayload(std::uint64_t bytes) {
   return static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes), kPayloadAlignment, std::nothrow));
 }
 
-std::size_t costOf(const MessageHeader& header, bool absent) {
-  return sizeof(Unexpected) + (absent ? 0 : static_cast<std::size_t>(header.bytes));
-}
+std::size_t costOf(const Unexpected& message) { return sizeof(Unexpected) + static_cast<std::size_t>(message.held); }
 
 } // namespace
 
@@ -72,7 +70,7 @@ void Matcher::discard(Tag mask, Tag value) {
     // back.
     if (message->absent) continue;
     if (message->inflow != nullptr) message->inflow->ignore();
-    kept_bytes_ -= costOf(message->header, false);
+    noteReleased(*message);
     unexpected_.erase(message);
   }
   ++generation_;
@@ -141,7 +139,7 @@ bool Matcher::drain() {
   while (rematch_) {
     // From the oldest message again after each match, because callbacks may have posted and cancelled receives.
     rematch_ = false;
-    for (auto at = unexpected_.begin(); at != unexpected_.end(); ++at) {
+    for (auto at = unexpected_.begin(); at != unexpected_.end() && !posted_.empty(); ++at) {
       if (!isPosted(at->header.tag)) continue;
       if (at->absent && !at->inflow->claims()) {
         at->inflow->revoke();
@@ -152,7 +150,7 @@ bool Matcher::drain() {
       std::list<Unexpected> taken;
       taken.splice(taken.begin(), unexpected_, at);
       const Unexpected& message = taken.front();
-      kept_bytes_ -= costOf(message.header, message.absent);
+      noteReleased(message);
       ++generation_;
       Inflow& inflow = message.inflow ? *message.inflow : replay_;
       inflow.accept(message.header, *operation);
@@ -168,20 +166,43 @@ bool Matcher::drain() {
   return any;
 }
 
-Unexpected* Matcher::keep(const MessageHeader& header, Inflow& inflow, bool absent) {
-  if (!absent && header.bytes > unexpected_limit_) return nullptr;
-  if (kept_bytes_ + costOf(header, absent) > unexpected_limit_) return nullptr;
-  const bool holds = !absent && header.bytes > 0;
-  std::byte* payload = holds ? allocatePayload(header.bytes) : nullptr;
-  if (holds && !payload) return nullptr;
-  kept_bytes_ += costOf(header, absent);
-  unexpected_.push_back({header, 0, &inflow, std::unique_ptr<std::byte, Unexpected::Free>(payload), absent});
+Unexpected* Matcher::keep(const MessageHeader& header, Inflow& inflow) {
+  const bool absent = static_cast<bool>(inflow.claim_);
+  const std::uint64_t held = absent ? 0 : std::min(inflow.held_, header.bytes);
+  if (held > unexpected_limit_ || kept_bytes_ + sizeof(Unexpected) + held > unexpected_limit_) return nullptr;
+  std::byte* payload = held > 0 ? allocatePayload(held) : nullptr;
+  if (held > 0 && !payload) return nullptr;
+  unexpected_.push_back(
+      {header, held, 0, &inflow, std::unique_ptr<std::byte, Unexpected::Free>(payload), inflow.ticket_, absent});
+  kept_bytes_ += costOf(unexpected_.back());
   return &unexpected_.back();
 }
 
+bool Matcher::extend(Unexpected& message, std::uint64_t held) {
+  message.payload.reset(allocatePayload(held));
+  if (!message.payload) return false;
+  message.held = held;
+  kept_bytes_ += static_cast<std::size_t>(held);
+  return true;
+}
+
+void Matcher::noteReleased(const Unexpected& message) {
+  kept_bytes_ -= costOf(message);
+  if (tracks_released_) released_.push_back({message.header.tag, message.header.bytes, message.held, message.ticket});
+}
+
 void Matcher::forget(const Unexpected& message) {
-  kept_bytes_ -= costOf(message.header, message.absent);
+  noteReleased(message);
   unexpected_.remove_if([&](const Unexpected& other) { return &other == &message; });
+}
+
+void Matcher::forget(std::uint64_t ticket) {
+  const auto named = [ticket](const Unexpected& message) { return message.ticket == ticket; };
+  const auto found = std::find_if(unexpected_.begin(), unexpected_.end(), named);
+  if (found == unexpected_.end()) return;
+  if (found->inflow != nullptr) found->inflow->ignore();
+  noteReleased(*found);
+  unexpected_.erase(found);
 }
 
 void Matcher::fail(const Status& status) {

@@ -21,10 +21,20 @@ struct Unexpected {
     void operator()(std::byte* bytes) const;
   };
   MessageHeader header;
-  std::uint64_t arrived = 0;                ///< Bytes of `payload` that are there.
-  Inflow* inflow = nullptr;                 ///< Where the rest comes from; null when all is there.
-  std::unique_ptr<std::byte, Free> payload; ///< header.bytes long, aligned to 64; null when `absent`.
-  bool absent = false;                      ///< The bytes stay with the sender until the receive is posted.
+  std::uint64_t held = 0;    ///< Bytes that may come before the receive; the others stay with the sender.
+  std::uint64_t arrived = 0; ///< Bytes of `payload` that are there.
+  Inflow* inflow = nullptr;  ///< Where the rest comes from; null when all is there.
+  std::unique_ptr<std::byte, Free> payload; ///< `held` bytes long, aligned to 64; null when it holds none.
+  std::uint64_t ticket = 0;                 ///< What the transport calls it; 0: nothing.
+  bool absent = false;                      ///< Its Inflow is asked before it meets a receive.
+};
+
+/// A message that is not kept any more: it has met its receive, or nobody wants it.
+struct Released {
+  Tag tag = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t held = 0;
+  std::uint64_t ticket = 0;
 };
 
 /// How a transport uses it: recv() calls post(), cancel() calls cancel(), progress() calls drain() and feeds the bytes
@@ -34,7 +44,9 @@ struct Unexpected {
 /// Messages are matched strictly in order of arrival and of posting, when progress() runs. One thread.
 class Matcher {
  public:
-  /// `unexpected_limit`: most bytes to keep for messages without a receive, a small overhead per message included.
+  static constexpr std::size_t kUnlimited = ~std::size_t{0};
+  /// `unexpected_limit`: most bytes to keep for messages without a receive, a small overhead per message included;
+  /// kUnlimited where the sender minds what it may send.
   /// `deferred` takes receives that are posted after fail(); it outlives this.
   Matcher(int peer, std::size_t unexpected_limit, Deferred& deferred);
   ~Matcher();
@@ -90,6 +102,13 @@ class Matcher {
   [[nodiscard]] bool peek(Tag mask, Tag value, Arrived& found) const;
   /// The message that an Inflow has refused for lack of room will not come again.
   void forgetRefused() { refused_.reset(); }
+  /// From now on released() says which messages are kept no longer, for transports that tell the sender.
+  void trackReleased() { tracks_released_ = true; }
+  [[nodiscard]] bool hasReleased() const { return !released_.empty(); }
+  /// Since the last call.
+  std::vector<Released> takeReleased() { return std::exchange(released_, {}); }
+  /// The sender has taken the message with this ticket back; nothing, if it is not kept.
+  void forget(std::uint64_t ticket);
   /// Whether a receive for `tag` that were posted now would get the next message with this tag to come: none is kept,
   /// and no other receive waits for it. Looks at a few only, and says no where there are more.
   [[nodiscard]] bool wouldBeNext(Tag tag) const {
@@ -105,9 +124,12 @@ class Matcher {
   friend class Inflow;
   /// The oldest posted receive for `tag`, unlinked; null if there is none.
   RecvOperation* takePosted(Tag tag);
-  /// Room for a message without receive; null when the limit (or memory) does not allow it. `absent`: for its header.
-  Unexpected* keep(const MessageHeader& header, Inflow& inflow, bool absent);
+  /// Room for a message without receive; null when the limit (or memory) does not allow it.
+  Unexpected* keep(const MessageHeader& header, Inflow& inflow);
+  /// As Inflow::hold().
+  bool extend(Unexpected& message, std::uint64_t held);
   void forget(const Unexpected& message);
+  void noteReleased(const Unexpected& message);
   [[nodiscard]] bool isUnwanted(Tag tag) const;
   void addUnwanted(Tag mask, Tag value);
   /// The message that met the receive was taken back by its sender: the receive waits on, before all others.
@@ -129,6 +151,8 @@ class Matcher {
   };
   std::vector<Unwanted> unwanted_; ///< Neighbours are one entry: as many as there are gaps, whatever was discarded.
   std::size_t kept_bytes_ = 0;
+  bool tracks_released_ = false;
+  std::vector<Released> released_;
   bool rematch_ = false; ///< A receive was posted that may meet a kept message.
   std::uint64_t generation_ = 0;
   Status failure_;

@@ -16,64 +16,58 @@ constexpr std::size_t kMostPieces = 16;
 constexpr std::size_t kMostPerRead = 256 * 1024;
 /// Steps in one turn, a frame or a read each: sending and the other peers get theirs.
 constexpr int kMostSteps = 32;
+/// The sender is told of released credit when it is this part of all.
+constexpr std::uint64_t kReleasedPart = 8;
+
+/// What a message may use of the credit before it has met a receive.
+std::uint64_t announcedCost(std::uint64_t eager) { return eager > 0 ? kMessageCost + eager : 0; }
+
+/// All of it comes without being asked for.
+bool comesWhole(const Arrivals::Arrival& arrival) { return arrival.held > 0 && arrival.held == arrival.header.bytes; }
 
 } // namespace
 
-Intake::Intake(std::vector<Connection>& connections, Matcher& matcher)
+Intake::Intake(std::vector<Connection>& connections, Matcher& matcher, Outflow& outflow, std::size_t room)
     : connections_(connections),
       matcher_(matcher),
-      inflow_(matcher),
-      buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {}
-
-bool Intake::run() {
-  bool any = false;
-  dry_ = false;
-  for (int steps = 0; steps < kMostSteps && end_ == End::none; ++steps) {
-    const Step done = step();
-    any = any || done == Step::moved;
-    if (done != Step::moved) break;
-  }
-  // When the turn ended before the bytes did, the poller calls again.
-  if (striped_ && end_ == End::none) connections_[turn_ + 1].watchReads(true);
-  return any;
+      outflow_(outflow),
+      room_(room),
+      short_(matcher),
+      arrivals_(matcher),
+      buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {
+  outflow_.say(FrameKind::room, 0, room_);
 }
 
-bool Intake::salvage() {
-  std::string rest(buffer_.get() + taken_, buffered());
-  std::array<char, 16384> bytes;
-  platform::StreamResult got;
-  do {
-    got = connections_[0].read(bytes.data(), bytes.size());
-    rest.append(bytes.data(), got.bytes);
-  } while (got.bytes > 0);
-  Frame last;
-  const bool goodbye = rest.size() >= kFrameBytes &&
-                       decodeFrame(std::string_view(rest).substr(rest.size() - kFrameBytes), last) &&
-                       last.kind == FrameKind::goodbye;
-  if (!goodbye) {
-    finish(End::closed, connections_[0].reason(got));
-    return false;
+bool Intake::run() {
+  bool any = settle();
+  dry_ = false;
+  for (int steps = 0; steps < kMostSteps && end_ == End::none; ++steps) {
+    if (step() != Step::moved) break;
+    any = true;
   }
-  // Messages that the peer had completed are still to be delivered; nothing more comes from the socket.
-  capacity_ = rest.size();
-  buffer_ = std::make_unique_for_overwrite<char[]>(capacity_);
-  std::memcpy(buffer_.get(), rest.data(), rest.size());
-  taken_ = 0;
-  filled_ = rest.size();
-  connections_[0].close();
-  return true;
+  for (int steps = 0; steps < kMostSteps && end_ == End::none && !stripes_.empty(); ++steps) {
+    if (stepStripes() != Step::moved) break;
+    any = true;
+  }
+  if (end_ != End::none) return any;
+  // When the turn ended before the bytes did, the poller calls again.
+  connections_[0].watchReads(!goodbye_);
+  if (!stripes_.empty()) connections_[turn_ + 1].watchReads(true);
+  return settle() || any;
 }
 
 bool Intake::hasWork() const {
   if (end_ != End::none) return false;
-  if (inflow_.isIdle()) return hasFrame() ? !inflow_.isStalled() : connections_[0].hasInput();
-  if (striped_) return connections_[turn_ + 1].hasInput();
-  return buffered() > 0 || connections_[0].hasInput();
+  if (matcher_.hasReleased()) return true;
+  if (!stripes_.empty() && connections_[turn_ + 1].hasInput()) return true;
+  if (goodbye_) return false;
+  return hasFrame() || (part_.left > 0 && buffered() > 0) || connections_[0].hasInput();
 }
 
 Intake::Step Intake::step() {
-  if (inflow_.isIdle()) return hasFrame() ? handleFrame() : readFrames();
-  return striped_ ? readStripe() : readPayload();
+  if (part_.left > 0) return readPayload();
+  if (goodbye_) return Step::blocked;
+  return hasFrame() ? handleFrame() : readFrames();
 }
 
 Intake::Step Intake::readFrames() {
@@ -82,66 +76,169 @@ Intake::Step Intake::readFrames() {
     std::memmove(buffer_.get(), buffer_.get() + taken_, buffered());
     filled_ -= std::exchange(taken_, 0);
   }
-  const platform::StreamResult got = connections_[0].read(buffer_.get() + filled_, capacity_ - filled_);
+  const platform::StreamResult got = connections_[0].read(buffer_.get() + filled_, kBufferBytes - filled_);
   if (got.ended) return finish(End::closed, connections_[0].reason(got));
   filled_ += got.bytes;
-  dry_ = filled_ < capacity_;
+  dry_ = filled_ < kBufferBytes;
   return got.bytes > 0 ? Step::moved : Step::blocked;
 }
 
+// ---- Frames --------------------------------------------------------------------------------------------------------
+
 Intake::Step Intake::handleFrame() {
-  // A refused message would be refused again: nothing has changed.
-  if (inflow_.isStalled()) return Step::stalled;
   Frame frame;
-  const bool valid = decodeFrame({buffer_.get() + taken_, kFrameBytes}, frame);
-  if (!valid || (frame.kind == FrameKind::striped && connections_.size() == 1)) {
-    return finish(End::malformed, "bytes that are no frame of the TCP protocol");
-  }
-  if (frame.kind == FrameKind::goodbye) return finish(End::goodbye, {});
-  if (frame.kind == FrameKind::probe) {
-    taken_ += kFrameBytes;
-    return Step::moved;
-  }
-  if (patience_ > 0 && frame.header.bytes >= kPatientBytes && !matcher_.isPosted(frame.header.tag)) {
-    --patience_;
-    return Step::stalled;
-  }
-  if (!inflow_.begin(frame.header)) {
-    // Bytes stay in the socket, and the peer's send blocks: that is how it learns to wait.
-    connections_[0].watchReads(false);
-    return Step::stalled;
-  }
+  if (!decodeFrame({buffer_.get() + taken_, kFrameBytes}, frame)) return malformed();
+  const Step done = handle(frame);
+  if (done != Step::moved || end_ != End::none) return done;
   patience_ = kPatience;
   taken_ += kFrameBytes;
-  striped_ = frame.kind == FrameKind::striped;
-  stripe_left_ = kStripeBytes;
-  // While stripes come, connection 0 may have the next frame already; its turn comes after this message.
-  connections_[0].watchReads(!striped_);
+  return done;
+}
+
+Intake::Step Intake::handle(const Frame& frame) {
+  bool sensible = true;
+  switch (frame.kind) {
+    case FrameKind::message:
+      return beginMessage(frame.header);
+    case FrameKind::announce:
+      return announce(frame);
+    case FrameKind::chunk:
+    case FrameKind::stripe:
+      return beginPart(frame);
+    case FrameKind::advance:
+      return handleAdvance(frame);
+    case FrameKind::withdraw:
+      return handleWithdraw(frame.header.tag);
+    case FrameKind::goodbye:
+      return handleGoodbye();
+    case FrameKind::grant:
+      sensible = outflow_.handleGrant(frame.header.tag);
+      break;
+    case FrameKind::drop:
+      sensible = outflow_.handleDrop(frame.header.tag);
+      break;
+    case FrameKind::credit:
+      sensible = outflow_.handleCredit(frame.header.tag, frame.header.bytes);
+      break;
+    case FrameKind::room:
+      sensible = outflow_.handleRoom(frame.header.bytes);
+      break;
+  }
+  return sensible ? Step::moved : malformed();
+}
+
+bool Intake::isPatient(std::uint64_t bytes) {
+  if (hurries_ || patience_ == 0 || bytes < kPatientBytes) return false;
+  --patience_;
+  return true;
+}
+
+Intake::Step Intake::beginMessage(const MessageHeader& header) {
+  if (!matcher_.isPosted(header.tag) && isPatient(header.bytes)) return Step::blocked;
+  const std::uint64_t cost = kMessageCost + header.bytes;
+  if (!charge(cost)) return malformed();
+  if (!short_.begin(header)) return finish(End::exhausted, "no memory is left for a message from it");
+  if (!short_.wasKept()) release(header.tag, cost);
+  part_ = {&short_, nullptr, static_cast<std::size_t>(header.bytes)};
   return Step::moved;
 }
+
+Intake::Step Intake::announce(const Frame& frame) {
+  const MessageHeader& header = frame.header;
+  const std::uint64_t cost = announcedCost(frame.eager);
+  if (arrivals_.size() >= kMostAnnounced || !charge(cost)) return malformed();
+  Arrival* arrival = arrivals_.add(header, frame.eager);
+  if (arrival == nullptr) return finish(End::exhausted, "no memory is left for a message from it");
+  if (arrival->inflow.wasKept()) return Step::moved;
+  release(header.tag, cost);
+  answer(*arrival);
+  return Step::moved;
+}
+
+Intake::Step Intake::handleAdvance(const Frame& frame) {
+  const std::uint64_t number = frame.header.tag;
+  const std::uint64_t cost = announcedCost(frame.header.bytes);
+  Arrival* arrival = arrivals_.find(number);
+  if (arrival == nullptr) return malformed();
+  if (arrival->held > 0 || frame.header.bytes > arrival->header.bytes || !charge(cost)) return malformed();
+  if (!arrival->inflow.waits()) { // It has met a receive, or nobody wants it.
+    release(arrival->header.tag, cost);
+    return Step::moved;
+  }
+  arrival->held = frame.header.bytes;
+  if (!arrival->inflow.hold(arrival->held)) return finish(End::exhausted, "no memory is left for a message from it");
+  return Step::moved;
+}
+
+Intake::Step Intake::beginPart(const Frame& frame) {
+  Arrival* arrival = arrivals_.find(frame.header.tag);
+  const bool striped = frame.kind == FrameKind::stripe;
+  const std::uint64_t bytes = frame.header.bytes;
+  if (arrival == nullptr || arrival->withdrawn || (striped && connections_.size() == 1) ||
+      stripes_.size() >= kMostStripesAhead)
+    return malformed();
+  const std::uint64_t allowed = arrival->granted || arrival->dropped ? arrival->header.bytes : arrival->held;
+  if (bytes > allowed - arrival->come) return malformed();
+  if (!striped && arrival->inflow.waits() && isPatient(bytes)) return Step::blocked;
+  answer(*arrival); // Its receive may have been cancelled in the middle.
+  arrival->come += bytes;
+  ++arrival->parts;
+  const Part part{&arrival->inflow, arrival, static_cast<std::size_t>(bytes)};
+  if (striped)
+    stripes_.push_back(part);
+  else
+    part_ = part;
+  return Step::moved;
+}
+
+Intake::Step Intake::handleWithdraw(std::uint64_t number) {
+  Arrival* arrival = arrivals_.find(number);
+  if (arrival == nullptr) return number > 0 && number <= arrivals_.count() ? Step::moved : malformed();
+  arrival->withdrawn = true;
+  if (arrival->parts == 0) arrivals_.withdraw(*arrival);
+  return Step::moved;
+}
+
+Intake::Step Intake::handleGoodbye() {
+  if (stripes_.empty()) return finish(End::goodbye, {});
+  goodbye_ = true;
+  return Step::moved;
+}
+
+// ---- Payload -------------------------------------------------------------------------------------------------------
 
 Intake::Step Intake::readPayload() {
-  if (buffered() == 0) return dry_ ? Step::blocked : readInto(connections_[0], kMostPerRead, true);
-  const std::size_t here = static_cast<std::size_t>(std::min<std::uint64_t>(buffered(), inflow_.remaining()));
+  if (buffered() == 0) return dry_ ? Step::blocked : readInto(connections_[0], part_, true);
+  const std::size_t here = std::min(buffered(), part_.left);
   const auto* from = reinterpret_cast<const std::byte*>(buffer_.get() + taken_);
   taken_ += here;
-  inflow_.deliver({from, here});
+  part_.inflow->deliver({from, here});
+  count(part_, here);
   return Step::moved;
 }
 
-Intake::Step Intake::readStripe() { return readInto(connections_[turn_ + 1], stripe_left_, false); }
+Intake::Step Intake::stepStripes() {
+  Connection& connection = connections_[turn_ + 1];
+  const Step done = readInto(connection, stripes_.front(), false);
+  if (done != Step::moved || stripes_.front().left > 0) return done;
+  connection.watchReads(false);
+  turn_ = (turn_ + 1) % (connections_.size() - 1);
+  stripes_.pop_front();
+  if (stripes_.empty() && goodbye_) return finish(End::goodbye, {});
+  return done;
+}
 
-Intake::Step Intake::readInto(Connection& connection, std::size_t limit, bool ahead) {
+Intake::Step Intake::readInto(Connection& connection, Part& part, bool ahead) {
   std::array<iovec, kMostPieces + 1> pieces;
-  std::size_t count = inflow_.space(std::span(pieces).first(kMostPieces), limit);
+  std::size_t count = part.inflow->space(std::span(pieces).first(kMostPieces), std::min(part.left, kMostPerRead));
   std::size_t room = 0;
   for (std::size_t i = 0; i < count; ++i)
     room += pieces[i].iov_len;
   std::size_t asked = room;
-  if (ahead && room == inflow_.remaining()) {
+  if (ahead && room == part.left) {
     taken_ = filled_ = 0;
-    pieces[count++] = {buffer_.get(), capacity_};
-    asked += capacity_;
+    pieces[count++] = {buffer_.get(), kBufferBytes};
+    asked += kBufferBytes;
   }
   const platform::StreamResult got = connection.read(std::span<const iovec>(pieces.data(), count));
   if (got.ended) return finish(End::closed, connection.reason(got));
@@ -149,21 +246,68 @@ Intake::Step Intake::readInto(Connection& connection, std::size_t limit, bool ah
   if (got.bytes == 0) return Step::blocked;
   filled_ += got.bytes - payload;
   dry_ = ahead && got.bytes < asked;
-  if (striped_) countStripe(connection, payload);
-  inflow_.commit(payload);
+  part.inflow->commit(payload);
+  this->count(part, payload);
   return Step::moved;
 }
 
-void Intake::countStripe(Connection& connection, std::size_t bytes) {
-  stripe_left_ -= bytes;
-  const bool last = bytes == inflow_.remaining();
-  if (stripe_left_ > 0 && !last) return;
-  connection.watchReads(false);
-  turn_ = (turn_ + 1) % (connections_.size() - 1);
-  stripe_left_ = kStripeBytes;
-  if (!last) return;
-  striped_ = false;
-  connections_[0].watchReads(true);
+void Intake::count(Part& part, std::size_t bytes) {
+  part.left -= bytes;
+  if (part.left > 0 || part.arrival == nullptr) return;
+  --part.arrival->parts;
+  endIfWhole(*part.arrival);
+}
+
+void Intake::endIfWhole(Arrival& arrival) {
+  if (arrival.parts > 0) return;
+  if (arrival.come == arrival.header.bytes)
+    arrivals_.end(arrival);
+  else if (arrival.withdrawn)
+    arrivals_.withdraw(arrival);
+}
+
+// ---- What the sender is told ---------------------------------------------------------------------------------------
+
+bool Intake::settle() {
+  if (!matcher_.hasReleased()) return false;
+  for (const Released& one : matcher_.takeReleased()) {
+    release(one.tag, one.ticket == 0 ? kMessageCost + one.bytes : announcedCost(one.held));
+    if (Arrival* arrival = arrivals_.find(one.ticket)) answer(*arrival);
+  }
+  return true;
+}
+
+/// It has met a receive, or nobody wants it.
+void Intake::answer(Arrival& arrival) {
+  Inflow& inflow = arrival.inflow;
+  if (comesWhole(arrival) || arrival.dropped || inflow.waits()) return;
+  if (inflow.isDropped()) {
+    arrival.dropped = true;
+    outflow_.say(FrameKind::drop, arrival.number);
+  } else if (!arrival.granted) {
+    arrival.granted = true;
+    outflow_.say(FrameKind::grant, arrival.number);
+    // Who had to ask has no credit to spare.
+    if (arrival.held == 0)
+      for (const auto& [flow, bytes] : released_.takeAll())
+        outflow_.say(FrameKind::credit, flow, bytes);
+    if (arrival.header.bytes == 0) arrivals_.end(arrival);
+  }
+}
+
+bool Intake::charge(std::uint64_t cost) {
+  if (cost > room_ - charged_) return false;
+  charged_ += cost;
+  return true;
+}
+
+void Intake::release(Tag tag, std::uint64_t cost) {
+  if (cost == 0) return;
+  released_.add(tag, cost);
+  charged_ -= cost;
+  if (released_.total() < room_ / kReleasedPart) return;
+  for (const auto& [flow, bytes] : released_.takeAll())
+    outflow_.say(FrameKind::credit, flow, bytes);
 }
 
 Intake::Step Intake::finish(End end, std::string reason) {

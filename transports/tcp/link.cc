@@ -1,5 +1,6 @@
 #include "transports/tcp/link.h"
 
+#include <errno.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +12,18 @@
 #include "transports/common/errors.h"
 
 namespace goss::transports::tcp {
+
+namespace {
+
+/// What fills a way of this length at this rate is on its way when the first grant comes back.
+constexpr double kFastWay_bytes_per_s = 1.25e9;
+
+std::size_t eagerBytes(int fd) {
+  const double fills = platform::roundTrip_s(fd) * kFastWay_bytes_per_s;
+  return std::clamp(static_cast<std::size_t>(fills), Outflow::kLeastEagerBytes, Outflow::kMostEagerBytes);
+}
+
+} // namespace
 
 LinkState Link::state() const {
   if (!refused_.isOk() || matcher_.hasFailed()) return LinkState::failed;
@@ -42,10 +55,10 @@ Status Link::adopt(platform::Stream stream, const Hello& hello, platform::Poller
                              : connections_[index].open(std::move(stream), poller, token, false);
   if (!opened.isOk()) return opened;
   if (++adopted_ < hello.connections) return Status::ok();
-  outflow_ = std::make_unique<Outflow>(connections_);
-  intake_ = std::make_unique<Intake>(connections_, matcher_);
+  outflow_ = std::make_unique<Outflow>(connections_, eagerBytes(connections_[0].fd()));
+  intake_ = std::make_unique<Intake>(connections_, matcher_, *outflow_, room_);
   connections_[0].watchReads(true);
-  urgent_ = resumable_; // Those that were made first may be lost again.
+  urgent_ = true; // The peer is to be told of the room; and connections that were made first may be lost again.
   return Status::ok();
 }
 
@@ -78,7 +91,6 @@ bool Link::run(bool broken) {
   }
   // Bytes that are there already count, whatever became of the connection since.
   if (broken) intake_->hurry();
-  if (broken && intake_->isStalled() && intake_->salvage()) broken = false;
   const std::uint64_t before = carried();
   const bool read = intake_->run();
   const bool written = outflow_->flush();
@@ -97,8 +109,6 @@ bool Link::isMalformed() const {
 }
 
 void Link::judgeEnd(bool broken, bool read) {
-  // Nothing will come any more that could end it while it waits for a receive.
-  if (connections_[0].isOver() && intake_->isStalled()) intake_->salvage();
   switch (intake_->end()) {
     case Intake::End::none:
       if (resumable_ && isMalformed()) {
@@ -130,6 +140,9 @@ void Link::judgeEnd(bool broken, bool read) {
     case Intake::End::malformed:
       why_ = protocolError(peer(), intake_->endReason());
       break;
+    case Intake::End::exhausted:
+      why_ = systemError(peer(), intake_->endReason(), ENOMEM);
+      break;
   }
   ended_ = true;
 }
@@ -153,19 +166,16 @@ void Link::giveUp(const Status& why) {
   doomed_ = true;
 }
 
-void Link::probe() {
-  if (!outflow_->probe()) doomed_ = true;
-}
-
 bool Link::hasWork() const {
-  return matcher_.hasWork() || doomed_ || urgent_ || (intake_ && !ended_ && intake_->hasWork());
+  return matcher_.hasWork() || doomed_ || urgent_ ||
+         (intake_ && !ended_ && (intake_->hasWork() || outflow_->hasWork()));
 }
 
 bool Link::leave() {
   if (ended_ || left_ || !resumable_ || state() != LinkState::ready) return true;
   outflow_->goodbye();
   // Messages under way are never completed by who leaves; what is owed to the peer for a break is.
-  if (outflow_->hasMessages()) return !owesResumption();
+  if (!outflow_->saysGoodbye()) return !owesResumption();
   left_ = outflow_->hasSaidGoodbye() && std::none_of(connections_.begin(), connections_.end(),
                                                      [](const auto& one) { return one.hasUnacknowledged(); });
   if (!left_) return false;
@@ -262,7 +272,6 @@ void Link::resumptionFailed(const std::string& why, PeerLoss how) {
   loss_ = how;
   for (Connection& connection : connections_)
     connection.giveUp(reasons);
-  if (intake_->isStalled()) intake_->salvage();
   urgent_ = true;
 }
 

@@ -27,7 +27,8 @@ namespace goss::transports::tcp {
 /// A link that is resumable stays ready when connections of it break: see lostConnections().
 class Link {
  public:
-  Link(int peer, std::size_t unexpected_limit, Deferred& deferred) : matcher_(peer, unexpected_limit, deferred) {}
+  /// `room`: bytes that may lie here without a receive.
+  Link(int peer, std::size_t room, Deferred& deferred) : matcher_(peer, Matcher::kUnlimited, deferred), room_(room) {}
 
   [[nodiscard]] int peer() const { return matcher_.peer(); }
   [[nodiscard]] LinkState state() const;
@@ -99,17 +100,11 @@ class Link {
   [[nodiscard]] std::uint64_t acknowledged() const;
   [[nodiscard]] std::uint64_t carried() const;
   [[nodiscard]] std::uint64_t underway() const;
-  /// Messages from the peer are held back, so that its death would not be read.
-  [[nodiscard]] bool isStalled() const { return intake_ && !ended_ && !resumable_ && intake_->isStalled(); }
-  /// While isStalled(): asks the peer's system for a sign of life.
-  void probe();
   /// run() would do something without waiting for the sockets.
   [[nodiscard]] bool hasWork() const;
 
   /// Nothing is to be written, and messages are read as they come.
-  [[nodiscard]] bool awaitsReading() const {
-    return intake_ && !ended_ && outflow_->isEmpty() && !intake_->isStalled();
-  }
+  [[nodiscard]] bool awaitsReading() const { return intake_ && !ended_ && outflow_->isEmpty(); }
 
   /// For a link that is resumable, between its run()s until it is true: says goodbye and closes when the peer has said
   /// that it has read that. A link that has ended has nothing to wait for.
@@ -125,6 +120,7 @@ class Link {
   [[nodiscard]] bool isMalformed() const;
 
   Matcher matcher_;
+  const std::size_t room_;
   std::vector<Connection> connections_; ///< By index.
   std::size_t adopted_ = 0;
   int via_ = -1;

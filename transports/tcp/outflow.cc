@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "platform/stream.h"
 
@@ -10,195 +11,192 @@ namespace goss::transports::tcp {
 namespace {
 
 constexpr std::size_t kMostPieces = 16;
-/// Most bytes in one system call: the system copies them while they are warm, and reading gets its turn.
-constexpr std::size_t kMostPerWrite = 512 * 1024;
 /// Most bytes in one turn: a reader that keeps up must not keep the writer from its other work.
 constexpr std::size_t kMostPerTurn = 4 * 1024 * 1024;
 /// Below this one connection is as fast as many.
 constexpr std::uint64_t kStripeFrom = 2 * kStripeBytes;
+/// Stripes that wait in one lane: enough that no lane runs dry while another one is slow.
+constexpr std::size_t kStripesInLane = 4;
+
+/// Messages that credit is looked for in vain, of those that wait, when some comes back.
+constexpr int kMostRefused = 16;
 
 /// So many bytes without a pace of their own, one after the other, end that of before; fewer are not worth telling the
 /// system.
 constexpr std::uint64_t kUnpacedFrom = 32 * 1024;
 
-/// SendOperation::hook.cursor while it is in the queue, and 0 elsewhere.
-constexpr std::uint64_t kWaiting = 1;
-constexpr std::uint64_t kUnderWay = 2;
+// SendOperation::hook.cursor says where the operation is.
+constexpr std::uint64_t kNowhere = 0;
+constexpr std::uint64_t kQueued = 1;   ///< In urgent_ or queue_.
+constexpr std::uint64_t kUnderWay = 2; ///< In main_, as a short message.
+constexpr std::uint64_t kParcel = 3;   ///< hook.extra is its number.
+constexpr std::uint64_t kFinished = 4;
 
 } // namespace
 
 bool Outflow::post(SendOperation& operation) {
-  const bool first = queue_.empty();
-  operation.hook.cursor = first ? kUnderWay : kWaiting;
-  queue_.pushBack(operation);
-  if (!first) return false;
-  begin(operation);
+  const bool idle = !hasMessages() && notes_.empty() && finished_.empty();
+  operation.hook.cursor = kQueued;
+  (operation.tag == kUrgentTag ? urgent_ : queue_).pushBack(operation);
+  if (!idle) return false;
+  posting_ = &operation;
   // A broken connection stays readable, so progress() finds out why and whose fault it is.
-  if (writeHead() != Progress::done) return false;
-  queue_.popFront();
-  operation.hook.cursor = 0;
-  return true;
+  writeMain();
+  writeLanes();
+  return std::exchange(posting_, nullptr) == nullptr;
 }
 
 bool Outflow::flush() {
   moved_ = false;
   for (Connection& connection : connections_)
     connection.flush();
-  while (SendOperation* head = queue_.front()) {
-    if (writeHead() != Progress::done) break;
-    queue_.popFront();
-    head->hook.cursor = 0;
-    if (SendOperation* next = queue_.front()) {
-      next->hook.cursor = kUnderWay;
-      begin(*next);
-    }
+  writeMain();
+  writeLanes();
+  while (SendOperation* operation = finished_.popFront()) {
+    operation->hook.cursor = kNowhere;
     moved_ = true;
-    if (head == remainder_.get()) {
-      remainder_.reset();
-    } else {
-      head->onSent(Status::ok());
-    }
+    operation->onSent(Status::ok());
   }
   return moved_;
 }
 
-bool Outflow::cancel(SendOperation& operation) {
-  if (operation.hook.cursor == 0) return true;
-  const bool untouched =
-      operation.hook.cursor == kWaiting || (frame_left_ == kFrameBytes && payload_left_ == operation.bytes);
-  const bool was_head = queue_.front() == &operation;
-  queue_.remove(operation);
-  operation.hook.cursor = 0;
-  if (!untouched) return continueAsCopy(operation);
-  if (was_head && untouched && !queue_.empty()) {
-    queue_.front()->hook.cursor = kUnderWay;
-    begin(*queue_.front());
+bool Outflow::hasMessages() const {
+  return main_.isUnderWay() || !urgent_.empty() || !queue_.empty() || !sending_.empty() || !striping_.empty() ||
+         std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return !lane.empty(); });
+}
+
+bool Outflow::stripes(std::uint64_t bytes) const { return !lanes_.empty() && bytes >= kStripeFrom; }
+
+// ---- What goes next ----------------------------------------------------------------------------------------------
+
+bool Outflow::beginNext() {
+  main_.at = main_.end = 0;
+  beginStripes();
+  if (!notes_.empty()) {
+    beginNotes();
+  } else if (SendOperation* urgent = urgent_.popFront()) {
+    beginMessage(*urgent);
+  } else if (!queue_.empty() && parcels_.size() < kMostAnnounced && (sending_.empty() || !message_was_last_)) {
+    message_was_last_ = true;
+    beginMessage(*queue_.popFront());
+  } else if (!sending_.empty()) {
+    message_was_last_ = false;
+    beginChunk(*sending_.front());
+  } else {
+    return false;
   }
+  main_.active = true;
   return true;
 }
 
-bool Outflow::continueAsCopy(SendOperation& operation) {
-  // The payload connections are at different places; a copy of everything serves them all.
-  remainder_ = striped_ ? Remainder::of(operation, PieceCursor(operation.pieces), operation.bytes)
-                        : Remainder::of(operation, cursor_, payload_left_);
-  if (!remainder_) return false;
-  cursor_ = PieceCursor(remainder_->pieces);
-  for (Share& share : shares_) {
-    if (!striped_ || share.left == 0) continue;
-    share.cursor = cursor_;
-    share.cursor.advance(static_cast<std::size_t>(share.at));
+void Outflow::beginNotes() {
+  main_.notes.swap(notes_);
+  notes_.clear();
+  main_.end = main_.notes.size();
+}
+
+void Outflow::beginMessage(SendOperation& operation) {
+  const bool striped = stripes(operation.bytes);
+  pace(operation, striped);
+  const bool fits = !striped && operation.bytes <= kMostChunkBytes;
+  if (!fits || !credit_.take(operation.tag, kMessageCost + operation.bytes)) return announce(operation);
+  main_.add(encodeFrame(FrameKind::message, {operation.tag, operation.bytes, operation.envelope}));
+  operation.hook.cursor = kUnderWay;
+  main_.chunk = {nullptr, &operation, PieceCursor(operation.pieces), operation.bytes, nullptr};
+}
+
+void Outflow::announce(SendOperation& operation) {
+  std::uint64_t eager = std::min<std::uint64_t>(operation.bytes, eager_bytes_);
+  if (eager > 0 && !credit_.take(operation.tag, kMessageCost + eager)) eager = 0;
+  const std::uint64_t number = ++announced_;
+  main_.add(encodeFrame(
+      {FrameKind::announce, {operation.tag, operation.bytes, operation.envelope}, static_cast<std::uint32_t>(eager)}));
+  operation.hook.cursor = kParcel;
+  operation.hook.extra = number;
+  Parcel& parcel = parcels_[number];
+  parcel = {&operation, number, PieceCursor(operation.pieces), 0, eager, operation.bytes, 0, stripes(operation.bytes)};
+  if (eager == 0) return;
+  enqueue(parcel);
+  // With its header, where nothing else waits.
+  if (!parcel.striped && sending_.front() == &parcel) beginChunk(parcel);
+}
+
+void Outflow::beginChunk(Parcel& parcel) {
+  const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(parcel.allowed - parcel.at, kMostChunkBytes));
+  main_.add(encodeFrame(FrameKind::chunk, {parcel.number, bytes, {}}));
+  main_.chunk = {&parcel, nullptr, parcel.cursor, bytes, nullptr};
+  ++parcel.chunks;
+  parcel.cursor.advance(bytes);
+  parcel.at += bytes;
+  if (parcel.at == parcel.allowed) dequeue(parcel);
+}
+
+/// Returns whether there was room for one.
+bool Outflow::beginStripes() {
+  bool any = false;
+  while (!striping_.empty() && lanes_[turn_].size() < kStripesInLane) {
+    Parcel& parcel = *striping_.front();
+    const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(parcel.allowed - parcel.at, kStripeBytes));
+    say(FrameKind::stripe, parcel.number, bytes);
+    lanes_[turn_].push_back({&parcel, nullptr, parcel.cursor, bytes, nullptr});
+    turn_ = (turn_ + 1) % lanes_.size();
+    ++parcel.chunks;
+    parcel.cursor.advance(bytes);
+    parcel.at += bytes;
+    if (parcel.at == parcel.allowed) dequeue(parcel);
+    any = true;
   }
-  remainder_->hook.cursor = kUnderWay;
-  queue_.pushFront(*remainder_);
-  return true;
+  return any;
 }
 
-void Outflow::fail(const Status& status) {
-  while (SendOperation* operation = queue_.popFront()) {
-    operation->hook.cursor = 0;
-    operation->onSent(status);
-  }
-  remainder_.reset();
+void Outflow::enqueue(Parcel& parcel) {
+  if (parcel.queued || parcel.at == parcel.allowed) return;
+  parcel.queued = true;
+  (parcel.striped ? striping_ : sending_).push_back(&parcel);
 }
 
-bool Outflow::probe() {
-  // What waits for an acknowledgement probes by itself, and so do bytes that are not written yet.
-  if (!queue_.empty() || connections_[0].hasOutput() || platform::unacknowledgedBytes(connections_[0].fd()) > 0)
-    return true;
-  const FrameBytes frame = encodeFrame(FrameKind::probe, {});
-  const std::size_t written = connections_[0].write(frame.data(), frame.size()).bytes;
-  return written == 0 || written == frame.size();
-}
-
-void Outflow::goodbye() {
-  if (hasSaidGoodbye() || !queue_.empty()) return;
-  if (!said_goodbye_) {
-    frame_ = encodeFrame(FrameKind::goodbye, {});
-    frame_left_ = kFrameBytes;
-  }
-  // A full socket swallows it: the peer then reads an end without goodbye, from a process that closed with much unread.
-  const std::size_t written = connections_[0].write(frame_.data() + (kFrameBytes - frame_left_), frame_left_).bytes;
-  frame_left_ -= written;
-  said_goodbye_ = said_goodbye_ || written > 0;
-}
-
-void Outflow::begin(const SendOperation& operation) {
-  striped_ = connections_.size() > 1 && operation.bytes >= kStripeFrom;
-  frame_ = encodeFrame(striped_ ? FrameKind::striped : FrameKind::message,
-                       {operation.tag, operation.bytes, operation.envelope});
-  frame_left_ = kFrameBytes;
-  payload_left_ = operation.bytes;
-  cursor_ = PieceCursor(operation.pieces);
-  pace(operation);
-  if (striped_) beginShares(operation);
+void Outflow::dequeue(Parcel& parcel) {
+  if (!parcel.queued) return;
+  parcel.queued = false;
+  std::erase(parcel.striped ? striping_ : sending_, &parcel);
 }
 
 /// The connections that carry the payload share it.
-void Outflow::pace(const SendOperation& operation) {
+void Outflow::pace(const SendOperation& operation, bool striped) {
   const std::uint64_t pace = operation.pace_bytes_per_s;
   unpaced_bytes_ = pace > 0 ? 0 : unpaced_bytes_ + operation.bytes;
   if (pace == 0 && unpaced_bytes_ < kUnpacedFrom) return;
-  const std::size_t first = striped_ ? 1 : 0;
-  const std::size_t end = striped_ ? connections_.size() : 1;
+  const std::size_t first = striped ? 1 : 0;
+  const std::size_t end = striped ? connections_.size() : 1;
   const std::uint64_t share = pace == 0 ? 0 : std::max<std::uint64_t>(pace / (end - first), 1);
   for (std::size_t index = first; index < end; ++index)
     connections_[index].pace(share);
 }
 
-void Outflow::beginShares(const SendOperation& operation) {
-  const std::size_t count = connections_.size() - 1;
-  const std::uint64_t stripes = (operation.bytes + kStripeBytes - 1) / kStripeBytes;
-  shares_.assign(count, {});
-  for (std::uint64_t turn = 0; turn < std::min<std::uint64_t>(count, stripes); ++turn) {
-    Share& share = shares_[(next_share_ + turn) % count];
-    share.cursor = PieceCursor(operation.pieces);
-    share.at = turn * kStripeBytes;
-    share.cursor.advance(static_cast<std::size_t>(share.at));
-    // Full rounds, and of the last round as much as falls to this one.
-    const std::uint64_t round = count * kStripeBytes;
-    const std::uint64_t rest = operation.bytes % round;
-    const std::uint64_t before = turn * kStripeBytes;
-    share.left = operation.bytes / round * kStripeBytes;
-    if (rest > before) share.left += std::min<std::uint64_t>(rest - before, kStripeBytes);
-    share.left_in_piece = static_cast<std::size_t>(std::min<std::uint64_t>(share.left, kStripeBytes));
-  }
-  next_share_ = static_cast<std::size_t>((next_share_ + stripes) % count);
-}
+// ---- Writing -----------------------------------------------------------------------------------------------------
 
-Outflow::Progress Outflow::writeHead() {
-  Progress worst = writeFrame();
-  if (striped_ && frame_left_ == 0) {
-    for (std::size_t index = 0; index < shares_.size() && worst != Progress::broken; ++index) {
-      const Progress share = writeShare(index);
-      if (share != Progress::done) worst = share;
-    }
-  }
-  return worst;
-}
-
-Outflow::Progress Outflow::writeFrame() {
+Outflow::Progress Outflow::writeMain() {
   std::size_t turn = 0;
-  while (frame_left_ > 0 || (!striped_ && payload_left_ > 0)) {
+  if (spoilt_) return Progress::broken;
+  while (main_.isUnderWay() || beginNext()) {
     std::array<iovec, kMostPieces> pieces;
     std::size_t count = 0;
-    std::size_t wanted = frame_left_;
-    if (frame_left_ > 0) pieces[count++] = {frame_.data() + (kFrameBytes - frame_left_), frame_left_};
-    if (!striped_) {
-      const std::size_t listed = cursor_.list(std::span(pieces).subspan(count), kMostPerWrite);
-      for (std::size_t i = 0; i < listed; ++i)
-        wanted += pieces[count + i].iov_len;
-      count += listed;
-    }
-    const platform::StreamResult result = connections_[0].write(std::span<const iovec>(pieces.data(), count));
+    std::size_t wanted = main_.end - main_.at;
+    char* head = main_.notes.empty() ? main_.frames.data() : main_.notes.data();
+    if (wanted > 0) pieces[count++] = {head + main_.at, wanted};
+    const std::size_t listed = main_.chunk.cursor.list(std::span(pieces).subspan(count), main_.chunk.left);
+    for (std::size_t i = 0; i < listed; ++i)
+      wanted += pieces[count + i].iov_len;
+    const platform::StreamResult result = connections_[0].write(std::span<const iovec>(pieces.data(), count + listed));
     if (result.ended) return Progress::broken;
     moved_ = moved_ || result.bytes > 0;
-    const std::size_t of_frame = std::min(result.bytes, frame_left_);
-    frame_left_ -= of_frame;
-    cursor_.advance(result.bytes - of_frame);
-    payload_left_ -= result.bytes - of_frame;
+    const std::size_t of_head = std::min(result.bytes, main_.end - main_.at);
+    main_.at += of_head;
+    main_.chunk.cursor.advance(result.bytes - of_head);
+    main_.chunk.left -= result.bytes - of_head;
+    if (main_.at == main_.end && main_.chunk.left == 0) finishMain();
     turn += result.bytes;
-    const bool more = frame_left_ > 0 || (!striped_ && payload_left_ > 0);
-    if (result.bytes < wanted || (more && turn >= kMostPerTurn)) {
+    if (result.bytes < wanted || turn >= kMostPerTurn) {
       connections_[0].watchWrites(true);
       return Progress::blocked;
     }
@@ -207,35 +205,221 @@ Outflow::Progress Outflow::writeFrame() {
   return Progress::done;
 }
 
-Outflow::Progress Outflow::writeShare(std::size_t index) {
-  Share& share = shares_[index];
-  Connection& connection = connections_[index + 1];
-  while (share.left > 0) {
+void Outflow::writeLanes() {
+  if (lanes_.empty() || spoilt_) return;
+  std::size_t turn = 0;
+  for (bool more = true; more && turn < kMostPerTurn;) {
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+      turn += writeLane(lane);
+    // A lane that has room lets the next stripes begin, of which the peer must hear.
+    more = !main_.isUnderWay() && beginStripes();
+    if (more) writeMain();
+  }
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+    connections_[lane + 1].watchWrites(!lanes_[lane].empty());
+}
+
+/// Returns how many bytes went.
+std::size_t Outflow::writeLane(std::size_t lane) {
+  std::size_t written = 0;
+  while (!lanes_[lane].empty()) {
+    Chunk& chunk = lanes_[lane].front();
+    const std::size_t before = chunk.left;
+    const Progress progress = writeChunk(connections_[lane + 1], chunk);
+    written += before - chunk.left;
+    if (progress != Progress::done) break;
+    finishChunk(chunk);
+    lanes_[lane].pop_front();
+  }
+  return written;
+}
+
+Outflow::Progress Outflow::writeChunk(Connection& connection, Chunk& chunk) {
+  while (chunk.left > 0) {
     std::array<iovec, kMostPieces> pieces;
-    const std::size_t count = share.cursor.list(pieces, share.left_in_piece);
+    const std::size_t count = chunk.cursor.list(pieces, chunk.left);
     std::size_t wanted = 0;
     for (std::size_t i = 0; i < count; ++i)
       wanted += pieces[i].iov_len;
     const platform::StreamResult result = connection.write(std::span<const iovec>(pieces.data(), count));
     if (result.ended) return Progress::broken;
     moved_ = moved_ || result.bytes > 0;
-    payload_left_ -= result.bytes;
-    share.left -= result.bytes;
-    share.left_in_piece -= result.bytes;
-    share.cursor.advance(result.bytes);
-    share.at += result.bytes;
-    if (share.left_in_piece == 0 && share.left > 0) {
-      share.cursor.advance((shares_.size() - 1) * kStripeBytes);
-      share.at += (shares_.size() - 1) * kStripeBytes;
-      share.left_in_piece = static_cast<std::size_t>(std::min<std::uint64_t>(share.left, kStripeBytes));
-    }
-    if (result.bytes < wanted) {
-      connection.watchWrites(true);
-      return Progress::blocked;
-    }
+    chunk.cursor.advance(result.bytes);
+    chunk.left -= result.bytes;
+    if (result.bytes < wanted) return Progress::blocked;
   }
-  connection.watchWrites(false);
   return Progress::done;
+}
+
+void Outflow::finishMain() {
+  main_.active = false;
+  main_.notes.clear();
+  main_.at = main_.end = 0;
+  finishChunk(main_.chunk);
+}
+
+void Outflow::finishChunk(Chunk& chunk) {
+  const Chunk done = std::exchange(chunk, {});
+  if (done.message != nullptr) finish(*done.message);
+  if (done.parcel == nullptr) return;
+  Parcel& parcel = *done.parcel;
+  if (--parcel.chunks > 0) return;
+  if (parcel.operation != nullptr && parcel.at < parcel.bytes) return;
+  if (parcel.operation != nullptr) finish(*parcel.operation);
+  parcels_.erase(parcel.number);
+}
+
+void Outflow::finish(SendOperation& operation) {
+  operation.hook.cursor = kNowhere;
+  if (&operation == posting_) {
+    posting_ = nullptr;
+    return;
+  }
+  operation.hook.cursor = kFinished;
+  finished_.pushBack(operation);
+}
+
+void Outflow::say(FrameKind kind, Tag tag, std::uint64_t bytes) {
+  if (said_goodbye_) return;
+  const FrameBytes frame = encodeFrame(kind, {tag, bytes, {}});
+  notes_.append(frame.data(), frame.size());
+}
+
+void Outflow::goodbye() {
+  if (hasSaidGoodbye() || (hasMessages() && !said_goodbye_)) return;
+  say(FrameKind::goodbye, 0);
+  said_goodbye_ = true;
+  // A full socket swallows it: the peer then reads an end without goodbye, from a process that closed with much unread.
+  writeMain();
+}
+
+// ---- What the peer says ------------------------------------------------------------------------------------------
+
+bool Outflow::handleRoom(std::uint64_t bytes) {
+  if (std::exchange(has_room_, true)) return false;
+  credit_.setLimit(bytes);
+  advance();
+  return true;
+}
+
+bool Outflow::handleCredit(Tag flow, std::uint64_t bytes) {
+  if (!credit_.giveBack(flow, bytes)) return false;
+  advance();
+  return true;
+}
+
+/// Messages that had to be announced without credit wait for no grant when there is some again.
+void Outflow::advance() {
+  int refused = 0;
+  for (auto& [number, parcel] : parcels_) {
+    if (parcel.operation == nullptr || parcel.allowed > 0 || parcel.bytes == 0) continue;
+    const std::uint64_t eager = std::min<std::uint64_t>(parcel.bytes, eager_bytes_);
+    if (!credit_.take(parcel.operation->tag, kMessageCost + eager)) {
+      if (++refused == kMostRefused) return;
+      continue;
+    }
+    say(FrameKind::advance, number, eager);
+    parcel.allowed = eager;
+    enqueue(parcel);
+  }
+}
+
+bool Outflow::handleGrant(std::uint64_t number) {
+  const auto found = parcels_.find(number);
+  if (found == parcels_.end() || found->second.operation == nullptr) return number > 0 && number <= announced_;
+  Parcel& parcel = found->second;
+  parcel.allowed = parcel.bytes;
+  enqueue(parcel);
+  if (parcel.bytes > 0) return true;
+  finish(*parcel.operation);
+  parcels_.erase(found);
+  return true;
+}
+
+bool Outflow::handleDrop(std::uint64_t number) {
+  const auto found = parcels_.find(number);
+  if (found == parcels_.end() || found->second.operation == nullptr) return number > 0 && number <= announced_;
+  SendOperation& operation = *found->second.operation;
+  // Without memory for a copy it goes on as if nothing had been said.
+  if (!takeBack(found->second)) return handleGrant(number);
+  finish(operation);
+  return true;
+}
+
+// ---- Taking back -------------------------------------------------------------------------------------------------
+
+bool Outflow::cancel(SendOperation& operation) {
+  switch (std::exchange(operation.hook.cursor, kNowhere)) {
+    case kQueued:
+      (operation.tag == kUrgentTag ? urgent_ : queue_).remove(operation);
+      break;
+    case kUnderWay:
+      main_.chunk.message = nullptr;
+      spoilt_ = !continueAsCopy(main_.chunk, operation);
+      break;
+    case kParcel: {
+      Parcel& parcel = parcels_.at(operation.hook.extra);
+      spoilt_ = !takeBack(parcel);
+      if (spoilt_) parcel.operation = nullptr;
+      break;
+    }
+    case kFinished:
+      finished_.remove(operation);
+      break;
+    default:
+      break;
+  }
+  return !spoilt_;
+}
+
+bool Outflow::takeBack(Parcel& parcel) {
+  const SendOperation& operation = *parcel.operation;
+  bool copied = main_.chunk.parcel != &parcel || continueAsCopy(main_.chunk, operation);
+  for (auto& lane : lanes_)
+    for (Chunk& chunk : lane)
+      if (chunk.parcel == &parcel) copied = copied && continueAsCopy(chunk, operation);
+  if (!copied) return false;
+  parcel.operation = nullptr;
+  dequeue(parcel);
+  if (parcel.at < parcel.bytes || parcel.bytes == 0) say(FrameKind::withdraw, parcel.number);
+  if (parcel.chunks == 0) parcels_.erase(parcel.number);
+  return true;
+}
+
+bool Outflow::continueAsCopy(Chunk& chunk, const SendOperation& operation) {
+  if (chunk.left == 0 || chunk.copy) return true;
+  chunk.copy = Remainder::of(operation, chunk.cursor, chunk.left);
+  if (!chunk.copy) return false;
+  chunk.cursor = PieceCursor(chunk.copy->pieces);
+  return true;
+}
+
+void Outflow::fail(const Status& status) {
+  while (SendOperation* operation = finished_.popFront()) {
+    operation->hook.cursor = kNowhere;
+    operation->onSent(Status::ok());
+  }
+  const auto add = [this](SendOperation* operation) {
+    if (operation == nullptr) return;
+    operation->hook.cursor = kFinished; // A callback may cancel another one.
+    finished_.pushBack(*operation);
+  };
+  add(std::exchange(main_.chunk.message, nullptr));
+  for (auto* list : {&urgent_, &queue_})
+    while (SendOperation* operation = list->popFront())
+      add(operation);
+  for (auto& [number, parcel] : parcels_)
+    add(parcel.operation);
+  main_ = {};
+  for (auto& lane : lanes_)
+    lane.clear();
+  sending_.clear();
+  striping_.clear();
+  parcels_.clear();
+  while (SendOperation* operation = finished_.popFront()) {
+    operation->hook.cursor = kNowhere;
+    operation->onSent(status);
+  }
 }
 
 } // namespace goss::transports::tcp

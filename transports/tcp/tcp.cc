@@ -27,7 +27,6 @@ constexpr std::uint64_t kFirstAcceptorToken = std::uint64_t{1} << 48;
 constexpr int kTurnsPerPoll = 16;
 constexpr milliseconds kTick(50);
 constexpr milliseconds kCloseSpan(2000);
-constexpr milliseconds kProbeInterval(250);
 /// After this rank has left it goes on relaying for so long at most.
 constexpr milliseconds kRelayOnSpan(10000);
 
@@ -412,10 +411,6 @@ bool TcpTransport::handle(const platform::PollEvent& event) {
 
 bool TcpTransport::runLink(tcp::Link& link, bool broken) {
   const bool any = link.run(broken);
-  if (probe_deadline_.never() && link.isStalled()) {
-    probe_deadline_ = Deadline::after(kProbeInterval);
-    startTicking();
-  }
   if (link.isResumable()) {
     resumer_->mind(link);
     if (!resumer_->isIdle()) startTicking();
@@ -443,7 +438,6 @@ void TcpTransport::tick() {
   tryOtherWays();
   detour_->tick();
   relay_->tick();
-  if (probe_deadline_.expired()) probeStalled();
   stopTickingWhenSettled();
 }
 
@@ -485,23 +479,13 @@ void TcpTransport::refuseLateCallers() {
   }
 }
 
-void TcpTransport::probeStalled() {
-  bool stalled = false;
-  for (auto& link : links_) {
-    if (!link->isStalled()) continue;
-    link->probe();
-    stalled = true;
-  }
-  probe_deadline_ = stalled ? Deadline::after(kProbeInterval) : Deadline();
-}
-
 void TcpTransport::startTicking() {
   if (!ticker_->running()) ticker_->start(kTick);
 }
 
 void TcpTransport::stopTickingWhenSettled() {
   if (ticker_->running() && dialers_.empty() && resumer_->isIdle() && inquiry_->isIdle() && acceptor_->isIdle() &&
-      detour_->isIdle() && relay_->isIdle() && probe_deadline_.never() && !awaitsCallers())
+      detour_->isIdle() && relay_->isIdle() && !awaitsCallers())
     ticker_->stop();
 }
 

@@ -121,7 +121,6 @@ class TcpTransport final : public Transport {
   [[nodiscard]] bool isResumable(const tcp::Address& peer) const;
   void leaveResumable();
   void refuseLateCallers();
-  void probeStalled();
   [[nodiscard]] bool awaitsCalls(const tcp::Link& link) const;
   [[nodiscard]] bool awaitsCallers() const;
   void startTicking();
@@ -150,7 +149,6 @@ class TcpTransport final : public Transport {
   bool pacing_refused_ = false;         ///< The same.
   int shortcuts_ = 0;                   ///< Turns since the poller was asked.
   platform::Deadline accept_deadline_;  ///< Until all who should call us have.
-  platform::Deadline probe_deadline_;   ///< When links that are stalled are probed next.
 };
 
 } // namespace goss::transports

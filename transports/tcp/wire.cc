@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kAddressMagic("GTA1");
 constexpr std::string_view kHelloMagic("GOSSTCP1");
 constexpr std::string_view kAnswerMagic("GTH1");
-constexpr std::uint32_t kFrameMagic = 0x31465447;  // "GTF1"
+constexpr std::uint32_t kFrameMagic = 0x465447;    // "GTF", and the kind.
 constexpr std::uint32_t kRecordMagic = 0x31525447; // "GTR1"
 constexpr std::uint16_t kAddressVersion = 2;
 constexpr std::size_t kMostHostBytes = 1024;
@@ -148,26 +148,60 @@ bool decodeRecordHeader(std::string_view bytes, RecordHeader& header) {
   return header.bytes <= kMostRecordBytes;
 }
 
-FrameBytes encodeFrame(FrameKind kind, const MessageHeader& header) {
-  FrameBytes bytes{};
-  base::storeLittleEndian(bytes.data(), kFrameMagic);
-  bytes[4] = static_cast<char>(kind);
-  base::storeLittleEndian(bytes.data() + 8, header.tag);
-  base::storeLittleEndian(bytes.data() + 16, header.bytes);
-  std::memcpy(bytes.data() + 24, header.envelope.data(), header.envelope.size());
+FrameBytes encodeFrame(const Frame& frame) {
+  FrameBytes bytes;
+  base::storeLittleEndian(bytes.data(), kFrameMagic | static_cast<std::uint32_t>(frame.kind) << 24);
+  base::storeLittleEndian(bytes.data() + 4, frame.eager);
+  base::storeLittleEndian(bytes.data() + 8, frame.header.tag);
+  base::storeLittleEndian(bytes.data() + 16, frame.header.bytes);
+  std::memcpy(bytes.data() + 24, frame.header.envelope.data(), frame.header.envelope.size());
   return bytes;
 }
 
+namespace {
+
+bool lengthMakesSense(const Frame& frame) {
+  const std::uint64_t bytes = frame.header.bytes;
+  switch (frame.kind) {
+    case FrameKind::message:
+      return bytes <= kMostChunkBytes;
+    case FrameKind::announce:
+      return bytes <= kMostMessageBytes && frame.eager <= bytes;
+    case FrameKind::chunk:
+      return bytes > 0 && bytes <= kMostChunkBytes;
+    case FrameKind::stripe:
+      return bytes > 0 && bytes <= kStripeBytes;
+    case FrameKind::credit:
+      return bytes > 0;
+    case FrameKind::advance:
+      return bytes > 0 && bytes <= ~std::uint32_t{0};
+    case FrameKind::room:
+      return true;
+    case FrameKind::goodbye:
+    case FrameKind::grant:
+    case FrameKind::drop:
+    case FrameKind::withdraw:
+      return bytes == 0;
+  }
+  return false;
+}
+
+} // namespace
+
 bool decodeFrame(std::string_view bytes, Frame& frame) {
-  if (bytes.size() != kFrameBytes || base::loadLittleEndian<std::uint32_t>(bytes.data()) != kFrameMagic) return false;
-  const auto kind = base::loadLittleEndian<std::uint32_t>(bytes.data() + 4);
-  if (kind < 1 || kind > 4) return false; // The upper three bytes are reserved.
+  if (bytes.size() != kFrameBytes) return false;
+  const auto head = base::loadLittleEndian<std::uint32_t>(bytes.data());
+  const std::uint32_t kind = head >> 24;
+  if ((head & 0xffffff) != kFrameMagic || kind < 1 || kind > static_cast<std::uint32_t>(kLastFrameKind)) return false;
   frame.kind = static_cast<FrameKind>(kind);
+  frame.eager = base::loadLittleEndian<std::uint32_t>(bytes.data() + 4);
   frame.header.tag = base::loadLittleEndian<std::uint64_t>(bytes.data() + 8);
   frame.header.bytes = base::loadLittleEndian<std::uint64_t>(bytes.data() + 16);
   std::memcpy(frame.header.envelope.data(), bytes.data() + 24, frame.header.envelope.size());
-  if (frame.kind == FrameKind::goodbye || frame.kind == FrameKind::probe) return frame.header.bytes == 0;
-  return frame.header.bytes <= kMostMessageBytes && (frame.kind == FrameKind::message || frame.header.bytes > 0);
+  const bool carries = frame.kind == FrameKind::message || frame.kind == FrameKind::announce;
+  if (!carries && frame.header.envelope != Envelope{}) return false;
+  if (frame.kind != FrameKind::announce && frame.eager != 0) return false;
+  return lengthMakesSense(frame);
 }
 
 } // namespace goss::transports::tcp

@@ -15,7 +15,7 @@
 
 namespace goss::transports::tcp {
 
-inline constexpr std::uint16_t kVersion = 2;
+inline constexpr std::uint16_t kVersion = 3;
 inline constexpr std::size_t kHelloBytes = 72;
 inline constexpr std::size_t kAnswerBytes = 8;
 inline constexpr std::size_t kMostReasonBytes = 255;
@@ -23,8 +23,14 @@ inline constexpr std::size_t kFrameBytes = 48;
 inline constexpr int kMostPayloadConnections = 64;
 /// A longer message is no message but damage.
 inline constexpr std::uint64_t kMostMessageBytes = std::uint64_t{1} << 48;
-/// Striped payload goes round the payload connections in pieces of this size.
+/// Striped payload goes round the payload connections in pieces of at most this size.
 inline constexpr std::size_t kStripeBytes = 256 * 1024;
+/// Most bytes that follow one frame: what is urgent waits for the rest of them at most.
+inline constexpr std::size_t kMostChunkBytes = 512 * 1024;
+/// Messages from one rank that have no receive, and of which more than the header is to come.
+inline constexpr std::size_t kMostAnnounced = 256 * 1024;
+/// Stripes that are said to come and are not read yet.
+inline constexpr std::size_t kMostStripesAhead = 64 * 1024;
 
 inline constexpr std::size_t kRecordHeaderBytes = 16;
 inline constexpr std::size_t kMostRecordBytes = 256 * 1024;
@@ -87,12 +93,22 @@ struct DecodedAnswer {
 /// Errors: protocol.
 Result<DecodedAnswer> decodeAnswer(std::string_view bytes);
 
+/// A message is announced, and its bytes come in chunks, when it is long or its sender has no credit. The sender may
+/// send `eager` bytes of it; the others when they were granted, which the receiver does when it has met a receive.
 enum class FrameKind : std::uint8_t {
-  message = 1, ///< Its payload follows.
-  striped = 2, ///< Its payload comes over the payload connections.
-  goodbye = 3, ///< Nothing follows; the sender closes.
-  probe = 4,   ///< Means nothing: a system whose process is gone answers it with a reset.
+  message = 1,  ///< All of its bytes follow, within the credit.
+  announce = 2, ///< Its bytes do not follow. It gets the next number, from 1.
+  goodbye = 3,  ///< Nothing follows; the sender closes.
+  chunk = 4,    ///< The next bytes of an announced message follow.
+  stripe = 5,   ///< They come over the payload connection whose turn it is.
+  grant = 6,    ///< All of the announced message may come.
+  drop = 7,     ///< Nobody wants it: no more of it need come.
+  withdraw = 8, ///< No more of it comes; it is as if it had never been sent.
+  credit = 9,   ///< So many bytes of the credit of the tag's flow are free again.
+  room = 10,    ///< First frame of each direction: the credit for all flows together.
+  advance = 11, ///< There is credit now: so many bytes of a message that was announced without any come ungranted.
 };
+inline constexpr FrameKind kLastFrameKind = FrameKind::advance;
 
 /// Before the bytes of a connection that can be resumed, which travel in records.
 struct RecordHeader {
@@ -105,11 +121,13 @@ RecordHeaderBytes encodeRecordHeader(const RecordHeader& header);
 bool decodeRecordHeader(std::string_view bytes, RecordHeader& header);
 
 using FrameBytes = std::array<char, kFrameBytes>;
-FrameBytes encodeFrame(FrameKind kind, const MessageHeader& header);
 struct Frame {
   FrameKind kind = FrameKind::message;
-  MessageHeader header;
+  MessageHeader header;    ///< `tag` is the message's number from chunk to withdraw, and of advance.
+  std::uint32_t eager = 0; ///< announce: bytes that come without a grant.
 };
+FrameBytes encodeFrame(const Frame& frame);
+inline FrameBytes encodeFrame(FrameKind kind, const MessageHeader& header) { return encodeFrame({kind, header}); }
 /// `bytes` are kFrameBytes long. False: these are no frame of this protocol.
 bool decodeFrame(std::string_view bytes, Frame& frame);
 

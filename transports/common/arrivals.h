@@ -1,0 +1,83 @@
+/// Messages of one peer whose bytes, or most of them, stay with the sender until they have met a receive.
+#ifndef GOSS_TRANSPORTS_COMMON_ARRIVALS_H_
+#define GOSS_TRANSPORTS_COMMON_ARRIVALS_H_
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "transports/common/inflow.h"
+#include "transports/common/matcher.h"
+
+namespace goss::transports {
+
+/// Numbered from 1 in the order of their headers, which is the order in which they are matched. One thread.
+class Arrivals {
+ public:
+  struct Arrival {
+    explicit Arrival(Matcher& matcher) : inflow(matcher) {}
+    Inflow inflow;
+    MessageHeader header;
+    std::uint64_t number = 0;
+    std::uint64_t held = 0;  ///< Bytes that come before it has met a receive.
+    std::uint64_t come = 0;  ///< Bytes that have come or are on their way in a part that is being read.
+    std::uint32_t parts = 0; ///< Parts that are being read.
+    bool granted = false;    ///< The sender was asked for all of it.
+    bool dropped = false;    ///< The sender was told that nobody wants the rest.
+    bool withdrawn = false;  ///< The sender has taken it back; it goes when the parts are read.
+  };
+
+  /// `matcher` outlives this.
+  explicit Arrivals(Matcher& matcher) : matcher_(matcher) { matcher.trackReleased(); }
+
+  /// The next header. Null: memory is short.
+  Arrival* add(const MessageHeader& header, std::uint64_t held) {
+    std::unique_ptr<Arrival> arrival = std::move(spare_);
+    if (!arrival) arrival = std::make_unique<Arrival>(matcher_);
+    arrival->header = header;
+    arrival->number = ++count_;
+    arrival->held = held;
+    arrival->come = 0;
+    arrival->parts = 0;
+    arrival->granted = arrival->dropped = arrival->withdrawn = false;
+    if (!arrival->inflow.beginPart(header, held, arrival->number)) return nullptr;
+    return (by_number_[arrival->number] = std::move(arrival)).get();
+  }
+  /// Null: it is over, or never was.
+  [[nodiscard]] Arrival* find(std::uint64_t number) {
+    const auto found = by_number_.find(number);
+    return found == by_number_.end() ? nullptr : found->second.get();
+  }
+  /// How many there have been.
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  [[nodiscard]] std::size_t size() const { return by_number_.size(); }
+  /// It has come, or is kept whole.
+  void end(const Arrival& arrival) {
+    auto node = by_number_.extract(arrival.number);
+    spare_ = std::move(node.mapped());
+  }
+  /// It is as if it had never been sent: a receive that it has met waits for another one.
+  void withdraw(Arrival& arrival) {
+    if (arrival.inflow.waits())
+      arrival.inflow.revoke();
+    else if (arrival.inflow.isIdle())
+      matcher_.forget(arrival.number);
+    else if (arrival.inflow.isDropped())
+      arrival.inflow.finishDropped(); // A receive that refused it has its error.
+    else
+      arrival.inflow.restart();
+    end(arrival);
+  }
+
+ private:
+  Matcher& matcher_;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Arrival>> by_number_;
+  std::unique_ptr<Arrival> spare_; ///< Mostly one comes when one has ended.
+  std::uint64_t count_ = 0;
+};
+
+} // namespace goss::transports
+
+#endif // GOSS_TRANSPORTS_COMMON_ARRIVALS_H_
