@@ -173,6 +173,9 @@ const char* const kTransports[] = {
 #ifdef GOSS_TEST_TLS
     "tls",
 #endif
+#ifdef GOSS_HAVE_UCX
+    "ucx",
+#endif
 };
 INSTANTIATE_TEST_SUITE_P(, Flow, ::testing::ValuesIn(kTransports),
                          [](const auto& one) { return std::string(one.param); });

@@ -16,25 +16,32 @@ namespace goss::transports::mpi {
 struct FrameHeader {
   enum class Kind : std::uint8_t {
     hello = 1,   ///< First of each direction; the envelope begins with the job's secret.
-    first = 2,   ///< Begins a message.
-    more = 3,    ///< Continues it.
-    goodbye = 4, ///< Last of each direction: the sender closes, or knows that the other end has.
-    broken = 5,  ///< The same, but the link broke; perhaps in the middle of a message.
+    message = 2, ///< A whole message.
+    first = 3,   ///< Begins one that goes in parts.
+    more = 4,    ///< The next bytes of one.
+    goodbye = 5, ///< Last of each direction: the sender closes, or knows that the other end has.
+    broken = 6,  ///< The same, but the link broke; perhaps in the middle of a message.
+    cut = 7,     ///< No more of a message comes: its sender has taken it back.
+    grant = 8,   ///< To the sender of one: send all of it.
+    skip = 9,    ///< To the same: nobody wants more of it than was to come without a grant.
+    credit = 10, ///< Only for its `returned`.
   };
-  static constexpr std::size_t kBytes = 48;
+  static constexpr std::size_t kBytes = 64;
 
-  Kind kind = Kind::first;
-  MessageHeader message; ///< Of `first`; of `hello` the envelope alone.
+  Kind kind = Kind::message;
+  MessageHeader message; ///< Of `message` and `first`; of `hello` the envelope alone, of `credit` the tag.
+  /// Of `first`: the bytes of the message that come without a grant. Of `more`, `cut`, `grant` and `skip`: which
+  /// message, of those that began with `first`, counted from 1.
+  std::uint64_t extra = 0;
+  std::uint64_t returned = 0; ///< Credit that the receiver of this frame has again in the flow of the tag.
 };
 
-/// All frames of a message but its last carry so much.
+/// At most so much a frame.
 inline constexpr std::size_t kMostPayloadBytes = 64u << 10;
 inline constexpr std::size_t kMostFrameBytes = FrameHeader::kBytes + kMostPayloadBytes;
 
-/// MPI's tags tell these two apart; the 64-bit tags of messages travel in the headers.
+/// MPI's tag of all frames; the 64-bit tags of messages travel in the headers.
 inline constexpr int kFrameTag = 0;
-/// A message of no bytes that overtakes frames which wait: the sender has given the link up.
-inline constexpr int kAlarmTag = 1;
 
 void encodeFrame(const FrameHeader& header, std::span<std::byte, FrameHeader::kBytes> bytes);
 /// Nothing when `bytes` do not begin with a header of this version.

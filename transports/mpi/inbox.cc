@@ -14,8 +14,6 @@ void Inbox::open(MPI_Comm comm, const std::array<std::byte, 16>& job) {
   slots_ = SlotsPointer(new Slots);
   for (auto& slot : slots_->frames)
     post(slot);
-  const int code = MPI_Irecv(nullptr, 0, MPI_BYTE, matcher_.peer(), kAlarmTag, comm_, &slots_->extra.request);
-  if (code != MPI_SUCCESS) fail(mpiError(matcher_.peer(), "MPI_Irecv failed", code));
 }
 
 void Inbox::post(Slot<kMostFrameBytes>& slot) {
@@ -55,54 +53,49 @@ bool Inbox::run() {
   // One round of the slots: other links want their turn.
   for (std::size_t i = 0; i < slots_->frames.size(); ++i) {
     if (ended_ || !trouble_.isOk() || (held_bytes_ == 0 && !receive())) return i > 0;
-    if (inflow_.isStalled() || !take(held())) {
-      hearAlarm();
-      return i > 0;
-    }
+    take(held());
     advance();
   }
   return true;
 }
 
-bool Inbox::take(std::span<const std::byte> frame) {
+void Inbox::take(std::span<const std::byte> frame) {
   const auto header = decodeFrame(frame);
-  const bool continues = header && header->kind == FrameHeader::Kind::more;
-  const bool begins = header && header->kind == FrameHeader::Kind::first;
-  const std::span<const std::byte> payload = frame.subspan(std::min(frame.size(), FrameHeader::kBytes));
-  const std::uint64_t left = continues ? inflow_.remaining() : begins ? header->message.bytes : 0;
-  const bool fits = payload.size() == std::min<std::uint64_t>(left, kMostPayloadBytes);
-  const bool in_turn = header && greeted_ == (header->kind != FrameHeader::Kind::hello);
-  if (!in_turn || !fits || (continues && left == 0) || (begins && !inflow_.isIdle())) {
+  if (!header || greeted_ != (header->kind != FrameHeader::Kind::hello)) {
     fail(protocolError(matcher_.peer(), "a frame that makes no sense"));
-    return true;
+    return;
   }
-  if (!begins && !continues) {
+  if (header->returned > 0) outbox_.onReturned(header->message.tag, header->returned);
+  if (header->kind < FrameHeader::Kind::message || header->kind > FrameHeader::Kind::more) {
     takeControl(*header);
-    return true;
+  } else if (Status taken = takePayload(*header, frame.subspan(FrameHeader::kBytes)); !taken.isOk()) {
+    fail(taken);
   }
-  if (begins && !inflow_.begin(header->message)) return false;
-  inflow_.deliver(payload);
-  return true;
+}
+
+Status Inbox::takePayload(const FrameHeader& header, std::span<const std::byte> payload) {
+  if (header.kind == FrameHeader::Kind::more) return recvs_.more(header.extra, payload);
+  if (header.kind == FrameHeader::Kind::first) return recvs_.begin(header.message, header.extra, payload);
+  if (header.message.bytes != payload.size())
+    return protocolError(matcher_.peer(), "a message that is not as long as it says");
+  return recvs_.message(header.message, payload);
 }
 
 void Inbox::takeControl(const FrameHeader& header) {
-  if (header.kind == FrameHeader::Kind::hello) {
+  using Kind = FrameHeader::Kind;
+  if (header.kind == Kind::hello) {
     const std::span<const std::byte> shown(header.message.envelope.data(), job_.size());
     greeted_ = platform::equalInConstantTime(shown, job_);
     if (!greeted_) fail(protocolError(matcher_.peer(), "the secret of another world"));
-    return;
+  } else if (header.kind == Kind::cut) {
+    recvs_.withdraw(header.extra);
+  } else if (header.kind == Kind::grant || header.kind == Kind::skip) {
+    outbox_.onAnswer(header.kind, header.extra);
+  } else if (header.kind != Kind::credit) {
+    ended_ = true;
+    departed_ = header.kind == Kind::goodbye;
+    if (!departed_) fail(peerLostError(matcher_.peer(), "it has given up the link to this rank"));
   }
-  ended_ = true;
-  departed_ = header.kind == FrameHeader::Kind::goodbye && inflow_.isIdle();
-  if (!departed_) fail(peerLostError(matcher_.peer(), "it has given up the link to this rank"));
-}
-
-void Inbox::hearAlarm() {
-  MPI_Request& request = slots_->extra.request;
-  if (request == MPI_REQUEST_NULL) return;
-  int came = 0;
-  if (MPI_Test(&request, &came, MPI_STATUS_IGNORE) != MPI_SUCCESS) request = MPI_REQUEST_NULL;
-  if (came != 0) fail(peerLostError(matcher_.peer(), "it has given up the link to this rank"));
 }
 
 void Inbox::drop() {
@@ -126,7 +119,6 @@ bool Inbox::close() {
   };
   for (auto& slot : slots_->frames)
     withdraw(slot.request);
-  withdraw(slots_->extra.request);
   return slots_->isIdle();
 }
 

@@ -7,27 +7,27 @@
 #include <array>
 #include <span>
 
-#include "transports/common/inflow.h"
 #include "transports/common/matcher.h"
+#include "transports/common/parted_recvs.h"
 #include "transports/mpi/frame.h"
+#include "transports/mpi/outbox.h"
 #include "transports/mpi/slots.h"
 
 namespace goss::transports::mpi {
 
-/// Receives frames in turn into a few slots and gives them to the matcher. While it has no room for a message, no more
-/// frames are received.
+/// Receives frames in turn into a few slots and gives them, all at once, to the matcher and to the other half.
 ///
 /// One thread, which may call MPI. Only run() calls operations back.
 class Inbox {
  public:
-  explicit Inbox(Matcher& matcher) : matcher_(matcher), inflow_(matcher) {}
+  /// All outlive this.
+  Inbox(Matcher& matcher, PartedRecvs& recvs, Outbox& outbox) : matcher_(matcher), recvs_(recvs), outbox_(outbox) {}
   Inbox(const Inbox&) = delete;
   Inbox& operator=(const Inbox&) = delete;
 
   void open(MPI_Comm comm, const std::array<std::byte, 16>& job);
   /// Returns whether anything happened.
   bool run();
-  [[nodiscard]] bool hasWork() const { return held_bytes_ > 0 && !inflow_.isStalled(); }
   /// The peer has said hello, with the job's secret.
   [[nodiscard]] bool greeted() const { return greeted_; }
   /// The peer has said goodbye, and what came before it was taken.
@@ -50,10 +50,9 @@ class Inbox {
   bool receive();
   /// The frame that is held was used.
   void advance();
-  /// False: stalled; the frame is to be looked at again.
-  bool take(std::span<const std::byte> frame);
+  void take(std::span<const std::byte> frame);
+  Status takePayload(const FrameHeader& header, std::span<const std::byte> payload);
   void takeControl(const FrameHeader& header);
-  void hearAlarm();
   void fail(const Status& why) {
     if (trouble_.isOk()) trouble_ = why;
   }
@@ -62,7 +61,8 @@ class Inbox {
   }
 
   Matcher& matcher_;
-  Inflow inflow_;
+  PartedRecvs& recvs_;
+  Outbox& outbox_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   std::array<std::byte, 16> job_{};
   SlotsPointer slots_;         ///< Null before open().

@@ -24,10 +24,6 @@ void Link::open(MPI_Comm comm, const std::array<std::byte, 16>& job) {
   outbox_.open(comm, job);
 }
 
-void Link::cancel(SendOperation& operation) {
-  if (!outbox_.cancel(operation)) doom(peerLostError(peer(), "a message to it was withdrawn half way"));
-}
-
 bool Link::run() {
   if (!opened_) return false;
   if (matcher_.hasFailed()) { // What came whole is still there to be received.
@@ -38,23 +34,40 @@ bool Link::run() {
   if (hasEnded()) return true;
   bool any = matcher_.hasWork() && matcher_.drain();
   any = inbox_.run() || any;
+  any = recvs_.settle() || any;
+  tellPeer();
   if (!hasEnded()) any = outbox_.run() || any;
   if (!inbox_.trouble().isOk()) doom(inbox_.trouble());
   if (!outbox_.trouble().isOk()) doom(outbox_.trouble());
   return any || hasEnded();
 }
 
+void Link::tellPeer() {
+  for (const PartedRecvs::Answer& answer : recvs_.takeAnswers()) {
+    FrameHeader header;
+    header.kind = answer.wanted ? FrameHeader::Kind::grant : FrameHeader::Kind::skip;
+    header.extra = answer.number;
+    outbox_.tell(header);
+  }
+  // Messages to the peer tell it too; so much is not kept back for one.
+  if (recvs_.owed().total() <= outbox_.limit() / 8) return;
+  for (const auto& [tag, bytes] : recvs_.owed().takeAll()) {
+    FrameHeader credit;
+    credit.kind = FrameHeader::Kind::credit;
+    credit.message.tag = tag;
+    credit.returned = bytes;
+    outbox_.tell(credit);
+  }
+}
+
 bool Link::hasWork() const {
   if (hasEnded() || matcher_.hasWork()) return true;
-  return opened_ && !matcher_.hasFailed() && (inbox_.hasWork() || outbox_.hasWork());
+  return opened_ && !matcher_.hasFailed() && (recvs_.hasWork() || outbox_.hasWork());
 }
 
 Status Link::end() {
   const Status why = departed() ? peerDepartedError(peer()) : why_;
-  if (opened_ && !dead_) {
-    outbox_.end(departed() ? FrameHeader::Kind::goodbye : FrameHeader::Kind::broken);
-    if (!departed()) outbox_.alarm();
-  }
+  if (opened_ && !dead_) outbox_.end(departed() ? FrameHeader::Kind::goodbye : FrameHeader::Kind::broken);
   death_fd_.reset();
   matcher_.fail(why);
   outbox_.fail(why);
@@ -63,20 +76,14 @@ Status Link::end() {
 
 bool Link::close() {
   if (!opened_ || dead_) return true;
-  // A message that was cancelled half way goes before: the peer could not tell it from the goodbye.
-  if (outbox_.hasRemainder()) {
-    outbox_.run(true); // No more: callbacks never come out of a destructor.
-  } else {
-    outbox_.reap();
-  }
+  outbox_.reap();
   inbox_.drop();
-  if (!outbox_.hasRemainder() || inbox_.hasEnded()) outbox_.end(FrameHeader::Kind::goodbye);
-  return outbox_.hasEnded() && outbox_.isIdle() && inbox_.hasEnded();
+  outbox_.end(FrameHeader::Kind::goodbye);
+  return outbox_.isIdle() && inbox_.hasEnded();
 }
 
 bool Link::giveUp() {
   if (!opened_) return true;
-  if (!dead_ && !outbox_.isIdle()) outbox_.alarm();
   const bool received = inbox_.close();
   return received && outbox_.isIdle();
 }

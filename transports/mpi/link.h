@@ -11,6 +11,7 @@
 #include "gossamer/transport.h"
 #include "platform/fd.h"
 #include "transports/common/matcher.h"
+#include "transports/common/parted_recvs.h"
 #include "transports/mpi/inbox.h"
 #include "transports/mpi/outbox.h"
 
@@ -28,7 +29,10 @@ namespace goss::transports::mpi {
 class Link {
  public:
   Link(int peer, std::size_t unexpected_limit, Deferred& deferred)
-      : matcher_(peer, unexpected_limit, deferred), outbox_(peer, matcher_.statistics().movements), inbox_(matcher_) {}
+      : matcher_(peer, Matcher::kUnlimited, deferred), // Its sender minds what it may send.
+        recvs_(matcher_),
+        outbox_(peer, unexpected_limit, matcher_.statistics().movements, recvs_.owed()),
+        inbox_(matcher_, recvs_, outbox_) {}
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
@@ -44,7 +48,7 @@ class Link {
   void open(MPI_Comm comm, const std::array<std::byte, 16>& job);
   /// As Transport::send; `now`: MPI may be called.
   bool send(SendOperation& operation, bool now) { return outbox_.post(operation, now); }
-  void cancel(SendOperation& operation);
+  void cancel(SendOperation& operation) { outbox_.cancel(operation); }
   void cancel(RecvOperation& operation) { matcher_.cancel(operation); }
   void discard(Tag mask, Tag value) { matcher_.discard(mask, value); }
   Matcher& matcher() { return matcher_; }
@@ -68,7 +72,11 @@ class Link {
   bool giveUp();
 
  private:
+  /// What the peer is to know of its messages.
+  void tellPeer();
+
   Matcher matcher_;
+  PartedRecvs recvs_;
   Outbox outbox_;
   Inbox inbox_;
   platform::UniqueFd death_fd_;

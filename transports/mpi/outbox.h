@@ -6,13 +6,16 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
+#include <unordered_set>
+#include <vector>
 
 #include "gossamer/transport.h"
+#include "transports/common/credit.h"
 #include "transports/common/operation_list.h"
-#include "transports/common/piece_cursor.h"
-#include "transports/common/remainder.h"
+#include "transports/common/parted_sends.h"
 #include "transports/mpi/frame.h"
 #include "transports/mpi/slots.h"
 
@@ -20,14 +23,15 @@ namespace goss::transports::mpi {
 
 /// Messages are cut into frames, which are copied into slots: what MPI sends cannot be taken back, and a caller that
 /// cancels wants its buffer at once. Frames go by MPI's synchronous sends: one that is under way was not received yet,
-/// and of those there are few, which is what holds a sender back.
+/// and of those there are few, so that the next to go is never behind many.
 ///
-/// One thread. Only post() without `now`, cancel(), fail() and the questions do without MPI; only run() and fail() call
-/// operations back.
+/// One thread. Only post() without `now`, cancel(), tell(), onAnswer(), onReturned(), fail() and the questions do
+/// without MPI; only run() and fail() call operations back.
 class Outbox {
  public:
-  /// `movements` counts frames; it outlives this.
-  Outbox(int peer, std::uint64_t& movements) : peer_(peer), movements_(movements) {}
+  /// `movements` counts frames; `owed` is room that the peer has again, of which the headers of messages tell. Both
+  /// outlive this.
+  Outbox(int peer, std::size_t unexpected_limit, std::uint64_t& movements, FlowBytes& owed);
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
@@ -35,23 +39,28 @@ class Outbox {
   void open(MPI_Comm comm, const std::array<std::byte, 16>& job);
   /// As Transport::send; `now`: MPI may be called.
   bool post(SendOperation& operation, bool now);
-  /// The rest of what is half sent goes on from a copy. False: there is no memory for it, so the link must break.
-  bool cancel(SendOperation& operation);
-  /// Returns whether a frame left or arrived. `remainder_alone`: what is queued behind a remainder, which there is,
-  /// stays where it is, and nothing is called back.
-  bool run(bool remainder_alone = false);
+  /// As Transport::cancel.
+  void cancel(SendOperation& operation);
+  /// A frame without payload, which goes before those of messages.
+  void tell(const FrameHeader& header) { controls_.push_back(header); }
+  /// The peer has answered a message that goes in parts: FrameHeader::Kind::grant or skip.
+  void onAnswer(FrameHeader::Kind kind, std::uint64_t number);
+  /// The peer has so much room again for messages of the flow of `tag`.
+  void onReturned(Tag tag, std::uint64_t cost) { sends_.giveBack(tag, cost); }
+  /// Room that the peer has for messages without a receive.
+  [[nodiscard]] std::uint64_t limit() const { return sends_.limit(); }
+  /// Returns whether a frame left or arrived, or an operation was completed.
+  bool run();
   /// What run() would do now, as far as it can be known without MPI.
-  [[nodiscard]] bool hasWork() const { return hasRoom() && !queue_.empty(); }
+  [[nodiscard]] bool hasWork() const {
+    return !skipped_.empty() || (hasRoom() && (!controls_.empty() || !queue_.empty() || sends_.next() != nullptr));
+  }
   /// Why MPI refused; ok while it has not.
   [[nodiscard]] const Status& trouble() const { return trouble_; }
 
-  /// The rest of a message that was cancelled half way is still to be sent.
-  [[nodiscard]] bool hasRemainder() const { return remainder_ != nullptr; }
   /// Sends the last frame, once: goodbye, or broken. Nothing may be sent after it.
   void end(FrameHeader::Kind kind);
   [[nodiscard]] bool hasEnded() const { return ended_; }
-  /// Tells a peer that does not read: see kAlarmTag.
-  void alarm();
   /// Looks which frames were received; returns whether one was.
   bool reap();
   /// The peer has received all.
@@ -60,26 +69,37 @@ class Outbox {
   void fail(const Status& status);
 
  private:
+  /// A message that goes in parts.
+  struct Open : PartedSend {
+    SendOperation* operation = nullptr;
+  };
+
   [[nodiscard]] bool hasRoom() const { return slots_ && !ended_ && busy_ < slots_->frames.size(); }
-  void begin(SendOperation& operation);
-  /// Of the message that was begun, where there is room. Returns whether that was the last of it.
-  bool sendFrame();
+  /// The next frame, of which there is room for one. Returns whether there was something to send.
+  bool sendNext();
+  /// Begins a message. Returns whether that was all of it.
+  bool launch(SendOperation& operation);
+  /// The next part of a message, or its header with the first one. Returns whether that was the last.
+  bool sendPart(Open& open, FrameHeader::Kind kind);
+  void complete(Open& open, const Status& status);
+  void forget(Open& open);
   /// Into a free slot; there is one.
-  void send(const FrameHeader& header, PieceCursor* payload);
+  void send(const FrameHeader& header, PieceCursor* payload, std::size_t bytes);
   void start(MPI_Request& request, std::span<const std::byte> frame);
   /// Returns whether the request, if there is one, has completed now.
   bool test(MPI_Request& request);
 
   const int peer_;
   std::uint64_t& movements_;
+  FlowBytes& owed_;
   MPI_Comm comm_ = MPI_COMM_NULL;
-  OperationList<SendOperation> queue_;
-  SendOperation* begun_ = nullptr; ///< The first of the queue, when it was begun.
-  PieceCursor cursor_;             ///< In it.
-  std::uint64_t left_ = 0;         ///< Of its bytes.
-  std::unique_ptr<Remainder> remainder_;
-  SlotsPointer slots_;   ///< Null before open().
-  std::size_t busy_ = 0; ///< Of their frames.
+  std::deque<FrameHeader> controls_;
+  OperationList<SendOperation> queue_; ///< Not begun.
+  PartedSends sends_;
+  std::unordered_set<Open*> open_; ///< Begun, and not over. Owned.
+  std::vector<Open*> skipped_;     ///< Of those, which the peer does not want.
+  SlotsPointer slots_;             ///< Null before open().
+  std::size_t busy_ = 0;           ///< Of their frames.
   bool ended_ = false;
   Status trouble_;
 };

@@ -16,13 +16,13 @@ namespace goss::transports::mpi {
 template <std::size_t kBytes>
 struct Slot {
   MPI_Request request = MPI_REQUEST_NULL;
-  std::array<std::byte, kBytes> bytes;
+  alignas(64) std::array<std::byte, kBytes> bytes; ///< So that payloads are reduced in place.
 };
 
 /// Of one direction of a link. Pages that no frame was long enough for are never touched.
 struct Slots {
   std::array<Slot<kMostFrameBytes>, 4> frames; ///< So many may be under way.
-  Slot<FrameHeader::kBytes> extra;             ///< Sending: for the last frame. Receiving: for the alarm.
+  Slot<FrameHeader::kBytes> extra;             ///< Sending: for the last frame.
 
   [[nodiscard]] bool isIdle() const {
     return extra.request == MPI_REQUEST_NULL &&

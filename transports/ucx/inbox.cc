@@ -11,9 +11,6 @@ namespace goss::transports::ucx {
 
 namespace {
 
-// Most of the last part of a message that waits for run(). What comes before it is a multiple of so much.
-constexpr std::size_t kLeftBytes = 64;
-
 // What UCX lends for a message is 32 KiB however short it is; when many wait, they are copied.
 constexpr std::size_t kMostLent = 32;
 // Scratch memory that a fetch keeps for the next message.
@@ -25,15 +22,10 @@ MessageHeader messageHeader(const Header& header, std::size_t bytes) { return {h
 
 ucs_status_t Inbox::arrive(const Header& header, Incoming incoming) {
   if (closed_ || header.number < next_number_ || early_.contains(header.number)) return UCS_OK; // Not of this protocol.
-  if (continues(header, incoming)) {
-    const bool last = incoming.bytes == eager_.remaining();
-    pass(incoming, last ? (incoming.bytes - 1) / kLeftBytes * kLeftBytes : incoming.bytes);
-    if (!last) {
-      tally_.taken += costOf(0, false);
-      ++next_number_;
-      appendEarly();
-      return UCS_OK;
-    }
+  if (passOn(header, incoming)) {
+    ++next_number_;
+    appendEarly();
+    return UCS_OK;
   }
   Arrival arrival{header, nullptr, incoming.bytes, incoming.rendezvous, nullptr};
   const bool stays = incoming.rendezvous || (incoming.stays && arrivals_.size() <= kMostLent);
@@ -56,17 +48,16 @@ ucs_status_t Inbox::arrive(const Header& header, Incoming incoming) {
 /// What neither begins nor ends a message calls no operation's callbacks but onData, which leaves the transport alone,
 /// so it need not wait for run(). Over TCP it would have to be copied for that; of the last part a little is. What UCX
 /// hands over while something is cancelled or the link is given up waits all the same.
-bool Inbox::continues(const Header& header, const Incoming& incoming) const {
-  return station_.passes_on && header.kind == Header::Kind::part && header.number == next_number_ &&
-         arrivals_.empty() && !incoming.rendezvous && !incoming.stays && incoming.bytes > 0 &&
-         incoming.bytes <= eager_.remaining();
-}
-
-void Inbox::pass(Incoming& incoming, std::size_t bytes) {
-  eager_.deliver({static_cast<const std::byte*>(incoming.data), bytes});
-  tally_.taken += bytes;
+bool Inbox::passOn(const Header& header, Incoming& incoming) {
+  if (!station_.passes_on || header.kind != Header::Kind::part || header.number != next_number_ || !arrivals_.empty() ||
+      incoming.rendezvous || incoming.stays)
+    return false;
+  const std::size_t bytes = recvs_.passable(header.extra, incoming.bytes);
+  if (bytes == 0) return false;
+  recvs_.passOn(header.extra, {static_cast<const std::byte*>(incoming.data), bytes});
   incoming.data = static_cast<std::byte*>(incoming.data) + bytes;
   incoming.bytes -= bytes;
+  return incoming.bytes == 0;
 }
 
 void Inbox::appendEarly() {
@@ -76,25 +67,7 @@ void Inbox::appendEarly() {
 
 void Inbox::append(Arrival arrival) {
   ++next_number_;
-  const bool cut = arrival.header.kind == Header::Kind::cut;
   arrivals_.push_back(std::move(arrival));
-  if (cut) dropCut();
-}
-
-/// A message that was taken back, and of which nothing has been taken, may wait for a receive that never comes.
-void Inbox::dropCut() {
-  const auto isOf = [](Header::Kind kind) { return [kind](const Arrival& at) { return at.header.kind == kind; }; };
-  const auto cut = std::find_if(arrivals_.begin(), arrivals_.end(), isOf(Header::Kind::cut));
-  if (cut == arrivals_.end()) return;
-  const auto begun = std::find_if(std::make_reverse_iterator(cut), arrivals_.rend(), isOf(Header::Kind::first));
-  if (begun == arrivals_.rend()) return;
-  for (auto at = begun.base() - 1; at != cut; ++at) {
-    releaseData(at->data);
-    tally_.taken += costOf(at->bytes, at->rendezvous);
-  }
-  releaseData(cut->data); // Has none, unless the peer is broken.
-  arrivals_.erase(begun.base() - 1, cut + 1);
-  stalled_ = false;
 }
 
 void Inbox::releaseData(void*& data) {
@@ -107,9 +80,7 @@ void Inbox::revoke(std::uint64_t number) {
   };
   if (const auto at = std::find_if(arrivals_.begin(), arrivals_.end(), is_it); at != arrivals_.end()) {
     releaseData(at->data);
-    tally_.taken += costOf(at->bytes, at->rendezvous);
     arrivals_.erase(at);
-    stalled_ = false;
     return;
   }
   for (const auto& fetch : fetches_) {
@@ -117,7 +88,6 @@ void Inbox::revoke(std::uint64_t number) {
     releaseData(fetch->data);
     fetch->inflow.revoke();
     recycle(*fetch);
-    stalled_ = false;
     return;
   }
 }
@@ -134,49 +104,30 @@ void Inbox::discard(Tag mask, Tag value) {
   }
 }
 
-bool Inbox::take(Arrival& arrival) {
-  if (arrival.header.kind == Header::Kind::goodbye) {
-    releaseData(arrival.data);
-    departed_ = true;
-    return true;
-  }
-  const bool whole = arrival.header.kind == Header::Kind::message;
-  const bool long_one = whole && arrival.rendezvous;
-  if (!(long_one ? takeLong(arrival) : whole && eager_.isIdle() ? takeEager(arrival) : takePart(arrival))) return false;
-  if (arrival.header.kind != Header::Kind::cut) tally_.taken += costOf(arrival.bytes, arrival.rendezvous);
-  return true;
-}
-
-bool Inbox::takePart(Arrival& arrival) {
+void Inbox::take(Arrival& arrival) {
   const auto kind = arrival.header.kind;
-  const bool fits = kind == Header::Kind::first ? eager_.isIdle() && arrival.bytes <= arrival.header.total
-                                                : kind != Header::Kind::message && !eager_.isIdle();
-  if (!fits || arrival.rendezvous || (kind == Header::Kind::part && arrival.bytes > eager_.remaining())) {
-    if (trouble_.isOk()) trouble_ = protocolError(matcher_.peer(), "a part of a message that was not begun");
-    releaseData(arrival.data);
-    return true;
+  if (kind == Header::Kind::goodbye) {
+    departed_ = true;
+  } else if (kind == Header::Kind::cut) {
+    recvs_.withdraw(arrival.header.extra);
+  } else if (!arrival.rendezvous) {
+    const auto* bytes = static_cast<const std::byte*>(arrival.copy ? arrival.copy.get() : arrival.data);
+    if (Status taken = takeBytes(arrival.header, {bytes, arrival.bytes}); !taken.isOk()) fail(taken);
+  } else if (kind != Header::Kind::message) {
+    fail(protocolError(matcher_.peer(), "a part of a message that is not there"));
+  } else if (Status taken = takeLong(arrival); !taken.isOk()) {
+    fail(taken);
   }
-  if (kind == Header::Kind::cut) {
-    releaseData(arrival.data);
-    eager_.waits() ? eager_.revoke() : eager_.restart();
-    return true;
-  }
-  if (kind == Header::Kind::first && !eager_.begin(messageHeader(arrival.header, arrival.header.total))) return false;
-  const auto* bytes = static_cast<const std::byte*>(arrival.copy ? arrival.copy.get() : arrival.data);
-  eager_.deliver({bytes, arrival.bytes});
   releaseData(arrival.data);
-  return true;
 }
 
-bool Inbox::takeEager(Arrival& arrival) {
-  if (!eager_.begin(messageHeader(arrival.header, arrival.bytes))) return false;
-  const auto* bytes = static_cast<const std::byte*>(arrival.copy ? arrival.copy.get() : arrival.data);
-  eager_.deliver({bytes, arrival.bytes});
-  releaseData(arrival.data);
-  return true;
+Status Inbox::takeBytes(const Header& header, std::span<const std::byte> bytes) {
+  if (header.kind == Header::Kind::message) return recvs_.message(messageHeader(header, bytes.size()), bytes);
+  if (header.kind == Header::Kind::first) return recvs_.begin(messageHeader(header, header.total), header.extra, bytes);
+  return recvs_.more(header.extra, bytes);
 }
 
-bool Inbox::takeLong(Arrival& arrival) {
+Status Inbox::takeLong(Arrival& arrival) {
   Fetch& fetch = freeFetch();
   fetch.data = arrival.data;
   fetch.bytes = arrival.bytes;
@@ -187,14 +138,15 @@ bool Inbox::takeLong(Arrival& arrival) {
     fetch.owner.ready_.push_back(&fetch);
     return true;
   });
-  if (!begun) return false;
+  if (!begun)
+    return Status::error(GOSS_ERR_RESOURCE, "no memory for a message's header", ErrorScope::peer, matcher_.peer());
   arrival.data = nullptr;
   fetch.busy = true;
   std::erase(free_, &fetch);
   // Discarded: nobody has claimed it.
   const bool claimed = std::find(ready_.begin(), ready_.end(), &fetch) != ready_.end();
   if (fetch.inflow.isDropped() && !claimed) ready_.push_back(&fetch);
-  return true;
+  return Status::ok();
 }
 
 Inbox::Fetch& Inbox::freeFetch() {
@@ -308,29 +260,20 @@ bool Inbox::run() {
   bool any = land();
   if (matcher_.hasWork()) any = matcher_.drain() || any;
   startReady();
-  if (stalled_ && stalled_generation_ == matcher_.generation()) return any;
-  stalled_ = false;
-  while (!arrivals_.empty()) {
+  while (!arrivals_.empty() && trouble_.isOk()) {
     // Taken out first: callbacks may let UCX progress, which appends and revokes.
     Arrival arrival = std::move(arrivals_.front());
     arrivals_.pop_front();
-    if (!take(arrival)) {
-      arrivals_.push_front(std::move(arrival));
-      stalled_ = true;
-      stalled_generation_ = matcher_.generation();
-      dropCut(); // It may have come during take().
-      if (stalled_) break;
-      continue;
-    }
+    take(arrival);
     startReady();
     any = true;
   }
-  return land() || any;
+  any = land() || any;
+  return recvs_.settle() || any;
 }
 
 bool Inbox::hasWork() const {
-  if (!landed_.empty() || !ready_.empty() || matcher_.hasWork()) return true;
-  return !arrivals_.empty() && !(stalled_ && stalled_generation_ == matcher_.generation());
+  return !landed_.empty() || !ready_.empty() || matcher_.hasWork() || recvs_.hasWork() || !arrivals_.empty();
 }
 
 bool Inbox::writesTo(const RecvOperation& operation) const {
@@ -343,12 +286,10 @@ void Inbox::finish() {
   closed_ = true;
   land();
   while (!arrivals_.empty() && arrivals_.front().header.kind != Header::Kind::goodbye &&
-         !arrivals_.front().rendezvous) {
+         !arrivals_.front().rendezvous && trouble_.isOk()) {
     Arrival arrival = std::move(arrivals_.front());
     arrivals_.pop_front();
-    const bool taken = take(arrival);
-    releaseData(arrival.data);
-    if (!taken) break;
+    take(arrival);
   }
 }
 

@@ -7,25 +7,27 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "gossamer/transport.h"
 #include "transports/common/matcher.h"
+#include "transports/common/parted_recvs.h"
 #include "transports/ucx/station.h"
 #include "transports/ucx/wire.h"
 
 namespace goss::transports::ucx {
 
-/// UCX hands messages over in arrive() and may do so out of order; run() gives them to the matcher in order. Short ones
-/// come with their bytes; of long ones UCX keeps a descriptor, with which the bytes are fetched, straight into the
-/// receive's buffer, once there is a receive.
+/// UCX hands messages over in arrive() and may do so out of order; run() gives them to the matcher in order, all of
+/// them at once. Short ones and parts come with their bytes; of others UCX keeps a descriptor, with which the bytes are
+/// fetched, straight into the receive's buffer, once there is a receive.
 ///
 /// One thread. Only run(), finish() and what they call in the matcher call operations back, but for onData, which
 /// arrive() calls too where the station passes on.
 class Inbox {
  public:
-  Inbox(const Station& station, Matcher& matcher, Tally& tally)
-      : station_(station), matcher_(matcher), tally_(tally), eager_(matcher) {}
+  Inbox(const Station& station, Matcher& matcher, PartedRecvs& recvs)
+      : station_(station), matcher_(matcher), recvs_(recvs) {}
   Inbox(const Inbox&) = delete;
   Inbox& operator=(const Inbox&) = delete;
 
@@ -89,17 +91,16 @@ class Inbox {
 
   /// In order.
   void append(Arrival arrival);
-  void dropCut();
   /// Those that came before their turn, which it is now.
   void appendEarly();
-  [[nodiscard]] bool continues(const Header& header, const Incoming& incoming) const;
-  /// The first `bytes` of `incoming` to where they belong.
-  void pass(Incoming& incoming, std::size_t bytes);
-  /// False: the matcher has no room for it.
-  bool take(Arrival& arrival);
-  bool takeEager(Arrival& arrival);
-  bool takePart(Arrival& arrival);
-  bool takeLong(Arrival& arrival);
+  /// Gives of the bytes of a part what may go at once to where it belongs. Returns whether that was all of it.
+  bool passOn(const Header& header, Incoming& incoming);
+  void take(Arrival& arrival);
+  Status takeBytes(const Header& header, std::span<const std::byte> bytes);
+  Status takeLong(Arrival& arrival);
+  void fail(const Status& why) {
+    if (trouble_.isOk()) trouble_ = why;
+  }
   Fetch& freeFetch();
   void startReady();
   void start(Fetch& fetch);
@@ -111,13 +112,10 @@ class Inbox {
 
   const Station& station_;
   Matcher& matcher_;
-  Tally& tally_;
-  Inflow eager_;
+  PartedRecvs& recvs_;
   std::uint64_t next_number_ = 0;
   std::map<std::uint64_t, Arrival> early_; ///< By number: an older one is missing.
-  std::deque<Arrival> arrivals_;           ///< In order; the first may be stalled.
-  bool stalled_ = false;
-  std::uint64_t stalled_generation_ = 0;
+  std::deque<Arrival> arrivals_;           ///< In order.
   std::vector<std::unique_ptr<Fetch>> fetches_;
   std::vector<Fetch*> free_;
   std::vector<Fetch*> ready_;  ///< Met their receive.

@@ -21,9 +21,10 @@ constexpr std::chrono::milliseconds kNoticeSpan(20);
 
 Link::Link(int peer, Station& station)
     : station_(station),
-      matcher_(peer, station.unexpected_limit, *station.deferred),
-      outbox_(station, peer, tally_),
-      inbox_(station, matcher_, tally_) {}
+      matcher_(peer, Matcher::kUnlimited, *station.deferred), // Its sender minds what it may send.
+      recvs_(matcher_),
+      outbox_(station, peer, recvs_.owed()),
+      inbox_(station, matcher_, recvs_) {}
 
 LinkState Link::state() const {
   if (!error().isOk()) return LinkState::failed;
@@ -45,9 +46,10 @@ Status Link::connect(const Address& address) {
   same_process_ = address.process == station_.process;
   death_fd_ = watchProcess(address.process);
   outbox_.open(endpoint_, address.key, station_.worker->routeOf(endpoint_, same_process_ || deathFd() >= 0));
-  Envelope envelope{};
-  std::copy(station_.job.begin(), station_.job.end(), envelope.begin());
-  outbox_.sendControl(Header::Kind::hello, 0, envelope);
+  Header hello;
+  hello.kind = Header::Kind::hello;
+  std::copy(station_.job.begin(), station_.job.end(), hello.envelope.begin());
+  outbox_.sendControl(hello);
   return Status::ok();
 }
 
@@ -64,7 +66,7 @@ void Link::doom(const Status& why) {
 
 ucs_status_t Link::arrive(const Header& header, Incoming incoming) {
   ++matcher_.statistics().movements;
-  outbox_.onTaken(header.taken);
+  if (header.returned > 0) outbox_.onReturned(header.tag, header.returned);
   if (isNumbered(header.kind)) {
     if (header.kind == Header::Kind::goodbye) goodbye_came_ = true;
     if (header.padded && !incoming.strip()) {
@@ -91,6 +93,8 @@ void Link::arriveControl(const Header& header) {
     farewelled_ = true;
   } else if (header.kind == Header::Kind::revoke) {
     inbox_.revoke(header.number);
+  } else if (header.kind == Header::Kind::grant || header.kind == Header::Kind::skip) {
+    outbox_.onAnswer(header.kind, header.extra);
   } else if (header.kind == Header::Kind::broken) {
     inbox_.distrust();
     doom(peerLostError(peer(), "it has given up the link to this rank"));
@@ -121,7 +125,7 @@ void Link::abandon(const Status& why) {
 void Link::breakOff(const Status& why) {
   doom(why);
   if (endpoint_ == nullptr) return;
-  outbox_.sendControl(Header::Kind::broken);
+  tell(Header::Kind::broken);
   // Not until it has left, which it may never: until it has had a chance to.
   station_.worker->progressUntil([] { return false; }, kNoticeSpan);
   closeByForce();
@@ -150,19 +154,37 @@ void Link::closeByForce() {
 bool Link::run() {
   if (hasEnded()) return true;
   bool any = inbox_.run();
+  tellPeer();
   if (outbox_.run()) {
     ++matcher_.statistics().movements;
     any = true;
   }
-  tellTaken();
   if (!outbox_.trouble().isOk()) doom(outbox_.trouble());
   if (!inbox_.trouble().isOk()) doom(inbox_.trouble());
   return any;
 }
 
-/// Where nothing goes back to a sender that would tell it that there is room again.
-void Link::tellTaken() {
-  if (owesNotice()) outbox_.sendControl(Header::Kind::credit);
+void Link::tell(Header::Kind kind) {
+  Header header;
+  header.kind = kind;
+  outbox_.sendControl(header);
+}
+
+void Link::tellPeer() {
+  for (const PartedRecvs::Answer& answer : recvs_.takeAnswers()) {
+    Header header;
+    header.kind = answer.wanted ? Header::Kind::grant : Header::Kind::skip;
+    header.extra = answer.number;
+    outbox_.sendControl(header);
+  }
+  if (!owesCredit()) return;
+  for (const auto& [tag, bytes] : recvs_.owed().takeAll()) {
+    Header credit;
+    credit.kind = Header::Kind::credit;
+    credit.tag = tag;
+    credit.returned = bytes;
+    outbox_.sendControl(credit);
+  }
 }
 
 bool Link::hasEnded() const { return !matcher_.hasFailed() && (!why_.isOk() || inbox_.departed()); }
@@ -170,13 +192,13 @@ bool Link::hasEnded() const { return !matcher_.hasFailed() && (!why_.isOk() || i
 bool Link::hasWork() const {
   // A part that UCX could not send lands nowhere: run() must see it.
   const bool has_trouble = !matcher_.hasFailed() && !outbox_.trouble().isOk();
-  return hasEnded() || has_trouble || owesNotice() || inbox_.hasWork() || outbox_.hasWork();
+  return hasEnded() || has_trouble || inbox_.hasWork() || outbox_.hasWork();
 }
 
 Status Link::end() {
   Status why = departed() ? peerDepartedError(peer()) : why_;
   if (departed() && endpoint_ != nullptr) {
-    outbox_.sendControl(Header::Kind::farewell);
+    tell(Header::Kind::farewell);
     station_.worker->progressUntil([this] { return outbox_.isIdle(); }, kNoticeSpan);
   }
   // What has come whole is delivered; what UCX still fetches has not.
@@ -189,7 +211,7 @@ Status Link::end() {
 }
 
 void Link::beginClose() {
-  if (state() == LinkState::ready && why_.isOk()) outbox_.sendControl(Header::Kind::goodbye);
+  if (state() == LinkState::ready && why_.isOk()) tell(Header::Kind::goodbye);
 }
 
 bool Link::isClosed() const {

@@ -9,6 +9,7 @@
 #include "gossamer/transport.h"
 #include "platform/fd.h"
 #include "transports/common/matcher.h"
+#include "transports/common/parted_recvs.h"
 #include "transports/ucx/inbox.h"
 #include "transports/ucx/outbox.h"
 #include "transports/ucx/station.h"
@@ -75,16 +76,19 @@ class Link {
  private:
   void arriveControl(const Header& header);
   static void onEndpointError(void* link, ucp_ep_h endpoint, ucs_status_t status);
-  void tellTaken();
-  [[nodiscard]] bool owesNotice() const {
-    return endpoint_ != nullptr && why_.isOk() && tally_.taken - tally_.told >= kWindowBytes / 4;
+  void tell(Header::Kind kind);
+  /// What the peer is to know of its messages.
+  void tellPeer();
+  /// Room that the peer has again is told in messages to it; so much is not kept back for one.
+  [[nodiscard]] bool owesCredit() {
+    return endpoint_ != nullptr && why_.isOk() && recvs_.owed().total() > outbox_.limit() / 8;
   }
   /// Ends the link in the middle of a message, from this side.
   void breakOff(const Status& why);
 
   Station& station_;
   Matcher matcher_;
-  Tally tally_;
+  PartedRecvs recvs_;
   Outbox outbox_;
   Inbox inbox_;
   ucp_ep_h endpoint_ = nullptr;

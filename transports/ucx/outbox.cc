@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "transports/common/parted_recvs.h"
 #include "transports/ucx/worker.h"
 
 namespace goss::transports::ucx {
@@ -32,21 +33,11 @@ void Outbox::open(ucp_ep_h endpoint, std::uint64_t key, const Route& route) {
   endpoint_ = endpoint;
   key_ = key;
   route_ = route;
-}
-
-bool Outbox::hasRoom(std::uint64_t cost) const {
-  if (held_bytes_ >= route_.held_bytes) return false;
-  const std::uint64_t waiting = sent_cost_ - taken_cost_;
-  return waiting == 0 || waiting + cost <= route_.window_bytes;
-}
-
-bool Outbox::hasRoom(const SendOperation& operation) const {
-  const std::size_t bytes = goesInParts(operation.bytes) ? route_.part_bytes : operation.bytes;
-  return hasRoom(costOf(bytes, goesByRendezvous(operation.bytes)));
+  sends_.setLimit(std::min(station_.unexpected_limit, route.window_bytes), route.ahead_bytes);
 }
 
 bool Outbox::post(SendOperation& operation) {
-  if (queue_.empty() && parted_ == nullptr && hasRoom(operation)) return launch(operation);
+  if (queue_.empty() && hasRoom()) return launch(operation);
   operation.hook.extra = kQueued;
   queue_.pushBack(operation);
   return false;
@@ -56,24 +47,22 @@ bool Outbox::launch(SendOperation& operation) {
   Flight& flight = takeFlight();
   flight.operation = &operation;
   operation.hook.extra = reinterpret_cast<std::uintptr_t>(&flight);
-  flight.rendezvous = goesByRendezvous(operation.bytes);
-  if (goesInParts(operation.bytes)) {
-    flight.rest = PieceCursor(operation.pieces);
-    flight.rest_bytes = operation.bytes;
-    parted_ = &flight;
-    return launchParts();
+  const std::size_t bytes = operation.bytes;
+  flight.rendezvous = goesByRendezvous(bytes);
+  if (goesInParts(bytes) || (!flight.rendezvous && !sends_.mayGo(operation.tag, bytes))) {
+    if (route_.part_bytes > 0) return launchInParts(flight);
+    flight.rendezvous = true; // However short it is: the peer keeps its header alone.
   }
-  flight.number = next_number_++;
+  flight.order = next_number_++;
   Header header;
   header.kind = Header::Kind::message;
-  header.number = flight.number;
+  header.number = flight.order;
   header.tag = operation.tag;
   header.envelope = operation.envelope;
   encode(flight, header);
-  sent_cost_ += costOf(operation.bytes, flight.rendezvous);
   for (const iovec& piece : operation.pieces)
     if (piece.iov_len > 0) flight.pieces.push_back({piece.iov_base, piece.iov_len});
-  const bool complete = startPieces(flight, operation.bytes);
+  const bool complete = startPieces(flight, bytes);
   if (complete) operation.hook.extra = kNowhere;
   return complete;
 }
@@ -87,36 +76,51 @@ bool Outbox::startPieces(Flight& flight, std::size_t bytes) {
   return start(flight, at, bytes, ucp_dt_make_contig(1), flags);
 }
 
-bool Outbox::launchParts() {
-  Flight& whole = *parted_;
-  while (whole.rest_bytes > 0 && trouble_.isOk()) {
-    const std::size_t bytes = nextPart(whole);
-    if (!hasRoom(costOf(bytes, false))) return false;
-    launchPart(whole, bytes);
-  }
-  if (!trouble_.isOk()) return false; // fail() follows.
-  parted_ = nullptr;
-  if (whole.parts > 0) return false;
+bool Outbox::launchInParts(Flight& whole) {
+  sends_.begin(whole, *whole.operation);
+  launchPart(whole, Header::Kind::first);
+  launchParts();
+  if (!whole.landed) return false;
+  std::erase(landed_, &whole);
   whole.operation->hook.extra = kNowhere;
+  const bool sent = whole.status == UCS_OK;
   recycle(whole);
-  return true;
+  return sent;
 }
 
-void Outbox::launchPart(Flight& whole, std::size_t bytes) {
+bool Outbox::launchParts() {
+  bool any = false;
+  for (; hasRoom() && trouble_.isOk() && sends_.next() != nullptr; any = true)
+    launchPart(static_cast<Flight&>(*sends_.next()), Header::Kind::part);
+  return any;
+}
+
+void Outbox::launchPart(Flight& whole, Header::Kind kind) {
   Flight& flight = takeFlight();
   flight.whole = &whole;
   flight.rendezvous = false;
   const SendOperation& operation = *whole.operation;
+  const std::size_t bytes = std::min<std::size_t>(whole.allowed_bytes, route_.part_bytes);
   Header header;
-  header.kind = whole.rest_bytes == operation.bytes ? Header::Kind::first : Header::Kind::part;
+  header.kind = kind;
   header.number = next_number_++;
   header.tag = operation.tag;
   header.envelope = operation.envelope;
   header.total = operation.bytes;
-  header.padded = route_.pads;
+  header.extra = kind == Header::Kind::first ? whole.allowed_bytes : whole.number;
+  header.padded = route_.pads && bytes > 0;
   encode(flight, header);
-  sent_cost_ += costOf(bytes, false);
   if (header.padded) flight.pieces.push_back({padding(), kPaddingBefore});
+  appendRest(flight, whole, bytes);
+  if (header.padded) flight.pieces.push_back({padding(), kPaddingBehind});
+  if (bytes > 0) sends_.advance(whole, bytes);
+  ++whole.parts;
+  if (!startPieces(flight, bytes)) return;
+  --whole.parts;
+  landIfSent(whole);
+}
+
+void Outbox::appendRest(Flight& flight, Flight& whole, std::size_t bytes) const {
   for (std::size_t left = bytes; left > 0;) {
     const std::span<std::byte> piece = whole.rest.current();
     const std::size_t now = std::min(piece.size(), left);
@@ -124,24 +128,30 @@ void Outbox::launchPart(Flight& whole, std::size_t bytes) {
     whole.rest.advance(now);
     left -= now;
   }
-  if (header.padded) flight.pieces.push_back({padding(), kPaddingBehind});
-  whole.rest_bytes -= bytes;
-  ++whole.parts;
-  if (startPieces(flight, bytes)) --whole.parts;
 }
 
-void Outbox::sendControl(Header::Kind kind, std::uint64_t number, const Envelope& envelope) {
+void Outbox::landIfSent(Flight& whole) {
+  if (whole.rest_bytes > 0 || whole.parts > 0 || whole.landed) return;
+  whole.landed = true;
+  landed_.push_back(&whole);
+}
+
+void Outbox::onAnswer(Header::Kind kind, std::uint64_t number) {
+  if (kind == Header::Kind::grant) {
+    sends_.grant(number);
+  } else if (PartedSend* whole = sends_.skip(number)) {
+    landIfSent(static_cast<Flight&>(*whole));
+  }
+}
+
+void Outbox::sendControl(Header header) {
   if (endpoint_ == nullptr) return;
   Flight& flight = takeFlight();
   flight.operation = nullptr;
   flight.rendezvous = false;
-  Header header;
-  header.kind = kind;
-  const bool numbered = kind == Header::Kind::goodbye || kind == Header::Kind::cut;
-  header.number = numbered ? next_number_++ : number;
-  header.envelope = envelope;
+  if (isNumbered(header.kind)) header.number = next_number_++;
   encode(flight, header);
-  const std::size_t bytes = kind == Header::Kind::hello ? kPadding.size() : 0;
+  const std::size_t bytes = header.kind == Header::Kind::hello ? kPadding.size() : 0;
   start(flight, kPadding.data(), bytes, ucp_dt_make_contig(1), UCP_AM_SEND_FLAG_EAGER);
 }
 
@@ -156,14 +166,16 @@ Outbox::Flight& Outbox::takeFlight() {
   flight.pieces.clear();
   flight.landed = false;
   flight.status = UCS_OK;
-  flight.rest_bytes = flight.parts = flight.held_bytes = 0;
+  flight.rest_bytes = flight.allowed_bytes = 0;
+  flight.parts = flight.held_bytes = 0;
   return flight;
 }
 
 void Outbox::encode(Flight& flight, Header header) {
   header.from = static_cast<std::uint32_t>(station_.self);
   header.key = key_;
-  header.taken = tally_.told = tally_.taken;
+  const bool has_tag = header.kind == Header::Kind::message || header.kind == Header::Kind::first;
+  if (has_tag) header.returned = takeOwed(owed_, header.tag);
   encodeHeader(header, flight.header);
 }
 
@@ -202,16 +214,13 @@ void Outbox::onSent(void* request, ucs_status_t status, void* data) {
   if (whole != nullptr) {
     if (status != UCS_OK) whole->status = status;
     self.recycle(flight);
-    if (--whole->parts > 0 || whole == self.parted_) return;
+    --whole->parts;
   } else {
     flight.status = status;
     whole = &flight;
   }
-  whole->landed = true;
-  self.landed_.push_back(whole);
+  self.landIfSent(*whole);
 }
-
-void Outbox::onTaken(std::uint64_t taken) { taken_cost_ = std::max(taken_cost_, std::min(taken, sent_cost_)); }
 
 bool Outbox::land() {
   if (landed_.empty()) return false;
@@ -228,17 +237,14 @@ bool Outbox::land() {
 
 bool Outbox::run() {
   bool any = land();
-  if (parted_ != nullptr && trouble_.isOk() && hasRoom(costOf(nextPart(*parted_), false))) {
-    SendOperation& operation = *parted_->operation;
-    if (launchParts()) operation.onSent(Status::ok());
-    any = true;
-  }
-  while (parted_ == nullptr && !queue_.empty() && hasRoom(*queue_.front()) && trouble_.isOk()) {
+  // Headers first: they are short, and no message is to wait for the bytes of another one.
+  while (!queue_.empty() && hasRoom() && trouble_.isOk()) {
     SendOperation& operation = *queue_.popFront();
     if (launch(operation)) operation.onSent(Status::ok());
     any = true;
   }
-  return any;
+  any = launchParts() || any;
+  return land() || any;
 }
 
 bool Outbox::cancel(SendOperation& operation) {
@@ -249,16 +255,20 @@ bool Outbox::cancel(SendOperation& operation) {
     return true;
   }
   Flight& flight = *reinterpret_cast<Flight*>(operation.hook.extra);
-  if (parted_ == &flight) {
-    parted_ = nullptr;
-    sendControl(Header::Kind::cut);
-    if (flight.parts == 0) {
-      operation.hook.extra = kNowhere;
-      recycle(flight);
-      return true;
-    }
+  if (flight.rest_bytes > 0) {
+    sends_.end(flight);
+    Header cut;
+    cut.kind = Header::Kind::cut;
+    cut.extra = flight.number;
+    sendControl(cut);
+    landIfSent(flight);
   }
-  if (flight.rendezvous && !flight.landed) sendControl(Header::Kind::revoke, flight.number);
+  if (flight.rendezvous && !flight.landed) {
+    Header revoke;
+    revoke.kind = Header::Kind::revoke;
+    revoke.number = flight.order;
+    sendControl(revoke);
+  }
   if (!station_.worker->progressUntil([&] { return flight.landed; }, kCancelSpan)) return false;
   forget(operation);
   return true;
@@ -271,7 +281,7 @@ void Outbox::forget(SendOperation& operation) {
 
 void Outbox::fail(const Status& status) {
   failure_ = status;
-  parted_ = nullptr;
+  sends_.clear();
   land();
   // UCX has let go of these, or will not say so any more.
   for (const auto& flight : flights_) {

@@ -10,7 +10,7 @@
 
 #include "gossamer/transport.h"
 #include "transports/common/operation_list.h"
-#include "transports/common/piece_cursor.h"
+#include "transports/common/parted_sends.h"
 #include "transports/ucx/station.h"
 #include "transports/ucx/wire.h"
 
@@ -19,8 +19,8 @@ namespace goss::transports::ucx {
 /// One thread. Only run() and fail() call operations back.
 class Outbox {
  public:
-  /// Both outlive this. `tally`: of what comes from this peer, told in every header.
-  Outbox(const Station& station, int peer, Tally& tally) : station_(station), peer_(peer), tally_(tally) {}
+  /// Both outlive this. `owed`: room that the peer has again, of which the headers of messages tell.
+  Outbox(const Station& station, int peer, FlowBytes& owed) : station_(station), peer_(peer), owed_(owed) {}
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
@@ -33,17 +33,19 @@ class Outbox {
   /// forget() must follow.
   bool cancel(SendOperation& operation);
   void forget(SendOperation& operation);
-  /// A message without bytes. `number` only means something to Header::Kind::revoke.
-  void sendControl(Header::Kind kind, std::uint64_t number = 0, const Envelope& envelope = {});
-  /// The peer has taken messages of so much cost in all.
-  void onTaken(std::uint64_t taken);
+  /// A message without bytes; `header` says its kind and what that kind means something to.
+  void sendControl(Header header);
+  /// The peer has answered a message that goes in parts: Header::Kind::grant or skip.
+  void onAnswer(Header::Kind kind, std::uint64_t number);
+  /// The peer has so much room again for messages of the flow of `tag`.
+  void onReturned(Tag tag, std::uint64_t cost) { sends_.giveBack(tag, cost); }
+  /// Room that the peer has for messages without a receive.
+  [[nodiscard]] std::uint64_t limit() const { return sends_.limit(); }
 
   /// Completes what UCX has completed and starts what has room now. Returns whether there was anything.
   bool run();
   [[nodiscard]] bool hasWork() const {
-    if (!landed_.empty()) return true;
-    if (parted_ != nullptr) return hasRoom(costOf(nextPart(*parted_), false));
-    return !queue_.empty() && hasRoom(*queue_.front());
+    return !landed_.empty() || (hasRoom() && (!queue_.empty() || sends_.next() != nullptr));
   }
   /// UCX holds nothing of ours.
   [[nodiscard]] bool isIdle() const { return in_flight_ == 0; }
@@ -56,17 +58,15 @@ class Outbox {
 
  private:
   /// What UCX reads until the message is sent.
-  struct Flight {
+  struct Flight : PartedSend {
     Outbox* owner = nullptr;
     HeaderBytes header{};
     std::vector<ucp_dt_iov_t> pieces;
     SendOperation* operation = nullptr; ///< Null: a control message, a part, or forgotten.
     Flight* whole = nullptr;            ///< Of a part: the flight of its message, which itself carries nothing.
-    PieceCursor rest;                   ///< Of a message in parts, as the next two: what is to be sent yet,
-    std::size_t rest_bytes = 0;         ///< and how much that is.
-    std::size_t parts = 0;              ///< UCX holds so many.
-    std::uint64_t number = 0;
-    std::size_t held_bytes = 0; ///< Of Outbox::heldBytes() while UCX holds it.
+    std::size_t parts = 0;              ///< Of a message in parts: UCX holds so many.
+    std::uint64_t order = 0;            ///< Header::number.
+    std::size_t held_bytes = 0;         ///< Of Outbox::heldBytes() while UCX holds it.
     bool rendezvous = false;
     bool landed = false;
     ucs_status_t status = UCS_OK;
@@ -76,16 +76,18 @@ class Outbox {
   [[nodiscard]] bool goesByRendezvous(std::size_t bytes) const {
     return bytes > route_.most_eager_bytes && !goesInParts(bytes);
   }
-  [[nodiscard]] std::size_t nextPart(const Flight& whole) const {
-    return std::min(whole.rest_bytes, route_.part_bytes);
-  }
-  [[nodiscard]] bool hasRoom(std::uint64_t cost) const;
-  [[nodiscard]] bool hasRoom(const SendOperation& operation) const;
+  /// UCX may be given more.
+  [[nodiscard]] bool hasRoom() const { return endpoint_ != nullptr && held_bytes_ < route_.held_bytes; }
   /// Returns true when the operation is complete.
   bool launch(SendOperation& operation);
-  /// What has room of the message that goes in parts. As launch().
+  bool launchInParts(Flight& whole);
+  /// What may go of the messages that go in parts. Returns whether anything went.
   bool launchParts();
-  void launchPart(Flight& whole, std::size_t bytes);
+  /// The next bytes that may go of a message, but for its first part with the header of it.
+  void launchPart(Flight& whole, Header::Kind kind);
+  void appendRest(Flight& flight, Flight& whole, std::size_t bytes) const;
+  /// Nothing more is to be given to UCX of a message, and it holds none of it.
+  void landIfSent(Flight& whole);
   /// Returns true when nothing more is to come of it.
   bool startPieces(Flight& flight, std::size_t bytes);
   Flight& takeFlight();
@@ -101,14 +103,12 @@ class Outbox {
 
   const Station& station_;
   const int peer_;
-  Tally& tally_;
+  FlowBytes& owed_;
   ucp_ep_h endpoint_ = nullptr;
   std::uint64_t key_ = 0;
   Route route_;
-  Flight* parted_ = nullptr; ///< The message of which parts are to be sent yet. Nothing overtakes it.
+  PartedSends sends_;
   std::uint64_t next_number_ = 0;
-  std::uint64_t sent_cost_ = 0;
-  std::uint64_t taken_cost_ = 0; ///< Of sent_cost_, as the peer says.
   OperationList<SendOperation> queue_;
   std::vector<std::unique_ptr<Flight>> flights_;
   std::vector<Flight*> free_;

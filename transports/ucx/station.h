@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 
 #include "gossamer/transport.h"
@@ -35,27 +34,23 @@ struct Station {
   bool poisoned = false;
 };
 
-/// Both directions of a link count what has been sent and taken in units of costOf(), so that a sender stops when its
-/// receiver holds so much that it cannot place (Route::window_bytes).
-inline constexpr std::size_t kWindowBytes = 1u << 20;
-/// Of a message, or of a part of one; of messages that go by rendezvous only the header comes before the receive is
-/// posted.
-constexpr std::uint64_t costOf(std::size_t bytes, bool rendezvous) {
-  constexpr std::uint64_t kPerMessage = 128;
-  return kPerMessage + (rendezvous ? 0 : bytes);
-}
+/// Bytes that a peer keeps of messages which have no receive, GOSS_UNEXPECTED_BYTES permitting (Route::window_bytes).
+inline constexpr std::size_t kWindowBytes = 4u << 20;
 
 /// How messages go to a peer, by what UCX uses to reach it.
 struct Route {
   /// Longer ones go in parts of so much, one active message each, which are taken as they come: over shared memory and
-  /// TCP UCX's rendezvous copies too, and only tells of a message that is there as a whole. 0: none do.
+  /// TCP UCX's rendezvous copies too, and only tells of a message that is there as a whole. So do those without credit.
+  /// 0: none do.
   std::size_t part_bytes = 0;
   bool pads = false;                        ///< Parts have padding around them (wire.h).
   std::size_t most_eager_bytes = 32u << 10; ///< Where none go in parts longer ones go by rendezvous.
   std::size_t window_bytes = kWindowBytes;
+  /// Of a message in parts so much goes without a grant: a round trip and more.
+  std::size_t ahead_bytes = 256u << 10;
   /// UCX is given no more while it holds so much that it has not sent. It takes nothing back, so who cancels a message
   /// waits for all of it.
-  std::size_t held_bytes = std::numeric_limits<std::size_t>::max();
+  std::size_t held_bytes = 1u << 20;
 };
 
 /// What UCX hands over with a header.
@@ -73,12 +68,6 @@ struct Incoming {
     stays = false; // Not what UCX would take back.
     return true;
   }
-};
-
-/// Of one direction of receiving: what was taken, and how much of that the sender has been told.
-struct Tally {
-  std::uint64_t taken = 0;
-  std::uint64_t told = 0;
 };
 
 /// UCX ends the requests of an endpoint that was closed by force at once; if it does not, waiting longer is in vain.

@@ -8,8 +8,8 @@ namespace goss::transports::ucx {
 
 namespace {
 
-constexpr std::string_view kAddressMagic = "GUX3";
-constexpr std::array<std::byte, 3> kHeaderMagic{std::byte{'G'}, std::byte{'U'}, std::byte{3}};
+constexpr std::string_view kAddressMagic = "GUX4";
+constexpr std::array<std::byte, 3> kHeaderMagic{std::byte{'G'}, std::byte{'U'}, std::byte{4}};
 constexpr std::uint8_t kPaddedBit = 0x80;
 constexpr std::size_t kMostProcessBytes = 1024;
 constexpr std::size_t kMostWorkerBytes = 4096;
@@ -43,11 +43,12 @@ void encodeHeader(const Header& header, HeaderBytes& bytes) {
   put(header.from);
   put(header.key);
   put(header.number);
-  put(header.taken);
+  put(header.returned);
   put(header.tag);
   at = std::copy(header.envelope.begin(), header.envelope.end(), at);
   put(header.total);
-  static_assert(kHeaderMagic.size() + 1 + 4 + 4 * 8 + sizeof(Envelope) + 8 == Header::kBytes);
+  put(header.extra);
+  static_assert(kHeaderMagic.size() + 1 + 4 + 4 * 8 + sizeof(Envelope) + 2 * 8 == Header::kBytes);
 }
 
 std::optional<Header> decodeHeader(std::span<const std::byte> bytes) {
@@ -64,14 +65,15 @@ std::optional<Header> decodeHeader(std::span<const std::byte> bytes) {
   get(header.from);
   get(header.key);
   get(header.number);
-  get(header.taken);
+  get(header.returned);
   get(header.tag);
   std::copy(at, at + sizeof(Envelope), header.envelope.begin());
   at += sizeof(Envelope);
   get(header.total);
+  get(header.extra);
   header.padded = (kind & kPaddedBit) != 0;
   header.kind = static_cast<Header::Kind>(kind & ~kPaddedBit);
-  if (header.kind < Header::Kind::hello || header.kind > Header::Kind::cut) return std::nullopt;
+  if (header.kind < Header::Kind::hello || header.kind > Header::Kind::skip) return std::nullopt;
   const bool is_part = header.kind == Header::Kind::first || header.kind == Header::Kind::part;
   if (header.padded && !is_part) return std::nullopt;
   return header;

@@ -32,23 +32,28 @@ struct Header {
     message = 2,  ///< Numbered.
     goodbye = 3,  ///< Numbered, so that it comes after all messages.
     farewell = 4, ///< The goodbye was read.
-    credit = 5,   ///< Only for its `taken`.
+    credit = 5,   ///< Only for its `returned`.
     revoke = 6,   ///< Message `number` is no longer wanted by its sender.
     broken = 7,   ///< The sender has given the link up.
-    first = 8,    ///< Numbered, as the next two. The first bytes of a message of `total` bytes.
-    part = 9,     ///< The next bytes of it.
+    first = 8,    ///< Numbered, as the next two. Begins a message of `total` bytes, with the first of them.
+    part = 9,     ///< The next bytes of one.
     cut = 10,     ///< No more of them come: its sender has taken the message back.
+    grant = 11,   ///< To the sender of a message that goes in parts: send all of it.
+    skip = 12,    ///< To the same: nobody wants more of it than was to come without a grant.
   };
-  static constexpr std::size_t kBytes = 72;
+  static constexpr std::size_t kBytes = 80;
 
   Kind kind = Kind::message;
-  std::uint32_t from = 0;   ///< Rank.
-  std::uint64_t key = 0;    ///< Of the receiver's address.
-  std::uint64_t number = 0; ///< From 0 on, counting what is numbered in this direction.
-  std::uint64_t taken = 0;  ///< Cost of all messages that the sender of this header has taken from its receiver so far.
+  std::uint32_t from = 0;     ///< Rank.
+  std::uint64_t key = 0;      ///< Of the receiver's address.
+  std::uint64_t number = 0;   ///< From 0 on, counting what is numbered in this direction.
+  std::uint64_t returned = 0; ///< Credit that the receiver of this header has again in the flow of `tag`.
   Tag tag = 0;
   Envelope envelope{};
   std::uint64_t total = 0; ///< Bytes of a message that comes in parts.
+  /// Of `first`: its bytes that come without a grant. Of `part`, `cut`, `grant` and `skip`: which message, of those
+  /// that began with `first`, counted from 1.
+  std::uint64_t extra = 0;
   /// Of `first` and `part`: there is padding around the bytes that count.
   bool padded = false;
 };
@@ -57,13 +62,14 @@ struct Header {
 /// behind it. So much padding makes the bytes of parts that follow one another begin at multiples of 16 there, as long
 /// as each has a multiple of 64 of them.
 inline constexpr std::size_t kPaddingBefore = 3;
-inline constexpr std::size_t kPaddingBehind = 40;
+inline constexpr std::size_t kPaddingBehind = 32;
 static_assert((13 + kPaddingBefore) % 16 == 0);
 static_assert((13 + kPaddingBefore + kPaddingBehind + Header::kBytes) % 64 == 0);
 
 /// Whether such come in the order of their numbers.
 constexpr bool isNumbered(Header::Kind kind) {
-  return kind == Header::Kind::message || kind == Header::Kind::goodbye || kind >= Header::Kind::first;
+  return kind == Header::Kind::message || kind == Header::Kind::goodbye ||
+         (kind >= Header::Kind::first && kind <= Header::Kind::cut);
 }
 
 using HeaderBytes = std::array<std::byte, Header::kBytes>;

@@ -24,7 +24,8 @@ constexpr const char* kTcpReadBytes = "131072";
 constexpr std::size_t kMemoryPartBytes = 32u << 10;
 constexpr const char* kMemorySegmentBytes = "32928";
 // To another host so much may be on its way that a round trip does not hold it up.
-constexpr std::size_t kFarWindowBytes = 8u << 20;
+constexpr std::size_t kFarWindowBytes = 32u << 20;
+constexpr std::size_t kFarAheadBytes = 8u << 20;
 // Of that UCX holds two parts besides what is in the socket: while one leaves, the next is there. Within the 200 ms
 // that a cancelled message is waited for they leave over 5 Mbit/s and more.
 constexpr std::size_t kFarHeldBytes = 2 * kTcpPartBytes;
@@ -187,6 +188,7 @@ Route Worker::routeOf(ucp_ep_h endpoint, bool same_host) const {
     route.pads = true;
     if (!same_host) {
       route.window_bytes = kFarWindowBytes;
+      route.ahead_bytes = kFarAheadBytes;
       route.held_bytes = kFarHeldBytes;
     }
   }
