@@ -2,8 +2,6 @@
 #include "transports/tcp/connection.h"
 
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <string>
 #include <utility>
@@ -12,29 +10,17 @@
 #include "platform/poller.h"
 #include "platform/socket.h"
 #include "platform/stream.h"
+#include "tests/support/connected_sockets.h"
 
 namespace goss::test {
 namespace {
 
 using transports::tcp::Connection;
 
-/// Two ends of a connection over loopback.
-std::pair<platform::UniqueFd, platform::UniqueFd> connected() {
-  platform::UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const auto any_port = *platform::SocketAddress::parse("127.0.0.1", 0);
-  EXPECT_EQ(::bind(listener.get(), any_port.raw(), any_port.length()), 0);
-  EXPECT_EQ(::listen(listener.get(), 1), 0);
-  auto one = platform::dial(*platform::localAddress(listener.get()));
-  EXPECT_TRUE(one.isOk());
-  platform::UniqueFd other(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-  EXPECT_TRUE(platform::waitWritable(one.value().get(), platform::Deadline::after(std::chrono::seconds(20))));
-  return {one.take(), std::move(other)};
-}
-
 class TcpConnection : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto [here, there] = connected();
+    auto [here, there] = connectedSockets();
     there_ = std::move(there);
     auto poller = platform::Poller::create();
     ASSERT_TRUE(poller.isOk());

@@ -87,8 +87,13 @@ TlsFilter::Fetched TlsFilter::fetch(int fd) {
   const std::size_t size = batch - incoming.contents().size();
   const StreamResult got = readUnder(fd, incoming.room(size), size);
   incoming.commit(got.bytes);
-  if (got.ended) end_ = got;
-  if (got.ended) return Fetched::end;
+  if (got.ended) {
+    // A write that met a reset has taken its error off the socket, and the read finds an orderly end. EPIPE says no
+    // more than that an end has come before.
+    const bool reset = got.error == 0 && write_end_.error != 0 && write_end_.error != EPIPE;
+    end_ = reset ? write_end_ : got;
+    return Fetched::end;
+  }
   return got.bytes > 0 ? Fetched::some : Fetched::nothing;
 }
 
