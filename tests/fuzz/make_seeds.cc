@@ -97,8 +97,14 @@ void writeMessages(Seeds seeds) {
   constexpr int kRanks = 8;
   const auto head = [](int which) { return std::string{static_cast<char>(which), kRanks - 1}; };
   seeds.add(head(0), encodeHello({3, kRanks, 77, {}}));
-  PeerCard card{
-      "host", "process", "\3", {0, 1, -1}, {"", "\x0a\x0b\x0c\x0d"}, {{"shm", "segment"}, {"tcp", "addresses"}}};
+  PeerCard card;
+  card.host = "host";
+  card.process = "process";
+  card.processors = "\3";
+  card.place = {0, 1, -1};
+  card.site = {"", "\x0a\x0b\x0c\x0d"};
+  card.addresses = {{"shm", "segment"}, {"tcp", "addresses"}};
+  card.trouble = "ucx could not be opened";
   seeds.add(head(1), encodeFrame(BootstrapFrame::card, 1, card.encode()));
   seeds.add(head(1), encodeFrame(BootstrapFrame::refused, 0, "the reason"));
   seeds.add(head(2), encodeCards(std::vector<std::string>(kRanks, card.encode())));
@@ -131,7 +137,8 @@ void writeMessages(Seeds seeds) {
   seeds.add(head(6), {reinterpret_cast<const char*>(envelope.data()), envelope.size()});
   UniqueId id;
   id.port = 1;
-  id.addresses = {*platform::SocketAddress::parse("127.0.0.1", 4711), *platform::SocketAddress::parse("fd00::2", 4712)};
+  id.addresses = {*goss::platform::SocketAddress::parse("127.0.0.1", 4711),
+                  *goss::platform::SocketAddress::parse("fd00::2", 4712)};
   const goss_unique_id bytes = encodeUniqueId(id);
   seeds.add(head(7), {bytes.bytes, sizeof bytes.bytes});
 }

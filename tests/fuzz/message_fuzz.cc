@@ -62,7 +62,14 @@ void tryView(std::string_view bytes, int ranks) {
   const auto remaining = remainingRanks(view, ranks);
   require(std::is_sorted(remaining.begin(), remaining.end()) && remaining.size() <= static_cast<std::size_t>(ranks));
   // Quorums of both sides of a cut would be two groups that both go on.
-  [[maybe_unused]] const bool quorum = hasQuorum(view, remaining);
+  std::vector<bool> agreed(static_cast<std::size_t>(ranks), false);
+  std::vector<bool> others(agreed.size(), true);
+  for (const int rank : remaining) {
+    agreed[static_cast<std::size_t>(rank)] = true;
+    others[static_cast<std::size_t>(rank)] = false;
+  }
+  const std::vector<bool> none_ended(agreed.size(), false);
+  require(!hasQuorum(agreed, none_ended) || !hasQuorum(others, none_ended));
   if (ranks < 2) return;
   Agreement agreement(0, ranks, [](std::uint32_t least) { return least; });
   agreement.hear(1, view);

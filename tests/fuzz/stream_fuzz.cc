@@ -83,7 +83,7 @@ class Receive final : public goss::RecvOperation {
 /// Messages that the peer may grant, drop or leave alone; the last one is taken back.
 class Sends {
  public:
-  explicit Sends(Outflow& outflow) : outflow_(outflow) {
+  explicit Sends(Outflow& outflow) {
     for (Send& send : sends_)
       if (outflow.post(send)) send.over = true;
   }
@@ -106,7 +106,6 @@ class Sends {
     iovec piece;
     bool over = false;
   };
-  Outflow& outflow_;
   std::array<Send, 4> sends_;
 };
 
