@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -116,11 +117,35 @@ class PmiSession {
   /// Rank 0 publishes `value`, and every rank gets it after the barrier. One thread at a time speaks.
   Result<std::string> exchange(PmiClient& pmi, int fd, int rank, const std::string& value) {
     const std::lock_guard lock(mutex_);
+    if (owner_ != 0 && !isStillOpen()) return cannotMeet("MPI has been finalised");
+    if (failed_) return cannotMeet("an earlier meeting failed half way");
+    auto met = meet(pmi, fd, rank, value);
+    failed_ = !met.isOk(); // An answer may still come, which the next question would take for its own.
+    return met;
+  }
+
+  PmiSession(const PmiSession&) = delete;
+  PmiSession& operator=(const PmiSession&) = delete;
+
+ private:
+  PmiSession() = default;
+  ~PmiSession() {
+    constexpr std::int64_t kFarewellMs = 1000;
+    // A forked child that exits must not say it for its parent. MPI may have said it already.
+    if (owner_ == platform::processId() && isStillOpen())
+      (void)PmiClient(fd_, kFarewellMs).ask("cmd=finalize", "finalize_ack");
+  }
+
+  Result<std::string> meet(PmiClient& pmi, int fd, int rank, const std::string& value) {
     // MPI may have begun, or begin later, on the same descriptor: to begin again changes nothing.
     auto started = pmi.ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init");
     if (!started.isOk()) return started;
+    struct stat file {};
+    if (::fstat(fd, &file) != 0) return cannotMeet("PMI_FD is closed");
     owner_ = platform::processId();
     fd_ = fd;
+    device_ = file.st_dev;
+    inode_ = file.st_ino;
     const auto named = pmi.ask("cmd=get_my_kvsname", "my_kvsname");
     if (!named.isOk()) return named;
     const std::string space = PmiClient::field(named.value(), "kvsname");
@@ -138,21 +163,19 @@ class PmiSession {
     return PmiClient::field(got.value(), "value");
   }
 
-  PmiSession(const PmiSession&) = delete;
-  PmiSession& operator=(const PmiSession&) = delete;
-
- private:
-  PmiSession() = default;
-  ~PmiSession() {
-    constexpr std::int64_t kFarewellMs = 1000;
-    // A forked child that exits must not say it for its parent. MPI may have said it already.
-    if (owner_ == platform::processId()) (void)PmiClient(fd_, kFarewellMs).ask("cmd=finalize", "finalize_ack");
+  /// MPI closes the descriptor when it is finalised, and another file may have its number by then.
+  [[nodiscard]] bool isStillOpen() const {
+    struct stat file {};
+    return ::fstat(fd_, &file) == 0 && file.st_dev == device_ && file.st_ino == inode_;
   }
 
   std::mutex mutex_;
   std::int64_t owner_ = 0; ///< The process that has begun to speak; 0: none has.
   int fd_ = -1;
+  dev_t device_ = 0; ///< Of fd_, as inode_.
+  ino_t inode_ = 0;
   unsigned worlds_ = 0;
+  bool failed_ = false;
 };
 
 } // namespace

@@ -197,6 +197,7 @@ class Communicator {
     /// When nobody is awaited any more: who is known to have agreed, and whether this rank goes on.
     std::vector<int> agreed{};
     bool goes_on = false;
+    bool delivered = false; ///< A call has returned it; one that came while no call waited is the next call's.
   };
   /// Of goss_comm_shrink. It stays between calls: a rank whose call ended at its deadline still takes part.
   struct Shrinking {
@@ -256,6 +257,7 @@ class Communicator {
   [[nodiscard]] std::vector<int> missingRanks(const Operation& operation) const;
   void tellOthersOnLoop();
   [[nodiscard]] std::string expiryText(const Operation& operation, TimePoint now) const;
+  Status awaitShrink(Engine::Lock& lock, std::int64_t timeout_ms);
   void beginShrinkOnLoop();
   void handleViewOnLoop(int rank, const ControlMessage& message);
   void settleShrinkOnLoop();

@@ -38,25 +38,34 @@ Result<std::unique_ptr<Communicator>> Communicator::shrink(std::int64_t timeout_
     if (closing_) return failure_;
     origins = {world_, ranks_, rank_};
     // Others may have gone on by what this rank has agreed to: it must not agree to anything else.
-    const auto last = shrinking_.decisions.find(shrinking_.attempt - 1);
-    if (last != shrinking_.decisions.end() && !last->second.goes_on) return derive(origins, last->second);
-    ShrinkCall call(*this);
-    call.timeout_ms = timeout_ms > 0 ? timeout_ms : defaultTimeoutMs();
-    const std::uint64_t attempt = shrinking_.attempt;
-    failOnLoop(Status::error(GOSS_ERR_ABORTED, fmt::format("{} shrinks the communicator", nameOf(rank_)),
-                             ErrorScope::communicator),
-               Origin::elsewhere);
-    shrinking_.waiting = &call;
-    call.sequence = attempt;
-    if (Status status = startOnLoop(call); !status.isOk()) return status;
-    beginShrinkOnLoop();
-    engine().driveUntil(lock, [&] { return call.state() == Operation::State::complete; });
-    shrinking_.waiting = nullptr;
-    engine().notify(lock);
-    if (!call.status().isOk()) return call.status();
-    decision = shrinking_.decisions.at(attempt);
+    auto last = shrinking_.decisions.find(shrinking_.attempt - 1);
+    const bool binds = last != shrinking_.decisions.end() && (!last->second.goes_on || !last->second.delivered);
+    if (!binds) {
+      const std::uint64_t attempt = shrinking_.attempt;
+      if (Status status = awaitShrink(lock, timeout_ms); !status.isOk()) return status;
+      last = shrinking_.decisions.find(attempt);
+    }
+    last->second.delivered = true;
+    decision = last->second;
   }
   return derive(origins, decision);
+}
+
+/// Returns when the attempt that is going on, or comes next, has ended.
+Status Communicator::awaitShrink(Engine::Lock& lock, std::int64_t timeout_ms) {
+  ShrinkCall call(*this);
+  call.timeout_ms = timeout_ms > 0 ? timeout_ms : defaultTimeoutMs();
+  failOnLoop(Status::error(GOSS_ERR_ABORTED, fmt::format("{} shrinks the communicator", nameOf(rank_)),
+                           ErrorScope::communicator),
+             Origin::elsewhere);
+  shrinking_.waiting = &call;
+  call.sequence = shrinking_.attempt;
+  if (Status status = startOnLoop(call); !status.isOk()) return status;
+  beginShrinkOnLoop();
+  engine().driveUntil(lock, [&] { return call.state() == Operation::State::complete; });
+  shrinking_.waiting = nullptr;
+  engine().notify(lock);
+  return call.status();
 }
 
 void Communicator::beginShrinkOnLoop() {
@@ -149,8 +158,8 @@ void Communicator::handleViewOnLoop(int rank, const ControlMessage& message) {
   const bool goes_on = left && message.type == ControlMessage::Type::agreed;
   const bool decided = !left && message.type == ControlMessage::Type::agreed;
   if (message.operation != shrinking_.attempt) {
-    // A rank that is ahead says it again; one that is behind needs our decision.
-    if (!decided && message.operation < shrinking_.attempt) tellDecisionOnLoop(rank, message.operation);
+    // A rank that is ahead says it again; one that is behind needs our decision, unless it has left.
+    if (!decided && !left && message.operation < shrinking_.attempt) tellDecisionOnLoop(rank, message.operation);
     return;
   }
   AgreementView view;

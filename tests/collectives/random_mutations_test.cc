@@ -214,7 +214,9 @@ TEST_P(RandomMutations, AreRejectedOrHarmless) {
       checkSomeSizes(damaged);
       const bool passes = schedule::checkSchedules(damaged).isOk();
       ++(passes ? accepted : rejected);
-      if (passes) ASSERT_EQ(runInEveryMode(damaged, GetParam() + i), "") << "mutation " << i;
+      if (passes) {
+        ASSERT_EQ(runInEveryMode(damaged, GetParam() + i), "") << "mutation " << i;
+      }
     }
   }
   EXPECT_GT(accepted, 0);

@@ -174,6 +174,7 @@ Unexpected* Matcher::keep(const MessageHeader& header, Inflow& inflow) {
   if (held > 0 && !payload) return nullptr;
   unexpected_.push_back(
       {header, held, 0, &inflow, std::unique_ptr<std::byte, Unexpected::Free>(payload), inflow.ticket_, absent});
+  unexpected_.back().self = std::prev(unexpected_.end());
   kept_bytes_ += costOf(unexpected_.back());
   return &unexpected_.back();
 }
@@ -193,7 +194,7 @@ void Matcher::noteReleased(const Unexpected& message) {
 
 void Matcher::forget(const Unexpected& message) {
   noteReleased(message);
-  unexpected_.remove_if([&](const Unexpected& other) { return &other == &message; });
+  unexpected_.erase(message.self);
 }
 
 void Matcher::forget(std::uint64_t ticket) {

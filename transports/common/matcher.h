@@ -27,6 +27,7 @@ struct Unexpected {
   std::unique_ptr<std::byte, Free> payload; ///< `held` bytes long, aligned to 64; null when it holds none.
   std::uint64_t ticket = 0;                 ///< What the transport calls it; 0: nothing.
   bool absent = false;                      ///< Its Inflow is asked before it meets a receive.
+  std::list<Unexpected>::iterator self{};   ///< Its own place: a list may hold very many.
 };
 
 /// A message that is not kept any more: it has met its receive, or nobody wants it.

@@ -72,7 +72,7 @@ void Acceptor::acceptAll(platform::ListeningSocket& listener) {
       continue;
     }
     if (!accepted.value().fd.valid()) return;
-    while (silent() >= kMostStrangers)
+    while (silent() >= kMostStrangers + rightfulCallers())
       dropOldestSilent("too many callers say nothing; the oldest is dropped");
     admit(accepted.take());
   }
@@ -228,7 +228,13 @@ bool Acceptor::isCrowded(std::uint32_t rank) const {
     ++known;
     if (stranger.hello.from == rank) ++of_rank;
   }
-  return of_rank >= kMostKnownOfRank || known >= kMostKnown + static_cast<std::size_t>(context_.size);
+  return of_rank >= kMostKnownOfRank || known >= kMostKnown + rightfulCallers();
+}
+
+/// All ranks may make all of their connections at once, and one that is dropped ends its link.
+std::size_t Acceptor::rightfulCallers() const {
+  const auto of_rank = static_cast<std::size_t>(std::max(1, context_.config->connections_per_peer)) + 1;
+  return static_cast<std::size_t>(context_.size) * of_rank;
 }
 
 void Acceptor::judgeIdentity(Stranger& stranger) {

@@ -94,6 +94,7 @@ class Acceptor {
   [[nodiscard]] std::size_t silent() const;
   void dropOldestSilent(std::string_view why);
   [[nodiscard]] bool isCrowded(std::uint32_t rank) const;
+  [[nodiscard]] std::size_t rightfulCallers() const;
   Result<platform::Stream> secure(platform::UniqueFd fd);
   void read(std::uint64_t token);
   /// One step; true: there may be another one without waiting for the socket.
@@ -112,7 +113,7 @@ class Acceptor {
   static constexpr std::int64_t kStrangerMs = 5000;
   /// Of one rank: its connections, and calls at several of this host's addresses.
   static constexpr std::size_t kMostKnownOfRank = 128;
-  static constexpr std::size_t kMostKnown = 256; ///< Of all; and one more for each rank of the world.
+  static constexpr std::size_t kMostKnown = 256; ///< Of all, besides as many as all ranks may make at once.
   static constexpr int kMostAtOnce = 256;        ///< Callers that are accepted before something else is done.
 
   const TransportContext& context_;

@@ -177,7 +177,9 @@ Intake::Step Intake::beginPart(const Frame& frame) {
   if (arrival == nullptr || arrival->withdrawn || (striped && connections_.size() == 1) ||
       stripes_.size() >= kMostStripesAhead)
     return malformed();
-  const std::uint64_t allowed = arrival->granted || arrival->dropped ? arrival->header.bytes : arrival->held;
+  // One that has met its receive may not have been granted yet.
+  const bool met = arrival->granted || arrival->dropped || !arrival->inflow.waits();
+  const std::uint64_t allowed = met ? arrival->header.bytes : arrival->held;
   if (bytes > allowed - arrival->come) return malformed();
   if (!striped && arrival->inflow.waits() && isPatient(bytes)) return Step::blocked;
   answer(*arrival); // Its receive may have been cancelled in the middle.

@@ -355,12 +355,13 @@ bool Outflow::cancel(SendOperation& operation) {
       break;
     case kUnderWay:
       main_.chunk.message = nullptr;
-      spoilt_ = !continueAsCopy(main_.chunk, operation);
+      if (!continueAsCopy(main_.chunk, operation)) spoilt_ = true;
       break;
     case kParcel: {
       Parcel& parcel = parcels_.at(operation.hook.extra);
-      spoilt_ = !takeBack(parcel);
-      if (spoilt_) parcel.operation = nullptr;
+      if (takeBack(parcel)) break;
+      spoilt_ = true;
+      parcel.operation = nullptr;
       break;
     }
     case kFinished:

@@ -80,12 +80,11 @@ bool Outbox::launchInParts(Flight& whole) {
   sends_.begin(whole, *whole.operation);
   launchPart(whole, Header::Kind::first);
   launchParts();
-  if (!whole.landed) return false;
+  if (!whole.landed || whole.status != UCS_OK) return false; // land() completes it.
   std::erase(landed_, &whole);
   whole.operation->hook.extra = kNowhere;
-  const bool sent = whole.status == UCS_OK;
   recycle(whole);
-  return sent;
+  return true;
 }
 
 bool Outbox::launchParts() {
