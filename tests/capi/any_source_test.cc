@@ -79,11 +79,15 @@ TEST_P(AnySource, AReceiveThatWasStartedFirstGetsTheFirstMessage) {
       std::array<goss_request_t, 3> requests{};
       for (std::size_t i = 0; i < 3 && rank == 0; ++i)
         ASSERT_OK(goss_recv(comm, &values[i], 1, GOSS_INT32, sources[i], 4, nullptr, &requests[i]));
-      if (round % 3 != 0) EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+      if (round % 3 != 0) {
+        EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+      }
       for (std::int32_t i = 0; i < 3 && rank == 1; ++i)
         ASSERT_OK(goss_send(comm, &i, 1, GOSS_INT32, 0, 4, nullptr, nullptr));
       ASSERT_OK(goss_wait_all(requests.data(), requests.size()));
-      if (rank == 0) EXPECT_EQ(values, (std::array<std::int32_t, 3>{0, 1, 2})) << "round " << round;
+      if (rank == 0) {
+        EXPECT_EQ(values, (std::array<std::int32_t, 3>{0, 1, 2})) << "round " << round;
+      }
     }
   });
 }
@@ -92,16 +96,30 @@ TEST_P(AnySource, WhatIsOfAnotherTagGoesPastAReceiveThatWaits) {
   runRanks(over(GetParam(), 2), [](goss_comm_t comm, int rank) {
     std::int32_t any = -1, other = -1, late = -1;
     goss_request_t waits = nullptr;
-    if (rank == 0) ASSERT_OK(goss_recv(comm, &any, 1, GOSS_INT32, GOSS_ANY_SOURCE, 1, nullptr, &waits));
+    if (rank == 0) {
+      ASSERT_OK(goss_recv(comm, &any, 1, GOSS_INT32, GOSS_ANY_SOURCE, 1, nullptr, &waits));
+    }
     const std::int32_t two = 2, three = 3, one = 1;
-    if (rank == 1) EXPECT_OK(goss_send(comm, &two, 1, GOSS_INT32, 0, 2, nullptr, nullptr));
-    if (rank == 0) EXPECT_OK(goss_recv(comm, &other, 1, GOSS_INT32, 1, 2, nullptr, nullptr));
-    if (rank == 1) EXPECT_OK(goss_send(comm, &three, 1, GOSS_INT32, 0, 3, nullptr, nullptr));
-    if (rank == 0) EXPECT_OK(goss_recv(comm, &late, 1, GOSS_INT32, GOSS_ANY_SOURCE, GOSS_ANY_TAG, nullptr, nullptr));
+    if (rank == 1) {
+      EXPECT_OK(goss_send(comm, &two, 1, GOSS_INT32, 0, 2, nullptr, nullptr));
+    }
+    if (rank == 0) {
+      EXPECT_OK(goss_recv(comm, &other, 1, GOSS_INT32, 1, 2, nullptr, nullptr));
+    }
+    if (rank == 1) {
+      EXPECT_OK(goss_send(comm, &three, 1, GOSS_INT32, 0, 3, nullptr, nullptr));
+    }
+    if (rank == 0) {
+      EXPECT_OK(goss_recv(comm, &late, 1, GOSS_INT32, GOSS_ANY_SOURCE, GOSS_ANY_TAG, nullptr, nullptr));
+    }
     EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
-    if (rank == 1) EXPECT_OK(goss_send(comm, &one, 1, GOSS_INT32, 0, 1, nullptr, nullptr));
+    if (rank == 1) {
+      EXPECT_OK(goss_send(comm, &one, 1, GOSS_INT32, 0, 1, nullptr, nullptr));
+    }
     EXPECT_OK(goss_wait(&waits, nullptr));
-    if (rank == 0) EXPECT_EQ(any * 100 + other * 10 + late, 123);
+    if (rank == 0) {
+      EXPECT_EQ(any * 100 + other * 10 + late, 123);
+    }
   });
 }
 
@@ -233,8 +251,9 @@ TEST(AnySourceOf, AMessageThatItsSenderTakesBackIsAsIfItHadNeverBeenSent) {
         const bool both = message.source == 1; // The other one is on its way.
         std::int32_t sent = 0;
         EXPECT_OK(goss_recv(comm, &sent, 1, GOSS_INT32, 1, 100, nullptr, nullptr));
-        if (both || sent == 1)
+        if (both || sent == 1) {
           ASSERT_OK(goss_recv(comm, got.data(), kCount, GOSS_INT32, GOSS_ANY_SOURCE, 8, nullptr, nullptr));
+        }
       }
       EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
     }
@@ -304,7 +323,9 @@ TEST(AnySourceOf, PersistentReceivesLookAgainEachTime) {
     options.flags = GOSS_PERSISTENT;
     std::int32_t value = 0;
     goss_request_t receive = nullptr;
-    if (rank == 0) ASSERT_OK(goss_recv(comm, &value, 1, GOSS_INT32, GOSS_ANY_SOURCE, 0, &options, &receive));
+    if (rank == 0) {
+      ASSERT_OK(goss_recv(comm, &value, 1, GOSS_INT32, GOSS_ANY_SOURCE, 0, &options, &receive));
+    }
     for (int round = 0; round < 20; ++round) {
       if (rank == 0) {
         goss_message message{};

@@ -160,7 +160,9 @@ class Player {
     int found = 1;
     EXPECT_OK(goss_iprobe(comm_, GOSS_ANY_SOURCE, GOSS_ANY_TAG, &found, nullptr));
     EXPECT_EQ(found, 0) << "all was received";
-    if (!::testing::Test::HasFailure()) EXPECT_EQ(Rules(receives_, plan_, rank_).check(), "") << "rank " << rank_;
+    if (!::testing::Test::HasFailure()) {
+      EXPECT_EQ(Rules(receives_, plan_, rank_).check(), "") << "rank " << rank_;
+    }
     EXPECT_OK(goss_barrier(comm_, nullptr, nullptr));
   }
 

@@ -13,7 +13,8 @@ namespace {
 std::string explain(std::string_view reason, long verified) {
   // OpenSSL's first error may come from deep inside of the verification: a certificate that another authority of the
   // same name has signed fails with "EVP lib".
-  if (verified != X509_V_OK) return refusedCertificate(verified);
+  const bool judged = verified != X509_V_OK && verified != X509_V_ERR_UNSPECIFIED; // The latter: not come so far.
+  if (judged || reason == "certificate verify failed") return refusedCertificate(verified);
   if (reason == "wrong version number" || reason == "http request" || reason == "packet length too long" ||
       reason == "unexpected message")
     return fmt::format("the other end does not speak TLS ({}); is GOSS_TLS set alike on all ranks?", reason);
