@@ -201,12 +201,12 @@ TEST(PipelineCalls, MisuseIsRefusedAndNamed) {
     EXPECT_EQ(status, GOSS_ERR_INVALID_ARGUMENT);
     EXPECT_THAT(goss_last_error(), HasSubstr(says));
   };
-  expectRefused(goss_pipeline_generate(nullptr, &made), "must not be NULL");
+  expectRefused(goss_pipeline_generate(nullptr, &made), "request is NULL");
   expectRefused(goss_pipeline_generate(&request, nullptr), "must not be NULL");
   request.name = "nonsense";
   expectRefused(goss_pipeline_generate(&request, &made), "no pipeline schedule 'nonsense'");
   request.size = 1;
-  expectRefused(goss_pipeline_generate(&request, &made), "GOSS_PIPELINE_REQUEST_INIT");
+  expectRefused(goss_pipeline_generate(&request, &made), "request.size is 1; start from its initialiser");
   expectRefused(goss_pipeline_read("0F0,what", &made), "'what'");
   expectRefused(goss_pipeline_read(nullptr, &made), "must not be NULL");
   EXPECT_EQ(made, nullptr);
@@ -221,7 +221,7 @@ TEST(PipelineCalls, MisuseIsRefusedAndNamed) {
   costs.size = 3;
   expectRefused(goss_pipeline_draw(pipeline, &costs, 0, &text), "costs.size");
   expectRefused(goss_pipeline_draw(nullptr, nullptr, 0, &text), "is NULL");
-  expectRefused(goss_pipeline_run(pipeline, nullptr, nullptr), "must not be NULL");
+  expectRefused(goss_pipeline_run(pipeline, nullptr, nullptr), "the communicator is NULL");
   EXPECT_EQ(text, nullptr);
   EXPECT_EQ(goss_pipeline_destroy(nullptr), GOSS_SUCCESS);
   goss_pipeline_destroy(pipeline);
@@ -236,7 +236,7 @@ TEST(PipelineCodec, MisuseIsRefusedAndLeavesNobodyWaiting) {
     };
     goss_pipeline_codec_t codec = nullptr;
     goss_pipeline_codec_request request = GOSS_PIPELINE_CODEC_REQUEST_INIT;
-    expectRefused(goss_pipeline_codec_create(comm, nullptr, &codec), "must not be NULL");
+    expectRefused(goss_pipeline_codec_create(comm, nullptr, &codec), "request is NULL");
     expectRefused(goss_pipeline_codec_create(comm, &request, &codec), "at least one element");
     request.sample_elems = 100;
     request.deltas = 1;
