@@ -19,6 +19,7 @@ std::string describe(const Pattern& pattern) {
 void ReceiveQueue::add(QueuedReceive& receive) {
   if (receive.place_ == 0) receive.place_ = ++places_;
   receive.queued_ = true;
+  receive.source_ = -1;
   const auto behind = std::upper_bound(entries_.begin(), entries_.end(), receive.place_,
                                        [](std::uint64_t place, const QueuedReceive* e) { return place < e->place_; });
   entries_.insert(behind, &receive);
@@ -58,7 +59,9 @@ bool ReceiveQueue::sweepOnLoop() {
       remove(receive);
       receive.takeOnLoop({pattern.source, pattern.tag, 0});
       any = true;
-    } else if (findOnLoop(pattern, found)) {
+    } else if (const bool stays = receive.source_ >= 0 && peekOnLoop(receive.source_, pattern.tag, found);
+               stays || findOnLoop(pattern, found)) {
+      receive.source_ = found.source;
       next_ = receive.takes() ? found.source + 1 : found.source;
       receive.takeOnLoop(found);
       any = true;

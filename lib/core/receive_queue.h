@@ -47,12 +47,16 @@ class QueuedReceive {
  protected:
   [[nodiscard]] bool isQueued() const { return queued_; }
   /// When it starts: it was posted now.
-  void forgetPlace() { place_ = 0; }
+  void forgetPlace() {
+    place_ = 0;
+    source_ = -1;
+  }
 
  private:
   friend class ReceiveQueue;
   bool queued_ = false;
   std::uint64_t place_ = 0; ///< 0: none yet.
+  int source_ = -1;         ///< Whose message it was given last: it stays with that rank, while there is one.
 };
 
 /// Transports match by peer and tag, and do so as messages come. A receive that names no rank or no tag is therefore
@@ -79,8 +83,9 @@ class ReceiveQueue {
   [[nodiscard]] const QueuedReceive* first() const { return entries_.empty() ? nullptr : entries_.front(); }
 
   /// Gives each, in their order, the message that it gets, and lets those go to the transports that need not wait any
-  /// more. Whoever is still here since an earlier call has not met its message, which the sender has taken back. To be
-  /// called after each progress of the transports. Returns whether anything happened.
+  /// more. Whoever is still here since an earlier call has not met its message yet, and gets it again, or the sender
+  /// has taken it back. Not another rank's: those behind it may have got what that rank sent before. To be called after
+  /// each progress of the transports. Returns whether anything happened.
   bool sweepOnLoop();
   /// The message that a receive which were posted now, behind all that wait, would get. After sweepOnLoop().
   bool findOnLoop(const Pattern& pattern, goss_message& found) const;

@@ -94,6 +94,17 @@ class Rules {
     return hasCircle() ? "no order of meetings explains what was received" : "";
   }
 
+  /// What was received, in the order of the receives: pattern, source and number of the message, and its tag.
+  std::string describe() {
+    std::string text;
+    for (const auto& receive : receives_)
+      text += "\n(" + std::to_string(receive->pattern.source) + ", " + std::to_string(receive->pattern.tag) + ") got " +
+              std::to_string(receive->source) + " #" + std::to_string(receive->serial) + " tag " +
+              std::to_string(plan_.between(receive->source, rank_)[receive->serial].tag) + ", " +
+              std::to_string(plan_.between(receive->source, rank_)[receive->serial].count) + " elements";
+    return text;
+  }
+
  private:
   std::string orderOf(std::size_t i) {
     const Receive& receive = *receives_[i];
@@ -161,7 +172,8 @@ class Player {
     EXPECT_OK(goss_iprobe(comm_, GOSS_ANY_SOURCE, GOSS_ANY_TAG, &found, nullptr));
     EXPECT_EQ(found, 0) << "all was received";
     if (!::testing::Test::HasFailure()) {
-      EXPECT_EQ(Rules(receives_, plan_, rank_).check(), "") << "rank " << rank_;
+      Rules rules(receives_, plan_, rank_);
+      EXPECT_EQ(rules.check(), "") << "rank " << rank_ << rules.describe();
     }
     EXPECT_OK(goss_barrier(comm_, nullptr, nullptr));
   }
