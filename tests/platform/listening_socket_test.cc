@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -14,12 +15,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class Listening : public ::testing::Test {
- protected:
-  Listening() : poller_(Poller::create().take()) {
-    UniqueFd fd = listenOn(*SocketAddress::parse("127.0.0.1", 0), {}).take();
-    at_ = *localAddress(fd.get());
-    socket_.emplace(ListeningSocket::create(std::move(fd), poller_, 7).take());
+/// Not a fixture: UBSan looks at a fixture's type with descriptors of its own, and here there are none.
+class Listener {
+ public:
+  Listener() : poller_(Poller::create().take()) { listen(); }
+  /// Begins anew where the descriptor that it would keep as a spare is taken by somebody else, as by another thread.
+  void beginWithoutSpare() {
+    socket_.reset();
+    listen([&](int fd) { taken_ = UniqueFd(::dup(fd)); });
   }
   UniqueFd call() {
     UniqueFd fd = dial(at_).take();
@@ -27,59 +30,66 @@ class Listening : public ::testing::Test {
     return fd;
   }
   [[nodiscard]] bool isReadable(int timeout_ms) { return !poller_.wait(timeout_ms).empty(); }
+  ListeningSocket& socket() { return *socket_; }
+
+ private:
+  void listen(const std::function<void(int)>& before_the_spare = [](int) {}) {
+    UniqueFd fd = listenOn(at_, {}).take();
+    at_ = *localAddress(fd.get());
+    before_the_spare(fd.get());
+    socket_.emplace(ListeningSocket::create(std::move(fd), poller_, 7).take());
+  }
 
   Poller poller_;
-  SocketAddress at_;
+  SocketAddress at_ = *SocketAddress::parse("127.0.0.1", 0);
   std::optional<ListeningSocket> socket_;
+  UniqueFd taken_;
 };
 
-TEST_F(Listening, CallersAreHungUpOnWithoutDescriptors) {
+TEST(Listening, CallersAreHungUpOnWithoutDescriptors) {
+  Listener listener;
   const std::vector<UniqueFd> callers = [&] {
     std::vector<UniqueFd> made;
     for (int i = 0; i < 3; ++i)
-      made.push_back(call());
+      made.push_back(listener.call());
     return made;
   }();
-  ASSERT_TRUE(isReadable(5000));
+  ASSERT_TRUE(listener.isReadable(5000));
   {
     const test::DescriptorLimit limit(0);
     for (std::size_t i = 0; i < callers.size(); ++i)
-      EXPECT_THAT(socket_->accept().status().text(), HasSubstr("Too many open files"));
-    EXPECT_FALSE(socket_->accept().value().fd.valid());
-    EXPECT_FALSE(isReadable(0)) << "nobody is left for whom a poller would return at once, again and again";
+      EXPECT_THAT(listener.socket().accept().status().text(), HasSubstr("Too many open files"));
+    EXPECT_FALSE(listener.socket().accept().value().fd.valid());
+    EXPECT_FALSE(listener.isReadable(0)) << "nobody is left for whom a poller would return at once, again and again";
   }
   for (const UniqueFd& caller : callers) {
     char byte = 0;
     EXPECT_TRUE(waitReadable(caller.get(), Deadline::after(std::chrono::seconds(5))));
     EXPECT_TRUE(readSome(caller.get(), &byte, 1).ended);
   }
-  const UniqueFd later = call();
-  ASSERT_TRUE(isReadable(5000));
-  EXPECT_TRUE(socket_->accept().value().fd.valid());
+  const UniqueFd later = listener.call();
+  ASSERT_TRUE(listener.isReadable(5000));
+  EXPECT_TRUE(listener.socket().accept().value().fd.valid());
 }
 
-TEST_F(Listening, RestsWhenThereIsNoDescriptorToHangUpWith) {
-  const UniqueFd caller = call();
+TEST(Listening, RestsWhenThereIsNoDescriptorToHangUpWith) {
+  Listener listener;
+  const UniqueFd caller = listener.call();
   std::optional<test::DescriptorLimit> limit(std::in_place, 0);
-  // The spare one is taken by somebody else, as by another thread.
-  socket_.reset();
-  UniqueFd fd = listenOn(at_, {}).take();
-  at_ = *localAddress(fd.get());
-  UniqueFd last(::dup(fd.get()));
-  socket_.emplace(ListeningSocket::create(std::move(fd), poller_, 7).take());
+  listener.beginWithoutSpare();
   limit.reset();
-  const UniqueFd waiting = call();
+  const UniqueFd waiting = listener.call();
   limit.emplace(0);
-  ASSERT_TRUE(isReadable(5000));
-  EXPECT_FALSE(socket_->accept().isOk());
-  EXPECT_FALSE(socket_->restsUntil().never());
-  EXPECT_FALSE(isReadable(0)) << "the caller waits, and the poller does not watch";
-  EXPECT_FALSE(socket_->accept().value().fd.valid());
+  ASSERT_TRUE(listener.isReadable(5000));
+  EXPECT_FALSE(listener.socket().accept().isOk());
+  EXPECT_FALSE(listener.socket().restsUntil().never());
+  EXPECT_FALSE(listener.isReadable(0)) << "the caller waits, and the poller does not watch";
+  EXPECT_FALSE(listener.socket().accept().value().fd.valid());
   limit.reset();
-  while (!socket_->restsUntil().never())
-    socket_->tick();
-  ASSERT_TRUE(isReadable(5000));
-  EXPECT_TRUE(socket_->accept().value().fd.valid());
+  while (!listener.socket().restsUntil().never())
+    listener.socket().tick();
+  ASSERT_TRUE(listener.isReadable(5000));
+  EXPECT_TRUE(listener.socket().accept().value().fd.valid());
 }
 
 } // namespace
