@@ -79,11 +79,26 @@ TEST(PaceGuard, SlowSendersAreNotTakenForFullPaths) {
   EXPECT_EQ(guard.judge(state), 0U);
 }
 
+/// Pings, whose answers are acknowledged late, and then the first bytes of a large message.
+TEST(PaceGuard, ShortMessagesSayNothingOfThePath) {
+  PaceGuard guard;
+  BbrState state = seeking(72e3);
+  state.round_trip_us = kRoundTrip_us * 3 / 2;
+  for (const std::uint64_t in_flight : {1'448, 2'896, 14'480, 0}) {
+    state.in_flight_bytes = in_flight;
+    EXPECT_EQ(guard.judge(state), 0U);
+  }
+  state.in_flight_bytes = 10 * kProduct;
+  EXPECT_EQ(guard.judge(state), 0U) << "what has just been sent has not arrived yet";
+  EXPECT_GT(guard.judge(state), 0U);
+}
+
 TEST(PaceGuard, GivesUpItsBoundWhenThereIsMoreAndWhenBbrHasFoundItsRate) {
   PaceGuard guard;
   guard.judge(queued(kRate));
   ASSERT_GT(guard.judge(queued(kRate)), 0U);
   EXPECT_EQ(guard.judge(seeking(1.2 * kRate)), 0U);
+  guard.judge(queued(1.2 * kRate));
   ASSERT_GT(guard.judge(queued(1.2 * kRate)), 0U);
   BbrState found = seeking(1.2 * kRate);
   found.seeking = false;

@@ -19,6 +19,8 @@ constexpr double kFound = 1.15;
 /// A queue has built up, and it is of this connection's bytes.
 constexpr double kQueuedTime = 1.25;
 constexpr double kQueuedBytes = 1.5;
+/// TCP's first window, of ten packets, is no queue to mind. Short messages, whose rates say nothing, do not fill it.
+constexpr std::uint64_t kFirstWindowBytes = 14'480;
 /// Or it has overflowed: a path that loses packets by chance alone rarely loses so many.
 constexpr std::uint32_t kLostOneOf = 20;
 constexpr std::uint32_t kLostAtLeast = 32;
@@ -37,9 +39,13 @@ constexpr std::chrono::microseconds kLeastInterval(10'000);
 } // namespace
 
 bool PaceGuard::isFull(const platform::BbrState& now) const {
-  const double least_s = now.least_round_trip_us / 1e6;
-  const bool queued = now.round_trip_us > kQueuedTime * now.least_round_trip_us &&
-                      static_cast<double>(now.in_flight_bytes) > kQueuedBytes * now.rate_bytes_per_s * least_s;
+  const auto ahead = [&](const platform::BbrState& then) {
+    const double carried = now.rate_bytes_per_s * now.least_round_trip_us / 1e6;
+    return then.in_flight_bytes > kFirstWindowBytes &&
+           static_cast<double>(then.in_flight_bytes) > kQueuedBytes * carried;
+  };
+  // What was ahead a round trip ago has arrived, and its rate is known.
+  const bool queued = now.round_trip_us > kQueuedTime * now.least_round_trip_us && ahead(now) && ahead(*last_);
   const std::uint32_t lost = now.resent_segments - last_->resent_segments;
   return queued || lost > kLostAtLeast + (now.sent_segments - last_->sent_segments) / kLostOneOf;
 }
