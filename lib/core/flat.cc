@@ -30,6 +30,10 @@ constexpr std::size_t kMostFetchedBytes = 8192;
 constexpr std::size_t kSlotsBytes = 36 * 1024;
 /// More bytes go behind the slots.
 constexpr std::uint64_t kMostBesideBytes = 1536;
+/// What lies behind the slots has so many parts. A number's part is not that of any of the kSlots - 1 numbers before
+/// it; and where only every second, third or fourth collective has so many bytes, because others come between, all
+/// parts are used.
+constexpr std::uint64_t kParts = 5;
 /// Far fewer than what lies behind the slots: a part holds several.
 constexpr std::uint64_t kMostBehindBytes = kWideBoardBytes;
 constexpr std::size_t kLeastBehindBytes = 16 * kMostBehindBytes;
@@ -105,7 +109,7 @@ std::unique_ptr<FlatChannel> FlatChannel::create(Board* board, std::uint32_t lan
   channel->stride_ = slots_bytes / kSlots / kLine * kLine;
   if (channel->stride_ <= kHeaderBytes) return nullptr;
   const std::size_t behind_bytes = board->laneBytes(lane) - slots_bytes;
-  if (behind_bytes >= kLeastBehindBytes) channel->part_bytes_ = behind_bytes / kSlots / kLine * kLine;
+  if (behind_bytes >= kLeastBehindBytes) channel->part_bytes_ = behind_bytes / kParts / kLine * kLine;
   channel->capacity_ = channel->part_bytes_ > 0 ? kMostBehindBytes : channel->stride_ - kHeaderBytes;
   channel->mine_ = board->mine(lane);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -159,14 +163,17 @@ void FlatChannel::choosePlaces(FlatWork& work, std::uint64_t longest) const {
   if (part_bytes_ == 0 || longest <= kMostBesideBytes) return;
   work.behind_stride = static_cast<std::uint32_t>((longest + kLine - 1) / kLine * kLine + kGapBytes);
   work.behind_places = static_cast<std::uint32_t>(part_bytes_ / work.behind_stride);
+  // As with the parts: those of every second or third collective go through all places.
+  while (work.behind_places % 2 == 0 || work.behind_places % 3 == 0)
+    --work.behind_places;
 }
 
 /// Where in its lane every rank writes its bytes.
 std::size_t FlatChannel::place(const FlatWork& work) const {
   if (work.behind_places == 0) return work.number % kSlots * stride_ + kHeaderBytes;
   // 32 bits, as a long division would be felt. Where they overflow the places begin anew.
-  const std::uint32_t turn = static_cast<std::uint32_t>(work.number / kSlots) % work.behind_places;
-  return kSlotsBytes + work.number % kSlots * part_bytes_ + std::size_t{turn} * work.behind_stride;
+  const std::uint32_t turn = static_cast<std::uint32_t>(work.number / kParts) % work.behind_places;
+  return kSlotsBytes + work.number % kParts * part_bytes_ + std::size_t{turn} * work.behind_stride;
 }
 
 /// What `rank` has given for this rank's result.

@@ -51,11 +51,11 @@ struct FlatWork {
 ///
 /// A lane holds kSlots slots; collective number n uses slot n % kSlots of every rank. A slot is a number (written last
 /// and with release order, so that who sees it sees the rest), the call's signature, and the bytes; for the smallest
-/// messages all in one cache line. In a wide lane more bytes than a few lines lie behind the slots, in kSlots parts, of
-/// which number n uses part n % kSlots: from its beginning to its end, place by place, over and over again, because a
-/// line can be written much sooner when it has left the cache of the core that read it last. Where that is follows from
-/// the number and from the length of this collective alone, and of no other, so ranks that called different things
-/// before find each other's bytes; that they did, the signature says (Signature::history).
+/// messages all in one cache line. In a wide lane more bytes than a few lines lie behind the slots, in five parts, of
+/// which number n uses part n % 5: place by place, over and over again, because a line can be written much sooner when
+/// it has left the cache of the core that read it last. Where that is follows from the number and from the length of
+/// this collective alone, and of no other, so ranks that called different things before find each other's bytes; that
+/// they did, the signature says (Signature::history).
 ///
 /// A rank writes number n only when it has ended n - 1, and writes in every collective, if only number and signature;
 /// so a rank that has written n - kSlots + 1 has read what n overwrites, and nobody needs to say so. Collectives in

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <numeric>
+#include <set>
 #include <vector>
 
 #include "schedule/contract.h"
@@ -269,6 +270,36 @@ TEST_F(WideFlatTest, BytesBehindTheSlotsStayUntilTheSlowestHasReadThem) {
       ASSERT_EQ(got, want) << "collective " << i - 2;
     }
   }
+}
+
+// Short ones come between, as barriers in benchmarks do. Lines soon written again are still in their last reader's
+// cache.
+TEST_F(WideFlatTest, SomeLongCollectivesAmongShortOnesUseAsManyPlacesAsMany) {
+  std::vector<std::int64_t> values(1000);
+  const auto broadcast = [&](std::uint64_t count) {
+    std::size_t at = 0;
+    for (int rank = 0; rank < kRanks; ++rank) {
+      Call call = callOf(Collective::broadcast, values.data(), 0);
+      call.count = count;
+      setUniformShape(call, kRanks);
+      FlatWork work = workOf(rank, call);
+      EXPECT_EQ(channel(rank).advance(work), Outcome::done);
+      at = work.at;
+    }
+    return at;
+  };
+  std::size_t of_every_one = 0;
+  for (const int step : {1, 2, 3, 4}) {
+    std::set<std::size_t> places;
+    for (int i = 0; i < 1000; ++i) {
+      places.insert(broadcast(values.size()));
+      for (int between = 1; between < step; ++between)
+        broadcast(1);
+    }
+    if (step == 1) of_every_one = places.size();
+    EXPECT_EQ(places.size(), of_every_one) << "every " << step;
+  }
+  EXPECT_GT(of_every_one, 100u) << "most of the lane";
 }
 
 // They have returned success: nobody has read anything. The signature would say so; here all have the same one.
