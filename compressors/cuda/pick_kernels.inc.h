@@ -29,6 +29,8 @@ struct BeginCell {
   }
 };
 
+GOSS_DEVICE bool isNeedless(const PickJob& job) { return job.unless_settled && job.state->settled != 0; }
+
 /// Counts one digit of the magnitudes whose upper bits are known, in shared memory first: of the vector, of every
 /// stride-th element, of groups evenly apart, or of the candidates.
 struct HistogramCell {
@@ -40,7 +42,7 @@ struct HistogramCell {
   }
   GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char* shared) {
     const Part part = partOf(job, cell);
-    if (part.first >= part.end) {
+    if (part.first >= part.end || isNeedless(job)) {
       return;
     }
     auto* buckets = reinterpret_cast<std::uint32_t*>(shared);
@@ -204,6 +206,9 @@ struct BucketCell {
   static constexpr std::uint32_t kShare = kPickBuckets / kWarpLanes;
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
   GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
+    if (isNeedless(job)) {
+      return;
+    }
     const std::uint32_t first = job.wanted != 0 ? job.wanted : job.state->wanted;
     const std::uint32_t wanted = job.digit == 0 ? first : job.state->ties;
     const std::uint32_t prefix = job.digit == 0 ? 0u : job.state->threshold;
@@ -283,18 +288,30 @@ struct SampleStepCell {
       PickState& state = *job.state;
       if (job.step == SampleStep::choose) { // an overflow must not be cut off with what is too many
         state.settled = state.reached != 0 ? 1u : 0u;
-        state.wanted = state.settled != 0 ? job.wanted : job.wanted_sampled;
-        state.stride = state.settled != 0 ? 1u : job.stride;
+        searchFor(state, state.settled != 0 ? job.wanted : job.wanted_sampled, state.settled != 0 ? 1u : job.stride);
       } else if (state.settled == 0) {
-        const bool few = 5 * state.reached<4ull * job.wanted, many = 10 * state.reached> 13ull * job.wanted;
-        state.settled = few || many ? 0u : 1u;
-        if (few || many) {
-          state.threshold = magnitudeBits(bitCast<float>(state.threshold) * (few ? 0.8f : 1.3f));
-        }
-        state.ties = ~0u;
+        job.step == SampleStep::adapt ? adapt(state, job.wanted) : searchFor(state, job.wanted, 1);
       }
       state.reached = 0;
     });
+  }
+
+ private:
+  GOSS_DEVICE static void searchFor(PickState& state, std::uint32_t wanted, std::uint32_t stride) {
+    state.wanted = wanted;
+    state.stride = stride;
+  }
+  /// A threshold of zero stays one, as does one that somewhat too many reach: no later round settles.
+  GOSS_DEVICE static void adapt(PickState& state, std::uint32_t most) {
+    const auto verdict = SampledSearch::judge(state.reached, most);
+    if (verdict == SampledSearch::Verdict::good && state.threshold != 0) {
+      state.settled = 1;
+      state.ties = ~0u;
+    } else if (verdict == SampledSearch::Verdict::few) {
+      state.threshold = magnitudeBits(bitCast<float>(state.threshold) * SampledSearch::kLower);
+    } else if (verdict == SampledSearch::Verdict::many) {
+      state.threshold = magnitudeBits(bitCast<float>(state.threshold) * SampledSearch::kRaise);
+    }
   }
 };
 

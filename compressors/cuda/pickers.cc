@@ -92,9 +92,10 @@ class IndexedCodec : public SparseDeviceCodec {
     job.list = listOf(sparse);
     return job;
   }
-  /// Searches for the largest that the state says.
-  [[nodiscard]] int search(const Sparse& sparse, Stream stream) const {
+  /// Searches for the largest that the state says; with `unless_settled` only where the state says so.
+  [[nodiscard]] int search(const Sparse& sparse, Stream stream, bool unless_settled = false) const {
     PickJob job = pickJobOf(sparse);
+    job.unless_settled = unless_settled;
     int code = 0;
     for (; job.digit < kPickDigits && code == 0; ++job.digit) {
       code = launchPick(job, stream);
@@ -169,15 +170,13 @@ class DeviceSampledTopK final : public IndexedCodec {
     if (count == 0) {
       return code;
     }
-    const auto enough = static_cast<std::size_t>(std::ceil(10.0 / ratio_));
-    const std::size_t stride = std::max<std::size_t>(std::min<std::size_t>(101, count / enough), 1) | 1u;
-    const std::size_t sampled = wanted(ratio_, (count + stride - 1) / stride);
+    const SampledSearch plan(ratio_, count);
     SampleJob sample;
     sample.values = sparse.values;
     sample.count = count;
     sample.wanted = static_cast<std::uint32_t>(most(count));
-    sample.wanted_sampled = static_cast<std::uint32_t>(std::max<std::size_t>(sampled, 1));
-    sample.stride = static_cast<std::uint32_t>(stride);
+    sample.wanted_sampled = static_cast<std::uint32_t>(plan.wanted);
+    sample.stride = static_cast<std::uint32_t>(plan.stride);
     sample.state = stateOf(sparse);
     const auto step = [&](SampleStep which) {
       sample.step = which;
@@ -186,11 +185,12 @@ class DeviceSampledTopK final : public IndexedCodec {
     step(SampleStep::findOverflows);
     step(SampleStep::choose);
     code = code != 0 ? code : search(sparse, stream);
-    for (int round = 0; round < 10; ++round) {
+    for (int round = 0; round < SampledSearch::kRounds; ++round) {
       step(SampleStep::count);
       step(SampleStep::adapt);
     }
-    return code;
+    step(SampleStep::giveUp);
+    return code != 0 ? code : search(sparse, stream, true);
   }
 
  private:

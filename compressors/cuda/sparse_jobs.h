@@ -17,7 +17,7 @@ struct PickState {
   std::uint32_t limit;  ///< No more than so many are picked, the first.
   std::uint32_t wanted; ///< Which largest one is searched for, of every stride-th.
   std::uint32_t stride;
-  std::uint32_t settled;      ///< A sampled threshold is good enough.
+  std::uint32_t settled;      ///< A sampled search is over.
   unsigned long long reached; ///< Magnitudes of at least the threshold, or candidates of a short list.
 };
 
@@ -52,6 +52,7 @@ struct PickJob {
   std::uint32_t groups = 0; ///< 0, or counted is a sample: of so many groups (SamplePlan) `apart` elements apart.
   std::size_t apart = 0;
   std::uint32_t wanted = 0; ///< Instead of the state's; 0: the state's.
+  bool unless_settled = false;
 };
 
 /// Lists the elements whose magnitudes reach the state's threshold.
@@ -75,6 +76,7 @@ enum class SampleStep {
   choose,        ///< Sample, or search among all where there is an overflow.
   count,         ///< Magnitudes of at least the threshold.
   adapt,         ///< The threshold, unless it is good enough.
+  giveUp,        ///< Search among all, unless it is good enough.
 };
 struct SampleJob {
   SampleStep step = SampleStep::findOverflows;

@@ -149,38 +149,46 @@ class ExactTopK final : public Selector {
 
 class SampledTopK final : public Selector {
  public:
-  SampledTopK(double ratio, const SparseLoops& loops) : ratio_(ratio), loops_(loops) {}
+  SampledTopK(double ratio, const SparseLoops& loops) : ratio_(ratio), loops_(loops), exact_(ratio, loops) {}
   [[nodiscard]] std::string spec() const override { return fmt::format("topk:ratio={},select=sampled", ratio_); }
-  [[nodiscard]] std::size_t most(std::size_t count) const override { return wanted(ratio_, count); }
+  [[nodiscard]] std::size_t most(std::size_t count) const override { return exact_.most(count); }
+  [[nodiscard]] std::size_t room(std::size_t count) const override { return exact_.room(count); }
   [[nodiscard]] bool stable() const override { return false; }
   std::size_t select(const float* values, std::size_t count, std::uint32_t* indices) const override {
     const std::size_t k = most(count);
-    if (k == 0) {
-      return 0;
-    }
-    if (loops_.countFrom(values, count, 0x7f800000u) != 0) { // an overflow must not be cut off with what is too many
-      return loops_.collect(values, count, kthLargest(values, count, 1, k), indices);
-    }
-    // One in a hundred, but enough to hold ten of the wanted ones; odd, so that rows of a matrix differ in their
-    // samples.
-    const auto enough = static_cast<std::size_t>(std::ceil(10.0 / ratio_));
-    const std::size_t stride = std::max<std::size_t>(std::min<std::size_t>(101, count / enough), 1) | 1u;
-    const std::size_t sampled = (count + stride - 1) / stride;
-    Cut cut = kthLargest(values, count, stride, std::max<std::size_t>(wanted(ratio_, sampled), 1));
-    for (int round = 0; round < 10; ++round) {
-      const std::size_t held = loops_.countFrom(values, count, cut.threshold);
-      const bool few = 5 * held<4 * k, many = 10 * held> 13 * k;
-      if (!few && !many) {
-        break;
-      }
-      cut.threshold = magnitude(std::bit_cast<float>(cut.threshold) * (few ? 0.8f : 1.3f));
-    }
-    return loops_.collect(values, count, {cut.threshold, count, k}, indices);
+    const std::uint32_t threshold = k > 0 ? sampledThreshold(values, count, k) : 0;
+    return threshold > 0 ? loops_.collect(values, count, {threshold, count, k}, indices)
+                         : exact_.select(values, count, indices);
   }
 
  private:
+  /// A threshold > 0 that at least 4/5 of k elements reach, and at most k: of more, the last would never be sent. 0: a
+  /// sample does not tell one, because most elements are zero, say, or equal.
+  [[nodiscard]] std::uint32_t sampledThreshold(const float* values, std::size_t count, std::size_t k) const {
+    // An overflow must not be cut off with what is too many.
+    if (loops_.countFrom(values, count, 0x7f800000u) != 0) return 0;
+    const SampledSearch search(ratio_, count);
+    std::uint32_t threshold = kthLargest(values, count, search.stride, search.wanted).threshold;
+    for (int round = 0; round < SampledSearch::kRounds && threshold > 0; ++round) {
+      switch (SampledSearch::judge(loops_.countFrom(values, count, threshold), k)) {
+        case SampledSearch::Verdict::good:
+          return threshold;
+        case SampledSearch::Verdict::few:
+          threshold = magnitude(std::bit_cast<float>(threshold) * SampledSearch::kLower);
+          break;
+        case SampledSearch::Verdict::many:
+          threshold = magnitude(std::bit_cast<float>(threshold) * SampledSearch::kRaise);
+          break;
+        case SampledSearch::Verdict::somewhatMany:
+          return 0;
+      }
+    }
+    return 0;
+  }
+
   const double ratio_;
   const SparseLoops& loops_;
+  const ExactTopK exact_;
 };
 
 class Threshold final : public Selector {

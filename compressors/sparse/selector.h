@@ -28,8 +28,9 @@ class Selector {
 /// The k = ceil(ratio * count) largest magnitudes; of equal ones, the first (Aji and Heafield 2017, arXiv 1704.05021).
 std::unique_ptr<const Selector> makeExactTopK(double ratio, const SparseLoops& loops);
 
-/// About as many: the threshold comes from a strided sample and is adapted at most ten times; never more than k, then
-/// the first (Deep Gradient Compression, Lin et al. 2018, arXiv 1712.01887, section 3).
+/// About as many: the threshold comes from a strided sample and is adapted a few times. Where that does not find one
+/// that 4/5 of k to k elements reach, the k largest (Deep Gradient Compression, Lin et al. 2018, arXiv 1712.01887,
+/// section 3, adapts it more often).
 std::unique_ptr<const Selector> makeSampledTopK(double ratio, const SparseLoops& loops);
 
 /// All magnitudes of at least `value` (Strom 2015).

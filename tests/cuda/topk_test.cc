@@ -1,4 +1,4 @@
-/// Exact top-k on a device beside the CPU's, byte for byte, on vectors long enough for a short list: where it holds the
+/// Top-k on a device beside the CPU's, byte for byte, on vectors long enough for a short list: where it holds the
 /// selected ones, and where a sample deceives.
 #include <gtest/gtest.h>
 
@@ -43,7 +43,8 @@ void expectHostsBytes(const std::string& spec, const Floats& values, std::size_t
 void expectHostsBytesOf(const Floats& values) {
   GOSS_NEED_DEVICE();
   for (const char* spec :
-       {"topk:ratio=0.005+none", "topk:ratio=0.02+none", "topk:ratio=0.1+int8", "topk:ratio=0.3+none"}) {
+       {"topk:ratio=0.005+none", "topk:ratio=0.02+none", "topk:ratio=0.1+int8", "topk:ratio=0.3+none",
+        "topk:ratio=0.005,select=sampled+none", "topk:ratio=0.2,select=sampled+none"}) {
     for (const std::size_t shift : {std::size_t{0}, std::size_t{4}}) {
       expectHostsBytes(spec, values, shift);
     }

@@ -80,7 +80,7 @@ TEST_P(Shrink, ThreeOfFourGoOnAfterOneWasKilled) {
     RecordProperty("ms", static_cast<int>(took.count()));
     std::printf("rank %d killed: 3 ranks have found out, shrunk and reduced %zu elements in %lld ms\n", victim,
                 longCount(), static_cast<long long>(took.count()));
-    // On a quiet machine a tenth of this: docs/performance.md.
+    // On a quiet machine it takes a tenth of this or less.
     EXPECT_LT(took, 10s);
     expectDone(survivors);
     ranks_.clear();
