@@ -1,4 +1,4 @@
-# Finds what the library builds on. Required: fmt, spdlog, xxHash, zstd, JSON, threads. Optional parts switch themselves off and are
+# Finds what the library builds on. Required: fmt, spdlog, xxHash, zstd, ISA-L, JSON, threads. Optional parts switch themselves off and are
 # named in the summary with the package that brings them.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
@@ -7,6 +7,7 @@ find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
 
 pkg_check_modules(HWLOC QUIET IMPORTED_TARGET hwloc)
 pkg_check_modules(PMIX QUIET IMPORTED_TARGET pmix)

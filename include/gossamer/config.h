@@ -25,10 +25,12 @@ struct Config {
   std::uint16_t port_min = 0;      ///< GOSS_PORT_RANGE=a-b: listening ports; 0-0 any.
   std::uint16_t port_max = 0;
   std::string advertise; ///< GOSS_ADVERTISE: address[:ports] at which others call this rank through a router; "": none.
-  int connections_per_peer = 1;   ///< GOSS_CONNECTIONS: TCP connections for payload to each peer.
-  std::string relay = "on";       ///< GOSS_RELAY: whether this rank relays between others that cannot meet: on, off.
-  std::string reconnect = "auto"; ///< GOSS_RECONNECT: broken TCP connections are resumed: between hosts, on, or off.
-  std::string tcp_congestion;     ///< GOSS_TCP_CONGESTION: "" picks per path; else a name the kernel knows, as bbr.
+  int connections_per_peer = 1;      ///< GOSS_CONNECTIONS: TCP connections for payload to each peer.
+  std::string relay = "on";          ///< GOSS_RELAY: whether this rank relays between others that cannot meet: on, off.
+  std::string reconnect = "auto";    ///< GOSS_RECONNECT: broken TCP connections are resumed: between hosts, on, or off.
+  std::string tcp_congestion;        ///< GOSS_TCP_CONGESTION: "" picks per path; else a name the kernel knows, as bbr.
+  std::string tcp_checksum = "auto"; ///< GOSS_TCP_CHECKSUM: TCP in clear is checked for bits that flip: between hosts,
+                                     ///< on, or off.
   std::size_t tcp_pacing_bytes_per_s = 0; ///< GOSS_TCP_PACING: most bytes a second to each peer; 0: no bound.
   std::string algorithm;                  ///< GOSS_ALGORITHM: "" lets the planner choose.
   std::string codec;                      ///< GOSS_CODEC: of float all_reduces that name none; "": none.

@@ -162,6 +162,7 @@ typedef struct goss_config {
   double sim_drop;                 ///< Probability that it loses a frame once. [GOSS_SIM_DROP, 0]
   const char* log_level;           ///< off|error|warn|info|debug|trace, to standard error. [GOSS_LOG, warn]
   const char* job_id;              ///< Tells jobs apart that share MASTER_ADDR and port. [GOSS_JOB_ID]
+  const char* tcp_checksum;        ///< Whether TCP finds flipped bits: auto (between hosts)|on|off. [GOSS_TCP_CHECKSUM]
 } goss_config;
 
 /// Flags of goss_options.

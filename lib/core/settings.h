@@ -79,6 +79,8 @@ void visitTransportSettings(Visit& visit) {
   visit.word(Setting{"GOSS_RELAY", "relay", &C::relay, &G::relay}, Words{"on", "off"});
   visit.word(Setting{"GOSS_RECONNECT", "reconnect", &C::reconnect, &G::reconnect}, Words{"auto", "on", "off"});
   visit.text(Setting{"GOSS_TCP_CONGESTION", "tcp_congestion", &C::tcp_congestion, &G::tcp_congestion});
+  visit.word(Setting{"GOSS_TCP_CHECKSUM", "tcp_checksum", &C::tcp_checksum, &G::tcp_checksum},
+             Words{"auto", "on", "off"});
   visit.bytes(
       Setting{"GOSS_TCP_PACING", "tcp_pacing_bytes_per_s", &C::tcp_pacing_bytes_per_s, &G::tcp_pacing_bytes_per_s},
       Range<std::size_t>{10'000, kMostBytes});

@@ -14,6 +14,7 @@
 #include "core/history.h"
 #include "core/mesh.h"
 #include "core/signature.h"
+#include "platform/crc32c.h"
 #include "sync/reference_store.h"
 #include "sync/saved_vectors.h"
 #include "transports/tcp/wire.h"
@@ -159,15 +160,22 @@ void writeStreams(Seeds seeds) {
   seeds.add({"\0", 1}, encodeHello({1, 0, 2, 0, 1, {}}));
   LinkToken token{};
   token.fill(std::byte{7});
-  seeds.add({"\0", 1}, encodeHello({1, 0, 2, 0, 1, {}, Purpose::resume, 0, 3, token}));
+  seeds.add({"\0", 1}, encodeHello({1, 0, 2, 0, 1, {}, Purpose::resume, true, 0, 3, token}));
   const auto record = [](std::uint32_t bytes, std::uint64_t used) {
-    const auto encoded = encodeRecordHeader({bytes, used});
+    const auto encoded = encodeRecordHeader({bytes, used}, false);
     return std::string(encoded.data(), encoded.size());
+  };
+  const auto checked = [](std::string_view payload, std::uint64_t used) {
+    const auto bytes = static_cast<std::uint32_t>(payload.size());
+    const auto encoded = encodeRecordHeader({bytes, used, goss::platform::crc32c(payload.data(), bytes)}, true);
+    return std::string(encoded.data(), encoded.size()).append(payload);
   };
   seeds.add({"\0", 1}, record(100, 7));
   seeds.add({"\4", 1}, piece(0, record(100, 0) + std::string(100, 'r')) + piece(3, record(0, 50)));
   seeds.add({"\4", 1},
             piece(8, record(50, 0) + std::string(20, 'r')) + piece(15, record(0, 0) + record(4, 16) + "1234"));
+  seeds.add({"\5", 1}, piece(0, checked(std::string(100, 'r'), 0)) + piece(3, checked("", 50) + checked("1234", 50)));
+  seeds.add({"\5", 1}, piece(8, checked("12345", 0).substr(0, 26)) + piece(15, checked("", 0) + checked("1234", 16)));
   seeds.add({"\0", 1}, encodeAnswer(Answer::refused, "the reason"));
   seeds.add({"\1", 1}, encodeAddress({"host", {*goss::platform::SocketAddress::fromBytes({"\x7f\0\0\1", 4}, 9)}}));
   const std::string payload(100, 'x');

@@ -1,8 +1,8 @@
 /// libFuzzer target: arbitrary bytes on the connections of the TCP transport. Input: what (1 byte), bytes. Either one
 /// of the things that are read before a link stands, or a link's stream of frames and payload: then the next byte says
 /// how many payload connections there are, and what follows is cut into pieces, a length (2 bytes: 4 bits connection,
-/// 12 bits bytes) before each. Or the records of a connection that can be resumed: pieces again, and connection 15
-/// means that the connection breaks and goes on with the next piece.
+/// 12 bits bytes) before each. Or the records of a connection that can be resumed or is checked: pieces again, and
+/// connection 15 means that the connection breaks and goes on with the next piece.
 #include <sys/socket.h>
 
 #include <cstdint>
@@ -35,9 +35,10 @@ void require(bool condition) {
 void tryGreeting(std::string_view bytes) {
   const auto hello = decodeHello(bytes);
   if (hello.isOk()) require(helloMayBegin(bytes) && encodeHello(hello.value()) == bytes);
-  RecordHeader record;
-  if (decodeRecordHeader(bytes, record)) {
-    const RecordHeaderBytes again = encodeRecordHeader(record);
+  for (const bool checked : {false, true}) {
+    RecordHeader record;
+    if (decodeRecordHeader(bytes, checked, record) != HeaderVerdict::valid) continue;
+    const RecordHeaderBytes again = encodeRecordHeader(record, checked);
     require(bytes == std::string_view(again.data(), again.size()));
   }
   const auto answer = decodeAnswer(bytes.substr(0, kAnswerBytes));
@@ -165,9 +166,9 @@ void tryStream(std::string_view bytes) {
   }
 }
 
-void tryRecords(std::string_view bytes) {
+void tryRecords(std::string_view bytes, bool checked) {
   constexpr std::size_t kWindow = 16 * 1024;
-  RecordStream records(kWindow);
+  RecordStream records(kWindow, checked);
   Stream stream;
   UniqueFd writer;
   const auto connect = [&] {
@@ -194,7 +195,7 @@ void tryRecords(std::string_view bytes) {
       records.pull(stream);
     } else {
       const auto got = records.read(stream, std::span(&in, 1));
-      require(got.bytes <= room.size() && (!got.ended || records.isMalformed()));
+      require(got.bytes <= room.size() && (!got.ended || records.isMalformed() || records.isChanged()));
     }
     records.flush(stream);
   }
@@ -206,7 +207,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   // A copy of exactly this length, so that the sanitizers see a read behind it.
   const std::string bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 5) {
+  switch (data[0] % 6) {
     case 0:
       tryGreeting(bytes);
       break;
@@ -214,7 +215,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       tryAddress(bytes);
       break;
     case 4:
-      tryRecords(bytes);
+      tryRecords(bytes, false);
+      break;
+    case 5:
+      tryRecords(bytes, true);
       break;
     default:
       tryStream(bytes);

@@ -92,6 +92,7 @@ THIRD_PARTY = {
     "ATen/": ("trainer/aten/aten_ops.cc",),  # its headers take long to compile, and its flags are its own
     "c10/": ("trainer/aten/aten_ops.cc",),
     "torch/": (),
+    "isa-l": ("lib/platform/crc32c.cc",),
     "zstd": ("compressors/lossless/plane_coder.cc",),
     "iostream": (),
 }

@@ -25,7 +25,7 @@ class TcpConnection : public ::testing::Test {
     auto poller = platform::Poller::create();
     ASSERT_TRUE(poller.isOk());
     poller_.emplace(poller.take());
-    ASSERT_TRUE(connection_.openResumable(platform::Stream(std::move(here)), *poller_, 1, 0).isOk());
+    ASSERT_TRUE(connection_.openRecords(platform::Stream(std::move(here)), *poller_, 1, {}).isOk());
   }
   void expectLost() {
     EXPECT_TRUE(platform::waitReadable(connection_.fd(), platform::Deadline::after(std::chrono::seconds(20))));
@@ -54,6 +54,52 @@ TEST_F(TcpConnection, AnOrderlyEndIsOneAlsoWhenItIsWrittenTo) {
   expectLost();
   connection_.flush();
   EXPECT_TRUE(connection_.wasClosed()) << connection_.lostReason();
+}
+
+/// What is read after bytes that were changed on their way.
+platform::StreamResult readsChanged(Connection& connection, int other) {
+  using namespace transports::tcp;
+  auto header = encodeRecordHeader({0, 0}, true);
+  header[9] ^= 1;
+  EXPECT_EQ(platform::writeSome(other, header.data(), header.size()).bytes, header.size());
+  char room[10];
+  EXPECT_TRUE(platform::waitReadable(connection.fd(), platform::Deadline::after(std::chrono::seconds(20))));
+  connection.read(room, sizeof room);
+  return connection.read(room, sizeof room);
+}
+
+TEST(TcpCheckedConnection, IsLostWhenBytesWereChanged) {
+  auto poller = platform::Poller::create();
+  for (const bool resumable : {false, true}) {
+    Connection connection;
+    auto [here, there] = connectedSockets();
+    ASSERT_TRUE(
+        connection.openRecords(platform::Stream(std::move(here)), poller.value(), 1, {true, resumable, 0}).isOk());
+    EXPECT_EQ(readsChanged(connection, there.get()).ended, !resumable);
+    EXPECT_EQ(connection.isLost(), resumable);
+    EXPECT_EQ(connection.isOver(), !resumable);
+    EXPECT_TRUE(connection.wasChanged());
+    EXPECT_FALSE(connection.wasClosed());
+    EXPECT_EQ(connection.lostReason(), "bytes from it were changed on their way: their CRC32C is wrong");
+  }
+}
+
+// What changes all bytes is no accident, and to go on in vain would be to hang.
+TEST(TcpCheckedConnection, IsGivenUpWhenAllBytesAreChanged) {
+  auto poller = platform::Poller::create();
+  Connection connection;
+  auto [here, there] = connectedSockets();
+  ASSERT_TRUE(connection.openRecords(platform::Stream(std::move(here)), poller.value(), 1, {true, true, 0}).isOk());
+  std::uint32_t times = 0;
+  for (; !connection.isOver(); ++times) {
+    ASSERT_LT(times, 1000u);
+    if (times > 0) {
+      std::tie(here, there) = connectedSockets();
+      ASSERT_TRUE(connection.resume(platform::Stream(std::move(here)), times).isOk());
+    }
+    readsChanged(connection, there.get());
+  }
+  EXPECT_GE(times, 10u);
 }
 
 } // namespace

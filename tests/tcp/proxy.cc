@@ -55,6 +55,7 @@ bool Proxy::carry(Pair& pair, std::size_t from) {
     way.ended = got.ended;
     if (got.ended) platform::endWriting(to);
     way.bytes.assign(bytes.data(), got.bytes);
+    flip(way.bytes);
     carried_ += got.bytes;
     read_ += got.bytes;
     if (budget_ != kNever) budget_ -= got.bytes;
@@ -63,6 +64,17 @@ bool Proxy::carry(Pair& pair, std::size_t from) {
   if (put.ended) return false;
   way.bytes.erase(0, put.bytes);
   return true;
+}
+
+void Proxy::flip(std::string& bytes) {
+  if (flip_in_ == kNever) return;
+  if (flip_in_ >= bytes.size()) {
+    flip_in_ -= bytes.size();
+    return;
+  }
+  bytes[flip_in_] = static_cast<char>(bytes[flip_in_] ^ 1 << flips_ % 8);
+  flip_in_ = kNever;
+  ++flips_;
 }
 
 void Proxy::slowDown(std::size_t bytes_per_s) {

@@ -1,4 +1,4 @@
-/// A box on the way between two ranks, which drops connections.
+/// A box on the way between two ranks, which drops connections and changes bytes.
 #ifndef GOSS_TESTS_TCP_PROXY_H_
 #define GOSS_TESTS_TCP_PROXY_H_
 
@@ -24,6 +24,9 @@ class Proxy {
   void turn();
   /// Resets all connections, once it has carried so many bytes more. Counts down over all of them.
   void cutAfter(std::size_t bytes) { budget_ = bytes; }
+  /// Flips a bit once it has carried so many bytes more, of both ways together.
+  void flipAfter(std::size_t bytes) { flip_in_ = bytes; }
+  [[nodiscard]] int flips() const { return flips_; }
   /// From now on it reads at most so many bytes a second, of both ways together.
   void slowDown(std::size_t bytes_per_s);
   /// Connections end in an orderly way from now on, as those of a proxy that is restarted, or are reset.
@@ -47,6 +50,7 @@ class Proxy {
   };
   void accept();
   bool carry(Pair& pair, std::size_t from);
+  void flip(std::string& bytes);
   /// Bytes that may be read now.
   [[nodiscard]] std::size_t allowance() const;
 
@@ -59,6 +63,8 @@ class Proxy {
   std::size_t read_ = 0;        ///< Since slow_since_.
   std::chrono::steady_clock::time_point slow_since_;
   std::size_t carried_ = 0;
+  std::size_t flip_in_ = kNever;
+  int flips_ = 0;
   int cuts_ = 0;
   bool orderly_ = false;
   bool silent_ = false;

@@ -25,21 +25,30 @@ using ::testing::Not;
 using transports::tcp::Hello;
 using transports::tcp::Purpose;
 
+struct Manner {
+  const char* name = "";
+  bool tls = false;
+  int connections = 1;
+  std::array<const char*, 2> checksum = {"auto", "auto"}; ///< Of rank 0 and 1.
+  const char* reconnect = "on";
+};
+
 /// Rank 1 calls rank 0 through a proxy.
 struct Joined {
-  explicit Joined(bool tls = false, int connections = 1, std::int64_t silence_ms = 20000)
+  explicit Joined(const Manner& manner = {}, std::int64_t silence_ms = 20000)
       : world(
             2, 2,
-            [=, this](Config& config) {
-              config.reconnect = "on";
-              config.connections_per_peer = connections;
+            [=, this, rank = std::make_shared<std::size_t>(0)](Config& config) {
+              config.reconnect = manner.reconnect;
+              config.tcp_checksum = manner.checksum.at((*rank)++);
+              config.connections_per_peer = manner.connections;
               config.silence_ms = silence_ms;
 #ifdef GOSS_TEST_TLS
-              if (tls) config.tls = files.certificates();
+              if (manner.tls) config.tls = files.certificates();
 #endif
             },
-            maker(tls)),
-        identity(tls ? platform::kIdentityBytes : 0),
+            maker(manner.tls)),
+        identity(manner.tls ? platform::kIdentityBytes : 0),
         proxy(transports::tcp::decodeAddress(world[0].address.substr(identity)).value().sockets.front()) {
   }
 
@@ -97,16 +106,10 @@ struct Joined {
   Proxy proxy;
 };
 
-struct Manner {
-  const char* name;
-  bool tls;
-  int connections;
-};
-
 class TcpReconnect : public ::testing::TestWithParam<Manner> {};
 
 TEST_P(TcpReconnect, MessagesGoOnWhereTheyWereInterrupted) {
-  Joined setup(GetParam().tls, GetParam().connections);
+  Joined setup(GetParam());
   ASSERT_TRUE(setup.connect());
   std::mt19937 random(11);
   for (Tag tag = 0; tag < 8; ++tag) {
@@ -121,7 +124,7 @@ TEST_P(TcpReconnect, MessagesGoOnWhereTheyWereInterrupted) {
 
 // Most of a message waits in buffers of both ends when a slow line is cut: each byte arrives, and once.
 TEST_P(TcpReconnect, ASlowLineThatIsCutWithinMessagesLosesNothing) {
-  Joined setup(GetParam().tls, GetParam().connections);
+  Joined setup(GetParam());
   ASSERT_TRUE(setup.connect());
   setup.proxy.slowDown(6'000'000);
   std::mt19937 random(12);
@@ -135,7 +138,7 @@ TEST_P(TcpReconnect, ASlowLineThatIsCutWithinMessagesLosesNothing) {
 }
 
 TEST_P(TcpReconnect, AdviceOnThePaceOutlivesTheConnections) {
-  Joined setup(GetParam().tls, GetParam().connections);
+  Joined setup(GetParam());
   ASSERT_TRUE(setup.connect());
   const auto share = static_cast<std::uint64_t>(400'000'000 / GetParam().connections);
   for (Tag tag = 0; tag < 2; ++tag) {
@@ -153,7 +156,7 @@ TEST_P(TcpReconnect, AdviceOnThePaceOutlivesTheConnections) {
 }
 
 TEST_P(TcpReconnect, BreaksWithinTheHandshakeOfTheNextConnectionHealToo) {
-  Joined setup(GetParam().tls, GetParam().connections);
+  Joined setup(GetParam());
   ASSERT_TRUE(setup.connect());
   Tag tag = 0;
   for (const std::size_t bytes : {1u, 72u, 90u, 700u, 3000u}) {
@@ -167,7 +170,7 @@ TEST_P(TcpReconnect, BreaksWithinTheHandshakeOfTheNextConnectionHealToo) {
 }
 
 TEST_P(TcpReconnect, AnIdleLinkHealsAndWhatIsSentMeanwhileArrives) {
-  Joined setup(GetParam().tls, GetParam().connections);
+  Joined setup(GetParam());
   ASSERT_TRUE(setup.connect());
   for (Tag tag = 0; tag < 4; ++tag) {
     setup.exchange(1000, tag);
@@ -184,7 +187,7 @@ TEST_P(TcpReconnect, AnIdleLinkHealsAndWhatIsSentMeanwhileArrives) {
 
 TEST_P(TcpReconnect, WhoLeavesWhileTheLinkIsBrokenStillDelivers) {
   for (const int leaves : {0, 1}) {
-    Joined setup(GetParam().tls, GetParam().connections);
+    Joined setup(GetParam());
     // A busy machine may keep the one that stays from its turn for long.
     transports::TcpTransport::Patience patience;
     patience.courtesy = kLong;
@@ -221,7 +224,7 @@ TEST_P(TcpReconnect, WhoLeavesWhileTheLinkIsBrokenStillDelivers) {
 }
 
 TEST_P(TcpReconnect, APeerThatIsNotThereAnyMoreIsLostAtOnce) {
-  Joined setup(GetParam().tls, GetParam().connections);
+  Joined setup(GetParam());
   ASSERT_TRUE(setup.connect());
   Recv recv(0, 1, 100);
   setup.world.transport(1).recv(recv);
@@ -238,7 +241,7 @@ TEST_P(TcpReconnect, APeerThatIsNotThereAnyMoreIsLostAtOnce) {
 }
 
 TEST_P(TcpReconnect, AWayThatStaysShutIsGivenUpAfterTheSilence) {
-  Joined setup(GetParam().tls, GetParam().connections, 600);
+  Joined setup(GetParam(), 600);
   ASSERT_TRUE(setup.connect());
   Recv recv(0, 1, 100);
   setup.world.transport(1).recv(recv);
@@ -251,8 +254,27 @@ TEST_P(TcpReconnect, AWayThatStaysShutIsGivenUpAfterTheSilence) {
   EXPECT_THAT(recv.status.text(), HasSubstr("in time"));
 }
 
+class TcpFlips : public ::testing::TestWithParam<Manner> {};
+
+TEST_P(TcpFlips, AreFoundAndTheBytesAreSentAgain) {
+  ::testing::internal::CaptureStderr();
+  Joined setup(GetParam());
+  ASSERT_TRUE(setup.connect());
+  std::mt19937 random(13);
+  for (Tag tag = 0; tag < 8; ++tag) {
+    setup.proxy.flipAfter(random() % 2'500'000);
+    setup.exchange(1'500'000 + random() % 1000, tag);
+    ASSERT_FALSE(HasFatalFailure() || HasNonfatalFailure()) << "message " << tag;
+  }
+  EXPECT_TRUE(setup.lostNothing());
+  EXPECT_GE(setup.proxy.flips(), 4);
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  if (!GetParam().tls) EXPECT_THAT(log, HasSubstr("were changed on their way and are sent again"));
+}
+
 std::vector<Manner> manners() {
-  std::vector<Manner> all{{"tcp", false, 1}, {"tcpStriped", false, 3}};
+  std::vector<Manner> all{
+      {"tcp", false, 1}, {"tcpChecked", false, 1, {"on", "on"}}, {"tcpStriped", false, 3, {"on", "off"}}};
 #ifdef GOSS_TEST_TLS
   all.push_back({"tls", true, 1});
   all.push_back({"tlsStriped", true, 2});
@@ -262,6 +284,70 @@ std::vector<Manner> manners() {
 
 INSTANTIATE_TEST_SUITE_P(Manners, TcpReconnect, ::testing::ValuesIn(manners()),
                          [](const auto& test) { return std::string(test.param.name); });
+/// In the first one nobody looks for them.
+std::vector<Manner> checkedManners() {
+  std::vector<Manner> all = manners();
+  all.erase(all.begin());
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Manners, TcpFlips, ::testing::ValuesIn(checkedManners()),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+// Whichever of the two wants it.
+TEST(TcpChecked, OneRankThatWantsItIsEnough) {
+  ::testing::internal::CaptureStderr();
+  for (const Manner& manner : {Manner{"", false, 1, {"off", "on"}}, Manner{"", false, 1, {"on", "auto"}}}) {
+    Joined setup(manner);
+    ASSERT_TRUE(setup.connect());
+    setup.proxy.flipAfter(70'000);
+    setup.exchange(100'000, 1);
+    EXPECT_EQ(setup.proxy.flips(), 1);
+    EXPECT_TRUE(setup.lostNothing());
+  }
+  ::testing::internal::GetCapturedStderr();
+}
+
+TEST(TcpChecked, BitsThatFlipWhileAConnectionIsMadeAnewHealToo) {
+  ::testing::internal::CaptureStderr();
+  Joined setup({"", false, 1, {"on", "on"}});
+  ASSERT_TRUE(setup.connect());
+  Tag tag = 0;
+  // In the hello, but for its magic number and version; in the welcome; in the go; and in the first records.
+  for (const std::size_t at : {10u, 12u, 30u, 50u, 70u, 72u, 76u, 78u, 80u, 84u, 90u, 100u, 110u, 130u}) {
+    setup.proxy.cut();
+    setup.proxy.flipAfter(at);
+    setup.exchange(100'000, tag++);
+    ASSERT_FALSE(HasFatalFailure() || HasNonfatalFailure()) << "flipped after " << at;
+  }
+  EXPECT_EQ(setup.proxy.flips(), 14);
+  EXPECT_TRUE(setup.lostNothing());
+  ::testing::internal::GetCapturedStderr();
+}
+
+// A link that is not resumed ends: nothing that was changed is taken for a message.
+TEST(TcpChecked, WithoutReconnectingBitsThatFlipEndTheLink) {
+  std::mt19937 random(14);
+  for (int connections : {1, 3}) {
+    for (int turn = 0; turn < 10; ++turn) {
+      Joined setup({"", false, connections, {"on", "on"}, "off"});
+      ASSERT_TRUE(setup.connect());
+      setup.exchange(300'000, 1);
+      setup.proxy.flipAfter(random() % 900'000);
+      Send there(1, 2, 1'000'000);
+      Recv at_one(0, 2, 1'000'000);
+      setup.world.transport(1).recv(at_one);
+      setup.world.transport(0).send(there);
+      ASSERT_TRUE(setup.until([&] { return !setup.world[0].losses.empty() && !setup.world[1].losses.empty(); }));
+      ASSERT_EQ(setup.proxy.flips(), 1);
+      ASSERT_TRUE(at_one.done);
+      EXPECT_TRUE(!at_one.status.isOk() || at_one.contents() == there.contents());
+      const std::string texts = setup.world[0].losses[0].status.text() + setup.world[1].losses[0].status.text();
+      EXPECT_THAT(texts, HasSubstr("were changed on their way"));
+      EXPECT_EQ(setup.world[1].losses[0].peer, 0);
+    }
+  }
+}
 
 /// A stranger calls rank 0 as rank 1 with this hello; returns what it is told.
 std::string asks(Joined& setup, const Hello& hello) {

@@ -7,6 +7,9 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <vector>
+
+#include "platform/crc32c.h"
 
 namespace goss::transports::tcp {
 namespace {
@@ -31,7 +34,7 @@ std::pair<Stream, UniqueFd> connected() {
 
 /// One end: what it sends, and what it has received.
 struct End {
-  explicit End(std::size_t window) : records(window) {}
+  End(std::size_t window, bool checked) : records(window, checked) {}
   RecordStream records;
   Stream stream;
   bool lost = false;
@@ -66,7 +69,8 @@ struct End {
 /// Two ends, and between them a wire that carries so many bytes and then breaks.
 class Wire {
  public:
-  Wire(std::size_t window, std::size_t bytes, unsigned seed) : a(window), b(window), random_(seed) {
+  Wire(std::size_t window, std::size_t bytes, unsigned seed, bool checked)
+      : a(window, checked), b(window, checked), random_(seed) {
     a.sends = bytesOf(bytes, 1);
     b.sends = bytesOf(bytes, 2);
     connect();
@@ -136,20 +140,26 @@ class Wire {
 constexpr std::size_t kBytes = 250;
 constexpr std::size_t kNoEnd = std::size_t{1} << 40;
 
-TEST(TcpRecords, CarryBothDirectionsThroughASmallWindow) {
+/// Without checksums and with them.
+class TcpRecords : public ::testing::TestWithParam<bool> {};
+
+INSTANTIATE_TEST_SUITE_P(Checked, TcpRecords, ::testing::Bool(),
+                         [](const auto& test) { return test.param ? "checked" : "plain"; });
+
+TEST_P(TcpRecords, CarryBothDirectionsThroughASmallWindow) {
   for (const std::size_t window : {8u, 64u, 1000u}) {
-    Wire wire(window, 20000, 7);
+    Wire wire(window, 20000, 7, GetParam());
     wire.work(kNoEnd);
     wire.expectAll();
   }
 }
 
-TEST(TcpRecords, GoOnAfterABreakAtEveryByte) {
+TEST_P(TcpRecords, GoOnAfterABreakAtEveryByte) {
   for (const std::size_t window : {64u, 4096u}) {
     bool through = false;
     for (std::size_t budget = 0; !through; ++budget) {
       ASSERT_LT(budget, 100000u);
-      Wire wire(window, kBytes, static_cast<unsigned>(budget));
+      Wire wire(window, kBytes, static_cast<unsigned>(budget), GetParam());
       wire.work(budget);
       through = wire.carriedAll();
       wire.cut();
@@ -161,10 +171,10 @@ TEST(TcpRecords, GoOnAfterABreakAtEveryByte) {
   }
 }
 
-TEST(TcpRecords, GoOnThoughTheNextConnectionBreaksAtEveryByteToo) {
+TEST_P(TcpRecords, GoOnThoughTheNextConnectionBreaksAtEveryByteToo) {
   for (std::size_t first = 100; first < 500; first += 90) {
     for (std::size_t second = 0; second < 300; second += 5) {
-      Wire wire(256, kBytes, static_cast<unsigned>(first + second));
+      Wire wire(256, kBytes, static_cast<unsigned>(first + second), GetParam());
       for (const std::size_t budget : {first, second, std::size_t{0}}) {
         wire.work(budget);
         wire.cut();
@@ -177,9 +187,11 @@ TEST(TcpRecords, GoOnThoughTheNextConnectionBreaksAtEveryByteToo) {
   }
 }
 
-TEST(TcpRecords, GetThroughHoweverOftenTheyBreak) {
-  for (std::size_t budget = 80; budget < 400; budget += 7) {
-    Wire wire(128, kBytes, static_cast<unsigned>(budget));
+TEST_P(TcpRecords, GetThroughHoweverOftenTheyBreak) {
+  // One that is checked gets on by whole records: one of a window's bytes, and those that say where it goes on.
+  const std::size_t least = GetParam() ? 300 : 80;
+  for (std::size_t budget = least; budget < least + 320; budget += 7) {
+    Wire wire(128, kBytes, static_cast<unsigned>(budget), GetParam());
     int breaks = 0;
     for (; !wire.done(); ++breaks) {
       ASSERT_LT(breaks, 1000);
@@ -191,9 +203,9 @@ TEST(TcpRecords, GetThroughHoweverOftenTheyBreak) {
   }
 }
 
-TEST(TcpRecords, OneEndMayFindTheBreakLater) {
+TEST_P(TcpRecords, OneEndMayFindTheBreakLater) {
   // Here has gone on to the next connection while the other end still reads what came over the last one.
-  RecordStream here, there;
+  RecordStream here(kWindowBytes, GetParam()), there(kWindowBytes, GetParam());
   auto [near, far] = connected();
   Stream other(std::move(far));
   const std::string text = bytesOf(1000, 5);
@@ -216,8 +228,8 @@ TEST(TcpRecords, OneEndMayFindTheBreakLater) {
   EXPECT_EQ(got, text);
 }
 
-TEST(TcpRecords, NoMoreThanTheWindowGoesOutUnread) {
-  RecordStream here(4096), there(4096);
+TEST_P(TcpRecords, NoMoreThanTheWindowGoesOutUnread) {
+  RecordStream here(4096, GetParam()), there(4096, GetParam());
   auto [near_end, far] = connected();
   Stream near = std::move(near_end);
   Stream other(std::move(far));
@@ -243,14 +255,9 @@ TEST(TcpRecords, NoMoreThanTheWindowGoesOutUnread) {
   EXPECT_EQ(written, 4096u + 3000u);
 }
 
-std::string header(std::uint32_t bytes, std::uint64_t used) {
-  const auto encoded = encodeRecordHeader({bytes, used});
-  return {encoded.data(), encoded.size()};
-}
-
 /// What a stream that has sent 10 bytes makes of these.
-bool makesSense(std::string_view bytes, bool after_restart) {
-  RecordStream records(64);
+bool makesSense(std::string_view bytes, bool checked, bool after_restart) {
+  RecordStream records(64, checked);
   auto [stream, fd] = connected();
   const iovec ten{const_cast<char*>("0123456789"), 10};
   EXPECT_EQ(records.write(stream, std::span(&ten, 1)).bytes, 10u);
@@ -261,17 +268,118 @@ bool makesSense(std::string_view bytes, bool after_restart) {
   return !result.ended;
 }
 
-TEST(TcpRecords, WhatMakesNoSenseEndsThem) {
-  EXPECT_TRUE(makesSense(header(0, 10), false));
-  EXPECT_TRUE(makesSense(header(0, 0) + header(4, 10) + "abcd" + header(0, 10), false));
-  EXPECT_FALSE(makesSense(header(0, 11), false)) << "more than was sent";
-  EXPECT_FALSE(makesSense(header(0, 5) + header(0, 4), false)) << "less than before";
-  EXPECT_FALSE(makesSense(header(kMostRecordBytes + 1, 0), false));
-  EXPECT_FALSE(makesSense("GTF1 is no record", false));
-  EXPECT_TRUE(makesSense(header(0, 7), true));
-  EXPECT_FALSE(makesSense(header(0, 11), true));
-  EXPECT_FALSE(makesSense(header(4, 7) + "abcd", true)) << "the first record after a break carries nothing";
-  EXPECT_FALSE(makesSense(header(200000, 0) + std::string(200000, 'x'), false)) << "more than the window";
+TEST_P(TcpRecords, WhatMakesNoSenseEndsThem) {
+  const bool checked = GetParam();
+  const auto header = [checked](std::uint32_t bytes, std::uint64_t used, std::string_view payload = {}) {
+    const auto encoded =
+        encodeRecordHeader({bytes, used, checked ? platform::crc32c(payload.data(), payload.size()) : 0}, checked);
+    return std::string(encoded.data(), encoded.size()).append(payload);
+  };
+  EXPECT_TRUE(makesSense(header(0, 10), checked, false));
+  EXPECT_TRUE(makesSense(header(0, 0) + header(4, 10, "abcd") + header(0, 10), checked, false));
+  EXPECT_FALSE(makesSense(header(0, 11), checked, false)) << "more than was sent";
+  EXPECT_FALSE(makesSense(header(0, 5) + header(0, 4), checked, false)) << "less than before";
+  EXPECT_FALSE(makesSense(header(kMostRecordBytes + 1, 0), checked, false));
+  EXPECT_TRUE(makesSense(header(0, 7), checked, true));
+  EXPECT_FALSE(makesSense(header(0, 11), checked, true));
+  EXPECT_FALSE(makesSense(header(4, 7, "abcd"), checked, true)) << "the first record after a break carries nothing";
+  EXPECT_FALSE(makesSense(header(200000, 0, std::string(200000, 'x')), checked, false)) << "more than the window";
+  EXPECT_FALSE(makesSense("GTF1 is no record of ours", false, false));
+}
+
+// ---- Bytes that were changed on their way
+// ----------------------------------------------------------------------------
+
+/// What goes over the wire when a stream that is checked writes these, one record each.
+std::string recordsOf(RecordStream& records, const std::vector<std::string>& payloads) {
+  auto [stream, fd] = connected();
+  std::string wire(1 << 20, 0);
+  std::size_t size = 0;
+  for (const std::string& payload : payloads) {
+    const iovec piece{const_cast<char*>(payload.data()), payload.size()};
+    EXPECT_EQ(records.write(stream, std::span(&piece, 1)).bytes, payload.size());
+    size += platform::readSome(fd.get(), wire.data() + size, wire.size() - size).bytes;
+  }
+  wire.resize(size);
+  return wire;
+}
+
+struct Outcome {
+  std::string received;
+  StreamResult end;
+};
+
+/// What a reader that asks for `most` bytes at a time gets of these bytes, and then.
+Outcome readAll(RecordStream& records, std::string_view wire, std::size_t most) {
+  auto [stream, fd] = connected();
+  EXPECT_EQ(platform::writeSome(fd.get(), wire.data(), wire.size()).bytes, wire.size());
+  Outcome outcome;
+  std::string room(most, 0);
+  for (;;) {
+    const iovec piece{room.data(), room.size()};
+    outcome.end = records.read(stream, std::span(&piece, 1));
+    outcome.received.append(room, 0, outcome.end.bytes);
+    if (outcome.end.bytes == 0) return outcome;
+  }
+}
+
+TEST(TcpCheckedRecords, ShowEveryBitThatFlips) {
+  RecordStream sender(4096, true);
+  const std::string good = recordsOf(sender, {"the first of two records", "and the second one"});
+  ASSERT_EQ(good.size(), 2 * kRecordHeaderBytes + 42);
+  for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    std::string wire = good;
+    wire[bit / 8] = static_cast<char>(wire[bit / 8] ^ 1 << bit % 8);
+    const bool in_first = bit / 8 < kRecordHeaderBytes + 24;
+    for (const std::size_t most : {5u, 1000u}) {
+      RecordStream receiver(4096, true);
+      const Outcome outcome = readAll(receiver, wire, most);
+      EXPECT_EQ(outcome.received, in_first ? "" : "the first of two records") << bit;
+      // A length that has grown may mean that more is to come, but for the checksum of the header.
+      EXPECT_TRUE(outcome.end.ended) << bit;
+      EXPECT_EQ(outcome.end.error, EBADMSG) << bit;
+      EXPECT_TRUE(receiver.isChanged()) << bit;
+      EXPECT_FALSE(receiver.isMalformed() || receiver.hasInput()) << bit;
+    }
+  }
+}
+
+TEST(TcpCheckedRecords, AreSentAgainAfterThat) {
+  RecordStream sender(4096, true), receiver(4096, true);
+  const std::string first = "the first of two records", second = "and the second one";
+  std::string wire = recordsOf(sender, {first, second});
+  wire.back() ^= 4;
+  EXPECT_EQ(readAll(receiver, wire, 10).received, first);
+  sender.restart();
+  receiver.restart();
+  EXPECT_FALSE(receiver.isChanged());
+  auto [near, far] = connected();
+  Stream other(std::move(far));
+  sender.flush(near);
+  receiver.flush(other);
+  sender.pull(near);
+  sender.flush(near);
+  std::string room(100, 0);
+  const iovec piece{room.data(), room.size()};
+  EXPECT_EQ(room.substr(0, receiver.read(other, std::span(&piece, 1)).bytes), second);
+}
+
+// Nothing of a record is given away before all of it is there and found right.
+TEST(TcpCheckedRecords, GiveNothingUntilTheyAreWhole) {
+  RecordStream sender(1 << 20, true), receiver(1 << 20, true);
+  const std::string payload = bytesOf(90000, 4);
+  const std::string wire = recordsOf(sender, {payload});
+  auto [stream, fd] = connected();
+  std::string room(payload.size(), 0);
+  const iovec piece{room.data(), room.size()};
+  for (std::size_t at = 0; at < wire.size();) {
+    const std::size_t step = std::min<std::size_t>(7001, wire.size() - at);
+    at += platform::writeSome(fd.get(), wire.data() + at, step).bytes;
+    const StreamResult got = receiver.read(stream, std::span(&piece, 1));
+    ASSERT_EQ(got.bytes, at == wire.size() ? payload.size() : 0u);
+    ASSERT_FALSE(got.ended || receiver.hasInput());
+  }
+  EXPECT_EQ(room, payload);
 }
 
 } // namespace

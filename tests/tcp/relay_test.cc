@@ -36,7 +36,10 @@ TEST(TcpRelay, WhoCannotBeCalledCallsBack) {
 }
 
 TEST(TcpRelay, ThoseThatOnlyCallAreRelayedByTheOthers) {
-  World world(6, 6, [](Config& config) { config.connections_per_peer = 2; });
+  World world(6, 6, [](Config& config) {
+    config.connections_per_peer = 2;
+    config.tcp_checksum = "on";
+  });
   world.setPatience(kLittle);
   for (const int hidden : {1, 2, 4, 5})
     world.hide(hidden);

@@ -36,6 +36,16 @@ TransportFactory resumable(TransportFactory factory, const char* name) {
   return factory;
 }
 
+/// The same with checksums.
+TransportFactory checked(TransportFactory factory, const char* name) {
+  factory.name = name;
+  factory.configure = [configure = factory.configure](Config& config) {
+    configure(config);
+    config.tcp_checksum = "on";
+  };
+  return factory;
+}
+
 #ifdef GOSS_TEST_TLS
 /// The same through TLS, with credentials that last as long as the program's list of transports.
 TransportFactory tls(const char* name, const std::shared_ptr<const test::CredentialFiles>& files, bool certificates,
@@ -81,6 +91,8 @@ std::vector<TransportFactory> allTransports() {
       tcp("tcpOverIpv6", "::1", 1),
       tcp("tcpStriped", "127.0.0.1", 4),
       resumable(tcp("", "127.0.0.1", 1), "tcpResumable"),
+      checked(tcp("", "127.0.0.1", 1), "tcpChecked"),
+      checked(tcp("", "127.0.0.1", 4), "tcpCheckedStriped"),
       {"sim", [](const TransportContext& context) { return std::make_unique<transports::SimTransport>(context); },
        false},
   };

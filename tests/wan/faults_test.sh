@@ -1,27 +1,28 @@
 #!/usr/bin/env bash
 # Ranks on emulated hosts die, stop, are cut off and come back: the others name them in time, and go on.
-#   faults_test.sh PATH_OF_goss-wanem PATH_OF_shrink_rank [PATH_OF_goss-keys]
+#   faults_test.sh PATH_OF_goss-wanem PATH_OF_shrink_rank PATH_OF_fault_rank [PATH_OF_goss-keys]
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
 require_namespaces
 
 wanem=$(readlink -f "$1")
 shrink_rank=$(readlink -f "$2")
-export shrink_rank
+fault_rank=$(readlink -f "$3")
+export shrink_rank fault_rank
 prefix=gf$$t
 scratch=$(mktemp -d)
 export scratch
 trap 'rm -rf "$scratch"' EXIT
-keys=${3:+$(readlink -f "$3")}
+keys=${4:+$(readlink -f "$4")}
 [ -z "$keys" ] || "$keys" psk "$scratch/psk" >/dev/null 2>&1
 
-# In the emulator: starts four ranks (COUNT SHRINKS [MANNER...]), whose output goes to $scratch/RANK, and waits until they run.
+# In the emulator: starts four ranks (COUNT SHRINKS [MANNER...], or what else $program takes), whose output goes to $scratch/RANK, and waits until they run.
 cat >"$scratch/lib" <<'L'
 pids=()
 start() {
   for rank in 0 1 2 3; do
     ip netns exec "$WANEM_PREFIX$rank" env RANK=$rank WORLD_SIZE=4 MASTER_ADDR=10.77.0.1 MASTER_PORT=29400 GOSS_LOG=off \
-      stdbuf -oL "$shrink_rank" "$@" >"$scratch/$rank" 2>&1 &
+      stdbuf -oL "${program:-$shrink_rank}" "$@" >"$scratch/$rank" 2>&1 &
     pids+=($!)
   done
   for rank in 0 1 2 3; do says "$rank" ready 100 || echo "rank $rank is not ready: $(cat "$scratch/$rank")"; done
@@ -182,7 +183,36 @@ kill -9 "${pids[0]}"
 expect "and work has gone on since" all "1 2 3" "^reduced" 60
 S
 
+# Bits that TCP's checksum does not see: SHARE of the packets, SECONDS long.
+cat >>"$scratch/lib" <<'L'
+flip() {
+  ctl set '*' '*' corrupt="$1"
+  sleep "$2"
+  ctl set '*' '*' corrupt=0
+  expect "some did flip" test "$("$WANEM" ctl --prefix "$WANEM_PREFIX" stats | awk '$1 ~ /^[0-9]+$/ { n += $13 } END { print 0 + n }')" -ge 1
+}
+L
+scenario --delay 5 <<'S'
+program=$fault_rank start 65536 0 checked
+flip 0.2 4
+expect "bits that flip on the way change no result" eval "! grep -q ^wrong $scratch/[0-3]"
+expect "and fail nothing" eval "! grep -q failed $scratch/[0-3]"
+before=$(wc -l <"$scratch/0")
+sleep 1
+expect "and work goes on" eval "[ \$(wc -l <$scratch/0) -gt $before ]"
+S
+
+export GOSS_RECONNECT=off
+scenario --delay 5 <<'S'
+program=$fault_rank start 65536 0 checked
+flip 0.2 1
+expect "without reconnecting they end the run" all "0 1 2 3" "^failed -" 150
+expect "are named" grep -qE "^failed -5 .*changed on their way" "$scratch"/[0-3]
+expect "and change no result" eval "! grep -q ^wrong $scratch/[0-3]"
+S
+unset GOSS_RECONNECT
+
 passed=$(grep -c '^ok' "$scratch/report")
 failed=$(grep -c '^FAIL' "$scratch/report")
-[ "$passed" -ge $((30 + ${keys:+4})) ] || failed=$((failed + 1))
+[ "$passed" -ge $((38 + ${keys:+4})) ] || failed=$((failed + 1))
 finish

@@ -203,6 +203,10 @@ bool Acceptor::greet(Stranger& stranger, std::uint64_t token) {
 
 void Acceptor::judge(Stranger& stranger) {
   const auto decoded = decodeHello(stranger.input);
+  if (decoded.status().kind() == GOSS_ERR_PEER_LOST) {
+    logOnce(stranger.from, decoded.status().text());
+    return hangUp(stranger);
+  }
   if (!decoded.isOk()) return refuse(stranger, decoded.status().text());
   const Hello& hello = decoded.value();
   if (!platform::equalInConstantTime(hello.job, context_.job)) return refuse(stranger, "it belongs to another job");

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "platform/socket.h"
+
 namespace goss::transports::tcp {
 
 using platform::StreamResult;
@@ -16,12 +18,10 @@ Status Connection::open(platform::Stream stream, platform::Poller& poller, std::
   return poller.add(fd(), reads_, writes_, token);
 }
 
-Status Connection::openResumable(platform::Stream stream, platform::Poller& poller, std::uint64_t token,
-                                 std::uint32_t epoch) {
-  records_ = std::make_unique<Records>();
-  records_->epoch = epoch;
+Status Connection::openRecords(platform::Stream stream, platform::Poller& poller, std::uint64_t token, Manner manner) {
+  records_ = std::make_unique<Records>(manner);
   // Its first connection never came to be, and the other end waits to be told that nothing has arrived over it.
-  if (epoch > 0) records_->stream.restart();
+  if (manner.epoch > 0) records_->stream.restart();
   Status opened = open(std::move(stream), poller, token, true);
   if (opened.isOk()) flushRecords();
   return opened;
@@ -42,12 +42,22 @@ Status Connection::resume(platform::Stream stream, std::uint32_t epoch) {
 void Connection::lose(std::string why) {
   if (!records_ || records_->lost) return;
   records_->lost = true;
+  records_->over = records_->over || !records_->resumable;
   records_->reason = std::move(why);
   stream_.close();
 }
 
 void Connection::lost(const StreamResult& end) {
   if (records_->lost) return;
+  if (wasChanged()) {
+    // The other end is not to take this for an orderly end.
+    platform::resetOnClose(fd());
+    const std::uint64_t moved = records_->stream.acknowledged() + records_->stream.used();
+    records_->changes = moved == std::exchange(records_->moved, moved) ? records_->changes + 1 : 1;
+    lose("bytes from it were changed on their way: their CRC32C is wrong");
+    records_->over = records_->over || records_->changes >= kMostChanges;
+    return;
+  }
   const StreamResult told = records_->stream.firstError().value_or(end);
   records_->closed = told.error == 0;
   lose(stream_.reason(told));

@@ -17,15 +17,23 @@ namespace goss::transports::tcp {
 
 /// Keeps the poller's interest in step with as few system calls as possible. One that is resumable does not end when
 /// its socket does: it is lost, reads and writes nothing, until resume() gives it another one and the stream goes on
-/// where it was, or giveUp() ends it. One thread.
+/// where it was, or giveUp() ends it. One that is checked, too, is lost when bytes were changed on their way; it ends
+/// then, if it is not resumable or that happens again and again. One thread.
 class Connection {
  public:
   Connection() = default;
 
+  /// How its bytes travel in records.
+  struct Manner {
+    bool checked = false;
+    bool resumable = true;
+    std::uint32_t epoch = 0; ///< How often its caller has resumed it.
+  };
+
   /// Errors: resource.
   Status open(platform::Stream stream, platform::Poller& poller, std::uint64_t token, bool reads);
-  /// The same, resumable; its socket is always read. `epoch`: how often its caller has resumed it.
-  Status openResumable(platform::Stream stream, platform::Poller& poller, std::uint64_t token, std::uint32_t epoch);
+  /// The same, in records; its socket is always read.
+  Status openRecords(platform::Stream stream, platform::Poller& poller, std::uint64_t token, Manner manner);
   /// Takes the place of its socket, which is closed if it is not lost yet. Errors: resource.
   Status resume(platform::Stream stream, std::uint32_t epoch);
   /// It was opened at some time.
@@ -44,6 +52,8 @@ class Connection {
   [[nodiscard]] bool wasClosed() const { return records_ && records_->closed; }
   [[nodiscard]] const std::string& lostReason() const { return records_->reason; }
   [[nodiscard]] bool isMalformed() const { return records_ && records_->stream.isMalformed(); }
+  /// Lost because bytes were changed on their way.
+  [[nodiscard]] bool wasChanged() const { return records_ && records_->stream.isChanged(); }
   /// Its socket is of no use any more; not yet known here.
   void lose(std::string why);
   /// It will not be resumed: after what has arrived it ends, because of `why`.
@@ -112,8 +122,13 @@ class Connection {
 
  private:
   struct Records {
+    explicit Records(const Manner& manner)
+        : stream(kWindowBytes, manner.checked), resumable(manner.resumable), epoch(manner.epoch) {}
     RecordStream stream;
-    std::uint32_t epoch = 0;
+    const bool resumable;
+    std::uint32_t epoch;
+    int changes = 0;         ///< How often bytes were changed since the stream was here,
+    std::uint64_t moved = 0; ///< with so many read and acknowledged.
     bool lost = false;
     bool closed = false;
     bool over = false; ///< And will not be resumed.
@@ -133,6 +148,9 @@ class Connection {
   void flushRecords();
   void pull();
   void lost(const platform::StreamResult& end);
+
+  /// After so many without a byte of progress the way is given up: what changes bytes there does not do so by chance.
+  static constexpr int kMostChanges = 100;
 
   platform::Stream stream_;
   PaceGuard pace_;

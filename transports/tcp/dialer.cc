@@ -155,6 +155,7 @@ void Dialer::greet(std::uint64_t token, Call& call) {
 Hello Dialer::greeting(const Call& call) const {
   // A relayed link is one connection, which is not resumed: the relay would have to find both ends again.
   Hello hello = call.via < 0 ? target_.hello : Hello{};
+  hello.checked = target_.hello.checked;
   hello.from = static_cast<std::uint32_t>(context_.self);
   hello.to = static_cast<std::uint32_t>(target_.peer);
   hello.size = static_cast<std::uint32_t>(context_.size);

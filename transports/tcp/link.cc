@@ -36,11 +36,12 @@ Status Link::adopt(platform::Stream stream, const Hello& hello, platform::Poller
     connections_.resize(hello.connections);
     remotes_.resize(hello.connections);
     resumable_ = hello.purpose != Purpose::plain;
+    checked_ = hello.checked;
     token_ = hello.token;
     calls_ = hello.from != static_cast<std::uint32_t>(peer());
   }
   if (connections_.size() != hello.connections || connections_[index].wasOpened() || matcher_.hasFailed() ||
-      !platform::equalInConstantTime(token_, hello.token))
+      !platform::equalInConstantTime(token_, hello.token) || checked_ != hello.checked)
     return Status::error(GOSS_ERR_PROTOCOL, fmt::format("connection {} of rank {} exists already", index, peer()));
   platform::tuneForMessages(stream.fd());
   remotes_[index] = platform::remoteAddress(stream.fd());
@@ -51,8 +52,9 @@ Status Link::adopt(platform::Stream stream, const Hello& hello, platform::Poller
   }
   const auto token = static_cast<std::uint64_t>(peer());
   // Payload connections are watched only while it is their turn: what they have early is not wanted yet.
-  Status opened = resumable_ ? connections_[index].openResumable(std::move(stream), poller, token, hello.epoch)
-                             : connections_[index].open(std::move(stream), poller, token, false);
+  Status opened = hasRecords() ? connections_[index].openRecords(std::move(stream), poller, token,
+                                                                 {checked_, resumable_, hello.epoch})
+                               : connections_[index].open(std::move(stream), poller, token, false);
   if (!opened.isOk()) return opened;
   if (++adopted_ < hello.connections) return Status::ok();
   outflow_ = std::make_unique<Outflow>(connections_, eagerBytes(connections_[0].fd()));
@@ -82,13 +84,14 @@ bool Link::run(bool broken) {
   if (resumable_) broken = false;
   if (!intake_) {
     // The one that is lost waits for the others, and its socket does not go on reporting that.
-    if (resumable_)
+    if (hasRecords())
       for (Connection& connection : connections_)
         connection.flush();
     broken = broken || isMalformed();
     if (broken) refuse(peerLostError(peer(), "a connection broke while the others were still being made"));
     return drained || broken;
   }
+  if (hasRecords()) broken = isOver();
   // Bytes that are there already count, whatever became of the connection since.
   if (broken) intake_->hurry();
   const std::uint64_t before = carried();
@@ -100,7 +103,10 @@ bool Link::run(bool broken) {
     for (Connection& connection : connections_)
       connection.mindPace();
   }
+  if (hasRecords()) broken = isOver();
   judgeEnd(broken, read);
+  // What has come is read first, and then no socket reports the rest.
+  urgent_ = urgent_ || (hasRecords() && broken && !ended_);
   return drained || read || written || ended_;
 }
 
@@ -108,18 +114,22 @@ bool Link::isMalformed() const {
   return std::any_of(connections_.begin(), connections_.end(), [](const auto& one) { return one.isMalformed(); });
 }
 
+bool Link::isOver() const {
+  return std::any_of(connections_.begin(), connections_.end(), [](const auto& one) { return one.isOver(); });
+}
+
 void Link::judgeEnd(bool broken, bool read) {
   switch (intake_->end()) {
     case Intake::End::none:
-      if (resumable_ && isMalformed()) {
+      if (isMalformed()) {
         why_ = protocolError(peer(), "bytes that are no record of the TCP protocol");
       } else if (doomed_ && !doom_.isOk()) {
         why_ = doom_;
       } else if (doomed_) {
         why_ = peerLostError(peer(), fmt::format("a message to it at {} was cancelled half way", address_));
       } else if (broken && !read) {
-        why_ = peerLostError(peer(), fmt::format("the connection to {} broke", address_));
-        unexplained_ = via_ < 0;
+        why_ = peerLostError(peer(), lossReason(fmt::format("the connection to {} broke", address_)));
+        unexplained_ = !resumable_ && via_ < 0;
       } else {
         return;
       }
@@ -131,11 +141,12 @@ void Link::judgeEnd(bool broken, bool read) {
     case Intake::End::closed:
       unexplained_ = !resumable_ && via_ < 0;
       why_ = peerLostError(
-          peer(), via_ < 0
-                      ? fmt::format("its process at {} died or was cut off ({})", address_, intake_->endReason())
-                      : fmt::format("the connection to it is relayed by rank {}, and either of them died or was cut "
-                                    "off ({})",
-                                    via_, intake_->endReason()));
+          peer(),
+          lossReason(via_ < 0
+                         ? fmt::format("its process at {} died or was cut off ({})", address_, intake_->endReason())
+                         : fmt::format("the connection to it is relayed by rank {}, and either of them died or was cut "
+                                       "off ({})",
+                                       via_, intake_->endReason())));
       break;
     case Intake::End::malformed:
       why_ = protocolError(peer(), intake_->endReason());
@@ -145,6 +156,18 @@ void Link::judgeEnd(bool broken, bool read) {
       break;
   }
   ended_ = true;
+}
+
+bool Link::wasChanged() const {
+  return std::any_of(connections_.begin(), connections_.end(), [](const auto& one) { return one.wasChanged(); });
+}
+
+/// Changed bytes explain more than the end that they led to.
+std::string Link::lossReason(std::string otherwise) const {
+  const auto changed =
+      std::find_if(connections_.begin(), connections_.end(), [](const auto& one) { return one.wasChanged(); });
+  if (changed == connections_.end()) return otherwise;
+  return fmt::format("the connection to it at {} is of no use ({})", address_, changed->lostReason());
 }
 
 Status Link::end() {
@@ -172,7 +195,7 @@ bool Link::hasWork() const {
 }
 
 bool Link::leave() {
-  if (ended_ || left_ || !resumable_ || state() != LinkState::ready) return true;
+  if (ended_ || left_ || !hasRecords() || state() != LinkState::ready) return true;
   outflow_->goodbye();
   // Messages under way are never completed by who leaves; what is owed to the peer for a break is.
   if (!outflow_->saysGoodbye()) return !owesResumption();
@@ -219,7 +242,8 @@ Status Link::judge(const Hello& hello) const {
   if (hello.purpose == Purpose::recall && !resumable_)
     return Status::error(GOSS_ERR_PEER_LOST, "the link that it means does not survive its connections");
   // One answer for all: who does not know the token learns nothing about the link.
-  if (!platform::equalInConstantTime(token_, hello.token) || !resumable_ || hello.connections != connections_.size())
+  if (!platform::equalInConstantTime(token_, hello.token) || !resumable_ || hello.checked != checked_ ||
+      hello.connections != connections_.size())
     return refused("it does not know the secret of the link that it means");
   // Who knows it may not have heard yet that a rank has left.
   if (over) return Status::error(GOSS_ERR_PEER_LOST, "the link that it means has ended");
@@ -259,6 +283,7 @@ Hello Link::greeting(std::size_t index, Purpose purpose) const {
   hello.connection = static_cast<std::uint16_t>(index);
   hello.connections = static_cast<std::uint16_t>(connections_.size());
   hello.purpose = purpose;
+  hello.checked = checked_;
   hello.epoch = connections_[index].epoch() + (purpose == Purpose::resume ? 1 : 0);
   hello.token = token_;
   return hello;
@@ -283,7 +308,7 @@ bool Link::owesResumption() const {
 
 bool Link::hasUndelivered() const {
   if (owesResumption()) return true;
-  if (ended_ || left_ || !resumable_ || state() != LinkState::ready) return false;
+  if (ended_ || left_ || !hasRecords() || state() != LinkState::ready) return false;
   return std::any_of(connections_.begin(), connections_.end(), [](const auto& one) {
     return one.isOpen() && (one.hasOutput() || platform::unacknowledgedBytes(one.fd()) > 0);
   });
@@ -297,7 +322,7 @@ std::uint64_t Link::acknowledged() const {
 }
 
 std::uint64_t Link::carried() const {
-  if (!resumable_) return 0; // Asked in every run.
+  if (!hasRecords()) return 0; // Asked in every run.
   std::uint64_t sum = 0;
   for (const Connection& connection : connections_)
     sum += connection.acknowledged() + connection.sent();
@@ -307,7 +332,7 @@ std::uint64_t Link::carried() const {
 std::uint64_t Link::underway() const {
   std::uint64_t sum = 0;
   for (const Connection& connection : connections_)
-    if (resumable_ && connection.isOpen()) sum += platform::unacknowledgedBytes(connection.fd());
+    if (hasRecords() && connection.isOpen()) sum += platform::unacknowledgedBytes(connection.fd());
   return sum;
 }
 

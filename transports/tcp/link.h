@@ -24,7 +24,8 @@ namespace goss::transports::tcp {
 ///     connecting  failed   refuse()
 ///     ready       failed   run(): the peer said goodbye, closed, or sent what makes no sense
 ///
-/// A link that is resumable stays ready when connections of it break: see lostConnections().
+/// A link that is resumable stays ready when connections of it break: see lostConnections(). Bytes that were changed on
+/// their way are a break where the link is checked.
 class Link {
  public:
   /// `room`: bytes that may lie here without a receive.
@@ -36,7 +37,7 @@ class Link {
 
   void setWanted() {
     wanted_ = true;
-    urgent_ = resumable_; // What was lost before is to be found now.
+    urgent_ = hasRecords(); // What was lost before is to be found now.
   }
   [[nodiscard]] bool wanted() const { return wanted_; }
   /// Takes the connection that `hello` was said on, by the peer or, if it is not from there, by this end; the rank
@@ -70,6 +71,10 @@ class Link {
   void giveUp(const Status& why);
 
   [[nodiscard]] bool isResumable() const { return resumable_; }
+  /// Then its connections find out for themselves, by reading, that they are lost.
+  [[nodiscard]] bool hasRecords() const { return resumable_ || checked_; }
+  /// A connection is lost because bytes were changed on their way.
+  [[nodiscard]] bool wasChanged() const;
   /// This end has made the connections, and makes them anew.
   [[nodiscard]] bool calls() const { return calls_; }
   /// What the peer's hello asks of connections that stand, or did. Errors, for people at the other end: protocol;
@@ -93,9 +98,9 @@ class Link {
   void resumptionFailed(const std::string& why, PeerLoss how);
   /// A connection is being resumed, without which the peer would lack bytes, or the goodbye.
   [[nodiscard]] bool owesResumption() const;
-  /// Or something that was written, of a link that is resumable, has not reached the peer's system.
+  /// Or something that was written, of a link that has records, has not reached the peer's system.
   [[nodiscard]] bool hasUndelivered() const;
-  /// Each changes when bytes that a link that is resumable keeps go on: are read by the peer; or leave here, too; or
+  /// Each changes when bytes that a link that has records keeps go on: are read by the peer; or leave here, too; or
   /// reach the peer's system.
   [[nodiscard]] std::uint64_t acknowledged() const;
   [[nodiscard]] std::uint64_t carried() const;
@@ -106,7 +111,7 @@ class Link {
   /// Nothing is to be written, and messages are read as they come.
   [[nodiscard]] bool awaitsReading() const { return intake_ && !ended_ && outflow_->isEmpty(); }
 
-  /// For a link that is resumable, between its run()s until it is true: says goodbye and closes when the peer has said
+  /// For a link that has records, between its run()s until it is true: says goodbye and closes when the peer has said
   /// that it has read that. A link that has ended has nothing to wait for.
   bool leave();
   /// Says goodbye and ends the writing, for a link that is ready.
@@ -115,6 +120,8 @@ class Link {
   bool isDrained();
 
  private:
+  [[nodiscard]] bool isOver() const;
+  [[nodiscard]] std::string lossReason(std::string otherwise) const;
   [[nodiscard]] bool departed() const { return loss_ == PeerLoss::departed; }
   void judgeEnd(bool broken, bool read);
   [[nodiscard]] bool isMalformed() const;
@@ -127,6 +134,7 @@ class Link {
   std::vector<std::optional<platform::SocketAddress>> remotes_; ///< By index.
   std::string address_;                                         ///< Of the peer, as connection 0 sees it.
   bool resumable_ = false;
+  bool checked_ = false;
   bool calls_ = false; ///< This end has made the connections.
   LinkToken token_{};
   bool urgent_ = false; ///< run() has something to find out.

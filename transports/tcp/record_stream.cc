@@ -6,6 +6,8 @@
 #include <array>
 #include <cstring>
 
+#include "platform/crc32c.h"
+
 namespace goss::transports::tcp {
 
 namespace {
@@ -15,8 +17,6 @@ constexpr std::size_t kPullBytes = std::size_t{64} * 1024;
 /// Reads of the connection in one call: the other end may send headers forever.
 constexpr int kMostFills = 64;
 constexpr std::size_t kTellEvery = std::size_t{256} * 1024;
-
-platform::StreamResult malformedEnd() { return {0, true, EPROTO}; }
 
 } // namespace
 
@@ -82,10 +82,11 @@ class RecordStream::Pieces {
   std::size_t done_ = 0;
 };
 
-RecordStream::RecordStream(std::size_t window)
-    : window_(window),
+RecordStream::RecordStream(std::size_t window, bool checked)
+    : checked_(checked),
+      window_(window),
       tell_every_(std::min(window / 4, kTellEvery)),
-      raw_(std::make_unique_for_overwrite<char[]>(kRawBytes)) {}
+      raw_(std::make_unique_for_overwrite<char[]>(kRawBytes + (checked ? kMostRecordBytes : 0))) {}
 
 platform::StreamResult RecordStream::read(platform::Stream& stream, std::span<const iovec> to) {
   Pieces pieces(to);
@@ -99,17 +100,23 @@ platform::StreamResult RecordStream::read(platform::Stream& stream, std::span<co
 platform::StreamResult RecordStream::readInto(platform::Stream& stream, Pieces& to) {
   bool dry = false;
   for (int fills = 0; fills < kMostFills; ++fills) {
-    if (!unpack(to)) return malformedEnd();
+    if (!unpack(to)) return brokenEnd();
     if (to.left() == 0 || dry) return {};
     if (end_.ended) return end_;
     end_ = fill(stream, to, dry);
     if (end_.ended) {
       // What came with the end counts.
-      return unpack(to) ? end_ : malformedEnd();
+      return unpack(to) ? end_ : brokenEnd();
     }
   }
   return {};
 }
+
+/// What the connection ends with when unpack() has failed.
+platform::StreamResult RecordStream::brokenEnd() const { return {0, true, changed_ ? EBADMSG : EPROTO}; }
+
+/// So much is read into raw_ at a time: the rest of a record that waits to be whole, and a little of the next.
+std::size_t RecordStream::rawRoom() const { return unchecked_ + kRawBytes - raw_end_; }
 
 /// One read of the connection, straight to where its payload belongs as far as that is known. `dry`: it has no more.
 platform::StreamResult RecordStream::fill(platform::Stream& stream, Pieces& to, bool& dry) {
@@ -119,12 +126,12 @@ platform::StreamResult RecordStream::fill(platform::Stream& stream, Pieces& to, 
     raw_at_ = 0;
   }
   std::array<iovec, kMostPieces + 1> pieces;
-  std::size_t straight = raw() == 0 ? record_left_ : 0;
+  std::size_t straight = raw() == 0 && !checked_ ? record_left_ : 0;
   std::size_t count = to.list(std::span(pieces).first(kMostPieces), straight);
   std::size_t asked = straight;
   if (straight == record_left_ || raw() > 0) {
-    pieces[count++] = {raw_.get() + raw_end_, kRawBytes - raw_end_};
-    asked += kRawBytes - raw_end_;
+    pieces[count++] = {raw_.get() + raw_end_, rawRoom()};
+    asked += rawRoom();
   }
   const platform::StreamResult got = stream.read(std::span<const iovec>(pieces.data(), count));
   if (got.ended) return got;
@@ -136,15 +143,18 @@ platform::StreamResult RecordStream::fill(platform::Stream& stream, Pieces& to, 
   return {};
 }
 
-/// Takes apart what is in raw_; payload goes as far as there is room. False: it makes no sense.
+/// Takes apart what is in raw_; payload goes as far as there is room. False: it makes no sense, or is not what was
+/// sent.
 bool RecordStream::unpack(Pieces& to) {
   for (;;) {
+    if (changed_ || malformed_) return false;
+    if (unchecked_ > 0) {
+      if (raw() < unchecked_) return true;
+      if (!check()) return false;
+    }
     if (record_left_ == 0) {
       if (raw() < kRecordHeaderBytes) return true;
-      if (!handleHeader()) {
-        malformed_ = true;
-        return false;
-      }
+      if (!handleHeader()) return false;
       continue;
     }
     const std::size_t size = std::min({record_left_, raw(), to.left()});
@@ -157,16 +167,31 @@ bool RecordStream::unpack(Pieces& to) {
 
 bool RecordStream::handleHeader() {
   RecordHeader header;
-  const bool valid = decodeRecordHeader({raw_.get() + raw_at_, kRecordHeaderBytes}, header);
+  const HeaderVerdict verdict = decodeRecordHeader({raw_.get() + raw_at_, kRecordHeaderBytes}, checked_, header);
   raw_at_ += kRecordHeaderBytes;
-  if (!valid || header.used < acknowledged_ || header.used > sent_) return false;
-  if (restarting_ && header.bytes > 0) return false;
+  changed_ = verdict == HeaderVerdict::changed;
+  malformed_ = verdict == HeaderVerdict::malformed ||
+               (!changed_ && (header.used < acknowledged_ || header.used > sent_ || (restarting_ && header.bytes > 0)));
+  if (changed_ || malformed_) {
+    raw_at_ = raw_end_ = 0; // None of it means anything.
+    return false;
+  }
   ring_.discard(static_cast<std::size_t>(header.used - acknowledged_));
   acknowledged_ = header.used;
-  record_left_ = header.bytes;
+  (checked_ ? unchecked_ : record_left_) = header.bytes;
+  checksum_ = header.checksum;
   if (restarting_) sent_ = header.used;
   restarting_ = false;
   return true;
+}
+
+/// The record that waits in raw_ is whole.
+bool RecordStream::check() {
+  changed_ = platform::crc32c(raw_.get() + raw_at_, unchecked_) != checksum_;
+  if (changed_) raw_at_ = raw_end_ = 0;
+  record_left_ = changed_ ? 0 : unchecked_;
+  unchecked_ = 0;
+  return !changed_;
 }
 
 platform::StreamResult RecordStream::pull(platform::Stream& stream) {
@@ -178,7 +203,7 @@ platform::StreamResult RecordStream::pull(platform::Stream& stream) {
     const std::size_t before = kept_.size();
     if (before - kept_at_ > window_) {
       malformed_ = true;
-      return malformedEnd();
+      return brokenEnd();
     }
     kept_.resize(before + kPullBytes);
     const iovec piece{kept_.data() + before, kPullBytes};
@@ -274,7 +299,7 @@ bool RecordStream::beginRecord() {
   // The first record of a connection that goes on for another says nothing but what has arrived.
   const bool first = tell_first_;
   payload_left_ = first ? 0 : static_cast<std::size_t>(std::min<std::uint64_t>(unsent, kMostRecordBytes));
-  header_ = encodeRecordHeader({static_cast<std::uint32_t>(payload_left_), used_});
+  header_ = encodeRecordHeader({static_cast<std::uint32_t>(payload_left_), used_, payloadChecksum()}, checked_);
   header_left_ = header_.size();
   told_ = used_;
   tell_ = false;
@@ -282,10 +307,20 @@ bool RecordStream::beginRecord() {
   return true;
 }
 
+/// Of the record that begins.
+std::uint32_t RecordStream::payloadChecksum() const {
+  std::uint32_t checksum = 0;
+  if (!checked_) return checksum;
+  for (const iovec& piece : ring_.view(static_cast<std::size_t>(sent_ - acknowledged_), payload_left_))
+    checksum = platform::crc32c(piece.iov_base, piece.iov_len, checksum);
+  return checksum;
+}
+
 void RecordStream::restart() {
   restarting_ = true;
+  changed_ = false;
   header_left_ = payload_left_ = 0;
-  raw_at_ = raw_end_ = record_left_ = 0;
+  raw_at_ = raw_end_ = unchecked_ = record_left_ = 0;
   forgetInput();
   first_error_.reset();
   end_ = {};
@@ -293,6 +328,7 @@ void RecordStream::restart() {
 }
 
 bool RecordStream::hasInput() const {
+  if (unchecked_ > 0) return kept_at_ < kept_.size() || raw() >= unchecked_;
   return kept_at_ < kept_.size() || (record_left_ > 0 && raw() > 0) || raw() >= kRecordHeaderBytes;
 }
 

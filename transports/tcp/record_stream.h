@@ -20,11 +20,14 @@ namespace goss::transports::tcp {
 /// what it has, and only then is sent again what the other lacks. At most `window` bytes are on their way, so that
 /// neither what is kept for sending nor what arrives while nobody reads grows beyond it. One thread.
 ///
+/// A stream that is `checked` gives the reader nothing of a record before its checksum was found right; a wrong one is
+/// the end of the connection, with the error EBADMSG, and restart() has the bytes sent again.
+///
 /// The stream that the calls name is always the present one. Results are those of its reads and writes; `ended` with
 /// isMalformed(): the other end does not keep to the protocol, and there is nothing to be resumed.
 class RecordStream {
  public:
-  explicit RecordStream(std::size_t window = kWindowBytes);
+  explicit RecordStream(std::size_t window = kWindowBytes, bool checked = false);
 
   /// As Stream::read and Stream::write. Fewer bytes than asked for: the connection would block, or the window is full.
   platform::StreamResult read(platform::Stream& stream, std::span<const iovec> to);
@@ -48,6 +51,8 @@ class RecordStream {
   /// restart() was called, and the other end has not said yet what it has.
   [[nodiscard]] bool isRestarting() const { return restarting_; }
   [[nodiscard]] bool isMalformed() const { return malformed_; }
+  /// Bytes of the present connection were changed on their way.
+  [[nodiscard]] bool isChanged() const { return changed_; }
 
   /// read() would give something without the connection.
   [[nodiscard]] bool hasInput() const;
@@ -58,6 +63,8 @@ class RecordStream {
   /// How much the other end is known to have read, and what has gone to the present connection.
   [[nodiscard]] std::uint64_t acknowledged() const { return acknowledged_; }
   [[nodiscard]] std::uint64_t sent() const { return sent_; }
+  /// How much was read here.
+  [[nodiscard]] std::uint64_t used() const { return used_; }
   /// Something that was written has not gone to a connection yet.
   [[nodiscard]] bool hasUnsent() const { return sent_ < written_ || inRecord(); }
 
@@ -67,6 +74,10 @@ class RecordStream {
   platform::StreamResult fill(platform::Stream& stream, Pieces& to, bool& dry);
   bool unpack(Pieces& to);
   bool handleHeader();
+  bool check();
+  [[nodiscard]] platform::StreamResult brokenEnd() const;
+  [[nodiscard]] std::uint32_t payloadChecksum() const;
+  [[nodiscard]] std::size_t rawRoom() const;
   std::size_t takeKept(Pieces& to);
   void use(std::size_t bytes);
   bool beginRecord();
@@ -75,10 +86,12 @@ class RecordStream {
 
   static constexpr std::size_t kRawBytes = std::size_t{16} * 1024;
 
+  const bool checked_;
   const std::size_t window_;
   const std::size_t tell_every_; ///< Used bytes after which the other end is told without being sent anything.
   bool restarting_ = false;
   bool malformed_ = false;
+  bool changed_ = false; ///< Bytes from the present connection are not those that were sent.
 
   ByteRing ring_;                  ///< Bytes from acknowledged_ to written_.
   std::uint64_t acknowledged_ = 0; ///< These counts are of the whole stream.
@@ -91,6 +104,8 @@ class RecordStream {
   std::unique_ptr<char[]> raw_; ///< From the connection: headers and payload.
   std::size_t raw_at_ = 0;
   std::size_t raw_end_ = 0;
+  std::size_t unchecked_ = 0; ///< Payload of a record that waits in raw_ until it is whole, and has this checksum.
+  std::uint32_t checksum_ = 0;
   std::size_t record_left_ = 0; ///< Payload of the record that is being read.
   std::string kept_;            ///< Payload that nobody has asked for yet.
   std::size_t kept_at_ = 0;

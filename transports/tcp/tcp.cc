@@ -36,6 +36,12 @@ constexpr double kBandwidth_bytes_per_s = 4e9;
 constexpr double kTlsLatency_s = 14e-6;
 constexpr double kTlsBandwidth_bytes_per_s = 0.9e9;
 
+/// `setting` is Config::tcp_checksum.
+tcp::Checks checksOf(const std::string& setting) {
+  if (setting == "off") return tcp::Checks::none;
+  return setting == "on" ? tcp::Checks::all : tcp::Checks::between_hosts;
+}
+
 } // namespace
 
 TcpTransport::TcpTransport(const TransportContext& context, platform::SecurityMaker security)
@@ -51,7 +57,7 @@ TcpTransport::TcpTransport(const TransportContext& context, platform::SecurityMa
 }
 
 TcpTransport::~TcpTransport() {
-  leaveResumable();
+  awaitGoodbyes();
   for (auto& link : links_)
     link->beginClose();
   // The sockets may close only when nothing is left to be acknowledged: bytes that come later are answered by a reset,
@@ -81,7 +87,7 @@ bool TcpTransport::relayOnly() {
 }
 
 /// What was sent over a connection may be lost with it, and the goodbye too, until the peer says that it has read that.
-void TcpTransport::leaveResumable() {
+void TcpTransport::awaitGoodbyes() {
   closing_ = true;
   const milliseconds span = std::max(kCloseSpan, milliseconds(context_.config->silence_ms));
   Deadline deadline = Deadline::after(span);
@@ -161,7 +167,9 @@ Status TcpTransport::listen() {
   if (!own.isOk()) return own.status();
   auto sockets = advertised.value().addresses(own.value().front().port());
   if (!sockets.isOk()) return sockets.status();
-  address_ = {platform::hostIdentity().text(), sockets.take(), 0};
+  // Security finds changed bytes out by itself.
+  const tcp::Checks checks = security_ ? tcp::Checks::none : checksOf(config.tcp_checksum);
+  address_ = {platform::hostIdentity().text(), sockets.take(), 0, checks};
   address_.advertised = address_.sockets.size();
   address_.sockets.insert(address_.sockets.end(), own.value().begin(), own.value().end());
   return Status::ok();
@@ -208,6 +216,7 @@ Status TcpTransport::connect(int peer, std::string_view address) {
   accept_deadline_ = Deadline::after(milliseconds(context_.config->bootstrap_timeout_ms));
   startTicking();
   way.resumable = isResumable(decoded.value().address);
+  way.checked = tcp::isChecked(address_, decoded.value().address);
   resumer_->setTarget(target(peer));
   if (!link.isBegun() && (peer < context_.self || way.call_back.expired())) dial(peer);
   return Status::ok();
@@ -229,6 +238,7 @@ void TcpTransport::dial(int peer) {
   const int payload = context_.config->connections_per_peer;
   if (payload > 1) called.connections += static_cast<std::size_t>(std::min(payload, tcp::kMostPayloadConnections));
   called.hello.connections = static_cast<std::uint16_t>(called.connections);
+  called.hello.checked = ways_[static_cast<std::size_t>(peer)].checked;
   if (ways_[static_cast<std::size_t>(peer)].resumable) {
     called.hello.purpose = tcp::Purpose::resumable;
     const Status random = platform::fillRandom(called.hello.token);
@@ -413,7 +423,10 @@ bool TcpTransport::runLink(tcp::Link& link, bool broken) {
   const bool any = link.run(broken);
   if (link.isResumable()) {
     resumer_->mind(link);
-    if (!resumer_->isIdle()) startTicking();
+    if (!resumer_->isIdle()) {
+      startTicking();
+      tellOfChange(link);
+    }
   }
   if (!link.hasEnded() || link.matcher().hasFailed()) return any;
   const Status why = link.end();
@@ -425,6 +438,15 @@ bool TcpTransport::runLink(tcp::Link& link, bool broken) {
   inquiry_->ask(target(link.peer()), link.remote(0), why);
   if (!inquiry_->isIdle()) startTicking();
   return true;
+}
+
+/// Once for each peer: something on the way is broken, though nothing is lost by it.
+void TcpTransport::tellOfChange(const tcp::Link& link) {
+  if (!link.wasChanged() || std::exchange(ways_[static_cast<std::size_t>(link.peer())].change_told, true)) return;
+  log_.warn(
+      fmt::format("bytes from rank {} were changed on their way and are sent again: a network card, a cable or a "
+                  "box on the way is broken",
+                  link.peer()));
 }
 
 void TcpTransport::tick() {

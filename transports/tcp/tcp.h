@@ -30,7 +30,8 @@ namespace goss::transports {
 /// go straight from and to the callers' buffers; with Config::connections_per_peer > 1 (the caller's counts) large ones
 /// are striped over that many connections more. Who calls without the job's secret is dropped and logged once. As
 /// Config::reconnect says, and then the caller decides it for both ends, links that nobody relays survive their
-/// connections: a broken one is made anew and goes on where it was (Resumer).
+/// connections: a broken one is made anew and goes on where it was (Resumer). Without security, links between hosts are
+/// checked for bytes that were changed on their way, or as the stricter of both ends' Config::tcp_checksum says.
 class TcpTransport final : public Transport {
  public:
   /// With `security` it is the transport "tls": every connection is greeted before anything of it is read, an address
@@ -50,7 +51,7 @@ class TcpTransport final : public Transport {
   /// After open(), before connect().
   void setPatience(const Patience& patience);
   /// Waits up to two seconds until the other ends' systems have all that was sent. What they have not then, because
-  /// they hold it back for want of receives, may be lost. Links that survive their connections are waited for until the
+  /// they hold it back for want of receives, may be lost. Links that have records are waited for until the
   /// peer has read the goodbye, too: a quarter of a second when its system has it, and as long as for a silent peer
   /// while they are being resumed; and for as long as the peer reads what they keep.
   ~TcpTransport() override;
@@ -97,7 +98,9 @@ class TcpTransport final : public Transport {
     platform::Deadline call_back; ///< This end, which should be called, calls.
     platform::Deadline detour;    ///< Others are asked to relay.
     bool patient = false;         ///< That was put off once, for a system that answers.
-    bool resumable = false;       ///< Links that this end calls for are.
+    bool resumable = false;       ///< Links that this end calls for are; and so with the next.
+    bool checked = false;
+    bool change_told = false; ///< That bytes are changed on their way.
   };
   [[nodiscard]] tcp::Dialer::Target target(int peer) const;
   void dial(int peer);
@@ -116,10 +119,11 @@ class TcpTransport final : public Transport {
   bool handle(const platform::PollEvent& event);
   bool relayOnly();
   bool runLink(tcp::Link& link, bool broken);
+  void tellOfChange(const tcp::Link& link);
   void tick();
   bool mindDialers();
   [[nodiscard]] bool isResumable(const tcp::Address& peer) const;
-  void leaveResumable();
+  void awaitGoodbyes();
   void refuseLateCallers();
   [[nodiscard]] bool awaitsCalls(const tcp::Link& link) const;
   [[nodiscard]] bool awaitsCallers() const;

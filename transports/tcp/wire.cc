@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/wire.h"
+#include "platform/crc32c.h"
 
 namespace goss::transports::tcp {
 
@@ -15,12 +16,22 @@ constexpr std::string_view kAddressMagic("GTA1");
 constexpr std::string_view kHelloMagic("GOSSTCP1");
 constexpr std::string_view kAnswerMagic("GTH1");
 constexpr std::uint32_t kFrameMagic = 0x465447;    // "GTF", and the kind.
-constexpr std::uint32_t kRecordMagic = 0x31525447; // "GTR1"
-constexpr std::uint16_t kAddressVersion = 2;
+constexpr std::uint32_t kRecordMagic = 0x32525447; // "GTR2"
+constexpr std::uint16_t kAddressVersion = 3;
 constexpr std::size_t kMostHostBytes = 1024;
 constexpr std::size_t kMostSockets = 64;
 
+constexpr std::size_t kHelloChecksumAt = kHelloBytes - sizeof(std::uint32_t);
+constexpr std::size_t kAnswerChecksumAt = kAnswerBytes - sizeof(std::uint16_t);
+constexpr std::size_t kRecordChecksumAt = kRecordHeaderBytes - sizeof(std::uint32_t);
+
 Status wrong(std::string text) { return Status::error(GOSS_ERR_PROTOCOL, std::move(text)); }
+
+std::uint32_t checksum(std::string_view bytes) { return platform::crc32c(bytes.data(), bytes.size()); }
+/// A refusal has none, so that libraries of all versions understand each other's.
+std::uint16_t answerChecksum(Answer answer, std::string_view bytes) {
+  return answer == Answer::refused ? std::uint16_t{0} : static_cast<std::uint16_t>(checksum(bytes));
+}
 
 } // namespace
 
@@ -28,7 +39,7 @@ std::string encodeAddress(const Address& address) {
   base::WireWriter out;
   const std::size_t count = std::min(address.sockets.size(), kMostSockets);
   out.raw(kAddressMagic).integer(kAddressVersion).text(address.host_identity.substr(0, kMostHostBytes));
-  out.integer(static_cast<std::uint8_t>(count));
+  out.integer(static_cast<std::uint8_t>(address.checks)).integer(static_cast<std::uint8_t>(count));
   out.integer(static_cast<std::uint8_t>(std::min(address.advertised, count)));
   for (std::size_t i = 0; i < count; ++i) {
     const std::string bytes = address.sockets[i].bytes();
@@ -43,6 +54,7 @@ Result<Address> decodeAddress(std::string_view bytes) {
     return wrong("an address that is not one of the TCP transport, or of another version");
   Address address;
   address.host_identity = in.text(kMostHostBytes);
+  const auto checks = in.integer<std::uint8_t>();
   const auto count = in.integer<std::uint8_t>();
   address.advertised = in.integer<std::uint8_t>();
   for (int i = 0; i < count && in.ok(); ++i) {
@@ -52,19 +64,29 @@ Result<Address> decodeAddress(std::string_view bytes) {
     if (!socket || port == 0) return wrong("a malformed TCP address");
     address.sockets.push_back(*socket);
   }
-  if (!in.complete() || count > kMostSockets || address.advertised > count) return wrong("a malformed TCP address");
+  if (!in.complete() || count > kMostSockets || address.advertised > count ||
+      checks > static_cast<std::uint8_t>(Checks::all))
+    return wrong("a malformed TCP address");
+  address.checks = static_cast<Checks>(checks);
   return address;
+}
+
+bool isChecked(const Address& one, const Address& other) {
+  const Checks stricter = std::max(one.checks, other.checks);
+  return stricter == Checks::all || (stricter == Checks::between_hosts && one.host_identity != other.host_identity);
 }
 
 std::string encodeHello(const Hello& hello) {
   base::WireWriter out;
-  out.raw(kHelloMagic).integer(kVersion).integer(static_cast<std::uint16_t>(hello.purpose));
+  out.raw(kHelloMagic).integer(kVersion).integer(static_cast<std::uint8_t>(hello.purpose));
+  out.integer(static_cast<std::uint8_t>(hello.checked));
   out.integer(hello.from).integer(hello.to).integer(hello.size);
   out.integer(hello.connection).integer(hello.connections).integer(hello.relayed_to);
   out.raw({reinterpret_cast<const char*>(hello.job.data()), hello.job.size()});
   out.raw({reinterpret_cast<const char*>(hello.token.data()), hello.token.size()});
-  out.integer(hello.epoch).integer(std::uint32_t{0});
-  return out.take();
+  out.integer(hello.epoch);
+  std::string bytes = out.take();
+  return bytes + base::WireWriter().integer(checksum(bytes)).take();
 }
 
 bool helloMayBegin(std::string_view bytes) {
@@ -80,8 +102,12 @@ Result<Hello> decodeHello(std::string_view bytes) {
         fmt::format("it speaks version {} of the TCP protocol, this process version {}; use one version of "
                     "Gossamer on all ranks",
                     version, kVersion));
+  if (bytes.size() == kHelloBytes && base::loadLittleEndian<std::uint32_t>(bytes.data() + kHelloChecksumAt) !=
+                                         checksum(bytes.substr(0, kHelloChecksumAt)))
+    return Status::error(GOSS_ERR_PEER_LOST, "its greeting was changed on its way");
   Hello hello;
-  const auto purpose = in.integer<std::uint16_t>();
+  const auto purpose = in.integer<std::uint8_t>();
+  const auto checked = in.integer<std::uint8_t>();
   hello.from = in.integer<std::uint32_t>();
   hello.to = in.integer<std::uint32_t>();
   hello.size = in.integer<std::uint32_t>();
@@ -91,25 +117,26 @@ Result<Hello> decodeHello(std::string_view bytes) {
   const std::string_view job = in.raw(hello.job.size());
   const std::string_view token = in.raw(hello.token.size());
   hello.epoch = in.integer<std::uint32_t>();
-  const auto reserved = in.integer<std::uint32_t>();
+  in.integer<std::uint32_t>(); // The checksum.
   const bool counts = hello.from < hello.size && hello.to < hello.size && hello.from != hello.to &&
                       hello.connections >= 1 && hello.connections <= 1 + kMostPayloadConnections &&
                       hello.connection < hello.connections;
-  const bool relays = purpose == static_cast<std::uint16_t>(Purpose::relay)
-                          ? hello.connections == 1 && hello.relayed_to < hello.size && hello.relayed_to != hello.from &&
-                                hello.relayed_to != hello.to
+  const bool relays = purpose == static_cast<std::uint8_t>(Purpose::relay)
+                          ? hello.connections == 1 && checked == 0 && hello.relayed_to < hello.size &&
+                                hello.relayed_to != hello.from && hello.relayed_to != hello.to
                           : hello.relayed_to == 0;
-  if (!in.complete() || reserved != 0 || purpose > static_cast<std::uint16_t>(Purpose::recall) || !counts || !relays)
-    return wrong("its greeting is damaged");
+  if (!in.complete() || checked > 1 || purpose > static_cast<std::uint8_t>(Purpose::recall) || !counts || !relays)
+    return wrong("its greeting is malformed");
   std::memcpy(hello.job.data(), job.data(), job.size());
   std::memcpy(hello.token.data(), token.data(), token.size());
   hello.purpose = static_cast<Purpose>(purpose);
+  hello.checked = checked != 0;
   const bool has_token = hello.token != LinkToken{};
   const bool secret = hello.purpose >= Purpose::resumable;
   const bool first = hello.purpose <= Purpose::resumable;
   // The first call of a connection has no epoch, and one that takes its place has.
   if (has_token != secret || (first && hello.epoch != 0) || (hello.purpose == Purpose::resume && hello.epoch == 0))
-    return wrong("its greeting is damaged");
+    return wrong("its greeting is malformed");
   return hello;
 }
 
@@ -117,8 +144,8 @@ std::string encodeAnswer(Answer answer, std::string_view reason) {
   reason = reason.substr(0, kMostReasonBytes);
   base::WireWriter out;
   out.raw(kAnswerMagic).integer(static_cast<std::uint8_t>(answer)).integer(static_cast<std::uint8_t>(reason.size()));
-  out.integer(std::uint16_t{0}).raw(reason);
-  return out.take();
+  std::string bytes = out.take();
+  return bytes + base::WireWriter().integer(answerChecksum(answer, bytes)).raw(reason).take();
 }
 
 Result<DecodedAnswer> decodeAnswer(std::string_view bytes) {
@@ -126,26 +153,34 @@ Result<DecodedAnswer> decodeAnswer(std::string_view bytes) {
   const bool magic = in.raw(kAnswerMagic.size()) == kAnswerMagic;
   const auto answer = in.integer<std::uint8_t>();
   const auto reason = in.integer<std::uint8_t>();
-  const auto reserved = in.integer<std::uint16_t>();
-  if (!magic || !in.complete() || reserved != 0 || answer < 1 || answer > 4)
-    return wrong("it does not speak Gossamer's TCP protocol");
-  return DecodedAnswer{static_cast<Answer>(answer), reason};
+  const auto check = in.integer<std::uint16_t>();
+  if (!magic || !in.complete()) return wrong("it does not speak Gossamer's TCP protocol");
+  const DecodedAnswer decoded{static_cast<Answer>(answer), reason};
+  if (answer < 1 || answer > 4 || check != answerChecksum(decoded.answer, bytes.substr(0, kAnswerChecksumAt)))
+    return wrong("its answer was changed on its way");
+  return decoded;
 }
 
-RecordHeaderBytes encodeRecordHeader(const RecordHeader& header) {
+RecordHeaderBytes encodeRecordHeader(const RecordHeader& header, bool checked) {
   RecordHeaderBytes bytes;
   base::storeLittleEndian(bytes.data(), kRecordMagic);
   base::storeLittleEndian(bytes.data() + 4, header.bytes);
   base::storeLittleEndian(bytes.data() + 8, header.used);
+  base::storeLittleEndian(bytes.data() + 16, header.checksum);
+  base::storeLittleEndian(bytes.data() + kRecordChecksumAt, checked ? checksum({bytes.data(), kRecordChecksumAt}) : 0u);
   return bytes;
 }
 
-bool decodeRecordHeader(std::string_view bytes, RecordHeader& header) {
-  if (bytes.size() != kRecordHeaderBytes || base::loadLittleEndian<std::uint32_t>(bytes.data()) != kRecordMagic)
-    return false;
+HeaderVerdict decodeRecordHeader(std::string_view bytes, bool checked, RecordHeader& header) {
+  if (bytes.size() != kRecordHeaderBytes) return HeaderVerdict::malformed;
+  const auto own = base::loadLittleEndian<std::uint32_t>(bytes.data() + kRecordChecksumAt);
+  if (checked && own != checksum(bytes.substr(0, kRecordChecksumAt))) return HeaderVerdict::changed;
   header.bytes = base::loadLittleEndian<std::uint32_t>(bytes.data() + 4);
   header.used = base::loadLittleEndian<std::uint64_t>(bytes.data() + 8);
-  return header.bytes <= kMostRecordBytes;
+  header.checksum = base::loadLittleEndian<std::uint32_t>(bytes.data() + 16);
+  const bool sensible = base::loadLittleEndian<std::uint32_t>(bytes.data()) == kRecordMagic &&
+                        header.bytes <= kMostRecordBytes && (checked || (own == 0 && header.checksum == 0));
+  return sensible ? HeaderVerdict::valid : HeaderVerdict::malformed;
 }
 
 FrameBytes encodeFrame(const Frame& frame) {

@@ -15,7 +15,7 @@
 
 namespace goss::transports::tcp {
 
-inline constexpr std::uint16_t kVersion = 3;
+inline constexpr std::uint16_t kVersion = 4;
 inline constexpr std::size_t kHelloBytes = 72;
 inline constexpr std::size_t kAnswerBytes = 8;
 inline constexpr std::size_t kMostReasonBytes = 255;
@@ -32,11 +32,14 @@ inline constexpr std::size_t kMostAnnounced = 256 * 1024;
 /// Stripes that are said to come and are not read yet.
 inline constexpr std::size_t kMostStripesAhead = 64 * 1024;
 
-inline constexpr std::size_t kRecordHeaderBytes = 16;
+inline constexpr std::size_t kRecordHeaderBytes = 24;
 inline constexpr std::size_t kMostRecordBytes = 256 * 1024;
 /// Of a connection that can be resumed: bytes that one end may have sent and the other not used yet. More than what the
 /// system's own buffers hold, by default, of a path with a large product of bandwidth and delay.
 inline constexpr std::size_t kWindowBytes = std::size_t{32} * 1024 * 1024;
+
+/// Which links a rank wants to be checked for bytes that were changed on their way: their records carry checksums.
+enum class Checks : std::uint8_t { none = 0, between_hosts = 1, all = 2 };
 
 /// Where a rank can be called.
 struct Address {
@@ -44,17 +47,21 @@ struct Address {
   /// First those at which a router is called for this rank, then those of its host.
   std::vector<platform::SocketAddress> sockets;
   std::size_t advertised = 0; ///< So many are the former.
+  Checks checks = Checks::between_hosts;
 };
+
+/// Whether the link between ranks with these addresses is checked: the stricter of the two decides.
+bool isChecked(const Address& one, const Address& other);
 
 std::string encodeAddress(const Address& address);
 /// Errors: protocol.
 Result<Address> decodeAddress(std::string_view bytes);
 
 /// What a caller is about.
-enum class Purpose : std::uint16_t {
+enum class Purpose : std::uint8_t {
   plain = 0,     ///< A connection whose end is the end of its link.
   relay = 1,     ///< No link is wanted: `to` is to relay between `from` and `relayed_to`.
-  resumable = 2, ///< A connection of records, which may be resumed when it breaks.
+  resumable = 2, ///< A connection that may be resumed when it breaks; its bytes travel in records.
   resume = 3,    ///< This goes on where that connection broke.
   recall = 4,    ///< The called rank, which made that connection, is to make it anew: here it is broken. The caller
                  ///< hangs up then.
@@ -70,13 +77,15 @@ struct Hello {
   std::uint16_t connections = 1; ///< 1, or 1 + the number of payload connections.
   std::array<std::byte, 16> job{};
   Purpose purpose = Purpose::plain;
+  bool checked = false;         ///< Its bytes travel in records with checksums.
   std::uint32_t relayed_to = 0; ///< 0 but to relay.
   std::uint32_t epoch = 0;      ///< How often the connection was resumed, this call included. recall: so far.
   LinkToken token{};            ///< Secret of a link that can be resumed; else zero.
 };
 
 std::string encodeHello(const Hello& hello);
-/// `bytes` are kHelloBytes long. Judges the form alone. Errors: protocol saying what is wrong.
+/// `bytes` are kHelloBytes long. Judges the form alone. Errors: peerLost when bytes were changed on their way, for
+/// which nobody is to be blamed; protocol saying what else is wrong.
 Result<Hello> decodeHello(std::string_view bytes);
 /// Whether a hello can begin like this: a stranger is seen through before all of its bytes are there.
 bool helloMayBegin(std::string_view bytes);
@@ -110,15 +119,22 @@ enum class FrameKind : std::uint8_t {
 };
 inline constexpr FrameKind kLastFrameKind = FrameKind::advance;
 
-/// Before the bytes of a connection that can be resumed, which travel in records.
+/// Before the bytes of a connection that is checked or can be resumed, which travel in records.
 struct RecordHeader {
-  std::uint32_t bytes = 0; ///< That follow; at most kMostRecordBytes.
-  std::uint64_t used = 0;  ///< Bytes of the other direction that the sender has used up, since the first connection.
+  std::uint32_t bytes = 0;    ///< That follow; at most kMostRecordBytes.
+  std::uint64_t used = 0;     ///< Bytes of the other direction that the sender has used up, since the first connection.
+  std::uint32_t checksum = 0; ///< CRC32C of the bytes that follow; 0 where nothing is checked.
 };
 using RecordHeaderBytes = std::array<char, kRecordHeaderBytes>;
-RecordHeaderBytes encodeRecordHeader(const RecordHeader& header);
-/// `bytes` are kRecordHeaderBytes long. False: these are no record of this protocol.
-bool decodeRecordHeader(std::string_view bytes, RecordHeader& header);
+/// `checked`: with a checksum of the header's own.
+RecordHeaderBytes encodeRecordHeader(const RecordHeader& header, bool checked);
+enum class HeaderVerdict {
+  valid,
+  changed,  ///< On its way; only what is checked shows that.
+  malformed ///< This is no record of the protocol.
+};
+/// `bytes` are kRecordHeaderBytes long.
+HeaderVerdict decodeRecordHeader(std::string_view bytes, bool checked, RecordHeader& header);
 
 using FrameBytes = std::array<char, kFrameBytes>;
 struct Frame {
