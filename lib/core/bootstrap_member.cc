@@ -207,10 +207,14 @@ Status BootstrapMember::readFrame(BootstrapHeader& header, std::string& payload,
   const auto decoded = decodeHeader({bytes, sizeof bytes}, mostCardsBytes(launch_.ranks));
   if (!decoded.isOk()) return decoded.status();
   header = decoded.value();
-  if (header.kind != BootstrapFrame::cards && header.bytes > kMostReasonBytes)
+  if (header.kind != BootstrapFrame::cards && header.bytes > kMostReasonBytes + kBootstrapChecksumBytes)
     return Status::error(GOSS_ERR_PROTOCOL, "the reason is too long");
-  payload.resize(header.bytes);
-  return stream_.readAll(payload.data(), payload.size(), deadline);
+  std::string rest(header.bytes, '\0');
+  read = stream_.readAll(rest.data(), rest.size(), deadline);
+  if (!read.isOk()) return read;
+  const auto whole = decodePayload(header, rest);
+  if (whole.isOk()) payload = whole.value();
+  return whole.status();
 }
 
 Status BootstrapMember::check() {

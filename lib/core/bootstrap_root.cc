@@ -340,7 +340,7 @@ Status BootstrapRoot::readMember(int rank) {
     member.input.append(bytes.data(), got.bytes);
     // What a filter holds back the poller does not show.
   } while (member.stream.hasInput() && got.bytes > 0 && member.input.size() <= 2 * kMostPayload);
-  if (member.input.size() > 2 * (kBootstrapHeaderBytes + kMostPayload))
+  if (member.input.size() > 2 * (kBootstrapHeaderBytes + kMostPayload + kBootstrapChecksumBytes))
     return Status::error(GOSS_ERR_PROTOCOL, fmt::format("rank {} sends more than its card", rank),
                          ErrorScope::communicator, rank);
   if (!got.ended) return takeFrames(rank);
@@ -370,11 +370,14 @@ Status BootstrapRoot::takeFrames(int rank) {
                                header.value().round, round_));
   const std::size_t end = kBootstrapHeaderBytes + header.value().bytes;
   if (member.input.size() < end) return Status::ok();
-  base::WireReader in(std::string_view(member.input).substr(kBootstrapHeaderBytes, header.value().bytes));
+  const auto payload =
+      decodePayload(header.value(), std::string_view(member.input).substr(kBootstrapHeaderBytes, header.value().bytes));
+  if (!payload.isOk()) return damaged(payload.status().text());
+  base::WireReader in(payload.value());
   const auto left_ms = in.integer<std::uint32_t>();
   if (!in.ok()) return damaged("it is too short");
   members_deadline_ = earlier(members_deadline_, Deadline::after(milliseconds(left_ms)));
-  member.card = in.raw(header.value().bytes - sizeof(std::uint32_t));
+  member.card = in.raw(payload.value().size() - sizeof(std::uint32_t));
   member.has_card = true;
   member.input.erase(0, end);
   --cards_missing_;

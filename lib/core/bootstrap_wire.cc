@@ -6,6 +6,7 @@
 
 #include "base/wire.h"
 #include "core/bootstrap.h"
+#include "platform/crc32c.h"
 
 namespace goss::core {
 
@@ -65,11 +66,40 @@ Result<Hello> decodeHello(std::string_view bytes) {
   return hello;
 }
 
-std::string encodeFrame(BootstrapFrame kind, std::uint32_t round, std::string_view payload) {
+namespace {
+
+/// A refusal has no checksum, so that libraries of all versions understand each other's.
+std::size_t checksumBytes(BootstrapFrame kind) { return kind == BootstrapFrame::refused ? 0 : kBootstrapChecksumBytes; }
+
+std::string encodeHeader(const BootstrapHeader& header) {
   base::WireWriter out;
-  out.raw(kFrameMagic).integer(static_cast<std::uint8_t>(kind)).integer(std::uint8_t{0}).integer(std::uint16_t{0});
-  out.integer(round).text(payload);
+  out.raw(kFrameMagic).integer(static_cast<std::uint8_t>(header.kind)).integer(std::uint8_t{0});
+  return out.integer(std::uint16_t{0}).integer(header.round).integer(header.bytes).take();
+}
+
+std::uint32_t checksum(std::string_view header, std::string_view payload) {
+  return platform::crc32c(payload.data(), payload.size(), platform::crc32c(header.data(), header.size()));
+}
+
+} // namespace
+
+std::string encodeFrame(BootstrapFrame kind, std::uint32_t round, std::string_view payload) {
+  const std::string header =
+      encodeHeader({kind, round, static_cast<std::uint32_t>(payload.size() + checksumBytes(kind))});
+  base::WireWriter out;
+  out.raw(header).raw(payload);
+  if (checksumBytes(kind) > 0) out.integer(checksum(header, payload));
   return out.take();
+}
+
+Result<std::string_view> decodePayload(const BootstrapHeader& header, std::string_view bytes) {
+  const std::size_t behind = checksumBytes(header.kind);
+  if (behind == 0) return bytes;
+  const auto changed = [] { return protocolError("bytes were changed on their way: their CRC32C is wrong"); };
+  if (bytes.size() < behind) return changed();
+  const std::string_view payload = bytes.substr(0, bytes.size() - behind);
+  const auto own = base::loadLittleEndian<std::uint32_t>(payload.data() + payload.size());
+  return own == checksum(encodeHeader(header), payload) ? Result<std::string_view>(payload) : changed();
 }
 
 Result<BootstrapHeader> decodeHeader(std::string_view bytes, std::size_t limit) {
@@ -82,7 +112,7 @@ Result<BootstrapHeader> decodeHeader(std::string_view bytes, std::size_t limit) 
   header.bytes = in.integer<std::uint32_t>();
   if (!magic || reserved || !in.complete() || kind < 1 || kind > 5)
     return protocolError(fmt::format("it answered {}, not Gossamer's bootstrap", guess(bytes)));
-  if (header.bytes > limit)
+  if (header.bytes > limit + checksumBytes(static_cast<BootstrapFrame>(kind)))
     return protocolError(fmt::format("it announced {} bytes where at most {} may come", header.bytes, limit));
   header.kind = static_cast<BootstrapFrame>(kind);
   return header;

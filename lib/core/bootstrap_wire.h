@@ -13,7 +13,7 @@
 
 namespace goss::core {
 
-inline constexpr std::uint16_t kBootstrapVersion = 3; ///< Also of the cards.
+inline constexpr std::uint16_t kBootstrapVersion = 4; ///< Also of the cards.
 inline constexpr std::size_t kHelloBytes = 48;
 inline constexpr std::size_t kBootstrapHeaderBytes = 16;
 inline constexpr std::size_t kMostReasonBytes = 4096;
@@ -56,12 +56,15 @@ Result<Welcome> decodeWelcome(std::string_view payload);
 struct BootstrapHeader {
   BootstrapFrame kind = BootstrapFrame::welcome;
   std::uint32_t round = 0;
-  std::uint32_t bytes = 0; ///< Of the payload that follows.
+  std::uint32_t bytes = 0; ///< That follow: the payload and, but for a refusal, a checksum.
 };
+inline constexpr std::size_t kBootstrapChecksumBytes = 4;
 
 std::string encodeFrame(BootstrapFrame kind, std::uint32_t round, std::string_view payload);
 /// `bytes` are kBootstrapHeaderBytes long. Errors: protocol (magic, kind, or a payload above `limit`).
 Result<BootstrapHeader> decodeHeader(std::string_view bytes, std::size_t limit);
+/// The payload in the bytes that have followed `header`. Errors: protocol, when some were changed on their way.
+Result<std::string_view> decodePayload(const BootstrapHeader& header, std::string_view bytes);
 
 std::string encodeCards(const std::vector<std::string>& cards);
 Result<std::vector<std::string>> decodeCards(std::string_view payload, int ranks);

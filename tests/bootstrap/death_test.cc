@@ -165,8 +165,8 @@ class Caller {
     EXPECT_TRUE(platform::waitWritable(fd.value().get(), Deadline::after(kSoon)));
     fd_ = fd.take();
     write(encodeHello({rank, ranks, process, launch.job}));
-    const std::size_t ends = encodeWelcome({std::string(4, '\0'), std::string(4, '\0')}).size();
-    std::string welcome(kBootstrapHeaderBytes + ends, '\0');
+    const std::string ends = encodeWelcome({std::string(4, '\0'), std::string(4, '\0')});
+    std::string welcome = encodeFrame(BootstrapFrame::welcome, 0, ends);
     EXPECT_TRUE(platform::readAll(fd_.get(), welcome.data(), welcome.size(), Deadline::after(kSoon)).isOk());
   }
   void sendCard(std::uint32_t round) {

@@ -93,6 +93,28 @@ TEST(BootstrapFormat, FrameHeadersMatchTheGoldenFile) {
   for (const GoldenCase& one : cases)
     EXPECT_EQ(decodeHeader(one.bytes.substr(0, kBootstrapHeaderBytes), 1000).isOk(), one.accept) << one.name;
   EXPECT_EQ(toHex(encodeFrame(BootstrapFrame::refused, 3, "no")), toHex(cases[0].bytes));
+  EXPECT_EQ(toHex(encodeFrame(BootstrapFrame::card, 3, "no")), toHex(cases[1].bytes));
+}
+
+TEST(BootstrapFormat, EveryBitThatFlipsIsFound) {
+  for (const BootstrapFrame kind :
+       {BootstrapFrame::welcome, BootstrapFrame::card, BootstrapFrame::cards, BootstrapFrame::failed}) {
+    const std::string good = encodeFrame(kind, 3, "what it says");
+    const auto payload = [](std::string_view bytes) -> Result<std::string> {
+      const auto header = decodeHeader(bytes.substr(0, kBootstrapHeaderBytes), 1000);
+      if (!header.isOk()) return header.status();
+      const auto found = decodePayload(header.value(), bytes.substr(kBootstrapHeaderBytes));
+      return found.isOk() ? Result<std::string>(std::string(found.value())) : found.status();
+    };
+    ASSERT_EQ(payload(good).value(), "what it says");
+    for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+      std::string bytes = good;
+      bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ 1 << bit % 8);
+      // A card that has become a refusal is none.
+      const auto found = payload(bytes);
+      EXPECT_TRUE(!found.isOk() || bytes[4] == static_cast<char>(BootstrapFrame::refused)) << bit;
+    }
+  }
 }
 
 TEST(BootstrapFormat, ForeignProtocolsAreGuessed) {

@@ -35,11 +35,11 @@ void tryFrame(std::string_view bytes) {
   constexpr std::size_t kLimit = 4096;
   const auto header = decodeHeader(bytes.substr(0, kBootstrapHeaderBytes), kLimit);
   if (!header.isOk()) return;
-  require(header.value().bytes <= kLimit);
-  const std::string_view payload = bytes.substr(kBootstrapHeaderBytes);
-  if (payload.size() == header.value().bytes) {
-    require(encodeFrame(header.value().kind, header.value().round, payload) == bytes);
-  }
+  require(header.value().bytes <= kLimit + kBootstrapChecksumBytes);
+  const std::string_view rest = bytes.substr(kBootstrapHeaderBytes);
+  if (rest.size() != header.value().bytes) return;
+  const auto payload = decodePayload(header.value(), rest);
+  if (payload.isOk()) require(encodeFrame(header.value().kind, header.value().round, payload.value()) == bytes);
 }
 
 void tryCards(std::string_view bytes, int ranks) {
