@@ -74,7 +74,10 @@ void LibraryReplicas::gradients() { check(goss_sync_gradients(sync_)); }
 
 void LibraryReplicas::step() { check(goss_sync_step(sync_)); }
 
-void LibraryReplicas::finish() { check(goss_sync_finish(sync_)); }
+void LibraryReplicas::finish() {
+  exchanges_of_steps_ = traffic().exchanges;
+  check(goss_sync_finish(sync_));
+}
 
 std::string LibraryReplicas::state() {
   void* bytes = nullptr;
@@ -90,8 +93,8 @@ ReplicaTraffic LibraryReplicas::traffic() const {
   goss_sync_counters counters{};
   counters.size = sizeof counters;
   check(goss_sync_get_counters(sync_, &counters));
-  return {counters.exchanged_bytes, counters.wire_bytes_sent, counters.edge_bytes_sent,
-          static_cast<double>(counters.waited_ns) / kNsPerS};
+  return {exchanges_of_steps_.value_or(counters.exchanges), counters.exchanged_bytes, counters.wire_bytes_sent,
+          counters.edge_bytes_sent, static_cast<double>(counters.waited_ns) / kNsPerS};
 }
 
 void LibraryReplicas::abort(const std::string& reason) noexcept { goss_sync_abort(sync_, reason.c_str()); }

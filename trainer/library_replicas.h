@@ -2,6 +2,8 @@
 #ifndef GOSS_TRAINER_LIBRARY_REPLICAS_H_
 #define GOSS_TRAINER_LIBRARY_REPLICAS_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "gossamer/sync.h"
@@ -42,6 +44,7 @@ class LibraryReplicas : public Replicas {
 
   goss_sync_t sync_ = nullptr;
   goss_sync_info info_{};
+  std::optional<std::uint64_t> exchanges_of_steps_; ///< Once finish() has averaged what is left.
 };
 
 } // namespace goss::trainer

@@ -48,6 +48,7 @@ void runOrAbort(Group& group, const Action& action) {
 void train(TrainOptions options, DataParallel& group) {
   const Dataset data = Dataset::load(options.data);
   if (options.model.vocab == 0) options.model.vocab = data.isText() ? kByteVocab : kGpt2Vocab;
+  options.sync = syncOfRun(options);
   const std::unique_ptr<Ops> ops = makeOps(options.backend, options.device);
   Report report(group.rank() == 0, options.log);
   if (options.pipeline != 0) {

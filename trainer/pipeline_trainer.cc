@@ -537,6 +537,7 @@ void PipelineTrainer::finish() {
   }
   card_.waited_s = std::max(0.0, card_.seconds() - computed_s_);
   report_.note(summarize(card_));
+  if (const std::string missed = sync_ ? sync_->missedExchanges() : ""; !missed.empty()) report_.note(missed);
   if (!options_.run.empty()) writeRun(options_.run, card_);
 }
 

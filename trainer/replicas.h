@@ -28,6 +28,7 @@ struct SavedSync {
 
 /// Running totals of this rank.
 struct ReplicaTraffic {
+  std::uint64_t exchanges = 0;       ///< That steps asked for.
   std::uint64_t exchanged_bytes = 0; ///< Of float32 vectors, before compression.
   std::uint64_t wire_bytes_sent = 0;
   std::uint64_t edge_bytes_sent = 0; ///< Of these, those of the start and the end, apart from the steps'.
@@ -71,6 +72,13 @@ class Replicas {
   [[nodiscard]] virtual std::string state() = 0;
   [[nodiscard]] virtual ReplicaTraffic traffic() const = 0;
 };
+
+/// A warning where ranks that train apart between exchanges have had none; else "".
+[[nodiscard]] inline std::string missedExchanges(const Replicas& replicas) {
+  if (!replicas.hasLocalSteps() || replicas.traffic().exchanges > 0) return "";
+  return "warning: " + replicas.spec() +
+         " had no exchange in this run: each rank has trained by itself. Give it shorter periods or more steps.";
+}
 
 /// A model of which there is one copy.
 class SoloReplicas : public Replicas {

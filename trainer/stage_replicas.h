@@ -27,6 +27,7 @@ class StageReplicas {
   /// As Replicas::givesSigns.
   [[nodiscard]] bool givesSigns() const { return replicas_.givesSigns(); }
   [[nodiscard]] ReplicaTraffic traffic() const { return replicas_.traffic(); }
+  [[nodiscard]] std::string missedExchanges() const { return trainer::missedExchanges(replicas_); }
   void setLr(double lr) { replicas_.setLr(lr); }
   /// After a step's gradients: they become what the optimizer shall see.
   void gradients();

@@ -110,6 +110,13 @@ void refuseNegativeNumbers(CLI::App& app) {
   }
 }
 
+/// Before the other parameters: a codec takes the rest of the text.
+std::string withParameter(const std::string& sync, const char* name, std::size_t value) {
+  const std::size_t colon = sync.find(':');
+  return fmt::format("{}:{}={}{}{}", sync.substr(0, colon), name, value, colon == std::string::npos ? "" : ",",
+                     colon == std::string::npos ? "" : sync.substr(colon + 1));
+}
+
 void require(bool holds, const char* text) {
   if (!holds) fail("{}", text);
 }
@@ -169,12 +176,16 @@ double slownessOf(const TrainOptions& o, int rank) {
   return result;
 }
 
+std::string syncOfRun(const TrainOptions& o) {
+  std::string sync = o.sync;
+  if (sync.substr(0, sync.find(':')) != "qsr") return sync;
+  for (const auto& [name, value] : {std::pair{"warmup", o.warmup}, {"total", o.steps}})
+    if (sync.find(fmt::format("{}=", name)) == std::string::npos) sync = withParameter(sync, name, value);
+  return sync;
+}
+
 std::string syncWithIslands(const TrainOptions& o) {
-  if (o.islands == 0) return o.sync;
-  const std::size_t colon = o.sync.find(':');
-  // Before the other parameters: a codec takes the rest of the text.
-  return fmt::format("{}:islands={}{}{}", o.sync.substr(0, colon), o.islands, colon == std::string::npos ? "" : ",",
-                     colon == std::string::npos ? "" : o.sync.substr(colon + 1));
+  return o.islands == 0 ? o.sync : withParameter(o.sync, "islands", o.islands);
 }
 
 std::string trajectorySettings(const TrainOptions& o, std::uint64_t data_fingerprint) {

@@ -66,6 +66,9 @@ void checkTrainOptions(const TrainOptions& options, std::size_t ranks);
 /// of RANK:FACTOR.
 double slownessOf(const TrainOptions& options, int rank);
 
+/// `sync` with what its method wants to know of the run and the user did not say: for `qsr`, --warmup and --steps.
+std::string syncOfRun(const TrainOptions& options);
+
 /// `sync` with --islands K in it: the synchronizer of ranks that hold the whole model makes the islands itself.
 std::string syncWithIslands(const TrainOptions& options);
 

@@ -402,6 +402,8 @@ void Trainer::finishCard() {
   card_.edge_bytes = traffic.edge_bytes_sent;
   card_.waited_s = traffic.waited_s;
   report_.note(summarize(card_));
+  if (const std::string missed = missedExchanges(*replicas_); !missed.empty() && group_.size() > 1)
+    report_.note(missed);
   if (!options_.run.empty()) writeRun(options_.run, card_);
 }
 

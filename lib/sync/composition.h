@@ -20,8 +20,9 @@ struct Timing {
   bool late = false;
   /// The Quadratic Synchronization Rule: the next period is max(period, floor((growth / lr)^2)); 0: fixed periods.
   double growth = 0;
-  std::uint64_t warmup = 0; ///< Steps in which the period does not grow.
-  std::uint64_t total = 0;  ///< No period reaches beyond this step; 0: unknown.
+  std::uint64_t warmup = 0;       ///< Periods that begin in these first steps do not grow.
+  std::uint64_t first_period = 0; ///< They have so many steps; 0: `period`.
+  std::uint64_t total = 0;        ///< No period reaches beyond this step; 0: unknown.
   /// Slower ranks leave steps of a period out (lib/sync/local_steps.h); with fixed periods that are not `late`.
   bool is_dynamic = false;
 };

@@ -202,6 +202,13 @@ TEST(PublishedRule, QsrLengthensPeriodsAsTheLearningRateFalls) {
              }));
 }
 
+TEST(PublishedRule, QsrHasAPeriodOfItsOwnInTheWarmUp) {
+  // Periods of 2 begin at 0 and 2, of (1 / 0.5)^2 = 4 at 4 and of at least 3 later: they end at 2, 4, 8, 12 and 18.
+  expectSame(runLibrary("qsr:h=3,growth=1,warmup=3,init_h=2,total=18"), runReference([&](int step, Replicas& x) {
+               if (step == 2 || step == 4 || step == 8 || step == 12 || step == 18) setAll(x, meanOf(x));
+             }));
+}
+
 // With the published default rates nothing is exact. A round of the library rounds each element 8 times: two
 // subtractions, three additions of the mean, its division, and two products and sums each of momentum and step. No
 // intermediate exceeds kLargest, a momentum of 0.9 carries an error at most 1 / (1 - 0.9) = 10 times on, and the outer

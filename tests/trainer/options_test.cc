@@ -107,6 +107,18 @@ TEST(Options, SlowRanksAreListedWithTheirFactors) {
   EXPECT_EQ(slownessOf(options, 3), 4.0);
 }
 
+TEST(Options, TheQuadraticRuleKnowsTheRun) {
+  TrainOptions options;
+  options.warmup = 20;
+  options.steps = 300;
+  options.sync = "diloco:h=4";
+  EXPECT_EQ(syncOfRun(options), "diloco:h=4");
+  options.sync = "qsr";
+  EXPECT_EQ(syncOfRun(options), "qsr:total=300,warmup=20");
+  options.sync = "qsr:h=2,warmup=7,codec=topk:ratio=0.25+int4:block=32";
+  EXPECT_EQ(syncOfRun(options), "qsr:total=300,h=2,warmup=7,codec=topk:ratio=0.25+int4:block=32");
+}
+
 TEST(Options, SettingsNameWhatDecidesATrajectoryAndNothingElse) {
   TrainOptions options;
   const std::string settings = trajectorySettings(options, 7);

@@ -24,6 +24,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kProgram = GOSS_TRAIN_PROGRAM;
 constexpr const char* kMpirun = GOSS_MPIRUN;
@@ -151,6 +152,17 @@ TEST_F(ProcessTest, StreamingDilocoStoppedInTheMiddleOfAnExchangeGoesOnWithTheSa
   EXPECT_EQ(losses.size(), 7u);
   for (const auto& [step, loss] : losses)
     EXPECT_EQ(loss, lossesOf(path("whole.log")).at(step)) << step;
+}
+
+TEST_F(ProcessTest, ARunWithoutAnExchangeSaysSo) {
+  const std::string two = fmt::format("{} --oversubscribe -np 2 {}{} --sync ", kMpirun, kProgram, flags(6));
+  const Outcome apart = shell(two + "diloco:h=50");
+  EXPECT_EQ(apart.exit_code, 0) << apart.output;
+  EXPECT_THAT(apart.output, HasSubstr("had no exchange in this run"));
+  // At the learning rates of the warm-up its periods would be longer than any run.
+  const Outcome quadratic = shell(two + "qsr");
+  EXPECT_EQ(quadratic.exit_code, 0) << quadratic.output;
+  EXPECT_THAT(quadratic.output, Not(HasSubstr("had no exchange")));
 }
 
 TEST_F(ProcessTest, ASlowRankLeavesStepsOut) {
