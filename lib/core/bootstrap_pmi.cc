@@ -8,11 +8,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/hex.h"
+#include "core/launcher_variables.h"
 #include "platform/clock.h"
 #include "platform/host.h"
 
@@ -20,13 +21,7 @@ namespace goss::core {
 
 namespace {
 
-Status cannotMeet(std::string_view why) {
-  return Status::error(GOSS_ERR_BOOTSTRAP,
-                       fmt::format("cannot meet through the launcher's PMI: {}; name a meeting point instead: set "
-                                   "MASTER_ADDR=<host of rank 0> and MASTER_PORT=<a free port there> for all ranks",
-                                   why),
-                       ErrorScope::communicator);
-}
+Status cannotMeet(std::string_view why) { return launcherError("PMI", why); }
 
 /// The client's end of PMI-1: lines of "key=value" words, a question and an answer each.
 class PmiClient {
@@ -85,24 +80,6 @@ class PmiClient {
   int fd_;
   platform::Deadline deadline_;
 };
-
-std::string toHex(const goss_unique_id& id) {
-  std::string text;
-  for (const char byte : id.bytes)
-    text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return text;
-}
-
-bool fromHex(std::string_view text, goss_unique_id& id) {
-  if (text.size() != 2 * sizeof id.bytes) return false;
-  for (std::size_t i = 0; i < sizeof id.bytes; ++i) {
-    unsigned value = 0;
-    const char* at = text.data() + 2 * i;
-    if (std::from_chars(at, at + 2, value, 16).ptr != at + 2) return false;
-    id.bytes[i] = static_cast<char>(value);
-  }
-  return true;
-}
 
 /// This process's hold on PMI and the worlds met through it. The launcher takes the exit of a process that has not said
 /// "finalize" for a crash, and hears nothing more from one that has, so that is said when the process exits.
@@ -189,15 +166,17 @@ Result<goss_unique_id> exchangeThroughPmi(int fd, int rank, std::int64_t timeout
     const auto id = make();
     made = id.status();
     // The others wait in the barrier whatever happens here, and are told that there is none.
-    if (id.isOk()) value = toHex(id.value());
+    if (id.isOk()) value = base::toHex({id.value().bytes, sizeof id.value().bytes});
   }
   PmiClient pmi(fd, timeout_ms);
   const auto got = PmiSession::ofProcess().exchange(pmi, fd, rank, value);
   if (!made.isOk()) return made;
   if (!got.isOk()) return got.status();
   if (got.value() == kNone) return cannotMeet("rank 0 could not listen and has told why");
-  goss_unique_id id{};
-  if (!fromHex(got.value(), id)) return cannotMeet("rank 0 published something else");
+  goss_unique_id id;
+  const std::string bytes = base::fromHex(got.value());
+  if (bytes.size() != sizeof id.bytes) return cannotMeet("rank 0 published something else");
+  bytes.copy(id.bytes, sizeof id.bytes);
   return id;
 }
 

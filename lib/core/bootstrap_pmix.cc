@@ -1,10 +1,11 @@
 #include "core/bootstrap_pmix.h"
 
-#include <fmt/format.h>
-
 #include <string_view>
 
+#include "core/launcher_variables.h"
+
 #ifdef GOSS_HAVE_PMIX
+#include <fmt/format.h>
 #include <pmix.h>
 
 #include <cstring>
@@ -18,13 +19,7 @@ namespace goss::core {
 
 namespace {
 
-Status cannotMeet(std::string_view why) {
-  return Status::error(GOSS_ERR_BOOTSTRAP,
-                       fmt::format("cannot meet through mpirun's PMIx: {}; name a meeting point instead: mpirun -x "
-                                   "MASTER_ADDR=<host of rank 0> -x MASTER_PORT=<a free port there>",
-                                   why),
-                       ErrorScope::communicator);
-}
+Status cannotMeet(std::string_view why) { return launcherError("PMIx", why); }
 
 } // namespace
 

@@ -76,6 +76,15 @@ Result<LauncherVariables> LauncherVariables::read() {
   return found;
 }
 
+Status launcherError(std::string_view interface, std::string_view why) {
+  return Status::error(GOSS_ERR_BOOTSTRAP,
+                       fmt::format("cannot meet through the launcher's {}: {}; name a meeting point instead: set "
+                                   "MASTER_ADDR=<host of rank 0> and MASTER_PORT=<a free port there> for all ranks "
+                                   "(Open MPI: mpirun -x MASTER_ADDR=... -x MASTER_PORT=...)",
+                                   interface, why),
+                       ErrorScope::communicator);
+}
+
 std::optional<std::string> firstSlurmHost(std::string_view nodes) {
   const std::size_t end = nodes.find_first_of(",[");
   std::string host(nodes.substr(0, end));

@@ -42,6 +42,10 @@ struct LauncherVariables {
   static Result<LauncherVariables> read();
 };
 
+/// The error (bootstrap) of a rank that cannot meet the others through its launcher's `interface`, PMI or PMIx, and what
+/// to do instead.
+Status launcherError(std::string_view interface, std::string_view why);
+
 /// The first host that a list of Slurm's names: "n01" of "n[01-03,7],m2". Nothing when it is no such list.
 std::optional<std::string> firstSlurmHost(std::string_view nodes);
 

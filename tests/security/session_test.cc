@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/hex.h"
 #include "security/openssl/credentials.h"
 #include "security/openssl/session.h"
 #include "security/rank_set.h"
@@ -254,7 +255,7 @@ TEST_F(Resumption, TheSecondSessionIsShorterAndProvesTheSame) {
 TEST_F(Resumption, ServesListsOfPeersToo) {
   std::string list;
   for (const auto& [name, ranks] : {std::pair("caller", "1"), std::pair("callee", "0")})
-    list += toHex(load(name)->identity()) + ' ' + ranks + '\n';
+    list += base::toHex(load(name)->identity()) + ' ' + ranks + '\n';
   for (const char* name : {"caller", "callee"}) {
     std::filesystem::remove(files_.path(std::string(name) + "/crl.pem"));
     std::ofstream(files_.path(std::string(name) + "/peers")) << list;

@@ -4,6 +4,7 @@
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
+#include "base/hex.h"
 #include "security/rank_set.h"
 #include "tools/keys/key_files.h"
 
@@ -186,14 +187,14 @@ Status revoke(const std::string& authority, const std::string& certificate) {
 Result<std::string> fingerprintOf(const std::string& certificate) {
   const auto read = readCertificate(certificate);
   if (!read.isOk()) return read.status();
-  return "SHA256:" + security::toHex(security::fingerprint(read.value().get()));
+  return "SHA256:" + base::toHex(security::fingerprint(read.value().get()));
 }
 
 Status makeSharedKey(const std::string& file) {
   std::string key(32, '\0');
   if (RAND_bytes(reinterpret_cast<unsigned char*>(key.data()), static_cast<int>(key.size())) != 1)
     return opensslFailed("a swarm key");
-  std::string text = "gossamer-psk-1 " + security::toHex(key) + "\n";
+  std::string text = "gossamer-psk-1 " + base::toHex(key) + "\n";
   Status written = writeFile(file, text);
   OPENSSL_cleanse(key.data(), key.size());
   OPENSSL_cleanse(text.data(), text.size());

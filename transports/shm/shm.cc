@@ -1,13 +1,13 @@
 #include "transports/shm/shm.h"
 
 #include <errno.h>
-#include <fmt/format.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
+#include "base/hex.h"
 #include "gossamer/board.h"
 #include "gossamer/config.h"
 #include "platform/fence.h"
@@ -53,10 +53,7 @@ Result<std::string> randomName() {
   std::array<std::byte, 16> bytes{};
   Status status = platform::fillRandom(bytes);
   if (!status.isOk()) return status;
-  std::string name = "gossamer-";
-  for (std::byte b : bytes)
-    name += fmt::format("{:02x}", std::to_integer<unsigned>(b));
-  return name;
+  return "gossamer-" + base::toHex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 shm::PeerOptions optionsOf(const Config& config, bool fences) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <sstream>
 
+#include "base/hex.h"
 #include "security/openssl/credentials.h"
 #include "security/openssl/files.h"
 #include "security/openssl/ticket_store.h"
@@ -226,7 +227,7 @@ class Certificates final : public Credentials {
       std::string ranks;
       fields >> key >> ranks;
       if (key.starts_with("SHA256:")) key.erase(0, 7);
-      const std::string hash = fromHex(key);
+      const std::string hash = base::fromHex(key);
       const auto set = RankSet::parse(ranks);
       if (hash.size() != 32 || !set)
         return cannotUse(path, fmt::format("line {} is not a fingerprint of 64 digits and a list of ranks", number));

@@ -1,9 +1,6 @@
 #include "security/openssl/handles.h"
 
-#include <fmt/format.h>
 #include <openssl/err.h>
-
-#include <charconv>
 
 namespace goss::security {
 
@@ -43,25 +40,6 @@ std::string fingerprint(EVP_PKEY* key) {
 
 std::string fingerprint(X509* certificate) {
   return certificate == nullptr ? std::string() : fingerprint(X509_get0_pubkey(certificate));
-}
-
-std::string toHex(std::string_view bytes) {
-  std::string text;
-  for (const char byte : bytes)
-    text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return text;
-}
-
-std::string fromHex(std::string_view text) {
-  std::string bytes;
-  if (text.size() % 2 != 0) return {};
-  for (std::size_t i = 0; i < text.size(); i += 2) {
-    unsigned value = 0;
-    const auto [end, error] = std::from_chars(text.data() + i, text.data() + i + 2, value, 16);
-    if (error != std::errc() || end != text.data() + i + 2) return {};
-    bytes.push_back(static_cast<char>(value));
-  }
-  return bytes;
 }
 
 } // namespace goss::security

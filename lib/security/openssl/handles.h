@@ -43,10 +43,6 @@ std::string sha256(std::string_view bytes);
 std::string fingerprint(EVP_PKEY* key);
 std::string fingerprint(X509* certificate);
 
-/// Lower-case hexadecimal, and back; "" where `text` is not such.
-std::string toHex(std::string_view bytes);
-std::string fromHex(std::string_view text);
-
 } // namespace goss::security
 
 #endif // GOSS_LIB_SECURITY_OPENSSL_HANDLES_H_

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/hex.h"
 #include "security/openssl/credentials.h"
 #include "security/openssl/files.h"
 
@@ -81,7 +82,7 @@ class SharedKey final : public Credentials {
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' '))
       text.remove_suffix(1);
     const bool marked = text.starts_with(kFileMark);
-    SecretText key(marked ? fromHex(text.substr(kFileMark.size())) : std::string());
+    SecretText key(marked ? base::fromHex(text.substr(kFileMark.size())) : std::string());
     if (key.get().size() != kKeyBytes)
       return Status::error(GOSS_ERR_INVALID_ARGUMENT,
                            fmt::format("GOSS_TLS: {} is no swarm key; goss-keys psk makes one", path));
