@@ -48,10 +48,11 @@ struct Pair {
   bool first;
 };
 
-/// What is measured of one level. Ranks take all decisions alike, by times that they have agreed on.
+/// Measures the links of one level (between hosts, or on one host). All ranks do the same number of repetitions,
+/// because each decision follows from times that the ranks have agreed on.
 class Level {
  public:
-  /// The time that is left is for this and so many more levels.
+  /// `more_levels`: levels that are measured after this one, and share the time that is left.
   Level(Notebook& notes, std::string name, const Pair& pair, int more_levels)
       : notes_(notes), name_(std::move(name)), pair_(pair), figures_left_(kFigures * (1 + more_levels)) {}
   void measure();
@@ -59,7 +60,7 @@ class Level {
  private:
   /// Seconds for the next figure, the same on all ranks.
   double nextShare();
-  /// What the slowest rank needs for `round`, in seconds.
+  /// Seconds that the slowest rank needs for `round`.
   template <typename Round>
   double timed(int repeats, const Round& round);
   /// The median over up to kRounds of so many repeats or fewer, as the time allows.

@@ -1,4 +1,5 @@
-/// What goss-tune has measured so far: told once a second, and written whatever happens.
+/// The figures that goss-tune has measured so far: goss-tune prints its progress once a second, and writes the file
+/// also when it is ended early.
 #ifndef GOSS_BENCH_TUNE_NOTEBOOK_H_
 #define GOSS_BENCH_TUNE_NOTEBOOK_H_
 
@@ -10,12 +11,13 @@
 
 namespace goss::bench {
 
-/// A number with three digits: more would be noise in a file.
+/// `value` with three significant digits: further ones of a measurement are noise.
 double rounded(double value);
 
-/// Rank 0's writes the file and says on standard error how far it is; those of the others are silent. A thread of its
-/// own ends the process, having written what there is, when the time is over or SIGINT or SIGTERM comes: a rank that
-/// waits for others can do neither. Thread-safe.
+/// Rank 0's notebook writes the file and prints the progress on standard error; the notebooks of the other ranks are
+/// silent. Each has a thread of its own, because a rank that waits for another one cannot look at a clock: when the
+/// time is over, or SIGINT or SIGTERM comes, this thread writes the figures that there are and ends the process.
+/// Thread-safe.
 class Notebook {
  public:
   /// This thread, and those that it makes from now on, leave SIGINT and SIGTERM to the notebook.
@@ -27,15 +29,16 @@ class Notebook {
   /// The ranks have met, and the time begins. Throws std::runtime_error on rank 0 when there is a file that is no
   /// tuning file.
   void begin(int rank, int ranks);
-  /// What is done now, for who watches.
+  /// Sets the name of the step that is measured now; rank 0 prints it once a second.
   void say(std::string doing);
-  /// A figure of a level of the machine, such as "network" and "latency_s".
+  /// Keeps a figure of a level of the machine, such as "latency_s" of "network".
   void noteLink(const std::string& level, const std::string& key, double value);
+  /// Keeps a figure of the processor.
   void noteCpu(const std::string& key, double value);
-  /// Seconds until rank 0 is ended.
+  /// Seconds until the notebook ends rank 0.
   [[nodiscard]] double left_s() const;
-  /// Writes the file, if there is a figure, and prints it. The levels that it had and that were not measured stay.
-  /// Throws std::runtime_error.
+  /// Writes the file, if there is a figure, and prints it. Levels that this run has not measured stay in the file as
+  /// they were. Throws std::runtime_error.
   void write();
 
  private:
@@ -47,10 +50,10 @@ class Notebook {
 
   const std::string path_;
   const double seconds_;
-  mutable std::mutex mutex_; ///< Of all below.
-  int rank_ = -1;            ///< -1: they have not met.
+  mutable std::mutex mutex_; ///< Guards all below.
+  int rank_ = -1;            ///< -1: the ranks have not met.
   std::chrono::steady_clock::time_point start_;
-  nlohmann::ordered_json file_; ///< What it will hold.
+  nlohmann::ordered_json file_; ///< What write() will write.
   std::string doing_;
   bool has_figures_ = false;
   bool over_ = false;

@@ -9,8 +9,7 @@
 extern "C" {
 #endif
 
-// ---- What error feedback keeps
-// ---------------------------------------------------------------------------------------
+// ---- What error feedback keeps ----
 
 /// Local. What this rank keeps for codecs with "+ef", "+loco" and "+momentum", the factors of PowerSGD, and how far
 /// random streams are, of all tensors, as bytes for a checkpoint (docs/formats.md); free *bytes with goss_free. Not
@@ -33,8 +32,7 @@ GOSS_API goss_status goss_codec_state_read(goss_comm_t comm, uint64_t tensor, fl
 /// GOSS_ERR_INVALID_ARGUMENT while an operation on it with a codec that works in phases is pending.
 GOSS_API goss_status goss_codec_state_reset(goss_comm_t comm, uint64_t tensor);
 
-// ---- Codecs of one's own
-// ---------------------------------------------------------------------------------------------
+// ---- Codecs of one's own ----
 
 /// A codec as functions. They are called on any thread, one at a time per communicator, must not call Gossamer, and
 /// must be pure: the same input gives the same bytes on all ranks.
@@ -58,8 +56,7 @@ GOSS_API goss_status goss_codec_functions_init(goss_codec_functions* functions, 
 /// around it. Errors: GOSS_ERR_INVALID_ARGUMENT for a name that is taken or malformed, or a missing function.
 GOSS_API goss_status goss_codec_register(goss_comm_t comm, const char* name, const goss_codec_functions* functions);
 
-// ---- Planning
-// --------------------------------------------------------------------------------------------------------
+// ---- Planning ----
 
 /// As goss_explain, for a vector or block of float32 compressed with a built-in codec.
 GOSS_API goss_status goss_explain_codec(const char* collective, int32_t ranks, size_t bytes, const char* codec,

@@ -49,7 +49,8 @@ struct Config {
   std::uint16_t bootstrap_port = 0; ///< GOSS_BOOTSTRAP_PORT: where rank 0 is met at MASTER_ADDR; 0: MASTER_PORT.
   std::string job_id;               ///< GOSS_JOB_ID: tells jobs that share MASTER_ADDR and port apart.
 
-  /// Of fromEnvironment(): variables that begin with GOSS_ and are no settings, told in the log of a new world.
+  /// One sentence about each environment variable that begins with GOSS_ and is no setting. fromEnvironment() fills it;
+  /// a new world logs it.
   std::vector<std::string> notices;
 
   /// Reads the environment. Errors: invalidArgument naming the variable and its value, or the setting that a variable

@@ -24,12 +24,12 @@
 ///   truncation, another dtype) fails alone; but a send that is withdrawn when half of it is on the wire ends the
 ///   connection to that peer. Invalid arguments are refused before anything is sent and leave the communicator as it
 ///   was.
-/// - **Structs.** One that begins with `size` may grow: fields are appended, never moved. The caller says how many
-/// bytes
-///   it has, by the initialiser macro or by goss_..._init(&it, sizeof it), which also gives every field its default.
-///   Nothing behind these bytes is read or written, and fields that a caller's older header does not have keep their
-///   defaults. A size that is not a multiple of 8, or is larger than this library's, is refused with
-///   GOSS_ERR_INVALID_ARGUMENT. Strings in structs are read during the call only, unless a field says otherwise.
+/// - **Structs.** A struct that begins with `size` may grow: fields are appended, never moved. `size` tells the library
+///   how many bytes the caller's struct has. The initialiser macro sets it, and so does goss_..._init(&it, sizeof it);
+///   both also give every field its default. The library reads and writes nothing behind these bytes, and fields that
+///   the caller's older header does not have keep their defaults. A size that is not a multiple of 8, or is larger than
+///   this library's, is refused with GOSS_ERR_INVALID_ARGUMENT. Strings in structs are read during the call only,
+///   unless a field says otherwise.
 /// - **Fork.** A child made by fork() owns nothing of its parent's. In it every call with a communicator, request,
 ///   synchronizer or pipeline codec from before the fork fails with GOSS_ERR_INVALID_ARGUMENT and touches nothing that
 ///   the parent uses; goss_..._destroy and goss_request_free succeed at once and free nothing, which the child's end
@@ -231,14 +231,14 @@ GOSS_API const char* goss_status_string(goss_status status);
 /// The text of this thread's last failed call; "" when none failed. Valid until the thread's next Gossamer call.
 GOSS_API const char* goss_last_error(void);
 
-/// Makes `text` what goss_last_error returns to this thread, and returns `status`: for functions that are built on
-/// these and fail by themselves, as that of gossamer_mpi.h. `text` NULL: "".
+/// Makes `text` what goss_last_error returns to this thread, and returns `status`. Functions outside of the library
+/// that report their own errors as its functions do, such as goss_comm_create_from_mpi, call it. `text` NULL: "".
 GOSS_API goss_status goss_set_last_error(goss_status status, const char* text);
 
 /// Bytes of one element; 0 for an unknown dtype.
 GOSS_API size_t goss_dtype_size(goss_dtype dtype);
 
-// ---- Communicators -------------------------------------------------------------------------------------------------
+// ---- Communicators ----
 
 /// Fills `config`, of `size` bytes, with defaults and the environment. Errors: GOSS_ERR_INVALID_ARGUMENT (a malformed
 /// variable, named).
@@ -294,9 +294,9 @@ GOSS_API goss_status goss_comm_size(goss_comm_t comm, int32_t* size);
 /// Name of the transport that reaches `peer` ("self" for the caller). The string lives as long as the communicator.
 GOSS_API goss_status goss_comm_transport(goss_comm_t comm, int32_t peer, const char** name);
 
-/// Why `comm` refuses operations: *status and *text of its first failure; GOSS_SUCCESS and "" while it has not failed.
-/// The text lives as long as `comm`. `status` or `text` may be NULL. So another thread than the one whose call failed
-/// learns the reason, and one that has called nothing yet. Never blocks.
+/// Tells why `comm` refuses operations: *status and *text are those of its first failure, and GOSS_SUCCESS and "" while
+/// it has not failed. Threads other than the one whose call failed learn the reason by it. The text lives as long as
+/// `comm`. `status` or `text` may be NULL. Never blocks.
 GOSS_API goss_status goss_comm_error(goss_comm_t comm, goss_status* status, const char** text);
 
 /// A descriptor for event loops (poll, epoll, asyncio): it polls readable (POLLIN) while a request of `comm` is
@@ -319,9 +319,9 @@ GOSS_API goss_status goss_comm_destroy(goss_comm_t comm);
 
 GOSS_API goss_status goss_comm_counters(goss_comm_t comm, goss_counters* counters);
 
-// ---- Collectives
-// ----------------------------------------------------------------------------------------------------- `count` is in
-// elements; zero is allowed everywhere. Buffers of zero elements may be NULL.
+// ---- Collectives ----
+//
+// `count` is in elements; zero is allowed everywhere. Buffers of zero elements may be NULL.
 
 /// recv[i] = op over all ranks of send[i]. In place: recv == send. Identical bits on all ranks.
 GOSS_API goss_status goss_all_reduce(goss_comm_t comm, const void* send, void* recv, size_t count, goss_dtype dtype,
@@ -387,13 +387,13 @@ GOSS_API goss_status goss_exscan(goss_comm_t comm, const void* send, void* recv,
 /// Completes when all ranks have called it. At the deadline the error names all that have not.
 GOSS_API goss_status goss_barrier(goss_comm_t comm, const goss_options* options, goss_request_t* request);
 
-// ---- Point to point
-// ---------------------------------------------------------------------------------------------------- Messages from
-// one rank to another with the same tag arrive in the order they were sent. Tags are 0..2^31-1.
+// ---- Point to point ----
+//
+// Messages from one rank to another with the same tag arrive in the order they were sent. Tags are 0..2^31-1.
 
 /// In place of a rank or a tag where a message is received or probed.
 enum {
-  GOSS_ANY_SOURCE = -1, ///< From any rank, this one included. Ranks that have messages take turns.
+  GOSS_ANY_SOURCE = -1, ///< From any rank, this one included. When several have sent, they are served in turn.
   GOSS_ANY_TAG = -1     ///< With any tag: of the messages of one rank the one that was sent first.
 };
 
@@ -423,12 +423,11 @@ GOSS_API goss_status goss_probe(goss_comm_t comm, int32_t source, int32_t tag, c
                                 goss_message* message);
 
 /// The same without waiting: sets *found to 1 if there is such a message, and only then writes `message`; else to 0.
-/// Who calls it again and again will find a message that was sent. Error: GOSS_ERR_PEER_LOST when there is none, and
-/// `source` has left.
+/// Each call drives the library's progress, so a caller that polls with goss_iprobe alone finds a message that was
+/// sent. Error: GOSS_ERR_PEER_LOST when there is no such message and `source` has left.
 GOSS_API goss_status goss_iprobe(goss_comm_t comm, int32_t source, int32_t tag, int* found, goss_message* message);
 
-// ---- Completion
-// ------------------------------------------------------------------------------------------------------
+// ---- Completion ----
 
 /// Sets *done; when 1, returns the operation's status, fills `message` (may be NULL) and frees *request. Never blocks.
 GOSS_API goss_status goss_test(goss_request_t* request, int* done, goss_message* message);
@@ -442,10 +441,10 @@ GOSS_API goss_status goss_wait_any(goss_request_t* requests, size_t n, size_t* i
 /// Waits for all. Returns the first failure in array order; every request has completed either way.
 GOSS_API goss_status goss_wait_all(goss_request_t* requests, size_t n);
 
-/// How a request that nobody has waited for has failed: GOSS_SUCCESS and "" while it is pending, when it has succeeded,
-/// and for NULL. `status` or `text` may be NULL. The text lives until the request is freed (by the goss_wait or
-/// goss_test that reports the failure: from then on it is that thread's goss_last_error()); that of a persistent
-/// request until it is started again. Never blocks, and completes nothing by itself.
+/// Tells how `request` has failed, before it is waited for. *status is GOSS_SUCCESS and *text "" while the request is
+/// pending, when it has succeeded, and for NULL. `status` or `text` may be NULL. The text lives until the request is
+/// freed (by the goss_wait or goss_test that reports the failure: from then on it is that thread's goss_last_error());
+/// that of a persistent request until it is started again. Never blocks, and completes nothing by itself.
 GOSS_API goss_status goss_request_error(goss_request_t request, goss_status* status, const char** text);
 
 /// Starts a persistent request that is inactive: not started yet, or waited for since (goss_wait, or a goss_test that
@@ -460,8 +459,7 @@ GOSS_API goss_status goss_request_free(goss_request_t* request);
 GOSS_API goss_status goss_group_begin(void);
 GOSS_API goss_status goss_group_end(void);
 
-// ---- Memory
-// ----------------------------------------------------------------------------------------------------------
+// ---- Memory ----
 
 /// Memory that the ranks of this host read in place, and write where they return a part of a result to its receive
 /// buffer; they can, because they map it: those of this communicator's job, of this user. Page-aligned, touched, on
@@ -470,8 +468,7 @@ GOSS_API goss_status goss_group_end(void);
 GOSS_API goss_status goss_mem_alloc(goss_comm_t comm, size_t bytes, void** memory);
 GOSS_API goss_status goss_mem_free(goss_comm_t comm, void* memory);
 
-// ---- Planning
-// --------------------------------------------------------------------------------------------------------
+// ---- Planning ----
 
 /// Local, needs no other rank: prices every legal algorithm for `collective` ("allreduce", "broadcast", ...) of `bytes`
 /// over `ranks` ranks and writes a JSON text (candidates, prices, choice, reason) to *json; free it with goss_free.

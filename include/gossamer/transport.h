@@ -115,12 +115,13 @@ struct Arrived {
   std::uint64_t bytes = 0;
 };
 
-/// How a transport knows that a peer is lost. Those who are left may go on without a peer that has departed or ended,
-/// but one that is silent may itself go on elsewhere: what nobody said is silence.
+/// How a transport knows that a peer is lost. The other ranks may go on without a peer that has departed or ended. A
+/// silent peer may itself go on, on the other side of a cut. A loss that neither the peer nor its host has told is
+/// silence.
 enum class PeerLoss {
-  departed, ///< It said goodbye before it closed: not a failure by itself.
-  ended,    ///< Its own host said so: its process is seen to have ended, or nobody listens any more where it did.
-  silent,   ///< Its link broke, or was given up by either end, and it was not reached in time.
+  departed, ///< The peer said goodbye before it closed: not a failure by itself.
+  ended,    ///< The peer's host shows that its process has ended, or refuses calls at the port where it listened.
+  silent,   ///< The link to the peer broke, or either end gave it up, and the peer was not reached again in time.
 };
 
 class TransportListener {
@@ -176,8 +177,8 @@ struct TransportContext {
   std::array<std::byte, 16> job{};       ///< Secret of this world; both ends of a connection must show the same.
   const Config* config = nullptr;        ///< Outlives the transport.
   TransportListener* listener = nullptr; ///< Outlives the transport.
-  const std::vector<Site>* sites =
-      nullptr; ///< By rank, from before connect() on; outlives the transport. Null: unknown.
+  /// By rank; filled before connect() is called, and outlives the transport. Null: unknown.
+  const std::vector<Site>* sites = nullptr;
 };
 
 class Board;

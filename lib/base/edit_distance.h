@@ -1,4 +1,4 @@
-/// How many letters two words differ by: for naming what a misspelt one may mean.
+/// How many letters two words differ by; errors about a misspelt name propose the nearest known one.
 #ifndef GOSS_LIB_BASE_EDIT_DISTANCE_H_
 #define GOSS_LIB_BASE_EDIT_DISTANCE_H_
 

@@ -7,9 +7,9 @@
 
 namespace goss::capi {
 
-/// What goss_comm_create goes by.
+/// The settings with which goss_comm_create makes a world.
 struct Settings {
-  goss_config place; ///< rank, ranks and unique_id count.
+  goss_config place; ///< Only rank, ranks and unique_id are read.
   Config config;     ///< The environment, overridden by what the caller set.
 };
 

@@ -26,16 +26,16 @@ inline goss_request_t toRequest(core::Operation* operation) { return reinterpret
 /// Keeps the text for goss_last_error of this thread and returns the number.
 goss_status report(const Status& status);
 Status invalid(std::string text);
-/// Hands out what another object keeps; `status` and `text` may be null.
+/// Copies the kind and the text of `kept` to where a C caller wants them; `status` and `text` may be null.
 void tell(const Status& kept, goss_status* status, const char** text);
 
-/// Whether calls may use it: it is not NULL, and this process has made it.
+/// Whether calls may use `comm`: it is not NULL, and this process has made it.
 inline bool isUsable(goss_comm_t comm) { return comm != nullptr && !comm->communicator->isInherited(); }
 /// The error of a call with a handle that fork() has copied; `what` names it, such as "the communicator".
 Status inherited(const char* function, const char* what);
-/// The error of one that is not usable.
+/// Ok when `comm` is usable, else the error of a call with it.
 Status checkComm(const char* function, goss_comm_t comm);
-/// Of requests: null ones count as usable.
+/// Ok when calls may use `request`: it is NULL, or this process has made it. Else the error of a call with it.
 inline Status checkRequest(const char* function, goss_request_t request) {
   const bool usable = request == nullptr || !toOperation(request)->communicator().isInherited();
   return usable ? Status::ok() : inherited(function, "the request");

@@ -1,4 +1,4 @@
-/// Structs of the C ABI that grow: the caller says how many bytes of one its header has.
+/// Structs of the C ABI that may grow: their `size` says how many bytes the caller's header gives them.
 #ifndef GOSS_LIB_CAPI_STRUCTS_H_
 #define GOSS_LIB_CAPI_STRUCTS_H_
 
@@ -12,7 +12,7 @@ namespace goss::capi {
 /// `what` names the struct in errors, such as "goss_barrier: options". `known` is the library's sizeof.
 Status checkSize(const std::string& what, std::size_t size, std::size_t known);
 
-/// `defaults`, replaced by the fields that the caller's header has.
+/// Returns `defaults`, overwritten with those fields of *given that the caller's header has.
 template <typename T>
 Result<T> readStruct(const std::string& what, const T* given, T defaults) {
   if (given == nullptr) return invalid(what + " is NULL");
@@ -21,7 +21,7 @@ Result<T> readStruct(const std::string& what, const T* given, T defaults) {
   return defaults;
 }
 
-/// Writes the fields that the caller's header has: of `size` bytes, which also become the struct's size.
+/// Writes to *to the fields that the caller's header has, which are the first `size` bytes, and sets its size to that.
 template <typename T>
 Status writeStruct(const std::string& what, T values, T* to, std::size_t size) {
   if (to == nullptr) return invalid(what + " is NULL");
@@ -31,13 +31,13 @@ Status writeStruct(const std::string& what, T values, T* to, std::size_t size) {
   return Status::ok();
 }
 
-/// goss_..._init.
+/// The body of every goss_..._init.
 template <typename T>
 goss_status initStruct(const char* function, const T& defaults, T* to, std::size_t size) {
   return guarded(function, [&] { return writeStruct(std::string(function) + ": the struct", defaults, to, size); });
 }
 
-/// For structs that the caller has given their size.
+/// As writeStruct(), with the size that the caller has set in *to.
 template <typename T>
 Status fillStruct(const std::string& what, const T& values, T* to) {
   return to == nullptr ? invalid(what + " is NULL") : writeStruct(what, values, to, to->size);

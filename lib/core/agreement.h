@@ -51,7 +51,7 @@ class Agreement {
   using Reserve = std::function<std::uint32_t(std::uint32_t wanted)>;
   Agreement(int self, int size, Reserve reserve);
 
-  /// This rank's own finding: it has lost that rank, which has ended or is silent.
+  /// This rank has lost `rank`, which has `ended` or else is silent.
   void accuse(int rank, bool ended);
   /// `from` told its view. One that accuses `from` itself says that it has left.
   void hear(int from, const AgreementView& theirs);
@@ -59,16 +59,16 @@ class Agreement {
   void hearDecision(int from, const AgreementView& decision);
 
   [[nodiscard]] const AgreementView& view() const { return view_; }
-  /// The view has grown since the last call.
+  /// Whether the view has grown since the last call.
   bool takeChanged();
-  /// Before the decision: ranks that remain by our view and have not told us the same one. Then: ranks that remain by
-  /// the decision, have told us none, and are not lost to us.
+  /// Ranks from which this rank has yet to hear. Before the decision: those that remain by this rank's view and have
+  /// not told it the same view. After it: those that remain by the decision, have told no decision, and are not lost.
   [[nodiscard]] std::vector<int> awaited() const;
   /// The agreed view, once there is one: ours or another rank's.
   [[nodiscard]] const std::optional<AgreementView>& decision() const { return decision_; }
-  /// There is a decision, and nobody is awaited any more.
+  /// Whether there is a decision, and no rank is awaited any more.
   [[nodiscard]] bool isComplete() const { return decision_.has_value() && awaited().empty(); }
-  /// Those who are known to have decided as this rank has, itself among them.
+  /// By rank: whether it has told this rank the same decision; true for this rank itself.
   [[nodiscard]] std::vector<bool> agreed() const;
   /// Once isComplete(): whether this rank goes on, with those who remain by the decision.
   [[nodiscard]] bool goesOn() const;
@@ -85,11 +85,11 @@ class Agreement {
   std::uint32_t reserved_ = 0;
   AgreementView view_;
   bool changed_ = true;
-  std::map<int, AgreementView> told_;           ///< Latest, by rank.
-  std::map<int, AgreementView> told_decisions_; ///< By rank.
-  std::vector<bool> left_out_;                  ///< By any view of ours.
-  std::vector<bool> lost_;                      ///< To this rank, which will hear nothing more of them.
-  std::vector<bool> ended_;                     ///< The same, and they have ended.
+  std::map<int, AgreementView> told_;           ///< By rank: the latest view that it has told.
+  std::map<int, AgreementView> told_decisions_; ///< By rank: the decision that it has told.
+  std::vector<bool> left_out_;                  ///< By rank: whether any view of this rank has left it out.
+  std::vector<bool> lost_;                      ///< By rank: whether this rank will hear nothing more from it.
+  std::vector<bool> ended_;                     ///< By rank: whether it is lost and has ended.
   std::optional<AgreementView> decision_;
 };
 

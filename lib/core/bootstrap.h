@@ -28,8 +28,8 @@ struct Launch {
   int local_rank = -1; ///< Among the ranks of this host, as the launcher says; -1: it does not.
   std::string host;    ///< Where rank 0 listens; "" when it is alone.
   std::uint16_t port = 0;
-  std::vector<platform::SocketAddress> alternatives; ///< At which rank 0 is called, too.
-  /// Rank 0 has listened there for as long as anybody could know of it: where nothing listens any more, it is gone.
+  std::vector<platform::SocketAddress> alternatives; ///< Further addresses at which rank 0 can be called.
+  /// Rank 0 began to listen before anybody could know its address: when nothing listens there any more, it is gone.
   bool listens_already = false;
   int listen_fd = -1;              ///< Rank 0 only: a socket that listens already; Rendezvous::connect closes it.
   std::array<std::byte, 16> job{}; ///< Secret of this world; see docs/environment.md for where it only identifies.

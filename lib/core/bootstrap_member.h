@@ -24,7 +24,7 @@ class BootstrapMember final : public Rendezvous {
  private:
   BootstrapMember(const Launch& launch, const Config& config);
   Status callUntilAnswered();
-  /// Calls each of `candidates` once, until one answers. `last`: what the last that did not said.
+  /// Calls each of `candidates` once, until one answers. `last` receives the error of the last call that failed.
   Status callEach(const std::vector<platform::SocketAddress>& candidates, std::string& last);
   /// A connected socket.
   Result<platform::UniqueFd> dial(const platform::SocketAddress& address, platform::Deadline deadline);
@@ -32,7 +32,7 @@ class BootstrapMember final : public Rendezvous {
   Status callOnce(const platform::SocketAddress& address, platform::Deadline deadline);
   Result<std::vector<std::string>> exchange(const std::string& card, std::int64_t span_ms, platform::Deadline deadline);
   [[nodiscard]] Status leftError(const std::string& why) const;
-  /// What rank 0 sees of the connection beside what is seen here.
+  /// Derives the site from both ends of the connection, as rank 0 sees them (in `welcome`) and as this rank does.
   Status findSite(std::string_view welcome);
   /// Greets rank 0 on stream_, and makes sure that it is rank 0.
   Status secure(const platform::SocketAddress& address, platform::Deadline deadline);
@@ -49,7 +49,7 @@ class BootstrapMember final : public Rendezvous {
   std::unique_ptr<platform::StreamSecurity> security_; ///< Null: in clear. Before the stream that holds its filter.
   platform::Stream stream_;
   std::string begun_;           ///< What check() has read of the next frame.
-  bool nobody_listens_ = false; ///< At any address, in the last round of calls.
+  bool nobody_listens_ = false; ///< Every address refused the last round of calls.
   std::uint32_t round_ = 0;
   Status over_; ///< Set by the first error.
 };

@@ -24,8 +24,8 @@ namespace goss::core {
 /// Answers callers and collects their cards in one poll loop. With Config::tls nothing that a caller says is looked at
 /// before it has proved who it is, and it is only the rank that its credentials allow. A caller that has not shown a
 /// good hello costs at most one of kMostStrangers slots for kStrangerMs and 48 bytes; when the slots are full the
-/// oldest goes, which is never one that has just called. Who has shown one takes the place of its rank, and when it
-/// says nothing for kCardMs another process may have that.
+/// oldest goes, which is never one that has just called. A caller that has shown a good hello takes the place of its
+/// rank; when it has sent no card after kCardMs, another process may take that place.
 class BootstrapRoot final : public Rendezvous {
  public:
   static Result<std::unique_ptr<Rendezvous>> listen(const Launch& launch, const Config& config);
@@ -42,12 +42,12 @@ class BootstrapRoot final : public Rendezvous {
     std::string input;
     bool has_card = false;
     std::string card;
-    platform::Deadline card_due; ///< Who has sent none by then makes way for another process with its rank.
+    platform::Deadline card_due; ///< From then on another process with this rank may replace one that has sent no card.
   };
   /// A member whose connection ended in the first round.
   struct Leaver {
     std::string why;
-    platform::Deadline deadline; ///< Until then it may call again.
+    platform::Deadline deadline; ///< Until then the rank may call again.
   };
   /// A caller before its hello, or one that was refused and is given time to read why.
   struct Stranger {
@@ -81,16 +81,16 @@ class BootstrapRoot final : public Rendezvous {
   /// Error: the member left or sent what makes no sense.
   Status readMember(int rank);
   Status takeFrames(int rank);
-  /// Its connection has ended. Error: and it cannot come back.
+  /// The connection to `rank` has ended. Error: the rank cannot come back.
   Status lose(int rank, const std::string& why);
-  /// The first member to be given up.
+  /// When the first of leavers_ is given up; never() without any.
   [[nodiscard]] platform::Deadline firstLeaver() const;
   [[nodiscard]] Status findLeaver() const;
   [[nodiscard]] Status missing(std::int64_t timeout_ms) const;
   void logOnce(const std::string& from, std::string_view reason);
 
   static constexpr std::size_t kMostStrangers = 128;
-  static constexpr int kMostAtOnce = 256; ///< Callers that are accepted before something else is done.
+  static constexpr int kMostAtOnce = 256; ///< Callers that acceptAll() accepts before it returns to the poll loop.
   static constexpr std::int64_t kStrangerMs = 5000;
   static constexpr std::int64_t kCardMs = 5000;
   static constexpr std::uint64_t kListenerToken = 0;

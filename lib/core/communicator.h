@@ -131,8 +131,8 @@ class Communicator {
   Result<std::unique_ptr<Execution>> acquirePhaseOnLoop(const Call& call) { return acquireExecutionOnLoop(call); }
   Status startPhaseOnLoop(Execution& phase, PhasedOperation& whole, std::uint64_t place);
   void endPhaseOnLoop(std::unique_ptr<Execution> phase);
-  /// An operation in phases has ended: what others may have called in its places that it had no phase for is compared
-  /// with the whole.
+  /// `whole`, an operation in phases, has ended and may have left some of its places unused: a call that another rank
+  /// made in one of these places is a mismatch with `whole`.
   void endPhasesOnLoop(const Operation& whole);
   /// Operations in phases hold what is kept of their tensor from start to end; others look at it step by step.
   enum class Holders : std::uint8_t { phased, all };
@@ -165,8 +165,8 @@ class Communicator {
   [[nodiscard]] bool goesOnOnLoop() const;
   /// Null where the ranks share no boards.
   [[nodiscard]] FlatChannel* flatOnLoop() const { return flat_.get(); }
-  /// `rank` has sent another envelope than that of `operation`, which must not complete. Fails the communicator, at
-  /// once or, where it is an earlier call that did not match, when it is known which one.
+  /// `rank` has sent another envelope than that of `operation`, which must not complete. Fails the communicator: at
+  /// once, or, where an earlier call did not match, as soon as this rank knows which one.
   void disagreeOnLoop(Operation& operation, int rank, const Envelope& theirs);
 
  private:
@@ -191,13 +191,13 @@ class Communicator {
   Result<bool> proposeContexts(SplitEntry& mine, std::vector<SplitEntry>& all, std::vector<std::int32_t>& colors,
                                std::uint32_t& base);
 
-  /// What came of an attempt to shrink.
+  /// The outcome of an attempt to shrink.
   struct ShrinkDecision {
     AgreementView view;
-    /// When nobody is awaited any more: who is known to have agreed, and whether this rank goes on.
+    /// Set when no rank is awaited any more: the ranks that are known to have agreed, and whether this rank goes on.
     std::vector<int> agreed{};
     bool goes_on = false;
-    bool delivered = false; ///< A call has returned it; one that came while no call waited is the next call's.
+    bool delivered = false; ///< A call has returned it. When none waits as it comes, the next call does.
   };
   /// Of goss_comm_shrink. It stays between calls: a rank whose call ended at its deadline still takes part.
   struct Shrinking {
@@ -223,7 +223,7 @@ class Communicator {
     operation.active_next_ = idle_message_;
     idle_message_ = &operation;
   }
-  /// Its completion has been seen by who holds it, or there will be none.
+  /// The holder of `operation` has seen its completion, or there will be none: the descriptor tells of it no longer.
   void unsignalOnLoop(Operation& operation);
   Result<std::unique_ptr<Execution>> acquireExecutionOnLoop(const Call& call);
   Result<std::unique_ptr<PhasedOperation>> acquirePhasedOnLoop(const Call& call);
@@ -265,7 +265,7 @@ class Communicator {
   /// The decision, once there is one.
   void tellShrinkOnLoop(const std::vector<int>& ranks);
   void tellDecisionOnLoop(int rank, std::uint64_t attempt);
-  /// That rank is lost.
+  /// `rank` is lost: a shrink that is under way accuses it.
   void accuseOnLoop(int rank);
   /// What a new communicator is made of; a copy, because the old one may go meanwhile.
   struct Origins {
@@ -310,7 +310,7 @@ class Communicator {
   Planner planner_;
   bool measured_ = false; ///< The planner's links come from measureLinks(), of this communicator or its parent.
   Status failure_;
-  Status doubt_; ///< The failure to be, while it is not known which earlier call did not match.
+  Status doubt_; ///< The coming failure, while this rank finds out which earlier call did not match.
   History history_;
   std::vector<PeerNews> news_;
   Shrinking shrinking_;

@@ -11,7 +11,7 @@
 namespace goss::core {
 
 /// Polls readable while operations are complete that nobody has collected, or after stayRaised(). Each completion is an
-/// event of its own for who watches edges. Under the engine's lock.
+/// event of its own for edge-triggered watchers. Under the engine's lock.
 class CompletionSignal {
  public:
   /// Error: resource.
@@ -20,9 +20,9 @@ class CompletionSignal {
   [[nodiscard]] int fd() const { return fd_.get(); }
   /// An operation has completed.
   void add();
-  /// One of these was collected.
+  /// One of the completed operations was collected.
   void remove();
-  /// Readable for good.
+  /// From now on the descriptor polls readable for good.
   void stayRaised();
 
  private:

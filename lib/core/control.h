@@ -20,7 +20,7 @@ struct ControlMessage {
     probe = 2,   ///< The sender waits in `operation`: are you alive, and do we agree on what it is?
     reply = 3,   ///< Alive. `operation` and `waiting_for` are the replier's own state.
     view = 4,    ///< goss_comm_shrink: `text` is the sender's view in attempt `operation`; empty: it has left.
-    agreed = 5,  ///< The same, decided; empty: it has gone on, and has destroyed the old communicator.
+    agreed = 5,  ///< `text` is the decision of attempt `operation`; empty: the sender goes on, without the old one.
     history = 6, ///< `text`: envelopes of the sender's last calls, the first being `operation`; empty: it has left.
   };
   static constexpr std::size_t kMaxBytes = 4096;

@@ -38,7 +38,7 @@ class Engine {
   /// More ranks share this host than it has processors for: who waits yields instead of spinning, because the rank that
   /// it waits for may need this very processor. Before the first drive.
   void setCrowded(bool crowded) { crowded_ = crowded; }
-  /// Nobody is expected to wait for what is started: the progress thread drives it at once. For good.
+  /// From now on the progress thread drives operations as soon as they start, whether or not a caller waits.
   void driveUnattendedOnLoop() { unattended_ = true; }
   /// All that is awaited comes from far away: who waits sleeps at once. Before the first drive.
   void setFar() { spin_us_ = 0; }
@@ -148,7 +148,7 @@ class Engine {
   std::uint64_t messages_ = 0;      ///< Started so far, without blocking.
   std::uint64_t messages_seen_ = 0; ///< As the progress thread has seen it last.
   bool napping_ = false;            ///< It looks again soon, by itself.
-  bool unattended_ = false;         ///< Nobody waits: it drives.
+  bool unattended_ = false;         ///< driveUnattendedOnLoop() was called.
   int collectives_ = 0;             ///< Active operations that are no messages.
   Operation* active_ = nullptr;
   Operation* light_first_ = nullptr;

@@ -64,7 +64,7 @@ class Execution final : public Operation {
   void countEncoding(bool of_sum) { encodings_left_[of_sum] -= encodings_left_[of_sum] > 0 ? 1 : 0; }
   /// A step failed while transports progress; the failure is dealt with in the next advanceOnLoop().
   void failInCallback(const Status& status);
-  /// The same: `rank` has sent another envelope. Returns the error that its message is refused with.
+  /// As failInCallback(), where `rank` has sent another envelope. Returns the error with which its message is refused.
   Status disagreeInCallback(int rank, const Envelope& theirs);
 
  private:
@@ -80,7 +80,7 @@ class Execution final : public Operation {
   Call bound_;                                         ///< As the caller gave it.
   Call call_;                                          ///< With what the plan adds.
   Signature signature_;
-  Envelope envelope_{}; ///< Of it.
+  Envelope envelope_{}; ///< Of signature_.
   std::uint64_t binding_ = 0;
   bool flat_ = false;
   bool at_once_ = false; ///< runAtOnceOnLoop() has begun it.
@@ -97,7 +97,7 @@ class Execution final : public Operation {
   std::uint32_t fragments_left_ = 0;
   Status failure_;
   int disagrees_ = -1; ///< The first rank that was found to call something else.
-  Envelope theirs_{};  ///< What it calls.
+  Envelope theirs_{};  ///< The envelope that `disagrees_` has sent.
 };
 
 } // namespace goss::core

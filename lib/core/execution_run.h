@@ -18,7 +18,7 @@ struct RunContext {
   const std::vector<std::vector<std::uint32_t>>* dependents = nullptr;
   const Call* call = nullptr;
   const Signature* signature = nullptr;
-  const Envelope* envelope = nullptr; ///< Of it.
+  const Envelope* envelope = nullptr; ///< Of the signature.
   const std::byte* input = nullptr;   ///< The caller's, or the staged copy.
   std::byte* output = nullptr;
   std::uint32_t fragments = 1;

@@ -22,30 +22,31 @@ class History {
 
   /// Number of the next call.
   [[nodiscard]] std::uint64_t next() const { return next_; }
-  /// What the next call's envelope must carry: see Signature::history.
+  /// The value of Signature::history in the next call's envelope.
   [[nodiscard]] std::uint32_t hash() const { return hash_; }
-  /// The next call is this one.
+  /// Appends `call`.
   void add(const Envelope& call) {
     kept_[next_++ % kKept] = call;
     hash_ = historyAfter(call);
   }
   [[nodiscard]] bool holds(std::uint64_t number) const { return number >= first() && number < next_; }
-  /// One that it holds.
+  /// The envelope of a call that this history holds.
   [[nodiscard]] const Envelope& at(std::uint64_t number) const { return kept_[number % kKept]; }
-  /// What is known of a call that it may hold has changed, but not what the others carry of it.
+  /// Replaces the kept envelope of a call, if it is still held. The hashes that later envelopes carry stay as they are.
   void replace(std::uint64_t number, const Envelope& call) {
     if (holds(number)) kept_[number % kKept] = call;
   }
 
-  /// The first call that differs from the call of that number in `theirs`, an earlier one being different for the calls
-  /// before those that both hold: it is the last one of these. Nothing: what both hold is the same.
+  /// The number of the first call that the two histories do not have in common. Where already the hash before the calls
+  /// that both hold differs, it is the number of the last call before these. Nothing: all calls that both hold are
+  /// equal.
   [[nodiscard]] std::optional<std::uint64_t> firstDifference(const History& theirs) const;
 
   /// Number of the first call that it holds.
   [[nodiscard]] std::uint64_t first() const { return std::max(begin_, next_ - std::min(next_, kKept)); }
   /// The envelopes of the calls that it holds, in order, for another rank.
   [[nodiscard]] std::string encode() const;
-  /// What encode() returned on a rank where first() was `first`. Nothing: it is malformed.
+  /// Decodes what encode() returned on a rank where first() was `first`. Nothing: the bytes are malformed.
   static std::optional<History> decode(std::uint64_t first, std::string_view bytes);
 
  private:

@@ -30,7 +30,7 @@ struct LauncherVariables {
   std::string run_id;
   bool agent_store = false; ///< torchrun's agent listens on MASTER_PORT itself.
   int pmi_fd = -1;          ///< PMI_FD: the descriptor on which the launcher speaks PMI-1.
-  bool pmix = false;        ///< PMIX_NAMESPACE: a PMIx server is there.
+  bool pmix = false;        ///< PMIX_NAMESPACE is set: the launcher has a PMIx server.
   std::string slurm_job;    ///< SLURM_JOB_ID and SLURM_STEP_ID, "" outside of a step.
   std::string slurm_nodes;  ///< SLURM_STEP_NODELIST, as "n[01-03,7]".
 
@@ -42,8 +42,8 @@ struct LauncherVariables {
   static Result<LauncherVariables> read();
 };
 
-/// The error (bootstrap) of a rank that cannot meet the others through its launcher's `interface`, PMI or PMIx, and what
-/// to do instead.
+/// The error (bootstrap) of a rank that cannot meet the others through its launcher's `interface`, PMI or PMIx. It says
+/// what to do instead.
 Status launcherError(std::string_view interface, std::string_view why);
 
 /// The first host that a list of Slurm's names: "n01" of "n[01-03,7],m2". Nothing when it is no such list.

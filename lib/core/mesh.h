@@ -72,8 +72,9 @@ class Mesh final : public TransportListener {
   [[nodiscard]] Transport* transport(int peer) const { return by_peer_[static_cast<std::size_t>(peer)]; }
   /// Why no more can be sent to `peer`: it is lost or has departed. Ok while the link works.
   [[nodiscard]] Status linkStatus(int peer) const;
-  /// It has been reported lost; and that it has ended or departed, so that it goes on nowhere.
+  /// Whether the transport has reported `peer` lost.
   [[nodiscard]] bool isLost(int peer) const { return !lost_[static_cast<std::size_t>(peer)].isOk(); }
+  /// Whether `peer` is lost and has departed or ended, so that it goes on nowhere.
   [[nodiscard]] bool hasEnded(int peer) const { return ended_[static_cast<std::size_t>(peer)]; }
   /// Whether the link works, for those who send often: then linkStatus() is ok.
   [[nodiscard]] bool isUp(int peer) const {
@@ -107,8 +108,8 @@ class Mesh final : public TransportListener {
   std::vector<Transport*> used_; ///< Those that at least one peer is reached by.
   std::vector<Transport*> by_peer_;
   std::vector<Status> lost_; ///< By peer.
-  std::vector<bool> ended_;  ///< The same: it is not merely silent.
-  std::string trouble_;      ///< As on this rank's card.
+  std::vector<bool> ended_;  ///< By peer: see hasEnded().
+  std::string trouble_;      ///< PeerCard::trouble of this rank.
   PeerLostHandler on_peer_lost_;
 };
 

@@ -47,11 +47,11 @@ class Operation {
   [[nodiscard]] virtual std::string describe() const = 0;
   /// Ranks of the communicator whose messages this operation is waiting for.
   [[nodiscard]] virtual std::vector<int> waitingForRanks() const = 0;
-  /// Of what is a collective: takes its place, or places, behind those that were started before. Called once before
-  /// startOnLoop(), unless it has been given its place.
+  /// A collective takes its place, or places, in `history`, behind those that were started before. Called once before
+  /// startOnLoop(), unless the operation has been given its place.
   virtual void numberOnLoop(History& history) { (void)history; }
-  /// What the other ranks must have called too, from numberOnLoop() on; null for point-to-point messages, and for what
-  /// others see the phases of.
+  /// From numberOnLoop() on: the envelope that the other ranks' call must have too. Null for point-to-point messages,
+  /// and for operations of which the other ranks see only the phases.
   [[nodiscard]] virtual const Envelope* envelope() const { return nullptr; }
   /// Called as often as the ranks that are waited for are probed.
   virtual void remindOnLoop() {}
@@ -105,7 +105,7 @@ class Operation {
   bool timed_ = true;     ///< started_ is exact.
   Home home_ = Home::caller;
   bool light_ = false; ///< A light receive of the engine: active, but not started.
-  /// The communicator's descriptor tells of its completion, and does until it is collected.
+  /// The communicator's event descriptor counts this operation's completion, until the caller collects it.
   bool signalled_ = false;
 };
 

@@ -80,7 +80,7 @@ class MessageOperation final : public Operation, public QueuedReceive, private S
 
   [[nodiscard]] const MessageCall& call() const { return call_; }
   [[nodiscard]] bool sends() const { return call_.sends; }
-  /// Of the message that it is posted for.
+  /// Tag of the message that this operation is posted for.
   [[nodiscard]] std::int32_t tag() const { return tag_; }
   /// The self channel found the partner: `send` completes with this receive.
   void takeFromSelfOnLoop(MessageOperation& send);
@@ -101,11 +101,11 @@ class MessageOperation final : public Operation, public QueuedReceive, private S
 
   MessageCall call_;
   iovec piece_;
-  int peer_ = -1;        ///< Rank that it is posted for.
-  std::int32_t tag_ = 0; ///< The same.
+  int peer_ = -1;        ///< Rank whose message this operation is posted for.
+  std::int32_t tag_ = 0; ///< Tag of that message.
   bool posted_ = false;
   bool ended_ = false;
-  bool taken_back_ = false; ///< By the sender: a wild receive looks for another message.
+  bool taken_back_ = false; ///< The sender took its message back: a wild receive looks for another one.
   bool at_once_ = false;    ///< runAtOnceOnLoop() has started it, and the loop does not know it.
   Status result_;
 };

@@ -1,4 +1,4 @@
-/// A probe that waits: it completes when a message that it accepts is there, and leaves it there.
+/// goss_probe: the operation completes when a message that its pattern accepts is there, and leaves the message there.
 #ifndef GOSS_LIB_CORE_PROBE_H_
 #define GOSS_LIB_CORE_PROBE_H_
 

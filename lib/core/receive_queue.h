@@ -1,4 +1,4 @@
-/// Receives from any rank or of any tag, probes, and the receives that must wait behind them.
+/// The receives from any rank or of any tag, the probes, and the receives that must wait behind these.
 #ifndef GOSS_LIB_CORE_RECEIVE_QUEUE_H_
 #define GOSS_LIB_CORE_RECEIVE_QUEUE_H_
 
@@ -29,24 +29,24 @@ struct Pattern {
 /// Such as "rank 3, tag 7" or "any rank, any tag".
 std::string describe(const Pattern& pattern);
 
-/// What stands in a ReceiveQueue.
+/// An entry of a ReceiveQueue.
 class QueuedReceive {
  public:
   virtual ~QueuedReceive() = default;
   [[nodiscard]] virtual Pattern pattern() const = 0;
-  /// Whether it takes its message away, so that those behind it do not get that one.
+  /// Whether this entry takes its message away; a probe leaves it to the entries behind.
   [[nodiscard]] virtual bool takes() const { return true; }
-  /// This message (its length is not known where it is still to come) is the one that it gets: it is posted for it. It
-  /// calls ReceiveQueue::remove() when they have met.
+  /// This entry gets the message `found` (whose length is not known while it is still to come), and is posted for it.
+  /// The entry calls ReceiveQueue::remove() when it has met the message.
   virtual void takeOnLoop(const goss_message& found) = 0;
-  /// They have not met: undoes takeOnLoop(), if it was called.
+  /// This entry has not met its message: undoes takeOnLoop(), if that was called.
   virtual void giveBackOnLoop() = 0;
-  /// No message will come: the only rank that it accepts is gone.
+  /// No message will come, because the only rank that this entry accepts is gone.
   virtual void giveUpOnLoop(const Status& why) = 0;
 
  protected:
   [[nodiscard]] bool isQueued() const { return queued_; }
-  /// When it starts: it was posted now.
+  /// Called when a receive starts, so that it counts as posted now.
   void forgetPlace() {
     place_ = 0;
     source_ = -1;
@@ -56,7 +56,7 @@ class QueuedReceive {
   friend class ReceiveQueue;
   bool queued_ = false;
   std::uint64_t place_ = 0; ///< 0: none yet.
-  int source_ = -1;         ///< Whose message it was given last: it stays with that rank, while there is one.
+  int source_ = -1;         ///< Rank whose message it was given last; it keeps to that rank while the rank has one.
 };
 
 /// Transports match by peer and tag, and do so as messages come. A receive that names no rank or no tag is therefore
@@ -77,24 +77,25 @@ class ReceiveQueue {
   [[nodiscard]] bool holds(const Pattern& receive) const {
     return receive.isWild() || (!entries_.empty() && mustWait(receive, entries_.size()));
   }
-  /// At the end; but one that has been here since it started goes to its old place.
+  /// Appends `receive`; a receive that has stood here since it started goes to its old place.
   void add(QueuedReceive& receive);
   void remove(QueuedReceive& receive);
   [[nodiscard]] const QueuedReceive* first() const { return entries_.empty() ? nullptr : entries_.front(); }
 
-  /// Gives each, in their order, the message that it gets, and lets those go to the transports that need not wait any
-  /// more. Whoever is still here since an earlier call has not met its message yet, and gets it again, or the sender
-  /// has taken it back. Not another rank's: those behind it may have got what that rank sent before. To be called after
-  /// each progress of the transports. Returns whether anything happened.
+  /// Gives each entry, in the order in which they were posted, its message, and posts the receives that need not wait
+  /// any more to their transports. An entry that still stands here since an earlier call has not met its message, and
+  /// gets it again unless the sender has taken it back. It gets no other rank's as long as that rank has one for it: an
+  /// entry behind it may have got an older one of the other rank. To be called after each progress of the transports.
+  /// Returns whether anything happened.
   bool sweepOnLoop();
-  /// The message that a receive which were posted now, behind all that wait, would get. After sweepOnLoop().
+  /// Finds the message that a receive posted now, behind all entries, would get. To be called after sweepOnLoop().
   bool findOnLoop(const Pattern& pattern, goss_message& found) const;
-  /// The next message is looked for at this rank first.
+  /// The next search for a message begins at rank `source`.
   void turnTo(int source) { next_ = source; }
 
-  /// Why no message will come but those that are there: the only rank that it accepts is gone. Else ok.
+  /// Not ok when the only rank that `pattern` accepts is gone, so that no message will come but those that are there.
   [[nodiscard]] Status sourceStatus(const Pattern& pattern) const;
-  /// Other ranks whose messages it accepts.
+  /// The other ranks whose messages `pattern` accepts.
   [[nodiscard]] std::vector<int> sources(const Pattern& pattern) const;
 
  private:

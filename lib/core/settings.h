@@ -23,7 +23,7 @@ struct Setting {
 template <typename T, typename F>
 Setting(const char*, const char*, T Config::*, F goss_config::*) -> Setting<T, F>;
 
-/// Of a whole number. `unit` follows "a whole number", such as " of bytes".
+/// The values that a whole number may have. `unit` follows "a whole number" in errors, such as " of bytes".
 template <typename T>
 struct Range {
   T least;
@@ -37,13 +37,13 @@ using Words = std::initializer_list<std::string_view>;
 constexpr std::int64_t kMostMs = 1'000'000'000'000;
 constexpr std::size_t kMostBytes = std::size_t{1} << 40;
 
-/// Both 0: any.
+/// Whether first..last are ports to listen on; 0..0 means any port.
 constexpr bool isPortRange(std::uint16_t first, std::uint16_t last) {
   return first <= last && (first > 0) == (last > 0);
 }
 constexpr std::string_view kPortRange = "two ports from 1 to 65535, the lower one first";
 
-/// Calls visit.text, word, integer, bytes, probability or portRange for each setting: those of time and of meeting.
+/// Calls visit.text, word, integer, bytes, probability or portRange for each setting of time, start-up and logging.
 template <typename Visit>
 void visitMeetingSettings(Visit& visit) {
   using C = Config;
@@ -65,7 +65,7 @@ void visitMeetingSettings(Visit& visit) {
              Words{"off", "error", "warn", "info", "debug", "trace"});
 }
 
-/// The same for those of transports.
+/// As visitMeetingSettings(), for the settings of transports.
 template <typename Visit>
 void visitTransportSettings(Visit& visit) {
   using C = Config;
@@ -98,7 +98,7 @@ void visitTransportSettings(Visit& visit) {
   visit.probability(Setting{"GOSS_SIM_DROP", "sim_drop", &C::sim_drop, &G::sim_drop});
 }
 
-/// The same for those of the planner.
+/// As visitMeetingSettings(), for the settings of the planner.
 template <typename Visit>
 void visitPlannerSettings(Visit& visit) {
   using C = Config;
@@ -111,7 +111,7 @@ void visitPlannerSettings(Visit& visit) {
   visit.text(Setting{"GOSS_LINKS", "links_file", &C::links_file, &G::links_file});
 }
 
-/// The same for all.
+/// As visitMeetingSettings(), for all settings.
 template <typename Visit>
 void visitSettings(Visit& visit) {
   visitMeetingSettings(visit);

@@ -57,7 +57,7 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] const Catalogue& catalogue() const { return catalogue_; }
   [[nodiscard]] CodecRegistry& codecs() { return codecs_; }
 
-  /// From now on the progress thread drives what callers start, whether or not they wait.
+  /// From now on the progress thread drives the operations that callers start, whether or not a caller waits.
   void driveUnattended();
 
   /// Memory that the peers of this host may read in place; ordinary memory where it cannot be shared. As
@@ -70,7 +70,7 @@ class World : public std::enable_shared_from_this<World> {
   /// or -1): before operations are withdrawn, because a message that is withdrawn half sent ends the link that the
   /// control message needs, and before the world ends. Not out of a transport's callback.
   void flushControlOnLoop(int except);
-  /// Whether the process of that rank is on this host and runs, as its kernel sees it: it may be slow, but not silent.
+  /// Whether the process of `rank` is on this host and its kernel sees it run: then it may be slow, but it is not lost.
   [[nodiscard]] bool isSeenToRun(int rank) const;
   void registerOnLoop(Communicator& communicator);
   void unregisterOnLoop(Communicator& communicator);
@@ -110,7 +110,7 @@ class World : public std::enable_shared_from_this<World> {
   ContextNumbers contexts_;
   /// Aborts of communicators that this rank has yet to make, by context: the sender and what it said.
   std::map<std::uint32_t, std::pair<int, ControlMessage>> early_aborts_;
-  /// Of communicators that this rank has destroyed, and whether it goes on with what it made of them by shrinking.
+  /// By context of each communicator that this rank has destroyed: whether it was shrunk and this rank goes on.
   std::map<std::uint32_t, bool> closed_contexts_;
   std::map<void*, platform::SharedPages> lent_; ///< By address; not valid: ordinary pages.
   struct Loss {

@@ -23,8 +23,8 @@ class Advertisement {
   static Result<Advertisement> parse(std::string_view text, PortRange listening);
 
   [[nodiscard]] PortRange listening() const { return listening_; }
-  /// At which a socket that listens on `port` is called; none where nothing is advertised. Looks names up: blocks as
-  /// long as the resolver does. Errors: bootstrap, naming the host.
+  /// The addresses at which others call a socket that listens on `port`; none where nothing is advertised. Looks names
+  /// up: blocks as long as the resolver does. Errors: bootstrap, naming the host.
   [[nodiscard]] Result<std::vector<SocketAddress>> addresses(std::uint16_t port) const;
 
  private:

@@ -1,4 +1,4 @@
-/// Which side of a fork() this is.
+/// Tells objects that fork() has copied into a child from those that this process has made.
 #ifndef GOSS_LIB_PLATFORM_FORK_H_
 #define GOSS_LIB_PLATFORM_FORK_H_
 
@@ -7,7 +7,7 @@
 
 namespace goss::platform {
 
-/// Remembers in which process it was made. Thread-safe.
+/// Remembers the process that made it. Thread-safe.
 class ProcessMark {
  public:
   ProcessMark();

@@ -23,7 +23,7 @@ class ListeningSocket {
   /// The next waiting caller; an invalid descriptor when none waits, or while this rests. Errors: resource: a caller
   /// was hung up on, or this rests now. The next call goes on.
   Result<Accepted> accept();
-  /// Ends a rest that is over.
+  /// Watches the socket again when the time of the rest is over.
   void tick();
   /// When the rest is over; never() when this does not rest.
   [[nodiscard]] Deadline restsUntil() const { return rest_; }
@@ -32,7 +32,7 @@ class ListeningSocket {
  private:
   ListeningSocket(UniqueFd fd, Poller& poller, std::uint64_t token);
   enum class Waiting { unknown, nobody, hungUp };
-  /// On the first of those who wait, with the spare descriptor.
+  /// Accepts the first waiting caller with the spare descriptor and closes the connection.
   Waiting hangUp();
   void rest();
 

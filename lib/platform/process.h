@@ -1,4 +1,4 @@
-/// Other processes of this host, as its kernel sees them.
+/// What this host's kernel says of other processes.
 #ifndef GOSS_LIB_PLATFORM_PROCESS_H_
 #define GOSS_LIB_PLATFORM_PROCESS_H_
 
