@@ -159,9 +159,7 @@ void MessageOperation::advanceOnLoop() {
   queueOnLoop();
 }
 
-bool MessageOperation::pollOnLoop() {
-  return isQueued() && communicator().receivesOnLoop().first() == this && communicator().receivesOnLoop().sweepOnLoop();
-}
+bool MessageOperation::pollOnLoop() { return communicator().receivesOnLoop().pollOnLoop(*this); }
 
 void MessageOperation::takeOnLoop(const goss_message& found) {
   aimAt(found.source, found.tag);

@@ -10,9 +10,7 @@ void ProbeOperation::startOnLoop() {
   communicator().engine().keepPollingOnLoop(*this);
 }
 
-bool ProbeOperation::pollOnLoop() {
-  return isQueued() && communicator().receivesOnLoop().first() == this && communicator().receivesOnLoop().sweepOnLoop();
-}
+bool ProbeOperation::pollOnLoop() { return communicator().receivesOnLoop().pollOnLoop(*this); }
 
 void ProbeOperation::withdrawOnLoop() {
   if (isQueued()) communicator().receivesOnLoop().remove(*this);

@@ -80,7 +80,6 @@ class ReceiveQueue {
   /// Appends `receive`; a receive that has stood here since it started goes to its old place.
   void add(QueuedReceive& receive);
   void remove(QueuedReceive& receive);
-  [[nodiscard]] const QueuedReceive* first() const { return entries_.empty() ? nullptr : entries_.front(); }
 
   /// Gives each entry, in the order in which they were posted, its message, and posts the receives that need not wait
   /// any more to their transports. An entry that still stands here since an earlier call has not met its message, and
@@ -88,6 +87,10 @@ class ReceiveQueue {
   /// entry behind it may have got an older one of the other rank. To be called after each progress of the transports.
   /// Returns whether anything happened.
   bool sweepOnLoop();
+  /// What an entry does when the progress loop polls it: the first entry sweeps for all.
+  bool pollOnLoop(const QueuedReceive& entry) {
+    return !entries_.empty() && entries_.front() == &entry && sweepOnLoop();
+  }
   /// Finds the message that a receive posted now, behind all entries, would get. To be called after sweepOnLoop().
   bool findOnLoop(const Pattern& pattern, goss_message& found) const;
   /// The next search for a message begins at rank `source`.
