@@ -1,6 +1,10 @@
 # shellcheck shell=bash
 # For the tests over emulated links; to be sourced.
 
+# What scripts between emulated hosts source.
+emulated=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/emulated.sh")
+export emulated
+
 # Ends the test with a reason, as skipped, where network namespaces cannot be made.
 require_namespaces() {
   local why=""
@@ -14,6 +18,19 @@ require_namespaces() {
     why="network namespaces are not permitted here"
   fi
   [ -z "$why" ] || { echo "skipped: $why"; exit 77; }
+}
+
+# make_scratch: $scratch is a folder of this test alone, which goes when the test ends.
+make_scratch() {
+  scratch=$(mktemp -d)
+  export scratch
+  trap 'rm -rf "$scratch"' EXIT
+}
+
+# emulate OPTIONS_OF_goss-wanem...: runs $scratch/script between emulated hosts; what it reports is added to $scratch/report.
+emulate() {
+  "${wanem:?}" run "$@" -- bash "$scratch/script" 2>"$scratch/errors" | tee -a "$scratch/report"
+  if grep -q OVERLOADED "$scratch/errors"; then echo "     (overloaded: these times are not to be trusted)"; fi
 }
 
 passed=0
@@ -43,6 +60,14 @@ measure() {
     got=$("$@")
     ! between "$low" "${got##* }" "$high" || return 0
   done
+}
+
+# finish_report NUMBER: ends the test; $scratch/report must have so many lines "ok ...", and none "FAIL ...".
+finish_report() {
+  passed=$(grep -c '^ok' "$scratch/report")
+  failed=$(grep -c '^FAIL' "$scratch/report")
+  [ "$passed" = "$1" ] || failed=$((failed + 1))
+  finish
 }
 
 finish() {

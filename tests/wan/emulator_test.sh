@@ -8,8 +8,7 @@ command -v ping >/dev/null || { echo "skipped: ping is not installed (iputils-pi
 
 wanem=$(readlink -f "$1")
 prefix=ge$$t # of this run alone; must not end in a digit
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+make_scratch
 
 run() { "$wanem" run --prefix $prefix "$@"; }
 none_left() { ! ip netns list | grep -qE "^$prefix[0-9]" && [ ! -e "/run/wanem-$prefix.sock" ]; }

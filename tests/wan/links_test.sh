@@ -9,8 +9,7 @@ wanem=$(readlink -f "$1")
 rank=$(readlink -f "$2")
 explain=$(readlink -f "$3")
 prefix=gl$$t
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+make_scratch
 
 # Ranks 2 and 3 are far from each other, and the link of 0 and 1 is thin.
 printf '%s\n' '* * bw=200 delay=10' '0 1 bw=20 delay=10' '2 3 bw=200 delay=30' >"$scratch/links"

@@ -9,9 +9,8 @@ require_namespaces
 wanem=$(readlink -f "$1")
 keys=$(readlink -f "$2")
 bench=$(readlink -f "$3")
-scratch=$(mktemp -d)
-export keys bench scratch
-trap 'rm -rf "$scratch"' EXIT
+export keys bench
+make_scratch
 
 # Hosts 0 and 1 are home A, 2 is home B, 3 and 4 have routers that forward nothing, and 5 has no router.
 cat >"$scratch/links" <<'L'
@@ -22,6 +21,7 @@ nat 3
 nat 4
 L
 cat >"$scratch/script" <<'S'
+. "$emulated"
 cd "$scratch"
 "$keys" psk run.key >log 2>&1
 export GOSS_JOB_ID=homes GOSS_BOOTSTRAP_TIMEOUT_MS=30000 GOSS_LOG=info MASTER_PORT=29500
@@ -32,17 +32,14 @@ rank() {
 }
 # reduce: all of the ranks in the lines of $ranks; $worked says whether all ended well.
 reduce() {
-  local pids=() line pid
-  worked=1
+  local pids=() line
   while read -r line; do
     # shellcheck disable=SC2086
     (rank $line) &
     pids+=($!)
   done <<<"$ranks"
-  for pid in "${pids[@]}"; do wait "$pid" || worked=0; done
+  await "${pids[@]}"
 }
-expect() { if "${@:2}"; then echo "ok   $1"; else echo "FAIL $1"; tail -n 5 "$scratch"/[0-2]; fi; }
-works() { [ "$worked" = 1 ]; }
 relayed() { grep -qhE 'is relayed by' "$scratch"/[0-2]; }
 
 for security in tcp tls; do
@@ -77,11 +74,6 @@ for security in tcp tls; do
   expect "$security: which relays between them" relayed
 done
 S
-"$wanem" run --prefix "gt$$t" --hosts 6 --links "$scratch/links" --timeout 170 -- bash "$scratch/script" \
-  2>"$scratch/errors" | tee "$scratch/report"
-if grep -q OVERLOADED "$scratch/errors"; then echo "     (overloaded)"; fi
+emulate --prefix "gt$$t" --hosts 6 --links "$scratch/links" --timeout 170
 grep -v OVERLOADED "$scratch/errors"
-passed=$(grep -c '^ok' "$scratch/report")
-failed=$(grep -c '^FAIL' "$scratch/report")
-[ "$passed" = 10 ] || failed=$((failed + 1))
-finish
+finish_report 10

@@ -8,13 +8,13 @@ require_namespaces
 wanem=$(readlink -f "$1")
 keys=$(readlink -f "$2")
 bench=$(readlink -f "$3")
-scratch=$(mktemp -d)
-export keys bench scratch
-trap 'rm -rf "$scratch"' EXIT
+export keys bench
+make_scratch
 cd "$scratch" || exit 1
 
 # In the emulator: site A is host 0, site B host 1, and each has the files of its own folder alone.
-cat >lib <<'L'
+cat >script <<'S'
+. "$emulated"
 mkdir -p "$scratch/a" "$scratch/b"
 # site RANK FOLDER GOSS_TLS: becomes one rank of two, with its output in $scratch/RANK.
 site() {
@@ -32,12 +32,8 @@ both() {
   [ "$status" = 0 ] || kill "$root"
   wait "$root" && [ "$status" = 0 ] && worked=1 || worked=0
 }
-expect() { if "${@:2}"; then echo "ok   $1"; else echo "FAIL $1"; tail -n 4 "$scratch"/[01]; fi; }
-works() { [ "$worked" = 1 ]; }
 refused() { [ "$worked" = 0 ] && grep -qE -- "$1" "$scratch"/[01]; }
-L
 
-cat lib - >script <<'S'
 cd "$scratch"
 "$keys" psk run.key >log 2>&1
 cp run.key a && cp run.key b
@@ -69,8 +65,5 @@ cp -r solo-a a && cp -r solo-b b
 both certs:solo-a certs:solo-b
 expect "a list of keys joins two sites without an authority" works
 S
-"$wanem" run --prefix "gs$$t" --hosts 2 --bw 1000 --delay 2 --timeout 90 -- bash "$scratch/script" 2>"$scratch/errors" | tee "$scratch/report"
-passed=$(grep -c '^ok' "$scratch/report")
-failed=$(grep -c '^FAIL' "$scratch/report")
-[ "$passed" = 7 ] || failed=$((failed + 1))
-finish
+emulate --prefix "gs$$t" --hosts 2 --bw 1000 --delay 2 --timeout 90
+finish_report 7
