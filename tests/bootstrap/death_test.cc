@@ -38,14 +38,17 @@ Config patientConfig() {
   return config;
 }
 
-/// Places in a world of `ranks` that meets by a unique id.
-std::map<int, Launch> placesOf(std::initializer_list<int> present, int ranks, const goss_unique_id& id) {
+/// Places of the ranks that are `present` in a world of `ranks`, which is to meet by a unique id of its own.
+std::map<int, Launch> placesOf(std::initializer_list<int> present, int ranks) {
   std::map<int, Launch> places;
+  const auto id = makeUniqueId(patientConfig());
+  EXPECT_TRUE(id.isOk()) << id.status().text();
+  if (!id.isOk()) return places;
   for (const int rank : present) {
     goss_config fields{};
     fields.rank = rank;
     fields.ranks = ranks;
-    fields.unique_id = &id;
+    fields.unique_id = &id.value();
     const auto launch = detectLaunch(patientConfig(), &fields);
     EXPECT_TRUE(launch.isOk()) << launch.status().text();
     places[rank] = launch.value();
@@ -112,9 +115,7 @@ int waitAndDie(const Launch& launch, const Roll& roll, int joined) {
 }
 
 TEST(Death, OfAMemberWhileRanksMeetIsToldToAllByName) {
-  const auto id = makeUniqueId(patientConfig());
-  ASSERT_TRUE(id.isOk()) << id.status().text();
-  auto places = placesOf({0, 1, 2}, 4, id.value());
+  auto places = placesOf({0, 1, 2}, 4);
   const Roll roll;
   const std::string expected = "rank 2 left during start-up";
   const auto codes = inProcesses({{0, [&] { return waitAndHear(places[0], roll, expected); }},
@@ -125,9 +126,7 @@ TEST(Death, OfAMemberWhileRanksMeetIsToldToAllByName) {
 }
 
 TEST(Death, OfRank0WhileRanksMeetIsToldToAllByName) {
-  const auto id = makeUniqueId(patientConfig());
-  ASSERT_TRUE(id.isOk()) << id.status().text();
-  auto places = placesOf({0, 1, 2}, 4, id.value());
+  auto places = placesOf({0, 1, 2}, 4);
   const Roll roll;
   const std::string expected = "left during start-up";
   // Rank 0 alone is to listen, or the others would reach the copies of its socket after its death.
@@ -146,9 +145,7 @@ TEST(Death, OfRank0WhileRanksMeetIsToldToAllByName) {
 }
 
 TEST(Death, OfRank0BeforeACallIsToldWhereItListenedBefore) {
-  const auto id = makeUniqueId(patientConfig());
-  ASSERT_TRUE(id.isOk()) << id.status().text();
-  const auto places = placesOf({0, 1}, 2, id.value());
+  const auto places = placesOf({0, 1}, 2);
   ::close(places.at(0).listen_fd); // As when its process ends.
   const auto begin = std::chrono::steady_clock::now();
   const Cards cards = rendezvous(places.at(1), "x", patientConfig());
@@ -181,9 +178,7 @@ class Caller {
 };
 
 TEST(Death, OfAMemberIsForgottenWhereItIsStartedAnewAtOnce) {
-  const auto id = makeUniqueId(patientConfig());
-  ASSERT_TRUE(id.isOk()) << id.status().text();
-  auto places = placesOf({0, 1}, 3, id.value());
+  auto places = placesOf({0, 1}, 3);
   std::optional<Caller> second;
   std::thread root([&] {
     const Cards cards = rendezvous(places[0], "zero", patientConfig());
@@ -198,9 +193,7 @@ TEST(Death, OfAMemberIsForgottenWhereItIsStartedAnewAtOnce) {
 }
 
 TEST(Death, BetweenRoundsIsSeenByWhoChecks) {
-  const auto id = makeUniqueId(patientConfig());
-  ASSERT_TRUE(id.isOk()) << id.status().text();
-  const auto places = placesOf({0, 1}, 3, id.value());
+  const auto places = placesOf({0, 1}, 3);
   std::latch all_well(3);
   const auto hear = [&](int rank) {
     auto meeting = Rendezvous::connect(places.at(rank), patientConfig());

@@ -13,13 +13,6 @@ namespace {
 using test::ScopedEnvironment;
 using ::testing::HasSubstr;
 
-goss_config unset() {
-  goss_config fields{};
-  fields.rank = -1;
-  fields.ranks = -1;
-  return fields;
-}
-
 void setTorchrun(ScopedEnvironment& environment) {
   environment.set("RANK", "1");
   environment.set("WORLD_SIZE", "4");
@@ -28,26 +21,45 @@ void setTorchrun(ScopedEnvironment& environment) {
   environment.set("MASTER_PORT", "4711");
 }
 
+goss_config with(int rank, int ranks, const goss_unique_id& id) {
+  goss_config fields{};
+  fields.rank = rank;
+  fields.ranks = ranks;
+  fields.unique_id = &id;
+  return fields;
+}
+
+/// What the environment and `fields` make of this process; the test fails where that is an error.
+Launch detect(const Config& config = {}, const goss_config* fields = nullptr) {
+  const auto launch = detectLaunch(config, fields);
+  EXPECT_TRUE(launch.isOk()) << launch.status().text();
+  return launch.isOk() ? launch.value() : Launch{};
+}
+
+/// The error that they make of it; ok where they make none.
+Status refusal(const Config& config = {}, const goss_config* fields = nullptr) {
+  return detectLaunch(config, fields).status();
+}
+
+void expectPlace(const Launch& launch, const std::string& source, int rank, int ranks, int local_rank) {
+  EXPECT_EQ(launch.source, source);
+  EXPECT_EQ(launch.rank, rank);
+  EXPECT_EQ(launch.ranks, ranks);
+  EXPECT_EQ(launch.local_rank, local_rank);
+}
+
 TEST(Launch, AloneWithoutLauncher) {
   ScopedEnvironment environment;
-  const auto launch = detectLaunch(Config{}, nullptr);
-  ASSERT_TRUE(launch.isOk()) << launch.status().text();
-  EXPECT_EQ(launch.value().source, "alone");
-  EXPECT_EQ(launch.value().rank, 0);
-  EXPECT_EQ(launch.value().ranks, 1);
+  expectPlace(detect(), "alone", 0, 1, -1);
 }
 
 TEST(Launch, ReadsTorchrunVariables) {
   ScopedEnvironment environment;
   setTorchrun(environment);
-  const auto launch = detectLaunch(Config{}, nullptr);
-  ASSERT_TRUE(launch.isOk()) << launch.status().text();
-  EXPECT_EQ(launch.value().source, "environment");
-  EXPECT_EQ(launch.value().rank, 1);
-  EXPECT_EQ(launch.value().ranks, 4);
-  EXPECT_EQ(launch.value().local_rank, 0);
-  EXPECT_EQ(launch.value().host, "10.0.0.1");
-  EXPECT_EQ(launch.value().port, 4711);
+  const Launch launch = detect();
+  expectPlace(launch, "environment", 1, 4, 0);
+  EXPECT_EQ(launch.host, "10.0.0.1");
+  EXPECT_EQ(launch.port, 4711);
 }
 
 TEST(Launch, LeavesMasterPortToTorchrunsAgent) {
@@ -55,27 +67,27 @@ TEST(Launch, LeavesMasterPortToTorchrunsAgent) {
   setTorchrun(environment);
   environment.set("TORCHELASTIC_USE_AGENT_STORE", "True");
   Config config;
-  EXPECT_EQ(detectLaunch(config, nullptr).value().port, 4712);
+  EXPECT_EQ(detect(config).port, 4712);
   config.bootstrap_port = 5000;
-  EXPECT_EQ(detectLaunch(config, nullptr).value().port, 5000);
+  EXPECT_EQ(detect(config).port, 5000);
 }
 
 TEST(Launch, JobDependsOnIdAddressAndSize) {
   ScopedEnvironment environment;
   setTorchrun(environment);
   Config config;
-  const auto job = detectLaunch(config, nullptr).value().job;
-  EXPECT_EQ(detectLaunch(config, nullptr).value().job, job);
+  const auto job = detect(config).job;
+  EXPECT_EQ(detect(config).job, job);
   config.job_id = "other";
-  EXPECT_NE(detectLaunch(config, nullptr).value().job, job);
-  const auto named = detectLaunch(config, nullptr).value().job;
+  EXPECT_NE(detect(config).job, job);
+  const auto named = detect(config).job;
   // Behind a router rank 0 may be called at another address and port than it listens on.
   environment.set("MASTER_ADDR", "203.0.113.7");
-  EXPECT_EQ(detectLaunch(config, nullptr).value().job, named);
+  EXPECT_EQ(detect(config).job, named);
   config.job_id = "";
-  EXPECT_NE(detectLaunch(config, nullptr).value().job, job);
+  EXPECT_NE(detect(config).job, job);
   environment.set("WORLD_SIZE", "5");
-  EXPECT_NE(detectLaunch(config, nullptr).value().job, job);
+  EXPECT_NE(detect(config).job, job);
 }
 
 TEST(Launch, TakesRanksFromMpirunAndPlaceFromMasterAddr) {
@@ -85,12 +97,7 @@ TEST(Launch, TakesRanksFromMpirunAndPlaceFromMasterAddr) {
   environment.set("OMPI_COMM_WORLD_LOCAL_RANK", "1");
   environment.set("MASTER_ADDR", "node0");
   environment.set("MASTER_PORT", "80");
-  const auto launch = detectLaunch(Config{}, nullptr);
-  ASSERT_TRUE(launch.isOk()) << launch.status().text();
-  EXPECT_EQ(launch.value().rank, 2);
-  EXPECT_EQ(launch.value().ranks, 3);
-  EXPECT_EQ(launch.value().local_rank, 1);
-  EXPECT_EQ(launch.value().source, "environment");
+  expectPlace(detect(), "environment", 2, 3, 1);
 }
 
 void setSlurmStep(ScopedEnvironment& environment) {
@@ -105,22 +112,18 @@ void setSlurmStep(ScopedEnvironment& environment) {
 TEST(Launch, TasksOfASlurmStepMeetOnItsFirstNode) {
   ScopedEnvironment environment;
   setSlurmStep(environment);
-  const auto launch = detectLaunch(Config{}, nullptr);
-  ASSERT_TRUE(launch.isOk()) << launch.status().text();
-  EXPECT_EQ(launch.value().source, "slurm");
-  EXPECT_EQ(launch.value().rank, 2);
-  EXPECT_EQ(launch.value().ranks, 6);
-  EXPECT_EQ(launch.value().local_rank, 0);
-  EXPECT_EQ(launch.value().host, "node07");
-  EXPECT_GE(launch.value().port, 16384);
-  EXPECT_LT(launch.value().port, 32768);
+  const Launch launch = detect();
+  expectPlace(launch, "slurm", 2, 6, 0);
+  EXPECT_EQ(launch.host, "node07");
+  EXPECT_GE(launch.port, 16384);
+  EXPECT_LT(launch.port, 32768);
 
   environment.set("SLURM_STEP_ID", "2"); // Another step of the same job, perhaps at the same time.
-  const auto other = detectLaunch(Config{}, nullptr);
-  EXPECT_NE(other.value().port, launch.value().port);
-  EXPECT_NE(other.value().job, launch.value().job);
+  const Launch other = detect();
+  EXPECT_NE(other.port, launch.port);
+  EXPECT_NE(other.job, launch.job);
   environment.set("MASTER_PORT", "5000");
-  EXPECT_EQ(detectLaunch(Config{}, nullptr).value().port, 5000);
+  EXPECT_EQ(detect().port, 5000);
 }
 
 TEST(Launch, SlurmsBatchScriptIsAlone) {
@@ -129,25 +132,19 @@ TEST(Launch, SlurmsBatchScriptIsAlone) {
   environment.set("SLURM_PROCID", "0");
   environment.set("SLURM_STEP_NUM_TASKS", std::nullopt);
   environment.set("SLURM_NTASKS", "6");
-  const auto launch = detectLaunch(Config{}, nullptr);
-  ASSERT_TRUE(launch.isOk()) << launch.status().text();
-  EXPECT_EQ(launch.value().source, "alone");
+  EXPECT_EQ(detect().source, "alone");
 }
 
 TEST(Launch, WhereALauncherSaysSeveralRanksNobodyIsAlone) {
   ScopedEnvironment environment;
   setSlurmStep(environment);
   environment.set("SLURM_STEP_NODELIST", "");
-  const auto slurm = detectLaunch(Config{}, nullptr);
-  ASSERT_FALSE(slurm.isOk());
-  EXPECT_THAT(slurm.status().text(), HasSubstr("SLURM_STEP_NODELIST is \"\"; set MASTER_ADDR and MASTER_PORT"));
+  EXPECT_THAT(refusal().text(), HasSubstr("SLURM_STEP_NODELIST is \"\"; set MASTER_ADDR and MASTER_PORT"));
 
   ScopedEnvironment again;
   again.set("PMI_RANK", "1");
   again.set("PMI_SIZE", "2");
-  const auto pmi = detectLaunch(Config{}, nullptr);
-  ASSERT_FALSE(pmi.isOk());
-  EXPECT_THAT(pmi.status().text(), HasSubstr("rank 1 of 2 does not know where to meet the others"));
+  EXPECT_THAT(refusal().text(), HasSubstr("rank 1 of 2 does not know where to meet the others"));
 }
 
 TEST(Launch, PmiThatIsNotThereIsNamed) {
@@ -158,10 +155,9 @@ TEST(Launch, PmiThatIsNotThereIsNamed) {
   environment.set("PMI_RANK", "1");
   environment.set("PMI_SIZE", "2");
   environment.set("PMI_FD", std::to_string(ends[0]));
-  const auto launch = detectLaunch(Config{}, nullptr);
-  ASSERT_FALSE(launch.isOk());
-  EXPECT_EQ(launch.status().kind(), GOSS_ERR_BOOTSTRAP);
-  EXPECT_THAT(launch.status().text(), HasSubstr("the launcher does not listen on PMI_FD"));
+  const Status refused = refusal();
+  EXPECT_EQ(refused.kind(), GOSS_ERR_BOOTSTRAP);
+  EXPECT_THAT(refused.text(), HasSubstr("the launcher does not listen on PMI_FD"));
   ::close(ends[0]);
 }
 
@@ -191,10 +187,9 @@ TEST(Launch, MalformedAndMissingVariablesAreNamed) {
     ScopedEnvironment environment;
     setTorchrun(environment);
     environment.set(one.name, one.value);
-    const auto launch = detectLaunch(Config{}, nullptr);
-    ASSERT_FALSE(launch.isOk()) << one.name;
-    EXPECT_EQ(launch.status().kind(), GOSS_ERR_INVALID_ARGUMENT);
-    EXPECT_THAT(launch.status().text(), HasSubstr(one.text));
+    const Status refused = refusal();
+    EXPECT_EQ(refused.kind(), GOSS_ERR_INVALID_ARGUMENT) << one.name;
+    EXPECT_THAT(refused.text(), HasSubstr(one.text));
   }
 }
 
@@ -205,21 +200,15 @@ TEST(Launch, UniqueIdWinsOverTheEnvironment) {
   config.interface = "127.0.0.1";
   const auto id = makeUniqueId(config);
   ASSERT_TRUE(id.isOk()) << id.status().text();
-  goss_config fields = unset();
-  fields.unique_id = &id.value();
-  fields.rank = 0;
-  fields.ranks = 2;
-  const auto launch = detectLaunch(config, &fields);
-  ASSERT_TRUE(launch.isOk()) << launch.status().text();
-  EXPECT_EQ(launch.value().source, "unique id");
-  EXPECT_EQ(launch.value().host, "127.0.0.1");
-  ASSERT_GE(launch.value().listen_fd, 0);
-  EXPECT_EQ(::close(launch.value().listen_fd), 0);
+  const goss_config fields = with(0, 2, id.value());
+  const Launch launch = detect(config, &fields);
+  EXPECT_EQ(launch.source, "unique id");
+  EXPECT_EQ(launch.host, "127.0.0.1");
+  ASSERT_GE(launch.listen_fd, 0);
+  EXPECT_EQ(::close(launch.listen_fd), 0);
 
   // The socket is gone now: the id is used up.
-  const auto again = detectLaunch(config, &fields);
-  ASSERT_FALSE(again.isOk());
-  EXPECT_THAT(again.status().text(), HasSubstr("has been used already"));
+  EXPECT_THAT(refusal(config, &fields).text(), HasSubstr("has been used already"));
 }
 
 TEST(Launch, UniqueIdOfAnotherProcessIsRefusedAtRank0) {
@@ -230,13 +219,9 @@ TEST(Launch, UniqueIdOfAnotherProcessIsRefusedAtRank0) {
   other.host = hostHash();
   other.addresses = {*platform::SocketAddress::parse("127.0.0.1", 4711)};
   const goss_unique_id id = encodeUniqueId(other);
-  goss_config fields = unset();
-  fields.unique_id = &id;
-  fields.rank = 0;
-  fields.ranks = 2;
-  const auto launch = detectLaunch(Config{}, &fields);
-  ASSERT_FALSE(launch.isOk());
-  EXPECT_THAT(launch.status().text(), HasSubstr("rank 0 must be the process that made the unique id (process 1"));
+  const goss_config fields = with(0, 2, id);
+  EXPECT_THAT(refusal(Config{}, &fields).text(),
+              HasSubstr("rank 0 must be the process that made the unique id (process 1"));
 }
 
 TEST(Launch, LoopbackOfAnotherHostIsRefused) {
@@ -246,13 +231,8 @@ TEST(Launch, LoopbackOfAnotherHostIsRefused) {
   far.host = hostHash() + 1;
   far.addresses = {*platform::SocketAddress::parse("127.0.0.1", 4711)};
   const goss_unique_id id = encodeUniqueId(far);
-  goss_config fields = unset();
-  fields.unique_id = &id;
-  fields.rank = 1;
-  fields.ranks = 2;
-  const auto launch = detectLaunch(Config{}, &fields);
-  ASSERT_FALSE(launch.isOk());
-  EXPECT_THAT(launch.status().text(), HasSubstr("only loopback addresses of another host"));
+  const goss_config fields = with(1, 2, id);
+  EXPECT_THAT(refusal(Config{}, &fields).text(), HasSubstr("only loopback addresses of another host"));
 }
 
 } // namespace

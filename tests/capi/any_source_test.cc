@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/calls.h"
 #include "tests/support/environment.h"
 #include "tests/support/thread_ranks.h"
 
@@ -17,23 +18,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
-
-#define EXPECT_OK(call) EXPECT_EQ(call, GOSS_SUCCESS) << goss_last_error()
-#define ASSERT_OK(call) ASSERT_EQ(call, GOSS_SUCCESS) << goss_last_error()
-
-RanksSetup over(const std::string& transport, int ranks) {
-  RanksSetup setup;
-  setup.transport = transport;
-  setup.ranks = ranks;
-  setup.timeout_ms = 60000;
-  return setup;
-}
-
-goss_options withTimeout(std::int64_t timeout_ms) {
-  goss_options options = GOSS_OPTIONS_INIT;
-  options.timeout_ms = timeout_ms;
-  return options;
-}
 
 class AnySource : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(All, AnySource, ::testing::Values("loopback", "shm", "tcp", "sim"),

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/calls.h"
 #include "tests/support/thread_ranks.h"
 
 namespace goss::test {
@@ -23,24 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::StrEq;
 using namespace std::chrono_literals;
 
-#define EXPECT_OK(call) EXPECT_EQ(call, GOSS_SUCCESS) << goss_last_error()
-#define ASSERT_OK(call) ASSERT_EQ(call, GOSS_SUCCESS) << goss_last_error()
-
 constexpr int kLongMs = 60000; ///< Only a failing test takes so long.
-
-RanksSetup over(const std::string& transport, int ranks = 2) {
-  RanksSetup setup;
-  setup.transport = transport;
-  setup.ranks = ranks;
-  setup.timeout_ms = kLongMs;
-  return setup;
-}
-
-goss_options withTimeout(std::int64_t timeout_ms) {
-  goss_options options = GOSS_OPTIONS_INIT;
-  options.timeout_ms = timeout_ms;
-  return options;
-}
 
 struct Failure {
   goss_status status = GOSS_ERR_INTERNAL;

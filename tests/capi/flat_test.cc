@@ -16,14 +16,6 @@ namespace {
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
-RanksSetup shm(int ranks, std::int64_t timeout_ms = 20000) {
-  RanksSetup setup;
-  setup.ranks = ranks;
-  setup.transport = "shm";
-  setup.timeout_ms = timeout_ms;
-  return setup;
-}
-
 goss_status sum(goss_comm_t comm, std::int64_t& value, goss_request_t* request = nullptr) {
   return goss_all_reduce(comm, &value, &value, 1, GOSS_INT64, GOSS_SUM, nullptr, request);
 }
@@ -39,7 +31,7 @@ TEST(Flat, SmallVectorsOfOneHostGoOverTheBoard) {
 }
 
 TEST(Flat, RootsThatRunAheadOverwriteNothing) {
-  runRanks(shm(4), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm", 4), [](goss_comm_t comm, int rank) {
     for (std::int64_t i = 0; i < 2000; ++i) {
       const int root = static_cast<int>(i / 100 % 4);
       std::int64_t value = rank == root ? i * 7 : -1;
@@ -54,7 +46,7 @@ TEST(Flat, RootsThatRunAheadOverwriteNothing) {
 }
 
 TEST(Flat, KeepsItsOrderAmongLargeAndNonBlockingOnes) {
-  runRanks(shm(3), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm", 3), [](goss_comm_t comm, int rank) {
     std::vector<float> large(50000, 1.0F);
     for (int i = 0; i < 20; ++i) {
       std::array<std::int64_t, 6> values{};
@@ -80,7 +72,7 @@ TEST(Flat, KeepsItsOrderAmongLargeAndNonBlockingOnes) {
 }
 
 TEST(Flat, PersistentAndBlockingCallsMeet) {
-  runRanks(shm(2), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm", 2), [](goss_comm_t comm, int rank) {
     std::int64_t in = 0;
     std::int64_t out = 0;
     goss_options options = GOSS_OPTIONS_INIT;
@@ -106,7 +98,7 @@ TEST(Flat, PersistentAndBlockingCallsMeet) {
 }
 
 TEST(Flat, AddsInTheOrderOfTheRanksOnAllOfThem) {
-  runRanks(shm(4), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm", 4), [](goss_comm_t comm, int rank) {
     constexpr std::size_t kCount = 333;
     const auto value = [](int r, std::size_t i) { return std::ldexp(1.0F + static_cast<float>(i) / 1000, 7 * r % 23); };
     std::vector<float> in(kCount);
@@ -121,7 +113,7 @@ TEST(Flat, AddsInTheOrderOfTheRanksOnAllOfThem) {
 }
 
 TEST(Flat, ManyCommunicatorsAtOnceAndMoreThanThereAreLanes) {
-  runRanks(shm(2), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm", 2), [](goss_comm_t comm, int rank) {
     std::vector<goss_comm_t> comms(300);
     for (goss_comm_t& one : comms)
       ASSERT_EQ(goss_comm_split(comm, 0, rank, &one), GOSS_SUCCESS) << goss_last_error();
@@ -136,7 +128,7 @@ TEST(Flat, ManyCommunicatorsAtOnceAndMoreThanThereAreLanes) {
 }
 
 TEST(Flat, ThreadsWithCommunicatorsOfTheirOwnDoNotDisturbEachOther) {
-  runRanks(shm(2), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm", 2), [](goss_comm_t comm, int rank) {
     constexpr int kThreads = 3;
     std::vector<goss_comm_t> comms(kThreads);
     for (goss_comm_t& one : comms)
@@ -160,7 +152,7 @@ TEST(Flat, ThreadsWithCommunicatorsOfTheirOwnDoNotDisturbEachOther) {
 
 TEST(Flat, CallsThatDifferAreNamedOnAllRanks) {
   for (const std::size_t other : {std::size_t{2}, std::size_t{100000}}) { // On the board too, and not.
-    runRanks(shm(3), [&](goss_comm_t comm, int rank) {
+    runRanks(over("shm", 3), [&](goss_comm_t comm, int rank) {
       std::vector<float> values(100000);
       ASSERT_EQ(goss_all_reduce(comm, values.data(), values.data(), 1, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr),
                 GOSS_SUCCESS);
@@ -176,7 +168,7 @@ TEST(Flat, CallsThatDifferAreNamedOnAllRanks) {
 }
 
 TEST(Flat, ARankThatDoesNotComeIsNamedAtTheDeadline) {
-  runRanks(shm(3, 700), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm", 3, 700), [](goss_comm_t comm, int rank) {
     std::int64_t value = 1;
     ASSERT_EQ(sum(comm, value), GOSS_SUCCESS);
     if (rank == 2) return;
@@ -188,7 +180,7 @@ TEST(Flat, ARankThatDoesNotComeIsNamedAtTheDeadline) {
 }
 
 TEST(Flat, AnAbortReachesThoseThatWait) {
-  runRanks(shm(2), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm", 2), [](goss_comm_t comm, int rank) {
     std::int64_t value = 1;
     ASSERT_EQ(sum(comm, value), GOSS_SUCCESS);
     if (rank == 1) {
@@ -202,7 +194,7 @@ TEST(Flat, AnAbortReachesThoseThatWait) {
 }
 
 TEST(Flat, ASleeperIsWoken) {
-  runRanks(shm(2), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm", 2), [](goss_comm_t comm, int rank) {
     const auto begun = std::chrono::steady_clock::now();
     for (int i = 0; i < 40; ++i) {
       if (i % 2 == rank) std::this_thread::sleep_for(5ms);
@@ -216,7 +208,7 @@ TEST(Flat, ASleeperIsWoken) {
 }
 
 TEST(Flat, OtherMessagesArriveWhileItWaits) {
-  runRanks(shm(2), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm", 2), [](goss_comm_t comm, int rank) {
     std::vector<float> bulk(500000, static_cast<float>(rank));
     goss_request_t request = nullptr;
     if (rank == 0) {

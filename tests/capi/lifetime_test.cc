@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/calls.h"
 #include "tests/support/thread_ranks.h"
 
 namespace goss::test {
@@ -18,8 +19,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using ::testing::HasSubstr;
-
-#define EXPECT_OK(call) EXPECT_EQ(call, GOSS_SUCCESS) << goss_last_error()
 
 TEST(Destroy, FreesWhatIsPending) {
   // What is not freed is found by AddressSanitizer; what is used afterwards, too.

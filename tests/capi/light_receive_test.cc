@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/calls.h"
 #include "tests/support/thread_ranks.h"
 
 namespace goss::test {
@@ -19,28 +20,11 @@ namespace {
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
-#define EXPECT_OK(call) EXPECT_EQ(call, GOSS_SUCCESS) << goss_last_error()
-#define ASSERT_OK(call) ASSERT_EQ(call, GOSS_SUCCESS) << goss_last_error()
-
-RanksSetup shm(std::int64_t timeout_ms = 20000) {
-  RanksSetup setup;
-  setup.ranks = 2;
-  setup.transport = "shm";
-  setup.timeout_ms = timeout_ms;
-  return setup;
-}
-
 goss_request_t startReceive(goss_comm_t comm, std::int32_t& value, int peer, int tag,
                             const goss_options* options = nullptr) {
   goss_request_t request = nullptr;
   EXPECT_OK(goss_recv(comm, &value, 1, GOSS_INT32, peer, tag, options, &request));
   return request;
-}
-
-goss_options withTimeout(std::int64_t timeout_ms) {
-  goss_options options = GOSS_OPTIONS_INIT;
-  options.timeout_ms = timeout_ms;
-  return options;
 }
 
 /// What both ranks know of a round: by message its tag and length, and how the receiver takes it.
@@ -121,7 +105,7 @@ void receiveRound(goss_comm_t comm, const Round& round, int peer) {
 }
 
 TEST(LightReceives, KeepTheirOrderAmongLongBlockingAndOtherTagsHoweverTheyAreWaitedFor) {
-  runRanks(shm(), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm"), [](goss_comm_t comm, int rank) {
     for (unsigned seed = 0; seed < 600 && !testing::Test::HasFailure(); ++seed) {
       const Round round(seed);
       SCOPED_TRACE(seed);
@@ -135,7 +119,7 @@ TEST(LightReceives, KeepTheirOrderAmongLongBlockingAndOtherTagsHoweverTheyAreWai
 }
 
 TEST(LightReceives, OfTwoCommunicatorsDoNotMix) {
-  runRanks(shm(), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm"), [](goss_comm_t comm, int rank) {
     goss_comm_t other = nullptr;
     ASSERT_OK(goss_comm_dup(comm, &other));
     for (std::int32_t round = 0; round < 200; ++round) {
@@ -161,7 +145,7 @@ TEST(LightReceives, OfTwoCommunicatorsDoNotMix) {
 }
 
 TEST(LightReceives, TellWhatTheyGot) {
-  runRanks(shm(), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm"), [](goss_comm_t comm, int rank) {
     if (rank == 0) {
       std::this_thread::sleep_for(2ms);
       const std::array<std::int32_t, 3> data{1, 2, 3};
@@ -198,7 +182,7 @@ TEST(LightReceives, TellWhatTheyGot) {
 }
 
 TEST(LightReceives, FailAloneWhereTheMessageDoesNotFit) {
-  runRanks(shm(), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm"), [](goss_comm_t comm, int rank) {
     for (int round = 0; round < 50; ++round) {
       std::array<std::int32_t, 4> values{-1, -1, -1, -1};
       std::array<goss_request_t, 4> requests{};
@@ -225,7 +209,7 @@ TEST(LightReceives, FailAloneWhereTheMessageDoesNotFit) {
 }
 
 TEST(LightReceives, ExpireAndNameTheirPeer) {
-  runRanks(shm(), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm"), [](goss_comm_t comm, int rank) {
     if (rank == 1) {
       std::array<std::int32_t, 3> values{};
       std::array<goss_request_t, 3> requests{};
@@ -253,7 +237,7 @@ TEST(LightReceives, ExpireAndNameTheirPeer) {
 }
 
 TEST(LightReceives, ExpireWhileNobodyWaits) {
-  runRanks(shm(), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm"), [](goss_comm_t comm, int rank) {
     if (rank == 1) {
       std::array<std::int32_t, 2> values{};
       const goss_options options = withTimeout(50);
@@ -275,7 +259,7 @@ TEST(LightReceives, ExpireWhileNobodyWaits) {
 
 TEST(LightReceives, EndWithTheirCommunicator) {
   for (const bool own : {true, false}) {
-    runRanks(shm(), [own](goss_comm_t comm, int rank) {
+    runRanks(over("shm"), [own](goss_comm_t comm, int rank) {
       goss_comm_t other = nullptr;
       ASSERT_OK(goss_comm_dup(comm, &other));
       if (rank == 1) {
@@ -312,7 +296,7 @@ TEST(LightReceives, EndWithTheirCommunicator) {
 
 // It looks at the ring before it becomes an operation, and the abort may come then.
 TEST(LightReceives, ThatBlockAreEndedByAnAbortAtAnyMoment) {
-  runRanks(shm(), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm"), [](goss_comm_t comm, int rank) {
     for (int round = 0; round < 100; ++round) {
       goss_comm_t other = nullptr;
       ASSERT_OK(goss_comm_dup(comm, &other));
@@ -332,7 +316,7 @@ TEST(LightReceives, ThatBlockAreEndedByAnAbortAtAnyMoment) {
 }
 
 TEST(LightReceives, MayBePendingWhereTheirCommunicatorIsDestroyed) {
-  runRanks(shm(), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm"), [](goss_comm_t comm, int rank) {
     for (std::int32_t round = 0; round < 20; ++round) {
       goss_comm_t other = nullptr;
       ASSERT_OK(goss_comm_dup(comm, &other));
@@ -356,7 +340,7 @@ TEST(LightReceives, MayBePendingWhereTheirCommunicatorIsDestroyed) {
 }
 
 TEST(LightReceives, GoOnWhileOthersWaitForCollectivesAndPersistentOnes) {
-  runRanks(shm(), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm"), [](goss_comm_t comm, int rank) {
     goss_options options = GOSS_OPTIONS_INIT;
     options.flags = GOSS_PERSISTENT;
     std::int32_t held = -1;
@@ -394,7 +378,7 @@ TEST(LightReceives, GoOnWhileOthersWaitForCollectivesAndPersistentOnes) {
 }
 
 TEST(LightReceives, OfManyThreadsGetTheirOwnMessages) {
-  runRanks(shm(), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm"), [](goss_comm_t comm, int rank) {
     std::vector<std::thread> threads;
     for (int tag = 0; tag < 3; ++tag) {
       threads.emplace_back([comm, rank, tag] {
@@ -418,7 +402,7 @@ TEST(LightReceives, OfManyThreadsGetTheirOwnMessages) {
 }
 
 TEST(LightReceives, MoreThanAreKeptForLater) {
-  runRanks(shm(), [](goss_comm_t comm, int rank) {
+  runRanks(over("shm"), [](goss_comm_t comm, int rank) {
     constexpr std::size_t kMessages = 3000;
     std::vector<std::int32_t> values(kMessages, -1);
     for (int round = 0; round < 2; ++round) {

@@ -7,12 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/calls.h"
 #include "tests/support/thread_ranks.h"
 
 namespace goss::test {
 namespace {
-
-#define EXPECT_OK(call) EXPECT_EQ(call, GOSS_SUCCESS) << goss_last_error()
 
 std::string measure(goss_comm_t comm) {
   char* text = nullptr;

@@ -12,13 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/calls.h"
 #include "tests/support/thread_ranks.h"
 
 namespace goss::test {
 namespace {
-
-#define EXPECT_OK(call) EXPECT_EQ(call, GOSS_SUCCESS) << goss_last_error()
-#define ASSERT_OK(call) ASSERT_EQ(call, GOSS_SUCCESS) << goss_last_error()
 
 constexpr int kRanks = 4;
 constexpr std::int32_t kNothing = -9;

@@ -5,12 +5,11 @@
 #include <numeric>
 #include <vector>
 
+#include "tests/support/calls.h"
 #include "tests/support/thread_ranks.h"
 
 namespace goss::test {
 namespace {
-
-#define EXPECT_OK(call) EXPECT_EQ(call, GOSS_SUCCESS) << goss_last_error()
 
 TEST(Operations, AllReduceSumsAndLeavesTheInput) {
   runRanks(4, [](goss_comm_t comm, int rank) {

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/calls.h"
 #include "tests/support/thread_ranks.h"
 
 namespace goss::test {
@@ -16,8 +17,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 using ::testing::HasSubstr;
-
-#define EXPECT_OK(call) EXPECT_EQ(call, GOSS_SUCCESS) << goss_last_error()
 
 milliseconds since(steady_clock::time_point begin) {
   return std::chrono::duration_cast<milliseconds>(steady_clock::now() - begin);

@@ -31,6 +31,14 @@ void runRank(const RanksSetup& setup, const goss_unique_id& id, int rank, std::b
 
 } // namespace
 
+RanksSetup over(const std::string& transport, int ranks, std::int64_t timeout_ms) {
+  RanksSetup setup;
+  setup.transport = transport;
+  setup.ranks = ranks;
+  setup.timeout_ms = timeout_ms;
+  return setup;
+}
+
 void runRanks(const RanksSetup& setup, const std::function<void(goss_comm_t, int)>& body) {
   goss_unique_id id;
   ASSERT_EQ(goss_unique_id_create(&id), GOSS_SUCCESS) << goss_last_error();

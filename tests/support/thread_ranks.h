@@ -2,6 +2,7 @@
 #ifndef GOSS_TESTS_SUPPORT_THREAD_RANKS_H_
 #define GOSS_TESTS_SUPPORT_THREAD_RANKS_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -16,6 +17,9 @@ struct RanksSetup {
   std::int64_t timeout_ms = 20000;
   int connections_per_peer = 1;
 };
+
+/// Ranks over `transport`. Their operations have a minute: only a failing test takes so long.
+RanksSetup over(const std::string& transport, int ranks = 2, std::int64_t timeout_ms = 60000);
 
 /// Calls body(communicator, rank) on every rank and destroys the communicators when all bodies have returned. A rank
 /// that cannot join fails the test.

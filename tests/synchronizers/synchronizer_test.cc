@@ -7,6 +7,7 @@
 #include <numeric>
 #include <span>
 
+#include "tests/support/calls.h"
 #include "tests/support/thread_ranks.h"
 #include "tests/synchronizers/model.h"
 
@@ -14,8 +15,6 @@ namespace goss::test {
 namespace {
 
 using testing::HasSubstr;
-
-#define EXPECT_OK(call) EXPECT_EQ(call, GOSS_SUCCESS) << goss_last_error()
 
 const char* const kSpecs[] = {"ddp",
                               "local:h=3",
