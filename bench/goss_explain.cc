@@ -4,9 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -67,20 +66,14 @@ void printTable(const nlohmann::json& answer) {
 }
 
 int explain(const Arguments& arguments) {
-  std::string links;
-  if (!arguments.links_file.empty()) {
-    std::ifstream file(arguments.links_file);
-    std::ostringstream text;
-    text << file.rdbuf();
-    links = text.str();
-  }
+  // The library reads the file, within the bounds of every file that a setting names.
+  if (!arguments.links_file.empty()) ::setenv("GOSS_LINKS", arguments.links_file.c_str(), 1);
   char* json = nullptr;
-  const char* given_links = arguments.links_file.empty() ? nullptr : links.c_str();
   const char* collective = arguments.collective.c_str();
-  const goss_status status = arguments.codec.empty()
-                                 ? goss_explain(collective, arguments.ranks, arguments.bytes, given_links, &json)
-                                 : goss_explain_codec(collective, arguments.ranks, arguments.bytes,
-                                                      arguments.codec.c_str(), given_links, &json);
+  const goss_status status =
+      arguments.codec.empty()
+          ? goss_explain(collective, arguments.ranks, arguments.bytes, nullptr, &json)
+          : goss_explain_codec(collective, arguments.ranks, arguments.bytes, arguments.codec.c_str(), nullptr, &json);
   if (status != GOSS_SUCCESS) {
     fmt::print(stderr, "goss-explain: {}\n", goss_last_error());
     return 1;

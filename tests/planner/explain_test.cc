@@ -281,6 +281,9 @@ TEST(GossExplain, ReadsLinkFiles) {
   EXPECT_EQ(refused.code, 1);
   EXPECT_THAT(refused.text, HasSubstr("line 3"));
   EXPECT_NE(explain("allreduce --links /nowhere/at/all.links").code, 0);
+  const Ran device = explain("allreduce --links /dev/null");
+  EXPECT_EQ(device.code, 1);
+  EXPECT_THAT(device.text, HasSubstr("cannot read '/dev/null': it is no ordinary file"));
 }
 
 TEST(GossExplain, RefusesBadArguments) {
