@@ -58,9 +58,9 @@ Status Communicator::awaitShrink(Engine::Lock& lock, std::int64_t timeout_ms) {
   failOnLoop(Status::error(GOSS_ERR_ABORTED, fmt::format("{} shrinks the communicator", nameOf(rank_)),
                            ErrorScope::communicator),
              Origin::elsewhere);
-  shrinking_.waiting = &call;
   call.sequence = shrinking_.attempt;
   if (Status status = startOnLoop(call); !status.isOk()) return status;
+  shrinking_.waiting = &call;
   beginShrinkOnLoop();
   engine().driveUntil(lock, [&] { return call.state() == Operation::State::complete; });
   shrinking_.waiting = nullptr;
