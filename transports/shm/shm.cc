@@ -1,8 +1,5 @@
 #include "transports/shm/shm.h"
 
-#include <errno.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -144,9 +141,10 @@ Result<std::string> ShmTransport::open() {
   if (!name.isOk()) return name.status();
   Result<platform::UniqueFd> listener = shm::listenAt(name.value());
   if (!listener.isOk()) return listener.status();
-  listener_ = listener.take();
-  Status added = poller_->add(listener_.get(), true, false, kListenerToken);
-  if (!added.isOk()) return added;
+  Result<platform::ListeningSocket> watched =
+      platform::ListeningSocket::create(listener.take(), *poller_, kListenerToken);
+  if (!watched.isOk()) return watched.status();
+  listener_.emplace(watched.take());
   Result<shm::BoardMemory> board = shm::BoardMemory::create();
   if (!board.isOk()) return board.status();
   board_ = std::make_unique<SharedBoard>(*this, board.take());
@@ -298,6 +296,7 @@ bool ShmTransport::checkSockets() {
   look_ = false;
   calls_ = 0;
   if (!poller_) return false;
+  if (listener_) listener_->tick();
   bool any = unready_ > 0 && dialAgain();
   for (const platform::PollEvent& event : poller_->wait(0)) {
     auto low = static_cast<int>(event.token & 0xffffffffu);
@@ -318,7 +317,9 @@ bool ShmTransport::checkSockets() {
 
 void ShmTransport::acceptCallers() {
   for (;;) {
-    platform::UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    Result<platform::Accepted> accepted = listener_->accept();
+    if (!accepted.isOk()) continue; // No descriptor is left for this caller.
+    platform::UniqueFd fd = std::move(accepted.value().fd);
     if (!fd.valid()) return;
     if (callers_.size() == kMostCallers) continue; // Hangs up.
     int number = fd.get();

@@ -9,6 +9,7 @@
 
 #include "gossamer/transport.h"
 #include "platform/fd.h"
+#include "platform/listening_socket.h"
 #include "platform/poller.h"
 #include "transports/common/deferred.h"
 #include "transports/shm/regions.h"
@@ -77,8 +78,8 @@ class ShmTransport final : public Transport {
   const std::int64_t process_; ///< Whose connections these are: not those of a forked child.
   std::string host_;
   std::optional<platform::Poller> poller_;
-  platform::UniqueFd listener_;
-  std::vector<platform::UniqueFd> callers_; ///< Accepted, but did not say hello yet.
+  std::optional<platform::ListeningSocket> listener_; ///< Made by open().
+  std::vector<platform::UniqueFd> callers_;           ///< Accepted, but did not say hello yet.
   Deferred deferred_;
   shm::Lending lending_;
   const bool fences_;                        ///< Joined platform/fence.h: peers' writes need no fences of their own.
