@@ -1,203 +1,119 @@
 #include "tests/random/generate.h"
 
 #include <algorithm>
-#include <array>
-#include <random>
+#include <string>
 
 namespace goss::test {
 
-namespace {
-
-class Generator {
- public:
-  explicit Generator(std::uint64_t seed) : random_(seed) {}
-
-  std::size_t below(std::size_t bound) { return static_cast<std::size_t>(random_() % bound); }
-  bool oneIn(std::size_t n) { return below(n) == 0; }
-  template <typename T>
-  T oneOf(std::initializer_list<T> values) {
-    return values.begin()[below(values.size())];
+/// Elements that all ranks together may have, roughly, so that the reference takes no longer than the library.
+std::size_t Generator::count(int ranks) {
+  const auto p = static_cast<std::size_t>(ranks);
+  const std::size_t most = (oneIn(12) ? 2000000 : 300000) / (p * p);
+  switch (below(12)) {
+    case 0:
+      return 0;
+    case 1:
+      return 1;
+    case 2:
+    case 3:
+    case 4:
+    case 5:
+      return std::min(most, 2 + below(130));
+    case 6:
+      return below(most + 1);
+    case 7:
+      return most;
+    default: // Beside powers of two there are fragments, boards, rings and parts that end.
+      return std::min(most, (std::size_t{1} << (5 + below(12))) + below(3) - 1);
   }
+}
 
-  /// Elements that all ranks together may have, roughly, so that the reference takes no longer than the library.
-  std::size_t count(int ranks) {
-    const auto p = static_cast<std::size_t>(ranks);
-    const std::size_t most = (oneIn(12) ? 2000000 : 300000) / (p * p);
-    switch (below(12)) {
-      case 0:
-        return 0;
-      case 1:
-        return 1;
-      case 2:
-      case 3:
-      case 4:
-      case 5:
-        return std::min(most, 2 + below(130));
-      case 6:
-        return below(most + 1);
-      case 7:
-        return most;
-      default: // Beside powers of two there are fragments, boards, rings and parts that end.
-        return std::min(most, (std::size_t{1} << (5 + below(12))) + below(3) - 1);
-    }
-  }
+Case Generator::call(int ranks) {
+  Case call;
+  call.collective = static_cast<Collective>(below(kCollectiveCount));
+  call.dtype = static_cast<DType>(below(GOSS_DTYPE_COUNT));
+  const std::vector<ReduceOp> ops = legalOps(call.collective, call.dtype);
+  call.op = ops[below(ops.size())];
+  call.count = count(ranks);
+  call.root = static_cast<int>(below(8));
+  call.salt = random_() % 1000000;
+  call.in_place = oneIn(3);
+  return call;
+}
 
-  Case call(int ranks) {
-    Case call;
-    call.collective = static_cast<Collective>(below(kCollectiveCount));
-    call.dtype = static_cast<DType>(below(GOSS_DTYPE_COUNT));
-    const std::vector<ReduceOp> ops = legalOps(call.collective, call.dtype);
-    call.op = ops[below(ops.size())];
-    call.count = count(ranks);
-    call.root = static_cast<int>(below(8));
-    call.salt = random_() % 1000000;
-    call.in_place = oneIn(3);
-    return call;
-  }
+void Generator::addStart(Step& step) {
+  step.start = oneOf({Start::blocking, Start::blocking, Start::later, Start::later, Start::persistent, Start::grouped});
+  step.wait_within = below(5);
+}
 
-  void addStart(Step& step) {
-    step.start =
-        oneOf({Start::blocking, Start::blocking, Start::later, Start::later, Start::persistent, Start::grouped});
-    step.wait_within = below(5);
-  }
+Step Generator::collective(int ranks) {
+  Step step;
+  step.call = call(ranks);
+  const Collective kind = step.call.collective;
+  const bool has_variant =
+      kind == Collective::allGather || kind == Collective::reduceScatter || kind == Collective::allToAll;
+  step.uneven = has_variant && oneIn(3);
+  if (step.uneven) step.call.gap = kind != Collective::reduceScatter && oneIn(2) ? 1 + below(5) : 0;
+  if (step.uneven && kind == Collective::allToAll) step.call.in_place = false;
+  if (oneIn(3)) step.algorithm = static_cast<int>(below(64));
+  addStart(step);
+  return step;
+}
 
-  Step collective(int ranks) {
+Step Generator::exchange(int ranks) {
+  Step step;
+  step.kind = Step::Kind::exchange;
+  step.call = call(ranks);
+  step.call.collective = Collective::broadcast; // For the values: no operation changes them.
+  step.shift = static_cast<int>(below(8));
+  step.messages = 1 + static_cast<int>(below(4));
+  addStart(step);
+  step.late_receive = step.start == Start::later && oneIn(2);
+  return step;
+}
+
+Lane Generator::lane(int ranks, std::size_t steps) {
+  Lane lane;
+  std::vector<int> alive{0};
+  int made = 1;
+  for (std::size_t i = 0; i < steps; ++i) {
+    const std::size_t chosen = below(alive.size());
     Step step;
-    step.call = call(ranks);
-    const Collective kind = step.call.collective;
-    const bool has_variant =
-        kind == Collective::allGather || kind == Collective::reduceScatter || kind == Collective::allToAll;
-    step.uneven = has_variant && oneIn(3);
-    if (step.uneven) step.call.gap = kind != Collective::reduceScatter && oneIn(2) ? 1 + below(5) : 0;
-    if (step.uneven && kind == Collective::allToAll) step.call.in_place = false;
-    if (oneIn(3)) step.algorithm = static_cast<int>(below(64));
-    addStart(step);
-    return step;
-  }
-
-  Step exchange(int ranks) {
-    Step step;
-    step.kind = Step::Kind::exchange;
-    step.call = call(ranks);
-    step.call.collective = Collective::broadcast; // For the values: no operation changes them.
-    step.shift = static_cast<int>(below(8));
-    step.messages = 1 + static_cast<int>(below(4));
-    addStart(step);
-    step.late_receive = step.start == Start::later && oneIn(2);
-    return step;
-  }
-
-  Lane lane(int ranks, std::size_t steps) {
-    Lane lane;
-    std::vector<int> alive{0};
-    int made = 1;
-    for (std::size_t i = 0; i < steps; ++i) {
-      const std::size_t chosen = below(alive.size());
-      Step step;
-      const std::size_t kind = below(24);
-      if (kind == 0 && made < 6) {
-        step.kind = Step::Kind::split;
-        step.colors = 1 + static_cast<int>(below(3));
-        step.reversed = oneIn(2);
-        if (oneIn(3)) step.left_out = static_cast<int>(below(static_cast<std::size_t>(ranks)));
-      } else if (kind == 1 && made < 6) {
-        step.kind = Step::Kind::dup;
-      } else if (kind == 2 && chosen > 0) {
-        step.kind = Step::Kind::destroy;
-      } else {
-        step = kind < 8 ? exchange(ranks) : collective(ranks);
-      }
-      step.comm = alive[chosen];
-      if (step.kind == Step::Kind::destroy) alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(chosen));
-      if (step.kind == Step::Kind::split || step.kind == Step::Kind::dup) alive.push_back(made++);
-      lane.push_back(step);
+    const std::size_t kind = below(24);
+    if (kind == 0 && made < 6) {
+      step.kind = Step::Kind::split;
+      step.colors = 1 + static_cast<int>(below(3));
+      step.reversed = oneIn(2);
+      if (oneIn(3)) step.left_out = static_cast<int>(below(static_cast<std::size_t>(ranks)));
+    } else if (kind == 1 && made < 6) {
+      step.kind = Step::Kind::dup;
+    } else if (kind == 2 && chosen > 0) {
+      step.kind = Step::Kind::destroy;
+    } else {
+      step = kind < 8 ? exchange(ranks) : collective(ranks);
     }
-    return lane;
+    step.comm = alive[chosen];
+    if (step.kind == Step::Kind::destroy) alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(chosen));
+    if (step.kind == Step::Kind::split || step.kind == Step::Kind::dup) alive.push_back(made++);
+    lane.push_back(step);
   }
-
-  void addSettings(Program& program) {
-    const auto maybe = [&](const char* name, std::initializer_list<const char*> values) {
-      if (oneIn(3)) program.environment.emplace_back(name, oneOf(values));
-    };
-    maybe("GOSS_FRAGMENT_BYTES", {"4K", "5000", "64K"});
-    maybe("GOSS_SHM_RING_BYTES", {"64K", "4M"});
-    maybe("GOSS_SHM_PATH", {"ring", "mapped", "addresses"});
-    maybe("GOSS_SHM_DIRECT_BYTES", {"1", "1000", "64K"});
-    maybe("GOSS_RECONNECT", {"on"});
-    maybe("GOSS_SPIN_US", {"0", "1"});
-    maybe("GOSS_SIM_DROP", {"0.02", "0.2"});
-    program.environment.emplace_back("GOSS_SIM_SEED", std::to_string(program.seed));
-    program.connections = oneIn(3) ? 3 : 1;
-  }
-
- private:
-  std::mt19937_64 random_;
-};
-
-/// Whether `what` makes another call of `step`.
-bool changes(Alteration::What what, const Case& call) {
-  const bool barrier = call.collective == Collective::barrier;
-  switch (what) {
-    case Alteration::What::zero:
-      return !barrier && call.count >= 8; // A block of each rank is left.
-    case Alteration::What::count:
-    case Alteration::What::dtype:
-    case Alteration::What::algorithm:
-      return !barrier;
-    case Alteration::What::op:
-      return reduces(call.collective);
-    case Alteration::What::root:
-      return call.collective == Collective::broadcast || call.collective == Collective::reduce ||
-             call.collective == Collective::gather || call.collective == Collective::scatter;
-    default:
-      return true;
-  }
+  return lane;
 }
 
-/// A value of 0..count-1 that is not `value`.
-int another(int value, int count, std::uint64_t pick) {
-  return (value + 1 + static_cast<int>(pick % static_cast<std::uint64_t>(count - 1))) % count;
+void Generator::addSettings(Program& program) {
+  const auto maybe = [&](const char* name, std::initializer_list<const char*> values) {
+    if (oneIn(3)) program.environment.emplace_back(name, oneOf(values));
+  };
+  maybe("GOSS_FRAGMENT_BYTES", {"4K", "5000", "64K"});
+  maybe("GOSS_SHM_RING_BYTES", {"64K", "4M"});
+  maybe("GOSS_SHM_PATH", {"ring", "mapped", "addresses"});
+  maybe("GOSS_SHM_DIRECT_BYTES", {"1", "1000", "64K"});
+  maybe("GOSS_RECONNECT", {"on"});
+  maybe("GOSS_SPIN_US", {"0", "1"});
+  maybe("GOSS_SIM_DROP", {"0.02", "0.2"});
+  program.environment.emplace_back("GOSS_SIM_SEED", std::to_string(program.seed));
+  program.connections = oneIn(3) ? 3 : 1;
 }
-
-void alter(Step& step, const Alteration& alteration) {
-  Case& call = step.call;
-  switch (alteration.what) {
-    case Alteration::What::collective:
-      call.collective =
-          static_cast<Collective>(another(static_cast<int>(call.collective), kCollectiveCount, alteration.pick));
-      call.op = legalOps(call.collective, call.dtype)[0];
-      call.in_place = false;
-      break;
-    case Alteration::What::count:
-      call.count =
-          alteration.pick % 2 == 0 || call.count < 64 ? call.count + 8 + alteration.pick % 5000 : call.count / 2;
-      break;
-    case Alteration::What::zero:
-      call.count = 0;
-      break;
-    case Alteration::What::dtype:
-      call.dtype = static_cast<DType>(another(call.dtype, GOSS_DTYPE_COUNT, alteration.pick));
-      call.op = legalOps(call.collective, call.dtype)[0];
-      break;
-    case Alteration::What::op: {
-      const std::vector<ReduceOp> ops = legalOps(call.collective, call.dtype);
-      const auto at = std::find(ops.begin(), ops.end(), call.op) - ops.begin();
-      call.op =
-          ops[static_cast<std::size_t>(another(static_cast<int>(at), static_cast<int>(ops.size()), alteration.pick))];
-      break;
-    }
-    case Alteration::What::root:
-      ++call.root;
-      break;
-    case Alteration::What::algorithm:
-      ++step.algorithm;
-      break;
-    default:
-      break;
-  }
-}
-
-} // namespace
 
 Program generate(std::uint64_t seed) {
   Generator random(seed);
@@ -209,52 +125,6 @@ Program generate(std::uint64_t seed) {
     program.lanes.push_back(random.lane(program.ranks, 4 + random.below(20 / lanes)));
   random.addSettings(program);
   return program;
-}
-
-std::pair<Program, Alteration> generateMismatch(std::uint64_t seed) {
-  Generator random(seed);
-  Program program;
-  program.seed = seed;
-  program.ranks = 2 + static_cast<int>(random.below(4));
-  Lane lane;
-  const std::size_t steps = 1 + random.below(4);
-  while (lane.size() < steps) {
-    Step step;
-    step.call = random.call(program.ranks);
-    if (random.oneIn(3)) step.algorithm = static_cast<int>(random.below(64));
-    lane.push_back(step);
-  }
-  Alteration alteration;
-  alteration.rank = static_cast<int>(random.below(static_cast<std::size_t>(program.ranks)));
-  alteration.step = random.below(steps);
-  alteration.pick = random.below(1000000);
-  do {
-    alteration.what = static_cast<Alteration::What>(random.below(Alteration::kWhats));
-  } while (!changes(alteration.what, lane[alteration.step].call));
-  if (alteration.what == Alteration::What::algorithm) lane[alteration.step].algorithm = 0;
-  if (alteration.what == Alteration::What::root) lane[alteration.step].algorithm = -1;
-  program.lanes.push_back(lane);
-  random.addSettings(program);
-  return {program, alteration};
-}
-
-Lane altered(const Lane& lane, const Alteration& alteration) {
-  Lane steps = lane;
-  const auto at = steps.begin() + static_cast<std::ptrdiff_t>(alteration.step);
-  switch (alteration.what) {
-    case Alteration::What::swapped: // The last one comes behind the reduction that all ranks end with.
-      if (at + 1 != steps.end()) std::swap(*at, *(at + 1));
-      break;
-    case Alteration::What::missing:
-      steps.erase(at);
-      break;
-    case Alteration::What::twice:
-      steps.insert(at, Step(*at));
-      break;
-    default:
-      alter(*at, alteration);
-  }
-  return steps;
 }
 
 } // namespace goss::test

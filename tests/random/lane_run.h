@@ -21,8 +21,20 @@ class LaneRun {
   LaneRun(const Lane& lane, goss_comm_t own, std::uint64_t manner)
       : lane_(lane), comms_{own}, alive_{true}, random_(manner) {}
 
-  /// "" when all calls succeed with the right results, else the first failure; then all its communicators are aborted.
+  /// "" when all calls succeed with the right results, else the first failure; unless that is a mismatch, which the
+  /// other ranks learn of by themselves, all its communicators are then aborted.
   std::string run();
+  /// The call that failed, once run() has returned: its status, and its text in goss_last_error(). GOSS_SUCCESS and "":
+  /// none has failed; there may have been a wrong result.
+  [[nodiscard]] goss_status status() const { return status_; }
+  [[nodiscard]] const std::string& error() const { return error_; }
+
+  /// Before run(): the results of the steps first..last-1 may be anything, since this rank calls something else than
+  /// the others.
+  void leaveUnchecked(std::size_t first, std::size_t last) {
+    unchecked_first_ = first;
+    unchecked_last_ = last;
+  }
 
  private:
   /// What was started and not yet waited for to its end.
@@ -66,7 +78,11 @@ class LaneRun {
   std::vector<bool> alive_;
   std::mt19937_64 random_;
   std::vector<Pending> pending_;
+  std::size_t unchecked_first_ = 0;
+  std::size_t unchecked_last_ = 0;
   std::string failure_;
+  goss_status status_ = GOSS_SUCCESS;
+  std::string error_;
 };
 
 } // namespace goss::test

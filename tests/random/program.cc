@@ -13,9 +13,6 @@ namespace goss::test {
 namespace {
 
 constexpr std::array kStarts{"blocking", "later", "persistent", "grouped"};
-constexpr std::array kAlterations{"another collective", "another count", "a count of 0",      "another dtype",
-                                  "another op",         "another root",  "another algorithm", "the next step first",
-                                  "left out",           "twice"};
 
 /// The library answers in milliseconds, and programs ask often.
 std::vector<std::string> knownAlgorithms(Collective collective, int ranks) {
@@ -70,11 +67,6 @@ std::string Step::describe() const {
   }
   return text + call.describe() + (uneven ? " uneven" : "") +
          (algorithm >= 0 ? " forced " + std::to_string(algorithm) : "");
-}
-
-std::string Alteration::describe() const {
-  return "rank " + std::to_string(rank) + " has " + kAlterations.at(static_cast<std::size_t>(what)) + " in step " +
-         std::to_string(step) + " (pick " + std::to_string(pick) + ")";
 }
 
 std::string Program::describe() const {

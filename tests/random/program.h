@@ -47,19 +47,6 @@ struct Step {
   [[nodiscard]] std::string describe() const;
 };
 
-/// One rank's call of something else than the others'.
-struct Alteration {
-  enum class What : std::uint8_t { collective, count, zero, dtype, op, root, algorithm, swapped, missing, twice };
-  static constexpr int kWhats = 10;
-
-  int rank = 0;
-  std::size_t step = 0;
-  What what = What::count;
-  std::uint64_t pick = 0; ///< Which of the other values.
-
-  [[nodiscard]] std::string describe() const;
-};
-
 /// Steps of one thread, on communicators of its own.
 using Lane = std::vector<Step>;
 

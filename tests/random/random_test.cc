@@ -1,6 +1,6 @@
 // Random programs against a sequential reference. Every failure says the seed, and the command that runs it again:
 //
-//   random_test [--seed S] [--programs N] [--seconds N] [--transport T] [--say]
+//   random_test [--seed S] [--programs N] [--seconds N] [--say] [--gtest_filter='*/TRANSPORT']
 //
 // runs the programs of the seeds from S on, N of them or for so many seconds over each transport; --say prints each
 // seed before its program runs, for one that kills the process.
@@ -29,7 +29,6 @@ struct Options {
   std::uint64_t seed = 1;
   std::uint64_t programs = 0; ///< 0: as many as continuous integration runs.
   double seconds = 0;         ///< 0: no matter how long they take.
-  std::string transport;      ///< "": each one.
   bool say = false;
 };
 Options options; // NOLINT: set by main alone
@@ -37,7 +36,6 @@ Options options; // NOLINT: set by main alone
 class Random : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (!options.transport.empty() && options.transport != GetParam()) GTEST_SKIP() << "not asked for";
 #ifdef GOSS_TEST_TLS
     if (GetParam() != "tls") return;
     credentials_.emplace();
@@ -89,9 +87,9 @@ class RandomMismatches : public Random {};
 
 TEST_P(RandomMismatches, AreReportedAndNobodyGetsWrongResults) {
   forEachSeed(12, [](std::uint64_t seed) {
-    const auto [program, alteration] = generateMismatch(seed);
-    const std::string failure = runMismatch(program, alteration, GetParam());
-    return failure.empty() ? "" : alteration.describe() + ":" + failure + "\n" + program.describe();
+    const Mismatch mismatch = generateMismatch(seed);
+    const std::string failure = runMismatch(mismatch, GetParam());
+    return failure.empty() ? "" : mismatch.alteration.describe() + ":" + failure + "\n" + mismatch.program.describe();
   });
 }
 
@@ -105,6 +103,7 @@ INSTANTIATE_TEST_SUITE_P(Tls, RandomMismatches, ::testing::Values("tls"), nameOf
 #endif
 #ifdef GOSS_HAVE_UCX
 INSTANTIATE_TEST_SUITE_P(Ucx, Random, ::testing::Values("ucx"), nameOf);
+INSTANTIATE_TEST_SUITE_P(Ucx, RandomMismatches, ::testing::Values("ucx"), nameOf);
 #endif
 
 /// Takes what is ours; false: something is neither ours nor GoogleTest's.
@@ -123,8 +122,6 @@ bool readOptions(int argc, char** argv) {
       options.programs = std::strtoull(value, nullptr, 10);
     } else if (word == "--seconds") {
       options.seconds = std::strtod(value, nullptr);
-    } else if (word == "--transport") {
-      options.transport = value;
     } else {
       return false;
     }
@@ -139,7 +136,7 @@ bool readOptions(int argc, char** argv) {
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   if (!goss::test::readOptions(argc, argv)) {
-    std::fprintf(stderr, "random_test [--seed S] [--programs N] [--seconds N] [--transport T] [--say]\n");
+    std::fprintf(stderr, "random_test [--seed S] [--programs N] [--seconds N] [--say]\n");
     return 2;
   }
   return RUN_ALL_TESTS();

@@ -6,9 +6,7 @@
 #include <vector>
 
 #include "gossamer/gossamer.h"
-#include "tests/random/generate.h"
 #include "tests/random/lane_run.h"
-#include "tests/random/work.h"
 #include "tests/support/environment.h"
 #include "tests/support/thread_ranks.h"
 
@@ -51,6 +49,11 @@ void setEnvironment(ScopedEnvironment& environment, const Program& program) {
     environment.set(name, value);
 }
 
+/// What draws the things that a rank may do differently from the others.
+std::uint64_t mannerOf(const Program& program, int rank, std::size_t lane) {
+  return program.seed * 1000 + static_cast<std::uint64_t>(rank) * 10 + lane;
+}
+
 void runRank(const Program& program, goss_comm_t world, int rank, Verdict& verdict) {
   std::vector<goss_comm_t> comms{world};
   for (std::size_t lane = 1; lane < program.lanes.size(); ++lane) {
@@ -58,8 +61,7 @@ void runRank(const Program& program, goss_comm_t world, int rank, Verdict& verdi
     if (goss_comm_dup(world, &comms.back()) != GOSS_SUCCESS) return verdict.add(rank, goss_last_error());
   }
   const auto runLane = [&](std::size_t lane) {
-    const std::uint64_t manner = program.seed * 1000 + static_cast<std::uint64_t>(rank) * 10 + lane;
-    const std::string failure = LaneRun(program.lanes[lane], comms[lane], manner).run();
+    const std::string failure = LaneRun(program.lanes[lane], comms[lane], mannerOf(program, rank, lane)).run();
     if (!failure.empty()) verdict.add(rank, "thread " + std::to_string(lane) + " " + failure);
   };
   std::vector<std::thread> threads;
@@ -76,51 +78,20 @@ void runRank(const Program& program, goss_comm_t world, int rank, Verdict& verdi
 /// How one rank of a mismatch ended.
 struct End {
   goss_status status = GOSS_SUCCESS;
-  std::string text;  ///< Of the error.
-  std::string wrong; ///< Not empty: a call succeeded with a wrong result.
+  std::string error; ///< The text of the call that failed.
+  std::string text;  ///< What failed, be it a call or a result.
 };
 
-/// Calls that match again, which nobody may get through: at first some that read nothing from most ranks.
-Lane reductions() {
-  Lane lane;
-  for (const std::size_t count : {1U, 300U, 1U, 20000U, 1U, 1U}) {
-    Step step;
-    step.call.count = count;
-    step.call.salt = 77 + lane.size();
-    lane.push_back(step);
-  }
-  return lane;
-}
-
-/// Runs `lane` until a call fails. Results of the steps from `unchecked` on before `checked` are anybody's guess.
-End runUntilFailure(const Lane& lane, goss_comm_t comm, std::size_t unchecked, std::size_t checked) {
-  End end;
-  for (std::size_t i = 0; i < lane.size(); ++i) {
-    const std::unique_ptr<Work> work = makeWork(lane[i], comm, i);
-    end.status = work->start(0, nullptr);
-    end.text = end.status == GOSS_SUCCESS ? "" : work->describe() + ": " + goss_last_error();
-    if (end.status != GOSS_SUCCESS) break;
-    if (i >= unchecked && i < checked) continue;
-    if (const std::string difference = work->difference(); !difference.empty())
-      end.wrong += "step " + std::to_string(i) + ", " + work->describe() + ": " + difference + "; ";
-  }
-  return end;
-}
-
-std::string judge(const std::vector<End>& ends) {
+std::string judge(const std::vector<End>& ends, int accused) {
   std::string text;
-  bool named = false;
   bool good = true;
   for (std::size_t rank = 0; rank < ends.size(); ++rank) {
     const End& end = ends[rank];
-    const bool told = end.status == GOSS_ERR_MISMATCH || end.status == GOSS_ERR_ABORTED;
-    named = named || end.status == GOSS_ERR_MISMATCH;
-    good = good && told && end.wrong.empty();
-    text += "\n  rank " + std::to_string(rank) + ": " + goss_status_string(end.status) + ": " + end.text +
-            (end.wrong.empty() ? "" : " SUCCESS WITH WRONG RESULTS: " + end.wrong);
+    const bool names = end.error.find("rank " + std::to_string(accused)) != std::string::npos;
+    good = good && end.status == GOSS_ERR_MISMATCH && names;
+    text += "\n  rank " + std::to_string(rank) + ": " + (end.text.empty() ? "success" : end.text);
   }
-  if (!named) text += "\n  nobody reports the mismatch";
-  return good && named ? "" : text;
+  return good ? "" : text + "\n  all should tell of a mismatch with rank " + std::to_string(accused);
 }
 
 } // namespace
@@ -134,21 +105,21 @@ std::string run(const Program& program, const std::string& transport) {
   return verdict.text();
 }
 
-std::string runMismatch(const Program& program, const Alteration& alteration, const std::string& transport) {
+std::string runMismatch(const Mismatch& mismatch, const std::string& transport) {
+  const Program& program = mismatch.program;
   ScopedEnvironment environment;
   setEnvironment(environment, program);
   std::vector<End> ends(static_cast<std::size_t>(program.ranks));
   runRanks(setupFor(program, transport, kMismatchTimeoutMs), [&](goss_comm_t world, int rank) {
-    const Lane& steps = program.lanes[0];
-    const bool differs = rank == alteration.rank;
-    Lane lane = steps;
-    const Lane reduce = reductions();
-    lane.insert(lane.end(), reduce.begin(), reduce.end());
-    if (differs) lane = altered(lane, alteration);
-    const std::size_t last = lane.size() - reduce.size();
-    ends[static_cast<std::size_t>(rank)] = runUntilFailure(lane, world, differs ? alteration.step : last, last);
+    const Lane lane = mismatch.laneOf(rank);
+    LaneRun run(lane, world, mannerOf(program, rank, 0));
+    if (rank == mismatch.alteration.rank) run.leaveUnchecked(mismatch.alteration.step, lane.size() - mismatch.closing);
+    End& end = ends[static_cast<std::size_t>(rank)];
+    end.text = run.run();
+    end.status = run.status();
+    end.error = run.error();
   });
-  return judge(ends);
+  return judge(ends, mismatch.accused);
 }
 
 } // namespace goss::test

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "tests/random/mismatch.h"
 #include "tests/random/program.h"
 
 namespace goss::test {
@@ -11,9 +12,9 @@ namespace goss::test {
 /// With the ranks as threads over `transport`. "" when every result is right, else what the first failure was.
 std::string run(const Program& program, const std::string& transport);
 
-/// The same where one rank's calls are altered; all ranks then reduce until they fail. "" when a rank reports the
-/// mismatch, all fail, and no call that succeeds gives a wrong result.
-std::string runMismatch(const Program& program, const Alteration& alteration, const std::string& transport);
+/// As run(), where one rank's calls are altered. "" when all ranks fail, their errors say that the calls do not match
+/// and name the rank with the alteration, and no call that succeeds gives a wrong result.
+std::string runMismatch(const Mismatch& mismatch, const std::string& transport);
 
 } // namespace goss::test
 
