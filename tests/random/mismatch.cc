@@ -103,15 +103,21 @@ Lane altered(const Lane& lane, const Alteration& alteration) {
   return steps;
 }
 
-/// Whether the first call that is altered is another one.
+/// Whether the first call that the rank makes in place of another one differs from that.
 bool changes(const Mismatch& mismatch) {
   const Alteration& alteration = mismatch.alteration;
-  if (alteration.what == Alteration::What::missing || alteration.what == Alteration::What::twice) return true;
+  const Lane& lane = mismatch.program.lanes[0];
+  Step expected = lane[alteration.step];
+  Step called = altered(lane, alteration)[alteration.step];
+  const bool moves = alteration.what == Alteration::What::swapped || alteration.what == Alteration::What::missing ||
+                     alteration.what == Alteration::What::twice;
+  if (moves) { // Two steps with one algorithm may be the same call: the planner may choose what the other one forces.
+    called = lane[alteration.step + 1];
+    expected.algorithm = called.algorithm = -1;
+  }
   const int ranks = mismatch.program.ranks;
-  const auto called = [&](const Lane& lane) {
-    return mustMatch(caseFor(lane[alteration.step], ranks), mismatch.accused, ranks);
-  };
-  return called(mismatch.program.lanes[0]) != called(altered(mismatch.program.lanes[0], alteration));
+  const auto text = [&](const Step& step) { return mustMatch(caseFor(step, ranks), mismatch.accused, ranks); };
+  return text(expected) != text(called);
 }
 
 /// Communicators of all ranks, each made of the one before. `place`: a rank's number in the first, and then in the
