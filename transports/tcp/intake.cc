@@ -146,7 +146,8 @@ Intake::Step Intake::beginMessage(const MessageHeader& header) {
 Intake::Step Intake::announce(const Frame& frame) {
   const MessageHeader& header = frame.header;
   const std::uint64_t cost = announcedCost(frame.eager);
-  if (arrivals_.size() >= kMostAnnounced || !charge(cost)) return malformed();
+  // The sender counts what is over for it, of which there may be as many on the way, as nothing.
+  if (arrivals_.size() >= 2 * kMostAnnounced || !charge(cost)) return malformed();
   Arrival* arrival = arrivals_.add(header, frame.eager);
   if (arrival == nullptr) return finish(End::exhausted, "no memory is left for a message from it");
   if (arrival->inflow.wasKept()) return Step::moved;

@@ -18,9 +18,6 @@ constexpr std::uint64_t kStripeFrom = 2 * kStripeBytes;
 /// Stripes that wait in one lane: enough that no lane runs dry while another one is slow.
 constexpr std::size_t kStripesInLane = 4;
 
-/// Messages that credit is looked for in vain, of those that wait, when some comes back.
-constexpr int kMostRefused = 16;
-
 /// So many bytes without a pace of their own, one after the other, end that of before; fewer are not worth telling the
 /// system.
 constexpr std::uint64_t kUnpacedFrom = 32 * 1024;
@@ -310,12 +307,14 @@ bool Outflow::handleCredit(Tag flow, std::uint64_t bytes) {
 
 /// Messages that had to be announced without credit wait for no grant when there is some again.
 void Outflow::advance() {
-  int refused = 0;
+  std::vector<Tag> refused; // Flows that have too little.
   for (auto& [number, parcel] : parcels_) {
     if (parcel.operation == nullptr || parcel.allowed > 0 || parcel.bytes == 0) continue;
+    const Tag flow = flowOf(parcel.operation->tag);
+    if (std::find(refused.begin(), refused.end(), flow) != refused.end()) continue;
     const std::uint64_t eager = std::min<std::uint64_t>(parcel.bytes, eager_bytes_);
     if (!credit_.take(parcel.operation->tag, kMessageCost + eager)) {
-      if (++refused == kMostRefused) return;
+      refused.push_back(flow);
       continue;
     }
     say(FrameKind::advance, number, eager);
