@@ -2,9 +2,11 @@
 ///
 /// Matching. A message from peer A meets the receive that was posted for (A, tag). Messages with the same tag from the
 /// same peer meet their receives in order; messages with different tags are independent of each other. A message
-/// that arrives before its receive is kept, within a bound per peer that flows (see flowOf()) share; a message beyond
-/// it costs the receiver its header, and its bytes stay with the sender, whose send is not complete, until a receive
-/// asks for them. So no message waits for the receive of another one, except that of an older one with its own tag.
+/// that arrives before its receive is kept, within a bound per peer that flows (see flowOf()) share. A message beyond
+/// it, of no bytes too, and a long one but for its beginning, costs the receiver its header; its bytes stay with the
+/// sender, whose send is not complete, until a receive asks for them. So no message waits for the receive of another
+/// one, except that of an older one with its own tag. (A transport may hold back what is not urgent while 256 Ki such
+/// headers lie at the peer.)
 ///
 /// Threads. A transport is used by one thread at a time (the engine's lock sees to it) and makes no threads.
 /// Completion callbacks come only out of progress(), never out of send(), recv() or cancel(), exactly once per

@@ -26,6 +26,10 @@ class Flow : public ::testing::TestWithParam<const char*> {
   void SetUp() override {
     environment_.set("GOSS_UNEXPECTED_BYTES", kRoom);
     setup_.transport = GetParam();
+    if (setup_.transport == "ring") {
+      setup_.transport = "shm";
+      environment_.set("GOSS_SHM_PATH", "ring");
+    }
 #ifdef GOSS_TEST_TLS
     if (setup_.transport == "tls") environment_.set("GOSS_TLS", files_.sharedKey());
 #endif
@@ -167,9 +171,9 @@ TEST_P(Flow, WhatHasNoReceiveCostsTheReceiverLittle) {
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 * 1024) << "KiB, of 300 MiB that were sent";
 }
 
-/// Where a barrier, another tag and an abort wait behind nothing. More join as they come.
+/// "ring": through shared memory alone, where no memory of the peer is read in place.
 const char* const kTransports[] = {
-    "tcp",
+    "tcp", "shm", "ring", "loopback", "sim",
 #ifdef GOSS_TEST_TLS
     "tls",
 #endif

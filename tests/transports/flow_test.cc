@@ -7,13 +7,7 @@
 namespace goss::tests {
 namespace {
 
-std::vector<TransportFactory> flowingTransports() {
-  std::vector<TransportFactory> all = allTransports();
-  std::erase_if(all, [](const TransportFactory& factory) { return factory.stalls; });
-  return all;
-}
-
-GOSS_TRANSPORT_SUITE(TransportFlow, flowingTransports());
+GOSS_TRANSPORT_SUITE(TransportFlow, allTransports());
 
 /// The tag of a communicator's messages.
 constexpr Tag flow(Tag communicator, Tag tag) { return communicator << 48 | tag; }
@@ -124,6 +118,72 @@ TEST_P(TransportFlow, LateReceivesOfAllKindsGetWhatWaited) {
             ASSERT_TRUE(node.until([&] { return recv.done(); }));
             EXPECT_EQ(recv.status.kind(), GOSS_ERR_MISMATCH);
           }
+      },
+      smallConfig());
+}
+
+/// Of no bytes, too: each costs the receiver a header, and who sends without end is to wait.
+TEST_P(TransportFlow, ShortMessagesBeyondTheBoundAreNotCompleteBeforeTheirReceives) {
+  constexpr std::uint64_t kMany = 20000;
+  Config config = smallConfig();
+  config.unexpected_bytes = 64 << 10;
+  for (const std::size_t size : {0, 8}) {
+    runThreads(
+        GetParam(), 2,
+        [size](Node& node) {
+          if (node.rank() == 1) {
+            ASSERT_TRUE(node.barrier());
+            for (std::uint64_t i = 0; i < kMany; ++i)
+              recvMessage(node, 0, flow(1, 1), size, i);
+            return;
+          }
+          std::vector<std::unique_ptr<TestSend>> sends;
+          for (std::uint64_t i = 0; i < kMany; ++i) {
+            sends.push_back(std::make_unique<TestSend>(node, 1, flow(1, 1), pattern(size, i)));
+            sends.back()->post();
+            if (i % 100 == 0) node.turn();
+          }
+          EXPECT_FALSE(sends.back()->done());
+          ASSERT_TRUE(node.barrier());
+          for (auto& send : sends)
+            ASSERT_TRUE(node.until([&] { return send->done(); }));
+        },
+        config);
+  }
+}
+
+TEST_P(TransportFlow, AMessageThatWaitsForItsReceiveMayBeTakenBack) {
+  runThreads(
+      GetParam(), 2,
+      [](Node& node) {
+        constexpr std::size_t kSizes[] = {0, 100, 100000, 24u << 20};
+        if (node.rank() == 1) {
+          ASSERT_TRUE(node.barrier());
+          for (const std::size_t size : kSizes)
+            recvMessage(node, 0, flow(1, 2 + size), size, 7);
+          return;
+        }
+        std::vector<std::unique_ptr<TestSend>> fill; // Takes the room that short ones would go to.
+        for (std::uint64_t i = 0; i < 6000; ++i) {
+          fill.push_back(std::make_unique<TestSend>(node, 1, flow(1, 1), pattern(500, i)));
+          fill.back()->post();
+          if (i % 20 == 0) node.turn();
+        }
+        ASSERT_FALSE(fill.back()->done());
+        for (const std::size_t size : kSizes) {
+          TestSend taken_back(node, 1, flow(1, 2 + size), pattern(size, 6));
+          taken_back.post();
+          node.driveFor(std::chrono::milliseconds(2));
+          ASSERT_FALSE(taken_back.done()) << size;
+          taken_back.cancel();
+        }
+        Sends sends(node);
+        for (const std::size_t size : kSizes)
+          sends.post(flow(1, 2 + size), size, 7);
+        ASSERT_TRUE(node.barrier());
+        sends.expectDone();
+        for (auto& send : fill)
+          if (!send->done()) send->cancel();
       },
       smallConfig());
 }

@@ -27,7 +27,6 @@ struct TransportFactory {
   std::function<void(Config&)> configure = nullptr; ///< Settings that this entry of the list is about; may be null.
   bool lends = false;                               ///< Messages are sent out of regions.
   bool naps = false;                                ///< Nothing wakes it: it looks now and then, the less the longer.
-  bool stalls = false; ///< Messages may wait behind some that are beyond the bound for those without a receive.
 };
 // NOLINTNEXTLINE(readability-identifier-naming): googletest's name
 inline void PrintTo(const TransportFactory& factory, std::ostream* out) { *out << factory.name; }

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -361,6 +362,32 @@ TEST_F(MatcherTest, WhatIsDiscardedIsDroppedAndNeighboursAreRememberedAsOne) {
   for (Tag number = 9; number < 5000; ++number)
     matcher.discard(kMask, tagOf(number));
   EXPECT_EQ(matcher.discardedRanges(), 3u);
+}
+
+TEST_F(MatcherTest, ForgetsOneOfManyKeptMessagesAndNoOther) {
+  matcher.trackReleased(false);
+  std::vector<std::unique_ptr<Inflow>> streams;
+  for (std::uint64_t ticket = 1; ticket <= 5; ++ticket) {
+    streams.push_back(std::make_unique<Inflow>(matcher));
+    ASSERT_TRUE(streams.back()->beginPart(header(9, 100, static_cast<int>(ticket)), 10, ticket));
+    ASSERT_TRUE(streams.back()->waits());
+  }
+  streams[1]->revoke(); // By its place in the list,
+  matcher.forget(4);    // and by its ticket.
+  matcher.forget(4);
+  matcher.forget(77);
+  EXPECT_FALSE(streams[1]->waits());
+  EXPECT_FALSE(streams[3]->waits());
+  EXPECT_EQ(matcher.takeReleased().size(), 2u);
+  for (const int left : {1, 3, 5}) {
+    TestRecv op(9);
+    matcher.post(op);
+    matcher.drain();
+    EXPECT_EQ(op.first_envelope_byte, static_cast<std::byte>(left));
+    matcher.cancel(op);
+  }
+  EXPECT_FALSE(matcher.keepsAny());
+  EXPECT_EQ(matcher.keptBytes(), 0u);
 }
 
 TEST_F(MatcherTest, AHalfArrivedKeptMessageDiesWithThePeer) {

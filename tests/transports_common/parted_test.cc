@@ -82,11 +82,7 @@ class Parted : public ::testing::Test {
       matcher_.drain();
       recvs_.settle();
       for (const PartedRecvs::Answer& answer : recvs_.takeAnswers()) {
-        if (answer.wanted) {
-          sends_.grant(answer.number);
-        } else {
-          skipped_ = sends_.skip(answer.number);
-        }
+        if (PartedSend* over = sends_.answer(answer.number, answer.wanted)) over_ = over;
       }
     } while (sends_.next() == &parted);
   }
@@ -94,8 +90,8 @@ class Parted : public ::testing::Test {
   Deferred deferred_;
   Matcher matcher_{1, Matcher::kUnlimited, deferred_};
   PartedSends sends_;
-  PartedRecvs recvs_{matcher_};
-  PartedSend* skipped_ = nullptr;
+  PartedRecvs recvs_{matcher_, 64 * 1024};
+  PartedSend* over_ = nullptr; ///< The last one that was over with its answer.
 };
 
 TEST_F(Parted, OnlyTheBeginningGoesBeforeThereIsAReceive) {
@@ -117,7 +113,6 @@ TEST_F(Parted, WithoutCreditNothingGoesButTheHeader) {
   while (sends_.mayGo(kFlow, 4000))
     ++whole;
   EXPECT_EQ(whole, 7); // A flow alone gets half of 64 KiB.
-  EXPECT_TRUE(sends_.mayGo(kFlow, 0));
   EXPECT_TRUE(sends_.mayGo(2 * kFlow, 4000)) << "another flow has its share";
   const Send send(kFlow, 5000);
   PartedSend parted;
@@ -128,8 +123,38 @@ TEST_F(Parted, WithoutCreditNothingGoesButTheHeader) {
   exchange(parted, send);
   EXPECT_TRUE(recv.has(send));
   EXPECT_EQ(recvs_.owed().total(), 0u) << "it took no credit";
-  sends_.giveBack(kFlow, kMessageCost + 4000);
+  sends_.giveBack(kFlow, std::uint64_t{2} * (kMessageCost + 4000));
   EXPECT_TRUE(sends_.mayGo(kFlow, 4000));
+}
+
+TEST_F(Parted, WithoutCreditAMessageOfNoBytesIsOverWhenItHasMetItsReceive) {
+  for (int whole = 0; sends_.mayGo(kFlow, 0); ++whole)
+    ASSERT_LT(whole, 1000) << "they cost nothing";
+  const Send send(kFlow, 0);
+  PartedSend parted;
+  begin(parted, send);
+  exchange(parted, send);
+  EXPECT_FALSE(parted.isOver());
+  Recv recv(kFlow, 0);
+  matcher_.post(recv);
+  exchange(parted, send);
+  EXPECT_TRUE(recv.has(send));
+  EXPECT_EQ(over_, &parted);
+  EXPECT_TRUE(parted.isOver());
+  Recv posted(kFlow, 0);
+  matcher_.post(posted);
+  PartedSend second;
+  begin(second, send);
+  exchange(second, send);
+  EXPECT_TRUE(posted.has(send));
+  EXPECT_EQ(over_, &second);
+}
+
+TEST_F(Parted, UrgentMessagesHaveCreditWhenAllOthersHaveNone) {
+  for (Tag flow = 1; flow < 100; ++flow)
+    while (sends_.mayGo(flow * kFlow, 0)) {
+    }
+  EXPECT_TRUE(sends_.mayGo(kUrgentTag, 100));
 }
 
 TEST_F(Parted, WhatNobodyWantsIsNotSent) {
@@ -141,7 +166,7 @@ TEST_F(Parted, WhatNobodyWantsIsNotSent) {
   begin(parted, send);
   exchange(parted, send);
   EXPECT_EQ(recv.status.kind(), GOSS_ERR_MISMATCH);
-  EXPECT_EQ(skipped_, &parted);
+  EXPECT_EQ(over_, &parted);
   EXPECT_EQ(parted.rest_bytes, 0u);
   const Send late(kFlow, 100000);
   PartedSend second;
@@ -150,7 +175,7 @@ TEST_F(Parted, WhatNobodyWantsIsNotSent) {
     EXPECT_TRUE(recvs_.more(second.number, cut(second, late, 4096)).isOk());
   matcher_.discard(~Tag{0}, kFlow);
   exchange(second, late);
-  EXPECT_EQ(skipped_, &second);
+  EXPECT_EQ(over_, &second);
 }
 
 TEST_F(Parted, WhatIsTakenBackHasNeverBeen) {
@@ -162,7 +187,7 @@ TEST_F(Parted, WhatIsTakenBackHasNeverBeen) {
   sends_.end(*first);
   recvs_.withdraw(first->number);
   first.reset();
-  sends_.grant(1); // It crosses the withdrawal.
+  EXPECT_EQ(sends_.answer(1, true), nullptr); // It crosses the withdrawal.
   recvs_.takeAnswers();
   EXPECT_EQ(sends_.next(), nullptr);
   PartedSend second;
@@ -181,6 +206,31 @@ TEST_F(Parted, RefusesWhatMakesNoSense) {
   EXPECT_TRUE(recvs_.begin({kFlow, 1000, {}}, 100, bytes).isOk());
   EXPECT_EQ(recvs_.more(1, bytes).kind(), GOSS_ERR_PROTOCOL) << "more than was allowed";
   recvs_.withdraw(7);
+}
+
+TEST_F(Parted, APeerThatSendsMoreThanItHasCreditForIsNamed) {
+  const std::vector<std::byte> bytes(30000);
+  EXPECT_TRUE(recvs_.message({kFlow, bytes.size(), {}}, bytes).isOk());
+  EXPECT_TRUE(recvs_.begin({2 * kFlow, 40000, {}}, 30000, {}).isOk());
+  for (const Status& refused : {recvs_.message({kFlow, bytes.size(), {}}, bytes),
+                                recvs_.begin({3 * kFlow, std::uint64_t{1} << 62, {}}, std::uint64_t{1} << 61, {})}) {
+    EXPECT_EQ(refused.kind(), GOSS_ERR_PROTOCOL);
+    EXPECT_NE(refused.text().find("rank 1"), std::string::npos) << refused.text();
+  }
+  Recv recv(kFlow, bytes.size());
+  matcher_.post(recv);
+  matcher_.drain();
+  recvs_.settle();
+  EXPECT_EQ(recvs_.message({kFlow, bytes.size(), {}}, bytes).kind(), GOSS_ERR_PROTOCOL) << "it was not told of room";
+  EXPECT_EQ(takeOwed(recvs_.owed(), kFlow), kMessageCost + bytes.size());
+  EXPECT_TRUE(recvs_.message({kFlow, bytes.size(), {}}, bytes).isOk());
+}
+
+TEST_F(Parted, EmptyMessagesAreChargedToo) {
+  int count = 0;
+  while (count < 1000 && recvs_.message({kFlow, 0, {}}, {}).isOk())
+    ++count;
+  EXPECT_EQ(count, 256);
 }
 
 } // namespace

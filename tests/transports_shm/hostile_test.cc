@@ -77,12 +77,15 @@ class ShmHostile : public ::testing::Test {
   platform::UniqueFd call() { return shm::dial(shm::ShmAddress::decode(address_)->name, 0).take(); }
   /// Meets the victim as the real rank 1 would.
   static constexpr std::size_t kLongBytes = 20000;
-  /// In several records, with tag 1.
-  static void writeLong(shm::RingWriter& writer) {
+  /// In several records, with tag 1; the first such message, or the next one.
+  static void writeLong(shm::RingWriter& writer, std::uint64_t number) {
     std::vector<std::byte> bytes(kLongBytes);
     const iovec piece{bytes.data(), bytes.size()};
-    shm::Outgoing outgoing{PieceCursor({&piece, 1}), 0, false};
-    EXPECT_TRUE(writer.write({Tag{1}, bytes.size(), {}}, outgoing));
+    PieceCursor from({&piece, 1});
+    std::uint64_t left = bytes.size();
+    left -= writer.writePiece(shm::RecordKind::first, {Tag{1}, bytes.size(), {}}, from, left);
+    while (left > 0)
+      left -= writer.writePiece(shm::RecordKind::more, {number, bytes.size(), {}}, from, left);
   }
   void meet() {
     segment_ = shm::Segment::create(64 * 1024).take();
@@ -122,8 +125,7 @@ TEST_F(ShmHostile, ARealMessageArrives) {
   Recv op(1);
   victim_->recv(op);
   shm::RingWriter writer(segment_);
-  shm::Outgoing outgoing;
-  EXPECT_TRUE(writer.write({1, 0, {}}, outgoing));
+  EXPECT_TRUE(writer.writeBrief(1, {}, {}));
   drive(10);
   EXPECT_EQ(op.completions, 1);
   EXPECT_TRUE(op.status.isOk());
@@ -137,8 +139,7 @@ TEST_F(ShmHostile, WhatNobodyWaitsForHoldsUpNothingBehindIt) {
   victim_->recv(standing);
   shm::RingWriter writer(segment_);
   for (int i = 0; i < 101; ++i) {
-    shm::Outgoing outgoing;
-    ASSERT_TRUE(writer.write({i < 100 ? Tag{1} : Tag{2}, 0, {}}, outgoing));
+    ASSERT_TRUE(writer.writeBrief(i < 100 ? Tag{1} : Tag{2}, {}, {}));
   }
   drive(2);
   EXPECT_EQ(standing.completions, 1);
@@ -148,8 +149,7 @@ TEST_F(ShmHostile, WhatAPeerHadWrittenBeforeItDiedArrivesWithoutAnyReceive) {
   meet();
   shm::RingWriter writer(segment_);
   for (int i = 0; i < 3; ++i) {
-    shm::Outgoing outgoing;
-    EXPECT_TRUE(writer.write({1, 0, {}}, outgoing));
+    EXPECT_TRUE(writer.writeBrief(1, {}, {}));
   }
   socket_.reset();
   victim_->sleepEnded(); // Makes it look at its sockets in the same call that reads the ring.
@@ -171,10 +171,9 @@ TEST_F(ShmHostile, LongMessagesThatNobodyWaitsForHoldUpNothingBehindThem) {
   standing.tag = 2;
   victim_->recv(standing);
   shm::RingWriter writer(segment_);
-  for (int i = 0; i < 2; ++i)
-    writeLong(writer);
-  shm::Outgoing last;
-  ASSERT_TRUE(writer.write({Tag{2}, 0, {}}, last));
+  for (const std::uint64_t number : {1, 2})
+    writeLong(writer, number);
+  ASSERT_TRUE(writer.writeBrief(Tag{2}, {}, {}));
   drive(1);
   EXPECT_EQ(standing.completions, 1);
 }
@@ -182,8 +181,8 @@ TEST_F(ShmHostile, LongMessagesThatNobodyWaitsForHoldUpNothingBehindThem) {
 TEST_F(ShmHostile, LongMessagesWrittenBeforeADeathArriveWithoutAnyReceive) {
   meet();
   shm::RingWriter writer(segment_);
-  for (int i = 0; i < 2; ++i)
-    writeLong(writer);
+  for (const std::uint64_t number : {1, 2})
+    writeLong(writer, number);
   socket_.reset();
   victim_->sleepEnded(); // Makes it look at its sockets.
   drive(10);
@@ -209,8 +208,10 @@ TEST_F(ShmHostile, RecordsThatMakeNoSenseAreAProtocolError) {
       {RecordKind::brief, 64 * 1024, 64 * 1024, 1, {}},     // As long as the ring.
       {RecordKind::brief, 0xffffffffu, 0xffffffffu, 1, {}}, // As long as can be said.
       {RecordKind::more, 64, 0, 0, {}},                     // A continuation of nothing.
-      {RecordKind::first, 0, 100, 1, {}},                   // An empty piece would never end.
+      {RecordKind::more, 0, 100, 1, {}},                    // An empty piece would never end.
       {RecordKind::first, 128, 64, 1, {}},                  // A piece longer than its message.
+      {RecordKind::first, 64, 128, 1, {}},                  // A piece of what was to wait for a grant.
+      {RecordKind::grant, 64, 1, 0, {}},                    // An answer with payload.
       {RecordKind::again, 8, 0, 0, {}},                     // A repetition of nothing.
       {RecordKind::align, 0, 0, 0, {}},                     // A line of nothing.
   };
@@ -311,7 +312,7 @@ TEST_F(ShmHostile, RandomRecordsNeverCrash) {
     victim_->recv(op);
     std::vector<std::uint32_t> words(16 * 1024 / 4);
     for (auto& word : words)
-      word = next() % 4 == 0 ? 0x47530001u + next() % 4 : next() % 3 == 0 ? next() : next() % 200;
+      word = next() % 4 == 0 ? 0x47530001u + next() % 10 : next() % 3 == 0 ? next() : next() % 200;
     std::memcpy(segment_.outBytes(), words.data(), words.size() * 4);
     drive(5);
     socket_.reset();
@@ -325,7 +326,7 @@ TEST_F(ShmHostile, AHeadThatRunsAwayFillsTheRingInsteadOfOverwritingIt) {
   shm::RingWriter writer(segment_);
   segment_.outControl().head.store(std::uint64_t{1} << 40);
   int written = 0;
-  for (shm::Outgoing outgoing; written < 5000 && writer.write({1, 0, {}}, outgoing); outgoing = {})
+  for (Tag tag = 0; written < 5000 && writer.writeBrief(tag, {}, {}); ++tag)
     ++written;
   EXPECT_EQ(written, 1023) << "64 KiB of records of 64 bytes, and the line behind them";
 }
@@ -435,10 +436,18 @@ TEST(ShmRing, KeepsBytesAndOrderThroughManyTurns) {
   for (std::size_t size : {0u, 1u, 16u, 17u, 64u, 4096u, 4097u, 16384u, 16385u, 70000u, 300000u}) {
     for (int repeat = 0; repeat < 20; ++repeat) {
       iovec piece{data.data(), size};
-      shm::Outgoing outgoing{PieceCursor({&piece, 1}), 0, false};
+      PieceCursor from({&piece, 1});
       std::vector<unsigned char> got;
-      for (bool complete = false; !complete;) {
-        complete = writer.write({5, size, {}}, outgoing);
+      std::size_t left = size;
+      do {
+        if (size <= shm::kShortBytes) {
+          ASSERT_TRUE(writer.hasRoomFor(size));
+          writer.writeShort({5, size, {}}, from);
+          left = 0;
+        }
+        while (left > 0 && writer.hasRoomFor(left))
+          left -= writer.writePiece(left == size ? shm::RecordKind::first : shm::RecordKind::more, {5, size, {}}, from,
+                                    left);
         shm::RingReader::Record record;
         while (reader.peek(record) == shm::RingReader::Peek::record) {
           EXPECT_EQ(reinterpret_cast<std::uintptr_t>(record.payload.data()) % 16, 0u);
@@ -447,8 +456,9 @@ TEST(ShmRing, KeepsBytesAndOrderThroughManyTurns) {
           reader.pop(record);
         }
         reader.release();
-      }
-      ASSERT_EQ(got, std::vector<unsigned char>(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(size)));
+      } while (left > 0);
+      ASSERT_EQ(got, std::vector<unsigned char>(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(size)))
+          << size << " turn " << repeat;
     }
   }
 }

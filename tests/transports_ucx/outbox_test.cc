@@ -22,7 +22,7 @@ constexpr std::size_t kMessageBytes = 64u << 20; // More than sockets take.
 
 class Send final : public SendOperation {
  public:
-  Send() : memory_(kMessageBytes) {
+  explicit Send(std::size_t size = kMessageBytes) : memory_(size) {
     piece_ = {memory_.data(), memory_.size()};
     pieces = {&piece_, 1};
     bytes = memory_.size();
@@ -124,6 +124,35 @@ TEST_F(UcxOutbox, GivesUcxOnTheSameHostAboutAMegabyte) {
   sendUntilStuck(here_->routeOf(endpoint_, true));
   EXPECT_GT(outbox_.heldBytes(), 15 * kPartBytes);
   EXPECT_LT(outbox_.heldBytes(), 20 * kPartBytes);
+}
+
+// What UCX takes at once is complete when post() returns, and never again.
+TEST_F(UcxOutbox, AMessageInPartsIsCompleteOnce) {
+  std::atomic<bool> stop = false;
+  std::thread reader([&] {
+    while (!stop)
+      there_->progress();
+  });
+  Route route = here_->routeOf(endpoint_, true);
+  station_.unexpected_limit = route.window_bytes = std::size_t{1} << 40; // Nobody gives credit back here.
+  route.ahead_bytes = kMessageBytes;
+  route.part_bytes = 1024;
+  outbox_.open(endpoint_, 0, route);
+  int at_once = 0;
+  for (int i = 0; i < 200 && !HasFailure(); ++i) {
+    Send send(2500);
+    const bool complete = outbox_.post(send);
+    at_once += complete ? 1 : 0;
+    const auto sent = [&] {
+      outbox_.run();
+      return outbox_.isIdle() && !outbox_.hasWork();
+    };
+    EXPECT_TRUE(here_->progressUntil(sent, milliseconds(5000)));
+    EXPECT_EQ(send.completions, complete ? 0 : 1);
+  }
+  stop = true;
+  reader.join();
+  EXPECT_GT(at_once, 0);
 }
 
 } // namespace

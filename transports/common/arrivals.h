@@ -29,21 +29,25 @@ class Arrivals {
     bool withdrawn = false;  ///< The sender has taken it back; it goes when the parts are read.
   };
 
-  /// `matcher` outlives this.
-  explicit Arrivals(Matcher& matcher) : matcher_(matcher) { matcher.trackReleased(); }
+  /// `matcher` outlives this. It names the tickets of messages that it keeps no longer, which are their numbers; with
+  /// `whole` also messages that are none of these.
+  explicit Arrivals(Matcher& matcher, bool whole) : matcher_(matcher) { matcher.trackReleased(whole); }
 
   /// The next header. Null: memory is short.
   Arrival* add(const MessageHeader& header, std::uint64_t held) {
-    std::unique_ptr<Arrival> arrival = std::move(spare_);
-    if (!arrival) arrival = std::make_unique<Arrival>(matcher_);
-    arrival->header = header;
-    arrival->number = ++count_;
-    arrival->held = held;
-    arrival->come = 0;
-    arrival->parts = 0;
-    arrival->granted = arrival->dropped = arrival->withdrawn = false;
-    if (!arrival->inflow.beginPart(header, held, arrival->number)) return nullptr;
-    return (by_number_[arrival->number] = std::move(arrival)).get();
+    if (spare_.empty()) spare_ = makeNode();
+    spare_.key() = ++count_;
+    Arrival& arrival = *spare_.mapped();
+    arrival.header = header;
+    arrival.number = count_;
+    arrival.held = held;
+    arrival.come = 0;
+    arrival.parts = 0;
+    arrival.granted = arrival.dropped = arrival.withdrawn = false;
+    // Callbacks may add no other one, but cancel the receive that this one meets.
+    if (!arrival.inflow.beginPart(header, held, arrival.number)) return nullptr;
+    by_number_.insert(std::move(spare_));
+    return &arrival;
   }
   /// Null: it is over, or never was.
   [[nodiscard]] Arrival* find(std::uint64_t number) {
@@ -54,10 +58,7 @@ class Arrivals {
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::size_t size() const { return by_number_.size(); }
   /// It has come, or is kept whole.
-  void end(const Arrival& arrival) {
-    auto node = by_number_.extract(arrival.number);
-    spare_ = std::move(node.mapped());
-  }
+  void end(const Arrival& arrival) { spare_ = by_number_.extract(arrival.number); }
   /// It is as if it had never been sent: a receive that it has met waits for another one.
   void withdraw(Arrival& arrival) {
     if (arrival.inflow.waits())
@@ -72,9 +73,16 @@ class Arrivals {
   }
 
  private:
+  using ByNumber = std::unordered_map<std::uint64_t, std::unique_ptr<Arrival>>;
+  [[nodiscard]] ByNumber::node_type makeNode() const {
+    ByNumber one;
+    one.emplace(0, std::make_unique<Arrival>(matcher_));
+    return one.extract(one.begin());
+  }
+
   Matcher& matcher_;
-  std::unordered_map<std::uint64_t, std::unique_ptr<Arrival>> by_number_;
-  std::unique_ptr<Arrival> spare_; ///< Mostly one comes when one has ended.
+  ByNumber by_number_;
+  ByNumber::node_type spare_; ///< Mostly one comes when one has ended.
   std::uint64_t count_ = 0;
 };
 

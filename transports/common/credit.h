@@ -52,15 +52,17 @@ class FlowBytes {
 /// The sender's half. A message may go before its receive while its flow has no more underway than is left over: a flow
 /// alone gets half of the limit, the next one half of the rest, and none can use up what another one needs. (Switches
 /// share their buffers between queues like this: Choudhury and Hahne, "Dynamic queue length thresholds", 1998.) A
-/// message that may not waits with its sender. One thread.
+/// message that may not waits with its sender. A little is left over for urgent messages. One thread.
 class Credit {
  public:
   void setLimit(std::uint64_t bytes) { limit_ = bytes; }
   [[nodiscard]] std::uint64_t limit() const { return limit_; }
   /// False: the message must wait to be asked for.
   bool take(Tag tag, std::uint64_t cost) {
-    if (cost > limit_ || used_.total() + cost > limit_) return false;
-    if (used_.of(tag) + cost > limit_ - used_.total() - cost) return false;
+    const bool urgent = tag == kUrgentTag;
+    const std::uint64_t limit = urgent ? limit_ : limit_ - limit_ / kUrgentPart;
+    if (cost > limit || used_.total() + cost > limit) return false;
+    if (!urgent && used_.of(tag) + cost > limit - used_.total() - cost) return false;
     used_.add(tag, cost);
     return true;
   }
@@ -68,6 +70,7 @@ class Credit {
   bool giveBack(Tag tag, std::uint64_t cost) { return used_.remove(tag, cost); }
 
  private:
+  static constexpr std::uint64_t kUrgentPart = 16;
   std::uint64_t limit_ = 0;
   FlowBytes used_;
 };

@@ -27,6 +27,11 @@ Status protocolError(int peer, std::string_view what) {
       ErrorScope::peer, peer);
 }
 
+Status memoryError(int peer) {
+  return Status::error(GOSS_ERR_RESOURCE, "no memory for a message that came before its receive", ErrorScope::peer,
+                       peer);
+}
+
 Status truncatedError(int peer, std::uint64_t bytes, std::size_t capacity) {
   return Status::error(GOSS_ERR_TRUNCATED,
                        fmt::format("rank {} sent a message of {} bytes but its receive takes at most {}; make the "

@@ -19,6 +19,9 @@ Status peerDepartedError(int peer);
 /// GOSS_ERR_PROTOCOL, scope peer: `peer` sent bytes that this transport does not understand.
 Status protocolError(int peer, std::string_view what);
 
+/// GOSS_ERR_RESOURCE, scope peer: a message from `peer` came before its receive, and memory to keep it in is short.
+Status memoryError(int peer);
+
 /// GOSS_ERR_TRUNCATED, scope operation: a message from `peer` is longer than its receive.
 Status truncatedError(int peer, std::uint64_t bytes, std::size_t capacity);
 

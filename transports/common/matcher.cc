@@ -189,7 +189,8 @@ bool Matcher::extend(Unexpected& message, std::uint64_t held) {
 
 void Matcher::noteReleased(const Unexpected& message) {
   kept_bytes_ -= costOf(message);
-  if (tracks_released_) released_.push_back({message.header.tag, message.header.bytes, message.held, message.ticket});
+  if (message.ticket == 0 ? tracks_whole_ : tracks_tickets_)
+    released_.push_back({message.header.tag, message.header.bytes, message.held, message.ticket});
 }
 
 void Matcher::forget(const Unexpected& message) {

@@ -99,12 +99,18 @@ class Matcher {
   }
   /// Whether a message is kept that came before its receive.
   [[nodiscard]] bool keepsAny() const { return !unexpected_.empty(); }
+  /// What messages that came before their receives take, a small overhead for each included.
+  [[nodiscard]] std::size_t keptBytes() const { return kept_bytes_; }
   /// As Transport::peek.
   [[nodiscard]] bool peek(Tag mask, Tag value, Arrived& found) const;
   /// The message that an Inflow has refused for lack of room will not come again.
   void forgetRefused() { refused_.reset(); }
-  /// From now on released() says which messages are kept no longer, for transports that tell the sender.
-  void trackReleased() { tracks_released_ = true; }
+  /// From now on takeReleased() names those messages with a ticket that are kept no longer; with `whole` the others
+  /// too.
+  void trackReleased(bool whole) {
+    tracks_tickets_ = true;
+    tracks_whole_ = tracks_whole_ || whole;
+  }
   [[nodiscard]] bool hasReleased() const { return !released_.empty(); }
   /// Since the last call.
   std::vector<Released> takeReleased() { return std::exchange(released_, {}); }
@@ -152,7 +158,8 @@ class Matcher {
   };
   std::vector<Unwanted> unwanted_; ///< Neighbours are one entry: as many as there are gaps, whatever was discarded.
   std::size_t kept_bytes_ = 0;
-  bool tracks_released_ = false;
+  bool tracks_tickets_ = false;
+  bool tracks_whole_ = false;
   std::vector<Released> released_;
   bool rematch_ = false; ///< A receive was posted that may meet a kept message.
   std::uint64_t generation_ = 0;

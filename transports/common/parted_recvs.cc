@@ -11,16 +11,16 @@ namespace {
 /// What is left of a message's last bytes, which complete it.
 constexpr std::size_t kLeftBytes = 64;
 
-Status memoryError(int peer) {
-  return Status::error(GOSS_ERR_RESOURCE, "no memory for a message that came before its receive", ErrorScope::peer,
-                       peer);
-}
+/// What a message costs of which so many bytes come before it has met a receive.
+std::uint64_t costOf(std::uint64_t held) { return held > 0 ? kMessageCost + held : 0; }
 
 } // namespace
 
 Status PartedRecvs::message(const MessageHeader& header, std::span<const std::byte> bytes) {
+  const std::uint64_t cost = kMessageCost + header.bytes;
+  if (Status charged = charge(cost); !charged.isOk()) return charged;
   if (!whole_.begin(header)) return memoryError(matcher_.peer());
-  if (!whole_.wasKept()) release(header.tag, header.bytes);
+  if (!whole_.wasKept()) release(header.tag, cost);
   whole_.deliver(bytes);
   return Status::ok();
 }
@@ -28,14 +28,16 @@ Status PartedRecvs::message(const MessageHeader& header, std::span<const std::by
 Status PartedRecvs::begin(const MessageHeader& header, std::uint64_t ahead, std::span<const std::byte> bytes) {
   if (ahead > header.bytes || bytes.size() > ahead)
     return protocolError(matcher_.peer(), "a message that begins with more than all of it");
+  if (Status charged = charge(costOf(ahead)); !charged.isOk()) return charged;
   Arrivals::Arrival* arrival = arrivals_.add(header, ahead);
   if (arrival == nullptr) return memoryError(matcher_.peer());
+  goes_on_ = ahead > 0;
+  const std::uint64_t number = arrival->number;
   if (!arrival->inflow.wasKept()) {
-    release(header.tag, ahead);
+    release(header.tag, costOf(ahead));
     answer(*arrival);
   }
-  if (!bytes.empty() || header.bytes == 0) return more(arrival->number, bytes);
-  return Status::ok();
+  return bytes.empty() ? Status::ok() : more(number, bytes);
 }
 
 Status PartedRecvs::more(std::uint64_t number, std::span<const std::byte> bytes) {
@@ -44,6 +46,7 @@ Status PartedRecvs::more(std::uint64_t number, std::span<const std::byte> bytes)
   const std::uint64_t most = arrival->granted ? arrival->header.bytes : arrival->held;
   if (bytes.size() > most - arrival->come) return protocolError(matcher_.peer(), "a part that nobody has asked for");
   arrival->come += bytes.size();
+  goes_on_ = arrival->come < most;
   if (!arrival->dropped) arrival->inflow.deliver(bytes);
   endIfOver(*arrival);
   return Status::ok();
@@ -76,15 +79,12 @@ void PartedRecvs::passOn(std::uint64_t number, std::span<const std::byte> bytes)
 
 /// Once it has met a receive, or nobody wants it.
 void PartedRecvs::answer(Arrivals::Arrival& arrival) {
-  if (arrival.granted || arrival.dropped || arrival.held >= arrival.header.bytes) return; // It comes without.
+  const bool comes_whole = arrival.held > 0 && arrival.held == arrival.header.bytes;
+  if (arrival.granted || arrival.dropped || comes_whole) return;
   const bool wanted = !arrival.inflow.isDropped();
   answers_.push_back({arrival.number, wanted});
-  if (wanted) {
-    arrival.granted = true;
-    return;
-  }
-  arrival.dropped = true;
-  arrival.inflow.finishDropped();
+  (wanted ? arrival.granted : arrival.dropped) = true;
+  if (!wanted) arrival.inflow.finishDropped();
   endIfOver(arrival);
 }
 
@@ -92,11 +92,19 @@ void PartedRecvs::endIfOver(const Arrivals::Arrival& arrival) {
   if (arrival.come == (arrival.dropped ? arrival.held : arrival.header.bytes)) arrivals_.end(arrival);
 }
 
+Status PartedRecvs::charge(std::uint64_t cost) {
+  if (cost > room_ || charged_ + owed_.total() > room_ - cost)
+    return protocolError(matcher_.peer(), "more without a receive than it has credit for");
+  charged_ += cost;
+  return Status::ok();
+}
+
 bool PartedRecvs::settle() {
   if (!matcher_.hasReleased()) return false;
   for (const Released& released : matcher_.takeReleased()) {
-    release(released.tag, released.held);
-    if (released.ticket == 0) continue;
+    // One without a number came whole, unless its bytes are fetched later.
+    const bool whole = released.ticket == 0 && released.held == released.bytes;
+    release(released.tag, whole ? kMessageCost + released.held : costOf(released.held));
     if (Arrivals::Arrival* arrival = arrivals_.find(released.ticket)) answer(*arrival);
   }
   return true;

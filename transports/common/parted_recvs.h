@@ -17,8 +17,8 @@
 namespace goss::transports {
 
 /// The other half of PartedSends: takes everything that comes, at once, and says what the peer is to be told. Errors:
-/// protocol, when what comes makes no sense, and the link must break; resource, when memory is short. One thread; only
-/// message(), begin(), more() and settle() call operations back.
+/// protocol, when what comes makes no sense or is more than the peer has credit for, and the link must break; resource,
+/// when memory is short. One thread; only message(), begin() and more() call operations back.
 class PartedRecvs {
  public:
   /// What the peer is to be told of a message that has met its receive: send all of it, or no more of it.
@@ -27,14 +27,16 @@ class PartedRecvs {
     bool wanted = false;
   };
 
-  /// `matcher` outlives this, and has no limit of its own.
-  explicit PartedRecvs(Matcher& matcher) : matcher_(matcher), arrivals_(matcher), whole_(matcher) {}
+  /// `matcher` outlives this, and has no limit of its own. `room`: no peer takes more credit. `whole`: message() is
+  /// used, and takes credit.
+  PartedRecvs(Matcher& matcher, std::uint64_t room, bool whole = true)
+      : matcher_(matcher), room_(room), arrivals_(matcher, whole), whole_(matcher) {}
 
   /// A message has come whole.
   Status message(const MessageHeader& header, std::span<const std::byte> bytes);
   /// One begins, of which `ahead` bytes come without an answer, `bytes` with its header.
   Status begin(const MessageHeader& header, std::uint64_t ahead, std::span<const std::byte> bytes);
-  /// The next bytes of one.
+  /// The next bytes of one: some.
   Status more(std::uint64_t number, std::span<const std::byte> bytes);
   /// The peer has taken it back.
   void withdraw(std::uint64_t number);
@@ -43,6 +45,9 @@ class PartedRecvs {
   /// complete nothing.
   [[nodiscard]] std::size_t passable(std::uint64_t number, std::size_t bytes);
   void passOn(std::uint64_t number, std::span<const std::byte> bytes);
+
+  /// The message that begin() or more() took last goes on, without having to be asked for.
+  [[nodiscard]] bool goesOn() const { return goes_on_; }
 
   /// Looks which messages have met their receives. Returns whether one has.
   bool settle();
@@ -54,15 +59,20 @@ class PartedRecvs {
  private:
   void answer(Arrivals::Arrival& arrival);
   void endIfOver(const Arrivals::Arrival& arrival);
-  void release(Tag tag, std::uint64_t held) {
-    if (held > 0) owed_.add(tag, kMessageCost + held);
+  Status charge(std::uint64_t cost);
+  void release(Tag tag, std::uint64_t cost) {
+    charged_ -= cost;
+    if (cost > 0) owed_.add(tag, cost);
   }
 
   Matcher& matcher_;
+  const std::uint64_t room_;
+  std::uint64_t charged_ = 0; ///< Credit that is in use for what is here; beside that the peer has not heard of owed_.
   Arrivals arrivals_;
   Inflow whole_;
   FlowBytes owed_;
   std::vector<Answer> answers_;
+  bool goes_on_ = false;
 };
 
 /// All that is owed to the flow of `tag`, which is told now.

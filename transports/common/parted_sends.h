@@ -20,12 +20,16 @@ struct PartedSend {
   PieceCursor rest;                ///< What has not left,
   std::uint64_t rest_bytes = 0;    ///< how much that is,
   std::uint64_t allowed_bytes = 0; ///< and how much of it may go now.
+  bool unanswered = false;         ///< It has no bytes, and is over when the peer has answered.
+  /// All that is to leave has left.
+  [[nodiscard]] bool isOver() const { return rest_bytes == 0 && !unanswered; }
 };
 
 /// A message begins with a header, behind which come as many bytes as the peer has room for where no receive is posted;
 /// the others wait until the peer, which answers every such header, asks for them (grant) or does not want them (skip).
-/// Messages are numbered from 1 in the order of their headers. Whole short messages go without all that, and without a
-/// number, while there is credit for them. PartedRecvs is the other half. One thread.
+/// So does the end of one that has no bytes, if the peer has no room for its header. Messages are numbered from 1 in
+/// the order of their headers. Whole short messages go without all that, and without a number, while there is credit
+/// for them. PartedRecvs is the other half. One thread.
 class PartedSends {
  public:
   /// The peer keeps up to `limit` bytes of messages that have no receive, and up to `most_ahead` of one that is longer.
@@ -36,7 +40,7 @@ class PartedSends {
   }
   [[nodiscard]] std::uint64_t limit() const { return credit_.limit(); }
   /// Whether a message may go whole, which takes credit.
-  bool mayGo(Tag tag, std::uint64_t bytes) { return bytes == 0 || credit_.take(tag, kMessageCost + bytes); }
+  bool mayGo(Tag tag, std::uint64_t bytes) { return credit_.take(tag, kMessageCost + bytes); }
   /// The peer has room again.
   void giveBack(Tag tag, std::uint64_t cost) { (void)credit_.giveBack(tag, cost); }
 
@@ -46,8 +50,8 @@ class PartedSends {
     send.rest = PieceCursor(operation.pieces);
     send.rest_bytes = operation.bytes;
     const std::uint64_t ahead = std::min<std::uint64_t>(operation.bytes, most_ahead_);
-    send.allowed_bytes = mayGo(operation.tag, ahead) ? ahead : 0;
-    if (send.rest_bytes == 0) return;
+    send.allowed_bytes = ahead > 0 && mayGo(operation.tag, ahead) ? ahead : 0;
+    send.unanswered = operation.bytes == 0;
     open_.emplace(send.number, &send);
     if (send.allowed_bytes > 0) ready_.push_back(&send);
   }
@@ -60,29 +64,28 @@ class PartedSends {
     if (send.allowed_bytes == 0) std::erase(ready_, &send);
     if (send.rest_bytes == 0) open_.erase(send.number);
   }
-  /// The peer wants all of a message.
-  void grant(std::uint64_t number) {
+  /// The peer wants all of a message, or no more of it than was allowed. Returns the message if that has left already.
+  PartedSend* answer(std::uint64_t number, bool wanted) {
     const auto found = open_.find(number);
-    if (found == open_.end()) return; // It was taken back meanwhile.
+    if (found == open_.end()) return nullptr; // It was taken back meanwhile.
     PartedSend& send = *found->second;
-    if (send.allowed_bytes == 0) ready_.push_back(&send);
-    send.allowed_bytes = send.rest_bytes;
-  }
-  /// The peer wants no more of it than was allowed. Returns the message if that has left already.
-  PartedSend* skip(std::uint64_t number) {
-    const auto found = open_.find(number);
-    if (found == open_.end()) return nullptr;
-    PartedSend& send = *found->second;
-    send.rest_bytes = send.allowed_bytes;
-    if (send.rest_bytes > 0) return nullptr;
+    send.unanswered = false;
+    if (!wanted) {
+      send.rest_bytes = send.allowed_bytes;
+    } else if (send.allowed_bytes < send.rest_bytes) {
+      if (send.allowed_bytes == 0) ready_.push_back(&send);
+      send.allowed_bytes = send.rest_bytes;
+    }
+    if (!send.isOver()) return nullptr;
     open_.erase(found);
     return &send;
   }
-  /// It is taken back; send.rest_bytes is not 0.
+  /// It is taken back; it is not over.
   void end(PartedSend& send) {
     std::erase(ready_, &send);
     open_.erase(send.number);
     send.rest_bytes = send.allowed_bytes = 0;
+    send.unanswered = false;
   }
   void clear() {
     ready_.clear();

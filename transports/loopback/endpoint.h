@@ -1,4 +1,4 @@
-/// What the ranks of one process share: each rank's inbox, and the offers of large messages.
+/// What the ranks of one process share: each rank's inbox.
 #ifndef GOSS_TRANSPORTS_LOOPBACK_ENDPOINT_H_
 #define GOSS_TRANSPORTS_LOOPBACK_ENDPOINT_H_
 
@@ -14,15 +14,9 @@
 #include "gossamer/transport.h"
 #include "platform/poller.h"
 #include "transports/common/inflow.h"
+#include "transports/common/offer.h"
 
 namespace goss::transports::loopback {
-
-/// A message that stays in the sender's buffers until the receiver has copied it. The sender withdraws it by emptying
-/// `operation`; it holds `mutex` then, and so does the receiver while it copies.
-struct Offer {
-  std::mutex mutex;
-  SendOperation* operation = nullptr;
-};
 
 struct Mail {
   enum class Kind { hello, eager, offer, taken, withdrawn, goodbye };
@@ -52,7 +46,7 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
 
   [[nodiscard]] int fd() const { return wakeup_.fd(); }
   [[nodiscard]] const std::array<std::byte, 16>& job() const { return job_; }
-  /// Bytes of eager messages from `sender` that this rank has not yet matched or kept.
+  /// Bytes of eager messages from `sender` that have not met their receives here.
   std::atomic<std::size_t>& eagerBytes(int sender) { return eager_bytes_[static_cast<std::size_t>(sender)]; }
 
  private:

@@ -1,19 +1,18 @@
 #include "transports/loopback/loopback.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "gossamer/config.h"
 #include "platform/poller.h"
 #include "transports/common/errors.h"
+#include "transports/common/local_recvs.h"
 #include "transports/loopback/endpoint.h"
 
 namespace goss::transports {
 
 using loopback::Endpoint;
 using loopback::Mail;
-using loopback::Offer;
 
 namespace {
 
@@ -28,22 +27,31 @@ constexpr double kBandwidth_bytes_per_s = 10e9;
 
 std::size_t eagerCost(std::uint64_t bytes) { return kEagerCost + static_cast<std::size_t>(bytes); }
 
+/// Gives all bytes to `inflow`. False: the sender has taken the message back.
+bool fetch(const Mail& mail, Inflow& inflow) {
+  if (mail.kind == Mail::Kind::eager) {
+    inflow.deliver({mail.payload.get(), static_cast<std::size_t>(mail.header.bytes)});
+    return true;
+  }
+  return mail.offer->copyTo(inflow);
+}
+
+bool isTakenBack(const Mail& mail) { return mail.kind == Mail::Kind::offer && mail.offer->isWithdrawn(); }
+
 } // namespace
 
 struct LoopbackTransport::Peer {
-  Peer(int peer_rank, std::size_t unexpected_limit, Deferred& deferred)
-      : rank(peer_rank), matcher(peer_rank, unexpected_limit, deferred), inflow(matcher) {}
+  Peer(int peer_rank, Deferred& deferred)
+      : rank(peer_rank), matcher(peer_rank, Matcher::kUnlimited, deferred), recvs(matcher) {}
 
   const int rank;
   std::shared_ptr<Endpoint> endpoint; ///< Null before connect().
   bool greeted = false;               ///< Its hello came.
   Status refused;                     ///< Why connect() failed.
-  std::deque<Mail> mails;             ///< In order; the first may be stalled.
-  bool retry = false;                 ///< A stalled message may have been withdrawn.
   Matcher matcher;
-  Inflow inflow;
+  LocalRecvs<Mail> recvs;
 
-  [[nodiscard]] bool hasWork() const { return matcher.hasWork() || (!mails.empty() && (retry || !inflow.isStalled())); }
+  [[nodiscard]] bool hasWork() const { return matcher.hasWork() || recvs.hasWork(); }
 };
 
 LoopbackTransport::LoopbackTransport(const TransportContext& context) : context_(context) {
@@ -51,15 +59,13 @@ LoopbackTransport::LoopbackTransport(const TransportContext& context) : context_
   capabilities_.latency_s = kLatency_s;
   capabilities_.bandwidth_bytes_per_s = kBandwidth_bytes_per_s;
   for (int rank = 0; rank < context.size; ++rank) {
-    peers_.push_back(std::make_unique<Peer>(rank, context.config->unexpected_bytes, deferred_));
+    peers_.push_back(std::make_unique<Peer>(rank, deferred_));
   }
 }
 
 LoopbackTransport::~LoopbackTransport() {
-  for (auto& [operation, offered] : offers_) {
-    std::lock_guard lock(offered->mutex);
-    offered->operation = nullptr;
-  }
+  for (auto& [operation, offered] : offers_)
+    offered->withdraw();
   if (!endpoint_) return;
   endpoint_->close();
   for (auto& to : peers_) {
@@ -119,7 +125,8 @@ bool LoopbackTransport::send(SendOperation& operation) {
 bool LoopbackTransport::sendEager(SendOperation& operation, Peer& to) {
   std::atomic<std::size_t>& waiting = to.endpoint->eagerBytes(context_.self);
   const std::size_t cost = eagerCost(operation.bytes);
-  if (waiting.load(std::memory_order_relaxed) + cost > kEagerWindowBytes) return false;
+  const std::size_t window = std::min(kEagerWindowBytes, context_.config->unexpected_bytes);
+  if (waiting.load(std::memory_order_relaxed) + cost > window) return false;
   auto payload = std::make_unique_for_overwrite<std::byte[]>(operation.bytes);
   PieceCursor(operation.pieces).gather({payload.get(), operation.bytes});
   waiting.fetch_add(cost, std::memory_order_relaxed);
@@ -130,8 +137,7 @@ bool LoopbackTransport::sendEager(SendOperation& operation, Peer& to) {
 }
 
 void LoopbackTransport::offer(SendOperation& operation, Peer& to) {
-  auto offered = std::make_shared<Offer>();
-  offered->operation = &operation;
+  auto offered = std::make_shared<Offer>(operation);
   offers_.emplace(&operation, offered);
   MessageHeader header{operation.tag, operation.bytes, operation.envelope};
   // If the peer has closed, its goodbye is in our inbox and will complete the operation.
@@ -151,10 +157,7 @@ void LoopbackTransport::cancel(SendOperation& operation) {
   deferred_.cancel(operation);
   auto at = offers_.find(&operation);
   if (at == offers_.end()) return;
-  {
-    std::lock_guard lock(at->second->mutex);
-    at->second->operation = nullptr;
-  }
+  at->second->withdraw();
   offers_.erase(at);
   peer(operation.peer).endpoint->put({Mail::Kind::withdrawn, context_.self, {}, {}, {}});
 }
@@ -166,110 +169,80 @@ void LoopbackTransport::cancel(RecvOperation& operation) {
 
 bool LoopbackTransport::progress() {
   bool any = deferred_.drain();
-  if (endpoint_ && endpoint_->hasMail()) any |= sortMail();
+  if (endpoint_ && endpoint_->hasMail()) any |= readMails();
   for (auto& from : peers_) {
-    if (from->hasWork()) any |= handleMails(*from);
+    if (from->hasWork()) any |= settle(*from);
   }
   return any;
 }
 
-bool LoopbackTransport::sortMail() {
+bool LoopbackTransport::readMails() {
   endpoint_->take(incoming_);
   for (Mail& mail : incoming_) {
-    // What frees a sender's buffers must not queue behind a stalled message.
-    if (mail.kind == Mail::Kind::taken) {
-      completeSend(mail.offer);
-      continue;
-    }
-    Peer& from = peer(mail.from);
-    from.retry |= mail.kind == Mail::Kind::withdrawn || mail.kind == Mail::Kind::goodbye;
-    if (mail.kind != Mail::Kind::withdrawn) from.mails.push_back(std::move(mail));
+    handle(peer(mail.from), mail);
   }
-  bool any = !incoming_.empty();
+  const bool any = !incoming_.empty();
   incoming_.clear();
   return any;
 }
 
-bool LoopbackTransport::handleMails(Peer& from) {
-  bool any = from.matcher.drain();
-  from.retry = false;
-  while (!from.mails.empty()) {
-    if (!handle(from, from.mails.front())) break;
-    from.mails.pop_front();
-    any = true;
-  }
-  return any;
+bool LoopbackTransport::settle(Peer& from) {
+  const bool any = from.matcher.drain();
+  const auto over = [&](const Mail& mail) {
+    if (mail.kind == Mail::Kind::eager) {
+      endpoint_->eagerBytes(from.rank).fetch_sub(eagerCost(mail.header.bytes), std::memory_order_relaxed);
+    } else if (from.endpoint) {
+      from.endpoint->put({Mail::Kind::taken, context_.self, {}, {}, mail.offer});
+    }
+  };
+  return from.recvs.settle(fetch, over) || any;
 }
 
-bool LoopbackTransport::handle(Peer& from, Mail& mail) {
+void LoopbackTransport::handle(Peer& from, Mail& mail) {
   switch (mail.kind) {
     case Mail::Kind::hello:
       from.greeted = true;
-      return true;
+      break;
     case Mail::Kind::goodbye:
-      losePeer(from, peerDepartedError(from.rank));
-      return true;
+      losePeer(from, peerDepartedError(from.rank), PeerLoss::departed);
+      break;
     case Mail::Kind::eager:
-      if (!from.inflow.begin(mail.header)) return false;
-      endpoint_->eagerBytes(from.rank).fetch_sub(eagerCost(mail.header.bytes), std::memory_order_relaxed);
-      from.inflow.deliver({mail.payload.get(), static_cast<std::size_t>(mail.header.bytes)});
-      return true;
     case Mail::Kind::offer:
-      return copyOffer(from, mail);
+      begin(from, mail);
+      break;
     case Mail::Kind::taken:
+      completeSend(mail.offer);
+      break;
     case Mail::Kind::withdrawn:
-      break; // sortMail() saw to them.
+      from.recvs.withdrawIf(isTakenBack);
+      break;
   }
-  return true;
 }
 
-bool LoopbackTransport::copyOffer(Peer& from, Mail& mail) {
-  {
-    std::lock_guard lock(mail.offer->mutex);
-    if (!mail.offer->operation) { // Withdrawn before it was matched: as if never sent.
-      from.matcher.forgetRefused();
-      return true;
-    }
+void LoopbackTransport::begin(Peer& from, Mail& mail) {
+  if (from.matcher.hasFailed() || isTakenBack(mail)) return;
+  const MessageHeader header = mail.header;
+  if (from.recvs.begin(header, std::move(mail))) {
+    settle(from);
+    return;
   }
-  if (!from.inflow.begin(mail.header)) return false;
-  std::byte last{};
-  bool withdrawn = false;
-  if (mail.header.bytes > 0) {
-    std::lock_guard lock(mail.offer->mutex);
-    SendOperation* operation = mail.offer->operation;
-    withdrawn = operation == nullptr;
-    std::uint64_t left = mail.header.bytes - 1;
-    // The last byte completes the receive. That callback may cancel operations, which takes the locks of other
-    // offers, so it must not run under this one.
-    for (std::size_t i = 0; !withdrawn && i < operation->pieces.size(); ++i) {
-      const iovec& piece = operation->pieces[i];
-      const auto* bytes = static_cast<const std::byte*>(piece.iov_base);
-      std::size_t step = static_cast<std::size_t>(std::min<std::uint64_t>(piece.iov_len, left));
-      from.inflow.deliver({bytes, step});
-      left -= step;
-      if (piece.iov_len > 0) last = bytes[piece.iov_len - 1];
-    }
-  }
-  if (withdrawn) {
-    // Between the two locks: as if never sent, and whoever it has met waits for the next one.
-    from.inflow.waits() ? from.inflow.revoke() : from.inflow.restart();
-    return true;
-  }
-  if (mail.header.bytes > 0) from.inflow.deliver({&last, 1});
-  if (from.endpoint) from.endpoint->put({Mail::Kind::taken, context_.self, {}, {}, mail.offer});
-  return true;
+  // Whoever waits for it must not do so for ever.
+  if (from.endpoint) from.endpoint->put({Mail::Kind::goodbye, context_.self, {}, {}, {}});
+  losePeer(from, memoryError(from.rank), PeerLoss::silent);
 }
 
 void LoopbackTransport::completeSend(const std::shared_ptr<Offer>& offered) {
-  SendOperation* operation = offered->operation; // Written by this thread alone.
+  SendOperation* operation = offered->withdraw();
   if (!operation) return;
   offers_.erase(operation);
-  offered->operation = nullptr;
   operation->onSent(Status::ok());
 }
 
-void LoopbackTransport::losePeer(Peer& from, const Status& status) {
+void LoopbackTransport::losePeer(Peer& from, const Status& status, PeerLoss how) {
   if (from.matcher.hasFailed()) return;
+  settle(from);
+  from.recvs.withdrawIf(isTakenBack);
+  from.recvs.keepAll(fetch);
   from.matcher.fail(status);
   std::vector<SendOperation*> lost;
   for (auto& [operation, offered] : offers_) {
@@ -280,7 +253,7 @@ void LoopbackTransport::losePeer(Peer& from, const Status& status) {
     cancel(*operation);
     operation->onSent(status);
   }
-  context_.listener->onPeerLost(from.rank, status, PeerLoss::departed);
+  context_.listener->onPeerLost(from.rank, status, how);
 }
 
 bool LoopbackTransport::hasWork() const {

@@ -2,7 +2,6 @@
 #ifndef GOSS_TRANSPORTS_LOOPBACK_LOOPBACK_H_
 #define GOSS_TRANSPORTS_LOOPBACK_LOOPBACK_H_
 
-#include <deque>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -10,13 +9,13 @@
 #include "gossamer/transport.h"
 #include "transports/common/deferred.h"
 #include "transports/common/matcher.h"
+#include "transports/common/offer.h"
 
 namespace goss::transports {
 
 namespace loopback {
 class Endpoint;
 struct Mail;
-struct Offer;
 } // namespace loopback
 
 /// Small messages are copied into the receiver's inbox; large ones are offered, and the receiver copies (or views) them
@@ -53,12 +52,12 @@ class LoopbackTransport final : public Transport {
   [[nodiscard]] const Peer& peer(int rank) const { return *peers_[static_cast<std::size_t>(rank)]; }
   bool sendEager(SendOperation& operation, Peer& to);
   void offer(SendOperation& operation, Peer& to);
-  bool sortMail();
-  bool handleMails(Peer& from);
-  bool handle(Peer& from, loopback::Mail& mail);
-  bool copyOffer(Peer& from, loopback::Mail& mail);
-  void completeSend(const std::shared_ptr<loopback::Offer>& offer);
-  void losePeer(Peer& from, const Status& status);
+  bool readMails();
+  void handle(Peer& from, loopback::Mail& mail);
+  void begin(Peer& from, loopback::Mail& mail);
+  bool settle(Peer& from);
+  void completeSend(const std::shared_ptr<Offer>& offer);
+  void losePeer(Peer& from, const Status& status, PeerLoss how);
   [[nodiscard]] bool hasWork() const;
 
   const TransportContext context_;
@@ -67,7 +66,7 @@ class LoopbackTransport final : public Transport {
   Deferred deferred_;
   std::vector<std::unique_ptr<Peer>> peers_;
   std::vector<loopback::Mail> incoming_;
-  std::unordered_map<SendOperation*, std::shared_ptr<loopback::Offer>> offers_; ///< Sent, and not yet taken.
+  std::unordered_map<SendOperation*, std::shared_ptr<Offer>> offers_; ///< Sent, and not yet taken.
 };
 
 } // namespace goss::transports

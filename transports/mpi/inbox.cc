@@ -90,7 +90,7 @@ void Inbox::takeControl(const FrameHeader& header) {
   } else if (header.kind == Kind::cut) {
     recvs_.withdraw(header.extra);
   } else if (header.kind == Kind::grant || header.kind == Kind::skip) {
-    outbox_.onAnswer(header.kind, header.extra);
+    outbox_.onAnswer(header.extra, header.kind == Kind::grant);
   } else if (header.kind != Kind::credit) {
     ended_ = true;
     departed_ = header.kind == Kind::goodbye;

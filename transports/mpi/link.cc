@@ -35,29 +35,11 @@ bool Link::run() {
   bool any = matcher_.hasWork() && matcher_.drain();
   any = inbox_.run() || any;
   any = recvs_.settle() || any;
-  tellPeer();
+  outbox_.tellOf(recvs_);
   if (!hasEnded()) any = outbox_.run() || any;
   if (!inbox_.trouble().isOk()) doom(inbox_.trouble());
   if (!outbox_.trouble().isOk()) doom(outbox_.trouble());
   return any || hasEnded();
-}
-
-void Link::tellPeer() {
-  for (const PartedRecvs::Answer& answer : recvs_.takeAnswers()) {
-    FrameHeader header;
-    header.kind = answer.wanted ? FrameHeader::Kind::grant : FrameHeader::Kind::skip;
-    header.extra = answer.number;
-    outbox_.tell(header);
-  }
-  // Messages to the peer tell it too; so much is not kept back for one.
-  if (recvs_.owed().total() <= outbox_.limit() / 8) return;
-  for (const auto& [tag, bytes] : recvs_.owed().takeAll()) {
-    FrameHeader credit;
-    credit.kind = FrameHeader::Kind::credit;
-    credit.message.tag = tag;
-    credit.returned = bytes;
-    outbox_.tell(credit);
-  }
 }
 
 bool Link::hasWork() const {
@@ -79,13 +61,13 @@ bool Link::close() {
   outbox_.reap();
   inbox_.drop();
   outbox_.end(FrameHeader::Kind::goodbye);
-  return outbox_.isIdle() && inbox_.hasEnded();
+  return outbox_.isReceived() && inbox_.hasEnded();
 }
 
 bool Link::giveUp() {
   if (!opened_) return true;
   const bool received = inbox_.close();
-  return received && outbox_.isIdle();
+  return received && outbox_.isReceived();
 }
 
 } // namespace goss::transports::mpi

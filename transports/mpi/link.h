@@ -30,7 +30,7 @@ class Link {
  public:
   Link(int peer, std::size_t unexpected_limit, Deferred& deferred)
       : matcher_(peer, Matcher::kUnlimited, deferred), // Its sender minds what it may send.
-        recvs_(matcher_),
+        recvs_(matcher_, kWindowBytes),
         outbox_(peer, unexpected_limit, matcher_.statistics().movements, recvs_.owed()),
         inbox_(matcher_, recvs_, outbox_) {}
   Link(const Link&) = delete;
@@ -72,9 +72,6 @@ class Link {
   bool giveUp();
 
  private:
-  /// What the peer is to know of its messages.
-  void tellPeer();
-
   Matcher matcher_;
   PartedRecvs recvs_;
   Outbox outbox_;

@@ -29,7 +29,6 @@ void DirectReceiver::attach(const Segment& segment, int process) {
 
 void DirectReceiver::detach() {
   their_side_ = nullptr;
-  stalled_ = nullptr;
   for (const std::uint8_t slot : order_) {
     fetches_[slot]->pieces.clear();
     fetches_[slot]->answer = {};
@@ -66,11 +65,7 @@ DirectReceiver::Accept DirectReceiver::accept(const RingReader::Record& record) 
   if (resolved != Accept::taken) return resolved;
   fetch.inflow.offerAnswer(message.answer_tag,
                            fetch.answer.pages ? fetch.answer.pages->data() + fetch.answer.at : nullptr);
-  if (!fetch.inflow.beginAbsent(record.message, [this, slot] { return take(slot); })) {
-    stalled_ = &fetch.inflow;
-    return Accept::stalled;
-  }
-  stalled_ = nullptr;
+  if (!fetch.inflow.beginAbsent(record.message, [this, slot] { return take(slot); })) return Accept::exhausted;
   fetch.busy = true;
   order_.push_back(static_cast<std::uint8_t>(slot));
   return Accept::taken;

@@ -34,12 +34,11 @@ class DirectReceiver {
 
   enum class Accept {
     taken,
-    stalled, ///< As Inflow::isStalled(): the record stays where it is.
-    unknown, ///< It names a region that hear() did not bring.
+    unknown,   ///< It names a region that hear() did not bring.
+    exhausted, ///< Memory is short.
     corrupt,
   };
   Accept accept(const RingReader::Record& record);
-  [[nodiscard]] bool isStalled() const { return stalled_ != nullptr && stalled_->isStalled(); }
 
   enum class Step { idle, moved, finished, failed };
   /// Reads on. finished: also, the sender may be waiting for that. failed: the peer's memory cannot be read.
@@ -79,7 +78,6 @@ class DirectReceiver {
   Borrowing borrowed_;
   std::array<std::unique_ptr<Fetch>, kDirectSlots> fetches_; ///< By slot; made when first needed.
   std::vector<std::uint8_t> order_;                          ///< Busy slots in order of arrival.
-  const Inflow* stalled_ = nullptr;
 };
 
 } // namespace goss::transports::shm

@@ -14,13 +14,12 @@ namespace goss::transports::shm {
 
 namespace {
 
-constexpr std::uint64_t kNotQueued = 0;
-constexpr std::uint64_t kQueued = 1;
-constexpr std::uint64_t kDirect = 2;
-
 /// The core keeps one receive posted that nobody waits for, for its control messages. A guess: where there is none, the
 /// last message that is waited for is followed by a look for the next one.
 constexpr int kStanding = 1;
+
+/// Half of what may be kept is for messages in parts, the other half for short ones.
+std::uint64_t roomFor(const PeerOptions& options) { return options.unexpected_bytes / 2; }
 
 constexpr std::string_view kStuckInMemory =
     "it is stuck while it writes into the result of a call that is over, and no memory is left to put in its place: do "
@@ -31,15 +30,19 @@ constexpr std::string_view kStuckInMemory =
 Peer::Peer(int rank, const PeerOptions& options, Lending& lending, Deferred& deferred)
     : rank_(rank),
       options_(options),
-      matcher_(rank, options.unexpected_bytes, deferred),
+      matcher_(rank, Matcher::kUnlimited, deferred), // Its sender minds what it may send.
       inflow_(matcher_),
+      recvs_(matcher_, roomFor(options), false),
       direct_sender_(lending, matcher_, options.direct_bytes, options.maps),
-      direct_receiver_(matcher_) {}
+      direct_receiver_(matcher_),
+      outbox_(writer_, direct_sender_) {}
 
 void Peer::attach(Segment segment, platform::UniqueFd socket) {
   segment_ = std::move(segment);
   socket_ = std::move(socket);
   writer_ = RingWriter(segment_, options_.fences);
+  outbox_.open(segment_);
+  segment_.mySide().room.store(roomFor(options_), std::memory_order_relaxed);
   segment_.mySide().fences_all.store(options_.fences ? 1 : 0, std::memory_order_relaxed);
   reader_ = RingReader(segment_);
   direct_sender_.attach(segment_, socket_.get());
@@ -81,7 +84,8 @@ bool Peer::hear() {
 
 // What fits the ring and has nothing before it.
 bool Peer::sendAtOnce(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
-  if (!sends_.empty() || bytes.size() > kShortBytes || bytes.size() >= options_.direct_bytes) return false;
+  if (!outbox_.isIdle() || bytes.size() > kShortBytes || bytes.size() >= options_.direct_bytes) return false;
+  if (outbox_.isCrowded() && tag != kUrgentTag) return false;
   if (!writer_.writeBrief(tag, envelope, bytes)) return false;
   matcher_.countSent(bytes.size());
   if (writer_.takePublished()) wakeFor(kWakeForData);
@@ -117,7 +121,7 @@ void Peer::takeOff(const RingReader::Record& record) {
 }
 
 bool Peer::send(SendOperation& operation) {
-  operation.hook.extra = kNotQueued;
+  operation.hook.extra = 0;
   if (operation.pieces.size() <= 1) {
     const std::span<const std::byte> bytes =
         operation.pieces.empty()
@@ -126,60 +130,20 @@ bool Peer::send(SendOperation& operation) {
     if (sendAtOnce(operation.tag, operation.envelope, bytes)) return true;
   }
   matcher_.countSent(operation.bytes);
-  if (sends_.empty()) {
-    outgoing_ = Outgoing{PieceCursor(operation.pieces), 0, false};
-    const Written written = write(operation);
-    if (writer_.takePublished()) wakeFor(kWakeForData);
-    if (written != Written::partly) return written == Written::whole;
-  }
-  operation.hook.extra = kQueued;
-  sends_.pushBack(operation);
-  return false;
-}
-
-// The next message into the ring, or its description.
-Peer::Written Peer::write(SendOperation& operation) {
-  if (!outgoing_.started) {
-    const DirectSender::Offer offer = direct_sender_.offer(operation, writer_);
-    if (offer == DirectSender::Offer::full) return Written::partly;
-    if (offer == DirectSender::Offer::offered) {
-      operation.hook.extra = kDirect;
-      return Written::described;
-    }
-  }
-  return writer_.write(headerOf(operation), outgoing_) ? Written::whole : Written::partly;
+  const bool sent = outbox_.post(operation, true);
+  if (writer_.takePublished()) wakeFor(kWakeForData);
+  return sent;
 }
 
 void Peer::cancel(SendOperation& operation) {
-  if (operation.hook.extra == kDirect) {
-    operation.hook.extra = kNotQueued;
-    const DirectSender::Cancel back = direct_sender_.cancel(operation);
-    if (back == DirectSender::Cancel::beingRead) {
-      breakOff(peerLostError(rank_, "we cancelled a message that it was reading, which ends the connection"));
-    } else if (back == DirectSender::Cancel::beingWritten) {
-      breakOff(peerLostError(rank_, kStuckInMemory));
-    }
-    return;
+  if (!Outbox::isDescribed(operation)) return outbox_.cancel(operation);
+  operation.hook.extra = 0;
+  const DirectSender::Cancel back = direct_sender_.cancel(operation);
+  if (back == DirectSender::Cancel::beingRead) {
+    breakOff(peerLostError(rank_, "we cancelled a message that it was reading, which ends the connection"));
+  } else if (back == DirectSender::Cancel::beingWritten) {
+    breakOff(peerLostError(rank_, kStuckInMemory));
   }
-  if (operation.hook.extra != kQueued) return;
-  bool half_sent = sends_.front() == &operation && outgoing_.started;
-  sends_.remove(operation);
-  operation.hook.extra = kNotQueued;
-  if (half_sent) {
-    if (continueAsCopy(operation)) return;
-    breakOff(peerLostError(rank_, "we cancelled a message to it half way, which ends the connection"));
-  } else if (SendOperation* next = sends_.front()) {
-    if (!outgoing_.started) outgoing_ = Outgoing{PieceCursor(next->pieces), 0, false};
-  }
-}
-
-bool Peer::continueAsCopy(const SendOperation& operation) {
-  remainder_ = Remainder::of(operation, outgoing_.cursor, operation.bytes - outgoing_.written);
-  if (!remainder_) return false;
-  outgoing_.cursor = PieceCursor(remainder_->pieces);
-  remainder_->hook.extra = kQueued;
-  sends_.pushFront(*remainder_);
-  return true;
 }
 
 bool Peer::progress() {
@@ -188,6 +152,8 @@ bool Peer::progress() {
   any |= read();
   any |= readDirect();
   any |= direct_sender_.collect();
+  any |= recvs_.settle();
+  if (crowded_) mindCrowd();
   if (!socket_ended_) return writePending() || any;
   const Status why = departed_   ? peerDepartedError(rank_)
                      : given_up_ ? peerLostError(rank_, "it has given up the link to this rank")
@@ -197,10 +163,9 @@ bool Peer::progress() {
   if (!departed_) {
     breakOff(why);
   } else if (!reader_.empty()) {
-    return any; // Held back until receives are posted.
+    return any;
   } else {
-    departed_ = inflow_.isIdle();
-    breakOff(departed_ ? peerDepartedError(rank_) : peerLostError(rank_, "it left in the middle of a message"));
+    breakOff(why);
   }
   return true;
 }
@@ -209,7 +174,7 @@ bool Peer::read() {
   bool any = false;
   bool awaited = false; // Somebody waited for what was read.
   RingReader::Record record;
-  while (!inflow_.isStalled() && !direct_receiver_.isStalled() && !isOver()) {
+  while (!isOver()) {
     RingReader::Peek found = reader_.peek(record);
     if (found == RingReader::Peek::none) break;
     if (found == RingReader::Peek::corrupt) {
@@ -228,7 +193,8 @@ bool Peer::read() {
     // Whoever waited for this message has it: a look for the next one would wait for a line that the sender still has.
     // What nobody waits for is read to its end: behind it may be a probe, and who computes looks seldom. Not when
     // the peer is gone: what it wrote before counts, and progress() looks no further afterwards.
-    if (awaited && !socket_ended_ && !matcher_.expects(kStanding + 1) && inflow_.isIdle()) break;
+    const bool goes_on = (record.kind == RecordKind::first || record.kind == RecordKind::more) && recvs_.goesOn();
+    if (awaited && !socket_ended_ && !matcher_.expects(kStanding + 1) && !goes_on) break;
   }
   return any;
 }
@@ -237,31 +203,50 @@ void Peer::release() {
   if (reader_.release()) wakeFor(kWakeForRoom);
 }
 
-// False: nothing was taken, because the message must wait or the record makes no sense here.
+// False: nothing was taken, and the link is over.
 bool Peer::accept(const RingReader::Record& record) {
-  if (record.kind == RecordKind::direct) return acceptDirect(record);
-  const bool begins = record.kind != RecordKind::more;
-  if (begins != inflow_.isIdle() || record.payload.size() > (begins ? record.message.bytes : inflow_.remaining())) {
-    breakOff(protocolError(rank_, "a record of shared memory out of order"));
-    return false;
+  Status taken;
+  switch (record.kind) {
+    case RecordKind::brief:
+      if (!inflow_.takeWhole(record.message, record.payload)) taken = memoryError(rank_);
+      if (inflow_.wasKept()) mindCrowd();
+      break;
+    case RecordKind::first:
+      taken = recvs_.begin(record.message, record.ahead, record.payload);
+      break;
+    case RecordKind::more:
+      taken = recvs_.more(record.message.tag, record.payload);
+      break;
+    case RecordKind::direct:
+      return acceptDirect(record);
+    default:
+      acceptControl(record);
   }
-  if (record.kind == RecordKind::brief) return inflow_.takeWhole(record.message, record.payload);
-  if (begins && !inflow_.begin(record.message)) return false;
-  inflow_.deliver(record.payload);
-  return true;
+  if (!taken.isOk()) breakOff(taken);
+  return taken.isOk();
+}
+
+void Peer::acceptControl(const RingReader::Record& record) {
+  const std::uint64_t number = record.message.bytes;
+  if (record.kind == RecordKind::cut) {
+    recvs_.withdraw(number);
+  } else if (record.kind == RecordKind::credit) {
+    outbox_.onReturned(record.message.tag, number);
+  } else {
+    outbox_.onAnswer(number, record.kind == RecordKind::grant);
+  }
 }
 
 bool Peer::acceptDirect(const RingReader::Record& record) {
-  DirectReceiver::Accept result = DirectReceiver::Accept::corrupt;
-  if (inflow_.isIdle()) result = direct_receiver_.accept(record);
+  DirectReceiver::Accept result = direct_receiver_.accept(record);
   if (result == DirectReceiver::Accept::unknown) {
     hear(); // Memory is lent before it is named; its end, if it has come, is seen again by the poller.
     result = direct_receiver_.accept(record);
   }
   if (result == DirectReceiver::Accept::taken) return true;
-  if (result != DirectReceiver::Accept::stalled) {
-    breakOff(protocolError(rank_, "a description of a message that makes no sense"));
-  }
+  breakOff(result == DirectReceiver::Accept::exhausted
+               ? memoryError(rank_)
+               : protocolError(rank_, "a description of a message that makes no sense"));
   return false;
 }
 
@@ -278,25 +263,18 @@ bool Peer::readDirect() {
 }
 
 bool Peer::writePending() {
-  bool any = false;
-  while (SendOperation* operation = sends_.front()) {
-    std::uint64_t before = outgoing_.written;
-    const Written written = write(*operation);
-    any |= written != Written::partly || outgoing_.written != before;
-    if (written == Written::partly) break;
-    sends_.popFront();
-    if (SendOperation* next = sends_.front()) outgoing_ = Outgoing{PieceCursor(next->pieces), 0, false};
-    if (written == Written::described) continue;
-    operation->hook.extra = kNotQueued;
-    if (operation == remainder_.get()) {
-      remainder_.reset();
-      continue;
-    }
-    operation->onSent(Status::ok());
-    if (isOver()) break;
-  }
+  outbox_.tellOf(recvs_);
+  const bool any = !outbox_.isIdle() && outbox_.run();
   if (writer_.takePublished()) wakeFor(kWakeForData);
   return any;
+}
+
+// The sender looks at it before each short message. What it has written until then still comes whole.
+void Peer::mindCrowd() {
+  const bool crowded = matcher_.keptBytes() > roomFor(options_);
+  if (crowded == crowded_) return;
+  crowded_ = crowded;
+  segment_.mySide().crowded.store(crowded ? 1 : 0, std::memory_order_relaxed);
 }
 
 // The load pairs with the store of announceSleep(), after our own store of what we published: RingWriter::publish().
@@ -340,26 +318,20 @@ void Peer::fail() {
 
 void Peer::failSends(const Status& status) {
   direct_sender_.fail(status, peerLostError(rank_, kStuckInMemory), socket_ended_);
-  while (SendOperation* operation = sends_.popFront()) {
-    operation->hook.extra = kNotQueued;
-    operation->onSent(status);
-  }
-  remainder_.reset();
+  outbox_.fail(status);
 }
 
 bool Peer::hasWork() {
   if (matcher_.hasWork() || isOver()) return matcher_.hasWork() || segment_.valid();
   if (!segment_.valid()) return false;
-  if (!reader_.empty() && !inflow_.isStalled() && !direct_receiver_.isStalled()) return true;
-  if (direct_receiver_.hasWork() || direct_sender_.hasDone()) return true;
-  SendOperation* next = sends_.front();
-  return next && writer_.hasRoomFor(next->bytes, outgoing_);
+  if (!reader_.empty() || recvs_.hasWork()) return true;
+  return direct_receiver_.hasWork() || direct_sender_.hasDone() || outbox_.hasWork();
 }
 
 void Peer::announceSleep() {
   if (!segment_.valid()) return;
   release();
-  std::uint32_t reasons = kWakeForData | (sends_.empty() && !direct_sender_.isOutstanding() ? 0 : kWakeForRoom);
+  std::uint32_t reasons = kWakeForData | (outbox_.isIdle() && !direct_sender_.isOutstanding() ? 0 : kWakeForRoom);
   segment_.mySide().sleeping.store(reasons, std::memory_order_seq_cst);
 }
 
@@ -369,7 +341,7 @@ void Peer::sleepEnded() {
 
 void Peer::sayGoodbye() {
   if (!segment_.valid()) return;
-  bool half_sent = !sends_.empty() && outgoing_.started;
+  bool half_sent = outbox_.isInMessage();
   if (!direct_sender_.withdrawAll()) half_sent = true;
   // One that leaves in the middle of a message is as good as dead.
   if (!half_sent) segment_.mySide().goodbye.store(kLeaves, std::memory_order_release);

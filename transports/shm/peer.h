@@ -6,11 +6,11 @@
 #include "platform/fd.h"
 #include "transports/common/deferred.h"
 #include "transports/common/matcher.h"
-#include "transports/common/operation_list.h"
-#include "transports/common/remainder.h"
+#include "transports/common/parted_recvs.h"
 #include "transports/shm/address_reading.h"
 #include "transports/shm/direct_receiver.h"
 #include "transports/shm/direct_sender.h"
+#include "transports/shm/outbox.h"
 #include "transports/shm/ring.h"
 #include "transports/shm/segment.h"
 
@@ -93,7 +93,7 @@ class Peer {
   [[nodiscard]] bool isQuiet() const {
     if (matcher_.hasWork() || !reason_.isOk()) return false;
     if (!segment_.valid()) return true;
-    return reader_.empty() && sends_.empty() && !socket_ended_ && direct_receiver_.isIdle() &&
+    return reader_.empty() && outbox_.isIdle() && !recvs_.hasWork() && !socket_ended_ && direct_receiver_.isIdle() &&
            !direct_sender_.isOutstanding();
   }
 
@@ -112,29 +112,25 @@ class Peer {
   bool accept(const RingReader::Record& record);
   bool acceptDirect(const RingReader::Record& record);
   bool readDirect();
-  enum class Written { partly, whole, described };
-  Written write(SendOperation& operation);
+  void acceptControl(const RingReader::Record& record);
   bool writePending();
+  void mindCrowd();
   void wakeFor(std::uint32_t reason);
   void failSends(const Status& status);
-  bool continueAsCopy(const SendOperation& operation);
-  [[nodiscard]] MessageHeader headerOf(const SendOperation& operation) const {
-    return {operation.tag, operation.bytes, operation.envelope};
-  }
 
   const int rank_;
   const PeerOptions options_;
   Matcher matcher_;
-  Inflow inflow_;
+  Inflow inflow_; ///< Of short messages.
+  PartedRecvs recvs_;
   Segment segment_;
   platform::UniqueFd socket_;
   RingWriter writer_;
   RingReader reader_;
   DirectSender direct_sender_;
   DirectReceiver direct_receiver_;
-  OperationList<SendOperation> sends_;   ///< hook.extra says which operations are in it.
-  Outgoing outgoing_;                    ///< Of the first of them.
-  std::unique_ptr<Remainder> remainder_; ///< When it is the first of them.
+  Outbox outbox_;
+  bool crowded_ = false; ///< As this side has said.
   bool greeted_ = false;
   bool reading_directly_ = false;
   platform::UniqueFd board_; ///< Of the other side, until it is taken.

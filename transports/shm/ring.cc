@@ -13,7 +13,7 @@ RingWriter::RingWriter(const Segment& segment, bool fenced)
       mask_(segment.ringBytes() - 1),
       piece_bytes_(std::min(kMaxPieceBytes, segment.ringBytes() / 4)) {}
 
-bool RingWriter::hasRoomAfterAll(std::size_t wanted) {
+bool RingWriter::hasRoomAfterAll(std::size_t wanted) const {
   std::uint64_t head = control_->head.load(std::memory_order_seq_cst); // See RingReader::empty().
   // A head that is not between the last one and the tail is a broken peer's; then there is no room, ever.
   if (tail_ - head <= tail_ - seen_head_ && head % kUnit == 0) seen_head_ = head;
@@ -21,39 +21,33 @@ bool RingWriter::hasRoomAfterAll(std::size_t wanted) {
 }
 
 // Records of less than a piece cost more than they carry, so a long message waits for room for one.
-std::size_t RingWriter::wantedRoom(std::uint64_t left) const {
-  return kLine + padded(static_cast<std::size_t>(std::min<std::uint64_t>(left, piece_bytes_)));
+bool RingWriter::hasRoomFor(std::uint64_t bytes) const {
+  const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, std::max(piece_bytes_, kShortBytes)));
+  return hasRoom(kLine + padded(piece) + kGapBytes);
 }
 
-bool RingWriter::hasRoomFor(std::uint64_t bytes, const Outgoing& progress) {
-  bool brief = !progress.started && bytes <= kShortBytes;
-  return hasRoom(brief ? briefBytes(bytes) : wantedRoom(bytes - progress.written));
+void RingWriter::writeShort(const MessageHeader& header, PieceCursor from) {
+  const std::size_t bytes = briefBytes(header.bytes);
+  from.gather({at() + payloadAt(header.bytes), static_cast<std::size_t>(header.bytes)}, copy_);
+  put(header, static_cast<std::size_t>(header.bytes), bytes);
+  publish(start(), RecordKind::brief, bytes);
+  if (header.bytes <= kAgainBytes) remember(header.tag, header.envelope);
 }
 
-bool RingWriter::write(const MessageHeader& header, Outgoing& progress) {
-  if (!progress.started && header.bytes <= kShortBytes) {
-    std::size_t bytes = briefBytes(header.bytes);
-    if (!hasRoom(bytes)) return false;
-    progress.cursor.gather({at() + payloadAt(header.bytes), static_cast<std::size_t>(header.bytes)}, copy_);
-    put(header, static_cast<std::size_t>(header.bytes), bytes);
-    publish(start(), RecordKind::brief, bytes);
-    if (header.bytes <= kAgainBytes) remember(header.tag, header.envelope);
-    progress.started = true;
-    progress.written = header.bytes;
-    return true;
-  }
-  while (progress.written < header.bytes) {
-    std::uint64_t left = header.bytes - progress.written;
-    if (!hasRoom(wantedRoom(left))) return false;
-    const std::size_t most = header.bytes <= kPipelinedBytes ? kPipelinedPieceBytes : piece_bytes_;
-    auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(left, most));
-    progress.cursor.gather({at() + kLine, piece}, copy_);
-    put(header, piece, kLine + padded(piece));
-    publish(start(), progress.started ? RecordKind::more : RecordKind::first, kLine + padded(piece));
-    progress.started = true;
-    progress.written += piece;
-  }
-  return true;
+std::size_t RingWriter::writePiece(RecordKind kind, const MessageHeader& header, PieceCursor& from,
+                                   std::uint64_t allowed) {
+  const std::size_t most = header.bytes <= kPipelinedBytes ? kPipelinedPieceBytes : piece_bytes_;
+  const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(allowed, most));
+  if (piece > 0) from.gather({at() + kLine, piece}, copy_);
+  put(header, piece, kLine + padded(piece));
+  if (kind == RecordKind::first) reinterpret_cast<FirstRecord*>(at())->ahead = allowed;
+  publish(start(), kind, kLine + padded(piece));
+  return piece;
+}
+
+void RingWriter::writeControl(RecordKind kind, Tag tag, std::uint64_t number) {
+  put({tag, number, {}}, 0, kLine);
+  publish(start(), kind, kLine);
 }
 
 bool RingWriter::writeDirect(const MessageHeader& header, std::span<const std::byte> description) {

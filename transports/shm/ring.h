@@ -1,6 +1,7 @@
 /// Records in a ring with one producer and one consumer, in two processes.
 ///
-/// A message is one record or, above kShortBytes, a first record and any number of further ones. A record starts at a
+/// A message is one record or, where it goes in parts, a first record and any number of further ones, between which
+/// records of other messages may be. A record starts at a
 /// multiple of 64 bytes and is padded to one, and to a gap (kGapBytes) where it is of a few lines. But for the
 /// shortest: those that repeat the tag and the envelope of the short message before them leave them out, and several
 /// share a line. Both ends are on one host, so integers are in its byte order.
@@ -32,14 +33,26 @@ namespace goss::transports::shm {
 enum class RecordKind : std::uint32_t {
   none = 0,            ///< Nothing is here yet.
   brief = 0x47530001,  ///< A whole message, its bytes where payloadAt() says.
-  first = 0x47530002,  ///< The beginning of a long message, its bytes 64 behind the record's start.
+  first = 0x47530002,  ///< A FirstRecord: the beginning of a message in parts, its bytes 64 behind the record's start.
   direct = 0x47530004, ///< A whole message, described by a DirectMessage 64 behind the record's start.
-  more = 0x47530003,   ///< Further bytes of it, 64 behind the record's start. Only kind and piece_bytes mean something.
+  more = 0x47530003,   ///< Further bytes of the one whose number `tag` is, of those that began with `first`.
   /// A whole message of at most kAgainBytes with the tag and the envelope of the last brief one that is as short: kind
   /// and piece_bytes, then its bytes.
   again = 0x47530005,
   align = 0x47530006, ///< Nothing up to the next line, where a record is. Only the kind means something.
+  // Without payload: a ControlFrame each, its number in `bytes`.
+  grant = 0x47530007,
+  skip = 0x47530008,
+  cut = 0x47530009,
+  credit = 0x4753000a,
 };
+
+/// Of the kinds but for brief, again and align.
+constexpr bool takesLines(RecordKind kind) {
+  return (kind >= RecordKind::first && kind <= RecordKind::direct) ||
+         (kind >= RecordKind::grant && kind <= RecordKind::credit);
+}
+constexpr bool isControl(RecordKind kind) { return kind >= RecordKind::grant && kind <= RecordKind::credit; }
 
 struct RecordHeader {
   RecordKind kind;
@@ -49,6 +62,11 @@ struct RecordHeader {
   Envelope envelope;
 };
 static_assert(sizeof(RecordHeader) == 48); // 16 bytes of payload share its cache line, and stay aligned to 16.
+
+struct FirstRecord {
+  RecordHeader header;
+  std::uint64_t ahead; ///< So many bytes of the message come without a grant.
+};
 
 inline constexpr std::size_t kLine = 64;
 inline constexpr std::size_t kBesideBytes = kLine - sizeof(RecordHeader);
@@ -90,13 +108,6 @@ inline std::size_t briefBytes(std::uint64_t bytes) {
   return padded(payloadAt(bytes) + static_cast<std::size_t>(bytes)) + (bytes >= kLeastGapBytes ? kGapBytes : 0);
 }
 
-/// How far a message that did not fit at once has come.
-struct Outgoing {
-  PieceCursor cursor;
-  std::uint64_t written = 0;
-  bool started = false;
-};
-
 /// The producer's end. One thread of one process.
 class RingWriter {
  public:
@@ -104,22 +115,24 @@ class RingWriter {
   /// `fenced`: fences that the reader passes on behalf of others reach this process.
   explicit RingWriter(const Segment& segment, bool fenced = false);
 
-  /// Writes as much of the message as there is room for, publishes it and moves `progress` on. Returns whether the
-  /// message is complete.
-  bool write(const MessageHeader& header, Outgoing& progress);
   /// Writes a message of at most kShortBytes. False: no room.
   bool writeBrief(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes);
   /// Writes a record of kind `direct` for a message that is described by `description`. False: no room.
   bool writeDirect(const MessageHeader& header, std::span<const std::byte> description);
-  /// Whether write() would do anything with a message of so many bytes.
-  [[nodiscard]] bool hasRoomFor(std::uint64_t bytes, const Outgoing& progress);
+  /// Whether there is room for any record with payload of so many bytes, or a piece of it.
+  [[nodiscard]] bool hasRoomFor(std::uint64_t bytes) const;
+  // These have it.
+  void writeShort(const MessageHeader& header, PieceCursor from);
+  /// The first of `allowed` bytes from `from` on, which moves; returns how many. `kind`: `first`, where all `allowed`
+  /// come without a grant, or `more`; then the tag is the message's number.
+  std::size_t writePiece(RecordKind kind, const MessageHeader& header, PieceCursor& from, std::uint64_t allowed);
+  void writeControl(RecordKind kind, Tag tag, std::uint64_t number);
   /// Whether anything was published since the last call.
   bool takePublished() { return std::exchange(published_, false); }
 
  private:
-  [[nodiscard]] bool hasRoom(std::size_t wanted);
-  [[nodiscard]] bool hasRoomAfterAll(std::size_t wanted);
-  [[nodiscard]] std::size_t wantedRoom(std::uint64_t left) const;
+  [[nodiscard]] bool hasRoom(std::size_t wanted) const;
+  [[nodiscard]] bool hasRoomAfterAll(std::size_t wanted) const;
   void put(Tag tag, const Envelope& envelope, std::uint64_t bytes, std::size_t piece_bytes, std::size_t record_bytes);
   void put(const MessageHeader& header, std::size_t piece_bytes, std::size_t record_bytes) {
     put(header.tag, header.envelope, header.bytes, piece_bytes, record_bytes);
@@ -145,7 +158,7 @@ class RingWriter {
   std::byte* bytes_ = nullptr;
   std::uint64_t mask_ = 0;
   std::uint64_t tail_ = 0;
-  std::uint64_t seen_head_ = 0; ///< Reading the real one costs a cache miss, so only when this one says full.
+  mutable std::uint64_t seen_head_ = 0; ///< Reading the real one costs a cache miss, so only when this one says full.
   std::size_t piece_bytes_ = 0;
   platform::AdaptiveCopy copy_;
   bool published_ = false;
@@ -159,7 +172,8 @@ class RingReader {
  public:
   struct Record {
     RecordKind kind = RecordKind::none;
-    MessageHeader message; ///< Copied out of the ring before it was checked. Means nothing where `kind` is `more`.
+    MessageHeader message;   ///< Copied out of the ring before it was checked.
+    std::uint64_t ahead = 0; ///< Of `first`.
     std::span<const std::byte> payload;
     std::size_t ring_bytes = 0;
   };
@@ -203,7 +217,7 @@ class RingReader {
 
 // Whether so many bytes are free, and the line behind them. Looks at the consumer's position only when the one seen
 // last says no.
-inline bool RingWriter::hasRoom(std::size_t wanted) {
+inline bool RingWriter::hasRoom(std::size_t wanted) const {
   return mask_ + 1 - (start() - seen_head_) >= wanted + kLine || hasRoomAfterAll(wanted + kLine);
 }
 
@@ -303,18 +317,18 @@ inline RingReader::Peek RingReader::peek(Record& record) {
   record.message.bytes = std::atomic_ref(header.bytes).load(std::memory_order_relaxed);
   record.message.envelope = header.envelope;
   bool brief = kind == RecordKind::brief;
-  if (!brief && kind != RecordKind::first && kind != RecordKind::more && kind != RecordKind::direct) {
-    return Peek::corrupt;
-  }
+  if (!brief && !takesLines(kind)) return Peek::corrupt;
   std::size_t offset = brief ? payloadAt(piece_bytes) : kLine;
   record.ring_bytes = brief ? briefBytes(piece_bytes) : padded(offset + piece_bytes);
   if (record.ring_bytes + kLine > mask_ + 1 - unreleased()) return Peek::corrupt; // There never was room for it.
-  if (brief ? record.message.bytes != piece_bytes : piece_bytes == 0) return Peek::corrupt;
+  if (brief ? record.message.bytes != piece_bytes : kind != RecordKind::first && isControl(kind) != (piece_bytes == 0))
+    return Peek::corrupt;
   if (brief && piece_bytes <= kAgainBytes) {
     repeatable_ = true;
     last_tag_ = record.message.tag;
     last_envelope_ = record.message.envelope;
   }
+  if (kind == RecordKind::first) record.ahead = reinterpret_cast<const FirstRecord*>(start)->ahead;
   record.payload = {start + offset, piece_bytes};
   return Peek::record;
 }

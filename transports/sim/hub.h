@@ -3,7 +3,6 @@
 #define GOSS_TRANSPORTS_SIM_HUB_H_
 
 #include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -15,6 +14,7 @@
 #include "gossamer/transport.h"
 #include "platform/poller.h"
 #include "transports/common/inflow.h"
+#include "transports/common/offer.h"
 
 namespace goss::transports::sim {
 
@@ -38,13 +38,12 @@ struct SimOptions {
   std::chrono::milliseconds patience{200};
 };
 
-/// A message on its way. The bytes are a copy, so that cancelling its send needs no agreement with the receiver.
+/// A message on its way.
 struct Message {
   MessageHeader header;
-  std::unique_ptr<std::byte[]> payload;
-  std::size_t window_bytes = 0;       ///< Counted in the sender's window until it is taken.
-  SendOperation* operation = nullptr; ///< Sender's thread only; null when the send is complete or cancelled.
-  std::atomic<bool> withdrawn{false}; ///< As if it had never been sent.
+  std::unique_ptr<std::byte[]> payload; ///< A copy, where the send is complete.
+  std::size_t window_bytes = 0;         ///< Of that: counted in the sender's window until it has met its receive.
+  std::unique_ptr<Offer> offer;         ///< Of other messages.
 };
 
 /// Virtual nanoseconds since the beginning of the simulation.

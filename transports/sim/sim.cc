@@ -4,12 +4,12 @@
 #include <sys/timerfd.h>
 
 #include <algorithm>
-#include <deque>
 #include <utility>
 
 #include "base/wire.h"
 #include "gossamer/config.h"
 #include "transports/common/errors.h"
+#include "transports/common/local_recvs.h"
 #include "transports/common/matcher.h"
 #include "transports/common/process_identity.h"
 
@@ -29,6 +29,15 @@ constexpr std::size_t kMessageCost = 256;
 constexpr std::uint64_t kWakeToken = 0;
 constexpr std::uint64_t kTimerToken = 1;
 
+bool isTakenBack(const std::shared_ptr<Message>& message) { return message->offer && message->offer->isWithdrawn(); }
+
+/// Gives all bytes to `inflow`. False: the sender has taken the message back.
+bool fetch(const std::shared_ptr<Message>& message, Inflow& inflow) {
+  if (message->offer) return message->offer->copyTo(inflow);
+  inflow.deliver({message->payload.get(), static_cast<std::size_t>(message->header.bytes)});
+  return true;
+}
+
 std::string addressPrefix() { return std::string(kMagic) + processIdentity(); }
 
 sim::SimOptions optionsFrom(const Config& config) {
@@ -40,22 +49,18 @@ sim::SimOptions optionsFrom(const Config& config) {
 } // namespace
 
 struct SimTransport::Peer {
-  Peer(int peer_rank, std::size_t unexpected_limit, Deferred& deferred)
-      : rank(peer_rank), matcher(peer_rank, unexpected_limit, deferred), inflow(matcher) {}
+  Peer(int peer_rank, Deferred& deferred)
+      : rank(peer_rank), matcher(peer_rank, Matcher::kUnlimited, deferred), recvs(matcher) {}
 
   const int rank;
-  bool wanted = false;      ///< connect() was called.
-  bool ready = false;       ///< So it was at the other end.
-  Status refused;           ///< Why connect() failed.
-  std::deque<Event> events; ///< Due, in order; the first may be stalled.
-  bool retry = false;       ///< A stalled message may have been withdrawn.
+  bool wanted = false; ///< connect() was called.
+  bool ready = false;  ///< So it was at the other end.
+  Status refused;      ///< Why connect() failed.
   std::size_t window_bytes = 0;
   Matcher matcher;
-  Inflow inflow;
+  LocalRecvs<std::shared_ptr<Message>> recvs;
 
-  [[nodiscard]] bool hasWork() const {
-    return matcher.hasWork() || (!events.empty() && (retry || !inflow.isStalled()));
-  }
+  [[nodiscard]] bool hasWork() const { return matcher.hasWork() || recvs.hasWork(); }
 };
 
 SimTransport::SimTransport(const TransportContext& context) : SimTransport(context, optionsFrom(*context.config)) {}
@@ -68,14 +73,14 @@ SimTransport::SimTransport(const TransportContext& context, sim::SimOptions opti
   capabilities_.latency_s = link.latency_s;
   capabilities_.bandwidth_bytes_per_s = link.bandwidth_bytes_per_s;
   for (int rank = 0; rank < context.size; ++rank) {
-    peers_.push_back(std::make_unique<Peer>(rank, context.config->unexpected_bytes, deferred_));
+    peers_.push_back(std::make_unique<Peer>(rank, deferred_));
   }
 }
 
 SimTransport::~SimTransport() {
   if (!hub_) return;
   for (auto& [operation, message] : pending_)
-    message->withdrawn.store(true);
+    message->offer->withdraw();
   for (auto& to : peers_) {
     if (to->wanted && to->rank != context_.self) hub_->post(context_.self, to->rank, Event::Kind::goodbye, {}, 0);
     if (to->wanted && to->rank != context_.self) hub_->poke(context_.self, to->rank);
@@ -154,15 +159,16 @@ bool SimTransport::send(SendOperation& operation) {
   to.matcher.statistics().bytes_sent += operation.bytes;
   auto message = std::make_shared<Message>();
   message->header = {operation.tag, operation.bytes, operation.envelope};
-  message->payload = std::make_unique_for_overwrite<std::byte[]>(operation.bytes);
-  PieceCursor(operation.pieces).gather({message->payload.get(), operation.bytes});
   const std::size_t cost = kMessageCost + operation.bytes;
-  const bool complete = operation.bytes <= kEagerBytes && to.window_bytes + cost <= kWindowBytes;
+  const bool complete = operation.bytes <= kEagerBytes &&
+                        to.window_bytes + cost <= std::min(kWindowBytes, context_.config->unexpected_bytes);
   if (complete) {
+    message->payload = std::make_unique_for_overwrite<std::byte[]>(operation.bytes);
+    PieceCursor(operation.pieces).gather({message->payload.get(), operation.bytes});
     message->window_bytes = cost;
     to.window_bytes += cost;
   } else {
-    message->operation = &operation;
+    message->offer = std::make_unique<Offer>(operation);
     pending_.emplace(&operation, message);
   }
   hub_->post(context_.self, to.rank, Event::Kind::message, std::move(message), operation.bytes);
@@ -183,8 +189,7 @@ void SimTransport::cancel(SendOperation& operation) {
   deferred_.cancel(operation);
   auto at = pending_.find(&operation);
   if (at == pending_.end()) return;
-  at->second->operation = nullptr;
-  at->second->withdrawn.store(true);
+  at->second->offer->withdraw();
   pending_.erase(at);
   hub_->poke(context_.self, operation.peer);
 }
@@ -197,65 +202,64 @@ void SimTransport::cancel(RecvOperation& operation) {
 bool SimTransport::progress() {
   bool any = deferred_.drain();
   if (hub_) hub_->take(context_.self, !any && !hasWork(), incoming_);
-  for (Event& event : incoming_) {
-    Peer& from = peer(event.from);
-    any = true;
-    if (event.kind == Event::Kind::taken) {
-      from.window_bytes -= event.message->window_bytes;
-      complete(*event.message);
-    } else if (event.kind == Event::Kind::wake) {
-      from.retry = true;
-    } else {
-      from.events.push_back(std::move(event));
-    }
-  }
+  any = any || !incoming_.empty();
+  for (const Event& event : incoming_)
+    handle(peer(event.from), event);
   incoming_.clear();
   for (auto& from : peers_) {
-    if (from->hasWork()) any |= handleEvents(*from);
+    if (from->hasWork()) any |= settle(*from);
   }
   return any;
 }
 
 void SimTransport::complete(Message& message) {
-  SendOperation* operation = std::exchange(message.operation, nullptr);
+  SendOperation* operation = message.offer ? message.offer->withdraw() : nullptr;
   if (!operation) return;
   pending_.erase(operation);
   operation->onSent(Status::ok());
 }
 
-bool SimTransport::handleEvents(Peer& from) {
-  bool any = from.matcher.drain();
-  from.retry = false;
-  while (!from.events.empty()) {
-    if (!handle(from, from.events.front())) break;
-    from.events.pop_front();
-    any = true;
+void SimTransport::handle(Peer& from, const Event& event) {
+  switch (event.kind) {
+    case Event::Kind::taken:
+      from.window_bytes -= event.message->window_bytes;
+      complete(*event.message);
+      break;
+    case Event::Kind::wake:
+      from.recvs.withdrawIf(isTakenBack);
+      break;
+    case Event::Kind::message:
+      begin(from, event.message);
+      break;
+    case Event::Kind::goodbye:
+      losePeer(from, peerDepartedError(from.rank), PeerLoss::departed);
+      break;
   }
-  return any;
 }
 
-bool SimTransport::handle(Peer& from, Event& event) {
-  if (event.kind == Event::Kind::message) return deliver(from, event);
-  losePeer(from);
-  return true;
-}
-
-bool SimTransport::deliver(Peer& from, Event& event) {
-  const std::shared_ptr<Message> message = event.message;
-  if (message->withdrawn.load()) {
-    // It may be the one that was refused: what comes next is another one, and may come when nobody pokes any more.
-    from.retry = true;
-    return true;
+void SimTransport::begin(Peer& from, const std::shared_ptr<Message>& message) {
+  if (from.matcher.hasFailed() || isTakenBack(message)) return;
+  if (!from.recvs.begin(message->header, message)) {
+    // Whoever waits for it must not do so for ever.
+    hub_->post(context_.self, from.rank, Event::Kind::goodbye, {}, 0);
+    return losePeer(from, memoryError(from.rank), PeerLoss::silent);
   }
-  if (!from.inflow.begin(message->header)) return false;
-  from.inflow.deliver({message->payload.get(), static_cast<std::size_t>(message->header.bytes)});
-  hub_->post(context_.self, from.rank, Event::Kind::taken, message, 0);
-  return true;
+  settle(from);
 }
 
-void SimTransport::losePeer(Peer& from) {
+bool SimTransport::settle(Peer& from) {
+  const bool any = from.matcher.drain();
+  const auto over = [&](const std::shared_ptr<Message>& message) {
+    hub_->post(context_.self, from.rank, Event::Kind::taken, message, 0);
+  };
+  return from.recvs.settle(fetch, over) || any;
+}
+
+void SimTransport::losePeer(Peer& from, const Status& status, PeerLoss how) {
   if (from.matcher.hasFailed()) return;
-  const Status status = peerDepartedError(from.rank);
+  settle(from);
+  from.recvs.withdrawIf(isTakenBack);
+  from.recvs.keepAll(fetch);
   from.matcher.fail(status);
   std::vector<SendOperation*> lost;
   for (auto& [operation, message] : pending_) {
@@ -266,7 +270,7 @@ void SimTransport::losePeer(Peer& from) {
     cancel(*operation);
     operation->onSent(status);
   }
-  context_.listener->onPeerLost(from.rank, status, PeerLoss::departed);
+  context_.listener->onPeerLost(from.rank, status, how);
 }
 
 bool SimTransport::hasWork() const {

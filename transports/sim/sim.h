@@ -55,11 +55,11 @@ class SimTransport final : public Transport {
 
   [[nodiscard]] Peer& peer(int rank) const { return *peers_[static_cast<std::size_t>(rank)]; }
   void enter(std::shared_ptr<sim::Hub> hub);
-  bool handleEvents(Peer& from);
-  bool handle(Peer& from, sim::Event& event);
-  bool deliver(Peer& from, sim::Event& event);
+  void handle(Peer& from, const sim::Event& event);
+  void begin(Peer& from, const std::shared_ptr<sim::Message>& message);
+  bool settle(Peer& from);
   void complete(sim::Message& message);
-  void losePeer(Peer& from);
+  void losePeer(Peer& from, const Status& status, PeerLoss how);
   [[nodiscard]] bool hasWork() const;
   void setTimer(std::chrono::milliseconds span);
 

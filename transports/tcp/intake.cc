@@ -33,7 +33,7 @@ Intake::Intake(std::vector<Connection>& connections, Matcher& matcher, Outflow& 
       outflow_(outflow),
       room_(room),
       short_(matcher),
-      arrivals_(matcher),
+      arrivals_(matcher, true),
       buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {
   outflow_.say(FrameKind::room, 0, room_);
 }

@@ -138,8 +138,7 @@ Status Inbox::takeLong(Arrival& arrival) {
     fetch.owner.ready_.push_back(&fetch);
     return true;
   });
-  if (!begun)
-    return Status::error(GOSS_ERR_RESOURCE, "no memory for a message's header", ErrorScope::peer, matcher_.peer());
+  if (!begun) return memoryError(matcher_.peer());
   arrival.data = nullptr;
   fetch.busy = true;
   std::erase(free_, &fetch);

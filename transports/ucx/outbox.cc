@@ -37,7 +37,9 @@ void Outbox::open(ucp_ep_h endpoint, std::uint64_t key, const Route& route) {
 }
 
 bool Outbox::post(SendOperation& operation) {
-  if (queue_.empty() && hasRoom()) return launch(operation);
+  // What is urgent goes behind what UCX holds, and before what waits here.
+  const bool urgent = operation.tag == kUrgentTag && endpoint_ != nullptr;
+  if (urgent || (queue_.empty() && hasRoom())) return launch(operation);
   operation.hook.extra = kQueued;
   queue_.pushBack(operation);
   return false;
@@ -50,7 +52,7 @@ bool Outbox::launch(SendOperation& operation) {
   const std::size_t bytes = operation.bytes;
   flight.rendezvous = goesByRendezvous(bytes);
   if (goesInParts(bytes) || (!flight.rendezvous && !sends_.mayGo(operation.tag, bytes))) {
-    if (route_.part_bytes > 0) return launchInParts(flight);
+    if (route_.part_bytes > 0 || bytes == 0) return launchInParts(flight);
     flight.rendezvous = true; // However short it is: the peer keeps its header alone.
   }
   flight.order = next_number_++;
@@ -79,7 +81,8 @@ bool Outbox::startPieces(Flight& flight, std::size_t bytes) {
 bool Outbox::launchInParts(Flight& whole) {
   sends_.begin(whole, *whole.operation);
   launchPart(whole, Header::Kind::first);
-  launchParts();
+  while (hasRoom() && trouble_.isOk() && sends_.next() == &whole)
+    launchPart(whole, Header::Kind::part);
   if (!whole.landed || whole.status != UCS_OK) return false; // land() completes it.
   std::erase(landed_, &whole);
   whole.operation->hook.extra = kNowhere;
@@ -87,11 +90,18 @@ bool Outbox::launchInParts(Flight& whole) {
   return true;
 }
 
-bool Outbox::launchParts() {
-  bool any = false;
-  for (; hasRoom() && trouble_.isOk() && sends_.next() != nullptr; any = true)
+bool Outbox::launchNext() {
+  if (!hasRoom() || !trouble_.isOk()) return false;
+  header_was_last_ = !queue_.empty() && !(header_was_last_ && sends_.next() != nullptr);
+  if (header_was_last_) {
+    SendOperation& operation = *queue_.popFront();
+    if (launch(operation)) operation.onSent(Status::ok());
+  } else if (sends_.next() != nullptr) {
     launchPart(static_cast<Flight&>(*sends_.next()), Header::Kind::part);
-  return any;
+  } else {
+    return false;
+  }
+  return true;
 }
 
 void Outbox::launchPart(Flight& whole, Header::Kind kind) {
@@ -130,17 +140,13 @@ void Outbox::appendRest(Flight& flight, Flight& whole, std::size_t bytes) const 
 }
 
 void Outbox::landIfSent(Flight& whole) {
-  if (whole.rest_bytes > 0 || whole.parts > 0 || whole.landed) return;
+  if (!whole.isOver() || whole.parts > 0 || whole.landed) return;
   whole.landed = true;
   landed_.push_back(&whole);
 }
 
 void Outbox::onAnswer(Header::Kind kind, std::uint64_t number) {
-  if (kind == Header::Kind::grant) {
-    sends_.grant(number);
-  } else if (PartedSend* whole = sends_.skip(number)) {
-    landIfSent(static_cast<Flight&>(*whole));
-  }
+  if (PartedSend* whole = sends_.answer(number, kind == Header::Kind::grant)) landIfSent(static_cast<Flight&>(*whole));
 }
 
 void Outbox::sendControl(Header header) {
@@ -166,6 +172,7 @@ Outbox::Flight& Outbox::takeFlight() {
   flight.landed = false;
   flight.status = UCS_OK;
   flight.rest_bytes = flight.allowed_bytes = 0;
+  flight.unanswered = false;
   flight.parts = flight.held_bytes = 0;
   return flight;
 }
@@ -236,13 +243,8 @@ bool Outbox::land() {
 
 bool Outbox::run() {
   bool any = land();
-  // Headers first: they are short, and no message is to wait for the bytes of another one.
-  while (!queue_.empty() && hasRoom() && trouble_.isOk()) {
-    SendOperation& operation = *queue_.popFront();
-    if (launch(operation)) operation.onSent(Status::ok());
+  while (launchNext())
     any = true;
-  }
-  any = launchParts() || any;
   return land() || any;
 }
 
@@ -254,7 +256,7 @@ bool Outbox::cancel(SendOperation& operation) {
     return true;
   }
   Flight& flight = *reinterpret_cast<Flight*>(operation.hook.extra);
-  if (flight.rest_bytes > 0) {
+  if (!flight.isOver()) {
     sends_.end(flight);
     Header cut;
     cut.kind = Header::Kind::cut;

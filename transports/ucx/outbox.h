@@ -81,8 +81,9 @@ class Outbox {
   /// Returns true when the operation is complete.
   bool launch(SendOperation& operation);
   bool launchInParts(Flight& whole);
-  /// What may go of the messages that go in parts. Returns whether anything went.
-  bool launchParts();
+  /// As much of what may go as UCX may be given: headers and short messages in turn with parts, so that neither waits
+  /// for all of the other. Returns whether anything went.
+  bool launchNext();
   /// The next bytes that may go of a message, but for its first part with the header of it.
   void launchPart(Flight& whole, Header::Kind kind);
   void appendRest(Flight& flight, Flight& whole, std::size_t bytes) const;
@@ -110,6 +111,7 @@ class Outbox {
   PartedSends sends_;
   std::uint64_t next_number_ = 0;
   OperationList<SendOperation> queue_;
+  bool header_was_last_ = false;
   std::vector<std::unique_ptr<Flight>> flights_;
   std::vector<Flight*> free_;
   std::vector<Flight*> landed_;

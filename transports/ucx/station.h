@@ -36,6 +36,8 @@ struct Station {
 
 /// Bytes that a peer keeps of messages which have no receive, GOSS_UNEXPECTED_BYTES permitting (Route::window_bytes).
 inline constexpr std::size_t kWindowBytes = 4u << 20;
+/// To another host so much may be on its way that a round trip does not hold it up. No peer takes more.
+inline constexpr std::size_t kFarWindowBytes = 32u << 20;
 
 /// How messages go to a peer, by what UCX uses to reach it.
 struct Route {

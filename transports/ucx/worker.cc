@@ -23,8 +23,7 @@ constexpr std::size_t kLargeTcpPartBytes = 127u << 10;
 constexpr const char* kTcpReadBytes = "131072";
 constexpr std::size_t kMemoryPartBytes = 32u << 10;
 constexpr const char* kMemorySegmentBytes = "32928";
-// To another host so much may be on its way that a round trip does not hold it up.
-constexpr std::size_t kFarWindowBytes = 32u << 20;
+// Of a message in parts to another host (kFarWindowBytes).
 constexpr std::size_t kFarAheadBytes = 8u << 20;
 // Of that UCX holds two parts besides what is in the socket: while one leaves, the next is there. Within the 200 ms
 // that a cancelled message is waited for they leave over 5 Mbit/s and more.

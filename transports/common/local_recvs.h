@@ -1,0 +1,91 @@
+/// The receiving half of a link to a sender of this process, whose memory can be read.
+#ifndef GOSS_TRANSPORTS_COMMON_LOCAL_RECVS_H_
+#define GOSS_TRANSPORTS_COMMON_LOCAL_RECVS_H_
+
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "transports/common/arrivals.h"
+#include "transports/common/matcher.h"
+
+namespace goss::transports {
+
+/// A message that has not met its receive costs a reference to its `Source`, whatever its length. Where what begins is
+/// met at once, and when a receive is posted later, settle() fetches the bytes. One thread; begin(), settle() and
+/// handOver() call operations back.
+///
+/// `fetch` is a function (const Source&, Inflow&) that gives all bytes of the message to the Inflow; it returns false,
+/// and gives none, where the sender has taken the message back.
+template <typename Source>
+class LocalRecvs {
+ public:
+  /// `matcher` outlives this, and has no limit of its own.
+  explicit LocalRecvs(Matcher& matcher) : matcher_(matcher), arrivals_(matcher, false) {}
+
+  /// The next message. False: memory is short.
+  bool begin(const MessageHeader& header, Source source) {
+    Arrivals::Arrival* arrival = arrivals_.add(header, 0);
+    if (arrival == nullptr) return false;
+    const std::uint64_t number = arrival->number;
+    waiting_.emplace(number, std::move(source));
+    collect();
+    if (!arrival->inflow.wasKept()) met_.push_back(number);
+    return true;
+  }
+  /// Fetches what has met its receive, or is wanted by nobody, in that order, and then calls `over` (const Source&),
+  /// unless the sender has taken the message back. Returns whether there was something.
+  template <typename Fetch, typename Over>
+  bool settle(const Fetch& fetch, const Over& over) {
+    collect();
+    if (met_.empty()) return false;
+    for (const std::uint64_t number : std::exchange(met_, {})) {
+      const auto node = waiting_.extract(number);
+      if (node.empty()) continue; // It was taken back.
+      Arrivals::Arrival& arrival = *arrivals_.find(number);
+      if (fetch(node.mapped(), arrival.inflow)) {
+        arrivals_.end(arrival);
+        over(node.mapped());
+      } else {
+        arrivals_.withdraw(arrival);
+      }
+    }
+    return true;
+  }
+  [[nodiscard]] bool hasWork() const { return !met_.empty() || matcher_.hasReleased(); }
+  /// Messages for which `isTakenBack` (const Source&) holds are as if they had never been sent.
+  template <typename IsTakenBack>
+  void withdrawIf(const IsTakenBack& isTakenBack) {
+    std::erase_if(waiting_, [&](const auto& entry) {
+      if (!isTakenBack(entry.second)) return false;
+      arrivals_.withdraw(*arrivals_.find(entry.first));
+      return true;
+    });
+  }
+  /// The sender is about to go: the matcher keeps the bytes of what waits. Afterwards only fail() may follow.
+  template <typename Fetch>
+  void keepAll(const Fetch& fetch) {
+    for (auto& [number, source] : waiting_) {
+      Arrivals::Arrival& arrival = *arrivals_.find(number);
+      if (arrival.inflow.waits() && arrival.inflow.hold(arrival.header.bytes)) fetch(source, arrival.inflow);
+    }
+    waiting_.clear();
+  }
+
+ private:
+  void collect() {
+    if (!matcher_.hasReleased()) return;
+    for (const Released& one : matcher_.takeReleased())
+      met_.push_back(one.ticket);
+  }
+
+  Matcher& matcher_;
+  Arrivals arrivals_;
+  std::unordered_map<std::uint64_t, Source> waiting_; ///< By the number of the arrival.
+  std::vector<std::uint64_t> met_;                    ///< In the order in which they have; not fetched yet.
+};
+
+} // namespace goss::transports
+
+#endif // GOSS_TRANSPORTS_COMMON_LOCAL_RECVS_H_

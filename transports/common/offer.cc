@@ -1,0 +1,28 @@
+#include "transports/common/offer.h"
+
+#include <algorithm>
+
+namespace goss::transports {
+
+bool Offer::copyTo(Inflow& inflow) {
+  std::byte last{};
+  {
+    std::lock_guard lock(mutex_);
+    if (operation_ == nullptr) return false;
+    if (operation_->bytes == 0) return true;
+    // The last byte completes the receive. That callback may cancel operations, which takes the locks of other
+    // offers, so it must not run under this one.
+    std::uint64_t left = operation_->bytes - 1;
+    for (const iovec& piece : operation_->pieces) {
+      const auto* bytes = static_cast<const std::byte*>(piece.iov_base);
+      const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(piece.iov_len, left));
+      inflow.deliver({bytes, step});
+      left -= step;
+      if (piece.iov_len > 0) last = bytes[piece.iov_len - 1];
+    }
+  }
+  inflow.deliver({&last, 1});
+  return true;
+}
+
+} // namespace goss::transports

@@ -1,0 +1,46 @@
+/// The sending half of a link through shared memory.
+#ifndef GOSS_TRANSPORTS_SHM_OUTBOX_H_
+#define GOSS_TRANSPORTS_SHM_OUTBOX_H_
+
+#include "gossamer/transport.h"
+#include "transports/common/parted_outbox.h"
+#include "transports/shm/direct_sender.h"
+#include "transports/shm/ring.h"
+#include "transports/shm/segment.h"
+
+namespace goss::transports::shm {
+
+/// Short messages go whole, without credit, as long as the peer does not say that it is crowded: asking for credit
+/// would cost more than all the rest of them. Long ones are described, where the peer can read them and a slot is free,
+/// or go in parts. What does not fit the ring waits here. One thread; only run() and fail() call back.
+class Outbox final : public PartedOutbox {
+ public:
+  /// Both outlive this.
+  Outbox(RingWriter& writer, DirectSender& direct) : writer_(writer), direct_(direct) {}
+
+  void open(const Segment& segment) {
+    their_side_ = &segment.theirSide();
+    ring_bytes_ = segment.ringBytes();
+  }
+  /// The peer is not to get short messages whole.
+  [[nodiscard]] bool isCrowded() const { return their_side_->crowded.load(std::memory_order_relaxed) != 0; }
+  /// The peer reads it where it lies.
+  [[nodiscard]] static bool isDescribed(const SendOperation& operation) { return operation.hook.extra == kElsewhere; }
+
+ private:
+  [[nodiscard]] bool hasRoom(std::uint64_t bytes) const override { return writer_.hasRoomFor(bytes); }
+  Elsewhere sendElsewhere(SendOperation& operation) override;
+  bool goesWhole(const SendOperation& operation) override;
+  void write(const ControlFrame& frame) override;
+  void writeWhole(const SendOperation& operation) override;
+  std::size_t writePart(const SendOperation& operation, PartedSend& send, bool first) override;
+
+  RingWriter& writer_;
+  DirectSender& direct_;
+  const SideControl* their_side_ = nullptr;
+  std::size_t ring_bytes_ = 0;
+};
+
+} // namespace goss::transports::shm
+
+#endif // GOSS_TRANSPORTS_SHM_OUTBOX_H_
