@@ -254,7 +254,7 @@ platform::StreamResult RecordStream::write(platform::Stream& stream, std::span<c
       if (flushed.ended && pieces.done() == 0) return flushed;
       if (flushed.ended || hasUnsent()) break;
     }
-    const std::size_t size = std::min({pieces.left(), kMostRecordBytes, window_ - ring_.size()});
+    const std::size_t size = std::min({pieces.left(), mostInRecord(), window_ - ring_.size()});
     if (size == 0) break;
     for (std::size_t taken = 0; taken < size;) {
       const iovec piece = pieces.front(size - taken);
@@ -298,7 +298,7 @@ bool RecordStream::beginRecord() {
   if (unsent == 0 && !tell_) return false;
   // The first record of a connection that goes on for another says nothing but what has arrived.
   const bool first = tell_first_;
-  payload_left_ = first ? 0 : static_cast<std::size_t>(std::min<std::uint64_t>(unsent, kMostRecordBytes));
+  payload_left_ = first ? 0 : static_cast<std::size_t>(std::min<std::uint64_t>(unsent, mostInRecord()));
   header_ = encodeRecordHeader({static_cast<std::uint32_t>(payload_left_), used_, payloadChecksum()}, checked_);
   header_left_ = header_.size();
   told_ = used_;

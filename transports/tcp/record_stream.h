@@ -78,6 +78,7 @@ class RecordStream {
   [[nodiscard]] platform::StreamResult brokenEnd() const;
   [[nodiscard]] std::uint32_t payloadChecksum() const;
   [[nodiscard]] std::size_t rawRoom() const;
+  [[nodiscard]] std::size_t mostInRecord() const { return checked_ ? kMostCheckedBytes : kMostRecordBytes; }
   std::size_t takeKept(Pieces& to);
   void use(std::size_t bytes);
   bool beginRecord();
@@ -85,6 +86,9 @@ class RecordStream {
   [[nodiscard]] std::size_t raw() const { return raw_end_ - raw_at_; }
 
   static constexpr std::size_t kRawBytes = std::size_t{16} * 1024;
+  /// Of a checked record the reader has nothing before all of it is there, so long messages come in several. One of
+  /// 128 KiB still comes in one, with its frame.
+  static constexpr std::size_t kMostCheckedBytes = std::size_t{132} * 1024;
 
   const bool checked_;
   const std::size_t window_;
