@@ -47,18 +47,22 @@ class Arrivals {
     // Callbacks may add no other one, but cancel the receive that this one meets.
     if (!arrival.inflow.beginPart(header, held, arrival.number)) return nullptr;
     by_number_.insert(std::move(spare_));
-    return &arrival;
+    return last_ = &arrival;
   }
   /// Null: it is over, or never was.
   [[nodiscard]] Arrival* find(std::uint64_t number) {
+    if (last_ != nullptr && last_->number == number) return last_;
     const auto found = by_number_.find(number);
-    return found == by_number_.end() ? nullptr : found->second.get();
+    return found == by_number_.end() ? nullptr : last_ = found->second.get();
   }
   /// How many there have been.
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::size_t size() const { return by_number_.size(); }
   /// It has come, or is kept whole.
-  void end(const Arrival& arrival) { spare_ = by_number_.extract(arrival.number); }
+  void end(const Arrival& arrival) {
+    last_ = nullptr;
+    spare_ = by_number_.extract(arrival.number);
+  }
   /// It is as if it had never been sent: a receive that it has met waits for another one.
   void withdraw(Arrival& arrival) {
     if (arrival.inflow.waits())
@@ -83,6 +87,7 @@ class Arrivals {
   Matcher& matcher_;
   ByNumber by_number_;
   ByNumber::node_type spare_; ///< Mostly one comes when one has ended.
+  Arrival* last_ = nullptr;   ///< Of by_number_, or null: the parts of a message mostly follow one another.
   std::uint64_t count_ = 0;
 };
 

@@ -52,7 +52,7 @@ class PartedSends {
     const std::uint64_t ahead = std::min<std::uint64_t>(operation.bytes, most_ahead_);
     send.allowed_bytes = ahead > 0 && mayGo(operation.tag, ahead) ? ahead : 0;
     send.unanswered = operation.bytes == 0;
-    open_.emplace(send.number, &send);
+    if (send.allowed_bytes < send.rest_bytes || send.unanswered) open_.emplace(send.number, &send);
     if (send.allowed_bytes > 0) ready_.push_back(&send);
   }
   /// The message of which a part is to go next; null: none may.
@@ -61,8 +61,8 @@ class PartedSends {
   void advance(PartedSend& send, std::uint64_t bytes) {
     send.rest_bytes -= bytes;
     send.allowed_bytes -= bytes;
-    if (send.allowed_bytes == 0) std::erase(ready_, &send);
-    if (send.rest_bytes == 0) open_.erase(send.number);
+    if (send.allowed_bytes == 0) unready(send);
+    if (send.rest_bytes == 0 && !open_.empty()) open_.erase(send.number);
   }
   /// The peer wants all of a message, or no more of it than was allowed. Returns the message if that has left already.
   PartedSend* answer(std::uint64_t number, bool wanted) {
@@ -82,7 +82,7 @@ class PartedSends {
   }
   /// It is taken back; it is not over.
   void end(PartedSend& send) {
-    std::erase(ready_, &send);
+    unready(send);
     open_.erase(send.number);
     send.rest_bytes = send.allowed_bytes = 0;
     send.unanswered = false;
@@ -93,10 +93,17 @@ class PartedSends {
   }
 
  private:
+  void unready(const PartedSend& send) {
+    if (next() == &send)
+      ready_.pop_front();
+    else
+      std::erase(ready_, &send);
+  }
+
   Credit credit_;
   std::uint64_t most_ahead_ = 0;
   std::uint64_t count_ = 0;
-  std::unordered_map<std::uint64_t, PartedSend*> open_; ///< By number.
+  std::unordered_map<std::uint64_t, PartedSend*> open_; ///< By number, of those that the peer answers.
   std::deque<PartedSend*> ready_;                       ///< In the order in which they were allowed.
 };
 
