@@ -354,6 +354,20 @@ TEST_F(ShmHostile, ForeignCallersAreTurnedAwayAndTheRealOneIsHeard) {
   EXPECT_EQ(losses_.count, 0);
 }
 
+TEST_F(ShmHostile, SilentCallersDoNotKeepTheRealOneOut) {
+  std::vector<platform::UniqueFd> silent;
+  for (int i = 0; i < 300; ++i) {
+    silent.push_back(call());
+    drive(1);
+  }
+  drive(20);
+  char byte = 0;
+  EXPECT_EQ(::recv(silent.front().get(), &byte, 1, MSG_DONTWAIT), 0) << "the first is hung up on";
+  EXPECT_EQ(::recv(silent.back().get(), &byte, 1, MSG_DONTWAIT), -1) << "the last is waited for";
+  meet();
+  EXPECT_EQ(losses_.count, 0);
+}
+
 TEST_F(ShmHostile, CallersAreHungUpOnWithoutDescriptorsAndNobodySpins) {
   drive(10); // UBSan looks at a fixture's type with descriptors of its own.
   std::vector<platform::UniqueFd> callers(3);

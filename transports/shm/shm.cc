@@ -27,7 +27,8 @@ constexpr unsigned kCallsPerLook = 2048;
 // A call that reads a long message in place takes as long as so many others, and the death of its sender must be
 // noticed.
 constexpr unsigned kCallsPerDirectRead = 512;
-// Strangers may connect and say nothing.
+// Strangers may connect and say nothing. A rank says who it is at once, so it is not the one that has been silent
+// longest.
 constexpr std::size_t kMostCallers = 256;
 // Prices for the planner, measured between two cores of one desktop processor.
 constexpr double kLatency_s = 0.4e-6;
@@ -321,7 +322,10 @@ void ShmTransport::acceptCallers() {
     if (!accepted.isOk()) continue; // No descriptor is left for this caller.
     platform::UniqueFd fd = std::move(accepted.value().fd);
     if (!fd.valid()) return;
-    if (callers_.size() == kMostCallers) continue; // Hangs up.
+    if (callers_.size() == kMostCallers) {
+      poller_->remove(callers_.front().get());
+      callers_.erase(callers_.begin());
+    }
     int number = fd.get();
     callers_.push_back(std::move(fd));
     bool waits = hearCaller(number) &&

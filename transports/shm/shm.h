@@ -79,7 +79,7 @@ class ShmTransport final : public Transport {
   std::string host_;
   std::optional<platform::Poller> poller_;
   std::optional<platform::ListeningSocket> listener_; ///< Made by open().
-  std::vector<platform::UniqueFd> callers_;           ///< Accepted, but did not say hello yet.
+  std::vector<platform::UniqueFd> callers_;           ///< Accepted in this order; did not say hello yet.
   Deferred deferred_;
   shm::Lending lending_;
   const bool fences_;                        ///< Joined platform/fence.h: peers' writes need no fences of their own.
