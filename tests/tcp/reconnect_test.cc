@@ -269,7 +269,9 @@ TEST_P(TcpFlips, AreFoundAndTheBytesAreSentAgain) {
   EXPECT_TRUE(setup.lostNothing());
   EXPECT_GE(setup.proxy.flips(), 4);
   const std::string log = ::testing::internal::GetCapturedStderr();
-  if (!GetParam().tls) EXPECT_THAT(log, HasSubstr("were changed on their way and are sent again"));
+  if (!GetParam().tls) {
+    EXPECT_THAT(log, HasSubstr("were changed on their way and are sent again"));
+  }
 }
 
 std::vector<Manner> manners() {
