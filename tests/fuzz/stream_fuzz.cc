@@ -131,7 +131,7 @@ void tryStream(std::string_view bytes) {
   bytes.remove_prefix(1);
   Ends ends(1 + payload_connections);
   Deferred deferred;
-  Matcher matcher(1, Matcher::kUnlimited, deferred);
+  Matcher matcher(1, deferred);
   std::vector<std::unique_ptr<Receive>> receives;
   for (int i = 0; i < kTags; ++i) {
     receives.push_back(std::make_unique<Receive>(matcher, i));

@@ -186,7 +186,7 @@ class TcpCreditIntake : public TcpCredit {
   }
 
   Deferred deferred_;
-  Matcher matcher_{1, Matcher::kUnlimited, deferred_};
+  Matcher matcher_{1, deferred_};
   std::unique_ptr<Intake> intake_;
 };
 

@@ -76,7 +76,7 @@ class MatcherTest : public ::testing::Test {
     inflow.deliver(bytes);
   }
   Deferred deferred;
-  Matcher matcher{3, 4096, deferred};
+  Matcher matcher{3, deferred};
   Inflow inflow{matcher};
 };
 
@@ -211,34 +211,6 @@ TEST_F(MatcherTest, ARefusedMessageIsDroppedAndTheStreamGoesOn) {
   EXPECT_TRUE(good.holds(pattern(500, 9)));
 }
 
-TEST_F(MatcherTest, StallsAtTheLimitAndRecovers) {
-  auto data = pattern(1500);
-  send(1, data);
-  send(1, data);
-  EXPECT_FALSE(inflow.begin(header(2, 1500)));
-  EXPECT_TRUE(inflow.isStalled());
-  TestRecv op(1);
-  matcher.post(op);
-  EXPECT_FALSE(inflow.isStalled()) << "a receive was posted: worth another try";
-  matcher.drain();
-  EXPECT_TRUE(op.holds(data));
-  EXPECT_TRUE(inflow.begin(header(2, 1500)));
-  inflow.deliver(data);
-}
-
-TEST_F(MatcherTest, AMessageAboveTheLimitWaitsForItsReceive) {
-  auto data = pattern(100000);
-  EXPECT_FALSE(inflow.begin(header(2, data.size())));
-  TestRecv other(1), op(2);
-  matcher.post(other);
-  EXPECT_FALSE(inflow.begin(header(2, data.size())));
-  matcher.post(op);
-  ASSERT_TRUE(inflow.begin(header(2, data.size())));
-  inflow.deliver(data);
-  EXPECT_TRUE(op.holds(data));
-  EXPECT_FALSE(inflow.begin(header(9, ~std::uint64_t{0}))) << "a length near 2^64 must not wrap around the limit";
-}
-
 TEST_F(MatcherTest, CancelForgetsAPostedReceive) {
   TestRecv gone(1), op(1);
   matcher.post(gone);
@@ -348,7 +320,7 @@ TEST_F(MatcherTest, WhatIsDiscardedIsDroppedAndNeighboursAreRememberedAsOne) {
   for (const Tag number : {0, 1, 2, 4, 5, 8, 0xffff}) {
     send(tagOf(number) | 77, pattern(2000));
   }
-  EXPECT_TRUE(inflow.isIdle()) << "four thousand bytes would be the limit";
+  EXPECT_TRUE(inflow.isIdle());
   for (const Tag number : {3, 6, 0xfffe}) {
     send(tagOf(number) | 77, pattern(10));
     TestRecv wanted(tagOf(number) | 77);
@@ -474,21 +446,6 @@ TEST_F(MatcherTest, PeeksAtWhatNoPostedReceiveGets) {
   EXPECT_FALSE(matcher.peek(kAll, 5, found));
   ASSERT_TRUE(matcher.peek(kAll, 6, found));
   matcher.cancel(third);
-}
-
-TEST_F(MatcherTest, PeeksAtAMessageThatThereIsNoRoomFor) {
-  Arrived found;
-  ASSERT_FALSE(inflow.begin(header(5, 1 << 20)));
-  ASSERT_TRUE(matcher.peek(~Tag{0}, 5, found));
-  EXPECT_EQ(found.bytes, std::uint64_t{1} << 20);
-  TestRecv receive(5);
-  matcher.post(receive);
-  EXPECT_FALSE(matcher.peek(~Tag{0}, 5, found));
-  ASSERT_TRUE(inflow.begin(header(5, 1 << 20)));
-  EXPECT_EQ(receive.matched, 1);
-  EXPECT_FALSE(matcher.peek(~Tag{0}, 5, found));
-  inflow.deliver(pattern(1 << 20));
-  EXPECT_EQ(receive.received, 1);
 }
 
 } // namespace

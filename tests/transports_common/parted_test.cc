@@ -88,7 +88,7 @@ class Parted : public ::testing::Test {
   }
 
   Deferred deferred_;
-  Matcher matcher_{1, Matcher::kUnlimited, deferred_};
+  Matcher matcher_{1, deferred_};
   PartedSends sends_;
   PartedRecvs recvs_{matcher_, 64 * 1024};
   PartedSend* over_ = nullptr; ///< The last one that was over with its answer.

@@ -29,13 +29,10 @@ Inflow::~Inflow() {
   matcher_.inflows_.pop_back();
 }
 
-bool Inflow::isStalled() const { return stalled_ && stalled_generation_ == matcher_.generation(); }
-
 bool Inflow::begin(const MessageHeader& header) {
   // An older kept message with this tag must meet its receive before this one may.
   if (matcher_.hasWork()) matcher_.drain();
-  stalled_ = was_kept_ = false;
-  matcher_.refused_.reset();
+  was_kept_ = false;
   const bool claimed = !claim_ || !matcher_.isPosted(header.tag) || claims();
   if (!claimed) return true;
   if (RecvOperation* operation = matcher_.takePosted(header.tag)) {
@@ -51,12 +48,7 @@ bool Inflow::begin(const MessageHeader& header) {
   }
   kept_ = matcher_.hasFailed() ? nullptr : matcher_.keep(header, *this);
   was_kept_ = kept_ != nullptr;
-  if (!kept_ && !matcher_.hasFailed()) {
-    stalled_ = true;
-    stalled_generation_ = matcher_.generation();
-    matcher_.refused_ = header;
-    return false;
-  }
+  if (!kept_ && !matcher_.hasFailed()) return false;
   total_ = header.bytes;
   done_ = 0;
   finishIfComplete();
@@ -70,8 +62,7 @@ bool Inflow::takeWhole(const MessageHeader& header, std::span<const std::byte> b
     deliver(bytes);
     return true;
   }
-  stalled_ = was_kept_ = false;
-  matcher_.refused_.reset();
+  was_kept_ = false;
   if (operation->consumes || operation->streams || operation->pieces.size() != 1 || bytes.empty() ||
       bytes.size() > operation->capacity) {
     accept(header, *operation);
@@ -263,7 +254,6 @@ void Inflow::abort(const Status& status) {
   if (kept_) matcher_.forget(*kept_);
   kept_ = nullptr;
   total_ = done_ = 0;
-  stalled_ = false;
   RecvOperation* operation = operation_;
   if (!operation) return;
   drop();

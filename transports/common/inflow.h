@@ -25,7 +25,7 @@ struct MessageHeader {
 
 /// Use, out of progress() only:
 ///
-///     if (inflow.isIdle() && !inflow.begin(header)) return; // Stalled: keep the header, read no further, try again.
+///     if (inflow.isIdle() && !inflow.begin(header)) return; // Memory is short: the link must end.
 ///     inflow.deliver(bytes);                                // Bytes that lie in memory already, such as a shared
 ///     ring. n = readv(fd, iov, inflow.space(iov, max)); inflow.commit(n); // Or: straight from a descriptor to where
 ///     they belong.
@@ -44,14 +44,12 @@ class Inflow {
   [[nodiscard]] bool isIdle() const { return done_ == total_; }
   /// Bytes of the message under way that are still to come.
   [[nodiscard]] std::uint64_t remaining() const { return total_ - done_; }
-  /// begin() refused the next message and would do so again: no receive was posted and no room made since.
-  [[nodiscard]] bool isStalled() const;
 
   /// Whether the next message of this stream, if it has `tag`, may go past this and into a receive that is not posted.
   /// Where the Matcher has other streams, these must not be able to bring such a message first.
   [[nodiscard]] bool mayOvertake(Tag tag) const;
 
-  /// The stream must be idle. False: no receive is posted and the limit for messages without one is reached.
+  /// The stream must be idle. False: no receive is posted, and memory for a message without one is short.
   bool begin(const MessageHeader& header);
   /// begin() and deliver() of a message whose bytes are all there.
   bool takeWhole(const MessageHeader& header, std::span<const std::byte> bytes);
@@ -129,8 +127,6 @@ class Inflow {
   Tag answer_tag_ = 0;
   std::byte* answer_room_ = nullptr;
   bool streams_ = false; ///< As operation_ advises.
-  bool stalled_ = false;
-  std::uint64_t stalled_generation_ = 0;
 };
 
 } // namespace goss::transports

@@ -23,8 +23,7 @@ std::size_t costOf(const Unexpected& message) { return sizeof(Unexpected) + stat
 
 void Unexpected::Free::operator()(std::byte* bytes) const { ::operator delete(bytes, kPayloadAlignment); }
 
-Matcher::Matcher(int peer, std::size_t unexpected_limit, Deferred& deferred)
-    : peer_(peer), unexpected_limit_(unexpected_limit), deferred_(deferred), replay_(*this) {}
+Matcher::Matcher(int peer, Deferred& deferred) : peer_(peer), deferred_(deferred), replay_(*this) {}
 
 Matcher::~Matcher() = default;
 
@@ -39,7 +38,6 @@ void Matcher::post(RecvOperation& operation) {
   operation.hook.extra = kPosted;
   posted_.pushBack(operation);
   if (kept) rematch_ = true;
-  ++generation_;
 }
 
 void Matcher::cancel(RecvOperation& operation) {
@@ -57,7 +55,6 @@ void Matcher::postAgain(RecvOperation& operation) {
   operation.hook.extra = kPosted;
   posted_.pushFront(operation);
   rematch_ = true;
-  ++generation_;
   operation.onTakenBack();
 }
 
@@ -73,7 +70,6 @@ void Matcher::discard(Tag mask, Tag value) {
     noteReleased(*message);
     unexpected_.erase(message);
   }
-  ++generation_;
 }
 
 bool Matcher::isUnwanted(Tag tag) const {
@@ -114,7 +110,7 @@ bool Matcher::peek(Tag mask, Tag value, Arrived& found) const {
   for (auto at = unexpected_.begin(); at != unexpected_.end(); ++at) {
     if (isIt(at->header, at)) return true;
   }
-  return refused_ && isIt(*refused_, unexpected_.end());
+  return false;
 }
 
 bool Matcher::isPosted(Tag tag) const {
@@ -151,7 +147,6 @@ bool Matcher::drain() {
       taken.splice(taken.begin(), unexpected_, at);
       const Unexpected& message = taken.front();
       noteReleased(message);
-      ++generation_;
       Inflow& inflow = message.inflow ? *message.inflow : replay_;
       inflow.accept(message.header, *operation);
       if (message.arrived > 0) inflow.deliver({message.payload.get(), static_cast<std::size_t>(message.arrived)});
@@ -169,7 +164,6 @@ bool Matcher::drain() {
 Unexpected* Matcher::keep(const MessageHeader& header, Inflow& inflow) {
   const bool absent = static_cast<bool>(inflow.claim_);
   const std::uint64_t held = absent ? 0 : std::min(inflow.held_, header.bytes);
-  if (held > unexpected_limit_ || kept_bytes_ + sizeof(Unexpected) + held > unexpected_limit_) return nullptr;
   std::byte* payload = held > 0 ? allocatePayload(held) : nullptr;
   if (held > 0 && !payload) return nullptr;
   unexpected_.push_back(
@@ -211,8 +205,6 @@ void Matcher::fail(const Status& status) {
   if (hasFailed()) return;
   drain();
   failure_ = status;
-  refused_.reset();
-  ++generation_;
   for (Inflow* inflow : inflows_)
     inflow->abort(failure_);
   failPosted();

@@ -4,7 +4,6 @@
 
 #include <list>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -45,11 +44,9 @@ struct Released {
 /// Messages are matched strictly in order of arrival and of posting, when progress() runs. One thread.
 class Matcher {
  public:
-  static constexpr std::size_t kUnlimited = ~std::size_t{0};
-  /// `unexpected_limit`: most bytes to keep for messages without a receive, a small overhead per message included;
-  /// kUnlimited where the sender minds what it may send.
-  /// `deferred` takes receives that are posted after fail(); it outlives this.
-  Matcher(int peer, std::size_t unexpected_limit, Deferred& deferred);
+  /// `deferred` takes receives that are posted after fail(); it outlives this. What is kept without a receive is
+  /// bounded by what the sender may send (Credit).
+  Matcher(int peer, Deferred& deferred);
   ~Matcher();
   Matcher(const Matcher&) = delete;
   Matcher& operator=(const Matcher&) = delete;
@@ -83,8 +80,6 @@ class Matcher {
   }
   /// Whether a receive for `tag` is posted.
   [[nodiscard]] bool isPosted(Tag tag) const;
-  /// Changes whenever a message that was refused for lack of room may fit or meet a receive.
-  [[nodiscard]] std::uint64_t generation() const { return generation_; }
   [[nodiscard]] int peer() const { return peer_; }
   /// The receiving half is kept here; the transport adds the sending half.
   [[nodiscard]] PeerStatistics& statistics() { return statistics_; }
@@ -103,8 +98,6 @@ class Matcher {
   [[nodiscard]] std::size_t keptBytes() const { return kept_bytes_; }
   /// As Transport::peek.
   [[nodiscard]] bool peek(Tag mask, Tag value, Arrived& found) const;
-  /// The message that an Inflow has refused for lack of room will not come again.
-  void forgetRefused() { refused_.reset(); }
   /// From now on takeReleased() names those messages with a ticket that are kept no longer; with `whole` the others
   /// too.
   void trackReleased(bool whole) {
@@ -131,7 +124,7 @@ class Matcher {
   friend class Inflow;
   /// The oldest posted receive for `tag`, unlinked; null if there is none.
   RecvOperation* takePosted(Tag tag);
-  /// Room for a message without receive; null when the limit (or memory) does not allow it.
+  /// Room for a message without receive; null: memory is short.
   Unexpected* keep(const MessageHeader& header, Inflow& inflow);
   /// As Inflow::hold().
   bool extend(Unexpected& message, std::uint64_t held);
@@ -145,11 +138,9 @@ class Matcher {
   [[nodiscard]] bool isLeftOver(Tag tag, std::list<Unexpected>::const_iterator at) const;
 
   const int peer_;
-  const std::size_t unexpected_limit_;
   Deferred& deferred_;
   OperationList<RecvOperation> posted_;
-  std::list<Unexpected> unexpected_;     ///< In order of arrival.
-  std::optional<MessageHeader> refused_; ///< Of the message behind them for which there was no room.
+  std::list<Unexpected> unexpected_; ///< In order of arrival.
   /// Tags whose bits of `mask` make a number from `first` to `last`.
   struct Unwanted {
     Tag mask;
@@ -162,15 +153,14 @@ class Matcher {
   bool tracks_whole_ = false;
   std::vector<Released> released_;
   bool rematch_ = false; ///< A receive was posted that may meet a kept message.
-  std::uint64_t generation_ = 0;
   Status failure_;
   PeerStatistics statistics_;
   std::vector<Inflow*> inflows_;
   Inflow replay_; ///< Delivers kept messages that are complete.
 };
 
-// Here, because every short message asks. A stalled stream would not notice that the message which it refused is gone.
-inline bool Inflow::mayOvertake(Tag tag) const { return isIdle() && !stalled_ && matcher_.wouldBeNext(tag); }
+// Here, because every short message asks.
+inline bool Inflow::mayOvertake(Tag tag) const { return isIdle() && matcher_.wouldBeNext(tag); }
 
 } // namespace goss::transports
 

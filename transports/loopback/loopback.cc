@@ -41,8 +41,7 @@ bool isTakenBack(const Mail& mail) { return mail.kind == Mail::Kind::offer && ma
 } // namespace
 
 struct LoopbackTransport::Peer {
-  Peer(int peer_rank, Deferred& deferred)
-      : rank(peer_rank), matcher(peer_rank, Matcher::kUnlimited, deferred), recvs(matcher) {}
+  Peer(int peer_rank, Deferred& deferred) : rank(peer_rank), matcher(peer_rank, deferred), recvs(matcher) {}
 
   const int rank;
   std::shared_ptr<Endpoint> endpoint; ///< Null before connect().

@@ -29,7 +29,7 @@ namespace goss::transports::mpi {
 class Link {
  public:
   Link(int peer, std::size_t unexpected_limit, Deferred& deferred)
-      : matcher_(peer, Matcher::kUnlimited, deferred), // Its sender minds what it may send.
+      : matcher_(peer, deferred),
         recvs_(matcher_, kWindowBytes),
         outbox_(peer, unexpected_limit, matcher_.statistics().movements, recvs_.owed()),
         inbox_(matcher_, recvs_, outbox_) {}

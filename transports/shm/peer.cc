@@ -30,7 +30,7 @@ constexpr std::string_view kStuckInMemory =
 Peer::Peer(int rank, const PeerOptions& options, Lending& lending, Deferred& deferred)
     : rank_(rank),
       options_(options),
-      matcher_(rank, Matcher::kUnlimited, deferred), // Its sender minds what it may send.
+      matcher_(rank, deferred),
       inflow_(matcher_),
       recvs_(matcher_, roomFor(options), false),
       direct_sender_(lending, matcher_, options.direct_bytes, options.maps),

@@ -49,8 +49,7 @@ sim::SimOptions optionsFrom(const Config& config) {
 } // namespace
 
 struct SimTransport::Peer {
-  Peer(int peer_rank, Deferred& deferred)
-      : rank(peer_rank), matcher(peer_rank, Matcher::kUnlimited, deferred), recvs(matcher) {}
+  Peer(int peer_rank, Deferred& deferred) : rank(peer_rank), matcher(peer_rank, deferred), recvs(matcher) {}
 
   const int rank;
   bool wanted = false; ///< connect() was called.

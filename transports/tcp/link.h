@@ -29,7 +29,7 @@ namespace goss::transports::tcp {
 class Link {
  public:
   /// `room`: bytes that may lie here without a receive.
-  Link(int peer, std::size_t room, Deferred& deferred) : matcher_(peer, Matcher::kUnlimited, deferred), room_(room) {}
+  Link(int peer, std::size_t room, Deferred& deferred) : matcher_(peer, deferred), room_(room) {}
 
   [[nodiscard]] int peer() const { return matcher_.peer(); }
   [[nodiscard]] LinkState state() const;

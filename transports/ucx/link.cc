@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kNoticeSpan(20);
 
 Link::Link(int peer, Station& station)
     : station_(station),
-      matcher_(peer, Matcher::kUnlimited, *station.deferred), // Its sender minds what it may send.
+      matcher_(peer, *station.deferred),
       recvs_(matcher_, kFarWindowBytes),
       outbox_(station, peer, recvs_.owed()),
       inbox_(station, matcher_, recvs_) {}
