@@ -81,15 +81,16 @@ class TcpCredit : public ::testing::Test {
     ASSERT_TRUE(connections_[0].open(platform::Stream(std::move(here)), *poller_, 1, true).isOk());
     outflow_ = std::make_unique<Outflow>(connections_, kEager);
   }
-  /// Flushes until nothing comes any more; returns what has come whole.
+  /// Flushes until nothing comes any more; returns what has come whole. The system may wait 200 ms with the next bytes.
   std::vector<Came> take() {
-    for (int quiet = 0; quiet < 3;) {
+    for (int quiet = 0; quiet < 20; ++quiet) {
       outflow_->flush();
+      platform::waitReadable(there_.get(), platform::Deadline::after(std::chrono::milliseconds(20)));
       char bytes[65536];
       const ssize_t got = ::recv(there_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
-      if (got > 0) raw_.append(bytes, static_cast<std::size_t>(got));
-      if (got <= 0 && !platform::waitReadable(there_.get(), platform::Deadline::after(std::chrono::milliseconds(20))))
-        ++quiet;
+      if (got <= 0) continue;
+      raw_.append(bytes, static_cast<std::size_t>(got));
+      quiet = -1;
     }
     std::vector<Came> all;
     while (raw_.size() >= kFrameBytes) {

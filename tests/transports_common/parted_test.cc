@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "transports/common/deferred.h"
@@ -47,7 +47,7 @@ class Recv final : public RecvOperation {
     status = result;
   }
   [[nodiscard]] bool has(const Send& send) const {
-    return done && status.isOk() && std::memcmp(memory_.data(), send.all().data(), send.bytes) == 0;
+    return done && status.isOk() && std::ranges::equal(std::span(memory_).first(send.bytes), send.all());
   }
   Status answer;
   bool done = false;
