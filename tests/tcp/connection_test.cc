@@ -56,7 +56,7 @@ TEST_F(TcpConnection, AnOrderlyEndIsOneAlsoWhenItIsWrittenTo) {
   EXPECT_TRUE(connection_.wasClosed()) << connection_.lostReason();
 }
 
-/// What is read after bytes that were changed on their way.
+/// Sends `connection` a record with a flipped bit, and returns what it reads then.
 platform::StreamResult readsChanged(Connection& connection, int other) {
   using namespace transports::tcp;
   auto header = encodeRecordHeader({0, 0}, true);

@@ -72,7 +72,7 @@ TEST(TcpFormat, BitsThatFlipInAGreetingAreNobodysFault) {
   for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
     std::string bytes = good;
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ 1 << bit % 8);
-    // What is not seen to be of this version at all is refused in words.
+    // A flip in the magic or the version looks like another protocol, which the acceptor refuses with a text.
     EXPECT_EQ(decodeHello(bytes).status().kind(), bit / 8 < 10 ? GOSS_ERR_PROTOCOL : GOSS_ERR_PEER_LOST) << bit;
   }
   for (const Answer answer : {Answer::welcome, Answer::go, Answer::joined})

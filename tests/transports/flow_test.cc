@@ -122,7 +122,7 @@ TEST_P(TransportFlow, LateReceivesOfAllKindsGetWhatWaited) {
       smallConfig());
 }
 
-/// Of no bytes, too: each costs the receiver a header, and who sends without end is to wait.
+/// The receiver keeps a header even of a message of no bytes, so a sender of very many must wait.
 TEST_P(TransportFlow, ShortMessagesBeyondTheBoundAreNotCompleteBeforeTheirReceives) {
   constexpr std::uint64_t kMany = 20000;
   Config config = smallConfig();

@@ -26,22 +26,12 @@ TransportFactory tcp(const char* name, const char* interface, int connections) {
           }};
 }
 
-/// The same with connections that can be resumed, though none of these breaks.
-TransportFactory resumable(TransportFactory factory, const char* name) {
+/// The same with one setting "on".
+TransportFactory switchedOn(TransportFactory factory, const char* name, std::string Config::*setting) {
   factory.name = name;
-  factory.configure = [configure = factory.configure](Config& config) {
+  factory.configure = [configure = factory.configure, setting](Config& config) {
     configure(config);
-    config.reconnect = "on";
-  };
-  return factory;
-}
-
-/// The same with checksums.
-TransportFactory checked(TransportFactory factory, const char* name) {
-  factory.name = name;
-  factory.configure = [configure = factory.configure](Config& config) {
-    configure(config);
-    config.tcp_checksum = "on";
+    config.*setting = "on";
   };
   return factory;
 }
@@ -90,9 +80,9 @@ std::vector<TransportFactory> allTransports() {
       tcp("tcp", "127.0.0.1", 1),
       tcp("tcpOverIpv6", "::1", 1),
       tcp("tcpStriped", "127.0.0.1", 4),
-      resumable(tcp("", "127.0.0.1", 1), "tcpResumable"),
-      checked(tcp("", "127.0.0.1", 1), "tcpChecked"),
-      checked(tcp("", "127.0.0.1", 4), "tcpCheckedStriped"),
+      switchedOn(tcp("", "127.0.0.1", 1), "tcpResumable", &Config::reconnect),
+      switchedOn(tcp("", "127.0.0.1", 1), "tcpChecked", &Config::tcp_checksum),
+      switchedOn(tcp("", "127.0.0.1", 4), "tcpCheckedStriped", &Config::tcp_checksum),
       {"sim", [](const TransportContext& context) { return std::make_unique<transports::SimTransport>(context); },
        false},
   };
@@ -100,7 +90,7 @@ std::vector<TransportFactory> allTransports() {
   static const auto files = std::make_shared<const test::CredentialFiles>(); // Once: tests are many.
   all.push_back(tls("tls", files, false, 1));
   all.push_back(tls("tlsStriped", files, true, 3));
-  all.push_back(resumable(tls("", files, true, 2), "tlsResumableStriped"));
+  all.push_back(switchedOn(tls("", files, true, 2), "tlsResumableStriped", &Config::reconnect));
 #endif
 #ifdef GOSS_HAVE_UCX
   all.push_back({"ucx",
