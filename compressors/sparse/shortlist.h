@@ -53,7 +53,7 @@ struct SampledSearch {
     wanted = std::max<std::size_t>(static_cast<std::size_t>(kAim * ratio * sampled), 1);
   }
 
-  /// Of a threshold that `reached` elements reach, where `most` may be sent.
+  /// Whether a threshold will do: `reached` elements have at least its magnitude, and `most` may be sent.
   GOSS_HOST_DEVICE static Verdict judge(std::uint64_t reached, std::uint64_t most) {
     if (5 * reached < 4 * most) return Verdict::few;
     if (reached <= most) return Verdict::good;

@@ -15,7 +15,8 @@ class Offer {
  public:
   explicit Offer(SendOperation& operation) : operation_(&operation) {}
 
-  /// Of the sender: afterwards the operation is not touched any more. Returns it, unless that was so before.
+  /// The sender calls it: the receiver does not touch the operation afterwards. Returns the operation; null: it was
+  /// withdrawn before.
   SendOperation* withdraw() {
     std::lock_guard lock(mutex_);
     return std::exchange(operation_, nullptr);

@@ -76,7 +76,7 @@ class PartedOutbox {
   }
   /// Whether a message is short enough to go in one frame, and may; then that takes its credit, if it costs some.
   virtual bool goesWhole(const SendOperation& operation) = 0;
-  // These have room, as hasRoom() said.
+  // run() calls these three only after hasRoom() has said that the frame fits.
   virtual void write(const ControlFrame& frame) = 0;
   virtual void writeWhole(const SendOperation& operation) = 0;
   /// The next bytes of `send` that may go, but at most so many as fit, behind the header where this is the `first`

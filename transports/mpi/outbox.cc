@@ -9,7 +9,7 @@ namespace goss::transports::mpi {
 
 namespace {
 
-// Of a message in parts a peer keeps up to so much: what is sent while a grant is on its way.
+// So many bytes of a message in parts go before the peer has granted it: they are on the way while the grant comes.
 constexpr std::size_t kAheadBytes = 256u << 10;
 
 } // namespace

@@ -47,7 +47,7 @@ enum class RecordKind : std::uint32_t {
   credit = 0x4753000a,
 };
 
-/// Of the kinds but for brief, again and align.
+/// Whether records of this kind begin at a cache line and are padded to whole lines.
 constexpr bool takesLines(RecordKind kind) {
   return (kind >= RecordKind::first && kind <= RecordKind::direct) ||
          (kind >= RecordKind::grant && kind <= RecordKind::credit);
