@@ -160,13 +160,8 @@ bool Peer::progress() {
                                  : peerLostError(rank_, "its process ended");
   failSends(why);
   if (isOver()) return true;
-  if (!departed_) {
-    breakOff(why);
-  } else if (!reader_.empty()) {
-    return any;
-  } else {
-    breakOff(why);
-  }
+  if (departed_ && !reader_.empty()) return any;
+  breakOff(why);
   return true;
 }
 

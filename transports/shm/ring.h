@@ -1,10 +1,10 @@
 /// Records in a ring with one producer and one consumer, in two processes.
 ///
 /// A message is one record or, where it goes in parts, a first record and any number of further ones, between which
-/// records of other messages may be. A record starts at a
-/// multiple of 64 bytes and is padded to one, and to a gap (kGapBytes) where it is of a few lines. But for the
-/// shortest: those that repeat the tag and the envelope of the short message before them leave them out, and several
-/// share a line. Both ends are on one host, so integers are in its byte order.
+/// records of other messages may be. A record starts at a multiple of 64 bytes and is padded to one, and to a gap
+/// (kGapBytes) where it is of a few lines. But for the shortest: those that repeat the tag and the envelope of the
+/// short message before them leave them out, and several share a line. Both ends are on one host, so integers are in
+/// its byte order.
 ///
 /// The reader looks at the place where the next record will begin: its kind is written last, so a short message costs
 /// one cache line to cross, or less. The writer clears the kind of the record to come before it shows the current one,
@@ -47,12 +47,11 @@ enum class RecordKind : std::uint32_t {
   credit = 0x4753000a,
 };
 
+constexpr bool isControl(RecordKind kind) { return kind >= RecordKind::grant && kind <= RecordKind::credit; }
 /// Whether records of this kind begin at a cache line and are padded to whole lines.
 constexpr bool takesLines(RecordKind kind) {
-  return (kind >= RecordKind::first && kind <= RecordKind::direct) ||
-         (kind >= RecordKind::grant && kind <= RecordKind::credit);
+  return (kind >= RecordKind::first && kind <= RecordKind::direct) || isControl(kind);
 }
-constexpr bool isControl(RecordKind kind) { return kind >= RecordKind::grant && kind <= RecordKind::credit; }
 
 struct RecordHeader {
   RecordKind kind;

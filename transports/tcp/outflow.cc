@@ -112,7 +112,10 @@ void Outflow::announce(SendOperation& operation) {
   operation.hook.extra = number;
   Parcel& parcel = parcels_[number];
   parcel = {&operation, number, PieceCursor(operation.pieces), 0, eager, operation.bytes, 0, stripes(operation.bytes)};
-  if (eager == 0) return;
+  if (eager == 0) {
+    if (parcel.bytes > 0) without_credit_.emplace(flowOf(operation.tag), number);
+    return;
+  }
   enqueue(parcel);
   // With its header, where nothing else waits.
   if (!parcel.striped && sending_.front() == &parcel) beginChunk(parcel);
@@ -305,30 +308,34 @@ bool Outflow::handleCredit(Tag flow, std::uint64_t bytes) {
   return true;
 }
 
-/// Messages that had to be announced without credit wait for no grant when there is some again.
+/// Messages that had to be announced without credit wait for no grant when there is some again: the oldest of each flow
+/// first, until the flow has too little.
 void Outflow::advance() {
-  std::vector<Tag> refused; // Flows that have too little.
-  for (auto& [number, parcel] : parcels_) {
-    if (parcel.operation == nullptr || parcel.allowed > 0 || parcel.bytes == 0) continue;
-    const Tag flow = flowOf(parcel.operation->tag);
-    if (std::find(refused.begin(), refused.end(), flow) != refused.end()) continue;
+  for (auto at = without_credit_.begin(); at != without_credit_.end();) {
+    const auto [flow, number] = *at;
+    Parcel& parcel = parcels_.at(number);
     const std::uint64_t eager = std::min<std::uint64_t>(parcel.bytes, eager_bytes_);
-    if (!credit_.take(parcel.operation->tag, kMessageCost + eager)) {
-      refused.push_back(flow);
+    if (!credit_.take(flow, kMessageCost + eager)) {
+      at = without_credit_.lower_bound({flow + 1, 0});
       continue;
     }
     say(FrameKind::advance, number, eager);
-    parcel.allowed = eager;
-    enqueue(parcel);
+    allow(parcel, eager);
+    at = without_credit_.lower_bound({flow, number});
   }
+}
+
+void Outflow::allow(Parcel& parcel, std::uint64_t bytes) {
+  without_credit_.erase({flowOf(parcel.operation->tag), parcel.number});
+  parcel.allowed = bytes;
+  enqueue(parcel);
 }
 
 bool Outflow::handleGrant(std::uint64_t number) {
   const auto found = parcels_.find(number);
   if (found == parcels_.end() || found->second.operation == nullptr) return number > 0 && number <= announced_;
   Parcel& parcel = found->second;
-  parcel.allowed = parcel.bytes;
-  enqueue(parcel);
+  allow(parcel, parcel.bytes);
   if (parcel.bytes > 0) return true;
   finish(*parcel.operation);
   parcels_.erase(found);
@@ -360,6 +367,7 @@ bool Outflow::cancel(SendOperation& operation) {
       Parcel& parcel = parcels_.at(operation.hook.extra);
       if (takeBack(parcel)) break;
       spoilt_ = true;
+      without_credit_.erase({flowOf(operation.tag), parcel.number});
       parcel.operation = nullptr;
       break;
     }
@@ -379,6 +387,7 @@ bool Outflow::takeBack(Parcel& parcel) {
     for (Chunk& chunk : lane)
       if (chunk.parcel == &parcel) copied = copied && continueAsCopy(chunk, operation);
   if (!copied) return false;
+  without_credit_.erase({flowOf(operation.tag), parcel.number});
   parcel.operation = nullptr;
   dequeue(parcel);
   if (parcel.at < parcel.bytes || parcel.bytes == 0) say(FrameKind::withdraw, parcel.number);
@@ -416,6 +425,7 @@ void Outflow::fail(const Status& status) {
   sending_.clear();
   striping_.clear();
   parcels_.clear();
+  without_credit_.clear();
   while (SendOperation* operation = finished_.popFront()) {
     operation->hook.cursor = kNowhere;
     operation->onSent(status);

@@ -6,8 +6,10 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gossamer/transport.h"
@@ -112,6 +114,7 @@ class Outflow {
   void beginChunk(Parcel& parcel);
   bool beginStripes();
   void advance();
+  void allow(Parcel& parcel, std::uint64_t bytes);
   void enqueue(Parcel& parcel);
   void dequeue(Parcel& parcel);
   Progress writeMain();
@@ -136,9 +139,10 @@ class Outflow {
   OperationList<SendOperation> finished_;   ///< For flush() to complete.
   std::map<std::uint64_t, Parcel> parcels_; ///< By number.
   std::uint64_t announced_ = 0;
-  std::deque<Parcel*> sending_;  ///< Have bytes for connection 0 that may go, in order.
-  std::deque<Parcel*> striping_; ///< The same, for the payload connections.
-  std::string notes_;            ///< Frames of say().
+  std::set<std::pair<Tag, std::uint64_t>> without_credit_; ///< Of parcels that nothing allows: their flow and number.
+  std::deque<Parcel*> sending_;                            ///< Have bytes for connection 0 that may go, in order.
+  std::deque<Parcel*> striping_;                           ///< The same, for the payload connections.
+  std::string notes_;                                      ///< Frames of say().
   Main main_;
   bool message_was_last_ = false;
   std::vector<std::deque<Chunk>> lanes_; ///< By payload connection.
