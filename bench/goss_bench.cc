@@ -2,7 +2,7 @@
 /// nccl-tests. docs/benchmarks.md describes options and output.
 #include <string_view>
 
-#include "bench/codec_bench.h"
+#include "bench/limits/codec_bench.h"
 #include "bench/suite/options.h"
 #include "bench/suite/world.h"
 

@@ -33,7 +33,7 @@ constexpr std::size_t kCpuBytes = 16 << 20;
 constexpr int kBulkMessages = 8;
 constexpr int kSmallMessages = 64;
 constexpr int kRounds = 9;
-constexpr double kMostRound_s = 1; ///< Or one repetition.
+constexpr double kMaxRound_s = 1; ///< Or one repetition.
 
 struct Settings {
   std::string output = "gossamer-tuning.json";
@@ -107,7 +107,7 @@ double Level::secondsOf(int most_repeats, const Round& round) {
     notes_.say(fmt::format("{} {}, round {} of {}", name_, figure_, std::max(i, 1), kRounds));
     times.push_back(timed(repeats, round));
     left_s -= times.back() * repeats;
-    const double round_s = std::min(left_s / kRounds, kMostRound_s);
+    const double round_s = std::min(left_s / kRounds, kMaxRound_s);
     if (i == 0) repeats = static_cast<int>(std::clamp(round_s / times[0], 1.0, double(most_repeats)));
     if (left_s < times.back() * repeats) break;
   }

@@ -1,8 +1,8 @@
 /// Everything in one step: each rank hands its bytes to all that want them, and combines what it gets in rank order.
 ///
 /// The latency of one message and the most bytes of all algorithms. Made for the smallest messages between ranks of one
-/// host, where lib/core/flat.h does the same without messages: each rank writes once and all others read. The schedule
-/// is what that path must be equal to, bit for bit, and what runs where it cannot be used.
+/// host, where lib/boards/board_channel.h does the same without messages: each rank writes once and all others read.
+/// The schedule is what that path must be equal to, bit for bit, and what runs where it cannot be used.
 ///
 /// Wire, m elements: all_reduce and barrier p (p - 1) m; reduce, broadcast, all_gather, reduce_scatter (p - 1) m;
 /// all_to_all the p - 1 blocks of every rank; gather, scatter all blocks but the root's; scan, exscan p (p - 1) / 2 m.

@@ -78,8 +78,8 @@ ValueForm readTernary(StageReader& reader) {
 }
 
 ValueForm readDct(StageReader& reader) {
-  const std::size_t chunk = reader.block("chunk", 64, {8, kMostDctElems});
-  const std::uint64_t keep = reader.integer("keep", 32, {1, kMostDctElems});
+  const std::size_t chunk = reader.block("chunk", 64, {8, kMaxDctElems});
+  const std::uint64_t keep = reader.integer("keep", 32, {1, kMaxDctElems});
   if (keep > chunk) {
     reader.refuse(fmt::format("keep={} is more than a chunk has", keep));
   }

@@ -20,12 +20,12 @@ namespace goss::bench {
 namespace {
 
 constexpr int kRounds = 7;
-constexpr std::size_t kLeastBytesPerRound = std::size_t{64} << 20;
+constexpr std::size_t kMinBytesPerRound = std::size_t{64} << 20;
 
 using Buffer = std::vector<unsigned char>;
 
 int repeatsOf(std::size_t bytes) {
-  return static_cast<int>(std::clamp<std::size_t>(kLeastBytesPerRound / bytes, 1, 2000));
+  return static_cast<int>(std::clamp<std::size_t>(kMinBytesPerRound / bytes, 1, 2000));
 }
 
 double medianUsOf(std::size_t bytes, const std::function<void()>& once) {
@@ -46,16 +46,16 @@ void add(unsigned char* sum, const unsigned char* a, const unsigned char* b, std
 void fail(const char* what) { throw std::runtime_error(std::string("the loopback test: ") + what + " failed"); }
 
 void exchange(int fd, const unsigned char* out, unsigned char* in, std::size_t bytes) {
-  constexpr std::size_t kMostPerCall = 256 * 1024;
+  constexpr std::size_t kMaxPerCall = 256 * 1024;
   std::size_t sent = 0;
   std::size_t received = 0;
   while (sent < bytes || received < bytes) {
     if (sent < bytes) {
-      const ssize_t moved = ::send(fd, out + sent, std::min(bytes - sent, kMostPerCall), MSG_NOSIGNAL);
+      const ssize_t moved = ::send(fd, out + sent, std::min(bytes - sent, kMaxPerCall), MSG_NOSIGNAL);
       sent += moved > 0 ? static_cast<std::size_t>(moved) : 0;
     }
     if (received < bytes) {
-      const ssize_t moved = ::recv(fd, in + received, std::min(bytes - received, kMostPerCall), 0);
+      const ssize_t moved = ::recv(fd, in + received, std::min(bytes - received, kMaxPerCall), 0);
       if (moved == 0) fail("recv");
       received += moved > 0 ? static_cast<std::size_t>(moved) : 0;
     }

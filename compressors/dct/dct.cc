@@ -47,7 +47,7 @@ CodecTraits DctCodec::traits() const {
 std::size_t DctCodec::maxBytes(std::size_t count) const { return chunks(count) * keep_ * kDctEntryBytes; }
 
 void DctCodec::writeChunk(const float* coefficients, unsigned char* indices, unsigned char* values) const {
-  unsigned char order[kMostDctElems];
+  unsigned char order[kMaxDctElems];
   loops_.select(order, coefficients, chunk_, keep_);
   std::memcpy(indices, order, keep_);
   for (std::size_t k = 0; k < keep_; ++k) {
@@ -60,7 +60,7 @@ std::size_t DctCodec::encodeVector(const VectorIn& in, unsigned char* to) const 
   unsigned char* values = to + chunks(in.count) * keep_;
   const std::size_t some = 2 * chunk_;
   for (std::size_t i = 0; i < in.count; i += some) {
-    float padded[2 * kMostDctElems], coefficients[2 * kMostDctElems];
+    float padded[2 * kMaxDctElems], coefficients[2 * kMaxDctElems];
     const std::size_t held = std::min(some, in.count - i);
     const float* from = in.values + i;
     if (held < some) {
@@ -96,7 +96,7 @@ void DctCodec::gather(PayloadView payload, std::size_t chunk, std::size_t count,
 
 void DctCodec::decodeVector(PayloadView payload, const VectorOut& out) const {
   for (std::size_t i = 0; i < chunks(out.count); ++i) {
-    float coefficients[kMostDctElems] = {}, chunk[kMostDctElems];
+    float coefficients[kMaxDctElems] = {}, chunk[kMaxDctElems];
     gather(payload, i, out.count, coefficients, nullptr);
     loops_.transform(chunk, coefficients, inverse_.data(), chunk_);
     loops().deliver(out.out + i * chunk_, chunk, std::min(chunk_, out.count - i * chunk_), out.delivery);
@@ -106,8 +106,8 @@ void DctCodec::decodeVector(PayloadView payload, const VectorOut& out) const {
 void DctCodec::decodeMean(const DecodeJob& job) const {
   const std::size_t count = job.out.size();
   for (std::size_t i = 0; i < chunks(count); ++i) {
-    float coefficients[kMostDctElems] = {}, chunk[kMostDctElems];
-    unsigned senders[kMostDctElems] = {};
+    float coefficients[kMaxDctElems] = {}, chunk[kMaxDctElems];
+    unsigned senders[kMaxDctElems] = {};
     for (const PayloadView payload : job.payloads) {
       gather(payload, i, count, coefficients, senders);
     }

@@ -11,7 +11,7 @@
 
 namespace goss::compressors {
 
-/// `chunk` is a power of two from 8 to kMostDctElems.
+/// `chunk` is a power of two from 8 to kMaxDctElems.
 DctTable makeDctTable(std::size_t chunk);
 
 /// Chunks are consecutive elements; the last one is filled up with zeros. Of each chunk the `keep` largest coefficients
@@ -19,7 +19,7 @@ DctTable makeDctTable(std::size_t chunk);
 /// coefficient, in the order of the payloads, as DeMo's aggregation does, but the same on all ranks.
 class DctCodec final : public VectorCodec {
  public:
-  /// `chunk` is a power of two from 8 to kMostDctElems, `keep` at most `chunk`. Both tables must outlive the codec.
+  /// `chunk` is a power of two from 8 to kMaxDctElems, `keep` at most `chunk`. Both tables must outlive the codec.
   DctCodec(std::size_t chunk, std::size_t keep, const CommonLoops& common, const DctLoops& loops);
 
   [[nodiscard]] std::string spec() const override;

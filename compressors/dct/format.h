@@ -6,13 +6,13 @@
 
 namespace goss::compressors {
 
-inline constexpr std::size_t kMostDctElems = 256;
+inline constexpr std::size_t kMaxDctElems = 256;
 
 /// All that the basis of a chunk is made of. Plain numbers, so that a kernel can be given it by value.
 struct DctTable {
   std::size_t chunk = 0;
-  float level = 0;                      ///< sqrt(1 / chunk).
-  float cosine[kMostDctElems + 1] = {}; ///< sqrt(2 / chunk) cos(pi i / (2 chunk)), i up to chunk.
+  float level = 0;                     ///< sqrt(1 / chunk).
+  float cosine[kMaxDctElems + 1] = {}; ///< sqrt(2 / chunk) cos(pi i / (2 chunk)), i up to chunk.
 };
 
 inline constexpr std::size_t kDctEntryBytes = 1 + sizeof(float); ///< Index and value.

@@ -65,7 +65,7 @@ inline std::uint32_t dctThreshold(const std::uint32_t* __restrict magnitudes, st
 
 inline void dctSelect(unsigned char* __restrict indices, const float* __restrict coefficients, std::size_t count,
                       std::size_t keep) {
-  std::uint32_t magnitudes[kMostDctElems];
+  std::uint32_t magnitudes[kMaxDctElems];
   for (std::size_t c = 0; c < count; ++c) {
     magnitudes[c] = bitCast<std::uint32_t>(coefficients[c]) & 0x7fffffffu;
   }

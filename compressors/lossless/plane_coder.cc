@@ -12,7 +12,7 @@ namespace {
 constexpr int kLevel = -20;
 /// What does not become smaller by a 32nd in its beginning is not tried further.
 constexpr std::size_t kSample = 4096;
-constexpr std::size_t kLeast = 256; ///< Bytes below which tables cost more than they save.
+constexpr std::size_t kMin = 256; ///< Bytes below which tables cost more than they save.
 
 bool configure(ZSTD_CCtx* context) {
   // Negative levels would leave literals as they are.
@@ -37,7 +37,7 @@ std::size_t planeEncoderBytes(std::size_t most) {
 std::size_t planeDecoderBytes() { return ZSTD_estimateDCtxSize(); }
 
 std::size_t encodePlane(unsigned char* to, const unsigned char* plane, std::size_t count, std::span<std::byte> memory) {
-  if (count < kLeast) {
+  if (count < kMin) {
     return 0;
   }
   ZSTD_CCtx* context = ZSTD_initStaticCCtx(memory.data(), memory.size());

@@ -52,7 +52,7 @@ void timesRight(const MatrixShape& shape, RowRange rows, const float* matrix, co
   std::fill_n(out + rows.first * shape.rank, (rows.end - rows.first) * shape.rank, 0.0f);
   for (std::size_t i = rows.first; i < rows.end; ++i) {
     for (std::size_t first = 0; first < shape.columns; first += kFactorSlab) {
-      float sums[kMostFactorRank] = {};
+      float sums[kMaxFactorRank] = {};
       for (std::size_t j = first; j < std::min(shape.columns, first + kFactorSlab); ++j) {
         addProduct(sums, matrix[i * shape.columns + j], right + j * shape.rank, shape.rank);
       }

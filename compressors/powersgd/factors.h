@@ -10,7 +10,7 @@ namespace goss::compressors {
 
 /// Products sum so many terms in order, and then such sums in order: a GPU makes them side by side.
 inline constexpr std::size_t kFactorSlab = 512;
-inline constexpr std::size_t kMostFactorRank = 256;
+inline constexpr std::size_t kMaxFactorRank = 256;
 /// Sums over a column add every 32nd number, and then halves.
 inline constexpr std::size_t kFactorLanes = 32;
 

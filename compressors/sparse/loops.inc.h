@@ -197,8 +197,8 @@ inline void drawLoop(const StreamKey& key, const std::uint64_t* __restrict place
 
 inline void pickLoop(const float* __restrict values, Blocks blocks, float* __restrict to) {
   // Nothing foresees where the next block lies: lines are asked for well before they are read.
-  constexpr std::size_t kAhead = 24, kLine = 64 / sizeof(float), kMostLines = 16;
-  const std::size_t asked = blocks.block < kMostLines * kLine ? blocks.block : kMostLines * kLine;
+  constexpr std::size_t kAhead = 24, kLine = 64 / sizeof(float), kMaxLines = 16;
+  const std::size_t asked = blocks.block < kMaxLines * kLine ? blocks.block : kMaxLines * kLine;
   for (std::size_t i = 0; i < blocks.count; ++i, to += blocks.block) {
     if (i + kAhead < blocks.count) {
       for (std::size_t k = 0; k < asked; k += kLine) {

@@ -27,12 +27,12 @@ struct SamplePlan {
   double hits; ///< Selected elements that it is expected to hold.
 
   /// Whether a sample of an eighth or less says enough.
-  [[nodiscard]] bool pays() const { return hits >= kLeastHits; }
+  [[nodiscard]] bool pays() const { return hits >= kMinHits; }
   [[nodiscard]] std::uint64_t wanted() const { return static_cast<std::uint64_t>(1.15 * hits + 3 * std::sqrt(hits)); }
 
  private:
   static constexpr double kHits = 400;
-  static constexpr double kLeastHits = 60;
+  static constexpr double kMinHits = 60;
 };
 
 /// The search for a threshold that about k elements reach, by a strided sample. Where it finds none, the k largest are

@@ -12,7 +12,7 @@ namespace goss::compressors {
 
 namespace {
 
-constexpr int kMostRanks = 127;
+constexpr int kMaxRanks = 127;
 
 class AgreedRun final : public CodecRun {
  public:
@@ -98,10 +98,10 @@ CodecTraits AgreedTernaryCodec::traits() const {
 }
 
 Result<std::unique_ptr<CodecRun>> AgreedTernaryCodec::start(const RunJob& job) const {
-  if (job.ranks < 1 || job.ranks > kMostRanks) {
+  if (job.ranks < 1 || job.ranks > kMaxRanks) {
     return Status::error(GOSS_ERR_INVALID_ARGUMENT,
                          fmt::format("codec '{}': sums of {} ranks do not fit its words; it takes 1 to {}", spec(),
-                                     job.ranks, kMostRanks));
+                                     job.ranks, kMaxRanks));
   }
   return std::unique_ptr<CodecRun>(std::make_unique<AgreedRun>(clip_, common_, loops_, job));
 }

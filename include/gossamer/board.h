@@ -1,7 +1,8 @@
 /// An optional part of the transport seam: memory that a rank writes and its peers on the same host read.
 ///
 /// For messages so small that matching and queueing would cost more than moving them. A transport gives raw memory and
-/// a bell; what is written where, and how readers know that it is complete, is agreed above it (lib/core/flat.h).
+/// a bell; what is written where, and how readers know that it is complete, is agreed above it
+/// (lib/boards/board_channel.h).
 #ifndef GOSSAMER_BOARD_H_
 #define GOSSAMER_BOARD_H_
 

@@ -124,7 +124,7 @@ struct Phase {
 };
 
 /// A run asks for at most so many collectives.
-inline constexpr int kMostPhases = 4;
+inline constexpr int kMaxPhases = 4;
 
 /// One operation of a multi-phase codec on one rank. Local; the caller runs the collectives that it asks for, in the
 /// same order on all ranks. One thread at a time.
@@ -149,7 +149,7 @@ struct RunJob {
 };
 
 /// Stateless, immutable and safe for concurrent use; everything that lasts is the caller's
-/// (lib/sync/reference_store.h). Calls never block, allocate only on failure (start() excepted), and leave outputs
+/// (lib/state/reference_store.h). Calls never block, allocate only on failure (start() excepted), and leave outputs
 /// undefined when they fail. Errors: GOSS_ERR_PROTOCOL for a malformed payload, GOSS_ERR_INVALID_ARGUMENT for a job
 /// that breaks a rule above, GOSS_ERR_UNSUPPORTED for a call that the traits exclude.
 class Codec {

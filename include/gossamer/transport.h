@@ -186,10 +186,10 @@ struct TransportContext {
 class Board;
 
 /// What came of a message that was to be over within one call.
-enum class AtOnce {
+enum class TryResult {
   done,    ///< It is over.
   notYet,  ///< Nothing has happened: nothing has come. Ask again.
-  behind,  ///< Nothing has happened: what has come goes first. Ask again after progress().
+  queued,  ///< Nothing has happened: what has come goes first. Ask again after progress().
   refused, ///< Nothing has happened, and asking again will not help: use send() or recv().
 };
 
@@ -225,14 +225,14 @@ class Transport {
   /// costs a fraction of send() and recv(). It has its place in the order as any other, and the other end need not use
   /// the same way. Refused, too, is a message that has come but does not have this envelope, or has more bytes than
   /// `room`: recv() is to say so. `bytes`: what was received, when done.
-  virtual AtOnce sendAtOnce(int peer, Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
+  virtual TryResult trySend(int peer, Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
     (void)peer, (void)tag, (void)envelope, (void)bytes;
-    return AtOnce::refused;
+    return TryResult::refused;
   }
-  virtual AtOnce recvAtOnce(int peer, Tag tag, const Envelope& envelope, std::span<std::byte> room,
+  virtual TryResult tryRecv(int peer, Tag tag, const Envelope& envelope, std::span<std::byte> room,
                             std::size_t& bytes) {
     (void)peer, (void)tag, (void)envelope, (void)room, (void)bytes;
-    return AtOnce::refused;
+    return TryResult::refused;
   }
 
   /// Whether a message from `peer` is there, as of the last progress(), that a receive with its tag would get if it

@@ -4,15 +4,14 @@
 
 #include <optional>
 
+#include "call/call.h"
 #include "capi/handles.h"
-#include "core/call.h"
-#include "core/world.h"
+#include "world/world.h"
 
 namespace goss::capi {
 
 namespace {
 
-using core::Call;
 
 /// Arguments that every collective has.
 struct Common {
@@ -23,7 +22,7 @@ struct Common {
 };
 
 /// GOSS_CODEC, for calls that name none and that it can serve.
-Status useDefaultCodec(core::Communicator& communicator, Call& call) {
+Status useDefaultCodec(Communicator& communicator, Call& call) {
   const std::string& spec = communicator.world().config().codec;
   const bool sums = call.op == GOSS_SUM || call.op == GOSS_AVG || call.op == GOSS_PREMUL_SUM;
   const bool narrow = call.dtype == GOSS_FLOAT32 || call.dtype == GOSS_FLOAT16 || call.dtype == GOSS_BFLOAT16;
@@ -40,7 +39,7 @@ Status useDefaultCodec(core::Communicator& communicator, Call& call) {
 Status launch(const Common& common, Call& call) {
   Result<Options> options = readOptions(common.function, common.options, common.request);
   if (!options.isOk()) return options.status();
-  core::Communicator& communicator = *common.comm->communicator;
+  Communicator& communicator = *common.comm->communicator;
   call.timeout_ms = options.value().timeout_ms;
   call.algorithm = options.value().algorithm;
   call.scale = options.value().scale;
@@ -52,11 +51,11 @@ Status launch(const Common& common, Call& call) {
   } else if (Status status = useDefaultCodec(communicator, call); !status.isOk()) {
     return status;
   }
-  if (Status status = core::validate(call, communicator.size()); !status.isOk()) return status;
+  if (Status status = validate(call, communicator.size()); !status.isOk()) return status;
 
   Group& group = Group::ofThisThread();
   if (common.request == nullptr && !group.open()) return communicator.run(call);
-  Result<core::Operation*> started = communicator.start(call, options.value().persistent);
+  Result<Operation*> started = communicator.start(call, options.value().persistent);
   if (!started.isOk()) return started.status();
   if (common.request == nullptr) {
     group.add(started.value());
@@ -70,7 +69,7 @@ Status checkBuffer(const Common& common, const char* name, const void* buffer, s
   if (count == 0) return Status::ok();
   if (buffer == nullptr)
     return invalid(fmt::format("{}: {} is NULL, but has {} elements", common.function, name, count));
-  const std::size_t element = core::dtypeBytes(dtype);
+  const std::size_t element = dtypeBytes(dtype);
   if (element > 0 && reinterpret_cast<std::uintptr_t>(buffer) % element != 0) {
     return invalid(fmt::format("{}: {} is not aligned to its {} byte elements", common.function, name, element));
   }
@@ -117,11 +116,11 @@ bool isPlain(const Common& common, goss_op op) {
 }
 
 Status launchUniform(const Common& common, const Uniform& uniform, const Buffers& buffers) {
-  const core::CallKey key{uniform.collective, uniform.dtype, uniform.op,  uniform.root,
-                          uniform.count,      buffers.send,  buffers.recv};
+  const CallKey key{uniform.collective, uniform.dtype, uniform.op,  uniform.root,
+                    uniform.count,      buffers.send,  buffers.recv};
   const bool plain = isPlain(common, uniform.op);
   if (plain) {
-    if (std::optional<Status> status = common.comm->communicator->runAgain(key); status.has_value()) return *status;
+    if (std::optional<Status> status = common.comm->communicator->runCached(key); status.has_value()) return *status;
   }
   Call call = describe(uniform.collective, buffers, uniform.count, uniform.dtype);
   call.op = uniform.op;
@@ -134,9 +133,9 @@ Status launchUniform(const Common& common, const Uniform& uniform, const Buffers
   if (buffers.uses_recv) {
     if (Status s = checkBuffer(common, "recv", buffers.recv, call.count, call.dtype); !s.isOk()) return s;
   }
-  core::setUniformShape(call, common.comm->communicator->size());
+  setUniformShape(call, common.comm->communicator->size());
   Status status = launch(common, call);
-  if (plain && status.isOk()) common.comm->communicator->remember(key, call);
+  if (plain && status.isOk()) common.comm->communicator->cacheCall(key, call);
   return status;
 }
 
@@ -162,7 +161,7 @@ bool isRoot(goss_comm_t comm, std::int32_t root) { return comm != nullptr && com
 Status launchUneven(const Common& common, Call call, const Buffers& buffers, const std::size_t* counts,
                     const std::size_t* displs) {
   if (Status status = checkComm(common.function, common.comm); !status.isOk()) return status;
-  const core::Communicator& communicator = *common.comm->communicator;
+  const Communicator& communicator = *common.comm->communicator;
   Result<std::uint64_t> sum = sumOf(common, "counts", counts, communicator.size());
   if (!sum.isOk()) return sum.status();
   call.count = sum.value();
@@ -173,8 +172,8 @@ Status launchUneven(const Common& common, Call call, const Buffers& buffers, con
     return s;
   if (Status s = checkBuffer(common, "recv", buffers.recv, gathers ? call.count : mine, call.dtype); !s.isOk())
     return s;
-  const std::size_t element = core::dtypeBytes(call.dtype);
-  call.shape = core::blocksShape(call.collective, perRank(counts, common.comm), displs, element);
+  const std::size_t element = dtypeBytes(call.dtype);
+  call.shape = blocksShape(call.collective, perRank(counts, common.comm), displs, element);
   call.counts_hash = XXH32(counts, perRank(counts, common.comm).size_bytes(), 0);
   return launch(common, call);
 }
@@ -241,7 +240,7 @@ goss_status goss_reduce_scatterv(goss_comm_t comm, const void* send, void* recv,
                                  goss_op op, const goss_options* options, goss_request_t* request) {
   return guarded("goss_reduce_scatterv", [&] {
     const Buffers buffers{send, recv};
-    Call call = describe(Collective::reduceScatter, buffers, 0, dtype);
+    goss::Call call = describe(Collective::reduceScatter, buffers, 0, dtype);
     call.op = op;
     return launchUneven({"goss_reduce_scatterv", comm, options, request}, call, buffers, counts, nullptr);
   });
@@ -274,12 +273,12 @@ goss_status goss_all_to_allv(goss_comm_t comm, const void* send, const size_t* s
       return invalid(fmt::format("goss_all_to_allv: rank {} sends {} elements to itself, but receives {} from itself",
                                  self, send_counts[self], recv_counts[self]));
     }
-    Call call = describe(Collective::allToAll, {send, recv}, 0, dtype);
+    goss::Call call = describe(Collective::allToAll, {send, recv}, 0, dtype);
     call.uneven = true;
-    const std::size_t element = goss::core::dtypeBytes(dtype);
-    call.shape = goss::core::blocksShape(Collective::allToAll, perRank(send_counts, comm), send_displs, element);
+    const std::size_t element = goss::dtypeBytes(dtype);
+    call.shape = goss::blocksShape(Collective::allToAll, perRank(send_counts, comm), send_displs, element);
     call.shape.output_blocks =
-        goss::core::blocksShape(Collective::allToAll, perRank(recv_counts, comm), recv_displs, element).output_blocks;
+        goss::blocksShape(Collective::allToAll, perRank(recv_counts, comm), recv_displs, element).output_blocks;
     return launch(common, call);
   });
 }

@@ -4,13 +4,13 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "bootstrap/bootstrap.h"
 #include "capi/config.h"
 #include "capi/handles.h"
 #include "capi/structs.h"
-#include "core/bootstrap.h"
-#include "core/explain.h"
-#include "core/world.h"
+#include "explain/explain.h"
 #include "gossamer/links.h"
+#include "world/world.h"
 
 namespace goss::capi {
 
@@ -71,14 +71,14 @@ const char* goss_status_string(goss_status status) {
   return "unknown status";
 }
 
-size_t goss_dtype_size(goss_dtype dtype) { return goss::core::dtypeBytes(dtype); }
+size_t goss_dtype_size(goss_dtype dtype) { return goss::dtypeBytes(dtype); }
 
 goss_status goss_unique_id_create_with(const goss_config* config, goss_unique_id* id) {
   return guarded("goss_unique_id_create", [&]() -> Status {
     if (id == nullptr) return invalid("goss_unique_id_create: id is NULL");
     const auto settings = readSettings("goss_unique_id_create_with", config);
     if (!settings.isOk()) return settings.status();
-    const auto made = goss::core::makeUniqueId(settings.value().config);
+    const auto made = goss::makeUniqueId(settings.value().config);
     if (made.isOk()) *id = made.value();
     return made.status();
   });
@@ -89,7 +89,7 @@ goss_status goss_unique_id_create(goss_unique_id* id) { return goss_unique_id_cr
 goss_status goss_unique_id_destroy(const goss_unique_id* id) {
   return guarded("goss_unique_id_destroy", [&]() -> Status {
     if (id == nullptr) return invalid("goss_unique_id_destroy: id is NULL");
-    return goss::core::destroyUniqueId(*id);
+    return goss::destroyUniqueId(*id);
   });
 }
 
@@ -99,14 +99,14 @@ goss_status goss_comm_create(const goss_config* config, goss_comm_t* comm) {
     const auto read = readSettings("goss_comm_create", config);
     if (!read.isOk()) return read.status();
     const Settings& settings = read.value();
-    const auto launch = goss::core::detectLaunch(settings.config, &settings.place);
+    const auto launch = goss::detectLaunch(settings.config, &settings.place);
     if (!launch.isOk()) return launch.status();
-    auto world = goss::core::World::create(settings.config, launch.value());
+    auto world = goss::World::create(settings.config, launch.value());
     if (!world.isOk()) return world.status();
     std::vector<int> ranks;
     for (int rank = 0; rank < launch.value().ranks; ++rank)
       ranks.push_back(rank);
-    *comm = new goss_comm(std::make_unique<goss::core::Communicator>(world.take(), 0, std::move(ranks)));
+    *comm = new goss_comm(std::make_unique<goss::Communicator>(world.take(), 0, std::move(ranks)));
     return Status::ok();
   });
 }
@@ -223,7 +223,7 @@ goss_status goss_mem_free(goss_comm_t comm, void* memory) {
 goss_status goss_explain(const char* collective, int32_t ranks, size_t bytes, const char* links, char** json) {
   return guarded("goss_explain", [&]() -> Status {
     if (collective == nullptr || json == nullptr) return invalid("goss_explain: collective and json must not be NULL");
-    auto text = goss::core::explainHere(collective, ranks, bytes, {links != nullptr ? links : "", "", {}, 0});
+    auto text = goss::explainHere(collective, ranks, bytes, {links != nullptr ? links : "", "", {}, 0});
     if (!text.isOk()) return text.status();
     *json = ::strdup(text.value().c_str());
     return *json != nullptr ? Status::ok() : Status::error(GOSS_ERR_RESOURCE, "goss_explain: out of memory");

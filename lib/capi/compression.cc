@@ -3,10 +3,10 @@
 
 #include "capi/handles.h"
 #include "capi/structs.h"
-#include "core/explain.h"
-#include "core/user_codec.h"
-#include "core/world.h"
+#include "capi/user_codec.h"
+#include "explain/explain.h"
 #include "gossamer/compression.h"
+#include "world/world.h"
 
 using namespace goss::capi; // NOLINT(google-build-using-namespace): the C functions are not in a namespace
 using goss::Status;
@@ -58,7 +58,7 @@ goss_status goss_codec_state_read(goss_comm_t comm, uint64_t tensor, float* valu
     auto lock = comm->communicator->engine().enter();
     if (const Status& failure = comm->communicator->failureOnLoop(); !failure.isOk()) return failure;
     if (comm->communicator->holdsStateOnLoop(tensor)) return pending("goss_codec_state_read");
-    comm->communicator->referencesOnLoop().read({tensor, goss::sync::ReferenceRole::worker, 0}, 0, {values, count});
+    comm->communicator->referencesOnLoop().read({tensor, goss::ReferenceRole::worker, 0}, 0, {values, count});
     return Status::ok();
   });
 }
@@ -66,13 +66,13 @@ goss_status goss_codec_state_read(goss_comm_t comm, uint64_t tensor, float* valu
 goss_status goss_codec_state_reset(goss_comm_t comm, uint64_t tensor) {
   return guarded("goss_codec_state_reset", [&]() -> Status {
     if (Status status = checkComm("goss_codec_state_reset", comm); !status.isOk()) return status;
-    goss::sync::ReferenceStore::Filter filter;
+    goss::ReferenceStore::Filter filter;
     if (tensor != 0) filter.tensor = tensor;
     auto lock = comm->communicator->engine().enter();
     if (comm->communicator->holdsStateOnLoop(tensor)) return pending("goss_codec_state_reset");
     // What error feedback keeps, not the places in random streams and PowerSGD's factors: these must stay
     // the same on all ranks.
-    using Role = goss::sync::ReferenceRole;
+    using Role = goss::ReferenceRole;
     for (const Role role : {Role::worker, Role::server, Role::momentum, Role::velocity}) {
       filter.role = role;
       comm->communicator->referencesOnLoop().reset(filter);
@@ -91,7 +91,7 @@ goss_status goss_codec_register(goss_comm_t comm, const char* name, const goss_c
     if (given.max_bytes == nullptr || given.encode == nullptr || given.decode == nullptr) {
       return invalid(fmt::format("goss_codec_register: '{}' lacks a function", name));
     }
-    return comm->communicator->world().codecs().add(name, std::make_shared<goss::core::UserCodec>(name, given));
+    return comm->communicator->world().codecs().add(name, std::make_shared<goss::UserCodec>(name, given));
   });
 }
 
@@ -105,7 +105,7 @@ goss_status goss_explain_codec(const char* collective, int32_t ranks, size_t byt
     if (collective == nullptr || codec == nullptr || json == nullptr) {
       return invalid("goss_explain_codec: collective, codec and json must not be NULL");
     }
-    auto text = goss::core::explainHere(collective, ranks, bytes, {links != nullptr ? links : "", codec, {}, 0});
+    auto text = goss::explainHere(collective, ranks, bytes, {links != nullptr ? links : "", codec, {}, 0});
     if (!text.isOk()) return text.status();
     *json = static_cast<char*>(copyForCaller(text.value()));
     return *json != nullptr ? Status::ok() : Status::error(GOSS_ERR_RESOURCE, "goss_explain_codec: out of memory");

@@ -8,15 +8,12 @@
 #include <utility>
 
 #include "capi/structs.h"
-#include "core/settings.h"
+#include "world/settings.h"
 
 namespace goss::capi {
 
 namespace {
 
-using core::Range;
-using core::Setting;
-using core::Words;
 
 /// Gives the numbers of a goss_config the values of a Config; its strings are NULL.
 class NumberWriter {
@@ -93,9 +90,9 @@ class FieldReader {
   }
 
   void portRange(const char* /*variable*/, const char* fields) {
-    if (!core::isPortRange(given_.port_min, given_.port_max))
+    if (!isPortRange(given_.port_min, given_.port_max))
       return refuse(fields, fmt::format("{} and {}", given_.port_min, given_.port_max),
-                    fmt::format("{}, or 0 and 0 for any", core::kPortRange));
+                    fmt::format("{}, or 0 and 0 for any", kPortRange));
     config_.port_min = given_.port_min;
     config_.port_max = given_.port_max;
   }
@@ -120,7 +117,7 @@ goss_config fieldsOf(const Config& config) {
   fields.size = sizeof fields;
   fields.rank = fields.ranks = -1;
   NumberWriter writer(config, fields);
-  core::visitSettings(writer);
+  visitSettings(writer);
   return fields;
 }
 
@@ -143,7 +140,7 @@ Result<Settings> readSettings(const char* function, const goss_config* given) {
   if (!read.isOk()) return read.status();
   settings.place = read.value();
   FieldReader reader(function, settings.place, settings.config);
-  core::visitSettings(reader);
+  visitSettings(reader);
   if (!reader.status().isOk()) return reader.status();
   const char* scope = settings.place.tls_scope;
   if (settings.config.tls.empty() && scope != nullptr && *scope != '\0') {

@@ -8,7 +8,7 @@
 
 #include "capi/structs.h"
 
-goss_comm::goss_comm(std::unique_ptr<goss::core::Communicator> made) : communicator(std::move(made)) {
+goss_comm::goss_comm(std::unique_ptr<goss::Communicator> made) : communicator(std::move(made)) {
   for (int rank = 0; rank < communicator->size(); ++rank)
     transport_names.push_back(communicator->transportName(rank));
 }
@@ -101,7 +101,7 @@ Status Group::end() {
   if (depth_ == 0) return invalid("goss_group_end: no group is open in this thread; call goss_group_begin first");
   if (--depth_ > 0) return Status::ok();
   Status first = std::exchange(failure_, Status::ok());
-  for (core::Operation* operation : started_) {
+  for (Operation* operation : started_) {
     Status status = checkRequest("goss_group_end", toRequest(operation));
     if (status.isOk()) status = operation->communicator().finish(operation, nullptr);
     if (first.isOk()) first = status;
@@ -110,9 +110,9 @@ Status Group::end() {
   return first;
 }
 
-void Group::forget(const core::Communicator& communicator) {
-  const auto forgotten = std::erase_if(
-      started_, [&](const core::Operation* operation) { return &operation->communicator() == &communicator; });
+void Group::forget(const Communicator& communicator) {
+  const auto forgotten =
+      std::erase_if(started_, [&](const Operation* operation) { return &operation->communicator() == &communicator; });
   if (forgotten > 0 && failure_.isOk()) {
     failure_ = Status::error(GOSS_ERR_ABORTED, "goss_group_end: a communicator of the group was destroyed inside it");
   }

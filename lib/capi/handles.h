@@ -9,19 +9,19 @@
 #include <system_error>
 #include <vector>
 
-#include "core/communicator.h"
+#include "communicator/communicator.h"
 #include "gossamer/gossamer.h"
 
 struct goss_comm {
-  explicit goss_comm(std::unique_ptr<goss::core::Communicator> made);
-  std::unique_ptr<goss::core::Communicator> communicator;
+  explicit goss_comm(std::unique_ptr<goss::Communicator> made);
+  std::unique_ptr<goss::Communicator> communicator;
   std::vector<std::string> transport_names; ///< By rank; goss_comm_transport hands out pointers into it.
 };
 
 namespace goss::capi {
 
-inline core::Operation* toOperation(goss_request_t request) { return reinterpret_cast<core::Operation*>(request); }
-inline goss_request_t toRequest(core::Operation* operation) { return reinterpret_cast<goss_request_t>(operation); }
+inline Operation* toOperation(goss_request_t request) { return reinterpret_cast<Operation*>(request); }
+inline goss_request_t toRequest(Operation* operation) { return reinterpret_cast<goss_request_t>(operation); }
 
 /// Keeps the text for goss_last_error of this thread and returns the number.
 goss_status report(const Status& status);
@@ -77,15 +77,15 @@ class Group {
   static Group& ofThisThread();
   [[nodiscard]] bool open() const { return depth_ > 0; }
   void begin() { ++depth_; }
-  void add(core::Operation* operation) { started_.push_back(operation); }
+  void add(Operation* operation) { started_.push_back(operation); }
   Status end();
   /// The communicator is about to go, and its operations with it: end() reports them as aborted.
-  void forget(const core::Communicator& communicator);
+  void forget(const Communicator& communicator);
 
  private:
   int depth_ = 0;
   Status failure_; ///< Of forgotten operations.
-  std::vector<core::Operation*> started_;
+  std::vector<Operation*> started_;
 };
 
 } // namespace goss::capi

@@ -6,10 +6,9 @@
 
 #include <new>
 
+#include "call/codec_pair.h"
 #include "capi/handles.h"
 #include "capi/structs.h"
-#include "core/codecs.h"
-#include "core/world.h"
 #include "pipeline/boundary_codec.h"
 #include "pipeline/checker.h"
 #include "pipeline/csv.h"
@@ -17,6 +16,7 @@
 #include "pipeline/runner.h"
 #include "pipeline/simulator.h"
 #include "pipeline/timeline.h"
+#include "world/world.h"
 
 struct goss_pipeline {
   goss::pipeline::Schedule schedule;

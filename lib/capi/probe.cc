@@ -5,9 +5,9 @@
 
 namespace {
 
+using goss::Pattern;
 using goss::Status;
 using goss::capi::invalid;
-using goss::core::Pattern;
 
 struct Probe {
   const char* function;

@@ -10,10 +10,9 @@ namespace goss::capi {
 
 namespace {
 
-using core::MessageCall;
 
 /// Of at most 8 bytes. A division costs more than a copy.
-constexpr std::uint64_t kMostElements = std::uint64_t{1} << 59;
+constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 59;
 
 struct MessageContext {
   const char* function;
@@ -26,14 +25,14 @@ struct MessageContext {
 bool isGood(goss_comm_t comm, const MessageCall& call) {
   return isUsable(comm) && static_cast<unsigned>(call.dtype) < GOSS_DTYPE_COUNT && call.peer >= 0 &&
          call.peer < comm->communicator->size() && call.tag >= 0 && call.buffer != nullptr &&
-         call.count <= kMostElements;
+         call.count <= kMaxElements;
 }
 
 Status checkMessage(const MessageContext& context, const MessageCall& call) {
   if (isGood(context.comm, call)) return Status::ok();
   if (Status status = checkComm(context.function, context.comm); !status.isOk()) return status;
   const int size = context.comm->communicator->size();
-  const std::size_t element = core::dtypeBytes(call.dtype);
+  const std::size_t element = dtypeBytes(call.dtype);
   if (element == 0) return invalid(fmt::format("{}: unknown dtype {}", context.function, static_cast<int>(call.dtype)));
   const bool any_source = !call.sends && call.peer == GOSS_ANY_SOURCE;
   if (!any_source && (call.peer < 0 || call.peer >= size)) {
@@ -45,17 +44,17 @@ Status checkMessage(const MessageContext& context, const MessageCall& call) {
   if (call.count > 0 && call.buffer == nullptr) {
     return invalid(fmt::format("{}: the buffer is NULL, but has {} elements", context.function, call.count));
   }
-  if (call.count > kMostElements) {
+  if (call.count > kMaxElements) {
     return invalid(fmt::format("{}: {} elements do not fit in memory", context.function, call.count));
   }
   return Status::ok();
 }
 
 /// Of a call that is good. `request` null: blocking, unless a group is open.
-Status launchGood(core::Communicator& communicator, const MessageCall& call, goss_request_t* request, bool persistent) {
+Status launchGood(Communicator& communicator, const MessageCall& call, goss_request_t* request, bool persistent) {
   if (request == nullptr && !Group::ofThisThread().open()) return communicator.runMessage(call, nullptr);
   Status error;
-  core::Operation* started = communicator.startMessage(call, persistent, error);
+  Operation* started = communicator.startMessage(call, persistent, error);
   if (started == nullptr) return error;
   if (request == nullptr) {
     Group::ofThisThread().add(started);
@@ -85,7 +84,7 @@ Status launchMessage(const MessageContext& context, MessageCall& call) {
 
 Status waitRequest(const char* function, goss_request_t* request, goss_message* message) {
   if (Status status = checkRequest(function, *request); !status.isOk()) return status;
-  core::Operation* operation = toOperation(*request);
+  Operation* operation = toOperation(*request);
   const bool persistent = operation->persistent;
   Status status = operation->communicator().finish(operation, message);
   if (!persistent) *request = nullptr;
@@ -93,7 +92,7 @@ Status waitRequest(const char* function, goss_request_t* request, goss_message* 
 }
 
 Status toOperations(const char* function, std::span<const goss_request_t> requests,
-                    std::vector<core::Operation*>& operations) {
+                    std::vector<Operation*>& operations) {
   operations.reserve(requests.size());
   for (goss_request_t request : requests) {
     if (Status status = checkRequest(function, request); !status.isOk()) return status;
@@ -107,8 +106,8 @@ Status toOperations(const char* function, std::span<const goss_request_t> reques
 } // namespace goss::capi
 
 using namespace goss::capi; // NOLINT(google-build-using-namespace): the C functions are not in a namespace
+using goss::MessageCall;
 using goss::Status;
-using goss::core::MessageCall;
 
 extern "C" {
 
@@ -161,7 +160,7 @@ goss_status goss_test(goss_request_t* request, int* done, goss_message* message)
     if (Status status = checkRequest("goss_test", *request); !status.isOk()) return status;
     *done = 1;
     if (*request == nullptr) return Status::ok();
-    goss::core::Operation* operation = toOperation(*request);
+    goss::Operation* operation = toOperation(*request);
     *done = operation->communicator().test(*operation) ? 1 : 0;
     return *done != 0 ? waitRequest("goss_test", request, message) : Status::ok();
   });
@@ -172,10 +171,10 @@ goss_status goss_wait_any(goss_request_t* requests, size_t n, size_t* index, gos
     if ((requests == nullptr && n > 0) || index == nullptr) {
       return invalid("goss_wait_any: requests and index must not be NULL");
     }
-    std::vector<goss::core::Operation*> operations;
+    std::vector<goss::Operation*> operations;
     if (Status status = toOperations("goss_wait_any", {requests, n}, operations); !status.isOk()) return status;
     size_t found = n;
-    Status status = goss::core::Communicator::finishAny(operations, found, message);
+    Status status = goss::Communicator::finishAny(operations, found, message);
     if (found < n) requests[found] = toRequest(operations[found]);
     if (found < n || status.isOk()) *index = found;
     return status;
@@ -185,9 +184,9 @@ goss_status goss_wait_any(goss_request_t* requests, size_t n, size_t* index, gos
 goss_status goss_wait_all(goss_request_t* requests, size_t n) {
   return guarded("goss_wait_all", [&]() -> Status {
     if (requests == nullptr && n > 0) return invalid("goss_wait_all: requests is NULL");
-    std::vector<goss::core::Operation*> operations;
+    std::vector<goss::Operation*> operations;
     if (Status status = toOperations("goss_wait_all", {requests, n}, operations); !status.isOk()) return status;
-    Status status = goss::core::Communicator::finishAll(operations);
+    Status status = goss::Communicator::finishAll(operations);
     for (size_t i = 0; i < n; ++i)
       requests[i] = toRequest(operations[i]);
     return status;
@@ -198,7 +197,7 @@ goss_status goss_request_error(goss_request_t request, goss_status* status, cons
   return guarded("goss_request_error", [&]() -> Status {
     if (Status checked = checkRequest("goss_request_error", request); !checked.isOk()) return checked;
     // The operation keeps its status as long as the request lives.
-    const goss::core::Operation* operation = toOperation(request);
+    const goss::Operation* operation = toOperation(request);
     tell(operation != nullptr ? operation->communicator().failureOf(*operation) : Status::ok(), status, text);
     return Status::ok();
   });
@@ -216,7 +215,7 @@ goss_status goss_request_free(goss_request_t* request) {
   return guarded("goss_request_free", [&]() -> Status {
     if (request == nullptr) return invalid("goss_request_free: request is NULL; pass the address of a goss_request_t");
     if (*request == nullptr) return Status::ok();
-    goss::core::Operation* operation = toOperation(*request);
+    goss::Operation* operation = toOperation(*request);
     const bool frees = !operation->communicator().isInherited();
     if (frees && !operation->communicator().test(*operation)) {
       return invalid("goss_request_free: the request is still active; wait for it first");

@@ -3,10 +3,10 @@
 
 #include "capi/handles.h"
 #include "capi/structs.h"
-#include "core/world.h"
 #include "gossamer/sync.h"
 #include "sync/methods.h"
 #include "sync/synchronizer.h"
+#include "world/world.h"
 
 struct goss_sync {
   goss::platform::ProcessMark made_in;

@@ -12,7 +12,7 @@ namespace goss::platform {
 namespace {
 
 /// Each way. No more than a processor keeps in its store queue, so the time is taken behind a fence.
-constexpr std::size_t kTrialBytes = AdaptiveCopy::kLeastBytes / 2;
+constexpr std::size_t kTrialBytes = AdaptiveCopy::kMinBytes / 2;
 /// Between two trials: they take about a microsecond, these fifteen or more.
 constexpr std::size_t kBetweenTrials = 512 * 1024;
 /// Who reads what was stored past the caches reads it from memory. Where the caches are shared that takes as long as

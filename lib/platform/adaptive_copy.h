@@ -20,12 +20,12 @@ namespace goss::platform {
 class AdaptiveCopy {
  public:
   /// Shorter copies always go through the caches.
-  static constexpr std::size_t kLeastBytes = 4096;
+  static constexpr std::size_t kMinBytes = 4096;
 
   /// Ordered as memcpy before a later store that releases. The ranges do not overlap; neither is null unless `bytes` is
   /// 0.
   void copy(void* to, const void* from, std::size_t bytes) {
-    if (bytes >= kLeastBytes) {
+    if (bytes >= kMinBytes) {
       copyLong(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
     } else if (bytes > 0) {
       std::memcpy(to, from, bytes);

@@ -30,16 +30,16 @@ HostIdentity hostIdentity() {
 std::int64_t processId() { return ::getpid(); }
 
 std::string usableProcessors() {
-  constexpr std::size_t kMost = 8192; // The kernel's own limit.
+  constexpr std::size_t kMax = 8192; // The kernel's own limit.
   std::string processors;
   const auto add = [&](std::size_t processor) {
     processors.resize(std::max(processors.size(), processor / 8 + 1), '\0');
     processors[processor / 8] = static_cast<char>(processors[processor / 8] | 1 << processor % 8);
   };
-  cpu_set_t* set = CPU_ALLOC(kMost);
-  const std::size_t bytes = CPU_ALLOC_SIZE(kMost);
+  cpu_set_t* set = CPU_ALLOC(kMax);
+  const std::size_t bytes = CPU_ALLOC_SIZE(kMax);
   if (set != nullptr && ::sched_getaffinity(0, bytes, set) == 0) {
-    for (std::size_t processor = 0; processor < kMost; ++processor) {
+    for (std::size_t processor = 0; processor < kMax; ++processor) {
       if (CPU_ISSET_S(processor, bytes, set)) add(processor);
     }
   }

@@ -15,7 +15,7 @@ namespace goss::platform {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-constexpr std::size_t kMostBytes = std::size_t{1} << 46;
+constexpr std::size_t kMaxBytes = std::size_t{1} << 46;
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 Status failure(std::size_t bytes) {
@@ -28,7 +28,7 @@ Status failure(std::size_t bytes) {
 Result<SharedPages> SharedPages::create(std::size_t bytes) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   if (bytes == 0) bytes = 1;
-  if (bytes > kMostBytes) {
+  if (bytes > kMaxBytes) {
     return Status::error(GOSS_ERR_RESOURCE, fmt::format("cannot make {} bytes of shared memory", bytes));
   }
   SharedPages pages;
@@ -49,7 +49,7 @@ Result<SharedPages> SharedPages::attach(UniqueFd fd, std::uint64_t bytes) {
   struct stat file {};
   const int seals = ::fcntl(fd.get(), F_GET_SEALS);
   const bool fits = seals >= 0 && (seals & kSizeSeals) == kSizeSeals && ::fstat(fd.get(), &file) == 0 && bytes > 0 &&
-                    bytes <= kMostBytes && static_cast<std::uint64_t>(file.st_size) >= bytes;
+                    bytes <= kMaxBytes && static_cast<std::uint64_t>(file.st_size) >= bytes;
   if (!fits) return Status::error(GOSS_ERR_PROTOCOL, "a descriptor that is not sealed shared memory of that size");
   SharedPages pages;
   pages.bytes_ = static_cast<std::size_t>(bytes);

@@ -13,8 +13,8 @@ namespace goss::schedule {
 namespace {
 
 constexpr std::string_view kHeader = "gossamer-links 1";
-constexpr double kMostSeconds = 1e6;
-constexpr double kMostBytes = 1e18;
+constexpr double kMaxSeconds = 1e6;
+constexpr double kMaxBytes = 1e18;
 
 /// A value in this unit is number * factor / divisor: a division by a power of ten rounds as the literal 25e-6 does.
 struct Unit {
@@ -230,9 +230,9 @@ class Parser {
       if (field == &change.bandwidth_bytes_per_s || field == &change.sender_bytes_per_s) {
         reason = parseRate(words[i + 1], value);
       } else if (field == &change.eager_bytes) {
-        reason = parseNumber(words[i + 1], kByteUnits, {0, kMostBytes}, value);
+        reason = parseNumber(words[i + 1], kByteUnits, {0, kMaxBytes}, value);
       } else {
-        reason = parseNumber(words[i + 1], kTimeUnits, {0, kMostSeconds}, value);
+        reason = parseNumber(words[i + 1], kTimeUnits, {0, kMaxSeconds}, value);
       }
       if (!reason.empty()) return reason;
       *field = value;
@@ -252,7 +252,7 @@ class Parser {
   }
 
   static std::string parseRate(std::string_view word, double& value) {
-    return parseNumber(word, kRateUnits, {1, kMostBytes}, value);
+    return parseNumber(word, kRateUnits, {1, kMaxBytes}, value);
   }
 
   struct Bounds {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "gossamer/compression.h"
-#include "sync/reference_store.h"
+#include "state/reference_store.h"
 
 namespace goss::sync {
 
@@ -48,7 +48,7 @@ Result<std::unique_ptr<Channel>> Channel::split(goss_comm_t comm, std::int32_t c
 
 Channel::~Channel() { goss_comm_destroy(comm_); }
 
-Status Channel::startMean(const Parcel& parcel, goss_request_t* request) {
+Status Channel::startMean(const VectorExchange& parcel, goss_request_t* request) {
   goss_options options = GOSS_OPTIONS_INIT;
   options.codec = codec_.empty() ? nullptr : codec_.c_str();
   options.tensor = codec_.empty() ? 0 : parcel.tensor;

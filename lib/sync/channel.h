@@ -14,7 +14,7 @@
 namespace goss::sync {
 
 /// What a vector's exchange needs to know beside its elements.
-struct Parcel {
+struct VectorExchange {
   std::span<float> values;  ///< In: this rank's. Out: the mean over the ranks, the same bits on all of them.
   std::uint64_t tensor = 0; ///< Names the vector for codecs that keep state; never 0.
 };
@@ -37,7 +37,7 @@ class Channel {
   void setCodec(const std::string& codec) { codec_ = codec == "none" ? std::string() : codec; }
 
   /// Collective, not blocking: *request is later given to wait(); the values are lent until then.
-  Status startMean(const Parcel& parcel, goss_request_t* request);
+  Status startMean(const VectorExchange& parcel, goss_request_t* request);
   /// Collective, not blocking, as startMean: every rank gets the bytes of all, in rank order.
   struct Gathering {
     std::span<const std::byte> mine; ///< As many on every rank.
@@ -55,7 +55,7 @@ class Channel {
   /// Local, while nothing is in flight: what codecs keep, for a checkpoint.
   Result<std::string> codecState() const;
   Status restoreCodecState(std::string_view bytes);
-  /// Local: what encoding has lost of this rank's contributions to a vector, in the units of Parcel::values.
+  /// Local: what encoding has lost of this rank's contributions to a vector, in the units of VectorExchange::values.
   Status lostSoFar(std::uint64_t tensor, std::span<float> lost) const;
   /// Local, while nothing is in flight: that is zero from now on. What is lost of means stays.
   Status forgetLost(std::uint64_t tensor);

@@ -12,8 +12,8 @@ namespace goss::sync {
 
 namespace {
 
-constexpr std::size_t kMostNameBytes = 1 << 16;
-constexpr std::uint64_t kMostVectors = 16;
+constexpr std::size_t kMaxNameBytes = 1 << 16;
+constexpr std::uint64_t kMaxVectors = 16;
 constexpr std::size_t kReferencesHeaderBytes = 8; // magic and version
 
 bool addFloats(base::WireReader& reader, std::uint64_t count, std::vector<double>& sum) {
@@ -102,7 +102,7 @@ bool OuterState::add(base::WireReader& reader) {
 bool OuterState::addTensors(base::WireReader& reader, Parts& tensors) {
   std::set<const Sum*> seen;
   for (auto left = reader.integer<std::uint64_t>(); left > 0; --left) {
-    const std::string name(reader.text(kMostNameBytes));
+    const std::string name(reader.text(kMaxNameBytes));
     const auto elements = reader.integer<std::uint64_t>();
     if (!reader.ok()) {
       return false;
@@ -140,7 +140,7 @@ bool OuterState::addFragment(base::WireReader& reader, const Parts& parts) {
   reader.integer<std::uint8_t>(); // drifted: nothing is said of parameters here
   const bool has_arrived = reader.integer<std::uint8_t>() == 1;
   const auto vectors = reader.integer<std::uint64_t>();
-  if (!reader.ok() || vectors > kMostVectors) {
+  if (!reader.ok() || vectors > kMaxVectors) {
     return false;
   }
   for (Sum* sum : parts) {

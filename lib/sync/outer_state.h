@@ -11,7 +11,7 @@
 
 #include "base/wire.h"
 #include "gossamer/status.h"
-#include "sync/reference_store.h"
+#include "state/reference_store.h"
 
 namespace goss::sync {
 

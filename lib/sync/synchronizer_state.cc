@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kMagic = "GSYN";
 constexpr std::uint16_t kVersion = 3;
-constexpr std::size_t kMostSpecBytes = 1 << 16;
+constexpr std::size_t kMaxSpecBytes = 1 << 16;
 
 std::uint64_t hashOf(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
 
@@ -117,7 +117,7 @@ Status Synchronizer::importState(std::string_view bytes) {
     return opened.status();
   }
   base::WireReader reader = opened.value();
-  const std::string_view spec = reader.text(kMostSpecBytes);
+  const std::string_view spec = reader.text(kMaxSpecBytes);
   if (reader.ok() && spec != spec_) {
     return invalid(fmt::format("the saved state is of '{}', but this synchronizer is '{}'", spec, spec_));
   }
@@ -129,7 +129,7 @@ Status Synchronizer::importState(std::string_view bytes) {
   StepClock clock;
   bool fits = reader.integer<std::uint64_t>() == tensors_.size();
   for (std::size_t i = 0; fits && i < tensors_.size(); ++i) {
-    fits = reader.text(kMostSpecBytes) == tensors_[i].name;
+    fits = reader.text(kMaxSpecBytes) == tensors_[i].name;
     fits = reader.integer<std::uint64_t>() == tensors_[i].parameter.size() && fits;
   }
   fits = fits && reader.integer<std::uint64_t>() == fragments_.size();
@@ -162,7 +162,7 @@ Status Synchronizer::readShard(std::string_view bytes, OuterState& saved, Timeta
     return opened.status();
   }
   base::WireReader reader = opened.value();
-  const std::string_view spec = reader.text(kMostSpecBytes);
+  const std::string_view spec = reader.text(kMaxSpecBytes);
   if (reader.ok() && methodOf(spec) != methodOf(spec_)) {
     return invalid(fmt::format("the saved state is of '{}', but this synchronizer is '{}'", spec, spec_));
   }

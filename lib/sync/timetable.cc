@@ -24,12 +24,12 @@ bool Timetable::isDue(std::uint64_t step, std::uint64_t fragment) const {
 }
 
 std::uint64_t Timetable::periodAt(double lr) const {
-  constexpr double kMostSteps = 1e15;
+  constexpr double kMaxSteps = 1e15;
   if (step_ < timing_.warmup) {
     return timing_.first_period > 0 ? timing_.first_period : timing_.period;
   }
   const double ratio = timing_.growth / lr;
-  return std::max(timing_.period, static_cast<std::uint64_t>(std::min(kMostSteps, std::floor(ratio * ratio))));
+  return std::max(timing_.period, static_cast<std::uint64_t>(std::min(kMaxSteps, std::floor(ratio * ratio))));
 }
 
 } // namespace goss::sync

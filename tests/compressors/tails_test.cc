@@ -190,14 +190,14 @@ double fp8(Values values) {
 
 /// 32 elements share the least power of two that brings their peak within the range of e4m3 (Transformer Engine), or
 /// that brings it into the last octave of e2m1 (OCP MX 1.0).
-template <int kMantissa, int kLeast, int kLargest, int kTop, bool kCovers>
+template <int kMantissa, int kMin, int kLargest, int kTop, bool kCovers>
 double microscaled(Values values) {
   return overBlocks(values, 32, [](Values block) {
     const double exponent = std::log2(peakOf(block) / kTop);
     const double scale = std::exp2(kCovers ? std::ceil(exponent) : std::floor(exponent));
     double lost = 0;
     for (const float value : block)
-      lost += square(scale) * lostByFloat(value / scale, kMantissa, kLeast, kLargest);
+      lost += square(scale) * lostByFloat(value / scale, kMantissa, kMin, kLargest);
     return lost;
   });
 }

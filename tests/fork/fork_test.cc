@@ -22,7 +22,7 @@ namespace goss::test {
 namespace {
 
 constexpr unsigned kSecondsToLive = 60;
-constexpr std::size_t kMostElems = 100'000;
+constexpr std::size_t kMaxElems = 100'000;
 
 /// Memory of all processes of a test.
 struct Shared {
@@ -233,10 +233,10 @@ int useInherited(Handles& handles) {
 
 /// All-reduces of many lengths, of which any corruption shows.
 int reduceOften(goss_comm_t comm, int rank, int rounds) {
-  static std::vector<std::int32_t> values(kMostElems);
+  static std::vector<std::int32_t> values(kMaxElems);
   int failures = 0;
   for (int round = 0; round < rounds && failures == 0; ++round) {
-    const std::size_t count = round % 3 == 0 ? 8 : round % 3 == 1 ? 3000 : kMostElems;
+    const std::size_t count = round % 3 == 0 ? 8 : round % 3 == 1 ? 3000 : kMaxElems;
     for (std::size_t i = 0; i < count; ++i)
       values[i] = static_cast<std::int32_t>(i) * (rank + 1) + round;
     if (goss_all_reduce(comm, values.data(), values.data(), count, GOSS_INT32, GOSS_SUM, nullptr, nullptr) !=

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "compressors/catalogue.h"
+#include "state/reference_store.h"
 #include "sync/outer_state.h"
-#include "sync/reference_store.h"
 
 namespace {
 
@@ -32,7 +32,7 @@ void require(bool condition) {
 
 void tryReferences(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
-  goss::sync::ReferenceStore store;
+  goss::ReferenceStore store;
   if (store.importAll(bytes).isOk()) {
     require(store.exportAll() == bytes);
   }

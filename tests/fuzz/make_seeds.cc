@@ -6,18 +6,18 @@
 #include <filesystem>
 #include <fstream>
 
+#include "bootstrap/unique_id.h"
+#include "bootstrap/wire.h"
+#include "call/history.h"
+#include "call/signature.h"
 #include "compressors/catalogue.h"
-#include "core/agreement.h"
-#include "core/bootstrap_unique_id.h"
-#include "core/bootstrap_wire.h"
-#include "core/control.h"
-#include "core/history.h"
-#include "core/mesh.h"
-#include "core/signature.h"
+#include "health/agreement.h"
+#include "mesh/control.h"
+#include "mesh/mesh.h"
 #include "platform/crc32c.h"
-#include "sync/reference_store.h"
+#include "state/reference_store.h"
 #include "sync/saved_vectors.h"
-#include "transports/tcp/wire.h"
+#include "transports/tcp/stream/wire.h"
 
 namespace {
 
@@ -85,8 +85,8 @@ bool writeCodecs(Seeds seeds) {
     }
     seeds.add(head(which++, kCount), {reinterpret_cast<const char*>(payload.data()), segment.bytes});
   }
-  goss::sync::ReferenceStore store;
-  const auto opened = store.open({1, goss::sync::ReferenceRole::worker, 2}, {3, 4});
+  goss::ReferenceStore store;
+  const auto opened = store.open({1, goss::ReferenceRole::worker, 2}, {3, 4});
   seeds.add(head(which++, 0), store.exportAll());
   seeds.add(head(which, 0), outerState(store.exportAll()));
   return opened.isOk();
@@ -94,7 +94,7 @@ bool writeCodecs(Seeds seeds) {
 
 /// Heads: which message, and the number of ranks less one.
 void writeMessages(Seeds seeds) {
-  using namespace goss::core;
+  using namespace goss;
   constexpr int kRanks = 8;
   const auto head = [](int which) { return std::string{static_cast<char>(which), kRanks - 1}; };
   seeds.add(head(0), encodeHello({3, kRanks, 77, {}}));

@@ -9,17 +9,17 @@
 #include <string>
 
 #include "base/wire.h"
-#include "core/agreement.h"
-#include "core/bootstrap_unique_id.h"
-#include "core/bootstrap_wire.h"
-#include "core/control.h"
-#include "core/history.h"
-#include "core/mesh.h"
-#include "core/signature.h"
+#include "bootstrap/unique_id.h"
+#include "bootstrap/wire.h"
+#include "call/history.h"
+#include "call/signature.h"
+#include "health/agreement.h"
+#include "mesh/control.h"
+#include "mesh/mesh.h"
 
 namespace {
 
-using namespace goss::core;
+using namespace goss;
 
 void require(bool condition) {
   if (!condition) std::abort();

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "platform/stream.h"
-#include "transports/tcp/intake.h"
-#include "transports/tcp/outflow.h"
-#include "transports/tcp/record_stream.h"
+#include "transports/tcp/link/frame_reader.h"
+#include "transports/tcp/link/frame_writer.h"
+#include "transports/tcp/stream/record_stream.h"
 
 namespace {
 
@@ -42,7 +42,7 @@ void tryGreeting(std::string_view bytes) {
     require(bytes == std::string_view(again.data(), again.size()));
   }
   const auto answer = decodeAnswer(bytes.substr(0, kAnswerBytes));
-  if (answer.isOk()) require(answer.value().reason_bytes <= kMostReasonBytes);
+  if (answer.isOk()) require(answer.value().reason_bytes <= kMaxReasonBytes);
 }
 
 void tryAddress(std::string_view bytes) {
@@ -84,7 +84,7 @@ class Receive final : public goss::RecvOperation {
 /// Messages that the peer may grant, drop or leave alone; the last one is taken back.
 class Sends {
  public:
-  explicit Sends(Outflow& outflow) {
+  explicit Sends(FrameWriter& outflow) {
     for (Send& send : sends_)
       if (outflow.post(send)) send.over = true;
   }
@@ -138,16 +138,16 @@ void tryStream(std::string_view bytes) {
     matcher.post(*receives.back());
   }
   {
-    Outflow outflow(ends.connections, kCapacity);
-    Intake intake(ends.connections, matcher, outflow, kUnexpectedBytes);
+    FrameWriter outflow(ends.connections, kCapacity);
+    FrameReader intake(ends.connections, matcher, outflow, kUnexpectedBytes);
     Sends sends(outflow);
-    while (bytes.size() > 2 && intake.end() == Intake::End::none) {
+    while (bytes.size() > 2 && intake.end() == FrameReader::End::none) {
       const unsigned head = static_cast<unsigned char>(bytes[0]) | static_cast<unsigned char>(bytes[1]) << 8;
       const std::string_view piece = bytes.substr(2, head >> 4);
       bytes.remove_prefix(2 + piece.size());
       goss::platform::writeSome(ends.writers[(head & 15) % ends.writers.size()].get(), piece.data(), piece.size());
       // A stalled link stays so until its patience is at its end; 40 turns are more than that.
-      for (int turn = 0; turn < 40 && intake.end() == Intake::End::none; ++turn) {
+      for (int turn = 0; turn < 40 && intake.end() == FrameReader::End::none; ++turn) {
         matcher.drain();
         intake.run();
         outflow.flush();
@@ -157,7 +157,7 @@ void tryStream(std::string_view bytes) {
       if ((head & 7) == 5) matcher.discard(~goss::Tag{0}, 9);
     }
     ends.writers.clear();
-    for (int turn = 0; turn < 40 && intake.end() == Intake::End::none; ++turn) {
+    for (int turn = 0; turn < 40 && intake.end() == FrameReader::End::none; ++turn) {
       matcher.drain();
       intake.run();
     }

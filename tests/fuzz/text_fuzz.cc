@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/tuning.h"
 #include "pipeline/csv.h"
+#include "planner/tuning.h"
 #include "schedule/links.h"
 
 namespace {
@@ -26,7 +26,7 @@ void tryPipeline(std::string_view text) {
 }
 
 void tryTuning(std::string_view text) {
-  const auto tuning = goss::core::Tuning::parse(text);
+  const auto tuning = goss::Tuning::parse(text);
   if (!tuning.isOk()) return;
   for (const auto& price : {tuning.value().loopback, tuning.value().shm, tuning.value().tcp, tuning.value().network}) {
     require(price.latency_s >= 0 && price.bandwidth_bytes_per_s > 0 && price.overhead_s >= 0);

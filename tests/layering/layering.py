@@ -150,9 +150,9 @@ def check_conditionals(tree):
 def check_words(tree):
     """getenv, threads and goto in code, outside comments and strings."""
     words = (
-        (re.compile(r"\b(?:secure_)?getenv\s*\("), rules.LIBRARY, rules.GETENV, "the environment is read in lib/core/config.cc"),
+        (re.compile(r"\b(?:secure_)?getenv\s*\("), rules.LIBRARY, rules.GETENV, "the environment is read in lib/world/config.cc"),
         (re.compile(r"\b(?:std::(?:jthread|thread)\b(?!\s*::)|std::async\b|pthread_create\b|thrd_create\b)"), rules.LIBRARY,
-         rules.THREADS, "threads are made in lib/core/progress*"),
+         rules.THREADS, "threads are made in lib/engine/progress_thread.cc"),
         (re.compile(r"\bgoto\b"), ("",), (), "goto is not used"),
     )
     for path in tree.files:

@@ -7,6 +7,8 @@ file belongs to.
 C_ABI = ("include/gossamer/abi.h", "include/gossamer/gossamer.h", "include/gossamer/gossamer_mpi.h", "include/gossamer/pipeline.h", "include/gossamer/sync.h",
          "include/gossamer/compression.h", "include/gossamer/links.h")
 
+LOW = ("include/gossamer", "lib/base", "lib/platform", "lib/kernels", "lib/schedule")
+
 # unit -> units (or single headers) that its files may include, besides their own unit.
 UNITS = {
     "include/gossamer": (),
@@ -16,9 +18,24 @@ UNITS = {
     "lib/kernels": ("include/gossamer", "lib/base"),
     "lib/schedule": ("include/gossamer", "lib/base"),
     "lib/pipeline": ("include/gossamer", "lib/base"),  # runs schedules through the public API
-    "lib/core": ("include/gossamer", "lib/base", "lib/platform", "lib/security", "lib/kernels", "lib/schedule", "lib/sync"),
-    "lib/capi": ("include/gossamer", "lib/base", "lib/platform", "lib/kernels", "lib/schedule", "lib/core", "lib/pipeline", "lib/sync"),
-    "lib/sync": ("include/gossamer", "lib/base", "lib/kernels"),
+    # The floors of the library, lower ones first. LOW: what each of them may include besides.
+    "lib/state": LOW,
+    "lib/call": LOW + ("lib/builtins",),
+    "lib/builtins": LOW,
+    "lib/bootstrap": LOW + ("lib/security",),
+    "lib/mesh": LOW + ("lib/call",),
+    "lib/health": LOW,
+    "lib/boards": LOW + ("lib/call", "lib/planner"),
+    "lib/planner": LOW + ("lib/call", "lib/boards", "lib/mesh"),
+    "lib/engine": LOW + ("lib/mesh", "lib/communicator"),
+    "lib/execution": LOW + ("lib/builtins", "lib/call", "lib/state", "lib/planner", "lib/boards", "lib/mesh", "lib/engine", "lib/communicator"),
+    "lib/messages": LOW + ("lib/call", "lib/mesh", "lib/engine", "lib/communicator"),
+    "lib/world": LOW + ("lib/builtins", "lib/bootstrap", "lib/call", "lib/mesh", "lib/planner", "lib/boards", "lib/engine", "lib/communicator"),
+    "lib/communicator": LOW + ("lib/call", "lib/state", "lib/mesh", "lib/health", "lib/planner", "lib/boards", "lib/engine", "lib/execution", "lib/messages", "lib/survey", "lib/world"),
+    "lib/survey": LOW + ("lib/communicator", "lib/world"),
+    "lib/explain": LOW + ("lib/builtins", "lib/call", "lib/planner", "lib/boards", "lib/execution"),
+    "lib/capi": ("include/gossamer", "lib"),
+    "lib/sync": ("include/gossamer", "lib/base", "lib/kernels", "lib/state"),
     "collectives": ("include/gossamer", "lib/base", "lib/schedule"),
     "compressors": ("include/gossamer", "lib/base", "lib/kernels", "compressors/common"),
     "compressors/cuda": ("include/gossamer", "lib/base", "lib/kernels", "compressors"),
@@ -36,18 +53,18 @@ SPLIT = ("transports", "compressors", "bindings", "tests")
 
 # Single files that may include more than their unit.
 EXTRA = {
-    "lib/core/builtins.cc": ("collectives", "compressors", "transports"),
+    "lib/builtins/builtins.cc": ("lib/security", "collectives", "compressors", "transports"),
     "compressors/x86/isa_avx2.cc": ("compressors",),  # the loops of all families, once per instruction set
     "compressors/x86/isa_avx512.cc": ("compressors",),
     "compressors/x86/pick.cc": ("compressors",),
     "compressors/portable/pick.cc": ("compressors",),
-    "bench/codec_bench.cc": ("compressors",),  # measures what the C ABI does not show
-    "bench/device_codec_bench.cc": ("compressors",),  # as the one before
+    "bench/limits/codec_bench.cc": ("compressors",),  # measures what the C ABI does not show
+    "bench/limits/device_codec_bench.cc": ("compressors",),  # as the one before
     "bench/tune/limits.cc": ("lib/base", "lib/kernels"),  # as the next
-    "bench/kernels_bench.cc": ("lib/base", "lib/kernels"),  # measures what the C ABI does not show
+    "bench/limits/kernels_bench.cc": ("lib/base", "lib/kernels"),  # measures what the C ABI does not show
     "bench/explain_topology.cc": ("lib/platform",),  # shows what the C ABI does not
-    "bench/memory_limits.cc": ("lib/base", "lib/kernels", "lib/platform"),  # measures the machine below the C ABI
-    "bench/goss_check.cc": ("collectives", "lib/schedule"),  # proves what the library is made of
+    "bench/limits/memory_limits.cc": ("lib/base", "lib/kernels", "lib/platform"),  # measures the machine below the C ABI
+    "bench/limits/goss_check.cc": ("collectives", "lib/schedule"),  # proves what the library is made of
 }
 
 # The library proper; what runs above the C ABI is free to have its own threads and variables.
@@ -60,11 +77,10 @@ CONDITIONAL = (
     "lib/kernels/",  # one instruction set a translation unit: the same source compiled with other flags
     "include/gossamer/gossamer.h",  # GOSS_API: which compiler
     "include/gossamer/gossamer_mpi.h",
-    "lib/core/bootstrap_pmix",
-    "compressors/cuda/warp.h",  # a lane is a thread, or a turn of a loop
-    "compressors/cuda/launch.h",
+    "lib/bootstrap/pmix",
+    "compressors/cuda/kernels/warp.h",  # a lane is a thread, or a turn of a loop
+    "compressors/cuda/kernels/launch.h",
     "compressors/sparse/loops.inc.h",  # compiled for an instruction set each, as lib/kernels
-    "lib/core/topology",
     "bench/mpi",
     "trainer/blas",
     "transports/ucx/",
@@ -73,8 +89,8 @@ CONDITIONAL = (
 )
 
 # UCX does not tell which of its own variables the user has set.
-GETENV = ("lib/core/config.cc", "lib/core/launcher_variables.cc", "transports/ucx/worker.cc")
-THREADS = ("lib/core/progress",)
+GETENV = ("lib/world/config.cc", "lib/bootstrap/launcher_variables.cc", "transports/ucx/worker.cc")
+THREADS = ("lib/engine/progress_thread",)
 
 # Third-party headers that are kept behind one place: include prefix -> where they may be included.
 THIRD_PARTY = {
@@ -82,15 +98,15 @@ THIRD_PARTY = {
     "gtest/": ("tests/",),
     "gmock/": ("tests/",),
     "mpi.h": ("include/gossamer/gossamer_mpi.h", "transports/mpi/", "bindings/", "bench/", "trainer/", "examples/", "tests/"),
-    "openssl/": ("lib/security/openssl/", "tools/keys/", "bench/tls_limits.cc", "tests/"),
-    "pmix": ("lib/core/", "tests/"),
-    "hwloc": ("lib/platform/", "lib/core/topology", "tests/"),
+    "openssl/": ("lib/security/openssl/", "tools/keys/", "bench/limits/tls_limits.cc", "tests/"),
+    "pmix": ("lib/bootstrap/pmix.cc", "tests/"),
+    "hwloc": ("lib/platform/", "tests/"),
     "ucp/": ("transports/ucx/",),
     "uct/": ("transports/ucx/",),
     "CLI/": ("bench/", "trainer/", "tools/", "tests/"),
     "cblas": ("trainer/",),
-    "ATen/": ("trainer/aten/aten_ops.cc",),  # its headers take long to compile, and its flags are its own
-    "c10/": ("trainer/aten/aten_ops.cc",),
+    "ATen/": ("trainer/compute/aten/aten_ops.cc",),  # its headers take long to compile, and its flags are its own
+    "c10/": ("trainer/compute/aten/aten_ops.cc",),
     "torch/": (),
     "isa-l": ("lib/platform/crc32c.cc",),
     "zstd": ("compressors/lossless/plane_coder.cc",),

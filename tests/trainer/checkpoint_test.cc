@@ -1,4 +1,4 @@
-#include "trainer/checkpoint.h"
+#include "trainer/files/checkpoint.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,9 +14,9 @@
 
 #include "tests/trainer/small_run.h"
 #include "tests/trainer/temporary_directory.h"
-#include "trainer/checkpoint_writer.h"
-#include "trainer/error.h"
-#include "trainer/safetensors.h"
+#include "trainer/base/error.h"
+#include "trainer/files/checkpoint_writer.h"
+#include "trainer/files/safetensors.h"
 
 namespace goss::trainer {
 namespace {

@@ -1,5 +1,5 @@
 #include "tests/trainer/ops_under_test.h"
-#include "trainer/cpu_ops.h"
+#include "trainer/compute/cpu_ops.h"
 
 namespace goss::trainer {
 

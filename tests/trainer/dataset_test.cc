@@ -1,4 +1,4 @@
-#include "trainer/dataset.h"
+#include "trainer/data/dataset.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,9 +6,9 @@
 #include <set>
 
 #include "tests/trainer/temporary_directory.h"
-#include "trainer/corpus.h"
-#include "trainer/error.h"
-#include "trainer/group.h"
+#include "trainer/base/error.h"
+#include "trainer/data/corpus.h"
+#include "trainer/ranks/group.h"
 
 namespace goss::trainer {
 namespace {

@@ -8,8 +8,8 @@
 #include <map>
 #include <new>
 
-#include "trainer/cpu_ops.h"
-#include "trainer/error.h"
+#include "trainer/base/error.h"
+#include "trainer/compute/cpu_ops.h"
 
 namespace goss::trainer {
 

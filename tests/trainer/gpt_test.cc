@@ -1,4 +1,4 @@
-#include "trainer/gpt.h"
+#include "trainer/model/gpt.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "tests/trainer/ops_under_test.h"
 #include "tests/trainer/reference_gpt.h"
-#include "trainer/error.h"
+#include "trainer/base/error.h"
 
 namespace goss::trainer {
 namespace {

@@ -7,8 +7,8 @@
 #include "tests/trainer/reference_gpt.h"
 #include "tests/trainer/small_run.h"
 #include "tests/trainer/temporary_directory.h"
-#include "trainer/cpu_ops.h"
-#include "trainer/gradient_tree.h"
+#include "trainer/compute/cpu_ops.h"
+#include "trainer/model/gradient_tree.h"
 
 namespace goss::trainer {
 namespace {

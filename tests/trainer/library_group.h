@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tests/trainer/thread_group.h"
-#include "trainer/library_replicas.h"
+#include "trainer/ranks/library_replicas.h"
 
 namespace goss::trainer {
 

@@ -10,7 +10,7 @@
 
 #include "tests/trainer/ops_under_test.h"
 #include "tests/trainer/reference_gpt.h"
-#include "trainer/vector_math.h"
+#include "trainer/compute/vector_math.h"
 
 namespace goss::trainer {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "trainer/ops.h"
+#include "trainer/compute/ops.h"
 
 namespace goss::trainer {
 

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "trainer/adamw.h"
-#include "trainer/cpu_ops.h"
-#include "trainer/lr_schedule.h"
+#include "trainer/compute/cpu_ops.h"
+#include "trainer/model/adamw.h"
+#include "trainer/model/lr_schedule.h"
 
 namespace goss::trainer {
 namespace {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/trainer/temporary_directory.h"
-#include "trainer/error.h"
-#include "trainer/train_options.h"
+#include "trainer/base/error.h"
+#include "trainer/run/train_options.h"
 
 namespace goss::trainer {
 namespace {

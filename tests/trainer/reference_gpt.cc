@@ -5,7 +5,7 @@
 #include <numbers>
 #include <numeric>
 
-#include "trainer/random.h"
+#include "trainer/base/random.h"
 
 namespace goss::trainer::reference {
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "trainer/model_config.h"
+#include "trainer/model/model_config.h"
 
 namespace goss::trainer::reference {
 

@@ -1,12 +1,12 @@
 // The record of a run, its reports and comparisons.
-#include "trainer/run_card.h"
+#include "trainer/run/run_card.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/trainer/small_run.h"
 #include "tests/trainer/temporary_directory.h"
-#include "trainer/chart.h"
+#include "trainer/run/chart.h"
 
 namespace goss::trainer {
 namespace {

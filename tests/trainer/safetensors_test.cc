@@ -1,5 +1,5 @@
 // The golden file was written by an independent program from the format's description.
-#include "trainer/safetensors.h"
+#include "trainer/files/safetensors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "tests/trainer/temporary_directory.h"
-#include "trainer/error.h"
+#include "trainer/base/error.h"
 
 namespace goss::trainer {
 namespace {

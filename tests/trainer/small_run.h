@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "trainer/corpus.h"
-#include "trainer/cpu_ops.h"
-#include "trainer/dataset.h"
-#include "trainer/random.h"
-#include "trainer/trainer.h"
+#include "trainer/base/random.h"
+#include "trainer/compute/cpu_ops.h"
+#include "trainer/data/corpus.h"
+#include "trainer/data/dataset.h"
+#include "trainer/loop/trainer.h"
 
 namespace goss::trainer {
 

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "trainer/group.h"
+#include "trainer/ranks/group.h"
 
 namespace goss::trainer {
 

@@ -1,5 +1,5 @@
 // The training loop of one process.
-#include "trainer/trainer.h"
+#include "trainer/loop/trainer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 
 #include "tests/trainer/small_run.h"
 #include "tests/trainer/temporary_directory.h"
-#include "trainer/error.h"
-#include "trainer/sampler.h"
+#include "trainer/base/error.h"
+#include "trainer/data/sampler.h"
 
 namespace goss::trainer {
 namespace {

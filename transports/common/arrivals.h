@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "transports/common/inflow.h"
 #include "transports/common/matcher.h"
+#include "transports/common/message_sink.h"
 
 namespace goss::transports {
 
@@ -18,7 +18,7 @@ class Arrivals {
  public:
   struct Arrival {
     explicit Arrival(Matcher& matcher) : inflow(matcher) {}
-    Inflow inflow;
+    MessageSink inflow;
     MessageHeader header;
     std::uint64_t number = 0;
     std::uint64_t held = 0;  ///< Bytes that come before it has met a receive.

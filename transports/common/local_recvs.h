@@ -16,8 +16,8 @@ namespace goss::transports {
 /// met at once, and when a receive is posted later, settle() fetches the bytes. One thread; begin(), settle() and
 /// handOver() call operations back.
 ///
-/// `fetch` is a function (const Source&, Inflow&) that gives all bytes of the message to the Inflow; it returns false,
-/// and gives none, where the sender has taken the message back.
+/// `fetch` is a function (const Source&, MessageSink&) that gives all bytes of the message to the MessageSink; it
+/// returns false, and gives none, where the sender has taken the message back.
 template <typename Source>
 class LocalRecvs {
  public:

@@ -8,7 +8,7 @@ namespace goss::transports {
 namespace {
 
 // RecvOperation::hook.extra says where the operation is: nowhere, in the list of posted ones, or the address of the
-// Inflow that delivers it.
+// MessageSink that delivers it.
 constexpr std::uint64_t kNowhere = 0;
 constexpr std::uint64_t kPosted = 1;
 constexpr std::align_val_t kPayloadAlignment{64};
@@ -47,7 +47,7 @@ void Matcher::cancel(RecvOperation& operation) {
     posted_.remove(operation);
     operation.hook.extra = kNowhere;
   } else {
-    reinterpret_cast<Inflow*>(operation.hook.extra)->drop();
+    reinterpret_cast<MessageSink*>(operation.hook.extra)->drop();
   }
 }
 
@@ -147,7 +147,7 @@ bool Matcher::drain() {
       taken.splice(taken.begin(), unexpected_, at);
       const Unexpected& message = taken.front();
       noteReleased(message);
-      Inflow& inflow = message.inflow ? *message.inflow : replay_;
+      MessageSink& inflow = message.inflow ? *message.inflow : replay_;
       inflow.accept(message.header, *operation);
       if (message.arrived > 0) inflow.deliver({message.payload.get(), static_cast<std::size_t>(message.arrived)});
       rematch_ = any = true;
@@ -161,7 +161,7 @@ bool Matcher::drain() {
   return any;
 }
 
-Unexpected* Matcher::keep(const MessageHeader& header, Inflow& inflow) {
+Unexpected* Matcher::keep(const MessageHeader& header, MessageSink& inflow) {
   const bool absent = static_cast<bool>(inflow.claim_);
   const std::uint64_t held = absent ? 0 : std::min(inflow.held_, header.bytes);
   std::byte* payload = held > 0 ? allocatePayload(held) : nullptr;
@@ -205,7 +205,7 @@ void Matcher::fail(const Status& status) {
   if (hasFailed()) return;
   drain();
   failure_ = status;
-  for (Inflow* inflow : inflows_)
+  for (MessageSink* inflow : inflows_)
     inflow->abort(failure_);
   failPosted();
 }

@@ -9,7 +9,7 @@
 
 #include "gossamer/transport.h"
 #include "transports/common/deferred.h"
-#include "transports/common/inflow.h"
+#include "transports/common/message_sink.h"
 #include "transports/common/operation_list.h"
 
 namespace goss::transports {
@@ -20,12 +20,12 @@ struct Unexpected {
     void operator()(std::byte* bytes) const;
   };
   MessageHeader header;
-  std::uint64_t held = 0;    ///< Bytes that may come before the receive; the others stay with the sender.
-  std::uint64_t arrived = 0; ///< Bytes of `payload` that are there.
-  Inflow* inflow = nullptr;  ///< Where the rest comes from; null when all is there.
+  std::uint64_t held = 0;        ///< Bytes that may come before the receive; the others stay with the sender.
+  std::uint64_t arrived = 0;     ///< Bytes of `payload` that are there.
+  MessageSink* inflow = nullptr; ///< Where the rest comes from; null when all is there.
   std::unique_ptr<std::byte, Free> payload; ///< `held` bytes long, aligned to 64; null when it holds none.
   std::uint64_t ticket = 0;                 ///< What the transport calls it; 0: nothing.
-  bool absent = false;                      ///< Its Inflow is asked before it meets a receive.
+  bool absent = false;                      ///< Its MessageSink is asked before it meets a receive.
   std::list<Unexpected>::iterator self{};   ///< Its own place: a list may hold very many.
 };
 
@@ -38,8 +38,9 @@ struct Released {
 };
 
 /// How a transport uses it: recv() calls post(), cancel() calls cancel(), progress() calls drain() and feeds the bytes
-/// that it reads into an Inflow per ordered stream. No function but drain(), fail() and those of Inflow calls an
-/// operation back, so the others are safe inside send(), recv() and cancel(); callbacks may call post() and cancel().
+/// that it reads into an MessageSink per ordered stream. No function but drain(), fail() and those of MessageSink calls
+/// an operation back, so the others are safe inside send(), recv() and cancel(); callbacks may call post() and
+/// cancel().
 ///
 /// Messages are matched strictly in order of arrival and of posting, when progress() runs. One thread.
 class Matcher {
@@ -121,12 +122,12 @@ class Matcher {
   }
 
  private:
-  friend class Inflow;
+  friend class MessageSink;
   /// The oldest posted receive for `tag`, unlinked; null if there is none.
   RecvOperation* takePosted(Tag tag);
   /// Room for a message without receive; null: memory is short.
-  Unexpected* keep(const MessageHeader& header, Inflow& inflow);
-  /// As Inflow::hold().
+  Unexpected* keep(const MessageHeader& header, MessageSink& inflow);
+  /// As MessageSink::hold().
   bool extend(Unexpected& message, std::uint64_t held);
   void forget(const Unexpected& message);
   void noteReleased(const Unexpected& message);
@@ -155,12 +156,12 @@ class Matcher {
   bool rematch_ = false; ///< A receive was posted that may meet a kept message.
   Status failure_;
   PeerStatistics statistics_;
-  std::vector<Inflow*> inflows_;
-  Inflow replay_; ///< Delivers kept messages that are complete.
+  std::vector<MessageSink*> inflows_;
+  MessageSink replay_; ///< Delivers kept messages that are complete.
 };
 
 // Here, because every short message asks.
-inline bool Inflow::mayOvertake(Tag tag) const { return isIdle() && matcher_.wouldBeNext(tag); }
+inline bool MessageSink::mayOvertake(Tag tag) const { return isIdle() && matcher_.wouldBeNext(tag); }
 
 } // namespace goss::transports
 

@@ -4,7 +4,7 @@
 
 namespace goss::transports {
 
-bool Offer::copyTo(Inflow& inflow) {
+bool Offer::copyTo(MessageSink& inflow) {
   std::byte last{};
   {
     std::lock_guard lock(mutex_);

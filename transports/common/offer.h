@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "gossamer/transport.h"
-#include "transports/common/inflow.h"
+#include "transports/common/message_sink.h"
 
 namespace goss::transports {
 
@@ -26,7 +26,7 @@ class Offer {
     return operation_ == nullptr;
   }
   /// Gives all bytes to `inflow`, which calls the receive back. False: withdrawn, and none was given.
-  bool copyTo(Inflow& inflow);
+  bool copyTo(MessageSink& inflow);
 
  private:
   std::mutex mutex_;

@@ -11,8 +11,8 @@
 #include "gossamer/transport.h"
 #include "transports/common/arrivals.h"
 #include "transports/common/credit.h"
-#include "transports/common/inflow.h"
 #include "transports/common/matcher.h"
+#include "transports/common/message_sink.h"
 
 namespace goss::transports {
 
@@ -69,7 +69,7 @@ class PartedRecvs {
   const std::uint64_t room_;
   std::uint64_t charged_ = 0; ///< Credit that is in use for what is here; beside that the peer has not heard of owed_.
   Arrivals arrivals_;
-  Inflow whole_;
+  MessageSink whole_;
   FlowBytes owed_;
   std::vector<Answer> answers_;
   bool goes_on_ = false;

@@ -14,7 +14,7 @@ namespace goss::transports {
 
 namespace {
 
-constexpr std::size_t kMostHostBytes = 512;
+constexpr std::size_t kMaxHostBytes = 512;
 
 } // namespace
 
@@ -27,7 +27,7 @@ std::string processIdentity() {
 
 platform::UniqueFd watchProcess(std::string_view identity) {
   base::WireReader reader(identity);
-  const std::string_view host = reader.text(kMostHostBytes);
+  const std::string_view host = reader.text(kMaxHostBytes);
   const auto pid = reader.integer<std::int64_t>();
   const auto start = reader.integer<std::uint64_t>();
   if (!reader.complete() || host != platform::hostIdentity().text()) return {};

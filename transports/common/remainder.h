@@ -18,11 +18,11 @@ namespace goss::transports {
 class Remainder final : public SendOperation {
  public:
   /// Longer ones are not worth it: the link breaks.
-  static constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
+  static constexpr std::uint64_t kMaxBytes = std::uint64_t{64} << 20;
 
   /// Takes the rest from `cursor` on; null when it is too long or memory is short.
   static std::unique_ptr<Remainder> of(const SendOperation& cancelled, PieceCursor cursor, std::uint64_t left) {
-    if (left > kMostBytes) return nullptr;
+    if (left > kMaxBytes) return nullptr;
     std::unique_ptr<Remainder> rest(new (std::nothrow) Remainder);
     if (!rest) return nullptr;
     rest->bytes_.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(left)]);

@@ -28,7 +28,7 @@ constexpr double kBandwidth_bytes_per_s = 10e9;
 std::size_t eagerCost(std::uint64_t bytes) { return kEagerCost + static_cast<std::size_t>(bytes); }
 
 /// Gives all bytes to `inflow`. False: the sender has taken the message back.
-bool fetch(const Mail& mail, Inflow& inflow) {
+bool fetch(const Mail& mail, MessageSink& inflow) {
   if (mail.kind == Mail::Kind::eager) {
     inflow.deliver({mail.payload.get(), static_cast<std::size_t>(mail.header.bytes)});
     return true;

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "gossamer/transport.h"
-#include "transports/common/inflow.h"
+#include "transports/common/message_sink.h"
 
 namespace goss::transports::mpi {
 
@@ -37,8 +37,8 @@ struct FrameHeader {
 };
 
 /// At most so much a frame.
-inline constexpr std::size_t kMostPayloadBytes = 64u << 10;
-inline constexpr std::size_t kMostFrameBytes = FrameHeader::kBytes + kMostPayloadBytes;
+inline constexpr std::size_t kMaxPayloadBytes = 64u << 10;
+inline constexpr std::size_t kMaxFrameBytes = FrameHeader::kBytes + kMaxPayloadBytes;
 
 /// MPI's tag of all frames; the 64-bit tags of messages travel in the headers.
 inline constexpr int kFrameTag = 0;

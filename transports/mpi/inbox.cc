@@ -16,7 +16,7 @@ void Inbox::open(MPI_Comm comm, const std::array<std::byte, 16>& job) {
     post(slot);
 }
 
-void Inbox::post(Slot<kMostFrameBytes>& slot) {
+void Inbox::post(Slot<kMaxFrameBytes>& slot) {
   const int code = MPI_Irecv(slot.bytes.data(), static_cast<int>(slot.bytes.size()), MPI_BYTE, matcher_.peer(),
                              kFrameTag, comm_, &slot.request);
   if (code == MPI_SUCCESS) return;

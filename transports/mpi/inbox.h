@@ -45,7 +45,7 @@ class Inbox {
 
  private:
   /// Posts the receive of the next frame but so many.
-  void post(Slot<kMostFrameBytes>& slot);
+  void post(Slot<kMaxFrameBytes>& slot);
   /// Whether the next frame has come; then it is held.
   bool receive();
   /// The frame that is held was used.

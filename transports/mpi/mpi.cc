@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::string_view kMagic = "GMP1";
-constexpr std::size_t kMostProcessBytes = 1024;
+constexpr std::size_t kMaxProcessBytes = 1024;
 constexpr std::uint64_t kTickerToken = std::uint64_t{1} << 32; // Below: the peer that has died.
 constexpr unsigned kTurnsPerLook = 1024;
 constexpr milliseconds kCloseSpan(2000);
@@ -39,7 +39,7 @@ std::optional<Address> decode(std::string_view bytes) {
   if (reader.raw(kMagic.size()) != kMagic) return std::nullopt;
   Address address;
   address.process_rank = reader.integer<std::int32_t>();
-  address.process = reader.text(kMostProcessBytes);
+  address.process = reader.text(kMaxProcessBytes);
   if (!reader.complete() || address.process_rank < 0) return std::nullopt;
   return address;
 }

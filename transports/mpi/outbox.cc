@@ -72,7 +72,7 @@ void Outbox::writeWhole(const SendOperation& operation) {
 }
 
 std::size_t Outbox::writePart(const SendOperation& operation, PartedSend& part, bool first) {
-  const std::size_t bytes = std::min<std::size_t>(part.allowed_bytes, kMostPayloadBytes);
+  const std::size_t bytes = std::min<std::size_t>(part.allowed_bytes, kMaxPayloadBytes);
   FrameHeader header;
   header.kind = first ? FrameHeader::Kind::first : FrameHeader::Kind::more;
   header.message = {operation.tag, operation.bytes, operation.envelope};

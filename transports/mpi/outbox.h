@@ -56,7 +56,7 @@ class Outbox final : public PartedOutbox {
     return slots_ && !ended_ && trouble_.isOk() && busy_ < slots_->frames.size();
   }
   bool goesWhole(const SendOperation& operation) override {
-    return operation.bytes <= kMostPayloadBytes && sends_.mayGo(operation.tag, operation.bytes);
+    return operation.bytes <= kMaxPayloadBytes && sends_.mayGo(operation.tag, operation.bytes);
   }
   void write(const ControlFrame& frame) override;
   void writeWhole(const SendOperation& operation) override;

@@ -21,8 +21,8 @@ struct Slot {
 
 /// Of one direction of a link. Pages that no frame was long enough for are never touched.
 struct Slots {
-  std::array<Slot<kMostFrameBytes>, 4> frames; ///< So many may be under way.
-  Slot<FrameHeader::kBytes> extra;             ///< Sending: for the last frame.
+  std::array<Slot<kMaxFrameBytes>, 4> frames; ///< So many may be under way.
+  Slot<FrameHeader::kBytes> extra;            ///< Sending: for the last frame.
 
   [[nodiscard]] bool isIdle() const {
     return extra.request == MPI_REQUEST_NULL &&

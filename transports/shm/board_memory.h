@@ -16,7 +16,7 @@ class BoardMemory {
  public:
   static constexpr std::uint32_t kLanes = 256;
   static constexpr std::size_t kLaneBytes = 36 * 1024;
-  /// The first few are longer than the caches of a core (FlatChannel).
+  /// The first few are longer than the caches of a core (BoardChannel).
   static constexpr std::uint32_t kWideLanes = 4;
   static constexpr std::size_t kWideLaneBytes = kLaneBytes + 2048 * 1024;
   static constexpr std::size_t kBytes = kWideLanes * kWideLaneBytes + (kLanes - kWideLanes) * kLaneBytes;

@@ -29,7 +29,7 @@ Descriptors takeDescriptors(msghdr& message) {
 
 bool sendWithDescriptors(int socket, std::span<const char> text, std::span<const int> fds) {
   iovec bytes{const_cast<char*>(text.data()), text.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &bytes;
   message.msg_iovlen = 1;
@@ -47,7 +47,7 @@ bool sendWithDescriptors(int socket, std::span<const char> text, std::span<const
 
 ReceivedPacket recvWithDescriptors(int socket, std::span<char> text) {
   iovec bytes{text.data(), text.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(2 * kMostDescriptors * sizeof(int))];
+  alignas(cmsghdr) char control[CMSG_SPACE(2 * kMaxDescriptors * sizeof(int))];
   msghdr message{};
   message.msg_iov = &bytes;
   message.msg_iovlen = 1;

@@ -12,10 +12,10 @@
 
 namespace goss::transports::shm {
 
-inline constexpr std::size_t kMostDescriptors = 2;
-using Descriptors = std::array<platform::UniqueFd, kMostDescriptors>;
+inline constexpr std::size_t kMaxDescriptors = 2;
+using Descriptors = std::array<platform::UniqueFd, kMaxDescriptors>;
 
-/// At most kMostDescriptors of them, or none. Never blocks; whether it was sent whole, else errno says why.
+/// At most kMaxDescriptors of them, or none. Never blocks; whether it was sent whole, else errno says why.
 bool sendWithDescriptors(int socket, std::span<const char> text, std::span<const int> fds);
 
 struct ReceivedPacket {

@@ -9,7 +9,7 @@ namespace goss::transports::shm {
 
 /// Messages of either side that may be described and unread at a time; further ones go through the ring.
 inline constexpr std::size_t kDirectSlots = 16;
-inline constexpr std::size_t kMostDirectPieces = 64;
+inline constexpr std::size_t kMaxDirectPieces = 64;
 
 /// Life of a slot. The sender writes offered, withdrawn, revoked, recalled and free, the receiver taken, ending, done
 /// and answered, and revoked where it finds recalled.
@@ -61,11 +61,11 @@ struct DirectMessage {
   DirectPiece answer; ///< Where the message with that tag may be written; of no bytes: nowhere. Never an address, and
                       ///< with it no piece is one.
   std::uint64_t piece_count;
-  DirectPiece pieces[kMostDirectPieces];
+  DirectPiece pieces[kMaxDirectPieces];
 
   static constexpr std::size_t bytesFor(std::size_t pieces) { return 24 + (pieces + 1) * sizeof(DirectPiece); }
 };
-static_assert(sizeof(DirectMessage) == DirectMessage::bytesFor(kMostDirectPieces));
+static_assert(sizeof(DirectMessage) == DirectMessage::bytesFor(kMaxDirectPieces));
 
 } // namespace goss::transports::shm
 

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kWindowBytes = 256 * 1024;
 // Of one peer in one call of progress(): some hundred microseconds.
 constexpr std::size_t kBudgetBytes = 1024 * 1024;
-constexpr std::size_t kMostEntries = 16;
+constexpr std::size_t kMaxEntries = 16;
 
 } // namespace
 
@@ -48,7 +48,7 @@ DirectReceiver::Accept DirectReceiver::accept(const RingReader::Record& record) 
   if (record.payload.size() < DirectMessage::bytesFor(1) || record.payload.size() > sizeof message)
     return Accept::corrupt;
   std::memcpy(&message, record.payload.data(), record.payload.size());
-  if (message.slot >= kDirectSlots || message.piece_count > kMostDirectPieces ||
+  if (message.slot >= kDirectSlots || message.piece_count > kMaxDirectPieces ||
       record.payload.size() != DirectMessage::bytesFor(message.piece_count))
     return Accept::corrupt;
   const std::size_t slot = message.slot;
@@ -195,7 +195,7 @@ bool DirectReceiver::read(Fetch& fetch, std::size_t slot, std::size_t& budget, D
 }
 
 std::ptrdiff_t DirectReceiver::readAddresses(Fetch& fetch, const Piece& piece, std::size_t bytes) {
-  std::array<iovec, kMostEntries> entries;
+  std::array<iovec, kMaxEntries> entries;
   const std::size_t count = fetch.inflow.space(entries, bytes);
   std::size_t room = 0;
   for (std::size_t i = 0; i < count; ++i)

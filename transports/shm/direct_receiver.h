@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gossamer/transport.h"
-#include "transports/common/inflow.h"
+#include "transports/common/message_sink.h"
 #include "transports/shm/direct.h"
 #include "transports/shm/packet.h"
 #include "transports/shm/regions.h"
@@ -55,7 +55,7 @@ class DirectReceiver {
   };
   struct Fetch {
     explicit Fetch(Matcher& matcher) : inflow(matcher) {}
-    Inflow inflow;
+    MessageSink inflow;
     std::vector<Piece> pieces;
     std::size_t piece = 0;
     std::uint64_t done = 0; ///< Bytes of that piece.

@@ -36,7 +36,7 @@ void DirectSender::detach() {
 std::size_t DirectSender::freeSlot() const { return static_cast<std::size_t>(std::countr_one(outstanding_)); }
 
 DirectSender::Offer DirectSender::offer(SendOperation& operation, RingWriter& writer) {
-  if (operation.bytes < least_bytes_ || operation.pieces.size() > kMostDirectPieces) return Offer::unfit;
+  if (operation.bytes < least_bytes_ || operation.pieces.size() > kMaxDirectPieces) return Offer::unfit;
   const std::size_t slot = freeSlot();
   if (slot >= kDirectSlots || !describe(operation)) return Offer::unfit;
   message_.slot = slot;

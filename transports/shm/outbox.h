@@ -10,9 +10,9 @@
 
 namespace goss::transports::shm {
 
-/// Short messages go whole, without credit, as long as the peer does not say that it is crowded: asking for credit
-/// would cost more than all the rest of them. Long ones are described, where the peer can read them and a slot is free,
-/// or go in parts. What does not fit the ring waits here. One thread; only run() and fail() call back.
+/// Short messages go whole, without credit, as long as the peer does not say that it is oversubscribed: asking for
+/// credit would cost more than all the rest of them. Long ones are described, where the peer can read them and a slot
+/// is free, or go in parts. What does not fit the ring waits here. One thread; only run() and fail() call back.
 class Outbox final : public PartedOutbox {
  public:
   /// Both outlive this.
@@ -23,7 +23,7 @@ class Outbox final : public PartedOutbox {
     ring_bytes_ = segment.ringBytes();
   }
   /// The peer is not to get short messages whole.
-  [[nodiscard]] bool isCrowded() const { return their_side_->crowded.load(std::memory_order_relaxed) != 0; }
+  [[nodiscard]] bool isCrowded() const { return their_side_->oversubscribed.load(std::memory_order_relaxed) != 0; }
   /// The peer reads it where it lies.
   [[nodiscard]] static bool isDescribed(const SendOperation& operation) { return operation.hook.extra == kElsewhere; }
 

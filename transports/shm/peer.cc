@@ -83,7 +83,7 @@ bool Peer::hear() {
 }
 
 // What fits the ring and has nothing before it.
-bool Peer::sendAtOnce(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
+bool Peer::trySend(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
   if (!outbox_.isIdle() || bytes.size() > kShortBytes || bytes.size() >= options_.direct_bytes) return false;
   if (outbox_.isCrowded() && tag != kUrgentTag) return false;
   if (!writer_.writeBrief(tag, envelope, bytes)) return false;
@@ -93,24 +93,24 @@ bool Peer::sendAtOnce(Tag tag, const Envelope& envelope, std::span<const std::by
 }
 
 // What lies at the head of the ring and can only be meant for this receive.
-AtOnce Peer::recvAtOnce(Tag tag, const Envelope& envelope, std::span<std::byte> room, std::size_t& bytes) {
+TryResult Peer::tryRecv(Tag tag, const Envelope& envelope, std::span<std::byte> room, std::size_t& bytes) {
   if (!inflow_.mayOvertake(tag)) {
-    if (matcher_.keepsAny()) return AtOnce::refused;
-    return reader_.empty() ? AtOnce::notYet : AtOnce::behind;
+    if (matcher_.keepsAny()) return TryResult::refused;
+    return reader_.empty() ? TryResult::notYet : TryResult::queued;
   }
   RingReader::Record record;
   const RingReader::Peek found = reader_.peek(record);
-  if (found == RingReader::Peek::none) return AtOnce::notYet;
-  if (record.message.tag != tag) return AtOnce::behind;
+  if (found == RingReader::Peek::none) return TryResult::notYet;
+  if (record.message.tag != tag) return TryResult::queued;
   if (found == RingReader::Peek::corrupt || record.kind != RecordKind::brief || record.payload.size() > room.size() ||
       std::memcmp(&record.message.envelope, &envelope, sizeof envelope) != 0) {
-    return AtOnce::refused;
+    return TryResult::refused;
   }
   bytes = record.payload.size();
   if (bytes > 0) std::memcpy(room.data(), record.payload.data(), bytes);
   matcher_.countReceived(bytes);
   takeOff(record);
-  return AtOnce::done;
+  return TryResult::done;
 }
 
 // Early enough that the producer of a long message never waits, seldom enough that its line stays where it is. The
@@ -127,7 +127,7 @@ bool Peer::send(SendOperation& operation) {
         operation.pieces.empty()
             ? std::span<const std::byte>()
             : std::span(static_cast<const std::byte*>(operation.pieces.front().iov_base), operation.bytes);
-    if (sendAtOnce(operation.tag, operation.envelope, bytes)) return true;
+    if (trySend(operation.tag, operation.envelope, bytes)) return true;
   }
   matcher_.countSent(operation.bytes);
   const bool sent = outbox_.post(operation, true);
@@ -153,7 +153,7 @@ bool Peer::progress() {
   any |= readDirect();
   any |= direct_sender_.collect();
   any |= recvs_.settle();
-  if (crowded_) mindCrowd();
+  if (oversubscribed_) mindCrowd();
   if (!socket_ended_) return writePending() || any;
   const Status why = departed_   ? peerDepartedError(rank_)
                      : given_up_ ? peerLostError(rank_, "it has given up the link to this rank")
@@ -266,10 +266,10 @@ bool Peer::writePending() {
 
 // The sender looks at it before each short message. What it has written until then still comes whole.
 void Peer::mindCrowd() {
-  const bool crowded = matcher_.keptBytes() > roomFor(options_);
-  if (crowded == crowded_) return;
-  crowded_ = crowded;
-  segment_.mySide().crowded.store(crowded ? 1 : 0, std::memory_order_relaxed);
+  const bool oversubscribed = matcher_.keptBytes() > roomFor(options_);
+  if (oversubscribed == oversubscribed_) return;
+  oversubscribed_ = oversubscribed;
+  segment_.mySide().oversubscribed.store(oversubscribed ? 1 : 0, std::memory_order_relaxed);
 }
 
 // The load pairs with the store of announceSleep(), after our own store of what we published: RingWriter::publish().

@@ -57,9 +57,9 @@ class Peer {
 
   /// The link must be greeted and not leaving().
   bool send(SendOperation& operation);
-  /// As Transport::sendAtOnce and recvAtOnce. The same.
-  bool sendAtOnce(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes);
-  AtOnce recvAtOnce(Tag tag, const Envelope& envelope, std::span<std::byte> room, std::size_t& bytes);
+  /// As Transport::trySend and tryRecv. The same.
+  bool trySend(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes);
+  TryResult tryRecv(Tag tag, const Envelope& envelope, std::span<std::byte> room, std::size_t& bytes);
   void cancel(SendOperation& operation);
 
   /// Reads what is in the socket. Returns whether it has ended.
@@ -121,7 +121,7 @@ class Peer {
   const int rank_;
   const PeerOptions options_;
   Matcher matcher_;
-  Inflow inflow_; ///< Of short messages.
+  MessageSink inflow_; ///< Of short messages.
   PartedRecvs recvs_;
   Segment segment_;
   platform::UniqueFd socket_;
@@ -130,7 +130,7 @@ class Peer {
   DirectSender direct_sender_;
   DirectReceiver direct_receiver_;
   Outbox outbox_;
-  bool crowded_ = false; ///< As this side has said.
+  bool oversubscribed_ = false; ///< As this side has said.
   bool greeted_ = false;
   bool reading_directly_ = false;
   platform::UniqueFd board_; ///< Of the other side, until it is taken.

@@ -7,7 +7,7 @@ namespace goss::transports::shm {
 namespace {
 
 // A peer that lends more than this is broken: each takes a mapping, of which a process has some ten thousand.
-constexpr std::size_t kMostBorrowed = 4096;
+constexpr std::size_t kMaxBorrowed = 4096;
 
 } // namespace
 
@@ -54,7 +54,7 @@ bool Lending::seclude(std::span<std::byte> room) {
 }
 
 bool Borrowing::add(std::uint64_t id, std::uint64_t bytes, platform::UniqueFd fd) {
-  if (pages_.size() >= kMostBorrowed || pages_.contains(id)) return false;
+  if (pages_.size() >= kMaxBorrowed || pages_.contains(id)) return false;
   Result<platform::SharedPages> attached = platform::SharedPages::attach(std::move(fd), bytes);
   if (!attached.isOk()) return false;
   pages_.emplace(id, std::make_shared<const platform::SharedPages>(attached.take()));

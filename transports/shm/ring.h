@@ -23,7 +23,7 @@
 
 #include "gossamer/transport.h"
 #include "platform/adaptive_copy.h"
-#include "transports/common/inflow.h"
+#include "transports/common/message_sink.h"
 #include "transports/common/piece_cursor.h"
 #include "transports/shm/segment.h"
 
@@ -82,13 +82,13 @@ inline constexpr std::size_t kShortBytes = 16 * 1024;
 inline constexpr std::size_t kSharedLineBytes = 4096;
 /// Of a message of a few lines the reader asks for all at once, before it knows what is in them: half of a round trip
 /// of 256 bytes takes 0.16 instead of 0.17 us, of 2 KiB 0.29 instead of 0.30.
-inline constexpr std::size_t kLeastFetchedBytes = 128;
-inline constexpr std::size_t kMostFetchedBytes = 4096;
+inline constexpr std::size_t kMinFetchedBytes = 128;
+inline constexpr std::size_t kMaxFetchedBytes = 4096;
 /// The reader's processor also fetches lines behind those that it is made to read. They would be the next record's,
 /// which the writer must then take away from it again. So behind whole messages of at least so many bytes lie some that
 /// nobody writes: half of a round trip of 1, 2 and 4 KiB takes 0.22, 0.29 and 0.49 instead of 0.26, 0.36 and 0.64 us.
 /// Between the records of a long message they gain nothing: what lies ahead is mostly written by then.
-inline constexpr std::size_t kLeastGapBytes = 512;
+inline constexpr std::size_t kMinGapBytes = 512;
 inline constexpr std::size_t kGapBytes = 9 * kLine;
 inline constexpr std::size_t kMaxPieceBytes = 64 * 1024;
 /// Longer ones up to here are cut into such pieces, so that the reader copies one while the next is written. Where more
@@ -104,7 +104,7 @@ inline std::size_t againBytes(std::size_t bytes) { return std::bit_ceil(std::max
 inline std::size_t payloadAt(std::uint64_t bytes) { return bytes > kSharedLineBytes ? kLine : sizeof(RecordHeader); }
 /// What the record of such a message takes.
 inline std::size_t briefBytes(std::uint64_t bytes) {
-  return padded(payloadAt(bytes) + static_cast<std::size_t>(bytes)) + (bytes >= kLeastGapBytes ? kGapBytes : 0);
+  return padded(payloadAt(bytes) + static_cast<std::size_t>(bytes)) + (bytes >= kMinGapBytes ? kGapBytes : 0);
 }
 
 /// The producer's end. One thread of one process.
@@ -307,7 +307,7 @@ inline RingReader::Peek RingReader::peek(Record& record) {
   const std::byte* start = bytes_ + (head_ & mask_);
   auto& header = *reinterpret_cast<RecordHeader*>(bytes_ + (head_ & mask_));
   const std::uint32_t piece_bytes = std::atomic_ref(header.piece_bytes).load(std::memory_order_relaxed); // Once.
-  if (piece_bytes >= kLeastFetchedBytes && piece_bytes <= kMostFetchedBytes) {
+  if (piece_bytes >= kMinFetchedBytes && piece_bytes <= kMaxFetchedBytes) {
     for (std::size_t line = kLine; line < sizeof(RecordHeader) + piece_bytes; line += kLine)
       __builtin_prefetch(start + line);
   }

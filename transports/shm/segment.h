@@ -38,8 +38,9 @@ struct SideControl {
   std::atomic<std::uint32_t> reads_addresses; ///< 1: it can read our address space and wants messages so.
   std::atomic<std::uint64_t> segment_at;      ///< Where it has mapped the segment; for trying out the above.
   std::atomic<std::uint32_t> fences_all; ///< 1: before it sleeps it passes a fence in all processes: platform/fence.h.
-  std::atomic<std::uint32_t> crowded;    ///< 1: it keeps many short messages without a receive; others go in parts now.
-  std::atomic<std::uint64_t> room;       ///< Credit for messages in parts, in bytes.
+  std::atomic<std::uint32_t>
+      oversubscribed;              ///< 1: it keeps many short messages without a receive; others go in parts now.
+  std::atomic<std::uint64_t> room; ///< Credit for messages in parts, in bytes.
   alignas(128) DirectSlot direct[kDirectSlots]; ///< Messages that it sends.
 };
 

@@ -29,7 +29,7 @@ constexpr unsigned kCallsPerLook = 2048;
 constexpr unsigned kCallsPerDirectRead = 512;
 // Strangers may connect and say nothing. A rank says who it is at once, so it is not the one that has been silent
 // longest.
-constexpr std::size_t kMostCallers = 256;
+constexpr std::size_t kMaxCallers = 256;
 // Prices for the planner, measured between two cores of one desktop processor.
 constexpr double kLatency_s = 0.4e-6;
 constexpr double kBandwidth_bytes_per_s = 8e9;
@@ -253,17 +253,17 @@ void ShmTransport::recv(RecvOperation& operation) {
   }
 }
 
-AtOnce ShmTransport::sendAtOnce(int peer, Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
+TryResult ShmTransport::trySend(int peer, Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
   Slot& to = slot(peer);
-  return to.open() && to.peer.sendAtOnce(tag, envelope, bytes) ? AtOnce::done : AtOnce::refused;
+  return to.open() && to.peer.trySend(tag, envelope, bytes) ? TryResult::done : TryResult::refused;
 }
 
 // Counts as a turn: who lives on such messages alone must look at the sockets now and then, too.
-AtOnce ShmTransport::recvAtOnce(int peer, Tag tag, const Envelope& envelope, std::span<std::byte> room,
+TryResult ShmTransport::tryRecv(int peer, Tag tag, const Envelope& envelope, std::span<std::byte> room,
                                 std::size_t& bytes) {
   Slot& from = slot(peer);
-  if (!from.open() || ++calls_ >= kCallsPerLook) return AtOnce::refused;
-  return from.peer.recvAtOnce(tag, envelope, room, bytes);
+  if (!from.open() || ++calls_ >= kCallsPerLook) return TryResult::refused;
+  return from.peer.tryRecv(tag, envelope, room, bytes);
 }
 
 void ShmTransport::cancel(SendOperation& operation) {
@@ -322,7 +322,7 @@ void ShmTransport::acceptCallers() {
     if (!accepted.isOk()) continue; // No descriptor is left for this caller.
     platform::UniqueFd fd = std::move(accepted.value().fd);
     if (!fd.valid()) return;
-    if (callers_.size() == kMostCallers) {
+    if (callers_.size() == kMaxCallers) {
       poller_->remove(callers_.front().get());
       callers_.erase(callers_.begin());
     }

@@ -43,8 +43,8 @@ class ShmTransport final : public Transport {
   void recv(RecvOperation& operation) override;
   void cancel(SendOperation& operation) override;
   void cancel(RecvOperation& operation) override;
-  AtOnce sendAtOnce(int peer, Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) override;
-  AtOnce recvAtOnce(int peer, Tag tag, const Envelope& envelope, std::span<std::byte> room,
+  TryResult trySend(int peer, Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) override;
+  TryResult tryRecv(int peer, Tag tag, const Envelope& envelope, std::span<std::byte> room,
                     std::size_t& bytes) override;
   bool progress() override;
   [[nodiscard]] int pollFd() const override { return poller_->fd(); }

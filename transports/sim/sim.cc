@@ -32,7 +32,7 @@ constexpr std::uint64_t kTimerToken = 1;
 bool isTakenBack(const std::shared_ptr<Message>& message) { return message->offer && message->offer->isWithdrawn(); }
 
 /// Gives all bytes to `inflow`. False: the sender has taken the message back.
-bool fetch(const std::shared_ptr<Message>& message, Inflow& inflow) {
+bool fetch(const std::shared_ptr<Message>& message, MessageSink& inflow) {
   if (message->offer) return message->offer->copyTo(inflow);
   inflow.deliver({message->payload.get(), static_cast<std::size_t>(message->header.bytes)});
   return true;

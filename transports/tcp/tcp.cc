@@ -236,7 +236,7 @@ tcp::Dialer::Target TcpTransport::target(int peer) const {
 void TcpTransport::dial(int peer) {
   tcp::Dialer::Target called = target(peer);
   const int payload = context_.config->connections_per_peer;
-  if (payload > 1) called.connections += static_cast<std::size_t>(std::min(payload, tcp::kMostPayloadConnections));
+  if (payload > 1) called.connections += static_cast<std::size_t>(std::min(payload, tcp::kMaxPayloadConnections));
   called.hello.connections = static_cast<std::uint16_t>(called.connections);
   called.hello.checked = ways_[static_cast<std::size_t>(peer)].checked;
   if (ways_[static_cast<std::size_t>(peer)].resumable) {
@@ -334,10 +334,10 @@ void TcpTransport::takeRelayed(int peer, int via, platform::Stream stream) {
   }
 }
 
-std::optional<tcp::Detour::Candidate> TcpTransport::candidate(int rank) const {
+std::optional<tcp::RelaySearch::Candidate> TcpTransport::candidate(int rank) const {
   const tcp::Link& link = links_.at(rank);
   if (!link.wanted() || link.state() == LinkState::failed || link.via() >= 0) return std::nullopt;
-  return tcp::Detour::Candidate{target(rank), link.state() == LinkState::ready};
+  return tcp::RelaySearch::Candidate{target(rank), link.state() == LinkState::ready};
 }
 
 void TcpTransport::tryOtherWays() {
@@ -422,7 +422,7 @@ bool TcpTransport::handle(const platform::PollEvent& event) {
 bool TcpTransport::runLink(tcp::Link& link, bool broken) {
   const bool any = link.run(broken);
   if (link.isResumable()) {
-    resumer_->mind(link);
+    resumer_->update(link);
     if (!resumer_->isIdle()) {
       startTicking();
       tellOfChange(link);

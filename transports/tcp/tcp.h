@@ -14,14 +14,14 @@
 #include "platform/stream_filter.h"
 #include "platform/timer.h"
 #include "transports/common/links.h"
-#include "transports/tcp/acceptor.h"
-#include "transports/tcp/detour.h"
-#include "transports/tcp/dialer.h"
-#include "transports/tcp/inquiry.h"
-#include "transports/tcp/link.h"
-#include "transports/tcp/reach.h"
-#include "transports/tcp/relay.h"
-#include "transports/tcp/resumer.h"
+#include "transports/tcp/link/link.h"
+#include "transports/tcp/link/resumer.h"
+#include "transports/tcp/meet/acceptor.h"
+#include "transports/tcp/meet/dialer.h"
+#include "transports/tcp/meet/inquiry.h"
+#include "transports/tcp/meet/reach.h"
+#include "transports/tcp/relay/relay.h"
+#include "transports/tcp/relay/relay_search.h"
 
 namespace goss::transports {
 
@@ -112,7 +112,7 @@ class TcpTransport final : public Transport {
   void settle(int peer);
   [[nodiscard]] Status judge(const tcp::Hello& hello);
   void takeRelayed(int peer, int via, platform::Stream stream);
-  [[nodiscard]] std::optional<tcp::Detour::Candidate> candidate(int rank) const;
+  [[nodiscard]] std::optional<tcp::RelaySearch::Candidate> candidate(int rank) const;
   void tryOtherWays();
   [[nodiscard]] std::string otherWays(int peer) const;
   bool pollOnlyPeer();
@@ -141,7 +141,7 @@ class TcpTransport final : public Transport {
   std::optional<platform::Ticker> ticker_;
   std::optional<tcp::Acceptor> acceptor_;
   std::optional<tcp::Relay> relay_;
-  std::optional<tcp::Detour> detour_;
+  std::optional<tcp::RelaySearch> detour_;
   tcp::Address address_; ///< This rank's.
   Links<tcp::Link> links_;
   std::vector<std::unique_ptr<tcp::Dialer>> dialers_; ///< Of links that do not stand yet.

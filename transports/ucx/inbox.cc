@@ -12,9 +12,9 @@ namespace goss::transports::ucx {
 namespace {
 
 // What UCX lends for a message is 32 KiB however short it is; when many wait, they are copied.
-constexpr std::size_t kMostLent = 32;
+constexpr std::size_t kMaxLent = 32;
 // Scratch memory that a fetch keeps for the next message.
-constexpr std::size_t kMostScratchBytes = 4u << 20;
+constexpr std::size_t kMaxScratchBytes = 4u << 20;
 
 MessageHeader messageHeader(const Header& header, std::size_t bytes) { return {header.tag, bytes, header.envelope}; }
 
@@ -28,7 +28,7 @@ ucs_status_t Inbox::arrive(const Header& header, Incoming incoming) {
     return UCS_OK;
   }
   Arrival arrival{header, nullptr, incoming.bytes, incoming.rendezvous, nullptr};
-  const bool stays = incoming.rendezvous || (incoming.stays && arrivals_.size() <= kMostLent);
+  const bool stays = incoming.rendezvous || (incoming.stays && arrivals_.size() <= kMaxLent);
   if (!stays && incoming.bytes > 0) {
     arrival.copy = std::make_unique_for_overwrite<std::byte[]>(incoming.bytes);
     std::memcpy(arrival.copy.get(), incoming.data, incoming.bytes);
@@ -158,7 +158,7 @@ Inbox::Fetch& Inbox::freeFetch() {
 
 void Inbox::recycle(Fetch& fetch) {
   fetch.busy = fetch.flying = false;
-  if (fetch.scratch_bytes > kMostScratchBytes) {
+  if (fetch.scratch_bytes > kMaxScratchBytes) {
     fetch.scratch.reset();
     fetch.scratch_bytes = 0;
   }

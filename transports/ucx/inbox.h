@@ -74,7 +74,7 @@ class Inbox {
   struct Fetch {
     explicit Fetch(Inbox& inbox) : owner(inbox), inflow(inbox.matcher_) {}
     Inbox& owner;
-    Inflow inflow;
+    MessageSink inflow;
     void* data = nullptr; ///< UCX's descriptor until the fetch begins.
     std::size_t bytes = 0;
     std::uint64_t number = 0;

@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t kUcxToken = std::uint64_t{1} << 32; // Below: the peer that has died.
 constexpr int kTurnsPerLook = 1024;
-constexpr int kMostTurnsOfUcx = 8;
+constexpr int kMaxTurnsOfUcx = 8;
 constexpr milliseconds kCloseSpan(2000);
 
 // Prices for the planner: processes of one host, measured over shared memory.
@@ -156,7 +156,7 @@ bool UcxTransport::progressUcx() {
   int turns = 0;
   station_->has_arrivals = false;
   station_->passes_on = true;
-  while (turns < kMostTurnsOfUcx && !station_->has_arrivals && worker_->progress())
+  while (turns < kMaxTurnsOfUcx && !station_->has_arrivals && worker_->progress())
     ++turns;
   station_->passes_on = false;
   return turns > 0;

@@ -11,8 +11,8 @@ namespace {
 constexpr std::string_view kAddressMagic = "GUX4";
 constexpr std::array<std::byte, 3> kHeaderMagic{std::byte{'G'}, std::byte{'U'}, std::byte{4}};
 constexpr std::uint8_t kPaddedBit = 0x80;
-constexpr std::size_t kMostProcessBytes = 1024;
-constexpr std::size_t kMostWorkerBytes = 4096;
+constexpr std::size_t kMaxProcessBytes = 1024;
+constexpr std::size_t kMaxWorkerBytes = 4096;
 
 } // namespace
 
@@ -26,9 +26,9 @@ std::optional<Address> decodeAddress(std::string_view bytes) {
   base::WireReader reader(bytes);
   if (reader.raw(kAddressMagic.size()) != kAddressMagic) return std::nullopt;
   Address address;
-  address.process = reader.text(kMostProcessBytes);
+  address.process = reader.text(kMaxProcessBytes);
   address.key = reader.integer<std::uint64_t>();
-  address.worker = reader.text(kMostWorkerBytes);
+  address.worker = reader.text(kMaxWorkerBytes);
   if (!reader.complete() || address.worker.empty()) return std::nullopt;
   return address;
 }

@@ -1,1 +1,1 @@
-#include "compressors/cuda/dct_kernels.inc.h"
+#include "compressors/cuda/kernels/dct_kernels.inc.h"

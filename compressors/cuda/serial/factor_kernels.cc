@@ -1,1 +1,1 @@
-#include "compressors/cuda/factor_kernels.inc.h"
+#include "compressors/cuda/kernels/factor_kernels.inc.h"

@@ -1,1 +1,1 @@
-#include "compressors/cuda/float_kernels.inc.h"
+#include "compressors/cuda/kernels/float_kernels.inc.h"

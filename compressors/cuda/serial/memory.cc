@@ -1,4 +1,4 @@
-#include "compressors/cuda/memory.h"
+#include "compressors/cuda/device/memory.h"
 
 #include <chrono>
 #include <cstring>

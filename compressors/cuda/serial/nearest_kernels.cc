@@ -1,1 +1,1 @@
-#include "compressors/cuda/nearest_kernels.inc.h"
+#include "compressors/cuda/kernels/nearest_kernels.inc.h"

@@ -1,1 +1,1 @@
-#include "compressors/cuda/pick_kernels.inc.h"
+#include "compressors/cuda/kernels/pick_kernels.inc.h"

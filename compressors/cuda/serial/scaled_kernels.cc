@@ -1,1 +1,1 @@
-#include "compressors/cuda/scaled_kernels.inc.h"
+#include "compressors/cuda/kernels/scaled_kernels.inc.h"

@@ -1,1 +1,1 @@
-#include "compressors/cuda/segment_kernels.inc.h"
+#include "compressors/cuda/kernels/segment_kernels.inc.h"

@@ -1,1 +1,1 @@
-#include "compressors/cuda/sparse_kernels.inc.h"
+#include "compressors/cuda/kernels/sparse_kernels.inc.h"

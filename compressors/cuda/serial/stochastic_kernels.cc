@@ -1,1 +1,1 @@
-#include "compressors/cuda/stochastic_kernels.inc.h"
+#include "compressors/cuda/kernels/stochastic_kernels.inc.h"

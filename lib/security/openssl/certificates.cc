@@ -59,7 +59,7 @@ RankSet certifiedRanks(X509* certificate) {
 /// One after the other as DER, without the uppermost, which has to be known anyway; of chains that are too long for a
 /// ticket nothing.
 std::string encodeChain(const STACK_OF(X509) * chain) {
-  constexpr std::size_t kMostBytes = 16 * 1024;
+  constexpr std::size_t kMaxBytes = 16 * 1024;
   std::string all;
   for (int i = 0; chain != nullptr && i < sk_X509_num(chain); ++i) {
     X509* one = sk_X509_value(chain, i);
@@ -69,7 +69,7 @@ std::string encodeChain(const STACK_OF(X509) * chain) {
     if (size > 0) all.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
     OPENSSL_free(bytes);
   }
-  return all.size() <= kMostBytes ? all : std::string();
+  return all.size() <= kMaxBytes ? all : std::string();
 }
 
 ChainPtr decodeChain(std::string_view bytes) {

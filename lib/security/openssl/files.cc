@@ -10,10 +10,10 @@ namespace goss::security {
 
 namespace {
 
-constexpr std::size_t kMostBytes = 1u << 20;
+constexpr std::size_t kMaxBytes = 1u << 20;
 
 Result<std::string> readFrom(const std::string& path, platform::FileSecrecy secrecy) {
-  auto text = platform::readOrdinaryFile(path, kMostBytes, secrecy);
+  auto text = platform::readOrdinaryFile(path, kMaxBytes, secrecy);
   if (text.isOk()) return text;
   return Status::error(GOSS_ERR_INVALID_ARGUMENT,
                        fmt::format("GOSS_TLS: cannot use {}: {}", path, text.status().text()));

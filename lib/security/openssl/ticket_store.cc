@@ -4,7 +4,7 @@ namespace goss::security {
 
 void TicketStore::keep(const std::string& identity, SessionPtr ticket) {
   const std::lock_guard lock(mutex_);
-  if (tickets_.size() < kMost || tickets_.find(identity) != tickets_.end())
+  if (tickets_.size() < kMax || tickets_.find(identity) != tickets_.end())
     tickets_.insert_or_assign(identity, std::move(ticket));
 }
 

@@ -20,7 +20,7 @@ class TicketStore {
   [[nodiscard]] SessionPtr find(std::string_view identity) const;
 
  private:
-  static constexpr std::size_t kMost = 4096;
+  static constexpr std::size_t kMax = 4096;
 
   mutable std::mutex mutex_;
   std::map<std::string, SessionPtr, std::less<>> tickets_;

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "capi/config.h"
-#include "core/settings.h"
+#include "world/settings.h"
 
 namespace goss::capi {
 namespace {
@@ -24,8 +24,8 @@ goss_config initialised() {
 /// Sets a field alone, and looks for it in what goss_comm_create would go by.
 class EachIsTaken {
  public:
-  void text(const core::Setting<std::string, const char*>& setting) { expect(setting, "given", std::string("given")); }
-  void word(const core::Setting<std::string, const char*>& setting, core::Words words) {
+  void text(const Setting<std::string, const char*>& setting) { expect(setting, "given", std::string("given")); }
+  void word(const Setting<std::string, const char*>& setting, Words words) {
     const std::string last(words.end()[-1]);
     expect(setting, last.c_str(), last);
     goss_config config = initialised();
@@ -33,7 +33,7 @@ class EachIsTaken {
     expectRefused(config, setting.field);
   }
   template <typename T, typename F>
-  void integer(const core::Setting<T, F>& setting, const core::Range<T>& range) {
+  void integer(const Setting<T, F>& setting, const Range<T>& range) {
     expect(setting, static_cast<F>(range.least + 1), static_cast<T>(range.least + 1));
     if (range.most == std::numeric_limits<T>::max() && sizeof(T) == sizeof(F)) return;
     goss_config config = initialised();
@@ -41,10 +41,10 @@ class EachIsTaken {
     expectRefused(config, setting.field);
   }
   template <typename F>
-  void bytes(const core::Setting<std::size_t, F>& setting, const core::Range<std::size_t>& range) {
+  void bytes(const Setting<std::size_t, F>& setting, const Range<std::size_t>& range) {
     integer(setting, range);
   }
-  void probability(const core::Setting<double, double>& setting) {
+  void probability(const Setting<double, double>& setting) {
     expect(setting, 0.25, 0.25);
     goss_config config = initialised();
     config.*setting.given = 1;
@@ -67,7 +67,7 @@ class EachIsTaken {
 
  private:
   template <typename T, typename F, typename G>
-  void expect(const core::Setting<T, F>& setting, G given, const T& taken) {
+  void expect(const Setting<T, F>& setting, G given, const T& taken) {
     goss_config config = initialised();
     config.*setting.given = given;
     if (std::string_view(setting.field) == "tls_scope") config.tls = "psk:/nowhere";
@@ -85,7 +85,7 @@ class EachIsTaken {
 
 TEST(Settings, AreAllReachableAsFields) {
   EachIsTaken each;
-  core::visitSettings(each);
+  visitSettings(each);
   EXPECT_GE(each.count, 29);
 }
 

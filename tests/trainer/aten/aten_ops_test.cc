@@ -16,9 +16,9 @@
 #include "tests/trainer/aten/device.h"
 #include "tests/trainer/ops_under_test.h"
 #include "tests/trainer/reference_gpt.h"
-#include "trainer/buffer.h"
-#include "trainer/cpu_ops.h"
-#include "trainer/error.h"
+#include "trainer/base/error.h"
+#include "trainer/compute/buffer.h"
+#include "trainer/compute/cpu_ops.h"
 
 namespace goss::trainer {
 
@@ -173,8 +173,8 @@ TEST_F(AtenOps, BiasesAndResiduals) {
 }
 
 TEST_F(AtenOps, Gelu) {
-  // The CPU's tanh is within 3e-7 = 5 u (trainer/vector_math.h). The derivative has 0.5 x (1 - tanh^2) i(x), with
-  // i(x) = 0.8 (1 + 0.134 x^2) and |x| up to 7: it is off by 7 * 5 u * i(7) = 212 u.
+  // The CPU's tanh is within 3e-7 = 5 u (trainer/compute/vector_math.h). The derivative has 0.5 x (1 - tanh^2) i(x),
+  // with i(x) = 0.8 (1 + 0.134 x^2) and |x| up to 7: it is off by 7 * 5 u * i(7) = 212 u.
   constexpr std::size_t kTanhRoundings = 212;
   for (int i = 0; i < kShapes; ++i) {
     const std::size_t rows = pick(20), n = pick(130);

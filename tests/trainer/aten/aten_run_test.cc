@@ -12,7 +12,7 @@
 #include "tests/trainer/aten/device.h"
 #include "tests/trainer/small_run.h"
 #include "tests/trainer/temporary_directory.h"
-#include "trainer/error.h"
+#include "trainer/base/error.h"
 
 namespace goss::trainer {
 namespace {

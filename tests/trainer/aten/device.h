@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "trainer/backend.h"
+#include "trainer/compute/backend.h"
 
 namespace goss::trainer {
 

@@ -7,7 +7,7 @@
 #include "compressors/catalogue.h"
 #include "tests/trainer/pipeline/pipeline_runs.h"
 #include "tests/trainer/temporary_directory.h"
-#include "trainer/error.h"
+#include "trainer/base/error.h"
 
 namespace goss::trainer {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "tests/trainer/pipeline/pipeline_runs.h"
 #include "tests/trainer/temporary_directory.h"
-#include "trainer/error.h"
-#include "trainer/library_replicas.h"
+#include "trainer/base/error.h"
+#include "trainer/ranks/library_replicas.h"
 
 namespace goss::trainer {
 namespace {

@@ -8,7 +8,7 @@
 #include "tests/support/thread_ranks.h"
 #include "tests/trainer/library_group.h"
 #include "tests/trainer/small_run.h"
-#include "trainer/pipeline_trainer.h"
+#include "trainer/pipeline/pipeline_trainer.h"
 
 namespace goss::trainer {
 

@@ -9,7 +9,7 @@
 
 #include "tests/trainer/pipeline/pipeline_runs.h"
 #include "tests/trainer/temporary_directory.h"
-#include "trainer/error.h"
+#include "trainer/base/error.h"
 
 namespace goss::trainer {
 namespace {

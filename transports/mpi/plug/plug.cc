@@ -1,4 +1,4 @@
-// What lib/core/builtins.cc finds when it loads libgossamer_mpi.so.
+// What lib/builtins/builtins.cc finds when it loads libgossamer_mpi.so.
 #include "transports/common/plug.h"
 
 #include "transports/mpi/mpi.h"

@@ -1,0 +1,48 @@
+#include "compressors/cuda/codecs/scaled_codec.h"
+
+namespace goss::compressors::cuda {
+
+namespace {
+
+constexpr std::size_t kScaleBytes = 64;
+
+CellFormat formatOf(const ScaledSettings& settings) {
+  CellFormat format;
+  format.block.block = kRunElems;
+  format.given_scale = settings.shared_scale;
+  format.whole_segment = true;
+  return format;
+}
+
+} // namespace
+
+ScaledCodec::ScaledCodec(const std::shared_ptr<const Codec>& host, const ScaledSettings& settings,
+                         const CellLaunches& launches)
+    : VectorDeviceCodec(host), settings_(settings), cells_(host, formatOf(settings), launches) {}
+
+std::size_t ScaledCodec::innerScratchBytes(std::size_t count) const { return kScaleBytes + sumScratchBytes(count); }
+
+Status ScaledCodec::encodeVector(const Vector& vector, Stream stream) const {
+  const std::span<std::byte> scratch = innerScratch(vector.scratch, vector.count);
+  auto* scale = reinterpret_cast<float*>(scratch.data());
+  Launches launches(host());
+  if (settings_.shared_scale == 0) {
+    const SumJob sums = sumJob(vector.values, vector.count, scratch.data() + kScaleBytes);
+    launches([&] { return launchSums(sums, stream); });
+    auto* stored =
+        reinterpret_cast<unsigned char*>(vector.payload.data()) + host().maxBytes(vector.count) - sizeof(float);
+    launches([&] {
+      return launchScale({settings_.kind, sums.groups, vector.count, settings_.clip, scale, stored}, stream);
+    });
+  }
+  CellJob cells;
+  cells.values = vector.values;
+  cells.residual = vector.residual;
+  cells.decoded = vector.decoded;
+  cells.key = vector.random.own.key();
+  cells.first_element = vector.first_element;
+  launches([&] { return cells_.encodeWhole(cells, {vector.count, vector.payload.data(), scale}, stream); });
+  return launches.status();
+}
+
+} // namespace goss::compressors::cuda

@@ -1,0 +1,34 @@
+/// Device codecs with one scale for a segment: sign and TernGrad. A scale takes a pass of its own.
+#ifndef GOSS_COMPRESSORS_CUDA_CODECS_SCALED_CODEC_H_
+#define GOSS_COMPRESSORS_CUDA_CODECS_SCALED_CODEC_H_
+
+#include "compressors/cuda/device/cell_codec.h"
+#include "compressors/cuda/device/vector_codec.h"
+#include "compressors/cuda/kernels/scale_jobs.h"
+
+namespace goss::compressors::cuda {
+
+struct ScaledSettings {
+  ScaleKind kind = ScaleKind::meanMagnitude;
+  float clip = 0;         ///< Of TernGrad.
+  float shared_scale = 0; ///< Not 0: the scale, which payloads then do not have.
+};
+
+class ScaledCodec final : public VectorDeviceCodec {
+ public:
+  ScaledCodec(const std::shared_ptr<const Codec>& host, const ScaledSettings& settings, const CellLaunches& launches);
+
+  Status decode(const DecodeJob& job, Stream stream) const override { return cells_.decode(job, stream); }
+
+ protected:
+  [[nodiscard]] std::size_t innerScratchBytes(std::size_t count) const override;
+  Status encodeVector(const Vector& vector, Stream stream) const override;
+
+ private:
+  const ScaledSettings settings_;
+  const CellCodec cells_; ///< Scales are in the payloads, so it decodes.
+};
+
+} // namespace goss::compressors::cuda
+
+#endif // GOSS_COMPRESSORS_CUDA_CODECS_SCALED_CODEC_H_

@@ -1,0 +1,42 @@
+/// Device codecs that look at a whole segment before they code it: MinMaxUInt8 for its range, uniform 8-bit for its
+/// deviation and its codebook.
+#ifndef GOSS_COMPRESSORS_CUDA_CODECS_SEGMENT_CODECS_H_
+#define GOSS_COMPRESSORS_CUDA_CODECS_SEGMENT_CODECS_H_
+
+#include "compressors/cuda/device/cell_codec.h"
+#include "compressors/cuda/device/vector_codec.h"
+
+namespace goss::compressors::cuda {
+
+/// Two passes: the range, then codes with what they lose.
+class MinMaxDeviceCodec final : public VectorDeviceCodec {
+ public:
+  explicit MinMaxDeviceCodec(const std::shared_ptr<const Codec>& host);
+  Status decode(const DecodeJob& job, Stream stream) const override { return cells_.decode(job, stream); }
+
+ protected:
+  [[nodiscard]] std::size_t innerScratchBytes(std::size_t count) const override;
+  Status encodeVector(const Vector& vector, Stream stream) const override;
+
+ private:
+  const CellCodec cells_;
+};
+
+/// Two passes: sums of squares, then codes and the means of what they stand for. What is lost is known when those are,
+/// and takes one more.
+class UniformDeviceCodec final : public VectorDeviceCodec {
+ public:
+  explicit UniformDeviceCodec(const std::shared_ptr<const Codec>& host);
+  Status decode(const DecodeJob& job, Stream stream) const override { return cells_.decode(job, stream); }
+
+ protected:
+  [[nodiscard]] std::size_t innerScratchBytes(std::size_t count) const override;
+  Status encodeVector(const Vector& vector, Stream stream) const override;
+
+ private:
+  const CellCodec cells_;
+};
+
+} // namespace goss::compressors::cuda
+
+#endif // GOSS_COMPRESSORS_CUDA_CODECS_SEGMENT_CODECS_H_

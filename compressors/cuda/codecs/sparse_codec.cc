@@ -1,0 +1,215 @@
+#include "compressors/cuda/codecs/sparse_codec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compressors/sparse/index_set.h"
+
+namespace goss::compressors::cuda {
+
+namespace {
+
+constexpr std::size_t kBehindBytes = 64;
+
+} // namespace
+
+// Scratch: the picked values, how many they are, the picker's own, the inner codec's.
+std::size_t SparseDeviceCodec::innerScratchBytes(std::size_t count) const {
+  return floatBytes(most(count)) + kBehindBytes + scratchAligned(pickScratchBytes(count)) +
+         inner_->scratchBytes(most(count));
+}
+
+SparseDeviceCodec::Sparse SparseDeviceCodec::sparseOf(const Vector& vector) const {
+  const std::span<std::byte> scratch = innerScratch(vector.scratch, vector.count);
+  Sparse sparse;
+  sparse.values = const_cast<float*>(vector.values); // of a vector that is encoded they are only read
+  sparse.count = vector.count;
+  sparse.first_element = vector.first_element;
+  sparse.shared = vector.random.shared;
+  sparse.payload = vector.payload;
+  sparse.picked = reinterpret_cast<float*>(scratch.data());
+  sparse.behind =
+      cells_ == nullptr ? nullptr : reinterpret_cast<Behind*>(scratch.data() + floatBytes(most(vector.count)));
+  sparse.scratch = scratch.subspan(floatBytes(most(vector.count)) + kBehindBytes);
+  return sparse;
+}
+
+std::span<std::byte> SparseDeviceCodec::codeScratch(const Sparse& sparse) const {
+  return sparse.scratch.subspan(scratchAligned(pickScratchBytes(sparse.count)));
+}
+
+Status SparseDeviceCodec::encodeInner(const Sparse& sparse, const Randomness& random, Stream stream) const {
+  const std::size_t some = most(sparse.count);
+  if (cells_ != nullptr) {
+    CellJob cells;
+    cells.values = sparse.picked;
+    cells.key = random.own.key();
+    cells.first_element = sparse.first_element;
+    return launched(host(), cells_->encodeWhole(cells, {some, sparse.payload.data(), nullptr, sparse.behind}, stream));
+  }
+  EncodeSegment segment{0, some, sparse.payload.subspan(headBytes(sparse.count)), 0};
+  EncodeJob job;
+  job.values = {sparse.picked, some};
+  job.random = random;
+  job.first_element = sparse.first_element;
+  job.scratch = codeScratch(sparse);
+  job.segments = {&segment, 1};
+  return inner_->encode(job, stream);
+}
+
+Status SparseDeviceCodec::decodeInner(const Sparse& sparse, Stream stream) const {
+  const std::size_t some = most(sparse.count);
+  if (cells_ != nullptr) {
+    return launched(host(),
+                    cells_->decodeBehind({some, sparse.payload.data(), nullptr, sparse.behind}, sparse.picked, stream));
+  }
+  const PayloadView payload = PayloadView(sparse.payload).subspan(headBytes(sparse.count));
+  DecodeJob job;
+  job.payloads = {&payload, 1};
+  job.out = {sparse.picked, some};
+  job.shared = sparse.shared;
+  job.first_element = sparse.first_element;
+  job.scratch = codeScratch(sparse);
+  return inner_->decode(job, stream);
+}
+
+Status SparseDeviceCodec::encodeVector(const Vector& vector, Stream stream) const {
+  Sparse sparse = sparseOf(vector);
+  sparse.payload = vector.payload.first(host().maxBytes(vector.count));
+  if (Status status = launched(host(), pick(sparse, stream)); !status.isOk()) {
+    return status;
+  }
+  if (Status status = encodeInner(sparse, vector.random, stream); !status.isOk()) {
+    return status;
+  }
+  if (vector.residual == nullptr && vector.decoded == nullptr) {
+    return Status::ok();
+  }
+  if (Status status = decodeInner(sparse, stream); !status.isOk()) {
+    return status;
+  }
+  Launches launches(host());
+  if (vector.residual != nullptr) {
+    sparse.values = vector.residual;
+    launches([&] { return putBack(sparse, {{DecodeMode::axpy, -1}, true, nullptr}, stream); });
+    launches([&] { return launchForget(vector.residual, vector.count, stream); });
+  }
+  if (vector.decoded != nullptr) {
+    sparse.values = vector.decoded;
+    launches([&] { return launchClear({vector.decoded, nullptr, vector.count}, stream); });
+    launches([&] { return putBack(sparse, {}, stream); });
+  }
+  return launches.status();
+}
+
+Result<std::uint32_t> SparseDeviceCodec::heldWithin(std::size_t bytes, std::size_t count) const {
+  const auto needed = [this, count](std::size_t held) {
+    return sizeof(std::uint32_t) + indexBytes(count, held) + inner_->host().maxBytes(held);
+  };
+  if (bytes < needed(0) || bytes > host().maxBytes(count)) {
+    return Status::error(GOSS_ERR_PROTOCOL,
+                         fmt::format("{} bytes are no payload of codec '{}' for {} elements, which "
+                                     "has {} to {}",
+                                     bytes, host().spec(), count, needed(0), host().maxBytes(count)));
+  }
+  std::size_t held = 0, beyond = most(count) + 1;
+  while (beyond - held > 1) {
+    const std::size_t middle = held + (beyond - held) / 2;
+    (needed(middle) <= bytes ? held : beyond) = middle;
+  }
+  return static_cast<std::uint32_t>(held);
+}
+
+Status SparseDeviceCodec::checkPayloads(const DecodeJob& job) const {
+  const std::size_t count = job.out.size();
+  if (Status status = checkCount(count); !status.isOk()) {
+    return status;
+  }
+  if (Status status = checkScratch(host(), job.scratch.size(), scratchBytes(count)); !status.isOk()) {
+    return status;
+  }
+  if (fixedBytes()) {
+    return checkLengths(host(), job.payloads, count);
+  }
+  for (const PayloadView payload : job.payloads) {
+    const std::size_t head = cells_ == nullptr ? headBytes(count) : 0;
+    if (payload.size() < head || payload.size() > host().maxBytes(count)) {
+      return Status::error(GOSS_ERR_PROTOCOL, fmt::format("{} bytes are no payload of codec '{}' for {} elements",
+                                                          payload.size(), host().spec(), count));
+    }
+    if (cells_ != nullptr) {
+      if (const auto held = heldWithin(payload.size(), count); !held.isOk()) {
+        return held.status();
+      }
+    }
+  }
+  return Status::ok();
+}
+
+Status SparseDeviceCodec::decode(const DecodeJob& job, Stream stream) const {
+  const std::size_t count = job.out.size();
+  if (Status status = checkPayloads(job); !status.isOk()) {
+    return status;
+  }
+  const bool mean = job.mode == DecodeMode::meanOfPresent;
+  Return how;
+  how.delivery = {job.mode == DecodeMode::axpy ? DecodeMode::axpy : DecodeMode::add, job.weight};
+  how.senders = mean ? reinterpret_cast<std::uint32_t*>(job.scratch.data()) : nullptr;
+  Launches launches(host());
+  if (mean || job.mode == DecodeMode::set) {
+    launches([&] { return launchClear({job.out.data(), how.senders, count}, stream); });
+  }
+  Vector vector;
+  vector.values = job.out.data();
+  vector.count = count;
+  vector.random.shared = job.shared;
+  vector.first_element = job.first_element;
+  vector.scratch = job.scratch;
+  for (const PayloadView payload : job.payloads) {
+    // Decoding only reads it.
+    vector.payload = {const_cast<std::byte*>(payload.data()), payload.size()};
+    const Sparse sparse = sparseOf(vector);
+    if (cells_ != nullptr) {
+      const HeldJob held{reinterpret_cast<const unsigned char*>(payload.data()), count,
+                         heldWithin(payload.size(), count).value(), sparse.behind};
+      launches([&] { return launchHeld(held, stream); });
+    }
+    if (Status status = decodeInner(sparse, stream); !status.isOk()) {
+      return status;
+    }
+    launches([&] { return putBack(sparse, how, stream); });
+  }
+  if (mean) {
+    launches([&] { return launchShare({job.out.data(), how.senders, count}, stream); });
+  }
+  return launches.status();
+}
+
+Status SparseDeviceCodec::measure(const MeasureCall& call, Stream stream) const {
+  if (fixedBytes()) {
+    return DeviceCodec::measure(call, stream);
+  }
+  if (cells_ == nullptr) {
+    MeasureCall inside = call;
+    inside.payload = call.payload.subspan(headBytes(call.count));
+    inside.count = most(call.count);
+    inside.more = call.more + headBytes(call.count);
+    return inner_->measure(inside, stream);
+  }
+  const auto most_held = heldWithin(call.payload.size(), call.count);
+  if (!most_held.isOk()) {
+    return most_held.status();
+  }
+  // The length's own place holds what is read from the payload until the length is known.
+  auto* behind = reinterpret_cast<Behind*>(call.length);
+  Launches launches(host());
+  launches([&] {
+    return launchHeld(
+        {reinterpret_cast<const unsigned char*>(call.payload.data()), call.count, most_held.value(), behind}, stream);
+  });
+  launches([&] { return cells_->measureBehind(behind, call.more, call.length, stream); });
+  return launches.status();
+}
+
+} // namespace goss::compressors::cuda

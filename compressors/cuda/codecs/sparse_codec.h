@@ -1,0 +1,84 @@
+/// Device codecs that pick values and hand them to another one: top-k, thresholds and random blocks.
+#ifndef GOSS_COMPRESSORS_CUDA_CODECS_SPARSE_CODEC_H_
+#define GOSS_COMPRESSORS_CUDA_CODECS_SPARSE_CODEC_H_
+
+#include "compressors/cuda/device/cell_codec.h"
+#include "compressors/cuda/device/vector_codec.h"
+#include "compressors/cuda/kernels/sparse_jobs.h"
+
+namespace goss::compressors::cuda {
+
+/// What sparsifiers have in common. How many values they pick follows from the number of elements, or the device alone
+/// knows it: the values then go to a codec whose kernels read their number where the picking kernels left it.
+class SparseDeviceCodec : public VectorDeviceCodec {
+ public:
+  Status decode(const DecodeJob& job, Stream stream) const final;
+  [[nodiscard]] bool fixedBytes() const final { return cells_ == nullptr && inner_->fixedBytes(); }
+  Status measure(const MeasureCall& call, Stream stream) const final;
+
+ protected:
+  /// `varies`: the device alone knows how many are picked; `inner` is then a CellCodec.
+  SparseDeviceCodec(const std::shared_ptr<const Codec>& host, std::unique_ptr<const DeviceCodec> inner, bool varies)
+      : VectorDeviceCodec(host),
+        inner_(std::move(inner)),
+        cells_(varies ? dynamic_cast<const CellCodec*>(inner_.get()) : nullptr) {}
+
+  /// A vector, or a payload of one, and what belongs to it.
+  struct Sparse {
+    float* values = nullptr; ///< Of `count` elements; only read by pick().
+    std::size_t count = 0;
+    std::uint64_t first_element = 0;
+    SharedStream shared;
+    std::span<std::byte> payload;
+    float* picked = nullptr;      ///< most(count) values.
+    Behind* behind = nullptr;     ///< Null unless the device alone knows how many they are.
+    std::span<std::byte> scratch; ///< pickScratchBytes(count).
+  };
+  /// How picked values go back into the vector.
+  struct Return {
+    Delivery delivery{DecodeMode::add, 1}; ///< add or axpy.
+    bool finite = false;                   ///< What is not finite then becomes zero.
+    std::uint32_t* senders = nullptr;      ///< Or null: counted up.
+  };
+
+  /// How many are picked, or at most.
+  [[nodiscard]] virtual std::size_t most(std::size_t count) const = 0;
+  /// Bytes before the inner payload of most(count) values.
+  [[nodiscard]] virtual std::size_t headBytes(std::size_t count) const = 0;
+  [[nodiscard]] virtual std::size_t pickScratchBytes(std::size_t count) const = 0;
+  /// Writes the picked values, the payload's own part, and `behind` if there is one.
+  virtual int pick(const Sparse& sparse, Stream stream) const = 0;
+  /// Delivers `picked` to the vector's elements.
+  virtual int putBack(const Sparse& sparse, const Return& how, Stream stream) const = 0;
+
+  [[nodiscard]] std::size_t innerScratchBytes(std::size_t count) const final;
+  [[nodiscard]] std::size_t mostElements() const final { return 0xffffffffu; }
+  Status encodeVector(const Vector& vector, Stream stream) const final;
+
+ private:
+  [[nodiscard]] Sparse sparseOf(const Vector& vector) const;
+  [[nodiscard]] std::span<std::byte> codeScratch(const Sparse& sparse) const;
+  Status encodeInner(const Sparse& sparse, const Randomness& random, Stream stream) const;
+  Status decodeInner(const Sparse& sparse, Stream stream) const;
+  /// How many elements at most are in a payload of so many bytes; GOSS_ERR_PROTOCOL where it cannot be one.
+  [[nodiscard]] Result<std::uint32_t> heldWithin(std::size_t bytes, std::size_t count) const;
+  [[nodiscard]] Status checkPayloads(const DecodeJob& job) const;
+
+  const std::unique_ptr<const DeviceCodec> inner_;
+  const CellCodec* const cells_; ///< The inner codec, where the number of values varies.
+};
+
+/// Parameters as in the spec. `inner` must be a CellCodec for thresholds and samples.
+std::unique_ptr<const DeviceCodec> makeDeviceTopK(double ratio, const std::shared_ptr<const Codec>& host,
+                                                  std::unique_ptr<const DeviceCodec> inner);
+std::unique_ptr<const DeviceCodec> makeDeviceSampledTopK(double ratio, const std::shared_ptr<const Codec>& host,
+                                                         std::unique_ptr<const DeviceCodec> inner);
+std::unique_ptr<const DeviceCodec> makeDeviceThreshold(float value, const std::shared_ptr<const Codec>& host,
+                                                       std::unique_ptr<const DeviceCodec> inner);
+std::unique_ptr<const DeviceCodec> makeDeviceRandomK(double ratio, std::size_t block,
+                                                     const std::shared_ptr<const Codec>& host,
+                                                     std::unique_ptr<const DeviceCodec> inner);
+
+} // namespace goss::compressors::cuda
+
+#endif // GOSS_COMPRESSORS_CUDA_CODECS_SPARSE_CODEC_H_

@@ -1,1 +1,0 @@
-#include "compressors/cuda/dct_kernels.inc.h"

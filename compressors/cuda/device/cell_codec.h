@@ -1,0 +1,58 @@
+/// Device codecs whose cells are encoded and decoded independently of each other: all blockwise and element-wise ones.
+#ifndef GOSS_COMPRESSORS_CUDA_DEVICE_CELL_CODEC_H_
+#define GOSS_COMPRESSORS_CUDA_DEVICE_CELL_CODEC_H_
+
+#include "compressors/cuda/device/device_codec.h"
+#include "compressors/cuda/device/launches.h"
+
+namespace goss::compressors::cuda {
+
+class CellCodec final : public DeviceCodec {
+ public:
+  CellCodec(std::shared_ptr<const Codec> host, const CellFormat& format, const CellLaunches& launches);
+
+  [[nodiscard]] const Codec& host() const override { return *host_; }
+  [[nodiscard]] std::size_t scratchBytes(std::size_t) const override { return 0; }
+  Status encode(const EncodeJob& job, Stream stream) const override;
+  Status decode(const DecodeJob& job, Stream stream) const override;
+  Status merge(MergeJob& job, Stream stream) const override;
+
+  // Parts of which other device codecs are made; they return CUDA's code.
+
+  /// Where one whole vector goes.
+  struct Place {
+    std::size_t count = 0;
+    std::byte* payload = nullptr;
+    const float* scale = nullptr;   ///< Of codecs that have one for a segment: in device memory.
+    const Behind* behind = nullptr; ///< Or null: `count` is then the most, and the payload lies behind indices.
+  };
+  /// `cells` says what to do with the vector.
+  int encodeWhole(CellJob cells, const Place& place, Stream stream) const;
+  /// Decodes one payload behind indices to `out`.
+  int decodeBehind(const Place& place, float* out, Stream stream) const;
+  int measureBehind(const Behind* behind, std::uint64_t more, std::uint64_t* length, Stream stream) const;
+
+ private:
+  [[nodiscard]] Status decodeSome(const DecodeJob& job, DecodeMode mode, std::size_t first, Stream stream) const;
+
+  const std::shared_ptr<const Codec> host_;
+  CellFormat format_;
+  const CellLaunches launches_;
+};
+
+/// GOSS_ERR_INTERNAL unless `code`, what a launch returned, is 0.
+Status launched(const Codec& codec, int code);
+/// GOSS_ERR_INVALID_ARGUMENT for segments outside of the vector, too little room for payloads, or too little scratch.
+Status checkSegments(const Codec& codec, const EncodeJob& job, std::size_t scratch_bytes);
+/// GOSS_ERR_INVALID_ARGUMENT for too little scratch.
+Status checkScratch(const Codec& codec, std::size_t bytes, std::size_t needed);
+/// Elements of the longest segment.
+std::size_t longestOf(const EncodeJob& job);
+/// Lengths of payloads, which is all that the host can check.
+Status checkLengths(const Codec& codec, std::span<const PayloadView> payloads, std::size_t count);
+/// How decodes of more payloads than one launch takes go on: set becomes add.
+constexpr DecodeMode laterMode(DecodeMode mode) { return mode == DecodeMode::axpy ? mode : DecodeMode::add; }
+
+} // namespace goss::compressors::cuda
+
+#endif // GOSS_COMPRESSORS_CUDA_DEVICE_CELL_CODEC_H_

@@ -1,1 +1,0 @@
-#include "compressors/cuda/factor_kernels.inc.h"

@@ -1,1 +1,0 @@
-#include "compressors/cuda/float_kernels.inc.h"

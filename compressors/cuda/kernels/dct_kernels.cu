@@ -1,0 +1,1 @@
+#include "compressors/cuda/kernels/dct_kernels.inc.h"

@@ -1,0 +1,1 @@
+#include "compressors/cuda/kernels/factor_kernels.inc.h"

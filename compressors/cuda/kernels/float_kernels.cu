@@ -1,0 +1,1 @@
+#include "compressors/cuda/kernels/float_kernels.inc.h"

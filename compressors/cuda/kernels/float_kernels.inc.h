@@ -1,0 +1,51 @@
+/// Kernels of casts, microscaling floats, natural compression and the dynamic map. Compiled by nvcc and, for tests, as
+/// host code.
+#ifndef GOSS_COMPRESSORS_CUDA_KERNELS_FLOAT_KERNELS_INC_H_
+#define GOSS_COMPRESSORS_CUDA_KERNELS_FLOAT_KERNELS_INC_H_
+
+#include "compressors/cuda/kernels/cell_launches.h"
+
+namespace goss::compressors::cuda {
+
+inline constexpr unsigned kPlainRuns = 4; ///< Of codecs without scales: enough loads in flight.
+
+template <typename Scheme>
+CellLaunches plainLaunches() {
+  return cellLaunches<Scheme, kPlainRuns>();
+}
+
+CellLaunches dynamicLaunches(std::size_t block) { return blockLaunches<Dynamic>(block); }
+
+CellLaunches mxLaunches(MxElement element) {
+  switch (element) {
+    case MxElement::e4m3:
+      return cellLaunches<Mx<MxE4M3>, 1>();
+    case MxElement::e2m1:
+      return cellLaunches<Mx<MxE2M1>, 1>(kTileElems);
+    default:
+      return cellLaunches<Mx<MxE3M0>, 1>(kTileElems);
+  }
+}
+
+CellLaunches naturalLaunches(bool nearest) {
+  return nearest ? plainLaunches<Natural<true>>() : plainLaunches<Natural<false>>();
+}
+
+CellLaunches castLaunches(DType dtype) {
+  switch (dtype) {
+    case GOSS_FLOAT16:
+      return plainLaunches<Cast<kernels::Float16>>();
+    case GOSS_BFLOAT16:
+      return plainLaunches<Cast<kernels::BFloat16>>();
+    case GOSS_FLOAT8_E4M3:
+      return plainLaunches<Cast<kernels::Float8E4M3>>();
+    case GOSS_FLOAT8_E5M2:
+      return plainLaunches<Cast<kernels::Float8E5M2>>();
+    default:
+      return plainLaunches<Whole>();
+  }
+}
+
+} // namespace goss::compressors::cuda
+
+#endif // GOSS_COMPRESSORS_CUDA_KERNELS_FLOAT_KERNELS_INC_H_

@@ -1,0 +1,1 @@
+#include "compressors/cuda/kernels/nearest_kernels.inc.h"

@@ -1,0 +1,1 @@
+#include "compressors/cuda/kernels/pick_kernels.inc.h"

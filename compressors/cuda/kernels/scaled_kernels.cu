@@ -1,0 +1,1 @@
+#include "compressors/cuda/kernels/scaled_kernels.inc.h"

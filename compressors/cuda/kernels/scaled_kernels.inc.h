@@ -1,0 +1,193 @@
+/// Kernels of codecs with one scale for a segment: sums in the CPU's order, the scale, and signs and ternary words.
+/// Compiled by nvcc and, for tests, as host code.
+#ifndef GOSS_COMPRESSORS_CUDA_KERNELS_SCALED_KERNELS_INC_H_
+#define GOSS_COMPRESSORS_CUDA_KERNELS_SCALED_KERNELS_INC_H_
+
+#include "compressors/cuda/kernels/cell_launches.h"
+#include "compressors/cuda/kernels/scale_jobs.h"
+#include "compressors/cuda/kernels/totals.h"
+
+namespace goss::compressors::cuda {
+
+struct PrepareCell {
+  using Job = PrepareJob;
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (job.count + kRunElems - 1) / kRunElems; }
+  GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
+    Warp::each([&](unsigned lane) {
+      const std::size_t first = cell * kRunElems + lane * 4;
+      if (first >= job.count) {
+        return;
+      }
+      const std::size_t count = job.count - first;
+      Quad quad = loadQuad(job.values + first, count);
+      Quad reference = {{0, 0, 0, 0}}, residual = {{0, 0, 0, 0}};
+      if (job.reference != nullptr) {
+        reference = loadQuad(job.reference + first, count);
+      }
+      if (job.residual != nullptr) {
+        residual = loadQuad(job.residual + first, count);
+      }
+      GOSS_UNROLL
+      for (unsigned i = 0; i < 4; ++i) {
+        float value = quad.value[i] * job.factor;
+        value = job.reference != nullptr ? value - reference.value[i] : value;
+        value = job.residual != nullptr ? value + job.decay * residual.value[i] : value;
+        quad.value[i] = kernels::canonical(value); // sparsifiers pick by bits, and a GPU's NaNs are larger ones
+      }
+      storeQuad(job.to + first, quad, count);
+    });
+  }
+};
+
+/// Two chunks a warp: lane l takes every sixteenth element of chunk l / 16 (sumInLanes() in common/loops.inc.h).
+struct SumCell {
+  using Job = SumJob;
+  static constexpr unsigned kSumLanes = 16, kSumLoads = 16;
+  static_assert(kSumElems % (kSumLanes * kSumLoads) == 0);
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return (sumChunks(job.count) + 1) / 2; }
+  GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
+    PerLane<ChunkSums> sums;
+    Warp::each([&](unsigned lane) {
+      const std::size_t first = (2 * cell + lane / kSumLanes) * kSumElems;
+      ChunkSums own = {0, 0, 0, 0};
+      std::size_t i = first + lane % kSumLanes;
+      for (; first + kSumElems <= job.count && i < first + kSumElems; i += kSumLoads * kSumLanes) {
+        float values[kSumLoads]; // loaded before the first is added, which takes long
+        GOSS_UNROLL
+        for (unsigned k = 0; k < kSumLoads; ++k) {
+          values[k] = job.values[i + k * kSumLanes];
+        }
+        GOSS_UNROLL
+        for (unsigned k = 0; k < kSumLoads; ++k) {
+          add(own, values[k]);
+        }
+      }
+      for (; i < first + kSumElems && i < job.count; i += kSumLanes) {
+        add(own, job.values[i]);
+      }
+      sums[lane] = own;
+    });
+    for (unsigned half = kSumLanes / 2; half != 0; half /= 2) {
+      PerLane<ChunkSums> before = sums;
+      Warp::each([&](unsigned lane) {
+        const ChunkSums there = before.of((lane + half) % kWarpLanes);
+        if (lane % kSumLanes < half) {
+          ChunkSums& own = sums[lane];
+          own.sum += there.sum;
+          own.magnitudes += there.magnitudes;
+          own.squares += there.squares;
+          own.peak = there.peak > own.peak ? there.peak : own.peak;
+        }
+      });
+    }
+    Warp::each([&](unsigned lane) {
+      const std::size_t chunk = 2 * cell + lane / kSumLanes;
+      if (lane % kSumLanes == 0 && chunk < sumChunks(job.count)) {
+        job.chunks[chunk] = sums[lane];
+      }
+    });
+  }
+
+ private:
+  GOSS_DEVICE static void add(ChunkSums& sums, float value) {
+    sums.sum += value;
+    sums.magnitudes += bitCast<float>(bitCast<std::uint32_t>(value) & 0x7fffffffu);
+    sums.squares += value * value;
+    const std::uint32_t key = peakKey(value);
+    sums.peak = key > sums.peak ? key : sums.peak;
+  }
+};
+
+/// A warp adds the chunks of a group, in order (VectorCodec::sumOver()).
+struct GroupCell {
+  using Job = SumJob;
+  GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return sumGroups(job.count); }
+  GOSS_DEVICE static void run(const Job& job, std::size_t group, unsigned char*) {
+    const std::size_t chunks = sumChunks(job.count), first = group * kSumGroup;
+    const std::size_t end = chunks < first + kSumGroup ? chunks : first + kSumGroup;
+    GroupSums sums = {0, 0, 0, 0};
+    PerLane<std::uint32_t> peak;
+    Warp::each([&](unsigned lane) { peak[lane] = 0; });
+    for (std::size_t at = first; at < end; at += kWarpLanes) {
+      PerLane<ChunkSums> some;
+      Warp::each([&](unsigned lane) {
+        some[lane] = at + lane < end ? job.chunks[at + lane] : ChunkSums{0, 0, 0, 0};
+        peak[lane] = some[lane].peak > peak[lane] ? some[lane].peak : peak[lane];
+      });
+      for (unsigned lane = 0; lane < kWarpLanes && at + lane < end; ++lane) {
+        const ChunkSums there = some.of(lane);
+        sums.sum += static_cast<double>(there.sum);
+        sums.magnitudes += static_cast<double>(there.magnitudes);
+        sums.squares += static_cast<double>(there.squares);
+      }
+    }
+    Warp::maxWithin(peak, kWarpLanes);
+    Warp::each([&](unsigned lane) {
+      if (lane == 0) {
+        job.groups[group] = {sums.sum, sums.magnitudes, sums.squares, peak[lane]};
+      }
+    });
+  }
+};
+
+GOSS_DEVICE float roundedScale(const ScaleJob& job, const GroupSums& totals) {
+  const double count = static_cast<double>(job.count > 1 ? job.count : 1);
+  if (job.kind != ScaleKind::ternary) {
+    const bool first = job.kind == ScaleKind::meanMagnitude;
+    const double mean = (first ? totals.magnitudes : totals.squares) / count;
+    const auto scale = static_cast<float>(first ? mean : __builtin_sqrt(mean));
+    const bool finite = (bitCast<std::uint32_t>(scale) & kFloatInfinity) != kFloatInfinity;
+    return finite ? roundTo16Bits(scale) : bitCast<float>(kFloatNan);
+  }
+  if (totals.peak >= kPeakNotFinite) {
+    return bitCast<float>(kFloatNan);
+  }
+  float scale = bitCast<float>(totals.peak >> 1);
+  if (job.clip != 0 && job.count != 0) {
+    const double mean = totals.sum / count, variance = totals.squares / count - mean * mean;
+    const double spread = variance < mean * mean ? mean * mean : variance;
+    const auto bound = static_cast<float>(static_cast<double>(job.clip) * __builtin_sqrt(spread));
+    const bool finite = (bitCast<std::uint32_t>(bound) & kFloatInfinity) != kFloatInfinity;
+    scale = finite && bound < scale ? bound : scale;
+  }
+  return scaleFor(scale, 1).step;
+}
+
+struct ScaleCell {
+  using Job = ScaleJob;
+  GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
+  GOSS_DEVICE static void run(const Job& job, std::size_t, unsigned char*) {
+    const GroupSums totals = totalOf(job.groups, job.count);
+    Warp::each([&](unsigned lane) {
+      if (lane == 0) {
+        const float scale = roundedScale(job, totals);
+        *job.scale = scale;
+        storeFloatBytes(job.stored, scale);
+      }
+    });
+  }
+};
+
+int launchPrepare(const PrepareJob& job, Stream stream) { return launch<PrepareCell>(job, 0, stream); }
+int launchSums(const SumJob& job, Stream stream) {
+  const int code = launch<SumCell>(job, 0, stream);
+  return code != 0 ? code : launch<GroupCell>(job, 0, stream);
+}
+int launchScale(const ScaleJob& job, Stream stream) { return launch<ScaleCell>(job, 0, stream); }
+
+CellLaunches signLaunches() { return segmentLaunches<Sign, 1>(kTileElems); }
+
+CellLaunches ternaryLaunches(unsigned bits) {
+  switch (bits) {
+    case 2:
+      return segmentLaunches<Ternary<2>, 1>(kTileElems);
+    case 4:
+      return segmentLaunches<Ternary<4>, 1>(kTileElems);
+    default:
+      return segmentLaunches<Ternary<8>, 1>();
+  }
+}
+
+} // namespace goss::compressors::cuda
+
+#endif // GOSS_COMPRESSORS_CUDA_KERNELS_SCALED_KERNELS_INC_H_

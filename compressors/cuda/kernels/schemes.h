@@ -1,0 +1,457 @@
+/// How each codec scales and codes a block, for a warp: the element functions of the CPU's headers, with statistics
+/// that lanes exchange. A scheme has
+///
+/// - kRandom, kPlanes (how codes of fewer than 8 bits are packed), kBits (0: the format's), kSixteen (what it stores is
+/// two
+///   bytes wide, or four), kKeepsLosses (losses are kept as they are; otherwise only finite ones)
+/// - Statistic: absorb() takes a unit of values, finish() gives every lane its block's Scale
+/// - code(), value() (as decoders compute it), lost()'s value (as encoders do), load() and store() of a Scale
+#ifndef GOSS_COMPRESSORS_CUDA_KERNELS_SCHEMES_H_
+#define GOSS_COMPRESSORS_CUDA_KERNELS_SCHEMES_H_
+
+#include <type_traits>
+
+#include "compressors/bagua/element.h"
+#include "compressors/blockwise/element.h"
+#include "compressors/codebook/element.h"
+#include "compressors/cuda/device/jobs.h"
+#include "compressors/cuda/kernels/warp.h"
+#include "compressors/mx/element.h"
+#include "compressors/natural/element.h"
+#include "compressors/ternary/element.h"
+
+namespace goss::compressors::cuda {
+
+enum class Planes { none, ofBlocks, ofTiles };
+
+/// The values of one lane: four of each run of kRunElems.
+template <unsigned kRuns>
+struct Unit {
+  float value[4 * kRuns];
+};
+
+/// Bytes at any address.
+GOSS_DEVICE std::uint32_t loadWordBytes(const unsigned char* from) {
+  if (reinterpret_cast<std::uintptr_t>(from) % 4 == 0) {
+    return *reinterpret_cast<const std::uint32_t*>(from);
+  }
+  std::uint32_t word = 0;
+  GOSS_UNROLL
+  for (unsigned i = 0; i < 4; ++i) {
+    word |= static_cast<std::uint32_t>(from[i]) << (8 * i);
+  }
+  return word;
+}
+GOSS_DEVICE void storeWordBytes(unsigned char* to, std::uint32_t word) {
+  if (reinterpret_cast<std::uintptr_t>(to) % 4 == 0) {
+    *reinterpret_cast<std::uint32_t*>(to) = word;
+    return;
+  }
+  GOSS_UNROLL
+  for (unsigned i = 0; i < 4; ++i) {
+    to[i] = static_cast<unsigned char>(word >> (8 * i));
+  }
+}
+GOSS_DEVICE float loadFloatBytes(const unsigned char* from) { return bitCast<float>(loadWordBytes(from)); }
+GOSS_DEVICE void storeFloatBytes(unsigned char* to, float value) { storeWordBytes(to, bitCast<std::uint32_t>(value)); }
+
+/// Which element of a unit a lane's value is.
+GOSS_DEVICE std::size_t placeOf(unsigned lane, unsigned which) { return which / 4 * kRunElems + lane * 4 + which % 4; }
+
+/// The largest peakKey().
+struct PeakStatistic {
+  PerLane<std::uint32_t> peak;
+
+  GOSS_DEVICE void reset() {
+    Warp::each([&](unsigned lane) { peak[lane] = 0; });
+  }
+  template <unsigned kRuns>
+  GOSS_DEVICE void absorb(PerLane<Unit<kRuns>>& values, std::size_t, unsigned) {
+    Warp::each([&](unsigned lane) {
+      std::uint32_t largest = peak[lane];
+      GOSS_UNROLL
+      for (unsigned i = 0; i < 4 * kRuns; ++i) { // absent values are zeros
+        const std::uint32_t key = peakKey(values[lane].value[i]);
+        largest = key > largest ? key : largest;
+      }
+      peak[lane] = largest;
+    });
+  }
+  GOSS_DEVICE void finish(unsigned width) { Warp::maxWithin(peak, width); }
+};
+
+struct RangeStatistic {
+  PerLane<std::int32_t> low, high; ///< Order keys; the lowest one complemented, so that both are maxima.
+
+  GOSS_DEVICE void reset() {
+    Warp::each([&](unsigned lane) { low[lane] = high[lane] = -0x7fffffff - 1; });
+  }
+  template <unsigned kRuns>
+  GOSS_DEVICE void absorb(PerLane<Unit<kRuns>>& values, std::size_t count, unsigned) {
+    Warp::each([&](unsigned lane) {
+      GOSS_UNROLL
+      for (unsigned i = 0; i < 4 * kRuns; ++i) {
+        const std::int32_t key = kernels::orderKey(bitCast<std::int32_t>(values[lane].value[i]));
+        const bool there = placeOf(lane, i) < count;
+        low[lane] = there && ~key > low[lane] ? ~key : low[lane];
+        high[lane] = there && key > high[lane] ? key : high[lane];
+      }
+    });
+  }
+  GOSS_DEVICE void finish(unsigned width) {
+    Warp::maxWithin(low, width);
+    Warp::maxWithin(high, width);
+  }
+};
+
+/// Sum of squares in the order of sumInLanes() (common/loops.inc.h): sixteen sums of every sixteenth element, then
+/// halves. Lane l holds sums 4 (l % 4) to 4 (l % 4) + 3; a run's step t of sixteen elements lies in four lanes.
+struct SquaresStatistic {
+  struct Four {
+    float sum[4];
+  };
+  PerLane<Four> sums;
+
+  GOSS_DEVICE void reset() {
+    Warp::each([&](unsigned lane) { sums[lane] = {{0, 0, 0, 0}}; });
+  }
+  template <unsigned kRuns>
+  GOSS_DEVICE void absorb(PerLane<Unit<kRuns>>& values, std::size_t, unsigned width) {
+    GOSS_UNROLL
+    for (unsigned run = 0; run < kRuns; ++run) {
+      PerLane<Four> squares;
+      Warp::each([&](unsigned lane) {
+        GOSS_UNROLL
+        for (unsigned i = 0; i < 4; ++i) {
+          const float value = values[lane].value[4 * run + i];
+          squares[lane].sum[i] = value * value;
+        }
+      });
+      Warp::each([&](unsigned lane) {
+        for (unsigned step = 0; step < width / 4; ++step) {
+          const Four there = squares.of(lane / width * width + 4 * step + lane % 4);
+          GOSS_UNROLL
+          for (unsigned i = 0; i < 4; ++i) {
+            sums[lane].sum[i] += there.sum[i];
+          }
+        }
+      });
+    }
+  }
+  GOSS_DEVICE void finish(unsigned) {
+    for (unsigned half = 2; half != 0; half /= 2) { // sums 8 and 4 further on
+      PerLane<Four> before = sums;
+      Warp::each([&](unsigned lane) {
+        const Four there = before.of(lane / 4 * 4 + (lane % 4 + half) % 4);
+        GOSS_UNROLL
+        for (unsigned i = 0; i < 4; ++i) {
+          sums[lane].sum[i] = lane % 4 < half ? before[lane].sum[i] + there.sum[i] : 0.0f;
+        }
+      });
+    }
+    PerLane<Four> before = sums;
+    Warp::each([&](unsigned lane) {
+      const Four first = before.of(lane / 4 * 4);
+      sums[lane].sum[0] = (first.sum[0] + first.sum[2]) + (first.sum[1] + first.sum[3]);
+    });
+  }
+};
+
+struct NoStatistic {
+  GOSS_DEVICE void reset() {}
+  template <unsigned kRuns>
+  GOSS_DEVICE void absorb(PerLane<Unit<kRuns>>&, std::size_t, unsigned) {}
+  GOSS_DEVICE void finish(unsigned) {}
+};
+
+template <BlockScheme kScheme>
+struct BlockInteger {
+  using Scale = BlockScale;
+  using Statistic =
+      std::conditional_t<hasOffset(kScheme), RangeStatistic,
+                         std::conditional_t<kScheme == BlockScheme::norm, SquaresStatistic, PeakStatistic>>;
+  static constexpr bool kRandom = kIsStochastic<kScheme>;
+  static constexpr Planes kPlanes = Planes::ofBlocks;
+  static constexpr unsigned kBits = 0;
+  static constexpr bool kKeepsLosses = true;
+
+  GOSS_DEVICE static Scale scale(const CellFormat& format, Statistic& statistic, unsigned lane) {
+    if constexpr (hasOffset(kScheme)) {
+      return minmaxBlockScale(bitCast<float>(kernels::orderKey(~statistic.low[lane])),
+                              bitCast<float>(kernels::orderKey(statistic.high[lane])), format.block.levels);
+    } else if constexpr (kScheme == BlockScheme::norm) {
+      const float squares = statistic.sums[lane].sum[0];
+      return normBlockScale(squares, __builtin_sqrtf(squares), format.block.levels);
+    } else {
+      return peakBlockScale<kScheme == BlockScheme::peak>(statistic.peak[lane], format.block.levels);
+    }
+  }
+  GOSS_DEVICE static std::uint32_t code(float value, const Scale& how, std::uint32_t random) {
+    return how.finite ? static_cast<std::uint32_t>(levelOf<kScheme>(value, how, random)) : 0u;
+  }
+  GOSS_DEVICE static std::int32_t level(const CellFormat& format, std::uint32_t code) {
+    const std::uint32_t bits = format.block.bits, word = code & ((1u << bits) - 1);
+    if constexpr (hasOffset(kScheme)) {
+      return static_cast<std::int32_t>(word);
+    } else {
+      const std::uint32_t sign = 1u << (bits - 1);
+      return static_cast<std::int32_t>(word ^ sign) - static_cast<std::int32_t>(sign);
+    }
+  }
+  GOSS_DEVICE static float value(const CellFormat& format, std::uint32_t code, const Scale& how) {
+    const float product = static_cast<float>(level(format, code)) * how.scale.step;
+    return hasOffset(kScheme) ? product + how.offset : product;
+  }
+  GOSS_DEVICE static float lost(const CellFormat& format, float value, std::uint32_t code, const Scale& how) {
+    const float decoded = static_cast<float>(level(format, code)) * how.scale.step + how.offset;
+    return how.finite ? value - decoded : 0.0f;
+  }
+  GOSS_DEVICE static std::size_t bytes(const CellFormat& format, std::size_t total) {
+    return format.block.payloadBytes(total);
+  }
+  GOSS_DEVICE static unsigned char* at(const CellFormat& format, const unsigned char* payload, std::size_t total,
+                                       std::size_t block) {
+    return const_cast<unsigned char*>(payload) + format.block.scales(total) + block * format.block.scaleBytes();
+  }
+  /// What decoders find: a step that is NaN where the block is not finite.
+  GOSS_DEVICE static Scale stored(const Scale& how) {
+    Scale kept = how;
+    kept.scale.step = how.finite ? how.scale.step : bitCast<float>(kFloatNan);
+    kept.offset = how.finite ? how.offset : 0.0f;
+    return kept;
+  }
+  GOSS_DEVICE static void store(const CellFormat& format, unsigned char* payload, std::size_t total, std::size_t block,
+                                const Scale& how) {
+    const Scale kept = stored(how);
+    unsigned char* to = at(format, payload, total, block);
+    storeFloatBytes(to, kept.scale.step);
+    if constexpr (hasOffset(kScheme)) {
+      storeFloatBytes(to + 4, kept.offset);
+    }
+  }
+  GOSS_DEVICE static Scale load(const CellFormat& format, const unsigned char* payload, std::size_t total,
+                                std::size_t block) {
+    const unsigned char* from = at(format, payload, total, block);
+    Scale how{};
+    how.scale.step = loadFloatBytes(from);
+    how.offset = hasOffset(kScheme) ? loadFloatBytes(from + 4) : 0.0f;
+    return how;
+  }
+};
+
+/// What the schemes have in common that lose what value() does not give.
+struct PlainScheme {
+  static constexpr bool kRandom = false;
+  static constexpr Planes kPlanes = Planes::none;
+  static constexpr unsigned kBits = 8;
+  static constexpr bool kKeepsLosses = false;
+  struct Scale {};
+  using Statistic = NoStatistic;
+  GOSS_DEVICE static Scale scale(const CellFormat&, Statistic&, unsigned) { return {}; }
+  template <typename Any>
+  GOSS_DEVICE static Any stored(const Any& how) {
+    return how;
+  }
+  template <typename Any>
+  GOSS_DEVICE static void store(const CellFormat&, unsigned char*, std::size_t, std::size_t, const Any&) {}
+  GOSS_DEVICE static Scale load(const CellFormat&, const unsigned char*, std::size_t, std::size_t) { return {}; }
+};
+
+struct DynamicMagnitudes {
+  float value[DynamicMap::kMagnitudes] = {};
+
+  constexpr DynamicMagnitudes() {
+    for (int decade = 0; decade < DynamicMap::kDecades; ++decade) {
+      for (int part = 0; part < 1 << decade; ++part) {
+        value[(1 << decade) + part] = static_cast<float>(DynamicMap::valueOf(decade, part));
+      }
+    }
+    value[DynamicMap::kMagnitudes - 1] = 1;
+  }
+};
+/// dynamicValue() from a table: that one divides doubles, for which GPUs need a hundred instructions and more.
+GOSS_DEVICE float dynamicLookUp(std::uint32_t code) {
+  static constexpr DynamicMagnitudes kMagnitudes;
+  const std::int32_t index = static_cast<std::int32_t>(code) - static_cast<std::int32_t>(DynamicMap::kZeroCode);
+  const float value = kMagnitudes.value[index < 0 ? -index : index];
+  return index < 0 ? -value : value;
+}
+
+struct Dynamic : PlainScheme {
+  using Statistic = PeakStatistic;
+  GOSS_DEVICE static std::size_t bytes(const CellFormat& format, std::size_t total) {
+    return total + (total + format.block.block - 1) / format.block.block * sizeof(float);
+  }
+  struct Scale {
+    float scale, inverse; ///< inverse is 0 for blocks of zeros and those that are not finite.
+  };
+  GOSS_DEVICE static Scale scale(const CellFormat&, Statistic& statistic, unsigned lane) {
+    const std::uint32_t peak = statistic.peak[lane];
+    const float magnitude = (peak >> 1) < kTinyBits ? 0.0f : bitCast<float>(peak >> 1);
+    const bool finite = peak < kPeakNotFinite;
+    return {finite ? magnitude : bitCast<float>(kFloatNan), finite && magnitude != 0.0f ? 1.0f / magnitude : 0.0f};
+  }
+  GOSS_DEVICE static std::uint32_t code(float value, const Scale& how, std::uint32_t) {
+    return how.inverse == 0.0f ? DynamicMap::kZeroCode : dynamicCode(value * how.inverse);
+  }
+  GOSS_DEVICE static float value(const CellFormat&, std::uint32_t code, const Scale& how) {
+    return dynamicLookUp(code) * how.scale;
+  }
+  GOSS_DEVICE static void store(const CellFormat& format, unsigned char* payload, std::size_t total, std::size_t block,
+                                const Scale& how) {
+    (void)format;
+    storeFloatBytes(payload + total + block * sizeof(float), how.scale);
+  }
+  GOSS_DEVICE static Scale load(const CellFormat&, const unsigned char* payload, std::size_t total, std::size_t block) {
+    return {loadFloatBytes(payload + total + block * sizeof(float)), 0};
+  }
+};
+
+template <typename Element>
+struct Mx : PlainScheme {
+  using Statistic = PeakStatistic;
+  static constexpr bool kBytes = Element::kElement == MxElement::e4m3;
+  static constexpr Planes kPlanes = kBytes ? Planes::none : Planes::ofTiles;
+  static constexpr unsigned kBits = kBytes ? 8 : 4;
+  struct Scale {
+    std::uint32_t exponent;
+  };
+  GOSS_DEVICE static std::size_t bytes(const CellFormat&, std::size_t total) {
+    return mxCodeBytes(Element::kElement, total) + (total + kMxBlock - 1) / kMxBlock;
+  }
+  GOSS_DEVICE static Scale scale(const CellFormat&, Statistic& statistic, unsigned lane) {
+    return {mxExponent<Element>(statistic.peak[lane])};
+  }
+  GOSS_DEVICE static std::uint32_t code(float value, const Scale& how, std::uint32_t) {
+    return how.exponent == 255 ? 0u : Element::encode(value * mxInverse(how.exponent));
+  }
+  GOSS_DEVICE static float value(const CellFormat&, std::uint32_t code, const Scale& how) {
+    return Element::decode(code) * mxScale(how.exponent);
+  }
+  GOSS_DEVICE static void store(const CellFormat&, unsigned char* payload, std::size_t total, std::size_t block,
+                                const Scale& how) {
+    payload[mxCodeBytes(Element::kElement, total) + block] = static_cast<unsigned char>(how.exponent);
+  }
+  GOSS_DEVICE static Scale load(const CellFormat&, const unsigned char* payload, std::size_t total, std::size_t block) {
+    return {payload[mxCodeBytes(Element::kElement, total) + block]};
+  }
+};
+
+template <bool kNearest>
+struct Natural : PlainScheme {
+  static constexpr bool kRandom = !kNearest;
+  GOSS_DEVICE static std::size_t bytes(const CellFormat&, std::size_t total) { return total; }
+  GOSS_DEVICE static std::uint32_t code(float value, const Scale&, std::uint32_t random) {
+    const std::uint32_t mantissa = bitCast<std::uint32_t>(value) & 0x7fffffu;
+    return naturalCode(value, (kNearest ? 1u << 22 : (random << 7) + 64) < mantissa);
+  }
+  GOSS_DEVICE static float value(const CellFormat&, std::uint32_t code, const Scale&) { return naturalValue(code); }
+};
+
+template <typename Small>
+struct Cast : PlainScheme {
+  static constexpr unsigned kBits = 8 * sizeof(typename Small::Bits);
+  GOSS_DEVICE static std::size_t bytes(const CellFormat&, std::size_t total) {
+    return total * sizeof(typename Small::Bits);
+  }
+  GOSS_DEVICE static std::uint32_t code(float value, const Scale&, std::uint32_t) {
+    const std::uint32_t small = kernels::encode<Small>(value);
+    if constexpr (Small::kHasInfinity) {
+      return small;
+    } else { // saturation would hide an overflow
+      return (bitCast<std::uint32_t>(value) & 0x7fffffffu) == kFloatInfinity ? small | Small::kNan : small;
+    }
+  }
+  GOSS_DEVICE static float value(const CellFormat&, std::uint32_t code, const Scale&) {
+    return kernels::decode<Small>(code);
+  }
+};
+struct Whole : PlainScheme {
+  static constexpr unsigned kBits = 32;
+  GOSS_DEVICE static std::size_t bytes(const CellFormat&, std::size_t total) { return total * sizeof(float); }
+  GOSS_DEVICE static std::uint32_t code(float value, const Scale&, std::uint32_t) {
+    return bitCast<std::uint32_t>(value);
+  }
+  GOSS_DEVICE static float value(const CellFormat&, std::uint32_t code, const Scale&) { return bitCast<float>(code); }
+};
+
+/// A scale of the whole segment, which a kernel before has left where the format says; decoders find it in the payload.
+struct Scaled : PlainScheme {
+  static constexpr Planes kPlanes = Planes::ofTiles;
+  struct Scale {
+    float scale;
+  };
+  GOSS_DEVICE static Scale scale(const CellFormat& format, Statistic&, unsigned) {
+    return {format.given_scale != 0 ? format.given_scale : *format.scale};
+  }
+  GOSS_DEVICE static void store(const CellFormat&, unsigned char*, std::size_t, std::size_t, const Scale&) {}
+};
+
+struct Sign : Scaled {
+  static constexpr unsigned kBits = 1;
+  GOSS_DEVICE static std::uint32_t code(float value, const Scale&, std::uint32_t) { return value < 0.0f ? 1u : 0u; }
+  GOSS_DEVICE static float value(const CellFormat&, std::uint32_t code, const Scale& how) {
+    return bitCast<float>(bitCast<std::uint32_t>(how.scale) ^ (code << 31));
+  }
+  GOSS_DEVICE static Scale load(const CellFormat&, const unsigned char* payload, std::size_t total, std::size_t) {
+    return {loadFloatBytes(payload + (total + 7) / 8)};
+  }
+};
+
+template <unsigned kWordBits>
+struct Ternary : Scaled {
+  static constexpr bool kRandom = true;
+  static constexpr unsigned kBits = kWordBits;
+  static constexpr Planes kPlanes = kWordBits == 8 ? Planes::none : Planes::ofTiles;
+  GOSS_DEVICE static std::uint32_t code(float value, const Scale& how, std::uint32_t random) {
+    if (!(how.scale > 0)) { // or NaN
+      return 0;
+    }
+    return static_cast<std::uint32_t>(ternaryLevel(value * (1.0f / how.scale), random));
+  }
+  GOSS_DEVICE static float value(const CellFormat&, std::uint32_t code, const Scale& how) {
+    return static_cast<float>(ternarySigned<kWordBits>(code)) * how.scale;
+  }
+  GOSS_DEVICE static Scale load(const CellFormat& format, const unsigned char* payload, std::size_t total,
+                                std::size_t) {
+    return {format.given_scale != 0 ? format.given_scale : loadFloatBytes(payload + (total * kWordBits + 7) / 8)};
+  }
+};
+
+/// MinMaxUInt8: a kernel before has left the range's numbers; decoders make them of the head.
+struct MinMax : PlainScheme {
+  struct Scale {
+    MinMaxScale range;
+    std::uint32_t finite;
+  };
+  GOSS_DEVICE static Scale scale(const CellFormat& format, Statistic&, unsigned) {
+    return *reinterpret_cast<const Scale*>(format.scale);
+  }
+  GOSS_DEVICE static std::uint32_t code(float value, const Scale& how, std::uint32_t) {
+    return how.finite != 0 ? minMaxCode(value, how.range) : 0u;
+  }
+  GOSS_DEVICE static float value(const CellFormat&, std::uint32_t code, const Scale& how) {
+    return minMaxValue(code, how.range);
+  }
+  GOSS_DEVICE static Scale load(const CellFormat&, const unsigned char* payload, std::size_t, std::size_t) {
+    const unsigned char* head = payload - kMinMaxHeaderBytes;
+    return {minMaxScale(loadFloatBytes(head), loadFloatBytes(head + 4)), 1};
+  }
+};
+
+/// Uniform 8-bit, to be decoded: a codebook behind the codes.
+struct Codebook : PlainScheme {
+  struct Scale {
+    const unsigned char* table;
+  };
+  GOSS_DEVICE static float value(const CellFormat&, std::uint32_t code, const Scale& how) {
+    return loadFloatBytes(how.table + code * sizeof(float));
+  }
+  GOSS_DEVICE static Scale load(const CellFormat&, const unsigned char* payload, std::size_t total, std::size_t) {
+    return {payload + total};
+  }
+};
+
+} // namespace goss::compressors::cuda
+
+#endif // GOSS_COMPRESSORS_CUDA_KERNELS_SCHEMES_H_

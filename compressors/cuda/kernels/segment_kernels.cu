@@ -1,0 +1,1 @@
+#include "compressors/cuda/kernels/segment_kernels.inc.h"

@@ -1,0 +1,182 @@
+/// What the kernels of the sparsifiers are given.
+#ifndef GOSS_COMPRESSORS_CUDA_KERNELS_SPARSE_JOBS_H_
+#define GOSS_COMPRESSORS_CUDA_KERNELS_SPARSE_JOBS_H_
+
+#include "compressors/cuda/device/jobs.h"
+
+namespace goss::compressors::cuda {
+
+inline constexpr std::size_t kPickElems = 4096; ///< Elements whose picked ones one warp counts and writes.
+constexpr std::size_t pickChunks(std::size_t count) { return (count + kPickElems - 1) / kPickElems; }
+
+/// Where the search for a threshold stands: of the k-th largest magnitude, the upper bits that are known, and how many
+/// of those with the same upper bits are still to be taken. In the end the threshold, and how many of its equals.
+struct PickState {
+  std::uint32_t threshold;
+  std::uint32_t ties;
+  std::uint32_t limit;  ///< No more than so many are picked, the first.
+  std::uint32_t wanted; ///< Which largest one is searched for, of every stride-th.
+  std::uint32_t stride;
+  std::uint32_t settled;      ///< A sampled search is over.
+  unsigned long long reached; ///< Magnitudes of at least the threshold, or candidates of a short list.
+};
+
+/// An element that may be picked.
+struct Candidate {
+  std::uint32_t index;
+  float value;
+};
+/// Where the candidates of one chunk lie, ascending.
+struct ChunkCandidates {
+  std::uint32_t first, count;
+};
+/// The elements that a sample's threshold lets through, found in one pass over the vector: what follows reads them
+/// instead. It counts when they are enough and have room, which the device alone knows: PickState::reached tells.
+struct Shortlist {
+  Candidate* listed = nullptr;       ///< Null: there is none. Chunks lie in any order.
+  ChunkCandidates* chunks = nullptr; ///< pickChunks(count).
+  std::uint32_t room = 0;
+};
+
+inline constexpr std::uint32_t kPickBuckets = 2048;
+inline constexpr int kPickDigits = 3; ///< 11, 11 and 9 bits.
+
+/// Finds the wanted-th largest magnitude: the same digits as on the CPU (sparse/selector.cc).
+struct PickJob {
+  const float* values = nullptr;
+  std::size_t count = 0;
+  int digit = 0;
+  std::uint32_t* histogram = nullptr; ///< kPickBuckets, zero at first.
+  PickState* state = nullptr;
+  Shortlist list;
+  std::uint32_t groups = 0; ///< 0, or counted is a sample: of so many groups (SamplePlan) `apart` elements apart.
+  std::size_t apart = 0;
+  std::uint32_t wanted = 0; ///< Instead of the state's; 0: the state's.
+  bool unless_settled = false;
+};
+
+/// Lists the elements whose magnitudes reach the state's threshold.
+struct ListJob {
+  const float* values = nullptr;
+  std::size_t count = 0;
+  PickState* state = nullptr;
+  Shortlist list;
+};
+
+/// Begins a search: sets the state, and clears the histogram where there is one.
+struct BeginJob {
+  PickState begin = {};
+  PickState* state = nullptr;
+  std::uint32_t* histogram = nullptr; ///< Or null.
+};
+
+/// The steps of a sampled threshold (SampledTopK in sparse/selector.cc). Which of them do something, the device knows.
+enum class SampleStep {
+  findOverflows, ///< Counts what is not finite.
+  choose,        ///< Sample, or search among all where there is an overflow.
+  count,         ///< Magnitudes of at least the threshold.
+  adapt,         ///< The threshold, unless it is good enough.
+  giveUp,        ///< Search among all, unless it is good enough.
+};
+struct SampleJob {
+  SampleStep step = SampleStep::findOverflows;
+  const float* values = nullptr;
+  std::size_t count = 0;
+  std::uint32_t wanted = 0;         ///< Of all.
+  std::uint32_t wanted_sampled = 0; ///< Of the sample.
+  std::uint32_t stride = 1;
+  PickState* state = nullptr;
+};
+
+/// Of one chunk of a vector: how many are beyond the threshold and how many equal it; then, how many were before.
+struct PickCounts {
+  std::uint32_t above, equal;
+};
+
+/// Writes indices and values of what is picked.
+struct CollectJob {
+  const float* values = nullptr;
+  std::size_t count = 0;
+  const PickState* state = nullptr;
+  Shortlist list;
+  PickCounts* counts = nullptr;  ///< pickChunks(count) + 1; the last: all.
+  unsigned char* head = nullptr; ///< The payload: its number of elements, and its indices.
+  float* picked = nullptr;       ///< Their values.
+  Behind* behind = nullptr;      ///< How many they are, and where their payload begins.
+};
+
+/// Reads from a payload how many elements it holds, at most `most`.
+struct HeldJob {
+  const unsigned char* payload = nullptr;
+  std::size_t count = 0; ///< Of the vector.
+  std::uint32_t most = 0;
+  Behind* behind = nullptr;
+};
+
+/// Elements of a payload, in order.
+struct IndexJob {
+  const unsigned char* indices = nullptr;
+  std::size_t count = 0;           ///< Of the vector.
+  std::uint32_t held = 0;          ///< Or the most of them.
+  const Behind* behind = nullptr;  ///< Or null; otherwise it has their number.
+  std::uint32_t* counts = nullptr; ///< pickChunks(count) + 1: held elements before each chunk.
+};
+
+/// Delivers `values` to the elements that a payload holds.
+struct ScatterJob {
+  IndexJob index;
+  const float* values = nullptr;
+  float* out = nullptr;
+  float weight = 1; ///< Of a value; 1: it is added as it is.
+  bool weighted = false;
+  bool finite = false;              ///< What is not finite then becomes zero: residuals.
+  std::uint32_t* senders = nullptr; ///< Or null: counted up for each element.
+};
+
+/// out = 0, and senders.
+struct ClearJob {
+  float* out = nullptr;
+  std::uint32_t* senders = nullptr;
+  std::size_t count = 0;
+};
+
+/// out = out / senders, 0 where there are none.
+struct ShareJob {
+  float* out = nullptr;
+  const std::uint32_t* senders = nullptr;
+  std::size_t count = 0;
+};
+
+/// The blocks that the shared stream chooses (sparse/random_k.cc).
+struct BlocksJob {
+  std::size_t count = 0;
+  std::size_t block = 1, blocks = 0, chosen = 0;
+  StreamKey key;
+  std::uint64_t first_element = 0;
+  const float* values = nullptr; ///< Gather: the vector. Deliver: chosen * block values.
+  float* out = nullptr;          ///< Gather: chosen * block values, zeros behind a short block. Deliver: the vector.
+  Delivery delivery;             ///< add or axpy.
+  bool finite = false;           ///< As ScatterJob's.
+  std::uint32_t* senders = nullptr;
+};
+
+int launchBegin(const BeginJob& job, Stream stream);
+int launchSample(const SampleJob& job, Stream stream);
+int launchHeld(const HeldJob& job, Stream stream);
+int launchPick(const PickJob& job, Stream stream);
+int launchList(const ListJob& job, Stream stream);
+int launchCollect(const CollectJob& job, Stream stream);
+int launchIndex(const IndexJob& job, Stream stream);
+int launchScatter(const ScatterJob& job, Stream stream);
+int launchClear(const ClearJob& job, Stream stream);
+int launchShare(const ShareJob& job, Stream stream);
+/// What is not finite becomes zero.
+int launchForget(float* values, std::size_t count, Stream stream);
+/// All become `value`.
+int launchFill(float* to, float value, std::size_t count, Stream stream);
+int launchGatherBlocks(const BlocksJob& job, Stream stream);
+int launchDeliverBlocks(const BlocksJob& job, Stream stream);
+
+} // namespace goss::compressors::cuda
+
+#endif // GOSS_COMPRESSORS_CUDA_KERNELS_SPARSE_JOBS_H_

@@ -1,0 +1,1 @@
+#include "compressors/cuda/kernels/sparse_kernels.inc.h"

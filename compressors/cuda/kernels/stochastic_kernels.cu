@@ -1,0 +1,1 @@
+#include "compressors/cuda/kernels/stochastic_kernels.inc.h"

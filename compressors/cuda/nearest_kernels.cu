@@ -1,1 +1,0 @@
-#include "compressors/cuda/nearest_kernels.inc.h"

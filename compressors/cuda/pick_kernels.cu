@@ -1,1 +1,0 @@
-#include "compressors/cuda/pick_kernels.inc.h"

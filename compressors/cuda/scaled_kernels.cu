@@ -1,1 +1,0 @@
-#include "compressors/cuda/scaled_kernels.inc.h"

@@ -1,1 +1,0 @@
-#include "compressors/cuda/segment_kernels.inc.h"

@@ -1,1 +1,0 @@
-#include "compressors/cuda/sparse_kernels.inc.h"

@@ -1,1 +1,0 @@
-#include "compressors/cuda/stochastic_kernels.inc.h"

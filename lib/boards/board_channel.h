@@ -1,0 +1,147 @@
+/// Small collectives between ranks of one host without messages: each rank writes its bytes on its board once, and
+/// reads those of the others (gossamer/board.h). It is the one part of the library that runs no schedule; its results
+/// are those of the algorithm "flat" (collectives/flat.h), which the planner takes where boards cannot be used.
+#ifndef GOSS_LIB_BOARDS_BOARD_CHANNEL_H_
+#define GOSS_LIB_BOARDS_BOARD_CHANNEL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "call/call.h"
+#include "gossamer/board.h"
+#include "platform/adaptive_copy.h"
+
+namespace goss {
+
+class Operation;
+
+/// Of the algorithm that runs on boards.
+inline constexpr std::string_view kFlatName = "flat";
+
+/// A collective on the board, as one rank sees it. Filled in by BoardChannel::bind().
+struct BoardCollective {
+  Collective collective = Collective::barrier;
+  DType dtype = GOSS_INT8;
+  ReduceOp op = GOSS_SUM;
+  double scale = 1;
+  int root = -1;
+  const std::byte* input = nullptr;
+  std::byte* output = nullptr;
+  std::uint64_t count = 0; ///< Elements of the vector or of one rank's block.
+  std::uint64_t bytes = 0; ///< Of these.
+  std::uint64_t posts = 0; ///< Bytes that this rank writes.
+  int first = 0;           ///< Ranks that this one reads from: first .. end - 1.
+  int end = 0;
+  bool gathers_first = false;      ///< Writes only when all others have.
+  bool needs_copy = false;         ///< This rank's own bytes are to be read from its board, not from the input.
+  std::uint32_t behind_stride = 0; ///< Bytes of a place behind the slots; 0: the bytes follow their slot.
+  std::uint32_t behind_places = 0; ///< How many of these a part has.
+  std::uint64_t skipped = 0;       ///< What this rank reads of each other begins behind so many of its bytes.
+  Envelope envelope{};             ///< What all ranks must call: set before the first advance().
+
+  std::uint64_t number = 0; ///< Place among the communicator's flat collectives, from 1; 0: not written yet.
+  std::size_t at = 0;       ///< Where in the lanes the bytes of that number are.
+  int next = 0;             ///< The rank whose bytes are awaited.
+};
+
+/// The lanes of one communicator.
+///
+/// A lane holds kSlots slots; collective number n uses slot n % kSlots of every rank. A slot is a number (written last
+/// and with release order, so that who sees it sees the rest), the call's signature, and the bytes; for the smallest
+/// messages all in one cache line. In a wide lane more bytes than a few lines lie behind the slots, in five parts, of
+/// which number n uses part n % 5: place by place, over and over again, because a line can be written much sooner when
+/// it has left the cache of the core that read it last. Where that is follows from the number and from the length of
+/// this collective alone, and of no other, so ranks that called different things before find each other's bytes; that
+/// they did, the signature says (Signature::history).
+///
+/// A rank writes number n only when it has ended n - 1, and writes in every collective, if only number and signature;
+/// so a rank that has written n - kSlots + 1 has read what n overwrites, and nobody needs to say so. Collectives in
+/// which a rank waits for nobody may therefore run ahead by kSlots - 1, and no further.
+///
+/// Where ranks share processors a barrier goes through rank 0, which writes when all others have, and for which these
+/// wait: none is let go to look in vain for what a rank that has not run since would do next.
+///
+/// Reductions add in the order of the ranks, on all ranks: the same bits everywhere. Buffers may be in place, as
+/// nothing is written to the output before the input is on the board. A rank reads its own bytes from its input where
+/// it can, because lines of the board that others read must come back from them: all-reduces of up to 8 KiB take 10 to
+/// 30 % longer with them. Guarded by the engine's lock; never blocks.
+class BoardChannel {
+ public:
+  /// `ranks` are the world ranks of the communicator. All of its ranks must decide alike; null when a board has no such
+  /// lane, or `board` does not show that of a rank. `oversubscribed`: there are more ranks than processors.
+  static std::unique_ptr<BoardChannel> create(Board* board, std::uint32_t lane, const std::vector<int>& ranks, int rank,
+                                              bool oversubscribed = false);
+
+  /// Whether the call can run here: the same answer on all ranks that call the same.
+  [[nodiscard]] bool fits(const Call& call) const;
+  /// Most bytes that a rank may write.
+  [[nodiscard]] std::uint64_t capacity() const { return capacity_; }
+  void bind(BoardCollective& work, const Call& call) const;
+
+  enum class Outcome : std::uint8_t { waiting, done, mismatch };
+  /// Does what can be done now, looking up to `looks` times for the bytes of a rank. Collectives take turns: only the
+  /// one that enter() or leave() has named may come here.
+  Outcome advance(BoardCollective& work, int looks = 1);
+  /// After a mismatch: what the rank work.next calls.
+  [[nodiscard]] Envelope envelopeOf(const BoardCollective& work) const;
+  /// Wakes the ranks that sleep over what was written.
+  void wakeOthers() { board_->wake(others_); }
+  /// The first rank whose bytes (or, before anything is written, whose progress) are awaited; -1: none.
+  [[nodiscard]] int awaited(const BoardCollective& work) const;
+  /// All of them.
+  void appendAwaited(const BoardCollective& work, std::vector<int>& ranks) const;
+
+  /// Whether it is the operation's turn now; else leave() of the one before names it.
+  bool enter(Operation& operation);
+  /// Who is next, or null.
+  Operation* leave(Operation& operation);
+
+ private:
+  static constexpr std::uint64_t kSlots = 4;
+  struct Slot;
+  BoardChannel() = default;
+  [[nodiscard]] const Slot& slotOf(int rank, std::uint64_t number) const;
+  [[nodiscard]] const std::byte* bytesOf(const BoardCollective& work, int rank) const;
+  void choosePlaces(BoardCollective& work, std::uint64_t longest) const;
+  [[nodiscard]] std::size_t place(const BoardCollective& work) const;
+  [[nodiscard]] const std::byte* operandOf(const BoardCollective& work, int rank) const;
+  void chooseSources(BoardCollective& work) const;
+  [[nodiscard]] bool hasWritten(int rank, std::uint64_t number) const;
+  [[nodiscard]] bool awaits(const BoardCollective& work, int rank) const;
+  bool hasRoom(std::uint64_t number);
+  void post(BoardCollective& work);
+  Outcome gather(BoardCollective& work, int looks) const;
+  Outcome collect(BoardCollective& work, int looks);
+  [[nodiscard]] bool comes(const Slot& slot, std::uint64_t number, int looks) const;
+  void take(const BoardCollective& work, int rank) const;
+  void finish(const BoardCollective& work) const;
+
+  Board* board_ = nullptr;
+  int rank_ = 0;
+  bool oversubscribed_ = false;
+  std::size_t stride_ = 0;
+  std::size_t part_bytes_ = 0; ///< Of each part of what lies behind the slots; 0: the lane is not wide.
+  std::uint64_t capacity_ = 0;
+  std::byte* mine_ = nullptr;
+  std::vector<const std::byte*> lanes_; ///< By rank, this one's among them.
+  std::vector<int> others_;             ///< World ranks.
+  std::uint64_t written_ = 0;           ///< Number of the last collective that this rank has written.
+  std::uint64_t all_written_ = 0;       ///< Every rank has written at least this number.
+  std::vector<Operation*> queue_;       ///< Started and not ended, in order.
+  platform::AdaptiveCopy copy_;         ///< To mine_.
+};
+
+/// What a wide lane takes, and what goss_explain counts with. Communicators whose lane is not wide have 9184.
+inline constexpr std::uint64_t kWideBoardBytes = 64 * 1024;
+
+/// Most bytes that any rank writes, for `bytes` of the vector or of one rank's block: what must fit a board.
+[[nodiscard]] std::uint64_t mostBytesWritten(Collective collective, int size, std::uint64_t bytes);
+/// What the planner takes the call for, in seconds, on lanes that take `board_bytes`.
+[[nodiscard]] double flatPrice_s(Collective collective, int size, std::uint64_t bytes, std::uint64_t board_bytes);
+
+} // namespace goss
+
+#endif // GOSS_LIB_BOARDS_BOARD_CHANNEL_H_

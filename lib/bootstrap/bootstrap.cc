@@ -1,0 +1,43 @@
+#include "bootstrap/bootstrap.h"
+
+#include <fmt/format.h>
+
+#include "bootstrap/member.h"
+#include "bootstrap/root.h"
+
+namespace goss {
+
+namespace {
+
+/// Nobody to meet.
+class Alone final : public Rendezvous {
+ public:
+  explicit Alone(int listen_fd) : listener_(listen_fd) {}
+  Result<std::vector<std::string>> allGather(const std::string& card, std::int64_t) override {
+    return std::vector<std::string>{card};
+  }
+  Status check() override { return Status::ok(); }
+
+ private:
+  platform::UniqueFd listener_;
+};
+
+} // namespace
+
+Result<std::unique_ptr<Rendezvous>> Rendezvous::connect(const Launch& launch, const Config& config) {
+  if (launch.ranks < 1 || launch.ranks > kMaxRanks || launch.rank < 0 || launch.rank >= launch.ranks)
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("rank {} of {} ranks: ranks go from 0 to one less than their number, which is at "
+                                     "most {}",
+                                     launch.rank, launch.ranks, kMaxRanks));
+  if (launch.ranks == 1) return std::unique_ptr<Rendezvous>(std::make_unique<Alone>(launch.listen_fd));
+  return launch.rank == 0 ? BootstrapRoot::listen(launch, config) : BootstrapMember::call(launch, config);
+}
+
+Result<std::vector<std::string>> rendezvous(const Launch& launch, const std::string& card, const Config& config) {
+  auto meeting = Rendezvous::connect(launch, config);
+  if (!meeting.isOk()) return meeting.status();
+  return meeting.value()->allGather(card, 0);
+}
+
+} // namespace goss

@@ -1,0 +1,54 @@
+/// What launchers leave in the environment of a process: its rank, the number of ranks, and where these can meet.
+#ifndef GOSS_LIB_BOOTSTRAP_LAUNCHER_VARIABLES_H_
+#define GOSS_LIB_BOOTSTRAP_LAUNCHER_VARIABLES_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "gossamer/status.h"
+
+namespace goss {
+
+/// A process's place, as one launcher says it; numbers that it does not say are -1.
+struct LauncherPlace {
+  int rank = -1;
+  int ranks = -1;
+  int local_rank = -1;
+
+  /// Whether the launcher says anything about ranks.
+  [[nodiscard]] bool known() const { return rank >= 0 || ranks >= 0; }
+};
+
+struct LauncherVariables {
+  LauncherPlace torchrun; ///< RANK, WORLD_SIZE, LOCAL_RANK: torchrun's, or set by hand.
+  LauncherPlace mpirun;   ///< OMPI_COMM_WORLD_RANK and so on: Open MPI's.
+  LauncherPlace pmi;      ///< PMI_RANK, PMI_SIZE, MPI_LOCALRANKID: MPICH's hydra, Intel MPI, srun --mpi=pmi2.
+  LauncherPlace slurm;    ///< SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LOCALID: a task of srun.
+  std::string master_addr;
+  int master_port = -1;
+  std::string run_id;
+  bool agent_store = false; ///< torchrun's agent listens on MASTER_PORT itself.
+  int pmi_fd = -1;          ///< PMI_FD: the descriptor on which the launcher speaks PMI-1.
+  bool pmix = false;        ///< PMIX_NAMESPACE is set: the launcher has a PMIx server.
+  std::string slurm_job;    ///< SLURM_JOB_ID and SLURM_STEP_ID, "" outside of a step.
+  std::string slurm_nodes;  ///< SLURM_STEP_NODELIST, as "n[01-03,7]".
+
+  /// What the first launcher that knows this process says. A batch script of Slurm is not a task: there
+  /// SLURM_STEP_NUM_TASKS is not set.
+  [[nodiscard]] const LauncherPlace& place() const;
+
+  /// Errors: invalidArgument naming a malformed variable.
+  static Result<LauncherVariables> read();
+};
+
+/// The error (bootstrap) of a rank that cannot meet the others through its launcher's `interface`, PMI or PMIx. It says
+/// what to do instead.
+Status launcherError(std::string_view interface, std::string_view why);
+
+/// The first host that a list of Slurm's names: "n01" of "n[01-03,7],m2". Nothing when it is no such list.
+std::optional<std::string> firstSlurmHost(std::string_view nodes);
+
+} // namespace goss
+
+#endif // GOSS_LIB_BOOTSTRAP_LAUNCHER_VARIABLES_H_

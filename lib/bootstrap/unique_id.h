@@ -1,0 +1,41 @@
+/// The contents of a goss_unique_id; docs/formats.md describes the 128 bytes.
+#ifndef GOSS_LIB_BOOTSTRAP_UNIQUE_ID_H_
+#define GOSS_LIB_BOOTSTRAP_UNIQUE_ID_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gossamer/gossamer.h"
+#include "gossamer/status.h"
+#include "platform/fd.h"
+#include "platform/socket.h"
+
+namespace goss {
+
+struct UniqueId {
+  std::uint16_t port = 0;                         ///< Where the maker listens.
+  std::uint32_t process = 0;                      ///< Maker's process id.
+  std::uint32_t listen_fd = 0;                    ///< Maker's listening socket.
+  std::array<std::byte, 16> job{};                ///< Random: who knows it belongs to the job.
+  std::uint64_t host = 0;                         ///< Hash of the maker's host identity.
+  std::vector<platform::SocketAddress> addresses; ///< With the port that is called there; best first.
+};
+
+/// Leaves out the addresses that do not fit any more (72 bytes, three more than its own length each).
+goss_unique_id encodeUniqueId(const UniqueId& id);
+/// Errors: invalidArgument saying what is wrong with the bytes.
+Result<UniqueId> decodeUniqueId(const goss_unique_id& bytes);
+
+/// Hash of this host's identity, as in UniqueId::host.
+std::uint64_t hostHash();
+
+/// The maker's listening socket, for rank 0. Errors: invalidArgument when this process did not make the id or has used
+/// it already.
+Result<platform::UniqueFd> takeListener(const UniqueId& id);
+
+} // namespace goss
+
+#endif // GOSS_LIB_BOOTSTRAP_UNIQUE_ID_H_

@@ -1,0 +1,76 @@
+/// The bytes between a rank and rank 0 during bootstrap; docs/formats.md describes them. Pure.
+#ifndef GOSS_LIB_BOOTSTRAP_WIRE_H_
+#define GOSS_LIB_BOOTSTRAP_WIRE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gossamer/status.h"
+
+namespace goss {
+
+inline constexpr std::uint16_t kBootstrapVersion = 4; ///< Also of the cards.
+inline constexpr std::size_t kHelloBytes = 48;
+inline constexpr std::size_t kBootstrapHeaderBytes = 16;
+inline constexpr std::size_t kMaxReasonBytes = 4096;
+/// Keeps sums of lengths far from overflow; a star is the wrong shape long before.
+inline constexpr int kMaxRanks = 1 << 16;
+
+/// The first bytes of a caller.
+struct Hello {
+  int rank = 0;
+  int ranks = 0;
+  std::uint64_t caller = 0; ///< Random per process: a rank that calls again replaces its older call.
+  std::array<std::byte, 16> job{};
+};
+
+std::string encodeHello(const Hello& hello);
+/// `bytes` are kHelloBytes long. Does not judge the rank or the job. Errors: protocol saying what it looks like
+/// instead.
+Result<Hello> decodeHello(std::string_view bytes);
+/// Whether a hello can begin like this: a stranger is seen through before all of its bytes are there.
+bool helloMayBegin(std::string_view bytes);
+
+enum class BootstrapFrame : std::uint8_t {
+  welcome = 1, ///< To the caller: you are in; the payload is a Welcome.
+  refused = 2, ///< To the caller: you are not; the payload is the reason.
+  card = 3,    ///< To rank 0: milliseconds until the caller gives up (u32), then its card.
+  cards = 4,   ///< From rank 0: for every rank a length (u32) and its card.
+  failed = 5,  ///< From rank 0: the meeting is over; the payload is the reason.
+};
+
+/// The two ends of a connection, as rank 0 sees them: 4 or 16 bytes in network order. An end whose own address is
+/// another one is behind a router that translates it.
+struct Welcome {
+  std::string caller;
+  std::string root;
+};
+std::string encodeWelcome(const Welcome& welcome);
+/// Errors: protocol.
+Result<Welcome> decodeWelcome(std::string_view payload);
+
+struct BootstrapHeader {
+  BootstrapFrame kind = BootstrapFrame::welcome;
+  std::uint32_t round = 0;
+  std::uint32_t bytes = 0; ///< That follow: the payload and, but for a refusal, a checksum.
+};
+inline constexpr std::size_t kBootstrapChecksumBytes = 4;
+
+std::string encodeFrame(BootstrapFrame kind, std::uint32_t round, std::string_view payload);
+/// `bytes` are kBootstrapHeaderBytes long. Errors: protocol (magic, kind, or a payload above `limit`).
+Result<BootstrapHeader> decodeHeader(std::string_view bytes, std::size_t limit);
+/// The payload in the bytes that have followed `header`. Errors: protocol, when some were changed on their way.
+Result<std::string_view> decodePayload(const BootstrapHeader& header, std::string_view bytes);
+
+std::string encodeCards(const std::vector<std::string>& cards);
+Result<std::vector<std::string>> decodeCards(std::string_view payload, int ranks);
+/// Bytes that the cards of `ranks` ranks take at most.
+std::size_t mostCardsBytes(int ranks);
+
+} // namespace goss
+
+#endif // GOSS_LIB_BOOTSTRAP_WIRE_H_

@@ -1,0 +1,87 @@
+/// A collective call after validation: what to move, in terms that are the same for every collective.
+#ifndef GOSS_LIB_CALL_CALL_H_
+#define GOSS_LIB_CALL_CALL_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "call/codec_pair.h"
+#include "call/signature.h"
+#include "gossamer/gossamer.h"
+#include "schedule/layout.h"
+
+namespace goss {
+
+/// A call by its plain arguments, to recognise one that was made before. Without a root -1, without an op GOSS_SUM.
+struct CallKey {
+  Collective collective = Collective::barrier;
+  DType dtype = GOSS_INT8;
+  ReduceOp op = GOSS_SUM;
+  std::int32_t root = -1;
+  std::uint64_t count = 0;
+  const void* input = nullptr;
+  void* output = nullptr;
+
+  friend bool operator==(const CallKey&, const CallKey&) = default;
+  [[nodiscard]] std::size_t hash() const {
+    const std::uint64_t mixed = count * 0x9e3779b97f4a7c15u ^ reinterpret_cast<std::uintptr_t>(output) >> 4 ^
+                                static_cast<std::uint64_t>(collective) << 2 ^ static_cast<std::uint64_t>(dtype);
+    return static_cast<std::size_t>(mixed ^ mixed >> 32);
+  }
+};
+
+/// Of a call that is a phase of another.
+struct PhaseOf {
+  std::shared_ptr<const CodecPair> codecs; ///< The whole's.
+  Signature signature;                     ///< What other ranks are told of it.
+};
+
+/// A buffer that only one rank's block lives in (input of all_gather, output of scatter) has that block at offset 0.
+struct Call {
+  Collective collective = Collective::barrier;
+  DType dtype = GOSS_INT8;
+  ReduceOp op = GOSS_SUM;
+  int root = -1;
+  bool uneven = false; ///< v-variant.
+  const void* input = nullptr;
+  void* output = nullptr;
+  bool staged_input = false; ///< The input must be copied away first (all_to_all in place).
+  std::uint64_t count = 0; ///< As the caller gave it; for v-variants the sum (all_to_allv: 0, the ranks' sums differ).
+  std::uint32_t counts_hash = 0; ///< v-variants: hash of what must be equal on all ranks.
+  schedule::Shape shape;
+  double scale = 1.0; ///< GOSS_PREMUL_SUM.
+  std::int64_t timeout_ms = 0;
+  std::string algorithm;                   ///< Empty: the planner's choice.
+  std::shared_ptr<const CodecPair> codecs; ///< Null: what travels is not compressed.
+  std::uint64_t tensor = 0;                ///< Of error feedback and random streams.
+  std::shared_ptr<const PhaseOf> phase_of; ///< Null: it stands alone.
+
+  friend bool operator==(const Call&, const Call&) = default;
+
+  /// Elements from the start of `input` to the end of its last block, for staging.
+  [[nodiscard]] std::uint64_t inputSpanElems(int rank) const;
+  /// Bytes of the caller's input vector on this rank.
+  [[nodiscard]] std::uint64_t payloadBytes() const { return uneven ? 0 : count * shape.element_bytes; }
+};
+
+/// Bytes of one element; 0 for an unknown dtype.
+std::size_t dtypeBytes(DType dtype);
+
+/// Block lists of `count` elements for each rank, packed, or counts[r] elements at displs[r] (null: packed). The buffer
+/// that holds only this rank's block (input of all_gather and gather, output of reduce_scatter and scatter) has it at
+/// offset 0.
+schedule::Shape blocksShape(Collective collective, int ranks, std::uint64_t count, std::uint64_t element_bytes);
+schedule::Shape blocksShape(Collective collective, std::span<const std::size_t> counts, const std::size_t* displs,
+                            std::uint64_t element_bytes);
+/// Fills in Call::shape for a collective whose blocks are given by one count (or that moves one vector of `count`
+/// elements).
+void setUniformShape(Call& call, int ranks);
+
+/// Common validation, naming what is wrong: dtype, op, root, timeout, sizes and places of blocks.
+Status validate(const Call& call, int size);
+
+} // namespace goss
+
+#endif // GOSS_LIB_CALL_CALL_H_

@@ -1,0 +1,160 @@
+#include "call/codec_pair.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "builtins/builtins.h"
+
+namespace goss {
+
+namespace {
+
+/// Elements for which payload lengths are compared with those of values.
+constexpr std::size_t kSampleElems = 1u << 16;
+
+std::shared_ptr<const CodecPair> paired(Compression there, Compression back) {
+  auto pair = std::make_shared<CodecPair>();
+  pair->there = std::move(there);
+  pair->back = std::move(back);
+  pair->text = pair->there.spec == pair->back.spec ? pair->there.spec
+                                                   : fmt::format("{}', back '{}", pair->there.spec, pair->back.spec);
+  pair->hash = XXH64(pair->text.data(), pair->text.size(), 0);
+  return pair;
+}
+
+/// Refuses what would be accepted and then do nothing.
+Status checkPair(const Compression& there, const Compression& back) {
+  const auto invalid = [](std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); };
+  const bool differ = there.spec != back.spec;
+  for (const Compression* one : {&there, &back}) {
+    if (!one->codec->traits().multi_phase) continue;
+    if (differ) {
+      return invalid(
+          fmt::format("codec '{}' works in phases and has no way back of its own: leave return_codec out", one->spec));
+    }
+    if (one->feedback.server && !one->feedback.worker) {
+      return invalid(
+          fmt::format("codec '{}' works in phases, in which nobody encodes a sum: at=server would keep nothing; "
+                      "use at=worker or leave it out",
+                      one->spec));
+    }
+  }
+  if (differ && (there.feedback.momentum != 0 || back.feedback.momentum != 0)) {
+    return invalid(
+        fmt::format("codec '{}', return_codec '{}': a momentum is part of what a rank sends, and such payloads are "
+                    "gathered as they are: leave return_codec out",
+                    there.spec, back.spec));
+  }
+  if (differ && there.feedback.server && !there.feedback.worker) {
+    return invalid(
+        fmt::format("codec '{}' encodes contributions only, since return_codec is '{}': at=server would "
+                    "keep nothing; use at=worker",
+                    there.spec, back.spec));
+  }
+  if (differ && back.feedback.worker && !back.feedback.server) {
+    return invalid(
+        fmt::format("return_codec '{}' encodes results only: at=worker would keep nothing; use at=server", back.spec));
+  }
+  return Status::ok();
+}
+
+} // namespace
+
+std::shared_ptr<const CodecPair> CodecPair::of(std::shared_ptr<const Codec> codec) {
+  const std::string spec = codec->spec();
+  return paired({spec, codec, {}}, {spec, codec, {}});
+}
+
+bool CodecPair::feedback() const {
+  return there.feedback.worker || there.feedback.server || back.feedback.worker || back.feedback.server;
+}
+
+bool CodecPair::mayRequantize() const {
+  const auto harmless = [](const Compression& compression) {
+    const CodecTraits traits = compression.codec->traits();
+    return traits.additive || traits.lossless;
+  };
+  return harmless(there) && harmless(back) && !feedback(); // Nobody could take up what a sum loses on its way.
+}
+
+bool CodecPair::addsPayloads(int ranks) const {
+  if (!there.codec->traits().additive || there.codec->spec() != back.codec->spec()) return false;
+  // Words of floats narrower than 32 bits do not grow with the ranks: each addition rounds. One decoding of all loses
+  // less.
+  const std::uint32_t bits = there.codec->sumBits(static_cast<std::uint32_t>(ranks));
+  return bits == 32 || (bits > 0 && bits != there.codec->sumBits(1));
+}
+
+std::uint64_t CodecPair::alignElems() const {
+  const std::uint64_t first = there.codec->traits().block;
+  const std::uint64_t second = back.codec->traits().block;
+  if (first == 0 || second == 0) return std::max(first, second);
+  return std::lcm(first, second);
+}
+
+std::size_t CodecPair::maxBytes(std::size_t elems) const {
+  return std::max(there.codec->maxBytes(elems), back.codec->maxBytes(elems));
+}
+
+std::size_t CodecPair::scratchBytes(std::size_t elems) const {
+  return std::max(there.codec->scratchBytes(elems), back.codec->scratchBytes(elems));
+}
+
+schedule::CodecPrice CodecPair::price(std::uint64_t element_bytes) const {
+  // One core that does other things too (docs/performance.md, "Compressors"). What adds a sparse payload skips most of
+  // the vector, but who has nothing to add it to writes all of it. Blocks at random places are drawn again for each.
+  constexpr double kDenseEncode = 4e9, kDenseDecode = 8e9, kDenseAdd = 8e9;
+  constexpr double kSparseEncode = 4e9, kSparseDecode = 8e9, kSparseAdd = 100e9;
+  const bool sparse = there.codec->traits().sparse;
+  schedule::CodecPrice price;
+  const double bytes = static_cast<double>(there.codec->maxBytes(kSampleElems) + back.codec->maxBytes(kSampleElems));
+  price.payload_ratio = bytes / 2 / static_cast<double>(kSampleElems * element_bytes);
+  price.encode_bytes_per_s = sparse ? kSparseEncode : kDenseEncode;
+  price.decode_bytes_per_s = sparse ? kSparseDecode : kDenseDecode;
+  price.add_bytes_per_s = sparse && !there.codec->traits().shared_random ? kSparseAdd : kDenseAdd;
+  return price;
+}
+
+Result<Compression> CodecRegistry::make(std::string_view spec) const {
+  constexpr std::string_view kFeedback = "+ef";
+  const bool feedback = spec.ends_with(kFeedback);
+  const auto own = own_.find(feedback ? spec.substr(0, spec.size() - kFeedback.size()) : spec);
+  if (own != own_.end()) return Compression{std::string(spec), own->second, {feedback, feedback}};
+  return makeCodec(spec);
+}
+
+Status CodecRegistry::add(const std::string& name, std::shared_ptr<const Codec> codec) {
+  const bool plain = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+  if (!plain) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("goss_codec_register: '{}' is no name; use a-z, 0-9 and '_'", name));
+  }
+  const std::lock_guard lock(mutex_);
+  if (own_.contains(name) || makeCodec(name).isOk()) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("goss_codec_register: there is a codec '{}' already; take another name", name));
+  }
+  own_.emplace(name, std::move(codec));
+  return Status::ok();
+}
+
+Result<std::shared_ptr<const CodecPair>> CodecRegistry::find(std::string_view there, std::string_view back) {
+  const std::string key = fmt::format("{}\n{}", there, back);
+  const std::lock_guard lock(mutex_);
+  if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  Result<Compression> first = make(there);
+  if (!first.isOk()) return first.status();
+  Result<Compression> second = make(back.empty() ? there : back);
+  if (!second.isOk()) return second.status();
+  if (Status status = checkPair(first.value(), second.value()); !status.isOk()) return status;
+  auto pair = paired(first.take(), second.take());
+  known_.emplace(key, pair);
+  return pair;
+}
+
+} // namespace goss

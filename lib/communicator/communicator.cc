@@ -1,0 +1,528 @@
+#include "communicator/communicator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+
+#include "call/tag.h"
+#include "communicator/blocked_call_guard.h"
+#include "execution/multi_phase_operation.h"
+#include "platform/clock.h"
+#include "world/world.h"
+
+namespace goss {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kFirstProbe(250);
+constexpr std::size_t kMaxIdleExecutions = 256;
+/// About two microseconds. With more ranks than processors who waits lets others run as often as that: to become an
+/// operation of the loop would cost more than the look that finds it done.
+constexpr int kLooks = 160;
+constexpr int kYieldsInACrowd = 16;
+/// Reading the clock twice takes a fifth of the smallest collective, and more than all else of a message.
+constexpr std::uint64_t kTimedOf = 16;
+/// A hundred years: what is later would overflow the clock.
+constexpr milliseconds kLongestTimeout(std::chrono::hours(24 * 36525));
+
+PlanKey keyOf(const Call& call) {
+  PlanKey key;
+  key.collective = call.collective;
+  key.count = call.count;
+  key.element_bytes = static_cast<std::uint32_t>(call.shape.element_bytes);
+  key.root = call.root;
+  key.uneven = call.uneven;
+  key.algorithm = call.algorithm;
+  key.codecs = call.codecs.get();
+  return key;
+}
+
+} // namespace
+
+Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, std::vector<int> ranks)
+    : world_(std::move(world)),
+      context_(context),
+      ranks_(std::move(ranks)),
+      rank_(static_cast<int>(std::find(ranks_.begin(), ranks_.end(), world_->rank()) - ranks_.begin())),
+      engine_(world_->engine()),
+      mesh_(world_->mesh()),
+      default_timeout_ms_(world_->config().timeout_ms),
+      rank_of_world_(static_cast<std::size_t>(world_->size()), -1),
+      flat_(world_->makeFlatChannel(context_, ranks_, rank_)),
+      planner_(rank_, world_->linksBetween(ranks_), world_->catalogue(),
+               Preferences{world_->config().algorithm, world_->config().fragment_bytes,
+                           std::string(world_->preferredAmongEquals()), world_->takesTurns()},
+               flat_ != nullptr ? flat_->capacity() : 0),
+      news_(ranks_.size()) {
+  sent_.home_ = Operation::Owner::fixed;
+  sent_.state_ = Operation::State::complete;
+  for (int rank = 0; rank < size(); ++rank)
+    rank_of_world_[static_cast<std::size_t>(worldRank(rank))] = rank;
+  counters_.size = sizeof counters_;
+  auto lock = engine().enter();
+  world_->registerOnLoop(*this);
+}
+
+Communicator::~Communicator() {
+  auto lock = engine().enter();
+  failOnLoop(Status::error(GOSS_ERR_ABORTED, "the communicator was destroyed while the operation was pending",
+                           ErrorScope::communicator),
+             Origin::destroyed);
+  closing_ = true;
+  engine().driveUntil(lock, [this] { return inside_ == 0; });
+  for (const Operation* operation : handed_out_)
+    delete operation;
+  world_->unregisterOnLoop(*this);
+}
+
+int Communicator::rankOfWorld(int world_rank) const {
+  const auto index = static_cast<std::size_t>(world_rank); // A negative one becomes huge.
+  return index < rank_of_world_.size() ? rank_of_world_[index] : -1;
+}
+
+std::string Communicator::transportName(int rank) const {
+  const Transport* transport = mesh().transport(worldRank(rank));
+  return transport != nullptr ? std::string(transport->name()) : "self";
+}
+
+std::string Communicator::nameOf(int rank, int world_rank) {
+  if (world_rank == rank) return fmt::format("rank {}", rank);
+  return fmt::format("rank {} (world rank {})", rank, world_rank);
+}
+
+// ---- Starting and ending operations
+// ----------------------------------------------------------------------------------
+
+Result<std::unique_ptr<Execution>> Communicator::acquireExecutionOnLoop(const Call& call) {
+  if (!failure_.isOk()) return failure_;
+  auto plan = planner_.plan(keyOf(call));
+  if (!plan.isOk()) return plan.status();
+  const auto idle = idle_executions_.find(plan.value().get());
+  std::unique_ptr<Execution> execution;
+  if (idle != idle_executions_.end() && idle->second != nullptr) {
+    execution = std::move(idle->second);
+  } else {
+    execution = std::make_unique<Execution>(*this, plan.take());
+  }
+  execution->bind(call);
+  execution->state_ = Operation::State::inactive;
+  if (call.codecs != nullptr && call.phase_of == nullptr) codecs_[call.codecs->tag()] = call.codecs;
+  if (execution->timeout_ms == 0) execution->timeout_ms = defaultTimeoutMs();
+  return execution;
+}
+
+void Communicator::releaseExecution(std::unique_ptr<Execution> execution) {
+  if (idle_executions_.size() >= kMaxIdleExecutions) {
+    idle_executions_.clear();
+    recent_ = {};
+  }
+  const Plan* plan = &execution->plan();
+  idle_executions_[plan] = std::move(execution);
+}
+
+Status Communicator::startOnLoop(Operation& operation) {
+  if (!failure_.isOk() && !operation.outlivesFailure()) return failure_;
+  const bool alone = operation.failsAlone();
+  if (!alone) {
+    if (Status status = operation.mayStartOnLoop(); !status.isOk()) return status;
+  }
+  engine().startUnpostedOnLoop(); // They were first.
+  operation.state_ = Operation::State::active;
+  if (!operation.status_.isOk()) operation.status_ = Status::ok();
+  operation.timed_ = !alone || messages_++ % kTimedOf == 0;
+  operation.started_ = operation.timed_ ? Clock::now() : platform::roughNow();
+  const milliseconds timeout = std::min(milliseconds(operation.timeout_ms), kLongestTimeout);
+  operation.deadline_ = operation.started_ + timeout;
+  if (!operation.timed_) operation.deadline_ += platform::kRoughClock;
+  operation.next_probe_ = operation.started_ + std::min(kFirstProbe, timeout / 4);
+  if (!alone && !operation.numbered_) operation.numberOnLoop(history_);
+  operation.numbered_ = false;
+  engine().activateOnLoop(operation);
+  operation.startOnLoop();
+  return Status::ok();
+}
+
+/// What is over before others would notice that it began needs no deadline, and no place in the lists of the loop.
+/// True: it has completed. False: startOnLoop() must follow.
+bool Communicator::tryRunOnLoop(Execution& execution) {
+  if (execution.numbered_ || !execution.runsOnBoard() || !engine().isIdleOnLoop()) return false;
+  execution.numberOnLoop(history_);
+  const bool timed = ran_at_once_++ % kTimedOf == 0;
+  const TimePoint begun = timed ? Clock::now() : TimePoint{};
+  const int yields = engine().oversubscribed() ? kYieldsInACrowd : 0;
+  bool done = execution.tryRunOnLoop(yields > 0 ? 1 : kLooks);
+  for (int i = 0; !done && i < yields && engine().yieldOnLoop(); ++i)
+    done = execution.lookAgainOnLoop(1);
+  execution.numbered_ = !done;
+  if (!done) return false;
+  if (timed) at_once_took_ = Clock::now() - begun;
+  countOnLoop(execution, at_once_took_);
+  return true;
+}
+
+/// The same for a message, which is posted afterwards, whatever the answer.
+bool Communicator::tryRunOnLoop(MessageOperation& message) {
+  if (!failure_.isOk() || !message.mayEndAtOnceOnLoop()) return false;
+  engine().startUnpostedOnLoop(); // They were first.
+  const bool timed = messages_++ % kTimedOf == 0;
+  const TimePoint begun = timed ? Clock::now() : TimePoint{};
+  const int looks = !engine().isIdleOnLoop() ? 0 : engine().oversubscribed() ? kYieldsInACrowd : kLooks;
+  if (!message.tryRunOnLoop(looks)) {
+    --messages_; // startOnLoop() counts it.
+    return false;
+  }
+  if (timed) message_took_ = Clock::now() - begun;
+  countOnLoop(message, message_took_);
+  return true;
+}
+
+Status Communicator::run(const Call& call) {
+  auto lock = engine().enter();
+  if (call.codecs != nullptr && call.codecs->multiPhase()) return runPhased(lock, call);
+  auto acquired = acquireExecutionOnLoop(call);
+  if (!acquired.isOk()) return acquired.status();
+  return runToEnd(lock, acquired.take());
+}
+
+Status Communicator::runToEnd(Engine::Lock& lock, std::unique_ptr<Execution> execution) {
+  if (tryRunOnLoop(*execution)) {
+    releaseExecution(std::move(execution));
+    return Status::ok();
+  }
+  const BlockedCallGuard inside(*this, lock);
+  if (Status status = startOnLoop(*execution); !status.isOk()) return status;
+  engine().driveUntil(lock, [&] { return execution->state() == Operation::State::complete; });
+  Status status = execution->status();
+  if (status.isOk()) releaseExecution(std::move(execution));
+  return status;
+}
+
+std::optional<Status> Communicator::runCached(const CallKey& key) {
+  auto lock = engine().enter();
+  const CachedCall& recent = recent_[key.hash() % kRecent];
+  if (recent.idle == nullptr || *recent.idle == nullptr || !(recent.key == key)) return std::nullopt;
+  Execution& execution = **recent.idle;
+  if (execution.binding() != recent.binding || !failure_.isOk()) return std::nullopt;
+  if (tryRunOnLoop(execution)) return Status::ok();
+  return runToEnd(lock, std::move(*recent.idle));
+}
+
+void Communicator::cacheCall(const CallKey& key, const Call& call) {
+  if (call.codecs != nullptr && call.codecs->multiPhase()) return;
+  auto lock = engine().enter();
+  const auto plan = planner_.plan(keyOf(call));
+  if (!plan.isOk()) return;
+  const auto idle = idle_executions_.find(plan.value().get());
+  if (idle == idle_executions_.end() || idle->second == nullptr || !idle->second->isBoundTo(call)) return;
+  recent_[key.hash() % kRecent] = {key, &idle->second, idle->second->binding()};
+}
+
+Result<Operation*> Communicator::start(const Call& call, bool persistent) {
+  auto lock = engine().enter();
+  std::unique_ptr<Operation> operation;
+  if (call.codecs != nullptr && call.codecs->multiPhase()) {
+    auto acquired = acquirePhasedOnLoop(call);
+    if (!acquired.isOk()) return acquired.status();
+    operation = acquired.take();
+  } else {
+    auto acquired = acquireExecutionOnLoop(call);
+    if (!acquired.isOk()) return acquired.status();
+    operation = acquired.take();
+  }
+  operation->persistent = persistent;
+  if (!persistent) {
+    operation->signalled_ = signal_ != nullptr;
+    if (Status status = startOnLoop(*operation); !status.isOk()) return status;
+    engine().startedOnLoop(*operation);
+  }
+  return handOut(std::move(operation));
+}
+
+Operation* Communicator::handOut(std::unique_ptr<Operation> operation) {
+  operation->handed_out_at_ = handed_out_.size();
+  handed_out_.push_back(operation.get());
+  return operation.release();
+}
+
+Status Communicator::restart(Operation& operation) {
+  auto lock = engine().enter();
+  if (!operation.persistent) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT, "goss_start: the request is not persistent; pass GOSS_PERSISTENT");
+  }
+  // One that is complete has a status that nobody has seen yet; whether it is must not depend on the moment.
+  if (operation.state() != Operation::State::inactive) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         "goss_start: the request was started and not waited for since; wait for it first");
+  }
+  operation.signalled_ = signal_ != nullptr;
+  Status status = startOnLoop(operation);
+  if (!status.isOk()) operation.signalled_ = false;
+  engine().startedOnLoop(operation);
+  return status;
+}
+
+Status Communicator::finish(Operation* operation, goss_message* message) {
+  if (operation->home_ == Operation::Owner::fixed) {
+    if (message != nullptr) *message = operation->message;
+    return Status::ok();
+  }
+  auto lock = engine().enter();
+  const BlockedCallGuard inside(*this, lock);
+  if (operation->state() == Operation::State::inactive) return Status::ok();
+  if (operation->state() == Operation::State::active && !takeUnpostedUntilOnLoop(*operation)) {
+    engine().driveUntil(lock, [&] { return operation->state() == Operation::State::complete; });
+  }
+  return finishOnLoop(operation, message);
+}
+
+/// It is complete.
+Status Communicator::finishOnLoop(Operation* operation, goss_message* message) {
+  if (operation->state() == Operation::State::inactive) return Status::ok();
+  if (operation->signalled_) unsignalOnLoop(*operation);
+  if (operation->home_ != Operation::Owner::fixed) operation->state_ = Operation::State::inactive;
+  Status status = operation->status();
+  if (message != nullptr && status.isOk()) *message = operation->message;
+  if (!operation->persistent) releaseOnLoop(operation);
+  return status;
+}
+
+bool Communicator::test(Operation& operation) {
+  auto lock = engine().enter();
+  if (operation.state() == Operation::State::active && !takeUnpostedUntilOnLoop(operation)) engine().turnOnce(lock);
+  return operation.state() != Operation::State::active;
+}
+
+Status Communicator::finishAny(std::span<Operation*> operations, std::size_t& index, goss_message* message) {
+  index = operations.size();
+  const auto some = std::find_if(operations.begin(), operations.end(), [](const Operation* o) { return o != nullptr; });
+  if (some == operations.end()) return Status::ok();
+  Engine& engine = (*some)->communicator().engine();
+  for (const Operation* operation : operations) {
+    if (operation == nullptr || &operation->communicator().engine() == &engine) continue;
+    return Status::error(
+        GOSS_ERR_UNSUPPORTED,
+        "goss_wait_any: the requests belong to communicators of several worlds; wait for each world's");
+  }
+  auto lock = engine.enter();
+  std::vector<Operation*> awaited(operations.begin(), operations.end());
+  for (Operation*& operation : awaited) {
+    if (operation != nullptr && operation->state() == Operation::State::inactive) operation = nullptr;
+  }
+  if (std::all_of(awaited.begin(), awaited.end(), [](const Operation* o) { return o == nullptr; })) return Status::ok();
+  AllBlockedCallsGuard inside(awaited, lock);
+  auto finished = awaited.end();
+  engine.driveUntil(lock, [&] {
+    finished = std::find_if(awaited.begin(), awaited.end(), [](const Operation* operation) {
+      return operation != nullptr && operation->state() == Operation::State::complete;
+    });
+    return finished != awaited.end();
+  });
+  index = static_cast<std::size_t>(finished - awaited.begin());
+  return inside.finish(operations[index], message);
+}
+
+Status Communicator::finishAll(std::span<Operation*> operations) {
+  Operation* some = nullptr;
+  bool alike = true;
+  for (Operation*& operation : operations) {
+    if (operation == nullptr) continue;
+    if (operation->home_ == Operation::Owner::fixed) {
+      operation = nullptr;
+      continue;
+    }
+    if (some == nullptr) some = operation;
+    alike = alike && &operation->communicator_ == &some->communicator_;
+  }
+  if (some == nullptr) return Status::ok();
+  if (!alike) return finishOfSeveral(operations);
+  // At once: to leave the loop after each would wake others.
+  Communicator& communicator = some->communicator();
+  auto lock = communicator.engine().enter();
+  std::size_t left = operations.size(); // Those behind it are complete.
+  const auto done = [&] {
+    while (left > 0 && (operations[left - 1] == nullptr || operations[left - 1]->state() != Operation::State::active))
+      --left;
+    return left == 0;
+  };
+  const BlockedCallGuard inside(communicator, lock);
+  while (!done() && communicator.takeUnpostedUntilOnLoop(*operations[left - 1])) {
+  }
+  communicator.engine().driveUntil(lock, done);
+  Status first;
+  for (Operation*& operation : operations) {
+    if (operation == nullptr) continue;
+    if (operation->home_ == Operation::Owner::pool && operation->state_ == Operation::State::complete &&
+        operation->status_.isOk()) {
+      communicator.putBackOnLoop(*std::exchange(operation, nullptr));
+      continue;
+    }
+    const bool persistent = operation->persistent;
+    Status status = communicator.finishOnLoop(operation, nullptr);
+    if (!persistent) operation = nullptr;
+    if (!status.isOk() && first.isOk()) first = std::move(status);
+  }
+  return first;
+}
+
+/// Of several communicators, and perhaps of several worlds.
+Status Communicator::finishOfSeveral(std::span<Operation*> operations) {
+  Engine* engine = nullptr;
+  bool alike = true;
+  for (const Operation* operation : operations) {
+    if (operation == nullptr) continue;
+    Engine& its = operation->communicator().engine();
+    alike = alike && (engine == nullptr || engine == &its);
+    engine = &its;
+  }
+  if (alike) {
+    auto lock = engine->enter();
+    return AllBlockedCallsGuard(operations, lock).finishAll(operations);
+  }
+  Status first;
+  for (Operation*& operation : operations) {
+    if (operation == nullptr) continue;
+    const bool persistent = operation->persistent;
+    Status status = operation->communicator().finish(operation, nullptr);
+    if (!persistent) operation = nullptr;
+    if (!status.isOk() && first.isOk()) first = std::move(status);
+  }
+  return first;
+}
+
+void Communicator::release(Operation* operation) {
+  auto lock = engine().enter();
+  releaseOnLoop(operation);
+}
+
+void Communicator::releaseOnLoop(Operation* operation) {
+  assert(operation->state() != Operation::State::active);
+  if (operation->signalled_) unsignalOnLoop(*operation);
+  if (operation->home_ == Operation::Owner::pool) {
+    if (!operation->status_.isOk()) operation->status_ = Status::ok();
+    return putBackOnLoop(*operation);
+  }
+  if (operation->home_ == Operation::Owner::fixed) return;
+  handed_out_[operation->handed_out_at_] = handed_out_.back();
+  handed_out_.back()->handed_out_at_ = operation->handed_out_at_;
+  handed_out_.pop_back();
+  std::unique_ptr<Operation> owned(operation);
+  if (operation->persistent || operation->failsAlone() || !operation->status().isOk()) return;
+  if (operation->isPhased()) {
+    idle_phased_.put(std::unique_ptr<MultiPhaseOperation>(static_cast<MultiPhaseOperation*>(owned.release())));
+  } else {
+    releaseExecution(std::unique_ptr<Execution>(static_cast<Execution*>(owned.release())));
+  }
+}
+
+void Communicator::completeOnLoop(Operation& operation, const Status& status) {
+  if (operation.state_ != Operation::State::active) return;
+  operation.state_ = Operation::State::complete;
+  if (!status.isOk() || !operation.status_.isOk()) operation.status_ = status; // Mostly both are.
+  engine().deactivateOnLoop(operation);
+  if (operation.signalled_) signal_->add();
+  if (operation.parent_ != nullptr) { // The whole is what the caller knows of, and fails by itself.
+    if (status.isOk() && operation.parent_->state_ == Operation::State::active)
+      engine().markDirtyOnLoop(*operation.parent_);
+    return;
+  }
+  if (status.isOk()) {
+    if (!operation.timed_) return countOnLoop(operation, message_took_);
+    const auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - operation.started_);
+    if (operation.failsAlone()) message_took_ = elapsed;
+    countOnLoop(operation, elapsed);
+  } else {
+    ++counters_.failures;
+  }
+}
+
+// ---- Information and derivation
+// --------------------------------------------------------------------------------------
+
+goss_counters Communicator::counters() {
+  auto lock = engine().enter();
+  return counters_;
+}
+
+Result<std::unique_ptr<Communicator>> Communicator::split(std::int32_t color, std::int32_t key) {
+  SplitEntry mine{color, key, 0};
+  std::vector<SplitEntry> all(ranks_.size());
+  std::vector<std::int32_t> colors;
+  std::uint32_t base = 0;
+  // Another thread may split another communicator of ours meanwhile and take the same numbers; then we try again.
+  for (bool taken = false; !taken;) {
+    Result<bool> agreed = proposeContexts(mine, all, colors, base);
+    if (!agreed.isOk()) return agreed.status();
+    taken = agreed.value();
+  }
+  if (color < 0) return std::unique_ptr<Communicator>();
+
+  std::vector<int> members;
+  for (int rank = 0; rank < size(); ++rank) {
+    if (all[static_cast<std::size_t>(rank)].color == color) members.push_back(rank);
+  }
+  std::stable_sort(members.begin(), members.end(), [&](int a, int b) {
+    return all[static_cast<std::size_t>(a)].key < all[static_cast<std::size_t>(b)].key;
+  });
+  for (int& member : members)
+    member = worldRank(member);
+  const auto index = std::lower_bound(colors.begin(), colors.end(), color) - colors.begin();
+  auto made = std::make_unique<Communicator>(world_, base + static_cast<std::uint32_t>(index), std::move(members));
+  auto lock = engine().enter();
+  inheritLinksOnLoop(*made);
+  return made;
+}
+
+/// One attempt: the ranks tell each other their lowest free context, each takes the highest of these (one for each
+/// color, from `base`), and they find out whether these were still free on all of them. Nothing is held while a rank
+/// waits for others, so splits of several threads cannot wait for each other in a circle.
+Result<bool> Communicator::proposeContexts(SplitEntry& mine, std::vector<SplitEntry>& all,
+                                           std::vector<std::int32_t>& colors, std::uint32_t& base) {
+  {
+    auto lock = engine().enter();
+    mine.next_context = world_->contextsOnLoop().next();
+  }
+  Call gather;
+  gather.collective = Collective::allGather;
+  gather.dtype = GOSS_INT32;
+  gather.input = &mine;
+  gather.output = all.data();
+  gather.count = sizeof(SplitEntry) / sizeof(std::int32_t);
+  setUniformShape(gather, size());
+  if (Status status = run(gather); !status.isOk()) return status;
+
+  base = 0;
+  colors.clear();
+  for (const SplitEntry& entry : all) {
+    base = std::max(base, entry.next_context);
+    if (entry.color >= 0) colors.push_back(entry.color);
+  }
+  std::sort(colors.begin(), colors.end());
+  colors.erase(std::unique(colors.begin(), colors.end()), colors.end());
+  if (base + colors.size() > kMaxContext) {
+    return Status::error(GOSS_ERR_RESOURCE,
+                         fmt::format("goss_comm_split: more than {} communicators were made", kMaxContext));
+  }
+  std::int32_t free_everywhere = 0;
+  {
+    auto lock = engine().enter();
+    ContextNumbers& contexts = world_->contextsOnLoop();
+    free_everywhere = contexts.next() <= base ? 1 : 0;
+    for (std::uint32_t i = 0; i < colors.size(); ++i)
+      contexts.take(base + i);
+  }
+  Call vote;
+  vote.collective = Collective::allReduce;
+  vote.dtype = GOSS_INT32;
+  vote.op = GOSS_MIN;
+  vote.input = vote.output = &free_everywhere;
+  vote.count = 1;
+  setUniformShape(vote, size());
+  if (Status status = run(vote); !status.isOk()) return status;
+  return free_everywhere == 1;
+}
+
+} // namespace goss

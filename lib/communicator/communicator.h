@@ -1,0 +1,347 @@
+/// A group of ranks with its own order of operations: where a validated call becomes a planned, numbered, running one.
+#ifndef GOSS_LIB_COMMUNICATOR_COMMUNICATOR_H_
+#define GOSS_LIB_COMMUNICATOR_COMMUNICATOR_H_
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "boards/board_channel.h"
+#include "call/call.h"
+#include "call/history.h"
+#include "engine/completion_signal.h"
+#include "engine/engine.h"
+#include "execution/execution.h"
+#include "execution/idle_list.h"
+#include "health/agreement.h"
+#include "mesh/control.h"
+#include "messages/point_to_point.h"
+#include "messages/receive_queue.h"
+#include "planner/planner.h"
+#include "platform/fork.h"
+#include "state/reference_store.h"
+
+namespace goss {
+
+class MultiPhaseOperation;
+class World;
+
+/// Thread-safe where not marked OnLoop; OnLoop functions want the engine's lock.
+///
+/// Once an operation has failed in a way that leaves the ranks out of step, the communicator has failed: every pending
+/// and later operation gets the first error, here and (through an abort message) on all other ranks.
+class Communicator {
+ public:
+  /// Where a failure was found out.
+  enum class Origin : std::uint8_t {
+    here,      ///< Logged, and told to all other ranks.
+    elsewhere, ///< Another rank's abort message: passed on, because this rank may leave before that rank's messages
+               ///< reach everyone.
+    destroyed, ///< This rank destroys its communicator: nobody else's concern.
+  };
+
+  /// `ranks`: world rank of each rank of the communicator, this process's among them.
+  Communicator(std::shared_ptr<World> world, std::uint32_t context, std::vector<int> ranks);
+  /// Fails what is pending with GOSS_ERR_ABORTED, waits until the threads that are inside run() or finish() have left,
+  /// and frees the operations that callers still hold.
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  /// Whether fork() has copied it into this process: then it may not be used, nor destroyed.
+  [[nodiscard]] bool isInherited() const { return made_in_.isInherited(); }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return static_cast<int>(ranks_.size()); }
+  [[nodiscard]] std::uint32_t context() const { return context_; }
+  [[nodiscard]] int worldRank(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
+  /// -1 when the world rank is not a member.
+  [[nodiscard]] int rankOfWorld(int world_rank) const;
+  [[nodiscard]] World& world() const { return *world_; }
+  [[nodiscard]] Engine& engine() const { return engine_; }
+  [[nodiscard]] Mesh& mesh() const { return mesh_; }
+  [[nodiscard]] std::int64_t defaultTimeoutMs() const { return default_timeout_ms_; }
+  [[nodiscard]] const Envelope& messageEnvelope(DType dtype) const {
+    return message_envelopes_[static_cast<std::size_t>(dtype)];
+  }
+  /// Name of the transport to `rank`; "self" for this rank.
+  [[nodiscard]] std::string transportName(int rank) const;
+
+  /// Runs a call to its end in this thread.
+  Status run(const Call& call);
+  /// The same, for a call that cacheCall() may know: without any checking and planning. Nothing: run() it.
+  std::optional<Status> runCached(const CallKey& key);
+  /// The plain arguments of the call that run() has just ended, without options.
+  void cacheCall(const CallKey& key, const Call& call);
+  /// Starts a call; `persistent` ones are planned only. The operation is the caller's until finish() or release(), or
+  /// until the communicator goes.
+  Result<Operation*> start(const Call& call, bool persistent);
+
+  Status runMessage(const MessageCall& call, goss_message* message);
+  /// As start(). Null: `error` says why.
+  Operation* startMessage(const MessageCall& call, bool persistent, Status& error);
+
+  /// Whether a message is there that a receive of this pattern would get; takes a turn of the loop when nobody else
+  /// does.
+  Result<bool> probeNow(const Pattern& pattern, goss_message& found);
+  /// Blocks until there is one. `timeout_ms` 0: the communicator's.
+  Status probe(const Pattern& pattern, std::int64_t timeout_ms, goss_message& found);
+
+  /// Starts an inactive persistent operation.
+  Status restart(Operation& operation);
+  /// Blocks until the operation is complete and returns its status; `message` (may be null) is written on success. Ends
+  /// the operation's life unless it is persistent.
+  Status finish(Operation* operation, goss_message* message);
+  /// Whether the operation is complete or inactive. Takes a turn of the loop when nobody else does.
+  [[nodiscard]] bool test(Operation& operation);
+  /// Ends an operation's life: a completed one, or an inactive persistent one.
+  void release(Operation* operation);
+  /// finish() for each; null ones are skipped. Afterwards all but the persistent ones are null. Returns the first error
+  /// in their order.
+  static Status finishAll(std::span<Operation*> operations);
+  /// finish() for the first completed operation, whose index is written: operations.size() when there is none to wait
+  /// for. Blocks until there is one. Errors: as finish(); unsupported, when the operations belong to communicators of
+  /// several worlds.
+  static Status finishAny(std::span<Operation*> operations, std::size_t& index, goss_message* message);
+
+  /// As goss_comm_event_fd.
+  Result<int> eventFd();
+  /// The failure of the communicator, or of an operation that a caller holds; ok while there is none.
+  [[nodiscard]] Status failure();
+  [[nodiscard]] Status failureOf(const Operation& operation);
+
+  void abort(const std::string& reason);
+  [[nodiscard]] goss_counters counters();
+
+  /// Collective over the ranks that are left: as goss_comm_shrink.
+  Result<std::unique_ptr<Communicator>> shrink(std::int64_t timeout_ms);
+  /// Collective: split() of MPI. Null for ranks with a negative color.
+  Result<std::unique_ptr<Communicator>> split(std::int32_t color, std::int32_t key);
+
+  /// Collective: as goss_comm_measure_links. Returns the text of a link file.
+  Result<std::string> measureLinks(std::int64_t timeout_ms);
+
+  // ---- On the loop ----
+  /// The execution of a phase, which startPhaseOnLoop() starts as operation number `place`. `whole` is advanced when it
+  /// has completed, and gives it back then.
+  Result<std::unique_ptr<Execution>> acquirePhaseOnLoop(const Call& call) { return acquireExecutionOnLoop(call); }
+  Status startPhaseOnLoop(Execution& phase, MultiPhaseOperation& whole, std::uint64_t place);
+  void endPhaseOnLoop(std::unique_ptr<Execution> phase);
+  /// `whole`, an operation in phases, has ended and may have left some of its places unused: a call that another rank
+  /// made in one of these places is a mismatch with `whole`.
+  void endPhasesOnLoop(const Operation& whole);
+  /// Operations in phases hold what is kept of their tensor from start to end; others look at it step by step.
+  enum class Holders : std::uint8_t { phased, all };
+  /// Whether such an operation is using what is kept of `tensor` (0: of any).
+  [[nodiscard]] bool holdsStateOnLoop(std::uint64_t tensor, Holders holders = Holders::phased) const;
+  /// The error of an operation whose tensor another one holds.
+  [[nodiscard]] static Status tensorInUse(const Operation& operation);
+  /// A light receive is to become an operation of the loop after all.
+  void startUnpostedOperationOnLoop(Operation& operation);
+  void completeOnLoop(Operation& operation, const Status& status);
+  /// Fails the communicator and everything that is active on it.
+  void failOnLoop(const Status& status, Origin origin);
+  /// Fails one operation that leaves the communicator usable.
+  void failAloneOnLoop(Operation& operation, const Status& status);
+  void expireOnLoop(Operation& operation);
+  void probeOnLoop(Operation& operation, TimePoint now);
+  void handleControlOnLoop(int rank, const ControlMessage& message);
+  void handlePeerLostOnLoop(int rank, const Status& status, bool departed);
+  void countSentOnLoop(std::uint64_t bytes) { counters_.wire_bytes_sent += bytes; }
+  /// Of those sent: in the peer's result already.
+  void countPlacedOnLoop(std::uint64_t bytes) { counters_.placed_bytes += bytes; }
+  void countReceivedOnLoop(std::uint64_t bytes) { counters_.wire_bytes_received += bytes; }
+  SelfChannel& selfChannelOnLoop() { return self_channel_; }
+  ReceiveQueue& receivesOnLoop() { return receives_; }
+  /// What error feedback keeps.
+  ReferenceStore& referencesOnLoop() { return references_; }
+  /// Of the communicator; ok while it has not failed.
+  [[nodiscard]] const Status& failureOnLoop() const { return failure_; }
+  /// It was shrunk, and this rank goes on with the rest.
+  [[nodiscard]] bool goesOnOnLoop() const;
+  /// Null where the ranks share no boards.
+  [[nodiscard]] BoardChannel* boardsOnLoop() const { return flat_.get(); }
+  /// `rank` has sent another envelope than that of `operation`, which must not complete. Fails the communicator: at
+  /// once, or, where an earlier call did not match, as soon as this rank knows which one.
+  void disagreeOnLoop(Operation& operation, int rank, const Envelope& theirs);
+
+ private:
+  /// What is known of a rank from its answers to probes.
+  struct PeerProgress {
+    TimePoint asked{};  ///< Last probe.
+    TimePoint probed{}; ///< First probe that is not answered yet; zero when all are.
+    std::uint64_t operation = 0;
+    int waiting_for = -1;
+    TimePoint moved{}; ///< When bytes were last seen to move.
+    std::uint64_t movements = 0;
+    bool answered = false;
+    int unanswered = 0; ///< Probes on their way, or their answers.
+  };
+
+  /// What a rank says in a split.
+  struct SplitEntry {
+    std::int32_t color;
+    std::int32_t key;
+    std::uint32_t next_context;
+  };
+  Result<bool> proposeContexts(SplitEntry& mine, std::vector<SplitEntry>& all, std::vector<std::int32_t>& colors,
+                               std::uint32_t& base);
+
+  /// The outcome of an attempt to shrink.
+  struct ShrinkDecision {
+    AgreementView view;
+    /// Set when no rank is awaited any more: the ranks that are known to have agreed, and whether this rank goes on.
+    std::vector<int> agreed{};
+    bool goes_on = false;
+    bool delivered = false; ///< A call has returned it. When none waits as it comes, the next call does.
+  };
+  /// Of goss_comm_shrink. It stays between calls: a rank whose call ended at its deadline still takes part.
+  struct Shrinking {
+    std::uint64_t attempt = 1;                         ///< The agreement that is going on, or comes next.
+    std::unique_ptr<Agreement> agreement;              ///< Null until this rank calls.
+    std::map<int, AgreementView> early;                ///< What others told in this attempt before that, by rank.
+    std::map<int, AgreementView> early_decisions;      ///< The same.
+    std::map<std::uint64_t, ShrinkDecision> decisions; ///< By attempt.
+    Operation* waiting = nullptr;                      ///< The call that waits.
+  };
+  class ShrinkCall;
+
+  /// A thread that blocks inside, for whom the destructor waits.
+  class BlockedCallGuard;
+  class AllBlockedCallsGuard;
+
+  Operation* handOut(std::unique_ptr<Operation> operation);
+  void releaseOnLoop(Operation* operation);
+  /// One of the pool.
+  void putBackOnLoop(Operation& operation) {
+    if (operation.signalled_) unsignalOnLoop(operation);
+    operation.state_ = Operation::State::inactive;
+    operation.active_next_ = idle_message_;
+    idle_message_ = &operation;
+  }
+  /// The holder of `operation` has seen its completion, or there will be none: the descriptor tells of it no longer.
+  void unsignalOnLoop(Operation& operation);
+  Result<std::unique_ptr<Execution>> acquireExecutionOnLoop(const Call& call);
+  Result<std::unique_ptr<MultiPhaseOperation>> acquirePhasedOnLoop(const Call& call);
+  Status runPhased(Engine::Lock& lock, const Call& call);
+  void releaseExecution(std::unique_ptr<Execution> execution);
+  Status startOnLoop(Operation& operation);
+  bool tryRunOnLoop(Execution& execution);
+  bool tryRunOnLoop(MessageOperation& message);
+  TryResult trySendOnLoop(const MessageCall& call);
+  TryResult tryRecvOnLoop(const MessageCall& call, int looks, std::size_t& received);
+  TryResult tryStartOnLoop(const MessageCall& call, std::size_t& received);
+  TryResult tryRecvOnLoop(Transport& transport, const MessageCall& call, int looks, std::size_t& received);
+  bool takeUnpostedUntilOnLoop(const Operation& last);
+  MessageOperation* takeMessageOnLoop();
+  Operation* startTakenOnLoop(MessageOperation& operation, Status& error);
+  Operation* startSignalledOnLoop(const MessageCall& call, Status& error);
+  Status finishOnLoop(Operation* operation, goss_message* message);
+  static Status finishOfSeveral(std::span<Operation*> operations);
+  Status runToEnd(Engine::Lock& lock, std::unique_ptr<Execution> execution);
+  void countOnLoop(const Operation& operation, std::chrono::nanoseconds elapsed) {
+    countOnLoop(operation.payload_bytes, elapsed);
+  }
+  void countOnLoop(std::uint64_t payload_bytes, std::chrono::nanoseconds elapsed) {
+    ++counters_.operations;
+    counters_.payload_bytes += payload_bytes;
+    counters_.busy_ns += static_cast<std::uint64_t>(elapsed.count());
+  }
+  [[nodiscard]] ControlMessage abortMessage() const;
+  [[nodiscard]] std::vector<int> concernedRanks(const Operation& operation) const;
+  [[nodiscard]] std::vector<int> silentRanks(const Operation& operation, TimePoint now) const;
+  [[nodiscard]] std::vector<int> missingRanks(const Operation& operation) const;
+  void tellOthersOnLoop();
+  [[nodiscard]] std::string expiryText(const Operation& operation, TimePoint now) const;
+  Status awaitShrink(Engine::Lock& lock, std::int64_t timeout_ms);
+  void beginShrinkOnLoop();
+  void handleViewOnLoop(int rank, const ControlMessage& message);
+  void settleShrinkOnLoop();
+  void tellViewOnLoop(const std::vector<int>& ranks);
+  /// The decision, once there is one.
+  void tellShrinkOnLoop(const std::vector<int>& ranks);
+  void tellDecisionOnLoop(int rank, std::uint64_t attempt);
+  /// `rank` is lost: a shrink that is under way accuses it.
+  void accuseOnLoop(int rank);
+  /// What a new communicator is made of; a copy, because the old one may go meanwhile.
+  struct Origins {
+    std::shared_ptr<World> world;
+    std::vector<int> ranks; ///< Of the world.
+    int rank;
+  };
+  static Result<std::unique_ptr<Communicator>> derive(const Origins& origins, const ShrinkDecision& decision);
+  void awaitPhased();
+  /// As MeasuredLink::relay of the link to `rank`.
+  double relayOf(int rank);
+  Result<std::string> tellMeasuredLinks(std::int64_t timeout_ms);
+  void useLinksOnLoop(schedule::Links links);
+  /// What was measured is true of a part of the ranks too. Not of those that a failure left over: it may have come
+  /// before some ranks knew what was measured.
+  void inheritLinksOnLoop(Communicator& child) const;
+  bool giveUpIfSilentOnLoop(int rank, TimePoint now);
+  void answerProbeOnLoop(int rank, const ControlMessage& probe);
+  void tellHistoryOnLoop(int rank);
+  void handleHistoryOnLoop(int rank, const ControlMessage& message);
+  /// The error for calls of one number that do not match, naming both.
+  [[nodiscard]] Status mismatch(std::uint64_t number, int rank, const Envelope& theirs, const Envelope& ours) const;
+  [[nodiscard]] std::string nameOf(int rank) const { return nameOf(rank, worldRank(rank)); }
+  [[nodiscard]] static std::string nameOf(int rank, int world_rank);
+  [[nodiscard]] std::string namesOf(const std::vector<int>& ranks) const;
+  [[nodiscard]] std::string describeOwn(const Signature& ours) const;
+
+  const std::shared_ptr<World> world_;
+  const std::uint32_t context_;
+  const std::vector<int> ranks_;
+  const int rank_;
+  const platform::ProcessMark made_in_;
+  Engine& engine_; ///< Of the world.
+  Mesh& mesh_;     ///< Of the world.
+  const std::int64_t default_timeout_ms_;
+  const MessageEnvelopes message_envelopes_ =
+      makeMessageEnvelopes(); ///< To encode one takes a tenth of a short message.
+  std::vector<int> rank_of_world_;
+
+  // Guarded by the engine's lock.
+  std::unique_ptr<BoardChannel> flat_;
+  Planner planner_;
+  bool measured_ = false; ///< The planner's links come from measureLinks(), of this communicator or its parent.
+  Status failure_;
+  Status doubt_; ///< The coming failure, while this rank finds out which earlier call did not match.
+  History history_;
+  std::vector<PeerProgress> news_;
+  Shrinking shrinking_;
+  /// Calls that were made lately, and the idle execution that is still bound to them if its binding is the same.
+  struct CachedCall {
+    CallKey key;
+    std::unique_ptr<Execution>* idle = nullptr; ///< In idle_executions_.
+    std::uint64_t binding = 0;
+  };
+  static constexpr std::size_t kRecent = 16;
+  std::array<CachedCall, kRecent> recent_;
+  std::unordered_map<const Plan*, std::unique_ptr<Execution>> idle_executions_; ///< Null while it is in use.
+  IdleList<MultiPhaseOperation> idle_phased_;
+  SelfChannel self_channel_;
+  ReceiveQueue receives_{*this};
+  ReferenceStore references_;
+  std::map<std::uint8_t, std::shared_ptr<const CodecPair>> codecs_; ///< By tag: the last one of a call, to name it.
+  std::vector<Operation*> handed_out_;                              ///< Owned; callers hold pointers.
+  std::unique_ptr<CompletionSignal> signal_;                        ///< Null until a caller asks for it.
+  int inside_ = 0;
+  bool closing_ = false;
+  goss_counters counters_{};
+  std::uint64_t ran_at_once_ = 0;
+  std::chrono::nanoseconds at_once_took_{0}; ///< The last one that was timed.
+  std::uint64_t messages_ = 0;
+  std::chrono::nanoseconds message_took_{0};            ///< The last one that was timed.
+  std::vector<std::unique_ptr<MessageOperation>> pool_; ///< Used again and again.
+  Operation* idle_message_ = nullptr;                   ///< The first of those that are not in use.
+  MessageOperation sent_{*this};                        ///< The request of all sends that are over at once.
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_COMMUNICATOR_COMMUNICATOR_H_

@@ -1,0 +1,34 @@
+// What callers learn of a communicator and its operations without waiting: failures, and a descriptor to watch.
+#include "communicator/communicator.h"
+#include "world/world.h"
+
+namespace goss {
+
+Result<int> Communicator::eventFd() {
+  world_->driveUnattended();
+  auto lock = engine().enter();
+  if (signal_ == nullptr) {
+    auto made = CompletionSignal::create();
+    if (!made.isOk()) return made.status();
+    signal_ = made.take();
+    if (!failure_.isOk()) signal_->stayRaised();
+  }
+  return signal_->fd();
+}
+
+void Communicator::unsignalOnLoop(Operation& operation) {
+  operation.signalled_ = false;
+  if (operation.state() == Operation::State::complete) signal_->remove();
+}
+
+Status Communicator::failure() {
+  auto lock = engine().enter();
+  return failure_;
+}
+
+Status Communicator::failureOf(const Operation& operation) {
+  auto lock = engine().enter();
+  return operation.state() == Operation::State::active ? Status::ok() : operation.status();
+}
+
+} // namespace goss

@@ -1,0 +1,38 @@
+/// A descriptor that event loops watch for completed operations.
+#ifndef GOSS_LIB_ENGINE_COMPLETION_SIGNAL_H_
+#define GOSS_LIB_ENGINE_COMPLETION_SIGNAL_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "gossamer/status.h"
+#include "platform/fd.h"
+
+namespace goss {
+
+/// Polls readable while operations are complete that nobody has collected, or after stayRaised(). Each completion is an
+/// event of its own for edge-triggered watchers. Under the engine's lock.
+class CompletionSignal {
+ public:
+  /// Error: resource.
+  static Result<std::unique_ptr<CompletionSignal>> create();
+
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  /// An operation has completed.
+  void add();
+  /// One of the completed operations was collected.
+  void remove();
+  /// From now on the descriptor polls readable for good.
+  void stayRaised();
+
+ private:
+  explicit CompletionSignal(platform::UniqueFd fd) : fd_(std::move(fd)) {}
+
+  platform::UniqueFd fd_;
+  std::size_t uncollected_ = 0;
+  bool stays_ = false;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_ENGINE_COMPLETION_SIGNAL_H_

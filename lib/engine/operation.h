@@ -1,0 +1,114 @@
+/// One started (or persistent, not yet started) operation: what a goss_request_t points to.
+#ifndef GOSS_LIB_ENGINE_OPERATION_H_
+#define GOSS_LIB_ENGINE_OPERATION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gossamer/status.h"
+#include "gossamer/transport.h"
+
+namespace goss {
+
+class Communicator;
+class History;
+
+/// State machine, all transitions under the engine's lock:
+///   inactive --start--> active --complete--> complete --wait (persistent)--> inactive
+/// An operation completes exactly once per start, with a Status.
+class Operation {
+ public:
+  enum class State : std::uint8_t { inactive, active, complete };
+
+  /// What becomes of the communicator when it fails.
+  enum class Failure : std::uint8_t { ofAll, alone };
+
+  explicit Operation(Communicator& communicator, Failure failure = Failure::ofAll)
+      : communicator_(communicator), fails_alone_(failure == Failure::alone) {}
+  virtual ~Operation() = default;
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
+  /// Posts what can be posted. The communicator has set the state to active.
+  virtual void startOnLoop() = 0;
+  /// Runs what became possible since the last call; called by the engine after transports progressed and the operation
+  /// asked for it.
+  virtual void advanceOnLoop() = 0;
+  /// For operations that asked the engine for it: looks for what no transport reports. Returns whether there was
+  /// something.
+  virtual bool pollOnLoop() { return false; }
+  /// Completes if all that it waits for is there, without a turn of the loop: asked before another rank's abort ends
+  /// it, because that rank may have completed it.
+  virtual void lookOnceMoreOnLoop() {}
+  /// Takes everything back from the transports; afterwards they do not touch the operation's buffers.
+  virtual void withdrawOnLoop() = 0;
+  /// For reports: "all_reduce(sum) of 8 float32".
+  [[nodiscard]] virtual std::string describe() const = 0;
+  /// Ranks of the communicator whose messages this operation is waiting for.
+  [[nodiscard]] virtual std::vector<int> waitingForRanks() const = 0;
+  /// A collective takes its place, or places, in `history`, behind those that were started before. Called once before
+  /// startOnLoop(), unless the operation has been given its place.
+  virtual void numberOnLoop(History& history) { (void)history; }
+  /// From numberOnLoop() on: the envelope that the other ranks' call must have too. Null for point-to-point messages,
+  /// and for operations of which the other ranks see only the phases.
+  [[nodiscard]] virtual const Envelope* envelope() const { return nullptr; }
+  /// Called as often as the ranks that are waited for are probed.
+  virtual void remindOnLoop() {}
+  /// Whether it goes on when the communicator fails, and starts on one that has.
+  [[nodiscard]] virtual bool outlivesFailure() const { return false; }
+  /// Whether it may start now; else the error of that call, which changes nothing. Not asked where it fails alone.
+  [[nodiscard]] virtual Status mayStartOnLoop() const { return Status::ok(); }
+  /// The tensor whose kept state it works on while it is active; 0: none.
+  [[nodiscard]] virtual std::uint64_t keptTensor() const { return 0; }
+  /// Whether it is a MultiPhaseOperation.
+  [[nodiscard]] virtual bool isPhased() const { return false; }
+  /// Whether a failure leaves the communicator usable.
+  [[nodiscard]] bool failsAlone() const { return fails_alone_; }
+
+  [[nodiscard]] State state() const { return state_; }
+  [[nodiscard]] const Status& status() const { return status_; }
+  [[nodiscard]] Communicator& communicator() const { return communicator_; }
+
+  std::int64_t timeout_ms = 0;     ///< From start to expiry; set before start.
+  std::uint64_t sequence = 0;      ///< Place among the communicator's collectives, the first if it takes several.
+  std::uint64_t payload_bytes = 0; ///< For the counters.
+  bool persistent = false;
+  goss_message message{-1, 0, 0}; ///< What a completed receive got.
+
+ private:
+  friend class Engine;
+  friend class Communicator;
+
+  /// Where it is when nobody needs it.
+  enum class Owner : std::uint8_t {
+    caller, ///< Freed, or kept by what made it.
+    pool,   ///< The communicator's idle messages.
+    fixed,  ///< It stands for any number of sends that were over at once, and stays complete.
+  };
+
+  Communicator& communicator_;
+  const bool fails_alone_;
+  State state_ = State::inactive;
+  Status status_;
+  TimePoint started_{};
+  TimePoint deadline_{};
+  TimePoint next_probe_{};
+  Operation* active_next_ = nullptr; ///< Engine's list of active operations, or of light receives; idle ones.
+  Operation* active_previous_ = nullptr;
+  Operation* parent_ = nullptr;     ///< What it is a phase of: advanced when it has completed.
+  std::size_t handed_out_at_ = 0;   ///< Communicator's list of operations that callers hold.
+  Operation* dirty_next_ = nullptr; ///< Engine's list of operations to advance.
+  bool dirty_ = false;
+  bool numbered_ = false; ///< The sequence number for the coming start is set.
+  bool polled_ = false;   ///< In the engine's list of operations to poll.
+  bool timed_ = true;     ///< started_ is exact.
+  Owner home_ = Owner::caller;
+  bool unposted_ = false; ///< A light receive of the engine: active, but not started.
+  /// The communicator's event descriptor counts this operation's completion, until the caller collects it.
+  bool signalled_ = false;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_ENGINE_OPERATION_H_

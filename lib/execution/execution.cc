@@ -1,0 +1,305 @@
+#include "execution/execution.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "communicator/communicator.h"
+#include "execution/run.h"
+#include "kernels/kernels.h"
+#include "mesh/mesh.h"
+#include "schedule/contract.h"
+
+namespace goss {
+
+namespace {
+
+std::vector<std::vector<std::uint32_t>> dependentsOf(const Schedule& schedule) {
+  std::vector<std::vector<std::uint32_t>> dependents(schedule.steps.size());
+  for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
+    for (const std::uint32_t needed : schedule.dependenciesOf(schedule.steps[i]))
+      dependents[needed].push_back(i);
+  }
+  return dependents;
+}
+
+/// From here on a vector, its result and the peer's do not stay in a processor's last-level cache.
+constexpr std::uint64_t kStreamedPayloadBytes = 8u << 20;
+
+/// Ranks that planned differently (another algorithm or fragment count) must notice it, not exchange nonsense.
+std::uint32_t planHash(const Plan& plan, const Call& call) {
+  const std::uint64_t codecs = call.codecs != nullptr ? call.codecs->hash ^ call.tensor : 0;
+  const XXH64_hash_t name = XXH64(plan.algorithm.data(), plan.algorithm.size(), plan.fragments ^ codecs);
+  // An all_to_allv has no counts that all ranks give alike.
+  const std::uint32_t uneven = call.uneven ? 0x9e3779b9u : 0;
+  return static_cast<std::uint32_t>(name ^ (name >> 32)) ^ call.counts_hash ^ uneven;
+}
+
+} // namespace
+
+Execution::Execution(Communicator& communicator, std::shared_ptr<const Plan> plan)
+    : Operation(communicator), plan_(std::move(plan)), context_(std::make_unique<RunContext>()) {
+  context_->schedule = plan_->schedule.get();
+  context_->dependents = &dependents_;
+  context_->call = &call_;
+  context_->signature = &signature_;
+  context_->envelope = &envelope_;
+  context_->fragments = plan_->fragments;
+  context_->pace_bytes_per_s = plan_->pace_bytes_per_s;
+}
+
+void Execution::makeRuns() {
+  if (!runs_.empty()) return;
+  dependents_ = dependentsOf(*plan_->schedule);
+  const std::uint32_t window = std::min(plan_->fragments, std::max(1u, plan_->window));
+  for (std::uint32_t i = 0; i < window; ++i)
+    runs_.push_back(std::make_unique<Run>(*this, communicator(), *context_));
+}
+
+Execution::~Execution() = default;
+
+void Execution::bind(const Call& call) {
+  timeout_ms = call.timeout_ms;
+  if (binding_ > 0 && call == bound_) return; // As in a training loop: the same buffers again.
+  bound_ = call;
+  call_ = call;
+  if (plan_->schedule->partition == Partition::even) call_.shape.weights = plan_->weights;
+  if (call.codecs != nullptr) {
+    call_.shape.align_elems = call.codecs->alignElems();
+    codec_.bind(call_, communicator().size());
+    context_->codec = &codec_;
+  }
+  payload_bytes = call.payloadBytes();
+  signature_.kind = Signature::Kind::collective;
+  signature_.collective = call.collective;
+  signature_.dtype = call.dtype;
+  signature_.op = schedule::reduces(call.collective) ? call.op : GOSS_SUM;
+  signature_.root = isRooted(call.collective) ? call.root : -1;
+  signature_.count = call.count;
+  signature_.detail = context_->plan_hash = planHash(*plan_, call);
+  signature_.codec = call.codecs != nullptr ? call.codecs->tag() : std::uint8_t{0};
+  if (call.phase_of != nullptr) {
+    signature_ = call.phase_of->signature;
+    signature_.detail ^= context_->plan_hash;
+  }
+  envelope_ = signature_.encode();
+  const BoardChannel* channel = communicator().boardsOnLoop();
+  // Phases begin when the ones before have ended: on the board they would have no place that all ranks agree on.
+  flat_ = plan_->on_board && channel != nullptr && call.phase_of == nullptr && channel->fits(call);
+  context_->binding = ++binding_;
+  if (flat_) {
+    channel->bind(work_, call);
+    return;
+  }
+  makeRuns();
+  needs_staging_ = call.staged_input || (schedule::reduces(call.collective) && call.op == GOSS_PREMUL_SUM);
+  if (needs_staging_) staged_.resize(call.inputSpanElems(communicator().rank()) * call.shape.element_bytes);
+  context_->input = needs_staging_ ? staged_.data() : static_cast<const std::byte*>(call.input);
+  context_->streams = payload_bytes >= kStreamedPayloadBytes;
+  context_->output = static_cast<std::byte*>(call.output);
+}
+
+void Execution::stageInput() {
+  const std::uint64_t elems = call_.inputSpanElems(communicator().rank());
+  if (schedule::reduces(call_.collective) && call_.op == GOSS_PREMUL_SUM) {
+    kernels::scale(call_.dtype, staged_.data(), call_.input, elems, call_.scale);
+  } else if (elems > 0) {
+    kernels::copy(staged_.data(), call_.input, elems * call_.shape.element_bytes);
+  }
+}
+
+void Execution::numberOnLoop(History& history) {
+  sequence = history.next();
+  if (call_.codecs != nullptr && call_.tensor != 0) {
+    context_->draw = communicator().referencesOnLoop().countUp(call_.tensor);
+    // Ranks that imported different states must notice it.
+    signature_.detail = context_->plan_hash ^ static_cast<std::uint32_t>(context_->draw);
+  }
+  signature_.history = history.hash();
+  signature_.putHistory(envelope_);
+  history.add(envelope_);
+  work_.envelope = envelope_;
+  work_.number = 0;
+}
+
+bool Execution::tryRunOnLoop(int looks) {
+  at_once_ = true;
+  return lookAgainOnLoop(looks);
+}
+
+bool Execution::lookAgainOnLoop(int looks) {
+  BoardChannel& channel = *communicator().boardsOnLoop();
+  const bool had_written = work_.number != 0;
+  const BoardChannel::Outcome outcome = channel.advance(work_, looks);
+  if (!had_written && work_.number != 0) channel.wakeOthers();
+  if (outcome != BoardChannel::Outcome::done) return false;
+  at_once_ = false;
+  countFlatOnLoop();
+  return true;
+}
+
+void Execution::advanceFlatOnLoop() {
+  BoardChannel& channel = *communicator().boardsOnLoop();
+  const bool had_written = work_.number != 0;
+  const BoardChannel::Outcome outcome = channel.advance(work_);
+  if (!had_written && work_.number != 0) channel.wakeOthers();
+  if (outcome == BoardChannel::Outcome::done) {
+    countFlatOnLoop();
+    leaveFlatOnLoop();
+    communicator().completeOnLoop(*this, Status::ok());
+  } else if (outcome == BoardChannel::Outcome::mismatch) {
+    communicator().disagreeOnLoop(*this, work_.next, channel.envelopeOf(work_));
+  } else {
+    communicator().engine().keepPollingOnLoop(*this);
+  }
+}
+
+/// The next in the queue gets its turn.
+void Execution::leaveFlatOnLoop() {
+  if (!queued_) return;
+  queued_ = false;
+  Operation* next = communicator().boardsOnLoop()->leave(*this);
+  if (next != nullptr) communicator().engine().markDirtyOnLoop(*next);
+}
+
+/// As if the bytes had gone to each other rank in a message.
+void Execution::countFlatOnLoop() {
+  const auto others = static_cast<std::uint64_t>(communicator().size() - 1);
+  communicator().countSentOnLoop(work_.posts * others);
+  communicator().countReceivedOnLoop(work_.posts * others);
+}
+
+std::string Execution::describe() const {
+  if (call_.phase_of != nullptr) {
+    return fmt::format("a phase of {} compressed with '{}'", signature_.describe(), call_.phase_of->codecs->text);
+  }
+  if (call_.codecs == nullptr) return signature_.describe();
+  return fmt::format("{} compressed with '{}'", signature_.describe(), call_.codecs->text);
+}
+
+bool Execution::pollOnLoop() {
+  if (!flat_) {
+    const auto has_work = [](const std::unique_ptr<Run>& run) { return run->active() && run->mayDoCodecWork(); };
+    if (std::none_of(runs_.begin(), runs_.end(), has_work)) return false;
+    advanceOnLoop();
+    return true;
+  }
+  advanceFlatOnLoop();
+  if (state() != State::active) return true;
+  const int rank = communicator().boardsOnLoop()->awaited(work_);
+  if (rank < 0) return false;
+  const Status link = communicator().mesh().linkStatus(communicator().worldRank(rank));
+  if (link.isOk()) return false;
+  // It may have written before it left, but after we looked.
+  advanceFlatOnLoop();
+  if (state() == State::active) communicator().failOnLoop(link, Communicator::Origin::here);
+  return true;
+}
+
+/// One that has not written has not its turn, or was not completed by anybody.
+void Execution::lookOnceMoreOnLoop() {
+  if (flat_ && work_.number != 0) advanceFlatOnLoop();
+}
+
+/// Of error feedback: a phase works on the whole's.
+std::uint64_t Execution::keptTensor() const {
+  const bool keeps = call_.codecs != nullptr && call_.phase_of == nullptr && call_.codecs->feedback();
+  return keeps ? call_.tensor : 0;
+}
+
+/// It would cut what an operation in phases holds spans of.
+Status Execution::mayStartOnLoop() const {
+  if (keptTensor() == 0 || !communicator().holdsStateOnLoop(keptTensor())) return Status::ok();
+  return communicator().tensorInUse(*this);
+}
+
+bool Execution::mustLetOthersEncode(bool of_sum) const {
+  bool must = false;
+  const std::uint64_t tensor = keptTensor();
+  if (tensor == 0) return false;
+  communicator().engine().forEachActiveOnLoop([&](Operation& operation) {
+    if (&operation.communicator() != &communicator() || operation.keptTensor() != tensor || operation.isPhased())
+      return;
+    const auto& other = static_cast<const Execution&>(operation);
+    must = must || (other.sequence < sequence && other.encodings_left_[of_sum] > 0);
+  });
+  return must;
+}
+
+void Execution::startOnLoop() {
+  if (flat_) {
+    at_once_ = false;
+    queued_ = true;
+    if (communicator().boardsOnLoop()->enter(*this)) advanceFlatOnLoop();
+    return;
+  }
+  failure_ = Status::ok();
+  disagrees_ = -1;
+  if (call_.codecs == nullptr || call_.tensor == 0) context_->draw = sequence;
+  if (needs_staging_) stageInput();
+  fragments_left_ = plan_->fragments;
+  next_fragment_ = 0;
+  for (const bool of_sum : {false, true})
+    encodings_left_[of_sum] = keptTensor() == 0 ? 0 : plan_->fragments * runs_.front()->keptEncodings(of_sum);
+  for (const auto& run : runs_)
+    run->begin(next_fragment_++, sequence);
+  advanceOnLoop();
+}
+
+void Execution::failInCallback(const Status& status) {
+  if (failure_.isOk()) failure_ = status;
+  communicator().engine().markDirtyOnLoop(*this);
+}
+
+Status Execution::disagreeInCallback(int rank, const Envelope& theirs) {
+  if (disagrees_ < 0) {
+    disagrees_ = rank;
+    theirs_ = theirs;
+  }
+  return Status::error(GOSS_ERR_MISMATCH, fmt::format("rank {} has called something else", rank));
+}
+
+void Execution::failOnLoop() {
+  if (disagrees_ >= 0) return communicator().disagreeOnLoop(*this, disagrees_, theirs_);
+  communicator().failOnLoop(failure_, Communicator::Origin::here);
+}
+
+void Execution::advanceOnLoop() {
+  if (flat_) return advanceFlatOnLoop();
+  for (const auto& run : runs_) {
+    while (failure_.isOk() && run->active()) {
+      failure_ = run->advance();
+      if (!failure_.isOk() || run->active()) break;
+      --fragments_left_;
+      if (next_fragment_ < plan_->fragments) run->begin(next_fragment_++, sequence);
+    }
+    if (failure_.isOk() && run->active() && run->hasCodecWork()) communicator().engine().keepPollingOnLoop(*this);
+  }
+  if (!failure_.isOk()) {
+    failOnLoop();
+  } else if (fragments_left_ == 0) {
+    communicator().completeOnLoop(*this, Status::ok());
+  }
+}
+
+void Execution::withdrawOnLoop() {
+  leaveFlatOnLoop();
+  for (const auto& run : runs_)
+    run->withdraw();
+}
+
+std::vector<int> Execution::waitingForRanks() const {
+  std::vector<int> ranks;
+  if (flat_) {
+    communicator().boardsOnLoop()->appendAwaited(work_, ranks);
+    return ranks;
+  }
+  for (const auto& run : runs_)
+    run->appendWaitingFor(ranks);
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+} // namespace goss

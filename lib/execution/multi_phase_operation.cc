@@ -1,0 +1,289 @@
+#include "execution/multi_phase_operation.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+
+#include "communicator/communicator.h"
+#include "execution/prepared_payload.h"
+#include "kernels/kernels.h"
+
+namespace goss {
+
+namespace {
+
+std::size_t paddedCount(std::size_t count, std::size_t columns) {
+  return columns == 0 ? count : (count + columns - 1) / columns * columns;
+}
+
+/// A codec that needs a matrix and is told of none gets one that is nearly square. 0, so that nothing is added: what
+/// would have one row only, or what the codec sums as it is, because its factors would not be smaller.
+std::size_t columnsFor(const Codec& codec, std::size_t count) {
+  const CodecTraits traits = codec.traits();
+  if (!traits.needs_shape || count == 0) return 0;
+  const auto square = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(count))));
+  const std::size_t columns = traits.columns != 0 ? traits.columns : square;
+  if (columns >= count) return 0;
+  return codec.stateFloats(paddedCount(count, columns), columns) != 0 ? columns : 0;
+}
+
+} // namespace
+
+Status forEachPhase(const Codec& codec, std::size_t count, int ranks, const std::function<Status(const Phase&)>& use) {
+  RunJob job;
+  job.columns = columnsFor(codec, count);
+  std::vector<float> values(paddedCount(count, job.columns), 1.0f);
+  std::vector<float> state(codec.stateFloats(values.size(), job.columns));
+  job.values = values;
+  job.state = state;
+  job.ranks = ranks;
+  Result<std::unique_ptr<CodecRun>> run = codec.start(job);
+  if (!run.isOk()) return run.status();
+  while (true) {
+    const Result<Phase> phase = run.value()->next();
+    if (!phase.isOk()) return phase.status();
+    if (phase.value().want == PhaseWant::done) return Status::ok();
+    if (phase.value().want == PhaseWant::add ? phase.value().count == 0 : phase.value().values.empty()) continue;
+    if (Status status = use(phase.value()); !status.isOk()) return status;
+  }
+}
+
+MultiPhaseOperation::MultiPhaseOperation(Communicator& communicator, const Call& call)
+    : Operation(communicator),
+      columns_(columnsFor(*call.codecs->there.codec, call.count)),
+      values_(paddedCount(call.count, columns_)) {
+  bind(call);
+}
+
+MultiPhaseOperation::~MultiPhaseOperation() = default;
+
+void MultiPhaseOperation::bind(const Call& call) {
+  call_ = call;
+  timeout_ms = call.timeout_ms;
+  payload_bytes = call.payloadBytes();
+}
+
+bool MultiPhaseOperation::fits(const Call& call) const {
+  return call.codecs == call_.codecs && call.count == call_.count;
+}
+
+std::size_t MultiPhaseOperation::heldBytes() const {
+  return (values_.capacity() + own_factors_.capacity()) * sizeof(float) + feedback_.heldBytes();
+}
+
+std::string MultiPhaseOperation::describe() const {
+  return fmt::format("all_reduce({}) of {} {} compressed with '{}'", opName(call_.op), call_.count,
+                     dtypeName(call_.dtype), call_.codecs->text);
+}
+
+std::vector<int> MultiPhaseOperation::waitingForRanks() const {
+  return execution_ != nullptr ? execution_->waitingForRanks() : std::vector<int>();
+}
+
+/// Others' error feedback would cut what this one holds spans of.
+Status MultiPhaseOperation::mayStartOnLoop() const {
+  const bool used = call_.tensor != 0 && communicator().holdsStateOnLoop(call_.tensor, Communicator::Holders::all);
+  return used ? communicator().tensorInUse(*this) : Status::ok();
+}
+
+void MultiPhaseOperation::numberOnLoop(History& history) {
+  sequence = history.next();
+  Signature signature = wholeSignature();
+  // Until its phases begin there is nothing to compare with others' probes.
+  signature.kind = Signature::Kind::control;
+  for (std::uint32_t& place : histories_) {
+    place = signature.history = history.hash();
+    history.add(signature.encode());
+  }
+}
+
+void MultiPhaseOperation::startOnLoop() {
+  phase_ = 0;
+  computing_ = false;
+  execution_ = nullptr;
+  workOnLoop(true);
+}
+
+void MultiPhaseOperation::advanceOnLoop() {
+  if (execution_ == nullptr || execution_->state() != State::complete || !execution_->status().isOk()) return;
+  communicator().endPhaseOnLoop(std::move(execution_));
+  workOnLoop(false);
+}
+
+bool MultiPhaseOperation::pollOnLoop() {
+  if (!computing_) return false;
+  workOnLoop(false);
+  return true;
+}
+
+/// The memory that codec and phases want may not be there. It is active: an exception would leave it in the engine's
+/// lists when its owner is gone, and end the process on the progress thread.
+void MultiPhaseOperation::workOnLoop(bool first) {
+  Status status;
+  try {
+    if (first) status = begin();
+    if (status.isOk()) status = goOn();
+  } catch (const std::bad_alloc&) {
+    status = Status::error(GOSS_ERR_RESOURCE, fmt::format("{}: out of memory between its phases", describe()));
+  }
+  if (!status.isOk()) communicator().failOnLoop(status, Communicator::Origin::here);
+}
+
+Status MultiPhaseOperation::openState() {
+  const std::size_t floats = call_.codecs->there.codec->stateFloats(values_.size(), columns_);
+  if (call_.tensor == 0) {
+    own_factors_.assign(floats, 0.0f);
+    factors_ = own_factors_;
+    return Status::ok();
+  }
+  auto kept = communicator().referencesOnLoop().open({call_.tensor, ReferenceRole::global, 0}, {0, floats});
+  if (!kept.isOk()) return kept.status();
+  factors_ = kept.value();
+  return Status::ok();
+}
+
+void MultiPhaseOperation::loadValues() {
+  const auto* from = static_cast<const std::byte*>(call_.input);
+  if (call_.count > 0) {
+    if (call_.dtype == GOSS_FLOAT32) {
+      kernels::copy(values_.data(), from, call_.count * sizeof(float));
+    } else {
+      kernels::convert(GOSS_FLOAT32, values_.data(), call_.dtype, from, call_.count);
+    }
+  }
+  if (call_.op == GOSS_PREMUL_SUM) {
+    const auto scale = static_cast<float>(call_.scale);
+    for (float& value : std::span(values_).first(call_.count))
+      value *= scale;
+  }
+  std::fill(values_.begin() + static_cast<std::ptrdiff_t>(call_.count), values_.end(), 0.0f);
+}
+
+Status MultiPhaseOperation::begin() {
+  const Compression& compression = call_.codecs->there;
+  draw_ = call_.tensor != 0 ? communicator().referencesOnLoop().countUp(call_.tensor) : sequence;
+  if (Status status = openState(); !status.isOk()) return status;
+  FeedbackPlace place;
+  place.tensor = call_.tensor;
+  place.range = {0, values_.size()};
+  place.draw = draw_;
+  auto kept = openFeedback(communicator().referencesOnLoop(), compression.feedback, place);
+  if (!kept.isOk()) return kept.status();
+  if (Status status = feedback_.begin(compression.feedback, kept.value(), values_.size()); !status.isOk())
+    return status;
+  loadValues();
+  if (feedback_.hasMomentum()) {
+    const std::span<const float> sum = feedback_.addMomentum(values_);
+    std::copy(sum.begin(), sum.end(), values_.begin());
+  }
+  RunJob job;
+  job.values = values_;
+  job.columns = columns_;
+  job.residual = feedback_.residual();
+  job.decay = compression.feedback.decay;
+  job.state = factors_;
+  job.ranks = communicator().size();
+  job.random = randomnessOf(call_, draw_, 0, communicator().rank());
+  Result<std::unique_ptr<CodecRun>> run = compression.codec->start(job);
+  if (!run.isOk()) return run.status();
+  run_ = run.take();
+  return Status::ok();
+}
+
+/// Computes up to the next phase that has anything to exchange, to the end, or until others are to have their turn.
+Status MultiPhaseOperation::goOn() {
+  computing_ = false;
+  while (true) {
+    Result<Phase> phase = run_->next();
+    if (!phase.isOk()) return phase.status();
+    if (phase.value().want == PhaseWant::done) return finish();
+    const bool adds = phase.value().want == PhaseWant::add;
+    const bool empty = adds ? phase.value().count == 0 : phase.value().values.empty();
+    if (empty) {
+      computing_ = true;
+      communicator().engine().keepPollingOnLoop(*this);
+      return Status::ok();
+    }
+    if (phase_ == kMaxPhases) {
+      return Status::error(GOSS_ERR_INTERNAL,
+                           fmt::format("codec '{}' asks for more than {} collectives", call_.codecs->text, kMaxPhases));
+    }
+    ++phase_;
+    if (communicator().size() > 1) return startPhase(phase.value());
+  }
+}
+
+Call MultiPhaseOperation::phaseCall(const Phase& phase) {
+  Call call;
+  call.collective = Collective::allReduce;
+  call.dtype = GOSS_FLOAT32;
+  call.op = phase.want == PhaseWant::max ? GOSS_MAX : GOSS_SUM;
+  call.algorithm = call_.algorithm;
+  call.timeout_ms = timeout_ms;
+  std::span<float> values = phase.values;
+  if (phase.want == PhaseWant::add) {
+    if (payload_ == nullptr)
+      payload_ = std::make_shared<PreparedPayload>(fmt::format("payloads of {}", call_.codecs->text));
+    payload_->prepare(phase);
+    call.codecs = payload_codecs_ = CodecPair::of(payload_);
+    values = std::span(values_).first(phase.count); // Neither read nor written.
+  }
+  call.input = call.output = values.data();
+  call.count = values.size();
+  setUniformShape(call, communicator().size());
+  // To others and to people it is the caller's operation.
+  PhaseOf phase_of{call_.codecs, wholeSignature()};
+  const std::uint64_t identity[] = {call_.codecs->hash, call_.tensor, draw_, phase_, call.count};
+  phase_of.signature.detail = static_cast<std::uint32_t>(XXH64(identity, sizeof identity, 0));
+  phase_of.signature.history = histories_[phase_ - 1];
+  call.phase_of = std::make_shared<const PhaseOf>(std::move(phase_of));
+  return call;
+}
+
+Signature MultiPhaseOperation::wholeSignature() const {
+  Signature signature;
+  signature.kind = Signature::Kind::collective;
+  signature.collective = Collective::allReduce;
+  signature.dtype = call_.dtype;
+  signature.op = call_.op;
+  signature.count = call_.count;
+  signature.codec = call_.codecs->tag();
+  const std::uint64_t identity[] = {call_.codecs->hash, call_.tensor};
+  signature.detail = static_cast<std::uint32_t>(XXH64(identity, sizeof identity, 0));
+  return signature;
+}
+
+Status MultiPhaseOperation::startPhase(const Phase& phase) {
+  const std::uint64_t place = sequence + phase_ - 1;
+  Result<std::unique_ptr<Execution>> execution = communicator().acquirePhaseOnLoop(phaseCall(phase));
+  if (!execution.isOk()) return execution.status();
+  execution_ = execution.take();
+  return communicator().startPhaseOnLoop(*execution_, *this, place);
+}
+
+Status MultiPhaseOperation::finish() {
+  run_ = nullptr;
+  if (feedback_.residual() != nullptr) // What the codec made of the zeros at the end is no loss of anybody's.
+    std::fill(feedback_.residual() + call_.count, feedback_.residual() + values_.size(), 0.0f);
+  if (Status status = feedback_.end(); !status.isOk()) return status;
+  if (call_.op != GOSS_AVG && communicator().size() > 1) { // Codecs deliver means.
+    const auto ranks = static_cast<float>(communicator().size());
+    for (float& value : values_)
+      value *= ranks;
+  }
+  if (call_.count > 0) {
+    if (call_.dtype == GOSS_FLOAT32) {
+      kernels::copy(call_.output, values_.data(), call_.count * sizeof(float));
+    } else {
+      kernels::convert(call_.dtype, call_.output, GOSS_FLOAT32, values_.data(), call_.count);
+    }
+  }
+  communicator().endPhasesOnLoop(*this);
+  communicator().completeOnLoop(*this, Status::ok());
+  return Status::ok();
+}
+
+} // namespace goss

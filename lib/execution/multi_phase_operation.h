@@ -1,0 +1,82 @@
+/// An all_reduce with a multi-phase codec: the codec's run says which collective it needs next, and each becomes an
+/// execution of its own.
+#ifndef GOSS_LIB_EXECUTION_MULTI_PHASE_OPERATION_H_
+#define GOSS_LIB_EXECUTION_MULTI_PHASE_OPERATION_H_
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "call/call.h"
+#include "engine/operation.h"
+#include "execution/execution.h"
+#include "execution/feedback.h"
+
+namespace goss {
+
+class PreparedPayload;
+
+/// Shows `use` the phases that a multi-phase codec asks for, by running it on `count` ones of one rank, alone: how much
+/// there is to exchange depends on counts only, as long as the numbers are finite and not all zero. Takes the time and
+/// the memory of one operation. Stops at the first error, of `use` too.
+Status forEachPhase(const Codec& codec, std::size_t count, int ranks, const std::function<Status(const Phase&)>& use);
+
+/// Its phases take consecutive places among the communicator's operations, kMaxPhases of them whether or not they are
+/// needed, so that ranks agree on them while other operations run beside it. The caller's vector is copied to float32,
+/// and the state of error feedback and of the codec is the communicator's. Results are bit-identical on all ranks.
+///
+/// What the codec computes between phases runs on the loop, in the pieces that it makes (empty phases): between
+/// them others' operations go on, and their probes are answered.
+class MultiPhaseOperation final : public Operation {
+ public:
+  MultiPhaseOperation(Communicator& communicator, const Call& call);
+  ~MultiPhaseOperation() override;
+
+  /// Not while active; `call` is of the same codec and count.
+  void bind(const Call& call);
+  [[nodiscard]] bool fits(const Call& call) const;
+  /// Memory that it keeps while it is idle.
+  [[nodiscard]] std::size_t heldBytes() const;
+
+  void numberOnLoop(History& history) override;
+  [[nodiscard]] Status mayStartOnLoop() const override;
+  [[nodiscard]] std::uint64_t keptTensor() const override { return call_.tensor; }
+  void startOnLoop() override;
+  void advanceOnLoop() override;
+  bool pollOnLoop() override;
+  void withdrawOnLoop() override {} // Its phase is an active operation itself.
+  [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] std::vector<int> waitingForRanks() const override;
+  [[nodiscard]] bool isPhased() const override { return true; }
+
+ private:
+  void workOnLoop(bool first);
+  Status begin();
+  Status openState();
+  void loadValues();
+  Status goOn();
+  Status startPhase(const Phase& phase);
+  [[nodiscard]] Call phaseCall(const Phase& phase);
+  [[nodiscard]] Signature wholeSignature() const;
+  Status finish();
+
+  Call call_;
+  const std::size_t columns_;      ///< Of the matrix; 0: it is none.
+  std::vector<float> values_;      ///< The vector, with zeros up to whole rows.
+  std::vector<float> own_factors_; ///< Of calls whose tensor has no name.
+  std::span<float> factors_;
+  FeedbackWork feedback_;
+  std::uint64_t draw_ = 0;
+  std::array<std::uint32_t, kMaxPhases> histories_{}; ///< By phase: Signature::history.
+  std::uint32_t phase_ = 0;                           ///< Phases begun.
+  bool computing_ = false;                            ///< The codec has more to compute before the next one.
+  std::unique_ptr<CodecRun> run_;
+  std::shared_ptr<PreparedPayload> payload_; ///< Of add phases.
+  std::shared_ptr<const CodecPair> payload_codecs_;
+  std::unique_ptr<Execution> execution_; ///< The phase that runs.
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_EXECUTION_MULTI_PHASE_OPERATION_H_

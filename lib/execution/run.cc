@@ -1,0 +1,488 @@
+#include "execution/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#include "call/tag.h"
+#include "communicator/communicator.h"
+#include "kernels/kernels.h"
+#include "mesh/mesh.h"
+
+namespace goss {
+
+namespace {
+
+constexpr std::size_t kScratchAlignment = 64;
+constexpr std::uint32_t kNoStep = ~std::uint32_t{0};
+
+} // namespace
+
+class Run::SendStep final : public SendOperation {
+ public:
+  SendStep(Run& run, std::uint32_t step) : run_(run), step_(step) {}
+  void onSent(const Status& status) override {
+    posted = false;
+    if (status.isOk()) {
+      if (answered) {
+        run_.done_ahead_[reply] = true;
+        run_.communicator_.countReceivedOnLoop(bytes);
+      }
+      run_.stepDoneInCallback(step_);
+    } else {
+      run_.failInCallback(status);
+    }
+  }
+  bool posted = false;
+  std::uint32_t reply = kNoStep; ///< The step that receives what becomes of this chunk, from the same peer.
+
+ private:
+  Run& run_;
+  const std::uint32_t step_;
+};
+
+class Run::RecvStep final : public RecvOperation {
+ public:
+  RecvStep(Run& run, std::uint32_t step) : run_(run), step_(step) {}
+
+  Status onMatched(const Envelope& received, std::size_t bytes) override {
+    slot_ = 0;
+    done_elems_ = 0;
+    if (received == envelope && (bytes == capacity || (takes_payload && bytes < capacity))) {
+      if (takes_payload) run_.payload_bytes_[run_.context_.schedule->slots[first_target].index] = bytes;
+      run_.communicator_.countReceivedOnLoop(bytes);
+      return Status::ok();
+    }
+    const int rank = run_.communicator_.rankOfWorld(peer);
+    if (received != envelope) return run_.execution_.disagreeInCallback(rank, received);
+    return Status::error(
+        GOSS_ERR_MISMATCH,
+        fmt::format("{}: rank {} sends {} bytes where rank {} expects {}; check the counts of both",
+                    run_.context_.signature->describe(), rank, bytes, run_.communicator_.rank(), capacity),
+        ErrorScope::communicator, peer);
+  }
+
+  void onData(std::size_t offset, std::span<const std::byte> bytes) override {
+    (void)offset; // In order; the cursor knows.
+    const Schedule& schedule = *run_.context_.schedule;
+    const Step& step = schedule.steps[step_];
+    const Call& call = *run_.context_.call;
+    const std::size_t element = call.shape.element_bytes;
+    const std::byte* from = bytes.data();
+    std::uint64_t left = bytes.size() / element;
+    while (left > 0) {
+      const Place& target = run_.places_[step.targets.first + slot_];
+      const Place& source = run_.places_[step.sources.first + slot_];
+      const std::uint64_t elems = std::min(left, target.elems - done_elems_);
+      const std::size_t at = done_elems_ * element;
+      if (answer != nullptr) {
+        kernels::finishStreaming(call.dtype, call.op, run_.communicator_.size(), target.data + at, answer + at,
+                                 source.data + at, from, elems);
+      } else {
+        const auto reduce = streams ? kernels::reduceStreaming : kernels::reduce;
+        reduce(call.dtype, call.op, target.data + at, source.data + at, from, elems);
+      }
+      from += elems * element;
+      left -= elems;
+      done_elems_ += elems;
+      if (done_elems_ == target.elems) {
+        ++slot_;
+        done_elems_ = 0;
+      }
+    }
+  }
+
+  void onReceived(const Status& status) override {
+    posted = false;
+    if (status.isOk()) {
+      if (answer != nullptr) {
+        run_.done_ahead_[finish] = run_.done_ahead_[reply] = true;
+        run_.communicator_.countSentOnLoop(capacity);
+        run_.communicator_.countPlacedOnLoop(capacity);
+      }
+      run_.stepDoneInCallback(step_);
+    } else {
+      run_.failInCallback(status);
+    }
+  }
+
+  Envelope envelope{}; ///< What the message must carry.
+  bool posted = false;
+  bool takes_payload = false; ///< Shorter messages are welcome.
+  std::uint32_t first_target = 0;
+  bool ends = false; ///< No later step of this rank needs the result, but for sending a finished one.
+  /// The steps that finish the result and send it to the same peer, and nobody else.
+  std::uint32_t finish = kNoStep;
+  std::uint32_t reply = kNoStep;
+
+ private:
+  Run& run_;
+  const std::uint32_t step_;
+  std::uint32_t slot_ = 0; ///< Cursor of onData.
+  std::uint64_t done_elems_ = 0;
+};
+
+Run::Run(Execution& execution, Communicator& communicator, const RunContext& context)
+    : execution_(execution), communicator_(communicator), context_(context) {
+  const Schedule& schedule = *context.schedule;
+  const std::size_t steps = schedule.steps.size();
+  places_.resize(schedule.slots.size());
+  pieces_.reserve(schedule.slots.size());
+  sends_.resize(steps);
+  recvs_.resize(steps);
+  missing_.resize(steps);
+  done_ahead_.resize(steps);
+  ready_.reserve(steps);
+  for (std::uint32_t i = 0; i < steps; ++i) {
+    const Step& step = schedule.steps[i];
+    if (step.peer < 0) continue;
+    const int peer = communicator.worldRank(step.peer);
+    if (step.kind == StepKind::send) {
+      sends_[i] = std::make_unique<SendStep>(*this, i);
+      sends_[i]->peer = peer;
+      sends_[i]->pace_bytes_per_s = context.pace_bytes_per_s;
+    } else {
+      recvs_[i] = std::make_unique<RecvStep>(*this, i);
+      recvs_[i]->peer = peer;
+      recvs_[i]->consumes = step.kind == StepKind::recvReduce;
+      recvs_[i]->ends = isLastUse(i);
+      recvs_[i]->takes_payload = movesPayload(step);
+      recvs_[i]->first_target = step.targets.first;
+    }
+  }
+  pairAnswers();
+}
+
+Run::~Run() { withdraw(); }
+
+// Where a rank adds to a chunk that a peer sent and returns the result, both may be done at once: the owner writes the
+// result into the peer's memory as it adds. That is a matter of this rank's schedule alone at either end: the peer's
+// receive depends on nothing but its send, and the owner's send on nothing but its sum.
+void Run::pairAnswers() {
+  const Schedule& schedule = *context_.schedule;
+  const auto onlyNext = [&](std::uint32_t index, StepKind kind) {
+    const std::vector<std::uint32_t>& next = (*context_.dependents)[index];
+    return next.size() == 1 && schedule.steps[next[0]].kind == kind ? next[0] : kNoStep;
+  };
+  const auto isPair = [&](const Step& one, const Step& other) {
+    return other.peer == one.peer && other.targets.count == 1 && other.dependencies.count == 1;
+  };
+  for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
+    const Step& step = schedule.steps[i];
+    if (step.targets.count != 1 || movesPayload(step)) continue;
+    const Slot slot = schedule.slotsOf(step.targets)[0];
+    if (step.kind == StepKind::send) {
+      const std::uint32_t next = onlyNext(i, StepKind::recv);
+      if (next == kNoStep || !isPair(step, schedule.steps[next])) continue;
+      const Slot room = schedule.slotsOf(schedule.steps[next].targets)[0];
+      if (room.space == Space::output && schedule.chunkLike(room) == schedule.chunkLike(slot)) sends_[i]->reply = next;
+    } else if (step.kind == StepKind::recvReduce) {
+      const std::uint32_t finish = onlyNext(i, StepKind::finish);
+      const std::uint32_t reply = finish == kNoStep ? kNoStep : onlyNext(finish, StepKind::send);
+      if (reply == kNoStep || !isPair(step, schedule.steps[reply])) continue;
+      const Step& finishes = schedule.steps[finish];
+      const bool same = finishes.targets.count == 1 && schedule.slotsOf(finishes.targets)[0] == slot &&
+                        schedule.slotsOf(finishes.sources)[0] == slot &&
+                        schedule.slotsOf(schedule.steps[reply].targets)[0] == slot;
+      if (!same || finishes.dependencies.count != 1) continue;
+      recvs_[i]->finish = finish;
+      recvs_[i]->reply = reply;
+    }
+  }
+}
+
+// Of vectors that caches do not keep: others are better read by those who need them.
+void Run::resolveAnswer(std::uint32_t index) {
+  const Step& step = context_.schedule->steps[index];
+  if (recvs_[index]) {
+    recvs_[index]->answers = recvs_[index]->streams && recvs_[index]->reply != kNoStep;
+    return;
+  }
+  SendStep& send = *sends_[index];
+  send.answer = nullptr;
+  if (!context_.streams || send.reply == kNoStep) return;
+  const Place& message = places_[step.targets.first];
+  const Place& room = places_[context_.schedule->steps[send.reply].targets.first];
+  const auto from = reinterpret_cast<std::uintptr_t>(message.data);
+  const auto to = reinterpret_cast<std::uintptr_t>(room.data);
+  const bool apart = from + message.capacity <= to || to + room.capacity <= from;
+  if (room.capacity == message.capacity && (apart || from == to)) send.answer = room.data;
+}
+
+// What is reduced again or passed on is better left in the caches.
+bool Run::isLastUse(std::uint32_t index) const {
+  const Schedule& schedule = *context_.schedule;
+  const bool reduces = schedule.steps[index].kind == StepKind::recvReduce;
+  for (const std::uint32_t dependent : (*context_.dependents)[index]) {
+    const StepKind kind = schedule.steps[dependent].kind;
+    if (kind != StepKind::finish && !(reduces && kind == StepKind::send)) return false; // Nor what is to be decoded.
+  }
+  return true;
+}
+
+Run::Place Run::placeOf(Slot slot) const {
+  const schedule::Extent extent = layout_->extentOf(slot);
+  const std::size_t at = extent.offset_elems * context_.call->shape.element_bytes;
+  const std::size_t bytes = extent.count_elems * context_.call->shape.element_bytes;
+  switch (slot.space) {
+    case Space::input:
+      // Only read, but iovec has no const.
+      return {const_cast<std::byte*>(context_.input) + at, extent.count_elems, bytes};
+    case Space::output:
+      return {context_.output + at, extent.count_elems, bytes};
+    case Space::scratch:
+      return {scratch_ + at, extent.count_elems, bytes};
+    case Space::payload:
+      return payloads_[slot.index];
+    case Space::data:
+      break;
+  }
+  assert(false && "data slots are resolved by the builder");
+  return {};
+}
+
+std::uint32_t Run::appendPieces(const Step& step) {
+  std::uint32_t count = 0;
+  for (std::uint32_t i = 0; i < step.targets.count; ++i) {
+    const Place& place = places_[step.targets.first + i];
+    if (place.elems == 0) continue;
+    const std::size_t bytes = place.capacity;
+    if (count > 0 && static_cast<std::byte*>(pieces_.back().iov_base) + pieces_.back().iov_len == place.data) {
+      pieces_.back().iov_len += bytes;
+      continue;
+    }
+    pieces_.push_back({place.data, bytes});
+    ++count;
+  }
+  return count;
+}
+
+void Run::resolveScratch() {
+  const auto atLeast = [](std::vector<std::byte>& storage, std::size_t bytes) {
+    if (storage.size() < bytes + kScratchAlignment) storage.resize(bytes + kScratchAlignment);
+    const auto address = reinterpret_cast<std::uintptr_t>(storage.data());
+    return storage.data() + (kScratchAlignment - address % kScratchAlignment) % kScratchAlignment;
+  };
+  const Schedule& schedule = *context_.schedule;
+  scratch_ = atLeast(scratch_storage_, layout_->scratchElems() * context_.call->shape.element_bytes);
+  payloads_.resize(schedule.payload_like.size());
+  payload_bytes_.resize(schedule.payload_like.size());
+  std::size_t bytes = 0;
+  for (std::uint32_t i = 0; i < payloads_.size(); ++i) {
+    const std::uint64_t elems = layout_->extentOf({Space::payload, i}).count_elems;
+    payloads_[i] = {nullptr, elems, elems > 0 ? context_.call->codecs->maxBytes(elems) : 0};
+    bytes += (payloads_[i].capacity + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+  }
+  if (payloads_.empty()) return;
+  std::byte* next = atLeast(payload_storage_, bytes);
+  for (Place& payload : payloads_) {
+    payload.data = next;
+    next += (payload.capacity + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+  }
+}
+
+void Run::resolve() {
+  const Schedule& schedule = *context_.schedule;
+  layout_.emplace(schedule, context_.call->shape, fragment_, context_.fragments);
+  resolveScratch();
+  for (std::size_t i = 0; i < schedule.slots.size(); ++i)
+    places_[i] = placeOf(schedule.slots[i]);
+  pieces_.clear(); // Capacity covers every slot once, so spans into it stay valid.
+  for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
+    if (schedule.steps[i].peer < 0) continue;
+    const std::size_t first = pieces_.size();
+    const std::uint32_t count = appendPieces(schedule.steps[i]);
+    const std::span<const iovec> pieces(pieces_.data() + first, count);
+    std::size_t total = 0;
+    for (const iovec& piece : pieces)
+      total += piece.iov_len;
+    if (sends_[i]) {
+      sends_[i]->pieces = pieces;
+      sends_[i]->bytes = total;
+    } else {
+      recvs_[i]->pieces = pieces;
+      recvs_[i]->capacity = total;
+      recvs_[i]->streams = context_.streams && recvs_[i]->ends;
+    }
+    resolveAnswer(i);
+  }
+  resolved_binding_ = context_.binding;
+  resolved_fragment_ = fragment_;
+}
+
+void Run::begin(std::uint32_t fragment, std::uint64_t sequence) {
+  fragment_ = fragment;
+  sequence_ = sequence;
+  if (resolved_binding_ != context_.binding || resolved_fragment_ != fragment) resolve();
+  const Schedule& schedule = *context_.schedule;
+  const Envelope& envelope = *context_.envelope;
+  ready_.clear();
+  ready_head_ = 0;
+  codec_ready_.clear();
+  codec_head_ = 0;
+  steps_left_ = schedule.steps.size();
+  active_ = true;
+  for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
+    const Step& step = schedule.steps[i];
+    const Tag tag = collectiveTag(communicator_.context(), sequence, fragment, step.ordinal);
+    const auto answerTag = [&](std::uint32_t reply) {
+      if (reply == kNoStep) return Tag{0};
+      return collectiveTag(communicator_.context(), sequence, fragment, schedule.steps[reply].ordinal);
+    };
+    if (sends_[i]) {
+      sends_[i]->tag = tag;
+      sends_[i]->envelope = envelope;
+      sends_[i]->answer_tag = answerTag(sends_[i]->reply);
+    } else if (recvs_[i]) {
+      recvs_[i]->tag = tag;
+      recvs_[i]->envelope = envelope;
+      recvs_[i]->answer_tag = answerTag(recvs_[i]->reply);
+    }
+    done_ahead_[i] = false;
+    missing_[i] = step.dependencies.count;
+    if (missing_[i] == 0) makeReady(i);
+  }
+}
+
+Status Run::advance() {
+  const auto runReady = [this]() -> Status {
+    while (ready_head_ < ready_.size()) {
+      if (Status status = runStep(ready_[ready_head_++]); !status.isOk()) return status;
+    }
+    return Status::ok();
+  };
+  if (Status status = runReady(); !status.isOk()) return status;
+  if (mayDoCodecWork()) {
+    const std::uint32_t index = codec_ready_[codec_head_++];
+    if (Status status = runCodec(index); !status.isOk()) return status;
+    const Step& step = context_.schedule->steps[index];
+    if (keepsFeedback(step)) execution_.countEncoding(step.finishes);
+    if (Status status = runReady(); !status.isOk()) return status;
+  }
+  if (steps_left_ == 0) active_ = false;
+  return Status::ok();
+}
+
+bool Run::movesNothing(const Step& step) const {
+  // Both ends know that a message is empty, except in an uneven all_to_all, where each knows only its own counts. A
+  // barrier's messages are empty, and their arrival is all that matters.
+  const Call& call = *context_.call;
+  if (call.collective == Collective::barrier || (call.uneven && call.collective == Collective::allToAll)) return false;
+  for (std::uint32_t i = 0; i < step.targets.count; ++i) {
+    if (places_[step.targets.first + i].elems > 0) return false;
+  }
+  return true;
+}
+
+Status Run::runStep(std::uint32_t index) {
+  const Step& step = context_.schedule->steps[index];
+  if (done_ahead_[index] || movesNothing(step)) {
+    stepDone(index);
+    return Status::ok();
+  }
+  if (step.peer >= 0) return post(index);
+  runLocal(step);
+  stepDone(index);
+  return Status::ok();
+}
+
+Status Run::post(std::uint32_t index) {
+  const int peer = sends_[index] ? sends_[index]->peer : recvs_[index]->peer;
+  Mesh& mesh = communicator_.mesh();
+  if (Status status = mesh.linkStatus(peer); !status.isOk()) {
+    // What a peer sent before it left can still be received; its loss is reported by the transport if it did not.
+    if (sends_[index] || status.scope() != ErrorScope::peer) return status;
+  }
+  if (sends_[index]) {
+    SendStep& send = *sends_[index];
+    const Step& step = context_.schedule->steps[index];
+    if (movesPayload(step) && !send.pieces.empty()) {
+      send.bytes = payload_bytes_[context_.schedule->slotsOf(step.targets)[0].index];
+      pieces_[static_cast<std::size_t>(send.pieces.data() - pieces_.data())].iov_len = send.bytes;
+    }
+    communicator_.countSentOnLoop(send.bytes);
+    send.answered = false;
+    send.posted = true;
+    if (mesh.transport(peer)->send(send)) {
+      send.posted = false;
+      stepDone(index);
+    }
+  } else {
+    recvs_[index]->answer = nullptr;
+    recvs_[index]->posted = true;
+    mesh.transport(peer)->recv(*recvs_[index]);
+  }
+  return Status::ok();
+}
+
+void Run::runLocal(const Step& step) {
+  const Call& call = *context_.call;
+  const std::size_t element = call.shape.element_bytes;
+  if (step.kind == StepKind::reduce) {
+    const Place& target = places_[step.targets.first];
+    kernels::reduce(call.dtype, call.op, target.data, places_[step.sources.first].data,
+                    places_[step.sources.first + 1].data, target.elems);
+    return;
+  }
+  for (std::uint32_t i = 0; i < step.targets.count; ++i) {
+    const Place& target = places_[step.targets.first + i];
+    const Place& source = places_[step.sources.first + i];
+    if (target.elems == 0) continue;
+    if (step.kind == StepKind::finish && call.op == GOSS_AVG) {
+      kernels::average(call.dtype, target.data, source.data, target.elems, communicator_.size());
+    } else if (target.data != source.data) {
+      kernels::copy(target.data, source.data, target.elems * element);
+    }
+  }
+}
+
+void Run::makeReady(std::uint32_t index) {
+  const Step& step = context_.schedule->steps[index];
+  const bool adds_payloads = step.kind == StepKind::reduce && movesPayload(step);
+  const bool codec_work = step.kind == StepKind::encode || step.kind == StepKind::decode || adds_payloads;
+  (codec_work ? codec_ready_ : ready_).push_back(index);
+}
+
+bool Run::movesPayload(const Step& step) const {
+  return step.targets.count == 1 && context_.schedule->slotsOf(step.targets)[0].space == Space::payload;
+}
+
+void Run::stepDone(std::uint32_t index) {
+  --steps_left_;
+  for (const std::uint32_t dependent : (*context_.dependents)[index]) {
+    if (--missing_[dependent] == 0) makeReady(dependent);
+  }
+}
+
+void Run::stepDoneInCallback(std::uint32_t index) {
+  stepDone(index);
+  communicator_.engine().markDirtyOnLoop(execution_);
+}
+
+void Run::failInCallback(const Status& status) { execution_.failInCallback(status); }
+
+void Run::withdraw() {
+  active_ = false;
+  for (const auto& send : sends_) {
+    if (!send || !send->posted) continue;
+    send->posted = false;
+    communicator_.mesh().transport(send->peer)->cancel(*send);
+  }
+  for (const auto& recv : recvs_) {
+    if (!recv || !recv->posted) continue;
+    recv->posted = false;
+    communicator_.mesh().transport(recv->peer)->cancel(*recv);
+  }
+}
+
+void Run::appendWaitingFor(std::vector<int>& ranks) const {
+  for (std::size_t i = 0; i < recvs_.size(); ++i) {
+    const bool waits = (recvs_[i] && recvs_[i]->posted) || (sends_[i] && sends_[i]->posted);
+    const int rank = context_.schedule->steps[i].peer;
+    if (waits && std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) ranks.push_back(rank);
+  }
+}
+
+} // namespace goss

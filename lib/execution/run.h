@@ -1,0 +1,120 @@
+/// One fragment of an execution in flight. Private to lib/execution.
+#ifndef GOSS_LIB_EXECUTION_RUN_H_
+#define GOSS_LIB_EXECUTION_RUN_H_
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "execution/codec_work.h"
+#include "execution/execution.h"
+#include "schedule/layout.h"
+
+namespace goss {
+
+/// What a run needs to know of its execution; constant between bind and completion.
+struct RunContext {
+  const Schedule* schedule = nullptr;
+  const std::vector<std::vector<std::uint32_t>>* dependents = nullptr;
+  const Call* call = nullptr;
+  const Signature* signature = nullptr;
+  const Envelope* envelope = nullptr; ///< Of the signature.
+  const std::byte* input = nullptr;   ///< The caller's, or the staged copy.
+  std::byte* output = nullptr;
+  std::uint32_t fragments = 1;
+  std::uint32_t plan_hash = 0;
+  std::uint64_t draw = 0;             ///< Of compressed calls: the operation's number in random streams.
+  std::uint64_t pace_bytes_per_s = 0; ///< To each peer.
+  bool streams = false;               ///< The result is larger than caches keep.
+  std::uint64_t binding = 0;          ///< Changes with every bind.
+  CodecWork* codec = nullptr;         ///< Of compressed calls; shared by all runs of the execution.
+};
+
+/// Life of a step: waiting -> ready -> (posted) -> done. Steps become ready when their last dependency is done;
+/// transports' callbacks only move steps to ready, everything else happens in advance().
+class Run {
+ public:
+  Run(Execution& execution, Communicator& communicator, const RunContext& context);
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  void begin(std::uint32_t fragment, std::uint64_t sequence);
+  /// Runs ready steps until none is left, of those that encode and decode one only: the transports get a turn between
+  /// two. Returns an error when a step cannot be posted or a payload is malformed.
+  Status advance();
+  /// Whether there is a step to encode or decode that may run.
+  [[nodiscard]] bool hasCodecWork() const { return codec_head_ < codec_ready_.size(); }
+  /// And whether it may run now.
+  [[nodiscard]] bool mayDoCodecWork() const;
+  /// How many steps encode with error feedback.
+  [[nodiscard]] std::uint32_t keptEncodings(bool of_sum) const;
+  /// From begin() until advance() has run the last step.
+  [[nodiscard]] bool active() const { return active_; }
+  void withdraw();
+  void appendWaitingFor(std::vector<int>& ranks) const;
+
+ private:
+  class SendStep;
+  class RecvStep;
+  /// A slot's memory.
+  struct Place {
+    std::byte* data = nullptr;
+    std::uint64_t elems = 0;
+    std::size_t capacity = 0; ///< Bytes.
+  };
+
+  void resolve();
+  void resolveScratch();
+  void pairAnswers();
+  void resolveAnswer(std::uint32_t index);
+  Place placeOf(Slot slot) const;
+  std::uint32_t appendPieces(const Step& step);
+  [[nodiscard]] bool isLastUse(std::uint32_t index) const;
+  [[nodiscard]] bool movesNothing(const Step& step) const;
+  Status runStep(std::uint32_t index);
+  Status post(std::uint32_t index);
+  void runLocal(const Step& step);
+  void makeReady(std::uint32_t index);
+  Status runCodec(std::uint32_t index);
+  Status addPayloads(std::uint32_t index);
+  [[nodiscard]] bool keepsFeedback(const Step& step) const;
+  [[nodiscard]] Result<KeptFeedback> feedbackOf(const Step& step, std::uint64_t first_element, std::uint64_t elems);
+  [[nodiscard]] std::uint64_t tensorOffset(Slot slot) const;
+  [[nodiscard]] Randomness randomOf(bool result, std::uint32_t chunk) const;
+  [[nodiscard]] bool movesPayload(const Step& step) const;
+  void stepDone(std::uint32_t index);
+  void stepDoneInCallback(std::uint32_t index);
+  void failInCallback(const Status& status);
+
+  Execution& execution_;
+  Communicator& communicator_;
+  const RunContext& context_;
+  std::uint32_t fragment_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t resolved_binding_ = 0;
+  std::uint32_t resolved_fragment_ = 0;
+  std::optional<schedule::Layout> layout_;
+  std::vector<std::byte> scratch_storage_;
+  std::byte* scratch_ = nullptr;
+  std::vector<std::byte> payload_storage_;
+  std::vector<Place> payloads_;            ///< By payload slot: its memory.
+  std::vector<std::size_t> payload_bytes_; ///< By payload slot: what it holds.
+  std::vector<PayloadView> payload_views_; ///< Of the step that runs.
+  std::vector<Place> places_;              ///< By index into the schedule's slot pool.
+  std::vector<iovec> pieces_;
+  std::vector<std::unique_ptr<SendStep>> sends_; ///< By step; null for other kinds.
+  std::vector<std::unique_ptr<RecvStep>> recvs_;
+  std::vector<std::uint32_t> missing_; ///< By step: dependencies that are not done.
+  std::vector<bool> done_ahead_;       ///< By step: done by another step, together with its own work.
+  std::vector<std::uint32_t> ready_;
+  std::size_t ready_head_ = 0;
+  std::vector<std::uint32_t> codec_ready_; ///< Steps that encode or decode: messages go first.
+  std::size_t codec_head_ = 0;
+  std::size_t steps_left_ = 0;
+  bool active_ = false;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_EXECUTION_RUN_H_

@@ -1,0 +1,138 @@
+// The steps of a Run that encode and decode.
+#include "communicator/communicator.h"
+#include "execution/run.h"
+
+namespace goss {
+
+/// Where a slot's chunk lies in the tensor: the same number on all ranks.
+std::uint64_t Run::tensorOffset(Slot slot) const {
+  const std::uint32_t chunk = context_.schedule->chunkLike(slot);
+  const schedule::Shape& shape = context_.call->shape;
+  switch (context_.call->collective) {
+    case Collective::allGather:
+    case Collective::gather:
+      return layout_->outputChunk(chunk).offset_elems;
+    case Collective::allToAll: // Sender and receiver know the block by different places: each block is a tensor.
+      if (slot.space == Space::payload) return tensorOffset(context_.schedule->payload_like[slot.index]);
+      return slot.space == Space::output
+                 ? layout_->outputChunk(chunk).offset_elems - shape.output_blocks[chunk].offset_elems
+                 : layout_->inputChunk(chunk).offset_elems - shape.input_blocks[chunk].offset_elems;
+    default:
+      return layout_->inputChunk(chunk).offset_elems;
+  }
+}
+
+/// One set of streams for each operation; results and the blocks of an exchange are rounded with numbers of their own.
+Randomness Run::randomOf(bool result, std::uint32_t chunk) const {
+  const Call& call = *context_.call;
+  const std::uint32_t stream = call.collective == Collective::allToAll ? chunk + 2 : result ? 1 : 0;
+  return randomnessOf(call, context_.draw, stream, communicator_.rank());
+}
+
+/// A sum that is encoded on its way has none: whoever contributed to it could not take the loss up.
+bool Run::keepsFeedback(const Step& step) const {
+  if (step.kind != StepKind::encode) return false;
+  const std::span<const Slot> sources = context_.schedule->slotsOf(step.sources);
+  const bool own = sources.size() == 1 && sources[0].space != Space::payload;
+  const CodecPair& codecs = *context_.call->codecs;
+  return step.finishes ? codecs.back.feedback.server : own && codecs.there.feedback.worker;
+}
+
+std::uint32_t Run::keptEncodings(bool of_sum) const {
+  std::uint32_t count = 0;
+  for (const Step& step : context_.schedule->steps)
+    count += keepsFeedback(step) && step.finishes == of_sum ? 1 : 0;
+  return count;
+}
+
+bool Run::mayDoCodecWork() const {
+  if (!hasCodecWork()) return false;
+  const Step& step = context_.schedule->steps[codec_ready_[codec_head_]];
+  return !keepsFeedback(step) || !execution_.mustLetOthersEncode(step.finishes);
+}
+
+/// What the coming encoding has lost before; nothing where nothing is kept.
+Result<KeptFeedback> Run::feedbackOf(const Step& step, std::uint64_t first_element, std::uint64_t elems) {
+  if (!keepsFeedback(step)) return KeptFeedback{};
+  const Call& call = *context_.call;
+  const std::span<const Slot> sources = context_.schedule->slotsOf(step.sources);
+  FeedbackPlace place;
+  place.tensor = call.tensor;
+  // Each block of an all_to_all is a tensor of its own.
+  if (call.collective == Collective::allToAll) place.id = context_.schedule->chunkLike(sources[0]);
+  place.range = {first_element, elems};
+  place.server = step.finishes;
+  place.draw = context_.draw;
+  const ErrorFeedback& feedback = (step.finishes ? call.codecs->back : call.codecs->there).feedback;
+  return openFeedback(communicator_.referencesOnLoop(), feedback, place);
+}
+
+Status Run::addPayloads(std::uint32_t index) {
+  const Schedule& schedule = *context_.schedule;
+  const Step& step = schedule.steps[index];
+  const std::span<const Slot> sources = schedule.slotsOf(step.sources);
+  const Place& target = places_[step.targets.first];
+  const auto viewOf = [&](std::uint32_t i) {
+    return PayloadView(places_[step.sources.first + i].data, payload_bytes_[sources[i].index]);
+  };
+  std::size_t bytes = 0;
+  if (target.elems > 0) {
+    Result<std::size_t> sum =
+        context_.codec->addPayloads(target.elems, viewOf(0), viewOf(1), std::span(target.data, target.capacity));
+    if (!sum.isOk()) return sum.status();
+    bytes = sum.value();
+  }
+  payload_bytes_[schedule.slotsOf(step.targets)[0].index] = bytes;
+  stepDone(index);
+  return Status::ok();
+}
+
+Status Run::runCodec(std::uint32_t index) {
+  if (context_.schedule->steps[index].kind == StepKind::reduce) return addPayloads(index);
+  const Schedule& schedule = *context_.schedule;
+  const Step& step = schedule.steps[index];
+  const std::span<const Slot> targets = schedule.slotsOf(step.targets);
+  const std::span<const Slot> sources = schedule.slotsOf(step.sources);
+  const bool encodes = step.kind == StepKind::encode;
+  const Slot result = targets[0];
+  CodecStep job;
+  job.elems = places_[step.targets.first].elems;
+  if (job.elems == 0) {
+    if (encodes) payload_bytes_[result.index] = 0;
+    stepDone(index);
+    return Status::ok();
+  }
+  payload_views_.clear();
+  for (std::uint32_t i = 0; i < sources.size(); ++i) {
+    const Place& place = places_[step.sources.first + i];
+    if (sources[i].space == Space::payload) {
+      payload_views_.emplace_back(place.data, payload_bytes_[sources[i].index]);
+      job.payloads_are_results = schedule.payload_finished[sources[i].index];
+    } else {
+      job.base = place.data;
+    }
+  }
+  job.payloads = payload_views_;
+  job.finishes = step.finishes;
+  job.out_is_result = encodes && schedule.payload_finished[result.index];
+  job.first_element = tensorOffset(encodes || payload_views_.empty() ? result : sources.back());
+  job.random = randomOf(job.out_is_result, schedule.chunkLike(result));
+  Status status = Status::ok();
+  if (!encodes) {
+    job.target = places_[step.targets.first].data;
+    status = context_.codec->decode(job);
+  } else {
+    const Place& out = places_[step.targets.first];
+    job.out = std::span(out.data, out.capacity);
+    if (targets.size() > 1) job.target = places_[step.targets.first + 1].data;
+    Result<KeptFeedback> kept = feedbackOf(step, job.first_element, job.elems);
+    if (!kept.isOk()) return kept.status();
+    job.kept = kept.value();
+    status = context_.codec->encode(job);
+    payload_bytes_[result.index] = job.bytes;
+  }
+  if (status.isOk()) stepDone(index);
+  return status;
+}
+
+} // namespace goss

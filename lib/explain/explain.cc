@@ -1,0 +1,407 @@
+#include "explain/explain.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "boards/board_channel.h"
+#include "builtins/builtins.h"
+#include "call/codec_pair.h"
+#include "execution/multi_phase_operation.h"
+#include "execution/prepared_payload.h"
+#include "planner/oversubscription.h"
+#include "planner/planner.h"
+#include "planner/processor_share.h"
+#include "planner/setting_file.h"
+#include "platform/host.h"
+#include "schedule/compress.h"
+#include "schedule/contract.h"
+
+namespace goss {
+
+namespace {
+
+constexpr int kMaxRanks = 4096;
+
+/// Spelling does not matter: "allreduce", "all-reduce" and "all_reduce" are one.
+std::string plain(std::string_view name) {
+  std::string letters;
+  std::copy_if(name.begin(), name.end(), std::back_inserter(letters), [](char c) { return c != '_' && c != '-'; });
+  return letters == "bcast" ? "broadcast" : letters;
+}
+
+std::optional<Collective> collectiveOf(std::string_view name) {
+  for (int i = 0; i < kCollectiveCount; ++i) {
+    const auto collective = static_cast<Collective>(i);
+    if (plain(schedule::nameOf(collective)) == plain(name)) return collective;
+  }
+  return std::nullopt;
+}
+
+nlohmann::ordered_json toJson(const Candidate& candidate, double best_s) {
+  nlohmann::ordered_json json;
+  json["algorithm"] = candidate.algorithm->name();
+  json["price_us"] = candidate.price_s * 1e6;
+  json["ratio"] = best_s > 0 ? candidate.price_s / best_s : 1.0;
+  json["fragments"] = candidate.fragments;
+  json["blocks"] = candidate.blocks;
+  if (candidate.group_size > 0) json["group_size"] = candidate.group_size;
+  if (!candidate.order.empty()) json["order"] = candidate.order;
+  if (!candidate.weights.empty()) json["weights"] = candidate.weights;
+  json["most_messages_sent"] = candidate.most_messages_sent;
+  json["most_bytes_sent"] = candidate.most_bytes_sent;
+  if (candidate.on_board) json["on_board"] = true;
+  if (candidate.between_nodes) json["compressed"] = "between nodes";
+  json["last_rank"] = candidate.critical_rank;
+  json["extrapolated"] = candidate.extrapolated;
+  return json;
+}
+
+/// What a planner is made of.
+struct Surroundings {
+  schedule::Links links;
+  Preferences preferred;
+  std::uint64_t board_bytes = 0;
+};
+
+/// A link file says nothing of hosts; without one all ranks are on one, and see each other's boards if it is not by
+/// sockets that they talk.
+Result<Surroundings> surroundingsOf(const Circumstances& circumstances, int ranks) {
+  const Config& config = circumstances.config;
+  Preferences preferred;
+  preferred.fragment_bytes = config.fragment_bytes;
+  if (!circumstances.links.empty()) {
+    auto given = schedule::Links::parse(circumstances.links, ranks);
+    if (!given.isOk()) return given.status();
+    return Surroundings{given.take(), preferred, 0};
+  }
+  const bool sockets = usesSockets(config);
+  const Tuning& tuning = circumstances.tuning;
+  if (!sockets || ranks < 2) {
+    const bool over_ucx = config.transport == "ucx";
+    if (circumstances.processors != 0) {
+      preferred.in_turns = takesTurns(config, ranks, static_cast<double>(ranks) / circumstances.processors);
+    }
+    return Surroundings{schedule::Links(ranks, over_ucx ? tuning.ucx : tuning.shm, tuning.cpu), preferred,
+                        over_ucx ? 0 : kWideBoardBytes};
+  }
+  const schedule::LinkPrice& price = config.tls.empty() ? tuning.tcp : tuning.tls;
+  const int processors = circumstances.processors != 0 ? circumstances.processors : ranks;
+  const double crowd = static_cast<double>(ranks) / processors;
+  preferred.among_equals = preferredAmongEquals(config, crowd);
+  return Surroundings{schedule::Links(ranks, crowdedPrice(price, crowd), tuning.cpu), preferred, 0};
+}
+
+bool has(const std::vector<Candidate>& candidates, std::string_view name) {
+  return std::any_of(candidates.begin(), candidates.end(),
+                     [&](const Candidate& candidate) { return candidate.algorithm->name() == name; });
+}
+
+/// What is asked for in place of what is free to be taken of the same name: some are legal only if they are asked for.
+void addAsked(std::vector<Candidate>& candidates, const std::vector<Candidate>& asked) {
+  std::erase_if(candidates, [&](const Candidate& one) { return has(asked, one.algorithm->name()); });
+  candidates.insert(candidates.end(), asked.begin(), asked.end());
+}
+
+/// The same links where only bytes cost.
+schedule::Links withoutLatency(const schedule::Links& links) {
+  schedule::Links free = links;
+  for (int from = 0; from < links.size(); ++from) {
+    for (int to = 0; to < links.size(); ++to) {
+      if (from == to) continue;
+      schedule::LinkPrice price = links.price(from, to);
+      price.latency_s = 0;
+      price.overhead_s = 0;
+      free.setPrice(from, to, price);
+    }
+  }
+  return free;
+}
+
+struct Choice {
+  std::vector<Candidate> candidates;
+  std::size_t index = 0;  ///< Of what is taken.
+  std::string_view merit; ///< What it is taken for; empty: its price.
+  Question question;
+  std::string_view cut; ///< Why it is cut as it is; empty: as pays.
+};
+
+/// Into the parts that are asked for, whatever that costs.
+void cutAsPreferred(Choice& choice, const Planner& planner, std::uint64_t fragment_bytes) {
+  Candidate& taken = choice.candidates[choice.index];
+  if (fragment_bytes == 0 || taken.on_board) return;
+  const bool least = &taken == &choice.candidates[Planner::cheapest(choice.candidates)];
+  if (choice.merit.empty()) choice.merit = least ? "the cheapest" : "as good as the cheapest";
+  Candidate cut = taken;
+  planner.cutAsPreferred(cut, choice.question);
+  if (!cut.extrapolated && priceAgain(choice.question, cut, planner.links())) {
+    taken = std::move(cut);
+    choice.cut = ", in parts as GOSS_FRAGMENT_BYTES asks";
+  } else {
+    choice.cut = " if GOSS_FRAGMENT_BYTES did not cut it otherwise, at a price that is not known";
+  }
+}
+
+/// As the planner of a communicator: what `asked` names, else what is preferred among equals, else the cheapest.
+Result<Choice> choose(const Surroundings& around, const Catalogue& catalogue, const PlanKey& key,
+                      const std::string& asked, std::uint64_t bytes) {
+  Preferences asking = around.preferred;
+  asking.algorithm = asked;
+  const Planner planner(0, around.links, catalogue, around.preferred, around.board_bytes);
+  const Planner asked_planner(0, around.links, catalogue, asking, around.board_bytes);
+  Result<std::vector<Candidate>> free = planner.candidates(key);
+  if (!free.isOk()) return free.status();
+  const Result<std::vector<Candidate>> bound = asked_planner.candidates(key);
+  if (!bound.isOk()) return bound.status();
+
+  Choice choice{free.take(), 0, "", asked_planner.questionOf(key, bytes), ""};
+  if (has(bound.value(), asked)) { // Else the collective has none of this name.
+    addAsked(choice.candidates, bound.value());
+    choice.index = choice.candidates.size() - bound.value().size() + Planner::cheapest(bound.value());
+    choice.merit = "what GOSS_ALGORITHM asks for,";
+    cutAsPreferred(choice, asked_planner, around.preferred.fragment_bytes);
+    return choice;
+  }
+  choice.index = planner.chosen(choice.candidates, key, bytes);
+  const std::string_view taken = choice.candidates[choice.index].algorithm->name();
+  if (taken == around.preferred.among_equals) {
+    choice.merit = "preferred among equals where ranks take turns over sockets,";
+  } else if (taken == planner.algorithmWhenOversubscribed(key, bytes)) {
+    choice.merit = "what ranks take that share processors, for they wait the least in it,";
+  }
+  cutAsPreferred(choice, planner, around.preferred.fragment_bytes);
+  return choice;
+}
+
+std::string reason(const Choice& choice, const schedule::Links& links) {
+  const std::vector<Candidate>& candidates = choice.candidates;
+  const Candidate& best = candidates[choice.index];
+  const bool least = std::none_of(candidates.begin(), candidates.end(),
+                                  [&](const Candidate& other) { return other.price_s < best.price_s; });
+  std::string_view merit = choice.merit;
+  if (merit.empty()) merit = least ? "the cheapest" : "as good as the cheapest";
+  std::string text = fmt::format("{} is {} of {}: {:.3g} us{}", best.algorithm->name(), merit, candidates.size(),
+                                 best.price_s * 1e6, choice.cut);
+  constexpr int kMaxRanksToSplit = 64;
+  if (best.price_s > 0 && !best.extrapolated && !best.on_board && links.size() <= kMaxRanksToSplit) {
+    const auto bytes_only = priceOver(choice.question, best, withoutLatency(links));
+    if (bytes_only.isOk()) {
+      const double share = std::clamp(1.0 - bytes_only.value() / best.price_s, 0.0, 1.0);
+      text += fmt::format(", {:.0f} % of it latency", share * 100);
+    }
+  }
+  const Candidate* next = nullptr;
+  for (const Candidate& candidate : candidates) {
+    if (&candidate == &best || candidate.algorithm == best.algorithm) continue;
+    if (next == nullptr || candidate.price_s < next->price_s) next = &candidate;
+  }
+  if (next != nullptr && best.price_s > 0) {
+    text += fmt::format("; next {} at {:.2f}x ({} messages and {} bytes from the busiest rank, against {} and {})",
+                        next->algorithm->name(), next->price_s / best.price_s, next->most_messages_sent,
+                        next->most_bytes_sent, best.most_messages_sent, best.most_bytes_sent);
+  }
+  return text;
+}
+
+constexpr std::size_t kMaxPhasedBytes = std::size_t{1} << 30; ///< Of a vector whose codec runs to tell its phases.
+
+/// What a call is made of.
+struct Asked {
+  Collective collective = Collective::allReduce;
+  std::size_t bytes = 0;
+  const std::string& algorithm; ///< Empty: the planner's.
+};
+
+nlohmann::ordered_json headOf(const Asked& asked, int ranks) {
+  nlohmann::ordered_json json;
+  json["collective"] = schedule::nameOf(asked.collective);
+  json["ranks"] = ranks;
+  json["bytes"] = asked.bytes;
+  return json;
+}
+
+void addChoice(nlohmann::ordered_json& json, const Choice& choice, const schedule::Links& links) {
+  const Candidate& chosen = choice.candidates[choice.index];
+  json["choice"] = chosen.algorithm->name();
+  json["why"] = reason(choice, links);
+  for (const Candidate& candidate : choice.candidates) {
+    json["candidates"].push_back(toJson(candidate, chosen.price_s));
+  }
+}
+
+/// The phases of one operation, as its ranks would plan them one after the other.
+class PhaseExplainer {
+ public:
+  PhaseExplainer(const Surroundings& around, const Catalogue& catalogue, const Asked& asked)
+      : around_(around), catalogue_(catalogue), asked_(asked) {}
+
+  Status add(const Phase& phase) {
+    const auto payload = std::make_shared<PreparedPayload>("payloads of a phase");
+    std::shared_ptr<const CodecPair> codecs;
+    const bool adds = phase.want == PhaseWant::add;
+    if (adds) {
+      payload->prepare(phase);
+      codecs = CodecPair::of(payload);
+    }
+    PlanKey key;
+    key.count = adds ? phase.count : phase.values.size();
+    key.element_bytes = sizeof(float);
+    key.codecs = codecs.get();
+    Result<Choice> made = choose(around_, catalogue_, key, asked_.algorithm, key.count * sizeof(float));
+    if (!made.isOk()) return made.status();
+    const Choice& choice = made.value();
+    const Candidate& taken = choice.candidates[choice.index];
+    nlohmann::ordered_json json;
+    json["exchanges"] = phase.want == PhaseWant::max ? "maximum" : adds ? "sum of payloads" : "sum";
+    json["bytes"] = adds ? phase.payload.size() : phase.values.size_bytes();
+    addChoice(json, choice, around_.links);
+    bytes_ += json["bytes"].get<std::size_t>();
+    names_.push_back(std::string(taken.algorithm->name()));
+    total_.price_s += taken.price_s;
+    total_.most_messages_sent += taken.most_messages_sent;
+    total_.most_bytes_sent += taken.most_bytes_sent;
+    total_.fragments = std::max(total_.fragments, taken.fragments);
+    total_.blocks = std::max(total_.blocks, taken.blocks);
+    total_.extrapolated = total_.extrapolated || taken.extrapolated;
+    total_.algorithm = taken.algorithm;
+    phases_.push_back(std::move(json));
+    return Status::ok();
+  }
+
+  void write(nlohmann::ordered_json& json) const {
+    json["payload_ratio"] = asked_.bytes > 0 ? static_cast<double>(bytes_) / static_cast<double>(asked_.bytes) : 1.0;
+    const std::string name = fmt::format("{}", fmt::join(names_, " + "));
+    json["choice"] = name;
+    json["why"] = fmt::format("the codec works in {} phases, each a collective of its own: {:.3g} us together",
+                              names_.size(), total_.price_s * 1e6);
+    json["phases"] = phases_;
+    json["candidates"] = nlohmann::ordered_json::array();
+    if (total_.algorithm == nullptr) return; // An empty vector has none.
+    json["candidates"].push_back(toJson(total_, total_.price_s));
+    json["candidates"][0]["algorithm"] = name;
+  }
+
+ private:
+  const Surroundings& around_;
+  const Catalogue& catalogue_;
+  const Asked& asked_;
+  std::size_t bytes_ = 0; ///< Of one rank's contributions.
+  std::vector<std::string> names_;
+  Candidate total_;
+  nlohmann::ordered_json phases_ = nlohmann::ordered_json::array();
+};
+
+Result<std::string> explainPhases(const Surroundings& around, const Catalogue& catalogue, const Asked& asked,
+                                  const CodecPair& codecs) {
+  const int ranks = around.links.size();
+  if (asked.collective != Collective::allReduce) {
+    return Status::error(GOSS_ERR_UNSUPPORTED,
+                         fmt::format("codec '{}' works in phases, which only all_reduce has, so not {}", codecs.text,
+                                     schedule::nameOf(asked.collective)));
+  }
+  if (asked.bytes > kMaxPhasedBytes) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("codec '{}' runs to tell its phases: {} bytes; use at most {}", codecs.text,
+                                     asked.bytes, kMaxPhasedBytes));
+  }
+  PhaseExplainer explainer(around, catalogue, asked);
+  const Status status = forEachPhase(*codecs.there.codec, asked.bytes / sizeof(float), ranks,
+                                     [&](const Phase& phase) { return explainer.add(phase); });
+  if (!status.isOk()) return status;
+  nlohmann::ordered_json json = headOf(asked, ranks);
+  json["codec"] = codecs.text;
+  explainer.write(json);
+  return json.dump(2);
+}
+
+} // namespace
+
+Result<std::string> explainJson(std::string_view collective, int ranks, std::size_t bytes, std::string_view links,
+                                std::string_view codec) {
+  Circumstances circumstances;
+  circumstances.links = links;
+  circumstances.codec = codec;
+  return explainJson(collective, ranks, bytes, circumstances);
+}
+
+Result<std::string> explainJson(std::string_view collective, int ranks, std::size_t bytes,
+                                const Circumstances& circumstances) {
+  const std::optional<Collective> known = collectiveOf(collective);
+  if (!known.has_value()) {
+    std::vector<std::string_view> names;
+    for (int i = 0; i < kCollectiveCount; ++i)
+      names.push_back(schedule::nameOf(static_cast<Collective>(i)));
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("unknown collective '{}'; use one of: {}", collective, fmt::join(names, ", ")));
+  }
+  if (ranks < 1 || ranks > kMaxRanks) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("{} ranks; use 1 to {}", ranks, kMaxRanks));
+  }
+  if (*known == Collective::barrier) bytes = 0;
+  const Result<Surroundings> around = surroundingsOf(circumstances, ranks);
+  if (!around.isOk()) return around.status();
+  const schedule::Links& links = around.value().links;
+
+  const Catalogue catalogue = makeCatalogue();
+  PlanKey key;
+  key.collective = *known;
+  key.count = bytes;
+  CodecRegistry registry;
+  std::shared_ptr<const CodecPair> codecs;
+  const bool by_default = circumstances.codec.empty() && *known == Collective::allReduce;
+  const std::string_view codec = by_default ? std::string_view(circumstances.config.codec) : circumstances.codec;
+  if (!codec.empty()) {
+    if (!schedule::canCompress(*known)) {
+      return Status::error(GOSS_ERR_UNSUPPORTED,
+                           fmt::format("{} takes no codec, so not '{}'", schedule::nameOf(*known), codec));
+    }
+    auto found = registry.find(codec, {});
+    if (!found.isOk()) {
+      const Status& status = found.status();
+      return by_default ? Status::error(status.kind(), fmt::format("GOSS_CODEC: {}", status.text())) : status;
+    }
+    codecs = found.take();
+    key.codecs = codecs.get();
+    key.element_bytes = sizeof(float);
+    key.count = bytes / sizeof(float);
+  }
+  const Asked asked{*known, bytes, circumstances.config.algorithm};
+  if (codecs != nullptr && codecs->multiPhase()) return explainPhases(around.value(), catalogue, asked, *codecs);
+  const Result<Choice> made = choose(around.value(), catalogue, key, asked.algorithm, bytes);
+  if (!made.isOk()) return made.status();
+  const Choice& choice = made.value();
+
+  nlohmann::ordered_json json = headOf(asked, ranks);
+  if (codecs != nullptr) {
+    json["codec"] = codecs->text;
+    json["payload_ratio"] = choice.question.codec.payload_ratio;
+  }
+  addChoice(json, choice, links);
+  return json.dump(2);
+}
+
+Result<std::string> explainHere(std::string_view collective, int ranks, std::size_t bytes,
+                                Circumstances circumstances) {
+  Result<Config> config = Config::fromEnvironment();
+  if (!config.isOk()) return config.status();
+  circumstances.config = config.take();
+  Result<Tuning> tuning = tuningOf(circumstances.config);
+  if (!tuning.isOk()) return tuning.status();
+  circumstances.tuning = tuning.take();
+  std::string links;
+  if (circumstances.links.empty() && !circumstances.config.links_file.empty()) {
+    Result<std::string> text = readSettingFile("GOSS_LINKS", circumstances.config.links_file);
+    if (!text.isOk()) return text.status();
+    circumstances.links = links = text.take();
+  }
+  const std::string usable = platform::usableProcessors();
+  circumstances.processors = static_cast<int>(std::lround(1 / shareOfProcessors({usable}).ranks_per_processor));
+  return explainJson(collective, ranks, bytes, circumstances);
+}
+
+} // namespace goss

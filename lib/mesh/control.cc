@@ -1,0 +1,144 @@
+#include "mesh/control.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/wire.h"
+#include "call/tag.h"
+
+namespace goss {
+
+std::string ControlMessage::encode() const {
+  base::WireWriter writer;
+  writer.integer(static_cast<std::uint8_t>(type)).integer(context).integer(operation);
+  writer.raw({reinterpret_cast<const char*>(signature.data()), signature.size()});
+  writer.integer(kind).integer(culprit);
+  writer.text(std::string_view(text).substr(0, kMaxTextBytes));
+  return writer.take();
+}
+
+Result<ControlMessage> ControlMessage::decode(std::string_view bytes) {
+  base::WireReader reader(bytes);
+  ControlMessage message;
+  message.type = static_cast<Type>(reader.integer<std::uint8_t>());
+  message.context = reader.integer<std::uint32_t>();
+  message.operation = reader.integer<std::uint64_t>();
+  const std::string_view signature = reader.raw(sizeof(Envelope));
+  std::copy(signature.begin(), signature.end(), reinterpret_cast<char*>(message.signature.data()));
+  message.kind = reader.integer<std::int32_t>();
+  message.culprit = reader.integer<std::int32_t>();
+  message.text = reader.text(kMaxBytes);
+  const bool known = message.type >= Type::abort && message.type <= Type::history;
+  const bool failure = message.kind <= 0 && message.kind >= GOSS_ERR_INTERNAL;
+  if (!reader.complete() || !known || !failure) {
+    return Status::error(GOSS_ERR_PROTOCOL, "malformed control message");
+  }
+  return message;
+}
+
+class ControlChannel::Receive final : public RecvOperation {
+ public:
+  Receive(ControlChannel& channel, int from) : channel_(channel), piece_{buffer_.data(), buffer_.size()} {
+    peer = from;
+    tag = kControlTag;
+    pieces = std::span(&piece_, 1);
+    capacity = buffer_.size();
+  }
+
+  Status onMatched(const Envelope& received_envelope, std::size_t bytes) override {
+    (void)received_envelope;
+    if (bytes > buffer_.size()) return Status::error(GOSS_ERR_PROTOCOL, "oversized control message");
+    bytes_ = bytes;
+    return Status::ok();
+  }
+
+  void onReceived(const Status& status) override {
+    posted = false;
+    if (status.kind() == GOSS_ERR_PEER_LOST) return;
+    channel_.to_repost_.push_back(this);
+    if (!status.isOk()) return;
+    const std::string_view bytes(reinterpret_cast<const char*>(buffer_.data()), bytes_);
+    if (auto message = ControlMessage::decode(bytes); message.isOk())
+      channel_.arrived_.emplace_back(peer, message.take());
+  }
+
+  bool posted = false;
+
+ private:
+  ControlChannel& channel_;
+  std::array<std::byte, ControlMessage::kMaxBytes> buffer_;
+  iovec piece_;
+  std::size_t bytes_ = 0;
+};
+
+class ControlChannel::Send final : public SendOperation {
+ public:
+  Send(int to, std::string text) : text_(std::move(text)), piece_{text_.data(), text_.size()} {
+    peer = to;
+    tag = kControlTag;
+    Signature signature;
+    signature.kind = Signature::Kind::control;
+    envelope = signature.encode();
+    pieces = std::span(&piece_, 1);
+    bytes = text_.size();
+  }
+  void onSent(const Status& status) override {
+    (void)status; // A lost peer is reported by the mesh.
+    done = true;
+  }
+  bool done = false;
+
+ private:
+  std::string text_;
+  iovec piece_;
+};
+
+ControlChannel::ControlChannel(Mesh& mesh, Handler handler) : mesh_(mesh), handler_(std::move(handler)) {}
+
+ControlChannel::~ControlChannel() {
+  for (const auto& receive : receives_) {
+    if (receive->posted) mesh_.transport(receive->peer)->cancel(*receive);
+  }
+  for (const auto& send : sends_) {
+    if (!send->done) mesh_.transport(send->peer)->cancel(*send);
+  }
+}
+
+void ControlChannel::start() {
+  for (int peer = 0; peer < mesh_.size(); ++peer) {
+    Transport* transport = mesh_.transport(peer);
+    if (transport == nullptr) continue;
+    receives_.push_back(std::make_unique<Receive>(*this, peer));
+    receives_.back()->posted = true;
+    transport->recv(*receives_.back());
+  }
+}
+
+void ControlChannel::sendOnLoop(int peer, const ControlMessage& message) {
+  if (peer == mesh_.self() || !mesh_.linkStatus(peer).isOk()) return;
+  auto send = std::make_unique<Send>(peer, message.encode());
+  if (!mesh_.transport(peer)->send(*send)) sends_.push_back(std::move(send));
+}
+
+bool ControlChannel::flushedOnLoop(int except) {
+  std::erase_if(sends_, [](const auto& send) { return send->done; });
+  return std::all_of(sends_.begin(), sends_.end(), [&](const auto& send) { return send->peer == except; });
+}
+
+bool ControlChannel::drainOnLoop() {
+  if (!sends_.empty()) flushedOnLoop(-1);
+  if (to_repost_.empty()) return false;
+  for (Receive* receive : std::exchange(to_repost_, {})) {
+    if (!mesh_.linkStatus(receive->peer).isOk()) continue;
+    receive->posted = true;
+    mesh_.transport(receive->peer)->recv(*receive);
+  }
+  while (!arrived_.empty()) {
+    const auto [peer, message] = std::move(arrived_.front());
+    arrived_.pop_front();
+    handler_(peer, message);
+  }
+  return true;
+}
+
+} // namespace goss

@@ -1,0 +1,73 @@
+/// Small messages between cores outside of any operation: aborts and probes. docs/formats.md describes the bytes.
+#ifndef GOSS_LIB_MESH_CONTROL_H_
+#define GOSS_LIB_MESH_CONTROL_H_
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "call/signature.h"
+#include "mesh/mesh.h"
+
+namespace goss {
+
+struct ControlMessage {
+  enum class Type : std::uint8_t {
+    abort = 1,   ///< The communicator failed at the sender: everyone fails alike.
+    probe = 2,   ///< The sender waits in `operation`: are you alive, and do we agree on what it is?
+    reply = 3,   ///< Alive. `operation` and `waiting_for` are the replier's own state.
+    view = 4,    ///< goss_comm_shrink: `text` is the sender's view in attempt `operation`; empty: it has left.
+    agreed = 5,  ///< `text` is the decision of attempt `operation`; empty: the sender goes on, without the old one.
+    history = 6, ///< `text`: envelopes of the sender's last calls, the first being `operation`; empty: it has left.
+  };
+  static constexpr std::size_t kMaxBytes = 4096;
+  static constexpr std::size_t kMaxTextBytes = kMaxBytes - (1 + 4 + 8 + sizeof(Envelope) + 4 + 4 + 4);
+
+  Type type = Type::probe;
+  std::uint32_t context = 0;
+  std::uint64_t operation = 0; ///< Sequence number.
+  Envelope signature{};        ///< probe: of the sender's operation.
+  std::int32_t kind = 0;       ///< abort: goss_status.
+  std::int32_t culprit =
+      -1;           ///< abort: world rank to blame, or -1. reply: world rank that the replier waits for, or -1.
+  std::string text; ///< abort: what happened, cut to fit.
+
+  [[nodiscard]] std::string encode() const;
+  static Result<ControlMessage> decode(std::string_view bytes);
+};
+
+/// Keeps one receive posted per peer and a queue of sends. Used under the engine's lock.
+class ControlChannel {
+ public:
+  using Handler = std::function<void(int peer, const ControlMessage& message)>;
+  ControlChannel(Mesh& mesh, Handler handler);
+  ~ControlChannel();
+
+  /// Posts the first receives; call once all links are ready.
+  void start();
+  /// Best effort: a lost peer is skipped.
+  void sendOnLoop(int peer, const ControlMessage& message);
+  /// Hands received messages to the handler and frees what was sent; called after transports progressed.
+  bool drainOnLoop();
+  /// Frees what was sent; returns whether everything was handed over to the transports, but for messages to `except`
+  /// (-1: nobody).
+  bool flushedOnLoop(int except);
+
+ private:
+  class Receive;
+  class Send;
+
+  Mesh& mesh_;
+  const Handler handler_;
+  std::vector<std::unique_ptr<Receive>> receives_;
+  std::vector<std::unique_ptr<Send>> sends_;
+  std::vector<Receive*> to_repost_;
+  std::deque<std::pair<int, ControlMessage>> arrived_;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_MESH_CONTROL_H_

@@ -1,0 +1,227 @@
+#include "mesh/mesh.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/wire.h"
+
+namespace goss {
+
+namespace {
+
+constexpr std::size_t kMaxNameBytes = 256;
+constexpr std::size_t kMaxProcessorBytes = 1024;
+constexpr std::size_t kMaxSiteBytes = 16;
+constexpr std::size_t kMaxAddressBytes = 4096;
+constexpr std::size_t kMaxAddresses = 16;
+
+/// Why `peer`, whose card this is, cannot be reached.
+std::string describeUnreachable(int peer, const PeerCard& card, const std::string& own_trouble) {
+  if (card.addresses.empty() && !card.trouble.empty())
+    return fmt::format("rank {} cannot be reached: {}", peer, card.trouble);
+  std::vector<std::string> offered;
+  for (const auto& [name, address] : card.addresses)
+    offered.push_back(name);
+  std::string text = fmt::format("no transport reaches rank {} (it offers: {})", peer, fmt::join(offered, ", "));
+  if (!card.trouble.empty()) text += fmt::format("; on rank {} {}", peer, card.trouble);
+  if (!own_trouble.empty()) text += fmt::format("; on this rank {}", own_trouble);
+  if (card.trouble.empty() && own_trouble.empty())
+    text += "; GOSS_TRANSPORT, GOSS_TLS and GOSS_INTERFACE must fit together on all ranks";
+  return text;
+}
+
+} // namespace
+
+std::string PeerCard::encode() const {
+  base::WireWriter writer;
+  writer.text(host).text(process).text(processors);
+  writer.integer(std::int32_t{place.package}).integer(std::int32_t{place.numa}).integer(std::int32_t{place.cache});
+  writer.text(site.from).text(site.at);
+  writer.integer(static_cast<std::uint32_t>(addresses.size()));
+  for (const auto& [name, address] : addresses)
+    writer.text(name).text(address);
+  writer.text(std::string_view(trouble).substr(0, kMaxTroubleBytes));
+  return writer.take();
+}
+
+Result<PeerCard> PeerCard::decode(std::string_view bytes) {
+  base::WireReader reader(bytes);
+  PeerCard card;
+  card.host = reader.text(kMaxNameBytes);
+  card.process = reader.text(kMaxNameBytes);
+  card.processors = reader.text(kMaxProcessorBytes);
+  card.place.package = reader.integer<std::int32_t>();
+  card.place.numa = reader.integer<std::int32_t>();
+  card.place.cache = reader.integer<std::int32_t>();
+  const bool placed = card.place.package >= -1 && card.place.numa >= -1 && card.place.cache >= -1;
+  card.site.from = reader.text(kMaxSiteBytes);
+  card.site.at = reader.text(kMaxSiteBytes);
+  const auto count = reader.integer<std::uint32_t>();
+  for (std::uint32_t i = 0; i < std::min<std::size_t>(count, kMaxAddresses); ++i) {
+    const std::string_view name = reader.text(kMaxNameBytes);
+    const std::string_view address = reader.text(kMaxAddressBytes);
+    card.addresses.emplace_back(name, address);
+  }
+  card.trouble = reader.text(kMaxTroubleBytes);
+  if (!reader.complete() || !placed || count > kMaxAddresses) {
+    return Status::error(GOSS_ERR_PROTOCOL, "a rank sent a malformed address card; do all ranks run the same version?");
+  }
+  return card;
+}
+
+Mesh::Mesh(int self, int size, std::vector<std::unique_ptr<Transport>> transports)
+    : self_(self), transports_(std::move(transports)) {
+  by_peer_.resize(static_cast<std::size_t>(size), nullptr);
+  lost_.resize(static_cast<std::size_t>(size));
+  ended_.resize(lost_.size(), false);
+}
+
+Mesh::~Mesh() = default;
+
+Status Mesh::open(PeerCard& card) {
+  std::vector<std::unique_ptr<Transport>> opened;
+  Status last;
+  bool impossible = false;
+  for (auto& transport : transports_) {
+    Result<std::string> address = transport->open();
+    if (address.isOk()) {
+      card.addresses.emplace_back(transport->name(), address.take());
+      opened.push_back(std::move(transport));
+      continue;
+    }
+    if (!impossible) last = address.status();
+    impossible = impossible || last.kind() == GOSS_ERR_INVALID_ARGUMENT;
+    card.trouble += fmt::format("{}{} could not be opened: {}", card.trouble.empty() ? "" : "; ", transport->name(),
+                                address.status().text());
+  }
+  trouble_ = card.trouble;
+  transports_ = std::move(opened);
+  if (!impossible && !transports_.empty()) return Status::ok();
+  card.addresses.clear();
+  return last;
+}
+
+Status Mesh::connect(const std::vector<PeerCard>& cards) {
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == self_) continue;
+    const auto index = static_cast<std::size_t>(peer);
+    for (const auto& transport : transports_) {
+      for (const auto& [name, address] : cards[index].addresses) {
+        if (by_peer_[index] != nullptr || name != transport->name() || !transport->reaches(address)) continue;
+        if (Status status = transport->connect(peer, address); !status.isOk()) return status;
+        by_peer_[index] = transport.get();
+      }
+    }
+    if (by_peer_[index] == nullptr) {
+      return Status::error(GOSS_ERR_BOOTSTRAP, describeUnreachable(peer, cards[index], trouble_),
+                           ErrorScope::communicator, peer);
+    }
+    if (std::find(used_.begin(), used_.end(), by_peer_[index]) == used_.end()) used_.push_back(by_peer_[index]);
+  }
+  return Status::ok();
+}
+
+Result<bool> Mesh::connected() const {
+  bool all = true;
+  for (int peer = 0; peer < size(); ++peer) {
+    const Transport* transport = by_peer_[static_cast<std::size_t>(peer)];
+    if (transport == nullptr) continue;
+    const LinkState state = transport->link(peer);
+    if (state == LinkState::failed) return transport->linkError(peer);
+    all = all && state == LinkState::ready;
+  }
+  return all;
+}
+
+std::vector<int> Mesh::peersNotReady() const {
+  std::vector<int> peers;
+  for (int peer = 0; peer < size(); ++peer) {
+    const Transport* transport = by_peer_[static_cast<std::size_t>(peer)];
+    if (transport != nullptr && transport->link(peer) != LinkState::ready) peers.push_back(peer);
+  }
+  return peers;
+}
+
+Status Mesh::linkStatus(int peer) const {
+  const auto index = static_cast<std::size_t>(peer);
+  if (!lost_[index].isOk()) return lost_[index];
+  const Transport* transport = by_peer_[index];
+  if (transport == nullptr || transport->link(peer) == LinkState::ready) return Status::ok();
+  return transport->linkError(peer);
+}
+
+bool Mesh::progressOnLoop() {
+  bool moved = false;
+  for (Transport* transport : used_)
+    moved = transport->progress() || moved;
+  return moved;
+}
+
+bool Mesh::prepareToSleepOnLoop() {
+  for (std::size_t i = 0; i < used_.size(); ++i) {
+    if (used_[i]->prepareToSleep()) continue;
+    for (std::size_t armed = 0; armed < i; ++armed)
+      used_[armed]->sleepEnded();
+    return false;
+  }
+  return true;
+}
+
+void Mesh::sleepEndedOnLoop() {
+  for (Transport* transport : used_)
+    transport->sleepEnded();
+}
+
+void Mesh::appendPollFds(std::vector<pollfd>& fds) const {
+  for (const Transport* transport : used_)
+    fds.push_back({transport->pollFd(), POLLIN, 0});
+}
+
+bool Mesh::servesOthers() const {
+  return std::any_of(used_.begin(), used_.end(), [](const Transport* transport) { return transport->servesOthers(); });
+}
+
+void Mesh::addRegion(const MemoryRegion& region) {
+  for (Transport* transport : used_)
+    transport->addRegion(region);
+}
+
+Status Mesh::removeRegion(const std::byte* data) {
+  for (Transport* transport : used_) {
+    if (Status status = transport->removeRegion(data); !status.isOk()) return status;
+  }
+  return Status::ok();
+}
+
+void Mesh::discard(Tag mask, Tag value) {
+  for (Transport* transport : used_)
+    transport->discard(mask, value);
+}
+
+void Mesh::abandon(int peer, const Status& why) {
+  if (Transport* transport = by_peer_[static_cast<std::size_t>(peer)]; transport != nullptr)
+    transport->abandon(peer, why);
+}
+
+std::uint64_t Mesh::movements(int peer) const {
+  const Transport* transport = by_peer_[static_cast<std::size_t>(peer)];
+  if (transport == nullptr) return 0;
+  const PeerStatistics statistics = transport->statistics(peer);
+  return statistics.movements + statistics.messages_received;
+}
+
+void Mesh::onPeerLost(int peer, const Status& status, PeerLoss how) {
+  Status& lost = lost_[static_cast<std::size_t>(peer)];
+  if (!lost.isOk()) return;
+  ended_[static_cast<std::size_t>(peer)] = how != PeerLoss::silent;
+  lost = how == PeerLoss::departed
+             ? Status::error(GOSS_ERR_PEER_LOST,
+                             fmt::format("rank {} has left: it destroyed its communicator or exited", peer),
+                             ErrorScope::peer, peer)
+             : status;
+  if (on_peer_lost_) on_peer_lost_(peer, lost, how);
+}
+
+} // namespace goss

@@ -1,0 +1,118 @@
+/// All links of a world: for each peer the best transport that both ends have.
+#ifndef GOSS_LIB_MESH_MESH_H_
+#define GOSS_LIB_MESH_MESH_H_
+
+#include <poll.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gossamer/config.h"
+#include "gossamer/transport.h"
+#include "platform/topology.h"
+
+namespace goss {
+
+/// What the ranks tell each other when they meet, besides transport addresses.
+struct PeerCard {
+  std::string host;       ///< Equal on ranks that share a host (and network namespace).
+  std::string process;    ///< Equal on ranks that are threads of one process.
+  std::string processors; ///< As platform::usableProcessors().
+  platform::Place place;  ///< Of the rank's binding.
+  Site site;              ///< Where the rank is seen from rank 0.
+  std::vector<std::pair<std::string, std::string>> addresses; ///< Transport name and address, best first.
+  /// Why the rank's other transports could not be opened, for people; cut to kMaxTroubleBytes. Empty: all were opened.
+  std::string trouble;
+
+  static constexpr std::size_t kMaxTroubleBytes = 1024;
+
+  [[nodiscard]] std::string encode() const;
+  static Result<PeerCard> decode(std::string_view bytes);
+};
+
+/// Transports want their listener before the mesh, which owns them, exists.
+class ListenerRelay final : public TransportListener {
+ public:
+  void setTarget(TransportListener* target) { target_ = target; }
+  void onPeerLost(int peer, const Status& status, PeerLoss how) override {
+    if (target_ != nullptr) target_->onPeerLost(peer, status, how);
+  }
+
+ private:
+  TransportListener* target_ = nullptr;
+};
+
+/// Not thread-safe: used under the engine's lock, by one thread while the world is being made.
+class Mesh final : public TransportListener {
+ public:
+  using PeerLostHandler = std::function<void(int peer, const Status& status, PeerLoss how)>;
+
+  /// `transports` best first. `on_peer_lost` is called out of progressOnLoop().
+  Mesh(int self, int size, std::vector<std::unique_ptr<Transport>> transports);
+  ~Mesh() override;
+
+  void setPeerLostHandler(PeerLostHandler handler) { on_peer_lost_ = std::move(handler); }
+
+  /// Opens all transports and fills in this rank's addresses and trouble. Errors: no transport could be opened; or
+  /// invalidArgument, when a setting makes one of them impossible. The card then has no addresses, and is still to be
+  /// shown to the other ranks, which learn from it why this one does not come.
+  Status open(PeerCard& card);
+  /// Picks a transport per peer and begins to connect. Error: no common transport, naming peer, transports and what
+  /// kept the others from being opened there and here.
+  Status connect(const std::vector<PeerCard>& cards);
+  /// True when every link is ready; an error as soon as one has failed. Call progressOnLoop() in between.
+  Result<bool> connected() const;
+  [[nodiscard]] std::vector<int> peersNotReady() const;
+
+  [[nodiscard]] int self() const { return self_; }
+  [[nodiscard]] int size() const { return static_cast<int>(by_peer_.size()); }
+  /// nullptr for self.
+  [[nodiscard]] Transport* transport(int peer) const { return by_peer_[static_cast<std::size_t>(peer)]; }
+  /// Why no more can be sent to `peer`: it is lost or has departed. Ok while the link works.
+  [[nodiscard]] Status linkStatus(int peer) const;
+  /// Whether the transport has reported `peer` lost.
+  [[nodiscard]] bool isLost(int peer) const { return !lost_[static_cast<std::size_t>(peer)].isOk(); }
+  /// Whether `peer` is lost and has departed or ended, so that it goes on nowhere.
+  [[nodiscard]] bool hasEnded(int peer) const { return ended_[static_cast<std::size_t>(peer)]; }
+  /// Whether the link works, for those who send often: then linkStatus() is ok.
+  [[nodiscard]] bool isUp(int peer) const {
+    const auto index = static_cast<std::size_t>(peer);
+    return lost_[index].isOk() && by_peer_[index] != nullptr && by_peer_[index]->link(peer) == LinkState::ready;
+  }
+
+  bool progressOnLoop();
+  bool prepareToSleepOnLoop();
+  void sleepEndedOnLoop();
+  void appendPollFds(std::vector<pollfd>& fds) const;
+
+  /// As Transport::servesOthers, of any.
+  [[nodiscard]] bool servesOthers() const;
+
+  /// Offers memory to the transports in use, as Transport::addRegion and removeRegion.
+  void addRegion(const MemoryRegion& region);
+  Status removeRegion(const std::byte* data);
+
+  /// As Transport::discard and abandon.
+  void discard(Tag mask, Tag value);
+  void abandon(int peer, const Status& why);
+  /// Sum of what moved to and from `peer`.
+  [[nodiscard]] std::uint64_t movements(int peer) const;
+
+  void onPeerLost(int peer, const Status& status, PeerLoss how) override;
+
+ private:
+  const int self_;
+  std::vector<std::unique_ptr<Transport>> transports_;
+  std::vector<Transport*> used_; ///< Those that at least one peer is reached by.
+  std::vector<Transport*> by_peer_;
+  std::vector<Status> lost_; ///< By peer.
+  std::vector<bool> ended_;  ///< By peer: see hasEnded().
+  std::string trouble_;      ///< PeerCard::trouble of this rank.
+  PeerLostHandler on_peer_lost_;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_MESH_MESH_H_

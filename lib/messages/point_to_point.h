@@ -1,0 +1,115 @@
+/// Send and receive: one message each, matched by (peer, tag) in order.
+#ifndef GOSS_LIB_MESSAGES_POINT_TO_POINT_H_
+#define GOSS_LIB_MESSAGES_POINT_TO_POINT_H_
+
+#include <array>
+#include <cstdint>
+#include <deque>
+
+#include "call/signature.h"
+#include "engine/operation.h"
+#include "messages/receive_queue.h"
+
+namespace goss {
+
+/// A validated goss_send or goss_recv.
+struct MessageCall {
+  bool sends = true;
+  void* buffer = nullptr; ///< Only read when `sends`.
+  std::uint64_t count = 0;
+  DType dtype = GOSS_INT8;
+  int peer = -1;        ///< Rank in the communicator; may be this rank; of a receive GOSS_ANY_SOURCE.
+  std::int32_t tag = 0; ///< Of a receive GOSS_ANY_TAG.
+  std::int64_t timeout_ms = 0;
+
+  /// A receive from any rank, or of any tag.
+  [[nodiscard]] bool isWild() const { return peer < 0 || tag < 0; }
+};
+
+/// What travels with a message and must be equal at both ends, by dtype: all that it depends on.
+using MessageEnvelopes = std::array<Envelope, GOSS_DTYPE_COUNT>;
+MessageEnvelopes makeMessageEnvelopes();
+
+class MessageOperation;
+
+/// Messages of a rank to itself: copied from the send's buffer into the receive's when both are there. Loop only.
+class SelfChannel {
+ public:
+  void postOnLoop(MessageOperation& operation);
+  void withdrawOnLoop(MessageOperation& operation);
+  /// Whether a send waits that a receive of `tag` (GOSS_ANY_TAG: of its tag) would get.
+  [[nodiscard]] bool peekOnLoop(std::int32_t tag, goss_message& found) const;
+
+ private:
+  std::deque<MessageOperation*> waiting_; ///< Sends or receives without a partner yet, in order.
+};
+
+/// One message. A failure that concerns this message alone (truncation, dtype, deadline) leaves the communicator
+/// usable.
+class MessageOperation final : public Operation, public QueuedReceive, private SendOperation, private RecvOperation {
+ public:
+  /// bind() is to follow.
+  explicit MessageOperation(Communicator& communicator) : Operation(communicator, Failure::alone) {}
+  MessageOperation(Communicator& communicator, const MessageCall& call);
+  ~MessageOperation() override;
+  /// For another message, when this one is over.
+  void bind(const MessageCall& call) {
+    bindLightly(call);
+    bindRest();
+  }
+  /// The half of bind() that is enough as long as transports do not know the message.
+  void bindLightly(const MessageCall& call);
+  void bindRest();
+  /// Whether there are two ends, and nothing else must get its message first: it may end without the loop.
+  [[nodiscard]] bool mayEndAtOnceOnLoop() const;
+  /// Starts the message without making it an operation of the loop, and looks up to `looks` times whether it has come.
+  /// True: it is complete, with success. False: Communicator::startOnLoop() must follow, and goes on from here.
+  bool tryRunOnLoop(int looks);
+
+  void startOnLoop() override;
+  void advanceOnLoop() override;
+  void withdrawOnLoop() override;
+  bool pollOnLoop() override;
+  [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] std::vector<int> waitingForRanks() const override;
+
+  [[nodiscard]] Pattern pattern() const override { return {call_.peer, call_.tag}; }
+  void takeOnLoop(const goss_message& found) override;
+  void giveBackOnLoop() override;
+  void giveUpOnLoop(const Status& why) override;
+
+  [[nodiscard]] const MessageCall& call() const { return call_; }
+  [[nodiscard]] bool sends() const { return call_.sends; }
+  /// Tag of the message that this operation is posted for.
+  [[nodiscard]] std::int32_t tag() const { return tag_; }
+  /// The self channel found the partner: `send` completes with this receive.
+  void takeFromSelfOnLoop(MessageOperation& send);
+
+ private:
+  friend class SelfChannel;
+
+  void aimAt(int peer, std::int32_t tag);
+  void postOnLoop();
+  void postToPeerOnLoop();
+  void queueOnLoop();
+  void takeBackOnLoop();
+  void onTakenBack() override;
+  void onSent(const Status& status) override;
+  Status onMatched(const Envelope& received, std::size_t length) override;
+  void onReceived(const Status& status) override;
+  void ended(const Status& status);
+
+  MessageCall call_;
+  iovec piece_;
+  int peer_ = -1;        ///< Rank whose message this operation is posted for.
+  std::int32_t tag_ = 0; ///< Tag of that message.
+  bool posted_ = false;
+  bool ended_ = false;
+  bool taken_back_ = false; ///< The sender took its message back: a wild receive looks for another one.
+  bool at_once_ = false;    ///< tryRunOnLoop() has started it, and the loop does not know it.
+  Status result_;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_MESSAGES_POINT_TO_POINT_H_

@@ -1,0 +1,57 @@
+#include "messages/probe.h"
+
+#include "communicator/blocked_call_guard.h"
+#include "communicator/communicator.h"
+
+namespace goss {
+
+void ProbeOperation::startOnLoop() {
+  communicator().receivesOnLoop().add(*this);
+  communicator().engine().keepPollingOnLoop(*this);
+}
+
+bool ProbeOperation::pollOnLoop() { return communicator().receivesOnLoop().pollOnLoop(*this); }
+
+void ProbeOperation::withdrawOnLoop() {
+  if (isQueued()) communicator().receivesOnLoop().remove(*this);
+}
+
+std::string ProbeOperation::describe() const { return "probe for a message from " + goss::describe(pattern_); }
+
+std::vector<int> ProbeOperation::waitingForRanks() const { return communicator().receivesOnLoop().sources(pattern_); }
+
+void ProbeOperation::takeOnLoop(const goss_message& found) {
+  message = found;
+  withdrawOnLoop();
+  communicator().completeOnLoop(*this, Status::ok());
+}
+
+void ProbeOperation::giveUpOnLoop(const Status& why) { communicator().failAloneOnLoop(*this, why); }
+
+Result<bool> Communicator::probeNow(const Pattern& pattern, goss_message& found) {
+  auto lock = engine().enter();
+  if (!failure_.isOk()) return failure_;
+  engine().turnOnce(lock);
+  engine().startUnpostedOnLoop();                     // Earlier receives have their messages first.
+  if (receives_.sweepOnLoop()) engine().notify(lock); // Who sleeps does not know what was posted.
+  if (!failure_.isOk()) return failure_;
+  if (!receives_.findOnLoop(pattern, found)) {
+    if (Status gone = receives_.sourceStatus(pattern); !gone.isOk()) return gone;
+    return false;
+  }
+  receives_.turnTo(found.source);
+  return true;
+}
+
+Status Communicator::probe(const Pattern& pattern, std::int64_t timeout_ms, goss_message& found) {
+  auto lock = engine().enter();
+  const BlockedCallGuard inside(*this, lock);
+  ProbeOperation probe(*this, pattern);
+  probe.timeout_ms = timeout_ms > 0 ? timeout_ms : defaultTimeoutMs();
+  if (Status status = startOnLoop(probe); !status.isOk()) return status;
+  engine().driveUntil(lock, [&] { return probe.state() == Operation::State::complete; });
+  if (probe.status().isOk()) found = probe.message;
+  return probe.status();
+}
+
+} // namespace goss

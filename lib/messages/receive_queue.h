@@ -1,0 +1,117 @@
+/// The receives from any rank or of any tag, the probes, and the receives that must wait behind these.
+#ifndef GOSS_LIB_MESSAGES_RECEIVE_QUEUE_H_
+#define GOSS_LIB_MESSAGES_RECEIVE_QUEUE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gossamer/gossamer.h"
+#include "gossamer/status.h"
+
+namespace goss {
+
+class Communicator;
+
+/// Which messages a receive or a probe accepts.
+struct Pattern {
+  int source = GOSS_ANY_SOURCE;
+  std::int32_t tag = GOSS_ANY_TAG;
+
+  [[nodiscard]] bool isWild() const { return source == GOSS_ANY_SOURCE || tag == GOSS_ANY_TAG; }
+  /// Whether there are messages that both accept.
+  [[nodiscard]] bool overlaps(const Pattern& other) const {
+    return (source == other.source || source == GOSS_ANY_SOURCE || other.source == GOSS_ANY_SOURCE) &&
+           (tag == other.tag || tag == GOSS_ANY_TAG || other.tag == GOSS_ANY_TAG);
+  }
+};
+
+/// Such as "rank 3, tag 7" or "any rank, any tag".
+std::string describe(const Pattern& pattern);
+
+/// An entry of a ReceiveQueue.
+class QueuedReceive {
+ public:
+  virtual ~QueuedReceive() = default;
+  [[nodiscard]] virtual Pattern pattern() const = 0;
+  /// Whether this entry takes its message away; a probe leaves it to the entries behind.
+  [[nodiscard]] virtual bool takes() const { return true; }
+  /// This entry gets the message `found` (whose length is not known while it is still to come), and is posted for it.
+  /// The entry calls ReceiveQueue::remove() when it has met the message.
+  virtual void takeOnLoop(const goss_message& found) = 0;
+  /// This entry has not met its message: undoes takeOnLoop(), if that was called.
+  virtual void giveBackOnLoop() = 0;
+  /// No message will come, because the only rank that this entry accepts is gone.
+  virtual void giveUpOnLoop(const Status& why) = 0;
+
+ protected:
+  [[nodiscard]] bool isQueued() const { return queued_; }
+  /// Called when a receive starts, so that it counts as posted now.
+  void forgetPlace() {
+    place_ = 0;
+    source_ = -1;
+  }
+
+ private:
+  friend class ReceiveQueue;
+  bool queued_ = false;
+  std::uint64_t place_ = 0; ///< 0: none yet.
+  int source_ = -1;         ///< Rank whose message it was given last; it keeps to that rank while the rank has one.
+};
+
+/// Transports match by peer and tag, and do so as messages come. A receive that names no rank or no tag is therefore
+/// none of theirs: it waits here until a message that it accepts has come without a receive (Transport::peek), and is
+/// posted for that one. A receive that was posted later, and accepts a message that it accepts, waits behind it, since
+/// the transport would give it that message; one that was posted earlier is known to the transport, which does. So
+/// messages meet receives as MPI has it (MPI 4.1, 3.5): of two receives that accept a message the one posted first gets
+/// it, and of two messages of one rank that a receive accepts it gets the one sent first. Between ranks there is no
+/// order; they take turns.
+///
+/// Of a communicator. Under the engine's lock, and not out of a transport's callback but for remove().
+class ReceiveQueue {
+ public:
+  explicit ReceiveQueue(Communicator& communicator) : communicator_(communicator) {}
+
+  [[nodiscard]] bool isEmpty() const { return entries_.empty(); }
+  /// Whether a receive that is posted now must stand here.
+  [[nodiscard]] bool holds(const Pattern& receive) const {
+    return receive.isWild() || (!entries_.empty() && mustWait(receive, entries_.size()));
+  }
+  /// Appends `receive`; a receive that has stood here since it started goes to its old place.
+  void add(QueuedReceive& receive);
+  void remove(QueuedReceive& receive);
+
+  /// Gives each entry, in the order in which they were posted, its message, and posts the receives that need not wait
+  /// any more to their transports. An entry that still stands here since an earlier call has not met its message, and
+  /// gets it again unless the sender has taken it back. It gets no other rank's as long as that rank has one for it: an
+  /// entry behind it may have got an older one of the other rank. To be called after each progress of the transports.
+  /// Returns whether anything happened.
+  bool sweepOnLoop();
+  /// What an entry does when the progress loop polls it: the first entry sweeps for all.
+  bool pollOnLoop(const QueuedReceive& entry) {
+    return !entries_.empty() && entries_.front() == &entry && sweepOnLoop();
+  }
+  /// Finds the message that a receive posted now, behind all entries, would get. To be called after sweepOnLoop().
+  bool findOnLoop(const Pattern& pattern, goss_message& found) const;
+  /// The next search for a message begins at rank `source`.
+  void turnTo(int source) { next_ = source; }
+
+  /// Not ok when the only rank that `pattern` accepts is gone, so that no message will come but those that are there.
+  [[nodiscard]] Status sourceStatus(const Pattern& pattern) const;
+  /// The other ranks whose messages `pattern` accepts.
+  [[nodiscard]] std::vector<int> sources(const Pattern& pattern) const;
+
+ private:
+  [[nodiscard]] bool mustWait(const Pattern& pattern, std::size_t before) const;
+  [[nodiscard]] bool isFree(std::size_t index) const;
+  [[nodiscard]] bool peekOnLoop(int source, std::int32_t tag, goss_message& found) const;
+
+  Communicator& communicator_;
+  std::vector<QueuedReceive*> entries_; ///< As they were posted.
+  std::uint64_t places_ = 0;
+  int next_ = 0;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_MESSAGES_RECEIVE_QUEUE_H_

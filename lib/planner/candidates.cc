@@ -1,0 +1,521 @@
+#include "planner/candidates.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include "call/tag.h"
+#include "schedule/contract.h"
+#include "schedule/placement.h"
+#include "schedule/simulator.h"
+
+namespace goss {
+
+namespace {
+
+using schedule::Links;
+using schedule::Shape;
+using schedule::Simulation;
+
+constexpr std::uint64_t kMinBlockBytes = 4 << 10;
+/// A message that is cut further costs more in overhead than its pipelining can win on any network worth the name.
+constexpr std::uint64_t kMinFragmentedBytes = 100 << 10;
+/// Over long distances nor does a payload below this, whatever it is a payload of.
+constexpr double kMinPayloadBytes = 32 << 10;
+/// Cutting more finely must pay at least this much, or the simpler plan is kept.
+constexpr double kWorthwhile = 0.98;
+/// A vector that is larger than this streams through memory. Cut into fragments of kWarmBytes, what arrives is summed
+/// and sent on while it is in a cache, which the model does not know: over TCP and shared memory, 2 ranks, 64 MiB, that
+/// took 16 instead of 26 ms and 10 instead of 12.5 ms. So a price that is worse by kWarmLoss is accepted for it.
+constexpr std::uint64_t kStreamedBytes = 8 << 20;
+constexpr std::uint64_t kWarmBytes = 1 << 20;
+constexpr double kWarmLoss = 1.15;
+/// So many round trips' worth of bytes are kept in flight. A message that lost a packet waits one or two round trips
+/// for it, and what is behind it in its connection with it: with four fragments of 1 MiB in flight, 4 ranks at 500
+/// Mbit/s and 50 ms one way with a loss of 1 % took 6.2 s for 64 MiB, with four of 16 MiB 2.4 s.
+constexpr double kRoundTripsInFlight = 16;
+/// What the model does not know of long-distance flows whose rate nobody knows, as parts of the time that the bytes
+/// take. Those that meet in front of a rank take turns to lose packets and to slow down; the slowest of them ends the
+/// collective. 4 ranks at 500 Mbit/s and 50 ms one way, 64 MiB: with three partners at a time 2.3 s, and at 1 % of loss
+/// 3.8 s, with one partner each way 1.8 and 2.1 s, where 1.7 s are possible.
+constexpr double kFar_s = 1e-3;
+constexpr double kMeetingLoss = 0.25;
+/// With one partner each way a rank waits for its predecessor time and again, and congestion control takes that for the
+/// path's rate. At 1000 Mbit/s and 50 ms 1.2 s, and with a loss of 1 % 2.8 s, where 0.9 are possible.
+constexpr double kHeldUpLoss = 0.12;
+/// Flows that share a line are paced to this much of it together: it stays full, and its queue grows slowly. Each of
+/// them has learnt how much the line takes from itself alone, and would send that much at first. 4 ranks at 500 Mbit/s
+/// and 20 ms one way, 64 MiB in 8 bits: 467 ms instead of 550 to 680, where 444 are possible.
+constexpr double kPaceOfLine = 1.05;
+/// What is short fits in the queue. And who gets much less than others is done early; its part of the line must not
+/// stay empty then.
+constexpr std::uint64_t kMinPacedBytes = 32 << 10;
+constexpr double kMaxPacedSpread = 1.1;
+/// Steps of all ranks together that one simulation may have.
+constexpr std::uint64_t kMaxSteps = 40'000;
+/// And all trials for one question; what is left over when it is spent keeps its simplest form.
+constexpr std::uint64_t kStepBudget = 400'000;
+/// As much again and more for those that cannot win, when somebody wants to see their prices.
+constexpr std::uint64_t kThoroughStepBudget = 4'000'000;
+
+std::uint64_t stepsOf(const std::vector<Schedule>& schedules) {
+  std::uint64_t steps = 0;
+  for (const Schedule& schedule : schedules)
+    steps += schedule.steps.size();
+  return steps;
+}
+
+/// The largest message, in bytes of an unfragmented run.
+std::uint64_t largestMessage(const std::vector<Schedule>& schedules, const Shape& shape) {
+  std::uint64_t largest = 0;
+  for (const Schedule& schedule : schedules) {
+    const schedule::Layout layout(schedule, shape);
+    for (const Step& step : schedule.steps) {
+      if (step.kind != StepKind::send) continue;
+      std::uint64_t elems = 0;
+      for (const Slot slot : schedule.slotsOf(step.targets))
+        elems += layout.extentOf(slot).count_elems;
+      largest = std::max(largest, elems * shape.element_bytes);
+    }
+  }
+  return largest;
+}
+
+/// To how many others all its messages go, if those of the first moment go to each of them, and about as much in all;
+/// else 0.
+int receiversAtOnce(const Schedule& schedule, const Shape& shape) {
+  const schedule::Layout layout(schedule, shape);
+  std::vector<bool> awaits(schedule.steps.size()); // A message, of itself or of what it depends on.
+  std::vector<std::uint64_t> bytes(static_cast<std::size_t>(schedule.size));
+  std::vector<bool> at_first(bytes.size());
+  for (std::size_t i = 0; i < schedule.steps.size(); ++i) {
+    const Step& step = schedule.steps[i];
+    const bool sends = step.kind == StepKind::send;
+    awaits[i] = step.peer >= 0 && !sends;
+    for (const std::uint32_t needed : schedule.dependenciesOf(step))
+      awaits[i] = awaits[i] || awaits[needed];
+    if (!sends) continue;
+    const auto peer = static_cast<std::size_t>(step.peer);
+    if (!awaits[i]) at_first[peer] = true;
+    for (const Slot slot : schedule.slotsOf(step.targets))
+      bytes[peer] += layout.extentOf(slot).count_elems * shape.element_bytes;
+  }
+  int receivers = 0;
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t most = 0;
+  for (std::size_t peer = 0; peer < bytes.size(); ++peer) {
+    if (bytes[peer] == 0) continue;
+    if (!at_first[peer]) return 0;
+    ++receivers;
+    least = std::min(least, bytes[peer]);
+    most = std::max(most, bytes[peer]);
+  }
+  const bool alike = static_cast<double>(most) <= kMaxPacedSpread * static_cast<double>(least);
+  return alike && least >= kMinPacedBytes ? receivers : 0;
+}
+
+bool hasOneReceiver(const Schedule& schedule) {
+  int receiver = -1;
+  for (const Step& step : schedule.steps) {
+    if (step.kind != StepKind::send) continue;
+    if (receiver >= 0 && step.peer != receiver) return false;
+    receiver = step.peer;
+  }
+  return true;
+}
+
+/// All ranks' schedules; none where a lossy codec would lose more with every rank, or not the same on all.
+std::vector<Schedule> planAll(const Question& question, const Candidate& candidate, const Links& links) {
+  std::vector<Schedule> schedules;
+  for (int rank = 0; rank < links.size(); ++rank) {
+    schedule::Compressed made = scheduleFor(question, candidate, links, rank);
+    if (made.requantizes && !question.may_requantize) return {};
+    schedules.push_back(std::move(made.schedule));
+  }
+  const bool same = !question.compressed || question.collective != Collective::allReduce;
+  return same || !schedule::resultsDiverge(schedules) ? std::move(schedules) : std::vector<Schedule>();
+}
+
+Links firstRanks(const Links& links, int size) {
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return links.subset(ranks);
+}
+
+/// The ranks of a node; where nodes say nothing, the divisor next to the square root, which balances the two levels.
+int groupSizeFor(const Links& links) {
+  if (links.nodeSize() > 0) return links.nodeSize();
+  int best = 0;
+  for (int group = 2; group * group <= links.size(); ++group) {
+    if (links.size() % group == 0) best = group;
+  }
+  return best;
+}
+
+/// One question's search. Keeps the budget and the best price so far.
+class Search {
+ public:
+  Search(const Question& question, const Links& links)
+      : question_(question), links_(links), size_(links.size()), uniform_(links.uniform()) {}
+
+  std::vector<Candidate> run(std::span<const Algorithm* const> algorithms, Effort effort) {
+    std::vector<Candidate> found;
+    std::vector<std::size_t> pruned;
+    for (const Algorithm* algorithm : algorithms) {
+      for (Candidate& variant : legalVariants(question_, *algorithm, links_)) {
+        pruned_ = false;
+        if (!price(variant)) continue;
+        if (pruned_) pruned.push_back(found.size());
+        found.push_back(std::move(variant));
+      }
+    }
+    if (effort == Effort::thorough) refine(found, pruned);
+    return found;
+  }
+
+  bool priceAgain(Candidate& candidate) {
+    const std::uint64_t expected = candidate.algorithm->plan(requestFor(question_, candidate, size_, 0)).steps.size() *
+                                   static_cast<std::uint64_t>(size_);
+    if (expected > kMaxSteps) return false;
+    const std::vector<Schedule> schedules = planAll(question_, candidate, links_);
+    return !schedules.empty() && stepsOf(schedules) <= kMaxSteps && simulate(candidate, schedules);
+  }
+
+ private:
+  /// Prices the candidate and improves its parameters. False: it cannot be priced.
+  bool price(Candidate& candidate) {
+    const std::uint64_t expected = candidate.algorithm->plan(requestFor(question_, candidate, size_, 0)).steps.size() *
+                                   static_cast<std::uint64_t>(size_);
+    if (expected > kMaxSteps) return extrapolate(candidate);
+    std::vector<Schedule> schedules = planAll(question_, candidate, links_);
+    if (schedules.empty() || !simulate(candidate, schedules)) return false;
+    if (candidate.algorithm->traits().pipelined) {
+      tryBlocks(candidate);
+    } else {
+      tryShares(candidate, schedules);
+      tryFragments(candidate, schedules);
+      tryWarmFragments(candidate, schedules);
+    }
+    best_s_ = std::min(best_s_, candidate.price_s);
+    return true;
+  }
+
+  /// Cuts those that were left whole because no cutting could make them the best; it cannot now either.
+  void refine(std::vector<Candidate>& found, const std::vector<std::size_t>& pruned) {
+    best_s_ = std::numeric_limits<double>::infinity();
+    budget_ = kThoroughStepBudget;
+    for (const std::size_t index : pruned) {
+      Candidate& candidate = found[index];
+      if (candidate.algorithm->traits().pipelined) {
+        tryBlocks(candidate);
+      } else {
+        tryFragments(candidate, planAll(question_, candidate, links_));
+      }
+    }
+  }
+
+  bool simulate(Candidate& candidate, const std::vector<Schedule>& schedules) {
+    schedule::SimulationOptions options;
+    options.fragments = candidate.fragments;
+    options.window = candidate.window;
+    options.codec = question_.codec;
+    const std::uint64_t steps = std::max<std::uint64_t>(1, stepsOf(schedules));
+    options.detailed_fragments =
+        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kMaxSteps / steps, 4, options.detailed_fragments));
+    spent_ += steps * std::min(options.detailed_fragments, options.fragments);
+    const Result<Simulation> result =
+        schedule::simulate(schedules, shapeFor(question_, candidate, size_), links_, options);
+    if (!result.isOk()) return false;
+    candidate.price_s = result.value().finish_s;
+    candidate.critical_rank = result.value().critical_rank;
+    candidate.most_bytes_sent = 0;
+    candidate.most_messages_sent = 0;
+    for (const schedule::RankTraffic& rank : result.value().ranks) {
+      candidate.most_bytes_sent = std::max(candidate.most_bytes_sent, rank.bytes_sent);
+      candidate.most_messages_sent = std::max(candidate.most_messages_sent, rank.messages_sent);
+    }
+    candidate.price_s += distanceLoss(candidate, schedules);
+    return true;
+  }
+
+  [[nodiscard]] bool far() const { return size_ > 1 && links_.price(0, 1).latency_s >= kFar_s; }
+
+  /// What flows of unknown rate lose over a long distance; those that are paced to a line are known to fit.
+  [[nodiscard]] double distanceLoss(const Candidate& candidate, const std::vector<Schedule>& schedules) const {
+    if (question_.compressed || !uniform_ || size_ < 3 || !far()) return 0;
+    const bool paced = !question_.uneven && paceFor(links_, schedules[0], shapeFor(question_, candidate, size_)) > 0;
+    if (paced) return 0;
+    const bool alone = std::all_of(schedules.begin(), schedules.end(), hasOneReceiver);
+    return (alone ? kHeldUpLoss : kMeetingLoss) * static_cast<double>(candidate.most_bytes_sent) /
+           links_.price(0, 1).bandwidth_bytes_per_s;
+  }
+
+  /// Whether no cutting can make it the best: its busiest rank sends for too long on the fastest link.
+  [[nodiscard]] bool hopeless(const Candidate& candidate) {
+    if (fastest_bytes_per_s_ == 0) {
+      for (int from = 0; from < size_; ++from) {
+        for (int to = 0; to < size_ && from != to; ++to) {
+          for (const double rate :
+               {links_.price(from, to).bandwidth_bytes_per_s, links_.price(to, from).bandwidth_bytes_per_s}) {
+            fastest_bytes_per_s_ = std::max(fastest_bytes_per_s_, rate);
+          }
+        }
+      }
+    }
+    const bool is = static_cast<double>(candidate.most_bytes_sent) > best_s_ * fastest_bytes_per_s_;
+    pruned_ = pruned_ || is;
+    return is;
+  }
+
+  void keepIfWorthwhile(Candidate& candidate, Candidate& trial) const {
+    if (trial.price_s < candidate.price_s * kWorthwhile) candidate = std::move(trial);
+  }
+
+  void tryBlocks(Candidate& candidate) {
+    const std::uint64_t most = std::min<std::uint64_t>(kMaxFragments, question_.bytes / kMinBlockBytes);
+    std::uint32_t worse = 0;
+    for (std::uint32_t blocks = 2; blocks <= most && worse < 2 && !hopeless(candidate); blocks *= 2) {
+      Candidate trial = candidate;
+      trial.blocks = blocks;
+      const std::vector<Schedule> schedules = planAll(question_, trial, links_);
+      if (spent_ + stepsOf(schedules) > budget_ || stepsOf(schedules) > kMaxSteps) return;
+      if (!simulate(trial, schedules)) return;
+      worse = trial.price_s < candidate.price_s ? 0 : worse + 1;
+      keepIfWorthwhile(candidate, trial);
+    }
+  }
+
+  /// More would make payloads too small.
+  [[nodiscard]] std::uint64_t mostFragments(const Candidate& candidate, const std::vector<Schedule>& schedules) const {
+    if (!question_.compressed || !far()) return kMaxFragments;
+    const std::uint64_t largest = largestMessage(schedules, shapeFor(question_, candidate, size_));
+    const double payload = static_cast<double>(largest) * question_.codec.payload_ratio;
+    return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(payload / kMinPayloadBytes), 1, kMaxFragments);
+  }
+
+  void tryFragments(Candidate& candidate, const std::vector<Schedule>& schedules) {
+    const std::uint64_t largest = largestMessage(schedules, shapeFor(question_, candidate, size_));
+    const std::uint64_t most = std::min(mostFragments(candidate, schedules), largest / kMinFragmentedBytes);
+    const std::uint64_t steps = stepsOf(schedules);
+    std::uint32_t worse = 0;
+    for (std::uint32_t fragments = 2; fragments <= most && worse < 2 && !hopeless(candidate); fragments *= 2) {
+      if (spent_ + 4 * steps > budget_) return;
+      Candidate trial = candidate;
+      trial.fragments = fragments;
+      trial.window = windowFor(links_, question_, fragments);
+      if (!simulate(trial, schedules)) return;
+      worse = trial.price_s < candidate.price_s ? 0 : worse + 1;
+      keepIfWorthwhile(candidate, trial);
+    }
+  }
+
+  void tryWarmFragments(Candidate& candidate, const std::vector<Schedule>& schedules) {
+    if (question_.collective != Collective::allReduce || question_.bytes <= kStreamedBytes) return;
+    const std::uint64_t parts =
+        std::bit_floor(std::min(mostFragments(candidate, schedules), question_.bytes / kWarmBytes));
+    for (auto fragments = static_cast<std::uint32_t>(parts); fragments > candidate.fragments; fragments /= 2) {
+      if (spent_ + kWindow * stepsOf(schedules) > budget_) return;
+      Candidate trial = candidate;
+      trial.fragments = fragments;
+      trial.window = windowFor(links_, question_, fragments);
+      if (!simulate(trial, schedules)) return;
+      if (trial.price_s <= candidate.price_s * kWarmLoss) {
+        candidate = std::move(trial);
+        return;
+      }
+    }
+  }
+
+  /// Chunk c is taken to be owned by rank c, or by its pair; where an algorithm sees that differently, its price tells.
+  void tryShares(Candidate& candidate, const std::vector<Schedule>& schedules) {
+    if (question_.collective != Collective::allReduce || question_.bytes == 0 || uniform_) return;
+    const bool pairs = candidate.algorithm->traits().pairs_groups;
+    if (schedules[0].partition != Partition::even ||
+        (!pairs && schedules[0].chunk_count != static_cast<std::uint32_t>(size_)))
+      return;
+    Candidate trial = candidate;
+    trial.weights = pairs ? schedule::pairShares(links_, candidate.group_size) : schedule::directShares(links_);
+    if (trial.weights.empty() || spent_ + stepsOf(schedules) > budget_ || !simulate(trial, schedules)) return;
+    keepIfWorthwhile(candidate, trial);
+  }
+
+  /// Fewer ranks, keeping whole groups, by halves until few enough steps are left.
+  [[nodiscard]] std::vector<int> smallerSizes(const Candidate& candidate) const {
+    const int group = std::max(1, candidate.group_size);
+    std::vector<int> sizes;
+    for (int groups = size_ / group; groups > 1 && sizes.size() < 3;) {
+      groups = (groups + 1) / 2;
+      const int size = groups * group;
+      Question question = question_;
+      question.root = 0;
+      Candidate smaller = candidate;
+      smaller.order.clear();
+      const PlanRequest request = requestFor(question, smaller, size, 0);
+      if (!candidate.algorithm->supports(request)) continue;
+      if (candidate.algorithm->plan(request).steps.size() * static_cast<std::uint64_t>(size) <= kMaxSteps / 2) {
+        sizes.push_back(size);
+      }
+    }
+    return sizes;
+  }
+
+  /// Prices s, s/2 and s/4 ranks and continues the series of differences up to all ranks: they double where time grows
+  /// with the ranks (latencies of a ring), stay equal where it grows with their logarithm, and halve where it saturates
+  /// (bandwidth).
+  bool extrapolate(Candidate& candidate) {
+    const std::vector<int> sizes = smallerSizes(candidate);
+    if (sizes.size() < 3) return false;
+    double prices[3];
+    for (std::size_t i = 0; i < 3; ++i) {
+      const Links links = firstRanks(links_, sizes[i]);
+      Question question = question_;
+      question.root = 0;
+      Candidate smaller = candidate;
+      smaller.order.clear();
+      const Result<double> priced = priceOver(question, smaller, links);
+      if (!priced.isOk()) return false;
+      prices[i] = priced.value();
+    }
+    double difference = prices[0] - prices[1];
+    const double before = prices[1] - prices[2];
+    const double growth = before > 0 ? std::clamp(difference / before, 0.5, 2.0) : 1.0;
+    candidate.price_s = prices[0];
+    for (int size = sizes[0]; size < size_; size *= 2) {
+      difference = std::max(0.0, difference * growth);
+      const double part = size * 2 <= size_ ? 1.0 : static_cast<double>(size_ - size) / size;
+      candidate.price_s += difference * part;
+    }
+    candidate.extrapolated = true;
+    best_s_ = std::min(best_s_, candidate.price_s);
+    return true;
+  }
+
+  const Question& question_;
+  const Links& links_;
+  const int size_;
+  const bool uniform_;
+  std::uint64_t spent_ = 0;
+  std::uint64_t budget_ = kStepBudget;
+  bool pruned_ = false; ///< The present candidate was left whole as hopeless.
+  double best_s_ = std::numeric_limits<double>::infinity();
+  double fastest_bytes_per_s_ = 0;
+};
+
+} // namespace
+
+std::uint64_t paceFor(const Links& links, const Schedule& schedule, const Shape& shape) {
+  if (links.size() < 3 || !links.uniform() || links.price(0, 1).latency_s < kFar_s) return 0;
+  const schedule::NodePrice& line = links.node(links.nodeOf(0));
+  if (line.up_bytes_per_s == 0) return 0;
+  const int receivers = receiversAtOnce(schedule, shape);
+  if (receivers < 2) return 0;
+  double pace = line.up_bytes_per_s / receivers;
+  // Where all send to all, as many meet in front of each; a root's flows meet nobody there.
+  const int senders = schedule::hasRoot(schedule.collective) ? 1 : receivers;
+  if (line.down_bytes_per_s > 0) pace = std::min(pace, line.down_bytes_per_s / senders);
+  return static_cast<std::uint64_t>(kPaceOfLine * pace);
+}
+
+std::uint32_t windowFor(const Links& links, const Question& question, std::uint32_t fragments) {
+  double in_flight = 0;                             // Bytes.
+  for (int peer = 1; peer < links.size(); ++peer) { // Rank 0's row, by which all ranks judge.
+    const schedule::LinkPrice& price = links.price(0, peer);
+    in_flight = std::max(in_flight, kRoundTripsInFlight * 2 * price.latency_s * price.bandwidth_bytes_per_s);
+  }
+  const double ratio = question.compressed ? question.codec.payload_ratio : 1.0;
+  const double bytes = static_cast<double>(question.bytes) * ratio;
+  const double share = in_flight < bytes ? in_flight / bytes : 1.0;
+  const auto wanted = static_cast<std::uint32_t>(std::ceil(share * fragments));
+  return std::min(fragments, std::max(kWindow, wanted));
+}
+
+PlanRequest requestFor(const Question& question, const Candidate& candidate, int size, int rank) {
+  PlanRequest request;
+  request.collective = question.collective;
+  request.size = size;
+  request.rank = rank;
+  request.root = question.root;
+  request.partition = schedule::movesBlocks(question.collective) ? Partition::byRank : Partition::even;
+  request.uneven = question.uneven;
+  request.blocks = candidate.blocks;
+  request.order = candidate.order;
+  request.group_size = candidate.group_size;
+  return request;
+}
+
+schedule::Compressed scheduleFor(const Question& question, const Candidate& candidate, const Links& links, int rank) {
+  Schedule plain = candidate.algorithm->plan(requestFor(question, candidate, links.size(), rank));
+  if (!question.compressed) return {std::move(plain), false};
+  std::vector<bool> encoded_peers;
+  for (int peer = 0; candidate.between_nodes && peer < links.size(); ++peer)
+    encoded_peers.push_back(links.nodeOf(peer) != links.nodeOf(rank));
+  return schedule::compressed(plain, encoded_peers,
+                              question.adds_payloads ? schedule::Sums::payloads : schedule::Sums::decoded);
+}
+
+Shape shapeFor(const Question& question, const Candidate& candidate, int size) {
+  Shape shape;
+  if (schedule::movesBlocks(question.collective)) {
+    for (int rank = 0; rank < size; ++rank) {
+      shape.input_blocks.push_back({static_cast<std::uint64_t>(rank) * question.bytes, question.bytes});
+    }
+    shape.output_blocks = shape.input_blocks;
+  } else {
+    shape.count = question.bytes;
+    shape.weights = candidate.weights;
+  }
+  return shape;
+}
+
+std::vector<Candidate> legalVariants(const Question& question, const Algorithm& algorithm, const Links& links) {
+  const AlgorithmTraits traits = algorithm.traits();
+  std::vector<Candidate> variants(1);
+  variants[0].algorithm = &algorithm;
+  if (traits.takes_group) {
+    variants[0].group_size = groupSizeFor(links);
+    if (variants[0].group_size == 0) return {};
+  }
+  if (traits.takes_order && !links.uniform()) {
+    Candidate ordered = variants[0];
+    ordered.order = schedule::ringOrder(links, static_cast<double>(question.bytes) / links.size());
+    if (!std::is_sorted(ordered.order.begin(), ordered.order.end())) variants.push_back(std::move(ordered));
+  }
+  if (question.compressed && !question.adds_payloads && traits.takes_group && links.nodeSize() > 0) {
+    const std::size_t count = variants.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      variants.push_back(variants[i]);
+      variants.back().between_nodes = true;
+    }
+  }
+  std::erase_if(variants, [&](const Candidate& variant) {
+    return !algorithm.supports(requestFor(question, variant, links.size(), 0));
+  });
+  return variants;
+}
+
+std::vector<Candidate> priceCandidates(const Question& question, std::span<const Algorithm* const> algorithms,
+                                       const Links& links, Effort effort) {
+  return Search(question, links).run(algorithms, effort);
+}
+
+bool priceAgain(const Question& question, Candidate& candidate, const Links& links) {
+  return Search(question, links).priceAgain(candidate);
+}
+
+Result<double> priceOver(const Question& question, const Candidate& candidate, const Links& links) {
+  const std::vector<Schedule> schedules = planAll(question, candidate, links);
+  schedule::SimulationOptions options;
+  options.fragments = candidate.fragments;
+  options.window = candidate.window;
+  options.codec = question.codec;
+  if (schedules.empty()) return Status::error(GOSS_ERR_UNSUPPORTED, "no legal schedule");
+  const Result<Simulation> result =
+      schedule::simulate(schedules, shapeFor(question, candidate, links.size()), links, options);
+  if (!result.isOk()) return result.status();
+  return result.value().finish_s;
+}
+
+} // namespace goss

@@ -1,0 +1,98 @@
+/// The plans that come into question for a collective, and what each would cost.
+#ifndef GOSS_LIB_PLANNER_CANDIDATES_H_
+#define GOSS_LIB_PLANNER_CANDIDATES_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gossamer/algorithm.h"
+#include "schedule/compress.h"
+#include "schedule/layout.h"
+#include "schedule/links.h"
+#include "schedule/simulator.h"
+
+namespace goss {
+
+/// Least fragments in flight.
+inline constexpr std::uint32_t kWindow = 4;
+
+/// What is to be planned. `bytes`: of the vector, or of one rank's block where the collective moves blocks of ranks.
+struct Question {
+  Collective collective = Collective::allReduce;
+  int root = 0;
+  bool uneven = false;
+  std::uint64_t bytes = 0;
+  bool compressed = false;     ///< Messages are encoded (schedule/compress.h), as `codec` prices it.
+  bool adds_payloads = false;  ///< The codec is additive: sums are made of payloads.
+  bool may_requantize = false; ///< Sums may be encoded at every hop: the codec loses nothing, or the user asked for it.
+  schedule::CodecPrice codec = {};
+};
+
+/// An algorithm with its parameters, and its price.
+struct Candidate {
+  const Algorithm* algorithm = nullptr;
+  std::uint32_t blocks = 1;
+  std::uint32_t fragments = 1;
+  std::uint32_t window = 1; ///< Fragments in flight.
+  int group_size = 0;
+  std::vector<int> order;      ///< Empty: natural.
+  std::vector<double> weights; ///< Shape::weights; empty: equal chunks.
+
+  bool between_nodes = false; ///< Compressed, but only what leaves a node.
+
+  bool on_board = false; ///< Runs without messages: see core/flat.h.
+  double price_s = 0;
+  bool extrapolated = false;         ///< Too many steps to simulate: the price follows from fewer ranks.
+  int critical_rank = 0;             ///< The last to finish; 0 when extrapolated.
+  std::uint64_t most_bytes_sent = 0; ///< Of any rank, as the next; of the simulated ranks when extrapolated.
+  std::uint64_t most_messages_sent = 0;
+};
+
+/// Bytes a second that a rank should send to each peer of a schedule which sends equally much to all of them at once,
+/// and not little, over a long distance and through a line that the links know: more would only fill the line's queue,
+/// and lose what does not fit in it. 0: as many as can. Sizes are those of `shape`, uncompressed.
+[[nodiscard]] std::uint64_t paceFor(const schedule::Links& links, const Schedule& schedule,
+                                    const schedule::Shape& shape);
+
+/// How many of `fragments` fragments are to be in flight: kWindow, and over links of long round trips so many that one,
+/// or several when something is lost and sent again, leave no line idle.
+[[nodiscard]] std::uint32_t windowFor(const schedule::Links& links, const Question& question, std::uint32_t fragments);
+
+/// What rank `rank` of `size` asks `candidate.algorithm` for.
+[[nodiscard]] PlanRequest requestFor(const Question& question, const Candidate& candidate, int size, int rank);
+
+/// Rank `rank`'s schedule over `links`, compressed if the question says so.
+[[nodiscard]] schedule::Compressed scheduleFor(const Question& question, const Candidate& candidate,
+                                               const schedule::Links& links, int rank);
+
+/// Sizes with one byte per element, as all pricing counts them.
+[[nodiscard]] schedule::Shape shapeFor(const Question& question, const Candidate& candidate, int size);
+
+/// Orders and group sizes with which the algorithm may be asked, unpriced; empty: it cannot answer this question.
+[[nodiscard]] std::vector<Candidate> legalVariants(const Question& question, const Algorithm& algorithm,
+                                                   const schedule::Links& links);
+
+enum class Effort : std::uint8_t {
+  choose,   ///< What cannot become the cheapest is left in its simplest form, and priced so.
+  thorough, ///< All are cut as suits them best: for people who compare. The cheapest is the same.
+};
+
+/// The cheapest variant of each legal algorithm, order and group size, in the order of `algorithms`: blocks, fragments
+/// and shares are chosen by trial. Pure: all ranks that pass equal arguments get the same bits. Takes a bounded number
+/// of simulated steps (a few hundred thousand; thorough: millions), whatever the number of ranks.
+[[nodiscard]] std::vector<Candidate> priceCandidates(const Question& question,
+                                                     std::span<const Algorithm* const> algorithms,
+                                                     const schedule::Links& links, Effort effort = Effort::choose);
+
+/// The price of exactly this candidate over other links, such as links without latency. Errors: internal, as
+/// schedule::simulate.
+[[nodiscard]] Result<double> priceOver(const Question& question, const Candidate& candidate,
+                                       const schedule::Links& links);
+
+/// Prices it again, as priceCandidates would if it were cut so. False: it cannot be priced, and stays as it is.
+bool priceAgain(const Question& question, Candidate& candidate, const schedule::Links& links);
+
+} // namespace goss
+
+#endif // GOSS_LIB_PLANNER_CANDIDATES_H_

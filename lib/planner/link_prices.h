@@ -1,0 +1,36 @@
+/// What messages cost between ranks, by where the ranks are: what the planner knows of a machine or cluster when nobody
+/// has measured its links.
+#ifndef GOSS_LIB_PLANNER_LINK_PRICES_H_
+#define GOSS_LIB_PLANNER_LINK_PRICES_H_
+
+#include <vector>
+
+#include "mesh/mesh.h"
+#include "planner/tuning.h"
+#include "schedule/links.h"
+
+namespace goss {
+
+/// How near to each other two processes of one host run.
+enum class Locality {
+  cache,   ///< They share a third-level cache; also when it is not known where they run.
+  numa,    ///< Other caches, the same memory.
+  package, ///< The memory of another package, or of another part of it.
+};
+[[nodiscard]] Locality levelBetween(const platform::Place& one, const platform::Place& other);
+
+struct LinkRules {
+  Tuning tuning = Tuning::builtIn();
+  bool sockets_only = false;    ///< Ranks of a host talk over sockets too, at the price `socket`.
+  bool between_threads = false; ///< Threads of a process talk as processes of a host do.
+  schedule::LinkPrice socket;
+};
+
+/// Pure, and of the cards alone: all ranks come to the same. `ranks` index `cards`. Hosts are nodes, whose ranks share
+/// their port; on a single host packages are, when all its ranks are bound to one.
+[[nodiscard]] schedule::Links linksBetween(const std::vector<PeerCard>& cards, const std::vector<int>& ranks,
+                                           const LinkRules& rules);
+
+} // namespace goss
+
+#endif // GOSS_LIB_PLANNER_LINK_PRICES_H_

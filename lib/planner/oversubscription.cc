@@ -1,0 +1,70 @@
+#include "planner/oversubscription.h"
+
+namespace goss {
+
+/// Ranks that share processors take turns: the bytes of one wait while another's are copied, and most messages cost a
+/// switch to the rank that they are for. Algorithms with few messages win then: 64 KiB, 4 ranks on 2 cores, 75 us
+/// with 3 messages a rank against 158 us with 6.
+schedule::LinkPrice crowdedPrice(schedule::LinkPrice price, double ranks_per_processor) {
+  constexpr double kSwitch_s = 6e-6;
+  if (ranks_per_processor <= 1) return price;
+  price.overhead_s += kSwitch_s;
+  price.bandwidth_bytes_per_s /= ranks_per_processor;
+  return price;
+}
+
+bool usesSockets(const Config& config) {
+  const bool forced = config.transport == "tcp" || config.transport == "tls";
+  return forced || (!config.tls.empty() && config.tls_scope == "all");
+}
+
+std::string_view preferredAmongEquals(const Config& config, double ranks_per_processor) {
+  // A rank that has one partner each way keeps fewer buffers warm, here and in the kernel, which no price knows of:
+  // 64 MiB, 4 ranks on 2 cores, over TLS 175 ms against 215 of the direct exchange, over TCP 50 to 60 against 80.
+  return usesSockets(config) && ranks_per_processor > 1 ? "ring" : "";
+}
+
+bool takesTurns(const Config& config, int ranks, double ranks_per_processor) {
+  // With more processors a root that does half of the work would hold them up; that was not measured.
+  constexpr double kMaxProcessors = 2;
+  const bool through_memory = config.transport.empty() || config.transport == "shm";
+  return through_memory && !usesSockets(config) && ranks_per_processor > 1 &&
+         ranks <= kMaxProcessors * ranks_per_processor;
+}
+
+// Prices give every rank a processor, and so spread the work over all of them. Here it takes as long however it is
+// spread, and each wait costs a switch. A message that fits the ring leaves its sender at once: of a reduce to one rank
+// only that one waits. 4 ranks on 2 processors, 64 KiB: 7 us instead of 16 of the pipeline over a circulant graph, and
+// the root 18 instead of 32.
+std::string_view algorithmWhenOversubscribed(Collective collective, int size, std::uint64_t bytes, bool fits_board) {
+  constexpr std::uint64_t kRing = 512 << 10; // Of each pair, where there are more than two ranks.
+  // From here on the pipeline is faster.
+  constexpr std::uint64_t kMaxBroadcast = 128 << 10;
+  // Less is as fast over boards.
+  constexpr std::uint64_t kMinGathered = 16 << 10;
+  // What is under way at once: beyond it the caches do not hold it. Measured with 3, 4 and 8 ranks.
+  constexpr std::uint64_t kMaxToRoot = 4 << 20;
+  constexpr std::uint64_t kMaxFromRoot = 1 << 20;
+  constexpr std::uint64_t kMaxToAll = 3 << 20;
+  // Between boards and algorithms that cut the vector: it goes whole, in fewer messages.
+  constexpr std::uint64_t kMaxWhole = 128 << 10; // Of all ranks.
+  if (size < 3) return "";
+  const auto peers = static_cast<std::uint64_t>(size - 1);
+  switch (collective) {
+    case Collective::allReduce:
+      if (fits_board && bytes <= kMaxToAll / (peers + 1) / peers) return "flat";
+      return bytes <= kMaxWhole / (peers + 1) ? "recursive-doubling" : "";
+    case Collective::allToAll:
+      return fits_board && bytes <= kMaxToAll / (peers + 1) / peers ? "flat" : "";
+    case Collective::reduce:
+      return bytes <= kRing && bytes <= kMaxToRoot / peers ? "flat" : "";
+    case Collective::broadcast:
+      return bytes <= kMaxBroadcast && bytes <= kMaxFromRoot / peers ? "flat" : "";
+    case Collective::allGather:
+      return bytes >= kMinGathered && bytes <= kMaxToAll / (peers + 1) / peers ? "direct" : "";
+    default:
+      return "";
+  }
+}
+
+} // namespace goss

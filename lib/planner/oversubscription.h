@@ -1,0 +1,30 @@
+/// What is different where there are more ranks than processors.
+#ifndef GOSS_LIB_PLANNER_OVERSUBSCRIPTION_H_
+#define GOSS_LIB_PLANNER_OVERSUBSCRIPTION_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "gossamer/algorithm.h"
+#include "gossamer/config.h"
+#include "schedule/links.h"
+
+namespace goss {
+
+/// Over sockets.
+schedule::LinkPrice crowdedPrice(schedule::LinkPrice price, double ranks_per_processor);
+/// Whether ranks of one host talk over sockets too.
+bool usesSockets(const Config& config);
+/// The algorithm that such ranks take among equals; "": none.
+std::string_view preferredAmongEquals(const Config& config, double ranks_per_processor);
+
+/// Whether `ranks` of one host, each a process, take turns and talk through its memory: see
+/// algorithmWhenOversubscribed().
+bool takesTurns(const Config& config, int ranks, double ranks_per_processor);
+/// What `size` of them take for `bytes` of the vector or of one rank's block, whatever its price: the algorithm in
+/// which ranks wait the least. "": prices decide. `fits_board`: boards hold the call (core/flat.h).
+std::string_view algorithmWhenOversubscribed(Collective collective, int size, std::uint64_t bytes, bool fits_board);
+
+} // namespace goss
+
+#endif // GOSS_LIB_PLANNER_OVERSUBSCRIPTION_H_

@@ -1,0 +1,140 @@
+/// Decides how a communicator runs each collective: the cheapest legal plan over its links, remembered by size class.
+#ifndef GOSS_LIB_PLANNER_PLANNER_H_
+#define GOSS_LIB_PLANNER_PLANNER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "call/codec_pair.h"
+#include "gossamer/algorithm.h"
+#include "planner/candidates.h"
+#include "schedule/links.h"
+
+namespace goss {
+
+/// A call, as far as its plan depends on it. All ranks of a call must pass equal keys.
+struct PlanKey {
+  Collective collective = Collective::allReduce;
+  /// Elements of the vector; for all_gather, reduce_scatter, all_to_all, gather and scatter of one rank's block, or
+  /// when uneven of all ranks' blocks together (0 where no rank knows that).
+  std::uint64_t count = 0;
+  std::uint32_t element_bytes = 1;
+  int root = 0;                      ///< 0 or -1 for collectives without root.
+  bool uneven = false;               ///< v-variant.
+  std::string_view algorithm;        ///< Empty: the planner's choice, else this one.
+  const CodecPair* codecs = nullptr; ///< Null: what travels is not compressed.
+};
+
+/// How to run a collective: bind `schedule` with schedule::Layout, whose Shape gets `weights`, once for each of
+/// `fragments`, and keep `window` of them in flight. Immutable; valid without the planner.
+struct Plan {
+  std::shared_ptr<const Schedule> schedule;
+  std::uint32_t fragments = 1;
+  std::uint32_t window = 1;
+  std::vector<double> weights; ///< Shape::weights; empty: equal chunks.
+  std::string algorithm;
+  bool on_board = false;              ///< Calls that fit go over the board instead (core/flat.h).
+  std::uint64_t pace_bytes_per_s = 0; ///< To each peer; 0: as fast as can be.
+  double predicted_s = 0;             ///< For the middle of the size class.
+};
+
+/// What the user wants of every plan; a call's own choice of an algorithm wins over it.
+struct Preferences {
+  std::string algorithm = {};       ///< GOSS_ALGORITHM; "": none. Ignored by collectives that have none of this name.
+  std::uint64_t fragment_bytes = 0; ///< GOSS_FRAGMENT_BYTES: buffers are cut into parts of about this size; 0: as pays.
+  std::string among_equals =
+      {}; ///< Taken where its price is within 3 % of the least; "": the catalogue's order decides.
+  bool in_turns =
+      false; ///< Ranks share processors, which prices do not know: what algorithmWhenOversubscribed() says is taken.
+};
+
+/// One per communicator; calls must be serialised by its owner. Ranks that construct it from equal links and
+/// algorithms, and ask with equal keys, get fitting plans without talking to each other.
+class Planner {
+ public:
+  /// `links` are those of all ranks. `catalogue` must outlive the planner; its order decides between prices within 3 %.
+  /// `board_bytes`: what a rank may write on a board that all ranks see; 0: there is none, and the algorithm "flat"
+  /// must be asked for by name.
+  Planner(int rank, schedule::Links links, const Catalogue& catalogue, Preferences preferred = {},
+          std::uint64_t board_bytes = 0);
+
+  [[nodiscard]] int size() const { return links_.size(); }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] const schedule::Links& links() const { return links_; }
+
+  /// Plans made from now on are priced by `links`, of as many ranks, alone; older ones stay valid.
+  void useLinks(schedule::Links links);
+
+  /// Calls of one size class share a plan, so this is one hash look-up after the first. The first takes a bounded time:
+  /// well under a millisecond for a few ranks, at most some tenths of a second for hundreds. Errors: invalidArgument
+  /// when the name is unknown or cannot do this call (the text lists what can); unsupported when nothing can.
+  Result<std::shared_ptr<const Plan>> plan(const PlanKey& key);
+
+  /// What the key asks, for `bytes` in place of its count.
+  [[nodiscard]] Question questionOf(const PlanKey& key, std::uint64_t bytes) const;
+  /// What plan() chooses from, in catalogue order, priced thoroughly for exactly key's bytes. Errors: as plan().
+  [[nodiscard]] Result<std::vector<Candidate>> candidates(const PlanKey& key) const;
+  /// The index of the first that costs at most 3 % more than the least. Not empty.
+  [[nodiscard]] static std::size_t cheapest(const std::vector<Candidate>& candidates,
+                                            std::string_view among_equals = {});
+  /// What Preferences::in_turns means for the key; "": nothing.
+  [[nodiscard]] std::string_view algorithmWhenOversubscribed(const PlanKey& key, std::uint64_t bytes) const;
+  /// The index of the one that plan() would take for the key; `bytes` as for questionOf(). Not empty.
+  [[nodiscard]] std::size_t chosen(const std::vector<Candidate>& candidates, const PlanKey& key,
+                                   std::uint64_t bytes) const;
+  /// Cuts what plan() takes into parts of Preferences::fragment_bytes; prices stay those of before.
+  void cutAsPreferred(Candidate& candidate, const Question& question) const;
+
+ private:
+  struct CacheKey {
+    std::uint64_t packed = 0; ///< Collective, uneven, size class, root.
+    std::uint64_t codecs = 0; ///< Hash, with the size of elements; 0: none.
+    std::string algorithm;
+  };
+  struct CacheKeyView {
+    std::uint64_t packed = 0;
+    std::uint64_t codecs = 0;
+    std::string_view algorithm;
+  };
+  struct CacheHash {
+    using is_transparent = void;
+    template <typename Key>
+    std::size_t operator()(const Key& key) const {
+      const std::size_t name = key.algorithm.empty() ? 0 : std::hash<std::string_view>()(key.algorithm);
+      return static_cast<std::size_t>((key.packed ^ key.codecs) * 0x9e3779b97f4a7c15u) ^ name;
+    }
+  };
+  struct CacheEqual {
+    using is_transparent = void;
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const {
+      return a.packed == b.packed && a.codecs == b.codecs &&
+             std::string_view(a.algorithm) == std::string_view(b.algorithm);
+    }
+  };
+  template <typename Value>
+  using Cache = std::unordered_map<CacheKey, Value, CacheHash, CacheEqual>;
+
+  Result<const Candidate*> choose(const PlanKey& key, std::uint32_t size_class);
+  [[nodiscard]] Result<std::vector<Candidate>> priced(const PlanKey& key, std::uint64_t bytes, Effort effort) const;
+  [[nodiscard]] bool fitsBoard(const PlanKey& key) const;
+  [[nodiscard]] Status refuse(const PlanKey& key, const std::string& complaint) const;
+  Result<std::string_view> nameFor(const PlanKey& key) const;
+
+  int rank_;
+  schedule::Links links_;
+  const Catalogue& catalogue_;
+  Preferences preferred_;
+  std::uint64_t board_bytes_;
+  bool uniform_;
+  Cache<std::shared_ptr<const Plan>> plans_;
+  Cache<Candidate> choices_; ///< Without root where ranks are interchangeable.
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_PLANNER_PLANNER_H_

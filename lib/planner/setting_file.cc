@@ -1,0 +1,29 @@
+#include "planner/setting_file.h"
+
+#include <fmt/format.h>
+
+#include "platform/file.h"
+
+namespace goss {
+
+namespace {
+
+constexpr std::size_t kMaxBytes = 16u << 20; ///< Links between a thousand ranks, told pair by pair, have 10 MiB.
+
+} // namespace
+
+Result<std::string> readSettingFile(std::string_view variable, const std::string& path) {
+  auto text = platform::readOrdinaryFile(path, kMaxBytes);
+  if (text.isOk() && !text.value().empty()) return text;
+  return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("{}: cannot read '{}': {}", variable, path,
+                                                              text.isOk() ? "it is empty" : text.status().text()));
+}
+
+Result<Tuning> tuningOf(const Config& config) {
+  if (config.tuning_file.empty()) return Tuning::builtIn();
+  const Result<std::string> text = readSettingFile("GOSS_TUNING", config.tuning_file);
+  if (!text.isOk()) return text.status();
+  return Tuning::parse(text.value());
+}
+
+} // namespace goss

@@ -1,0 +1,127 @@
+#include "planner/tuning.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace goss {
+
+namespace {
+
+using Json = nlohmann::json;
+using schedule::LinkPrice;
+
+constexpr int kVersion = 1;
+
+/// The bounds keep a damaged file from making a plan of nonsense; every network in use lies far inside of them.
+struct Range {
+  double least;
+  double most;
+  const char* unit;
+};
+constexpr Range kSeconds{0, 100, "seconds"};
+constexpr Range kRate{1e3, 1e15, "bytes per second"};
+constexpr Range kBytes{0, 1e18, "bytes"};
+
+Status refuse(const std::string& key, const std::string& reason) {
+  return Status::error(
+      GOSS_ERR_INVALID_ARGUMENT,
+      fmt::format("tuning file: {} {}; run goss-tune again, or leave the file out (GOSS_TUNING)", key, reason));
+}
+
+Status readNumber(const Json& value, const std::string& key, const Range& range, double& into) {
+  const double number = value.is_number() ? value.get<double>() : NAN;
+  if (!(number >= range.least && number <= range.most)) { // also when it is no number
+    return refuse(key, fmt::format("must be a number of {} from {:g} to {:g}", range.unit, range.least, range.most));
+  }
+  into = number;
+  return Status::ok();
+}
+
+/// One key of an object and where its number goes.
+struct Field {
+  const char* name;
+  Range range;
+  double* into;
+};
+
+template <std::size_t kCount>
+Status readFields(const Json& object, const std::string& path, const std::array<Field, kCount>& fields) {
+  if (!object.is_object()) return refuse(path, "must be an object");
+  for (const auto& [name, value] : object.items()) {
+    const Field* found = nullptr;
+    for (const Field& field : fields)
+      found = name == field.name ? &field : found;
+    const std::string where = fmt::format("{}.{}", path, name);
+    if (found == nullptr) return refuse(where, "is not known");
+    if (Status status = readNumber(value, where, found->range, *found->into); !status.isOk()) return status;
+  }
+  return Status::ok();
+}
+
+Status readLink(const Json& object, const std::string& path, LinkPrice& price) {
+  return readFields(
+      object, path,
+      std::array{Field{"latency_s", kSeconds, &price.latency_s},
+                 Field{"bandwidth_bytes_per_s", kRate, &price.bandwidth_bytes_per_s},
+                 Field{"overhead_s", kSeconds, &price.overhead_s}, Field{"eager_bytes", kBytes, &price.eager_bytes},
+                 Field{"sender_bytes_per_s", kRate, &price.sender_bytes_per_s}});
+}
+
+Status readLinks(const Json& object, Tuning& tuning) {
+  if (!object.is_object()) return refuse("links", "must be an object");
+  for (const auto& [name, value] : object.items()) {
+    LinkPrice* price = name == "loopback"  ? &tuning.loopback
+                       : name == "shm"     ? &tuning.shm
+                       : name == "ucx"     ? &tuning.ucx
+                       : name == "tcp"     ? &tuning.tcp
+                       : name == "tls"     ? &tuning.tls
+                       : name == "network" ? &tuning.network
+                                           : nullptr;
+    if (price == nullptr) return refuse("links." + name, "is not one of loopback, shm, ucx, tcp, tls, network");
+    if (Status status = readLink(value, "links." + name, *price); !status.isOk()) return status;
+  }
+  return Status::ok();
+}
+
+} // namespace
+
+Tuning Tuning::builtIn() {
+  const auto price = [](std::string_view name) { return schedule::Links::builtIn(name, 2).value().price(0, 1); };
+  return {price("loopback"),
+          price("shm"),
+          price("ucx"),
+          price("tcp"),
+          price("tls"),
+          price("lan10g"),
+          schedule::Links::builtIn("shm", 2).value().cpu()};
+}
+
+Result<Tuning> Tuning::parse(std::string_view text) {
+  const Json file = Json::parse(text, nullptr, false);
+  if (!file.is_object()) return refuse("the text", "is not a JSON object");
+  const auto version = file.find("gossamer_tuning");
+  if (version == file.end() || *version != kVersion) {
+    return refuse("gossamer_tuning", fmt::format("must be {}, the version that this library reads", kVersion));
+  }
+  Tuning tuning = builtIn();
+  for (const auto& [name, value] : file.items()) {
+    Status status;
+    if (name == "links") {
+      status = readLinks(value, tuning);
+    } else if (name == "cpu") {
+      status = readFields(value, "cpu",
+                          std::array{Field{"reduce_bytes_per_s", kRate, &tuning.cpu.reduce_bytes_per_s},
+                                     Field{"copy_bytes_per_s", kRate, &tuning.cpu.copy_bytes_per_s}});
+    } else if (name != "gossamer_tuning" && name != "measured") {
+      status = refuse(name, "is not one of gossamer_tuning, measured, links, cpu");
+    }
+    if (!status.isOk()) return status;
+  }
+  return tuning;
+}
+
+} // namespace goss

@@ -1,0 +1,103 @@
+/// The state that compressed and delayed communication keeps from one operation to the next: what error feedback has
+/// lost, momenta that are residuals, replicas of neighbours, caches of samples. All of it is float32 vectors in one
+/// place, so that it can be saved with a checkpoint, cut differently when the ranks change, and reset.
+#ifndef GOSS_LIB_STATE_REFERENCE_STORE_H_
+#define GOSS_LIB_STATE_REFERENCE_STORE_H_
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gossamer/status.h"
+
+namespace goss {
+
+/// Whose state. Values are part of the file format: never renumbered.
+enum class ReferenceRole : std::uint8_t {
+  worker = 0,    ///< What this rank's own encodes lost.
+  server = 1,    ///< What the owner of a shard lost when it encoded the sum.
+  momentum = 2,  ///< A momentum that is a residual (DGC, DeMo).
+  velocity = 3,  ///< DGC's second accumulator.
+  neighbour = 4, ///< This rank's copy of a neighbour's vector; id: the neighbour's peer id.
+  sample = 5,    ///< Activations of a training sample; id: the sample.
+  global = 6,    ///< A vector that all ranks hold equally (Cocktail's global model, PowerSGD's start matrix).
+  draws = 7,     ///< Of one element that means nothing: its version counts a tensor's operations (countUp()).
+};
+inline constexpr int kReferenceRoles = 8;
+
+/// Elements are those of a tensor, never of a bucket or a rank's place: these change.
+struct ReferenceKey {
+  std::uint64_t tensor = 0;
+  ReferenceRole role = ReferenceRole::worker;
+  std::uint64_t id = 0; ///< Peer or sample; 0 where there is one only.
+  friend auto operator<=>(const ReferenceKey&, const ReferenceKey&) = default;
+};
+
+/// A half-open range of a tensor's elements.
+struct ElementRange {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  [[nodiscard]] std::uint64_t end() const { return first + count; }
+};
+
+/// Used by one thread at a time. Every element of a key is stored once at most.
+class ReferenceStore {
+ public:
+  /// The state of a range, zero where there was none. A range that is cut otherwise than before takes its elements out
+  /// of the slots that held them: opening all new shards re-shards. The span is valid until an overlapping range is
+  /// opened or written, or the key is reset or imported. GOSS_ERR_INVALID_ARGUMENT for a range that ends beyond 2^64 -
+  /// 1, GOSS_ERR_RESOURCE when memory runs out.
+  Result<std::span<float>> open(const ReferenceKey& key, ElementRange range);
+
+  /// Copies a range out without changing the store; zero where there is nothing. So a shard can be sent to its new
+  /// owner.
+  void read(const ReferenceKey& key, std::uint64_t first, std::span<float> out) const;
+
+  /// A number that the owner of a slot counts up, 0 at first: a lost difference would make replicas diverge for ever,
+  /// so differences carry it. Absent without exactly this slot.
+  [[nodiscard]] std::optional<std::uint64_t> version(const ReferenceKey& key, ElementRange range) const;
+  /// Whether there was such a slot.
+  bool setVersion(const ReferenceKey& key, ElementRange range, std::uint64_t version);
+
+  /// How often it was called for the tensor before: the number of an operation, for random streams that go on where
+  /// they were after an import.
+  std::uint64_t countUp(std::uint64_t tensor);
+
+  /// Forgets all state of a tensor, of a role, of both, or of one id. Absent parts match everything.
+  struct Filter {
+    std::optional<std::uint64_t> tensor;
+    std::optional<ReferenceRole> role;
+    std::optional<std::uint64_t> id;
+  };
+  void reset(const Filter& filter);
+
+  [[nodiscard]] std::size_t slots() const;
+  [[nodiscard]] std::uint64_t elements() const;
+
+  /// The whole store as bytes (docs/formats.md); the same state gives the same bytes.
+  [[nodiscard]] std::string exportAll() const;
+  /// Replaces the store. GOSS_ERR_PROTOCOL for bytes that exportAll() did not write: then nothing has changed.
+  Status importAll(std::string_view bytes);
+
+ private:
+  struct Slot {
+    std::uint64_t version = 0;
+    std::vector<float> values;
+  };
+  /// By first element; slots of a key do not overlap.
+  using Slots = std::map<std::uint64_t, Slot>;
+
+  static Result<std::map<ReferenceKey, Slots>> parse(std::string_view bytes);
+  static void carve(Slots& slots, ElementRange range, std::vector<float>& into);
+
+  std::map<ReferenceKey, Slots> keys_;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_STATE_REFERENCE_STORE_H_

@@ -1,0 +1,59 @@
+/// The shortest round trips of small messages to other ranks.
+#ifndef GOSS_LIB_SURVEY_LINK_PING_H_
+#define GOSS_LIB_SURVEY_LINK_PING_H_
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "communicator/communicator.h"
+
+namespace goss {
+
+/// Of two ranks the lower one asks and times, the higher one answers and is told. A measurement: made, run once and
+/// dropped. Not thread-safe; the messages of `communicator` are its alone. When it ends early it aborts `communicator`:
+/// messages may use its memory, and others wait for it.
+class LinkPing {
+ public:
+  LinkPing(Communicator& communicator, std::int64_t timeout_ms)
+      : communicator_(communicator), timeout_ms_(timeout_ms) {}
+  ~LinkPing();
+  LinkPing(const LinkPing&) = delete;
+  LinkPing& operator=(const LinkPing&) = delete;
+
+  /// Exchanges `count` messages with each of `peers` at the same time, which all must call this with this rank among
+  /// theirs and an equal `count`. At least two: the first may have waited until the peer came here. Seconds, in the
+  /// order of `peers`, > 0.
+  Result<std::vector<double>> run(const std::vector<int>& peers, int count);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Partner {
+    int rank = -1;
+    int asked = 0;
+    Clock::time_point asked_at;
+    double best_s = 0; ///< 0: none yet.
+    double word_s = 0; ///< Sent: the result, or 0 for a question and an answer.
+    double heard_s = 0;
+    Operation* send = nullptr;
+    Operation* receive = nullptr;
+  };
+
+  [[nodiscard]] bool asks(const Partner& partner) const { return communicator_.rank() < partner.rank; }
+  Result<std::vector<double>> exchange(const std::vector<int>& peers, int count);
+  Status say(Partner& partner, double word_s);
+  Status ask(Partner& partner);
+  Status listen(Partner& partner);
+  Status heard(Partner& partner, int count);
+  Status finish(Operation*& operation);
+
+  Communicator& communicator_;
+  const std::int64_t timeout_ms_;
+  std::deque<Partner> partners_; ///< Messages point into them.
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_SURVEY_LINK_PING_H_

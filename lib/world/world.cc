@@ -1,0 +1,365 @@
+#include "world/world.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sched.h>
+
+#include <algorithm>
+
+#include "builtins/builtins.h"
+#include "communicator/communicator.h"
+#include "planner/link_prices.h"
+#include "planner/oversubscription.h"
+#include "planner/setting_file.h"
+#include "platform/clock.h"
+#include "platform/host.h"
+#include "platform/memory.h"
+#include "platform/process.h"
+
+namespace goss {
+
+namespace {
+
+/// Of goss_mem_alloc; further memory is as good, but peers do not read it in place.
+constexpr std::size_t kMaxSharedRegions = 256;
+
+/// The other ranks may start to connect this much later than we do and still be in time.
+constexpr std::int64_t kLinkGraceMs = 2000;
+
+/// Contexts are not used again, so the abort of a communicator that is gone stays; it is one of a few.
+constexpr std::size_t kMaxEarlyAborts = 1024;
+
+/// Peers that are alive take their messages much sooner, unless the machine is badly overloaded.
+constexpr std::chrono::milliseconds kFlush(1000);
+
+/// GOSS_CODEC, before anybody relies on it.
+Status checkCodec(CodecRegistry& codecs, const std::string& spec, int ranks) {
+  if (spec.empty()) return Status::ok();
+  const auto named = [](const Status& status) {
+    return Status::error(status.kind(), fmt::format("GOSS_CODEC: {}", status.text()));
+  };
+  auto found = codecs.find(spec, {});
+  if (!found.isOk()) return named(found.status());
+  if (!found.value()->multiPhase()) return Status::ok();
+  RunJob trial; // Of no elements: refuses what the codec cannot do for so many ranks.
+  trial.ranks = ranks;
+  auto run = found.value()->there.codec->start(trial);
+  return run.isOk() ? Status::ok() : named(run.status());
+}
+
+} // namespace
+
+World::World(const Config& config, const Launch& launch)
+    : config_(config), log_(config.log_level, launch.rank), catalogue_(makeCatalogue()), engine_(config_) {}
+
+World::~World() {
+  progress_thread_.reset();
+  if (control_ != nullptr) flushControlOnLoop(-1); // An abort that is still queued must reach the others.
+  control_.reset();
+  mesh_.reset();
+  // Memory that was not freed may still hold what the application reads.
+  for (auto& [address, pages] : lent_)
+    pages.abandon();
+}
+
+std::size_t World::sharedRegions() {
+  const Engine::Lock lock = engine_.enter();
+  return static_cast<std::size_t>(
+      std::count_if(lent_.begin(), lent_.end(), [](const auto& entry) { return entry.second.valid(); }));
+}
+
+Result<void*> World::allocate(std::size_t bytes) {
+  platform::SharedPages pages;
+  void* memory = nullptr;
+  // Each of them holds a file descriptor, so small ones are not worth it, and there is an end to many.
+  if (bytes >= config_.shm_direct_bytes && sharedRegions() < kMaxSharedRegions) {
+    Result<platform::SharedPages> shared = platform::SharedPages::create(bytes);
+    if (shared.isOk()) pages = shared.take();
+    memory = pages.data();
+  }
+  if (memory == nullptr) {
+    const Result<void*> ordinary = platform::allocatePages(bytes);
+    if (!ordinary.isOk()) return ordinary.status();
+    memory = ordinary.value();
+  }
+  const Engine::Lock lock = engine_.enter();
+  if (pages.valid()) mesh_->addRegion({pages.data(), pages.bytes(), pages.fd()});
+  lent_.emplace(memory, std::move(pages));
+  return memory;
+}
+
+Status World::free(void* memory) {
+  const Engine::Lock lock = engine_.enter();
+  const auto at = lent_.find(memory);
+  if (at == lent_.end()) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT, "goss_mem_free: the address is not from goss_mem_alloc");
+  }
+  Status status = at->second.valid() ? mesh_->removeRegion(at->second.data()) : platform::freePages(memory);
+  if (status.isOk()) lent_.erase(at);
+  return status;
+}
+
+Result<std::shared_ptr<World>> World::create(const Config& config, const Launch& launch) {
+  std::shared_ptr<World> world(new World(config, launch));
+  for (const std::string& notice : config.notices) // Mostly all ranks have the same environment.
+    world->log_.write(launch.rank == 0 ? base::LogLevel::warn : base::LogLevel::info, notice);
+  if (Status status = checkCodec(world->codecs_, config.codec, launch.ranks); !status.isOk()) return status;
+  if (Status status = world->readPrices(launch.ranks); !status.isOk()) return status;
+  if (Status status = world->connect(launch); !status.isOk()) return status;
+  World* self = world.get();
+  world->mesh_->setPeerLostHandler([self](int peer, const Status& status, PeerLoss how) {
+    self->lost_.push_back({peer, status, how});
+  });
+  world->control_ = std::make_unique<ControlChannel>(
+      *world->mesh_, [self](int peer, const ControlMessage& message) { self->handleControlOnLoop(peer, message); });
+  world->control_->start();
+  world->engine_.attach(world->mesh_.get(), [self] { return self->afterProgressOnLoop(); });
+  if (launch.ranks > 1) world->progress_thread_ = std::make_unique<ProgressThread>(world->engine_);
+  return world;
+}
+
+void World::driveUnattended() {
+  auto lock = engine_.enter();
+  engine_.driveUnattendedOnLoop();
+  // A single rank has had nobody to answer.
+  if (progress_thread_ == nullptr) progress_thread_ = std::make_unique<ProgressThread>(engine_);
+}
+
+Status World::readPrices(int ranks) {
+  Result<Tuning> tuning = tuningOf(config_);
+  if (!tuning.isOk()) return tuning.status();
+  tuning_ = tuning.take();
+  if (!config_.links_file.empty()) {
+    const Result<std::string> text = readSettingFile("GOSS_LINKS", config_.links_file);
+    if (!text.isOk()) return text.status();
+    Result<schedule::Links> links = schedule::Links::parse(text.value(), ranks);
+    if (!links.isOk()) return links.status();
+    given_links_ = links.take();
+  }
+  return Status::ok();
+}
+
+Status World::connect(const Launch& launch) {
+  TransportContext context;
+  context.self = launch.rank;
+  context.size = launch.ranks;
+  context.job = launch.job;
+  context.config = &config_;
+  context.listener = &relay_;
+  context.sites = &sites_;
+  sites_.resize(static_cast<std::size_t>(launch.ranks));
+  auto transports = makeTransports(config_, context);
+  if (!transports.isOk()) return transports.status();
+  mesh_ = std::make_unique<Mesh>(launch.rank, launch.ranks, transports.take());
+  relay_.setTarget(mesh_.get());
+
+  PeerCard card;
+  card.host = platform::hostIdentity().text();
+  card.process = fmt::format("{}/{}", card.host, platform::ownProcessName());
+  card.processors = platform::usableProcessors();
+  card.place = launch.ranks > 1 ? platform::ownPlace() : platform::Place();
+  cards_ = {card};
+  if (launch.ranks == 1) return Status::ok();
+
+  // A rank that cannot open a transport still meets the others, so that they hear why at once.
+  const Status opened = mesh_->open(card);
+  auto meeting = Rendezvous::connect(launch, config_);
+  if (!meeting.isOk()) return opened.isOk() ? meeting.status() : opened;
+  card.site = meeting.value()->site();
+  auto gathered = meeting.value()->allGather(card.encode(), 0);
+  if (!opened.isOk()) return opened;
+  if (!gathered.isOk()) return gathered.status();
+  cards_.clear();
+  for (const std::string& bytes : gathered.value()) {
+    Result<PeerCard> peer = PeerCard::decode(bytes);
+    if (!peer.isOk()) return peer.status();
+    sites_[cards_.size()] = peer.value().site;
+    cards_.push_back(peer.take());
+  }
+  processors_ = shareOfProcessors(cards_, card.host);
+  engine_.setOversubscribed(processors_.oversubscribed);
+  if (isFarFromAll(launch.rank)) engine_.setHighLatency();
+  Status linked = waitForLinks(*meeting.value());
+
+  // Everyone hears of everyone's links: no rank starts to work while another has already failed. Those that have theirs
+  // may have to relay for those that have not.
+  if (linked.isOk()) meeting.value()->whileWaiting([this] { mesh_->progressOnLoop(); });
+  auto outcomes = meeting.value()->allGather(linked.text(), config_.bootstrap_timeout_ms + kLinkGraceMs);
+  if (!linked.isOk()) return linked;
+  if (!outcomes.isOk()) return outcomes.status();
+  for (std::size_t rank = 0; rank < outcomes.value().size(); ++rank) {
+    const std::string& text = outcomes.value()[rank];
+    if (!text.empty())
+      return Status::error(GOSS_ERR_BOOTSTRAP, fmt::format("rank {} could not connect: {}", rank, text));
+  }
+  return Status::ok();
+}
+
+Status World::waitForLinks(Rendezvous& meeting) {
+  if (Status status = mesh_->connect(cards_); !status.isOk()) return status;
+  const auto deadline = platform::Deadline::after(std::chrono::milliseconds(config_.bootstrap_timeout_ms));
+  for (;;) {
+    const bool moved = mesh_->progressOnLoop();
+    Result<bool> connected = mesh_->connected();
+    if (!connected.isOk()) return connected.status();
+    if (connected.value()) return Status::ok();
+    if (deadline.expired()) {
+      return Status::error(GOSS_ERR_BOOTSTRAP,
+                           fmt::format("no connection to rank {} within {} ms; can this host reach its addresses?",
+                                       fmt::join(mesh_->peersNotReady(), ", "), config_.bootstrap_timeout_ms));
+    }
+    if (moved) continue;
+    if (Status status = meeting.check(); !status.isOk()) return status; // Who has died will never answer.
+    if (!mesh_->prepareToSleepOnLoop()) continue;
+    std::vector<pollfd> fds;
+    mesh_->appendPollFds(fds);
+    // Handshakes have timers of their own inside the transports.
+    constexpr std::int64_t kLongestPollMs = 20;
+    ::poll(fds.data(), fds.size(), static_cast<int>(std::min(deadline.leftMs(), kLongestPollMs)));
+    mesh_->sleepEndedOnLoop();
+  }
+}
+
+bool World::isFarFromAll(int rank) const {
+  constexpr double kFar_s = 1e-3; // Waking up takes less than a hundredth of that.
+  if (!given_links_.has_value()) return false;
+  for (int peer = 0; peer < given_links_->size(); ++peer)
+    if (peer != rank && given_links_->price(peer, rank).latency_s < kFar_s) return false;
+  return true;
+}
+
+double World::ranksPerProcessor() const {
+  // Only on one host do all ranks come to the same number, and so to the same prices.
+  const bool one_host =
+      std::all_of(cards_.begin(), cards_.end(), [&](const PeerCard& one) { return one.host == cards_[0].host; });
+  return one_host ? processors_.ranks_per_processor : 1;
+}
+
+bool World::usesSockets() const { return goss::usesSockets(config_); }
+
+std::string_view World::preferredAmongEquals() const {
+  if (given_links_.has_value()) return ""; // They say what there is.
+  return goss::preferredAmongEquals(config_, ranksPerProcessor());
+}
+
+bool World::takesTurns() const {
+  if (given_links_.has_value() || !goss::takesTurns(config_, size(), ranksPerProcessor())) return false;
+  for (std::size_t i = 1; i < cards_.size(); ++i) // Threads of a process read each other's buffers.
+    for (std::size_t j = 0; j < i; ++j)
+      if (cards_[i].process == cards_[j].process) return false;
+  return true;
+}
+
+schedule::Links World::linksBetween(const std::vector<int>& ranks) const {
+  if (given_links_.has_value()) return given_links_->subset(ranks);
+  const bool over_ucx = config_.transport == "ucx";
+  const bool between_threads = over_ucx || config_.transport == "tcp" || config_.transport == "tls";
+  const bool secured = !config_.tls.empty() && usesSockets();
+  LinkRules rules{tuning_, usesSockets(), between_threads,
+                  crowdedPrice(secured ? tuning_.tls : tuning_.tcp, ranksPerProcessor())};
+  if (over_ucx) rules.tuning.shm = tuning_.ucx;
+  double& network = rules.tuning.network.bandwidth_bytes_per_s;
+  if (!config_.tls.empty()) // A processor encrypts so much, whatever the network could carry.
+    network = std::min(network, tuning_.tls.bandwidth_bytes_per_s);
+  return goss::linksBetween(cards_, ranks, rules);
+}
+
+std::unique_ptr<BoardChannel> World::makeFlatChannel(std::uint32_t context, const std::vector<int>& ranks,
+                                                     int rank) const {
+  // All ranks must answer alike, so only what is on all cards counts: who would take another transport to whom?
+  const auto offers = [](const PeerCard& card, std::string_view name) {
+    return std::any_of(card.addresses.begin(), card.addresses.end(),
+                       [&](const auto& address) { return address.first == name; });
+  };
+  Board* board = nullptr;
+  for (const int i : ranks) {
+    const PeerCard& a = cards_[static_cast<std::size_t>(i)];
+    for (const int j : ranks) {
+      const PeerCard& b = cards_[static_cast<std::size_t>(j)];
+      if (i == j) continue;
+      const bool in_process = a.process == b.process && offers(a, "loopback") && offers(b, "loopback");
+      if (a.host != b.host || in_process || !offers(a, "shm") || !offers(b, "shm")) return nullptr;
+    }
+    if (Transport* transport = mesh_->transport(i); transport != nullptr) board = transport->board();
+  }
+  return BoardChannel::create(board, context, ranks, rank, processors_.oversubscribed);
+}
+
+void World::registerOnLoop(Communicator& communicator) {
+  communicators_[communicator.context()] = &communicator;
+  contexts_.take(communicator.context());
+  const auto early = early_aborts_.find(communicator.context());
+  if (early == early_aborts_.end()) return;
+  const auto [peer, message] = std::move(early->second);
+  early_aborts_.erase(early);
+  handleControlOnLoop(peer, message);
+}
+
+void World::unregisterOnLoop(Communicator& communicator) {
+  communicators_.erase(communicator.context());
+  closed_contexts_.emplace(communicator.context(), communicator.goesOnOnLoop());
+}
+
+bool World::isSeenToRun(int rank) const {
+  const PeerCard& peer = cards_[static_cast<std::size_t>(rank)];
+  const std::string here = cards_[static_cast<std::size_t>(mesh_->self())].host + "/";
+  return peer.process.starts_with(here) && platform::isSeenToRun(std::string_view(peer.process).substr(here.size()));
+}
+
+void World::flushControlOnLoop(int except) {
+  const auto deadline = platform::Deadline::after(kFlush);
+  while (!control_->flushedOnLoop(except) && !deadline.expired()) {
+    if (!mesh_->progressOnLoop()) ::sched_yield(); // The peers may need this processor to take what we have sent.
+  }
+}
+
+bool World::afterProgressOnLoop() {
+  // Control messages first: an abort names the culprit better than the loss of the rank that passed it on.
+  bool did = control_->drainOnLoop();
+  while (!lost_.empty()) {
+    const Loss loss = std::move(lost_.front());
+    lost_.pop_front();
+    for (const auto& [context, communicator] : communicators_) {
+      const int rank = communicator->rankOfWorld(loss.peer);
+      if (rank >= 0) communicator->handlePeerLostOnLoop(rank, loss.status, loss.how == PeerLoss::departed);
+    }
+    did = true;
+  }
+  return did;
+}
+
+void World::handleControlOnLoop(int peer, const ControlMessage& message) {
+  const auto found = communicators_.find(message.context);
+  if (found != communicators_.end()) {
+    const int rank = found->second->rankOfWorld(peer);
+    if (rank >= 0) found->second->handleControlOnLoop(rank, message);
+    return;
+  }
+  if (message.type == ControlMessage::Type::abort && early_aborts_.size() < kMaxEarlyAborts) {
+    early_aborts_.emplace(message.context, std::pair(peer, message));
+  }
+  const bool shrinks = message.type == ControlMessage::Type::view || message.type == ControlMessage::Type::agreed;
+  const auto closed = closed_contexts_.find(message.context);
+  // Not to who says the same: two would go on for ever.
+  if (shrinks && !message.text.empty() && closed != closed_contexts_.end()) {
+    ControlMessage left;
+    left.type = closed->second ? ControlMessage::Type::agreed : ControlMessage::Type::view;
+    left.context = message.context;
+    left.operation = message.operation;
+    control_->sendOnLoop(peer, left);
+  }
+  if (message.type == ControlMessage::Type::history && closed_contexts_.contains(message.context)) {
+    ControlMessage left;
+    left.type = ControlMessage::Type::history;
+    left.context = message.context;
+    control_->sendOnLoop(peer, left);
+  }
+  if (message.type != ControlMessage::Type::probe) return;
+  // This rank has not made that communicator yet, or has left it already; it is alive all the same.
+  ControlMessage reply;
+  reply.type = ControlMessage::Type::reply;
+  reply.context = message.context;
+  control_->sendOnLoop(peer, reply);
+}
+
+} // namespace goss

@@ -1,0 +1,128 @@
+/// All ranks that met at one rendezvous: links, engine, progress thread. Communicators share it.
+#ifndef GOSS_LIB_WORLD_WORLD_H_
+#define GOSS_LIB_WORLD_WORLD_H_
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/log.h"
+#include "boards/board_channel.h"
+#include "bootstrap/bootstrap.h"
+#include "builtins/builtins.h"
+#include "call/codec_pair.h"
+#include "engine/engine.h"
+#include "engine/progress_thread.h"
+#include "gossamer/algorithm.h"
+#include "gossamer/config.h"
+#include "mesh/control.h"
+#include "mesh/mesh.h"
+#include "planner/processor_share.h"
+#include "planner/tuning.h"
+#include "platform/shared_pages.h"
+#include "schedule/links.h"
+#include "world/context_numbers.h"
+
+namespace goss {
+
+class Communicator;
+
+/// Thread-safe through its engine's lock. Lives until the last communicator of it is gone.
+class World : public std::enable_shared_from_this<World> {
+ public:
+  /// Collective: meets the other ranks, exchanges addresses, connects. Blocks up to config.bootstrap_timeout_ms.
+  static Result<std::shared_ptr<World>> create(const Config& config, const Launch& launch);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  [[nodiscard]] int rank() const { return mesh_->self(); }
+  [[nodiscard]] int size() const { return mesh_->size(); }
+  [[nodiscard]] const Config& config() const { return config_; }
+  [[nodiscard]] const base::Log& log() const { return log_; }
+  [[nodiscard]] Engine& engine() { return engine_; }
+  [[nodiscard]] Mesh& mesh() { return *mesh_; }
+  [[nodiscard]] ControlChannel& control() { return *control_; }
+  /// Link prices between `ranks` (world ranks), from GOSS_LINKS, or from where the ranks are and GOSS_TUNING.
+  [[nodiscard]] schedule::Links linksBetween(const std::vector<int>& ranks) const;
+  /// The algorithm to take where prices hardly differ; "": no such.
+  [[nodiscard]] std::string_view preferredAmongEquals() const;
+  /// Whether more ranks than processors talk through memory, which prices do not know of.
+  [[nodiscard]] bool takesTurns() const;
+  /// Null unless all of `ranks` (world ranks; this one is `rank` among them) see each other's boards.
+  [[nodiscard]] std::unique_ptr<BoardChannel> makeFlatChannel(std::uint32_t context, const std::vector<int>& ranks,
+                                                              int rank) const;
+  [[nodiscard]] const Catalogue& catalogue() const { return catalogue_; }
+  [[nodiscard]] CodecRegistry& codecs() { return codecs_; }
+
+  /// From now on the progress thread drives the operations that callers start, whether or not a caller waits.
+  void driveUnattended();
+
+  /// Memory that the peers of this host may read in place; ordinary memory where it cannot be shared. As
+  /// goss_mem_alloc.
+  Result<void*> allocate(std::size_t bytes);
+  Status free(void* memory);
+
+  // Under the engine's lock.
+  /// Lets the transports hand over queued control messages, a bounded time, without waiting for `except` (a world rank,
+  /// or -1): before operations are withdrawn, because a message that is withdrawn half sent ends the link that the
+  /// control message needs, and before the world ends. Not out of a transport's callback.
+  void flushControlOnLoop(int except);
+  /// Whether the process of `rank` is on this host and its kernel sees it run: then it may be slow, but it is not lost.
+  [[nodiscard]] bool isSeenToRun(int rank) const;
+  void registerOnLoop(Communicator& communicator);
+  void unregisterOnLoop(Communicator& communicator);
+  [[nodiscard]] ContextNumbers& contextsOnLoop() { return contexts_; }
+
+ private:
+  World(const Config& config, const Launch& launch);
+  Status connect(const Launch& launch);
+  Status readPrices(int ranks);
+  /// Every message comes from another, distant host.
+  [[nodiscard]] bool isFarFromAll(int rank) const;
+  /// Of this host when all ranks are on it; else 1.
+  [[nodiscard]] double ranksPerProcessor() const;
+  /// Between ranks of one host.
+  [[nodiscard]] bool usesSockets() const;
+  Status waitForLinks(Rendezvous& meeting);
+  std::size_t sharedRegions();
+  bool afterProgressOnLoop();
+  void handleControlOnLoop(int peer, const ControlMessage& message);
+
+  const Config config_;
+  const base::Log log_;
+  const Catalogue catalogue_;
+  CodecRegistry codecs_;
+  std::vector<PeerCard> cards_;
+  std::vector<Site> sites_;                    ///< By rank; the transports read it.
+  ProcessorShare processors_;                  ///< Of this host; its ranks agree on it.
+  std::optional<schedule::Links> given_links_; ///< GOSS_LINKS.
+  Tuning tuning_ = Tuning::builtIn();          ///< GOSS_TUNING.
+  ListenerRelay relay_;
+  Engine engine_;
+  std::unique_ptr<Mesh> mesh_;
+  std::unique_ptr<ControlChannel> control_;
+
+  // Guarded by the engine's lock.
+  std::map<std::uint32_t, Communicator*> communicators_; ///< By context.
+  ContextNumbers contexts_;
+  /// Aborts of communicators that this rank has yet to make, by context: the sender and what it said.
+  std::map<std::uint32_t, std::pair<int, ControlMessage>> early_aborts_;
+  /// By context of each communicator that this rank has destroyed: whether it was shrunk and this rank goes on.
+  std::map<std::uint32_t, bool> closed_contexts_;
+  std::map<void*, platform::SharedPages> lent_; ///< By address; not valid: ordinary pages.
+  struct Loss {
+    int peer;
+    Status status;
+    PeerLoss how;
+  };
+  std::deque<Loss> lost_; ///< Peers whose loss the communicators have yet to learn.
+
+  std::unique_ptr<ProgressThread> progress_thread_; ///< Last: joins before anything it uses goes.
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_WORLD_WORLD_H_

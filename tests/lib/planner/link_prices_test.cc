@@ -1,0 +1,131 @@
+// Prices by where ranks are, and the plans that follow from them.
+#include "planner/link_prices.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <string_view>
+
+#include "collectives/catalogue.h"
+#include "planner/planner.h"
+
+namespace goss {
+namespace {
+
+using platform::Place;
+
+/// One card a place, all on one host.
+std::vector<PeerCard> cardsAt(const std::vector<Place>& places) {
+  std::vector<PeerCard> cards;
+  for (const Place& place : places) {
+    PeerCard card;
+    card.host = "host";
+    card.process = std::to_string(cards.size());
+    card.place = place;
+    cards.push_back(card);
+  }
+  return cards;
+}
+
+std::vector<int> allOf(const std::vector<PeerCard>& cards) {
+  std::vector<int> ranks(cards.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+/// Four ranks a package, two a cache.
+std::vector<PeerCard> twoPackages() {
+  std::vector<Place> places;
+  for (int rank = 0; rank < 8; ++rank)
+    places.push_back({rank / 4, rank / 4, rank / 2});
+  return cardsAt(places);
+}
+
+/// The least price of all algorithms whose names begin with `name`, in seconds.
+double leastPrice(const std::vector<Candidate>& candidates, std::string_view name) {
+  double least_s = std::numeric_limits<double>::infinity();
+  for (const Candidate& candidate : candidates) {
+    if (candidate.algorithm->name().starts_with(name)) least_s = std::min(least_s, candidate.price_s);
+  }
+  return least_s;
+}
+
+std::vector<Candidate> largeAllReduces(const schedule::Links& links) {
+  static const Catalogue catalogue = collectives::builtinAlgorithms(); // candidates point to its algorithms
+  const Planner planner(0, links, catalogue);
+  PlanKey key;
+  key.count = 64u << 20;
+  auto candidates = planner.candidates(key);
+  EXPECT_TRUE(candidates.isOk()) << candidates.status().text();
+  return candidates.isOk() ? candidates.take() : std::vector<Candidate>();
+}
+
+TEST(Levels, AreTheNearestThingThatBothShare) {
+  const Place here{0, 0, 0};
+  EXPECT_EQ(levelBetween(here, {0, 0, 0}), Locality::cache);
+  EXPECT_EQ(levelBetween(here, {0, 0, 1}), Locality::numa);
+  EXPECT_EQ(levelBetween(here, {0, 1, 1}), Locality::package) << "a package may have several memories";
+  EXPECT_EQ(levelBetween(here, {1, 1, 2}), Locality::package);
+  EXPECT_EQ(levelBetween(here, {1, -1, -1}), Locality::package);
+  EXPECT_EQ(levelBetween(here, {0, -1, -1}), Locality::cache) << "not known: as it is measured";
+  EXPECT_EQ(levelBetween(here, {}), Locality::cache);
+}
+
+TEST(Levels, FartherIsDearerAndOtherHostsAreDearest) {
+  std::vector<PeerCard> cards = cardsAt({{0, 0, 0}, {0, 0, 0}, {0, 0, 1}, {1, 1, 2}});
+  cards.push_back(cards[0]);
+  cards[4].host = "another";
+  const schedule::Links links = linksBetween(cards, allOf(cards), {});
+  EXPECT_EQ(links.price(0, 1), Tuning::builtIn().shm);
+  EXPECT_EQ(links.price(0, 4), Tuning::builtIn().network);
+  for (int to = 1; to < 4; ++to) {
+    EXPECT_LT(links.price(0, to).latency_s, to == 1 ? 0.61e-6 : links.price(0, to + 1).latency_s) << to;
+    EXPECT_GT(links.price(0, to).bandwidth_bytes_per_s, links.price(0, to + 1).bandwidth_bytes_per_s) << to;
+    EXPECT_EQ(links.price(0, to), links.price(to, 0));
+  }
+  EXPECT_EQ(links.nodeOf(0), links.nodeOf(3)) << "hosts are the nodes where there are several";
+  EXPECT_NE(links.nodeOf(0), links.nodeOf(4));
+}
+
+TEST(Levels, UnboundRanksAreAllAlike) {
+  std::vector<PeerCard> cards = cardsAt(std::vector<Place>(8));
+  EXPECT_TRUE(linksBetween(cards, allOf(cards), {}).uniform());
+  cards = cardsAt(std::vector<Place>(8, Place{0, 0, -1}));
+  EXPECT_TRUE(linksBetween(cards, allOf(cards), {}).uniform()) << "one package";
+  cards = twoPackages();
+  cards[5].place = {};
+  EXPECT_EQ(linksBetween(cards, allOf(cards), {}).nodeSize(), 0) << "a rank that may be in either";
+}
+
+TEST(Levels, PackagesOfOneHostAreNodesAlsoInPartsOfAWorld) {
+  const std::vector<PeerCard> cards = twoPackages();
+  EXPECT_EQ(linksBetween(cards, allOf(cards), {}).nodeSize(), 4);
+  EXPECT_EQ(linksBetween(cards, {0, 1, 6, 7}, {}).nodeSize(), 2);
+  EXPECT_EQ(linksBetween(cards, {4, 5, 6, 7}, {}).nodeSize(), 0);
+  LinkRules sockets;
+  sockets.sockets_only = true;
+  sockets.socket = Tuning::builtIn().tcp;
+  EXPECT_TRUE(linksBetween(cards, allOf(cards), sockets).uniform()) << "the kernel is between them anyway";
+}
+
+// Of the plans that send no more than they must, those win that send most to who is near: swing, whose first step moves
+// half of the vector between two ranks of a cache, and those by levels, for which a package is one level. Only where
+// ranks are bound does it matter.
+TEST(Levels, LargeAllReducesAcrossPackagesStayNear) {
+  const std::vector<PeerCard> bound = twoPackages();
+  const std::vector<Candidate> near = largeAllReduces(linksBetween(bound, allOf(bound), {}));
+  const double least_s = leastPrice(near, "");
+  EXPECT_LT(std::min(leastPrice(near, "swing"), leastPrice(near, "hier-")), 1.001 * least_s);
+  EXPECT_LT(leastPrice(near, "hier-"), 1.1 * least_s);
+  EXPECT_GT(leastPrice(near, "direct"), 1.2 * least_s);
+  EXPECT_GT(leastPrice(near, "ring"), 1.5 * least_s);
+
+  const std::vector<PeerCard> unbound = cardsAt(std::vector<Place>(8));
+  const std::vector<Candidate> alike = largeAllReduces(linksBetween(unbound, allOf(unbound), {}));
+  EXPECT_LT(leastPrice(alike, "direct"), 1.1 * leastPrice(alike, ""));
+}
+
+} // namespace
+} // namespace goss

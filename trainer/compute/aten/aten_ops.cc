@@ -1,0 +1,382 @@
+#include "trainer/compute/aten/aten_ops.h"
+
+// The operations that are used, one header each: all of <ATen/ATen.h> takes several times as long to compile.
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/Reduction.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/_log_softmax_backward_data.h>
+#include <ATen/ops/_softmax.h>
+#include <ATen/ops/_softmax_backward_data.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/bmm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/gelu_backward.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/log_softmax.h>
+#include <ATen/ops/native_layer_norm.h>
+#include <ATen/ops/native_layer_norm_backward.h>
+#include <ATen/ops/nll_loss_backward.h>
+#include <ATen/ops/nll_loss_forward.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/sum.h>
+#include <ATen/ops/tril.h>
+#include <ATen/ops/triu.h>
+#include <c10/core/InferenceMode.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <c10/util/Exception.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "trainer/base/error.h"
+
+namespace goss::trainer {
+
+namespace {
+
+constexpr double kLayerNormEps = 1e-5;
+constexpr const char* kGeluForm = "tanh";
+constexpr std::int64_t kNoIgnoredTarget = -100;
+
+std::int64_t toInt(std::size_t n) { return static_cast<std::int64_t>(n); }
+
+/// Runs `body` without recording anything for differentiation; ATen's errors become the trainer's.
+template <typename Body>
+auto run(const Body& body) {
+  const c10::InferenceMode nothing_is_recorded;
+  try {
+    return body();
+  } catch (const c10::Error& error) {
+    fail("ATen: {}", error.what_without_backtrace());
+  }
+}
+
+/// Queries, keys and values [B, H, T, D] of a packed [B, T, 3C], as views.
+struct Heads {
+  at::Tensor q, k, v;
+};
+
+/// What scores are multiplied by: one over the root of a head's channels.
+double scaleOf(const AttentionShape& s) {
+  const std::size_t width = s.channels / s.heads;
+  return 1.0 / std::sqrt(static_cast<double>(width));
+}
+
+class AtenOps : public Ops {
+ public:
+  explicit AtenOps(const c10::Device& device) : device_(device), name_("aten (" + device.str() + ")") {}
+
+  [[nodiscard]] const char* name() const override { return name_.c_str(); }
+  [[nodiscard]] bool isHostMemory() const override { return device_.is_cpu(); }
+  void* allocate(std::size_t bytes) override;
+  void release(void* memory) override { allocations_.erase(memory); }
+  void upload(void* to, const void* from_host, std::size_t bytes) override;
+  void download(void* to_host, const void* from, std::size_t bytes) override;
+
+  void fill(float* x, float value, std::size_t n) override;
+  void copy(float* to, const float* from, std::size_t n) override;
+  void axpy(float a, const float* x, float* y, std::size_t n) override;
+  void scale(float a, float* x, std::size_t n) override;
+  double squaredNorm(const float* x, std::size_t n) override;
+
+  void gemm(const GemmShape& shape, const float* a, const float* b, float* c) override;
+  void addBias(float* y, const float* bias, std::size_t rows, std::size_t n) override;
+  void addBiasResidual(float* y, const float* bias, const float* x, std::size_t rows, std::size_t n) override;
+  void biasGrad(float* dbias, const float* dy, std::size_t rows, std::size_t n) override;
+  void biasGelu(float* pre, const float* bias, float* out, std::size_t rows, std::size_t n) override;
+  void geluGrad(float* d, const float* pre, std::size_t rows, std::size_t n) override;
+
+  void embed(const EmbedShape& shape, const std::int32_t* tokens, const float* wte, const float* wpe,
+             float* out) override;
+  void embedGrad(const EmbedShape& shape, const std::int32_t* tokens, const float* dout, float* dwte,
+                 float* dwpe) override;
+  void layerNorm(const LayerNormTensors& t, std::size_t rows, std::size_t channels) override;
+  void layerNormGrad(const LayerNormGradTensors& t, std::size_t rows, std::size_t channels) override;
+  void attention(const AttentionShape& shape, const AttentionTensors& t) override;
+  void attentionGrad(const AttentionShape& shape, const AttentionGradTensors& t) override;
+  void softmaxXent(const XentShape& shape, const XentTensors& t) override;
+
+  void adamw(const AdamwSettings& settings, const AdamwTensors& t, std::size_t n) override;
+
+ private:
+  /// `memory` of this device as a tensor, which owns nothing. ATen has no tensors of constants; inputs are not written.
+  template <typename... Sizes>
+  [[nodiscard]] at::Tensor view(const float* memory, Sizes... sizes) const {
+    return viewOf(memory, at::kFloat, {toInt(sizes)...});
+  }
+  [[nodiscard]] at::Tensor viewOf(const void* memory, at::ScalarType type, at::IntArrayRef sizes) const {
+    return at::for_blob(const_cast<void*>(memory), sizes)
+        .options(at::TensorOptions().dtype(type).device(device_))
+        .target_device(device_)
+        .make_tensor();
+  }
+  /// [n] indices: ATen takes some operations' as 64-bit numbers only.
+  [[nodiscard]] at::Tensor indices(const std::int32_t* memory, std::size_t n) const {
+    return viewOf(memory, at::kInt, {toInt(n)}).to(at::kLong);
+  }
+  [[nodiscard]] Heads headsOf(const AttentionShape& shape, const float* qkv) const;
+  /// Channels [B, T, C] as [B, H, T, D].
+  [[nodiscard]] at::Tensor headsView(const AttentionShape& s, const float* channels) const {
+    return view(channels, s.batch, s.context, s.heads, s.channels / s.heads).permute({0, 2, 1, 3});
+  }
+
+  c10::Device device_;
+  std::string name_;
+  std::unordered_map<void*, at::Tensor> allocations_; // by their address
+  at::Tensor later_;                                  // [T, T] true above the diagonal, of the last attention
+};
+
+/// [B, H, T, D] as packed [B * H, T, D].
+at::Tensor packed(const at::Tensor& heads) { return heads.reshape({-1, heads.size(2), heads.size(3)}); }
+
+void* AtenOps::allocate(std::size_t bytes) {
+  return run([&] {
+    at::Tensor memory;
+    try { // at least a byte: addresses differ
+      memory =
+          at::empty({toInt(std::max<std::size_t>(bytes, 1))}, at::TensorOptions().dtype(at::kByte).device(device_));
+    } catch (const std::exception& error) {
+      fail("out of memory: cannot allocate {} MiB on {}; choose a smaller model or --micro-batch", bytes >> 20,
+           device_.str());
+    }
+    void* address = memory.data_ptr();
+    allocations_.emplace(address, std::move(memory));
+    return address;
+  });
+}
+
+// Both copies are ordered behind the work on the device's current stream, and return when they are done.
+void AtenOps::upload(void* to, const void* from_host, std::size_t bytes) {
+  if (bytes == 0) return;
+  run([&] {
+    viewOf(to, at::kByte, {toInt(bytes)})
+        .copy_(at::from_blob(const_cast<void*>(from_host), {toInt(bytes)}, at::TensorOptions().dtype(at::kByte)));
+  });
+}
+
+void AtenOps::download(void* to_host, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  run([&] {
+    at::from_blob(to_host, {toInt(bytes)}, at::TensorOptions().dtype(at::kByte))
+        .copy_(viewOf(from, at::kByte, {toInt(bytes)}));
+  });
+}
+
+void AtenOps::fill(float* x, float value, std::size_t n) {
+  run([&] { view(x, n).fill_(value); });
+}
+
+void AtenOps::copy(float* to, const float* from, std::size_t n) {
+  run([&] { view(to, n).copy_(view(from, n)); });
+}
+
+void AtenOps::axpy(float a, const float* x, float* y, std::size_t n) {
+  run([&] { view(y, n).add_(view(x, n), a); });
+}
+
+void AtenOps::scale(float a, float* x, std::size_t n) {
+  run([&] { view(x, n).mul_(a); });
+}
+
+double AtenOps::squaredNorm(const float* x, std::size_t n) {
+  if (n == 0) return 0;
+  return run([&] {
+    const auto norm = at::linalg_vector_norm(view(x, n), 2, {}, false, at::kDouble).item<double>();
+    return norm * norm;
+  });
+}
+
+void AtenOps::gemm(const GemmShape& s, const float* a, const float* b, float* c) {
+  run([&] {
+    const at::Tensor left = s.trans_a ? view(a, s.k, s.m).t() : view(a, s.m, s.k);
+    const at::Tensor right = s.trans_b ? view(b, s.n, s.k).t() : view(b, s.k, s.n);
+    view(c, s.m, s.n).addmm_(left, right, s.beta, s.alpha); // with a beta of 0, c is not read
+  });
+}
+
+void AtenOps::addBias(float* y, const float* bias, std::size_t rows, std::size_t n) {
+  run([&] { view(y, rows, n).add_(view(bias, n)); });
+}
+
+void AtenOps::addBiasResidual(float* y, const float* bias, const float* x, std::size_t rows, std::size_t n) {
+  run([&] { view(y, rows, n).add_(view(bias, n)).add_(view(x, rows, n)); });
+}
+
+void AtenOps::biasGrad(float* dbias, const float* dy, std::size_t rows, std::size_t n) {
+  run([&] {
+    at::Tensor sums = view(dbias, n);
+    at::sum_out(sums, view(dy, rows, n), at::IntArrayRef{0});
+  });
+}
+
+void AtenOps::biasGelu(float* pre, const float* bias, float* out, std::size_t rows, std::size_t n) {
+  run([&] {
+    at::Tensor to = view(out, rows, n);
+    at::gelu_out(to, view(pre, rows, n).add_(view(bias, n)), kGeluForm);
+  });
+}
+
+void AtenOps::geluGrad(float* d, const float* pre, std::size_t rows, std::size_t n) {
+  run([&] {
+    const at::Tensor gradient = view(d, rows, n);
+    gradient.copy_(at::gelu_backward(gradient, view(pre, rows, n), kGeluForm));
+  });
+}
+
+void AtenOps::embed(const EmbedShape& s, const std::int32_t* tokens, const float* wte, const float* wpe, float* out) {
+  run([&] {
+    at::Tensor to = view(out, s.batch, s.context, s.channels);
+    const at::Tensor rows = at::index_select(view(wte, s.vocab, s.channels), 0, indices(tokens, s.batch * s.context));
+    at::add_out(to, rows.view(to.sizes()), view(wpe, s.context, s.channels));
+  });
+}
+
+void AtenOps::embedGrad(const EmbedShape& s, const std::int32_t* tokens, const float* dout, float* dwte, float* dwpe) {
+  run([&] {
+    const std::size_t rows = s.batch * s.context;
+    if (dwte != nullptr) {
+      view(dwte, s.vocab, s.channels).index_add_(0, indices(tokens, rows), view(dout, rows, s.channels));
+    }
+    if (dwpe == nullptr) return;
+    at::Tensor sums = view(dwpe, s.context, s.channels);
+    at::sum_out(sums, view(dout, s.batch, s.context, s.channels), at::IntArrayRef{0});
+  });
+}
+
+void AtenOps::layerNorm(const LayerNormTensors& t, std::size_t rows, std::size_t channels) {
+  run([&] {
+    const auto [y, mean, rstd] = at::native_layer_norm(view(t.x, rows, channels), {toInt(channels)},
+                                                       view(t.weight, channels), view(t.bias, channels), kLayerNormEps);
+    view(t.y, rows, channels).copy_(y);
+    view(t.mean, rows, 1u).copy_(mean);
+    view(t.rstd, rows, 1u).copy_(rstd);
+  });
+}
+
+void AtenOps::layerNormGrad(const LayerNormGradTensors& t, std::size_t rows, std::size_t channels) {
+  run([&] {
+    const at::Tensor weight = view(t.weight, channels);
+    // The weight stands in for the bias, of which ATen looks at the shape alone.
+    const auto [dx, dweight, dbias] = at::native_layer_norm_backward(
+        view(t.dy, rows, channels), view(t.x, rows, channels), {toInt(channels)}, view(t.mean, rows, 1u),
+        view(t.rstd, rows, 1u), weight, weight, {true, true, true});
+    view(t.dx, rows, channels).add_(dx);
+    view(t.dweight, channels).copy_(dweight);
+    view(t.dbias, channels).copy_(dbias);
+  });
+}
+
+Heads AtenOps::headsOf(const AttentionShape& s, const float* qkv) const {
+  const at::Tensor all =
+      view(qkv, s.batch, s.context, std::size_t{3}, s.heads, s.channels / s.heads).permute({2, 0, 3, 1, 4});
+  return {all.select(0, 0), all.select(0, 1), all.select(0, 2)};
+}
+
+void AtenOps::attention(const AttentionShape& s, const AttentionTensors& t) {
+  run([&] {
+    const double scale = scaleOf(s);
+    if (!later_.defined() || later_.size(0) != toInt(s.context)) {
+      const auto type = at::TensorOptions().dtype(at::kBool).device(device_);
+      later_ = at::triu(at::ones({toInt(s.context), toInt(s.context)}, type), 1);
+    }
+    const Heads heads = headsOf(s, t.qkv);
+    const at::Tensor scores = at::bmm(packed(heads.q).mul(scale), packed(heads.k).transpose(1, 2));
+    scores.masked_fill_(later_, -std::numeric_limits<double>::infinity());
+    at::Tensor probs = view(t.probs, s.batch * s.heads, s.context, s.context);
+    at::_softmax_out(probs, scores, -1, false);
+    const at::Tensor out = headsView(s, t.out);
+    out.copy_(at::bmm(probs, packed(heads.v)).view(out.sizes()));
+  });
+}
+
+// With P = softmax(S) and S = scale q k^T: dP = dout v^T, dS = P (dP - rowsum(P dP)), dq = scale dS k, dk = scale dS^T
+// q, dv = P^T dout.
+void AtenOps::attentionGrad(const AttentionShape& s, const AttentionGradTensors& t) {
+  run([&] {
+    const double scale = scaleOf(s);
+    const Heads heads = headsOf(s, t.qkv), to = headsOf(s, t.dqkv);
+    const at::Tensor q = packed(heads.q), k = packed(heads.k), v = packed(heads.v), dout = packed(headsView(s, t.dout));
+    const at::Tensor probs = at::tril(view(t.probs, s.batch * s.heads, s.context, s.context));
+    const at::Tensor dprobs = at::bmm(dout, v.transpose(1, 2));
+    const at::Tensor dscores = at::_softmax_backward_data(dprobs, probs, -1, at::kFloat).mul_(scale);
+    to.q.copy_(at::bmm(dscores, k).view(to.q.sizes()));
+    to.k.copy_(at::bmm(dscores.transpose(1, 2), q).view(to.k.sizes()));
+    to.v.copy_(at::bmm(probs.transpose(1, 2), dout).view(to.v.sizes()));
+  });
+}
+
+void AtenOps::softmaxXent(const XentShape& s, const XentTensors& t) {
+  run([&] {
+    at::Tensor logits = view(t.logits, s.rows, s.vocab);
+    const at::Tensor targets = indices(t.targets, s.rows);
+    const at::Tensor log_probs = at::log_softmax(logits, 1);
+    const auto [losses, weight] = at::nll_loss_forward(log_probs, targets, {}, at::Reduction::None, kNoIgnoredTarget);
+    view(t.losses, s.rows).copy_(losses);
+    if (!s.want_gradient) return;
+    const at::Tensor scales = at::full({toInt(s.rows)}, s.grad_scale, logits.options());
+    const at::Tensor gradient =
+        at::nll_loss_backward(scales, log_probs, targets, {}, at::Reduction::None, kNoIgnoredTarget, weight);
+    at::_log_softmax_backward_data_out(logits, gradient, log_probs, 1, at::kFloat);
+  });
+}
+
+void AtenOps::adamw(const AdamwSettings& s, const AdamwTensors& t, std::size_t n) {
+  run([&] {
+    const at::Tensor m = view(t.m, n), v = view(t.v, n), gradient = view(t.g, n).mul(s.grad_scale);
+    m.mul_(s.beta1).add_(gradient, 1.0f - s.beta1);
+    v.mul_(s.beta2).addcmul_(gradient, gradient, 1.0f - s.beta2);
+    const at::Tensor spread = v.sqrt().div_(std::sqrt(s.correction2)).add_(s.eps);
+    view(t.p, n).mul_(1.0f - s.lr * s.weight_decay).addcdiv_(m, spread, -s.lr / s.correction1);
+  });
+}
+
+int cudaDevices() {
+  return c10::impl::hasDeviceGuardImpl(c10::kCUDA) ? c10::impl::getDeviceGuardImpl(c10::kCUDA)->deviceCount() : 0;
+}
+
+/// The CUDA device that `text` names, "cuda" or "cuda:N".
+c10::Device cudaDevice(const std::string& text, int local_rank) {
+  const int devices = cudaDevices();
+  if (devices == 0) {
+    fail("--device {}: LibTorch finds no CUDA device here, or was built without CUDA; give --device cpu", text);
+  }
+  constexpr std::size_t kPrefix = sizeof "cuda:" - 1; // c10::Device keeps 8 bits of what follows
+  const int index = text.size() > kPrefix ? std::atoi(text.c_str() + kPrefix) : local_rank % devices;
+  if (index >= devices) fail("--device {}: there are {} CUDA devices here", text, devices);
+  return {c10::kCUDA, static_cast<c10::DeviceIndex>(index)};
+}
+
+/// The same call gives the same bits, in whole float32.
+void fixArithmetic(bool is_cuda) {
+  at::set_num_threads(1); // a rank is meant to be a core
+  at::Context& context = at::globalContext();
+  context.setAllowTF32CuBLAS(false);
+  context.setAllowTF32CuDNN(false);
+  // cuBLAS keeps its order of additions with a workspace of its own only, and ATen refuses to work without.
+  if (is_cuda) ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
+  context.setDeterministicAlgorithms(true, false);
+}
+
+} // namespace
+
+extern "C" __attribute__((visibility("default"))) Ops* goss_train_make_aten_ops(const char* device, int local_rank);
+
+Ops* goss_train_make_aten_ops(const char* device, int local_rank) {
+  return run([&]() -> Ops* {
+    const std::string text = device;
+    const bool is_cuda = text.empty() ? cudaDevices() > 0 : text != "cpu";
+    fixArithmetic(is_cuda);
+    return new AtenOps(is_cuda ? cudaDevice(text.empty() ? "cuda" : text, local_rank) : c10::Device(c10::kCPU));
+  });
+}
+
+} // namespace goss::trainer

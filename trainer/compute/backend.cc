@@ -1,0 +1,48 @@
+#include "trainer/compute/backend.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "trainer/base/error.h"
+#include "trainer/compute/aten/aten_ops.h"
+#include "trainer/compute/cpu_ops.h"
+
+namespace goss::trainer {
+
+namespace {
+
+/// This process among those of its host, as its launcher says; 0 without one.
+int localRank() {
+  for (const char* name : {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr) return std::atoi(value);
+  }
+  return 0;
+}
+
+/// The loader looks where this program's own libraries lie, and where the system has its.
+MakeAtenOps* loadAten() {
+  void* library = ::dlopen(kAtenLibrary, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (library == nullptr) {
+    fail(
+        "--backend aten: {}. This goss-train was built without LibTorch, or it is gone: apt-get install libtorch-dev "
+        "(or "
+        "set CMAKE_PREFIX_PATH to a LibTorch with CUDA), configure with -DGOSS_TORCH=ON, and build again",
+        ::dlerror());
+  }
+  auto* make = reinterpret_cast<MakeAtenOps*>(::dlsym(library, kAtenSymbol));
+  if (make == nullptr) fail("--backend aten: {} is of another version: {}", kAtenLibrary, ::dlerror());
+  return make;
+}
+
+} // namespace
+
+std::unique_ptr<Ops> makeOps(const std::string& backend, const std::string& device) {
+  auto on_cpu = std::make_unique<CpuOps>(); // sets OpenBLAS, which Debian's LibTorch uses too, to one thread
+  if (backend == "cpu") return on_cpu;
+  if (backend != "aten") fail("there is no backend '{}'; there are cpu and aten", backend);
+  return std::unique_ptr<Ops>(loadAten()(device.c_str(), localRank()));
+}
+
+} // namespace goss::trainer

@@ -1,0 +1,18 @@
+/// The table of tensor operations that the command line asks for.
+#ifndef GOSS_TRAINER_COMPUTE_BACKEND_H_
+#define GOSS_TRAINER_COMPUTE_BACKEND_H_
+
+#include <memory>
+#include <string>
+
+#include "trainer/compute/ops.h"
+
+namespace goss::trainer {
+
+/// `backend` and `device` as in TrainOptions. The backend aten is loaded now, and LibTorch with it; it stays until the
+/// process ends. Throws Error that says what to install, or what is wrong with the device.
+std::unique_ptr<Ops> makeOps(const std::string& backend, const std::string& device);
+
+} // namespace goss::trainer
+
+#endif // GOSS_TRAINER_COMPUTE_BACKEND_H_

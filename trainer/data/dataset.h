@@ -1,0 +1,70 @@
+/// The tokens to train on, and which of them each sample of each step takes.
+#ifndef GOSS_TRAINER_DATA_DATASET_H_
+#define GOSS_TRAINER_DATA_DATASET_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace goss::trainer {
+
+/// Tokens of one corpus. The last 5% (at most 1 Mi tokens) are held out for validation.
+class Dataset {
+ public:
+  /// `path` empty: the King James Bible of Debian's package bible-kjv. A file whose first four bytes are the magic
+  /// 20240520: GPT-2 tokens (docs/trainer.md). Any other file: its bytes are the tokens. Throws Error that names the
+  /// file and what to do.
+  static Dataset load(const std::string& path);
+  /// Of tokens made elsewhere; `is_text`: they are bytes.
+  Dataset(std::vector<std::uint16_t> tokens, bool is_text);
+
+  /// Throws Error when the corpus is too short for `context`, or has a token that is not below `vocab`.
+  void check(std::size_t context, std::size_t vocab) const;
+
+  [[nodiscard]] bool isText() const { return is_text_; }
+  [[nodiscard]] std::span<const std::uint16_t> training() const { return std::span(tokens_).first(training_count_); }
+  [[nodiscard]] std::span<const std::uint16_t> validation() const {
+    return std::span(tokens_).subspan(training_count_);
+  }
+  /// Equal for equal tokens (XXH3).
+  [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
+
+ private:
+  std::vector<std::uint16_t> tokens_;
+  std::size_t training_count_ = 0;
+  bool is_text_ = false;
+  std::uint64_t fingerprint_ = 0;
+};
+
+/// First token of sample `sample` of step `step`: uniform over the windows of `context` + 1 tokens that fit into
+/// `token_count` tokens. A pure function of its arguments: the order of the data does not depend on the number of ranks
+/// or on restarts.
+std::size_t windowStart(std::uint64_t seed, std::size_t step, std::size_t sample, std::size_t token_count,
+                        std::size_t context);
+
+/// Which windows a run trains on.
+struct Windows {
+  std::uint64_t seed = 1;
+  std::size_t samples = 0; // so many, drawn again and again; 0: any
+  std::size_t token_count = 0;
+  std::size_t context = 0;
+
+  /// Which of the `samples` sample `sample` of step `step` is; with samples == 0 a number that says nothing.
+  [[nodiscard]] std::uint64_t numberOf(std::size_t step, std::size_t sample) const;
+  /// Its first token.
+  [[nodiscard]] std::size_t startOf(std::size_t step, std::size_t sample) const;
+};
+
+/// First token of sample `sample` of a validation of `samples`, among `token_count` tokens: windows at even distances,
+/// the same for every number of ranks and every call.
+std::size_t validationStart(std::size_t token_count, std::size_t context, std::size_t sample, std::size_t samples);
+
+/// inputs[T] and targets[T], the inputs' successors, of the window that starts at `start`.
+void readWindow(std::span<const std::uint16_t> tokens, std::size_t start, std::span<std::int32_t> inputs,
+                std::span<std::int32_t> targets);
+
+} // namespace goss::trainer
+
+#endif // GOSS_TRAINER_DATA_DATASET_H_

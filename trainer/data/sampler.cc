@@ -1,0 +1,84 @@
+#include "trainer/data/sampler.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "trainer/base/error.h"
+#include "trainer/base/random.h"
+
+namespace goss::trainer {
+
+namespace {
+
+/// Index of the token that a uniform number `unit` in [0, 1) falls on.
+std::int32_t pick(std::span<const float> logits, double temperature, double unit) {
+  const auto top = std::max_element(logits.begin(), logits.end());
+  if (temperature == 0) return static_cast<std::int32_t>(top - logits.begin());
+  std::vector<double> weights(logits.size());
+  double total = 0;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    weights[i] = std::exp((static_cast<double>(logits[i]) - static_cast<double>(*top)) / temperature);
+    total += weights[i];
+  }
+  double left = unit * total;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    left -= weights[i];
+    if (left < 0) return static_cast<std::int32_t>(i);
+  }
+  return static_cast<std::int32_t>(top - logits.begin()); // rounding left a crumb
+}
+
+} // namespace
+
+std::vector<std::int32_t> sampleTokens(Gpt& model, std::span<const std::int32_t> prompt, const SampleOptions& options) {
+  const std::size_t context = model.config().context;
+  std::vector<std::int32_t> tokens(prompt.begin(), prompt.end());
+  std::vector<std::int32_t> window(context);
+  for (std::size_t n = 0; n < options.count; ++n) {
+    const std::size_t used = std::min(tokens.size(), context);
+    std::copy(tokens.end() - static_cast<std::ptrdiff_t>(used), tokens.end(), window.begin());
+    std::fill(window.begin() + static_cast<std::ptrdiff_t>(used), window.end(), 0); // attention is causal: never seen
+    model.forward(window);
+    const std::vector<float> logits = model.logitsAt(used - 1);
+    const double unit = randomUnit(randomBits(options.seed, RandomStream::sampling, 0, n));
+    tokens.push_back(pick(logits, options.temperature, unit));
+  }
+  tokens.erase(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(prompt.size()));
+  return tokens;
+}
+
+std::vector<std::int32_t> promptTokens(const std::string& prompt, const Dataset& data, const ModelConfig& model) {
+  constexpr std::size_t kTokenPrompt = 8;
+  std::vector<std::int32_t> tokens;
+  if (data.isText()) {
+    for (const char c : prompt)
+      tokens.push_back(static_cast<unsigned char>(c));
+  } else { // there is no tokenizer here: continue the validation data
+    const std::size_t count = std::min(kTokenPrompt, model.context);
+    for (const std::uint16_t token : data.validation().first(count))
+      tokens.push_back(token);
+  }
+  for (const std::int32_t token : tokens) {
+    if (static_cast<std::size_t>(token) >= model.vocab) fail("--prompt has byte {}, not below --vocab", token);
+  }
+  return tokens;
+}
+
+std::string renderTokens(std::span<const std::int32_t> tokens, bool is_text) {
+  if (!is_text) return fmt::format("{}", fmt::join(tokens, " "));
+  std::string text;
+  for (const std::int32_t token : tokens) {
+    const bool is_control = (token < 0x20 && token != '\n' && token != '\t') || token == 0x7f;
+    if (is_control || token > 0xff) {
+      text += fmt::format("\\x{:02x}", token);
+    } else {
+      text.push_back(static_cast<char>(token));
+    }
+  }
+  return text;
+}
+
+} // namespace goss::trainer

@@ -1,0 +1,266 @@
+#include "trainer/files/checkpoint_files.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "trainer/files/file_io.h"
+#include "trainer/files/safetensors.h"
+
+namespace goss::trainer {
+
+namespace {
+
+constexpr const char* kFormat = "gossamer-optim";
+constexpr const char* kVersion = "3";
+constexpr std::size_t kMaxRanks = std::size_t{1} << 20;
+constexpr std::size_t kMaxTextBytes = std::size_t{1} << 20;
+
+template <typename... Args>
+[[noreturn]] void refuse(fmt::format_string<Args...> text, Args&&... args) {
+  throw Refusal(fmt::format(text, std::forward<Args>(args)...));
+}
+
+std::string modelPath(const std::string& path) { return path + "/model.safetensors"; }
+std::string momentsPath(const std::string& path) { return path + "/optim.safetensors"; }
+std::string configPath(const std::string& path) { return path + "/config.json"; }
+std::string checksumsPath(const std::string& path) { return path + "/checksums.json"; }
+std::string replicaPath(const std::string& path, std::size_t replica) {
+  return fmt::format("{}/replica-{:04}.safetensors", path, replica);
+}
+
+std::string huggingFaceConfig(const ModelConfig& c) {
+  const nlohmann::ordered_json config = {{"architectures", {"GPT2LMHeadModel"}},
+                                         {"model_type", "gpt2"},
+                                         {"activation_function", "gelu_new"},
+                                         {"layer_norm_epsilon", 1e-5},
+                                         {"n_layer", c.layers},
+                                         {"n_embd", c.channels},
+                                         {"n_head", c.heads},
+                                         {"n_positions", c.context},
+                                         {"n_ctx", c.context},
+                                         {"n_inner", 4 * c.channels},
+                                         {"vocab_size", c.vocab},
+                                         {"attn_pdrop", 0.0},
+                                         {"embd_pdrop", 0.0},
+                                         {"resid_pdrop", 0.0},
+                                         {"tie_word_embeddings", true},
+                                         {"torch_dtype", "float32"}};
+  return config.dump(2) + "\n";
+}
+
+void appendEntries(std::vector<SafetensorsEntry>& entries, const ParameterTable& table, const std::string& prefix,
+                   const std::vector<float>& values) {
+  for (const Parameter& parameter : table.parameters()) {
+    entries.push_back({prefix + parameter.name, parameter.shape, values.data() + parameter.offset});
+  }
+}
+
+std::vector<float> readTensors(const SafetensorsFile& file, const ParameterTable& table, const std::string& prefix) {
+  std::vector<float> values(table.count());
+  for (const Parameter& parameter : table.parameters()) {
+    file.read(prefix + parameter.name, parameter.shape, values.data() + parameter.offset);
+  }
+  return values;
+}
+
+/// A model of another shape is named as such before single tensors are looked at.
+void checkNames(const SafetensorsFile& file, std::size_t expected) {
+  if (file.names().size() != expected) {
+    refuse("{} has {} tensors, but this model has {}: it is a checkpoint of another model", file.path(),
+           file.names().size(), expected);
+  }
+}
+
+std::string readText(const std::string& path) {
+  const InputFile file(path);
+  std::string text(std::min(file.size(), kMaxTextBytes), '\0');
+  file.read(0, text.data(), text.size());
+  return text;
+}
+
+void writeText(const std::string& path, std::string_view text) {
+  OutputFile file(path);
+  file.write(text.data(), text.size());
+  file.commit();
+}
+
+struct ConfigSize {
+  const char* key;
+  const char* flag;
+  std::size_t ModelConfig::*value;
+};
+constexpr ConfigSize kConfigSizes[] = {{"n_layer", "--layers", &ModelConfig::layers},
+                                       {"n_embd", "--channels", &ModelConfig::channels},
+                                       {"n_head", "--heads", &ModelConfig::heads},
+                                       {"n_positions", "--context", &ModelConfig::context},
+                                       {"vocab_size", "--vocab", &ModelConfig::vocab}};
+
+/// The number of heads shows in no tensor's shape, and every other size is named best by its flag.
+void checkConfig(const std::string& path, const ModelConfig& expected) {
+  const ModelConfig found = readModelConfig(path);
+  for (const ConfigSize& size : kConfigSizes) {
+    if (found.*size.value != expected.*size.value) {
+      refuse("{} is of another model: its {} is {}, but {} is {}", configPath(path), size.key, found.*size.value,
+             size.flag, expected.*size.value);
+    }
+  }
+}
+
+std::string metadataValue(const SafetensorsFile& file, const std::string& key) {
+  const auto found = file.metadata().find(key);
+  if (found == file.metadata().end()) refuse("{} has no metadata '{}'; goss-train did not write it", file.path(), key);
+  return found->second;
+}
+
+std::size_t parseNumber(const std::string& text, const std::string& path) {
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    fail("{} is damaged: '{}' in its metadata is no number", path, text);
+  return value;
+}
+
+std::string nameOf(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+std::string checksumOf(const std::string& path) {
+  constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
+  const InputFile file(path);
+  const std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> hash(XXH3_createState(), &XXH3_freeState);
+  XXH3_64bits_reset(hash.get());
+  std::vector<char> block(std::min(file.size(), kBlockBytes));
+  for (std::size_t done = 0; done < file.size(); done += block.size()) {
+    const std::size_t bytes = std::min(block.size(), file.size() - done);
+    file.read(done, block.data(), bytes);
+    XXH3_64bits_update(hash.get(), block.data(), bytes);
+  }
+  return fmt::format("{:016x}", XXH3_64bits_digest(hash.get()));
+}
+
+/// Of whole files: a safetensors file's own checksum says nothing of its header.
+void writeChecksums(const std::string& path, const std::vector<std::string>& files) {
+  nlohmann::json checksums;
+  for (const std::string& file : files)
+    checksums[nameOf(file)] = checksumOf(file);
+  writeText(checksumsPath(path), checksums.dump(2) + "\n");
+}
+
+/// Every file that was written, before anything is believed.
+void verifyChecksums(const std::string& path) {
+  const nlohmann::json checksums = nlohmann::json::parse(readText(checksumsPath(path)), nullptr, false);
+  if (!checksums.is_object() || checksums.empty()) fail("{} is damaged: it is not JSON", checksumsPath(path));
+  for (const auto& [name, expected] : checksums.items()) {
+    const std::string file = fmt::format("{}/{}", path, name);
+    if (name.find('/') != std::string::npos || expected != checksumOf(file))
+      fail("{} is damaged: its checksum is not the one in checksums.json", file);
+  }
+}
+
+void writeReplica(const std::string& path, const ParameterTable& table, const ReplicaState& replica, bool is_first) {
+  std::vector<SafetensorsEntry> entries;
+  if (!is_first) { // the first one's are in the model and moments files
+    appendEntries(entries, table, "model/", replica.parameters);
+    appendEntries(entries, table, "exp_avg/", replica.first_moments);
+    appendEntries(entries, table, "exp_avg_sq/", replica.second_moments);
+  }
+  for (std::size_t i = 0; i < replica.ranks.size(); ++i) {
+    const RankState& rank = replica.ranks[i];
+    entries.push_back({fmt::format("sync/{}", i), {rank.sync.size()}, nullptr, rank.sync});
+    entries.push_back({fmt::format("activations/{}", i), {rank.activations.size()}, nullptr, rank.activations});
+  }
+  writeSafetensors(path, std::move(entries), {{"format", kFormat}, {"version", kVersion}});
+}
+
+/// replica.ranks has its size already.
+void readReplica(const std::string& path, const ParameterTable& table, ReplicaState& replica, bool is_first) {
+  const SafetensorsFile file(path);
+  checkNames(file, (is_first ? 0 : 3 * table.parameters().size()) + 2 * replica.ranks.size());
+  if (!is_first) {
+    replica.parameters = readTensors(file, table, "model/");
+    replica.first_moments = readTensors(file, table, "exp_avg/");
+    replica.second_moments = readTensors(file, table, "exp_avg_sq/");
+  }
+  for (std::size_t i = 0; i < replica.ranks.size(); ++i) {
+    replica.ranks[i].sync = file.readBytes(fmt::format("sync/{}", i));
+    replica.ranks[i].activations = file.readBytes(fmt::format("activations/{}", i));
+  }
+}
+
+} // namespace
+
+ModelConfig readModelConfig(const std::string& path) {
+  const nlohmann::json json = nlohmann::json::parse(readText(configPath(path)), nullptr, false);
+  if (!json.is_object()) fail("{} is damaged: it is not JSON", configPath(path));
+  ModelConfig config;
+  for (const ConfigSize& size : kConfigSizes) {
+    const auto found = json.find(size.key);
+    if (found == json.end() || !found->is_number_unsigned())
+      fail("{} is damaged: it has no number {}", configPath(path), size.key);
+    config.*size.value = found->get<std::size_t>();
+  }
+  return config;
+}
+
+void writeCheckpointFiles(const std::string& path, const ModelConfig& config, const ParameterTable& table,
+                          const TrainingState& state) {
+  std::vector<std::string> files = {configPath(path), modelPath(path), momentsPath(path)};
+  writeText(files[0], huggingFaceConfig(config));
+  std::vector<SafetensorsEntry> model;
+  appendEntries(model, table, "", state.parameters);
+  writeSafetensors(files[1], std::move(model), {{"format", "pt"}});
+  std::vector<SafetensorsEntry> moments;
+  appendEntries(moments, table, "exp_avg/", state.first_moments);
+  appendEntries(moments, table, "exp_avg_sq/", state.second_moments);
+  const std::size_t replicas = state.ranks.empty() ? 0 : state.others.size() + 1;
+  writeSafetensors(files[2], std::move(moments),
+                   {{"format", kFormat},
+                    {"version", kVersion},
+                    {"step", fmt::to_string(state.step)},
+                    {"settings", state.settings},
+                    {"sync", state.sync},
+                    {"grid", state.grid},
+                    {"replicas", fmt::to_string(replicas)},
+                    {"ranks_of_a_replica", fmt::to_string(state.ranks.size())}});
+  for (std::size_t i = 0; i < replicas; ++i) {
+    files.push_back(replicaPath(path, i));
+    writeReplica(files.back(), table, i == 0 ? state : state.others[i - 1], i == 0);
+  }
+  writeChecksums(path, files);
+}
+
+TrainingState readCheckpointFiles(const std::string& path, const ModelConfig& config, const ParameterTable& table) {
+  verifyChecksums(path);
+  checkConfig(path, config);
+  const SafetensorsFile model(modelPath(path));
+  const SafetensorsFile moments(momentsPath(path));
+  if (metadataValue(moments, "format") != kFormat || metadataValue(moments, "version") != kVersion)
+    refuse("{} is of another format or version than {} {}", moments.path(), kFormat, kVersion);
+  checkNames(model, table.parameters().size());
+  checkNames(moments, 2 * table.parameters().size());
+  TrainingState state;
+  state.step = parseNumber(metadataValue(moments, "step"), moments.path());
+  state.settings = metadataValue(moments, "settings");
+  state.sync = metadataValue(moments, "sync");
+  state.parameters = readTensors(model, table, "");
+  state.first_moments = readTensors(moments, table, "exp_avg/");
+  state.second_moments = readTensors(moments, table, "exp_avg_sq/");
+  state.grid = metadataValue(moments, "grid");
+  const std::size_t replicas = parseNumber(metadataValue(moments, "replicas"), moments.path());
+  const std::size_t ranks = parseNumber(metadataValue(moments, "ranks_of_a_replica"), moments.path());
+  if (ranks > kMaxRanks) fail("{} is damaged: {} ranks cannot hold one model", moments.path(), ranks);
+  for (std::size_t i = 0; i < replicas; ++i) {
+    ReplicaState& replica = i == 0 ? state : state.others.emplace_back();
+    replica.ranks.resize(ranks);
+    readReplica(replicaPath(path, i), table, replica, i == 0);
+  }
+  return state;
+}
+
+} // namespace goss::trainer

@@ -1,0 +1,115 @@
+#include "trainer/model/parameter_table.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "trainer/base/error.h"
+#include "trainer/base/random.h"
+
+namespace goss::trainer {
+
+namespace {
+
+constexpr float kInitStd = 0.02f;
+/// Far above any model this trainer can hold, and low enough that no product of sizes below overflows.
+constexpr std::size_t kMaxLayers = 1000;
+constexpr std::size_t kMaxSize = std::size_t{1} << 20;
+
+void checkSize(const char* flag, std::size_t value, std::size_t most) {
+  if (value == 0 || value > most) fail("{} must be between 1 and {}, not {}", flag, most, value);
+}
+
+} // namespace
+
+void checkModelConfig(const ModelConfig& config) {
+  checkSize("--layers", config.layers, kMaxLayers);
+  checkSize("--channels", config.channels, kMaxSize);
+  checkSize("--heads", config.heads, config.channels);
+  checkSize("--context", config.context, kMaxSize);
+  checkSize("--vocab", config.vocab, std::size_t{65536});
+  if (config.channels % config.heads != 0) {
+    fail("--heads {} must divide --channels {}", config.heads, config.channels);
+  }
+}
+
+ParameterTable::ParameterTable(const ModelConfig& config) {
+  checkModelConfig(config);
+  const std::size_t channels = config.channels;
+  add("wte.weight", {config.vocab, channels}, kInitStd);
+  wpe_ = add("wpe.weight", {config.context, channels}, kInitStd);
+  for (std::size_t layer = 0; layer < config.layers; ++layer)
+    addBlock(config, layer);
+  lnf_weight_ = add("ln_f.weight", {channels}, 0.0f, 1.0f);
+  lnf_bias_ = add("ln_f.bias", {channels}, 0.0f);
+}
+
+ParameterTable::ParameterTable(const ModelConfig& config, std::size_t first_layer, std::size_t last_layer,
+                               bool has_embeddings, bool has_final_norm) {
+  checkModelConfig(config);
+  const std::size_t channels = config.channels;
+  if (has_embeddings) wpe_ = add("wpe.weight", {config.context, channels}, kInitStd);
+  for (std::size_t layer = first_layer; layer < last_layer; ++layer)
+    addBlock(config, layer);
+  if (has_final_norm) {
+    lnf_weight_ = add("ln_f.weight", {channels}, 0.0f, 1.0f);
+    lnf_bias_ = add("ln_f.bias", {channels}, 0.0f);
+  }
+  if (has_embeddings) wte_ = add("wte.weight", {config.vocab, channels}, kInitStd);
+}
+
+std::size_t ParameterTable::add(std::string name, std::vector<std::size_t> shape, float init_std, float init_value) {
+  Parameter parameter;
+  parameter.name = std::move(name);
+  parameter.offset = count_;
+  parameter.count = 1;
+  for (const std::size_t extent : shape)
+    parameter.count *= extent;
+  parameter.shape = std::move(shape);
+  parameter.layer = static_cast<int>(blocks_.size()); // blocks are appended when they are complete
+  parameter.init_std = init_std;
+  parameter.init_value = init_value;
+  count_ += parameter.count;
+  parameters_.push_back(std::move(parameter));
+  return parameters_.back().offset;
+}
+
+void ParameterTable::addBlock(const ModelConfig& config, std::size_t layer) {
+  const std::size_t channels = config.channels;
+  const float residual_std = kInitStd / std::sqrt(2.0f * static_cast<float>(config.layers));
+  const auto name = [layer](const char* tensor) { return fmt::format("h.{}.{}", layer, tensor); };
+  BlockOffsets block{};
+  block.ln1_weight = add(name("ln_1.weight"), {channels}, 0.0f, 1.0f);
+  block.ln1_bias = add(name("ln_1.bias"), {channels}, 0.0f);
+  block.qkv_weight = add(name("attn.c_attn.weight"), {channels, 3 * channels}, kInitStd);
+  block.qkv_bias = add(name("attn.c_attn.bias"), {3 * channels}, 0.0f);
+  block.att_weight = add(name("attn.c_proj.weight"), {channels, channels}, residual_std);
+  block.att_bias = add(name("attn.c_proj.bias"), {channels}, 0.0f);
+  block.ln2_weight = add(name("ln_2.weight"), {channels}, 0.0f, 1.0f);
+  block.ln2_bias = add(name("ln_2.bias"), {channels}, 0.0f);
+  block.fc_weight = add(name("mlp.c_fc.weight"), {channels, 4 * channels}, kInitStd);
+  block.fc_bias = add(name("mlp.c_fc.bias"), {4 * channels}, 0.0f);
+  block.out_weight = add(name("mlp.c_proj.weight"), {4 * channels, channels}, residual_std);
+  block.out_bias = add(name("mlp.c_proj.bias"), {channels}, 0.0f);
+  blocks_.push_back(block);
+}
+
+std::vector<float> ParameterTable::initialValues(std::uint64_t seed) const {
+  std::vector<float> values(count_);
+  for (std::size_t tensor = 0; tensor < parameters_.size(); ++tensor) {
+    const Parameter& parameter = parameters_[tensor];
+    for (std::size_t i = 0; i < parameter.count; ++i) {
+      float value = parameter.init_value;
+      if (parameter.init_std != 0.0f) {
+        const std::uint64_t bits1 = randomBits(seed, RandomStream::parameters, tensor, 2 * i);
+        const std::uint64_t bits2 = randomBits(seed, RandomStream::parameters, tensor, 2 * i + 1);
+        value = parameter.init_std * static_cast<float>(randomNormal(bits1, bits2));
+      }
+      values[parameter.offset + i] = value;
+    }
+  }
+  return values;
+}
+
+} // namespace goss::trainer

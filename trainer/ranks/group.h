@@ -1,0 +1,92 @@
+/// The ranks that train together, as the trainer sees them. goss-train's is DataParallel, on Gossamer's C ABI.
+#ifndef GOSS_TRAINER_RANKS_GROUP_H_
+#define GOSS_TRAINER_RANKS_GROUP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trainer/ranks/replicas.h"
+
+namespace goss::trainer {
+
+/// All calls but rank, size and abort are collective: every rank makes them in the same order with the same counts.
+/// Buffers are host memory. Failures throw Error with the library's text. One thread.
+class Group {
+ public:
+  virtual ~Group() = default;
+  Group() = default;
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  [[nodiscard]] virtual int rank() const = 0;
+  [[nodiscard]] virtual int size() const = 0;
+
+  /// values[i] = sum over ranks of values[i]; all ranks then hold identical bits.
+  virtual void sum(std::span<double> values) = 0;
+  /// The same in the background: takeSum() gives the sums in the order of their start, one for each. Here: at once.
+  virtual void startSum(std::vector<double> values) {
+    sum(values);
+    sums_.push_back(std::move(values));
+  }
+  virtual std::vector<double> takeSum() {
+    std::vector<double> values = std::move(sums_.front());
+    sums_.pop_front();
+    return values;
+  }
+  /// Rank 0's bytes, on every rank.
+  virtual void broadcast(void* data, std::size_t bytes) = 0;
+  /// True on every rank when all ranks gave the same value.
+  virtual bool allEqual(std::uint64_t value) = 0;
+  virtual void barrier() = 0;
+  /// Rank 0 and rank `peer` (not 0) call it: bytes go from one's `data` to the other's.
+  enum class Direction { toRoot, fromRoot };
+  virtual void move(void* data, std::size_t bytes, int peer, Direction direction) = 0;
+  /// Collective: what keeps the ranks' models together. The group must outlive it, and has one at a time.
+  virtual std::shared_ptr<Replicas> synchronize(const std::string& spec) = 0;
+  /// Local: makes the pending and later calls of every rank fail with `reason`, those of its Replicas included.
+  virtual void abort(const std::string& reason) noexcept = 0;
+
+ private:
+  std::deque<std::vector<double>> sums_;
+};
+
+/// A group of one, for tests and for tools that need no other rank.
+class SoloGroup : public Group {
+ public:
+  [[nodiscard]] int rank() const override { return 0; }
+  [[nodiscard]] int size() const override { return 1; }
+  void sum(std::span<double>) override {}
+  void broadcast(void*, std::size_t) override {}
+  bool allEqual(std::uint64_t) override { return true; }
+  void barrier() override {}
+  void move(void*, std::size_t, int, Direction) override {}
+  std::shared_ptr<Replicas> synchronize(const std::string& spec) override {
+    return std::make_shared<SoloReplicas>(spec);
+  }
+  void abort(const std::string&) noexcept override {}
+};
+
+/// Part `index` of `total` things split over `parts`, as [first, last): sizes differ by one at most, the larger come
+/// first.
+struct Share {
+  std::size_t first = 0;
+  std::size_t last = 0;
+  [[nodiscard]] std::size_t count() const { return last - first; }
+};
+
+inline Share shareOf(std::size_t total, std::size_t parts, std::size_t index) {
+  const std::size_t small = total / parts;
+  const std::size_t larger = total % parts;
+  const std::size_t first = index * small + (index < larger ? index : larger);
+  return {first, first + small + (index < larger ? 1 : 0)};
+}
+
+} // namespace goss::trainer
+
+#endif // GOSS_TRAINER_RANKS_GROUP_H_

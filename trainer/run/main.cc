@@ -1,0 +1,91 @@
+/// goss-train: trains a GPT on text over the ranks of a launch. See docs/trainer.md.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "trainer/compute/backend.h"
+#include "trainer/data/dataset.h"
+#include "trainer/loop/data_parallel.h"
+#include "trainer/loop/trainer.h"
+#include "trainer/model/model_logits.h"
+#include "trainer/pipeline/pipeline_trainer.h"
+#include "trainer/run/report.h"
+#include "trainer/run/run_card.h"
+#include "trainer/run/train_options.h"
+
+namespace {
+
+using namespace goss::trainer;
+
+constexpr std::size_t kByteVocab = 256;
+constexpr std::size_t kGpt2Vocab = 50257;
+
+/// True when the launcher says that this process is not the first: usage texts are printed once.
+bool isLaterRank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "RANK"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr) return std::string(value) != "0";
+  }
+  return false;
+}
+
+/// Runs `action`; when it fails, takes the other ranks down with this rank's reason.
+template <typename Action>
+void runOrAbort(Group& group, const Action& action) {
+  try {
+    action();
+  } catch (const std::exception& error) {
+    group.abort(fmt::format("rank {}: {}", group.rank(), error.what()));
+    throw;
+  }
+}
+
+void train(TrainOptions options, DataParallel& group) {
+  const Dataset data = Dataset::load(options.data);
+  if (options.model.vocab == 0) options.model.vocab = data.isText() ? kByteVocab : kGpt2Vocab;
+  options.sync = syncOfRun(options);
+  const std::unique_ptr<Ops> ops = makeOps(options.backend, options.device);
+  Report report(group.rank() == 0, options.log);
+  if (options.pipeline != 0) {
+    PipelineTrainer trainer(options, data, group, group.comm(), *ops, report);
+    return runOrAbort(group, [&trainer] { trainer.run(); });
+  }
+  options.sync = syncWithIslands(options);
+  Trainer trainer(options, data, group, *ops, report);
+  // The gradient may be lent to the library when a step fails: the abort comes before the trainer is destroyed.
+  runOrAbort(group, [&trainer] { trainer.run(); });
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error with a text, not the end
+  const std::string command = argc > 1 ? argv[1] : "";
+  if (command == "compare" || command == "logits") {
+    try {
+      return command == "compare" ? runCompare(argc - 1, argv + 1) : runLogits(argc - 1, argv + 1);
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "goss-train: {}\n", error.what());
+      return 1;
+    }
+  }
+  const ParsedCommandLine command_line = parseCommandLine(argc, argv);
+  if (!command_line.options) {
+    std::FILE* stream = command_line.exit_code == 0 ? stdout : stderr;
+    if (!isLaterRank()) std::fputs(command_line.text.c_str(), stream);
+    return command_line.exit_code;
+  }
+  try {
+    DataParallel group;
+    runOrAbort(group, [&] { train(*command_line.options, group); });
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "goss-train: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,109 @@
+#include "trainer/run/report.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "trainer/base/error.h"
+
+namespace goss::trainer {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// 12345 -> "12,345", whatever the locale.
+std::string grouped(double value) {
+  const std::string digits = fmt::format("{:.0f}", value);
+  std::string out;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i != 0 && (digits.size() - i) % 3 == 0) out.push_back(',');
+    out.push_back(digits[i]);
+  }
+  return out;
+}
+
+} // namespace
+
+std::string formatDuration(double seconds) {
+  const auto total = static_cast<unsigned long long>(seconds + 0.5);
+  if (total >= 3600) return fmt::format("{}h{:02}m", total / 3600, total / 60 % 60);
+  if (total >= 60) return fmt::format("{}m{:02}s", total / 60, total % 60);
+  return fmt::format("{}s", total);
+}
+
+Report::Report(bool is_active, const std::string& log_path)
+    : is_active_(is_active), log_(nullptr, &std::fclose), log_path_(log_path) {
+  if (!is_active || log_path.empty()) return;
+  log_.reset(std::fopen(log_path.c_str(), "ae"));
+  if (log_ == nullptr) fail("cannot open the log {}: {}", log_path, std::generic_category().message(errno));
+}
+
+void Report::note(const std::string& text) {
+  if (!is_active_) return;
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fputc('\n', stdout);
+  std::fflush(stdout);
+}
+
+void Report::log(const std::string& line) {
+  if (log_ == nullptr) return;
+  const bool is_written = std::fwrite(line.data(), 1, line.size(), log_.get()) == line.size() &&
+                          std::fputc('\n', log_.get()) != EOF && std::fflush(log_.get()) == 0;
+  if (!is_written) fail("cannot write the log {}: {}", log_path_, std::generic_category().message(errno));
+}
+
+void Report::begin(const RunShape& shape, const std::string& settings) {
+  shape_ = shape;
+  if (!is_active_) return;
+  log(Json{{"event", "start"}, {"step", shape.first_step}, {"ranks", shape.ranks}, {"settings", Json::parse(settings)}}
+          .dump());
+}
+
+void Report::step(const StepRecord& r) {
+  if (!is_active_) return;
+  run_seconds_ += r.seconds;
+  printed_seconds_ += r.seconds;
+  const double tokens = static_cast<double>(shape_.tokens_per_step) * r.share;
+  printed_tokens_ += tokens;
+  left_out_tokens_ += static_cast<double>(shape_.tokens_per_step) - tokens;
+  log(Json{{"event", "step"},
+           {"step", r.step},
+           {"loss", r.loss},
+           {"lr", r.lr},
+           {"grad_norm", r.grad_norm},
+           {"tokens", r.step * shape_.tokens_per_step - static_cast<std::size_t>(left_out_tokens_)},
+           {"seconds", r.seconds},
+           {"tokens_per_s", tokens / r.seconds}}
+          .dump());
+  if (r.step % shape_.print_every != 0 && r.step != shape_.total_steps && r.step != shape_.first_step + 1) return;
+  const auto done = static_cast<double>(r.step - shape_.first_step);
+  const double eta = run_seconds_ / done * static_cast<double>(shape_.total_steps - r.step);
+  note(fmt::format("step {:>5}/{} | loss {:.4f} | lr {:.2e} | grad norm {:.3f} | {:>7} tok/s | ETA {}", r.step,
+                   shape_.total_steps, r.loss, r.lr, r.grad_norm, grouped(printed_tokens_ / printed_seconds_),
+                   formatDuration(eta)));
+  printed_seconds_ = 0;
+  printed_tokens_ = 0;
+}
+
+void Report::validation(std::size_t step, double loss) {
+  if (!is_active_) return;
+  log(Json{{"event", "validation"}, {"step", step}, {"loss", loss}}.dump());
+  note(fmt::format("step {:>5}/{} | validation loss {:.4f}", step, shape_.total_steps, loss));
+}
+
+void Report::checkpoint(std::size_t step) {
+  if (!is_active_) return;
+  log(Json{{"event", "checkpoint"}, {"step", step}}.dump());
+}
+
+void Report::sample(const std::string& prompt, const std::string& text) {
+  if (!is_active_) return;
+  log(Json{{"event", "sample"}, {"prompt", prompt}, {"text", text}}.dump(-1, ' ', false,
+                                                                         Json::error_handler_t::replace));
+  note("--- sample ---\n" + prompt + text + "\n--------------");
+}
+
+} // namespace goss::trainer

@@ -1,0 +1,435 @@
+#include "transports/tcp/link/frame_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "platform/stream.h"
+
+namespace goss::transports::tcp {
+
+namespace {
+
+constexpr std::size_t kMaxPieces = 16;
+/// Most bytes in one turn: a reader that keeps up must not keep the writer from its other work.
+constexpr std::size_t kMaxPerTurn = 4 * 1024 * 1024;
+/// Below this one connection is as fast as many.
+constexpr std::uint64_t kStripeFrom = 2 * kStripeBytes;
+/// Stripes that wait in one lane: enough that no lane runs dry while another one is slow.
+constexpr std::size_t kStripesInLane = 4;
+
+/// So many bytes without a pace of their own, one after the other, end that of before; fewer are not worth telling the
+/// system.
+constexpr std::uint64_t kUnpacedFrom = 32 * 1024;
+
+// SendOperation::hook.cursor says where the operation is.
+constexpr std::uint64_t kNowhere = 0;
+constexpr std::uint64_t kQueued = 1;   ///< In urgent_ or queue_.
+constexpr std::uint64_t kUnderWay = 2; ///< In main_, as a short message.
+constexpr std::uint64_t kParcel = 3;   ///< hook.extra is its number.
+constexpr std::uint64_t kFinished = 4;
+
+} // namespace
+
+bool FrameWriter::post(SendOperation& operation) {
+  const bool idle = !hasMessages() && notes_.empty() && finished_.empty();
+  operation.hook.cursor = kQueued;
+  (operation.tag == kUrgentTag ? urgent_ : queue_).pushBack(operation);
+  if (!idle) return false;
+  posting_ = &operation;
+  // A broken connection stays readable, so progress() finds out why and whose fault it is.
+  writeMain();
+  writeLanes();
+  return std::exchange(posting_, nullptr) == nullptr;
+}
+
+bool FrameWriter::flush() {
+  moved_ = false;
+  for (Connection& connection : connections_)
+    connection.flush();
+  writeMain();
+  writeLanes();
+  while (SendOperation* operation = finished_.popFront()) {
+    operation->hook.cursor = kNowhere;
+    moved_ = true;
+    operation->onSent(Status::ok());
+  }
+  return moved_;
+}
+
+bool FrameWriter::hasMessages() const {
+  return main_.isUnderWay() || !urgent_.empty() || !queue_.empty() || !sending_.empty() || !striping_.empty() ||
+         std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return !lane.empty(); });
+}
+
+bool FrameWriter::stripes(std::uint64_t bytes) const { return !lanes_.empty() && bytes >= kStripeFrom; }
+
+// ---- What goes next ----------------------------------------------------------------------------------------------
+
+bool FrameWriter::beginNext() {
+  main_.at = main_.end = 0;
+  beginStripes();
+  if (!notes_.empty()) {
+    beginNotes();
+  } else if (SendOperation* urgent = urgent_.popFront()) {
+    beginMessage(*urgent);
+  } else if (!queue_.empty() && parcels_.size() < kMaxAnnounced && (sending_.empty() || !message_was_last_)) {
+    message_was_last_ = true;
+    beginMessage(*queue_.popFront());
+  } else if (!sending_.empty()) {
+    message_was_last_ = false;
+    beginChunk(*sending_.front());
+  } else {
+    return false;
+  }
+  main_.active = true;
+  return true;
+}
+
+void FrameWriter::beginNotes() {
+  main_.notes.swap(notes_);
+  notes_.clear();
+  main_.end = main_.notes.size();
+}
+
+void FrameWriter::beginMessage(SendOperation& operation) {
+  const bool striped = stripes(operation.bytes);
+  pace(operation, striped);
+  const bool fits = !striped && operation.bytes <= kMaxChunkBytes;
+  if (!fits || !credit_.take(operation.tag, kMessageCost + operation.bytes)) return announce(operation);
+  main_.add(encodeFrame(FrameKind::message, {operation.tag, operation.bytes, operation.envelope}));
+  operation.hook.cursor = kUnderWay;
+  main_.chunk = {nullptr, &operation, PieceCursor(operation.pieces), operation.bytes, nullptr};
+}
+
+void FrameWriter::announce(SendOperation& operation) {
+  std::uint64_t eager = std::min<std::uint64_t>(operation.bytes, eager_bytes_);
+  if (eager > 0 && !credit_.take(operation.tag, kMessageCost + eager)) eager = 0;
+  const std::uint64_t number = ++announced_;
+  main_.add(encodeFrame(
+      {FrameKind::announce, {operation.tag, operation.bytes, operation.envelope}, static_cast<std::uint32_t>(eager)}));
+  operation.hook.cursor = kParcel;
+  operation.hook.extra = number;
+  Parcel& parcel = parcels_[number];
+  parcel = {&operation, number, PieceCursor(operation.pieces), 0, eager, operation.bytes, 0, stripes(operation.bytes)};
+  if (eager == 0) {
+    if (parcel.bytes > 0) without_credit_.emplace(flowOf(operation.tag), number);
+    return;
+  }
+  enqueue(parcel);
+  // With its header, where nothing else waits.
+  if (!parcel.striped && sending_.front() == &parcel) beginChunk(parcel);
+}
+
+void FrameWriter::beginChunk(Parcel& parcel) {
+  const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(parcel.allowed - parcel.at, kMaxChunkBytes));
+  main_.add(encodeFrame(FrameKind::chunk, {parcel.number, bytes, {}}));
+  main_.chunk = {&parcel, nullptr, parcel.cursor, bytes, nullptr};
+  ++parcel.chunks;
+  parcel.cursor.advance(bytes);
+  parcel.at += bytes;
+  if (parcel.at == parcel.allowed) dequeue(parcel);
+}
+
+/// Returns whether there was room for one.
+bool FrameWriter::beginStripes() {
+  bool any = false;
+  while (!striping_.empty() && lanes_[turn_].size() < kStripesInLane) {
+    Parcel& parcel = *striping_.front();
+    const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(parcel.allowed - parcel.at, kStripeBytes));
+    say(FrameKind::stripe, parcel.number, bytes);
+    lanes_[turn_].push_back({&parcel, nullptr, parcel.cursor, bytes, nullptr});
+    turn_ = (turn_ + 1) % lanes_.size();
+    ++parcel.chunks;
+    parcel.cursor.advance(bytes);
+    parcel.at += bytes;
+    if (parcel.at == parcel.allowed) dequeue(parcel);
+    any = true;
+  }
+  return any;
+}
+
+void FrameWriter::enqueue(Parcel& parcel) {
+  if (parcel.queued || parcel.at == parcel.allowed) return;
+  parcel.queued = true;
+  (parcel.striped ? striping_ : sending_).push_back(&parcel);
+}
+
+void FrameWriter::dequeue(Parcel& parcel) {
+  if (!parcel.queued) return;
+  parcel.queued = false;
+  std::erase(parcel.striped ? striping_ : sending_, &parcel);
+}
+
+/// The connections that carry the payload share it.
+void FrameWriter::pace(const SendOperation& operation, bool striped) {
+  const std::uint64_t pace = operation.pace_bytes_per_s;
+  unpaced_bytes_ = pace > 0 ? 0 : unpaced_bytes_ + operation.bytes;
+  if (pace == 0 && unpaced_bytes_ < kUnpacedFrom) return;
+  const std::size_t first = striped ? 1 : 0;
+  const std::size_t end = striped ? connections_.size() : 1;
+  const std::uint64_t share = pace == 0 ? 0 : std::max<std::uint64_t>(pace / (end - first), 1);
+  for (std::size_t index = first; index < end; ++index)
+    connections_[index].pace(share);
+}
+
+// ---- Writing -----------------------------------------------------------------------------------------------------
+
+FrameWriter::Progress FrameWriter::writeMain() {
+  std::size_t turn = 0;
+  if (spoilt_) return Progress::broken;
+  while (main_.isUnderWay() || beginNext()) {
+    std::array<iovec, kMaxPieces> pieces;
+    std::size_t count = 0;
+    std::size_t wanted = main_.end - main_.at;
+    char* head = main_.notes.empty() ? main_.frames.data() : main_.notes.data();
+    if (wanted > 0) pieces[count++] = {head + main_.at, wanted};
+    const std::size_t listed = main_.chunk.cursor.list(std::span(pieces).subspan(count), main_.chunk.left);
+    for (std::size_t i = 0; i < listed; ++i)
+      wanted += pieces[count + i].iov_len;
+    const platform::StreamResult result = connections_[0].write(std::span<const iovec>(pieces.data(), count + listed));
+    if (result.ended) return Progress::broken;
+    moved_ = moved_ || result.bytes > 0;
+    const std::size_t of_head = std::min(result.bytes, main_.end - main_.at);
+    main_.at += of_head;
+    main_.chunk.cursor.advance(result.bytes - of_head);
+    main_.chunk.left -= result.bytes - of_head;
+    if (main_.at == main_.end && main_.chunk.left == 0) finishMain();
+    turn += result.bytes;
+    if (result.bytes < wanted || turn >= kMaxPerTurn) {
+      connections_[0].watchWrites(true);
+      return Progress::blocked;
+    }
+  }
+  connections_[0].watchWrites(false);
+  return Progress::done;
+}
+
+void FrameWriter::writeLanes() {
+  if (lanes_.empty() || spoilt_) return;
+  std::size_t turn = 0;
+  for (bool more = true; more && turn < kMaxPerTurn;) {
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+      turn += writeLane(lane);
+    // A lane that has room lets the next stripes begin, of which the peer must hear.
+    more = !main_.isUnderWay() && beginStripes();
+    if (more) writeMain();
+  }
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
+    connections_[lane + 1].watchWrites(!lanes_[lane].empty());
+}
+
+/// Returns how many bytes went.
+std::size_t FrameWriter::writeLane(std::size_t lane) {
+  std::size_t written = 0;
+  while (!lanes_[lane].empty()) {
+    Chunk& chunk = lanes_[lane].front();
+    const std::size_t before = chunk.left;
+    const Progress progress = writeChunk(connections_[lane + 1], chunk);
+    written += before - chunk.left;
+    if (progress != Progress::done) break;
+    finishChunk(chunk);
+    lanes_[lane].pop_front();
+  }
+  return written;
+}
+
+FrameWriter::Progress FrameWriter::writeChunk(Connection& connection, Chunk& chunk) {
+  while (chunk.left > 0) {
+    std::array<iovec, kMaxPieces> pieces;
+    const std::size_t count = chunk.cursor.list(pieces, chunk.left);
+    std::size_t wanted = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      wanted += pieces[i].iov_len;
+    const platform::StreamResult result = connection.write(std::span<const iovec>(pieces.data(), count));
+    if (result.ended) return Progress::broken;
+    moved_ = moved_ || result.bytes > 0;
+    chunk.cursor.advance(result.bytes);
+    chunk.left -= result.bytes;
+    if (result.bytes < wanted) return Progress::blocked;
+  }
+  return Progress::done;
+}
+
+void FrameWriter::finishMain() {
+  main_.active = false;
+  main_.notes.clear();
+  main_.at = main_.end = 0;
+  finishChunk(main_.chunk);
+}
+
+void FrameWriter::finishChunk(Chunk& chunk) {
+  const Chunk done = std::exchange(chunk, {});
+  if (done.message != nullptr) finish(*done.message);
+  if (done.parcel == nullptr) return;
+  Parcel& parcel = *done.parcel;
+  if (--parcel.chunks > 0) return;
+  if (parcel.operation != nullptr && parcel.at < parcel.bytes) return;
+  if (parcel.operation != nullptr) finish(*parcel.operation);
+  parcels_.erase(parcel.number);
+}
+
+void FrameWriter::finish(SendOperation& operation) {
+  operation.hook.cursor = kNowhere;
+  if (&operation == posting_) {
+    posting_ = nullptr;
+    return;
+  }
+  operation.hook.cursor = kFinished;
+  finished_.pushBack(operation);
+}
+
+void FrameWriter::say(FrameKind kind, Tag tag, std::uint64_t bytes) {
+  if (said_goodbye_) return;
+  const FrameBytes frame = encodeFrame(kind, {tag, bytes, {}});
+  notes_.append(frame.data(), frame.size());
+}
+
+void FrameWriter::goodbye() {
+  if (hasSaidGoodbye() || (hasMessages() && !said_goodbye_)) return;
+  say(FrameKind::goodbye, 0);
+  said_goodbye_ = true;
+  // A full socket swallows it: the peer then reads an end without goodbye, from a process that closed with much unread.
+  writeMain();
+}
+
+// ---- What the peer says ------------------------------------------------------------------------------------------
+
+bool FrameWriter::handleRoom(std::uint64_t bytes) {
+  if (std::exchange(has_room_, true)) return false;
+  credit_.setLimit(bytes);
+  advance();
+  return true;
+}
+
+bool FrameWriter::handleCredit(Tag flow, std::uint64_t bytes) {
+  if (!credit_.giveBack(flow, bytes)) return false;
+  advance();
+  return true;
+}
+
+/// Messages that had to be announced without credit wait for no grant when there is some again: the oldest of each flow
+/// first, until the flow has too little.
+void FrameWriter::advance() {
+  for (auto at = without_credit_.begin(); at != without_credit_.end();) {
+    const auto [flow, number] = *at;
+    Parcel& parcel = parcels_.at(number);
+    const std::uint64_t eager = std::min<std::uint64_t>(parcel.bytes, eager_bytes_);
+    if (!credit_.take(flow, kMessageCost + eager)) {
+      at = without_credit_.lower_bound({flow + 1, 0});
+      continue;
+    }
+    say(FrameKind::advance, number, eager);
+    allow(parcel, eager);
+    at = without_credit_.lower_bound({flow, number});
+  }
+}
+
+void FrameWriter::allow(Parcel& parcel, std::uint64_t bytes) {
+  without_credit_.erase({flowOf(parcel.operation->tag), parcel.number});
+  parcel.allowed = bytes;
+  enqueue(parcel);
+}
+
+bool FrameWriter::handleGrant(std::uint64_t number) {
+  const auto found = parcels_.find(number);
+  if (found == parcels_.end() || found->second.operation == nullptr) return number > 0 && number <= announced_;
+  Parcel& parcel = found->second;
+  allow(parcel, parcel.bytes);
+  if (parcel.bytes > 0) return true;
+  finish(*parcel.operation);
+  parcels_.erase(found);
+  return true;
+}
+
+bool FrameWriter::handleDrop(std::uint64_t number) {
+  const auto found = parcels_.find(number);
+  if (found == parcels_.end() || found->second.operation == nullptr) return number > 0 && number <= announced_;
+  SendOperation& operation = *found->second.operation;
+  // Without memory for a copy it goes on as if nothing had been said.
+  if (!takeBack(found->second)) return handleGrant(number);
+  finish(operation);
+  return true;
+}
+
+// ---- Taking back -------------------------------------------------------------------------------------------------
+
+bool FrameWriter::cancel(SendOperation& operation) {
+  switch (std::exchange(operation.hook.cursor, kNowhere)) {
+    case kQueued:
+      (operation.tag == kUrgentTag ? urgent_ : queue_).remove(operation);
+      break;
+    case kUnderWay:
+      main_.chunk.message = nullptr;
+      if (!continueAsCopy(main_.chunk, operation)) spoilt_ = true;
+      break;
+    case kParcel: {
+      Parcel& parcel = parcels_.at(operation.hook.extra);
+      if (takeBack(parcel)) break;
+      spoilt_ = true;
+      without_credit_.erase({flowOf(operation.tag), parcel.number});
+      parcel.operation = nullptr;
+      break;
+    }
+    case kFinished:
+      finished_.remove(operation);
+      break;
+    default:
+      break;
+  }
+  return !spoilt_;
+}
+
+bool FrameWriter::takeBack(Parcel& parcel) {
+  const SendOperation& operation = *parcel.operation;
+  bool copied = main_.chunk.parcel != &parcel || continueAsCopy(main_.chunk, operation);
+  for (auto& lane : lanes_)
+    for (Chunk& chunk : lane)
+      if (chunk.parcel == &parcel) copied = copied && continueAsCopy(chunk, operation);
+  if (!copied) return false;
+  without_credit_.erase({flowOf(operation.tag), parcel.number});
+  parcel.operation = nullptr;
+  dequeue(parcel);
+  if (parcel.at < parcel.bytes || parcel.bytes == 0) say(FrameKind::withdraw, parcel.number);
+  if (parcel.chunks == 0) parcels_.erase(parcel.number);
+  return true;
+}
+
+bool FrameWriter::continueAsCopy(Chunk& chunk, const SendOperation& operation) {
+  if (chunk.left == 0 || chunk.copy) return true;
+  chunk.copy = Remainder::of(operation, chunk.cursor, chunk.left);
+  if (!chunk.copy) return false;
+  chunk.cursor = PieceCursor(chunk.copy->pieces);
+  return true;
+}
+
+void FrameWriter::fail(const Status& status) {
+  while (SendOperation* operation = finished_.popFront()) {
+    operation->hook.cursor = kNowhere;
+    operation->onSent(Status::ok());
+  }
+  const auto add = [this](SendOperation* operation) {
+    if (operation == nullptr) return;
+    operation->hook.cursor = kFinished; // A callback may cancel another one.
+    finished_.pushBack(*operation);
+  };
+  add(std::exchange(main_.chunk.message, nullptr));
+  for (auto* list : {&urgent_, &queue_})
+    while (SendOperation* operation = list->popFront())
+      add(operation);
+  for (auto& [number, parcel] : parcels_)
+    add(parcel.operation);
+  main_ = {};
+  for (auto& lane : lanes_)
+    lane.clear();
+  sending_.clear();
+  striping_.clear();
+  parcels_.clear();
+  without_credit_.clear();
+  while (SendOperation* operation = finished_.popFront()) {
+    operation->hook.cursor = kNowhere;
+    operation->onSent(status);
+  }
+}
+
+} // namespace goss::transports::tcp

@@ -1,0 +1,161 @@
+#include "transports/tcp/link/pace_guard.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "platform/socket.h"
+
+namespace goss::transports::tcp {
+
+namespace {
+
+/// A rate that has not grown so much in a round trip grows no more; bbr's own measure.
+constexpr double kGrowth = 1.25;
+/// The pace above the rate: as much as bbr itself takes, later, to see whether there is more.
+constexpr double kHeadroom = 1.25;
+/// And so much of that was carried: there is more.
+constexpr double kFound = 1.15;
+/// A queue has built up, and it is of this connection's bytes.
+constexpr double kQueuedTime = 1.25;
+constexpr double kQueuedBytes = 1.5;
+/// TCP's first window, of ten packets, is no queue to update. Short messages, whose rates say nothing, do not fill it.
+constexpr std::uint64_t kFirstWindowBytes = 14'480;
+/// Or it has overflowed: a path that loses packets by chance alone rarely loses so many.
+constexpr std::uint32_t kLostOneOf = 20;
+constexpr std::uint32_t kLostAtLeast = 32;
+/// bbr's maximum is of ten round trips, and a path is not learnt anew for fewer than these.
+constexpr double kRoundTripsRemembered = 3;
+/// A pace below this part of the advice is too slow.
+constexpr double kHastened = 0.95;
+/// Less than this of what was advised is far less.
+constexpr double kNearAdvice = 0.85;
+/// Round trips between two attempts to learn it anew: bbr's beginning takes so many.
+constexpr int kMinPatience = 6;
+constexpr int kMaxPatience = 600;
+/// Shorter round trips are minded less often than once.
+constexpr std::chrono::microseconds kMinInterval(10'000);
+
+} // namespace
+
+bool PaceGuard::isFull(const platform::BbrState& now) const {
+  const auto ahead = [&](const platform::BbrState& then) {
+    const double carried = now.rate_bytes_per_s * now.least_round_trip_us / 1e6;
+    return then.in_flight_bytes > kFirstWindowBytes &&
+           static_cast<double>(then.in_flight_bytes) > kQueuedBytes * carried;
+  };
+  // What was ahead a round trip ago has arrived, and its rate is known.
+  const bool queued = now.round_trip_us > kQueuedTime * now.least_round_trip_us && ahead(now) && ahead(*last_);
+  const std::uint32_t lost = now.resent_segments - last_->resent_segments;
+  return queued || lost > kLostAtLeast + (now.sent_segments - last_->sent_segments) / kLostOneOf;
+}
+
+std::uint64_t PaceGuard::judge(const platform::BbrState& now) {
+  if (!now.seeking || now.rate_bytes_per_s <= 0) {
+    bounded_at_ = 0;
+  } else if (bounded_at_ > 0) {
+    // With more room it finds out faster by itself.
+    if (now.rate_bytes_per_s > kFound * bounded_at_) bounded_at_ = 0;
+  } else if (last_ && now.rate_bytes_per_s < kGrowth * last_->rate_bytes_per_s && isFull(now)) {
+    bounded_at_ = now.rate_bytes_per_s;
+  }
+  last_ = now;
+  return static_cast<std::uint64_t>(kHeadroom * bounded_at_);
+}
+
+/// The advice, as far as the user allows it.
+std::uint64_t PaceGuard::wanted() const { return users_bound_ > 0 ? std::min(advised_, users_bound_) : advised_; }
+
+bool PaceGuard::lags(const platform::BbrState& now) {
+  if (patience_left_ > 0) --patience_left_;
+  if (now.seeking || now.unsent_bytes == 0 || now.rate_bytes_per_s >= kNearAdvice * static_cast<double>(wanted()))
+    return false;
+  if (patience_left_ > 0) return false;
+  const bool helped = now.rate_bytes_per_s > kGrowth * relearnt_at_ || now.rate_bytes_per_s * kGrowth < relearnt_at_;
+  patience_ = helped ? kMinPatience : std::min(2 * patience_, kMaxPatience);
+  patience_left_ = patience_;
+  relearnt_at_ = now.rate_bytes_per_s;
+  return true;
+}
+
+void PaceGuard::update(int fd) {
+  if (idle_ || platform::roughNow() < next_) return;
+  const std::optional<platform::BbrState> now = platform::bbrState(fd);
+  if (!now) {
+    idle_ = true;
+    return;
+  }
+  next_ = platform::roughNow() + std::max(kMinInterval, std::chrono::microseconds(now->round_trip_us));
+  if (advised_ > 0) {
+    // While advice holds it back, bbr sees the advice, not the path.
+    if (lags(*now)) beginAnew(fd);
+    return;
+  }
+  const std::uint64_t bound = judge(*now);
+  if (bound == bound_) return;
+  bound_ = bound;
+  apply(fd);
+}
+
+void PaceGuard::advise(int fd, std::uint64_t bytes_per_s) {
+  if (bytes_per_s == advised_) return hasten(fd);
+  const bool lifted = bytes_per_s == 0;
+  if (advised_ == 0) advised_at_ = platform::roughNow();
+  advised_ = bytes_per_s;
+  last_.reset(); // Rates of before and after say nothing together.
+  if (fd < 0) return;
+  if (lifted) forget(fd);
+  apply(fd);
+  hasten(fd);
+}
+
+/// Messages that take less than a round trip teach bbr nothing: it counts their bytes over that round trip, and sends
+/// the next as slowly. At rest it is made to begin anew, with the pace that its window allows and the advice bounds; on
+/// the way it may have found out that others use the path too. Nor does it then look for the shortest round trip, once
+/// in ten seconds, with four packets in flight, in the middle of a message. A rate that it has found is left to it.
+bool PaceGuard::beginsAnew(const platform::BbrState& now, std::uint64_t advised) {
+  const bool slow = now.pace_bytes_per_s < kHastened * static_cast<double>(advised);
+  return now.in_flight_bytes == 0 && (slow || now.seeking) && now.anew_bytes_per_s > now.pace_bytes_per_s;
+}
+
+void PaceGuard::hasten(int fd) {
+  if (fd < 0 || idle_ || advised_ == 0 || platform::roughNow() < next_hastening_) return;
+  const std::optional<platform::BbrState> now = platform::bbrState(fd);
+  if (!now) return;
+  next_hastening_ = platform::roughNow() + std::max(kMinInterval, std::chrono::microseconds(now->round_trip_us));
+  if (beginsAnew(*now, wanted())) beginAnew(fd);
+}
+
+/// With what was seen of the path before goes the bound that was made of it.
+void PaceGuard::beginAnew(int fd) {
+  platform::relearnPath(fd);
+  bounded_at_ = 0;
+  bound_ = 0;
+  apply(fd);
+}
+
+/// What was seen while the advice held back is the advice, not the path.
+void PaceGuard::forget(int fd) {
+  const std::chrono::duration<double> held = platform::roughNow() - advised_at_;
+  if (idle_ || held.count() < kRoundTripsRemembered * platform::roundTrip_s(fd)) return;
+  beginAnew(fd);
+}
+
+/// A system that does not pace sends as fast as it can.
+void PaceGuard::apply(int fd) const {
+  constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t least = kNone;
+  for (const std::uint64_t bound : {bound_, advised_, users_bound_})
+    least = std::min(least, bound > 0 ? bound : kNone);
+  platform::limitPace(fd, least);
+}
+
+void PaceGuard::reset(int fd) {
+  const std::uint64_t advised = advised_;
+  *this = PaceGuard();
+  users_bound_ = platform::paceLimit(fd).value_or(0);
+  idle_ = !platform::bbrState(fd).has_value();
+  advise(fd, advised);
+}
+
+} // namespace goss::transports::tcp

@@ -1,0 +1,70 @@
+/// Makes broken connections anew.
+#ifndef GOSS_TRANSPORTS_TCP_LINK_RESUMER_H_
+#define GOSS_TRANSPORTS_TCP_LINK_RESUMER_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gossamer/transport.h"
+#include "platform/clock.h"
+#include "transports/tcp/link/link.h"
+#include "transports/tcp/meet/dialer.h"
+
+namespace goss::transports::tcp {
+
+/// The rank that made a connection makes it anew. The other one, which may have noticed first or alone, recalls it: it
+/// calls too, and is told whether the peer still lives and knows the link. A refusal where the connection has been is
+/// an answer as well, so that a process that has died is known to be dead after one round trip. Else both try until the
+/// link's time is over, and then the peer is merely silent. One thread.
+class Resumer {
+ public:
+  using Tune = std::function<void(int fd, std::size_t connections)>;
+  /// As Dialer's. `tune` prepares what is one of so many connections to a peer for its path.
+  Resumer(const TransportContext& context, platform::Poller& poller, std::uint64_t& next_token, Tune tune)
+      : context_(context), poller_(poller), next_token_(next_token), tune_(std::move(tune)) {}
+
+  /// How to call this peer: the target of a Dialer, as for the first call.
+  void setTarget(Dialer::Target target);
+  /// After each run of a link that is resumable. Begins what there is to do, and drops what is over.
+  void update(Link& link);
+  /// Whether an event with this token was one of ours; handles it then.
+  bool handle(std::uint64_t token);
+  void tick();
+  [[nodiscard]] bool isIdle() const { return repairs_.empty(); }
+
+ private:
+  /// What is done about one link.
+  struct Repair {
+    Link* link = nullptr;
+    platform::Deadline deadline;
+    /// After an orderly end: ticks that a recall may still take until the peer's system answers; 0: it may take all of
+    /// the time. Not time, so that a process that gets no processor does not take its peer for dead.
+    int ticks_left = 0;
+    std::map<std::size_t, std::unique_ptr<Dialer>> calls; ///< By connection.
+  };
+
+  Repair& begin(Link& link);
+  void callFor(Repair& repair, std::size_t index);
+  void takeStream(Repair& repair, platform::Stream stream, std::size_t index);
+  void settle();
+  [[nodiscard]] platform::Deadline patience() const;
+
+  const TransportContext& context_;
+  platform::Poller& poller_;
+  std::uint64_t& next_token_;
+  const Tune tune_;
+  std::map<int, Dialer::Target> targets_; ///< By peer.
+  std::map<int, Repair> repairs_;         ///< By peer.
+  /// By peer: before that nothing is tried again, whatever broke since, for a connection may break as soon as it
+  /// stands.
+  std::map<int, platform::Deadline> pauses_;
+};
+
+} // namespace goss::transports::tcp
+
+#endif // GOSS_TRANSPORTS_TCP_LINK_RESUMER_H_

@@ -1,0 +1,136 @@
+/// Answers those who call this rank's listening sockets.
+#ifndef GOSS_TRANSPORTS_TCP_MEET_ACCEPTOR_H_
+#define GOSS_TRANSPORTS_TCP_MEET_ACCEPTOR_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "gossamer/transport.h"
+#include "platform/clock.h"
+#include "platform/filtered_stream.h"
+#include "platform/listening_socket.h"
+#include "platform/poller.h"
+#include "platform/socket.h"
+#include "transports/tcp/stream/wire.h"
+
+namespace goss::transports::tcp {
+
+/// A caller that shows the job's secret and says "go" becomes a connection; with security, only after it has proved who
+/// it is, and as the rank whose identity that is. Others cost at most one of kMaxStrangers slots for kStrangerMs; when
+/// the slots are full the oldest goes. Who shows the secret and is welcomed has kWelcomed to say "go", and only so many
+/// of one rank, and of all, may be about it at a time: further ones are hung up on, and may call again. One thread.
+class Acceptor {
+ public:
+  struct Caller {
+    platform::Stream stream;
+    Hello hello;
+    std::string from;
+    int via = -1; ///< The rank that relays it, if one does.
+  };
+  using Handler = std::function<void(Caller caller)>;
+  /// The identity of a rank, or null while it is not known yet.
+  using Identities = std::function<const std::string*(int rank)>;
+  /// Whether a member with this hello is wanted (now): then it is welcomed. An error says why not, and is logged when
+  /// it is one of protocol: others are in the course of things.
+  using Gate = std::function<Status(const Hello& hello)>;
+
+  /// What Dialer takes care of: it says "go" within half of that, or not at all.
+  static constexpr std::chrono::milliseconds kWelcomed{20000};
+
+  /// Events of its sockets carry tokens from `first_token` up. `context` outlives this.
+  Acceptor(const TransportContext& context, const base::Log& log, platform::Poller& poller, std::uint64_t first_token);
+
+  /// Listens on the interface of the config and the first free one of `ports`. Errors: invalidArgument, resource.
+  Result<std::vector<platform::SocketAddress>> listen(platform::PortRange ports);
+  void setHandler(Handler handler) { handler_ = std::move(handler); }
+  void setGate(Gate gate) { gate_ = std::move(gate); }
+  /// How long those who were welcomed may say nothing.
+  void setWelcomeSpan(std::chrono::milliseconds span) { welcome_span_ = span; }
+  /// Before listen(). `security` outlives this.
+  void setSecurity(platform::StreamSecurity& security, Identities identities) {
+    security_ = &security;
+    identities_ = std::move(identities);
+  }
+
+  [[nodiscard]] bool owns(std::uint64_t token) const { return token >= first_token_; }
+  void handle(std::uint64_t token);
+  /// Someone who was relayed here, as who called a listening socket. Errors: resource.
+  Status take(platform::Stream stream, int via);
+  /// Whether this rank was welcomed and has not said "go" yet.
+  [[nodiscard]] bool awaitsGo(int rank) const;
+  /// Those who were welcomed to be relayed and have not said "go" yet.
+  [[nodiscard]] std::size_t relayCallers() const;
+  /// Drops those who took too long.
+  void tick();
+  [[nodiscard]] bool isIdle() const;
+  void logOnce(const std::string& from, std::string_view reason);
+
+ private:
+  enum class Phase { greeting, hello, unknown, go, refused };
+  struct Stranger {
+    platform::Stream stream;
+    std::string from;
+    int via = -1;
+    std::string input;
+    Phase phase = Phase::greeting;
+    bool writes = false; ///< The poller is asked for room in its socket.
+    Hello hello;
+    platform::Deadline deadline;
+  };
+
+  [[nodiscard]] static bool isKnown(const Stranger& stranger) {
+    return stranger.phase == Phase::unknown || stranger.phase == Phase::go;
+  }
+  void acceptAll(platform::ListeningSocket& listener);
+  void admit(platform::Accepted accepted);
+  /// Those who have not shown the secret, or were refused.
+  [[nodiscard]] std::size_t silent() const;
+  void dropOldestSilent(std::string_view why);
+  [[nodiscard]] bool isCrowded(std::uint32_t rank) const;
+  [[nodiscard]] std::size_t rightfulCallers() const;
+  Result<platform::Stream> secure(platform::UniqueFd fd);
+  void read(std::uint64_t token);
+  /// One step; true: there may be another one without waiting for the socket.
+  bool readOnce(std::uint64_t token);
+  /// False: not yet, or never.
+  bool greet(Stranger& stranger, std::uint64_t token);
+  void judge(Stranger& stranger);
+  void judgeIdentity(Stranger& stranger);
+  void welcome(Stranger& stranger);
+  void refuse(Stranger& stranger, std::string_view reason);
+  void turnAway(Stranger& stranger, std::string_view reason);
+  void hangUp(Stranger& stranger);
+  void dropExpired();
+
+  static constexpr std::size_t kMaxStrangers = 128;
+  static constexpr std::int64_t kStrangerMs = 5000;
+  /// Of one rank: its connections, and calls at several of this host's addresses.
+  static constexpr std::size_t kMaxKnownOfRank = 128;
+  static constexpr std::size_t kMaxKnown = 256; ///< Of all, besides as many as all ranks may make at once.
+  static constexpr int kMaxAtOnce = 256;        ///< Callers that are accepted before something else is done.
+
+  const TransportContext& context_;
+  const base::Log& log_;
+  platform::Poller& poller_;
+  const std::uint64_t first_token_;
+  std::uint64_t next_token_;
+  std::vector<platform::ListeningSocket> listeners_; ///< Tokens first_token_ + index.
+  std::map<std::uint64_t, Stranger> strangers_;      ///< By token; the first is the oldest.
+  std::set<std::string> logged_;
+  Handler handler_;
+  Gate gate_;
+  std::chrono::milliseconds welcome_span_ = kWelcomed;
+  platform::StreamSecurity* security_ = nullptr; ///< Null: connections are in clear.
+  Identities identities_;
+};
+
+} // namespace goss::transports::tcp
+
+#endif // GOSS_TRANSPORTS_TCP_MEET_ACCEPTOR_H_

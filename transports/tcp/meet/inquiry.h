@@ -1,0 +1,55 @@
+/// Asks whether processes still live whose connections ended without a word.
+#ifndef GOSS_TRANSPORTS_TCP_MEET_INQUIRY_H_
+#define GOSS_TRANSPORTS_TCP_MEET_INQUIRY_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "gossamer/transport.h"
+#include "platform/poller.h"
+#include "transports/tcp/meet/dialer.h"
+
+namespace goss::transports::tcp {
+
+/// For links that are not resumed. Calls the peer where the connection was: when its system says that nobody listens
+/// there any more, the process has ended. When the process answers, or nobody does within kSpan, it is silent: a box on
+/// the way may have ended the connection. One thread.
+class Inquiry {
+ public:
+  /// Called once for each peer that was asked about: why its link has ended, and how it is lost.
+  using Verdict = std::function<void(int peer, const Status& why, PeerLoss how)>;
+  /// `next_token` counts poll tokens, with the dialers'. All references outlive this.
+  Inquiry(const TransportContext& context, platform::Poller& poller, std::uint64_t& next_token, Verdict verdict)
+      : context_(context), poller_(poller), next_token_(next_token), verdict_(std::move(verdict)) {}
+
+  /// `target`: how to call it. `remote`: where the connection went to, or came from; at none of the target's addresses,
+  /// there is nobody to ask, and the verdict is given at once.
+  void ask(Dialer::Target target, const std::optional<platform::SocketAddress>& remote, const Status& why);
+  /// Whether an event with this token was one of ours; handles it then.
+  bool handle(std::uint64_t token);
+  void tick();
+  [[nodiscard]] bool isIdle() const { return cases_.empty(); }
+
+ private:
+  struct Case {
+    std::unique_ptr<Dialer> call;
+    Status why;
+  };
+  void settle();
+
+  /// A call that is lost is repeated after a second.
+  static constexpr std::int64_t kSpanMs = 2000;
+
+  const TransportContext& context_;
+  platform::Poller& poller_;
+  std::uint64_t& next_token_;
+  const Verdict verdict_;
+  std::map<int, Case> cases_; ///< By peer.
+};
+
+} // namespace goss::transports::tcp
+
+#endif // GOSS_TRANSPORTS_TCP_MEET_INQUIRY_H_
