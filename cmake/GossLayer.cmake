@@ -46,11 +46,11 @@ if(GOSS_SANITIZE)
        TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=${suppressions}/threads.txt)
 endif()
 
-# goss_test_program(NAME [LABEL label] [TIMEOUT seconds] [SERIAL] [PURE] [LIBRARIES lib...]) makes one GoogleTest program from the *.cc
+# goss_test_program(NAME [LABEL label...] [TIMEOUT seconds] [SERIAL] [PURE] [LIBRARIES lib...]) makes one GoogleTest program from the *.cc
 # files of the current directory and registers it with CTest. SERIAL: nothing else runs beside it (it measures time). PURE: what
 # it tests has neither threads nor I/O, so that there is nothing for ThreadSanitizer to see and it is left out there.
 function(goss_test_program name)
-  cmake_parse_arguments(arg "SERIAL;PURE" "LABEL;TIMEOUT" "LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "SERIAL;PURE" "TIMEOUT" "LABEL;LIBRARIES" ${ARGN})
   if(arg_PURE AND GOSS_SANITIZE STREQUAL "thread")
     return()
   endif()
