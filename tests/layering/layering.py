@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks the rules in rules.py over a source tree and prints one line a violation.
 
-usage: layering.py --root DIR                          includes, conditionals, getenv, threads, goto, file length
+usage: layering.py --root DIR                          includes, conditionals, getenv, threads, goto, length of files,
+                                                        cycles, classes, folders, the transport seam
        layering.py --root DIR --headers --cache FILE --cxx CXX [--cc CC] [--skip HEADER]... [-- FLAG...]
                                                         every header compiles alone
 
@@ -17,41 +18,10 @@ import subprocess
 import sys
 
 import rules
+from shape import Shape
+from source_tree import INCLUDE_ROOTS, Tree, blank, line_of
 
-FOLDERS = ("include", "lib", "collectives", "compressors", "transports", "bindings", "bench", "tools", "trainer", "examples", "tests")
-ENDINGS = (".h", ".cc", ".c", ".cu", ".inc")
-INCLUDE_ROOTS = ("include", "lib", "")
-INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
 CONDITIONAL = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif|else)\b(.*)$", re.M)
-TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
-
-
-def sources(root):
-    """All source files below root, as sorted paths relative to it."""
-    found = []
-    for folder in FOLDERS:
-        for directory, _, names in os.walk(os.path.join(root, folder)):
-            found += [os.path.relpath(os.path.join(directory, name), root) for name in names if name.endswith(ENDINGS)]
-    return sorted(found)
-
-
-def blank(text, keep_strings=False):
-    """text without comments (and the insides of strings), line numbers unchanged."""
-
-    def replace(match):
-        token = match.group(0)
-        if token[0] == "/":
-            return re.sub(r"[^\n]", " ", token)
-        # 1'000'000 is a number: the quote follows a digit or letter and is no character constant.
-        if keep_strings or (token[0] == "'" and match.start() and text[match.start() - 1].isalnum()):
-            return token
-        return '""' + "\n" * token.count("\n")
-
-    return TOKEN.sub(replace, text)
-
-
-def line_of(text, offset):
-    return text.count("\n", 0, offset) + 1
 
 
 def unit_of(path):
@@ -71,40 +41,6 @@ def allowed_units(path):
 
 def covers(allowed, target):
     return allowed == "" or target == allowed or target.startswith(allowed + "/")
-
-
-class Tree:
-    """The files of one source tree with their includes resolved."""
-
-    def __init__(self, root):
-        self.root = root
-        self.files = sources(root)
-        self.known = set(self.files)
-        self.text = {}
-        for path in self.files:
-            with open(os.path.join(root, path), encoding="utf-8") as file:
-                self.text[path] = file.read()
-
-    def includes(self, path):
-        """(line, written name, quoted?, resolved path or None) of each include."""
-        code = blank(self.text[path], keep_strings=True)
-        for match in INCLUDE.finditer(code):
-            name = match.group(2)
-            # A test's helpers lie beside it and may be named without their folder.
-            roots = INCLUDE_ROOTS + ((os.path.dirname(path),) if path.startswith("tests/") else ())
-            candidates = [os.path.normpath(os.path.join(base, name)) for base in roots]
-            resolved = next((candidate for candidate in candidates if candidate in self.known), None)
-            yield line_of(code, match.start(1)), name, match.group(1) == '"', resolved
-
-    def closure(self, path):
-        """path and every project header it reaches."""
-        seen, todo = set(), [path]
-        while todo:
-            current = todo.pop()
-            if current not in seen:
-                seen.add(current)
-                todo += [resolved for _, _, _, resolved in self.includes(current) if resolved]
-        return sorted(seen)
 
 
 def check_includes(tree):
@@ -175,7 +111,8 @@ def check_tree(root):
     found = []
     for check in (check_includes, check_conditionals, check_words, check_length):
         found += list(check(tree))
-    return len(tree.files), found
+    shape = Shape(tree)
+    return len(tree.files), found + list(shape.violations()), list(shape.numbers())
 
 
 def compile_alone(root, command, path):
@@ -225,11 +162,10 @@ def check_headers(options, flags):
     good = {item[0] for item in work} - {item[0] for item, text in zip(todo, results) if text}
     with open(options.cache, "w", encoding="utf-8") as file:
         json.dump(sorted(good), file)
-    return len(work), [text for text in results if text]
+    return len(work), [text for text in results if text], []
 
 
-def main():
-    arguments = sys.argv[1:]
+def main(arguments):
     flags = []
     if "--" in arguments:
         split = arguments.index("--")
@@ -244,14 +180,14 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args(arguments)
     if options.headers:
-        count, found = check_headers(options, flags)
+        count, found, numbers = check_headers(options, flags)
     else:
-        count, found = check_tree(options.root)
-    for text in found:
+        count, found, numbers = check_tree(options.root)
+    for text in found + numbers:
         print(text)
     print(f"{count} {'header compilations' if options.headers else 'files'}, {len(found)} violations")
     return 1 if found or count == 0 else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
 """Proves that layering.py finds what it should: trees with one deliberate mistake each, and a tree without any."""
+import contextlib
+import io
 import os
-import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+import cpp_scan
+import layering
+import rules
+from source_tree import blank
+
 GUARD = "#ifndef X_H_\n#define X_H_\n{}\n#endif\n"
 RIGHT = {
     "include/gossamer/gossamer.h": GUARD.format("typedef int goss_int;"),
@@ -23,12 +29,13 @@ RIGHT = {
     "transports/shm/shm.h": GUARD.format('#include "transports/common/frame.h"'),
     "tests/transports/tcp/helper.h": GUARD.format("int helper();"),
     "tests/transports/tcp/tcp_test.cc": '#include "helper.h"\n#include "transports/tcp/tcp.h"\n#include "engine/engine.h"\n',
+    "lib/survey/survey.h": GUARD.format(""),
     "lib/engine/engine.h": GUARD.format('#include "platform/fd.h"'),
 }
 
 # name -> (file, contents, words that the complaint must contain)
 WRONG = {
-    "upward include": ("lib/base/a.h", GUARD.format('#include "engine/engine.h"'), "lib/base may not include lib/engine/engine.h"),
+    "upward include": ("lib/base/a.h", GUARD.format('#include "survey/survey.h"'), "lib/base may not include lib/survey/survey.h"),
     "collective sees a transport": ("collectives/a.h", GUARD.format('#include "transports/tcp/tcp.h"'), "may not include"),
     "transport sees another": ("transports/tcp/a.cc", '#include "transports/shm/shm.h"\n', "may not include transports/shm"),
     "a floor outside builtins": ("lib/health/a.cc", '#include "collectives/ring.h"\n', "lib/health may not include"),
@@ -57,22 +64,116 @@ WRONG_HEADERS = {
 }
 
 
-def run(files, *arguments):
+# The trees above need none of the exceptions in rules.py.
+NO_EXCEPTIONS = {"FILES_IN_CYCLES": (), "FOLDERS_IN_CYCLES": (), "LARGE_CLASSES": {}, "FULL_FOLDERS": {}, "LONG_SEAM": {}}
+
+
+# Who includes whom is not what misshapen trees are about.
+FREE = {"EXTRA": {**rules.EXTRA, **{f"lib/{folder}/{name}.cc": ("lib",) for folder in ("execution", "call", "state") for name in "ab"}}}
+
+
+def methods(count, name="Large"):
+    return GUARD.format(f"class {name} {{\n public:\n" + "".join(f"  void f{i}();\n" for i in range(count)) + "};")
+
+
+# name -> (files, the exceptions that excuse them, words that the complaint must contain without them)
+MISSHAPEN = {
+    "cycle of headers": (
+        {"lib/health/a.h": GUARD.format('#include "health/b.h"'), "lib/health/b.h": GUARD.format('#include "health/a.h"')},
+        {"FILES_IN_CYCLES": ("lib/health/a", "lib/health/b")},
+        "cycle of files that include each other: lib/health/a, lib/health/b",
+    ),
+    "cycle through a source": (
+        {
+            "lib/health/a.h": GUARD.format("int a();"),
+            "lib/health/a.cc": '#include "health/a.h"\n#include "health/b.h"\n',
+            "lib/health/b.h": GUARD.format('#include "health/a.h"'),
+        },
+        {"FILES_IN_CYCLES": ("lib/health/a", "lib/health/b")},
+        "cycle of files that include each other: lib/health/a, lib/health/b",
+    ),
+    "cycle of floors": (
+        {
+            "lib/execution/b.cc": '#include "call/a.h"\n',
+            "lib/call/a.h": GUARD.format(""),
+            "lib/call/b.cc": '#include "state/a.h"\n',
+            "lib/state/a.h": GUARD.format(""),
+            "lib/state/b.cc": '#include "execution/a.h"\n',
+            "lib/execution/a.h": GUARD.format(""),
+        },
+        {"FOLDERS_IN_CYCLES": ("lib/call", "lib/execution", "lib/state")},
+        "cycle of folders that include each other: lib/call, lib/execution, lib/state",
+    ),
+    "large class": ({"lib/health/a.h": methods(41)}, {"LARGE_CLASSES": {"lib/health/a.h:Large": 41}}, "lib/health/a.h:Large: 41 methods; at most 40"),
+    "full folder": (
+        {f"lib/health/a{i}.h": GUARD.format("") for i in range(46)},
+        {"FULL_FOLDERS": {"lib/health": 46}},
+        "lib/health: 46 files beside each other; at most 45",
+    ),
+    "long seam": (
+        {"include/gossamer/transport.h": GUARD.format("/// A seam.\nclass Transport {\n" + "  // word\n" * 118 + "};")},
+        {"LONG_SEAM": {"include/gossamer/transport.h": 121}},
+        "include/gossamer/transport.h: 121 lines of class Transport; at most 120",
+    ),
+}
+
+SCANNED = """
+namespace a {
+template <typename T, typename = std::enable_if_t<(sizeof(T) > 4)>>
+class Outer final : public Base<int(*)(int)> {
+ public:
+  explicit Outer(int a = f(1), Options options = {}) : a_{a}, b_(std::move(options)) { start(); }
+  Outer(const Outer&) = delete;
+  ~Outer() override = default;
+  bool operator()(int a) const;
+  bool operator<(const Outer& other) const { return a_ < other.a_; }
+  explicit operator bool() const { return a_; }
+  [[nodiscard]] std::function<void(int)> next(std::span<const std::byte> bytes) const noexcept;
+  virtual void run() = 0;
+  using Call = void (*)(int);
+  struct Inner {
+    int a = f(2);
+    int sum() const { return a; }
+  };
+  enum class Kind { one, two };
+  friend void swap(Outer& a, Outer& b);
+
+ private:
+  static constexpr int kSize = size(3);
+  alignas(64) std::array<int, (3 > 2)> values_{1, 2};
+  void (*callback_)(int) = nullptr;
+  std::function<int(int)> function_;
+  Inner inner_{.a = 1};
+};
+
+int Outer::far() {
+  if (a) {
+    return [](int b) { return b; }(1);
+  }
+  return 0;
+}
+}
+"""
+
+
+def run(files, *arguments, exceptions=None):
     """Exit status and output of layering.py over a tree of `files`."""
     with tempfile.TemporaryDirectory() as root:
         for path, text in files.items():
             os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
             with open(os.path.join(root, path), "w", encoding="utf-8") as file:
                 file.write(text)
-        command = [sys.executable, os.path.join(HERE, "layering.py"), "--root", root, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout + done.stderr
+        output = io.StringIO()
+        with mock.patch.multiple(rules, **{**NO_EXCEPTIONS, **(exceptions or {})}), contextlib.redirect_stdout(output):
+            status = layering.main(["--root", root, *arguments])
+        return status, output.getvalue()
 
 
 class LayeringTest(unittest.TestCase):
     def test_right_tree_passes(self):
         status, output = run(RIGHT)
-        self.assertEqual((status, output), (0, f"{len(RIGHT)} files, 0 violations\n"))
+        self.assertEqual(status, 0, output)
+        self.assertTrue(output.endswith(f"{len(RIGHT)} files, 0 violations\n"), output)
 
     def test_each_wrong_tree_is_caught_once(self):
         for name, (path, text, complaint) in WRONG.items():
@@ -81,6 +182,41 @@ class LayeringTest(unittest.TestCase):
                 self.assertEqual(status, 1, output)
                 self.assertIn(complaint, output)
                 self.assertIn(", 1 violations", output)
+
+    def test_each_misshapen_tree_is_caught_once(self):
+        for name, (files, _, complaint) in MISSHAPEN.items():
+            with self.subTest(name):
+                status, output = run({**RIGHT, **files}, exceptions=FREE)
+                self.assertEqual(status, 1, output)
+                self.assertIn(complaint, output)
+                self.assertIn(", 1 violations", output)
+
+    def test_exceptions_excuse(self):
+        for name, (files, exceptions, _) in MISSHAPEN.items():
+            with self.subTest(name):
+                status, output = run({**RIGHT, **files}, exceptions={**FREE, **exceptions})
+                self.assertEqual(status, 0, output)
+
+    def test_exceptions_that_nothing_needs_are_violations(self):
+        for name, (_, exceptions, _) in MISSHAPEN.items():
+            with self.subTest(name):
+                status, output = run(RIGHT, exceptions=exceptions)
+                self.assertEqual(status, 1, output)
+                self.assertIn("any more; take it out of tests/layering/rules.py", output)
+
+    def test_the_numbers_are_told(self):
+        output = run({**RIGHT, "lib/health/a.h": methods(7)})[1]
+        self.assertIn("file cycles: 0,", output)
+        self.assertIn("folder cycles in lib: 0,", output)
+        self.assertIn("largest class: 7 methods, lib/health/a.h:Large", output)
+        self.assertIn("fullest folder: ", output)
+
+    def test_classes_and_functions_are_read(self):
+        classes, functions = cpp_scan.scan(blank(SCANNED))
+        outer, inner = sorted(classes, key=lambda each: each.name, reverse=True)
+        self.assertEqual(outer.methods, ["Outer", "~Outer", "operator", "operator", "operator", "next", "run"])
+        self.assertEqual((inner.name, inner.methods), ("Inner", ["sum"]))
+        self.assertEqual([(each.name, each.lines) for each in functions if each.lines > 1], [("far", 6)])
 
     def test_empty_tree_fails(self):
         self.assertEqual(run({})[0], 1)
