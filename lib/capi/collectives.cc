@@ -12,7 +12,6 @@ namespace goss::capi {
 
 namespace {
 
-
 /// Arguments that every collective has.
 struct Common {
   const char* function;

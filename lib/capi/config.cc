@@ -14,7 +14,6 @@ namespace goss::capi {
 
 namespace {
 
-
 /// Gives the numbers of a goss_config the values of a Config; its strings are NULL.
 class NumberWriter {
  public:

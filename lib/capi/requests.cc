@@ -10,7 +10,6 @@ namespace goss::capi {
 
 namespace {
 
-
 /// Of at most 8 bytes. A division costs more than a copy.
 constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 59;
 

@@ -18,7 +18,6 @@ namespace goss {
 
 namespace {
 
-
 /// Reads one variable after the other; the first malformed one decides the status, the rest are skipped. An unset or
 /// empty variable leaves its member as it is.
 class EnvironmentReader {
