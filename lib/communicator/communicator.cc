@@ -6,7 +6,7 @@
 #include <cassert>
 
 #include "call/tag.h"
-#include "communicator/blocked_call_guard.h"
+#include "communicator/blocked_calls_of_several.h"
 #include "execution/multi_phase_operation.h"
 #include "platform/clock.h"
 #include "world/world.h"
@@ -15,19 +15,11 @@ namespace goss {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
-
-constexpr milliseconds kFirstProbe(250);
 constexpr std::size_t kMaxIdleExecutions = 256;
 /// About two microseconds. With more ranks than processors who waits lets others run as often as that: to become an
 /// operation of the loop would cost more than the look that finds it done.
 constexpr int kLooks = 160;
-constexpr int kYieldsInACrowd = 16;
-/// Reading the clock twice takes a fifth of the smallest collective, and more than all else of a message.
-constexpr std::uint64_t kTimedOf = 16;
-/// A hundred years: what is later would overflow the clock.
-constexpr milliseconds kLongestTimeout(std::chrono::hours(24 * 36525));
+constexpr int kYieldsWhenOversubscribed = 16;
 
 PlanKey keyOf(const Call& call) {
   PlanKey key;
@@ -62,7 +54,6 @@ Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, 
   sent_.state_ = Operation::State::complete;
   for (int rank = 0; rank < size(); ++rank)
     rank_of_world_[static_cast<std::size_t>(worldRank(rank))] = rank;
-  counters_.size = sizeof counters_;
   auto lock = engine().enter();
   world_->registerOnLoop(*this);
 }
@@ -72,10 +63,8 @@ Communicator::~Communicator() {
   failOnLoop(Status::error(GOSS_ERR_ABORTED, "the communicator was destroyed while the operation was pending",
                            ErrorScope::communicator),
              Origin::destroyed);
-  closing_ = true;
-  engine().driveUntil(lock, [this] { return inside_ == 0; });
-  for (const Operation* operation : handed_out_)
-    delete operation;
+  blocked_calls_.close(lock);
+  operations_.freeHandedOut();
   world_->unregisterOnLoop(*this);
 }
 
@@ -124,59 +113,34 @@ void Communicator::releaseExecution(std::unique_ptr<Execution> execution) {
   idle_executions_[plan] = std::move(execution);
 }
 
-Status Communicator::startOnLoop(Operation& operation) {
-  if (!failure_.isOk() && !operation.outlivesFailure()) return failure_;
-  const bool alone = operation.failsAlone();
-  if (!alone) {
-    if (Status status = operation.mayStartOnLoop(); !status.isOk()) return status;
-  }
-  engine().startUnpostedOnLoop(); // They were first.
-  operation.state_ = Operation::State::active;
-  if (!operation.status_.isOk()) operation.status_ = Status::ok();
-  operation.timed_ = !alone || messages_++ % kTimedOf == 0;
-  operation.started_ = operation.timed_ ? Clock::now() : platform::roughNow();
-  const milliseconds timeout = std::min(milliseconds(operation.timeout_ms), kLongestTimeout);
-  operation.deadline_ = operation.started_ + timeout;
-  if (!operation.timed_) operation.deadline_ += platform::kRoughClock;
-  operation.next_probe_ = operation.started_ + std::min(kFirstProbe, timeout / 4);
-  if (!alone && !operation.numbered_) operation.numberOnLoop(history_);
-  operation.numbered_ = false;
-  engine().activateOnLoop(operation);
-  operation.startOnLoop();
-  return Status::ok();
-}
-
 /// What is over before others would notice that it began needs no deadline, and no place in the lists of the loop.
 /// True: it has completed. False: startOnLoop() must follow.
 bool Communicator::tryRunOnLoop(Execution& execution) {
   if (execution.numbered_ || !execution.runsOnBoard() || !engine().isIdleOnLoop()) return false;
   execution.numberOnLoop(history_);
-  const bool timed = ran_at_once_++ % kTimedOf == 0;
-  const TimePoint begun = timed ? Clock::now() : TimePoint{};
-  const int yields = engine().oversubscribed() ? kYieldsInACrowd : 0;
+  const TimePoint begun = board_time_.begin();
+  const int yields = engine().oversubscribed() ? kYieldsWhenOversubscribed : 0;
   bool done = execution.tryRunOnLoop(yields > 0 ? 1 : kLooks);
   for (int i = 0; !done && i < yields && engine().yieldOnLoop(); ++i)
     done = execution.lookAgainOnLoop(1);
   execution.numbered_ = !done;
-  if (!done) return false;
-  if (timed) at_once_took_ = Clock::now() - begun;
-  countOnLoop(execution, at_once_took_);
+  if (!done) {
+    board_time_.skip();
+    return false;
+  }
+  operations_.count(execution.payload_bytes, board_time_.end(begun));
   return true;
 }
 
 /// The same for a message, which is posted afterwards, whatever the answer.
 bool Communicator::tryRunOnLoop(MessageOperation& message) {
   if (!failure_.isOk() || !message.mayEndAtOnceOnLoop()) return false;
-  engine().startUnpostedOnLoop(); // They were first.
-  const bool timed = messages_++ % kTimedOf == 0;
-  const TimePoint begun = timed ? Clock::now() : TimePoint{};
-  const int looks = !engine().isIdleOnLoop() ? 0 : engine().oversubscribed() ? kYieldsInACrowd : kLooks;
-  if (!message.tryRunOnLoop(looks)) {
-    --messages_; // startOnLoop() counts it.
-    return false;
-  }
-  if (timed) message_took_ = Clock::now() - begun;
-  countOnLoop(message, message_took_);
+  engine().startUnpostedOnLoop(); // Keeps posting order.
+  SampledDuration& time = operations_.messageTime();
+  const TimePoint begun = time.begin();
+  const int looks = !engine().isIdleOnLoop() ? 0 : engine().oversubscribed() ? kYieldsWhenOversubscribed : kLooks;
+  if (!message.tryRunOnLoop(looks)) return false;
+  operations_.count(message.payload_bytes, time.end(begun));
   return true;
 }
 
@@ -193,7 +157,7 @@ Status Communicator::runToEnd(Engine::Lock& lock, std::unique_ptr<Execution> exe
     releaseExecution(std::move(execution));
     return Status::ok();
   }
-  const BlockedCallGuard inside(*this, lock);
+  const BlockedCallGuard inside(blocked_calls_, lock);
   if (Status status = startOnLoop(*execution); !status.isOk()) return status;
   engine().driveUntil(lock, [&] { return execution->state() == Operation::State::complete; });
   Status status = execution->status();
@@ -235,17 +199,11 @@ Result<Operation*> Communicator::start(const Call& call, bool persistent) {
   }
   operation->persistent = persistent;
   if (!persistent) {
-    operation->signalled_ = signal_ != nullptr;
+    operation->signalled_ = operations_.signals();
     if (Status status = startOnLoop(*operation); !status.isOk()) return status;
     engine().startedOnLoop(*operation);
   }
-  return handOut(std::move(operation));
-}
-
-Operation* Communicator::handOut(std::unique_ptr<Operation> operation) {
-  operation->handed_out_at_ = handed_out_.size();
-  handed_out_.push_back(operation.get());
-  return operation.release();
+  return operations_.handOut(std::move(operation));
 }
 
 Status Communicator::restart(Operation& operation) {
@@ -258,7 +216,7 @@ Status Communicator::restart(Operation& operation) {
     return Status::error(GOSS_ERR_INVALID_ARGUMENT,
                          "goss_start: the request was started and not waited for since; wait for it first");
   }
-  operation.signalled_ = signal_ != nullptr;
+  operation.signalled_ = operations_.signals();
   Status status = startOnLoop(operation);
   if (!status.isOk()) operation.signalled_ = false;
   engine().startedOnLoop(operation);
@@ -271,7 +229,7 @@ Status Communicator::finish(Operation* operation, goss_message* message) {
     return Status::ok();
   }
   auto lock = engine().enter();
-  const BlockedCallGuard inside(*this, lock);
+  const BlockedCallGuard inside(blocked_calls_, lock);
   if (operation->state() == Operation::State::inactive) return Status::ok();
   if (operation->state() == Operation::State::active && !takeUnpostedUntilOnLoop(*operation)) {
     engine().driveUntil(lock, [&] { return operation->state() == Operation::State::complete; });
@@ -282,7 +240,7 @@ Status Communicator::finish(Operation* operation, goss_message* message) {
 /// It is complete.
 Status Communicator::finishOnLoop(Operation* operation, goss_message* message) {
   if (operation->state() == Operation::State::inactive) return Status::ok();
-  if (operation->signalled_) unsignalOnLoop(*operation);
+  if (operation->signalled_) operations_.unsignal(*operation);
   if (operation->home_ != Operation::Owner::fixed) operation->state_ = Operation::State::inactive;
   Status status = operation->status();
   if (message != nullptr && status.isOk()) *message = operation->message;
@@ -348,7 +306,7 @@ Status Communicator::finishAll(std::span<Operation*> operations) {
       --left;
     return left == 0;
   };
-  const BlockedCallGuard inside(communicator, lock);
+  const BlockedCallGuard inside(communicator.blocked_calls_, lock);
   while (!done() && communicator.takeUnpostedUntilOnLoop(*operations[left - 1])) {
   }
   communicator.engine().driveUntil(lock, done);
@@ -400,16 +358,13 @@ void Communicator::release(Operation* operation) {
 
 void Communicator::releaseOnLoop(Operation* operation) {
   assert(operation->state() != Operation::State::active);
-  if (operation->signalled_) unsignalOnLoop(*operation);
+  if (operation->signalled_) operations_.unsignal(*operation);
   if (operation->home_ == Operation::Owner::pool) {
     if (!operation->status_.isOk()) operation->status_ = Status::ok();
     return putBackOnLoop(*operation);
   }
   if (operation->home_ == Operation::Owner::fixed) return;
-  handed_out_[operation->handed_out_at_] = handed_out_.back();
-  handed_out_.back()->handed_out_at_ = operation->handed_out_at_;
-  handed_out_.pop_back();
-  std::unique_ptr<Operation> owned(operation);
+  std::unique_ptr<Operation> owned = operations_.takeBack(*operation);
   if (operation->persistent || operation->failsAlone() || !operation->status().isOk()) return;
   if (operation->isPhased()) {
     idle_phased_.put(std::unique_ptr<MultiPhaseOperation>(static_cast<MultiPhaseOperation*>(owned.release())));
@@ -418,33 +373,12 @@ void Communicator::releaseOnLoop(Operation* operation) {
   }
 }
 
-void Communicator::completeOnLoop(Operation& operation, const Status& status) {
-  if (operation.state_ != Operation::State::active) return;
-  operation.state_ = Operation::State::complete;
-  if (!status.isOk() || !operation.status_.isOk()) operation.status_ = status; // Mostly both are.
-  engine().deactivateOnLoop(operation);
-  if (operation.signalled_) signal_->add();
-  if (operation.parent_ != nullptr) { // The whole is what the caller knows of, and fails by itself.
-    if (status.isOk() && operation.parent_->state_ == Operation::State::active)
-      engine().markDirtyOnLoop(*operation.parent_);
-    return;
-  }
-  if (status.isOk()) {
-    if (!operation.timed_) return countOnLoop(operation, message_took_);
-    const auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - operation.started_);
-    if (operation.failsAlone()) message_took_ = elapsed;
-    countOnLoop(operation, elapsed);
-  } else {
-    ++counters_.failures;
-  }
-}
-
 // ---- Information and derivation
 // --------------------------------------------------------------------------------------
 
 goss_counters Communicator::counters() {
   auto lock = engine().enter();
-  return counters_;
+  return operations_.counters();
 }
 
 Result<std::unique_ptr<Communicator>> Communicator::split(std::int32_t color, std::int32_t key) {

@@ -14,8 +14,9 @@
 #include "boards/board_channel.h"
 #include "call/call.h"
 #include "call/history.h"
-#include "engine/completion_signal.h"
+#include "engine/blocked_calls.h"
 #include "engine/engine.h"
+#include "engine/operation_table.h"
 #include "execution/execution.h"
 #include "execution/idle_list.h"
 #include "health/agreement.h"
@@ -142,19 +143,19 @@ class Communicator {
   [[nodiscard]] static Status tensorInUse(const Operation& operation);
   /// A light receive is to become an operation of the loop after all.
   void startUnpostedOperationOnLoop(Operation& operation);
-  void completeOnLoop(Operation& operation, const Status& status);
+  void completeOnLoop(Operation& operation, const Status& status) { operations_.completeOnLoop(operation, status); }
   /// Fails the communicator and everything that is active on it.
   void failOnLoop(const Status& status, Origin origin);
   /// Fails one operation that leaves the communicator usable.
-  void failAloneOnLoop(Operation& operation, const Status& status);
+  void failAloneOnLoop(Operation& operation, const Status& status) { operations_.failAloneOnLoop(operation, status); }
   void expireOnLoop(Operation& operation);
   void probeOnLoop(Operation& operation, TimePoint now);
   void handleControlOnLoop(int rank, const ControlMessage& message);
   void handlePeerLostOnLoop(int rank, const Status& status, bool departed);
-  void countSentOnLoop(std::uint64_t bytes) { counters_.wire_bytes_sent += bytes; }
+  void countSentOnLoop(std::uint64_t bytes) { operations_.counters().wire_bytes_sent += bytes; }
   /// Of those sent: in the peer's result already.
-  void countPlacedOnLoop(std::uint64_t bytes) { counters_.placed_bytes += bytes; }
-  void countReceivedOnLoop(std::uint64_t bytes) { counters_.wire_bytes_received += bytes; }
+  void countPlacedOnLoop(std::uint64_t bytes) { operations_.counters().placed_bytes += bytes; }
+  void countReceivedOnLoop(std::uint64_t bytes) { operations_.counters().wire_bytes_received += bytes; }
   SelfChannel& selfChannelOnLoop() { return self_channel_; }
   ReceiveQueue& receivesOnLoop() { return receives_; }
   /// What error feedback keeps.
@@ -210,26 +211,21 @@ class Communicator {
   };
   class ShrinkCall;
 
-  /// A thread that blocks inside, for whom the destructor waits.
-  class BlockedCallGuard;
   class AllBlockedCallsGuard;
 
-  Operation* handOut(std::unique_ptr<Operation> operation);
   void releaseOnLoop(Operation* operation);
   /// One of the pool.
   void putBackOnLoop(Operation& operation) {
-    if (operation.signalled_) unsignalOnLoop(operation);
+    if (operation.signalled_) operations_.unsignal(operation);
     operation.state_ = Operation::State::inactive;
     operation.active_next_ = idle_message_;
     idle_message_ = &operation;
   }
-  /// The holder of `operation` has seen its completion, or there will be none: the descriptor tells of it no longer.
-  void unsignalOnLoop(Operation& operation);
   Result<std::unique_ptr<Execution>> acquireExecutionOnLoop(const Call& call);
   Result<std::unique_ptr<MultiPhaseOperation>> acquirePhasedOnLoop(const Call& call);
   Status runPhased(Engine::Lock& lock, const Call& call);
   void releaseExecution(std::unique_ptr<Execution> execution);
-  Status startOnLoop(Operation& operation);
+  Status startOnLoop(Operation& operation) { return operations_.startOnLoop(operation); }
   bool tryRunOnLoop(Execution& execution);
   bool tryRunOnLoop(MessageOperation& message);
   TryResult trySendOnLoop(const MessageCall& call);
@@ -243,14 +239,6 @@ class Communicator {
   Status finishOnLoop(Operation* operation, goss_message* message);
   static Status finishOfSeveral(std::span<Operation*> operations);
   Status runToEnd(Engine::Lock& lock, std::unique_ptr<Execution> execution);
-  void countOnLoop(const Operation& operation, std::chrono::nanoseconds elapsed) {
-    countOnLoop(operation.payload_bytes, elapsed);
-  }
-  void countOnLoop(std::uint64_t payload_bytes, std::chrono::nanoseconds elapsed) {
-    ++counters_.operations;
-    counters_.payload_bytes += payload_bytes;
-    counters_.busy_ns += static_cast<std::uint64_t>(elapsed.count());
-  }
   [[nodiscard]] ControlMessage abortMessage() const;
   [[nodiscard]] std::vector<int> concernedRanks(const Operation& operation) const;
   [[nodiscard]] std::vector<int> silentRanks(const Operation& operation, TimePoint now) const;
@@ -328,15 +316,9 @@ class Communicator {
   ReceiveQueue receives_{*this};
   ReferenceStore references_;
   std::map<std::uint8_t, std::shared_ptr<const CodecPair>> codecs_; ///< By tag: the last one of a call, to name it.
-  std::vector<Operation*> handed_out_;                              ///< Owned; callers hold pointers.
-  std::unique_ptr<CompletionSignal> signal_;                        ///< Null until a caller asks for it.
-  int inside_ = 0;
-  bool closing_ = false;
-  goss_counters counters_{};
-  std::uint64_t ran_at_once_ = 0;
-  std::chrono::nanoseconds at_once_took_{0}; ///< The last one that was timed.
-  std::uint64_t messages_ = 0;
-  std::chrono::nanoseconds message_took_{0};            ///< The last one that was timed.
+  OperationTable operations_{engine_, failure_, history_};
+  BlockedCalls blocked_calls_{engine_};
+  SampledDuration board_time_;                          ///< Of collectives on boards that do not become active.
   std::vector<std::unique_ptr<MessageOperation>> pool_; ///< Used again and again.
   Operation* idle_message_ = nullptr;                   ///< The first of those that are not in use.
   MessageOperation sent_{*this};                        ///< The request of all sends that are over at once.

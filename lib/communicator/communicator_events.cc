@@ -7,18 +7,7 @@ namespace goss {
 Result<int> Communicator::eventFd() {
   world_->driveUnattended();
   auto lock = engine().enter();
-  if (signal_ == nullptr) {
-    auto made = CompletionSignal::create();
-    if (!made.isOk()) return made.status();
-    signal_ = made.take();
-    if (!failure_.isOk()) signal_->stayRaised();
-  }
-  return signal_->fd();
-}
-
-void Communicator::unsignalOnLoop(Operation& operation) {
-  operation.signalled_ = false;
-  if (operation.state() == Operation::State::complete) signal_->remove();
+  return operations_.eventFd();
 }
 
 Status Communicator::failure() {

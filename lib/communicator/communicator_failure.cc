@@ -28,11 +28,6 @@ constexpr std::size_t kMaxNamed = 16;
 // ---- Failure
 // -----------------------------------------------------------------------------------------------------------
 
-void Communicator::failAloneOnLoop(Operation& operation, const Status& status) {
-  operation.withdrawOnLoop();
-  completeOnLoop(operation, status);
-}
-
 ControlMessage Communicator::abortMessage() const {
   ControlMessage message;
   message.type = ControlMessage::Type::abort;
@@ -68,7 +63,7 @@ void Communicator::failOnLoop(const Status& status, Origin origin) {
     operation.withdrawOnLoop();
     completeOnLoop(operation, failure_);
   });
-  if (first && signal_ != nullptr) signal_->stayRaised();
+  if (first) operations_.signalFailure();
   // What others still send for it, nobody will take: it must not hold up what comes behind.
   if (first) mesh().discard(kContextMask, contextTag(context_));
 }

@@ -1,7 +1,6 @@
 // goss_comm_measure_links: the links as they are, for the planner and for the caller.
 #include <fmt/format.h>
 
-#include "communicator/blocked_call_guard.h"
 #include "communicator/communicator.h"
 #include "execution/multi_phase_operation.h"
 #include "survey/link_measurement.h"
@@ -30,7 +29,7 @@ Result<std::string> Communicator::measureLinks(std::int64_t timeout_ms) {
 /// and before them on another.
 void Communicator::awaitPhased() {
   auto lock = engine().enter();
-  const BlockedCallGuard inside(*this, lock);
+  const BlockedCallGuard inside(blocked_calls_, lock);
   engine().driveUntil(lock, [this] {
     bool pending = false;
     engine().forEachActiveOnLoop([&](Operation& operation) {

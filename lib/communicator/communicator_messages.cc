@@ -1,6 +1,5 @@
 // Starting messages: most of the short ones are over before they are an operation.
 #include "call/tag.h"
-#include "communicator/blocked_call_guard.h"
 #include "communicator/communicator.h"
 #include "mesh/mesh.h"
 
@@ -8,13 +7,9 @@ namespace goss {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::size_t kMaxPooledMessages = 1024;
 /// About a microsecond, at the head of the ring alone. Then the message becomes an operation.
 constexpr int kLooksAtOnce = 100;
-/// To read the clock costs more than all else of a short message.
-constexpr std::uint64_t kTimedOf = 16;
 /// Longer messages come in several pieces, for which there must be an operation anyway.
 constexpr std::uint64_t kMaxLightBytes = 16 * 1024;
 
@@ -27,16 +22,14 @@ TryResult Communicator::trySendOnLoop(const MessageCall& call) {
   const int peer = worldRank(call.peer);
   Transport* transport = mesh_.transport(peer);
   if (transport == nullptr || !failure_.isOk()) return TryResult::refused;
-  const bool timed = messages_ % kTimedOf == 0;
-  const TimePoint begun = timed ? Clock::now() : TimePoint{};
+  SampledDuration& time = operations_.messageTime();
+  const TimePoint begun = time.begin();
   const std::span bytes(static_cast<const std::byte*>(call.buffer), bytesOf(call));
   const TryResult came =
       transport->trySend(peer, pointToPointTag(context_, call.tag), messageEnvelope(call.dtype), bytes);
   if (came != TryResult::done) return came;
-  ++messages_;
-  counters_.wire_bytes_sent += bytes.size();
-  if (timed) message_took_ = Clock::now() - begun;
-  countOnLoop(bytes.size(), message_took_);
+  operations_.counters().wire_bytes_sent += bytes.size();
+  operations_.count(bytes.size(), time.end(begun));
   return came;
 }
 
@@ -49,8 +42,8 @@ TryResult Communicator::tryRecvOnLoop(const MessageCall& call, int looks, std::s
 
 inline TryResult Communicator::tryRecvOnLoop(Transport& transport, const MessageCall& call, int looks,
                                              std::size_t& received) {
-  const bool timed = messages_ % kTimedOf == 0;
-  const TimePoint begun = timed ? Clock::now() : TimePoint{};
+  SampledDuration& time = operations_.messageTime();
+  const TimePoint begun = time.begin();
   const int peer = worldRank(call.peer);
   const Tag tag = pointToPointTag(context_, call.tag);
   const Envelope& envelope = messageEnvelope(call.dtype);
@@ -59,10 +52,8 @@ inline TryResult Communicator::tryRecvOnLoop(Transport& transport, const Message
   for (; came == TryResult::notYet && looks > 0 && !engine_.isWanted(); --looks)
     came = transport.tryRecv(peer, tag, envelope, room, received);
   if (came != TryResult::done) return came;
-  ++messages_;
-  counters_.wire_bytes_received += received;
-  if (timed) message_took_ = Clock::now() - begun;
-  countOnLoop(room.size(), message_took_);
+  operations_.counters().wire_bytes_received += received;
+  operations_.count(room.size(), time.end(begun));
   return came;
 }
 
@@ -98,7 +89,7 @@ Status Communicator::runMessage(const MessageCall& call, goss_message* message) 
   operation->bind(call);
   Status status;
   if (!tryRunOnLoop(*operation)) {
-    const BlockedCallGuard inside(*this, lock);
+    const BlockedCallGuard inside(blocked_calls_, lock);
     status = startOnLoop(*operation);
     if (status.isOk()) {
       engine().driveUntil(lock, [&] { return operation->state() == Operation::State::complete; });
@@ -118,9 +109,9 @@ Operation* Communicator::startMessage(const MessageCall& call, bool persistent, 
   if (persistent) {
     auto made = std::make_unique<MessageOperation>(*this, call);
     made->persistent = true;
-    return handOut(std::move(made));
+    return operations_.handOut(std::move(made));
   }
-  if (signal_ != nullptr) return startSignalledOnLoop(call, error);
+  if (operations_.signals()) return startSignalledOnLoop(call, error);
   if (call.sends && trySendOnLoop(call) == TryResult::done) return &sent_;
   MessageOperation* operation = takeMessageOnLoop(); // Before anything is received: memory may be at an end.
   std::size_t received = 0;
@@ -190,7 +181,7 @@ MessageOperation* Communicator::takeMessageOnLoop() {
     return static_cast<MessageOperation*>(idle);
   }
   auto made = std::make_unique<MessageOperation>(*this);
-  if (pool_.size() == kMaxPooledMessages) return static_cast<MessageOperation*>(handOut(std::move(made)));
+  if (pool_.size() == kMaxPooledMessages) return static_cast<MessageOperation*>(operations_.handOut(std::move(made)));
   made->home_ = Operation::Owner::pool;
   pool_.push_back(std::move(made));
   return pool_.back().get();

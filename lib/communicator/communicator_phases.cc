@@ -1,7 +1,6 @@
 // Operations that are several collectives one after the other.
 #include <fmt/format.h>
 
-#include "communicator/blocked_call_guard.h"
 #include "communicator/communicator.h"
 #include "execution/multi_phase_operation.h"
 
@@ -34,7 +33,7 @@ Status Communicator::runPhased(Engine::Lock& lock, const Call& call) {
   auto acquired = acquirePhasedOnLoop(call);
   if (!acquired.isOk()) return acquired.status();
   std::unique_ptr<MultiPhaseOperation> operation = acquired.take();
-  const BlockedCallGuard inside(*this, lock);
+  const BlockedCallGuard inside(blocked_calls_, lock);
   if (Status status = startOnLoop(*operation); !status.isOk()) return status;
   engine().driveUntil(lock, [&] { return operation->state() == Operation::State::complete; });
   Status status = operation->status();

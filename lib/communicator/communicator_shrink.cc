@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "call/tag.h"
-#include "communicator/blocked_call_guard.h"
 #include "communicator/communicator.h"
 #include "world/world.h"
 
@@ -32,10 +31,10 @@ Result<std::unique_ptr<Communicator>> Communicator::shrink(std::int64_t timeout_
   Origins origins;
   {
     auto lock = engine().enter();
-    const BlockedCallGuard inside(*this, lock);
+    const BlockedCallGuard inside(blocked_calls_, lock);
     // Threads that shrink the same communicator take turns, as in any order of collectives.
-    engine().driveUntil(lock, [this] { return shrinking_.waiting == nullptr || closing_; });
-    if (closing_) return failure_;
+    engine().driveUntil(lock, [this] { return shrinking_.waiting == nullptr || blocked_calls_.isClosing(); });
+    if (blocked_calls_.isClosing()) return failure_;
     origins = {world_, ranks_, rank_};
     // Others may have gone on by what this rank has agreed to: it must not agree to anything else.
     auto last = shrinking_.decisions.find(shrinking_.attempt - 1);

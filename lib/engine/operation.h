@@ -78,6 +78,7 @@ class Operation {
 
  private:
   friend class Engine;
+  friend class OperationTable;
   friend class Communicator;
 
   /// Where it is when nobody needs it.
@@ -94,7 +95,7 @@ class Operation {
   TimePoint started_{};
   TimePoint deadline_{};
   TimePoint next_probe_{};
-  Operation* active_next_ = nullptr; ///< Engine's list of active operations, or of light receives; idle ones.
+  Operation* active_next_ = nullptr; ///< Engine's list of active operations, or of unposted receives; idle ones.
   Operation* active_previous_ = nullptr;
   Operation* parent_ = nullptr;     ///< What it is a phase of: advanced when it has completed.
   std::size_t handed_out_at_ = 0;   ///< Communicator's list of operations that callers hold.
@@ -104,7 +105,7 @@ class Operation {
   bool polled_ = false;   ///< In the engine's list of operations to poll.
   bool timed_ = true;     ///< started_ is exact.
   Owner home_ = Owner::caller;
-  bool unposted_ = false; ///< A light receive of the engine: active, but not started.
+  bool unposted_ = false; ///< An unposted receive of the engine: active, but not started.
   /// The communicator's event descriptor counts this operation's completion, until the caller collects it.
   bool signalled_ = false;
 };

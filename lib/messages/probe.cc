@@ -1,6 +1,5 @@
 #include "messages/probe.h"
 
-#include "communicator/blocked_call_guard.h"
 #include "communicator/communicator.h"
 
 namespace goss {
@@ -45,7 +44,7 @@ Result<bool> Communicator::probeNow(const Pattern& pattern, goss_message& found)
 
 Status Communicator::probe(const Pattern& pattern, std::int64_t timeout_ms, goss_message& found) {
   auto lock = engine().enter();
-  const BlockedCallGuard inside(*this, lock);
+  const BlockedCallGuard inside(blocked_calls_, lock);
   ProbeOperation probe(*this, pattern);
   probe.timeout_ms = timeout_ms > 0 ? timeout_ms : defaultTimeoutMs();
   if (Status status = startOnLoop(probe); !status.isOk()) return status;

@@ -1,6 +1,6 @@
-/// For the sources of Communicator alone: a thread that blocks inside, for whom the destructor waits.
-#ifndef GOSS_LIB_COMMUNICATOR_BLOCKED_CALL_GUARD_H_
-#define GOSS_LIB_COMMUNICATOR_BLOCKED_CALL_GUARD_H_
+/// For the sources of Communicator alone: a thread that blocks in calls of several communicators.
+#ifndef GOSS_LIB_COMMUNICATOR_BLOCKED_CALLS_OF_SEVERAL_H_
+#define GOSS_LIB_COMMUNICATOR_BLOCKED_CALLS_OF_SEVERAL_H_
 
 #include <algorithm>
 #include <span>
@@ -10,32 +10,16 @@
 
 namespace goss {
 
-/// Lives while the engine's lock is held.
-class Communicator::BlockedCallGuard {
- public:
-  BlockedCallGuard(Communicator& communicator, Engine::Lock& lock) : communicator_(communicator), lock_(lock) {
-    ++communicator_.inside_;
-  }
-  ~BlockedCallGuard() {
-    if (--communicator_.inside_ == 0 && communicator_.closing_) communicator_.engine().notify(lock_);
-  }
-  BlockedCallGuard(const BlockedCallGuard&) = delete;
-  BlockedCallGuard& operator=(const BlockedCallGuard&) = delete;
-
- private:
-  Communicator& communicator_;
-  Engine::Lock& lock_;
-};
-
-/// The same for the communicators of several operations of one world, each until its operation is finished: who
-/// destroys one of them does not wait for the operations of others. Null ones are skipped.
+/// A thread that waits for operations of several communicators of one world counts in each of them until that one's
+/// operation is finished: who destroys a communicator does not wait for the operations of others. Null operations are
+/// skipped. Lives while the engine's lock is held.
 class Communicator::AllBlockedCallsGuard {
  public:
   AllBlockedCallsGuard(std::span<Operation* const> operations, Engine::Lock& lock) : lock_(lock) {
     for (const Operation* operation : operations) {
       if (operation == nullptr) continue;
       communicators_.push_back(&operation->communicator());
-      ++communicators_.back()->inside_;
+      communicators_.back()->blocked_calls_.enter();
     }
   }
   ~AllBlockedCallsGuard() {
@@ -74,7 +58,7 @@ class Communicator::AllBlockedCallsGuard {
  private:
   void leave(Communicator& communicator) {
     communicators_.erase(std::find(communicators_.rbegin(), communicators_.rend(), &communicator).base() - 1);
-    if (--communicator.inside_ == 0 && communicator.closing_) communicator.engine().notify(lock_);
+    communicator.blocked_calls_.leave(lock_);
   }
 
   std::vector<Communicator*> communicators_;
@@ -83,4 +67,4 @@ class Communicator::AllBlockedCallsGuard {
 
 } // namespace goss
 
-#endif // GOSS_LIB_COMMUNICATOR_BLOCKED_CALL_GUARD_H_
+#endif // GOSS_LIB_COMMUNICATOR_BLOCKED_CALLS_OF_SEVERAL_H_

@@ -1,0 +1,47 @@
+/// The threads that block in calls of one communicator, for whom its destructor waits.
+#ifndef GOSS_LIB_ENGINE_BLOCKED_CALLS_H_
+#define GOSS_LIB_ENGINE_BLOCKED_CALLS_H_
+
+#include "engine/engine.h"
+
+namespace goss {
+
+/// Under the engine's lock.
+class BlockedCalls {
+ public:
+  explicit BlockedCalls(Engine& engine) : engine_(engine) {}
+
+  void enter() { ++count_; }
+  /// The thread touches the communicator no more.
+  void leave(Engine::Lock& lock) {
+    if (--count_ == 0 && closing_) engine_.notify(lock);
+  }
+  /// Blocks until all threads have left; isClosing() holds from now on.
+  void close(Engine::Lock& lock) {
+    closing_ = true;
+    engine_.driveUntil(lock, [this] { return count_ == 0; });
+  }
+  [[nodiscard]] bool isClosing() const { return closing_; }
+
+ private:
+  Engine& engine_;
+  int count_ = 0;
+  bool closing_ = false;
+};
+
+/// One thread that blocks; lives while it holds the engine's lock, `lock`.
+class BlockedCallGuard {
+ public:
+  BlockedCallGuard(BlockedCalls& calls, Engine::Lock& lock) : calls_(calls), lock_(lock) { calls_.enter(); }
+  ~BlockedCallGuard() { calls_.leave(lock_); }
+  BlockedCallGuard(const BlockedCallGuard&) = delete;
+  BlockedCallGuard& operator=(const BlockedCallGuard&) = delete;
+
+ private:
+  BlockedCalls& calls_;
+  Engine::Lock& lock_;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_ENGINE_BLOCKED_CALLS_H_

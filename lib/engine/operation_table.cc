@@ -1,0 +1,108 @@
+#include "engine/operation_table.h"
+
+#include <algorithm>
+
+#include "platform/clock.h"
+
+namespace goss {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kFirstProbe(250);
+/// A hundred years: what is later would overflow the clock.
+constexpr milliseconds kLongestTimeout(std::chrono::hours(24 * 36525));
+
+} // namespace
+
+OperationTable::OperationTable(Engine& engine, const Status& failure, History& history)
+    : engine_(engine), failure_(failure), history_(history) {
+  counters_.size = sizeof counters_;
+}
+
+Status OperationTable::startOnLoop(Operation& operation) {
+  if (!failure_.isOk() && !operation.outlivesFailure()) return failure_;
+  const bool alone = operation.failsAlone();
+  if (!alone) {
+    if (Status status = operation.mayStartOnLoop(); !status.isOk()) return status;
+  }
+  engine_.startUnpostedOnLoop(); // Keeps posting order.
+  operation.state_ = Operation::State::active;
+  if (!operation.status_.isOk()) operation.status_ = Status::ok();
+  operation.timed_ = !alone || message_time_.isDue();
+  if (alone) message_time_.skip();
+  operation.started_ = operation.timed_ ? Clock::now() : platform::roughNow();
+  const milliseconds timeout = std::min(milliseconds(operation.timeout_ms), kLongestTimeout);
+  operation.deadline_ = operation.started_ + timeout;
+  if (!operation.timed_) operation.deadline_ += platform::kRoughClock;
+  operation.next_probe_ = operation.started_ + std::min(kFirstProbe, timeout / 4);
+  if (!alone && !operation.numbered_) operation.numberOnLoop(history_);
+  operation.numbered_ = false;
+  engine_.activateOnLoop(operation);
+  operation.startOnLoop();
+  return Status::ok();
+}
+
+void OperationTable::completeOnLoop(Operation& operation, const Status& status) {
+  if (operation.state_ != Operation::State::active) return;
+  operation.state_ = Operation::State::complete;
+  if (!status.isOk() || !operation.status_.isOk()) operation.status_ = status; // Mostly both are.
+  engine_.deactivateOnLoop(operation);
+  if (operation.signalled_) signal_->add();
+  if (operation.parent_ != nullptr) { // Callers know the parent alone, which fails by itself.
+    if (status.isOk() && operation.parent_->state_ == Operation::State::active)
+      engine_.markDirtyOnLoop(*operation.parent_);
+    return;
+  }
+  if (status.isOk()) {
+    if (!operation.timed_) return count(operation.payload_bytes, message_time_.last());
+    const auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - operation.started_);
+    if (operation.failsAlone()) message_time_.set(elapsed);
+    count(operation.payload_bytes, elapsed);
+  } else {
+    ++counters_.failures;
+  }
+}
+
+void OperationTable::failAloneOnLoop(Operation& operation, const Status& status) {
+  operation.withdrawOnLoop();
+  completeOnLoop(operation, status);
+}
+
+Operation* OperationTable::handOut(std::unique_ptr<Operation> operation) {
+  operation->handed_out_at_ = handed_out_.size();
+  handed_out_.push_back(operation.get());
+  return operation.release();
+}
+
+std::unique_ptr<Operation> OperationTable::takeBack(Operation& operation) {
+  handed_out_[operation.handed_out_at_] = handed_out_.back();
+  handed_out_.back()->handed_out_at_ = operation.handed_out_at_;
+  handed_out_.pop_back();
+  return std::unique_ptr<Operation>(&operation);
+}
+
+void OperationTable::freeHandedOut() {
+  for (const Operation* operation : handed_out_)
+    delete operation;
+  handed_out_.clear();
+}
+
+Result<int> OperationTable::eventFd() {
+  if (signal_ == nullptr) {
+    auto made = CompletionSignal::create();
+    if (!made.isOk()) return made.status();
+    signal_ = made.take();
+    if (!failure_.isOk()) signal_->stayRaised();
+  }
+  return signal_->fd();
+}
+
+void OperationTable::unsignal(Operation& operation) {
+  operation.signalled_ = false;
+  if (operation.state() == Operation::State::complete) signal_->remove();
+}
+
+} // namespace goss

@@ -1,0 +1,75 @@
+/// Starts, completes and counts the operations of one communicator, and keeps those that callers hold.
+#ifndef GOSS_LIB_ENGINE_OPERATION_TABLE_H_
+#define GOSS_LIB_ENGINE_OPERATION_TABLE_H_
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/completion_signal.h"
+#include "engine/engine.h"
+#include "engine/operation.h"
+#include "engine/sampled_duration.h"
+#include "gossamer/gossamer.h"
+
+namespace goss {
+
+/// Under the engine's lock.
+class OperationTable {
+ public:
+  /// `failure`: why the communicator has failed; ok while it has not. `history`: its collectives. Both outlive the
+  /// table.
+  OperationTable(Engine& engine, const Status& failure, History& history);
+
+  /// Makes the operation active and starts it. Error: it is as it was; the communicator has failed, or the operation
+  /// may not start now.
+  Status startOnLoop(Operation& operation);
+  /// Ends an active operation, and counts it; does nothing to another one.
+  void completeOnLoop(Operation& operation, const Status& status);
+  /// Fails one operation that leaves the communicator usable.
+  void failAloneOnLoop(Operation& operation, const Status& status);
+
+  /// From now on the operation is the caller's, until takeBack().
+  Operation* handOut(std::unique_ptr<Operation> operation);
+  std::unique_ptr<Operation> takeBack(Operation& operation);
+  /// Frees the operations that callers still hold.
+  void freeHandedOut();
+
+  /// The descriptor that polls readable while operations that started since the first call are complete. Error:
+  /// resource.
+  Result<int> eventFd();
+  /// Whether operations that start now are to be told of: eventFd() was called.
+  [[nodiscard]] bool signals() const { return signal_ != nullptr; }
+  /// The communicator has failed: the descriptor stays readable.
+  void signalFailure() {
+    if (signal_ != nullptr) signal_->stayRaised();
+  }
+  /// The holder of `operation`, which signals, has seen its completion, or there will be none.
+  void unsignal(Operation& operation);
+
+  /// Why the communicator has failed; ok while it has not.
+  [[nodiscard]] const Status& failure() const { return failure_; }
+  [[nodiscard]] goss_counters& counters() { return counters_; }
+  /// How long messages take.
+  [[nodiscard]] SampledDuration& messageTime() { return message_time_; }
+  /// An operation has completed with success.
+  void count(std::uint64_t payload_bytes, std::chrono::nanoseconds elapsed) {
+    ++counters_.operations;
+    counters_.payload_bytes += payload_bytes;
+    counters_.busy_ns += static_cast<std::uint64_t>(elapsed.count());
+  }
+
+ private:
+  Engine& engine_;
+  const Status& failure_;
+  History& history_;
+  goss_counters counters_{};
+  SampledDuration message_time_;
+  std::vector<Operation*> handed_out_;       ///< Owned; callers hold pointers.
+  std::unique_ptr<CompletionSignal> signal_; ///< Null until a caller asks for it.
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_ENGINE_OPERATION_TABLE_H_
