@@ -1,5 +1,5 @@
 /// What a spec string means, as data. It is read in one place; the catalogue makes the CPU's codec of it and
-/// cuda/device_codec.h a device's.
+/// cuda/codecs/device_catalogue.h a device's.
 #ifndef GOSS_COMPRESSORS_FORMS_H_
 #define GOSS_COMPRESSORS_FORMS_H_
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "compressors/cuda/device/device_codec.h"
+#include "compressors/cuda/codecs/device_catalogue.h"
 #include "compressors/cuda/device/memory.h"
 
 namespace goss::bench {

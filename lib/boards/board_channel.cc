@@ -4,8 +4,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "boards/board_price.h"
 #include "kernels/kernels.h"
-#include "planner/candidates.h"
 #include "platform/relax.h"
 #include "schedule/contract.h"
 
@@ -40,38 +40,6 @@ constexpr std::size_t kMinBehindBytes = 16 * kMaxBehindBytes;
 /// Lines that nobody writes: the reader's processor fetches them when it comes near the end (transports/shm/ring.h).
 constexpr std::size_t kGapBytes = 9 * kLine;
 
-// Measured on two cores of one processor: a line crosses in 60 ns, several at once at the bandwidth below.
-constexpr double kCall_s = 0.15e-6;
-constexpr double kLine_s = 0.06e-6;
-constexpr double kWrite_bytes_per_s = 20e9;
-constexpr double kRead_bytes_per_s = 8e9;
-// Of wide lanes.
-constexpr double kWideWrite_bytes_per_s = 40e9;
-constexpr double kWideRead_bytes_per_s = 26e9;
-
-/// Bytes that a rank writes.
-std::uint64_t writtenBytes(Collective collective, int size, bool is_root, std::uint64_t bytes) {
-  switch (collective) {
-    case Collective::broadcast:
-      return is_root ? bytes : 0;
-    case Collective::scatter:
-      return is_root ? bytes * static_cast<std::uint64_t>(size) : 0;
-    case Collective::reduceScatter:
-    case Collective::allToAll:
-      return bytes * static_cast<std::uint64_t>(size);
-    case Collective::allReduce:
-    case Collective::reduce:
-    case Collective::allGather:
-    case Collective::gather:
-    case Collective::scan:
-    case Collective::exscan:
-      return bytes;
-    case Collective::barrier:
-      break;
-  }
-  return 0;
-}
-
 void fetch(const std::byte* from, std::uint64_t bytes) {
   for (std::uint64_t at = 0; at < bytes; at += kLine)
     __builtin_prefetch(from + at);
@@ -82,20 +50,6 @@ void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) {
 }
 
 } // namespace
-
-std::uint64_t mostBytesWritten(Collective collective, int size, std::uint64_t bytes) {
-  return writtenBytes(collective, size, true, bytes);
-}
-
-double flatPrice_s(Collective collective, int size, std::uint64_t bytes, std::uint64_t board_bytes) {
-  const bool wide = board_bytes >= kWideBoardBytes;
-  const bool from_one = collective == Collective::broadcast || collective == Collective::scatter;
-  const double reads = from_one ? 1 : size - 1;
-  const double write_s = static_cast<double>(mostBytesWritten(collective, size, bytes)) /
-                         (wide ? kWideWrite_bytes_per_s : kWrite_bytes_per_s);
-  const double read_s = kLine_s + static_cast<double>(bytes) / (wide ? kWideRead_bytes_per_s : kRead_bytes_per_s);
-  return kCall_s + write_s + reads * read_s;
-}
 
 std::unique_ptr<BoardChannel> BoardChannel::create(Board* board, std::uint32_t lane, const std::vector<int>& ranks,
                                                    int rank, bool oversubscribed) {
@@ -137,7 +91,7 @@ void BoardChannel::bind(BoardCollective& work, const Call& call) const {
   work.output = static_cast<std::byte*>(call.output);
   work.count = call.count;
   work.bytes = call.count * call.shape.element_bytes;
-  work.posts = writtenBytes(call.collective, static_cast<int>(lanes_.size()), call.root == rank_, work.bytes);
+  work.posts = bytesWritten(call.collective, static_cast<int>(lanes_.size()), call.root == rank_, work.bytes);
   choosePlaces(work, mostBytesWritten(call.collective, static_cast<int>(lanes_.size()), work.bytes));
   chooseSources(work);
   const bool of_blocks = call.collective == Collective::reduceScatter || call.collective == Collective::allToAll ||

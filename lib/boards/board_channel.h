@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "call/call.h"
@@ -17,9 +16,6 @@
 namespace goss {
 
 class Operation;
-
-/// Of the algorithm that runs on boards.
-inline constexpr std::string_view kFlatName = "flat";
 
 /// A collective on the board, as one rank sees it. Filled in by BoardChannel::bind().
 struct BoardCollective {
@@ -133,14 +129,6 @@ class BoardChannel {
   std::vector<Operation*> queue_;       ///< Started and not ended, in order.
   platform::AdaptiveCopy copy_;         ///< To mine_.
 };
-
-/// What a wide lane takes, and what goss_explain counts with. Communicators whose lane is not wide have 9184.
-inline constexpr std::uint64_t kWideBoardBytes = 64 * 1024;
-
-/// Most bytes that any rank writes, for `bytes` of the vector or of one rank's block: what must fit a board.
-[[nodiscard]] std::uint64_t mostBytesWritten(Collective collective, int size, std::uint64_t bytes);
-/// What the planner takes the call for, in seconds, on lanes that take `board_bytes`.
-[[nodiscard]] double flatPrice_s(Collective collective, int size, std::uint64_t bytes, std::uint64_t board_bytes);
 
 } // namespace goss
 

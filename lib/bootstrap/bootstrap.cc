@@ -4,6 +4,7 @@
 
 #include "bootstrap/member.h"
 #include "bootstrap/root.h"
+#include "bootstrap/wire.h"
 
 namespace goss {
 
@@ -24,7 +25,7 @@ class Alone final : public Rendezvous {
 
 } // namespace
 
-Result<std::unique_ptr<Rendezvous>> Rendezvous::connect(const Launch& launch, const Config& config) {
+Result<std::unique_ptr<Rendezvous>> connectRendezvous(const Launch& launch, const Config& config) {
   if (launch.ranks < 1 || launch.ranks > kMaxRanks || launch.rank < 0 || launch.rank >= launch.ranks)
     return Status::error(GOSS_ERR_INVALID_ARGUMENT,
                          fmt::format("rank {} of {} ranks: ranks go from 0 to one less than their number, which is at "
@@ -35,7 +36,7 @@ Result<std::unique_ptr<Rendezvous>> Rendezvous::connect(const Launch& launch, co
 }
 
 Result<std::vector<std::string>> rendezvous(const Launch& launch, const std::string& card, const Config& config) {
-  auto meeting = Rendezvous::connect(launch, config);
+  auto meeting = connectRendezvous(launch, config);
   if (!meeting.isOk()) return meeting.status();
   return meeting.value()->allGather(card, 0);
 }

@@ -1,4 +1,4 @@
-#include "bootstrap/bootstrap.h"
+#include "bootstrap/launch.h"
 
 #include <fmt/format.h>
 #include <xxhash.h>

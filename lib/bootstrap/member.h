@@ -2,10 +2,12 @@
 #ifndef GOSS_LIB_BOOTSTRAP_MEMBER_H_
 #define GOSS_LIB_BOOTSTRAP_MEMBER_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "bootstrap/bootstrap.h"
+#include "bootstrap/launch.h"
+#include "bootstrap/rendezvous.h"
 #include "bootstrap/wire.h"
 #include "platform/clock.h"
 #include "platform/filtered_stream.h"

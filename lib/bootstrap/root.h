@@ -3,6 +3,7 @@
 #define GOSS_LIB_BOOTSTRAP_ROOT_H_
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -10,7 +11,8 @@
 #include <vector>
 
 #include "base/log.h"
-#include "bootstrap/bootstrap.h"
+#include "bootstrap/launch.h"
+#include "bootstrap/rendezvous.h"
 #include "bootstrap/wire.h"
 #include "platform/clock.h"
 #include "platform/fd.h"

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "base/wire.h"
-#include "bootstrap/bootstrap.h"
 #include "platform/advertisement.h"
 #include "platform/host.h"
 #include "platform/socket.h"

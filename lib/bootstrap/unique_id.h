@@ -1,4 +1,4 @@
-/// The contents of a goss_unique_id; docs/formats.md describes the 128 bytes.
+/// Makes and reads a goss_unique_id; docs/formats.md describes the 128 bytes.
 #ifndef GOSS_LIB_BOOTSTRAP_UNIQUE_ID_H_
 #define GOSS_LIB_BOOTSTRAP_UNIQUE_ID_H_
 
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "gossamer/config.h"
 #include "gossamer/gossamer.h"
 #include "gossamer/status.h"
 #include "platform/fd.h"
@@ -23,6 +24,12 @@ struct UniqueId {
   std::uint64_t host = 0;                         ///< Hash of the maker's host identity.
   std::vector<platform::SocketAddress> addresses; ///< With the port that is called there; best first.
 };
+
+/// Opens the socket that rank 0 will listen on and writes down how to reach it. The calling process must become rank 0,
+/// once: the socket stays open until then. Errors: resource, invalidArgument (interface).
+Result<goss_unique_id> makeUniqueId(const Config& config);
+/// Closes that socket. Errors: invalidArgument when this process did not make the id, has used or destroyed it.
+Status destroyUniqueId(const goss_unique_id& id);
 
 /// Leaves out the addresses that do not fit any more (72 bytes, three more than its own length each).
 goss_unique_id encodeUniqueId(const UniqueId& id);

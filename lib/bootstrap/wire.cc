@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/wire.h"
-#include "bootstrap/bootstrap.h"
+#include "bootstrap/rendezvous.h"
 #include "platform/crc32c.h"
 
 namespace goss {

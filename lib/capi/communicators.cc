@@ -4,7 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "bootstrap/bootstrap.h"
+#include "bootstrap/launch.h"
+#include "bootstrap/unique_id.h"
 #include "capi/config.h"
 #include "capi/handles.h"
 #include "capi/structs.h"

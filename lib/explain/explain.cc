@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "boards/board_channel.h"
+#include "boards/board_price.h"
 #include "builtins/builtins.h"
 #include "call/codec_pair.h"
 #include "execution/multi_phase_operation.h"

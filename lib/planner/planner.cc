@@ -6,7 +6,7 @@
 #include <bit>
 #include <cassert>
 
-#include "boards/board_channel.h"
+#include "boards/board_price.h"
 #include "call/tag.h"
 #include "planner/oversubscription.h"
 #include "schedule/contract.h"

@@ -163,7 +163,7 @@ Status World::connect(const Launch& launch) {
 
   // A rank that cannot open a transport still meets the others, so that they hear why at once.
   const Status opened = mesh_->open(card);
-  auto meeting = Rendezvous::connect(launch, config_);
+  auto meeting = connectRendezvous(launch, config_);
   if (!meeting.isOk()) return opened.isOk() ? meeting.status() : opened;
   card.site = meeting.value()->site();
   auto gathered = meeting.value()->allGather(card.encode(), 0);

@@ -2,130 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "compressors/catalogue.h"
-#include "compressors/cuda/codecs/dct_codec.h"
-#include "compressors/cuda/codecs/powersgd_codec.h"
-#include "compressors/cuda/codecs/scaled_codec.h"
-#include "compressors/cuda/codecs/segment_codecs.h"
-#include "compressors/cuda/codecs/sparse_codec.h"
-#include "compressors/cuda/device/cell_codec.h"
-#include "compressors/cuda/device/integer_launches.h"
-#include "compressors/forms.h"
-
 namespace goss::compressors::cuda {
-
-namespace {
-
-using Made = std::unique_ptr<const DeviceCodec>;
-using Host = std::shared_ptr<const Codec>;
-
-Status unsupported(const Codec& host, std::string_view why) {
-  return Status::error(GOSS_ERR_UNSUPPORTED,
-                       fmt::format("codec '{}' has no kernels: {}; copy the vector to host memory "
-                                   "and encode it there",
-                                   host.spec(), why));
-}
-
-/// Blocks of a size, and nothing else.
-CellFormat blocksOf(std::size_t block) {
-  CellFormat format;
-  format.block.block = block;
-  return format;
-}
-
-/// The device codec of each stage that codes all values.
-struct ValueMaker {
-  Host host;
-
-  Result<Made> operator()(const CastForm& form) const { return cells(blocksOf(kRunElems), castLaunches(form.dtype)); }
-  Result<Made> operator()(const BlockFormat& format) const {
-    return cells(CellFormat{format}, integerLaunches(format.scheme, format.block));
-  }
-  Result<Made> operator()(const MxForm& form) const { return cells(blocksOf(kMxBlock), mxLaunches(form.element)); }
-  Result<Made> operator()(const NaturalForm& form) const {
-    return cells(blocksOf(kRunElems), naturalLaunches(form.nearest));
-  }
-  Result<Made> operator()(const DynamicForm& form) const {
-    return cells(blocksOf(form.block), dynamicLaunches(form.block));
-  }
-  Result<Made> operator()(const SignForm& form) const {
-    ScaledSettings settings;
-    settings.kind = form.root_mean_square ? ScaleKind::rootMeanSquare : ScaleKind::meanMagnitude;
-    return made(std::make_unique<ScaledCodec>(host, settings, signLaunches()));
-  }
-  Result<Made> operator()(const TernarySettings& form) const {
-    ScaledSettings settings;
-    settings.kind = ScaleKind::ternary;
-    settings.clip = form.clip;
-    settings.shared_scale = form.scale;
-    return made(std::make_unique<ScaledCodec>(host, settings, ternaryLaunches(ternaryBits(form.ranks))));
-  }
-  Result<Made> operator()(const AgreedTernaryForm&) const {
-    return unsupported(*host, "its ranks agree on a scale between its phases, which the host must know");
-  }
-  Result<Made> operator()(const UniformForm&) const { return made(std::make_unique<UniformDeviceCodec>(host)); }
-  Result<Made> operator()(const MinMaxUint8Form&) const { return made(std::make_unique<MinMaxDeviceCodec>(host)); }
-  Result<Made> operator()(const DctForm& form) const {
-    return made(std::make_unique<DctDeviceCodec>(host, form.chunk, form.keep));
-  }
-  Result<Made> operator()(const LosslessForm&) const {
-    return unsupported(*host, "an entropy coder works on the host");
-  }
-  Result<Made> operator()(const PowerSgdSettings& settings) const {
-    return made(std::make_unique<PowerSgdDeviceCodec>(host, settings));
-  }
-
- private:
-  [[nodiscard]] Result<Made> cells(const CellFormat& format, const CellLaunches& launches) const {
-    return made(std::make_unique<CellCodec>(host, format, launches));
-  }
-  [[nodiscard]] static Made made(Made codec) { return codec; }
-};
-
-/// A sparsifier with what follows it.
-struct PickMaker {
-  Host host;
-  Made& inner;
-
-  Result<Made> operator()(const TopKForm& form) const {
-    if (!form.sampled) {
-      return makeDeviceTopK(form.ratio, host, std::move(inner));
-    }
-    return blocksFollow() ? makeDeviceSampledTopK(form.ratio, host, std::move(inner)) : tooFew();
-  }
-  Result<Made> operator()(const ThresholdForm& form) const {
-    return blocksFollow() ? makeDeviceThreshold(form.value, host, std::move(inner)) : tooFew();
-  }
-  Result<Made> operator()(const RandomKForm& form) const {
-    return makeDeviceRandomK(form.ratio, form.block, host, std::move(inner));
-  }
-
- private:
-  [[nodiscard]] bool blocksFollow() const { return dynamic_cast<const CellCodec*>(inner.get()) != nullptr; }
-  [[nodiscard]] Result<Made> tooFew() const {
-    return unsupported(*host, fmt::format("how many values are picked the device alone knows, and '{}' looks at all of "
-                                          "them first; follow the threshold with a codec that has blocks of its own "
-                                          "or none, such as int8, take select=exact",
-                                          inner->host().spec()));
-  }
-};
-
-Result<Made> makeOf(const CodecForm& form, const Loops& loops) {
-  Host host = makeCodec(form, loops);
-  if (form.picks.empty()) {
-    return std::visit(ValueMaker{std::move(host)}, form.value);
-  }
-  CodecForm rest = form;
-  rest.picks.erase(rest.picks.begin());
-  Result<Made> inner = makeOf(rest, loops);
-  if (!inner.isOk()) {
-    return inner.status();
-  }
-  Made made = inner.take();
-  return std::visit(PickMaker{std::move(host), made}, form.picks.front());
-}
-
-} // namespace
 
 Status DeviceCodec::measure(const MeasureCall&, Stream) const {
   return Status::error(GOSS_ERR_UNSUPPORTED,
@@ -137,13 +14,6 @@ std::size_t DeviceCodec::runScratchBytes(std::size_t, std::size_t) const { retur
 Result<std::unique_ptr<DeviceRun>> DeviceCodec::start(const DeviceRunJob&) const {
   return Status::error(GOSS_ERR_UNSUPPORTED,
                        fmt::format("codec '{}' on a device has no phases; encode and decode", host().spec()));
-}
-
-Result<std::unique_ptr<const DeviceCodec>> makeDeviceCodec(std::string_view spec) {
-  if (const auto compression = makeCompression(spec); !compression.isOk()) {
-    return compression.status();
-  }
-  return makeOf(readForm(spec).take(), availableLoops().back());
 }
 
 } // namespace goss::compressors::cuda

@@ -4,7 +4,6 @@
 #define GOSS_COMPRESSORS_CUDA_DEVICE_DEVICE_CODEC_H_
 
 #include <memory>
-#include <string_view>
 
 #include "compressors/cuda/device/jobs.h"
 #include "gossamer/codec.h"
@@ -74,10 +73,6 @@ class DeviceCodec {
   [[nodiscard]] virtual std::size_t runScratchBytes(std::size_t count, std::size_t columns) const;
   virtual Result<std::unique_ptr<DeviceRun>> start(const DeviceRunJob& job) const;
 };
-
-/// GOSS_ERR_UNSUPPORTED names a codec without kernels and says what to do; other errors as makeCompression()'s.
-/// Feedback stages are ignored: they are jobs' residuals.
-Result<std::unique_ptr<const DeviceCodec>> makeDeviceCodec(std::string_view spec);
 
 } // namespace goss::compressors::cuda
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "compressors/cuda/device/device_codec.h"
+#include "compressors/cuda/codecs/device_catalogue.h"
 #include "compressors/cuda/device/memory.h"
 
 /// Ends a test with the reason where there is no device; host code always has one.

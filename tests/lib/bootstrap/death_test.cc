@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "bootstrap/bootstrap.h"
+#include "bootstrap/unique_id.h"
 #include "bootstrap/wire.h"
 #include "platform/socket.h"
 #include "platform/stream.h"
@@ -92,7 +93,7 @@ std::map<int, int> inProcesses(const std::map<int, std::function<int()>>& bodies
 
 /// Exit code of a rank that waits for the others and must hear `expected`.
 int waitAndHear(const Launch& launch, const Roll& roll, const std::string& expected) {
-  auto meeting = Rendezvous::connect(launch, patientConfig());
+  auto meeting = connectRendezvous(launch, patientConfig());
   if (!meeting.isOk()) return 2;
   roll.join();
   const Cards cards = meeting.value()->allGather("card", 0);
@@ -104,7 +105,7 @@ int waitAndHear(const Launch& launch, const Roll& roll, const std::string& expec
 
 /// Joins and then waits until all `joined` have come, and is killed.
 int waitAndDie(const Launch& launch, const Roll& roll, int joined) {
-  auto meeting = Rendezvous::connect(launch, patientConfig());
+  auto meeting = connectRendezvous(launch, patientConfig());
   if (!meeting.isOk()) return 2;
   const auto look = [&roll, left = joined]() mutable {
     left -= roll.count();
@@ -196,7 +197,7 @@ TEST(Death, BetweenRoundsIsSeenByWhoChecks) {
   const auto places = placesOf({0, 1}, 3);
   std::latch all_well(3);
   const auto hear = [&](int rank) {
-    auto meeting = Rendezvous::connect(places.at(rank), patientConfig());
+    auto meeting = connectRendezvous(places.at(rank), patientConfig());
     ASSERT_TRUE(meeting.isOk()) << meeting.status().text();
     ASSERT_TRUE(meeting.value()->allGather("card", 0).isOk());
     Status status = meeting.value()->check();

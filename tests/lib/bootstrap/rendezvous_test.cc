@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "bootstrap/bootstrap.h"
+#include "bootstrap/unique_id.h"
 #include "bootstrap/wire.h"
 #include "platform/socket.h"
 #include "platform/stream.h"
@@ -99,7 +100,7 @@ TEST_P(Meeting, EveryRankGetsAllCardsInThreeRounds) {
   for (int rank = 0; rank < ranks; ++rank)
     launches.push_back(place.launch(rank));
   onThreads(upTo(ranks), [&](int rank) {
-    auto meeting = Rendezvous::connect(launches[static_cast<std::size_t>(rank)], shortConfig());
+    auto meeting = connectRendezvous(launches[static_cast<std::size_t>(rank)], shortConfig());
     ASSERT_TRUE(meeting.isOk()) << meeting.status().text();
     for (int round = 0; round < 3; ++round) {
       const std::string card(static_cast<std::size_t>(rank * 1000), static_cast<char>('a' + round));
@@ -174,7 +175,7 @@ TEST(Rendezvous, RankThatDiesBetweenRoundsIsNamedToAll) {
   Place place(3);
   const std::vector<Launch> launches{place.launch(0), place.launch(1), place.launch(2)};
   onThreads({0, 1, 2}, [&](int rank) {
-    auto meeting = Rendezvous::connect(launches[static_cast<std::size_t>(rank)], shortConfig());
+    auto meeting = connectRendezvous(launches[static_cast<std::size_t>(rank)], shortConfig());
     ASSERT_TRUE(meeting.isOk()) << meeting.status().text();
     ASSERT_TRUE(meeting.value()->allGather("x", 0).isOk());
     if (rank == 2) return;
@@ -189,7 +190,7 @@ TEST(Rendezvous, RankThatHangsBetweenRoundsIsNamed) {
   const std::vector<Launch> launches{place.launch(0), place.launch(1), place.launch(2)};
   std::unique_ptr<Rendezvous> hangs;
   onThreads({0, 1, 2}, [&](int rank) {
-    auto meeting = Rendezvous::connect(launches[static_cast<std::size_t>(rank)], shortConfig());
+    auto meeting = connectRendezvous(launches[static_cast<std::size_t>(rank)], shortConfig());
     ASSERT_TRUE(meeting.isOk()) << meeting.status().text();
     ASSERT_TRUE(meeting.value()->allGather("x", 0).isOk());
     if (rank == 2) {
@@ -290,7 +291,7 @@ TEST(Rendezvous, SecondProcessOfOneRankIsRefusedByName) {
   std::thread first([&] { EXPECT_TRUE(rendezvous(launches[1], "1", shortConfig()).isOk()); });
   // Whichever of the two comes second is refused; the test must not depend on which, so it uses a third one that is
   // late.
-  auto meeting = Rendezvous::connect(launches[2], shortConfig());
+  auto meeting = connectRendezvous(launches[2], shortConfig());
   ASSERT_TRUE(meeting.isOk());
   const Cards twin = rendezvous(launches[2], "2", shortConfig());
   ASSERT_FALSE(twin.isOk());

@@ -191,7 +191,7 @@ TEST(SecuredRendezvous, ReplayedCallsGetNowhere) {
     std::string said;
     {
       Recorder recorder(meeting);
-      auto one = Rendezvous::connect(meeting.launch(1, recorder.port()), configOf(tls));
+      auto one = connectRendezvous(meeting.launch(1, recorder.port()), configOf(tls));
       ASSERT_TRUE(one.isOk()) << one.status().text();
       said = recorder.said();
       EXPECT_EQ(said.find("GOSSBOOT"), std::string::npos) << "the greeting was in clear";

@@ -1,0 +1,44 @@
+/// Who a process is in the world to be, and where it meets the others: from the caller's fields, the environment or the
+/// launcher.
+#ifndef GOSS_LIB_BOOTSTRAP_LAUNCH_H_
+#define GOSS_LIB_BOOTSTRAP_LAUNCH_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gossamer/config.h"
+#include "gossamer/gossamer.h"
+#include "gossamer/status.h"
+#include "platform/socket.h"
+
+namespace goss {
+
+/// A process's place in the world to be.
+struct Launch {
+  int rank = 0;
+  int ranks = 1;
+  int local_rank = -1; ///< Among the ranks of this host, as the launcher says; -1: it does not.
+  std::string host;    ///< Where rank 0 listens; "" when it is alone.
+  std::uint16_t port = 0;
+  std::vector<platform::SocketAddress> alternatives; ///< Further addresses at which rank 0 can be called.
+  /// Rank 0 began to listen before anybody could know its address: when nothing listens there any more, it is gone.
+  bool listens_already = false;
+  int listen_fd = -1;              ///< Rank 0 only: a socket that listens already; connectRendezvous() closes it.
+  std::array<std::byte, 16> job{}; ///< Secret of this world; see docs/environment.md for where it only identifies.
+  /// "unique id", "environment", "mpirun" (Open MPI), "mpiexec" (PMI), "srun" (PMIx), "slurm" (its variables), "alone".
+  std::string source = "alone";
+};
+
+/// Reads rank, size and meeting point from `fields` where it has them (may be null) and from the launcher's variables
+/// for the rest. The first that applies: a unique id; MASTER_ADDR and MASTER_PORT; mpirun's PMIx; mpiexec's PMI; srun's
+/// PMIx; the first node of a Slurm step; alone. Where a launcher passes the meeting point around it blocks until all
+/// ranks have called it. Errors: invalidArgument naming the variable or field, also when a launcher says that there are
+/// more ranks but not how to meet them; bootstrap; resource.
+Result<Launch> detectLaunch(const Config& config, const goss_config* fields);
+
+} // namespace goss
+
+#endif // GOSS_LIB_BOOTSTRAP_LAUNCH_H_

@@ -1,0 +1,51 @@
+/// The meeting of the ranks of a world: all of them give cards to all.
+#ifndef GOSS_LIB_BOOTSTRAP_RENDEZVOUS_H_
+#define GOSS_LIB_BOOTSTRAP_RENDEZVOUS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gossamer/status.h"
+#include "gossamer/transport.h"
+
+namespace goss {
+
+/// One rank's end of the meeting. Used by one thread, which blocks; makes no threads. All ranks call allGather()
+/// equally often.
+class Rendezvous {
+ public:
+  virtual ~Rendezvous() = default;
+  Rendezvous() = default;
+  Rendezvous(const Rendezvous&) = delete;
+  Rendezvous& operator=(const Rendezvous&) = delete;
+
+  /// Gives every rank the cards of all, in rank order; returns when all ranks have called it (a barrier). At most
+  /// kMaxCardBytes a card. `timeout_ms` 0: Config::bootstrap_timeout_ms. Errors: bootstrap, naming the ranks that did
+  /// not come or that left, on every rank that came; the meeting is over after an error.
+  virtual Result<std::vector<std::string>> allGather(const std::string& card, std::int64_t timeout_ms) = 0;
+
+  /// Between two calls of allGather(): whether the meeting still stands. Returns at once, but for an error, which rank
+  /// 0 takes up to a second to tell the others. Errors: as those of allGather().
+  virtual Status check() = 0;
+
+  /// Where routers stand between this rank and rank 0.
+  [[nodiscard]] const Site& site() const { return site_; }
+
+  /// From now on allGather() calls `turn` every kTurnMs and more often while it waits, on its thread.
+  void whileWaiting(std::function<void()> turn) { turn_ = std::move(turn); }
+
+  static constexpr std::size_t kMaxCardBytes = 64u << 10;
+
+ protected:
+  static constexpr int kTurnMs = 5;
+  std::function<void()> turn_; ///< Empty: nothing is to be called.
+  Site site_;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_BOOTSTRAP_RENDEZVOUS_H_
