@@ -8,6 +8,7 @@ import tempfile
 import unittest
 from unittest import mock
 
+import clones
 import cpp_scan
 import layering
 import rules
@@ -243,6 +244,12 @@ class LayeringTest(unittest.TestCase):
                 status, output = run({**RIGHT, path: text}, "--headers")
                 self.assertEqual(status, 1, output)
                 self.assertIn(complaint, output)
+
+    def test_copied_lines_are_counted(self):
+        copied = "".join(f"  copied{i}();\n" for i in range(clones.WINDOW))
+        short = "".join(f"  short{i}();\n" for i in range(clones.WINDOW - 1))
+        texts = ("a();\n" + copied + "}\n" + short, copied + "b();\n" + short)
+        self.assertEqual(clones.cloned_lines(texts), (2 * clones.WINDOW, 4 * clones.WINDOW))
 
 
 if __name__ == "__main__":
