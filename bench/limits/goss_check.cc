@@ -88,19 +88,19 @@ struct Formula {
 
 std::vector<Formula> formulas() {
   return {
-      {"(p - 1) m", [](const Terms& t) { return (t.p - 1) * t.m; }},
-      {"2 (p - 1) m", [](const Terms& t) { return 2 * (t.p - 1) * t.m; }},
-      {"(p - 1) m / p", [](const Terms& t) { return (t.p - 1) * t.m / t.p; }},
-      {"(p - 1) m + (p - 1) m / p", [](const Terms& t) { return (t.p - 1) * t.m + (t.p - 1) * t.m / t.p; }},
-      {"ones(p) m / p", [](const Terms& t) { return oneBits(t.p) * t.m / t.p; }},
-      {"(p - 1) m + ones(p) m / p", [](const Terms& t) { return (t.p - 1) * t.m + oneBits(t.p) * t.m / t.p; }},
-      {"ones(p) m", [](const Terms& t) { return oneBits(t.p) * t.m; }},
-      {"doubling(p) m", [](const Terms& t) { return recursiveDoubling(t.p) * t.m; }},
-      {"(2 (p - p / L) + doubling(p / L)) m",
+      {"(p-1)m", [](const Terms& t) { return (t.p - 1) * t.m; }},
+      {"2(p-1)m", [](const Terms& t) { return 2 * (t.p - 1) * t.m; }},
+      {"(p-1)m/p", [](const Terms& t) { return (t.p - 1) * t.m / t.p; }},
+      {"(p-1)m + (p-1)m/p", [](const Terms& t) { return (t.p - 1) * t.m + (t.p - 1) * t.m / t.p; }},
+      {"ones(p)m/p", [](const Terms& t) { return oneBits(t.p) * t.m / t.p; }},
+      {"(p-1)m + ones(p)m/p", [](const Terms& t) { return (t.p - 1) * t.m + oneBits(t.p) * t.m / t.p; }},
+      {"ones(p)m", [](const Terms& t) { return oneBits(t.p) * t.m; }},
+      {"doubling(p)m", [](const Terms& t) { return recursiveDoubling(t.p) * t.m; }},
+      {"(2(p-p/L) + doubling(p/L))m",
        [](const Terms& t) { return (2 * (t.p - t.p / t.local) + recursiveDoubling(t.p / t.local)) * t.m; }},
-      {"(sum over d of p - d) m", [](const Terms& t) { return scanMessages(t.p) * t.m; }},
-      {"p (p - 1) m", [](const Terms& t) { return t.p * (t.p - 1) * t.m; }},
-      {"p (p - 1) / 2 m", [](const Terms& t) { return t.p * (t.p - 1) / 2 * t.m; }},
+      {"sum over d of (p-d)m", [](const Terms& t) { return scanMessages(t.p) * t.m; }},
+      {"p(p-1)m", [](const Terms& t) { return t.p * (t.p - 1) * t.m; }},
+      {"p(p-1)m/2", [](const Terms& t) { return t.p * (t.p - 1) / 2 * t.m; }},
       {"p ceil(log2 p) empty messages", [](const Terms& t) { return t.p * ceilLog2(t.p) * t.m; }},
   };
 }
@@ -207,64 +207,51 @@ Result<Row> prove(const CatalogueEntry& entry, int max_ranks) {
 
 constexpr const char* kIntroduction = R"(# Algorithms
 
-This file is written by `goss-check --markdown`, which proves every built-in algorithm and measures its schedules; a
-test compares the two. Each algorithm has a file of its own in `collectives/`, whose header names its source, its
-steps and its wire formula: start with `collectives/ring.h`.
-
-## Words
-
-An algorithm is a pure function from (collective, number of ranks, rank, parameters) to a **schedule**: one rank's
-list of **steps** (send, receive, receive and add, copy, add, finish). Steps move **chunks**. Chunk c is part c of
-the vector, or the block of rank c where blocks have owners (all_gather, reduce_scatter, all_to_all, gather,
-scatter). The **segment** of a rank is what it owns in a reduce-scatter: one or more chunks. A **slot** is a place
-that holds one chunk: in the caller's input, in the caller's output, or in scratch memory. Sizes come in later, when
-slots are bound to bytes; dependencies between steps are derived from the slots that they read and write, so that no
-algorithm states one.
+`goss-check --markdown` writes this file: it proves every built-in algorithm and measures its schedules; a test compares
+the two. Each algorithm has a file in `collectives/`, whose header names its source, its steps and its wire formula:
+start with `collectives/ring.h`. [architecture.md](architecture.md#words) explains schedule, step, slot, chunk and
+segment.
 
 ## What is proved
 
-The checker plans all ranks and executes the schedules symbolically, with random interleavings and with channels
-that hold any number of messages, one message, or none (a send then ends together with its receive), in separate
-buffers and in place (all_to_all excepted: there the input is copied first). It proves that each contribution is counted exactly once, that nothing undefined is read, that
-every send meets a receive of the same size and order, that nothing is left over and nothing deadlocks, that every
-output that the collective promises is complete and no other is touched, that inputs are never written, that each
-sum passes exactly one finish, and that every two steps with a hazard between them are ordered. Sizes are checked
-for 0, 1, p - 1, p, p + 1 and 1009 elements, for blocks of different sizes and for weighted chunks, and the sum of
-all messages against the formula. All this holds for several roots, ring orders, numbers of blocks and for every
-group size. The tests add the numbers of ranks 65 to 69, 73, 81 and 129, where circulant schedules are known to have
-gone wrong elsewhere.
+An algorithm is a pure function from (collective, number of ranks, rank, parameters) to a **schedule**. The checker
+plans all ranks and executes their schedules symbolically: with random interleavings, over channels that hold any number
+of messages, one, or none (rendezvous), in separate buffers and in place (but for all_to_all). It proves that
+
+- each contribution counts exactly once, and each sum passes exactly one finish step;
+- every send meets a receive of the same size and order; nothing is left over, nothing deadlocks;
+- every promised output is complete, no other is touched, inputs are never written, nothing undefined is read;
+- every two steps with a hazard between them are ordered;
+- the bytes of all messages together equal the wire formula.
+
+Sizes are 0, 1, p - 1, p, p + 1 and 1009 elements, blocks of different sizes and weighted chunks, for several roots,
+ring orders and numbers of blocks, and for every group size. The tests add 65 to 69, 73, 81 and 129 ranks, where
+circulant schedules are known to have gone wrong elsewhere.
 
 ## How to read the tables
 
-- **ranks**: the numbers of ranks p that were proved. Two-level algorithms are proved for every group size that
-  divides p.
-- **same bits**: whether all ranks end with the same bits. "lossless": only without a lossy codec; "yes" holds with
-  one too, if the owner of a sum takes over the encoded form that it sent. "-": ranks get different things.
-- **path**: messages that follow one another on the longest path, for 16 and 64 ranks: the latency, in messages.
-- **lossy**: how often a value is encoded on its way, for 16 and 64 ranks, if every sum that is sent is encoded and
-  encoded bytes are forwarded as they are: how often a lossy codec adds its error.
-- **compressed**: how often a value is encoded on its way in the compressed form of the schedule, for 16 and 64 ranks, with
-  a codec that loses something. "named": sums are encoded before they are complete, so the error grows with the ranks, and
-  the planner takes it only when it is named. "never": ranks would end with different bits.
-- **messages**: of all ranks together, for 16 and 64 ranks.
-- **wire**: elements that all ranks together send for a vector of m elements; where blocks have owners, m is the sum
-  of the blocks, for all_to_all that of one rank. ones(p) is the sum of the one bits in 0..p-1, about p log2(p) / 2.
-  doubling(p) is q log2(q) + 2 (p - q), q the largest power of two in p. d is 1, 2, 4, .. below p. L is the group
-  size.
-
-The figures are for one block where an algorithm takes blocks, and for groups of 4 and 8 ranks where it takes
-groups.
+- **ranks**: the proved numbers of ranks p; two-level algorithms with every group size that divides p.
+- **same bits**: whether all ranks end with the same bits. "lossless": only without a lossy codec. "yes": with one
+  too, if the owner of a sum uses the encoded form that it sent. "-": ranks get different things.
+- **path**, **lossy**, **compressed**, **messages** are for 16 and 64 ranks, with one block and groups of 4 and 8.
+- **path**: messages that follow one another on the longest path.
+- **lossy**: how often a lossy codec adds its error to a value when every sum is encoded where it is sent.
+- **compressed**: the same for the compressed form of the schedule. "named": incomplete sums are encoded, so the error
+  grows with the ranks; the planner takes the algorithm only when it is named. "never": ranks would end with
+  different bits.
+- **messages**: those of all ranks together.
+- **wire**: elements that all ranks together send for a vector of m elements (m: the sum of the blocks where blocks have
+  owners; for all_to_all the input of one rank). ones(p): the one bits in 0..p-1, about p log2(p) / 2. doubling(p) =
+  q log2(q) + 2 (p - q) with q the largest power of two in p. d: 1, 2, 4, ... below p. L: the group size.
 
 ## Compressed schedules
 
-Every schedule but those of scan, exscan and barrier has a compressed form (`lib/schedule/compress.h`): a value is encoded when
-it is first sent, and from then on its payload is the value. Steps then also encode and decode, and the checker proves of them
-what it proves of others, and besides: payloads and numbers are never taken for each other, parts of sums and results are told
-apart (the two may have different codecs), and ranks that are promised the same bits decode the same payloads. With an additive
-codec (a random choice of blocks, levels of a shared scale) sums are made of payloads: each contribution is encoded once, the
-sum is decoded once, by any algorithm and for any number of ranks, and ranks end with the same bits wherever they do without a
-codec. Two-level algorithms also have forms in which only what leaves a node is encoded. The tests prove all three, the first two
-for 1 to 64 ranks.
+Every schedule but those of scan, exscan and barrier has a compressed form (`lib/schedule/compress.h`): a value is
+encoded when it is first sent, and from then on its payload is the value. The checker proves besides that no step takes
+payloads for numbers, or partial sums for results (the two may have different codecs), and that ranks which are promised
+the same bits decode the same payloads. An additive codec (random blocks, levels of a shared scale) adds payloads: each
+contribution is encoded once and the sum decoded once, by any algorithm. Two-level algorithms also have forms in which
+only what leaves a node is encoded. The tests prove all three forms.
 )";
 
 const char* sameBits(const Row& row) {
