@@ -233,12 +233,11 @@ circulant schedules are known to have gone wrong elsewhere.
 - **ranks**: the proved numbers of ranks p; two-level algorithms with every group size that divides p.
 - **same bits**: whether all ranks end with the same bits. "lossless": only without a lossy codec. "yes": with one
   too, if the owner of a sum uses the encoded form that it sent. "-": ranks get different things.
-- **path**, **lossy**, **compressed**, **messages** are for 16 and 64 ranks, with one block and groups of 4 and 8.
+- **path**, **compressed**, **messages** are for 16 and 64 ranks, with one block and groups of 4 and 8.
 - **path**: messages that follow one another on the longest path.
-- **lossy**: how often a lossy codec adds its error to a value when every sum is encoded where it is sent.
-- **compressed**: the same for the compressed form of the schedule. "named": incomplete sums are encoded, so the error
-  grows with the ranks; the planner takes the algorithm only when it is named. "never": ranks would end with
-  different bits.
+- **compressed**: how often a lossy codec adds its error to a value. "named": incomplete sums are encoded, so the error
+  grows with the ranks; the planner takes the algorithm only when it is named. "never": ranks would end with different
+  bits. "-": there is no compressed form.
 - **messages**: those of all ranks together.
 - **wire**: elements that all ranks together send for a vector of m elements (m: the sum of the blocks where blocks have
   owners; for all_to_all the input of one rank). ones(p): the one bits in 0..p-1, about p log2(p) / 2. doubling(p) =
@@ -269,13 +268,12 @@ std::string markdown(const std::vector<Row>& rows) {
     if (section != row.collective) {
       section = row.collective;
       text += fmt::format(
-          "\n## {}\n\n| algorithm | ranks | same bits | path | lossy | compressed | messages | wire "
-          "|\n|---|---|---|---|---|---|---|---|\n",
+          "\n## {}\n\n| algorithm | ranks | same bits | path | compressed | messages | wire |\n|---|---|---|---|---|---|---|\n",
           schedule::nameOf(row.collective));
     }
-    text += fmt::format("| {} | {} | {} | {}, {} | {}, {} | {} | {}, {} | {} |\n", row.name, row.ranks, sameBits(row),
-                        row.small.longest_path, row.large.longest_path, row.small.lossy_depth, row.large.lossy_depth,
-                        row.compressed, row.small.messages, row.large.messages, row.wire);
+    text += fmt::format("| {} | {} | {} | {}, {} | {} | {}, {} | {} |\n", row.name, row.ranks, sameBits(row),
+                        row.small.longest_path, row.large.longest_path, row.compressed, row.small.messages,
+                        row.large.messages, row.wire);
   }
   return text;
 }
