@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include <string>
 
 #include "gossamer/pipeline.h"
+#include "tools/commandline/command_line.h"
 
 namespace {
 
@@ -111,39 +111,39 @@ void explain(const Arguments& arguments) {
   printSummary(nlohmann::json::parse(json));
 }
 
-void addOptions(CLI::App& app, Arguments& arguments) {
+void addOptions(goss::CommandLine& line, Arguments& arguments) {
   std::string names;
   for (std::size_t i = 0; goss_pipeline_name(i) != nullptr; ++i)
     names += fmt::format("{}{}", i == 0 ? "" : ", ", goss_pipeline_name(i));
-  app.add_option("--schedule,-s", arguments.schedule, names);
-  app.add_option("--stages,-p", arguments.stages, "Ranks of the pipeline");
-  app.add_option("--micro-batches,-m", arguments.micro_batches, "Micro-batches of a batch");
-  app.add_option("--batches", arguments.batches, "Batches that follow one another");
-  app.add_option("--chunks", arguments.chunks, "Stages a rank of the interleaved schedule");
-  app.add_flag("--recompute", arguments.recompute, "Forwards keep their input only");
-  app.add_option("--read", arguments.read_file, "Explain this CSV file instead")->check(CLI::ExistingFile);
-  app.add_option("--write", arguments.write_file, "Write the schedule as CSV");
-  app.add_flag("--compute-only", arguments.compute_only, "... without messages and steps, as PyTorch loads it");
-  app.add_option("--svg", arguments.svg_file, "Draw the timeline into this file");
-  app.add_flag("--json", arguments.json, "Print the simulator's answer as JSON");
-  app.add_option("--forward", arguments.costs.forward_s, "Seconds of F on one stage");
-  app.add_option("--input", arguments.costs.backward_input_s, "Seconds of I; B takes I and W");
-  app.add_option("--weight", arguments.costs.backward_weight_s, "Seconds of W");
-  app.add_option("--recompute-time", arguments.costs.recompute_s, "Seconds of R");
-  app.add_option("--latency", arguments.costs.latency_s, "Seconds of a link");
-  app.add_option("--bandwidth", arguments.costs.bandwidth_bytes_per_s, "Bytes a second of a link; 0: without limit");
-  app.add_option("--boundary-bytes", arguments.costs.boundary_bytes, "Bytes of a message between stages");
-  app.add_option("--activation-bytes", arguments.costs.activation_bytes, "Bytes that a micro-batch holds on a stage");
+  line.option("--schedule,-s", arguments.schedule, names);
+  line.option("--stages,-p", arguments.stages, "Ranks of the pipeline");
+  line.option("--micro-batches,-m", arguments.micro_batches, "Micro-batches of a batch");
+  line.option("--batches", arguments.batches, "Batches that follow one another");
+  line.option("--chunks", arguments.chunks, "Stages a rank of the interleaved schedule");
+  line.flag("--recompute", arguments.recompute, "Forwards keep their input only");
+  line.option("--read", arguments.read_file, "Explain this CSV file instead").existingFile();
+  line.option("--write", arguments.write_file, "Write the schedule as CSV");
+  line.flag("--compute-only", arguments.compute_only, "... without messages and steps, as PyTorch loads it");
+  line.option("--svg", arguments.svg_file, "Draw the timeline into this file");
+  line.flag("--json", arguments.json, "Print the simulator's answer as JSON");
+  line.option("--forward", arguments.costs.forward_s, "Seconds of F on one stage");
+  line.option("--input", arguments.costs.backward_input_s, "Seconds of I; B takes I and W");
+  line.option("--weight", arguments.costs.backward_weight_s, "Seconds of W");
+  line.option("--recompute-time", arguments.costs.recompute_s, "Seconds of R");
+  line.option("--latency", arguments.costs.latency_s, "Seconds of a link");
+  line.option("--bandwidth", arguments.costs.bandwidth_bytes_per_s, "Bytes a second of a link; 0: without limit");
+  line.option("--boundary-bytes", arguments.costs.boundary_bytes, "Bytes of a message between stages");
+  line.option("--activation-bytes", arguments.costs.activation_bytes, "Bytes that a micro-batch holds on a stage");
 }
 
 } // namespace
 
 int explainPipeline(int argc, char** argv) {
   Arguments arguments;
-  CLI::App app("Draws and prices a pipeline schedule.", "goss-explain pipeline");
-  app.option_defaults()->always_capture_default();
-  addOptions(app, arguments);
-  CLI11_PARSE(app, argc, argv);
+  goss::CommandLine line("Draws and prices a pipeline schedule.", "goss-explain pipeline");
+  line.showDefaults();
+  addOptions(line, arguments);
+  if (const auto status = line.parseOrPrint(argc, argv)) return *status;
   try {
     explain(arguments);
   } catch (const std::exception& error) {

@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "platform/topology.h"
+#include "tools/commandline/command_line.h"
 
 namespace {
 
@@ -53,11 +53,11 @@ void printParts(const char* what, const std::vector<Topology::Part>& parts, cons
 } // namespace
 
 int explainTopology(int argc, char** argv) {
-  CLI::App app(
+  goss::CommandLine line(
       "Prints what this machine is made of, as hwloc tells it, and where this process runs. A rank that is bound\n"
       "tells the others its place, and the planner prices messages by how near the ranks of a host are.\n"
       "HWLOC_XMLFILE=FILE: another machine's.");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto status = line.parseOrPrint(argc, argv)) return *status;
   const auto read = goss::platform::readTopology();
   if (!read.isOk()) {
     fmt::print(stderr, "goss-explain: {}\n", read.status().text());

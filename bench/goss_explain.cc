@@ -1,7 +1,6 @@
 // goss-explain: which algorithm the library would take, what the others would cost, and why.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +12,7 @@
 #include "bench/explain_topology.h"
 #include "gossamer/compression.h"
 #include "gossamer/gossamer.h"
+#include "tools/commandline/command_line.h"
 
 namespace {
 
@@ -93,20 +93,20 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string(argv[1]) == "pipeline") return explainPipeline(argc - 1, argv + 1);
   if (argc > 1 && std::string(argv[1]) == "topology") return explainTopology(argc - 1, argv + 1);
   Arguments arguments;
-  CLI::App app(
+  goss::CommandLine line(
       "Prices every algorithm for a collective and says which one Gossamer takes, and why.\n"
       "'goss-explain pipeline --help' is about pipeline schedules, 'goss-explain topology' about this machine.");
-  app.add_option("collective", arguments.collective,
-                 "allreduce, reduce, broadcast, allgather, reduce_scatter, alltoall, ...")
-      ->required();
-  app.add_option("--codec", arguments.codec, "Compresses float32: int8, topk:ratio=0.01+int8, ...");
-  app.add_option("--ranks,-n", arguments.ranks, "Number of ranks")->capture_default_str();
-  app.add_option("--bytes,-m", arguments.bytes, "Bytes of the vector, or of one rank's block; K, M and G are accepted")
-      ->transform(CLI::AsSizeValue(false))
-      ->capture_default_str();
-  app.add_option("--links,-l", arguments.links_file, "Link prices (docs/formats.md); default: one host's shared memory")
-      ->check(CLI::ExistingFile);
-  app.add_flag("--json", arguments.json, "Print the raw JSON");
-  CLI11_PARSE(app, argc, argv);
+  line.option("collective", arguments.collective,
+              "allreduce, reduce, broadcast, allgather, reduce_scatter, alltoall, ...")
+      .required();
+  line.option("--codec", arguments.codec, "Compresses float32: int8, topk:ratio=0.01+int8, ...");
+  line.option("--ranks,-n", arguments.ranks, "Number of ranks").showDefault();
+  line.option("--bytes,-m", arguments.bytes, "Bytes of the vector, or of one rank's block; K, M and G are accepted")
+      .byteCount()
+      .showDefault();
+  line.option("--links,-l", arguments.links_file, "Link prices (docs/formats.md); default: one host's shared memory")
+      .existingFile();
+  line.flag("--json", arguments.json, "Print the raw JSON");
+  if (const auto status = line.parseOrPrint(argc, argv)) return *status;
   return explain(arguments);
 }

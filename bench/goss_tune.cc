@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -20,6 +19,7 @@
 #include "bench/suite/runner.h"
 #include "bench/tune/limits.h"
 #include "bench/tune/notebook.h"
+#include "tools/commandline/command_line.h"
 
 namespace {
 
@@ -261,17 +261,17 @@ void printLimits() {
 } // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{
+  goss::CommandLine line{
       "Measures what messages and sums cost here and writes the file that GOSS_TUNING names.\n"
       "Start it alone on one machine, or with mpirun, half of the ranks on each of two hosts. With GOSS_TLS set it\n"
       "measures secured links alone."};
   Settings settings;
-  app.add_option("-o,--output", settings.output, "The file; levels that it has already and that are not measured stay");
-  app.add_option("-s,--seconds", settings.seconds, "Ends after so many, with what it has measured by then")
-      ->check(CLI::Range(1.0, 86400.0))
-      ->capture_default_str();
-  app.add_flag("--limits", settings.limits, "Prints what plain sums and plain sockets reach here instead, as JSON");
-  CLI11_PARSE(app, argc, argv);
+  line.option("-o,--output", settings.output, "The file; levels that it has already and that are not measured stay");
+  line.option("-s,--seconds", settings.seconds, "Ends after so many, with what it has measured by then")
+      .range(1.0, 86400.0)
+      .showDefault();
+  line.flag("--limits", settings.limits, "Prints what plain sums and plain sockets reach here instead, as JSON");
+  if (const auto status = line.parseOrPrint(argc, argv)) return *status;
   try {
     if (settings.limits) {
       printLimits();

@@ -2,7 +2,6 @@
 // beside the simulator's. Start it with 'mpirun -np P goss-pipeline-bench'.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "gossamer/pipeline.h"
+#include "tools/commandline/command_line.h"
 
 namespace {
 
@@ -161,20 +161,18 @@ int bench(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   Arguments arguments;
-  CLI::App app("Measures the bubbles of pipeline schedules with stages that sleep, beside the simulator's.");
-  app.option_defaults()->always_capture_default();
-  app.add_option(
-         "--schedules", arguments.schedules,
-         "Names that goss-explain pipeline knows; NAME/B: the micro-batches in B batches, with a flush after each")
-      ->delimiter(',');
-  app.add_option("--micro-batches,-m", arguments.micro_batches, "Micro-batches of a batch");
-  app.add_option("--unit-ms", arguments.unit_ms, "Milliseconds of F, I and W of a rank's layers")
-      ->check(CLI::Range(0.01, 10000.0));
-  app.add_option("--repetitions", arguments.repetitions, "Runs of each schedule")->check(CLI::Range(1, 1000));
-  app.add_option("--boundary-bytes", arguments.boundary_bytes, "Bytes of a message between stages");
-  app.add_option("--tolerance", arguments.tolerance,
-                 "Fail when a bubble is off by more than this fraction, or the order is not the simulator's; 0: never");
-  CLI11_PARSE(app, argc, argv);
+  goss::CommandLine line("Measures the bubbles of pipeline schedules with stages that sleep, beside the simulator's.");
+  line.showDefaults();
+  line.option("--schedules", arguments.schedules,
+              "Names that goss-explain pipeline knows; NAME/B: the micro-batches in B batches, with a flush after each")
+      .delimiter(',');
+  line.option("--micro-batches,-m", arguments.micro_batches, "Micro-batches of a batch");
+  line.option("--unit-ms", arguments.unit_ms, "Milliseconds of F, I and W of a rank's layers").range(0.01, 10000.0);
+  line.option("--repetitions", arguments.repetitions, "Runs of each schedule").range(1, 1000);
+  line.option("--boundary-bytes", arguments.boundary_bytes, "Bytes of a message between stages");
+  line.option("--tolerance", arguments.tolerance,
+              "Fail when a bubble is off by more than this fraction, or the order is not the simulator's; 0: never");
+  if (const auto status = line.parseOrPrint(argc, argv)) return *status;
   try {
     return bench(arguments);
   } catch (const std::exception& error) {

@@ -2,17 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "bench/limits/device_codec_bench.h"
 #include "compressors/catalogue.h"
+#include "tools/commandline/command_line.h"
 
 namespace goss::bench {
 
@@ -237,17 +238,16 @@ void run(const Settings& settings) {
 
 int runCodecBench(int argc, char** argv) {
   Settings settings;
-  CLI::App app{"Speed, ratio and error of the compressors on one core"};
-  app.add_option("specs", settings.specs, "Codecs, such as int8:block=256; by default the whole catalogue");
-  app.add_option("-m,--message-size", settings.bytes, "Bytes of the float32 vector")
-      ->check(CLI::Range(1024ul, 1ul << 32));
-  app.add_option("--samples", settings.samples, "Samples per figure; medians are printed")->check(CLI::Range(1, 1000));
-  app.add_option("--sample-ms", settings.sample_ms, "Shortest time of one sample")->check(CLI::Range(1, 10000));
-  app.add_option("--isa", settings.isa, "default, avx2 or avx512; otherwise the widest");
-  app.add_option("--device", settings.device, "Where the codecs run: cpu, or cuda, where the build has kernels")
-      ->check(CLI::IsMember({"cpu", "cuda"}));
-  app.add_option("--json", settings.json_file, "Writes one JSON object a line to this file");
-  CLI11_PARSE(app, argc, argv);
+  goss::CommandLine line{"Speed, ratio and error of the compressors on one core"};
+  line.option("specs", settings.specs, "Codecs, such as int8:block=256; by default the whole catalogue");
+  line.option("-m,--message-size", settings.bytes, "Bytes of the float32 vector").range(1024ul, 1ul << 32);
+  line.option("--samples", settings.samples, "Samples per figure; medians are printed").range(1, 1000);
+  line.option("--sample-ms", settings.sample_ms, "Shortest time of one sample").range(1, 10000);
+  line.option("--isa", settings.isa, "default, avx2 or avx512; otherwise the widest");
+  line.option("--device", settings.device, "Where the codecs run: cpu, or cuda, where the build has kernels")
+      .oneOf({"cpu", "cuda"});
+  line.option("--json", settings.json_file, "Writes one JSON object a line to this file");
+  if (const auto status = line.parseOrPrint(argc, argv)) return *status;
   try {
     if (settings.device == "cuda") {
       runDeviceCodecBench({specsOf(settings), settings.bytes, settings.samples, settings.json_file},

@@ -1,7 +1,6 @@
 /// goss-check: proves every built-in algorithm with the checker and prints the table of docs/algorithms.md.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <bit>
 #include <cstdio>
 #include <fstream>
@@ -17,6 +16,7 @@
 #include "schedule/compress.h"
 #include "schedule/contract.h"
 #include "schedule/sample_requests.h"
+#include "tools/commandline/command_line.h"
 
 namespace goss {
 namespace {
@@ -323,14 +323,13 @@ int run(const Settings& settings) {
 
 int main(int argc, char** argv) {
   goss::Settings settings;
-  CLI::App app("Proves the built-in algorithms: symbolic execution of all ranks, sizes, wire formulas.", "goss-check");
-  app.add_option("--max-ranks", settings.max_ranks, "Prove 1 to this many ranks")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
-  app.add_option("--collective", settings.collective, "Only this collective, such as all_reduce");
-  app.add_option("--algorithm", settings.algorithm, "Only algorithms of this name");
-  app.add_flag("--markdown", settings.markdown, "Print docs/algorithms.md");
-  app.add_option("--compare", settings.compare_file, "Fail unless this file is what --markdown prints");
-  CLI11_PARSE(app, argc, argv);
+  goss::CommandLine line("Proves the built-in algorithms: symbolic execution of all ranks, sizes, wire formulas.",
+                         "goss-check");
+  line.option("--max-ranks", settings.max_ranks, "Prove 1 to this many ranks").range(1, 256).showDefault();
+  line.option("--collective", settings.collective, "Only this collective, such as all_reduce");
+  line.option("--algorithm", settings.algorithm, "Only algorithms of this name");
+  line.flag("--markdown", settings.markdown, "Print docs/algorithms.md");
+  line.option("--compare", settings.compare_file, "Fail unless this file is what --markdown prints");
+  if (const auto status = line.parseOrPrint(argc, argv)) return *status;
   return goss::run(settings);
 }

@@ -2,7 +2,6 @@
 /// operand.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -15,6 +14,7 @@
 #include "kernels/convert.h"
 #include "kernels/kernels.h"
 #include "kernels/table.h"
+#include "tools/commandline/command_line.h"
 
 namespace {
 
@@ -147,15 +147,15 @@ void run(const Options& options, const Table& table) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app{"Speed of the element-wise kernels on one core"};
-  app.add_option("--sizes", options.sizes, "Bytes of one operand")->delimiter(',')->check(CLI::Range(64ul, 1ul << 30));
-  app.add_option("--offset", options.offset, "Bytes from a page's start to each buffer")->check(CLI::Range(0, 64));
-  app.add_option("--b-offset", options.b_offset, "The same for the second operand")->check(CLI::Range(0, 64));
-  app.add_option("--sample-ms", options.sample_ms, "Shortest time of one sample")->check(CLI::Range(1, 1000));
-  app.add_option("--samples", options.samples, "Samples per figure; the best is printed")->check(CLI::Range(1, 100));
-  app.add_option("--isa", options.isa, "default, avx2 or avx512; otherwise the widest");
-  app.add_option("--filter", options.filter, "Only rows whose name contains this");
-  CLI11_PARSE(app, argc, argv);
+  goss::CommandLine line{"Speed of the element-wise kernels on one core"};
+  line.option("--sizes", options.sizes, "Bytes of one operand").delimiter(',').range(64ul, 1ul << 30);
+  line.option("--offset", options.offset, "Bytes from a page's start to each buffer").range(0, 64);
+  line.option("--b-offset", options.b_offset, "The same for the second operand").range(0, 64);
+  line.option("--sample-ms", options.sample_ms, "Shortest time of one sample").range(1, 1000);
+  line.option("--samples", options.samples, "Samples per figure; the best is printed").range(1, 100);
+  line.option("--isa", options.isa, "default, avx2 or avx512; otherwise the widest");
+  line.option("--filter", options.filter, "Only rows whose name contains this");
+  if (const auto status = line.parseOrPrint(argc, argv)) return *status;
   const auto tables = goss::kernels::availableTables();
   const auto found =
       std::find_if(tables.begin(), tables.end(), [&](const Table& table) { return table.isa == options.isa; });

@@ -2,7 +2,6 @@
 /// one host. Prints the median time of each way to do the work, in microseconds.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -14,6 +13,7 @@
 #include "kernels/kernels.h"
 #include "platform/shared_pages.h"
 #include "platform/streaming_copy.h"
+#include "tools/commandline/command_line.h"
 
 namespace {
 
@@ -145,11 +145,10 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app{"What two cores can do with memory that both reach: the floor under an all-reduce on one host"};
-  app.add_option("--sizes", options.sizes, "Bytes of a vector")
-      ->delimiter(',')
-      ->check(CLI::Range(1ul << 16, 1ul << 30));
-  app.add_option("--repeats", options.repeats, "Runs per figure; the median is printed")->check(CLI::Range(1, 1000));
-  CLI11_PARSE(app, argc, argv);
+  goss::CommandLine line{
+      "What two cores can do with memory that both reach: the floor under an all-reduce on one host"};
+  line.option("--sizes", options.sizes, "Bytes of a vector").delimiter(',').range(1ul << 16, 1ul << 30);
+  line.option("--repeats", options.repeats, "Runs per figure; the median is printed").range(1, 1000);
+  if (const auto status = line.parseOrPrint(argc, argv)) return *status;
   return run(options);
 }

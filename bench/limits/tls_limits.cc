@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "bench/connected_pair.h"
+#include "tools/commandline/command_line.h"
 
 namespace {
 
@@ -234,15 +234,15 @@ void runAll(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app(
+  goss::CommandLine line(
       "What TLS 1.3 over loopback reaches with records in memory, sent in batches: the median time in which each rank "
       "sends and receives, at once and to one partner, what an all-reduce of so many bytes moves.");
-  app.add_option("--ranks", options.ranks, "processes, an even number")->check(CLI::IsMember({2, 4, 6, 8}));
-  app.add_option("--bytes", options.sizes, "sizes of the vector, ascending")->delimiter(',');
-  app.add_option("--batch", options.batches, "bytes encrypted before each send")->delimiter(',');
-  app.add_option("--suite", options.suite, "OpenSSL's name of the TLS 1.3 suite")->capture_default_str();
-  app.add_option("--repeats", options.repeats, "timed runs of each")->check(CLI::Range(1, 1000));
-  CLI11_PARSE(app, argc, argv);
+  line.option("--ranks", options.ranks, "processes, an even number").oneOf({2, 4, 6, 8});
+  line.option("--bytes", options.sizes, "sizes of the vector, ascending").delimiter(',');
+  line.option("--batch", options.batches, "bytes encrypted before each send").delimiter(',');
+  line.option("--suite", options.suite, "OpenSSL's name of the TLS 1.3 suite").showDefault();
+  line.option("--repeats", options.repeats, "timed runs of each").range(1, 1000);
+  if (const auto status = line.parseOrPrint(argc, argv)) return *status;
   try {
     runAll(options);
   } catch (const std::exception& error) {

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <stdexcept>
 
 #include "bench/suite/families.h"
+#include "tools/commandline/command_line.h"
 
 namespace goss::bench {
 
@@ -71,72 +71,69 @@ std::size_t parseBytes(std::string_view text) {
   return value << shift;
 }
 
-void addSizes(CLI::App& app, Options& options) {
-  app.add_option("-m,--message-size", options.sizes, "[MIN:]MAX or MIN: in bytes (K, M, G may follow); sizes double");
-  app.add_option("-i,--iterations", options.iterations, "Timed iterations of every size (default: OSU's, by size)")
-      ->check(CLI::Range(1, 1000000000));
-  app.add_option("-x,--warmup", options.warmup, "Untimed iterations before (default: OSU's, by size)")
-      ->check(CLI::Range(0, 1000000000));
-  app.add_option("--time-limit", options.time_limit_s, "Seconds per size; fewer iterations are run to keep to it")
-      ->check(CLI::Range(0.0, 1e6));
-  app.add_option("-M,--mem-limit", options.memory_limit, "Bytes of the largest buffer of a rank");
-  app.add_option("--memory", options.memory, "ordinary, or registered: buffers from goss_mem_alloc")
-      ->check(CLI::IsMember({"ordinary", "registered"}));
-  app.add_option("-W,--window-size", options.window, "Messages in flight in bandwidth tests")
-      ->check(CLI::Range(1, 10000));
+void addSizes(CommandLine& line, Options& options) {
+  line.option("-m,--message-size", options.sizes, "[MIN:]MAX or MIN: in bytes (K, M, G may follow); sizes double");
+  line.option("-i,--iterations", options.iterations, "Timed iterations of every size (default: OSU's, by size)")
+      .range(1, 1000000000);
+  line.option("-x,--warmup", options.warmup, "Untimed iterations before (default: OSU's, by size)")
+      .range(0, 1000000000);
+  line.option("--time-limit", options.time_limit_s, "Seconds per size; fewer iterations are run to keep to it")
+      .range(0.0, 1e6);
+  line.option("-M,--mem-limit", options.memory_limit, "Bytes of the largest buffer of a rank");
+  line.option("--memory", options.memory, "ordinary, or registered: buffers from goss_mem_alloc")
+      .oneOf({"ordinary", "registered"});
+  line.option("-W,--window-size", options.window, "Messages in flight in bandwidth tests").range(1, 10000);
 }
 
-void addMeaning(CLI::App& app, Options& options) {
-  app.add_option("-T,--type,--dtype", options.dtype, "Element type: float32, bfloat16, mpi_char, ...");
-  app.add_option("--op", options.op, "sum, prod, min, max, avg, premul_sum, band, bor, bxor, land, lor, lxor");
-  app.add_option("-k,--root-rank", options.root, "Root of rooted collectives")->check(CLI::NonNegativeNumber);
-  app.add_flag("-l,--in-place", options.in_place, "Send and receive buffers are the same");
-  app.add_flag("-f,--full", options.full, "More columns: minimum, maximum, iterations");
-  app.add_flag("-c,--validation", options.validate, "Checks results against exact expected values");
-  app.add_option("-u,--validation-rounds", options.validation_rounds, "Checked runs of every size")
-      ->check(CLI::Range(1, 1000));
-  app.add_flag("--busbw", options.busbw, "Columns of nccl-tests: algbw, busbw, #wrong (implies -c)");
-  app.add_option("--json", options.json_file, "Writes one JSON object a line to this file");
+void addMeaning(CommandLine& line, Options& options) {
+  line.option("-T,--type,--dtype", options.dtype, "Element type: float32, bfloat16, mpi_char, ...");
+  line.option("--op", options.op, "sum, prod, min, max, avg, premul_sum, band, bor, bxor, land, lor, lxor");
+  line.option("-k,--root-rank", options.root, "Root of rooted collectives").nonNegative();
+  line.flag("-l,--in-place", options.in_place, "Send and receive buffers are the same");
+  line.flag("-f,--full", options.full, "More columns: minimum, maximum, iterations");
+  line.flag("-c,--validation", options.validate, "Checks results against exact expected values");
+  line.option("-u,--validation-rounds", options.validation_rounds, "Checked runs of every size").range(1, 1000);
+  line.flag("--busbw", options.busbw, "Columns of nccl-tests: algbw, busbw, #wrong (implies -c)");
+  line.option("--json", options.json_file, "Writes one JSON object a line to this file");
 }
 
-void addWorld(CLI::App& app, Options& options) {
-  app.add_option("--threads", options.threads, "Ranks are this many threads of one process")->check(CLI::Range(1, 256));
-  app.add_option("--transport", options.transport, "Forces a transport: loopback, shm, tcp, tls, ucx, mpi or sim");
-  app.add_option("--algorithm", options.algorithm, "Forces an algorithm by name");
-  app.add_option("--codec", options.codec,
-                 "Compresses, in turn with the same calls uncompressed: int8, topk+int8, ...");
-  app.add_option("--compare", options.compare, "mpi or gloo: runs that library in turn with Gossamer")
-      ->check(CLI::IsMember({"mpi", "gloo"}));
-  app.add_option("--rounds", options.rounds, "Alternating rounds of a comparison; medians are printed")
-      ->check(CLI::Range(5, 1000));
+void addWorld(CommandLine& line, Options& options) {
+  line.option("--threads", options.threads, "Ranks are this many threads of one process").range(1, 256);
+  line.option("--transport", options.transport, "Forces a transport: loopback, shm, tcp, tls, ucx, mpi or sim");
+  line.option("--algorithm", options.algorithm, "Forces an algorithm by name");
+  line.option("--codec", options.codec, "Compresses, in turn with the same calls uncompressed: int8, topk+int8, ...");
+  line.option("--compare", options.compare, "mpi or gloo: runs that library in turn with Gossamer")
+      .oneOf({"mpi", "gloo"});
+  line.option("--rounds", options.rounds, "Alternating rounds of a comparison; medians are printed").range(5, 1000);
 }
 
 } // namespace
 
 int parseOptions(int argc, char** argv, Options& options) {
-  CLI::App app{
+  CommandLine line{
       "Latency and bandwidth of Gossamer's operations, by the conventions of the OSU micro-benchmarks.\n"
       "Start it with mpirun, with torchrun-style variables, or with --threads N."};
-  app.add_option("benchmark", options.benchmark, "What to measure")->required()->check(CLI::IsMember(benchmarkNames()));
-  addSizes(app, options);
-  addMeaning(app, options);
-  addWorld(app, options);
+  line.option("benchmark", options.benchmark, "What to measure").required().oneOf(benchmarkNames());
+  addSizes(line, options);
+  addMeaning(line, options);
+  addWorld(line, options);
   bool nonblocking = false;
   bool persistent = false;
-  auto* flag = app.add_flag("--nonblocking", nonblocking,
-                            "Times the non-blocking form beside a computation; prints the overlap");
-  app.add_flag("--persistent", persistent, "Times the persistent form")->excludes(flag);
-  app.add_option("--overlap", options.overlap,
-                 "Starts a call before the one N calls earlier is waited for; prints the time per call")
-      ->check(CLI::Range(1, 64))
-      ->excludes(flag)
-      ->excludes("--persistent");
-  app.add_flag("--together", options.together,
-               "Calls begin at a moment that the ranks agree on, not when each has left a barrier")
-      ->excludes("--overlap");
-  app.add_option("-t,--num-test-calls", options.test_calls, "goss_test calls during the computation")
-      ->check(CLI::Range(0, 1000000));
-  CLI11_PARSE(app, argc, argv);
+  const auto nonblocking_flag =
+      line.flag("--nonblocking", nonblocking, "Times the non-blocking form beside a computation; prints the overlap");
+  const auto persistent_flag =
+      line.flag("--persistent", persistent, "Times the persistent form").excludes(nonblocking_flag);
+  const auto overlap =
+      line.option("--overlap", options.overlap,
+                  "Starts a call before the one N calls earlier is waited for; prints the time per call")
+          .range(1, 64)
+          .excludes(nonblocking_flag)
+          .excludes(persistent_flag);
+  line.flag("--together", options.together,
+            "Calls begin at a moment that the ranks agree on, not when each has left a barrier")
+      .excludes(overlap);
+  line.option("-t,--num-test-calls", options.test_calls, "goss_test calls during the computation").range(0, 1000000);
+  if (const auto status = line.parseOrPrint(argc, argv)) return *status;
   options.validate = options.validate || options.busbw;
   options.mode = nonblocking ? Mode::nonblocking : persistent ? Mode::persistent : Mode::blocking;
   return -1;

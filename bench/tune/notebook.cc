@@ -10,6 +10,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
@@ -53,7 +54,8 @@ sigset_t endingSignals() {
 
 double rounded(double value) { return std::stod(fmt::format("{:.3g}", value)); }
 
-Notebook::Notebook(std::string path, double seconds) : path_(std::move(path)), seconds_(seconds) {
+Notebook::Notebook(std::string path, double seconds)
+    : path_(std::move(path)), seconds_(seconds), file_(std::make_unique<Json>()) {
   const sigset_t signals = endingSignals();
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   watcher_ = std::thread([this] { watch(); });
@@ -61,10 +63,10 @@ Notebook::Notebook(std::string path, double seconds) : path_(std::move(path)), s
 
 void Notebook::begin(int rank, int ranks) {
   const std::lock_guard lock(mutex_);
-  if (rank == 0) file_ = load(path_);
-  file_["gossamer_tuning"] = 1;
-  file_["measured"] = fmt::format("{}, {} ranks, goss-tune {}.{}.{}", now(), ranks, GOSS_VERSION_MAJOR,
-                                  GOSS_VERSION_MINOR, GOSS_VERSION_PATCH);
+  if (rank == 0) *file_ = load(path_);
+  (*file_)["gossamer_tuning"] = 1;
+  (*file_)["measured"] = fmt::format("{}, {} ranks, goss-tune {}.{}.{}", now(), ranks, GOSS_VERSION_MAJOR,
+                                     GOSS_VERSION_MINOR, GOSS_VERSION_PATCH);
   start_ = std::chrono::steady_clock::now();
   rank_ = rank;
 }
@@ -93,13 +95,13 @@ void Notebook::say(std::string doing) {
 
 void Notebook::noteLink(const std::string& level, const std::string& key, double value) {
   const std::lock_guard lock(mutex_);
-  file_["links"][level][key] = rounded(value);
+  (*file_)["links"][level][key] = rounded(value);
   has_figures_ = true;
 }
 
 void Notebook::noteCpu(const std::string& key, double value) {
   const std::lock_guard lock(mutex_);
-  file_["cpu"][key] = rounded(value);
+  (*file_)["cpu"][key] = rounded(value);
   has_figures_ = true;
 }
 
@@ -111,7 +113,7 @@ void Notebook::write() {
 /// In one step: who reads the file meanwhile sees the old one or the new one.
 void Notebook::writeLocked() {
   if (rank_ != 0 || !has_figures_) return;
-  const std::string text = file_.dump(2);
+  const std::string text = file_->dump(2);
   const std::string beside = fmt::format("{}.{}", path_, ::getpid());
   std::ofstream out(beside);
   out << text << '\n';

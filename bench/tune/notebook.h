@@ -4,8 +4,9 @@
 #define GOSS_BENCH_TUNE_NOTEBOOK_H_
 
 #include <chrono>
+#include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <thread>
 
@@ -53,7 +54,7 @@ class Notebook {
   mutable std::mutex mutex_; ///< Guards all below.
   int rank_ = -1;            ///< -1: the ranks have not met.
   std::chrono::steady_clock::time_point start_;
-  nlohmann::ordered_json file_; ///< What write() will write.
+  const std::unique_ptr<nlohmann::ordered_json> file_; ///< What write() will write.
   std::string doing_;
   bool has_figures_ = false;
   bool over_ = false;

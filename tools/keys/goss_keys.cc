@@ -1,10 +1,10 @@
 // goss-keys: makes, lists and revokes the credentials of secured runs.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "tools/commandline/command_line.h"
 #include "tools/keys/authority.h"
 
 namespace {
@@ -62,52 +62,48 @@ int fingerprints(const Arguments& given) {
 } // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app(
+  goss::CommandLine line(
       "Credentials for GOSS_TLS. One swarm key is the simplest: goss-keys psk run.key, copy it to every host, "
       "GOSS_TLS=psk:run.key. Certificates say who each peer is and can be revoked: goss-keys ca my-ca; goss-keys issue "
       "alice --ca my-ca --ranks 0-3; copy the folder alice to that host, GOSS_TLS=certs:alice. docs/security.md tells "
       "which to choose. Files are written with mode 0600, and none is overwritten.",
       "goss-keys");
-  app.require_subcommand(1);
+  line.requireOneCommand();
   Arguments given;
 
-  CLI::App* ca = app.add_subcommand("ca", "make a private authority: DIR/ca.key, ca.pem and crl.pem");
-  ca->add_option("DIR", given.folder, "new folder")->required();
-  ca->add_option("--name", given.authority_name, "its name, for people")->capture_default_str();
-  ca->add_option("--days", given.authority_days, "how long it is valid")
-      ->check(CLI::Range(1, 36500))
-      ->capture_default_str();
+  goss::CommandLine ca = line.command("ca", "make a private authority: DIR/ca.key, ca.pem and crl.pem");
+  ca.option("DIR", given.folder, "new folder").required();
+  ca.option("--name", given.authority_name, "its name, for people").showDefault();
+  ca.option("--days", given.authority_days, "how long it is valid").range(1, 36500).showDefault();
 
-  CLI::App* peer = app.add_subcommand("issue", "make a peer's folder: key.pem, cert.pem, and what it trusts");
-  peer->add_option("NAME", given.peer.name, "the peer's name, for people and logs")->required();
-  peer->add_option("--ranks", given.peer.ranks, "which ranks it may be: \"any\", or a list such as 0-7,12")->required();
-  auto* authority = peer->add_option("--ca", given.folder, "the authority's folder");
-  auto* self = peer->add_flag("--self-signed", given.self_signed, "without an authority, for lists of trusted keys");
-  authority->excludes(self);
-  peer->add_option("--out", given.out, "new folder [NAME]");
-  peer->add_option("--days", given.peer.days, "how long it is valid")
-      ->check(CLI::Range(1, 36500))
-      ->capture_default_str();
+  goss::CommandLine peer = line.command("issue", "make a peer's folder: key.pem, cert.pem, and what it trusts");
+  peer.option("NAME", given.peer.name, "the peer's name, for people and logs").required();
+  peer.option("--ranks", given.peer.ranks, "which ranks it may be: \"any\", or a list such as 0-7,12").required();
+  auto authority = peer.option("--ca", given.folder, "the authority's folder");
+  const auto self = peer.flag("--self-signed", given.self_signed, "without an authority, for lists of trusted keys");
+  authority.excludes(self);
+  peer.option("--out", given.out, "new folder [NAME]");
+  peer.option("--days", given.peer.days, "how long it is valid").range(1, 36500).showDefault();
 
-  CLI::App* revoke = app.add_subcommand("revoke", "add certificates to the authority's crl.pem");
-  revoke->add_option("--ca", given.folder, "the authority's folder")->required();
-  revoke->add_option("CERT", given.certificates, "certificate files")->required();
+  goss::CommandLine revoke = line.command("revoke", "add certificates to the authority's crl.pem");
+  revoke.option("--ca", given.folder, "the authority's folder").required();
+  revoke.option("CERT", given.certificates, "certificate files").required();
 
-  CLI::App* fingerprint = app.add_subcommand("fingerprint", "print the SHA-256 of certificates' public keys");
-  fingerprint->add_option("CERT", given.certificates, "certificate files")->required();
+  goss::CommandLine fingerprint = line.command("fingerprint", "print the SHA-256 of certificates' public keys");
+  fingerprint.option("CERT", given.certificates, "certificate files").required();
 
-  CLI::App* psk = app.add_subcommand("psk", "make a swarm key, which all ranks share");
-  psk->add_option("FILE", given.out, "new file")->required();
+  goss::CommandLine psk = line.command("psk", "make a swarm key, which all ranks share");
+  psk.option("FILE", given.out, "new file").required();
 
-  CLI11_PARSE(app, argc, argv);
-  if (*ca) return makeAuthority(given);
-  if (*peer) {
+  if (const auto status = line.parseOrPrint(argc, argv)) return *status;
+  if (ca.isGiven()) return makeAuthority(given);
+  if (peer.isGiven()) {
     if (given.self_signed || !given.folder.empty()) return issue(given);
     return report(goss::Status::error(GOSS_ERR_INVALID_ARGUMENT, "name the authority with --ca, or say --self-signed"),
                   {});
   }
-  if (*fingerprint) return fingerprints(given);
-  if (*psk)
+  if (fingerprint.isGiven()) return fingerprints(given);
+  if (psk.isGiven())
     return report(goss::keys::makeSharedKey(given.out),
                   "Copy it to every host over a safe way and set GOSS_TLS=psk:" + given.out + " there.");
   for (const std::string& path : given.certificates) {

@@ -1,12 +1,12 @@
 #include "trainer/model/model_logits.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "tools/commandline/command_line.h"
 #include "trainer/base/random.h"
 #include "trainer/compute/cpu_ops.h"
 #include "trainer/files/checkpoint_files.h"
@@ -43,15 +43,11 @@ int runLogits(int argc, const char* const* argv) {
   constexpr int kUsageError = 2;
   std::string folder, out;
   std::uint64_t seed = 1;
-  CLI::App app("Writes the logits of a checkpoint's model for random tokens.", "goss-train logits");
-  app.add_option("FOLDER", folder, "a step-* folder of a --checkpoint directory")->required();
-  app.add_option("--out", out, "the safetensors file to write")->required();
-  app.add_option("--seed", seed, "of the tokens");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsageError;
-  }
+  CommandLine line("Writes the logits of a checkpoint's model for random tokens.", "goss-train logits");
+  line.option("FOLDER", folder, "a step-* folder of a --checkpoint directory").required();
+  line.option("--out", out, "the safetensors file to write").required();
+  line.option("--seed", seed, "of the tokens");
+  if (const auto status = line.parseOrPrint(argc, argv)) return *status == 0 ? 0 : kUsageError;
   writeLogits(folder, out, seed);
   return 0;
 }

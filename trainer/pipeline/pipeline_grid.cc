@@ -268,7 +268,7 @@ void PipelineGrid::post(std::vector<std::byte>&& bytes, int peer) {
     check(goss_test(&post.request, &done, nullptr)); // throws before anything has moved: a request has one owner
   }
   std::erase_if(posts_, [](const Post& post) { return post.request == nullptr; });
-  Post& post = posts_.emplace_back(std::move(bytes));
+  Post& post = posts_.emplace_back(Post{std::move(bytes), nullptr});
   check(
       goss_send(pipeline_comm_, post.bytes.data(), post.bytes.size(), GOSS_UINT8, peer, kTag, nullptr, &post.request));
 }

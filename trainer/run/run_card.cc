@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "tools/commandline/command_line.h"
 #include "trainer/base/error.h"
 #include "trainer/files/file_io.h"
 #include "trainer/run/chart.h"
@@ -155,14 +155,10 @@ int runCompare(int argc, const char* const* argv) {
   constexpr int kUsageError = 2;
   std::vector<std::string> directories;
   std::string out;
-  CLI::App app("Compares runs of goss-train: a table, and their losses in one picture.", "goss-train compare");
-  app.add_option("RUN", directories, "directories that --run wrote")->required();
-  app.add_option("--out", out, "directory for compare.md and compare.svg; default: only the table is printed");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsageError;
-  }
+  CommandLine line("Compares runs of goss-train: a table, and their losses in one picture.", "goss-train compare");
+  line.option("RUN", directories, "directories that --run wrote").required();
+  line.option("--out", out, "directory for compare.md and compare.svg; default: only the table is printed");
+  if (const auto status = line.parseOrPrint(argc, argv)) return *status == 0 ? 0 : kUsageError;
   std::vector<RunCard> cards;
   std::vector<ChartLine> lines;
   for (const std::string& directory : directories) {

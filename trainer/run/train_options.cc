@@ -1,11 +1,11 @@
 #include "trainer/run/train_options.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tools/commandline/command_line.h"
 #include "trainer/base/error.h"
 
 namespace goss::trainer {
@@ -21,93 +21,81 @@ bool isDevice(const std::string& text) {
   return !number.empty() && number.size() <= 3 && number.find_first_not_of("0123456789") == std::string::npos;
 }
 
-void addModelFlags(CLI::App& app, TrainOptions& o) {
-  app.add_option("--layers", o.model.layers, "blocks")->group("Model");
-  app.add_option("--channels", o.model.channels, "width of the residual stream")->group("Model");
-  app.add_option("--heads", o.model.heads, "attention heads; must divide --channels")->group("Model");
-  app.add_option("--context", o.model.context, "tokens a sample")->group("Model");
-  app.add_option("--vocab", o.model.vocab, "tokens of the vocabulary; 0: 256 for text, 50257 for token files")
-      ->group("Model");
+void addModelFlags(CommandLine& line, TrainOptions& o) {
+  line.option("--layers", o.model.layers, "blocks").group("Model");
+  line.option("--channels", o.model.channels, "width of the residual stream").group("Model");
+  line.option("--heads", o.model.heads, "attention heads; must divide --channels").group("Model");
+  line.option("--context", o.model.context, "tokens a sample").group("Model");
+  line.option("--vocab", o.model.vocab, "tokens of the vocabulary; 0: 256 for text, 50257 for token files")
+      .group("Model");
 }
 
-void addTrainingFlags(CLI::App& app, TrainOptions& o) {
-  app.add_option("--data", o.data, "text or GPT-2 .bin file; default: the King James Bible")->group("Training");
-  app.add_option("--steps", o.steps, "optimiser steps")->group("Training");
-  app.add_option("--batch", o.batch, "samples a step, over all ranks")->group("Training");
-  app.add_option("--micro-batch", o.micro_batch, "samples a pass; must divide --batch")->group("Training");
-  app.add_option("--lr", o.lr, "peak learning rate of AdamW")->group("Training");
-  app.add_option("--final-lr", o.final_lr, "learning rate at the end, as a fraction of --lr")->group("Training");
-  app.add_option("--warmup", o.warmup, "steps of linear warm-up before the cosine")->group("Training");
-  app.add_option("--weight-decay", o.weight_decay, "of matrices")->group("Training");
-  app.add_option("--adam-eps", o.adam_eps, "added to the root of AdamW's second moment")->group("Training");
-  app.add_option("--clip", o.clip, "global gradient norm; 0: off")->group("Training");
-  app.add_option("--seed", o.seed, "of parameters, data order and sampling")->group("Training");
-  app.add_option("--samples", o.samples, "train on so many windows of the text, again and again; 0: any")
-      ->group("Training");
-  app.add_option("--time-limit", o.time_limit_s, "seconds after which to stop cleanly; 0: off")->group("Training");
-  app.add_option("--sync", o.sync, "how the ranks are kept together, such as diloco:h=50 (docs/synchronizers.md)")
-      ->group("Training");
-  app.add_option("--slow", o.slow, "RANK:FACTOR,...: steps of these ranks take longer; with --sync ...:steps=dynamic")
-      ->group("Training");
-  app.add_option("--islands", o.islands, "groups of ranks that --sync keeps together; each adds its gradients; 0: none")
-      ->group("Training");
+void addTrainingFlags(CommandLine& line, TrainOptions& o) {
+  line.option("--data", o.data, "text or GPT-2 .bin file; default: the King James Bible").group("Training");
+  line.option("--steps", o.steps, "optimiser steps").group("Training");
+  line.option("--batch", o.batch, "samples a step, over all ranks").group("Training");
+  line.option("--micro-batch", o.micro_batch, "samples a pass; must divide --batch").group("Training");
+  line.option("--lr", o.lr, "peak learning rate of AdamW").group("Training");
+  line.option("--final-lr", o.final_lr, "learning rate at the end, as a fraction of --lr").group("Training");
+  line.option("--warmup", o.warmup, "steps of linear warm-up before the cosine").group("Training");
+  line.option("--weight-decay", o.weight_decay, "of matrices").group("Training");
+  line.option("--adam-eps", o.adam_eps, "added to the root of AdamW's second moment").group("Training");
+  line.option("--clip", o.clip, "global gradient norm; 0: off").group("Training");
+  line.option("--seed", o.seed, "of parameters, data order and sampling").group("Training");
+  line.option("--samples", o.samples, "train on so many windows of the text, again and again; 0: any")
+      .group("Training");
+  line.option("--time-limit", o.time_limit_s, "seconds after which to stop cleanly; 0: off").group("Training");
+  line.option("--sync", o.sync, "how the ranks are kept together, such as diloco:h=50 (docs/synchronizers.md)")
+      .group("Training");
+  line.option("--slow", o.slow, "RANK:FACTOR,...: steps of these ranks take longer; with --sync ...:steps=dynamic")
+      .group("Training");
+  line.option("--islands", o.islands, "groups of ranks that --sync keeps together; each adds its gradients; 0: none")
+      .group("Training");
 }
 
-void addBackendFlags(CLI::App& app, TrainOptions& o) {
-  app.add_option("--backend", o.backend, "what computes: cpu (OpenBLAS) or aten (LibTorch: a GPU, or the CPU)")
-      ->check(CLI::IsMember({"cpu", "aten"}))
-      ->group("Backend");
-  const CLI::Validator device(
-      [](const std::string& text) { return isDevice(text) ? "" : text + " is not cpu, cuda or cuda:N"; }, "");
-  app.add_option("--device", o.device,
-                 "of --backend aten: cpu, cuda (this host's devices in turn) or cuda:N; default: cuda if there is one")
-      ->check(device)
-      ->group("Backend");
+void addBackendFlags(CommandLine& line, TrainOptions& o) {
+  line.option("--backend", o.backend, "what computes: cpu (OpenBLAS) or aten (LibTorch: a GPU, or the CPU)")
+      .oneOf({"cpu", "aten"})
+      .group("Backend");
+  line.option("--device", o.device,
+              "of --backend aten: cpu, cuda (this host's devices in turn) or cuda:N; default: cuda if there is one")
+      .check([](const std::string& text) { return isDevice(text) ? "" : text + " is not cpu, cuda or cuda:N"; })
+      .group("Backend");
 }
 
-void addPipelineFlags(CLI::App& app, TrainOptions& o) {
-  app.add_option("--pipeline", o.pipeline, "ranks that share one model, in stages; 0: every rank has all of it")
-      ->group("Pipeline");
-  app.add_option("--schedule", o.schedule,
-                 "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, pipedream, 2bw, or a .csv file (docs/pipeline.md)")
-      ->group("Pipeline");
-  app.add_option("--micro-batches", o.micro_batches, "of a step and pipeline; 0: as --micro-batch says")
-      ->group("Pipeline");
-  app.add_option("--activation-codec", o.activation_codec, "of activations between stages, such as int4:block=128")
-      ->group("Pipeline");
-  app.add_option("--gradient-codec", o.gradient_codec, "of their gradients, such as int8")->group("Pipeline");
-  app.add_flag("--activation-deltas", o.activation_deltas,
-               "AQ-SGD: encode the change of each sample's activations; with --samples")
-      ->group("Pipeline");
-  app.add_option("--activation-cache", o.activation_cache, "directory for what AQ-SGD keeps; default: memory")
-      ->group("Pipeline");
-  app.add_flag("--recompute", o.recompute, "keep only the inputs of stages, and compute activations twice")
-      ->group("Pipeline");
+void addPipelineFlags(CommandLine& line, TrainOptions& o) {
+  line.option("--pipeline", o.pipeline, "ranks that share one model, in stages; 0: every rank has all of it")
+      .group("Pipeline");
+  line.option("--schedule", o.schedule,
+              "gpipe, 1f1b, interleaved, zb-h1, zb-h2, zb-v, pipedream, 2bw, or a .csv file (docs/pipeline.md)")
+      .group("Pipeline");
+  line.option("--micro-batches", o.micro_batches, "of a step and pipeline; 0: as --micro-batch says").group("Pipeline");
+  line.option("--activation-codec", o.activation_codec, "of activations between stages, such as int4:block=128")
+      .group("Pipeline");
+  line.option("--gradient-codec", o.gradient_codec, "of their gradients, such as int8").group("Pipeline");
+  line.flag("--activation-deltas", o.activation_deltas,
+            "AQ-SGD: encode the change of each sample's activations; with --samples")
+      .group("Pipeline");
+  line.option("--activation-cache", o.activation_cache, "directory for what AQ-SGD keeps; default: memory")
+      .group("Pipeline");
+  line.flag("--recompute", o.recompute, "keep only the inputs of stages, and compute activations twice")
+      .group("Pipeline");
 }
 
-void addOutputFlags(CLI::App& app, TrainOptions& o) {
-  app.add_option("--val-every", o.val_every, "steps between validations; 0: only at the end")->group("Output");
-  app.add_option("--val-samples", o.val_samples, "samples of a validation")->group("Output");
-  app.add_option("--print-every", o.print_every, "steps between progress lines")->group("Output");
-  app.add_option("--log", o.log, "append one JSON object a step to this file")->group("Output");
-  app.add_option("--run", o.run, "directory for run.json, report.md and pictures, written at the end")->group("Output");
-  app.add_option("--checkpoint", o.checkpoint, "directory for checkpoints; default: none")->group("Output");
-  app.add_option("--checkpoint-every", o.checkpoint_every, "steps between checkpoints; 0: only at the end")
-      ->group("Output");
-  app.add_option("--keep", o.keep, "checkpoints to keep")->group("Output");
-  app.add_flag("--resume", o.resume, "go on from the latest checkpoint, if there is one")->group("Output");
-  app.add_option("--sample", o.sample, "tokens to generate at the end; 0: none")->group("Output");
-  app.add_option("--temperature", o.temperature, "of the sampling; 0: always the likeliest token")->group("Output");
-  app.add_option("--prompt", o.prompt, "text that the sample continues")->group("Output");
-}
-
-/// CLI11 reads "-5" for an unsigned option as 2^64 - 5.
-void refuseNegativeNumbers(CLI::App& app) {
-  const CLI::Validator validator(
-      [](const std::string& text) { return text.starts_with('-') ? text + " is negative" : std::string(); }, "");
-  for (CLI::Option* option : app.get_options()) {
-    if (option->get_type_name() == "UINT") option->check(validator);
-  }
+void addOutputFlags(CommandLine& line, TrainOptions& o) {
+  line.option("--val-every", o.val_every, "steps between validations; 0: only at the end").group("Output");
+  line.option("--val-samples", o.val_samples, "samples of a validation").group("Output");
+  line.option("--print-every", o.print_every, "steps between progress lines").group("Output");
+  line.option("--log", o.log, "append one JSON object a step to this file").group("Output");
+  line.option("--run", o.run, "directory for run.json, report.md and pictures, written at the end").group("Output");
+  line.option("--checkpoint", o.checkpoint, "directory for checkpoints; default: none").group("Output");
+  line.option("--checkpoint-every", o.checkpoint_every, "steps between checkpoints; 0: only at the end")
+      .group("Output");
+  line.option("--keep", o.keep, "checkpoints to keep").group("Output");
+  line.flag("--resume", o.resume, "go on from the latest checkpoint, if there is one").group("Output");
+  line.option("--sample", o.sample, "tokens to generate at the end; 0: none").group("Output");
+  line.option("--temperature", o.temperature, "of the sampling; 0: always the likeliest token").group("Output");
+  line.option("--prompt", o.prompt, "text that the sample continues").group("Output");
 }
 
 /// Before the other parameters: a codec takes the rest of the text.
@@ -233,26 +221,21 @@ bool haveEqualSamples(const std::string& settings, const std::string& others) {
 ParsedCommandLine parseCommandLine(int argc, const char* const* argv) {
   TrainOptions options;
   options.model.vocab = 0;
-  CLI::App app(
+  CommandLine line(
       "Trains a GPT on text, its copies on all ranks kept together by Gossamer.\n"
       "Start it alone, with 'mpirun -np N goss-train ...', or with torchrun-style variables.\n"
       "'goss-train compare RUN...' compares runs; 'goss-train logits FOLDER' shows what a checkpoint's model computes.",
       "goss-train");
-  app.option_defaults()->always_capture_default();
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast); // a script's flags can be overridden
-  addModelFlags(app, options);
-  addTrainingFlags(app, options);
-  addBackendFlags(app, options);
-  addPipelineFlags(app, options);
-  addOutputFlags(app, options);
-  refuseNegativeNumbers(app);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    std::ostringstream text;
-    const int code = app.exit(error, text, text);
-    return {std::nullopt, text.str(), code == 0 ? 0 : kUsageError};
-  }
+  line.showDefaults();
+  line.lastValueHolds();
+  addModelFlags(line, options);
+  addTrainingFlags(line, options);
+  addBackendFlags(line, options);
+  addPipelineFlags(line, options);
+  addOutputFlags(line, options);
+  line.refuseNegativeNumbers();
+  if (const auto ending = line.parse(argc, argv))
+    return {std::nullopt, ending->text, ending->status == 0 ? 0 : kUsageError};
   return {options, "", 0};
 }
 

@@ -1,0 +1,138 @@
+#include "tools/commandline/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <sstream>
+
+namespace goss {
+
+using Option = CommandLine::Option;
+
+Option& Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option& Option::range(int low, int high) {
+  option_->check(CLI::Range(low, high));
+  return *this;
+}
+
+Option& Option::range(double low, double high) {
+  option_->check(CLI::Range(low, high));
+  return *this;
+}
+
+Option& Option::range(unsigned long low, unsigned long high) {
+  option_->check(CLI::Range(low, high));
+  return *this;
+}
+
+Option& Option::nonNegative() {
+  option_->check(CLI::NonNegativeNumber);
+  return *this;
+}
+
+Option& Option::oneOf(const std::vector<std::string>& values) {
+  option_->check(CLI::IsMember(values));
+  return *this;
+}
+
+Option& Option::oneOf(std::initializer_list<int> values) {
+  option_->check(CLI::IsMember(std::vector<int>(values)));
+  return *this;
+}
+
+Option& Option::existingFile() {
+  option_->check(CLI::ExistingFile);
+  return *this;
+}
+
+Option& Option::check(const std::function<std::string(const std::string&)>& check) {
+  option_->check(CLI::Validator([check](const std::string& text) { return check(text); }, ""));
+  return *this;
+}
+
+Option& Option::byteCount() {
+  option_->transform(CLI::AsSizeValue(false));
+  return *this;
+}
+
+Option& Option::delimiter(char character) {
+  option_->delimiter(character);
+  return *this;
+}
+
+Option& Option::showDefault() {
+  option_->capture_default_str();
+  return *this;
+}
+
+Option& Option::group(const std::string& heading) {
+  option_->group(heading);
+  return *this;
+}
+
+Option& Option::excludes(const Option& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+CommandLine::CommandLine(const std::string& description, const std::string& name)
+    : app_(std::make_shared<CLI::App>(description, name)) {}
+
+template <typename T>
+Option CommandLine::option(const std::string& names, T& value, const std::string& description) {
+  return Option(app_->add_option(names, value, description));
+}
+
+template Option CommandLine::option(const std::string&, int&, const std::string&);
+template Option CommandLine::option(const std::string&, long&, const std::string&);
+template Option CommandLine::option(const std::string&, unsigned long&, const std::string&);
+template Option CommandLine::option(const std::string&, double&, const std::string&);
+template Option CommandLine::option(const std::string&, std::string&, const std::string&);
+template Option CommandLine::option(const std::string&, std::vector<unsigned long>&, const std::string&);
+template Option CommandLine::option(const std::string&, std::vector<std::string>&, const std::string&);
+
+Option CommandLine::flag(const std::string& names, bool& value, const std::string& description) {
+  return Option(app_->add_flag(names, value, description));
+}
+
+void CommandLine::showDefaults() { app_->option_defaults()->always_capture_default(); }
+
+void CommandLine::lastValueHolds() { app_->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast); }
+
+void CommandLine::refuseNegativeNumbers() {
+  for (CLI::Option* option : app_->get_options()) {
+    if (option->get_type_name() != "UINT") continue;
+    Option(option).check([](const std::string& text) { return text.starts_with('-') ? text + " is negative" : ""; });
+  }
+}
+
+CommandLine CommandLine::command(const std::string& name, const std::string& description) {
+  return CommandLine(std::shared_ptr<CLI::App>(app_, app_->add_subcommand(name, description)));
+}
+
+void CommandLine::requireOneCommand() { app_->require_subcommand(1); }
+
+bool CommandLine::isGiven() const { return app_->parsed(); }
+
+std::optional<CommandLine::Ending> CommandLine::parse(int argc, const char* const* argv) {
+  try {
+    app_->parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    std::ostringstream text;
+    const int status = app_->exit(error, text, text);
+    return Ending{status, text.str()};
+  }
+}
+
+std::optional<int> CommandLine::parseOrPrint(int argc, const char* const* argv) {
+  const std::optional<Ending> ending = parse(argc, argv);
+  if (!ending) return std::nullopt;
+  std::fputs(ending->text.c_str(), ending->status == 0 ? stdout : stderr);
+  return ending->status;
+}
+
+} // namespace goss
