@@ -1,7 +1,7 @@
 /// Bruck all-to-all for small blocks of equal size (J. Bruck et al., IEEE TPDS 8, 1997).
 ///
 /// A block for the rank x ahead travels by the powers of two in x: for d = 1, 2, 4, .. < p rank r sends all blocks
-/// whose x has bit d to r+d, where they wait in scratch or, if x has no higher bit, are at home. Blocks of different
+/// whose x has bit d to r+d, where they wait in scratch or, if x has no higher bit, have arrived. Blocks of different
 /// sizes are not supported: a rank that passes blocks on would have to know the sizes of others.
 ///
 /// Latency ceil(log2 p) messages instead of p - 1 messages per rank. Wire: p * (sum over x < p of the one bits in x)

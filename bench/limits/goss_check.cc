@@ -268,7 +268,8 @@ std::string markdown(const std::vector<Row>& rows) {
     if (section != row.collective) {
       section = row.collective;
       text += fmt::format(
-          "\n## {}\n\n| algorithm | ranks | same bits | path | compressed | messages | wire |\n|---|---|---|---|---|---|---|\n",
+          "\n## {}\n\n| algorithm | ranks | same bits | path | compressed | messages | wire "
+          "|\n|---|---|---|---|---|---|---|\n",
           schedule::nameOf(row.collective));
     }
     text += fmt::format("| {} | {} | {} | {}, {} | {} | {}, {} | {} |\n", row.name, row.ranks, sameBits(row),

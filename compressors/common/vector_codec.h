@@ -1,5 +1,5 @@
-/// Codecs that need a whole segment at once: scales of the whole tensor, sparsifiers, transforms. They encode and
-/// decode plain vectors; this class adds references, residuals, sums of payloads and merging around them.
+/// Codecs that need the whole segment before they encode: scales of the whole tensor, sparsifiers, transforms. They
+/// encode and decode plain vectors; this class adds references, residuals, sums of payloads and merging around them.
 #ifndef GOSS_COMPRESSORS_COMMON_VECTOR_CODEC_H_
 #define GOSS_COMPRESSORS_COMMON_VECTOR_CODEC_H_
 

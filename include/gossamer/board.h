@@ -1,7 +1,7 @@
 /// An optional part of the transport seam: memory that a rank writes and its peers on the same host read.
 ///
-/// For messages so small that matching and queueing would cost more than moving them. A transport gives raw memory and
-/// a bell; what is written where, and how readers know that it is complete, is agreed above it
+/// It serves messages so small that matching and queueing would cost more than moving them. A transport provides raw
+/// memory and a wake-up; lib/boards decides what is written where, and how readers know that it is complete
 /// (lib/boards/board_channel.h).
 #ifndef GOSSAMER_BOARD_H_
 #define GOSSAMER_BOARD_H_
@@ -13,7 +13,7 @@
 
 namespace goss {
 
-/// No processor holds a write back for so long.
+/// After this time every processor's writes are visible to the others.
 inline constexpr std::chrono::milliseconds kBoardGrace(1);
 
 /// A rank's board is cut into lanes, zero at first, aligned to 64 bytes. One thread at a time, as its transport,
@@ -31,9 +31,9 @@ class Board {
   /// see each other's boards once their link is ready.
   [[nodiscard]] virtual const std::byte* of(int peer, std::uint32_t lane) const = 0;
   /// Wakes those of `peers` (world ranks) that sleep (Transport::prepareToSleep). Cheap when nobody does: no system
-  /// call, and no fence, which would wait until the other processors have let go of what was written. Therefore a peer
-  /// that looks at this board between its prepareToSleep() and its sleep may miss both what was just written and the
-  /// bell: it looks again after kBoardGrace, before it sleeps for longer, with its sleep still announced.
+  /// call, and no fence, which would wait for the cache lines that other processors hold. Therefore a peer that looks
+  /// at this board between its prepareToSleep() and its sleep may miss both what was just written and the wake-up: it
+  /// looks again after kBoardGrace, before it sleeps for longer, with its sleep still announced.
   virtual void wake(std::span<const int> peers) = 0;
 };
 

@@ -11,13 +11,14 @@ extern "C" {
 
 // ---- What error feedback keeps ----
 
-/// Local. What this rank keeps for codecs with "+ef", "+loco" and "+momentum", the factors of PowerSGD, and how far
-/// random streams are, of all tensors, as bytes for a checkpoint (docs/formats.md); free *bytes with goss_free. Not
+/// Local. Writes what this rank keeps for codecs with "+ef", "+loco" and "+momentum", the factors of PowerSGD, and how
+/// far random streams are, of all tensors, as bytes for a checkpoint (docs/formats.md); free *bytes with goss_free. Not
 /// while a compressed operation is pending. After a failure of the communicator, whose last operation may have left
 /// half of it changed, this gives the same error.
 GOSS_API goss_status goss_codec_state_export(goss_comm_t comm, void** bytes, size_t* size);
 
-/// Local, on all ranks or none. Replaces it by what goss_codec_state_export wrote on the same rank of as many ranks.
+/// Local, on all ranks or none. Replaces that state by one that goss_codec_state_export wrote on the same rank of as
+/// many ranks.
 /// Errors: GOSS_ERR_PROTOCOL for other bytes; GOSS_ERR_INVALID_ARGUMENT while an operation with a codec that works in
 /// phases is pending. Nothing has changed then.
 GOSS_API goss_status goss_codec_state_import(goss_comm_t comm, const void* bytes, size_t size);

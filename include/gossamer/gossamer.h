@@ -10,7 +10,7 @@
 ///   that see it, and these tell the others; nobody hangs. A rank to which nothing of such a call comes may get
 ///   GOSS_SUCCESS; then the next collective in which it reads anything fails, naming the earlier calls.
 /// - **Blocking or not.** The last argument `request` decides. NULL: the call returns when the result is in place. Not
-///   NULL: the call returns at once and `*request` is later given to goss_wait() or goss_test().
+///   NULL: the call returns immediately and `*request` is later given to goss_wait() or goss_test().
 /// - **Buffers** are host memory, contiguous, aligned to their element, lent to the library from the call until the
 ///   operation completes. Send buffers are never written, unless they are the receive buffer too.
 /// - **In place.** Passing the same address as documented at each call; any other overlap is an error that is not
@@ -132,34 +132,34 @@ typedef struct goss_config {
   int32_t rank;                    ///< This process's rank, or -1: from the launcher's environment.
   int32_t ranks;                   ///< Number of ranks, or -1: from the launcher's environment.
   const goss_unique_id* unique_id; ///< NULL: meet by the launcher's means (mpirun's PMIx, or MASTER_ADDR/MASTER_PORT).
-  int64_t timeout_ms;              ///< Deadline of an operation that names none.  [GOSS_TIMEOUT_MS, 300000]
-  int64_t bootstrap_timeout_ms;    ///< Until all ranks must have arrived.         [GOSS_BOOTSTRAP_TIMEOUT_MS, 60000]
-  const char* transport;           ///< For all pairs: loopback|shm|tcp|tls|ucx|mpi|sim. [GOSS_TRANSPORT, best per pair]
-  const char* interface;           ///< A network interface's name or address. [GOSS_INTERFACE, any]
-  uint16_t port_min; ///< Listening ports are taken from port_min..port_max; 0,0: any. [GOSS_PORT_RANGE=a-b]
+  int64_t timeout_ms;              ///< Milliseconds; of an operation that names none. [GOSS_TIMEOUT_MS, 300000]
+  int64_t bootstrap_timeout_ms; ///< Milliseconds until all ranks must have arrived. [GOSS_BOOTSTRAP_TIMEOUT_MS, 60000]
+  const char* transport;        ///< Forces one: loopback|shm|tcp|tls|ucx|mpi|sim. [GOSS_TRANSPORT, best per pair]
+  const char* interface;        ///< A network interface's name or address. [GOSS_INTERFACE, any]
+  uint16_t port_min;            ///< Listening ports are taken from port_min..port_max; 0,0: any. [GOSS_PORT_RANGE=a-b]
   uint16_t port_max;
   int32_t connections_per_peer; ///< TCP connections for payload to each peer.  [GOSS_CONNECTIONS, 1]
   const char* algorithm;        ///< An algorithm's name. [GOSS_ALGORITHM, the planner's choice]
   const char* links_file;       ///< Link prices, as goss-explain reads them. [GOSS_LINKS, built-in prices]
-  int64_t silence_ms;           ///< Without a sign of life for so long a rank is given up; 0: never. [GOSS_SILENCE_MS]
+  int64_t silence_ms;           ///< Milliseconds of silence after which a rank is given up; 0: never. [GOSS_SILENCE_MS]
   const char* tls;              ///< psk:FILE or certs:DIR secures the run. [GOSS_TLS, none]
   const char* tls_scope;        ///< TLS on all links, or between hosts: all|hosts; wants `tls`. [GOSS_TLS_SCOPE, all]
   const char* advertise;        ///< address[:ports] at which others call this rank through a router. [GOSS_ADVERTISE]
-  const char* relay;            ///< Whether it passes on bytes between ranks that cannot meet: on|off. [GOSS_RELAY, on]
+  const char* relay;            ///< Whether this rank relays between ranks that cannot meet: on|off. [GOSS_RELAY, on]
   const char* reconnect;        ///< Which broken connections are resumed: auto|on|off. [GOSS_RECONNECT, auto]
   const char* tcp_congestion;   ///< Congestion control, such as bbr. [GOSS_TCP_CONGESTION, by path]
   uint64_t tcp_pacing_bytes_per_s; ///< Most bytes a second to each peer; 0: no bound. [GOSS_TCP_PACING]
-  const char* codec;               ///< Of all_reduces that name none and can have it. [GOSS_CODEC, none]
-  uint64_t fragment_bytes;         ///< Buffers are cut into parts of about so much; 0: planner. [GOSS_FRAGMENT_BYTES]
-  const char* tuning_file;         ///< What goss-tune has measured. [GOSS_TUNING, built-in prices]
-  uint64_t unexpected_bytes;       ///< Kept of each peer for messages without a receive. [GOSS_UNEXPECTED_BYTES]
-  uint64_t shm_ring_bytes;         ///< Shared ring from each peer of this host; 0: picks. [GOSS_SHM_RING_BYTES]
+  const char* codec;               ///< Default codec of floating all_reduces by sum or mean. [GOSS_CODEC, none]
+  uint64_t fragment_bytes;         ///< Approximate bytes of a fragment; 0: the planner's choice. [GOSS_FRAGMENT_BYTES]
+  const char* tuning_file;         ///< File of prices that goss-tune measured. [GOSS_TUNING, built-in prices]
+  uint64_t unexpected_bytes;       ///< Bytes kept per peer for messages without a receive. [GOSS_UNEXPECTED_BYTES]
+  uint64_t shm_ring_bytes;         ///< Bytes of the shared ring from each local peer; 0: picks. [GOSS_SHM_RING_BYTES]
   const char* shm_path;            ///< Long messages on a host: ring|mapped|addresses. [GOSS_SHM_PATH, picks]
-  uint64_t shm_direct_bytes;       ///< Least length of messages that are read in place. [GOSS_SHM_DIRECT_BYTES]
-  int32_t spin_us;                 ///< How long a waiting thread polls before it sleeps; 0: not. [GOSS_SPIN_US, 100]
-  int32_t bootstrap_port;          ///< Where rank 0 is met at MASTER_ADDR; 0: at MASTER_PORT. [GOSS_BOOTSTRAP_PORT]
-  uint64_t sim_seed;               ///< All randomness of the sim transport. [GOSS_SIM_SEED, 1]
-  double sim_drop;                 ///< Probability that it loses a frame once. [GOSS_SIM_DROP, 0]
+  uint64_t shm_direct_bytes;       ///< Bytes from which messages are read in place. [GOSS_SHM_DIRECT_BYTES]
+  int32_t spin_us;                 ///< Microseconds that a waiting thread polls before it sleeps. [GOSS_SPIN_US, 100]
+  int32_t bootstrap_port;          ///< Port of rank 0 at MASTER_ADDR; 0: MASTER_PORT. [GOSS_BOOTSTRAP_PORT]
+  uint64_t sim_seed;               ///< Seed of the sim transport. [GOSS_SIM_SEED, 1]
+  double sim_drop;                 ///< Probability that the sim transport loses a frame once. [GOSS_SIM_DROP, 0]
   const char* log_level;           ///< off|error|warn|info|debug|trace, to standard error. [GOSS_LOG, warn]
   const char* job_id;              ///< Tells jobs apart that share MASTER_ADDR and port. [GOSS_JOB_ID]
   const char* tcp_checksum;        ///< Whether TCP finds flipped bits: auto (between hosts)|on|off. [GOSS_TCP_CHECKSUM]
@@ -288,7 +288,9 @@ GOSS_API goss_status goss_comm_dup(goss_comm_t comm, goss_comm_t* new_comm);
 /// or when as many as are left, or more, are silent and may have gone on elsewhere.
 GOSS_API goss_status goss_comm_shrink(goss_comm_t comm, const goss_options* options, goss_comm_t* new_comm);
 
+/// The calling process's rank in `comm`, from 0.
 GOSS_API goss_status goss_comm_rank(goss_comm_t comm, int32_t* rank);
+/// The number of ranks in `comm`.
 GOSS_API goss_status goss_comm_size(goss_comm_t comm, int32_t* size);
 
 /// Name of the transport that reaches `peer` ("self" for the caller). The string lives as long as the communicator.
@@ -304,8 +306,8 @@ GOSS_API goss_status goss_comm_error(goss_comm_t comm, goss_status* status, cons
 /// (goss_comm_error tells). It is never read or written by the caller: whoever collects the last completed request
 /// makes it unreadable. With an edge-triggered epoll each completion is an event: test all requests after each. It
 /// tells of requests that were started after the first call of this function, which lets the library's thread drive
-/// operations without anybody who waits; until then there is no such descriptor, and nothing is paid for it. Each call
-/// gives the same one; it is closed by goss_comm_destroy, before which a caller takes it out of its event loop (a
+/// operations without anybody who waits; before the first call there is none, and operations do not pay for it. Each
+/// call gives the same one; it is closed by goss_comm_destroy, before which a caller takes it out of its event loop (a
 /// poll() that is under way returns). Errors: GOSS_ERR_RESOURCE.
 GOSS_API goss_status goss_comm_event_fd(goss_comm_t comm, int* fd);
 
@@ -397,7 +399,8 @@ enum {
   GOSS_ANY_TAG = -1     ///< With any tag: of the messages of one rank the one that was sent first.
 };
 
-/// May complete before the peer has received; requests of such sends may be equal. dtype must match the receive's.
+/// Sends `count` elements to `peer`. A send may complete before it is received; handles of completed sends may compare
+/// equal. `dtype` must match the receive's.
 GOSS_API goss_status goss_send(goss_comm_t comm, const void* buffer, size_t count, goss_dtype dtype, int32_t peer,
                                int32_t tag, const goss_options* options, goss_request_t* request);
 
@@ -432,7 +435,7 @@ GOSS_API goss_status goss_iprobe(goss_comm_t comm, int32_t source, int32_t tag, 
 /// Sets *done; when 1, returns the operation's status, fills `message` (may be NULL) and frees *request. Never blocks.
 GOSS_API goss_status goss_test(goss_request_t* request, int* done, goss_message* message);
 
-/// Blocks until complete; returns the operation's status and frees *request. *request NULL: success at once.
+/// Blocks until complete; returns the operation's status and frees *request. *request NULL: success.
 GOSS_API goss_status goss_wait(goss_request_t* request, goss_message* message);
 
 /// Waits for any of `n` requests; *index is the one that completed (n when all are NULL).
@@ -461,10 +464,10 @@ GOSS_API goss_status goss_group_end(void);
 
 // ---- Memory ----
 
-/// Memory that the ranks of this host read in place, and write where they return a part of a result to its receive
-/// buffer; they can, because they map it: those of this communicator's job, of this user. Page-aligned, touched, on
-/// huge pages where allowed. Forked children share it. goss_mem_free refuses, with GOSS_ERR_INVALID_ARGUMENT, while a
-/// message out of it is not complete.
+/// Allocates memory that the ranks of this host map, if they belong to this communicator's job and user. They read
+/// messages in it in place, and write results straight into receive buffers in it. It is page-aligned, touched, and on
+/// huge pages where allowed; forked children share it. goss_mem_free frees it, and refuses with
+/// GOSS_ERR_INVALID_ARGUMENT while a message out of it is not complete.
 GOSS_API goss_status goss_mem_alloc(goss_comm_t comm, size_t bytes, void** memory);
 GOSS_API goss_status goss_mem_free(goss_comm_t comm, void* memory);
 

@@ -14,7 +14,7 @@ extern "C" {
 /// Kinds of actions. In brackets: the name in CSV files, that of torch.distributed.pipelining where it has one.
 typedef enum goss_pipeline_kind {
   GOSS_PIPELINE_FORWARD = 0,         ///< [F]
-  GOSS_PIPELINE_BACKWARD = 1,        ///< [B] Gradients of the input and of the weights at once.
+  GOSS_PIPELINE_BACKWARD = 1,        ///< [B] Gradients of the input and of the weights in one pass.
   GOSS_PIPELINE_BACKWARD_INPUT = 2,  ///< [I] The half of backward that the previous stage waits for.
   GOSS_PIPELINE_BACKWARD_WEIGHT = 3, ///< [W] The other half, any time later.
   GOSS_PIPELINE_RECOMPUTE = 4,       ///< [R] The activations again, of a forward that kept only its input.
@@ -149,21 +149,22 @@ GOSS_API goss_status goss_pipeline_codec_destroy(goss_pipeline_codec_t codec);
 /// read; GOSS_ERR_INVALID_ARGUMENT after a run that failed.
 GOSS_API goss_status goss_pipeline_codec_export(goss_pipeline_codec_t codec, void** bytes, size_t* size);
 
-/// Local, between runs: replaces it by what this rank exported, on all ranks or on none, in a pipeline whose ranks have
-/// the same stages. Errors: GOSS_ERR_PROTOCOL for damaged bytes, GOSS_ERR_INVALID_ARGUMENT for samples of another
-/// length or a codec without deltas, GOSS_ERR_RESOURCE. Nothing has changed then, but with GOSS_ERR_RESOURCE the codec
-/// is of no use any more.
+/// Local, between runs: replaces the codec's samples by those that this rank exported, on all ranks or on none, in a
+/// pipeline whose ranks have the same stages. Errors: GOSS_ERR_PROTOCOL for damaged bytes, GOSS_ERR_INVALID_ARGUMENT
+/// for samples of another length or a codec without deltas, GOSS_ERR_RESOURCE. After an error nothing has changed, but
+/// after GOSS_ERR_RESOURCE the codec cannot be used any more.
 GOSS_API goss_status goss_pipeline_codec_import(goss_pipeline_codec_t codec, const void* bytes, size_t size);
 
 /// What a runner calls to compute. `run` gets every computation, reduction and step of its rank, in order, in the
 /// thread of goss_pipeline_run, and returns 0, or anything else to give up.
-///   FORWARD:  input [boundary_bytes] of the stage, NULL for the first stage; output [boundary_bytes], NULL for the
-///   last. BACKWARD, BACKWARD_INPUT: input is the gradient of the stage's output, NULL for the last stage; output that
-///   of the
-///             stage's input, NULL for the first.
-///   others:   both NULL.
-/// Both buffers belong to the runner and are valid during the call; keep a copy of what is needed later. `run` may use
-/// other communicators; their calls must match across ranks by the schedule's order.
+///
+/// - FORWARD: `input` is the stage's input, NULL for the first stage; `output` its output, NULL for the last stage.
+/// - BACKWARD, BACKWARD_INPUT: `input` is the gradient of the stage's output, NULL for the last stage; `output` that of
+///   the stage's input, NULL for the first stage.
+/// - Others: both are NULL.
+///
+/// Both buffers have boundary_bytes bytes, belong to the runner and are valid during the call; keep a copy of what is
+/// needed later. `run` may use other communicators; their calls must match across ranks by the schedule's order.
 typedef struct goss_pipeline_work {
   size_t size; ///< sizeof(goss_pipeline_work)
   size_t boundary_bytes;

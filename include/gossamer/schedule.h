@@ -116,11 +116,11 @@ struct ScheduleFrame {
 /// Writes one rank's schedule in program order.
 ///
 /// `data(c)` names chunk c wherever its current value is: at first in the caller's input (if this rank has it there),
-/// and after the first write in its home: the caller's output where the collective delivers chunk c to this rank, else
-/// scratch. So an out-of-place reduction reads the input once, and build() adds the copies that are still missing at
-/// the end. Homes: all_reduce, broadcast, all_gather, scan: output c. reduce, gather: output c at the root, else
-/// scratch. reduce_scatter, scatter: output c for c == rank, else scratch. all_to_all and exscan have no data slots:
-/// use input(c), output(c) and scratch.
+/// and after the first write in its final place: the caller's output where the collective delivers chunk c to this
+/// rank, else scratch. So an out-of-place reduction reads the input once, and build() adds the copies that are still
+/// missing at the end. Final places: all_reduce, broadcast, all_gather, scan: output c. reduce, gather: output c at the
+/// root, else scratch. reduce_scatter, scatter: output c for c == rank, else scratch. all_to_all and exscan have no
+/// data slots: use input(c), output(c) and scratch.
 class ScheduleBuilder {
  public:
   explicit ScheduleBuilder(const ScheduleFrame& frame);

@@ -106,17 +106,17 @@ GOSS_API goss_status goss_sync_set_lr(goss_sync_t sync, double lr);
 /// ranks make equally many of those. Otherwise 1. With steps=dynamic it must be asked, else it may.
 GOSS_API goss_status goss_sync_computes(goss_sync_t sync, int32_t* computes);
 
-/// Local, during a step: how long its computation takes this rank, in seconds (above 0), for steps=dynamic. Without it
-/// the synchronizer measures from one goss_sync_step to the next, what a framework does between steps included. Plans,
+/// Local, during a step: tells how many seconds (above 0) this rank computes in it, for steps=dynamic. Without it the
+/// synchronizer measures from one goss_sync_step to the next, what a framework does between steps included. Plans,
 /// and with them bits, are a function of these times.
 GOSS_API goss_status goss_sync_step_time(goss_sync_t sync, double seconds);
 
-/// The gradient of a tensor is final for this step: its bucket's exchange starts when all of it is. Never blocks. The
-/// order of tensors may differ between ranks; the reverse of registration overlaps best. A no-op where gradients stay
-/// local.
+/// Tells that the gradient of a tensor is final for this step. A bucket's exchange starts when all its gradients are
+/// final. Never blocks. The order of tensors may differ between ranks; the reverse of registration overlaps best. A
+/// no-op where gradients stay local.
 GOSS_API goss_status goss_sync_gradient_ready(goss_sync_t sync, int32_t index);
 
-/// Collective: tensors not told of are taken as ready; returns when all gradients are exchanged.
+/// Collective: treats the gradients of all other tensors as final, and returns when all gradients are exchanged.
 GOSS_API goss_status goss_sync_gradients(goss_sync_t sync);
 
 /// Collective: the optimizer has changed the parameters. Blocks only in steps in which an exchange must be applied.

@@ -27,18 +27,18 @@ struct BoardCollective {
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
   std::uint64_t count = 0; ///< Elements of the vector or of one rank's block.
-  std::uint64_t bytes = 0; ///< Of these.
+  std::uint64_t bytes = 0; ///< Bytes of these elements.
   std::uint64_t posts = 0; ///< Bytes that this rank writes.
   int first = 0;           ///< Ranks that this one reads from: first .. end - 1.
   int end = 0;
-  bool gathers_first = false;      ///< Writes only when all others have.
+  bool gathers_first = false;      ///< This rank writes only after all others have written (barrier on rank 0).
   bool needs_copy = false;         ///< This rank's own bytes are to be read from its board, not from the input.
   std::uint32_t behind_stride = 0; ///< Bytes of a place behind the slots; 0: the bytes follow their slot.
-  std::uint32_t behind_places = 0; ///< How many of these a part has.
-  std::uint64_t skipped = 0;       ///< What this rank reads of each other begins behind so many of its bytes.
+  std::uint32_t behind_places = 0; ///< Number of such places in a part.
+  std::uint64_t skipped = 0;       ///< Bytes of each other rank's contribution that this rank skips.
   Envelope envelope{};             ///< What all ranks must call: set before the first advance().
 
-  std::uint64_t number = 0; ///< Place among the communicator's flat collectives, from 1; 0: not written yet.
+  std::uint64_t number = 0; ///< Number among the communicator's collectives over boards, from 1; 0: not written yet.
   std::size_t at = 0;       ///< Where in the lanes the bytes of that number are.
   int next = 0;             ///< The rank whose bytes are awaited.
 };
@@ -57,8 +57,8 @@ struct BoardCollective {
 /// so a rank that has written n - kSlots + 1 has read what n overwrites, and nobody needs to say so. Collectives in
 /// which a rank waits for nobody may therefore run ahead by kSlots - 1, and no further.
 ///
-/// Where ranks share processors a barrier goes through rank 0, which writes when all others have, and for which these
-/// wait: none is let go to look in vain for what a rank that has not run since would do next.
+/// When ranks outnumber processors, rank 0 releases a barrier, after all others have written, so that no rank spins for
+/// one that is not scheduled.
 ///
 /// Reductions add in the order of the ranks, on all ranks: the same bits everywhere. Buffers may be in place, as
 /// nothing is written to the output before the input is on the board. A rank reads its own bytes from its input where
@@ -87,12 +87,12 @@ class BoardChannel {
   void wakeOthers() { board_->wake(others_); }
   /// The first rank whose bytes (or, before anything is written, whose progress) are awaited; -1: none.
   [[nodiscard]] int awaited(const BoardCollective& work) const;
-  /// All of them.
+  /// All such ranks.
   void appendAwaited(const BoardCollective& work, std::vector<int>& ranks) const;
 
-  /// Whether it is the operation's turn now; else leave() of the one before names it.
+  /// Queues the operation. Returns whether its turn is now; otherwise the leave() that ends the turn before returns it.
   bool enter(Operation& operation);
-  /// Who is next, or null.
+  /// Ends the operation's turn. Returns the next operation, or null.
   Operation* leave(Operation& operation);
 
  private:

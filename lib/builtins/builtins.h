@@ -1,4 +1,4 @@
-/// The one list of what is built in. No registration anywhere else.
+/// The one list of built-in transports, algorithms and codecs. Nothing registers itself elsewhere.
 #ifndef GOSS_LIB_BUILTINS_BUILTINS_H_
 #define GOSS_LIB_BUILTINS_BUILTINS_H_
 

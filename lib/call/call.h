@@ -32,10 +32,10 @@ struct CallKey {
   }
 };
 
-/// Of a call that is a phase of another.
+/// Where a call is a phase of a multi-phase call.
 struct PhaseOf {
-  std::shared_ptr<const CodecPair> codecs; ///< The whole's.
-  Signature signature;                     ///< What other ranks are told of it.
+  std::shared_ptr<const CodecPair> codecs; ///< Codecs of the multi-phase call.
+  Signature signature;                     ///< Signature of the multi-phase call.
 };
 
 /// A buffer that only one rank's block lives in (input of all_gather, output of scatter) has that block at offset 0.
@@ -55,7 +55,7 @@ struct Call {
   std::int64_t timeout_ms = 0;
   std::string algorithm;                   ///< Empty: the planner's choice.
   std::shared_ptr<const CodecPair> codecs; ///< Null: what travels is not compressed.
-  std::uint64_t tensor = 0;                ///< Of error feedback and random streams.
+  std::uint64_t tensor = 0;                ///< Names the vector for error feedback and random streams.
   std::shared_ptr<const PhaseOf> phase_of; ///< Null: it stands alone.
 
   friend bool operator==(const Call&, const Call&) = default;

@@ -17,8 +17,8 @@ namespace goss {
 
 /// The codecs of the two halves of a collective. Immutable and shared by all calls that name them.
 struct CodecPair {
-  Compression there; ///< Of what goes into sums, and of everything in collectives without sums.
-  Compression back;  ///< Of results.
+  Compression there; ///< Codec of contributions to sums, and of everything in collectives without sums.
+  Compression back;  ///< Codec of results.
   std::string text;  ///< Both specs in canonical form.
   std::uint64_t hash = 0;
 
@@ -31,7 +31,7 @@ struct CodecPair {
   /// Whether each rank's contribution must be encoded, its own shard's too, and sums must not: so it is with a
   /// momentum, which is part of what is sent. Then payloads are gathered.
   [[nodiscard]] bool gathers() const { return there.feedback.momentum != 0; }
-  /// Whether it works in phases of its own (core/phased.h).
+  /// Whether it works in phases of its own (execution/multi_phase_operation.h).
   [[nodiscard]] bool multiPhase() const { return there.codec->traits().multi_phase; }
   /// Whether sums may be encoded again on their way without a loss that grows: any algorithm is legal.
   [[nodiscard]] bool mayRequantize() const;

@@ -1,4 +1,4 @@
-/// Small messages between cores outside of any operation: aborts and probes. docs/formats.md describes the bytes.
+/// Small messages between ranks outside of any operation: aborts and probes. docs/formats.md describes the bytes.
 #ifndef GOSS_LIB_MESH_CONTROL_H_
 #define GOSS_LIB_MESH_CONTROL_H_
 

@@ -76,7 +76,7 @@ class Mesh final : public TransportListener {
   [[nodiscard]] bool isLost(int peer) const { return !lost_[static_cast<std::size_t>(peer)].isOk(); }
   /// Whether `peer` is lost and has departed or ended, so that it goes on nowhere.
   [[nodiscard]] bool hasEnded(int peer) const { return ended_[static_cast<std::size_t>(peer)]; }
-  /// Whether the link works, for those who send often: then linkStatus() is ok.
+  /// Whether the link works, which implies that linkStatus() is ok: a cheap check for the fast path.
   [[nodiscard]] bool isUp(int peer) const {
     const auto index = static_cast<std::size_t>(peer);
     return lost_[index].isOk() && by_peer_[index] != nullptr && by_peer_[index]->link(peer) == LinkState::ready;
@@ -87,7 +87,7 @@ class Mesh final : public TransportListener {
   void sleepEndedOnLoop();
   void appendPollFds(std::vector<pollfd>& fds) const;
 
-  /// As Transport::servesOthers, of any.
+  /// Whether any transport serves other ranks (Transport::servesOthers).
   [[nodiscard]] bool servesOthers() const;
 
   /// Offers memory to the transports in use, as Transport::addRegion and removeRegion.
@@ -97,7 +97,7 @@ class Mesh final : public TransportListener {
   /// As Transport::discard and abandon.
   void discard(Tag mask, Tag value);
   void abandon(int peer, const Status& why);
-  /// Sum of what moved to and from `peer`.
+  /// Bytes and messages to and from `peer`, summed over transports.
   [[nodiscard]] std::uint64_t movements(int peer) const;
 
   void onPeerLost(int peer, const Status& status, PeerLoss how) override;
@@ -105,7 +105,7 @@ class Mesh final : public TransportListener {
  private:
   const int self_;
   std::vector<std::unique_ptr<Transport>> transports_;
-  std::vector<Transport*> used_; ///< Those that at least one peer is reached by.
+  std::vector<Transport*> used_; ///< Transports that reach at least one peer.
   std::vector<Transport*> by_peer_;
   std::vector<Status> lost_; ///< By peer.
   std::vector<bool> ended_;  ///< By peer: see hasEnded().

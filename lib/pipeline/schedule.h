@@ -11,7 +11,7 @@ namespace goss::pipeline {
 /// Values are the C ABI's goss_pipeline_kind.
 enum class ActionKind : std::uint8_t {
   forward = 0,
-  backward = 1,       ///< Gradients of the input and of the weights at once.
+  backward = 1,       ///< Gradients of the input and of the weights in one pass.
   backwardInput = 2,  ///< The half of backward that the previous stage waits for.
   backwardWeight = 3, ///< The other half, which nobody waits for.
   recompute = 4,      ///< Makes the activations of a forward again, which kept its input only.

@@ -1,4 +1,4 @@
-/// The plans that come into question for a collective, and what each would cost.
+/// The candidate plans of a collective, and their prices.
 #ifndef GOSS_LIB_PLANNER_CANDIDATES_H_
 #define GOSS_LIB_PLANNER_CANDIDATES_H_
 
@@ -41,7 +41,7 @@ struct Candidate {
 
   bool between_nodes = false; ///< Compressed, but only what leaves a node.
 
-  bool on_board = false; ///< Runs without messages: see core/flat.h.
+  bool on_board = false; ///< Runs over boards, without messages: see boards/board_channel.h.
   double price_s = 0;
   bool extrapolated = false;         ///< Too many steps to simulate: the price follows from fewer ranks.
   int critical_rank = 0;             ///< The last to finish; 0 when extrapolated.
@@ -49,9 +49,9 @@ struct Candidate {
   std::uint64_t most_messages_sent = 0;
 };
 
-/// Bytes a second that a rank should send to each peer of a schedule which sends equally much to all of them at once,
-/// and not little, over a long distance and through a line that the links know: more would only fill the line's queue,
-/// and lose what does not fit in it. 0: as many as can. Sizes are those of `shape`, uncompressed.
+/// Bytes a second that a rank should send to each peer of a schedule which sends equally much, and not little, to all
+/// peers at the same time, over a WAN and through a line whose rate the links name: a higher rate would only overflow
+/// the line's queue. 0: unlimited. Sizes are those of `shape`, uncompressed.
 [[nodiscard]] std::uint64_t paceFor(const schedule::Links& links, const Schedule& schedule,
                                     const schedule::Shape& shape);
 
@@ -74,8 +74,8 @@ struct Candidate {
                                                    const schedule::Links& links);
 
 enum class Effort : std::uint8_t {
-  choose,   ///< What cannot become the cheapest is left in its simplest form, and priced so.
-  thorough, ///< All are cut as suits them best: for people who compare. The cheapest is the same.
+  choose,   ///< Variants that cannot become the cheapest stay in their simplest form, and are priced so.
+  thorough, ///< Every variant is cut as suits it best, for people who compare. The cheapest is the same.
 };
 
 /// The cheapest variant of each legal algorithm, order and group size, in the order of `algorithms`: blocks, fragments

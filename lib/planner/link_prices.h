@@ -1,5 +1,5 @@
-/// What messages cost between ranks, by where the ranks are: what the planner knows of a machine or cluster when nobody
-/// has measured its links.
+/// Prices of messages between ranks by their places: what the planner knows of a machine or cluster without a link
+/// file.
 #ifndef GOSS_LIB_PLANNER_LINK_PRICES_H_
 #define GOSS_LIB_PLANNER_LINK_PRICES_H_
 
@@ -26,7 +26,7 @@ struct LinkRules {
   schedule::LinkPrice socket;
 };
 
-/// Pure, and of the cards alone: all ranks come to the same. `ranks` index `cards`. Hosts are nodes, whose ranks share
+/// Pure function of the cards: all ranks compute the same. `ranks` index `cards`. Hosts are nodes, whose ranks share
 /// their port; on a single host packages are, when all its ranks are bound to one.
 [[nodiscard]] schedule::Links linksBetween(const std::vector<PeerCard>& cards, const std::vector<int>& ranks,
                                            const LinkRules& rules);

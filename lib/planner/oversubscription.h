@@ -1,4 +1,4 @@
-/// What is different where there are more ranks than processors.
+/// Which algorithms run where there are more ranks than processors.
 #ifndef GOSS_LIB_PLANNER_OVERSUBSCRIPTION_H_
 #define GOSS_LIB_PLANNER_OVERSUBSCRIPTION_H_
 
@@ -21,8 +21,8 @@ std::string_view preferredAmongEquals(const Config& config, double ranks_per_pro
 /// Whether `ranks` of one host, each a process, take turns and talk through its memory: see
 /// algorithmWhenOversubscribed().
 bool takesTurns(const Config& config, int ranks, double ranks_per_processor);
-/// What `size` of them take for `bytes` of the vector or of one rank's block, whatever its price: the algorithm in
-/// which ranks wait the least. "": prices decide. `fits_board`: boards hold the call (core/flat.h).
+/// The algorithm that `size` such ranks run for `bytes` of the vector or of one rank's block, whatever its price: the
+/// one in which ranks wait the least. "": prices decide. `fits_board`: boards hold the call (boards/board_channel.h).
 std::string_view algorithmWhenOversubscribed(Collective collective, int size, std::uint64_t bytes, bool fits_board);
 
 } // namespace goss

@@ -37,7 +37,7 @@ struct Plan {
   std::uint32_t window = 1;
   std::vector<double> weights; ///< Shape::weights; empty: equal chunks.
   std::string algorithm;
-  bool on_board = false;              ///< Calls that fit go over the board instead (core/flat.h).
+  bool on_board = false;              ///< Calls that fit run over boards instead (boards/board_channel.h).
   std::uint64_t pace_bytes_per_s = 0; ///< To each peer; 0: as fast as can be.
   double predicted_s = 0;             ///< For the middle of the size class.
 };
@@ -74,7 +74,7 @@ class Planner {
   /// when the name is unknown or cannot do this call (the text lists what can); unsupported when nothing can.
   Result<std::shared_ptr<const Plan>> plan(const PlanKey& key);
 
-  /// What the key asks, for `bytes` in place of its count.
+  /// The question of the key, with `bytes` in place of its count.
   [[nodiscard]] Question questionOf(const PlanKey& key, std::uint64_t bytes) const;
   /// What plan() chooses from, in catalogue order, priced thoroughly for exactly key's bytes. Errors: as plan().
   [[nodiscard]] Result<std::vector<Candidate>> candidates(const PlanKey& key) const;
@@ -86,7 +86,7 @@ class Planner {
   /// The index of the one that plan() would take for the key; `bytes` as for questionOf(). Not empty.
   [[nodiscard]] std::size_t chosen(const std::vector<Candidate>& candidates, const PlanKey& key,
                                    std::uint64_t bytes) const;
-  /// Cuts what plan() takes into parts of Preferences::fragment_bytes; prices stay those of before.
+  /// Cuts the candidate that plan() takes into fragments of Preferences::fragment_bytes; prices stay those of before.
   void cutAsPreferred(Candidate& candidate, const Question& question) const;
 
  private:

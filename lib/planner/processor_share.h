@@ -1,4 +1,4 @@
-/// Whether the ranks of a host get in each other's way.
+/// Whether the ranks of a host share processors.
 #ifndef GOSS_LIB_PLANNER_PROCESSOR_SHARE_H_
 #define GOSS_LIB_PLANNER_PROCESSOR_SHARE_H_
 
@@ -11,8 +11,8 @@
 namespace goss {
 
 struct ProcessorShare {
-  /// The ranks cannot all run at once, each on a processor of its own. So also where processors are left over that
-  /// those who share one may not use.
+  /// The ranks cannot all run at the same time, each on a processor of its own. Also true where processors are left
+  /// over which the ranks that share one may not use.
   bool oversubscribed = false;
   double ranks_per_processor = 1; ///< Ranks over the processors that any of them may use.
 };

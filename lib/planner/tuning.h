@@ -14,9 +14,9 @@ namespace goss {
 struct Tuning {
   schedule::LinkPrice loopback; ///< Between threads of one process.
   schedule::LinkPrice shm;      ///< Between processes of one host, as are the next.
-  schedule::LinkPrice ucx;      ///< What takes the place of shm with GOSS_TRANSPORT=ucx.
+  schedule::LinkPrice ucx;      ///< Used in place of shm with GOSS_TRANSPORT=ucx.
   schedule::LinkPrice tcp;
-  schedule::LinkPrice tls;     ///< TCP with encryption, which is paid for in processor time.
+  schedule::LinkPrice tls;     ///< TCP with encryption, which costs processor time.
   schedule::LinkPrice network; ///< Between hosts.
   schedule::CpuPrice cpu;
 

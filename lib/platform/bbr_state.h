@@ -8,10 +8,10 @@
 namespace goss::platform {
 
 struct BbrState {
-  bool seeking = false;            ///< It sends faster than bytes arrive, to find out what the path carries.
-  double rate_bytes_per_s = 0;     ///< The fastest that it has seen bytes arrive.
-  double pace_bytes_per_s = 0;     ///< The fastest that it sends at present.
-  double anew_bytes_per_s = 0;     ///< The pace with which it would begin anew, with the window that it has.
+  bool seeking = false;        ///< bbr is in startup: it sends faster than bytes arrive, to find the path's bandwidth.
+  double rate_bytes_per_s = 0; ///< The fastest that it has seen bytes arrive.
+  double pace_bytes_per_s = 0; ///< The fastest that it sends at present.
+  double anew_bytes_per_s = 0; ///< The pace with which it would begin anew, with the window that it has.
   std::uint32_t round_trip_us = 0; ///< Of late.
   std::uint32_t least_round_trip_us = 0;
   std::uint64_t in_flight_bytes = 0;

@@ -7,8 +7,8 @@
 
 namespace goss::platform {
 
-/// That of `bytes` bytes behind others, whose checksum is `before`; 0: behind none. By the processor's own instructions
-/// where it has them.
+/// Extends the checksum `before` (0: of no bytes) by `bytes` bytes. Uses the processor's CRC instructions where it has
+/// them.
 std::uint32_t crc32c(const void* from, std::size_t bytes, std::uint32_t before = 0);
 
 } // namespace goss::platform

@@ -11,7 +11,7 @@ bool joinFences();
 /// False: refused, and nothing was fenced.
 bool fenceAll();
 
-/// The same among the threads of this process alone.
+/// As fenceAll(), for the threads of this process alone.
 bool joinOwnFences();
 bool fenceOwn();
 

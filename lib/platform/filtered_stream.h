@@ -34,7 +34,7 @@ class Stream {
     filter_ = std::move(inner);
   }
 
-  /// Ready at once without a filter.
+  /// Without a filter the stream is ready from the start.
   Greeting greet() { return filter_ ? filter_->greet(fd_.get()) : Greeting::ready; }
   /// Greets to the end. Errors: timeout; peerLost when the connection ended; protocol with failure().
   Status greetUntil(Deadline deadline);

@@ -13,8 +13,8 @@
 namespace goss::platform {
 
 /// A caller that cannot be accepted for want of a descriptor stays in the queue and keeps the socket readable, so that
-/// a poller would return at once for ever. It is accepted with a descriptor that is kept for this and hung up on; where
-/// that one is gone too, the poller does not watch the socket for kRestMs. One thread.
+/// a poller would return immediately, for ever. It is accepted with a descriptor that is kept for this and hung up on;
+/// where that one is gone too, the poller does not watch the socket for kRestMs. One thread.
 class ListeningSocket {
  public:
   /// `fd` listens. `poller`, which outlives this, tells its callers as `token`. Errors: resource.

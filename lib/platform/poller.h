@@ -1,4 +1,4 @@
-/// Waiting for many descriptors at once, and waking a waiter.
+/// Waits for events of many descriptors; wakes a waiter from another thread.
 #ifndef GOSS_LIB_PLATFORM_POLLER_H_
 #define GOSS_LIB_PLATFORM_POLLER_H_
 

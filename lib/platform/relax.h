@@ -1,4 +1,4 @@
-/// What a thread that waits for memory tells its processor.
+/// A hint to the processor in a spinning thread.
 #ifndef GOSS_LIB_PLATFORM_RELAX_H_
 #define GOSS_LIB_PLATFORM_RELAX_H_
 

@@ -86,7 +86,7 @@ bool isListening(int fd);
 std::optional<SocketAddress> localAddress(int fd);
 std::optional<SocketAddress> remoteAddress(int fd);
 
-/// Sends small messages at once (TCP_NODELAY). Socket buffers are left to the system, which lets them grow with the
+/// Switches Nagle's algorithm off (TCP_NODELAY). Socket buffers are left to the system, which lets them grow with the
 /// path: a fixed size would end that and is capped lower. What the system refuses stays as it is.
 void tuneForMessages(int fd);
 /// For a connection that stands: picks the congestion control `named`, or, when that is empty, by the path. Between
@@ -99,13 +99,13 @@ bool tuneForPath(int fd, const std::string& named);
 /// The system spreads what is written evenly, at most so many bytes a second, instead of sending it in bursts that
 /// overflow the queue of a slower line on the way (SO_MAX_PACING_RATE). Returns whether it does.
 bool limitPace(int fd, std::uint64_t bytes_per_s);
-/// That bound; nothing where there is none.
+/// The bound of SO_MAX_PACING_RATE; nothing where there is none.
 std::optional<std::uint64_t> paceLimit(int fd);
-/// As TCP knows it; 0: it does not.
+/// TCP's smoothed round trip time; 0: not known.
 double roundTrip_s(int fd);
-/// Makes bbr find out anew how much the path takes, as with a new connection: it was kept from sending that much.
+/// Makes bbr probe for bandwidth from the start, as on a new connection, because its estimate is too low.
 void relearnPath(int fd);
-/// What the connection uses now; "" where the system does not tell.
+/// The connection's congestion control; "" where the system does not tell.
 std::string congestionControl(int fd);
 /// The connection is reset, not shut down, when `fd` is closed.
 void resetOnClose(int fd);

@@ -15,7 +15,7 @@
 
 namespace goss::platform {
 
-/// What the two ends' greeting has come to.
+/// State of the handshake of the two ends.
 enum class Greeting { underway, ready, failed };
 
 /// One end of one connection. `fd` is its non-blocking socket, the same one in every call. Nothing blocks; one thread.
@@ -33,7 +33,7 @@ class StreamFilter {
   [[nodiscard]] virtual std::string failure() const = 0;
 
   /// As readSome and writeSome. Fewer bytes than asked for: the socket would block. Written bytes may lie here until
-  /// flush() has brought them to the socket; the caller's buffers are free at once.
+  /// flush() has brought them to the socket; the caller's buffers are free when the call returns.
   virtual StreamResult read(int fd, std::span<const iovec> to) = 0;
   virtual StreamResult write(int fd, std::span<const iovec> from) = 0;
   virtual void flush(int fd) = 0;

@@ -1,4 +1,4 @@
-/// Copies that leave the caches to others.
+/// Copies that bypass the caches.
 #ifndef GOSS_LIB_PLATFORM_STREAMING_COPY_H_
 #define GOSS_LIB_PLATFORM_STREAMING_COPY_H_
 

@@ -51,8 +51,8 @@ class Fragment {
   void save(base::WireWriter& writer) const;
   /// False when the bytes are not of this fragment: then it is to be thrown away.
   bool load(base::WireReader& reader);
-  /// What ranks of another grid have saved of these tensors; names[i] is that of tensor i. False when they lack one, or
-  /// are of another method: then the fragment is to be thrown away.
+  /// Restores what ranks of another grid have saved of these tensors; names[i] names tensor i. False when they lack
+  /// one, or are of another method: then the fragment is to be thrown away.
   bool adopt(const OuterState& saved, std::span<const std::string> names);
 
  private:

@@ -47,9 +47,9 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] ControlChannel& control() { return *control_; }
   /// Link prices between `ranks` (world ranks), from GOSS_LINKS, or from where the ranks are and GOSS_TUNING.
   [[nodiscard]] schedule::Links linksBetween(const std::vector<int>& ranks) const;
-  /// The algorithm to take where prices hardly differ; "": no such.
+  /// The algorithm that the planner prefers where prices hardly differ; "": none.
   [[nodiscard]] std::string_view preferredAmongEquals() const;
-  /// Whether more ranks than processors talk through memory, which prices do not know of.
+  /// Whether more ranks than processors communicate through shared memory, which prices do not model.
   [[nodiscard]] bool takesTurns() const;
   /// Null unless all of `ranks` (world ranks; this one is `rank` among them) see each other's boards.
   [[nodiscard]] std::unique_ptr<BoardChannel> makeFlatChannel(std::uint32_t context, const std::vector<int>& ranks,

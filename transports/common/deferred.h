@@ -1,4 +1,4 @@
-/// Operations that failed at once, kept until progress() may say so.
+/// Operations that failed when they were posted, kept until progress() may report it.
 #ifndef GOSS_TRANSPORTS_COMMON_DEFERRED_H_
 #define GOSS_TRANSPORTS_COMMON_DEFERRED_H_
 

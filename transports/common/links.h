@@ -31,7 +31,7 @@ class Links {
   [[nodiscard]] std::size_t size() const { return links_.size(); }
   [[nodiscard]] auto begin() const { return links_.begin(); }
   [[nodiscard]] auto end() const { return links_.end(); }
-  /// Where links put what fails at once. Outlives them.
+  /// Keeps operations that fail when they are posted. Outlives the links.
   [[nodiscard]] Deferred& deferred() { return deferred_; }
 
   /// As Transport::send of the transport `name`; `more` is for Link::send.
@@ -63,7 +63,7 @@ class Links {
     return at(peer).matcher().peek(mask, value, found);
   }
 
-  /// Completes what failed at once; to be called out of progress(). Returns whether there was something.
+  /// Completes operations that failed when they were posted; called out of progress(). Returns whether there was one.
   bool drain() { return deferred_.drain(); }
   [[nodiscard]] bool hasWork() const {
     return !deferred_.empty() ||

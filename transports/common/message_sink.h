@@ -25,10 +25,10 @@ struct MessageHeader {
 
 /// Use, out of progress() only:
 ///
-///     if (inflow.isIdle() && !inflow.begin(header)) return; // Memory is short: the link must end.
-///     inflow.deliver(bytes);                                // Bytes that lie in memory already, such as a shared
-///     ring. n = readv(fd, iov, inflow.space(iov, max)); inflow.commit(n); // Or: straight from a descriptor to where
-///     they belong.
+///     if (sink.isIdle() && !sink.begin(header)) return;  // Memory is short: the link must end.
+///     sink.deliver(bytes);                               // Bytes in memory already, such as in a shared ring.
+///     n = readv(fd, iov, sink.space(iov, max));          // Or: from a descriptor straight to their place.
+///     sink.commit(n);
 ///
 /// A message ends by itself with its last byte (one of no bytes in begin()), and the receive is completed then. A
 /// stream is one connection, or one ring; several may feed one Matcher, and then their headers must be given to begin()

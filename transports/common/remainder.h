@@ -13,8 +13,8 @@
 namespace goss::transports {
 
 /// The bytes of a stream cannot be taken back, and without the rest of them the next message could not be told from
-/// this one. So they are sent all the same, out of memory of our own: the sender has its buffer back at once, and the
-/// receiver gets a message that is whole. One thread.
+/// this one. So they are sent all the same, out of memory of our own: the sender has its buffer back immediately, and
+/// the receiver gets a message that is whole. One thread.
 class Remainder final : public SendOperation {
  public:
   /// Longer ones are not worth it: the link breaks.

@@ -30,7 +30,7 @@ struct Slots {
   }
 };
 
-/// What MPI would not let go of is left to it for good: a peer that died, or does not react, may yet be served from it.
+/// Requests that MPI does not complete are leaked: a peer that died, or does not react, may yet be served from it.
 struct FreeIfIdle {
   void operator()(Slots* slots) const {
     if (slots->isIdle()) delete slots;

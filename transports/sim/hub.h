@@ -78,7 +78,7 @@ class Hub : public std::enable_shared_from_this<Hub> {
 
   /// Puts an event on the link, `bytes` long. Events of a link arrive in order.
   void post(int from, int to, Event::Kind kind, std::shared_ptr<Message> message, std::uint64_t bytes);
-  /// Makes `to` look at its queue at once.
+  /// Makes `to` look at its queue immediately.
   void poke(int from, int to);
   /// Moves the events of `rank` that are due to `out`. `idle`: the rank has nothing else to do; when that holds for
   /// all, the clock jumps.
@@ -117,7 +117,7 @@ class Hub : public std::enable_shared_from_this<Hub> {
     VirtualTime last_arrival = 0;
   };
 
-  // All of these with mutex_ held.
+  // These functions are called with mutex_ held.
   [[nodiscard]] bool due(const Rank& rank) const { return !rank.events.empty() && rank.events.begin()->at <= now_; }
   /// How long `rank` may still hold up the clock; zero or less when it does not.
   [[nodiscard]] Clock::duration holdsClockFor(const Rank& rank, Clock::time_point wall) const;

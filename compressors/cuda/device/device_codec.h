@@ -31,14 +31,14 @@ struct DeviceRunJob {
 class DeviceRun {
  public:
   virtual ~DeviceRun() = default;
-  /// Puts kernels on `stream` and returns at once. Phase::values is device memory: the caller's collective waits for
+  /// Enqueues kernels on `stream` and returns. Phase::values is device memory: the caller's collective waits for
   /// the stream, and the next call's stream for the collective.
   virtual Result<Phase> next(Stream stream) = 0;
 };
 
 /// Immutable and safe for concurrent use. Jobs are those of gossamer/codec.h with pointers to device memory: values,
 /// references, residuals, payloads, outputs and scratch (aligned to 64). Segment lists and payload lists themselves are
-/// host memory and may go when a call returns. Calls put kernels on `stream` and return at once: they never wait, never
+/// host memory and may go when a call returns. Calls enqueue kernels on `stream` and return: they never wait, never
 /// allocate (start() excepted: host memory), and set `bytes` of segments and merges before the kernels have run.
 ///
 /// Vectors and payloads aligned to 16 bytes, with segments that begin at multiples of 4 elements, are read and written

@@ -1,4 +1,5 @@
-/// Runs a body for every warp of a job: as a kernel on a stream, or, in host code, one warp after the other at once.
+/// Runs a body for every warp of a job: as a kernel on a stream, or, in host code, one warp after the other within the
+/// call.
 #ifndef GOSS_COMPRESSORS_CUDA_KERNELS_LAUNCH_H_
 #define GOSS_COMPRESSORS_CUDA_KERNELS_LAUNCH_H_
 

@@ -31,7 +31,7 @@ class PerLane {
  public:
 #if defined(__CUDACC__)
   GOSS_DEVICE T& operator[](unsigned) { return value_; }
-  /// That of another lane; all lanes ask at once. T is made of 32-bit words.
+  /// Another lane's value; all lanes call together. T is made of 32-bit words.
   GOSS_DEVICE T of(unsigned lane) const {
     struct Words {
       std::uint32_t of[sizeof(T) / 4];
@@ -135,7 +135,7 @@ GOSS_DEVICE std::uint32_t onesIn(std::uint32_t mask) {
 #endif
 }
 
-/// to += value, at once for all threads of the device; returns what was there.
+/// Atomic addition across the device: to += value; returns the old value.
 GOSS_DEVICE std::uint32_t atomicAdd32(std::uint32_t* to, std::uint32_t value) {
 #if defined(__CUDACC__)
   return atomicAdd(to, value);

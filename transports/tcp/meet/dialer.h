@@ -19,7 +19,7 @@
 namespace goss::transports::tcp {
 
 /// Tries the peer's addresses in order, the next one when the last failed or has not answered for kHeadStartMs (less,
-/// when they are many), several at a time. The first that welcomes us gets all connections. Begins anew while the
+/// when they are many), several at a time. The first that welcomes us gets all connections. Calls again while the
 /// deadline allows. One thread.
 class Dialer {
  public:
