@@ -103,7 +103,7 @@ Status Group::end() {
   Status first = std::exchange(failure_, Status::ok());
   for (Operation* operation : started_) {
     Status status = checkRequest("goss_group_end", toRequest(operation));
-    if (status.isOk()) status = operation->communicator().finish(operation, nullptr);
+    if (status.isOk()) status = Communicator::of(*operation).finish(operation, nullptr);
     if (first.isOk()) first = status;
   }
   started_.clear();
@@ -111,8 +111,8 @@ Status Group::end() {
 }
 
 void Group::forget(const Communicator& communicator) {
-  const auto forgotten =
-      std::erase_if(started_, [&](const Operation* operation) { return &operation->communicator() == &communicator; });
+  const auto forgotten = std::erase_if(
+      started_, [&](const Operation* operation) { return &Communicator::of(*operation) == &communicator; });
   if (forgotten > 0 && failure_.isOk()) {
     failure_ = Status::error(GOSS_ERR_ABORTED, "goss_group_end: a communicator of the group was destroyed inside it");
   }

@@ -37,7 +37,7 @@ Status inherited(const char* function, const char* what);
 Status checkComm(const char* function, goss_comm_t comm);
 /// Ok when calls may use `request`: it is NULL, or this process has made it. Else the error of a call with it.
 inline Status checkRequest(const char* function, goss_request_t request) {
-  const bool usable = request == nullptr || !toOperation(request)->communicator().isInherited();
+  const bool usable = request == nullptr || !Communicator::of(*toOperation(request)).isInherited();
   return usable ? Status::ok() : inherited(function, "the request");
 }
 

@@ -85,7 +85,7 @@ Status waitRequest(const char* function, goss_request_t* request, goss_message* 
   if (Status status = checkRequest(function, *request); !status.isOk()) return status;
   Operation* operation = toOperation(*request);
   const bool persistent = operation->persistent;
-  Status status = operation->communicator().finish(operation, message);
+  Status status = Communicator::of(*operation).finish(operation, message);
   if (!persistent) *request = nullptr;
   return status;
 }
@@ -160,7 +160,7 @@ goss_status goss_test(goss_request_t* request, int* done, goss_message* message)
     *done = 1;
     if (*request == nullptr) return Status::ok();
     goss::Operation* operation = toOperation(*request);
-    *done = operation->communicator().test(*operation) ? 1 : 0;
+    *done = goss::Communicator::of(*operation).test(*operation) ? 1 : 0;
     return *done != 0 ? waitRequest("goss_test", request, message) : Status::ok();
   });
 }
@@ -197,7 +197,7 @@ goss_status goss_request_error(goss_request_t request, goss_status* status, cons
     if (Status checked = checkRequest("goss_request_error", request); !checked.isOk()) return checked;
     // The operation keeps its status as long as the request lives.
     const goss::Operation* operation = toOperation(request);
-    tell(operation != nullptr ? operation->communicator().failureOf(*operation) : Status::ok(), status, text);
+    tell(operation != nullptr ? goss::Communicator::of(*operation).failureOf(*operation) : Status::ok(), status, text);
     return Status::ok();
   });
 }
@@ -206,7 +206,7 @@ goss_status goss_start(goss_request_t request) {
   return guarded("goss_start", [&]() -> Status {
     if (request == nullptr) return invalid("goss_start: the request is NULL");
     if (Status status = checkRequest("goss_start", request); !status.isOk()) return status;
-    return toOperation(request)->communicator().restart(*toOperation(request));
+    return goss::Communicator::of(*toOperation(request)).restart(*toOperation(request));
   });
 }
 
@@ -215,11 +215,11 @@ goss_status goss_request_free(goss_request_t* request) {
     if (request == nullptr) return invalid("goss_request_free: request is NULL; pass the address of a goss_request_t");
     if (*request == nullptr) return Status::ok();
     goss::Operation* operation = toOperation(*request);
-    const bool frees = !operation->communicator().isInherited();
-    if (frees && !operation->communicator().test(*operation)) {
+    const bool frees = !goss::Communicator::of(*operation).isInherited();
+    if (frees && !goss::Communicator::of(*operation).test(*operation)) {
       return invalid("goss_request_free: the request is still active; wait for it first");
     }
-    if (frees) operation->communicator().release(operation);
+    if (frees) goss::Communicator::of(*operation).release(operation);
     *request = nullptr;
     return Status::ok();
   });

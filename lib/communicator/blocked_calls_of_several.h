@@ -18,7 +18,7 @@ class Communicator::AllBlockedCallsGuard {
   AllBlockedCallsGuard(std::span<Operation* const> operations, Engine::Lock& lock) : lock_(lock) {
     for (const Operation* operation : operations) {
       if (operation == nullptr) continue;
-      communicators_.push_back(&operation->communicator());
+      communicators_.push_back(&Communicator::of(*operation));
       communicators_.back()->blocked_calls_.enter();
     }
   }
@@ -31,7 +31,7 @@ class Communicator::AllBlockedCallsGuard {
 
   /// finishOnLoop() for one of them, which is null afterwards unless it is persistent.
   Status finish(Operation*& operation, goss_message* message) {
-    Communicator& communicator = operation->communicator();
+    Communicator& communicator = Communicator::of(*operation);
     const bool persistent = operation->persistent;
     Status status = communicator.finishOnLoop(operation, message);
     if (!persistent) operation = nullptr;

@@ -258,9 +258,9 @@ Status Communicator::finishAny(std::span<Operation*> operations, std::size_t& in
   index = operations.size();
   const auto some = std::find_if(operations.begin(), operations.end(), [](const Operation* o) { return o != nullptr; });
   if (some == operations.end()) return Status::ok();
-  Engine& engine = (*some)->communicator().engine();
+  Engine& engine = of(**some).engine();
   for (const Operation* operation : operations) {
-    if (operation == nullptr || &operation->communicator().engine() == &engine) continue;
+    if (operation == nullptr || &of(*operation).engine() == &engine) continue;
     return Status::error(
         GOSS_ERR_UNSUPPORTED,
         "goss_wait_any: the requests belong to communicators of several worlds; wait for each world's");
@@ -293,12 +293,12 @@ Status Communicator::finishAll(std::span<Operation*> operations) {
       continue;
     }
     if (some == nullptr) some = operation;
-    alike = alike && &operation->communicator_ == &some->communicator_;
+    alike = alike && &operation->host() == &some->host();
   }
   if (some == nullptr) return Status::ok();
   if (!alike) return finishOfSeveral(operations);
   // At once: to leave the loop after each would wake others.
-  Communicator& communicator = some->communicator();
+  Communicator& communicator = of(*some);
   auto lock = communicator.engine().enter();
   std::size_t left = operations.size(); // Those behind it are complete.
   const auto done = [&] {
@@ -332,7 +332,7 @@ Status Communicator::finishOfSeveral(std::span<Operation*> operations) {
   bool alike = true;
   for (const Operation* operation : operations) {
     if (operation == nullptr) continue;
-    Engine& its = operation->communicator().engine();
+    Engine& its = of(*operation).engine();
     alike = alike && (engine == nullptr || engine == &its);
     engine = &its;
   }
@@ -344,7 +344,7 @@ Status Communicator::finishOfSeveral(std::span<Operation*> operations) {
   for (Operation*& operation : operations) {
     if (operation == nullptr) continue;
     const bool persistent = operation->persistent;
-    Status status = operation->communicator().finish(operation, nullptr);
+    Status status = of(*operation).finish(operation, nullptr);
     if (!persistent) operation = nullptr;
     if (!status.isOk() && first.isOk()) first = std::move(status);
   }

@@ -36,7 +36,7 @@ class World;
 ///
 /// Once an operation has failed in a way that leaves the ranks out of step, the communicator has failed: every pending
 /// and later operation gets the first error, here and (through an abort message) on all other ranks.
-class Communicator {
+class Communicator final : private OperationHost {
  public:
   /// Where a failure was found out.
   enum class Origin : std::uint8_t {
@@ -56,6 +56,10 @@ class Communicator {
 
   /// Whether fork() has copied it into this process: then it may not be used, nor destroyed.
   [[nodiscard]] bool isInherited() const { return made_in_.isInherited(); }
+  /// The communicator that `operation` belongs to.
+  [[nodiscard]] static Communicator& of(const Operation& operation) {
+    return static_cast<Communicator&>(operation.host());
+  }
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return static_cast<int>(ranks_.size()); }
   [[nodiscard]] std::uint32_t context() const { return context_; }
@@ -64,6 +68,8 @@ class Communicator {
   [[nodiscard]] int rankOfWorld(int world_rank) const;
   [[nodiscard]] World& world() const { return *world_; }
   [[nodiscard]] Engine& engine() const { return engine_; }
+  /// For the operations of this communicator.
+  [[nodiscard]] OperationHost& operationHost() { return *this; }
   [[nodiscard]] Mesh& mesh() const { return mesh_; }
   [[nodiscard]] std::int64_t defaultTimeoutMs() const { return default_timeout_ms_; }
   [[nodiscard]] const Envelope& messageEnvelope(DType dtype) const {
@@ -141,15 +147,11 @@ class Communicator {
   [[nodiscard]] bool holdsStateOnLoop(std::uint64_t tensor, Holders holders = Holders::phased) const;
   /// The error of an operation whose tensor another one holds.
   [[nodiscard]] static Status tensorInUse(const Operation& operation);
-  /// A light receive is to become an operation of the loop after all.
-  void startUnpostedOperationOnLoop(Operation& operation);
   void completeOnLoop(Operation& operation, const Status& status) { operations_.completeOnLoop(operation, status); }
   /// Fails the communicator and everything that is active on it.
   void failOnLoop(const Status& status, Origin origin);
   /// Fails one operation that leaves the communicator usable.
   void failAloneOnLoop(Operation& operation, const Status& status) { operations_.failAloneOnLoop(operation, status); }
-  void expireOnLoop(Operation& operation);
-  void probeOnLoop(Operation& operation, TimePoint now);
   void handleControlOnLoop(int rank, const ControlMessage& message);
   void handlePeerLostOnLoop(int rank, const Status& status, bool departed);
   void countSentOnLoop(std::uint64_t bytes) { operations_.counters().wire_bytes_sent += bytes; }
@@ -171,6 +173,10 @@ class Communicator {
   void disagreeOnLoop(Operation& operation, int rank, const Envelope& theirs);
 
  private:
+  void expired(Operation& operation) override;
+  void probeDue(Operation& operation, TimePoint now) override;
+  void startUnposted(Operation& operation) override;
+
   /// What is known of a rank from its answers to probes.
   struct PeerProgress {
     TimePoint asked{};  ///< Last probe.

@@ -56,7 +56,7 @@ void Communicator::failOnLoop(const Status& status, Origin origin) {
     if (origin != Origin::destroyed) tellOthersOnLoop();
   }
   engine().forEachActiveOnLoop([&](Operation& operation) {
-    if (&operation.communicator() != this) return;
+    if (&operation.host() != this) return;
     if (operation.outlivesFailure() && origin != Origin::destroyed) return;
     if (origin == Origin::elsewhere) operation.lookOnceMoreOnLoop();
     if (operation.state() != Operation::State::active) return;
@@ -86,7 +86,7 @@ void Communicator::handlePeerLostOnLoop(int rank, const Status& status, bool dep
 
 // ---- Deadlines and probes ------------------------------------------------------------------------------------------
 
-void Communicator::probeOnLoop(Operation& operation, TimePoint now) {
+void Communicator::probeDue(Operation& operation, TimePoint now) {
   const TimePoint last = operation.deadline_ - kLastProbe;
   operation.next_probe_ = last > now ? std::min(now + kProbeInterval, last) : now + kProbeInterval;
   operation.remindOnLoop();
@@ -156,7 +156,7 @@ void Communicator::answerProbeOnLoop(int rank, const ControlMessage& probe) {
   reply.operation = history_.next();
   engine().forEachActiveOnLoop([&](Operation& operation) {
     const std::vector<int> waiting = operation.waitingForRanks();
-    if (&operation.communicator() == this && !waiting.empty()) reply.culprit = worldRank(waiting.front());
+    if (&operation.host() == this && !waiting.empty()) reply.culprit = worldRank(waiting.front());
   });
   world_->control().sendOnLoop(worldRank(rank), reply);
 }
@@ -257,7 +257,7 @@ std::string Communicator::expiryText(const Operation& operation, TimePoint now) 
   return fmt::format("waiting for {}", fmt::join(waits, "; "));
 }
 
-void Communicator::expireOnLoop(Operation& operation) {
+void Communicator::expired(Operation& operation) {
   const TimePoint now = Clock::now();
   const std::vector<int> silent = silentRanks(operation, now);
   int culprit = silent.empty() ? -1 : worldRank(silent.front());

@@ -32,9 +32,8 @@ void Communicator::awaitPhased() {
   const BlockedCallGuard inside(blocked_calls_, lock);
   engine().driveUntil(lock, [this] {
     bool pending = false;
-    engine().forEachActiveOnLoop([&](Operation& operation) {
-      pending = pending || (operation.isPhased() && &operation.communicator() == this);
-    });
+    engine().forEachActiveOnLoop(
+        [&](Operation& operation) { pending = pending || (operation.isPhased() && &operation.host() == this); });
     return !pending;
   });
 }

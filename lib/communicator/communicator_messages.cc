@@ -61,8 +61,7 @@ inline TryResult Communicator::tryRecvOnLoop(Transport& transport, const Message
 TryResult Communicator::tryStartOnLoop(const MessageCall& call, std::size_t& received) {
   if (const Operation* light = engine_.firstUnpostedOnLoop(); light != nullptr) {
     // It is behind these, which its own call of the transport could not know.
-    const bool joins =
-        &light->communicator() == this && static_cast<const MessageOperation*>(light)->call().peer == call.peer;
+    const bool joins = &light->host() == this && static_cast<const MessageOperation*>(light)->call().peer == call.peer;
     if (joins) return TryResult::notYet;
     engine_.startUnpostedOnLoop();
   }
@@ -169,7 +168,7 @@ bool Communicator::takeUnpostedUntilOnLoop(const Operation& last) {
   return true;
 }
 
-void Communicator::startUnpostedOperationOnLoop(Operation& operation) {
+void Communicator::startUnposted(Operation& operation) {
   static_cast<MessageOperation&>(operation).bindRest();
   if (Status status = startOnLoop(operation); !status.isOk()) completeOnLoop(operation, status);
 }

@@ -66,7 +66,7 @@ void Communicator::endPhasesOnLoop(const Operation& whole) {
 bool Communicator::holdsStateOnLoop(std::uint64_t tensor, Holders holders) const {
   bool holds = false;
   engine().forEachActiveOnLoop([&](Operation& operation) {
-    if (&operation.communicator() != this || (holders == Holders::phased && !operation.isPhased())) return;
+    if (&operation.host() != this || (holders == Holders::phased && !operation.isPhased())) return;
     const std::uint64_t its = operation.keptTensor();
     holds = holds || (its != 0 && (tensor == 0 || its == tensor));
   });

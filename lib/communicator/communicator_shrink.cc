@@ -13,17 +13,20 @@ namespace goss {
 /// Waits for the agreement; does nothing itself but say again what may have come too early.
 class Communicator::ShrinkCall final : public Operation {
  public:
-  explicit ShrinkCall(Communicator& owner) : Operation(owner, Failure::alone) {}
+  explicit ShrinkCall(Communicator& owner) : Operation(owner.operationHost(), Failure::alone), communicator_(owner) {}
   void startOnLoop() override {}
   void advanceOnLoop() override {}
   void withdrawOnLoop() override {}
-  void remindOnLoop() override { communicator().tellShrinkOnLoop(waitingForRanks()); }
+  void remindOnLoop() override { communicator_.tellShrinkOnLoop(waitingForRanks()); }
   [[nodiscard]] bool outlivesFailure() const override { return true; }
   [[nodiscard]] std::string describe() const override { return "goss_comm_shrink"; }
   [[nodiscard]] std::vector<int> waitingForRanks() const override {
-    const Agreement* agreement = communicator().shrinking_.agreement.get();
+    const Agreement* agreement = communicator_.shrinking_.agreement.get();
     return agreement != nullptr ? agreement->awaited() : std::vector<int>();
   }
+
+ private:
+  Communicator& communicator_;
 };
 
 Result<std::unique_ptr<Communicator>> Communicator::shrink(std::int64_t timeout_ms) {

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "communicator/communicator.h"
 #include "gossamer/board.h"
 #include "mesh/mesh.h"
 
@@ -180,9 +179,9 @@ void Engine::checkTimersOnLoop() {
   next_timer_check_ = now + kTimerTick;
   forEachActiveOnLoop([&](Operation& operation) {
     if (now >= operation.deadline_) {
-      operation.communicator().expireOnLoop(operation);
+      operation.host().expired(operation);
     } else if (now >= operation.next_probe_) {
-      operation.communicator().probeOnLoop(operation, now);
+      operation.host().probeDue(operation, now);
     }
   });
 }
@@ -353,7 +352,7 @@ void Engine::startEachUnpostedOnLoop() {
   for (Operation* at = std::exchange(unposted_first_, nullptr); at != nullptr;) {
     Operation& operation = *std::exchange(at, at->active_next_);
     operation.unposted_ = false;
-    operation.communicator().startUnpostedOperationOnLoop(operation);
+    operation.host().startUnposted(operation);
   }
 }
 

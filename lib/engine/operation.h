@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/operation_host.h"
 #include "gossamer/status.h"
 #include "gossamer/transport.h"
 
@@ -24,13 +25,13 @@ class Operation {
   /// What becomes of the communicator when it fails.
   enum class Failure : std::uint8_t { ofAll, alone };
 
-  explicit Operation(Communicator& communicator, Failure failure = Failure::ofAll)
-      : communicator_(communicator), fails_alone_(failure == Failure::alone) {}
+  explicit Operation(OperationHost& host, Failure failure = Failure::ofAll)
+      : host_(host), fails_alone_(failure == Failure::alone) {}
   virtual ~Operation() = default;
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  /// Posts what can be posted. The communicator has set the state to active.
+  /// Posts what can be posted. The host has set the state to active.
   virtual void startOnLoop() = 0;
   /// Runs what became possible since the last call; called by the engine after transports progressed and the operation
   /// asked for it.
@@ -68,7 +69,8 @@ class Operation {
 
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] const Status& status() const { return status_; }
-  [[nodiscard]] Communicator& communicator() const { return communicator_; }
+  /// The communicator that this operation belongs to.
+  [[nodiscard]] OperationHost& host() const { return host_; }
 
   std::int64_t timeout_ms = 0;     ///< From start to expiry; set before start.
   std::uint64_t sequence = 0;      ///< Place among the communicator's collectives, the first if it takes several.
@@ -88,7 +90,7 @@ class Operation {
     fixed,  ///< It stands for any number of sends that were over at once, and stays complete.
   };
 
-  Communicator& communicator_;
+  OperationHost& host_;
   const bool fails_alone_;
   State state_ = State::inactive;
   Status status_;

@@ -40,7 +40,10 @@ std::uint32_t planHash(const Plan& plan, const Call& call) {
 } // namespace
 
 Execution::Execution(Communicator& communicator, std::shared_ptr<const Plan> plan)
-    : Operation(communicator), plan_(std::move(plan)), context_(std::make_unique<RunContext>()) {
+    : Operation(communicator.operationHost()),
+      communicator_(communicator),
+      plan_(std::move(plan)),
+      context_(std::make_unique<RunContext>()) {
   context_->schedule = plan_->schedule.get();
   context_->dependents = &dependents_;
   context_->call = &call_;
@@ -220,8 +223,7 @@ bool Execution::mustLetOthersEncode(bool of_sum) const {
   const std::uint64_t tensor = keptTensor();
   if (tensor == 0) return false;
   communicator().engine().forEachActiveOnLoop([&](Operation& operation) {
-    if (&operation.communicator() != &communicator() || operation.keptTensor() != tensor || operation.isPhased())
-      return;
+    if (&operation.host() != &host() || operation.keptTensor() != tensor || operation.isPhased()) return;
     const auto& other = static_cast<const Execution&>(operation);
     must = must || (other.sequence < sequence && other.encodings_left_[of_sum] > 0);
   });

@@ -14,6 +14,7 @@
 
 namespace goss {
 
+class Communicator;
 class Run;
 struct RunContext;
 
@@ -68,6 +69,7 @@ class Execution final : public Operation {
   Status disagreeInCallback(int rank, const Envelope& theirs);
 
  private:
+  [[nodiscard]] Communicator& communicator() const { return communicator_; }
   void makeRuns();
   void stageInput();
   void failOnLoop();
@@ -75,6 +77,7 @@ class Execution final : public Operation {
   void leaveFlatOnLoop();
   void countFlatOnLoop();
 
+  Communicator& communicator_;
   std::shared_ptr<const Plan> plan_;
   std::vector<std::vector<std::uint32_t>> dependents_; ///< By step: steps that wait for it.
   Call bound_;                                         ///< As the caller gave it.

@@ -52,7 +52,8 @@ Status forEachPhase(const Codec& codec, std::size_t count, int ranks, const std:
 }
 
 MultiPhaseOperation::MultiPhaseOperation(Communicator& communicator, const Call& call)
-    : Operation(communicator),
+    : Operation(communicator.operationHost()),
+      communicator_(communicator),
       columns_(columnsFor(*call.codecs->there.codec, call.count)),
       values_(paddedCount(call.count, columns_)) {
   bind(call);

@@ -15,6 +15,7 @@
 
 namespace goss {
 
+class Communicator;
 class PreparedPayload;
 
 /// Shows `use` the phases that a multi-phase codec asks for, by running it on `count` ones of one rank, alone: how much
@@ -51,6 +52,7 @@ class MultiPhaseOperation final : public Operation {
   [[nodiscard]] bool isPhased() const override { return true; }
 
  private:
+  [[nodiscard]] Communicator& communicator() const { return communicator_; }
   void workOnLoop(bool first);
   Status begin();
   Status openState();
@@ -61,6 +63,7 @@ class MultiPhaseOperation final : public Operation {
   [[nodiscard]] Signature wholeSignature() const;
   Status finish();
 
+  Communicator& communicator_;
   Call call_;
   const std::size_t columns_;      ///< Of the matrix; 0: it is none.
   std::vector<float> values_;      ///< The vector, with zeros up to whole rows.

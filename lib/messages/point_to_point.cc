@@ -49,8 +49,11 @@ bool SelfChannel::peekOnLoop(std::int32_t tag, goss_message& found) const {
 
 void SelfChannel::withdrawOnLoop(MessageOperation& operation) { std::erase(waiting_, &operation); }
 
+MessageOperation::MessageOperation(Communicator& communicator)
+    : Operation(communicator.operationHost(), Failure::alone), communicator_(communicator) {}
+
 MessageOperation::MessageOperation(Communicator& communicator, const MessageCall& call)
-    : Operation(communicator, Failure::alone) {
+    : MessageOperation(communicator) {
   bind(call);
 }
 

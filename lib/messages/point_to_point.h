@@ -30,6 +30,7 @@ struct MessageCall {
 using MessageEnvelopes = std::array<Envelope, GOSS_DTYPE_COUNT>;
 MessageEnvelopes makeMessageEnvelopes();
 
+class Communicator;
 class MessageOperation;
 
 /// Messages of a rank to itself: copied from the send's buffer into the receive's when both are there. Loop only.
@@ -49,7 +50,7 @@ class SelfChannel {
 class MessageOperation final : public Operation, public QueuedReceive, private SendOperation, private RecvOperation {
  public:
   /// bind() is to follow.
-  explicit MessageOperation(Communicator& communicator) : Operation(communicator, Failure::alone) {}
+  explicit MessageOperation(Communicator& communicator);
   MessageOperation(Communicator& communicator, const MessageCall& call);
   ~MessageOperation() override;
   /// For another message, when this one is over.
@@ -88,6 +89,7 @@ class MessageOperation final : public Operation, public QueuedReceive, private S
  private:
   friend class SelfChannel;
 
+  [[nodiscard]] Communicator& communicator() const { return communicator_; }
   void aimAt(int peer, std::int32_t tag);
   void postOnLoop();
   void postToPeerOnLoop();
@@ -99,6 +101,7 @@ class MessageOperation final : public Operation, public QueuedReceive, private S
   void onReceived(const Status& status) override;
   void ended(const Status& status);
 
+  Communicator& communicator_;
   MessageCall call_;
   iovec piece_;
   int peer_ = -1;        ///< Rank whose message this operation is posted for.

@@ -4,28 +4,31 @@
 
 namespace goss {
 
+ProbeOperation::ProbeOperation(Communicator& communicator, const Pattern& pattern)
+    : Operation(communicator.operationHost(), Failure::alone), communicator_(communicator), pattern_(pattern) {}
+
 void ProbeOperation::startOnLoop() {
-  communicator().receivesOnLoop().add(*this);
-  communicator().engine().keepPollingOnLoop(*this);
+  communicator_.receivesOnLoop().add(*this);
+  communicator_.engine().keepPollingOnLoop(*this);
 }
 
-bool ProbeOperation::pollOnLoop() { return communicator().receivesOnLoop().pollOnLoop(*this); }
+bool ProbeOperation::pollOnLoop() { return communicator_.receivesOnLoop().pollOnLoop(*this); }
 
 void ProbeOperation::withdrawOnLoop() {
-  if (isQueued()) communicator().receivesOnLoop().remove(*this);
+  if (isQueued()) communicator_.receivesOnLoop().remove(*this);
 }
 
 std::string ProbeOperation::describe() const { return "probe for a message from " + goss::describe(pattern_); }
 
-std::vector<int> ProbeOperation::waitingForRanks() const { return communicator().receivesOnLoop().sources(pattern_); }
+std::vector<int> ProbeOperation::waitingForRanks() const { return communicator_.receivesOnLoop().sources(pattern_); }
 
 void ProbeOperation::takeOnLoop(const goss_message& found) {
   message = found;
   withdrawOnLoop();
-  communicator().completeOnLoop(*this, Status::ok());
+  communicator_.completeOnLoop(*this, Status::ok());
 }
 
-void ProbeOperation::giveUpOnLoop(const Status& why) { communicator().failAloneOnLoop(*this, why); }
+void ProbeOperation::giveUpOnLoop(const Status& why) { communicator_.failAloneOnLoop(*this, why); }
 
 Result<bool> Communicator::probeNow(const Pattern& pattern, goss_message& found) {
   auto lock = engine().enter();

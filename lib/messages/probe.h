@@ -12,8 +12,7 @@ namespace goss {
 
 class ProbeOperation final : public Operation, public QueuedReceive {
  public:
-  ProbeOperation(Communicator& communicator, const Pattern& pattern)
-      : Operation(communicator, Failure::alone), pattern_(pattern) {}
+  ProbeOperation(Communicator& communicator, const Pattern& pattern);
 
   void startOnLoop() override;
   void advanceOnLoop() override {}
@@ -29,6 +28,7 @@ class ProbeOperation final : public Operation, public QueuedReceive {
   void giveUpOnLoop(const Status& why) override;
 
  private:
+  Communicator& communicator_;
   const Pattern pattern_;
 };
 

@@ -27,7 +27,7 @@ UNITS = {
     "lib/health": LOW,
     "lib/boards": LOW + ("lib/call",),
     "lib/planner": LOW + ("lib/call", "lib/boards", "lib/mesh"),
-    "lib/engine": LOW + ("lib/mesh", "lib/communicator"),
+    "lib/engine": LOW + ("lib/mesh",),
     "lib/execution": LOW + ("lib/builtins", "lib/call", "lib/state", "lib/planner", "lib/boards", "lib/mesh", "lib/engine", "lib/communicator"),
     "lib/messages": LOW + ("lib/call", "lib/mesh", "lib/engine", "lib/communicator"),
     "lib/world": LOW + ("lib/builtins", "lib/bootstrap", "lib/call", "lib/mesh", "lib/planner", "lib/boards", "lib/engine", "lib/communicator"),
@@ -129,10 +129,6 @@ FILES_IN_CYCLES = (
     "lib/capi/structs",
     "lib/communicator/blocked_calls_of_several",
     "lib/communicator/communicator",
-    "lib/engine/blocked_calls",
-    "lib/engine/engine",
-    "lib/engine/operation_table",
-    "lib/engine/progress_thread",
     "lib/execution/execution",
     "lib/execution/multi_phase_operation",
     "lib/execution/run",
@@ -145,7 +141,6 @@ FILES_IN_CYCLES = (
 # Folders of lib/ that may.
 FOLDERS_IN_CYCLES = (
     "lib/communicator",
-    "lib/engine",
     "lib/execution",
     "lib/messages",
     "lib/survey",
@@ -154,7 +149,7 @@ FOLDERS_IN_CYCLES = (
 
 MAX_METHODS = 40  # declared in a class of a header, constructors and private ones included
 LARGE_CLASSES = {
-    "lib/communicator/communicator.h:Communicator": 114,
+    "lib/communicator/communicator.h:Communicator": 112,
     "transports/tcp/tcp.h:TcpTransport": 54,
     "transports/tcp/link/link.h:Link": 49,
     "lib/engine/engine.h:Engine": 48,

@@ -1,0 +1,35 @@
+/// What the engine and operations need of the communicator that an operation belongs to.
+#ifndef GOSS_LIB_ENGINE_OPERATION_HOST_H_
+#define GOSS_LIB_ENGINE_OPERATION_HOST_H_
+
+#include "gossamer/status.h"
+#include "gossamer/transport.h"
+
+namespace goss {
+
+class Operation;
+
+/// Outlives its operations; two operations of one communicator have the same host. The engine calls these functions
+/// under its lock and only where something rare has happened: what is frequent, such as a completion, is no virtual
+/// call.
+class OperationHost {
+ public:
+  OperationHost(const OperationHost&) = delete;
+  OperationHost& operator=(const OperationHost&) = delete;
+
+  /// The deadline of an active operation has passed. The host completes the operation with an error.
+  virtual void expired(Operation& operation) = 0;
+  /// An active operation has waited until its next_probe_: the host asks the ranks that it waits for whether they live,
+  /// and sets the time of the next probe.
+  virtual void probeDue(Operation& operation, TimePoint now) = 0;
+  /// An unposted receive becomes an ordinary operation: the host binds and starts it, or completes it with an error.
+  virtual void startUnposted(Operation& operation) = 0;
+
+ protected:
+  OperationHost() = default;
+  ~OperationHost() = default;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_ENGINE_OPERATION_HOST_H_
