@@ -230,7 +230,8 @@ circulant schedules are known to have gone wrong elsewhere.
 
 ## How to read the tables
 
-- **ranks**: the proved numbers of ranks p; two-level algorithms with every group size that divides p.
+- Each algorithm is proved for 1 to 64 ranks, or for the numbers of ranks p behind its name; two-level algorithms with
+  every group size that divides p.
 - **same bits**: whether all ranks end with the same bits. "lossless": only without a lossy codec. "yes": with one
   too, if the owner of a sum uses the encoded form that it sent. "-": ranks get different things.
 - **path**, **compressed**, **messages** are for 16 and 64 ranks, with one block and groups of 4 and 8.
@@ -261,6 +262,11 @@ const char* sameBits(const Row& row) {
   return row.identical_when_lossy ? "yes" : "lossless";
 }
 
+/// The algorithm's name, and the numbers of ranks where they are not all.
+std::string titleOf(const Row& row) {
+  return row.ranks.starts_with("1-") ? row.name : fmt::format("{} ({})", row.name, row.ranks);
+}
+
 std::string markdown(const std::vector<Row>& rows) {
   std::string text = kIntroduction;
   std::optional<Collective> section;
@@ -268,13 +274,13 @@ std::string markdown(const std::vector<Row>& rows) {
     if (section != row.collective) {
       section = row.collective;
       text += fmt::format(
-          "\n## {}\n\n| algorithm | ranks | same bits | path | compressed | messages | wire "
-          "|\n|---|---|---|---|---|---|---|\n",
+          "\n## {}\n\n| algorithm | same bits | path | compressed | messages | wire "
+          "|\n|---|---|---|---|---|---|\n",
           schedule::nameOf(row.collective));
     }
-    text += fmt::format("| {} | {} | {} | {}, {} | {} | {}, {} | {} |\n", row.name, row.ranks, sameBits(row),
-                        row.small.longest_path, row.large.longest_path, row.compressed, row.small.messages,
-                        row.large.messages, row.wire);
+    text +=
+        fmt::format("| {} | {} | {}, {} | {} | {}, {} | {} |\n", titleOf(row), sameBits(row), row.small.longest_path,
+                    row.large.longest_path, row.compressed, row.small.messages, row.large.messages, row.wire);
   }
   return text;
 }
