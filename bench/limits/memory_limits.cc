@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "kernels/kernels.h"
-#include "platform/shared_pages.h"
-#include "platform/streaming_copy.h"
+#include "platform/memory/shared_pages.h"
+#include "platform/memory/streaming_copy.h"
 #include "tools/commandline/command_line.h"
 
 namespace {

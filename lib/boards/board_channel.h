@@ -11,7 +11,7 @@
 
 #include "call/call.h"
 #include "gossamer/board.h"
-#include "platform/adaptive_copy.h"
+#include "platform/memory/adaptive_copy.h"
 
 namespace goss {
 

@@ -13,7 +13,7 @@
 #include "planner/setting_file.h"
 #include "platform/clock.h"
 #include "platform/host.h"
-#include "platform/memory.h"
+#include "platform/memory/pages.h"
 #include "platform/process.h"
 
 namespace goss {

@@ -21,7 +21,7 @@
 #include "mesh/mesh.h"
 #include "planner/processor_share.h"
 #include "planner/tuning.h"
-#include "platform/shared_pages.h"
+#include "platform/memory/shared_pages.h"
 #include "schedule/links.h"
 #include "world/context_numbers.h"
 

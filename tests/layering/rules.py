@@ -159,9 +159,7 @@ LARGE_CLASSES = {
 
 MAX_FILES = 45  # beside each other in a folder
 ONE_A_PAIR = ("collectives",)  # an algorithm a pair of files
-FULL_FOLDERS = {
-    "lib/platform": 51,
-}
+FULL_FOLDERS = {}
 
 SEAM = "include/gossamer/transport.h"
 MAX_SEAM_LINES = 120  # class Transport with its comments

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "platform/adaptive_copy.h"
-#include "platform/streaming_copy.h"
+#include "platform/memory/adaptive_copy.h"
+#include "platform/memory/streaming_copy.h"
 
 namespace goss::transports {
 

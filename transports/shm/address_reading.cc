@@ -5,7 +5,7 @@
 #include <cstring>
 #include <memory>
 
-#include "platform/cross_memory.h"
+#include "platform/memory/cross_memory.h"
 
 namespace goss::transports::shm {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "platform/cross_memory.h"
+#include "platform/memory/cross_memory.h"
 #include "transports/common/matcher.h"
 
 namespace goss::transports::shm {

@@ -10,7 +10,7 @@
 
 #include "gossamer/transport.h"
 #include "platform/fd.h"
-#include "platform/shared_pages.h"
+#include "platform/memory/shared_pages.h"
 
 namespace goss::transports::shm {
 

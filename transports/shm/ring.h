@@ -22,7 +22,7 @@
 #include <utility>
 
 #include "gossamer/transport.h"
-#include "platform/adaptive_copy.h"
+#include "platform/memory/adaptive_copy.h"
 #include "transports/common/message_sink.h"
 #include "transports/common/piece_cursor.h"
 #include "transports/shm/segment.h"

@@ -1,4 +1,4 @@
-#include "platform/adaptive_copy.h"
+#include "platform/memory/adaptive_copy.h"
 
 #include <gtest/gtest.h>
 

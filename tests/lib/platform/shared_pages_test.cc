@@ -1,4 +1,4 @@
-#include "platform/shared_pages.h"
+#include "platform/memory/shared_pages.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "platform/streaming_copy.h"
+#include "platform/memory/streaming_copy.h"
 
 namespace goss::platform {
 namespace {

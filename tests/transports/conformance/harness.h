@@ -15,7 +15,7 @@
 
 #include "gossamer/config.h"
 #include "gossamer/transport.h"
-#include "platform/shared_pages.h"
+#include "platform/memory/shared_pages.h"
 
 namespace goss::tests {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "gossamer/config.h"
-#include "platform/shared_pages.h"
+#include "platform/memory/shared_pages.h"
 #include "tests/transports/shm/whole_send.h"
 #include "transports/shm/direct.h"
 #include "transports/shm/regions.h"

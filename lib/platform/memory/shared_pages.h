@@ -1,6 +1,6 @@
 /// Memory that this process may lend to others of its host.
-#ifndef GOSS_LIB_PLATFORM_SHARED_PAGES_H_
-#define GOSS_LIB_PLATFORM_SHARED_PAGES_H_
+#ifndef GOSS_LIB_PLATFORM_MEMORY_SHARED_PAGES_H_
+#define GOSS_LIB_PLATFORM_MEMORY_SHARED_PAGES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -56,4 +56,4 @@ bool replacePages(std::span<std::byte> memory);
 
 } // namespace goss::platform
 
-#endif // GOSS_LIB_PLATFORM_SHARED_PAGES_H_
+#endif // GOSS_LIB_PLATFORM_MEMORY_SHARED_PAGES_H_

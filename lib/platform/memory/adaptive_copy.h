@@ -1,6 +1,6 @@
 /// Copies to memory that another processor reads next.
-#ifndef GOSS_LIB_PLATFORM_ADAPTIVE_COPY_H_
-#define GOSS_LIB_PLATFORM_ADAPTIVE_COPY_H_
+#ifndef GOSS_LIB_PLATFORM_MEMORY_ADAPTIVE_COPY_H_
+#define GOSS_LIB_PLATFORM_MEMORY_ADAPTIVE_COPY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -51,4 +51,4 @@ class AdaptiveCopy {
 
 } // namespace goss::platform
 
-#endif // GOSS_LIB_PLATFORM_ADAPTIVE_COPY_H_
+#endif // GOSS_LIB_PLATFORM_MEMORY_ADAPTIVE_COPY_H_

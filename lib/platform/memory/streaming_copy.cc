@@ -1,4 +1,4 @@
-#include "platform/streaming_copy.h"
+#include "platform/memory/streaming_copy.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 /// Reading the memory of another process of this host.
-#ifndef GOSS_LIB_PLATFORM_CROSS_MEMORY_H_
-#define GOSS_LIB_PLATFORM_CROSS_MEMORY_H_
+#ifndef GOSS_LIB_PLATFORM_MEMORY_CROSS_MEMORY_H_
+#define GOSS_LIB_PLATFORM_MEMORY_CROSS_MEMORY_H_
 
 #include <sys/uio.h>
 
@@ -17,4 +17,4 @@ std::ptrdiff_t readProcess(int pid, std::uint64_t address, std::size_t bytes, st
 
 } // namespace goss::platform
 
-#endif // GOSS_LIB_PLATFORM_CROSS_MEMORY_H_
+#endif // GOSS_LIB_PLATFORM_MEMORY_CROSS_MEMORY_H_

@@ -1,4 +1,4 @@
-#include "platform/cross_memory.h"
+#include "platform/memory/cross_memory.h"
 
 #include <errno.h>
 

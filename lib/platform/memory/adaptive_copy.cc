@@ -1,11 +1,11 @@
-#include "platform/adaptive_copy.h"
+#include "platform/memory/adaptive_copy.h"
 
 #include <atomic>
 #include <bit>
 #include <chrono>
 #include <cstring>
 
-#include "platform/streaming_copy.h"
+#include "platform/memory/streaming_copy.h"
 
 namespace goss::platform {
 

@@ -1,6 +1,6 @@
 /// Copies that bypass the caches.
-#ifndef GOSS_LIB_PLATFORM_STREAMING_COPY_H_
-#define GOSS_LIB_PLATFORM_STREAMING_COPY_H_
+#ifndef GOSS_LIB_PLATFORM_MEMORY_STREAMING_COPY_H_
+#define GOSS_LIB_PLATFORM_MEMORY_STREAMING_COPY_H_
 
 #include <cstddef>
 
@@ -12,4 +12,4 @@ void copyStreaming(void* to, const void* from, std::size_t bytes);
 
 } // namespace goss::platform
 
-#endif // GOSS_LIB_PLATFORM_STREAMING_COPY_H_
+#endif // GOSS_LIB_PLATFORM_MEMORY_STREAMING_COPY_H_

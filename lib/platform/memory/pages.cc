@@ -1,4 +1,4 @@
-#include "platform/memory.h"
+#include "platform/memory/pages.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#include "platform/shared_pages.h"
+#include "platform/memory/shared_pages.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /// Memory straight from the system, for large buffers that live long.
-#ifndef GOSS_LIB_PLATFORM_MEMORY_H_
-#define GOSS_LIB_PLATFORM_MEMORY_H_
+#ifndef GOSS_LIB_PLATFORM_MEMORY_PAGES_H_
+#define GOSS_LIB_PLATFORM_MEMORY_PAGES_H_
 
 #include <cstddef>
 
@@ -15,4 +15,4 @@ Status freePages(void* memory);
 
 } // namespace goss::platform
 
-#endif // GOSS_LIB_PLATFORM_MEMORY_H_
+#endif // GOSS_LIB_PLATFORM_MEMORY_PAGES_H_
