@@ -25,7 +25,6 @@ class Run:
         self.loss = card["validation"][-1][1]
         self.exchanged = card["exchanged_bytes"]
         self.sent = card["wire_bytes"] - card["edge_bytes"]
-        self.edge = card["edge_bytes"]
         self.seconds = sum(card["step_seconds"])
         self.steps = len(card["step_seconds"])
 
@@ -39,14 +38,14 @@ def share(run, other):
 
 
 def run_table(runs, names, base):
-    rows = ["| run | `mpirun ... goss-train ...` | validation | to the first | exchanged MiB | sent MiB | of the first's | start and end MiB | seconds |",
-            "|---|---|---|---|---|---|---|---|---|"]
+    rows = ["| run | `mpirun ... goss-train ...` | validation | to the first | exchanged MiB | sent MiB | of the first's | seconds |",
+            "|---|---|---|---|---|---|---|---|"]
     for name in names:
         run = runs.get(name)
         if run is None:
             continue
         rows.append(f"| {name} | `{run.command}` | {run.loss:.4f} | {percent(run, base):+.2f} % | {run.exchanged / MIB:.2f} | {run.sent / MIB:.2f} | "
-                    f"{share(run, base)} | {run.edge / MIB:.2f} | {run.seconds:.0f} |")
+                    f"{share(run, base)} | {run.seconds:.0f} |")
     return rows
 
 
