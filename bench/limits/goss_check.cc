@@ -225,8 +225,7 @@ of messages, one, or none (rendezvous), in separate buffers and in place (but fo
 - the bytes of all messages together equal the wire formula.
 
 Sizes are 0, 1, p - 1, p, p + 1 and 1009 elements, blocks of different sizes and weighted chunks, for several roots,
-ring orders and numbers of blocks, and for every group size. The tests add 65 to 69, 73, 81 and 129 ranks, where
-circulant schedules are known to have gone wrong elsewhere.
+ring orders and numbers of blocks, and for every group size. The tests add 65 to 69, 73, 81 and 129 ranks.
 
 ## How to read the tables
 
@@ -247,11 +246,9 @@ circulant schedules are known to have gone wrong elsewhere.
 ## Compressed schedules
 
 Every schedule but those of scan, exscan and barrier has a compressed form (`lib/schedule/compress.h`): a value is
-encoded when it is first sent, and from then on its payload is the value. The checker proves besides that no step takes
-payloads for numbers, or partial sums for results (the two may have different codecs), and that ranks which are promised
-the same bits decode the same payloads. An additive codec (random blocks, levels of a shared scale) adds payloads: each
-contribution is encoded once and the sum decoded once, by any algorithm. Two-level algorithms also have forms in which
-only what leaves a node is encoded. The tests prove all three forms.
+encoded when it is first sent, and from then on its payload is the value. An additive codec (random blocks, levels of a
+shared scale) adds payloads: each contribution is encoded once and the sum decoded once, by any algorithm. Two-level
+algorithms also have forms in which only what leaves a node is encoded. The tests prove all three forms.
 )";
 
 const char* sameBits(const Row& row) {
