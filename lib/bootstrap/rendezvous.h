@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gossamer/status.h"
-#include "gossamer/transport.h"
+#include "gossamer/transport_context.h"
 
 namespace goss {
 

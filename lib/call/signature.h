@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "gossamer/transport.h"
+#include "gossamer/message.h"
 #include "gossamer/types.h"
 
 namespace goss {

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "gossamer/transport.h"
+#include "gossamer/message.h"
 
 namespace goss {
 

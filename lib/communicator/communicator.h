@@ -237,7 +237,7 @@ class Communicator final : private OperationHost {
   TryResult trySendOnLoop(const MessageCall& call);
   TryResult tryRecvOnLoop(const MessageCall& call, int looks, std::size_t& received);
   TryResult tryStartOnLoop(const MessageCall& call, std::size_t& received);
-  TryResult tryRecvOnLoop(Transport& transport, const MessageCall& call, int looks, std::size_t& received);
+  TryResult tryRecvOnLoop(ShortMessages& way, const MessageCall& call, int looks, std::size_t& received);
   bool takeUnpostedUntilOnLoop(const Operation& last);
   MessageOperation* takeMessageOnLoop();
   Operation* startTakenOnLoop(MessageOperation& operation, Status& error);

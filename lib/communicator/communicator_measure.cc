@@ -70,8 +70,7 @@ Result<std::string> Communicator::tellMeasuredLinks(std::int64_t timeout_ms) {
 
 double Communicator::relayOf(int rank) {
   auto lock = engine().enter();
-  const Transport* transport = mesh().transport(worldRank(rank));
-  const int relay = transport != nullptr ? transport->relayedBy(worldRank(rank)) : -1;
+  const int relay = mesh().relayedBy(worldRank(rank));
   if (relay < 0) return kNoRelay;
   const int member = rankOfWorld(relay);
   return member >= 0 ? member : kRelayElsewhere;

@@ -20,13 +20,12 @@ std::uint64_t bytesOf(const MessageCall& call) { return call.count * dtypeBytes(
 /// A message that needs no operation at all, because nothing is in its way. Unless done nothing has happened.
 TryResult Communicator::trySendOnLoop(const MessageCall& call) {
   const int peer = worldRank(call.peer);
-  Transport* transport = mesh_.transport(peer);
-  if (transport == nullptr || !failure_.isOk()) return TryResult::refused;
+  ShortMessages* way = mesh_.shortMessages(peer);
+  if (way == nullptr || !failure_.isOk()) return TryResult::refused;
   SampledDuration& time = operations_.messageTime();
   const TimePoint begun = time.begin();
   const std::span bytes(static_cast<const std::byte*>(call.buffer), bytesOf(call));
-  const TryResult came =
-      transport->trySend(peer, pointToPointTag(context_, call.tag), messageEnvelope(call.dtype), bytes);
+  const TryResult came = way->trySend(peer, pointToPointTag(context_, call.tag), messageEnvelope(call.dtype), bytes);
   if (came != TryResult::done) return came;
   operations_.counters().wire_bytes_sent += bytes.size();
   operations_.count(bytes.size(), time.end(begun));
@@ -35,12 +34,12 @@ TryResult Communicator::trySendOnLoop(const MessageCall& call) {
 
 /// The same; looks again so many times.
 TryResult Communicator::tryRecvOnLoop(const MessageCall& call, int looks, std::size_t& received) {
-  Transport* transport = mesh_.transport(worldRank(call.peer));
-  if (transport == nullptr || !failure_.isOk()) return TryResult::refused;
-  return tryRecvOnLoop(*transport, call, looks, received);
+  ShortMessages* way = mesh_.shortMessages(worldRank(call.peer));
+  if (way == nullptr || !failure_.isOk()) return TryResult::refused;
+  return tryRecvOnLoop(*way, call, looks, received);
 }
 
-inline TryResult Communicator::tryRecvOnLoop(Transport& transport, const MessageCall& call, int looks,
+inline TryResult Communicator::tryRecvOnLoop(ShortMessages& way, const MessageCall& call, int looks,
                                              std::size_t& received) {
   SampledDuration& time = operations_.messageTime();
   const TimePoint begun = time.begin();
@@ -48,9 +47,9 @@ inline TryResult Communicator::tryRecvOnLoop(Transport& transport, const Message
   const Tag tag = pointToPointTag(context_, call.tag);
   const Envelope& envelope = messageEnvelope(call.dtype);
   const std::span room(static_cast<std::byte*>(call.buffer), bytesOf(call));
-  TryResult came = transport.tryRecv(peer, tag, envelope, room, received);
+  TryResult came = way.tryRecv(peer, tag, envelope, room, received);
   for (; came == TryResult::notYet && looks > 0 && !engine_.isWanted(); --looks)
-    came = transport.tryRecv(peer, tag, envelope, room, received);
+    came = way.tryRecv(peer, tag, envelope, room, received);
   if (came != TryResult::done) return came;
   operations_.counters().wire_bytes_received += received;
   operations_.count(room.size(), time.end(begun));
@@ -156,11 +155,11 @@ Operation* Communicator::startSignalledOnLoop(const MessageCall& call, Status& e
 /// come, or is none of them. They are all of one communicator, and from one peer.
 bool Communicator::takeUnpostedUntilOnLoop(const Operation& last) {
   if (!last.unposted_) return false;
-  Transport& transport = *mesh_.transport(worldRank(static_cast<const MessageOperation&>(last).call().peer));
+  ShortMessages& way = *mesh_.shortMessages(worldRank(static_cast<const MessageOperation&>(last).call().peer));
   while (last.unposted_) {
     auto& light = static_cast<MessageOperation&>(*engine_.firstUnpostedOnLoop());
     std::size_t received = 0;
-    if (tryRecvOnLoop(transport, light.call(), kLooksAtOnce, received) != TryResult::done) return false;
+    if (tryRecvOnLoop(way, light.call(), kLooksAtOnce, received) != TryResult::done) return false;
     light.message.bytes = received;
     light.state_ = Operation::State::complete;
     engine_.removeFirstUnpostedOnLoop();

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/operation_host.h"
+#include "gossamer/message.h"
 #include "gossamer/status.h"
-#include "gossamer/transport.h"
 
 namespace goss {
 

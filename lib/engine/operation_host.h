@@ -2,8 +2,8 @@
 #ifndef GOSS_LIB_ENGINE_OPERATION_HOST_H_
 #define GOSS_LIB_ENGINE_OPERATION_HOST_H_
 
+#include "gossamer/message.h"
 #include "gossamer/status.h"
-#include "gossamer/transport.h"
 
 namespace goss {
 

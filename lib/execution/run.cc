@@ -26,8 +26,8 @@ class Run::SendStep final : public SendOperation {
   void onSent(const Status& status) override {
     posted = false;
     if (status.isOk()) {
-      if (answered) {
-        run_.done_ahead_[reply] = true;
+      if (reply.is_written) {
+        run_.done_ahead_[reply_step] = true;
         run_.communicator_.countReceivedOnLoop(bytes);
       }
       run_.stepDoneInCallback(step_);
@@ -36,7 +36,7 @@ class Run::SendStep final : public SendOperation {
     }
   }
   bool posted = false;
-  std::uint32_t reply = kNoStep; ///< The step that receives what becomes of this chunk, from the same peer.
+  std::uint32_t reply_step = kNoStep; ///< The step that receives what becomes of this chunk, from the same peer.
 
  private:
   Run& run_;
@@ -77,8 +77,8 @@ class Run::RecvStep final : public RecvOperation {
       const Place& source = run_.places_[step.sources.first + slot_];
       const std::uint64_t elems = std::min(left, target.elems - done_elems_);
       const std::size_t at = done_elems_ * element;
-      if (answer != nullptr) {
-        kernels::finishStreaming(call.dtype, call.op, run_.communicator_.size(), target.data + at, answer + at,
+      if (reply.buffer != nullptr) {
+        kernels::finishStreaming(call.dtype, call.op, run_.communicator_.size(), target.data + at, reply.buffer + at,
                                  source.data + at, from, elems);
       } else {
         const auto reduce = streams ? kernels::reduceStreaming : kernels::reduce;
@@ -97,8 +97,8 @@ class Run::RecvStep final : public RecvOperation {
   void onReceived(const Status& status) override {
     posted = false;
     if (status.isOk()) {
-      if (answer != nullptr) {
-        run_.done_ahead_[finish] = run_.done_ahead_[reply] = true;
+      if (reply.buffer != nullptr) {
+        run_.done_ahead_[finish_step] = run_.done_ahead_[reply_step] = true;
         run_.communicator_.countSentOnLoop(capacity);
         run_.communicator_.countPlacedOnLoop(capacity);
       }
@@ -114,8 +114,8 @@ class Run::RecvStep final : public RecvOperation {
   std::uint32_t first_target = 0;
   bool ends = false; ///< No later step of this rank needs the result, but for sending a finished one.
   /// The steps that finish the result and send it to the same peer, and nobody else.
-  std::uint32_t finish = kNoStep;
-  std::uint32_t reply = kNoStep;
+  std::uint32_t finish_step = kNoStep;
+  std::uint32_t reply_step = kNoStep;
 
  private:
   Run& run_;
@@ -152,7 +152,7 @@ Run::Run(Execution& execution, Communicator& communicator, const RunContext& con
       recvs_[i]->first_target = step.targets.first;
     }
   }
-  pairAnswers();
+  pairReplies();
 }
 
 Run::~Run() { withdraw(); }
@@ -160,7 +160,7 @@ Run::~Run() { withdraw(); }
 // Where a rank adds to a chunk that a peer sent and returns the result, both may be done at once: the owner writes the
 // result into the peer's memory as it adds. That is a matter of this rank's schedule alone at either end: the peer's
 // receive depends on nothing but its send, and the owner's send on nothing but its sum.
-void Run::pairAnswers() {
+void Run::pairReplies() {
   const Schedule& schedule = *context_.schedule;
   const auto onlyNext = [&](std::uint32_t index, StepKind kind) {
     const std::vector<std::uint32_t>& next = (*context_.dependents)[index];
@@ -177,7 +177,8 @@ void Run::pairAnswers() {
       const std::uint32_t next = onlyNext(i, StepKind::recv);
       if (next == kNoStep || !isPair(step, schedule.steps[next])) continue;
       const Slot room = schedule.slotsOf(schedule.steps[next].targets)[0];
-      if (room.space == Space::output && schedule.chunkLike(room) == schedule.chunkLike(slot)) sends_[i]->reply = next;
+      if (room.space == Space::output && schedule.chunkLike(room) == schedule.chunkLike(slot))
+        sends_[i]->reply_step = next;
     } else if (step.kind == StepKind::recvReduce) {
       const std::uint32_t finish = onlyNext(i, StepKind::finish);
       const std::uint32_t reply = finish == kNoStep ? kNoStep : onlyNext(finish, StepKind::send);
@@ -187,28 +188,28 @@ void Run::pairAnswers() {
                         schedule.slotsOf(finishes.sources)[0] == slot &&
                         schedule.slotsOf(schedule.steps[reply].targets)[0] == slot;
       if (!same || finishes.dependencies.count != 1) continue;
-      recvs_[i]->finish = finish;
-      recvs_[i]->reply = reply;
+      recvs_[i]->finish_step = finish;
+      recvs_[i]->reply_step = reply;
     }
   }
 }
 
 // Of vectors that caches do not keep: others are better read by those who need them.
-void Run::resolveAnswer(std::uint32_t index) {
+void Run::resolveReply(std::uint32_t index) {
   const Step& step = context_.schedule->steps[index];
   if (recvs_[index]) {
-    recvs_[index]->answers = recvs_[index]->streams && recvs_[index]->reply != kNoStep;
+    recvs_[index]->reply.can_write = recvs_[index]->streams && recvs_[index]->reply_step != kNoStep;
     return;
   }
   SendStep& send = *sends_[index];
-  send.answer = nullptr;
-  if (!context_.streams || send.reply == kNoStep) return;
+  send.reply.buffer = nullptr;
+  if (!context_.streams || send.reply_step == kNoStep) return;
   const Place& message = places_[step.targets.first];
-  const Place& room = places_[context_.schedule->steps[send.reply].targets.first];
+  const Place& room = places_[context_.schedule->steps[send.reply_step].targets.first];
   const auto from = reinterpret_cast<std::uintptr_t>(message.data);
   const auto to = reinterpret_cast<std::uintptr_t>(room.data);
   const bool apart = from + message.capacity <= to || to + room.capacity <= from;
-  if (room.capacity == message.capacity && (apart || from == to)) send.answer = room.data;
+  if (room.capacity == message.capacity && (apart || from == to)) send.reply.buffer = room.data;
 }
 
 // What is reduced again or passed on is better left in the caches.
@@ -306,7 +307,7 @@ void Run::resolve() {
       recvs_[i]->capacity = total;
       recvs_[i]->streams = context_.streams && recvs_[i]->ends;
     }
-    resolveAnswer(i);
+    resolveReply(i);
   }
   resolved_binding_ = context_.binding;
   resolved_fragment_ = fragment_;
@@ -327,18 +328,18 @@ void Run::begin(std::uint32_t fragment, std::uint64_t sequence) {
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
     const Step& step = schedule.steps[i];
     const Tag tag = collectiveTag(communicator_.context(), sequence, fragment, step.ordinal);
-    const auto answerTag = [&](std::uint32_t reply) {
-      if (reply == kNoStep) return Tag{0};
-      return collectiveTag(communicator_.context(), sequence, fragment, schedule.steps[reply].ordinal);
+    const auto replyTag = [&](std::uint32_t reply_step) {
+      if (reply_step == kNoStep) return Tag{0};
+      return collectiveTag(communicator_.context(), sequence, fragment, schedule.steps[reply_step].ordinal);
     };
     if (sends_[i]) {
       sends_[i]->tag = tag;
       sends_[i]->envelope = envelope;
-      sends_[i]->answer_tag = answerTag(sends_[i]->reply);
+      sends_[i]->reply.tag = replyTag(sends_[i]->reply_step);
     } else if (recvs_[i]) {
       recvs_[i]->tag = tag;
       recvs_[i]->envelope = envelope;
-      recvs_[i]->answer_tag = answerTag(recvs_[i]->reply);
+      recvs_[i]->reply.tag = replyTag(recvs_[i]->reply_step);
     }
     done_ahead_[i] = false;
     missing_[i] = step.dependencies.count;
@@ -403,14 +404,14 @@ Status Run::post(std::uint32_t index) {
       pieces_[static_cast<std::size_t>(send.pieces.data() - pieces_.data())].iov_len = send.bytes;
     }
     communicator_.countSentOnLoop(send.bytes);
-    send.answered = false;
+    send.reply.is_written = false;
     send.posted = true;
     if (mesh.transport(peer)->send(send)) {
       send.posted = false;
       stepDone(index);
     }
   } else {
-    recvs_[index]->answer = nullptr;
+    recvs_[index]->reply.buffer = nullptr;
     recvs_[index]->posted = true;
     mesh.transport(peer)->recv(*recvs_[index]);
   }

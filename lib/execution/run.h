@@ -66,8 +66,8 @@ class Run {
 
   void resolve();
   void resolveScratch();
-  void pairAnswers();
-  void resolveAnswer(std::uint32_t index);
+  void pairReplies();
+  void resolveReply(std::uint32_t index);
   Place placeOf(Slot slot) const;
   std::uint32_t appendPieces(const Step& step);
   [[nodiscard]] bool isLastUse(std::uint32_t index) const;

@@ -74,6 +74,7 @@ Result<PeerCard> PeerCard::decode(std::string_view bytes) {
 Mesh::Mesh(int self, int size, std::vector<std::unique_ptr<Transport>> transports)
     : self_(self), transports_(std::move(transports)) {
   by_peer_.resize(static_cast<std::size_t>(size), nullptr);
+  short_.resize(by_peer_.size(), nullptr);
   lost_.resize(static_cast<std::size_t>(size));
   ended_.resize(lost_.size(), false);
 }
@@ -111,16 +112,25 @@ Status Mesh::connect(const std::vector<PeerCard>& cards) {
       for (const auto& [name, address] : cards[index].addresses) {
         if (by_peer_[index] != nullptr || name != transport->name() || !transport->reaches(address)) continue;
         if (Status status = transport->connect(peer, address); !status.isOk()) return status;
-        by_peer_[index] = transport.get();
+        use(*transport, peer);
       }
     }
     if (by_peer_[index] == nullptr) {
       return Status::error(GOSS_ERR_BOOTSTRAP, describeUnreachable(peer, cards[index], trouble_),
                            ErrorScope::communicator, peer);
     }
-    if (std::find(used_.begin(), used_.end(), by_peer_[index]) == used_.end()) used_.push_back(by_peer_[index]);
   }
   return Status::ok();
+}
+
+void Mesh::use(Transport& transport, int peer) {
+  const auto index = static_cast<std::size_t>(peer);
+  by_peer_[index] = &transport;
+  short_[index] = transport.shortMessages();
+  if (std::find(used_.begin(), used_.end(), &transport) != used_.end()) return;
+  used_.push_back(&transport);
+  if (const Relaying* relaying = transport.relaying(); relaying != nullptr) relaying_.push_back(relaying);
+  if (SharedRegions* regions = transport.sharedRegions(); regions != nullptr) regions_.push_back(regions);
 }
 
 Result<bool> Mesh::connected() const {
@@ -180,17 +190,23 @@ void Mesh::appendPollFds(std::vector<pollfd>& fds) const {
 }
 
 bool Mesh::servesOthers() const {
-  return std::any_of(used_.begin(), used_.end(), [](const Transport* transport) { return transport->servesOthers(); });
+  return std::any_of(relaying_.begin(), relaying_.end(), [](const Relaying* one) { return one->servesOthers(); });
+}
+
+int Mesh::relayedBy(int peer) const {
+  const Transport* transport = by_peer_[static_cast<std::size_t>(peer)];
+  const Relaying* relaying = transport != nullptr ? transport->relaying() : nullptr;
+  return relaying != nullptr ? relaying->relayedBy(peer) : -1;
 }
 
 void Mesh::addRegion(const MemoryRegion& region) {
-  for (Transport* transport : used_)
-    transport->addRegion(region);
+  for (SharedRegions* regions : regions_)
+    regions->add(region);
 }
 
 Status Mesh::removeRegion(const std::byte* data) {
-  for (Transport* transport : used_) {
-    if (Status status = transport->removeRegion(data); !status.isOk()) return status;
+  for (SharedRegions* regions : regions_) {
+    if (Status status = regions->remove(data); !status.isOk()) return status;
   }
   return Status::ok();
 }

@@ -10,6 +10,9 @@
 #include <vector>
 
 #include "gossamer/config.h"
+#include "gossamer/relaying.h"
+#include "gossamer/shared_regions.h"
+#include "gossamer/short_messages.h"
 #include "gossamer/transport.h"
 #include "platform/topology.h"
 
@@ -70,6 +73,8 @@ class Mesh final : public TransportListener {
   [[nodiscard]] int size() const { return static_cast<int>(by_peer_.size()); }
   /// nullptr for self.
   [[nodiscard]] Transport* transport(int peer) const { return by_peer_[static_cast<std::size_t>(peer)]; }
+  /// Short messages to and from `peer`; nullptr for self and where its transport has none.
+  [[nodiscard]] ShortMessages* shortMessages(int peer) const { return short_[static_cast<std::size_t>(peer)]; }
   /// Why no more can be sent to `peer`: it is lost or has departed. Ok while the link works.
   [[nodiscard]] Status linkStatus(int peer) const;
   /// Whether the transport has reported `peer` lost.
@@ -87,10 +92,12 @@ class Mesh final : public TransportListener {
   void sleepEndedOnLoop();
   void appendPollFds(std::vector<pollfd>& fds) const;
 
-  /// Whether any transport serves other ranks (Transport::servesOthers).
+  /// Whether any transport serves other ranks (Relaying::servesOthers).
   [[nodiscard]] bool servesOthers() const;
+  /// As Relaying::relayedBy; -1 too for self and where the transport relays nothing.
+  [[nodiscard]] int relayedBy(int peer) const;
 
-  /// Offers memory to the transports in use, as Transport::addRegion and removeRegion.
+  /// As SharedRegions::add and remove, of all transports in use.
   void addRegion(const MemoryRegion& region);
   Status removeRegion(const std::byte* data);
 
@@ -103,13 +110,18 @@ class Mesh final : public TransportListener {
   void onPeerLost(int peer, const Status& status, PeerLoss how) override;
 
  private:
+  void use(Transport& transport, int peer);
+
   const int self_;
   std::vector<std::unique_ptr<Transport>> transports_;
   std::vector<Transport*> used_; ///< Transports that reach at least one peer.
   std::vector<Transport*> by_peer_;
-  std::vector<Status> lost_; ///< By peer.
-  std::vector<bool> ended_;  ///< By peer: see hasEnded().
-  std::string trouble_;      ///< PeerCard::trouble of this rank.
+  std::vector<ShortMessages*> short_;     ///< By peer.
+  std::vector<const Relaying*> relaying_; ///< Of used_.
+  std::vector<SharedRegions*> regions_;   ///< Of used_.
+  std::vector<Status> lost_;              ///< By peer.
+  std::vector<bool> ended_;               ///< By peer: see hasEnded().
+  std::string trouble_;                   ///< PeerCard::trouble of this rank.
   PeerLostHandler on_peer_lost_;
 };
 

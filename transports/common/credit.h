@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "gossamer/transport.h"
+#include "gossamer/message.h"
 
 namespace goss::transports {
 

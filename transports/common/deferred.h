@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "gossamer/transport.h"
+#include "gossamer/message.h"
 
 namespace goss::transports {
 

@@ -113,7 +113,8 @@ void MessageSink::accept(const MessageHeader& header, RecvOperation& operation) 
   streams_ = operation.streams;
   cursor_ = operation.consumes ? PieceCursor() : PieceCursor(operation.pieces);
   status_ = Status::ok();
-  operation.answer = operation.answers && operation.answer_tag == answer_tag_ ? answer_room_ : nullptr;
+  ReplyOffer& reply = operation.reply;
+  reply.buffer = reply.can_write && reply.tag == reply_tag_ ? reply_buffer_ : nullptr;
   const std::size_t capacity = operation.capacity;
   Status matched = operation.onMatched(header.envelope, static_cast<std::size_t>(header.bytes));
   if (operation_) { // Not cancelled in the callback.

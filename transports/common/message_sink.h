@@ -8,7 +8,7 @@
 #include <memory>
 #include <span>
 
-#include "gossamer/transport.h"
+#include "gossamer/message.h"
 #include "transports/common/piece_cursor.h"
 
 namespace goss::transports {
@@ -65,11 +65,11 @@ class MessageSink {
   [[nodiscard]] bool hold(std::uint64_t held);
   /// The last message that began found no receive.
   [[nodiscard]] bool wasKept() const { return was_kept_; }
-  /// For the next message: its sender lets the message `tag` that answers it be written to `room`, where the receive
+  /// For the next message: its sender lets the reply, the message `tag`, be written to `buffer`, where the receive
   /// knows how; null: it does not.
-  void offerAnswer(Tag tag, std::byte* room) { answer_tag_ = tag, answer_room_ = room; }
-  /// Its receive writes the answer of the message under way, as it comes.
-  [[nodiscard]] bool isAnswering() const { return delivers() && operation_->answer != nullptr; }
+  void offerReply(Tag tag, std::byte* buffer) { reply_tag_ = tag, reply_buffer_ = buffer; }
+  /// The receive writes the reply to the message under way, as that comes.
+  [[nodiscard]] bool isReplying() const { return delivers() && operation_->reply.buffer != nullptr; }
   /// Bytes of the message under way.
   [[nodiscard]] std::uint64_t total() const { return total_; }
   /// It has not met a receive yet.
@@ -124,8 +124,8 @@ class MessageSink {
   std::uint64_t held_ = kAll;      ///< Of the message that begins: as Unexpected's, and its ticket.
   std::uint64_t ticket_ = 0;
   bool was_kept_ = false;
-  Tag answer_tag_ = 0;
-  std::byte* answer_room_ = nullptr;
+  Tag reply_tag_ = 0;
+  std::byte* reply_buffer_ = nullptr;
   bool streams_ = false; ///< As operation_ advises.
 };
 

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include "gossamer/transport.h"
+#include "gossamer/message.h"
 #include "transports/common/message_sink.h"
 
 namespace goss::transports {

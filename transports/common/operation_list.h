@@ -2,8 +2,6 @@
 #ifndef GOSS_TRANSPORTS_COMMON_OPERATION_LIST_H_
 #define GOSS_TRANSPORTS_COMMON_OPERATION_LIST_H_
 
-#include "gossamer/transport.h"
-
 namespace goss::transports {
 
 /// Operation is SendOperation or RecvOperation. An operation is in at most one list. Owns nothing; one thread.

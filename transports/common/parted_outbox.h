@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "gossamer/transport.h"
+#include "gossamer/message.h"
 #include "transports/common/operation_list.h"
 #include "transports/common/parted_recvs.h"
 #include "transports/common/parted_sends.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "gossamer/transport.h"
+#include "gossamer/tag.h"
 #include "transports/common/arrivals.h"
 #include "transports/common/credit.h"
 #include "transports/common/matcher.h"

@@ -8,7 +8,7 @@
 #include <deque>
 #include <unordered_map>
 
-#include "gossamer/transport.h"
+#include "gossamer/message.h"
 #include "transports/common/credit.h"
 #include "transports/common/piece_cursor.h"
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <new>
 
-#include "gossamer/transport.h"
+#include "gossamer/message.h"
 #include "transports/common/piece_cursor.h"
 
 namespace goss::transports {

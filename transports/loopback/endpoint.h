@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "gossamer/transport.h"
+#include "gossamer/transport_context.h"
 #include "platform/poller.h"
 #include "transports/common/message_sink.h"
 #include "transports/common/offer.h"

@@ -21,9 +21,6 @@ constexpr std::size_t kEagerBytes = 8 * 1024;
 // Eager bytes that a sender may have waiting at a receiver that does not read; each message counts at least kEagerCost.
 constexpr std::size_t kEagerWindowBytes = 1 << 20;
 constexpr std::size_t kEagerCost = 256;
-// Prices for the planner, measured between two threads of one desktop processor.
-constexpr double kLatency_s = 0.5e-6;
-constexpr double kBandwidth_bytes_per_s = 10e9;
 
 std::size_t eagerCost(std::uint64_t bytes) { return kEagerCost + static_cast<std::size_t>(bytes); }
 
@@ -54,9 +51,6 @@ struct LoopbackTransport::Peer {
 };
 
 LoopbackTransport::LoopbackTransport(const TransportContext& context) : context_(context) {
-  capabilities_.same_host_only = capabilities_.same_process_only = true;
-  capabilities_.latency_s = kLatency_s;
-  capabilities_.bandwidth_bytes_per_s = kBandwidth_bytes_per_s;
   for (int rank = 0; rank < context.size; ++rank) {
     peers_.push_back(std::make_unique<Peer>(rank, deferred_));
   }

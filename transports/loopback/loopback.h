@@ -27,7 +27,6 @@ class LoopbackTransport final : public Transport {
   ~LoopbackTransport() override;
 
   [[nodiscard]] std::string_view name() const override { return "loopback"; }
-  [[nodiscard]] const TransportCapabilities& capabilities() const override { return capabilities_; }
   Result<std::string> open() override;
   [[nodiscard]] bool reaches(std::string_view address) const override;
   Status connect(int peer, std::string_view address) override;
@@ -61,7 +60,6 @@ class LoopbackTransport final : public Transport {
   [[nodiscard]] bool hasWork() const;
 
   const TransportContext context_;
-  TransportCapabilities capabilities_;
   std::shared_ptr<loopback::Endpoint> endpoint_;
   Deferred deferred_;
   std::vector<std::unique_ptr<Peer>> peers_;

@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 
-#include "gossamer/transport.h"
 #include "transports/common/message_sink.h"
 
 namespace goss::transports::mpi {

@@ -25,10 +25,6 @@ constexpr unsigned kTurnsPerLook = 1024;
 constexpr milliseconds kCloseSpan(2000);
 constexpr milliseconds kLongestNap(40);
 
-// Prices for the planner: processes of one host, every byte copied three times.
-constexpr double kLatency_s = 3e-6;
-constexpr double kBandwidth_bytes_per_s = 3e9;
-
 struct Address {
   int process_rank = 0;
   std::string_view process;
@@ -50,9 +46,6 @@ MpiTransport::MpiTransport(const TransportContext& context)
     : context_(context),
       session_(std::make_unique<mpi::Session>()),
       process_ranks_(static_cast<std::size_t>(context.size)) {
-  capabilities_.latency_s = kLatency_s;
-  capabilities_.bandwidth_bytes_per_s = kBandwidth_bytes_per_s;
-  capabilities_.detects_death = false; // On other hosts MPI does not tell.
   for (int peer = 0; peer < context.size; ++peer)
     links_.add(context.config->unexpected_bytes, links_.deferred());
 }

@@ -32,7 +32,6 @@ class MpiTransport final : public Transport {
   ~MpiTransport() override;
 
   [[nodiscard]] std::string_view name() const override { return "mpi"; }
-  [[nodiscard]] const TransportCapabilities& capabilities() const override { return capabilities_; }
   Result<std::string> open() override;
   [[nodiscard]] bool reaches(std::string_view address) const override;
   Status connect(int peer, std::string_view address) override;
@@ -56,7 +55,6 @@ class MpiTransport final : public Transport {
   bool lookForDeaths();
 
   const TransportContext context_;
-  TransportCapabilities capabilities_;
   std::unique_ptr<mpi::Session> session_;
   Links<mpi::Link> links_;
   std::vector<int> process_ranks_;         ///< By peer, of MPI_COMM_WORLD.

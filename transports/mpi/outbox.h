@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "gossamer/transport.h"
+#include "gossamer/message.h"
 #include "transports/common/credit.h"
 #include "transports/common/parted_outbox.h"
 #include "transports/mpi/frame.h"

@@ -12,26 +12,26 @@ inline constexpr std::size_t kDirectSlots = 16;
 inline constexpr std::size_t kMaxDirectPieces = 64;
 
 /// Life of a slot. The sender writes offered, withdrawn, revoked, recalled and free, the receiver taken, ending, done
-/// and answered, and revoked where it finds recalled.
+/// and replied, and revoked where it finds recalled.
 ///
 ///     free       the sender describes a message        offered
 ///     offered    the receiver begins to read           taken
 ///     offered    the sender cancels                    withdrawn
 ///     taken      the sender cancels                    revoked
 ///     taken      the last window is to be read, or     ending
-///                one to be read and answered
+///                one to be read and replied to
 ///     ending     the sender cancels                    recalled   (and waits for the end of the window)
 ///     ending     the window is over, but not the last  taken
 ///     recalled   the same                              revoked
-///     recalled   the receiver has read all             done, answered
+///     recalled   the receiver has read all             done, replied
 ///     ending     the receiver has read all             done
-///     ending     it has, and has written the answer    answered
+///     ending     it has, and has written the reply     replied
 ///     revoked    the receiver stops reading            done       (its receive waits for another message)
 ///     withdrawn  the receiver drops the description    done
 ///     done       the sender completes its operation    free
-///     answered   the same                              free
+///     replied    the same                              free
 ///
-/// So nobody writes an answer into memory whose message was cancelled: the sender either finds the slot taken, and then
+/// So nobody writes a reply into memory whose message was cancelled: the sender either finds the slot taken, and then
 /// the receiver begins no further window, or waits until the window under way is over. Where that takes too long it
 /// goes on with pages of its own (Lending::seclude), and the link ends.
 enum class DirectState : std::uint32_t {
@@ -42,7 +42,7 @@ enum class DirectState : std::uint32_t {
   withdrawn = 4,
   revoked = 5,
   ending = 6,
-  answered = 7,
+  replied = 7,
   recalled = 8
 };
 
@@ -57,9 +57,9 @@ inline constexpr std::uint64_t kAddressSpace = 0;
 /// The payload of a record of kind `direct`.
 struct DirectMessage {
   std::uint64_t slot;
-  std::uint64_t answer_tag;
-  DirectPiece answer; ///< Where the message with that tag may be written; of no bytes: nowhere. Never an address, and
-                      ///< with it no piece is one.
+  std::uint64_t reply_tag;
+  DirectPiece reply; ///< Where the message with that tag may be written; of no bytes: nowhere. Never an address, and
+                     ///< with it no piece is one.
   std::uint64_t piece_count;
   DirectPiece pieces[kMaxDirectPieces];
 

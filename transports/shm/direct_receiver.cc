@@ -31,7 +31,7 @@ void DirectReceiver::detach() {
   their_side_ = nullptr;
   for (const std::uint8_t slot : order_) {
     fetches_[slot]->pieces.clear();
-    fetches_[slot]->answer = {};
+    fetches_[slot]->reply = {};
   }
   order_.clear();
   borrowed_.clear();
@@ -63,8 +63,7 @@ DirectReceiver::Accept DirectReceiver::accept(const RingReader::Record& record) 
     return Accept::taken;
   }
   if (resolved != Accept::taken) return resolved;
-  fetch.inflow.offerAnswer(message.answer_tag,
-                           fetch.answer.pages ? fetch.answer.pages->data() + fetch.answer.at : nullptr);
+  fetch.inflow.offerReply(message.reply_tag, fetch.reply.pages ? fetch.reply.pages->data() + fetch.reply.at : nullptr);
   if (!fetch.inflow.beginAbsent(record.message, [this, slot] { return take(slot); })) return Accept::exhausted;
   fetch.busy = true;
   order_.push_back(static_cast<std::uint8_t>(slot));
@@ -76,13 +75,13 @@ DirectReceiver::Accept DirectReceiver::resolve(const DirectMessage& message, std
   fetch.pieces.clear();
   fetch.piece = 0;
   fetch.done = 0;
-  fetch.answer = {};
-  if (message.answer.bytes > 0) {
-    if (message.answer.bytes != bytes || message.answer.region == kAddressSpace) return Accept::corrupt;
-    if (const Accept found = resolve(message.answer, bytes, fetch.answer); found != Accept::taken) return found;
+  fetch.reply = {};
+  if (message.reply.bytes > 0) {
+    if (message.reply.bytes != bytes || message.reply.region == kAddressSpace) return Accept::corrupt;
+    if (const Accept found = resolve(message.reply, bytes, fetch.reply); found != Accept::taken) return found;
   }
   for (std::size_t i = 0; i < message.piece_count; ++i) {
-    if (fetch.answer.pages && message.pieces[i].region == kAddressSpace) return Accept::corrupt;
+    if (fetch.reply.pages && message.pieces[i].region == kAddressSpace) return Accept::corrupt;
     Piece piece;
     if (const Accept found = resolve(message.pieces[i], bytes, piece); found != Accept::taken) return found;
     bytes -= piece.bytes;
@@ -142,7 +141,7 @@ bool DirectReceiver::take(std::size_t slot) {
 // into its memory.
 bool DirectReceiver::mayRead(Fetch& fetch, std::size_t slot, std::size_t bytes) {
   DirectState seen = DirectState::taken;
-  const bool alone = fetch.inflow.isAnswering() || bytes >= fetch.inflow.remaining();
+  const bool alone = fetch.inflow.isReplying() || bytes >= fetch.inflow.remaining();
   const bool ours = alone ? state(slot).compare_exchange_strong(seen, DirectState::ending)
                           : (seen = state(slot).load(std::memory_order_acquire)) == DirectState::taken;
   if (ours || seen == DirectState::ending) return true;
@@ -166,14 +165,14 @@ bool DirectReceiver::read(Fetch& fetch, std::size_t slot, std::size_t& budget, D
     if (piece.pages) {
       const std::byte* from = piece.pages->data() + piece.at + fetch.done;
       fetch.done += wanted;
-      const bool answering = fetch.inflow.isAnswering();
+      const bool replying = fetch.inflow.isReplying();
       const bool last = wanted == fetch.inflow.remaining();
       const std::uint64_t bytes = fetch.inflow.total();
       fetch.inflow.deliver({from, wanted});
-      if (answering && last) {
-        with = DirectState::answered;
+      if (replying && last) {
+        with = DirectState::replied;
         matcher_.countSent(bytes);
-      } else if (answering) {
+      } else if (replying) {
         DirectState seen = DirectState::ending;
         if (!state(slot).compare_exchange_strong(seen, DirectState::taken)) state(slot).store(DirectState::revoked);
       }
@@ -206,7 +205,7 @@ std::ptrdiff_t DirectReceiver::readAddresses(Fetch& fetch, const Piece& piece, s
 
 void DirectReceiver::finish(Fetch& fetch, std::size_t slot, DirectState with) {
   fetch.pieces.clear();
-  fetch.answer = {};
+  fetch.reply = {};
   fetch.busy = false;
   // seq_cst pairs with a sender that is about to sleep: it sees this, or we see that it sleeps.
   state(slot).store(with, std::memory_order_seq_cst);

@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "gossamer/transport.h"
 #include "transports/common/message_sink.h"
 #include "transports/shm/direct.h"
 #include "transports/shm/packet.h"
@@ -17,7 +16,7 @@
 namespace goss::transports::shm {
 
 /// One peer's. Reads at most a bounded number of bytes in a call, so that other peers get their turn; writes the
-/// answers of receives that have one into the room that the sender has opened for it, as it goes. Trusts nothing that
+/// replies of receives that have one into the room that the sender has opened for it, as it goes. Trusts nothing that
 /// the peer wrote: regions are sealed, pieces are checked against them, addresses are read by the system. One thread.
 class DirectReceiver {
  public:
@@ -59,7 +58,7 @@ class DirectReceiver {
     std::vector<Piece> pieces;
     std::size_t piece = 0;
     std::uint64_t done = 0; ///< Bytes of that piece.
-    Piece answer;           ///< Where it may be written; no pages: nowhere.
+    Piece reply;            ///< Where it may be written; no pages: nowhere.
     bool busy = false;
   };
 

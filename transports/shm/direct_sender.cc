@@ -16,7 +16,7 @@ namespace {
 /// A window takes the peer a tenth of a millisecond, unless it is stopped in the middle.
 constexpr std::chrono::milliseconds kWindow(50);
 
-bool isOver(DirectState state) { return state == DirectState::done || state == DirectState::answered; }
+bool isOver(DirectState state) { return state == DirectState::done || state == DirectState::replied; }
 
 } // namespace
 
@@ -56,17 +56,17 @@ DirectSender::Offer DirectSender::offer(SendOperation& operation, RingWriter& wr
     entry.regions.push_back(message_.pieces[i].region);
     lending_.use(message_.pieces[i].region);
   }
-  if (message_.answer.bytes > 0) {
-    entry.room = {operation.answer, operation.bytes};
-    entry.regions.push_back(message_.answer.region);
-    lending_.use(message_.answer.region);
+  if (message_.reply.bytes > 0) {
+    entry.room = {operation.reply.buffer, operation.bytes};
+    entry.regions.push_back(message_.reply.region);
+    lending_.use(message_.reply.region);
   }
   return Offer::offered;
 }
 
 bool DirectSender::describe(const SendOperation& operation) {
   message_.piece_count = 0;
-  message_.answer = {};
+  message_.reply = {};
   bool lent = lends_ && !lending_.empty();
   for (const iovec& piece : operation.pieces) {
     if (piece.iov_len == 0) continue;
@@ -79,7 +79,7 @@ bool DirectSender::describe(const SendOperation& operation) {
     message_.pieces[message_.piece_count++] = {region->id, at, piece.iov_len};
   }
   if (lent) {
-    describeAnswer(operation);
+    describeReply(operation);
     return true;
   }
   if (their_side_->reads_addresses.load(std::memory_order_relaxed) == 0) return false;
@@ -92,12 +92,13 @@ bool DirectSender::describe(const SendOperation& operation) {
   return true;
 }
 
-void DirectSender::describeAnswer(const SendOperation& operation) {
-  if (operation.answer == nullptr) return;
-  const Lending::Region* region = lending_.holding(operation.answer, operation.bytes);
+void DirectSender::describeReply(const SendOperation& operation) {
+  if (operation.reply.buffer == nullptr) return;
+  const Lending::Region* region = lending_.holding(operation.reply.buffer, operation.bytes);
   if (!region || !lend(*region)) return;
-  message_.answer_tag = operation.answer_tag;
-  message_.answer = {region->id, static_cast<std::uint64_t>(operation.answer - region->memory.data), operation.bytes};
+  message_.reply_tag = operation.reply.tag;
+  message_.reply = {region->id, static_cast<std::uint64_t>(operation.reply.buffer - region->memory.data),
+                    operation.bytes};
 }
 
 // The packet is in the peer's socket before any record that needs it is in the ring.
@@ -148,8 +149,8 @@ bool DirectSender::collect() {
     const bool asked = !entries_[slot].room.empty(); // Else a peer may say what it likes.
     retire(slot);
     if (operation == nullptr) continue;
-    operation->answered = asked && reached == DirectState::answered;
-    if (operation->answered) matcher_.countReceived(operation->bytes);
+    operation->reply.is_written = asked && reached == DirectState::replied;
+    if (operation->reply.is_written) matcher_.countReceived(operation->bytes);
     operation->onSent(Status::ok());
     any = true;
   }

@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "gossamer/transport.h"
+#include "gossamer/message.h"
 #include "transports/common/matcher.h"
 #include "transports/shm/direct.h"
 #include "transports/shm/regions.h"
@@ -18,7 +18,7 @@ namespace goss::transports::shm {
 class DirectSender {
  public:
   /// Messages of fewer bytes than `least_bytes` are never described; `lends`: lent memory is.
-  /// `lending` and `matcher`, which counts answers, outlive this.
+  /// `lending` and `matcher`, which counts replies, outlive this.
   DirectSender(Lending& lending, Matcher& matcher, std::size_t least_bytes, bool lends)
       : lending_(lending), matcher_(matcher), least_bytes_(least_bytes), lends_(lends) {}
 
@@ -43,15 +43,15 @@ class DirectSender {
     absent,
     withdrawn,
     beingRead,    ///< The peer does not finish: the link must end.
-    beingWritten, ///< The same, and it may still write the answer, for there is no memory to put in the room's place.
+    beingWritten, ///< The same, and it may still write the reply, for there is no memory to put in the room's place.
   };
-  /// Afterwards the operation is not touched again, nor, unless beingWritten, the room of its answer written. A message
-  /// that the peer is reading is revoked; at its very end, and while the peer writes an answer, we wait for the peer to
+  /// Afterwards the operation is not touched again, nor, unless beingWritten, the room of its reply written. A message
+  /// that the peer is reading is revoked; at its very end, and while the peer writes a reply, we wait for the peer to
   /// finish, a bounded time.
   Cancel cancel(const SendOperation& operation);
   /// Withdraws all that nobody reads. Returns whether that was all.
   bool withdrawAll();
-  /// Completes everything with `status`, calling back; with `stuck` where the peer may still write the answer. `ended`:
+  /// Completes everything with `status`, calling back; with `stuck` where the peer may still write the reply. `ended`:
   /// it is known to read and write no more.
   void fail(const Status& status, const Status& stuck, bool ended);
   /// The region is gone: the peer may unmap it.
@@ -61,11 +61,11 @@ class DirectSender {
   struct Entry {
     SendOperation* operation = nullptr; ///< Null: withdrawn, but the peer has not dropped it yet.
     std::vector<std::uint64_t> regions;
-    std::span<std::byte> room; ///< Of the answer.
+    std::span<std::byte> room; ///< Of the reply.
   };
 
   bool describe(const SendOperation& operation);
-  void describeAnswer(const SendOperation& operation);
+  void describeReply(const SendOperation& operation);
   bool lend(const Lending::Region& region);
   Cancel takeBack(std::size_t slot);
   void letGo(Entry& entry);

@@ -2,7 +2,7 @@
 #ifndef GOSS_TRANSPORTS_SHM_OUTBOX_H_
 #define GOSS_TRANSPORTS_SHM_OUTBOX_H_
 
-#include "gossamer/transport.h"
+#include "gossamer/message.h"
 #include "transports/common/parted_outbox.h"
 #include "transports/shm/direct_sender.h"
 #include "transports/shm/ring.h"

@@ -2,7 +2,9 @@
 #ifndef GOSS_TRANSPORTS_SHM_PEER_H_
 #define GOSS_TRANSPORTS_SHM_PEER_H_
 
-#include "gossamer/transport.h"
+#include "gossamer/message.h"
+#include "gossamer/short_messages.h"
+#include "gossamer/transport_context.h"
 #include "platform/fd.h"
 #include "transports/common/deferred.h"
 #include "transports/common/matcher.h"
@@ -57,7 +59,7 @@ class Peer {
 
   /// The link must be greeted and not leaving().
   bool send(SendOperation& operation);
-  /// As Transport::trySend and tryRecv. The same.
+  /// As ShortMessages::trySend and tryRecv. The link must be greeted and not leaving().
   bool trySend(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes);
   TryResult tryRecv(Tag tag, const Envelope& envelope, std::span<std::byte> room, std::size_t& bytes);
   void cancel(SendOperation& operation);

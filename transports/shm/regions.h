@@ -1,4 +1,4 @@
-/// Memory that messages may be sent out of, and answers received in, without a copy.
+/// Memory that messages may be sent out of, and replies received in, without a copy.
 #ifndef GOSS_TRANSPORTS_SHM_REGIONS_H_
 #define GOSS_TRANSPORTS_SHM_REGIONS_H_
 
@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "gossamer/transport.h"
+#include "gossamer/shared_regions.h"
 #include "platform/fd.h"
 #include "platform/memory/shared_pages.h"
 
@@ -20,7 +20,7 @@ class Lending {
   struct Region {
     MemoryRegion memory;
     std::uint64_t id = 0;  ///< Never used again.
-    int uses = 0;          ///< Messages that peers may be reading, and answers that they may be writing.
+    int uses = 0;          ///< Messages that peers may be reading, and replies that they may be writing.
     bool secluded = false; ///< Not lent any more.
   };
 
@@ -43,7 +43,7 @@ class Lending {
   std::uint64_t next_id_ = 1;
 };
 
-/// The memory that one peer has lent us, mapped for reading and for answers. A message that is being read keeps its
+/// The memory that one peer has lent us, mapped for reading and for replies. A message that is being read keeps its
 /// memory mapped.
 class Borrowing {
  public:

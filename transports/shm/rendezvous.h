@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "gossamer/transport.h"
+#include "gossamer/transport_context.h"
 #include "platform/fd.h"
 #include "transports/shm/segment.h"
 

@@ -21,7 +21,7 @@
 #include <span>
 #include <utility>
 
-#include "gossamer/transport.h"
+#include "gossamer/message.h"
 #include "platform/memory/adaptive_copy.h"
 #include "transports/common/message_sink.h"
 #include "transports/common/piece_cursor.h"

@@ -30,9 +30,6 @@ constexpr unsigned kCallsPerDirectRead = 512;
 // Strangers may connect and say nothing. A rank says who it is at once, so it is not the one that has been silent
 // longest.
 constexpr std::size_t kMaxCallers = 256;
-// Prices for the planner, measured between two cores of one desktop processor.
-constexpr double kLatency_s = 0.4e-6;
-constexpr double kBandwidth_bytes_per_s = 8e9;
 
 /// Between two ranks. With 2 MiB, twice a core's second-level cache, windows of 4 to 256 KiB are twice as fast where
 /// the ranks share a cache, and up to twice as slow where they do not.
@@ -120,9 +117,6 @@ ShmTransport::ShmTransport(const TransportContext& context)
       process_(platform::processId()),
       host_(platform::hostIdentity().text()),
       fences_(platform::joinFences()) {
-  capabilities_.same_host_only = true;
-  capabilities_.latency_s = kLatency_s;
-  capabilities_.bandwidth_bytes_per_s = kBandwidth_bytes_per_s;
   for (int rank = 0; rank < context.size; ++rank) {
     slots_.push_back(std::make_unique<Slot>(rank, optionsOf(*context.config, fences_), lending_, deferred_));
   }
@@ -411,9 +405,9 @@ void ShmTransport::sleepEnded() {
 
 Board* ShmTransport::board() { return board_.get(); }
 
-void ShmTransport::addRegion(const MemoryRegion& region) { lending_.add(region); }
+void ShmTransport::add(const MemoryRegion& region) { lending_.add(region); }
 
-Status ShmTransport::removeRegion(const std::byte* data) {
+Status ShmTransport::remove(const std::byte* data) {
   const shm::Lending::Region* region = lending_.find(data);
   if (!region) return Status::ok();
   if (region->uses > 0) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "gossamer/shared_regions.h"
+#include "gossamer/short_messages.h"
 #include "gossamer/transport.h"
 #include "platform/fd.h"
 #include "platform/listening_socket.h"
@@ -27,13 +29,12 @@ class Peer;
 /// shm_direct_bytes); cancelling one while the peer reads it breaks the link. Nothing has a name in a file system, so
 /// nothing stays behind, however a process ends. A forked child must not use or destroy the transport of its parent,
 /// except that its copy's destructor does nothing to the connections. One thread at a time.
-class ShmTransport final : public Transport {
+class ShmTransport final : public Transport, private ShortMessages, private SharedRegions {
  public:
   explicit ShmTransport(const TransportContext& context);
   ~ShmTransport() override;
 
   [[nodiscard]] std::string_view name() const override { return "shm"; }
-  [[nodiscard]] const TransportCapabilities& capabilities() const override { return capabilities_; }
   Result<std::string> open() override;
   [[nodiscard]] bool reaches(std::string_view address) const override;
   Status connect(int peer, std::string_view address) override;
@@ -43,9 +44,6 @@ class ShmTransport final : public Transport {
   void recv(RecvOperation& operation) override;
   void cancel(SendOperation& operation) override;
   void cancel(RecvOperation& operation) override;
-  TryResult trySend(int peer, Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) override;
-  TryResult tryRecv(int peer, Tag tag, const Envelope& envelope, std::span<std::byte> room,
-                    std::size_t& bytes) override;
   bool progress() override;
   [[nodiscard]] int pollFd() const override { return poller_->fd(); }
   bool prepareToSleep() override;
@@ -55,12 +53,18 @@ class ShmTransport final : public Transport {
   [[nodiscard]] bool peek(int peer, Tag mask, Tag value, Arrived& found) const override;
   [[nodiscard]] PeerStatistics statistics(int peer) const override;
   [[nodiscard]] Board* board() override;
-  void addRegion(const MemoryRegion& region) override;
-  Status removeRegion(const std::byte* data) override;
+  [[nodiscard]] ShortMessages* shortMessages() override { return this; }
+  [[nodiscard]] SharedRegions* sharedRegions() override { return this; }
 
  private:
   struct Slot;
   class SharedBoard;
+
+  TryResult trySend(int peer, Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) override;
+  TryResult tryRecv(int peer, Tag tag, const Envelope& envelope, std::span<std::byte> room,
+                    std::size_t& bytes) override;
+  void add(const MemoryRegion& region) override;
+  Status remove(const std::byte* data) override;
 
   [[nodiscard]] Slot& slot(int rank) const { return *slots_[static_cast<std::size_t>(rank)]; }
   Status dial(int rank);
@@ -74,7 +78,6 @@ class ShmTransport final : public Transport {
   void losePeer(int rank);
 
   const TransportContext context_;
-  TransportCapabilities capabilities_;
   const std::int64_t process_; ///< Whose connections these are: not those of a forked child.
   std::string host_;
   std::optional<platform::Poller> poller_;

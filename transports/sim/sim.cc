@@ -66,11 +66,6 @@ SimTransport::SimTransport(const TransportContext& context) : SimTransport(conte
 
 SimTransport::SimTransport(const TransportContext& context, sim::SimOptions options)
     : context_(context), options_(std::move(options)) {
-  const sim::SimLink link = options_.links && context.size > 1 ? options_.links(0, 1) : sim::SimLink();
-  capabilities_.same_host_only = capabilities_.same_process_only = true;
-  capabilities_.virtual_time = true;
-  capabilities_.latency_s = link.latency_s;
-  capabilities_.bandwidth_bytes_per_s = link.bandwidth_bytes_per_s;
   for (int rank = 0; rank < context.size; ++rank) {
     peers_.push_back(std::make_unique<Peer>(rank, deferred_));
   }

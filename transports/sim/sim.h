@@ -29,7 +29,6 @@ class SimTransport final : public Transport {
   ~SimTransport() override;
 
   [[nodiscard]] std::string_view name() const override { return "sim"; }
-  [[nodiscard]] const TransportCapabilities& capabilities() const override { return capabilities_; }
   Result<std::string> open() override;
   [[nodiscard]] bool reaches(std::string_view address) const override;
   Status connect(int peer, std::string_view address) override;
@@ -65,7 +64,6 @@ class SimTransport final : public Transport {
 
   const TransportContext context_;
   sim::SimOptions options_;
-  TransportCapabilities capabilities_;
   std::shared_ptr<sim::Hub> hub_; ///< Null until rank 0's address is known.
   std::optional<platform::Wakeup> wakeup_;
   std::optional<platform::Poller> poller_;

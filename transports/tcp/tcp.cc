@@ -30,12 +30,6 @@ constexpr milliseconds kCloseSpan(2000);
 /// After this rank has left it goes on relaying for so long at most.
 constexpr milliseconds kRelayOnSpan(10000);
 
-// Prices for the planner: processes of one host, measured over loopback.
-constexpr double kLatency_s = 10e-6;
-constexpr double kBandwidth_bytes_per_s = 4e9;
-constexpr double kTlsLatency_s = 14e-6;
-constexpr double kTlsBandwidth_bytes_per_s = 0.9e9;
-
 /// `setting` is Config::tcp_checksum.
 tcp::Checks checksOf(const std::string& setting) {
   if (setting == "off") return tcp::Checks::none;
@@ -50,8 +44,6 @@ TcpTransport::TcpTransport(const TransportContext& context, platform::SecurityMa
       make_security_(std::move(security)),
       ways_(static_cast<std::size_t>(context.size)),
       next_dial_token_(kFirstDialToken) {
-  capabilities_.latency_s = make_security_ ? kTlsLatency_s : kLatency_s;
-  capabilities_.bandwidth_bytes_per_s = make_security_ ? kTlsBandwidth_bytes_per_s : kBandwidth_bytes_per_s;
   for (int peer = 0; peer < context.size; ++peer)
     links_.add(context.config->unexpected_bytes, links_.deferred());
 }

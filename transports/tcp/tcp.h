@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "gossamer/relaying.h"
 #include "gossamer/transport.h"
 #include "platform/poller.h"
 #include "platform/stream_filter.h"
@@ -32,7 +33,7 @@ namespace goss::transports {
 /// Config::reconnect says, and then the caller decides it for both ends, links that nobody relays survive their
 /// connections: a broken one is made anew and goes on where it was (Resumer). Without security, links between hosts are
 /// checked for bytes that were changed on their way, or as the stricter of both ends' Config::tcp_checksum says.
-class TcpTransport final : public Transport {
+class TcpTransport final : public Transport, public Relaying {
  public:
   /// With `security` it is the transport "tls": every connection is greeted before anything of it is read, an address
   /// begins with this rank's identity, and only who proves the identity that a rank's address names is that rank.
@@ -57,7 +58,6 @@ class TcpTransport final : public Transport {
   ~TcpTransport() override;
 
   [[nodiscard]] std::string_view name() const override { return make_security_ ? "tls" : "tcp"; }
-  [[nodiscard]] const TransportCapabilities& capabilities() const override { return capabilities_; }
   Result<std::string> open() override;
   [[nodiscard]] bool reaches(std::string_view address) const override;
   Status connect(int peer, std::string_view address) override;
@@ -77,6 +77,7 @@ class TcpTransport final : public Transport {
     return links_.peek(peer, mask, value, found);
   }
   [[nodiscard]] PeerStatistics statistics(int peer) const override { return links_.statistics(peer); }
+  [[nodiscard]] const Relaying* relaying() const override { return this; }
   [[nodiscard]] bool servesOthers() const override { return relay_ && relay_->isInUse(); }
   [[nodiscard]] int relayedBy(int peer) const override { return links_.at(peer).via(); }
   /// What this rank has passed on between others.
@@ -131,7 +132,6 @@ class TcpTransport final : public Transport {
   void stopTickingWhenSettled();
 
   const TransportContext context_;
-  TransportCapabilities capabilities_;
   const base::Log log_;
   const platform::SecurityMaker make_security_;
   Patience patience_;

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "gossamer/transport.h"
+#include "gossamer/message.h"
 #include "transports/common/matcher.h"
 #include "transports/common/parted_recvs.h"
 #include "transports/ucx/station.h"

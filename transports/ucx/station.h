@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <string>
 
-#include "gossamer/transport.h"
 #include "transports/ucx/wire.h"
 
 namespace goss::transports {

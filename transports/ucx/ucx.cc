@@ -24,10 +24,6 @@ constexpr int kTurnsPerLook = 1024;
 constexpr int kMaxTurnsOfUcx = 8;
 constexpr milliseconds kCloseSpan(2000);
 
-// Prices for the planner: processes of one host, measured over shared memory.
-constexpr double kLatency_s = 1.5e-6;
-constexpr double kBandwidth_bytes_per_s = 8e9;
-
 /// What UCX calls for every message; `transport` finds the link.
 struct Receiver {
   static ucs_status_t onMessage(void* argument, const void* header, std::size_t header_bytes, void* data,
@@ -48,8 +44,6 @@ struct Receiver {
 
 UcxTransport::UcxTransport(const TransportContext& context)
     : context_(context), log_(context.config->log_level, context.self), station_(std::make_unique<ucx::Station>()) {
-  capabilities_.latency_s = kLatency_s;
-  capabilities_.bandwidth_bytes_per_s = kBandwidth_bytes_per_s;
   station_->self = context.self;
   station_->job = context.job;
   station_->unexpected_limit = context.config->unexpected_bytes;

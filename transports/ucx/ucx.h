@@ -29,7 +29,6 @@ class UcxTransport final : public Transport {
   ~UcxTransport() override;
 
   [[nodiscard]] std::string_view name() const override { return "ucx"; }
-  [[nodiscard]] const TransportCapabilities& capabilities() const override { return capabilities_; }
   Result<std::string> open() override;
   [[nodiscard]] bool reaches(std::string_view address) const override;
   Status connect(int peer, std::string_view address) override;
@@ -55,7 +54,6 @@ class UcxTransport final : public Transport {
   bool runLinks();
 
   const TransportContext context_;
-  TransportCapabilities capabilities_;
   const base::Log log_;
   std::unique_ptr<ucx::Station> station_;
   Links<ucx::Link> links_;                 ///< By peer. UCX may call them until the worker is gone.

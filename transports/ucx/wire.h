@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "gossamer/transport.h"
+#include "gossamer/message.h"
 
 namespace goss::transports::ucx {
 

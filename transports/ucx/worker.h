@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "gossamer/status.h"
-#include "gossamer/transport.h"
 #include "transports/ucx/station.h"
 
 namespace goss::transports::ucx {

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "gossamer/shared_regions.h"
 #include "tests/transports/conformance/harness.h"
 
 namespace goss::tests {
@@ -56,7 +57,7 @@ TestSend::TestSend(Node& node, int to, Tag with_tag, Bytes message, const std::v
     lent_ = platform::SharedPages::create(from.size() + kLentOffset).take();
     std::memcpy(lent_.data() + kLentOffset, from.data(), from.size());
     from = {lent_.data() + kLentOffset, from.size()};
-    node_.transport().addRegion({lent_.data(), lent_.bytes(), lent_.fd()});
+    node_.transport().sharedRegions()->add({lent_.data(), lent_.bytes(), lent_.fd()});
   }
   cut_ = cutUp(from, cuts);
   peer = to;
@@ -68,7 +69,7 @@ TestSend::TestSend(Node& node, int to, Tag with_tag, Bytes message, const std::v
 TestSend::~TestSend() {
   if (pending_) cancel();
   if (!lent_.valid() || !node_.isOpen()) return;
-  EXPECT_TRUE(node_.transport().removeRegion(lent_.data()).isOk());
+  EXPECT_TRUE(node_.transport().sharedRegions()->remove(lent_.data()).isOk());
 }
 
 void TestSend::post() {

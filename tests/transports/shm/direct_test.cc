@@ -26,7 +26,7 @@ namespace goss::transports {
 namespace {
 
 constexpr std::size_t kBytes = 8u << 20;
-constexpr int kAnswer = 42;
+constexpr int kReply = 42;
 
 /// Takes views and checks that each byte is `expected`.
 struct Recv final : RecvOperation {
@@ -42,14 +42,14 @@ struct Recv final : RecvOperation {
     taken += view.size();
     wrong += view.front() != expected || view.back() != expected ? 1 : 0;
     if (in_the_middle) in_the_middle();
-    if (answer != nullptr) std::memset(answer + offset, kAnswer, view.size());
+    if (reply.buffer != nullptr) std::memset(reply.buffer + offset, kReply, view.size());
   }
   void onReceived(const Status& result) override {
     ++completions;
     status = result;
   }
   std::byte expected;
-  std::function<void()> in_the_middle; ///< Of every window, before it is answered.
+  std::function<void()> in_the_middle; ///< Of every window, before the reply to it is written.
   const std::byte* first_view = nullptr;
   std::size_t taken = 0;
   int wrong = 0;
@@ -90,7 +90,7 @@ class ShmDirect : public ::testing::Test {
   platform::SharedPages lend(std::byte content = std::byte{1}) {
     platform::SharedPages pages = platform::SharedPages::create(kBytes).take();
     std::memset(pages.data(), std::to_integer<int>(content), pages.bytes());
-    from().addRegion({pages.data(), pages.bytes(), pages.fd()});
+    from().sharedRegions()->add({pages.data(), pages.bytes(), pages.fd()});
     return pages;
   }
   ShmTransport& from() { return *sides_[0].transport; }
@@ -130,7 +130,7 @@ TEST_F(ShmDirect, AMessageInARegionIsReadInPlace) {
   EXPECT_EQ(recv.taken, kBytes);
   EXPECT_EQ(send.completions, 1);
   EXPECT_TRUE(send.status.isOk() && recv.status.isOk());
-  EXPECT_TRUE(from().removeRegion(pages.data()).isOk());
+  EXPECT_TRUE(from().sharedRegions()->remove(pages.data()).isOk());
 }
 
 TEST_F(ShmDirect, OneCallReadsABoundedNumberOfBytes) {
@@ -155,16 +155,16 @@ TEST_F(ShmDirect, ARegionOfAMessageUnderWayStaysAndAFreeOneIsUnmappedByThePeer) 
   platform::SharedPages pages = lend();
   WholeSend send(pages.data(), kBytes);
   from().send(send);
-  EXPECT_EQ(from().removeRegion(pages.data()).kind(), GOSS_ERR_INVALID_ARGUMENT);
+  EXPECT_EQ(from().sharedRegions()->remove(pages.data()).kind(), GOSS_ERR_INVALID_ARGUMENT);
   Recv recv(kBytes);
   to().recv(recv);
   drive(100);
   EXPECT_EQ(send.completions, 1);
   EXPECT_EQ(mappings(), before + 2) << "ours and the peer's";
-  EXPECT_TRUE(from().removeRegion(pages.data()).isOk());
+  EXPECT_TRUE(from().sharedRegions()->remove(pages.data()).isOk());
   drive(3000);
   EXPECT_EQ(mappings(), before + 1);
-  EXPECT_TRUE(from().removeRegion(pages.data()).isOk()) << "what is no region is left alone";
+  EXPECT_TRUE(from().sharedRegions()->remove(pages.data()).isOk()) << "what is no region is left alone";
 }
 
 TEST_F(ShmDirect, AMessageCancelledBeforeAnybodyReadsItHasNeverBeen) {
@@ -176,8 +176,8 @@ TEST_F(ShmDirect, AMessageCancelledBeforeAnybodyReadsItHasNeverBeen) {
     if (looked) drive(5); // The other side knows of it, but has no receive.
     from().cancel(*first);
     first.reset();
-    EXPECT_TRUE(looked || from().removeRegion(pages.data()).isOk()) << "cancelled: the memory is ours again";
-    if (!looked) from().addRegion({pages.data(), pages.bytes(), pages.fd()});
+    EXPECT_TRUE(looked || from().sharedRegions()->remove(pages.data()).isOk()) << "cancelled: the memory is ours again";
+    if (!looked) from().sharedRegions()->add({pages.data(), pages.bytes(), pages.fd()});
     Recv recv(kBytes);
     to().recv(recv);
     WholeSend second(pages.data(), kBytes);
@@ -204,7 +204,7 @@ TEST_F(ShmDirect, AMessageThatIsBeingReadCanBeTakenBack) {
     from().cancel(send);
     EXPECT_EQ(send.completions, 0);
   }
-  EXPECT_TRUE(from().removeRegion(pages.data()).isOk()) << "cancelled: the memory is ours again";
+  EXPECT_TRUE(from().sharedRegions()->remove(pages.data()).isOk()) << "cancelled: the memory is ours again";
   drive(100);
   EXPECT_EQ(recv.completions, 0) << "the receive waits for another message";
   EXPECT_LT(recv.taken, kBytes);
@@ -269,10 +269,10 @@ TEST_F(ShmDirect, AddressesThatCannotBeReadFailTheLinkAndNothingElse) {
   EXPECT_EQ(recv.status.kind(), GOSS_ERR_PEER_LOST);
 }
 
-constexpr Tag kAnswerTag = 9;
+constexpr Tag kReplyTag = 9;
 
-/// A message in the first half of a region whose answer belongs into the other half, but for a few bytes at its ends.
-class ShmAnswer : public ShmDirect {
+/// A message in the first half of a region whose reply belongs into the other half, but for a few bytes at its ends.
+class ShmReply : public ShmDirect {
  protected:
   static constexpr std::size_t kLength = kBytes / 2 - 200;
   static constexpr std::size_t kRoom = kBytes / 2 + 100;
@@ -281,11 +281,11 @@ class ShmAnswer : public ShmDirect {
     meet();
     pages_ = lend();
     send_ = std::make_unique<WholeSend>(pages_.data(), kLength);
-    send_->answer = pages_.data() + kRoom;
-    send_->answer_tag = kAnswerTag;
+    send_->reply.buffer = pages_.data() + kRoom;
+    send_->reply.tag = kReplyTag;
     recv_ = std::make_unique<Recv>(kLength);
-    recv_->answers = true;
-    recv_->answer_tag = kAnswerTag;
+    recv_->reply.can_write = true;
+    recv_->reply.tag = kReplyTag;
   }
   void run() {
     to().recv(*recv_);
@@ -307,46 +307,46 @@ class ShmAnswer : public ShmDirect {
   std::unique_ptr<Recv> recv_;
 };
 
-TEST_F(ShmAnswer, IsWrittenWhereTheSenderWantsIt) {
+TEST_F(ShmReply, IsWrittenWhereTheSenderWantsIt) {
   run();
   EXPECT_EQ(recv_->completions, 1);
   EXPECT_EQ(send_->completions, 1);
-  EXPECT_TRUE(send_->answered);
-  EXPECT_TRUE(roomHolds(kAnswer));
+  EXPECT_TRUE(send_->reply.is_written);
+  EXPECT_TRUE(roomHolds(kReply));
   EXPECT_EQ(to().statistics(0).bytes_sent, kLength);
   EXPECT_EQ(from().statistics(1).bytes_received, kLength);
   EXPECT_EQ(from().statistics(1).messages_received, 1u);
-  EXPECT_TRUE(from().removeRegion(pages_.data()).isOk());
+  EXPECT_TRUE(from().sharedRegions()->remove(pages_.data()).isOk());
 }
 
-TEST_F(ShmAnswer, MayReplaceTheMessage) {
-  send_->answer = pages_.data();
+TEST_F(ShmReply, MayReplaceTheMessage) {
+  send_->reply.buffer = pages_.data();
   run();
-  EXPECT_TRUE(send_->answered);
+  EXPECT_TRUE(send_->reply.is_written);
   EXPECT_EQ(recv_->wrong, 0) << "each window is read before it is overwritten";
-  EXPECT_EQ(std::to_integer<int>(pages_.data()[0]), kAnswer);
-  EXPECT_EQ(std::to_integer<int>(pages_.data()[kLength - 1]), kAnswer);
+  EXPECT_EQ(std::to_integer<int>(pages_.data()[0]), kReply);
+  EXPECT_EQ(std::to_integer<int>(pages_.data()[kLength - 1]), kReply);
   EXPECT_EQ(std::to_integer<int>(pages_.data()[kLength]), 1);
 }
 
-TEST_F(ShmAnswer, IsLeftToAMessageWhereEitherSideDoesNotKnowIt) {
+TEST_F(ShmReply, IsLeftToAMessageWhereEitherSideDoesNotKnowIt) {
   std::vector<std::byte> ordinary(kLength);
   for (int way = 0; way < 3; ++way) {
     SCOPED_TRACE(way);
     SetUp();
-    if (way == 0) recv_->answers = false;
-    if (way == 1) recv_->answer_tag = kAnswerTag + 1;
-    if (way == 2) send_->answer = ordinary.data(); // Not lent.
+    if (way == 0) recv_->reply.can_write = false;
+    if (way == 1) recv_->reply.tag = kReplyTag + 1;
+    if (way == 2) send_->reply.buffer = ordinary.data(); // Not lent.
     run();
     EXPECT_EQ(recv_->completions, 1);
     EXPECT_EQ(send_->completions, 1);
-    EXPECT_FALSE(send_->answered);
-    EXPECT_EQ(recv_->answer, nullptr);
+    EXPECT_FALSE(send_->reply.is_written);
+    EXPECT_EQ(recv_->reply.buffer, nullptr);
     EXPECT_TRUE(roomHolds(1));
   }
 }
 
-TEST_F(ShmAnswer, IsNotWrittenAnyFurtherOnceTheMessageIsTakenBack) {
+TEST_F(ShmReply, IsNotWrittenAnyFurtherOnceTheMessageIsTakenBack) {
   to().recv(*recv_);
   from().send(*send_);
   to().progress();
@@ -354,7 +354,7 @@ TEST_F(ShmAnswer, IsNotWrittenAnyFurtherOnceTheMessageIsTakenBack) {
   ASSERT_LT(recv_->taken, kLength);
   from().cancel(*send_);
   poison();
-  EXPECT_TRUE(from().removeRegion(pages_.data()).isOk()) << "cancelled: the memory is ours again";
+  EXPECT_TRUE(from().sharedRegions()->remove(pages_.data()).isOk()) << "cancelled: the memory is ours again";
   drive(100);
   EXPECT_TRUE(roomHolds(7));
   EXPECT_EQ(from().link(1), LinkState::ready);
@@ -362,7 +362,7 @@ TEST_F(ShmAnswer, IsNotWrittenAnyFurtherOnceTheMessageIsTakenBack) {
 }
 
 // As a process that is stopped in the middle of a window and goes on long after.
-TEST_F(ShmAnswer, OfAPeerThatIsStuckGetsNowhere) {
+TEST_F(ShmReply, OfAPeerThatIsStuckGetsNowhere) {
   for (const bool last : {false, true}) {
     SCOPED_TRACE(last);
     SetUp();
@@ -376,7 +376,7 @@ TEST_F(ShmAnswer, OfAPeerThatIsStuckGetsNowhere) {
     EXPECT_TRUE(roomHolds(7));
     EXPECT_EQ(send_->completions, 0);
     EXPECT_EQ(from().link(1), LinkState::failed);
-    EXPECT_TRUE(from().removeRegion(pages_.data()).isOk());
+    EXPECT_TRUE(from().sharedRegions()->remove(pages_.data()).isOk());
   }
 }
 
@@ -399,7 +399,7 @@ class NoMoreMemory {
 };
 
 // Neither can its writes be turned aside then: the application is told, and soon.
-TEST_F(ShmAnswer, OfAPeerThatIsStuckIsNotWaitedForWithoutMemory) {
+TEST_F(ShmReply, OfAPeerThatIsStuckIsNotWaitedForWithoutMemory) {
   for (const bool breaks : {false, true}) {
     SCOPED_TRACE(breaks);
     SetUp();
@@ -426,7 +426,7 @@ TEST_F(ShmAnswer, OfAPeerThatIsStuckIsNotWaitedForWithoutMemory) {
   }
 }
 
-TEST_F(ShmAnswer, OfALinkThatBreaksGetsNowhere) {
+TEST_F(ShmReply, OfALinkThatBreaksGetsNowhere) {
   recv_->in_the_middle = [&] {
     from().abandon(1, Status::error(GOSS_ERR_PEER_LOST, "given up"));
     from().progress();
@@ -436,7 +436,7 @@ TEST_F(ShmAnswer, OfALinkThatBreaksGetsNowhere) {
   };
   run();
   EXPECT_EQ(send_->status.kind(), GOSS_ERR_PEER_LOST);
-  EXPECT_FALSE(send_->answered);
+  EXPECT_FALSE(send_->reply.is_written);
   EXPECT_TRUE(roomHolds(7));
 }
 

@@ -234,7 +234,7 @@ TEST_F(ShmHostile, DescriptionsThatMakeNoSenseAreAProtocolError) {
     std::uint64_t slot, pieces;
     shm::DirectPiece piece;
     std::uint64_t bytes;
-    shm::DirectPiece answer = {0, 0, 0};
+    shm::DirectPiece reply = {0, 0, 0};
   };
   const Case cases[] = {
       {99, 1, {7, 0, 100}, 100},                        // No such slot.
@@ -246,7 +246,7 @@ TEST_F(ShmHostile, DescriptionsThatMakeNoSenseAreAProtocolError) {
       {0, 1, {7, kFar, 100}, 100},                      // far behind,
       {0, 1, {7, 100, kRegionBytes}, kRegionBytes},     // partly,
       {0, 1, {7, 100, kFar}, kFar},                     // and so far that sums wrap around.
-      {0, 1, {7, 0, 100}, 100, {8, 0, 100}},            // An answer in a region that nobody lent,
+      {0, 1, {7, 0, 100}, 100, {8, 0, 100}},            // A reply in a region that nobody lent,
       {0, 1, {7, 0, 100}, 100, {7, 0, 99}},             // of another length,
       {0, 1, {7, 0, 100}, 100, {0, 4096, 100}},         // at an address,
       {0, 1, {7, 0, 100}, 100, {7, kRegionBytes, 100}}, // behind the region,
@@ -261,7 +261,7 @@ TEST_F(ShmHostile, DescriptionsThatMakeNoSenseAreAProtocolError) {
     meet();
     platform::SharedPages pages = platform::SharedPages::create(kRegionBytes).take();
     ASSERT_TRUE(shm::sendRegion(socket_.get(), 7, pages.bytes(), pages.fd()));
-    shm::DirectMessage message{one.slot, 9, one.answer, one.pieces, {one.piece}};
+    shm::DirectMessage message{one.slot, 9, one.reply, one.pieces, {one.piece}};
     shm::RingWriter writer(segment_);
     const std::span<const std::byte> all(reinterpret_cast<const std::byte*>(&message), sizeof message);
     const std::size_t length = shm::DirectMessage::bytesFor(one.pieces == 65 ? 64 : one.pieces);
@@ -270,19 +270,19 @@ TEST_F(ShmHostile, DescriptionsThatMakeNoSenseAreAProtocolError) {
   }
 }
 
-TEST_F(ShmHostile, AnAnswerThatNobodyAskedForIsNone) {
+TEST_F(ShmHostile, AReplyThatNobodyAskedForIsNone) {
   meet();
   platform::SharedPages pages = platform::SharedPages::create(1u << 16).take();
-  victim_->addRegion({pages.data(), pages.bytes(), pages.fd()});
+  victim_->sharedRegions()->add({pages.data(), pages.bytes(), pages.fd()});
   WholeSend op(pages.data(), pages.bytes());
   EXPECT_FALSE(victim_->send(op));
   ASSERT_EQ(segment_.theirSide().direct[0].state.load(), shm::DirectState::offered);
-  segment_.theirSide().direct[0].state.store(shm::DirectState::answered);
+  segment_.theirSide().direct[0].state.store(shm::DirectState::replied);
   drive(5);
   EXPECT_EQ(op.completions, 1);
   EXPECT_TRUE(op.status.isOk());
-  EXPECT_FALSE(op.answered);
-  EXPECT_TRUE(victim_->removeRegion(pages.data()).isOk());
+  EXPECT_FALSE(op.reply.is_written);
+  EXPECT_TRUE(victim_->sharedRegions()->remove(pages.data()).isOk());
 }
 
 TEST_F(ShmHostile, LentMemoryThatCouldShrinkIsAProtocolError) {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "gossamer/transport.h"
+#include "gossamer/message.h"
 #include "transports/common/credit.h"
 #include "transports/common/operation_list.h"
 #include "transports/common/piece_cursor.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "gossamer/transport.h"
+#include "gossamer/transport_context.h"
 #include "platform/clock.h"
 #include "transports/tcp/link/link.h"
 #include "transports/tcp/meet/dialer.h"

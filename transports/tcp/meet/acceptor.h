@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "gossamer/transport.h"
+#include "gossamer/transport_context.h"
 #include "platform/clock.h"
 #include "platform/filtered_stream.h"
 #include "platform/listening_socket.h"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-#include "gossamer/transport.h"
+#include "gossamer/transport_context.h"
 #include "platform/poller.h"
 #include "transports/tcp/meet/dialer.h"
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "gossamer/transport.h"
+#include "gossamer/transport_context.h"
 #include "platform/socket.h"
 #include "transports/tcp/stream/wire.h"
 

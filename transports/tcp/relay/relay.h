@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/log.h"
-#include "gossamer/transport.h"
+#include "gossamer/transport_context.h"
 #include "platform/clock.h"
 #include "platform/poller.h"
 #include "transports/tcp/meet/acceptor.h"

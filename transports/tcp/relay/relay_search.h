@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "gossamer/transport.h"
+#include "gossamer/transport_context.h"
 #include "platform/clock.h"
 #include "platform/filtered_stream.h"
 #include "platform/poller.h"

@@ -2,29 +2,42 @@
 #include <iterator>
 #include <random>
 
+#include "gossamer/short_messages.h"
 #include "tests/transports/conformance/suite.h"
 
 namespace goss::tests {
 namespace {
 
-GOSS_TRANSPORT_SUITE(TransportAtOnce, allTransports());
+GOSS_TRANSPORT_SUITE(TransportShortMessages, allTransports());
 
 constexpr Tag kTag = 5;
 
-/// At once where that can be done, else as an operation.
+/// Refused by transports that have no short messages.
+TryResult trySend(Node& node, int to, Tag tag, const Envelope& envelope, const Bytes& message) {
+  ShortMessages* way = node.transport().shortMessages();
+  return way != nullptr ? way->trySend(to, tag, envelope, message) : TryResult::refused;
+}
+
+/// The same.
+TryResult tryRecv(Node& node, int from, std::span<std::byte> room, std::size_t& bytes, Tag tag = kTag) {
+  ShortMessages* way = node.transport().shortMessages();
+  return way != nullptr ? way->tryRecv(from, tag, Envelope{}, room, bytes) : TryResult::refused;
+}
+
+/// Within one call where that can be done, else as an operation.
 void sendEither(Node& node, int to, Tag tag, std::size_t size, std::uint64_t seed) {
   const Bytes message = pattern(size, seed);
-  if (node.transport().trySend(to, tag, Envelope{}, message) != TryResult::done) {
+  if (trySend(node, to, tag, Envelope{}, message) != TryResult::done) {
     sendMessage(node, to, tag, size, seed);
   }
 }
 
 /// Asks until the message has come or is refused.
-TryResult takeAtOnce(Node& node, int from, Tag tag, std::span<std::byte> room, std::size_t& bytes) {
+TryResult tryUntilOver(Node& node, int from, Tag tag, std::span<std::byte> room, std::size_t& bytes) {
   TryResult came = TryResult::notYet;
   const auto over = [&] { return came == TryResult::done || came == TryResult::refused; };
   const auto asked = [&] { // Again after it was true, too.
-    if (!over()) came = node.transport().tryRecv(from, tag, Envelope{}, room, bytes);
+    if (!over()) came = tryRecv(node, from, room, bytes, tag);
     return over();
   };
   EXPECT_TRUE(node.pollUntil(asked));
@@ -34,12 +47,12 @@ TryResult takeAtOnce(Node& node, int from, Tag tag, std::span<std::byte> room, s
 void recvEither(Node& node, int from, Tag tag, std::size_t size, std::uint64_t seed) {
   Bytes room(size + 8);
   std::size_t bytes = 0;
-  if (takeAtOnce(node, from, tag, room, bytes) != TryResult::done) return recvMessage(node, from, tag, size, seed);
+  if (tryUntilOver(node, from, tag, room, bytes) != TryResult::done) return recvMessage(node, from, tag, size, seed);
   ASSERT_EQ(bytes, size);
   EXPECT_TRUE(isPattern(std::span(room).first(bytes), seed)) << "wrong bytes in a message of " << size;
 }
 
-TEST_P(TransportAtOnce, EitherWayOfSendingMeetsEitherWayOfReceivingInOrder) {
+TEST_P(TransportShortMessages, EitherWayOfSendingMeetsEitherWayOfReceivingInOrder) {
   constexpr int kMessages = 400;
   const auto sizeOf = [](int i) {
     constexpr std::size_t kLong[] = {4096, 4097, 70000, 9001, 16384, 16385};
@@ -59,7 +72,7 @@ TEST_P(TransportAtOnce, EitherWayOfSendingMeetsEitherWayOfReceivingInOrder) {
   });
 }
 
-TEST_P(TransportAtOnce, TheReceiveThatWasPostedFirstGetsTheFirstMessage) {
+TEST_P(TransportShortMessages, TheReceiveThatWasPostedFirstGetsTheFirstMessage) {
   runThreads(GetParam(), 2, [](Node& node) {
     if (node.rank() == 0) {
       ASSERT_TRUE(node.barrier());
@@ -71,9 +84,9 @@ TEST_P(TransportAtOnce, TheReceiveThatWasPostedFirstGetsTheFirstMessage) {
     first.post();
     Bytes room(64);
     std::size_t bytes = 0;
-    EXPECT_NE(node.transport().tryRecv(0, kTag, Envelope{}, room, bytes), TryResult::done);
+    EXPECT_NE(tryRecv(node, 0, room, bytes), TryResult::done);
     ASSERT_TRUE(node.barrier());
-    if (takeAtOnce(node, 0, kTag, room, bytes) == TryResult::done) {
+    if (tryUntilOver(node, 0, kTag, room, bytes) == TryResult::done) {
       EXPECT_TRUE(first.done());
       ASSERT_EQ(bytes, 41U);
       EXPECT_TRUE(isPattern(std::span(room).first(bytes), 2));
@@ -84,7 +97,7 @@ TEST_P(TransportAtOnce, TheReceiveThatWasPostedFirstGetsTheFirstMessage) {
   });
 }
 
-TEST_P(TransportAtOnce, TheMessageThatIsKeptComesBeforeTheOneThatJustCame) {
+TEST_P(TransportShortMessages, TheMessageThatIsKeptComesBeforeTheOneThatJustCame) {
   runThreads(GetParam(), 2, [](Node& node) {
     if (node.rank() == 0) {
       sendEither(node, 1, kTag, 40, 1);
@@ -98,13 +111,13 @@ TEST_P(TransportAtOnce, TheMessageThatIsKeptComesBeforeTheOneThatJustCame) {
   });
 }
 
-TEST_P(TransportAtOnce, WhatIsTooLongOrOfAnotherKindIsLeftForAnOperation) {
+TEST_P(TransportShortMessages, WhatIsTooLongOrOfAnotherKindIsLeftForAnOperation) {
   runThreads(GetParam(), 2, [](Node& node) {
     Envelope other{};
     other.front() = std::byte{1};
     if (node.rank() == 0) {
       sendEither(node, 1, kTag, 100, 1);
-      if (node.transport().trySend(1, kTag, other, pattern(10, 2)) != TryResult::done) {
+      if (trySend(node, 1, kTag, other, pattern(10, 2)) != TryResult::done) {
         TestSend send(node, 1, kTag, pattern(10, 2));
         send.envelope = other;
         send.post();
@@ -114,9 +127,9 @@ TEST_P(TransportAtOnce, WhatIsTooLongOrOfAnotherKindIsLeftForAnOperation) {
     }
     Bytes room(99);
     std::size_t bytes = 0;
-    EXPECT_EQ(takeAtOnce(node, 0, kTag, room, bytes), TryResult::refused);
+    EXPECT_EQ(tryUntilOver(node, 0, kTag, room, bytes), TryResult::refused);
     recvMessage(node, 0, kTag, 100, 1);
-    EXPECT_EQ(takeAtOnce(node, 0, kTag, room, bytes), TryResult::refused);
+    EXPECT_EQ(tryUntilOver(node, 0, kTag, room, bytes), TryResult::refused);
     TestRecv receive(node, 0, kTag, 99);
     receive.post();
     expectMessage(node, receive, 10, 2);
@@ -124,7 +137,7 @@ TEST_P(TransportAtOnce, WhatIsTooLongOrOfAnotherKindIsLeftForAnOperation) {
   });
 }
 
-TEST_P(TransportAtOnce, WhatFillsTheWayIsRefusedAndNothingIsLost) {
+TEST_P(TransportShortMessages, WhatFillsTheWayIsRefusedAndNothingIsLost) {
   constexpr int kMessages = 3000;
   Config config;
   config.shm_ring_bytes = 64 * 1024;
@@ -142,7 +155,7 @@ TEST_P(TransportAtOnce, WhatFillsTheWayIsRefusedAndNothingIsLost) {
   runThreads(GetParam(), 2, run, config);
 }
 
-TEST_P(TransportAtOnce, WhatWasSentBeforeTheGoodbyeIsStillReceived) {
+TEST_P(TransportShortMessages, WhatWasSentBeforeTheGoodbyeIsStillReceived) {
   runThreads(GetParam(), 2, [](Node& node) {
     if (node.rank() == 0) {
       for (std::uint64_t i = 0; i < 20; ++i)
