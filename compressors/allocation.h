@@ -11,7 +11,7 @@
 
 namespace goss::compressors {
 
-/// What one codec would make of a layer.
+/// Size and error of a layer under one codec.
 struct LayerOption {
   std::string spec;
   double bytes = 0;

@@ -1,4 +1,4 @@
-/// All built-in codecs, by an explicit list, and how a spec string becomes one.
+/// The list of all built-in codecs, and the parser that makes a codec of a spec string.
 #ifndef GOSS_COMPRESSORS_CATALOGUE_H_
 #define GOSS_COMPRESSORS_CATALOGUE_H_
 

@@ -132,7 +132,7 @@ inline void packPlane(unsigned char* __restrict to, const unsigned char* __restr
   }
 }
 
-/// The opposite; with `merge` the bits are added to those of another plane at `shift`.
+/// Unpacks what packPlane() wrote; with `merge` the bits are added to those of another plane at `shift`.
 template <unsigned kBits, bool kMerge = false>
 inline void unpackPlane(unsigned char* __restrict codes, const unsigned char* __restrict from, std::size_t count,
                         unsigned shift = 0) {

@@ -1,4 +1,4 @@
-/// What the compiled loops are given: plain structs, so that the files compiled for one instruction set share no inline
+/// Arguments of the compiled loops: plain structs, so that the files compiled for one instruction set share no inline
 /// code with the rest.
 #ifndef GOSS_COMPRESSORS_COMMON_RUNS_H_
 #define GOSS_COMPRESSORS_COMMON_RUNS_H_

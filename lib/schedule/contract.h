@@ -46,7 +46,7 @@ bool movesBlocks(Collective collective);
 bool hasRoot(Collective collective);
 
 /// Whether a schedule must work when input c and output c are the same memory. all_to_all is the exception: an exchange
-/// through one cell needs a copy, and whoever runs it in place makes that copy of the input first.
+/// in one buffer needs a copy, which the executor makes of the input first.
 bool allowsInPlace(Collective collective);
 
 } // namespace goss::schedule

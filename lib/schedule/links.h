@@ -19,12 +19,12 @@ struct LinkPrice {
   double bandwidth_bytes_per_s = 10e9; ///< Of one flow; > 0.
   double overhead_s = 0.1e-6;          ///< The sender can start nothing else on this port meanwhile.
   double eager_bytes = 1 << 20;        ///< Messages up to this size set off before the receive is posted.
-  double sender_bytes_per_s = 0;       ///< So fast the sender's processor puts them in, and does nothing else; 0: none.
+  double sender_bytes_per_s = 0; ///< Rate at which the sender's processor moves messages, busy meanwhile; 0: not busy.
   friend bool operator==(const LinkPrice&, const LinkPrice&) = default;
 };
 
-/// What all messages that leave or enter a node share. 0: no limit of its own, each rank has a port as fast as its
-/// pairs.
+/// Rates of the port that all messages into and out of a node share. 0: no shared port; each rank has a port as fast as
+/// its pairs.
 struct NodePrice {
   double up_bytes_per_s = 0;
   double down_bytes_per_s = 0;

@@ -1,4 +1,4 @@
-/// What unequal links suggest: the order of a ring, and how much of a vector each rank should own.
+/// Orders of rings and shares of vectors that suit unequal links.
 #ifndef GOSS_LIB_SCHEDULE_PLACEMENT_H_
 #define GOSS_LIB_SCHEDULE_PLACEMENT_H_
 

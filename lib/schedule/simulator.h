@@ -18,7 +18,7 @@
 
 namespace goss::schedule {
 
-/// What a codec does to the bytes of values.
+/// Compression ratio and speeds of a codec.
 struct CodecPrice {
   double payload_ratio = 1;        ///< Bytes of a payload for each byte of the values.
   double encode_bytes_per_s = 2e9; ///< Of values.

@@ -26,7 +26,7 @@
 
 namespace goss::transports {
 
-/// The rank with the higher number calls the other, and is called by it when that does not succeed at once; it alone
+/// The rank with the higher number calls the other, and is called by it when that fails; it alone
 /// decides which of the connections is the link. Ranks that cannot call each other are relayed by a third one. Messages
 /// go straight from and to the callers' buffers; with Config::connections_per_peer > 1 (the caller's counts) large ones
 /// are striped over that many connections more. Who calls without the job's secret is dropped and logged once. As
@@ -38,15 +38,16 @@ class TcpTransport final : public Transport, public Relaying {
   /// With `security` it is the transport "tls": every connection is greeted before anything of it is read, an address
   /// begins with this rank's identity, and only who proves the identity that a rank's address names is that rank.
   explicit TcpTransport(const TransportContext& context, platform::SecurityMaker security = nullptr);
-  /// How long a peer is waited for before this end does what it can do itself. A packet that was lost is repeated after
-  /// a second, and that is no reason to take a detour.
+  /// How long this end waits for a peer before it takes another way. A lost packet is sent again after a second, so
+  /// shorter waits would relay without need.
   struct Patience {
-    std::chrono::milliseconds call_back{500};       ///< Then the lower rank calls, too.
-    std::chrono::milliseconds detour{2000};         ///< Then others are asked to relay;
-    std::chrono::milliseconds detour_anyway{10000}; ///< when its system answers, but no process: only then.
-    /// Who leaves waits so long for a peer whose system has everything to read it.
+    std::chrono::milliseconds call_back{500}; ///< Then the lower rank calls as well.
+    std::chrono::milliseconds detour{2000};   ///< Then this end asks other ranks to relay;
+    std::chrono::milliseconds detour_anyway{
+        10000}; ///< only then, where the peer's system answers, but not its process.
+    /// A rank that leaves waits so long for a peer to read what the peer's system has received.
     std::chrono::milliseconds courtesy{250};
-    /// A caller that was welcomed and says no more is hung up on.
+    /// A welcomed caller that says no more is hung up on after this time.
     std::chrono::milliseconds welcomed{tcp::Acceptor::kWelcomed};
   };
   /// After open(), before connect().
@@ -80,7 +81,7 @@ class TcpTransport final : public Transport, public Relaying {
   [[nodiscard]] const Relaying* relaying() const override { return this; }
   [[nodiscard]] bool servesOthers() const override { return relay_ && relay_->isInUse(); }
   [[nodiscard]] int relayedBy(int peer) const override { return links_.at(peer).via(); }
-  /// What this rank has passed on between others.
+  /// Bytes that this rank has relayed between others.
   [[nodiscard]] std::uint64_t relayedBytes() const { return relay_ ? relay_->bytes() : 0; }
 
  private:
@@ -92,16 +93,16 @@ class TcpTransport final : public Transport, public Relaying {
     tcp::Address address;
   };
   [[nodiscard]] Result<Peer> decode(std::string_view address) const;
-  /// How to call a peer, and when to do more than that.
+  /// How to call a peer, and when to call back or to look for a relay.
   struct Way {
     std::string identity; ///< "" until connect(), and without security.
     tcp::Reach reach;
-    platform::Deadline call_back; ///< This end, which should be called, calls.
+    platform::Deadline call_back; ///< This end, which the peer should call, then calls itself.
     platform::Deadline detour;    ///< Others are asked to relay.
-    bool patient = false;         ///< That was put off once, for a system that answers.
+    bool patient = false;         ///< The deadline was extended once, because the peer's system answers.
     bool resumable = false;       ///< Links that this end calls for are; and so with the next.
     bool checked = false;
-    bool change_told = false; ///< That bytes are changed on their way.
+    bool change_told = false; ///< The log already says that bytes are changed on their way.
   };
   [[nodiscard]] tcp::Dialer::Target target(int peer) const;
   void dial(int peer);

@@ -18,9 +18,9 @@
 
 namespace goss::transports::ucx {
 
-/// UCX hands messages over in arrive() and may do so out of order; run() gives them to the matcher in order, all of
-/// them at once. Short ones and parts come with their bytes; of others UCX keeps a descriptor, with which the bytes are
-/// fetched, straight into the receive's buffer, once there is a receive.
+/// UCX hands messages over in arrive() and may do so out of order; run() gives all of them to the matcher in order.
+/// Short ones and parts come with their bytes; of others UCX keeps a descriptor, with which the bytes are fetched,
+/// straight into the receive's buffer, once there is a receive.
 ///
 /// One thread. Only run(), finish() and what they call in the matcher call operations back, but for onData, which
 /// arrive() calls too where the station passes on.
@@ -43,11 +43,11 @@ class Inbox {
   /// Returns whether anything happened.
   bool run();
   [[nodiscard]] bool hasWork() const;
-  /// Something waits for run().
+  /// Whether run() has something to do.
   [[nodiscard]] bool hasArrivals() const { return !arrivals_.empty(); }
   /// The goodbye was reached.
   [[nodiscard]] bool departed() const { return departed_; }
-  /// UCX writes into no buffer of ours.
+  /// Whether UCX writes into none of our buffers.
   [[nodiscard]] bool isIdle() const { return in_flight_ == 0; }
   /// Why UCX could not fetch a message, or what came makes no sense; ok while neither was so.
   [[nodiscard]] const Status& trouble() const { return trouble_; }
@@ -91,9 +91,9 @@ class Inbox {
 
   /// In order.
   void append(Arrival arrival);
-  /// Those that came before their turn, which it is now.
+  /// Takes the messages that came out of order and are next now.
   void appendEarly();
-  /// Gives of the bytes of a part what may go at once to where it belongs. Returns whether that was all of it.
+  /// Delivers the bytes of a part that may go to their receive now. Returns whether those were all.
   bool passOn(const Header& header, Incoming& incoming);
   void take(Arrival& arrival);
   Status takeBytes(const Header& header, std::span<const std::byte> bytes);

@@ -27,7 +27,7 @@ struct Station {
   Deferred* deferred = nullptr;
   Worker* worker = nullptr;  ///< Null before open().
   bool has_arrivals = false; ///< Something came out of UCX that waits for Link::run().
-  /// Within Transport::progress(), and in no callback: what comes out of UCX may go to a receive at once.
+  /// Within Transport::progress(), and in no callback: what comes out of UCX may go to a receive directly.
   bool passes_on = false;
   /// UCX may still write into the buffer of a receive that was cancelled: it must not progress any more.
   bool poisoned = false;

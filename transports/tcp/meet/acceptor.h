@@ -113,8 +113,9 @@ class Acceptor {
   static constexpr std::int64_t kStrangerMs = 5000;
   /// Of one rank: its connections, and calls at several of this host's addresses.
   static constexpr std::size_t kMaxKnownOfRank = 128;
-  static constexpr std::size_t kMaxKnown = 256; ///< Of all, besides as many as all ranks may make at once.
-  static constexpr int kMaxAtOnce = 256;        ///< Callers that are accepted before something else is done.
+  static constexpr std::size_t kMaxKnown =
+      256; ///< Limit over all ranks, besides as many calls as all ranks may make at a time.
+  static constexpr int kMaxAtOnce = 256; ///< Callers that are accepted before something else is done.
 
   const TransportContext& context_;
   const base::Log& log_;

@@ -95,7 +95,7 @@ class Dialer {
   bool introduce(Call& call);
   void readAnswer(std::uint64_t token);
   void drop(std::uint64_t token, const std::string& why);
-  /// The same, because whoever is there will not have us.
+  /// The same, because the other end refuses us.
   void dropRefused(std::uint64_t token, const std::string& why);
   /// The system at that address has refused a call.
   void noteRefusal(std::size_t address) { found_nobody_ = found_nobody_ || isFirm(address); }
@@ -106,7 +106,7 @@ class Dialer {
   static constexpr std::int64_t kHeadStartMs = 250;
   static constexpr std::int64_t kMaxHeadStartsMs = 1000; ///< Of all addresses together.
   static constexpr std::int64_t kPauseMs = 200;
-  /// A call to a peer that was there before begins anew after so long: the path may be whole again.
+  /// A call to a peer that was connected before is repeated after so long: the path may work again.
   static constexpr std::int64_t kPatienceMs = 3000;
 
   const TransportContext& context_;

@@ -1,4 +1,4 @@
-/// Asks whether processes still live whose connections ended without a word.
+/// Asks whether a process still lives after its connection ended without a goodbye.
 #ifndef GOSS_TRANSPORTS_TCP_MEET_INQUIRY_H_
 #define GOSS_TRANSPORTS_TCP_MEET_INQUIRY_H_
 
@@ -26,7 +26,7 @@ class Inquiry {
       : context_(context), poller_(poller), next_token_(next_token), verdict_(std::move(verdict)) {}
 
   /// `target`: how to call it. `remote`: where the connection went to, or came from; at none of the target's addresses,
-  /// there is nobody to ask, and the verdict is given at once.
+  /// there is nobody to ask, and the verdict comes immediately.
   void ask(Dialer::Target target, const std::optional<platform::SocketAddress>& remote, const Status& why);
   /// Whether an event with this token was one of ours; handles it then.
   bool handle(std::uint64_t token);

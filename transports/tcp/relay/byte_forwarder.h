@@ -1,4 +1,4 @@
-/// Two connections of others, of which each gets what the other sends.
+/// Forwards bytes between two connections of other ranks.
 #ifndef GOSS_TRANSPORTS_TCP_RELAY_BYTE_FORWARDER_H_
 #define GOSS_TRANSPORTS_TCP_RELAY_BYTE_FORWARDER_H_
 
@@ -13,8 +13,8 @@
 
 namespace goss::transports::tcp {
 
-/// Bytes are passed on as they come, and looked at by nobody. Who is slow to read holds up the other's writes, for at
-/// most kBufferBytes wait here each way. An end of one stream becomes an end of the other; one that broke breaks the
+/// The forwarder does not look at the bytes. A slow reader holds up the other end's writes: at most kBufferBytes wait
+/// here each way. An end of one stream becomes an end of the other; one that broke breaks the
 /// other, after what had come before it. One thread.
 class ByteForwarder {
  public:
@@ -64,7 +64,7 @@ class ByteForwarder {
   platform::Poller& poller_;
   const std::uint64_t token_;
   std::uint64_t bytes_ = 0;
-  platform::Deadline linger_; ///< Once a side has ended; begins anew whenever bytes move.
+  platform::Deadline linger_; ///< Runs once a side has ended, and restarts whenever bytes move.
   bool over_ = false;
 };
 

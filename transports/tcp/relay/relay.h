@@ -1,4 +1,4 @@
-/// Passes on bytes between ranks that can call this one, but not each other.
+/// Relays between ranks that can call this one, but not each other.
 #ifndef GOSS_TRANSPORTS_TCP_RELAY_RELAY_H_
 #define GOSS_TRANSPORTS_TCP_RELAY_RELAY_H_
 
@@ -43,11 +43,11 @@ class Relay {
   void tick();
   /// tick() has nothing to wait for.
   [[nodiscard]] bool isIdle() const { return halves_.empty() && !ending_; }
-  /// run() would do something.
+  /// Whether run() has something to do.
   [[nodiscard]] bool hasWork() const;
-  /// Others rely on this rank now.
+  /// Whether this rank relays for others now.
   [[nodiscard]] bool isInUse() const { return !pairs_.empty(); }
-  /// All that was passed on so far.
+  /// Bytes that were relayed so far.
   [[nodiscard]] std::uint64_t bytes() const;
 
  private:

@@ -1,4 +1,4 @@
-/// Bytes that were sent and may have to be sent again.
+/// Keeps bytes that were sent until the peer acknowledges them, to send them again over the next connection.
 #ifndef GOSS_TRANSPORTS_TCP_STREAM_BYTE_RING_H_
 #define GOSS_TRANSPORTS_TCP_STREAM_BYTE_RING_H_
 
@@ -10,7 +10,7 @@
 
 namespace goss::transports::tcp {
 
-/// First in, first out, in memory that doubles as it is needed. One thread.
+/// A FIFO whose memory doubles when it is full. One thread.
 class ByteRing {
  public:
   [[nodiscard]] std::size_t size() const { return size_; }

@@ -15,10 +15,10 @@
 
 namespace goss::transports::tcp {
 
-/// Bytes travel in records, each of which says how many bytes its sender has used up so far; what the other end has
-/// not used up yet is kept here. When a connection is lost, restart() goes on over the next one: each end first says
-/// what it has, and only then is sent again what the other lacks. At most `window` bytes are on their way, so that
-/// neither what is kept for sending nor what arrives while nobody reads grows beyond it. One thread.
+/// Bytes travel in records, each of which acknowledges how many bytes its sender has read so far; bytes that the other
+/// end has not acknowledged are kept here. When a connection is lost, restart() goes on over the next one: each end
+/// first says what it has, and only then is sent again what the other lacks. At most `window` bytes are on their way,
+/// so that neither what is kept for sending nor what arrives while nobody reads grows beyond it. One thread.
 ///
 /// A stream that is `checked` gives the reader nothing of a record before its checksum was found right; a wrong one is
 /// the end of the connection, with the error EBADMSG, and restart() has the bytes sent again.
@@ -36,9 +36,9 @@ class RecordStream {
   platform::StreamResult flush(platform::Stream& stream);
   /// Reads what is there although nobody asks for it: for what it says about bytes that went the other way.
   platform::StreamResult pull(platform::Stream& stream);
-  /// Of a connection that is lost: what has come from it nevertheless.
+  /// Reads what a lost connection has delivered before its end.
   std::size_t readKept(std::span<const iovec> to);
-  /// The other end is to be told of all that was used up, however little.
+  /// Acknowledges all that was read, however little, with the next flush().
   void tell() { tell_ = tell_ || used_ > told_; }
   /// Forgets what has come and was not read.
   void forgetInput();
@@ -51,21 +51,21 @@ class RecordStream {
   /// restart() was called, and the other end has not said yet what it has.
   [[nodiscard]] bool isRestarting() const { return restarting_; }
   [[nodiscard]] bool isMalformed() const { return malformed_; }
-  /// Bytes of the present connection were changed on their way.
+  /// Whether bytes of the present connection were changed on their way.
   [[nodiscard]] bool isChanged() const { return changed_; }
 
-  /// read() would give something without the connection.
+  /// Whether read() returns bytes without reading from the connection.
   [[nodiscard]] bool hasInput() const;
-  /// Something waits for room in the connection.
+  /// Whether bytes wait for room in the connection.
   [[nodiscard]] bool wantsRoom() const;
-  /// Something that was written is not known to have been read.
+  /// Whether bytes were written that the other end has not acknowledged.
   [[nodiscard]] bool hasUnacknowledged() const { return acknowledged_ < written_; }
   /// How much the other end is known to have read, and what has gone to the present connection.
   [[nodiscard]] std::uint64_t acknowledged() const { return acknowledged_; }
   [[nodiscard]] std::uint64_t sent() const { return sent_; }
   /// How much was read here.
   [[nodiscard]] std::uint64_t used() const { return used_; }
-  /// Something that was written has not gone to a connection yet.
+  /// Whether bytes were written that have not gone to a connection yet.
   [[nodiscard]] bool hasUnsent() const { return sent_ < written_ || inRecord(); }
 
  private:

@@ -21,7 +21,7 @@ inline constexpr std::size_t kAnswerBytes = 8;
 inline constexpr std::size_t kMaxReasonBytes = 255;
 inline constexpr std::size_t kFrameBytes = 48;
 inline constexpr int kMaxPayloadConnections = 64;
-/// A longer message is no message but damage.
+/// A frame that names a longer message is malformed.
 inline constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 48;
 /// Striped payload goes round the payload connections in pieces of at most this size.
 inline constexpr std::size_t kStripeBytes = 256 * 1024;
@@ -29,7 +29,7 @@ inline constexpr std::size_t kStripeBytes = 256 * 1024;
 inline constexpr std::size_t kMaxChunkBytes = 512 * 1024;
 /// Messages from one rank that have no receive, and of which more than the header is to come.
 inline constexpr std::size_t kMaxAnnounced = 256 * 1024;
-/// Stripes that are said to come and are not read yet.
+/// Most stripes that were announced and are not read yet.
 inline constexpr std::size_t kMaxStripesAhead = 64 * 1024;
 
 inline constexpr std::size_t kRecordHeaderBytes = 24;
@@ -57,7 +57,7 @@ std::string encodeAddress(const Address& address);
 /// Errors: protocol.
 Result<Address> decodeAddress(std::string_view bytes);
 
-/// What a caller is about.
+/// What a caller wants.
 enum class Purpose : std::uint8_t {
   plain = 0,     ///< A connection whose end is the end of its link.
   relay = 1,     ///< No link is wanted: `to` is to relay between `from` and `relayed_to`.
@@ -87,7 +87,7 @@ std::string encodeHello(const Hello& hello);
 /// `bytes` are kHelloBytes long. Judges the form alone. Errors: peerLost when bytes were changed on their way, for
 /// which nobody is to be blamed; protocol saying what else is wrong.
 Result<Hello> decodeHello(std::string_view bytes);
-/// Whether a hello can begin like this: a stranger is seen through before all of its bytes are there.
+/// Whether a hello can begin with these bytes: rejects a foreign protocol before all bytes of a hello have come.
 bool helloMayBegin(std::string_view bytes);
 
 /// The answer to a hello, kAnswerBytes long, then the reason; and the caller's "go" after a welcome, without one. A
