@@ -1,9 +1,14 @@
-# A directory is a layer is a target is a namespace.
+# A directory is a layer is a target is a namespace, and the compiler finds only what a target may include.
 #
-# goss_layer(NAME [DEPENDS layer...] [LIBRARIES lib...]) makes the static library goss_NAME from the *.cc files of the
-# current directory. It may include what its DEPENDS may include, and nothing else: see tests/layering.
+# goss_room(TARGET FOLDER...) lets TARGET, and whoever links with it, include what lies in FOLDER. A header is included by its path
+# from the root or, in lib/, from there; so each folder has a search path of its own in which it lies, as a link, under that path.
+#
+# goss_layer(NAME [DEPENDS layer...] [LIBRARIES lib...]) makes the static library goss_NAME from the *.cc files of the current
+# directory. It may include its own folder, include/gossamer/ and what its DEPENDS may include. LIBRARIES are for its sources alone.
+#
+# goss_wing(FOLDER...) lets all targets of the current directory and of those below include what lies in these folders.
 add_library(goss_options INTERFACE)
-target_include_directories(goss_options INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/lib ${CMAKE_SOURCE_DIR})
+target_include_directories(goss_options INTERFACE ${CMAKE_SOURCE_DIR}/include)
 # -ffp-contract=off: a product and a sum round twice everywhere, so that every machine and the GPU give the same bits.
 target_compile_options(goss_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
                        -Werror=return-type -Werror=unused-result -ffp-contract=off)
@@ -21,17 +26,49 @@ elseif(GOSS_SANITIZE)
   message(FATAL_ERROR "GOSS_SANITIZE must be empty, address or thread, not '${GOSS_SANITIZE}'")
 endif()
 
+# The search path in which `folder` alone lies.
+function(goss_search_path folder result)
+  string(REGEX REPLACE "^lib/" "" written ${folder})
+  string(REPLACE "/" "_" name ${written})
+  set(path ${CMAKE_BINARY_DIR}/rooms/${name})
+  cmake_path(GET written PARENT_PATH above)
+  file(MAKE_DIRECTORY ${path}/${above})
+  file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${folder} ${path}/${written} SYMBOLIC)
+  set(${result} ${path} PARENT_SCOPE)
+endfunction()
+
+function(goss_room target)
+  get_target_property(type ${target} TYPE)
+  foreach(folder IN LISTS ARGN)
+    goss_search_path(${folder} path)
+    if(type STREQUAL "INTERFACE_LIBRARY")
+      target_include_directories(${target} INTERFACE ${path})
+    else()
+      target_include_directories(${target} PUBLIC ${path})
+    endif()
+  endforeach()
+endfunction()
+
+macro(goss_wing)
+  foreach(folder ${ARGN})
+    goss_search_path(${folder} path)
+    include_directories(${path})
+  endforeach()
+endmacro()
+
 function(goss_layer name)
   cmake_parse_arguments(arg "" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   list(TRANSFORM arg_DEPENDS PREPEND goss_)
-  if(NOT sources) # headers only
+  if(sources)
+    add_library(goss_${name} STATIC ${sources})
+    target_link_libraries(goss_${name} PUBLIC goss_options ${arg_DEPENDS} PRIVATE ${arg_LIBRARIES})
+  else() # headers only
     add_library(goss_${name} INTERFACE)
     target_link_libraries(goss_${name} INTERFACE goss_options ${arg_DEPENDS} ${arg_LIBRARIES})
-    return()
   endif()
-  add_library(goss_${name} STATIC ${sources})
-  target_link_libraries(goss_${name} PUBLIC goss_options ${arg_DEPENDS} PRIVATE ${arg_LIBRARIES})
+  goss_room(goss_${name} ${folder})
 endfunction()
 
 # What every test runs with: Open MPI starts as root and on few cores; sanitizers stop at their first finding; and under a

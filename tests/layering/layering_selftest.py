@@ -2,6 +2,7 @@
 """Proves that layering.py finds what it should: trees with one deliberate mistake each, and a tree without any."""
 import contextlib
 import io
+import json
 import os
 import sys
 import tempfile
@@ -12,6 +13,7 @@ import clones
 import cpp_scan
 import layering
 import rules
+import search_paths
 from source_tree import blank
 
 GUARD = "#ifndef X_H_\n#define X_H_\n{}\n#endif\n"
@@ -244,6 +246,25 @@ class LayeringTest(unittest.TestCase):
                 status, output = run({**RIGHT, path: text}, "--headers")
                 self.assertEqual(status, 1, output)
                 self.assertIn(complaint, output)
+
+    def test_search_paths_that_show_too_much_are_found(self):
+        with tempfile.TemporaryDirectory() as root:
+            for folder in ("lib/base", "lib/engine", "build/rooms/base", "build/rooms/engine"):
+                os.makedirs(os.path.join(root, folder))
+            for name in ("base", "engine"):
+                os.symlink(os.path.join(root, "lib", name), os.path.join(root, "build/rooms", name, name))
+            for paths, found in (
+                (("include", "build/rooms/base"), []),
+                (("build/rooms/base", "build/rooms/engine"), ["lib/base/log.cc: the compiler finds lib/engine, which lib/base may not include"]),
+                (("lib",), ["lib/base/log.cc: the compiler finds lib, which lib/base may not include"]),
+                (("",), ["lib/base/log.cc: the compiler finds the root, which lib/base may not include"]),
+            ):
+                with self.subTest(paths):
+                    flags = " ".join(f"-I{os.path.join(root, path)}" for path in paths)
+                    entry = {"directory": os.path.join(root, "build"), "command": f"c++ {flags} -o log.o", "file": os.path.join(root, "lib/base/log.cc")}
+                    with open(os.path.join(root, "build/compile_commands.json"), "w", encoding="utf-8") as file:
+                        json.dump([entry], file)
+                    self.assertEqual(search_paths.check(root, os.path.join(root, "build")), (1, found))
 
     def test_copied_lines_are_counted(self):
         copied = "".join(f"  copied{i}();\n" for i in range(clones.WINDOW))

@@ -52,6 +52,9 @@ UNITS = {
 # Each folder under these is a unit of its own with the rules of its parent: one transport never sees another.
 SPLIT = ("transports", "compressors", "bindings", "tests")
 
+# Floors that are one CMake target until none of them includes one above it: the compiler shows each of them all of them.
+ONE_TARGET = ("lib/communicator", "lib/execution", "lib/explain", "lib/health", "lib/messages", "lib/survey", "lib/world")
+
 # Single files that may include more than their unit.
 EXTRA = {
     "lib/builtins/builtins.cc": ("lib/security", "collectives", "compressors", "transports"),
