@@ -44,7 +44,16 @@ UNITS = {
     "bench": C_ABI + ("tools/commandline",),
     "tools": ("include/gossamer", "lib/base", "lib/platform", "lib/security", "tools/commandline"),
     "tools/commandline": (),
-    "trainer": C_ABI + ("tools/commandline",),
+    "trainer": C_ABI + ("tools/commandline",),  # main.cc: the floors below, the lower ones first
+    "trainer/base": (),
+    "trainer/compute": ("trainer/base",),
+    "trainer/model": ("trainer/base", "trainer/compute"),
+    "trainer/data": ("trainer/base", "trainer/model"),
+    "trainer/ranks": C_ABI + ("trainer/base", "trainer/compute"),
+    "trainer/files": ("trainer/base", "trainer/model"),
+    "trainer/run": ("tools/commandline", "trainer/base", "trainer/compute", "trainer/model", "trainer/files", "trainer/ranks"),
+    "trainer/loop": ("trainer/base", "trainer/compute", "trainer/model", "trainer/data", "trainer/files", "trainer/ranks", "trainer/run"),
+    "trainer/pipeline": C_ABI + ("trainer",),  # the highest but for main.cc
     "examples": C_ABI,
     "tests": ("",),  # everything
 }

@@ -7,6 +7,7 @@
 
 #include "tests/trainer/temporary_directory.h"
 #include "trainer/base/error.h"
+#include "trainer/base/share.h"
 #include "trainer/data/corpus.h"
 #include "trainer/ranks/group.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/loop/training_state.h"
+#include "trainer/files/training_state.h"
 #include "trainer/model/model_config.h"
 #include "trainer/model/parameter_table.h"
 

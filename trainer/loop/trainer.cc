@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "trainer/base/error.h"
+#include "trainer/base/share.h"
 #include "trainer/data/sampler.h"
 #include "trainer/model/gradient_norm.h"
 #include "trainer/ranks/agreement.h"

@@ -10,16 +10,17 @@
 #include <string>
 #include <vector>
 
+#include "trainer/base/share.h"
+#include "trainer/base/time_limit.h"
 #include "trainer/compute/ops.h"
 #include "trainer/data/dataset.h"
-#include "trainer/loop/training_state.h"
+#include "trainer/files/training_state.h"
 #include "trainer/model/adamw.h"
 #include "trainer/model/gpt.h"
 #include "trainer/model/gradient_tree.h"
 #include "trainer/model/lr_schedule.h"
 #include "trainer/ranks/group.h"
 #include "trainer/ranks/replicas.h"
-#include "trainer/ranks/time_limit.h"
 #include "trainer/run/report.h"
 #include "trainer/run/run_card.h"
 #include "trainer/run/run_checkpoints.h"

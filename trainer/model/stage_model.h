@@ -10,12 +10,12 @@
 #include <span>
 #include <vector>
 
+#include "trainer/base/share.h"
 #include "trainer/compute/buffer.h"
 #include "trainer/compute/ops.h"
 #include "trainer/model/gpt_block.h"
 #include "trainer/model/model_config.h"
 #include "trainer/model/parameter_table.h"
-#include "trainer/ranks/group.h"
 
 namespace goss::trainer {
 

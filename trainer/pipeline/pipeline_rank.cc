@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "trainer/base/error.h"
+#include "trainer/base/share.h"
 
 namespace goss::trainer {
 

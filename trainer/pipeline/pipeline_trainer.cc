@@ -6,6 +6,7 @@
 #include <map>
 
 #include "trainer/base/error.h"
+#include "trainer/base/share.h"
 #include "trainer/data/sampler.h"
 #include "trainer/model/gpt.h"
 #include "trainer/model/gradient_norm.h"

@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "trainer/base/time_limit.h"
 #include "trainer/data/dataset.h"
-#include "trainer/loop/training_state.h"
+#include "trainer/files/training_state.h"
 #include "trainer/model/lr_schedule.h"
 #include "trainer/pipeline/pipeline_grid.h"
 #include "trainer/pipeline/pipeline_rank.h"
 #include "trainer/pipeline/stage_replicas.h"
 #include "trainer/ranks/group.h"
-#include "trainer/ranks/time_limit.h"
 #include "trainer/run/report.h"
 #include "trainer/run/run_card.h"
 #include "trainer/run/run_checkpoints.h"

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "trainer/base/error.h"
+#include "trainer/base/time_limit.h"
 #include "trainer/model/gradient_norm.h"
-#include "trainer/ranks/time_limit.h"
 
 namespace goss::trainer {
 

@@ -7,6 +7,7 @@
 
 #include "tests/trainer/pipeline/pipeline_runs.h"
 #include "tests/trainer/temporary_directory.h"
+#include "trainer/base/share.h"
 #include "trainer/model/gradient_tree.h"
 
 namespace goss::trainer {

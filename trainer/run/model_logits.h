@@ -1,6 +1,6 @@
 /// `goss-train logits`: what a checkpoint's model computes, for comparison with other implementations.
-#ifndef GOSS_TRAINER_MODEL_MODEL_LOGITS_H_
-#define GOSS_TRAINER_MODEL_MODEL_LOGITS_H_
+#ifndef GOSS_TRAINER_RUN_MODEL_LOGITS_H_
+#define GOSS_TRAINER_RUN_MODEL_LOGITS_H_
 
 namespace goss::trainer {
 
@@ -11,4 +11,4 @@ int runLogits(int argc, const char* const* argv);
 
 } // namespace goss::trainer
 
-#endif // GOSS_TRAINER_MODEL_MODEL_LOGITS_H_
+#endif // GOSS_TRAINER_RUN_MODEL_LOGITS_H_

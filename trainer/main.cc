@@ -10,10 +10,10 @@
 
 #include "trainer/compute/backend.h"
 #include "trainer/data/dataset.h"
-#include "trainer/loop/data_parallel.h"
 #include "trainer/loop/trainer.h"
-#include "trainer/model/model_logits.h"
 #include "trainer/pipeline/pipeline_trainer.h"
+#include "trainer/ranks/data_parallel.h"
+#include "trainer/run/model_logits.h"
 #include "trainer/run/report.h"
 #include "trainer/run/run_card.h"
 #include "trainer/run/train_options.h"

@@ -1,6 +1,6 @@
 /// What a run needs to go on exactly as if it had not stopped.
-#ifndef GOSS_TRAINER_LOOP_TRAINING_STATE_H_
-#define GOSS_TRAINER_LOOP_TRAINING_STATE_H_
+#ifndef GOSS_TRAINER_FILES_TRAINING_STATE_H_
+#define GOSS_TRAINER_FILES_TRAINING_STATE_H_
 
 #include <cstddef>
 #include <string>
@@ -34,4 +34,4 @@ struct TrainingState : ReplicaState {
 
 } // namespace goss::trainer
 
-#endif // GOSS_TRAINER_LOOP_TRAINING_STATE_H_
+#endif // GOSS_TRAINER_FILES_TRAINING_STATE_H_

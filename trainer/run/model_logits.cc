@@ -1,4 +1,4 @@
-#include "trainer/model/model_logits.h"
+#include "trainer/run/model_logits.h"
 
 #include <algorithm>
 #include <cstdint>

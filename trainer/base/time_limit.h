@@ -1,6 +1,6 @@
 /// Times of a run, in seconds.
-#ifndef GOSS_TRAINER_RANKS_TIME_LIMIT_H_
-#define GOSS_TRAINER_RANKS_TIME_LIMIT_H_
+#ifndef GOSS_TRAINER_BASE_TIME_LIMIT_H_
+#define GOSS_TRAINER_BASE_TIME_LIMIT_H_
 
 #include <chrono>
 
@@ -25,4 +25,4 @@ class TimeLimit {
 
 } // namespace goss::trainer
 
-#endif // GOSS_TRAINER_RANKS_TIME_LIMIT_H_
+#endif // GOSS_TRAINER_BASE_TIME_LIMIT_H_

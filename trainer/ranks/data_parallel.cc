@@ -1,4 +1,4 @@
-#include "trainer/loop/data_parallel.h"
+#include "trainer/ranks/data_parallel.h"
 
 #include <utility>
 

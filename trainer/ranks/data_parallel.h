@@ -1,6 +1,6 @@
 /// The ranks of a launch, joined by Gossamer.
-#ifndef GOSS_TRAINER_LOOP_DATA_PARALLEL_H_
-#define GOSS_TRAINER_LOOP_DATA_PARALLEL_H_
+#ifndef GOSS_TRAINER_RANKS_DATA_PARALLEL_H_
+#define GOSS_TRAINER_RANKS_DATA_PARALLEL_H_
 
 #include <deque>
 #include <memory>
@@ -47,4 +47,4 @@ class DataParallel : public Group {
 
 } // namespace goss::trainer
 
-#endif // GOSS_TRAINER_LOOP_DATA_PARALLEL_H_
+#endif // GOSS_TRAINER_RANKS_DATA_PARALLEL_H_
