@@ -10,8 +10,9 @@
 
 #include "trainer/compute/backend.h"
 #include "trainer/data/dataset.h"
-#include "trainer/loop/trainer.h"
-#include "trainer/pipeline/pipeline_trainer.h"
+#include "trainer/loop/replica_engine.h"
+#include "trainer/loop/training_loop.h"
+#include "trainer/pipeline/pipeline_engine.h"
 #include "trainer/ranks/data_parallel.h"
 #include "trainer/run/model_logits.h"
 #include "trainer/run/report.h"
@@ -52,13 +53,15 @@ void train(TrainOptions options, DataParallel& group) {
   const std::unique_ptr<Ops> ops = makeOps(options.backend, options.device);
   Report report(group.rank() == 0, options.log);
   if (options.pipeline != 0) {
-    PipelineTrainer trainer(options, data, group, group.comm(), *ops, report);
-    return runOrAbort(group, [&trainer] { trainer.run(); });
+    PipelineEngine engine(options, data, group, group.comm(), *ops, report);
+    TrainingLoop loop(engine);
+    return runOrAbort(group, [&loop] { loop.run(); });
   }
   options.sync = syncWithIslands(options);
-  Trainer trainer(options, data, group, *ops, report);
-  // The gradient may be lent to the library when a step fails: the abort comes before the trainer is destroyed.
-  runOrAbort(group, [&trainer] { trainer.run(); });
+  ReplicaEngine engine(options, data, group, *ops, report);
+  TrainingLoop loop(engine);
+  // The gradient may be lent to the library when a step fails: the abort comes before the engine is destroyed.
+  runOrAbort(group, [&loop] { loop.run(); });
 }
 
 } // namespace

@@ -81,8 +81,9 @@ TEST(DataParallel, ValidationOfEqualParametersHasTheSameBitsOnAnyNumberOfRanks) 
     runRanks(ranks, SumOrder::tree, [&](Group& group) {
       CpuOps ops;
       Report report(false, "");
-      Trainer trainer(options, smallData(), group, ops, report);
-      losses[static_cast<std::size_t>(group.rank())] = trainer.validationLoss();
+      ReplicaEngine engine(options, smallData(), group, ops, report);
+      const TrainingLoop loop(engine); // the seed's parameters
+      losses[static_cast<std::size_t>(group.rank())] = engine.validationLoss();
     });
     EXPECT_THAT(std::vector<double>(losses.begin(), losses.begin() + ranks), Each(losses[0])) << ranks;
   }

@@ -99,9 +99,9 @@ TEST(Replicas, MemoryOfADeviceIsStagedThroughTheHost) {
   const auto run = [&](Ops& ops) {
     ChangingGroup group;
     Report report(false, "");
-    Trainer trainer(smallOptions(3), smallData(), group, ops, report);
-    trainer.run();
-    states.push_back(trainer.state());
+    ReplicaEngine engine(smallOptions(3), smallData(), group, ops, report);
+    TrainingLoop(engine).run();
+    states.push_back(engine.state());
   };
   CpuOps host;
   FarOps device;

@@ -12,7 +12,8 @@
 #include "trainer/compute/cpu_ops.h"
 #include "trainer/data/corpus.h"
 #include "trainer/data/dataset.h"
-#include "trainer/loop/trainer.h"
+#include "trainer/loop/replica_engine.h"
+#include "trainer/loop/training_loop.h"
 
 namespace goss::trainer {
 
@@ -55,9 +56,10 @@ struct RunResult {
 /// Trains on `group` with a backend and reports nothing.
 inline RunResult runWith(Ops& ops, Group& group, const TrainOptions& options, const Dataset& data = smallData()) {
   Report report(false, "");
-  Trainer trainer(options, data, group, ops, report);
-  trainer.run();
-  return {trainer.lossHistory(), trainer.validationLoss(), trainer.state()};
+  ReplicaEngine engine(options, data, group, ops, report);
+  TrainingLoop loop(engine);
+  loop.run();
+  return {loop.lossHistory(), engine.validationLoss(), engine.state()};
 }
 
 template <typename Backend = CpuOps>

@@ -1,5 +1,5 @@
 // The training loop of one process.
-#include "trainer/loop/trainer.h"
+#include "trainer/loop/training_loop.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-TEST(Trainer, LossFallsFromThatOfGuessing) {
+TEST(TrainingLoop, LossFallsFromThatOfGuessing) {
   const RunResult result = runAlone(smallOptions(30));
   // Equal chances for 256 bytes cost ln 256 = 5.55 nats. The text has 19 different bytes: who knows no more than which
   // they are pays ln 19 = 2.94.
@@ -28,7 +28,7 @@ TEST(Trainer, LossFallsFromThatOfGuessing) {
   EXPECT_LT(result.validation, 2.94);
 }
 
-TEST(Trainer, RunsAreReproducibleAndDependOnTheSeed) {
+TEST(TrainingLoop, RunsAreReproducibleAndDependOnTheSeed) {
   TrainOptions options = smallOptions(3);
   const RunResult first = runAlone(options);
   expectSameState(runAlone(options).state, first.state);
@@ -36,7 +36,7 @@ TEST(Trainer, RunsAreReproducibleAndDependOnTheSeed) {
   EXPECT_NE(runAlone(options).losses, first.losses);
 }
 
-TEST(Trainer, ARunStoppedAfterEveryStepEndsAsOneThatNeverStopped) {
+TEST(TrainingLoop, ARunStoppedAfterEveryStepEndsAsOneThatNeverStopped) {
   const TemporaryDirectory directory;
   TrainOptions options = smallOptions(8);
   const RunResult whole = runAlone(options);
@@ -56,16 +56,17 @@ TEST(Trainer, ARunStoppedAfterEveryStepEndsAsOneThatNeverStopped) {
   EXPECT_TRUE(runAlone(options).losses.empty()); // and there is nothing left to do
 }
 
-TEST(Trainer, AFailedCheckpointEndsTheRunWithItsReason) {
+TEST(TrainingLoop, AFailedCheckpointEndsTheRunWithItsReason) {
   const TemporaryDirectory directory;
   TrainOptions options = smallOptions(4);
   options.checkpoint = directory / "run";
   SoloGroup group;
   CpuOps ops;
   Report report(false, "");
-  Trainer trainer(options, smallData(), group, ops, report);
+  ReplicaEngine engine(options, smallData(), group, ops, report);
+  TrainingLoop loop(engine);
   std::filesystem::remove_all(directory / "run");
-  EXPECT_THAT(errorOf([&] { trainer.run(); }), AllOf(HasSubstr("step 4"), HasSubstr(directory / "run")));
+  EXPECT_THAT(errorOf([&] { loop.run(); }), AllOf(HasSubstr("step 4"), HasSubstr(directory / "run")));
 }
 
 /// Spoils one gradient.
@@ -87,17 +88,18 @@ class NanGroup : public SoloGroup {
   std::shared_ptr<Replicas> synchronize(const std::string&) override { return std::make_shared<NanReplicas>(); }
 };
 
-TEST(Trainer, AGradientThatIsNotFiniteEndsTheRunBeforeItSpoilsTheParameters) {
+TEST(TrainingLoop, AGradientThatIsNotFiniteEndsTheRunBeforeItSpoilsTheParameters) {
   NanGroup group;
   CpuOps ops;
   Report report(false, "");
-  Trainer trainer(smallOptions(4), smallData(), group, ops, report);
-  const std::vector<float> before = trainer.state().parameters;
-  EXPECT_THAT(errorOf([&] { trainer.run(); }), AllOf(HasSubstr("not finite in step 1"), HasSubstr("--lr")));
-  EXPECT_TRUE(trainer.state().parameters == before);
+  ReplicaEngine engine(smallOptions(4), smallData(), group, ops, report);
+  TrainingLoop loop(engine);
+  const std::vector<float> before = engine.state().parameters;
+  EXPECT_THAT(errorOf([&] { loop.run(); }), AllOf(HasSubstr("not finite in step 1"), HasSubstr("--lr")));
+  EXPECT_TRUE(engine.state().parameters == before);
 }
 
-TEST(Trainer, TheLogHasOneJsonObjectALineForEveryEvent) {
+TEST(TrainingLoop, TheLogHasOneJsonObjectALineForEveryEvent) {
   const TemporaryDirectory directory;
   TrainOptions options = smallOptions(4);
   options.val_every = 2;
@@ -109,7 +111,8 @@ TEST(Trainer, TheLogHasOneJsonObjectALineForEveryEvent) {
   {
     testing::internal::CaptureStdout();
     Report report(true, directory / "log");
-    Trainer(options, smallData(), group, ops, report).run();
+    ReplicaEngine engine(options, smallData(), group, ops, report);
+    TrainingLoop(engine).run();
   }
   const std::string shown = testing::internal::GetCapturedStdout();
   EXPECT_THAT(shown, AllOf(HasSubstr("step     4/4 | loss "), HasSubstr("tok/s | ETA 0s"), HasSubstr("validation loss"),
@@ -128,17 +131,17 @@ TEST(Trainer, TheLogHasOneJsonObjectALineForEveryEvent) {
                                            "checkpoint", "sample"));
 }
 
-TEST(Trainer, ALogThatCannotBeOpenedIsNamed) {
+TEST(TrainingLoop, ALogThatCannotBeOpenedIsNamed) {
   EXPECT_THAT(errorOf([] { Report(true, "/nonexistent/log"); }), HasSubstr("/nonexistent/log"));
   EXPECT_EQ(errorOf([] { Report(false, "/nonexistent/log"); }), ""); // the other ranks have no log
 }
 
-TEST(Trainer, AFullDiskUnderTheLogIsNamed) {
+TEST(TrainingLoop, AFullDiskUnderTheLogIsNamed) {
   Report report(true, "/dev/full");
   EXPECT_THAT(errorOf([&] { report.validation(1, 2.0); }), AllOf(HasSubstr("/dev/full"), HasSubstr("No space left")));
 }
 
-TEST(Trainer, APromptBeyondTheVocabularyIsRefused) {
+TEST(TrainingLoop, APromptBeyondTheVocabularyIsRefused) {
   TrainOptions options = smallOptions(1);
   options.model.vocab = 123; // all of the text, but not the umlaut
   options.prompt = "\xc3\xa4";

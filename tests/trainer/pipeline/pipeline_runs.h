@@ -8,7 +8,7 @@
 #include "tests/support/thread_ranks.h"
 #include "tests/trainer/library_group.h"
 #include "tests/trainer/small_run.h"
-#include "trainer/pipeline/pipeline_trainer.h"
+#include "trainer/pipeline/pipeline_engine.h"
 
 namespace goss::trainer {
 
@@ -38,11 +38,12 @@ RunResult runPipeline(int ranks, const TrainOptions& options) {
       ThreadGroup group(board, rank);
       Backend ops;
       Report report(false, "");
-      PipelineTrainer trainer(options, smallData(), group, comm, ops, report);
-      trainer.run();
-      const double validation = trainer.validationLoss();
-      TrainingState state = trainer.state();
-      if (rank == 0) result = {trainer.lossHistory(), validation, std::move(state)};
+      PipelineEngine engine(options, smallData(), group, comm, ops, report);
+      TrainingLoop loop(engine);
+      loop.run();
+      const double validation = engine.validationLoss();
+      TrainingState state = engine.state();
+      if (rank == 0) result = {loop.lossHistory(), validation, std::move(state)};
       group.barrier();
     } catch (const std::exception& error) {
       ADD_FAILURE() << "rank " << rank << ": " << error.what();

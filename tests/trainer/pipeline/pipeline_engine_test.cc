@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(PipelineTrainer, EveryScheduleHasTheBitsOfASingleProcess) {
+TEST(PipelineEngine, EveryScheduleHasTheBitsOfASingleProcess) {
   const RunResult alone = runAlone(withoutPipeline(pipelineOptions(0, "")));
   ASSERT_FALSE(alone.losses.empty());
   for (const char* schedule : {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v"}) {
@@ -33,7 +33,7 @@ TEST(PipelineTrainer, EveryScheduleHasTheBitsOfASingleProcess) {
   }
 }
 
-TEST(PipelineTrainer, RecomputationHasTheSameBits) {
+TEST(PipelineEngine, RecomputationHasTheSameBits) {
   const RunResult alone = runAlone(withoutPipeline(pipelineOptions(0, "")));
   for (const char* schedule : {"1f1b", "zb-h1", "zb-v"}) {
     SCOPED_TRACE(schedule);
@@ -66,7 +66,7 @@ TEST(PipelineRank, RecomputedMicroBatchesShareOnePlaceUntilTheyComeBack) {
   EXPECT_EQ(rank.at(0).model.places(), 2u);
 }
 
-TEST(PipelineTrainer, MicroBatchesMayHaveSeveralSamplesAndStagesUnevenLayers) {
+TEST(PipelineEngine, MicroBatchesMayHaveSeveralSamplesAndStagesUnevenLayers) {
   TrainOptions options = pipelineOptions(3, "zb-h1");
   options.micro_batches = 4;
   TrainOptions alone = withoutPipeline(options);
@@ -74,13 +74,13 @@ TEST(PipelineTrainer, MicroBatchesMayHaveSeveralSamplesAndStagesUnevenLayers) {
   expectSameRun(runPipeline(3, options), runAlone(alone));
 }
 
-TEST(PipelineTrainer, TwoReplicasAddTheirGradientsAsTheTreeDoes) {
+TEST(PipelineEngine, TwoReplicasAddTheirGradientsAsTheTreeDoes) {
   // Each pipeline's sum is one half of the tree, and one addition commutes.
   const TrainOptions options = pipelineOptions(2, "1f1b");
   expectSameRun(runPipeline(4, options), runAlone(withoutPipeline(options)));
 }
 
-TEST(PipelineTrainer, GoesOnFromACheckpointOfASingleProcessAndBack) {
+TEST(PipelineEngine, GoesOnFromACheckpointOfASingleProcessAndBack) {
   TemporaryDirectory directory;
   TrainOptions options = pipelineOptions(2, "zb-v");
   options.steps = 6;
@@ -99,7 +99,7 @@ TEST(PipelineTrainer, GoesOnFromACheckpointOfASingleProcessAndBack) {
 
 RunResult runTwoIslands(const TrainOptions& options) { return runCopies(2, withoutPipeline(options)); }
 
-TEST(PipelineTrainer, IslandsOfPipelinesHaveTheBitsOfIslandsOfSingleProcesses) {
+TEST(PipelineEngine, IslandsOfPipelinesHaveTheBitsOfIslandsOfSingleProcesses) {
   for (const char* sync : {"diloco:h=2", "slowmo:h=2", "ddp"}) {
     SCOPED_TRACE(sync);
     TrainOptions options = pipelineOptions(2, "zb-h1");
@@ -112,7 +112,7 @@ TEST(PipelineTrainer, IslandsOfPipelinesHaveTheBitsOfIslandsOfSingleProcesses) {
   }
 }
 
-TEST(PipelineTrainer, DemoMovesEveryWeightByTheLearningRateAlongSigns) {
+TEST(PipelineEngine, DemoMovesEveryWeightByTheLearningRateAlongSigns) {
   TrainOptions options = pipelineOptions(2, "1f1b");
   options.steps = 1;
   options.sync = "demo";
@@ -138,7 +138,7 @@ float largestDifference(const std::vector<float>& a, const std::vector<float>& b
   return most;
 }
 
-TEST(PipelineTrainer, CompressionBetweenIslandsStaysWithinItsBound) {
+TEST(PipelineEngine, CompressionBetweenIslandsStaysWithinItsBound) {
   TrainOptions options = pipelineOptions(2, "1f1b");
   options.islands = 2;
   options.steps = 1;
@@ -171,7 +171,8 @@ std::string refusal(const TrainOptions& options, int ranks = 1) {
     CpuOps ops;
     Report report(false, "");
     try {
-      PipelineTrainer trainer(options, smallData(), group, comm, ops, report);
+      PipelineEngine engine(options, smallData(), group, comm, ops, report);
+      const TrainingLoop loop(engine);
     } catch (const Error& error) {
       const std::lock_guard lock(mutex);
       text = error.what();
@@ -180,7 +181,7 @@ std::string refusal(const TrainOptions& options, int ranks = 1) {
   return text;
 }
 
-TEST(PipelineTrainer, RefusesBeforeItStarts) {
+TEST(PipelineEngine, RefusesBeforeItStarts) {
   EXPECT_THAT(refusal(pipelineOptions(2, "1f1b"), 3), HasSubstr("3 ranks do not form pipelines of --pipeline 2"));
   EXPECT_THAT(refusal(pipelineOptions(1, "zb-h9")), HasSubstr("no pipeline schedule 'zb-h9'; there are: gpipe"));
   EXPECT_THAT(refusal(pipelineOptions(1, "pipedream")), HasSubstr("give --clip 0"));
@@ -207,7 +208,7 @@ TEST(PipelineTrainer, RefusesBeforeItStarts) {
   EXPECT_THAT(refusal(dynamic), HasSubstr("leave out steps=dynamic"));
 }
 
-TEST(PipelineTrainer, RefusesFilesWithoutAFlushThatItCannotRun) {
+TEST(PipelineEngine, RefusesFilesWithoutAFlushThatItCannotRun) {
   TemporaryDirectory directory;
   const auto refused = [&](const std::string& text, std::size_t micro_batches) {
     TrainOptions options = pipelineOptions(2, directory / "mine.csv");
@@ -226,7 +227,7 @@ TEST(PipelineTrainer, RefusesFilesWithoutAFlushThatItCannotRun) {
   EXPECT_THAT(refused(fine, 1), HasSubstr("spans 2 steps"));
 }
 
-TEST(PipelineTrainer, RefusesACheckpointInTheMiddleOfAFilesSteps) {
+TEST(PipelineEngine, RefusesACheckpointInTheMiddleOfAFilesSteps) {
   TemporaryDirectory directory;
   TrainOptions options = pipelineOptions(1, "1f1b");
   options.steps = 1;
@@ -242,7 +243,7 @@ TEST(PipelineTrainer, RefusesACheckpointInTheMiddleOfAFilesSteps) {
   EXPECT_THAT(refusal(options), HasSubstr("have to be multiples of that, 1 is not"));
 }
 
-TEST(PipelineTrainer, RunsAScheduleFromAFile) {
+TEST(PipelineEngine, RunsAScheduleFromAFile) {
   TemporaryDirectory directory;
   const std::string path = directory / "mine.csv";
   writeBytes(path, "0F0,0F1,0I0,0I1,0W0,0W1\n1F0,1I0,1F1,1I1,1W0,1W1\n");

@@ -1,51 +1,53 @@
-/// The training loop of a rank that holds stages of the model instead of all of it.
-#ifndef GOSS_TRAINER_PIPELINE_PIPELINE_TRAINER_H_
-#define GOSS_TRAINER_PIPELINE_PIPELINE_TRAINER_H_
+/// Training steps of ranks that hold stages of the model instead of all of it.
+#ifndef GOSS_TRAINER_PIPELINE_PIPELINE_ENGINE_H_
+#define GOSS_TRAINER_PIPELINE_PIPELINE_ENGINE_H_
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "trainer/base/time_limit.h"
-#include "trainer/data/dataset.h"
-#include "trainer/files/training_state.h"
-#include "trainer/model/lr_schedule.h"
+#include "trainer/loop/step_engine.h"
 #include "trainer/pipeline/pipeline_grid.h"
 #include "trainer/pipeline/pipeline_rank.h"
 #include "trainer/pipeline/stage_replicas.h"
-#include "trainer/ranks/group.h"
-#include "trainer/run/report.h"
-#include "trainer/run/run_card.h"
-#include "trainer/run/run_checkpoints.h"
-#include "trainer/run/train_options.h"
 
 namespace goss::trainer {
 
 /// The sizes of micro-batches that --micro-batches asks for, filled into a copy of `options`. `ranks` is the world's.
 TrainOptions withMicroBatches(const TrainOptions& options, std::size_t ranks);
 
-/// Pipeline parallel training. Same data, same sums and same updates as Trainer: with one pipeline, the weights have
-/// the bits of a single process with the same micro-batches, whatever the schedule. Several pipelines share the
+/// Pipeline parallel training. Same data, same sums and same updates as ReplicaEngine: with one pipeline, the weights
+/// have the bits of a single process with the same micro-batches, whatever the schedule. Several pipelines share the
 /// micro-batches and add their gradients; with --islands or --sync those of an island do, and a synchronizer keeps the
 /// islands together, stage by stage. The token embedding, which the output projection shares, belongs to the first
 /// stage: the last one sends its part of the gradient and gets the new weights.
-class PipelineTrainer {
+class PipelineEngine : public StepEngine {
  public:
-  /// Collective, as Trainer's. `world` joins the same ranks as `group`; both, and the other references, must outlive
-  /// the trainer. Throws Error.
-  PipelineTrainer(const TrainOptions& options, const Dataset& data, Group& group, goss_comm_t world, Ops& ops,
-                  Report& report);
+  /// Collective, as ReplicaEngine's. `world` joins the same ranks as `group`; both, and the other references, must
+  /// outlive the engine. Throws Error.
+  PipelineEngine(const TrainOptions& options, const Dataset& data, Group& group, goss_comm_t world, Ops& ops,
+                 Report& report);
 
-  /// Collective, as Trainer::run.
-  void run();
-  /// Mean loss of each step of this run, in nats a token.
-  [[nodiscard]] const std::vector<double>& lossHistory() const { return card_.losses; }
-  /// Collective: mean loss over the validation samples.
-  double validationLoss();
-  /// Collective: the first island's whole model on rank 0, empty vectors elsewhere.
-  TrainingState state();
+  [[nodiscard]] const ParameterTable& table() const override { return table_; }
+  [[nodiscard]] std::string sync() const override { return sync_ ? sync_->spec() : run_.options.sync; }
+  [[nodiscard]] std::string grid() const override;
+  void start(const RunCheckpoints::Start& start) override;
+  void noteStart() override;
+  bool train() override;
+  void synchronize() override;
+  double validationLoss() override;
+  /// The first island's whole model on rank 0, empty vectors elsewhere.
+  TrainingState state() override;
+  TrainingState stateToSave(RunCheckpoints& checkpoints) override;
+  void finish() override;
+  Gpt& model() override { return *whole_model_; }
+  void describe() override;
+  [[nodiscard]] std::string warning() const override;
+  void abort(const std::string& reason) override;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -53,10 +55,6 @@ class PipelineTrainer {
   void checkUnflushed() const;
   void checkDrains() const;
   void compressBoundaries();
-  [[nodiscard]] std::string grid() const;
-  void startParameters();
-  void noteStart();
-  void runSteps();
   bool trainStep();
   bool trainWithoutFlush();
   [[nodiscard]] std::size_t stepsUntilEvent() const;
@@ -65,44 +63,29 @@ class PipelineTrainer {
             std::span<std::int32_t> targets) const;
   void act(const goss_pipeline_action& action, const void* input, void* output);
   void exchangeHeadGradients();
-  void endSync();
   double updateParameters(double lr);
   void shareHeadWeight();
   void validateStage(PipelineRank::Stage& stage, std::vector<double>& losses);
-  void validate();
   void gatherIsland(int island, ReplicaState& whole);
-  void saveCheckpoint();
-  void finish();
   [[nodiscard]] std::size_t boundaryElems(std::size_t batch) const {
-    return batch * options_.model.context * options_.model.channels;
+    return batch * run_.options.model.context * run_.options.model.channels;
   }
   [[nodiscard]] std::size_t microBatches() const; ///< of one pipeline
   /// Number in its step of the first sample of this pipeline's micro-batch.
   [[nodiscard]] std::size_t firstSample(std::size_t micro_batch) const {
-    return (static_cast<std::size_t>(grid_.replica()) * microBatches() + micro_batch) * options_.micro_batch;
+    return (static_cast<std::size_t>(grid_.replica()) * microBatches() + micro_batch) * run_.options.micro_batch;
   }
 
-  TrainOptions options_;
-  const Dataset& data_;
-  Group& group_;
-  Ops& ops_;
-  Report& report_;
   PipelineGrid grid_;
   ParameterTable table_; // of the whole model
   PipelineRank rank_;
   std::optional<StageReplicas> sync_; // between islands; after what it is lent
-  LrSchedule schedule_;
-  std::string settings_;
-  std::vector<std::int32_t> prompt_;
   Windows windows_;
-  std::size_t step_ = 0;
-  RunCheckpoints checkpoints_;
-  TimeLimit time_limit_;
   std::vector<std::vector<std::vector<float>>> sent_; // [stage of this rank][sample] during a validation
   double computed_s_ = 0;                             // in the schedule's actions
-  RunCard card_;
+  std::unique_ptr<Gpt> whole_model_;                  // on rank 0 after finish(), for the sample
 };
 
 } // namespace goss::trainer
 
-#endif // GOSS_TRAINER_PIPELINE_PIPELINE_TRAINER_H_
+#endif // GOSS_TRAINER_PIPELINE_PIPELINE_ENGINE_H_

@@ -1,6 +1,6 @@
-/// The training loop, the same on every rank.
-#ifndef GOSS_TRAINER_LOOP_TRAINER_H_
-#define GOSS_TRAINER_LOOP_TRAINER_H_
+/// Training steps of ranks that hold the whole model.
+#ifndef GOSS_TRAINER_LOOP_REPLICA_ENGINE_H_
+#define GOSS_TRAINER_LOOP_REPLICA_ENGINE_H_
 
 #include <chrono>
 #include <cstddef>
@@ -11,20 +11,11 @@
 #include <vector>
 
 #include "trainer/base/share.h"
-#include "trainer/base/time_limit.h"
-#include "trainer/compute/ops.h"
-#include "trainer/data/dataset.h"
-#include "trainer/files/training_state.h"
+#include "trainer/loop/step_engine.h"
 #include "trainer/model/adamw.h"
 #include "trainer/model/gpt.h"
 #include "trainer/model/gradient_tree.h"
-#include "trainer/model/lr_schedule.h"
-#include "trainer/ranks/group.h"
 #include "trainer/ranks/replicas.h"
-#include "trainer/run/report.h"
-#include "trainer/run/run_card.h"
-#include "trainer/run/run_checkpoints.h"
-#include "trainer/run/train_options.h"
 
 namespace goss::trainer {
 
@@ -33,62 +24,54 @@ namespace goss::trainer {
 /// (the sum of its token losses) * G / (their tokens), so that the mean over them is the gradient of their mean loss,
 /// however uneven the shares. Losses travel one by one and are added in the order of the samples: given equal
 /// parameters, the reported loss has the same bits for every number of ranks.
-class Trainer {
+class ReplicaEngine : public StepEngine {
  public:
-  /// Collective: checks that all ranks have the same options and data, and loads the checkpoint if asked. The
-  /// references must outlive the trainer. Throws Error.
-  Trainer(const TrainOptions& options, const Dataset& data, Group& group, Ops& ops, Report& report);
+  /// Collective: checks that all ranks have the same options and data. The references must outlive the engine. Throws
+  /// Error.
+  ReplicaEngine(const TrainOptions& options, const Dataset& data, Group& group, Ops& ops, Report& report);
 
-  /// Collective: trains to the last step or the time limit, with validation, checkpoints and a sample on the way.
-  void run();
-
-  [[nodiscard]] std::size_t stepsDone() const { return step_; }
-  /// Mean loss of each step of this run, in nats a token.
-  [[nodiscard]] const std::vector<double>& lossHistory() const { return card_.losses; }
-  /// Collective: mean loss over the validation samples.
-  double validationLoss();
-  /// On the host, with the moments; in the order of the parameter table.
-  [[nodiscard]] TrainingState state();
+  [[nodiscard]] const ParameterTable& table() const override { return model_.table(); }
+  [[nodiscard]] std::string sync() const override { return replicas_->spec(); }
+  [[nodiscard]] std::string grid() const override;
+  void start(const RunCheckpoints::Start& start) override;
+  void noteStart() override;
+  bool train() override;
+  bool finishSteps() override;
+  void synchronize() override;
+  double validationLoss() override;
+  /// On the host, with the moments. Local.
+  TrainingState state() override;
+  TrainingState stateToSave(RunCheckpoints& checkpoints) override;
+  void finish() override;
+  Gpt& model() override { return model_; }
+  void describe() override;
+  [[nodiscard]] std::string warning() const override;
   [[nodiscard]] ReplicaTraffic traffic() const { return replicas_->traffic(); }
 
  private:
   using Clock = std::chrono::steady_clock;
-  void startParameters();
-  [[nodiscard]] std::string grid() const;
   void startReplicas(const SavedSync& saved);
   [[nodiscard]] float gradientScale() const;
   void checkAgreement();
-  void noteStart();
   /// One optimiser step; false when the run should stop after it.
   bool trainStep();
   /// The same for ranks of different speed, which meet at the ends of periods only.
   bool trainDynamicStep();
   bool meet();
-  [[nodiscard]] bool isValidationDue() const;
-  [[nodiscard]] bool isCheckpointDue() const;
   void computeGradient(std::span<double> losses);
   void noteLocalSteps();
   /// Waits for the losses of all steps but the last `behind`; false when rank 0 wanted to stop after one of these.
   bool takeLosses(std::size_t behind);
   /// The steps whose losses were taken.
   void reportSteps();
-  void validate();
   void backwardLast(std::size_t count);
   double updateParameters(double lr);
   void stepReplicas(bool is_end);
-  void saveCheckpoint();
-  void gatherOthers(TrainingState& state);
-  void printSample();
-  void finishCard();
+  void gatherOthers(TrainingState& state, RunCheckpoints& checkpoints);
   /// Loss of each sample of one micro-batch, with its tokens loaded by `start_of` (sample number -> first token).
   std::vector<double> passForward(std::span<const std::uint16_t> tokens, const std::vector<std::size_t>& starts,
                                   bool with_gradient);
 
-  TrainOptions options_;
-  const Dataset& data_;
-  Group& group_;
-  Ops& ops_;
-  Report& report_;
   Gpt model_;
   Adamw optimizer_;
   Share share_; // of the micro-batches of a step
@@ -97,11 +80,7 @@ class Trainer {
   std::vector<float> host_gradient_;
   std::shared_ptr<Replicas> replicas_; // after what it is lent
   float gradient_scale_;
-  LrSchedule schedule_;
-  std::string settings_;             // trajectorySettings of this run
-  std::vector<std::int32_t> prompt_; // tokens that the sample continues
-  std::size_t step_ = 0;             // steps done
-  double slowness_;                  // of --slow
+  double slowness_; // of --slow
   /// With ranks of different speed: what this rank did in a step.
   struct OwnStep {
     double loss = 0; // summed over its tokens
@@ -110,18 +89,15 @@ class Trainer {
     double norm = 0;
     double seconds = 0;
   };
-  std::vector<OwnStep> unmet_;     // steps since the ranks last met
-  std::size_t computed_steps_ = 0; // of this run, by this rank
-  double trained_samples_ = 0;     // of this run, by all ranks
-  RunCheckpoints checkpoints_;
+  std::vector<OwnStep> unmet_;        // steps since the ranks last met
+  std::size_t computed_steps_ = 0;    // of this run, by this rank
+  double trained_samples_ = 0;        // of this run, by all ranks
   std::deque<StepRecord> unreported_; // steps done, the oldest first
   std::size_t with_loss_ = 0;         // of these, the first
-  TimeLimit time_limit_;
-  RunCard card_;
   std::vector<std::int32_t> inputs_;  // [micro-batch, T]
   std::vector<std::int32_t> targets_; // [micro-batch, T]
 };
 
 } // namespace goss::trainer
 
-#endif // GOSS_TRAINER_LOOP_TRAINER_H_
+#endif // GOSS_TRAINER_LOOP_REPLICA_ENGINE_H_

@@ -1,0 +1,106 @@
+/// What the training loop asks of the two ways to train: every rank holds the whole model, or stages of a pipeline.
+#ifndef GOSS_TRAINER_LOOP_STEP_ENGINE_H_
+#define GOSS_TRAINER_LOOP_STEP_ENGINE_H_
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "trainer/base/time_limit.h"
+#include "trainer/compute/ops.h"
+#include "trainer/data/dataset.h"
+#include "trainer/files/training_state.h"
+#include "trainer/model/gpt.h"
+#include "trainer/model/lr_schedule.h"
+#include "trainer/ranks/group.h"
+#include "trainer/run/report.h"
+#include "trainer/run/run_card.h"
+#include "trainer/run/run_checkpoints.h"
+#include "trainer/run/train_options.h"
+
+namespace goss::trainer {
+
+/// What the loop and its engine both work with. The references must outlive it.
+struct TrainingRun {
+  /// `checked` has passed checkTrainOptions.
+  TrainingRun(TrainOptions checked, const Dataset& dataset, Group& ranks, Ops& backend, Report& reporter)
+      : options(std::move(checked)),
+        data(dataset),
+        group(ranks),
+        ops(backend),
+        report(reporter),
+        schedule{options.lr, options.lr * options.final_lr, options.warmup, options.steps},
+        settings(trajectorySettings(options, data.fingerprint())),
+        time_limit(options.time_limit_s) {}
+
+  [[nodiscard]] bool isValidationDue() const { return options.val_every != 0 && step % options.val_every == 0; }
+  [[nodiscard]] bool isCheckpointDue() const {
+    return options.checkpoint_every != 0 && step % options.checkpoint_every == 0;
+  }
+
+  TrainOptions options;
+  const Dataset& data;
+  Group& group;
+  Ops& ops;
+  Report& report;
+  LrSchedule schedule;
+  std::string settings; // trajectorySettings of this run
+  std::size_t step = 0; // steps done
+  TimeLimit time_limit;
+  RunCard card;
+};
+
+/// Trains steps and knows where the model is. TrainingLoop calls the methods in the order of their declaration, from
+/// one thread. Collective unless a comment says otherwise; failures throw Error.
+class StepEngine {
+ public:
+  explicit StepEngine(TrainingRun run) : run_(std::move(run)) {}
+  virtual ~StepEngine() = default;
+  StepEngine(const StepEngine&) = delete;
+  StepEngine& operator=(const StepEngine&) = delete;
+
+  /// Local.
+  [[nodiscard]] TrainingRun& run() { return run_; }
+  /// Local: the tensors of the whole model.
+  [[nodiscard]] virtual const ParameterTable& table() const = 0;
+  /// Local: canonical spec of what keeps the copies together.
+  [[nodiscard]] virtual std::string sync() const = 0;
+  /// Local: how the ranks share the model. Equal texts: every rank can go on with what it had.
+  [[nodiscard]] virtual std::string grid() const = 0;
+  /// Takes the parameters and moments that the run begins with.
+  virtual void start(const RunCheckpoints::Start& start) = 0;
+  /// Local: tells the reader the sizes of the model and its grid.
+  virtual void noteStart() = 0;
+
+  /// Trains a step, or several that overlap: advances run().step, and reports those whose losses are known. False: the
+  /// run should stop here.
+  virtual bool train() = 0;
+  /// Before a validation, a checkpoint or the end: waits for the losses of all steps and reports them. As train().
+  virtual bool finishSteps() { return true; }
+  /// After the last step of the schedule: all copies of the model hold the same parameters afterwards.
+  virtual void synchronize() = 0;
+  /// Mean loss over the validation samples, in nats a token.
+  virtual double validationLoss() = 0;
+  /// Of one copy of the model, in the order of the parameter table; rank 0's holds all of it.
+  virtual TrainingState state() = 0;
+  /// What a checkpoint holds; only rank 0's counts.
+  virtual TrainingState stateToSave(RunCheckpoints& checkpoints) = 0;
+
+  /// After the last step of this run.
+  virtual void finish() {}
+  /// Local, on rank 0, after finish(): a model that generates text.
+  virtual Gpt& model() = 0;
+  /// Local, on rank 0: writes into run().card who kept the copies together, the traffic and the time waited.
+  virtual void describe() = 0;
+  /// Local, on rank 0: a warning for the reader, or "".
+  [[nodiscard]] virtual std::string warning() const = 0;
+  /// Local, when a step has failed: lets pending calls of all ranks fail with `reason`.
+  virtual void abort(const std::string& /*reason*/) {}
+
+ protected:
+  TrainingRun run_;
+};
+
+} // namespace goss::trainer
+
+#endif // GOSS_TRAINER_LOOP_STEP_ENGINE_H_

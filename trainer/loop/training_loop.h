@@ -1,0 +1,42 @@
+/// The training loop, the same on every rank.
+#ifndef GOSS_TRAINER_LOOP_TRAINING_LOOP_H_
+#define GOSS_TRAINER_LOOP_TRAINING_LOOP_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "trainer/loop/step_engine.h"
+#include "trainer/run/run_checkpoints.h"
+
+namespace goss::trainer {
+
+/// Steps, validations, checkpoints, the sample and the run card of a run. One thread.
+class TrainingLoop {
+ public:
+  /// Collective: loads the checkpoint if asked. `engine` must outlive the loop. Throws Error.
+  explicit TrainingLoop(StepEngine& engine);
+
+  /// Collective: trains to the last step or the time limit, with validation, checkpoints and a sample on the way.
+  /// Throws Error.
+  void run();
+  /// Mean loss of each step of this run, in nats a token.
+  [[nodiscard]] const std::vector<double>& lossHistory() const { return run_.card.losses; }
+
+ private:
+  void trainAll();
+  bool trainStep();
+  void validate();
+  void saveCheckpoint();
+  void finish(bool is_stopped);
+  void printSample();
+  void finishCard();
+
+  StepEngine& engine_;
+  TrainingRun& run_;                 // the engine's
+  std::vector<std::int32_t> prompt_; // tokens that the sample continues
+  RunCheckpoints checkpoints_;
+};
+
+} // namespace goss::trainer
+
+#endif // GOSS_TRAINER_LOOP_TRAINING_LOOP_H_
