@@ -11,6 +11,7 @@
 #include "capi/structs.h"
 #include "explain/explain.h"
 #include "gossamer/links.h"
+#include "survey/survey.h"
 #include "world/world.h"
 
 namespace goss::capi {
@@ -236,7 +237,7 @@ goss_status goss_comm_measure_links(goss_comm_t comm, const goss_options* option
     if (Status status = checkComm("goss_comm_measure_links", comm, links); !status.isOk()) return status;
     const auto read = readOptions("goss_comm_measure_links", options, nullptr);
     if (!read.isOk()) return read.status();
-    auto text = comm->communicator->measureLinks(read.value().timeout_ms);
+    auto text = goss::surveyLinks(*comm->communicator, read.value().timeout_ms);
     if (!text.isOk()) return text.status();
     *links = ::strdup(text.value().c_str());
     return *links != nullptr ? Status::ok()

@@ -129,8 +129,13 @@ class Communicator final : private OperationHost {
   /// Collective: split() of MPI. Null for ranks with a negative color.
   Result<std::unique_ptr<Communicator>> split(std::int32_t color, std::int32_t key);
 
-  /// Collective: as goss_comm_measure_links. Returns the text of a link file.
-  Result<std::string> measureLinks(std::int64_t timeout_ms);
+  /// The links that calls are planned by. Blocks until no operation in phases is active: each phase is planned when it
+  /// begins, and those of one operation must not see the links change between them on one rank, and before them on
+  /// another.
+  schedule::Links linksBetweenPhases();
+  /// Later calls, and communicators that split() makes of this one from now on, are planned by `links`, which must be
+  /// equal on all ranks. To be called by all of them after the same call, and after linksBetweenPhases().
+  void useLinks(schedule::Links links);
 
   // ---- On the loop ----
   /// The execution of a phase, which startPhaseOnLoop() starts as operation number `place`. `whole` is advanced when it
@@ -268,10 +273,6 @@ class Communicator final : private OperationHost {
     int rank;
   };
   static Result<std::unique_ptr<Communicator>> derive(const Origins& origins, const ShrinkDecision& decision);
-  void awaitPhased();
-  /// As MeasuredLink::relay of the link to `rank`.
-  double relayOf(int rank);
-  Result<std::string> tellMeasuredLinks(std::int64_t timeout_ms);
   void useLinksOnLoop(schedule::Links links);
   /// What was measured is true of a part of the ranks too. Not of those that a failure left over: it may have come
   /// before some ranks knew what was measured.
@@ -302,7 +303,7 @@ class Communicator final : private OperationHost {
   // Guarded by the engine's lock.
   std::unique_ptr<BoardChannel> flat_;
   Planner planner_;
-  bool measured_ = false; ///< The planner's links come from measureLinks(), of this communicator or its parent.
+  bool measured_ = false; ///< The planner's links come from useLinks(), of this communicator or its parent.
   Status failure_;
   Status doubt_; ///< The coming failure, while this rank finds out which earlier call did not match.
   History history_;

@@ -31,7 +31,7 @@ UNITS = {
     "lib/execution": LOW + ("lib/builtins", "lib/call", "lib/state", "lib/planner", "lib/boards", "lib/mesh", "lib/engine", "lib/communicator"),
     "lib/messages": LOW + ("lib/call", "lib/mesh", "lib/engine", "lib/communicator"),
     "lib/world": LOW + ("lib/builtins", "lib/bootstrap", "lib/call", "lib/mesh", "lib/planner", "lib/boards", "lib/engine", "lib/communicator"),
-    "lib/communicator": LOW + ("lib/call", "lib/state", "lib/mesh", "lib/health", "lib/planner", "lib/boards", "lib/engine", "lib/execution", "lib/messages", "lib/survey", "lib/world"),
+    "lib/communicator": LOW + ("lib/call", "lib/state", "lib/mesh", "lib/health", "lib/planner", "lib/boards", "lib/engine", "lib/execution", "lib/messages", "lib/world"),
     "lib/survey": LOW + ("lib/communicator", "lib/world"),
     "lib/explain": LOW + ("lib/builtins", "lib/call", "lib/planner", "lib/boards", "lib/execution"),
     "lib/capi": ("include/gossamer", "lib"),
@@ -155,7 +155,6 @@ FOLDERS_IN_CYCLES = (
     "lib/communicator",
     "lib/execution",
     "lib/messages",
-    "lib/survey",
     "lib/world",
 )
 

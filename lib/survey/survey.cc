@@ -1,0 +1,83 @@
+#include "survey/survey.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "schedule/links.h"
+#include "survey/link_measurement.h"
+
+namespace goss {
+
+namespace {
+
+/// MeasuredLink::relay of the link to `rank`.
+double relayOf(const Communicator& communicator, int rank) {
+  const Engine::Lock lock = communicator.engine().enter();
+  const int relay = communicator.mesh().relayedBy(communicator.worldRank(rank));
+  if (relay < 0) return kNoRelay;
+  const int member = communicator.rankOfWorld(relay);
+  return member >= 0 ? member : kRelayElsewhere;
+}
+
+/// What all ranks have measured, of which `mine` are the links to this one: of rank 0 to all ranks, then of rank 1, and
+/// so on.
+Result<std::vector<MeasuredLink>> gatherLinks(Communicator& communicator, const std::vector<MeasuredLink>& mine,
+                                              std::int64_t timeout_ms) {
+  const std::size_t size = mine.size();
+  std::vector<MeasuredLink> by_receiver(size * size);
+  constexpr std::size_t kFields = 4;
+  static_assert(sizeof(MeasuredLink) == kFields * sizeof(double));
+  Call gather;
+  gather.collective = Collective::allGather;
+  gather.dtype = GOSS_FLOAT64;
+  gather.input = mine.data();
+  gather.output = by_receiver.data();
+  gather.count = kFields * size;
+  gather.timeout_ms = timeout_ms;
+  setUniformShape(gather, communicator.size());
+  if (Status status = communicator.run(gather); !status.isOk()) return status;
+  std::vector<MeasuredLink> by_sender(size * size);
+  for (std::size_t to = 0; to < size; ++to)
+    for (std::size_t from = 0; from < size; ++from)
+      by_sender[from * size + to] = by_receiver[to * size + from];
+  return by_sender;
+}
+
+/// Measures the links, which were priced as `before`. Returns the same text on all ranks.
+Result<std::string> measuredText(Communicator& communicator, const schedule::Links& before, std::int64_t timeout_ms) {
+  // A communicator of its own keeps the measurement's messages apart from the application's.
+  Result<std::unique_ptr<Communicator>> made = communicator.split(0, communicator.rank());
+  if (!made.isOk()) return made.status();
+  Communicator& own = *made.value();
+  Result<std::vector<MeasuredLink>> mine = measureLinks(own, timeout_ms);
+  if (!mine.isOk()) return mine.status();
+  for (int rank = 0; rank < communicator.size(); ++rank)
+    mine.value()[static_cast<std::size_t>(rank)].relay = relayOf(communicator, rank);
+  Result<std::vector<MeasuredLink>> all = gatherLinks(own, mine.value(), timeout_ms);
+  if (!all.isOk()) return all.status();
+  return linksText(all.value(), before);
+}
+
+} // namespace
+
+Result<std::string> surveyLinks(Communicator& communicator, std::int64_t timeout_ms) {
+  const schedule::Links before = communicator.linksBetweenPhases();
+  Result<std::string> text =
+      measuredText(communicator, before, timeout_ms > 0 ? timeout_ms : communicator.defaultTimeoutMs());
+  // The other ranks may have come to an end and plan by links that this one does not know.
+  if (!text.isOk()) {
+    communicator.abort(fmt::format("measuring the links failed: {}", text.status().text()));
+    return text;
+  }
+  Result<schedule::Links> links = schedule::Links::parse(text.value(), communicator.size());
+  if (!links.isOk()) {
+    communicator.abort(fmt::format("what was measured is no link file: {}", links.status().text()));
+    return links.status();
+  }
+  communicator.useLinks(links.take());
+  return text;
+}
+
+} // namespace goss
