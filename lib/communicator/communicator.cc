@@ -38,22 +38,20 @@ PlanKey keyOf(const Call& call) {
 Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, std::vector<int> ranks)
     : world_(std::move(world)),
       context_(context),
-      ranks_(std::move(ranks)),
-      rank_(static_cast<int>(std::find(ranks_.begin(), ranks_.end(), world_->rank()) - ranks_.begin())),
+      group_(std::move(ranks), world_->rank(), world_->size()),
       engine_(world_->engine()),
       mesh_(world_->mesh()),
       default_timeout_ms_(world_->config().timeout_ms),
-      rank_of_world_(static_cast<std::size_t>(world_->size()), -1),
-      flat_(world_->makeFlatChannel(context_, ranks_, rank_)),
-      planner_(rank_, world_->linksBetween(ranks_), world_->catalogue(),
+      flat_(world_->makeFlatChannel(context_, group_.worldRanks(), rank())),
+      planner_(rank(), world_->linksBetween(group_.worldRanks()), world_->catalogue(),
                Preferences{world_->config().algorithm, world_->config().fragment_bytes,
                            std::string(world_->preferredAmongEquals()), world_->takesTurns()},
                flat_ != nullptr ? flat_->capacity() : 0),
-      news_(ranks_.size()) {
+      news_(group_.worldRanks().size()),
+      peers_{group_, context_, mesh_, world_->control()},
+      shrink_(peers_, world_->log(), shrinkHooks()) {
   sent_.home_ = Operation::Owner::fixed;
   sent_.state_ = Operation::State::complete;
-  for (int rank = 0; rank < size(); ++rank)
-    rank_of_world_[static_cast<std::size_t>(worldRank(rank))] = rank;
   auto lock = engine().enter();
   world_->registerOnLoop(*this);
 }
@@ -68,19 +66,9 @@ Communicator::~Communicator() {
   world_->unregisterOnLoop(*this);
 }
 
-int Communicator::rankOfWorld(int world_rank) const {
-  const auto index = static_cast<std::size_t>(world_rank); // A negative one becomes huge.
-  return index < rank_of_world_.size() ? rank_of_world_[index] : -1;
-}
-
 std::string Communicator::transportName(int rank) const {
   const Transport* transport = mesh().transport(worldRank(rank));
   return transport != nullptr ? std::string(transport->name()) : "self";
-}
-
-std::string Communicator::nameOf(int rank, int world_rank) {
-  if (world_rank == rank) return fmt::format("rank {}", rank);
-  return fmt::format("rank {} (world rank {})", rank, world_rank);
 }
 
 // ---- Starting and ending operations
@@ -383,7 +371,7 @@ goss_counters Communicator::counters() {
 
 Result<std::unique_ptr<Communicator>> Communicator::split(std::int32_t color, std::int32_t key) {
   SplitEntry mine{color, key, 0};
-  std::vector<SplitEntry> all(ranks_.size());
+  std::vector<SplitEntry> all(group_.worldRanks().size());
   std::vector<std::int32_t> colors;
   std::uint32_t base = 0;
   // Another thread may split another communicator of ours meanwhile and take the same numbers; then we try again.

@@ -19,8 +19,10 @@
 #include "engine/operation_table.h"
 #include "execution/execution.h"
 #include "execution/idle_list.h"
-#include "health/agreement.h"
+#include "health/peers.h"
+#include "health/shrink.h"
 #include "mesh/control.h"
+#include "mesh/group.h"
 #include "messages/point_to_point.h"
 #include "messages/receive_queue.h"
 #include "planner/planner.h"
@@ -60,12 +62,12 @@ class Communicator final : private OperationHost {
   [[nodiscard]] static Communicator& of(const Operation& operation) {
     return static_cast<Communicator&>(operation.host());
   }
-  [[nodiscard]] int rank() const { return rank_; }
-  [[nodiscard]] int size() const { return static_cast<int>(ranks_.size()); }
+  [[nodiscard]] int rank() const { return group_.rank(); }
+  [[nodiscard]] int size() const { return group_.size(); }
   [[nodiscard]] std::uint32_t context() const { return context_; }
-  [[nodiscard]] int worldRank(int rank) const { return ranks_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] int worldRank(int rank) const { return group_.worldRank(rank); }
   /// -1 when the world rank is not a member.
-  [[nodiscard]] int rankOfWorld(int world_rank) const;
+  [[nodiscard]] int rankOfWorld(int world_rank) const { return group_.rankOfWorld(world_rank); }
   [[nodiscard]] World& world() const { return *world_; }
   [[nodiscard]] Engine& engine() const { return engine_; }
   /// For the operations of this communicator.
@@ -170,7 +172,7 @@ class Communicator final : private OperationHost {
   /// Of the communicator; ok while it has not failed.
   [[nodiscard]] const Status& failureOnLoop() const { return failure_; }
   /// It was shrunk, and this rank goes on with the rest.
-  [[nodiscard]] bool goesOnOnLoop() const;
+  [[nodiscard]] bool goesOnOnLoop() const { return shrink_.goesOn(); }
   /// Null where the ranks share no boards.
   [[nodiscard]] BoardChannel* boardsOnLoop() const { return flat_.get(); }
   /// `rank` has sent another envelope than that of `operation`, which must not complete. Fails the communicator: at
@@ -203,23 +205,6 @@ class Communicator final : private OperationHost {
   Result<bool> proposeContexts(SplitEntry& mine, std::vector<SplitEntry>& all, std::vector<std::int32_t>& colors,
                                std::uint32_t& base);
 
-  /// The outcome of an attempt to shrink.
-  struct ShrinkDecision {
-    AgreementView view;
-    /// Set when no rank is awaited any more: the ranks that are known to have agreed, and whether this rank goes on.
-    std::vector<int> agreed{};
-    bool goes_on = false;
-    bool delivered = false; ///< A call has returned it. When none waits as it comes, the next call does.
-  };
-  /// Of goss_comm_shrink. It stays between calls: a rank whose call ended at its deadline still takes part.
-  struct Shrinking {
-    std::uint64_t attempt = 1;                         ///< The agreement that is going on, or comes next.
-    std::unique_ptr<Agreement> agreement;              ///< Null until this rank calls.
-    std::map<int, AgreementView> early;                ///< What others told in this attempt before that, by rank.
-    std::map<int, AgreementView> early_decisions;      ///< The same.
-    std::map<std::uint64_t, ShrinkDecision> decisions; ///< By attempt.
-    Operation* waiting = nullptr;                      ///< The call that waits.
-  };
   class ShrinkCall;
 
   class AllBlockedCallsGuard;
@@ -256,23 +241,8 @@ class Communicator final : private OperationHost {
   [[nodiscard]] std::vector<int> missingRanks(const Operation& operation) const;
   void tellOthersOnLoop();
   [[nodiscard]] std::string expiryText(const Operation& operation, TimePoint now) const;
+  Shrink::Hooks shrinkHooks();
   Status awaitShrink(Engine::Lock& lock, std::int64_t timeout_ms);
-  void beginShrinkOnLoop();
-  void handleViewOnLoop(int rank, const ControlMessage& message);
-  void settleShrinkOnLoop();
-  void tellViewOnLoop(const std::vector<int>& ranks);
-  /// The decision, once there is one.
-  void tellShrinkOnLoop(const std::vector<int>& ranks);
-  void tellDecisionOnLoop(int rank, std::uint64_t attempt);
-  /// `rank` is lost: a shrink that is under way accuses it.
-  void accuseOnLoop(int rank);
-  /// What a new communicator is made of; a copy, because the old one may go meanwhile.
-  struct Origins {
-    std::shared_ptr<World> world;
-    std::vector<int> ranks; ///< Of the world.
-    int rank;
-  };
-  static Result<std::unique_ptr<Communicator>> derive(const Origins& origins, const ShrinkDecision& decision);
   void useLinksOnLoop(schedule::Links links);
   /// What was measured is true of a part of the ranks too. Not of those that a failure left over: it may have come
   /// before some ranks knew what was measured.
@@ -283,22 +253,17 @@ class Communicator final : private OperationHost {
   void handleHistoryOnLoop(int rank, const ControlMessage& message);
   /// The error for calls of one number that do not match, naming both.
   [[nodiscard]] Status mismatch(std::uint64_t number, int rank, const Envelope& theirs, const Envelope& ours) const;
-  [[nodiscard]] std::string nameOf(int rank) const { return nameOf(rank, worldRank(rank)); }
-  [[nodiscard]] static std::string nameOf(int rank, int world_rank);
-  [[nodiscard]] std::string namesOf(const std::vector<int>& ranks) const;
   [[nodiscard]] std::string describeOwn(const Signature& ours) const;
 
   const std::shared_ptr<World> world_;
   const std::uint32_t context_;
-  const std::vector<int> ranks_;
-  const int rank_;
+  const Group group_;
   const platform::ProcessMark made_in_;
   Engine& engine_; ///< Of the world.
   Mesh& mesh_;     ///< Of the world.
   const std::int64_t default_timeout_ms_;
   const MessageEnvelopes message_envelopes_ =
       makeMessageEnvelopes(); ///< To encode one takes a tenth of a short message.
-  std::vector<int> rank_of_world_;
 
   // Guarded by the engine's lock.
   std::unique_ptr<BoardChannel> flat_;
@@ -308,7 +273,9 @@ class Communicator final : private OperationHost {
   Status doubt_; ///< The coming failure, while this rank finds out which earlier call did not match.
   History history_;
   std::vector<PeerProgress> news_;
-  Shrinking shrinking_;
+  const Peers peers_;
+  Shrink shrink_;
+  ShrinkCall* shrink_call_ = nullptr; ///< The call that waits in shrink().
   /// Calls that were made lately, and the idle execution that is still bound to them if its binding is the same.
   struct CachedCall {
     CallKey key;

@@ -70,16 +70,16 @@ void Communicator::failOnLoop(const Status& status, Origin origin) {
 
 void Communicator::abort(const std::string& reason) {
   auto lock = engine().enter();
-  failOnLoop(Status::error(GOSS_ERR_ABORTED, fmt::format("rank {} aborted the communicator: {}", rank_, reason),
-                           ErrorScope::communicator, worldRank(rank_)),
+  failOnLoop(Status::error(GOSS_ERR_ABORTED, fmt::format("rank {} aborted the communicator: {}", rank(), reason),
+                           ErrorScope::communicator, worldRank(rank())),
              Origin::here);
   engine().notify(lock);
 }
 
 void Communicator::handlePeerLostOnLoop(int rank, const Status& status, bool departed) {
-  accuseOnLoop(rank);
+  shrink_.accuse(rank);
   if (departed) return; // No failure by itself.
-  failOnLoop(Status::error(GOSS_ERR_PEER_LOST, fmt::format("{} was lost: {}", nameOf(rank), status.text()),
+  failOnLoop(Status::error(GOSS_ERR_PEER_LOST, fmt::format("{} was lost: {}", group_.nameOf(rank), status.text()),
                            ErrorScope::communicator, worldRank(rank)),
              Origin::here);
 }
@@ -184,7 +184,7 @@ void Communicator::handleControlOnLoop(int rank, const ControlMessage& message) 
       break;
     case ControlMessage::Type::view:
     case ControlMessage::Type::agreed:
-      handleViewOnLoop(rank, message);
+      shrink_.handle(rank, message);
       break;
   }
 }
@@ -198,7 +198,7 @@ std::vector<int> Communicator::concernedRanks(const Operation& operation) const 
     for (int rank = 0; rank < size(); ++rank)
       ranks.push_back(rank);
   }
-  std::erase(ranks, rank_);
+  std::erase(ranks, rank());
   return ranks;
 }
 
@@ -223,32 +223,23 @@ std::vector<int> Communicator::missingRanks(const Operation& operation) const {
   return missing;
 }
 
-/// Such as "rank 3", or "ranks 3, 5".
-std::string Communicator::namesOf(const std::vector<int>& ranks) const {
-  if (ranks.size() == 1) return nameOf(ranks.front());
-  std::vector<std::string> names;
-  for (const int rank : std::span(ranks).first(std::min(ranks.size(), kMaxNamed)))
-    names.push_back(nameOf(rank).substr(std::string_view("rank ").size()));
-  const std::size_t left = ranks.size() - names.size();
-  return fmt::format("ranks {}{}", fmt::join(names, ", "), left > 0 ? fmt::format(" and {} more", left) : "");
-}
-
 std::string Communicator::expiryText(const Operation& operation, TimePoint now) const {
   const std::vector<int> silent = silentRanks(operation, now);
   std::vector<int> missing = missingRanks(operation);
   std::erase_if(missing, [&](int rank) { return std::find(silent.begin(), silent.end(), rank) != silent.end(); });
   std::vector<std::string> reasons;
   if (!silent.empty())
-    reasons.push_back(fmt::format("no answer from {} (stopped, overloaded or unreachable)", namesOf(silent)));
+    reasons.push_back(fmt::format("no answer from {} (stopped, overloaded or unreachable)", group_.namesOf(silent)));
   if (!missing.empty())
-    reasons.push_back(fmt::format("{} {} not called it yet", namesOf(missing), missing.size() == 1 ? "has" : "have"));
+    reasons.push_back(
+        fmt::format("{} {} not called it yet", group_.namesOf(missing), missing.size() == 1 ? "has" : "have"));
   if (!reasons.empty()) return fmt::format("{}", fmt::join(reasons, "; "));
   std::vector<std::string> waits;
   for (const int rank : operation.waitingForRanks()) {
     const PeerProgress& news = news_[static_cast<std::size_t>(rank)];
-    std::string text = nameOf(rank);
+    std::string text = group_.nameOf(rank);
     if (news.answered && news.waiting_for >= 0 && rankOfWorld(news.waiting_for) >= 0) {
-      text += fmt::format(", which itself waits for {}", nameOf(rankOfWorld(news.waiting_for)));
+      text += fmt::format(", which itself waits for {}", group_.nameOf(rankOfWorld(news.waiting_for)));
     }
     waits.push_back(std::move(text));
   }
@@ -266,7 +257,7 @@ void Communicator::expired(Operation& operation) {
   }
   const std::string text =
       fmt::format("{} (operation {}) did not complete within {} ms on rank {}: {}", operation.describe(),
-                  operation.sequence, operation.timeout_ms, rank_, expiryText(operation, now));
+                  operation.sequence, operation.timeout_ms, rank(), expiryText(operation, now));
   const Status status = Status::error(GOSS_ERR_TIMEOUT, text, ErrorScope::communicator, culprit);
   if (operation.failsAlone()) {
     failAloneOnLoop(operation, status);

@@ -32,7 +32,7 @@ void Communicator::useLinksOnLoop(schedule::Links links) {
 void Communicator::inheritLinksOnLoop(Communicator& child) const {
   if (!measured_) return;
   std::vector<int> members;
-  for (const int world_rank : child.ranks_)
+  for (const int world_rank : child.group_.worldRanks())
     members.push_back(rankOfWorld(world_rank));
   child.useLinksOnLoop(planner_.links().subset(members));
 }

@@ -28,7 +28,7 @@ void Communicator::disagreeOnLoop(Operation& operation, int rank, const Envelope
   doubt_ = Status::error(GOSS_ERR_MISMATCH,
                          fmt::format("an operation before operation {} does not match: rank {} called it differently "
                                      "from rank {}, and does not say what it called",
-                                     operation.sequence, rank, rank_),
+                                     operation.sequence, rank, group_.rank()),
                          ErrorScope::communicator, worldRank(rank));
   if (!mesh().linkStatus(worldRank(rank)).isOk()) return failOnLoop(doubt_, Origin::here);
   operation.deadline_ = std::min(operation.deadline_, std::chrono::steady_clock::now() + kLongestDoubt);
@@ -63,7 +63,7 @@ void Communicator::handleHistoryOnLoop(int rank, const ControlMessage& message) 
   failOnLoop(Status::error(GOSS_ERR_MISMATCH,
                            fmt::format("operation {} or an earlier one does not match: rank {} called it differently "
                                        "from rank {}; it is more than {} operations ago, and no longer known",
-                                       *number, rank, rank_, History::kKept),
+                                       *number, rank, group_.rank(), History::kKept),
                            ErrorScope::communicator, worldRank(rank)),
              Origin::here);
 }
@@ -91,8 +91,8 @@ Status Communicator::mismatch(std::uint64_t number, int rank, const Envelope& th
     difference = theirs.codec == 0 ? " without a codec" : " with another codec";
   }
   return Status::error(GOSS_ERR_MISMATCH,
-                       fmt::format("operation {} does not match: rank {} called {}, rank {} called {}{}", number, rank_,
-                                   describeOwn(ours), rank, theirs.describe(), difference),
+                       fmt::format("operation {} does not match: rank {} called {}, rank {} called {}{}", number,
+                                   group_.rank(), describeOwn(ours), rank, theirs.describe(), difference),
                        ErrorScope::communicator, worldRank(rank));
 }
 

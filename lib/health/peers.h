@@ -1,0 +1,41 @@
+/// The ways from one communicator to its other ranks that need no operation.
+#ifndef GOSS_LIB_HEALTH_PEERS_H_
+#define GOSS_LIB_HEALTH_PEERS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "mesh/control.h"
+#include "mesh/group.h"
+#include "mesh/mesh.h"
+
+namespace goss {
+
+/// What it refers to must outlive it. Used under the engine's lock.
+struct Peers {
+  const Group& group;
+  const std::uint32_t context; ///< Of the communicator.
+  Mesh& mesh;
+  ControlChannel& control;
+
+  /// A message of this communicator, to be filled in.
+  [[nodiscard]] ControlMessage message(ControlMessage::Type type) const {
+    ControlMessage made;
+    made.type = type;
+    made.context = context;
+    return made;
+  }
+  /// Best effort: a lost rank is skipped.
+  void send(int rank, const ControlMessage& message) const { control.sendOnLoop(group.worldRank(rank), message); }
+  void send(const std::vector<int>& ranks, const ControlMessage& message) const {
+    for (const int rank : ranks)
+      send(rank, message);
+  }
+  /// As the mesh's functions of this name.
+  [[nodiscard]] bool isLost(int rank) const { return mesh.isLost(group.worldRank(rank)); }
+  [[nodiscard]] bool hasEnded(int rank) const { return mesh.hasEnded(group.worldRank(rank)); }
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_HEALTH_PEERS_H_

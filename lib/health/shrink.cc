@@ -1,0 +1,168 @@
+#include "health/shrink.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "call/tag.h"
+
+namespace goss {
+
+Shrink::Shrink(const Peers& peers, const base::Log& log, Hooks hooks)
+    : peers_(peers), log_(log), hooks_(std::move(hooks)) {}
+
+bool Shrink::isBound() const {
+  const auto last = decisions_.find(attempt_ - 1);
+  return last != decisions_.end() && (!last->second.goes_on || !last->second.delivered);
+}
+
+void Shrink::makeAgreement() {
+  const auto reserve = [this, raised = 0U](std::uint32_t wanted) mutable {
+    const std::uint32_t number = hooks_.reserve(wanted, raised);
+    // Not when it was free: many ranks tell many numbers, and there are only kMaxContext to give.
+    if (number != wanted) ++raised;
+    return number;
+  };
+  agreement_ = std::make_unique<Agreement>(peers_.group.rank(), peers_.group.size(), reserve);
+  for (const auto& [rank, view] : early_views_)
+    agreement_->hear(rank, view);
+  for (const auto& [rank, decision] : early_decisions_)
+    agreement_->hearDecision(rank, decision);
+  early_views_.clear();
+  early_decisions_.clear();
+}
+
+void Shrink::begin() {
+  if (agreement_ == nullptr) makeAgreement();
+  for (const int rank : peers_.group.others())
+    if (peers_.isLost(rank)) agreement_->accuse(rank, peers_.hasEnded(rank));
+  settle();
+}
+
+/// Tells the others what is new, and ends the attempt when it is settled who goes on.
+void Shrink::settle() {
+  const std::vector<int> others = peers_.group.others();
+  // The last view too: those who have not decided need it.
+  if (agreement_->takeChanged()) tellView(others);
+  if (!agreement_->decision().has_value()) return;
+  if (decisions_.try_emplace(attempt_, Decision{*agreement_->decision()}).second) tellDecision(others, attempt_);
+  if (agreement_->isComplete()) endAttempt();
+}
+
+void Shrink::endAttempt() {
+  Decision& decision = decisions_.at(attempt_++);
+  decision.goes_on = agreement_->goesOn();
+  const std::vector<bool> agreed = agreement_->agreed();
+  for (int rank = 0; rank < peers_.group.size(); ++rank)
+    if (agreed[static_cast<std::size_t>(rank)]) decision.agreed.push_back(rank);
+  agreement_.reset();
+  hooks_.end_call(Status::ok());
+}
+
+std::vector<int> Shrink::awaited() const { return agreement_ != nullptr ? agreement_->awaited() : std::vector<int>(); }
+
+void Shrink::remind() {
+  if (decisions_.contains(attempt_)) {
+    tellDecision(awaited(), attempt_);
+  } else {
+    tellView(awaited());
+  }
+}
+
+void Shrink::tellView(const std::vector<int>& ranks) {
+  if (agreement_ == nullptr) return;
+  ControlMessage message = peers_.message(ControlMessage::Type::view);
+  message.operation = attempt_;
+  message.text = agreement_->view().encode();
+  if (message.text.size() <= ControlMessage::kMaxTextBytes) return peers_.send(ranks, message);
+  hooks_.end_call(Status::error(
+      GOSS_ERR_UNSUPPORTED,
+      fmt::format("goss_comm_shrink: {} of {} ranks were lost, more than this version can agree on; start anew",
+                  agreement_->view().accused.size(), peers_.group.size()),
+      ErrorScope::communicator));
+}
+
+/// Does nothing when this rank has not decided in `attempt`.
+void Shrink::tellDecision(const std::vector<int>& ranks, std::uint64_t attempt) {
+  const auto decided = decisions_.find(attempt);
+  if (decided == decisions_.end()) return;
+  ControlMessage message = peers_.message(ControlMessage::Type::agreed);
+  message.operation = attempt;
+  message.text = decided->second.view.encode();
+  peers_.send(ranks, message);
+}
+
+void Shrink::handle(int rank, const ControlMessage& message) {
+  // Without a view, its communicator is destroyed; and it has gone on, or not.
+  const bool left = message.text.empty();
+  const bool goes_on = left && message.type == ControlMessage::Type::agreed;
+  const bool decided = !left && message.type == ControlMessage::Type::agreed;
+  if (message.operation != attempt_) {
+    // A rank that is ahead says it again; one that is behind needs our decision, unless it has left.
+    if (!decided && !left && message.operation < attempt_) tellDecision({rank}, message.operation);
+    return;
+  }
+  AgreementView view;
+  if (left) {
+    view.accuse(rank, rank, !goes_on, peers_.group.size());
+  } else {
+    Result<AgreementView> read = AgreementView::decode(message.text, peers_.group.size());
+    if (!read.isOk()) return log_.warn(fmt::format("{} sent {}", peers_.group.nameOf(rank), read.status().text()));
+    view = read.take();
+  }
+  if (agreement_ == nullptr) {
+    (decided ? early_decisions_ : early_views_)[rank] = view;
+    return;
+  }
+  if (decided) {
+    agreement_->hearDecision(rank, view);
+  } else {
+    if (!left) tellDecision({rank}, attempt_); // Once there is one.
+    agreement_->hear(rank, view);
+  }
+  settle();
+}
+
+void Shrink::accuse(int rank) {
+  if (agreement_ == nullptr) return;
+  agreement_->accuse(rank, peers_.hasEnded(rank));
+  settle();
+}
+
+bool Shrink::goesOn() const {
+  return std::ranges::any_of(decisions_, [](const auto& one) { return one.second.goes_on; });
+}
+
+// Every rank that has this decision comes to the same result, but for those that are left out.
+Result<Shrink::Survivors> Shrink::outcome() {
+  const Group& group = peers_.group;
+  Decision& decision = decisions_.at(attempt_ - 1);
+  decision.delivered = true;
+  const std::vector<int> members = remainingRanks(decision.view, group.size());
+  if (!std::binary_search(members.begin(), members.end(), group.rank())) {
+    return Status::error(GOSS_ERR_PEER_LOST,
+                         fmt::format("goss_comm_shrink: the others ({}) had lost {} and went on without it",
+                                     fmt::join(members, ", "), group.nameOf(group.rank())),
+                         ErrorScope::communicator, group.worldRank(group.rank()));
+  }
+  if (!decision.goes_on) {
+    return Status::error(
+        GOSS_ERR_PEER_LOST,
+        fmt::format("goss_comm_shrink: only ranks {} are in reach, and those that are silent may go on "
+                    "elsewhere; more than half of {} must be in reach",
+                    fmt::join(decision.agreed, ", "), group.size()),
+        ErrorScope::communicator);
+  }
+  if (decision.view.context > kMaxContext) {
+    return Status::error(GOSS_ERR_RESOURCE,
+                         fmt::format("goss_comm_shrink: more than {} communicators were made", kMaxContext));
+  }
+  Survivors survivors{decision.view.context, {}};
+  for (const int member : members)
+    survivors.world_ranks.push_back(group.worldRank(member));
+  return survivors;
+}
+
+} // namespace goss
