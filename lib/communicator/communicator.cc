@@ -47,8 +47,9 @@ Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, 
                Preferences{world_->config().algorithm, world_->config().fragment_bytes,
                            std::string(world_->preferredAmongEquals()), world_->takesTurns()},
                flat_ != nullptr ? flat_->capacity() : 0),
-      news_(group_.worldRanks().size()),
       peers_{group_, context_, mesh_, world_->control()},
+      detector_(peers_, {std::chrono::milliseconds(world_->config().silence_ms),
+                         [this](int world_rank) { return world_->isSeenToRun(world_rank); }}),
       shrink_(peers_, world_->log(), shrinkHooks()) {
   sent_.home_ = Operation::Owner::fixed;
   sent_.state_ = Operation::State::complete;

@@ -19,6 +19,7 @@
 #include "engine/operation_table.h"
 #include "execution/execution.h"
 #include "execution/idle_list.h"
+#include "health/failure_detector.h"
 #include "health/peers.h"
 #include "health/shrink.h"
 #include "mesh/control.h"
@@ -184,18 +185,6 @@ class Communicator final : private OperationHost {
   void probeDue(Operation& operation, TimePoint now) override;
   void startUnposted(Operation& operation) override;
 
-  /// What is known of a rank from its answers to probes.
-  struct PeerProgress {
-    TimePoint asked{};  ///< Last probe.
-    TimePoint probed{}; ///< First probe that is not answered yet; zero when all are.
-    std::uint64_t operation = 0;
-    int waiting_for = -1;
-    TimePoint moved{}; ///< When bytes were last seen to move.
-    std::uint64_t movements = 0;
-    bool answered = false;
-    int unanswered = 0; ///< Probes on their way, or their answers.
-  };
-
   /// What a rank says in a split.
   struct SplitEntry {
     std::int32_t color;
@@ -236,19 +225,15 @@ class Communicator final : private OperationHost {
   static Status finishOfSeveral(std::span<Operation*> operations);
   Status runToEnd(Engine::Lock& lock, std::unique_ptr<Execution> execution);
   [[nodiscard]] ControlMessage abortMessage() const;
-  [[nodiscard]] std::vector<int> concernedRanks(const Operation& operation) const;
-  [[nodiscard]] std::vector<int> silentRanks(const Operation& operation, TimePoint now) const;
-  [[nodiscard]] std::vector<int> missingRanks(const Operation& operation) const;
   void tellOthersOnLoop();
-  [[nodiscard]] std::string expiryText(const Operation& operation, TimePoint now) const;
   Shrink::Hooks shrinkHooks();
   Status awaitShrink(Engine::Lock& lock, std::int64_t timeout_ms);
   void useLinksOnLoop(schedule::Links links);
   /// What was measured is true of a part of the ranks too. Not of those that a failure left over: it may have come
   /// before some ranks knew what was measured.
   void inheritLinksOnLoop(Communicator& child) const;
-  bool giveUpIfSilentOnLoop(int rank, TimePoint now);
   void answerProbeOnLoop(int rank, const ControlMessage& probe);
+  [[nodiscard]] int waitingForOnLoop() const;
   void tellHistoryOnLoop(int rank);
   void handleHistoryOnLoop(int rank, const ControlMessage& message);
   /// The error for calls of one number that do not match, naming both.
@@ -272,8 +257,8 @@ class Communicator final : private OperationHost {
   Status failure_;
   Status doubt_; ///< The coming failure, while this rank finds out which earlier call did not match.
   History history_;
-  std::vector<PeerProgress> news_;
   const Peers peers_;
+  FailureDetector detector_;
   Shrink shrink_;
   ShrinkCall* shrink_call_ = nullptr; ///< The call that waits in shrink().
   /// Calls that were made lately, and the idle execution that is still bound to them if its binding is the same.

@@ -36,18 +36,16 @@ void Communicator::disagreeOnLoop(Operation& operation, int rank, const Envelope
 }
 
 void Communicator::tellHistoryOnLoop(int rank) {
-  ControlMessage message;
-  message.type = ControlMessage::Type::history;
-  message.context = context_;
+  ControlMessage message = peers_.message(ControlMessage::Type::history);
   message.operation = history_.first();
   message.text = history_.encode();
   static_assert(History::kKept * sizeof(Envelope) <= ControlMessage::kMaxTextBytes);
-  world_->control().sendOnLoop(worldRank(rank), message);
+  peers_.send(rank, message);
 }
 
 void Communicator::handleHistoryOnLoop(int rank, const ControlMessage& message) {
   if (!failure_.isOk()) { // Perhaps by the same mismatch.
-    world_->control().sendOnLoop(worldRank(rank), abortMessage());
+    peers_.send(rank, abortMessage());
     return;
   }
   const std::optional<History> theirs = History::decode(message.operation, message.text);

@@ -24,7 +24,7 @@ UNITS = {
     "lib/builtins": LOW,
     "lib/bootstrap": LOW + ("lib/security",),
     "lib/mesh": LOW + ("lib/call",),
-    "lib/health": LOW + ("lib/call", "lib/mesh"),
+    "lib/health": LOW + ("lib/call", "lib/mesh", "lib/engine/operation.h"),
     "lib/boards": LOW + ("lib/call",),
     "lib/planner": LOW + ("lib/call", "lib/boards", "lib/mesh"),
     "lib/engine": LOW + ("lib/mesh",),
@@ -160,7 +160,7 @@ FOLDERS_IN_CYCLES = (
 
 MAX_METHODS = 40  # declared in a class of a header, constructors and private ones included
 LARGE_CLASSES = {
-    "lib/communicator/communicator.h:Communicator": 98,
+    "lib/communicator/communicator.h:Communicator": 96,
     "transports/tcp/tcp.h:TcpTransport": 54,
     "transports/tcp/link/link.h:Link": 49,
     "lib/engine/engine.h:Engine": 48,

@@ -1,0 +1,159 @@
+#include "health/failure_detector.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace goss {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kProbeInterval(500);
+/// So long before its deadline an operation asks once more: what the error says of other ranks is to be true then.
+constexpr milliseconds kLastProbe(100);
+/// A rank that has not answered a probe of at least this age is called silent.
+constexpr milliseconds kSilence(150);
+/// A rank that owes so many answers is not asked again, lest probes crowd out what a slow link is there for.
+constexpr int kMaxUnanswered = 4;
+/// An error says of no more ranks what they wait for.
+constexpr std::size_t kMaxNamed = 16;
+
+} // namespace
+
+FailureDetector::FailureDetector(const Peers& peers, Rules rules)
+    : peers_(peers), rules_(std::move(rules)), progress_(static_cast<std::size_t>(peers.group.size())) {}
+
+TimePoint FailureDetector::nextProbe(TimePoint deadline, TimePoint now) {
+  const TimePoint last = deadline - kLastProbe;
+  return last > now ? std::min(now + kProbeInterval, last) : now + kProbeInterval;
+}
+
+void FailureDetector::probe(const Operation& operation, TimePoint now) {
+  ControlMessage probe = peers_.message(ControlMessage::Type::probe);
+  probe.operation = operation.sequence;
+  if (operation.envelope() != nullptr) probe.signature = *operation.envelope();
+  for (const int rank : concernedRanks(operation)) {
+    if (giveUpIfSilent(rank, now)) continue;
+    PeerProgress& progress = progress_[static_cast<std::size_t>(rank)];
+    // Any number of messages from one rank ask it once.
+    if (operation.failsAlone() && now - progress.asked < kProbeInterval / 2) continue;
+    if (progress.unanswered >= kMaxUnanswered) continue;
+    ++progress.unanswered;
+    progress.asked = now;
+    if (progress.probed == TimePoint{}) progress.probed = now;
+    peers_.send(rank, probe);
+  }
+}
+
+/// Bytes that move on the link of a silent rank count as a sign of life, because a probe stands in line behind them.
+bool FailureDetector::giveUpIfSilent(int rank, TimePoint now) {
+  PeerProgress& progress = progress_[static_cast<std::size_t>(rank)];
+  const int peer = peers_.group.worldRank(rank);
+  const std::uint64_t movements = peers_.mesh.movements(peer);
+  if (movements != progress.movements) progress.moved = now;
+  progress.movements = movements;
+  const milliseconds limit = rules_.silence;
+  if (limit.count() == 0 || progress.probed == TimePoint{}) return false;
+  if (now - std::max(progress.probed, progress.moved) < limit) return false;
+  if (!peers_.mesh.linkStatus(peer).isOk() || rules_.is_seen_to_run(peer)) return false;
+  peers_.mesh.abandon(peer, Status::error(GOSS_ERR_TIMEOUT,
+                                          fmt::format("no sign of life from it for {} ms: stopped, cut off or "
+                                                      "overloaded; GOSS_SILENCE_MS says how long to wait",
+                                                      limit.count()),
+                                          ErrorScope::peer, peer));
+  return true;
+}
+
+void FailureDetector::reply(int rank, std::uint64_t started, int waiting_for) const {
+  ControlMessage reply = peers_.message(ControlMessage::Type::reply);
+  reply.operation = started;
+  if (waiting_for >= 0) reply.culprit = peers_.group.worldRank(waiting_for);
+  peers_.send(rank, reply);
+}
+
+void FailureDetector::heard(int rank, const ControlMessage& message) {
+  PeerProgress& progress = progress_[static_cast<std::size_t>(rank)];
+  progress.probed = TimePoint{};
+  if (message.type != ControlMessage::Type::reply) return;
+  progress.started = message.operation;
+  progress.waiting_for = message.culprit;
+  progress.answered = true;
+  progress.unanswered = std::max(0, progress.unanswered - 1);
+}
+
+/// A message concerns its peer alone, a collective all the others.
+std::vector<int> FailureDetector::concernedRanks(const Operation& operation) const {
+  if (!operation.failsAlone()) return peers_.group.others();
+  std::vector<int> ranks = operation.waitingForRanks();
+  std::erase(ranks, peers_.group.rank());
+  return ranks;
+}
+
+std::vector<int> FailureDetector::silentRanks(const Operation& operation, TimePoint now) const {
+  std::vector<int> silent = concernedRanks(operation);
+  std::erase_if(silent, [&](int rank) {
+    const TimePoint probed = progressOf(rank).probed;
+    return probed == TimePoint{} || now - probed < kSilence;
+  });
+  return silent;
+}
+
+/// Ranks that have said how many collectives they have started, and not as many as that they would have started this
+/// one. Whom this rank waits for itself does not matter: that may be a rank that waits for them.
+std::vector<int> FailureDetector::missingRanks(const Operation& operation) const {
+  if (operation.failsAlone()) return {};
+  std::vector<int> missing = concernedRanks(operation);
+  std::erase_if(missing, [&](int rank) {
+    const PeerProgress& progress = progressOf(rank);
+    return !progress.answered || progress.started > operation.sequence;
+  });
+  return missing;
+}
+
+std::string FailureDetector::reasonOf(const Operation& operation, TimePoint now) const {
+  const std::vector<int> silent = silentRanks(operation, now);
+  std::vector<int> missing = missingRanks(operation);
+  std::erase_if(missing, [&](int rank) { return std::find(silent.begin(), silent.end(), rank) != silent.end(); });
+  std::vector<std::string> reasons;
+  if (!silent.empty())
+    reasons.push_back(
+        fmt::format("no answer from {} (stopped, overloaded or unreachable)", peers_.group.namesOf(silent)));
+  if (!missing.empty())
+    reasons.push_back(
+        fmt::format("{} {} not called it yet", peers_.group.namesOf(missing), missing.size() == 1 ? "has" : "have"));
+  return reasons.empty() ? waitsOf(operation) : fmt::format("{}", fmt::join(reasons, "; "));
+}
+
+/// Whom the operation waits for, and whom these say that they wait for.
+std::string FailureDetector::waitsOf(const Operation& operation) const {
+  std::vector<std::string> waits;
+  for (const int rank : operation.waitingForRanks()) {
+    const PeerProgress& progress = progressOf(rank);
+    std::string text = peers_.group.nameOf(rank);
+    const int next = progress.answered ? peers_.group.rankOfWorld(progress.waiting_for) : -1;
+    if (next >= 0) text += fmt::format(", which itself waits for {}", peers_.group.nameOf(next));
+    waits.push_back(std::move(text));
+  }
+  if (waits.empty()) return "work on this rank had not ended";
+  if (waits.size() > kMaxNamed) waits.resize(kMaxNamed);
+  return fmt::format("waiting for {}", fmt::join(waits, "; "));
+}
+
+Status FailureDetector::expiry(const Operation& operation, TimePoint now) const {
+  int culprit = -1;
+  for (const std::vector<int>& blamed :
+       {silentRanks(operation, now), missingRanks(operation), operation.waitingForRanks()}) {
+    if (culprit < 0 && !blamed.empty()) culprit = peers_.group.worldRank(blamed.front());
+  }
+  return Status::error(
+      GOSS_ERR_TIMEOUT,
+      fmt::format("{} (operation {}) did not complete within {} ms on rank {}: {}", operation.describe(),
+                  operation.sequence, operation.timeout_ms, peers_.group.rank(), reasonOf(operation, now)),
+      ErrorScope::communicator, culprit);
+}
+
+} // namespace goss

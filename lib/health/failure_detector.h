@@ -1,0 +1,73 @@
+/// Which ranks of a communicator are silent, and how far the others have got: asked by probes while operations wait.
+#ifndef GOSS_LIB_HEALTH_FAILURE_DETECTOR_H_
+#define GOSS_LIB_HEALTH_FAILURE_DETECTOR_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/operation.h"
+#include "gossamer/status.h"
+#include "health/peers.h"
+
+namespace goss {
+
+/// docs/thread_model.md says when ranks are probed. Every function wants the engine's lock.
+class FailureDetector {
+ public:
+  struct Rules {
+    /// GOSS_SILENCE_MS: a rank that has not answered a probe for so long, while no bytes moved, is given up. 0: none
+    /// is.
+    std::chrono::milliseconds silence{0};
+    /// Whether the process of this world rank is on this host and runs. It is never given up: it may wait for a
+    /// processor.
+    std::function<bool(int world_rank)> is_seen_to_run;
+  };
+
+  FailureDetector(const Peers& peers, Rules rules);
+
+  /// When an operation with this deadline probes again.
+  [[nodiscard]] static TimePoint nextProbe(TimePoint deadline, TimePoint now);
+  /// Probes the ranks that `operation` concerns. A rank that has been silent for too long is given up instead: its link
+  /// is broken off, and what follows is what follows a death.
+  void probe(const Operation& operation, TimePoint now);
+  /// Answers a probe of `rank`: this rank has started `started` collectives, and an operation waits for `waiting_for`;
+  /// -1: for no other rank.
+  void reply(int rank, std::uint64_t started, int waiting_for = -1) const;
+  /// `rank` has sent a control message of this communicator, and so it lives.
+  void heard(int rank, const ControlMessage& message);
+  /// The error of an operation that has not completed at its deadline. It names the ranks that do not answer and those
+  /// that have not started the operation, or else those that it waits for.
+  [[nodiscard]] Status expiry(const Operation& operation, TimePoint now) const;
+
+ private:
+  /// What is known of a rank from its answers to probes.
+  struct PeerProgress {
+    TimePoint asked{};         ///< Last probe.
+    TimePoint probed{};        ///< First probe that is not answered yet; zero when all are.
+    std::uint64_t started = 0; ///< Collectives, as the rank says.
+    int waiting_for = -1;      ///< World rank, as the rank says.
+    TimePoint moved{};         ///< When bytes were last seen to move.
+    std::uint64_t movements = 0;
+    bool answered = false;
+    int unanswered = 0; ///< Probes on their way, or their answers.
+  };
+
+  [[nodiscard]] const PeerProgress& progressOf(int rank) const { return progress_[static_cast<std::size_t>(rank)]; }
+  bool giveUpIfSilent(int rank, TimePoint now);
+  [[nodiscard]] std::vector<int> concernedRanks(const Operation& operation) const;
+  [[nodiscard]] std::vector<int> silentRanks(const Operation& operation, TimePoint now) const;
+  [[nodiscard]] std::vector<int> missingRanks(const Operation& operation) const;
+  [[nodiscard]] std::string reasonOf(const Operation& operation, TimePoint now) const;
+  [[nodiscard]] std::string waitsOf(const Operation& operation) const;
+
+  const Peers peers_;
+  const Rules rules_;
+  std::vector<PeerProgress> progress_; ///< By rank.
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_HEALTH_FAILURE_DETECTOR_H_
