@@ -30,6 +30,7 @@ ValueForm readInteger(StageReader& reader) {
   format.scheme = minmax ? (stochastic ? BlockScheme::minmaxStochastic : BlockScheme::minmax)
                          : (stochastic ? BlockScheme::peakStochastic : BlockScheme::peak);
   format.levels = blockLevels(kBits, format.scheme);
+  format.gain = feedbackGain(format);
   return format;
 }
 
@@ -39,6 +40,7 @@ ValueForm readQsgd(StageReader& reader) {
   format.block = reader.block("block", 128, kBlockRange);
   format.scheme = BlockScheme::norm;
   format.levels = blockLevels(format.bits, format.scheme);
+  format.gain = feedbackGain(format);
   return format;
 }
 

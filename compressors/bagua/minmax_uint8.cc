@@ -17,6 +17,12 @@ CodecTraits MinMaxUint8Codec::traits() const {
   return traits;
 }
 
+/// Half a level between minimum and maximum; Bagua makes the range 1e-7 wider.
+LossBound MinMaxUint8Codec::lossBound(std::size_t count, bool) const {
+  constexpr double kLevels = 255;
+  return {static_cast<double>(count) / (2 * kLevels * kLevels) * 1.001, 1.001 / kLevels, 1e-7 / kLevels};
+}
+
 std::size_t MinMaxUint8Codec::maxBytes(std::size_t count) const { return kMinMaxHeaderBytes + minMaxCodeBytes(count); }
 
 std::size_t MinMaxUint8Codec::encodeVector(const VectorIn& in, unsigned char* to) const {

@@ -18,6 +18,7 @@ class MinMaxUint8Codec final : public VectorCodec {
 
   [[nodiscard]] std::string spec() const override { return "minmaxuint8"; }
   [[nodiscard]] CodecTraits traits() const override;
+  [[nodiscard]] LossBound lossBound(std::size_t count, bool feedback) const override;
   [[nodiscard]] std::size_t maxBytes(std::size_t count) const override;
   std::size_t encodeVector(const VectorIn& in, unsigned char* to) const override;
   void decodeVector(PayloadView payload, const VectorOut& out) const override;

@@ -2,7 +2,57 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace goss::compressors {
+
+namespace {
+
+constexpr double kTiny = 0x1p-100;
+constexpr double kTinySquares = 0x1p-60; ///< Squares of smaller values are no normal floats.
+constexpr double kRounded = 1 + 0x1p-14; ///< Steps have 16 bits.
+
+/// The worst x has its peak, which is decoded exactly, and all others at half a step.
+double nearestLoss(double others, double levels) {
+  const double ratio = others / (4 * levels * levels);
+  return ratio / (1 + ratio);
+}
+
+/// Of a value f steps above a level, rounding at random loses f (1 - f) squared steps in the mean. The worst x has its
+/// peak and all others at the f that makes the most of that beside its own square.
+double randomLoss(double others, double levels) { return (std::sqrt(1 + others / (levels * levels)) - 1) / 2; }
+
+/// The same where the norm, not the peak, lies on the last level: the worst x has equal magnitudes.
+double normLoss(double elements, double levels) {
+  const double spread = std::sqrt(elements) / levels;
+  return spread >= 2 ? spread - 1 : spread * spread / 4;
+}
+
+} // namespace
+
+/// Zero need not be a level of minmax: the worst x has a minimum, a maximum and zeros between two levels.
+LossBound blockLoss(const BlockFormat& format) {
+  const auto elements = static_cast<double>(format.block), levels = static_cast<double>(format.levels);
+  const double between = elements / (2 * levels * levels);
+  switch (format.scheme) {
+    case BlockScheme::peak:
+      return {nearestLoss(elements - 1, levels) * kRounded, kRounded / levels, kTiny};
+    case BlockScheme::peakStochastic:
+      return {randomLoss(elements - 1, levels) * kRounded, kRounded / levels, kTiny};
+    case BlockScheme::minmax:
+      return {between * kRounded, kRounded / levels, kTiny};
+    case BlockScheme::minmaxStochastic:
+      return {between * kRounded, kRounded * 2 / levels, kTiny};
+    default:
+      return {normLoss(elements, levels) * kRounded, kRounded * std::sqrt(elements) / levels, kTinySquares};
+  }
+}
+
+float feedbackGain(const BlockFormat& format) {
+  const LossBound loss = blockLoss(format);
+  const bool grows = loss.euclidean >= 1 && loss.maximum >= 1;
+  return grows ? static_cast<float>(1 / (1 + loss.euclidean)) : 1.0f;
+}
 
 std::string BlockwiseCodec::spec() const {
   if (format_.scheme == BlockScheme::norm) {
@@ -22,6 +72,16 @@ CodecTraits BlockwiseCodec::traits() const {
   traits.unbiased = traits.stochastic;
   traits.block = static_cast<std::uint32_t>(format_.block);
   return traits;
+}
+
+LossBound BlockwiseCodec::lossBound(std::size_t, bool feedback) const {
+  LossBound loss = blockLoss(format_);
+  if (feedback && format_.gain != 1) {
+    const auto gain = static_cast<double>(format_.gain);
+    loss.euclidean = (1 - gain) * kRounded;
+    loss.maximum = (1 - gain) + gain * loss.maximum;
+  }
+  return loss;
 }
 
 void BlockwiseCodec::encodeRange(const EncodeRun& run) const {

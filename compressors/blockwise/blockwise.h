@@ -18,6 +18,7 @@ class BlockwiseCodec final : public RangeCodec {
 
   [[nodiscard]] std::string spec() const override;
   [[nodiscard]] CodecTraits traits() const override;
+  [[nodiscard]] LossBound lossBound(std::size_t, bool feedback) const override;
 
  protected:
   [[nodiscard]] std::size_t payloadBytes(std::size_t count) const override { return format_.payloadBytes(count); }
@@ -34,6 +35,11 @@ constexpr float blockLevels(unsigned bits, BlockScheme scheme) {
   const unsigned codes = 1u << bits;
   return static_cast<float>(hasOffset(scheme) ? codes - 1 : scheme == BlockScheme::peak ? codes / 2 : codes / 2 - 1);
 }
+
+/// What encodes without feedback lose.
+LossBound blockLoss(const BlockFormat& format);
+/// BlockFormat::gain: 1 / (1 + omega) where errors would grow from one encode to the next, else 1.
+float feedbackGain(const BlockFormat& format);
 
 } // namespace goss::compressors
 

@@ -40,6 +40,21 @@ GOSS_HOST_DEVICE BlockScale peakBlockScale(std::uint32_t peak, float levels) {
   return {scale, 0, -side, kExact ? side - 1 : side, peak < kPeakNotFinite};
 }
 
+/// The step that is stored, for levels that were chosen with the whole one. Of schemes whose gain may be less than 1.
+template <BlockScheme kScheme>
+GOSS_HOST_DEVICE BlockScale lessened(BlockScale how, float gain) {
+  if constexpr (kScheme == BlockScheme::peakStochastic || kScheme == BlockScheme::norm) {
+    how.scale.step = gain == 1.0f ? how.scale.step : roundTo16Bits(how.scale.step * gain);
+  }
+  return how;
+}
+
+/// Steps are rounded up, so that a level of the largest floats may decode to an infinity: then nothing is kept.
+GOSS_HOST_DEVICE float lossOf(float value, float decoded) {
+  const float lost = value - decoded;
+  return (bitCast<std::uint32_t>(lost) & kFloatInfinity) == kFloatInfinity ? 0.0f : lost;
+}
+
 template <BlockScheme kScheme>
 GOSS_HOST_DEVICE std::int32_t levelOf(float value, const BlockScale& how, std::uint32_t random) {
   const float scaled = kHasOffset<kScheme> ? (value - how.offset) * how.scale.inverse : value * how.scale.inverse;

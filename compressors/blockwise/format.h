@@ -29,6 +29,7 @@ struct BlockFormat {
   BlockScheme scheme = BlockScheme::peak;
   std::size_t block = 256; ///< Elements; a multiple of 8 that divides kTileElems.
   float levels = 128;      ///< Of one side (all, for minmax).
+  float gain = 1;          ///< Steps are multiplied by it where what is lost is kept (feedbackGain()).
 
   /// Elements of the last block are padded with zero codes to whole bytes.
   [[nodiscard]] constexpr std::size_t padded(std::size_t count) const {

@@ -45,7 +45,7 @@ inline void quantize(unsigned char* __restrict codes, float* __restrict residual
     for (std::size_t i = 0; i < count; ++i) {
       const std::int32_t level = levelOf<kScheme>(values[i], how, kIsStochastic<kScheme> ? random[i] : 0u);
       const float decoded = static_cast<float>(level) * how.scale.step + how.offset;
-      residual[i] = values[i] - decoded;
+      residual[i] = lossOf(values[i], decoded);
     }
   }
 }
@@ -75,6 +75,7 @@ void encodeBlocks(const BlockFormat& format, const EncodeRun& run) {
   float prepared[kTileElems];
   unsigned char tile[kTileElems];
   std::uint16_t random[kIsStochastic<kScheme> ? kTileElems : 1];
+  const float gain = run.feedback ? format.gain : 1.0f;
   const bool direct = run.reference == nullptr && run.residual == nullptr;
   unsigned char* scales = run.payload + format.scales(run.total) + run.first / format.block * format.scaleBytes();
   for (std::size_t i = 0; i < run.count; i += format.block, scales += format.scaleBytes()) {
@@ -85,7 +86,7 @@ void encodeBlocks(const BlockFormat& format, const EncodeRun& run) {
       prepare(prepared, run, i, count);
       values = prepared;
     }
-    const BlockScale how = blockScale<kScheme>(format, values, count);
+    const BlockScale how = lessened<kScheme>(blockScale<kScheme>(format, values, count), gain);
     unsigned char* codes = kBits == 8 ? run.payload + run.first + i : tile;
     if constexpr (hasOffset(kScheme)) {
       storeFloat(scales + 4, how.finite ? how.offset : 0.0f);

@@ -44,6 +44,22 @@ CodecTraits CastCodec::traits() const {
   return traits;
 }
 
+/// Half a last place of the value, or of the smallest subnormal.
+LossBound CastCodec::lossBound(std::size_t, bool) const {
+  switch (dtype_) {
+    case GOSS_FLOAT16:
+      return {0x1p-22, 0x1p-11, 0x1p-25};
+    case GOSS_BFLOAT16:
+      return {0x1p-16, 0x1p-8, 0x1p-134};
+    case GOSS_FLOAT8_E4M3:
+      return {0x1p-8, 0x1p-4, 0x1p-10};
+    case GOSS_FLOAT8_E5M2:
+      return {0x1p-6, 0x1p-3, 0x1p-17};
+    default:
+      return {0, 0, 0};
+  }
+}
+
 void CastCodec::encodeTile(const float* values, const EncodeRun& run) const {
   alignas(64) unsigned char tile[kTileElems * sizeof(float)];
   unsigned char* to = run.payload + run.first * width_;

@@ -17,6 +17,7 @@ class CastCodec final : public TileCodec {
 
   [[nodiscard]] std::string spec() const override;
   [[nodiscard]] CodecTraits traits() const override;
+  [[nodiscard]] LossBound lossBound(std::size_t count, bool feedback) const override;
   Status addPayload(PayloadView payload, std::size_t count, std::span<std::byte> into) const override;
   [[nodiscard]] std::uint32_t sumBits(std::uint32_t) const override { return static_cast<std::uint32_t>(8 * width_); }
 

@@ -31,4 +31,7 @@ CodecTraits DynamicCodec::traits() const {
   return traits;
 }
 
+/// Below the peak the map's values are at most 0.9 / 64 apart.
+LossBound DynamicCodec::lossBound(std::size_t, bool) const { return {0.01, 0.0071, 0x1p-100}; }
+
 } // namespace goss::compressors

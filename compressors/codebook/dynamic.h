@@ -19,6 +19,7 @@ class DynamicCodec final : public TileCodec {
 
   [[nodiscard]] std::string spec() const override;
   [[nodiscard]] CodecTraits traits() const override;
+  [[nodiscard]] LossBound lossBound(std::size_t count, bool feedback) const override;
 
  protected:
   [[nodiscard]] std::size_t payloadBytes(std::size_t count) const override {

@@ -47,6 +47,13 @@ CodecTraits UniformCodec::traits() const {
   return traits;
 }
 
+/// A bucket's mean loses no more than its members deviate. The worst x is one large value and, in the same bucket
+/// beyond three deviations, so many others that the mean is far from all: what is kept is 3 / sqrt(count) of |x|^2.
+LossBound UniformCodec::lossBound(std::size_t count, bool) const {
+  const double kept = 2.9 / std::sqrt(static_cast<double>(std::max<std::size_t>(count, 1)));
+  return {std::max(0.001, 1 - kept), 1, 0x1p-60};
+}
+
 std::size_t UniformCodec::maxBytes(std::size_t count) const { return count + kTableBytes; }
 
 std::size_t UniformCodec::encodeVector(const VectorIn& in, unsigned char* to) const {

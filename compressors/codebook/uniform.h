@@ -1,5 +1,5 @@
 /// Uniform 8-bit quantisation over six standard deviations, with a codebook of the means of what fell into each bucket
-/// (INTELLECT-1, Jaghouar et al. 2024, arXiv 2412.01152; the same in hivemind).
+/// (INTELLECT-1, Jaghouar et al. 2024, arXiv 2412.01152; hivemind's subtracts the mean first).
 #ifndef GOSS_COMPRESSORS_CODEBOOK_UNIFORM_H_
 #define GOSS_COMPRESSORS_CODEBOOK_UNIFORM_H_
 
@@ -17,6 +17,7 @@ class UniformCodec final : public VectorCodec {
 
   [[nodiscard]] std::string spec() const override { return "uniform8"; }
   [[nodiscard]] CodecTraits traits() const override;
+  [[nodiscard]] LossBound lossBound(std::size_t count, bool feedback) const override;
   [[nodiscard]] std::size_t maxBytes(std::size_t count) const override;
   std::size_t encodeVector(const VectorIn& in, unsigned char* to) const override;
   void decodeVector(PayloadView payload, const VectorOut& out) const override;

@@ -28,6 +28,7 @@ Status RangeCodec::encode(const EncodeJob& job) const {
     run.reference = job.reference == nullptr ? nullptr : job.reference + segment.first;
     run.residual = job.residual == nullptr ? nullptr : job.residual + segment.first;
     run.decay = job.decay;
+    run.feedback = job.feedback || job.residual != nullptr;
     run.count = run.total = segment.count;
     run.payload = bytesOf(segment.out);
     run.key = job.random.own.key();
@@ -86,6 +87,7 @@ Status RangeCodec::merge(MergeJob& job) const {
     out.sums = true;
     out.residual = job.residual == nullptr ? nullptr : job.residual + first;
     out.decay = job.decay;
+    out.feedback = job.residual != nullptr;
     out.first = first;
     out.count = count;
     out.total = total;

@@ -27,6 +27,7 @@ struct EncodeRun {
   unsigned char* payload = nullptr;
   StreamKey key;                  ///< Private stream.
   std::uint64_t random_first = 0; ///< Its number for element `first`.
+  bool feedback = false;          ///< What is lost is kept: codecs that do not contract scale down.
   bool sums = false;              ///< Of a merge: their NaNs, in which processors differ, are encoded as one.
 };
 

@@ -51,6 +51,7 @@ bool VectorCodec::finite(const float* values, std::size_t count) const {
 std::size_t VectorCodec::encodeKeeping(const VectorIn& in, float* residual, unsigned char* to) const {
   VectorIn kept = in;
   kept.values = residual;
+  kept.feedback = true;
   const std::size_t bytes = encodeVector(kept, to);
   const PayloadView payload(reinterpret_cast<const std::byte*>(to), bytes);
   decodeVector(payload, {residual, in.count, {DecodeMode::axpy, -1}, in.random.shared, in.first_element, in.scratch});
@@ -75,7 +76,7 @@ Status VectorCodec::encode(const EncodeJob& job) const {
     run.reference = job.reference == nullptr ? nullptr : job.reference + segment.first;
     run.residual = job.residual == nullptr ? nullptr : job.residual + segment.first;
     run.decay = job.decay;
-    VectorIn in{run.values, segment.count, job.random, job.first_element + segment.first, {}};
+    VectorIn in{run.values, segment.count, job.random, job.first_element + segment.first, {}, job.feedback};
     in.scratch = job.scratch.subspan(vectorScratch(segment.count));
     unsigned char* to = bytesOf(segment.out);
     if (run.residual != nullptr) {

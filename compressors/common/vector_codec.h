@@ -15,6 +15,7 @@ struct VectorIn {
   Randomness random;
   std::uint64_t first_element = 0; ///< Of values, in both streams.
   std::span<std::byte> scratch;    ///< innerScratchBytes(count), aligned to 64.
+  bool feedback = false;           ///< What is lost is kept: codecs that do not contract scale down.
 };
 
 /// Where a payload's values go.

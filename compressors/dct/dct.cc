@@ -44,6 +44,12 @@ CodecTraits DctCodec::traits() const {
   return traits;
 }
 
+/// Coefficients have the chunk's norm, and the largest `keep` at least their share of it.
+LossBound DctCodec::lossBound(std::size_t, bool) const {
+  const auto chunk = static_cast<double>(chunk_), keep = static_cast<double>(keep_);
+  return {1 - keep / chunk + 1e-6, std::sqrt(chunk), 0x1p-100};
+}
+
 std::size_t DctCodec::maxBytes(std::size_t count) const { return chunks(count) * keep_ * kDctEntryBytes; }
 
 void DctCodec::writeChunk(const float* coefficients, unsigned char* indices, unsigned char* values) const {

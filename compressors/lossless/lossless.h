@@ -19,6 +19,7 @@ class LosslessCodec final : public VectorCodec {
 
   [[nodiscard]] std::string spec() const override { return "lossless"; }
   [[nodiscard]] CodecTraits traits() const override;
+  [[nodiscard]] LossBound lossBound(std::size_t, bool) const override { return {0, 0, 0}; }
   [[nodiscard]] std::size_t maxBytes(std::size_t count) const override;
   std::size_t encodeVector(const VectorIn& in, unsigned char* to) const override;
   void decodeVector(PayloadView payload, const VectorOut& out) const override;

@@ -18,6 +18,7 @@ class MxCodec final : public TileCodec {
 
   [[nodiscard]] std::string spec() const override;
   [[nodiscard]] CodecTraits traits() const override;
+  [[nodiscard]] LossBound lossBound(std::size_t count, bool feedback) const override;
 
  protected:
   [[nodiscard]] std::size_t payloadBytes(std::size_t count) const override { return mxPayloadBytes(element_, count); }

@@ -10,4 +10,9 @@ CodecTraits NaturalCodec::traits() const {
   return traits;
 }
 
+/// The worst x is a power of two times 1.5, and times 4/3 where rounding is random.
+LossBound NaturalCodec::lossBound(std::size_t, bool) const {
+  return nearest_ ? LossBound{1.0 / 9, 1.0 / 3, 0x1p-108} : LossBound{1.0 / 8, 1, 0x1p-108};
+}
+
 } // namespace goss::compressors

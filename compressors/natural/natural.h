@@ -19,6 +19,7 @@ class NaturalCodec final : public TileCodec {
     return nearest_ ? "natural:round=nearest" : "natural:round=stochastic";
   }
   [[nodiscard]] CodecTraits traits() const override;
+  [[nodiscard]] LossBound lossBound(std::size_t count, bool feedback) const override;
 
  protected:
   [[nodiscard]] std::size_t payloadBytes(std::size_t count) const override { return count; }

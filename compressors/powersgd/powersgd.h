@@ -27,6 +27,8 @@ class PowerSgdCodec final : public Codec {
 
   [[nodiscard]] std::string spec() const override;
   [[nodiscard]] CodecTraits traits() const override;
+  /// A product of factors is a projection of the matrix.
+  [[nodiscard]] LossBound lossBound(std::size_t, bool) const override { return {1, LossBound::kNone, 0}; }
   [[nodiscard]] std::size_t maxBytes(std::size_t) const override { return 0; }
   [[nodiscard]] std::size_t scratchBytes(std::size_t) const override { return 0; }
   Status encode(const EncodeJob&) const override { return unsupported("encode; use start()"); }

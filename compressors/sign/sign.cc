@@ -8,12 +8,14 @@
 
 #include "compressors/common/element.h"
 #include "compressors/common/jobs.h"
+#include "compressors/sign/element.h"
 
 namespace goss::compressors {
 
 namespace {
 
 constexpr std::size_t signBytes(std::size_t count) { return (count + 7) / 8; }
+double atLeastOne(std::size_t count) { return static_cast<double>(std::max<std::size_t>(count, 1)); }
 
 } // namespace
 
@@ -25,17 +27,32 @@ CodecTraits SignCodec::traits() const {
   return traits;
 }
 
+/// The worst x has one element that is not zero. With feedback l2's scale is at most 1.5 means (keptRoot()).
+LossBound SignCodec::lossBound(std::size_t count, bool feedback) const {
+  const double n = atLeastOne(count);
+  const bool root = norm_ == Norm::l2 && !feedback;
+  const double kept = norm_ == Norm::l1 ? 0.999 / n : 0.749 / n;
+  return {root ? 2 - 1.999 / std::sqrt(n) : 1 - kept, 1, norm_ == Norm::l1 ? 0x1p-100 : 0x1p-60};
+}
+
 std::size_t SignCodec::maxBytes(std::size_t count) const { return signBytes(count) + sizeof(float); }
+
+double SignCodec::meanMagnitude(const VectorIn& in) const {
+  return sumOver(loops().sumMagnitudes, in.values, in.count) / atLeastOne(in.count);
+}
+
+double SignCodec::rootMeanSquare(const VectorIn& in) const {
+  const double root = std::sqrt(sumOver(loops().sumSquares, in.values, in.count) / atLeastOne(in.count));
+  return in.feedback ? keptRoot(root, meanMagnitude(in)) : root;
+}
 
 std::size_t SignCodec::encodeVector(const VectorIn& in, unsigned char* to) const {
   for (std::size_t i = 0; i < in.count; i += kTileElems) {
     loops_.pack(to + i / 8, in.values + i, std::min(kTileElems, in.count - i));
   }
-  const auto count = static_cast<double>(std::max<std::size_t>(in.count, 1));
-  const double sum =
-      sumOver(norm_ == Norm::l1 ? loops().sumMagnitudes : loops().sumSquares, in.values, in.count) / count;
-  const auto scale = static_cast<float>(norm_ == Norm::l1 ? sum : std::sqrt(sum));
-  const float kept = std::isfinite(scale) ? roundTo16Bits(scale) : bitCast<float>(kFloatNan);
+  const double scale = norm_ == Norm::l1 ? meanMagnitude(in) : rootMeanSquare(in);
+  const auto narrow = static_cast<float>(scale);
+  const float kept = std::isfinite(narrow) ? roundTo16Bits(narrow) : bitCast<float>(kFloatNan);
   std::memcpy(to + signBytes(in.count), &kept, sizeof kept);
   return maxBytes(in.count);
 }

@@ -18,12 +18,16 @@ class SignCodec final : public VectorCodec {
 
   [[nodiscard]] std::string spec() const override { return norm_ == Norm::l1 ? "sign:norm=l1" : "sign:norm=l2"; }
   [[nodiscard]] CodecTraits traits() const override;
+  [[nodiscard]] LossBound lossBound(std::size_t count, bool feedback) const override;
   [[nodiscard]] std::size_t maxBytes(std::size_t count) const override;
   std::size_t encodeVector(const VectorIn& in, unsigned char* to) const override;
   void decodeVector(PayloadView payload, const VectorOut& out) const override;
   [[nodiscard]] std::string flawOf(PayloadView payload, std::size_t count) const override;
 
  private:
+  [[nodiscard]] double meanMagnitude(const VectorIn& in) const;
+  [[nodiscard]] double rootMeanSquare(const VectorIn& in) const;
+
   const Norm norm_;
   const SignLoops& loops_;
 };

@@ -18,11 +18,19 @@ ChainedCodec::Workspace ChainedCodec::workspace(std::span<std::byte> scratch, st
           scratch.subspan(values + scratchAligned(some * sizeof(float)))};
 }
 
+LossBound ChainedCodec::lossOfPicked(double share, std::size_t count, bool feedback) const {
+  LossBound loss = inner_->lossBound(most(count), feedback);
+  loss.euclidean = loss.euclidean < 1 ? 1 - share * (1 - loss.euclidean) : loss.euclidean;
+  loss.maximum = std::max(1.0, loss.maximum);
+  return loss;
+}
+
 std::size_t ChainedCodec::encodeInner(const VectorIn& in, const Workspace& work, std::size_t held,
                                       unsigned char* to) const {
   EncodeSegment segment{0, held, {reinterpret_cast<std::byte*>(to), inner_->maxBytes(held)}, 0};
   EncodeJob job;
   job.values = work.values.first(held);
+  job.feedback = in.feedback;
   job.random = in.random;
   job.first_element = in.first_element;
   job.scratch = work.rest;

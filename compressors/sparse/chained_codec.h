@@ -23,6 +23,9 @@ class ChainedCodec : public VectorCodec {
   [[nodiscard]] virtual std::size_t indexRoom(std::size_t count) const { return most(count); }
   [[nodiscard]] const Codec& inner() const { return *inner_; }
 
+  /// Of what picks at least `share` of |x|^2 from `count` elements, in the mean, and codes them by the inner codec.
+  [[nodiscard]] LossBound lossOfPicked(double share, std::size_t count, bool feedback) const;
+
   /// The scratch of one call: indices, values and what the inner codec wants.
   struct Workspace {
     std::span<std::uint32_t> indices;

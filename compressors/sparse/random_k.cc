@@ -31,6 +31,13 @@ CodecTraits RandomKCodec::traits() const {
   return traits;
 }
 
+/// A block of the longest run of blocks is the least likely one.
+LossBound RandomKCodec::lossBound(std::size_t count, bool feedback) const {
+  const Runs runs = runsOf(count);
+  const std::size_t longest = runs.chosen == 0 ? 1 : (runs.blocks + runs.chosen - 1) / runs.chosen;
+  return lossOfPicked(1 / static_cast<double>(longest), count, feedback);
+}
+
 RandomKCodec::Runs RandomKCodec::runsOf(std::size_t count) const {
   if (count == 0) {
     return {1, 0, 0};

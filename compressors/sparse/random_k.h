@@ -21,6 +21,7 @@ class RandomKCodec final : public ChainedCodec {
 
   [[nodiscard]] std::string spec() const override;
   [[nodiscard]] CodecTraits traits() const override;
+  [[nodiscard]] LossBound lossBound(std::size_t count, bool feedback) const override;
   [[nodiscard]] std::size_t maxBytes(std::size_t count) const override { return inner().maxBytes(most(count)); }
   std::size_t encodeVector(const VectorIn& in, unsigned char* to) const override;
   void decodeVector(PayloadView payload, const VectorOut& out) const override { decodeVectors({&payload, 1}, out); }

@@ -18,6 +18,10 @@ std::size_t wanted(double ratio, std::size_t count) {
   return std::min(k, count);
 }
 
+double ratioOf(std::size_t some, std::size_t count) {
+  return count == 0 ? 1 : static_cast<double>(some) / static_cast<double>(count);
+}
+
 std::uint32_t magnitude(float value) { return std::bit_cast<std::uint32_t>(value) & 0x7fffffffu; }
 
 /// Magnitudes between two, both included.
@@ -122,6 +126,7 @@ class ExactTopK final : public Selector {
   [[nodiscard]] std::string spec() const override { return fmt::format("topk:ratio={},select=exact", ratio_); }
   [[nodiscard]] std::size_t most(std::size_t count) const override { return wanted(ratio_, count); }
   [[nodiscard]] std::size_t room(std::size_t count) const override { return 2 * Shortlist::most(count, most(count)); }
+  [[nodiscard]] double share(std::size_t count) const override { return ratioOf(most(count), count); }
   [[nodiscard]] bool stable() const override { return true; }
   std::size_t select(const float* values, std::size_t count, std::uint32_t* indices) const override {
     const std::size_t k = most(count);
@@ -153,6 +158,7 @@ class SampledTopK final : public Selector {
   [[nodiscard]] std::string spec() const override { return fmt::format("topk:ratio={},select=sampled", ratio_); }
   [[nodiscard]] std::size_t most(std::size_t count) const override { return exact_.most(count); }
   [[nodiscard]] std::size_t room(std::size_t count) const override { return exact_.room(count); }
+  [[nodiscard]] double share(std::size_t count) const override { return 0.8 * exact_.share(count); }
   [[nodiscard]] bool stable() const override { return false; }
   std::size_t select(const float* values, std::size_t count, std::uint32_t* indices) const override {
     const std::size_t k = most(count);
@@ -196,6 +202,8 @@ class Threshold final : public Selector {
   Threshold(float value, const SparseLoops& loops) : value_(value), loops_(loops) {}
   [[nodiscard]] std::string spec() const override { return fmt::format("threshold:value={}", value_); }
   [[nodiscard]] std::size_t most(std::size_t count) const override { return count; }
+  [[nodiscard]] double share(std::size_t) const override { return 1; }
+  [[nodiscard]] double passedOver() const override { return static_cast<double>(value_); }
   [[nodiscard]] bool stable() const override { return true; }
   std::size_t select(const float* values, std::size_t count, std::uint32_t* indices) const override {
     return loops_.collect(values, count, {magnitude(value_), count, count}, indices);

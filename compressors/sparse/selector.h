@@ -21,6 +21,9 @@ class Selector {
   [[nodiscard]] virtual std::size_t room(std::size_t count) const { return most(count); }
   /// Writes ascending indices, at most most(count), and returns how many.
   virtual std::size_t select(const float* values, std::size_t count, std::uint32_t* indices) const = 0;
+  /// Of |x|^2, for x of `count` elements, at least this share is selected, but for magnitudes below passedOver().
+  [[nodiscard]] virtual double share(std::size_t count) const = 0;
+  [[nodiscard]] virtual double passedOver() const { return 0; }
   /// Selecting from a vector that is zero elsewhere selects the same elements, or zeros.
   [[nodiscard]] virtual bool stable() const = 0;
 };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/wire.h"
 #include "compressors/common/jobs.h"
 #include "compressors/sparse/index_set.h"
@@ -25,6 +27,12 @@ CodecTraits SparseCodec::traits() const {
   traits.idempotent = selector_->stable() && inside.lossless;
   traits.block = 0;
   return traits;
+}
+
+LossBound SparseCodec::lossBound(std::size_t count, bool feedback) const {
+  LossBound loss = lossOfPicked(selector_->share(count), count, feedback);
+  loss.floor = std::max(loss.floor, selector_->passedOver());
+  return loss;
 }
 
 std::size_t SparseCodec::maxBytes(std::size_t count) const {

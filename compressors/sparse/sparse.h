@@ -17,6 +17,7 @@ class SparseCodec final : public ChainedCodec {
 
   [[nodiscard]] std::string spec() const override { return selector_->spec() + "+" + inner().spec(); }
   [[nodiscard]] CodecTraits traits() const override;
+  [[nodiscard]] LossBound lossBound(std::size_t count, bool feedback) const override;
   [[nodiscard]] std::size_t maxBytes(std::size_t count) const override;
   [[nodiscard]] std::size_t mostElements() const override { return 0xffffffffu; }
   std::size_t encodeVector(const VectorIn& in, unsigned char* to) const override;

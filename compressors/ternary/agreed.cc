@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "compressors/common/element.h"
+
 namespace goss::compressors {
 
 namespace {
@@ -38,7 +40,21 @@ class AgreedRun final : public CodecRun {
       }
     }
     scale_ = TernaryCodec({clip_, 0, 1}, common_, loops_).scaleOf(job_.values.data(), job_.values.size());
+    if (job_.residual != nullptr) {
+      std::copy(job_.values.begin(), job_.values.end(), job_.residual);
+      lessen();
+    }
     return {PhaseWant::max, {&scale_, 1}};
+  }
+
+  /// Values and scale alike: so all ranks together, whose joint peak is the agreed scale, lose less than they have.
+  void lessen() {
+    const auto ranks = static_cast<std::size_t>(job_.ranks);
+    const auto gain = static_cast<float>(leastTernaryGain(job_.values.size() * ranks));
+    for (float& value : job_.values) {
+      value *= gain;
+    }
+    scale_ = scale_ > 0 ? scaleFor(scale_ * gain, 1).step : scale_; // or NaN
   }
 
   Result<Phase> encodeWithAgreedScale() {
@@ -51,7 +67,6 @@ class AgreedRun final : public CodecRun {
     payload_.resize(codec_->maxBytes(count));
     codec_->encodeVector({job_.values.data(), count, job_.random, 0, {}}, bytes());
     if (job_.residual != nullptr) {
-      std::copy(job_.values.begin(), job_.values.end(), job_.residual);
       codec_->decodeVector(payload_, {job_.residual, count, {DecodeMode::axpy, -1}, {}, 0, {}});
     }
     return Phase{PhaseWant::add, {}, payload_, &*codec_, count, kTileElems};
@@ -104,6 +119,10 @@ Result<std::unique_ptr<CodecRun>> AgreedTernaryCodec::start(const RunJob& job) c
                                      job.ranks, kMaxRanks));
   }
   return std::unique_ptr<CodecRun>(std::make_unique<AgreedRun>(clip_, common_, loops_, job));
+}
+
+LossBound AgreedTernaryCodec::lossBound(std::size_t count, bool feedback) const {
+  return TernaryCodec({clip_, 0, 1}, common_, loops_).lossBound(count, feedback);
 }
 
 } // namespace goss::compressors

@@ -17,6 +17,7 @@ class AgreedTernaryCodec final : public Codec {
 
   [[nodiscard]] std::string spec() const override;
   [[nodiscard]] CodecTraits traits() const override;
+  [[nodiscard]] LossBound lossBound(std::size_t count, bool feedback) const override;
   [[nodiscard]] std::size_t maxBytes(std::size_t) const override { return 0; }
   [[nodiscard]] std::size_t scratchBytes(std::size_t) const override { return 0; }
   Status encode(const EncodeJob&) const override { return unsupported("encode; use start()"); }

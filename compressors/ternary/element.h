@@ -21,6 +21,13 @@ GOSS_HOST_DEVICE std::int32_t ternaryLevel(float scaled, std::uint32_t random) {
   return clamp(roundStochastic(scaled, random), -1, 1);
 }
 
+/// What a payload's scale is multiplied by where what is lost is kept: 1 / (1 + omega), omega being the variance of
+/// this very vector, unclipped, beside its square. `least`: of all vectors of its length (leastTernaryGain()).
+GOSS_HOST_DEVICE float ternaryGain(double squares, double magnitudes, double peak, double least) {
+  const double product = peak * magnitudes, gain = product > 0 ? squares / product : 1;
+  return static_cast<float>(gain > least ? (gain < 1 ? gain : 1) : least);
+}
+
 } // namespace goss::compressors
 
 #endif // GOSS_COMPRESSORS_TERNARY_ELEMENT_H_

@@ -9,6 +9,7 @@
 
 #include "compressors/common/element.h"
 #include "compressors/common/jobs.h"
+#include "compressors/ternary/element.h"
 
 namespace goss::compressors {
 
@@ -30,6 +31,30 @@ CodecTraits TernaryCodec::traits() const {
   traits.unbiased = settings_.clip == 0 && settings_.scale == 0;
   traits.block = 0;
   return traits;
+}
+
+double leastTernaryGain(std::size_t count) {
+  return 2 / (1 + std::sqrt(static_cast<double>(std::max<std::size_t>(count, 1))));
+}
+
+/// Clipped values are encoded without bias: |x - clipped|^2 is lost, and their variance, which clip times |x| |clipped|
+/// bounds. With feedback the gain a loses 1 - a of |x|^2 where nothing is clipped, else 1 - a |clipped|/|x|.
+LossBound TernaryCodec::lossBound(std::size_t count, bool feedback) const {
+  const double gain = leastTernaryGain(count), clip = static_cast<double>(settings_.clip);
+  if (settings_.scale != 0) { // values beyond it are out of range
+    return {0, 0, static_cast<double>(settings_.scale)};
+  }
+  if (clip == 0) {
+    return {(feedback ? 1 - gain : 1 / gain - 1) + 0x1p-14, 1, 0x1p-100};
+  }
+  const double kept = std::min(1.0, clip / std::sqrt(2 * static_cast<double>(std::max<std::size_t>(count, 1))));
+  return {feedback ? 1 - 0.99 * gain * kept : clip < 4 ? 1 + clip * clip / 8 : clip - 1, 1, 0x1p-60};
+}
+
+float TernaryCodec::gainOf(const VectorIn& in) const {
+  return ternaryGain(
+      sumOver(loops().sumSquares, in.values, in.count), sumOver(loops().sumMagnitudes, in.values, in.count),
+      static_cast<double>(bitCast<float>(loops().peak(in.values, in.count) >> 1)), leastTernaryGain(in.count));
 }
 
 std::size_t TernaryCodec::codeBytes(std::size_t count) const { return (count * bits_ + 7) / 8; }
@@ -77,7 +102,8 @@ std::size_t TernaryCodec::encodeVector(const VectorIn& in, unsigned char* to) co
     }
   }
   if (settings_.scale == 0) {
-    std::memcpy(to + codeBytes(in.count), &scale, sizeof scale);
+    const float stored = in.feedback && !zero ? roundTo16Bits(scale * gainOf(in)) : scale;
+    std::memcpy(to + codeBytes(in.count), &stored, sizeof stored);
   }
   return maxBytes(in.count);
 }

@@ -21,6 +21,7 @@ class TernaryCodec final : public VectorCodec {
 
   [[nodiscard]] std::string spec() const override;
   [[nodiscard]] CodecTraits traits() const override;
+  [[nodiscard]] LossBound lossBound(std::size_t count, bool feedback) const override;
   [[nodiscard]] std::size_t maxBytes(std::size_t count) const override;
   std::size_t encodeVector(const VectorIn& in, unsigned char* to) const override;
   void decodeVector(PayloadView payload, const VectorOut& out) const override;
@@ -33,12 +34,16 @@ class TernaryCodec final : public VectorCodec {
   [[nodiscard]] float scaleOf(const float* values, std::size_t count) const;
 
  private:
+  [[nodiscard]] float gainOf(const VectorIn& in) const;
   [[nodiscard]] std::size_t codeBytes(std::size_t count) const;
 
   const TernarySettings settings_;
   const unsigned bits_; ///< Of a word.
   const TernaryLoops& loops_;
 };
+
+/// 1 / (1 + omega) of the worst vector of `count` elements: one peak, and all others a little.
+double leastTernaryGain(std::size_t count);
 
 } // namespace goss::compressors
 

@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -53,6 +54,19 @@ struct CodecTraits {
   std::uint32_t wire_version = 1; ///< Of the payload format in docs/formats.md.
 };
 
+/// What a codec promises about one encode: what it loses of x, a vector of finite values in the codec's range, whatever
+/// x is. C(x) stands for what the payload decodes to, |x| for the Euclidean norm and max|x| for the largest magnitude.
+/// Error feedback cannot diverge where one of the two factors is below 1; with factors of 1, a residual grows at most
+/// as fast as what is given.
+struct LossBound {
+  static constexpr double kNone = std::numeric_limits<double>::infinity(); ///< The codec promises nothing.
+  /// Mean over the random streams of |x - C(x)|^2 <= euclidean |x|^2 + count floor^2. An unbiased codec's is its omega,
+  /// a biased one's 1 - delta.
+  double euclidean = kNone;
+  double maximum = kNone; ///< Always: max|x - C(x)| <= maximum max|x| + floor.
+  double floor = 0;       ///< An element may lose so much however small the vector is.
+};
+
 /// Random streams of one operation.
 struct Randomness {
   PrivateStream own;
@@ -72,6 +86,7 @@ struct EncodeJob {
   const float* reference = nullptr;  ///< values.size() elements, or null: zero.
   float* residual = nullptr;         ///< values.size() elements, or null: losses are forgotten.
   float decay = 1;                   ///< The residual is multiplied by it before it is added.
+  bool feedback = false;             ///< Encodes as with a residual: the caller itself keeps what is lost.
   Randomness random;                 ///< Element i uses numbers first_element + i.
   std::uint64_t first_element = 0;   ///< Of values within the tensor that the streams belong to.
   std::size_t columns = 0;           ///< Row-major matrix view for codecs that need a shape; 0: none.
@@ -159,6 +174,10 @@ class Codec {
   /// The canonical spec string, parameters included: equal strings mean equal bytes. Part of what ranks compare.
   [[nodiscard]] virtual std::string spec() const = 0;
   [[nodiscard]] virtual CodecTraits traits() const = 0;
+  /// Of a segment of `count` elements. `feedback`: of an encode with a residual. There a codec whose loss would grow
+  /// from one encode to the next scales its payload down: an unbiased one by 1 / (1 + omega), so that it loses
+  /// omega / (1 + omega). Codecs of a user's own promise nothing.
+  [[nodiscard]] virtual LossBound lossBound(std::size_t count, bool feedback) const;
 
   /// Upper bound of a payload of `count` elements; exact for fixed-size codecs.
   [[nodiscard]] virtual std::size_t maxBytes(std::size_t count) const = 0;
@@ -194,6 +213,7 @@ class Codec {
   }
 };
 
+inline LossBound Codec::lossBound(std::size_t, bool) const { return {}; }
 inline Status Codec::addPayload(PayloadView, std::size_t, std::span<std::byte>) const {
   return unsupported("addPayload");
 }

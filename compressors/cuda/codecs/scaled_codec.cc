@@ -1,5 +1,7 @@
 #include "compressors/cuda/codecs/scaled_codec.h"
 
+#include "compressors/ternary/ternary.h"
+
 namespace goss::compressors::cuda {
 
 namespace {
@@ -31,9 +33,12 @@ Status ScaledCodec::encodeVector(const Vector& vector, Stream stream) const {
     launches([&] { return launchSums(sums, stream); });
     auto* stored =
         reinterpret_cast<unsigned char*>(vector.payload.data()) + host().maxBytes(vector.count) - sizeof(float);
-    launches([&] {
-      return launchScale({settings_.kind, sums.groups, vector.count, settings_.clip, scale, stored}, stream);
-    });
+    ScaleJob job{settings_.kind, sums.groups, vector.count, settings_.clip};
+    job.feedback = vector.feedback;
+    job.least_gain = leastTernaryGain(vector.count);
+    job.scale = scale;
+    job.stored = stored;
+    launches([&] { return launchScale(job, stream); });
   }
   CellJob cells;
   cells.values = vector.values;

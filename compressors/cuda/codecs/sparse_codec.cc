@@ -28,6 +28,7 @@ SparseDeviceCodec::Sparse SparseDeviceCodec::sparseOf(const Vector& vector) cons
   sparse.first_element = vector.first_element;
   sparse.shared = vector.random.shared;
   sparse.payload = vector.payload;
+  sparse.feedback = vector.feedback;
   sparse.picked = reinterpret_cast<float*>(scratch.data());
   sparse.behind =
       cells_ == nullptr ? nullptr : reinterpret_cast<Behind*>(scratch.data() + floatBytes(most(vector.count)));
@@ -46,11 +47,13 @@ Status SparseDeviceCodec::encodeInner(const Sparse& sparse, const Randomness& ra
     cells.values = sparse.picked;
     cells.key = random.own.key();
     cells.first_element = sparse.first_element;
-    return launched(host(), cells_->encodeWhole(cells, {some, sparse.payload.data(), nullptr, sparse.behind}, stream));
+    return launched(host(), cells_->encodeWhole(
+                                cells, {some, sparse.payload.data(), nullptr, sparse.behind, sparse.feedback}, stream));
   }
   EncodeSegment segment{0, some, sparse.payload.subspan(headBytes(sparse.count)), 0};
   EncodeJob job;
   job.values = {sparse.picked, some};
+  job.feedback = sparse.feedback;
   job.random = random;
   job.first_element = sparse.first_element;
   job.scratch = codeScratch(sparse);

@@ -33,6 +33,7 @@ class SparseDeviceCodec : public VectorDeviceCodec {
     float* picked = nullptr;      ///< most(count) values.
     Behind* behind = nullptr;     ///< Null unless the device alone knows how many they are.
     std::span<std::byte> scratch; ///< pickScratchBytes(count).
+    bool feedback = false;        ///< What an encode loses is kept.
   };
   /// How picked values go back into the vector.
   struct Return {

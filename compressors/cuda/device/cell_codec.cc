@@ -90,13 +90,19 @@ CellCodec::CellCodec(std::shared_ptr<const Codec> host, const CellFormat& format
   format_.block_shift = static_cast<unsigned>(std::countr_zero(format_.block.block));
 }
 
+CellFormat CellCodec::formatFor(bool feedback) const {
+  CellFormat format = format_;
+  format.block.gain = feedback ? format_.block.gain : 1.0f;
+  return format;
+}
+
 Status CellCodec::encode(const EncodeJob& job, Stream stream) const {
   if (Status status = checkSegments(*host_, job, 0); !status.isOk()) {
     return status;
   }
   for (std::size_t done = 0; done < job.segments.size(); done += kMaxSegments) {
     CellJob cells;
-    cells.format = format_;
+    cells.format = formatFor(job.feedback || job.residual != nullptr);
     cells.values = job.values.data();
     cells.reference = job.reference;
     cells.residual = job.residual;
@@ -154,7 +160,7 @@ Status CellCodec::decode(const DecodeJob& job, Stream stream) const {
 }
 
 int CellCodec::encodeWhole(CellJob cells, const Place& place, Stream stream) const {
-  cells.format = format_;
+  cells.format = formatFor(place.feedback);
   cells.format.scale = place.scale;
   cells.behind = place.behind;
   cells.cells = (place.count + format_.cell - 1) / format_.cell;
@@ -200,7 +206,7 @@ Status CellCodec::merge(MergeJob& job, Stream stream) const {
     payloads = payloads.subspan(kMaxPayloads);
   }
   CellJob cells;
-  cells.format = format_;
+  cells.format = formatFor(job.residual != nullptr);
   cells.values = cells.decoded = job.values.data();
   cells.residual = job.residual;
   cells.decay = job.decay;

@@ -25,6 +25,7 @@ class CellCodec final : public DeviceCodec {
     std::byte* payload = nullptr;
     const float* scale = nullptr;   ///< Of codecs that have one for a segment: in device memory.
     const Behind* behind = nullptr; ///< Or null: `count` is then the most, and the payload lies behind indices.
+    bool feedback = false;          ///< What is lost is kept: codecs that do not contract scale down.
   };
   /// `cells` says what to do with the vector.
   int encodeWhole(CellJob cells, const Place& place, Stream stream) const;
@@ -33,6 +34,8 @@ class CellCodec final : public DeviceCodec {
   int measureBehind(const Behind* behind, std::uint64_t more, std::uint64_t* length, Stream stream) const;
 
  private:
+  /// What is lost is kept, or it is not.
+  [[nodiscard]] CellFormat formatFor(bool feedback) const;
   [[nodiscard]] Status decodeSome(const DecodeJob& job, DecodeMode mode, std::size_t first, Stream stream) const;
 
   const std::shared_ptr<const Codec> host_;

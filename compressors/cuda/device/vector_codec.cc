@@ -68,6 +68,7 @@ Status VectorDeviceCodec::encode(const EncodeJob& job, Stream stream) const {
     vector.first_element = job.first_element + segment.first;
     vector.payload = segment.out;
     vector.scratch = job.scratch;
+    vector.feedback = job.feedback || job.residual != nullptr;
     if (job.residual != nullptr || job.reference != nullptr) {
       PrepareJob prepare;
       prepare.values = vector.values;
@@ -130,6 +131,7 @@ Status VectorDeviceCodec::merge(MergeJob& job, Stream stream) const {
   vector.first_element = job.first_element;
   vector.payload = job.out;
   vector.residual = job.residual;
+  vector.feedback = job.residual != nullptr;
   vector.decoded = values;
   vector.scratch = job.scratch;
   job.bytes = host_->maxBytes(count);

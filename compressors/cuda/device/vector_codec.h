@@ -28,6 +28,7 @@ class VectorDeviceCodec : public DeviceCodec {
     float* residual = nullptr;    ///< Or null; otherwise the values themselves, which lose what the payload holds.
     float* decoded = nullptr;     ///< Or null: what the payload decodes to goes there.
     std::span<std::byte> scratch; ///< scratchBytes(count).
+    bool feedback = false;        ///< What is lost is kept, here or by the caller.
   };
 
   /// Of scratch, what an encode of its own needs.

@@ -55,7 +55,9 @@ struct ScaleJob {
   const GroupSums* groups = nullptr;
   std::size_t count = 0;           ///< Of the vector.
   float clip = 0;                  ///< ternary: deviations.
-  float* scale = nullptr;          ///< Where the cell kernel looks for it.
+  bool feedback = false;           ///< What is lost is kept.
+  double least_gain = 1;           ///< ternary, with feedback: leastTernaryGain().
+  float* scale = nullptr;          ///< Where the cell kernel looks for it: the scale, and what is stored of it.
   unsigned char* stored = nullptr; ///< Where the payload has it.
 };
 

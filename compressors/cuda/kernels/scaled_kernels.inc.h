@@ -6,6 +6,8 @@
 #include "compressors/cuda/kernels/cell_launches.h"
 #include "compressors/cuda/kernels/scale_jobs.h"
 #include "compressors/cuda/kernels/totals.h"
+#include "compressors/sign/element.h"
+#include "compressors/ternary/element.h"
 
 namespace goss::compressors::cuda {
 
@@ -135,7 +137,9 @@ GOSS_DEVICE float roundedScale(const ScaleJob& job, const GroupSums& totals) {
   if (job.kind != ScaleKind::ternary) {
     const bool first = job.kind == ScaleKind::meanMagnitude;
     const double mean = (first ? totals.magnitudes : totals.squares) / count;
-    const auto scale = static_cast<float>(first ? mean : __builtin_sqrt(mean));
+    const double root = first ? mean : __builtin_sqrt(mean);
+    const bool bounded = job.feedback && !first;
+    const auto scale = static_cast<float>(bounded ? keptRoot(root, totals.magnitudes / count) : root);
     const bool finite = (bitCast<std::uint32_t>(scale) & kFloatInfinity) != kFloatInfinity;
     return finite ? roundTo16Bits(scale) : bitCast<float>(kFloatNan);
   }
@@ -153,6 +157,15 @@ GOSS_DEVICE float roundedScale(const ScaleJob& job, const GroupSums& totals) {
   return scaleFor(scale, 1).step;
 }
 
+/// What decoders are to find of roundedScale().
+GOSS_DEVICE float storedScale(const ScaleJob& job, const GroupSums& totals, float scale) {
+  if (job.kind != ScaleKind::ternary || !job.feedback || !(scale > 0)) { // or NaN
+    return scale;
+  }
+  const auto peak = static_cast<double>(bitCast<float>(totals.peak >> 1));
+  return roundTo16Bits(scale * ternaryGain(totals.squares, totals.magnitudes, peak, job.least_gain));
+}
+
 struct ScaleCell {
   using Job = ScaleJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
@@ -161,8 +174,10 @@ struct ScaleCell {
     Warp::each([&](unsigned lane) {
       if (lane == 0) {
         const float scale = roundedScale(job, totals);
-        *job.scale = scale;
-        storeFloatBytes(job.stored, scale);
+        const float stored = storedScale(job, totals, scale);
+        job.scale[0] = scale;
+        job.scale[1] = stored;
+        storeFloatBytes(job.stored, stored);
       }
     });
   }

@@ -175,7 +175,7 @@ struct BlockInteger {
   static constexpr unsigned kBits = 0;
   static constexpr bool kKeepsLosses = true;
 
-  GOSS_DEVICE static Scale scale(const CellFormat& format, Statistic& statistic, unsigned lane) {
+  GOSS_DEVICE static Scale wholeScale(const CellFormat& format, Statistic& statistic, unsigned lane) {
     if constexpr (hasOffset(kScheme)) {
       return minmaxBlockScale(bitCast<float>(kernels::orderKey(~statistic.low[lane])),
                               bitCast<float>(kernels::orderKey(statistic.high[lane])), format.block.levels);
@@ -185,6 +185,9 @@ struct BlockInteger {
     } else {
       return peakBlockScale<kScheme == BlockScheme::peak>(statistic.peak[lane], format.block.levels);
     }
+  }
+  GOSS_DEVICE static Scale scale(const CellFormat& format, Statistic& statistic, unsigned lane) {
+    return lessened<kScheme>(wholeScale(format, statistic, lane), format.block.gain);
   }
   GOSS_DEVICE static std::uint32_t code(float value, const Scale& how, std::uint32_t random) {
     return how.finite ? static_cast<std::uint32_t>(levelOf<kScheme>(value, how, random)) : 0u;
@@ -204,7 +207,7 @@ struct BlockInteger {
   }
   GOSS_DEVICE static float lost(const CellFormat& format, float value, std::uint32_t code, const Scale& how) {
     const float decoded = static_cast<float>(level(format, code)) * how.scale.step + how.offset;
-    return how.finite ? value - decoded : 0.0f;
+    return how.finite ? lossOf(value, decoded) : 0.0f;
   }
   GOSS_DEVICE static std::size_t bytes(const CellFormat& format, std::size_t total) {
     return format.block.payloadBytes(total);
@@ -402,7 +405,16 @@ template <unsigned kWordBits>
 struct Ternary : Scaled {
   static constexpr bool kRandom = true;
   static constexpr unsigned kBits = kWordBits;
+  struct Scale {
+    float scale; ///< That values are measured by.
+    float step;  ///< That decoders find: less where what is lost is kept.
+  };
   static constexpr Planes kPlanes = kWordBits == 8 ? Planes::none : Planes::ofTiles;
+  GOSS_DEVICE static Scale scale(const CellFormat& format, Statistic&, unsigned) {
+    const bool given = format.given_scale != 0;
+    return {given ? format.given_scale : format.scale[0], given ? format.given_scale : format.scale[1]};
+  }
+  GOSS_DEVICE static void store(const CellFormat&, unsigned char*, std::size_t, std::size_t, const Scale&) {}
   GOSS_DEVICE static std::uint32_t code(float value, const Scale& how, std::uint32_t random) {
     if (!(how.scale > 0)) { // or NaN
       return 0;
@@ -410,11 +422,13 @@ struct Ternary : Scaled {
     return static_cast<std::uint32_t>(ternaryLevel(value * (1.0f / how.scale), random));
   }
   GOSS_DEVICE static float value(const CellFormat&, std::uint32_t code, const Scale& how) {
-    return static_cast<float>(ternarySigned<kWordBits>(code)) * how.scale;
+    return static_cast<float>(ternarySigned<kWordBits>(code)) * how.step;
   }
   GOSS_DEVICE static Scale load(const CellFormat& format, const unsigned char* payload, std::size_t total,
                                 std::size_t) {
-    return {format.given_scale != 0 ? format.given_scale : loadFloatBytes(payload + (total * kWordBits + 7) / 8)};
+    const float scale =
+        format.given_scale != 0 ? format.given_scale : loadFloatBytes(payload + (total * kWordBits + 7) / 8);
+    return {scale, scale};
   }
 };
 

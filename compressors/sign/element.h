@@ -1,0 +1,18 @@
+/// Element functions of sign compression, for CPU and GPU.
+#ifndef GOSS_COMPRESSORS_SIGN_ELEMENT_H_
+#define GOSS_COMPRESSORS_SIGN_ELEMENT_H_
+
+#include "compressors/common/element.h"
+
+namespace goss::compressors {
+
+/// The scale of sign:norm=l2 where what is lost is kept. A scale of two mean magnitudes or more loses as much as there
+/// was, or more, and the root mean square of a sparse vector is many of them. Gaussians have 1.25.
+GOSS_HOST_DEVICE double keptRoot(double root, double mean_magnitude) {
+  const double most = 1.5 * mean_magnitude;
+  return root > most ? most : root; // a NaN stays
+}
+
+} // namespace goss::compressors
+
+#endif // GOSS_COMPRESSORS_SIGN_ELEMENT_H_
