@@ -260,7 +260,7 @@ void expectBytesAsExplained(const char* codec, double tolerance) {
   std::array<std::uint64_t, kRanks> sent{};
   runRanks(setupOf(kRanks, "tcp", algorithm), [&](goss_comm_t comm, int rank) {
     Floats values = contribution(rank, kCount);
-    goss_counters before{sizeof before, 0, 0, 0, 0, 0, 0}, after = before;
+    goss_counters before{sizeof before, 0, 0, 0, 0, 0, 0, 0}, after = before;
     goss_comm_counters(comm, &before);
     goss_options options = GOSS_OPTIONS_INIT;
     options.codec = codec;
