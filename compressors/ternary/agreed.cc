@@ -26,6 +26,16 @@ class AgreedRun final : public CodecRun {
       case 0:
         return propose();
       case 1:
+        if (!(scale_ > 0)) { // all values of all ranks are zero, or one of them is not finite
+          settle(scale_);
+          return Phase{};
+        }
+        if (job_.residual != nullptr) {
+          return proposeGain();
+        }
+        ++phase_;
+        [[fallthrough]];
+      case 2:
         return encodeWithAgreedScale();
       default:
         return finish();
@@ -42,25 +52,38 @@ class AgreedRun final : public CodecRun {
     scale_ = TernaryCodec({clip_, 0, 1}, common_, loops_).scaleOf(job_.values.data(), job_.values.size());
     if (job_.residual != nullptr) {
       std::copy(job_.values.begin(), job_.values.end(), job_.residual);
-      lessen();
     }
     return {PhaseWant::max, {&scale_, 1}};
   }
 
-  /// Values and scale alike: so all ranks together, whose joint peak is the agreed scale, lose less than they have.
+  /// With the least gain of all ranks (ternaryGain(), of values cut to the agreed scale) each rank loses less than it
+  /// has. Its inverse is agreed on: the largest wins.
+  Phase proposeGain() {
+    double squares = 0, magnitudes = 0;
+    for (const float value : job_.values) {
+      const double cut = std::min(1.0, static_cast<double>(std::fabs(value)) / static_cast<double>(scale_));
+      squares += cut * cut;
+      magnitudes += cut;
+    }
+    inverse_gain_ = squares > 0 ? static_cast<float>(magnitudes / squares) : 1;
+    return {PhaseWant::max, {&inverse_gain_, 1}};
+  }
+
+  /// Values and scale alike. Where the ranks' magnitudes differ much, the gain that keeps all ranks together from
+  /// losing more than they have is larger: that of one vector of all their elements, whose peak is the agreed scale.
   void lessen() {
     const auto ranks = static_cast<std::size_t>(job_.ranks);
-    const auto gain = static_cast<float>(leastTernaryGain(job_.values.size() * ranks));
+    const double least = leastTernaryGain(job_.values.size() * ranks);
+    const auto gain = static_cast<float>(std::clamp(1 / static_cast<double>(inverse_gain_), least, 1.0));
     for (float& value : job_.values) {
       value *= gain;
     }
-    scale_ = scale_ > 0 ? scaleFor(scale_ * gain, 1).step : scale_; // or NaN
+    scale_ = scaleFor(scale_ * gain, 1).step;
   }
 
   Result<Phase> encodeWithAgreedScale() {
-    if (!(scale_ > 0)) { // all values of all ranks are zero, or one of them is not finite
-      settle(scale_);
-      return Phase{};
+    if (job_.residual != nullptr) {
+      lessen();
     }
     const std::size_t count = job_.values.size();
     codec_.emplace(TernarySettings{0, scale_, static_cast<unsigned>(job_.ranks)}, common_, loops_);
@@ -95,6 +118,7 @@ class AgreedRun final : public CodecRun {
   const RunJob job_;
   int phase_ = 0;
   float scale_ = 0;
+  float inverse_gain_ = 1;            ///< With feedback.
   std::optional<TernaryCodec> codec_; ///< With the agreed scale.
   std::vector<std::byte> payload_;
 };

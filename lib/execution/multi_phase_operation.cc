@@ -32,13 +32,17 @@ std::size_t columnsFor(const Codec& codec, std::size_t count) {
 
 } // namespace
 
-Status forEachPhase(const Codec& codec, std::size_t count, int ranks, const std::function<Status(const Phase&)>& use) {
+Status forEachPhase(const Compression& compression, std::size_t count, int ranks,
+                    const std::function<Status(const Phase&)>& use) {
+  const Codec& codec = *compression.codec;
   RunJob job;
   job.columns = columnsFor(codec, count);
   std::vector<float> values(paddedCount(count, job.columns), 1.0f);
   std::vector<float> state(codec.stateFloats(values.size(), job.columns));
+  std::vector<float> residual(compression.feedback.worker ? values.size() : 0);
   job.values = values;
   job.state = state;
+  if (!residual.empty()) job.residual = residual.data();
   job.ranks = ranks;
   Result<std::unique_ptr<CodecRun>> run = codec.start(job);
   if (!run.isOk()) return run.status();

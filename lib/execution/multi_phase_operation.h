@@ -21,7 +21,8 @@ class PreparedPayload;
 /// Shows `use` the phases that a multi-phase codec asks for, by running it on `count` ones of one rank, alone: how much
 /// there is to exchange depends on counts only, as long as the numbers are finite and not all zero. Takes the time and
 /// the memory of one operation. Stops at the first error, of `use` too.
-Status forEachPhase(const Codec& codec, std::size_t count, int ranks, const std::function<Status(const Phase&)>& use);
+Status forEachPhase(const Compression& compression, std::size_t count, int ranks,
+                    const std::function<Status(const Phase&)>& use);
 
 /// Its phases take consecutive places among the communicator's operations, kMaxPhases of them whether or not they are
 /// needed, so that ranks agree on them while other operations run beside it. The caller's vector is copied to float32,

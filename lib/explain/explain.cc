@@ -310,7 +310,7 @@ Result<std::string> explainPhases(const Surroundings& around, const Catalogue& c
                                      asked.bytes, kMaxPhasedBytes));
   }
   PhaseExplainer explainer(around, catalogue, asked);
-  const Status status = forEachPhase(*codecs.there.codec, asked.bytes / sizeof(float), ranks,
+  const Status status = forEachPhase(codecs.there, asked.bytes / sizeof(float), ranks,
                                      [&](const Phase& phase) { return explainer.add(phase); });
   if (!status.isOk()) return status;
   nlohmann::ordered_json json = headOf(asked, ranks);

@@ -264,6 +264,7 @@ void expectBytesAsExplained(const char* codec, double tolerance) {
     goss_comm_counters(comm, &before);
     goss_options options = GOSS_OPTIONS_INIT;
     options.codec = codec;
+    options.tensor = 1; // For those with feedback.
     EXPECT_EQ(goss_all_reduce(comm, values.data(), values.data(), kCount, GOSS_FLOAT32, GOSS_AVG, &options, nullptr),
               GOSS_SUCCESS);
     goss_comm_counters(comm, &after);
@@ -278,6 +279,7 @@ TEST(PhasedAllReduce, SendsTheBytesThatExplainSays) {
   expectBytesAsExplained("powersgd:rank=8,reductions=1", 0.001);
   expectBytesAsExplained("powersgd:columns=1024", 0.001);
   expectBytesAsExplained("terngrad:agree=max", 0.01);
+  expectBytesAsExplained("terngrad:agree=max+ef", 0.01);
   expectBytesAsExplained("int8", 0.001);
   expectBytesAsExplained("cocktail", 0.05); // in one phase; short payloads are rounded up more than long ones
 }

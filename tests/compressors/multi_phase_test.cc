@@ -243,6 +243,33 @@ TEST(AgreedTernGrad, IsUnbiasedAndTheSameOnAllRanks) {
   }
 }
 
+// The scale is lessened by no more than the data ask for: what loses nothing arrives as it is, and what is left of
+// ranks whose magnitudes differ much stays bounded.
+TEST(AgreedTernGrad, DeliversWithFeedbackWhatItCan) {
+  const auto codec = codecOf("terngrad:agree=max");
+  auto ranks = makeRanks(*codec, 300, 0, 4);
+  for (RankState& rank : ranks)
+    rank.values = Floats(300, -1.0f);
+  runOperation(*codec, ranks, 0, true);
+  EXPECT_EQ(ranks[2].values, Floats(300, -1.0f));
+  EXPECT_EQ(ranks[2].residual, Floats(300));
+
+  ranks = makeRanks(*codec, 300, 0, 4);
+  for (std::uint32_t step = 0; step < 300; ++step) {
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      ranks[r].values = gaussian(300, static_cast<std::uint32_t>(r));
+      for (float& value : ranks[r].values)
+        value *= std::pow(0.01f, static_cast<float>(r));
+    }
+    runOperation(*codec, ranks, 0, true, step);
+    double left = 0;
+    for (const RankState& rank : ranks)
+      for (const float lost : rank.residual)
+        left += static_cast<double>(lost) * static_cast<double>(lost);
+    ASSERT_LT(left, 1.5 * 300 * 34 * 34) << step; // r = sqrt(1 - least gain): r / (1 - r) = 34 times the values' root
+  }
+}
+
 TEST(AgreedTernGrad, KeepsWhatItLosesAndShowsOverflows) {
   const auto codec = codecOf("terngrad:clip=2.5,agree=max");
   auto ranks = makeRanks(*codec, 300, 0, 2);
