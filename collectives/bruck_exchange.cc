@@ -17,7 +17,7 @@ Schedule BruckExchange::plan(const PlanRequest& request) const {
   const auto self = static_cast<std::uint32_t>(request.rank);
   ScheduleBuilder builder({Collective::allToAll, request.size, request.rank, -1, Partition::byRank, p});
   builder.copy(input(self), output(self));
-  // places[x]: where the block is that has come x's low bits far on its way of x ranks.
+  // places[x]: where the block for the rank x ahead is after the steps for the low bits of x.
   std::vector<Slot> places;
   for (std::uint32_t x = 0; x < p; ++x)
     places.push_back(input((self + x) % p));

@@ -23,7 +23,7 @@ int swingPartner(int n, int position, int step) {
 
 bool Butterfly::supports(int group_size) const { return std::has_single_bit(static_cast<unsigned>(group_size)); }
 
-/// The blocks that `position` is responsible for once the steps before `from_step` are done, ascending.
+/// The blocks that `position` still has to sum when the steps before `from_step` are done, ascending.
 std::vector<int> Butterfly::answersFor(int n, int position, int from_step) const {
   std::vector<int> reached{position};
   for (int step = from_step; step < stepsOf(n); ++step) {

@@ -1,7 +1,8 @@
 /// Butterfly reduce-scatter and all-gather for a power of two of ranks, with a partner function that fits the network.
 ///
-/// In step k = 0..log2(n)-1 of the reduce-scatter position v sends its partner pi(v, k) the blocks that the partner is
-/// to answer for from then on, gets its own likewise, and adds. The all-gather goes backwards.
+/// In step k = 0..log2(n)-1 of the reduce-scatter position v sends its partner pi(v, k) the blocks that the partner
+/// sums from then on, receives those that v itself sums from then on, and adds them. The all-gather runs the steps
+/// backwards.
 ///
 /// - Rabenseifner ("Optimization of Collective Reduction Operations", ICCS 2004): pi(v, k) = v xor (n / 2^(k+1)).
 /// - Swing (D. De Sensi et al., "Swing: Short-cutting Rings for Higher Bandwidth Allreduce", arXiv:2401.09356):

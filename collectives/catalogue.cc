@@ -91,7 +91,7 @@ void addRooted(Entries& entries, Collective collective) {
   }
 }
 
-/// After the others of its collective.
+/// Adds the flat algorithm; call it after the others of the collective.
 void addFlat(Entries& entries, Collective collective) {
   const auto last = std::find_if(entries.rbegin(), entries.rend(),
                                  [&](const CatalogueEntry& entry) { return entry.collective == collective; });

@@ -10,7 +10,7 @@ namespace goss::collectives {
 
 namespace {
 
-/// 1 = s_0 < s_1 < .. < s_q = n.
+/// The skips 1 = s_0 < s_1 < .. < s_q = n.
 std::vector<int> ascendingSkips(int n) {
   std::vector<int> skips = halvingSkips(n);
   std::reverse(skips.begin(), skips.end());

@@ -4,11 +4,11 @@
 ///
 /// Positions are ranks counted from the root. With q = ceil(log2 p) and the halving skips 1 = s_0 < s_1 < .. < s_q = p
 /// there are n - 1 + q rounds; in a round of kind k every position receives one block from s_k behind and sends one to
-/// s_k ahead. Which one says the position's receive schedule R: q numbers, of which one is a block of the first q
-/// rounds (R >= 0) and the others are that of earlier rounds (R < 0, counted back by q). With x = (q - (n - 1) mod q)
-/// mod q, round i = x .. n - 2 + q + x has kind k = i mod q and moves block min(R[k] + q * floor(i / q) - x, n - 1), or
-/// nothing where that is negative. What a position sends is its receiver's R. The reduce runs the rounds backwards,
-/// with the directions turned; the root finishes.
+/// s_k ahead. The position's receive schedule R says which block that is: q numbers, one of which is a block of the
+/// first q rounds (R >= 0) while the others name blocks of earlier rounds (R < 0, counted back by q). With x = (q - (n
+/// - 1) mod q) mod q, round i = x .. n - 2 + q + x has kind k = i mod q and moves block min(R[k] + q * floor(i / q) -
+/// x, n - 1), or nothing where that is negative. What a position sends is its receiver's R. The reduce runs the rounds
+/// backwards, with the directions turned; the root finishes.
 ///
 /// Latency n - 1 + ceil(log2 p) messages. Every rank but the root gets every block exactly once: wire (p - 1) * m
 /// elements.

@@ -68,7 +68,7 @@ class Emitter {
   }
 
  private:
-  /// visit(to, from): the t-th peer after this rank and the t-th before it.
+  /// Calls visit(to, from) for t = 1..p-1 with the t-th peer after this rank and the t-th before it.
   template <typename Visit>
   void forEachPeer(Visit visit) {
     for (int t = 1; t < size_; ++t)
@@ -86,7 +86,7 @@ class Emitter {
     forEachPeer([&](int, int from) { builder_.recv(from, {data(chunkOf(from))}); });
   }
 
-  /// The chunk of ranks first .. end - 1, added in this order: data(chunk) is the own one, which is among them.
+  /// Adds the chunks of ranks first .. end - 1 in this order; data(chunk) is this rank's own, which is among them.
   void reduceRanks(int first, int end, std::uint32_t chunk) {
     const std::vector<Slot> received = recvInto(first, end, chunk);
     // Both orders of two operands have the same bits, so the sum of the ranks before may come second.
@@ -98,7 +98,7 @@ class Emitter {
     builder_.finish({data(chunk)});
   }
 
-  /// By rank - first; this rank's own slot is not used.
+  /// Scratch slots indexed by rank - first; this rank's own slot is not used.
   std::vector<Slot> recvInto(int first, int end, std::uint32_t chunk) {
     std::vector<Slot> slots(static_cast<std::size_t>(end - first));
     for (int from = first; from < end; ++from) {
@@ -127,7 +127,7 @@ class Emitter {
     });
   }
 
-  /// Joining all tokens is what makes the end wait for them.
+  /// The reduction of all tokens makes the end of the barrier wait for them.
   void barrier() {
     forEachPeer([&](int to, int) { builder_.send(to, {input(0)}); });
     Slot heard = input(0);

@@ -1,8 +1,9 @@
-/// Everything in one step: each rank hands its bytes to all that want them, and combines what it gets in rank order.
+/// Everything in one step: each rank sends its bytes to all ranks that need them, and combines what it receives in rank
+/// order.
 ///
-/// The latency of one message and the most bytes of all algorithms. Made for the smallest messages between ranks of one
-/// host, where lib/boards/board_channel.h does the same without messages: each rank writes once and all others read.
-/// The schedule is what that path must be equal to, bit for bit, and what runs where it cannot be used.
+/// This has the latency of one message and sends the most bytes of all algorithms. It is made for the smallest messages
+/// between ranks of one host, where lib/boards/board_channel.h does the same without messages: each rank writes once
+/// and all others read. That path must give the bits of this schedule, which runs where boards cannot be used.
 ///
 /// Wire, m elements: all_reduce and barrier p (p - 1) m; reduce, broadcast, all_gather, reduce_scatter (p - 1) m;
 /// all_to_all the p - 1 blocks of every rank; gather, scatter all blocks but the root's; scan, exscan p (p - 1) / 2 m.

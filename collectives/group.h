@@ -10,7 +10,7 @@
 
 namespace goss::collectives {
 
-/// Some ranks in an order. A phase speaks of positions 0..size-1 in it and never of ranks; positions wrap around.
+/// Some ranks in an order. A phase names positions 0..size-1 of this order and never ranks; positions wrap around.
 class Group {
  public:
   /// `index` is this rank's own position: ranks[index] is the rank that plans.
@@ -20,12 +20,12 @@ class Group {
   static Group rotated(int size, int rank, int first);
   /// All ranks in a given order (a permutation of 0..size-1); empty: natural order.
   static Group ordered(int size, int rank, std::span<const int> order);
-  /// `size` ranks: first, first + stride, ...; `rank` is one of them.
+  /// `size` ranks first, first + stride, ...; `rank` is one of them.
   static Group strided(int first, int stride, int size, int rank);
 
   [[nodiscard]] int size() const { return static_cast<int>(ranks_.size()); }
   [[nodiscard]] int index() const { return index_; }
-  /// `position` in (-size, 2 * size).
+  /// The rank at `position`, which is in (-size, 2 * size).
   [[nodiscard]] int rankAt(int position) const { return ranks_[static_cast<std::size_t>(wrap(position))]; }
   [[nodiscard]] int wrap(int position) const { return (position + size()) % size(); }
 
@@ -57,8 +57,8 @@ class BlockMap {
   BlockMap(std::vector<std::uint32_t> first, std::uint32_t width, std::uint32_t stride)
       : first_(std::move(first)), width_(width), stride_(stride) {}
   std::vector<std::uint32_t> first_; ///< By block: its first chunk.
-  std::uint32_t width_;              ///< Chunks per block,
-  std::uint32_t stride_;             ///< and how far apart they are.
+  std::uint32_t width_;              ///< Chunks per block.
+  std::uint32_t stride_;             ///< Distance between the chunks of a block.
 };
 
 /// One phase of a schedule: steps among a group's positions on a map's blocks. References only; lives as long as the

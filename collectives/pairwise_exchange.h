@@ -1,6 +1,6 @@
 /// Pairwise all-to-all (R. Thakur et al., IJHPCA 19, 2005, section 4.3): for t = 1..p-1 rank r sends its block for r+t
-/// to r+t and receives from r-t. All messages are independent; their order keeps ranks from all calling on the same
-/// one. Works for uneven blocks.
+/// to r+t and receives from r-t. All messages are independent; their order keeps all ranks from sending to the same one
+/// at once. Works for uneven blocks.
 ///
 /// Latency 1 message. Wire: every block but those that stay; with equal blocks of m_c elements, (p - 1) * sum(m_c).
 #ifndef GOSS_COLLECTIVES_PAIRWISE_EXCHANGE_H_

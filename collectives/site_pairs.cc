@@ -26,7 +26,7 @@ Schedule SitePairs::plan(const PlanRequest& request) const {
   const Circulant exchange(Circulant::Skips::unit);
   exchange.emitReduceScatter(inner);
   for (int t = 0; t < local; ++t) {
-    // In step t all have another partner, who has them.
+    // In step t no two ranks of the group have the same partner.
     const int first = is_first ? index : (index - t + local) % local;
     const int second = (first + t) % local;
     const Group pair({first, local + second}, is_first ? 0 : 1);

@@ -1,8 +1,9 @@
-/// Two-level all-reduce of two groups whose ranks are all paired with each other, for two sites that every pair of
-/// ranks joins by a path of its own: unlike Hierarchical's outer phase, it uses them all, each by what it carries.
+/// Two-level all-reduce of two groups whose ranks are all paired with each other, for two sites where every pair of
+/// ranks has a network path of its own: unlike Hierarchical's outer phase, it uses all these paths, each in proportion
+/// to its bandwidth.
 ///
-/// The ranks 0..L-1 are one group, L..2L-1 the other. Chunk i * L + j is of rank i of the first group and rank j of the
-/// second; Shape::weights make it as large as their path is fast.
+/// The ranks 0..L-1 are one group, L..2L-1 the other. Chunk i * L + j belongs to rank i of the first group and rank j
+/// of the second; Shape::weights make it as large as their path is fast.
 /// 1. Reduce-scatter inside each group: rank i of the first gets the chunks i * L + j of all j, rank j of the second
 ///    those of all i.
 /// 2. The two ranks of each chunk exchange it whole and add: two operands, whose sum has the same bits at both.

@@ -14,14 +14,16 @@
 
 namespace goss {
 
-/// What is asked for. Sizes are not part of it, except as the number of blocks that a pipelined algorithm cuts.
+/// What a schedule is asked for. It holds no sizes, except the number of blocks into which a pipelined algorithm cuts
+/// the vector.
 struct PlanRequest {
   Collective collective = Collective::allReduce;
   int size = 1;
   int rank = 0;
   int root = 0;
   Partition partition = Partition::even; ///< byRank for all_gather, reduce_scatter, all_to_all, gather, scatter.
-  bool uneven = false;      ///< v-variant: blocks of ranks differ, and for all_to_all are not known elsewhere.
+  /// v-variant: the blocks of the ranks differ; in all_to_all a rank knows only the sizes of its own.
+  bool uneven = false;
   std::uint32_t blocks = 1; ///< Blocks of a block-pipelined algorithm (trees, circulant broadcast).
   std::vector<int> order;   ///< Ring order of the ranks; empty: 0..size-1.
   int group_size = 0;       ///< Two-level algorithms: consecutive ranks per group; 0: not given.
@@ -33,7 +35,8 @@ struct AlgorithmTraits {
   bool pipelined = false;     ///< Uses PlanRequest::blocks.
   bool takes_order = false;   ///< Uses PlanRequest::order.
   bool takes_group = false;   ///< Uses PlanRequest::group_size, L.
-  bool pairs_groups = false;  ///< Of two groups; chunk i * L + j goes between rank i and rank L + j.
+  /// Needs exactly two groups of L ranks; chunk i * L + j goes between rank i and rank L + j.
+  bool pairs_groups = false;
 };
 
 /// Stateless, pure and safe for concurrent use.
@@ -73,7 +76,7 @@ class Catalogue {
     }
     return found;
   }
-  /// nullptr when there is none of that name.
+  /// The algorithm called `name`; nullptr: there is none.
   [[nodiscard]] const Algorithm* find(Collective collective, std::string_view name) const {
     for (const CatalogueEntry& entry : entries_) {
       if (entry.collective == collective && entry.algorithm->name() == name) return entry.algorithm.get();

@@ -43,15 +43,16 @@ struct CodecTraits {
   /// Encoding what a payload decodes to, with the same streams, decodes to the same bits again.
   bool idempotent = false;
   bool lossless = false;
-  bool unbiased = false;          ///< The mean over private streams of what is decoded is the input.
-  bool stochastic = false;        ///< Uses the private stream.
-  bool shared_random = false;     ///< Uses the shared stream: it must be the same where the payload is decoded.
-  bool sparse = false;            ///< selected() says which elements a payload holds.
-  bool needs_shape = false;       ///< Wants EncodeJob::columns.
-  bool multi_phase = false;       ///< Works through start(); encode() and decode() are refused.
-  std::uint32_t columns = 0;      ///< needs_shape: those of the matrix, if its spec says; 0: the caller decides.
+  bool unbiased = false;      ///< The mean over private streams of what is decoded is the input.
+  bool stochastic = false;    ///< Uses the private stream.
+  bool shared_random = false; ///< Uses the shared stream: it must be the same where the payload is decoded.
+  bool sparse = false;        ///< selected() says which elements a payload holds.
+  bool needs_shape = false;   ///< Wants EncodeJob::columns.
+  bool multi_phase = false;   ///< Works through start(); encode() and decode() are refused.
+  /// needs_shape: columns of the matrix, if the codec's spec says how many; 0: the caller decides.
+  std::uint32_t columns = 0;
   std::uint32_t block = 1;        ///< Elements that share a scale; 0: the whole segment.
-  std::uint32_t wire_version = 1; ///< Of the payload format in docs/formats.md.
+  std::uint32_t wire_version = 1; ///< Version of the payload format in docs/formats.md.
 };
 
 /// What a codec promises about one encode: what it loses of x, a vector of finite values in the codec's range, whatever
@@ -88,19 +89,19 @@ struct EncodeJob {
   float decay = 1;                   ///< The residual is multiplied by it before it is added.
   bool feedback = false;             ///< Encodes as with a residual: the caller itself keeps what is lost.
   Randomness random;                 ///< Element i uses numbers first_element + i.
-  std::uint64_t first_element = 0;   ///< Of values within the tensor that the streams belong to.
+  std::uint64_t first_element = 0;   ///< Where `values` begin within the tensor that the random streams belong to.
   std::size_t columns = 0;           ///< Row-major matrix view for codecs that need a shape; 0: none.
   std::span<std::byte> scratch;      ///< At least scratchBytes(largest segment), aligned to 64.
   std::span<EncodeSegment> segments; ///< In any order; they do not overlap.
 };
 
 struct DecodeJob {
-  std::span<const PayloadView> payloads; ///< All of the same segment, from different senders.
+  std::span<const PayloadView> payloads; ///< Payloads of the same segment, from different senders.
   std::span<float> out;
   DecodeMode mode = DecodeMode::set;
   float weight = 1;                ///< axpy only.
   SharedStream shared;             ///< As at the encoder, where traits().shared_random is set.
-  std::uint64_t first_element = 0; ///< As at the encoder: of the segment.
+  std::uint64_t first_element = 0; ///< Where the segment begins within the tensor, as at the encoder.
   std::span<std::byte> scratch;    ///< At least scratchBytes(out.size()), aligned to 64.
 };
 
@@ -122,7 +123,7 @@ struct MergeJob {
 enum class PhaseWant : std::uint8_t {
   done, ///< The result is in place; `values` and `codec` mean nothing.
   sum,  ///< `values` is to be replaced by its sum over all ranks, bit-identical everywhere.
-  max,  ///< The same with the maximum; a NaN of any rank is the result.
+  max,  ///< `values` is to be replaced by its maximum over all ranks; a NaN of any rank is the result.
   add,  ///< `payload` is to be replaced by the sum of all ranks' payloads, as `codec` adds them (addPayload()).
 };
 
@@ -130,7 +131,7 @@ class Codec;
 
 struct Phase {
   PhaseWant want = PhaseWant::done;
-  std::span<float> values = {};      ///< sum, max. Owned by the run, valid until the next call; so are the others.
+  std::span<float> values = {};      ///< sum, max. The run owns it until the next call, as it owns the other members.
   std::span<std::byte> payload = {}; ///< add.
   const Codec* codec = nullptr;      ///< add: additive, and the same on all ranks.
   std::size_t count = 0;             ///< add: elements of the payload.
@@ -155,7 +156,7 @@ struct RunJob {
   std::span<float> values;   ///< In: this rank's contribution. Out: the approximate mean over all ranks.
   std::size_t columns = 0;   ///< values is a row-major matrix with so many columns; must divide values.size().
   float* residual = nullptr; ///< As in EncodeJob.
-  float decay = 1;           ///< As in EncodeJob.
+  float decay = 1;           ///< The residual is multiplied by it before it is added.
   /// What the codec keeps from one operation to the next: stateFloats(values.size(), columns) elements, zero at first.
   /// Equal on all ranks where the codec says so.
   std::span<float> state;
@@ -174,9 +175,9 @@ class Codec {
   /// The canonical spec string, parameters included: equal strings mean equal bytes. Part of what ranks compare.
   [[nodiscard]] virtual std::string spec() const = 0;
   [[nodiscard]] virtual CodecTraits traits() const = 0;
-  /// Of a segment of `count` elements. `feedback`: of an encode with a residual. There a codec whose loss would grow
-  /// from one encode to the next scales its payload down: an unbiased one by 1 / (1 + omega), so that it loses
-  /// omega / (1 + omega). Codecs of a user's own promise nothing.
+  /// What an encode of `count` elements may lose. `feedback`: the encode has a residual. Then a codec whose loss would
+  /// grow from one encode to the next scales its payload down: an unbiased one by 1 / (1 + omega), so that it loses
+  /// omega / (1 + omega). Codecs that a user registers promise nothing.
   [[nodiscard]] virtual LossBound lossBound(std::size_t count, bool feedback) const;
 
   /// Upper bound of a payload of `count` elements; exact for fixed-size codecs.

@@ -24,9 +24,9 @@ GOSS_API goss_status goss_codec_state_export(goss_comm_t comm, void** bytes, siz
 GOSS_API goss_status goss_codec_state_import(goss_comm_t comm, const void* bytes, size_t size);
 
 /// Local. Copies what "+ef" keeps of this rank's own contributions to a tensor: values[0..count-1], what encodings of
-/// its elements 0 to count - 1 have lost so far; zero where nothing is kept. In units of what was given to the
-/// collective. Errors: GOSS_ERR_INVALID_ARGUMENT for tensor 0, or while an operation on it with a codec that works in
-/// phases is pending; the failure of the communicator once it has failed.
+/// its elements 0 to count - 1 have lost so far; zero where nothing is kept. The values have the scale of the vector
+/// that was given to the collective. Errors: GOSS_ERR_INVALID_ARGUMENT for tensor 0, or while an operation on it with a
+/// codec that works in phases is pending; the failure of the communicator once it has failed.
 GOSS_API goss_status goss_codec_state_read(goss_comm_t comm, uint64_t tensor, float* values, size_t count);
 
 /// Local. Forgets what "+ef", "+loco" and "+momentum" have kept for one tensor; 0: for all. Errors:

@@ -33,12 +33,14 @@ struct Config {
                                      ///< on, or off.
   std::size_t tcp_pacing_bytes_per_s = 0; ///< GOSS_TCP_PACING: most bytes a second to each peer; 0: no bound.
   std::string algorithm;                  ///< GOSS_ALGORITHM: "" lets the planner choose.
-  std::string codec;                      ///< GOSS_CODEC: of float all_reduces that name none; "": none.
+  /// GOSS_CODEC: codec of floating all_reduces whose options name none; "": none.
+  std::string codec;
   std::size_t fragment_bytes = 0; ///< GOSS_FRAGMENT_BYTES: buffers are cut into parts of about this size; 0: planner.
   std::string tuning_file;        ///< GOSS_TUNING: what goss-tune measured; "" built-in values.
   std::string links_file;         ///< GOSS_LINKS: file with link prices; "" built-in values.
   std::size_t unexpected_bytes =
-      256u << 20;                 ///< GOSS_UNEXPECTED_BYTES: kept per peer for messages without a receive yet.
+      /// GOSS_UNEXPECTED_BYTES: bytes kept per peer for messages without a receive yet.
+      256u << 20;
   std::size_t shm_ring_bytes = 0; ///< GOSS_SHM_RING_BYTES: shared ring from each peer on this host; 0: by their number.
   std::string shm_path; ///< GOSS_SHM_PATH: "" picks; ring, mapped or addresses: how long messages between processes go.
   std::size_t shm_direct_bytes = 32u << 10; ///< GOSS_SHM_DIRECT_BYTES: least length of messages read in place.

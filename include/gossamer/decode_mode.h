@@ -1,5 +1,5 @@
-/// How decoded values join what is there. A header of its own, without any inline code: it is included by files that
-/// are compiled for one instruction set.
+/// How decoded values are combined with those that the output holds. This header has no inline code, because files that
+/// are compiled for one instruction set include it.
 #ifndef GOSSAMER_DECODE_MODE_H_
 #define GOSSAMER_DECODE_MODE_H_
 

@@ -132,7 +132,8 @@ typedef struct goss_config {
   int32_t rank;                    ///< This process's rank, or -1: from the launcher's environment.
   int32_t ranks;                   ///< Number of ranks, or -1: from the launcher's environment.
   const goss_unique_id* unique_id; ///< NULL: meet by the launcher's means (mpirun's PMIx, or MASTER_ADDR/MASTER_PORT).
-  int64_t timeout_ms;              ///< Milliseconds; of an operation that names none. [GOSS_TIMEOUT_MS, 300000]
+  /// Milliseconds until an operation that names no deadline fails. [GOSS_TIMEOUT_MS, 300000]
+  int64_t timeout_ms;
   int64_t bootstrap_timeout_ms; ///< Milliseconds until all ranks must have arrived. [GOSS_BOOTSTRAP_TIMEOUT_MS, 60000]
   const char* transport;        ///< Forces one: loopback|shm|tcp|tls|ucx|mpi|sim. [GOSS_TRANSPORT, best per pair]
   const char* interface;        ///< A network interface's name or address. [GOSS_INTERFACE, any]
@@ -214,8 +215,8 @@ typedef struct goss_counters {
   uint64_t wire_bytes_sent; ///< Payload bytes handed to transports, headers excluded.
   uint64_t wire_bytes_received;
   uint64_t busy_ns; ///< Time from start to completion, summed; partly sampled (docs/thread_model.md).
-  /// Of wire_bytes_sent, those that were written straight into a peer's result instead of being sent to it: of large
-  /// all-reduces of two ranks of a host, where the peer's vector and result are in memory of goss_mem_alloc.
+  /// Bytes of wire_bytes_sent that this rank wrote straight into the peer's result buffer: large all-reduces of two
+  /// ranks of a host do so where the peer's vector and result are in memory of goss_mem_alloc.
   uint64_t placed_bytes;
 } goss_counters;
 
@@ -244,8 +245,8 @@ GOSS_API size_t goss_dtype_size(goss_dtype dtype);
 /// variable, named).
 GOSS_API goss_status goss_config_init_sized(goss_config* config, size_t size);
 
-/// The same, with the size of this header's struct. The library also has a symbol of this name, for programs that were
-/// compiled when it was a function: bindings that load symbols by name take goss_config_init_sized.
+/// goss_config_init_sized with the size of this header's struct. The library also has a symbol of this name, for
+/// programs that were compiled when it was a function: bindings that load symbols by name take goss_config_init_sized.
 static inline goss_status goss_config_init(goss_config* config) {
   return goss_config_init_sized(config, sizeof(goss_config));
 }
@@ -259,7 +260,7 @@ GOSS_API goss_status goss_config_check(const goss_config* config);
 /// NULL: of the environment. Errors: GOSS_ERR_INVALID_ARGUMENT, GOSS_ERR_RESOURCE.
 GOSS_API goss_status goss_unique_id_create_with(const goss_config* config, goss_unique_id* id);
 
-/// The same, with the environment's settings.
+/// goss_unique_id_create_with with the environment's settings.
 GOSS_API goss_status goss_unique_id_create(goss_unique_id* id);
 
 /// Local: closes the listening socket of an id that this process has made and that will not be used. Errors:
@@ -277,7 +278,7 @@ GOSS_API goss_status goss_comm_create(const goss_config* config, goss_comm_t* co
 /// rank joins none and gets NULL. GOSS_ERR_RESOURCE after about 65,000 communicators in one world.
 GOSS_API goss_status goss_comm_split(goss_comm_t comm, int32_t color, int32_t key, goss_comm_t* new_comm);
 
-/// Collective. The same ranks in the same order, with an operation order of its own.
+/// Collective. A new communicator of the same ranks in the same order, which orders its operations apart from `comm`.
 GOSS_API goss_status goss_comm_dup(goss_comm_t comm, goss_comm_t* new_comm);
 
 /// Collective over the ranks that are left: after others have died or fallen silent, or at any time. They agree on who
@@ -297,18 +298,18 @@ GOSS_API goss_status goss_comm_size(goss_comm_t comm, int32_t* size);
 GOSS_API goss_status goss_comm_transport(goss_comm_t comm, int32_t peer, const char** name);
 
 /// Tells why `comm` refuses operations: *status and *text are those of its first failure, and GOSS_SUCCESS and "" while
-/// it has not failed. Threads other than the one whose call failed learn the reason by it. The text lives as long as
+/// it has not failed. A thread other than the one whose call failed learns the reason here. The text lives as long as
 /// `comm`. `status` or `text` may be NULL. Never blocks.
 GOSS_API goss_status goss_comm_error(goss_comm_t comm, goss_status* status, const char** text);
 
 /// A descriptor for event loops (poll, epoll, asyncio): it polls readable (POLLIN) while a request of `comm` is
 /// complete and not yet collected by goss_wait, goss_test or their like, and for good once `comm` has failed
-/// (goss_comm_error tells). It is never read or written by the caller: whoever collects the last completed request
-/// makes it unreadable. With an edge-triggered epoll each completion is an event: test all requests after each. It
-/// tells of requests that were started after the first call of this function, which lets the library's thread drive
-/// operations without anybody who waits; before the first call there is none, and operations do not pay for it. Each
-/// call gives the same one; it is closed by goss_comm_destroy, before which a caller takes it out of its event loop (a
-/// poll() that is under way returns). Errors: GOSS_ERR_RESOURCE.
+/// (goss_comm_error tells). The caller never reads or writes it: whoever collects the last completed request makes it
+/// unreadable. With an edge-triggered epoll each completion is an event: test all requests after each. It covers
+/// requests that were started after the first call of this function, which makes the library's own thread drive
+/// operations while no caller waits; before the first call there is no such cost. Each call gives the same one; it is
+/// closed by goss_comm_destroy, before which a caller takes it out of its event loop (a poll() that is under way
+/// returns). Errors: GOSS_ERR_RESOURCE.
 GOSS_API goss_status goss_comm_event_fd(goss_comm_t comm, int* fd);
 
 /// Local, from any thread. Every pending operation here and on the other ranks fails with GOSS_ERR_ABORTED and
@@ -393,10 +394,10 @@ GOSS_API goss_status goss_barrier(goss_comm_t comm, const goss_options* options,
 //
 // Messages from one rank to another with the same tag arrive in the order they were sent. Tags are 0..2^31-1.
 
-/// In place of a rank or a tag where a message is received or probed.
+/// Wildcards in place of a rank or a tag, for receives and probes.
 enum {
   GOSS_ANY_SOURCE = -1, ///< From any rank, this one included. When several have sent, they are served in turn.
-  GOSS_ANY_TAG = -1     ///< With any tag: of the messages of one rank the one that was sent first.
+  GOSS_ANY_TAG = -1     ///< Accepts any tag: among the messages of one rank the one that was sent first.
 };
 
 /// Sends `count` elements to `peer`. A send may complete before it is received; handles of completed sends may compare
@@ -425,7 +426,7 @@ GOSS_API goss_status goss_sendrecv(goss_comm_t comm, const void* send, size_t se
 GOSS_API goss_status goss_probe(goss_comm_t comm, int32_t source, int32_t tag, const goss_options* options,
                                 goss_message* message);
 
-/// The same without waiting: sets *found to 1 if there is such a message, and only then writes `message`; else to 0.
+/// goss_probe without waiting: sets *found to 1 if there is such a message, and only then writes `message`; else to 0.
 /// Each call drives the library's progress, so a caller that polls with goss_iprobe alone finds a message that was
 /// sent. Error: GOSS_ERR_PEER_LOST when there is no such message and `source` has left.
 GOSS_API goss_status goss_iprobe(goss_comm_t comm, int32_t source, int32_t tag, int* found, goss_message* message);

@@ -10,7 +10,7 @@
 
 #include "gossamer/gossamer.h"
 
-/// For goss_comm_create_from_mpi: what a rank tells the others of its error. `text` ends with a zero.
+/// What goss_comm_create_from_mpi tells the other ranks of one rank's error. `text` ends with a zero.
 typedef struct goss_mpi_outcome {
   int32_t status;
   char text[1020];
@@ -20,8 +20,9 @@ static inline goss_status goss_mpi_failed(void) {
   return goss_set_last_error(GOSS_ERR_BOOTSTRAP, "goss_comm_create_from_mpi: a call of MPI failed");
 }
 
-/// For goss_comm_create_from_mpi, collective: GOSS_SUCCESS if that is `mine` on all ranks. Else a rank whose own status
-/// is an error returns that, and the others GOSS_ERR_BOOTSTRAP with the text of the first rank that failed by itself.
+/// A part of goss_comm_create_from_mpi, collective: returns GOSS_SUCCESS if that is `mine` on all ranks. Else a rank
+/// whose own status is an error returns that, and the others GOSS_ERR_BOOTSTRAP with the text of the first rank that
+/// failed by itself.
 static inline goss_status goss_mpi_agree(MPI_Comm mpi_comm, int rank, goss_status mine) {
   struct {
     int order; /* 0: failed by itself; 1: missed others, which have more to tell; 2: has no error. */

@@ -1,4 +1,5 @@
-/// What the network is like, measured by a communicator for its planner. The conventions are those of gossamer.h.
+/// Measuring what the network between the ranks of a communicator is like, for the planner. The conventions are those
+/// of gossamer.h.
 #ifndef GOSSAMER_LINKS_H_
 #define GOSSAMER_LINKS_H_
 
@@ -19,11 +20,12 @@ extern "C" {
 /// communicators of goss_comm_shrink. The call first waits for this rank's pending operations with multi-phase codecs.
 ///
 /// *links, equal on all ranks, is the text of a link file (docs/formats.md), which GOSS_LINKS and goss_explain take;
-/// free it with goss_free. Comments in it name the links that a third rank relays. Bandwidths of paths of more than
-/// 25 ms are those beside all others, and too low on fast idle paths, where TCP does not reach full speed in time; with
-/// lost packets a bandwidth may be too high (up to 1.8 times so far). Of `options` (may be NULL) only timeout_ms
-/// counts, for each message; a message on a path of more than 25 ms may wait until all ranks there are ready. Errors:
-/// as a collective's; the communicator has failed then, because its ranks might plan differently.
+/// free it with goss_free. Comments in it name the links that a third rank relays. On paths of more than 25 ms a
+/// bandwidth is what the path carries while all others are busy, and too low on fast idle paths, where TCP does not
+/// reach full speed in time; with lost packets a bandwidth may be too high (up to 1.8 times so far). Of `options` (may
+/// be NULL) only timeout_ms counts, for each message; a message on a path of more than 25 ms may wait until all ranks
+/// there are ready. Errors: as a collective's; the communicator has failed then, because its ranks might plan
+/// differently.
 GOSS_API goss_status goss_comm_measure_links(goss_comm_t comm, const goss_options* options, char** links);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/// Messages between ranks as a transport sees them: operations that the floor above posts and the transport completes.
+/// Messages between ranks as a transport sees them: operations that the caller posts and the transport completes.
 #ifndef GOSSAMER_MESSAGE_H_
 #define GOSSAMER_MESSAGE_H_
 
@@ -18,7 +18,8 @@ namespace goss {
 
 using TimePoint = std::chrono::steady_clock::time_point;
 
-/// 24 bytes that travel with every message, opaque to the transport. The core puts the operation's signature there.
+/// 24 bytes that travel with every message, opaque to the transport. The communicator puts the operation's signature
+/// there.
 using Envelope = std::array<std::byte, 24>;
 
 /// Fields of an operation that belong to the transport between posting and completion (intrusive links, cursors), so
@@ -40,8 +41,8 @@ class SendOperation {
   Envelope envelope{};
   std::span<const iovec> pieces; ///< Gather list; may be empty (a message of no bytes is a message).
   std::size_t bytes = 0;         ///< Sum of the pieces.
-  /// Advice: from now on at most so many bytes a second leave for this peer, evenly, since others share the way; 0:
-  /// as many as can. A few short messages without one leave it as it is.
+  /// Advice: from now on at most so many bytes a second leave for this peer, evenly spaced, because other ranks share
+  /// the path; 0: as many as the path carries. A few short messages with 0 do not lift an earlier limit.
   std::uint64_t pace_bytes_per_s = 0;
   ReplyRequest reply; ///< Where the peer may write its reply; read only by transports with SharedRegions.
   TransportHook hook;
@@ -59,24 +60,27 @@ class RecvOperation {
   std::span<const iovec> pieces; ///< Scatter list; unused when `consumes`.
   std::size_t capacity = 0;      ///< Most bytes that may arrive: the sum of pieces, or what onData will take.
   bool consumes = false;
-  bool streams = false; ///< Advice: what is received is not needed again soon and need not displace what is in caches.
-  ReplyOffer reply;     ///< Whether onData can write its result back to the sender.
+  /// Advice: what is received is not needed again soon; keep it out of the caches (non-temporal stores).
+  bool streams = false;
+  ReplyOffer reply; ///< Whether onData can write its result back to the sender.
   TransportHook hook;
 
   /// The message was matched; `bytes` is its actual length. Called once, before any byte is delivered, and again with
-  /// another message when the sender took the first one back in the middle: its bytes do not count. An error (also:
-  /// bytes > capacity must be answered with one) makes the transport drop the payload and complete with that error.
+  /// another message when the sender cancelled the first one in the middle: bytes of the first do not count. An error
+  /// (also: bytes > capacity must be answered with one) makes the transport drop the payload and complete with that
+  /// error.
   virtual Status onMatched(const Envelope& envelope, std::size_t bytes) = 0;
   /// The next bytes, in order, when `consumes`. Every view but the last is a multiple of 64 bytes, and starts at an
   /// address aligned to 16. Valid only during the call, which may cancel this receive and must otherwise leave the
   /// transport alone.
   virtual void onData(std::size_t offset, std::span<const std::byte> bytes) { (void)offset, (void)bytes; }
-  /// The sender has taken back the message that this had met: it waits on, before all others with its tag.
+  /// The sender has cancelled the message that this receive had matched: the receive waits again, before all others
+  /// with its tag.
   virtual void onTakenBack() {}
   virtual void onReceived(const Status& status) = 0;
 };
 
-/// A message that has come, or its header has, and that no posted receive gets.
+/// A message that no posted receive matches, and that has arrived, or whose header has.
 struct Arrived {
   Tag tag = 0;
   Envelope envelope{};

@@ -26,13 +26,14 @@ typedef enum goss_pipeline_kind {
   GOSS_PIPELINE_STEP = 10            ///< [STEP] Update the stage's weights.
 } goss_pipeline_kind;
 
-/// It never grows.
+/// One action of a rank. The struct never grows.
 typedef struct goss_pipeline_action {
   int32_t kind; ///< goss_pipeline_kind
   int32_t stage;
-  int32_t micro_batch; ///< Of REDUCE and STEP: the last one whose gradient they take.
+  int32_t micro_batch; ///< The micro-batch; for REDUCE and STEP the last one whose gradient they take.
   int32_t chain;       ///< Which replica of the model, where a schedule runs several in opposite directions; else 0.
-  int32_t version;     ///< Number of updates in the weights that it uses; of STEP, in those that it makes.
+  /// Number of updates in the weights that the action uses; for STEP, in the weights that it makes.
+  int32_t version;
 } goss_pipeline_action;
 
 /// An immutable schedule of all ranks.
@@ -42,7 +43,7 @@ typedef struct goss_pipeline_request {
   size_t size;           ///< sizeof(goss_pipeline_request)
   const char* name;      ///< One of goss_pipeline_name.
   int32_t ranks;         ///< p
-  int32_t micro_batches; ///< m, of one batch.
+  int32_t micro_batches; ///< m, micro-batches of one batch.
   int32_t batches;       ///< How many batches follow one another; without a flush they overlap.
   int32_t chunks;        ///< Stages a rank of "interleaved"; ignored by the others.
   int32_t recompute;     ///< Not 0: forwards keep their input only.
@@ -90,13 +91,13 @@ GOSS_API goss_status goss_pipeline_check(goss_pipeline_t pipeline, int32_t most_
 typedef struct goss_pipeline_costs {
   size_t size; ///< sizeof(goss_pipeline_costs)
   double forward_s;
-  double backward_input_s; ///< I; B takes this and the next
+  double backward_input_s; ///< Time of I; B takes this and backward_weight_s.
   double backward_weight_s;
   double recompute_s;
-  double activation_bytes;      ///< held for one micro-batch
-  double boundary_bytes;        ///< of one message
-  double latency_s;             ///< of a link
-  double bandwidth_bytes_per_s; ///< of a link; 0: without limit
+  double activation_bytes;      ///< Bytes held for the activations of one micro-batch.
+  double boundary_bytes;        ///< Bytes of one message between stages.
+  double latency_s;             ///< Latency of a link.
+  double bandwidth_bytes_per_s; ///< Bandwidth of a link; 0: without limit.
   const double* stage_times_s;  ///< NULL, or [stages][3]: forward, input and weight gradient of each stage
 } goss_pipeline_costs;
 
@@ -145,8 +146,8 @@ GOSS_API goss_status goss_pipeline_codec_create(goss_comm_t comm, const goss_pip
 GOSS_API goss_status goss_pipeline_codec_destroy(goss_pipeline_codec_t codec);
 
 /// Local, between runs: copies what AQ-SGD knows of every sample into *bytes, for a checkpoint; free it with goss_free.
-/// Without deltas that is nothing of any sample. Errors: GOSS_ERR_RESOURCE when memory runs out or a file cannot be
-/// read; GOSS_ERR_INVALID_ARGUMENT after a run that failed.
+/// Without deltas the bytes hold no samples. Errors: GOSS_ERR_RESOURCE when memory runs out or a file cannot be read;
+/// GOSS_ERR_INVALID_ARGUMENT after a run that failed.
 GOSS_API goss_status goss_pipeline_codec_export(goss_pipeline_codec_t codec, void** bytes, size_t* size);
 
 /// Local, between runs: replaces the codec's samples by those that this rank exported, on all ranks or on none, in a
@@ -170,7 +171,7 @@ typedef struct goss_pipeline_work {
   size_t boundary_bytes;
   void* context;
   int32_t (*run)(void* context, const goss_pipeline_action* action, const void* input, void* output);
-  goss_pipeline_codec_t codec; ///< Of what crosses between ranks; NULL: as it is. What stays on a rank is exact.
+  goss_pipeline_codec_t codec; ///< Codec of messages between ranks; NULL: uncompressed. What stays on a rank is exact.
   /// With a codec: the number of the sample at place `index` of a micro-batch, the same on both ends of a boundary.
   uint64_t (*sample)(void* context, int32_t micro_batch, size_t index);
 } goss_pipeline_work;

@@ -12,7 +12,7 @@ namespace goss {
 /// What a stream belongs to. Equal on all ranks.
 struct RandomContext {
   std::uint64_t seed = 0;
-  std::uint32_t epoch = 0;  ///< Of the membership view: ranks are numbered anew in each.
+  std::uint32_t epoch = 0;  ///< Number of the membership view; each view numbers the ranks anew.
   std::uint32_t step = 0;   ///< Training step or operation number.
   std::uint32_t tensor = 0; ///< Id of the tensor or bucket.
 };
@@ -46,7 +46,7 @@ constexpr StreamKey streamKey(const RandomContext& context, std::uint32_t owner)
 
 } // namespace detail
 
-/// The same numbers on every rank.
+/// A stream that draws the same numbers on every rank.
 class SharedStream {
  public:
   constexpr SharedStream() : SharedStream(RandomContext{}) {}
@@ -57,7 +57,7 @@ class SharedStream {
   StreamKey key_;
 };
 
-/// Numbers of one rank.
+/// A stream of one rank's own.
 class PrivateStream {
  public:
   constexpr PrivateStream() : PrivateStream(RandomContext{}, 0) {}

@@ -13,23 +13,23 @@
 
 namespace goss {
 
-/// Of a SendOperation: the peer will reply with a message of as many bytes and the tag `tag`.
+/// What a SendOperation says of its reply: the peer will answer with a message of as many bytes and the tag `tag`.
 struct ReplyRequest {
-  /// Where the peer may write the reply instead, from when it has read the bytes that it replaces until onSent: where
-  /// the message itself lies, or apart from it. Null: nowhere.
+  /// Where the peer may write the reply: from the moment when the peer has read the bytes that the reply replaces until
+  /// onSent. It is the memory of the message itself or does not overlap it. Null: nowhere.
   std::byte* buffer = nullptr;
   Tag tag = 0;
-  /// Set by the transport before onSent: the reply is in `buffer`, and does not come as a message.
+  /// Set by the transport before onSent: the reply is in `buffer`, and no message will bring it.
   bool is_written = false;
 };
 
-/// Of a RecvOperation that consumes.
+/// What a RecvOperation that consumes says of the reply to its message.
 struct ReplyOffer {
-  /// What onData makes of the message goes back to the peer as the message `tag`, byte for byte.
+  /// Whether the bytes that onData makes of the message are the reply, byte for byte; it has the tag `tag`.
   bool can_write = false;
   Tag tag = 0;
   /// Set by the transport before onMatched: onData also writes what it makes of the bytes at `offset` to `buffer` +
-  /// `offset`. With success in onReceived the reply has been delivered and is not to be sent. Null: send it.
+  /// `offset`. After onReceived with success the transport has delivered the reply. Null: the caller sends the reply.
   std::byte* buffer = nullptr;
 };
 

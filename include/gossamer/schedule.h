@@ -130,7 +130,7 @@ class ScheduleBuilder {
   [[nodiscard]] int root() const { return schedule_.root; }
   [[nodiscard]] std::uint32_t chunkCount() const { return schedule_.chunk_count; }
 
-  /// A new scratch slot with the size of chunk `like_chunk`. Holds nothing until it is written.
+  /// A new scratch slot with the size of chunk `like_chunk`. It holds no value until a step writes one.
   Slot scratch(std::uint32_t like_chunk);
 
   void send(int peer, std::span<const Slot> slots);
@@ -161,7 +161,7 @@ class ScheduleBuilder {
   /// Ends a schedule of steps that all came from step().
   Schedule buildAsIs(std::string algorithm_name);
 
-  /// Ends the schedule. The builder is spent.
+  /// Ends the schedule. The builder cannot be used afterwards.
   Schedule build(std::string algorithm_name);
 
  private:

@@ -8,7 +8,7 @@
 
 namespace goss {
 
-/// Memory of this process that its peers on this host may map, to read messages and to write replies
+/// Memory of this process that peers on this host may map, to read messages and to write replies
 /// (SendOperation::reply): whole pages of a memfd that cannot shrink.
 struct MemoryRegion {
   std::byte* data = nullptr;
@@ -16,15 +16,15 @@ struct MemoryRegion {
   int fd = -1;
 };
 
-/// A transport reads messages out of these regions where they lie, instead of copying them. Used by one thread at a
-/// time, as its transport, and lives as long as that.
+/// The regions of this rank out of which a transport lets peers read messages in place, instead of copying them. One
+/// thread at a time uses it, as it does its transport; it lives as long as the transport.
 class SharedRegions {
  public:
   virtual ~SharedRegions() = default;
-  /// Says that messages may be sent out of `region`, which stays as it is until remove(region.data).
+  /// Lets messages be sent out of `region`, whose memory must stay mapped until remove(region.data).
   virtual void add(const MemoryRegion& region) = 0;
-  /// `data`: of a region that was added; the transport ignores others. Error: invalidArgument, and the region stays,
-  /// while a message that is sent out of it is not complete.
+  /// Removes the region that begins at `data`; ignores addresses that no region begins at. Error: invalidArgument, and
+  /// the region stays, while a message that is sent out of it is not complete.
   virtual Status remove(const std::byte* data) = 0;
 };
 

@@ -9,7 +9,7 @@
 
 namespace goss {
 
-/// What became of a message that is tried within one call. Unless done, nothing has happened.
+/// Outcome of trySend() and tryRecv(). Unless it is `done`, nothing has changed.
 enum class TryResult {
   done,    ///< The message was sent or received.
   notYet,  ///< No message has come. Try again.
@@ -17,16 +17,17 @@ enum class TryResult {
   refused, ///< Trying again will not help: use send() or recv().
 };
 
-/// Messages without an operation. Where nothing is queued before a message and nothing has to be kept of it, this costs
-/// a fraction of Transport::send and recv. Such messages keep their place in the order among all others, and the other
-/// end need not use the same way. Used by one thread at a time, as its transport, and lives as long as that.
+/// Sends and receives without operations. Where no message is queued before one, and the transport need not keep
+/// anything of it, this costs a fraction of Transport::send and recv. Such messages keep their place in the order among
+/// all others, and the other end may use send() or recv(). One thread at a time uses it, as it does its transport; it
+/// lives as long as the transport.
 class ShortMessages {
  public:
   virtual ~ShortMessages() = default;
-  /// Done: the bytes are free again.
+  /// `done`: the caller may reuse the bytes.
   virtual TryResult trySend(int peer, Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) = 0;
-  /// `bytes`: length of what was received, when done. Refused, too, is a message that does not have this envelope, or
-  /// has more bytes than `room`: recv() reports that.
+  /// `bytes`: length of the message received, when `done`. A message with another envelope, or of more than `room`
+  /// bytes, is refused: recv() reports what is wrong with it.
   virtual TryResult tryRecv(int peer, Tag tag, const Envelope& envelope, std::span<std::byte> room,
                             std::size_t& bytes) = 0;
 };

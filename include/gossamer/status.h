@@ -35,7 +35,7 @@ class [[nodiscard]] Status {
   [[nodiscard]] int peer() const { return rep_ ? rep_->peer : -1; }
   /// One sentence that names who and what, and what to do next; empty on success.
   [[nodiscard]] std::string text() const { return rep_ ? rep_->text : std::string(); }
-  /// The same text, which lives as long as any copy of this status.
+  /// The same text as text(), which lives as long as any copy of this status.
   [[nodiscard]] const char* cText() const { return rep_ ? rep_->text.c_str() : ""; }
 
  private:

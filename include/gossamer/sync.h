@@ -78,9 +78,10 @@ typedef struct goss_sync_counters {
   uint64_t exchanged_bytes; ///< Float32 bytes of the vectors of these exchanges, before compression.
   uint64_t wire_bytes_sent; ///< Payload bytes handed to transports, headers excluded.
   uint64_t wire_bytes_received;
-  uint64_t waited_ns;       ///< Time that calls spent waiting for exchanges.
-  uint64_t edge_bytes_sent; ///< Of wire_bytes_sent, those of goss_sync_create and goss_sync_start, and of the averaging
-                            ///< in goss_sync_finish; the rest is the exchanges that steps ask for.
+  uint64_t waited_ns; ///< Time that calls spent waiting for exchanges.
+  /// Bytes of wire_bytes_sent that goss_sync_create, goss_sync_start and the averaging in goss_sync_finish sent; the
+  /// exchanges of the steps sent the rest.
+  uint64_t edge_bytes_sent;
 } goss_sync_counters;
 
 /// Sets `size` and zeroes the rest.
@@ -102,13 +103,14 @@ GOSS_API goss_status goss_sync_start(goss_sync_t sync);
 GOSS_API goss_status goss_sync_set_lr(goss_sync_t sync, double lr);
 
 /// Local, before each step: *computes is 0 where this rank leaves the coming step out, because it is slower than others
-/// and the synchronizer's spec has steps=dynamic. Then no gradient, no optimizer step: only goss_sync_step, so that all
-/// ranks make equally many of those. Otherwise 1. With steps=dynamic it must be asked, else it may.
+/// and the synchronizer's spec has steps=dynamic. Such a rank computes no gradient and makes no optimizer step, but it
+/// calls goss_sync_step, so that all ranks call it equally often. Otherwise 1. With steps=dynamic every rank must call
+/// this before each step; else it may.
 GOSS_API goss_status goss_sync_computes(goss_sync_t sync, int32_t* computes);
 
-/// Local, during a step: tells how many seconds (above 0) this rank computes in it, for steps=dynamic. Without it the
-/// synchronizer measures from one goss_sync_step to the next, what a framework does between steps included. Plans,
-/// and with them bits, are a function of these times.
+/// Local, during a step: tells how many seconds (above 0) this rank computes in it, for steps=dynamic. If the caller
+/// never tells, the synchronizer measures from one goss_sync_step to the next, including what a framework does between
+/// steps. Plans, and with them bits, are a function of these times.
 GOSS_API goss_status goss_sync_step_time(goss_sync_t sync, double seconds);
 
 /// Tells that the gradient of a tensor is final for this step. A bucket's exchange starts when all its gradients are
@@ -130,18 +132,19 @@ GOSS_API goss_status goss_sync_finish(goss_sync_t sync);
 /// goss_free. Each rank's state is its own. Parameters are the framework's to save.
 GOSS_API goss_status goss_sync_export(goss_sync_t sync, void** bytes, size_t* count);
 
-/// Local; before goss_sync_start, after all tensors are registered, on all ranks or none, once. GOSS_ERR_PROTOCOL for
-/// damaged bytes, GOSS_ERR_INVALID_ARGUMENT for those of another spec or other tensors: nothing has changed then.
+/// Local; before goss_sync_start, after all tensors are registered, on all ranks or none, once. Errors, after which
+/// nothing has changed: GOSS_ERR_PROTOCOL for damaged bytes, GOSS_ERR_INVALID_ARGUMENT for bytes of another spec or of
+/// other tensors.
 GOSS_API goss_status goss_sync_import(goss_sync_t sync, const void* bytes, size_t count);
 
-/// Local, instead of goss_sync_import, on all ranks with the same states: those of all ranks of a run on another number
-/// of ranks, islands or stages, by the names of tensors. References, outer momenta, exchanges that are not yet applied
-/// and DeMo's momenta are kept, as the mean over those ranks that saved the tensor; all mostly hold the same. What
-/// error feedback has lost is spread evenly over the ranks. With steps=dynamic a new plan is made. *dropped, which may
-/// be NULL, is 1 when something is left behind: PowerSGD's factors, and feedback where there is no codec any more. The
-/// method must be the same; its parameters may differ. All ranks should begin with the mean of the parameters that went
-/// with the states. Errors: as goss_sync_import, also for states of different steps, and for those that lack a tensor
-/// which is registered here.
+/// Local, instead of goss_sync_import: takes the states of all ranks of a run on another number of ranks, islands or
+/// stages, and finds tensors by their names. All ranks give the same states. References, outer momenta, exchanges that
+/// are not yet applied and DeMo's momenta are kept, as the mean over those ranks that saved the tensor; all ranks
+/// mostly hold the same. What error feedback has lost is spread evenly over the ranks. With steps=dynamic a new plan is
+/// made. *dropped, which may be NULL, is 1 when something is left behind: PowerSGD's factors, and feedback where there
+/// is no codec any more. The method must be the same; its parameters may differ. All ranks should begin with the mean
+/// of the parameters that went with the states. Errors: as goss_sync_import, also for states of different steps, and
+/// for those that lack a tensor which is registered here.
 GOSS_API goss_status goss_sync_import_all(goss_sync_t sync, const void* const* bytes, const size_t* counts,
                                           size_t states, int32_t* dropped);
 

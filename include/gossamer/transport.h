@@ -1,12 +1,12 @@
 /// The transport seam: moves bytes between the ranks of a world and knows nothing of tensors or collectives.
 ///
 /// Matching. A message from peer A meets the receive that was posted for (A, tag). Messages with the same tag from the
-/// same peer meet their receives in order; messages with different tags are independent of each other. A message
-/// that arrives before its receive is kept, within a bound per peer that flows (see flowOf()) share. A message beyond
-/// it, of no bytes too, and a long one but for its beginning, costs the receiver its header; its bytes stay with the
-/// sender, whose send is not complete, until a receive asks for them. So no message waits for the receive of another
-/// one, except that of an older one with its own tag. (A transport may hold back what is not urgent while 256 Ki such
-/// headers lie at the peer.)
+/// same peer meet their receives in order; messages with different tags are independent of each other. A message that
+/// arrives before its receive is kept, within a bound per peer that flows (see flowOf()) share. Of a message beyond the
+/// bound, also an empty one, the receiver keeps only the header, and of a long one the header and the first bytes; the
+/// rest stays with the sender, whose send is not complete, until a receive asks for it. So a message waits for the
+/// receive of another message only if that is older and has the same tag. (A transport may hold back messages that are
+/// not urgent while 256 Ki such headers lie at the peer.)
 ///
 /// Threads. A transport is used by one thread at a time (the engine's lock sees to it) and makes no threads.
 /// Completion callbacks come only out of progress(), never out of send(), recv() or cancel(), exactly once per
@@ -47,12 +47,13 @@ enum class LinkState { connecting, ready, failed };
 
 class Transport {
  public:
-  /// Says goodbye to every connected peer and closes. Messages whose send has completed are still delivered.
+  /// Says goodbye to every connected peer and closes. Messages whose send has completed are still delivered to their
+  /// peers.
   virtual ~Transport() = default;
 
   [[nodiscard]] virtual std::string_view name() const = 0;
 
-  /// Opens what peers will call (listening sockets, segments) and returns the bytes that tell them how. Called once,
+  /// Opens what peers connect to (listening sockets, segments) and returns the bytes that tell them how. Called once,
   /// first.
   virtual Result<std::string> open() = 0;
   /// Whether this end could reach a peer whose open() returned `address`. Pure; both ends answer alike.
@@ -60,27 +61,27 @@ class Transport {
   /// Begins to connect to `peer`; both ends call it. Never blocks: progress() completes it, link() tells.
   virtual Status connect(int peer, std::string_view address) = 0;
   [[nodiscard]] virtual LinkState link(int peer) const = 0;
-  /// Why link(peer) is failed; ok otherwise.
+  /// Why link(peer) is failed; ok while it is not.
   [[nodiscard]] virtual Status linkError(int peer) const = 0;
 
   /// Returns true when the operation is already complete: then onSent is never called. The link must be ready.
   virtual bool send(SendOperation& operation) = 0;
   virtual void recv(RecvOperation& operation) = 0;
-  /// After it returns the transport does not touch the operation or its buffers again and calls nothing on it.
-  /// What is partly on the wire still arrives, from a copy, or as if it had never been sent; where neither can be done
-  /// the link to that peer breaks.
+  /// After cancel() returns the transport neither touches the operation or its buffers nor calls it. A message that is
+  /// partly on the wire still arrives, from a copy, or as if it had never been sent; where neither can be done the link
+  /// to that peer breaks.
   virtual void cancel(SendOperation& operation) = 0;
   virtual void cancel(RecvOperation& operation) = 0;
 
-  /// Whether a message from `peer` is there, as of the last progress(), that a receive with its tag would get if it
-  /// were posted now; of those whose tag has `value` in the bits of `mask`, the first that came. That receive meets it
-  /// in the next progress() unless the sender takes it back.
+  /// Whether a message from `peer` has arrived, as of the last progress(), that a receive with its tag would get if it
+  /// were posted now. `found` is the first to arrive among those whose tag has `value` in the bits of `mask`. Such a
+  /// receive matches it in the next progress() unless the sender cancels it.
   [[nodiscard]] virtual bool peek(int peer, Tag mask, Tag value, Arrived& found) const = 0;
-  /// From now on messages whose tag has `value` in the bits of `mask`, and no posted receive, are dropped, also those
-  /// that have arrived: nobody will ever want them, and they must not hold up what comes behind them.
+  /// From now on drops messages that no posted receive matches and whose tag has `value` in the bits of `mask`, also
+  /// those that have arrived: nobody will receive them, and they must not hold up the messages behind them.
   virtual void discard(Tag mask, Tag value) = 0;
-  /// Gives the peer up: its link breaks with `why`, and the other end will see it broken, when it comes back. Where
-  /// both ends are in one process it does nothing: such a peer is never silent.
+  /// Gives the peer up: breaks its link with the error `why`; the peer will see the broken link if it comes back. Where
+  /// both ends are in one process the call does nothing, because such a peer is never silent.
   virtual void abandon(int peer, const Status& why) { (void)peer, (void)why; }
 
   /// Moves bytes without blocking; returns whether anything happened.
@@ -93,7 +94,7 @@ class Transport {
 
   [[nodiscard]] virtual PeerStatistics statistics(int peer) const = 0;
 
-  /// The optional interfaces, after open(). Null: the transport does not have this one.
+  /// The optional interfaces, after open(). Null: this transport does not implement the interface.
   [[nodiscard]] virtual Board* board() { return nullptr; }
   [[nodiscard]] virtual ShortMessages* shortMessages() { return nullptr; }
   [[nodiscard]] virtual SharedRegions* sharedRegions() { return nullptr; }

@@ -1,4 +1,4 @@
-/// What a transport is made with: its rank, its world, and who hears of lost peers.
+/// What a transport is made with: its rank, its world, and the listener that learns of lost peers.
 #ifndef GOSSAMER_TRANSPORT_CONTEXT_H_
 #define GOSSAMER_TRANSPORT_CONTEXT_H_
 
@@ -30,8 +30,9 @@ class TransportListener {
 
 struct Config;
 
-/// Where rank 0 is seen from a rank, and it from rank 0: 4 or 16 bytes in network order. "" where no router translates
-/// that address, so all of rank 0's own is. Ranks with equal sites are on the same side of all routers.
+/// How this rank's and rank 0's addresses look to each other: 4 or 16 bytes in network order; "" where no router
+/// translates that address (NAT), and throughout for rank 0. Ranks with equal sites are on the same side of all
+/// routers.
 struct Site {
   std::string from; ///< The address from which this rank's calls arrive.
   std::string at;   ///< The address at which it has reached rank 0.
@@ -44,7 +45,7 @@ struct TransportContext {
   std::array<std::byte, 16> job{};       ///< Secret of this world; both ends of a connection must show the same.
   const Config* config = nullptr;        ///< Outlives the transport.
   TransportListener* listener = nullptr; ///< Outlives the transport.
-  /// By rank; filled before connect() is called, and outlives the transport. Null: unknown.
+  /// Sites by rank; filled before connect() is called; outlives the transport. Null: unknown.
   const std::vector<Site>* sites = nullptr;
 };
 
