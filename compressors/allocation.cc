@@ -17,7 +17,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 Status wrong(const std::string& text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, "allocation: " + text); }
 
-/// How many bins of the budget an error takes; more than kBins where it does not fit.
+/// Bins of the budget that an error takes; more than kBins where the error does not fit.
 std::size_t binsOf(double error, double budget) {
   if (error <= 0) {
     return 0;
@@ -106,7 +106,8 @@ Result<std::vector<std::size_t>> allocateWithinBudget(std::span<const LayerOptio
   if (!(budget >= 0)) {
     return wrong(fmt::format("a budget of {} is no squared error", budget));
   }
-  // fewest[b]: bytes of the layers so far within b bins. choice[layer][b] leads there.
+  // fewest[b]: the fewest bytes of the layers so far within b bins; choice[layer][b]: the option of that layer in this
+  // solution.
   std::vector<double> fewest(kBins + 1, 0.0);
   std::vector<std::vector<std::uint32_t>> choice;
   for (const LayerOptions& options : layers) {
@@ -147,7 +148,7 @@ Result<std::vector<std::size_t>> allocateAsUniform(std::span<const LayerOptions>
   }
   std::vector<std::size_t> everywhere(layers.size(), uniform);
   auto chosen = allocateWithinBudget(layers, slack * errorOf(layers, everywhere));
-  // Rounded up errors may leave no room for what is uniform itself.
+  // Errors are rounded up, so that even the uniform choice itself may not fit into the bins.
   if (slack >= 1 && (!chosen.isOk() || bytesOf(layers, chosen.value()) > bytesOf(layers, everywhere))) {
     return everywhere;
   }

@@ -15,7 +15,7 @@ namespace goss::compressors {
 struct LayerOption {
   std::string spec;
   double bytes = 0;
-  double error = 0; ///< ||x - decoded||^2; sums over layers are the model's.
+  double error = 0; ///< ||x - decoded||^2; the sum over layers is the model's error.
 };
 using LayerOptions = std::vector<LayerOption>;
 
@@ -30,8 +30,8 @@ Result<LayerOptions> measureLayer(std::span<const float> values, std::span<const
 /// choose the same.
 Result<std::vector<std::size_t>> allocateWithinBudget(std::span<const LayerOptions> layers, double budget);
 
-/// The same with the budget that option `uniform` needs in all layers, times `slack`. With slack >= 1 never more bytes
-/// than option `uniform` everywhere.
+/// allocateWithinBudget() with the budget that option `uniform` needs in all layers, times `slack`. With slack >= 1 the
+/// result never takes more bytes than option `uniform` everywhere.
 Result<std::vector<std::size_t>> allocateAsUniform(std::span<const LayerOptions> layers, std::size_t uniform,
                                                    double slack = 1);
 

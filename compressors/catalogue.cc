@@ -27,7 +27,7 @@ namespace {
 
 using CodecPointer = std::shared_ptr<const Codec>;
 
-/// The CPU's codec of each stage that codes all values.
+/// Makes the CPU's codec of a stage that codes all values.
 struct ValueMaker {
   const Loops& loops;
 
@@ -69,7 +69,7 @@ struct ValueMaker {
   CodecPointer operator()(const PowerSgdSettings& settings) const { return std::make_shared<PowerSgdCodec>(settings); }
 };
 
-/// A sparsifier with the codec that follows it.
+/// Makes a sparsifier with the codec that follows it.
 struct PickMaker {
   const Loops& loops;
   CodecPointer inner;
@@ -147,7 +147,8 @@ std::span<const CodecEntry> builtinCodecs() { return kBuiltins; }
 
 std::shared_ptr<const Codec> makeCodec(const CodecForm& form, const Loops& loops) {
   CodecPointer codec = std::visit(ValueMaker{loops}, form.value);
-  for (auto pick = form.picks.rbegin(); pick != form.picks.rend(); ++pick) { // each is handed what follows it
+  // each sparsifier is handed the codec that follows it
+  for (auto pick = form.picks.rbegin(); pick != form.picks.rend(); ++pick) {
     codec = std::visit(PickMaker{loops, std::move(codec)}, *pick);
   }
   return codec;

@@ -20,12 +20,13 @@ std::shared_ptr<const Codec> errorCodec(const ErrorFeedback& feedback) {
 
 } // namespace
 
-/// Where the parts of a state and of scratch lie; null where the feedback has none of them.
+/// Where the parts of a state and of scratch lie; null for parts that this feedback does not have.
 struct FeedbackEncoder::Parts {
-  float* residual = nullptr;        ///< Of this encode: in the state, or in scratch where errors have eight bits.
-  float* momentum = nullptr;        ///< In the state.
+  /// Residual of this encode: in the state, or in scratch where errors have eight bits.
+  float* residual = nullptr;
+  float* momentum = nullptr;        ///< Lies in the state.
   std::span<std::byte> error;       ///< The payload of eight-bit errors, in the state.
-  std::uint32_t* indices = nullptr; ///< In scratch.
+  std::uint32_t* indices = nullptr; ///< Lie in scratch.
   std::span<std::byte> rest;        ///< Scratch for the codec.
 };
 
@@ -66,7 +67,7 @@ Result<FeedbackEncoder::Parts> FeedbackEncoder::open(std::size_t count, std::spa
     parts.rest = scratch.subspan(vector);
     const std::uint32_t reset = compression_.feedback.reset_steps;
     if (reset != 0 && step % reset == 0) {
-      std::fill(state.begin(), state.end(), std::byte{0}); // zero codes times a zero step
+      std::fill(state.begin(), state.end(), std::byte{0}); // an error of zero: zero codes times a zero step
     }
     const PayloadView stored = state;
     DecodeJob job;
@@ -86,7 +87,7 @@ Result<FeedbackEncoder::Parts> FeedbackEncoder::open(std::size_t count, std::spa
   return parts;
 }
 
-/// The residual holds what was lost; the state still holds the error that went before.
+/// The residual holds what this encode lost; the state still holds the error of the one before.
 Status FeedbackEncoder::keepError(const Parts& parts) const {
   const std::span<float> lost(parts.residual, count_);
   const float keep = compression_.feedback.keep;
@@ -144,7 +145,7 @@ Status FeedbackEncoder::encode(EncodeJob job, std::span<std::byte> state, std::s
     return status;
   }
   if (parts.momentum != nullptr) {
-    for (std::size_t i = 0; i < count_; ++i) { // an overflow is shown once and then forgotten, as in residuals
+    for (std::size_t i = 0; i < count_; ++i) { // an overflow is encoded once and then forgotten, as in residuals
       parts.momentum[i] = std::isfinite(parts.momentum[i]) ? parts.momentum[i] : 0.0f;
     }
     return compression_.feedback.masked ? maskMomentum(job, parts) : Status::ok();

@@ -1,5 +1,5 @@
 /// Error feedback around any codec: plain residuals, LoCo's averaged ones in 8 bits, and DGC's momentum correction with
-/// masking. All of them are compositions of encode(), decode() and selected(); a codec knows nothing of them.
+/// masking. All of them are compositions of encode(), decode() and selected(); codecs know nothing of feedback.
 #ifndef GOSS_COMPRESSORS_FEEDBACK_H_
 #define GOSS_COMPRESSORS_FEEDBACK_H_
 
@@ -7,9 +7,9 @@
 
 namespace goss::compressors {
 
-/// Encodes vectors of one length with what earlier encodes of them left. The state is the caller's: stateBytes() zeroed
-/// bytes aligned to 4, one for each tensor and side, which may be saved and given back. Immutable; safe for concurrent
-/// use with different states. Ranks need not agree on states.
+/// Encodes vectors of one length, adding what earlier encodes lost. The caller holds the state: stateBytes() zeroed
+/// bytes aligned to 4 for each tensor and side, which may be saved and restored. Immutable; safe for concurrent use
+/// with different states. Ranks need not agree on states.
 ///
 /// | feedback | state | what an encode does with values x |
 /// |---|---|---|
@@ -23,17 +23,17 @@ class FeedbackEncoder {
   FeedbackEncoder(Compression compression, std::size_t count);
 
   [[nodiscard]] std::size_t stateBytes() const;
-  /// Aligned to 64, for either call.
+  /// Scratch for encode() or merge(), aligned to 64.
   [[nodiscard]] std::size_t scratchBytes() const;
 
   /// The worker's side: as codec.encode(), with the job's residual, decay and scratch left to this class. `step` counts
   /// the encodes from 0. Errors: as the codec's; GOSS_ERR_INVALID_ARGUMENT for a state or scratch that is too small.
   Status encode(EncodeJob job, std::span<std::byte> state, std::span<std::byte> scratch, std::uint64_t step) const;
-  /// The server's side: as codec.merge(). Momentum is the worker's: here such a feedback is none.
+  /// The server's side: as codec.merge(). Momentum belongs to the worker: with such a feedback merge() keeps nothing.
   Status merge(MergeJob& job, std::span<std::byte> state, std::span<std::byte> scratch, std::uint64_t step) const;
 
  private:
-  struct Parts; ///< Of state and scratch.
+  struct Parts; ///< The parts of a state and of scratch.
   [[nodiscard]] Result<Parts> open(std::size_t count, std::span<std::byte> state, std::span<std::byte> scratch,
                                    std::uint64_t step) const;
   Status keepError(const Parts& parts) const;
@@ -42,7 +42,7 @@ class FeedbackEncoder {
 
   const Compression compression_;
   const std::size_t count_;
-  const std::shared_ptr<const Codec> error_codec_; ///< Of eight-bit errors.
+  const std::shared_ptr<const Codec> error_codec_; ///< Codes errors in eight bits.
 };
 
 } // namespace goss::compressors

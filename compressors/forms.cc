@@ -97,7 +97,7 @@ ValueForm readPowerSgd(StageReader& reader) {
   return settings;
 }
 
-/// A stage that codes all values it is given.
+/// Reads a stage that codes all values it is given.
 struct ValueReader {
   std::string_view name;
   ValueForm (*read)(StageReader& reader);
@@ -142,7 +142,7 @@ PickForm readRandomK(StageReader& reader) {
   return RandomKForm{ratio, reader.block("block", 32, {1, kTileElems})};
 }
 
-/// A stage that picks values and hands them to the next one.
+/// Reads a stage that picks values and hands them to the next stage.
 struct PickReader {
   std::string_view name;
   PickForm (*read)(StageReader& reader);
@@ -167,7 +167,7 @@ constexpr std::array kAliases{
     Alias{"cgx", "int4:block=512,mode=minmax"},
 };
 
-/// The sides of a feedback stage; gives what the canonical spec says of them.
+/// Reads the sides of a feedback stage; returns their part of the canonical spec.
 std::string readSides(StageReader& reader, ErrorFeedback& feedback) {
   const std::size_t sides = reader.choice("at", {"both", "worker", "server"});
   feedback.worker = sides != 2;
@@ -195,7 +195,7 @@ std::string readMomentum(StageReader& reader, ErrorFeedback& feedback) {
   return fmt::format("+momentum:factor={},mask={}", feedback.momentum, feedback.masked ? 1 : 0);
 }
 
-/// A last stage that says what becomes of errors.
+/// Reads the last stage, which says how errors are fed back.
 struct FeedbackReader {
   std::string_view name;
   std::string (*read)(StageReader& reader, ErrorFeedback& feedback); ///< Returns the canonical text.
@@ -235,7 +235,7 @@ Status wrong(std::string_view spec, const std::string& what) {
   return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("codec '{}': {}", spec, what));
 }
 
-/// From the last stage to the first.
+/// Reads the stages from the last to the first.
 Status readStages(std::string_view spec, std::vector<Stage> stages, CodecForm& form) {
   if (stages.empty() || find(kPickReaders, stages.back().name) != nullptr) {
     stages.push_back({"none", {}});

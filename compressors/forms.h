@@ -1,5 +1,5 @@
-/// What a spec string means, as data. It is read in one place; the catalogue makes the CPU's codec of it and
-/// cuda/codecs/device_catalogue.h a device's.
+/// What a spec string means, as data. Only forms.cc reads specs; the catalogue makes a CPU codec of a form, and
+/// cuda/codecs/device_catalogue.h a device codec.
 #ifndef GOSS_COMPRESSORS_FORMS_H_
 #define GOSS_COMPRESSORS_FORMS_H_
 
@@ -17,7 +17,7 @@
 
 namespace goss::compressors {
 
-// Stages that code all values they are given; blockwise integers and QSGD are a BlockFormat.
+// Stages that code all values they are given. Blockwise integers and QSGD are a BlockFormat.
 struct CastForm {
   DType dtype;
 };
@@ -32,7 +32,7 @@ struct DynamicForm {
 };
 struct UniformForm {};
 struct SignForm {
-  bool root_mean_square; ///< Otherwise the mean magnitude.
+  bool root_mean_square; ///< The scale is the root mean square; otherwise the mean magnitude.
 };
 struct AgreedTernaryForm {
   float clip;
@@ -50,7 +50,7 @@ using ValueForm =
 // Stages that pick values and hand them to the next one.
 struct TopKForm {
   double ratio;
-  bool sampled; ///< By a sampled threshold.
+  bool sampled; ///< A sample finds the threshold.
 };
 struct ThresholdForm {
   float value;
@@ -67,10 +67,10 @@ struct CodecForm {
   std::vector<PickForm> picks; ///< The first one sees the whole vector.
   ValueForm value;
   ErrorFeedback feedback;
-  std::string feedback_text; ///< Canonical, with its '+'; empty: there is none.
+  std::string feedback_text; ///< Canonical text, with its '+'; empty: no feedback.
 };
 
-/// GOSS_ERR_INVALID_ARGUMENT names the stage or parameter that is wrong, and the stages that there are.
+/// Reads a spec. GOSS_ERR_INVALID_ARGUMENT names the stage or parameter that is wrong, and lists the stages that exist.
 Result<CodecForm> readForm(std::string_view spec);
 
 /// Several functions as one, for std::visit.

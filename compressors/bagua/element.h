@@ -7,7 +7,7 @@
 
 namespace goss::compressors {
 
-/// The nearest whole number, ties to even, of any float.
+/// `value` rounded to the nearest whole number, ties to even; any float.
 GOSS_HOST_DEVICE float nearestWhole(float value) {
   constexpr float kWhole = 8388608.0f; // from 2^23 on all floats are whole numbers
   const float sign = bitCast<float>((bitCast<std::uint32_t>(value) & 0x80000000u) | bitCast<std::uint32_t>(kWhole));

@@ -17,7 +17,7 @@ struct MinMaxScale {
 };
 
 struct MinMaxLoops {
-  /// Least and largest value; either may be -0 or +0.
+  /// Least and largest value of a vector; a zero may have either sign.
   void (*range)(const float* values, std::size_t count, float& low, float& high) = nullptr;
   MinMaxScale (*scale)(float low, float high) = nullptr;
   void (*encode)(unsigned char* to, const float* values, std::size_t count, MinMaxScale scale) = nullptr;

@@ -12,17 +12,17 @@ constexpr double kTiny = 0x1p-100;
 constexpr double kTinySquares = 0x1p-60; ///< Squares of smaller values are no normal floats.
 constexpr double kRounded = 1 + 0x1p-14; ///< Steps have 16 bits.
 
-/// The worst x has its peak, which is decoded exactly, and all others at half a step.
+/// The worst x has its peak, which is decoded exactly, and all other elements half a step from a level.
 double nearestLoss(double others, double levels) {
   const double ratio = others / (4 * levels * levels);
   return ratio / (1 + ratio);
 }
 
-/// Of a value f steps above a level, rounding at random loses f (1 - f) squared steps in the mean. The worst x has its
-/// peak and all others at the f that makes the most of that beside its own square.
+/// Random rounding of a value f steps above a level loses f (1 - f) squared steps in the mean. The worst x has its peak
+/// and all other elements at the f that maximises this loss relative to the value's own square.
 double randomLoss(double others, double levels) { return (std::sqrt(1 + others / (levels * levels)) - 1) / 2; }
 
-/// The same where the norm, not the peak, lies on the last level: the worst x has equal magnitudes.
+/// As randomLoss(), where the norm, not the peak, lies on the last level: the worst x has equal magnitudes.
 double normLoss(double elements, double levels) {
   const double spread = std::sqrt(elements) / levels;
   return spread >= 2 ? spread - 1 : spread * spread / 4;
@@ -66,7 +66,7 @@ std::string BlockwiseCodec::spec() const {
 CodecTraits BlockwiseCodec::traits() const {
   CodecTraits traits;
   traits.fixed_size = true;
-  // A peak is decoded exactly and gives the same step again. Elsewhere offsets are rounded, or rounding is random.
+  // A peak is decoded exactly and gives the same step again. The other schemes round offsets, or round at random.
   traits.idempotent = format_.scheme == BlockScheme::peak;
   traits.stochastic = format_.scheme != BlockScheme::peak && format_.scheme != BlockScheme::minmax;
   traits.unbiased = traits.stochastic;

@@ -32,7 +32,7 @@ GOSS_HOST_DEVICE BlockScale normBlockScale(float squares, float root, float leve
   return {scaleFor(root, levels), 0, -static_cast<std::int32_t>(levels), static_cast<std::int32_t>(levels), finite};
 }
 
-/// `peak` is the block's largest peakKey(). Exact: the peak lies on the last level of the longer side.
+/// `peak` is the block's largest peakKey(). kExact: the peak lies on the last level of the longer side.
 template <bool kExact>
 GOSS_HOST_DEVICE BlockScale peakBlockScale(std::uint32_t peak, float levels) {
   const auto side = static_cast<std::int32_t>(levels);
@@ -40,7 +40,8 @@ GOSS_HOST_DEVICE BlockScale peakBlockScale(std::uint32_t peak, float levels) {
   return {scale, 0, -side, kExact ? side - 1 : side, peak < kPeakNotFinite};
 }
 
-/// The step that is stored, for levels that were chosen with the whole one. Of schemes whose gain may be less than 1.
+/// The step that is stored, for levels that were chosen with the full step. Only for schemes whose gain may be less
+/// than 1.
 template <BlockScheme kScheme>
 GOSS_HOST_DEVICE BlockScale lessened(BlockScale how, float gain) {
   if constexpr (kScheme == BlockScheme::peakStochastic || kScheme == BlockScheme::norm) {
@@ -49,7 +50,8 @@ GOSS_HOST_DEVICE BlockScale lessened(BlockScale how, float gain) {
   return how;
 }
 
-/// Steps are rounded up, so that a level of the largest floats may decode to an infinity: then nothing is kept.
+/// What rounding loses. Steps are rounded up, so that a level of the largest floats may decode to an infinity; the loss
+/// is then 0.
 GOSS_HOST_DEVICE float lossOf(float value, float decoded) {
   const float lost = value - decoded;
   return (bitCast<std::uint32_t>(lost) & kFloatInfinity) == kFloatInfinity ? 0.0f : lost;

@@ -14,7 +14,7 @@ enum class BlockScheme : std::uint8_t {
   peak,             ///< Nearest; the peak lies on the last level of the longer side.
   peakStochastic,   ///< Symmetric levels, rounded at random.
   minmax,           ///< Levels from minimum to maximum, nearest.
-  minmaxStochastic, ///< The same, rounded at random.
+  minmaxStochastic, ///< Levels from minimum to maximum, rounded at random.
   norm,             ///< QSGD: symmetric levels up to the block's Euclidean norm, rounded at random.
 };
 inline constexpr std::size_t kBlockSchemes = 5;
@@ -28,8 +28,8 @@ struct BlockFormat {
   unsigned bits = 8;
   BlockScheme scheme = BlockScheme::peak;
   std::size_t block = 256; ///< Elements; a multiple of 8 that divides kTileElems.
-  float levels = 128;      ///< Of one side (all, for minmax).
-  float gain = 1;          ///< Steps are multiplied by it where what is lost is kept (feedbackGain()).
+  float levels = 128;      ///< Levels of one side (for minmax, of both sides).
+  float gain = 1;          ///< Steps are multiplied by it in encodes with error feedback (feedbackGain()).
 
   /// Elements of the last block are padded with zero codes to whole bytes.
   [[nodiscard]] constexpr std::size_t padded(std::size_t count) const {

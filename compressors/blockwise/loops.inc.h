@@ -33,7 +33,7 @@ inline BlockScale blockScale(const BlockFormat& format, const float* values, std
   }
 }
 
-/// codes[i] = level of values[i]; where there is a residual it becomes what the level loses.
+/// codes[i] = level of values[i]; residual[i], where there is a residual, becomes what the level loses.
 template <BlockScheme kScheme>
 inline void quantize(unsigned char* __restrict codes, float* __restrict residual, const float* __restrict values,
                      std::size_t count, const BlockScale& scale, const std::uint16_t* __restrict random) {
@@ -61,7 +61,7 @@ inline void packCodes(const BlockFormat& format, const EncodeRun& run, std::size
   }
 }
 
-/// A block with an infinity or a NaN: zero codes, a NaN for a step, nothing left over.
+/// Encodes a block with an infinity or a NaN: zero codes, a NaN for the step, a residual of zeros.
 inline void poison(unsigned char* codes, float* residual, std::size_t count, unsigned char* scale_at) {
   __builtin_memset(codes, 0, count);
   if (residual != nullptr) {

@@ -44,7 +44,7 @@ CodecTraits CastCodec::traits() const {
   return traits;
 }
 
-/// Half a last place of the value, or of the smallest subnormal.
+/// Casting loses half a unit in the last place of the value, or of the smallest subnormal.
 LossBound CastCodec::lossBound(std::size_t, bool) const {
   switch (dtype_) {
     case GOSS_FLOAT16:

@@ -8,8 +8,8 @@
 
 namespace goss::compressors {
 
-/// Nearest even. float16 and e5m2 overflow to infinity; e4m3 saturates at 448, and its infinities become NaN. Additive:
-/// the sum of two payloads is rounded to the type.
+/// Rounds to nearest even. float16 and e5m2 overflow to infinity; e4m3 saturates at 448, and its infinities become NaN.
+/// Additive: the sum of two payloads is rounded to the type.
 class CastCodec final : public TileCodec {
  public:
   /// GOSS_FLOAT32, GOSS_FLOAT16, GOSS_BFLOAT16, GOSS_FLOAT8_E4M3 or GOSS_FLOAT8_E5M2.

@@ -10,7 +10,7 @@ namespace goss::compressors {
 
 DynamicMap makeDynamicMap();
 
-/// Nearest value of the map times the block's peak. Blocks whose peak is below 2^-100 become zero.
+/// Encodes the nearest value of the map times the block's peak. Blocks whose peak is below 2^-100 become zero.
 class DynamicCodec final : public TileCodec {
  public:
   /// `block` is a power of two from 32 to kTileElems. Both tables must outlive the codec.

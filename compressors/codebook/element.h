@@ -7,7 +7,7 @@
 
 namespace goss::compressors {
 
-/// Parts and slope of decade kDecade, where a magnitude lies in it or beyond.
+/// Parts and slope of decade kDecade, where a magnitude lies in that decade or beyond.
 template <int kDecade>
 GOSS_HOST_DEVICE void dynamicDecade(float magnitude, float& parts, float& slope) {
   constexpr float kBottom = DynamicMap::bottomOf(kDecade), kSlope = DynamicMap::slopeOf(kDecade);
@@ -36,7 +36,7 @@ GOSS_HOST_DEVICE std::uint32_t dynamicCode(float value) {
   index = magnitude > kBottom ? index : 0;
   index = magnitude > kBelowOne ? 128 : index;
   const auto negative = static_cast<std::int32_t>(bits >> 31);
-  index -= negative & (index >> 7); // there is no -1
+  index -= negative & (index >> 7); // the code -1 does not exist
   return static_cast<std::uint32_t>(static_cast<std::int32_t>(DynamicMap::kZeroCode) +
                                     ((index ^ -negative) + negative));
 }
@@ -56,7 +56,7 @@ GOSS_HOST_DEVICE float dynamicValue(std::uint32_t code) {
   return index < 0 ? -value : value;
 }
 
-/// `inverse` is that of uniformScale(). Held within 16000 steps, so that 2^-16ths fit 32 bits.
+/// `inverse` is that of uniformScale(). The result is clamped to 16000 steps, so that 2^-16ths of a step fit 32 bits.
 GOSS_HOST_DEVICE UniformCode uniformCode(float value, float inverse) {
   float scaled = value * inverse;
   scaled = scaled > 16000.0f ? 16000.0f : scaled;
@@ -66,7 +66,7 @@ GOSS_HOST_DEVICE UniformCode uniformCode(float value, float inverse) {
           static_cast<std::int32_t>((scaled - static_cast<float>(level)) * 65536.0f)};
 }
 
-/// Six deviations in 256 steps.
+/// A scale with 256 steps over six standard deviations.
 GOSS_HOST_DEVICE Scale uniformScale(float deviation) { return scaleFor(deviation * 6, 256); }
 
 /// The codebook's value of a bucket: the mean of its `members`, whose rests add up to `sum`.

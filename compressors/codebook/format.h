@@ -23,7 +23,7 @@ struct DynamicMap {
   static constexpr double valueOf(int decade, int part) {
     return decadeOf(decade) * (0.1 + 0.9 * (part + 0.5) / (1 << decade));
   }
-  /// Parts in 1.
+  /// Number of parts of a decade per unit of magnitude.
   static constexpr float slopeOf(int decade) { return static_cast<float>((1 << decade) / (0.9 * decadeOf(decade))); }
   /// Middle between a decade's first value and the one before it.
   static constexpr float bottomOf(int decade) {
@@ -35,7 +35,7 @@ struct DynamicMap {
   float value[256];
 };
 
-/// Uniform 8-bit: values in units of a step become levels, and what they are off by is kept in 2^-16ths.
+/// A value coded by the uniform 8-bit codec: its level, and the distance to the level in 2^-16ths of a step.
 struct UniformCode {
   std::uint32_t code; ///< Level + 128.
   std::int32_t rest;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kBuckets = kUniformBuckets;
 constexpr std::size_t kTableBytes = kBuckets * sizeof(float);
 
-/// Four histograms in turn, so that equal neighbours do not wait for each other's sums.
+/// Four histograms used in turn, so that additions to the same bucket do not wait for each other.
 struct Histogram {
   std::int64_t rest[4][kBuckets] = {};
   std::uint64_t members[4][kBuckets] = {};

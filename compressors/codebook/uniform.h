@@ -8,8 +8,8 @@
 
 namespace goss::compressors {
 
-/// Means are sums of integers (2^-16ths of a step), so their order does not matter. Values beyond 16000 steps count as
-/// that far in their bucket's mean.
+/// Means are sums of integers (2^-16ths of a step), so the order of addition does not matter. In its bucket's mean a
+/// value beyond 16000 steps counts as 16000 steps.
 class UniformCodec final : public VectorCodec {
  public:
   /// Both tables must outlive the codec.

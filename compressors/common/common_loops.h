@@ -8,17 +8,18 @@ namespace goss::compressors {
 
 /// Sums over at most kSumElems values, in a fixed order.
 inline constexpr std::size_t kSumElems = 1024;
-/// So many of these sums are added as doubles, and then the sums of such groups: a GPU adds the groups side by side.
+/// Sums of kSumElems values are added as doubles in groups of this size, and then the groups' sums: a GPU adds the
+/// groups side by side.
 inline constexpr std::size_t kSumGroup = 512;
 
 struct CommonLoops {
-  /// to[i] = element first + i of the run with reference and residual applied; at least one of them is there.
+  /// to[i] = element first + i of the run with reference and residual applied; the run has at least one of the two.
   void (*prepare)(float* to, const EncodeRun& run, std::size_t first, std::size_t count) = nullptr;
-  /// residual = values - decoded, and 0 where that is not finite.
+  /// residual = values - decoded, and 0 where the difference is not finite.
   void (*lose)(float* residual, const float* values, const float* decoded, std::size_t count) = nullptr;
-  /// set, add or axpy.
+  /// Writes `decoded` to `out` by set, add or axpy.
   void (*deliver)(float* out, const float* decoded, std::size_t count, Delivery delivery) = nullptr;
-  /// The largest peakKey() (common/element.h).
+  /// The largest peakKey() (common/element.h) of the values.
   std::uint32_t (*peak)(const float* values, std::size_t count) = nullptr;
   float (*sum)(const float* values, std::size_t count) = nullptr;
   float (*sumMagnitudes)(const float* values, std::size_t count) = nullptr;

@@ -22,7 +22,7 @@ inline constexpr std::uint32_t kTinyBits = (127u - 100u) << 23;
 
 /// `value` rounded to the nearest integer, ties to even. |value| < 2^22.
 GOSS_HOST_DEVICE std::int32_t roundToInt(float value) {
-  // The sum's last place is 1, so the adder rounds; its low bits are the integer.
+  // The last place of the sum with this number is 1, so the addition rounds; the sum's low bits are the integer.
   constexpr float kMagic = 12582912.0f;
   return static_cast<std::int32_t>(bitCast<std::uint32_t>(value + kMagic) - bitCast<std::uint32_t>(kMagic));
 }
@@ -52,7 +52,7 @@ GOSS_HOST_DEVICE float roundTo16Bits(float value) {
 }
 
 /// Magnitude in the upper 31 bits, sign in the lowest: the maximum of these keys over a block is its largest magnitude
-/// and that one's sign, as an integer maximum, which compilers make vector code of. Of +x and -x, -x wins.
+/// with its sign. Compilers vectorise an integer maximum. Between +x and -x, -x wins.
 GOSS_HOST_DEVICE std::uint32_t peakKey(float value) {
   const auto bits = bitCast<std::uint32_t>(value);
   return (bits << 1) | (bits >> 31);

@@ -21,9 +21,9 @@ inline const unsigned char* bytesOf(PayloadView payload) {
 }
 inline unsigned char* bytesOf(std::span<std::byte> payload) { return reinterpret_cast<unsigned char*>(payload.data()); }
 
-/// values[i] = values[i] * factor, as a merge scales its sum.
+/// values[i] = values[i] * factor: a merge scales its sum.
 void multiply(std::span<float> values, float factor);
-/// out[i] = out[i] / senders: how a mean over payloads ends that all hold every element.
+/// out[i] = out[i] / senders: the end of a mean over payloads that all hold every element.
 void divideBySenders(std::span<float> out, std::size_t senders);
 
 } // namespace goss::compressors

@@ -25,8 +25,8 @@ inline float loadFloat(const unsigned char* from) {
 }
 inline void storeFloat(unsigned char* to, float value) { __builtin_memcpy(to, &value, sizeof value); }
 
-/// to = (values - reference) + decay * residual, where the pointers are not null. A NaN is the canonical one:
-/// processors differ in those that they compute.
+/// to = (values - reference) + decay * residual, where the pointers are not null. Every NaN becomes the canonical one,
+/// because processors compute different NaNs.
 inline void prepare(float* __restrict to, const EncodeRun& run, std::size_t first, std::size_t count) {
   const float* __restrict values = run.values + first;
   if (run.reference != nullptr && run.residual != nullptr) {
@@ -58,7 +58,7 @@ inline std::uint32_t peakOf(const float* values, std::size_t count) {
   return peak;
 }
 
-/// Sums what `function` makes of the values: lane i takes elements i, i + 16, ...; then halves are added. `count` of at
+/// Sums function(value) over the values: lane i takes elements i, i + 16, ...; then halves are added. A `count` of at
 /// most a few thousand keeps the error small; longer vectors add such sums as doubles.
 template <typename Function>
 inline float sumInLanes(const float* values, std::size_t count, Function function) {

@@ -14,21 +14,22 @@ namespace goss::compressors {
 /// Elements that loops hold in the first-level cache at a time; a multiple of every block size.
 inline constexpr std::size_t kTileElems = 4096;
 
-/// `count` elements, from element `first` of a payload of `total` elements on, are encoded. first is a multiple of
+/// Encodes `count` elements from element `first` of a payload of `total` elements on. `first` is a multiple of
 /// kTileElems.
 struct EncodeRun {
-  const float* values = nullptr;    ///< Of element `first`, as are reference and residual.
-  const float* reference = nullptr; ///< Or null.
-  float* residual = nullptr;        ///< Or null.
+  const float* values = nullptr;    ///< Begins at element `first`, as do reference and residual.
+  const float* reference = nullptr; ///< May be null.
+  float* residual = nullptr;        ///< May be null.
   float decay = 1;
   std::size_t first = 0;
   std::size_t count = 0;
   std::size_t total = 0;
   unsigned char* payload = nullptr;
   StreamKey key;                  ///< Private stream.
-  std::uint64_t random_first = 0; ///< Its number for element `first`.
-  bool feedback = false;          ///< What is lost is kept: codecs that do not contract scale down.
-  bool sums = false;              ///< Of a merge: their NaNs, in which processors differ, are encoded as one.
+  std::uint64_t random_first = 0; ///< The private stream's number for element `first`.
+  bool feedback = false;          ///< The encode has error feedback: codecs that do not contract scale down.
+  /// The values are sums of a merge: their NaNs, which differ between processors, are encoded as one.
+  bool sums = false;
 };
 
 /// How decoded values reach their place: set, add or axpy.
@@ -37,13 +38,13 @@ struct Delivery {
   float weight = 1;
 };
 
-/// The same elements of a payload are decoded.
+/// Decodes the same elements of one payload.
 struct DecodeRun {
   const unsigned char* payload = nullptr;
   std::size_t first = 0;
   std::size_t count = 0;
   std::size_t total = 0;
-  float* out = nullptr; ///< Of element `first`.
+  float* out = nullptr; ///< Begins at element `first`.
   Delivery delivery;
 };
 

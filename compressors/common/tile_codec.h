@@ -13,9 +13,9 @@ class TileCodec : public RangeCodec {
   /// `loops` must outlive the codec.
   explicit TileCodec(const CommonLoops& loops) : loops_(loops) {}
 
-  /// Encodes `values`; of the run only place and random numbers count. run.count <= kTileElems.
+  /// Encodes `values`; only the run's place and random numbers matter. run.count <= kTileElems.
   virtual void encodeTile(const float* values, const EncodeRun& run) const = 0;
-  /// The same elements decoded to `out`, whatever the run's delivery.
+  /// Decodes the run's elements to `out` and ignores the run's delivery.
   virtual void decodeTile(float* out, const DecodeRun& run) const = 0;
 
   void encodeRange(const EncodeRun& run) const final;

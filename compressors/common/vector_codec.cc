@@ -14,7 +14,7 @@ constexpr std::size_t vectorScratch(std::size_t count) { return scratchAligned(c
 } // namespace
 
 std::size_t VectorCodec::scratchBytes(std::size_t count) const {
-  // A vector for the difference to a reference, or counters of a mean.
+  // This vector holds the difference to a reference, or the counters of a mean.
   return vectorScratch(count) + scratchAligned(innerScratchBytes(count));
 }
 
@@ -47,7 +47,7 @@ bool VectorCodec::finite(const float* values, std::size_t count) const {
   return loops_.peak(values, count) < kPeakNotFinite;
 }
 
-/// The residual holds the vector itself while it is encoded, and then loses what the payload holds.
+/// While the vector is encoded the residual holds the vector itself; then what the payload holds is subtracted from it.
 std::size_t VectorCodec::encodeKeeping(const VectorIn& in, float* residual, unsigned char* to) const {
   VectorIn kept = in;
   kept.values = residual;
@@ -55,7 +55,7 @@ std::size_t VectorCodec::encodeKeeping(const VectorIn& in, float* residual, unsi
   const std::size_t bytes = encodeVector(kept, to);
   const PayloadView payload(reinterpret_cast<const std::byte*>(to), bytes);
   decodeVector(payload, {residual, in.count, {DecodeMode::axpy, -1}, in.random.shared, in.first_element, in.scratch});
-  // Infinities would stay for ever, and infinity minus infinity as well.
+  // Residuals drop infinities, which would stay for ever, and infinity minus infinity.
   for (std::size_t i = 0; i < in.count; ++i) {
     const bool is_finite = (bitCast<std::uint32_t>(residual[i]) & kFloatInfinity) != kFloatInfinity;
     residual[i] = is_finite ? residual[i] : 0.0f;
@@ -152,7 +152,7 @@ Status VectorCodec::merge(MergeJob& job) const {
   VectorOut out{job.values.data(), count, {DecodeMode::add, 1}, job.random.shared, job.first_element, scratch};
   decodeVectors(job.payloads, out);
   if (const float factor = job.factor; factor != 1 || job.residual == nullptr) {
-    for (float& value : job.values) { // elements that no payload holds are no sums, with whatever NaN
+    for (float& value : job.values) { // elements that no payload holds are no sums; their NaNs may be any
       value = kernels::canonical(value * factor);
     }
   }

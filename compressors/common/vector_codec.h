@@ -13,9 +13,9 @@ struct VectorIn {
   const float* values = nullptr;
   std::size_t count = 0;
   Randomness random;
-  std::uint64_t first_element = 0; ///< Of values, in both streams.
+  std::uint64_t first_element = 0; ///< Number of the first value in both random streams.
   std::span<std::byte> scratch;    ///< innerScratchBytes(count), aligned to 64.
-  bool feedback = false;           ///< What is lost is kept: codecs that do not contract scale down.
+  bool feedback = false;           ///< The encode has error feedback: codecs that do not contract scale down.
 };
 
 /// Where a payload's values go.
@@ -36,7 +36,7 @@ class VectorCodec : public Codec {
   Status merge(MergeJob& job) const final;
   [[nodiscard]] Status check(PayloadView payload, std::size_t count) const final;
 
-  // The parts of which composed codecs are made.
+  // The parts from which composed codecs are made.
 
   /// Writes the payload of the vector to `to` (maxBytes(count)) and returns its length.
   virtual std::size_t encodeVector(const VectorIn& in, unsigned char* to) const = 0;
@@ -58,13 +58,13 @@ class VectorCodec : public Codec {
   /// Sparse codecs: senders[i] += 1 for each element that the payload holds.
   virtual void countPresent(PayloadView payload, const VectorOut& out, std::uint32_t* senders) const;
 
-  /// meanOfPresent, with payloads that check() accepts.
+  /// decode() in mode meanOfPresent, of payloads that check() accepts.
   virtual void decodeMean(const DecodeJob& job) const;
 
-  /// Sum over the vector by 1024s and groups of them in a fixed order, as a double.
+  /// Sums over the vector by 1024s and groups of them in a fixed order, as a double.
   using SumLoop = float (*)(const float* values, std::size_t count);
   static double sumOver(SumLoop loop, const float* values, std::size_t count);
-  /// The largest peakKey() is that of an infinity or a NaN.
+  /// Whether no value is an infinity or a NaN.
   [[nodiscard]] bool finite(const float* values, std::size_t count) const;
 
  private:

@@ -76,7 +76,7 @@ std::size_t DctCodec::encodeVector(const VectorIn& in, unsigned char* to) const 
     loops_.transformTwo(coefficients, from, forward_.data(), chunk_);
     for (std::size_t half = 0; half * chunk_ < held; ++half) {
       float* chunk = coefficients + half * chunk_;
-      if (!finite(from + half * chunk_, chunk_)) { // which NaN a sum gives depends on its order
+      if (!finite(from + half * chunk_, chunk_)) { // the order of a sum decides which NaN it gives
         std::fill_n(chunk, chunk_, bitCast<float>(kFloatNan));
       }
       const std::size_t place = i / chunk_ + half;

@@ -16,7 +16,7 @@ DctTable makeDctTable(std::size_t chunk);
 
 /// Chunks are consecutive elements; the last one is filled up with zeros. Of each chunk the `keep` largest coefficients
 /// are sent, of equal ones the first. meanOfPresent averages in the transform's domain over those that sent a
-/// coefficient, in the order of the payloads, as DeMo's aggregation does, but the same on all ranks.
+/// coefficient, in the order of the payloads, as DeMo's aggregation does, but with the same result on all ranks.
 class DctCodec final : public VectorCodec {
  public:
   /// `chunk` is a power of two from 8 to kMaxDctElems, `keep` at most `chunk`. Both tables must outlive the codec.
@@ -36,7 +36,7 @@ class DctCodec final : public VectorCodec {
  private:
   [[nodiscard]] std::size_t chunks(std::size_t count) const { return (count + chunk_ - 1) / chunk_; }
   void writeChunk(const float* coefficients, unsigned char* indices, unsigned char* values) const;
-  /// Adds the coefficients that a payload holds of a chunk, and counts them where `senders` is not null.
+  /// Adds a payload's coefficients of one chunk, and counts them where `senders` is not null.
   void gather(PayloadView payload, std::size_t chunk, std::size_t count, float* coefficients, unsigned* senders) const;
 
   const std::size_t chunk_;

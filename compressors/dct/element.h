@@ -7,8 +7,8 @@
 
 namespace goss::compressors {
 
-/// What coefficient `coefficient` has of element `element`: sqrt(2 / n) cos(pi (element + 1/2) coefficient / n), and
-/// sqrt(1 / n) for coefficient 0. The angle is folded into the first quarter, where the table has it.
+/// The weight of element `element` in coefficient `coefficient`: sqrt(2 / n) cos(pi (element + 1/2) coefficient / n),
+/// and sqrt(1 / n) for coefficient 0. The angle is folded into the first quarter, where the table has it.
 GOSS_HOST_DEVICE float dctBasis(const DctTable& table, std::size_t element, std::size_t coefficient) {
   const std::size_t quarter = table.chunk;
   std::size_t place = (2 * element + 1) * coefficient % (4 * quarter);
@@ -19,7 +19,7 @@ GOSS_HOST_DEVICE float dctBasis(const DctTable& table, std::size_t element, std:
   return coefficient == 0 ? table.level : value;
 }
 
-/// As payloads hold a coefficient: of NaNs, which overflows give, one and the same.
+/// A coefficient as payloads hold it: every NaN, which overflows cause, becomes the same one.
 GOSS_HOST_DEVICE float dctStored(float coefficient) {
   const std::uint32_t magnitude = kernels::bitCast<std::uint32_t>(coefficient) & 0x7fffffffu;
   return magnitude > kernels::kFloatInfinity ? kernels::bitCast<float>(kernels::kFloatNan) : coefficient;

@@ -21,10 +21,10 @@ struct DctLoops {
   /// out[c] = sum over j of values[j] * basis[j * count + c], j ascending: the transform with basis, its inverse with
   /// the transposed one. `count` is a power of two of at least 8.
   void (*transform)(float* out, const float* values, const float* basis, std::size_t count) = nullptr;
-  /// The same for the vectors of two chunks, one after the other, which share what is read of the basis.
+  /// Transforms two chunks, one behind the other, which share each read of the basis.
   void (*transformTwo)(float* out, const float* values, const float* basis, std::size_t count) = nullptr;
-  /// Writes the indices of the `keep` largest magnitudes, of equal ones the first, ascending. 1 <= keep <= count. There
-  /// is room for `count` indices.
+  /// Writes the indices of the `keep` largest magnitudes, of equal ones the first, in ascending order. 1 <= keep <=
+  /// count; `indices` holds `count`.
   void (*select)(unsigned char* indices, const float* coefficients, std::size_t count, std::size_t keep) = nullptr;
 };
 

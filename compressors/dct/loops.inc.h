@@ -10,8 +10,8 @@ namespace {
 
 using Quad = float __attribute__((vector_size(16)));
 
-/// kChunks products of a row vector with the basis, two groups of columns of each in registers at a time. A column's
-/// sum is that of j ascending whatever the width of the registers.
+/// kChunks products of a row vector with the basis; two groups of columns of each stay in registers. A column is summed
+/// over ascending j whatever the width of the registers.
 template <std::size_t kChunks, typename Group>
 inline void dctColumns(float* __restrict out, const float* __restrict values, const float* __restrict basis,
                        std::size_t count) {
@@ -46,7 +46,7 @@ inline void dctTransform(float* __restrict out, const float* __restrict values, 
   }
 }
 
-/// The keep-th largest magnitude, bit by bit from the highest: the largest number that at least `keep` reach.
+/// The keep-th largest magnitude, found bit by bit from the highest: the largest number that at least `keep` reach.
 inline std::uint32_t dctThreshold(const std::uint32_t* __restrict magnitudes, std::size_t count, std::size_t keep) {
   std::uint32_t threshold = 0;
   for (std::uint32_t bit = 1u << 30; bit != 0; bit >>= 1) {
@@ -57,7 +57,7 @@ inline std::uint32_t dctThreshold(const std::uint32_t* __restrict magnitudes, st
     }
     threshold = reached >= keep ? candidate : threshold;
     if (reached == keep) {
-      break; // it parts them already
+      break; // the number separates them already
     }
   }
   return threshold;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kBytesMask = (1u << 30) - 1;
 constexpr std::size_t kPlanesBytes = kLosslessPlanes * kLosslessChunk;
-/// Of zstd's decoder and one plane: what check() takes of the stack. zstd 1.5 asks for less than 100 KiB.
+/// Stack that check() takes for zstd's decoder and one plane. zstd 1.5 needs less than 100 KiB.
 constexpr std::size_t kStackDecoder = 160 << 10;
 
 struct StoredPlane {
@@ -43,7 +43,7 @@ StoredPlane storePlane(unsigned char* to, const unsigned char* plane, std::size_
   return {PlaneMode::raw, count};
 }
 
-/// Whether the stored bytes are a plane, which it writes.
+/// Whether the stored bytes decode to a plane, which this function writes.
 bool loadPlane(unsigned char* plane, std::size_t count, const unsigned char* from, const StoredPlane& stored,
                std::span<std::byte> memory) {
   switch (stored.mode) {

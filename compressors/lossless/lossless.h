@@ -23,13 +23,13 @@ class LosslessCodec final : public VectorCodec {
   [[nodiscard]] std::size_t maxBytes(std::size_t count) const override;
   std::size_t encodeVector(const VectorIn& in, unsigned char* to) const override;
   void decodeVector(PayloadView payload, const VectorOut& out) const override;
-  /// Decodes what zstd wrote: only that tells whether it can be.
+  /// Finds flaws by decoding: only zstd tells whether it can decode the bytes.
   [[nodiscard]] std::string flawOf(PayloadView payload, std::size_t count) const override;
   [[nodiscard]] std::size_t innerScratchBytes(std::size_t count) const override;
 
  private:
   const LosslessLoops& loops_;
-  const std::size_t encoder_bytes_; ///< Of zstd's working memory.
+  const std::size_t encoder_bytes_; ///< Size of zstd's working memory.
   const std::size_t decoder_bytes_;
 };
 

@@ -1,6 +1,6 @@
 #include "compressors/lossless/plane_coder.h"
 
-// Contexts in the caller's memory: codecs never allocate.
+// This macro makes zstd's contexts in the caller's memory available: codecs never allocate.
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 
@@ -8,20 +8,20 @@ namespace goss::compressors {
 
 namespace {
 
-/// Planes of floats hardly repeat strings: little searching for matches, all for the entropy coder.
+/// Planes of floats hardly repeat strings: this level spends little time on matches and relies on entropy coding.
 constexpr int kLevel = -20;
-/// What does not become smaller by a 32nd in its beginning is not tried further.
+/// A plane whose first bytes do not become smaller by a 32nd is stored raw.
 constexpr std::size_t kSample = 4096;
 constexpr std::size_t kMin = 256; ///< Bytes below which tables cost more than they save.
 
 bool configure(ZSTD_CCtx* context) {
-  // Negative levels would leave literals as they are.
+  // With their default, negative levels do not compress literals.
   return ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, kLevel)) == 0 &&
          ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_literalCompressionMode, ZSTD_ps_enable)) == 0 &&
          ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 1)) == 0;
 }
 
-/// Bytes written, or 0 where they would be more than `room`.
+/// Compresses and returns the bytes written, or 0 where more than `room` would be needed.
 std::size_t compress(ZSTD_CCtx* context, unsigned char* to, std::size_t room, const unsigned char* from,
                      std::size_t count) {
   const std::size_t bytes = ZSTD_compress2(context, to, room, from, count);

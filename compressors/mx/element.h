@@ -26,8 +26,8 @@ struct MxE3M0 : Float4E3M0 {
 };
 
 /// E8M0, biased by 127: the exponent of the peak over kTop, rounded up where the element's range must cover the peak;
-/// 255 is NaN. Not so for e2m1, as in OCP MX 1.0: peaks between 6 and 8 become 6, and all others keep a bit more, which
-/// loses a tenth less in all. With e4m3 the peaks' loss would outweigh everything else.
+/// 255 is NaN. e2m1 does not round up, as in OCP MX 1.0: peaks between 6 and 8 become 6, while all other values keep a
+/// bit more, and the total loss falls by a tenth. For e4m3 the loss of the peaks would be larger than that gain.
 template <typename Element>
 GOSS_HOST_DEVICE std::uint32_t mxExponent(std::uint32_t peak) {
   const auto bits = bitCast<std::uint32_t>(bitCast<float>(peak >> 1) / Element::kTop);

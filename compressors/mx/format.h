@@ -18,7 +18,7 @@ constexpr std::size_t mxPayloadBytes(MxElement element, std::size_t total) {
   return mxCodeBytes(element, total) + (total + kMxBlock - 1) / kMxBlock;
 }
 
-/// A tile of at most kTileElems elements.
+/// Loops over a tile of at most kTileElems elements.
 struct MxLoops {
   void (*encode[kMxElements])(const float* values, const EncodeRun& run) = {};
   void (*decode[kMxElements])(float* out, const DecodeRun& run) = {};

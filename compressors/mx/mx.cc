@@ -12,14 +12,15 @@ std::string MxCodec::spec() const {
 CodecTraits MxCodec::traits() const {
   CodecTraits traits;
   traits.fixed_size = true;
-  // The peak may round down to where a smaller power of two would do; but what was decoded lies on that finer grid too.
+  // The peak may round down to a value for which a smaller power of two would do; but the decoded values lie on that
+  // finer grid too.
   traits.idempotent = true;
   traits.block = kMxBlock;
   return traits;
 }
 
-/// Half of the widest gap that a value may lie in, beside the value or beside its block's peak. e2m1 cuts peaks of 8
-/// to 6.
+/// A value loses at most half of the widest gap around it, relative to itself or to its block's peak. e2m1 reduces
+/// peaks of 8 to 6.
 LossBound MxCodec::lossBound(std::size_t, bool) const {
   constexpr double kTiny = 0x1p-100;
   switch (element_) {

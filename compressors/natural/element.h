@@ -7,7 +7,7 @@
 namespace goss::compressors {
 
 /// Code e of 1 to 126 is a magnitude of 2^(e - 109); 0 is zero. Bit 7 is the sign; the code of -0 means NaN.
-inline constexpr std::uint32_t kNaturalBias = 18; ///< From code to the exponent field of a float32.
+inline constexpr std::uint32_t kNaturalBias = 18; ///< Difference of a code and the exponent field of a float32.
 inline constexpr std::uint32_t kNaturalNan = 0x80;
 
 /// `up` says whether the magnitude is rounded to the next power of two.

@@ -7,7 +7,7 @@
 namespace goss::compressors {
 
 struct NaturalLoops {
-  void (*encode[2])(const float* values, const EncodeRun& run) = {}; ///< Stochastic, nearest.
+  void (*encode[2])(const float* values, const EncodeRun& run) = {}; ///< [0] rounds at random, [1] to nearest.
   void (*decode)(float* out, const DecodeRun& run) = nullptr;
 };
 

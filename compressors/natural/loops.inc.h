@@ -20,7 +20,8 @@ void encodeNatural(const float* values, const EncodeRun& run) {
   }
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t mantissa = bitCast<std::uint32_t>(from[i]) & 0x7fffffu;
-    // The chance to go up is the mantissa's fraction; a random number stands for the middle of its 65536th.
+    // The probability of rounding up is the mantissa's fraction; a 16-bit random number stands for the middle of its
+    // interval.
     const std::uint32_t bar = kNearest ? 1u << 22 : (static_cast<std::uint32_t>(random[i]) << 7) + 64;
     to[i] = static_cast<unsigned char>(naturalCode(from[i], bar < mantissa));
   }

@@ -11,8 +11,8 @@ GOSS_HOST_DEVICE float factorDraw(std::uint32_t random) {
   return (static_cast<float>(random >> 8) + 0.5f) * (1.0f / 8388608.0f) - 1.0f;
 }
 
-/// What makes a column's length 1, from the squares of its length before and after others were taken out of it. A
-/// column that depends on those before becomes zero.
+/// The factor that makes a column's length 1, from the squares of its length before and after the other columns were
+/// subtracted. A column that depends on those before becomes zero.
 GOSS_HOST_DEVICE double factorInverse(double before, double after) {
   return after > before * 1e-10 ? 1 / __builtin_sqrt(after) : 0;
 }

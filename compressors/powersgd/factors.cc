@@ -102,7 +102,7 @@ void orthonormalize(std::span<float> factor, std::size_t rank, std::size_t colum
     }
   }
   const double after = columnDot(factor, rank, column, column);
-  // What is left of a dependent column is rounding.
+  // Only rounding errors are left of a dependent column.
   const double inverse = factorInverse(before, after);
   for (std::size_t i = 0; i < factor.size(); i += rank) {
     factor[i + column] = static_cast<float>(factor[i + column] * inverse);

@@ -8,10 +8,10 @@
 
 namespace goss::compressors {
 
-/// Products sum so many terms in order, and then such sums in order: a GPU makes them side by side.
+/// Products sum so many terms in order, and then those sums in order: a GPU computes them side by side.
 inline constexpr std::size_t kFactorSlab = 512;
 inline constexpr std::size_t kMaxFactorRank = 256;
-/// Sums over a column add every 32nd number, and then halves.
+/// Sums over a column add every 32nd number, and then halves of these sums.
 inline constexpr std::size_t kFactorLanes = 32;
 
 /// Shapes: matrix is rows x columns, all factors are (rows or columns) x rank, all row-major.
@@ -21,12 +21,13 @@ struct MatrixShape {
   std::size_t rank = 0;
 };
 
-/// Whether the factors of `count` elements in rows of `columns` are smaller than they.
+/// Whether the factors take fewer elements than a vector of `count` elements in rows of `columns`.
 constexpr bool factorsPay(std::size_t count, std::size_t columns, std::size_t rank) {
   return columns != 0 && rank * (count / columns + columns) < count;
 }
 
-/// Rows of the matrix: what is long is computed in parts, the first rows first, with the same result however it is cut.
+/// Rows of the matrix. Long computations are done in parts, the first rows first, with the same result however they are
+/// cut.
 struct RowRange {
   std::size_t first = 0;
   std::size_t end = 0;
@@ -35,15 +36,15 @@ struct RowRange {
 /// out (rows x rank) = matrix * right (columns x rank).
 void timesRight(const MatrixShape& shape, RowRange rows, const float* matrix, const float* right, float* out);
 /// out (columns x rank) = matrix^T * left (rows x rank), complete after the last rows. `sums` has room for as much as
-/// `out`, and is left alone from part to part.
+/// `out`, and the caller leaves it unchanged between parts.
 void timesLeft(const MatrixShape& shape, RowRange rows, const float* matrix, const float* left, float* sums,
                float* out);
 /// out (rows x columns) = left * right^T.
 void product(const MatrixShape& shape, RowRange rows, const float* left, const float* right, float* out);
-/// to = to - left * right^T; what is not finite becomes 0.
+/// to = to - left * right^T; elements that are not finite become 0.
 void subtractProduct(const MatrixShape& shape, RowRange rows, const float* left, const float* right, float* to);
-/// Gram-Schmidt on the columns of factor (rows x rank), in double: one column, after those before it. One that depends
-/// on them becomes zero.
+/// Gram-Schmidt on the columns of factor (rows x rank), in double: orthonormalizes `column` against the columns before
+/// it. A column that depends on them becomes zero.
 void orthonormalize(std::span<float> factor, std::size_t rank, std::size_t column);
 /// Numbers in (-1, 1), the same on all ranks.
 void fillShared(std::span<float> factor, const SharedStream& stream);

@@ -18,7 +18,7 @@ void multiply(std::span<float> values, float by) {
   }
 }
 
-/// Vectors that do not become smaller: one sum of them as they are.
+/// Runs vectors that factors do not make smaller: one sum of them as they are.
 class PlainRun final : public CodecRun {
  public:
   explicit PlainRun(const RunJob& job) : job_(job) {}
@@ -28,7 +28,8 @@ class PlainRun final : public CodecRun {
       return Phase{};
     }
     summed_ = true;
-    if (job_.residual != nullptr) { // from another time: nothing is lost from now on
+    // a residual from an earlier operation is cleared, because nothing is lost from now on
+    if (job_.residual != nullptr) {
       for (std::size_t i = 0; i < job_.values.size(); ++i) {
         job_.values[i] += job_.decay * job_.residual[i];
         job_.residual[i] = 0;
@@ -42,10 +43,10 @@ class PlainRun final : public CodecRun {
   bool summed_ = false;
 };
 
-/// Multiplications from one look at other things to the next: some ten milliseconds.
+/// Multiplications between two calls of next(), about ten milliseconds, so that other operations get their turn.
 constexpr std::size_t kSliceWork = std::size_t{1} << 25;
 
-/// What both forms begin and end with, and how both cut what takes long.
+/// How both forms begin and end, and how both cut long computations into slices.
 class FactorRun : public CodecRun {
  protected:
   FactorRun(const PowerSgdSettings& settings, const RunJob& job)
@@ -60,10 +61,10 @@ class FactorRun : public CodecRun {
     }
   }
 
-  /// Of nothing: next() is called again when others have had their turn.
+  /// A phase without values: next() is called again when other operations have had their turn.
   static Phase again() { return Phase{PhaseWant::sum}; }
 
-  /// Works on the next rows; whether these were the last.
+  /// Works on the next rows; returns whether these were the last.
   template <typename Work>
   bool overRows(const Work& work) {
     const RowRange rows{done_, std::min(shape_.rows, done_ + slice_rows_)};
@@ -71,7 +72,7 @@ class FactorRun : public CodecRun {
     done_ = rows.end < shape_.rows ? rows.end : 0;
     return done_ == 0;
   }
-  /// The same for the columns of a factor.
+  /// Orthonormalizes the next columns of a factor; returns whether these were the last.
   bool orthonormalizeMore(std::span<float> factor) {
     for (std::size_t work = 0; work < kSliceWork && done_ < shape_.rank; ++done_) {
       orthonormalize(factor, shape_.rank, done_);
@@ -82,16 +83,16 @@ class FactorRun : public CodecRun {
     return last;
   }
 
-  /// The first operation finds only zeros and draws the factor; so does the one that follows an overflow, which all
-  /// ranks find in the same sums.
+  /// Draws the factor where it is all zero (the first operation) or not finite (after an overflow, which all ranks find
+  /// in the same sums).
   void begin(std::span<float> factor) const {
     const bool zero = std::all_of(factor.begin(), factor.end(), [](float value) { return value == 0.0f; });
     if (zero || !std::all_of(factor.begin(), factor.end(), [](float value) { return std::isfinite(value); })) {
       fillShared(factor, job_.random.shared);
     }
   }
-  /// `values` becomes the averaged product; the residual what it, or this rank's own product, lacks. Whether these were
-  /// the last rows.
+  /// `values` becomes the averaged product; the residual becomes the difference to it, or to this rank's own product.
+  /// Returns whether these were the last rows.
   bool finishMore(const float* left, const float* right, const float* own_left, const float* own_right) {
     return overRows([&](RowRange rows) {
       if (job_.residual != nullptr) {
@@ -112,7 +113,7 @@ class FactorRun : public CodecRun {
 
  private:
   const std::size_t slice_rows_;
-  std::size_t done_ = 0; ///< Rows or columns of what is being computed.
+  std::size_t done_ = 0; ///< Rows or columns that are computed.
 };
 
 class TwoReductionRun final : public FactorRun {
@@ -162,7 +163,7 @@ class TwoReductionRun final : public FactorRun {
   std::vector<float> own_right_; ///< Q before it is summed.
 };
 
-/// state: which side the kept factor is of (0: columns), then the factor, with room for the longer side.
+/// state: the side of the kept factor (0: columns), then the factor, in space for the longer side.
 class OneReductionRun final : public FactorRun {
  public:
   OneReductionRun(const PowerSgdSettings& settings, const RunJob& job)

@@ -1,5 +1,5 @@
-/// PowerSGD: a matrix becomes the product of two thin ones, whose sums over ranks are the sum's own (Vogels et al.
-/// 2019, arXiv 1905.13727).
+/// PowerSGD approximates a matrix by the product of two thin factors; the sums of factors over the ranks give the
+/// factors of the sum (Vogels et al. 2019, arXiv 1905.13727).
 #ifndef GOSS_COMPRESSORS_POWERSGD_POWERSGD_H_
 #define GOSS_COMPRESSORS_POWERSGD_POWERSGD_H_
 
@@ -9,13 +9,13 @@ namespace goss::compressors {
 
 struct PowerSgdSettings {
   std::size_t rank = 4;
-  /// Two: P = M Q is summed and made orthonormal, then Q = M^T P is summed. One: the sides take turns, one factor an
-  /// operation.
+  /// Two reductions: P = M Q is summed and made orthonormal, then Q = M^T P is summed. One reduction: the sides take
+  /// turns, one factor in each operation.
   bool one_reduction = false;
   /// The residual is M minus the product of the averaged factors; otherwise minus the product with this rank's own last
   /// factor.
   bool averaged_feedback = true;
-  std::uint32_t columns = 0; ///< Of the matrix, for collectives; 0: nearly square.
+  std::uint32_t columns = 0; ///< Columns of the matrix in collectives; 0: nearly square.
 };
 
 /// Multi-phase and needs the shape. Works on rows x columns; where the factors would not be smaller, or without

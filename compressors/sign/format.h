@@ -10,7 +10,7 @@ namespace goss::compressors {
 struct SignLoops {
   /// Packs (value < 0) of at most kTileElems elements into (count + 7) / 8 bytes.
   void (*pack)(unsigned char* to, const float* values, std::size_t count) = nullptr;
-  /// Delivers +scale or -scale.
+  /// Writes +scale or -scale for each bit, as the delivery says.
   void (*unpack)(float* out, const unsigned char* from, std::size_t count, float scale, Delivery delivery) = nullptr;
 };
 

@@ -35,7 +35,7 @@ std::size_t ChainedCodec::encodeInner(const VectorIn& in, const Workspace& work,
   job.first_element = in.first_element;
   job.scratch = work.rest;
   job.segments = {&segment, 1};
-  // Sizes and scratch are ours: it cannot fail.
+  // This class computed sizes and scratch: the call cannot fail.
   const Status status = inner_->encode(job);
   return status.isOk() ? segment.bytes : 0;
 }
@@ -49,7 +49,7 @@ void ChainedCodec::decodeInner(std::span<const PayloadView> payloads, const Vect
   job.first_element = out.first_element;
   job.scratch = work.rest;
   const Status status = inner_->decode(job);
-  if (!status.isOk()) { // flawOf() has asked the inner codec
+  if (!status.isOk()) { // cannot happen: flawOf() has asked the inner codec
     std::fill(job.out.begin(), job.out.end(), 0.0f);
   }
 }

@@ -17,16 +17,17 @@ class ChainedCodec : public VectorCodec {
   ChainedCodec(std::shared_ptr<const Codec> inner, const CommonLoops& loops)
       : VectorCodec(loops), inner_(std::move(inner)) {}
 
-  /// Most values that reach the inner codec of `count`.
+  /// Upper bound of the values that the inner codec gets of `count`.
   [[nodiscard]] virtual std::size_t most(std::size_t count) const = 0;
   /// Indices that the workspace of `count` values has space for; at least most(count).
   [[nodiscard]] virtual std::size_t indexRoom(std::size_t count) const { return most(count); }
   [[nodiscard]] const Codec& inner() const { return *inner_; }
 
-  /// Of what picks at least `share` of |x|^2 from `count` elements, in the mean, and codes them by the inner codec.
+  /// The loss of a codec that picks at least `share` of |x|^2 from `count` elements, in the mean, and codes them by the
+  /// inner codec.
   [[nodiscard]] LossBound lossOfPicked(double share, std::size_t count, bool feedback) const;
 
-  /// The scratch of one call: indices, values and what the inner codec wants.
+  /// The scratch of one call: indices, values and the inner codec's scratch.
   struct Workspace {
     std::span<std::uint32_t> indices;
     std::span<float> values;
@@ -35,7 +36,7 @@ class ChainedCodec : public VectorCodec {
   [[nodiscard]] Workspace workspace(std::span<std::byte> scratch, std::size_t count) const;
 
   std::size_t encodeInner(const VectorIn& in, const Workspace& work, std::size_t held, unsigned char* to) const;
-  /// work.values[0 .. held) = what the payloads, at least one, decode to and add up to.
+  /// work.values[0 .. held) = the sum of what the payloads decode to; there is at least one payload.
   void decodeInner(std::span<const PayloadView> payloads, const VectorOut& out, const Workspace& work,
                    std::size_t held) const;
   /// Delivers work.values[i] to element work.indices[i]; set clears the others.

@@ -12,15 +12,15 @@ namespace goss::compressors {
 /// Magnitudes as integers of the same order: the bits of a float without its sign. NaNs are the largest.
 struct Cut {
   std::uint32_t threshold = 0;             ///< Larger magnitudes are taken.
-  std::uint64_t ties = 0;                  ///< So many equal ones, the first, are taken too.
-  std::uint64_t limit = ~std::uint64_t{0}; ///< No more than this are taken, the first.
+  std::uint64_t ties = 0;                  ///< So many magnitudes equal to the threshold, the first, are taken too.
+  std::uint64_t limit = ~std::uint64_t{0}; ///< No more elements than this are taken, the first ones.
 };
 
-/// Blocks of a vector, ascending, none of which leaves it.
+/// Blocks of a vector, ascending; all lie within the vector.
 struct Blocks {
-  const std::size_t* first = nullptr; ///< Elements.
+  const std::size_t* first = nullptr; ///< First element of each block.
   std::size_t count = 0;
-  std::size_t block = 0; ///< Elements of one.
+  std::size_t block = 0; ///< Elements of one block.
 };
 
 /// Elements `begin` to `end` of a vector, to be written.
@@ -28,11 +28,11 @@ struct Ground {
   float* out = nullptr; ///< The vector's first element.
   std::size_t begin = 0;
   std::size_t end = 0;
-  bool bypass = false; ///< It is too long for the caches: they are left to others.
+  bool bypass = false; ///< The vector is too long for the caches: stores bypass them.
 };
 
 struct SparseLoops {
-  /// Writes the indices of what the cut takes, ascending, and returns how many.
+  /// Writes the indices of the elements that the cut takes, ascending, and returns how many.
   std::size_t (*collect)(const float* values, std::size_t count, Cut cut, std::uint32_t* indices) = nullptr;
   /// Writes the indices of magnitudes of at least `threshold`, ascending, and returns how many; more than `room` when
   /// so many do not fit, or nearly so.
@@ -49,7 +49,7 @@ struct SparseLoops {
   void (*draw)(const StreamKey& key, const std::uint64_t* places, std::size_t count, std::uint32_t* draws) = nullptr;
   /// Writes the blocks of the vector side by side to `to`.
   void (*pick)(const float* values, Blocks blocks, float* to) = nullptr;
-  /// The opposite: the blocks get 0 + values, what else is in the range 0.
+  /// The inverse of pick: the blocks become 0 + values, and all other elements of the range 0.
   void (*lay)(const Ground& ground, Blocks blocks, const float* values) = nullptr;
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 inline std::size_t collectLoop(const float* __restrict values, std::size_t count, Cut cut,
                                std::uint32_t* __restrict indices) {
-  // Most groups hold nothing: whole vectors are asked first.
+  // Most groups hold no such element: the loop tests whole vectors first.
   constexpr std::size_t kGroup = 64;
   std::uint64_t taken = 0, ties = 0;
   for (std::size_t first = 0; first < count && taken < cut.limit; first += kGroup) {
@@ -38,13 +38,13 @@ inline std::size_t collectLoop(const float* __restrict values, std::size_t count
   return taken;
 }
 
-/// Where a gathering is.
+/// Progress of gathering indices.
 struct Gathered {
   std::uint32_t* indices;
   std::size_t room, first, taken;
 };
 
-/// The elements from at.first on, one by one.
+/// Gathers from the elements at.first on, one by one.
 inline std::size_t gatherTail(const float* values, std::size_t count, std::uint32_t threshold, Gathered at) {
   for (; at.first < count; ++at.first) {
     if (magnitudeBits(values[at.first]) < threshold) {
@@ -62,8 +62,8 @@ inline std::size_t gatherTail(const float* values, std::size_t count, std::uint3
 
 inline std::size_t gatherLoop(const float* __restrict values, std::size_t count, std::uint32_t threshold,
                               std::size_t room, std::uint32_t* __restrict indices) {
-  // The compiler makes no use of this instruction by itself: what a comparison takes moves together, and every vector
-  // is written whole, so that nothing depends on a branch.
+  // Compilers do not use this instruction by themselves: the elements that pass a comparison move together, and every
+  // vector is written whole, so that nothing depends on a branch.
   constexpr std::size_t kGroup = 16;
   const __m512i no_sign = _mm512_set1_epi32(0x7fffffff), least = _mm512_set1_epi32(static_cast<int>(threshold));
   const __m512i step = _mm512_set1_epi32(kGroup);
@@ -84,8 +84,8 @@ inline std::size_t gatherLoop(const float* __restrict values, std::size_t count,
 
 inline std::size_t gatherLoop(const float* __restrict values, std::size_t count, std::uint32_t threshold,
                               std::size_t room, std::uint32_t* __restrict indices) {
-  // Most groups hold nothing. In one that does, every index is written and the next one's place decides: a branch for
-  // each element would be foreseen by nobody.
+  // Most groups hold no such element. In a group that does, every index is written and the next position depends on the
+  // comparison: a branch for each element would be mispredicted.
   constexpr std::size_t kGroup = 16;
   std::size_t taken = 0;
   std::size_t first = 0;
@@ -111,7 +111,7 @@ inline std::size_t gatherLoop(const float* __restrict values, std::size_t count,
 #endif
 
 inline std::size_t countFromLoop(const float* values, std::size_t count, std::uint32_t threshold) {
-  constexpr std::size_t kGroup = 1u << 20; // counted in 32 bits, as wide as what is compared
+  constexpr std::size_t kGroup = 1u << 20; // the loop counts in 32 bits, as wide as the compared values
   std::size_t total = 0;
   for (std::size_t first = 0; first < count; first += kGroup) {
     const std::size_t some = kGroup < count - first ? kGroup : count - first;
@@ -138,10 +138,10 @@ inline std::size_t countBitsLoop(const unsigned char* bits, std::size_t bytes) {
   return total;
 }
 
-/// The elements of whole bytes from `first` on, one by one; out is cleared already.
+/// Delivers the elements of whole bytes from `first` on, one by one; `out` is cleared already.
 inline void deliverBits(float* __restrict out, const unsigned char* bits, std::size_t bytes,
                         const float* __restrict values, Delivery delivery) {
-  const float weight = delivery.mode == DecodeMode::axpy ? delivery.weight : 1.0f; // times 1 changes no number
+  const float weight = delivery.mode == DecodeMode::axpy ? delivery.weight : 1.0f; // multiplying by 1 changes no value
   for (std::size_t i = 0; i < bytes; ++i) {
     for (unsigned left = bits[i]; left != 0; left &= left - 1, ++values) {
       float& to = out[i * 8 + static_cast<std::size_t>(std::countr_zero(left))];
@@ -196,7 +196,7 @@ inline void drawLoop(const StreamKey& key, const std::uint64_t* __restrict place
 }
 
 inline void pickLoop(const float* __restrict values, Blocks blocks, float* __restrict to) {
-  // Nothing foresees where the next block lies: lines are asked for well before they are read.
+  // The hardware cannot predict where the next block lies: cache lines are prefetched well before they are read.
   constexpr std::size_t kAhead = 24, kLine = 64 / sizeof(float), kMaxLines = 16;
   const std::size_t asked = blocks.block < kMaxLines * kLine ? blocks.block : kMaxLines * kLine;
   for (std::size_t i = 0; i < blocks.count; ++i, to += blocks.block) {
@@ -214,7 +214,7 @@ inline void pickLoop(const float* __restrict values, Blocks blocks, float* __res
 
 #if defined(__SSE2__)
 
-/// Whole lines past the caches: out to out + count, which are both at a line's begin, get 0 + values, or 0.
+/// Writes whole cache lines past the caches: out to out + count, both at the beginning of a line, get 0 + values, or 0.
 inline void streamLines(float* out, const float* values, std::size_t count) {
   constexpr std::size_t kWord = 4;
   const __m128 zero = _mm_setzero_ps();

@@ -10,7 +10,7 @@ namespace goss::compressors {
 
 namespace {
 
-constexpr std::size_t kLongElems = 1u << 20; ///< Of 4 MiB, a second-level cache keeps little.
+constexpr std::size_t kLongElems = 1u << 20; ///< 4 MiB, of which a second-level cache keeps little.
 
 } // namespace
 
@@ -31,7 +31,7 @@ CodecTraits RandomKCodec::traits() const {
   return traits;
 }
 
-/// A block of the longest run of blocks is the least likely one.
+/// A block of the longest run of blocks has the lowest probability to be sent.
 LossBound RandomKCodec::lossBound(std::size_t count, bool feedback) const {
   const Runs runs = runsOf(count);
   const std::size_t longest = runs.chosen == 0 ? 1 : (runs.blocks + runs.chosen - 1) / runs.chosen;
@@ -66,7 +66,7 @@ void RandomKCodec::forChosen(std::size_t count, const SharedStream& shared, std:
     for (std::size_t i = 0; i <= some; ++i) {
       begin[i] = (run + i) * runs.blocks / runs.chosen;
     }
-    // The stream's place is that of the run within the tensor, so that segments choose independently.
+    // The stream's number is the position of the run within the tensor, so that segments choose independently.
     for (std::size_t i = 0; i < some; ++i) {
       places[i] = first_element + begin[i] * runs.block;
     }

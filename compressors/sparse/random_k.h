@@ -25,7 +25,7 @@ class RandomKCodec final : public ChainedCodec {
   [[nodiscard]] std::size_t maxBytes(std::size_t count) const override { return inner().maxBytes(most(count)); }
   std::size_t encodeVector(const VectorIn& in, unsigned char* to) const override;
   void decodeVector(PayloadView payload, const VectorOut& out) const override { decodeVectors({&payload, 1}, out); }
-  /// All payloads hold the same blocks: where those are set, they are added up before they are laid out.
+  /// All payloads hold the same blocks: in mode set they are added up before they are written to the vector.
   void decodeVectors(std::span<const PayloadView> payloads, const VectorOut& out) const override;
   [[nodiscard]] std::string flawOf(PayloadView payload, std::size_t count) const override;
   Status addPayload(PayloadView payload, std::size_t count, std::span<std::byte> into) const override;
@@ -39,20 +39,20 @@ class RandomKCodec final : public ChainedCodec {
 
  private:
   struct Runs {
-    std::size_t block;  ///< Elements: block_, or all of a shorter segment.
-    std::size_t blocks; ///< In the segment.
+    std::size_t block;  ///< Elements of a block: block_, or all of a shorter segment.
+    std::size_t blocks; ///< Number of blocks in the segment.
     std::size_t chosen;
   };
   [[nodiscard]] Runs runsOf(std::size_t count) const;
   /// Some of the chosen blocks, in the order of the runs.
   struct Chosen {
-    Blocks blocks;     ///< Whole ones.
-    std::size_t at;    ///< Position of the first of their values among all that are sent.
-    std::size_t begin; ///< The elements of their runs.
+    Blocks blocks;     ///< Whole blocks.
+    std::size_t at;    ///< Position of their first value among all that are sent.
+    std::size_t begin; ///< First element of their runs.
     std::size_t end;
-    std::size_t rest; ///< Elements of a shorter block, the vector's last, behind `blocks`; 0: none.
+    std::size_t rest; ///< Elements of a short block at the end of the vector, behind `blocks`; 0: none.
   };
-  /// Calls use(chosen) until all blocks were in it.
+  /// Calls use(chosen) until all chosen blocks were passed.
   template <typename Function>
   void forChosen(std::size_t count, const SharedStream& shared, std::uint64_t first_element, Function use) const;
   /// Calls use(element) for all elements of chosen blocks.

@@ -24,21 +24,21 @@ double ratioOf(std::size_t some, std::size_t count) {
 
 std::uint32_t magnitude(float value) { return std::bit_cast<std::uint32_t>(value) & 0x7fffffffu; }
 
-/// Magnitudes between two, both included.
+/// Magnitudes from `low` to `high`, both included.
 struct Between {
   std::uint32_t low = 0;
   std::uint32_t high = 0x7fffffff;
 };
 
 /// The k-th largest (k >= 1) of magnitude_at(0) to magnitude_at(count - 1), by passes that each narrow the range to one
-/// of 2048 buckets. All of the k largest are in the range. `ties` tells how many of its equals are among the first k.
-/// Fewer `passes` leave the lower bits at the bucket's least.
+/// of 2048 buckets. All of the k largest are in the range. `ties` tells how many magnitudes equal to it are among the
+/// first k. With fewer `passes` the lower bits are those of the bucket's lower end.
 template <typename MagnitudeAt>
 Cut kthLargest(std::size_t count, std::uint64_t k, MagnitudeAt magnitude_at, Between range = {}, int passes = 3) {
   constexpr int kDigit = 11;
   for (int shift = 1; passes > 0 && shift > 0; --passes) {
     shift = std::max(0, static_cast<int>(std::bit_width(range.high - range.low)) - kDigit);
-    // Four histograms in turn, so that equal neighbours do not wait for each other.
+    // Four histograms used in turn, so that additions to the same bucket do not wait for each other.
     std::array<std::array<std::uint32_t, 1u << kDigit>, 4> histogram{};
     const std::uint32_t width = range.high - range.low;
     for (std::size_t i = 0; i < count; ++i) {
@@ -65,14 +65,14 @@ Cut kthLargest(std::size_t count, std::uint64_t k, MagnitudeAt magnitude_at, Bet
   return cut;
 }
 
-/// The same of every stride-th value.
+/// The k-th largest of every stride-th value.
 Cut kthLargest(const float* values, std::size_t count, std::size_t stride, std::uint64_t k) {
   return kthLargest((count + stride - 1) / stride, k, [=](std::size_t i) { return magnitude(values[i * stride]); });
 }
 
-/// Finding the cut among all values takes a pass for each digit. A sample tells a lower one, which somewhat more than k
-/// values reach; one pass gathers those, and the exact cut is found among them. Where the sample deceived, nothing is
-/// lost but time.
+/// Finding the cut among all values takes a pass for each digit. A sample gives a lower threshold, which somewhat more
+/// than k values reach; one pass gathers those, and the exact cut is found among them. A sample that is not
+/// representative costs only time.
 class Shortlist {
  public:
   Shortlist(const float* values, std::size_t count, std::size_t k)
@@ -82,15 +82,15 @@ class Shortlist {
   [[nodiscard]] static std::size_t most(std::size_t count, std::size_t k) { return std::min(count, 2 * k + kGroup); }
   [[nodiscard]] bool pays() const { return plan_.pays() && 2 * k_ < count_; }
 
-  /// Magnitudes of at least this are more than k, if the sample, whole cache lines evenly apart, is like the rest.
+  /// More than k magnitudes are at least this, if the sample, whole cache lines evenly apart, is representative.
   [[nodiscard]] std::uint32_t threshold() const {
     const std::size_t apart = count_ / plan_.groups;
     const auto at = [this, apart](std::size_t i) { return magnitude(values_[i / kGroup * apart + i % kGroup]); };
     return kthLargest(plan_.groups * kGroup, plan_.wanted(), at, {}, 2).threshold;
   }
 
-  /// indices[0 .. listed): in, all candidates, listed >= k; out, the k selected first. Returns k. `magnitudes` has room
-  /// for as many: what is looked at four times is fetched only once from all over the vector.
+  /// indices[0 .. listed): in, all candidates, listed >= k; out, the k selected first. Returns k. `magnitudes` holds as
+  /// many: values that are read four times are fetched only once from all over the vector.
   std::size_t cutDown(std::uint32_t* indices, std::uint32_t* magnitudes, std::size_t listed) const {
     Between range{0x7fffffff, 0};
     for (std::size_t i = 0; i < listed; ++i) {
@@ -168,10 +168,10 @@ class SampledTopK final : public Selector {
   }
 
  private:
-  /// A threshold > 0 that at least 4/5 of k elements reach, and at most k: of more, the last would never be sent. 0: a
-  /// sample does not tell one, because most elements are zero, say, or equal.
+  /// A threshold > 0 that at most k elements reach, and at least 4/5 of k: if more did, the last ones would never be
+  /// sent. 0: a sample does not tell one, for example because most elements are zero or equal.
   [[nodiscard]] std::uint32_t sampledThreshold(const float* values, std::size_t count, std::size_t k) const {
-    // An overflow must not be cut off with what is too many.
+    // An overflow must be sent even where too many reach the threshold.
     if (loops_.countFrom(values, count, 0x7f800000u) != 0) return 0;
     const SampledSearch search(ratio_, count);
     std::uint32_t threshold = kthLargest(values, count, search.stride, search.wanted).threshold;

@@ -14,7 +14,8 @@ namespace goss::compressors::cuda {
 DctDeviceCodec::DctDeviceCodec(const std::shared_ptr<const Codec>& host, std::size_t chunk, std::size_t keep)
     : VectorDeviceCodec(host), chunk_(chunk), keep_(keep), table_(makeDctTable(chunk)) {}
 
-// The basis, and for means of more payloads than one launch takes sums and senders of all coefficients.
+// Scratch holds the basis, and, for means of more payloads than one launch takes, the sums and the number of senders of
+// all coefficients.
 std::size_t DctDeviceCodec::innerScratchBytes(std::size_t count) const {
   return floatBytes(chunk_ * chunk_) + 2 * floatBytes(padded(count));
 }

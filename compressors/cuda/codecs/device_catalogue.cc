@@ -26,14 +26,14 @@ Status unsupported(const Codec& host, std::string_view why) {
                                    host.spec(), why));
 }
 
-/// Blocks of a size, and nothing else.
+/// The format of a codec that has blocks of this size and no other parameter.
 CellFormat blocksOf(std::size_t block) {
   CellFormat format;
   format.block.block = block;
   return format;
 }
 
-/// The device codec of each stage that codes all values.
+/// Makes the device codec of a stage that codes all values.
 struct ValueMaker {
   Host host;
 
@@ -82,7 +82,7 @@ struct ValueMaker {
   [[nodiscard]] static Made made(Made codec) { return codec; }
 };
 
-/// A sparsifier with what follows it.
+/// Makes a sparsifier with the codec that follows it.
 struct PickMaker {
   Host host;
   Made& inner;

@@ -30,7 +30,7 @@ class IndexedCodec : public SparseDeviceCodec {
     const std::size_t list = room == 0 ? 0 : pickChunks(count) * sizeof(ChunkCandidates) + room * sizeof(Candidate);
     return 2 * kStateBytes + kHistogramBytes + (pickChunks(count) + 1) * sizeof(PickCounts) + list;
   }
-  /// Candidates that a short list holds; 0: there is none. Grows with `count`.
+  /// Candidates that a short list holds; 0: the codec has no short list. Grows with `count`.
   [[nodiscard]] virtual std::size_t listRoom(std::size_t) const { return 0; }
   [[nodiscard]] Shortlist listOf(const Sparse& sparse) const {
     const std::size_t room = listRoom(sparse.count);
@@ -49,7 +49,7 @@ class IndexedCodec : public SparseDeviceCodec {
     return reinterpret_cast<std::uint32_t*>(sparse.scratch.data() + 2 * kStateBytes);
   }
 
-  /// Leaves the threshold in the state; may fill listOf().
+  /// Leaves the threshold in the state; may fill the short list.
   virtual int choose(const Sparse& sparse, Stream stream) const = 0;
 
   int pick(const Sparse& sparse, Stream stream) const final {
@@ -92,7 +92,7 @@ class IndexedCodec : public SparseDeviceCodec {
     job.list = listOf(sparse);
     return job;
   }
-  /// Searches for the largest that the state says; with `unless_settled` only where the state says so.
+  /// Searches for as many of the largest as the state says; with `unless_settled` only where the state is not settled.
   [[nodiscard]] int search(const Sparse& sparse, Stream stream, bool unless_settled = false) const {
     PickJob job = pickJobOf(sparse);
     job.unless_settled = unless_settled;
@@ -105,14 +105,14 @@ class IndexedCodec : public SparseDeviceCodec {
 
  private:
   static std::byte* countsOf(const Sparse& sparse) { return sparse.scratch.data() + 2 * kStateBytes + kHistogramBytes; }
-  /// Fixed numbers are written too, where nobody looks.
+  /// Where the kernels write the number of picked values: also where it is fixed, and nobody reads it.
   static Behind* behindOf(const Sparse& sparse) {
     return sparse.behind != nullptr ? sparse.behind : reinterpret_cast<Behind*>(sparse.scratch.data() + kStateBytes);
   }
 };
 
-/// The k = ceil(ratio * count) largest, of equal ones the first, as on the CPU: among the candidates that a sample lets
-/// through, or among all where there are fewer than k or more than room.
+/// Sends the k = ceil(ratio * count) largest, of equal ones the first, as on the CPU: it searches among the candidates
+/// that a sample lets through, or among all elements where there are fewer than k candidates or more than fit the list.
 class DeviceTopK final : public IndexedCodec {
  public:
   DeviceTopK(double ratio, const std::shared_ptr<const Codec>& host, std::unique_ptr<const DeviceCodec> inner)
@@ -120,8 +120,8 @@ class DeviceTopK final : public IndexedCodec {
 
  protected:
   [[nodiscard]] std::size_t most(std::size_t count) const override { return wanted(ratio_, count); }
-  /// A sample's threshold is the least of a bucket of an eighth of an octave: up to 1.5 times what it should let
-  /// through. A candidate takes 8 bytes, so that reading many of them is no gain.
+  /// A sample's threshold is the lower end of a bucket of an eighth of an octave, so that up to 1.5 times as many
+  /// candidates reach it as wanted. A candidate takes 8 bytes: reading long lists gains nothing.
   [[nodiscard]] std::size_t listRoom(std::size_t count) const override {
     return ratio_ > 0.125 ? 0 : std::min(count, 3 * most(count) + 16);
   }
@@ -153,8 +153,8 @@ class DeviceTopK final : public IndexedCodec {
   const double ratio_;
 };
 
-/// Above a threshold of a sample, as on the CPU: whether another round is needed only the device knows, so all of them
-/// are launched and leave at once when one was enough.
+/// Sends all magnitudes above a sample's threshold, as on the CPU. Only the device knows whether another round is
+/// needed, so all rounds are launched, and return at once when the threshold is settled.
 class DeviceSampledTopK final : public IndexedCodec {
  public:
   DeviceSampledTopK(double ratio, const std::shared_ptr<const Codec>& host, std::unique_ptr<const DeviceCodec> inner)
@@ -197,7 +197,7 @@ class DeviceSampledTopK final : public IndexedCodec {
   const double ratio_;
 };
 
-/// All magnitudes of at least a value.
+/// Sends all magnitudes of at least a given value.
 class DeviceThreshold final : public IndexedCodec {
  public:
   DeviceThreshold(float value, const std::shared_ptr<const Codec>& host, std::unique_ptr<const DeviceCodec> inner)
@@ -216,7 +216,7 @@ class DeviceThreshold final : public IndexedCodec {
   const float value_;
 };
 
-/// One random block of each run of blocks, as on the CPU.
+/// Sends one random block of each run of blocks, as on the CPU.
 class DeviceRandomK final : public SparseDeviceCodec {
  public:
   DeviceRandomK(double ratio, std::size_t block, const std::shared_ptr<const Codec>& host,

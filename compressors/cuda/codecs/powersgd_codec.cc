@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::size_t kFlagBytes = 64;
 
-/// to = from * factor; may be the same.
+/// to = from * factor; `to` may be `from`.
 int multiplied(std::span<const float> from, float factor, float* to, Stream stream) {
   return launchPrepare({from.data(), nullptr, nullptr, to, 1, factor, from.size()}, stream);
 }
 
-/// What all forms begin with: values = values + decay * residual.
+/// How all forms begin: values = values + decay * residual.
 int withResidual(const RunJob& job, Stream stream) {
   if (job.residual == nullptr) {
     return 0;
@@ -29,7 +29,7 @@ int withResidual(const RunJob& job, Stream stream) {
                        stream);
 }
 
-/// Vectors that do not become smaller: one sum of them as they are.
+/// Runs vectors that factors do not make smaller: one sum of them as they are.
 class PlainDeviceRun final : public DeviceRun {
  public:
   PlainDeviceRun(const Codec& codec, const RunJob& job) : codec_(codec), job_(job) {}
@@ -58,7 +58,7 @@ class PlainDeviceRun final : public DeviceRun {
   bool summed_ = false;
 };
 
-/// What both forms of factors have in common. Scratch: flags, sums of slabs, and three factors of either side.
+/// What both forms of factors share. Scratch: flags, sums of slabs, and three factors of either side.
 class FactorDeviceRun : public DeviceRun {
  public:
   static std::size_t scratchBytes(const MatrixShape& shape) {
@@ -144,7 +144,7 @@ class TwoReductionDeviceRun final : public FactorDeviceRun {
   const std::span<float> left_, own_right_;
 };
 
-/// The state's first number says which side comes next, for those who read it on the host.
+/// The state's first number says which side comes next, for a host that reads the state.
 class OneReductionDeviceRun final : public FactorDeviceRun {
  public:
   OneReductionDeviceRun(const Codec& codec, const PowerSgdSettings& settings, const DeviceRunJob& job)

@@ -7,7 +7,7 @@
 
 namespace goss::compressors::cuda {
 
-/// Sums have the CPU's order, so that results are the same bits as there (but which bits a NaN has).
+/// Sums have the CPU's order, so that results have the same bits as on the CPU, except the bits of NaNs.
 class PowerSgdDeviceCodec final : public DeviceCodec {
  public:
   PowerSgdDeviceCodec(const std::shared_ptr<const Codec>& host, const PowerSgdSettings& settings)

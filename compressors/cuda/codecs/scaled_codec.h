@@ -10,8 +10,8 @@ namespace goss::compressors::cuda {
 
 struct ScaledSettings {
   ScaleKind kind = ScaleKind::meanMagnitude;
-  float clip = 0;         ///< Of TernGrad.
-  float shared_scale = 0; ///< Not 0: the scale, which payloads then do not have.
+  float clip = 0;         ///< Clip of TernGrad, in standard deviations.
+  float shared_scale = 0; ///< The scale that all ranks share; payloads then do not hold one. 0: none.
 };
 
 class ScaledCodec final : public VectorDeviceCodec {
@@ -26,7 +26,7 @@ class ScaledCodec final : public VectorDeviceCodec {
 
  private:
   const ScaledSettings settings_;
-  const CellCodec cells_; ///< Scales are in the payloads, so it decodes.
+  const CellCodec cells_; ///< Decodes payloads, whose scales it reads there.
 };
 
 } // namespace goss::compressors::cuda

@@ -8,7 +8,7 @@
 
 namespace goss::compressors::cuda {
 
-/// Two passes: the range, then codes with what they lose.
+/// Runs two passes: the range, then codes and residuals.
 class MinMaxDeviceCodec final : public VectorDeviceCodec {
  public:
   explicit MinMaxDeviceCodec(const std::shared_ptr<const Codec>& host);
@@ -22,8 +22,8 @@ class MinMaxDeviceCodec final : public VectorDeviceCodec {
   const CellCodec cells_;
 };
 
-/// Two passes: sums of squares, then codes and the means of what they stand for. What is lost is known when those are,
-/// and takes one more.
+/// Runs two passes: sums of squares, then codes and the means of their buckets. Residuals need the means, and a third
+/// pass.
 class UniformDeviceCodec final : public VectorDeviceCodec {
  public:
   explicit UniformDeviceCodec(const std::shared_ptr<const Codec>& host);

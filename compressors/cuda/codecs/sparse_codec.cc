@@ -14,7 +14,7 @@ constexpr std::size_t kBehindBytes = 64;
 
 } // namespace
 
-// Scratch: the picked values, how many they are, the picker's own, the inner codec's.
+// Scratch holds the picked values, their number, the picker's scratch and the inner codec's.
 std::size_t SparseDeviceCodec::innerScratchBytes(std::size_t count) const {
   return floatBytes(most(count)) + kBehindBytes + scratchAligned(pickScratchBytes(count)) +
          inner_->scratchBytes(most(count));
@@ -170,7 +170,7 @@ Status SparseDeviceCodec::decode(const DecodeJob& job, Stream stream) const {
   vector.first_element = job.first_element;
   vector.scratch = job.scratch;
   for (const PayloadView payload : job.payloads) {
-    // Decoding only reads it.
+    // Decoding only reads the payload.
     vector.payload = {const_cast<std::byte*>(payload.data()), payload.size()};
     const Sparse sparse = sparseOf(vector);
     if (cells_ != nullptr) {
@@ -204,7 +204,7 @@ Status SparseDeviceCodec::measure(const MeasureCall& call, Stream stream) const 
   if (!most_held.isOk()) {
     return most_held.status();
   }
-  // The length's own place holds what is read from the payload until the length is known.
+  // The place of the length holds what is read from the payload until the length is known.
   auto* behind = reinterpret_cast<Behind*>(call.length);
   Launches launches(host());
   launches([&] {

@@ -25,24 +25,24 @@ class SparseDeviceCodec : public VectorDeviceCodec {
 
   /// A vector, or a payload of one, and what belongs to it.
   struct Sparse {
-    float* values = nullptr; ///< Of `count` elements; only read by pick().
+    float* values = nullptr; ///< `count` elements; pick() only reads them.
     std::size_t count = 0;
     std::uint64_t first_element = 0;
     SharedStream shared;
     std::span<std::byte> payload;
     float* picked = nullptr;      ///< most(count) values.
-    Behind* behind = nullptr;     ///< Null unless the device alone knows how many they are.
+    Behind* behind = nullptr;     ///< Null unless only the device knows how many values are picked.
     std::span<std::byte> scratch; ///< pickScratchBytes(count).
-    bool feedback = false;        ///< What an encode loses is kept.
+    bool feedback = false;        ///< The encode has error feedback.
   };
-  /// How picked values go back into the vector.
+  /// How decoded values return into the vector.
   struct Return {
     Delivery delivery{DecodeMode::add, 1}; ///< add or axpy.
-    bool finite = false;                   ///< What is not finite then becomes zero.
-    std::uint32_t* senders = nullptr;      ///< Or null: counted up.
+    bool finite = false;                   ///< Elements that are not finite then become zero.
+    std::uint32_t* senders = nullptr;      ///< Counters that are incremented; may be null.
   };
 
-  /// How many are picked, or at most.
+  /// The number of picked values, or an upper bound of it.
   [[nodiscard]] virtual std::size_t most(std::size_t count) const = 0;
   /// Bytes before the inner payload of most(count) values.
   [[nodiscard]] virtual std::size_t headBytes(std::size_t count) const = 0;

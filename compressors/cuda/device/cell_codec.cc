@@ -11,7 +11,7 @@ namespace {
 
 unsigned char* bytesOf(std::span<std::byte> bytes) { return reinterpret_cast<unsigned char*>(bytes.data()); }
 
-/// Null is.
+/// Whether an address is a multiple of 16; null is.
 bool isAligned(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 == 0; }
 bool areAligned(const unsigned char* const* payloads, unsigned count) {
   return std::all_of(payloads, payloads + count, [](const unsigned char* payload) { return isAligned(payload); });
@@ -195,7 +195,8 @@ Status CellCodec::merge(MergeJob& job, Stream stream) const {
                                                                 host_->spec(), job.out.size(), host_->maxBytes(count)));
   }
   std::span<const PayloadView> payloads = job.payloads;
-  while (payloads.size() > kMaxPayloads) { // what one launch does not take is added before, in the same order
+  // the payloads that one launch does not take are added before, in the same order
+  while (payloads.size() > kMaxPayloads) {
     DecodeJob some;
     some.payloads = payloads.first(kMaxPayloads);
     some.out = job.values;

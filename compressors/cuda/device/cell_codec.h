@@ -17,24 +17,25 @@ class CellCodec final : public DeviceCodec {
   Status decode(const DecodeJob& job, Stream stream) const override;
   Status merge(MergeJob& job, Stream stream) const override;
 
-  // Parts of which other device codecs are made; they return CUDA's code.
+  // Parts from which other device codecs are made; they return CUDA's error code.
 
   /// Where one whole vector goes.
   struct Place {
     std::size_t count = 0;
     std::byte* payload = nullptr;
-    const float* scale = nullptr;   ///< Of codecs that have one for a segment: in device memory.
-    const Behind* behind = nullptr; ///< Or null: `count` is then the most, and the payload lies behind indices.
-    bool feedback = false;          ///< What is lost is kept: codecs that do not contract scale down.
+    const float* scale = nullptr; ///< Scale of the whole segment in device memory, for codecs that have one.
+    /// May be null. Else `count` is an upper bound, and the payload lies behind indices.
+    const Behind* behind = nullptr;
+    bool feedback = false; ///< The encode has error feedback: codecs that do not contract scale down.
   };
-  /// `cells` says what to do with the vector.
+  /// Encodes a whole vector; `cells` says how.
   int encodeWhole(CellJob cells, const Place& place, Stream stream) const;
   /// Decodes one payload behind indices to `out`.
   int decodeBehind(const Place& place, float* out, Stream stream) const;
   int measureBehind(const Behind* behind, std::uint64_t more, std::uint64_t* length, Stream stream) const;
 
  private:
-  /// What is lost is kept, or it is not.
+  /// The format of encodes with or without error feedback.
   [[nodiscard]] CellFormat formatFor(bool feedback) const;
   [[nodiscard]] Status decodeSome(const DecodeJob& job, DecodeMode mode, std::size_t first, Stream stream) const;
 
@@ -51,7 +52,7 @@ Status checkSegments(const Codec& codec, const EncodeJob& job, std::size_t scrat
 Status checkScratch(const Codec& codec, std::size_t bytes, std::size_t needed);
 /// Elements of the longest segment.
 std::size_t longestOf(const EncodeJob& job);
-/// Lengths of payloads, which is all that the host can check.
+/// GOSS_ERR_PROTOCOL for payloads whose length is wrong; the host can check nothing else.
 Status checkLengths(const Codec& codec, std::span<const PayloadView> payloads, std::size_t count);
 /// How decodes of more payloads than one launch takes go on: set becomes add.
 constexpr DecodeMode laterMode(DecodeMode mode) { return mode == DecodeMode::axpy ? mode : DecodeMode::add; }

@@ -12,18 +12,18 @@ namespace goss::compressors::cuda {
 
 /// A payload whose length the device alone knows.
 struct MeasureCall {
-  PayloadView payload;             ///< As encode() or merge() left it; up to its bound.
+  PayloadView payload;             ///< As encode() or merge() left it, up to maxBytes(count).
   std::size_t count = 0;           ///< Elements of the vector.
   std::uint64_t* length = nullptr; ///< Device memory.
-  std::uint64_t more = 0;          ///< Is added.
+  std::uint64_t more = 0;          ///< A number that is added to the length.
 };
 
 /// A RunJob with pointers to device memory.
 struct DeviceRunJob {
   RunJob run;
   std::span<std::byte> scratch; ///< At least runScratchBytes(), aligned to 64; lent until the run is destroyed.
-  /// Operations that this state has been through: which of PowerSGD's sides comes next in its one-reduction form. The
-  /// state says so too, but in device memory.
+  /// Number of operations that this state has seen, which says the side that PowerSGD's one-reduction form takes next.
+  /// The state holds it too, but in device memory.
   std::uint64_t operation = 0;
 };
 
@@ -66,7 +66,7 @@ class DeviceCodec {
   /// device alone: `bytes` are that bound, measure() tells the length, and decode() takes a payload of its length or
   /// more, up to the bound.
   [[nodiscard]] virtual bool fixedBytes() const { return true; }
-  /// Codecs whose payloads have no fixed length.
+  /// Writes the length of a payload; for codecs whose payloads have no fixed length.
   virtual Status measure(const MeasureCall& call, Stream stream) const;
 
   /// Multi-phase codecs, whose other calls are refused: as Codec's start() and stateFloats().

@@ -17,51 +17,53 @@ namespace goss::compressors::cuda {
 /// cudaStream_t, without CUDA's headers.
 using Stream = ::CUstream_st*;
 
-inline constexpr unsigned kMaxSegments = 32;               ///< Of one launch.
-inline constexpr unsigned kMaxPayloads = 32;               ///< That one launch decodes.
-inline constexpr std::size_t kRunElems = 128;              ///< A warp's step: four elements a lane.
-inline constexpr std::size_t kDecodeElems = 4 * kRunElems; ///< That a warp decodes.
+inline constexpr unsigned kMaxSegments = 32;               ///< Segments of one launch.
+inline constexpr unsigned kMaxPayloads = 32;               ///< Payloads that one launch decodes.
+inline constexpr std::size_t kRunElems = 128;              ///< Elements of a warp's step: four for each lane.
+inline constexpr std::size_t kDecodeElems = 4 * kRunElems; ///< Elements that a warp decodes.
 inline constexpr unsigned kTileShift = 12;
 static_assert(std::size_t{1} << kTileShift == kTileElems);
 
 /// Which codec, and its parameters.
 struct CellFormat {
-  BlockFormat block;            ///< Bits, block and levels; of other families block and bits alone.
-  unsigned block_shift = 0;     ///< The block as a power of two.
-  std::size_t cell = 128;       ///< Elements that one warp encodes: whole blocks; kTileElems where planes are of tiles.
-  float given_scale = 0;        ///< Of all segments, where payloads do not have it; otherwise 0.
-  const float* scale = nullptr; ///< Of the whole segment, where that is known before: in device memory.
+  /// Bits, block and levels; codecs that are not blockwise integers use bits and block only.
+  BlockFormat block;
+  unsigned block_shift = 0;     ///< Binary logarithm of the block size.
+  std::size_t cell = 128;       ///< Elements that one warp encodes: whole blocks; kTileElems where planes hold tiles.
+  float given_scale = 0;        ///< Scale of all segments, where payloads do not hold one; otherwise 0.
+  const float* scale = nullptr; ///< Scale of the whole segment in device memory, for codecs that compute it before.
   std::size_t head = 0;         ///< Bytes of a payload before its codes.
   bool whole_segment = false;   ///< Means are added to zero, as VectorCodec does, so that -0 becomes 0.
 };
 
 /// What only the device knows of the payload behind a sparsifier's indices; the kernel that collects them writes it.
 struct Behind {
-  std::uint32_t count; ///< Elements.
-  std::uint32_t head;  ///< Bytes before it.
+  std::uint32_t count; ///< Number of elements in the payload.
+  std::uint32_t head;  ///< Bytes before the payload.
 };
 
 struct CellSegment {
   std::size_t first = 0;
   std::size_t count = 0;
-  std::size_t cells_before = 0; ///< Of the segments before it.
+  std::size_t cells_before = 0; ///< Cells of the segments before this one.
   unsigned char* out = nullptr;
-  bool aligned = false; ///< To 16 bytes: `out`, the job's vectors from `first` on, and its payloads.
+  bool aligned = false; ///< `out`, the job's vectors from `first` on, and its payloads are aligned to 16 bytes.
 };
 
 /// Encodes, or decodes, adds and encodes in one pass.
 struct CellJob {
   CellFormat format;
   const float* values = nullptr;
-  const float* reference = nullptr; ///< Or null.
-  float* residual = nullptr;        ///< Or null.
+  const float* reference = nullptr; ///< May be null.
+  float* residual = nullptr;        ///< May be null.
   float decay = 1;
-  float factor = 1;         ///< Merges: what the sum is multiplied by.
-  float* decoded = nullptr; ///< Merges: where what `out` decodes to goes; may be `values`.
+  float factor = 1;         ///< Merges: the factor by which the sum is multiplied.
+  float* decoded = nullptr; ///< Merges: receives what `out` decodes to; may be `values`.
   StreamKey key;            ///< Private stream.
   std::uint64_t first_element = 0;
-  const Behind* behind = nullptr; ///< Or null. Otherwise of the only segment: it has at most the elements that it says.
-  std::size_t cells = 0;          ///< Of all segments.
+  /// May be null. Else it says how many elements the only segment has, and `count` is an upper bound.
+  const Behind* behind = nullptr;
+  std::size_t cells = 0; ///< Cells of all segments.
   unsigned segment_count = 0;
   unsigned payload_count = 0;
   CellSegment segments[kMaxSegments];
@@ -72,11 +74,12 @@ struct DecodeCellJob {
   CellFormat format;
   std::size_t count = 0;
   float* out = nullptr;
-  Delivery delivery;              ///< set: the payloads' sum replaces what is there.
-  float divisor = 0;              ///< Not 0: the sum is divided by it.
-  bool from_zero = false;         ///< set: the first payload is added to zero.
-  bool aligned = false;           ///< To 16 bytes: `out` and payloads, `head` apart.
-  const Behind* behind = nullptr; ///< Or null. Otherwise of the only payload; there are at most `count` elements.
+  Delivery delivery;      ///< set: the payloads' sum replaces what is there.
+  float divisor = 0;      ///< Not 0: the sum is divided by it.
+  bool from_zero = false; ///< set: the first payload is added to zero.
+  bool aligned = false;   ///< `out` and the payloads behind their heads are aligned to 16 bytes.
+  /// May be null. Else it says how many elements the only payload has, and `count` is an upper bound.
+  const Behind* behind = nullptr;
   unsigned payload_count = 0;
   const unsigned char* payloads[kMaxPayloads] = {};
 };

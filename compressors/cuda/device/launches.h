@@ -1,5 +1,4 @@
-/// What the kernel files offer to the rest: plain functions that put kernels on a stream. Each returns CUDA's error
-/// code.
+/// The interface of the kernel files: plain functions that put kernels on a stream. Each returns CUDA's error code.
 #ifndef GOSS_COMPRESSORS_CUDA_DEVICE_LAUNCHES_H_
 #define GOSS_COMPRESSORS_CUDA_DEVICE_LAUNCHES_H_
 

@@ -49,7 +49,7 @@ Status DeviceBuffer::read(void* to, const void* from_device, std::size_t bytes) 
 
 namespace {
 
-/// A pair of events, as long as somebody measures with them.
+/// A pair of CUDA events around work whose time is measured.
 struct Events {
   cudaEvent_t begin = nullptr, end = nullptr;
   ~Events() {

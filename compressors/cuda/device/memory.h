@@ -11,7 +11,7 @@
 
 namespace goss::compressors::cuda {
 
-/// The name of the device that work goes to. GOSS_ERR_UNSUPPORTED says why there is none.
+/// The name of the current device. GOSS_ERR_UNSUPPORTED says why there is none.
 Result<std::string> deviceName();
 
 /// Aligned to 256 bytes. Movable; copies wait for the device.
@@ -28,7 +28,7 @@ class DeviceBuffer {
   [[nodiscard]] std::size_t size() const { return bytes_; }
   Status upload(std::size_t offset, const void* from, std::size_t bytes) const;
   Status download(void* to, std::size_t offset, std::size_t bytes) const;
-  /// The same for device memory of anybody.
+  /// Copies to any device memory.
   static Status write(void* to_device, const void* from, std::size_t bytes);
   static Status read(void* to, const void* from_device, std::size_t bytes);
 
@@ -38,9 +38,9 @@ class DeviceBuffer {
   std::size_t bytes_;
 };
 
-/// Seconds that the device takes for what `work` puts on the default stream, and waits for it.
+/// Seconds that the device takes for what `work` enqueues on the default stream; waits for it.
 Result<double> deviceSeconds(const std::function<Status()>& work);
-/// What a copy within the device takes, as the measure of memory.
+/// Copies within the device, for measuring memory bandwidth.
 Status deviceCopy(std::byte* to, const std::byte* from, std::size_t bytes);
 
 } // namespace goss::compressors::cuda

@@ -10,7 +10,7 @@ namespace goss::compressors::cuda {
 
 Status Launches::status() const { return launched(codec_, code_); }
 
-// Scratch begins with a vector: the difference to a reference, or counts of senders.
+// Scratch begins with a vector, which holds the difference to a reference, or counts of senders.
 std::size_t VectorDeviceCodec::scratchBytes(std::size_t count) const {
   return floatBytes(count) + scratchAligned(innerScratchBytes(count));
 }
@@ -76,7 +76,7 @@ Status VectorDeviceCodec::encode(const EncodeJob& job, Stream stream) const {
       prepare.residual = job.residual == nullptr ? nullptr : job.residual + segment.first;
       prepare.decay = job.decay;
       prepare.count = segment.count;
-      // The residual holds the vector itself and then loses what the payload holds.
+      // The residual holds the vector itself; then what the payload holds is subtracted from it.
       vector.residual = job.residual == nullptr ? nullptr : job.residual + segment.first;
       prepare.to = vector.residual == nullptr ? reinterpret_cast<float*>(job.scratch.data()) : vector.residual;
       if (Status status = launched(*host_, launchPrepare(prepare, stream)); !status.isOk()) {

@@ -25,30 +25,31 @@ class VectorDeviceCodec : public DeviceCodec {
     Randomness random;
     std::uint64_t first_element = 0;
     std::span<std::byte> payload; ///< maxBytes(count).
-    float* residual = nullptr;    ///< Or null; otherwise the values themselves, which lose what the payload holds.
-    float* decoded = nullptr;     ///< Or null: what the payload decodes to goes there.
+    /// May be null. Else it holds the values themselves, from which what the payload holds is subtracted.
+    float* residual = nullptr;
+    float* decoded = nullptr;     ///< Receives what the payload decodes to; may be null.
     std::span<std::byte> scratch; ///< scratchBytes(count).
-    bool feedback = false;        ///< What is lost is kept, here or by the caller.
+    bool feedback = false;        ///< Losses are kept, in `residual` or by the caller.
   };
 
-  /// Of scratch, what an encode of its own needs.
+  /// The part of scratch that an encode needs besides the vector.
   [[nodiscard]] virtual std::size_t innerScratchBytes(std::size_t count) const = 0;
   [[nodiscard]] std::span<std::byte> innerScratch(std::span<std::byte> scratch, std::size_t count) const;
   /// Longest segment.
   [[nodiscard]] virtual std::size_t mostElements() const { return static_cast<std::size_t>(-1); }
-  /// GOSS_ERR_INVALID_ARGUMENT for more.
+  /// GOSS_ERR_INVALID_ARGUMENT for segments of more elements.
   [[nodiscard]] Status checkCount(std::size_t count) const;
 
   /// Writes the payload and does what `residual` and `decoded` ask for.
   virtual Status encodeVector(const Vector& vector, Stream stream) const = 0;
-  /// What they ask for, by decoding: for codecs that cannot do it while they encode.
+  /// Updates `residual` and `decoded` by decoding the payload: for codecs that cannot do it while they encode.
   Status leave(const Vector& vector, Stream stream) const;
 
  private:
   const std::shared_ptr<const Codec> host_;
 };
 
-/// What remembers the first launch that failed: the rest is then not launched.
+/// Remembers the first launch that failed; later ones are then not launched.
 class Launches {
  public:
   explicit Launches(const Codec& codec) : codec_(codec) {}

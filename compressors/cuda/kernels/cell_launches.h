@@ -1,4 +1,4 @@
-/// How kernel files make their CellLaunches.
+/// Makes the CellLaunches of each kernel file.
 #ifndef GOSS_COMPRESSORS_CUDA_KERNELS_CELL_LAUNCHES_H_
 #define GOSS_COMPRESSORS_CUDA_KERNELS_CELL_LAUNCHES_H_
 
@@ -25,11 +25,11 @@ int launchMeasure(const MeasureJob& job, Stream stream) {
   return launch<MeasureCell<Scheme>>(job, 0, stream);
 }
 
-/// Units of at most this many runs are loaded at a time: 64 bytes a lane keep memory busy.
+/// A warp loads units of at most this many runs at a time: 64 bytes a lane keep memory busy.
 inline constexpr unsigned kRunsInFlight = 4;
 template <unsigned kRuns>
 inline constexpr unsigned kUnitsOf = kRuns < kRunsInFlight ? kRunsInFlight / kRuns : 1;
-/// Elements of as many.
+/// Elements of kRuns runs.
 template <unsigned kRuns>
 inline constexpr std::size_t kCellOf = kUnitsOf<kRuns>* kRuns* kRunElems;
 
@@ -38,8 +38,8 @@ CellLaunches cellLaunches(std::size_t cell = kCellOf<kRuns>) {
   return {launchEncode<Scheme, kRuns, kUnitsOf<kRuns>, 1>, launchDecode<Scheme>, launchMeasure<Scheme>, cell};
 }
 
-/// Of codecs that have a scale, or a head, of the whole segment: they never stand behind a number of elements that only
-/// the device knows.
+/// The kernels of codecs that have a scale or a head for the whole segment: no sparsifier whose number of elements only
+/// the device knows stands before them.
 template <typename Scheme, unsigned kRuns>
 CellLaunches segmentLaunches(std::size_t cell = kCellOf<kRuns>) {
   return {launchEncode<Scheme, kRuns, kUnitsOf<kRuns>, 1>, launchDecode<Scheme>, nullptr, cell};

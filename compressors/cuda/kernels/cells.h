@@ -15,7 +15,7 @@ struct UnitRandom {
 };
 template <unsigned kRuns>
 GOSS_DEVICE void fillUnitRandom(const StreamKey& key, std::uint64_t first, PerLane<UnitRandom<kRuns>>& random) {
-  if (first % kernels::kRandomTile != 0) { // every element by itself: eight times the work
+  if (first % kernels::kRandomTile != 0) { // each element by itself, which takes eight times the work
     Warp::each([&](unsigned lane) {
       GOSS_UNROLL
       for (unsigned i = 0; i < 4 * kRuns; ++i) {
@@ -25,7 +25,7 @@ GOSS_DEVICE void fillUnitRandom(const StreamKey& key, std::uint64_t first, PerLa
     return;
   }
   GOSS_UNROLL
-  for (unsigned run = 0; run < kRuns; ++run) { // a run is a tile of the stream: sixteen places serve all lanes
+  for (unsigned run = 0; run < kRuns; ++run) { // a run is a tile of the stream: sixteen positions serve all lanes
     PerLane<kernels::Random128> places;
     Warp::each([&](unsigned lane) {
       places[lane] = kernels::philox(key, (first / kernels::kRandomTile + run) * 16 + lane % 16);
@@ -42,20 +42,20 @@ GOSS_DEVICE void fillUnitRandom(const StreamKey& key, std::uint64_t first, PerLa
   }
 }
 
-/// Elements of one segment that a warp works on.
+/// The elements of one segment that a warp works on.
 struct CellPlace {
   std::size_t first = 0; ///< Within the segment.
   std::size_t end = 0;
 };
 
-/// Whether what is encoded is computed: then a NaN is the canonical one, for a GPU's arithmetic makes another than a
-/// CPU's. Values that are encoded as they come keep their bits.
+/// Whether the values to encode are computed on the device: then every NaN is made canonical, because a GPU computes
+/// other NaNs than a CPU. Values that are encoded unchanged keep their bits.
 GOSS_DEVICE bool computes(const CellJob& job) {
   return job.payload_count != 0 || job.factor != 1.0f || job.reference != nullptr ||
          (job.residual != nullptr && job.residual != job.values);
 }
 
-/// This lane's share of what is to be encoded: values with payloads, factor, reference and residual applied.
+/// This lane's share of the values to encode: with payloads, factor, reference and residual applied.
 template <typename Scheme>
 GOSS_DEVICE Quad prepareQuad(const CellJob& job, const CellSegment& segment, std::size_t at, std::size_t count) {
   const std::size_t place = segment.first + at;
@@ -82,7 +82,7 @@ GOSS_DEVICE Quad prepareQuad(const CellJob& job, const CellSegment& segment, std
       quad.value[i] = quad.value[i] - reference.value[i];
     }
   }
-  if (job.residual != nullptr && job.residual != job.values) { // otherwise it is the vector itself
+  if (job.residual != nullptr && job.residual != job.values) { // otherwise the residual is the vector itself
     const Quad residual = loadQuad(job.residual + place, count);
     GOSS_UNROLL
     for (unsigned i = 0; i < 4; ++i) {
@@ -98,7 +98,7 @@ GOSS_DEVICE Quad prepareQuad(const CellJob& job, const CellSegment& segment, std
   return quad;
 }
 
-/// prepareQuad() of all runs from `at`, this lane's first element, on. For what kWhole says.
+/// prepareQuad() for all runs from `at`, this lane's first element, on, where they are whole and aligned (kWhole).
 template <typename Scheme, unsigned kRuns>
 GOSS_DEVICE Quads<kRuns> prepareRuns(const CellJob& job, const CellSegment& segment, std::size_t at) {
   const std::size_t place = segment.first + at;
@@ -155,7 +155,7 @@ GOSS_DEVICE void loadUnits(const CellJob& job, const CellSegment& segment, CellP
   });
 }
 
-/// What an encode leaves of four values: what is lost, and what was decoded.
+/// Writes what an encode leaves of four values: the residual and the decoded values.
 template <typename Scheme, bool kWhole>
 GOSS_DEVICE void leaveQuad(const CellJob& job, std::size_t place, std::size_t count, const Quad& values,
                            const std::uint32_t (&code)[4], const typename Scheme::Scale& how) {
@@ -206,7 +206,7 @@ GOSS_DEVICE void codeUnit(const CellJob& job, const CellSegment& segment, CellPl
         }
         const std::size_t count = unit.end - place;
         if (packed) {
-          storeCodes<1, true>(codes + within, code, 4); // there is room for whole cells
+          storeCodes<1, true>(codes + within, code, 4); // the shared memory has space for whole cells
         } else {
           constexpr unsigned kBytes = kCodeBytes<Scheme>;
           storeCodes<kBytes, kWhole>(segment.out + place * kBytes, code, count);
@@ -217,7 +217,7 @@ GOSS_DEVICE void codeUnit(const CellJob& job, const CellSegment& segment, CellPl
   });
 }
 
-/// Writes the scales of a unit's blocks: the first lane of each does.
+/// Writes the scales of a unit's blocks; the first lane of each block writes.
 template <typename Scheme>
 GOSS_DEVICE void storeScales(const CellJob& job, const CellSegment& segment, CellPlace unit, unsigned width,
                              PerLane<typename Scheme::Scale>& scale) {
@@ -230,7 +230,7 @@ GOSS_DEVICE void storeScales(const CellJob& job, const CellSegment& segment, Cel
 }
 
 /// Body of the encode and merge kernels. `codes` is shared memory of one cell. A unit of kRuns runs is a block, or
-/// holds whole smaller ones; a warp loads kUnits of them before it works on the first. Longer blocks than a unit
+/// holds several whole blocks; a warp loads kUnits units before it works on the first. Longer blocks than a unit
 /// (kReads == 2) are read twice: once for their scale.
 template <typename Scheme, unsigned kRuns, unsigned kUnits, unsigned kReads>
 struct EncodeCell {
@@ -392,7 +392,8 @@ struct DecodeCell {
   /// Whether the first payload replaces what is there.
   GOSS_DEVICE static bool replaces(const Job& job) { return job.delivery.mode == DecodeMode::set && !job.from_zero; }
 
-  /// With a width that the compiler knows: what all of them need together would take longer than the bytes.
+  /// Decodes with a bit width known to the compiler: one body for all widths would take longer than the memory
+  /// accesses.
   GOSS_DEVICE static void decodeWidth(const Job& job, CellPlace place, std::size_t head) {
     CellFormat format = job.format;
     if constexpr (Scheme::kBits == 0) {
@@ -435,7 +436,7 @@ struct DecodeCell {
       storeQuad<true>(job.out + first + run * kRunElems, quads.of[run], 4);
     }
   }
-  /// Four elements, or fewer.
+  /// Decodes four elements, or fewer.
   GOSS_DEVICE static void decodeSome(const Job& job, std::size_t total, std::size_t head, std::size_t first) {
     const std::size_t count = total - first;
     Quads<1> quads = {};

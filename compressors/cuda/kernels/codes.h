@@ -17,7 +17,7 @@ struct alignas(4 * kBytes) FourCodes {
            : kBytes == 2 ? word[i * kBytes / 4] >> (16 * (i % 2)) & 0xffffu
                          : word[i * kBytes / 4];
   }
-  /// Adds one; all are zero at first.
+  /// Adds the code of element i; all codes are zero at first.
   GOSS_DEVICE void put(unsigned i, std::uint32_t code) {
     if constexpr (kBytes == 4) {
       word[i] = code;
@@ -28,7 +28,7 @@ struct alignas(4 * kBytes) FourCodes {
   }
 };
 
-/// kWhole: there are four, and the place is aligned to all of them.
+/// Stores codes. kWhole: there are four, and the address is aligned to all of them.
 template <unsigned kBytes, bool kWhole = false>
 GOSS_DEVICE void storeCodes(unsigned char* to, const std::uint32_t (&code)[4], std::size_t count) {
   FourCodes<kBytes> codes = {};
@@ -53,15 +53,15 @@ GOSS_DEVICE unsigned bitsOf(const CellFormat& format) {
   return Scheme::kBits == 0 ? format.block.bits : Scheme::kBits;
 }
 
-/// How many elements share planes, as a power of two: of tiles or of blocks.
+/// Binary logarithm of the number of elements that share planes: of a tile or of a block.
 template <typename Scheme>
 GOSS_DEVICE unsigned groupShift(const CellFormat& format) {
   return Scheme::kPlanes == Planes::ofTiles ? kTileShift : format.block_shift;
 }
-/// The same of the bytes of a whole group's plane.
+/// Binary logarithm of the bytes of a whole group's plane.
 GOSS_DEVICE unsigned partShift(unsigned group_shift, unsigned bits) { return group_shift + bits / 2 - 3; }
 
-/// Codes in a plane are padded to whole bytes; 6 bits are planes of 4 and of 2.
+/// Number of codes in a plane, padded to whole bytes; 6 bits are planes of 4 and of 2.
 GOSS_DEVICE unsigned paddedCodes(unsigned count, unsigned bits) {
   const unsigned unit = bits == 6 ? 4 : 8 / bits;
   return (count + unit - 1) / unit * unit;
@@ -87,8 +87,8 @@ GOSS_DEVICE std::uint32_t planesCode(const CellFormat& format, const unsigned ch
   return planeCode(payload + first * bits / 8, padded, bits, within);
 }
 
-/// Four codes, a byte each, of a whole group's plane: `within`, a multiple of four, and those behind it. Shifts alone:
-/// a GPU divides by calling a function.
+/// Four codes, a byte each, from a whole group's plane: elements `within`, a multiple of four, to within + 3. It
+/// shifts, because a GPU divides by calling a function.
 GOSS_DEVICE std::uint32_t planeWord(const unsigned char* plane, unsigned group_shift, unsigned bits, unsigned within) {
   const unsigned part_shift = partShift(group_shift, bits);
   const std::uint32_t word = loadWordBytes(plane + (within & ((1u << part_shift) - 1)));
@@ -161,7 +161,7 @@ GOSS_DEVICE Quad decodeQuad(const CellFormat& format, const unsigned char* paylo
   return quad;
 }
 
-/// The same for runs from `first`, this lane's first element, on. For what kWhole says.
+/// Decodes the runs from `first`, this lane's first element, on, where they are whole and aligned (kWhole).
 template <typename Scheme, unsigned kRuns>
 GOSS_DEVICE Quads<kRuns> decodeRuns(const CellFormat& format, const unsigned char* payload, std::size_t total,
                                     std::size_t first) {
@@ -203,7 +203,7 @@ GOSS_DEVICE void packGroup(unsigned char* to, const unsigned char* codes, unsign
     }
   });
 }
-/// The same for whole groups, four bytes at a time.
+/// Packs whole groups as packGroup() does, four bytes at a time.
 template <unsigned kBits>
 GOSS_DEVICE void packWhole(unsigned char* to, const unsigned char* codes, unsigned count, unsigned group_shift,
                            unsigned shift) {

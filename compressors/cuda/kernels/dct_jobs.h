@@ -27,11 +27,11 @@ struct DctDecodeJob {
   float* out = nullptr;
   std::size_t count = 0;
   Delivery delivery; ///< set: the payloads' sum replaces what is there.
-  bool mean = false; ///< Of coefficients over those that sent them.
-  /// mean: of chunk x chunks elements, sums and senders of the payloads of earlier and for later launches.
+  bool mean = false; ///< Averages each coefficient over the payloads that hold it.
+  /// mean: sums of, and counters over, chunk x chunks coefficients: they carry from launch to launch.
   float* sums = nullptr;
   std::uint32_t* senders = nullptr;
-  bool first = true, last = true; ///< mean: of the launches.
+  bool first = true, last = true; ///< mean: whether this is the first or the last launch.
   unsigned payload_count = 0;
   const unsigned char* payloads[kMaxPayloads] = {};
 };

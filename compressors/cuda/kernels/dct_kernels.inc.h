@@ -1,5 +1,5 @@
-/// Kernels of the chunked cosine transform: a warp transforms four chunks at a time (more of short ones), so that what
-/// it reads of the basis serves all of them. Compiled by nvcc and, for tests, as host code.
+/// Kernels of the chunked cosine transform: a warp transforms four chunks at a time (more of short ones), so that each
+/// read of the basis serves all of them. Compiled by nvcc and, for tests, as host code.
 #ifndef GOSS_COMPRESSORS_CUDA_KERNELS_DCT_KERNELS_INC_H_
 #define GOSS_COMPRESSORS_CUDA_KERNELS_DCT_KERNELS_INC_H_
 
@@ -10,13 +10,13 @@
 
 namespace goss::compressors::cuda {
 
-inline constexpr std::size_t kDctTogether = 4; ///< Chunks of one lane.
+inline constexpr std::size_t kDctTogether = 4; ///< Chunks that one lane transforms at a time.
 
 /// How a warp is cut: chunks of fewer than 32 elements share it.
 struct DctShape {
   std::size_t chunk;
-  std::size_t lanes;  ///< Of one set of kDctTogether chunks.
-  std::size_t chunks; ///< Of the warp.
+  std::size_t lanes;  ///< Lanes that share one set of kDctTogether chunks.
+  std::size_t chunks; ///< Chunks of the warp.
 
   GOSS_DEVICE explicit DctShape(std::size_t of)
       : chunk(of), lanes(of < kWarpLanes ? of : kWarpLanes), chunks(kDctTogether * (kWarpLanes / lanes)) {}
@@ -78,7 +78,7 @@ GOSS_DEVICE void dctTransform(const DctShape& shape, const float* in, const floa
   }
 }
 
-/// Picks the largest magnitudes of one chunk, of equal ones the first. kColumns: coefficients of a lane.
+/// Picks the largest magnitudes of one chunk, of equal ones the first. kColumns: coefficients for each lane.
 template <unsigned kColumns>
 struct DctPicker {
   struct Magnitudes {
@@ -97,7 +97,7 @@ struct DctPicker {
       }
     });
   }
-  /// Lanes whose coefficient of column `i` is at least `least` (or, exact, equal to it).
+  /// Ballot of the lanes whose coefficient of column `i` is at least `least` (exact: equal to `least`).
   GOSS_DEVICE std::uint32_t ask(unsigned i, std::uint32_t least, bool exact) {
     PerLane<std::uint32_t> yes;
     Warp::each([&](unsigned lane) {
@@ -115,7 +115,7 @@ struct DctPicker {
     }
     return sum;
   }
-  /// The largest number that at least `keep` reach, or one that exactly `keep` do.
+  /// The largest number that at least `keep` magnitudes reach, or one that exactly `keep` reach.
   GOSS_DEVICE std::uint32_t threshold() {
     std::uint32_t found = 0;
     for (std::uint32_t bit = 1u << 30; bit != 0; bit >>= 1) {
@@ -127,7 +127,7 @@ struct DctPicker {
     }
     return found;
   }
-  /// Calls use(c, place) for what is picked, ascending.
+  /// Calls use(c, place) for the picked coefficients, ascending.
   template <typename Use>
   GOSS_DEVICE void pick(Use use) {
     const std::uint32_t least = threshold();
@@ -190,7 +190,7 @@ struct DctEncodeCell {
       }
       peak[lane] = largest >= kPeakNotFinite ? 1u : 0u;
     });
-    const bool finite = Warp::ballot(peak) == 0; // which NaN a sum gives depends on its order
+    const bool finite = Warp::ballot(peak) == 0; // the order of a sum decides which NaN it gives
     unsigned char* indices = job.payload + place * job.keep;
     unsigned char* values = job.payload + dctChunks(job.count, job.chunk) * job.keep + place * job.keep * sizeof(float);
     DctPicker<kColumns> picker;
@@ -213,7 +213,7 @@ struct DctEncodeCell {
   }
 };
 
-/// Payload after payload, or, for a mean, all payloads' coefficients first.
+/// Decodes payload after payload; for a mean it first adds the coefficients of all payloads.
 struct DctDecodeCell {
   using Job = DctDecodeJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return dctWarps(job.count, job.chunk); }
@@ -250,7 +250,7 @@ struct DctDecodeCell {
   }
 
  private:
-  /// Whether the warp's chunk `which` is there, and so has partial sums.
+  /// Whether the warp's chunk `which` exists, and so has partial sums.
   GOSS_DEVICE static bool there(const Job& job, std::size_t chunk) { return chunk < dctChunks(job.count, job.chunk); }
 
   GOSS_DEVICE static void begin(const Job& job, const DctShape& shape, std::size_t first, float* sums,

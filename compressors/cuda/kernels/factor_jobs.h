@@ -7,7 +7,7 @@
 
 namespace goss::compressors::cuda {
 
-/// A factor is drawn where it is zero, or where it is not finite.
+/// Draws the elements of a factor where it is all zero or not finite.
 struct DrawJob {
   float* factor = nullptr;
   std::size_t count = 0;
@@ -15,7 +15,7 @@ struct DrawJob {
   std::uint32_t* flags = nullptr; ///< One word.
 };
 
-/// One side of the matrix times a factor, as sums of kFactorSlab terms and then sums of those.
+/// Multiplies the matrix, or its transpose, by a factor: sums of kFactorSlab terms, and then sums of those.
 struct TimesJob {
   MatrixShape shape;
   bool transposed = false; ///< matrix^T * factor (rows x rank), otherwise matrix * factor (columns x rank).
@@ -44,7 +44,7 @@ struct ProductJob {
   const float* own_left = nullptr;
   const float* own_right = nullptr;
   float* values = nullptr;
-  float* residual = nullptr; ///< Or null.
+  float* residual = nullptr; ///< May be null.
 };
 
 int launchDraw(const DrawJob& job, Stream stream);

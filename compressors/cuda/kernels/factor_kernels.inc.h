@@ -11,8 +11,9 @@
 
 namespace goss::compressors::cuda {
 
-inline constexpr std::size_t kFactorGroup = 8;           ///< Columns of a factor whose sums a lane holds in registers.
-inline constexpr std::size_t kTileSide = kWarpLanes + 1; ///< Of a tile in shared memory, without bank conflicts.
+inline constexpr std::size_t kFactorGroup = 8; ///< Columns of a factor whose sums a lane holds in registers.
+/// Side of a tile in shared memory; odd, to avoid bank conflicts.
+inline constexpr std::size_t kTileSide = kWarpLanes + 1;
 
 constexpr std::size_t inWarps(std::size_t count) { return (count + kWarpLanes - 1) / kWarpLanes; }
 
@@ -47,7 +48,7 @@ struct DrawCheckCell {
       }
       flags[lane] = found;
     });
-    Warp::maxWithin(flags, kWarpLanes); // not finite is not zero either, so 3 is above 1
+    Warp::maxWithin(flags, kWarpLanes); // a value that is not finite is not zero either, so 3 stands for both flags
     Warp::each([&](unsigned lane) {
       if (lane == 0) {
         atomicMax32(job.flags, flags[lane]);
@@ -72,7 +73,7 @@ struct DrawCell {
   }
 };
 
-/// The sums of one slab.
+/// Computes the sums of one slab.
 struct TimesCell {
   using Job = TimesJob;
   struct Sums {
@@ -117,7 +118,7 @@ struct TimesCell {
       }
     }
   }
-  /// A lane has a column of the matrix; rows are read by the whole warp.
+  /// Each lane has a column of the matrix; the whole warp reads each row.
   GOSS_DEVICE static void sumDown(const Job& job, std::size_t slab, std::size_t base, std::size_t k,
                                   PerLane<Sums>& sums) {
     const std::size_t first = slab * kFactorSlab;
@@ -129,7 +130,7 @@ struct TimesCell {
       }
     });
   }
-  /// A lane has a row of the matrix; tiles are read by the whole warp, row by row, and turned in shared memory.
+  /// Each lane has a row of the matrix; the whole warp reads tiles row by row and transposes them in shared memory.
   GOSS_DEVICE static void sumAlong(const Job& job, std::size_t slab, std::size_t base, std::size_t k, float* tile,
                                    PerLane<Sums>& sums) {
     const std::size_t columns = job.shape.columns, first = slab * kFactorSlab;
@@ -172,7 +173,7 @@ struct SlabsCell {
   }
 };
 
-/// Gram-Schmidt by one warp: a lane has every 32nd row, as the CPU's sums.
+/// Gram-Schmidt by one warp: each lane has every 32nd row, in the order of the CPU's sums.
 struct OrthonormalizeCell {
   using Job = OrthonormalizeJob;
   static_assert(kFactorLanes == kWarpLanes);

@@ -7,7 +7,8 @@
 
 namespace goss::compressors::cuda {
 
-inline constexpr unsigned kPlainRuns = 4; ///< Of codecs without scales: enough loads in flight.
+/// Runs that a warp of a codec without scales loads at a time, to have enough loads in flight.
+inline constexpr unsigned kPlainRuns = 4;
 
 template <typename Scheme>
 CellLaunches plainLaunches() {

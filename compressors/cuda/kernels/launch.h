@@ -15,7 +15,7 @@
 namespace goss::compressors::cuda {
 
 inline constexpr unsigned kBlockWarps = 4;
-inline constexpr unsigned kBlocksResident = 5; ///< On a multiprocessor, as far as registers go: 96 of a thread.
+inline constexpr unsigned kBlocksResident = 5; ///< Blocks on a multiprocessor; registers allow 96 for each thread.
 
 #if defined(__CUDACC__)
 template <typename Body>
@@ -41,12 +41,13 @@ int launch(const typename Body::Job& job, std::size_t shared_bytes, Stream strea
   const auto blocks = static_cast<unsigned>((warps + kBlockWarps - 1) / kBlockWarps);
   auto each_shared = static_cast<unsigned>(shared_bytes);
   void* arguments[] = {const_cast<typename Body::Job*>(&job), &each_shared};
-  // Says what came of this launch; cudaGetLastError() alone would also take an error that the caller has yet to see.
+  // cudaLaunchKernel returns the error of this launch alone; cudaGetLastError() might return an earlier error that the
+  // caller has yet to see.
   const cudaError_t code =
       cudaLaunchKernel(reinterpret_cast<const void*>(&runWarps<Body>), dim3(blocks), dim3(kBlockWarps * kWarpLanes),
                        arguments, kBlockWarps * shared_bytes, stream);
   if (code != cudaSuccess) {
-    (void)cudaGetLastError(); // It has been told.
+    (void)cudaGetLastError(); // Clears the error, which the return value reports.
   }
   return static_cast<int>(code);
 #else

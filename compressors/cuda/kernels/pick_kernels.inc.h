@@ -75,7 +75,7 @@ struct HistogramCell {
   }
 
  private:
-  /// What one warp counts: candidates, groups or elements from `first` to `end`.
+  /// What one warp counts: candidates, groups or elements `first` to `end` - 1.
   struct Part {
     std::size_t first, end, stride;
     bool listed;
@@ -83,7 +83,7 @@ struct HistogramCell {
   GOSS_DEVICE static Part partOf(const Job& job, std::size_t cell) {
     std::size_t count = job.groups, some = kGroupsOfWarp, stride = 1;
     const std::uint32_t listed = count != 0 ? 0u : listedIn(job.list, *job.state);
-    if (listed != 0) { // evenly over the warps, which are those of the vector
+    if (listed != 0) { // candidates are spread evenly over as many warps as the vector would take
       count = listed;
       const std::size_t all = warps(job) * kRunElems;
       some = (count + all - 1) / all * kRunElems;
@@ -128,7 +128,8 @@ struct HistogramCell {
   }
 };
 
-/// Lists a chunk's candidates. It is counted first, so that they lie side by side, and then read from the cache.
+/// Lists a chunk's candidates. The kernel first counts them, so that they lie side by side, and then reads the chunk
+/// again from the cache.
 struct ListCell {
   using Job = ListJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return pickChunks(job.count); }
@@ -152,7 +153,7 @@ struct ListCell {
     Warp::each([&](unsigned lane) {
       own[lane] = {0, 0};
       if (lane == 0) {
-        // Those for which there is no room are counted and not listed.
+        // Candidates beyond the end of the list are counted but not listed.
         const unsigned long long before = all == 0 ? 0 : atomicAdd64(&job.state->reached, all);
         if (before + all <= job.list.room) {
           own[lane] = {static_cast<std::uint32_t>(before), all};
@@ -200,7 +201,7 @@ struct ListCell {
   }
 };
 
-/// Finds the bucket of the wanted one, and clears the histogram for the next digit.
+/// Finds the bucket of the wanted magnitude, and clears the histogram for the next digit.
 struct BucketCell {
   using Job = PickJob;
   static constexpr std::uint32_t kShare = kPickBuckets / kWarpLanes;
@@ -224,7 +225,7 @@ struct BucketCell {
     Warp::sync();
     Warp::each([&](unsigned lane) {
       std::uint32_t taken = before[lane];
-      bool found = taken >= wanted; // in an earlier lane
+      bool found = taken >= wanted; // an earlier lane found the bucket
       for (std::uint32_t i = kShare; i-- > 0 && !found;) {
         const std::uint32_t bucket = (kWarpLanes - 1 - lane) * kShare + i, here = job.histogram[bucket];
         found = taken + here >= wanted;
@@ -244,7 +245,7 @@ struct BucketCell {
   }
 };
 
-/// How many magnitudes reach the threshold, or are not finite.
+/// Counts the magnitudes that reach the threshold, or those that are not finite.
 struct SampleCountCell {
   using Job = SampleJob;
   static constexpr std::size_t kElems = 8 * kPickElems;
@@ -276,7 +277,7 @@ struct SampleCountCell {
   }
 };
 
-/// What follows of the count.
+/// Adapts the search to the count.
 struct SampleStepCell {
   using Job = SampleJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
@@ -286,7 +287,8 @@ struct SampleStepCell {
         return;
       }
       PickState& state = *job.state;
-      if (job.step == SampleStep::choose) { // an overflow must not be cut off with what is too many
+      // overflows must all be sent, even where more than `most` reach the threshold
+      if (job.step == SampleStep::choose) {
         state.settled = state.reached != 0 ? 1u : 0u;
         searchFor(state, state.settled != 0 ? job.wanted : job.wanted_sampled, state.settled != 0 ? 1u : job.stride);
       } else if (state.settled == 0) {
@@ -301,7 +303,8 @@ struct SampleStepCell {
     state.wanted = wanted;
     state.stride = stride;
   }
-  /// A threshold of zero stays one, as does one that somewhat too many reach: no later round settles.
+  /// A threshold of zero stays zero, and one that slightly too many reach is kept: then no later round settles the
+  /// search.
   GOSS_DEVICE static void adapt(PickState& state, std::uint32_t most) {
     const auto verdict = SampledSearch::judge(state.reached, most);
     if (verdict == SampledSearch::Verdict::good && state.threshold != 0) {

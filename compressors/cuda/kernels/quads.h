@@ -8,7 +8,8 @@
 
 namespace goss::compressors::cuda {
 
-/// Four floats; those from `count` on are not touched (loaded: zero). kWhole: there are four, and they are aligned.
+/// Four floats. Loading reads and storing writes only the first `count` of them; the others are zero when loaded.
+/// kWhole: there are four, and they are aligned.
 struct alignas(16) Quad {
   float value[4];
 };
@@ -54,7 +55,7 @@ GOSS_DEVICE Quads<kRuns> loadRuns(const float* from) {
   }
   return quads;
 }
-/// value = function(value, run, i).
+/// Sets each value to function(value, run, i).
 template <unsigned kRuns, typename Function>
 GOSS_DEVICE void eachOf(Quads<kRuns>& quads, Function function) {
   GOSS_UNROLL
@@ -65,7 +66,8 @@ GOSS_DEVICE void eachOf(Quads<kRuns>& quads, Function function) {
     }
   }
 }
-/// use(quad, place, count) for all of a lane's quads from `first` to `end` of a vector; `count` may be more than four.
+/// Calls use(quad, place, count) for all of a lane's quads from `first` to `end` of a vector; `count` may be more than
+/// four.
 template <typename Use>
 GOSS_DEVICE void eachQuad(const float* values, std::size_t first, std::size_t end, unsigned lane, Use use) {
   constexpr unsigned kRuns = 4;

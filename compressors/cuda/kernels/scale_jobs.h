@@ -1,4 +1,4 @@
-/// What the kernels before a cell kernel are given, where a codec has one scale for the whole segment.
+/// Jobs of the kernels that run before a cell kernel, where a codec has one scale for the whole segment.
 #ifndef GOSS_COMPRESSORS_CUDA_KERNELS_SCALE_JOBS_H_
 #define GOSS_COMPRESSORS_CUDA_KERNELS_SCALE_JOBS_H_
 
@@ -10,21 +10,21 @@ namespace goss::compressors::cuda {
 /// Writes (values * factor - reference) + decay * residual to `to`, which may be any of them.
 struct PrepareJob {
   const float* values = nullptr;
-  const float* reference = nullptr; ///< Or null.
-  const float* residual = nullptr;  ///< Or null.
+  const float* reference = nullptr; ///< May be null.
+  const float* residual = nullptr;  ///< May be null.
   float* to = nullptr;
   float decay = 1;
   float factor = 1;
   std::size_t count = 0;
 };
 
-/// Of kSumElems elements, in the order of the CPU's loops.
+/// Sums over kSumElems elements, in the order of the CPU's loops.
 struct ChunkSums {
   float sum, magnitudes, squares;
   std::uint32_t peak; ///< The largest peakKey().
 };
 
-/// Of kSumGroup chunks.
+/// Sums over kSumGroup chunks.
 struct GroupSums {
   double sum, magnitudes, squares;
   std::uint32_t peak;
@@ -49,23 +49,24 @@ inline SumJob sumJob(const float* values, std::size_t count, std::byte* scratch)
 
 enum class ScaleKind { meanMagnitude, rootMeanSquare, ternary };
 
-/// Makes a scale of sums.
+/// Makes a scale from sums.
 struct ScaleJob {
   ScaleKind kind = ScaleKind::meanMagnitude;
   const GroupSums* groups = nullptr;
-  std::size_t count = 0;           ///< Of the vector.
-  float clip = 0;                  ///< ternary: deviations.
-  bool feedback = false;           ///< What is lost is kept.
-  double least_gain = 1;           ///< ternary, with feedback: leastTernaryGain().
-  float* scale = nullptr;          ///< Where the cell kernel looks for it: the scale, and what is stored of it.
-  unsigned char* stored = nullptr; ///< Where the payload has it.
+  std::size_t count = 0; ///< Elements of the vector.
+  float clip = 0;        ///< ternary: deviations.
+  bool feedback = false; ///< The encode has error feedback.
+  double least_gain = 1; ///< ternary, with feedback: leastTernaryGain().
+  /// Device memory from which the cell kernel reads the scale, and the scale as it is stored.
+  float* scale = nullptr;
+  unsigned char* stored = nullptr; ///< Where the payload stores the scale.
 };
 
 int launchPrepare(const PrepareJob& job, Stream stream);
 int launchSums(const SumJob& job, Stream stream);
 int launchScale(const ScaleJob& job, Stream stream);
 CellLaunches signLaunches();
-/// Of words of 2, 4 or 8 bits.
+/// Kernels for ternary words of 2, 4 or 8 bits.
 CellLaunches ternaryLaunches(unsigned bits);
 
 } // namespace goss::compressors::cuda

@@ -34,14 +34,15 @@ struct PrepareCell {
         float value = quad.value[i] * job.factor;
         value = job.reference != nullptr ? value - reference.value[i] : value;
         value = job.residual != nullptr ? value + job.decay * residual.value[i] : value;
-        quad.value[i] = kernels::canonical(value); // sparsifiers pick by bits, and a GPU's NaNs are larger ones
+        quad.value[i] = kernels::canonical(value); // sparsifiers compare bits, and a GPU's NaNs have larger ones
       }
       storeQuad(job.to + first, quad, count);
     });
   }
 };
 
-/// Two chunks a warp: lane l takes every sixteenth element of chunk l / 16 (sumInLanes() in common/loops.inc.h).
+/// Each warp sums two chunks: lane l takes every sixteenth element of chunk l / 16 (sumInLanes() in
+/// common/loops.inc.h).
 struct SumCell {
   using Job = SumJob;
   static constexpr unsigned kSumLanes = 16, kSumLoads = 16;
@@ -54,7 +55,7 @@ struct SumCell {
       ChunkSums own = {0, 0, 0, 0};
       std::size_t i = first + lane % kSumLanes;
       for (; first + kSumElems <= job.count && i < first + kSumElems; i += kSumLoads * kSumLanes) {
-        float values[kSumLoads]; // loaded before the first is added, which takes long
+        float values[kSumLoads]; // all are loaded before the first is added, because a load takes long
         GOSS_UNROLL
         for (unsigned k = 0; k < kSumLoads; ++k) {
           values[k] = job.values[i + k * kSumLanes];
@@ -157,7 +158,7 @@ GOSS_DEVICE float roundedScale(const ScaleJob& job, const GroupSums& totals) {
   return scaleFor(scale, 1).step;
 }
 
-/// What decoders are to find of roundedScale().
+/// The scale that decoders find in the payload, after roundedScale().
 GOSS_DEVICE float storedScale(const ScaleJob& job, const GroupSums& totals, float scale) {
   if (job.kind != ScaleKind::ternary || !job.feedback || !(scale > 0)) { // or NaN
     return scale;

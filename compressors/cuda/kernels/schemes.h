@@ -24,13 +24,13 @@ namespace goss::compressors::cuda {
 
 enum class Planes { none, ofBlocks, ofTiles };
 
-/// The values of one lane: four of each run of kRunElems.
+/// The values of one lane: four from each run of kRunElems.
 template <unsigned kRuns>
 struct Unit {
   float value[4 * kRuns];
 };
 
-/// Bytes at any address.
+/// Loads four bytes from any address.
 GOSS_DEVICE std::uint32_t loadWordBytes(const unsigned char* from) {
   if (reinterpret_cast<std::uintptr_t>(from) % 4 == 0) {
     return *reinterpret_cast<const std::uint32_t*>(from);
@@ -55,10 +55,10 @@ GOSS_DEVICE void storeWordBytes(unsigned char* to, std::uint32_t word) {
 GOSS_DEVICE float loadFloatBytes(const unsigned char* from) { return bitCast<float>(loadWordBytes(from)); }
 GOSS_DEVICE void storeFloatBytes(unsigned char* to, float value) { storeWordBytes(to, bitCast<std::uint32_t>(value)); }
 
-/// Which element of a unit a lane's value is.
+/// The position in its unit of a lane's value.
 GOSS_DEVICE std::size_t placeOf(unsigned lane, unsigned which) { return which / 4 * kRunElems + lane * 4 + which % 4; }
 
-/// The largest peakKey().
+/// The largest peakKey() of a block.
 struct PeakStatistic {
   PerLane<std::uint32_t> peak;
 
@@ -70,7 +70,7 @@ struct PeakStatistic {
     Warp::each([&](unsigned lane) {
       std::uint32_t largest = peak[lane];
       GOSS_UNROLL
-      for (unsigned i = 0; i < 4 * kRuns; ++i) { // absent values are zeros
+      for (unsigned i = 0; i < 4 * kRuns; ++i) { // values beyond the end are zeros
         const std::uint32_t key = peakKey(values[lane].value[i]);
         largest = key > largest ? key : largest;
       }
@@ -81,7 +81,7 @@ struct PeakStatistic {
 };
 
 struct RangeStatistic {
-  PerLane<std::int32_t> low, high; ///< Order keys; the lowest one complemented, so that both are maxima.
+  PerLane<std::int32_t> low, high; ///< Order keys; the low one complemented, so that both are maxima.
 
   GOSS_DEVICE void reset() {
     Warp::each([&](unsigned lane) { low[lane] = high[lane] = -0x7fffffff - 1; });
@@ -105,7 +105,7 @@ struct RangeStatistic {
 };
 
 /// Sum of squares in the order of sumInLanes() (common/loops.inc.h): sixteen sums of every sixteenth element, then
-/// halves. Lane l holds sums 4 (l % 4) to 4 (l % 4) + 3; a run's step t of sixteen elements lies in four lanes.
+/// halves. Lane l holds sums 4 (l % 4) to 4 (l % 4) + 3; four lanes hold step t of sixteen elements of a run.
 struct SquaresStatistic {
   struct Four {
     float sum[4];
@@ -139,7 +139,7 @@ struct SquaresStatistic {
     }
   }
   GOSS_DEVICE void finish(unsigned) {
-    for (unsigned half = 2; half != 0; half /= 2) { // sums 8 and 4 further on
+    for (unsigned half = 2; half != 0; half /= 2) { // adds the sums that lie 8 and then 4 further on
       PerLane<Four> before = sums;
       Warp::each([&](unsigned lane) {
         const Four there = before.of(lane / 4 * 4 + (lane % 4 + half) % 4);
@@ -216,7 +216,7 @@ struct BlockInteger {
                                        std::size_t block) {
     return const_cast<unsigned char*>(payload) + format.block.scales(total) + block * format.block.scaleBytes();
   }
-  /// What decoders find: a step that is NaN where the block is not finite.
+  /// The scale that decoders find: a NaN for the step where the block is not finite.
   GOSS_DEVICE static Scale stored(const Scale& how) {
     Scale kept = how;
     kept.scale.step = how.finite ? how.scale.step : bitCast<float>(kFloatNan);
@@ -242,7 +242,7 @@ struct BlockInteger {
   }
 };
 
-/// What the schemes have in common that lose what value() does not give.
+/// What schemes share whose loss is the value minus value().
 struct PlainScheme {
   static constexpr bool kRandom = false;
   static constexpr Planes kPlanes = Planes::none;
@@ -272,7 +272,7 @@ struct DynamicMagnitudes {
     value[DynamicMap::kMagnitudes - 1] = 1;
   }
 };
-/// dynamicValue() from a table: that one divides doubles, for which GPUs need a hundred instructions and more.
+/// dynamicValue() from a table: dynamicValue() divides doubles, which takes a GPU a hundred instructions and more.
 GOSS_DEVICE float dynamicLookUp(std::uint32_t code) {
   static constexpr DynamicMagnitudes kMagnitudes;
   const std::int32_t index = static_cast<std::int32_t>(code) - static_cast<std::int32_t>(DynamicMap::kZeroCode);
@@ -286,7 +286,7 @@ struct Dynamic : PlainScheme {
     return total + (total + format.block.block - 1) / format.block.block * sizeof(float);
   }
   struct Scale {
-    float scale, inverse; ///< inverse is 0 for blocks of zeros and those that are not finite.
+    float scale, inverse; ///< inverse is 0 for blocks of zeros and blocks that are not finite.
   };
   GOSS_DEVICE static Scale scale(const CellFormat&, Statistic& statistic, unsigned lane) {
     const std::uint32_t peak = statistic.peak[lane];
@@ -378,7 +378,8 @@ struct Whole : PlainScheme {
   GOSS_DEVICE static float value(const CellFormat&, std::uint32_t code, const Scale&) { return bitCast<float>(code); }
 };
 
-/// A scale of the whole segment, which a kernel before has left where the format says; decoders find it in the payload.
+/// A scale of the whole segment, which an earlier kernel has left where the format says; decoders find it in the
+/// payload.
 struct Scaled : PlainScheme {
   static constexpr Planes kPlanes = Planes::ofTiles;
   struct Scale {
@@ -406,8 +407,8 @@ struct Ternary : Scaled {
   static constexpr bool kRandom = true;
   static constexpr unsigned kBits = kWordBits;
   struct Scale {
-    float scale; ///< That values are measured by.
-    float step;  ///< That decoders find: less where what is lost is kept.
+    float scale; ///< The scale that values are divided by.
+    float step;  ///< The step that decoders find: smaller with error feedback.
   };
   static constexpr Planes kPlanes = kWordBits == 8 ? Planes::none : Planes::ofTiles;
   GOSS_DEVICE static Scale scale(const CellFormat& format, Statistic&, unsigned) {
@@ -432,7 +433,7 @@ struct Ternary : Scaled {
   }
 };
 
-/// MinMaxUInt8: a kernel before has left the range's numbers; decoders make them of the head.
+/// MinMaxUInt8: an earlier kernel has left the numbers of the range; decoders compute them from the head.
 struct MinMax : PlainScheme {
   struct Scale {
     MinMaxScale range;
@@ -453,7 +454,7 @@ struct MinMax : PlainScheme {
   }
 };
 
-/// Uniform 8-bit, to be decoded: a codebook behind the codes.
+/// Uniform 8-bit, decoding only: a codebook lies behind the codes.
 struct Codebook : PlainScheme {
   struct Scale {
     const unsigned char* table;

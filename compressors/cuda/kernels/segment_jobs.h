@@ -11,9 +11,9 @@
 
 namespace goss::compressors::cuda {
 
-/// Largest keys, found by atomic maxima: zero is below all.
+/// Keys of the extrema, found by atomic maxima; all are larger than zero, the initial value.
 struct RangeState {
-  std::uint32_t low, high; ///< Order keys as unsigned numbers; the lowest one complemented.
+  std::uint32_t low, high; ///< Order keys as unsigned numbers; the low one complemented.
   std::uint32_t peak;      ///< peakKey().
   std::uint32_t unused;
   float scale[4]; ///< What the cell kernel reads: MinMax::Scale.
@@ -26,7 +26,8 @@ struct RangeJob {
   unsigned char* payload = nullptr;
 };
 
-/// Of one bucket of a codebook. Rests are kept as two sums, of their low and high halves (UniformCountCell).
+/// One bucket of a codebook. Distances to the level are added as two sums, of their low and their high halves
+/// (UniformCountCell).
 struct UniformBucket {
   unsigned long long low, high, members;
 };
@@ -46,11 +47,11 @@ struct UniformJob {
 
 /// Finds the range, and writes the head and the zeros behind the codes.
 int launchRange(const RangeJob& job, Stream stream);
-/// Of the codes alone: they lie behind the head.
+/// Kernels that encode the codes; the head lies before them.
 CellLaunches minMaxLaunches();
-/// Encodes. The sums are made before.
+/// Encodes. The caller has computed the sums.
 int launchUniform(const UniformJob& job, Stream stream);
-/// Decodes alone.
+/// Kernels that only decode.
 CellLaunches codebookLaunches();
 
 } // namespace goss::compressors::cuda

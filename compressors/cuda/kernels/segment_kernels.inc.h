@@ -8,7 +8,7 @@
 
 namespace goss::compressors::cuda {
 
-inline constexpr std::size_t kStretchElems = 32768; ///< That one warp looks at.
+inline constexpr std::size_t kStretchElems = 32768; ///< Elements that one warp reads.
 
 constexpr std::size_t stretches(std::size_t count) { return (count + kStretchElems - 1) / kStretchElems; }
 
@@ -88,7 +88,7 @@ struct RangeHeadCell {
   }
 };
 
-/// The scale, and an empty codebook.
+/// Computes the scale and clears the codebook.
 struct UniformScaleCell {
   using Job = UniformJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job&) { return 1; }
@@ -108,8 +108,8 @@ struct UniformScaleCell {
   }
 };
 
-/// Writes codes and counts them, in shared memory first. A rest is added as its low half and, where it lies beyond half
-/// a step, its high half, so that sums of a stretch fit 32 bits.
+/// Writes codes and counts them, in shared memory first. A distance to a level is added as its low half and, where it
+/// is more than half a step, its high half, so that sums of a stretch fit 32 bits.
 struct UniformCountCell {
   using Job = UniformJob;
   struct Counters {
@@ -160,7 +160,7 @@ struct UniformCountCell {
 
  private:
   GOSS_DEVICE static void count(Counters& counters, const UniformCode& uniform) {
-    const std::int32_t above = uniform.rest + 32768; // of most in 0 .. 65536
+    const std::int32_t above = uniform.rest + 32768; // for most elements in 0 .. 65536
     const std::int32_t high = above >> 16;
     atomicAdd32(counters.low + uniform.code, static_cast<std::uint32_t>(above) & 0xffffu);
     atomicAdd32(counters.members + uniform.code, 1);

@@ -1,4 +1,4 @@
-/// Whether what follows a short list reads it.
+/// Whether a kernel reads the short list of candidates or the vector.
 #ifndef GOSS_COMPRESSORS_CUDA_KERNELS_SHORTLIST_H_
 #define GOSS_COMPRESSORS_CUDA_KERNELS_SHORTLIST_H_
 
@@ -7,7 +7,7 @@
 
 namespace goss::compressors::cuda {
 
-/// How many candidates there are, 0 where the short list does not count: then the vector is read.
+/// Number of candidates; 0 where the short list is not used: then kernels read the vector.
 GOSS_DEVICE std::uint32_t listedIn(const Shortlist& list, const PickState& state) {
   const bool counts = list.listed != nullptr && state.reached >= state.limit && state.reached <= list.room;
   return counts ? static_cast<std::uint32_t>(state.reached) : 0u;

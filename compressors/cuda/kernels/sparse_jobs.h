@@ -9,15 +9,16 @@ namespace goss::compressors::cuda {
 inline constexpr std::size_t kPickElems = 4096; ///< Elements whose picked ones one warp counts and writes.
 constexpr std::size_t pickChunks(std::size_t count) { return (count + kPickElems - 1) / kPickElems; }
 
-/// Where the search for a threshold stands: of the k-th largest magnitude, the upper bits that are known, and how many
-/// of those with the same upper bits are still to be taken. In the end the threshold, and how many of its equals.
+/// State of the search for a threshold, the k-th largest magnitude: its upper bits that are known, and how many of the
+/// magnitudes with the same upper bits are still to be taken. In the end the threshold, and how many magnitudes equal
+/// to it are taken.
 struct PickState {
   std::uint32_t threshold;
   std::uint32_t ties;
-  std::uint32_t limit;  ///< No more than so many are picked, the first.
-  std::uint32_t wanted; ///< Which largest one is searched for, of every stride-th.
+  std::uint32_t limit;  ///< No more than so many are picked; those with the lowest indices win.
+  std::uint32_t wanted; ///< The rank of the magnitude searched for, among every stride-th element.
   std::uint32_t stride;
-  std::uint32_t settled;      ///< A sampled search is over.
+  std::uint32_t settled;      ///< A sampled search has ended.
   unsigned long long reached; ///< Magnitudes of at least the threshold, or candidates of a short list.
 };
 
@@ -30,18 +31,18 @@ struct Candidate {
 struct ChunkCandidates {
   std::uint32_t first, count;
 };
-/// The elements that a sample's threshold lets through, found in one pass over the vector: what follows reads them
-/// instead. It counts when they are enough and have room, which the device alone knows: PickState::reached tells.
+/// The elements that reach a sample's threshold, found in one pass over the vector; later kernels read them instead of
+/// the vector if they are enough and all fit, which only the device knows (PickState::reached).
 struct Shortlist {
-  Candidate* listed = nullptr;       ///< Null: there is none. Chunks lie in any order.
+  Candidate* listed = nullptr;       ///< Null: there is no list. Chunks lie in any order.
   ChunkCandidates* chunks = nullptr; ///< pickChunks(count).
   std::uint32_t room = 0;
 };
 
 inline constexpr std::uint32_t kPickBuckets = 2048;
-inline constexpr int kPickDigits = 3; ///< 11, 11 and 9 bits.
+inline constexpr int kPickDigits = 3; ///< Digits of a magnitude, of 11, 11 and 9 bits.
 
-/// Finds the wanted-th largest magnitude: the same digits as on the CPU (sparse/selector.cc).
+/// Finds the wanted-th largest magnitude: by the same digits as on the CPU (sparse/selector.cc).
 struct PickJob {
   const float* values = nullptr;
   std::size_t count = 0;
@@ -49,9 +50,9 @@ struct PickJob {
   std::uint32_t* histogram = nullptr; ///< kPickBuckets, zero at first.
   PickState* state = nullptr;
   Shortlist list;
-  std::uint32_t groups = 0; ///< 0, or counted is a sample: of so many groups (SamplePlan) `apart` elements apart.
+  std::uint32_t groups = 0; ///< 0, or a sample is counted: so many groups (SamplePlan), `apart` elements apart.
   std::size_t apart = 0;
-  std::uint32_t wanted = 0; ///< Instead of the state's; 0: the state's.
+  std::uint32_t wanted = 0; ///< Replaces the state's `wanted`; 0: does not.
   bool unless_settled = false;
 };
 
@@ -67,28 +68,29 @@ struct ListJob {
 struct BeginJob {
   PickState begin = {};
   PickState* state = nullptr;
-  std::uint32_t* histogram = nullptr; ///< Or null.
+  std::uint32_t* histogram = nullptr; ///< May be null.
 };
 
-/// The steps of a sampled threshold (SampledTopK in sparse/selector.cc). Which of them do something, the device knows.
+/// The steps of a sampled threshold (SampledTopK in sparse/selector.cc). The device decides which of them do anything.
 enum class SampleStep {
-  findOverflows, ///< Counts what is not finite.
-  choose,        ///< Sample, or search among all where there is an overflow.
-  count,         ///< Magnitudes of at least the threshold.
-  adapt,         ///< The threshold, unless it is good enough.
-  giveUp,        ///< Search among all, unless it is good enough.
+  findOverflows, ///< Counts values that are not finite.
+  choose,        ///< Chooses the sample, or a search among all where a value is not finite.
+  count,         ///< Counts the magnitudes that reach the threshold.
+  adapt,         ///< Changes the threshold, unless it is good enough.
+  giveUp,        ///< Searches among all, unless the threshold is good enough.
 };
 struct SampleJob {
   SampleStep step = SampleStep::findOverflows;
   const float* values = nullptr;
   std::size_t count = 0;
-  std::uint32_t wanted = 0;         ///< Of all.
-  std::uint32_t wanted_sampled = 0; ///< Of the sample.
+  std::uint32_t wanted = 0;         ///< Rank of the threshold among all.
+  std::uint32_t wanted_sampled = 0; ///< Rank of the threshold in the sample.
   std::uint32_t stride = 1;
   PickState* state = nullptr;
 };
 
-/// Of one chunk of a vector: how many are beyond the threshold and how many equal it; then, how many were before.
+/// For one chunk of a vector: how many magnitudes are larger than the threshold and how many equal it; later, the same
+/// counts of all chunks before.
 struct PickCounts {
   std::uint32_t above, equal;
 };
@@ -99,26 +101,26 @@ struct CollectJob {
   std::size_t count = 0;
   const PickState* state = nullptr;
   Shortlist list;
-  PickCounts* counts = nullptr;  ///< pickChunks(count) + 1; the last: all.
+  PickCounts* counts = nullptr;  ///< pickChunks(count) + 1; the last holds the totals.
   unsigned char* head = nullptr; ///< The payload: its number of elements, and its indices.
-  float* picked = nullptr;       ///< Their values.
-  Behind* behind = nullptr;      ///< How many they are, and where their payload begins.
+  float* picked = nullptr;       ///< The picked values.
+  Behind* behind = nullptr;      ///< Receives their number, and where their payload begins.
 };
 
 /// Reads from a payload how many elements it holds, at most `most`.
 struct HeldJob {
   const unsigned char* payload = nullptr;
-  std::size_t count = 0; ///< Of the vector.
+  std::size_t count = 0; ///< Elements of the vector.
   std::uint32_t most = 0;
   Behind* behind = nullptr;
 };
 
-/// Elements of a payload, in order.
+/// Reads the indices of a payload, in order.
 struct IndexJob {
   const unsigned char* indices = nullptr;
-  std::size_t count = 0;           ///< Of the vector.
-  std::uint32_t held = 0;          ///< Or the most of them.
-  const Behind* behind = nullptr;  ///< Or null; otherwise it has their number.
+  std::size_t count = 0;           ///< Elements of the vector.
+  std::uint32_t held = 0;          ///< Elements that the payload holds, or an upper bound.
+  const Behind* behind = nullptr;  ///< May be null; else it holds their number.
   std::uint32_t* counts = nullptr; ///< pickChunks(count) + 1: held elements before each chunk.
 };
 
@@ -127,20 +129,20 @@ struct ScatterJob {
   IndexJob index;
   const float* values = nullptr;
   float* out = nullptr;
-  float weight = 1; ///< Of a value; 1: it is added as it is.
+  float weight = 1; ///< Factor of each value; 1: added as it is.
   bool weighted = false;
-  bool finite = false;              ///< What is not finite then becomes zero: residuals.
-  std::uint32_t* senders = nullptr; ///< Or null: counted up for each element.
+  bool finite = false;              ///< Sums that are not finite then become zero, as in residuals.
+  std::uint32_t* senders = nullptr; ///< Incremented for each element; may be null.
 };
 
-/// out = 0, and senders.
+/// Clears out, and senders.
 struct ClearJob {
   float* out = nullptr;
   std::uint32_t* senders = nullptr;
   std::size_t count = 0;
 };
 
-/// out = out / senders, 0 where there are none.
+/// out = out / senders, and 0 where no payload holds the element.
 struct ShareJob {
   float* out = nullptr;
   const std::uint32_t* senders = nullptr;
@@ -170,9 +172,9 @@ int launchIndex(const IndexJob& job, Stream stream);
 int launchScatter(const ScatterJob& job, Stream stream);
 int launchClear(const ClearJob& job, Stream stream);
 int launchShare(const ShareJob& job, Stream stream);
-/// What is not finite becomes zero.
+/// Sets elements that are not finite to zero.
 int launchForget(float* values, std::size_t count, Stream stream);
-/// All become `value`.
+/// Sets all elements to `value`.
 int launchFill(float* to, float value, std::size_t count, Stream stream);
 int launchGatherBlocks(const BlocksJob& job, Stream stream);
 int launchDeliverBlocks(const BlocksJob& job, Stream stream);

@@ -1,5 +1,5 @@
-/// Kernels of the sparsifiers: what is picked in order, its way back, and blocks that the shared stream chooses.
-/// Compiled by nvcc and, for tests, as host code.
+/// Kernels of the sparsifiers: collecting elements in order, scattering them back, and blocks that the shared stream
+/// chooses. Compiled by nvcc and, for tests, as host code.
 #ifndef GOSS_COMPRESSORS_CUDA_KERNELS_SPARSE_KERNELS_INC_H_
 #define GOSS_COMPRESSORS_CUDA_KERNELS_SPARSE_KERNELS_INC_H_
 
@@ -13,7 +13,7 @@
 
 namespace goss::compressors::cuda {
 
-/// How many of each chunk are picked.
+/// Counts the picked elements of each chunk.
 struct CountCell {
   using Job = CollectJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return pickChunks(job.count); }
@@ -54,7 +54,7 @@ struct CountCell {
   }
 };
 
-/// Held elements before a place with so many larger and equal ones before it.
+/// Number of picked elements before a position with so many larger and equal magnitudes before it.
 GOSS_DEVICE std::uint32_t heldBefore(const PickCounts& counts, std::uint32_t ties) {
   return counts.above + (counts.equal < ties ? counts.equal : ties);
 }
@@ -64,10 +64,11 @@ GOSS_DEVICE std::uint32_t heldBefore(const PickCounts& counts, const PickState& 
   return held < state.limit ? held : state.limit;
 }
 
-/// Numbers of a lane in the one warp that adds them up: one alone would wait for memory at each step.
+/// Chunks whose counts each lane of the one adding warp loads at a time: loading one would wait for memory at each
+/// step.
 inline constexpr unsigned kPlaceShare = 16;
 
-/// Makes what was before each chunk of the counts, and writes how many are held, of all and of each index tile.
+/// Turns the counts of chunks into prefix sums, and writes how many elements are picked, in all and in each index tile.
 struct PlaceCell {
   using Job = CollectJob;
   struct Share {
@@ -130,10 +131,10 @@ struct PlaceCell {
   }
 };
 
-/// Writes indices and values of a chunk, in order: a row of 32 elements after the other, a lane an element.
+/// Writes indices and values of a chunk, in order: row by row of 32 elements, each lane one element.
 struct CollectCell {
   using Job = CollectJob;
-  static constexpr unsigned kRows = 16; ///< Are loaded together.
+  static constexpr unsigned kRows = 16; ///< Rows that are loaded together.
   static constexpr std::size_t kMapWords = kPickElems / 32;
   struct Rows {
     float value[kRows];
@@ -163,7 +164,7 @@ struct CollectCell {
           rows[lane].value[row] = place < end ? job.values[place] : 0.0f;
         }
       });
-      PerLane<std::uint32_t> maps; // lane l: which of row l are taken
+      PerLane<std::uint32_t> maps; // lane l: bit map of the picked elements of row l
       Warp::each([&](unsigned lane) { maps[lane] = 0; });
       GOSS_UNROLL
       for (unsigned row = 0; row < kRows; ++row) {
@@ -180,7 +181,8 @@ struct CollectCell {
       }
     }
   }
-  /// The same of the chunk's candidates. Of a bit map the chunk's part is made in `words`, kMapWords of shared memory.
+  /// As collect(), from the chunk's candidates. A bit map's part of this chunk is made in `words`, kMapWords of shared
+  /// memory.
   GOSS_DEVICE static void collectListed(const Job& job, const PickState& state, std::size_t chunk, bool bitmap,
                                         std::uint32_t* words) {
     const ChunkCandidates here = job.list.chunks[chunk];
@@ -198,7 +200,7 @@ struct CollectCell {
       });
       const std::uint32_t taken = takeRow(job, state, here.count - at, bitmap, own, done);
       Warp::each([&](unsigned lane) {
-        if ((taken >> lane & 1u) != 0) { // each bit once, so that adding sets it
+        if ((taken >> lane & 1u) != 0) { // each bit is set once, so that adding sets it
           const auto bit = static_cast<unsigned>(own[lane].index % kPickElems);
           atomicAdd32(words + bit / 32, 1u << bit % 32);
         }
@@ -212,7 +214,7 @@ struct CollectCell {
       }
     });
   }
-  /// Of a row's first `some` lanes; returns which are taken, and counts them.
+  /// Takes a row's first `some` lanes: returns which are picked, and counts them.
   GOSS_DEVICE static std::uint32_t takeRow(const Job& job, const PickState& state, std::size_t some, bool bitmap,
                                            PerLane<Candidate>& row, PickCounts& done) {
     PerLane<std::uint32_t> larger, same;
@@ -276,12 +278,12 @@ struct HeldCell {
 };
 
 GOSS_DEVICE std::uint32_t heldOf(const IndexJob& job) { return job.behind != nullptr ? job.behind->count : job.held; }
-/// Both forms, where only the device knows which.
+/// Whether the payload may be a bit map: where only the device knows its form, both are handled.
 GOSS_HOST_DEVICE bool mayBeBitmap(const IndexJob& job) {
   return job.behind != nullptr || isBitmap(job.count, job.held);
 }
 
-/// Held elements of each chunk of a bit map. Only a bit map's.
+/// Counts the held elements of each chunk of a bit map.
 struct IndexCountCell {
   using Job = IndexJob;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return mayBeBitmap(job) ? pickChunks(job.count) : 0; }
@@ -307,7 +309,7 @@ struct IndexCountCell {
   }
 };
 
-/// Makes of them, or of the numbers of index tiles, what was before each.
+/// Turns these counts, or the counts of index tiles, into prefix sums.
 struct IndexPlaceCell {
   using Job = IndexJob;
   struct Share {
@@ -352,7 +354,7 @@ struct IndexPlaceCell {
   }
 };
 
-/// One value to one element, wherever the payload says; nothing outside of the vector.
+/// Adds one value to the element that the payload names, unless it lies outside of the vector.
 GOSS_DEVICE void scatterOne(const ScatterJob& job, std::size_t element, std::uint32_t place) {
   if (element >= job.index.count || place >= heldOf(job.index)) {
     return;
@@ -476,7 +478,7 @@ struct ForgetCell {
   GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char*) {
     Warp::each([&](unsigned lane) {
       for (std::size_t i = cell * kRunElems + lane; i < (cell + 1) * kRunElems && i < job.count; i += kWarpLanes) {
-        if (finiteOrZero(job.values[i]) != job.values[i]) { // NaN too
+        if (finiteOrZero(job.values[i]) != job.values[i]) { // NaN differs from itself
           job.values[i] = 0;
         }
       }

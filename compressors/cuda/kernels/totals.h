@@ -7,11 +7,11 @@
 
 namespace goss::compressors::cuda {
 
-/// The groups' sums, added in order: the same in all lanes. The whole warp asks.
+/// The groups' sums, added in order; all lanes get the result. All lanes of the warp call it.
 GOSS_DEVICE GroupSums totalOf(const GroupSums* groups, std::size_t count) {
   const std::size_t some = sumGroups(count);
   GroupSums total = {0, 0, 0, 0};
-  for (std::size_t base = 0; base < some; base += kWarpLanes) { // each load takes long, so 32 are under way at a time
+  for (std::size_t base = 0; base < some; base += kWarpLanes) { // each load takes long, so 32 are in flight at a time
     PerLane<GroupSums> own;
     Warp::each([&](unsigned lane) { own[lane] = base + lane < some ? groups[base + lane] : GroupSums{0, 0, 0, 0}; });
     for (unsigned lane = 0; lane < kWarpLanes && base + lane < some; ++lane) {

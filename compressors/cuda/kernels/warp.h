@@ -1,10 +1,10 @@
 /// The one seam between a GPU and this machine: kernels are written for a warp of 32 lanes, and each lane's part is a
-/// function that Warp::each() runs. nvcc makes each lane a thread; a C++ compiler makes loops over lanes of the same
-/// text, so that the bodies of all kernels run, and are tested, where there is no GPU.
+/// function that Warp::each() runs. nvcc makes each lane a thread; a C++ compiler makes loops over lanes from the same
+/// source, so that the bodies of all kernels run, and are tested, where there is no GPU.
 ///
 /// Rules that make both the same: what lanes exchange goes through PerLane and is written in one each() and read in a
-/// later one; memory that lanes share is read only after sync(); control flow outside of each() is the same in all
-/// lanes.
+/// later one; lanes read shared memory that another lane wrote only after sync(); control flow outside of each() is the
+/// same in all lanes.
 #ifndef GOSS_COMPRESSORS_CUDA_KERNELS_WARP_H_
 #define GOSS_COMPRESSORS_CUDA_KERNELS_WARP_H_
 
@@ -25,7 +25,7 @@ namespace goss::compressors::cuda {
 
 inline constexpr unsigned kWarpLanes = 32;
 
-/// A variable of which every lane has its own.
+/// A variable of which every lane has its own copy.
 template <typename T>
 class PerLane {
  public:
@@ -55,7 +55,7 @@ class PerLane {
 #endif
 };
 
-/// Static functions alone: a kernel has one warp for its work.
+/// The operations of a warp; only static functions, because a kernel has one warp for its work.
 struct Warp {
   template <typename Function>
   GOSS_DEVICE static void each(Function run) {
@@ -67,7 +67,7 @@ struct Warp {
     }
 #endif
   }
-  /// Shared memory is seen by all lanes.
+  /// Makes writes to shared memory visible to all lanes.
   GOSS_DEVICE static void sync() {
 #if defined(__CUDACC__)
     __syncwarp();
