@@ -19,7 +19,7 @@ bool isWord(std::string_view text) {
   });
 }
 
-/// Calls `use` with each part between separators; empty parts included.
+/// Calls `use` with each part between separators, also with empty parts.
 template <typename Function>
 Status forParts(std::string_view text, char separator, Function use) {
   for (;;) {

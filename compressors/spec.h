@@ -26,8 +26,7 @@ struct Stage {
 /// GOSS_ERR_INVALID_ARGUMENT says which part is wrong.
 Result<std::vector<Stage>> parseSpec(std::string_view text);
 
-/// Takes a stage's parameters one by one. The first wrong one is remembered, and finish() reports it or one that nobody
-/// asked for.
+/// Takes a stage's parameters one by one. finish() reports the first wrong parameter, or one that no call asked for.
 class StageReader {
  public:
   explicit StageReader(const Stage& stage) : stage_(stage) {}
@@ -37,11 +36,11 @@ class StageReader {
   };
   double number(std::string_view key, double otherwise, Range allowed);
   std::uint64_t integer(std::string_view key, std::uint64_t otherwise, Range allowed);
-  /// A power of two.
+  /// The value of `key`, a power of two.
   std::size_t block(std::string_view key, std::size_t otherwise, Range allowed);
   /// The position of the value in `choices`; the first one where the key is absent.
   std::size_t choice(std::string_view key, const std::vector<std::string_view>& choices);
-  /// Refuses the stage for another reason.
+  /// Refuses the stage for a reason that the caller found.
   void refuse(const std::string& reason);
 
   [[nodiscard]] Status finish() const;

@@ -15,13 +15,13 @@ class Selector {
  public:
   virtual ~Selector() = default;
   [[nodiscard]] virtual std::string spec() const = 0;
-  /// Most elements that are selected of `count`.
+  /// Upper bound of the number of elements selected of `count`.
   [[nodiscard]] virtual std::size_t most(std::size_t count) const = 0;
-  /// Indices that select() needs space for: it may write there what it then drops. At least most(count).
+  /// Indices that select() needs space for: it may write more than it then returns. At least most(count).
   [[nodiscard]] virtual std::size_t room(std::size_t count) const { return most(count); }
   /// Writes ascending indices, at most most(count), and returns how many.
   virtual std::size_t select(const float* values, std::size_t count, std::uint32_t* indices) const = 0;
-  /// Of |x|^2, for x of `count` elements, at least this share is selected, but for magnitudes below passedOver().
+  /// At least this share of |x|^2 is selected, for x of `count` elements, not counting magnitudes below passedOver().
   [[nodiscard]] virtual double share(std::size_t count) const = 0;
   [[nodiscard]] virtual double passedOver() const { return 0; }
   /// Selecting from a vector that is zero elsewhere selects the same elements, or zeros.
@@ -31,9 +31,9 @@ class Selector {
 /// The k = ceil(ratio * count) largest magnitudes; of equal ones, the first (Aji and Heafield 2017, arXiv 1704.05021).
 std::unique_ptr<const Selector> makeExactTopK(double ratio, const SparseLoops& loops);
 
-/// About as many: the threshold comes from a strided sample and is adapted a few times. Where that does not find one
-/// that 4/5 of k to k elements reach, the k largest (Deep Gradient Compression, Lin et al. 2018, arXiv 1712.01887,
-/// section 3, adapts it more often).
+/// About ceil(ratio * count) magnitudes: the threshold comes from a strided sample and is adapted a few times. Where no
+/// threshold is found that between 4/5 k and k elements reach, exactly the k largest (Deep Gradient Compression, Lin et
+/// al. 2018, arXiv 1712.01887, section 3, adapts it more often).
 std::unique_ptr<const Selector> makeSampledTopK(double ratio, const SparseLoops& loops);
 
 /// All magnitudes of at least `value` (Strom 2015).

@@ -1,4 +1,4 @@
-/// What samples tell of the k largest elements, on CPUs and GPUs.
+/// What a sample says about the k largest elements, on CPUs and GPUs.
 #ifndef GOSS_COMPRESSORS_SPARSE_SHORTLIST_H_
 #define GOSS_COMPRESSORS_SPARSE_SHORTLIST_H_
 
@@ -11,8 +11,8 @@
 
 namespace goss::compressors {
 
-/// A sample of groups evenly apart. The magnitude that `wanted()` of its elements reach, somewhat more than k of all
-/// reach, if the sample is like the rest. Where it deceived, nothing is lost but time.
+/// A sample of groups evenly apart. If the sample is representative, somewhat more than k of all elements reach the
+/// magnitude that `wanted()` of the sample's elements reach. A sample that is not representative costs only time.
 struct SamplePlan {
   static constexpr std::size_t kGroup = 16; ///< Elements side by side: a cache line.
 
@@ -24,9 +24,9 @@ struct SamplePlan {
         hits(static_cast<double>(k) / static_cast<double>(count) * static_cast<double>(groups * kGroup)) {}
 
   std::size_t groups;
-  double hits; ///< Selected elements that it is expected to hold.
+  double hits; ///< Selected elements that the sample is expected to hold.
 
-  /// Whether a sample of an eighth or less says enough.
+  /// Whether a sample of an eighth of the vector or less holds enough of the selected elements.
   [[nodiscard]] bool pays() const { return hits >= kMinHits; }
   [[nodiscard]] std::uint64_t wanted() const { return static_cast<std::uint64_t>(1.15 * hits + 3 * std::sqrt(hits)); }
 
@@ -35,17 +35,18 @@ struct SamplePlan {
   static constexpr double kMinHits = 60;
 };
 
-/// The search for a threshold that about k elements reach, by a strided sample. Where it finds none, the k largest are
-/// selected exactly.
+/// The search for a threshold that about k elements reach, by a strided sample. Where no such threshold is found, the k
+/// largest are selected exactly.
 struct SampledSearch {
-  static constexpr int kRounds = 3; ///< Thresholds that are tried: each costs a pass, and an exact selection few.
+  /// Thresholds that are tried: each costs a pass, and an exact selection costs few passes.
+  static constexpr int kRounds = 3;
   static constexpr float kLower = 0.8f;
   static constexpr float kRaise = 1.3f;
 
   enum class Verdict { good, few, many, somewhatMany };
 
-  /// 0 < ratio <= 1, count > 0. One in a hundred, but enough to hold ten of the wanted ones; odd, so that rows of a
-  /// matrix differ in their samples.
+  /// 0 < ratio <= 1, count > 0. The sample takes one element in a hundred, or more, to hold ten of the wanted ones; the
+  /// stride is odd, so that rows of a matrix differ in their samples.
   SampledSearch(double ratio, std::size_t count) {
     const auto enough = static_cast<std::size_t>(std::ceil(10.0 / ratio));
     stride = std::max<std::size_t>(std::min<std::size_t>(101, count / enough), 1) | 1u;
@@ -53,18 +54,18 @@ struct SampledSearch {
     wanted = std::max<std::size_t>(static_cast<std::size_t>(kAim * ratio * sampled), 1);
   }
 
-  /// Whether a threshold will do: `reached` elements have at least its magnitude, and `most` may be sent.
+  /// Judges a threshold that `reached` elements reach, when `most` may be sent.
   GOSS_HOST_DEVICE static Verdict judge(std::uint64_t reached, std::uint64_t most) {
     if (5 * reached < 4 * most) return Verdict::few;
     if (reached <= most) return Verdict::good;
     return 10 * reached > 13 * most ? Verdict::many : Verdict::somewhatMany;
   }
 
-  std::size_t stride; ///< Elements from one of the sample to the next.
-  std::size_t wanted; ///< Which largest one of the sample is the first threshold.
+  std::size_t stride; ///< Distance between neighbouring elements of the sample.
+  std::size_t wanted; ///< Rank, within the sample, of the first threshold.
 
  private:
-  static constexpr double kAim = 0.9; ///< The middle of what is good.
+  static constexpr double kAim = 0.9; ///< Part of k elements that the next threshold aims at.
 };
 
 } // namespace goss::compressors

@@ -7,7 +7,7 @@
 
 namespace goss::compressors {
 
-/// Segments of at most 2^32 - 1 elements. NaNs count as the largest magnitudes.
+/// Codes segments of at most 2^32 - 1 elements. NaNs count as the largest magnitudes.
 class SparseCodec final : public ChainedCodec {
  public:
   /// Loops must outlive the codec.

@@ -56,8 +56,8 @@ class AgreedRun final : public CodecRun {
     return {PhaseWant::max, {&scale_, 1}};
   }
 
-  /// With the least gain of all ranks (ternaryGain(), of values cut to the agreed scale) each rank loses less than it
-  /// has. Its inverse is agreed on: the largest wins.
+  /// With the smallest gain of all ranks (ternaryGain(), of values clipped to the agreed scale) each rank loses less
+  /// than it has. The ranks agree on the inverse, whose maximum wins.
   Phase proposeGain() {
     double squares = 0, magnitudes = 0;
     for (const float value : job_.values) {
@@ -69,8 +69,9 @@ class AgreedRun final : public CodecRun {
     return {PhaseWant::max, {&inverse_gain_, 1}};
   }
 
-  /// Values and scale alike. Where the ranks' magnitudes differ much, the gain that keeps all ranks together from
-  /// losing more than they have is larger: that of one vector of all their elements, whose peak is the agreed scale.
+  /// Multiplies the values and the scale by the gain. Where the ranks' magnitudes differ much, a larger gain suffices
+  /// to keep all ranks together from losing more than they have: the gain of one vector of all their elements, whose
+  /// peak is the agreed scale.
   void lessen() {
     const auto ranks = static_cast<std::size_t>(job_.ranks);
     const double least = leastTernaryGain(job_.values.size() * ranks);
@@ -118,8 +119,8 @@ class AgreedRun final : public CodecRun {
   const RunJob job_;
   int phase_ = 0;
   float scale_ = 0;
-  float inverse_gain_ = 1;            ///< With feedback.
-  std::optional<TernaryCodec> codec_; ///< With the agreed scale.
+  float inverse_gain_ = 1;            ///< Used with feedback.
+  std::optional<TernaryCodec> codec_; ///< Codec with the agreed scale.
   std::vector<std::byte> payload_;
 };
 

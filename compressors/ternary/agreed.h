@@ -11,7 +11,7 @@ namespace goss::compressors {
 /// to 7 or up to 127 ranks. The result is bit-identical on all ranks, and without a clip unbiased. Keeps no state.
 class AgreedTernaryCodec final : public Codec {
  public:
-  /// In both tables, which must outlive the codec and its runs.
+  /// `common` and `loops` must outlive the codec and its runs.
   AgreedTernaryCodec(float clip, const CommonLoops& common, const TernaryLoops& loops)
       : clip_(clip), common_(common), loops_(loops) {}
 

@@ -10,7 +10,7 @@ namespace goss::compressors {
 struct TernaryLoops {
   /// Levels of at most kTileElems elements at `inverse` = 1 / scale.
   void (*encode[3])(unsigned char* to, const float* values, const EncodeRun& run, float inverse) = {};
-  /// Words times scale.
+  /// Decodes words: each times the scale.
   void (*decode[3])(float* out, const unsigned char* from, std::size_t count, float scale, Delivery delivery) = {};
   /// into = into + from, word by word.
   void (*add[3])(unsigned char* into, const unsigned char* from, std::size_t count) = {};

@@ -41,7 +41,7 @@ double leastTernaryGain(std::size_t count) {
 /// bounds. With feedback the gain a loses 1 - a of |x|^2 where nothing is clipped, else 1 - a |clipped|/|x|.
 LossBound TernaryCodec::lossBound(std::size_t count, bool feedback) const {
   const double gain = leastTernaryGain(count), clip = static_cast<double>(settings_.clip);
-  if (settings_.scale != 0) { // values beyond it are out of range
+  if (settings_.scale != 0) { // values beyond the scale are out of range
     return {0, 0, static_cast<double>(settings_.scale)};
   }
   if (clip == 0) {
@@ -78,7 +78,7 @@ float TernaryCodec::scaleOf(const float* values, std::size_t count) const {
     const auto n = static_cast<double>(count);
     const double mean = sumOver(loops().sum, values, count) / n;
     const double variance = sumOver(loops().sumSquares, values, count) / n - mean * mean;
-    // Equal values deviate by nothing and would be clipped away.
+    // Equal values have no deviation: without this bound they would be clipped to nothing.
     const auto bound = static_cast<float>(settings_.clip * std::sqrt(std::max(variance, mean * mean)));
     scale = std::isfinite(bound) && bound < scale ? bound : scale;
   }

@@ -9,8 +9,8 @@
 namespace goss::compressors {
 
 struct TernarySettings {
-  float clip = 2.5f;  ///< In standard deviations; 0: none. Clipping makes it biased.
-  float scale = 0;    ///< Shared by all ranks (the maximum of theirs); 0: each payload has its own.
+  float clip = 2.5f;  ///< Clip in standard deviations; 0: none. Clipping makes the codec biased.
+  float scale = 0;    ///< The scale that all ranks share (the maximum of theirs); 0: each payload has its own.
   unsigned ranks = 1; ///< Payloads that are added: 1, up to 7 or up to 127 give words of 2, 4 or 8 bits.
 };
 
@@ -38,11 +38,11 @@ class TernaryCodec final : public VectorCodec {
   [[nodiscard]] std::size_t codeBytes(std::size_t count) const;
 
   const TernarySettings settings_;
-  const unsigned bits_; ///< Of a word.
+  const unsigned bits_; ///< Bits of a word.
   const TernaryLoops& loops_;
 };
 
-/// 1 / (1 + omega) of the worst vector of `count` elements: one peak, and all others a little.
+/// The smallest gain, 1 / (1 + omega), of all vectors of `count` elements: one peak, and all others small.
 double leastTernaryGain(std::size_t count);
 
 } // namespace goss::compressors

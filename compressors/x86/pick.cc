@@ -13,7 +13,7 @@ std::span<const Loops> availableLoops() {
   };
   static const Sets available = [] {
     Sets found;
-    // The kernels have asked the processor what it can do.
+    // availableTables() lists only instruction sets that the processor has.
     for (const kernels::Table& table : kernels::availableTables()) {
       const std::string_view isa = table.isa;
       found.loops[found.count++] = isa == "avx512" ? makeAvx512Loops()

@@ -18,12 +18,14 @@ class Option;
 
 namespace goss {
 
-/// Declare options and flags, then parse once. Each writes into the variable that it was declared with, which must
-/// outlive parsing and holds the default before. Names are "-s,--seconds", or "FILE" for a positional argument. Copies
-/// are the same command line. Not thread-safe. Wrong declarations, such as a name twice, throw std::exception.
+/// Declare options and flags, then parse once. Each option writes into the variable that it was declared with, which
+/// must outlive parsing and holds the default before. Names are "-s,--seconds", or "FILE" for a positional argument.
+/// Copies refer to the same command line. Not thread-safe. Wrong declarations, such as a name twice, throw
+/// std::exception.
 class CommandLine {
  public:
-  /// A declared option or flag; valid as long as its command line. Every method returns the option itself.
+  /// A declared option or flag; valid as long as its command line. Every method returns the option, so that calls can
+  /// be chained.
   class Option {
    public:
     Option& required();
@@ -55,7 +57,7 @@ class CommandLine {
     CLI::Option* option_;
   };
 
-  /// Why a program should end now: --help, or a command line that is wrong.
+  /// Why a program should end now: --help was given, or the command line is wrong.
   struct Ending {
     int status = 0; ///< Exit status; 0 after --help.
     std::string text;
@@ -71,7 +73,8 @@ class CommandLine {
 
   /// --help shows the defaults of all options that are declared from now on.
   void showDefaults();
-  /// Options that are declared from now on may be repeated: the last value holds, so that a script's can be overridden.
+  /// Options that are declared from now on may be repeated: the last value holds, so that a user can override what a
+  /// script passes.
   void lastValueHolds();
   /// The unsigned options that are declared so far refuse "-5", which would be read as 2^64 - 5.
   void refuseNegativeNumbers();
@@ -82,14 +85,14 @@ class CommandLine {
   /// Whether parse() has met this command.
   [[nodiscard]] bool isGiven() const;
 
-  /// Sets the variables. nullopt: go on.
+  /// Sets the variables. nullopt: the program goes on.
   std::optional<Ending> parse(int argc, const char* const* argv);
   /// As parse(), but prints the text and returns the exit status with which the program should end. nullopt: go on.
   std::optional<int> parseOrPrint(int argc, const char* const* argv);
 
  private:
   explicit CommandLine(std::shared_ptr<CLI::App> app) : app_(std::move(app)) {}
-  std::shared_ptr<CLI::App> app_; // a command's shares the ownership of the program's
+  std::shared_ptr<CLI::App> app_; // a command shares the ownership of the program's app
 };
 
 } // namespace goss

@@ -19,7 +19,7 @@ using NamesPtr = std::unique_ptr<GENERAL_NAMES, security::Freer<GENERAL_NAMES_fr
 using RevokedPtr = std::unique_ptr<X509_REVOKED, security::Freer<X509_REVOKED_free>>;
 
 constexpr long kSecondsPerDay = 24 * 60 * 60;
-/// Clocks of other hosts may be behind.
+/// Certificates are valid from an hour ago, because clocks of other hosts may be behind.
 constexpr long kEarly_s = -3600;
 
 Status opensslFailed(std::string_view what) {
@@ -38,7 +38,8 @@ bool extend(X509* certificate, X509* issuer, int kind, const std::string& value)
   return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
-/// As a URI among its names. By hand: in OpenSSL's notation for extensions a comma would end the URI.
+/// Adds the ranks as a URI among the certificate's names. The function builds the extension itself, because a comma
+/// would end the URI in OpenSSL's notation for extensions.
 bool addRanks(X509* certificate, const std::string& ranks) {
   const std::string text = "gossamer:ranks=" + ranks;
   const NamesPtr names(GENERAL_NAMES_new());
@@ -52,7 +53,7 @@ bool addRanks(X509* certificate, const std::string& ranks) {
          X509_add1_ext_i2d(certificate, NID_subject_alt_name, names.get(), 0, X509V3_ADD_DEFAULT) == 1;
 }
 
-/// Random, so that nobody has to count; positive and short enough for every reader.
+/// Sets a random serial number, so that no counter must be kept; positive and short enough for every reader.
 bool setSerial(X509* certificate) {
   unsigned char bytes[16];
   if (RAND_bytes(bytes, sizeof bytes) != 1) return false;
@@ -61,7 +62,7 @@ bool setSerial(X509* certificate) {
   return ASN1_STRING_set(serial, bytes, sizeof bytes) == 1;
 }
 
-/// Without extensions and signature.
+/// A certificate without extensions and signature.
 CertificatePtr draft(const std::string& name, EVP_PKEY* key, std::int64_t days) {
   CertificatePtr certificate(X509_new());
   X509* made = certificate.get();
@@ -75,7 +76,7 @@ CertificatePtr draft(const std::string& name, EVP_PKEY* key, std::int64_t days) 
   return certificate;
 }
 
-/// `issuer` is the certificate itself where it signs itself.
+/// Completes a peer's certificate. `issuer` is the certificate itself where it is self-signed.
 bool finishPeer(X509* certificate, X509* issuer, EVP_PKEY* issuer_key, const std::string& ranks) {
   return X509_set_issuer_name(certificate, X509_get_subject_name(issuer)) == 1 &&
          extend(certificate, issuer, NID_basic_constraints, "critical,CA:FALSE") &&
@@ -97,7 +98,7 @@ Status writeRevocations(const std::string& path, X509_CRL* list, X509* issuer, E
   if (!now || X509_CRL_set_version(list, X509_CRL_VERSION_2) != 1 ||
       X509_CRL_set_issuer_name(list, X509_get_subject_name(issuer)) != 1 ||
       X509_CRL_set1_lastUpdate(list, now.get()) != 1 ||
-      // It holds as long as its authority: a forgotten list must not end a run that nobody attacks.
+      // The list is valid as long as its authority: a list that nobody renewed must not end a run that nobody attacks.
       X509_CRL_set1_nextUpdate(list, X509_get0_notAfter(issuer)) != 1 || X509_CRL_sort(list) != 1 ||
       X509_CRL_sign(list, key, nullptr) <= 0)
     return opensslFailed("the list of revoked certificates");

@@ -14,11 +14,11 @@ namespace goss::keys {
 
 using CrlPtr = std::unique_ptr<X509_CRL, security::Freer<X509_CRL_free>>;
 
-/// Errors of all: invalidArgument naming the file.
-/// Makes a folder that its owner alone may enter; one that exists stays as it is.
+/// Makes a folder that only its owner may enter; one that exists stays as it is. Errors, here and below:
+/// invalidArgument naming the file.
 Status makeFolder(const std::string& path);
-/// Writes a file with mode 0600. Unless `replaces`, there must be none of that name; else the new one takes the old
-/// one's place at once, never half written.
+/// Writes a file with mode 0600. Without `replaces` the file must not exist. With it the new file replaces the old one
+/// atomically.
 Status writeFile(const std::string& path, std::string_view contents, bool replaces = false);
 
 std::string pem(X509* certificate);
