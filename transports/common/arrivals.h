@@ -1,4 +1,4 @@
-/// Messages of one peer whose bytes, or most of them, stay with the sender until they have met a receive.
+/// Messages of one peer whose bytes, or most of them, stay with the sender until they have matched a receive.
 #ifndef GOSS_TRANSPORTS_COMMON_ARRIVALS_H_
 #define GOSS_TRANSPORTS_COMMON_ARRIVALS_H_
 
@@ -13,7 +13,7 @@
 
 namespace goss::transports {
 
-/// Numbered from 1 in the order of their headers, which is the order in which they are matched. One thread.
+/// Numbers the messages from 1 in the order of their headers, in which they are also matched. One thread.
 class Arrivals {
  public:
   struct Arrival {
@@ -21,19 +21,19 @@ class Arrivals {
     MessageSink inflow;
     MessageHeader header;
     std::uint64_t number = 0;
-    std::uint64_t held = 0;  ///< Bytes that come before it has met a receive.
-    std::uint64_t come = 0;  ///< Bytes that have come or are on their way in a part that is being read.
+    std::uint64_t held = 0;  ///< Bytes that come before the message has matched a receive.
+    std::uint64_t come = 0;  ///< Bytes that have arrived, or are to arrive in a part that is being read.
     std::uint32_t parts = 0; ///< Parts that are being read.
-    bool granted = false;    ///< The sender was asked for all of it.
-    bool dropped = false;    ///< The sender was told that nobody wants the rest.
-    bool withdrawn = false;  ///< The sender has taken it back; it goes when the parts are read.
+    bool granted = false;    ///< The receiver has asked the sender for all of the message.
+    bool dropped = false;    ///< The receiver has told the sender that the rest is not wanted.
+    bool withdrawn = false;  ///< The sender has cancelled it; the entry is removed when its parts have been read.
   };
 
-  /// `matcher` outlives this. It names the tickets of messages that it keeps no longer, which are their numbers; with
-  /// `whole` also messages that are none of these.
+  /// `matcher` outlives this object. It reports the tickets of messages that it releases; tickets are their numbers.
+  /// With `whole` it also reports messages without a ticket.
   explicit Arrivals(Matcher& matcher, bool whole) : matcher_(matcher) { matcher.trackReleased(whole); }
 
-  /// The next header. Null: memory is short.
+  /// Adds the message of the next header. Null: memory is short.
   Arrival* add(const MessageHeader& header, std::uint64_t held) {
     if (spare_.empty()) spare_ = makeNode();
     spare_.key() = ++count_;
@@ -44,33 +44,33 @@ class Arrivals {
     arrival.come = 0;
     arrival.parts = 0;
     arrival.granted = arrival.dropped = arrival.withdrawn = false;
-    // Callbacks may add no other one, but cancel the receive that this one meets.
+    // Callbacks may not add messages, but may cancel the receive that this message matches.
     if (!arrival.inflow.beginPart(header, held, arrival.number)) return nullptr;
     by_number_.insert(std::move(spare_));
     return last_ = &arrival;
   }
-  /// Null: it is over, or never was.
+  /// The message with this number. Null: it is complete, or never existed.
   [[nodiscard]] Arrival* find(std::uint64_t number) {
     if (last_ != nullptr && last_->number == number) return last_;
     const auto found = by_number_.find(number);
     return found == by_number_.end() ? nullptr : last_ = found->second.get();
   }
-  /// How many there have been.
+  /// Number of messages that were added.
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] std::size_t size() const { return by_number_.size(); }
-  /// It has come, or is kept whole.
+  /// Ends a message that has arrived, or is kept whole.
   void end(const Arrival& arrival) {
     last_ = nullptr;
     spare_ = by_number_.extract(arrival.number);
   }
-  /// It is as if it had never been sent: a receive that it has met waits for another one.
+  /// Removes a message as if it had never been sent: a receive that has matched it waits for another message.
   void withdraw(Arrival& arrival) {
     if (arrival.inflow.waits())
       arrival.inflow.revoke();
     else if (arrival.inflow.isIdle())
       matcher_.forget(arrival.number);
     else if (arrival.inflow.isDropped())
-      arrival.inflow.finishDropped(); // A receive that refused it has its error.
+      arrival.inflow.finishDropped(); // A receive that refused the message has its error already.
     else
       arrival.inflow.restart();
     end(arrival);
@@ -86,8 +86,9 @@ class Arrivals {
 
   Matcher& matcher_;
   ByNumber by_number_;
-  ByNumber::node_type spare_; ///< Mostly one comes when one has ended.
-  Arrival* last_ = nullptr;   ///< Of by_number_, or null: the parts of a message mostly follow one another.
+  ByNumber::node_type spare_; ///< Recycled, because mostly one message begins when another has ended.
+  /// The last one found in by_number_, or null: parts of one message mostly follow one another.
+  Arrival* last_ = nullptr;
   std::uint64_t count_ = 0;
 };
 

@@ -1,4 +1,4 @@
-/// How much may lie unexpected at a peer, shared fairly between communicators.
+/// How many bytes of unexpected messages a peer keeps, shared fairly between communicators.
 #ifndef GOSS_TRANSPORTS_COMMON_CREDIT_H_
 #define GOSS_TRANSPORTS_COMMON_CREDIT_H_
 
@@ -12,7 +12,7 @@
 
 namespace goss::transports {
 
-/// What an unexpected message costs the receiver beside its bytes.
+/// Bytes that an unexpected message costs the receiver beside its payload.
 inline constexpr std::uint64_t kMessageCost = 256;
 
 /// Bytes in use, by flow (flowOf() of the tag). One thread.
@@ -27,16 +27,16 @@ class FlowBytes {
     by_flow_[flowOf(tag)] += bytes;
     total_ += bytes;
   }
-  /// False, and nothing is changed: the flow does not have so many.
+  /// Returns false and changes nothing when the flow does not have so many bytes.
   bool remove(Tag tag, std::uint64_t bytes) {
     const auto found = by_flow_.find(flowOf(tag));
     if (found == by_flow_.end() || found->second < bytes) return bytes == 0;
     found->second -= bytes;
     total_ -= bytes;
-    if (found->second == 0) by_flow_.erase(found); // Communicators come and go.
+    if (found->second == 0) by_flow_.erase(found); // Communicators come and go, so empty entries are removed.
     return true;
   }
-  /// All of it: a tag of each flow, and its bytes.
+  /// Removes all entries and returns them: a tag of each flow, and its bytes.
   std::vector<std::pair<Tag, std::uint64_t>> takeAll() {
     std::vector<std::pair<Tag, std::uint64_t>> all(by_flow_.begin(), by_flow_.end());
     by_flow_.clear();
@@ -49,15 +49,16 @@ class FlowBytes {
   std::uint64_t total_ = 0;
 };
 
-/// The sender's half. A message may go before its receive while its flow has no more underway than is left over: a flow
-/// alone gets half of the limit, the next one half of the rest, and none can use up what another one needs. (Switches
-/// share their buffers between queues like this: Choudhury and Hahne, "Dynamic queue length thresholds", 1998.) A
-/// message that may not waits with its sender. A little is left over for urgent messages. One thread.
+/// The sender's half. A message may be sent before its receive is posted while its flow has used at most as many bytes
+/// as are left: a single flow gets half of the limit, the next one half of the rest, and no flow can use up what
+/// another one needs. (Switches share their buffers between queues like this: Choudhury and Hahne, "Dynamic queue
+/// length thresholds", 1998.) A message without credit waits at its sender. A small part of the limit is reserved for
+/// urgent messages. One thread.
 class Credit {
  public:
   void setLimit(std::uint64_t bytes) { limit_ = bytes; }
   [[nodiscard]] std::uint64_t limit() const { return limit_; }
-  /// False: the message must wait to be asked for.
+  /// Takes credit for a message. False: there is not enough, and the message must wait until the receiver asks for it.
   bool take(Tag tag, std::uint64_t cost) {
     const bool urgent = tag == kUrgentTag;
     const std::uint64_t limit = urgent ? limit_ : limit_ - limit_ / kUrgentPart;
@@ -66,7 +67,7 @@ class Credit {
     used_.add(tag, cost);
     return true;
   }
-  /// The receiver has room again. False: for more than was taken.
+  /// The receiver has released memory. False: it returned more than was taken.
   bool giveBack(Tag tag, std::uint64_t cost) { return used_.remove(tag, cost); }
 
  private:

@@ -11,8 +11,8 @@ void Deferred::cancel(RecvOperation& operation) {
 }
 
 bool Deferred::drain() {
-  // Entries added by the callbacks wait for the next call, so that a caller that posts again on each failure cannot
-  // keep us here for ever; each entry is removed before its callback, so that cancel() inside it finds nothing.
+  // Entries that callbacks add wait for the next call, so that a caller that posts again on each failure cannot keep
+  // this loop running for ever; each entry is removed before its callback, so that cancel() inside it finds nothing.
   bool any = false;
   for (std::size_t left = sends_.size(); left > 0 && !sends_.empty(); --left) {
     auto [operation, status] = std::move(sends_.front());

@@ -10,7 +10,7 @@
 namespace goss::transports {
 
 /// Callbacks come only out of progress(), so send() and recv() on a lost peer park their operation here. One per
-/// transport; one thread. Allocates, which is fine: this is the path of errors.
+/// transport; one thread. It may allocate, because only errors take this path.
 class Deferred {
  public:
   void add(SendOperation& operation, Status status) { sends_.emplace_back(&operation, std::move(status)); }
@@ -19,7 +19,7 @@ class Deferred {
   void cancel(SendOperation& operation);
   void cancel(RecvOperation& operation);
   [[nodiscard]] bool empty() const { return sends_.empty() && recvs_.empty(); }
-  /// Completes all; to be called out of progress(). Returns whether there was one. Callbacks may add and cancel.
+  /// Completes all operations; called out of progress(). Returns whether there was one. Callbacks may add and cancel.
   bool drain();
 
  private:

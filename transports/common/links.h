@@ -15,13 +15,13 @@
 
 namespace goss::transports {
 
-/// What Transport asks of one peer goes to its `Link`, and to Deferred where that is not ready. A Link has peer(),
-/// state(), error(), send(), cancel() of both kinds of operations, matcher(), discard() and hasWork(), as Transport has
-/// them. One thread.
+/// Forwards what Transport asks of one peer to that peer's `Link`, or to Deferred while the link is not ready. A Link
+/// has peer(), state(), error(), send(), cancel() of both kinds of operations, matcher(), discard() and hasWork(), as
+/// Transport has them. One thread.
 template <typename Link>
 class Links {
  public:
-  /// The next peer's, made of `arguments`.
+  /// Adds the next peer's link, made of `arguments`.
   template <typename... Arguments>
   void add(Arguments&&... arguments) {
     links_.push_back(std::make_unique<Link>(static_cast<int>(links_.size()), std::forward<Arguments>(arguments)...));

@@ -12,19 +12,19 @@
 
 namespace goss::transports {
 
-/// A message that has not met its receive costs a reference to its `Source`, whatever its length. Where what begins is
-/// met at once, and when a receive is posted later, settle() fetches the bytes. One thread; begin(), settle() and
+/// A message that has not matched a receive costs a reference to its `Source`, whatever its length. A message that
+/// matches at once, or when a receive is posted later, is fetched by settle(). One thread; begin(), settle() and
 /// handOver() call operations back.
 ///
 /// `fetch` is a function (const Source&, MessageSink&) that gives all bytes of the message to the MessageSink; it
-/// returns false, and gives none, where the sender has taken the message back.
+/// returns false, and gives none, where the sender has cancelled the message.
 template <typename Source>
 class LocalRecvs {
  public:
-  /// `matcher` outlives this, and has no limit of its own.
+  /// `matcher` outlives this object, and has no limit of its own.
   explicit LocalRecvs(Matcher& matcher) : matcher_(matcher), arrivals_(matcher, false) {}
 
-  /// The next message. False: memory is short.
+  /// Adds the next message. False: memory is short.
   bool begin(const MessageHeader& header, Source source) {
     Arrivals::Arrival* arrival = arrivals_.add(header, 0);
     if (arrival == nullptr) return false;
@@ -34,15 +34,15 @@ class LocalRecvs {
     if (!arrival->inflow.wasKept()) met_.push_back(number);
     return true;
   }
-  /// Fetches what has met its receive, or is wanted by nobody, in that order, and then calls `over` (const Source&),
-  /// unless the sender has taken the message back. Returns whether there was something.
+  /// Fetches messages that have matched their receives, or that are dropped, in this order, and then calls `over`
+  /// (const Source&), unless the sender has cancelled the message. Returns whether there was one.
   template <typename Fetch, typename Over>
   bool settle(const Fetch& fetch, const Over& over) {
     collect();
     if (met_.empty()) return false;
     for (const std::uint64_t number : std::exchange(met_, {})) {
       const auto node = waiting_.extract(number);
-      if (node.empty()) continue; // It was taken back.
+      if (node.empty()) continue; // The sender has cancelled it.
       Arrivals::Arrival& arrival = *arrivals_.find(number);
       if (fetch(node.mapped(), arrival.inflow)) {
         arrivals_.end(arrival);
@@ -54,7 +54,7 @@ class LocalRecvs {
     return true;
   }
   [[nodiscard]] bool hasWork() const { return !met_.empty() || matcher_.hasReleased(); }
-  /// Messages for which `isTakenBack` (const Source&) holds are as if they had never been sent.
+  /// Removes messages for which `isTakenBack` (const Source&) holds, as if they had never been sent.
   template <typename IsTakenBack>
   void withdrawIf(const IsTakenBack& isTakenBack) {
     std::erase_if(waiting_, [&](const auto& entry) {
@@ -63,7 +63,8 @@ class LocalRecvs {
       return true;
     });
   }
-  /// The sender is about to go: the matcher keeps the bytes of what waits. Afterwards only fail() may follow.
+  /// Before the sender goes: copies the bytes of waiting messages into the matcher. Afterwards only fail() may be
+  /// called.
   template <typename Fetch>
   void keepAll(const Fetch& fetch) {
     for (auto& [number, source] : waiting_) {
@@ -83,7 +84,7 @@ class LocalRecvs {
   Matcher& matcher_;
   Arrivals arrivals_;
   std::unordered_map<std::uint64_t, Source> waiting_; ///< By the number of the arrival.
-  std::vector<std::uint64_t> met_;                    ///< In the order in which they have; not fetched yet.
+  std::vector<std::uint64_t> met_;                    ///< Matched, in order of matching, but not fetched yet.
 };
 
 } // namespace goss::transports

@@ -7,7 +7,7 @@ namespace goss::transports {
 
 namespace {
 
-// RecvOperation::hook.extra says where the operation is: nowhere, in the list of posted ones, or the address of the
+// RecvOperation::hook.extra says where the operation is: in no list, in the list of posted ones, or the address of the
 // MessageSink that delivers it.
 constexpr std::uint64_t kNowhere = 0;
 constexpr std::uint64_t kPosted = 1;
@@ -63,8 +63,8 @@ void Matcher::discard(Tag mask, Tag value) {
   for (auto at = unexpected_.begin(); at != unexpected_.end();) {
     auto message = at++;
     if ((message->header.tag & mask) != value || isPosted(message->header.tag)) continue;
-    // The rest of one that is under way is dropped as it comes; one that is absent stays with its sender, who takes it
-    // back.
+    // The rest of a message that is arriving is dropped as it comes; an absent message stays with its sender, who
+    // cancels it.
     if (message->absent) continue;
     if (message->inflow != nullptr) message->inflow->ignore();
     noteReleased(*message);
@@ -78,9 +78,9 @@ bool Matcher::isUnwanted(Tag tag) const {
   });
 }
 
-/// Communicators come and go in any number, and each leaves a value.
+/// Communicators come and go in any number, and each leaves a value, so neighbouring values are merged.
 void Matcher::addUnwanted(Tag mask, Tag value) {
-  const Tag step = mask & (~mask + 1); // From one value to the next.
+  const Tag step = mask & (~mask + 1); // Distance between neighbouring values.
   const auto follows = [step](Tag at, Tag last) { return at <= last || at - last <= step; };
   Unwanted added{mask, value, value};
   std::erase_if(unwanted_, [&](const Unwanted& rule) {
@@ -133,7 +133,7 @@ RecvOperation* Matcher::takePosted(Tag tag) {
 bool Matcher::drain() {
   bool any = false;
   while (rematch_) {
-    // From the oldest message again after each match, because callbacks may have posted and cancelled receives.
+    // Starts at the oldest message again after each match, because callbacks may have posted and cancelled receives.
     rematch_ = false;
     for (auto at = unexpected_.begin(); at != unexpected_.end() && !posted_.empty(); ++at) {
       if (!isPosted(at->header.tag)) continue;
@@ -211,7 +211,7 @@ void Matcher::fail(const Status& status) {
 }
 
 void Matcher::failPosted() {
-  // Callbacks that post again meet hasFailed() in post() and cannot lengthen this loop.
+  // Callbacks that post again get an error in post(), because hasFailed(), and cannot lengthen this loop.
   while (RecvOperation* operation = posted_.popFront()) {
     operation->hook.extra = kNowhere;
     operation->onReceived(failure_);

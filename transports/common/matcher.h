@@ -1,4 +1,4 @@
-/// Meets the messages of one peer with the receives that were posted for it.
+/// Matches the messages of one peer with the receives that were posted for it.
 #ifndef GOSS_TRANSPORTS_COMMON_MATCHER_H_
 #define GOSS_TRANSPORTS_COMMON_MATCHER_H_
 
@@ -20,16 +20,17 @@ struct Unexpected {
     void operator()(std::byte* bytes) const;
   };
   MessageHeader header;
-  std::uint64_t held = 0;        ///< Bytes that may come before the receive; the others stay with the sender.
-  std::uint64_t arrived = 0;     ///< Bytes of `payload` that are there.
-  MessageSink* inflow = nullptr; ///< Where the rest comes from; null when all is there.
-  std::unique_ptr<std::byte, Free> payload; ///< `held` bytes long, aligned to 64; null when it holds none.
-  std::uint64_t ticket = 0;                 ///< What the transport calls it; 0: nothing.
-  bool absent = false;                      ///< Its MessageSink is asked before it meets a receive.
-  std::list<Unexpected>::iterator self{};   ///< Its own place: a list may hold very many.
+  /// Bytes that may come before the receive is posted; the others stay with the sender.
+  std::uint64_t held = 0;
+  std::uint64_t arrived = 0;                ///< Bytes of `payload` that have arrived.
+  MessageSink* inflow = nullptr;            ///< Sink that delivers the rest; null when all bytes have arrived.
+  std::unique_ptr<std::byte, Free> payload; ///< Memory for `held` bytes, aligned to 64; null when there are none.
+  std::uint64_t ticket = 0;                 ///< The transport's number of the message; 0: none.
+  bool absent = false;                      ///< Its MessageSink is asked before the message matches a receive.
+  std::list<Unexpected>::iterator self{};   ///< Iterator of this entry: a list may hold very many.
 };
 
-/// A message that is not kept any more: it has met its receive, or nobody wants it.
+/// A message that the matcher no longer keeps, because it has matched a receive or was discarded.
 struct Released {
   Tag tag = 0;
   std::uint64_t bytes = 0;
@@ -38,41 +39,42 @@ struct Released {
 };
 
 /// How a transport uses it: recv() calls post(), cancel() calls cancel(), progress() calls drain() and feeds the bytes
-/// that it reads into an MessageSink per ordered stream. No function but drain(), fail() and those of MessageSink calls
-/// an operation back, so the others are safe inside send(), recv() and cancel(); callbacks may call post() and
+/// that it reads into one MessageSink per ordered stream. No function but drain(), fail() and those of MessageSink
+/// calls an operation back, so the others are safe inside send(), recv() and cancel(); callbacks may call post() and
 /// cancel().
 ///
 /// Messages are matched strictly in order of arrival and of posting, when progress() runs. One thread.
 class Matcher {
  public:
-  /// `deferred` takes receives that are posted after fail(); it outlives this. What is kept without a receive is
-  /// bounded by what the sender may send (Credit).
+  /// `deferred` takes receives that are posted after fail(); it outlives this object. Unexpected messages are bounded
+  /// by what the sender may send (Credit).
   Matcher(int peer, Deferred& deferred);
   ~Matcher();
   Matcher(const Matcher&) = delete;
   Matcher& operator=(const Matcher&) = delete;
 
   void post(RecvOperation& operation);
-  /// Afterwards the operation is not touched again. The rest of a message that is under way is dropped.
+  /// Afterwards the matcher does not touch the operation again. The rest of a message that is arriving into it is
+  /// dropped.
   void cancel(RecvOperation& operation);
-  /// Hands kept messages to the receives that were posted since. Returns whether it called back.
+  /// Gives kept messages to the receives that were posted since. Returns whether it called an operation back.
   bool drain();
-  /// Whether drain() has something to do.
+  /// Whether drain() would do anything.
   [[nodiscard]] bool hasWork() const { return rematch_; }
 
-  /// The peer is gone: messages that arrived whole are delivered, now or when their receive is posted; all other
+  /// The peer is lost: messages that arrived whole are delivered, now or when their receive is posted; all other
   /// receives fail with `status`, and those posted later do too, through Deferred. The first status wins.
   void fail(const Status& status);
   [[nodiscard]] bool hasFailed() const { return !failure_.isOk(); }
-  /// Why the peer is gone; ok while it is not.
+  /// Why the peer is lost; ok while it is not.
   [[nodiscard]] const Status& failure() const { return failure_; }
 
-  /// Messages without a posted receive whose tag has `value` in the bits of `mask` are dropped from now on, and those
-  /// that are kept at once.
+  /// From now on drops messages without a posted receive whose tag has `value` in the bits of `mask`, also those that
+  /// are kept.
   void discard(Tag mask, Tag value);
-  /// Ranges of tags that discard() keeps in mind: values that follow one another share one.
+  /// Number of ranges of tags that discard() remembers: values that follow one another share a range.
   [[nodiscard]] std::size_t discardedRanges() const { return unwanted_.size(); }
-  /// Whether at least so many receives are posted.
+  /// Whether at least `receives` receives are posted.
   [[nodiscard]] bool expects(int receives) const {
     const RecvOperation* at = posted_.front();
     while (at != nullptr && --receives > 0)
@@ -82,7 +84,7 @@ class Matcher {
   /// Whether a receive for `tag` is posted.
   [[nodiscard]] bool isPosted(Tag tag) const;
   [[nodiscard]] int peer() const { return peer_; }
-  /// The receiving half is kept here; the transport adds the sending half.
+  /// Counters of both directions: the matcher counts receives, the transport adds the sends.
   [[nodiscard]] PeerStatistics& statistics() { return statistics_; }
   [[nodiscard]] const PeerStatistics& statistics() const { return statistics_; }
   void countSent(std::uint64_t bytes) {
@@ -93,25 +95,25 @@ class Matcher {
     ++statistics_.messages_received;
     statistics_.bytes_received += bytes;
   }
-  /// Whether a message is kept that came before its receive.
+  /// Whether an unexpected message is kept.
   [[nodiscard]] bool keepsAny() const { return !unexpected_.empty(); }
-  /// What messages that came before their receives take, a small overhead for each included.
+  /// Bytes of memory that unexpected messages take, including a small overhead for each.
   [[nodiscard]] std::size_t keptBytes() const { return kept_bytes_; }
   /// As Transport::peek.
   [[nodiscard]] bool peek(Tag mask, Tag value, Arrived& found) const;
-  /// From now on takeReleased() names those messages with a ticket that are kept no longer; with `whole` the others
-  /// too.
+  /// From now on takeReleased() reports messages with a ticket that are no longer kept; with `whole` also those without
+  /// one.
   void trackReleased(bool whole) {
     tracks_tickets_ = true;
     tracks_whole_ = tracks_whole_ || whole;
   }
   [[nodiscard]] bool hasReleased() const { return !released_.empty(); }
-  /// Since the last call.
+  /// The messages released since the last call.
   std::vector<Released> takeReleased() { return std::exchange(released_, {}); }
-  /// The sender has taken the message with this ticket back; nothing, if it is not kept.
+  /// The sender has cancelled the message with this ticket. Does nothing if it is not kept.
   void forget(std::uint64_t ticket);
   /// Whether a receive for `tag` that were posted now would get the next message with this tag to come: none is kept,
-  /// and no other receive waits for it. Looks at a few only, and says no where there are more.
+  /// and no other receive waits for it. Inspects only a few entries, and returns false where there are more.
   [[nodiscard]] bool wouldBeNext(Tag tag) const {
     if (rematch_ || !unexpected_.empty()) return false;
     int left = 4;
@@ -125,7 +127,7 @@ class Matcher {
   friend class MessageSink;
   /// The oldest posted receive for `tag`, unlinked; null if there is none.
   RecvOperation* takePosted(Tag tag);
-  /// Room for a message without receive; null: memory is short.
+  /// Adds an unexpected message; null: memory is short.
   Unexpected* keep(const MessageHeader& header, MessageSink& inflow);
   /// As MessageSink::hold().
   bool extend(Unexpected& message, std::uint64_t held);
@@ -133,7 +135,7 @@ class Matcher {
   void noteReleased(const Unexpected& message);
   [[nodiscard]] bool isUnwanted(Tag tag) const;
   void addUnwanted(Tag mask, Tag value);
-  /// The message that met the receive was taken back by its sender: the receive waits on, before all others.
+  /// The sender cancelled the message that the receive had matched: the receive waits again, before all others.
   void postAgain(RecvOperation& operation);
   void failPosted();
   [[nodiscard]] bool isLeftOver(Tag tag, std::list<Unexpected>::const_iterator at) const;
@@ -148,19 +150,19 @@ class Matcher {
     Tag first;
     Tag last;
   };
-  std::vector<Unwanted> unwanted_; ///< Neighbours are one entry: as many as there are gaps, whatever was discarded.
+  std::vector<Unwanted> unwanted_; ///< Adjacent ranges are merged, so there are as many entries as gaps.
   std::size_t kept_bytes_ = 0;
   bool tracks_tickets_ = false;
   bool tracks_whole_ = false;
   std::vector<Released> released_;
-  bool rematch_ = false; ///< A receive was posted that may meet a kept message.
+  bool rematch_ = false; ///< A receive was posted that may match a kept message.
   Status failure_;
   PeerStatistics statistics_;
   std::vector<MessageSink*> inflows_;
   MessageSink replay_; ///< Delivers kept messages that are complete.
 };
 
-// Here, because every short message asks.
+// Inline, because every short message calls it.
 inline bool MessageSink::mayOvertake(Tag tag) const { return isIdle() && matcher_.wouldBeNext(tag); }
 
 } // namespace goss::transports

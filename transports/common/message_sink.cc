@@ -30,7 +30,7 @@ MessageSink::~MessageSink() {
 }
 
 bool MessageSink::begin(const MessageHeader& header) {
-  // An older kept message with this tag must meet its receive before this one may.
+  // An older kept message with this tag must match its receive first.
   if (matcher_.hasWork()) matcher_.drain();
   was_kept_ = false;
   const bool claimed = !claim_ || !matcher_.isPosted(header.tag) || claims();
@@ -69,13 +69,13 @@ bool MessageSink::takeWhole(const MessageHeader& header, std::span<const std::by
     deliver(bytes);
     return true;
   }
-  // accept() and deliver() without what only messages in several parts need.
+  // accept() and deliver(), without the steps that only messages in several parts need.
   total_ = header.bytes;
   done_ = 0;
   operation_ = operation;
   operation->hook.extra = reinterpret_cast<std::uintptr_t>(this);
   Status matched = operation->onMatched(header.envelope, bytes.size());
-  if (operation_ != nullptr) { // Not cancelled in the callback.
+  if (operation_ != nullptr) { // The callback did not cancel it.
     if (matched.isOk()) std::memcpy(operation->pieces.front().iov_base, bytes.data(), bytes.size());
     status_ = std::move(matched);
   }
@@ -117,7 +117,7 @@ void MessageSink::accept(const MessageHeader& header, RecvOperation& operation) 
   reply.buffer = reply.can_write && reply.tag == reply_tag_ ? reply_buffer_ : nullptr;
   const std::size_t capacity = operation.capacity;
   Status matched = operation.onMatched(header.envelope, static_cast<std::size_t>(header.bytes));
-  if (operation_) { // Not cancelled in the callback.
+  if (operation_) { // The callback did not cancel it.
     status_ = std::move(matched);
     if (status_.isOk() && header.bytes > capacity) status_ = truncatedError(matcher_.peer(), header.bytes, capacity);
   }

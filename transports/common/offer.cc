@@ -10,8 +10,8 @@ bool Offer::copyTo(MessageSink& inflow) {
     std::lock_guard lock(mutex_);
     if (operation_ == nullptr) return false;
     if (operation_->bytes == 0) return true;
-    // The last byte completes the receive. That callback may cancel operations, which takes the locks of other
-    // offers, so it must not run under this one.
+    // The last byte completes the receive. That callback may cancel operations, which locks the mutexes of other
+    // offers, so it must not run while this offer's mutex is locked.
     std::uint64_t left = operation_->bytes - 1;
     for (const iovec& piece : operation_->pieces) {
       const auto* bytes = static_cast<const std::byte*>(piece.iov_base);

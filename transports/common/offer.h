@@ -10,12 +10,12 @@
 
 namespace goss::transports {
 
-/// Stays in the sender's buffers until the receiver has copied it. Safe for the threads of both.
+/// The message stays in the sender's buffers until the receiver has copied it. The threads of both ranks may use it.
 class Offer {
  public:
   explicit Offer(SendOperation& operation) : operation_(&operation) {}
 
-  /// The sender calls it: the receiver does not touch the operation afterwards. Returns the operation; null: it was
+  /// Called by the sender: afterwards the receiver does not touch the operation. Returns the operation; null: it was
   /// withdrawn before.
   SendOperation* withdraw() {
     std::lock_guard lock(mutex_);
@@ -25,7 +25,7 @@ class Offer {
     std::lock_guard lock(mutex_);
     return operation_ == nullptr;
   }
-  /// Gives all bytes to `inflow`, which calls the receive back. False: withdrawn, and none was given.
+  /// Gives all bytes to `inflow`, which calls the receive back. False: the offer was withdrawn, and no byte was given.
   bool copyTo(MessageSink& inflow);
 
  private:

@@ -60,7 +60,7 @@ class OperationList {
     return operation;
   }
 
-  /// Linear; for the rare case of a cancel.
+  /// Whether the list holds the operation. Linear in its length; only cancel() calls it.
   [[nodiscard]] bool contains(const Operation& operation) const {
     for (const Operation* at = head_; at; at = next(*at)) {
       if (at == &operation) return true;

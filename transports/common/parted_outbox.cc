@@ -14,7 +14,7 @@ bool PartedOutbox::post(SendOperation& operation, bool now) {
     idle_ = false;
   }
   if (launched != Launched::begun) return launched == Launched::whole;
-  // As much as has room, where nothing else waits.
+  // Sends as much as fits, where nothing else waits.
   Open& open = *reinterpret_cast<Open*>(operation.hook.extra);
   while (sends_.next() == &open && hasRoom(open.allowed_bytes))
     sendPart(open, false);
@@ -86,7 +86,7 @@ void PartedOutbox::tell(const ControlFrame& frame) {
 void PartedOutbox::tellOf(PartedRecvs& recvs) {
   for (const PartedRecvs::Answer& answer : recvs.takeAnswers())
     tell({answer.wanted ? ControlFrame::Kind::grant : ControlFrame::Kind::skip, answer.number, 0});
-  // Messages to the peer may tell it too; so much is not kept back for one.
+  // Messages to the peer may carry this credit; so much is not kept back for one.
   if (recvs.owed().total() <= sends_.limit() / 8) return;
   for (const auto& [tag, bytes] : recvs.owed().takeAll())
     tell({ControlFrame::Kind::credit, bytes, tag});
@@ -163,7 +163,7 @@ void PartedOutbox::fail(const Status& status) {
   controls_.clear();
   sends_.clear();
   answered_.clear();
-  // Callbacks may cancel, but post nothing here any more.
+  // Callbacks may cancel operations, but post none on this link any more.
   for (const auto& open : all_)
     if (open->operation != nullptr) close(*open).onSent(status);
   for (List* list : {&urgent_, &queue_})

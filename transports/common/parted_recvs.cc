@@ -8,10 +8,10 @@ namespace goss::transports {
 
 namespace {
 
-/// What is left of a message's last bytes, which complete it.
+/// Bytes at the end of a message that passOn() leaves, because the last bytes complete it.
 constexpr std::size_t kLeftBytes = 64;
 
-/// What a message costs of which so many bytes come before it has met a receive.
+/// Credit for a message of which `held` bytes come before it has matched a receive.
 std::uint64_t costOf(std::uint64_t held) { return held > 0 ? kMessageCost + held : 0; }
 
 } // namespace
@@ -77,7 +77,7 @@ void PartedRecvs::passOn(std::uint64_t number, std::span<const std::byte> bytes)
   endIfOver(*arrival);
 }
 
-/// Once it has met a receive, or nobody wants it.
+/// Called once the message has matched a receive, or is dropped.
 void PartedRecvs::answer(Arrivals::Arrival& arrival) {
   const bool comes_whole = arrival.held > 0 && arrival.held == arrival.header.bytes;
   if (arrival.granted || arrival.dropped || comes_whole) return;
@@ -102,7 +102,7 @@ Status PartedRecvs::charge(std::uint64_t cost) {
 bool PartedRecvs::settle() {
   if (!matcher_.hasReleased()) return false;
   for (const Released& released : matcher_.takeReleased()) {
-    // One without a number came whole, unless its bytes are fetched later.
+    // A message without a number came whole, unless its bytes are fetched later.
     const bool whole = released.ticket == 0 && released.held == released.bytes;
     release(released.tag, whole ? kMessageCost + released.held : costOf(released.held));
     if (Arrivals::Arrival* arrival = arrivals_.find(released.ticket)) answer(*arrival);

@@ -16,44 +16,44 @@
 
 namespace goss::transports {
 
-/// The other half of PartedSends: takes everything that comes, at once, and says what the peer is to be told. Errors:
-/// protocol, when what comes makes no sense or is more than the peer has credit for, and the link must break; resource,
-/// when memory is short. One thread; only message(), begin() and more() call operations back.
+/// The counterpart of PartedSends: accepts everything that comes at once, and says what the peer is to be told. Errors:
+/// protocol, when a frame is malformed or exceeds the peer's credit, and the link must break; resource, when memory is
+/// short. One thread; only message(), begin() and more() call operations back.
 class PartedRecvs {
  public:
-  /// What the peer is to be told of a message that has met its receive: send all of it, or no more of it.
+  /// What the peer is to be told of a message that has matched a receive: send all of it, or no more of it.
   struct Answer {
     std::uint64_t number = 0;
     bool wanted = false;
   };
 
-  /// `matcher` outlives this, and has no limit of its own. `room`: no peer takes more credit. `whole`: message() is
+  /// `matcher` outlives this object, and has no limit of its own. `room`: the credit of the peer. `whole`: message() is
   /// used, and takes credit.
   PartedRecvs(Matcher& matcher, std::uint64_t room, bool whole = true)
       : matcher_(matcher), room_(room), arrivals_(matcher, whole), whole_(matcher) {}
 
-  /// A message has come whole.
+  /// A whole message has come.
   Status message(const MessageHeader& header, std::span<const std::byte> bytes);
-  /// One begins, of which `ahead` bytes come without an answer, `bytes` with its header.
+  /// A message begins: `ahead` bytes of it come without an answer, `bytes` with its header.
   Status begin(const MessageHeader& header, std::uint64_t ahead, std::span<const std::byte> bytes);
-  /// The next bytes of one: some.
+  /// The next bytes of message `number`; at least one.
   Status more(std::uint64_t number, std::span<const std::byte> bytes);
-  /// The peer has taken it back.
+  /// The peer has cancelled message `number`.
   void withdraw(std::uint64_t number);
 
-  /// So many of the next bytes of a message may be given to passOn(), out of any progress of the transport: they
+  /// How many of the next bytes of a message may be given to passOn() outside of the transport's progress(): they
   /// complete nothing.
   [[nodiscard]] std::size_t passable(std::uint64_t number, std::size_t bytes);
   void passOn(std::uint64_t number, std::span<const std::byte> bytes);
 
-  /// The message that begin() or more() took last goes on, without having to be asked for.
+  /// Whether the message that begin() or more() took last continues without being asked for.
   [[nodiscard]] bool goesOn() const { return goes_on_; }
 
-  /// Looks which messages have met their receives. Returns whether one has.
+  /// Looks for messages that have matched their receives. Returns whether there is one.
   bool settle();
   [[nodiscard]] bool hasWork() const { return !answers_.empty() || matcher_.hasReleased(); }
   std::vector<Answer> takeAnswers() { return std::exchange(answers_, {}); }
-  /// Room that the peer has again and has not been told of.
+  /// Credit that the peer has again and has not been told of.
   [[nodiscard]] FlowBytes& owed() { return owed_; }
 
  private:
@@ -67,7 +67,8 @@ class PartedRecvs {
 
   Matcher& matcher_;
   const std::uint64_t room_;
-  std::uint64_t charged_ = 0; ///< Credit that is in use for what is here; beside that the peer has not heard of owed_.
+  /// Credit in use for unexpected messages, besides owed_, which the peer has not been told of.
+  std::uint64_t charged_ = 0;
   Arrivals arrivals_;
   MessageSink whole_;
   FlowBytes owed_;
@@ -75,7 +76,7 @@ class PartedRecvs {
   bool goes_on_ = false;
 };
 
-/// All that is owed to the flow of `tag`, which is told now.
+/// Takes all credit that is owed to the flow of `tag`; the caller tells the peer.
 inline std::uint64_t takeOwed(FlowBytes& owed, Tag tag) {
   const std::uint64_t bytes = owed.total() == 0 ? 0 : owed.of(tag);
   if (bytes > 0) (void)owed.remove(tag, bytes);

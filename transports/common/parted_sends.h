@@ -1,4 +1,4 @@
-/// The sending half of messages that go in parts: which bytes of which message may leave.
+/// The sending half of messages in parts: which bytes of which message may be sent.
 #ifndef GOSS_TRANSPORTS_COMMON_PARTED_SENDS_H_
 #define GOSS_TRANSPORTS_COMMON_PARTED_SENDS_H_
 
@@ -14,37 +14,37 @@
 
 namespace goss::transports {
 
-/// A message of which not all has left.
+/// A message that was not sent completely.
 struct PartedSend {
   std::uint64_t number = 0;
-  PieceCursor rest;                ///< What has not left,
-  std::uint64_t rest_bytes = 0;    ///< how much that is,
-  std::uint64_t allowed_bytes = 0; ///< and how much of it may go now.
-  bool unanswered = false;         ///< It has no bytes, and is over when the peer has answered.
-  /// All that is to leave has left.
+  PieceCursor rest;                ///< Cursor of the bytes that were not sent.
+  std::uint64_t rest_bytes = 0;    ///< Bytes that were not sent.
+  std::uint64_t allowed_bytes = 0; ///< Bytes of those that may be sent now.
+  bool unanswered = false;         ///< It has no bytes, and is complete when the peer has answered.
+  /// All bytes that are to be sent were sent.
   [[nodiscard]] bool isOver() const { return rest_bytes == 0 && !unanswered; }
 };
 
-/// A message begins with a header, behind which come as many bytes as the peer has room for where no receive is posted;
-/// the others wait until the peer, which answers every such header, asks for them (grant) or does not want them (skip).
-/// So does the end of one that has no bytes, if the peer has no room for its header. Messages are numbered from 1 in
-/// the order of their headers. Whole short messages go without all that, and without a number, while there is credit
-/// for them. PartedRecvs is the other half. One thread.
+/// A message begins with a header, followed by as many bytes as the peer keeps of an unexpected message; the others
+/// wait until the peer, which answers every such header, asks for them (grant) or drops them (skip). A message without
+/// bytes waits for the answer if the peer has no credit for its header. Messages are numbered from 1 in the order of
+/// their headers. Short messages are sent whole, without a number, while there is credit for them. PartedRecvs is the
+/// counterpart. One thread.
 class PartedSends {
  public:
-  /// The peer keeps up to `limit` bytes of messages that have no receive, and up to `most_ahead` of one that is longer.
+  /// The peer keeps up to `limit` bytes of unexpected messages, and up to `most_ahead` bytes of a longer one.
   void setLimit(std::uint64_t limit, std::uint64_t most_ahead) {
     credit_.setLimit(limit);
-    // Views of received bytes are multiples of 64.
+    // A multiple of 64, because views of received bytes are.
     most_ahead_ = std::min(most_ahead, limit / 4) / 64 * 64;
   }
   [[nodiscard]] std::uint64_t limit() const { return credit_.limit(); }
-  /// Whether a message may go whole, which takes credit.
+  /// Whether a message may be sent whole, which takes credit.
   bool mayGo(Tag tag, std::uint64_t bytes) { return credit_.take(tag, kMessageCost + bytes); }
-  /// The peer has room again.
+  /// The peer has released `cost` bytes.
   void giveBack(Tag tag, std::uint64_t cost) { (void)credit_.giveBack(tag, cost); }
 
-  /// The header of `send` goes now, with send.allowed_bytes in it.
+  /// The header of `send` is sent now, with send.allowed_bytes in it.
   void begin(PartedSend& send, const SendOperation& operation) {
     send.number = ++count_;
     send.rest = PieceCursor(operation.pieces);
@@ -55,19 +55,20 @@ class PartedSends {
     if (send.allowed_bytes < send.rest_bytes || send.unanswered) open_.emplace(send.number, &send);
     if (send.allowed_bytes > 0) ready_.push_back(&send);
   }
-  /// The message of which a part is to go next; null: none may.
+  /// The message of which a part is to be sent next; null: none may.
   [[nodiscard]] PartedSend* next() const { return ready_.empty() ? nullptr : ready_.front(); }
-  /// The next `bytes` of `send` have left; the caller has moved send.rest.
+  /// The next `bytes` of `send` were sent; the caller has moved send.rest.
   void advance(PartedSend& send, std::uint64_t bytes) {
     send.rest_bytes -= bytes;
     send.allowed_bytes -= bytes;
     if (send.allowed_bytes == 0) unready(send);
     if (send.rest_bytes == 0 && !open_.empty()) open_.erase(send.number);
   }
-  /// The peer wants all of a message, or no more of it than was allowed. Returns the message if that has left already.
+  /// The peer wants all of message `number`, or no more than was allowed. Returns the message if all of that was sent
+  /// already.
   PartedSend* answer(std::uint64_t number, bool wanted) {
     const auto found = open_.find(number);
-    if (found == open_.end()) return nullptr; // It was taken back meanwhile.
+    if (found == open_.end()) return nullptr; // The message was cancelled meanwhile.
     PartedSend& send = *found->second;
     send.unanswered = false;
     if (!wanted) {
@@ -80,7 +81,7 @@ class PartedSends {
     open_.erase(found);
     return &send;
   }
-  /// It is taken back; it is not over.
+  /// The message is cancelled before it is complete.
   void end(PartedSend& send) {
     unready(send);
     open_.erase(send.number);
@@ -103,7 +104,7 @@ class PartedSends {
   Credit credit_;
   std::uint64_t most_ahead_ = 0;
   std::uint64_t count_ = 0;
-  std::unordered_map<std::uint64_t, PartedSend*> open_; ///< By number, of those that the peer answers.
+  std::unordered_map<std::uint64_t, PartedSend*> open_; ///< By number: messages that the peer has to answer.
   std::deque<PartedSend*> ready_;                       ///< In the order in which they were allowed.
 };
 

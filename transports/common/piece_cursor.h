@@ -26,11 +26,11 @@ class PieceCursor {
 
   /// Copies the next bytes of the list to `to`; returns how many there were, at most to.size(). Advances.
   std::size_t gather(std::span<std::byte> to);
-  /// The same by `copy`.
+  /// As above, by `copy`.
   std::size_t gather(std::span<std::byte> to, platform::AdaptiveCopy& copy);
-  /// Copies `from` into the list; returns how many bytes had room. Advances.
+  /// Copies `from` into the list; returns how many bytes fitted. Advances.
   std::size_t scatter(std::span<const std::byte> from);
-  /// The same past the caches.
+  /// As scatter(), with stores that bypass the caches.
   std::size_t scatterStreaming(std::span<const std::byte> from);
   /// Fills `out` with the next pieces, together at most `max_bytes`; returns how many entries. Does not advance.
   std::size_t list(std::span<iovec> out, std::size_t max_bytes) const;

@@ -1,4 +1,4 @@
-/// How a transport that lies in a shared object of its own is found.
+/// How the library finds a transport that lies in a shared object of its own.
 #ifndef GOSS_TRANSPORTS_COMMON_PLUG_H_
 #define GOSS_TRANSPORTS_COMMON_PLUG_H_
 
@@ -16,7 +16,7 @@ struct TransportPlug {
 };
 
 inline constexpr const char* kPlugSymbol = "goss_transport_plug";
-/// Changes whenever the seam or what it is made of does.
+/// Changes whenever the transport seam or a type in it does.
 inline constexpr const char* kPlugVersion = "gossamer 0.1.0 transport 1";
 
 } // namespace goss::transports

@@ -33,7 +33,7 @@ platform::UniqueFd watchProcess(std::string_view identity) {
   if (!reader.complete() || host != platform::hostIdentity().text()) return {};
   if (pid <= 0 || pid > std::numeric_limits<int>::max() || pid == platform::processId()) return {};
   platform::UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, static_cast<int>(pid), 0)));
-  // The number may mean another process by now, or in another namespace; the start time tells.
+  // The pid may mean another process by now, or one in another namespace; the start time tells.
   return platform::processStartTime(pid) == start ? std::move(fd) : platform::UniqueFd();
 }
 

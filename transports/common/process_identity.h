@@ -1,4 +1,4 @@
-/// Which process of which machine this is, for addresses that are only good inside of it, and for noticing its death.
+/// Identity of a process and its machine, for addresses that are only valid inside of it, and for noticing its death.
 #ifndef GOSS_TRANSPORTS_COMMON_PROCESS_IDENTITY_H_
 #define GOSS_TRANSPORTS_COMMON_PROCESS_IDENTITY_H_
 
@@ -11,16 +11,17 @@
 
 namespace goss::transports {
 
-/// Equal texts mean the same process: host, process id and the process's start time, because ids are used again.
+/// Equal texts mean the same process: host, process id, and the process's start time, because ids are reused.
 std::string processIdentity();
 
 /// A descriptor that is readable once the process with this identity has died. Invalid for this process itself, and for
-/// one that cannot be watched from here: it runs on another host or in another process namespace, or is gone already.
+/// a process that cannot be watched from here, because it runs on another host or in another process namespace, or has
+/// ended already.
 platform::UniqueFd watchProcess(std::string_view identity);
 
-/// How a peer was lost whose link ended because of `why` and without a goodbye, where its process is watched as `watch`
-/// (-1: it is not). Connections break a moment before the process has ended, so this may block for kLastMoment when
-/// `why` does not say that this rank itself has given up.
+/// How a peer was lost whose link ended because of `why` and without a goodbye; `watch` watches its process (-1:
+/// nothing does). Connections break a moment before the process has ended, so this may block for kLastMoment, unless
+/// `why` says that this rank itself has given the peer up.
 PeerLoss lossOf(const Status& why, int watch);
 inline constexpr std::chrono::milliseconds kLastMoment(100);
 

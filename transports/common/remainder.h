@@ -1,4 +1,4 @@
-/// What is left of a message that was cancelled half way: a copy that goes on in its place.
+/// The rest of a message that was cancelled half way: a copy that is sent in its place.
 #ifndef GOSS_TRANSPORTS_COMMON_REMAINDER_H_
 #define GOSS_TRANSPORTS_COMMON_REMAINDER_H_
 
@@ -12,15 +12,15 @@
 
 namespace goss::transports {
 
-/// The bytes of a stream cannot be taken back, and without the rest of them the next message could not be told from
-/// this one. So they are sent all the same, out of memory of our own: the sender has its buffer back immediately, and
-/// the receiver gets a message that is whole. One thread.
+/// The bytes of a stream cannot be taken back, and without the rest of this message the receiver could not find the
+/// next one. So the rest is sent out of a copy: the sender gets its buffer back immediately, and the receiver gets a
+/// whole message. One thread.
 class Remainder final : public SendOperation {
  public:
-  /// Longer ones are not worth it: the link breaks.
+  /// Longer rests are not copied: the link breaks instead.
   static constexpr std::uint64_t kMaxBytes = std::uint64_t{64} << 20;
 
-  /// Takes the rest from `cursor` on; null when it is too long or memory is short.
+  /// Copies the rest from `cursor` on; null when it is too long or memory is short.
   static std::unique_ptr<Remainder> of(const SendOperation& cancelled, PieceCursor cursor, std::uint64_t left) {
     if (left > kMaxBytes) return nullptr;
     std::unique_ptr<Remainder> rest(new (std::nothrow) Remainder);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kMagic = "GLB1";
 
-/// All of the address but the pointer.
+/// The part of an address before the pointer.
 std::string addressPrefix() { return std::string(kMagic) + processIdentity(); }
 
 } // namespace
@@ -59,7 +59,7 @@ void Endpoint::sleepEnded() {
 }
 
 void Endpoint::close() {
-  std::vector<Mail> dropped; // Destroyed outside of the lock.
+  std::vector<Mail> dropped; // Declared first, so that it is destroyed after the mutex is unlocked.
   std::lock_guard lock(mutex_);
   closed_ = true;
   dropped.swap(inbox_);

@@ -1,4 +1,4 @@
-/// What the ranks of one process share: each rank's inbox.
+/// The inboxes of ranks that share one process.
 #ifndef GOSS_TRANSPORTS_LOOPBACK_ENDPOINT_H_
 #define GOSS_TRANSPORTS_LOOPBACK_ENDPOINT_H_
 
@@ -24,7 +24,7 @@ struct Mail {
   int from = -1;
   MessageHeader header;
   std::unique_ptr<std::byte[]> payload; ///< eager: a copy of the bytes, aligned as operator new does (16).
-  std::shared_ptr<Offer> offer;         ///< offer; taken: its buffers are free again.
+  std::shared_ptr<Offer> offer;         ///< offer: the message; taken: the message whose buffers are free again.
 };
 
 /// Safe for all threads of the process.
@@ -36,17 +36,17 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   bool put(Mail mail);
   /// Moves the inbox's mails to the end of `into`; owner only.
   void take(std::vector<Mail>& into);
-  /// Whether take() would find something; cheap, and may lag behind.
+  /// Whether take() would find mail. Cheap, and may lag behind.
   [[nodiscard]] bool hasMail() const { return has_mail_.load(std::memory_order_acquire); }
   /// Owner only. False: there is mail, do not sleep.
   bool prepareToSleep();
   void sleepEnded();
-  /// No mail is taken from now on.
+  /// Closes the inbox: put() returns false from now on.
   void close();
 
   [[nodiscard]] int fd() const { return wakeup_.fd(); }
   [[nodiscard]] const std::array<std::byte, 16>& job() const { return job_; }
-  /// Bytes of eager messages from `sender` that have not met their receives here.
+  /// Bytes of eager messages from `sender` that have not matched their receives here.
   std::atomic<std::size_t>& eagerBytes(int sender) { return eager_bytes_[static_cast<std::size_t>(sender)]; }
 
  private:
@@ -54,7 +54,7 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   const platform::Wakeup wakeup_;
   std::vector<std::atomic<std::size_t>> eager_bytes_; ///< By sender.
   std::atomic<bool> has_mail_{false};
-  std::mutex mutex_; ///< Guards the rest.
+  std::mutex mutex_; ///< Guards the members below.
   std::vector<Mail> inbox_;
   bool sleeping_ = false;
   bool closed_ = false;
@@ -62,7 +62,7 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
 
 /// The address that LoopbackTransport::open() returns: process, its start time (pids are reused), and the endpoint.
 std::string encodeAddress(const Endpoint& endpoint);
-/// The endpoint behind an address of this process; null for an address of any other process or form.
+/// The endpoint of an address of this process; null for an address of any other process or form.
 std::shared_ptr<Endpoint> resolveAddress(std::string_view address);
 /// Whether the address was made in this process; does not touch the endpoint.
 bool isOfThisProcess(std::string_view address);

@@ -16,15 +16,15 @@ using loopback::Mail;
 
 namespace {
 
-// Above this a second copy costs more than the mail that says that the buffers are free again.
+// Above this a second copy costs more than the mail that returns the buffers.
 constexpr std::size_t kEagerBytes = 8 * 1024;
-// Eager bytes that a sender may have waiting at a receiver that does not read; each message counts at least kEagerCost.
+// Bytes of eager messages that a sender may have waiting at a receiver; each message counts at least kEagerCost.
 constexpr std::size_t kEagerWindowBytes = 1 << 20;
 constexpr std::size_t kEagerCost = 256;
 
 std::size_t eagerCost(std::uint64_t bytes) { return kEagerCost + static_cast<std::size_t>(bytes); }
 
-/// Gives all bytes to `inflow`. False: the sender has taken the message back.
+/// Gives all bytes to `inflow`. False: the sender has cancelled the message.
 bool fetch(const Mail& mail, MessageSink& inflow) {
   if (mail.kind == Mail::Kind::eager) {
     inflow.deliver({mail.payload.get(), static_cast<std::size_t>(mail.header.bytes)});
@@ -42,7 +42,7 @@ struct LoopbackTransport::Peer {
 
   const int rank;
   std::shared_ptr<Endpoint> endpoint; ///< Null before connect().
-  bool greeted = false;               ///< Its hello came.
+  bool greeted = false;               ///< The peer's hello has come.
   Status refused;                     ///< Why connect() failed.
   Matcher matcher;
   LocalRecvs<Mail> recvs;
@@ -124,7 +124,8 @@ bool LoopbackTransport::sendEager(SendOperation& operation, Peer& to) {
   PieceCursor(operation.pieces).gather({payload.get(), operation.bytes});
   waiting.fetch_add(cost, std::memory_order_relaxed);
   MessageHeader header{operation.tag, operation.bytes, operation.envelope};
-  // A peer that has closed sent its goodbye before; until that is read, messages to it are lost as on any wire.
+  // A peer that has closed has sent its goodbye before; until that is read, messages to the peer are lost as on any
+  // wire.
   to.endpoint->put({Mail::Kind::eager, context_.self, header, std::move(payload), {}});
   return true;
 }
@@ -133,7 +134,7 @@ void LoopbackTransport::offer(SendOperation& operation, Peer& to) {
   auto offered = std::make_shared<Offer>(operation);
   offers_.emplace(&operation, offered);
   MessageHeader header{operation.tag, operation.bytes, operation.envelope};
-  // If the peer has closed, its goodbye is in our inbox and will complete the operation.
+  // If the peer has closed, its goodbye is in this rank's inbox and will complete the operation.
   to.endpoint->put({Mail::Kind::offer, context_.self, header, {}, std::move(offered)});
 }
 
@@ -219,7 +220,7 @@ void LoopbackTransport::begin(Peer& from, Mail& mail) {
     settle(from);
     return;
   }
-  // Whoever waits for it must not do so for ever.
+  // Tells the peer, so that no operation there waits for ever.
   if (from.endpoint) from.endpoint->put({Mail::Kind::goodbye, context_.self, {}, {}, {}});
   losePeer(from, memoryError(from.rank), PeerLoss::silent);
 }
@@ -242,7 +243,7 @@ void LoopbackTransport::losePeer(Peer& from, const Status& status, PeerLoss how)
     if (operation->peer == from.rank) lost.push_back(operation);
   }
   for (SendOperation* operation : lost) {
-    if (!offers_.contains(operation)) continue; // A callback cancelled it.
+    if (!offers_.contains(operation)) continue; // A callback has cancelled it.
     cancel(*operation);
     operation->onSent(status);
   }

@@ -64,7 +64,7 @@ class LoopbackTransport final : public Transport {
   Deferred deferred_;
   std::vector<std::unique_ptr<Peer>> peers_;
   std::vector<loopback::Mail> incoming_;
-  std::unordered_map<SendOperation*, std::shared_ptr<Offer>> offers_; ///< Sent, and not yet taken.
+  std::unordered_map<SendOperation*, std::shared_ptr<Offer>> offers_; ///< Offers that no receiver has taken yet.
 };
 
 } // namespace goss::transports

@@ -50,7 +50,7 @@ void Inbox::advance() {
 }
 
 bool Inbox::run() {
-  // One round of the slots: other links want their turn.
+  // Takes one round of the slots, so that other links get their turn.
   for (std::size_t i = 0; i < slots_->frames.size(); ++i) {
     if (ended_ || !trouble_.isOk() || (held_bytes_ == 0 && !receive())) return i > 0;
     take(held());
@@ -114,7 +114,7 @@ bool Inbox::close() {
     if (request == MPI_REQUEST_NULL) return;
     int done = 0;
     MPI_Cancel(&request);
-    // One that has met its message ends when that is there, which may be never.
+    // A cancelled receive that has matched completes only when its message has arrived, which may never happen.
     if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) request = MPI_REQUEST_NULL;
   };
   for (auto& slot : slots_->frames)

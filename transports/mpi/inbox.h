@@ -15,12 +15,12 @@
 
 namespace goss::transports::mpi {
 
-/// Receives frames in turn into a few slots and gives them, all at once, to the matcher and to the other half.
+/// Receives frames in turn into a few slots and gives them at once to the matcher and to the sending half.
 ///
 /// One thread, which may call MPI. Only run() calls operations back.
 class Inbox {
  public:
-  /// All outlive this.
+  /// The arguments outlive this object.
   Inbox(Matcher& matcher, PartedRecvs& recvs, Outbox& outbox) : matcher_(matcher), recvs_(recvs), outbox_(outbox) {}
   Inbox(const Inbox&) = delete;
   Inbox& operator=(const Inbox&) = delete;
@@ -28,27 +28,26 @@ class Inbox {
   void open(MPI_Comm comm, const std::array<std::byte, 16>& job);
   /// Returns whether anything happened.
   bool run();
-  /// The peer has said hello, with the job's secret.
+  /// The peer's hello has come, with the job's secret.
   [[nodiscard]] bool greeted() const { return greeted_; }
-  /// The peer has said goodbye, and what came before it was taken.
+  /// The peer's goodbye has come, and everything before it was taken.
   [[nodiscard]] bool departed() const { return departed_; }
-  /// Why the link must break; ok while it need not.
+  /// Why the link must break; ok while it is sound.
   [[nodiscard]] const Status& trouble() const { return trouble_; }
 
-  /// In place of run() where nobody wants messages any more: receives them all the same, so that MPI has nothing left
-  /// of them.
+  /// Replaces run() when no messages are wanted any more: receives and drops them, so that MPI has none left.
   void drop();
   /// The peer sends nothing more.
   [[nodiscard]] bool hasEnded() const { return ended_; }
-  /// Takes the receives back that are posted. False: MPI may still write into them, and is left their memory.
+  /// Cancels the posted receives. False: MPI may still write into them, so their memory is leaked.
   bool close();
 
  private:
-  /// Posts the receive of the next frame but so many.
+  /// Posts the receive of the frame after those already posted.
   void post(Slot<kMaxFrameBytes>& slot);
-  /// Whether the next frame has come; then it is held.
+  /// Whether the next frame has come; then the inbox holds it.
   bool receive();
-  /// The frame that is held was used.
+  /// Releases the held frame.
   void advance();
   void take(std::span<const std::byte> frame);
   Status takePayload(const FrameHeader& header, std::span<const std::byte> payload);
@@ -66,8 +65,8 @@ class Inbox {
   MPI_Comm comm_ = MPI_COMM_NULL;
   std::array<std::byte, 16> job_{};
   SlotsPointer slots_;         ///< Null before open().
-  std::size_t next_ = 0;       ///< Of their frames.
-  std::size_t held_bytes_ = 0; ///< Of the frame in it; 0: not received yet.
+  std::size_t next_ = 0;       ///< Index of the slot of the next frame.
+  std::size_t held_bytes_ = 0; ///< Bytes of the frame in it; 0: not received yet.
   bool greeted_ = false;
   bool departed_ = false;
   bool ended_ = false;

@@ -26,7 +26,7 @@ void Link::open(MPI_Comm comm, const std::array<std::byte, 16>& job) {
 
 bool Link::run() {
   if (!opened_) return false;
-  if (matcher_.hasFailed()) { // What came whole is still there to be received.
+  if (matcher_.hasFailed()) { // Messages that came whole can still be received.
     outbox_.reap();
     inbox_.drop();
     return matcher_.drain();

@@ -38,7 +38,7 @@ class Link {
 
   [[nodiscard]] int peer() const { return matcher_.peer(); }
   [[nodiscard]] LinkState state() const;
-  /// Why it failed; ok while it has not.
+  /// Why the link failed; ok while it has not.
   [[nodiscard]] const Status& error() const { return matcher_.hasFailed() ? matcher_.failure() : why_; }
   void watch(platform::UniqueFd death_fd) { death_fd_ = std::move(death_fd); }
   /// Readable when the peer's process has died; -1 where that cannot be watched.
@@ -61,12 +61,12 @@ class Link {
   [[nodiscard]] bool departed() const { return why_.isOk() && inbox_.departed(); }
   /// Fails all operations and tells the peer. Returns the reason.
   Status end();
-  /// The first reason wins.
+  /// Ends the link because of `why`; the first reason wins.
   void doom(const Status& why);
-  /// The same when the process at the other end is no more.
+  /// Ends the link because the process at the other end has died.
   void doomDead();
 
-  /// Says goodbye behind what was sent; true when the peer has received that and sends nothing more.
+  /// Says goodbye behind the messages that were sent; true when the peer has received it and sends nothing more.
   bool close();
   /// Ends the wait for close(). False: MPI still has requests on the communicator.
   bool giveUp();
@@ -79,7 +79,7 @@ class Link {
   platform::UniqueFd death_fd_;
   bool opened_ = false;
   bool dead_ = false;
-  Status why_; ///< Set: the link is to end.
+  Status why_; ///< Set when the link is to end.
 };
 
 } // namespace goss::transports::mpi

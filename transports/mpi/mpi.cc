@@ -20,7 +20,8 @@ using std::chrono::milliseconds;
 
 constexpr std::string_view kMagic = "GMP1";
 constexpr std::size_t kMaxProcessBytes = 1024;
-constexpr std::uint64_t kTickerToken = std::uint64_t{1} << 32; // Below: the peer that has died.
+// Smaller tokens are the ranks of peers whose process is watched.
+constexpr std::uint64_t kTickerToken = std::uint64_t{1} << 32;
 constexpr unsigned kTurnsPerLook = 1024;
 constexpr milliseconds kCloseSpan(2000);
 constexpr milliseconds kLongestNap(40);
@@ -97,7 +98,7 @@ Status MpiTransport::connect(int peer, std::string_view address) {
   return status;
 }
 
-/// Once all peers are known. Waits for those that do not know all of theirs yet, as MPI does.
+/// Connects once all peers are known. Waits, as MPI does, for ranks that do not know all of theirs yet.
 bool MpiTransport::begin() {
   if (begun_ || known_ < context_.size) return false;
   begun_ = true;
@@ -159,7 +160,7 @@ bool MpiTransport::lookForDeaths() {
     if (event.token == kTickerToken) continue;
     mpi::Link& link = links_.at(static_cast<int>(event.token));
     while (!link.hasEnded() && link.run()) {
-    } // What it sent before it died still counts.
+    } // Frames that it sent before it died still count.
     link.doomDead();
     any = true;
   }

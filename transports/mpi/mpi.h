@@ -19,16 +19,17 @@ class Link;
 class Session;
 } // namespace mpi
 
-/// All processes of a world must be of one MPI job, one rank in each. They get a communicator of their own. MPI has
-/// nothing that wakes a sleeper: it looks again after a while, as long as nothing has come, but 40 ms at most.
+/// All processes of a world must be of one MPI job, one rank in each. They get a communicator of their own. MPI cannot
+/// wake a sleeping thread: it polls again after a time as long as it has been idle, at most 40 ms.
 ///
-/// With less than MPI_THREAD_MULTIPLE only the thread that called open() moves bytes; what others post waits for it.
+/// With less than MPI_THREAD_MULTIPLE only the thread that called open() moves bytes; operations that other threads
+/// post wait for it.
 ///
-/// A process that dies is noticed on the same host. Else what happens is up to MPI: it may end the whole job.
+/// A process that dies on the same host is noticed. On other hosts MPI decides: it may end the whole job.
 class MpiTransport final : public Transport {
  public:
   explicit MpiTransport(const TransportContext& context);
-  /// Waits up to two seconds until the peers have received what was sent.
+  /// Waits up to two seconds until the peers have received all messages that were sent.
   ~MpiTransport() override;
 
   [[nodiscard]] std::string_view name() const override { return "mpi"; }
@@ -57,14 +58,14 @@ class MpiTransport final : public Transport {
   const TransportContext context_;
   std::unique_ptr<mpi::Session> session_;
   Links<mpi::Link> links_;
-  std::vector<int> process_ranks_;         ///< By peer, of MPI_COMM_WORLD.
-  int known_ = 1;                          ///< Of process_ranks_.
+  std::vector<int> process_ranks_;         ///< Ranks in MPI_COMM_WORLD, by peer.
+  int known_ = 1;                          ///< Number of known entries of process_ranks_.
   bool begun_ = false;                     ///< The links are open.
   std::optional<platform::Poller> poller_; ///< The ticker, and processes that may die; set by open().
   std::optional<platform::Ticker> ticker_;
   platform::Clock::time_point idle_since_{};
   bool lost_ = false;  ///< A peer ended without a goodbye.
-  bool moved_ = false; ///< Something happened after idle_since_.
+  bool moved_ = false; ///< Something has happened after idle_since_.
   bool look_for_deaths_ = false;
   unsigned turns_ = 0;
 };

@@ -9,7 +9,7 @@ namespace goss::transports::mpi {
 
 namespace {
 
-// So many bytes of a message in parts go before the peer has granted it: they are on the way while the grant comes.
+// Bytes of a message in parts that are sent before the peer has granted it: they travel while the grant comes back.
 constexpr std::size_t kAheadBytes = 256u << 10;
 
 } // namespace

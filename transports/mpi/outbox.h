@@ -20,34 +20,34 @@ namespace goss::transports::mpi {
 /// Bytes that a peer keeps of messages which have no receive, GOSS_UNEXPECTED_BYTES permitting.
 inline constexpr std::size_t kWindowBytes = 4u << 20;
 
-/// Messages are cut into frames, which are copied into slots: what MPI sends cannot be taken back, and a caller that
-/// cancels wants its buffer at once. Frames go by MPI's synchronous sends: one that is under way was not received yet,
-/// and of those there are few, so that the next to go is never behind many.
+/// Cuts messages into frames, which are copied into slots, because an MPI send cannot be taken back and a caller that
+/// cancels wants its buffer at once. Frames are sent by MPI's synchronous sends: a pending one was not received yet,
+/// and there are few of those, so that the next frame is never behind many.
 ///
-/// One thread. Only post() without `now`, cancel(), tell(), onAnswer(), onReturned(), fail() and the questions do
-/// without MPI; only run() and fail() call operations back.
+/// One thread. post() without `now`, cancel(), tell(), onAnswer(), onReturned(), fail() and the const methods do not
+/// call MPI; only run() and fail() call operations back.
 class Outbox final : public PartedOutbox {
  public:
-  /// `movements` counts frames; `owed` is room that the peer has again, of which the headers of messages tell. Both
-  /// outlive this.
+  /// `movements` counts frames; `owed` is credit that the peer has again, which the headers of messages carry. Both
+  /// outlive this object.
   Outbox(int peer, std::size_t unexpected_limit, std::uint64_t& movements, FlowBytes& owed);
 
   /// Says hello.
   void open(MPI_Comm comm, const std::array<std::byte, 16>& job);
-  /// Returns whether a frame left or arrived, or an operation was completed.
+  /// Returns whether a frame was sent or received, or an operation completed.
   bool run() {
     const bool any = reap();
     return PartedOutbox::run() || any;
   }
-  /// Why MPI refused; ok while it has not.
+  /// Why MPI refused to send; ok while it has not.
   [[nodiscard]] const Status& trouble() const { return trouble_; }
 
-  /// Sends the last frame, once: goodbye, or broken. Nothing may be sent after it.
+  /// Sends the last frame, once: goodbye, or broken. Nothing may be sent after that frame.
   void end(FrameHeader::Kind kind);
   [[nodiscard]] bool hasEnded() const { return ended_; }
-  /// Looks which frames were received; returns whether one was.
+  /// Looks for frames that were received; returns whether there was one.
   bool reap();
-  /// The peer has received all.
+  /// Whether the peer has received all frames.
   [[nodiscard]] bool isReceived() const { return !slots_ || slots_->isIdle(); }
 
  private:
@@ -61,10 +61,10 @@ class Outbox final : public PartedOutbox {
   void write(const ControlFrame& frame) override;
   void writeWhole(const SendOperation& operation) override;
   std::size_t writePart(const SendOperation& operation, PartedSend& send, bool first) override;
-  /// Into a free slot; there is one.
+  /// Sends a frame out of a free slot; there is one.
   void send(const FrameHeader& header, PieceCursor* payload, std::size_t bytes);
   void start(MPI_Request& request, std::span<const std::byte> frame);
-  /// Returns whether the request, if there is one, has completed now.
+  /// Returns whether the request, if there is one, has completed.
   bool test(MPI_Request& request);
 
   const int peer_;
@@ -72,7 +72,7 @@ class Outbox final : public PartedOutbox {
   FlowBytes& owed_;
   MPI_Comm comm_ = MPI_COMM_NULL;
   SlotsPointer slots_;   ///< Null before open().
-  std::size_t busy_ = 0; ///< Of their frames.
+  std::size_t busy_ = 0; ///< Number of frames in use.
   bool ended_ = false;
   Status trouble_;
 };

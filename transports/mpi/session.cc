@@ -21,19 +21,19 @@ bool isFinalized() {
   return finalized != 0;
 }
 
-/// The process that has called MPI_Init_thread; first asked there.
+/// The process that has called MPI_Init_thread: the process that first calls this function.
 std::int64_t initializer() {
   static const std::int64_t process = platform::processId();
   return process;
 }
 
-/// Worlds of this process, over MPI as one as it is, of which not all ranks have said goodbye.
+/// Number of worlds of this process (which share one MPI) of which not all ranks have said goodbye.
 std::atomic<int> unsettled{0};
 
-/// MPI_Finalize waits for all processes of the job, and so for ever for one that is stopped or cut off, and at times
-/// for one that has died. Who cannot say that all have come to their end only takes leave of the launcher, where that
-/// is PMIx (which Open MPI has loaded, and holds once): mpirun would end the whole job, the other survivors too, if the
-/// process ended without. What else MPI holds ends with the process.
+/// MPI_Finalize waits for all processes of the job: for ever if one is stopped or cut off, and sometimes if one has
+/// died. A process that does not know that all others have reached their end therefore only unregisters from the
+/// launcher, where that is PMIx (Open MPI has loaded the library and holds it once): if the process ended without that,
+/// mpirun would end the whole job, including the other survivors. MPI's other resources end with the process.
 void finalizeAtExit() {
   if (initializer() != platform::processId() || isFinalized()) return; // A forked child leaves MPI to its parent.
   if (unsettled == 0) {
@@ -56,7 +56,7 @@ Status mpiError(int peer, std::string_view what, int code) {
 }
 
 Status Session::open() {
-  static std::mutex one_at_a_time; // As MPI is one for the process, so is who initialises it.
+  static std::mutex one_at_a_time; // MPI is one per process, so only one thread at a time initialises it.
   const std::lock_guard lock(one_at_a_time);
   int initialized = 0;
   MPI_Initialized(&initialized);
@@ -101,7 +101,7 @@ Status Session::connect(const std::vector<int>& process_ranks, const std::array<
   MPI_Group ours = MPI_GROUP_NULL;
   MPI_Comm_group(MPI_COMM_WORLD, &world);
   int code = MPI_Group_incl(world, static_cast<int>(process_ranks.size()), process_ranks.data(), &ours);
-  // Worlds that are made at the same time, by several threads, must not meet.
+  // Worlds that several threads make at the same time must not receive each other's messages.
   const int tag = (std::to_integer<int>(job[0]) << 7) ^ std::to_integer<int>(job[1]);
   if (code == MPI_SUCCESS) {
     code = MPI_Comm_create_group(MPI_COMM_WORLD, ours, tag, &comm_);

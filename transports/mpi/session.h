@@ -1,4 +1,4 @@
-/// MPI itself: started where the application has not, and the communicator that the ranks of a world share.
+/// Initialises MPI where the application has not, and makes the communicator that the ranks of a world share.
 #ifndef GOSS_TRANSPORTS_MPI_SESSION_H_
 #define GOSS_TRANSPORTS_MPI_SESSION_H_
 
@@ -17,28 +17,29 @@ namespace goss::transports::mpi {
 /// GOSS_ERR_RESOURCE, or PEER_LOST for `peer` >= 0, with MPI's own text.
 Status mpiError(int peer, std::string_view what, int code);
 
-/// One thread at a time; who may call MPI is asked with mayCall().
+/// One thread at a time; mayCall() says which thread may call MPI.
 class Session {
  public:
   Session() = default;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Initialises MPI if nobody has, and then finalises it when the process ends, if each connect() was followed by
-  /// settle(). Errors: unsupported.
+  /// Initialises MPI if the application has not; MPI is then finalised when the process ends, if each connect() was
+  /// followed by settle(). Errors: unsupported.
   Status open();
   /// This process's rank in MPI_COMM_WORLD.
   [[nodiscard]] int processRank() const { return process_rank_; }
-  /// Makes comm(), in which the processes with these ranks of MPI_COMM_WORLD have the ranks of this list. They all call
-  /// it, and it waits for them. `job`: of this world, the same in all. Errors: unsupported when they are not different
-  /// processes of this job, and those of MPI.
+  /// Makes comm(), in which the processes with these ranks of MPI_COMM_WORLD have the ranks of this list. All of them
+  /// call it, and it waits for them. `job`: the world's secret, the same in all. Errors: unsupported when they are not
+  /// different processes of this job, and those of MPI.
   Status connect(const std::vector<int>& process_ranks, const std::array<std::byte, 16>& job);
   [[nodiscard]] MPI_Comm comm() const { return comm_; }
   /// After connect(): all ranks have said goodbye.
   static void settle();
   /// Frees comm(), of which no request may be pending.
   void disconnect();
-  /// Whether this thread may call MPI now: any where MPI allows it, else the one that opened; and MPI is not finalised.
+  /// Whether this thread may call MPI now: any thread where MPI allows it, else the thread that called open(); and MPI
+  /// is not finalised.
   [[nodiscard]] bool mayCall() const;
 
  private:

@@ -16,13 +16,13 @@ namespace goss::transports::mpi {
 template <std::size_t kBytes>
 struct Slot {
   MPI_Request request = MPI_REQUEST_NULL;
-  alignas(64) std::array<std::byte, kBytes> bytes; ///< So that payloads are reduced in place.
+  alignas(64) std::array<std::byte, kBytes> bytes; ///< Aligned, so that payloads can be reduced in place.
 };
 
-/// Of one direction of a link. Pages that no frame was long enough for are never touched.
+/// Memory of one direction of a link. Pages that no frame was long enough for are never touched.
 struct Slots {
-  std::array<Slot<kMaxFrameBytes>, 4> frames; ///< So many may be under way.
-  Slot<FrameHeader::kBytes> extra;            ///< Sending: for the last frame.
+  std::array<Slot<kMaxFrameBytes>, 4> frames; ///< Frames that may be pending at a time.
+  Slot<FrameHeader::kBytes> extra;            ///< Sending: the slot of the last frame.
 
   [[nodiscard]] bool isIdle() const {
     return extra.request == MPI_REQUEST_NULL &&
@@ -30,7 +30,8 @@ struct Slots {
   }
 };
 
-/// Requests that MPI does not complete are leaked: a peer that died, or does not react, may yet be served from it.
+/// Leaks the memory of requests that MPI does not complete: MPI may yet write into it for a peer that died or does not
+/// react.
 struct FreeIfIdle {
   void operator()(Slots* slots) const {
     if (slots->isIdle()) delete slots;
