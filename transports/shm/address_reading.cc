@@ -12,7 +12,7 @@ namespace goss::transports::shm {
 namespace {
 
 constexpr std::size_t kTrialBytes = Segment::kTrialBytes;
-constexpr int kTrials = 4; ///< The first touches the memory.
+constexpr int kTrials = 4; ///< The first trial also touches the memory's pages.
 
 template <typename Move>
 double fastest_s(Move move) {
@@ -30,7 +30,7 @@ double fastest_s(Move move) {
 bool readsAddresses(const Segment& segment, int process, CrossMemory wish) {
   const std::uint64_t theirs = segment.theirSide().segment_at.load(std::memory_order_acquire);
   if (wish == CrossMemory::never || process <= 0 || theirs == 0) return false;
-  // The address that they wrote is in the segment itself: read at that address it must say the same.
+  // The other side wrote the segment's address into the segment itself: memory read at that address must say the same.
   std::uint64_t seen = 0;
   const auto offset = reinterpret_cast<const std::byte*>(&segment.theirSide().segment_at) -
                       reinterpret_cast<const std::byte*>(&segment.control());

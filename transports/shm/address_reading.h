@@ -1,4 +1,4 @@
-/// Whether messages in the peer's ordinary memory are to be read there.
+/// Whether messages in the peer's ordinary memory are read in place.
 #ifndef GOSS_TRANSPORTS_SHM_ADDRESS_READING_H_
 #define GOSS_TRANSPORTS_SHM_ADDRESS_READING_H_
 
@@ -8,9 +8,9 @@ namespace goss::transports::shm {
 
 enum class CrossMemory { never, ifFaster, always };
 
-/// Tries it: reads through process_vm_readv what both sides have mapped, which proves that `process` is the peer and
-/// that the system lets us, and for ifFaster compares its speed with that of the two copies through the ring.
-/// Takes some hundred microseconds at most. `always` still means: if possible.
+/// Tests cross-memory reads: reads through process_vm_readv what both sides have mapped, which proves that `process` is
+/// the peer and that the system permits reading, and for ifFaster compares the speed with that of the two copies
+/// through the ring. Takes some hundred microseconds at most. `always` still means: if possible.
 bool readsAddresses(const Segment& segment, int process, CrossMemory wish);
 
 } // namespace goss::transports::shm

@@ -1,4 +1,4 @@
-/// The memory of a board: written by one process, read by those of its peers.
+/// The memory of a board: one process writes it, and its peers read it.
 #ifndef GOSS_TRANSPORTS_SHM_BOARD_MEMORY_H_
 #define GOSS_TRANSPORTS_SHM_BOARD_MEMORY_H_
 
@@ -10,21 +10,21 @@
 
 namespace goss::transports::shm {
 
-/// One mapping of a memfd that never changes its size; pages that nobody touches cost nothing. Movable; the object is
-/// not thread-safe, its memory is what its users make of it.
+/// One mapping of a memfd that never changes its size; pages that nobody touches cost nothing. Movable. The object is
+/// not thread-safe; its users synchronise access to the memory.
 class BoardMemory {
  public:
   static constexpr std::uint32_t kLanes = 256;
   static constexpr std::size_t kLaneBytes = 36 * 1024;
-  /// The first few are longer than the caches of a core (BoardChannel).
+  /// The first lanes, which are longer than the caches of a core (BoardChannel).
   static constexpr std::uint32_t kWideLanes = 4;
   static constexpr std::size_t kWideLaneBytes = kLaneBytes + 2048 * 1024;
   static constexpr std::size_t kBytes = kWideLanes * kWideLaneBytes + (kLanes - kWideLanes) * kLaneBytes;
 
   /// Makes this rank's board. Errors: resource.
   static Result<BoardMemory> create();
-  /// Maps a peer's board for reading. Errors: resource, or protocol when the descriptor is not a sealed board (an
-  /// unsealed one could be cut short under us, which would kill this process).
+  /// Maps a peer's board for reading. Errors: resource, or protocol when the descriptor is not a sealed board (the peer
+  /// could truncate an unsealed one, and reading it would then kill this process).
   static Result<BoardMemory> attach(platform::UniqueFd fd, int peer);
 
   BoardMemory() = default;
@@ -42,7 +42,7 @@ class BoardMemory {
     const std::uint32_t wide = index < kWideLanes ? index : kWideLanes;
     return base_ + wide * kWideLaneBytes + (index - wide) * kLaneBytes;
   }
-  /// Of this rank's own board, to be passed to peers; -1 for a peer's.
+  /// The descriptor of this rank's own board, to be passed to peers; -1 for a peer's board.
   [[nodiscard]] int fd() const { return fd_.get(); }
 
  private:

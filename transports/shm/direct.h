@@ -1,4 +1,4 @@
-/// How a message is described instead of being copied through the ring: the receiver reads it where it lies.
+/// How a message is described instead of being copied through the ring: the receiver reads it in the sender's memory.
 #ifndef GOSS_TRANSPORTS_SHM_DIRECT_H_
 #define GOSS_TRANSPORTS_SHM_DIRECT_H_
 
@@ -7,12 +7,12 @@
 
 namespace goss::transports::shm {
 
-/// Messages of either side that may be described and unread at a time; further ones go through the ring.
+/// Messages of one side that may be described and unread at a time; further ones go through the ring.
 inline constexpr std::size_t kDirectSlots = 16;
 inline constexpr std::size_t kMaxDirectPieces = 64;
 
-/// Life of a slot. The sender writes offered, withdrawn, revoked, recalled and free, the receiver taken, ending, done
-/// and replied, and revoked where it finds recalled.
+/// States of a slot. The sender writes offered, withdrawn, revoked, recalled and free; the receiver writes taken,
+/// ending, done and replied, and revoked where it finds recalled.
 ///
 ///     free       the sender describes a message        offered
 ///     offered    the receiver begins to read           taken
@@ -31,9 +31,9 @@ inline constexpr std::size_t kMaxDirectPieces = 64;
 ///     done       the sender completes its operation    free
 ///     replied    the same                              free
 ///
-/// So nobody writes a reply into memory whose message was cancelled: the sender either finds the slot taken, and then
-/// the receiver begins no further window, or waits until the window under way is over. Where that takes too long it
-/// goes on with pages of its own (Lending::seclude), and the link ends.
+/// So the receiver never writes a reply into memory whose message was cancelled: the sender either finds the slot
+/// taken, and then the receiver begins no further window, or waits until the current window is over. If that takes too
+/// long, the sender replaces its pages (Lending::seclude), and the link ends.
 enum class DirectState : std::uint32_t {
   free = 0,
   offered = 1,
@@ -58,8 +58,9 @@ inline constexpr std::uint64_t kAddressSpace = 0;
 struct DirectMessage {
   std::uint64_t slot;
   std::uint64_t reply_tag;
-  DirectPiece reply; ///< Where the message with that tag may be written; of no bytes: nowhere. Never an address, and
-                     ///< with it no piece is one.
+  /// Where the message with that tag may be written; no bytes: nowhere. It is never an address, and a message with a
+  /// reply has no piece in the address space.
+  DirectPiece reply;
   std::uint64_t piece_count;
   DirectPiece pieces[kMaxDirectPieces];
 

@@ -13,9 +13,10 @@ namespace goss::transports::shm {
 
 namespace {
 
-// Handed over at once: the peer's bytes, ours and the result of a window fit the second-level cache together.
+// Bytes that are read at a time: the peer's bytes, this rank's and the result of a window fit the second-level cache
+// together.
 constexpr std::size_t kWindowBytes = 256 * 1024;
-// Of one peer in one call of progress(): some hundred microseconds.
+// Bytes that are read from one peer in one call of progress(): some hundred microseconds.
 constexpr std::size_t kBudgetBytes = 1024 * 1024;
 constexpr std::size_t kMaxEntries = 16;
 
@@ -44,7 +45,7 @@ bool DirectReceiver::hear(Packet packet) {
 }
 
 DirectReceiver::Accept DirectReceiver::accept(const RingReader::Record& record) {
-  DirectMessage message; // Copied before it is checked: the peer could change it meanwhile.
+  DirectMessage message; // Copied before it is checked, because the peer could change it meanwhile.
   if (record.payload.size() < DirectMessage::bytesFor(1) || record.payload.size() > sizeof message)
     return Accept::corrupt;
   std::memcpy(&message, record.payload.data(), record.payload.size());
@@ -58,7 +59,7 @@ DirectReceiver::Accept DirectReceiver::accept(const RingReader::Record& record) 
   if (fetch.busy) return Accept::corrupt;
   const Accept resolved = resolve(message, record.message.bytes, fetch);
   if (resolved == Accept::unknown && state(slot).load(std::memory_order_acquire) == DirectState::withdrawn) {
-    // Memory whose message was taken back may be gone before we come to the message.
+    // Memory whose message was cancelled may be unmapped before this rank comes to the message.
     finish(fetch, slot, DirectState::done);
     return Accept::taken;
   }
@@ -70,7 +71,7 @@ DirectReceiver::Accept DirectReceiver::accept(const RingReader::Record& record) 
   return Accept::taken;
 }
 
-// The pieces as memory that we may read: taken, unknown or corrupt.
+// Finds the pieces in memory that this rank may read: taken, unknown or corrupt.
 DirectReceiver::Accept DirectReceiver::resolve(const DirectMessage& message, std::uint64_t bytes, Fetch& fetch) const {
   fetch.pieces.clear();
   fetch.piece = 0;
@@ -90,7 +91,7 @@ DirectReceiver::Accept DirectReceiver::resolve(const DirectMessage& message, std
   return bytes == 0 ? Accept::taken : Accept::corrupt;
 }
 
-// `bytes`: the most that it may have.
+// `bytes`: the most bytes that the piece may have.
 DirectReceiver::Accept DirectReceiver::resolve(const DirectPiece& from, std::uint64_t bytes, Piece& piece) const {
   if (from.bytes == 0 || from.bytes > bytes) return Accept::corrupt;
   piece = {nullptr, from.at, from.bytes};
@@ -130,15 +131,14 @@ DirectReceiver::Step DirectReceiver::progress() {
   return budget < kBudgetBytes ? Step::moved : Step::idle;
 }
 
-// False: the sender has taken it back.
+// False: the sender has cancelled the message.
 bool DirectReceiver::take(std::size_t slot) {
   DirectState expected = DirectState::offered;
   return state(slot).compare_exchange_strong(expected, DirectState::taken, std::memory_order_acq_rel);
 }
 
-// Whether the sender has left us the message; `bytes`: of the next window. It may take it back as long as more than
-// that is to come, for what was read until then counts for nothing before the message is whole; but not while we write
-// into its memory.
+// Whether the receiver may read the next window of `bytes` bytes. The sender may cancel as long as more than that is to
+// come, because nothing of a message counts before all of it was read; but not while this rank writes into its memory.
 bool DirectReceiver::mayRead(Fetch& fetch, std::size_t slot, std::size_t bytes) {
   DirectState seen = DirectState::taken;
   const bool alone = fetch.inflow.isReplying() || bytes >= fetch.inflow.remaining();
@@ -149,7 +149,8 @@ bool DirectReceiver::mayRead(Fetch& fetch, std::size_t slot, std::size_t bytes) 
   return false;
 }
 
-// False: the memory cannot be read. Callbacks may cancel the receive at any window. `with`: how it ended, if it did.
+// Reads the next windows. False: the memory cannot be read. Callbacks may cancel the receive at any window. `with`: how
+// the message ended, if it did.
 bool DirectReceiver::read(Fetch& fetch, std::size_t slot, std::size_t& budget, DirectState& with) {
   while (budget > 0 && !fetch.inflow.isIdle()) {
     if (fetch.inflow.isDropped()) {
@@ -161,7 +162,7 @@ bool DirectReceiver::read(Fetch& fetch, std::size_t slot, std::size_t& budget, D
         static_cast<std::size_t>(std::min<std::uint64_t>({piece.bytes - fetch.done, kWindowBytes, budget}));
     if (!mayRead(fetch, slot, wanted)) return true;
     std::size_t got = wanted;
-    // The cursor moves first: with its last byte the message is complete, and a callback may do what it likes.
+    // The cursor moves first: with its last byte the message is complete, and a callback may post or cancel anything.
     if (piece.pages) {
       const std::byte* from = piece.pages->data() + piece.at + fetch.done;
       fetch.done += wanted;
@@ -207,7 +208,7 @@ void DirectReceiver::finish(Fetch& fetch, std::size_t slot, DirectState with) {
   fetch.pieces.clear();
   fetch.reply = {};
   fetch.busy = false;
-  // seq_cst pairs with a sender that is about to sleep: it sees this, or we see that it sleeps.
+  // seq_cst pairs with a sender that is about to sleep: it sees this state, or this rank sees that the sender sleeps.
   state(slot).store(with, std::memory_order_seq_cst);
 }
 

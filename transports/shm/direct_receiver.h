@@ -1,4 +1,4 @@
-/// The receiving half of messages that are read where they lie.
+/// The receiving half of messages that are read in the sender's memory.
 #ifndef GOSS_TRANSPORTS_SHM_DIRECT_RECEIVER_H_
 #define GOSS_TRANSPORTS_SHM_DIRECT_RECEIVER_H_
 
@@ -15,12 +15,12 @@
 
 namespace goss::transports::shm {
 
-/// One peer's. Reads at most a bounded number of bytes in a call, so that other peers get their turn; writes the
-/// replies of receives that have one into the room that the sender has opened for it, as it goes. Trusts nothing that
-/// the peer wrote: regions are sealed, pieces are checked against them, addresses are read by the system. One thread.
+/// Reads the described messages of one peer. Reads a bounded number of bytes in a call, so that other peers get their
+/// turn, and writes the replies of receives that have one into the sender's memory as it reads. Trusts nothing that the
+/// peer wrote: regions are sealed, pieces are checked against them, and the system reads addresses. One thread.
 class DirectReceiver {
  public:
-  /// `matcher` outlives this.
+  /// `matcher` outlives this object.
   explicit DirectReceiver(Matcher& matcher) : matcher_(matcher) {}
 
   /// `process`: the id of the other side, for messages in its address space; -1: it sends none.
@@ -28,7 +28,7 @@ class DirectReceiver {
   /// The link is lost, and the matcher has failed.
   void detach();
 
-  /// A region was lent or taken back. False: corrupt.
+  /// The peer has lent a region or taken it back. False: the packet is corrupt.
   bool hear(Packet packet);
 
   enum class Accept {
@@ -40,7 +40,8 @@ class DirectReceiver {
   Accept accept(const RingReader::Record& record);
 
   enum class Step { idle, moved, finished, failed };
-  /// Reads on. finished: also, the sender may be waiting for that. failed: the peer's memory cannot be read.
+  /// Reads on. finished: a message was read, and the sender may be waiting for that. failed: the peer's memory cannot
+  /// be read.
   Step progress();
   [[nodiscard]] bool hasWork() const;
   /// No message is being read or waits to be.
@@ -48,7 +49,7 @@ class DirectReceiver {
 
  private:
   struct Piece {
-    Borrowing::Pages pages; ///< Null: an address.
+    Borrowing::Pages pages; ///< Null: the piece is an address.
     std::uint64_t at = 0;
     std::uint64_t bytes = 0;
   };
@@ -57,8 +58,8 @@ class DirectReceiver {
     MessageSink inflow;
     std::vector<Piece> pieces;
     std::size_t piece = 0;
-    std::uint64_t done = 0; ///< Bytes of that piece.
-    Piece reply;            ///< Where it may be written; no pages: nowhere.
+    std::uint64_t done = 0; ///< Bytes of the current piece that were read.
+    Piece reply;            ///< Where the reply may be written; no pages: nowhere.
     bool busy = false;
   };
 

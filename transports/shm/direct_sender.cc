@@ -13,7 +13,8 @@ namespace goss::transports::shm {
 
 namespace {
 
-/// A window takes the peer a tenth of a millisecond, unless it is stopped in the middle.
+/// How long the sender waits for a window, which takes the peer a tenth of a millisecond unless its process is stopped
+/// in the middle.
 constexpr std::chrono::milliseconds kWindow(50);
 
 bool isOver(DirectState state) { return state == DirectState::done || state == DirectState::replied; }
@@ -40,7 +41,8 @@ DirectSender::Offer DirectSender::offer(SendOperation& operation, RingWriter& wr
   const std::size_t slot = freeSlot();
   if (slot >= kDirectSlots || !describe(operation)) return Offer::unfit;
   message_.slot = slot;
-  state(slot).store(DirectState::offered, std::memory_order_relaxed); // The record publishes it.
+  // Relaxed, because the record's release publishes it.
+  state(slot).store(DirectState::offered, std::memory_order_relaxed);
   const std::span<const std::byte> payload(reinterpret_cast<const std::byte*>(&message_),
                                            DirectMessage::bytesFor(message_.piece_count));
   if (!writer.writeDirect({operation.tag, operation.bytes, operation.envelope}, payload)) {
@@ -114,7 +116,7 @@ void DirectSender::forget(std::uint64_t region) {
   std::erase_if(to_forget_, [&](std::uint64_t id) { return socket_ < 0 || sendForget(socket_, id); });
 }
 
-// The sender's memory is its own again; the slot is, too, when the peer has said so.
+// The memory belongs to the application again; the slot becomes free when the peer has said so.
 void DirectSender::letGo(Entry& entry) {
   for (const std::uint64_t region : entry.regions)
     lending_.release(region);
@@ -131,7 +133,7 @@ void DirectSender::retire(std::size_t slot) {
 bool DirectSender::hasDone() const {
   for (std::uint32_t left = outstanding_; left != 0; left &= left - 1) {
     const auto slot = static_cast<std::size_t>(std::countr_zero(left));
-    // seq_cst: asked by a rank that has just said that it sleeps.
+    // seq_cst, because a rank that has just announced its sleep asks.
     if (isOver(state(slot).load(std::memory_order_seq_cst))) return true;
   }
   return false;
@@ -146,7 +148,8 @@ bool DirectSender::collect() {
     if (!isOver(reached)) continue;
     state(slot).store(DirectState::free, std::memory_order_relaxed);
     SendOperation* operation = entries_[slot].operation;
-    const bool asked = !entries_[slot].room.empty(); // Else a peer may say what it likes.
+    // Without a reply buffer the peer's claim to have replied means nothing.
+    const bool asked = !entries_[slot].room.empty();
     retire(slot);
     if (operation == nullptr) continue;
     operation->reply.is_written = asked && reached == DirectState::replied;
@@ -167,21 +170,23 @@ DirectSender::Cancel DirectSender::cancel(const SendOperation& operation) {
   return Cancel::absent;
 }
 
-// The peer begins no further window. beingRead: it is in the middle of one and does not come out of it. It may still
-// read the message then, which harms nobody, but what it writes must not get into memory that is the application's
-// again. Where that cannot be prevented it is given as long once more, and then the application must know.
+// Prevents the peer from beginning a further window. beingRead: the peer is in the middle of a window and does not
+// finish it. It may still read the message then, which harms nobody, but it must not write into memory that the
+// application owns again. Where its pages cannot be replaced the sender waits as long once more, and then the
+// application must know.
 DirectSender::Cancel DirectSender::takeBack(std::size_t slot) {
   DirectState seen = DirectState::offered;
   if (state(slot).compare_exchange_strong(seen, DirectState::withdrawn)) return Cancel::withdrawn;
   const platform::Deadline deadline = platform::Deadline::after(kWindow);
   const platform::Deadline last = platform::Deadline::after(2 * kWindow);
-  bool keeps = false; // Its writes get nowhere any more.
+  bool keeps = false; // The peer's writes no longer reach this process.
   for (;;) {
-    const bool expired = last.expired(); // Before the last look.
+    const bool expired = last.expired(); // Evaluated before the last look at the state.
     seen = DirectState::taken;
     if (state(slot).compare_exchange_strong(seen, DirectState::revoked)) return Cancel::withdrawn;
     if (seen == DirectState::ending) {
-      state(slot).compare_exchange_strong(seen, DirectState::recalled); // Else it came out of it just now.
+      // Fails if the peer has left the window just now.
+      state(slot).compare_exchange_strong(seen, DirectState::recalled);
     } else if (seen != DirectState::recalled) {
       return Cancel::withdrawn;
     }

@@ -1,4 +1,4 @@
-/// The sending half of messages that the receiver reads where they lie.
+/// The sending half of messages that the receiver reads in the sender's memory.
 #ifndef GOSS_TRANSPORTS_SHM_DIRECT_SENDER_H_
 #define GOSS_TRANSPORTS_SHM_DIRECT_SENDER_H_
 
@@ -14,27 +14,29 @@
 
 namespace goss::transports::shm {
 
-/// One peer's. Which messages qualify: see offer(). One thread; only collect() and fail() call back.
+/// Describes messages to one peer; offer() says which messages qualify. One thread; only collect() and fail() call
+/// back.
 class DirectSender {
  public:
-  /// Messages of fewer bytes than `least_bytes` are never described; `lends`: lent memory is.
-  /// `lending` and `matcher`, which counts replies, outlive this.
+  /// Messages of fewer bytes than `least_bytes` are never described. `lends`: messages in lent memory are. `lending`,
+  /// and `matcher`, which counts replies, outlive this object.
   DirectSender(Lending& lending, Matcher& matcher, std::size_t least_bytes, bool lends)
       : lending_(lending), matcher_(matcher), least_bytes_(least_bytes), lends_(lends) {}
 
   void attach(const Segment& segment, int socket);
-  /// A link that is lost: nothing is outstanding any more, and nobody is called.
+  /// Forgets all messages of a link that is lost, without calling back.
   void detach();
 
   enum class Offer {
-    unfit,   ///< Through the ring: too short, in memory that the peer cannot read, or no slot free.
-    full,    ///< The ring has no room for the description now.
+    /// The message goes through the ring: it is too short, in memory that the peer cannot read, or no slot is free.
+    unfit,
+    full,    ///< The ring has no space for the description now.
     offered, ///< onSent comes out of collect(), cancel() prevents that.
   };
-  /// Writes the description of a message whose bytes all lie in lent memory, or of any message when the peer reads our
-  /// address space.
+  /// Writes the description of a message whose bytes all lie in lent memory, or of any message when the peer reads this
+  /// process's address space.
   Offer offer(SendOperation& operation, RingWriter& writer);
-  /// Completes what the peer has read. Returns whether it called back.
+  /// Completes the messages that the peer has read. Returns whether it called back.
   bool collect();
   [[nodiscard]] bool hasDone() const;
   [[nodiscard]] bool isOutstanding() const { return outstanding_ != 0; }
@@ -42,26 +44,26 @@ class DirectSender {
   enum class Cancel {
     absent,
     withdrawn,
-    beingRead,    ///< The peer does not finish: the link must end.
-    beingWritten, ///< The same, and it may still write the reply, for there is no memory to put in the room's place.
+    beingRead,    ///< The peer does not finish reading: the link must end.
+    beingWritten, ///< As beingRead, and the peer may still write the reply, because no pages can replace the buffer's.
   };
-  /// Afterwards the operation is not touched again, nor, unless beingWritten, the room of its reply written. A message
-  /// that the peer is reading is revoked; at its very end, and while the peer writes a reply, we wait for the peer to
-  /// finish, a bounded time.
+  /// Afterwards the operation is not touched again, nor, unless beingWritten, is its reply buffer written. A message
+  /// that the peer is reading is revoked; at its very end, and while the peer writes a reply, the call waits for the
+  /// peer to finish, a bounded time.
   Cancel cancel(const SendOperation& operation);
-  /// Withdraws all that nobody reads. Returns whether that was all.
+  /// Withdraws all messages that the peer does not read. Returns whether those were all.
   bool withdrawAll();
-  /// Completes everything with `status`, calling back; with `stuck` where the peer may still write the reply. `ended`:
-  /// it is known to read and write no more.
+  /// Completes all operations with `status`, calling back; with `stuck` where the peer may still write the reply.
+  /// `ended`: the peer is known to read and write no more.
   void fail(const Status& status, const Status& stuck, bool ended);
-  /// The region is gone: the peer may unmap it.
+  /// The region is removed: the peer may unmap it.
   void forget(std::uint64_t region);
 
  private:
   struct Entry {
-    SendOperation* operation = nullptr; ///< Null: withdrawn, but the peer has not dropped it yet.
+    SendOperation* operation = nullptr; ///< Null: the message is withdrawn, but the peer has not dropped it yet.
     std::vector<std::uint64_t> regions;
-    std::span<std::byte> room; ///< Of the reply.
+    std::span<std::byte> room; ///< The reply buffer.
   };
 
   bool describe(const SendOperation& operation);
@@ -81,9 +83,9 @@ class DirectSender {
   const SideControl* their_side_ = nullptr;
   int socket_ = -1;
   std::array<Entry, kDirectSlots> entries_;
-  std::uint32_t outstanding_ = 0;        ///< Bits of slots that are not free.
+  std::uint32_t outstanding_ = 0;        ///< Bit map of slots that are not free.
   std::vector<std::uint64_t> lent_;      ///< Regions that the peer knows.
-  std::vector<std::uint64_t> to_forget_; ///< The socket was full.
+  std::vector<std::uint64_t> to_forget_; ///< Regions to forget, which did not fit into the socket.
   DirectMessage message_;
 };
 

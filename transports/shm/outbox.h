@@ -10,21 +10,21 @@
 
 namespace goss::transports::shm {
 
-/// Short messages go whole, without credit, as long as the peer does not say that it is oversubscribed: asking for
-/// credit would cost more than all the rest of them. Long ones are described, where the peer can read them and a slot
-/// is free, or go in parts. What does not fit the ring waits here. One thread; only run() and fail() call back.
+/// Short messages go whole, without credit, as long as the peer does not say that it is oversubscribed: credit would
+/// cost more than the rest of the path. Long ones are described, where the peer can read them and a slot is free, or go
+/// in parts. Messages that do not fit the ring wait here. One thread; only run() and fail() call back.
 class Outbox final : public PartedOutbox {
  public:
-  /// Both outlive this.
+  /// Both outlive this object.
   Outbox(RingWriter& writer, DirectSender& direct) : writer_(writer), direct_(direct) {}
 
   void open(const Segment& segment) {
     their_side_ = &segment.theirSide();
     ring_bytes_ = segment.ringBytes();
   }
-  /// The peer is not to get short messages whole.
+  /// Whether the peer keeps so many unexpected messages that short ones must not be sent whole.
   [[nodiscard]] bool isCrowded() const { return their_side_->oversubscribed.load(std::memory_order_relaxed) != 0; }
-  /// The peer reads it where it lies.
+  /// Whether the peer reads this message in the sender's memory.
   [[nodiscard]] static bool isDescribed(const SendOperation& operation) { return operation.hook.extra == kElsewhere; }
 
  private:

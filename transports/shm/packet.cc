@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t kRegion = 0x47535231;
 constexpr std::uint32_t kForget = 0x47535232;
 
-/// Both ends are on one host, so integers are in its byte order. A bell is a packet of one byte.
+/// Both ends are on one host, so integers are in its byte order. A wake-up is a packet of one byte.
 struct Note {
   std::uint32_t kind;
   std::uint32_t unused;

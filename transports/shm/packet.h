@@ -1,4 +1,4 @@
-/// What goes over the socket beside the rings: a byte that wakes, and descriptors of lent memory.
+/// Packets on the socket beside the rings: a byte that wakes, and descriptors of lent memory.
 #ifndef GOSS_TRANSPORTS_SHM_PACKET_H_
 #define GOSS_TRANSPORTS_SHM_PACKET_H_
 
@@ -10,12 +10,12 @@ namespace goss::transports::shm {
 
 struct Packet {
   enum class Kind {
-    again,   ///< Nothing there.
+    again,   ///< No packet is there.
     ended,   ///< The other side has closed.
-    bell,    ///< Wakes.
-    welcome, ///< Of the called side, with its board in `fd`.
-    region,  ///< `id`, `bytes`, `fd`: memory that records may name from now on.
-    forget,  ///< `id`: records do not name it any more.
+    bell,    ///< A wake-up.
+    welcome, ///< Answer of the called side, with its board in `fd`.
+    region,  ///< `id`, `bytes`, `fd`: a region that records may name from now on.
+    forget,  ///< `id`: a region that records no longer name.
     corrupt,
   };
   Kind kind = Kind::again;
@@ -26,7 +26,8 @@ struct Packet {
 
 /// Never blocks.
 Packet readPacket(int socket);
-/// False: not sent, because the socket is full, or closed (which its reader will see). Never blocks.
+/// Returns false where the packet was not sent, because the socket is full, or closed (which its reader will see).
+/// Never blocks.
 bool sendRegion(int socket, std::uint64_t id, std::uint64_t bytes, int fd);
 bool sendForget(int socket, std::uint64_t id);
 

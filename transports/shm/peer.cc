@@ -14,11 +14,12 @@ namespace goss::transports::shm {
 
 namespace {
 
-/// The core keeps one receive posted that nobody waits for, for its control messages. A guess: where there is none, the
-/// last message that is waited for is followed by a look for the next one.
+/// Receives that are posted permanently: the communicator keeps one for its control messages. Nobody waits for those,
+/// so a message that fulfils another receive is one that somebody waits for. This is a guess: where there is no
+/// permanent receive, progress() looks for one more message after the last awaited one.
 constexpr int kStanding = 1;
 
-/// Half of what may be kept is for messages in parts, the other half for short ones.
+/// Half of the bytes that may be kept is for messages in parts, the other half for short ones.
 std::uint64_t roomFor(const PeerOptions& options) { return options.unexpected_bytes / 2; }
 
 constexpr std::string_view kStuckInMemory =
@@ -52,7 +53,7 @@ void Peer::attach(Segment segment, platform::UniqueFd socket) {
 void Peer::greet() {
   if (greeted_) return;
   greeted_ = true;
-  // The other side has mapped the segment, and said where.
+  // The other side has mapped the segment, and said at which address.
   if (readsAddresses(segment_, processOf(socket_.get()), options_.addresses)) {
     segment_.mySide().reads_addresses.store(1, std::memory_order_relaxed);
   }
@@ -82,7 +83,7 @@ bool Peer::hear() {
   }
 }
 
-// What fits the ring and has nothing before it.
+// Sends a message that fits the ring and has no other one before it.
 bool Peer::trySend(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
   if (!outbox_.isIdle() || bytes.size() > kShortBytes || bytes.size() >= options_.direct_bytes) return false;
   if (outbox_.isCrowded() && tag != kUrgentTag) return false;
@@ -92,7 +93,7 @@ bool Peer::trySend(Tag tag, const Envelope& envelope, std::span<const std::byte>
   return true;
 }
 
-// What lies at the head of the ring and can only be meant for this receive.
+// Receives the message at the head of the ring if it can only match this receive.
 TryResult Peer::tryRecv(Tag tag, const Envelope& envelope, std::span<std::byte> room, std::size_t& bytes) {
   if (!inflow_.mayOvertake(tag)) {
     if (matcher_.keepsAny()) return TryResult::refused;
@@ -113,8 +114,9 @@ TryResult Peer::tryRecv(Tag tag, const Envelope& envelope, std::span<std::byte> 
   return TryResult::done;
 }
 
-// Early enough that the producer of a long message never waits, seldom enough that its line stays where it is. The
-// rest goes back before we sleep: an eighth of the ring cannot hold the producer up.
+// Returns space early enough that the producer of a long message never waits, seldom enough that the cache line of its
+// counter stays with the producer. The rest is returned before this rank sleeps: an eighth of the ring cannot hold the
+// producer up.
 void Peer::takeOff(const RingReader::Record& record) {
   reader_.pop(record);
   if (reader_.unreleased() >= segment_.ringBytes() / 8) release();
@@ -167,7 +169,7 @@ bool Peer::progress() {
 
 bool Peer::read() {
   bool any = false;
-  bool awaited = false; // Somebody waited for what was read.
+  bool awaited = false; // A receive was posted for the message that was read.
   RingReader::Record record;
   while (!isOver()) {
     RingReader::Peek found = reader_.peek(record);
@@ -176,18 +178,19 @@ bool Peer::read() {
       breakOff(protocolError(rank_, "a corrupt record through shared memory"));
       break;
     }
-    // A long message that no receive is posted for must be kept, in memory of its own. Who waits for others is likely
-    // to ask for it next, so it has until the next call. (In windows of messages of 1 MiB the receiver kept nearly all
-    // of them now and then, at a fifth of the speed.)
+    // A long message without a posted receive must be kept, in memory of its own. A rank that waits for other messages
+    // is likely to post its receive next, so the message may wait until the next call. (In windows of messages of 1 MiB
+    // the receiver sometimes kept nearly all of them, at a fifth of the speed.)
     if (awaited && !socket_ended_ && record.kind == RecordKind::first && !matcher_.isPosted(record.message.tag)) break;
     if (matcher_.expects(kStanding + 2)) reader_.prefetchBehind(record);
     awaited = awaited || matcher_.expects(kStanding + 1);
     if (!accept(record)) break;
     takeOff(record);
     any = true;
-    // Whoever waited for this message has it: a look for the next one would wait for a line that the sender still has.
-    // What nobody waits for is read to its end: behind it may be a probe, and who computes looks seldom. Not when
-    // the peer is gone: what it wrote before counts, and progress() looks no further afterwards.
+    // After an awaited message the call returns: a look for the next one would wait for a cache line that the sender
+    // still holds. Messages that nobody awaits are read to the end, because a probe may be behind them, and a rank that
+    // computes calls seldom. When the peer is gone everything is read: what it wrote before counts, and progress() does
+    // not look again.
     const bool goes_on = (record.kind == RecordKind::first || record.kind == RecordKind::more) && recvs_.goesOn();
     if (awaited && !socket_ended_ && !matcher_.expects(kStanding + 1) && !goes_on) break;
   }
@@ -235,7 +238,7 @@ void Peer::acceptControl(const RingReader::Record& record) {
 bool Peer::acceptDirect(const RingReader::Record& record) {
   DirectReceiver::Accept result = direct_receiver_.accept(record);
   if (result == DirectReceiver::Accept::unknown) {
-    hear(); // Memory is lent before it is named; its end, if it has come, is seen again by the poller.
+    hear(); // A peer lends memory before it names the memory; the poller reports the end of the socket again.
     result = direct_receiver_.accept(record);
   }
   if (result == DirectReceiver::Accept::taken) return true;
@@ -264,7 +267,8 @@ bool Peer::writePending() {
   return any;
 }
 
-// The sender looks at it before each short message. What it has written until then still comes whole.
+// Updates the flag that the sender reads before each short message. Messages that it has written until then still come
+// whole.
 void Peer::mindCrowd() {
   const bool oversubscribed = matcher_.keptBytes() > roomFor(options_);
   if (oversubscribed == oversubscribed_) return;
@@ -272,13 +276,14 @@ void Peer::mindCrowd() {
   segment_.mySide().oversubscribed.store(oversubscribed ? 1 : 0, std::memory_order_relaxed);
 }
 
-// The load pairs with the store of announceSleep(), after our own store of what we published: RingWriter::publish().
+// The load pairs with the store of announceSleep(), after this side's store of the published record:
+// RingWriter::publish().
 void Peer::wakeFor(std::uint32_t reason) {
   std::atomic<std::uint32_t>& sleeping = segment_.theirSide().sleeping;
   if ((sleeping.load(std::memory_order_seq_cst) & reason) == 0) return;
   if (sleeping.exchange(0, std::memory_order_seq_cst) == 0) return;
   const char bell = 1;
-  // When the socket is full the peer has bells enough; when it is closed its end will be seen.
+  // When the socket is full the peer has enough wake-ups; when it is closed its end will be seen.
   [[maybe_unused]] ssize_t rung = ::send(socket_.get(), &bell, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -338,7 +343,7 @@ void Peer::sayGoodbye() {
   if (!segment_.valid()) return;
   bool half_sent = outbox_.isInMessage();
   if (!direct_sender_.withdrawAll()) half_sent = true;
-  // One that leaves in the middle of a message is as good as dead.
+  // A peer that leaves in the middle of a message is treated as dead.
   if (!half_sent) segment_.mySide().goodbye.store(kLeaves, std::memory_order_release);
   ::shutdown(socket_.get(), SHUT_RDWR);
 }

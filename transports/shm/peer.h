@@ -18,18 +18,18 @@
 
 namespace goss::transports::shm {
 
-/// What may be sent how. Of the environment; see gossamer/config.h.
+/// Which messages may be sent in which way; from the environment, see gossamer/config.h.
 struct PeerOptions {
   std::size_t unexpected_bytes = 0;
-  std::size_t direct_bytes = 0; ///< Least length of a message that is read in place.
+  std::size_t direct_bytes = 0; ///< Minimum length of a message that is read in place.
   bool maps = true;             ///< Read lent memory in place.
   CrossMemory addresses = CrossMemory::ifFaster;
   bool fences = false; ///< This process has joined platform/fence.h, and passes such a fence before it sleeps.
 };
 
-/// The rings of one peer and what is posted on them. The socket beside them carries no data: a packet on it wakes a
-/// sleeper or lends memory, and its end tells of the peer's death. Long messages in memory that the peer can read go as
-/// a description: see direct.h.
+/// The rings between this rank and one peer, and the operations posted on them. The socket beside them carries no data:
+/// a packet on it wakes a sleeper or lends memory, and its end shows the peer's death. Long messages in memory that the
+/// peer can read are described instead of copied: see direct.h.
 ///
 ///     from        condition                              to
 ///     unattached  attach()                               attached
@@ -42,14 +42,14 @@ struct PeerOptions {
 /// One thread; callbacks come out of progress() alone.
 class Peer {
  public:
-  /// `lending` and `deferred` outlive this.
+  /// `lending` and `deferred` outlive this object.
   Peer(int rank, const PeerOptions& options, Lending& lending, Deferred& deferred);
 
   void attach(Segment segment, platform::UniqueFd socket);
   [[nodiscard]] bool attached() const { return segment_.valid(); }
   void greet();
   [[nodiscard]] bool greeted() const { return greeted_; }
-  /// The called side has sent its welcome, with its board.
+  /// Whether the called side has sent its welcome, with its board.
   [[nodiscard]] bool isWelcome() const { return board_.valid(); }
   platform::UniqueFd takeBoard() { return std::move(board_); }
   [[nodiscard]] int socket() const { return socket_.get(); }
@@ -64,34 +64,35 @@ class Peer {
   TryResult tryRecv(Tag tag, const Envelope& envelope, std::span<std::byte> room, std::size_t& bytes);
   void cancel(SendOperation& operation);
 
-  /// Reads what is in the socket. Returns whether it has ended.
+  /// Reads the packets in the socket. Returns whether it has ended.
   bool hear();
-  /// The region is not lent any more.
+  /// `region` is no longer lent.
   void forget(std::uint64_t region) { direct_sender_.forget(region); }
   /// The socket has ended: the other process closed it or died.
   void socketEnded();
-  /// The other side takes no more messages, though some of its own may still be waiting here.
+  /// Whether the other side takes no more messages, though some of its own may still wait here.
   [[nodiscard]] bool leaving() const { return socket_ended_; }
   /// Reads, delivers and writes. Returns whether anything happened.
   bool progress();
-  /// The last progress() read a message in place, which takes its time.
+  /// Whether the last progress() read a message in place, which takes long.
   [[nodiscard]] bool isReadingDirectly() const { return reading_directly_; }
   /// Whether the link is over; reason() and departed() say how. The owner then calls fail().
   [[nodiscard]] bool isOver() const { return !reason_.isOk(); }
   [[nodiscard]] const Status& reason() const { return reason_; }
-  /// Once it is over. `process` is readable when the peer's process has ended (-1: it is not watched).
+  /// How the peer was lost, once the link is over. `process` is readable when the peer's process has ended (-1: it is
+  /// not watched).
   [[nodiscard]] PeerLoss loss(int process) const;
-  /// Ends the link for a reason of its own.
+  /// Ends the link because of `why`.
   void breakOff(const Status& reason);
-  /// Fails all that is pending, calling back, and lets the segment go.
+  /// Fails all pending operations, calling back, and unmaps the segment.
   void fail();
 
-  /// Wakes the other side if it sleeps: there is something for it on our board.
+  /// Wakes the other side if it sleeps, because this rank's board has new bytes.
   void wakeForBoard() {
     if (segment_.valid()) wakeFor(kWakeForData);
   }
 
-  /// Nothing can have happened since the last progress(): a call would find nothing. Cheap.
+  /// Whether nothing can have happened since the last progress(), so that a call would find nothing. Cheap.
   [[nodiscard]] bool isQuiet() const {
     if (matcher_.hasWork() || !reason_.isOk()) return false;
     if (!segment_.valid()) return true;
@@ -99,12 +100,12 @@ class Peer {
            !direct_sender_.isOutstanding();
   }
 
-  /// Tells the other side that we are going to sleep. After that a fence is passed (platform/fence.h), and then
-  /// hasWork() asked for the last time.
+  /// Tells the other side that this rank is going to sleep. Then the caller passes a fence (platform/fence.h) and asks
+  /// hasWork() for the last time.
   void announceSleep();
   void sleepEnded();
   [[nodiscard]] bool hasWork();
-  /// Leaves on purpose: what was written is still delivered.
+  /// Leaves on purpose: messages that were written are still delivered.
   void sayGoodbye();
 
  private:
@@ -123,7 +124,7 @@ class Peer {
   const int rank_;
   const PeerOptions options_;
   Matcher matcher_;
-  MessageSink inflow_; ///< Of short messages.
+  MessageSink inflow_; ///< Sink of short messages.
   PartedRecvs recvs_;
   Segment segment_;
   platform::UniqueFd socket_;
@@ -132,14 +133,14 @@ class Peer {
   DirectSender direct_sender_;
   DirectReceiver direct_receiver_;
   Outbox outbox_;
-  bool oversubscribed_ = false; ///< As this side has said.
+  bool oversubscribed_ = false; ///< The flag that this side has published.
   bool greeted_ = false;
   bool reading_directly_ = false;
-  platform::UniqueFd board_; ///< Of the other side, until it is taken.
+  platform::UniqueFd board_; ///< The other side's board, until somebody takes it.
   bool socket_ended_ = false;
   bool departed_ = false;
-  bool given_up_ = false;   ///< By the other side, which lives.
-  bool unreadable_ = false; ///< The other side's memory.
+  bool given_up_ = false;   ///< The other side has given the link up, but lives.
+  bool unreadable_ = false; ///< The other side's memory cannot be read.
   Status reason_;
 };
 

@@ -6,7 +6,7 @@ namespace goss::transports::shm {
 
 namespace {
 
-// A peer that lends more than this is broken: each takes a mapping, of which a process has some ten thousand.
+// A peer that lends more regions than this is broken: each takes a mapping, of which a process has some ten thousand.
 constexpr std::size_t kMaxBorrowed = 4096;
 
 } // namespace
@@ -49,7 +49,7 @@ void Lending::release(std::uint64_t id) {
 
 bool Lending::seclude(std::span<std::byte> room) {
   if (!platform::replacePages(room)) return false;
-  if (Region* region = holding(room.data(), room.size())) region->secluded = true; // Else it was before.
+  if (Region* region = holding(room.data(), room.size())) region->secluded = true; // Otherwise it was secluded before.
   return true;
 }
 

@@ -1,4 +1,4 @@
-/// Memory that messages may be sent out of, and replies received in, without a copy.
+/// Memory out of which messages may be sent, and into which replies may be received, without a copy.
 #ifndef GOSS_TRANSPORTS_SHM_REGIONS_H_
 #define GOSS_TRANSPORTS_SHM_REGIONS_H_
 
@@ -14,28 +14,28 @@
 
 namespace goss::transports::shm {
 
-/// The memory that this process lends. Shared by the links of a transport; one thread.
+/// The memory that this process lends. All links of a transport share it; one thread.
 class Lending {
  public:
   struct Region {
     MemoryRegion memory;
-    std::uint64_t id = 0;  ///< Never used again.
+    std::uint64_t id = 0;  ///< Never reused.
     int uses = 0;          ///< Messages that peers may be reading, and replies that they may be writing.
-    bool secluded = false; ///< Not lent any more.
+    bool secluded = false; ///< No longer lent.
   };
 
   void add(const MemoryRegion& memory);
-  /// Null when there is no region that begins at `data`.
+  /// The region that begins at `data`; null: there is none.
   Region* find(const std::byte* data);
   void remove(const Region& region);
   /// The lent region that holds all of these bytes; null if none does. Valid until add() or remove().
   Region* holding(const void* data, std::size_t bytes);
-  /// A message that peers may be reading begins, and is complete.
+  /// A message that peers may be reading begins or is complete.
   void use(std::uint64_t id);
   void release(std::uint64_t id);
   [[nodiscard]] bool empty() const { return regions_.empty(); }
-  /// What peers write into `room` from now on is lost to this process, which goes on with pages of its own; the region
-  /// is not lent again. False: no memory for that.
+  /// Replaces the pages of `room`: what peers write there from now on is lost to this process, which goes on with pages
+  /// of its own, and the region is not lent again. False: there is no memory for that.
   bool seclude(std::span<std::byte> room);
 
  private:
@@ -43,17 +43,17 @@ class Lending {
   std::uint64_t next_id_ = 1;
 };
 
-/// The memory that one peer has lent us, mapped for reading and for replies. A message that is being read keeps its
-/// memory mapped.
+/// The memory that one peer has lent to this process, mapped for reading and for replies. A message that is being read
+/// keeps its memory mapped.
 class Borrowing {
  public:
   using Pages = std::shared_ptr<const platform::SharedPages>;
 
-  /// False: a number that was used before, too many of them, or a descriptor that we must not trust.
+  /// False: an id that was used before, too many regions, or a descriptor that must not be trusted.
   bool add(std::uint64_t id, std::uint64_t bytes, platform::UniqueFd fd);
   void forget(std::uint64_t id) { pages_.erase(id); }
   void clear() { pages_.clear(); }
-  /// Null: not lent.
+  /// The pages of region `id`. Null: it is not lent.
   [[nodiscard]] Pages find(std::uint64_t id) const;
   [[nodiscard]] std::size_t count() const { return pages_.size(); }
 

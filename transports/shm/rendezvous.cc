@@ -41,7 +41,7 @@ UnixName abstractName(const std::string& name) {
   return out;
 }
 
-// Packets, so that a hello arrives whole or not at all, and the end of the stream still tells of the peer's death.
+// Packets, so that a hello arrives whole or not at all, while the end of the stream still shows the peer's death.
 platform::UniqueFd makeSocket() {
   return platform::UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }

@@ -14,10 +14,10 @@
 
 namespace goss::transports::shm {
 
-/// Where a rank listens. The name is random: it lives in no file system and nobody can take it before we do.
+/// Where a rank listens. The name is random: it lies in no file system, and no other process can take it first.
 struct ShmAddress {
   std::string host; ///< platform::HostIdentity as text.
-  std::string name; ///< Of the abstract socket, without its leading zero byte.
+  std::string name; ///< Name of the abstract socket, without its leading zero byte.
 
   [[nodiscard]] std::string encode() const;
   static std::optional<ShmAddress> decode(std::string_view bytes);
@@ -26,13 +26,13 @@ struct ShmAddress {
 /// Listens at a new name. Errors: resource.
 Result<platform::UniqueFd> listenAt(const std::string& name);
 
-/// A connected socket; an invalid one when the listener is busy and the call should be repeated. Errors: peerLost.
+/// Connects. Returns an invalid socket when the listener is busy and the call should be repeated. Errors: peerLost.
 Result<platform::UniqueFd> dial(const std::string& name, int peer);
 
 /// Sends the hello of `context.self` with the descriptors of the segment and of its own board. Errors: peerLost.
 Status sendHello(int socket, const TransportContext& context, int peer, const Segment& segment, int board_fd);
 
-/// What a caller said.
+/// The contents of a caller's hello.
 struct Hello {
   int from = -1;
   std::uint64_t ring_bytes = 0;
@@ -40,17 +40,17 @@ struct Hello {
   platform::UniqueFd board;
 };
 enum class HelloResult { again, good, bad };
-/// Reads the hello of an accepted socket. bad: nothing there, a foreign protocol or user, another world, a wrong rank.
+/// Reads the hello of an accepted socket. bad: no hello, a foreign protocol or user, another world, a wrong rank.
 HelloResult readHello(int socket, const TransportContext& context, Hello& hello);
 
-/// The called side's answer, with its own board. False: the caller is gone.
+/// Sends the called side's answer, with its own board. False: the caller has gone.
 bool sendWelcome(int socket, int board_fd);
 
-/// The id, in our namespace, of the process at the other end; -1: unknown.
+/// The process id, in this rank's namespace, of the other end; -1: unknown.
 int processOf(int socket);
 
-/// A descriptor that polls readable when the process at the other end of `socket` has ended, even while children of it
-/// keep the socket open; invalid when the system does not offer it, or that process is this one.
+/// A descriptor that polls readable when the process at the other end of `socket` has ended, even while its children
+/// keep the socket open; invalid when the system does not support that, or the process is this one.
 platform::UniqueFd watchProcess(int socket);
 
 } // namespace goss::transports::shm

@@ -15,12 +15,12 @@ RingWriter::RingWriter(const Segment& segment, bool fenced)
 
 bool RingWriter::hasRoomAfterAll(std::size_t wanted) const {
   std::uint64_t head = control_->head.load(std::memory_order_seq_cst); // See RingReader::empty().
-  // A head that is not between the last one and the tail is a broken peer's; then there is no room, ever.
+  // A position that is not between the last one and the tail comes from a broken peer; then there never is space again.
   if (tail_ - head <= tail_ - seen_head_ && head % kUnit == 0) seen_head_ = head;
   return mask_ + 1 - (start() - seen_head_) >= wanted;
 }
 
-// Records of less than a piece cost more than they carry, so a long message waits for room for one.
+// Records of less than a piece cost more than they carry, so a long message waits for space for a whole one.
 bool RingWriter::hasRoomFor(std::uint64_t bytes) const {
   const auto piece = static_cast<std::size_t>(std::min<std::uint64_t>(bytes, std::max(piece_bytes_, kShortBytes)));
   return hasRoom(kLine + padded(piece) + kGapBytes);

@@ -2,13 +2,13 @@
 ///
 /// A message is one record or, where it goes in parts, a first record and any number of further ones, between which
 /// records of other messages may be. A record starts at a multiple of 64 bytes and is padded to one, and to a gap
-/// (kGapBytes) where it is of a few lines. But for the shortest: those that repeat the tag and the envelope of the
-/// short message before them leave them out, and several share a line. Both ends are on one host, so integers are in
-/// its byte order.
+/// (kGapBytes) where it is of a few lines. The shortest messages are an exception: those that repeat the tag and the
+/// envelope of the short message before them leave both out, and several share a line. Both ends are on one host, so
+/// integers are in its byte order.
 ///
-/// The reader looks at the place where the next record will begin: its kind is written last, so a short message costs
-/// one cache line to cross, or less. The writer clears the kind of the record to come before it shows the current one,
-/// and keeps a line of the ring free for that.
+/// The reader polls the place where the next record will begin: its kind is written last, so a short message transfers
+/// one cache line or less. The writer clears the kind of the record to come before it publishes the current one, and
+/// keeps a line of the ring free for that.
 #ifndef GOSS_TRANSPORTS_SHM_RING_H_
 #define GOSS_TRANSPORTS_SHM_RING_H_
 
@@ -29,18 +29,18 @@
 
 namespace goss::transports::shm {
 
-/// The kind is the magic: a consumer that meets anything else has lost the thread and says so.
+/// The kind is also the magic number: a consumer that finds any other value reports a corrupt ring.
 enum class RecordKind : std::uint32_t {
-  none = 0,            ///< Nothing is here yet.
+  none = 0,            ///< No record is here yet.
   brief = 0x47530001,  ///< A whole message, its bytes where payloadAt() says.
   first = 0x47530002,  ///< A FirstRecord: the beginning of a message in parts, its bytes 64 behind the record's start.
   direct = 0x47530004, ///< A whole message, described by a DirectMessage 64 behind the record's start.
-  more = 0x47530003,   ///< Further bytes of the one whose number `tag` is, of those that began with `first`.
-  /// A whole message of at most kAgainBytes with the tag and the envelope of the last brief one that is as short: kind
-  /// and piece_bytes, then its bytes.
+  more = 0x47530003,   ///< Further bytes of the message whose number, among those that began with `first`, is `tag`.
+  /// A whole message of at most kAgainBytes with the tag and the envelope of the last brief message that was as short:
+  /// only kind and piece_bytes, then its bytes.
   again = 0x47530005,
-  align = 0x47530006, ///< Nothing up to the next line, where a record is. Only the kind means something.
-  // Without payload: a ControlFrame each, its number in `bytes`.
+  align = 0x47530006, ///< Filler up to the next line, where a record begins. Only the kind is valid.
+  // Records without payload: a ControlFrame each, its number in `bytes`.
   grant = 0x47530007,
   skip = 0x47530008,
   cut = 0x47530009,
@@ -60,49 +60,50 @@ struct RecordHeader {
   std::uint64_t tag;
   Envelope envelope;
 };
-static_assert(sizeof(RecordHeader) == 48); // 16 bytes of payload share its cache line, and stay aligned to 16.
+static_assert(sizeof(RecordHeader) == 48); // 16 bytes of payload share the header's cache line, and stay aligned to 16.
 
 struct FirstRecord {
   RecordHeader header;
-  std::uint64_t ahead; ///< So many bytes of the message come without a grant.
+  std::uint64_t ahead; ///< Bytes of the message that come without a grant.
 };
 
 inline constexpr std::size_t kLine = 64;
 inline constexpr std::size_t kBesideBytes = kLine - sizeof(RecordHeader);
-/// Records of kind `again` begin at multiples of it.
+/// Records of kind `again` begin at multiples of kUnit.
 inline constexpr std::size_t kUnit = 16;
 inline constexpr std::size_t kAgainHeaderBytes = offsetof(RecordHeader, bytes);
-/// Two fit a line. Records of a whole line were slower than the two lines that a brief one takes then (32 bytes: 5.9
-/// instead of 5.2 us a window), those of a line and a part of the next no faster.
+/// Two such records fit a line. A whole line for each was slower than the two lines that a brief record takes (32
+/// bytes: 5.9 instead of 5.2 us a window), and a line and a half no faster.
 inline constexpr std::size_t kAgainBytes = kLine / 2 - kAgainHeaderBytes;
 /// Longer messages may be cut into several records.
 inline constexpr std::size_t kShortBytes = 16 * 1024;
-/// Whole messages up to this many bytes begin in the line of their header. Longer ones lose nothing by a line of their
-/// own, and whoever reduces out of the ring reads whole lines.
+/// Whole messages of up to this many bytes begin in the line of their header. Longer ones lose nothing by a line of
+/// their own, and a reader that reduces out of the ring reads whole lines.
 inline constexpr std::size_t kSharedLineBytes = 4096;
-/// Of a message of a few lines the reader asks for all at once, before it knows what is in them: half of a round trip
-/// of 256 bytes takes 0.16 instead of 0.17 us, of 2 KiB 0.29 instead of 0.30.
+/// A reader prefetches all lines of a short message at once, before it knows what is in them: half of a round trip of
+/// 256 bytes takes 0.16 instead of 0.17 us, of 2 KiB 0.29 instead of 0.30.
 inline constexpr std::size_t kMinFetchedBytes = 128;
 inline constexpr std::size_t kMaxFetchedBytes = 4096;
-/// The reader's processor also fetches lines behind those that it is made to read. They would be the next record's,
-/// which the writer must then take away from it again. So behind whole messages of at least so many bytes lie some that
-/// nobody writes: half of a round trip of 1, 2 and 4 KiB takes 0.22, 0.29 and 0.49 instead of 0.26, 0.36 and 0.64 us.
-/// Between the records of a long message they gain nothing: what lies ahead is mostly written by then.
+/// The reader's processor also prefetches lines behind those that it reads. They would belong to the next record, and
+/// the writer would have to take them back. So behind whole messages of at least so many bytes lie some lines that the
+/// writer skips: half of a round trip of 1, 2 and 4 KiB takes 0.22, 0.29 and 0.49 instead of 0.26, 0.36 and 0.64 us.
+/// Between the records of a long message such gaps gain nothing, because the lines ahead are mostly written by then.
 inline constexpr std::size_t kMinGapBytes = 512;
 inline constexpr std::size_t kGapBytes = 9 * kLine;
 inline constexpr std::size_t kMaxPieceBytes = 64 * 1024;
-/// Longer ones up to here are cut into such pieces, so that the reader copies one while the next is written. Where more
-/// is to come anyway that gained nothing: all-reduces of 256 KiB to 1 MiB took 3 % longer with a beginning like it.
+/// Messages between kShortBytes and this are cut into pieces of kShortBytes, so that the reader copies one while the
+/// next is written. Where more bytes follow anyway that gained nothing: all-reduces of 256 KiB to 1 MiB took 3 % longer
+/// with short pieces at the beginning.
 inline constexpr std::size_t kPipelinedBytes = 64 * 1024;
 inline constexpr std::size_t kPipelinedPieceBytes = 8 * 1024;
 
-/// A record takes whole lines.
+/// Bytes of a record that takes whole lines.
 inline std::size_t padded(std::size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
-/// But for those of kind `again`: a quarter of a line, or a half.
+/// Bytes of a record of kind `again`: a quarter of a line, or a half.
 inline std::size_t againBytes(std::size_t bytes) { return std::bit_ceil(std::max(kAgainHeaderBytes + bytes, kUnit)); }
-/// Where the bytes of a message of at most kShortBytes are, behind its record's start.
+/// Offset, from the beginning of its record, of the bytes of a message of at most kShortBytes.
 inline std::size_t payloadAt(std::uint64_t bytes) { return bytes > kSharedLineBytes ? kLine : sizeof(RecordHeader); }
-/// What the record of such a message takes.
+/// Bytes of the record of a message of at most kShortBytes.
 inline std::size_t briefBytes(std::uint64_t bytes) {
   return padded(payloadAt(bytes) + static_cast<std::size_t>(bytes)) + (bytes >= kMinGapBytes ? kGapBytes : 0);
 }
@@ -111,22 +112,22 @@ inline std::size_t briefBytes(std::uint64_t bytes) {
 class RingWriter {
  public:
   RingWriter() = default;
-  /// `fenced`: fences that the reader passes on behalf of others reach this process.
+  /// `fenced`: the fences that the reader passes on behalf of others also reach this process.
   explicit RingWriter(const Segment& segment, bool fenced = false);
 
-  /// Writes a message of at most kShortBytes. False: no room.
+  /// Writes a message of at most kShortBytes. False: there is no space.
   bool writeBrief(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes);
-  /// Writes a record of kind `direct` for a message that is described by `description`. False: no room.
+  /// Writes a record of kind `direct` for a message that is described by `description`. False: there is no space.
   bool writeDirect(const MessageHeader& header, std::span<const std::byte> description);
-  /// Whether there is room for any record with payload of so many bytes, or a piece of it.
+  /// Whether there is space for any record with payload of so many bytes, or for a piece of it.
   [[nodiscard]] bool hasRoomFor(std::uint64_t bytes) const;
-  // These have it.
+  // Writes a message of at most kShortBytes for which hasRoomFor() holds.
   void writeShort(const MessageHeader& header, PieceCursor from);
-  /// The first of `allowed` bytes from `from` on, which moves; returns how many. `kind`: `first`, where all `allowed`
-  /// come without a grant, or `more`; then the tag is the message's number.
+  /// Writes the first of `allowed` bytes from `from` on, which it moves; returns how many. `kind`: `first`, where all
+  /// `allowed` bytes come without a grant, or `more`; then the tag is the message's number.
   std::size_t writePiece(RecordKind kind, const MessageHeader& header, PieceCursor& from, std::uint64_t allowed);
   void writeControl(RecordKind kind, Tag tag, std::uint64_t number);
-  /// Whether anything was published since the last call.
+  /// Whether a record was published since the last call.
   bool takePublished() { return std::exchange(published_, false); }
 
  private:
@@ -157,11 +158,12 @@ class RingWriter {
   std::byte* bytes_ = nullptr;
   std::uint64_t mask_ = 0;
   std::uint64_t tail_ = 0;
-  mutable std::uint64_t seen_head_ = 0; ///< Reading the real one costs a cache miss, so only when this one says full.
+  /// The last head that was read: reading the shared one costs a cache miss, and happens only when this one says full.
+  mutable std::uint64_t seen_head_ = 0;
   std::size_t piece_bytes_ = 0;
   platform::AdaptiveCopy copy_;
   bool published_ = false;
-  bool repeatable_ = false; ///< There was a message that the next one may repeat:
+  bool repeatable_ = false; ///< The next message may repeat the last one, whose tag and envelope follow.
   Tag last_tag_ = 0;
   Envelope last_envelope_{};
 };
@@ -171,8 +173,8 @@ class RingReader {
  public:
   struct Record {
     RecordKind kind = RecordKind::none;
-    MessageHeader message;   ///< Copied out of the ring before it was checked.
-    std::uint64_t ahead = 0; ///< Of `first`.
+    MessageHeader message;   ///< Copied out of the ring before it is checked.
+    std::uint64_t ahead = 0; ///< For `first`: bytes that come without a grant.
     std::span<const std::byte> payload;
     std::size_t ring_bytes = 0;
   };
@@ -181,19 +183,19 @@ class RingReader {
   RingReader() = default;
   explicit RingReader(const Segment& segment);
 
-  /// seq_cst, because a rank that has just said that it sleeps asks.
+  /// Whether the ring is empty. seq_cst, because a rank asks that has just announced its sleep.
   [[nodiscard]] bool empty() const { return kindAt(head_, std::memory_order_seq_cst) == RecordKind::none; }
-  /// The oldest record. `corrupt`: the producer wrote something that is none.
+  /// Reads the oldest record. `corrupt`: the producer wrote something that is no record.
   Peek peek(Record& record);
   /// Takes the peeked record off; its payload is overwritten after release().
   void pop(const Record& record) { head_ += record.ring_bytes; }
-  /// Begins to fetch the line in which the record behind the peeked one will be.
+  /// Prefetches the line in which the record behind the peeked one will be.
   void prefetchBehind(const Record& record) const {
     __builtin_prefetch(bytes_ + ((head_ + record.ring_bytes) & mask_));
   }
-  /// Gives what was popped back to the producer. Returns whether there was something.
+  /// Gives the popped bytes back to the producer. Returns whether there were any.
   bool release();
-  /// Popped and not released.
+  /// Bytes popped and not released.
   [[nodiscard]] std::uint64_t unreleased() const { return head_ - released_; }
 
  private:
@@ -203,27 +205,27 @@ class RingReader {
   Peek peekAgain(Record& record) const;
 
   RingControl* control_ = nullptr;
-  std::byte* bytes_ = nullptr; ///< Only read; std::atomic_ref wants it so.
+  std::byte* bytes_ = nullptr; ///< Only read; not const, because std::atomic_ref requires that.
   std::uint64_t mask_ = 0;
   std::uint64_t head_ = 0;
   std::uint64_t released_ = 0;
-  bool repeatable_ = false; ///< As the writer's:
+  bool repeatable_ = false; ///< The reader's copy of the writer's state:
   Tag last_tag_ = 0;
   Envelope last_envelope_{};
 };
 
-// Here, because they are most of what a short message costs.
+// Inline, because these functions are most of the cost of a short message.
 
-// Whether so many bytes are free, and the line behind them. Looks at the consumer's position only when the one seen
-// last says no.
+// Whether so many bytes are free, and the line behind them. Reads the consumer's position only when the last one that
+// was read says no.
 inline bool RingWriter::hasRoom(std::size_t wanted) const {
   return mask_ + 1 - (start() - seen_head_) >= wanted + kLine || hasRoomAfterAll(wanted + kLine);
 }
 
-// All but the kind, which publish() writes. After the other lines of the record: the reader looks at this one all the
-// time, and takes it away from a writer that fetches another line between two stores to it. Field by field: what was
-// just written in small parts would be read again in larger ones by a copy, and the processor forwards no such thing
-// from one to the other.
+// Writes the header without its kind, which publish() writes. It comes after the other lines of the record, because the
+// reader polls this line, and would take it away from a writer that touches another line between two stores to it.
+// Field by field: a copy would read in large parts what was just written in small ones, and processors do not forward
+// such stores.
 inline void RingWriter::put(Tag tag, const Envelope& envelope, std::uint64_t bytes, std::size_t piece_bytes,
                             std::size_t record_bytes) {
   clearKindAt(start() + record_bytes);
@@ -234,14 +236,14 @@ inline void RingWriter::put(Tag tag, const Envelope& envelope, std::uint64_t byt
   record.envelope = envelope;
 }
 
-// A reader that sleeps must see the record, or we that it sleeps. Either it passes a fence on our behalf before it
-// looks for the last time, or the kind is stored with one; a fence here waits until the line has come, which costs more
-// than all the rest of a short message.
+// A reader that sleeps must see the record, or this side must see that it sleeps. Either the reader passes a fence on
+// behalf of this process before its last look, or the kind is stored with a fence; a fence here waits until the cache
+// line has come, which costs more than the rest of a short message.
 inline void RingWriter::publish(std::uint64_t start, RecordKind kind, std::size_t bytes) {
   if (start != tail_) kindAt(start).store(std::exchange(kind, RecordKind::align), std::memory_order_relaxed);
   if (fenced_ && reader_side_->fences_all.load(std::memory_order_relaxed) != 0) {
     kindAt(tail_).store(kind, std::memory_order_release);
-    std::atomic_signal_fence(std::memory_order_seq_cst); // Nor may the compiler look at the sleeper first.
+    std::atomic_signal_fence(std::memory_order_seq_cst); // Keeps the compiler from reading the sleeper's flag first.
   } else {
     kindAt(tail_).store(kind, std::memory_order_seq_cst);
   }
@@ -262,7 +264,7 @@ inline bool RingWriter::writeAgain(std::span<const std::byte> bytes) {
 
 inline bool RingWriter::writeBrief(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
   const bool repeatable = bytes.size() <= kAgainBytes;
-  // Envelopes of a type are the same bytes, and compared by operator== one by one.
+  // Envelopes are compared by operator==, byte by byte.
   const bool repeats = repeatable && repeatable_ && tag == last_tag_ &&
                        std::memcmp(envelope.data(), last_envelope_.data(), sizeof envelope) == 0;
   if (repeats) return writeAgain(bytes);
@@ -282,14 +284,14 @@ inline bool RingWriter::writeBrief(Tag tag, const Envelope& envelope, std::span<
 inline RingReader::Peek RingReader::peekAgain(Record& record) const {
   const std::byte* start = bytes_ + (head_ & mask_);
   auto& header = *reinterpret_cast<RecordHeader*>(bytes_ + (head_ & mask_));
-  const std::uint32_t piece_bytes = std::atomic_ref(header.piece_bytes).load(std::memory_order_relaxed); // Once.
+  const std::uint32_t piece_bytes = std::atomic_ref(header.piece_bytes).load(std::memory_order_relaxed); // Loaded once.
   if (!repeatable_ || piece_bytes > kAgainBytes) return Peek::corrupt;
   record.kind = RecordKind::brief;
   record.message.tag = last_tag_;
   record.message.bytes = piece_bytes;
   record.message.envelope = last_envelope_;
   record.ring_bytes = againBytes(piece_bytes);
-  if (record.ring_bytes + kLine > mask_ + 1 - unreleased()) return Peek::corrupt; // There never was room for it.
+  if (record.ring_bytes + kLine > mask_ + 1 - unreleased()) return Peek::corrupt; // The ring never had space for it.
   record.payload = {start + kAgainHeaderBytes, piece_bytes};
   return Peek::record;
 }
@@ -306,7 +308,7 @@ inline RingReader::Peek RingReader::peek(Record& record) {
   }
   const std::byte* start = bytes_ + (head_ & mask_);
   auto& header = *reinterpret_cast<RecordHeader*>(bytes_ + (head_ & mask_));
-  const std::uint32_t piece_bytes = std::atomic_ref(header.piece_bytes).load(std::memory_order_relaxed); // Once.
+  const std::uint32_t piece_bytes = std::atomic_ref(header.piece_bytes).load(std::memory_order_relaxed); // Loaded once.
   if (piece_bytes >= kMinFetchedBytes && piece_bytes <= kMaxFetchedBytes) {
     for (std::size_t line = kLine; line < sizeof(RecordHeader) + piece_bytes; line += kLine)
       __builtin_prefetch(start + line);
@@ -319,7 +321,7 @@ inline RingReader::Peek RingReader::peek(Record& record) {
   if (!brief && !takesLines(kind)) return Peek::corrupt;
   std::size_t offset = brief ? payloadAt(piece_bytes) : kLine;
   record.ring_bytes = brief ? briefBytes(piece_bytes) : padded(offset + piece_bytes);
-  if (record.ring_bytes + kLine > mask_ + 1 - unreleased()) return Peek::corrupt; // There never was room for it.
+  if (record.ring_bytes + kLine > mask_ + 1 - unreleased()) return Peek::corrupt; // The ring never had space for it.
   if (brief ? record.message.bytes != piece_bytes : kind != RecordKind::first && isControl(kind) != (piece_bytes == 0))
     return Peek::corrupt;
   if (brief && piece_bytes <= kAgainBytes) {

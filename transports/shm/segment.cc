@@ -16,8 +16,8 @@ namespace goss::transports::shm {
 
 namespace {
 
-// One page on the architectures with the largest pages that we know of would be 64 KiB; rings are whole multiples of
-// it.
+// The largest pages of known architectures have 64 KiB; the control page is one of those, and rings are whole multiples
+// of it.
 constexpr std::size_t kControlBytes = 64 * 1024;
 constexpr std::size_t kMinRingBytes = 64 * 1024;
 constexpr std::size_t kMaxRingBytes = std::size_t{1} << 30;

@@ -12,18 +12,18 @@
 
 namespace goss::transports::shm {
 
-/// How far the consumer of one ring has come, in bytes since its beginning; always a multiple of 16. The producer's
-/// position is nowhere: a record says itself that it is there (ring.h).
+/// Position of the consumer of one ring, in bytes since its beginning; always a multiple of 16. The producer's position
+/// is stored nowhere: records show themselves where they are (ring.h).
 struct RingControl {
-  alignas(128) std::atomic<std::uint64_t> head; ///< Written by the consumer alone.
+  alignas(128) std::atomic<std::uint64_t> head; ///< Only the consumer writes it.
 };
 
-/// What a sleeper wants to be woken for; 0: it is awake.
+/// What a sleeper waits for; 0: it is awake.
 inline constexpr std::uint32_t kWakeForData = 1;
 inline constexpr std::uint32_t kWakeForRoom = 2;
 
-/// SideControl::goodbye. It closes on purpose, and all that it will ever write is in its ring; or it lives, and has
-/// given up the link.
+/// Values of SideControl::goodbye. kLeaves: the side closes on purpose, and everything that it will ever write is in
+/// its ring. kGivesUp: the side lives, and has given up the link.
 inline constexpr std::uint32_t kLeaves = 1;
 inline constexpr std::uint32_t kGivesUp = 2;
 
@@ -31,17 +31,21 @@ struct alignas(64) DirectSlot {
   std::atomic<DirectState> state;
 };
 
-/// What one side says about itself.
+/// The state that one side publishes.
 struct SideControl {
   alignas(128) std::atomic<std::uint32_t> sleeping;
-  std::atomic<std::uint32_t> goodbye;         ///< Why it closes: kLeaves, kGivesUp; 0 when its process ends.
-  std::atomic<std::uint32_t> reads_addresses; ///< 1: it can read our address space and wants messages so.
-  std::atomic<std::uint64_t> segment_at;      ///< Where it has mapped the segment; for trying out the above.
-  std::atomic<std::uint32_t> fences_all; ///< 1: before it sleeps it passes a fence in all processes: platform/fence.h.
+  std::atomic<std::uint32_t> goodbye; ///< Why it closes: kLeaves, kGivesUp; 0 when its process ends.
+  /// 1: it can read the other side's address space and wants such messages.
+  std::atomic<std::uint32_t> reads_addresses;
+  /// Address at which it has mapped the segment; for testing reads_addresses.
+  std::atomic<std::uint64_t> segment_at;
+  /// 1: before it sleeps it passes a fence in all processes (platform/fence.h).
+  std::atomic<std::uint32_t> fences_all;
   std::atomic<std::uint32_t>
-      oversubscribed;              ///< 1: it keeps many short messages without a receive; others go in parts now.
-  std::atomic<std::uint64_t> room; ///< Credit for messages in parts, in bytes.
-  alignas(128) DirectSlot direct[kDirectSlots]; ///< Messages that it sends.
+      /// 1: it keeps many unexpected short messages, so that further ones must go in parts.
+      oversubscribed;
+  std::atomic<std::uint64_t> room;              ///< Credit for messages in parts, in bytes.
+  alignas(128) DirectSlot direct[kDirectSlots]; ///< Messages that this side sends.
 };
 
 /// The first page of a segment. New segments are all zero, which is the valid initial state.
@@ -55,12 +59,12 @@ struct SegmentControl {
 /// itself.
 class Segment {
  public:
-  /// A power of two from 64 KiB to 1 GiB that holds `wanted_bytes`, or the nearest.
+  /// The power of two from 64 KiB to 1 GiB that holds `wanted_bytes`, or the nearest.
   static std::size_t ringBytesFor(std::size_t wanted_bytes);
   /// Makes a segment as side 0. Errors: resource.
   static Result<Segment> create(std::size_t ring_bytes);
   /// Maps what the other side made, as side 1. Errors: resource, or protocol when the descriptor is not a sealed
-  /// segment of that size (an unsealed one could be cut short under us, which would kill this process).
+  /// segment of that size (the peer could truncate an unsealed one, and reading it would then kill this process).
   static Result<Segment> attach(platform::UniqueFd fd, std::uint64_t ring_bytes, int peer);
 
   Segment() = default;
@@ -79,10 +83,10 @@ class Segment {
   [[nodiscard]] RingControl& inControl() const { return control().ring[1 - side_]; }
   [[nodiscard]] std::byte* outBytes() const { return ringBase(side_); }
   [[nodiscard]] std::byte* inBytes() const { return ringBase(1 - side_); }
-  /// Bytes that nobody writes, and where they lie behind control(): to measure with.
+  /// Bytes that neither side writes, and their offset from control(); used to measure copies.
   static constexpr std::size_t kTrialBytes = 32 * 1024;
   static constexpr std::size_t kTrialOffset = 32 * 1024;
-  /// The memfd, to be passed to the other side; then let go of it.
+  /// The memfd, to be passed to the other side and then closed.
   [[nodiscard]] int fd() const { return fd_.get(); }
   void closeFd() { fd_.reset(); }
 

@@ -17,26 +17,26 @@ namespace goss::transports {
 
 namespace {
 
-// Events of the poller: the listener, sockets of ranks, ends of processes, and sockets of callers by descriptor.
+// Tokens of the poller: the listener, sockets of ranks, ends of processes, and sockets of callers by descriptor.
 constexpr std::uint64_t kListenerToken = ~std::uint64_t{0};
 constexpr std::uint64_t kSocketTokens = 0;
 constexpr std::uint64_t kProcessTokens = std::uint64_t{1} << 32;
 constexpr std::uint64_t kCallerTokens = std::uint64_t{2} << 32;
-// A busy loop looks at its sockets only so often: a look is a system call. A sleeper looks when it wakes.
+// progress() polls the sockets once in so many calls, because that is a system call. A sleeper polls when it wakes.
 constexpr unsigned kCallsPerLook = 2048;
-// A call that reads a long message in place takes as long as so many others, and the death of its sender must be
-// noticed.
+// A call that reads a long message in place counts as so many, because it takes as long, and the death of its sender
+// must be noticed.
 constexpr unsigned kCallsPerDirectRead = 512;
-// Strangers may connect and say nothing. A rank says who it is at once, so it is not the one that has been silent
-// longest.
+// Strangers may connect and say nothing, so the oldest caller is dropped when there are too many. A rank sends its
+// hello at once, so it is not the one that has been silent longest.
 constexpr std::size_t kMaxCallers = 256;
 
-/// Between two ranks. With 2 MiB, twice a core's second-level cache, windows of 4 to 256 KiB are twice as fast where
-/// the ranks share a cache, and up to twice as slow where they do not.
+/// Ring size between two ranks. With 2 MiB, twice a core's second-level cache, windows of 4 to 256 KiB are twice as
+/// fast where the ranks share a cache, and up to twice as slow where they do not.
 constexpr std::size_t kRingBytes = 1u << 20;
-/// Where there are more, all rings together crowd the vectors out of the caches that ranks share: with 4 ranks (twelve
-/// rings) an all-to-all of 512 KiB takes 400 us, with rings of 1 MiB 780. Of 256 KiB they are too short for most
-/// others.
+/// Ring size where there are more than two ranks: with larger rings, all rings together displace the vectors from the
+/// caches that ranks share: with 4 ranks (twelve rings) an all-to-all of 512 KiB takes 400 us, with rings of 1 MiB 780.
+/// Rings of 256 KiB are too short for most other collectives.
 constexpr std::size_t kRingBytesOfMany = kRingBytes / 2;
 
 std::size_t ringBytes(const TransportContext& context) {
@@ -80,7 +80,7 @@ struct ShmTransport::Slot {
   [[nodiscard]] bool open() const { return ready() && !peer.leaving() && !peer.isOver(); }
 };
 
-/// Peers' boards stay mapped when they are lost: what they wrote may still be wanted.
+/// Boards of lost peers stay mapped, because their last bytes may still be read.
 class ShmTransport::SharedBoard final : public Board {
  public:
   SharedBoard(ShmTransport& transport, shm::BoardMemory own)
@@ -180,7 +180,7 @@ Status ShmTransport::dial(int rank) {
   Slot& to = slot(rank);
   Result<platform::UniqueFd> socket = shm::dial(to.name, rank);
   if (!socket.isOk()) return socket.status();
-  if (!socket.value().valid()) return Status::ok(); // Busy: dialAgain().
+  if (!socket.value().valid()) return Status::ok(); // The listener is busy; dialAgain() calls again.
   Result<shm::Segment> segment = shm::Segment::create(ringBytes(context_));
   if (!segment.isOk()) return segment.status();
   Status sent = shm::sendHello(socket.value().get(), context_, rank, segment.value(), board_->fd());
@@ -252,7 +252,7 @@ TryResult ShmTransport::trySend(int peer, Tag tag, const Envelope& envelope, std
   return to.open() && to.peer.trySend(tag, envelope, bytes) ? TryResult::done : TryResult::refused;
 }
 
-// Counts as a turn: who lives on such messages alone must look at the sockets now and then, too.
+// Counts as a call of progress(): a rank that only calls tryRecv() must poll the sockets now and then, too.
 TryResult ShmTransport::tryRecv(int peer, Tag tag, const Envelope& envelope, std::span<std::byte> room,
                                 std::size_t& bytes) {
   Slot& from = slot(peer);
@@ -328,7 +328,7 @@ void ShmTransport::acceptCallers() {
   }
 }
 
-// Whether the caller is still one, and worth waiting for.
+// Whether the caller is worth waiting for.
 bool ShmTransport::hearCaller(int fd) {
   auto at = std::find_if(callers_.begin(), callers_.end(), [&](const auto& caller) { return caller.get() == fd; });
   if (at == callers_.end()) return false;
@@ -340,7 +340,7 @@ bool ShmTransport::hearCaller(int fd) {
   callers_.erase(at);
   if (result == shm::HelloResult::bad) return false;
   Slot& from = slot(hello.from);
-  if (from.lost || from.peer.attached()) return false; // It called before; a second link would reorder messages.
+  if (from.lost || from.peer.attached()) return false; // The rank called before; a second link would reorder messages.
   Result<shm::Segment> segment = shm::Segment::attach(std::move(hello.segment), hello.ring_bytes, hello.from);
   if (!segment.isOk() || !board_->attach(hello.from, std::move(hello.board)).isOk()) return false;
   if (!shm::sendWelcome(socket.get(), board_->fd())) return false;
@@ -361,7 +361,7 @@ void ShmTransport::readSocket(int rank) {
   from.peer.socketEnded();
 }
 
-// The called side has sent its welcome.
+// Handles the welcome of the called side.
 void ShmTransport::greetBack(int rank) {
   Slot& from = slot(rank);
   if (!from.peer.isWelcome() || from.peer.greeted() || from.peer.isOver()) return;
@@ -386,7 +386,7 @@ bool ShmTransport::prepareToSleep() {
   bool sleeps = deferred_.empty() && !look_;
   for (auto& at : slots_)
     at->peer.announceSleep();
-  // What was written before this fence is seen behind it; who writes later sees that we sleep.
+  // After this fence this rank sees what peers wrote before it, and peers that write later see that this rank sleeps.
   if (fences_ && !platform::fenceAll()) sleeps = false;
   for (auto& at : slots_)
     sleeps = sleeps && !at->peer.hasWork();

@@ -78,18 +78,20 @@ class ShmTransport final : public Transport, private ShortMessages, private Shar
   void losePeer(int rank);
 
   const TransportContext context_;
-  const std::int64_t process_; ///< Whose connections these are: not those of a forked child.
+  const std::int64_t process_; ///< The process that made the connections; a forked child does not own them.
   std::string host_;
   std::optional<platform::Poller> poller_;
   std::optional<platform::ListeningSocket> listener_; ///< Made by open().
-  std::vector<platform::UniqueFd> callers_;           ///< Accepted in this order; did not say hello yet.
+  std::vector<platform::UniqueFd> callers_;           ///< Accepted in this order; no hello has come from them yet.
   Deferred deferred_;
   shm::Lending lending_;
-  const bool fences_;                        ///< Joined platform/fence.h: peers' writes need no fences of their own.
+  /// This process has joined platform/fence.h: peers' writes need no fences of their own.
+  const bool fences_;
   std::vector<std::unique_ptr<Slot>> slots_; ///< By rank.
   std::unique_ptr<SharedBoard> board_;       ///< Made by open().
-  int unready_ = 0;                          ///< Links asked for and not ready: sockets are looked at every time.
-  bool look_ = false;                        ///< Look at the sockets next time.
+  /// Links that connect() asked for and that are not ready: progress() then polls the sockets every time.
+  int unready_ = 0;
+  bool look_ = false; ///< The next progress() polls the sockets.
   unsigned calls_ = 0;
 };
 

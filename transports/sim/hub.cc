@@ -9,7 +9,7 @@ namespace goss::transports::sim {
 
 namespace {
 
-// The finaliser of splitmix64: every bit of the input moves about half of the output's.
+// The finaliser of splitmix64: flipping any input bit flips about half of the output bits.
 std::uint64_t mix(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -17,7 +17,7 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Evenly spread over [0, 1), by the seed, the link, the number of the event and what it is for.
+// A number evenly spread over [0, 1), determined by the seed, the link, the number of the event and its purpose.
 double uniform(std::uint64_t seed, std::uint64_t link, std::uint64_t number, std::uint64_t purpose) {
   std::uint64_t bits = mix(mix(mix(mix(seed) + link) + number) + purpose);
   return static_cast<double>(bits >> 11) * 0x1p-53;
@@ -53,7 +53,7 @@ void Hub::leave(int number) {
   leaving.gone = true;
   leaving.wakeup = nullptr;
   leaving.events.clear();
-  advance(Clock::now()); // It may have been the one that the others waited for.
+  advance(Clock::now()); // The others may have waited for this rank only.
 }
 
 void Hub::connect(int from, int to) {
@@ -69,7 +69,8 @@ bool Hub::linked(int from, int to) const {
   return directions_[index(from, to)].wanted && directions_[index(to, from)].wanted;
 }
 
-// Serial on the link, then the latency; a loss costs one retransmission. Never before what was sent earlier.
+// When a message arrives: its bytes occupy the link one after the other, then the latency passes; a loss costs one
+// retransmission. Never before an earlier message.
 VirtualTime Hub::arrival(int from, int to, Direction& way, std::uint64_t bytes) const {
   const SimLink link = options_.links(from, to);
   const std::uint64_t id = index(from, to);
@@ -106,7 +107,7 @@ void Hub::touch(int number) {
 }
 
 void Hub::wake(Rank& sleeper, Clock::time_point wall) {
-  if (!std::exchange(sleeper.sleeping, false)) return; // Busy elsewhere: an event buys it no more patience.
+  if (!std::exchange(sleeper.sleeping, false)) return; // It is busy elsewhere: an event does not extend its patience.
   sleeper.woken = true;
   sleeper.last_call = wall;
   if (sleeper.wakeup) sleeper.wakeup->notify();
@@ -130,7 +131,7 @@ void Hub::advance(Clock::time_point wall) {
   if (clockIsHeldFor(wall) > Clock::duration::zero()) return;
   VirtualTime next = INT64_MAX;
   for (const Rank& who : ranks_) {
-    // A rank that is away leaves its due events lying: later events of others don't wait for it.
+    // A rank that is away does not take its due events, but later events of other ranks do not wait for it.
     if (!who.events.empty() && !due(who)) next = std::min(next, who.events.begin()->at);
   }
   if (next == INT64_MAX) return;

@@ -18,11 +18,11 @@
 
 namespace goss::transports::sim {
 
-/// One direction between two ranks. A message is lost as a whole, once, and arrives after `retransmit_s` more; those
+/// One direction between two ranks. A lost message is lost as a whole, once, and arrives `retransmit_s` later; messages
 /// behind it wait, as on any ordered channel.
 struct SimLink {
   double latency_s = 10e-6;
-  double jitter_s = 2e-6; ///< Up to so much is added to the latency, evenly spread.
+  double jitter_s = 2e-6; ///< A delay of up to so much, evenly spread, is added to the latency.
   double bandwidth_bytes_per_s = 1e9;
   double drop = 0; ///< Probability of a loss.
   double retransmit_s = 300e-6;
@@ -32,18 +32,19 @@ struct SimOptions {
   std::uint64_t seed = 1;
   /// The link from one rank to another; empty: SimLink() with Config::sim_drop.
   std::function<SimLink(int from, int to)> links;
-  /// A rank that has not called its transport for so long no longer holds up the clock. Runs are reproducible as long
-  /// as no rank is away that long while it still has something to send. One that has nothing to do and yet does not
-  /// sleep (its thread computes, between two calls) holds it up for a hundredth of that.
+  /// A rank that has not called its transport for this long no longer holds up the clock. Runs are reproducible as long
+  /// as no rank that still has something to send is away that long. A rank that has nothing to send or receive but does
+  /// not sleep (its thread computes between two calls) holds the clock up for a hundredth of this.
   std::chrono::milliseconds patience{200};
 };
 
 /// A message on its way.
 struct Message {
   MessageHeader header;
-  std::unique_ptr<std::byte[]> payload; ///< A copy, where the send is complete.
-  std::size_t window_bytes = 0;         ///< Of that: counted in the sender's window until it has met its receive.
-  std::unique_ptr<Offer> offer;         ///< Of other messages.
+  std::unique_ptr<std::byte[]> payload; ///< A copy, where the send is complete already.
+  /// Bytes of the payload that count in the sender's window until the message has matched its receive.
+  std::size_t window_bytes = 0;
+  std::unique_ptr<Offer> offer; ///< The message, where the send is not complete.
 };
 
 /// Virtual nanoseconds since the beginning of the simulation.
@@ -53,7 +54,7 @@ struct Event {
   enum class Kind { wake, message, taken, goodbye };
   VirtualTime at = 0;
   int from = -1;
-  std::uint64_t number = 0; ///< Of all events between two ranks.
+  std::uint64_t number = 0; ///< Number of the event among those between two ranks.
   Kind kind = Kind::wake;
   std::shared_ptr<Message> message;
 
@@ -63,8 +64,8 @@ struct Event {
   }
 };
 
-/// Time stands still while any rank has something to do, and jumps to the next event when none has: what happens
-/// depends on the seed and on what the ranks do, not on how fast they are. Safe for all threads of the process.
+/// Time stands still while any rank has something to do, and jumps to the next event when none has: the course of a run
+/// depends on the seed and on the ranks' calls, not on their speed. Safe for all threads of the process.
 class Hub : public std::enable_shared_from_this<Hub> {
  public:
   Hub(const TransportContext& context, SimOptions options);
@@ -80,18 +81,18 @@ class Hub : public std::enable_shared_from_this<Hub> {
   void post(int from, int to, Event::Kind kind, std::shared_ptr<Message> message, std::uint64_t bytes);
   /// Makes `to` look at its queue immediately.
   void poke(int from, int to);
-  /// Moves the events of `rank` that are due to `out`. `idle`: the rank has nothing else to do; when that holds for
-  /// all, the clock jumps.
+  /// Moves the due events of `rank` to `out`. `idle`: the rank has nothing else to do; when that holds for all ranks,
+  /// the clock jumps.
   void take(int rank, bool idle, std::vector<Event>& out);
   /// The rank did something by itself: it is not idle.
   void touch(int rank);
 
   struct Sleep {
     bool allowed = false;
-    /// Somebody may be away: look again after so long. Zero: sleep until woken.
+    /// A rank may be away: check again after this time. Zero: sleep until woken.
     std::chrono::milliseconds look_again{0};
   };
-  /// For a rank with nothing to do.
+  /// Prepares the sleep of a rank that has nothing to do.
   Sleep prepareToSleep(int rank);
   void sleepEnded(int rank);
 
@@ -105,7 +106,7 @@ class Hub : public std::enable_shared_from_this<Hub> {
     bool gone = false;
     bool idle = false;
     bool sleeping = false;
-    bool woken = false; ///< Out of its sleep, and has not called since.
+    bool woken = false; ///< The rank was woken and has not called since.
     Clock::time_point last_call;
     const platform::Wakeup* wakeup = nullptr;
     std::set<Event> events;
@@ -119,7 +120,7 @@ class Hub : public std::enable_shared_from_this<Hub> {
 
   // These functions are called with mutex_ held.
   [[nodiscard]] bool due(const Rank& rank) const { return !rank.events.empty() && rank.events.begin()->at <= now_; }
-  /// How long `rank` may still hold up the clock; zero or less when it does not.
+  /// How long `rank` may still hold up the clock; zero or less: it does not.
   [[nodiscard]] Clock::duration holdsClockFor(const Rank& rank, Clock::time_point wall) const;
   [[nodiscard]] Clock::duration clockIsHeldFor(Clock::time_point wall) const;
   void advance(Clock::time_point wall);
@@ -133,10 +134,10 @@ class Hub : public std::enable_shared_from_this<Hub> {
 
   const std::array<std::byte, 16> job_;
   SimOptions options_;
-  mutable std::mutex mutex_; ///< Guards the rest.
+  mutable std::mutex mutex_; ///< Guards the members below.
   VirtualTime now_ = 0;
   std::vector<Rank> ranks_;
-  std::vector<Direction> directions_; ///< From rank times size, plus to rank.
+  std::vector<Direction> directions_; ///< Index: sender * size + receiver.
 };
 
 } // namespace goss::transports::sim

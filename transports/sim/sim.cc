@@ -31,7 +31,7 @@ constexpr std::uint64_t kTimerToken = 1;
 
 bool isTakenBack(const std::shared_ptr<Message>& message) { return message->offer && message->offer->isWithdrawn(); }
 
-/// Gives all bytes to `inflow`. False: the sender has taken the message back.
+/// Gives all bytes to `inflow`. False: the sender has cancelled the message.
 bool fetch(const std::shared_ptr<Message>& message, MessageSink& inflow) {
   if (message->offer) return message->offer->copyTo(inflow);
   inflow.deliver({message->payload.get(), static_cast<std::size_t>(message->header.bytes)});
@@ -53,7 +53,7 @@ struct SimTransport::Peer {
 
   const int rank;
   bool wanted = false; ///< connect() was called.
-  bool ready = false;  ///< So it was at the other end.
+  bool ready = false;  ///< connect() was called at both ends.
   Status refused;      ///< Why connect() failed.
   std::size_t window_bytes = 0;
   Matcher matcher;
@@ -234,7 +234,7 @@ void SimTransport::handle(Peer& from, const Event& event) {
 void SimTransport::begin(Peer& from, const std::shared_ptr<Message>& message) {
   if (from.matcher.hasFailed() || isTakenBack(message)) return;
   if (!from.recvs.begin(message->header, message)) {
-    // Whoever waits for it must not do so for ever.
+    // Tells the peer, so that no operation there waits for ever.
     hub_->post(context_.self, from.rank, Event::Kind::goodbye, {}, 0);
     return losePeer(from, memoryError(from.rank), PeerLoss::silent);
   }
@@ -260,7 +260,7 @@ void SimTransport::losePeer(Peer& from, const Status& status, PeerLoss how) {
     if (operation->peer == from.rank) lost.push_back(operation);
   }
   for (SendOperation* operation : lost) {
-    if (!pending_.contains(operation)) continue; // A callback cancelled it.
+    if (!pending_.contains(operation)) continue; // A callback has cancelled it.
     cancel(*operation);
     operation->onSent(status);
   }
@@ -286,7 +286,7 @@ void SimTransport::sleepEnded() {
   wakeup_->drain();
 }
 
-// 0 turns it off and makes it unreadable.
+// Sets the timer; 0 turns it off and makes it unreadable.
 void SimTransport::setTimer(std::chrono::milliseconds span) {
   itimerspec at{};
   at.it_value.tv_sec = static_cast<time_t>(span.count() / 1000);

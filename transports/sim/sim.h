@@ -16,9 +16,9 @@
 
 namespace goss::transports {
 
-/// The ranks live in one process, as threads or driven in turn by one thread. Rank 0's address brings the others to the
-/// hub that they share, so every rank must connect to rank 0 (and to whom else it likes), and rank 0's transport must
-/// live until all have. The clock moves only when no rank has anything to do; see SimOptions::patience for ranks that
+/// The ranks live in one process, as threads or driven in turn by one thread. Rank 0's address leads the others to the
+/// hub that they share, so every rank must connect to rank 0 (and to any others), and rank 0's transport must live
+/// until all ranks have. The clock moves only when no rank has anything to do; see SimOptions::patience for ranks that
 /// stay away. One thread at a time for each rank.
 class SimTransport final : public Transport {
  public:
@@ -67,7 +67,7 @@ class SimTransport final : public Transport {
   std::shared_ptr<sim::Hub> hub_; ///< Null until rank 0's address is known.
   std::optional<platform::Wakeup> wakeup_;
   std::optional<platform::Poller> poller_;
-  platform::UniqueFd timer_; ///< Wakes a sleeper that waits for a rank that may be away.
+  platform::UniqueFd timer_; ///< Wakes a sleeping rank that waits for a rank that may be away.
   Deferred deferred_;
   std::vector<std::unique_ptr<Peer>> peers_;
   std::vector<sim::Event> incoming_;
