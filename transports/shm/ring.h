@@ -91,9 +91,9 @@ inline constexpr std::size_t kMaxFetchedBytes = 4096;
 inline constexpr std::size_t kMinGapBytes = 512;
 inline constexpr std::size_t kGapBytes = 9 * kLine;
 inline constexpr std::size_t kMaxPieceBytes = 64 * 1024;
-/// Messages between kShortBytes and this are cut into pieces of kShortBytes, so that the reader copies one while the
-/// next is written. Where more bytes follow anyway that gained nothing: all-reduces of 256 KiB to 1 MiB took 3 % longer
-/// with short pieces at the beginning.
+/// Messages between kShortBytes and this are cut into pieces of kPipelinedPieceBytes, so that the reader copies one
+/// while the next is written. Where more bytes follow anyway that gained nothing: all-reduces of 256 KiB to 1 MiB took
+/// 3 % longer with short pieces at the beginning.
 inline constexpr std::size_t kPipelinedBytes = 64 * 1024;
 inline constexpr std::size_t kPipelinedPieceBytes = 8 * 1024;
 

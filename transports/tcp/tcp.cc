@@ -18,7 +18,7 @@ namespace {
 using platform::Deadline;
 using std::chrono::milliseconds;
 
-// Below: the peer of a link.
+// Smaller tokens are the peers of links.
 constexpr std::uint64_t kFirstDialToken = std::uint64_t{1} << 32;
 constexpr std::uint64_t kFirstRelayToken = std::uint64_t{1} << 40;
 constexpr std::uint64_t kTickerToken = std::uint64_t{1} << 47;
@@ -27,10 +27,10 @@ constexpr std::uint64_t kFirstAcceptorToken = std::uint64_t{1} << 48;
 constexpr int kTurnsPerPoll = 16;
 constexpr milliseconds kTick(50);
 constexpr milliseconds kCloseSpan(2000);
-/// After this rank has left it goes on relaying for so long at most.
+/// How long, at most, this rank goes on relaying after it has left.
 constexpr milliseconds kRelayOnSpan(10000);
 
-/// `setting` is Config::tcp_checksum.
+/// The checks for `setting`, which is Config::tcp_checksum.
 tcp::Checks checksOf(const std::string& setting) {
   if (setting == "off") return tcp::Checks::none;
   return setting == "on" ? tcp::Checks::all : tcp::Checks::between_hosts;
@@ -52,8 +52,8 @@ TcpTransport::~TcpTransport() {
   awaitGoodbyes();
   for (auto& link : links_)
     link->beginClose();
-  // The sockets may close only when nothing is left to be acknowledged: bytes that come later are answered by a reset,
-  // which would destroy what is still on its way from here.
+  // The sockets may close only when the peers' systems have acknowledged everything: a system answers bytes that come
+  // later with a reset, which would destroy what is still on its way from here.
   const Deadline deadline = Deadline::after(kCloseSpan);
   const auto drained = [](const auto& link) { return link->isDrained(); };
   const Deadline relay_deadline = Deadline::after(kRelayOnSpan);
@@ -62,13 +62,13 @@ TcpTransport::~TcpTransport() {
     const bool closing = !std::all_of(links_.begin(), links_.end(), drained) && !deadline.expired();
     const bool relaying = servesOthers() && !quiet.expired() && !relay_deadline.expired();
     if (!closing && !relaying) break;
-    // Others may still be in the middle of what this rank has done with.
+    // Other ranks may still be in the middle of the operation that this rank has completed.
     if (relaying && relayOnly()) quiet = Deadline::after(kCloseSpan);
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
 }
 
-/// progress() for others alone. Returns whether something of theirs moved.
+/// progress() on behalf of relayed ranks only. Returns whether any of their bytes moved.
 bool TcpTransport::relayOnly() {
   const std::uint64_t before = relay_->bytes();
   for (const platform::PollEvent& event : poller_->wait(0))
@@ -78,7 +78,8 @@ bool TcpTransport::relayOnly() {
   return relay_->bytes() != before;
 }
 
-/// What was sent over a connection may be lost with it, and the goodbye too, until the peer says that it has read that.
+/// Waits for goodbyes: messages that were sent over a connection may be lost with it, and the goodbye too, until the
+/// peer says that it has read it.
 void TcpTransport::awaitGoodbyes() {
   closing_ = true;
   const milliseconds span = std::max(kCloseSpan, milliseconds(context_.config->silence_ms));
@@ -87,7 +88,7 @@ void TcpTransport::awaitGoodbyes() {
   const auto underway = [](const auto& link) { return link->hasUndelivered(); };
   std::uint64_t read = 0;
   std::uint64_t moved = 0;
-  // What the systems of all have reached is in the hands of peers that may be busy, or of a box on the way.
+  // Bytes that all peers' systems have received are up to peers that may be busy, or to a middlebox.
   Deadline patience = Deadline::after(kCloseSpan);
   Deadline courtesy = Deadline::after(patience_.courtesy);
   for (;;) {
@@ -95,7 +96,7 @@ void TcpTransport::awaitGoodbyes() {
     for (auto& link : links_)
       left = link->leave() && left;
     if (left || deadline.expired()) return;
-    // A slow way takes long for what is kept here, which would be lost with this process.
+    // A slow path takes long for the bytes kept here, which would be lost with this process.
     std::uint64_t read_now = 0;
     std::uint64_t moved_now = 0;
     for (const auto& link : links_) {
@@ -159,7 +160,7 @@ Status TcpTransport::listen() {
   if (!own.isOk()) return own.status();
   auto sockets = advertised.value().addresses(own.value().front().port());
   if (!sockets.isOk()) return sockets.status();
-  // Security finds changed bytes out by itself.
+  // Encryption detects corrupted bytes itself.
   const tcp::Checks checks = security_ ? tcp::Checks::none : checksOf(config.tcp_checksum);
   address_ = {platform::hostIdentity().text(), sockets.take(), 0, checks};
   address_.advertised = address_.sockets.size();
@@ -248,7 +249,7 @@ tcp::Dialer* TcpTransport::dialerOf(int peer) {
   return found == dialers_.end() ? nullptr : found->get();
 }
 
-/// This end has called.
+/// Takes a connection that this end has made.
 void TcpTransport::adoptOwn(int peer, tcp::Dialer::Made made) {
   tunePath(made.stream.fd(), made.hello.connections);
   if (made.via >= 0) log_.info(fmt::format("the link to rank {} is relayed by rank {}", peer, made.via));
@@ -286,14 +287,14 @@ void TcpTransport::adopt(tcp::Acceptor::Caller caller) {
   settle(peer);
 }
 
-/// The peer has called: nobody else is needed.
+/// The peer has connected: neither calls nor relays are needed any more.
 void TcpTransport::settle(int peer) {
   std::erase_if(dialers_, [peer](const auto& dialer) { return dialer->peer() == peer; });
   detour_->settle(peer);
 }
 
-/// Whether a member's call is wanted. Of both ends of a pair the higher rank decides: it says "go" to one of its calls
-/// or welcomes one of the other's, and never does both.
+/// Whether a member's call is accepted. Of both ends of a pair the rank with the higher number decides: it says "go" to
+/// one of its calls or welcomes one of the other's, and never does both.
 Status TcpTransport::judge(const tcp::Hello& hello) {
   const auto not_wanted = [](std::string why) { return Status::error(GOSS_ERR_PEER_LOST, std::move(why)); };
   const int peer = static_cast<int>(hello.from);
@@ -304,7 +305,7 @@ Status TcpTransport::judge(const tcp::Hello& hello) {
   if (hello.purpose != tcp::Purpose::plain && hello.purpose != tcp::Purpose::resumable)
     return links_.at(peer).judge(hello);
   if (peer > context_.self) {
-    // The one that stands may be about to be resumed by this end, and then the peer knows it too.
+    // This end may be about to resume the connection that stands, and then the peer knows it too.
     const bool stands = links_.at(peer).isResumable() && links_.at(peer).state() == LinkState::ready;
     return stands ? not_wanted("another connection was chosen") : Status::ok();
   }
@@ -315,7 +316,7 @@ Status TcpTransport::judge(const tcp::Hello& hello) {
   return dialer != nullptr && dialer->yield() ? Status::ok() : not_wanted("another connection was chosen");
 }
 
-/// Both ends are here now. The higher rank calls, as over a connection of its own.
+/// Takes a relayed stream, which both ends have joined. The higher rank speaks first, as over a connection of its own.
 void TcpTransport::takeRelayed(int peer, int via, platform::Stream stream) {
   if (links_.at(peer).state() != LinkState::connecting) return;
   if (peer > context_.self) {
@@ -341,7 +342,7 @@ void TcpTransport::tryOtherWays() {
     if (dialer != nullptr && dialer->yields() && !acceptor_->awaitsGo(peer)) dialer->resume();
     if (peer > context_.self && way.call_back.expired()) {
       way.call_back = Deadline();
-      // Who was long in coming to this has waited for nobody yet.
+      // A dialer that became ready late has not waited for anybody yet.
       way.detour = Deadline::after(patience_.detour - patience_.call_back);
       if (dialer == nullptr) dial(peer);
     }
@@ -378,8 +379,8 @@ bool TcpTransport::progress() {
 }
 
 /// With one peer there is nothing to choose: reading at once saves the call to the poller in front of it, a twentieth
-/// of a small message's latency. The poller is still asked now and then, for it alone sees callers, timers and a full
-/// socket's room. Returns whether something came.
+/// of a small message's latency. The poller is still called now and then, because only the poller reports callers,
+/// timers and space in a full socket. Returns whether something came.
 bool TcpTransport::pollOnlyPeer() {
   if (links_.size() != 2 || ++shortcuts_ % kTurnsPerPoll == 0) return false;
   tcp::Link& link = links_.at(1 - context_.self);
@@ -432,7 +433,7 @@ bool TcpTransport::runLink(tcp::Link& link, bool broken) {
   return true;
 }
 
-/// Once for each peer: something on the way is broken, though nothing is lost by it.
+/// Logs, once for each peer, that the network corrupts bytes, though none is lost by that.
 void TcpTransport::tellOfChange(const tcp::Link& link) {
   if (!link.wasChanged() || std::exchange(ways_[static_cast<std::size_t>(link.peer())].change_told, true)) return;
   log_.warn(
@@ -455,7 +456,7 @@ void TcpTransport::tick() {
   stopTickingWhenSettled();
 }
 
-/// Forgets the dialers that are through. Returns true, for an event was handled.
+/// Removes the dialers that are done. Returns true, because an event was handled.
 bool TcpTransport::mindDialers() {
   for (auto& dialer : dialers_) {
     const Status& error = dialer->error();
@@ -470,7 +471,7 @@ bool TcpTransport::mindDialers() {
   return true;
 }
 
-/// A lower rank has begun to call where this end could not, and has no other deadline here.
+/// Whether a peer with a lower rank calls because this end could not, and no other deadline applies.
 bool TcpTransport::awaitsCalls(const tcp::Link& link) const {
   return link.wanted() && link.state() == LinkState::connecting &&
          (link.peer() > context_.self || (link.isBegun() && !link.calls()));

@@ -26,36 +26,37 @@
 
 namespace goss::transports {
 
-/// The rank with the higher number calls the other, and is called by it when that fails; it alone
-/// decides which of the connections is the link. Ranks that cannot call each other are relayed by a third one. Messages
-/// go straight from and to the callers' buffers; with Config::connections_per_peer > 1 (the caller's counts) large ones
-/// are striped over that many connections more. Who calls without the job's secret is dropped and logged once. As
-/// Config::reconnect says, and then the caller decides it for both ends, links that nobody relays survive their
-/// connections: a broken one is made anew and goes on where it was (Resumer). Without security, links between hosts are
-/// checked for bytes that were changed on their way, or as the stricter of both ends' Config::tcp_checksum says.
+/// The rank with the higher number calls the other, and is called by it when that fails; the higher rank alone decides
+/// which of the connections is the link. Ranks that cannot call each other are relayed by a third one. Messages go
+/// straight from and to the callers' buffers; with Config::connections_per_peer > 1 (the caller's counts) large ones
+/// are striped over that many connections more. A caller without the job's secret is dropped, and logged once.
+/// Depending on Config::reconnect of the calling rank, links that nobody relays survive their connections: a broken
+/// connection is made anew and goes on where it was (Resumer). Without encryption, links between hosts are checked for
+/// bytes that the network corrupted, or as the stricter of both ends' Config::tcp_checksum says.
 class TcpTransport final : public Transport, public Relaying {
  public:
   /// With `security` it is the transport "tls": every connection is greeted before anything of it is read, an address
-  /// begins with this rank's identity, and only who proves the identity that a rank's address names is that rank.
+  /// begins with this rank's identity, and only a process that proves the identity in a rank's address is accepted as
+  /// that rank.
   explicit TcpTransport(const TransportContext& context, platform::SecurityMaker security = nullptr);
-  /// How long this end waits for a peer before it takes another way. A lost packet is sent again after a second, so
-  /// shorter waits would relay without need.
+  /// How long this end waits for a peer before it takes another path. TCP sends a lost first packet again after a
+  /// second, so shorter waits would relay without need.
   struct Patience {
-    std::chrono::milliseconds call_back{500}; ///< Then the lower rank calls as well.
+    std::chrono::milliseconds call_back{500}; ///< After this time the lower rank calls as well.
     std::chrono::milliseconds detour{2000};   ///< Then this end asks other ranks to relay;
     std::chrono::milliseconds detour_anyway{
         10000}; ///< only then, where the peer's system answers, but not its process.
-    /// A rank that leaves waits so long for a peer to read what the peer's system has received.
+    /// A rank that leaves waits so long for a peer to read bytes that the peer's system has received.
     std::chrono::milliseconds courtesy{250};
     /// A welcomed caller that says no more is hung up on after this time.
     std::chrono::milliseconds welcomed{tcp::Acceptor::kWelcomed};
   };
-  /// After open(), before connect().
+  /// Called after open(), before connect().
   void setPatience(const Patience& patience);
-  /// Waits up to two seconds until the other ends' systems have all that was sent. What they have not then, because
-  /// they hold it back for want of receives, may be lost. Links that have records are waited for until the
-  /// peer has read the goodbye, too: a quarter of a second when its system has it, and as long as for a silent peer
-  /// while they are being resumed; and for as long as the peer reads what they keep.
+  /// Waits up to two seconds until the other ends' systems have received everything that was sent. Bytes that they have
+  /// not accepted by then, because no receives are posted there, may be lost. For links with records it also waits
+  /// until the peer has read the goodbye: a quarter of a second when the peer's system has the goodbye, as long as for
+  /// a silent peer while the link is being resumed, and for as long as the peer reads the bytes that this end keeps.
   ~TcpTransport() override;
 
   [[nodiscard]] std::string_view name() const override { return make_security_ ? "tls" : "tcp"; }
@@ -81,34 +82,34 @@ class TcpTransport final : public Transport, public Relaying {
   [[nodiscard]] const Relaying* relaying() const override { return this; }
   [[nodiscard]] bool servesOthers() const override { return relay_ && relay_->isInUse(); }
   [[nodiscard]] int relayedBy(int peer) const override { return links_.at(peer).via(); }
-  /// Bytes that this rank has relayed between others.
+  /// Number of bytes that this rank has relayed between others.
   [[nodiscard]] std::uint64_t relayedBytes() const { return relay_ ? relay_->bytes() : 0; }
 
  private:
   [[nodiscard]] tcp::Reach reachOf(int peer, const tcp::Address& address) const;
   Status listen();
-  /// An address of this transport's open(). Errors: protocol.
+  /// Decodes an address of this transport's open(). Errors: protocol.
   struct Peer {
     std::string identity; ///< "" without security.
     tcp::Address address;
   };
   [[nodiscard]] Result<Peer> decode(std::string_view address) const;
-  /// How to call a peer, and when to call back or to look for a relay.
+  /// How to call a peer, and when this end calls back or looks for a relay.
   struct Way {
-    std::string identity; ///< "" until connect(), and without security.
+    std::string identity; ///< Empty until connect(), and without security.
     tcp::Reach reach;
-    platform::Deadline call_back; ///< This end, which the peer should call, then calls itself.
+    platform::Deadline call_back; ///< When this end, which the peer should call, calls itself.
     platform::Deadline detour;    ///< Others are asked to relay.
     bool patient = false;         ///< The deadline was extended once, because the peer's system answers.
-    bool resumable = false;       ///< Links that this end calls for are; and so with the next.
+    bool resumable = false;       ///< Links that this end makes can be resumed; so can those of the next member.
     bool checked = false;
-    bool change_told = false; ///< The log already says that bytes are changed on their way.
+    bool change_told = false; ///< The log already says that the network corrupts bytes.
   };
   [[nodiscard]] tcp::Dialer::Target target(int peer) const;
   void dial(int peer);
   [[nodiscard]] tcp::Dialer* dialerOf(int peer);
   void adoptOwn(int peer, tcp::Dialer::Made made);
-  /// For one of `connections` to a peer.
+  /// Configures the socket of one of `connections` connections to a peer.
   void tunePath(int fd, std::size_t connections);
   void adopt(tcp::Acceptor::Caller caller);
   void settle(int peer);
@@ -136,24 +137,24 @@ class TcpTransport final : public Transport, public Relaying {
   const base::Log log_;
   const platform::SecurityMaker make_security_;
   Patience patience_;
-  std::unique_ptr<platform::StreamSecurity> security_; ///< Set by open(); before all that holds its filters.
+  std::unique_ptr<platform::StreamSecurity> security_; ///< Set by open(); before all members that hold its filters.
   std::vector<Way> ways_;                              ///< By peer.
-  std::optional<platform::Poller> poller_;             ///< Set by open(), as the next two.
+  std::optional<platform::Poller> poller_;             ///< Set by open(), as are the next two.
   std::optional<platform::Ticker> ticker_;
   std::optional<tcp::Acceptor> acceptor_;
   std::optional<tcp::Relay> relay_;
   std::optional<tcp::RelaySearch> detour_;
   tcp::Address address_; ///< This rank's.
   Links<tcp::Link> links_;
-  std::vector<std::unique_ptr<tcp::Dialer>> dialers_; ///< Of links that do not stand yet.
+  std::vector<std::unique_ptr<tcp::Dialer>> dialers_; ///< Dialers of links that are not connected yet.
   std::uint64_t next_dial_token_ = 0;
   std::optional<tcp::Resumer> resumer_; ///< Set by open(); after the links.
-  std::optional<tcp::Inquiry> inquiry_; ///< The same.
-  bool closing_ = false;                ///< Nobody listens any more.
-  bool congestion_refused_ = false;     ///< And that was logged.
-  bool pacing_refused_ = false;         ///< The same.
-  int shortcuts_ = 0;                   ///< Turns since the poller was asked.
-  platform::Deadline accept_deadline_;  ///< Until all who should call us have.
+  std::optional<tcp::Inquiry> inquiry_; ///< Set by open(); after the links.
+  bool closing_ = false;                ///< No peer listens to this rank any more.
+  bool congestion_refused_ = false;     ///< The system refused the congestion control, and that was logged.
+  bool pacing_refused_ = false;         ///< The system refused pacing, and that was logged.
+  int shortcuts_ = 0;                   ///< Turns since the last call of the poller.
+  platform::Deadline accept_deadline_;  ///< Until all ranks that should call this one have called.
 };
 
 } // namespace goss::transports

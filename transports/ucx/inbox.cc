@@ -11,7 +11,7 @@ namespace goss::transports::ucx {
 
 namespace {
 
-// What UCX lends for a message is 32 KiB however short it is; when many wait, they are copied.
+// UCX lends 32 KiB for a message however short it is; when so many wait, further ones are copied.
 constexpr std::size_t kMaxLent = 32;
 // Scratch memory that a fetch keeps for the next message.
 constexpr std::size_t kMaxScratchBytes = 4u << 20;
@@ -21,7 +21,8 @@ MessageHeader messageHeader(const Header& header, std::size_t bytes) { return {h
 } // namespace
 
 ucs_status_t Inbox::arrive(const Header& header, Incoming incoming) {
-  if (closed_ || header.number < next_number_ || early_.contains(header.number)) return UCS_OK; // Not of this protocol.
+  // It breaks the protocol.
+  if (closed_ || header.number < next_number_ || early_.contains(header.number)) return UCS_OK;
   if (passOn(header, incoming)) {
     ++next_number_;
     appendEarly();
@@ -45,9 +46,9 @@ ucs_status_t Inbox::arrive(const Header& header, Incoming incoming) {
   return kept;
 }
 
-/// What neither begins nor ends a message calls no operation's callbacks but onData, which leaves the transport alone,
-/// so it need not wait for run(). Over TCP it would have to be copied for that; of the last part a little is. What UCX
-/// hands over while something is cancelled or the link is given up waits all the same.
+/// A part that neither begins nor ends a message calls no operation's callbacks but onData, which leaves the transport
+/// alone, so it need not wait for run(). Over TCP it would have to be copied for that; the last part is copied, which
+/// is short. Parts that UCX hands over while an operation is cancelled or the link is given up wait all the same.
 bool Inbox::passOn(const Header& header, Incoming& incoming) {
   if (!station_.passes_on || header.kind != Header::Kind::part || header.number != next_number_ || !arrivals_.empty() ||
       incoming.rendezvous || incoming.stays)
@@ -94,7 +95,7 @@ void Inbox::revoke(std::uint64_t number) {
 
 void Inbox::discard(Tag mask, Tag value) {
   matcher_.discard(mask, value);
-  // Those of which only the header has come: their senders are told that they were received.
+  // Fetches of which only the header has come: their senders are told that the messages were received.
   for (const auto& fetch : fetches_) {
     if (!fetch->busy || !fetch->inflow.waits()) continue;
     if ((fetch->tag & mask) != value || matcher_.isPosted(fetch->tag)) continue;
@@ -142,7 +143,7 @@ Status Inbox::takeLong(Arrival& arrival) {
   arrival.data = nullptr;
   fetch.busy = true;
   std::erase(free_, &fetch);
-  // Discarded: nobody has claimed it.
+  // A message outside of ready_ was discarded before it matched a receive.
   const bool claimed = std::find(ready_.begin(), ready_.end(), &fetch) != ready_.end();
   if (fetch.inflow.isDropped() && !claimed) ready_.push_back(&fetch);
   return Status::ok();
@@ -172,7 +173,8 @@ void Inbox::startReady() {
   }
 }
 
-/// Where the bytes go: into the receive's own buffers, or, when it consumes them or is gone, into scratch memory.
+/// Chooses where the bytes go: into the receive's own buffers, or, when it consumes them or is gone, into scratch
+/// memory.
 void Inbox::prepareRoom(Fetch& fetch) {
   std::size_t entries = 0;
   std::size_t room_bytes = 0;
@@ -199,7 +201,7 @@ void Inbox::prepareRoom(Fetch& fetch) {
 }
 
 void Inbox::start(Fetch& fetch) {
-  if (fetch.inflow.isDropped()) { // Refused or cancelled: its sender is told that all is well.
+  if (fetch.inflow.isDropped()) { // Refused or cancelled: its sender is told that it was received.
     releaseData(fetch.data);
     fetch.inflow.finishDropped();
     recycle(fetch);
@@ -224,7 +226,7 @@ void Inbox::start(Fetch& fetch) {
   onFetched(nullptr, request == nullptr ? UCS_OK : UCS_PTR_STATUS(request), fetch.bytes, &fetch);
 }
 
-// Out of UCX, or out of start().
+// Called by UCX, or by start().
 void Inbox::onFetched(void* request, ucs_status_t status, std::size_t bytes, void* data) {
   (void)bytes;
   auto& fetch = *static_cast<Fetch*>(data);
@@ -241,7 +243,7 @@ bool Inbox::land() {
   for (Fetch* fetch : std::exchange(landed_, {})) {
     if (distrusted_) continue;
     if (fetch->status != UCS_OK) {
-      // The message stays half delivered; what breaks the link for it completes its receive.
+      // The message stays half delivered; the error that breaks the link completes its receive.
       if (trouble_.isOk()) trouble_ = ucxError(matcher_.peer(), "fetching a message from it failed", fetch->status);
       continue;
     }
@@ -260,7 +262,7 @@ bool Inbox::run() {
   if (matcher_.hasWork()) any = matcher_.drain() || any;
   startReady();
   while (!arrivals_.empty() && trouble_.isOk()) {
-    // Taken out first: callbacks may let UCX progress, which appends and revokes.
+    // Removed first, because callbacks may let UCX progress, which appends and revokes.
     Arrival arrival = std::move(arrivals_.front());
     arrivals_.pop_front();
     take(arrival);

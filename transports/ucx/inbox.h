@@ -19,11 +19,11 @@
 namespace goss::transports::ucx {
 
 /// UCX hands messages over in arrive() and may do so out of order; run() gives all of them to the matcher in order.
-/// Short ones and parts come with their bytes; of others UCX keeps a descriptor, with which the bytes are fetched,
-/// straight into the receive's buffer, once there is a receive.
+/// Short messages and parts come with their bytes; for others UCX keeps a descriptor, with which the bytes are fetched
+/// straight into the receive's buffer once the message has matched a receive.
 ///
-/// One thread. Only run(), finish() and what they call in the matcher call operations back, but for onData, which
-/// arrive() calls too where the station passes on.
+/// One thread. Only run(), finish() and what they call in the matcher call operations back, except that arrive() calls
+/// onData too where the station passes parts on.
 class Inbox {
  public:
   Inbox(const Station& station, Matcher& matcher, PartedRecvs& recvs)
@@ -31,41 +31,42 @@ class Inbox {
   Inbox(const Inbox&) = delete;
   Inbox& operator=(const Inbox&) = delete;
 
-  /// Out of UCX. The status says who keeps `data`, as UCX wants it.
+  /// Called by UCX. The status says who keeps `data`, as UCX defines it.
   ucs_status_t arrive(const Header& header, Incoming incoming);
-  /// Out of UCX: the sender wants message `number` back, if it has not been fetched.
+  /// Called by UCX: the sender cancels message `number`, if it was not fetched.
   void revoke(std::uint64_t number);
   /// As Transport::discard.
   void discard(Tag mask, Tag value);
-  /// Out of UCX: the sender has given the link up and its buffers back, so what was fetched of late may be anything.
+  /// Called by UCX: the sender has given the link up and reuses its buffers, so bytes that were fetched since may be
+  /// wrong.
   void distrust() { distrusted_ = true; }
 
   /// Returns whether anything happened.
   bool run();
   [[nodiscard]] bool hasWork() const;
-  /// Whether run() has something to do.
+  /// Whether run() would do anything.
   [[nodiscard]] bool hasArrivals() const { return !arrivals_.empty(); }
-  /// The goodbye was reached.
+  /// Whether run() has come to the peer's goodbye.
   [[nodiscard]] bool departed() const { return departed_; }
-  /// Whether UCX writes into none of our buffers.
+  /// Whether UCX writes into none of this link's buffers.
   [[nodiscard]] bool isIdle() const { return in_flight_ == 0; }
-  /// Why UCX could not fetch a message, or what came makes no sense; ok while neither was so.
+  /// Why UCX could not fetch a message, or why the peer's headers are malformed; ok while neither happened.
   [[nodiscard]] const Status& trouble() const { return trouble_; }
 
-  /// UCX writes into the buffers of this receive. To be asked before the matcher cancels it: until this is false the
-  /// buffers must stay.
+  /// Whether UCX writes into the buffers of this receive. Asked before the matcher cancels the receive: until this is
+  /// false the buffers must stay.
   [[nodiscard]] bool writesTo(const RecvOperation& operation) const;
 
-  /// The endpoint is closed: delivers what came whole; whatever else waits has not come.
+  /// After the endpoint is closed: delivers messages that came whole; other messages count as not received.
   void finish();
-  /// Gives UCX back what it keeps for messages that nobody takes any more. The endpoint is closed, or their senders are
-  /// told that they were received.
+  /// Returns to UCX the memory that it keeps for messages that nobody will receive. The endpoint is closed, or their
+  /// senders are told that the messages were received.
   void release();
 
  private:
   struct Arrival {
     Header header;
-    void* data = nullptr; ///< Of UCX; null when there is none or it was copied.
+    void* data = nullptr; ///< UCX's memory; null when there is none or it was copied.
     std::size_t bytes = 0;
     bool rendezvous = false;
     std::unique_ptr<std::byte[]> copy;
@@ -79,9 +80,9 @@ class Inbox {
     std::size_t bytes = 0;
     std::uint64_t number = 0;
     Tag tag = 0;
-    bool busy = false;   ///< Holds a message.
-    bool flying = false; ///< UCX fetches it.
-    bool direct = false; ///< Into the receive's own buffers.
+    bool busy = false;   ///< The entry holds a message.
+    bool flying = false; ///< UCX fetches the message.
+    bool direct = false; ///< UCX fetches into the receive's own buffers.
     ucs_status_t status = UCS_OK;
     std::vector<iovec> room;
     std::vector<ucp_dt_iov_t> pieces;
@@ -89,9 +90,9 @@ class Inbox {
     std::size_t scratch_bytes = 0;
   };
 
-  /// In order.
+  /// Appends the next message, in order.
   void append(Arrival arrival);
-  /// Takes the messages that came out of order and are next now.
+  /// Appends the early messages whose turn has come.
   void appendEarly();
   /// Delivers the bytes of a part that may go to their receive now. Returns whether those were all.
   bool passOn(const Header& header, Incoming& incoming);
@@ -114,12 +115,12 @@ class Inbox {
   Matcher& matcher_;
   PartedRecvs& recvs_;
   std::uint64_t next_number_ = 0;
-  std::map<std::uint64_t, Arrival> early_; ///< By number: an older one is missing.
-  std::deque<Arrival> arrivals_;           ///< In order.
+  std::map<std::uint64_t, Arrival> early_; ///< By number: messages that came before an older one.
+  std::deque<Arrival> arrivals_;           ///< In order, for run().
   std::vector<std::unique_ptr<Fetch>> fetches_;
   std::vector<Fetch*> free_;
-  std::vector<Fetch*> ready_;  ///< Met their receive.
-  std::vector<Fetch*> landed_; ///< UCX is through.
+  std::vector<Fetch*> ready_;  ///< Fetches that have matched their receive.
+  std::vector<Fetch*> landed_; ///< Fetches that UCX has completed.
   std::size_t in_flight_ = 0;
   bool departed_ = false;
   bool closed_ = false;

@@ -14,7 +14,7 @@ namespace goss::transports::ucx {
 
 namespace {
 
-// A notice that the link is broken has so long to leave before the endpoint is closed by force.
+// Time in which a notice that the link is broken may leave before the endpoint is closed by force.
 constexpr std::chrono::milliseconds kNoticeSpan(20);
 
 } // namespace
@@ -56,7 +56,7 @@ Status Link::connect(const Address& address) {
 void Link::onEndpointError(void* link, ucp_ep_h endpoint, ucs_status_t status) {
   (void)endpoint;
   auto& self = *static_cast<Link*>(link);
-  // Who has said goodbye may close; what it sent before waits to be read.
+  // A peer that has said goodbye may close; its earlier messages wait to be read.
   if (!self.goodbye_came_) self.doom(ucxError(self.peer(), "it died or its connection broke", status));
 }
 
@@ -112,7 +112,7 @@ void Link::cancel(RecvOperation& operation) {
     constexpr std::chrono::milliseconds kFetchSpan(200);
     if (!station_.worker->progressUntil([&] { return !inbox_.writesTo(operation); }, kFetchSpan))
       breakOff(peerLostError(peer(), "the receive of a message from it was withdrawn half way"));
-    // The peer lives, does not react, and what it sends would still be put there.
+    // The peer lives but does not react, and UCX would still write its bytes there.
     if (inbox_.writesTo(operation)) station_.poisoned = true;
   }
   matcher_.cancel(operation);
@@ -126,7 +126,7 @@ void Link::breakOff(const Status& why) {
   doom(why);
   if (endpoint_ == nullptr) return;
   tell(Header::Kind::broken);
-  // Not until it has left, which it may never: until it has had a chance to.
+  // Waits for a chance that the notice leaves, which may never happen.
   station_.worker->progressUntil([] { return false; }, kNoticeSpan);
   closeByForce();
 }
@@ -190,7 +190,7 @@ void Link::tellPeer() {
 bool Link::hasEnded() const { return !matcher_.hasFailed() && (!why_.isOk() || inbox_.departed()); }
 
 bool Link::hasWork() const {
-  // A part that UCX could not send lands nowhere: run() must see it.
+  // A part that UCX could not send completes nothing: run() must notice the error.
   const bool has_trouble = !matcher_.hasFailed() && !outbox_.trouble().isOk();
   return hasEnded() || has_trouble || inbox_.hasWork() || outbox_.hasWork();
 }
@@ -201,7 +201,7 @@ Status Link::end() {
     tell(Header::Kind::farewell);
     station_.worker->progressUntil([this] { return outbox_.isIdle(); }, kNoticeSpan);
   }
-  // What has come whole is delivered; what UCX still fetches has not.
+  // Messages that have come whole are delivered; those that UCX still fetches are not.
   inbox_.finish();
   closeByForce();
   death_fd_.reset();

@@ -24,7 +24,7 @@ namespace goss::transports::ucx {
 ///     connecting  failed   connect() was refused
 ///     any         failed   end(): the peer said goodbye, died, or broke the link, or this rank did
 ///
-/// One thread. Only run() and end() call operations back. Stays where it is: UCX knows its address.
+/// One thread. Only run() and end() call operations back. Not movable, because UCX knows its address.
 class Link {
  public:
   Link(int peer, Station& station);
@@ -44,9 +44,9 @@ class Link {
   Matcher& matcher() { return matcher_; }
   [[nodiscard]] const Matcher& matcher() const { return matcher_; }
 
-  /// Whether a message that shows `key` is of this world.
+  /// Whether a message that shows `key` belongs to this world.
   [[nodiscard]] bool knows(std::uint64_t key) const { return key == station_.key; }
-  /// Out of UCX.
+  /// Called by UCX.
   ucs_status_t arrive(const Header& header, Incoming incoming);
 
   /// Returns whether something happened; afterwards hasEnded() may hold, and end() must follow.
@@ -54,32 +54,32 @@ class Link {
   [[nodiscard]] bool hasWork() const;
   [[nodiscard]] bool hasEnded() const;
   [[nodiscard]] bool departed() const { return why_.isOk() && inbox_.departed(); }
-  /// It ended without a goodbye.
+  /// Whether the link ended without a goodbye.
   [[nodiscard]] bool broke() const { return !why_.isOk(); }
   /// As Transport::abandon.
   void abandon(const Status& why);
   void discard(Tag mask, Tag value) { inbox_.discard(mask, value); }
   /// Fails all operations and closes. Returns the reason.
   Status end();
-  /// The first reason wins.
+  /// Ends the link because of `why`; the first reason wins.
   void doom(const Status& why);
 
   /// Says goodbye, if the link is ready.
   void beginClose();
-  /// The peer has read the goodbye, or will not.
+  /// Whether the peer has read the goodbye, or will not.
   [[nodiscard]] bool isClosed() const;
-  /// Begins to push out what was sent, on a link that works; for Worker::finish().
+  /// Begins to send everything that was posted, on a link that works; for Worker::finish().
   ucs_status_ptr_t flush();
-  /// Lets go of all buffers of operations.
+  /// Makes UCX release all buffers of operations.
   void closeByForce();
 
  private:
   void arriveControl(const Header& header);
   static void onEndpointError(void* link, ucp_ep_h endpoint, ucs_status_t status);
   void tell(Header::Kind kind);
-  /// What the peer is to know of its messages.
+  /// Sends answers and credit that the peer must know.
   void tellPeer();
-  /// Room that the peer has again is told in messages to it; so much is not kept back for one.
+  /// Messages to the peer carry the credit that it has again; so much is not kept back for one.
   [[nodiscard]] bool owesCredit() {
     return endpoint_ != nullptr && why_.isOk() && recvs_.owed().total() > outbox_.limit() / 8;
   }
@@ -94,11 +94,11 @@ class Link {
   ucp_ep_h endpoint_ = nullptr;
   platform::UniqueFd death_fd_;
   bool same_process_ = false;
-  bool greeted_ = false;      ///< The peer's hello came.
-  bool goodbye_came_ = false; ///< Though what came before it may not have been taken yet.
-  bool farewelled_ = false;   ///< The peer has read our goodbye.
+  bool greeted_ = false;      ///< The peer's hello has come.
+  bool goodbye_came_ = false; ///< The goodbye has come, though earlier messages may not have been taken yet.
+  bool farewelled_ = false;   ///< The peer has read this rank's goodbye.
   Status refused_;
-  Status why_; ///< Set: the link is to end.
+  Status why_; ///< Set when the link is to end.
 };
 
 } // namespace goss::transports::ucx

@@ -11,20 +11,21 @@ namespace goss::transports::ucx {
 
 namespace {
 
-// SendOperation::hook.extra says where the operation is: nowhere, in the queue, or the address of its Flight.
+// SendOperation::hook.extra says where the operation is: in no list, in the queue, or the address of its Flight.
 constexpr std::uint64_t kNowhere = 0;
 constexpr std::uint64_t kQueued = 1;
 
-// What means nothing. After a greeting all of it: so much that UCX maps the segments of shared memory into which it
-// copies messages: it cannot any more, and says so, when the peer is gone by the time of the first message.
+// Padding without meaning. After a greeting all of it is sent: so much that UCX maps the segments of shared memory into
+// which it copies messages; if the peer is gone by the time of the first message, UCX cannot map them any more and
+// reports an error.
 constexpr std::array<std::byte, 128> kPadding{};
 
 static_assert(std::max(kPaddingBefore, kPaddingBehind) <= kPadding.size());
 
-/// UCX takes what it only reads without const, too.
+/// UCX takes memory without const even where it only reads.
 std::byte* padding() { return const_cast<std::byte*>(kPadding.data()); }
 
-// Long enough for a peer that is alive to answer a revocation, short enough for one that is not.
+// Long enough for a living peer to answer a revocation, short enough where the peer is not.
 constexpr std::chrono::milliseconds kCancelSpan(200);
 
 } // namespace
@@ -37,7 +38,7 @@ void Outbox::open(ucp_ep_h endpoint, std::uint64_t key, const Route& route) {
 }
 
 bool Outbox::post(SendOperation& operation) {
-  // What is urgent goes behind what UCX holds, and before what waits here.
+  // Urgent messages go behind those that UCX holds, and before those that wait here.
   const bool urgent = operation.tag == kUrgentTag && endpoint_ != nullptr;
   if (urgent || (queue_.empty() && hasRoom())) return launch(operation);
   operation.hook.extra = kQueued;
@@ -53,7 +54,7 @@ bool Outbox::launch(SendOperation& operation) {
   flight.rendezvous = goesByRendezvous(bytes);
   if (goesInParts(bytes) || (!flight.rendezvous && !sends_.mayGo(operation.tag, bytes))) {
     if (route_.part_bytes > 0 || bytes == 0) return launchInParts(flight);
-    flight.rendezvous = true; // However short it is: the peer keeps its header alone.
+    flight.rendezvous = true; // However short it is: the peer keeps only its header.
   }
   flight.order = next_number_++;
   Header header;
@@ -185,7 +186,7 @@ void Outbox::encode(Flight& flight, Header header) {
   encodeHeader(header, flight.header);
 }
 
-/// Returns true when nothing more is to come of it.
+/// Returns true when the request is complete.
 bool Outbox::start(Flight& flight, const void* buffer, std::size_t count, ucp_datatype_t datatype,
                    std::uint32_t flags) {
   ucp_request_param_t param{};
@@ -208,7 +209,7 @@ bool Outbox::start(Flight& flight, const void* buffer, std::size_t count, ucp_da
   return false;
 }
 
-// Out of UCX: operations are called back later, out of run().
+// Called by UCX: run() calls operations back later.
 void Outbox::onSent(void* request, ucs_status_t status, void* data) {
   auto& flight = *static_cast<Flight*>(data);
   Outbox& self = *flight.owner;
@@ -284,7 +285,7 @@ void Outbox::fail(const Status& status) {
   failure_ = status;
   sends_.clear();
   land();
-  // UCX has let go of these, or will not say so any more.
+  // UCX has released these operations, or will not report them any more.
   for (const auto& flight : flights_) {
     SendOperation* operation = std::exchange(flight->operation, nullptr);
     if (operation == nullptr || operation->hook.extra != reinterpret_cast<std::uintptr_t>(flight.get())) continue;

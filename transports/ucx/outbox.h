@@ -19,54 +19,55 @@ namespace goss::transports::ucx {
 /// One thread. Only run() and fail() call operations back.
 class Outbox {
  public:
-  /// Both outlive this. `owed`: room that the peer has again, of which the headers of messages tell.
+  /// Both outlive this object. `owed`: credit that the peer has again, which the headers of messages carry.
   Outbox(const Station& station, int peer, FlowBytes& owed) : station_(station), peer_(peer), owed_(owed) {}
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
   void open(ucp_ep_h endpoint, std::uint64_t key, const Route& route);
-  /// From now on control messages go nowhere.
+  /// From now on control messages are dropped.
   void close() { endpoint_ = nullptr; }
   /// As Transport::send.
   bool post(SendOperation& operation);
-  /// False: its bytes are on their way and the peer does not react; the endpoint must be closed by force, and
-  /// forget() must follow.
+  /// False: the message is being sent and the peer does not react; the endpoint must be closed by force, and forget()
+  /// must follow.
   bool cancel(SendOperation& operation);
   void forget(SendOperation& operation);
-  /// A message without bytes; `header` says its kind and what that kind means something to.
+  /// Sends a message without bytes; the kind of `header` says which of its fields matter.
   void sendControl(Header header);
-  /// The peer has answered a message that goes in parts: Header::Kind::grant or skip.
+  /// The peer has answered a message in parts: Header::Kind::grant or skip.
   void onAnswer(Header::Kind kind, std::uint64_t number);
-  /// The peer has so much room again for messages of the flow of `tag`.
+  /// The peer has released `cost` bytes of credit for messages of the flow of `tag`.
   void onReturned(Tag tag, std::uint64_t cost) { sends_.giveBack(tag, cost); }
-  /// Room that the peer has for messages without a receive.
+  /// Credit that the peer gives for unexpected messages.
   [[nodiscard]] std::uint64_t limit() const { return sends_.limit(); }
 
-  /// Completes what UCX has completed and starts what has room now. Returns whether there was anything.
+  /// Completes operations that UCX has completed, and starts those for which there is space now. Returns whether there
+  /// were any.
   bool run();
   [[nodiscard]] bool hasWork() const {
     return !landed_.empty() || (hasRoom() && (!queue_.empty() || sends_.next() != nullptr));
   }
-  /// UCX holds nothing of ours.
+  /// Whether UCX holds none of this link's messages.
   [[nodiscard]] bool isIdle() const { return in_flight_ == 0; }
-  /// So much it holds, but for what goes by rendezvous.
+  /// Bytes that UCX holds, except those that go by rendezvous.
   [[nodiscard]] std::size_t heldBytes() const { return held_bytes_; }
   /// Why UCX refused to send; ok while it has not.
   [[nodiscard]] const Status& trouble() const { return trouble_; }
-  /// Completes everything with `status`. The endpoint is closed.
+  /// Completes all operations with `status`. The endpoint is closed.
   void fail(const Status& status);
 
  private:
-  /// What UCX reads until the message is sent.
+  /// The memory that UCX reads until the message is sent.
   struct Flight : PartedSend {
     Outbox* owner = nullptr;
     HeaderBytes header{};
     std::vector<ucp_dt_iov_t> pieces;
-    SendOperation* operation = nullptr; ///< Null: a control message, a part, or forgotten.
-    Flight* whole = nullptr;            ///< Of a part: the flight of its message, which itself carries nothing.
-    std::size_t parts = 0;              ///< Of a message in parts: UCX holds so many.
+    SendOperation* operation = nullptr; ///< Null: a control message, a part, or a forgotten operation.
+    Flight* whole = nullptr;            ///< For a part: the flight of its message, which itself sends nothing.
+    std::size_t parts = 0;              ///< For a message in parts: number of parts that UCX holds.
     std::uint64_t order = 0;            ///< Header::number.
-    std::size_t held_bytes = 0;         ///< Of Outbox::heldBytes() while UCX holds it.
+    std::size_t held_bytes = 0;         ///< Part of Outbox::heldBytes() while UCX holds it.
     bool rendezvous = false;
     bool landed = false;
     ucs_status_t status = UCS_OK;
@@ -76,20 +77,20 @@ class Outbox {
   [[nodiscard]] bool goesByRendezvous(std::size_t bytes) const {
     return bytes > route_.most_eager_bytes && !goesInParts(bytes);
   }
-  /// UCX may be given more.
+  /// Whether UCX may be given more.
   [[nodiscard]] bool hasRoom() const { return endpoint_ != nullptr && held_bytes_ < route_.held_bytes; }
   /// Returns true when the operation is complete.
   bool launch(SendOperation& operation);
   bool launchInParts(Flight& whole);
-  /// As much of what may go as UCX may be given: headers and short messages in turn with parts, so that neither waits
-  /// for all of the other. Returns whether anything went.
+  /// Gives UCX as much as it may take: headers and short messages alternating with parts, so that neither waits for all
+  /// of the other. Returns whether anything was sent.
   bool launchNext();
-  /// The next bytes that may go of a message, but for its first part with the header of it.
+  /// Sends the next bytes of a message that may be sent; its first part carries the header too.
   void launchPart(Flight& whole, Header::Kind kind);
   void appendRest(Flight& flight, Flight& whole, std::size_t bytes) const;
-  /// Nothing more is to be given to UCX of a message, and it holds none of it.
+  /// Completes a message that was sent completely, when UCX holds none of its parts.
   void landIfSent(Flight& whole);
-  /// Returns true when nothing more is to come of it.
+  /// Returns true when the request is complete.
   bool startPieces(Flight& flight, std::size_t bytes);
   Flight& takeFlight();
   void recycle(Flight& flight) {

@@ -19,18 +19,18 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t kUcxToken = std::uint64_t{1} << 32; // Below: the peer that has died.
+constexpr std::uint64_t kUcxToken = std::uint64_t{1} << 32; // Smaller tokens are peers that have died.
 constexpr int kTurnsPerLook = 1024;
 constexpr int kMaxTurnsOfUcx = 8;
 constexpr milliseconds kCloseSpan(2000);
 
-/// What UCX calls for every message; `transport` finds the link.
+/// The function that UCX calls for every message; `transport` finds the link.
 struct Receiver {
   static ucs_status_t onMessage(void* argument, const void* header, std::size_t header_bytes, void* data,
                                 std::size_t bytes, const ucp_am_recv_param_t* param) {
     auto& links = *static_cast<Links<ucx::Link>*>(argument);
     const auto decoded = ucx::decodeHeader({static_cast<const std::byte*>(header), header_bytes});
-    // Whoever does not know the key of our address is not of this world. Nobody waits for an answer.
+    // A sender that does not know the key of this rank's address is not of this world, and gets no answer.
     if (!decoded || decoded->from >= links.size()) return UCS_OK;
     ucx::Link& link = links.at(static_cast<int>(decoded->from));
     if (!link.knows(decoded->key)) return UCS_OK;
@@ -65,7 +65,7 @@ UcxTransport::~UcxTransport() {
     link->closeByForce();
 }
 
-/// All at once needs nothing from the peers, but with a peer that died UCX may never be through with it.
+/// Flushing the whole worker needs nothing from the peers, but with a peer that died UCX may never complete it.
 void UcxTransport::flush() {
   ucp_request_param_t param{};
   std::vector<ucs_status_ptr_t> flushes;
@@ -163,7 +163,7 @@ bool UcxTransport::lookForDeaths() {
     if (event.token == kUcxToken) continue;
     ucx::Link& link = links_.at(static_cast<int>(event.token));
     while (worker_->progress()) {
-    } // What it sent before it died still counts.
+    } // Messages that it sent before it died still count.
     link.run();
     link.doom(peerLostError(link.peer(), "its process has died"));
     any = true;

@@ -20,12 +20,12 @@ struct Station;
 
 /// Short messages travel with their header. Long ones go in parts over shared memory and TCP, and elsewhere by UCX's
 /// rendezvous, without a copy, once their receive is posted. UCX's own variables (UCX_TLS, UCX_NET_DEVICES, ...) choose
-/// what it uses. A peer whose process dies is noticed at once on the same host, and elsewhere as soon as UCX does.
+/// the fabric. A peer whose process dies is noticed at once on the same host, and elsewhere as soon as UCX does.
 /// Nothing is encrypted.
 class UcxTransport final : public Transport {
  public:
   explicit UcxTransport(const TransportContext& context);
-  /// Waits up to two seconds until the other processes have read what was sent.
+  /// Waits up to two seconds until the other processes have read all messages that were sent.
   ~UcxTransport() override;
 
   [[nodiscard]] std::string_view name() const override { return "ucx"; }

@@ -16,20 +16,20 @@ namespace goss::transports::ucx {
 
 namespace {
 
-// What one active message takes with what UCX and we put around it: of what its TCP reads at once, 64 KiB unless
-// adjust() asks for more, and of the segments of shared memory that adjust() asks for.
+// Size of one active message with the headers that UCX and this transport add: it fits what UCX's TCP reads at once, 64
+// KiB unless adjust() asks for more, and the segments of shared memory that adjust() asks for.
 constexpr std::size_t kTcpPartBytes = 63u << 10;
 constexpr std::size_t kLargeTcpPartBytes = 127u << 10;
 constexpr const char* kTcpReadBytes = "131072";
 constexpr std::size_t kMemoryPartBytes = 32u << 10;
 constexpr const char* kMemorySegmentBytes = "32928";
-// Of a message in parts to another host (kFarWindowBytes).
+// Bytes of a message in parts to another host that are sent ahead of its grant (kFarWindowBytes).
 constexpr std::size_t kFarAheadBytes = 8u << 20;
-// Of that UCX holds two parts besides what is in the socket: while one leaves, the next is there. Within the 200 ms
-// that a cancelled message is waited for they leave over 5 Mbit/s and more.
+// Bytes of those that UCX holds: two parts besides those in the socket, so that one is ready while the other leaves.
+// Within the 200 ms for which a cancelled message is waited for they leave over 5 Mbit/s and more.
 constexpr std::size_t kFarHeldBytes = 2 * kTcpPartBytes;
 
-/// What `print` writes. UCX tells some things in no other way.
+/// The text that `print` writes: UCX reports some properties in no other way.
 std::string printed(const std::function<void(std::FILE*)>& print) {
   char* text = nullptr;
   std::size_t bytes = 0;
@@ -53,16 +53,16 @@ std::string transportsSetting(const ucp_config_t* config) {
   return rest.substr(0, rest.find('\n'));
 }
 
-/// Without MM_ERROR_HANDLING UCX leaves shared memory out where the death of a peer is to be noticed. Of its kinds of
-/// shared memory only System V's then takes part, which leaves nothing behind when a process is killed.
-/// Without TCP_PUT_ENABLE=n UCX 1.13 aborts the process now and then when a peer dies during a long message over TCP:
-/// it completes a put a second time.
-/// Segments of shared memory are 8 KiB, and UCX puts what comes in several of them together in one more copy. Where the
-/// user has not set their size they hold a part of a message here, which is then read in place.
-/// UCX's TCP reads 64 KiB at once. With 128 KiB, where the user has not set that either, there are half as many calls.
+/// Without MM_ERROR_HANDLING UCX does not use shared memory for endpoints that report the death of a peer. Of its kinds
+/// of shared memory only System V's then takes part, which leaves nothing behind when a process is killed. Without
+/// TCP_PUT_ENABLE=n UCX 1.13 aborts the process now and then when a peer dies during a long message over TCP: it
+/// completes a put a second time. Segments of shared memory are 8 KiB, and UCX assembles a message from several
+/// segments by one more copy. Where the user has not set their size, a segment holds a part of a message here, which is
+/// then read in place. UCX's TCP reads 64 KiB at once. With 128 KiB, where the user has not set that either, there are
+/// half as many calls.
 ucs_status_t adjust(ucp_config_t* config, Parts& parts) {
   const std::string setting = transportsSetting(config);
-  // UCX warns of a setting where it finds nothing that it is for.
+  // UCX warns of a setting that applies to nothing that it has found.
   const auto mayUse = [&](std::initializer_list<const char*> names) {
     return std::any_of(names.begin(), names.end(),
                        [&](const char* name) { return setting.find(name) != std::string::npos; });
@@ -76,9 +76,10 @@ ucs_status_t adjust(ucp_config_t* config, Parts& parts) {
   }
   const bool over_tcp = setting.starts_with("^") != mayUse({"all", "tcp"});
   if (!over_tcp) return status;
-  if (status == UCS_OK) status = ucp_config_modify(config, "PUT_ENABLE", "n"); // Has no prefix here.
+  if (status == UCS_OK) status = ucp_config_modify(config, "PUT_ENABLE", "n"); // This setting has no prefix here.
   if (std::getenv("UCX_TCP_RX_SEG_SIZE") != nullptr) return status;
-  if (status == UCS_OK) status = ucp_config_modify(config, "RX_SEG_SIZE", kTcpReadBytes); // Nor here.
+  // This setting has no prefix either.
+  if (status == UCS_OK) status = ucp_config_modify(config, "RX_SEG_SIZE", kTcpReadBytes);
   parts.tcp_bytes = kLargeTcpPartBytes;
   return status;
 }
@@ -113,7 +114,7 @@ Result<Worker> Worker::create(int ranks) {
   if (status != UCS_OK) return ucxError(-1, "starting UCX failed", status);
   ucp_worker_params_t worker_params{};
   worker_params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_AM_ALIGNMENT;
-  worker_params.am_alignment = 64; // So that what comes is reduced in place.
+  worker_params.am_alignment = 64; // So that received bytes can be reduced in place.
   worker_params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   ucp_worker_h worker = nullptr;
   status = ucp_worker_create(context, &worker_params, &worker);

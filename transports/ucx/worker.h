@@ -18,16 +18,16 @@ namespace goss::transports::ucx {
 /// GOSS_ERR_RESOURCE (or PEER_LOST for `peer` >= 0) with UCX's own text.
 Status ucxError(int peer, std::string_view what, ucs_status_t status);
 
-/// Most bytes of a part of a message, by what carries it; 0: there are none.
+/// Most bytes of a part of a message, by transport; 0: messages do not go in parts.
 struct Parts {
   std::size_t memory_bytes = 0;
-  std::size_t tcp_bytes = 0; ///< On one host.
+  std::size_t tcp_bytes = 0; ///< For peers on the same host.
 };
 
 /// A context and its worker. One thread at a time.
 class Worker {
  public:
-  /// `ranks`: about how many endpoints there will be.
+  /// `ranks`: about how many endpoints will be made.
   static Result<Worker> create(int ranks);
   ~Worker();
   Worker(Worker&& other) noexcept
@@ -47,13 +47,13 @@ class Worker {
   [[nodiscard]] Route routeOf(ucp_ep_h endpoint, bool same_host) const;
 
   bool progress() { return ucp_worker_progress(worker_) != 0; }
-  /// False: there is work.
+  /// False: there is work to do.
   bool arm() { return ucp_worker_arm(worker_) == UCS_OK; }
-  /// Progresses until `done`, at most so long; returns done().
+  /// Progresses until `done`, at most for `limit`; returns done().
   bool progressUntil(const std::function<bool()>& done, std::chrono::milliseconds limit);
-  /// Waits until `request`, of a call without callback, has completed, at most so long, and frees it.
+  /// Waits until `request`, of a call without callback, has completed, at most for `limit`, and frees it.
   bool finish(ucs_status_ptr_t request, std::chrono::milliseconds limit);
-  /// The same for many, in so long in all.
+  /// As above for many requests, at most for `limit` in total.
   void finish(const std::vector<ucs_status_ptr_t>& requests, std::chrono::milliseconds limit);
   [[nodiscard]] ucp_worker_h get() const { return worker_; }
 
@@ -66,7 +66,7 @@ class Worker {
   Parts parts_;
 };
 
-/// The one id that our active messages have.
+/// The id of this transport's active messages.
 inline constexpr unsigned kActiveMessageId = 7;
 
 } // namespace goss::transports::ucx

@@ -181,8 +181,8 @@ struct CollectCell {
       }
     }
   }
-  /// As collect(), from the chunk's candidates. A bit map's part of this chunk is made in `words`, kMapWords of shared
-  /// memory.
+  /// Collects from the list of the chunk's candidates instead of the vector. A bit map's part of this chunk is made in
+  /// `words`, kMapWords of shared memory.
   GOSS_DEVICE static void collectListed(const Job& job, const PickState& state, std::size_t chunk, bool bitmap,
                                         std::uint32_t* words) {
     const ChunkCandidates here = job.list.chunks[chunk];

@@ -20,7 +20,8 @@ Status Connection::open(platform::Stream stream, platform::Poller& poller, std::
 
 Status Connection::openRecords(platform::Stream stream, platform::Poller& poller, std::uint64_t token, Manner manner) {
   records_ = std::make_unique<Records>(manner);
-  // Its first connection never came to be, and the other end waits to be told that nothing has arrived over it.
+  // The stream's first connection was never established, and the other end waits to be told that nothing has arrived
+  // over it.
   if (manner.epoch > 0) records_->stream.restart();
   Status opened = open(std::move(stream), poller, token, true);
   if (opened.isOk()) flushRecords();
@@ -50,7 +51,7 @@ void Connection::lose(std::string why) {
 void Connection::lost(const StreamResult& end) {
   if (records_->lost) return;
   if (wasChanged()) {
-    // The other end is not to take this for an orderly end.
+    // Resets the socket, so that the other end does not take this for an orderly end.
     platform::resetOnClose(fd());
     const std::uint64_t moved = records_->stream.acknowledged() + records_->stream.used();
     records_->changes = moved == std::exchange(records_->moved, moved) ? records_->changes + 1 : 1;
@@ -65,7 +66,7 @@ void Connection::lost(const StreamResult& end) {
 
 void Connection::giveUp(const std::string& why) {
   if (!records_ || records_->over) return;
-  // What the system has of a connection that stands has arrived.
+  // Reads what the system still holds of the socket.
   if (!records_->lost && isOpen() && !isMalformed()) pull();
   lose(why);
   records_->reason = why;
@@ -99,7 +100,7 @@ StreamResult Connection::writeRecords(std::span<const iovec> from) {
   if (records_->lost) return {0, records_->over, 0};
   const StreamResult result = records_->stream.write(stream_, from);
   if (!result.ended) return result;
-  // What has arrived before still counts; the flush that follows finds the end.
+  // What has arrived before still counts; the next flush finds the end.
   return {};
 }
 
@@ -109,7 +110,7 @@ void Connection::flushRecords() {
   if (records_->lost || isMalformed()) return;
   const StreamResult flushed = records_->stream.flush(stream_);
   if (flushed.ended) {
-    // Bytes that arrived before are still there to be read.
+    // Bytes that arrived before the end can still be read.
     pull();
     if (!isMalformed()) lost(flushed);
   }

@@ -15,51 +15,51 @@
 
 namespace goss::transports::tcp {
 
-/// Keeps the poller's interest in step with as few system calls as possible. One that is resumable does not end when
-/// its socket does: it is lost, reads and writes nothing, until resume() gives it another one and the stream goes on
-/// where it was, or giveUp() ends it. One that is checked, too, is lost when bytes were changed on their way; it ends
-/// then, if it is not resumable or that happens again and again. One thread.
+/// Updates the poller with as few system calls as possible. A resumable connection does not end when its socket does:
+/// it is lost, and reads and writes nothing, until resume() gives it another socket and the stream goes on where it
+/// was, or giveUp() ends it. A checked connection is also lost when bytes were corrupted on the network; then it ends,
+/// if it is not resumable or that happens again and again. One thread.
 class Connection {
  public:
   Connection() = default;
 
-  /// How its bytes travel in records.
+  /// How the connection's bytes travel in records.
   struct Manner {
     bool checked = false;
     bool resumable = true;
-    std::uint32_t epoch = 0; ///< How often its caller has resumed it.
+    std::uint32_t epoch = 0; ///< How often the rank that calls has resumed it.
   };
 
   /// Errors: resource.
   Status open(platform::Stream stream, platform::Poller& poller, std::uint64_t token, bool reads);
-  /// The same, in records; its socket is always read.
+  /// As open(), with records; the poller always watches the socket for input.
   Status openRecords(platform::Stream stream, platform::Poller& poller, std::uint64_t token, Manner manner);
-  /// Takes the place of its socket, which is closed if it is not lost yet. Errors: resource.
+  /// Replaces the socket, which is closed if it is not lost yet. Errors: resource.
   Status resume(platform::Stream stream, std::uint32_t epoch);
-  /// It was opened at some time.
+  /// Whether it was ever opened.
   [[nodiscard]] bool wasOpened() const { return poller_ != nullptr; }
   [[nodiscard]] bool isLost() const { return records_ && records_->lost && !records_->over; }
   /// Lost for good.
   [[nodiscard]] bool isOver() const { return records_ && records_->over; }
-  /// It is lost, or the other end has not said yet where it goes on.
+  /// Whether the connection is lost, or the other end has not said yet where it goes on.
   [[nodiscard]] bool isResuming() const {
     return isLost() || (records_ && !records_->over && records_->stream.isRestarting());
   }
-  /// And the other end may lack something that was written.
+  /// Whether it is being resumed and the other end may lack bytes that were written.
   [[nodiscard]] bool owesBytes() const { return isResuming() && hasUnacknowledged(); }
   [[nodiscard]] std::uint32_t epoch() const { return records_ ? records_->epoch : 0; }
-  /// Lost by an orderly end of stream, not by an error.
+  /// Whether the connection was lost by an orderly end of stream, not by an error.
   [[nodiscard]] bool wasClosed() const { return records_ && records_->closed; }
   [[nodiscard]] const std::string& lostReason() const { return records_->reason; }
   [[nodiscard]] bool isMalformed() const { return records_ && records_->stream.isMalformed(); }
-  /// Lost because bytes were changed on their way.
+  /// Whether the connection was lost because bytes were corrupted on the network.
   [[nodiscard]] bool wasChanged() const { return records_ && records_->stream.isChanged(); }
-  /// Its socket is of no use any more; not yet known here.
+  /// The caller knows that the socket is dead, which this connection has not noticed yet.
   void lose(std::string why);
-  /// It will not be resumed: after what has arrived it ends, because of `why`.
+  /// The connection will not be resumed: it ends after the bytes that have arrived, because of `why`.
   void giveUp(const std::string& why);
 
-  /// The poller forgets it too.
+  /// Also removes the socket from the poller.
   void close();
   [[nodiscard]] bool isOpen() const { return stream_.isOpen(); }
   [[nodiscard]] int fd() const { return stream_.fd(); }
@@ -78,44 +78,44 @@ class Connection {
   }
   /// Why a read or a write has ended.
   [[nodiscard]] std::string reason(const platform::StreamResult& result) const;
-  /// Bytes came that the socket does not show any more.
+  /// Whether bytes came that the socket no longer shows as readable.
   [[nodiscard]] bool hasInput() const {
     return stream_.hasInput() || (records_ && (records_->stream.hasInput() || (records_->over && !records_->shut)));
   }
-  /// Written bytes are not in the socket yet.
+  /// Whether written bytes are not in the socket yet.
   [[nodiscard]] bool hasOutput() const {
     return stream_.hasOutput() || (records_ && !records_->over && records_->stream.hasUnsent());
   }
-  /// Brings them there, as far as it has room.
+  /// Moves written bytes to the socket as far as it has space.
   void flush() {
     if (records_) return flushRecords();
     if (!hasOutput()) return;
     stream_.flush();
     watchWrites(false);
   }
-  /// Tells the other end of all that was read.
+  /// Acknowledges all bytes that were read to the other end.
   void acknowledge();
-  /// Something that was written is not known to have been read, and may still be sent again.
+  /// Whether bytes were written that the other end is not known to have read, so that they may be sent again.
   [[nodiscard]] bool hasUnacknowledged() const {
     return records_ && !records_->over && records_->stream.hasUnacknowledged();
   }
-  /// As RecordStream's; 0 where the system has all that was written.
+  /// As RecordStream::acknowledged(); 0 where the system has all bytes that were written.
   [[nodiscard]] std::uint64_t acknowledged() const { return records_ ? records_->stream.acknowledged() : 0; }
   [[nodiscard]] std::uint64_t sent() const { return records_ ? records_->stream.sent() : 0; }
-  /// Reads what has come and forgets it. True: the other end has closed, or the connection is lost.
+  /// Reads and drops what has come. True: the other end has closed, or the connection is lost.
   bool forgetInput();
 
-  /// To be called as bytes move: minds the pace.
+  /// Called as bytes move: updates the pace.
   void mindPace() {
     if (isOpen()) pace_.update(fd());
   }
-  /// At most so many bytes a second leave from now on, over sockets to come too; 0: as many as the user allows.
+  /// At most so many bytes a second leave from now on, also over later sockets; 0: as many as the user allows.
   void pace(std::uint64_t bytes_per_s) { pace_.advise(isOpen() ? fd() : -1, bytes_per_s); }
   void watchReads(bool on) {
     wanted_ = on;
     watch(on || records_, writes_);
   }
-  /// Stays on while there is output to be flushed.
+  /// Watches for space; stays on while there is output to be flushed.
   void watchWrites(bool on) {
     watch(reads_, records_ ? stream_.hasOutput() || records_->stream.wantsRoom() : on || hasOutput());
   }
@@ -127,12 +127,12 @@ class Connection {
     RecordStream stream;
     const bool resumable;
     std::uint32_t epoch;
-    int changes = 0;         ///< How often bytes were changed since the stream was here,
-    std::uint64_t moved = 0; ///< with so many read and acknowledged.
+    int changes = 0;         ///< How often bytes were corrupted since the stream was at position `moved`.
+    std::uint64_t moved = 0; ///< Bytes read and acknowledged at that time.
     bool lost = false;
     bool closed = false;
-    bool over = false; ///< And will not be resumed.
-    bool shut = false; ///< By this end.
+    bool over = false; ///< Lost, and not to be resumed.
+    bool shut = false; ///< Closed by this end.
     std::string reason;
   };
 
@@ -149,7 +149,8 @@ class Connection {
   void pull();
   void lost(const platform::StreamResult& end);
 
-  /// After so many without a byte of progress the way is given up: what changes bytes there does not do so by chance.
+  /// After so many corruptions without a byte of progress the connection is given up: whatever corrupts bytes there
+  /// does not do so by chance.
   static constexpr int kMaxChanges = 100;
 
   platform::Stream stream_;
@@ -158,8 +159,8 @@ class Connection {
   std::uint64_t token_ = 0;
   bool reads_ = false;
   bool writes_ = false;
-  bool wanted_ = false;              ///< Its bytes are read as they come, by those who asked to watch it.
-  std::unique_ptr<Records> records_; ///< Null: its bytes are the socket's.
+  bool wanted_ = false;              ///< A caller of watchReads() wants its bytes as they come.
+  std::unique_ptr<Records> records_; ///< Null: the connection's bytes are the socket's.
 };
 
 } // namespace goss::transports::tcp

@@ -14,15 +14,15 @@ namespace {
 
 constexpr std::size_t kMaxPieces = 16;
 constexpr std::size_t kMaxPerRead = 256 * 1024;
-/// Steps in one turn, a frame or a read each: sending and the other peers get theirs.
+/// Steps in one turn, a frame or a read each, so that sending and the other peers get their turns.
 constexpr int kMaxSteps = 32;
-/// The sender is told of released credit when it is this part of all.
+/// The sender is told of released credit when it is this part of the whole credit.
 constexpr std::uint64_t kReleasedPart = 8;
 
-/// What a message may use of the credit before it has met a receive.
+/// Credit that an announced message takes before it has matched a receive.
 std::uint64_t announcedCost(std::uint64_t eager) { return eager > 0 ? kMessageCost + eager : 0; }
 
-/// All of it comes without being asked for.
+/// Whether all of the message comes without being asked for.
 bool comesWhole(const Arrivals::Arrival& arrival) { return arrival.held > 0 && arrival.held == arrival.header.bytes; }
 
 } // namespace
@@ -50,7 +50,7 @@ bool FrameReader::run() {
     any = true;
   }
   if (end_ != End::none) return any;
-  // When the turn ended before the bytes did, the poller calls again.
+  // When the turn ended before the bytes did, the poller reports the socket again.
   connections_[0].watchReads(!goodbye_);
   if (!stripes_.empty()) connections_[turn_ + 1].watchReads(true);
   return settle() || any;
@@ -146,7 +146,7 @@ FrameReader::Step FrameReader::beginMessage(const MessageHeader& header) {
 FrameReader::Step FrameReader::announce(const Frame& frame) {
   const MessageHeader& header = frame.header;
   const std::uint64_t cost = announcedCost(frame.eager);
-  // The sender counts what is over for it, of which there may be as many on the way, as nothing.
+  // The sender does not count messages that are complete for it, of which as many may be on the way.
   if (arrivals_.size() >= 2 * kMaxAnnounced || !charge(cost)) return malformed();
   Arrival* arrival = arrivals_.add(header, frame.eager);
   if (arrival == nullptr) return finish(End::exhausted, "no memory is left for a message from it");
@@ -162,7 +162,7 @@ FrameReader::Step FrameReader::handleAdvance(const Frame& frame) {
   Arrival* arrival = arrivals_.find(number);
   if (arrival == nullptr) return malformed();
   if (arrival->held > 0 || frame.header.bytes > arrival->header.bytes || !charge(cost)) return malformed();
-  if (!arrival->inflow.waits()) { // It has met a receive, or nobody wants it.
+  if (!arrival->inflow.waits()) { // It has matched a receive, or is dropped.
     release(arrival->header.tag, cost);
     return Step::moved;
   }
@@ -178,7 +178,7 @@ FrameReader::Step FrameReader::beginPart(const Frame& frame) {
   if (arrival == nullptr || arrival->withdrawn || (striped && connections_.size() == 1) ||
       stripes_.size() >= kMaxStripesAhead)
     return malformed();
-  // One that has met its receive may not have been granted yet.
+  // A message that has matched its receive may not have been granted yet.
   const bool met = arrival->granted || arrival->dropped || !arrival->inflow.waits();
   const std::uint64_t allowed = met ? arrival->header.bytes : arrival->held;
   if (bytes > allowed - arrival->come) return malformed();
@@ -280,7 +280,7 @@ bool FrameReader::settle() {
   return true;
 }
 
-/// It has met a receive, or nobody wants it.
+/// Answers a message that has matched a receive, or is dropped.
 void FrameReader::answer(Arrival& arrival) {
   MessageSink& inflow = arrival.inflow;
   if (comesWhole(arrival) || arrival.dropped || inflow.waits()) return;
@@ -290,7 +290,7 @@ void FrameReader::answer(Arrival& arrival) {
   } else if (!arrival.granted) {
     arrival.granted = true;
     outflow_.say(FrameKind::grant, arrival.number);
-    // Who had to ask has no credit to spare.
+    // A sender that had to ask has no credit to spare.
     if (arrival.held == 0)
       for (const auto& [flow, bytes] : released_.takeAll())
         outflow_.say(FrameKind::credit, flow, bytes);

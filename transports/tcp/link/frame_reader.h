@@ -1,4 +1,4 @@
-/// The messages from one peer, on their way out of its connections.
+/// Reads the messages of one peer from its connections.
 #ifndef GOSS_TRANSPORTS_TCP_LINK_FRAME_READER_H_
 #define GOSS_TRANSPORTS_TCP_LINK_FRAME_READER_H_
 
@@ -17,35 +17,35 @@
 
 namespace goss::transports::tcp {
 
-/// Reads on whatever is posted: what may come before its receive is bounded by the credit that the peer was given, and
-/// the rest of a message is asked for (granted) when it has met a receive. Small messages are read many at once into a
-/// buffer, the payload of others straight to where it belongs. Stripes are read from the payload connections in turn.
-/// One thread.
+/// Reads without waiting for receives: the peer's credit bounds the bytes of unexpected messages, and the rest of a
+/// message is asked for (granted) when it has matched a receive. Small messages are read many at a time into a buffer,
+/// the payload of others straight into its destination. Stripes are read from the payload connections in turn. One
+/// thread.
 class FrameReader {
  public:
   enum class End { none, goodbye, closed, malformed, exhausted };
 
-  /// All outlive this; the connections are open before the first run(). Tells the peer by `outflow` that `room` bytes
-  /// may lie here without a receive.
+  /// The arguments outlive this object; the connections are open before the first run(). Tells the peer by `outflow`
+  /// that `room` bytes may lie here without a receive.
   FrameReader(std::vector<Connection>& connections, Matcher& matcher, FrameWriter& outflow, std::size_t room);
 
-  /// Reads what is there, within bounds. To be called out of progress(). Returns whether something happened.
+  /// Reads what has arrived, within bounds. Called out of progress(). Returns whether anything happened.
   bool run();
-  /// How the stream ended, and why, once it has; run() must not be called any more.
+  /// How the stream ended, and why, once it has; then run() must not be called any more.
   [[nodiscard]] End end() const { return end_; }
   [[nodiscard]] const std::string& endReason() const { return end_reason_; }
-  /// Nothing is to be left in the sockets any longer: the connection is broken.
+  /// Reads everything in the sockets, because the connection is broken.
   void hurry() { hurries_ = true; }
-  /// run() would do something without waiting for the sockets.
+  /// Whether run() would do anything without waiting for the sockets.
   [[nodiscard]] bool hasWork() const;
 
  private:
   using Arrival = Arrivals::Arrival;
   enum class Step { moved, blocked };
-  /// Bytes that come in one go.
+  /// Bytes that come without a header between them.
   struct Part {
     MessageSink* inflow = nullptr;
-    Arrival* arrival = nullptr; ///< Null: a short message.
+    Arrival* arrival = nullptr; ///< Null: the part is a short message.
     std::size_t left = 0;
   };
 
@@ -61,12 +61,12 @@ class FrameReader {
   Step handleWithdraw(std::uint64_t number);
   Step handleGoodbye();
   Step readPayload();
-  /// One read into `part`; with `ahead`, what follows goes to the buffer.
+  /// One read into `part`; with `ahead`, the bytes behind it go to the buffer.
   Step readInto(Connection& connection, Part& part, bool ahead);
-  /// So many bytes of the part have been read, and given to its inflow.
+  /// Counts `bytes` of the part as read and given to its sink.
   void count(Part& part, std::size_t bytes);
   void endIfWhole(Arrival& arrival);
-  /// The receive is about to be posted, and the bytes wait for it in the socket.
+  /// Whether a message of so many bytes should stay in the socket, because its receive is about to be posted.
   bool isPatient(std::uint64_t bytes);
   bool settle();
   void answer(Arrival& arrival);
@@ -78,8 +78,8 @@ class FrameReader {
   [[nodiscard]] bool hasFrame() const { return buffered() >= kFrameBytes; }
 
   static constexpr std::size_t kBufferBytes = 8 * 1024;
-  /// Bytes of kPatientBytes or more that no receive is posted for stay in the socket for so many turns: in a collective
-  /// the receive is about to be posted, and to keep the message elsewhere costs an allocation and a copy.
+  /// Messages of kPatientBytes or more without a posted receive stay in the socket for so many turns: in a collective
+  /// the receive is about to be posted, and keeping the message elsewhere costs an allocation and a copy.
   static constexpr std::size_t kPatientBytes = 16 * 1024;
   static constexpr int kPatience = 16;
 
@@ -87,20 +87,21 @@ class FrameReader {
   Matcher& matcher_;
   FrameWriter& outflow_;
   const std::uint64_t room_;
-  std::uint64_t charged_ = 0; ///< Of room_, for what the sender has not been given back.
-  FlowBytes released_;        ///< Of that, what it has to be told of.
-  MessageSink short_;         ///< Of messages that come with their header.
+  std::uint64_t charged_ = 0; ///< Credit in use: bytes of room_ that were not given back to the sender.
+  FlowBytes released_;        ///< Part of charged_ that the sender has to be told of.
+  MessageSink short_;         ///< Sink of messages that come with their header.
   Arrivals arrivals_;
-  Part part_;                      ///< What comes over connection 0.
-  std::deque<Part> stripes_;       ///< What comes over the payload connections, in order.
-  std::size_t turn_ = 0;           ///< Payload connection of the first of them.
-  std::unique_ptr<char[]> buffer_; ///< From connection 0: frames and small payloads.
+  Part part_;                      ///< The part that comes over connection 0.
+  std::deque<Part> stripes_;       ///< Parts that come over the payload connections, in order.
+  std::size_t turn_ = 0;           ///< Payload connection of the first stripe.
+  std::unique_ptr<char[]> buffer_; ///< Bytes from connection 0: frames and small payloads.
   std::size_t taken_ = 0;
   std::size_t filled_ = 0;
-  bool dry_ = false;         ///< Connection 0 gave less than was asked for in this turn: to read on would be in vain.
+  /// Connection 0 returned less than was asked for in this turn: reading on would return nothing.
+  bool dry_ = false;
   int patience_ = kPatience; ///< Turns that the next bytes may still wait for their receive.
   bool hurries_ = false;
-  bool goodbye_ = false; ///< It has come; stripes are still to be read.
+  bool goodbye_ = false; ///< The goodbye has come; stripes are still to be read.
   End end_ = End::none;
   std::string end_reason_;
 };

@@ -11,22 +11,22 @@ namespace goss::transports::tcp {
 namespace {
 
 constexpr std::size_t kMaxPieces = 16;
-/// Most bytes in one turn: a reader that keeps up must not keep the writer from its other work.
+/// Most bytes in one turn: a reader that keeps up must not keep this thread from its other work.
 constexpr std::size_t kMaxPerTurn = 4 * 1024 * 1024;
 /// Below this one connection is as fast as many.
 constexpr std::uint64_t kStripeFrom = 2 * kStripeBytes;
-/// Stripes that wait in one lane: enough that no lane runs dry while another one is slow.
+/// Stripes that wait in one lane: enough that no lane runs empty while another one is slow.
 constexpr std::size_t kStripesInLane = 4;
 
-/// So many bytes without a pace of their own, one after the other, end that of before; fewer are not worth telling the
-/// system.
+/// When so many bytes without a pace of their own were sent, the earlier pace ends; for fewer a system call is not
+/// worth its time.
 constexpr std::uint64_t kUnpacedFrom = 32 * 1024;
 
 // SendOperation::hook.cursor says where the operation is.
 constexpr std::uint64_t kNowhere = 0;
-constexpr std::uint64_t kQueued = 1;   ///< In urgent_ or queue_.
-constexpr std::uint64_t kUnderWay = 2; ///< In main_, as a short message.
-constexpr std::uint64_t kParcel = 3;   ///< hook.extra is its number.
+constexpr std::uint64_t kQueued = 1;   ///< The operation is in urgent_ or queue_.
+constexpr std::uint64_t kUnderWay = 2; ///< The operation is in main_, as a short message.
+constexpr std::uint64_t kParcel = 3;   ///< The operation is announced; hook.extra is its number.
 constexpr std::uint64_t kFinished = 4;
 
 } // namespace
@@ -37,7 +37,7 @@ bool FrameWriter::post(SendOperation& operation) {
   (operation.tag == kUrgentTag ? urgent_ : queue_).pushBack(operation);
   if (!idle) return false;
   posting_ = &operation;
-  // A broken connection stays readable, so progress() finds out why and whose fault it is.
+  // A broken connection stays readable, so progress() finds out why it broke.
   writeMain();
   writeLanes();
   return std::exchange(posting_, nullptr) == nullptr;
@@ -117,7 +117,7 @@ void FrameWriter::announce(SendOperation& operation) {
     return;
   }
   enqueue(parcel);
-  // With its header, where nothing else waits.
+  // The first chunk goes with its header, where nothing else waits.
   if (!parcel.striped && sending_.front() == &parcel) beginChunk(parcel);
 }
 
@@ -131,7 +131,7 @@ void FrameWriter::beginChunk(Parcel& parcel) {
   if (parcel.at == parcel.allowed) dequeue(parcel);
 }
 
-/// Returns whether there was room for one.
+/// Returns whether there was space for one.
 bool FrameWriter::beginStripes() {
   bool any = false;
   while (!striping_.empty() && lanes_[turn_].size() < kStripesInLane) {
@@ -161,7 +161,7 @@ void FrameWriter::dequeue(Parcel& parcel) {
   std::erase(parcel.striped ? striping_ : sending_, &parcel);
 }
 
-/// The connections that carry the payload share it.
+/// The connections that carry the payload share its pace.
 void FrameWriter::pace(const SendOperation& operation, bool striped) {
   const std::uint64_t pace = operation.pace_bytes_per_s;
   unpaced_bytes_ = pace > 0 ? 0 : unpaced_bytes_ + operation.bytes;
@@ -211,7 +211,7 @@ void FrameWriter::writeLanes() {
   for (bool more = true; more && turn < kMaxPerTurn;) {
     for (std::size_t lane = 0; lane < lanes_.size(); ++lane)
       turn += writeLane(lane);
-    // A lane that has room lets the next stripes begin, of which the peer must hear.
+    // A lane that has space lets the next stripes begin, which must be announced to the peer.
     more = !main_.isUnderWay() && beginStripes();
     if (more) writeMain();
   }
@@ -219,7 +219,7 @@ void FrameWriter::writeLanes() {
     connections_[lane + 1].watchWrites(!lanes_[lane].empty());
 }
 
-/// Returns how many bytes went.
+/// Returns how many bytes were written.
 std::size_t FrameWriter::writeLane(std::size_t lane) {
   std::size_t written = 0;
   while (!lanes_[lane].empty()) {
@@ -289,7 +289,8 @@ void FrameWriter::goodbye() {
   if (hasSaidGoodbye() || (hasMessages() && !said_goodbye_)) return;
   say(FrameKind::goodbye, 0);
   said_goodbye_ = true;
-  // A full socket swallows it: the peer then reads an end without goodbye, from a process that closed with much unread.
+  // A full socket drops the goodbye: the peer then reads an end of stream without goodbye, from a process that closed
+  // with much unread.
   writeMain();
 }
 
@@ -308,8 +309,8 @@ bool FrameWriter::handleCredit(Tag flow, std::uint64_t bytes) {
   return true;
 }
 
-/// Messages that had to be announced without credit wait for no grant when there is some again: the oldest of each flow
-/// first, until the flow has too little.
+/// Messages that were announced without credit need not wait for a grant when there is credit again: the oldest of each
+/// flow first, until the flow has too little.
 void FrameWriter::advance() {
   for (auto at = without_credit_.begin(); at != without_credit_.end();) {
     const auto [flow, number] = *at;
@@ -346,7 +347,7 @@ bool FrameWriter::handleDrop(std::uint64_t number) {
   const auto found = parcels_.find(number);
   if (found == parcels_.end() || found->second.operation == nullptr) return number > 0 && number <= announced_;
   SendOperation& operation = *found->second.operation;
-  // Without memory for a copy it goes on as if nothing had been said.
+  // Without memory for a copy the message is sent as if the peer had not dropped it.
   if (!takeBack(found->second)) return handleGrant(number);
   finish(operation);
   return true;

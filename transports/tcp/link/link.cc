@@ -15,7 +15,7 @@ namespace goss::transports::tcp {
 
 namespace {
 
-/// What fills a way of this length at this rate is on its way when the first grant comes back.
+/// Bytes that fill a path of this round trip at this rate are sent before the first grant comes back.
 constexpr double kFastWay_bytes_per_s = 1.25e9;
 
 std::size_t eagerBytes(int fd) {
@@ -51,7 +51,7 @@ Status Link::adopt(platform::Stream stream, const Hello& hello, platform::Poller
     via_ = via;
   }
   const auto token = static_cast<std::uint64_t>(peer());
-  // Payload connections are watched only while it is their turn: what they have early is not wanted yet.
+  // Payload connections are watched only while it is their turn: bytes that they deliver early are not read yet.
   Status opened = hasRecords() ? connections_[index].openRecords(std::move(stream), poller, token,
                                                                  {checked_, resumable_, hello.epoch})
                                : connections_[index].open(std::move(stream), poller, token, false);
@@ -80,10 +80,10 @@ bool Link::run(bool broken) {
   const bool drained = matcher_.drain();
   urgent_ = false;
   if (ended_ || left_) return drained;
-  // Connections that can be resumed find out for themselves, by reading, that they are lost.
+  // Resumable connections find out by reading that they are lost.
   if (resumable_) broken = false;
   if (!intake_) {
-    // The one that is lost waits for the others, and its socket does not go on reporting that.
+    // The lost connection waits for the others; its socket must not go on reporting the loss.
     if (hasRecords())
       for (Connection& connection : connections_)
         connection.flush();
@@ -92,12 +92,12 @@ bool Link::run(bool broken) {
     return drained || broken;
   }
   if (hasRecords()) broken = isOver();
-  // Bytes that are there already count, whatever became of the connection since.
+  // Bytes that have arrived count, whatever became of the connection since.
   if (broken) intake_->hurry();
   const std::uint64_t before = carried();
   const bool read = intake_->run();
   const bool written = outflow_->flush();
-  // What was written long ago and is kept here counts when it goes: a slow link takes long for a window of it.
+  // Bytes that this end keeps since long ago count when they leave: a slow link takes long for a window of them.
   if (read || written || carried() != before) {
     ++matcher_.statistics().movements;
     for (Connection& connection : connections_)
@@ -105,7 +105,7 @@ bool Link::run(bool broken) {
   }
   if (hasRecords()) broken = isOver();
   judgeEnd(broken, read);
-  // What has come is read first, and then no socket reports the rest.
+  // Bytes that have arrived are read first; then no socket reports the rest.
   urgent_ = urgent_ || (hasRecords() && broken && !ended_);
   return drained || read || written || ended_;
 }
@@ -162,7 +162,7 @@ bool Link::wasChanged() const {
   return std::any_of(connections_.begin(), connections_.end(), [](const auto& one) { return one.wasChanged(); });
 }
 
-/// Changed bytes explain more than the end that they led to.
+/// Corrupted bytes explain more than the end that they led to.
 std::string Link::lossReason(std::string otherwise) const {
   const auto changed =
       std::find_if(connections_.begin(), connections_.end(), [](const auto& one) { return one.wasChanged(); });
@@ -172,9 +172,9 @@ std::string Link::lossReason(std::string otherwise) const {
 
 Status Link::end() {
   for (Connection& connection : connections_) {
-    // A link that fails here must fail there too, whatever is still on its way.
+    // A link that fails here must fail at the peer too, whatever is still on its way.
     if (!departed() && connection.isOpen()) platform::resetOnClose(connection.fd());
-    // Who leaves waits for this, lest the goodbye were lost with its connection.
+    // A peer that leaves waits for this acknowledgement, because its goodbye may be lost with the connection.
     if (departed()) connection.acknowledge();
     connection.close();
   }
@@ -197,7 +197,8 @@ bool Link::hasWork() const {
 bool Link::leave() {
   if (ended_ || left_ || !hasRecords() || state() != LinkState::ready) return true;
   outflow_->goodbye();
-  // Messages under way are never completed by who leaves; what is owed to the peer for a break is.
+  // A rank that leaves does not complete the messages that are being sent; it does send what is owed to the peer for a
+  // break.
   if (!outflow_->saysGoodbye()) return !owesResumption();
   left_ = outflow_->hasSaidGoodbye() && std::none_of(connections_.begin(), connections_.end(),
                                                      [](const auto& one) { return one.hasUnacknowledged(); });
@@ -220,7 +221,7 @@ bool Link::isDrained() {
     if (!connection.isOpen()) continue;
     if (connection.hasOutput()) {
       connection.flush();
-      // While a filter held bytes back there was no room for it.
+      // While the security filter held bytes back there was no space for the goodbye.
       if (!connection.hasOutput() && &connection == &connections_[0] && outflow_) outflow_->goodbye();
       if (!connection.hasOutput()) platform::endWriting(connection.fd());
     }
@@ -238,14 +239,14 @@ Status Link::judge(const Hello& hello) const {
   // Nothing of the link has come yet: its first "go" was lost with its connection.
   if (connections_.empty() && !over)
     return hello.purpose == Purpose::resume ? Status::ok() : refused("there is no such link");
-  // Somebody who has lost a connection that is not resumed asks whether this process lives.
+  // A rank that has lost a connection which is not resumed asks whether this process lives.
   if (hello.purpose == Purpose::recall && !resumable_)
     return Status::error(GOSS_ERR_PEER_LOST, "the link that it means does not survive its connections");
-  // One answer for all: who does not know the token learns nothing about the link.
+  // The answer is the same in all cases: a caller that does not know the token learns nothing about the link.
   if (!platform::equalInConstantTime(token_, hello.token) || !resumable_ || hello.checked != checked_ ||
       hello.connections != connections_.size())
     return refused("it does not know the secret of the link that it means");
-  // Who knows it may not have heard yet that a rank has left.
+  // A caller that knows the token may not have heard yet that a rank has left.
   if (over) return Status::error(GOSS_ERR_PEER_LOST, "the link that it means has ended");
   if (calls_ != (hello.purpose == Purpose::recall)) return refused("it is not its part to call");
   const std::uint32_t epoch = connections_[hello.connection].epoch();
@@ -264,7 +265,7 @@ Status Link::resume(platform::Stream stream, const Hello& hello, platform::Polle
 }
 
 void Link::recall(const Hello& hello) {
-  // One that was resumed since the peer said this is another one.
+  // A connection that was resumed since the peer said this is another one.
   if (!judge(hello).isOk() || hello.epoch != connections_[hello.connection].epoch()) return;
   connections_[hello.connection].lose("it broke at the other end");
   urgent_ = true;
@@ -322,7 +323,7 @@ std::uint64_t Link::acknowledged() const {
 }
 
 std::uint64_t Link::carried() const {
-  if (!hasRecords()) return 0; // Asked in every run.
+  if (!hasRecords()) return 0; // Called in every run.
   std::uint64_t sum = 0;
   for (const Connection& connection : connections_)
     sum += connection.acknowledged() + connection.sent();

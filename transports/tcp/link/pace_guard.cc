@@ -10,30 +10,33 @@ namespace goss::transports::tcp {
 
 namespace {
 
-/// A rate that has not grown so much in a round trip grows no more; bbr's own measure.
+/// A rate that has not grown by this factor in a round trip no longer grows; bbr uses the same factor.
 constexpr double kGrowth = 1.25;
-/// The pace above the rate: as much as bbr itself takes, later, to see whether there is more.
+/// The bounded pace is this factor above the rate: as much as bbr itself takes, later, to see whether the path carries
+/// more.
 constexpr double kHeadroom = 1.25;
-/// And so much of that was carried: there is more.
+/// When the rate reaches this factor of the one at which the pace was bounded, the path carries more.
 constexpr double kFound = 1.15;
-/// A queue has built up, and it is of this connection's bytes.
+/// When the round trip is this factor above the least one, a queue has built up, and it is of this connection's bytes.
 constexpr double kQueuedTime = 1.25;
 constexpr double kQueuedBytes = 1.5;
-/// TCP's first window, of ten packets, is no queue to update. Short messages, whose rates say nothing, do not fill it.
+/// TCP's first window, of ten packets, forms no queue that counts. Short messages, whose rates say nothing, do not fill
+/// it.
 constexpr std::uint64_t kFirstWindowBytes = 14'480;
-/// Or it has overflowed: a path that loses packets by chance alone rarely loses so many.
+/// When one packet in so many is lost, the queue has overflowed: a path that loses packets by chance alone rarely loses
+/// so many.
 constexpr std::uint32_t kLostOneOf = 20;
 constexpr std::uint32_t kLostAtLeast = 32;
-/// bbr's maximum is of ten round trips, and a path is not learnt anew for fewer than these.
+/// bbr's maximum is over ten round trips; for fewer than these bbr does not learn the path anew.
 constexpr double kRoundTripsRemembered = 3;
 /// A pace below this part of the advice is too slow.
 constexpr double kHastened = 0.95;
-/// Less than this of what was advised is far less.
+/// A rate below this part of the advice counts as far less.
 constexpr double kNearAdvice = 0.85;
-/// Round trips between two attempts to learn it anew: bbr's beginning takes so many.
+/// Round trips between two attempts to learn the path anew: bbr's startup takes so many.
 constexpr int kMinPatience = 6;
 constexpr int kMaxPatience = 600;
-/// Shorter round trips are minded less often than once.
+/// The guard looks at most once in this time, even if round trips are shorter.
 constexpr std::chrono::microseconds kMinInterval(10'000);
 
 } // namespace
@@ -44,7 +47,7 @@ bool PaceGuard::isFull(const platform::BbrState& now) const {
     return then.in_flight_bytes > kFirstWindowBytes &&
            static_cast<double>(then.in_flight_bytes) > kQueuedBytes * carried;
   };
-  // What was ahead a round trip ago has arrived, and its rate is known.
+  // What was sent a round trip ago has arrived, and its rate is known.
   const bool queued = now.round_trip_us > kQueuedTime * now.least_round_trip_us && ahead(now) && ahead(*last_);
   const std::uint32_t lost = now.resent_segments - last_->resent_segments;
   return queued || lost > kLostAtLeast + (now.sent_segments - last_->sent_segments) / kLostOneOf;
@@ -54,7 +57,7 @@ std::uint64_t PaceGuard::judge(const platform::BbrState& now) {
   if (!now.seeking || now.rate_bytes_per_s <= 0) {
     bounded_at_ = 0;
   } else if (bounded_at_ > 0) {
-    // With more room it finds out faster by itself.
+    // With a higher pace bbr finds out faster by itself.
     if (now.rate_bytes_per_s > kFound * bounded_at_) bounded_at_ = 0;
   } else if (last_ && now.rate_bytes_per_s < kGrowth * last_->rate_bytes_per_s && isFull(now)) {
     bounded_at_ = now.rate_bytes_per_s;
@@ -63,7 +66,7 @@ std::uint64_t PaceGuard::judge(const platform::BbrState& now) {
   return static_cast<std::uint64_t>(kHeadroom * bounded_at_);
 }
 
-/// The advice, as far as the user allows it.
+/// The advice, limited by what the user allows.
 std::uint64_t PaceGuard::wanted() const { return users_bound_ > 0 ? std::min(advised_, users_bound_) : advised_; }
 
 bool PaceGuard::lags(const platform::BbrState& now) {
@@ -87,7 +90,7 @@ void PaceGuard::update(int fd) {
   }
   next_ = platform::roughNow() + std::max(kMinInterval, std::chrono::microseconds(now->round_trip_us));
   if (advised_ > 0) {
-    // While advice holds it back, bbr sees the advice, not the path.
+    // While the advice limits the pace, bbr sees the advice, not the path.
     if (lags(*now)) beginAnew(fd);
     return;
   }
@@ -102,7 +105,7 @@ void PaceGuard::advise(int fd, std::uint64_t bytes_per_s) {
   const bool lifted = bytes_per_s == 0;
   if (advised_ == 0) advised_at_ = platform::roughNow();
   advised_ = bytes_per_s;
-  last_.reset(); // Rates of before and after say nothing together.
+  last_.reset(); // Rates from before and after cannot be compared.
   if (fd < 0) return;
   if (lifted) forget(fd);
   apply(fd);
@@ -110,9 +113,10 @@ void PaceGuard::advise(int fd, std::uint64_t bytes_per_s) {
 }
 
 /// Messages that take less than a round trip teach bbr nothing: it counts their bytes over that round trip, and sends
-/// the next as slowly. At rest it is made to begin anew, with the pace that its window allows and the advice bounds; on
-/// the way it may have found out that others use the path too. Nor does it then look for the shortest round trip, once
-/// in ten seconds, with four packets in flight, in the middle of a message. A rate that it has found is left to it.
+/// the next as slowly. While the connection is idle bbr is made to begin anew, with the pace that its window allows and
+/// the advice bounds; in use it may have found out that others use the path too. That also keeps bbr from looking for
+/// the shortest round trip, once in ten seconds, with four packets in flight, in the middle of a message. A rate that
+/// bbr has found is left unchanged.
 bool PaceGuard::beginsAnew(const platform::BbrState& now, std::uint64_t advised) {
   const bool slow = now.pace_bytes_per_s < kHastened * static_cast<double>(advised);
   return now.in_flight_bytes == 0 && (slow || now.seeking) && now.anew_bytes_per_s > now.pace_bytes_per_s;
@@ -126,7 +130,7 @@ void PaceGuard::hasten(int fd) {
   if (beginsAnew(*now, wanted())) beginAnew(fd);
 }
 
-/// With what was seen of the path before goes the bound that was made of it.
+/// The bound is forgotten together with the rates from which it was made.
 void PaceGuard::beginAnew(int fd) {
   platform::relearnPath(fd);
   bounded_at_ = 0;
@@ -134,7 +138,7 @@ void PaceGuard::beginAnew(int fd) {
   apply(fd);
 }
 
-/// What was seen while the advice held back is the advice, not the path.
+/// Rates seen while the advice limited the pace are the advice, not the path.
 void PaceGuard::forget(int fd) {
   const std::chrono::duration<double> held = platform::roughNow() - advised_at_;
   if (idle_ || held.count() < kRoundTripsRemembered * platform::roundTrip_s(fd)) return;

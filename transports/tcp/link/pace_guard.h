@@ -10,31 +10,32 @@
 
 namespace goss::transports::tcp {
 
-/// bbr begins at 2.89 times the rate at which it sees bytes arrive, until three round trips that were not held up by
-/// the sender have brought no more. A collective is held up by its peers time and again, so that this never ends, and
-/// every burst overflows the path's queue: thousands of packets are sent twice. (1000 Mbit/s, 50 ms one way: paced at
-/// 2860 Mbit/s for good.) So where bbr still seeks although a round trip has brought no more and the queue shows that
-/// the path is full, the pace is bounded, just enough above the rate seen to find out when there is more. One thread.
+/// In its startup phase bbr sends at 2.89 times the rate at which it sees bytes arrive, until three round trips in
+/// which the sender was not the limit have brought no more. In a collective the sender is the limit time and again, so
+/// that startup never ends, and every burst overflows the path's queue: thousands of packets are sent twice. (1000
+/// Mbit/s, 50 ms one way: paced at 2860 Mbit/s for good.) So where bbr is still in startup although a round trip has
+/// brought no more and the queue shows that the path is full, the pace is bounded, just enough above the measured rate
+/// to find out when the path carries more. One thread.
 class PaceGuard {
  public:
-  /// The bound in bytes a second; 0: none. To be told what bbr says once in a round trip.
+  /// The bound in bytes a second; 0: none. Called with bbr's state once in a round trip.
   std::uint64_t judge(const platform::BbrState& now);
 
-  /// Whether a connection with a message of a round trip or less before it begins anew, so that it sends as fast as
-  /// `advised`, in bytes a second, or at least faster than now.
+  /// Whether a connection begins anew before a message of a round trip or less, so that it sends as fast as `advised`,
+  /// in bytes a second, or at least faster than now.
   [[nodiscard]] static bool beginsAnew(const platform::BbrState& now, std::uint64_t advised);
 
-  /// Whether bbr is to learn the path anew, on the way: it has settled for far less than was advised, although more is
-  /// to be sent. Losses during its beginning end that too early, and it then takes eight round trips for each quarter
-  /// more. Seldom where that brought nothing before. To be told what bbr says once in a round trip.
+  /// Whether bbr is to learn the path anew while it is in use: it has settled for far less than was advised, although
+  /// more is to be sent. Losses during startup end it too early, and bbr then takes eight round trips for each quarter
+  /// more. Rarely true where learning anew brought nothing before. Called with bbr's state once in a round trip.
   bool lags(const platform::BbrState& now);
 
-  /// Asks the system and tells it, once in a round trip. `fd` is a TCP socket.
+  /// Reads the system's state and sets the pace, once in a round trip. `fd` is a TCP socket.
   void update(int fd);
-  /// Bytes a second that the sender of the message at hand wants at most, and knows the path to take; 0: any. `fd` < 0:
-  /// there is no socket yet.
+  /// Most bytes a second that the sender of the current message wants, knowing the path; 0: any. `fd` < 0: there is no
+  /// socket yet.
   void advise(int fd, std::uint64_t bytes_per_s);
-  /// For the next connection, which knows nothing yet but what was advised.
+  /// Prepares for the next connection, which keeps only the advice.
   void reset(int fd);
 
  private:
@@ -46,15 +47,15 @@ class PaceGuard {
   [[nodiscard]] bool isFull(const platform::BbrState& now) const;
 
   std::optional<platform::BbrState> last_;
-  double bounded_at_ = 0;         ///< bytes/s that had been seen when the pace was bounded; 0: it is not.
-  std::uint64_t bound_ = 0;       ///< Ours.
+  double bounded_at_ = 0;         ///< bytes/s that had been measured when the pace was bounded; 0: it is not.
+  std::uint64_t bound_ = 0;       ///< This guard's bound; 0: none.
   std::uint64_t advised_ = 0;     ///< The sender's; 0: none.
-  std::uint64_t users_bound_ = 0; ///< What the user allows; 0: anything.
+  std::uint64_t users_bound_ = 0; ///< The user's bound; 0: none.
   platform::Clock::time_point advised_at_;
-  double relearnt_at_ = 0; ///< bytes/s that had been seen when the path was learnt anew, for lagging.
-  int patience_ = 0;       ///< Round trips until that may be done again,
-  int patience_left_ = 0;  ///< and those of them that are left.
-  bool idle_ = true;       ///< There is no bbr to be minded.
+  double relearnt_at_ = 0; ///< bytes/s that had been measured when bbr learnt the path anew, because it lagged.
+  int patience_ = 0;       ///< Round trips until bbr may learn the path anew again.
+  int patience_left_ = 0;  ///< Those of patience_ that are left.
+  bool idle_ = true;       ///< The connection does not use bbr.
   platform::Clock::time_point next_;
   platform::Clock::time_point next_hastening_;
 };

@@ -14,8 +14,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kCallInterval(50);
 constexpr milliseconds kRecallInterval(300);
-/// A system closes the connections of a process that has died. Boxes on the way seldom do, and then at both ends: the
-/// peer, which calls, is back before that.
+/// The peer's system closes the connections of a process that has died; middleboxes seldom close both ends. If a
+/// middlebox did, the peer, which makes the connections, is back before this time.
 constexpr int kTicksAfterOrderlyEnd = 16; // 0.8 s.
 
 } // namespace
@@ -44,7 +44,7 @@ void Resumer::update(Link& link) {
     for (const std::size_t index : lost)
       if (!repair.calls.contains(index)) callFor(repair, index);
   } else if (repair.calls.empty()) {
-    // All of them: one after the other they would take longer than the link has.
+    // All lost connections are called at once: one after the other they would take longer than the link has.
     for (const std::size_t index : lost)
       callFor(repair, index);
   }
@@ -70,7 +70,7 @@ void Resumer::callFor(Repair& repair, std::size_t index) {
   target.deadline = repair.deadline;
   target.refusing_host = remote;
   if (calls && remote) {
-    // The way that it went before comes first.
+    // The address of the lost connection comes first.
     std::erase_if(target.addresses, [&](const auto& address) { return address.text() == remote->text(); });
     target.addresses.insert(target.addresses.begin(), *remote);
   }

@@ -17,33 +17,34 @@
 
 namespace goss::transports::tcp {
 
-/// The rank that made a connection makes it anew. The other one, which may have noticed first or alone, recalls it: it
-/// calls too, and is told whether the peer still lives and knows the link. A refusal where the connection has been is
-/// an answer as well, so that a process that has died is known to be dead after one round trip. Else both try until the
-/// link's time is over, and then the peer is merely silent. One thread.
+/// The rank that made a connection makes it anew. The other rank, which may have noticed first or alone, recalls the
+/// connection: it calls too, and is told whether the peer still lives and knows the link. A refusal at the connection's
+/// address is an answer as well, so that a process that has died is known to be dead after one round trip. Otherwise
+/// both try until the link's deadline, and then the peer counts as silent. One thread.
 class Resumer {
  public:
   using Tune = std::function<void(int fd, std::size_t connections)>;
-  /// As Dialer's. `tune` prepares what is one of so many connections to a peer for its path.
+  /// As Dialer's arguments. `tune` configures a socket for its path, given the number of connections to the peer.
   Resumer(const TransportContext& context, platform::Poller& poller, std::uint64_t& next_token, Tune tune)
       : context_(context), poller_(poller), next_token_(next_token), tune_(std::move(tune)) {}
 
-  /// How to call this peer: the target of a Dialer, as for the first call.
+  /// How to call this peer: the Dialer's target, as for the first call.
   void setTarget(Dialer::Target target);
-  /// After each run of a link that is resumable. Begins what there is to do, and drops what is over.
+  /// Called after each run of a resumable link. Begins the calls that are needed, and drops those that are over.
   void update(Link& link);
-  /// Whether an event with this token was one of ours; handles it then.
+  /// Whether an event with this token belongs to the Resumer, which then handles it.
   bool handle(std::uint64_t token);
   void tick();
   [[nodiscard]] bool isIdle() const { return repairs_.empty(); }
 
  private:
-  /// What is done about one link.
+  /// The calls that repair one link.
   struct Repair {
     Link* link = nullptr;
     platform::Deadline deadline;
     /// After an orderly end: ticks that a recall may still take until the peer's system answers; 0: it may take all of
-    /// the time. Not time, so that a process that gets no processor does not take its peer for dead.
+    /// the link's time. Ticks instead of time, so that a process that gets no processor does not take its peer for
+    /// dead.
     int ticks_left = 0;
     std::map<std::size_t, std::unique_ptr<Dialer>> calls; ///< By connection.
   };
@@ -60,8 +61,7 @@ class Resumer {
   const Tune tune_;
   std::map<int, Dialer::Target> targets_; ///< By peer.
   std::map<int, Repair> repairs_;         ///< By peer.
-  /// By peer: before that nothing is tried again, whatever broke since, for a connection may break as soon as it
-  /// stands.
+  /// By peer: no call before this time, whatever broke since, because a connection may break as soon as it is made.
   std::map<int, platform::Deadline> pauses_;
 };
 

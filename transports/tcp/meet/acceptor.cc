@@ -36,7 +36,8 @@ Result<std::vector<SocketAddress>> Acceptor::listen(platform::PortRange ports) {
   if (!addresses.isOk()) return addresses;
   std::vector<SocketAddress>& open = addresses.value();
   if (open.size() > kMaxListeners) open.resize(kMaxListeners);
-  // All interfaces share one socket; a chosen one gets a socket per address, so that nobody calls on another.
+  // All interfaces share one socket; a chosen interface gets a socket for each of its addresses, so that nobody can
+  // connect to another.
   const std::size_t sockets = config.interface.empty() ? 1 : open.size();
   for (std::size_t i = 0; i < sockets; ++i) {
     auto listener = config.interface.empty() ? platform::listenOnAll(ports) : platform::listenOn(open[i], ports);
@@ -88,7 +89,7 @@ void Acceptor::admit(platform::Accepted accepted) {
   stranger.stream = stream.take();
   stranger.from = accepted.from.text();
   stranger.deadline = Deadline::after(std::chrono::milliseconds(kStrangerMs));
-  // Who speaks at once, as our own ranks do, is never among those who make room for others.
+  // Read at once: a caller that speaks at once, as ranks do, is never dropped to make space for others.
   read(token);
 }
 
@@ -156,11 +157,11 @@ bool Acceptor::readOnce(std::uint64_t token) {
   if (stranger.phase == Phase::greeting && !greet(stranger, token)) return false;
   std::array<char, kHelloBytes> bytes;
   if (stranger.phase == Phase::refused || stranger.phase == Phase::unknown) {
-    // Nothing may come now; it is read to learn when the other end closes.
+    // No bytes may come now; reading shows when the other end closes.
     if (platform::readSome(stranger.stream.fd(), bytes.data(), bytes.size()).ended) strangers_.erase(found);
     return false;
   }
-  // Not a byte more than the handshake: what follows belongs to the link.
+  // Reads not a byte more than the handshake: the bytes behind it belong to the link.
   const std::size_t size = stranger.phase == Phase::go ? kAnswerBytes : kHelloBytes;
   const platform::StreamResult got = stranger.stream.read(bytes.data(), size - stranger.input.size());
   if (got.ended) {
@@ -215,7 +216,7 @@ void Acceptor::judge(Stranger& stranger) {
                                         hello.size, hello.to, context_.self, context_.size));
   if (isCrowded(hello.from)) {
     logOnce(stranger.from, "too many callers have the job's secret and say no more");
-    // Without a word: a refusal could be taken for the end of a link.
+    // No answer: a refusal could be taken for the end of a link.
     return hangUp(stranger);
   }
   stranger.hello = hello;
@@ -223,7 +224,8 @@ void Acceptor::judge(Stranger& stranger) {
   judgeIdentity(stranger);
 }
 
-/// Whether so many have shown the secret and gone no further, of that rank or of all, that no more are let in.
+/// Whether so many callers of that rank, or of all ranks, have shown the secret and not said "go" that no more are
+/// accepted.
 bool Acceptor::isCrowded(std::uint32_t rank) const {
   std::size_t known = 0;
   std::size_t of_rank = 0;
@@ -235,7 +237,7 @@ bool Acceptor::isCrowded(std::uint32_t rank) const {
   return of_rank >= kMaxKnownOfRank || known >= kMaxKnown + rightfulCallers();
 }
 
-/// All ranks may make all of their connections at once, and one that is dropped ends its link.
+/// All ranks may make all of their connections at once, and dropping one ends its link.
 std::size_t Acceptor::rightfulCallers() const {
   const auto of_rank = static_cast<std::size_t>(std::max(1, context_.config->connections_per_peer)) + 1;
   return static_cast<std::size_t>(context_.size) * of_rank;
@@ -268,7 +270,7 @@ void Acceptor::welcome(Stranger& stranger) {
   stranger.phase = Phase::go;
   stranger.deadline = Deadline::after(welcome_span_);
   const std::string welcome = encodeAnswer(Answer::welcome);
-  // A new socket has room for it; if not, the caller hears nothing and calls again.
+  // A new socket has space for the answer; if not, the caller gets none and calls again.
   stranger.stream.write(welcome);
 }
 
@@ -277,7 +279,7 @@ void Acceptor::refuse(Stranger& stranger, std::string_view reason) {
   turnAway(stranger, reason);
 }
 
-/// Without a word in the log: it belongs here.
+/// Refuses a caller that belongs here, without logging it.
 void Acceptor::turnAway(Stranger& stranger, std::string_view reason) {
   const std::string answer = encodeAnswer(Answer::refused, reason);
   stranger.stream.write(answer);
@@ -286,7 +288,8 @@ void Acceptor::turnAway(Stranger& stranger, std::string_view reason) {
 
 void Acceptor::hangUp(Stranger& stranger) {
   platform::endWriting(stranger.stream.fd());
-  // It stays until it has closed or its time is over: closing over unread bytes would destroy an answer.
+  // The socket stays until the caller has closed or its time is over: closing it with unread bytes would destroy the
+  // answer.
   stranger.phase = Phase::refused;
   stranger.deadline = Deadline::after(std::chrono::milliseconds(kStrangerMs));
 }
@@ -309,7 +312,7 @@ void Acceptor::dropExpired() {
   for (const auto& [token, stranger] : strangers_)
     if (stranger.deadline.expired()) expired.push_back(token);
   for (const std::uint64_t token : expired) {
-    // This rank may have been the slow one: what it has not read yet counts.
+    // This rank may have been the slow one: bytes that it has not read yet count.
     if (strangers_.at(token).phase == Phase::go) read(token);
     const auto at = strangers_.find(token);
     if (at == strangers_.end()) continue;

@@ -1,4 +1,4 @@
-/// Answers those who call this rank's listening sockets.
+/// Accepts the connections to this rank's listening sockets.
 #ifndef GOSS_TRANSPORTS_TCP_MEET_ACCEPTOR_H_
 #define GOSS_TRANSPORTS_TCP_MEET_ACCEPTOR_H_
 
@@ -23,37 +23,38 @@
 namespace goss::transports::tcp {
 
 /// A caller that shows the job's secret and says "go" becomes a connection; with security, only after it has proved who
-/// it is, and as the rank whose identity that is. Others cost at most one of kMaxStrangers slots for kStrangerMs; when
-/// the slots are full the oldest goes. Who shows the secret and is welcomed has kWelcomed to say "go", and only so many
-/// of one rank, and of all, may be about it at a time: further ones are hung up on, and may call again. One thread.
+/// it is, and as the rank whose identity that is. Other callers take at most one of kMaxStrangers slots for
+/// kStrangerMs; when the slots are full the oldest is dropped. A caller that shows the secret and is welcomed has
+/// kWelcomed to say "go", and only a limited number of one rank, and of all, may be welcomed at a time: further ones
+/// are hung up on, and may call again. One thread.
 class Acceptor {
  public:
   struct Caller {
     platform::Stream stream;
     Hello hello;
     std::string from;
-    int via = -1; ///< The rank that relays it, if one does.
+    int via = -1; ///< The rank that relays it; -1: none.
   };
   using Handler = std::function<void(Caller caller)>;
   /// The identity of a rank, or null while it is not known yet.
   using Identities = std::function<const std::string*(int rank)>;
-  /// Whether a member with this hello is wanted (now): then it is welcomed. An error says why not, and is logged when
-  /// it is one of protocol: others are in the course of things.
+  /// Whether a member with this hello may connect now: then it is welcomed. An error says why not, and is logged if its
+  /// kind is protocol: other refusals are normal.
   using Gate = std::function<Status(const Hello& hello)>;
 
-  /// What Dialer takes care of: it says "go" within half of that, or not at all.
+  /// Time in which a welcomed caller must say "go". Dialer says it within half of that, or not at all.
   static constexpr std::chrono::milliseconds kWelcomed{20000};
 
-  /// Events of its sockets carry tokens from `first_token` up. `context` outlives this.
+  /// Events of its sockets carry tokens from `first_token` up. `context` outlives this object.
   Acceptor(const TransportContext& context, const base::Log& log, platform::Poller& poller, std::uint64_t first_token);
 
   /// Listens on the interface of the config and the first free one of `ports`. Errors: invalidArgument, resource.
   Result<std::vector<platform::SocketAddress>> listen(platform::PortRange ports);
   void setHandler(Handler handler) { handler_ = std::move(handler); }
   void setGate(Gate gate) { gate_ = std::move(gate); }
-  /// How long those who were welcomed may say nothing.
+  /// Sets how long welcomed callers may be silent.
   void setWelcomeSpan(std::chrono::milliseconds span) { welcome_span_ = span; }
-  /// Before listen(). `security` outlives this.
+  /// Called before listen(). `security` outlives this object.
   void setSecurity(platform::StreamSecurity& security, Identities identities) {
     security_ = &security;
     identities_ = std::move(identities);
@@ -61,13 +62,13 @@ class Acceptor {
 
   [[nodiscard]] bool owns(std::uint64_t token) const { return token >= first_token_; }
   void handle(std::uint64_t token);
-  /// Someone who was relayed here, as who called a listening socket. Errors: resource.
+  /// Takes a relayed stream as if it had been accepted by a listening socket. Errors: resource.
   Status take(platform::Stream stream, int via);
   /// Whether this rank was welcomed and has not said "go" yet.
   [[nodiscard]] bool awaitsGo(int rank) const;
-  /// Those who were welcomed to be relayed and have not said "go" yet.
+  /// Number of callers that were welcomed to be relayed and have not said "go" yet.
   [[nodiscard]] std::size_t relayCallers() const;
-  /// Drops those who took too long.
+  /// Drops callers whose time is over.
   void tick();
   [[nodiscard]] bool isIdle() const;
   void logOnce(const std::string& from, std::string_view reason);
@@ -80,7 +81,7 @@ class Acceptor {
     int via = -1;
     std::string input;
     Phase phase = Phase::greeting;
-    bool writes = false; ///< The poller is asked for room in its socket.
+    bool writes = false; ///< The poller watches its socket for space.
     Hello hello;
     platform::Deadline deadline;
   };
@@ -90,16 +91,16 @@ class Acceptor {
   }
   void acceptAll(platform::ListeningSocket& listener);
   void admit(platform::Accepted accepted);
-  /// Those who have not shown the secret, or were refused.
+  /// Number of callers that have not shown the secret, or were refused.
   [[nodiscard]] std::size_t silent() const;
   void dropOldestSilent(std::string_view why);
   [[nodiscard]] bool isCrowded(std::uint32_t rank) const;
   [[nodiscard]] std::size_t rightfulCallers() const;
   Result<platform::Stream> secure(platform::UniqueFd fd);
   void read(std::uint64_t token);
-  /// One step; true: there may be another one without waiting for the socket.
+  /// One step; true: another step may be possible without waiting for the socket.
   bool readOnce(std::uint64_t token);
-  /// False: not yet, or never.
+  /// False: the handshake is not complete, or failed.
   bool greet(Stranger& stranger, std::uint64_t token);
   void judge(Stranger& stranger);
   void judgeIdentity(Stranger& stranger);
@@ -111,11 +112,11 @@ class Acceptor {
 
   static constexpr std::size_t kMaxStrangers = 128;
   static constexpr std::int64_t kStrangerMs = 5000;
-  /// Of one rank: its connections, and calls at several of this host's addresses.
+  /// Limit for one rank: its connections, and calls at several of this host's addresses.
   static constexpr std::size_t kMaxKnownOfRank = 128;
   static constexpr std::size_t kMaxKnown =
       256; ///< Limit over all ranks, besides as many calls as all ranks may make at a time.
-  static constexpr int kMaxAtOnce = 256; ///< Callers that are accepted before something else is done.
+  static constexpr int kMaxAtOnce = 256; ///< Callers that are accepted before other work is done.
 
   const TransportContext& context_;
   const base::Log& log_;
@@ -128,7 +129,7 @@ class Acceptor {
   Handler handler_;
   Gate gate_;
   std::chrono::milliseconds welcome_span_ = kWelcomed;
-  platform::StreamSecurity* security_ = nullptr; ///< Null: connections are in clear.
+  platform::StreamSecurity* security_ = nullptr; ///< Null: connections are not encrypted.
   Identities identities_;
 };
 

@@ -19,7 +19,7 @@ using platform::Deadline;
 using std::chrono::milliseconds;
 
 constexpr const char* kNotTried = "not tried";
-/// Half of what the acceptor grants: a "go" that it does not wait for any more would be a link at this end alone.
+/// Half of the acceptor's time: a "go" that the acceptor no longer waits for would make a link at this end only.
 constexpr milliseconds kAnswerSpan = Acceptor::kWelcomed / 2;
 
 } // namespace
@@ -39,7 +39,8 @@ void Dialer::start() { callNext(); }
 
 void Dialer::callNext() {
   if (next_address_ == target_.addresses.size()) {
-    // All have been tried; when none is left that may still answer, it begins anew after a pause.
+    // All addresses have been tried; when no call is left that may still be answered, the dialer begins anew after a
+    // pause.
     const auto direct = [](const auto& entry) { return entry.second.via < 0; };
     if (std::any_of(calls_.begin(), calls_.end(), direct) && !patience_.expired()) {
       if (target_.deadline) next_call_ = patience_;
@@ -54,7 +55,7 @@ void Dialer::callNext() {
   if (next_address_ == 0 && target_.deadline) patience_ = Deadline::after(milliseconds(kPatienceMs));
   const std::size_t address = next_address_++;
   next_call_ = headStart();
-  // What the last call has told stays until this one tells something else.
+  // What the last call has found stays until this call finds something else.
   if (failures_[address] == kNotTried) failures_[address] = "no answer";
   const Status called = call(address, 0);
   if (called.isOk() || !error_.isOk()) return;
@@ -153,7 +154,7 @@ void Dialer::greet(std::uint64_t token, Call& call) {
 }
 
 Hello Dialer::greeting(const Call& call) const {
-  // A relayed link is one connection, which is not resumed: the relay would have to find both ends again.
+  // A relayed link is one connection, which is not resumed, because the relay would have to find both ends again.
   Hello hello = call.via < 0 ? target_.hello : Hello{};
   hello.checked = target_.hello.checked;
   hello.from = static_cast<std::uint32_t>(context_.self);
@@ -173,7 +174,7 @@ bool Dialer::introduce(Call& call) {
 void Dialer::readAnswer(std::uint64_t token) {
   Call& call = calls_.at(token);
   std::array<char, kAnswerBytes + kMaxReasonBytes> bytes;
-  // A welcome is kAnswerBytes long and nothing follows it before our "go".
+  // A welcome is kAnswerBytes long and nothing follows it before this end's "go".
   const platform::StreamResult got = call.stream.read(bytes.data(), bytes.size() - call.input.size());
   call.input.append(bytes.data(), got.bytes);
   if (call.input.size() < kAnswerBytes) {
@@ -211,7 +212,7 @@ void Dialer::callRest(std::size_t address) {
 void Dialer::drop(std::uint64_t token, const std::string& why) {
   const Call& call = calls_.at(token);
   if (call.via < 0) failures_[call.address] = why;
-  // After the choice there is one connection for each index; a half-made link cannot begin anew at its other end.
+  // After the choice there is one connection for each index; a half-made link cannot begin anew at the other end.
   if (chosen_) return giveUp(fmt::format("connection {} of {} failed: {}", call.index, count_, why));
   const bool direct = call.via < 0;
   calls_.erase(token);

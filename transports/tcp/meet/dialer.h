@@ -1,4 +1,4 @@
-/// Calls one peer until all connections to it stand.
+/// Connects to one peer, with all connections of the link.
 #ifndef GOSS_TRANSPORTS_TCP_MEET_DIALER_H_
 #define GOSS_TRANSPORTS_TCP_MEET_DIALER_H_
 
@@ -19,57 +19,59 @@
 namespace goss::transports::tcp {
 
 /// Tries the peer's addresses in order, the next one when the last failed or has not answered for kHeadStartMs (less,
-/// when they are many), several at a time. The first that welcomes us gets all connections. Calls again while the
-/// deadline allows. One thread.
+/// when they are many), several at a time. The first address that welcomes this rank gets all connections. Calls again
+/// while the deadline allows. One thread.
 class Dialer {
  public:
   struct Made {
     platform::Stream stream;
-    Hello hello;  ///< What was said on it.
-    int via = -1; ///< The rank that relays it, if one does.
+    Hello hello;  ///< The hello that was sent on it.
+    int via = -1; ///< The rank that relays it; -1: none.
   };
   using Handler = std::function<void(Made made)>;
 
   struct Target {
     int peer = -1;
     std::vector<platform::SocketAddress> addresses; ///< Best first; not empty.
-    /// Hosts at which a router answers, if anybody: none of them is refusing_host.
+    /// Addresses at which a router may answer; the dialer never takes them for refusing_host.
     std::vector<platform::SocketAddress> of_routers{};
     std::size_t connections = 1;
-    platform::StreamSecurity* security = nullptr; ///< Null: in clear. Outlives this.
-    std::string identity;                         ///< With security: what the peer must prove.
-    bool once = false;                            ///< When all addresses have failed, that is the end.
-    /// What it is about: purpose, epoch, token, and the first connection of how many.
+    platform::StreamSecurity* security = nullptr; ///< Null: no encryption. Outlives this object.
+    std::string identity;                         ///< With security: the identity that the peer must prove.
+    bool once = false;                            ///< The dialer stops when all addresses have failed once.
+    /// The purpose of the calls: purpose, epoch, token, and the first connection of how many.
     Hello hello{};
-    /// Not by the bootstrap's timeout: until when, and the host whose refusal is the peer's, so that it is in vain to
-    /// try on.
+    /// The deadline, instead of the bootstrap's timeout, and the host whose refusal proves that the peer's process has
+    /// ended.
     std::optional<platform::Deadline> deadline = std::nullopt;
     std::optional<platform::SocketAddress> refusing_host = std::nullopt;
   };
-  /// `next_token` counts poll tokens for all dialers. `context`, `poller` and `next_token` outlive this. `handler` gets
-  /// every connection.
+  /// `next_token` counts poll tokens for all dialers. `context`, `poller` and `next_token` outlive this object.
+  /// `handler` gets every connection.
   Dialer(const TransportContext& context, platform::Poller& poller, std::uint64_t& next_token, Target target,
          Handler handler);
 
   void start();
-  /// Whether an event with this token is this dialer's; handles it then.
+  /// Whether an event with this token belongs to this dialer, which then handles it.
   bool handle(std::uint64_t token);
   void tick();
   [[nodiscard]] int peer() const { return target_.peer; }
   [[nodiscard]] bool isDone() const { return connected_ == count_; }
-  /// The peer calls and is about to be welcomed: calls are dropped until resume(). False: this end's call is the one.
+  /// The peer calls and is about to be welcomed: this end drops its calls until resume(). False: this end's call
+  /// becomes the link.
   bool yield();
   [[nodiscard]] bool yields() const { return yields_; }
   void resume();
-  /// A way to the peer that the rank `via` relays: it counts as one that was called. It will be a link's only one.
+  /// A stream to the peer that the rank `via` relays: it counts as a call, and becomes the link's only connection.
   void takeRelayed(platform::Stream stream, int via);
-  /// A system answers at one of the addresses: its process may only be busy.
+  /// Whether a system answers at one of the addresses: the peer's process may only be busy.
   [[nodiscard]] bool isHeard() const;
-  /// A system has answered at the refusing_host host: the process that listens there lives, though it may be busy.
+  /// Whether the system at refusing_host has accepted a call: the process that listens there lives, though it may be
+  /// busy.
   [[nodiscard]] bool hasFirmAnswer() const { return firm_answer_; }
-  /// Nobody listens where the peer did, its host says: its process has ended.
+  /// Whether the host of the peer says that nobody listens at its port: the peer's process has ended.
   [[nodiscard]] bool foundNobody() const { return found_nobody_; }
-  /// Set when the deadline passed or the peer refused us; ok until then.
+  /// Why the dialer gave up, because the deadline passed or the peer refused this rank; ok until then.
   [[nodiscard]] const Status& error() const { return error_; }
   /// The addresses and why the last call of each has failed.
   [[nodiscard]] std::string trouble() const;
@@ -83,19 +85,19 @@ class Dialer {
     bool introduced = false;
     int via = -1;
     std::string input;
-    platform::Deadline answer_due; ///< Later the other end may not be waiting for "go" any more.
+    platform::Deadline answer_due; ///< After this the other end may no longer wait for "go".
   };
 
   void callNext();
   Status call(std::size_t address, std::size_t index);
   void callRest(std::size_t address);
-  /// Greets and introduces itself, as far as it can now.
+  /// Sends the greeting and the hello, as far as possible now.
   void greet(std::uint64_t token, Call& call);
   [[nodiscard]] Hello greeting(const Call& call) const;
   bool introduce(Call& call);
   void readAnswer(std::uint64_t token);
   void drop(std::uint64_t token, const std::string& why);
-  /// The same, because the other end refuses us.
+  /// As drop(), because the other end refuses this rank.
   void dropRefused(std::uint64_t token, const std::string& why);
   /// The system at that address has refused a call.
   void noteRefusal(std::size_t address) { found_nobody_ = found_nobody_ || isFirm(address); }
@@ -104,9 +106,9 @@ class Dialer {
   void giveUp(const std::string& why);
 
   static constexpr std::int64_t kHeadStartMs = 250;
-  static constexpr std::int64_t kMaxHeadStartsMs = 1000; ///< Of all addresses together.
+  static constexpr std::int64_t kMaxHeadStartsMs = 1000; ///< Sum over all addresses.
   static constexpr std::int64_t kPauseMs = 200;
-  /// A call to a peer that was connected before is repeated after so long: the path may work again.
+  /// A call to a peer that was connected before is repeated after this time, because the path may work again.
   static constexpr std::int64_t kPatienceMs = 3000;
 
   const TransportContext& context_;
@@ -118,11 +120,11 @@ class Dialer {
   platform::Deadline next_call_;
   platform::Deadline patience_;
   std::size_t next_address_ = 0;
-  bool chosen_ = false; ///< An address has welcomed us.
+  bool chosen_ = false; ///< An address has welcomed this rank.
   bool yields_ = false;
   bool firm_answer_ = false;
   bool found_nobody_ = false;
-  std::size_t count_ = 1; ///< Of connections.
+  std::size_t count_ = 1; ///< Number of connections.
   std::size_t connected_ = 0;
   std::map<std::uint64_t, Call> calls_; ///< By poll token.
   std::vector<std::string> failures_;   ///< By address: why the last call failed.

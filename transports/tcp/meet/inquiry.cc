@@ -16,14 +16,14 @@ void Inquiry::ask(Dialer::Target target, const std::optional<platform::SocketAdd
   target.connections = 1;
   target.hello.connections = 1;
   target.hello.purpose = Purpose::recall;
-  target.hello.token.fill(std::byte{1}); // A link that is not resumed has none.
+  target.hello.token.fill(std::byte{1}); // A link that is not resumed has no token.
   target.deadline = platform::Deadline::after(std::chrono::milliseconds(span_ms));
   target.refusing_host = remote;
   Case& one = cases_[peer];
   one.why = why;
   one.call = std::make_unique<Dialer>(context_, poller_, next_token_, std::move(target), [](Dialer::Made) {});
   one.call->start();
-  settle(); // On one host it is answered at once.
+  settle(); // On one host the call is answered at once.
 }
 
 bool Inquiry::handle(std::uint64_t token) {

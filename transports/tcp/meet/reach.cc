@@ -25,7 +25,7 @@ Sockets ownOf(const Address& address) {
   return {address.sockets.begin() + static_cast<std::ptrdiff_t>(address.advertised), address.sockets.end()};
 }
 
-/// At which a router may take calls for the peer that nobody has told it to advertise.
+/// Addresses at which a router may take calls for the peer although none was advertised.
 Sockets guess(const Site& own_site, const Address& peer, const Site& peer_site) {
   const Sockets own = ownOf(peer);
   const std::string& host = !peer_site.from.empty() || !peer_site.at.empty() ? peer_site.from : own_site.at;
@@ -34,7 +34,7 @@ Sockets guess(const Site& own_site, const Address& peer, const Site& peer_site) 
   return known ? Sockets() : Sockets{*socket};
 }
 
-/// Those of `more` that are not there yet.
+/// Appends those of `more` that `sockets` does not hold yet.
 void append(Sockets& sockets, const Sockets& more) {
   for (const SocketAddress& socket : more)
     if (std::find(sockets.begin(), sockets.end(), socket) == sockets.end()) sockets.push_back(socket);
@@ -47,13 +47,13 @@ Reach reachOf(const Address& own, const Site& own_site, const Address& peer, con
   Sockets outside = advertisedOf(peer);
   Reach reach;
   if (own.host_identity == peer.host_identity) {
-    // On one host nothing can be in loopback's way.
+    // On one host nothing can block loopback.
     std::stable_sort(theirs.begin(), theirs.end(),
                      [](const auto& a, const auto& b) { return a.loopback() && !b.loopback(); });
     append(reach.sockets, theirs);
     return reach;
   }
-  // Both ends must answer alike, whichever of them will call: no guesses here.
+  // Both ends must answer alike, whichever of them will call, so guesses do not count here.
   for (const Address* address : {&own, &peer})
     if (std::all_of(address->sockets.begin(), address->sockets.end(), isLoopback)) return {};
   append(outside, guess(own_site, peer, peer_site));

@@ -36,7 +36,7 @@ bool ByteForwarder::run() {
   return any;
 }
 
-/// One read and one write, from `from` to the other.
+/// One read from `from` and one write to the other side.
 bool ByteForwarder::pass(std::size_t from) {
   Flow& flow = flows_[from];
   if (flow.done) return false;
@@ -60,12 +60,12 @@ bool ByteForwarder::drain(Flow& flow, platform::Stream& sink) {
   if (flow.begin == flow.end) return false;
   const platform::StreamResult sent = sink.write({flow.buffer.get() + flow.begin, flow.end - flow.begin});
   flow.begin += sent.bytes;
-  // What it has sent itself before it broke is still passed on; then its own flow ends, and all.
+  // What the sink sent before it broke is still forwarded; then its own flow ends, and the forwarder.
   if (sent.ended) flow.done = true;
   return sent.bytes > 0;
 }
 
-/// Tells the sink of an end, once it has all that came before.
+/// Forwards an end of stream to the sink, once it has all bytes before the end.
 void ByteForwarder::finish(std::size_t from) {
   Flow& flow = flows_[from];
   if (!flow.done && flow.ended && flow.begin == flow.end && !ends_[1 - from].hasOutput()) {
@@ -86,7 +86,7 @@ void ByteForwarder::watch(std::size_t end) {
   reads_[end] = reads;
   writes_[end] = writes;
   const int fd = ends_[end].fd();
-  // A socket that broke would be reported without end, asked for or not.
+  // The poller would report a broken socket without end, even if nothing is watched.
   if (!reads && !writes) return poller_.remove(fd);
   const Status changed =
       watched ? poller_.change(fd, reads, writes, token_ + end) : poller_.add(fd, reads, writes, token_ + end);

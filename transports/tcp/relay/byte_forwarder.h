@@ -14,36 +14,37 @@
 namespace goss::transports::tcp {
 
 /// The forwarder does not look at the bytes. A slow reader holds up the other end's writes: at most kBufferBytes wait
-/// here each way. An end of one stream becomes an end of the other; one that broke breaks the
-/// other, after what had come before it. One thread.
+/// here each way. An end of one stream becomes an end of the other; a broken stream breaks the other, after the bytes
+/// that came before. One thread.
 class ByteForwarder {
  public:
-  /// Both are open and through their greetings. Their tokens are `token` and `token` + 1.
+  /// Both streams are open and have completed their greetings. Their tokens are `token` and `token` + 1.
   ByteForwarder(platform::Stream one, platform::Stream other, platform::Poller& poller, std::uint64_t token);
 
   /// Whether both sockets can be watched. Errors: resource.
   Status open();
-  /// Passes on what it can. Returns whether bytes moved.
+  /// Forwards as many bytes as it can. Returns whether bytes moved.
   bool run();
-  /// Nothing more will be passed on: to be destroyed, which closes both.
+  /// Whether no more bytes will be forwarded: then the owner destroys this object, which closes both streams.
   [[nodiscard]] bool isOver() const { return over_; }
-  /// run() would do something without waiting for the sockets.
+  /// Whether run() would do anything without waiting for the sockets.
   [[nodiscard]] bool hasWork() const;
-  /// One side has ended: tick() is to be called, which breaks both when nothing has moved for a while.
+  /// Whether one side has ended: then tick() must be called, which breaks both streams when nothing has moved for a
+  /// while.
   [[nodiscard]] bool isEnding() const { return !linger_.never(); }
   void tick();
-  /// From one to the other and back.
+  /// Bytes forwarded in both directions.
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
  private:
-  /// What one end has sent and the other has not been given yet.
+  /// Bytes that one side has sent and the other has not been given yet.
   struct Flow {
     std::unique_ptr<char[]> buffer;
     std::size_t begin = 0;
     std::size_t end = 0;
-    bool ended = false;  ///< The source gives no more.
-    bool broken = false; ///< And that was no orderly end.
-    bool done = false;   ///< The sink was told, or takes no more.
+    bool ended = false;  ///< The source has ended.
+    bool broken = false; ///< The source ended by an error.
+    bool done = false;   ///< The sink was told of the end, or takes no more.
   };
 
   bool pass(std::size_t from);
@@ -54,7 +55,7 @@ class ByteForwarder {
   void breakBoth();
 
   static constexpr std::size_t kBufferBytes = 128 * 1024;
-  static constexpr int kMaxRounds = 16; ///< In one turn: others get theirs.
+  static constexpr int kMaxRounds = 16; ///< Rounds in one turn, so that other streams get theirs.
   static constexpr std::chrono::milliseconds kLinger{3000};
 
   std::array<platform::Stream, 2> ends_;

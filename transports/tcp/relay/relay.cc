@@ -25,7 +25,7 @@ std::string Relay::whyNot(const Hello& hello, std::size_t coming) const {
 void Relay::add(Acceptor::Caller caller) {
   Half half{std::move(caller.stream), caller.hello.from, caller.hello.relayed_to,
             Deadline::after(std::chrono::milliseconds(context_.config->bootstrap_timeout_ms))};
-  // Who calls again has given up its older call.
+  // A rank that calls again has given up its older call.
   std::erase_if(halves_,
                 [&](const auto& entry) { return entry.second.from == half.from && entry.second.to == half.to; });
   const auto other = std::find_if(halves_.begin(), halves_.end(), [&](const auto& entry) {
@@ -46,7 +46,7 @@ void Relay::add(Acceptor::Caller caller) {
 
 void Relay::join(Half one, Half other) {
   const std::string joined = encodeAnswer(Answer::joined);
-  // New sockets have room for it; if not, both call again.
+  // New sockets have space for it; if not, both ranks call again.
   if (one.stream.write(joined).bytes != joined.size() || other.stream.write(joined).bytes != joined.size()) return;
   const std::uint64_t token = next_token_;
   next_token_ += 2;
@@ -67,7 +67,7 @@ void Relay::handle(std::uint64_t token) {
   if (half == halves_.end()) return;
   half->second.stream.flush();
   char byte = 0;
-  // Nothing may come before "joined"; it is read to learn when the other end closes.
+  // No bytes may come before "joined"; reading shows when the other end closes.
   const platform::StreamResult got = half->second.stream.read(&byte, 1);
   if (got.ended || got.bytes > 0) halves_.erase(half);
 }

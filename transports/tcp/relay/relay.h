@@ -16,12 +16,13 @@
 
 namespace goss::transports::tcp {
 
-/// Both ends call and ask for each other; the first waits, at most as long as a bootstrap may take. When both are here
-/// they hear "joined", and from then on each gets what the other sends. With TLS they greet each other within that, so
-/// that this rank learns lengths and times alone. One thread.
+/// Both ranks call this one and name each other; the first waits, at most as long as a bootstrap may take. When both
+/// have called they are told "joined", and from then on each gets what the other sends. TLS runs between the two ranks,
+/// so that this rank learns only lengths and times. One thread.
 class Relay {
  public:
-  /// Events of its sockets carry tokens from `first_token` to `end_token`. `context`, `log` and `poller` outlive this.
+  /// Events of its sockets carry tokens from `first_token` to `end_token`. `context`, `log` and `poller` outlive this
+  /// object.
   Relay(const TransportContext& context, const base::Log& log, platform::Poller& poller, std::uint64_t first_token,
         std::uint64_t end_token)
       : context_(context),
@@ -31,23 +32,24 @@ class Relay {
         end_token_(end_token),
         next_token_(first_token) {}
 
-  /// Why this rank will not relay for who says `hello`; "" when it will. `coming`: how many more were told that.
+  /// Why this rank refuses to relay for the caller that says `hello`; "": it does not refuse. `coming`: how many more
+  /// callers were welcomed to be relayed.
   [[nodiscard]] std::string whyNot(const Hello& hello, std::size_t coming) const;
-  /// A caller whose hello asks for it and who said "go".
+  /// Adds a caller whose hello asks for a relay and who said "go".
   void add(Acceptor::Caller caller);
 
   [[nodiscard]] bool owns(std::uint64_t token) const { return token >= first_token_ && token < end_token_; }
   void handle(std::uint64_t token);
-  /// Passes on what came without the sockets showing it. Returns whether bytes moved.
+  /// Forwards bytes that came without the sockets showing it. Returns whether bytes moved.
   bool run();
   void tick();
-  /// tick() has nothing to wait for.
+  /// Whether tick() has nothing to wait for.
   [[nodiscard]] bool isIdle() const { return halves_.empty() && !ending_; }
-  /// Whether run() has something to do.
+  /// Whether run() would do anything.
   [[nodiscard]] bool hasWork() const;
-  /// Whether this rank relays for others now.
+  /// Whether this rank relays for other ranks now.
   [[nodiscard]] bool isInUse() const { return !pairs_.empty(); }
-  /// Bytes that were relayed so far.
+  /// Number of bytes that were relayed so far.
   [[nodiscard]] std::uint64_t bytes() const;
 
  private:
@@ -69,18 +71,18 @@ class Relay {
 
   static constexpr std::size_t kMaxHalves = 256;
   static constexpr std::size_t kMaxPairs = 256;
-  static constexpr std::ptrdiff_t kMaxPairsOfTwo = 4; ///< Of which they drop all but one.
+  static constexpr std::ptrdiff_t kMaxPairsOfTwo = 4; ///< Connections of one pair of ranks, which drop all but one.
 
   const TransportContext& context_;
   const base::Log& log_;
   platform::Poller& poller_;
   const std::uint64_t first_token_;
   const std::uint64_t end_token_;
-  std::uint64_t next_token_; ///< Even.
+  std::uint64_t next_token_; ///< Even: each pair takes two tokens.
   std::map<std::uint64_t, Half> halves_;
   std::map<std::uint64_t, Pair> pairs_; ///< By the first of their two tokens.
   std::uint64_t bytes_of_ended_ = 0;
-  bool ending_ = false; ///< A pair is about to end, which tick() minds.
+  bool ending_ = false; ///< A pair is about to end, which tick() watches.
 };
 
 } // namespace goss::transports::tcp

@@ -24,7 +24,7 @@ void RelaySearch::want(int peer) {
   if (fresh) at->second.next = Deadline::after(milliseconds(0));
 }
 
-/// Those to be asked, the first one last: ranks that have a link to this one before others.
+/// The ranks to be asked, the first one last: ranks that have a link to this one before others.
 std::vector<int> RelaySearch::order(int peer) const {
   std::vector<int> linked;
   std::vector<int> others;
@@ -61,7 +61,7 @@ void RelaySearch::ask(int peer, Search& search) {
   target.hello.purpose = Purpose::relay;
   target.hello.relayed_to = static_cast<std::uint32_t>(peer);
   target.once = true;
-  // What it said last stays until it says something else.
+  // What the rank said last stays until it says something else.
   search.outcomes.try_emplace(via, "no answer");
   search.halves.push_back(std::make_unique<Half>());
   Half& half = *search.halves.back();
@@ -96,7 +96,7 @@ bool RelaySearch::handle(std::uint64_t token) {
 
 void RelaySearch::readAnswer(int peer, Search& search, Half& half) {
   std::array<char, kAnswerBytes> bytes;
-  // Not a byte more: what follows is from the other end.
+  // Reads not a byte more: the following bytes are from the other end.
   const platform::StreamResult got = half.stream.read(bytes.data(), bytes.size() - half.input.size());
   half.input.append(bytes.data(), got.bytes);
   if (half.input.size() < kAnswerBytes) {
@@ -111,13 +111,13 @@ void RelaySearch::readAnswer(int peer, Search& search, Half& half) {
     return;
   }
   search.outcomes[half.via] = "it relayed, but nothing came of it";
-  // Who is met there is greeted now: another relay would be one too many.
+  // The other end is greeted now: another relay would be one too many.
   search.next = Deadline::after(milliseconds(kPauseMs));
   poller_.remove(half.stream.fd());
   handler_(peer, half.via, std::move(half.stream));
 }
 
-/// Drops what is over; the search itself may be.
+/// Removes calls that are over, and the search itself if it is.
 void RelaySearch::clean(int peer) {
   const auto at = searches_.find(peer);
   if (at == searches_.end()) return;

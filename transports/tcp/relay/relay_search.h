@@ -1,4 +1,4 @@
-/// Looks for ranks that relay to peers which cannot be met directly.
+/// Looks for ranks that relay to peers with which no direct connection can be made.
 #ifndef GOSS_TRANSPORTS_TCP_RELAY_RELAY_SEARCH_H_
 #define GOSS_TRANSPORTS_TCP_RELAY_RELAY_SEARCH_H_
 
@@ -18,12 +18,13 @@
 
 namespace goss::transports::tcp {
 
-/// This end of a Relay. Both ends of a pair ask one rank after the other and go on waiting at those that take them, so
-/// they meet at each that both can call. They begin with the same one, and different pairs with different ones. One
-/// thread.
+/// The calling side of a Relay. Both ranks of a pair ask one rank after the other and go on waiting at those that
+/// accept, so they meet at every rank that both can call. Both begin with the same rank, and different pairs with
+/// different ones. One thread.
 class RelaySearch {
  public:
-  /// How to call a rank: its addresses, its identity, and whether a link to it stands; nothing when it has none.
+  /// How to call a rank: its addresses, its identity, and whether a link to it stands; empty when the rank has no
+  /// addresses.
   struct Candidate {
     Dialer::Target target;
     bool linked = false;
@@ -32,34 +33,34 @@ class RelaySearch {
   /// Gets a stream whose other end is `peer`; what `via` relays has not begun yet.
   using Handler = std::function<void(int peer, int via, platform::Stream stream)>;
 
-  /// `next_token` counts poll tokens, with the dialers'. All references outlive this.
+  /// `next_token` counts poll tokens, with the dialers'. All references outlive this object.
   RelaySearch(const TransportContext& context, platform::Poller& poller, std::uint64_t& next_token, Directory directory,
               Handler handler);
 
-  /// Begins to look for a way to `peer`, unless it has.
+  /// Begins to look for a relay to `peer`, unless the search has begun.
   void want(int peer);
-  /// Stops.
+  /// Stops the search for `peer`.
   void settle(int peer) { searches_.erase(peer); }
-  /// Whether an event with this token is this one's; handles it then.
+  /// Whether an event with this token belongs to this object, which then handles it.
   bool handle(std::uint64_t token);
   void tick();
   [[nodiscard]] bool isIdle() const { return searches_.empty(); }
-  /// What came of it, for an error's text: "rank 0: ..., rank 3: ...", or that there is no other rank.
+  /// The outcome of the search, for an error's text: "rank 0: ..., rank 3: ...", or that there is no other rank.
   [[nodiscard]] std::string trouble(int peer) const;
 
  private:
-  /// A call to a rank that may relay: first the dialer is at it, then the stream waits for the other end.
+  /// A call to a rank that may relay: first the dialer connects, then the stream waits for the other end.
   struct Half {
     int via = -1;
     std::unique_ptr<Dialer> dialer;
-    platform::Deadline called; ///< By when the dialer must have got through.
+    platform::Deadline called; ///< Time by which the dialer must have connected.
     platform::Stream stream;
     std::uint64_t token = 0;
     std::string input;
     bool over = false;
   };
   struct Search {
-    std::vector<int> left; ///< To be asked in this round, the next one last.
+    std::vector<int> left; ///< Ranks to be asked in this round, the next one last.
     platform::Deadline next;
     std::vector<std::unique_ptr<Half>> halves;
     std::map<int, std::string> outcomes; ///< By rank.
@@ -74,7 +75,7 @@ class RelaySearch {
   static constexpr std::int64_t kHeadStartMs = 250;
   static constexpr std::int64_t kPauseMs = 1000;
   static constexpr std::int64_t kCallMs = 5000;
-  static constexpr std::size_t kMaxHalves = 8; ///< At a time, for one peer.
+  static constexpr std::size_t kMaxHalves = 8; ///< Calls at a time, for one peer.
 
   const TransportContext& context_;
   platform::Poller& poller_;

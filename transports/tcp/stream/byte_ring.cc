@@ -19,7 +19,7 @@ void ByteRing::append(const void* bytes, std::size_t count) {
 
 void ByteRing::discard(std::size_t count) {
   size_ -= count;
-  // An empty ring starts at its front again, where one piece is enough for longer.
+  // An empty ring begins at its front again, where one piece is more often enough.
   begin_ = size_ == 0 ? 0 : (begin_ + count) & (capacity_ - 1);
 }
 

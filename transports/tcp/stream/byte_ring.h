@@ -10,14 +10,14 @@
 
 namespace goss::transports::tcp {
 
-/// A FIFO whose memory doubles when it is full. One thread.
+/// A FIFO buffer whose memory doubles when it is full. One thread.
 class ByteRing {
  public:
   [[nodiscard]] std::size_t size() const { return size_; }
   void append(const void* bytes, std::size_t count);
-  /// Forgets the oldest `count` bytes, of which there are as many.
+  /// Forgets the oldest `count` bytes; there are at least as many.
   void discard(std::size_t count);
-  /// `count` bytes from `offset` on, which are there, in place: the second piece is empty where one is enough. Valid
+  /// `count` bytes from `offset` on, in place; there are as many. The second piece is empty where one is enough. Valid
   /// until the next append().
   [[nodiscard]] std::array<iovec, 2> view(std::size_t offset, std::size_t count) const;
 

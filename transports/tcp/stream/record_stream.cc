@@ -20,7 +20,7 @@ constexpr std::size_t kTellEvery = std::size_t{256} * 1024;
 
 } // namespace
 
-/// A list of pieces of memory that is filled, or emptied, from the front.
+/// A list of memory pieces that is filled, or emptied, from the front.
 class RecordStream::Pieces {
  public:
   explicit Pieces(std::span<const iovec> pieces) : pieces_(pieces) {
@@ -29,7 +29,7 @@ class RecordStream::Pieces {
   }
   [[nodiscard]] std::size_t left() const { return left_; }
   [[nodiscard]] std::size_t done() const { return done_; }
-  /// Copies `size` bytes, for which there is room, to the front.
+  /// Copies `size` bytes, for which there is space, to the front.
   void put(const char* from, std::size_t size) {
     while (size > 0) {
       const iovec piece = front(size);
@@ -39,7 +39,7 @@ class RecordStream::Pieces {
       skip(piece.iov_len);
     }
   }
-  /// The front piece, not empty, at most `size` bytes of it; something is left.
+  /// At most `size` bytes of the front piece; the list is not empty.
   [[nodiscard]] iovec front(std::size_t size) {
     while (pieces_.front().iov_len == at_)
       next();
@@ -77,7 +77,7 @@ class RecordStream::Pieces {
     at_ = 0;
   }
   std::span<const iovec> pieces_;
-  std::size_t at_ = 0; ///< In the front piece.
+  std::size_t at_ = 0; ///< Offset in the front piece.
   std::size_t left_ = 0;
   std::size_t done_ = 0;
 };
@@ -105,20 +105,21 @@ platform::StreamResult RecordStream::readInto(platform::Stream& stream, Pieces& 
     if (end_.ended) return end_;
     end_ = fill(stream, to, dry);
     if (end_.ended) {
-      // What came with the end counts.
+      // Bytes that came together with the end count.
       return unpack(to) ? end_ : brokenEnd();
     }
   }
   return {};
 }
 
-/// What the connection ends with when unpack() has failed.
+/// The end that read() reports when unpack() has failed.
 platform::StreamResult RecordStream::brokenEnd() const { return {0, true, changed_ ? EBADMSG : EPROTO}; }
 
-/// So much is read into raw_ at a time: the rest of a record that waits to be whole, and a little of the next.
+/// Bytes that are read into raw_ at a time: the rest of a record that must be complete, and a little of the next one.
 std::size_t RecordStream::rawRoom() const { return unchecked_ + kRawBytes - raw_end_; }
 
-/// One read of the connection, straight to where its payload belongs as far as that is known. `dry`: it has no more.
+/// Reads once from the connection, straight into the destination as far as that is known. `dry`: the connection has no
+/// more bytes.
 platform::StreamResult RecordStream::fill(platform::Stream& stream, Pieces& to, bool& dry) {
   if (raw_at_ > 0) {
     std::memmove(raw_.get(), raw_.get() + raw_at_, raw());
@@ -143,7 +144,7 @@ platform::StreamResult RecordStream::fill(platform::Stream& stream, Pieces& to, 
   return {};
 }
 
-/// Takes apart what is in raw_; payload goes as far as there is room. False: it makes no sense, or is not what was
+/// Parses raw_; payload goes to its destination as far as there is space. False: it is malformed, or is not what was
 /// sent.
 bool RecordStream::unpack(Pieces& to) {
   for (;;) {
@@ -173,7 +174,7 @@ bool RecordStream::handleHeader() {
   malformed_ = verdict == HeaderVerdict::malformed ||
                (!changed_ && (header.used < acknowledged_ || header.used > sent_ || (restarting_ && header.bytes > 0)));
   if (changed_ || malformed_) {
-    raw_at_ = raw_end_ = 0; // None of it means anything.
+    raw_at_ = raw_end_ = 0; // None of these bytes can be trusted.
     return false;
   }
   ring_.discard(static_cast<std::size_t>(header.used - acknowledged_));
@@ -185,7 +186,7 @@ bool RecordStream::handleHeader() {
   return true;
 }
 
-/// The record that waits in raw_ is whole.
+/// Checks the complete record that waits in raw_.
 bool RecordStream::check() {
   changed_ = platform::crc32c(raw_.get() + raw_at_, unchecked_) != checksum_;
   if (changed_) raw_at_ = raw_end_ = 0;
@@ -250,7 +251,7 @@ platform::StreamResult RecordStream::write(platform::Stream& stream, std::span<c
   while (pieces.left() > 0 && !restarting_) {
     if (hasUnsent()) {
       const platform::StreamResult flushed = flush(stream);
-      // What was taken over is kept and will be sent again, so the end is none of this call's.
+      // Bytes that this stream took are kept and will be sent again, so the connection's end is no result of this call.
       if (flushed.ended && pieces.done() == 0) return flushed;
       if (flushed.ended || hasUnsent()) break;
     }
@@ -279,7 +280,7 @@ platform::StreamResult RecordStream::flush(platform::Stream& stream) {
     const std::size_t asked = header_left_ + payload_left_;
     const platform::StreamResult result = stream.write(std::span<const iovec>(pieces.data(), count));
     if (result.ended) {
-      // EPIPE says no more than that an end has come, or this end has closed.
+      // EPIPE only says that an end has come, or that this end has closed.
       if (result.error != 0 && result.error != EPIPE && !first_error_) first_error_ = result;
       return result;
     }
@@ -292,11 +293,11 @@ platform::StreamResult RecordStream::flush(platform::Stream& stream) {
   return {};
 }
 
-/// False: there is nothing to be said.
+/// False: there is nothing to send.
 bool RecordStream::beginRecord() {
   const std::uint64_t unsent = restarting_ ? 0 : written_ - sent_;
   if (unsent == 0 && !tell_) return false;
-  // The first record of a connection that goes on for another says nothing but what has arrived.
+  // The first record of a connection that replaces another one only says how many bytes have arrived.
   const bool first = tell_first_;
   payload_left_ = first ? 0 : static_cast<std::size_t>(std::min<std::uint64_t>(unsent, mostInRecord()));
   header_ = encodeRecordHeader({static_cast<std::uint32_t>(payload_left_), used_, payloadChecksum()}, checked_);
@@ -307,7 +308,7 @@ bool RecordStream::beginRecord() {
   return true;
 }
 
-/// Of the record that begins.
+/// Checksum of the payload of the record that begins.
 std::uint32_t RecordStream::payloadChecksum() const {
   std::uint32_t checksum = 0;
   if (!checked_) return checksum;

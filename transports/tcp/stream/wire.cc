@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kAddressMagic("GTA1");
 constexpr std::string_view kHelloMagic("GOSSTCP1");
 constexpr std::string_view kAnswerMagic("GTH1");
-constexpr std::uint32_t kFrameMagic = 0x465447;    // "GTF", and the kind.
+constexpr std::uint32_t kFrameMagic = 0x465447;    // "GTF", and the kind of frame.
 constexpr std::uint32_t kRecordMagic = 0x32525447; // "GTR2"
 constexpr std::uint16_t kAddressVersion = 3;
 constexpr std::size_t kMaxHostBytes = 1024;
@@ -28,7 +28,7 @@ constexpr std::size_t kRecordChecksumAt = kRecordHeaderBytes - sizeof(std::uint3
 Status wrong(std::string text) { return Status::error(GOSS_ERR_PROTOCOL, std::move(text)); }
 
 std::uint32_t checksum(std::string_view bytes) { return platform::crc32c(bytes.data(), bytes.size()); }
-/// A refusal has none, so that libraries of all versions understand each other's.
+/// A refusal has no checksum, so that libraries of all versions understand each other's refusals.
 std::uint16_t answerChecksum(Answer answer, std::string_view bytes) {
   return answer == Answer::refused ? std::uint16_t{0} : static_cast<std::uint16_t>(checksum(bytes));
 }
@@ -117,7 +117,7 @@ Result<Hello> decodeHello(std::string_view bytes) {
   const std::string_view job = in.raw(hello.job.size());
   const std::string_view token = in.raw(hello.token.size());
   hello.epoch = in.integer<std::uint32_t>();
-  in.integer<std::uint32_t>(); // The checksum.
+  in.integer<std::uint32_t>(); // Skips the checksum.
   const bool counts = hello.from < hello.size && hello.to < hello.size && hello.from != hello.to &&
                       hello.connections >= 1 && hello.connections <= 1 + kMaxPayloadConnections &&
                       hello.connection < hello.connections;
@@ -134,7 +134,7 @@ Result<Hello> decodeHello(std::string_view bytes) {
   const bool has_token = hello.token != LinkToken{};
   const bool secret = hello.purpose >= Purpose::resumable;
   const bool first = hello.purpose <= Purpose::resumable;
-  // The first call of a connection has no epoch, and one that takes its place has.
+  // The first call of a connection has no epoch, and a call that resumes one has.
   if (has_token != secret || (first && hello.epoch != 0) || (hello.purpose == Purpose::resume && hello.epoch == 0))
     return wrong("its greeting is malformed");
   return hello;

@@ -1,4 +1,4 @@
-// What lib/builtins/builtins.cc finds when it loads libgossamer_ucx.so.
+// The symbol that lib/builtins/builtins.cc looks up when it loads libgossamer_ucx.so.
 #include "transports/common/plug.h"
 
 #include "transports/ucx/ucx.h"
