@@ -35,7 +35,7 @@ bool isLaterRank() {
   return false;
 }
 
-/// Runs `action`; when it fails, takes the other ranks down with this rank's reason.
+/// Runs `action`; when it fails, aborts the other ranks with this rank's reason.
 template <typename Action>
 void runOrAbort(Group& group, const Action& action) {
   try {
@@ -60,14 +60,15 @@ void train(TrainOptions options, DataParallel& group) {
   options.sync = syncWithIslands(options);
   ReplicaEngine engine(options, data, group, *ops, report);
   TrainingLoop loop(engine);
-  // The gradient may be lent to the library when a step fails: the abort comes before the engine is destroyed.
+  // When a step fails, the library may still use the gradient: so the abort comes before the engine is destroyed.
   runOrAbort(group, [&loop] { loop.run(); });
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN); // a file that may not grow is an error with a text, not the end
+  // a file that may not grow is then an error with a text instead of the end of the process
+  std::signal(SIGXFSZ, SIG_IGN);
   const std::string command = argc > 1 ? argv[1] : "";
   if (command == "compare" || command == "logits") {
     try {

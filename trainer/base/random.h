@@ -12,7 +12,7 @@ namespace goss::trainer {
 /// What a stream of numbers is for; streams never share numbers.
 enum class RandomStream : std::uint64_t { parameters = 1, batches = 2, sampling = 3 };
 
-/// The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection that passes for random.
+/// The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): a bijection whose output looks random.
 inline std::uint64_t mixBits(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -26,7 +26,7 @@ inline std::uint64_t randomBits(std::uint64_t seed, RandomStream stream, std::ui
   return mixBits(mixBits(key ^ mixBits(major)) ^ minor);
 }
 
-/// Uniform in [0, bound); bound > 0. The high half of a 128-bit product: a bias below bound / 2^64.
+/// Uniform in [0, bound); bound > 0. It takes the high half of a 128-bit product, with a bias below bound / 2^64.
 inline std::uint64_t randomBelow(std::uint64_t bits, std::uint64_t bound) {
   __extension__ using Wide = unsigned __int128;
   return static_cast<std::uint64_t>((static_cast<Wide>(bits) * bound) >> 64);

@@ -1,4 +1,4 @@
-/// How things are split over ranks, layers over stages.
+/// How work is split over ranks, and layers over stages.
 #ifndef GOSS_TRAINER_BASE_SHARE_H_
 #define GOSS_TRAINER_BASE_SHARE_H_
 

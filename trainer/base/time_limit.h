@@ -10,7 +10,7 @@ inline double secondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// How long a run may take; counts from when it is made, or from `restart`.
+/// How long a run may take; time counts from construction, or from restart().
 class TimeLimit {
  public:
   explicit TimeLimit(double limit_s) : limit_s_(limit_s) {} ///< 0: no limit

@@ -12,7 +12,7 @@ namespace goss::trainer {
 
 namespace {
 
-/// This process among those of its host, as its launcher says; 0 without one.
+/// This process's number on its host, from its launcher's variables; 0 without a launcher.
 int localRank() {
   for (const char* name : {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}) {
     const char* value = std::getenv(name);
@@ -21,7 +21,7 @@ int localRank() {
   return 0;
 }
 
-/// The loader looks where this program's own libraries lie, and where the system has its.
+/// The loader searches the folders of this program's own libraries and the system's.
 MakeAtenOps* loadAten() {
   void* library = ::dlopen(kAtenLibrary, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {

@@ -9,7 +9,7 @@
 
 namespace goss::trainer {
 
-/// `backend` and `device` as in TrainOptions. The backend aten is loaded now, and LibTorch with it; it stays until the
+/// `backend` and `device` as in TrainOptions. For aten this loads the backend and LibTorch, which stay loaded until the
 /// process ends. Throws Error that says what to install, or what is wrong with the device.
 std::unique_ptr<Ops> makeOps(const std::string& backend, const std::string& device);
 

@@ -30,7 +30,7 @@ class Buffer {
   [[nodiscard]] const T* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  /// Copies in all of `host`, which is not longer than the buffer.
+  /// Copies all of `host`, which is not longer than the buffer, into the buffer.
   void upload(std::span<const T> host) { ops_->upload(data_, host.data(), host.size_bytes()); }
   [[nodiscard]] std::vector<T> download() const {
     std::vector<T> host(size_);

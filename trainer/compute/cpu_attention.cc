@@ -76,7 +76,7 @@ struct Head {
   std::size_t size;       // channels of one head
   std::size_t qkv_stride; // 3C
   std::size_t out_stride; // C
-  std::size_t qkv_offset; // of the first query; keys follow C later, values 2C later
+  std::size_t qkv_offset; // offset of the first query; keys follow C later, values 2C later
   std::size_t out_offset;
   std::size_t probs_offset;
   float scale;

@@ -12,7 +12,7 @@ constexpr float kLayerNormEps = 1e-5f;
 constexpr float kGeluRoot = 0.7978845608f; // sqrt(2 / pi)
 constexpr float kGeluCubic = 0.044715f;
 
-/// One row of softmax cross-entropy: returns the loss and, when asked, turns the logits into their gradient.
+/// One row of softmax cross-entropy: returns the loss and, if asked, replaces the logits by their gradient.
 float xentRow(float* __restrict x, std::size_t vocab, std::size_t target, const XentShape& shape) {
   float top = x[0];
 #pragma omp simd reduction(max : top)

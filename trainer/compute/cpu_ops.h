@@ -10,7 +10,7 @@ namespace goss::trainer {
 
 class CpuOps : public Ops {
  public:
-  /// Sets OpenBLAS, which is one per process, to a single thread: a rank is meant to be a core.
+  /// Sets OpenBLAS, of which a process has one, to a single thread, because each rank is meant to use one core.
   CpuOps();
 
   [[nodiscard]] const char* name() const override { return "cpu"; }

@@ -30,7 +30,7 @@ std::uint32_t readU32(std::string_view bytes, std::size_t at) {
   return value;
 }
 
-/// Everything up to the end of the stream; false on a read error.
+/// Reads everything up to the end of the stream; false on a read error.
 bool readAll(std::FILE* stream, std::string& text) {
   std::array<char, 65536> block{};
   while (const std::size_t n = std::fread(block.data(), 1, block.size(), stream))

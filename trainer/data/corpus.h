@@ -9,7 +9,7 @@
 
 namespace goss::trainer {
 
-/// The whole file. Throws Error with the file's name and the system's reason.
+/// The contents of a file. Throws Error with the file's name and the system's reason.
 std::string readFile(const std::string& path);
 
 /// The King James Bible, one verse a line without its reference, as the program /usr/bin/bible prints it.

@@ -17,7 +17,7 @@ class Dataset {
   /// 20240520: GPT-2 tokens (docs/trainer.md). Any other file: its bytes are the tokens. Throws Error that names the
   /// file and what to do.
   static Dataset load(const std::string& path);
-  /// Of tokens made elsewhere; `is_text`: they are bytes.
+  /// A data set of tokens that the caller has; `is_text`: the tokens are bytes.
   Dataset(std::vector<std::uint16_t> tokens, bool is_text);
 
   /// Throws Error when the corpus is too short for `context`, or has a token that is not below `vocab`.
@@ -28,7 +28,7 @@ class Dataset {
   [[nodiscard]] std::span<const std::uint16_t> validation() const {
     return std::span(tokens_).subspan(training_count_);
   }
-  /// Equal for equal tokens (XXH3).
+  /// A hash (XXH3) of the tokens.
   [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
 
  private:
@@ -47,13 +47,13 @@ std::size_t windowStart(std::uint64_t seed, std::size_t step, std::size_t sample
 /// Which windows a run trains on.
 struct Windows {
   std::uint64_t seed = 1;
-  std::size_t samples = 0; // so many, drawn again and again; 0: any
+  std::size_t samples = 0; // number of windows, drawn again and again; 0: any window
   std::size_t token_count = 0;
   std::size_t context = 0;
 
-  /// Which of the `samples` sample `sample` of step `step` is; with samples == 0 a number that says nothing.
+  /// The index, among the `samples` windows, of sample `sample` of step `step`; without meaning when samples == 0.
   [[nodiscard]] std::uint64_t numberOf(std::size_t step, std::size_t sample) const;
-  /// Its first token.
+  /// First token of sample `sample` of step `step`.
   [[nodiscard]] std::size_t startOf(std::size_t step, std::size_t sample) const;
 };
 
@@ -61,7 +61,7 @@ struct Windows {
 /// the same for every number of ranks and every call.
 std::size_t validationStart(std::size_t token_count, std::size_t context, std::size_t sample, std::size_t samples);
 
-/// inputs[T] and targets[T], the inputs' successors, of the window that starts at `start`.
+/// Fills inputs[T], and targets[T] with the inputs' successors, from the window that starts at `start`.
 void readWindow(std::span<const std::uint16_t> tokens, std::size_t start, std::span<std::int32_t> inputs,
                 std::span<std::int32_t> targets);
 

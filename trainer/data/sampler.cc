@@ -28,7 +28,7 @@ std::int32_t pick(std::span<const float> logits, double temperature, double unit
     left -= weights[i];
     if (left < 0) return static_cast<std::int32_t>(i);
   }
-  return static_cast<std::int32_t>(top - logits.begin()); // rounding left a crumb
+  return static_cast<std::int32_t>(top - logits.begin()); // rounding left the sum below `unit`
 }
 
 } // namespace
@@ -40,7 +40,8 @@ std::vector<std::int32_t> sampleTokens(Gpt& model, std::span<const std::int32_t>
   for (std::size_t n = 0; n < options.count; ++n) {
     const std::size_t used = std::min(tokens.size(), context);
     std::copy(tokens.end() - static_cast<std::ptrdiff_t>(used), tokens.end(), window.begin());
-    std::fill(window.begin() + static_cast<std::ptrdiff_t>(used), window.end(), 0); // attention is causal: never seen
+    // attention is causal: these are never seen
+    std::fill(window.begin() + static_cast<std::ptrdiff_t>(used), window.end(), 0);
     model.forward(window);
     const std::vector<float> logits = model.logitsAt(used - 1);
     const double unit = randomUnit(randomBits(options.seed, RandomStream::sampling, 0, n));
@@ -56,7 +57,7 @@ std::vector<std::int32_t> promptTokens(const std::string& prompt, const Dataset&
   if (data.isText()) {
     for (const char c : prompt)
       tokens.push_back(static_cast<unsigned char>(c));
-  } else { // there is no tokenizer here: continue the validation data
+  } else { // there is no tokenizer here, so the sample continues the validation data
     const std::size_t count = std::min(kTokenPrompt, model.context);
     for (const std::uint16_t token : data.validation().first(count))
       tokens.push_back(token);

@@ -1,4 +1,4 @@
-/// Text from a model.
+/// Generates text from a model.
 #ifndef GOSS_TRAINER_DATA_SAMPLER_H_
 #define GOSS_TRAINER_DATA_SAMPLER_H_
 

@@ -23,13 +23,13 @@ constexpr const char* kPrefix = "step-";
 constexpr const char* kTemporary = ".writing";
 constexpr std::size_t kMaxNameBytes = 64;
 
-/// The checkpoint was written, but those before it are in the way.
+/// The checkpoint was written, but older ones could not be removed.
 class OldCheckpoints : public Error {
  public:
   using Error::Error;
 };
 
-/// Makes the directories that are missing on the way to `path`, and their names durable.
+/// Creates the missing directories of `path` and syncs them to the disk.
 void createDirectories(const fs::path& path) {
   std::vector<fs::path> missing;
   for (fs::path at = fs::absolute(path).lexically_normal(); !at.empty() && !fs::exists(at); at = at.parent_path())
@@ -67,7 +67,7 @@ void CheckpointStore::prepare(std::size_t bytes) const {
   const std::string probe = directory_ + "/.probe";
   try {
     OutputFile file(probe);
-    file.write("probe", 5); // an empty file fits on a full disk
+    file.write("probe", 5); // an empty file would fit on a full disk
     file.commit();
   } catch (const Error&) {
     fs::remove(probe, error);
@@ -80,14 +80,14 @@ void CheckpointStore::save(const ModelConfig& config, const ParameterTable& tabl
   const std::string temporary = directory_ + "/" + kTemporary;
   std::error_code ignored;
   try {
-    fs::remove_all(temporary); // what a crash may have left
+    fs::remove_all(temporary); // removes what a crash may have left
     fs::create_directory(temporary);
     writeCheckpointFiles(temporary, config, table, state);
     syncDirectory(temporary);
     const std::string name = freshName(state.step);
-    passed_over_.erase(name); // a damaged one that is gone may have had it
+    passed_over_.erase(name); // a damaged checkpoint that is gone may have had this name
     fs::rename(temporary, directory_ + "/" + name);
-    syncDirectory(directory_); // before `latest` may name it
+    syncDirectory(directory_); // before `latest` may name the new folder
     replaceFile(directory_ + "/latest", name + "\n");
     removeOld(name, state.step);
   } catch (const OldCheckpoints&) {
@@ -98,8 +98,8 @@ void CheckpointStore::save(const ModelConfig& config, const ParameterTable& tabl
   }
 }
 
-/// A run that went back to an earlier checkpoint meets names that exist; they are never overwritten, since `latest` may
-/// point there.
+/// A run that went back to an earlier checkpoint finds names that exist; those are never overwritten, because `latest`
+/// may name them.
 std::string CheckpointStore::freshName(std::size_t step) const {
   const std::string base = fmt::format("{}{:08}", kPrefix, step);
   std::string name = base;
@@ -108,7 +108,7 @@ std::string CheckpointStore::freshName(std::size_t step) const {
   return name;
 }
 
-/// By name, which is by step.
+/// Sorted by name, which is by step.
 std::vector<std::string> CheckpointStore::namesNewestFirst() const {
   std::vector<std::string> names;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory_)) {
@@ -119,19 +119,19 @@ std::vector<std::string> CheckpointStore::namesNewestFirst() const {
   return names;
 }
 
-/// What to try, in this order. A `latest` that names nothing is one of the damaged files.
+/// The checkpoints to try, in this order. A `latest` that names nothing counts as a damaged file.
 std::vector<std::string> CheckpointStore::candidates(std::vector<std::string>& damaged) const {
   if (!fs::is_directory(directory_)) return {};
   std::vector<std::string> names = namesNewestFirst();
   const std::string path = directory_ + "/latest";
-  if (!fs::exists(path)) return names; // a crash came before it was written for the first time
+  if (!fs::exists(path)) return names; // a crash came before the file was written for the first time
   const std::string latest = readName(path);
   const auto found = std::find(names.begin(), names.end(), latest);
   if (found == names.end()) {
     damaged.push_back(
         fmt::format("{} is damaged: it names '{}', which is no checkpoint in that directory", path, latest));
   } else {
-    names.erase(names.begin(), found); // newer ones are of a course that was left by hand
+    names.erase(names.begin(), found); // newer checkpoints belong to a course of training that the user left
   }
   return names;
 }
@@ -158,7 +158,7 @@ std::optional<LoadedCheckpoint> CheckpointStore::loadLatest(const ModelConfig& c
 
 void CheckpointStore::removeOld(const std::string& latest, std::size_t step) const try {
   std::vector<std::string> names = namesNewestFirst();
-  std::erase(names, latest); // stays whatever its name
+  std::erase(names, latest); // the latest stays whatever its name is
   std::stable_partition(names.begin(), names.end(),
                         [&](const std::string& n) { return n < latest && !passed_over_.contains(n); });
   for (std::size_t i = keep_ - 1; i < names.size(); ++i)

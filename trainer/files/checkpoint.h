@@ -16,7 +16,7 @@ namespace goss::trainer {
 
 struct LoadedCheckpoint {
   TrainingState state;
-  std::vector<std::string> damaged; ///< Of each newer one that could not be used: the file and the reason.
+  std::vector<std::string> damaged; ///< File and reason of each newer checkpoint that could not be used.
 };
 
 /// A directory DIR with folders DIR/step-00000100 (trainer/files/checkpoint_files.h) and DIR/latest, the name of the
@@ -25,17 +25,17 @@ struct LoadedCheckpoint {
 /// the reason.
 class CheckpointStore {
  public:
-  /// Keeps the newest `keep` checkpoints of this course; damaged ones that were met, and those of a course that was
-  /// left (of later steps than the one that was loaded or saved last), are the first to go.
+  /// Keeps the newest `keep` checkpoints of this course of training. Damaged ones that were found, and those of a
+  /// course that was left (of later steps than the one that was loaded or saved last), are removed first.
   CheckpointStore(std::string directory, std::size_t keep);
 
-  /// Makes the directory and proves that it can be written and has room for a checkpoint of `bytes`, so that a run does
-  /// not fail an hour later.
+  /// Creates the directory and proves that it can be written and has space for a checkpoint of `bytes`, so that a run
+  /// does not fail an hour later.
   void prepare(std::size_t bytes) const;
-  /// On failure the earlier checkpoints are as they were.
+  /// Writes a checkpoint. On failure the earlier checkpoints are unchanged.
   void save(const ModelConfig& config, const ParameterTable& table, const TrainingState& state);
-  /// The one that `latest` names; when that is damaged, the newest whole one of no later step. None when the directory
-  /// has none. A whole one of another model is refused.
+  /// Loads the checkpoint that `latest` names; when that is damaged, the newest whole one of no later step. nullopt
+  /// when the directory has none. A whole checkpoint of another model is refused.
   [[nodiscard]] std::optional<LoadedCheckpoint> loadLatest(const ModelConfig& config, const ParameterTable& table);
 
  private:
@@ -46,7 +46,7 @@ class CheckpointStore {
 
   std::string directory_;
   std::size_t keep_;
-  std::set<std::string> passed_over_; // names by loadLatest, until one is used again
+  std::set<std::string> passed_over_; // names that loadLatest passed over, until one is used again
 };
 
 } // namespace goss::trainer

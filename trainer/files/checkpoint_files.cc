@@ -71,7 +71,7 @@ std::vector<float> readTensors(const SafetensorsFile& file, const ParameterTable
   return values;
 }
 
-/// A model of another shape is named as such before single tensors are looked at.
+/// Refuses a model of another shape by its number of tensors, before single tensors are read.
 void checkNames(const SafetensorsFile& file, std::size_t expected) {
   if (file.names().size() != expected) {
     refuse("{} has {} tensors, but this model has {}: it is a checkpoint of another model", file.path(),
@@ -103,7 +103,7 @@ constexpr ConfigSize kConfigSizes[] = {{"n_layer", "--layers", &ModelConfig::lay
                                        {"n_positions", "--context", &ModelConfig::context},
                                        {"vocab_size", "--vocab", &ModelConfig::vocab}};
 
-/// The number of heads shows in no tensor's shape, and every other size is named best by its flag.
+/// The number of heads shows in no tensor's shape, and for every other size this error names the flag.
 void checkConfig(const std::string& path, const ModelConfig& expected) {
   const ModelConfig found = readModelConfig(path);
   for (const ConfigSize& size : kConfigSizes) {
@@ -144,7 +144,7 @@ std::string checksumOf(const std::string& path) {
   return fmt::format("{:016x}", XXH3_64bits_digest(hash.get()));
 }
 
-/// Of whole files: a safetensors file's own checksum says nothing of its header.
+/// Writes checksums of whole files: a safetensors file's own checksum does not cover its header.
 void writeChecksums(const std::string& path, const std::vector<std::string>& files) {
   nlohmann::json checksums;
   for (const std::string& file : files)
@@ -152,7 +152,7 @@ void writeChecksums(const std::string& path, const std::vector<std::string>& fil
   writeText(checksumsPath(path), checksums.dump(2) + "\n");
 }
 
-/// Every file that was written, before anything is believed.
+/// Verifies every file that was written, before any content is used.
 void verifyChecksums(const std::string& path) {
   const nlohmann::json checksums = nlohmann::json::parse(readText(checksumsPath(path)), nullptr, false);
   if (!checksums.is_object() || checksums.empty()) fail("{} is damaged: it is not JSON", checksumsPath(path));
@@ -165,7 +165,7 @@ void verifyChecksums(const std::string& path) {
 
 void writeReplica(const std::string& path, const ParameterTable& table, const ReplicaState& replica, bool is_first) {
   std::vector<SafetensorsEntry> entries;
-  if (!is_first) { // the first one's are in the model and moments files
+  if (!is_first) { // the first one's vectors are in the model and moments files
     appendEntries(entries, table, "model/", replica.parameters);
     appendEntries(entries, table, "exp_avg/", replica.first_moments);
     appendEntries(entries, table, "exp_avg_sq/", replica.second_moments);
@@ -178,7 +178,7 @@ void writeReplica(const std::string& path, const ParameterTable& table, const Re
   writeSafetensors(path, std::move(entries), {{"format", kFormat}, {"version", kVersion}});
 }
 
-/// replica.ranks has its size already.
+/// The caller has set the size of replica.ranks.
 void readReplica(const std::string& path, const ParameterTable& table, ReplicaState& replica, bool is_first) {
   const SafetensorsFile file(path);
   checkNames(file, (is_first ? 0 : 3 * table.parameters().size()) + 2 * replica.ranks.size());

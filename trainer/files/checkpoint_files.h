@@ -11,7 +11,7 @@
 
 namespace goss::trainer {
 
-/// A whole checkpoint that is not for this model or this version: an older one would not be either.
+/// A whole checkpoint that is not for this model or this version; older ones would not be either.
 class Refusal : public Error {
  public:
   using Error::Error;
@@ -21,8 +21,9 @@ class Refusal : public Error {
 void writeCheckpointFiles(const std::string& path, const ModelConfig& config, const ParameterTable& table,
                           const TrainingState& state);
 
-/// Reads the folder `path`. Throws Refusal when it is of another model than `config` and `table` or of another version;
-/// Error, with the file's name, when a file is missing, cut short, or differs in any bit from what was written.
+/// Reads the folder `path`. Throws Refusal when it belongs to another model than `config` and `table`, or to another
+/// version; Error, with the file's name, when a file is missing, cut short, or differs in any bit from what was
+/// written.
 TrainingState readCheckpointFiles(const std::string& path, const ModelConfig& config, const ParameterTable& table);
 
 /// The sizes that the folder's config.json gives. Throws Error.

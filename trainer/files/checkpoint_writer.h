@@ -17,19 +17,19 @@ class CheckpointWriter {
  public:
   /// `config` and `table` must outlive the writer; nobody else uses `store` meanwhile.
   CheckpointWriter(CheckpointStore store, const ModelConfig& config, const ParameterTable& table);
-  /// Waits for what is being written; a failure is lost, so call finish() where it matters.
+  /// Waits for the checkpoint that is being written; a failure is lost, so call finish() where it matters.
   ~CheckpointWriter();
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  /// While nothing is being written.
+  /// May be used while nothing is being written.
   CheckpointStore& store() { return store_; }
-  /// Takes the state, which costs its memory until it is written. Only after finish().
+  /// Starts writing `state`, which stays in memory until it is written. Only after finish().
   void start(TrainingState state);
-  /// The step whose checkpoint has become whole since the last call of this or finish(). Throws the store's Error when
-  /// it has failed. Never waits.
+  /// The step whose checkpoint was completed since the last call of poll() or finish(). Throws the store's Error when
+  /// writing has failed. Never waits.
   std::optional<std::size_t> poll();
-  /// As poll, after waiting for what is being written.
+  /// As poll, after waiting for the checkpoint that is being written.
   std::optional<std::size_t> finish();
 
  private:
@@ -37,9 +37,9 @@ class CheckpointWriter {
   const ModelConfig& config_;
   const ParameterTable& table_;
   std::size_t step_ = 0;
-  std::string error_;                // the thread's until it is joined
+  std::string error_;                // belongs to the thread until it is joined
   std::atomic<bool> is_done_{false}; // the thread is about to end
-  std::thread thread_;               // joinable until what it did has been collected
+  std::thread thread_;               // joinable until poll() or finish() has collected its result
 };
 
 } // namespace goss::trainer

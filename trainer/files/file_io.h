@@ -19,7 +19,8 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   void write(const void* data, std::size_t bytes);
-  /// Flushes to the disk and closes. Without it the file is closed at destruction, with nothing promised.
+  /// Flushes to the disk and closes. Without commit() the destructor closes the file, and a crash may lose its
+  /// contents.
   void commit();
 
  private:
@@ -27,7 +28,7 @@ class OutputFile {
   int fd_;
 };
 
-/// A file open for reading at given places. Errors throw Error.
+/// A file open for reading at any offset. Errors throw Error.
 class InputFile {
  public:
   explicit InputFile(std::string path);
@@ -37,7 +38,7 @@ class InputFile {
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// Exactly `bytes` bytes from `offset` on; a shorter file is an error.
+  /// Reads exactly `bytes` bytes from `offset` on; a shorter file is an error.
   void read(std::size_t offset, void* data, std::size_t bytes) const;
 
  private:
@@ -46,8 +47,8 @@ class InputFile {
   std::size_t size_ = 0;
 };
 
-/// Writes `text` to `path` so that a reader, or a crash, sees the old content or the new, never a part; on return it is
-/// the new one that a crash leaves.
+/// Replaces the contents of `path` by `text` so that a reader, or a crash, sees the old or the new contents, never a
+/// part; after the return a crash leaves the new ones.
 void replaceFile(const std::string& path, std::string_view text);
 /// Makes renames and new files in `directory` survive a crash.
 void syncDirectory(const std::string& directory);

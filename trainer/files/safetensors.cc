@@ -95,7 +95,7 @@ bool readSizes(const Json& json, std::vector<std::size_t>& out) {
 } // namespace
 
 void writeSafetensors(const std::string& path, std::vector<SafetensorsEntry> tensors, Metadata metadata) {
-  // Bytes come last, so that every float is aligned.
+  // Vectors of bytes come last, so that every float is aligned.
   std::sort(tensors.begin(), tensors.end(), [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
     return std::pair(a.data == nullptr, a.name) < std::pair(b.data == nullptr, b.name);
   });

@@ -21,7 +21,7 @@ struct SafetensorsEntry {
   std::string name;
   std::vector<std::size_t> shape;
   const float* data = nullptr; // float32, host memory
-  std::string_view bytes = {}; // of a vector of U8, where `data` is null
+  std::string_view bytes = {}; // a vector of U8, where `data` is null
 };
 
 using Metadata = std::map<std::string, std::string>;
@@ -42,7 +42,7 @@ class SafetensorsFile {
   [[nodiscard]] std::vector<std::string> names() const;
   /// Copies the float32 tensor `name`, which must have exactly `shape`, to `out`.
   void read(const std::string& name, const std::vector<std::size_t>& shape, float* out) const;
-  /// The vector `name` of U8.
+  /// The U8 vector `name`.
   [[nodiscard]] std::string readBytes(const std::string& name) const;
   /// Reads all data and compares it with the metadata's checksum; a file without one passes.
   void verifyChecksum() const;

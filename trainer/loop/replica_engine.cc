@@ -18,14 +18,15 @@ namespace goss::trainer {
 
 namespace {
 
-/// Steps by which losses may be late: a round trip between continents is some steps long.
+/// Steps by which losses may arrive late: a round trip between continents takes several steps.
 constexpr std::size_t kMaxStepsBehind = 8;
-/// Longer steps hide any round trip behind one of them; what ranks that are far ahead started would miss its deadline.
+/// Steps longer than this hide any round trip behind one step; a collective that ranks far ahead start would miss its
+/// deadline.
 constexpr double kLongStep_s = 1;
 
 std::size_t ranksOf(const Group& group) { return static_cast<std::size_t>(group.size()); }
 
-/// Validates before anything is allocated by the sizes.
+/// Validates the options before anything is allocated by their sizes.
 const TrainOptions& checked(const TrainOptions& options, const Dataset& data, const Group& group) {
   checkModelConfig(options.model);
   checkTrainOptions(options, ranksOf(group));
@@ -65,14 +66,15 @@ float ReplicaEngine::gradientScale() const {
 
 void ReplicaEngine::checkAgreement() {
   requireSameKindOfDevice(run_.group, run_.ops);
-  // Beside what decides the numbers: what decides which collectives are called when.
+  // All ranks need the same settings that decide the numbers, and the same that decide which collectives are called
+  // when.
   requireAgreement(
       run_.group, run_.data.fingerprint(),
       fmt::format("{} {} {} {} {}", run_.settings, run_.options.val_every, run_.options.val_samples,
                   replicas_->hasLocalSteps() ? run_.options.checkpoint_every : 0, run_.time_limit.isSet()));
 }
 
-/// Every rank is a copy of its own.
+/// Every rank holds a whole copy of the model.
 std::string ReplicaEngine::grid() const { return fmt::format("{} ranks that hold the whole model", run_.group.size()); }
 
 void ReplicaEngine::start(const RunCheckpoints::Start& start) {
@@ -120,7 +122,7 @@ void ReplicaEngine::finish() {
 
 bool ReplicaEngine::trainStep() {
   const Clock::time_point start = Clock::now();
-  // One loss a sample, each from the rank that has it, and a last element that is above 0 when rank 0 wants to stop.
+  // One loss for each sample, from the rank that has it, and a last element that is above 0 when rank 0 wants to stop.
   std::vector<double> losses(run_.options.batch + 1, 0.0);
   const double lr = run_.schedule.at(run_.step);
   replicas_->setLr(lr);
@@ -131,9 +133,10 @@ bool ReplicaEngine::trainStep() {
   stepReplicas(false);
   ++run_.step;
   unreported_.push_back({run_.step, 0, lr, norm, 0});
-  const double before_s = run_.card.step_seconds.empty() ? 0 : run_.card.step_seconds.back(); // waiting included
+  // including the time waited
+  const double before_s = run_.card.step_seconds.empty() ? 0 : run_.card.step_seconds.back();
   const std::size_t behind = std::max(before_s, secondsSince(start)) > kLongStep_s ? 1 : kMaxStepsBehind;
-  // A time limit is kept by the step.
+  // A time limit needs the losses of each step at once; otherwise they may be late.
   const bool go_on = takeLosses(run_.time_limit.isSet() || run_.group.size() == 1 ? 0 : behind);
   run_.card.step_seconds.push_back(secondsSince(start));
   unreported_.back().seconds = run_.card.step_seconds.back();
@@ -180,15 +183,15 @@ bool ReplicaEngine::trainDynamicStep() {
   ++run_.step;
   own.seconds = secondsSince(start);
   unmet_.push_back(own);
-  // The same on all ranks: every rank counts every step.
+  // The same on all ranks, because every rank counts every step.
   const bool meets = run_.step % replicas_->dynamicPeriod() == 0 || run_.step == run_.options.steps ||
                      run_.isValidationDue() || run_.isCheckpointDue();
   return !meets || meet();
 }
 
-/// The ranks tell each other of the steps since they last met; false when the run should stop.
+/// The ranks exchange the losses of the steps since they last met; false when the run should stop.
 bool ReplicaEngine::meet() {
-  std::vector<double> sums; // loss and samples of each step, and whether to stop
+  std::vector<double> sums; // loss and number of samples of each step, and whether to stop
   for (const OwnStep& own : unmet_) {
     sums.push_back(own.loss);
     sums.push_back(own.samples);
@@ -197,7 +200,7 @@ bool ReplicaEngine::meet() {
   run_.group.sum(sums);
   for (std::size_t i = 0; i < unmet_.size(); ++i) {
     const OwnStep& own = unmet_[i];
-    const double samples = sums[2 * i + 1]; // the fastest rank computes every step
+    const double samples = sums[2 * i + 1]; // the fastest rank computes every step, so the sum is above 0
     trained_samples_ += samples;
     run_.card.losses.push_back(sums[2 * i] / (samples * static_cast<double>(run_.options.model.context)));
     run_.card.step_seconds.push_back(own.seconds);
@@ -216,7 +219,8 @@ void ReplicaEngine::noteLocalSteps() {
       fmt::format("steps computed by each rank: {:.0f} of {}", fmt::join(computed, ", "), run_.card.losses.size()));
 }
 
-/// The gradient of this rank's share of the step, as the optimizer shall see it, and the losses of its samples.
+/// Computes the gradient of this rank's share of the step, as the optimizer is to see it, and the losses of its
+/// samples.
 void ReplicaEngine::computeGradient(std::span<double> losses) {
   const Clock::time_point start = Clock::now();
   const std::size_t per_pass = run_.options.micro_batch;
@@ -259,7 +263,7 @@ void ReplicaEngine::backwardLast(std::size_t count) {
   });
 }
 
-/// What the other ranks did may change the parameters.
+/// Lets the replicas apply exchanges, which may change the parameters.
 void ReplicaEngine::stepReplicas(bool is_end) {
   const bool is_staged = !host_parameters_.empty() && replicas_->hasLocalSteps();
   const std::size_t bytes = host_parameters_.size() * sizeof(float);
@@ -285,8 +289,8 @@ std::vector<double> ReplicaEngine::passForward(std::span<const std::uint16_t> to
   return model_.losses(targets, with_gradient, gradient_scale_);
 }
 
-/// Clips, updates, and returns the gradient's norm before clipping. Where gradients are averaged over all ranks, they
-/// have the same bits everywhere, and so have the parameters afterwards.
+/// Clips, updates, and returns the gradient's norm before clipping. Where gradients are averaged over all ranks,
+/// gradients, and so parameters, have the same bits everywhere.
 double ReplicaEngine::updateParameters(double lr) {
   const double norm = normOf(squaredNorms(run_.ops, model_.table(), tree_.target()));
   requireFinite(norm, run_.step + 1);
@@ -305,7 +309,7 @@ double ReplicaEngine::validationLoss() {
   const Share mine = shareOf(samples, ranksOf(run_.group), static_cast<std::size_t>(run_.group.rank()));
   std::vector<double> losses(samples, 0.0);
   for (std::size_t sample = mine.first; sample < mine.last; ++sample) {
-    // One a pass, for equal bits.
+    // One sample in each pass, for equal bits.
     losses[sample] = passForward(tokens, {validationStart(tokens.size(), context, sample, samples)}, false).front();
   }
   run_.group.sum(losses);
@@ -332,7 +336,7 @@ TrainingState ReplicaEngine::stateToSave(RunCheckpoints& checkpoints) {
   return mine;
 }
 
-/// Rank 0 gets what the other ranks need to go on.
+/// Rank 0 collects the state that the other ranks need to continue.
 void ReplicaEngine::gatherOthers(TrainingState& state, RunCheckpoints& checkpoints) {
   if (run_.group.rank() != 0) {
     moveVectors(run_.group, state, run_.group.rank(), Group::Direction::toRoot);
@@ -354,7 +358,7 @@ void ReplicaEngine::gatherOthers(TrainingState& state, RunCheckpoints& checkpoin
 void ReplicaEngine::describe() {
   const ReplicaTraffic traffic = replicas_->traffic();
   run_.card.sync = replicas_->spec();
-  if (trained_samples_ > 0) { // without those that ranks left out
+  if (trained_samples_ > 0) { // without samples that ranks left out
     const double samples = trained_samples_ / static_cast<double>(run_.card.losses.size());
     run_.card.tokens_per_step = static_cast<std::size_t>(samples * static_cast<double>(run_.options.model.context));
   }

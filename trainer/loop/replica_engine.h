@@ -19,10 +19,10 @@
 
 namespace goss::trainer {
 
-/// The global batch is cut into micro-batches and these into one contiguous share a rank. The ranks' copies of the
-/// model are kept together by Replicas; among the G ranks that average their gradients, each computes the gradient of
+/// The global batch is cut into micro-batches, and each rank gets a contiguous share of these. Replicas keeps the
+/// ranks' copies of the model together. Among the G ranks that average their gradients, each computes the gradient of
 /// (the sum of its token losses) * G / (their tokens), so that the mean over them is the gradient of their mean loss,
-/// however uneven the shares. Losses travel one by one and are added in the order of the samples: given equal
+/// however uneven the shares. Losses are exchanged one by one and added in the order of the samples: given equal
 /// parameters, the reported loss has the same bits for every number of ranks.
 class ReplicaEngine : public StepEngine {
  public:
@@ -39,7 +39,7 @@ class ReplicaEngine : public StepEngine {
   bool finishSteps() override;
   void synchronize() override;
   double validationLoss() override;
-  /// On the host, with the moments. Local.
+  /// The model with the moments, in host memory. Local.
   TrainingState state() override;
   TrainingState stateToSave(RunCheckpoints& checkpoints) override;
   void finish() override;
@@ -55,14 +55,15 @@ class ReplicaEngine : public StepEngine {
   void checkAgreement();
   /// One optimiser step; false when the run should stop after it.
   bool trainStep();
-  /// The same for ranks of different speed, which meet at the ends of periods only.
+  /// trainStep() for ranks of different speed, which meet at the ends of periods only.
   bool trainDynamicStep();
   bool meet();
   void computeGradient(std::span<double> losses);
   void noteLocalSteps();
-  /// Waits for the losses of all steps but the last `behind`; false when rank 0 wanted to stop after one of these.
+  /// Waits for the losses of all steps but the last `behind`; false when rank 0 wanted to stop after one of these
+  /// steps.
   bool takeLosses(std::size_t behind);
-  /// The steps whose losses were taken.
+  /// Reports the steps whose losses were taken.
   void reportSteps();
   void backwardLast(std::size_t count);
   double updateParameters(double lr);
@@ -74,14 +75,14 @@ class ReplicaEngine : public StepEngine {
 
   Gpt model_;
   Adamw optimizer_;
-  Share share_; // of the micro-batches of a step
+  Share share_; // this rank's share of the micro-batches of a step
   GradientTree tree_;
-  std::vector<float> host_parameters_; // [count] copies, when the backend's memory is not the host's
+  std::vector<float> host_parameters_; // [count] a copy, when the backend's memory is not the host's
   std::vector<float> host_gradient_;
-  std::shared_ptr<Replicas> replicas_; // after what it is lent
+  std::shared_ptr<Replicas> replicas_; // declared after the memory that it is lent
   float gradient_scale_;
-  double slowness_; // of --slow
-  /// With ranks of different speed: what this rank did in a step.
+  double slowness_; // factor of --slow
+  /// What this rank did in a step, when ranks have different speeds.
   struct OwnStep {
     double loss = 0; // summed over its tokens
     double samples = 0;
@@ -90,10 +91,10 @@ class ReplicaEngine : public StepEngine {
     double seconds = 0;
   };
   std::vector<OwnStep> unmet_;        // steps since the ranks last met
-  std::size_t computed_steps_ = 0;    // of this run, by this rank
-  double trained_samples_ = 0;        // of this run, by all ranks
-  std::deque<StepRecord> unreported_; // steps done, the oldest first
-  std::size_t with_loss_ = 0;         // of these, the first
+  std::size_t computed_steps_ = 0;    // steps of this run that this rank computed
+  double trained_samples_ = 0;        // samples of this run, over all ranks
+  std::deque<StepRecord> unreported_; // completed steps that were not reported, the oldest first
+  std::size_t with_loss_ = 0;         // how many of these, from the first on, have their losses
   std::vector<std::int32_t> inputs_;  // [micro-batch, T]
   std::vector<std::int32_t> targets_; // [micro-batch, T]
 };

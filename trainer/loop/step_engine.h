@@ -1,4 +1,5 @@
-/// What the training loop asks of the two ways to train: every rank holds the whole model, or stages of a pipeline.
+/// The interface between the training loop and the two ways to train: every rank holds the whole model, or stages of a
+/// pipeline.
 #ifndef GOSS_TRAINER_LOOP_STEP_ENGINE_H_
 #define GOSS_TRAINER_LOOP_STEP_ENGINE_H_
 
@@ -20,9 +21,9 @@
 
 namespace goss::trainer {
 
-/// What the loop and its engine both work with. The references must outlive it.
+/// State that the loop and its engine share. The references must outlive it.
 struct TrainingRun {
-  /// `checked` has passed checkTrainOptions.
+  /// `checked` has passed checkTrainOptions().
   TrainingRun(TrainOptions checked, const Dataset& dataset, Group& ranks, Ops& backend, Report& reporter)
       : options(std::move(checked)),
         data(dataset),
@@ -50,8 +51,8 @@ struct TrainingRun {
   RunCard card;
 };
 
-/// Trains steps and knows where the model is. TrainingLoop calls the methods in the order of their declaration, from
-/// one thread. Collective unless a comment says otherwise; failures throw Error.
+/// Trains steps and holds the model. TrainingLoop calls the methods in the order of their declaration, from one thread.
+/// Collective unless a comment says otherwise; failures throw Error.
 class StepEngine {
  public:
   explicit StepEngine(TrainingRun run) : run_(std::move(run)) {}
@@ -59,42 +60,43 @@ class StepEngine {
   StepEngine(const StepEngine&) = delete;
   StepEngine& operator=(const StepEngine&) = delete;
 
-  /// Local.
+  /// Local: the state shared with the loop.
   [[nodiscard]] TrainingRun& run() { return run_; }
   /// Local: the tensors of the whole model.
   [[nodiscard]] virtual const ParameterTable& table() const = 0;
-  /// Local: canonical spec of what keeps the copies together.
+  /// Local: canonical spec of the synchronizer that keeps the copies together.
   [[nodiscard]] virtual std::string sync() const = 0;
-  /// Local: how the ranks share the model. Equal texts: every rank can go on with what it had.
+  /// Local: how the ranks share the model. Equal texts: every rank can continue with its own state.
   [[nodiscard]] virtual std::string grid() const = 0;
-  /// Takes the parameters and moments that the run begins with.
+  /// Takes the parameters and moments with which the run begins.
   virtual void start(const RunCheckpoints::Start& start) = 0;
-  /// Local: tells the reader the sizes of the model and its grid.
+  /// Local: reports the sizes of the model and its grid.
   virtual void noteStart() = 0;
 
   /// Trains a step, or several that overlap: advances run().step, and reports those whose losses are known. False: the
   /// run should stop here.
   virtual bool train() = 0;
-  /// Before a validation, a checkpoint or the end: waits for the losses of all steps and reports them. As train().
+  /// Called before a validation, a checkpoint or the end: waits for the losses of all steps and reports them. Returns
+  /// as train().
   virtual bool finishSteps() { return true; }
-  /// After the last step of the schedule: all copies of the model hold the same parameters afterwards.
+  /// Called after the last step of the schedule: afterwards all copies of the model hold the same parameters.
   virtual void synchronize() = 0;
   /// Mean loss over the validation samples, in nats a token.
   virtual double validationLoss() = 0;
-  /// Of one copy of the model, in the order of the parameter table; rank 0's holds all of it.
+  /// The state of one copy of the model, in the order of the parameter table; rank 0's holds all of it.
   virtual TrainingState state() = 0;
-  /// What a checkpoint holds; only rank 0's counts.
+  /// The state that a checkpoint holds; only rank 0's counts.
   virtual TrainingState stateToSave(RunCheckpoints& checkpoints) = 0;
 
-  /// After the last step of this run.
+  /// Called after the last step of this run.
   virtual void finish() {}
   /// Local, on rank 0, after finish(): a model that generates text.
   virtual Gpt& model() = 0;
-  /// Local, on rank 0: writes into run().card who kept the copies together, the traffic and the time waited.
+  /// Local, on rank 0: writes into run().card the synchronizer, the traffic and the time waited.
   virtual void describe() = 0;
-  /// Local, on rank 0: a warning for the reader, or "".
+  /// Local, on rank 0: a warning for the user, or "".
   [[nodiscard]] virtual std::string warning() const = 0;
-  /// Local, when a step has failed: lets pending calls of all ranks fail with `reason`.
+  /// Local, when a step has failed: makes the pending calls of all ranks fail with `reason`.
   virtual void abort(const std::string& /*reason*/) {}
 
  protected:

@@ -35,19 +35,21 @@ void TrainingLoop::run() {
 void TrainingLoop::trainAll() {
   const std::size_t steps = run_.options.steps;
   run_.time_limit.restart();
-  if (run_.step != 0 && (run_.options.val_every != 0 || run_.step >= steps)) validate(); // what was resumed
+  // validates the model that was resumed
+  if (run_.step != 0 && (run_.options.val_every != 0 || run_.step >= steps)) validate();
   bool go_on = true;
   while (go_on && run_.step < steps) {
     go_on = trainStep();
     const bool is_last = !go_on || run_.step == steps;
-    if (run_.step == steps) engine_.synchronize(); // not when stopped: the run may go on with the same bits
+    // not when stopped early: then the run can continue with the same bits
+    if (run_.step == steps) engine_.synchronize();
     if (is_last || run_.isValidationDue()) validate();
     if (is_last || run_.isCheckpointDue()) saveCheckpoint();
   }
   finish(!go_on);
 }
 
-/// False when the run should stop after it.
+/// Returns false when the run should stop after this step.
 bool TrainingLoop::trainStep() {
   bool go_on = engine_.train();
   if (!go_on || run_.step == run_.options.steps || run_.isValidationDue() || run_.isCheckpointDue())
@@ -71,7 +73,7 @@ void TrainingLoop::finish(bool is_stopped) {
   checkpoints_.finish();
   engine_.finish();
   if (is_stopped) run_.report.note(fmt::format("stopped by --time-limit after step {}", run_.step));
-  run_.group.barrier(); // nobody leaves while another rank may still need it
+  run_.group.barrier(); // no rank leaves while another may still need it
   if (run_.group.rank() != 0) return;
   if (run_.options.sample != 0) printSample();
   finishCard();

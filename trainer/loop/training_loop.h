@@ -10,10 +10,10 @@
 
 namespace goss::trainer {
 
-/// Steps, validations, checkpoints, the sample and the run card of a run. One thread.
+/// Runs the steps, validations and checkpoints of a run, generates its sample and writes its run card. One thread.
 class TrainingLoop {
  public:
-  /// Collective: loads the checkpoint if asked. `engine` must outlive the loop. Throws Error.
+  /// Collective: loads the checkpoint if the options ask for one. `engine` must outlive the loop. Throws Error.
   explicit TrainingLoop(StepEngine& engine);
 
   /// Collective: trains to the last step or the time limit, with validation, checkpoints and a sample on the way.
@@ -32,7 +32,7 @@ class TrainingLoop {
   void finishCard();
 
   StepEngine& engine_;
-  TrainingRun& run_;                 // the engine's
+  TrainingRun& run_;                 // owned by the engine
   std::vector<std::int32_t> prompt_; // tokens that the sample continues
   RunCheckpoints checkpoints_;
 };

@@ -74,7 +74,7 @@ std::vector<double> Gpt::losses(std::span<const std::int32_t> targets, bool with
 void Gpt::backward(float* gradient, const GradientReady& ready) {
   const std::size_t channels = config_.channels;
   const float* p = parameters();
-  // dlnf[rows, C] = dlogits[rows, V] * wte[V, C]; the first of the two parts of dwte[V, C] = dlogits^T * lnf.
+  // dlnf[rows, C] = dlogits[rows, V] * wte[V, C], and the first of the two parts of dwte[V, C] = dlogits^T * lnf.
   ops_.gemm({.m = rows_, .n = channels, .k = config_.vocab}, logits_.data(), p + table_.wte(), dnorm_.data());
   ops_.gemm({.trans_a = true, .m = config_.vocab, .n = channels, .k = rows_}, logits_.data(), lnf_.data(),
             gradient + table_.wte());

@@ -33,13 +33,13 @@ class Gpt {
   float* parameters() { return parameters_.data(); } ///< [table().count()], the backend's memory.
   void setParameters(std::span<const float> host);
 
-  /// tokens[B, T], each below vocab; leaves the logits inside.
+  /// Runs tokens[B, T], each below vocab, and keeps the logits inside.
   void forward(std::span<const std::int32_t> tokens);
-  /// After forward: the summed loss of each sample, [B], in nats. targets[B, T]. The logits are gone afterwards.
-  /// With `with_gradient`, prepares backward for the gradient of grad_scale * (sum of all token losses).
+  /// After forward: the summed loss of each sample, [B], in nats. targets[B, T]. The logits are overwritten. With
+  /// `with_gradient`, prepares backward for the gradient of grad_scale * (sum of all token losses).
   std::vector<double> losses(std::span<const std::int32_t> targets, bool with_gradient, float grad_scale = 1.0f);
-  /// After losses(with_gradient): overwrites all of gradient[table().count()], the backend's memory. `ready` may be
-  /// empty.
+  /// Called after losses(with_gradient): overwrites all of gradient[table().count()], the backend's memory. `ready` may
+  /// be empty.
   void backward(float* gradient, const GradientReady& ready);
   /// After forward: the logits of one position, [V].
   [[nodiscard]] std::vector<float> logitsAt(std::size_t row);
@@ -53,7 +53,7 @@ class Gpt {
   ParameterTable table_;
   std::size_t max_batch_;
   Ops& ops_;
-  std::size_t batch_ = 0; // B and rows of the last forward
+  std::size_t batch_ = 0; // B and rows of the last forward pass
   std::size_t rows_ = 0;
 
   Buffer<float> parameters_;     // [table_.count()]
@@ -66,8 +66,8 @@ class Gpt {
   Buffer<float> lnf_rstd_; // [rows]
   Buffer<float> logits_;   // [rows, V]; their gradient after losses()
   Buffer<float> losses_;   // [rows]
-  BlockGradients flow_;    // of the block whose turn it is
-  Buffer<float> dnorm_;    // [rows, C] of a layer norm's output
+  BlockGradients flow_;    // gradients of the block whose turn it is
+  Buffer<float> dnorm_;    // [rows, C] gradient of a layer norm's output
 };
 
 } // namespace goss::trainer

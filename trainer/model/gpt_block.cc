@@ -88,7 +88,7 @@ void forwardBlock(const BlockPass& pass, BlockActivations& a, float* output) {
   ops.addBiasResidual(output, p + pass.at.out_bias, a.middle.data(), rows, channels);
 }
 
-// Both residual connections add what flows back through the layer norms to what passes by.
+// Both residual connections add the gradient that comes through the layer norm to the one that bypasses it.
 void mlpInputGrad(const BlockPass& pass, BlockActivations& a, BlockGradients& g, float* dnorm, float* scratch) {
   const std::size_t rows = pass.rows();
   const std::size_t channels = pass.shape.channels;

@@ -30,7 +30,7 @@ struct BlockActivations {
   Buffer<float> gelu;     // [rows, 4C]
 };
 
-/// What flows back through a block; the gradients of its weights are made of this and of the activations.
+/// Gradients that flow back through a block; the gradients of its weights are computed from them and the activations.
 struct BlockGradients {
   BlockGradients(Ops& ops, const ModelConfig& config, std::size_t rows);
   Buffer<float> output; // [rows, C] residual stream on exit
@@ -39,16 +39,16 @@ struct BlockGradients {
   Buffer<float> qkv;    // [rows, 3C]
 };
 
-/// A block of a model in a pass of B samples.
+/// A pass of B samples through one block of a model.
 struct BlockPass {
   Ops& ops;
   const BlockOffsets& at;
-  const float* parameters; // the flat vector that `at` counts in
+  const float* parameters; // the flat vector to which `at` holds offsets
   AttentionShape shape;
   [[nodiscard]] std::size_t rows() const { return shape.batch * shape.context; }
 };
 
-/// a.input -> output[rows, C]
+/// a.input -> output[rows, C].
 void forwardBlock(const BlockPass& pass, BlockActivations& a, float* output);
 
 /// g.output -> g.fc, g.middle; dnorm[2C] = gradient of the second layer norm's weight and bias. scratch[rows, C].

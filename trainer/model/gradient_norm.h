@@ -14,7 +14,7 @@
 
 namespace goss::trainer {
 
-/// Of each tensor of `table`, in its order; gradient[table.count()] is the backend's memory.
+/// The squared norm of each tensor of `table`, in its order; gradient[table.count()] is the backend's memory.
 inline std::vector<double> squaredNorms(Ops& ops, const ParameterTable& table, const float* gradient) {
   std::vector<double> squares;
   for (const Parameter& parameter : table.parameters())
@@ -22,7 +22,7 @@ inline std::vector<double> squaredNorms(Ops& ops, const ParameterTable& table, c
   return squares;
 }
 
-/// `squares` in the order of the whole model's table.
+/// `squares` are in the order of the whole model's table.
 inline double normOf(std::span<const double> squares) {
   double sum = 0;
   for (const double square : squares)
@@ -36,7 +36,7 @@ inline void requireFinite(double norm, std::size_t step) {
     fail("the gradient is not finite in step {}: the run diverged; lower --lr or lengthen --warmup", step);
 }
 
-/// What a gradient of this norm is multiplied with, so that it has at most the norm `clip`; 0: no bound.
+/// The factor that reduces a gradient of this norm to at most the norm `clip`; 0: no bound.
 inline double clipFactor(double norm, double clip) {
   constexpr double kTiny = 1e-6;
   return clip > 0 ? std::min(1.0, clip / (norm + kTiny)) : 1.0;

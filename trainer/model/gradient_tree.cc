@@ -5,7 +5,7 @@
 namespace goss::trainer {
 
 GradientTree::GradientTree(Ops& ops, std::size_t count, std::size_t max_micro_batches) : ops_(ops), count_(count) {
-  // The last micro-batch never leaves the target, so at most max - 1 are ever stored.
+  // The last micro-batch stays in the target, so at most max - 1 are stored.
   const auto stored_levels = static_cast<std::size_t>(std::bit_width(max_micro_batches - 1));
   levels_.reserve(1 + stored_levels);
   for (std::size_t i = 0; i <= stored_levels; ++i)

@@ -14,14 +14,14 @@ namespace goss::trainer {
 /// A rank that holds an aligned half or quarter of the global batch therefore computes exactly one subtree of what a
 /// single rank would compute, and the sum over ranks gives the same bits as one rank whenever the all-reduce adds in
 /// tree order (always for two ranks, since addition commutes). A running sum would be different bits for every number
-/// of ranks. The price is one buffer a level and about 1% of the time of a step.
+/// of ranks. The tree costs one buffer for each level and about 1% of the time of a step.
 ///
 /// Use per step: for each micro-batch k = 0 .. count-1: write its gradient to target(); then add() unless it is the
 /// last. For the last, finish(first, last) for every range of the gradient as it becomes final; then target() holds the
 /// total.
 class GradientTree {
  public:
-  /// For gradients of `count` elements from up to `max_micro_batches` micro-batches. `ops` must outlive the tree.
+  /// Sums gradients of `count` elements from up to `max_micro_batches` micro-batches. `ops` must outlive the tree.
   GradientTree(Ops& ops, std::size_t count, std::size_t max_micro_batches);
 
   /// Forgets the previous step.

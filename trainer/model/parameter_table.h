@@ -17,7 +17,7 @@ struct Parameter {
   std::vector<std::size_t> shape; // projections are [in, out], as in GPT-2's Conv1D
   std::size_t offset = 0;
   std::size_t count = 0;
-  int layer = 0;         // the block; embeddings are with the first, the last layer norm comes after all
+  int layer = 0;         // the block; embeddings are in the first layer, the last layer norm comes after all
   float init_std = 0.0f; // normal(0, init_std); 0: constant init_value
   float init_value = 0.0f;
   [[nodiscard]] bool isMatrix() const { return shape.size() > 1; } // matrices decay, vectors do not
@@ -38,9 +38,9 @@ struct BlockOffsets {
 class ParameterTable {
  public:
   explicit ParameterTable(const ModelConfig& config);
-  /// Only layers [first_layer, last_layer), which block() then counts from 0, with the embeddings and the final layer
-  /// norm as asked; the names are those of the whole model. The token embedding comes last: its gradient is complete
-  /// after all others, because the output projection of another stage has a part in it.
+  /// Tensors of the layers [first_layer, last_layer) only, which block() then counts from 0, with the embeddings and
+  /// the final layer norm as asked; the names are those of the whole model. The token embedding comes last: its
+  /// gradient is complete after all others, because the output projection of another stage contributes to it.
   ParameterTable(const ModelConfig& config, std::size_t first_layer, std::size_t last_layer, bool has_embeddings,
                  bool has_final_norm);
 

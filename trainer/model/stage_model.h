@@ -19,17 +19,17 @@
 
 namespace goss::trainer {
 
-/// Which part of the model a stage is. The first has the embeddings; the last has the final layer norm and the output
-/// projection, whose matrix is the first stage's token embedding.
+/// The part of the model that a stage holds. The first stage has the embeddings; the last has the final layer norm and
+/// the output projection, whose matrix is the first stage's token embedding.
 struct StageRange {
   Share layers;
   bool is_first = false;
   bool is_last = false;
 };
 
-/// The same operations on the same numbers as Gpt, so the same bits. A micro-batch is held from its forward to its
-/// weightGrad. Every call is about one micro-batch, by any number the caller likes; B is its number of samples, at most
-/// `max_batch`. All activations and gradients that cross a call are host memory. One thread.
+/// Runs the same operations on the same numbers as Gpt, and so gives the same bits. A micro-batch is held from its
+/// forward to its weightGrad. Every call concerns one micro-batch, which the caller numbers as it likes; B is its
+/// number of samples, at most `max_batch`. All activations and gradients that cross a call are host memory. One thread.
 class StageModel {
  public:
   StageModel(const ModelConfig& config, const StageRange& range, std::size_t max_batch, Ops& ops);
@@ -45,12 +45,12 @@ class StageModel {
   }
 
   float* parameters() { return parameters_.data(); } ///< [table().count()], the backend's memory
-  /// [V, C] that the last stage projects with: its own copy, unless it is the first stage too.
+  /// The matrix [V, C] of the last stage's output projection: its own copy, unless it is the first stage too.
   float* headWeight();
 
   /// The weights that forward, losses, inputGrad and weightGrad compute with, [table().count()] and [V, C], until the
   /// next call; null: the stage's own. Schedules without a flush take a micro-batch's backward pass through the older
-  /// weights of its forward pass. `head` is for a last stage that is not the first; lent.
+  /// weights of its forward pass. `head` is for a last stage that is not the first. Both are lent.
   void use(const float* parameters, const float* head);
 
   /// First stage: tokens[B, T]; others: input[B, T, C]. output[B, T, C], except for the last stage, which keeps logits.
@@ -58,22 +58,21 @@ class StageModel {
   /// Last stage, after forward: the summed loss of each sample, as Gpt::losses.
   std::vector<double> losses(int micro_batch, std::span<const std::int32_t> targets, bool with_gradient,
                              float grad_scale);
-  /// doutput[B, T, C], except for the last stage; dinput[B, T, C], except for the first.
+  /// Takes doutput[B, T, C], except in the last stage; gives dinput[B, T, C], except in the first.
   void inputGrad(int micro_batch, const float* doutput, float* dinput);
   /// Overwrites gradient[ownCount()], the backend's memory.
   void weightGrad(int micro_batch, float* gradient);
-  /// Last stage, after inputGrad: dhead[V, C] =, the part of the token embedding's gradient that the output projection
-  /// makes.
+  /// Last stage, after inputGrad: dhead[V, C] = the output projection's part of the token embedding's gradient.
   void headGrad(int micro_batch, float* dhead);
-  /// First stage, after inputGrad: adds the other part to dwte[V, C].
+  /// First stage, after inputGrad: adds the embedding's part of that gradient to dwte[V, C].
   void addEmbeddingGrad(int micro_batch, float* dwte);
-  /// Micro-batches for which memory has been made: the most that were held at once.
+  /// Number of micro-batches for which memory was allocated: the most that were held at once.
   [[nodiscard]] std::size_t places() const { return held_.size() + free_.size(); }
-  /// Frees what is held for a micro-batch. The first stage's last call about it.
+  /// Frees the memory of a micro-batch. The first stage's last call for that micro-batch.
   void release(int micro_batch);
 
  private:
-  /// What is held for one micro-batch.
+  /// Memory of one micro-batch.
   struct Held {
     Held(const ModelConfig& config, const StageRange& range, std::size_t rows, Ops& ops);
     std::size_t batch = 0;
@@ -82,7 +81,7 @@ class StageModel {
     std::vector<BlockGradients> flow;
     Buffer<float> dinput; // [rows, C]
     Buffer<float> dnorms; // [layers, 4C], then [2C] of the final layer norm
-    // Of the last stage:
+    // Only in the last stage:
     Buffer<float> last;     // [rows, C]
     Buffer<float> lnf;      // [rows, C]
     Buffer<float> lnf_mean; // [rows]

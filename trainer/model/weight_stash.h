@@ -13,14 +13,14 @@
 namespace goss::trainer {
 
 /// PipeDream's weight stashing (Narayanan et al. 2019), and with two versions that of PipeDream-2BW (Narayanan et al.
-/// 2021). The model holds the newest version; an older one is copied before the update that would overwrite it, and
-/// lives as long as the schedule has a use for it. One thread.
+/// 2021). The model holds the newest version; an older version is copied before the update that would overwrite it, and
+/// kept as long as the schedule uses it. One thread.
 class WeightStash {
  public:
   /// `uses`[v]: how many actions compute with version v. The model's weights are version 0.
   WeightStash(StageModel& model, std::vector<int> uses, Ops& ops) : model_(model), uses_(std::move(uses)), ops_(ops) {}
 
-  /// What StageModel::use takes; valid until done(version) has been called as often as the version has uses.
+  /// The argument of StageModel::use; valid until done(version) has been called as often as the version has uses.
   [[nodiscard]] const float* weights(int version) {
     if (version == newest_) return nullptr;
     const auto found = old_.find(version);
@@ -31,7 +31,7 @@ class WeightStash {
     if (--uses_[static_cast<std::size_t>(version)] > 0) return;
     if (auto node = old_.extract(version); !node.empty()) free_.push_back(std::move(node.mapped()));
   }
-  /// Before the model's weights become the next version.
+  /// Called before the model's weights become the next version.
   void advance() {
     if (uses_[static_cast<std::size_t>(newest_)] > 0) {
       if (free_.empty()) free_.push_back(std::make_unique<Buffer<float>>(ops_, model_.table().count()));
@@ -41,7 +41,7 @@ class WeightStash {
     }
     ++newest_;
   }
-  /// Versions alive beside the newest.
+  /// Number of versions kept beside the newest.
   [[nodiscard]] std::size_t olderOnes() const { return old_.size(); }
 
  private:

@@ -21,12 +21,12 @@ namespace {
 
 const TrainOptions& checked(const TrainOptions& options, const Dataset& data) {
   checkModelConfig(options.model);
-  checkTrainOptions(options, 1); // what depends on the ranks is withMicroBatches' and the grid's to say
+  checkTrainOptions(options, 1); // withMicroBatches and the grid check what depends on the ranks
   data.check(options.model.context, options.model.vocab);
   return options;
 }
 
-/// The replicas of a plain data parallel run are one island. Other synchronizers stand between any two of them unless
+/// The replicas of a plain data parallel run are one island. For other synchronizers each replica is an island, unless
 /// --islands says otherwise.
 std::size_t islandsOf(const TrainOptions& o, std::size_t replicas) {
   if (o.islands != 0) return o.islands;
@@ -52,7 +52,7 @@ PipelineRankSetup setupOf(const TrainOptions& o, const PipelineGrid& grid) {
           {.eps = o.adam_eps, .weight_decay = o.weight_decay}};
 }
 
-/// Offsets of the same tensors in two tables: `body(whole, own, count)` for each tensor of `own`.
+/// Calls `body(whole, own, count)` with the offsets of each tensor of `own` in both tables.
 template <typename Body>
 void forSameTensors(const ParameterTable& whole, const ParameterTable& own, Body body) {
   std::map<std::string, std::size_t> offsets;
@@ -75,7 +75,7 @@ TrainOptions withMicroBatches(const TrainOptions& options, std::size_t ranks) {
            options.micro_batches);
     }
     result.micro_batch = options.batch / (options.micro_batches * replicas);
-    result.micro_batches = 0; // said
+    result.micro_batches = 0; // micro_batch says it already
   }
   if (result.micro_batch == 0 || result.batch % (result.micro_batch * replicas) != 0) {
     fail("--batch {} is not a number of micro-batches of {} samples for each of {} pipelines", result.batch,
@@ -126,7 +126,7 @@ void PipelineEngine::checkUnflushed() const {
   }
 }
 
-/// A file's schedule drains at its end, wherever a validation or a checkpoint is due.
+/// Checks that the schedule of a file drains at its end wherever a validation or a checkpoint is due.
 void PipelineEngine::checkDrains() const {
   const auto batches = static_cast<std::size_t>(grid_.fixedBatches());
   if (grid_.flushes() || batches <= 1) return;
@@ -151,7 +151,7 @@ void PipelineEngine::compressBoundaries() {
                  });
 }
 
-/// Ranks at the same place of equal grids hold the same stages of the same copy.
+/// Ranks at the same position of equal grids hold the same stages of the same copy.
 std::string PipelineEngine::grid() const {
   std::vector<int> places;
   for (int stage = 0; stage < grid_.stages(); ++stage)
@@ -160,7 +160,7 @@ std::string PipelineEngine::grid() const {
                      grid_.replicas() / grid_.islands(), run_.options.pipeline, fmt::join(places, " "));
 }
 
-// Every rank gets a whole model once, and keeps its stages' part.
+// Each rank gets the whole model once, and keeps its stages' part.
 void PipelineEngine::start(const RunCheckpoints::Start& start) {
   for (const auto& stage : rank_.stages()) {
     StageModel& model = stage->model;
@@ -171,13 +171,13 @@ void PipelineEngine::start(const RunCheckpoints::Start& start) {
       run_.ops.upload(stage->optimizer.secondMoments().data() + own, start.model.second_moments.data() + whole, bytes);
     });
   }
-  checkDrains(); // the step that was resumed
+  checkDrains(); // checks the step that was resumed
   grid_.restoreActivations(start.activations);
   if (sync_) {
     const std::string left_behind = sync_->start(start.sync);
     if (!left_behind.empty()) run_.report.note("note: " + left_behind);
   }
-  shareHeadWeight(); // of the island
+  shareHeadWeight(); // within the island
 }
 
 void PipelineEngine::noteStart() {
@@ -252,7 +252,7 @@ bool PipelineEngine::trainStep() {
   return losses.back() == 0.0;
 }
 
-/// Steps to the next validation or checkpoint, or to the end: there the pipeline drains.
+/// Number of steps to the next validation or checkpoint, or to the end, where the pipeline drains.
 std::size_t PipelineEngine::stepsUntilEvent() const {
   std::size_t next = run_.options.steps;
   for (const std::size_t every : {run_.options.val_every, run_.options.checkpoint_every}) {
@@ -261,7 +261,7 @@ std::size_t PipelineEngine::stepsUntilEvent() const {
   return next - run_.step;
 }
 
-/// Rank 0 learns of losses on the way and tells the others at the end.
+/// Rank 0 learns the losses while the schedule runs, and tells the other ranks at its end.
 bool PipelineEngine::trainWithoutFlush() {
   const auto fixed = static_cast<std::size_t>(grid_.fixedBatches());
   const std::size_t steps = fixed != 0 ? fixed : stepsUntilEvent();
@@ -293,7 +293,7 @@ bool PipelineEngine::trainWithoutFlush() {
   return told.back() == 0.0;
 }
 
-/// Reductions and steps wait for the end of the schedule: clipping needs the norm over all stages.
+/// Reductions and updates wait for the end of the schedule, because clipping needs the norm over all stages.
 void PipelineEngine::act(const goss_pipeline_action& action, const void* input, void* output) {
   switch (action.kind) {
     case GOSS_PIPELINE_FORWARD:
@@ -331,7 +331,7 @@ void PipelineEngine::exchangeHeadGradients() {
 }
 
 double PipelineEngine::updateParameters(double lr) {
-  // Of each tensor of the whole model, from the one rank of the pipeline that holds it.
+  // The square of each tensor of the whole model, from the one rank of the pipeline that holds it.
   std::vector<double> squares(table_.parameters().size(), 0.0);
   for (const auto& stage : rank_.stages()) {
     const std::vector<double> own = squaredNorms(run_.ops, stage->model.table(), stage->gradient.data());
@@ -364,7 +364,7 @@ void PipelineEngine::synchronize() {
   shareHeadWeight();
 }
 
-/// The last stage gets the token embedding that the first one has.
+/// Sends the first stage's token embedding to the last stage.
 void PipelineEngine::shareHeadWeight() {
   const int first_rank = grid_.rankOf(0);
   const int last_rank = grid_.rankOf(grid_.stages() - 1);
@@ -389,8 +389,8 @@ double PipelineEngine::validationLoss() {
   return lossPerToken(losses, run_.options.model.context);
 }
 
-/// All samples of this pipeline through one stage, one after the other, for equal bits. Outputs are sent as they come,
-/// or kept for the next stage if that is here too.
+/// Runs all samples of this pipeline through one stage, one after the other, for equal bits. Outputs are sent at once,
+/// or kept for the next stage if this rank holds that too.
 void PipelineEngine::validateStage(PipelineRank::Stage& stage, std::vector<double>& losses) {
   const std::span<const std::uint16_t> tokens = run_.data.validation();
   const std::size_t context = run_.options.model.context;
@@ -418,10 +418,10 @@ void PipelineEngine::validateStage(PipelineRank::Stage& stage, std::vector<doubl
     }
     stage.model.release(0);
   }
-  sent_.push_back(std::move(outputs)); // lent until waitSends
+  sent_.push_back(std::move(outputs)); // lent to the sends until waitSends
 }
 
-/// Collective over rank 0 and the first pipeline of `island`: rank 0 gets its whole model.
+/// Collective over rank 0 and the first pipeline of `island`: rank 0 gets the island's whole model.
 void PipelineEngine::gatherIsland(int island, ReplicaState& whole) {
   const int first_replica = island * (grid_.replicas() / grid_.islands());
   const bool is_root = run_.group.rank() == 0;
@@ -474,7 +474,7 @@ TrainingState PipelineEngine::stateToSave(RunCheckpoints& checkpoints) {
   return saved;
 }
 
-/// Rank 0 gets the whole model, for the sample.
+/// Rank 0 gets the whole model, to generate the sample.
 void PipelineEngine::finish() {
   const TrainingState whole = state();
   if (run_.group.rank() != 0 || run_.options.sample == 0) return;

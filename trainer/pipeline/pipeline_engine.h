@@ -17,14 +17,14 @@
 
 namespace goss::trainer {
 
-/// The sizes of micro-batches that --micro-batches asks for, filled into a copy of `options`. `ranks` is the world's.
+/// A copy of `options` with the sizes of micro-batches that --micro-batches asks for. `ranks` is the world's size.
 TrainOptions withMicroBatches(const TrainOptions& options, std::size_t ranks);
 
 /// Pipeline parallel training. Same data, same sums and same updates as ReplicaEngine: with one pipeline, the weights
 /// have the bits of a single process with the same micro-batches, whatever the schedule. Several pipelines share the
-/// micro-batches and add their gradients; with --islands or --sync those of an island do, and a synchronizer keeps the
-/// islands together, stage by stage. The token embedding, which the output projection shares, belongs to the first
-/// stage: the last one sends its part of the gradient and gets the new weights.
+/// micro-batches and add their gradients; with --islands or --sync the pipelines of an island do so, and a synchronizer
+/// keeps the islands together, stage by stage. The token embedding, which the output projection shares, belongs to the
+/// first stage: the last stage sends its part of the gradient and gets the new weights.
 class PipelineEngine : public StepEngine {
  public:
   /// Collective, as ReplicaEngine's. `world` joins the same ranks as `group`; both, and the other references, must
@@ -58,7 +58,7 @@ class PipelineEngine : public StepEngine {
   bool trainStep();
   bool trainWithoutFlush();
   [[nodiscard]] std::size_t stepsUntilEvent() const;
-  /// Micro-batch `micro_batch` of this pipeline in `step`.
+  /// Loads micro-batch `micro_batch` of this pipeline in `step`.
   void load(std::size_t step, std::size_t micro_batch, std::span<std::int32_t> inputs,
             std::span<std::int32_t> targets) const;
   void act(const goss_pipeline_action& action, const void* input, void* output);
@@ -70,20 +70,20 @@ class PipelineEngine : public StepEngine {
   [[nodiscard]] std::size_t boundaryElems(std::size_t batch) const {
     return batch * run_.options.model.context * run_.options.model.channels;
   }
-  [[nodiscard]] std::size_t microBatches() const; ///< of one pipeline
-  /// Number in its step of the first sample of this pipeline's micro-batch.
+  [[nodiscard]] std::size_t microBatches() const; ///< of one pipeline and step
+  /// Number, within its step, of the first sample of this pipeline's micro-batch.
   [[nodiscard]] std::size_t firstSample(std::size_t micro_batch) const {
     return (static_cast<std::size_t>(grid_.replica()) * microBatches() + micro_batch) * run_.options.micro_batch;
   }
 
   PipelineGrid grid_;
-  ParameterTable table_; // of the whole model
+  ParameterTable table_; // the table of the whole model
   PipelineRank rank_;
-  std::optional<StageReplicas> sync_; // between islands; after what it is lent
+  std::optional<StageReplicas> sync_; // between islands; declared after the memory that it is lent
   Windows windows_;
   std::vector<std::vector<std::vector<float>>> sent_; // [stage of this rank][sample] during a validation
-  double computed_s_ = 0;                             // in the schedule's actions
-  std::unique_ptr<Gpt> whole_model_;                  // on rank 0 after finish(), for the sample
+  double computed_s_ = 0;                             // time in the schedule's actions
+  std::unique_ptr<Gpt> whole_model_;                  // on rank 0 after finish(), to generate the sample
 };
 
 } // namespace goss::trainer

@@ -45,7 +45,8 @@ std::span<const goss_pipeline_action> actionsOf(goss_pipeline_t schedule, int ra
   return {actions, count};
 }
 
-/// What UnflushedRun relies on. Throws Error that names the file and what is missing.
+/// Checks the properties of a schedule that UnflushedRun relies on. Throws Error that names the file and what is
+/// missing.
 void checkUnflushedFile(goss_pipeline_t schedule, const PipelineShape& shape, int stages) {
   std::int32_t first = 0;
   check(goss_pipeline_stage_rank(schedule, 0, &first));
@@ -68,7 +69,7 @@ void checkUnflushedFile(goss_pipeline_t schedule, const PipelineShape& shape, in
          update_every, shape.micro_batches);
 }
 
-/// Every batch uses the weights that all batches before it have made.
+/// Whether every batch uses the weights that all batches before it have made.
 bool flushesBetween(goss_pipeline_t schedule, const PipelineShape& shape) {
   for (int rank = 0; rank < shape.ranks; ++rank) {
     for (const goss_pipeline_action& action : actionsOf(schedule, rank)) {
@@ -109,7 +110,7 @@ PipelineGrid::PipelineGrid(goss_comm_t world, const PipelineShape& shape) : shap
     check(goss_pipeline_size(schedule_, &ranks, &stages_, &micro_batches));
     const bool fits = ranks == shape.ranks && micro_batches % shape.micro_batches == 0;
     if (fits && isFile(shape)) batches_ = micro_batches / shape.micro_batches;
-    if (!isFile(shape)) prepare(2); // 2BW shows what it is in the second batch
+    if (!isFile(shape)) prepare(2); // only the second batch shows that a schedule is 2BW
     flushes_ = !fits || flushesBetween(schedule_, shape);
     if (!isFile(shape)) prepare(1);
     if (!fits || (flushes_ && batches_ != 1)) {
@@ -265,7 +266,8 @@ void PipelineGrid::waitSends() {
 void PipelineGrid::post(std::vector<std::byte>&& bytes, int peer) {
   for (Post& post : posts_) {
     int done = 0;
-    check(goss_test(&post.request, &done, nullptr)); // throws before anything has moved: a request has one owner
+    // throws before anything has moved, because a request has one owner
+    check(goss_test(&post.request, &done, nullptr));
   }
   std::erase_if(posts_, [](const Post& post) { return post.request == nullptr; });
   Post& post = posts_.emplace_back(Post{std::move(bytes), nullptr});

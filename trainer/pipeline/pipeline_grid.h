@@ -1,4 +1,5 @@
-/// The ranks of a launch as a grid: pipelines of P ranks, replicas of them that add their gradients, islands of those.
+/// The ranks of a launch as a grid: pipelines of P ranks, replicas of pipelines that add their gradients, islands of
+/// replicas.
 #ifndef GOSS_TRAINER_PIPELINE_PIPELINE_GRID_H_
 #define GOSS_TRAINER_PIPELINE_PIPELINE_GRID_H_
 
@@ -19,10 +20,10 @@ namespace goss::trainer {
 
 struct PipelineShape {
   std::string schedule; // a generator's name, or a CSV file of a schedule
-  int ranks = 1;        // P, of one pipeline
+  int ranks = 1;        // P, ranks of one pipeline
   int micro_batches = 1;
   int layers = 1;
-  int islands = 1; // K
+  int islands = 1; // K, number of islands
   bool recompute = false;
 };
 
@@ -43,59 +44,59 @@ class PipelineGrid {
   [[nodiscard]] int replicas() const { return replicas_; } ///< pipelines, over all islands
   [[nodiscard]] int replica() const { return replica_; }
   [[nodiscard]] int islands() const { return islands_; }
-  [[nodiscard]] int rank() const { return rank_; } ///< in its pipeline
+  [[nodiscard]] int rank() const { return rank_; } ///< this rank's number in its pipeline
   [[nodiscard]] int stages() const { return stages_; }
   [[nodiscard]] int rankOf(int stage) const;
   [[nodiscard]] std::vector<int> owned() const;
   /// Whether batches end before the next begin. If not, prepare() says how many batches the schedule spans.
   [[nodiscard]] bool flushes() const { return flushes_; }
-  /// The batches of a schedule that was read from a file; 0: prepare() makes as many as one likes.
+  /// The number of batches of a schedule that was read from a file; 0: prepare() makes any number.
   [[nodiscard]] int fixedBatches() const;
-  /// The schedule as CSV text: ranks with equal texts do what fits together.
+  /// The schedule as CSV text: ranks with equal texts run matching actions.
   [[nodiscard]] std::string text() const;
   void prepare(int batches);
-  /// (stage, micro-batch) of this rank's forward passes that keep their input only, and come again as RECOMPUTE.
+  /// (stage, micro-batch) of this rank's forward passes that keep their input only, and are repeated as RECOMPUTE.
   [[nodiscard]] std::set<std::pair<int, int>> recomputed() const;
   /// The schedule of one rank of a pipeline; valid until prepare.
   [[nodiscard]] std::span<const goss_pipeline_action> actions(int rank) const;
 
   using Work = std::function<void(const goss_pipeline_action& action, const void* input, void* output)>;
-  /// What crosses between ranks from now on, but for what send() and the like carry.
+  /// Codecs of the activations and gradients that cross between ranks from now on; send() and its kind are not encoded.
   struct BoundaryCodecs {
-    std::string forward, backward; // specs; empty: as it is
+    std::string forward, backward; // specs; empty: no codec
     bool deltas = false;           // AQ-SGD
-    std::string cache;             // directory; empty: memory
+    std::string cache;             // directory; empty: in memory
     std::size_t sample_elems = 1;
   };
   using SampleNumber = std::function<std::uint64_t(int micro_batch, std::size_t index)>;
   void compress(const BoundaryCodecs& codecs, SampleNumber sample);
-  /// Local, between runs: what AQ-SGD knows of samples on this rank; empty without deltas.
+  /// Local, between runs: the samples that AQ-SGD keeps on this rank; empty without deltas.
   [[nodiscard]] std::string activations() const;
-  /// What activations() gave on the rank with the same stages, on all ranks or on none.
+  /// Restores what activations() returned on the rank with the same stages, on all ranks or on none.
   void restoreActivations(const std::string& bytes);
-  /// Collective over the pipeline: runs the schedule once. What `work` throws comes out here.
+  /// Collective over the pipeline: runs the schedule once. Exceptions of `work` leave this call.
   void run(std::size_t boundary_bytes, const Work& work);
 
-  // Between two ranks of a pipeline, blocking.
+  // Messages between two ranks of a pipeline, blocking.
   void send(const void* data, std::size_t bytes, int peer);
   void recv(void* data, std::size_t bytes, int peer);
   /// As send, but returns at once; `data` is lent until waitSends.
   void startSend(const void* data, std::size_t bytes, int peer);
   void waitSends();
-  /// As startSend, of bytes that the grid keeps until they are sent, or waitPosts.
+  /// As startSend, of bytes that the grid keeps until they are sent, or until waitPosts.
   void post(std::vector<std::byte>&& bytes, int peer);
   void waitPosts();
-  /// Collective over the island's ranks with the same stages: values = their sum. Floats are the backend's memory, and
-  /// go through the host where that is not the host's.
+  /// Collective over the island's ranks with the same stages: values = their sum. Values are in the backend's memory,
+  /// and go through the host where that is not the host's.
   void sumOverReplicas(Buffer<float>& values, const Ops& ops);
   void sumOverReplicas(std::span<double> values);
   /// Collective over the pipeline: values = their sum.
   void sumOverPipeline(std::span<double> values);
-  /// One rank of every island: those with the same stages at the same place of their island.
+  /// Communicator of one rank of every island: those with the same stages at the same position of their island.
   [[nodiscard]] goss_comm_t acrossIslands() const { return across_comm_; }
-  /// Of payload, by this rank.
+  /// Payload bytes that this rank has sent.
   [[nodiscard]] std::uint64_t wireBytesSent() const;
-  /// Local: takes everybody down with this rank.
+  /// Local: aborts all ranks.
   void abort(const std::string& reason) noexcept;
 
  private:
@@ -107,16 +108,16 @@ class PipelineGrid {
 
   PipelineShape shape_;
   goss_comm_t pipeline_comm_ = nullptr;
-  goss_comm_t replica_comm_ = nullptr; // within the island
+  goss_comm_t replica_comm_ = nullptr; // the replicas within the island
   goss_comm_t across_comm_ = nullptr;
   goss_pipeline_t schedule_ = nullptr;
   std::vector<goss_request_t> sends_;
   std::vector<Post> posts_;
   goss_pipeline_codec_t codec_ = nullptr;
-  bool has_deltas_ = false; // of codec_
+  bool has_deltas_ = false; // codec_ uses deltas
   SampleNumber sample_;
   bool flushes_ = true;
-  int batches_ = 1; // of schedule_
+  int batches_ = 1; // batches of schedule_
   int replicas_ = 1;
   int replica_ = 0;
   int islands_ = 1;

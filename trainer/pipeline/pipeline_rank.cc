@@ -70,7 +70,7 @@ void PipelineRank::forward(int number, int micro_batch, const float* input, floa
 
 void PipelineRank::recompute(int number, int micro_batch) {
   Stage& stage = at(number);
-  const auto kept = kept_inputs_.extract({number, micro_batch}); // none in the first stage, which has its tokens
+  const auto kept = kept_inputs_.extract({number, micro_batch}); // empty in the first stage, which has its tokens
   std::vector<float> output(stage.model.boundaryCount(setup_.micro_batch));
   pass(stage, micro_batch, kept.empty() ? nullptr : kept.mapped().data(), output.data());
 }
@@ -92,7 +92,7 @@ void PipelineRank::inputGrad(int stage, int micro_batch, const float* doutput, f
 void PipelineRank::weightGrad(int number, int micro_batch) {
   Stage& stage = at(number);
   const auto k = static_cast<std::size_t>(micro_batch);
-  // The order of the sum is part of its bits.
+  // The order of the sum decides its bits.
   if (stage.done++ != k) fail("the schedule computes the weight gradient of micro-batch {} out of order", k);
   stage.model.weightGrad(micro_batch, stage.tree.target());
   addToTree(stage.tree, k, stage.model.ownCount());
@@ -101,7 +101,7 @@ void PipelineRank::weightGrad(int number, int micro_batch) {
     stage.model.headGrad(micro_batch, head.data());
     head_grads_[k] = head.download();
   }
-  // The first stage still owes the embedding's part.
+  // The first stage still has to add the embedding's part.
   if (!stage.model.range().is_first) stage.model.release(micro_batch);
 }
 

@@ -21,9 +21,9 @@ namespace goss::trainer {
 struct PipelineRankSetup {
   ModelConfig model;
   int stages = 1;
-  std::vector<int> owned;        // stages of this rank, ascending
-  std::size_t micro_batch = 1;   // samples
-  std::size_t micro_batches = 1; // of a step
+  std::vector<int> owned;        // this rank's stages, ascending
+  std::size_t micro_batch = 1;   // samples of a micro-batch
+  std::size_t micro_batches = 1; // micro-batches of a step
   AdamwConfig adamw;
 };
 
@@ -39,8 +39,8 @@ class PipelineRank {
     int number;
     StageModel model;
     Adamw optimizer;
-    GradientTree tree;           // of everything but the token embedding
-    GradientTree embedding_tree; // of the token embedding; one element where another stage has it
+    GradientTree tree;           // sums of everything but the token embedding
+    GradientTree embedding_tree; // sums of the token embedding; one element where another stage has it
     Buffer<float> gradient;      // [table().count()] the sum over the step
     std::size_t done = 0;        // micro-batches whose weight gradients are in the tree
   };
@@ -55,27 +55,27 @@ class PipelineRank {
   Stage* firstStage();
   Stage* lastStage();
 
-  /// Steps whose actions may overlap. Micro-batches are numbered over all of them.
+  /// Steps whose actions may overlap; micro-batches are numbered over all of them.
   struct Span {
     std::size_t steps = 1;
-    std::size_t update_every = 0;                  // micro-batches whose gradients make one update; 0: those of a step
+    std::size_t update_every = 0;                  // micro-batches whose gradients make one update; 0: all of a step
     std::set<std::pair<int, int>> recomputed = {}; // (stage, micro-batch) that keep only their input until recompute()
   };
-  /// Before the actions of `span`; `loader` must stay valid until they are done.
+  /// Called before the actions of `span`; `loader` must stay valid until they are done.
   void begin(Loader loader, float grad_scale, const Span& span);
-  // Actions of a schedule. Boundaries are host memory, as StageModel's.
+  // The actions of a schedule. Boundaries are host memory, as StageModel's.
   void forward(int stage, int micro_batch, const float* input, float* output);
-  /// The activations again, of a forward pass that kept its input only.
+  /// Computes the activations again, for a forward pass that kept its input only.
   void recompute(int stage, int micro_batch);
   void inputGrad(int stage, int micro_batch, const float* doutput, float* dinput);
   void weightGrad(int stage, int micro_batch);
-  /// Loss of each sample of the span, [steps * micro_batches * B], zeros where another rank has the last stage.
+  /// Loss of each sample of the span, [steps * micro_batches * B]; zeros where another rank has the last stage.
   [[nodiscard]] const std::vector<double>& losses() const { return losses_; }
   /// The output projection's part of the token embedding's gradient, by micro-batch; [V, C] each, host memory.
   std::vector<std::vector<float>>& headGrads() { return head_grads_; }
-  /// On the rank of the first stage, in the order of the micro-batches: adds the embedding's own part.
+  /// On the rank of the first stage, in the order of the micro-batches: adds the embedding's part to head_grad.
   void addHeadGrad(std::size_t micro_batch, std::span<const float> head_grad);
-  /// Then: gradient of the stage = its sum, and the next micro-batch begins another.
+  /// After all micro-batches: gradient of the stage = their sum; the next micro-batch begins another sum.
   void finishGradient(Stage& stage);
   Stage& at(int stage);
 
@@ -90,9 +90,9 @@ class PipelineRank {
   float grad_scale_ = 0;
   std::size_t update_every_ = 1;
   std::set<std::pair<int, int>> recomputed_;
-  std::map<std::pair<int, int>, std::vector<float>> kept_inputs_; // of those until they are recomputed, host memory
+  std::map<std::pair<int, int>, std::vector<float>> kept_inputs_; // inputs kept until recompute(), host memory
   std::vector<double> losses_;
-  std::vector<std::vector<float>> head_grads_; // [micro_batches of the span], of the last stage's rank
+  std::vector<std::vector<float>> head_grads_; // [micro_batches of the span], on the last stage's rank
   std::vector<std::int32_t> inputs_;           // [B, T]
   std::vector<std::int32_t> targets_;          // [B, T]
 };

@@ -89,7 +89,7 @@ void UnflushedRun::act(const goss_pipeline_action& action, const void* input, vo
   if (range.is_last && !range.is_first) doneWithHead(micro_batch);
 }
 
-/// The output projection's part of the embedding's gradient goes to the first stage, and the losses with it.
+/// Sends the output projection's part of the embedding's gradient, and the losses, to the first stage.
 void UnflushedRun::afterWeightGrad(PipelineRank::Stage& stage, std::size_t micro_batch) {
   const StageRange& range = stage.model.range();
   const std::size_t samples = setup_.shape.micro_batch;
@@ -165,7 +165,7 @@ void UnflushedRun::receiveHead() {
   place->upload(head);
 }
 
-/// The schedule is over: the last stage goes on with the newest matrix.
+/// When the schedule is over the last stage continues with the newest matrix.
 void UnflushedRun::takeLastHead() {
   while (newest_head_ < updates())
     receiveHead();

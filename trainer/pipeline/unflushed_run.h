@@ -26,13 +26,13 @@ struct UnflushedSetup {
 };
 
 /// Runs the grid's schedule once. Every stage updates its own weights, by its own AdamW, when the gradients of an
-/// update are there: of every micro-batch with PipeDream, of every batch with 2BW. A micro-batch goes back through the
-/// weights of its forward pass, which differ between stages.
+/// update are complete: after every micro-batch with PipeDream, after every batch with 2BW. The backward pass of a
+/// micro-batch uses the weights of its forward pass, which differ between stages.
 ///
-/// The token embedding, of the first stage, is the output projection of the last one too. A micro-batch is projected
-/// with the version that embedded it, so that both uses see one matrix, and its two gradients meet in the first stage's
-/// next update. The last stage's part of the gradient travels behind the micro-batch, and every new version of the
-/// matrix ahead of those that use it: neither makes anybody wait longer.
+/// The token embedding of the first stage is also the output projection of the last one. A micro-batch is projected
+/// with the version that embedded it, so that both uses see one matrix, and its two gradients are added in the first
+/// stage's next update. The last stage's part of the gradient is sent after the micro-batch, and every new version of
+/// the matrix before the micro-batches that use it: neither makes a rank wait longer.
 ///
 /// The weights are a function of the data and the schedule alone: PipeDream's is w(t+1) = w(t) - AdamW(gradient of
 /// micro-batch t at w_s(max(0, t - (p - s - 1))) in stage s), 2BW's w(t+1) = w(t) - AdamW(gradient of batch t at
@@ -41,11 +41,12 @@ class UnflushedRun {
  public:
   explicit UnflushedRun(const UnflushedSetup& setup);
 
-  /// On the ranks of the first stage, in order: the losses of a step, summed over its tokens and all pipelines.
+  /// Called on the ranks of the first stage, in order, with the loss of a step, summed over its tokens and all
+  /// pipelines.
   using StepDone = std::function<void(double loss)>;
-  /// Collective over the grid. `loader` numbers micro-batches over all steps.
+  /// Collective over the grid: runs the schedule once. `loader` numbers micro-batches over all steps.
   void run(const PipelineRank::Loader& loader, const StepDone& step_done);
-  /// In the schedule's actions, updates included.
+  /// Seconds in the schedule's actions, including updates.
   [[nodiscard]] double computedSeconds() const { return computed_s_; }
 
  private:
@@ -63,11 +64,13 @@ class UnflushedRun {
   UnflushedSetup setup_;
   PipelineGrid& grid_;
   PipelineRank& rank_;
-  std::size_t update_every_ = 1; // micro-batches
+  std::size_t update_every_ = 1; // micro-batches of an update
   std::map<int, WeightStash> stashes_;
-  std::vector<int> head_versions_;                      // [micro-batch] of the matrix that embeds and projects it
-  std::map<int, std::unique_ptr<Buffer<float>>> heads_; // received, of the last stage's rank
-  std::vector<int> head_uses_;                          // [version] actions of the last stage's rank to come
+  // [micro-batch] version of the matrix that embeds and projects it
+  std::vector<int> head_versions_;
+  std::map<int, std::unique_ptr<Buffer<float>>> heads_; // received versions, on the last stage's rank
+  // [version] remaining actions of the last stage's rank that use it
+  std::vector<int> head_uses_;
   int newest_head_ = 0;
   std::vector<double> step_losses_;
   StepDone step_done_;

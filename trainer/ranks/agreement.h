@@ -1,4 +1,4 @@
-/// What must be equal on all ranks before they train.
+/// Settings that must be equal on all ranks before they train.
 #ifndef GOSS_TRAINER_RANKS_AGREEMENT_H_
 #define GOSS_TRAINER_RANKS_AGREEMENT_H_
 
@@ -14,8 +14,8 @@ namespace goss::trainer {
 /// collectives are called when. Throws Error on every rank, which says what to make equal.
 void requireAgreement(Group& group, std::uint64_t data, const std::string& calls);
 
-/// Collective. Throws Error on every rank unless all of them compute in the host's memory, or none: what differs only
-/// in rounding would otherwise grow into different models.
+/// Collective. Throws Error on every rank unless all of them compute in the host's memory, or none: differences in
+/// rounding would otherwise grow into different models.
 void requireSameKindOfDevice(Group& group, const Ops& ops);
 
 } // namespace goss::trainer

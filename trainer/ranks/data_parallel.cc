@@ -44,7 +44,7 @@ void DataParallel::broadcast(void* data, std::size_t bytes) {
 }
 
 bool DataParallel::allEqual(std::uint64_t value) {
-  std::uint64_t least_and_inverse[2] = {value, ~value}; // the least inverse is the inverse of the largest
+  std::uint64_t least_and_inverse[2] = {value, ~value}; // the least inverse is the inverse of the largest value
   check(goss_all_reduce(comm_, least_and_inverse, least_and_inverse, 2, GOSS_UINT64, GOSS_MIN, nullptr, nullptr));
   return least_and_inverse[0] == ~least_and_inverse[1];
 }

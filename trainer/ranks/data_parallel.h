@@ -35,14 +35,14 @@ class DataParallel : public Group {
 
  private:
   struct StartedSum {
-    std::vector<double> values; // lent until the request is done or the communicator destroyed
+    std::vector<double> values; // lent until the request is done or the communicator is destroyed
     goss_request_t request = nullptr;
   };
   std::deque<StartedSum> sums_;
   goss_comm_t comm_ = nullptr;
   int rank_ = 0;
   int size_ = 1;
-  std::weak_ptr<LibraryReplicas> replicas_; // the caller's, to be aborted with the group
+  std::weak_ptr<LibraryReplicas> replicas_; // owned by the caller; aborted with the group
 };
 
 } // namespace goss::trainer

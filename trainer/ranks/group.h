@@ -29,7 +29,8 @@ class Group {
 
   /// values[i] = sum over ranks of values[i]; all ranks then hold identical bits.
   virtual void sum(std::span<double> values) = 0;
-  /// The same in the background: takeSum() gives the sums in the order of their start, one for each. Here: at once.
+  /// As sum(), in the background: takeSum() gives the sums in the order of their start, one for each. This default
+  /// computes at once.
   virtual void startSum(std::vector<double> values) {
     sum(values);
     sums_.push_back(std::move(values));
@@ -39,15 +40,16 @@ class Group {
     sums_.pop_front();
     return values;
   }
-  /// Rank 0's bytes, on every rank.
+  /// Copies rank 0's bytes to every rank.
   virtual void broadcast(void* data, std::size_t bytes) = 0;
   /// True on every rank when all ranks gave the same value.
   virtual bool allEqual(std::uint64_t value) = 0;
   virtual void barrier() = 0;
-  /// Rank 0 and rank `peer` (not 0) call it: bytes go from one's `data` to the other's.
+  /// Rank 0 and rank `peer` (not 0) call it: the bytes move from one's `data` to the other's.
   enum class Direction { toRoot, fromRoot };
   virtual void move(void* data, std::size_t bytes, int peer, Direction direction) = 0;
-  /// Collective: what keeps the ranks' models together. The group must outlive it, and has one at a time.
+  /// Collective: makes the synchronizer that keeps the ranks' models together. The group must outlive it, and has one
+  /// at a time.
   virtual std::shared_ptr<Replicas> synchronize(const std::string& spec) = 0;
   /// Local: makes the pending and later calls of every rank fail with `reason`, those of its Replicas included.
   virtual void abort(const std::string& reason) noexcept = 0;
@@ -56,7 +58,7 @@ class Group {
   std::deque<std::vector<double>> sums_;
 };
 
-/// A group of one, for tests and for tools that need no other rank.
+/// A group of one rank, for tests and for tools that need no other rank.
 class SoloGroup : public Group {
  public:
   [[nodiscard]] int rank() const override { return 0; }

@@ -40,7 +40,7 @@ std::string LibraryReplicas::start(std::span<const ReplicaTensor> tensors, const
   return left_behind;
 }
 
-/// States that do not fit are left behind: they are the same on all ranks, and so is the answer.
+/// A state that does not fit this run is dropped. States are the same on all ranks, and so is the answer.
 std::string LibraryReplicas::adopt(const SavedSync& saved) {
   std::vector<const void*> bytes;
   std::vector<std::size_t> counts;

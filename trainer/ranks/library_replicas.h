@@ -13,14 +13,14 @@ namespace goss::trainer {
 
 class LibraryReplicas : public Replicas {
  public:
-  /// Collective over `comm`, which must outlive this. `spec` as in docs/synchronizers.md. Throws Error.
+  /// Collective over `comm`, which must outlive this object. `spec` as in docs/synchronizers.md. Throws Error.
   LibraryReplicas(goss_comm_t comm, const std::string& spec);
   ~LibraryReplicas() override;
 
   [[nodiscard]] std::string spec() const override { return info_.spec; }
   [[nodiscard]] std::size_t gradientRanks() const override { return static_cast<std::size_t>(info_.gradient_size); }
   [[nodiscard]] bool givesSigns() const override { return info_.gradients == 2; }
-  /// With a codec every rank has a state of its own too.
+  /// With a codec every rank has a state of its own too, so that this is true.
   [[nodiscard]] bool hasLocalSteps() const override {
     return info_.local_steps != 0 || !spec().ends_with("codec=none");
   }
@@ -44,7 +44,7 @@ class LibraryReplicas : public Replicas {
 
   goss_sync_t sync_ = nullptr;
   goss_sync_info info_{};
-  std::optional<std::uint64_t> exchanges_of_steps_; ///< Once finish() has averaged what is left.
+  std::optional<std::uint64_t> exchanges_of_steps_; ///< Set once finish() has averaged the remaining differences.
 };
 
 } // namespace goss::trainer

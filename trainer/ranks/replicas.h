@@ -11,7 +11,7 @@
 
 namespace goss::trainer {
 
-/// Host memory that is lent until the Replicas are destroyed.
+/// Host memory of one tensor, lent until the Replicas are destroyed.
 struct ReplicaTensor {
   std::string name;
   float* parameter = nullptr;
@@ -20,19 +20,20 @@ struct ReplicaTensor {
   int layer = 0;
 };
 
-/// What state() gave in an earlier run.
+/// A state() of an earlier run.
 struct SavedSync {
-  std::vector<std::string> states; ///< This rank's own, or those of all ranks of another grid; empty: none.
+  std::vector<std::string> states; ///< This rank's own state, or those of all ranks of another grid; empty: none.
   bool is_own = true;
 };
 
 /// Running totals of this rank.
 struct ReplicaTraffic {
-  std::uint64_t exchanges = 0;       ///< That steps asked for.
-  std::uint64_t exchanged_bytes = 0; ///< Of float32 vectors, before compression.
+  std::uint64_t exchanges = 0;       ///< Exchanges that steps asked for.
+  std::uint64_t exchanged_bytes = 0; ///< Bytes of float32 vectors, before compression.
   std::uint64_t wire_bytes_sent = 0;
-  std::uint64_t edge_bytes_sent = 0; ///< Of these, those of the start and the end, apart from the steps'.
-  double waited_s = 0;               ///< Time in which this rank computed nothing, for others' data.
+  /// Bytes of wire_bytes_sent that the start and the end sent, apart from the steps.
+  std::uint64_t edge_bytes_sent = 0;
+  double waited_s = 0; ///< Time in which this rank computed nothing, because it waited for others' data.
 };
 
 /// The events of a training step, in the order of their declaration. Collective where gossamer/sync.h says so. Failures
@@ -44,43 +45,44 @@ class Replicas {
   Replicas(const Replicas&) = delete;
   Replicas& operator=(const Replicas&) = delete;
 
-  /// Canonical: equal texts give equal trajectories.
+  /// Canonical spec: equal texts give equal trajectories.
   [[nodiscard]] virtual std::string spec() const = 0;
   /// Ranks whose gradients are averaged together in every step: consecutive ones.
   [[nodiscard]] virtual std::size_t gradientRanks() const = 0;
-  /// Whether the optimizer is handed signs, for plain gradient descent.
+  /// Whether the optimizer gets signs, for plain gradient descent.
   [[nodiscard]] virtual bool givesSigns() const { return false; }
-  /// Whether ranks have something of their own on the way: parameters, or what codecs keep.
+  /// Whether ranks differ between exchanges: in parameters, or in what codecs keep.
   [[nodiscard]] virtual bool hasLocalSteps() const = 0;
 
-  /// Everybody gets rank 0's parameters; or, with a saved state, goes on with its own, which are equal where the state
-  /// is of another grid. What of that state has no place in this run, in words; empty: nothing.
+  /// Gives every rank rank 0's parameters. With a saved state every rank keeps its own, which are equal where the state
+  /// is of another grid. Returns, in words, which part of that state has no place in this run; empty: none.
   virtual std::string start(std::span<const ReplicaTensor> tensors, const SavedSync& saved) = 0;
   virtual void setLr(double lr) = 0;
-  /// With ranks of different speed: the steps between two plans of who computes which; 0: every rank computes all.
+  /// With ranks of different speed: the number of steps between two plans of who computes which; 0: every rank computes
+  /// all.
   [[nodiscard]] virtual std::size_t dynamicPeriod() const { return 0; }
   /// Before a step: whether this rank computes it. If not, only step() is called.
   virtual bool computes() { return true; }
-  /// How long this rank has computed in the step.
+  /// Tells how long this rank has computed in the step.
   virtual void stepTook(double /*seconds*/) {}
   virtual void gradientReady(std::size_t tensor) = 0;
   virtual void gradients() = 0;
   virtual void step() = 0;
-  /// All ranks hold the same parameters afterwards.
+  /// Afterwards all ranks hold the same parameters.
   virtual void finish() = 0;
-  /// What this rank needs, beside its parameters, to go on with the same bits. Local.
+  /// The state that this rank needs, beside its parameters, to continue with the same bits. Local.
   [[nodiscard]] virtual std::string state() = 0;
   [[nodiscard]] virtual ReplicaTraffic traffic() const = 0;
 };
 
-/// A warning where ranks that train apart between exchanges have had none; else "".
+/// A warning if ranks that train apart between exchanges have had no exchange; else "".
 [[nodiscard]] inline std::string missedExchanges(const Replicas& replicas) {
   if (!replicas.hasLocalSteps() || replicas.traffic().exchanges > 0) return "";
   return "warning: " + replicas.spec() +
          " had no exchange in this run: each rank has trained by itself. Give it shorter periods or more steps.";
 }
 
-/// A model of which there is one copy.
+/// The replicas of a model of which there is one copy.
 class SoloReplicas : public Replicas {
  public:
   explicit SoloReplicas(std::string spec) : spec_(std::move(spec)) {}

@@ -15,7 +15,7 @@ constexpr double kWidth = 720, kHeight = 400, kLeft = 60, kRight = 20, kTop = 40
 constexpr int kTicks = 5;
 constexpr std::array kColors = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"};
 
-/// The values of one axis and where they go.
+/// The values of one axis and their range in pixels.
 struct Axis {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
@@ -65,7 +65,7 @@ std::string renderChart(const std::string& title, const std::string& x_label, co
       y.include(value);
   }
   for (Axis* axis : {&x, &y}) {
-    if (axis->low > axis->high) axis->low = axis->high = 0; // nothing to show
+    if (axis->low > axis->high) axis->low = axis->high = 0; // the axis has no values
   }
   x.from = kLeft, x.to = kWidth - kRight;
   y.from = kHeight - kBottom, y.to = kTop;

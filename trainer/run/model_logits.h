@@ -1,4 +1,4 @@
-/// `goss-train logits`: what a checkpoint's model computes, for comparison with other implementations.
+/// `goss-train logits`: the output of a checkpoint's model, for comparison with other implementations.
 #ifndef GOSS_TRAINER_RUN_MODEL_LOGITS_H_
 #define GOSS_TRAINER_RUN_MODEL_LOGITS_H_
 

@@ -1,4 +1,4 @@
-/// What a run tells its user: progress lines on the terminal, one JSON object a line in the log.
+/// What a run reports to its user: progress lines on the terminal, one JSON object a line in the log.
 #ifndef GOSS_TRAINER_RUN_REPORT_H_
 #define GOSS_TRAINER_RUN_REPORT_H_
 
@@ -16,7 +16,7 @@ struct StepRecord {
   double lr = 0;
   double grad_norm = 0; // before clipping
   double seconds = 0;
-  double share = 1; // of the batch, that was trained: ranks of different speed leave some of it out
+  double share = 1; // part of the batch that was trained: ranks of different speed leave some of it out
 };
 
 struct RunShape {
@@ -27,13 +27,13 @@ struct RunShape {
   int ranks = 1;
 };
 
-/// Only rank 0's is active; the others stay silent. One thread.
+/// Reports a run. Only rank 0's object is active; the others are silent. One thread.
 class Report {
  public:
   /// `log_path` may be empty; the log is appended to. Throws Error when it cannot be opened.
   Report(bool is_active, const std::string& log_path);
 
-  /// A line of text for the reader.
+  /// Prints a line of text for the user.
   void note(const std::string& text);
   /// `settings` is a JSON text (trajectorySettings).
   void begin(const RunShape& shape, const std::string& settings);
@@ -50,10 +50,10 @@ class Report {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> log_;
   std::string log_path_;
   RunShape shape_;
-  double run_seconds_ = 0;     // of steps since begin
-  double printed_seconds_ = 0; // of steps since the last progress line
+  double run_seconds_ = 0;     // seconds of steps since begin
+  double printed_seconds_ = 0; // seconds of steps since the last progress line
   double printed_tokens_ = 0;
-  double left_out_tokens_ = 0; // since begin
+  double left_out_tokens_ = 0; // tokens that ranks left out since begin
 };
 
 /// "1h02m", "3m05s" or "12s".

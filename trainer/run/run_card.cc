@@ -124,11 +124,11 @@ RunCard readRun(const std::string& directory) {
     card.validation = json.at("validation").get<std::vector<std::pair<std::size_t, double>>>();
     card.exchanged_bytes = json.at("exchanged_bytes");
     card.wire_bytes = json.at("wire_bytes");
-    card.edge_bytes = json.value("edge_bytes", std::uint64_t{0}); // older records count them together
+    card.edge_bytes = json.value("edge_bytes", std::uint64_t{0}); // older records do not separate them
     if (card.edge_bytes > card.wire_bytes) fail("edge_bytes is more than wire_bytes");
     card.waited_s = json.at("waited_s");
     if (card.losses.size() != card.step_seconds.size()) fail("losses and step_seconds have different lengths");
-  } catch (const std::exception& error) { // Error, or the JSON library's
+  } catch (const std::exception& error) { // Error, or the JSON library's exception
     fail("{} is no run of goss-train: {}", path, error.what());
   }
   return card;

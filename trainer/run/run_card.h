@@ -1,4 +1,4 @@
-/// The record of a run: one JSON file that says what was run and what came out, and reports made from it.
+/// The record of a run: one JSON file that says what was run and with which result, and reports made from it.
 #ifndef GOSS_TRAINER_RUN_RUN_CARD_H_
 #define GOSS_TRAINER_RUN_RUN_CARD_H_
 
@@ -19,19 +19,19 @@ struct RunCard {
   std::vector<double> losses;                             // of each step of this run, nats a token
   std::vector<double> step_seconds;                       // as long as losses
   std::vector<std::pair<std::size_t, double>> validation; // (steps done, loss)
-  // Of rank 0:
+  // Measured on rank 0:
   std::uint64_t exchanged_bytes = 0; // float32 bytes of exchanged vectors
-  std::uint64_t wire_bytes = 0;      // sent
-  std::uint64_t edge_bytes = 0;      // of wire_bytes: at the start and the end, apart from the steps
-  double waited_s = 0;               // for other ranks
+  std::uint64_t wire_bytes = 0;      // bytes sent
+  std::uint64_t edge_bytes = 0;      // bytes of wire_bytes that the start and the end sent, apart from the steps
+  double waited_s = 0;               // time waited for other ranks
 
   [[nodiscard]] double seconds() const;
   [[nodiscard]] double tokensPerSecond() const;
-  /// Share of the time in which this rank did not wait for others; 1 for a run of no steps.
+  /// Part of the time in which this rank did not wait for others; 1 for a run of no steps.
   [[nodiscard]] double utilisation() const;
 };
 
-/// Two lines for the terminal.
+/// A summary of two lines for the terminal.
 std::string summarize(const RunCard& card);
 
 /// Writes DIR/run.json, DIR/report.md, DIR/loss.svg and DIR/tokens_per_s.svg. Throws Error.
@@ -39,7 +39,7 @@ void writeRun(const std::string& directory, const RunCard& card);
 /// Reads DIR/run.json. Throws Error that names the file and what is wrong with it.
 RunCard readRun(const std::string& directory);
 
-/// A Markdown table of runs, one a line.
+/// A Markdown table of runs, one in each line.
 std::string compareTable(const std::vector<std::string>& names, const std::vector<RunCard>& cards);
 /// `goss-train compare RUN... [--out DIR]`: prints the table and writes DIR/compare.svg. Returns the exit code.
 int runCompare(int argc, const char* const* argv);

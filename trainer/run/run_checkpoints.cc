@@ -11,7 +11,7 @@ namespace goss::trainer {
 
 namespace {
 
-/// Parameters and two moments; what synchronizers keep comes on top.
+/// Bytes of the parameters and two moments; states of synchronizers come on top.
 std::size_t bytesOf(const ParameterTable& table) { return 3 * table.count() * sizeof(float); }
 
 void moveText(Group& group, std::string& text, int peer, Group::Direction direction) {
@@ -41,8 +41,8 @@ RunCheckpoints::RunCheckpoints(const TrainOptions& options, const ParameterTable
   writer_.emplace(CheckpointStore(options.checkpoint, options.keep), options.model, table);
 }
 
-/// Rank 0 checks that the directory can hold a checkpoint of this model, and takes the latest one if there is one and
-/// --resume was given, or else the seed's parameters. The others get vectors of the same sizes.
+/// Rank 0 checks that the directory can hold a checkpoint of this model, and loads the latest one if there is one and
+/// --resume was given, or else makes the seed's parameters. The other ranks get vectors of the same sizes.
 TrainingState RunCheckpoints::load(const std::string& settings) {
   TrainingState state;
   state.first_moments.resize(table_.count());
@@ -89,11 +89,11 @@ RunCheckpoints::Start RunCheckpoints::start(const std::string& settings, const s
   return mine;
 }
 
-/// Every rank gets the one state, or its own.
+/// Gives every rank the one state, or its own.
 void RunCheckpoints::distribute(TrainingState& state, bool is_own, Start& mine) {
   std::uint64_t differ = state.others.empty() ? 0 : 1;
   group_.broadcast(&differ, sizeof differ);
-  const std::size_t ranks = state.ranks.size(); // of a copy
+  const std::size_t ranks = state.ranks.size(); // ranks of a copy
   for (int peer = 1; differ != 0 && group_.rank() == 0 && peer < group_.size(); ++peer) {
     const std::size_t copy = static_cast<std::size_t>(peer) / ranks;
     moveVectors(group_, copy == 0 ? state : state.others[copy - 1], peer, Group::Direction::fromRoot);
@@ -169,7 +169,8 @@ void RunCheckpoints::forgetActivations(TrainingState& state, const std::string& 
                   of));
 }
 
-/// Makes a state in which copies differ one that all share. What the synchronizers of all ranks kept.
+/// Turns a state in which copies differ into one that all ranks share. Returns what the synchronizers of all ranks
+/// kept.
 std::vector<std::string> RunCheckpoints::share(TrainingState& state, const std::string& sync) {
   std::vector<std::string> kept;
   forgetActivations(state, "of " + state.grid);
@@ -193,7 +194,7 @@ std::vector<std::string> RunCheckpoints::share(TrainingState& state, const std::
        {&ReplicaState::parameters, &ReplicaState::first_moments, &ReplicaState::second_moments}) {
     std::vector<float>& mean = state.*vector;
     for (std::size_t i = 0; i < mean.size(); ++i) {
-      double sum = mean[i]; // of equal values it is exact, and so is the mean
+      double sum = mean[i]; // exact for equal values, and so is the mean
       for (const ReplicaState& other : state.others)
         sum += (other.*vector)[i];
       mean[i] = static_cast<float>(sum / static_cast<double>(state.others.size() + 1));

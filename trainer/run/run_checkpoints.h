@@ -1,4 +1,4 @@
-/// A run's checkpoints, as the training loops use them.
+/// The checkpoints of a run, as the training loops use them.
 #ifndef GOSS_TRAINER_RUN_RUN_CHECKPOINTS_H_
 #define GOSS_TRAINER_RUN_RUN_CHECKPOINTS_H_
 
@@ -15,15 +15,15 @@
 
 namespace goss::trainer {
 
-/// Rank 0 alone reads and writes files; a checkpoint needs no shared file system. Methods throw Error.
+/// Only rank 0 reads and writes files; a checkpoint needs no shared file system. Methods throw Error.
 class RunCheckpoints {
  public:
-  /// Local, and nothing is read or written yet. The references must outlive this.
+  /// Local; neither reads nor writes yet. The references must outlive this object.
   RunCheckpoints(const TrainOptions& options, const ParameterTable& table, Group& group, Report& report);
 
-  /// Collective, once: what this rank starts with. A checkpoint of the same synchronizer and grid gives each rank its
-  /// own again. Of another one all ranks get the mean of the copies' parameters and moments, which is what an exchange
-  /// would make of them, and what the synchronizers of all ranks kept, if the method is the same.
+  /// Collective, once: the state with which this rank starts. From a checkpoint of the same synchronizer and grid each
+  /// rank gets its own state again. From any other checkpoint all ranks get the mean of the copies' parameters and
+  /// moments, as an exchange would compute it, and, if the method is the same, the states of all ranks' synchronizers.
   struct Start {
     std::size_t step = 0;
     ReplicaState model; // without `ranks`
@@ -31,19 +31,19 @@ class RunCheckpoints {
     std::string activations; // this rank's own
   };
   Start start(const std::string& settings, const std::string& sync, const std::string& grid);
-  /// Collective, of a state to save: rank 0 gets what the ranks keep. replicas[i] is a copy that as many consecutive
+  /// Collective, for a state to save: rank 0 collects the ranks' states. replicas[i] is a copy that as many consecutive
   /// ranks hold; only rank 0's `replicas` counts.
   void gatherRanks(RankState mine, const std::vector<ReplicaState*>& replicas);
-  /// The same on all ranks: whether a checkpoint of this step is to be made.
+  /// Whether a checkpoint of this step is to be made; the same on all ranks.
   [[nodiscard]] bool isDue(std::size_t step) const { return saves_ && saved_step_ != step; }
-  /// Whether this rank gives save() a state.
+  /// Whether this rank passes a state to save().
   [[nodiscard]] bool isWriter() const { return writer_.has_value(); }
-  /// Local: writes in the background, after waiting for the checkpoint before. Ranks that are no writers give an empty
+  /// Local: writes in the background, after waiting for the checkpoint before. Ranks that do not write pass an empty
   /// state.
   void save(std::size_t step, TrainingState state);
-  /// Local: reports what has been written, and throws if it could not be. Never waits.
+  /// Local: reports a checkpoint that was written, and throws if writing failed. Never waits.
   void poll();
-  /// As poll, after waiting. Before the end of a run.
+  /// As poll, after waiting. Called before the end of a run.
   void finish();
 
  private:
@@ -58,10 +58,10 @@ class RunCheckpoints {
   Report& report_;
   bool saves_ = false; // rank 0 writes checkpoints
   std::size_t saved_step_ = 0;
-  std::optional<CheckpointWriter> writer_; // rank 0 only; last, for its thread uses the others
+  std::optional<CheckpointWriter> writer_; // rank 0 only; declared last, because its thread uses the other members
 };
 
-/// Rank 0 and rank `peer`: a copy's vectors, which have their final sizes on both ends.
+/// Called by rank 0 and rank `peer`: moves a copy's vectors, which have their final sizes on both ends.
 void moveVectors(Group& group, ReplicaState& replica, int peer, Group::Direction direction);
 
 } // namespace goss::trainer

@@ -98,7 +98,7 @@ void addOutputFlags(CommandLine& line, TrainOptions& o) {
   line.option("--prompt", o.prompt, "text that the sample continues").group("Output");
 }
 
-/// Before the other parameters: a codec takes the rest of the text.
+/// Inserts before the other parameters, because a codec takes the rest of the text.
 std::string withParameter(const std::string& sync, const char* name, std::size_t value) {
   const std::size_t colon = sync.find(':');
   return fmt::format("{}:{}={}{}{}", sync.substr(0, colon), name, value, colon == std::string::npos ? "" : ",",
@@ -195,14 +195,14 @@ std::string trajectorySettings(const TrainOptions& o, std::uint64_t data_fingerp
                           {"context", o.model.context},
                           {"vocab", o.model.vocab},
                           {"data", fmt::format("{:016x}", data_fingerprint)}};
-  if (o.backend != "cpu") settings["backend"] = o.backend; // it rounds otherwise
-  // Stages alone change no bit; these do.
+  if (o.backend != "cpu") settings["backend"] = o.backend; // other backends round differently
+  // Stages alone change no bit; these settings do.
   const bool is_unflushed = o.schedule == "pipedream" || o.schedule == "2bw" || o.schedule.ends_with(".csv");
   const bool is_coded = !o.activation_codec.empty() || !o.gradient_codec.empty();
   if (o.pipeline == 0 || (!is_unflushed && !is_coded && o.islands == 0)) return settings.dump();
   settings["pipeline"] = o.pipeline;
   settings["islands"] = o.islands;
-  settings["schedule"] = o.schedule; // with codecs it decides where stages are cut
+  settings["schedule"] = o.schedule; // with codecs the schedule decides where stages are cut
   settings["activation_codec"] = o.activation_codec;
   settings["gradient_codec"] = o.gradient_codec;
   settings["activation_deltas"] = o.activation_deltas;

@@ -1,4 +1,4 @@
-/// Everything a run can be told, and goss-train's command line.
+/// All settings of a run, and goss-train's command line.
 #ifndef GOSS_TRAINER_RUN_TRAIN_OPTIONS_H_
 #define GOSS_TRAINER_RUN_TRAIN_OPTIONS_H_
 
@@ -19,29 +19,29 @@ struct TrainOptions {
   std::size_t batch = 16;      // samples a step, over all ranks
   std::size_t micro_batch = 1; // samples a forward and backward pass; divides batch
   double lr = 2e-3;
-  double final_lr = 0.1; // of lr, at the last step
+  double final_lr = 0.1; // part of lr that is left at the last step
   std::size_t warmup = 20;
   double weight_decay = 0.1;
   double adam_eps = 1e-8;
-  double clip = 1.0; // of the global gradient norm; 0: off
+  double clip = 1.0; // bound of the global gradient norm; 0: off
   std::uint64_t seed = 1;
   double time_limit_s = 0;  // stop cleanly after the step in which it passes; 0: off
-  std::string slow;         // "RANK:FACTOR,...": steps of these ranks take longer, to try out ranks of different speed
-  std::string sync = "ddp"; // how the ranks are kept together: a synchronizer's spec
+  std::string slow;         // "RANK:FACTOR,...": steps of these ranks take longer, to test ranks of different speed
+  std::string sync = "ddp"; // synchronizer spec: how the ranks are kept together
 
   std::string backend = "cpu"; // the table of tensor operations: cpu or aten
-  std::string device;          // of aten: cpu, cuda, cuda:N; empty: cuda where there is one
+  std::string device;          // device of aten: cpu, cuda, cuda:N; empty: cuda where there is one
 
   std::size_t pipeline = 0;       // ranks of a pipeline; 0: every rank has the whole model
-  std::string schedule = "1f1b";  // of the pipeline: a generator's name, or a CSV file
-  std::size_t islands = 0;        // groups of ranks between which `sync` works; 0: every replica for itself
-  std::string activation_codec;   // of what stages send forward; empty: none
-  std::string gradient_codec;     // of what they send back
+  std::string schedule = "1f1b";  // schedule of the pipeline: a generator's name, or a CSV file
+  std::size_t islands = 0;        // groups of ranks between which `sync` works; 0: every replica is an island
+  std::string activation_codec;   // codec of the activations that stages send forward; empty: none
+  std::string gradient_codec;     // codec of the gradients that stages send back
   bool activation_deltas = false; // AQ-SGD: differences to what the receiver has of the same sample
-  std::string activation_cache;   // directory for what AQ-SGD keeps; empty: memory
-  std::size_t samples = 0;        // windows that training returns to; 0: any
+  std::string activation_cache;   // directory for the samples that AQ-SGD keeps; empty: memory
+  std::size_t samples = 0;        // number of windows that training repeats; 0: any window
   bool recompute = false;         // forward passes of a pipeline keep their input only
-  std::size_t micro_batches = 0;  // of a step and pipeline; 0: as many as micro_batch makes of batch
+  std::size_t micro_batches = 0;  // micro-batches of a step and pipeline; 0: as many as micro_batch makes of batch
 
   std::size_t val_every = 100; // steps; 0: only at the end
   std::size_t val_samples = 32;
@@ -59,24 +59,25 @@ struct TrainOptions {
   std::string prompt = "And ";
 };
 
-/// Throws Error that names the flag of the first value that makes no sense for `ranks` ranks.
+/// Throws Error that names the flag of the first value that is invalid for `ranks` ranks.
 void checkTrainOptions(const TrainOptions& options, std::size_t ranks);
 
-/// How many times as long as its computation a step of `rank` takes: of --slow, or 1. Throws Error for what is no list
-/// of RANK:FACTOR.
+/// How many times as long as its computation a step of `rank` takes, from --slow; 1 for other ranks. Throws Error if
+/// the text is no list of RANK:FACTOR.
 double slownessOf(const TrainOptions& options, int rank);
 
-/// `sync` with what its method wants to know of the run and the user did not say: for `qsr`, --warmup and --steps.
+/// `sync` with the parameters that its method takes from the run unless the user gave them: for `qsr`, --warmup and
+/// --steps.
 std::string syncOfRun(const TrainOptions& options);
 
 /// `sync` with --islands K in it: the synchronizer of ranks that hold the whole model makes the islands itself.
 std::string syncWithIslands(const TrainOptions& options);
 
-/// What decides the numbers of a run, as JSON text: equal texts give equal trajectories. `data_fingerprint` is
-/// Dataset's.
+/// The settings that decide the numbers of a run, as JSON text: equal texts give equal trajectories. `data_fingerprint`
+/// is Dataset's.
 std::string trajectorySettings(const TrainOptions& options, std::uint64_t data_fingerprint);
 
-/// Whether two such texts number their samples alike; false of what is none.
+/// Whether two such texts number their samples alike; false if one is no such text.
 bool haveEqualSamples(const std::string& settings, const std::string& others);
 
 /// What the command line asked for: options to run with, or a text to print and an exit code (--help, a wrong flag).

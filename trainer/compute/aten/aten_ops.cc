@@ -1,6 +1,6 @@
 #include "trainer/compute/aten/aten_ops.h"
 
-// The operations that are used, one header each: all of <ATen/ATen.h> takes several times as long to compile.
+// Only the operations that are used, one header each: all of <ATen/ATen.h> takes several times as long to compile.
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/Reduction.h>
@@ -49,7 +49,7 @@ constexpr std::int64_t kNoIgnoredTarget = -100;
 
 std::int64_t toInt(std::size_t n) { return static_cast<std::int64_t>(n); }
 
-/// Runs `body` without recording anything for differentiation; ATen's errors become the trainer's.
+/// Runs `body` without recording for differentiation; translates ATen's errors into the trainer's.
 template <typename Body>
 auto run(const Body& body) {
   const c10::InferenceMode nothing_is_recorded;
@@ -65,7 +65,7 @@ struct Heads {
   at::Tensor q, k, v;
 };
 
-/// What scores are multiplied by: one over the root of a head's channels.
+/// The factor of attention scores: one over the root of a head's channels.
 double scaleOf(const AttentionShape& s) {
   const std::size_t width = s.channels / s.heads;
   return 1.0 / std::sqrt(static_cast<double>(width));
@@ -108,7 +108,8 @@ class AtenOps : public Ops {
   void adamw(const AdamwSettings& settings, const AdamwTensors& t, std::size_t n) override;
 
  private:
-  /// `memory` of this device as a tensor, which owns nothing. ATen has no tensors of constants; inputs are not written.
+  /// `memory` of this device as a tensor that does not own it. ATen has no tensors of constants, so inputs are passed
+  /// as mutable, but not written.
   template <typename... Sizes>
   [[nodiscard]] at::Tensor view(const float* memory, Sizes... sizes) const {
     return viewOf(memory, at::kFloat, {toInt(sizes)...});
@@ -119,12 +120,12 @@ class AtenOps : public Ops {
         .target_device(device_)
         .make_tensor();
   }
-  /// [n] indices: ATen takes some operations' as 64-bit numbers only.
+  /// [n] indices as 64-bit numbers, which some operations of ATen require.
   [[nodiscard]] at::Tensor indices(const std::int32_t* memory, std::size_t n) const {
     return viewOf(memory, at::kInt, {toInt(n)}).to(at::kLong);
   }
   [[nodiscard]] Heads headsOf(const AttentionShape& shape, const float* qkv) const;
-  /// Channels [B, T, C] as [B, H, T, D].
+  /// A view of channels [B, T, C] as [B, H, T, D].
   [[nodiscard]] at::Tensor headsView(const AttentionShape& s, const float* channels) const {
     return view(channels, s.batch, s.context, s.heads, s.channels / s.heads).permute({0, 2, 1, 3});
   }
@@ -141,7 +142,7 @@ at::Tensor packed(const at::Tensor& heads) { return heads.reshape({-1, heads.siz
 void* AtenOps::allocate(std::size_t bytes) {
   return run([&] {
     at::Tensor memory;
-    try { // at least a byte: addresses differ
+    try { // at least one byte, so that addresses differ
       memory =
           at::empty({toInt(std::max<std::size_t>(bytes, 1))}, at::TensorOptions().dtype(at::kByte).device(device_));
     } catch (const std::exception& error) {
@@ -265,7 +266,7 @@ void AtenOps::layerNorm(const LayerNormTensors& t, std::size_t rows, std::size_t
 void AtenOps::layerNormGrad(const LayerNormGradTensors& t, std::size_t rows, std::size_t channels) {
   run([&] {
     const at::Tensor weight = view(t.weight, channels);
-    // The weight stands in for the bias, of which ATen looks at the shape alone.
+    // The weight stands in for the bias: ATen reads only the bias's shape.
     const auto [dx, dweight, dbias] = at::native_layer_norm_backward(
         view(t.dy, rows, channels), view(t.x, rows, channels), {toInt(channels)}, view(t.mean, rows, 1u),
         view(t.rstd, rows, 1u), weight, weight, {true, true, true});
@@ -349,19 +350,20 @@ c10::Device cudaDevice(const std::string& text, int local_rank) {
   if (devices == 0) {
     fail("--device {}: LibTorch finds no CUDA device here, or was built without CUDA; give --device cpu", text);
   }
-  constexpr std::size_t kPrefix = sizeof "cuda:" - 1; // c10::Device keeps 8 bits of what follows
+  constexpr std::size_t kPrefix = sizeof "cuda:" - 1; // c10::Device keeps only 8 bits of the number
   const int index = text.size() > kPrefix ? std::atoi(text.c_str() + kPrefix) : local_rank % devices;
   if (index >= devices) fail("--device {}: there are {} CUDA devices here", text, devices);
   return {c10::kCUDA, static_cast<c10::DeviceIndex>(index)};
 }
 
-/// The same call gives the same bits, in whole float32.
+/// Makes the same call give the same bits, in full float32 precision.
 void fixArithmetic(bool is_cuda) {
-  at::set_num_threads(1); // a rank is meant to be a core
+  at::set_num_threads(1); // each rank is meant to use one core
   at::Context& context = at::globalContext();
   context.setAllowTF32CuBLAS(false);
   context.setAllowTF32CuDNN(false);
-  // cuBLAS keeps its order of additions with a workspace of its own only, and ATen refuses to work without.
+  // cuBLAS keeps its order of additions only with a workspace of its own, and ATen's deterministic mode requires this
+  // variable.
   if (is_cuda) ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
   context.setDeterministicAlgorithms(true, false);
 }

@@ -1,5 +1,5 @@
 /// The table of tensor operations on ATen, LibTorch's tensor library: on a CUDA device, or on a CPU core. It lies in a
-/// shared object of its own, libgoss_train_aten.so, because only those who ask for it shall load LibTorch.
+/// shared object of its own, libgoss_train_aten.so, so that only runs that ask for it load LibTorch.
 #ifndef GOSS_TRAINER_COMPUTE_ATEN_ATEN_OPS_H_
 #define GOSS_TRAINER_COMPUTE_ATEN_ATEN_OPS_H_
 
@@ -10,12 +10,13 @@ namespace goss::trainer {
 inline constexpr const char* kAtenLibrary = "libgoss_train_aten.so";
 inline constexpr const char* kAtenSymbol = "goss_train_make_aten_ops";
 
-/// What kAtenSymbol is: a new backend, the caller's, on `device`: "cpu", "cuda", "cuda:N", or "" for a CUDA device
-/// where there is one and the CPU otherwise. "cuda" is the device `local_rank` of this host, counted around.
+/// The function that kAtenSymbol names: returns a new backend, which the caller owns, on `device`: "cpu", "cuda",
+/// "cuda:N", or "" for a CUDA device where there is one and the CPU otherwise. "cuda" is device number `local_rank`
+/// modulo the number of devices.
 ///
 /// Everything is float32: TF32 is off, and so are algorithms whose bits differ from call to call. Nothing is recorded
 /// for differentiation. Work goes to the device's current stream, in order; upload, download and squaredNorm wait for
-/// it, so what they give the host is whole. Throws Error that says what is wrong with the device.
+/// the stream, so their results on the host are complete. Throws Error that says what is wrong with the device.
 using MakeAtenOps = Ops*(const char* device, int local_rank);
 
 } // namespace goss::trainer
