@@ -1,4 +1,4 @@
-/// For programs that measure what plain sockets reach.
+/// A pair of connected sockets, for programs that measure what plain sockets reach.
 #ifndef GOSS_BENCH_CONNECTED_PAIR_H_
 #define GOSS_BENCH_CONNECTED_PAIR_H_
 
@@ -13,7 +13,7 @@
 
 namespace goss::bench {
 
-/// Two connected non-blocking ends over 127.0.0.1, the caller's to close. Throws std::runtime_error.
+/// Two connected non-blocking ends over 127.0.0.1, which the caller closes. Throws std::runtime_error.
 inline std::pair<int, int> connectedPair() {
   const auto require = [](bool good, const char* what) {
     if (!good) throw std::runtime_error(what);
@@ -33,7 +33,7 @@ inline std::pair<int, int> connectedPair() {
   for (const int fd : {caller, called}) {
     const int on = 1;
     ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5); // What is fastest where nothing is lost.
+    ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5); // The fastest choice where no packets are lost.
     ::fcntl(fd, F_SETFL, O_NONBLOCK);
   }
   return {caller, called};

@@ -15,7 +15,7 @@ namespace {
 using goss::platform::Place;
 using goss::platform::Topology;
 
-/// "0-3,8".
+/// Sorted numbers as ranges, such as "0-3,8".
 std::string rangesOf(const std::vector<int>& numbers) {
   std::string text;
   for (std::size_t i = 0; i < numbers.size();) {

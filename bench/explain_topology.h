@@ -1,4 +1,4 @@
-/// goss-explain topology: what the machine is made of, as the library sees it.
+/// goss-explain topology: the machine's structure, as the library sees it.
 #ifndef GOSS_BENCH_EXPLAIN_TOPOLOGY_H_
 #define GOSS_BENCH_EXPLAIN_TOPOLOGY_H_
 

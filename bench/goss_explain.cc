@@ -35,7 +35,7 @@ std::string nameOf(const nlohmann::json& candidate) {
   return name;
 }
 
-/// Cheapest first.
+/// Prints the candidates, cheapest first.
 void printTable(const nlohmann::json& answer) {
   std::vector<nlohmann::json> candidates(answer["candidates"].begin(), answer["candidates"].end());
   std::stable_sort(candidates.begin(), candidates.end(), [](const nlohmann::json& a, const nlohmann::json& b) {
@@ -66,7 +66,7 @@ void printTable(const nlohmann::json& answer) {
 }
 
 int explain(const Arguments& arguments) {
-  // The library reads the file, within the bounds of every file that a setting names.
+  // The library reads the file, with the size limit that holds for every file that a setting names.
   if (!arguments.links_file.empty()) ::setenv("GOSS_LINKS", arguments.links_file.c_str(), 1);
   char* json = nullptr;
   const char* collective = arguments.collective.c_str();

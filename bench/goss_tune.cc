@@ -33,7 +33,7 @@ constexpr std::size_t kCpuBytes = 16 << 20;
 constexpr int kBulkMessages = 8;
 constexpr int kSmallMessages = 64;
 constexpr int kRounds = 9;
-constexpr double kMaxRound_s = 1; ///< Or one repetition.
+constexpr double kMaxRound_s = 1; ///< Limit of a round or of one repetition.
 
 struct Settings {
   std::string output = "gossamer-tuning.json";
@@ -41,7 +41,7 @@ struct Settings {
   bool limits = false;
 };
 
-/// A rank exchanges with one partner, all pairs at the same time: what they share is in the price.
+/// A rank exchanges with one partner, all pairs at the same time: so the prices include what pairs share.
 struct Pair {
   GossEngine& engine;
   int partner;
@@ -49,7 +49,7 @@ struct Pair {
 };
 
 /// Measures the links of one level (between hosts, or on one host). All ranks do the same number of repetitions,
-/// because each decision follows from times that the ranks have agreed on.
+/// because they decide by times on which they have agreed.
 class Level {
  public:
   /// `more_levels`: levels that are measured after this one, and share the time that is left.
@@ -80,7 +80,7 @@ class Level {
 };
 
 double Level::nextShare() {
-  // The rest is for what takes longer than it did at first.
+  // The rest of the time is a reserve for measurements that take longer than their first repetition.
   constexpr double kSpent = 0.7;
   double share_s = kSpent * notes_.left_s() / figures_left_--;
   pair_.engine.combine(&share_s, 1, GOSS_MIN);
@@ -102,7 +102,7 @@ template <typename Round>
 double Level::secondsOf(int most_repeats, const Round& round) {
   double left_s = nextShare();
   std::vector<double> times;
-  int repeats = 1; // The first one says how long it takes.
+  int repeats = 1; // The first repetition shows how long one takes.
   for (int i = 0; i <= kRounds; ++i) {
     notes_.say(fmt::format("{} {}, round {} of {}", name_, figure_, std::max(i, 1), kRounds));
     times.push_back(timed(repeats, round));
@@ -178,7 +178,8 @@ void measureForced(GossEngine& world, const char* transport, Notebook& notes, in
   Level(notes, transport, pairUp(engine), more_levels).measure();
 }
 
-/// Collective. Not by the names of transports: that of a secured link is the same on one host and between two.
+/// Collective. It does not compare names of transports, because a secured link has the same name on one host and
+/// between two.
 bool isOnSeveralHosts(GossEngine& world) {
   std::array<char, 256> name{};
   ::gethostname(name.data(), name.size() - 1);
@@ -192,12 +193,12 @@ void measureLinks(GossEngine& world, Notebook& notes) {
   const Pair pair = pairUp(world);
   const char* name = "";
   goss::bench::check(goss_comm_transport(world.comm(), pair.partner, &name), "goss_comm_transport");
-  // A pair that shares a host has shared memory; the farthest pairs decide, and all must decide alike.
+  // A pair on one host has shared memory. The farthest pair decides, and all ranks must decide alike.
   const bool secured = std::getenv("GOSS_TLS") != nullptr;
   double apart = !secured && std::string_view(name) == "tcp" ? 1 : 0;
   world.combine(&apart, 1, GOSS_MAX);
   if (apart > 0 || (secured && isOnSeveralHosts(world))) return Level(notes, "network", pair, 0).measure();
-  if (secured) return measureForced(world, "tls", notes, 0); // Nothing may be sent in clear now.
+  if (secured) return measureForced(world, "tls", notes, 0); // Nothing may be sent unencrypted now.
   measureForced(world, "shm", notes, 1);
   measureForced(world, "tcp", notes, 0);
 }
@@ -220,14 +221,14 @@ void tune(const std::function<goss_comm_t()>& meet, const Settings& settings) {
     measureAll(world, notes);
   } catch (const std::exception&) {
     notes.write();
-    if (world.rank() != 0 && notes.left_s() < 1) return; // Rank 0 has ended when the time was over.
+    if (world.rank() != 0 && notes.left_s() < 1) return; // Rank 0 ended when its time was over.
     throw;
   }
   notes.write();
   world.barrier();
 }
 
-/// Without a launcher: this process and a child.
+/// Runs without a launcher: this process and a child are the two ranks.
 int tuneAlone(const Settings& settings) {
   goss_unique_id id;
   goss::bench::check(goss_unique_id_create(&id), "goss_unique_id_create");
@@ -246,7 +247,7 @@ int tuneAlone(const Settings& settings) {
   return status != 0 || of_child != 0;
 }
 
-/// Not for the planner: what scripts/performance compares with, in us by bytes.
+/// Prints the limits with which scripts/performance compares, in us by bytes; the planner does not use them.
 void printLimits() {
   Json limits;
   constexpr std::size_t kFirst = 4 << 10;

@@ -33,7 +33,7 @@ void check(goss_status status) {
   if (status != GOSS_SUCCESS) throw std::runtime_error(goss_last_error());
 }
 
-/// What one rank saw of one run.
+/// What one rank measured in one run.
 struct Measurement {
   Clock::time_point first;
   Clock::time_point last;
@@ -42,7 +42,7 @@ struct Measurement {
 };
 
 struct Sleeper {
-  double unit_s = 0; // of F, I or W of all stages of a rank
+  double unit_s = 0; // duration of F, I or W of all stages of a rank
   Measurement seen;
 
   static std::int32_t run(void* context, const goss_pipeline_action* action, const void*, void*) {
@@ -112,8 +112,8 @@ double measure(const Contestant& contestant, const Arguments& arguments, goss_co
   return bubble_s;
 }
 
-/// The table; false when a bubble is off by more than the tolerance, or a schedule has not less of one than those
-/// before it that ought to have more.
+/// Prints the table; false when a bubble differs from the simulated one by more than the tolerance, or a schedule does
+/// not have a smaller one than those before it that should have a larger.
 bool report(const std::vector<Contestant>& contestants, const Arguments& arguments) {
   bool is_fine = true;
   fmt::print("{:<12} {:>14} {:>14} {:>8}\n", "schedule", "simulated (ms)", "measured (ms)", "off");
@@ -140,7 +140,8 @@ int bench(const Arguments& arguments) {
   std::vector<Contestant> contestants;
   for (const std::string& name : arguments.schedules)
     contestants.push_back(makeContestant(name, arguments, ranks));
-  for (int i = 0; i < arguments.repetitions; ++i) { // in turns: what disturbs the machine disturbs all of them
+  // alternating, so that a disturbance of the machine affects all of them
+  for (int i = 0; i < arguments.repetitions; ++i) {
     for (Contestant& contestant : contestants)
       contestant.measured_s.push_back(measure(contestant, arguments, comm));
   }

@@ -57,7 +57,7 @@ void require(const Status& status) {
   }
 }
 
-/// Layers of 16384 elements whose scales differ, with heavy tails.
+/// Values in layers of 16384 elements with different scales and heavy tails.
 Floats sampleValues(std::size_t count) {
   std::mt19937 engine(1);
   std::student_t_distribution<float> student(4.0f);
@@ -98,7 +98,7 @@ class CodecCase {
     bytes_ = encode(buffers_.values, feedback ? buffers_.residual.data() : nullptr, buffers_.payload);
   }
   void decode(DecodeMode mode) { decode(PayloadView(buffers_.payload).first(bytes_), mode); }
-  /// What merge() does, but for the factor, by a call each: decode and add, encode the sum, decode that.
+  /// Does what merge() does, except for the factor, by separate calls: decode and add, encode the sum, decode that.
   void mergeApart() {
     decode(DecodeMode::add);
     const std::size_t bytes = encode(buffers_.out, nullptr, buffers_.merged);
@@ -109,7 +109,7 @@ class CodecCase {
     MergeJob job;
     job.payloads = {&payload, 1};
     job.values = buffers_.out;
-    job.factor = 0.5f; // keeps the values where they are, however often it runs
+    job.factor = 0.5f; // keeps the values at their size, however often the merge runs
     job.random = {PrivateStream({1, 0, 1, 0}, 0), SharedStream({1, 0, 1, 0})};
     job.scratch = buffers_.alignedScratch();
     job.out = buffers_.merged;
@@ -155,7 +155,7 @@ class CodecCase {
   std::size_t bytes_ = 0;
 };
 
-/// Bytes that memcpy moves in a second, read and written: what "of limit" is measured against.
+/// Bytes that memcpy reads and writes in a second: the reference of "of limit".
 double copyBandwidth(const Settings& settings) {
   std::vector<std::byte> from(settings.bytes, std::byte{1}), to(settings.bytes);
   const double seconds = secondsOf(settings, [&] { std::memcpy(to.data(), from.data(), settings.bytes); });

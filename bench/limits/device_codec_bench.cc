@@ -29,7 +29,7 @@ T require(Result<T> result) {
   return result.take();
 }
 
-constexpr int kCalls = 10; ///< A sample: launches are short.
+constexpr int kCalls = 10; ///< Calls in a sample, because a launch is short.
 
 /// Median over samples of the seconds of one call; the first calls are not timed.
 double secondsOf(int samples, const std::function<Status()>& call) {
@@ -75,7 +75,7 @@ class DeviceCase {
     bytes_ = segment.bytes;
     return status;
   }
-  /// Asks for the length of the last payload where the device alone knows it.
+  /// Reads the length of the last payload where only the device knows it.
   void measureBytes() {
     if (!codec_.fixedBytes()) {
       const DeviceBuffer length = require(DeviceBuffer::make(sizeof(std::uint64_t)));
@@ -100,12 +100,12 @@ class DeviceCase {
     MergeJob job;
     job.payloads = {&payload, 1};
     job.values = vector(residual_);
-    job.factor = 0.5f; // keeps the values where they are, however often it runs
+    job.factor = 0.5f; // keeps the values at their size, however often the merge runs
     job.scratch = {scratch_.data(), scratch_.size()};
     job.out = {merged_.data(), merged_.size()};
     return codec_.merge(job, nullptr);
   }
-  /// What merge() does, but for the factor, by a call each: decode and add, encode the sum, decode that.
+  /// Does what merge() does, except for the factor, by separate calls: decode and add, encode the sum, decode that.
   Status mergeApart() {
     if (Status status = decode(DecodeMode::add); !status.isOk()) {
       return status;
@@ -116,7 +116,7 @@ class DeviceCase {
     job.scratch = {scratch_.data(), scratch_.size()};
     job.segments = {&segment, 1};
     const Status status = codec_.encode(job, nullptr);
-    // Its length may be another one than the first payload's, and the device alone may know it: the bound will do.
+    // Its length may differ from the first payload's, and only the device may know it: the upper bound is used.
     return status.isOk() ? decode({merged_.data(), merged_.size()}, DecodeMode::set) : status;
   }
   [[nodiscard]] double payloadBytes() const { return static_cast<double>(bytes_); }
@@ -155,7 +155,7 @@ nlohmann::json measure(const DeviceCodecSettings& settings, const DeviceCodec& c
   const double merge = secondsOf(settings.samples, [&] { return test.merge(); });
   const double apart = secondsOf(settings.samples, [&] { return test.mergeApart(); });
   const double payload = test.payloadBytes();
-  // Of the bytes that must be moved, at the speed of a copy.
+  // The part of the speed limit that is reached: the bytes that must be moved, at the speed of a copy.
   const double encode_limit = (vector + payload) / bandwidth / encode,
                add_limit = (2 * vector + payload) / bandwidth / add;
   const double merge_limit = (2 * vector + 2 * payload) / bandwidth / merge;
@@ -172,7 +172,8 @@ nlohmann::json measure(const DeviceCodecSettings& settings, const DeviceCodec& c
           {"decode_add_of_copy", add_limit},       {"merge_of_copy", merge_limit}};
 }
 
-/// A codec with phases: what lies between its sums, and what follows the last one. Of the matrix as square as can be.
+/// Measures a multi-phase codec: the time between its sums, and after the last one. The matrix is as square as
+/// possible.
 nlohmann::json measurePhases(const DeviceCodecSettings& settings, const DeviceCodec& codec,
                              std::span<const float> sample) {
   const std::size_t count = sample.size();

@@ -10,10 +10,10 @@
 namespace goss::bench {
 
 struct DeviceCodecSettings {
-  std::vector<std::string> specs; ///< Those without kernels are left out.
-  std::size_t bytes = 0;          ///< Of the float32 vector.
+  std::vector<std::string> specs; ///< Codecs without kernels are left out.
+  std::size_t bytes = 0;          ///< Size of the float32 vector.
   int samples = 5;
-  std::string json_file; ///< Or empty.
+  std::string json_file; ///< Empty: none.
 };
 
 /// Prints a row for each codec. Throws std::runtime_error where there is no device, or this build has no kernels.

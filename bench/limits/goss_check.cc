@@ -32,8 +32,7 @@ struct Settings {
   std::string compare_file;
 };
 
-/// What the table says about one algorithm. The figures are for 16 and 64 ranks (two-level: groups of 4 and 8), one
-/// block.
+/// The table's row for one algorithm. The figures are for 16 and 64 ranks (two-level: groups of 4 and 8), one block.
 struct Row {
   Collective collective = Collective::allReduce;
   std::string name;
@@ -52,7 +51,7 @@ constexpr int kLargeRanks = 64;
 // ---- Wire formulas: a formula is named only if it equals the algorithm's own count for every checked number of ranks.
 // -----------
 
-/// Ranks, ranks per group, elements of the vector, in the unit of equal chunks.
+/// The variables of formulas: ranks, ranks of a group, and elements of the vector, counted in equal chunks.
 struct Terms {
   std::uint64_t p = 1;
   std::uint64_t local = 1;
@@ -105,7 +104,7 @@ std::vector<Formula> formulas() {
   };
 }
 
-/// The formulas that still fit, as more and more requests are looked at.
+/// The formulas that match all requests checked so far.
 class FormulaSieve {
  public:
   void look(const Algorithm& algorithm, const PlanRequest& request, std::uint32_t chunks) {
@@ -124,7 +123,7 @@ class FormulaSieve {
 // ---- Proof
 // -------------------------------------------------------------------------------------------------------------------
 
-/// "1-64", or a list where sizes are missing.
+/// The numbers as text: "1-64", or a list where some are missing.
 std::string rangeText(const std::vector<int>& sizes) {
   if (sizes.empty()) return "none";
   if (sizes.back() - sizes.front() + 1 == static_cast<int>(sizes.size())) {
@@ -259,7 +258,7 @@ const char* sameBits(const Row& row) {
   return row.identical_when_lossy ? "yes" : "lossless";
 }
 
-/// The algorithm's name, and the numbers of ranks where they are not all.
+/// The algorithm's name, and the numbers of ranks if it does not support all.
 std::string titleOf(const Row& row) {
   return row.ranks.starts_with("1-") ? row.name : fmt::format("{} ({})", row.name, row.ranks);
 }

@@ -92,8 +92,7 @@ void reduceRows(const Report& report, const Table& table, const Buffers& buffers
   for (int dtype = 0; dtype < GOSS_DTYPE_COUNT; ++dtype) {
     const std::size_t width = goss::kernels::elementBytes(static_cast<goss_dtype>(dtype));
     for (std::size_t op = 0; op < kOpNames.size(); ++op) {
-      const bool adds =
-          op == GOSS_AVG || op == GOSS_PREMUL_SUM; // As GOSS_SUM does; their factors have rows of their own.
+      const bool adds = op == GOSS_AVG || op == GOSS_PREMUL_SUM; // Like GOSS_SUM; their factors have rows of their own.
       if (adds || table.reduce[dtype][op] == nullptr) continue;
       report.row(fmt::format("{} {} a+=b", kDtypeNames[dtype], kOpNames[op]), [&, dtype, op](std::size_t bytes) {
         table.reduce[dtype][op](buffers.a, buffers.a, buffers.b, bytes / width);
@@ -118,13 +117,13 @@ void reduceRows(const Report& report, const Table& table, const Buffers& buffers
 
 void run(const Options& options, const Table& table) {
   const std::size_t most = *std::max_element(options.sizes.begin(), options.sizes.end());
-  // Offset 16 from a cache line, as malloc returns large blocks; --offset 0 shows aligned buffers.
+  // Blocks begin 16 bytes behind a cache line, as malloc returns large blocks; --offset 0 shows aligned buffers.
   const auto allocate = [most] {
     return std::unique_ptr<unsigned char, decltype(&std::free)>(
         static_cast<unsigned char*>(std::aligned_alloc(4096, (most + 8191) / 4096 * 4096)), &std::free);
   };
   const auto dst = allocate(), a = allocate(), b = allocate();
-  // Ones as bytes are harmless small numbers in every floating format, and stay so under every operation but sums.
+  // Bytes of 1 are small normal numbers in every floating format, and stay so under every operation but sums.
   std::memset(dst.get(), 0, most + options.offset);
   std::memset(a.get(), 0, most + options.offset);
   std::memset(b.get(), 0, most + options.offset);

@@ -26,14 +26,14 @@ struct Options {
   int repeats = 15;
 };
 
-/// The vectors and results of two ranks, where goss_mem_alloc would put them.
+/// The vectors and results of two ranks, in memory as goss_mem_alloc would return it.
 struct Vectors {
   std::byte* in[2];
   std::byte* out[2];
   std::size_t bytes;
 };
 
-/// Both threads leave it when both have come; they spin, as ranks that wait do.
+/// A barrier of two threads, which spin, as ranks that wait do.
 class Meeting {
  public:
   void arrive() {
@@ -63,7 +63,7 @@ double median_us(const Work& work, const Vectors& vectors, int repeats) {
       work(rank, vectors, meeting);
       meeting.arrive();
       const double time_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-      if (rank == 0 && repeat > 0) times_us.push_back(time_us); // The first run warms up.
+      if (rank == 0 && repeat > 0) times_us.push_back(time_us); // The first run is the warm-up.
     }
   };
   std::thread other(body, 1);
@@ -97,7 +97,7 @@ void addThenCopy(int rank, const Vectors& v, Meeting& meeting) {
   copyStreaming(v.out[rank] + theirs, v.out[1 - rank] + theirs, half);
 }
 
-/// The same with plain stores, whose lines are read before they are written.
+/// As addThenCopy, with plain stores, which read a cache line before they write it.
 void addThenCopyPlainly(int rank, const Vectors& v, Meeting& meeting) {
   const std::size_t half = v.bytes / 2;
   const std::size_t mine = static_cast<std::size_t>(rank) * half;

@@ -39,7 +39,7 @@ void require(bool good, const char* what) {
   if (!good) throw std::runtime_error(fmt::format("{} failed", what));
 }
 
-/// A certificate for this run alone; the callers do not look at it.
+/// Makes a certificate for this run; the callers do not verify it.
 void useOwnCertificate(SSL_CTX* context) {
   EVP_PKEY* key = EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519");
   X509* certificate = X509_new();
@@ -53,7 +53,7 @@ void useOwnCertificate(SSL_CTX* context) {
   EVP_PKEY_free(key);
 }
 
-/// One end of a session over memory, and the socket that its records go through in batches.
+/// One end of a TLS session over memory buffers, and the socket through which its records go in batches.
 class End {
  public:
   /// `oversubscribed`: another rank may need this processor while this one has nothing to do.
@@ -81,7 +81,7 @@ class End {
     }
   }
 
-  /// Sends and receives `bytes` at the same time, and never waits for one with the other.
+  /// Sends and receives `bytes` at the same time; neither direction waits for the other.
   void exchange(const unsigned char* out, unsigned char* in, std::size_t bytes, std::size_t batch) {
     std::size_t sent = 0;
     std::size_t received = 0;
@@ -107,7 +107,7 @@ class End {
   }
 
  private:
-  /// Whether nothing is left to be sent.
+  /// Sends what is pending; returns whether nothing is left to be sent.
   bool flush() {
     char* data = nullptr;
     const auto size = static_cast<std::size_t>(BIO_get_mem_data(outgoing_, &data));
@@ -130,13 +130,13 @@ class End {
   int fd_;
   bool oversubscribed_;
   SSL* ssl_;
-  BIO* incoming_ = nullptr; ///< Owned by ssl_, as the next.
+  BIO* incoming_ = nullptr; ///< Owned by ssl_, as is outgoing_.
   BIO* outgoing_ = nullptr;
-  std::size_t flushed_ = 0; ///< Bytes of outgoing_ that the socket has.
+  std::size_t flushed_ = 0; ///< Bytes of outgoing_ that are in the socket.
   std::vector<unsigned char> room_;
 };
 
-/// In memory that all ranks share: all leave it when all have come.
+/// A barrier in memory that all ranks share.
 struct Meeting {
   std::atomic<int> arrived;
   std::atomic<int> turn;
@@ -152,7 +152,7 @@ struct Meeting {
   }
 };
 
-/// What each rank sends, and receives, when p ranks reduce a vector of `bytes`.
+/// Bytes that each rank sends, and receives, when p ranks reduce a vector of `bytes`.
 std::size_t bytesMoved(std::size_t bytes, int ranks) {
   const auto p = static_cast<std::size_t>(ranks);
   return 2 * (p - 1) * bytes / p;
@@ -175,7 +175,7 @@ void runRank(const Options& options, End& end, int rank, Meeting& meeting) {
           end.exchange(out.data(), in.data(), moved, batch);
         meeting.arrive(options.ranks);
         const std::chrono::duration<double, std::micro> took = Clock::now() - start;
-        if (repeat > 0) times_us.push_back(took.count() / rounds); // The first one warms up.
+        if (repeat > 0) times_us.push_back(took.count() / rounds); // The first run is the warm-up.
       }
       std::sort(times_us.begin(), times_us.end());
       const double us = times_us[times_us.size() / 2];
@@ -197,7 +197,7 @@ void runAll(const Options& options) {
   require(shared != MAP_FAILED, "mmap");
   auto* meeting = new (shared) Meeting{};
 
-  // Ranks 2 k and 2 k + 1 are partners: how bytes are spread over links does not matter on one host.
+  // Ranks 2 k and 2 k + 1 are partners: on one host the distribution of bytes over links does not matter.
   std::vector<std::pair<int, int>> pairs;
   for (int i = 0; i < options.ranks / 2; ++i)
     pairs.push_back(connectedPair());
@@ -209,7 +209,7 @@ void runAll(const Options& options) {
     if (child == 0) rank = other;
     children.push_back(child);
   }
-  // Each rank keeps its own end alone, so that a rank that dies is an end of file to its partner.
+  // Each rank keeps only its own end open, so that its partner sees an end of file when it dies.
   int own = -1;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     for (const int end : {0, 1}) {
@@ -223,7 +223,7 @@ void runAll(const Options& options) {
   {
     End end(own, context, rank % 2 == 0, options.ranks > ::sysconf(_SC_NPROCESSORS_ONLN));
     runRank(options, end, rank, *meeting);
-    meeting->arrive(options.ranks); // Nobody closes while others still exchange.
+    meeting->arrive(options.ranks); // No rank closes while others still exchange.
   }
   if (rank != 0) ::_exit(0);
   for (const pid_t child : children)

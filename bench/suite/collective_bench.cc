@@ -22,7 +22,7 @@ struct Case {
   std::size_t bytes = 0;
   Shape shape;
   CollectiveCall call;
-  std::vector<CollectiveCall> calls; ///< With --overlap: the same with buffers of their own, `call` first.
+  std::vector<CollectiveCall> calls; ///< With --overlap: the same call with different buffers, `call` first.
 };
 
 const CollectiveSpec* findSpec(const std::string& name) {
@@ -48,7 +48,7 @@ Case makeCase(const Rank& rank, const CollectiveSpec& spec, std::size_t bytes, c
   one.call.dtype = dtype;
   one.call.op = opNamed(rank.options.op);
   one.call.root = rank.options.root;
-  // A broadcast has one buffer in MPI; the root's receive buffer is its send buffer here too.
+  // A broadcast has one buffer in MPI; so here the root's receive buffer is its send buffer too.
   const bool same = rank.options.in_place || spec.collective == Collective::broadcast;
   for (const Buffers& pair : buffers) {
     one.call.recv = pair.recv.get();
@@ -59,8 +59,8 @@ Case makeCase(const Rank& rank, const CollectiveSpec& spec, std::size_t bytes, c
   return one;
 }
 
-/// What is compressed must not be all alike: a sparsifier that finds nothing but ties does other work. Normally
-/// distributed, of a period that no block length divides.
+/// Fills with normally distributed values: a sparsifier that finds only ties would do other work. The period is one
+/// that no block length divides.
 void fillNormal(goss_dtype dtype, int rank, const Memory& memory, std::size_t bytes) {
   constexpr std::size_t kPeriodElems = 1048573; // A prime.
   const std::size_t width = goss_dtype_size(dtype);
@@ -70,13 +70,13 @@ void fillNormal(goss_dtype dtype, int rank, const Memory& memory, std::size_t by
   const std::size_t period = std::min(bytes, kPeriodElems * width);
   for (std::size_t at = 0; at + width <= period; at += width) {
     const std::uint64_t bits = encodeWhole(dtype, std::llround(std::clamp(normal(random), -limit, limit)));
-    std::memcpy(memory.get() + at, &bits, width); // Little-endian, as all that Gossamer runs on.
+    std::memcpy(memory.get() + at, &bits, width); // Little-endian, as all machines on which Gossamer runs.
   }
   for (std::size_t at = period; at < bytes; at += period)
     std::memcpy(memory.get() + at, memory.get(), std::min(period, bytes - at));
 }
 
-/// As many pairs as calls may be under way.
+/// Allocates as many pairs as calls may be in flight.
 std::vector<Buffers> allocateBuffers(Rank& rank, std::size_t bytes) {
   std::vector<Buffers> all;
   for (int i = 0; i <= rank.options.overlap; ++i) {
@@ -87,7 +87,7 @@ std::vector<Buffers> allocateBuffers(Rank& rank, std::size_t bytes) {
   return all;
 }
 
-/// The form that the user chose, run once to its end. Persistent operations have been prepared.
+/// Runs the form that the user chose once, to its end. Persistent operations have been prepared.
 void runOnce(const Rank& rank, Engine& engine, const CollectiveCall& call) {
   switch (rank.options.mode) {
     case Mode::blocking:
@@ -104,7 +104,7 @@ void runOnce(const Rank& rank, Engine& engine, const CollectiveCall& call) {
   }
 }
 
-/// Runs the collective on fresh patterns; returns wrong elements of all ranks.
+/// Runs the collective on fresh patterns; returns the number of wrong elements of all ranks.
 std::uint64_t validate(Rank& rank, const Case& one) {
   std::size_t wrong = 0;
   for (int round = 0; round < rank.options.validation_rounds; ++round) {
@@ -132,7 +132,7 @@ void addBandwidth(const Rank& rank, const Case& one, double us, std::uint64_t wr
   }
 }
 
-/// What rank 0 sends in one call, compressed and not.
+/// Adds the bytes that rank 0 sends in one call, compressed and uncompressed.
 void addWireBytes(Rank& rank, const Case& one, std::vector<Field>& fields) {
   const auto sent = [&](Engine& engine) {
     const std::uint64_t before = engine.wireBytes();

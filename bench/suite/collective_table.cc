@@ -47,7 +47,7 @@ Shape shapeOf(const CollectiveSpec& spec, std::size_t count, int rank, int ranks
   Shape shape;
   shape.count = count;
   shape.counts.assign(n, count);
-  if (spec.recv == share) { // the first ranks take one more when it does not divide evenly, as in OSU
+  if (spec.recv == share) { // the first ranks have one more when the vector does not divide evenly, as in OSU
     shape.even = count % n == 0;
     for (std::size_t i = 0; i < n; ++i) {
       shape.counts[i] = count / n + (i < count % n ? 1 : 0);

@@ -14,9 +14,9 @@ namespace goss::bench {
 /// How large a buffer is, in terms of the size that is printed.
 enum class Extent {
   whole, ///< The printed size is the whole vector, and this buffer is one.
-  share, ///< This rank's block of a whole vector.
+  share, ///< The printed size is the whole vector, and this buffer is this rank's block of it.
   block, ///< The printed size is one block, and this buffer is one.
-  all,   ///< One such block for every rank.
+  all,   ///< The printed size is one block, and this buffer holds one for every rank.
 };
 
 enum class Factor { none, half, full }; ///< busbw / algbw: 1, (n-1)/n, 2(n-1)/n; nccl-tests' definitions.

@@ -21,8 +21,8 @@ void answer(GossEngine& engine, int peer) {
   }
 }
 
-/// Rank 0's clock, less this rank's: its answer was written in the middle of the round trip, or at worst half of it
-/// from there.
+/// Rank 0's clock minus this rank's. Rank 0's answer counts as written in the middle of the round trip; the error is at
+/// most half of it.
 double ask(GossEngine& engine) {
   double shortest = std::numeric_limits<double>::max();
   double ahead = 0;
@@ -51,7 +51,7 @@ CommonStart::CommonStart(GossEngine& engine) : engine_(engine) {
   (void)agree();
 }
 
-/// By rank 0's clock, when the last of all ranks came here, and enough later that all of them know it.
+/// A moment of rank 0's clock after the last of all ranks has called, late enough that all of them learn it in time.
 double CommonStart::agree() {
   const double start = nowUs();
   double values[2] = {start + ahead_us_, took_us_};

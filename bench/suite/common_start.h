@@ -6,14 +6,14 @@
 
 namespace goss::bench {
 
-/// Ranks leave a barrier one after another, over long distances up to a delay apart; who is first waits for the others
-/// inside the call that is to be measured. Here every rank begins at the same moment of rank 0's clock, as well as the
-/// shortest of some round trips tells the difference between clocks.
+/// Ranks leave a barrier one after another, on WAN links up to a delay apart, and the first waits for the others inside
+/// the call that is to be measured. Here every rank begins at the same moment of rank 0's clock, as exactly as the
+/// shortest of some round trips shows the difference between clocks.
 class CommonStart {
  public:
   /// Collective.
   explicit CommonStart(GossEngine& engine);
-  /// Collective: agrees on a moment that is still to come for all, sleeps until then, and returns it by this rank's
+  /// Collective: agrees on a moment in the future of all ranks, sleeps until then, and returns it as this rank's
   /// nowUs().
   double await();
 
@@ -21,8 +21,8 @@ class CommonStart {
   double agree();
 
   GossEngine& engine_;
-  double ahead_us_ = 0; ///< Rank 0's clock, less this rank's.
-  double took_us_ = 0;  ///< The last agreement.
+  double ahead_us_ = 0; ///< Rank 0's clock minus this rank's.
+  double took_us_ = 0;  ///< Duration of the last agreement.
 };
 
 } // namespace goss::bench

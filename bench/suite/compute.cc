@@ -22,7 +22,7 @@ double unitUs() {
   constexpr int kUnits = 20000;
   double best = 1e9;
   for (int sample = 0; sample < 3;
-       ++sample) { // the best of three: a disturbed calibration would lengthen every computation
+       ++sample) { // the best of three, because a disturbed calibration would lengthen every computation
     const double start = nowUs();
     for (int i = 0; i < kUnits; ++i) {
       unit();

@@ -6,13 +6,13 @@
 
 namespace goss::bench {
 
-/// A fixed amount of arithmetic in the first-level cache. The amount, not the time, is fixed: when the library takes
-/// the processor away from it, it takes longer.
+/// A fixed amount of arithmetic in the first-level cache. The amount is fixed, not the time: when the library uses the
+/// processor meanwhile, the computation takes longer.
 class Computation {
  public:
-  /// About `target_us` long on this processor when undisturbed.
+  /// Takes about `target_us` on this processor when undisturbed.
   explicit Computation(double target_us);
-  /// Runs it, with `tests` calls of `test` spread over it; returns the microseconds spent in those.
+  /// Runs the computation, with `tests` calls of `test` spread over it; returns the microseconds spent in those.
   double run(int tests, const std::function<void()>& test) const;
 
  private:

@@ -1,4 +1,4 @@
-/// What is measured: one side's collectives and messages, Gossamer's or the peer library's, behind one interface, so
+/// The libraries that are measured: collectives and messages of Gossamer or of a peer library behind one interface, so
 /// that every measuring loop exists once.
 #ifndef GOSS_BENCH_SUITE_ENGINE_H_
 #define GOSS_BENCH_SUITE_ENGINE_H_
@@ -40,26 +40,27 @@ struct CollectiveCall {
   int root = 0;
 };
 
-/// One rank's end. Used by one thread. Every call throws std::runtime_error with a text for the user when it fails.
+/// One rank of a library. One thread. Every call throws std::runtime_error with a text for the user when it fails.
 class Engine {
  public:
   virtual ~Engine() = default;
   [[nodiscard]] virtual const char* name() const = 0;
   /// The library's name and version, for the record.
   [[nodiscard]] virtual std::string version() const = 0;
-  /// Which of the library's ways settle() has taken; "" where the library decides by itself.
+  /// The variant that settle() has chosen; "" where the library decides by itself.
   [[nodiscard]] virtual std::string variant() const { return {}; }
-  /// Collective: before a call like this one is measured, finds the fastest of the ways that the user must choose from.
+  /// Collective: before a call like this one is measured, finds the fastest of the variants that the user must choose
+  /// from.
   virtual void settle(const CollectiveCall& call) { (void)call; }
 
-  /// Payload bytes that this rank has sent so far; 0 where the library does not say.
+  /// Payload bytes that this rank has sent so far; 0 where the library does not count them.
   [[nodiscard]] virtual std::uint64_t wireBytes() const { return 0; }
 
   virtual void run(const CollectiveCall& call) = 0;
   virtual void barrier() = 0;
 
-  /// Non-blocking form: begin, then test() until true or wait(). Gossamer's may have several begun, and end the oldest;
-  /// of others one at a time.
+  /// Non-blocking form: begin, then test() until true or wait(). Gossamer may have several operations begun, and ends
+  /// the oldest; other libraries have one at a time.
   virtual void begin(const CollectiveCall& call) = 0;
   virtual bool test() = 0;
   virtual void wait() = 0;
@@ -70,7 +71,7 @@ class Engine {
 
   virtual void send(const void* buffer, std::size_t bytes, int peer) = 0;
   virtual void recv(void* buffer, std::size_t bytes, int peer) = 0;
-  /// Started messages are completed, all of them, by waitAll().
+  /// waitAll() completes all started messages.
   virtual void startSend(const void* buffer, std::size_t bytes, int peer) = 0;
   virtual void startRecv(void* buffer, std::size_t bytes, int peer) = 0;
   virtual void waitAll() = 0;

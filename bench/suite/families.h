@@ -16,7 +16,7 @@ std::vector<std::string> benchmarkNames();
 /// or std::runtime_error (an operation failed).
 void runBenchmark(Rank& rank);
 
-/// The families. Each returns whether `options.benchmark` is one of its members, and then has run it.
+/// The families. Each returns whether `options.benchmark` is one of its members; if so, it has run the benchmark.
 bool runCollective(Rank& rank);
 bool runPointToPoint(Rank& rank);
 std::vector<std::string> collectiveNames();

@@ -25,8 +25,8 @@ namespace goss::bench {
 
 namespace {
 
-/// A new directory that all ranks see, gone when all have left the object. Gloo's ranks find each other through files;
-/// with ranks on several hosts the system's place for temporary files must be shared.
+/// A new directory that all ranks see, removed when all have destroyed the object. Gloo's ranks find each other through
+/// files; with ranks on several hosts the system's temporary directory must be shared.
 class SharedDirectory {
  public:
   explicit SharedDirectory(GossEngine& goss) : goss_(goss) {
@@ -63,7 +63,7 @@ enum class Way : std::size_t { ring, bcube, halvingDoubling };
 constexpr std::array kWays = {"ring", "bcube", "halving-doubling"};
 constexpr int kTrials = 3;
 
-/// All-reduce alone, with whichever of Gloo's algorithms is fastest for the size at hand: settle() tries them.
+/// Runs all-reduce only, with the fastest of Gloo's algorithms for each size: settle() tries them.
 class GlooEngine final : public Engine {
  public:
   explicit GlooEngine(GossEngine& goss)
@@ -75,7 +75,7 @@ class GlooEngine final : public Engine {
     const SharedDirectory directory(goss);
     gloo::rendezvous::FileStore store(directory.path());
     context_->connectFullMesh(store, device);
-    goss.barrier(); // All have read what the others wrote.
+    goss.barrier(); // All have read the others' files.
   }
 
   [[nodiscard]] const char* name() const override { return "Gloo"; }
@@ -169,7 +169,7 @@ class GlooEngine final : public Engine {
     gloo::allreduce(options);
   }
 
-  /// Gloo's older interface: prepared once for a buffer, and in place.
+  /// Gloo's older interface: an algorithm is prepared once for a buffer, and works in place.
   template <typename T>
   void halvingDoubling(const CollectiveCall& call) {
     if (call.recv != prepared_for_ || call.count != prepared_count_) {
@@ -185,7 +185,7 @@ class GlooEngine final : public Engine {
   GossEngine& goss_;
   std::shared_ptr<gloo::rendezvous::Context> context_;
   Way way_ = Way::ring;
-  std::unique_ptr<gloo::Algorithm> prepared_; ///< For one buffer and count.
+  std::unique_ptr<gloo::Algorithm> prepared_; ///< Prepared for one buffer and count.
   const void* prepared_for_ = nullptr;
   std::size_t prepared_count_ = 0;
 };

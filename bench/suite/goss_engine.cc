@@ -126,7 +126,7 @@ bool GossEngine::test() {
 
 void GossEngine::wait() {
   check(goss_wait(&requests_.front(), nullptr), "goss_wait");
-  if (requests_.front() == nullptr) requests_.pop_front(); // A persistent one stays.
+  if (requests_.front() == nullptr) requests_.pop_front(); // A persistent request stays.
 }
 
 void GossEngine::start() { check(goss_start(requests_.front()), "goss_start"); }

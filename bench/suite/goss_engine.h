@@ -16,7 +16,7 @@ void check(goss_status status, const char* what);
 
 class GossEngine final : public Engine {
  public:
-  /// Takes over `comm` and destroys it in the end. `algorithm`: "" for the planner's choice. `codec`: "" for none.
+  /// Takes over `comm` and destroys it at the end. `algorithm`: "" for the planner's choice. `codec`: "" for none.
   GossEngine(goss_comm_t comm, std::string algorithm, std::string codec = "");
   ~GossEngine() override;
   GossEngine(const GossEngine&) = delete;
@@ -27,15 +27,15 @@ class GossEngine final : public Engine {
   [[nodiscard]] int size() const { return size_; }
   /// Name of the transport to the next rank; "self" when alone.
   [[nodiscard]] std::string transport() const;
-  /// Combines `count` numbers over all ranks, in place.
+  /// Reduces `count` numbers over all ranks, in place.
   void combine(double* values, std::size_t count, goss_op op);
-  /// Memory of goss_mem_alloc; to be given back before this engine goes.
+  /// Memory of goss_mem_alloc; must be freed before this engine is destroyed.
   void* allocate(std::size_t bytes);
   void deallocate(void* memory) { (void)goss_mem_free(comm_, memory); }
   /// Makes the pending and later calls of all ranks fail.
   void abort(const char* reason);
 
-  /// The same ranks without a codec, to compare with.
+  /// An engine of the same ranks without a codec, to compare with.
   [[nodiscard]] std::unique_ptr<Engine> uncompressed() const;
 
   [[nodiscard]] const char* name() const override { return name_; }
@@ -63,7 +63,7 @@ class GossEngine final : public Engine {
   std::string algorithm_;
   std::string codec_;
   goss_options options_ = GOSS_OPTIONS_INIT;
-  std::deque<goss_request_t> requests_; ///< Begun or prepared, the oldest first.
+  std::deque<goss_request_t> requests_; ///< Begun or prepared requests, the oldest first.
   std::vector<goss_request_t> messages_;
   int rank_ = 0;
   int size_ = 1;

@@ -94,7 +94,7 @@ class MpiEngine final : public Engine {
     int length = 0;
     MPI_Get_library_version(text.data(), &length);
     const std::string whole = text.data();
-    return whole.substr(0, whole.find(',')); // Open MPI goes on with who built it where.
+    return whole.substr(0, whole.find(',')); // Open MPI continues with who built it where.
   }
 
   void run(const CollectiveCall& c) override {
@@ -158,7 +158,7 @@ class MpiEngine final : public Engine {
     throw std::runtime_error("the comparison with MPI is for blocking calls; leave out --nonblocking and --persistent");
   }
 
-  /// Collectives with a count for each rank. The counts are converted once per change, not in the timed call.
+  /// Collectives with a count for each rank. The counts are converted when they change, not in the timed call.
   void runUneven(const CollectiveCall& c, MPI_Datatype type) {
     if (c.counts != converted_ || counts_.empty() || counts_[0] != mpiCount(c.counts[0])) {
       convertCounts(c.counts);

@@ -19,7 +19,7 @@ class MpiSession {
   /// A Gossamer communicator over the ranks of MPI_COMM_WORLD.
   goss_comm_t createComm(const goss_config& config) const;
   std::unique_ptr<Engine> makeEngine() const;
-  /// Ends all ranks at once, as a rank that failed must: the others may be inside MPI.
+  /// Ends all ranks at once, as a rank that failed must, because the others may be inside MPI.
   [[noreturn]] void abort() const;
 };
 

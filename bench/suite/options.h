@@ -1,4 +1,4 @@
-/// What the user asked goss-bench for.
+/// The options of goss-bench.
 #ifndef GOSS_BENCH_SUITE_OPTIONS_H_
 #define GOSS_BENCH_SUITE_OPTIONS_H_
 
@@ -17,31 +17,31 @@ enum class Mode { blocking, nonblocking, persistent };
 struct Options {
   std::string benchmark;
   std::string sizes;       ///< -m [MIN:]MAX or MIN:, in bytes; "" is the benchmark's own range.
-  int iterations = 0;      ///< 0: OSU's, by size.
-  int warmup = -1;         ///< -1: OSU's, by size.
-  double time_limit_s = 0; ///< Per size; 0: none.
-  bool full = false;       ///< Min, max and iterations too.
+  int iterations = 0;      ///< 0: OSU's number, by size.
+  int warmup = -1;         ///< 0 or more; -1: OSU's number, by size.
+  double time_limit_s = 0; ///< Limit per size; 0: none.
+  bool full = false;       ///< Prints min, max and iterations too.
   bool validate = false;
   int validation_rounds = 3;
-  bool busbw = false; ///< nccl-tests' columns.
+  bool busbw = false; ///< Prints nccl-tests' columns.
   bool in_place = false;
   Mode mode = Mode::blocking;
-  int overlap = 0;       ///< > 0: a call is started before the one that many calls earlier is waited for.
-  bool together = false; ///< Calls begin at a moment that the ranks agree on.
-  int test_calls = 0;    ///< Of goss_test during the computation (non-blocking mode).
+  int overlap = 0;       ///< > 0: a call is started before the one that many calls earlier has been waited for.
+  bool together = false; ///< Calls begin at a moment on which the ranks agree.
+  int test_calls = 0;    ///< Calls of goss_test during the computation (non-blocking mode).
   int root = 0;
   int window = 64;                                 ///< Messages in flight in bandwidth tests.
   std::size_t memory_limit = std::size_t{1} << 30; ///< Bytes of one buffer of a rank; larger sizes are left out.
-  std::string memory = "ordinary";                 ///< Or "registered": goss_mem_alloc.
+  std::string memory = "ordinary";                 ///< "ordinary", or "registered": goss_mem_alloc.
   std::string dtype = "float32";
   std::string op = "sum";
   std::string json_file;
-  std::string compare; ///< "", "mpi" or "gloo".
+  std::string compare; ///< "", "mpi" or "gloo": the library to compare with.
   int rounds = 5;      ///< Alternating rounds of a comparison.
   int threads = 0;     ///< > 0: ranks are threads of this process.
   std::string transport;
   std::string algorithm;
-  std::string codec; ///< Of Gossamer's collectives, beside the same ones uncompressed.
+  std::string codec; ///< Codec of Gossamer's collectives, beside the same ones uncompressed.
 };
 
 /// Parses the command line. Returns -1, or the exit status with which the program should end now (help, wrong usage).

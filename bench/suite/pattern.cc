@@ -76,8 +76,8 @@ Pattern::Pattern(goss_dtype dtype, goss_op op, int contributors, int round)
 }
 
 /// Sums: 0..k-1 where contributors * (k-1) is exact, or ones on a rotating few ranks when there are more ranks than
-/// that. Products: twos on a rotating few ranks. Averages: the same number on every rank. Logical operations: in each
-/// place one rank at most has a zero.
+/// that. Products: twos on a rotating few ranks. Averages: the same number on every rank. Logical operations: at each
+/// index at most one rank has a zero.
 std::int64_t Pattern::input(int rank, std::size_t index) const {
   const auto place = static_cast<std::int64_t>(index % kPeriod);
   const std::int64_t limit = op_ == GOSS_PREMUL_SUM ? exact_ / 2 : exact_;

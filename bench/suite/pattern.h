@@ -24,10 +24,11 @@ class Pattern {
   /// exact results of so many ranks.
   Pattern(goss_dtype dtype, goss_op op, int contributors, int round);
 
-  /// Elements first..first+count of the vector that `rank` sends.
+  /// Fills in elements first..first+count of the vector that `rank` sends.
   void fill(void* buffer, int rank, std::size_t first, std::size_t count) const;
 
-  /// How many of `count` elements differ from the reduction over ranks begin..end-1 of their elements first.. .
+  /// How many of `count` elements differ from the reduction, over ranks begin..end-1, of their elements from `first`
+  /// on.
   [[nodiscard]] std::size_t wrong(const void* got, int begin_rank, int end_rank, std::size_t first,
                                   std::size_t count) const;
 
@@ -40,7 +41,7 @@ class Pattern {
   int contributors_;
   int round_;
   std::size_t width_;
-  std::int64_t exact_; ///< All whole numbers up to this one are exact.
+  std::int64_t exact_; ///< All whole numbers up to this one are exact in the dtype.
 };
 
 /// The bits of a small whole number as a `dtype`, low byte first; exact for |value| up to exactLimit(dtype).

@@ -19,7 +19,7 @@ namespace {
 struct Exchange {
   int self = 0;
   int partner = -1;
-  bool first = false; ///< The sender, and of a two-way exchange the one that begins.
+  bool first = false; ///< The sender; in a two-way exchange the rank that begins.
   int pairs = 1;
   std::size_t bytes = 0;
   int window = 1;
@@ -29,7 +29,7 @@ struct Exchange {
 
 using Round = void (*)(Engine& engine, const Exchange& exchange);
 
-/// There and back.
+/// Sends a message, and receives one of the same size in return.
 void pingPong(Engine& engine, const Exchange& e) {
   if (e.first) {
     engine.send(e.send, e.bytes, e.partner);
@@ -40,7 +40,7 @@ void pingPong(Engine& engine, const Exchange& e) {
   }
 }
 
-/// A window of messages one way, then a short answer.
+/// Sends a window of messages one way, then receives a short answer.
 void windowOneWay(Engine& engine, const Exchange& e) {
   std::array<unsigned char, 4> answer{};
   for (int i = 0; i < e.window; ++i) {
@@ -58,7 +58,7 @@ void windowOneWay(Engine& engine, const Exchange& e) {
   }
 }
 
-/// A window of messages each way at once.
+/// Sends a window of messages each way at once.
 void windowBothWays(Engine& engine, const Exchange& e) {
   for (int i = 0; i < e.window; ++i) {
     engine.startRecv(e.recv, e.bytes, e.partner);
@@ -135,7 +135,7 @@ void runSize(Rank& rank, const PairSpec& spec, const Exchange& e) {
     }
   });
   const Sample taken = sample(rank, [&](Engine& engine) { return roundUs(engine, spec, e, repeats); });
-  // The mean over ranks counts zeros for those that do not send.
+  // The mean over ranks counts zeros for ranks that do not send.
   const double us = taken.ours.mean * rank.goss.size() / e.pairs;
   const double peer_us = taken.peer * rank.goss.size() / e.pairs;
   const double messages = static_cast<double>(e.window) * e.pairs * spec.messages_each_way;

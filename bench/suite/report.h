@@ -1,4 +1,4 @@
-/// What is printed: OSU's columns on standard output, and one JSON object a line in a file.
+/// Output: OSU's columns on standard output, and one JSON object a line in a file.
 #ifndef GOSS_BENCH_SUITE_REPORT_H_
 #define GOSS_BENCH_SUITE_REPORT_H_
 
@@ -13,7 +13,7 @@
 
 namespace goss::bench {
 
-/// One column of one row. An empty title: only in the JSON object.
+/// One column of one row. Empty title: the field is only in the JSON object.
 struct Field {
   std::string title;
   std::string key;
@@ -21,16 +21,16 @@ struct Field {
   int width = 18;
 };
 
-/// Used by rank 0 alone; on the other ranks `enabled` is false and nothing is written. Throws std::runtime_error when
-/// the JSON file cannot be written.
+/// Rank 0 writes; on the other ranks `enabled` is false and nothing is written. Throws std::runtime_error when the JSON
+/// file cannot be written.
 class Report {
  public:
   Report(bool enabled, const std::string& json_file, std::FILE* out = stdout);
   ~Report();
 
-  /// Fields that every JSON object has.
+  /// Sets the fields that every JSON object has.
   void setContext(std::vector<Field> context) { context_ = std::move(context); }
-  /// A title line and comment lines; "# " is put before each.
+  /// Prints a title line and comment lines; "# " is put before each.
   void header(const std::vector<std::string>& lines);
   /// Prints the column titles before the first row. `bytes` empty: the benchmark has no sizes.
   void row(std::optional<std::size_t> bytes, const std::vector<Field>& fields);

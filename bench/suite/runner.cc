@@ -18,8 +18,8 @@ constexpr std::size_t kLargeMessage = 8192;
 constexpr int kFirstCalls = 20;
 constexpr double kWarmUs = 20e3;
 
-/// What only the first thousands of short messages pay, because they touch memory that nobody has touched before, would
-/// be the first size's: both sides run for as long before it.
+/// Both sides run a while before the first size: the first thousands of short messages touch new memory, and the first
+/// size would be charged for that.
 void warmUp(Rank& rank, const Once& once) {
   if (std::exchange(rank.warm, true)) return;
   for (Engine* engine : {static_cast<Engine*>(&rank.goss), rank.peer}) {
@@ -46,8 +46,8 @@ Repeats repeatsFor(Rank& rank, std::size_t bytes, const RepeatDefaults& defaults
   repeats.iterations = options.iterations > 0 ? options.iterations : repeats.iterations;
   repeats.warmup = options.warmup >= 0 ? options.warmup : repeats.warmup;
   if (options.time_limit_s > 0) {
-    // The first call plans and connects, and short ones are slow at first: what they take later says how often to
-    // measure.
+    // The first call plans and connects, and the first short calls are slow; the later ones tell how many repetitions
+    // fit.
     for (int i = 0; i < (bytes > kLargeMessage ? 1 : kFirstCalls); ++i)
       once(rank.goss);
     const double start = nowUs();
@@ -94,7 +94,7 @@ double steadyUs(Engine& engine, const Repeats& repeats, std::span<const Collecti
 }
 
 Statistics overRanks(GossEngine& engine, double value) {
-  // One maximum gives both ends: the smallest is the largest of the negated.
+  // One maximum gives both extremes: the minimum is the negated maximum of the negated values.
   double ends[2] = {value, -value};
   double sum = value;
   engine.combine(ends, 2, GOSS_MAX);

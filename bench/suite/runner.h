@@ -23,7 +23,7 @@ struct Rank {
   Engine* peer;
   const Options& options;
   Report& report;
-  bool failed = false; ///< Validation found wrong elements.
+  bool failed = false; ///< Validation has found wrong elements.
   CommonStart* together = nullptr;
   bool warm = false; ///< Both sides have run for a while.
 };
@@ -43,11 +43,11 @@ inline constexpr RepeatDefaults kCollectiveRepeats = {{1000, 100}, {100, 10}};
 inline constexpr RepeatDefaults kLatencyRepeats = {{10000, 100}, {1000, 10}};
 inline constexpr RepeatDefaults kBandwidthRepeats = {{100, 10}, {20, 2}};
 
-/// What is measured, one time, by our engine or the peer's.
+/// The measured operation, run once, by Gossamer's or the peer's engine.
 using Once = std::function<void(Engine&)>;
 
-/// Options first, else the defaults; cut to the time limit by timing `once` (collective: the slowest rank decides).
-/// Before the first short size both sides run it for a while.
+/// Takes the options' numbers, else the defaults, cut to the time limit by timing `once` (collective: the slowest rank
+/// decides). Before the first short size both sides run it for a while.
 Repeats repeatsFor(Rank& rank, std::size_t bytes, const RepeatDefaults& defaults, const Once& once);
 
 double nowUs();
@@ -56,10 +56,10 @@ double nowUs();
 /// from a moment that the ranks have agreed on instead. Returns this rank's mean in us.
 double meanUs(Rank& rank, Engine& engine, const Repeats& repeats, const std::function<void()>& operation);
 
-/// What a call takes when others are under way: each is started before the one calls.size() - 1 earlier is waited for,
-/// with `calls` in turn, and nothing is computed in between. From the end of the last untimed call to that of the last
-/// timed one, per timed call; at both moments as many are under way, unless there is no untimed call: then the time to
-/// fill counts too. Returns this rank's figure in us.
+/// The time of a call while others are in flight: each is started before the one calls.size() - 1 earlier has been
+/// waited for, with `calls` in turn, and nothing is computed in between. The time counts from the end of the last
+/// untimed call to that of the last timed one, per timed call; at both moments as many calls are in flight, unless
+/// there is no untimed call: then the time to fill the pipeline counts too. Returns this rank's figure in us.
 double steadyUs(Engine& engine, const Repeats& repeats, std::span<const CollectiveCall> calls);
 
 struct Statistics {
@@ -68,19 +68,19 @@ struct Statistics {
   double max = 0;
 };
 
-/// Collective: a rank's figure over all ranks.
+/// Collective: statistics of a rank's figure over all ranks.
 Statistics overRanks(GossEngine& engine, double value);
 
 double median(std::vector<double> values);
 
-/// Our figures and, in a comparison, the peer's.
+/// Gossamer's figures and, in a comparison, the peer's.
 struct Sample {
   Statistics ours;
   double peer = 0;
 };
 
-/// Calls `measure` for our engine; in a comparison in turn for both, --rounds times, and takes the medians. `measure`
-/// returns this rank's figure.
+/// Calls `measure` for Gossamer's engine; in a comparison alternately for both, --rounds times, and takes the medians.
+/// `measure` returns this rank's figure.
 Sample sample(Rank& rank, const std::function<double(Engine&)>& measure);
 
 /// A 4 KiB-aligned, zeroed (so touched) block, at least one byte, of the kind that --memory names. Both sides of a
@@ -89,7 +89,7 @@ using Memory = std::unique_ptr<unsigned char, std::function<void(unsigned char*)
 Memory allocate(Rank& rank, std::size_t bytes);
 
 /// Appends the peer's figure as column "MPI <unit>" and JSON key "peer_<key>", and the ratio, in a comparison. A ratio
-/// above 1 means that we are better.
+/// above 1 means that Gossamer is better.
 struct PeerFigure {
   const char* unit;
   const char* key;

@@ -31,16 +31,16 @@ goss_config makeConfig(const Options& options) {
   return config;
 }
 
-/// Makes the other library's end of a comparison, over the same ranks; null without one.
+/// Makes the other library's engine for a comparison, over the same ranks; null without one.
 using PeerMaker = std::function<std::unique_ptr<Engine>(GossEngine&)>;
 
-/// With a codec, what it is compared with; null without.
+/// With a codec, a maker of the uncompressed engine to compare with; null without.
 PeerMaker uncompressedMaker(const Options& options) {
   if (options.codec.empty()) return nullptr;
   return [](GossEngine& engine) { return engine.uncompressed(); };
 }
 
-/// The whole life of one rank. Returns the exit status.
+/// Runs one rank from creation to the end. Returns the exit status.
 int runRank(const Options& options, goss_comm_t comm, const PeerMaker& make_peer) {
   GossEngine engine(comm, options.algorithm, options.codec);
   try {
@@ -55,7 +55,7 @@ int runRank(const Options& options, goss_comm_t comm, const PeerMaker& make_peer
                  options.benchmark);
     }
     return rank.failed ? 1 : 0;
-  } catch (const std::invalid_argument& error) { // all ranks see the same options
+  } catch (const std::invalid_argument& error) { // all ranks have the same options, and so the same error
     if (engine.rank() == 0) {
       fmt::print(stderr, "goss-bench: {}\n", error.what());
     }

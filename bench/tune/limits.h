@@ -1,4 +1,4 @@
-/// What the machine itself can do: the limits that performance tables are measured against.
+/// The machine's own limits, to which performance tables are compared.
 #ifndef GOSS_BENCH_TUNE_LIMITS_H_
 #define GOSS_BENCH_TUNE_LIMITS_H_
 

@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Rank 0 is to be the first, or it would find the others gone.
+/// The other ranks wait so long after the end: if they ended before rank 0, it would report lost peers.
 constexpr double kOthersWait_s = 5;
 
 std::string now() {
@@ -32,7 +32,7 @@ std::string now() {
   return text.data();
 }
 
-/// Levels that the file has from another run are kept: a cluster is measured between hosts, then on one.
+/// Levels from an earlier run stay in the file, because a cluster is measured between hosts, and then on one host.
 Json load(const std::string& path) {
   if (!std::filesystem::exists(path)) return Json::object();
   Json file;
@@ -110,7 +110,7 @@ void Notebook::write() {
   writeLocked();
 }
 
-/// In one step: who reads the file meanwhile sees the old one or the new one.
+/// Replaces the file atomically: a reader sees the old or the new one.
 void Notebook::writeLocked() {
   if (rank_ != 0 || !has_figures_) return;
   const std::string text = file_->dump(2);

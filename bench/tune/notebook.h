@@ -1,4 +1,4 @@
-/// The figures that goss-tune has measured so far: goss-tune prints its progress once a second, and writes the file
+/// The figures that goss-tune has measured so far. goss-tune prints its progress once a second, and writes the file
 /// also when it is ended early.
 #ifndef GOSS_BENCH_TUNE_NOTEBOOK_H_
 #define GOSS_BENCH_TUNE_NOTEBOOK_H_
@@ -21,7 +21,7 @@ double rounded(double value);
 /// Thread-safe.
 class Notebook {
  public:
-  /// This thread, and those that it makes from now on, leave SIGINT and SIGTERM to the notebook.
+  /// The calling thread, and threads that it starts from now on, leave SIGINT and SIGTERM to the notebook.
   Notebook(std::string path, double seconds);
   ~Notebook();
   Notebook(const Notebook&) = delete;
@@ -51,10 +51,10 @@ class Notebook {
 
   const std::string path_;
   const double seconds_;
-  mutable std::mutex mutex_; ///< Guards all below.
+  mutable std::mutex mutex_; ///< Guards the members below.
   int rank_ = -1;            ///< -1: the ranks have not met.
   std::chrono::steady_clock::time_point start_;
-  const std::unique_ptr<nlohmann::ordered_json> file_; ///< What write() will write.
+  const std::unique_ptr<nlohmann::ordered_json> file_; ///< The contents that write() writes.
   std::string doing_;
   bool has_figures_ = false;
   bool over_ = false;

@@ -7,7 +7,7 @@
 namespace goss::base {
 
 std::size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1); // From the letters of `a` so far to each beginning of `b`.
+  std::vector<std::size_t> row(b.size() + 1); // Distances from the letters of `a` so far to each prefix of `b`.
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
     std::size_t diagonal = row[0]++;

@@ -1,4 +1,4 @@
-/// How many letters two words differ by; errors about a misspelt name propose the nearest known one.
+/// The number of letters by which two words differ; errors about a misspelt name propose the nearest known one.
 #ifndef GOSS_LIB_BASE_EDIT_DISTANCE_H_
 #define GOSS_LIB_BASE_EDIT_DISTANCE_H_
 
@@ -7,7 +7,7 @@
 
 namespace goss::base {
 
-/// The least number of letters to insert, delete or replace that makes `b` out of `a` (Levenshtein 1966).
+/// The least number of letters to insert, delete or replace that turns `a` into `b` (Levenshtein 1966).
 std::size_t editDistance(std::string_view a, std::string_view b);
 
 } // namespace goss::base

@@ -17,7 +17,7 @@ std::string toHex(std::string_view bytes) {
 std::string fromHex(std::string_view text) {
   if (text.size() % 2 != 0) return {};
   std::string bytes;
-  bytes.reserve(text.size() / 2); // Growing would leave copies of a secret in freed memory.
+  bytes.reserve(text.size() / 2); // Growing the string would leave copies of a secret in freed memory.
   for (std::size_t i = 0; i < text.size(); i += 2) {
     unsigned value = 0;
     const auto [end, error] = std::from_chars(text.data() + i, text.data() + i + 2, value, 16);

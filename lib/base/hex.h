@@ -7,7 +7,7 @@
 
 namespace goss::base {
 
-/// Two lower-case digits for each byte.
+/// `bytes` as two lower-case digits each.
 std::string toHex(std::string_view bytes);
 /// The bytes that `text` names, in digits of either case; "" where it is not pairs of digits.
 std::string fromHex(std::string_view text);

@@ -41,12 +41,12 @@ class WireWriter {
     bytes_.append(bytes, sizeof(T));
     return *this;
   }
-  /// Exactly these bytes, without a length.
+  /// Appends these bytes without a length.
   WireWriter& raw(std::string_view bytes) {
     bytes_.append(bytes);
     return *this;
   }
-  /// A 32-bit length, then the bytes.
+  /// Appends a 32-bit length, then the bytes.
   WireWriter& text(std::string_view bytes) { return integer(static_cast<std::uint32_t>(bytes.size())).raw(bytes); }
   std::string take() { return std::move(bytes_); }
 
@@ -73,14 +73,14 @@ class WireReader {
     rest_.remove_prefix(size);
     return bytes;
   }
-  /// A text of at most `limit` bytes.
+  /// Takes a text of at most `limit` bytes.
   std::string_view text(std::size_t limit) {
     const auto size = integer<std::uint32_t>();
     if (size > limit) ok_ = false;
     return raw(size);
   }
   [[nodiscard]] bool ok() const { return ok_; }
-  /// All bytes were taken and all fields fitted.
+  /// Whether all bytes were taken and all fields fitted.
   [[nodiscard]] bool complete() const { return ok_ && rest_.empty(); }
 
  private:
