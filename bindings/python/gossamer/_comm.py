@@ -1,0 +1,617 @@
+"""Communicators."""
+
+import asyncio
+import atexit
+import collections
+import ctypes
+import os
+import threading
+import time
+import weakref
+from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple, Union
+
+from . import _abi, _buffers, _waiting
+from ._errors import Aborted, Error, InvalidArgument, Timeout, check, error_of, last_error
+from ._library import library, take_bytes, take_text
+from ._request import Message, Operation, Request, Watch, groups
+
+__all__ = ["ANY_SOURCE", "ANY_TAG", "Comm", "Counters"]
+
+ANY_SOURCE = _abi.GOSS_ANY_SOURCE
+ANY_TAG = _abi.GOSS_ANY_TAG
+
+OPS: Dict[str, int] = {
+    "sum": _abi.GOSS_SUM, "prod": _abi.GOSS_PROD, "min": _abi.GOSS_MIN, "max": _abi.GOSS_MAX, "avg": _abi.GOSS_AVG,
+    "premul_sum": _abi.GOSS_PREMUL_SUM, "band": _abi.GOSS_BAND, "bor": _abi.GOSS_BOR, "bxor": _abi.GOSS_BXOR,
+    "land": _abi.GOSS_LAND, "lor": _abi.GOSS_LOR, "lxor": _abi.GOSS_LXOR,
+}
+
+Sizes = Optional[Sequence[int]]
+OptionValue = Union[None, bool, int, float, str]
+
+
+class Counters(NamedTuple):
+    """Running totals of a communicator on this rank; gossamer.h says what each counts."""
+
+    operations: int
+    failures: int
+    payload_bytes: int
+    wire_bytes_sent: int
+    wire_bytes_received: int
+    busy_ns: int
+    placed_bytes: int
+
+
+def _op(name: str) -> int:
+    try:
+        return OPS[name]
+    except KeyError:
+        raise InvalidArgument(f"op '{name}' is unknown; there are {', '.join(OPS)}") from None
+
+
+def _int32(value: int, name: str) -> int:
+    """ctypes cuts larger numbers off silently."""
+    if not -(2**31) <= value < 2**31:
+        raise InvalidArgument(f"{name} {value} is too large; ranks and tags are below 2^31")
+    return value
+
+
+def milliseconds(seconds: Optional[float]) -> int:
+    """For the C ABI, in which 0 means the default."""
+    return 0 if seconds is None else max(1, round(seconds * 1000))
+
+
+class _Options(NamedTuple):
+    """Keywords of a call."""
+
+    struct: Optional[_abi.goss_options]
+    is_async: bool
+    is_persistent: bool
+
+
+_NO_OPTIONS = _Options(None, False, False)
+_TEXTS = ("codec", "return_codec", "algorithm")
+
+
+def _options(keywords: "dict[str, Any]") -> _Options:
+    """Reads the keywords that all operations take."""
+    if not keywords:
+        return _NO_OPTIONS
+    is_async = bool(keywords.pop("async_op", False))
+    is_persistent = bool(keywords.pop("persistent", False))
+    if not keywords and not is_persistent:
+        return _Options(None, is_async, False)
+    struct = _abi.goss_options()
+    check(library.goss_options_init(struct, ctypes.sizeof(struct)))
+    struct.flags = _abi.GOSS_PERSISTENT if is_persistent else 0
+    struct.timeout_ms = milliseconds(keywords.pop("timeout", None))
+    struct.scale = keywords.pop("scale", 1.0)
+    struct.tensor = keywords.pop("tensor", 0)
+    for name in _TEXTS:
+        text = keywords.pop(name, None)
+        setattr(struct, name, None if text is None else text.encode())
+    if keywords:
+        raise TypeError(f"unknown keyword '{next(iter(keywords))}'; operations take async_op, persistent, timeout, algorithm, "
+                        f"codec, return_codec, tensor and scale")
+    return _Options(struct, is_async, is_persistent)
+
+
+class Comm:
+    """A group of ranks with its own order of operations. ``gossamer.init()`` makes the first one, ``split`` others.
+
+    **Calls.** All ranks make the same collective calls in the same order. Each call blocks until its result is in place and
+    gives a completed Request. Keywords of every operation:
+
+    - ``async_op=True``: only starts it; wait for the Request. The buffers are the library's until then.
+    - ``persistent=True``: plans it and gives an inactive Request, to be started any number of times.
+    - ``timeout``: seconds from the start; else the communicator's.
+    - ``algorithm``: a name of ``goss-explain``, the same on all ranks; else the planner's choice.
+    - ``codec``, ``return_codec``: compression of what travels, such as "int8:block=256+ef" (docs/compressors.md), the same on all
+      ranks; ``tensor``: a number from 1 that names what is compressed, for codecs with feedback. float32, float16, bfloat16 only.
+    - ``scale``: this rank's factor of op "premul_sum".
+
+    **Buffers** are contiguous host memory: tensors of torch, numpy arrays, anything with the buffer protocol, arrays of
+    ``__array_interface__`` and DLPack; as_dtype() reads one as another type. Nothing is copied. Types: int8, uint8, int32, uint32,
+    int64, uint64, float16, bfloat16, float32, float64, float8_e4m3fn, float8_e5m2, bool.
+
+    **op**: "sum", "prod", "min", "max", "avg", "premul_sum", "band", "bor", "bxor", "land", "lor", "lxor".
+
+    **Errors** are exceptions (gossamer.Error and its kin). A wrong call raises InvalidArgument or TypeError, and nothing has
+    happened. After a lost peer, a mismatch or a deadline the communicator refuses all further operations: close it, or shrink it.
+    """
+
+    def __init__(self, handle: int, timeout: Optional[float] = None) -> None:
+        self._handle: Optional[int] = handle
+        self._timeout = timeout  # seconds, of calls that name none
+        self._lock = threading.Lock()  # held during every call with the handle that does not block
+        self._blocked = 0  # calls inside of the library that do
+        self._pending: "set[Operation]" = set()
+        self._dropped: "collections.deque[Operation]" = collections.deque()  # whose Request is gone
+        self._watcher: Optional[Watch] = None
+        self._memory: "dict[int, Any]" = {}
+        rank, size = ctypes.c_int32(), ctypes.c_int32()
+        check(library.goss_comm_rank(handle, rank))
+        check(library.goss_comm_size(handle, size))
+        self._rank, self._size = rank.value, size.value
+        _alive.add(self)
+
+    # ---- What it is ----
+
+    @property
+    def rank(self) -> int:
+        """This process's rank, from 0."""
+        return self._rank
+
+    @property
+    def size(self) -> int:
+        """The number of ranks."""
+        return self._size
+
+    @property
+    def is_closed(self) -> bool:
+        return self._handle is None
+
+    def transport(self, peer: int) -> str:
+        """Name of the transport that reaches ``peer``, such as "shm"; "self" for this rank."""
+        name = ctypes.c_char_p()
+        with self._lock:
+            check(library.goss_comm_transport(self._open(), peer, name))
+            return (name.value or b"").decode()
+
+    @property
+    def error(self) -> Optional[Error]:
+        """Why the communicator refuses operations: its first failure, or None."""
+        status, text = ctypes.c_int(), ctypes.c_char_p()
+        with self._lock:
+            check(library.goss_comm_error(self._open(), status, text))
+            return error_of(status.value, (text.value or b"").decode()) if status.value else None
+
+    def counters(self) -> Counters:
+        """Running totals on this rank."""
+        struct = _abi.goss_counters()
+        struct.size = ctypes.sizeof(struct)
+        with self._lock:
+            check(library.goss_comm_counters(self._open(), struct))
+        return Counters(*(getattr(struct, name) for name in Counters._fields))
+
+    def __repr__(self) -> str:
+        return f"<gossamer.Comm rank {self._rank} of {self._size}{', closed' if self.is_closed else ''}>"
+
+    # ---- Its life ----
+
+    def split(self, color: int, key: int = 0) -> "Optional[Comm]":
+        """Collective. Ranks of one ``color`` form a communicator, ordered by (key, rank); color below 0: None, joins none."""
+        return self._make(lambda handle, made: int(library.goss_comm_split(handle, color, key, made)))
+
+    def dup(self) -> "Comm":
+        """Collective. The same ranks, with an order of operations of its own."""
+        made = self._make(library.goss_comm_dup)
+        assert made is not None
+        return made
+
+    def shrink(self, timeout: Optional[float] = None) -> "Comm":
+        """Collective over the ranks that are left after others died or fell silent: a communicator of these, in the old order.
+
+        This one fails, if it has not yet: close it. Waits up to ``timeout`` seconds for ranks that live. Raises Timeout, after
+        which the call may be repeated, and PeerLost when the others have gone on without this rank.
+        """
+        options = _options({"timeout": timeout}).struct
+        made = self._make(lambda handle, place: int(library.goss_comm_shrink(handle, options, place)))
+        assert made is not None
+        return made
+
+    def abort(self, reason: str = "no reason given") -> None:
+        """Local. Every pending operation, here and on the other ranks, fails with Aborted and ``reason``."""
+        with self._lock:
+            check(library.goss_comm_abort(self._open(), reason.encode()))
+
+    def close(self) -> None:
+        """Local. Fails what is pending with Aborted and gives all buffers back; messages already handed over are delivered.
+
+        A ``with`` block does it, and so does the end of the process. Closing twice is allowed. Refused while memory of
+        allocate() is in use.
+        """
+        if self._memory:
+            raise InvalidArgument(f"close: {len(self._memory)} buffers of allocate() are in use; drop them first")
+        self._destroy()
+
+    def _destroy(self) -> None:
+        with self._lock:
+            handle, self._handle = self._handle, None
+            blocked = self._blocked
+        if handle is None:
+            return
+        if self._watcher is not None:
+            self._watcher.close()
+        if blocked:  # in other threads: they come back with an error
+            library.goss_comm_abort(handle, b"the communicator was closed")
+            _waiting.poll(lambda: self._blocked == 0)
+        library.goss_comm_destroy(handle)
+        error = Aborted("the communicator was closed while the operation was pending")
+        for operation in list(self._pending):
+            operation.abandon(error)
+        self._pending.clear()
+        self._dropped.clear()
+        if self._watcher is not None:
+            watcher, self._watcher = self._watcher, None
+            if not watcher.is_empty() and not watcher.loop.is_closed():
+                watcher.loop.call_soon_threadsafe(watcher.collect)
+
+    def __enter__(self) -> "Comm":
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None and os is not None:
+            self._destroy()
+
+    # ---- Collectives ----
+
+    def all_reduce(self, send: Any, recv: Any = None, op: str = "sum", **options: OptionValue) -> Request:
+        """recv[i] = op over all ranks of send[i], the same bits on all ranks. ``recv`` None: in place."""
+        source, target = self._pair(send, recv)
+        return self._start("goss_all_reduce", (source, target),
+                           (source.address, target.address, source.elements, source.dtype, _op(op)), options)
+
+    def reduce(self, send: Any, recv: Any = None, op: str = "sum", root: int = 0, **options: OptionValue) -> Request:
+        """As all_reduce, but only ``root`` receives; ``recv`` is not read elsewhere. ``recv`` None: in place at the root."""
+        if self._rank == root:
+            source, target = self._pair(send, recv)
+        else:
+            source = target = _buffers.readable(send)
+        return self._start("goss_reduce", (source, target),
+                           (source.address, target.address, source.elements, source.dtype, _op(op), _int32(root, "root")), options)
+
+    def broadcast(self, buffer: Any, root: int = 0, **options: OptionValue) -> Request:
+        """``buffer`` of ``root`` is copied to ``buffer`` of all ranks. The root's may be read-only."""
+        one = _buffers.readable(buffer) if self._rank == root else _buffers.writable(buffer)
+        return self._start("goss_broadcast", (one,), (one.address, one.address, one.elements, one.dtype, _int32(root, "root")),
+                           options)
+
+    def all_gather(self, send: Any, recv: Any, **options: OptionValue) -> Request:
+        """recv = the ranks' ``send`` in rank order: ranks x len(send) elements. ``send`` None, or this rank's part of ``recv``:
+        in place."""
+        target = _buffers.writable(recv)
+        source = self._block(target) if send is None else _buffers.readable(send)
+        self._check_pair(source, target, target.elements == source.elements * self._size,
+                         f"recv must have {self._size} times as many elements as send",
+                         source.address == self._offset(target, source))
+        return self._start("goss_all_gather", (source, target), (source.address, target.address, source.elements, source.dtype),
+                           options)
+
+    def all_gatherv(self, send: Any, recv: Any, counts: Sequence[int], displs: Sizes = None, **options: OptionValue) -> Request:
+        """As all_gather with counts[r] elements of rank r at element displs[r] of ``recv`` (None: packed in rank order). Both
+        are the same on all ranks."""
+        source, target = _buffers.readable(send), _buffers.writable(recv)
+        shape = self._shape(counts, displs, target, "recv")
+        place = shape[1][self._rank] * target.itemsize
+        self._check_pair(source, target, source.elements == counts[self._rank],
+                         f"send must have counts[{self._rank}] = {counts[self._rank]} elements",
+                         source.address == target.address + place)
+        return self._start("goss_all_gatherv", (source, target),
+                           (source.address, target.address, *self._sizes(counts, displs), source.dtype), options)
+
+    def reduce_scatter(self, send: Any, recv: Any = None, op: str = "sum", **options: OptionValue) -> Request:
+        """recv = block ``rank`` of the reduction of ``send``, which has ranks x len(recv) elements. ``recv`` None, or this
+        rank's part of ``send``: in place."""
+        source = _buffers.readable(send) if recv is not None else _buffers.writable(send, "the buffer")
+        target = self._block(source) if recv is None else _buffers.writable(recv)
+        self._check_pair(source, target, source.elements == target.elements * self._size,
+                         f"send must have {self._size} times as many elements as recv",
+                         target.address == self._offset(source, target))
+        return self._start("goss_reduce_scatter", (source, target),
+                           (source.address, target.address, target.elements, source.dtype, _op(op)), options)
+
+    def reduce_scatterv(self, send: Any, recv: Any, counts: Sequence[int], op: str = "sum", **options: OptionValue) -> Request:
+        """As reduce_scatter with counts[r] elements for rank r, packed in rank order in ``send``."""
+        source, target = _buffers.readable(send), _buffers.writable(recv)
+        shape = self._shape(counts, None, source, "send")
+        place = shape[1][self._rank] * source.itemsize
+        self._check_pair(source, target, target.elements == counts[self._rank],
+                         f"recv must have counts[{self._rank}] = {counts[self._rank]} elements",
+                         target.address == source.address + place)
+        return self._start("goss_reduce_scatterv", (source, target),
+                           (source.address, target.address, self._sizes(counts, None)[0], source.dtype, _op(op)), options)
+
+    def all_to_all(self, send: Any, recv: Any = None, **options: OptionValue) -> Request:
+        """Block j of ``send`` goes to rank j, and lands there as block ``rank`` of ``recv``. ``recv`` None: in place."""
+        source, target = self._pair(send, recv)
+        if source.elements % self._size:
+            raise InvalidArgument(f"all_to_all: {source.elements} elements are no whole number of blocks for {self._size} ranks")
+        return self._start("goss_all_to_all", (source, target),
+                           (source.address, target.address, source.elements // self._size, source.dtype), options)
+
+    def all_to_allv(self, send: Any, recv: Any, send_counts: Sequence[int], recv_counts: Sequence[int], send_displs: Sizes = None,
+                    recv_displs: Sizes = None, **options: OptionValue) -> Request:
+        """As all_to_all with send_counts[j] elements from element send_displs[j] for rank j, and recv_counts[i] at
+        recv_displs[i] from rank i (None: packed in rank order). Not in place."""
+        source, target = _buffers.readable(send), _buffers.writable(recv)
+        self._shape(send_counts, send_displs, source, "send")
+        self._shape(recv_counts, recv_displs, target, "recv")
+        self._check_pair(source, target, True, "")
+        return self._start("goss_all_to_allv", (source, target),
+                           (source.address, *self._sizes(send_counts, send_displs), target.address,
+                            *self._sizes(recv_counts, recv_displs), source.dtype), options)
+
+    def gather(self, send: Any, recv: Any = None, root: int = 0, **options: OptionValue) -> Request:
+        """recv on ``root`` = the ranks' ``send`` in rank order; ``recv`` is not read elsewhere. ``send`` None, or the root's
+        part of ``recv``: in place at the root."""
+        if self._rank == root:
+            target = _buffers.writable(recv)
+            source = self._block(target) if send is None else _buffers.readable(send)
+            self._check_pair(source, target, target.elements == source.elements * self._size,
+                             f"recv must have {self._size} times as many elements as send",
+                             source.address == self._offset(target, source))
+        else:
+            source = target = _buffers.readable(send)
+        return self._start("goss_gather", (source, target),
+                           (source.address, target.address, source.elements, source.dtype, _int32(root, "root")), options)
+
+    def scatter(self, send: Any, recv: Any = None, root: int = 0, **options: OptionValue) -> Request:
+        """recv = block ``rank`` of the root's ``send``, which is not read elsewhere. ``recv`` None, or the root's part of
+        ``send``: in place at the root."""
+        if self._rank == root:
+            source = _buffers.readable(send)
+            target = self._block(source) if recv is None else _buffers.writable(recv)
+            self._check_pair(source, target, source.elements == target.elements * self._size,
+                             f"send must have {self._size} times as many elements as recv",
+                             target.address == self._offset(source, target))
+        else:
+            source = target = _buffers.writable(recv)
+        return self._start("goss_scatter", (source, target),
+                           (source.address, target.address, target.elements, source.dtype, _int32(root, "root")), options)
+
+    def scan(self, send: Any, recv: Any = None, op: str = "sum", **options: OptionValue) -> Request:
+        """recv[i] = op over ranks 0 to ``rank`` of send[i]. ``recv`` None: in place. "avg" is refused."""
+        source, target = self._pair(send, recv)
+        return self._start("goss_scan", (source, target), (source.address, target.address, source.elements, source.dtype, _op(op)),
+                           options)
+
+    def exscan(self, send: Any, recv: Any = None, op: str = "sum", **options: OptionValue) -> Request:
+        """recv[i] = op over ranks 0 to ``rank`` - 1 of send[i]; rank 0's ``recv`` stays as it was. ``recv`` None: in place."""
+        source, target = self._pair(send, recv)
+        return self._start("goss_exscan", (source, target),
+                           (source.address, target.address, source.elements, source.dtype, _op(op)), options)
+
+    def barrier(self, **options: OptionValue) -> Request:
+        """Completes when all ranks have called it. At the deadline the error names all that have not."""
+        return self._start("goss_barrier", (), (), options)
+
+    # ---- Messages ----
+
+    def send(self, buffer: Any, dest: int, tag: int = 0, **options: OptionValue) -> Request:
+        """Sends ``buffer`` to rank ``dest``. May complete before it is received."""
+        one = _buffers.readable(buffer)
+        return self._start("goss_send", (one,), (one.address, one.elements, one.dtype, _int32(dest, "rank"), _int32(tag, "tag")),
+                           options)
+
+    def recv(self, buffer: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, **options: OptionValue) -> Request:
+        """Receives up to len(buffer) elements; ``request.message`` tells source, tag and length. Raises Truncated for a longer
+        message, which is dropped."""
+        one = _buffers.writable(buffer)
+        return self._start("goss_recv", (one,), (one.address, one.elements, one.dtype, _int32(source, "rank"), _int32(tag, "tag")),
+                           options)
+
+    def sendrecv(self, send: Any, dest: int, recv: Any, source: int = ANY_SOURCE, tag: int = 0,
+                 **options: OptionValue) -> Optional[Message]:
+        """Sends and receives at the same time; cannot deadlock in a ring. Gives what was received."""
+        options["async_op"] = True
+        receiving = self.recv(recv, source, tag, **options)
+        sending = self.send(send, dest, tag, **options)
+        sending.wait()
+        return receiving.wait()
+
+    def probe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG, timeout: Optional[float] = None) -> Message:
+        """Waits until a message is there that recv() with these arguments would receive, and leaves it there."""
+        found: "list[Message]" = []
+
+        def look() -> bool:
+            message = self.iprobe(source, tag)
+            if message is not None:
+                found.append(message)
+            return message is not None
+
+        limit = self._timeout if timeout is None else timeout
+        if not _waiting.poll(look, limit):
+            raise Timeout(f"probe: no message from {'any rank' if source < 0 else f'rank {source}'} came within {limit} s",
+                          source if source >= 0 else None)
+        return found[0]
+
+    def iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Optional[Message]:
+        """As probe() without waiting: None when there is no such message."""
+        found, message = ctypes.c_int(), _abi.goss_message()
+        with self._lock:
+            check(library.goss_iprobe(self._open(), source, tag, found, message))
+        return Message(message.source, message.tag, message.bytes) if found.value else None
+
+    # ---- Memory, codecs, links ----
+
+    def allocate(self, nbytes: int) -> memoryview:
+        """Memory that the ranks of this host map, so that messages in it are read in place. ``numpy.frombuffer(it, dtype)`` makes
+        an array of it. It is freed when nothing refers to it; until then the communicator cannot be closed."""
+        address = ctypes.c_void_p()
+        with self._lock:
+            check(library.goss_mem_alloc(self._open(), nbytes, address))
+        assert address.value is not None
+        memory = (ctypes.c_char * nbytes).from_address(address.value)
+        self._memory[address.value] = weakref.finalize(memory, self._free, address.value)
+        self._memory[address.value].atexit = False  # the end of the process does it
+        return memoryview(memory).cast("B")
+
+    def _free(self, address: int) -> None:
+        with self._lock:
+            if self._handle is not None:
+                library.goss_mem_free(self._handle, address)
+        self._memory.pop(address, None)
+
+    def codec_state_export(self) -> bytes:
+        """Local. What this rank keeps for codecs with feedback, of all tensors, for a checkpoint."""
+        memory, size = ctypes.c_void_p(), ctypes.c_size_t()
+        with self._lock:
+            check(library.goss_codec_state_export(self._open(), memory, size))
+        return take_bytes(memory, size.value)
+
+    def codec_state_import(self, state: bytes) -> None:
+        """Local, on all ranks or none. Replaces that state by an exported one of the same rank."""
+        with self._lock:
+            check(library.goss_codec_state_import(self._open(), state, len(state)))
+
+    def codec_state_reset(self, tensor: int = 0) -> None:
+        """Local. Forgets what is kept for one tensor; 0: for all."""
+        with self._lock:
+            check(library.goss_codec_state_reset(self._open(), tensor))
+
+    def measure_links(self, timeout: Optional[float] = None) -> str:
+        """Collective. Measures the links between all ranks for the planner; gives the text of a link file (docs/formats.md)."""
+        text = ctypes.c_char_p()
+        struct = _options({"timeout": timeout}).struct
+        self._call_blocking(lambda handle: int(library.goss_comm_measure_links(handle, struct, text)))
+        return take_text(text)
+
+    # ---- Inside ----
+
+    def _open(self) -> int:
+        self._check_open()
+        assert self._handle is not None
+        return self._handle
+
+    def _check_open(self) -> None:
+        if self._handle is None:
+            raise Aborted("the communicator is closed; make another one")
+
+    def _start(self, function: str, buffers: Tuple[_buffers.Buffer, ...], arguments: Tuple[Any, ...],
+               keywords: "dict[str, Any]") -> Request:
+        options = _options(keywords)
+        operation = Operation(self, (buffers, options.struct), options.is_persistent)
+        request = Request(operation)
+        with self._lock:
+            handle = self._open()
+            self._sweep()
+            self._pending.add(operation)
+            operation.is_told = self._watcher is not None
+            status = getattr(library, function)(handle, *arguments, options.struct, operation.handle)
+            if status:
+                self._pending.discard(operation)
+                raise last_error(status)
+        if options.is_async or options.is_persistent:
+            return request
+        if groups.depth:
+            groups.started.append(request)
+        else:
+            request.wait()
+        return request
+
+    def _sweep(self) -> None:
+        """Frees operations that are complete and that nobody can wait for any more; the lock is held."""
+        for _ in range(len(self._dropped)):
+            operation = self._dropped.popleft()
+            if not operation.is_done:
+                library.goss_test(operation.handle, operation.flag, None)
+                operation.is_done = bool(operation.flag.value)
+            if operation.is_done and operation.is_persistent:
+                library.goss_request_free(operation.handle)
+            if operation.is_done:
+                self._pending.discard(operation)
+            else:
+                self._dropped.append(operation)
+
+    def _call_blocking(self, call: Callable[[int], int], discard: Optional[Callable[[int], Any]] = None) -> None:
+        """Makes a call that waits for other ranks, so that Ctrl-C ends the wait and close() does not pull it away."""
+        with self._lock:
+            handle = self._open()
+            self._blocked += 1
+
+        def body() -> int:
+            try:
+                check(call(handle))
+                return 0
+            finally:
+                with self._lock:
+                    self._blocked -= 1
+
+        _waiting.apart(body, discard)
+
+    def _make(self, call: Callable[[int, ctypes.c_void_p], int]) -> "Optional[Comm]":
+        made = ctypes.c_void_p()
+        self._call_blocking(lambda handle: call(handle, made), lambda _: library.goss_comm_destroy(made))
+        return Comm(made.value, self._timeout) if made.value else None
+
+    def _pair(self, send: Any, recv: Any) -> Tuple[_buffers.Buffer, _buffers.Buffer]:
+        """Buffers of the same number of elements; `recv` None: in place."""
+        if recv is None:
+            both = _buffers.writable(send, "the buffer")
+            return both, both
+        source, target = _buffers.readable(send), _buffers.writable(recv)
+        self._check_pair(source, target, source.elements == target.elements, "both must have the same number",
+                         source.address == target.address)
+        return source, target
+
+    def _block(self, whole: _buffers.Buffer) -> _buffers.Buffer:
+        """This rank's block of a vector of one block a rank."""
+        count = whole.elements // self._size
+        return whole._replace(address=whole.address + self._rank * count * whole.itemsize, elements=count)
+
+    def _offset(self, whole: _buffers.Buffer, part: _buffers.Buffer) -> int:
+        """Where this rank's part of `whole` begins."""
+        return whole.address + self._rank * part.elements * part.itemsize
+
+    @staticmethod
+    def _check_pair(source: _buffers.Buffer, target: _buffers.Buffer, fits: bool, rule: str, is_in_place: bool = False) -> None:
+        """Both are of one type, have the right sizes, and lie apart, unless the call is in place."""
+        if source.dtype != target.dtype:
+            raise TypeError(f"the send buffer has elements of type {_buffers.NAMES[source.dtype]}, the receive buffer of type "
+                            f"{_buffers.NAMES[target.dtype]}; convert one of them")
+        if not fits:
+            raise InvalidArgument(f"the send buffer has {source.elements} elements, the receive buffer {target.elements}; {rule}")
+        is_apart = source.address + source.nbytes <= target.address or target.address + target.nbytes <= source.address
+        if source.elements and target.elements and not is_apart and not is_in_place:
+            raise InvalidArgument("the send and the receive buffer overlap, and not as a call in place may; copy one of them")
+
+    def _shape(self, counts: Sequence[int], displs: Sizes, whole: _buffers.Buffer,
+               role: str) -> Tuple[Sequence[int], Sequence[int]]:
+        """Checks that blocks lie in `whole`; gives counts and displacements."""
+        counts = list(counts)
+        if len(counts) != self._size or (displs is not None and len(displs) != self._size):
+            raise InvalidArgument(f"counts and displs of {role} need {self._size} numbers, one for each rank")
+        if displs is None:
+            displs = [sum(counts[:rank]) for rank in range(self._size)]
+        end = max(place + count for place, count in zip(displs, counts))
+        if min(counts) < 0 or min(displs) < 0 or end > whole.elements:
+            raise InvalidArgument(f"blocks of {role} lie from element {min(displs)} to {end}, but it has {whole.elements} elements")
+        return counts, displs
+
+    def _sizes(self, counts: Sequence[int], displs: Sizes) -> Tuple[Any, Any]:
+        return _buffers.sizes(counts, self._size, "counts"), _buffers.sizes(displs, self._size, "displs")
+
+    def _event_fd(self) -> int:
+        descriptor = ctypes.c_int()
+        with self._lock:
+            check(library.goss_comm_event_fd(self._open(), descriptor))
+        return descriptor.value
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> Watch:
+        if self._watcher is None or self._watcher.loop is not loop:
+            self._watcher = Watch(self, loop)
+        return self._watcher
+
+
+_alive: "weakref.WeakSet[Comm]" = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    """At the end of the process: tells the other ranks, and takes back every buffer before memory goes."""
+    for comm in list(_alive):
+        comm._destroy()
+
+
+def _in_child() -> None:
+    """After fork(): locks may be held by threads that do not exist here. The library refuses the communicators by itself."""
+    for comm in list(_alive):
+        comm._lock = threading.Lock()
+        comm._blocked = 0
+
+
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_in_child)

@@ -1,0 +1,280 @@
+"""Started operations."""
+
+import asyncio
+import ctypes
+import threading
+from typing import TYPE_CHECKING, Any, Generator, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+
+from . import _abi, _waiting
+from ._errors import Error, InvalidArgument, Timeout, check, last_error
+from ._library import library
+
+if TYPE_CHECKING:
+    from ._comm import Comm
+
+__all__ = ["Message", "Request", "wait_all", "wait_any", "group"]
+
+
+class Message(NamedTuple):
+    """What a receive got."""
+
+    source: int  #: rank of the sender
+    tag: int
+    nbytes: int  #: actual length, at most that of the receive buffer
+
+
+class Operation:
+    """What is lent to the library until it completes: the place of its handle, and the buffers.
+
+    Its communicator keeps it from the moment it is made until it is complete, whatever becomes of the Request.
+    """
+
+    __slots__ = ("comm", "handle", "flag", "message", "keep", "is_done", "error", "is_persistent", "is_told")
+
+    def __init__(self, comm: "Comm", keep: Tuple[Any, ...], is_persistent: bool) -> None:
+        self.comm = comm
+        self.handle = ctypes.c_void_p()
+        self.flag = ctypes.c_int()
+        self.message = _abi.goss_message()
+        self.keep: Tuple[Any, ...] = keep
+        self.is_done = is_persistent
+        self.error: Optional[Error] = None
+        self.is_persistent = is_persistent
+        self.is_told = False  # whether the descriptor of goss_comm_event_fd tells of it
+
+    def test(self) -> bool:
+        """Whether the operation is complete; never blocks."""
+        if self.is_done:
+            return True
+        with self.comm._lock:
+            if self.is_done or self.comm.is_closed:  # close() is about to abandon it
+                return self.is_done
+            if not self.handle:  # an exception of a signal handler came between completion and what follows here
+                self._complete(None)
+                return True
+            status = library.goss_test(self.handle, self.flag, self.message)
+            if self.flag.value:
+                self._complete(last_error(status) if status else None)
+            else:
+                check(status)
+            return self.is_done
+
+    def _complete(self, error: Optional[Error]) -> None:
+        self.error = error
+        self.is_done = True
+        if not self.is_persistent:
+            self.keep = ()
+            self.comm._pending.discard(self)
+
+    def abandon(self, error: Error) -> None:
+        """The communicator is gone, and has given the buffers back."""
+        if not self.is_done:
+            self.error = error
+        self.is_done = True
+        self.handle = ctypes.c_void_p()
+        self.keep = ()
+
+
+class Request:
+    """An operation that was started, or has completed already. wait(), test() and ``await`` complete it.
+
+    The buffers belong to the library until then: do not touch them. They are kept alive, also when the Request is dropped.
+    """
+
+    __slots__ = ("_operation", "__weakref__")
+
+    def __init__(self, operation: Operation) -> None:
+        self._operation = operation
+
+    def wait(self, timeout: Optional[float] = None) -> Optional[Message]:
+        """Blocks until the operation is complete; gives what a receive got, None for others.
+
+        Raises the operation's error, each time. ``timeout``: seconds after which Timeout is raised and the operation goes on.
+        Ctrl-C raises KeyboardInterrupt, and the operation goes on.
+        """
+        if not _waiting.poll(self._operation.test, timeout):
+            raise Timeout(f"the operation is not complete after {timeout} s; it goes on")
+        return self._result()
+
+    def test(self) -> bool:
+        """Whether the operation is complete. Raises its error. Never blocks; the library makes progress in it."""
+        if not self._operation.test():
+            return False
+        self._result()
+        return True
+
+    @property
+    def message(self) -> Optional[Message]:
+        """What a receive got, once it is complete."""
+        return self._result() if self._operation.is_done else None
+
+    def exception(self) -> Optional[Error]:
+        """The error of the operation, None while it is pending and after success. Never raises it."""
+        self._operation.test()
+        return self._operation.error
+
+    def _result(self) -> Optional[Message]:
+        operation = self._operation
+        if operation.error is not None:
+            raise operation.error
+        got = operation.message
+        return Message(got.source, got.tag, got.bytes) if operation.flag.value and got.source >= 0 else None
+
+    def __del__(self) -> None:
+        operation = self._operation
+        if operation.handle:
+            operation.comm._dropped.append(operation)
+
+    def start(self) -> "Request":
+        """Starts a persistent operation (``persistent=True``), which is inactive: new, or waited for since."""
+        operation = self._operation
+        if not operation.is_persistent:
+            raise InvalidArgument("start: the request is not persistent; give the call persistent=True")
+        with operation.comm._lock:
+            operation.comm._check_open()
+            check(library.goss_start(operation.handle))
+            operation.flag.value = 0
+            operation.is_told = operation.comm._watcher is not None
+            operation.error = None
+            operation.is_done = False
+        return self
+
+    def free(self) -> None:
+        """Frees a persistent request that is inactive, and gives its buffers back. Others are freed by completing."""
+        operation = self._operation
+        with operation.comm._lock:
+            if operation.is_persistent and operation.handle and not operation.comm.is_closed:
+                check(library.goss_request_free(operation.handle))
+                operation.comm._pending.discard(operation)
+                operation.keep = ()
+
+    def __await__(self) -> Generator[Any, None, Optional[Message]]:
+        operation = self._operation
+        if not operation.test():
+            yield from operation.comm._watch(asyncio.get_running_loop()).completion(operation)
+        return self._result()
+
+
+class Watch:
+    """Completes operations in an event loop of asyncio, by the descriptor of goss_comm_event_fd."""
+
+    _PAUSE = 0.001
+
+    def __init__(self, comm: "Comm", loop: asyncio.AbstractEventLoop) -> None:
+        self._comm = comm
+        self.loop = loop
+        self._descriptor = comm._event_fd()
+        self._waiting: List[Tuple[Operation, "asyncio.Future[None]"]] = []
+
+    def completion(self, operation: Operation) -> "asyncio.Future[None]":
+        """A future that is done when the operation is. Cancelling it leaves the operation alone."""
+        future: "asyncio.Future[None]" = self.loop.create_future()
+        self._waiting.append((operation, future))
+        if operation.is_told:
+            self._read()
+        else:
+            self.loop.call_later(self._PAUSE, self._look_again)
+        return future
+
+    def _read(self) -> None:
+        if self._waiting and not self._comm.is_closed:
+            self.loop.add_reader(self._descriptor, self._on_readable)
+
+    def _on_readable(self) -> None:
+        """Something is complete. When it is nothing of ours, but of a thread that has not collected it yet, and the descriptor
+        stays readable meanwhile, looks again after a pause."""
+        before = len(self._waiting)
+        self.collect()
+        if not self._waiting or len(self._waiting) == before:
+            self.loop.remove_reader(self._descriptor)
+            self.loop.call_later(self._PAUSE, self._read)
+
+    def _look_again(self) -> None:
+        """The descriptor does not tell of operations that were started before it was made."""
+        self.collect()
+        if any(not operation.is_told for operation, _ in self._waiting):
+            self.loop.call_later(self._PAUSE, self._look_again)
+
+    def collect(self) -> None:
+        """Completes the futures of complete operations."""
+        left = []
+        for operation, future in self._waiting:
+            if future.done():
+                continue
+            try:
+                is_done = operation.test()
+            except Error:
+                is_done = True  # the one that awaits it gets the error
+            if is_done:
+                future.set_result(None)
+            else:
+                left.append((operation, future))
+        self._waiting = left
+
+    def close(self) -> None:
+        """The communicator is about to close the descriptor."""
+        if not self.loop.is_closed():
+            self.loop.remove_reader(self._descriptor)
+
+    def is_empty(self) -> bool:
+        return not self._waiting
+
+
+def wait_all(requests: Iterable[Request]) -> None:
+    """Waits for all of them; then raises the first error in their order, if there is one."""
+    listed = list(requests)
+    error: Optional[Error] = None
+    for request in listed:
+        try:
+            request.wait()
+        except Error as failure:
+            error = error or failure
+    if error is not None:
+        raise error
+
+
+def wait_any(requests: Sequence[Request]) -> int:
+    """Waits for any of them and gives its place in the list. Raises the error of that one, or ValueError for an empty list."""
+    if not requests:
+        raise InvalidArgument("wait_any: there is no request to wait for")
+    found: List[int] = []
+
+    def look() -> bool:
+        for place, request in enumerate(requests):
+            if request._operation.test():
+                found.append(place)
+                return True
+        return False
+
+    _waiting.poll(look)
+    requests[found[0]].wait()
+    return found[0]
+
+
+class _Groups(threading.local):
+    """The open groups of each thread."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.started: List[Request] = []
+
+
+groups = _Groups()
+
+
+class group:  # pylint: disable=invalid-name
+    """Within ``with gossamer.group():`` this thread's blocking calls are only started; the end waits for all of them.
+
+    So a group of sends and receives cannot deadlock. Groups nest; the outermost one waits. Raises the first error.
+    """
+
+    def __enter__(self) -> "group":
+        groups.depth += 1
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        groups.depth -= 1
+        if groups.depth == 0:
+            started, groups.started = groups.started, []
+            if error is None:
+                wait_all(started)

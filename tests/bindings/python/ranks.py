@@ -1,0 +1,75 @@
+"""Runs functions of a test module on several processes, each with a communicator.
+
+    ranks.run(4, "collectives_test", "matrix")     calls collectives_test.matrix(comm) on each of 4 ranks
+
+A rank that raises or exits otherwise than with 0 fails the caller, with what the ranks have written.
+"""
+
+import importlib
+import os
+import random
+import socket
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def free_port():
+    """A port that nobody listens on, below the range that the system hands out."""
+    while True:
+        port = random.randrange(20000, 32000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
+
+
+def start(ranks, module, function, variables=None):
+    """The processes, started with torchrun's variables."""
+    port = str(free_port())
+    processes = []
+    for rank in range(ranks):
+        environment = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1",
+                           MASTER_PORT=port, OMP_NUM_THREADS="1", **(variables or {}))
+        processes.append(subprocess.Popen([sys.executable, "-B", os.path.join(HERE, "ranks.py"), module, function], env=environment,
+                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+    return processes
+
+
+def finish(processes, timeout=60, codes=None):
+    """What each process wrote. `codes`: the exit status expected of each; None: 0 of all."""
+    deadline = time.monotonic() + timeout
+    outputs = []
+    try:
+        for process in processes:
+            outputs.append(process.communicate(timeout=max(1, deadline - time.monotonic()))[0])
+    except subprocess.TimeoutExpired as error:
+        for process in processes:
+            process.kill()
+        outputs += [process.communicate()[0] for process in processes[len(outputs):]]
+        raise AssertionError(f"not done after {timeout} s: {outputs}") from error
+    got = [process.returncode for process in processes]
+    if got != (codes or [0] * len(processes)):
+        raise AssertionError(f"exit status {got}\n" + "\n".join(f"-- rank {rank}\n{text}" for rank, text in enumerate(outputs)))
+    return outputs
+
+
+def run(ranks, module, function, timeout=60, variables=None):
+    return finish(start(ranks, module, function, variables), timeout)
+
+
+def main():
+    sys.path.insert(0, HERE)
+    module, function = sys.argv[1:]
+    import gossamer  # pylint: disable=import-outside-toplevel
+
+    with gossamer.init() as comm:
+        getattr(importlib.import_module(module), function)(comm)
+
+
+if __name__ == "__main__":
+    main()
