@@ -11,7 +11,7 @@
 
 namespace goss {
 
-/// The bytes follow at once: the first 32 share its cache line.
+/// The header of a slot. The bytes follow at once: the first 32 share its cache line.
 struct BoardChannel::Slot {
   std::atomic<std::uint64_t> number;
   Envelope envelope;
@@ -21,23 +21,24 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kHeaderBytes = 32;
-/// Of more bytes the reader asks for the first kMaxFetchedBytes at once. Between processors that share no cache (250
-/// ns a line) 8 KiB then take 2.7 instead of 5.2 us, between others 1.6 instead of 1.5. At 4 KiB it is 2.0 instead
-/// of 2.7, and 0.89 instead of 0.79.
+/// A reader prefetches the first kMaxFetchedBytes of a contribution of at least so many bytes. Between processors that
+/// share no cache (250 ns a line) 8 KiB then take 2.7 instead of 5.2 us, between others 1.6 instead of 1.5. At 4 KiB it
+/// is 2.0 instead of 2.7, and 0.89 instead of 0.79.
 constexpr std::size_t kFetchedBytes = 4096;
 constexpr std::size_t kMaxFetchedBytes = 8192;
-/// What a lane's slots take; the rest of a wide lane lies behind them.
+/// Bytes of a lane's slots; the rest of a wide lane lies behind them.
 constexpr std::size_t kSlotsBytes = 36 * 1024;
-/// More bytes go behind the slots.
+/// Contributions of more bytes lie behind the slots.
 constexpr std::uint64_t kMaxBesideBytes = 1536;
-/// What lies behind the slots has so many parts. A number's part is not that of any of the kSlots - 1 numbers before
-/// it; and where only every second, third or fourth collective has so many bytes, because others come between, all
-/// parts are used.
+/// The area behind the slots is cut into so many parts. A collective's part is not that of any of the kSlots - 1
+/// collectives before it; and where only every second, third or fourth collective has so many bytes, because others
+/// come between, all parts are used.
 constexpr std::uint64_t kParts = 5;
-/// Far fewer than what lies behind the slots: a part holds several.
+/// Limit of a contribution behind the slots; a part holds several of them.
 constexpr std::uint64_t kMaxBehindBytes = kWideBoardBytes;
 constexpr std::size_t kMinBehindBytes = 16 * kMaxBehindBytes;
-/// Lines that nobody writes: the reader's processor fetches them when it comes near the end (transports/shm/ring.h).
+/// Lines that no rank writes: the reader's processor prefetches them when it comes near the end
+/// (transports/shm/ring.h).
 constexpr std::size_t kGapBytes = 9 * kLine;
 
 void fetch(const std::byte* from, std::uint64_t bytes) {
@@ -97,7 +98,7 @@ void BoardChannel::bind(BoardCollective& work, const Call& call) const {
   const bool of_blocks = call.collective == Collective::reduceScatter || call.collective == Collective::allToAll ||
                          call.collective == Collective::scatter;
   work.skipped = of_blocks ? static_cast<std::uint64_t>(rank_) * work.bytes : 0;
-  // The first two operands are read before anything is written over them.
+  // The first two operands are read before any of their bytes are overwritten.
   const bool reduces = schedule::reduces(work.collective);
   const bool overwritten = reduces && rank_ > 1 && work.output == work.input + work.skipped;
   work.needs_copy = reduces && (work.op == GOSS_PREMUL_SUM || overwritten);
@@ -111,26 +112,27 @@ const std::byte* BoardChannel::bytesOf(const BoardCollective& work, int rank) co
   return lanes_[static_cast<std::size_t>(rank)] + work.at;
 }
 
-/// Of collectives in which no rank writes more than `longest` bytes.
+/// Chooses where contributions lie when no rank writes more than `longest` bytes.
 void BoardChannel::choosePlaces(BoardCollective& work, std::uint64_t longest) const {
   work.behind_stride = work.behind_places = 0;
   if (part_bytes_ == 0 || longest <= kMaxBesideBytes) return;
   work.behind_stride = static_cast<std::uint32_t>((longest + kLine - 1) / kLine * kLine + kGapBytes);
   work.behind_places = static_cast<std::uint32_t>(part_bytes_ / work.behind_stride);
-  // As with the parts: those of every second or third collective go through all places.
+  // An odd number that 3 does not divide, so that every second or third collective still uses all places, as with the
+  // parts.
   while (work.behind_places % 2 == 0 || work.behind_places % 3 == 0)
     --work.behind_places;
 }
 
-/// Where in its lane every rank writes its bytes.
+/// Offset, in its lane, of the bytes that every rank writes.
 std::size_t BoardChannel::place(const BoardCollective& work) const {
   if (work.behind_places == 0) return work.number % kSlots * stride_ + kHeaderBytes;
-  // 32 bits, as a long division would be felt. Where they overflow the places begin anew.
+  // 32 bits, because a long division would cost time that is noticed. Where the number overflows the places begin anew.
   const std::uint32_t turn = static_cast<std::uint32_t>(work.number / kParts) % work.behind_places;
   return kSlotsBytes + work.number % kParts * part_bytes_ + std::size_t{turn} * work.behind_stride;
 }
 
-/// What `rank` has given for this rank's result.
+/// The bytes that `rank` contributes to this rank's result.
 const std::byte* BoardChannel::operandOf(const BoardCollective& work, int rank) const {
   return (rank == rank_ && !work.needs_copy ? work.input : bytesOf(work, rank)) + work.skipped;
 }
@@ -178,7 +180,7 @@ void BoardChannel::chooseSources(BoardCollective& work) const {
 
 bool BoardChannel::hasRoom(std::uint64_t number) {
   if (number < all_written_ + kSlots) return true;
-  // Far ahead of what was needed to know so far. What the slowest rank has written counts.
+  // What the slowest rank has written counts; it may be far ahead of what had to be known so far.
   std::uint64_t slowest = written_;
   for (int rank = 0; rank < static_cast<int>(lanes_.size()); ++rank) {
     std::uint64_t seen = written_;
@@ -220,7 +222,7 @@ BoardChannel::Outcome BoardChannel::advance(BoardCollective& work, int looks) {
 }
 
 bool BoardChannel::comes(const Slot& slot, std::uint64_t number, int looks) const {
-  // The first looks take no breath: when all ranks are as fast, the line arrives before a pause would end.
+  // The first looks do not pause: when all ranks are as fast, the line arrives before a pause would end.
   constexpr int kLooksAtFullSpeed = 32;
   for (int look = 1; slot.number.load(std::memory_order_acquire) < number; ++look) {
     if (look >= looks) return false;
@@ -229,7 +231,7 @@ bool BoardChannel::comes(const Slot& slot, std::uint64_t number, int looks) cons
   return true;
 }
 
-/// Of a barrier, on rank 0, before it writes: the others have.
+/// For a barrier, on rank 0, before it writes: whether all other ranks have written.
 BoardChannel::Outcome BoardChannel::gather(BoardCollective& work, int looks) const {
   for (work.next = 1; work.next < static_cast<int>(lanes_.size()); ++work.next) {
     const Slot& slot = slotOf(work.next, written_ + 1);
@@ -255,7 +257,7 @@ BoardChannel::Outcome BoardChannel::collect(BoardCollective& work, int looks) {
   return Outcome::done;
 }
 
-/// What is done with the bytes of `rank` when all ranks before it had their turn.
+/// Processes the bytes of `rank`, after those of all ranks before it.
 void BoardChannel::take(const BoardCollective& work, int rank) const {
   if (work.count == 0) return;
   const std::byte* from = operandOf(work, rank);
@@ -276,7 +278,7 @@ void BoardChannel::take(const BoardCollective& work, int rank) const {
     case Collective::exscan:
       break;
   }
-  if (rank == 0) return; // It takes two to add.
+  if (rank == 0) return; // A sum needs two operands.
   const std::byte* before = rank == 1 ? operandOf(work, 0) : work.output;
   kernels::reduce(work.dtype, work.op, work.output, before, from, work.count);
 }

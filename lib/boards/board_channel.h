@@ -29,68 +29,69 @@ struct BoardCollective {
   std::uint64_t count = 0; ///< Elements of the vector or of one rank's block.
   std::uint64_t bytes = 0; ///< Bytes of these elements.
   std::uint64_t posts = 0; ///< Bytes that this rank writes.
-  int first = 0;           ///< Ranks that this one reads from: first .. end - 1.
+  int first = 0;           ///< This rank reads from the ranks first .. end - 1.
   int end = 0;
   bool gathers_first = false;      ///< This rank writes only after all others have written (barrier on rank 0).
   bool needs_copy = false;         ///< This rank's own bytes are to be read from its board, not from the input.
   std::uint32_t behind_stride = 0; ///< Bytes of a place behind the slots; 0: the bytes follow their slot.
   std::uint32_t behind_places = 0; ///< Number of such places in a part.
   std::uint64_t skipped = 0;       ///< Bytes of each other rank's contribution that this rank skips.
-  Envelope envelope{};             ///< What all ranks must call: set before the first advance().
+  Envelope envelope{};             ///< Signature that all ranks must have: set before the first advance().
 
   std::uint64_t number = 0; ///< Number among the communicator's collectives over boards, from 1; 0: not written yet.
-  std::size_t at = 0;       ///< Where in the lanes the bytes of that number are.
+  std::size_t at = 0;       ///< Offset in the lanes of the bytes of that number.
   int next = 0;             ///< The rank whose bytes are awaited.
 };
 
 /// The lanes of one communicator.
 ///
 /// A lane holds kSlots slots; collective number n uses slot n % kSlots of every rank. A slot is a number (written last
-/// and with release order, so that who sees it sees the rest), the call's signature, and the bytes; for the smallest
-/// messages all in one cache line. In a wide lane more bytes than a few lines lie behind the slots, in five parts, of
-/// which number n uses part n % 5: place by place, over and over again, because a line can be written much sooner when
-/// it has left the cache of the core that read it last. Where that is follows from the number and from the length of
-/// this collective alone, and of no other, so ranks that called different things before find each other's bytes; that
-/// they did, the signature says (Signature::history).
+/// and with release order, so that a rank that sees it also sees the rest), the call's signature, and the bytes; for
+/// the smallest messages all in one cache line. In a wide lane contributions of more than a few lines lie behind the
+/// slots, in five parts, of which number n uses part n % 5. Within a part successive collectives use successive places,
+/// because a line can be written much sooner when it has left the cache of the core that read it last. The place
+/// follows only from the number and the length of this collective, so ranks that called different collectives before
+/// still find each other's bytes; the signature shows that they did (Signature::history).
 ///
-/// A rank writes number n only when it has ended n - 1, and writes in every collective, if only number and signature;
-/// so a rank that has written n - kSlots + 1 has read what n overwrites, and nobody needs to say so. Collectives in
-/// which a rank waits for nobody may therefore run ahead by kSlots - 1, and no further.
+/// A rank writes number n only when it has ended n - 1, and writes in every collective, at least number and signature;
+/// so a rank that has written n - kSlots + 1 has read what n overwrites, and no acknowledgement is needed. Collectives
+/// in which a rank waits for nobody may therefore run ahead by kSlots - 1, and no further.
 ///
 /// When ranks outnumber processors, rank 0 releases a barrier, after all others have written, so that no rank spins for
 /// one that is not scheduled.
 ///
 /// Reductions add in the order of the ranks, on all ranks: the same bits everywhere. Buffers may be in place, as
 /// nothing is written to the output before the input is on the board. A rank reads its own bytes from its input where
-/// it can, because lines of the board that others read must come back from them: all-reduces of up to 8 KiB take 10 to
-/// 30 % longer with them. Guarded by the engine's lock; never blocks.
+/// it can, because lines of the board that other cores read must come back from there: all-reduces of up to 8 KiB take
+/// 10 to 30 % longer with them. Guarded by the engine's lock; never blocks.
 class BoardChannel {
  public:
-  /// `ranks` are the world ranks of the communicator. All of its ranks must decide alike; null when a board has no such
-  /// lane, or `board` does not show that of a rank. `oversubscribed`: there are more ranks than processors.
+  /// `ranks` are the world ranks of the communicator. All of its ranks must get the same answer; null when boards have
+  /// no such lane, or `board` does not map that of a rank. `oversubscribed`: there are more ranks than processors.
   static std::unique_ptr<BoardChannel> create(Board* board, std::uint32_t lane, const std::vector<int>& ranks, int rank,
                                               bool oversubscribed = false);
 
-  /// Whether the call can run here: the same answer on all ranks that call the same.
+  /// Whether boards can run the call: the same answer on all ranks that make the same call.
   [[nodiscard]] bool fits(const Call& call) const;
   /// Most bytes that a rank may write.
   [[nodiscard]] std::uint64_t capacity() const { return capacity_; }
   void bind(BoardCollective& work, const Call& call) const;
 
   enum class Outcome : std::uint8_t { waiting, done, mismatch };
-  /// Does what can be done now, looking up to `looks` times for the bytes of a rank. Collectives take turns: only the
-  /// one that enter() or leave() has named may come here.
+  /// Makes progress without blocking, looking up to `looks` times for the bytes of a rank. Collectives take turns: only
+  /// the one that enter() or leave() has named may advance.
   Outcome advance(BoardCollective& work, int looks = 1);
-  /// After a mismatch: what the rank work.next calls.
+  /// After a mismatch: the envelope of the call of rank work.next.
   [[nodiscard]] Envelope envelopeOf(const BoardCollective& work) const;
-  /// Wakes the ranks that sleep over what was written.
+  /// Wakes the ranks that sleep, because this rank has written.
   void wakeOthers() { board_->wake(others_); }
-  /// The first rank whose bytes (or, before anything is written, whose progress) are awaited; -1: none.
+  /// The first rank whose bytes (or, before this rank has written, whose progress) are awaited; -1: none.
   [[nodiscard]] int awaited(const BoardCollective& work) const;
-  /// All such ranks.
+  /// Appends all such ranks.
   void appendAwaited(const BoardCollective& work, std::vector<int>& ranks) const;
 
-  /// Queues the operation. Returns whether its turn is now; otherwise the leave() that ends the turn before returns it.
+  /// Queues the operation. Returns whether its turn is now; otherwise the leave() that ends the previous turn returns
+  /// it.
   bool enter(Operation& operation);
   /// Ends the operation's turn. Returns the next operation, or null.
   Operation* leave(Operation& operation);
@@ -119,15 +120,15 @@ class BoardChannel {
   int rank_ = 0;
   bool oversubscribed_ = false;
   std::size_t stride_ = 0;
-  std::size_t part_bytes_ = 0; ///< Of each part of what lies behind the slots; 0: the lane is not wide.
+  std::size_t part_bytes_ = 0; ///< Bytes of each part behind the slots; 0: the lane is not wide.
   std::uint64_t capacity_ = 0;
   std::byte* mine_ = nullptr;
   std::vector<const std::byte*> lanes_; ///< By rank, this one's among them.
-  std::vector<int> others_;             ///< World ranks.
+  std::vector<int> others_;             ///< World ranks of the other ranks.
   std::uint64_t written_ = 0;           ///< Number of the last collective that this rank has written.
   std::uint64_t all_written_ = 0;       ///< Every rank has written at least this number.
-  std::vector<Operation*> queue_;       ///< Started and not ended, in order.
-  platform::AdaptiveCopy copy_;         ///< To mine_.
+  std::vector<Operation*> queue_;       ///< Operations that were started and have not ended, in order.
+  platform::AdaptiveCopy copy_;         ///< Copies into mine_.
 };
 
 } // namespace goss

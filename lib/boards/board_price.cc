@@ -9,7 +9,7 @@ constexpr double kCall_s = 0.15e-6;
 constexpr double kLine_s = 0.06e-6;
 constexpr double kWrite_bytes_per_s = 20e9;
 constexpr double kRead_bytes_per_s = 8e9;
-// Of wide lanes.
+// Bandwidth of wide lanes.
 constexpr double kWideWrite_bytes_per_s = 40e9;
 constexpr double kWideRead_bytes_per_s = 26e9;
 

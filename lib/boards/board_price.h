@@ -1,4 +1,4 @@
-/// What a collective over boards takes: its bytes and its time, for the planner and for goss_explain.
+/// The cost of a collective over boards, in bytes and time, for the planner and for goss_explain.
 #ifndef GOSS_LIB_BOARDS_BOARD_PRICE_H_
 #define GOSS_LIB_BOARDS_BOARD_PRICE_H_
 
@@ -12,14 +12,14 @@ namespace goss {
 /// Name of the algorithm that boards implement.
 inline constexpr std::string_view kFlatName = "flat";
 
-/// What a wide lane takes, and what goss_explain counts with. Communicators whose lane is not wide have 9184.
+/// Bytes that a rank may write in a wide lane; goss_explain assumes wide lanes. Lanes that are not wide have 9184.
 inline constexpr std::uint64_t kWideBoardBytes = 64 * 1024;
 
 /// Bytes that a rank writes, for `bytes` of the vector or of one rank's block.
 [[nodiscard]] std::uint64_t bytesWritten(Collective collective, int size, bool is_root, std::uint64_t bytes);
-/// Most bytes that any rank writes, for `bytes` of the vector or of one rank's block: what must fit a board.
+/// Most bytes that any rank writes, for `bytes` of the vector or of one rank's block: they must fit a board.
 [[nodiscard]] std::uint64_t mostBytesWritten(Collective collective, int size, std::uint64_t bytes);
-/// What the planner takes the call for, in seconds, on lanes that take `board_bytes`.
+/// The planner's price of the call in seconds, on lanes in which a rank may write `board_bytes`.
 [[nodiscard]] double flatPrice_s(Collective collective, int size, std::uint64_t bytes, std::uint64_t board_bytes);
 
 } // namespace goss

@@ -20,7 +20,7 @@ struct Common {
   goss_request_t* request;
 };
 
-/// GOSS_CODEC, for calls that name none and that it can serve.
+/// Applies GOSS_CODEC to calls that name no codec and that it can serve.
 Status useDefaultCodec(Communicator& communicator, Call& call) {
   const std::string& spec = communicator.world().config().codec;
   const bool sums = call.op == GOSS_SUM || call.op == GOSS_AVG || call.op == GOSS_PREMUL_SUM;
@@ -30,7 +30,8 @@ Status useDefaultCodec(Communicator& communicator, Call& call) {
   if (!codecs.isOk()) {
     return Status::error(codecs.status().kind(), fmt::format("GOSS_CODEC: {}", codecs.status().text()));
   }
-  if (codecs.value()->feedback() && call.tensor == 0) return Status::ok(); // Nothing could be kept by its name.
+  // Without a tensor's name no feedback could be kept.
+  if (codecs.value()->feedback() && call.tensor == 0) return Status::ok();
   call.codecs = codecs.take();
   return Status::ok();
 }
@@ -78,7 +79,7 @@ Status checkBuffer(const Common& common, const char* name, const void* buffer, s
 struct Buffers {
   const void* send;
   void* recv;
-  bool uses_send = true; ///< On this rank.
+  bool uses_send = true; ///< Whether this rank's send buffer is used.
   bool uses_recv = true;
 };
 
@@ -101,7 +102,7 @@ struct Uniform {
   std::int32_t root = -1;
 };
 
-/// Whether the call is blocking and has no options that change anything: then it may be one of the last ones again.
+/// Whether the call is blocking and has no options that change anything: then it may be a cached call.
 bool isPlain(const Common& common, goss_op op) {
   const goss_options* options = common.options;
   if (common.request != nullptr || op == GOSS_PREMUL_SUM || !isUsable(common.comm)) return false;
@@ -138,7 +139,7 @@ Status launchUniform(const Common& common, const Uniform& uniform, const Buffers
   return status;
 }
 
-/// Block sizes and positions of a v-variant, checked.
+/// Checks the sizes and positions of a v-variant's blocks; returns the sum.
 Result<std::uint64_t> sumOf(const Common& common, const char* name, const std::size_t* counts, int ranks) {
   if (counts == nullptr) return invalid(fmt::format("{}: {} is NULL", common.function, name));
   std::uint64_t sum = 0;
@@ -156,7 +157,7 @@ std::span<const std::size_t> perRank(const std::size_t* counts, goss_comm_t comm
 
 bool isRoot(goss_comm_t comm, std::int32_t root) { return comm != nullptr && comm->communicator->rank() == root; }
 
-/// A v-variant with one list of counts that all ranks give alike.
+/// Launches a v-variant with one list of counts, the same on all ranks.
 Status launchUneven(const Common& common, Call call, const Buffers& buffers, const std::size_t* counts,
                     const std::size_t* displs) {
   if (Status status = checkComm(common.function, common.comm); !status.isOk()) return status;

@@ -162,7 +162,7 @@ goss_status goss_comm_transport(goss_comm_t comm, int32_t peer, const char** nam
 goss_status goss_comm_error(goss_comm_t comm, goss_status* status, const char** text) {
   return guarded("goss_comm_error", [&] {
     Status checked = checkComm("goss_comm_error", comm, comm);
-    // Its first failure is kept, and the text with it.
+    // The communicator keeps its first failure, and the text with it.
     if (checked.isOk()) tell(comm->communicator->failure(), status, text);
     return checked;
   });
@@ -189,7 +189,7 @@ goss_status goss_comm_destroy(goss_comm_t comm) {
   return guarded("goss_comm_destroy", [&] {
     if (comm == nullptr) return Status::ok();
     Group::ofThisThread().forget(*comm->communicator);
-    // Its destructor would take leave of the other ranks in the parent's name.
+    // The destructor would say goodbye to the other ranks in the parent's name.
     if (!comm->communicator->isInherited()) delete comm;
     return Status::ok();
   });

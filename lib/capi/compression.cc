@@ -13,7 +13,7 @@ using goss::Status;
 
 namespace {
 
-/// It works on what is kept until it ends.
+/// The error while an operation is pending, which uses the state until it ends.
 Status pending(const char* function) {
   return invalid(std::string(function) + ": an all_reduce with a codec that works in phases is pending; wait for it");
 }
@@ -70,8 +70,7 @@ goss_status goss_codec_state_reset(goss_comm_t comm, uint64_t tensor) {
     if (tensor != 0) filter.tensor = tensor;
     auto lock = comm->communicator->engine().enter();
     if (comm->communicator->holdsStateOnLoop(tensor)) return pending("goss_codec_state_reset");
-    // What error feedback keeps, not the places in random streams and PowerSGD's factors: these must stay
-    // the same on all ranks.
+    // The roles of error feedback; positions in random streams and PowerSGD's factors must stay the same on all ranks.
     using Role = goss::ReferenceRole;
     for (const Role role : {Role::worker, Role::server, Role::momentum, Role::velocity}) {
       filter.role = role;

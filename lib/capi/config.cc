@@ -14,7 +14,7 @@ namespace goss::capi {
 
 namespace {
 
-/// Gives the numbers of a goss_config the values of a Config; its strings are NULL.
+/// Copies the numbers of a Config into a goss_config, whose strings are NULL.
 class NumberWriter {
  public:
   NumberWriter(const Config& config, goss_config& to) : config_(config), to_(to) {}
@@ -40,13 +40,13 @@ class NumberWriter {
   goss_config& to_;
 };
 
-/// Overrides a Config by what a goss_config says; the first field that is not acceptable decides the status.
+/// Overrides a Config by the fields of a goss_config; the first field that is not acceptable decides the status.
 class FieldReader {
  public:
   FieldReader(const char* function, const goss_config& given, Config& config)
       : function_(function), given_(given), config_(config) {}
 
-  /// NULL: as the environment says. Empty: the default.
+  /// NULL: the environment's value. Empty: the default.
   void text(const Setting<std::string, const char*>& setting) {
     const char* found = given_.*setting.given;
     if (found == nullptr) return;
@@ -66,7 +66,8 @@ class FieldReader {
   void integer(const Setting<T, F>& setting, const Range<T>& range) {
     const F found = given_.*setting.given;
     const T standard = defaults_.*setting.member;
-    if (found == 0 && standard != 0 && range.least > 0) return; // 0 means nothing here: as the environment says.
+    // 0 has no meaning for this field: the environment's value stays.
+    if (found == 0 && standard != 0 && range.least > 0) return;
     const bool fits = std::in_range<T>(found);
     const T value = static_cast<T>(found);
     if (fits && (value == standard || (value >= range.least && value <= range.most)))
@@ -159,7 +160,7 @@ goss_status goss_config_check(const goss_config* config) {
                              [&] { return goss::capi::readSettings("goss_config_check", config).status(); });
 }
 
-/// The symbol of programs that were compiled when goss_config_init was no inline function: their struct ends with
+/// The symbol for programs that were compiled when goss_config_init was no inline function: their struct ends with
 /// links_file.
 GOSS_API goss_status goss_config_init_of_first_version(goss_config* config) __asm__("goss_config_init");
 goss_status goss_config_init_of_first_version(goss_config* config) {

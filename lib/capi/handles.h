@@ -1,4 +1,4 @@
-/// What the C ABI's opaque handles are, and how its calls report.
+/// Contents of the C ABI's opaque handles, and how its calls report errors.
 #ifndef GOSS_LIB_CAPI_HANDLES_H_
 #define GOSS_LIB_CAPI_HANDLES_H_
 
@@ -23,10 +23,10 @@ namespace goss::capi {
 inline Operation* toOperation(goss_request_t request) { return reinterpret_cast<Operation*>(request); }
 inline goss_request_t toRequest(Operation* operation) { return reinterpret_cast<goss_request_t>(operation); }
 
-/// Keeps the text for goss_last_error of this thread and returns the number.
+/// Keeps the text for this thread's goss_last_error() and returns the number.
 goss_status report(const Status& status);
 Status invalid(std::string text);
-/// Copies the kind and the text of `kept` to where a C caller wants them; `status` and `text` may be null.
+/// Copies the kind and the text of `kept` to a C caller's arguments; `status` and `text` may be null.
 void tell(const Status& kept, goss_status* status, const char** text);
 
 /// Whether calls may use `comm`: it is not NULL, and this process has made it.
@@ -41,7 +41,7 @@ inline Status checkRequest(const char* function, goss_request_t request) {
   return usable ? Status::ok() : inherited(function, "the request");
 }
 
-/// Runs the body of a C function; nothing is thrown across the ABI.
+/// Runs the body of a C function; turns exceptions into statuses, because none may cross the ABI.
 template <typename Body>
 goss_status guarded(const char* function, Body body) {
   try {
@@ -49,14 +49,14 @@ goss_status guarded(const char* function, Body body) {
     return status.isOk() ? GOSS_SUCCESS : report(status);
   } catch (const std::bad_alloc&) {
     return report(Status::error(GOSS_ERR_RESOURCE, std::string(function) + ": out of memory"));
-  } catch (const std::system_error& error) { // Threads ran out, as a rule.
+  } catch (const std::system_error& error) { // Mostly because threads ran out.
     return report(Status::error(GOSS_ERR_RESOURCE, std::string(function) + ": " + error.what()));
   } catch (const std::exception& exception) {
     return report(Status::error(GOSS_ERR_INTERNAL, std::string(function) + ": " + exception.what()));
   }
 }
 
-/// A copy for the caller, who gives it to goss_free; a zero follows it. Null: out of memory.
+/// A copy for the caller, who frees it by goss_free; a zero follows the bytes. Null: out of memory.
 void* copyForCaller(std::string_view bytes);
 
 /// Per-call options after validation.
@@ -71,7 +71,7 @@ struct Options {
 };
 Result<Options> readOptions(const char* function, const goss_options* options, const goss_request_t* request);
 
-/// The calls of this thread's open group: started, to be waited for by goss_group_end.
+/// The started calls of this thread's open group, for which goss_group_end waits.
 class Group {
  public:
   static Group& ofThisThread();
@@ -79,12 +79,12 @@ class Group {
   void begin() { ++depth_; }
   void add(Operation* operation) { started_.push_back(operation); }
   Status end();
-  /// The communicator is about to go, and its operations with it: end() reports them as aborted.
+  /// The communicator is about to be destroyed, and its operations with it: end() reports them as aborted.
   void forget(const Communicator& communicator);
 
  private:
   int depth_ = 0;
-  Status failure_; ///< Of forgotten operations.
+  Status failure_; ///< The first failure among forgotten operations.
   std::vector<Operation*> started_;
 };
 

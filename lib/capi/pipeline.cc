@@ -20,7 +20,7 @@
 
 struct goss_pipeline {
   goss::pipeline::Schedule schedule;
-  std::vector<std::vector<goss_pipeline_action>> actions; ///< [rank] the same, as C sees it
+  std::vector<std::vector<goss_pipeline_action>> actions; ///< [rank] the same actions as C structs
 };
 
 struct goss_pipeline_codec {
@@ -34,7 +34,7 @@ namespace {
 
 using pipeline::Action;
 
-/// Of a codec that is not NULL: its file of samples, too, is shared with the parent.
+/// Ok when calls may use the codec, which is not NULL: a forked child would share its file of samples with the parent.
 Status checkCodec(const char* function, goss_pipeline_codec_t codec) {
   return codec->made_in.isInherited() ? inherited(function, "the codec") : Status::ok();
 }
@@ -95,7 +95,7 @@ Result<pipeline::Simulation> simulateHandle(const char* function, goss_pipeline_
   return pipeline::simulate(schedule, toCosts(read.value(), schedule.stages()));
 }
 
-/// Of a spec, without feedback: nothing keeps residuals of boundaries.
+/// The codec of a spec without feedback, because nothing keeps residuals of boundaries.
 Result<std::shared_ptr<const Codec>> boundaryCodec(goss_comm_t comm, const char* spec) {
   if (spec == nullptr) return std::shared_ptr<const Codec>();
   auto found = comm->communicator->world().codecs().find(spec, {});
@@ -320,7 +320,7 @@ goss_status goss_pipeline_codec_import(goss_pipeline_codec_t codec, const void* 
       Status status = codec->codec->samples().importAll({static_cast<const char*>(bytes), size});
       if (status.kind() == GOSS_ERR_RESOURCE) codec->codec->abandon();
       return status;
-    } catch (const std::bad_alloc&) { // half of them are there
+    } catch (const std::bad_alloc&) { // only some of the samples were imported
       codec->codec->abandon();
       throw;
     }

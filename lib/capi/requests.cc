@@ -10,7 +10,7 @@ namespace goss::capi {
 
 namespace {
 
-/// Of at most 8 bytes. A division costs more than a copy.
+/// Limit for elements of at most 8 bytes; comparing is cheaper than a division.
 constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 59;
 
 struct MessageContext {
@@ -20,7 +20,7 @@ struct MessageContext {
   goss_request_t* request;
 };
 
-/// Whether checkMessage() would find nothing, at the price of a few comparisons.
+/// Whether checkMessage() would find no error, at the price of a few comparisons.
 bool isGood(goss_comm_t comm, const MessageCall& call) {
   return isUsable(comm) && static_cast<unsigned>(call.dtype) < GOSS_DTYPE_COUNT && call.peer >= 0 &&
          call.peer < comm->communicator->size() && call.tag >= 0 && call.buffer != nullptr &&
@@ -49,7 +49,7 @@ Status checkMessage(const MessageContext& context, const MessageCall& call) {
   return Status::ok();
 }
 
-/// Of a call that is good. `request` null: blocking, unless a group is open.
+/// Starts a call for which isGood() holds. `request` null: blocking, unless a group is open.
 Status launchGood(Communicator& communicator, const MessageCall& call, goss_request_t* request, bool persistent) {
   if (request == nullptr && !Group::ofThisThread().open()) return communicator.runMessage(call, nullptr);
   Status error;
@@ -63,7 +63,7 @@ Status launchGood(Communicator& communicator, const MessageCall& call, goss_requ
   return Status::ok();
 }
 
-/// `call` gets the timeout of the options.
+/// `call` gets the timeout from the options.
 Status launchMessage(const MessageContext& context, MessageCall& call) {
   bool persistent = false;
   if (context.options != nullptr) {

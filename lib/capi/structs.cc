@@ -5,7 +5,7 @@
 namespace goss::capi {
 
 Status checkSize(const std::string& what, std::size_t size, std::size_t known) {
-  constexpr std::size_t kUnit = sizeof(std::size_t); // No field lies across such a multiple.
+  constexpr std::size_t kUnit = sizeof(std::size_t); // No field crosses a multiple of this.
   if (size >= kUnit && size <= known && size % kUnit == 0) return Status::ok();
   if (size > known && size % kUnit == 0 && size < 2 * known) {
     return invalid(

@@ -1,4 +1,4 @@
-/// Structs of the C ABI that may grow: their `size` says how many bytes the caller's header gives them.
+/// Structs of the C ABI that may grow: their `size` says how many bytes they have in the caller's header.
 #ifndef GOSS_LIB_CAPI_STRUCTS_H_
 #define GOSS_LIB_CAPI_STRUCTS_H_
 
@@ -9,7 +9,8 @@
 
 namespace goss::capi {
 
-/// `what` names the struct in errors, such as "goss_barrier: options". `known` is the library's sizeof.
+/// Checks a struct's size. `what` names the struct in errors, such as "goss_barrier: options". `known` is the library's
+/// sizeof.
 Status checkSize(const std::string& what, std::size_t size, std::size_t known);
 
 /// Returns `defaults`, overwritten with those fields of *given that the caller's header has.

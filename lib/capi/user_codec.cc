@@ -44,7 +44,7 @@ Result<std::size_t> UserCodec::encodeTo(std::span<const float> values, std::span
                                    name_, bytes, values.size()));
 }
 
-/// values: in, what is to be encoded without its residual; decoded: out.
+/// values: in, the vector to encode without its residual; decoded: out.
 Status UserCodec::encodeKeeping(std::span<float> values, std::span<float> decoded, float* residual,
                                 std::span<std::byte> out, std::size_t& bytes) const {
   const Result<std::size_t> made = encodeTo(values, out);

@@ -1,4 +1,4 @@
-/// A codec that a program gives as C functions, with everything around it that collectives want.
+/// A codec that a program defines by C functions, with the feedback and merging that collectives need.
 #ifndef GOSS_LIB_CAPI_USER_CODEC_H_
 #define GOSS_LIB_CAPI_USER_CODEC_H_
 
@@ -18,7 +18,7 @@ class UserCodec final : public Codec {
   [[nodiscard]] std::size_t maxBytes(std::size_t count) const override {
     return functions_.max_bytes(functions_.context, count);
   }
-  /// Two vectors: a sum that is encoded, and what a payload decodes to.
+  /// Scratch for two vectors: the sum that is encoded, and the decoded payload.
   [[nodiscard]] std::size_t scratchBytes(std::size_t count) const override { return 2 * count * sizeof(float); }
   Status encode(const EncodeJob& job) const override;
   Status decode(const DecodeJob& job) const override;

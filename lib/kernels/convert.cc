@@ -19,7 +19,7 @@ static_assert(std::tuple_size_v<ElementTypes> == GOSS_DTYPE_COUNT);
 template <std::size_t kDtype>
 using ElementType = std::tuple_element_t<kDtype, ElementTypes>;
 
-/// The float32 that an element becomes on its way to a small float: exact, or with a trace of what was cut off.
+/// The float32 through which an element is converted to a small float: exact, or rounded to odd.
 template <typename From>
 float bridge(From value) {
   if constexpr (kIsSmallFloat<From>) {
@@ -27,8 +27,8 @@ float bridge(From value) {
   } else if constexpr (std::is_same_v<From, double>) {
     return roundToOdd(value);
   } else if constexpr (std::is_integral_v<From> && sizeof(From) == 8) {
-    // Integers of 64 bits do not fit a double either. The lowest bits cannot decide anything but a tie, so they are
-    // folded into one bit that says whether they were zero.
+    // Integers of 64 bits do not fit a double either. Their lowest bits only decide ties, so they are folded into one
+    // bit that says whether any of them was set.
     const bool negative = value < 0;
     const auto magnitude = negative ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
     constexpr std::uint64_t kLow = (1u << 12) - 1;

@@ -1,6 +1,6 @@
-/// What one element of each dtype is and how two of them combine: the only definition of the library's arithmetic.
-/// Everything is free of branches, so that compilers make vector code of loops over it, and free of library calls, so
-/// that the same text can be compiled for a GPU.
+/// Elements of each dtype and how two of them combine: the only definition of the library's arithmetic. There are no
+/// branches, so that compilers vectorise loops over these functions, and no library calls, so that the same source
+/// compiles for a GPU.
 ///
 /// Nothing here depends on the rounding of subnormal float32 values, so a thread that flushes those to zero gets the
 /// same float16 and float8 results.
@@ -113,7 +113,7 @@ GOSS_HOST_DEVICE std::uint32_t encode(float value) {
 }
 
 /// The float32 whose later rounding to a format of at most 22 significant bits equals one rounding of `value`: rounding
-/// to odd keeps a trace of what was cut off.
+/// to odd keeps a sticky bit of the bits cut off.
 GOSS_HOST_DEVICE float roundToOdd(double value) {
   const auto nearest = static_cast<float>(value);
   const double back = nearest;
@@ -171,7 +171,7 @@ struct BitXor {
     return static_cast<T>(a ^ b);
   }
 };
-/// `Bitwise` of what is true, as 0 or 1.
+/// The result of `Bitwise` on truth values, as 0 or 1.
 template <typename Bitwise>
 struct Logical {
   template <typename T>
@@ -182,7 +182,8 @@ struct Logical {
 template <typename Op>
 inline constexpr bool kIsOrder = std::is_same_v<Op, Min> || std::is_same_v<Op, Max>;
 
-/// Floats sort like sign-and-magnitude integers; this maps their bits to a two's complement number of the same order.
+/// Maps the bits of a float to a two's complement number of the same order, because floats sort like sign-and-magnitude
+/// integers.
 template <typename Signed>
 GOSS_HOST_DEVICE Signed orderKey(Signed bits) {
   constexpr Signed kMagnitude = std::numeric_limits<Signed>::max();
@@ -203,7 +204,7 @@ GOSS_HOST_DEVICE Signed applyOrder(Signed a, Signed b, Signed largest, Signed na
 template <typename Op, typename T>
 GOSS_HOST_DEVICE T combine(T a, T b) {
   if constexpr (std::is_same_v<T, Bool>) {
-    return Bool{Op::template apply<std::uint8_t>(a.byte, b.byte)}; // Only logical operations.
+    return Bool{Op::template apply<std::uint8_t>(a.byte, b.byte)}; // Bool has only logical operations.
   } else if constexpr (kIsSmallFloat<T>) {
     using Bits = typename T::Bits;
     if constexpr (kIsOrder<Op>) {

@@ -18,7 +18,7 @@ constexpr std::size_t kStreamBlockBytes = 16u << 10;
 
 const Table& table() { return availableTables().back(); }
 
-/// Reduces into a block in the first-level cache and hands it on, `put(offset, block, elems)`, so that every type and
+/// Reduces into a block in the first-level cache and passes it to `put(offset, block, elems)`, so that every type and
 /// operation streams. Stores that bypass the caches do not read the old contents, a third of the traffic.
 template <typename Put>
 // NOLINTNEXTLINE(readability-function-size): two vectors and what to do with them, as below
@@ -78,7 +78,7 @@ void finishStreaming(DType dtype, ReduceOp op, int ranks, void* dst, void* other
 void copy(void* dst, const void* src, std::size_t bytes) {
   if (bytes >= kStreamBytes && table().stream != nullptr) {
     table().stream(dst, src, bytes);
-  } else if (bytes != 0) { // memcpy may not be given null pointers, even for nothing
+  } else if (bytes != 0) { // memcpy may not be given null pointers, even for no bytes
     std::memcpy(dst, src, bytes);
   }
 }

@@ -3,7 +3,7 @@
 ///
 /// Rules for every call: thread-safe, never blocks, never allocates. Buffers hold `count` elements aligned to their
 /// element size; zero elements and null pointers for them are fine. Ranges may overlap only where a call says so.
-/// `dtype` and `op` must be values for which supported() is true: the caller has validated its input.
+/// `dtype` and `op` must be values for which supported() is true; the caller validates its input.
 ///
 /// Numbers: integers wrap around. float16, bfloat16 and both float8 types are computed in float32 and rounded to
 /// nearest even once per call. float8 e4m3 saturates at 448; e5m2 and the wider types overflow to infinity. A NaN
@@ -23,23 +23,24 @@ namespace goss::kernels {
 /// GOSS_MIN and GOSS_MAX.
 [[nodiscard]] bool supported(DType dtype, ReduceOp op);
 
-/// dst[i] = a[i] op b[i]. `dst` may be `a` or `b` exactly. GOSS_AVG and GOSS_PREMUL_SUM add: their factor is applied by
-/// average() and scale().
+/// dst[i] = a[i] op b[i]. `dst` may be `a` or `b` exactly. GOSS_AVG and GOSS_PREMUL_SUM only add; average() and scale()
+/// apply their factors.
 // One more parameter than usual, as every reduction over two vectors has.
 // NOLINTNEXTLINE(readability-function-size)
 void reduce(DType dtype, ReduceOp op, void* dst, const void* a, const void* b, std::size_t count);
 
-/// The same for a result that is not needed again soon: where it replaces neither `a` nor `b`, it bypasses the caches.
+/// reduce() for a result that is not needed again soon: where `dst` is neither `a` nor `b`, the stores bypass the
+/// caches.
 void reduceStreaming(DType dtype, ReduceOp op, void* dst, const void* a, const void* b, std::size_t count);
 
-/// The last step of a reduction over `ranks` ranks whose result is wanted in two places, past the caches: `dst` and
-/// `other` get a[i] op b[i], divided by `ranks` where `op` is GOSS_AVG. Either may be `a` or `b` exactly; no two of
-/// them overlap otherwise.
+/// The last step of a reduction over `ranks` ranks whose result is wanted in two places, with stores that bypass the
+/// caches: `dst` and `other` get a[i] op b[i], divided by `ranks` where `op` is GOSS_AVG. Either may be `a` or `b`
+/// exactly; no two of them overlap otherwise.
 // NOLINTNEXTLINE(readability-function-size)
 void finishStreaming(DType dtype, ReduceOp op, int ranks, void* dst, void* other, const void* a, const void* b,
                      std::size_t count);
 
-/// Copies `bytes` bytes; the ranges do not overlap. Large copies bypass the caches on their way out.
+/// Copies `bytes` bytes; the ranges do not overlap. The stores of large copies bypass the caches.
 void copy(void* dst, const void* src, std::size_t bytes);
 
 /// dst[i] = src[i] * factor, for floating types; `factor` is first rounded to float32 unless dtype is float64. `dst`
@@ -49,9 +50,10 @@ void scale(DType dtype, void* dst, const void* src, std::size_t count, double fa
 /// dst[i] = src[i] / ranks, for numbers; integers truncate toward zero. `ranks` >= 1. `dst` may be `src`.
 void average(DType dtype, void* dst, const void* src, std::size_t count, int ranks);
 
-/// dst[i] = src[i] as a `to`. Between floating types: one rounding to nearest even. Integers to floating: nearest.
-/// Floating to integer: truncates, saturates, and NaN becomes 0. Between integers: wraps around. What is not 0 (NaN is
-/// not) is true, and true is 1. The ranges do not overlap, unless they are equal and so are the types.
+/// dst[i] = src[i] converted to dtype `to`. Between floating types: one rounding to nearest even. Integers to floating:
+/// nearest. Floating to integer: truncates, saturates, and NaN becomes 0. Between integers: wraps around. To GOSS_BOOL:
+/// every value but 0 is true, also NaN; from GOSS_BOOL: true is 1. The ranges do not overlap, unless they are equal and
+/// so are the types.
 void convert(DType to, void* dst, DType from, const void* src, std::size_t count);
 
 } // namespace goss::kernels

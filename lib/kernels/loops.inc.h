@@ -17,8 +17,9 @@
 namespace goss::kernels {
 namespace {
 
-/// How many elements at the front to do apart, so that the stores (and the loads of an operand that is dst) of the rest
-/// do not straddle cache lines: with 64-byte vectors that costs up to half of the speed. Zero for short vectors.
+/// Number of elements at the front to process separately, so that the stores (and the loads of an operand that is dst)
+/// of the rest do not straddle cache lines: with 64-byte vectors that costs up to half of the speed. Zero for short
+/// vectors.
 template <typename T>
 std::size_t headCount(const void* dst, std::size_t count) {
   constexpr std::size_t kLine = 64;
@@ -141,7 +142,7 @@ struct PortableHalf {
   static void narrow(void* dst, const void* src, std::size_t count) { narrowLoop<Float16>(dst, src, count); }
 };
 
-/// What adds: the factors of averages and of scaled sums are applied apart.
+/// Sums, also for averages and scaled sums, whose factors are applied separately.
 template <typename T>
 void fillSum(Table& table, DType dtype, ReduceLoop sum) {
   table.reduce[dtype][GOSS_SUM] = table.reduce[dtype][GOSS_AVG] = sum;
@@ -196,13 +197,13 @@ Table makeTable(const char* isa) {
   fillNumber<float>(table, GOSS_FLOAT32);
   fillNumber<double>(table, GOSS_FLOAT64);
   fillLogical<Bool>(table, GOSS_BOOL);
-  // The least and the largest of what is true are `and` and `or`.
+  // The least and the largest of truth values are `and` and `or`.
   table.reduce[GOSS_BOOL][GOSS_MIN] = table.reduce[GOSS_BOOL][GOSS_LAND];
   table.reduce[GOSS_BOOL][GOSS_MAX] = table.reduce[GOSS_BOOL][GOSS_LOR];
   fillSmall<BFloat16>(table, GOSS_BFLOAT16);
   fillSmall<Float8E4M3>(table, GOSS_FLOAT8_E4M3);
   fillSmall<Float8E5M2>(table, GOSS_FLOAT8_E5M2);
-  fillNumber<Float16>(table, GOSS_FLOAT16); // the order operations work on the bits and need no conversion
+  fillNumber<Float16>(table, GOSS_FLOAT16); // minimum and maximum work on the bits and need no conversion
   fillSum<Float16>(table, GOSS_FLOAT16, Half::template reduce<Sum>);
   table.reduce[GOSS_FLOAT16][GOSS_PROD] = Half::template reduce<Prod>;
   table.scale[GOSS_FLOAT16] = Half::scale;

@@ -13,7 +13,7 @@ struct Random128 {
   std::uint32_t word0, word1, word2, word3;
 };
 
-/// The 128 random bits at place `index` of a stream.
+/// The 128 random bits at position `index` of a stream.
 GOSS_HOST_DEVICE Random128 philox(const StreamKey& stream, std::uint64_t index) {
   constexpr std::uint64_t kMultiplier0 = 0xd2511f53u, kMultiplier1 = 0xcd9e8d57u;
   constexpr std::uint32_t kWeyl0 = 0x9e3779b9u, kWeyl1 = 0xbb67ae85u;
@@ -32,9 +32,9 @@ GOSS_HOST_DEVICE Random128 philox(const StreamKey& stream, std::uint64_t index) 
   return {c0, c1, c2, c3};
 }
 
-/// Every element of a vector owns 16 random bits of a stream. Elements are taken in tiles of 128, made of 16 places of
-/// the stream: element e of a tile has bits 16 * (e / 64) and up of word (e / 16) % 4 of place e % 16. So 16 lanes of a
-/// vector unit work on 16 places and never exchange a bit.
+/// Every element of a vector owns 16 random bits of a stream. Elements are taken in tiles of 128, made of 16 positions
+/// of the stream: element e of a tile has bits 16 * (e / 64) and up of word (e / 16) % 4 of position e % 16. So 16
+/// lanes of a vector unit work on 16 positions and never exchange a bit.
 inline constexpr std::uint32_t kRandomTile = 128;
 
 GOSS_HOST_DEVICE std::uint32_t random16(const StreamKey& stream, std::uint64_t element) {

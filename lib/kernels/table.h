@@ -16,7 +16,8 @@ using ScaleLoop = void (*)(void* dst, const void* src, std::size_t count, double
 using AverageLoop = void (*)(void* dst, const void* src, std::size_t count, std::int32_t ranks);
 using MapLoop = void (*)(void* dst, const void* src, std::size_t count);
 
-/// Entries that make no sense (scaling integers, adding truths, widening types that are not small floats) are null.
+/// The loops of one instruction set. Entries without meaning (scaling integers, adding truth values, widening types
+/// that are not small floats) are null.
 struct Table {
   const char* isa = "";
   std::array<std::array<ReduceLoop, GOSS_OP_COUNT>, GOSS_DTYPE_COUNT> reduce{};
@@ -24,7 +25,8 @@ struct Table {
   std::array<AverageLoop, GOSS_DTYPE_COUNT> average{};
   std::array<MapLoop, GOSS_DTYPE_COUNT> widen{};  ///< Small float to float32.
   std::array<MapLoop, GOSS_DTYPE_COUNT> narrow{}; ///< float32 to small float.
-  MapLoop stream = nullptr; ///< Copies bytes past the caches; null where the machine has no such stores.
+  /// Copies bytes with stores that bypass the caches; null where the machine has no such stores.
+  MapLoop stream = nullptr;
 };
 
 /// Makers of the tables; each lives in a file compiled for its instruction set and must run only where that exists.

@@ -35,7 +35,7 @@ Status malformed(const std::string& why) {
 
 } // namespace
 
-/// Moves what `slots` hold of the range to `into`, which begins at range.first, and leaves them without it.
+/// Moves the part of `range` that `slots` hold to `into`, which begins at range.first, and removes it from them.
 void ReferenceStore::carve(Slots& slots, ElementRange range, std::vector<float>& into) {
   for (auto slot = firstTouching(slots, range.first); slot != slots.end() && slot->first < range.end();) {
     const std::uint64_t first = slot->first, end = first + slot->second.values.size();

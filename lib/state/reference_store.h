@@ -17,7 +17,7 @@
 
 namespace goss {
 
-/// Whose state. Values are part of the file format: never renumbered.
+/// To whom a state belongs. Values are part of the file format: never renumbered.
 enum class ReferenceRole : std::uint8_t {
   worker = 0,    ///< What this rank's own encodes lost.
   server = 1,    ///< What the owner of a shard lost when it encoded the sum.
@@ -26,15 +26,15 @@ enum class ReferenceRole : std::uint8_t {
   neighbour = 4, ///< This rank's copy of a neighbour's vector; id: the neighbour's peer id.
   sample = 5,    ///< Activations of a training sample; id: the sample.
   global = 6,    ///< A vector that all ranks hold equally (Cocktail's global model, PowerSGD's start matrix).
-  draws = 7,     ///< Of one element that means nothing: its version counts a tensor's operations (countUp()).
+  draws = 7,     ///< One element without meaning: its version counts a tensor's operations (countUp()).
 };
 inline constexpr int kReferenceRoles = 8;
 
-/// Elements are those of a tensor, never of a bucket or a rank's place: these change.
+/// Elements are numbered within a tensor, never within a bucket or a rank's shard, because those change.
 struct ReferenceKey {
   std::uint64_t tensor = 0;
   ReferenceRole role = ReferenceRole::worker;
-  std::uint64_t id = 0; ///< Peer or sample; 0 where there is one only.
+  std::uint64_t id = 0; ///< Peer or sample; 0 where there is only one.
   friend auto operator<=>(const ReferenceKey&, const ReferenceKey&) = default;
 };
 
@@ -45,30 +45,29 @@ struct ElementRange {
   [[nodiscard]] std::uint64_t end() const { return first + count; }
 };
 
-/// Used by one thread at a time. Every element of a key is stored once at most.
+/// One thread at a time. Every element of a key is stored at most once.
 class ReferenceStore {
  public:
-  /// The state of a range, zero where there was none. A range that is cut otherwise than before takes its elements out
+  /// The state of a range, zero where there was none. A range with other boundaries than before takes its elements out
   /// of the slots that held them: opening all new shards re-shards. The span is valid until an overlapping range is
   /// opened or written, or the key is reset or imported. GOSS_ERR_INVALID_ARGUMENT for a range that ends beyond 2^64 -
   /// 1, GOSS_ERR_RESOURCE when memory runs out.
   Result<std::span<float>> open(const ReferenceKey& key, ElementRange range);
 
-  /// Copies a range out without changing the store; zero where there is nothing. So a shard can be sent to its new
-  /// owner.
+  /// Copies a range without changing the store; zero where there is no state. So a shard can be sent to its new owner.
   void read(const ReferenceKey& key, std::uint64_t first, std::span<float> out) const;
 
-  /// A number that the owner of a slot counts up, 0 at first: a lost difference would make replicas diverge for ever,
-  /// so differences carry it. Absent without exactly this slot.
+  /// A number that the owner of a slot increments, 0 at first. Differences carry it, because a lost difference would
+  /// make replicas diverge for ever. nullopt unless exactly this slot exists.
   [[nodiscard]] std::optional<std::uint64_t> version(const ReferenceKey& key, ElementRange range) const;
-  /// Whether there was such a slot.
+  /// Sets the version; returns whether exactly this slot exists.
   bool setVersion(const ReferenceKey& key, ElementRange range, std::uint64_t version);
 
-  /// How often it was called for the tensor before: the number of an operation, for random streams that go on where
-  /// they were after an import.
+  /// How often countUp() was called for the tensor before: the number of an operation, for random streams that continue
+  /// where they were after an import.
   std::uint64_t countUp(std::uint64_t tensor);
 
-  /// Forgets all state of a tensor, of a role, of both, or of one id. Absent parts match everything.
+  /// Selects the state to forget: that of a tensor, of a role, of both, or of one id. Absent fields match everything.
   struct Filter {
     std::optional<std::uint64_t> tensor;
     std::optional<ReferenceRole> role;

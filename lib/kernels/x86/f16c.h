@@ -52,7 +52,7 @@ struct F16cHalf {
     const __m256 sign = _mm256_set1_ps(-0.0f);
     std::size_t i = 0;
     for (; i + 8 <= count; i += 8) {
-      // The portable code widens every NaN to the canonical one with the sign kept; so do we.
+      // The portable code widens every NaN to the canonical one with the sign kept; so does this.
       const __m256 value = load8(in + i);
       const __m256 signed_nan = _mm256_or_ps(nan, _mm256_and_ps(value, sign));
       _mm256_storeu_ps(out + i, _mm256_blendv_ps(value, signed_nan, _mm256_cmp_ps(value, value, _CMP_UNORD_Q)));
@@ -70,7 +70,7 @@ struct F16cHalf {
   }
 
  private:
-  /// Applies `function` to whole groups of eight and returns how many elements that were.
+  /// Applies `function` to whole groups of eight; returns how many elements these hold.
   template <typename Function>
   static std::size_t map(void* dst, const void* src, std::size_t count, Function function) {
     auto* out = static_cast<std::uint16_t*>(dst);

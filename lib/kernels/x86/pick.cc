@@ -8,7 +8,7 @@ namespace goss::kernels {
 
 namespace {
 
-/// Clang 14's __builtin_cpu_supports does not know this one.
+/// Clang 14's __builtin_cpu_supports does not know F16C.
 bool hasF16c() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;

@@ -1,4 +1,4 @@
-/// A copy that writes past the caches. For files compiled with AVX2 only.
+/// A copy with stores that bypass the caches. For files compiled with AVX2 only.
 #ifndef GOSS_LIB_KERNELS_X86_STREAM_H_
 #define GOSS_LIB_KERNELS_X86_STREAM_H_
 
@@ -25,7 +25,7 @@ inline void streamLoop(void* dst, const void* src, std::size_t bytes) {
     _mm256_stream_si256(reinterpret_cast<__m256i*>(out + i + 32), second);
   }
   __builtin_memcpy(out + i, in + i, bytes - i);
-  _mm_sfence(); // streaming stores are ordered by nothing else, and the reader may be another core
+  _mm_sfence(); // only a fence orders streaming stores, and the reader may be another core
 }
 
 } // namespace
