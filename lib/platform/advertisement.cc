@@ -44,7 +44,7 @@ Result<Advertisement::Entry> Advertisement::parseEntry(std::string_view text) {
     if (end == std::string_view::npos) return refuse(text, "lacks a ]");
     host = text.substr(1, end - 1);
     rest = text.substr(end + 1);
-  } else if (std::count(text.begin(), text.end(), ':') == 1) { // More of them are an IPv6 address without a port.
+  } else if (std::count(text.begin(), text.end(), ':') == 1) { // More colons are an IPv6 address without a port.
     host = text.substr(0, text.find(':'));
     rest = text.substr(text.find(':'));
   }

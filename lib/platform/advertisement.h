@@ -1,4 +1,4 @@
-/// Where a router or a host with containers takes calls for this process: GOSS_ADVERTISE.
+/// The addresses at which a router or a container host takes connections for this process: GOSS_ADVERTISE.
 #ifndef GOSS_LIB_PLATFORM_ADVERTISEMENT_H_
 #define GOSS_LIB_PLATFORM_ADVERTISEMENT_H_
 
@@ -13,8 +13,8 @@
 namespace goss::platform {
 
 /// Entries "ADDRESS", "ADDRESS:PORT" or "ADDRESS:FIRST-LAST", with commas between them; an address is a name or
-/// numeric, IPv6 in brackets. Its ports stand for those that this process listens on, in order, and are as many;
-/// without ports they are the same ones. A value.
+/// numeric, IPv6 in brackets. Its ports stand, in order, for those on which this process listens, and there are as
+/// many; without ports they are the same. A value.
 class Advertisement {
  public:
   Advertisement() = default;
@@ -30,7 +30,7 @@ class Advertisement {
  private:
   struct Entry {
     std::string host;
-    PortRange ports; ///< 0-0: those that are listened on.
+    PortRange ports; ///< 0-0: the ports that the process listens on.
   };
   static Result<Entry> parseEntry(std::string_view text);
 

@@ -1,7 +1,7 @@
 #include "platform/bbr_state.h"
 
 #include <linux/inet_diag.h>
-#include <linux/tcp.h> // The C library's tcp_info is older.
+#include <linux/tcp.h> // The C library's tcp_info is older and lacks fields.
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -12,7 +12,8 @@
 namespace goss::platform {
 
 std::optional<BbrState> bbrState(int fd) {
-  // The pacing gain times 256: 2.89 while it seeks the path's rate, at most 1.25 afterwards.
+  // The pacing gain times 256 above which bbr is in startup: 2.89 while it probes for the path's rate, at most 1.25
+  // afterwards.
   constexpr std::uint32_t kSeekingGain = 512;
   constexpr double kFirstGain = 2.89;
   if (congestionControl(fd) != "bbr") return std::nullopt;

@@ -1,4 +1,4 @@
-/// What bbr, a congestion control of the system, has found out about a connection's path.
+/// What bbr, a congestion control of the system, has measured of a connection's path.
 #ifndef GOSS_LIB_PLATFORM_BBR_STATE_H_
 #define GOSS_LIB_PLATFORM_BBR_STATE_H_
 
@@ -9,18 +9,18 @@ namespace goss::platform {
 
 struct BbrState {
   bool seeking = false;        ///< bbr is in startup: it sends faster than bytes arrive, to find the path's bandwidth.
-  double rate_bytes_per_s = 0; ///< The fastest that it has seen bytes arrive.
-  double pace_bytes_per_s = 0; ///< The fastest that it sends at present.
-  double anew_bytes_per_s = 0; ///< The pace with which it would begin anew, with the window that it has.
-  std::uint32_t round_trip_us = 0; ///< Of late.
+  double rate_bytes_per_s = 0; ///< The highest rate at which bbr has seen bytes arrive.
+  double pace_bytes_per_s = 0; ///< The highest rate at which bbr sends at present.
+  double anew_bytes_per_s = 0; ///< The pace with which bbr would begin anew, given its current window.
+  std::uint32_t round_trip_us = 0; ///< Recent round trip time.
   std::uint32_t least_round_trip_us = 0;
   std::uint64_t in_flight_bytes = 0;
-  std::uint64_t unsent_bytes = 0;    ///< Wait in the system for their turn.
-  std::uint32_t sent_segments = 0;   ///< So far, modulo 2^32, the next ones too.
-  std::uint32_t resent_segments = 0; ///< Those of them that were sent again.
+  std::uint64_t unsent_bytes = 0;    ///< Bytes that the system has not sent yet.
+  std::uint32_t sent_segments = 0;   ///< Segments sent so far, modulo 2^32; so are the next.
+  std::uint32_t resent_segments = 0; ///< Segments of those that were sent again.
 };
 
-/// Nothing where the connection does not use bbr, or its system does not tell.
+/// The state of a connection; nullopt where it does not use bbr, or the system does not tell.
 std::optional<BbrState> bbrState(int fd);
 
 } // namespace goss::platform

@@ -7,7 +7,8 @@ namespace goss::platform {
 
 namespace {
 
-/// So many in a row make an owner. To suspend one costs as much as a hundred turns of a std::mutex.
+/// So many turns in a row make a thread the owner. Suspending an owner costs as much as a hundred turns of a
+/// std::mutex.
 constexpr int kTurnsToOwn = 32;
 constexpr int kLooksBeforeSleep = 100;
 
@@ -15,7 +16,8 @@ constexpr int kLooksBeforeSleep = 100;
 
 BiasedMutex::BiasedMutex() : fenced_(joinOwnFences()) {}
 
-// mutex_ is held. If the fence is refused, which it is not once joined, the owner could be inside unseen.
+// Called with mutex_ held. If the system refused the fence, which it does not once joined, the owner could be inside
+// unseen.
 void BiasedMutex::suspendOwner() {
   if (active_owner_.load(std::memory_order_relaxed) == 0) return;
   active_owner_.store(0, std::memory_order_seq_cst);
@@ -38,7 +40,7 @@ void BiasedMutex::count() {
   if (owner_ == self) active_owner_.store(self, std::memory_order_relaxed);
 }
 
-// A waiter that has just announced itself must see that nobody is inside: hence the read-modify-write.
+// A waiter that has just announced itself must see that the owner is not inside: hence the read-modify-write.
 void BiasedMutex::wakeWaiter() {
   inside_.exchange(0, std::memory_order_seq_cst);
   inside_.notify_all();

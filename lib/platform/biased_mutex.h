@@ -8,11 +8,11 @@
 
 namespace goss::platform {
 
-/// The first thread that takes the mutex some times in a row, and has not renounced, becomes its owner, once for all:
-/// it then takes it and gives it back with plain stores. What an atomic read-modify-write costs is not its own time but
-/// that it waits for all earlier stores, such as those into a cache line that another processor still holds. Any other
-/// thread suspends ownership, which takes some microseconds (platform/fence.h), until the owner has had its turns in a
-/// row again. Where the system has no such fences this is a std::mutex.
+/// The first thread that takes the mutex some times in a row, and has not renounced, becomes its permanent owner, which
+/// locks and unlocks it with plain stores. An atomic read-modify-write is expensive because it waits for all earlier
+/// stores, such as those into a cache line that another processor still holds. Any other thread suspends ownership,
+/// which takes some microseconds (platform/fence.h), until the owner has had its turns in a row again. Where the system
+/// has no such fences this is a std::mutex.
 ///
 /// Lockable as std::mutex is: not recursive, unlocked by the thread that locked it, without promise of fairness.
 class BiasedMutex {
@@ -24,7 +24,8 @@ class BiasedMutex {
   void lock() {
     if (!lockAsOwner()) lockSlowly();
   }
-  /// Of a thread that has the lock: it shall never be the owner. One thread at most; the last one to say so counts.
+  /// Called by a thread that holds the lock: it shall never become the owner. Only the last thread that called it
+  /// counts.
   void renounce();
   [[nodiscard]] bool isOwnedByThisThread() const {
     return active_owner_.load(std::memory_order_relaxed) == thisThread();
@@ -42,14 +43,15 @@ class BiasedMutex {
   using ThreadId = std::uintptr_t;
   static ThreadId thisThread() {
 #if __has_builtin(__builtin_thread_pointer) && defined(__x86_64__)
-    return reinterpret_cast<ThreadId>(__builtin_thread_pointer()); // In a shared object the other way is a call.
+    // In a shared object std::this_thread::get_id() would be a call.
+    return reinterpret_cast<ThreadId>(__builtin_thread_pointer());
 #else
     static thread_local char here;
     return reinterpret_cast<ThreadId>(&here);
 #endif
   }
 
-  // Either the owner's store is seen by who suspends it, or that is seen here: fenceOwn() lies in between.
+  // Either the suspending thread sees the owner's store, or the owner sees the suspension: fenceOwn() lies in between.
   bool lockAsOwner() {
     const ThreadId self = thisThread();
     if (active_owner_.load(std::memory_order_relaxed) != self) return false;
@@ -74,15 +76,16 @@ class BiasedMutex {
   void wakeWaiter();
 
   const bool fenced_;
-  std::atomic<ThreadId> active_owner_{0}; ///< Set under mutex_; 0: nobody, or suspended.
-  std::atomic<std::uint32_t> inside_{0};  ///< 1: the owner has the lock, or tries. Written by the owner alone.
-  std::mutex mutex_;                      ///< Everybody else's; who holds it and finds nobody inside has the lock.
-  // Guarded by the lock as a whole.
+  std::atomic<ThreadId> active_owner_{0}; ///< Set under mutex_; 0: there is no owner, or ownership is suspended.
+  std::atomic<std::uint32_t> inside_{0};  ///< 1: the owner has the lock, or tries to get it. Only the owner writes it.
+  /// Lock of all other threads; the thread that holds it and finds the owner not inside has the lock.
+  std::mutex mutex_;
+  // The whole lock guards the following:
   bool held_by_owner_ = false;
-  ThreadId owner_ = 0;  ///< Once set it stays: another one would write inside_ while the old one still does.
-  ThreadId helper_ = 0; ///< It has renounced.
+  ThreadId owner_ = 0;  ///< Never changes once set: a second owner would write inside_ while the first still does.
+  ThreadId helper_ = 0; ///< The thread that called renounce().
   ThreadId last_ = 0;
-  int turns_ = 0; ///< Of last_, in a row.
+  int turns_ = 0; ///< Number of turns in a row of last_.
 };
 
 } // namespace goss::platform

@@ -11,18 +11,18 @@ namespace goss::platform {
 
 using Clock = std::chrono::steady_clock;
 
-/// The same clock as the system read it last: up to kRoughClock late, for a quarter of the price.
+/// Clock::now() as the system updated it last: up to kRoughClock late, for a quarter of the price.
 Clock::time_point roughNow();
 /// A tick of the slowest timer that Linux is built with.
 inline constexpr std::chrono::milliseconds kRoughClock(10);
 
-/// A moment after which waiting is in vain. A value; safe to copy and share.
+/// A point in time at which waiting ends. A value; safe to copy and share.
 class Deadline {
  public:
   /// Never expires.
   Deadline() = default;
   explicit Deadline(Clock::time_point at) : at_(at) {}
-  /// A negative span has expired already; one that the clock cannot hold never expires.
+  /// A negative span has expired already; a span that the clock cannot represent never expires.
   static Deadline after(std::chrono::milliseconds span) {
     const Clock::time_point now = Clock::now();
     if (span > std::chrono::duration_cast<std::chrono::milliseconds>(Clock::time_point::max() - now)) return {};
@@ -38,7 +38,7 @@ class Deadline {
     if (now >= at_) return 0;
     return std::chrono::ceil<std::chrono::milliseconds>(at_ - now).count();
   }
-  /// What poll() and epoll_wait() take; -1 when there is no end.
+  /// The timeout for poll() and epoll_wait(); -1 when the deadline never expires.
   [[nodiscard]] int pollMs(Clock::time_point now = Clock::now()) const {
     if (never()) return -1;
     return static_cast<int>(std::min<std::int64_t>(leftMs(now), std::numeric_limits<int>::max()));

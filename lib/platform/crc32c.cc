@@ -7,7 +7,7 @@
 namespace goss::platform {
 
 std::uint32_t crc32c(const void* from, std::size_t bytes, std::uint32_t before) {
-  constexpr std::size_t kMaxAtOnce = std::size_t{1} << 30;         // The library counts in int.
+  constexpr std::size_t kMaxAtOnce = std::size_t{1} << 30;         // The library counts bytes as int.
   auto* at = static_cast<unsigned char*>(const_cast<void*>(from)); // Only read.
   std::uint32_t rest = ~before;
   while (bytes > 0) {

@@ -7,7 +7,7 @@
 
 namespace goss::platform {
 
-/// Closes what it holds. Movable, not copyable; not thread-safe.
+/// Closes the descriptor that it holds. Movable, not copyable; not thread-safe.
 class UniqueFd {
  public:
   UniqueFd() = default;
@@ -31,7 +31,7 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-/// "Connection refused (errno 111)" for an errno value.
+/// An errno value as text: "Connection refused (errno 111)".
 std::string errnoText(int error);
 
 } // namespace goss::platform

@@ -4,11 +4,11 @@
 
 namespace goss::platform {
 
-/// Asks the system to let fenceAll() of any process reach this one too. Idempotent; any thread. False: not supported.
+/// Makes fenceAll() of any process reach this process too. Idempotent; any thread. False: not supported.
 bool joinFences();
 
-/// Every running thread of every process that has joined passes a full fence before this returns. About a microsecond.
-/// False: refused, and nothing was fenced.
+/// Makes every running thread of every process that has joined pass a full fence before this returns. Takes about a
+/// microsecond. False: the system refused, and no thread was fenced.
 bool fenceAll();
 
 /// As fenceAll(), for the threads of this process alone.

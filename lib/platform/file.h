@@ -11,11 +11,11 @@ namespace goss::platform {
 
 enum class FileSecrecy {
   none,
-  secret, ///< Refused unless its owner alone may read and write it.
+  secret, ///< Refused unless only its owner may read and write it.
 };
 
-/// All of an ordinary file of at most `most_bytes`. A device or a pipe could have no end, so it is refused; nothing
-/// here waits for one. Errors: invalidArgument, saying what is wrong but not with which file.
+/// The contents of an ordinary file of at most `most_bytes`. A device or a pipe could have no end, so it is refused;
+/// the function never waits for one. Errors: invalidArgument, saying what is wrong but not with which file.
 Result<std::string> readOrdinaryFile(const std::string& path, std::size_t most_bytes,
                                      FileSecrecy secrecy = FileSecrecy::none);
 

@@ -14,7 +14,7 @@
 
 namespace goss::platform {
 
-/// Movable; one thread. Without a filter it is the socket and nothing else.
+/// Movable; one thread. Without a filter the stream is the plain socket.
 class Stream {
  public:
   Stream() = default;
@@ -28,7 +28,7 @@ class Stream {
     filter_.reset();
   }
 
-  /// From now on what is read and written goes through `inner` too, within what filters already.
+  /// Adds a filter: from now on bytes go through `inner` first, and then through the filter that the stream has.
   void nest(std::unique_ptr<StreamFilter> inner) {
     if (filter_) inner->setUnder(std::move(filter_));
     filter_ = std::move(inner);
@@ -36,11 +36,11 @@ class Stream {
 
   /// Without a filter the stream is ready from the start.
   Greeting greet() { return filter_ ? filter_->greet(fd_.get()) : Greeting::ready; }
-  /// Greets to the end. Errors: timeout; peerLost when the connection ended; protocol with failure().
+  /// Completes the greeting. Errors: timeout; peerLost when the connection ended; protocol with failure().
   Status greetUntil(Deadline deadline);
   /// Why the greeting failed; "" without a filter.
   [[nodiscard]] std::string failure() const { return filter_ ? filter_->failure() : std::string(); }
-  /// Null without one.
+  /// The filter; null: there is none.
   [[nodiscard]] const StreamFilter* filter() const { return filter_.get(); }
 
   StreamResult read(std::span<const iovec> to) {
@@ -56,10 +56,10 @@ class Stream {
   }
   [[nodiscard]] bool hasInput() const { return filter_ && filter_->hasInput(); }
   [[nodiscard]] bool hasOutput() const { return filter_ && filter_->hasOutput(); }
-  /// All of it, and out of the filter too, or an error: as writeAll and readAll.
+  /// These read or write all bytes, through the filter too, or return an error, as writeAll and readAll do.
   Status writeAll(std::string_view bytes, Deadline deadline);
   Status readAll(void* to, std::size_t size, Deadline deadline);
-  /// Why a result of this stream ended: the filter's word where it has one.
+  /// Why a result of this stream ended: the filter's text where there is a filter.
   [[nodiscard]] std::string reason(const StreamResult& result) const;
 
  private:

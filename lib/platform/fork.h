@@ -1,4 +1,4 @@
-/// Tells objects that fork() has copied into a child from those that this process has made.
+/// Distinguishes objects that fork() has copied into a child from those that this process has made.
 #ifndef GOSS_LIB_PLATFORM_FORK_H_
 #define GOSS_LIB_PLATFORM_FORK_H_
 
@@ -7,17 +7,18 @@
 
 namespace goss::platform {
 
-/// Remembers the process that made it. Thread-safe.
+/// Remembers the process in which it was constructed. Thread-safe.
 class ProcessMark {
  public:
   ProcessMark();
-  /// Whether fork() has made this process since. A child has copies of what its parent's threads, sockets and shared
-  /// memory serve: to use or free these would be to act for the parent. Costs a load and a comparison.
+  /// Whether this process is a forked child of the process that constructed the mark. A child has copies of objects
+  /// that the parent's threads, sockets and shared memory serve: using or freeing these would act in the parent's name.
+  /// Costs a load and a comparison.
   [[nodiscard]] bool isInherited() const { return made_in_ != generation_.load(std::memory_order_relaxed); }
 
  private:
-  /// How many forks lie between the first process that made a mark and this one. fork() hands its handlers nothing, so
-  /// the count has no other place.
+  /// Number of forks between the first process that made a mark and this one. fork() passes no argument to its
+  /// handlers, so the count must be static.
   static std::atomic<std::uint32_t> generation_;
 
   std::uint32_t made_in_;

@@ -1,4 +1,4 @@
-/// Which machine and process this is, and random bytes from its kernel.
+/// Identity of this machine and process, and random bytes from the kernel.
 #ifndef GOSS_LIB_PLATFORM_HOST_H_
 #define GOSS_LIB_PLATFORM_HOST_H_
 
@@ -24,14 +24,14 @@ struct HostIdentity {
 
 HostIdentity hostIdentity();
 std::int64_t processId();
-/// Which processors this process may run on: bit p % 8 of byte p / 8 says so of processor p, as the whole machine
-/// numbers them. The last byte is not zero. All that run where the system does not tell.
+/// The processors on which this process may run: bit p % 8 of byte p / 8 stands for processor p, as the whole machine
+/// numbers them. The last byte is not zero. Where the system does not tell, all processors.
 std::string usableProcessors();
 
 /// Fills `bytes` from the kernel's generator. Errors: resource.
 Status fillRandom(std::span<std::byte> bytes);
 
-/// Equal lengths and bytes, in time that depends on the lengths alone: for secrets.
+/// Compares lengths and bytes in a time that depends only on the lengths: for secrets.
 bool equalInConstantTime(std::span<const std::byte> a, std::span<const std::byte> b);
 
 } // namespace goss::platform

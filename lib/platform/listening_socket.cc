@@ -28,7 +28,7 @@ Result<Accepted> ListeningSocket::accept() {
     if (!spare_.valid()) spare_ = takeSpare();
     return accepted;
   }
-  // Without a descriptor for a caller the system does not even look whether there is one.
+  // Without a descriptor for a caller the system does not even check whether there is a caller.
   Waiting waiting = Waiting::unknown;
   if (spare_.valid()) waiting = hangUp();
   if (waiting == Waiting::nobody) return Accepted{};

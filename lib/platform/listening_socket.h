@@ -13,19 +13,19 @@
 namespace goss::platform {
 
 /// A caller that cannot be accepted for want of a descriptor stays in the queue and keeps the socket readable, so that
-/// a poller would return immediately, for ever. It is accepted with a descriptor that is kept for this and hung up on;
-/// where that one is gone too, the poller does not watch the socket for kRestMs. One thread.
+/// a poller would return immediately, for ever. This class accepts it with a spare descriptor and hangs up; where the
+/// spare descriptor is gone too, the poller does not watch the socket for kRestMs. One thread.
 class ListeningSocket {
  public:
-  /// `fd` listens. `poller`, which outlives this, tells its callers as `token`. Errors: resource.
+  /// `fd` listens. `poller`, which outlives this object, reports callers with `token`. Errors: resource.
   static Result<ListeningSocket> create(UniqueFd fd, Poller& poller, std::uint64_t token);
 
-  /// The next waiting caller; an invalid descriptor when none waits, or while this rests. Errors: resource: a caller
-  /// was hung up on, or this rests now. The next call goes on.
+  /// Accepts the next waiting caller; returns an invalid descriptor when none waits, or while the socket rests. Errors:
+  /// resource: a caller was hung up on, or the socket rests now. The next call continues.
   Result<Accepted> accept();
-  /// Watches the socket again when the time of the rest is over.
+  /// Watches the socket again when the rest is over.
   void tick();
-  /// When the rest is over; never() when this does not rest.
+  /// End of the rest; never() when the socket does not rest.
   [[nodiscard]] Deadline restsUntil() const { return rest_; }
   [[nodiscard]] int get() const { return fd_.get(); }
 

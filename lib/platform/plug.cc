@@ -7,7 +7,7 @@ namespace goss::platform {
 
 namespace {
 
-/// With the last slash; empty when the loader does not tell.
+/// The folder of this library, with the last slash; empty when the loader does not tell.
 std::string ownFolder() {
   Dl_info info{};
   if (::dladdr(reinterpret_cast<const void*>(&ownFolder), &info) == 0 || info.dli_fname == nullptr) return "";
@@ -21,7 +21,7 @@ std::string ownFolder() {
 Result<void*> loadPlug(const std::string& file, const char* symbol) {
   std::string why;
   for (const std::string& path : {ownFolder() + file, file}) {
-    // What a plug brings along must not take the place of the program's own symbols.
+    // RTLD_LOCAL: the plug's dependencies must not replace the program's own symbols.
     void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (library == nullptr) {
       const char* said = ::dlerror();

@@ -66,7 +66,7 @@ Result<Wakeup> Wakeup::create() {
 
 void Wakeup::notify() const {
   const std::uint64_t one = 1;
-  // Fails only when the counter is full, and then the descriptor is readable anyhow.
+  // Fails only when the counter is full, and then the descriptor is readable anyway.
   [[maybe_unused]] const ssize_t written = ::write(fd_.get(), &one, sizeof one);
 }
 

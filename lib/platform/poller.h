@@ -12,7 +12,7 @@ namespace goss::platform {
 
 struct PollEvent {
   std::uint64_t token = 0;
-  bool readable = false; ///< Bytes, an end of stream, or a new connection.
+  bool readable = false; ///< There are bytes, an end of stream, or a new connection.
   bool writable = false;
   bool broken = false; ///< An error or a hang-up: the next read or write tells which.
 };
@@ -27,8 +27,8 @@ class Poller {
   Status change(int fd, bool read, bool write, std::uint64_t token);
   void remove(int fd);
 
-  /// Events that are due, waiting up to `timeout_ms` (-1: no end) for the first. The reference holds until the next
-  /// call.
+  /// Returns the events that are due, waiting up to `timeout_ms` (-1: for ever) for the first. The reference holds
+  /// until the next call.
   const std::vector<PollEvent>& wait(int timeout_ms);
   [[nodiscard]] int fd() const { return fd_.get(); }
 
@@ -43,7 +43,7 @@ class Wakeup {
  public:
   static Result<Wakeup> create();
   void notify() const;
-  /// Makes it unreadable again; returns whether there was a notification.
+  /// Makes the descriptor unreadable again; returns whether there was a notification.
   bool drain() const;
   [[nodiscard]] int fd() const { return fd_.get(); }
 

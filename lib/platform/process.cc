@@ -16,8 +16,8 @@ namespace {
 constexpr int kStateField = 3;
 constexpr int kStartField = 22;
 
-/// Of /proc/PID/stat, from the given field on, counted from behind the program's name, which may hold blanks and
-/// parentheses; "": there is no such process.
+/// The fields of /proc/PID/stat from number `field` on, found from the end of the program's name, which may contain
+/// blanks and parentheses; "": there is no such process.
 std::string statusFrom(std::int64_t pid, int field) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   const std::string line{std::istreambuf_iterator<char>(file), {}};

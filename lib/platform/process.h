@@ -1,4 +1,4 @@
-/// What this host's kernel says of other processes.
+/// What this host's kernel knows of other processes.
 #ifndef GOSS_LIB_PLATFORM_PROCESS_H_
 #define GOSS_LIB_PLATFORM_PROCESS_H_
 
@@ -8,12 +8,12 @@
 
 namespace goss::platform {
 
-/// When that process started, in clock ticks since the boot; 0: there is none. Process ids are used again.
+/// When the process started, in clock ticks since the boot; 0: there is no such process. Process ids are reused.
 std::uint64_t processStartTime(std::int64_t pid);
-/// "PID/START" of this process: equal only for one process of a host and process namespace.
+/// "PID/START" of this process: unique among the processes of a host and process namespace.
 std::string ownProcessName();
-/// Whether the process of that name is seen to run here, be it busy, starved or asleep: it has not ended, and nobody
-/// has stopped it. False for what is no such name.
+/// Whether the process of this name is known to run on this host, be it busy, starved or asleep: it has not ended, and
+/// is not stopped. False if the text is no such name.
 bool isSeenToRun(std::string_view process_name);
 
 } // namespace goss::platform

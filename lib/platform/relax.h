@@ -4,7 +4,7 @@
 
 namespace goss::platform {
 
-/// Tells the processor that this thread looks at the same memory over and over.
+/// Tells the processor that this thread polls the same memory over and over.
 inline void relaxProcessor() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();

@@ -95,7 +95,7 @@ Result<Accepted> acceptFrom(int listener) {
     UniqueFd fd(::accept4(listener, reinterpret_cast<sockaddr*>(&storage), &length, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (fd.valid()) return Accepted{std::move(fd), SocketAddress(reinterpret_cast<sockaddr*>(&storage), length)};
     if (errno == EAGAIN || errno == EWOULDBLOCK) return Accepted{};
-    // A caller that gave up before we answered is no error of the listener's.
+    // A caller that gave up before it was accepted is no error of the listener's.
     if (errno == EINTR || errno == ECONNABORTED || errno == EPROTO) continue;
     return resourceError("cannot accept a connection", errno);
   }
@@ -167,7 +167,7 @@ void relearnPath(int fd) {
 }
 
 bool limitPace(int fd, std::uint64_t bytes_per_s) {
-  // Kernels before 4.20 take 32 bits and the lower half of these.
+  // Kernels before 4.20 take 32 bits, the lower half of these.
   return ::setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &bytes_per_s, sizeof bytes_per_s) == 0;
 }
 

@@ -15,14 +15,14 @@
 
 namespace goss::platform {
 
-/// An IPv4 or IPv6 address with a port. A value. IPv4 addresses that are mapped into IPv6 are unmapped on the way in.
+/// An IPv4 or IPv6 address with a port. A value. IPv4 addresses that are mapped into IPv6 are unmapped at construction.
 class SocketAddress {
  public:
   SocketAddress() = default;
   SocketAddress(const sockaddr* address, socklen_t length);
-  /// A numeric address such as "10.0.0.1", "::1" or "fe80::1%eth0"; nothing when `host` is not one.
+  /// Parses a numeric address such as "10.0.0.1", "::1" or "fe80::1%eth0"; nullopt when `host` is not one.
   static std::optional<SocketAddress> parse(std::string_view host, std::uint16_t port);
-  /// 4 or 16 raw bytes in network order; nothing for any other length.
+  /// An address from 4 or 16 raw bytes in network order; nullopt for any other length.
   static std::optional<SocketAddress> fromBytes(std::string_view bytes, std::uint16_t port);
   /// The unspecified address: every interface of that family.
   static SocketAddress any(bool ipv6, std::uint16_t port);
@@ -33,7 +33,7 @@ class SocketAddress {
   [[nodiscard]] bool unspecified() const;
   [[nodiscard]] std::uint16_t port() const;
   void setPort(std::uint16_t port);
-  /// The address alone: 4 or 16 bytes in network order.
+  /// The address without its port: 4 or 16 bytes in network order.
   [[nodiscard]] std::string bytes() const;
   [[nodiscard]] std::string host() const; ///< "10.0.0.1" or "::1".
   [[nodiscard]] std::string text() const; ///< "10.0.0.1:80" or "[::1]:80".
@@ -58,7 +58,7 @@ Result<std::vector<SocketAddress>> resolve(const std::string& host, std::uint16_
 
 /// Addresses of the interfaces that are up, port 0: IPv4 before IPv6, loopback last, link-local ones left out.
 /// `interface` is "" (all), a name ("eth0") or one of this host's addresses. Errors: invalidArgument naming `interface`
-/// and what there is.
+/// and the interfaces that exist.
 Result<std::vector<SocketAddress>> interfaceAddresses(const std::string& interface);
 
 /// Listens on `address` (its port is ignored) at the first free port of `ports`. The unspecified IPv6 address takes
@@ -68,38 +68,38 @@ Result<UniqueFd> listenOn(const SocketAddress& address, PortRange ports);
 /// Listens on every interface, both families where the host has both.
 Result<UniqueFd> listenOnAll(PortRange ports);
 
-/// Starts to connect; the socket becomes writable when that has ended, and socketError() says how.
-/// Errors: peerLost (no route, refused at once: `*error`, where it is given, is the errno value) or resource.
+/// Starts to connect; the socket becomes writable when the attempt has ended, and socketError() says how. Errors:
+/// peerLost (no route, refused at once: `*error`, where given, is the errno value) or resource.
 Result<UniqueFd> dial(const SocketAddress& address, int* error = nullptr);
 
-/// The next waiting connection and where it comes from; an invalid descriptor when none waits. Errors: resource.
+/// The next waiting connection and its remote address; an invalid descriptor when none waits. Errors: resource.
 struct Accepted {
   UniqueFd fd;
   SocketAddress from;
 };
 Result<Accepted> acceptFrom(int listener);
 
-/// The error that waits on a socket, 0 for none; reading it clears it.
+/// The pending error of a socket, 0 for none; reading it clears it.
 int socketError(int fd);
 /// Whether `fd` is a socket that listens.
 bool isListening(int fd);
 std::optional<SocketAddress> localAddress(int fd);
 std::optional<SocketAddress> remoteAddress(int fd);
 
-/// Switches Nagle's algorithm off (TCP_NODELAY). Socket buffers are left to the system, which lets them grow with the
-/// path: a fixed size would end that and is capped lower. What the system refuses stays as it is.
+/// Switches Nagle's algorithm off (TCP_NODELAY). Socket buffers are left to the system, which sizes them by the path: a
+/// fixed size would end that and is capped lower. Options that the system refuses stay unchanged.
 void tuneForMessages(int fd);
-/// For a connection that stands: picks the congestion control `named`, or, when that is empty, by the path. Between
+/// For an established connection: selects the congestion control `named`, or, when that is empty, by the path. Between
 /// ends on one host cubic: models of the path such as bbr cost a fifth of the bandwidth of loopback and gain nothing
-/// there. Over a wide-area path (round trips of more than 2 ms) bbr, where the system has it: cubic takes every
-/// loss for congestion, and at 0.1 % of loss gets 1.3 % of what bbr gets. Else what the system's owner chose. Also
-/// keeps pauses between repetitions below a second, so that a path that is healed is soon found to be. Returns whether
-/// `named` could be had.
+/// there. Over a wide-area path (round trips of more than 2 ms) bbr, where the system has it: cubic takes every loss
+/// for congestion, and at 0.1 % of loss gets 1.3 % of what bbr gets. Else the system's default. Also keeps the pauses
+/// between retransmissions below a second, so that a path that works again is soon used. Returns whether `named` could
+/// be set.
 bool tuneForPath(int fd, const std::string& named);
-/// The system spreads what is written evenly, at most so many bytes a second, instead of sending it in bursts that
-/// overflow the queue of a slower line on the way (SO_MAX_PACING_RATE). Returns whether it does.
+/// Makes the system pace what is written, at most so many bytes a second, instead of sending it in bursts that overflow
+/// the queue of a slower line on the path (SO_MAX_PACING_RATE). Returns whether the system does.
 bool limitPace(int fd, std::uint64_t bytes_per_s);
-/// The bound of SO_MAX_PACING_RATE; nothing where there is none.
+/// The bound set by SO_MAX_PACING_RATE; nullopt: none.
 std::optional<std::uint64_t> paceLimit(int fd);
 /// TCP's smoothed round trip time; 0: not known.
 double roundTrip_s(int fd);
@@ -107,7 +107,7 @@ double roundTrip_s(int fd);
 void relearnPath(int fd);
 /// The connection's congestion control; "" where the system does not tell.
 std::string congestionControl(int fd);
-/// The connection is reset, not shut down, when `fd` is closed.
+/// Makes close() reset the connection instead of shutting it down.
 void resetOnClose(int fd);
 
 } // namespace goss::platform

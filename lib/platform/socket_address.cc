@@ -21,7 +21,7 @@ const sockaddr_in6& v6(const sockaddr_storage& storage) { return reinterpret_cas
 sockaddr_in& v4(sockaddr_storage& storage) { return reinterpret_cast<sockaddr_in&>(storage); }
 sockaddr_in6& v6(sockaddr_storage& storage) { return reinterpret_cast<sockaddr_in6&>(storage); }
 
-/// What a peer would try first comes first.
+/// Order of addresses: a peer tries those with the least value first.
 int preference(const SocketAddress& address) { return (address.loopback() ? 2 : 0) + (address.ipv6() ? 1 : 0); }
 
 } // namespace
@@ -125,7 +125,7 @@ Result<std::vector<SocketAddress>> interfaceAddresses(const std::string& interfa
     const SocketAddress address(entry->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
     present += fmt::format("{}{} {}", present.empty() ? "" : ", ", entry->ifa_name, address.host());
     const bool named = wanted ? address.sameHost(*wanted) : interface.empty() || interface == entry->ifa_name;
-    // A link-local address means nothing without the caller's own interface; it is used only when asked for itself.
+    // A link-local address is meaningless without the caller's own interface; it is used only when asked for by itself.
     if (named && (wanted || !address.linkLocal())) found.push_back(address);
   }
   if (found.empty())

@@ -19,7 +19,7 @@ bool waitFor(int fd, short events, Deadline deadline) {
     pollfd entry{fd, events, 0};
     const int ready = ::poll(&entry, 1, deadline.pollMs());
     if (ready > 0) return true;
-    if (ready < 0 && errno != EINTR) return true; // The read or write that follows tells what is wrong.
+    if (ready < 0 && errno != EINTR) return true; // The following read or write reports the error.
     if (deadline.expired()) return false;
   }
 }

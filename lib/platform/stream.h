@@ -14,18 +14,18 @@
 
 namespace goss::platform {
 
-/// What one read or write did. `bytes` 0 and not `ended`: it would block.
+/// Result of one read or write. `bytes` 0 and not `ended`: it would block.
 struct StreamResult {
   std::size_t bytes = 0;
   bool ended = false; ///< The other end closed (error 0) or the connection broke (error is an errno value).
   int error = 0;
 
-  /// Why it ended: "the other end closed the connection" or the error's text.
+  /// Why the stream ended: "the other end closed the connection" or the error's text.
   [[nodiscard]] std::string reason() const;
 };
 
 StreamResult readSome(int fd, void* to, std::size_t size);
-/// Never raises SIGPIPE.
+/// Writes as much as the socket takes. Never raises SIGPIPE.
 StreamResult writeSome(int fd, const void* from, std::size_t size);
 StreamResult readSome(int fd, std::span<const iovec> to);
 StreamResult writeSome(int fd, std::span<const iovec> from);
@@ -34,15 +34,15 @@ StreamResult writeSome(int fd, std::span<const iovec> from);
 bool waitReadable(int fd, Deadline deadline);
 bool waitWritable(int fd, Deadline deadline);
 
-/// All of it or an error: timeout, or peerLost with the reason (no name of the peer: the caller knows it).
+/// Writes, or reads, all bytes. Errors: timeout, or peerLost with the reason (without the peer's name, which the caller
+/// knows).
 Status writeAll(int fd, std::string_view bytes, Deadline deadline);
 Status readAll(int fd, void* to, std::size_t size, Deadline deadline);
 
-/// Bytes that were written here and that the other end's system has not acknowledged yet; 0 when the connection is
-/// gone.
+/// Bytes that were written here and that the other end's system has not acknowledged; 0 when the connection is gone.
 std::size_t unacknowledgedBytes(int fd);
 
-/// Nothing more will be written here; the other end reads an end of stream.
+/// Shuts the sending direction down; the other end reads an end of stream.
 void endWriting(int fd);
 
 } // namespace goss::platform

@@ -1,4 +1,4 @@
-/// The seam for what changes a connection's bytes on their way, such as encryption; users of Stream see the plain ones.
+/// The seam for transformations of a connection's bytes, such as encryption; users of Stream see plain bytes.
 #ifndef GOSS_LIB_PLATFORM_STREAM_FILTER_H_
 #define GOSS_LIB_PLATFORM_STREAM_FILTER_H_
 
@@ -18,7 +18,7 @@ namespace goss::platform {
 /// State of the handshake of the two ends.
 enum class Greeting { underway, ready, failed };
 
-/// One end of one connection. `fd` is its non-blocking socket, the same one in every call. Nothing blocks; one thread.
+/// One end of one connection. `fd` is its non-blocking socket, the same one in every call. No call blocks; one thread.
 class StreamFilter {
  public:
   virtual ~StreamFilter() = default;
@@ -26,32 +26,33 @@ class StreamFilter {
   StreamFilter(const StreamFilter&) = delete;
   StreamFilter& operator=(const StreamFilter&) = delete;
 
-  /// Goes on with the greeting. Before it is ready nothing may be read or written. Ready says that the other end has
-  /// proved who it is to this end, not yet that it accepts this end: only an answer of its own does.
+  /// Continues the greeting. Before it is ready nothing may be read or written. Ready means that the other end has
+  /// proved its identity, not yet that it accepts this end: only bytes from it show that.
   virtual Greeting greet(int fd) = 0;
-  /// Why the greeting or the stream failed, for people; "" while neither has, or when the connection alone has ended.
+  /// Why the greeting or the stream failed, for people; "" while neither has failed, or when only the connection has
+  /// ended.
   [[nodiscard]] virtual std::string failure() const = 0;
 
-  /// As readSome and writeSome. Fewer bytes than asked for: the socket would block. Written bytes may lie here until
-  /// flush() has brought them to the socket; the caller's buffers are free when the call returns.
+  /// As readSome and writeSome. Fewer bytes than asked for: the socket would block. Written bytes may stay in the
+  /// filter until flush() has moved them to the socket; the caller's buffers are free when the call returns.
   virtual StreamResult read(int fd, std::span<const iovec> to) = 0;
   virtual StreamResult write(int fd, std::span<const iovec> from) = 0;
   virtual void flush(int fd) = 0;
-  /// read() may give something without the socket, which then does not poll readable.
+  /// Whether read() may return bytes that the filter holds, for which the socket does not poll readable.
   [[nodiscard]] virtual bool hasInput() const = 0;
-  /// flush() has something left to do once the socket is writable.
+  /// Whether flush() has something left to do once the socket is writable.
   [[nodiscard]] virtual bool hasOutput() const = 0;
 
-  /// Before greet(): the bytes go through `under`, which is ready, and not through the socket itself. A stream within a
-  /// stream: who carries the outer one cannot read the inner one.
+  /// Before greet(): the bytes go through `under`, which is ready, instead of the socket. For a stream within a stream:
+  /// a relay that carries the outer one cannot read the inner one.
   virtual void setUnder(std::unique_ptr<StreamFilter> under) = 0;
 
-  // Once ready:
-  /// What the other end has proved to own, as StreamSecurity::identity() of that process: 32 bytes.
+  // Valid once the filter is ready:
+  /// The identity that the other end has proved, as StreamSecurity::identity() of that process: 32 bytes.
   [[nodiscard]] virtual std::string_view identity() const = 0;
-  /// A name for people: "" where it has none.
+  /// A name for people; "": it has none.
   [[nodiscard]] virtual std::string name() const = 0;
-  /// Whether its credentials allow it to be this rank.
+  /// Whether the other end's credentials allow it to be this rank.
   [[nodiscard]] virtual bool mayBe(int rank) const = 0;
 };
 
@@ -63,11 +64,12 @@ class StreamSecurity {
   StreamSecurity(const StreamSecurity&) = delete;
   StreamSecurity& operator=(const StreamSecurity&) = delete;
 
-  /// For a connection that this process has dialled, or accepted. `whom`: the identity that the other end should prove,
-  /// "" where it is not known; the greeting is shorter with who was greeted before. Errors: resource.
+  /// Makes the filter of a connection that this process has dialled, or accepted. `whom`: the identity that the other
+  /// end should prove, "" where it is not known; a repeated greeting with the same process is shorter. Errors:
+  /// resource.
   virtual Result<std::unique_ptr<StreamFilter>> caller(std::string_view whom) = 0;
   virtual Result<std::unique_ptr<StreamFilter>> callee() = 0;
-  /// What this process proves to own: the SHA-256 of its public key, 32 bytes.
+  /// The identity that this process proves: the SHA-256 of its public key, 32 bytes.
   [[nodiscard]] virtual std::string_view identity() const = 0;
 };
 

@@ -1,4 +1,4 @@
-/// A descriptor that becomes readable at regular times.
+/// A descriptor that becomes readable at regular intervals.
 #ifndef GOSS_LIB_PLATFORM_TIMER_H_
 #define GOSS_LIB_PLATFORM_TIMER_H_
 
@@ -9,14 +9,14 @@
 
 namespace goss::platform {
 
-/// One thread. Made stopped.
+/// Stopped after construction. One thread.
 class Ticker {
  public:
   static Result<Ticker> create();
   void start(std::chrono::milliseconds interval);
   void stop();
   [[nodiscard]] bool running() const { return running_; }
-  /// Makes it unreadable until the next tick; returns whether there was one.
+  /// Makes the descriptor unreadable until the next tick; returns whether there was one.
   bool drain() const;
   [[nodiscard]] int fd() const { return fd_.get(); }
 

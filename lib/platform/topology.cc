@@ -68,7 +68,7 @@ std::vector<int> listOf(hwloc_const_cpuset_t set) {
   return processors;
 }
 
-/// Parts without processors, such as memory that only devices are near to, are no place to run.
+/// Parts without processors, such as memory near to devices only, are left out, because no process can run there.
 std::vector<Topology::Part> partsOf(hwloc_topology_t topology, hwloc_obj_type_t type) {
   std::vector<Topology::Part> parts;
   for (hwloc_obj_t at = nullptr; (at = ::hwloc_get_next_obj_by_type(topology, type, at)) != nullptr;) {
@@ -80,7 +80,7 @@ std::vector<Topology::Part> partsOf(hwloc_topology_t topology, hwloc_obj_type_t 
   return parts;
 }
 
-/// What the system calls it, or else its maker.
+/// The system's name of a device, or else its maker's.
 std::string nameOf(hwloc_obj_t device) {
   for (hwloc_obj_t at = device->io_first_child; at != nullptr; at = at->next_sibling) {
     if (at->type == HWLOC_OBJ_OS_DEVICE && at->name != nullptr) return at->name;
@@ -101,8 +101,8 @@ void addDevice(hwloc_topology_t topology, hwloc_obj_t found, Topology& result) {
 }
 
 Result<Topology> load(hwloc_topology_t topology) {
-  // Also what this process may not use: processes that are kept to different parts of a machine (cgroups) must give the
-  // same part the same number.
+  // Includes what this process may not use: processes that are confined to different parts of a machine (cgroups) must
+  // give the same part the same number.
   ::hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   ::hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
   if (::hwloc_topology_load(topology) != 0)

@@ -1,5 +1,5 @@
-/// What a machine is made of and where a process runs on it, from hwloc; without hwloc (at build time) nothing is
-/// known, and nothing depends on it.
+/// The parts of a machine and where a process runs on it, from hwloc; without hwloc (at build time) nothing is known,
+/// and nothing depends on it.
 #ifndef GOSS_LIB_PLATFORM_TOPOLOGY_H_
 #define GOSS_LIB_PLATFORM_TOPOLOGY_H_
 
@@ -16,30 +16,30 @@ namespace goss::platform {
 struct Place {
   int package = -1;
   int numa = -1;
-  int cache = -1; ///< Of the third level, which the cores of a group share.
+  int cache = -1; ///< Number of the third-level cache, which the cores of a group share.
   friend bool operator==(const Place&, const Place&) = default;
 };
 
 struct Topology {
   struct Part {
     std::vector<int> processors; ///< The system's numbers, ascending.
-    std::uint64_t bytes = 0;     ///< Of memory or cache; 0: not known.
+    std::uint64_t bytes = 0;     ///< Size of the memory or cache; 0: not known.
   };
   struct Device {
-    std::string name;     ///< As the system calls it ("eth0", "mlx5_0", "cuda0"), or what its maker calls it.
-    bool network = false; ///< Else it computes.
+    std::string name;     ///< The system's name ("eth0", "mlx5_0", "cuda0"), or its maker's.
+    bool network = false; ///< A network interface; else an accelerator.
     std::string address;  ///< PCI: "0000:81:00.0".
-    Place place;          ///< What it is attached to.
+    Place place;          ///< The part of the machine that it is attached to.
   };
 
   std::vector<Part> packages;
   std::vector<Part> numa_nodes;
-  std::vector<Part> caches; ///< Of the third level.
+  std::vector<Part> caches; ///< Third-level caches.
   int cores = 0;
   int processors = 0;
   std::vector<Device> devices; ///< Network interfaces and accelerators on the PCI bus.
 
-  /// The parts that hold all processors of `binding`; none of them: all -1.
+  /// The parts that hold all processors of `binding`; all -1 when there is none.
   [[nodiscard]] Place placeOf(std::span<const int> binding) const;
 };
 
@@ -49,9 +49,9 @@ Result<Topology> readTopology();
 /// The machine that hwloc's XML describes. Errors: unsupported; invalidArgument.
 Result<Topology> parseTopology(const std::string& xml);
 
-/// Processors that the calling thread may run on.
+/// Processors on which the calling thread may run.
 std::vector<int> ownProcessors();
-/// The calling thread's place. Nothing is looked up for one that may run everywhere: it has none.
+/// The calling thread's place. A thread that may run everywhere has none, which costs no look-up.
 Place ownPlace();
 
 } // namespace goss::platform

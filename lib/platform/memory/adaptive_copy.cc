@@ -11,14 +11,14 @@ namespace goss::platform {
 
 namespace {
 
-/// Each way. No more than a processor keeps in its store queue, so the time is taken behind a fence.
+/// Bytes copied each way. No more than a processor keeps in its store queue, so the time is taken behind a fence.
 constexpr std::size_t kTrialBytes = AdaptiveCopy::kMinBytes / 2;
-/// Between two trials: they take about a microsecond, these fifteen or more.
+/// Bytes copied between two trials: a trial takes about a microsecond, these bytes fifteen or more.
 constexpr std::size_t kBetweenTrials = 512 * 1024;
-/// Who reads what was stored past the caches reads it from memory. Where the caches are shared that takes as long as
-/// is gained, so the gain must be one that only distance explains.
+/// Required gain. Bytes that bypassed the caches are read from memory; where the processors share caches that takes as
+/// long as the store gained, so only a gain that distance explains counts.
 constexpr double kGain = 2.5;
-/// Of the last eight trials.
+/// Number of the last eight trials that must show a gain.
 constexpr int kEnoughGains = 3;
 constexpr int kStrayGains = 1;
 
@@ -30,8 +30,8 @@ void copyEither(bool past, void* to, const void* from, std::size_t bytes) {
   }
 }
 
-/// Waits until all stores of this thread have left the processor's queue. No fence, of which ThreadSanitizer knows
-/// nothing.
+/// Waits until all stores of this thread have left the processor's queue. It uses no fence, because ThreadSanitizer
+/// does not understand fences.
 void drainStores() {
   std::atomic<int> any{0};
   any.exchange(1, std::memory_order_seq_cst);
@@ -51,8 +51,8 @@ void AdaptiveCopy::copyLong(std::byte* to, const std::byte* from, std::size_t by
 }
 
 void AdaptiveCopy::tryBoth(std::byte* to, const std::byte* from) {
-  double took_s[2]; // Through the caches, past them.
-  drainStores();    // What was stored before is not part of it.
+  double took_s[2]; // [0]: through the caches; [1]: past them.
+  drainStores();    // Keeps earlier stores out of the measurement.
   for (const bool past : {past_first_, !past_first_}) {
     const auto start = std::chrono::steady_clock::now();
     copyEither(past, to, from, kTrialBytes);

@@ -8,22 +8,23 @@
 
 namespace goss::platform {
 
-/// As memcpy, through the caches of this processor or past them (copyStreaming()), whichever is seen to be faster.
+/// As memcpy, with stores through the caches of this processor or past them (copyStreaming()), whichever measures
+/// faster.
 ///
 /// Stores that go through the caches first fetch each line from the processor that read it last. Where the two share a
-/// cache that is soon done, and the reader then finds the bytes in it. Where they do not (two dies of a package, two
+/// cache that is quick, and the reader then finds the bytes there. Where they do not (two dies of a package, two
 /// packages) it takes a quarter of a microsecond a line and few lines at a time: 2 GB/s on a Zen 4 whose cores were 250
-/// ns apart, 39 past the caches, while the reader takes 13 to 15 either way. Which of the two it is can change:
-/// processes move, and so do the processors of a virtual machine. So both are tried now and then, on the bytes at hand.
+/// ns apart, 39 past the caches, while the reader takes 13 to 15 either way. Which case applies can change: processes
+/// move, and so do the processors of a virtual machine. So both ways are tried now and then, on the bytes to be copied.
 ///
-/// One object for each place that is written again and again. One thread at a time.
+/// One object for each destination that is written repeatedly. One thread at a time.
 class AdaptiveCopy {
  public:
   /// Shorter copies always go through the caches.
   static constexpr std::size_t kMinBytes = 4096;
 
-  /// Ordered as memcpy before a later store that releases. The ranges do not overlap; neither is null unless `bytes` is
-  /// 0.
+  /// Ordered as memcpy is, before a later store with release order. The ranges do not overlap; neither is null unless
+  /// `bytes` is 0.
   void copy(void* to, const void* from, std::size_t bytes) {
     if (bytes >= kMinBytes) {
       copyLong(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
@@ -33,10 +34,10 @@ class AdaptiveCopy {
   }
 
   [[nodiscard]] bool pastCaches() const { return past_; }
-  /// What equal copies took each way. Of the last eight trials three must show a gain before copies go past the caches,
-  /// and all but one must show none before they go through them again: another program may take the processor in the
-  /// middle of a trial, and half of the lines come soon enough even where the others do not, if they were last stored
-  /// through the caches.
+  /// Records a trial: the times of equal copies through and past the caches. Of the last eight trials three must show a
+  /// gain before copies go past the caches, and all but one must show none before copies go through the caches again:
+  /// another program may take the processor in the middle of a trial, and of lines that were last stored through the
+  /// caches half arrive quickly even where the others do not.
   void saw(double through_s, double past_s);
 
  private:
@@ -44,8 +45,9 @@ class AdaptiveCopy {
   void tryBoth(std::byte* to, const std::byte* from);
 
   bool past_ = false;
-  bool past_first_ = false; ///< Of the next trial: the first copy waits for its source longer.
-  std::uint8_t gains_ = 0;  ///< A bit for each of the last trials: it was better past the caches.
+  /// The next trial copies past the caches first, because the first copy waits for its source longer.
+  bool past_first_ = false;
+  std::uint8_t gains_ = 0; ///< A bit for each of the last trials: copying past the caches was faster.
   std::size_t untried_bytes_ = 0;
 };
 

@@ -10,9 +10,9 @@
 
 namespace goss::platform {
 
-/// Reads up to `bytes` bytes at `address` of process `pid` into the pieces, which have as much room. Returns how many
+/// Reads up to `bytes` bytes at `address` of process `pid` into the pieces, which have as much space. Returns how many
 /// were read, or -1 with errno: the system forbids it (namespaces, yama), the process has ended, or the address is not
-/// its own. What is read is whatever the other process makes of its memory: nothing here can crash this one.
+/// its own. The other process may change the bytes at any time, but cannot crash this one.
 std::ptrdiff_t readProcess(int pid, std::uint64_t address, std::size_t bytes, std::span<const iovec> pieces);
 
 } // namespace goss::platform

@@ -40,7 +40,7 @@ Result<void*> allocatePages(std::size_t bytes) {
   auto* start = static_cast<std::byte*>(mapping);
   const auto first = reinterpret_cast<std::uintptr_t>(start) + page;
   auto* memory = start + page + (alignment - first % alignment) % alignment;
-  // Advice only: without huge pages the memory is as good, and slower to touch.
+  // Only advice: without huge pages the memory works as well, but is slower to touch.
   if (alignment == kHugePage) (void)::madvise(memory, bytes, MADV_HUGEPAGE);
   std::memset(memory, 0, bytes);
   const Header header{kMagic, mapped, start};

@@ -10,7 +10,7 @@ namespace goss::platform {
 
 /// Page-aligned, zeroed and touched memory, on huge pages where the system allows. Errors: resource. Thread-safe.
 Result<void*> allocatePages(std::size_t bytes);
-/// Frees what allocatePages returned. Errors: invalidArgument (not such an address).
+/// Frees memory that allocatePages() returned. Errors: invalidArgument (not such an address).
 Status freePages(void* memory);
 
 } // namespace goss::platform

@@ -36,7 +36,7 @@ Result<SharedPages> SharedPages::create(std::size_t bytes) {
   pages.fd_.reset(::memfd_create("gossamer-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!pages.fd_.valid() || ::ftruncate(pages.fd_.get(), static_cast<off_t>(pages.bytes_)) != 0) return failure(bytes);
   if (Status mapped = pages.map(); !mapped.isOk()) return mapped;
-  // Touched through the file, so that a lack of memory is an error here and not a signal at the first store.
+  // Allocates through the file, so that a lack of memory is an error here and not a signal at the first store.
   if (::fallocate(pages.fd_.get(), 0, 0, static_cast<off_t>(pages.bytes_)) != 0 && errno != EOPNOTSUPP) {
     return failure(bytes);
   }
@@ -71,7 +71,7 @@ Status SharedPages::map() {
   if (::mmap(at, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd_.get(), 0) == MAP_FAILED)
     return failure(bytes_);
   data_ = at;
-  // Advice only: without huge pages the memory is as good, and slower to touch.
+  // Only advice: without huge pages the memory works as well, but is slower to touch.
   if (alignment != 0) (void)::madvise(at, bytes_, MADV_HUGEPAGE);
   return Status::ok();
 }

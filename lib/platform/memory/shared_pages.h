@@ -11,8 +11,8 @@
 
 namespace goss::platform {
 
-/// A sealed memfd and this process's mapping of it. It has no name, so nothing stays behind however a process ends.
-/// Nobody can cut it short; whoever gets the descriptor can read and write it. A forked child shares the
+/// A sealed memfd and this process's mapping of it. It has no name, so nothing stays behind however a process ends. No
+/// process can truncate it; every process that gets the descriptor can read and write it. A forked child shares the
 /// memory itself, not a copy. Movable; not thread-safe itself.
 class SharedPages {
  public:
@@ -32,9 +32,9 @@ class SharedPages {
 
   [[nodiscard]] bool valid() const { return data_ != nullptr; }
   [[nodiscard]] std::byte* data() const { return data_; }
-  /// Whole pages, at least what was asked for.
+  /// Size in whole pages, at least the size that was asked for.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
-  /// Invalid after attach().
+  /// The memfd; invalid after attach().
   [[nodiscard]] int fd() const { return fd_.get(); }
   /// Leaves the memory mapped for good.
   void abandon() { reserved_ = nullptr; }
@@ -43,14 +43,14 @@ class SharedPages {
   Status map();
 
   UniqueFd fd_;
-  std::byte* reserved_ = nullptr; ///< Address space around data_, for its alignment.
+  std::byte* reserved_ = nullptr; ///< Reserved address space around data_, for its alignment.
   std::size_t reserved_bytes_ = 0;
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
 };
 
-/// From now on this process alone has the pages around `memory`, with what they held; those who had mapped them, too,
-/// keep the old ones. Nobody here may write to these pages meanwhile. False: there is no memory for that, and nothing
+/// From now on only this process has the pages around `memory`, with their contents; other processes that mapped them
+/// keep the old pages. No thread may write to these pages meanwhile. False: there is no memory for that, and nothing
 /// has changed.
 bool replacePages(std::span<std::byte> memory);
 

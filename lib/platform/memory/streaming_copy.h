@@ -1,4 +1,4 @@
-/// Copies that bypass the caches.
+/// Copies whose stores bypass the caches.
 #ifndef GOSS_LIB_PLATFORM_MEMORY_STREAMING_COPY_H_
 #define GOSS_LIB_PLATFORM_MEMORY_STREAMING_COPY_H_
 
