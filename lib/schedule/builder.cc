@@ -110,7 +110,8 @@ void ScheduleBuilder::step(StepKind kind, int peer, std::span<const Slot> target
   step.targets = pool(targets);
   step.sources = pool(sources);
 
-  // A send only reads its targets; finish and reduce also read theirs, which a write covers.
+  // A send only reads its targets; finish and reduce read theirs too, but the hazards of a write include those of a
+  // read.
   const bool writes_targets = kind != StepKind::send;
   const auto self = static_cast<std::uint32_t>(schedule_.steps.size());
   std::vector<std::uint32_t> found;

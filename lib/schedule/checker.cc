@@ -18,7 +18,7 @@ constexpr std::uint64_t kPrimeCount = 1009;
 
 Status fault(const std::string& what) { return Status::error(GOSS_ERR_INTERNAL, what); }
 
-/// A rank's call of a collective whose chunks are parts of one vector. Weighted: shares 1, 2, 3, 0, 1, ...
+/// The shape of a collective whose chunks are parts of one vector. Weighted: shares 1, 2, 3, 0, 1, ...
 Shape evenShape(std::uint64_t count, std::uint32_t chunks, bool weighted) {
   Shape shape;
   shape.element_bytes = 4;
@@ -33,7 +33,7 @@ std::uint64_t unevenElems(std::uint64_t count, std::uint64_t from, std::uint64_t
   return (count + 3 * from + 5 * to) % 7 == 0 ? 0 : count + (from + 2 * to) % 3;
 }
 
-/// A rank's call of a collective whose chunks are the blocks of ranks.
+/// The shape of a collective whose chunks are the blocks of ranks.
 Shape blockShape(const PlanRequest& request, std::uint64_t rank, std::uint64_t count) {
   Shape shape;
   shape.element_bytes = 4;
@@ -48,7 +48,7 @@ Shape blockShape(const PlanRequest& request, std::uint64_t rank, std::uint64_t c
   return shape;
 }
 
-/// Everything that a size check needs of one call: schedules, who meets whom, and where slots are.
+/// Everything that a size check needs of one call: schedules, channels, and the sizes of slots.
 struct BoundRanks {
   std::span<const Schedule> schedules;
   const ChannelTable& table;
@@ -121,7 +121,8 @@ Status compareSizes(const BoundRanks& bound, std::uint64_t expected_elems) {
   return fault(fmt::format("all messages together have {} elements, the formula says {}", total, expected_elems));
 }
 
-/// By chunk, for the wire formula. An uneven exchange has no such list: its sum is taken over all pairs instead.
+/// Elements of each chunk, for the wire formula. An uneven exchange has no such list: its sum is taken over all pairs
+/// instead.
 std::vector<std::uint64_t> chunkElems(const BoundRanks& bound) {
   std::vector<std::uint64_t> elems;
   for (std::uint32_t c = 0; c < bound.schedules[0].chunk_count; ++c)
@@ -207,7 +208,8 @@ Status checkShapes(std::span<const Schedule> ranks, std::span<const Shape> shape
   return Status::ok();
 }
 
-/// What ends with rendezvous ends with any capacity, so that one tells of deadlocks; the other of overwritten inputs.
+/// A schedule that ends with rendezvous ends with any capacity, so rendezvous finds deadlocks; the other modes find
+/// overwritten inputs.
 std::vector<RunMode> modesFor(std::span<const Schedule> ranks, std::uint64_t seed, Interleavings interleavings) {
   const bool in_place = allowsInPlace(ranks[0].collective);
   if (interleavings == Interleavings::one) {

@@ -32,8 +32,8 @@ Status checkSizes(std::span<const Schedule> ranks, std::span<const Shape> shapes
 Result<RunFacts> checkAlgorithm(const Algorithm& algorithm, const PlanRequest& request);
 
 struct CompressedFacts {
-  RunFacts run;             ///< identical_bits and lossy_depth are those with a lossy codec.
-  bool requantizes = false; ///< On any rank, as the next.
+  RunFacts run;             ///< With a lossy codec, identical_bits and lossy_depth refer to that codec.
+  bool requantizes = false; ///< On any rank; so is the next.
   bool diverges = false;
 };
 
@@ -43,7 +43,8 @@ enum class Interleavings : std::uint8_t {
   one  ///< For many ranks: rendezvous where their number is even, in place where it is odd.
 };
 
-/// The same for what compressed() makes of it. node_size > 1: only messages between runs of so many ranks are encoded.
+/// As checkAlgorithm(), for the schedules that compressed() makes. node_size > 1: only messages between runs of so many
+/// ranks are encoded.
 Result<CompressedFacts> checkCompressed(const Algorithm& algorithm, const PlanRequest& request, int node_size = 0,
                                         Sums sums = Sums::decoded, Interleavings interleavings = Interleavings::all);
 

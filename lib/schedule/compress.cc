@@ -12,16 +12,16 @@ namespace goss::schedule {
 
 namespace {
 
-/// What a slot of the plain schedule holds: base + payloads, in this order, finished if `finishing`.
+/// The value of a slot of the plain schedule: base + payloads, in this order, finished if `finishing`.
 struct Value {
-  std::optional<Slot> base;    ///< Where there are numbers, in the new schedule.
-  std::vector<Slot> payloads;  ///< Still to be decoded and added.
-  std::optional<Slot> encoded; ///< The whole value as one payload, where there is one.
-  bool finishing = false;      ///< The finish is still to come.
-  bool finished = false;       ///< It has come, or is still to come.
-  bool lossy = false;          ///< Holds decoded parts.
-  bool received = false;       ///< From another rank: a result, if nothing is added to it.
-  bool own_sum = false;        ///< `encoded` is a sum of payloads that no other slot counts on: it may grow in place.
+  std::optional<Slot> base;    ///< Slot of the new schedule that holds numbers, if any.
+  std::vector<Slot> payloads;  ///< Payloads that are still to be decoded and added.
+  std::optional<Slot> encoded; ///< The whole value as one payload, if there is one.
+  bool finishing = false;      ///< The finish is still to be applied.
+  bool finished = false;       ///< The finish was applied, or is still to be.
+  bool lossy = false;          ///< The value has decoded parts.
+  bool received = false;       ///< It came from another rank: a result, if nothing is added to it.
+  bool own_sum = false;        ///< `encoded` is a sum of payloads that no other slot uses: it may grow in place.
 
   [[nodiscard]] bool solid() const { return base && payloads.empty() && !finishing; }
 };
@@ -82,7 +82,7 @@ class Rewriter {
         for (std::size_t i = 0; i < targets.size(); ++i) {
           valueOf(sources[i]).own_sum = false;
           Value value = valueOf(sources[i]);
-          // A sum of payloads is finished when it is decoded, wherever that is.
+          // A sum of payloads is finished when it is decoded, wherever that happens.
           if (step.kind == StepKind::finish && !(adds_payloads_ && value.encoded)) {
             value.finishing = value.finished = true;
             value.encoded.reset();
@@ -111,7 +111,8 @@ class Rewriter {
     }
     std::vector<Slot> numbers;
     for (const Slot slot : slots) {
-      if (beginsHere(slot)) (void)encodedForm(slot); // Or some would get other bits than those who decode it.
+      // Otherwise some ranks would get other bits than those that decode the payload.
+      if (beginsHere(slot)) (void)encodedForm(slot);
       numbers.push_back(solidSlot(slot, Meaning::result));
     }
     builder_.step(StepKind::send, peer, numbers, {});
@@ -144,14 +145,14 @@ class Rewriter {
       protect(targets[i], into.back());
       Value value;
       value.base = into.back();
-      value.lossy = !adds || valueOf(sources[i]).lossy; // It may be a result that was decoded on its way.
+      value.lossy = !adds || valueOf(sources[i]).lossy; // The source may be a result that was decoded before.
       value.received = !adds;
       valueOf(targets[i]) = std::move(value);
     }
     builder_.step(step.kind, step.peer, into, with);
   }
 
-  /// a + b. Without numbers among them the order is kept, so that ranks that add the same payloads get the same bits.
+  /// a + b. If neither holds numbers, the order is kept, so that ranks that add the same payloads get the same bits.
   Value sum(Slot a, Slot b) {
     if (valueOf(a).base && valueOf(b).base) {
       const Slot parts[] = {solidSlot(a, Meaning::part), solidSlot(b, Meaning::part)};
@@ -164,7 +165,7 @@ class Rewriter {
     }
     const Value* first = &valueOf(a);
     const Value* second = &valueOf(b);
-    // One part before or after a sum gives the same bits.
+    // A single part gives the same bits before or after a sum.
     if (second->base || (!first->base && first->payloads.size() == 1)) std::swap(first, second);
     Value value = *first;
     value.payloads.insert(value.payloads.end(), second->payloads.begin(), second->payloads.end());
@@ -187,7 +188,7 @@ class Rewriter {
     return value;
   }
 
-  /// Whether the slot holds a result that no other rank has had yet, exactly.
+  /// Whether the slot holds an exact result that no other rank has received yet.
   bool beginsHere(Slot slot) {
     const Value& value = valueOf(slot);
     if (value.encoded || !deliversToAll()) return false;
@@ -198,7 +199,7 @@ class Rewriter {
            plain_.collective == Collective::allGather;
   }
 
-  /// The slot's value as a payload; from now on the payload is the value.
+  /// Encodes the slot's value; from now on the payload is the value.
   Slot encodedForm(Slot slot) {
     Value& value = valueOf(slot);
     if (value.encoded) return *value.encoded;
@@ -226,16 +227,16 @@ class Rewriter {
     return targets[0];
   }
 
-  /// What a lone payload that no finish awaits is.
+  /// The meaning of a lone payload that waits for no finish.
   enum class Meaning : std::uint8_t { part, result };
 
-  /// Where the slot's value is as numbers: makes them if need be.
+  /// The slot that holds the value as numbers; decodes the payload if need be.
   Slot solidSlot(Slot slot, Meaning meaning) {
     if (!valueOf(slot).solid()) settle(slot, meaning);
     return *valueOf(slot).base;
   }
 
-  /// Brings the slot's value to its own place.
+  /// Moves the slot's value to the slot's own place.
   void settle(Slot slot, Meaning meaning) {
     Value& value = valueOf(slot);
     const Slot own = ownSlot(slot);
@@ -247,7 +248,7 @@ class Rewriter {
                     std::span(&*value.base, 1));
     } else {
       const bool alone = !value.base && value.payloads.size() == 1 && !value.finishing;
-      const bool summed = reduces(plain_.collective); // Others have no second half.
+      const bool summed = reduces(plain_.collective); // Other collectives have no second half.
       if (alone && summed && value.received && meaning == Meaning::result && !adds_payloads_)
         results_.push_back(value.payloads[0]);
       emit(StepKind::decode, std::span(&own, 1), value);
@@ -264,7 +265,7 @@ class Rewriter {
     builder_.step(kind, -1, targets, sources, value.finishing);
   }
 
-  /// `place` is about to be overwritten with the value of `writer`: others that still count on it make their own.
+  /// `place` is about to be overwritten with the value of `writer`: other slots that still use it get copies.
   void protect(Slot writer, Slot place) {
     const auto disturbed = [&](Slot slot) {
       if (slot == writer || last_read_[cells_.of(slot)] <= now_) return;
@@ -285,7 +286,7 @@ class Rewriter {
     return both_callers && a.index == b.index && allowsInPlace(plain_.collective);
   }
 
-  /// Where a slot's numbers go. The caller's input is never written.
+  /// The slot where a value's numbers are written. The caller's input is never written.
   Slot ownSlot(Slot slot) {
     if (slot.space == Space::output) return slot;
     std::optional<Slot>& own = slot.space == Space::scratch ? scratch_[slot.index] : input_copies_[slot.index];
@@ -313,7 +314,7 @@ class Rewriter {
   std::vector<std::optional<Slot>> input_copies_ = std::vector<std::optional<Slot>>(plain_.chunk_count);
   std::vector<Slot> results_; ///< Payloads of results.
   bool requantizes_ = false;
-  std::int64_t now_ = 0; ///< Plain step that is being rewritten.
+  std::int64_t now_ = 0; ///< The plain step that is being rewritten.
 };
 
 } // namespace
@@ -325,7 +326,7 @@ Compressed compressed(const Schedule& plain, const std::vector<bool>& encoded_pe
 bool resultsDiverge(std::span<const Schedule> ranks) {
   struct Ends {
     int encoded = 0; ///< Ranks that encode the result.
-    int kept = 0;    ///< Ranks that keep a sum as it is.
+    int kept = 0;    ///< Ranks that keep a sum uncompressed.
   };
   std::vector<Ends> ends(ranks[0].chunk_count);
   for (const Schedule& schedule : ranks) {

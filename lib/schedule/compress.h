@@ -1,10 +1,10 @@
-/// Rewrites a schedule so that what travels is encoded: every algorithm serves compressed collectives too, and the
-/// checker and the simulator see what will run.
+/// Rewrites a schedule so that its messages are encoded: every algorithm serves compressed collectives too, and the
+/// checker and the simulator see the schedule that will run.
 ///
 /// A value is encoded when it is first sent, into a payload slot, and **from then on the payload is the value**: it is
-/// forwarded as it is, and its owner too goes on with what it decodes to. So whoever ends with a result has decoded the
-/// same bytes. What arrives is kept as payloads and decoded only where numbers are needed: a sum of payloads is one
-/// step, and a sum that is sent on is decoded, added, finished and encoded in one step (Codec::merge).
+/// forwarded unchanged, and its owner too continues with the decoded payload. So all ranks that get a result have
+/// decoded the same bytes. Received payloads are kept and decoded only where numbers are needed: a sum of payloads is
+/// one step, and a sum that is sent on is decoded, added, finished and encoded in one step (Codec::merge).
 ///
 /// Direct exchange becomes the two-shot all-reduce: encode every chunk, exchange, merge the own one in a fixed order,
 /// send its bytes to all, decode. "flat" becomes an all-gather of payloads that every rank adds in rank order. A ring
@@ -26,18 +26,18 @@ namespace goss::schedule {
 
 struct Compressed {
   Schedule schedule;
-  /// What was decoded is encoded again before it is a complete sum: a lossy codec's error grows with the ranks.
+  /// Decoded values are encoded again before the sum is complete: a lossy codec's error grows with the ranks.
   bool requantizes = false;
 };
 
-/// What may be made of sums.
+/// How sums of encoded values are computed.
 enum class Sums : std::uint8_t {
   decoded,  ///< Payloads are decoded and added as numbers.
-  payloads, ///< The codec adds payloads. Then all messages are encoded. Without meaning where nothing is summed.
+  payloads, ///< The codec adds payloads, and all messages are encoded. Without meaning in collectives without sums.
 };
 
-/// `plain` as a builder made it. `encoded_peers`: by rank, whether messages to and from it are encoded, the same at
-/// both ends; empty: all. A message of several slots becomes one message for each.
+/// Rewrites `plain`, which a builder made. `encoded_peers`: by rank, whether messages to and from it are encoded, the
+/// same at both ends; empty: all. A message of several slots becomes one message for each.
 Compressed compressed(const Schedule& plain, const std::vector<bool>& encoded_peers = {}, Sums sums = Sums::decoded);
 
 /// Whether ranks may end with different results: some keep a sum that others have decoded, or two encode the same one.

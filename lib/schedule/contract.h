@@ -1,5 +1,5 @@
-/// What each collective promises: where its data starts, what it delivers to whom, and whose contributions that
-/// contains.
+/// What each collective promises: where its data starts, which rank it delivers which chunk to, and whose contributions
+/// that chunk contains.
 #ifndef GOSS_LIB_SCHEDULE_CONTRACT_H_
 #define GOSS_LIB_SCHEDULE_CONTRACT_H_
 
@@ -30,10 +30,10 @@ std::string_view nameOf(Collective collective);
 /// Whether chunk `chunk` is in this rank's input when the collective begins.
 bool startsInInput(const Role& role, std::uint32_t chunk);
 
-/// Whether chunk `chunk` of this rank's output must be written. What is not delivered must not be touched.
+/// Whether chunk `chunk` of this rank's output must be written. Other chunks must not be touched.
 bool delivers(const Role& role, std::uint32_t chunk);
 
-/// Whose contributions a delivered chunk holds, each once.
+/// The ranks whose contributions a delivered chunk holds, each once.
 RankRange contributors(const Role& role, std::uint32_t chunk);
 
 /// Whether contributions are combined by the caller's operation, so that each output passes one finish.

@@ -10,7 +10,7 @@ namespace goss::schedule {
 namespace {
 
 constexpr std::uint64_t kCacheLineBytes = 64;
-/// Below this many bytes a part, alignment would cost more balance than it saves.
+/// For parts of fewer bytes alignment would cost more balance than it saves.
 constexpr std::uint64_t kAlignPartsFromBytes = 2048;
 
 /// Boundaries at the rounded cumulative weights, so that the parts cover `count` exactly.

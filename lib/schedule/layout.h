@@ -20,16 +20,16 @@ struct Extent {
 /// end. Sizes differ by at most one unit, larger ones first; parts beyond the data are empty.
 Extent evenPart(std::uint64_t count, std::uint32_t parts, std::uint32_t index, std::uint64_t unit_elems);
 
-/// Elements per cache line for parts that are large enough to care, else 1. The same on all ranks.
+/// Elements per cache line for parts that are large enough to be aligned, else 1. The same on all ranks.
 std::uint64_t partUnit(std::uint64_t count, std::uint32_t parts, std::uint64_t element_bytes);
 
-/// What a call moves, before chunking.
+/// Sizes of the data that a call moves, before chunking.
 struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 
   std::uint64_t element_bytes = 1;
   std::uint64_t count = 0; ///< Partition::even: elements of the vector.
-  /// Parts and chunks begin at multiples of so many elements (blocks of a codec that share a scale); 0: as suits.
+  /// Parts and chunks begin at multiples of so many elements (blocks of a codec that share a scale); 0: no constraint.
   std::uint64_t align_elems = 0;
   std::vector<double> weights = {}; ///< Partition::even: relative chunk sizes; empty: equal.
   /// Partition::byRank: block of each rank; offsets count from the caller's pointer and matter only where this rank has
@@ -49,7 +49,7 @@ class Layout {
   /// Offset counts from the fragment's scratch area; slots start at multiples of 64 bytes.
   [[nodiscard]] Extent scratchSlot(std::uint32_t slot) const { return scratch_[slot]; }
   [[nodiscard]] std::uint64_t scratchElems() const { return scratch_elems_; }
-  /// Of a payload slot: how many elements it encodes, at offset 0.
+  /// The extent of a slot; for a payload slot the number of elements that it encodes, at offset 0.
   [[nodiscard]] Extent extentOf(Slot slot) const;
 
  private:

@@ -15,7 +15,7 @@ struct BuiltIn {
   CpuPrice cpu;
 };
 
-constexpr double kKeptBytes = 256.0 * (1 << 20); ///< What a stream transport keeps for a peer without a receive.
+constexpr double kKeptBytes = 256.0 * (1 << 20); ///< Bytes that a stream transport keeps for a peer without a receive.
 constexpr CpuPrice kCpu{14e9, 10e9};
 
 /// One core of a 2020s server: f32 sums 14 GB/s from memory; latencies are one way between two processes that are
@@ -94,8 +94,8 @@ int Links::nodeSize() const {
 void Links::setPrice(int from, int to, const LinkPrice& price) {
   assert(price.bandwidth_bytes_per_s > 0 && price.latency_s >= 0);
   if (price_of_pair_.empty()) price_of_pair_.assign(node_of_rank_.size() * node_of_rank_.size(), 0);
-  // Neighbouring pairs often cost the same; a full search would take the fourth power of the ranks for a measured
-  // matrix.
+  // Neighbouring pairs often cost the same; a full search would take the fourth power of the number of ranks for a
+  // measured matrix.
   if (!(prices_.back() == price)) prices_.push_back(price);
   price_of_pair_[cell(from, to)] = static_cast<std::uint32_t>(prices_.size() - 1);
 }

@@ -1,5 +1,5 @@
-/// What it costs to move and combine bytes between the ranks of a communicator: the planner's and simulator's only
-/// knowledge of the network. A link file (docs/formats.md, "Link files") is the same thing as text.
+/// The costs of moving and combining bytes between the ranks of a communicator: all that the planner and the simulator
+/// know of the network. A link file (docs/formats.md, "Link files") is the same as text.
 #ifndef GOSS_LIB_SCHEDULE_LINKS_H_
 #define GOSS_LIB_SCHEDULE_LINKS_H_
 
@@ -13,11 +13,11 @@
 
 namespace goss::schedule {
 
-/// An ordered pair of ranks.
+/// The price of messages of an ordered pair of ranks.
 struct LinkPrice {
   double latency_s = 0.6e-6;           ///< From the start of a message until its first byte arrives.
-  double bandwidth_bytes_per_s = 10e9; ///< Of one flow; > 0.
-  double overhead_s = 0.1e-6;          ///< The sender can start nothing else on this port meanwhile.
+  double bandwidth_bytes_per_s = 10e9; ///< Bandwidth of one flow; > 0.
+  double overhead_s = 0.1e-6;          ///< Time in which the sender can start nothing else on this port.
   double eager_bytes = 1 << 20;        ///< Messages up to this size set off before the receive is posted.
   double sender_bytes_per_s = 0; ///< Rate at which the sender's processor moves messages, busy meanwhile; 0: not busy.
   friend bool operator==(const LinkPrice&, const LinkPrice&) = default;
@@ -31,7 +31,7 @@ struct NodePrice {
   friend bool operator==(const NodePrice&, const NodePrice&) = default;
 };
 
-/// What a rank's processor does with bytes. 0: costs nothing.
+/// Speeds at which a rank's processor works on bytes. 0: costs no time.
 struct CpuPrice {
   double reduce_bytes_per_s = 14e9;
   double copy_bytes_per_s = 10e9;
@@ -39,7 +39,7 @@ struct CpuPrice {
 };
 
 /// A value; const access is thread-safe. All ranks of a communicator must hold equal Links, because each plans by
-/// itself; ranks that differ plan differently, and the first message says so.
+/// itself; ranks with other Links make other plans, and the first message then fails with a mismatch.
 class Links {
  public:
   /// Every rank is a node of its own and all pairs cost `all`.
@@ -58,7 +58,7 @@ class Links {
   [[nodiscard]] int nodeOf(int rank) const { return node_of_rank_[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] int nodeCount() const { return static_cast<int>(nodes_.size()); }
   [[nodiscard]] const NodePrice& node(int index) const { return nodes_[static_cast<std::size_t>(index)]; }
-  /// All pairs cost the same and no two ranks share a node or have different ports: ranks are interchangeable.
+  /// Whether all pairs cost the same and no two ranks share a node or have different ports: ranks are interchangeable.
   [[nodiscard]] bool uniform() const;
   /// Ranks per node when nodes hold consecutive ranks and equally many, more than one and not all; else 0.
   [[nodiscard]] int nodeSize() const;
@@ -78,7 +78,7 @@ class Links {
   }
 
   std::vector<LinkPrice> prices_;            ///< Distinct prices; 0 is what all pairs cost at first.
-  std::vector<std::uint32_t> price_of_pair_; ///< Into prices_; empty while all pairs cost prices_[0].
+  std::vector<std::uint32_t> price_of_pair_; ///< Index into prices_; empty while all pairs cost prices_[0].
   std::vector<int> node_of_rank_;
   std::vector<NodePrice> nodes_;
   CpuPrice cpu_;

@@ -32,7 +32,7 @@ constexpr std::array kRateUnits = {
     Unit{"KiB/s", 1024.0}, Unit{"MiB/s", 1048576.0}, Unit{"GiB/s", 1073741824.0}, Unit{"Kbit/s", 125.0},
     Unit{"Mbit/s", 125e3}, Unit{"Gbit/s", 125e6}};
 
-/// The keys that one line gave for pairs; the others keep what they were.
+/// The keys that one line set for pairs; other keys keep their values.
 struct PriceChange {
   std::optional<double> latency_s;
   std::optional<double> bandwidth_bytes_per_s;
@@ -260,7 +260,7 @@ class Parser {
     double most;
   };
 
-  /// A decimal number with its unit, without a space: 25us.
+  /// Parses a decimal number with its unit, without a space: 25us.
   static std::string parseNumber(std::string_view word, std::span<const Unit> units, Bounds bounds, double& value) {
     double number = 0;
     const auto [end, error] =
@@ -288,7 +288,7 @@ class Parser {
     return error == std::errc() && end == word.data() + word.size() && value >= 0;
   }
 
-  /// `*`, or a list of ranks and ranges such as 0-3,8.
+  /// Parses `*`, or a list of ranks and ranges such as 0-3,8.
   std::string parseRanks(std::string_view word, std::vector<int>& ranks) const {
     if (word == "*") {
       for (int rank = 0; rank < links_.size(); ++rank)

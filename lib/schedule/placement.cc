@@ -11,7 +11,7 @@ namespace {
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr int kExactRanks = 10;
 
-/// Compared as (slowest, sum).
+/// Cost of a tour, compared as (slowest, sum).
 struct TourCost {
   double slowest = 0;
   double sum = 0;
@@ -125,13 +125,13 @@ class SubsetSearch {
 
   const EdgeCosts& costs_;
   double limit_;
-  int others_; ///< Ranks but 0; rank r is bit r - 1.
+  int others_; ///< Number of ranks without rank 0; rank r is bit r - 1.
   std::vector<double> best_;
   std::vector<int> from_;
   int last_ = 0;
 };
 
-/// A generator whose stream is fixed for all time, unlike the standard library's distributions.
+/// A generator whose stream never changes, unlike the standard library's distributions.
 class Random {
  public:
   std::size_t below(std::size_t bound) {
@@ -143,7 +143,7 @@ class Random {
   std::uint64_t state_ = 20240607;
 };
 
-/// Moves one rank elsewhere or swaps two, as long as that helps or the allowance lasts; each trial takes O(p).
+/// Moves single ranks or swaps two, as long as that helps or the allowance lasts; each trial takes O(p).
 void improve(const EdgeCosts& costs, std::vector<int>& order, std::int64_t& trials) {
   TourCost cost = costs.ofTour(order);
   const std::size_t n = order.size();
@@ -188,7 +188,7 @@ std::vector<int> nearestNeighbours(const EdgeCosts& costs) {
 }
 
 std::vector<int> searchOrder(const EdgeCosts& costs, std::vector<int> best) {
-  constexpr std::int64_t kTrialSteps = 3'000'000; // Some 10 ms of work, whatever the number of ranks.
+  constexpr std::int64_t kTrialSteps = 3'000'000; // Some 10 ms of work for any number of ranks.
   constexpr int kStarts = 12;
   std::int64_t trials = kTrialSteps / costs.size();
   Random random;
@@ -243,7 +243,7 @@ std::vector<double> directShares(const Links& links) {
   }
   if (p < 3 || equal) return {};
   const double slowest = *std::min_element(rates.begin(), rates.end());
-  // T seconds for one byte of vector; the shares that T allows grow with it.
+  // The shares that fit T seconds for one byte of vector; they grow with T.
   const auto shares = [&](double t) {
     std::vector<double> result;
     for (const double rate : rates)
@@ -257,7 +257,7 @@ std::vector<double> directShares(const Links& links) {
     const double middle = (low + high) / 2;
     (total(shares(middle)) >= 1 ? high : low) = middle;
   }
-  // Not even a node that owns nothing moves the vector faster than its own port.
+  // Even a node that owns no share moves the vector no faster than its own port.
   return partsOfOne(shares(std::max(high, 1 / slowest)));
 }
 

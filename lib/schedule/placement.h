@@ -1,4 +1,4 @@
-/// Orders of rings and shares of vectors that suit unequal links.
+/// Orders of rings and shares of vectors that fit unequal links.
 #ifndef GOSS_LIB_SCHEDULE_PLACEMENT_H_
 #define GOSS_LIB_SCHEDULE_PLACEMENT_H_
 
@@ -19,8 +19,8 @@ std::vector<int> ringOrder(const Links& links, double message_bytes);
 std::vector<double> directShares(const Links& links);
 
 /// Shares of the pairs (i, j) of rank i, in the first `group_size` of twice as many ranks, and rank group_size + j, at
-/// i * group_size + j; they sum to 1. Each is as large as the slower direction of its path is fast. Empty when those
-/// are equal.
+/// i * group_size + j; they sum to 1. Each is proportional to the bandwidth of the slower direction of its path. Empty
+/// when all are equal.
 std::vector<double> pairShares(const Links& links, int group_size);
 
 } // namespace goss::schedule

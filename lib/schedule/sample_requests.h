@@ -1,4 +1,4 @@
-/// The requests with which an algorithm is proved.
+/// The requests by which an algorithm is proved.
 #ifndef GOSS_LIB_SCHEDULE_SAMPLE_REQUESTS_H_
 #define GOSS_LIB_SCHEDULE_SAMPLE_REQUESTS_H_
 
@@ -8,7 +8,7 @@
 
 namespace goss::schedule {
 
-/// Plain request for `size` ranks with the partition that the collective takes: root 0, one block, natural order.
+/// The plain request for `size` ranks with the partition of the collective: root 0, one block, natural order.
 PlanRequest requestFor(Collective collective, int size);
 
 /// Every variation that `algorithm` supports for `size` ranks: roots, uneven blocks, pipeline blocks, a shuffled order,

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-/// A send and the receive that it meets.
+/// A send and its receive.
 struct Message {
   std::uint32_t send = 0; ///< Flat step.
   std::uint32_t recv = 0; ///< Flat step.
@@ -26,17 +26,17 @@ struct Channel {
   int from = 0;
   int to = 0;
   std::uint32_t first = 0;
-  std::uint32_t last = 0; ///< One past.
+  std::uint32_t last = 0; ///< Index behind the last.
 };
 
 /// The steps of all ranks in one numbering (flat step = first_step_of_rank + index), linked across ranks.
 struct Program {
-  std::vector<std::uint32_t> first_step; ///< By rank, and one past the last.
-  std::vector<int> rank_of;              ///< By flat step, as all below.
+  std::vector<std::uint32_t> first_step; ///< By rank; the last entry is the total.
+  std::vector<int> rank_of;              ///< By flat step, as are those below.
   std::vector<const Step*> step;
   std::vector<std::uint32_t> message_of; ///< kNone for local steps.
   std::vector<std::uint32_t> dependency_count;
-  std::vector<std::uint32_t> first_successor; ///< And one past the last.
+  std::vector<std::uint32_t> first_successor; ///< By flat step; the last entry is the total.
   std::vector<std::uint32_t> successors;
   std::vector<Message> messages;
   std::vector<Channel> channels;
@@ -67,7 +67,7 @@ void linkSuccessors(std::span<const Schedule> schedules, Program& program) {
   forEachEdge([&](std::uint32_t before, std::uint32_t after) { program.successors[next[before]++] = after; });
 }
 
-/// One end of a message; sorted, the two ends of a message are at the same place.
+/// One end of a message; after sorting, both ends of a message have the same index.
 struct End {
   std::uint64_t channel;
   std::uint32_t ordinal;
@@ -131,12 +131,13 @@ Result<Program> compile(std::span<const Schedule> schedules) {
   return program;
 }
 
-/// What is left to do of one fragment.
+/// Remaining work of one fragment.
 struct FragmentState {
-  std::vector<std::uint32_t> waits_for; ///< By flat step: dependencies that are not done; the fragment's start is one.
-  std::vector<double> bytes;            ///< By flat step: what it moves.
-  std::vector<std::uint8_t> arrived;    ///< By message.
-  std::vector<std::uint32_t> next_of_channel; ///< By channel: its next message that has not set off.
+  /// By flat step: dependencies that are not done, counting the fragment's start as one.
+  std::vector<std::uint32_t> waits_for;
+  std::vector<double> bytes;                  ///< By flat step: bytes that it moves.
+  std::vector<std::uint8_t> arrived;          ///< By message.
+  std::vector<std::uint32_t> next_of_channel; ///< By channel: its next message that has not been sent.
   std::vector<std::uint32_t> steps_left;      ///< By rank.
   std::uint32_t ranks_left = 0;
   double finish_s = 0;
@@ -193,8 +194,8 @@ class Simulator {
     std::uint32_t fragment;
     std::uint32_t id;
   };
-  /// A port takes its next message when all else of that moment has happened: of messages that become ready together,
-  /// the first in program order leaves first.
+  /// A port takes its next message after all other events of that moment: of messages that become ready together, the
+  /// first in program order leaves first.
   struct Later {
     bool operator()(const Event& a, const Event& b) const {
       if (a.time != b.time) return a.time > b.time;
@@ -203,7 +204,7 @@ class Simulator {
       return a_sends != b_sends ? a_sends : a.sequence > b.sequence;
     }
   };
-  /// (fragment, flat step of the send): the least is the first in program order.
+  /// (fragment, flat step of the send): the least key is the first in program order.
   using SendKey = std::uint64_t;
   using SendQueue = std::priority_queue<SendKey, std::vector<SendKey>, std::greater<>>;
 
@@ -223,7 +224,7 @@ class Simulator {
         const bool moves =
             (step.kind == StepKind::send || isRecv(step) || step.kind == StepKind::reduce) && step.targets.count > 0;
         if (moves && schedule.slotsOf(step.targets)[0].space == Space::payload) bytes *= options_.codec.payload_ratio;
-        if (step.kind == StepKind::encode) bytes /= step.targets.count; // The second one is the same chunk again.
+        if (step.kind == StepKind::encode) bytes /= step.targets.count; // The second target is the same chunk again.
         fragment.bytes.push_back(bytes);
       }
       fragment.steps_left.push_back(static_cast<std::uint32_t>(schedule.steps.size()));
@@ -264,7 +265,7 @@ class Simulator {
       release(time, f, s);
   }
 
-  /// One thing that `s` waited for is done.
+  /// Step `s` waits for one dependency fewer.
   void release(double time, std::uint32_t f, std::uint32_t s) {
     if (--fragments_[f].waits_for[s] > 0) return;
     const Step& step = *program_.step[s];
@@ -299,7 +300,8 @@ class Simulator {
     const std::span<const Slot> sources = schedule.slotsOf(step.sources);
     const auto payloads = static_cast<double>(
         std::count_if(sources.begin(), sources.end(), [](Slot slot) { return slot.space == Space::payload; }));
-    const bool begins = !sources.empty() && sources[0].space == Space::payload; // No value before the payloads.
+    // There is no value before the payloads.
+    const bool begins = !sources.empty() && sources[0].space == Space::payload;
     const double set = (step.targets.count > 1 ? 1 : 0) + (begins ? 1 : 0);
     const double added = payloads - (begins ? 1 : 0);
     const double encodes = step.kind == StepKind::encode ? bytes / codec.encode_bytes_per_s : 0;
@@ -313,7 +315,7 @@ class Simulator {
     push(cpu_free, What::complete, f, s);
   }
 
-  /// Lets messages of the channel set off, in order, as far as they may.
+  /// Sends messages of the channel, in order, as far as they may go.
   void tryChannel(double time, std::uint32_t f, std::uint32_t c) {
     FragmentState& fragment = fragments_[f];
     const Channel& channel = program_.channels[c];
@@ -321,7 +323,7 @@ class Simulator {
     for (std::uint32_t& next = fragment.next_of_channel[c]; next < channel.last; ++next) {
       const Message& message = program_.messages[next];
       if (fragment.waits_for[message.send] > 0) return;
-      // Zero means strictly together, so that the least model (both ends ready) can be asked for.
+      // Zero means strictly together, so that callers can ask for the least model (both ends ready).
       const bool eager = eager_bytes > 0 && fragment.bytes[message.send] <= eager_bytes;
       if (!eager && fragment.waits_for[message.recv] > 0) return;
       push(time, What::enqueue, f, next);
@@ -342,7 +344,7 @@ class Simulator {
     push(time, What::sendNext, 0, queue);
   }
 
-  /// The port that `rank` shares for this channel, and how long `bytes` hold it.
+  /// The port that `rank` uses for this channel, and how long `bytes` occupy it.
   struct Port {
     std::size_t index;
     double seconds;
@@ -464,9 +466,9 @@ class Simulator {
     result_.finish_s = std::max(result_.finish_s, leastSeconds());
   }
 
-  /// No port, no flow and no processor does its work faster than it can, however well fragments overlap, and what
-  /// arrives does not before the first of it. The extrapolation knows only how far apart the simulated ones ended,
-  /// which may be less.
+  /// A lower bound: no port, flow or processor does its work faster than it can, however well fragments overlap, and
+  /// bytes do not arrive before the first message does. Extrapolation only knows how far apart the simulated fragments
+  /// ended, which may be less.
   [[nodiscard]] double leastSeconds() const {
     const double scale = options_.fragments / static_cast<double>(fragments_.size());
     double least = 0;
@@ -484,14 +486,14 @@ class Simulator {
   SimulationOptions options_;
   std::size_t size_;
   std::vector<FragmentState> fragments_;
-  std::vector<double> up_free_;   ///< By port, as all times: when it is free again.
+  std::vector<double> up_free_;   ///< By port, as are the next: when it is free again.
   std::vector<double> down_free_; ///< By port.
   std::vector<double> cpu_free_;  ///< By rank.
   std::vector<double> flow_free_; ///< By channel.
   std::vector<double> flow_busy_; ///< By channel: seconds of use.
-  std::vector<double> up_busy_;   ///< By port: seconds of use, as the next two.
+  std::vector<double> up_busy_;   ///< By port: seconds of use; so is the next.
   std::vector<double> down_busy_;
-  std::vector<double> down_first_; ///< When it was used first.
+  std::vector<double> down_first_; ///< Time of first use.
   std::vector<double> cpu_busy_;
   std::vector<SendQueue> queues_; ///< By rank: messages inside its node, messages to other nodes.
   std::vector<bool> sending_;     ///< By queue.

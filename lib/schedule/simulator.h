@@ -1,8 +1,8 @@
 /// Prices a schedule: runs the schedules of all ranks in virtual time over Links.
 ///
-/// The model. A message sets off when its send may run, the earlier messages of its channel have set off, and its
-/// receive may run or the message is small enough to be kept there (LinkPrice::eager_bytes). Messages of one rank leave
-/// one after the other, in program order where several wait, each holding the port for bytes / port bandwidth +
+/// The model. A message is sent when its send may run, the earlier messages of its channel were sent, and its receive
+/// may run or the message is small enough to be kept by the receiver (LinkPrice::eager_bytes). Messages of one rank
+/// leave one after the other, in program order where several wait, each holding the port for bytes / port bandwidth +
 /// overhead; the flows of a pair and the port of the receiver are first-come first-served. Steps that combine or copy
 /// bytes share the rank's one processor. Not modelled: incast, oversubscribed switches, caches, more ranks than cores.
 #ifndef GOSS_LIB_SCHEDULE_SIMULATOR_H_
@@ -21,9 +21,10 @@ namespace goss::schedule {
 /// Compression ratio and speeds of a codec.
 struct CodecPrice {
   double payload_ratio = 1;        ///< Bytes of a payload for each byte of the values.
-  double encode_bytes_per_s = 2e9; ///< Of values.
-  double decode_bytes_per_s = 4e9; ///< Of a payload that becomes the values.
-  double add_bytes_per_s = 4e9;    ///< Of a payload that is added to values: a sparse one touches few of them.
+  double encode_bytes_per_s = 2e9; ///< Bytes of values.
+  double decode_bytes_per_s = 4e9; ///< Bytes of values that one payload becomes.
+  /// Bytes of values to which a payload is added; a sparse payload touches few of them.
+  double add_bytes_per_s = 4e9;
 };
 
 struct SimulationOptions {
@@ -32,23 +33,23 @@ struct SimulationOptions {
   /// Only so many fragments are simulated; time and traffic of the others are extrapolated from the later half of
   /// these. >= 2.
   std::uint32_t detailed_fragments = 16;
-  CodecPrice codec = {}; ///< Of compressed schedules.
+  CodecPrice codec = {}; ///< Used by compressed schedules.
 };
 
 struct RankTraffic {
   std::uint64_t bytes_sent = 0;
   std::uint64_t messages_sent = 0;
-  double finish_s = 0; ///< When its last step ends.
+  double finish_s = 0; ///< Time when the last step ends.
 };
 
 struct Simulation {
   double finish_s = 0;
-  int critical_rank = 0; ///< The one that finishes last; the lowest of several.
+  int critical_rank = 0; ///< The rank that finishes last; the lowest of several.
   std::vector<RankTraffic> ranks;
 };
 
 /// schedules[r] is rank r's; all of one collective and size == links.size(). Pure and deterministic: the same bits on
-/// every machine with IEEE doubles, which is what lets ranks plan without talking. O(m log m) for m steps. Errors:
+/// every machine with IEEE doubles, so that ranks plan alike without communicating. O(m log m) for m steps. Errors:
 /// internal, when a send has no receive, or the schedules wait for each other in a circle; the text names where.
 Result<Simulation> simulate(std::span<const Schedule> schedules, const Shape& shape, const Links& links,
                             const SimulationOptions& options = {});

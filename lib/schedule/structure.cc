@@ -71,7 +71,7 @@ bool countsFit(const Step& step) {
 
 bool isPayload(Slot slot) { return slot.space == Space::payload; }
 
-/// Values and payloads are never taken for each other: only messages move either, and only codec steps convert.
+/// Values and payloads are distinct: only messages move either, and only codec steps convert.
 bool spacesFit(const Schedule& schedule, const Step& step) {
   const std::span<const Slot> targets = schedule.slotsOf(step.targets);
   const std::span<const Slot> sources = schedule.slotsOf(step.sources);
@@ -80,14 +80,14 @@ bool spacesFit(const Schedule& schedule, const Step& step) {
   };
   switch (step.kind) {
     case StepKind::send:
-    case StepKind::recv: // The length of a payload is the message's.
+    case StepKind::recv: // The length of a payload is that of the message.
       return targets.size() == 1 || no_payload(targets);
     case StepKind::encode:
       return isPayload(targets[0]) && no_payload(targets.subspan(1)) &&
              std::all_of(sources.begin() + 1, sources.end(), isPayload);
     case StepKind::decode:
       return no_payload(targets) && std::all_of(sources.begin() + 1, sources.end(), isPayload);
-    case StepKind::reduce: // An additive codec's payloads.
+    case StepKind::reduce: // Payloads of an additive codec.
       if (isPayload(targets[0])) return std::all_of(sources.begin(), sources.end(), isPayload);
       return no_payload(sources);
     default:
@@ -99,7 +99,7 @@ Status frameFault(const Schedule& schedule, const std::string& what) {
   return Status::error(GOSS_ERR_INTERNAL, fmt::format("rank {}: {}", schedule.rank, what));
 }
 
-/// What all steps share: the roles of the ranks, and how large each slot is.
+/// Checks what all steps share: the roles of the ranks, and the sizes of slots.
 Status checkFrame(const Schedule& schedule) {
   const std::uint32_t chunks = schedule.chunk_count;
   if (static_cast<int>(schedule.collective) >= kCollectiveCount)
@@ -129,7 +129,7 @@ Status checkFrame(const Schedule& schedule) {
 
 bool isWithin(PoolRange range, std::size_t pool) { return range.first <= pool && range.count <= pool - range.first; }
 
-/// Before anything looks at what a step names.
+/// Runs before any other check uses the slots of a step.
 Status checkRanges(const Schedule& schedule, std::uint32_t index) {
   const Step& step = schedule.steps[index];
   const auto outside = [&](std::string_view what, PoolRange range, std::size_t pool) {
@@ -172,7 +172,7 @@ Status checkStep(const Schedule& schedule, std::uint32_t index) {
   return Status::ok();
 }
 
-/// Walks a schedule in program order and demands that every two steps with a hazard between them are ordered.
+/// Walks a schedule in program order and requires that every two steps with a hazard between them are ordered.
 class HazardWalk {
  public:
   explicit HazardWalk(const Schedule& schedule)

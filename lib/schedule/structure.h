@@ -1,4 +1,5 @@
-/// What must hold for a schedule before anything runs: legal slots, protected buffers, and an order for every hazard.
+/// Properties of a schedule that must hold before it runs: legal slots, protected buffers, and an order for every
+/// hazard.
 #ifndef GOSS_LIB_SCHEDULE_STRUCTURE_H_
 #define GOSS_LIB_SCHEDULE_STRUCTURE_H_
 
@@ -10,7 +11,7 @@
 
 namespace goss::schedule {
 
-/// The numbers of cells that follow from more chunks could overflow, and nobody plans as many.
+/// The number of cells of a schedule with more chunks could overflow, and no plan has as many.
 inline constexpr std::uint32_t kMaxCheckedChunks = 1U << 16;
 
 /// Numbers a schedule's slots, so that slots that may share memory share a number. Data slots have none.
@@ -43,10 +44,10 @@ class CellMap {
   bool in_place_;
 };
 
-/// Such as "output 3".
+/// A slot as text, such as "output 3".
 std::string describe(Slot slot);
 
-/// Checks one rank's schedule alone, whatever it holds. Errors (internal), naming rank, step and slot: a frame that
+/// Checks one rank's schedule, whatever it holds. Errors (internal), naming rank, step and slot: a frame that
 /// contradicts itself (rank, root, number of chunks), a range outside of its pool, a slot that does not exist, a write
 /// to the caller's input or to an output chunk that the collective does not deliver, a wrong number of targets or
 /// sources, a dependency on a later step, and a hazard that no chain of dependencies orders (also when run in place).

@@ -55,8 +55,8 @@ class Execution {
     std::uint32_t waits_for = 0;
     std::uint32_t first_dependent = 0;
     std::uint32_t dependents = 0;
-    std::uint32_t payload = 0; ///< send: where its values are in payloads_.
-    int time = 0;              ///< Messages on the longest path to its end.
+    std::uint32_t payload = 0; ///< send: where its values begin in payloads_.
+    int time = 0;              ///< Number of messages on the longest path to its end.
     bool ready = false;
   };
 
@@ -110,7 +110,7 @@ class Execution {
   std::vector<ChannelState> channels_;
   std::vector<std::uint32_t> runnable_;
   std::size_t remaining_ = 0;
-  bool compressed_ = false; ///< Encoding is a step, not something to be imagined at each send.
+  bool compressed_ = false; ///< Encoding is a step of the schedule, not something that each send implies.
   Status status_;
 };
 
@@ -134,7 +134,7 @@ void Execution::addRank(std::size_t rank) {
 void Execution::addDependents(std::size_t rank) {
   const Schedule& schedule = ranks_[rank];
   const std::uint32_t start = start_[rank];
-  for (const Step& step : schedule.steps) { // Ranges may overlap, and leave parts of the pool out.
+  for (const Step& step : schedule.steps) { // Ranges may overlap, and need not cover the pool.
     for (const std::uint32_t before : schedule.dependenciesOf(step))
       ++states_[start + before].dependents;
   }
@@ -178,7 +178,7 @@ void Execution::becomeReady(std::uint32_t id) {
   }
 }
 
-/// Makes the next send and the next receive of a channel runnable if nothing is in their way.
+/// Makes the next send and the next receive of a channel runnable if nothing blocks them.
 void Execution::offer(std::uint32_t index) {
   const Channel& channel = table_.channels[index];
   ChannelState& state = channels_[index];

@@ -22,14 +22,15 @@ struct RunMode {
   std::uint64_t seed = 1; ///< Picks the interleaving.
 };
 
-/// What a run showed.
+/// Facts that a run has shown.
 struct RunFacts {
   bool identical_bits = true; ///< Every copy of a delivered chunk was computed by the same (commutative) expression.
   bool identical_when_lossy =
-      true; ///< The same with a lossy codec, if an owner takes over the encoded form that it sent.
+      true; ///< As identical_bits with a lossy codec, if an owner replaces its sum by the encoded form that it sent.
   int lossy_depth =
-      0; ///< Encodings on the longest path, if every sent sum is encoded and encoded bytes are forwarded as they are.
-  std::uint64_t messages = 0; ///< Over all ranks.
+      /// Encodings on the longest path, if every sent sum is encoded and encoded bytes are forwarded unchanged.
+      0;
+  std::uint64_t messages = 0; ///< Sum over all ranks.
   int longest_path = 0;       ///< Messages that follow one another: the latency term.
 };
 

@@ -52,7 +52,7 @@ std::uint32_t SymbolStore::contribution(int rank, std::uint32_t chunk) {
 std::uint32_t SymbolStore::sum(const Role& role, std::uint32_t a, std::uint32_t b, std::string& fault) {
   const Symbol& first = symbols_[a];
   const Symbol& second = symbols_[b];
-  // A barrier's tokens may meet twice: having heard of a rank is not a sum.
+  // A barrier's tokens may meet twice, because hearing of a rank is not a sum.
   const bool barrier = role.collective == Collective::barrier;
   const Contributions both = first.from & second.from;
   if (first.chunk != second.chunk) {

@@ -1,4 +1,4 @@
-/// What cells and messages hold in a symbolic run: sets of contributions instead of numbers.
+/// Contents of cells and messages in a symbolic run: sets of contributions instead of numbers.
 #ifndef GOSS_LIB_SCHEDULE_SYMBOLS_H_
 #define GOSS_LIB_SCHEDULE_SYMBOLS_H_
 
@@ -21,12 +21,12 @@ Contributions setOf(RankRange ranks);
 struct Symbol {
   std::uint32_t chunk = 0; ///< Which part of the vector; all_to_all: the rank that it is meant for.
   Contributions from;
-  std::uint64_t expression = 0;       ///< Hash of how it was computed; commutative.
-  std::uint64_t lossy_expression = 0; ///< The same, with every encoding a step of the computation.
+  std::uint64_t expression = 0;       ///< Hash of the expression that computed it; commutative.
+  std::uint64_t lossy_expression = 0; ///< As `expression`, with every encoding as a step of the computation.
   int finishes = 0;
   int lossy_depth = 0;
   bool encoded = false;
-  bool payload = false; ///< Bytes of a codec step, to be decoded before use.
+  bool payload = false; ///< It is a payload, to be decoded before use.
 };
 
 /// The hash of a symbol's encoded form, whether or not it has been encoded already.
@@ -42,11 +42,11 @@ class SymbolStore {
   std::uint32_t sum(const Role& role, std::uint32_t a, std::uint32_t b, std::string& fault);
   /// Faults: an incomplete sum, a second finish, a collective without sums.
   std::uint32_t finished(const Role& role, std::uint32_t id, std::string& fault);
-  /// What is sent: encoded bytes are forwarded as they are.
+  /// The symbol that is sent for `id`: encoded bytes are forwarded unchanged.
   std::uint32_t encoded(std::uint32_t id);
-  /// What the codec steps of a compressed schedule make of a value, and back.
+  /// The payload of a value in a compressed schedule; valueOf() is the inverse.
   std::uint32_t payloadOf(std::uint32_t id);
-  /// Faults: it is no payload, or its place was meant for a part of a sum and it is a result, or the reverse.
+  /// Faults: it is no payload, or its slot was meant for a part of a sum and it is a result, or the reverse.
   std::uint32_t valueOf(const Role& role, std::uint32_t id, bool finished, std::string& fault);
 
  private:
