@@ -20,7 +20,7 @@ namespace {
 
 struct Entry {
   std::string_view name;
-  bool by_default; ///< Considered when no transport is named.
+  bool by_default; ///< Used when no transport is named.
   std::unique_ptr<Transport> (*make)(const TransportContext& context);
 };
 
@@ -34,7 +34,7 @@ std::unique_ptr<Transport> makeTls(const TransportContext& context) {
       context, [config = context.config] { return security::openSecurity(*config); });
 }
 
-/// Best first.
+/// Transports, best first.
 constexpr std::array kTransports{
     Entry{"loopback", true, make<transports::LoopbackTransport>},
     Entry{"shm", true, make<transports::ShmTransport>},
@@ -43,8 +43,8 @@ constexpr std::array kTransports{
     Entry{"sim", false, make<transports::SimTransport>},
 };
 
-/// Whether bytes that this transport carries are safe enough for the run. Without GOSS_TLS all are; with it nothing may
-/// leave a process in clear, or nothing may leave a host. sim is no network: it joins ranks of one process.
+/// Whether this transport is secure enough for the run. Without GOSS_TLS every transport is; with it no bytes may leave
+/// a process unencrypted, or none may leave a host. sim is no network: it joins ranks of one process.
 bool isAllowed(std::string_view name, const Config& config) {
   if (config.tls.empty()) return name != "tls";
   if (name == "shm") return config.tls_scope == "hosts";
@@ -63,8 +63,8 @@ Status refuseClear(const Config& config) {
                   config.transport, config.tls_scope));
 }
 
-/// Only when named, and where the build found what they need: those of shared objects of their own,
-/// libgossamer_NAME.so.
+/// Transports in shared objects of their own, libgossamer_NAME.so: used only when named, and where the build found what
+/// they need.
 constexpr std::array<std::string_view, 2> kPlugs{"ucx", "mpi"};
 
 Result<std::unique_ptr<Transport>> makePlugged(std::string_view name, const TransportContext& context) {

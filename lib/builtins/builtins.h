@@ -19,7 +19,7 @@ Result<std::vector<std::unique_ptr<Transport>>> makeTransports(const Config& con
 
 Catalogue makeCatalogue();
 
-/// The codec of a spec string. Errors: invalidArgument naming the stage or parameter that is wrong.
+/// Makes the codec of a spec string. Errors: invalidArgument naming the stage or parameter that is wrong.
 Result<Compression> makeCodec(std::string_view spec);
 
 } // namespace goss

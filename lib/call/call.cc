@@ -47,7 +47,7 @@ std::uint64_t Call::inputSpanElems(int rank) const {
 
 namespace {
 
-/// Buffers that hold one block hold it at their beginning.
+/// Buffers that hold one block hold that block at their beginning.
 void finishBlocks(Collective collective, schedule::Shape& shape) {
   shape.output_blocks = shape.input_blocks;
   const bool own_input = collective == Collective::allGather || collective == Collective::gather;
@@ -102,7 +102,7 @@ namespace {
 
 Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
 
-/// What an op that does not fit every dtype may be used on.
+/// The dtypes for which an op is defined, as text for errors.
 const char* dtypesOf(ReduceOp op) {
   switch (op) {
     case GOSS_PREMUL_SUM:
@@ -160,7 +160,7 @@ Status validateCodecs(const Call& call, int size) {
           GOSS_ERR_UNSUPPORTED,
           fmt::format("{}: codec '{}' works in phases, which all_reduce alone runs", name, call.codecs->text));
     }
-    RunJob trial; // Of no elements: refuses what the codec cannot do for so many ranks.
+    RunJob trial; // A run of no elements, which refuses what the codec cannot do for so many ranks.
     trial.ranks = size;
     if (auto run = call.codecs->there.codec->start(trial); !run.isOk()) return run.status();
   }
@@ -194,7 +194,7 @@ Status checkExtents(std::string_view name, std::string_view buffer, const std::v
   return Status::ok();
 }
 
-/// Else the message that comes last would decide.
+/// If blocks overlapped, the message that comes last would decide the contents.
 Status checkDisjoint(std::string_view name, const std::vector<schedule::Extent>& blocks) {
   std::vector<std::size_t> order;
   for (std::size_t rank = 0; rank < blocks.size(); ++rank)
@@ -208,7 +208,7 @@ Status checkDisjoint(std::string_view name, const std::vector<schedule::Extent>&
   return invalid(fmt::format("{}: the blocks of ranks {} and {} overlap in recv", name, overlap[0], overlap[1]));
 }
 
-/// Of a v-variant.
+/// Validates the blocks of a v-variant.
 Status validateBlocks(const Call& call) {
   const std::string_view name = schedule::nameOf(call.collective);
   const std::uint64_t element = call.shape.element_bytes;

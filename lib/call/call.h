@@ -1,4 +1,4 @@
-/// A collective call after validation: what to move, in terms that are the same for every collective.
+/// A collective call after validation: what is to be moved, in terms that are the same for every collective.
 #ifndef GOSS_LIB_CALL_CALL_H_
 #define GOSS_LIB_CALL_CALL_H_
 
@@ -14,7 +14,7 @@
 
 namespace goss {
 
-/// A call by its plain arguments, to recognise one that was made before. Without a root -1, without an op GOSS_SUM.
+/// A call's plain arguments, by which a cached call is found. Without a root -1, without an op GOSS_SUM.
 struct CallKey {
   Collective collective = Collective::barrier;
   DType dtype = GOSS_INT8;
@@ -32,13 +32,14 @@ struct CallKey {
   }
 };
 
-/// Where a call is a phase of a multi-phase call.
+/// Set where a call is a phase of a multi-phase call.
 struct PhaseOf {
   std::shared_ptr<const CodecPair> codecs; ///< Codecs of the multi-phase call.
   Signature signature;                     ///< Signature of the multi-phase call.
 };
 
-/// A buffer that only one rank's block lives in (input of all_gather, output of scatter) has that block at offset 0.
+/// The validated call. A buffer that holds only this rank's block (input of all_gather, output of scatter) has that
+/// block at offset 0.
 struct Call {
   Collective collective = Collective::barrier;
   DType dtype = GOSS_INT8;
@@ -48,15 +49,16 @@ struct Call {
   const void* input = nullptr;
   void* output = nullptr;
   bool staged_input = false; ///< The input must be copied away first (all_to_all in place).
-  std::uint64_t count = 0; ///< As the caller gave it; for v-variants the sum (all_to_allv: 0, the ranks' sums differ).
+  /// As the caller gave it; for v-variants the sum (all_to_allv: 0, because the ranks' sums differ).
+  std::uint64_t count = 0;
   std::uint32_t counts_hash = 0; ///< v-variants: hash of what must be equal on all ranks.
   schedule::Shape shape;
   double scale = 1.0; ///< GOSS_PREMUL_SUM.
   std::int64_t timeout_ms = 0;
   std::string algorithm;                   ///< Empty: the planner's choice.
-  std::shared_ptr<const CodecPair> codecs; ///< Null: what travels is not compressed.
+  std::shared_ptr<const CodecPair> codecs; ///< Null: the call is not compressed.
   std::uint64_t tensor = 0;                ///< Names the vector for error feedback and random streams.
-  std::shared_ptr<const PhaseOf> phase_of; ///< Null: it stands alone.
+  std::shared_ptr<const PhaseOf> phase_of; ///< Null: the call is not a phase.
 
   friend bool operator==(const Call&, const Call&) = default;
 
@@ -79,7 +81,7 @@ schedule::Shape blocksShape(Collective collective, std::span<const std::size_t> 
 /// elements).
 void setUniformShape(Call& call, int ranks);
 
-/// Common validation, naming what is wrong: dtype, op, root, timeout, sizes and places of blocks.
+/// Validates a call; errors name what is wrong: dtype, op, root, timeout, sizes and positions of blocks.
 Status validate(const Call& call, int size);
 
 } // namespace goss

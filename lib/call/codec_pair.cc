@@ -12,7 +12,7 @@ namespace goss {
 
 namespace {
 
-/// Elements for which payload lengths are compared with those of values.
+/// Number of elements for which the lengths of payloads and values are compared.
 constexpr std::size_t kSampleElems = 1u << 16;
 
 std::shared_ptr<const CodecPair> paired(Compression there, Compression back) {
@@ -25,7 +25,7 @@ std::shared_ptr<const CodecPair> paired(Compression there, Compression back) {
   return pair;
 }
 
-/// Refuses what would be accepted and then do nothing.
+/// Refuses combinations that would be accepted and then have no effect.
 Status checkPair(const Compression& there, const Compression& back) {
   const auto invalid = [](std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); };
   const bool differ = there.spec != back.spec;
@@ -77,13 +77,13 @@ bool CodecPair::mayRequantize() const {
     const CodecTraits traits = compression.codec->traits();
     return traits.additive || traits.lossless;
   };
-  return harmless(there) && harmless(back) && !feedback(); // Nobody could take up what a sum loses on its way.
+  return harmless(there) && harmless(back) && !feedback(); // No feedback could keep what a sum loses on its way.
 }
 
 bool CodecPair::addsPayloads(int ranks) const {
   if (!there.codec->traits().additive || there.codec->spec() != back.codec->spec()) return false;
-  // Words of floats narrower than 32 bits do not grow with the ranks: each addition rounds. One decoding of all loses
-  // less.
+  // Words of floats narrower than 32 bits do not grow with the number of ranks: each addition rounds. One decoding of
+  // all payloads loses less.
   const std::uint32_t bits = there.codec->sumBits(static_cast<std::uint32_t>(ranks));
   return bits == 32 || (bits > 0 && bits != there.codec->sumBits(1));
 }
@@ -104,8 +104,9 @@ std::size_t CodecPair::scratchBytes(std::size_t elems) const {
 }
 
 schedule::CodecPrice CodecPair::price(std::uint64_t element_bytes) const {
-  // One core that does other things too (docs/performance.md, "Compressors"). What adds a sparse payload skips most of
-  // the vector, but who has nothing to add it to writes all of it. Blocks at random places are drawn again for each.
+  // Speeds of one core that does other work too (docs/performance.md, "Compressors"). Adding a sparse payload touches
+  // little of the vector, but decoding one into an empty vector writes all of it. Random blocks are drawn again for
+  // each payload.
   constexpr double kDenseEncode = 4e9, kDenseDecode = 8e9, kDenseAdd = 8e9;
   constexpr double kSparseEncode = 4e9, kSparseDecode = 8e9, kSparseAdd = 100e9;
   const bool sparse = there.codec->traits().sparse;

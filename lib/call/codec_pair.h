@@ -1,4 +1,4 @@
-/// The codecs of a world, found by their spec strings, and what a compressed call needs to know of them.
+/// The codecs of a world, found by their spec strings, and their properties that matter for a compressed call.
 #ifndef GOSS_LIB_CALL_CODEC_PAIR_H_
 #define GOSS_LIB_CALL_CODEC_PAIR_H_
 
@@ -25,33 +25,34 @@ struct CodecPair {
   /// One codec both ways, without feedback, under its own spec.
   static std::shared_ptr<const CodecPair> of(std::shared_ptr<const Codec> codec);
 
-  /// 1..255, for signatures.
+  /// A number in 1..255, for signatures.
   [[nodiscard]] std::uint8_t tag() const { return static_cast<std::uint8_t>(1 + hash % 255); }
   [[nodiscard]] bool feedback() const;
-  /// Whether each rank's contribution must be encoded, its own shard's too, and sums must not: so it is with a
-  /// momentum, which is part of what is sent. Then payloads are gathered.
+  /// Whether each rank's contribution must be encoded, also that to its own shard, and sums must not be: true for
+  /// codecs with a momentum, which is part of the encoded vector. Then payloads are gathered.
   [[nodiscard]] bool gathers() const { return there.feedback.momentum != 0; }
-  /// Whether it works in phases of its own (execution/multi_phase_operation.h).
+  /// Whether the codec works in phases of its own (execution/multi_phase_operation.h).
   [[nodiscard]] bool multiPhase() const { return there.codec->traits().multi_phase; }
-  /// Whether sums may be encoded again on their way without a loss that grows: any algorithm is legal.
+  /// Whether sums may be encoded again at every hop without a loss that grows: then any algorithm is legal.
   [[nodiscard]] bool mayRequantize() const;
-  /// Whether the codec adds payloads of so many ranks without losing anything: sums need no decoding.
+  /// Whether the codec adds payloads of so many ranks without loss, so that sums need no decoding.
   [[nodiscard]] bool addsPayloads(int ranks) const;
-  /// What chunks begin at multiples of; 0: anywhere.
+  /// Chunks begin at multiples of so many elements; 0: anywhere.
   [[nodiscard]] std::uint64_t alignElems() const;
   [[nodiscard]] std::size_t maxBytes(std::size_t elems) const;
   [[nodiscard]] std::size_t scratchBytes(std::size_t elems) const;
-  /// For elements of so many bytes. The same on all ranks, so the speeds are not this machine's.
+  /// The codec's price for elements of so many bytes. The same on all ranks, so the speeds are not this machine's.
   [[nodiscard]] schedule::CodecPrice price(std::uint64_t element_bytes) const;
 };
 
-/// Thread-safe.
+/// Finds codecs by name. Thread-safe.
 class CodecRegistry {
  public:
-  /// `back` empty: as `there`. Errors: invalidArgument naming what is wrong with a spec, or with the two together.
+  /// The pair of codecs. `back` empty: the same as `there`. Errors: invalidArgument naming what is wrong with a spec,
+  /// or with the combination.
   Result<std::shared_ptr<const CodecPair>> find(std::string_view there, std::string_view back);
-  /// A codec of the program's own, from now on found by `name`, alone or with "+ef". Errors: invalidArgument for a name
-  /// that is taken or is none.
+  /// Adds a codec of the program's own, which find() then accepts as `name`, alone or with "+ef". Errors:
+  /// invalidArgument for a name that is taken or malformed.
   Status add(const std::string& name, std::shared_ptr<const Codec> codec);
 
  private:
@@ -59,7 +60,7 @@ class CodecRegistry {
 
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const Codec>, std::less<>> own_; ///< By name.
-  std::map<std::string, std::shared_ptr<const CodecPair>> known_;        ///< By what find() was given.
+  std::map<std::string, std::shared_ptr<const CodecPair>> known_;        ///< By the arguments of find().
 };
 
 } // namespace goss

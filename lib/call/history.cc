@@ -12,7 +12,8 @@ std::optional<std::uint64_t> History::firstDifference(const History& theirs) con
   const std::uint64_t begin = std::max(first(), theirs.first());
   const std::uint64_t end = std::min(next_, theirs.next_);
   if (begin > 0 && begin < end && hashBefore(begin) != theirs.hashBefore(begin)) return begin - 1;
-  // Not the calls are compared but what follows from them: of an operation in phases the ranks may keep different ones.
+  // Compares the hashes that follow a call, not the calls: of an operation in phases the ranks may keep different
+  // envelopes.
   for (std::uint64_t number = begin; number < end; ++number) {
     if (hashBefore(number + 1) != theirs.hashBefore(number + 1)) return number;
   }

@@ -37,22 +37,21 @@ class History {
     if (holds(number)) kept_[number % kKept] = call;
   }
 
-  /// The number of the first call that the two histories do not have in common. Where already the hash before the calls
-  /// that both hold differs, it is the number of the last call before these. Nothing: all calls that both hold are
-  /// equal.
+  /// The number of the first call that differs between the two histories. Where already the hash before the calls that
+  /// both hold differs, it is the number of the last call before these. nullopt: all calls that both hold are equal.
   [[nodiscard]] std::optional<std::uint64_t> firstDifference(const History& theirs) const;
 
-  /// Number of the first call that it holds.
+  /// Number of the first call that this history holds.
   [[nodiscard]] std::uint64_t first() const { return std::max(begin_, next_ - std::min(next_, kKept)); }
-  /// The envelopes of the calls that it holds, in order, for another rank.
+  /// The envelopes that this history holds, in order, as bytes for another rank.
   [[nodiscard]] std::string encode() const;
-  /// Decodes what encode() returned on a rank where first() was `first`. Nothing: the bytes are malformed.
+  /// Decodes what encode() returned on a rank where first() was `first`. nullopt: the bytes are malformed.
   static std::optional<History> decode(std::uint64_t first, std::string_view bytes);
 
  private:
   [[nodiscard]] std::uint32_t hashBefore(std::uint64_t number) const;
 
-  std::uint64_t begin_ = 0; ///< Nothing is known of the calls before this one.
+  std::uint64_t begin_ = 0; ///< The calls before this number are unknown.
   std::uint64_t next_ = 0;
   std::uint32_t hash_ = 0;
   std::array<Envelope, kKept> kept_{}; ///< By number modulo kKept.

@@ -1,6 +1,6 @@
 #include "call/signature.h"
 
-#define XXH_INLINE_ALL // Of 24 bytes the hash takes a nanosecond, less than a call of it.
+#define XXH_INLINE_ALL // Inline, the hash of 24 bytes takes a nanosecond, less than a function call.
 #include <fmt/format.h>
 #include <xxhash.h>
 
@@ -17,7 +17,7 @@ constexpr const char* kDTypeNames[GOSS_DTYPE_COUNT] = {"int8",        "uint8",  
 constexpr const char* kOpNames[GOSS_OP_COUNT] = {"sum",  "prod", "min",  "max",  "avg", "premul_sum",
                                                  "band", "bor",  "bxor", "land", "lor", "lxor"};
 
-// An envelope has four bits for each.
+// An envelope has four bits for the dtype and four for the op.
 static_assert(GOSS_DTYPE_COUNT <= 16 && GOSS_OP_COUNT <= 16);
 
 } // namespace
@@ -45,7 +45,7 @@ Envelope Signature::encode() const {
   return envelope;
 }
 
-// As one store: who copies the envelope next reads these eight bytes at once, which the processor would wait for if
+// Writes one store: whoever copies the envelope next reads these eight bytes at once, and the processor would stall if
 // they came from two stores.
 void Signature::putHistory(Envelope& envelope) const {
   base::storeLittleEndian(envelope.data() + 16, std::uint64_t{history} << 32 | detail);

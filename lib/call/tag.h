@@ -19,7 +19,7 @@ inline constexpr std::uint32_t kMaxFragments = 1u << 10;
 inline constexpr std::uint32_t kMaxOrdinals = 1u << 14;
 inline constexpr std::uint64_t kSequenceMask = (1u << 23) - 1;
 
-/// The bits of a tag that say which communicator's it is.
+/// The bits of a tag that identify the communicator.
 inline constexpr Tag kContextMask = Tag{0xffff} << 48;
 constexpr Tag contextTag(std::uint32_t context) { return Tag{context} << 48; }
 

@@ -28,7 +28,7 @@ namespace {
 
 constexpr int kMaxRanks = 4096;
 
-/// Spelling does not matter: "allreduce", "all-reduce" and "all_reduce" are one.
+/// Normalises spelling: "allreduce", "all-reduce" and "all_reduce" are one.
 std::string plain(std::string_view name) {
   std::string letters;
   std::copy_if(name.begin(), name.end(), std::back_inserter(letters), [](char c) { return c != '_' && c != '-'; });
@@ -62,15 +62,15 @@ nlohmann::ordered_json toJson(const Candidate& candidate, double best_s) {
   return json;
 }
 
-/// What a planner is made of.
+/// The arguments of a planner.
 struct Surroundings {
   schedule::Links links;
   Preferences preferred;
   std::uint64_t board_bytes = 0;
 };
 
-/// A link file says nothing of hosts; without one all ranks are on one, and see each other's boards if it is not by
-/// sockets that they talk.
+/// A link file does not name hosts; without one all ranks are on one host, and map each other's boards unless they use
+/// sockets.
 Result<Surroundings> surroundingsOf(const Circumstances& circumstances, int ranks) {
   const Config& config = circumstances.config;
   Preferences preferred;
@@ -102,13 +102,14 @@ bool has(const std::vector<Candidate>& candidates, std::string_view name) {
                      [&](const Candidate& candidate) { return candidate.algorithm->name() == name; });
 }
 
-/// What is asked for in place of what is free to be taken of the same name: some are legal only if they are asked for.
+/// Replaces candidates by those of the same name that were asked for, because some are legal only if they are asked
+/// for.
 void addAsked(std::vector<Candidate>& candidates, const std::vector<Candidate>& asked) {
   std::erase_if(candidates, [&](const Candidate& one) { return has(asked, one.algorithm->name()); });
   candidates.insert(candidates.end(), asked.begin(), asked.end());
 }
 
-/// The same links where only bytes cost.
+/// The links with costs for bytes only.
 schedule::Links withoutLatency(const schedule::Links& links) {
   schedule::Links free = links;
   for (int from = 0; from < links.size(); ++from) {
@@ -125,13 +126,13 @@ schedule::Links withoutLatency(const schedule::Links& links) {
 
 struct Choice {
   std::vector<Candidate> candidates;
-  std::size_t index = 0;  ///< Of what is taken.
-  std::string_view merit; ///< What it is taken for; empty: its price.
+  std::size_t index = 0;  ///< Index of the chosen candidate.
+  std::string_view merit; ///< Why it was chosen; empty: for its price.
   Question question;
-  std::string_view cut; ///< Why it is cut as it is; empty: as pays.
+  std::string_view cut; ///< Why it is fragmented as it is; empty: for its price.
 };
 
-/// Into the parts that are asked for, whatever that costs.
+/// Cuts into fragments of the size that was asked for, whatever that costs.
 void cutAsPreferred(Choice& choice, const Planner& planner, std::uint64_t fragment_bytes) {
   Candidate& taken = choice.candidates[choice.index];
   if (fragment_bytes == 0 || taken.on_board) return;
@@ -147,7 +148,8 @@ void cutAsPreferred(Choice& choice, const Planner& planner, std::uint64_t fragme
   }
 }
 
-/// As the planner of a communicator: what `asked` names, else what is preferred among equals, else the cheapest.
+/// Chooses as the planner of a communicator: what `asked` names, else what is preferred among equals, else the
+/// cheapest.
 Result<Choice> choose(const Surroundings& around, const Catalogue& catalogue, const PlanKey& key,
                       const std::string& asked, std::uint64_t bytes) {
   Preferences asking = around.preferred;
@@ -160,7 +162,7 @@ Result<Choice> choose(const Surroundings& around, const Catalogue& catalogue, co
   if (!bound.isOk()) return bound.status();
 
   Choice choice{free.take(), 0, "", asked_planner.questionOf(key, bytes), ""};
-  if (has(bound.value(), asked)) { // Else the collective has none of this name.
+  if (has(bound.value(), asked)) { // Otherwise the collective has no algorithm of this name.
     addAsked(choice.candidates, bound.value());
     choice.index = choice.candidates.size() - bound.value().size() + Planner::cheapest(bound.value());
     choice.merit = "what GOSS_ALGORITHM asks for,";
@@ -208,13 +210,14 @@ std::string reason(const Choice& choice, const schedule::Links& links) {
   return text;
 }
 
-constexpr std::size_t kMaxPhasedBytes = std::size_t{1} << 30; ///< Of a vector whose codec runs to tell its phases.
+/// Limit of a vector whose codec runs, to find its phases.
+constexpr std::size_t kMaxPhasedBytes = std::size_t{1} << 30;
 
-/// What a call is made of.
+/// Arguments of goss_explain.
 struct Asked {
   Collective collective = Collective::allReduce;
   std::size_t bytes = 0;
-  const std::string& algorithm; ///< Empty: the planner's.
+  const std::string& algorithm; ///< Empty: the planner's choice.
 };
 
 nlohmann::ordered_json headOf(const Asked& asked, int ranks) {
@@ -234,7 +237,7 @@ void addChoice(nlohmann::ordered_json& json, const Choice& choice, const schedul
   }
 }
 
-/// The phases of one operation, as its ranks would plan them one after the other.
+/// Explains the phases of one operation, as its ranks would plan them one after the other.
 class PhaseExplainer {
  public:
   PhaseExplainer(const Surroundings& around, const Catalogue& catalogue, const Asked& asked)
@@ -281,7 +284,7 @@ class PhaseExplainer {
                               names_.size(), total_.price_s * 1e6);
     json["phases"] = phases_;
     json["candidates"] = nlohmann::ordered_json::array();
-    if (total_.algorithm == nullptr) return; // An empty vector has none.
+    if (total_.algorithm == nullptr) return; // An empty vector has no phases.
     json["candidates"].push_back(toJson(total_, total_.price_s));
     json["candidates"][0]["algorithm"] = name;
   }
@@ -290,7 +293,7 @@ class PhaseExplainer {
   const Surroundings& around_;
   const Catalogue& catalogue_;
   const Asked& asked_;
-  std::size_t bytes_ = 0; ///< Of one rank's contributions.
+  std::size_t bytes_ = 0; ///< Bytes of one rank's contributions.
   std::vector<std::string> names_;
   Candidate total_;
   nlohmann::ordered_json phases_ = nlohmann::ordered_json::array();

@@ -21,44 +21,46 @@ using schedule::Shape;
 using schedule::Simulation;
 
 constexpr std::uint64_t kMinBlockBytes = 4 << 10;
-/// A message that is cut further costs more in overhead than its pipelining can win on any network worth the name.
+/// Smaller messages are not fragmented: on any real network, cutting them costs more in overhead than pipelining gains.
 constexpr std::uint64_t kMinFragmentedBytes = 100 << 10;
-/// Over long distances nor does a payload below this, whatever it is a payload of.
+/// On WAN links, payloads smaller than this are not fragmented, however large the message is.
 constexpr double kMinPayloadBytes = 32 << 10;
-/// Cutting more finely must pay at least this much, or the simpler plan is kept.
+/// Finer fragments must gain at least this factor, or the simpler plan is kept.
 constexpr double kWorthwhile = 0.98;
-/// A vector that is larger than this streams through memory. Cut into fragments of kWarmBytes, what arrives is summed
-/// and sent on while it is in a cache, which the model does not know: over TCP and shared memory, 2 ranks, 64 MiB, that
-/// took 16 instead of 26 ms and 10 instead of 12.5 ms. So a price that is worse by kWarmLoss is accepted for it.
+/// A vector that is larger than this streams through memory. Cut into fragments of kWarmBytes, received bytes are
+/// summed and sent on while they are in a cache, which the model does not know: over TCP and shared memory, 2 ranks, 64
+/// MiB, that took 16 instead of 26 ms and 10 instead of 12.5 ms. So fragments of this size are accepted at a price that
+/// is worse by kWarmLoss.
 constexpr std::uint64_t kStreamedBytes = 8 << 20;
 constexpr std::uint64_t kWarmBytes = 1 << 20;
 constexpr double kWarmLoss = 1.15;
-/// So many round trips' worth of bytes are kept in flight. A message that lost a packet waits one or two round trips
-/// for it, and what is behind it in its connection with it: with four fragments of 1 MiB in flight, 4 ranks at 500
+/// Round trips' worth of bytes that are kept in flight. A message that lost a packet waits one or two round trips for
+/// it, and the messages behind it in its connection wait too: with four fragments of 1 MiB in flight, 4 ranks at 500
 /// Mbit/s and 50 ms one way with a loss of 1 % took 6.2 s for 64 MiB, with four of 16 MiB 2.4 s.
 constexpr double kRoundTripsInFlight = 16;
-/// What the model does not know of long-distance flows whose rate nobody knows, as parts of the time that the bytes
-/// take. Those that meet in front of a rank take turns to lose packets and to slow down; the slowest of them ends the
-/// collective. 4 ranks at 500 Mbit/s and 50 ms one way, 64 MiB: with three partners at a time 2.3 s, and at 1 % of loss
-/// 3.8 s, with one partner each way 1.8 and 2.1 s, where 1.7 s are possible.
+/// Losses that the model does not know, of WAN flows whose rate is unknown, as parts of the time that the bytes take.
+/// Flows that meet in front of a rank lose packets and slow down in turns; the slowest of them ends the collective. 4
+/// ranks at 500 Mbit/s and 50 ms one way, 64 MiB: with three partners at a time 2.3 s, and at 1 % of loss 3.8 s, with
+/// one partner each way 1.8 and 2.1 s, where 1.7 s are possible.
 constexpr double kFar_s = 1e-3;
 constexpr double kMeetingLoss = 0.25;
-/// With one partner each way a rank waits for its predecessor time and again, and congestion control takes that for the
-/// path's rate. At 1000 Mbit/s and 50 ms 1.2 s, and with a loss of 1 % 2.8 s, where 0.9 are possible.
+/// With one partner each way a rank waits for its predecessor time and again, and congestion control takes the
+/// resulting rate for the path's. At 1000 Mbit/s and 50 ms 1.2 s, and with a loss of 1 % 2.8 s, where 0.9 are possible.
 constexpr double kHeldUpLoss = 0.12;
-/// Flows that share a line are paced to this much of it together: it stays full, and its queue grows slowly. Each of
-/// them has learnt how much the line takes from itself alone, and would send that much at first. 4 ranks at 500 Mbit/s
-/// and 20 ms one way, 64 MiB in 8 bits: 467 ms instead of 550 to 680, where 444 are possible.
+/// Flows that share a line are paced to this much of it together: it stays full, and its queue grows slowly. Each flow
+/// alone has learnt the rate of the whole line, and would send at that rate at first. 4 ranks at 500 Mbit/s and 20 ms
+/// one way, 64 MiB in 8 bits: 467 ms instead of 550 to 680, where 444 are possible.
 constexpr double kPaceOfLine = 1.05;
-/// What is short fits in the queue. And who gets much less than others is done early; its part of the line must not
-/// stay empty then.
+/// Shorter messages are not paced: they fit in the queue. And a flow that gets much less than others ends early; its
+/// part of the line must not stay idle then.
 constexpr std::uint64_t kMinPacedBytes = 32 << 10;
 constexpr double kMaxPacedSpread = 1.1;
 /// Steps of all ranks together that one simulation may have.
 constexpr std::uint64_t kMaxSteps = 40'000;
-/// And all trials for one question; what is left over when it is spent keeps its simplest form.
+/// Simulated steps of all trials for one question; candidates that are left when the budget is spent keep their
+/// simplest form.
 constexpr std::uint64_t kStepBudget = 400'000;
-/// As much again and more for those that cannot win, when somebody wants to see their prices.
+/// Additional steps for candidates that cannot win, when the caller wants to see their prices.
 constexpr std::uint64_t kThoroughStepBudget = 4'000'000;
 
 std::uint64_t stepsOf(const std::vector<Schedule>& schedules) {
@@ -84,11 +86,12 @@ std::uint64_t largestMessage(const std::vector<Schedule>& schedules, const Shape
   return largest;
 }
 
-/// To how many others all its messages go, if those of the first moment go to each of them, and about as much in all;
-/// else 0.
+/// The number of other ranks that get all of this rank's messages, if the first sends go to each of them, with about
+/// equal bytes in total; else 0.
 int receiversAtOnce(const Schedule& schedule, const Shape& shape) {
   const schedule::Layout layout(schedule, shape);
-  std::vector<bool> awaits(schedule.steps.size()); // A message, of itself or of what it depends on.
+  // Whether a step waits for a message, itself or by what it depends on.
+  std::vector<bool> awaits(schedule.steps.size());
   std::vector<std::uint64_t> bytes(static_cast<std::size_t>(schedule.size));
   std::vector<bool> at_first(bytes.size());
   for (std::size_t i = 0; i < schedule.steps.size(); ++i) {
@@ -127,7 +130,8 @@ bool hasOneReceiver(const Schedule& schedule) {
   return true;
 }
 
-/// All ranks' schedules; none where a lossy codec would lose more with every rank, or not the same on all.
+/// All ranks' schedules; empty where a lossy codec would lose more with every rank, or results would differ between
+/// ranks.
 std::vector<Schedule> planAll(const Question& question, const Candidate& candidate, const Links& links) {
   std::vector<Schedule> schedules;
   for (int rank = 0; rank < links.size(); ++rank) {
@@ -145,7 +149,8 @@ Links firstRanks(const Links& links, int size) {
   return links.subset(ranks);
 }
 
-/// The ranks of a node; where nodes say nothing, the divisor next to the square root, which balances the two levels.
+/// The number of ranks of a node; where nodes are unknown, the divisor next to the square root, which balances the two
+/// levels.
 int groupSizeFor(const Links& links) {
   if (links.nodeSize() > 0) return links.nodeSize();
   int best = 0;
@@ -155,7 +160,7 @@ int groupSizeFor(const Links& links) {
   return best;
 }
 
-/// One question's search. Keeps the budget and the best price so far.
+/// The search for one question. Keeps the budget and the best price so far.
 class Search {
  public:
   Search(const Question& question, const Links& links)
@@ -203,7 +208,7 @@ class Search {
     return true;
   }
 
-  /// Cuts those that were left whole because no cutting could make them the best; it cannot now either.
+  /// Tunes the candidates that were left whole because no fragmentation could make them the best; it still cannot.
   void refine(std::vector<Candidate>& found, const std::vector<std::size_t>& pruned) {
     best_s_ = std::numeric_limits<double>::infinity();
     budget_ = kThoroughStepBudget;
@@ -243,7 +248,7 @@ class Search {
 
   [[nodiscard]] bool far() const { return size_ > 1 && links_.price(0, 1).latency_s >= kFar_s; }
 
-  /// What flows of unknown rate lose over a long distance; those that are paced to a line are known to fit.
+  /// The loss of WAN flows of unknown rate; flows that are paced to a line are known to fit.
   [[nodiscard]] double distanceLoss(const Candidate& candidate, const std::vector<Schedule>& schedules) const {
     if (question_.compressed || !uniform_ || size_ < 3 || !far()) return 0;
     const bool paced = !question_.uneven && paceFor(links_, schedules[0], shapeFor(question_, candidate, size_)) > 0;
@@ -253,7 +258,7 @@ class Search {
            links_.price(0, 1).bandwidth_bytes_per_s;
   }
 
-  /// Whether no cutting can make it the best: its busiest rank sends for too long on the fastest link.
+  /// Whether no fragmentation can make the candidate the best: its busiest rank sends for too long on the fastest link.
   [[nodiscard]] bool hopeless(const Candidate& candidate) {
     if (fastest_bytes_per_s_ == 0) {
       for (int from = 0; from < size_; ++from) {
@@ -288,7 +293,7 @@ class Search {
     }
   }
 
-  /// More would make payloads too small.
+  /// The number of fragments above which payloads become too small.
   [[nodiscard]] std::uint64_t mostFragments(const Candidate& candidate, const std::vector<Schedule>& schedules) const {
     if (!question_.compressed || !far()) return kMaxFragments;
     const std::uint64_t largest = largestMessage(schedules, shapeFor(question_, candidate, size_));
@@ -329,7 +334,8 @@ class Search {
     }
   }
 
-  /// Chunk c is taken to be owned by rank c, or by its pair; where an algorithm sees that differently, its price tells.
+  /// Tries shares under which rank c, or pair c, owns chunk c; where an algorithm assigns chunks differently, the price
+  /// shows it.
   void tryShares(Candidate& candidate, const std::vector<Schedule>& schedules) {
     if (question_.collective != Collective::allReduce || question_.bytes == 0 || uniform_) return;
     const bool pairs = candidate.algorithm->traits().pairs_groups;
@@ -342,7 +348,7 @@ class Search {
     keepIfWorthwhile(candidate, trial);
   }
 
-  /// Fewer ranks, keeping whole groups, by halves until few enough steps are left.
+  /// Smaller numbers of ranks in whole groups, halved until few enough steps are left.
   [[nodiscard]] std::vector<int> smallerSizes(const Candidate& candidate) const {
     const int group = std::max(1, candidate.group_size);
     std::vector<int> sizes;
@@ -399,7 +405,7 @@ class Search {
   const bool uniform_;
   std::uint64_t spent_ = 0;
   std::uint64_t budget_ = kStepBudget;
-  bool pruned_ = false; ///< The present candidate was left whole as hopeless.
+  bool pruned_ = false; ///< The current candidate was left whole as hopeless.
   double best_s_ = std::numeric_limits<double>::infinity();
   double fastest_bytes_per_s_ = 0;
 };
@@ -413,7 +419,7 @@ std::uint64_t paceFor(const Links& links, const Schedule& schedule, const Shape&
   const int receivers = receiversAtOnce(schedule, shape);
   if (receivers < 2) return 0;
   double pace = line.up_bytes_per_s / receivers;
-  // Where all send to all, as many meet in front of each; a root's flows meet nobody there.
+  // Where all ranks send to all, as many flows meet in front of each; a root's flows meet no others there.
   const int senders = schedule::hasRoot(schedule.collective) ? 1 : receivers;
   if (line.down_bytes_per_s > 0) pace = std::min(pace, line.down_bytes_per_s / senders);
   return static_cast<std::uint64_t>(kPaceOfLine * pace);

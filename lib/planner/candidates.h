@@ -14,10 +14,10 @@
 
 namespace goss {
 
-/// Least fragments in flight.
+/// Minimum number of fragments in flight.
 inline constexpr std::uint32_t kWindow = 4;
 
-/// What is to be planned. `bytes`: of the vector, or of one rank's block where the collective moves blocks of ranks.
+/// The call to be planned. `bytes`: of the vector, or of one rank's block where the collective moves blocks of ranks.
 struct Question {
   Collective collective = Collective::allReduce;
   int root = 0;
@@ -39,13 +39,14 @@ struct Candidate {
   std::vector<int> order;      ///< Empty: natural.
   std::vector<double> weights; ///< Shape::weights; empty: equal chunks.
 
-  bool between_nodes = false; ///< Compressed, but only what leaves a node.
+  bool between_nodes = false; ///< Compressed, but only messages that leave a node.
 
   bool on_board = false; ///< Runs over boards, without messages: see boards/board_channel.h.
   double price_s = 0;
-  bool extrapolated = false;         ///< Too many steps to simulate: the price follows from fewer ranks.
-  int critical_rank = 0;             ///< The last to finish; 0 when extrapolated.
-  std::uint64_t most_bytes_sent = 0; ///< Of any rank, as the next; of the simulated ranks when extrapolated.
+  bool extrapolated = false; ///< Too many steps to simulate: the price follows from fewer ranks.
+  int critical_rank = 0;     ///< The rank that finishes last; 0 when extrapolated.
+  /// Bytes of the rank that sends most, among the simulated ranks when extrapolated; so is the next for messages.
+  std::uint64_t most_bytes_sent = 0;
   std::uint64_t most_messages_sent = 0;
 };
 
@@ -55,11 +56,11 @@ struct Candidate {
 [[nodiscard]] std::uint64_t paceFor(const schedule::Links& links, const Schedule& schedule,
                                     const schedule::Shape& shape);
 
-/// How many of `fragments` fragments are to be in flight: kWindow, and over links of long round trips so many that one,
-/// or several when something is lost and sent again, leave no line idle.
+/// How many of `fragments` fragments are to be in flight: kWindow, and over links of long round trips so many that one
+/// fragment, or several when packets are lost and sent again, leave no line idle.
 [[nodiscard]] std::uint32_t windowFor(const schedule::Links& links, const Question& question, std::uint32_t fragments);
 
-/// What rank `rank` of `size` asks `candidate.algorithm` for.
+/// The request of rank `rank` of `size` to `candidate.algorithm`.
 [[nodiscard]] PlanRequest requestFor(const Question& question, const Candidate& candidate, int size, int rank);
 
 /// Rank `rank`'s schedule over `links`, compressed if the question says so.
@@ -69,13 +70,13 @@ struct Candidate {
 /// Sizes with one byte per element, as all pricing counts them.
 [[nodiscard]] schedule::Shape shapeFor(const Question& question, const Candidate& candidate, int size);
 
-/// Orders and group sizes with which the algorithm may be asked, unpriced; empty: it cannot answer this question.
+/// Variants of the algorithm by order and group size, unpriced; empty: it does not support this question.
 [[nodiscard]] std::vector<Candidate> legalVariants(const Question& question, const Algorithm& algorithm,
                                                    const schedule::Links& links);
 
 enum class Effort : std::uint8_t {
-  choose,   ///< Variants that cannot become the cheapest stay in their simplest form, and are priced so.
-  thorough, ///< Every variant is cut as suits it best, for people who compare. The cheapest is the same.
+  choose,   ///< Variants that cannot become the cheapest keep their simplest form and its price.
+  thorough, ///< Every variant is tuned, for people who compare. The cheapest is the same.
 };
 
 /// The cheapest variant of each legal algorithm, order and group size, in the order of `algorithms`: blocks, fragments
@@ -90,7 +91,8 @@ enum class Effort : std::uint8_t {
 [[nodiscard]] Result<double> priceOver(const Question& question, const Candidate& candidate,
                                        const schedule::Links& links);
 
-/// Prices it again, as priceCandidates would if it were cut so. False: it cannot be priced, and stays as it is.
+/// Prices the candidate again, as priceCandidates() would with these parameters. False: it cannot be priced, and stays
+/// as it is.
 bool priceAgain(const Question& question, Candidate& candidate, const schedule::Links& links);
 
 } // namespace goss

@@ -11,9 +11,9 @@ namespace {
 using platform::Place;
 using schedule::LinkPrice;
 
-/// Against processes that share a cache, which is what is measured. Assumed for servers with two packages, not
-/// measured: a cache line comes from another cache of the package in 1.5 times the time, from another package in twice,
-/// and one flow of copies gets 0.85 and 0.6 of the bandwidth.
+/// Scales a price measured between processes that share a cache. The factors are assumed for servers with two packages,
+/// not measured: a cache line comes from another cache of the package in 1.5 times the time, from another package in
+/// twice, and one flow of copies gets 0.85 and 0.6 of the bandwidth.
 LinkPrice priceAt(Locality level, LinkPrice price) {
   if (level == Locality::cache) return price;
   price.latency_s *= level == Locality::numa ? 1.5 : 2.0;
@@ -21,7 +21,7 @@ LinkPrice priceAt(Locality level, LinkPrice price) {
   return price;
 }
 
-/// Of the links between packages, each way, in flows as fast as those inside.
+/// Bandwidth of the links between packages, each way, in flows as fast as those inside a package.
 constexpr double kFlowsBetweenPackages = 2;
 
 bool differ(int one, int other) { return one >= 0 && other >= 0 && one != other; }
@@ -34,7 +34,7 @@ std::map<std::string_view, std::vector<int>> hostsOf(const std::vector<PeerCard>
   return hosts;
 }
 
-/// Empty where a rank is not bound to one.
+/// Ranks by package; empty where a rank is not bound to one.
 std::map<int, std::vector<int>> packagesOf(const std::vector<PeerCard>& cards, const std::vector<int>& ranks) {
   std::map<int, std::vector<int>> packages;
   for (std::size_t i = 0; i < ranks.size(); ++i)
@@ -71,7 +71,7 @@ schedule::Links linksBetween(const std::vector<PeerCard>& cards, const std::vect
       if (!(price == usual)) links.setPrice(i, j, price);
     }
   }
-  // Ranks of a host share its network port; what they exchange among themselves does not use it.
+  // Ranks of a host share its network port, which messages between them do not use.
   const auto hosts = hostsOf(cards, ranks);
   const double port = rules.tuning.network.bandwidth_bytes_per_s;
   for (const auto& [host, members] : hosts) {

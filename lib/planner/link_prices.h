@@ -1,4 +1,4 @@
-/// Prices of messages between ranks by their places: what the planner knows of a machine or cluster without a link
+/// Prices of messages between ranks by their positions in machine and network: what the planner knows without a link
 /// file.
 #ifndef GOSS_LIB_PLANNER_LINK_PRICES_H_
 #define GOSS_LIB_PLANNER_LINK_PRICES_H_
@@ -13,16 +13,16 @@ namespace goss {
 
 /// How near to each other two processes of one host run.
 enum class Locality {
-  cache,   ///< They share a third-level cache; also when it is not known where they run.
+  cache,   ///< They share a third-level cache; also used when it is not known where they run.
   numa,    ///< Other caches, the same memory.
-  package, ///< The memory of another package, or of another part of it.
+  package, ///< They use the memory of different packages, or of different parts of one.
 };
 [[nodiscard]] Locality levelBetween(const platform::Place& one, const platform::Place& other);
 
 struct LinkRules {
   Tuning tuning = Tuning::builtIn();
-  bool sockets_only = false;    ///< Ranks of a host talk over sockets too, at the price `socket`.
-  bool between_threads = false; ///< Threads of a process talk as processes of a host do.
+  bool sockets_only = false;    ///< Ranks of a host use sockets too, at the price `socket`.
+  bool between_threads = false; ///< Threads of one process use the transport between processes.
   schedule::LinkPrice socket;
 };
 

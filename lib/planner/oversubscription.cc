@@ -2,9 +2,9 @@
 
 namespace goss {
 
-/// Ranks that share processors take turns: the bytes of one wait while another's are copied, and most messages cost a
-/// switch to the rank that they are for. Algorithms with few messages win then: 64 KiB, 4 ranks on 2 cores, 75 us
-/// with 3 messages a rank against 158 us with 6.
+/// Ranks that share processors run in turns: the bytes of one wait while another's are copied, and most messages cost a
+/// context switch to their receiver. Algorithms with few messages win then: 64 KiB, 4 ranks on 2 cores, 75 us with 3
+/// messages a rank against 158 us with 6.
 schedule::LinkPrice crowdedPrice(schedule::LinkPrice price, double ranks_per_processor) {
   constexpr double kSwitch_s = 6e-6;
   if (ranks_per_processor <= 1) return price;
@@ -19,13 +19,13 @@ bool usesSockets(const Config& config) {
 }
 
 std::string_view preferredAmongEquals(const Config& config, double ranks_per_processor) {
-  // A rank that has one partner each way keeps fewer buffers warm, here and in the kernel, which no price knows of:
-  // 64 MiB, 4 ranks on 2 cores, over TLS 175 ms against 215 of the direct exchange, over TCP 50 to 60 against 80.
+  // A rank that has one partner each way keeps fewer buffers warm, here and in the kernel, which prices do not know: 64
+  // MiB, 4 ranks on 2 cores, over TLS 175 ms against 215 of the direct exchange, over TCP 50 to 60 against 80.
   return usesSockets(config) && ranks_per_processor > 1 ? "ring" : "";
 }
 
 bool takesTurns(const Config& config, int ranks, double ranks_per_processor) {
-  // With more processors a root that does half of the work would hold them up; that was not measured.
+  // With more processors a root that does half of the work would hold the others up; that was not measured.
   constexpr double kMaxProcessors = 2;
   const bool through_memory = config.transport.empty() || config.transport == "shm";
   return through_memory && !usesSockets(config) && ranks_per_processor > 1 &&
@@ -33,21 +33,21 @@ bool takesTurns(const Config& config, int ranks, double ranks_per_processor) {
 }
 
 // Prices give every rank a processor, and so spread the work over all of them. Here it takes as long however it is
-// spread, and each wait costs a switch. A message that fits the ring leaves its sender at once: of a reduce to one rank
-// only that one waits. 4 ranks on 2 processors, 64 KiB: 7 us instead of 16 of the pipeline over a circulant graph, and
-// the root 18 instead of 32.
+// spread, and each wait costs a context switch. A message that fits the ring does not block its sender: in a reduce to
+// one rank only that rank waits. 4 ranks on 2 processors, 64 KiB: 7 us instead of 16 of the pipeline over a circulant
+// graph, and the root 18 instead of 32.
 std::string_view algorithmWhenOversubscribed(Collective collective, int size, std::uint64_t bytes, bool fits_board) {
-  constexpr std::uint64_t kRing = 512 << 10; // Of each pair, where there are more than two ranks.
-  // From here on the pipeline is faster.
+  constexpr std::uint64_t kRing = 512 << 10; // Size of the ring of each pair, where there are more than two ranks.
+  // For more bytes the pipelined broadcast is faster.
   constexpr std::uint64_t kMaxBroadcast = 128 << 10;
-  // Less is as fast over boards.
+  // For fewer bytes boards are as fast.
   constexpr std::uint64_t kMinGathered = 16 << 10;
-  // What is under way at once: beyond it the caches do not hold it. Measured with 3, 4 and 8 ranks.
+  // Bytes in flight at once; more do not fit the caches. Measured with 3, 4 and 8 ranks.
   constexpr std::uint64_t kMaxToRoot = 4 << 20;
   constexpr std::uint64_t kMaxFromRoot = 1 << 20;
   constexpr std::uint64_t kMaxToAll = 3 << 20;
-  // Between boards and algorithms that cut the vector: it goes whole, in fewer messages.
-  constexpr std::uint64_t kMaxWhole = 128 << 10; // Of all ranks.
+  // Between what boards take and algorithms that cut the vector: the whole vector is sent, in fewer messages.
+  constexpr std::uint64_t kMaxWhole = 128 << 10; // Sum over all ranks.
   if (size < 3) return "";
   const auto peers = static_cast<std::uint64_t>(size - 1);
   switch (collective) {

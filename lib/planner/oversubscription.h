@@ -11,14 +11,14 @@
 
 namespace goss {
 
-/// Over sockets.
+/// The price of a message over sockets when ranks share processors.
 schedule::LinkPrice crowdedPrice(schedule::LinkPrice price, double ranks_per_processor);
-/// Whether ranks of one host talk over sockets too.
+/// Whether ranks of one host use sockets too.
 bool usesSockets(const Config& config);
-/// The algorithm that such ranks take among equals; "": none.
+/// The algorithm that oversubscribed ranks prefer among those of about equal price; "": none.
 std::string_view preferredAmongEquals(const Config& config, double ranks_per_processor);
 
-/// Whether `ranks` of one host, each a process, take turns and talk through its memory: see
+/// Whether `ranks` ranks of one host, each a process, share processors and use shared memory: see
 /// algorithmWhenOversubscribed().
 bool takesTurns(const Config& config, int ranks, double ranks_per_processor);
 /// The algorithm that `size` such ranks run for `bytes` of the vector or of one rank's block, whatever its price: the

@@ -15,13 +15,14 @@ namespace goss {
 
 namespace {
 
-/// The model is no better than this: among prices so close the catalogue's order decides, simple algorithms first.
+/// The model is no more accurate than this: among prices so close the catalogue's order decides, with simple algorithms
+/// first.
 constexpr double kAsGood = 1.03;
-/// Below this, every algorithm's price is its latencies.
+/// For fewer bytes, every algorithm's price is its latencies.
 constexpr std::uint64_t kTinyBytes = 256;
 constexpr std::uint64_t kTinyClassBytes = 64;
 
-/// 0: nothing, 1: tiny, else the power of two that is nearest (on the side of the smaller from 1.5 times down).
+/// 0: no bytes, 1: tiny, else the nearest power of two (rounded down up to 1.5 times of it).
 std::uint32_t sizeClassOf(std::uint64_t bytes) {
   if (bytes == 0) return 0;
   if (bytes <= kTinyBytes) return 1;
@@ -44,7 +45,7 @@ std::uint64_t bytesOf(const PlanKey& key, int size) {
 
 std::uint64_t codecsOf(const PlanKey& key) { return key.codecs != nullptr ? key.codecs->hash + key.element_bytes : 0; }
 
-/// Its messages are what each rank writes, once for all.
+/// Over boards each rank writes its contribution once; those are the messages that count.
 Candidate onBoard(const Algorithm& flat, const PlanKey& key, int size, std::uint64_t bytes, std::uint64_t board_bytes) {
   Candidate candidate;
   candidate.algorithm = &flat;
@@ -77,7 +78,7 @@ void Planner::useLinks(schedule::Links links) {
   assert(links.size() == size());
   links_ = std::move(links);
   uniform_ = links_.uniform();
-  preferred_.among_equals.clear(); // They stood in for what prices did not know.
+  preferred_.among_equals.clear(); // They stood for what built-in prices did not know.
   preferred_.in_turns = false;
   plans_.clear();
   choices_.clear();
@@ -170,8 +171,8 @@ std::size_t Planner::chosen(const std::vector<Candidate>& candidates, const Plan
   return cheapest(candidates, preferred_.among_equals);
 }
 
-/// An algorithm that is asked for is the only candidate, so it need not be looked for here. Who asks with exact bytes
-/// is told what their class takes, as plan() takes it.
+/// An algorithm that is asked for is the only candidate, so it need not be looked for here. For a caller with exact
+/// bytes this returns the answer for their size class, as plan() does.
 std::string_view Planner::algorithmWhenOversubscribed(const PlanKey& key, std::uint64_t bytes) const {
   if (!preferred_.in_turns || key.codecs != nullptr) return "";
   return goss::algorithmWhenOversubscribed(key.collective, size(), middleOfClass(sizeClassOf(bytes)), fitsBoard(key));
@@ -186,9 +187,9 @@ Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t
   const Algorithm* flat = nullptr;
   for (const Algorithm* algorithm : catalogue_.of(key.collective)) {
     const bool is_flat = algorithm->name() == kFlatName;
-    // All ranks promise the same bits; an algorithm that breaks that must be asked for.
+    // Plans promise the same bits on all ranks; an algorithm that does not must be asked for.
     const bool wanted = name.value().empty() ? algorithm->traits().identical_bits : algorithm->name() == name.value();
-    // Compressed it is an all-gather of payloads, which everybody adds in the same order.
+    // Compressed, "flat" is an all-gather of payloads, which all ranks add in the same order.
     const bool messages = !is_flat || !name.value().empty() || key.codecs != nullptr;
     if (wanted && is_flat && fitsBoard(key)) {
       flat = algorithm;
@@ -208,13 +209,14 @@ Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t
                                  schedule::nameOf(key.collective), key.uneven ? " with uneven blocks" : "", size()));
 }
 
-/// Exactly, not by the class of sizes: what a board does not hold goes in messages after all.
+/// Decides by the exact size, not by its class: a call that does not fit a board is sent in messages.
 bool Planner::fitsBoard(const PlanKey& key) const {
   return board_bytes_ > 0 && size() > 1 && key.codecs == nullptr && !key.uneven &&
          mostBytesWritten(key.collective, size(), bytesOf(key, size())) <= board_bytes_;
 }
 
-/// The name that binds: the call's own, else the preferred one where the collective has it; empty: free choice.
+/// The name of the required algorithm: the call's own, else the preferred one where the collective has it; empty: free
+/// choice.
 Result<std::string_view> Planner::nameFor(const PlanKey& key) const {
   if (key.codecs != nullptr && key.codecs->gathers()) {
     if (key.algorithm.empty() || key.algorithm == kFlatName) return kFlatName;

@@ -16,7 +16,7 @@
 
 namespace goss {
 
-/// A call, as far as its plan depends on it. All ranks of a call must pass equal keys.
+/// The properties of a call on which its plan depends. All ranks of a call must pass equal keys.
 struct PlanKey {
   Collective collective = Collective::allReduce;
   /// Elements of the vector; for all_gather, reduce_scatter, all_to_all, gather and scatter of one rank's block, or
@@ -26,7 +26,7 @@ struct PlanKey {
   int root = 0;                      ///< 0 or -1 for collectives without root.
   bool uneven = false;               ///< v-variant.
   std::string_view algorithm;        ///< Empty: the planner's choice, else this one.
-  const CodecPair* codecs = nullptr; ///< Null: what travels is not compressed.
+  const CodecPair* codecs = nullptr; ///< Null: the call is not compressed.
 };
 
 /// How to run a collective: bind `schedule` with schedule::Layout, whose Shape gets `weights`, once for each of
@@ -38,27 +38,28 @@ struct Plan {
   std::vector<double> weights; ///< Shape::weights; empty: equal chunks.
   std::string algorithm;
   bool on_board = false;              ///< Calls that fit run over boards instead (boards/board_channel.h).
-  std::uint64_t pace_bytes_per_s = 0; ///< To each peer; 0: as fast as can be.
-  double predicted_s = 0;             ///< For the middle of the size class.
+  std::uint64_t pace_bytes_per_s = 0; ///< Pace to each peer; 0: unlimited.
+  double predicted_s = 0;             ///< Price for the middle of the size class.
 };
 
-/// What the user wants of every plan; a call's own choice of an algorithm wins over it.
+/// What the user wants of every plan; an algorithm that a call names wins over these.
 struct Preferences {
-  std::string algorithm = {};       ///< GOSS_ALGORITHM; "": none. Ignored by collectives that have none of this name.
-  std::uint64_t fragment_bytes = 0; ///< GOSS_FRAGMENT_BYTES: buffers are cut into parts of about this size; 0: as pays.
+  std::string algorithm = {}; ///< GOSS_ALGORITHM; "": none. Ignored by collectives that have no such algorithm.
+  /// GOSS_FRAGMENT_BYTES: buffers are cut into parts of about this size; 0: the planner decides.
+  std::uint64_t fragment_bytes = 0;
   std::string among_equals =
-      {}; ///< Taken where its price is within 3 % of the least; "": the catalogue's order decides.
-  bool in_turns =
-      false; ///< Ranks share processors, which prices do not know: what algorithmWhenOversubscribed() says is taken.
+      /// The algorithm that is taken where its price is within 3 % of the least; "": the catalogue's order decides.
+      {};
+  bool in_turns = false; ///< Ranks share processors, which prices do not know: algorithmWhenOversubscribed() decides.
 };
 
 /// One per communicator; calls must be serialised by its owner. Ranks that construct it from equal links and
-/// algorithms, and ask with equal keys, get fitting plans without talking to each other.
+/// algorithms, and ask with equal keys, get matching plans without communicating.
 class Planner {
  public:
-  /// `links` are those of all ranks. `catalogue` must outlive the planner; its order decides between prices within 3 %.
-  /// `board_bytes`: what a rank may write on a board that all ranks see; 0: there is none, and the algorithm "flat"
-  /// must be asked for by name.
+  /// `links` are the prices between all ranks. `catalogue` must outlive the planner; its order decides between prices
+  /// within 3 %. `board_bytes`: what a rank may write on a board that all ranks see; 0: there is none, and the
+  /// algorithm "flat" must be asked for by name.
   Planner(int rank, schedule::Links links, const Catalogue& catalogue, Preferences preferred = {},
           std::uint64_t board_bytes = 0);
 
@@ -66,7 +67,7 @@ class Planner {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] const schedule::Links& links() const { return links_; }
 
-  /// Plans made from now on are priced by `links`, of as many ranks, alone; older ones stay valid.
+  /// From now on plans use only `links`, which are of as many ranks; older plans stay valid.
   void useLinks(schedule::Links links);
 
   /// Calls of one size class share a plan, so this is one hash look-up after the first. The first takes a bounded time:
@@ -76,17 +77,20 @@ class Planner {
 
   /// The question of the key, with `bytes` in place of its count.
   [[nodiscard]] Question questionOf(const PlanKey& key, std::uint64_t bytes) const;
-  /// What plan() chooses from, in catalogue order, priced thoroughly for exactly key's bytes. Errors: as plan().
+  /// The candidates from which plan() chooses, in catalogue order, priced thoroughly for exactly the key's bytes.
+  /// Errors: as plan().
   [[nodiscard]] Result<std::vector<Candidate>> candidates(const PlanKey& key) const;
-  /// The index of the first that costs at most 3 % more than the least. Not empty.
+  /// The index of the first candidate that costs at most 3 % more than the least. `candidates` is not empty.
   [[nodiscard]] static std::size_t cheapest(const std::vector<Candidate>& candidates,
                                             std::string_view among_equals = {});
-  /// What Preferences::in_turns means for the key; "": nothing.
+  /// The algorithm that Preferences::in_turns requires for the key; "": none.
   [[nodiscard]] std::string_view algorithmWhenOversubscribed(const PlanKey& key, std::uint64_t bytes) const;
-  /// The index of the one that plan() would take for the key; `bytes` as for questionOf(). Not empty.
+  /// The index of the candidate that plan() would take for the key; `bytes` as for questionOf(). `candidates` is not
+  /// empty.
   [[nodiscard]] std::size_t chosen(const std::vector<Candidate>& candidates, const PlanKey& key,
                                    std::uint64_t bytes) const;
-  /// Cuts the candidate that plan() takes into fragments of Preferences::fragment_bytes; prices stay those of before.
+  /// Cuts the candidate that plan() takes into fragments of Preferences::fragment_bytes; its price stays the earlier
+  /// one.
   void cutAsPreferred(Candidate& candidate, const Question& question) const;
 
  private:
@@ -132,7 +136,7 @@ class Planner {
   std::uint64_t board_bytes_;
   bool uniform_;
   Cache<std::shared_ptr<const Plan>> plans_;
-  Cache<Candidate> choices_; ///< Without root where ranks are interchangeable.
+  Cache<Candidate> choices_; ///< The key has no root where ranks are interchangeable.
 };
 
 } // namespace goss

@@ -7,8 +7,9 @@ namespace goss {
 
 namespace {
 
-/// Gives ranks processors of their own. One that finds all of its processors taken makes an owner move to another one,
-/// which may make a third move, and so on: when no such chain ends at a free processor, no assignment serves all ranks.
+/// Gives each rank a processor of its own. A rank that finds all of its processors taken makes an owner move to another
+/// one, which may make a third move, and so on: when no such chain ends at a free processor, no assignment serves all
+/// ranks.
 class Assignment {
  public:
   explicit Assignment(const std::vector<std::string_view>& usable) : usable_(usable) {
@@ -54,7 +55,7 @@ class Assignment {
     return processor / 8 < set.size() && (static_cast<unsigned char>(set[processor / 8]) >> processor % 8 & 1) != 0;
   }
 
-  /// Every asker of the chain takes the processor that it has reached, and leaves its own to the one before it.
+  /// Every rank of the chain takes the processor that it has reached, and leaves its own to the rank before it.
   void moveAlong(std::size_t processor, std::size_t first) {
     for (;;) {
       const std::size_t asker = reached_[processor];
@@ -66,8 +67,8 @@ class Assignment {
   }
 
   const std::vector<std::string_view>& usable_;
-  std::vector<std::size_t> owner_;   ///< By processor: a rank.
-  std::vector<std::size_t> reached_; ///< By processor: which rank asked for it first.
+  std::vector<std::size_t> owner_;   ///< By processor: the rank that owns it.
+  std::vector<std::size_t> reached_; ///< By processor: the rank that asked for it first.
 };
 
 } // namespace

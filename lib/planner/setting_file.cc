@@ -8,7 +8,7 @@ namespace goss {
 
 namespace {
 
-constexpr std::size_t kMaxBytes = 16u << 20; ///< Links between a thousand ranks, told pair by pair, have 10 MiB.
+constexpr std::size_t kMaxBytes = 16u << 20; ///< Links between a thousand ranks, listed pair by pair, have 10 MiB.
 
 } // namespace
 

@@ -11,11 +11,11 @@
 
 namespace goss {
 
-/// All of the ordinary file at `path`, which has at least a byte and at most 16 MiB. Errors: invalidArgument, naming
-/// `variable` and the file.
+/// The contents of the ordinary file at `path`, which has at least one byte and at most 16 MiB. Errors:
+/// invalidArgument, naming `variable` and the file.
 Result<std::string> readSettingFile(std::string_view variable, const std::string& path);
 
-/// What GOSS_TUNING names, else what is built in. Errors: as readSettingFile and Tuning::parse.
+/// The tuning in the file that GOSS_TUNING names, else the built-in one. Errors: as readSettingFile and Tuning::parse.
 Result<Tuning> tuningOf(const Config& config);
 
 } // namespace goss

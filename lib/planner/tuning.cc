@@ -16,7 +16,8 @@ using schedule::LinkPrice;
 
 constexpr int kVersion = 1;
 
-/// The bounds keep a damaged file from making a plan of nonsense; every network in use lies far inside of them.
+/// Bounds of a number, so that a damaged file cannot lead to nonsensical plans; every real network lies far inside of
+/// them.
 struct Range {
   double least;
   double most;
@@ -34,14 +35,14 @@ Status refuse(const std::string& key, const std::string& reason) {
 
 Status readNumber(const Json& value, const std::string& key, const Range& range, double& into) {
   const double number = value.is_number() ? value.get<double>() : NAN;
-  if (!(number >= range.least && number <= range.most)) { // also when it is no number
+  if (!(number >= range.least && number <= range.most)) { // also false for NaN
     return refuse(key, fmt::format("must be a number of {} from {:g} to {:g}", range.unit, range.least, range.most));
   }
   into = number;
   return Status::ok();
 }
 
-/// One key of an object and where its number goes.
+/// One key of an object and the variable for its number.
 struct Field {
   const char* name;
   Range range;

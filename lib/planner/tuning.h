@@ -1,4 +1,4 @@
-/// What messages and arithmetic cost at each level of a machine or cluster: built in, or measured by goss-tune.
+/// Costs of messages and arithmetic at each level of a machine or cluster: built in, or measured by goss-tune.
 #ifndef GOSS_LIB_PLANNER_TUNING_H_
 #define GOSS_LIB_PLANNER_TUNING_H_
 
@@ -9,12 +9,12 @@
 
 namespace goss {
 
-/// A value. All ranks of a world must hold equal ones, because each plans by itself; ranks that differ plan
-/// differently, and the first message says so.
+/// A value. All ranks of a world must hold equal ones, because each plans by itself; ranks with other values make other
+/// plans, and the first message then fails with a mismatch.
 struct Tuning {
   schedule::LinkPrice loopback; ///< Between threads of one process.
-  schedule::LinkPrice shm;      ///< Between processes of one host, as are the next.
-  schedule::LinkPrice ucx;      ///< Used in place of shm with GOSS_TRANSPORT=ucx.
+  schedule::LinkPrice shm;      ///< Between processes of one host, as are ucx, tcp and tls.
+  schedule::LinkPrice ucx;      ///< Replaces shm with GOSS_TRANSPORT=ucx.
   schedule::LinkPrice tcp;
   schedule::LinkPrice tls;     ///< TCP with encryption, which costs processor time.
   schedule::LinkPrice network; ///< Between hosts.
@@ -22,8 +22,8 @@ struct Tuning {
 
   /// The prices of Links::builtIn: loopback, shm, ucx, tcp, tls and lan10g.
   static Tuning builtIn();
-  /// Reads a tuning file (docs/formats.md, "Tuning files"). What it does not name keeps its built-in price. Errors:
-  /// invalidArgument naming the key and what is accepted.
+  /// Reads a tuning file (docs/formats.md, "Tuning files"). Prices that it does not name stay the built-in ones.
+  /// Errors: invalidArgument naming the key and what is accepted.
   static Result<Tuning> parse(std::string_view text);
 };
 
