@@ -103,7 +103,8 @@ Status BoundaryCodec::decode(const Crossing& crossing, PayloadView message, floa
   return at == message.size() ? Status::ok() : malformed(message.size(), at);
 }
 
-/// The first time as it is; later the difference to what the receiver has, which both then correct alike.
+/// A sample is sent uncompressed the first time; later its difference to what the receiver has is sent, and both ends
+/// add it.
 Status BoundaryCodec::encodeDelta(const SampleCache::Key& key, std::span<const float> values,
                                   std::span<std::byte> message, std::size_t& bytes) {
   if (!cache_.has(key)) {

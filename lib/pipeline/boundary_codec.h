@@ -1,4 +1,4 @@
-/// What crosses between the ranks of a pipeline, compressed.
+/// Compression of the messages between the ranks of a pipeline.
 #ifndef GOSS_LIB_PIPELINE_BOUNDARY_CODEC_H_
 #define GOSS_LIB_PIPELINE_BOUNDARY_CODEC_H_
 
@@ -15,24 +15,24 @@
 namespace goss::pipeline {
 
 struct BoundaryCodecSetup {
-  std::shared_ptr<const Codec> forward;  ///< Of activations; null: as they are.
-  std::shared_ptr<const Codec> backward; ///< Of gradients; null: as they are.
+  std::shared_ptr<const Codec> forward;  ///< Codec of activations; null: uncompressed.
+  std::shared_ptr<const Codec> backward; ///< Codec of gradients; null: uncompressed.
   bool deltas = false;                   ///< AQ-SGD; needs `forward`.
   std::size_t sample_elems = 1;          ///< Floats of one sample at a boundary.
-  std::string cache_directory;           ///< Of the deltas; empty: in memory.
+  std::string cache_directory;           ///< Directory for the cache of deltas; empty: in memory.
 };
 
 /// Direct quantisation encodes every sample by itself. AQ-SGD (Wang et al. 2022, arXiv 2206.01299, algorithm 1)
-/// encodes, in the forward direction, the difference to what the receiver made of the same sample the last time: both
-/// ends keep that, for every sample and boundary, and both add to it what was sent. The first time a sample goes
-/// uncompressed. So the error vanishes as training converges, which that of direct quantisation does not. One thread.
+/// encodes, in the forward direction, the difference to what the receiver decoded of the same sample the last time:
+/// both ends keep that vector, for every sample and boundary, and both add what was sent. The first time a sample is
+/// sent uncompressed. So the error vanishes as training converges, unlike that of direct quantisation. One thread.
 class BoundaryCodec {
  public:
   /// Errors: GOSS_ERR_INVALID_ARGUMENT for codecs whose payloads are not of fixed size, or that draw random numbers;
   /// GOSS_ERR_RESOURCE naming a cache that cannot be made.
   static Result<std::unique_ptr<BoundaryCodec>> create(BoundaryCodecSetup setup);
 
-  /// Where a message belongs: the later stage of the boundary, and the samples of the micro-batch.
+  /// Identity of a message: the later stage of the boundary, and the samples of the micro-batch.
   struct Crossing {
     bool is_forward = true;
     int stage = 0;
@@ -40,16 +40,16 @@ class BoundaryCodec {
   };
   [[nodiscard]] std::size_t sampleElems() const { return setup_.sample_elems; }
   [[nodiscard]] bool hasDeltas() const { return setup_.deltas; }
-  /// What this end knows of every sample.
+  /// The vectors that this end keeps of every sample.
   [[nodiscard]] SampleCache& samples() { return cache_; }
   /// After a run that failed: with deltas, one end of a boundary may have corrected samples that the other has not.
   void abandon() { is_abandoned_ = setup_.deltas; }
   [[nodiscard]] bool isAbandoned() const { return is_abandoned_; }
   /// Upper bound of a message of so many samples.
   [[nodiscard]] std::size_t maxBytes(bool is_forward, std::size_t samples) const;
-  /// values[samples * sample_elems] -> message; its length.
+  /// Encodes values[samples * sample_elems] into the message; returns its length.
   Result<std::size_t> encode(const Crossing& crossing, const float* values, std::span<std::byte> message);
-  /// The other way. Errors: GOSS_ERR_PROTOCOL for a message that is none of this crossing.
+  /// The inverse of encode(). Errors: GOSS_ERR_PROTOCOL for a message that does not fit this crossing.
   Status decode(const Crossing& crossing, PayloadView message, float* values);
 
  private:
@@ -68,8 +68,8 @@ class BoundaryCodec {
 
   BoundaryCodecSetup setup_;
   SampleCache cache_;
-  std::vector<float> known_;       // of the sample whose turn it is
-  std::vector<std::byte> scratch_; // with room to align
+  std::vector<float> known_;       // the vector of the current sample
+  std::vector<std::byte> scratch_; // with space for alignment
   bool is_abandoned_ = false;
 };
 

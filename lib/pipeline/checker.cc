@@ -19,7 +19,7 @@ Status broken(fmt::format_string<Args...> text, Args&&... args) {
   return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format(text, std::forward<Args>(args)...));
 }
 
-/// Sizes and numbers, so that everything behind it may index without looking.
+/// Checks sizes and numbers, so that the code behind it may index without checks.
 Status checkShape(const Schedule& s) {
   if (s.ranks < 1 || s.micro_batches < 1 || s.stage_rank.empty()) return broken("the schedule is empty");
   if (s.per_rank.size() != static_cast<std::size_t>(s.ranks)) {
@@ -64,7 +64,7 @@ Status checkActions(const Schedule& s) {
   return Status::ok();
 }
 
-/// What has been done for one (stage, micro-batch) so far in its rank's list.
+/// Which actions of one (stage, micro-batch) are done so far in its rank's list.
 struct Progress {
   int version = 0;
   bool forward = false, recompute = false, input = false, weight = false, whole = false;
@@ -74,9 +74,9 @@ struct Progress {
   [[nodiscard]] bool weightDone() const { return weight || whole; }
 };
 
-/// What is known of one stage while its rank's list is read.
+/// State of one stage while its rank's list is read.
 struct StageState {
-  int steps = 0;         ///< done
+  int steps = 0;         ///< number of steps done
   int covered = -1;      ///< last micro-batch that a step took
   std::vector<int> open; ///< weight gradients computed since the last step
 };
@@ -204,7 +204,7 @@ class RankChecker {
     return Status::ok();
   }
 
-  /// The open gradients are those of the micro-batches behind the last step up to this one's.
+  /// Checks that the open gradients are those of the micro-batches behind the last step up to this one's.
   Status takesExactly(const Action& a) {
     const StageState& state = stages_[a.stage];
     std::vector<int> open = state.open;
@@ -241,7 +241,7 @@ class RankChecker {
     }
     return countVersions(a, position);
   }
-  /// Alive: the newest, and every older one that is still used at or behind `position`.
+  /// Counts the versions alive: the newest, and every older one that is used at or after `position`.
   Status countVersions(const Action& a, std::size_t position) {
     const int newest = stages_[a.stage].steps;
     int alive = 1;
@@ -266,7 +266,7 @@ class RankChecker {
     return Status::ok();
   }
 
-  /// Some action of the list recomputes it.
+  /// Whether an action of the list recomputes it.
   bool isRecomputed(const Action& a) {
     if (recomputed_.empty()) {
       recomputed_.assign(progress_.size(), false);
@@ -277,7 +277,8 @@ class RankChecker {
     }
     return recomputed_[static_cast<std::size_t>(&of(a) - progress_.data())];
   }
-  /// With several chains a micro-batch runs in one of them; an absent one is found by checkEnd of the others.
+  /// Whether the micro-batch runs in this chain: with several chains it runs in one of them; checkEnd of the other
+  /// chains finds a missing one.
   bool runsHere(int stage, int k) { return s_.chains.size() == 1 || of(stage, k).forward; }
 
   Status checkEnd() {
@@ -321,7 +322,7 @@ class RankChecker {
   int live_versions_ = 0;
 };
 
-/// Every micro-batch is in exactly one chain, on all its stages.
+/// Checks that every micro-batch is in exactly one chain, on all its stages.
 Status checkChains(const Schedule& s) {
   std::vector<int> chain_of(static_cast<std::size_t>(s.micro_batches), -1);
   std::vector<int> stages_done(chain_of.size(), 0);
@@ -348,7 +349,7 @@ Status checkChains(const Schedule& s) {
 
 using Message = std::tuple<bool, int, int>; ///< (forward, receiving stage, micro-batch)
 
-/// Between two ranks, receives come in the order of the sends.
+/// Checks that, between two ranks, receives come in the order of the sends.
 Status checkPairs(const Schedule& s, std::size_t& messages) {
   const std::vector<StagePlace> places = stagePlaces(s);
   std::map<std::pair<int, int>, std::pair<std::vector<Message>, std::vector<Message>>> pairs;

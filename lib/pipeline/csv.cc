@@ -21,7 +21,7 @@ Status invalid(fmt::format_string<Args...> text, Args&&... args) {
   return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format(text, std::forward<Args>(args)...));
 }
 
-/// Takes decimal digits off the front.
+/// Takes decimal digits from the front.
 std::optional<int> takeNumber(std::string_view& text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -42,7 +42,7 @@ std::optional<ActionKind> takeKind(std::string_view& text) {
   return std::nullopt;
 }
 
-/// micro_batch -1: the cell names none, as PyTorch's REDUCE_GRAD does.
+/// Parses a cell. micro_batch -1: the cell names none, as PyTorch's REDUCE_GRAD.
 std::optional<Action> parseAction(std::string_view text) {
   const std::optional<int> stage = takeNumber(text);
   if (!stage || *stage >= kMaxStages) return std::nullopt;
@@ -86,7 +86,7 @@ Status parseRow(std::string_view line, std::vector<Action>& row, int rank) {
     }
     row.push_back(*action);
   }
-  // Written again, such a row would be an empty line, which is no row.
+  // Written again, such a row would be an empty line, which is not read as a row.
   if (row.empty()) return invalid("row {} has no action: give each rank at least one, or leave the row out", rank);
   return Status::ok();
 }
@@ -100,7 +100,7 @@ Status measure(Schedule& schedule) {
       schedule.micro_batches = std::max(schedule.micro_batches, action.micro_batch + 1);
     }
   }
-  // Whatever reads a schedule has tables of this size, and a few bytes of text must not make them huge.
+  // Readers of a schedule allocate tables of this size, and a few bytes of text must not make them huge.
   const std::size_t passes = static_cast<std::size_t>(stages) * static_cast<std::size_t>(schedule.micro_batches);
   std::size_t actions = 0;
   for (const auto& row : schedule.per_rank)

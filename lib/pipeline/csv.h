@@ -10,10 +10,10 @@
 
 namespace goss::pipeline {
 
-/// One row a rank, one cell an action: "2F0,1I3,1W3,0SEND_F1". Without `is_complete` only F, B, I and W, which
-/// PyTorch's compute-only loader takes. Complete: also messages, REDUCE_GRAD, and what PyTorch does not have: R
-/// (recompute), STEP, and "@v" behind an action on version v of the weights. Several chains are not part of the format:
-/// refused with GOSS_ERR_INVALID_ARGUMENT.
+/// Writes one row for each rank, one cell for each action: "2F0,1I3,1W3,0SEND_F1". Without `is_complete` only F, B, I
+/// and W, which PyTorch's compute-only loader takes. Complete: also messages, REDUCE_GRAD, and what PyTorch does not
+/// have: R (recompute), STEP, and "@v" behind an action on version v of the weights. Several chains are not part of the
+/// format: refused with GOSS_ERR_INVALID_ARGUMENT.
 Result<std::string> writeCsv(const Schedule& schedule, bool is_complete);
 
 /// Reads either form; a compute-only text gets its messages, reductions and steps. Empty cells are skipped. The stages

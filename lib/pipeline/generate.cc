@@ -61,7 +61,7 @@ void interleaved(Builder& b, int rank) {
   }
 }
 
-/// ZB-H1 (delay 1) and ZB-H2 (delay 2): rank r has delay * (p - r - 1) forwards ahead and keeps its weight gradients
+/// ZB-H1 (delay 1) and ZB-H2 (delay 2): rank r runs delay * (p - r - 1) forwards ahead and keeps its weight gradients
 /// delay * r micro-batches behind, so that they fill the gaps of the wind-down.
 void zeroBubbleH(Builder& b, int rank, int delay) {
   const int m = b.request.micro_batches;
@@ -97,7 +97,7 @@ void withoutFlush(Builder& b, int rank, int period) {
   }
 }
 
-/// A generator of one rank's order; `stages_a_rank` 0: the request's chunks.
+/// Generates one rank's order; `stages_a_rank` 0: the request's chunks.
 struct Generator {
   const char* name;
   int stages_a_rank;
@@ -166,7 +166,7 @@ Order withRecompute(const Order& order) {
   return result;
 }
 
-/// The orders of one batch, and a step of each stage behind them, once for every batch.
+/// Repeats the orders of one batch, with a step of each stage after them, for every batch.
 void repeat(Schedule& schedule, const Request& request) {
   const std::vector<Order> once = schedule.per_rank;
   for (Order& order : schedule.per_rank)

@@ -24,9 +24,9 @@ namespace goss::pipeline {
 struct Request {
   std::string name;
   int ranks = 1;
-  int micro_batches = 1; ///< m: of one batch
+  int micro_batches = 1; ///< m: micro-batches of one batch.
   int batches = 1;       ///< Batches, one after the other; without a flush they overlap.
-  int chunks = 2;        ///< Stages a rank of `interleaved`; the others have their own number.
+  int chunks = 2;        ///< Stages a rank of `interleaved`; the other schedules have fixed numbers.
   bool recompute = false;
 };
 
@@ -37,15 +37,15 @@ Result<Schedule> generate(const Request& request);
 /// Names that generate() knows.
 const std::vector<std::string>& scheduleNames();
 
-/// Fills in the sends and receives of a schedule that has none: a send follows what it sends at once, and the receive
-/// is placed into the peer's list at the same moment of a run of all lists, so that the order cannot block. Errors:
-/// GOSS_ERR_INVALID_ARGUMENT when the computations wait for each other.
+/// Inserts the sends and receives of a schedule that has none: a send follows at once the action that computes its
+/// data, and the receive is inserted into the peer's list at the same moment of a run of all lists, so that the order
+/// cannot block. Errors: GOSS_ERR_INVALID_ARGUMENT when the computations wait for each other.
 Status addMessages(Schedule& schedule);
 
 /// Appends a reduction and a step of every stage to a schedule that has none.
 void addFinalSteps(Schedule& schedule);
 
-/// The order of zb-v, by stage and kind, without messages and steps. [rank]
+/// [rank] the order of zb-v, by stage and kind, without messages and steps.
 std::vector<std::vector<Action>> zeroBubbleVOrder(int ranks, int micro_batches);
 
 } // namespace goss::pipeline

@@ -1,4 +1,4 @@
-// Sends and receives, from the computations alone.
+// Derives sends and receives from the computations.
 #include <fmt/format.h>
 
 #include "pipeline/generate.h"
@@ -23,7 +23,7 @@ class MessageAdder {
   Status run() {
     for (bool progress = true; progress;) {
       progress = false;
-      // One action a rank and turn: what runs at the same time stays close together, and so do the receives.
+      // One action of each rank in turn: actions that run at the same time stay close together, and so do the receives.
       for (std::size_t rank = 0; rank < next_.size(); ++rank)
         progress = advance(rank) || progress;
     }
@@ -69,7 +69,7 @@ class MessageAdder {
   std::vector<StagePlace> places_;
   ActionIndex index_;
   std::vector<bool>
-      arrived_; ///< By (forward or backward, stage, micro-batch): what the stage needs from its neighbour.
+      arrived_; ///< By (forward or backward, stage, micro-batch): the data that the stage needs from its neighbour.
   std::vector<std::size_t> next_;
   std::vector<std::vector<Action>> result_;
 };

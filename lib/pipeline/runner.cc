@@ -16,10 +16,10 @@ namespace {
 using Kind = ActionKind;
 
 constexpr std::int32_t kFirstTag = 1 << 30;
-/// Receives that are posted before their turn, so that messages find their buffer when they come.
+/// Receives that are posted before their turn, so that messages find their buffers when they arrive.
 constexpr std::size_t kReceivesAhead = 8;
 
-/// The transports copy whole cache lines; so do the callers.
+/// The transports copy whole cache lines, so buffers are aligned to them.
 constexpr std::align_val_t kAlignment{64};
 struct FreeAligned {
   void operator()(std::byte* memory) const { ::operator delete(memory, kAlignment); }
@@ -31,7 +31,7 @@ struct Transfer {
   goss_request_t request = nullptr;
 };
 
-/// What a buffer holds: (is it an activation rather than a gradient, stage that needs it, micro-batch).
+/// The contents of a buffer: (is it an activation rather than a gradient, stage that needs it, micro-batch).
 using Key = std::tuple<bool, int, int>;
 
 class Runner {
@@ -52,7 +52,7 @@ class Runner {
   Status run() {
     Status status = runActionsInMemory();
     if (!status.isOk()) {
-      // The others must not wait for what this rank will not send, and its own buffers must come back.
+      // The other ranks must not wait for messages that this rank will not send, and its own buffers must come back.
       goss_comm_abort(comm_, status.text().c_str());
       return status;
     }
@@ -64,7 +64,8 @@ class Runner {
   }
 
  private:
-  /// Out of memory is an end like any other: the destructor waits for what the others must be told not to wait for.
+  /// Running out of memory ends the run like any other error: the other ranks are told, because the destructor waits
+  /// for them.
   Status runActionsInMemory() {
     try {
       return runActions();
@@ -84,7 +85,7 @@ class Runner {
     return Status::ok();
   }
 
-  /// All receives up to `position`, and some of those behind it.
+  /// Posts all receives up to `position`, and some of those behind it.
   Status postReceives(std::size_t position) {
     for (; next_receive_ < order_.size(); ++next_receive_) {
       const Action& action = order_[next_receive_];
@@ -128,7 +129,7 @@ class Runner {
     return Status::ok();
   }
 
-  /// Most bytes of a message.
+  /// Upper bound of a message's bytes.
   [[nodiscard]] std::size_t messageBytes(bool is_forward) const {
     return work_.codec != nullptr ? work_.codec->maxBytes(is_forward, samples_) : work_.boundary_bytes;
   }
@@ -150,7 +151,7 @@ class Runner {
     }
     Memory values = takeMemory();
     const std::vector<std::uint64_t> samples = samplesOf(action.micro_batch);
-    // A boundary belongs to its later stage, whichever way it is crossed.
+    // A boundary is named by its later stage, in both directions.
     const int boundary = is_forward ? action.stage : places_[action.stage].next;
     Status status = work_.codec->decode({is_forward, boundary, samples}, {transfer.memory.get(), message.bytes},
                                         reinterpret_cast<float*>(values.get()));
@@ -162,7 +163,7 @@ class Runner {
   Status takeInput(const Key& key, Transfer& input) {
     const auto found = arriving_.find(key);
     if (found == arriving_.end()) return Status::error(GOSS_ERR_INTERNAL, "goss_pipeline_run: an input is missing");
-    // Waited for inside the map: whatever happens, the destructor sees the request.
+    // Waits on the request inside the map, so that the destructor sees it whatever happens.
     const goss_status status = goss_wait(&found->second.request, nullptr);
     if (status != GOSS_SUCCESS) return Status::error(status, goss_last_error());
     input = std::move(found->second);
@@ -203,7 +204,7 @@ class Runner {
     return Status::ok();
   }
 
-  /// A used buffer, one whose send is complete, or a new one.
+  /// Returns a free buffer, one whose send is complete, or a new one.
   Memory takeMemory() {
     std::size_t kept = 0;
     for (Transfer& sending : sending_) {
@@ -236,7 +237,8 @@ class Runner {
   }
 
   [[nodiscard]] int rankOf(int stage) const { return s_.stage_rank[static_cast<std::size_t>(stage)]; }
-  /// By receiving stage and direction: messages of one kind come in the order of their micro-batches' sends.
+  /// A tag for each receiving stage and direction: messages of one kind come in the order of their micro-batches'
+  /// sends.
   static std::int32_t tagOf(bool is_forward, int stage) { return kFirstTag + 2 * stage + (is_forward ? 0 : 1); }
 
   const Schedule& s_;
@@ -245,14 +247,15 @@ class Runner {
   const RunnerWork& work_;
   std::vector<StagePlace> places_;
   const std::vector<Action>& order_;
-  std::size_t samples_;      ///< Of a micro-batch; with a codec.
-  std::size_t buffer_bytes_; ///< Of every buffer.
+  std::size_t samples_;      ///< Samples of a micro-batch; used with a codec.
+  std::size_t buffer_bytes_; ///< Size of every buffer.
   std::size_t next_receive_ = 0;
-  std::map<Key, Transfer> arriving_; ///< Being received, or made by a neighbour stage of this rank.
-  std::map<Key, Transfer> leaving_;  ///< Computed, not yet sent.
+  /// Data that is being received, or that a neighbour stage of this rank has computed.
+  std::map<Key, Transfer> arriving_;
+  std::map<Key, Transfer> leaving_; ///< Data that was computed but not sent yet.
   std::vector<Transfer> sending_;
   std::vector<Memory> free_;
-  Status failed_send_; ///< Reported at the end; a broken peer's receives report it before.
+  Status failed_send_; ///< Reported at the end; after a peer broke its receives report the error before.
 };
 
 } // namespace

@@ -16,8 +16,8 @@ struct RunnerWork {
   std::size_t boundary_bytes = 0;
   /// As goss_pipeline_work.run; true on success.
   std::function<bool(const Action& action, const void* input, void* output)> run;
-  BoundaryCodec* codec = nullptr; ///< Of what crosses between ranks, or null.
-  /// With a codec: which sample is at a place of a micro-batch.
+  BoundaryCodec* codec = nullptr; ///< Codec of messages between ranks; may be null.
+  /// With a codec: the sample at position `index` of a micro-batch.
   std::function<std::uint64_t(int micro_batch, std::size_t index)> sample = {};
 };
 

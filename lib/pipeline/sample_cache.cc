@@ -24,7 +24,7 @@ Status malformed(const char* why) {
                        fmt::format("these bytes are no exported activations: {}; was the checkpoint damaged?", why));
 }
 
-/// Right after what failed: streams without a buffer leave the system's reason in errno.
+/// Called right after the failed call: unbuffered streams leave the system's reason in errno.
 Status broken(const std::string& path, const char* what) {
   const std::string reason = errno != 0 ? std::generic_category().message(errno) : "the file ended early";
   return Status::error(GOSS_ERR_RESOURCE,
@@ -41,11 +41,12 @@ Result<SampleCache> SampleCache::create(const std::string& directory, std::size_
   std::filesystem::create_directories(directory, error);
   const std::string path = fmt::format("{}/activations-{:08x}", directory, std::random_device{}());
   auto file = std::make_unique<std::fstream>();
-  file->rdbuf()->pubsetbuf(nullptr, 0); // before it is opened: what does not fit on the disk is named at once
+  // called before the file is opened; unbuffered, so that a full disk is reported at once
+  file->rdbuf()->pubsetbuf(nullptr, 0);
   errno = 0;
   file->open(path, std::ios::in | std::ios::out | std::ios::binary | std::ios::trunc);
   if (!*file) return broken(path, "made");
-  std::filesystem::remove(path, error); // the open file stays
+  std::filesystem::remove(path, error); // the open file stays usable
   return SampleCache(elems, std::move(file), path);
 }
 

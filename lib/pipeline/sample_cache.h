@@ -1,4 +1,4 @@
-/// What both ends of a boundary remember of every sample.
+/// The vectors that both ends of a boundary keep of every sample.
 #ifndef GOSS_LIB_PIPELINE_SAMPLE_CACHE_H_
 #define GOSS_LIB_PIPELINE_SAMPLE_CACHE_H_
 
@@ -17,25 +17,25 @@
 
 namespace goss::pipeline {
 
-/// Vectors of one length by (stage, sample), in memory or in one file that nobody else may use. One thread.
+/// Vectors of one length by (stage, sample), in memory or in one file that no other process may use. One thread.
 class SampleCache {
  public:
   using Key = std::pair<int, std::uint64_t>;
 
-  /// `directory` empty: in memory. Else a file is made in it and, as nothing in it outlives the run, unlinked at once.
-  /// Errors: GOSS_ERR_RESOURCE naming the file.
+  /// `directory` empty: in memory. Else a file is made there and unlinked at once, because its contents do not outlive
+  /// the run. Errors: GOSS_ERR_RESOURCE naming the file.
   static Result<SampleCache> create(const std::string& directory, std::size_t elems);
 
   [[nodiscard]] bool has(const Key& key) const { return places_.contains(key); }
-  /// values[elems] = what was last stored; only after has(). Errors: GOSS_ERR_RESOURCE.
+  /// values[elems] = the vector stored last; only after has(). Errors: GOSS_ERR_RESOURCE.
   Status load(const Key& key, std::span<float> values);
-  /// Errors: GOSS_ERR_RESOURCE (a full disk, say).
+  /// Stores the vector of `key`. Errors: GOSS_ERR_RESOURCE (for example a full disk).
   Status store(const Key& key, std::span<const float> values);
 
-  /// All vectors as bytes (docs/formats.md); the same ones give the same bytes. Errors: as load().
+  /// All vectors as bytes (docs/formats.md); the same vectors give the same bytes. Errors: as load().
   Result<std::string> exportAll();
-  /// Replaces them. Errors: GOSS_ERR_PROTOCOL for bytes that exportAll() did not write, GOSS_ERR_INVALID_ARGUMENT for
-  /// vectors of another length: then nothing has changed; as store().
+  /// Replaces all vectors. Errors: GOSS_ERR_PROTOCOL for bytes that exportAll() did not write,
+  /// GOSS_ERR_INVALID_ARGUMENT for vectors of another length, after which nothing has changed; as store().
   Status importAll(std::string_view bytes);
 
  private:

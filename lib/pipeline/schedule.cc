@@ -25,7 +25,7 @@ const char* kindText(ActionKind kind) {
 }
 
 std::string toText(const Action& action) {
-  // PyTorch's reductions are of the whole batch and name no micro-batch; ours say the last one that they take.
+  // PyTorch's reductions are of the whole batch and name no micro-batch; here they name the last one that they take.
   const std::string version = action.version == 0 ? "" : fmt::format("@{}", action.version);
   return fmt::format("{}{}{}{}", action.stage, kindText(action.kind), action.micro_batch, version);
 }

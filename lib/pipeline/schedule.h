@@ -13,12 +13,12 @@ enum class ActionKind : std::uint8_t {
   forward = 0,
   backward = 1,       ///< Gradients of the input and of the weights in one pass.
   backwardInput = 2,  ///< The half of backward that the previous stage waits for.
-  backwardWeight = 3, ///< The other half, which nobody waits for.
-  recompute = 4,      ///< Makes the activations of a forward again, which kept its input only.
-  sendForward = 5,    ///< Of the output of `stage`.
-  recvForward = 6,    ///< Of the input of `stage`.
-  sendBackward = 7,   ///< Of the gradient of the input of `stage`.
-  recvBackward = 8,   ///< Of the gradient of the output of `stage`.
+  backwardWeight = 3, ///< The other half, which no stage waits for.
+  recompute = 4,      ///< Computes the activations of a forward again that kept only its input.
+  sendForward = 5,    ///< Sends the output of `stage`.
+  recvForward = 6,    ///< Receives the input of `stage`.
+  sendBackward = 7,   ///< Sends the gradient of the input of `stage`.
+  recvBackward = 8,   ///< Receives the gradient of the output of `stage`.
   reduce = 9,         ///< Sums the gradient of `stage` over its replicas.
   step = 10           ///< Updates the weights of `stage`.
 };
@@ -27,8 +27,8 @@ struct Action {
   ActionKind kind = ActionKind::forward;
   std::uint8_t chain = 0;
   std::uint16_t stage = 0;
-  std::int32_t micro_batch = 0; ///< Of reduce and step: the last one whose gradient they take.
-  /// Number of updates in the weights that the action uses; of a step, in the weights that it makes.
+  std::int32_t micro_batch = 0; ///< For reduce and step: the last one whose gradient they take.
+  /// Number of updates in the weights that the action uses; for a step, in the weights that it makes.
   std::int32_t version = 0;
   bool operator==(const Action&) const = default;
 };
@@ -43,13 +43,13 @@ struct Schedule {
   int ranks = 0;
   int micro_batches = 0;                ///< Numbered from 0 over all batches that the schedule spans.
   std::vector<std::vector<int>> chains; ///< [chain] the stages in the order of the forward pass.
-  std::vector<int> stage_rank;          ///< [stage]
+  std::vector<int> stage_rank;          ///< [stage] the rank that holds it.
   std::vector<std::vector<Action>> per_rank;
 
   [[nodiscard]] int stages() const { return static_cast<int>(stage_rank.size()); }
 };
 
-/// Where a stage is in its chain.
+/// The neighbours of a stage in its chain.
 struct StagePlace {
   int chain = 0;
   int previous = -1; ///< -1: the first

@@ -90,7 +90,7 @@ class Simulator {
     }
   }
 
-  /// When what a computation needs of its neighbour stage is there; 0 when it needs nothing.
+  /// Time at which the data that a computation needs from its neighbour stage has arrived; 0 when it needs none.
   double inputsReady(const Action& a) {
     const StagePlace& place = places_[a.stage];
     if (a.kind == Kind::forward && place.previous >= 0) return arrival(a, place.previous, Kind::forward);
@@ -121,7 +121,7 @@ class Simulator {
     const StagePlace& place = places_[a.stage];
     const bool is_forward = a.kind == Kind::sendForward;
     const int to = is_forward ? place.next : place.previous;
-    // The boundary is the input of the later stage, whichever way it is crossed.
+    // A boundary is the input of its later stage, in both directions.
     const double bytes = cost(is_forward ? to : a.stage).boundary_bytes;
     const std::pair<int, int> link(static_cast<int>(rank), s_.stage_rank[static_cast<std::size_t>(to)]);
     const double ready = doneAt(is_forward ? Kind::forward : Kind::backward, a.stage, a.micro_batch);
@@ -159,7 +159,7 @@ class Simulator {
   const PipelineCosts& costs_;
   std::vector<StagePlace> places_;
   ActionIndex index_;
-  std::vector<double> done_s_; ///< By action: its end; of receives the arrival; of B and I under B.
+  std::vector<double> done_s_; ///< By action: its end; for receives the arrival; B and I share an entry.
   std::vector<bool> recomputed_;
   std::vector<double> now_s_;
   std::vector<double> held_;

@@ -1,4 +1,4 @@
-/// A simulated pipeline schedule for the eye.
+/// Draws a simulated pipeline schedule.
 #ifndef GOSS_LIB_PIPELINE_TIMELINE_H_
 #define GOSS_LIB_PIPELINE_TIMELINE_H_
 
@@ -12,7 +12,7 @@ namespace goss::pipeline {
 /// where it waits. One cell is the shortest action.
 std::string renderText(const Schedule& schedule, const Simulation& simulation);
 
-/// A self-contained SVG picture of the same.
+/// The same timeline as a self-contained SVG picture.
 std::string renderSvg(const Schedule& schedule, const Simulation& simulation);
 
 } // namespace goss::pipeline

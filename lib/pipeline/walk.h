@@ -9,10 +9,10 @@
 
 namespace goss::pipeline {
 
-/// Calls `visit` once for every action: a rank's in the order of its list, a receive after its send, and a computation
-/// after what it needs from a stage of the same rank. Sends do not wait; receives hold their rank up, although a
-/// runtime that posts them early would not be. Errors: GOSS_ERR_INVALID_ARGUMENT that names a rank and the action it is
-/// stuck at.
+/// Calls `visit` once for every action: a rank's actions in the order of its list, a receive after its send, and a
+/// computation after the actions that it needs of a stage of the same rank. Sends do not wait; receives block their
+/// rank, although they would not block in a runtime that posts them early. Errors: GOSS_ERR_INVALID_ARGUMENT that names
+/// a rank and the action it is stuck at.
 Status walk(const Schedule& schedule, const std::function<void(int rank, const Action& action)>& visit);
 
 /// Numbers (kind, stage, micro-batch) without gaps, for tables.

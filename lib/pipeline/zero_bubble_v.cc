@@ -11,27 +11,27 @@ namespace goss::pipeline {
 
 namespace {
 
-/// One rank while the order is made.
+/// State of one rank while the order is made.
 struct RankState {
-  std::deque<int> warm_up; ///< Chunks of the forwards that are fixed in advance.
+  std::deque<int> warm_up; ///< Chunks of the forwards whose order is fixed in advance.
   int now = 0;
-  int held = 0;                                       ///< Activations, of half a rank's layers each.
-  std::array<int, 2> forwards{}, inputs{}, weights{}; ///< Done, by chunk.
+  int held = 0;                                       ///< Number of activations held, each of half a rank's layers.
+  std::array<int, 2> forwards{}, inputs{}, weights{}; ///< Number of actions done, by chunk.
   std::vector<Action> order;
 };
 
 struct Candidate {
   int start = 0;
-  int preference = 0; ///< The least of those that start first is taken.
+  int preference = 0; ///< Among actions that can start first, the one with the least preference runs.
   ActionKind kind = ActionKind::forward;
   int chunk = 0;
 };
 
 /// List scheduling under a limit of 2p activations, with unit times for every action. A forward is preferred to the
 /// gradient of an input and that to the gradient of weights, except that weights come first when a forward of the
-/// second chunk is about to wait for memory; and the first chunk leaves one activation free, lest it lock out the
-/// second. Reached by trial: with equal times no rank has a gap once m >= 2p - 1, for p up to 8 at least (the tests
-/// look at each), and 2p - 1 - m units before.
+/// second chunk is about to wait for memory; and the first chunk leaves one activation free, so that it cannot block
+/// the second. The rules were found by trial: with equal times no rank has a gap once m >= 2p - 1, for p up to 8 at
+/// least (the tests check each), and 2p - 1 - m units before.
 class VScheduler {
  public:
   VScheduler(int ranks, int micro_batches)
@@ -78,7 +78,7 @@ class VScheduler {
     return ends_[static_cast<std::size_t>(stage) * 2 + (is_forward ? 0 : 1)][static_cast<std::size_t>(k)];
   }
 
-  /// When the input of the next forward of a chunk is there; kNever: not known yet, or no forward is left.
+  /// Time at which the input of the next forward of a chunk is ready; kNever: not known yet, or no forward is left.
   int forwardReady(int rank, int chunk) {
     const int k = at(rank).forwards[static_cast<std::size_t>(chunk)];
     const int stage = stageOf(rank, chunk);

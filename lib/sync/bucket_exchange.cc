@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kScratchAlignment = 64;
 
-float signOf(float value) { // a NaN stays one, so that the run sees it
+float signOf(float value) { // a NaN stays a NaN, so that the run notices it
   return value > 0 ? 1.0f : value < 0 ? -1.0f : value == 0 ? 0.0f : value;
 }
 

@@ -1,4 +1,4 @@
-/// What becomes of a bucket of gradients between the backward pass and the optimizer.
+/// The exchange of a bucket of gradients between the backward pass and the optimizer.
 #ifndef GOSS_LIB_SYNC_BUCKET_EXCHANGE_H_
 #define GOSS_LIB_SYNC_BUCKET_EXCHANGE_H_
 
@@ -12,19 +12,20 @@
 
 namespace goss::sync {
 
-/// One bucket's. Use per step: start, finish. One thread.
+/// Exchanges one bucket. Use per step: start, finish. One thread.
 class BucketExchange {
  public:
   virtual ~BucketExchange() = default;
   /// Collective, not blocking. The gradient is lent until finish().
   virtual Status start(Channel& channel, std::span<float> gradient, double lr) = 0;
-  /// Collective: the gradient is then what the optimizer shall see. Nothing when start() was not called.
+  /// Collective: replaces the gradient by the one that the optimizer is to see. Does nothing when start() was not
+  /// called.
   virtual Status finish(Channel& channel, std::span<float> gradient) = 0;
-  /// What a checkpoint keeps, between steps: a value for each element of the bucket, or nothing.
+  /// The state that a checkpoint keeps, between steps: a value for each element of the bucket, or nothing.
   virtual std::span<float> kept() { return {}; }
 };
 
-/// The mean over the ranks.
+/// Exchanges the mean over the ranks.
 class MeanExchange : public BucketExchange {
  public:
   /// `tensor` names the bucket for codecs; never 0.
@@ -37,11 +38,11 @@ class MeanExchange : public BucketExchange {
   goss_request_t request_ = nullptr;
 };
 
-/// DeMo (Peng et al., arXiv 2411.19870): the fast components of a rank's momentum are taken out of it and exchanged,
-/// and the optimizer sees the signs of their mean:
+/// DeMo (Peng et al., arXiv 2411.19870): the fast components are subtracted from a rank's momentum and exchanged, and
+/// the optimizer sees the signs of their mean:
 ///   momentum = decay * momentum + lr * gradient; payload = codec(momentum); momentum -= decoded(payload);
 ///   gradient = sign(mean of all ranks' payloads, over those that hold a component).
-/// The payloads are all-gathered, as published: their mean is not one that an all-reduce could take.
+/// The payloads are all-gathered, as published, because an all-reduce could not compute their mean.
 class SignExchange : public BucketExchange {
  public:
   /// `codec` must have a fixed size.
@@ -51,7 +52,7 @@ class SignExchange : public BucketExchange {
   std::span<float> kept() override { return momentum_; }
 
  private:
-  /// Scratch memory that is aligned to 64, as codecs want it.
+  /// Scratch memory, aligned to 64 for codecs.
   std::span<std::byte> scratch();
 
   std::shared_ptr<const Codec> codec_;
@@ -59,7 +60,7 @@ class SignExchange : public BucketExchange {
   std::vector<float> momentum_;
   std::vector<float> values_; // lr * gradient
   std::vector<std::byte> payload_;
-  std::vector<std::byte> gathered_; // of all ranks
+  std::vector<std::byte> gathered_; // payloads of all ranks
   std::vector<std::byte> scratch_;
   goss_request_t request_ = nullptr;
   bool is_started_ = false;

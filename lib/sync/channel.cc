@@ -119,7 +119,7 @@ Status Channel::lostSoFar(std::uint64_t tensor, std::span<float> lost) const {
   return check(goss_codec_state_read(comm_, tensor, lost.data(), lost.size()));
 }
 
-/// goss_codec_state_reset forgets as well what this rank has lost of its shard of the means, which nobody else has.
+/// goss_codec_state_reset would also forget what this rank has lost of its shard of the means, which no other rank has.
 Status Channel::forgetLost(std::uint64_t tensor) {
   const Result<std::string> kept = codecState();
   if (!kept.isOk()) {
@@ -138,7 +138,7 @@ Status Channel::abort(const char* reason) { return check(goss_comm_abort(comm_, 
 goss_counters Channel::counters() const {
   goss_counters counters{};
   counters.size = sizeof counters;
-  goss_comm_counters(comm_, &counters); // Its only failures are wrong arguments.
+  goss_comm_counters(comm_, &counters); // Fails only for wrong arguments.
   return counters;
 }
 

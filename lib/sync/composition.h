@@ -1,5 +1,5 @@
-/// What a synchronization method is made of: when x with whom x what x how applied. A method (methods.h) only fills
-/// this in; the synchronizer runs it.
+/// The parts of a synchronization method: when, with which ranks, what, and how it is applied. A method (methods.h)
+/// only fills these in; the synchronizer runs them.
 #ifndef GOSS_LIB_SYNC_COMPOSITION_H_
 #define GOSS_LIB_SYNC_COMPOSITION_H_
 
@@ -16,34 +16,35 @@ struct Timing {
   std::uint64_t period = 1; ///< H: each fragment is exchanged once in so many steps.
   std::uint64_t overlap =
       0; ///< tau: an exchange is applied so many steps after it was started; at most period / fragments.
-  /// Apply the exchange of the round before, then start this round's: a whole round to arrive in.
+  /// Each round applies the exchange of the round before, and then starts its own: an exchange has a whole round to
+  /// arrive.
   bool late = false;
   /// The Quadratic Synchronization Rule: the next period is max(period, floor((growth / lr)^2)); 0: fixed periods.
   double growth = 0;
   std::uint64_t warmup = 0;       ///< Periods that begin in these first steps do not grow.
-  std::uint64_t first_period = 0; ///< They have so many steps; 0: `period`.
-  std::uint64_t total = 0;        ///< No period reaches beyond this step; 0: unknown.
-  /// Slower ranks leave steps of a period out (lib/sync/local_steps.h); with fixed periods that are not `late`.
+  std::uint64_t first_period = 0; ///< Length of those periods; 0: `period`.
+  std::uint64_t total = 0;        ///< No period reaches beyond this step; 0: the end is unknown.
+  /// Slower ranks skip steps of a period (lib/sync/local_steps.h); only with fixed periods that are not `late`.
   bool is_dynamic = false;
 };
 
 /// Whose parameters are exchanged. With islands, ranks of one island (consecutive, equally many) average gradients in
-/// every step, and ranks at the same place of all islands exchange parameters.
+/// every step, and ranks at the same position of all islands exchange parameters.
 struct Topology {
   std::uint64_t islands = 0; ///< 0: every rank is an island.
 };
 
-/// How the model is cut, and how its pieces travel.
+/// How the model is cut, and how its parts are sent.
 struct Layout {
-  std::uint64_t bucket_bytes = 1 << 20; ///< Of gradients.
-  std::uint64_t fragments = 1;          ///< Of parameters.
+  std::uint64_t bucket_bytes = 1 << 20; ///< Bytes of a bucket of gradients.
+  std::uint64_t fragments = 1;          ///< Number of parts of the parameters.
   bool strided = true;                  ///< Layer l is in fragment l mod fragments; else in contiguous runs.
-  std::string codec;                    ///< Of what is exchanged by the method; "none": float32.
+  std::string codec;                    ///< Codec of the method's exchanges; "none": float32.
 };
 
-/// What the optimizer sees as the gradient.
+/// Which gradient the optimizer sees.
 enum class GradientRule : std::uint8_t {
-  local, ///< Each rank its own (or its island's).
+  local, ///< Each rank's own (or its island's).
   mean,  ///< The mean over all ranks.
   signs, ///< DeMo: the signs of what momentum and compression leave of the mean.
 };
@@ -54,12 +55,12 @@ struct Composition {
   Topology topology;
   Layout layout;
   double mixing = 0; ///< alpha: parameters become alpha * local + (1 - alpha) * reference.
-  /// What error feedback keeps of a rank's differences stays in that rank's parameters: they become reference - lost.
+  /// Losses of error feedback of a rank's differences stay in that rank's parameters, which become reference - lost.
   bool keeps_lost = false;
-  /// So does what its steps have changed since the exchange started, which without mixing would be forgotten.
+  /// Steps since the exchange started stay in the parameters too; without mixing they would be forgotten.
   bool keeps_newer = false;
-  double decay = 0;                 ///< Of the momentum, with GradientRule::signs.
-  std::unique_ptr<Applier> applier; ///< Null where gradients are exchanged instead of parameters.
+  double decay = 0;                 ///< Decay of the momentum, with GradientRule::signs.
+  std::unique_ptr<Applier> applier; ///< Null where gradients are exchanged, not parameters.
 };
 
 } // namespace goss::sync

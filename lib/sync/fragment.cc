@@ -48,7 +48,7 @@ Status Fragment::start(Channel& channel, float weight) {
     given() = flying_;
   }
   if (method_.keeps_lost) {
-    // It is in the parameters, and the codec adds it as well.
+    // The parameters contain the loss, and the codec adds it as well, so it is subtracted.
     if (Status status = readLost(channel); !status.isOk()) {
       return status;
     }
@@ -136,7 +136,7 @@ void Fragment::applyRound(std::span<const float> mean, std::span<const float> ow
   std::size_t at = 0;
   for (const std::span<float> parameter : parameters_) {
     for (float& value : parameter) {
-      // Without mixing a copy, or a local NaN would stay for ever.
+      // A copy without mixing, because a local NaN would stay for ever.
       value = alpha == 0 ? reference_[at] : reference_[at] + alpha * (value - reference_[at]);
       ++at;
     }
@@ -170,7 +170,7 @@ Status Fragment::settle(Channel& channel, double lr) {
     reference_.insert(reference_.end(), parameter.begin(), parameter.end());
   }
   if (method_.keeps_lost) {
-    // The mean has it now.
+    // The mean contains the loss now.
     if (Status status = channel.forgetLost(id_); !status.isOk()) {
       return status;
     }
@@ -220,7 +220,7 @@ bool Fragment::load(base::WireReader& reader) {
 
 bool Fragment::adopt(const OuterState& saved, std::span<const std::string> names) {
   takeReference();
-  std::vector<std::vector<float>> vectors(state_.size() + 2); // reference, outer state, what has arrived
+  std::vector<std::vector<float>> vectors(state_.size() + 2); // reference, outer state, and the mean that has arrived
   bool has_arrived = true;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const OuterTensor* tensor = saved.find(names[tensors_[i]], parameters_[i].size());
@@ -246,7 +246,7 @@ bool Fragment::adopt(const OuterState& saved, std::span<const std::string> names
     flying_ = std::move(vectors.back());
   }
   flight_ = has_arrived ? Flight::arrived : Flight::none;
-  has_drifted_ = true; // who knows
+  has_drifted_ = true; // unknown, so assumed
   return true;
 }
 

@@ -15,7 +15,7 @@
 
 namespace goss::sync {
 
-/// Holds the reference (the parameters that the ranks last agreed on), the outer optimizer's state, and at most one
+/// Holds the reference (the parameters on which the ranks last agreed), the outer optimizer's state, and at most one
 /// exchange in flight. One thread.
 class Fragment {
  public:
@@ -25,7 +25,7 @@ class Fragment {
   Fragment& operator=(const Fragment&) = delete;
   Fragment(Fragment&&) = default;
 
-  /// `tensor` is its number among those registered.
+  /// Adds a tensor; `tensor` is its number among those registered.
   void add(std::span<float> parameter, std::uint64_t tensor);
   /// Takes the parameters as the reference.
   void takeReference();
@@ -34,25 +34,28 @@ class Fragment {
 
   /// Collective: starts the exchange of (reference - parameters) * weight.
   Status start(Channel& channel, float weight);
-  /// Collective: waits for it and applies it; nothing when none was started. `lr` is the inner optimizer's.
+  /// Collective: waits for the exchange and applies it; does nothing when none was started. `lr` is the inner
+  /// optimizer's.
   Status apply(Channel& channel, double lr);
-  /// Collective: applies the exchange of the round before with this rank's new difference, then starts that one's.
+  /// Collective: applies the exchange of the round before with this rank's new difference, then starts the exchange of
+  /// that difference.
   Status applyLate(Channel& channel, double lr);
-  /// Collective: applies what is in flight, then makes the parameters the mean over the ranks where they may differ.
+  /// Collective: applies the exchange in flight, then makes the parameters the mean over the ranks where they may
+  /// differ.
   Status settle(Channel& channel, double lr);
-  /// Waits for what is in flight without applying it.
+  /// Waits for the exchange in flight without applying it.
   Status arrive(Channel& channel);
 
   [[nodiscard]] std::size_t count() const { return count_; }
-  /// The numbers of its tensors, one behind the other in its vectors.
+  /// The numbers of the fragment's tensors, in the order of its vectors.
   [[nodiscard]] const std::vector<std::uint64_t>& tensors() const { return tensors_; }
   [[nodiscard]] std::span<const float> reference() const { return reference_; }
-  /// After arrive().
+  /// Writes the state; call it after arrive().
   void save(base::WireWriter& writer) const;
-  /// False when the bytes are not of this fragment: then it is to be thrown away.
+  /// False when the bytes do not belong to this fragment, which must then be discarded.
   bool load(base::WireReader& reader);
   /// Restores what ranks of another grid have saved of these tensors; names[i] names tensor i. False when they lack
-  /// one, or are of another method: then the fragment is to be thrown away.
+  /// one, or belong to another method: then the fragment must be discarded.
   bool adopt(const OuterState& saved, std::span<const std::string> names);
 
  private:
@@ -60,9 +63,9 @@ class Fragment {
 
   void difference(std::vector<float>& out) const;
   Status readLost(const Channel& channel);
-  /// What this rank gave to the newest exchange, less what encoding lost of it once that has arrived.
+  /// This rank's contribution to the newest exchange, minus what encoding lost of it once that has arrived.
   [[nodiscard]] std::vector<float>& given() { return state_.back(); }
-  /// Takes what has not reached the others into own_.
+  /// Computes the part that has not reached the other ranks into own_.
   Status findRest(const Channel& channel);
   /// Parameters -= own_.
   void keepRest();
@@ -72,12 +75,12 @@ class Fragment {
   const Applier& applier_;
   std::uint64_t id_;
   std::vector<std::span<float>> parameters_;
-  std::vector<std::uint64_t> tensors_; // as many
+  std::vector<std::uint64_t> tensors_; // one number for each of the tensors
   std::size_t count_ = 0;
   std::vector<float> reference_;
-  std::vector<std::vector<float>> state_; // the applier's; with keeps_newer then given()
-  std::vector<float> flying_;             // lent while `flight_` is started; the mean once it has arrived
-  std::vector<float> own_;                // late methods: the newest difference; else for the length of a call
+  std::vector<std::vector<float>> state_; // the applier's vectors; with keeps_newer also given()
+  std::vector<float> flying_;             // lent while `flight_` is started; the mean once the exchange has arrived
+  std::vector<float> own_;                // late methods: the newest difference; else temporary within a call
   Flight flight_ = Flight::none;
   goss_request_t request_ = nullptr;
   std::uint64_t rounds_ = 0;

@@ -9,7 +9,7 @@ namespace goss::sync {
 GradientBuckets::GradientBuckets(std::span<const std::span<float>> gradients, std::uint64_t bucket_bytes,
                                  const MakeExchange& make)
     : bucket_of_(gradients.size()), sizes_(gradients.size()), is_ready_(gradients.size()) {
-  std::uint64_t bytes = bucket_bytes; // the first tensor opens a bucket
+  std::uint64_t bytes = bucket_bytes; // full, so that the first tensor opens a bucket
   for (std::size_t tensor = gradients.size(); tensor-- > 0;) {
     if (bytes >= bucket_bytes) {
       buckets_.emplace_back();

@@ -1,4 +1,4 @@
-/// Gradients on their way to other ranks while the backward pass still computes the rest of them.
+/// Exchanges gradients while the backward pass still computes the rest of them.
 #ifndef GOSS_LIB_SYNC_GRADIENT_BUCKETS_H_
 #define GOSS_LIB_SYNC_GRADIENT_BUCKETS_H_
 
@@ -16,9 +16,10 @@
 namespace goss::sync {
 
 /// Whole tensors are packed into buckets in the reverse order of registration, which is about the order in which a
-/// backward pass finishes them (Li et al., VLDB 2020, section 3.2.3). A bucket leaves when all of it is ready and all
-/// buckets before it have left, so that ranks which finish tensors in another order still start the same exchanges in
-/// the same order. Tensors that lie side by side in memory travel from where they are; others are copied. One thread.
+/// backward pass finishes them (Li et al., VLDB 2020, section 3.2.3). A bucket's exchange starts when all of it is
+/// ready and all buckets before it have started, so that ranks which finish tensors in another order still start the
+/// same exchanges in the same order. Tensors that are adjacent in memory are exchanged in place; others are copied. One
+/// thread.
 class GradientBuckets {
  public:
   /// `gradients` are in the order of registration and stay lent. `make` makes the exchange of a bucket from its
@@ -26,26 +27,26 @@ class GradientBuckets {
   using MakeExchange = std::function<std::unique_ptr<BucketExchange>(std::size_t count, std::uint64_t number)>;
   GradientBuckets(std::span<const std::span<float>> gradients, std::uint64_t bucket_bytes, const MakeExchange& make);
 
-  /// Never blocks.
+  /// Marks a tensor's gradient as final. Never blocks.
   Status ready(Channel& channel, std::size_t tensor, double lr);
-  /// Takes what is missing as ready and waits for all: gradients are then means, and the next step begins.
+  /// Treats missing gradients as ready and waits for all exchanges: gradients are then means, and the next step begins.
   Status finish(Channel& channel, double lr);
-  /// What a checkpoint keeps, between steps.
+  /// Writes the state that a checkpoint keeps, between steps.
   void save(base::WireWriter& writer) const;
-  /// False when the bytes are not of these buckets: then they are to be thrown away.
+  /// False when the bytes do not belong to these buckets, which must then be discarded.
   bool load(base::WireReader& reader);
-  /// The same of ranks of another grid; names[i] is that of tensor i. False as load().
+  /// load() of what ranks of another grid have saved; names[i] is that of tensor i. False as load().
   bool adopt(const OuterState& saved, std::span<const std::string> names);
-  /// The tensors of each bucket, one behind the other.
+  /// The numbers of each bucket's tensors, in the order of its elements.
   [[nodiscard]] std::vector<std::vector<std::uint64_t>> layout() const;
   [[nodiscard]] std::size_t buckets() const { return buckets_.size(); }
 
  private:
   struct Bucket {
     std::vector<std::uint64_t> tensors_of; // their numbers, ascending
-    std::vector<std::span<float>> pieces;  // lowest address first where they lie side by side
-    std::vector<float> staging;            // empty: in place
-    std::span<float> flat;                 // what travels
+    std::vector<std::span<float>> pieces;  // lowest address first where they are adjacent
+    std::vector<float> staging;            // empty: the exchange is in place
+    std::span<float> flat;                 // the vector that is exchanged
     std::size_t missing = 0;
     std::size_t tensors = 0;
     std::unique_ptr<BucketExchange> exchange;
@@ -58,7 +59,7 @@ class GradientBuckets {
   std::vector<std::size_t> bucket_of_; // by tensor
   std::vector<std::size_t> sizes_;     // by tensor, elements
   std::vector<bool> is_ready_;         // by tensor
-  std::size_t started_ = 0;            // buckets that left in this step
+  std::size_t started_ = 0;            // buckets started in this step
 };
 
 } // namespace goss::sync

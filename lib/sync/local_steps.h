@@ -11,10 +11,11 @@
 namespace goss::sync {
 
 /// Dynamic local updates (DyLU; Liu et al., arXiv 2401.09135, section 4.2): of the H steps of a period, worker m
-/// computes H_m = floor(v_m / max v * H), at least one, where v is the speed of the period before; in the first period
-/// everybody computes all. The H_m steps lie evenly in the period, so that learning rates and the fragments of a stream
-/// see every worker alike. There, differences go to a server one by one; here they are averaged, and each counts as the
-/// steps that it stands for. Every rank knows all workers' plans. A pure function of what it is told.
+/// computes H_m = floor(v_m / max v * H), at least one, where v is the speed in the period before; in the first period
+/// every worker computes all steps. The H_m steps are spread evenly over the period, so that learning rates and the
+/// fragments of a stream treat every worker alike. In the paper differences go to a server one by one; here they are
+/// averaged, weighted by the steps that they stand for. Every rank knows all workers' plans. A pure function of its
+/// arguments.
 class LocalSteps {
  public:
   /// `worker` is this rank's; a worker is a rank, or an island of ranks.
@@ -22,18 +23,18 @@ class LocalSteps {
 
   /// Whether this rank's worker computes the step after `done` steps of training.
   [[nodiscard]] bool computes(std::uint64_t done) const { return isPlanned(done, worker_); }
-  /// The step after `done` is over.
+  /// The step after `done` steps is over.
   void advance(std::uint64_t done);
-  /// The period is over, and a step took worker i seconds[i]; they are positive.
+  /// The period is over, and a step took worker i seconds[i], which are positive.
   void plan(std::span<const double> seconds);
-  /// What this worker's difference of a fragment is multiplied with before the mean is taken, so that the mean over
-  /// workers becomes the mean over their steps since the fragment's last call: 1 where all computed equally many.
+  /// The factor of this worker's difference of a fragment before the mean is taken, so that the mean over workers
+  /// becomes the mean over their steps since the fragment's last call: 1 where all computed equally many.
   float takeWeight(std::size_t fragment);
 
   [[nodiscard]] std::uint64_t planned(std::size_t worker) const { return planned_[worker]; }
   [[nodiscard]] std::size_t workers() const { return planned_.size(); }
   void save(base::WireWriter& writer) const;
-  /// False when the bytes are of other workers or of none.
+  /// False when the bytes belong to other workers, or are malformed.
   bool load(base::WireReader& reader);
 
  private:
@@ -42,7 +43,7 @@ class LocalSteps {
   std::uint64_t period_;
   std::size_t worker_;
   std::vector<std::uint64_t> planned_;             // of the current period, by worker
-  std::vector<std::vector<std::uint64_t>> window_; // [fragment][worker] steps computed since its exchange left
+  std::vector<std::vector<std::uint64_t>> window_; // [fragment][worker] steps computed since its last exchange
 };
 
 } // namespace goss::sync

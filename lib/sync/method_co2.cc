@@ -29,7 +29,7 @@ class StaleMomentum : public Applier {
   explicit StaleMomentum(const Settings& settings) : s_(settings) {}
   [[nodiscard]] std::size_t vectors() const override { return 2; }
 
-  /// state[0]: momentum; state[1]: the reference that the differences now arriving were taken against.
+  /// state[0]: momentum; state[1]: the reference against which the arriving differences were taken.
   void apply(const Round& round, std::span<std::vector<float>> state) const override {
     std::vector<float>& u = state[0];
     std::vector<float>& then = state[1];

@@ -1,7 +1,7 @@
-// CocktailSGD: Wang et al., ICML 2023. After every step the ranks exchange how far they went from the common model:
-// random blocks, of these the largest, in 4 bits, with error feedback on both sides. The exchange of a step runs while
-// the next ones compute. What a rank's encoding lost stays in that rank's parameters, as in the published code: it
-// computes on the common model and its own steps that have not reached the others.
+// CocktailSGD: Wang et al., ICML 2023. After every step the ranks exchange their differences to the common model:
+// random blocks, of these the largest elements, in 4 bits, with error feedback on both sides. The exchange of a step
+// runs while the next ones compute. What a rank's encoding lost stays in that rank's parameters, as in the published
+// code: it computes with the common model plus its own steps that have not reached the other ranks.
 #include <array>
 
 #include "sync/methods.h"

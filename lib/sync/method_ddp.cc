@@ -1,4 +1,5 @@
-// Gradient all-reduce in buckets that leave during the backward pass: Li et al., "PyTorch Distributed", VLDB 2020.
+// Gradient all-reduce in buckets that are exchanged during the backward pass: Li et al., "PyTorch Distributed", VLDB
+// 2020.
 #include <array>
 
 #include "sync/methods.h"

@@ -1,6 +1,7 @@
 // Delayed Nesterov: Liu et al., "Asynchronous Local-SGD Training for Language Modeling", arXiv 2401.09135, algorithm 3.
-// There a server takes the differences of single workers as they come; here, where all ranks exchange together, each
-// round's mean is one arrival. Momentum acts on every `buffer`-th arrival only, with the mean of the last `buffer`.
+// In the paper a server takes the differences of single workers as they come; here, where all ranks exchange together,
+// each round's mean is one arrival. Momentum acts on every `buffer`-th arrival only, with the mean of the last
+// `buffer`.
 #include <array>
 
 #include "sync/methods.h"

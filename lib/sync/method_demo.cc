@@ -1,5 +1,5 @@
 // DeMo: Peng et al., "Decoupled Momentum Optimization", arXiv 2411.19870. The optimizer is plain gradient descent, with
-// weight decay if wanted: what it sees are signs. The published code transforms 64 x 64 tiles of matrices; here chunks
+// weight decay if wanted, because it sees signs. The published code transforms 64 x 64 tiles of matrices; here chunks
 // are of consecutive elements of a bucket.
 #include <fmt/format.h>
 

@@ -24,7 +24,7 @@ class EagerSgd : public Applier {
   /// state[0]: this rank's difference of the round before; state[1]: velocity.
   void apply(const Round& round, std::span<std::vector<float>> state) const override {
     const float share = 1.0f / static_cast<float>(round.ranks);
-    std::vector<float>& step = state[0]; // becomes the step, then what the next round needs
+    std::vector<float>& step = state[0]; // holds the step, then the state for the next round
     for (std::size_t i = 0; i < step.size(); ++i) {
       const float others = round.mean.empty() ? 0.0f : round.mean[i] - share * step[i];
       step[i] = share * round.own[i] + others;

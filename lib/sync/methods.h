@@ -34,7 +34,7 @@ const Method& qsrMethod();
 const Method& demoMethod();
 const Method& cocktailMethod();
 
-/// All of them, in the order of the documentation.
+/// All methods, in the order of the documentation.
 std::span<const Method* const> allMethods();
 
 /// A composition and the canonical spec that it was made from.
@@ -42,10 +42,10 @@ struct Made {
   Composition composition;
   std::string spec;
 };
-/// GOSS_ERR_INVALID_ARGUMENT names what is wrong and what there is.
+/// Makes a composition. GOSS_ERR_INVALID_ARGUMENT names what is wrong and what exists.
 Result<Made> makeComposition(std::string_view spec);
 
-/// The table as JSON text, as goss_sync_methods() hands it out.
+/// The table as JSON text, which goss_sync_methods() returns.
 std::string describeMethods();
 
 // Parameters that several methods share.
@@ -60,8 +60,8 @@ inline constexpr SpecReader::Range kPeriodRange = {1, 1e9};
 inline constexpr SpecReader::Range kRateRange = {0, 1e3};
 inline constexpr SpecReader::Range kUnitRange = {0, 1};
 
-/// The composition of a method that exchanges parameters: reads `h` and, where the method has it, `steps`; then what
-/// `fill` reads, which makes the applier; then `islands` and `codec`.
+/// The composition of a method that exchanges parameters: reads `h` and, where the method has it, `steps`; then the
+/// parameters that `fill` reads, which makes the applier; then `islands` and `codec`.
 Composition composeLocalSteps(SpecReader& reader, const std::function<void(Composition&)>& fill);
 /// Reads `lr` and `momentum` of a Nesterov outer optimizer.
 std::unique_ptr<OuterSgd> readOuterSgd(SpecReader& reader);

@@ -17,7 +17,7 @@ constexpr std::uint64_t kMaxVectors = 16;
 constexpr std::size_t kReferencesHeaderBytes = 8; // magic and version
 
 bool addFloats(base::WireReader& reader, std::uint64_t count, std::vector<double>& sum) {
-  // Grown as bytes come, so that a damaged count does not ask for all memory.
+  // The vector grows as bytes come, so that a damaged count does not allocate all memory.
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto value = static_cast<double>(std::bit_cast<float>(reader.integer<std::uint32_t>()));
     if (!reader.ok()) {
@@ -34,7 +34,7 @@ bool addFloats(base::WireReader& reader, std::uint64_t count, std::vector<double
 std::vector<float> meanOf(const std::vector<double>& sum, std::uint64_t holders) {
   std::vector<float> mean;
   mean.reserve(sum.size());
-  for (const double value : sum) { // of equal floats the sum is exact, and so is the mean
+  for (const double value : sum) { // exact for equal floats, and so is the mean
     mean.push_back(static_cast<float>(value / static_cast<double>(holders)));
   }
   return mean;
@@ -47,7 +47,8 @@ bool isFeedback(ReferenceRole role) {
 
 } // namespace
 
-/// Elements that somebody has taken up since count alone.
+/// For each element only pieces that a rank has used since it inherited them count; inherited ones count where there are
+/// no others.
 std::map<ReferenceRole, std::vector<float>> OuterTensor::feedback() const {
   struct Element {
     double taken = 0, inherited = 0;
@@ -67,7 +68,7 @@ std::map<ReferenceRole, std::vector<float>> OuterTensor::feedback() const {
   for (const auto& [role, of_role] : roles) {
     std::vector<float>& values = result[role];
     for (const Element& element : of_role) {
-      // A shard has one owner; of a rank's own encodings the mean over all ranks is what was lost of theirs.
+      // A shard has one owner; for a rank's own encodings the loss is the mean over all ranks.
       const double ranks = role == ReferenceRole::server ? element.taken_by : static_cast<double>(senders);
       const double value = element.taken_by > 0       ? element.taken / ranks
                            : element.inherited_by > 0 ? element.inherited / element.inherited_by
@@ -98,7 +99,7 @@ bool OuterState::add(base::WireReader& reader) {
   return reader.ok() && addCodecs(codecs, fragments.empty() ? buckets : fragments);
 }
 
-/// A name that comes twice names nothing.
+/// A duplicate name makes the bytes malformed.
 bool OuterState::addTensors(base::WireReader& reader, Parts& tensors) {
   std::set<const Sum*> seen;
   for (auto left = reader.integer<std::uint64_t>(); left > 0; --left) {
@@ -120,8 +121,8 @@ bool OuterState::addTensors(base::WireReader& reader, Parts& tensors) {
   return reader.ok();
 }
 
-/// Together they have less than 2^64 elements: else places of tensors would come around, and what was lost of one range
-/// would be copied again and again.
+/// All vectors together have less than 2^64 elements; otherwise offsets of tensors could wrap around, and the losses of
+/// one range would be copied again and again.
 bool OuterState::readParts(base::WireReader& reader, const Parts& tensors, Parts& parts) {
   std::uint64_t room = std::numeric_limits<std::uint64_t>::max();
   for (auto left = reader.integer<std::uint64_t>(); left > 0; --left) {
@@ -137,7 +138,7 @@ bool OuterState::readParts(base::WireReader& reader, const Parts& tensors, Parts
 
 bool OuterState::addFragment(base::WireReader& reader, const Parts& parts) {
   const auto rounds = reader.integer<std::uint64_t>();
-  reader.integer<std::uint8_t>(); // drifted: nothing is said of parameters here
+  reader.integer<std::uint8_t>(); // drifted: parameters are not part of this state
   const bool has_arrived = reader.integer<std::uint8_t>() == 1;
   const auto vectors = reader.integer<std::uint64_t>();
   if (!reader.ok() || vectors > kMaxVectors) {
@@ -183,7 +184,7 @@ bool OuterState::addCodecs(std::string_view bytes, const std::vector<Parts>& vec
       ++sum->senders;
     }
   }
-  // Slots lie as docs/formats.md says: that they fit was just checked.
+  // Slots have the layout of docs/formats.md, whose form was just checked.
   base::WireReader reader(bytes.substr(kReferencesHeaderBytes));
   for (auto left = reader.integer<std::uint64_t>(); left > 0; --left) {
     ReferenceKey key;
@@ -213,7 +214,7 @@ void OuterState::addSlot(const ReferenceKey& key, const FeedbackPiece& slot, con
     return;
   }
   has_feedback_ = true;
-  std::uint64_t at = 0; // where the tensor begins in the vector
+  std::uint64_t at = 0; // offset of the tensor in the vector
   for (Sum* sum : vectors[key.tensor - 1]) {
     const std::uint64_t from = std::max(slot.first, at);
     const std::uint64_t to = std::min(slot.first + slot.values.size(), at + sum->elements);

@@ -1,4 +1,4 @@
-/// What synchronizers of another grid of ranks have saved, by the names of tensors.
+/// The state that synchronizers of another grid of ranks have saved, by names of tensors.
 #ifndef GOSS_LIB_SYNC_OUTER_STATE_H_
 #define GOSS_LIB_SYNC_OUTER_STATE_H_
 
@@ -23,58 +23,59 @@ struct FeedbackPiece {
   std::vector<float> values;
 };
 
-/// One tensor's part of what was kept. Vectors have as many elements as the tensor, or none where nothing was kept.
+/// One tensor's part of the saved state. Vectors have as many elements as the tensor, or none where nothing was kept.
 struct OuterTensor {
   std::uint64_t elements = 0;
-  std::uint64_t rounds = 0;              ///< Applied.
-  std::vector<float> reference;          ///< The parameters that the ranks last agreed on.
+  std::uint64_t rounds = 0;              ///< Number of rounds applied.
+  std::vector<float> reference;          ///< The parameters on which the ranks last agreed.
   std::vector<std::vector<float>> outer; ///< The fragment's vectors, such as the outer momentum.
   std::vector<float> arrived;            ///< A mean that is not applied yet.
-  std::vector<float> momentum;           ///< DeMo's.
-  std::uint64_t senders = 0;             ///< Ranks that may have lost something of it.
-  std::vector<FeedbackPiece> pieces;     ///< What they have lost.
+  std::vector<float> momentum;           ///< DeMo's momentum.
+  std::uint64_t senders = 0;             ///< Ranks that may have lost something of the tensor.
+  std::vector<FeedbackPiece> pieces;     ///< The losses of these ranks.
 
-  /// The same as vectors. Only of a tensor that find() gave: then `elements` can be believed.
+  /// The losses as vectors. Only for a tensor that find() returned, for which `elements` was checked.
   [[nodiscard]] std::map<ReferenceRole, std::vector<float>> feedback() const;
 };
 
-/// Of all ranks that saved one. Ranks that hold the same tensor mostly hold the same numbers; where a method lets them
-/// differ, what counts is their mean. An exchange that has arrived counts when all of them have it. What error feedback
-/// has lost is spread evenly: every rank gets the mean of what the ranks have lost, and all of what owners of shards
-/// have, of which each takes up the shards that it will own. One thread.
+/// The merged state of all ranks that saved one. Ranks that hold the same tensor mostly hold the same numbers; where a
+/// method lets them differ, their mean counts. An exchange that has arrived counts when all of them have it. The losses
+/// of error feedback are spread evenly: every rank gets the mean of the ranks' losses, and all losses of shard owners,
+/// of which it uses those of the shards that it will own. One thread.
 class OuterState {
  public:
-  /// Version of a slot of the reference store that nobody has taken up yet: where it is left behind, because another
-  /// rank encodes those elements, it does not count the next time.
+  /// Version of a slot of the reference store that no rank has used yet: a slot that stays unused, because another rank
+  /// encodes those elements, does not count the next time.
   static constexpr std::uint64_t kInherited = 1;
 
-  /// Reads what Synchronizer::exportState wrote from the table of tensors to the codecs. False when the bytes are
-  /// malformed: then this is to be thrown away.
+  /// Reads what Synchronizer::exportState() wrote, from the table of tensors to the codecs. False when the bytes are
+  /// malformed: then this object must be discarded.
   bool add(base::WireReader& reader);
-  /// After the last add().
+  /// Called after the last add().
   void finish();
-  /// Null: nobody had a tensor of this name and length.
+  /// The saved tensor. Null: no rank had a tensor of this name and length.
   [[nodiscard]] const OuterTensor* find(const std::string& name, std::size_t elements) const;
-  /// Compressed exchanges of a vector so far: where random streams are.
+  /// Number of compressed exchanges of a vector so far: the position of random streams.
   [[nodiscard]] std::uint64_t draws() const { return draws_; }
   [[nodiscard]] bool hasFeedback() const { return has_feedback_; }
-  /// Something has no place in another grid: PowerSGD's factors, which belong to a matrix of all tensors of a fragment.
+  /// Whether some state has no place in another grid: PowerSGD's factors, which belong to a matrix of all tensors of a
+  /// fragment.
   [[nodiscard]] bool leavesBehind() const { return leaves_behind_; }
 
  private:
   struct Sum {
     std::uint64_t elements = 0;
-    std::uint64_t holders = 0; // of the reference
+    std::uint64_t holders = 0; // ranks that hold the reference
     std::uint64_t arrivals = 0;
     std::uint64_t rounds = 0;
     std::vector<double> reference, arrived;
     std::vector<std::vector<double>> outer;
-    std::uint64_t learners = 0; // holders of the momentum
+    std::uint64_t learners = 0; // ranks that hold the momentum
     std::vector<double> momentum;
     std::uint64_t senders = 0;
     std::vector<FeedbackPiece> pieces;
   };
-  /// The tensors of a vector that travels, one behind the other.
+  /// The tensors of a vector that is exchanged, in its order.
   using Parts = std::vector<Sum*>;
 
   bool addTensors(base::WireReader& reader, Parts& tensors);

@@ -1,4 +1,4 @@
-/// Vectors in the bytes of a synchronizer's state.
+/// Vectors inside a synchronizer's saved state.
 #ifndef GOSS_LIB_SYNC_SAVED_VECTORS_H_
 #define GOSS_LIB_SYNC_SAVED_VECTORS_H_
 
@@ -10,7 +10,7 @@
 
 namespace goss::sync {
 
-/// Without a length: who reads them knows it.
+/// Writes values without their number, which the reader knows.
 inline void saveFloats(base::WireWriter& writer, std::span<const float> values) {
   for (const float value : values) {
     writer.integer(std::bit_cast<std::uint32_t>(value));
@@ -23,7 +23,7 @@ inline void loadFloats(base::WireReader& reader, std::span<float> values) {
   }
 }
 
-/// With their length.
+/// Writes numbers with their count.
 inline void saveNumbers(base::WireWriter& writer, std::span<const std::uint64_t> numbers) {
   writer.integer(static_cast<std::uint64_t>(numbers.size()));
   for (const std::uint64_t number : numbers) {
@@ -31,7 +31,7 @@ inline void saveNumbers(base::WireWriter& writer, std::span<const std::uint64_t>
   }
 }
 
-/// Whether exactly these come next.
+/// Whether exactly these numbers come next.
 inline bool hasNumbers(base::WireReader& reader, std::span<const std::uint64_t> numbers) {
   bool is_same = reader.integer<std::uint64_t>() == numbers.size();
   for (std::size_t i = 0; is_same && i < numbers.size(); ++i) {

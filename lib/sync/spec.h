@@ -33,8 +33,8 @@ struct ParameterInfo {
   std::string_view meaning;
 };
 
-/// Takes a spec's parameters one by one and writes down the canonical text. The first wrong one is remembered; finish()
-/// reports it, or one that nobody asked for.
+/// Takes a spec's parameters one by one and writes the canonical text. finish() reports the first wrong parameter, or
+/// one that no call asked for.
 class SpecReader {
  public:
   SpecReader(const Spec& spec, std::span<const ParameterInfo> known);
@@ -45,15 +45,16 @@ class SpecReader {
   double number(std::string_view key, Range allowed);
   std::uint64_t integer(std::string_view key, Range allowed);
   std::string text(std::string_view key);
-  /// Whether the value is `other` instead of the default, which the canonical text leaves out: what came later than
-  /// the method must not rename it in checkpoints and records.
+  /// Whether the value is `other` instead of the default. The canonical text leaves the default out, so that a
+  /// parameter added later does not rename the method in checkpoints and records.
   bool choice(std::string_view key, std::string_view other);
   [[nodiscard]] bool knows(std::string_view key) const;
   /// Refuses the spec for a reason that concerns several parameters.
   void refuse(const std::string& reason);
 
   [[nodiscard]] Status finish() const;
-  /// With every parameter that is not a choice at its default, in the order in which they were asked for.
+  /// The spec with every parameter that is not a choice at its default, in the order in which parameters were asked
+  /// for.
   [[nodiscard]] const std::string& canonical() const { return canonical_; }
 
  private:

@@ -12,15 +12,15 @@
 
 namespace goss::sync {
 
-/// The caller says how long a step took, or it is the time between two calls of goss_sync_step. One thread.
+/// The caller tells how long a step took; else it is the time between two calls of goss_sync_step. One thread.
 class StepClock {
  public:
-  /// The caller measures, or makes up, the step in progress.
+  /// The caller measures the current step, or makes its time up.
   void tell(double seconds) { told_ = seconds; }
-  /// The caller has asked whether it computes the step in progress.
+  /// The caller has asked whether it computes the current step.
   void ask() { is_asked_ = true; }
   [[nodiscard]] bool isAsked() const { return is_asked_; }
-  /// The step in progress is over; `counts` when this rank computed it.
+  /// The current step is over; `counts`: this rank computed it.
   void end(bool counts) {
     if (counts) {
       seconds_ += told_.value_or(std::chrono::duration<double>(Clock::now() - since_).count());
@@ -29,11 +29,11 @@ class StepClock {
     told_.reset();
     is_asked_ = false;
   }
-  /// Nothing waits for other ranks from here to end().
+  /// From here to end() this rank waits for no other.
   void begin() { since_ = Clock::now(); }
-  /// Seconds a step of the period, above 0; the next period begins.
+  /// Seconds of a step, averaged over the period, above 0; the next period begins.
   double takeMean() {
-    constexpr double kShortest = 1e-9; // of a step that no clock sees
+    constexpr double kShortest = 1e-9; // for a step too short for the clock
     constexpr double kLongest = 1e9;   // sums of times that were made up may be infinite
     const double mean = steps_ == 0 ? 0 : seconds_ / static_cast<double>(steps_);
     seconds_ = 0;

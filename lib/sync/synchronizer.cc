@@ -32,14 +32,14 @@ Result<std::unique_ptr<Synchronizer>> Synchronizer::create(goss_comm_t comm, std
   }
   Made parts = made.take();
   std::unique_ptr<Synchronizer> sync(new Synchronizer(std::move(parts.composition), std::move(parts.spec)));
-  if (sync->composition_.layout.codec != "none") { // a wrong codec is named before anything is sent
+  if (sync->composition_.layout.codec != "none") { // so that a wrong codec is reported before anything is sent
     Result<Compression> codec = make_codec(sync->composition_.layout.codec);
     if (!codec.isOk()) {
       return codec.status();
     }
     sync->compression_ = codec.take();
   }
-  // Of DGC's momentum and LoCo's averages nothing stays: they are not what encoding lost.
+  // Losses of DGC's momentum and LoCo's averages cannot stay in the parameters: they are not what encoding lost.
   const ErrorFeedback& feedback = sync->compression_.feedback;
   sync->composition_.keeps_lost &= feedback.worker && feedback.momentum == 0 && feedback.keep == 0;
   if (Status status = sync->connect(comm); !status.isOk()) {
@@ -133,7 +133,7 @@ void Synchronizer::layOut() {
   for (std::uint64_t i = 0; i < fragments; ++i) {
     fragments_.emplace_back(composition_, i + 1);
   }
-  // A tensor without a layer is one of its own: its place among those before it.
+  // A tensor without a layer is a layer of its own, at its position among those before it.
   std::vector<std::uint64_t> layers;
   std::uint64_t most = 0;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
@@ -184,7 +184,7 @@ Status Synchronizer::start() {
   return Status::ok();
 }
 
-/// Ranks that began from the same seed or checkpoint have nothing to send.
+/// Ranks that began from the same seed or checkpoint have equal parameters and need not send them.
 Status Synchronizer::shareParameters() {
   std::uint64_t hash = 0;
   for (const Tensor& tensor : tensors_) {
@@ -212,7 +212,7 @@ Status Synchronizer::checkRunning(const char* call) const {
 Status Synchronizer::noted(Status status) {
   if (!status.isOk() && failure_.isOk()) {
     failure_ = status;
-    // Ranks that share one of the two with this one only must not wait for it.
+    // Ranks that share only one of the two channels with this rank must not wait for it.
     for (Channel* channel : {island_.get(), across_.get()}) {
       if (channel != nullptr) {
         (void)channel->abort(status.text().c_str());
@@ -290,7 +290,7 @@ Status Synchronizer::tellStepTime(double seconds) {
   return Status::ok();
 }
 
-/// A rank whose gradient nobody expects must not start its exchange.
+/// A rank whose gradient no other rank expects must not start its exchange.
 Status Synchronizer::checkComputes(const char* call) const {
   if (Status status = checkRunning(call); !status.isOk()) {
     return status;
@@ -333,7 +333,7 @@ Status Synchronizer::stepFragment(std::uint64_t number) {
   if (composition_.timing.late) {
     return applies ? fragment.applyLate(*parameter_channel_, lr_) : Status::ok();
   }
-  // What is on the way for a whole period arrives where the next exchange starts.
+  // An exchange that has a whole period to arrive is applied when the next exchange starts.
   const bool applies_first = applies && composition_.timing.overlap > 0;
   Status status = applies_first ? fragment.apply(*parameter_channel_, lr_) : Status::ok();
   if (status.isOk() && timetable_.starts(number)) {
@@ -351,7 +351,7 @@ Status Synchronizer::finish() {
       return status;
     }
   }
-  const std::uint64_t before = wireBytesSent(); // nothing is in flight
+  const std::uint64_t before = wireBytesSent(); // nothing is in flight here
   for (Fragment& fragment : fragments_) {
     if (Status status = noted(fragment.settle(*parameter_channel_, lr_)); !status.isOk()) {
       return status;

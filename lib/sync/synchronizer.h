@@ -30,7 +30,7 @@ struct Tensor {
   std::int32_t layer = -1;
 };
 
-/// What include/gossamer/sync.h says of goss_sync_t, call by call. One thread, except abort().
+/// Implements goss_sync_t call by call, as include/gossamer/sync.h describes. One thread, except abort().
 class Synchronizer {
  public:
   /// The codec of a spec; the synchronizer sees codecs through their seam alone.
@@ -49,7 +49,7 @@ class Synchronizer {
   Status finish();
   Result<std::string> exportState();
   Status importState(std::string_view bytes);
-  /// True when something of single ranks was left behind.
+  /// Returns true when state of single ranks was dropped.
   Result<bool> importAll(std::span<const std::string_view> states);
   Status abort(const char* reason);
 
@@ -62,7 +62,7 @@ class Synchronizer {
   void makeBuckets();
   void layOut();
   Status checkRunning(const char* call) const;
-  /// Remembers the first failure: every later call gives it again.
+  /// Remembers the first failure, which every later call returns.
   Status noted(Status status);
   Status stepFragments();
   Status stepFragment(std::uint64_t number);
@@ -79,25 +79,25 @@ class Synchronizer {
 
   Composition composition_;
   std::string spec_;        // canonical
-  Compression compression_; // with GradientRule::signs
+  Compression compression_; // used with GradientRule::signs
   std::vector<Tensor> tensors_;
   std::optional<GradientBuckets> buckets_;
   std::vector<Fragment> fragments_;
   Timetable timetable_;
   double lr_ = 1;
-  std::optional<LocalSteps> local_steps_; // with steps=dynamic
+  std::optional<LocalSteps> local_steps_; // used with steps=dynamic
   StepClock clock_;
-  std::uint64_t edge_bytes_ = 0; // sent apart from the exchanges of steps
+  std::uint64_t edge_bytes_ = 0; // bytes sent apart from the exchanges of steps
   bool is_started_ = false;
   bool is_imported_ = false;
   Status failure_;
-  // Last, to be destroyed first: that ends the lending of what is in flight.
+  // Declared last, to be destroyed first: that ends the lending of what is in flight.
   std::unique_ptr<Channel> all_;
-  std::unique_ptr<Channel> island_;      // with islands: the ranks of this rank's
-  std::unique_ptr<Channel> across_;      // with islands: the ranks at this one's place in each
+  std::unique_ptr<Channel> island_;      // with islands: the ranks of this rank's island
+  std::unique_ptr<Channel> across_;      // with islands: the ranks at this rank's position in each island
   Channel* gradient_channel_ = nullptr;  // null: gradients stay local
   Channel* parameter_channel_ = nullptr; // null: parameters are never exchanged
-  Channel* compressed_ = nullptr;        // the one of them that has the codec
+  Channel* compressed_ = nullptr;        // the one of the channels that has the codec
 };
 
 } // namespace goss::sync

@@ -1,4 +1,4 @@
-// What a synchronizer saves, and how it goes on from that: docs/formats.md, "Synchronizer state".
+// Saving and restoring a synchronizer: docs/formats.md, "Synchronizer state".
 #include <fmt/format.h>
 #include <xxhash.h>
 
@@ -27,7 +27,7 @@ Status malformed(const std::string& why) {
 
 std::string_view methodOf(std::string_view spec) { return spec.substr(0, spec.find(':')); }
 
-/// The fields behind the header of bytes whose checksum is right.
+/// Reads the header and checks the checksum; the reader returned is at the fields behind the header.
 Result<base::WireReader> openState(std::string_view bytes) {
   if (bytes.size() < sizeof(std::uint64_t)) {
     return malformed("too short");
@@ -44,7 +44,8 @@ Result<base::WireReader> openState(std::string_view bytes) {
   return reader;
 }
 
-/// In two slots, so that who takes up any range of them makes a slot of his own: see OuterState::kInherited.
+/// Stores the losses in two slots, so that a rank that opens any range of them makes a slot of its own: see
+/// OuterState::kInherited.
 Status inherit(ReferenceStore& store, const ReferenceKey& key, std::uint64_t first, std::span<const float> values) {
   for (const std::span<const float> part : {values.first(std::min<std::size_t>(1, values.size())),
                                             values.subspan(std::min<std::size_t>(1, values.size()))}) {
@@ -92,7 +93,7 @@ Result<std::string> Synchronizer::exportState() {
     writer.integer(std::uint64_t{0});
   }
   writer.integer(static_cast<std::uint64_t>(kept.value().size())).raw(kept.value());
-  if (local_steps_) { // last, for another grid has no use for it
+  if (local_steps_) { // last, because another grid does not use it
     local_steps_->save(writer);
     clock_.save(writer);
   }
@@ -100,7 +101,7 @@ Result<std::string> Synchronizer::exportState() {
   return bytes + base::WireWriter().integer(hashOf(bytes)).take();
 }
 
-/// A second state that is refused would leave neither it nor the first.
+/// A second import that failed would leave neither its state nor the first one's.
 Status Synchronizer::checkImports(const char* call) const {
   if (is_started_ || is_imported_) {
     return invalid(fmt::format("{}: call it before goss_sync_start, and after no other import", call));
@@ -125,7 +126,8 @@ Status Synchronizer::importState(std::string_view bytes) {
   at.step = reader.integer<std::uint64_t>();
   at.next = reader.integer<std::uint64_t>();
   layOut();
-  std::optional<LocalSteps> local_steps = local_steps_; // a state that is refused changes no plan
+  // a copy, because a state that is refused must not change the plan
+  std::optional<LocalSteps> local_steps = local_steps_;
   StepClock clock;
   bool fits = reader.integer<std::uint64_t>() == tensors_.size();
   for (std::size_t i = 0; fits && i < tensors_.size(); ++i) {
@@ -214,7 +216,7 @@ bool Synchronizer::adopt(const OuterState& saved) {
     names.push_back(tensor.name);
   }
   if (std::set<std::string>(names.begin(), names.end()).size() != names.size()) {
-    return false; // a name that comes twice names nothing
+    return false; // a duplicate name does not identify a tensor
   }
   for (Fragment& fragment : fragments_) {
     if (!fragment.adopt(saved, names)) {
@@ -224,7 +226,7 @@ bool Synchronizer::adopt(const OuterState& saved) {
   return !buckets_ || buckets_->adopt(saved, names);
 }
 
-/// What the channel's codec shall have lost so far, as Channel::codecState gives it.
+/// The losses that the channel's codec shall start with, as Channel::codecState() returns them.
 Result<std::string> Synchronizer::feedbackOf(const OuterState& saved) const {
   ReferenceStore store;
   std::vector<std::vector<std::uint64_t>> vectors;
@@ -244,7 +246,7 @@ Result<std::string> Synchronizer::feedbackOf(const OuterState& saved) const {
       }
       for (const auto& [role, values] : kept->feedback()) {
         if (composition_.keeps_lost && role == ReferenceRole::worker) {
-          continue; // the mean of the parameters has it: it is sent with the next difference
+          continue; // the mean of the parameters contains it: it is sent with the next difference
         }
         if (Status status = inherit(store, {id, role, 0}, first, values); !status.isOk()) {
           return status;

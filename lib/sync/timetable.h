@@ -20,10 +20,10 @@ class Timetable {
   [[nodiscard]] bool starts(std::uint64_t fragment) const { return isDue(step_ + timing_.overlap, fragment); }
   [[nodiscard]] bool applies(std::uint64_t fragment) const { return isDue(step_, fragment); }
 
-  /// What a checkpoint keeps.
+  /// The state that a checkpoint keeps.
   struct State {
     std::uint64_t step = 0; ///< Steps done.
-    std::uint64_t next = 0; ///< The step that ends the period, where periods grow.
+    std::uint64_t next = 0; ///< The step that ends the period; used where periods grow.
   };
   [[nodiscard]] State state() const { return {step_, next_}; }
   void restore(const State& state) {
