@@ -10,7 +10,7 @@ namespace goss {
 
 namespace {
 
-/// Nobody to meet.
+/// The rendezvous of a rank that is alone.
 class Alone final : public Rendezvous {
  public:
   explicit Alone(int listen_fd) : listener_(listen_fd) {}

@@ -20,7 +20,7 @@ namespace {
 
 Status refuse(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
 
-/// Rank and size: the caller's fields first, then the launcher's variables.
+/// Sets rank and size: the caller's fields first, then the launcher's variables.
 Status setPlace(const LauncherPlace& place, const goss_config* fields, Launch& launch) {
   launch.rank = fields != nullptr && fields->rank >= 0 ? fields->rank : place.rank;
   launch.ranks = fields != nullptr && fields->ranks > 0 ? fields->ranks : place.ranks;
@@ -36,21 +36,21 @@ Status setPlace(const LauncherPlace& place, const goss_config* fields, Launch& l
   return Status::ok();
 }
 
-/// Fills in where and how to meet by `bytes`; rank and ranks are set.
+/// Fills in the meeting point from `bytes`; rank and ranks are set.
 Status meetByUniqueId(const goss_unique_id& bytes, Launch& launch) {
   const auto id = decodeUniqueId(bytes);
   if (!id.isOk()) return id.status();
   const bool same_host = id.value().host == hostHash();
   std::vector<platform::SocketAddress> addresses;
   for (const platform::SocketAddress& address : id.value().addresses) {
-    // Another host's loopback is this host's own.
+    // Loopback addresses of another host mean this host here, so they are left out.
     if (same_host || !address.loopback()) addresses.push_back(address);
   }
   if (addresses.empty())
     return refuse(
         "the unique id names only loopback addresses of another host; make it with GOSS_INTERFACE set to a "
         "network that this host reaches");
-  // On the maker's host nothing can be in loopback's way.
+  // On the maker's host nothing can block loopback.
   std::stable_sort(addresses.begin(), addresses.end(),
                    [](const auto& a, const auto& b) { return a.loopback() && !b.loopback(); });
   launch.job = id.value().job;
@@ -65,9 +65,9 @@ Status meetByUniqueId(const goss_unique_id& bytes, Launch& launch) {
   return Status::ok();
 }
 
-/// Tells jobs apart that meet at one address. It keeps strangers' mistakes out, not their malice: all of it can be
-/// guessed. Where the user names the job, that is enough: behind a router rank 0 has another address and port than the
-/// one that it is called at from outside.
+/// Distinguishes jobs that meet at one address. The id protects against mistakes, not against attackers, who can guess
+/// all of it. Where the user names the job, the name alone counts, because behind a router rank 0 has another address
+/// and port than those at which it is called from outside.
 std::array<std::byte, 16> identifyJob(const Launch& launch, const Config& config, const std::string& run_id) {
   base::WireWriter out;
   if (config.job_id.empty())
@@ -93,7 +93,7 @@ void meetAtMaster(const LauncherVariables& variables, const Config& config, Laun
   launch.job = identifyJob(launch, config, variables.run_id);
 }
 
-/// A launcher's own exchange is between the processes that it started, in its numbering.
+/// A launcher's own exchange connects the processes that it started, in its numbering.
 Status requireOwnPlace(std::string_view launcher, const LauncherPlace& place, const Launch& launch) {
   if (launch.rank == place.rank && launch.ranks == place.ranks) return Status::ok();
   return refuse(
@@ -102,9 +102,9 @@ Status requireOwnPlace(std::string_view launcher, const LauncherPlace& place, co
                   launch.rank, launch.ranks, launcher, place.rank, place.ranks));
 }
 
-/// The task's node list names where rank 0 is, and job and step make a port that all ranks come to.
+/// The task's node list names rank 0's host, and job and step give a port that all ranks compute alike.
 Status meetOnFirstNode(const LauncherVariables& variables, const Config& config, Launch& launch) {
-  constexpr unsigned kFirstPort = 16384; // Below those that systems give to callers.
+  constexpr unsigned kFirstPort = 16384; // Below the ports that systems give to outgoing connections.
   constexpr unsigned kPorts = 16384;
   const auto host = firstSlurmHost(variables.slurm_nodes);
   if (!host)
@@ -122,7 +122,7 @@ Status meetOnFirstNode(const LauncherVariables& variables, const Config& config,
   return Status::ok();
 }
 
-/// Where nobody has named a place to meet at, the launcher that started this process passes rank 0's unique id around.
+/// Where the user has named no meeting point, the launcher that started this process distributes rank 0's unique id.
 Status meetThroughLauncher(const LauncherVariables& variables, const Config& config, Launch& launch) {
   const auto make = [&] { return makeUniqueId(config); };
   const auto meet = [&](const char* source, const LauncherPlace& place, const auto& exchange) {

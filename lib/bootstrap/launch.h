@@ -1,5 +1,5 @@
-/// Who a process is in the world to be, and where it meets the others: from the caller's fields, the environment or the
-/// launcher.
+/// A process's rank in its future world, and where it meets the other ranks: from the caller's fields, the environment
+/// or the launcher.
 #ifndef GOSS_LIB_BOOTSTRAP_LAUNCH_H_
 #define GOSS_LIB_BOOTSTRAP_LAUNCH_H_
 
@@ -16,19 +16,21 @@
 
 namespace goss {
 
-/// A process's place in the world to be.
+/// A process's position in its future world, and the meeting point.
 struct Launch {
   int rank = 0;
   int ranks = 1;
-  int local_rank = -1; ///< Among the ranks of this host, as the launcher says; -1: it does not.
-  std::string host;    ///< Where rank 0 listens; "" when it is alone.
+  int local_rank = -1; ///< Number among the ranks of this host, from the launcher; -1: unknown.
+  std::string host;    ///< Address at which rank 0 listens; "" when it is alone.
   std::uint16_t port = 0;
   std::vector<platform::SocketAddress> alternatives; ///< Further addresses at which rank 0 can be called.
-  /// Rank 0 began to listen before anybody could know its address: when nothing listens there any more, it is gone.
+  /// Rank 0 began to listen before any rank could know its address: when nothing listens there any more, rank 0 is
+  /// gone.
   bool listens_already = false;
   int listen_fd = -1;              ///< Rank 0 only: a socket that listens already; connectRendezvous() closes it.
-  std::array<std::byte, 16> job{}; ///< Secret of this world; see docs/environment.md for where it only identifies.
-  /// "unique id", "environment", "mpirun" (Open MPI), "mpiexec" (PMI), "srun" (PMIx), "slurm" (its variables), "alone".
+  std::array<std::byte, 16> job{}; ///< Secret of this world; docs/environment.md says where it is only an identifier.
+  /// How the meeting point was found: "unique id", "environment", "mpirun" (Open MPI), "mpiexec" (PMI), "srun" (PMIx),
+  /// "slurm" (its variables), "alone".
   std::string source = "alone";
 };
 

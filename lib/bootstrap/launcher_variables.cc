@@ -17,7 +17,7 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-/// Leaves `number` as it is when the variable is unset or empty. Errors: names the variable.
+/// Reads a number; leaves `number` unchanged when the variable is unset or empty. Errors: names the variable.
 Status readNumber(const char* name, int least, int most, int& number) {
   const std::string text = variable(name);
   if (text.empty()) return Status::ok();
@@ -61,7 +61,7 @@ Result<LauncherVariables> LauncherVariables::read() {
     Status read = readPlace(one.rank, one.ranks, one.local_rank, one.place);
     if (!read.isOk()) return read;
   }
-  if (found.slurm.ranks < 0) found.slurm = {}; // A batch script, which also has a SLURM_PROCID.
+  if (found.slurm.ranks < 0) found.slurm = {}; // A batch script also has a SLURM_PROCID, but no step.
   if (found.torchrun.local_rank < 0) found.torchrun.local_rank = found.mpirun.local_rank;
   Status port = readNumber("MASTER_PORT", 1, 65535, found.master_port);
   if (!port.isOk()) return port;
@@ -95,7 +95,7 @@ std::optional<std::string> firstSlurmHost(std::string_view nodes) {
     if (first_end == 0 || closed == std::string_view::npos) return std::nullopt;
     host += numbers.substr(0, first_end);
     const std::string_view rest = numbers.substr(closed + 1);
-    host += rest.substr(0, rest.find(',')); // "n[1-2]-ib"
+    host += rest.substr(0, rest.find(',')); // continues after the brackets, as in "n[1-2]-ib"
   }
   if (host.empty() || host.find_first_of("[] \t") != std::string::npos) return std::nullopt;
   return host;

@@ -1,4 +1,4 @@
-/// What launchers leave in the environment of a process: its rank, the number of ranks, and where these can meet.
+/// The variables by which launchers tell a process its rank, the number of ranks, and their meeting point.
 #ifndef GOSS_LIB_BOOTSTRAP_LAUNCHER_VARIABLES_H_
 #define GOSS_LIB_BOOTSTRAP_LAUNCHER_VARIABLES_H_
 
@@ -10,7 +10,7 @@
 
 namespace goss {
 
-/// A process's place, as one launcher says it; numbers that it does not say are -1.
+/// A process's rank and number of ranks, from one launcher; -1: the launcher does not tell.
 struct LauncherPlace {
   int rank = -1;
   int ranks = -1;
@@ -34,11 +34,11 @@ struct LauncherVariables {
   std::string slurm_job;    ///< SLURM_JOB_ID and SLURM_STEP_ID, "" outside of a step.
   std::string slurm_nodes;  ///< SLURM_STEP_NODELIST, as "n[01-03,7]".
 
-  /// What the first launcher that knows this process says. A batch script of Slurm is not a task: there
-  /// SLURM_STEP_NUM_TASKS is not set.
+  /// The ranks of the first launcher that knows this process. A batch script of Slurm is not a task:
+  /// SLURM_STEP_NUM_TASKS is not set there.
   [[nodiscard]] const LauncherPlace& place() const;
 
-  /// Errors: invalidArgument naming a malformed variable.
+  /// Reads the environment. Errors: invalidArgument naming a malformed variable.
   static Result<LauncherVariables> read();
 };
 
@@ -46,7 +46,7 @@ struct LauncherVariables {
 /// what to do instead.
 Status launcherError(std::string_view interface, std::string_view why);
 
-/// The first host that a list of Slurm's names: "n01" of "n[01-03,7],m2". Nothing when it is no such list.
+/// The first host in a list of Slurm: "n01" for "n[01-03,7],m2". nullopt when the text is no such list.
 std::optional<std::string> firstSlurmHost(std::string_view nodes);
 
 } // namespace goss

@@ -22,16 +22,18 @@ namespace {
 using platform::Deadline;
 using std::chrono::milliseconds;
 
-/// Rank 0 notices a common deadline first and says who is missing; its word is worth waiting for.
+/// How long a rank waits beyond its deadline: rank 0 notices a common deadline first, and its answer names the missing
+/// ranks.
 constexpr milliseconds kGrace(1500);
 constexpr milliseconds kFirstPause(10);
 constexpr milliseconds kLongestPause(500);
-/// An address that neither refuses nor answers must not use up the time of the others.
+/// Limit for one of several addresses, so that an address that neither refuses nor answers does not use up the time of
+/// the others.
 constexpr milliseconds kConnectSpan(3000);
 constexpr milliseconds kAnswerSpan(10000);
-/// Where rank 0 has listened since before it could be known, refused calls for so long say that it is gone.
+/// Where rank 0 has listened since before its address was known, refused calls for this long mean that rank 0 is gone.
 constexpr milliseconds kGoneSpan(1000);
-/// For the rest of a frame that rank 0 has begun.
+/// Time for the rest of a frame that rank 0 has begun.
 constexpr milliseconds kFrameSpan(1000);
 
 Deadline plus(Deadline deadline, milliseconds span) {
@@ -79,7 +81,7 @@ std::string BootstrapMember::rootName() const { return fmt::format("{} port {}",
 Status BootstrapMember::callUntilAnswered() {
   std::string last = "there was no time to call";
   milliseconds pause = kFirstPause;
-  Deadline gone; // Set while nothing listens at any of rank 0's addresses.
+  Deadline gone; // Runs while nothing listens at any of rank 0's addresses.
   while (!first_deadline_.expired()) {
     const auto candidates = addresses();
     if (!candidates.isOk()) {
@@ -106,11 +108,11 @@ Status BootstrapMember::callUntilAnswered() {
 }
 
 Status BootstrapMember::callEach(const std::vector<platform::SocketAddress>& candidates, std::string& last) {
-  Status refused; // By one address; another may be the right one.
+  Status refused; // The refusal of one address; another may be rank 0's.
   Status called = Status::error(GOSS_ERR_TIMEOUT, last);
   nobody_listens_ = !candidates.empty();
   for (std::size_t i = 0; i < candidates.size() && !first_deadline_.expired(); ++i) {
-    // The only address is waited for to the end: rank 0 may be there, but busy.
+    // A single address is tried until the deadline: rank 0 may be there, but busy.
     const Deadline until = candidates.size() == 1
                                ? first_deadline_
                                : earlier(first_deadline_, Deadline::after(kConnectSpan + kAnswerSpan));
@@ -155,7 +157,7 @@ Status BootstrapMember::callOnce(const platform::SocketAddress& address, Deadlin
   BootstrapHeader header;
   std::string reason;
   Status answered = readFrame(header, reason, deadline);
-  // Only now a caller hears that its own credentials are refused.
+  // Only now a caller learns that its own credentials are refused.
   if (!answered.isOk() && !stream_.failure().empty()) return refusedBy(address, stream_.failure());
   if (!answered.isOk()) return answered;
   if (header.kind == BootstrapFrame::refused)
@@ -222,7 +224,7 @@ Status BootstrapMember::check() {
   std::array<char, kBootstrapHeaderBytes> bytes;
   const platform::StreamResult got = stream_.read(bytes.data(), bytes.size() - begun_.size());
   begun_.append(bytes.data(), got.bytes);
-  if (begun_.size() == bytes.size()) { // Without a card of ours only a failure comes.
+  if (begun_.size() == bytes.size()) { // The frame is complete. Without a card of this rank only a failure comes.
     BootstrapHeader header;
     std::string reason;
     const Status read = readFrame(header, reason, Deadline::after(kFrameSpan));
@@ -261,7 +263,7 @@ Result<std::vector<std::string>> BootstrapMember::exchange(const std::string& ca
   Status done = stream_.writeAll(encodeFrame(BootstrapFrame::card, round_, payload.take()), until);
   BootstrapHeader header;
   std::string answer;
-  // Also when the card could not be sent: rank 0 may have said why before it closed.
+  // Reads also when the card could not be sent: rank 0 may have sent a reason before it closed.
   const Status read = readFrame(header, answer, until);
   if (!read.isOk()) done = read;
   if (done.isOk() && header.kind == BootstrapFrame::failed) return bootstrapError(answer);

@@ -1,4 +1,4 @@
-/// The end of a Rendezvous on every rank but 0.
+/// A Rendezvous on every rank but 0.
 #ifndef GOSS_LIB_BOOTSTRAP_MEMBER_H_
 #define GOSS_LIB_BOOTSTRAP_MEMBER_H_
 
@@ -28,19 +28,20 @@ class BootstrapMember final : public Rendezvous {
   Status callUntilAnswered();
   /// Calls each of `candidates` once, until one answers. `last` receives the error of the last call that failed.
   Status callEach(const std::vector<platform::SocketAddress>& candidates, std::string& last);
-  /// A connected socket.
+  /// Connects a socket.
   Result<platform::UniqueFd> dial(const platform::SocketAddress& address, platform::Deadline deadline);
-  /// One call; ok when welcome. An error of kind bootstrap or protocol with scope communicator is rank 0's refusal.
+  /// Calls one address; ok when welcome. An error of kind bootstrap or protocol with scope communicator is rank 0's
+  /// refusal.
   Status callOnce(const platform::SocketAddress& address, platform::Deadline deadline);
   Result<std::vector<std::string>> exchange(const std::string& card, std::int64_t span_ms, platform::Deadline deadline);
   [[nodiscard]] Status leftError(const std::string& why) const;
   /// Derives the site from both ends of the connection, as rank 0 sees them (in `welcome`) and as this rank does.
   Status findSite(std::string_view welcome);
-  /// Greets rank 0 on stream_, and makes sure that it is rank 0.
+  /// Runs the TLS greeting on stream_, and checks that the other end is rank 0.
   Status secure(const platform::SocketAddress& address, platform::Deadline deadline);
   [[nodiscard]] Status refusedBy(const platform::SocketAddress& address, const std::string& why) const;
   Status readFrame(BootstrapHeader& header, std::string& payload, platform::Deadline deadline);
-  /// Its numeric addresses, else what the name service says now: it may know a starting host only later.
+  /// Rank 0's numeric addresses, else those that the name service returns now: it may know a starting host only later.
   [[nodiscard]] Result<std::vector<platform::SocketAddress>> addresses() const;
   [[nodiscard]] std::string rootName() const;
 
@@ -48,9 +49,10 @@ class BootstrapMember final : public Rendezvous {
   const Config config_;
   const platform::Deadline first_deadline_;
   std::uint64_t caller_ = 0;
-  std::unique_ptr<platform::StreamSecurity> security_; ///< Null: in clear. Before the stream that holds its filter.
+  /// Null: no encryption. Declared before the stream that holds its filter.
+  std::unique_ptr<platform::StreamSecurity> security_;
   platform::Stream stream_;
-  std::string begun_;           ///< What check() has read of the next frame.
+  std::string begun_;           ///< Bytes of the next frame that check() has read.
   bool nobody_listens_ = false; ///< Every address refused the last round of calls.
   std::uint32_t round_ = 0;
   Status over_; ///< Set by the first error.

@@ -23,13 +23,13 @@ namespace {
 
 Status cannotMeet(std::string_view why) { return launcherError("PMI", why); }
 
-/// The client's end of PMI-1: lines of "key=value" words, a question and an answer each.
+/// The client's side of PMI-1: lines of "key=value" words, one answer for each question.
 class PmiClient {
  public:
   PmiClient(int fd, std::int64_t timeout_ms)
       : fd_(fd), deadline_(platform::Deadline::after(std::chrono::milliseconds(timeout_ms))) {}
 
-  /// Asks and returns the answer, whose command must be `answer`, and whose rc must be 0 where there is one.
+  /// Sends a question and returns the answer, whose command must be `answer`, and whose rc must be 0 where it has one.
   Result<std::string> ask(std::string question, std::string_view answer) {
     question += '\n';
     for (std::size_t at = 0; at < question.size();) {
@@ -59,7 +59,7 @@ class PmiClient {
  private:
   static constexpr std::size_t kMaxLineBytes = 4096;
 
-  /// A byte at a time: what follows the line may be for MPI, which speaks on the same descriptor.
+  /// Reads a byte at a time: bytes behind the line may be for MPI, which uses the same descriptor.
   Result<std::string> readLine() {
     std::string line;
     while (line.size() < kMaxLineBytes) {
@@ -81,17 +81,18 @@ class PmiClient {
   platform::Deadline deadline_;
 };
 
-/// This process's hold on PMI and the worlds met through it. The launcher takes the exit of a process that has not said
-/// "finalize" for a crash, and hears nothing more from one that has, so that is said when the process exits.
+/// This process's session with PMI and the number of worlds met through it. The launcher takes the exit of a process
+/// that has not sent "finalize" for a crash, and answers no process that has, so "finalize" is sent when the process
+/// exits.
 class PmiSession {
  public:
-  /// One per process, as the descriptor is.
+  /// The session of this process, which has one descriptor.
   static PmiSession& ofProcess() {
     static PmiSession session;
     return session;
   }
 
-  /// Rank 0 publishes `value`, and every rank gets it after the barrier. One thread at a time speaks.
+  /// Rank 0 publishes `value`, and every rank gets it after the barrier. One thread at a time.
   Result<std::string> exchange(PmiClient& pmi, int fd, int rank, const std::string& value) {
     const std::lock_guard lock(mutex_);
     if (owner_ != 0 && !isStillOpen()) return cannotMeet("MPI has been finalised");
@@ -108,13 +109,13 @@ class PmiSession {
   PmiSession() = default;
   ~PmiSession() {
     constexpr std::int64_t kFarewellMs = 1000;
-    // A forked child that exits must not say it for its parent. MPI may have said it already.
+    // A forked child that exits must not finalize for its parent. MPI may have finalized already.
     if (owner_ == platform::processId() && isStillOpen())
       (void)PmiClient(fd_, kFarewellMs).ask("cmd=finalize", "finalize_ack");
   }
 
   Result<std::string> meet(PmiClient& pmi, int fd, int rank, const std::string& value) {
-    // MPI may have begun, or begin later, on the same descriptor: to begin again changes nothing.
+    // MPI may have initialised PMI on the same descriptor, or may later: initialising twice is harmless.
     auto started = pmi.ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init");
     if (!started.isOk()) return started;
     struct stat file {};
@@ -126,7 +127,7 @@ class PmiSession {
     const auto named = pmi.ask("cmd=get_my_kvsname", "my_kvsname");
     if (!named.isOk()) return named;
     const std::string space = PmiClient::field(named.value(), "kvsname");
-    // A key can be published once: the worlds of one job need different ones, and all ranks make them in the same
+    // A key can be published once, so the worlds of one job use different keys; all ranks make the worlds in the same
     // order.
     const std::string key = fmt::format("gossamer-world-{}", worlds_++);
     if (rank == 0) {
@@ -147,7 +148,7 @@ class PmiSession {
   }
 
   std::mutex mutex_;
-  std::int64_t owner_ = 0; ///< The process that has begun to speak; 0: none has.
+  std::int64_t owner_ = 0; ///< The process that initialised PMI; 0: none has.
   int fd_ = -1;
   dev_t device_ = 0; ///< Of fd_, as inode_.
   ino_t inode_ = 0;
@@ -165,7 +166,7 @@ Result<goss_unique_id> exchangeThroughPmi(int fd, int rank, std::int64_t timeout
   if (rank == 0) {
     const auto id = make();
     made = id.status();
-    // The others wait in the barrier whatever happens here, and are told that there is none.
+    // The other ranks wait in the barrier whatever happens here, and get an empty value when there is no id.
     if (id.isOk()) value = base::toHex({id.value().bytes, sizeof id.value().bytes});
   }
   PmiClient pmi(fd, timeout_ms);

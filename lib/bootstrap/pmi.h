@@ -11,8 +11,8 @@
 namespace goss {
 
 /// As exchangeThroughPmix(), over the launcher's descriptor `fd` (PMI_FD), which stays open. All processes of the job
-/// take part. Not while MPI itself is being initialised or finalised in another thread: both speak on this descriptor.
-/// Errors: bootstrap saying what to do instead, also when not all processes have come within `timeout_ms`.
+/// take part. Must not run while another thread initialises or finalises MPI, which uses the same descriptor. Errors:
+/// bootstrap saying what to do instead, also when not all processes have come within `timeout_ms`.
 Result<goss_unique_id> exchangeThroughPmi(int fd, int rank, std::int64_t timeout_ms,
                                           const std::function<Result<goss_unique_id>()>& make);
 

@@ -31,12 +31,12 @@ Status failed(const char* call, pmix_status_t status) {
   return cannotMeet(fmt::format("{} says {}", call, PMIx_Error_string(status)));
 }
 
-/// This process's hold on PMIx and the worlds met through it. PMIx counts its users, so MPI can hold it at the same
-/// time; but once the last has let go it cannot be taken up again (MPI_Init would fail), so the hold lasts until the
-/// process exits.
+/// This process's session with PMIx and the number of worlds met through it. PMIx counts its users, so MPI can use it
+/// at the same time; but once the last user has finalised PMIx it cannot be initialised again (MPI_Init would fail), so
+/// the session lasts until the process exits.
 class PmixSession {
  public:
-  /// One per process, as PMIx itself is.
+  /// The session of this process, which has one PMIx.
   static PmixSession& ofProcess() {
     static PmixSession session;
     return session;
@@ -51,7 +51,8 @@ class PmixSession {
     return Status::ok();
   }
 
-  /// A key can be published once: the worlds of one job need different ones, and all ranks make them in the same order.
+  /// A key can be published once, so the worlds of one job use different keys; all ranks make the worlds in the same
+  /// order.
   std::string nextKey() {
     const std::lock_guard lock(mutex_);
     return fmt::format("gossamer.world.{}", worlds_++);
@@ -65,7 +66,7 @@ class PmixSession {
  private:
   PmixSession() = default;
   ~PmixSession() {
-    // A forked child that exits must not say goodbye for its parent.
+    // A forked child that exits must not finalize for its parent.
     if (owner_ == platform::processId()) PMIx_Finalize(nullptr, 0);
   }
 
@@ -123,7 +124,7 @@ Result<goss_unique_id> exchangeThroughPmix(int rank, const std::function<Result<
   if (rank == 0) {
     const auto id = make();
     made = id.status();
-    // The others wait in the fence whatever happens here: an id of zeros tells them that there is none.
+    // The other ranks wait in the fence whatever happens here: an id of zeros tells them that there is none.
     Status published = publish(key, id.isOk() ? id.value() : goss_unique_id{});
     if (!published.isOk()) return published;
   }

@@ -1,4 +1,4 @@
-/// The meeting of the ranks of a world: all of them give cards to all.
+/// The meeting of the ranks of a world: every rank gets the cards of all ranks.
 #ifndef GOSS_LIB_BOOTSTRAP_RENDEZVOUS_H_
 #define GOSS_LIB_BOOTSTRAP_RENDEZVOUS_H_
 
@@ -14,8 +14,8 @@
 
 namespace goss {
 
-/// One rank's end of the meeting. Used by one thread, which blocks; makes no threads. All ranks call allGather()
-/// equally often.
+/// One rank's side of the meeting. One thread, which blocks; makes no threads. All ranks call allGather() equally
+/// often.
 class Rendezvous {
  public:
   virtual ~Rendezvous() = default;
@@ -28,21 +28,21 @@ class Rendezvous {
   /// not come or that left, on every rank that came; the meeting is over after an error.
   virtual Result<std::vector<std::string>> allGather(const std::string& card, std::int64_t timeout_ms) = 0;
 
-  /// Between two calls of allGather(): whether the meeting still stands. Returns at once, but for an error, which rank
-  /// 0 takes up to a second to tell the others. Errors: as those of allGather().
+  /// Between two calls of allGather(): whether the meeting is still intact. Returns at once, except with an error,
+  /// which rank 0 takes up to a second to report to the others. Errors: as those of allGather().
   virtual Status check() = 0;
 
-  /// Where routers stand between this rank and rank 0.
+  /// The routers between this rank and rank 0.
   [[nodiscard]] const Site& site() const { return site_; }
 
-  /// From now on allGather() calls `turn` every kTurnMs and more often while it waits, on its thread.
+  /// From now on allGather() calls `turn` on its thread while it waits, at least every kTurnMs.
   void whileWaiting(std::function<void()> turn) { turn_ = std::move(turn); }
 
   static constexpr std::size_t kMaxCardBytes = 64u << 10;
 
  protected:
   static constexpr int kTurnMs = 5;
-  std::function<void()> turn_; ///< Empty: nothing is to be called.
+  std::function<void()> turn_; ///< Empty: there is nothing to call.
   Site site_;
 };
 

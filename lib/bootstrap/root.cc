@@ -19,12 +19,12 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kMaxLogged = 64;
 constexpr std::size_t kMaxNamed = 16;
-/// A member that calls again (after a connection that broke, or started anew by whoever watches over it) does so within
-/// this; else all who wait for it are to know soon.
+/// A member that calls again (after a broken connection, or restarted by its supervisor) does so within this time;
+/// later the ranks that wait for it are told.
 constexpr milliseconds kReturnSpan(1000);
 constexpr std::size_t kMaxPayload = sizeof(std::uint32_t) + Rendezvous::kMaxCardBytes;
 
-/// "rank 2", "ranks 1 and 3", "ranks 1, 2 and 3", at most kMaxNamed of them by name.
+/// The ranks as text: "rank 2", "ranks 1 and 3", "ranks 1, 2 and 3", at most kMaxNamed of them by name.
 std::string nameRanks(const std::vector<int>& ranks) {
   const std::size_t named = std::min(ranks.size(), kMaxNamed);
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
@@ -46,8 +46,8 @@ Welcome endsOf(int fd) {
 Result<platform::UniqueFd> openListener(const Launch& launch, const Config& config) {
   if (launch.listen_fd >= 0) return platform::UniqueFd(launch.listen_fd);
   const platform::PortRange port{launch.port, launch.port};
-  // A name may stand for another address on the other hosts, and an address may be a router's: only an address of this
-  // very host narrows who can call.
+  // A name may stand for another address on other hosts, and an address may be a router's: only an address of this very
+  // host restricts the interfaces to listen on.
   const auto numeric = platform::SocketAddress::parse(launch.host, 0);
   if (numeric && platform::interfaceAddresses(launch.host).isOk()) return platform::listenOn(*numeric, port);
   if (config.interface.empty()) return platform::listenOnAll(port);
@@ -99,7 +99,7 @@ Result<std::vector<std::string>> BootstrapRoot::allGather(const std::string& car
   const std::int64_t span = timeout_ms > 0 ? timeout_ms : config_.bootstrap_timeout_ms;
   Deadline deadline = Deadline::after(milliseconds(span));
   if (round_ == 0 && timeout_ms == 0) deadline = first_deadline_;
-  // Cards of this round may have come while the last one was being handed out.
+  // Cards of this round may have come while those of the last round were being sent.
   for (int rank = 1; rank < launch_.ranks; ++rank) {
     Status taken = takeFrames(rank);
     if (!taken.isOk()) return fail(taken);
@@ -143,7 +143,7 @@ Status BootstrapRoot::waitForCards(Deadline deadline, std::int64_t timeout_ms) {
 Status BootstrapRoot::takeEvents(Deadline until) {
   const Deadline next_stranger =
       earlier(listener_->restsUntil(), strangers_.empty() ? Deadline() : strangers_.begin()->second.deadline);
-  // A copy: the handlers below may drop descriptors, which leaves stale events in the list to be skipped by token.
+  // A copy: the handlers below may close descriptors, which leaves stale events in the list to be skipped by token.
   const std::vector<platform::PollEvent> events = poller_.wait(earlier(until, next_stranger).pollMs());
   for (const platform::PollEvent& event : events) {
     if (event.token == kListenerToken) {
@@ -188,12 +188,12 @@ Status BootstrapRoot::fail(const Status& status) {
   const Deadline deadline = Deadline::after(milliseconds(1000));
   for (Member& member : members_) {
     if (!member.stream.isOpen()) continue;
-    // The reason matters more than its delivery: who does not read it finds the connection closed.
+    // A member that does not read the reason finds the connection closed, so the result of sending does not matter.
     [[maybe_unused]] const Status sent = member.stream.writeAll(frame, deadline);
     platform::endWriting(member.stream.fd());
   }
-  // Closing over unread bytes would reset the connection and destroy the reason on its way: read until the others have
-  // closed.
+  // Closing a socket with unread bytes would reset the connection and destroy the reason on its way: so rank 0 reads
+  // until the others have closed.
   std::array<char, 4096> rest;
   for (Member& member : members_) {
     while (member.stream.isOpen() && platform::waitReadable(member.stream.fd(), deadline))
@@ -301,7 +301,7 @@ void BootstrapRoot::admit(std::uint64_t token, const Hello& hello) {
   poller_.remove(stranger.stream.fd());
   const std::string welcome = encodeFrame(BootstrapFrame::welcome, 0, encodeWelcome(endsOf(stranger.stream.fd())));
   if (stranger.stream.write(welcome).bytes != welcome.size()) {
-    // As for every member that leaves: what it does next is up to it.
+    // The member has left, as any member may; it may call again.
     [[maybe_unused]] const Status back = lose(hello.rank, "its connection ended as it was made");
     return;
   }
@@ -338,7 +338,7 @@ Status BootstrapRoot::readMember(int rank) {
   do {
     got = member.stream.read(bytes.data(), bytes.size());
     member.input.append(bytes.data(), got.bytes);
-    // What a filter holds back the poller does not show.
+    // The poller does not show bytes that a filter holds.
   } while (member.stream.hasInput() && got.bytes > 0 && member.input.size() <= 2 * kMaxPayload);
   if (member.input.size() > 2 * (kBootstrapHeaderBytes + kMaxPayload + kBootstrapChecksumBytes))
     return Status::error(GOSS_ERR_PROTOCOL, fmt::format("rank {} sends more than its card", rank),
@@ -408,7 +408,7 @@ Status BootstrapRoot::missing(std::int64_t timeout_ms) const {
 }
 
 void BootstrapRoot::logOnce(const std::string& from, std::string_view reason) {
-  // One line per host and reason, and no more lines than a flood deserves.
+  // Logs one line for each host and reason, and a limited number of lines.
   const std::string key = from.substr(0, from.rfind(':')) + std::string(reason);
   if (logged_.size() < kMaxLogged && logged_.insert(key).second)
     log_.warn(fmt::format("bootstrap caller {} refused: {}", from, reason));

@@ -1,4 +1,4 @@
-/// Rank 0's end of a Rendezvous.
+/// A Rendezvous on rank 0.
 #ifndef GOSS_LIB_BOOTSTRAP_ROOT_H_
 #define GOSS_LIB_BOOTSTRAP_ROOT_H_
 
@@ -23,15 +23,15 @@
 
 namespace goss {
 
-/// Answers callers and collects their cards in one poll loop. With Config::tls nothing that a caller says is looked at
-/// before it has proved who it is, and it is only the rank that its credentials allow. A caller that has not shown a
-/// good hello costs at most one of kMaxStrangers slots for kStrangerMs and 48 bytes; when the slots are full the
-/// oldest goes, which is never one that has just called. A caller that has shown a good hello takes the place of its
-/// rank; when it has sent no card after kCardMs, another process may take that place.
+/// Answers callers and collects their cards in one poll loop. With Config::tls rank 0 reads nothing from a caller
+/// before the caller has proved its identity, and accepts it only as a rank that its credentials allow. A caller that
+/// has not shown a good hello costs at most one of kMaxStrangers slots for kStrangerMs and 48 bytes; when the slots are
+/// full the oldest goes, which is never one that has just called. A caller that has shown a good hello takes the place
+/// of its rank; when it has sent no card after kCardMs, another process may take that place.
 class BootstrapRoot final : public Rendezvous {
  public:
   static Result<std::unique_ptr<Rendezvous>> listen(const Launch& launch, const Config& config);
-  /// Says to those who still wait that rank 0 has gone, by closing.
+  /// Closes the connections, which tells waiting members that rank 0 has gone.
   ~BootstrapRoot() override = default;
 
   Result<std::vector<std::string>> allGather(const std::string& card, std::int64_t timeout_ms) override;
@@ -39,19 +39,19 @@ class BootstrapRoot final : public Rendezvous {
 
  private:
   struct Member {
-    platform::Stream stream; ///< Not open: not here (yet, or any more).
+    platform::Stream stream; ///< Not open: the member has not come, or has left.
     std::uint64_t caller = 0;
     std::string input;
     bool has_card = false;
     std::string card;
-    platform::Deadline card_due; ///< From then on another process with this rank may replace one that has sent no card.
+    platform::Deadline card_due; ///< After this another process with this rank may replace one that has sent no card.
   };
   /// A member whose connection ended in the first round.
   struct Leaver {
     std::string why;
     platform::Deadline deadline; ///< Until then the rank may call again.
   };
-  /// A caller before its hello, or one that was refused and is given time to read why.
+  /// A caller before its hello, or one that was refused and is given time to read the reason.
   struct Stranger {
     platform::Stream stream;
     std::string from;
@@ -64,28 +64,28 @@ class BootstrapRoot final : public Rendezvous {
   BootstrapRoot(const Launch& launch, const Config& config, std::unique_ptr<platform::StreamSecurity> security,
                 platform::Poller poller);
   Status waitForCards(platform::Deadline deadline, std::int64_t timeout_ms);
-  /// Waits until something comes, and takes it.
+  /// Waits for events and handles them.
   Status takeEvents(platform::Deadline until);
   Status publish(const std::vector<std::string>& cards, platform::Deadline deadline);
-  /// Tells every member and closes; returns `status`.
+  /// Sends the error to every member and closes; returns `status`.
   Status fail(const Status& status);
 
   void acceptAll();
   void dropOldestStranger(std::string_view why);
   Result<platform::Stream> secure(platform::UniqueFd fd);
   void readStranger(std::uint64_t token);
-  /// False: not yet, or never.
+  /// False: the greeting is not complete, or has failed.
   bool greet(std::uint64_t token, Stranger& stranger);
   void admit(std::uint64_t token, const Hello& hello);
   void refuse(std::uint64_t token, const std::string& reason);
   void dropStranger(std::uint64_t token);
   void dropExpiredStrangers();
-  /// Error: the member left or sent what makes no sense.
+  /// Error: the member left or broke the protocol.
   Status readMember(int rank);
   Status takeFrames(int rank);
   /// The connection to `rank` has ended. Error: the rank cannot come back.
   Status lose(int rank, const std::string& why);
-  /// When the first of leavers_ is given up; never() without any.
+  /// Time when the first of leavers_ is given up; never() without any.
   [[nodiscard]] platform::Deadline firstLeaver() const;
   [[nodiscard]] Status findLeaver() const;
   [[nodiscard]] Status missing(std::int64_t timeout_ms) const;
@@ -96,23 +96,25 @@ class BootstrapRoot final : public Rendezvous {
   static constexpr std::int64_t kStrangerMs = 5000;
   static constexpr std::int64_t kCardMs = 5000;
   static constexpr std::uint64_t kListenerToken = 0;
-  static constexpr std::uint64_t kFirstStrangerToken = kMaxRanks; ///< Below: the rank of a member.
+  static constexpr std::uint64_t kFirstStrangerToken = kMaxRanks; ///< Smaller tokens are the ranks of members.
 
   const Launch launch_;
   const Config config_;
   const base::Log log_;
-  std::unique_ptr<platform::StreamSecurity> security_; ///< Null: in clear. Before all that holds its filters.
+  /// Null: no encryption. Declared before all members that hold its filters.
+  std::unique_ptr<platform::StreamSecurity> security_;
   platform::Poller poller_;
   std::optional<platform::ListeningSocket> listener_; ///< Set by listen().
   platform::Deadline first_deadline_;
-  platform::Deadline members_deadline_; ///< The first of the callers to give up; the meeting fails then, with names.
+  /// The earliest of the members' deadlines; the meeting fails then, naming the missing ranks.
+  platform::Deadline members_deadline_;
   std::vector<Member> members_;
   std::map<int, Leaver> leavers_;               ///< By rank; few, if any.
   std::map<std::uint64_t, Stranger> strangers_; ///< By poll token; the first is the oldest.
   std::uint64_t next_token_ = kFirstStrangerToken;
   std::set<std::string> logged_;
   std::uint32_t round_ = 0;
-  int cards_missing_ = 0; ///< Of this round.
+  int cards_missing_ = 0; ///< Cards of this round that have not come.
   Status over_;           ///< Set by the first error.
 };
 

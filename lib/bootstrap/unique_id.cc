@@ -93,8 +93,7 @@ Result<goss_unique_id> makeUniqueId(const Config& config) {
   const auto advertised = platform::Advertisement::parse(config.advertise, {config.port_min, config.port_max});
   if (!advertised.isOk()) return advertised.status();
   const platform::PortRange ports = advertised.value().listening();
-  // With a chosen interface only its best address is open to callers; there is one socket, and it stands for one
-  // address.
+  // With a chosen interface there is one listening socket, so only the best address can be called.
   if (!config.interface.empty()) addresses.value().resize(1);
   auto listener =
       config.interface.empty() ? platform::listenOnAll(ports) : platform::listenOn(addresses.value().front(), ports);
@@ -134,7 +133,7 @@ Result<platform::UniqueFd> takeListener(const UniqueId& id) {
 
 Status destroyUniqueId(const goss_unique_id& bytes) {
   const Result<UniqueId> id = decodeUniqueId(bytes);
-  return id.isOk() ? takeListener(id.value()).status() : id.status(); // The descriptor closes itself.
+  return id.isOk() ? takeListener(id.value()).status() : id.status(); // The returned descriptor closes itself.
 }
 
 } // namespace goss

@@ -17,30 +17,30 @@
 namespace goss {
 
 struct UniqueId {
-  std::uint16_t port = 0;                         ///< Where the maker listens.
+  std::uint16_t port = 0;                         ///< Port on which the maker listens.
   std::uint32_t process = 0;                      ///< Maker's process id.
   std::uint32_t listen_fd = 0;                    ///< Maker's listening socket.
-  std::array<std::byte, 16> job{};                ///< Random: who knows it belongs to the job.
+  std::array<std::byte, 16> job{};                ///< Random: a process that knows it belongs to the job.
   std::uint64_t host = 0;                         ///< Hash of the maker's host identity.
-  std::vector<platform::SocketAddress> addresses; ///< With the port that is called there; best first.
+  std::vector<platform::SocketAddress> addresses; ///< With the ports at which they are called; best first.
 };
 
-/// Opens the socket that rank 0 will listen on and writes down how to reach it. The calling process must become rank 0,
+/// Opens the socket on which rank 0 will listen and encodes how to reach it. The calling process must become rank 0,
 /// once: the socket stays open until then. Errors: resource, invalidArgument (interface).
 Result<goss_unique_id> makeUniqueId(const Config& config);
-/// Closes that socket. Errors: invalidArgument when this process did not make the id, has used or destroyed it.
+/// Closes the id's socket. Errors: invalidArgument when this process did not make the id, has used or destroyed it.
 Status destroyUniqueId(const goss_unique_id& id);
 
-/// Leaves out the addresses that do not fit any more (72 bytes, three more than its own length each).
+/// Encodes an id; leaves out addresses that do not fit (72 bytes; each takes its own length and three more).
 goss_unique_id encodeUniqueId(const UniqueId& id);
-/// Errors: invalidArgument saying what is wrong with the bytes.
+/// Decodes an id. Errors: invalidArgument saying what is wrong with the bytes.
 Result<UniqueId> decodeUniqueId(const goss_unique_id& bytes);
 
 /// Hash of this host's identity, as in UniqueId::host.
 std::uint64_t hostHash();
 
-/// The maker's listening socket, for rank 0. Errors: invalidArgument when this process did not make the id or has used
-/// it already.
+/// Takes the maker's listening socket, for rank 0. Errors: invalidArgument when this process did not make the id or has
+/// used it already.
 Result<platform::UniqueFd> takeListener(const UniqueId& id);
 
 } // namespace goss

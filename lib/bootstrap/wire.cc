@@ -17,7 +17,7 @@ constexpr std::string_view kFrameMagic("GBF1");
 
 Status protocolError(std::string text) { return Status::error(GOSS_ERR_PROTOCOL, std::move(text)); }
 
-/// Names what people most often point at the wrong port.
+/// Names the protocol of bytes that do not belong to this one, for ports that users often confuse.
 std::string_view guess(std::string_view bytes) {
   for (const std::string_view verb : {"GET ", "POST", "PUT ", "HEAD", "HTTP", "OPTI"})
     if (bytes.starts_with(verb)) return "HTTP";
@@ -68,7 +68,7 @@ Result<Hello> decodeHello(std::string_view bytes) {
 
 namespace {
 
-/// A refusal has no checksum, so that libraries of all versions understand each other's.
+/// A refusal has no checksum, so that libraries of all versions understand each other's refusals.
 std::size_t checksumBytes(BootstrapFrame kind) { return kind == BootstrapFrame::refused ? 0 : kBootstrapChecksumBytes; }
 
 std::string encodeHeader(const BootstrapHeader& header) {

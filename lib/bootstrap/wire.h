@@ -13,14 +13,14 @@
 
 namespace goss {
 
-inline constexpr std::uint16_t kBootstrapVersion = 4; ///< Also of the cards.
+inline constexpr std::uint16_t kBootstrapVersion = 4; ///< Also the version of the cards.
 inline constexpr std::size_t kHelloBytes = 48;
 inline constexpr std::size_t kBootstrapHeaderBytes = 16;
 inline constexpr std::size_t kMaxReasonBytes = 4096;
-/// Keeps sums of lengths far from overflow; a star is the wrong shape long before.
+/// Keeps sums of lengths far from overflow; a star topology is unsuitable long before.
 inline constexpr int kMaxRanks = 1 << 16;
 
-/// The first bytes of a caller.
+/// The first bytes that a caller sends.
 struct Hello {
   int rank = 0;
   int ranks = 0;
@@ -29,15 +29,14 @@ struct Hello {
 };
 
 std::string encodeHello(const Hello& hello);
-/// `bytes` are kHelloBytes long. Does not judge the rank or the job. Errors: protocol saying what it looks like
-/// instead.
+/// Decodes kHelloBytes; checks neither the rank nor the job. Errors: protocol saying what the bytes look like instead.
 Result<Hello> decodeHello(std::string_view bytes);
-/// Whether a hello can begin like this: a stranger is seen through before all of its bytes are there.
+/// Whether a hello can begin with these bytes: so a stranger is recognised before it has sent kHelloBytes.
 bool helloMayBegin(std::string_view bytes);
 
 enum class BootstrapFrame : std::uint8_t {
-  welcome = 1, ///< To the caller: you are in; the payload is a Welcome.
-  refused = 2, ///< To the caller: you are not; the payload is the reason.
+  welcome = 1, ///< To the caller: it is accepted; the payload is a Welcome.
+  refused = 2, ///< To the caller: it is refused; the payload is the reason.
   card = 3,    ///< To rank 0: milliseconds until the caller gives up (u32), then its card.
   cards = 4,   ///< From rank 0: for every rank a length (u32) and its card.
   failed = 5,  ///< From rank 0: the meeting is over; the payload is the reason.
@@ -56,19 +55,19 @@ Result<Welcome> decodeWelcome(std::string_view payload);
 struct BootstrapHeader {
   BootstrapFrame kind = BootstrapFrame::welcome;
   std::uint32_t round = 0;
-  std::uint32_t bytes = 0; ///< That follow: the payload and, but for a refusal, a checksum.
+  std::uint32_t bytes = 0; ///< Bytes that follow: the payload and, except in a refusal, a checksum.
 };
 inline constexpr std::size_t kBootstrapChecksumBytes = 4;
 
 std::string encodeFrame(BootstrapFrame kind, std::uint32_t round, std::string_view payload);
-/// `bytes` are kBootstrapHeaderBytes long. Errors: protocol (magic, kind, or a payload above `limit`).
+/// Decodes kBootstrapHeaderBytes. Errors: protocol (magic, kind, or a payload above `limit`).
 Result<BootstrapHeader> decodeHeader(std::string_view bytes, std::size_t limit);
-/// The payload in the bytes that have followed `header`. Errors: protocol, when some were changed on their way.
+/// The payload in the bytes that followed `header`. Errors: protocol, when bytes were corrupted on the network.
 Result<std::string_view> decodePayload(const BootstrapHeader& header, std::string_view bytes);
 
 std::string encodeCards(const std::vector<std::string>& cards);
 Result<std::vector<std::string>> decodeCards(std::string_view payload, int ranks);
-/// Bytes that the cards of `ranks` ranks take at most.
+/// Upper bound of the bytes of `ranks` cards.
 std::size_t mostCardsBytes(int ranks);
 
 } // namespace goss

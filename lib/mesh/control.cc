@@ -83,7 +83,7 @@ class ControlChannel::Send final : public SendOperation {
     bytes = text_.size();
   }
   void onSent(const Status& status) override {
-    (void)status; // A lost peer is reported by the mesh.
+    (void)status; // The mesh reports a lost peer.
     done = true;
   }
   bool done = false;

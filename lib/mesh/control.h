@@ -16,9 +16,9 @@ namespace goss {
 
 struct ControlMessage {
   enum class Type : std::uint8_t {
-    abort = 1,   ///< The communicator failed at the sender: everyone fails alike.
-    probe = 2,   ///< The sender waits in `operation`: are you alive, and do we agree on what it is?
-    reply = 3,   ///< Alive. `operation` and `waiting_for` are the replier's own state.
+    abort = 1,   ///< The communicator failed at the sender: all ranks fail with the same error.
+    probe = 2,   ///< The sender waits in `operation`: asks for a sign of life, and for the peer's state.
+    reply = 3,   ///< A sign of life. `operation` and `waiting_for` are the replier's own state.
     view = 4,    ///< goss_comm_shrink: `text` is the sender's view in attempt `operation`; empty: it has left.
     agreed = 5,  ///< `text` is the decision of attempt `operation`; empty: the sender goes on, without the old one.
     history = 6, ///< `text`: envelopes of the sender's last calls, the first being `operation`; empty: it has left.
@@ -29,7 +29,7 @@ struct ControlMessage {
   Type type = Type::probe;
   std::uint32_t context = 0;
   std::uint64_t operation = 0; ///< Sequence number.
-  Envelope signature{};        ///< probe: of the sender's operation.
+  Envelope signature{};        ///< probe: signature of the sender's operation.
   std::int32_t kind = 0;       ///< abort: goss_status.
   std::int32_t culprit =
       -1;           ///< abort: world rank to blame, or -1. reply: world rank that the replier waits for, or -1.
@@ -39,7 +39,7 @@ struct ControlMessage {
   static Result<ControlMessage> decode(std::string_view bytes);
 };
 
-/// Keeps one receive posted per peer and a queue of sends. Used under the engine's lock.
+/// Keeps one receive posted for each peer and a queue of sends. Used under the engine's lock.
 class ControlChannel {
  public:
   using Handler = std::function<void(int peer, const ControlMessage& message)>;
@@ -48,12 +48,12 @@ class ControlChannel {
 
   /// Posts the first receives; call once all links are ready.
   void start();
-  /// Best effort: a lost peer is skipped.
+  /// Sends on a best-effort basis: a lost peer is skipped.
   void sendOnLoop(int peer, const ControlMessage& message);
-  /// Hands received messages to the handler and frees what was sent; called after transports progressed.
+  /// Passes received messages to the handler and frees completed sends; called after the transports progressed.
   bool drainOnLoop();
-  /// Frees what was sent; returns whether everything was handed over to the transports, but for messages to `except`
-  /// (-1: nobody).
+  /// Frees completed sends; returns whether all messages were given to the transports, except those to `except` (-1: no
+  /// exception).
   bool flushedOnLoop(int except);
 
  private:

@@ -12,7 +12,7 @@ namespace goss {
 
 namespace {
 
-/// An error names no more ranks one by one.
+/// An error names at most so many ranks one by one.
 constexpr std::size_t kMaxNamed = 16;
 
 } // namespace
@@ -27,7 +27,7 @@ Group::Group(std::vector<int> world_ranks, int own_world_rank, int world_size)
 }
 
 int Group::rankOfWorld(int world_rank) const {
-  const auto index = static_cast<std::size_t>(world_rank); // A negative one becomes huge.
+  const auto index = static_cast<std::size_t>(world_rank); // A negative number becomes huge.
   return index < rank_of_world_.size() ? rank_of_world_[index] : -1;
 }
 

@@ -1,4 +1,4 @@
-/// The ranks of a communicator: which ranks of the world they are, and how errors name them.
+/// The ranks of a communicator: their world ranks, and how errors name them.
 #ifndef GOSS_LIB_MESH_GROUP_H_
 #define GOSS_LIB_MESH_GROUP_H_
 
@@ -8,26 +8,27 @@
 
 namespace goss {
 
-/// Immutable, and so thread-safe. "Rank" means a rank of the communicator where nothing else is said.
+/// Immutable, and so thread-safe. "Rank" means a rank of the communicator unless a comment says otherwise.
 class Group {
  public:
   /// `world_ranks`: world rank of each rank. This process is `own_world_rank`, one of them, of a world of `world_size`.
   Group(std::vector<int> world_ranks, int own_world_rank, int world_size);
 
-  /// Of this process.
+  /// This process's rank in the communicator.
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return static_cast<int>(world_ranks_.size()); }
-  /// By rank.
+  /// World ranks, by rank.
   [[nodiscard]] const std::vector<int>& worldRanks() const { return world_ranks_; }
   [[nodiscard]] int worldRank(int rank) const { return world_ranks_[static_cast<std::size_t>(rank)]; }
-  /// -1 when the world rank is not a member.
+  /// The rank of a world rank; -1 when it is not a member.
   [[nodiscard]] int rankOfWorld(int world_rank) const;
   /// All ranks but this process's, ascending.
   [[nodiscard]] std::vector<int> others() const;
 
-  /// Such as "rank 3", or "rank 3 (world rank 5)" where these differ.
+  /// A rank's name, such as "rank 3", or "rank 3 (world rank 5)" where these differ.
   [[nodiscard]] std::string nameOf(int rank) const;
-  /// Such as "rank 3", or "ranks 3, 5". After 16 ranks it says how many more there are. `ranks` is not empty.
+  /// Names of ranks, such as "rank 3", or "ranks 3, 5". After 16 ranks it says how many more there are. `ranks` is not
+  /// empty.
   [[nodiscard]] std::string namesOf(const std::vector<int>& ranks) const;
 
  private:

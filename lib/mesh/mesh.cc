@@ -17,7 +17,7 @@ constexpr std::size_t kMaxSiteBytes = 16;
 constexpr std::size_t kMaxAddressBytes = 4096;
 constexpr std::size_t kMaxAddresses = 16;
 
-/// Why `peer`, whose card this is, cannot be reached.
+/// Why `peer`, which has this card, cannot be reached.
 std::string describeUnreachable(int peer, const PeerCard& card, const std::string& own_trouble) {
   if (card.addresses.empty() && !card.trouble.empty())
     return fmt::format("rank {} cannot be reached: {}", peer, card.trouble);

@@ -18,13 +18,14 @@
 
 namespace goss {
 
-/// What the ranks tell each other when they meet, besides transport addresses.
+/// The card that every rank gives the others when they meet: transport addresses and where it runs.
 struct PeerCard {
   std::string host;       ///< Equal on ranks that share a host (and network namespace).
   std::string process;    ///< Equal on ranks that are threads of one process.
   std::string processors; ///< As platform::usableProcessors().
-  platform::Place place;  ///< Of the rank's binding.
-  Site site;              ///< Where the rank is seen from rank 0.
+  platform::Place place;  ///< The place to which the rank is bound.
+  /// Addresses of the rank as seen from rank 0, and the reverse.
+  Site site;
   std::vector<std::pair<std::string, std::string>> addresses; ///< Transport name and address, best first.
   /// Why the rank's other transports could not be opened, for people; cut to kMaxTroubleBytes. Empty: all were opened.
   std::string trouble;
@@ -35,7 +36,7 @@ struct PeerCard {
   static Result<PeerCard> decode(std::string_view bytes);
 };
 
-/// Transports want their listener before the mesh, which owns them, exists.
+/// Forwards to the mesh; transports need their listener before the mesh, which owns them, exists.
 class ListenerRelay final : public TransportListener {
  public:
   void setTarget(TransportListener* target) { target_ = target; }
@@ -59,11 +60,11 @@ class Mesh final : public TransportListener {
   void setPeerLostHandler(PeerLostHandler handler) { on_peer_lost_ = std::move(handler); }
 
   /// Opens all transports and fills in this rank's addresses and trouble. Errors: no transport could be opened; or
-  /// invalidArgument, when a setting makes one of them impossible. The card then has no addresses, and is still to be
-  /// shown to the other ranks, which learn from it why this one does not come.
+  /// invalidArgument, when a setting makes one of them impossible. The card then has no addresses, and must still be
+  /// sent to the other ranks, which learn from it why this rank does not connect.
   Status open(PeerCard& card);
-  /// Picks a transport per peer and begins to connect. Error: no common transport, naming peer, transports and what
-  /// kept the others from being opened there and here.
+  /// Picks a transport for each peer and begins to connect. Error: no common transport, naming peer, transports and why
+  /// the others could not be opened at either end.
   Status connect(const std::vector<PeerCard>& cards);
   /// True when every link is ready; an error as soon as one has failed. Call progressOnLoop() in between.
   Result<bool> connected() const;
@@ -71,15 +72,15 @@ class Mesh final : public TransportListener {
 
   [[nodiscard]] int self() const { return self_; }
   [[nodiscard]] int size() const { return static_cast<int>(by_peer_.size()); }
-  /// nullptr for self.
+  /// The transport to `peer`; nullptr for this rank itself.
   [[nodiscard]] Transport* transport(int peer) const { return by_peer_[static_cast<std::size_t>(peer)]; }
-  /// Short messages to and from `peer`; nullptr for self and where its transport has none.
+  /// Short messages to and from `peer`; nullptr for this rank itself and where its transport does not support them.
   [[nodiscard]] ShortMessages* shortMessages(int peer) const { return short_[static_cast<std::size_t>(peer)]; }
-  /// Why no more can be sent to `peer`: it is lost or has departed. Ok while the link works.
+  /// Why nothing can be sent to `peer` any more: it is lost or has departed. Ok while the link works.
   [[nodiscard]] Status linkStatus(int peer) const;
   /// Whether the transport has reported `peer` lost.
   [[nodiscard]] bool isLost(int peer) const { return !lost_[static_cast<std::size_t>(peer)].isOk(); }
-  /// Whether `peer` is lost and has departed or ended, so that it goes on nowhere.
+  /// Whether `peer` is lost and has departed or ended, so that it cannot go on without this rank.
   [[nodiscard]] bool hasEnded(int peer) const { return ended_[static_cast<std::size_t>(peer)]; }
   /// Whether the link works, which implies that linkStatus() is ok: a cheap check for the fast path.
   [[nodiscard]] bool isUp(int peer) const {
@@ -94,17 +95,17 @@ class Mesh final : public TransportListener {
 
   /// Whether any transport serves other ranks (Relaying::servesOthers).
   [[nodiscard]] bool servesOthers() const;
-  /// As Relaying::relayedBy; -1 too for self and where the transport relays nothing.
+  /// As Relaying::relayedBy; also -1 for this rank itself and where the transport relays nothing.
   [[nodiscard]] int relayedBy(int peer) const;
 
-  /// As SharedRegions::add and remove, of all transports in use.
+  /// Calls SharedRegions::add or remove of all transports in use.
   void addRegion(const MemoryRegion& region);
   Status removeRegion(const std::byte* data);
 
-  /// As Transport::discard and abandon.
+  /// Calls Transport::discard of all transports, or abandon of the peer's.
   void discard(Tag mask, Tag value);
   void abandon(int peer, const Status& why);
-  /// Bytes and messages to and from `peer`, summed over transports.
+  /// Counts bytes and messages to and from `peer`, summed over transports: a sign of life.
   [[nodiscard]] std::uint64_t movements(int peer) const;
 
   void onPeerLost(int peer, const Status& status, PeerLoss how) override;
@@ -117,8 +118,8 @@ class Mesh final : public TransportListener {
   std::vector<Transport*> used_; ///< Transports that reach at least one peer.
   std::vector<Transport*> by_peer_;
   std::vector<ShortMessages*> short_;     ///< By peer.
-  std::vector<const Relaying*> relaying_; ///< Of used_.
-  std::vector<SharedRegions*> regions_;   ///< Of used_.
+  std::vector<const Relaying*> relaying_; ///< Relaying interfaces of used_.
+  std::vector<SharedRegions*> regions_;   ///< Regions of used_.
   std::vector<Status> lost_;              ///< By peer.
   std::vector<bool> ended_;               ///< By peer: see hasEnded().
   std::string trouble_;                   ///< PeerCard::trouble of this rank.

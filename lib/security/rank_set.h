@@ -1,4 +1,4 @@
-/// Which ranks credentials allow their owner to be.
+/// The ranks that credentials allow their owner to be.
 #ifndef GOSS_LIB_SECURITY_RANK_SET_H_
 #define GOSS_LIB_SECURITY_RANK_SET_H_
 
@@ -9,11 +9,11 @@
 
 namespace goss::security {
 
-/// Written "any", or as ranks and ranges of them: "3", "0-7,12". Empty: none. A value.
+/// A set of ranks, written "any", or as ranks and ranges: "3", "0-7,12". A value; empty by default.
 class RankSet {
  public:
   static RankSet any();
-  /// Nothing when `text` is not such a list.
+  /// Parses a list; nullopt when `text` is malformed.
   static std::optional<RankSet> parse(std::string_view text);
   [[nodiscard]] bool contains(int rank) const;
 

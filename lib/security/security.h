@@ -1,4 +1,5 @@
-/// TLS 1.3 over the connections of a run, and who may take part in it. docs/security.md is the user's description.
+/// TLS 1.3 over the connections of a run, and which processes may take part in it. docs/security.md is the user's
+/// description.
 #ifndef GOSS_LIB_SECURITY_SECURITY_H_
 #define GOSS_LIB_SECURITY_SECURITY_H_
 
@@ -10,9 +11,9 @@
 
 namespace goss::security {
 
-/// Loads what Config::tls names: "psk:FILE" or "certs:DIR". Files that hold secrets must be readable by their owner
-/// alone. With certificates the files are looked at again for every connection, and changed ones are taken over.
-/// Errors: invalidArgument naming GOSS_TLS and the file; resource; unsupported in a build without OpenSSL.
+/// Loads the credentials that Config::tls names: "psk:FILE" or "certs:DIR". Files with secrets must be readable by
+/// their owner only. Certificate files are checked for changes at every connection, and reloaded. Errors:
+/// invalidArgument naming GOSS_TLS and the file; resource; unsupported in a build without OpenSSL.
 Result<std::unique_ptr<platform::StreamSecurity>> openSecurity(const Config& config);
 
 } // namespace goss::security

@@ -20,29 +20,29 @@ constexpr int kNearPings = 20;
 
 constexpr std::int32_t kAloneTag = 2;
 constexpr std::int32_t kTogetherTag = 3;
-/// A stream alone lasts at most so long, those that are together so long: once, instead of once for every peer.
+/// Most seconds of a stream alone, and of streams together: these run once, not once for every peer.
 constexpr double kMaxAlone_s = 0.25;
 constexpr double kMaxTogether_s = 1.1;
-/// Beyond it TCP has not found its speed when a stream alone is over, and what flows reach together says little about
-/// the line that they share.
+/// On longer round trips TCP has not reached full speed when a stream alone ends, and what flows reach together says
+/// little about their common line.
 constexpr double kLongRoundTrip_s = 25e-3;
 
-/// Links that together have at most so much of what they have alone, and are not much faster than the fastest alone,
+/// Links that together have at most this part of their rates alone, and are not much faster than the fastest alone,
 /// share a line, which is full.
 constexpr double kFullLine = 0.75;
 constexpr double kSharedLine = 1.6;
-/// Those that have more than the other do not, or it does not matter, nor does it where the fastest has most of that
-/// anyway. But flows that lost packets keep slow look like that, too: only where some links of the communicator are so
-/// many times as fast as others it is believed.
+/// Links that together have more than this part of their rates alone do not share a line, or it does not matter; nor
+/// does it where the fastest alone has most of that rate. But flows that are slow because of lost packets look the
+/// same: so this is believed only where some links of the communicator are kOwnPaths times as fast as others.
 constexpr double kOwnLines = 0.85;
 constexpr double kNoOthers = 1.8;
 constexpr double kOwnPaths = 10;
-/// A port that does not hold up what its links carry, with some room.
+/// A port rate of so many times the links' sum does not limit them.
 constexpr double kRoomyPort = 2;
 
-/// Figures that are no farther from the middle one are alike.
+/// Figures within this factor of the median count as equal.
 constexpr double kAlike = 1.3;
-/// Of what links carry together: connections that share a line do so by chance.
+/// As kAlike, for rates of links together: connections that share a line do so unevenly.
 constexpr double kAlikeTogether = 1.7;
 
 int roundsOf(int size) { return size + size % 2 - 1; }
@@ -62,7 +62,7 @@ Result<MeasuredLink> measure(Communicator& communicator, int peer, double round_
   return link;
 }
 
-/// With all that are far away.
+/// Measures with all ranks that are far away.
 Status measureTogether(Communicator& communicator, std::vector<MeasuredLink>& links, std::int64_t timeout_ms) {
   std::vector<LinkStream::Peer> far;
   for (int rank = 0; rank < communicator.size(); ++rank) {
@@ -80,13 +80,13 @@ Status measureTogether(Communicator& communicator, std::vector<MeasuredLink>& li
   return Status::ok();
 }
 
-/// Of what all ranks measured, by sender and receiver.
+/// The link from one rank to another, among those that all ranks measured.
 const MeasuredLink& linkOf(const std::vector<MeasuredLink>& links, int size, int from, int to) {
   return links[static_cast<std::size_t>(from) * static_cast<std::size_t>(size) + static_cast<std::size_t>(to)];
 }
 
-/// What the members of one node and the ranks beyond it moved while all that are far away sent to all, out of the node
-/// or into it.
+/// The rate between the members of one node and the ranks beyond it, out of the node or into it, while all ranks that
+/// are far away sent to all.
 double portRateTogether(const std::vector<MeasuredLink>& links, const schedule::Links& before, int node, bool up) {
   double sum = 0;
   for (int rank = 0; rank < before.size(); ++rank) {
@@ -98,8 +98,8 @@ double portRateTogether(const std::vector<MeasuredLink>& links, const schedule::
   return sum;
 }
 
-/// What they moved then or in the round in which that was most. Of long paths a round's pairs have but their parts of
-/// the port, for all of them were measured at once.
+/// portRateTogether(), or the highest sum in one round. Pairs of a round on long paths have only their shares of the
+/// port, because all were measured at once.
 double portRate(const std::vector<MeasuredLink>& links, const schedule::Links& before, int node, bool up) {
   const int size = before.size();
   double most = portRateTogether(links, before, node, up);
@@ -117,7 +117,7 @@ double portRate(const std::vector<MeasuredLink>& links, const schedule::Links& b
   return most;
 }
 
-/// What the links out of a rank, or into it, carry. `together` is 0 where that is not known.
+/// Rates of the links out of a rank, or into it. `together` is 0 where it is not known.
 struct Line {
   double together = 0;
   double alone = 0;
@@ -139,14 +139,14 @@ Line lineOf(const std::vector<MeasuredLink>& links, int size, int rank, bool up)
   return line;
 }
 
-/// The links have one line together, and it was full.
+/// Whether the links share one line, which was full.
 bool isShared(const Line& line) {
   return line.together > 0 && line.alone > kNoOthers * line.fastest && line.together <= kFullLine * line.alone &&
          line.together <= kSharedLine * line.fastest;
 }
 
-/// 0: not known. What is told too low holds up all that is paced by it, so that in doubt none is told; too high, there
-/// are a few losses.
+/// The rate of a port; 0: not known. Too low a rate would slow down everything that is paced by it, so in doubt none is
+/// given; too high a rate costs a few lost packets.
 double portOf(const Line& line, bool own_paths) {
   if (line.together <= 0) return 0;
   if (isShared(line)) return std::max(line.together, line.fastest);
@@ -177,7 +177,7 @@ bool areAlike(const std::vector<double>& values, double alike) {
                      [&](double value) { return value * alike >= middle && value <= alike * middle; });
 }
 
-/// The rate of the lines where each rank has one that is as fast as all others; 0 where that is not so, or not known.
+/// The rate of the lines if each rank has a line as fast as all others'; 0 where that is not so, or not known.
 double equalLines(const std::vector<MeasuredLink>& links, int size) {
   std::vector<double> together;
   std::vector<double> alone;
@@ -196,7 +196,8 @@ double equalLines(const std::vector<MeasuredLink>& links, int size) {
   return isShared(line) ? line.together : 0;
 }
 
-/// What is alike for all ranks, but for noise, becomes equal. Returns the rate of their lines, where they have such.
+/// Makes equal what is equal for all ranks except for noise. Returns the rate of the ranks' lines, where they have
+/// such.
 double evenOut(std::vector<MeasuredLink>& links, int size) {
   std::vector<double> latencies;
   std::vector<double> rates;
@@ -230,12 +231,12 @@ std::string timeText(double seconds) { return twoDigits(seconds * 1e6) + "us"; }
 
 } // namespace
 
-/// The circle method: one rank, or nobody, stays where it is and the others go round.
+/// The circle method: one rank, or nobody, stays where it is and the others rotate.
 int partnerInRound(int size, int rank, int round) {
   const int turning = size + size % 2 - 1;
   int partner = 0;
   if (rank == turning) {
-    // The one that would meet itself: 2 x = round, modulo the odd number of those that turn.
+    // The rank that would meet itself: 2 x = round, modulo the odd number of rotating ranks.
     partner = (round % turning) * ((turning + 1) / 2) % turning;
   } else {
     partner = ((round - rank) % turning + turning) % turning;
@@ -287,7 +288,7 @@ std::string linksText(const std::vector<MeasuredLink>& measured, const schedule:
   for (const auto& [node, ranks] : nodes) {
     const auto port = [&, node = node, &ranks = ranks](bool up) {
       if (line > 0) return line;
-      // By each link's own round trip: evened out, a long one might pass for one that was measured alone.
+      // Decides by each link's own round trip: evened out, a long one might look like one that was measured alone.
       return ranks.size() == 1 ? portOf(lineOf(measured, size, ranks[0], up), own_paths)
                                : portRate(links, before, node, up);
     };

@@ -10,7 +10,7 @@ namespace goss {
 namespace {
 
 constexpr std::int32_t kPingTag = 1;
-constexpr double kMin_s = 1e-9; ///< A result is told by not being zero.
+constexpr double kMin_s = 1e-9; ///< A result is recognised by not being zero.
 
 } // namespace
 
@@ -77,7 +77,7 @@ Status LinkPing::ask(Partner& partner) {
 }
 
 Status LinkPing::say(Partner& partner, double word_s) {
-  // The answer to the last word is here, so this does not wait.
+  // The answer to the last message has arrived, so this does not wait.
   Status status = finish(partner.send);
   if (!status.isOk()) return status;
   partner.word_s = word_s;

@@ -11,9 +11,9 @@
 
 namespace goss {
 
-/// Of two ranks the lower one asks and times, the higher one answers and is told. A measurement: made, run once and
-/// dropped. Not thread-safe; the messages of `communicator` are its alone. When it ends early it aborts `communicator`:
-/// messages may use its memory, and others wait for it.
+/// Of each pair the lower rank asks and measures, the higher one answers and gets the result. Made, run once and
+/// dropped. Not thread-safe; `communicator` must carry no other messages. A LinkPing that ends early aborts
+/// `communicator`, because messages may use its memory, and other ranks wait for it.
 class LinkPing {
  public:
   LinkPing(Communicator& communicator, std::int64_t timeout_ms)
@@ -23,8 +23,8 @@ class LinkPing {
   LinkPing& operator=(const LinkPing&) = delete;
 
   /// Exchanges `count` messages with each of `peers` at the same time, which all must call this with this rank among
-  /// theirs and an equal `count`. At least two: the first may have waited until the peer came here. Seconds, in the
-  /// order of `peers`, > 0.
+  /// theirs and an equal `count`. At least two: the first may have waited until the peer called. Returns seconds, in
+  /// the order of `peers`, > 0.
   Result<std::vector<double>> run(const std::vector<int>& peers, int count);
 
  private:
@@ -34,8 +34,8 @@ class LinkPing {
     int rank = -1;
     int asked = 0;
     Clock::time_point asked_at;
-    double best_s = 0; ///< 0: none yet.
-    double word_s = 0; ///< Sent: the result, or 0 for a question and an answer.
+    double best_s = 0; ///< 0: no round trip yet.
+    double word_s = 0; ///< The message's contents: the result, or 0 in a question and an answer.
     double heard_s = 0;
     Operation* send = nullptr;
     Operation* receive = nullptr;

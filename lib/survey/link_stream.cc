@@ -13,21 +13,21 @@ namespace goss {
 namespace {
 
 constexpr double kMinSpan_s = 0.06;
-constexpr double kSpanInRoundTrips = 12; ///< TCP doubles its speed in each, from ten packets on.
+constexpr double kSpanInRoundTrips = 12; ///< TCP doubles its speed in each, beginning with ten packets.
 constexpr double kShortest_s = 1e-6;
 
-/// Large enough to be striped over several connections, where there are such.
+/// Large enough to be striped over several connections, if there are any.
 constexpr std::size_t kLargeChunkBytes = std::size_t{512} * 1024;
-/// What is on its way when the time is over must not take long.
+/// Small, so that chunks in flight when the time is over arrive soon.
 constexpr std::size_t kSmallChunkBytes = std::size_t{16} * 1024;
-/// One is on its way while the next one waits. More may be in buffers of the system.
+/// One chunk is sent while the next one waits. The system's buffers may hold more.
 constexpr std::size_t kMaxSends = 2;
 
-/// So much may be sent ahead at first, which is more than TCP does, and later so many times what arrived in the last
-/// round trip: TCP doubles it in its beginning.
+/// Bytes that may be sent ahead at first, which is more than TCP sends, and later a multiple of what arrived in the
+/// last round trip: TCP doubles its speed at the beginning.
 constexpr std::uint64_t kFirstWindowBytes = 128 << 10;
 constexpr double kWindowGrowth = 2.5;
-/// A peer that has so much is told of it by a chunk of nothing else, where none goes there anyway.
+/// A peer from which so much has arrived is told so by an empty chunk, where no other chunk is sent to it.
 constexpr std::uint64_t kMinNewsBytes = 32 << 10;
 
 } // namespace
@@ -41,7 +41,7 @@ double bestRate(const std::vector<std::uint64_t>& bytes, const std::vector<doubl
     const double here = static_cast<double>(bytes[to]);
     whole += here;
     between += to > 0 ? here : 0;
-    // The shortest stretch that is long enough.
+    // The shortest interval that is long enough.
     while (from + 1 < to && at_s[to] - at_s[from + 1] >= least_s)
       between -= static_cast<double>(bytes[++from]);
     const double took_s = at_s[to] - at_s[from];
@@ -100,8 +100,8 @@ bool LinkStream::isOver() const {
   });
 }
 
-/// Each flow's best time may be when others pause: together they do not get more than all did at some time. That may be
-/// shorter, since lines that are shared are full sooner.
+/// Each flow may have its best interval when others pause: the sum over flows is at most the total of some interval.
+/// That interval may be shorter, because shared lines are full sooner.
 LinkStream::Rates LinkStream::rates() const {
   Rates rates;
   double sum = 0;
@@ -130,8 +130,8 @@ bool LinkStream::hasRoom(const Flow& flow) const {
   return flow.sent_bytes - flow.taken_bytes < std::max(window, least);
 }
 
-/// Sends what may be on its way, and the last word, a chunk of no bytes, when the time is over or the peer's is, which
-/// then does not tell of what arrives any more. The time begins when both are there.
+/// Sends chunks while they are allowed, and the last one, without bytes, when the time of this rank or of the peer is
+/// over, after which the peer does not report arrivals. The time begins when both ranks are there.
 Status LinkStream::pump(Flow& flow) {
   for (Send& place : flow.sends) {
     if (flow.said_last || place.operation != nullptr) continue;
@@ -170,7 +170,7 @@ Status LinkStream::arrived(Flow& flow, std::uint64_t bytes) {
   const double at_s = now_s();
   if (!std::exchange(flow.heard, true)) flow.heard_at_s = at_s;
   if (bytes == 0) return Status::ok();
-  // More than was sent is a broken peer's word.
+  // A count of more than was sent comes from a broken peer.
   const auto taken = std::min(base::loadLittleEndian<std::uint64_t>(flow.scratch.data()), flow.sent_bytes);
   if (taken > flow.taken_bytes) {
     flow.taken.bytes.push_back(taken - std::exchange(flow.taken_bytes, taken));

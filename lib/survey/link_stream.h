@@ -12,30 +12,28 @@
 
 namespace goss {
 
-/// Seconds. Shorter round trips want more pings, and allow large chunks.
+/// Round trip in seconds below which links get more pings and large chunks.
 inline constexpr double kNearRoundTrip_s = 2e-3;
 
-/// This rank and some others send each other chunks at the same time, as fast as the links take them, and each notes
-/// how fast they come. A measurement, as LinkPing: made, run once and dropped; when it ends early it aborts
-/// `communicator`.
+/// This rank and its peers send each other chunks at the same time, as fast as the links take them, and each measures
+/// how fast chunks arrive. Made, run once and dropped, as LinkPing; when it ends early it aborts `communicator`.
 ///
-/// Over a long distance no more is sent ahead than arrived in some round trips, so that what waits in buffers does not
-/// hold up what is measured next. Every chunk begins with how many bytes have come from its receiver; the last is
-/// empty.
+/// On long paths no more is sent ahead than arrived in some round trips, so that buffered bytes do not delay the next
+/// measurement. Every chunk begins with the number of bytes that have come from its receiver; the last is empty.
 class LinkStream {
  public:
   struct Peer {
     int rank = -1;
-    double round_trip_s = 0; ///< As both ends know it.
+    double round_trip_s = 0; ///< Round trip that both ends know.
   };
-  /// Bytes per second, > 0.
+  /// Measured rates in bytes per second, > 0.
   struct Rates {
     std::vector<double> from_peer; ///< In the order of the peers.
-    double together = 0;           ///< From all at the same time: what those of from_peer add up to, or more.
+    double together = 0;           ///< From all peers at the same time: the sum of from_peer, or more.
   };
 
-  /// Of two ranks both must stream at the same time, with equal `most_span_s` and `tag`, which no other stream of
-  /// theirs has.
+  /// Both ranks of a pair must stream at the same time, with equal `most_span_s` and `tag`; no other stream between
+  /// them has this tag.
   LinkStream(Communicator& communicator, const std::vector<Peer>& peers, double most_span_s, std::int32_t tag,
              std::int64_t timeout_ms);
   ~LinkStream();
@@ -43,7 +41,7 @@ class LinkStream {
   LinkStream& operator=(const LinkStream&) = delete;
 
   /// Sends to each peer for twelve round trips from its first chunk on, at least 60 ms and at most `most_span_s`, and
-  /// until its last has arrived. A rate is the most that arrived in half of that time or one round trip.
+  /// until the peer's last chunk has arrived. A rate is the highest over half of that time or one round trip.
   Result<Rates> run();
 
  private:
@@ -62,17 +60,17 @@ class LinkStream {
     double span_s = 0;
     std::size_t chunk_bytes = 0;
     bool said_last = false;
-    bool heard = false; ///< The peer is there, since heard_at_s.
+    bool heard = false; ///< The peer has called run(), as this rank has known since heard_at_s.
     double heard_at_s = 0;
     std::uint64_t sent_bytes = 0;
-    std::uint64_t told_bytes = 0; ///< Of arrived_bytes, the peer knows.
+    std::uint64_t told_bytes = 0; ///< Bytes of arrived_bytes that the peer was told of.
     std::uint64_t arrived_bytes = 0;
     Arrivals arrivals;
-    Arrivals taken; ///< As the peer says: of what was sent, and when this rank heard it.
+    Arrivals taken; ///< Arrivals of this rank's bytes, as the peer reports them, at the times of the reports.
     std::uint64_t taken_bytes = 0;
-    std::vector<std::byte> scratch; ///< What is received.
+    std::vector<std::byte> scratch; ///< Receive buffer.
     Operation* data = nullptr;      ///< The receive of the peer's next chunk; null after its last.
-    std::vector<Send> sends;        ///< Places; those without operation are free.
+    std::vector<Send> sends;        ///< Slots; those without operation are free.
   };
 
   [[nodiscard]] double now_s() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
@@ -91,12 +89,12 @@ class LinkStream {
   const std::int32_t tag_;
   const std::int64_t timeout_ms_;
   std::deque<Flow> flows_; ///< Messages point into them.
-  Arrivals arrivals_;      ///< From all.
+  Arrivals arrivals_;      ///< Arrivals from all peers.
   Clock::time_point begun_;
 };
 
-/// The most bytes per second in any stretch of `arrived`, in order of time, that lasts `least_s`; of all of it since
-/// the start when it is shorter. `bytes[i]` arrived at `at_s[i]`.
+/// The highest rate in bytes per second over any interval of `arrived`, in order of time, that lasts `least_s`; over
+/// the whole time since the start when that is shorter. `bytes[i]` arrived at `at_s[i]`.
 [[nodiscard]] double bestRate(const std::vector<std::uint64_t>& bytes, const std::vector<double>& at_s, double least_s);
 
 } // namespace goss

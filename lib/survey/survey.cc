@@ -12,7 +12,7 @@ namespace goss {
 
 namespace {
 
-/// MeasuredLink::relay of the link to `rank`.
+/// The value of MeasuredLink::relay for the link to `rank`.
 double relayOf(const Communicator& communicator, int rank) {
   const Engine::Lock lock = communicator.engine().enter();
   const int relay = communicator.mesh().relayedBy(communicator.worldRank(rank));
@@ -21,8 +21,8 @@ double relayOf(const Communicator& communicator, int rank) {
   return member >= 0 ? member : kRelayElsewhere;
 }
 
-/// What all ranks have measured, of which `mine` are the links to this one: of rank 0 to all ranks, then of rank 1, and
-/// so on.
+/// Gathers the links that all ranks have measured, of which `mine` are those to this rank: links of rank 0 to all
+/// ranks, then of rank 1, and so on.
 Result<std::vector<MeasuredLink>> gatherLinks(Communicator& communicator, const std::vector<MeasuredLink>& mine,
                                               std::int64_t timeout_ms) {
   const std::size_t size = mine.size();
@@ -47,7 +47,7 @@ Result<std::vector<MeasuredLink>> gatherLinks(Communicator& communicator, const 
 
 /// Measures the links, which were priced as `before`. Returns the same text on all ranks.
 Result<std::string> measuredText(Communicator& communicator, const schedule::Links& before, std::int64_t timeout_ms) {
-  // A communicator of its own keeps the measurement's messages apart from the application's.
+  // A communicator of its own separates the measurement's messages from the application's.
   Result<std::unique_ptr<Communicator>> made = communicator.split(0, communicator.rank());
   if (!made.isOk()) return made.status();
   Communicator& own = *made.value();
@@ -66,7 +66,7 @@ Result<std::string> surveyLinks(Communicator& communicator, std::int64_t timeout
   const schedule::Links before = communicator.linksBetweenPhases();
   Result<std::string> text =
       measuredText(communicator, before, timeout_ms > 0 ? timeout_ms : communicator.defaultTimeoutMs());
-  // The other ranks may have come to an end and plan by links that this one does not know.
+  // The other ranks may have succeeded and plan by links that this rank does not know.
   if (!text.isOk()) {
     communicator.abort(fmt::format("measuring the links failed: {}", text.status().text()));
     return text;

@@ -1,4 +1,4 @@
-/// What goss_comm_measure_links does, on the public interface of Communicator alone.
+/// Implements goss_comm_measure_links on the public interface of Communicator alone.
 #ifndef GOSS_LIB_SURVEY_SURVEY_H_
 #define GOSS_LIB_SURVEY_SURVEY_H_
 

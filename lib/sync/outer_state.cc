@@ -47,8 +47,8 @@ bool isFeedback(ReferenceRole role) {
 
 } // namespace
 
-/// For each element only pieces that a rank has used since it inherited them count; inherited ones count where there are
-/// no others.
+/// For each element only pieces that a rank has used since it inherited them count; inherited ones count where there
+/// are no others.
 std::map<ReferenceRole, std::vector<float>> OuterTensor::feedback() const {
   struct Element {
     double taken = 0, inherited = 0;

@@ -34,13 +34,14 @@ std::string commonName(X509* certificate) {
                                              static_cast<int>(sizeof name));
   std::string text(name, size > 0 ? static_cast<std::size_t>(size) : 0);
   for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) c = '?'; // It goes to a log.
+    // The text goes to a log.
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) c = '?';
   return text;
 }
 
 bool isOver(X509* certificate) { return X509_cmp_current_time(X509_get0_notAfter(certificate)) <= 0; }
 
-/// The ranks that an authority has written into the certificate; none where it has not.
+/// The ranks that an authority has written into the certificate; an empty set if there are none.
 RankSet certifiedRanks(X509* certificate) {
   const NamesPtr names(
       static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
@@ -56,8 +57,8 @@ RankSet certifiedRanks(X509* certificate) {
   return {};
 }
 
-/// One after the other as DER, without the uppermost, which has to be known anyway; of chains that are too long for a
-/// ticket nothing.
+/// The certificates one after the other as DER, without the root, which the verifier has anyway; "" for a chain that is
+/// too long for a ticket.
 std::string encodeChain(const STACK_OF(X509) * chain) {
   constexpr std::size_t kMaxBytes = 16 * 1024;
   std::string all;
@@ -79,7 +80,7 @@ ChainPtr decodeChain(std::string_view bytes) {
   while (chain && at < end) {
     CertificatePtr one(d2i_X509(nullptr, &at, static_cast<long>(end - at)));
     if (!one || sk_X509_push(chain.get(), one.get()) == 0) break;
-    static_cast<void>(one.release()); // The chain's now.
+    static_cast<void>(one.release()); // The chain owns it now.
   }
   return chain;
 }
@@ -121,8 +122,9 @@ class Certificates final : public Credentials {
   }
 
  private:
-  /// An end that is called gives who calls a ticket: its own state of the session, encrypted with a key of this
-  /// context. So a ticket ends with the context when the files change, and costs the end that is called no memory.
+  /// The accepting end gives the calling end a ticket: its own state of the session, encrypted with a key of this
+  /// context. So a ticket becomes invalid with the context when the files change, and costs the accepting end no
+  /// memory.
   void useTickets() {
     SSL_CTX_clear_options(context(), SSL_OP_NO_TICKET);
     SSL_CTX_set_num_tickets(context(), 1);
@@ -133,10 +135,10 @@ class Certificates final : public Credentials {
     SSL_CTX_set_session_ticket_cb(context(), packChain, nullptr, nullptr);
   }
 
-  /// The ticket of an end that is called holds the caller's certificate, but not those that came with it, without which
-  /// it may not be checked again.
+  /// Adds the caller's chain to a ticket of the accepting end, which otherwise holds the caller's certificate only, and
+  /// could then not verify it again.
   static int packChain(SSL* ssl, void*) {
-    if (SSL_session_reused(ssl) == 1) return 1; // Goes on from a ticket that holds them.
+    if (SSL_session_reused(ssl) == 1) return 1; // A resumed session's ticket already holds the chain.
     const std::string chain = encodeChain(SSL_get_peer_cert_chain(ssl));
     if (!chain.empty()) SSL_SESSION_set1_ticket_appdata(SSL_get_session(ssl), chain.data(), chain.size());
     return 1;
@@ -147,11 +149,12 @@ class Certificates final : public Credentials {
     X509* shown = SSL_SESSION_get0_peer(ticket);
     auto* self = static_cast<Certificates*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
     if (shown != nullptr) self->tickets_.keep(fingerprint(shown), std::move(taken));
-    // With 1 the reference is ours: where it was not kept, it has been freed just now.
+    // Returning 1 takes the reference: if the ticket was not kept, the call above has freed it.
     return 1;
   }
 
-  /// What a whole handshake checks, because a resumed one takes over what was found then. `calls`: this end's role.
+  /// Repeats the checks of a full handshake, because a resumed one takes over the earlier results. `calls`: this end's
+  /// role.
   Status checkAgain(const Session& session, X509* certificate, bool calls) const {
     if (!listed_.empty()) return isOver(certificate) ? refused(X509_V_ERR_CERT_HAS_EXPIRED) : Status::ok();
     const ChainPtr shown = calls ? session.peerChain() : decodeChain(session.ticketData());
@@ -173,7 +176,7 @@ class Certificates final : public Credentials {
     if (!key_text.isOk()) return key_text.status();
     const auto certificate_text = readFile(certificate_path);
     if (!certificate_text.isOk()) return certificate_text.status();
-    // An empty password: nobody is asked for one on a terminal.
+    // An empty password, so that OpenSSL asks for none on a terminal.
     const KeyPtr key(
         PEM_read_bio_PrivateKey(over(key_text.value().get()).get(), nullptr, nullptr, const_cast<char*>("")));
     if (!key) return cannotUse(key_path, "it holds no private key (" + takeError() + ")");
@@ -199,7 +202,7 @@ class Certificates final : public Credentials {
     int authorities = 0;
     while (const CertificatePtr one{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)})
       authorities += X509_STORE_add_cert(store, one.get());
-    takeError(); // The end of the file counts as one.
+    takeError(); // OpenSSL reports the end of the file as an error.
     if (authorities == 0) return cannotUse(path, "it holds no certificate");
     return fileExists(folder + "/crl.pem") ? loadRevocations(store, folder + "/crl.pem") : Status::ok();
   }
@@ -214,7 +217,7 @@ class Certificates final : public Credentials {
     return Status::ok();
   }
 
-  /// Lines of fingerprint, ranks and, for people, a name.
+  /// Reads lines of fingerprint, ranks and, for people, a name.
   Status loadList(const std::string& path) {
     const auto text = readFile(path);
     if (!text.isOk()) return text.status();
@@ -238,7 +241,7 @@ class Certificates final : public Credentials {
     return Status::ok();
   }
 
-  /// In place of a chain: the key must be in the list and the certificate's time not over.
+  /// Replaces the verification of a chain: the key must be in the list and the certificate must not have expired.
   static int verifyListed(X509_STORE_CTX* chain, void* self) {
     X509* shown = X509_STORE_CTX_get0_cert(chain);
     const auto& listed = static_cast<const Certificates*>(self)->listed_;
@@ -254,7 +257,7 @@ class Certificates final : public Credentials {
   static constexpr long kTicketSeconds = 24 * 60 * 60;
 
   TicketStore tickets_;
-  std::map<std::string, RankSet> listed_; ///< By identity; empty: an authority vouches.
+  std::map<std::string, RankSet> listed_; ///< By identity; empty: an authority vouches for peers.
 };
 
 } // namespace

@@ -18,7 +18,7 @@ Status Credentials::makeContext(const char* suites) {
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_num_tickets(context, 0);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  // Idle sessions keep no buffers; measured, it is faster too.
+  // Idle sessions keep no buffers, which also measured faster.
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   return Status::ok();
 }

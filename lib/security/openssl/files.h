@@ -1,4 +1,4 @@
-/// The files that credentials come from.
+/// Reads the files of credentials.
 #ifndef GOSS_LIB_SECURITY_OPENSSL_FILES_H_
 #define GOSS_LIB_SECURITY_OPENSSL_FILES_H_
 
@@ -9,7 +9,7 @@
 
 namespace goss::security {
 
-/// A text that must not be left in memory.
+/// A secret text, which is erased from memory.
 class SecretText {
  public:
   explicit SecretText(std::string text) : text_(std::move(text)) {}
@@ -25,11 +25,11 @@ class SecretText {
 };
 
 bool fileExists(const std::string& path);
-/// At most 1 MiB. Errors: invalidArgument naming GOSS_TLS and the file.
+/// Reads at most 1 MiB. Errors: invalidArgument naming GOSS_TLS and the file.
 Result<std::string> readFile(const std::string& path);
-/// The same for a file that nobody but its owner may read or write.
+/// As readFile(), for a file that only its owner may read or write.
 Result<SecretText> readSecretFile(const std::string& path);
-/// Changes when a file is written, replaced, added or removed.
+/// A text that changes when a file is written, replaced, added or removed.
 std::string fileStamp(const std::string& path);
 
 } // namespace goss::security

@@ -6,7 +6,7 @@ namespace goss::security {
 
 namespace {
 
-/// DER bytes that OpenSSL allocated.
+/// Hash of DER bytes that OpenSSL allocated, which it frees.
 std::string hashOf(unsigned char* der, int size) {
   if (size <= 0) return {};
   std::string hash = sha256({reinterpret_cast<const char*>(der), static_cast<std::size_t>(size)});

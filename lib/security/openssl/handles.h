@@ -32,8 +32,8 @@ struct ChainFreer {
 using ChainPtr = std::unique_ptr<STACK_OF(X509), ChainFreer>;
 using BioMethodPtr = std::unique_ptr<BIO_METHOD, Freer<BIO_meth_free>>;
 
-/// The reason of the oldest error that OpenSSL has noted in this thread, whose list is cleared; "no reason given"
-/// without one. Reasons name no secrets.
+/// The reason of the oldest error that OpenSSL has recorded in this thread, whose list is cleared; "no reason given"
+/// without one. Reasons contain no secrets.
 std::string takeError();
 
 /// SHA-256, 32 bytes.

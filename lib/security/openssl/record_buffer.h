@@ -10,7 +10,7 @@
 
 namespace goss::security {
 
-/// First in, first out. Grows as it is filled and keeps what it has. One thread.
+/// A FIFO buffer that grows as it is filled and never shrinks. One thread.
 class RecordBuffer {
  public:
   [[nodiscard]] bool empty() const { return begin_ == end_; }
@@ -21,7 +21,7 @@ class RecordBuffer {
     begin_ += count;
     if (begin_ == end_) begin_ = end_ = 0;
   }
-  /// Room for at least `count` more, to be followed by commit().
+  /// Space for at least `count` more bytes, to be followed by commit().
   char* room(std::size_t count) {
     if (capacity_ - end_ < count) move(count);
     return bytes_.get() + end_;

@@ -53,7 +53,7 @@ class TlsSecurity final : public platform::StreamSecurity {
     if (!loaded.isOk()) {
       log_.warn(fmt::format("changed certificates are not taken over: {}", loaded.status().text()));
     } else if (loaded.value()->identity() != credentials_->identity()) {
-      // The others know this rank by its key: a new one is for the next run.
+      // The others identify this rank by its key, so a new key takes effect in the next run.
       log_.warn(
           fmt::format("changed certificates in {} are not taken over: they have another key; renew certificates "
                       "with the same key, or start again",
@@ -64,7 +64,7 @@ class TlsSecurity final : public platform::StreamSecurity {
   }
 
   const base::Log log_;
-  std::string folder_; ///< "" with a swarm key.
+  std::string folder_; ///< Empty with a shared key.
   std::string stamp_;
   std::shared_ptr<const Credentials> credentials_;
   BioMethodPtr records_;

@@ -9,11 +9,12 @@ namespace goss::security {
 
 namespace {
 
-/// What the other end, or OpenSSL here, says in few words, as a sentence that tells people what to look at.
+/// Turns a short reason, from the other end or from OpenSSL here, into a sentence that tells the user what to check.
 std::string explain(std::string_view reason, long verified) {
-  // OpenSSL's first error may come from deep inside of the verification: a certificate that another authority of the
-  // same name has signed fails with "EVP lib".
-  const bool judged = verified != X509_V_OK && verified != X509_V_ERR_UNSPECIFIED; // The latter: not come so far.
+  // OpenSSL's first error may come from deep inside of the verification: a certificate signed by another authority of
+  // the same name fails with "EVP lib".
+  // UNSPECIFIED: verification has not begun.
+  const bool judged = verified != X509_V_OK && verified != X509_V_ERR_UNSPECIFIED;
   if (judged || reason == "certificate verify failed") return refusedCertificate(verified);
   if (reason == "wrong version number" || reason == "http request" || reason == "packet length too long" ||
       reason == "unexpected message")
@@ -77,7 +78,7 @@ Result<std::unique_ptr<Session>> Session::create(SSL_CTX* context, const BIO_MET
   if (bio == nullptr) return Status::error(GOSS_ERR_RESOURCE, fmt::format("no TLS session: {}", takeError()));
   BIO_set_data(bio, &session->buffers_);
   BIO_set_init(bio, 1);
-  SSL_set_bio(session->ssl_.get(), bio, bio); // Takes the one reference, for both ways.
+  SSL_set_bio(session->ssl_.get(), bio, bio); // Takes one reference for both directions.
   if (calls)
     SSL_set_connect_state(session->ssl_.get());
   else
@@ -86,8 +87,8 @@ Result<std::unique_ptr<Session>> Session::create(SSL_CTX* context, const BIO_MET
 }
 
 Session::~Session() {
-  // OpenSSL does not go on from a session that was never shut down: but one that broke is what is to be resumed. A
-  // session that failed it has spoilt before.
+  // OpenSSL does not resume a session that was never shut down; but a session whose connection broke is the one to be
+  // resumed. OpenSSL has invalidated a session that failed before.
   if (ssl_) SSL_set_shutdown(ssl_.get(), SSL_SENT_SHUTDOWN);
 }
 
@@ -101,7 +102,7 @@ Session::Outcome Session::judge(int result, bool handshaking) {
   if (!failure_.empty()) return Outcome::failed;
   switch (SSL_get_error(ssl_.get(), result)) {
     case SSL_ERROR_WANT_READ:
-    case SSL_ERROR_WANT_WRITE: // Memory takes everything: it never waits for writing.
+    case SSL_ERROR_WANT_WRITE: // Cannot happen: memory takes everything.
       return Outcome::needsInput;
     case SSL_ERROR_ZERO_RETURN:
       return Outcome::closed;
@@ -130,7 +131,7 @@ Session::Moved Session::decrypt(std::span<char> to) {
     moved.bytes += read;
     if (result == 1) continue;
     const Outcome outcome = judge(result, false);
-    // What came before counts first; the next call finds the same again.
+    // Bytes that came before count first; the next call returns the same outcome again.
     if (moved.bytes == 0) moved.outcome = outcome;
     break;
   }
@@ -142,7 +143,7 @@ void Session::updateKeyWhenDue(std::size_t bytes) {
   ++writes_;
   if (bytes_ < key_update_bytes_ && writes_ < kKeyUpdateWrites) return;
   bytes_ = writes_ = 0;
-  // The other end is not asked to follow: it counts for itself, and answers to many requests would pile up.
+  // The other end need not update its key: it counts its own bytes, and answers to many requests would pile up.
   if (SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) == 1) ++key_updates_;
 }
 

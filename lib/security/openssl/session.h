@@ -1,4 +1,5 @@
-/// One end of a TLS 1.3 connection, in memory: encrypted bytes are put into incoming() and taken out of outgoing().
+/// One end of a TLS 1.3 connection, in memory: the caller puts encrypted bytes into incoming() and takes them out of
+/// outgoing().
 #ifndef GOSS_LIB_SECURITY_OPENSSL_SESSION_H_
 #define GOSS_LIB_SECURITY_OPENSSL_SESSION_H_
 
@@ -17,17 +18,17 @@ namespace goss::security {
 /// How OpenSSL reads and writes the buffers of a session; shared by all sessions of a process's security.
 BioMethodPtr makeRecordMethod();
 
-/// Why a certificate is refused, for people, from what OpenSSL found (X509_V_ERR_...).
+/// Why a certificate is refused, as text for people, from OpenSSL's result (X509_V_ERR_...).
 std::string refusedCertificate(long verified);
 
 /// Never waits and has no socket: a filter over any stream of bytes. OpenSSL writes into memory, which always succeeds,
-/// so that no call ever wants to write before it can go on. One thread.
+/// so that no call ever has to write before it can continue. One thread.
 class Session {
  public:
   enum class Outcome {
-    done,       ///< The handshake is complete; or as many bytes as could be were moved, at least one.
-    needsInput, ///< Nothing can be done before more is in incoming().
-    closed,     ///< The other end said that it writes no more.
+    done,       ///< The handshake is complete; or at least one byte was moved, and as many as possible.
+    needsInput, ///< The call can continue only with more bytes in incoming().
+    closed,     ///< The other end has shut its sending direction down.
     failed,     ///< See failure(); the session is over.
   };
   struct Moved {
@@ -35,8 +36,8 @@ class Session {
     std::size_t bytes = 0;
   };
 
-  /// After so many bytes, or records, this end changes the key that it encrypts with: long before the bound for AES-GCM
-  /// (2^24.5 records of 16 KiB, RFC 8446, section 5.5). OpenSSL does not do it by itself.
+  /// After so many bytes, or records, this end changes its encryption key: long before the bound for AES-GCM (2^24.5
+  /// records of 16 KiB, RFC 8446, section 5.5). OpenSSL does not do it by itself.
   static constexpr std::uint64_t kKeyUpdateBytes = std::uint64_t{64} << 30;
   static constexpr std::uint64_t kKeyUpdateWrites = std::uint64_t{1} << 22;
 
@@ -48,7 +49,7 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   Outcome handshake();
-  /// Takes all of `from`. done or failed.
+  /// Encrypts all of `from`. Outcome: done or failed.
   Outcome encrypt(std::string_view from);
   Moved decrypt(std::span<char> to);
 
@@ -56,25 +57,26 @@ class Session {
   RecordBuffer& outgoing() { return buffers_.outgoing; }
   [[nodiscard]] const RecordBuffer& incoming() const { return buffers_.incoming; }
   [[nodiscard]] const RecordBuffer& outgoing() const { return buffers_.outgoing; }
-  /// Decrypted bytes wait inside OpenSSL.
+  /// Whether decrypted bytes wait inside OpenSSL.
   [[nodiscard]] bool hasPending() const { return SSL_pending(ssl_.get()) > 0; }
 
   [[nodiscard]] const std::string& failure() const { return failure_; }
-  /// After the handshake: 32 bytes that both ends of this session, and nobody else, know. Empty when OpenSSL fails.
+  /// After the handshake: 32 bytes that only the two ends of this session know. Empty when OpenSSL fails.
   [[nodiscard]] std::string exported(std::string_view label) const;
-  /// Before the handshake of an end that calls: offers to go on from an earlier session. The other end may refuse, and
-  /// the handshake is a whole one.
+  /// Before the handshake of a calling end: offers to resume an earlier session. If the other end refuses, the
+  /// handshake is a full one.
   void resume(SSL_SESSION* earlier) { SSL_set_session(ssl_.get(), earlier); }
-  /// After the handshake: OpenSSL has checked nothing that was checked in the earlier session.
+  /// After the handshake: whether the session was resumed; then OpenSSL has not repeated the checks of the earlier
+  /// session.
   [[nodiscard]] bool resumed() const { return SSL_session_reused(ssl_.get()) == 1; }
   [[nodiscard]] CertificatePtr peerCertificate() const { return CertificatePtr(SSL_get1_peer_certificate(ssl_.get())); }
-  /// What the other end sent with its certificate, in a whole handshake, to show who has issued it. An end that calls
-  /// knows it in sessions that go on from that one too, one that is called does not.
+  /// The chain that the other end sent with its certificate in a full handshake. A calling end has it in resumed
+  /// sessions too, an accepting end does not.
   [[nodiscard]] ChainPtr peerChain() const {
     const STACK_OF(X509)* shown = SSL_get_peer_cert_chain(ssl_.get());
     return ChainPtr(shown != nullptr ? X509_chain_up_ref(const_cast<STACK_OF(X509)*>(shown)) : nullptr);
   }
-  /// What the ticket of an end that was called carries for itself: see Certificates.
+  /// The data that the accepting end has put into its ticket: see Certificates.
   [[nodiscard]] std::string_view ticketData() const {
     void* data = nullptr;
     std::size_t bytes = 0;
@@ -99,11 +101,11 @@ class Session {
   Outcome judge(int result, bool handshaking);
   void updateKeyWhenDue(std::size_t bytes);
 
-  Buffers buffers_; ///< Before ssl_, whose BIO points to it.
+  Buffers buffers_; ///< Declared before ssl_, whose BIO points to it.
   SslPtr ssl_;
   std::string failure_;
   std::uint64_t key_update_bytes_ = kKeyUpdateBytes;
-  std::uint64_t bytes_ = 0; ///< Since the last change of key, as the next.
+  std::uint64_t bytes_ = 0; ///< Since the last change of key; so is the next.
   std::uint64_t writes_ = 0;
   std::uint64_t key_updates_ = 0;
 };

@@ -31,7 +31,8 @@ class SharedKey final : public Credentials {
     SSL_CTX_set_app_data(context(), this);
     SSL_CTX_set_psk_use_session_callback(context(), offer);
     SSL_CTX_set_psk_find_session_callback(context(), find);
-    // A callee that shows a certificate instead of the key is not trusted: there is no authority that could vouch.
+    // An accepting end that shows a certificate instead of the key is not trusted: there is no authority that could
+    // vouch for it.
     SSL_CTX_set_verify(context(), SSL_VERIFY_PEER, nullptr);
     process_key_.reset(EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"));
     identity_ = fingerprint(process_key_.get());
@@ -69,7 +70,7 @@ class SharedKey final : public Credentials {
       return Status::error(GOSS_ERR_PROTOCOL, "the other end does not own the key that it names");
     }
     ProvenPeer peer{fingerprint(key.get()), {}, RankSet::any()};
-    // Who reflects our own messages back at us has our secrets' echo, not the swarm key.
+    // A peer that reflects this end's messages proves nothing: it echoes this process's identity.
     if (peer.identity == identity()) return Status::error(GOSS_ERR_PROTOCOL, "the other end is this process itself");
     return peer;
   }
@@ -87,12 +88,12 @@ class SharedKey final : public Credentials {
       return Status::error(GOSS_ERR_INVALID_ARGUMENT,
                            fmt::format("GOSS_TLS: {} is no swarm key; goss-keys psk makes one", path));
     std::memcpy(key_.data(), key.get().data(), kKeyBytes);
-    // It travels in clear, so it is no name that somebody chose and says nothing about the key.
+    // The name is sent unencrypted, so it is a hash, which reveals neither a name that a user chose nor the key.
     key_name_ = sha256("gossamer key name 1" + key.get()).substr(0, 16);
     return Status::ok();
   }
 
-  /// What the end that calls, or the other, signs: nobody outside of this very session can know it.
+  /// The text that the calling end, or the accepting end, signs: only the two ends of this session can know it.
   static std::string claim(const Session& session, bool by_caller) {
     const std::string secret = session.exported(kLabel);
     return secret.empty() ? secret
@@ -122,7 +123,7 @@ class SharedKey final : public Credentials {
     return *session != nullptr ? 1 : 0;
   }
 
-  /// 0 ends the handshake at once: an unknown key costs the least that it can.
+  /// Returning 0 ends the handshake at once: an unknown key costs as little as possible.
   static int find(SSL* ssl, const unsigned char* name, std::size_t bytes, SSL_SESSION** session) {
     const SharedKey* self = of(ssl);
     *session = nullptr;

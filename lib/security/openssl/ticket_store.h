@@ -1,4 +1,4 @@
-/// What a process that calls keeps of its sessions, so that the next one with the same other end is shorter.
+/// Session tickets that a calling process keeps, so that the next session with the same peer is shorter.
 #ifndef GOSS_LIB_SECURITY_OPENSSL_TICKET_STORE_H_
 #define GOSS_LIB_SECURITY_OPENSSL_TICKET_STORE_H_
 
@@ -11,12 +11,13 @@
 
 namespace goss::security {
 
-/// The newest ticket of each other end, by its identity. Any thread: sessions of several threads share it.
+/// The newest ticket of each peer, by its identity. Any thread: sessions of several threads share it.
 class TicketStore {
  public:
-  /// Full: tickets of further ends are dropped, whose next session is a whole one.
+  /// Stores a ticket. When full, drops tickets of further peers, whose next session is then a full one.
   void keep(const std::string& identity, SessionPtr ticket);
-  /// Null where there is none. It stays here: connections to one end that break together begin anew together.
+  /// The ticket; null where there is none. It stays stored: several broken connections to one peer can be resumed
+  /// together.
   [[nodiscard]] SessionPtr find(std::string_view identity) const;
 
  private:

@@ -20,7 +20,7 @@ constexpr std::string_view kVersionAlert("\x15\x03\x03\x00\x02\x02\x46", 7);
 Greeting TlsFilter::greet(int fd) {
   while (phase_ == Phase::handshake || phase_ == Phase::proof) {
     const bool moved = phase_ == Phase::handshake ? shakeHands() : awaitProof();
-    flush(fd); // The alert too, that tells the other end why.
+    flush(fd); // Sends the alert, too, which tells the other end why.
     if (moved) continue;
     const Fetched fetched = fetch(fd);
     if (fetched == Fetched::end) return fail({});
@@ -35,12 +35,12 @@ Greeting TlsFilter::fail(std::string why) {
   return Greeting::failed;
 }
 
-/// False: it needs more input.
+/// False: the handshake needs more input.
 bool TlsFilter::shakeHands() {
   const Session::Outcome outcome = session_->handshake();
   if (outcome == Session::Outcome::needsInput) return false;
   if (outcome != Session::Outcome::done) {
-    // OpenSSL answers bytes that are no TLS with silence; an alert tells a caller in clear what is spoken here.
+    // OpenSSL does not answer bytes that are no TLS; an alert tells an unencrypted caller which protocol is expected.
     if (!calls_ && session_->outgoing().empty())
       session_->outgoing().append(kVersionAlert.data(), kVersionAlert.size());
     fail(session_->failure());
@@ -88,8 +88,8 @@ TlsFilter::Fetched TlsFilter::fetch(int fd) {
   const StreamResult got = readUnder(fd, incoming.room(size), size);
   incoming.commit(got.bytes);
   if (got.ended) {
-    // A write that met a reset has taken its error off the socket, and the read finds an orderly end. EPIPE says no
-    // more than that an end has come before.
+    // A write that met a reset has taken the error off the socket, and the read then finds an orderly end. EPIPE only
+    // says that an end has come before.
     const bool reset = got.error == 0 && write_end_.error != 0 && write_end_.error != EPIPE;
     end_ = reset ? write_end_ : got;
     return Fetched::end;
@@ -126,7 +126,7 @@ StreamResult TlsFilter::read(int fd, std::span<const iovec> to) {
       if (over && moved.outcome == Session::Outcome::failed && failure_.empty()) failure_ = session_->failure();
       const Fetched fetched = over || dry ? Fetched::nothing : fetch(fd);
       if (fetched == Fetched::some) {
-        // A short read has emptied the socket: asking again would be in vain.
+        // A short read has emptied the socket: reading again would return nothing.
         dry = session_->incoming().contents().size() < kBatchBytes;
         continue;
       }
@@ -153,7 +153,7 @@ std::string_view TlsFilter::nextPiece(std::span<const iovec> from, std::size_t s
     const std::size_t room = kBatchBytes - std::min(kBatchBytes, session_->outgoing().contents().size());
     return first.substr(0, std::max(room, kRecordBytes));
   }
-  // A frame and what follows it become one record: each costs as much as a kilobyte does.
+  // A frame and its payload become one record, because a record costs as much as a kilobyte.
   if (!gathered_) gathered_ = std::make_unique_for_overwrite<char[]>(kRecordBytes);
   std::size_t size = 0;
   for (; at < from.size() && size < kRecordBytes; ++at, skip = 0) {
@@ -179,9 +179,9 @@ StreamResult TlsFilter::write(int fd, std::span<const iovec> from) {
     flush(fd);
     if (piece.empty()) break;
   }
-  // A session that failed will never write again: to say nothing would look like a full socket.
+  // A session that failed will never write again; returning no error would look like a full socket.
   if (result.bytes == 0 && !failure_.empty()) return {0, true, EBADMSG};
-  // Bytes that were encrypted for a connection that broke are lost, as in any socket's buffer.
+  // Bytes that were encrypted for a broken connection are lost, as in any socket's buffer.
   return result.bytes == 0 && write_end_.ended ? write_end_ : result;
 }
 

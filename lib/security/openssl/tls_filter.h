@@ -11,9 +11,9 @@
 
 namespace goss::security {
 
-/// Many records go to the socket, and come from it, in one system call: with one call a record, as OpenSSL's own
-/// sockets do it, TLS is 1.4 times slower. A caller that has not proved who it is costs one record's room, a member
-/// two batches. One thread.
+/// Reads and writes many records in one system call: with one call for each record, as OpenSSL's own sockets work, TLS
+/// is 1.4 times slower. A caller that has not proved its identity costs the memory of one record, a member two batches.
+/// One thread.
 class TlsFilter final : public platform::StreamFilter {
  public:
   TlsFilter(std::shared_ptr<const Credentials> credentials, std::unique_ptr<Session> session, bool calls)
@@ -48,10 +48,10 @@ class TlsFilter final : public platform::StreamFilter {
   Fetched fetch(int fd);
   platform::StreamResult readUnder(int fd, void* to, std::size_t size);
   platform::StreamResult writeUnder(int fd, std::string_view bytes);
-  /// The next plain bytes of `from` to be encrypted, from `skip` on; small pieces are gathered.
+  /// The next plain bytes of `from` to be encrypted, from `skip` on; small pieces are gathered into one.
   std::string_view nextPiece(std::span<const iovec> from, std::size_t skip);
   bool batchIsFull() const;
-  /// Answers to a member that asks for new keys, but does not read, must not pile up.
+  /// Whether answers wait for a member that asks for new keys but does not read; they must not pile up.
   bool owesAnswers() const;
 
   static constexpr std::size_t kGreetingBytes = 17 * 1024;
@@ -63,11 +63,11 @@ class TlsFilter final : public platform::StreamFilter {
   const bool calls_;
   std::unique_ptr<platform::StreamFilter> under_; ///< Null: the socket.
   Phase phase_ = Phase::handshake;
-  std::string proof_; ///< Of the other end, as far as it has come.
+  std::string proof_; ///< The other end's proof, as far as it has come.
   ProvenPeer peer_;
   std::string failure_;
-  platform::StreamResult end_;       ///< What the socket said to the last read, once it has ended.
-  platform::StreamResult write_end_; ///< The same for writes.
+  platform::StreamResult end_;       ///< Result of the last read of the socket, once that has ended.
+  platform::StreamResult write_end_; ///< Result of the last write, once the socket has ended.
   std::unique_ptr<char[]> gathered_;
 };
 
