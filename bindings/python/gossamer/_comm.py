@@ -127,6 +127,7 @@ class Comm:
         self._blocked = 0  # calls inside of the library that do
         self._pending: "set[Operation]" = set()
         self._dropped: "collections.deque[Operation]" = collections.deque()  # whose Request is gone
+        self._is_telling = False  # goss_comm_event_fd was called
         self._watcher: Optional[Watch] = None
         self._memory: "dict[int, Any]" = {}
         rank, size = ctypes.c_int32(), ctypes.c_int32()
@@ -490,7 +491,7 @@ class Comm:
             handle = self._open()
             self._sweep()
             self._pending.add(operation)
-            operation.is_told = self._watcher is not None
+            operation.is_told = self._is_telling
             status = getattr(library, function)(handle, *arguments, options.struct, operation.handle)
             if status:
                 self._pending.discard(operation)
@@ -585,10 +586,12 @@ class Comm:
     def _sizes(self, counts: Sequence[int], displs: Sizes) -> Tuple[Any, Any]:
         return _buffers.sizes(counts, self._size, "counts"), _buffers.sizes(displs, self._size, "displs")
 
-    def _event_fd(self) -> int:
+    def _told(self) -> int:
+        """The descriptor that tells of operations which start from now on."""
         descriptor = ctypes.c_int()
         with self._lock:
             check(library.goss_comm_event_fd(self._open(), descriptor))
+            self._is_telling = True
         return descriptor.value
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> Watch:

@@ -134,7 +134,7 @@ class Request:
             operation.comm._check_open()
             check(library.goss_start(operation.handle))
             operation.flag.value = 0
-            operation.is_told = operation.comm._watcher is not None
+            operation.is_told = operation.comm._is_telling
             operation.error = None
             operation.is_done = False
         return self
@@ -163,7 +163,7 @@ class Watch:
     def __init__(self, comm: "Comm", loop: asyncio.AbstractEventLoop) -> None:
         self._comm = comm
         self.loop = loop
-        self._descriptor = comm._event_fd()
+        self._descriptor = comm._told()
         self._waiting: List[Tuple[Operation, "asyncio.Future[None]"]] = []
 
     def completion(self, operation: Operation) -> "asyncio.Future[None]":

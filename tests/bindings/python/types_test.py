@@ -9,6 +9,7 @@ import unittest
 import gossamer
 
 PACKAGE = os.path.dirname(gossamer.__file__)
+CONFIG = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "bindings", "python", "pyproject.toml")
 
 PROGRAM = """
 import gossamer
@@ -22,16 +23,21 @@ comm.all_reduce(bytearray(4), op=3)
 
 @unittest.skipUnless(shutil.which("mypy"), "mypy is not installed")
 class Types(unittest.TestCase):
-    def check(self, *arguments):
-        with tempfile.TemporaryDirectory() as cache:
-            return subprocess.run(["mypy", "--strict", "--cache-dir", cache, *arguments], capture_output=True, text=True,
-                                  check=False, env=dict(os.environ, MYPYPATH=os.path.dirname(PACKAGE)))
+    @classmethod
+    def setUpClass(cls):
+        cls.cache = tempfile.TemporaryDirectory()
 
-    def test_the_package_is_typed(self):
+    @classmethod
+    def tearDownClass(cls):
+        cls.cache.cleanup()
+
+    def check(self, *arguments):
+        return subprocess.run(["mypy", "--strict", "--config-file", CONFIG, "--cache-dir", self.cache.name, *arguments],
+                              capture_output=True, text=True, check=False, env=dict(os.environ, MYPYPATH=os.path.dirname(PACKAGE)))
+
+    def test_the_package_is_typed_and_programs_are_checked_against_it(self):
         done = self.check("-p", "gossamer")
         self.assertEqual(done.returncode, 0, done.stdout)
-
-    def test_programs_are_checked_against_it(self):
         done = self.check("-c", PROGRAM)
         self.assertEqual(done.stdout.count("error:"), 2, done.stdout)
         self.assertIn('"None" of "Optional[Comm]"', done.stdout)

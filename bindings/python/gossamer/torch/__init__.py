@@ -1,0 +1,53 @@
+"""Gossamer under torch.distributed, for tensors on the CPU.
+
+    import torch.distributed as dist
+    import gossamer.torch                      # torch 2.9 and later find the backend by themselves
+    dist.init_process_group("gossamer")        # torchrun says who this process is
+
+docs/python.md is the guide.
+"""
+
+import inspect
+from typing import Any
+
+import torch.distributed as dist
+
+from .._comm import Comm
+from ._group import GossamerGroup, Options, meet
+from ._hooks import group_of, hook
+from ._shrink import prepared, shrink
+from ._work import seconds
+
+__all__ = ["GossamerGroup", "Options", "communicator", "hook", "monitored_barrier", "register", "shrink"]
+
+
+def communicator(group: Any = None) -> Comm:
+    """The gossamer.Comm of a process group; None: of the default one. It belongs to the group."""
+    return group_of(group).comm
+
+
+def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:
+    """torch.distributed.monitored_barrier, which older torch keeps for Gloo: raises gossamer.Timeout naming the ranks that have
+    not come within ``timeout`` (a timedelta). The group stays usable."""
+    group_of(group).monitored_barrier(timeout, wait_all_ranks)
+
+
+def _create(options: Any, pg_options: Any = None) -> GossamerGroup:
+    """What torch.distributed calls to make a group."""
+    if pg_options is not None and not isinstance(pg_options, Options):
+        raise TypeError("pg_options of backend gossamer is a gossamer.torch.Options")
+    if prepared:
+        return GossamerGroup(prepared.pop())
+    comm = meet(options.store, options.group_rank, options.group_size, seconds(options.timeout),
+                pg_options.settings if pg_options is not None else {})
+    return GossamerGroup(comm)
+
+
+def register() -> None:
+    """Makes backend "gossamer" known to torch.distributed; importing this module does it, and so does torch's entry point."""
+    if not hasattr(dist.Backend, "GOSSAMER"):
+        takes_devices = "devices" in inspect.signature(dist.Backend.register_backend).parameters
+        dist.Backend.register_backend("gossamer", _create, extended_api=True, **({"devices": ["cpu"]} if takes_devices else {}))
+
+
+register()

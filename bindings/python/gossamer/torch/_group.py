@@ -1,0 +1,337 @@
+"""The process group: torch.distributed's calls on a communicator."""
+
+import itertools
+import time
+from typing import Any, Callable, Dict, List, Optional, Sequence
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch._C import _distributed_c10d as c10d
+
+from .._buffers import DTYPES
+from .._comm import ANY_SOURCE, Comm
+from .._errors import Bootstrap, Error, InvalidArgument, Timeout
+from .._request import Request
+from .._world import SETTINGS, UniqueId, init
+from ._work import Completer, GroupWork, seconds
+
+Tensors = List[Tensor]
+Finish = Optional[Callable[[], None]]
+
+_BARRIER_TAG = 2**31 - 1
+_TYPES = frozenset(getattr(torch, name) for name in DTYPES if hasattr(torch, name))
+_OPS = {"SUM": "sum", "PRODUCT": "prod", "MIN": "min", "MAX": "max", "AVG": "avg", "BAND": "band", "BOR": "bor", "BXOR": "bxor"}
+_BOOL_OPS = {"sum": "lor", "prod": "land", "band": "land", "bor": "lor", "bxor": "lxor"}
+
+
+class Options:
+    """``pg_options`` of a group: the settings of gossamer.init(), such as codec, tls, algorithm, transport, interface.
+
+        dist.init_process_group("gossamer", pg_options=gossamer.torch.Options(tls="psk:key", codec="fp16"))
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        unknown = set(settings) - set(SETTINGS)
+        if unknown:
+            raise TypeError(f"Options: unknown setting '{min(unknown)}'; there are {', '.join(SETTINGS)}")
+        self.settings = settings
+
+
+def op_of(reduce_op: Any, dtype: torch.dtype) -> str:
+    """Gossamer's name of a ReduceOp for elements of a type."""
+    for name, op in _OPS.items():
+        if hasattr(dist.ReduceOp, name) and reduce_op == getattr(dist.ReduceOp, name):
+            return _BOOL_OPS.get(op, op) if dtype == torch.bool else op
+    raise InvalidArgument(f"ReduceOp {reduce_op} is not offered by backend gossamer; it has {', '.join(_OPS)}")
+
+
+def contiguous(tensor: Tensor) -> Tensor:
+    """The tensor, or a contiguous copy of it; sparse ones are refused."""
+    if tensor.layout is not torch.strided:
+        raise TypeError(f"backend gossamer has no sparse collectives ({tensor.layout}); give tensor.to_dense()")
+    return tensor.detach().contiguous()
+
+
+def as_moved(tensor: Tensor) -> Tensor:
+    """A contiguous tensor as it may be sent: one of a type that Gossamer lacks as bytes."""
+    return tensor if tensor.dtype in _TYPES else tensor.reshape(-1).view(torch.uint8)
+
+
+def copies(pairs: Sequence[Any]) -> Finish:
+    """Copies (to, from) where they are not the same memory, after the work."""
+    left = [(to, source) for to, source in pairs if to.data_ptr() != source.data_ptr() or not to.is_contiguous()]
+
+    def finish() -> None:
+        for to, source in left:
+            to.copy_(source.view(to.shape))
+
+    return finish if left else None
+
+
+def meet(store: Any, rank: int, size: int, timeout: Optional[float], settings: Dict[str, Any]) -> Comm:
+    """The communicator of ranks that share a store of torch."""
+    limits = {name: value for name, value in (("timeout", timeout), ("bootstrap_timeout", timeout)) if value}
+    limits.update(settings)
+    if rank != 0:
+        content = store.get("gossamer")
+        if content[:1] == b"!":
+            raise Bootstrap(f"rank 0 could not begin: {content[1:].decode()}", 0)
+        return init(rank, size, bytes(content), **limits)
+    try:
+        unique_id = UniqueId(**settings)
+    except Error as error:
+        store.set("gossamer", b"!" + error.text.encode())
+        raise
+    store.set("gossamer", bytes(unique_id))
+    return init(rank, size, unique_id, **limits)
+
+
+class Collectives:
+    """What both kinds of groups are made of. Tensors are on the CPU; those that are not contiguous go by a copy."""
+
+    _comm: Comm
+    _completer: Completer
+
+    def _begin(self, comm: Comm) -> None:
+        self._comm = comm
+        self._completer = Completer(comm)
+        self._barriers = itertools.count()
+
+    @property
+    def comm(self) -> Comm:
+        """The communicator below."""
+        return self._comm
+
+    def _work(self, requests: Sequence[Request], result: Any, finish: Finish = None) -> GroupWork:
+        return GroupWork(self._completer, requests, result, finish)
+
+    @staticmethod
+    def _keywords(opts: Any) -> Dict[str, Any]:
+        timeout = seconds(getattr(opts, "timeout", None))
+        return {"async_op": True} if timeout is None else {"async_op": True, "timeout": timeout}
+
+    def getBackendName(self) -> str:  # pylint: disable=invalid-name
+        return "gossamer"
+
+    # ---- Reductions ----
+
+    def allreduce(self, tensors: Any, opts: Any = None) -> GroupWork:
+        tensors = [tensors] if isinstance(tensors, Tensor) else tensors
+        reduce_op = dist.ReduceOp.SUM if opts is None else opts.reduceOp
+        given = [contiguous(one) for one in tensors]
+        requests = [self._comm.all_reduce(one, op=op_of(reduce_op, one.dtype), **self._keywords(opts)) for one in given]
+        return self._work(requests, list(tensors), copies(list(zip(tensors, given))))
+
+    def allreduce_coalesced(self, tensors: Tensors, opts: Any = None) -> GroupWork:
+        return self.allreduce(tensors, opts)
+
+    def reduce(self, tensors: Tensors, opts: Any) -> GroupWork:
+        root = opts.rootRank
+        given = [contiguous(one) for one in tensors]
+        requests = [self._comm.reduce(one, None, op_of(opts.reduceOp, one.dtype), root, **self._keywords(opts)) for one in given]
+        return self._work(requests, list(tensors), copies(list(zip(tensors, given))) if self._comm.rank == root else None)
+
+    def _reduce_scatter_base(self, output: Tensor, tensor: Tensor, opts: Any) -> GroupWork:
+        given, got = contiguous(tensor), contiguous(output)
+        request = self._comm.reduce_scatter(given, got, op_of(opts.reduceOp, given.dtype), **self._keywords(opts))
+        return self._work([request], [output], copies([(output, got)]))
+
+    def reduce_scatter(self, outputs: Tensors, inputs: Sequence[Tensors], opts: Any) -> GroupWork:
+        requests, pairs = [], []
+        for output, parts in zip(outputs, inputs):
+            got = contiguous(output)
+            counts = [part.numel() for part in parts]
+            whole = torch.cat([contiguous(part).reshape(-1) for part in parts])
+            requests.append(self._comm.reduce_scatterv(whole, got, counts, op_of(opts.reduceOp, whole.dtype),
+                                                       **self._keywords(opts)))
+            pairs.append((output, got))
+        return self._work(requests, list(outputs), copies(pairs))
+
+    def reduce_scatter_tensor_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any) -> GroupWork:
+        given, got = [contiguous(one) for one in inputs], [contiguous(one) for one in outputs]
+        requests = [self._comm.reduce_scatter(one, place, op_of(opts.reduceOp, one.dtype), **self._keywords(opts))
+                    for one, place in zip(given, got)]
+        return self._work(requests, list(outputs), copies(list(zip(outputs, got))))
+
+    # ---- Moves ----
+
+    def broadcast(self, tensors: Any, opts: Any) -> GroupWork:
+        tensors = [tensors] if isinstance(tensors, Tensor) else tensors
+        given = [contiguous(one) for one in tensors]
+        requests = [self._comm.broadcast(as_moved(one), opts.rootRank, **self._keywords(opts)) for one in given]
+        return self._work(requests, list(tensors), copies(list(zip(tensors, given))))
+
+    def _allgather_base(self, output: Tensor, tensor: Tensor, opts: Any = None) -> GroupWork:
+        got = contiguous(output)
+        request = self._comm.all_gather(as_moved(contiguous(tensor)), as_moved(got), **self._keywords(opts))
+        return self._work([request], [output], copies([(output, got)]))
+
+    def allgather(self, outputs: Sequence[Tensors], tensors: Tensors, opts: Any = None) -> GroupWork:
+        requests, pairs = [], []
+        for places, tensor in zip(outputs, tensors):
+            if len(places) != self._comm.size:
+                raise InvalidArgument(f"all_gather: {len(places)} output tensors for {self._comm.size} ranks; give one for each")
+            given = contiguous(tensor)
+            counts = [place.numel() for place in places]
+            whole = torch.empty(sum(counts), dtype=given.dtype)
+            if len(set(counts)) == 1:
+                request = self._comm.all_gather(as_moved(given), as_moved(whole), **self._keywords(opts))
+            else:
+                size = given.element_size() if given.dtype not in _TYPES else 1
+                request = self._comm.all_gatherv(as_moved(given), as_moved(whole), [count * size for count in counts],
+                                                 **self._keywords(opts))
+            requests.append(request)
+            pairs += list(zip(places, whole.split(counts)))
+        return self._work(requests, outputs, copies(pairs))
+
+    def allgather_coalesced(self, outputs: Sequence[Tensors], tensors: Tensors, opts: Any = None) -> GroupWork:
+        """`outputs` has a list for each rank."""
+        return self.allgather([list(each) for each in zip(*outputs)], tensors, opts)
+
+    def allgather_into_tensor_coalesced(self, outputs: Tensors, tensors: Tensors, opts: Any = None) -> GroupWork:
+        got = [contiguous(one) for one in outputs]
+        requests = [self._comm.all_gather(as_moved(contiguous(one)), as_moved(place), **self._keywords(opts))
+                    for one, place in zip(tensors, got)]
+        return self._work(requests, list(outputs), copies(list(zip(outputs, got))))
+
+    def gather(self, outputs: Sequence[Tensors], tensors: Tensors, opts: Any) -> GroupWork:
+        given = contiguous(tensors[0])
+        if self._comm.rank != opts.rootRank:
+            request = self._comm.gather(as_moved(given), None, opts.rootRank, **self._keywords(opts))
+            return self._work([request], [])
+        whole = torch.empty(given.numel() * self._comm.size, dtype=given.dtype)
+        request = self._comm.gather(as_moved(given), as_moved(whole), opts.rootRank, **self._keywords(opts))
+        return self._work([request], outputs[0], copies(list(zip(outputs[0], whole.split(given.numel() or 1)))))
+
+    def scatter(self, outputs: Tensors, tensors: Sequence[Tensors], opts: Any) -> GroupWork:
+        got = contiguous(outputs[0])
+        is_root = self._comm.rank == opts.rootRank
+        whole = torch.cat([contiguous(one).reshape(-1) for one in tensors[0]]) if is_root else None
+        request = self._comm.scatter(None if whole is None else as_moved(whole), as_moved(got), opts.rootRank,
+                                     **self._keywords(opts))
+        return self._work([request], list(outputs), copies([(outputs[0], got)]))
+
+    def alltoall_base(self, output: Tensor, tensor: Tensor, output_sizes: Sequence[int], input_sizes: Sequence[int],
+                      opts: Any = None) -> GroupWork:
+        given, got = contiguous(tensor), contiguous(output)
+        size = self._comm.size
+
+        def counts(whole: Tensor, sizes: Sequence[int]) -> List[int]:
+            unit = 1 if whole.dtype in _TYPES else whole.element_size()
+            if not sizes:
+                return [whole.numel() // size * unit] * size
+            return [rows * (whole.numel() // whole.shape[0] if whole.shape[0] else 0) * unit for rows in sizes]
+
+        request = self._comm.all_to_allv(as_moved(given), as_moved(got), counts(given, input_sizes), counts(got, output_sizes),
+                                         **self._keywords(opts))
+        return self._work([request], [output], copies([(output, got)]))
+
+    def alltoall(self, outputs: Tensors, tensors: Tensors, opts: Any = None) -> GroupWork:
+        given = torch.cat([contiguous(one).reshape(-1) for one in tensors])
+        got = torch.empty(sum(one.numel() for one in outputs), dtype=given.dtype)
+        unit = 1 if given.dtype in _TYPES else given.element_size()
+        request = self._comm.all_to_allv(as_moved(given), as_moved(got), [one.numel() * unit for one in tensors],
+                                         [one.numel() * unit for one in outputs], **self._keywords(opts))
+        return self._work([request], list(outputs), copies(list(zip(outputs, got.split([one.numel() for one in outputs])))))
+
+    # ---- Messages ----
+
+    def send(self, tensors: Tensors, dst: int, tag: int = 0) -> GroupWork:
+        return self._work([self._comm.send(as_moved(contiguous(tensors[0])), dst, tag, async_op=True)], list(tensors))
+
+    def recv(self, tensors: Tensors, src: int, tag: int = 0) -> GroupWork:
+        got = contiguous(tensors[0])
+        request = self._comm.recv(as_moved(got), src, tag, async_op=True)
+        return self._work([request], list(tensors), copies([(tensors[0], got)]))
+
+    def recv_anysource(self, tensors: Tensors, tag: int = 0) -> GroupWork:
+        return self.recv(tensors, ANY_SOURCE, tag)
+
+    # ---- Barriers ----
+
+    def barrier(self, opts: Any = None) -> GroupWork:
+        return self._work([self._comm.barrier(**self._keywords(opts))], [])
+
+    def monitored_barrier(self, timeout: Any = None, wait_all_ranks: bool = False) -> None:
+        """A barrier that names the ranks which have not come within `timeout`, and leaves the group usable."""
+        limit = seconds(timeout) or self._comm._timeout or 300.0
+        number = next(self._barriers)
+        token = torch.tensor([number], dtype=torch.int64)
+        if self._comm.rank != 0:
+            self._comm.send(token, 0, _BARRIER_TAG)
+            answer = torch.zeros(1 + self._comm.size, dtype=torch.int64)
+            self._comm.recv(answer, 0, _BARRIER_TAG, timeout=limit + 5)
+            missing = [rank for rank in range(self._comm.size) if answer[1 + rank]]
+        else:
+            missing = self._missing(number, limit, wait_all_ranks)
+            answer = torch.tensor([number] + [int(rank in missing) for rank in range(self._comm.size)])
+            for rank in set(range(1, self._comm.size)) - set(missing):
+                self._comm.send(answer, rank, _BARRIER_TAG)
+        if missing:
+            names = ", ".join(str(rank) for rank in missing)
+            raise Timeout(f"monitored_barrier: rank{'s' if len(missing) > 1 else ''} {names} did not come within {limit:g} s",
+                          missing[0])
+
+    def _missing(self, number: int, limit: float, wait_all_ranks: bool) -> List[int]:
+        deadline = time.monotonic() + limit
+        missing: List[int] = []
+        for rank in range(1, self._comm.size):
+            token = torch.full((1,), -1, dtype=torch.int64)
+            while token.item() != number and not (missing and not wait_all_ranks):
+                try:
+                    self._comm.recv(token, rank, _BARRIER_TAG, timeout=max(0.001, deadline - time.monotonic()))
+                except Error:
+                    break
+            if token.item() != number and (wait_all_ranks or not missing):
+                missing.append(rank)
+        return missing
+
+    # ---- Life ----
+
+    def shutdown(self) -> None:
+        self._comm._destroy()
+        self._completer.close()
+
+    def abort(self) -> None:
+        if not self._comm.is_closed:
+            self._comm.abort("torch.distributed aborted the group")
+
+    # Names of newer torch.
+    all_gather_single = _allgather_base
+    reduce_scatter_single = _reduce_scatter_base
+    all_to_all_single = alltoall_base
+    all_gather_single_coalesced = allgather_into_tensor_coalesced
+    reduce_scatter_single_coalesced = reduce_scatter_tensor_coalesced
+    recv_any_source = recv_anysource
+
+
+def _is_constructible(base: Any) -> bool:
+    """Whether Python classes may derive from it."""
+    try:
+        type("Probe", (base,), {})(0, 1)
+        return True
+    except TypeError:
+        return False
+
+
+# torch 2.9 and later have Backend; before, a group of Python's is a ProcessGroup.
+_Backend: Any = getattr(c10d, "Backend", None)
+IS_BACKEND = _Backend is not None and _is_constructible(_Backend)
+Base: Any = _Backend if IS_BACKEND else c10d.ProcessGroup
+
+
+class GossamerGroup(Collectives, Base):  # type: ignore[misc]
+    """A group of torch.distributed over Gossamer."""
+
+    def __init__(self, comm: Comm) -> None:
+        Base.__init__(self, comm.rank, comm.size)
+        self._begin(comm)
+
+    @property
+    def supports_splitting(self) -> bool:
+        return False
+
+    @property
+    def supports_coalescing(self) -> bool:
+        return False
