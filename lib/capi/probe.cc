@@ -40,7 +40,7 @@ goss_status goss_probe(goss_comm_t comm, int32_t source, int32_t tag, const goss
     if (Status status = check({"goss_probe", comm, pattern}, &found); !status.isOk()) return status;
     const auto read = goss::capi::readOptions("goss_probe", options, nullptr);
     if (!read.isOk()) return read.status();
-    Status status = comm->communicator->probe(pattern, read.value().timeout_ms, found);
+    Status status = comm->communicator->messages().probe(pattern, read.value().timeout_ms, found);
     if (status.isOk() && message != nullptr) *message = found;
     return status;
   });
@@ -51,7 +51,7 @@ goss_status goss_iprobe(goss_comm_t comm, int32_t source, int32_t tag, int* foun
     const Pattern pattern{source, tag};
     if (Status status = check({"goss_iprobe", comm, pattern}, found); !status.isOk()) return status;
     goss_message first{};
-    auto is_there = comm->communicator->probeNow(pattern, first);
+    auto is_there = comm->communicator->messages().probeNow(pattern, first);
     if (!is_there.isOk()) return is_there.status();
     *found = is_there.value() ? 1 : 0;
     if (is_there.value() && message != nullptr) *message = first;

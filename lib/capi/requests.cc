@@ -51,9 +51,9 @@ Status checkMessage(const MessageContext& context, const MessageCall& call) {
 
 /// Starts a call for which isGood() holds. `request` null: blocking, unless a group is open.
 Status launchGood(Communicator& communicator, const MessageCall& call, goss_request_t* request, bool persistent) {
-  if (request == nullptr && !Group::ofThisThread().open()) return communicator.runMessage(call, nullptr);
+  if (request == nullptr && !Group::ofThisThread().open()) return communicator.messages().run(call, nullptr);
   Status error;
-  Operation* started = communicator.startMessage(call, persistent, error);
+  Operation* started = communicator.messages().start(call, persistent, error);
   if (started == nullptr) return error;
   if (request == nullptr) {
     Group::ofThisThread().add(started);

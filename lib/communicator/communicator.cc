@@ -16,10 +16,6 @@ namespace goss {
 namespace {
 
 constexpr std::size_t kMaxIdleExecutions = 256;
-/// About two microseconds. With more ranks than processors who waits lets others run as often as that: to become an
-/// operation of the loop would cost more than the look that finds it done.
-constexpr int kLooks = 160;
-constexpr int kYieldsWhenOversubscribed = 16;
 
 PlanKey keyOf(const Call& call) {
   PlanKey key;
@@ -50,9 +46,8 @@ Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, 
       peers_{group_, context_, mesh_, world_->control()},
       detector_(peers_, {std::chrono::milliseconds(world_->config().silence_ms),
                          [this](int world_rank) { return world_->isSeenToRun(world_rank); }}),
-      shrink_(peers_, world_->log(), shrinkHooks()) {
-  sent_.home_ = Operation::Owner::fixed;
-  sent_.state_ = Operation::State::complete;
+      shrink_(peers_, world_->log(), shrinkHooks()),
+      messenger_({*this, group_, context_, default_timeout_ms_, engine_, mesh_, operations_, blocked_calls_}) {
   auto lock = engine().enter();
   world_->registerOnLoop(*this);
 }
@@ -108,8 +103,8 @@ bool Communicator::tryRunOnLoop(Execution& execution) {
   if (execution.numbered_ || !execution.runsOnBoard() || !engine().isIdleOnLoop()) return false;
   execution.numberOnLoop(history_);
   const TimePoint begun = board_time_.begin();
-  const int yields = engine().oversubscribed() ? kYieldsWhenOversubscribed : 0;
-  bool done = execution.tryRunOnLoop(yields > 0 ? 1 : kLooks);
+  const int yields = engine().oversubscribed() ? Engine::kYields : 0;
+  bool done = execution.tryRunOnLoop(yields > 0 ? 1 : Engine::kLooks);
   for (int i = 0; !done && i < yields && engine().yieldOnLoop(); ++i)
     done = execution.lookAgainOnLoop(1);
   execution.numbered_ = !done;
@@ -118,18 +113,6 @@ bool Communicator::tryRunOnLoop(Execution& execution) {
     return false;
   }
   operations_.count(execution.payload_bytes, board_time_.end(begun));
-  return true;
-}
-
-/// The same for a message, which is posted afterwards, whatever the answer.
-bool Communicator::tryRunOnLoop(MessageOperation& message) {
-  if (!failure_.isOk() || !message.mayEndAtOnceOnLoop()) return false;
-  engine().startUnpostedOnLoop(); // Keeps posting order.
-  SampledDuration& time = operations_.messageTime();
-  const TimePoint begun = time.begin();
-  const int looks = !engine().isIdleOnLoop() ? 0 : engine().oversubscribed() ? kYieldsWhenOversubscribed : kLooks;
-  if (!message.tryRunOnLoop(looks)) return false;
-  operations_.count(message.payload_bytes, time.end(begun));
   return true;
 }
 
@@ -220,7 +203,7 @@ Status Communicator::finish(Operation* operation, goss_message* message) {
   auto lock = engine().enter();
   const BlockedCallGuard inside(blocked_calls_, lock);
   if (operation->state() == Operation::State::inactive) return Status::ok();
-  if (operation->state() == Operation::State::active && !takeUnpostedUntilOnLoop(*operation)) {
+  if (operation->state() == Operation::State::active && !messages().receiveUnpostedUntilOnLoop(*operation)) {
     engine().driveUntil(lock, [&] { return operation->state() == Operation::State::complete; });
   }
   return finishOnLoop(operation, message);
@@ -239,7 +222,8 @@ Status Communicator::finishOnLoop(Operation* operation, goss_message* message) {
 
 bool Communicator::test(Operation& operation) {
   auto lock = engine().enter();
-  if (operation.state() == Operation::State::active && !takeUnpostedUntilOnLoop(operation)) engine().turnOnce(lock);
+  if (operation.state() == Operation::State::active && !messages().receiveUnpostedUntilOnLoop(operation))
+    engine().turnOnce(lock);
   return operation.state() != Operation::State::active;
 }
 
@@ -296,7 +280,7 @@ Status Communicator::finishAll(std::span<Operation*> operations) {
     return left == 0;
   };
   const BlockedCallGuard inside(communicator.blocked_calls_, lock);
-  while (!done() && communicator.takeUnpostedUntilOnLoop(*operations[left - 1])) {
+  while (!done() && communicator.messages().receiveUnpostedUntilOnLoop(*operations[left - 1])) {
   }
   communicator.engine().driveUntil(lock, done);
   Status first;
@@ -304,7 +288,7 @@ Status Communicator::finishAll(std::span<Operation*> operations) {
     if (operation == nullptr) continue;
     if (operation->home_ == Operation::Owner::pool && operation->state_ == Operation::State::complete &&
         operation->status_.isOk()) {
-      communicator.putBackOnLoop(*std::exchange(operation, nullptr));
+      communicator.messages().putBackOnLoop(*std::exchange(operation, nullptr));
       continue;
     }
     const bool persistent = operation->persistent;
@@ -340,6 +324,8 @@ Status Communicator::finishOfSeveral(std::span<Operation*> operations) {
   return first;
 }
 
+void Communicator::startUnposted(Operation& operation) { messages().startUnpostedOnLoop(operation); }
+
 void Communicator::release(Operation* operation) {
   auto lock = engine().enter();
   releaseOnLoop(operation);
@@ -347,14 +333,10 @@ void Communicator::release(Operation* operation) {
 
 void Communicator::releaseOnLoop(Operation* operation) {
   assert(operation->state() != Operation::State::active);
+  if (operation->failsAlone()) return messages().releaseOnLoop(*operation);
   if (operation->signalled_) operations_.unsignal(*operation);
-  if (operation->home_ == Operation::Owner::pool) {
-    if (!operation->status_.isOk()) operation->status_ = Status::ok();
-    return putBackOnLoop(*operation);
-  }
-  if (operation->home_ == Operation::Owner::fixed) return;
   std::unique_ptr<Operation> owned = operations_.takeBack(*operation);
-  if (operation->persistent || operation->failsAlone() || !operation->status().isOk()) return;
+  if (operation->persistent || !operation->status().isOk()) return;
   if (operation->isPhased()) {
     idle_phased_.put(std::unique_ptr<MultiPhaseOperation>(static_cast<MultiPhaseOperation*>(owned.release())));
   } else {

@@ -24,8 +24,7 @@
 #include "health/shrink.h"
 #include "mesh/control.h"
 #include "mesh/group.h"
-#include "messages/point_to_point.h"
-#include "messages/receive_queue.h"
+#include "messages/messenger.h"
 #include "planner/planner.h"
 #include "platform/fork.h"
 #include "state/reference_store.h"
@@ -75,9 +74,7 @@ class Communicator final : private OperationHost {
   [[nodiscard]] OperationHost& operationHost() { return *this; }
   [[nodiscard]] Mesh& mesh() const { return mesh_; }
   [[nodiscard]] std::int64_t defaultTimeoutMs() const { return default_timeout_ms_; }
-  [[nodiscard]] const Envelope& messageEnvelope(DType dtype) const {
-    return message_envelopes_[static_cast<std::size_t>(dtype)];
-  }
+  [[nodiscard]] Messenger& messages() { return messenger_; }
   /// Name of the transport to `rank`; "self" for this rank.
   [[nodiscard]] std::string transportName(int rank) const;
 
@@ -90,16 +87,6 @@ class Communicator final : private OperationHost {
   /// Starts a call; `persistent` ones are planned only. The operation is the caller's until finish() or release(), or
   /// until the communicator goes.
   Result<Operation*> start(const Call& call, bool persistent);
-
-  Status runMessage(const MessageCall& call, goss_message* message);
-  /// As start(). Null: `error` says why.
-  Operation* startMessage(const MessageCall& call, bool persistent, Status& error);
-
-  /// Whether a message is there that a receive of this pattern would get; takes a turn of the loop when nobody else
-  /// does.
-  Result<bool> probeNow(const Pattern& pattern, goss_message& found);
-  /// Blocks until there is one. `timeout_ms` 0: the communicator's.
-  Status probe(const Pattern& pattern, std::int64_t timeout_ms, goss_message& found);
 
   /// Starts an inactive persistent operation.
   Status restart(Operation& operation);
@@ -166,8 +153,6 @@ class Communicator final : private OperationHost {
   /// Of those sent: in the peer's result already.
   void countPlacedOnLoop(std::uint64_t bytes) { operations_.counters().placed_bytes += bytes; }
   void countReceivedOnLoop(std::uint64_t bytes) { operations_.counters().wire_bytes_received += bytes; }
-  SelfChannel& selfChannelOnLoop() { return self_channel_; }
-  ReceiveQueue& receivesOnLoop() { return receives_; }
   /// What error feedback keeps.
   ReferenceStore& referencesOnLoop() { return references_; }
   /// Of the communicator; ok while it has not failed.
@@ -199,28 +184,12 @@ class Communicator final : private OperationHost {
   class AllBlockedCallsGuard;
 
   void releaseOnLoop(Operation* operation);
-  /// One of the pool.
-  void putBackOnLoop(Operation& operation) {
-    if (operation.signalled_) operations_.unsignal(operation);
-    operation.state_ = Operation::State::inactive;
-    operation.active_next_ = idle_message_;
-    idle_message_ = &operation;
-  }
   Result<std::unique_ptr<Execution>> acquireExecutionOnLoop(const Call& call);
   Result<std::unique_ptr<MultiPhaseOperation>> acquirePhasedOnLoop(const Call& call);
   Status runPhased(Engine::Lock& lock, const Call& call);
   void releaseExecution(std::unique_ptr<Execution> execution);
   Status startOnLoop(Operation& operation) { return operations_.startOnLoop(operation); }
   bool tryRunOnLoop(Execution& execution);
-  bool tryRunOnLoop(MessageOperation& message);
-  TryResult trySendOnLoop(const MessageCall& call);
-  TryResult tryRecvOnLoop(const MessageCall& call, int looks, std::size_t& received);
-  TryResult tryStartOnLoop(const MessageCall& call, std::size_t& received);
-  TryResult tryRecvOnLoop(ShortMessages& way, const MessageCall& call, int looks, std::size_t& received);
-  bool takeUnpostedUntilOnLoop(const Operation& last);
-  MessageOperation* takeMessageOnLoop();
-  Operation* startTakenOnLoop(MessageOperation& operation, Status& error);
-  Operation* startSignalledOnLoop(const MessageCall& call, Status& error);
   Status finishOnLoop(Operation* operation, goss_message* message);
   static Status finishOfSeveral(std::span<Operation*> operations);
   Status runToEnd(Engine::Lock& lock, std::unique_ptr<Execution> execution);
@@ -247,8 +216,6 @@ class Communicator final : private OperationHost {
   Engine& engine_; ///< Of the world.
   Mesh& mesh_;     ///< Of the world.
   const std::int64_t default_timeout_ms_;
-  const MessageEnvelopes message_envelopes_ =
-      makeMessageEnvelopes(); ///< To encode one takes a tenth of a short message.
 
   // Guarded by the engine's lock.
   std::unique_ptr<BoardChannel> flat_;
@@ -271,16 +238,12 @@ class Communicator final : private OperationHost {
   std::array<CachedCall, kRecent> recent_;
   std::unordered_map<const Plan*, std::unique_ptr<Execution>> idle_executions_; ///< Null while it is in use.
   IdleList<MultiPhaseOperation> idle_phased_;
-  SelfChannel self_channel_;
-  ReceiveQueue receives_{*this};
   ReferenceStore references_;
   std::map<std::uint8_t, std::shared_ptr<const CodecPair>> codecs_; ///< By tag: the last one of a call, to name it.
   OperationTable operations_{engine_, failure_, history_};
   BlockedCalls blocked_calls_{engine_};
-  SampledDuration board_time_;                          ///< Of collectives on boards that do not become active.
-  std::vector<std::unique_ptr<MessageOperation>> pool_; ///< Used again and again.
-  Operation* idle_message_ = nullptr;                   ///< The first of those that are not in use.
-  MessageOperation sent_{*this};                        ///< The request of all sends that are over at once.
+  SampledDuration board_time_; ///< Of collectives on boards that do not become active.
+  Messenger messenger_;
 };
 
 } // namespace goss

@@ -12,7 +12,6 @@
 
 namespace goss {
 
-class Communicator;
 class History;
 
 /// State machine, all transitions under the engine's lock:
@@ -82,6 +81,7 @@ class Operation {
   friend class Engine;
   friend class OperationTable;
   friend class Communicator;
+  friend class Messenger;
 
   /// Where it is when nobody needs it.
   enum class Owner : std::uint8_t {

@@ -2,58 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "call/call.h"
 #include "call/tag.h"
-#include "communicator/communicator.h"
-#include "mesh/mesh.h"
 
 namespace goss {
 
-MessageEnvelopes makeMessageEnvelopes() {
-  MessageEnvelopes envelopes;
-  for (unsigned dtype = 0; dtype < GOSS_DTYPE_COUNT; ++dtype) {
-    Signature signature;
-    signature.kind = Signature::Kind::pointToPoint;
-    signature.dtype = static_cast<DType>(dtype);
-    envelopes[dtype] = signature.encode();
-  }
-  return envelopes;
-}
+MessageOperation::MessageOperation(MessageContext& context)
+    : Operation(context.host, Failure::alone), context_(context) {}
 
-void SelfChannel::postOnLoop(MessageOperation& operation) {
-  const auto partner = std::find_if(waiting_.begin(), waiting_.end(), [&](const MessageOperation* other) {
-    return other->tag() == operation.tag() && other->sends() != operation.sends();
-  });
-  if (partner == waiting_.end()) {
-    waiting_.push_back(&operation);
-    return;
-  }
-  MessageOperation& other = **partner;
-  waiting_.erase(partner);
-  MessageOperation& receive = operation.sends() ? other : operation;
-  receive.takeFromSelfOnLoop(operation.sends() ? operation : other);
-}
-
-bool SelfChannel::peekOnLoop(std::int32_t tag, goss_message& found) const {
-  const auto send = std::find_if(waiting_.begin(), waiting_.end(), [&](const MessageOperation* other) {
-    return other->sends() && (tag == GOSS_ANY_TAG || other->tag() == tag);
-  });
-  if (send == waiting_.end()) return false;
-  found = {(*send)->call().peer, (*send)->tag(), (*send)->payload_bytes};
-  return true;
-}
-
-void SelfChannel::withdrawOnLoop(MessageOperation& operation) { std::erase(waiting_, &operation); }
-
-MessageOperation::MessageOperation(Communicator& communicator)
-    : Operation(communicator.operationHost(), Failure::alone), communicator_(communicator) {}
-
-MessageOperation::MessageOperation(Communicator& communicator, const MessageCall& call)
-    : MessageOperation(communicator) {
+MessageOperation::MessageOperation(MessageContext& context, const MessageCall& call) : MessageOperation(context) {
   bind(call);
 }
 
@@ -71,7 +30,7 @@ void MessageOperation::bindLightly(const MessageCall& call) {
 
 void MessageOperation::bindRest() {
   piece_ = {call_.buffer, call_.count * dtypeBytes(call_.dtype)};
-  timeout_ms = call_.timeout_ms != 0 ? call_.timeout_ms : communicator().defaultTimeoutMs();
+  timeout_ms = call_.timeout_ms != 0 ? call_.timeout_ms : context_.default_timeout_ms;
   payload_bytes = piece_.iov_len;
   at_once_ = false;
   const std::span<const iovec> pieces(&piece_, piece_.iov_len > 0 ? 1 : 0);
@@ -79,7 +38,7 @@ void MessageOperation::bindRest() {
   if (call_.sends) {
     SendOperation::pieces = pieces;
     SendOperation::bytes = piece_.iov_len;
-    SendOperation::envelope = communicator().messageEnvelope(call_.dtype);
+    SendOperation::envelope = context_.envelope(call_.dtype);
   } else {
     RecvOperation::pieces = pieces;
     RecvOperation::capacity = piece_.iov_len;
@@ -90,8 +49,8 @@ void MessageOperation::bindRest() {
 void MessageOperation::aimAt(int peer, std::int32_t tag) {
   peer_ = peer;
   tag_ = tag;
-  const Tag wire_tag = pointToPointTag(communicator().context(), tag);
-  const int world_peer = communicator().worldRank(peer);
+  const Tag wire_tag = pointToPointTag(context_.context, tag);
+  const int world_peer = context_.group.worldRank(peer);
   (call_.sends ? SendOperation::peer : RecvOperation::peer) = world_peer;
   (call_.sends ? SendOperation::tag : RecvOperation::tag) = wire_tag;
 }
@@ -99,14 +58,13 @@ void MessageOperation::aimAt(int peer, std::int32_t tag) {
 MessageOperation::~MessageOperation() { withdrawOnLoop(); }
 
 bool MessageOperation::mayEndAtOnceOnLoop() const {
-  return call_.peer != communicator().rank() &&
-         (call_.sends || !communicator().receivesOnLoop().holds({call_.peer, call_.tag}));
+  return call_.peer != context_.group.rank() && (call_.sends || !context_.receives.holds({call_.peer, call_.tag}));
 }
 
 bool MessageOperation::tryRunOnLoop(int looks) {
   at_once_ = true;
   postOnLoop();
-  if (!call_.sends && !ended_) communicator().engine().turnUntilOnLoop(ended_, looks);
+  if (!call_.sends && !ended_) context_.engine.turnUntilOnLoop(ended_, looks);
   at_once_ = !ended_ || !result_.isOk();
   return !at_once_;
 }
@@ -120,7 +78,7 @@ void MessageOperation::startOnLoop() {
 void MessageOperation::postOnLoop() {
   ended_ = false;
   taken_back_ = false;
-  if (!call_.sends && communicator().receivesOnLoop().holds({call_.peer, call_.tag})) {
+  if (!call_.sends && context_.receives.holds({call_.peer, call_.tag})) {
     forgetPlace();
     return queueOnLoop();
   }
@@ -129,18 +87,14 @@ void MessageOperation::postOnLoop() {
 
 void MessageOperation::queueOnLoop() {
   message = {call_.peer, call_.tag, 0};
-  communicator().receivesOnLoop().add(*this);
-  communicator().engine().keepPollingOnLoop(*this);
+  context_.receives.add(*this);
+  context_.engine.keepPollingOnLoop(*this);
 }
 
 void MessageOperation::postToPeerOnLoop() {
   message = call_.sends ? goss_message{-1, 0, 0} : goss_message{peer_, tag_, 0};
-  if (peer_ == communicator().rank()) {
-    posted_ = true;
-    communicator().selfChannelOnLoop().postOnLoop(*this);
-    return;
-  }
-  Mesh& mesh = communicator().mesh();
+  if (peer_ == context_.group.rank()) return postToSelfOnLoop();
+  Mesh& mesh = context_.mesh;
   if (!call_.sends) {
     posted_ = true;
     mesh.transport(RecvOperation::peer)->recv(*this);
@@ -149,20 +103,32 @@ void MessageOperation::postToPeerOnLoop() {
   if (!mesh.isUp(SendOperation::peer)) {
     if (Status status = mesh.linkStatus(SendOperation::peer); !status.isOk()) return ended(status);
   }
-  communicator().countSentOnLoop(piece_.iov_len);
+  context_.operations.counters().wire_bytes_sent += piece_.iov_len;
   posted_ = true;
   if (mesh.transport(SendOperation::peer)->send(*this)) ended(Status::ok());
 }
 
+void MessageOperation::postToSelfOnLoop() {
+  posted_ = true;
+  MessageOperation* partner =
+      context_.self_channel.matchOnLoop({this, call_.sends, {peer_, tag_, call_.sends ? piece_.iov_len : 0}});
+  if (partner == nullptr) return;
+  if (call_.sends) {
+    partner->takeFromSelfOnLoop(*this);
+  } else {
+    takeFromSelfOnLoop(*partner);
+  }
+}
+
 void MessageOperation::advanceOnLoop() {
-  if (ended_) return communicator().failAloneOnLoop(*this, result_);
+  if (ended_) return context_.operations.failAloneOnLoop(*this, result_);
   if (!taken_back_) return;
   taken_back_ = false;
   takeBackOnLoop();
   queueOnLoop();
 }
 
-bool MessageOperation::pollOnLoop() { return communicator().receivesOnLoop().pollOnLoop(*this); }
+bool MessageOperation::pollOnLoop() { return context_.receives.pollOnLoop(*this); }
 
 void MessageOperation::takeOnLoop(const goss_message& found) {
   aimAt(found.source, found.tag);
@@ -171,17 +137,17 @@ void MessageOperation::takeOnLoop(const goss_message& found) {
 
 void MessageOperation::giveBackOnLoop() { takeBackOnLoop(); }
 
-void MessageOperation::giveUpOnLoop(const Status& why) { communicator().failAloneOnLoop(*this, why); }
+void MessageOperation::giveUpOnLoop(const Status& why) { context_.operations.failAloneOnLoop(*this, why); }
 
 /// A receive that names rank and tag waits where it is.
 void MessageOperation::onTakenBack() {
   if (!call_.isWild()) return;
   taken_back_ = true;
-  communicator().engine().markDirtyOnLoop(*this);
+  context_.engine.markDirtyOnLoop(*this);
 }
 
 void MessageOperation::withdrawOnLoop() {
-  if (isQueued()) communicator().receivesOnLoop().remove(*this);
+  if (isQueued()) context_.receives.remove(*this);
   takeBackOnLoop();
 }
 
@@ -189,11 +155,11 @@ void MessageOperation::withdrawOnLoop() {
 void MessageOperation::takeBackOnLoop() {
   if (!posted_) return;
   posted_ = false;
-  if (peer_ == communicator().rank()) {
-    communicator().selfChannelOnLoop().withdrawOnLoop(*this);
+  if (peer_ == context_.group.rank()) {
+    context_.self_channel.withdrawOnLoop(*this);
     return;
   }
-  Transport& transport = *communicator().mesh().transport(call_.sends ? SendOperation::peer : RecvOperation::peer);
+  Transport& transport = *context_.mesh.transport(call_.sends ? SendOperation::peer : RecvOperation::peer);
   if (call_.sends) {
     transport.cancel(static_cast<SendOperation&>(*this));
   } else {
@@ -208,28 +174,28 @@ std::string MessageOperation::describe() const {
 
 std::vector<int> MessageOperation::waitingForRanks() const {
   if (posted_) return {peer_};
-  return communicator().receivesOnLoop().sources(pattern());
+  return context_.receives.sources(pattern());
 }
 
 void MessageOperation::ended(const Status& status) {
-  if (isQueued()) communicator().receivesOnLoop().remove(*this);
+  if (isQueued()) context_.receives.remove(*this);
   posted_ = false;
   ended_ = true;
   if (!status.isOk() || !result_.isOk()) result_ = status; // Mostly both are.
   if (at_once_) return;
   if (status.isOk()) {
-    communicator().completeOnLoop(*this, status);
+    context_.operations.completeOnLoop(*this, status);
   } else {
-    communicator().engine().markDirtyOnLoop(*this);
+    context_.engine.markDirtyOnLoop(*this);
   }
 }
 
 void MessageOperation::onSent(const Status& status) { ended(status); }
 
 Status MessageOperation::onMatched(const Envelope& received, std::size_t length) {
-  if (isQueued()) communicator().receivesOnLoop().remove(*this);
+  if (isQueued()) context_.receives.remove(*this);
   taken_back_ = false;
-  if (std::memcmp(received.data(), communicator().messageEnvelope(call_.dtype).data(), sizeof received) != 0) {
+  if (std::memcmp(received.data(), context_.envelope(call_.dtype).data(), sizeof received) != 0) {
     const Signature theirs = Signature::decode(received);
     return Status::error(GOSS_ERR_MISMATCH, fmt::format("{}: the message holds {}; use the sender's dtype", describe(),
                                                         dtypeName(theirs.dtype)));
@@ -243,7 +209,7 @@ Status MessageOperation::onMatched(const Envelope& received, std::size_t length)
 }
 
 void MessageOperation::onReceived(const Status& status) {
-  if (status.isOk()) communicator().countReceivedOnLoop(message.bytes);
+  if (status.isOk()) context_.operations.counters().wire_bytes_received += message.bytes;
   ended(status);
 }
 

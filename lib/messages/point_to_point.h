@@ -2,13 +2,10 @@
 #ifndef GOSS_LIB_MESSAGES_POINT_TO_POINT_H_
 #define GOSS_LIB_MESSAGES_POINT_TO_POINT_H_
 
-#include <array>
 #include <cstdint>
-#include <deque>
 
-#include "call/signature.h"
 #include "engine/operation.h"
-#include "messages/receive_queue.h"
+#include "messages/message_environment.h"
 
 namespace goss {
 
@@ -26,32 +23,13 @@ struct MessageCall {
   [[nodiscard]] bool isWild() const { return peer < 0 || tag < 0; }
 };
 
-/// What travels with a message and must be equal at both ends, by dtype: all that it depends on.
-using MessageEnvelopes = std::array<Envelope, GOSS_DTYPE_COUNT>;
-MessageEnvelopes makeMessageEnvelopes();
-
-class Communicator;
-class MessageOperation;
-
-/// Messages of a rank to itself: copied from the send's buffer into the receive's when both are there. Loop only.
-class SelfChannel {
- public:
-  void postOnLoop(MessageOperation& operation);
-  void withdrawOnLoop(MessageOperation& operation);
-  /// Whether a send waits that a receive of `tag` (GOSS_ANY_TAG: of its tag) would get.
-  [[nodiscard]] bool peekOnLoop(std::int32_t tag, goss_message& found) const;
-
- private:
-  std::deque<MessageOperation*> waiting_; ///< Sends or receives without a partner yet, in order.
-};
-
 /// One message. A failure that concerns this message alone (truncation, dtype, deadline) leaves the communicator
 /// usable.
 class MessageOperation final : public Operation, public QueuedReceive, private SendOperation, private RecvOperation {
  public:
   /// bind() is to follow.
-  explicit MessageOperation(Communicator& communicator);
-  MessageOperation(Communicator& communicator, const MessageCall& call);
+  explicit MessageOperation(MessageContext& context);
+  MessageOperation(MessageContext& context, const MessageCall& call);
   ~MessageOperation() override;
   /// For another message, when this one is over.
   void bind(const MessageCall& call) {
@@ -64,7 +42,7 @@ class MessageOperation final : public Operation, public QueuedReceive, private S
   /// Whether there are two ends, and nothing else must get its message first: it may end without the loop.
   [[nodiscard]] bool mayEndAtOnceOnLoop() const;
   /// Starts the message without making it an operation of the loop, and looks up to `looks` times whether it has come.
-  /// True: it is complete, with success. False: Communicator::startOnLoop() must follow, and goes on from here.
+  /// True: it is complete, with success. False: OperationTable::startOnLoop() must follow, and goes on from here.
   bool tryRunOnLoop(int looks);
 
   void startOnLoop() override;
@@ -80,19 +58,14 @@ class MessageOperation final : public Operation, public QueuedReceive, private S
   void giveUpOnLoop(const Status& why) override;
 
   [[nodiscard]] const MessageCall& call() const { return call_; }
-  [[nodiscard]] bool sends() const { return call_.sends; }
-  /// Tag of the message that this operation is posted for.
-  [[nodiscard]] std::int32_t tag() const { return tag_; }
-  /// The self channel found the partner: `send` completes with this receive.
-  void takeFromSelfOnLoop(MessageOperation& send);
 
  private:
-  friend class SelfChannel;
-
-  [[nodiscard]] Communicator& communicator() const { return communicator_; }
   void aimAt(int peer, std::int32_t tag);
   void postOnLoop();
   void postToPeerOnLoop();
+  void postToSelfOnLoop();
+  /// This receive and `send` complete with each other.
+  void takeFromSelfOnLoop(MessageOperation& send);
   void queueOnLoop();
   void takeBackOnLoop();
   void onTakenBack() override;
@@ -101,7 +74,7 @@ class MessageOperation final : public Operation, public QueuedReceive, private S
   void onReceived(const Status& status) override;
   void ended(const Status& status);
 
-  Communicator& communicator_;
+  MessageContext& context_;
   MessageCall call_;
   iovec piece_;
   int peer_ = -1;        ///< Rank whose message this operation is posted for.

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "engine/operation.h"
-#include "messages/receive_queue.h"
+#include "messages/message_environment.h"
 
 namespace goss {
 
 class ProbeOperation final : public Operation, public QueuedReceive {
  public:
-  ProbeOperation(Communicator& communicator, const Pattern& pattern);
+  ProbeOperation(MessageContext& context, const Pattern& pattern);
 
   void startOnLoop() override;
   void advanceOnLoop() override {}
@@ -28,7 +28,7 @@ class ProbeOperation final : public Operation, public QueuedReceive {
   void giveUpOnLoop(const Status& why) override;
 
  private:
-  Communicator& communicator_;
+  MessageContext& context_;
   const Pattern pattern_;
 };
 

@@ -5,8 +5,6 @@
 #include <algorithm>
 
 #include "call/tag.h"
-#include "communicator/communicator.h"
-#include "mesh/mesh.h"
 
 namespace goss {
 
@@ -43,8 +41,8 @@ bool ReceiveQueue::isFree(std::size_t index) const {
 }
 
 Status ReceiveQueue::sourceStatus(const Pattern& pattern) const {
-  if (pattern.source == GOSS_ANY_SOURCE || pattern.source == communicator_.rank()) return Status::ok();
-  return communicator_.mesh().linkStatus(communicator_.worldRank(pattern.source));
+  if (pattern.source == GOSS_ANY_SOURCE || pattern.source == group_.rank()) return Status::ok();
+  return mesh_.linkStatus(group_.worldRank(pattern.source));
 }
 
 bool ReceiveQueue::sweepOnLoop() {
@@ -76,7 +74,7 @@ bool ReceiveQueue::sweepOnLoop() {
 
 bool ReceiveQueue::findOnLoop(const Pattern& pattern, goss_message& found) const {
   if (pattern.source != GOSS_ANY_SOURCE) return peekOnLoop(pattern.source, pattern.tag, found);
-  const int size = communicator_.size();
+  const int size = group_.size();
   for (int i = 0; i < size; ++i) {
     if (peekOnLoop((next_ + i) % size, pattern.tag, found)) return true;
   }
@@ -84,11 +82,11 @@ bool ReceiveQueue::findOnLoop(const Pattern& pattern, goss_message& found) const
 }
 
 bool ReceiveQueue::peekOnLoop(int source, std::int32_t tag, goss_message& found) const {
-  if (source == communicator_.rank()) return communicator_.selfChannelOnLoop().peekOnLoop(tag, found);
-  const int peer = communicator_.worldRank(source);
-  const Transport* transport = communicator_.mesh().transport(peer);
+  if (source == group_.rank()) return self_channel_.peekOnLoop(tag, found);
+  const int peer = group_.worldRank(source);
+  const Transport* transport = mesh_.transport(peer);
   const Tag mask = tag == GOSS_ANY_TAG ? ~kUserTagMask : ~Tag{0};
-  const Tag value = pointToPointTag(communicator_.context(), tag == GOSS_ANY_TAG ? 0 : tag);
+  const Tag value = pointToPointTag(context_, tag == GOSS_ANY_TAG ? 0 : tag);
   Arrived arrived;
   if (transport == nullptr || !transport->peek(peer, mask, value, arrived)) return false;
   found = {source, static_cast<std::int32_t>(arrived.tag & kUserTagMask), static_cast<std::size_t>(arrived.bytes)};
@@ -98,8 +96,8 @@ bool ReceiveQueue::peekOnLoop(int source, std::int32_t tag, goss_message& found)
 std::vector<int> ReceiveQueue::sources(const Pattern& pattern) const {
   if (pattern.source != GOSS_ANY_SOURCE) return {pattern.source};
   std::vector<int> ranks;
-  for (int rank = 0; rank < communicator_.size(); ++rank) {
-    if (rank != communicator_.rank()) ranks.push_back(rank);
+  for (int rank = 0; rank < group_.size(); ++rank) {
+    if (rank != group_.rank()) ranks.push_back(rank);
   }
   return ranks;
 }

@@ -8,10 +8,11 @@
 
 #include "gossamer/gossamer.h"
 #include "gossamer/status.h"
+#include "mesh/group.h"
+#include "mesh/mesh.h"
+#include "messages/self_channel.h"
 
 namespace goss {
-
-class Communicator;
 
 /// Which messages a receive or a probe accepts.
 struct Pattern {
@@ -70,7 +71,9 @@ class QueuedReceive {
 /// Of a communicator. Under the engine's lock, and not out of a transport's callback but for remove().
 class ReceiveQueue {
  public:
-  explicit ReceiveQueue(Communicator& communicator) : communicator_(communicator) {}
+  /// Of the communicator with this group and number. The queue refers to all arguments.
+  ReceiveQueue(const Group& group, std::uint32_t context, const Mesh& mesh, const SelfChannel& self_channel)
+      : group_(group), context_(context), mesh_(mesh), self_channel_(self_channel) {}
 
   [[nodiscard]] bool isEmpty() const { return entries_.empty(); }
   /// Whether a receive that is posted now must stand here.
@@ -106,7 +109,10 @@ class ReceiveQueue {
   [[nodiscard]] bool isFree(std::size_t index) const;
   [[nodiscard]] bool peekOnLoop(int source, std::int32_t tag, goss_message& found) const;
 
-  Communicator& communicator_;
+  const Group& group_;
+  const std::uint32_t context_;
+  const Mesh& mesh_;
+  const SelfChannel& self_channel_;
   std::vector<QueuedReceive*> entries_; ///< As they were posted.
   std::uint64_t places_ = 0;
   int next_ = 0;

@@ -81,7 +81,7 @@ Status LinkPing::say(Partner& partner, double word_s) {
   Status status = finish(partner.send);
   if (!status.isOk()) return status;
   partner.word_s = word_s;
-  Operation* started = communicator_.startMessage(
+  Operation* started = communicator_.messages().start(
       {true, &partner.word_s, sizeof partner.word_s, GOSS_UINT8, partner.rank, kPingTag, timeout_ms_}, false, status);
   if (started != nullptr) partner.send = started;
   return status;
@@ -89,7 +89,7 @@ Status LinkPing::say(Partner& partner, double word_s) {
 
 Status LinkPing::listen(Partner& partner) {
   Status status;
-  Operation* started = communicator_.startMessage(
+  Operation* started = communicator_.messages().start(
       {false, &partner.heard_s, sizeof partner.heard_s, GOSS_UINT8, partner.rank, kPingTag, timeout_ms_}, false,
       status);
   if (started != nullptr) partner.receive = started;

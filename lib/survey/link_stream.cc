@@ -186,7 +186,7 @@ Status LinkStream::arrived(Flow& flow, std::uint64_t bytes) {
 
 Status LinkStream::start(Operation*& at, const MessageCall& message) {
   Status status;
-  Operation* started = communicator_.startMessage(message, false, status);
+  Operation* started = communicator_.messages().start(message, false, status);
   if (started != nullptr) at = started;
   return status;
 }

@@ -1,0 +1,251 @@
+#include "messages/messenger.h"
+
+#include <utility>
+
+#include "call/call.h"
+#include "call/tag.h"
+#include "messages/probe.h"
+
+namespace goss {
+
+namespace {
+
+constexpr std::size_t kMaxPooledMessages = 1024;
+/// About a microsecond, at the head of the ring alone. Then the message becomes an operation.
+constexpr int kLooksAtOnce = 100;
+/// Longer messages come in several pieces, for which there must be an operation anyway.
+constexpr std::uint64_t kMaxLightBytes = 16 * 1024;
+
+std::uint64_t bytesOf(const MessageCall& call) { return call.count * dtypeBytes(call.dtype); }
+
+} // namespace
+
+Messenger::Messenger(const MessageEnvironment& environment) : context_(environment) {
+  sent_.home_ = Operation::Owner::fixed;
+  sent_.state_ = Operation::State::complete;
+}
+
+/// Posts the message and looks whether it is over before others would notice that it began: then it needs no deadline,
+/// and no place in the lists of the loop. True: it has completed with success. False: startOnLoop() must follow.
+bool Messenger::tryRunOnLoop(MessageOperation& message) {
+  if (!context_.operations.failure().isOk() || !message.mayEndAtOnceOnLoop()) return false;
+  context_.engine.startUnpostedOnLoop(); // Keeps posting order.
+  SampledDuration& time = context_.operations.messageTime();
+  const TimePoint begun = time.begin();
+  const int looks = !context_.engine.isIdleOnLoop()    ? 0
+                    : context_.engine.oversubscribed() ? Engine::kYields
+                                                       : Engine::kLooks;
+  if (!message.tryRunOnLoop(looks)) return false;
+  context_.operations.count(message.payload_bytes, time.end(begun));
+  return true;
+}
+
+/// A message that needs no operation at all, because nothing is in its way. Unless done nothing has happened.
+TryResult Messenger::trySendOnLoop(const MessageCall& call) {
+  const int peer = context_.group.worldRank(call.peer);
+  ShortMessages* way = context_.mesh.shortMessages(peer);
+  if (way == nullptr || !context_.operations.failure().isOk()) return TryResult::refused;
+  SampledDuration& time = context_.operations.messageTime();
+  const TimePoint begun = time.begin();
+  const std::span bytes(static_cast<const std::byte*>(call.buffer), bytesOf(call));
+  const TryResult came =
+      way->trySend(peer, pointToPointTag(context_.context, call.tag), context_.envelope(call.dtype), bytes);
+  if (came != TryResult::done) return came;
+  context_.operations.counters().wire_bytes_sent += bytes.size();
+  context_.operations.count(bytes.size(), time.end(begun));
+  return came;
+}
+
+/// The same; looks again so many times.
+TryResult Messenger::tryRecvOnLoop(const MessageCall& call, int looks, std::size_t& received) {
+  ShortMessages* way = context_.mesh.shortMessages(context_.group.worldRank(call.peer));
+  if (way == nullptr || !context_.operations.failure().isOk()) return TryResult::refused;
+  return tryRecvOnLoop(*way, call, looks, received);
+}
+
+inline TryResult Messenger::tryRecvOnLoop(ShortMessages& way, const MessageCall& call, int looks,
+                                          std::size_t& received) {
+  SampledDuration& time = context_.operations.messageTime();
+  const TimePoint begun = time.begin();
+  const int peer = context_.group.worldRank(call.peer);
+  const Tag tag = pointToPointTag(context_.context, call.tag);
+  const Envelope& envelope = context_.envelope(call.dtype);
+  const std::span room(static_cast<std::byte*>(call.buffer), bytesOf(call));
+  TryResult came = way.tryRecv(peer, tag, envelope, room, received);
+  for (; came == TryResult::notYet && looks > 0 && !context_.engine.isWanted(); --looks)
+    came = way.tryRecv(peer, tag, envelope, room, received);
+  if (came != TryResult::done) return came;
+  context_.operations.counters().wire_bytes_received += received;
+  context_.operations.count(room.size(), time.end(begun));
+  return came;
+}
+
+/// Of a message that is not waited for. What has come for receives that were posted before is given to them first.
+TryResult Messenger::tryStartOnLoop(const MessageCall& call, std::size_t& received) {
+  if (const Operation* light = context_.engine.firstUnpostedOnLoop(); light != nullptr) {
+    // It is behind these, which its own call of the transport could not know.
+    const bool joins =
+        &light->host() == &context_.host && static_cast<const MessageOperation*>(light)->call().peer == call.peer;
+    if (joins) return TryResult::notYet;
+    context_.engine.startUnpostedOnLoop();
+  }
+  const TryResult came = tryRecvOnLoop(call, 0, received);
+  if (came != TryResult::queued || !context_.engine.turnBrieflyOnLoop()) return came;
+  return tryRecvOnLoop(call, 0, received);
+}
+
+Status Messenger::run(const MessageCall& call, goss_message* message) {
+  auto lock = context_.engine.enter();
+  // Where something else goes on a receive is a turn of the loop for it, too.
+  TryResult came = TryResult::refused;
+  std::size_t received = 0;
+  if (call.sends) {
+    came = trySendOnLoop(call);
+  } else if (context_.engine.isIdleOnLoop() && !call.isWild()) {
+    came = tryRecvOnLoop(call, context_.engine.oversubscribed() ? 0 : kLooksAtOnce, received);
+  }
+  if (came == TryResult::done) {
+    if (message != nullptr) *message = {call.sends ? -1 : call.peer, call.tag, received};
+    return Status::ok();
+  }
+  MessageOperation* operation = takeOnLoop();
+  operation->bind(call);
+  Status status;
+  if (!tryRunOnLoop(*operation)) {
+    const BlockedCallGuard inside(context_.blocked_calls, lock);
+    status = context_.operations.startOnLoop(*operation);
+    if (status.isOk()) {
+      context_.engine.driveUntil(lock, [&] { return operation->state() == Operation::State::complete; });
+      status = operation->status();
+      operation->state_ = Operation::State::inactive;
+    } else {
+      operation->withdrawOnLoop(); // The communicator failed while we looked.
+    }
+  }
+  if (message != nullptr && status.isOk()) *message = operation->message;
+  releaseOnLoop(*operation);
+  return status;
+}
+
+Operation* Messenger::start(const MessageCall& call, bool persistent, Status& error) {
+  auto lock = context_.engine.enter();
+  if (persistent) {
+    auto made = std::make_unique<MessageOperation>(context_, call);
+    made->persistent = true;
+    return context_.operations.handOut(std::move(made));
+  }
+  if (context_.operations.signals()) return startSignalledOnLoop(call, error);
+  if (call.sends && trySendOnLoop(call) == TryResult::done) return &sent_;
+  MessageOperation* operation = takeOnLoop(); // Before anything is received: memory may be at an end.
+  std::size_t received = 0;
+  const bool looks = !call.sends && !call.isWild() && context_.receives.isEmpty();
+  const TryResult came = looks ? tryStartOnLoop(call, received) : TryResult::refused;
+  const bool light =
+      came == TryResult::notYet && context_.engine.mayStayUnpostedOnLoop() && bytesOf(call) <= kMaxLightBytes;
+  if (came == TryResult::done || light) {
+    operation->message = {call.peer, call.tag, received};
+    operation->state_ = light ? Operation::State::active : Operation::State::complete;
+    if (!light) return operation;
+    operation->bindLightly(call);
+    context_.engine.addUnpostedOnLoop(*operation);
+    return operation;
+  }
+  operation->bind(call);
+  if (call.sends && tryRunOnLoop(*operation)) {
+    operation->state_ = Operation::State::complete;
+    return operation;
+  }
+  return startBoundOnLoop(*operation, error);
+}
+
+/// It is bound. Null: `error` says why.
+Operation* Messenger::startBoundOnLoop(MessageOperation& operation, Status& error) {
+  if (error = context_.operations.startOnLoop(operation); !error.isOk()) {
+    operation.withdrawOnLoop();
+    releaseOnLoop(operation);
+    return nullptr;
+  }
+  context_.engine.startedOnLoop(operation);
+  return &operation;
+}
+
+/// The descriptor tells of operations alone, so that each message is one.
+Operation* Messenger::startSignalledOnLoop(const MessageCall& call, Status& error) {
+  MessageOperation* operation = takeOnLoop();
+  operation->bind(call);
+  operation->signalled_ = true;
+  return startBoundOnLoop(*operation, error);
+}
+
+bool Messenger::receiveUnpostedUntilOnLoop(const Operation& last) {
+  if (!last.unposted_) return false;
+  ShortMessages& way =
+      *context_.mesh.shortMessages(context_.group.worldRank(static_cast<const MessageOperation&>(last).call().peer));
+  while (last.unposted_) {
+    auto& light = static_cast<MessageOperation&>(*context_.engine.firstUnpostedOnLoop());
+    std::size_t received = 0;
+    if (tryRecvOnLoop(way, light.call(), kLooksAtOnce, received) != TryResult::done) return false;
+    light.message.bytes = received;
+    light.state_ = Operation::State::complete;
+    context_.engine.removeFirstUnpostedOnLoop();
+  }
+  return true;
+}
+
+void Messenger::startUnpostedOnLoop(Operation& operation) {
+  static_cast<MessageOperation&>(operation).bindRest();
+  if (Status status = context_.operations.startOnLoop(operation); !status.isOk())
+    context_.operations.completeOnLoop(operation, status);
+}
+
+/// Inactive. releaseOnLoop() ends its use.
+MessageOperation* Messenger::takeOnLoop() {
+  if (Operation* idle = idle_; idle != nullptr) {
+    idle_ = std::exchange(idle->active_next_, nullptr);
+    return static_cast<MessageOperation*>(idle);
+  }
+  auto made = std::make_unique<MessageOperation>(context_);
+  if (pool_.size() == kMaxPooledMessages)
+    return static_cast<MessageOperation*>(context_.operations.handOut(std::move(made)));
+  made->home_ = Operation::Owner::pool;
+  pool_.push_back(std::move(made));
+  return pool_.back().get();
+}
+
+void Messenger::releaseOnLoop(Operation& operation) {
+  if (operation.home_ == Operation::Owner::fixed) return;
+  if (operation.home_ == Operation::Owner::pool) {
+    if (!operation.status_.isOk()) operation.status_ = Status::ok();
+    return putBackOnLoop(operation);
+  }
+  if (operation.signalled_) context_.operations.unsignal(operation);
+  context_.operations.takeBack(operation);
+}
+
+Result<bool> Messenger::probeNow(const Pattern& pattern, goss_message& found) {
+  auto lock = context_.engine.enter();
+  if (!context_.operations.failure().isOk()) return context_.operations.failure();
+  context_.engine.turnOnce(lock);
+  context_.engine.startUnpostedOnLoop();                             // Earlier receives have their messages first.
+  if (context_.receives.sweepOnLoop()) context_.engine.notify(lock); // Who sleeps does not know what was posted.
+  if (!context_.operations.failure().isOk()) return context_.operations.failure();
+  if (!context_.receives.findOnLoop(pattern, found)) {
+    if (Status gone = context_.receives.sourceStatus(pattern); !gone.isOk()) return gone;
+    return false;
+  }
+  context_.receives.turnTo(found.source);
+  return true;
+}
+
+Status Messenger::probe(const Pattern& pattern, std::int64_t timeout_ms, goss_message& found) {
+  auto lock = context_.engine.enter();
+  const BlockedCallGuard inside(context_.blocked_calls, lock);
+  ProbeOperation probe(context_, pattern);
+  probe.timeout_ms = timeout_ms > 0 ? timeout_ms : context_.default_timeout_ms;
+  if (Status status = context_.operations.startOnLoop(probe); !status.isOk()) return status;
+  context_.engine.driveUntil(lock, [&] { return probe.state() == Operation::State::complete; });
+  if (probe.status().isOk()) found = probe.message;
+  return probe.status();
+}
+
+} // namespace goss

@@ -1,0 +1,67 @@
+/// The messages of a communicator: starts sends and receives, and probes.
+#ifndef GOSS_LIB_MESSAGES_MESSENGER_H_
+#define GOSS_LIB_MESSAGES_MESSENGER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "gossamer/short_messages.h"
+#include "messages/message_environment.h"
+#include "messages/point_to_point.h"
+
+namespace goss {
+
+/// Most short messages are over before they are an operation. Thread-safe where not marked OnLoop; OnLoop functions
+/// want the engine's lock.
+class Messenger {
+ public:
+  explicit Messenger(const MessageEnvironment& environment);
+
+  /// Sends or receives in this thread. `message` (may be null) is written on success.
+  Status run(const MessageCall& call, goss_message* message);
+  /// Starts a call; `persistent` ones are made only. The operation is the caller's until releaseOnLoop(), or until the
+  /// communicator goes. Handles of sends that were over at once may be equal. Null: `error` says why.
+  Operation* start(const MessageCall& call, bool persistent, Status& error);
+
+  /// Whether a message is there that a receive of this pattern would get; takes a turn of the loop when nobody else
+  /// does.
+  Result<bool> probeNow(const Pattern& pattern, goss_message& found);
+  /// Blocks until there is one. `timeout_ms` 0: the communicator's.
+  Status probe(const Pattern& pattern, std::int64_t timeout_ms, goss_message& found);
+
+  /// Receives for unposted operations of the engine, in their order, until `last`, which is active, has its message.
+  /// False: the message does not come, or `last` is none of them. They are all of one communicator, and from one peer.
+  bool receiveUnpostedUntilOnLoop(const Operation& last);
+  /// An unposted receive becomes an ordinary operation.
+  void startUnpostedOnLoop(Operation& operation);
+  /// Ends the caller's use of an operation that start() returned, and that is not active.
+  void releaseOnLoop(Operation& operation);
+  /// The same for a pooled operation that has succeeded.
+  void putBackOnLoop(Operation& operation) {
+    if (operation.signalled_) context_.operations.unsignal(operation);
+    operation.state_ = Operation::State::inactive;
+    operation.active_next_ = idle_;
+    idle_ = &operation;
+  }
+
+ private:
+  bool tryRunOnLoop(MessageOperation& message);
+  TryResult trySendOnLoop(const MessageCall& call);
+  TryResult tryRecvOnLoop(const MessageCall& call, int looks, std::size_t& received);
+  TryResult tryRecvOnLoop(ShortMessages& way, const MessageCall& call, int looks, std::size_t& received);
+  TryResult tryStartOnLoop(const MessageCall& call, std::size_t& received);
+  Operation* startBoundOnLoop(MessageOperation& operation, Status& error);
+  Operation* startSignalledOnLoop(const MessageCall& call, Status& error);
+  MessageOperation* takeOnLoop();
+
+  MessageContext context_;
+  std::vector<std::unique_ptr<MessageOperation>> pool_; ///< Used again and again.
+  Operation* idle_ = nullptr;                           ///< The first of those that are not in use.
+  MessageOperation sent_{context_};                     ///< The request of all sends that are over at once.
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_MESSAGES_MESSENGER_H_
