@@ -43,23 +43,31 @@ Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, 
                Preferences{world_->config().algorithm, world_->config().fragment_bytes,
                            std::string(world_->preferredAmongEquals()), world_->takesTurns()},
                flat_ != nullptr ? flat_->capacity() : 0),
+      operations_(engine_, *this),
+      blocked_calls_(engine_),
       peers_{group_, context_, mesh_, world_->control()},
-      detector_(peers_, {std::chrono::milliseconds(world_->config().silence_ms),
-                         [this](int world_rank) { return world_->isSeenToRun(world_rank); }}),
-      shrink_(peers_, world_->log(), shrinkHooks()),
+      detector_(peers_, operations_,
+                {std::chrono::milliseconds(world_->config().silence_ms),
+                 [this](int world_rank) { return world_->isSeenToRun(world_rank); }}),
+      failing_(peers_, operations_, world_->log(), [this](int except) { world_->flushControlOnLoop(except); }),
+      mismatches_(peers_, operations_, failing_),
+      shrink_(peers_, operations_, blocked_calls_, failing_, world_->log(),
+              [this](std::uint32_t wanted, unsigned raised) {
+                return world_->contextsOnLoop().reserve(wanted, context_, raised);
+              }),
       messenger_({*this, group_, context_, default_timeout_ms_, engine_, mesh_, operations_, blocked_calls_}) {
   auto lock = engine().enter();
-  world_->registerOnLoop(*this);
+  world_->registerOnLoop(context_, group_, *this);
 }
 
 Communicator::~Communicator() {
   auto lock = engine().enter();
-  failOnLoop(Status::error(GOSS_ERR_ABORTED, "the communicator was destroyed while the operation was pending",
-                           ErrorScope::communicator),
-             Origin::destroyed);
+  failing_.fail(Status::error(GOSS_ERR_ABORTED, "the communicator was destroyed while the operation was pending",
+                              ErrorScope::communicator),
+                CommunicatorFailure::Origin::destroyed);
   blocked_calls_.close(lock);
   operations_.freeHandedOut();
-  world_->unregisterOnLoop(*this);
+  world_->unregisterOnLoop(context_, shrink_.agreement().goesOn());
 }
 
 std::string Communicator::transportName(int rank) const {
@@ -71,7 +79,7 @@ std::string Communicator::transportName(int rank) const {
 // ----------------------------------------------------------------------------------
 
 Result<std::unique_ptr<Execution>> Communicator::acquireExecutionOnLoop(const Call& call) {
-  if (!failure_.isOk()) return failure_;
+  if (!operations_.failure().isOk()) return operations_.failure();
   auto plan = planner_.plan(keyOf(call));
   if (!plan.isOk()) return plan.status();
   const auto idle = idle_executions_.find(plan.value().get());
@@ -83,7 +91,7 @@ Result<std::unique_ptr<Execution>> Communicator::acquireExecutionOnLoop(const Ca
   }
   execution->bind(call);
   execution->state_ = Operation::State::inactive;
-  if (call.codecs != nullptr && call.phase_of == nullptr) codecs_[call.codecs->tag()] = call.codecs;
+  if (call.codecs != nullptr && call.phase_of == nullptr) mismatches_.know(call.codecs);
   if (execution->timeout_ms == 0) execution->timeout_ms = defaultTimeoutMs();
   return execution;
 }
@@ -101,7 +109,7 @@ void Communicator::releaseExecution(std::unique_ptr<Execution> execution) {
 /// True: it has completed. False: startOnLoop() must follow.
 bool Communicator::tryRunOnLoop(Execution& execution) {
   if (execution.numbered_ || !execution.runsOnBoard() || !engine().isIdleOnLoop()) return false;
-  execution.numberOnLoop(history_);
+  execution.numberOnLoop(operations_.history());
   const TimePoint begun = board_time_.begin();
   const int yields = engine().oversubscribed() ? Engine::kYields : 0;
   bool done = execution.tryRunOnLoop(yields > 0 ? 1 : Engine::kLooks);
@@ -142,7 +150,7 @@ std::optional<Status> Communicator::runCached(const CallKey& key) {
   const CachedCall& recent = recent_[key.hash() % kRecent];
   if (recent.idle == nullptr || *recent.idle == nullptr || !(recent.key == key)) return std::nullopt;
   Execution& execution = **recent.idle;
-  if (execution.binding() != recent.binding || !failure_.isOk()) return std::nullopt;
+  if (execution.binding() != recent.binding || !operations_.failure().isOk()) return std::nullopt;
   if (tryRunOnLoop(execution)) return Status::ok();
   return runToEnd(lock, std::move(*recent.idle));
 }
@@ -323,8 +331,6 @@ Status Communicator::finishOfSeveral(std::span<Operation*> operations) {
   }
   return first;
 }
-
-void Communicator::startUnposted(Operation& operation) { messages().startUnpostedOnLoop(operation); }
 
 void Communicator::release(Operation* operation) {
   auto lock = engine().enter();

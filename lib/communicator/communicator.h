@@ -3,7 +3,6 @@
 #define GOSS_LIB_COMMUNICATOR_COMMUNICATOR_H_
 
 #include <array>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,21 +12,23 @@
 
 #include "boards/board_channel.h"
 #include "call/call.h"
-#include "call/history.h"
 #include "engine/blocked_calls.h"
 #include "engine/engine.h"
 #include "engine/operation_table.h"
 #include "execution/execution.h"
 #include "execution/idle_list.h"
+#include "health/communicator_failure.h"
 #include "health/failure_detector.h"
+#include "health/mismatch_finder.h"
 #include "health/peers.h"
-#include "health/shrink.h"
+#include "health/shrink_call.h"
 #include "mesh/control.h"
 #include "mesh/group.h"
 #include "messages/messenger.h"
 #include "planner/planner.h"
 #include "platform/fork.h"
 #include "state/reference_store.h"
+#include "world/communicator_events.h"
 
 namespace goss {
 
@@ -38,16 +39,8 @@ class World;
 ///
 /// Once an operation has failed in a way that leaves the ranks out of step, the communicator has failed: every pending
 /// and later operation gets the first error, here and (through an abort message) on all other ranks.
-class Communicator final : private OperationHost {
+class Communicator final : private OperationHost, private CommunicatorEvents {
  public:
-  /// Where a failure was found out.
-  enum class Origin : std::uint8_t {
-    here,      ///< Logged, and told to all other ranks.
-    elsewhere, ///< Another rank's abort message: passed on, because this rank may leave before that rank's messages
-               ///< reach everyone.
-    destroyed, ///< This rank destroys its communicator: nobody else's concern.
-  };
-
   /// `ranks`: world rank of each rank of the communicator, this process's among them.
   Communicator(std::shared_ptr<World> world, std::uint32_t context, std::vector<int> ranks);
   /// Fails what is pending with GOSS_ERR_ABORTED, waits until the threads that are inside run() or finish() have left,
@@ -139,16 +132,14 @@ class Communicator final : private OperationHost {
   /// Operations in phases hold what is kept of their tensor from start to end; others look at it step by step.
   enum class Holders : std::uint8_t { phased, all };
   /// Whether such an operation is using what is kept of `tensor` (0: of any).
-  [[nodiscard]] bool holdsStateOnLoop(std::uint64_t tensor, Holders holders = Holders::phased) const;
+  [[nodiscard]] bool holdsStateOnLoop(std::uint64_t tensor, Holders holders = Holders::phased);
   /// The error of an operation whose tensor another one holds.
   [[nodiscard]] static Status tensorInUse(const Operation& operation);
   void completeOnLoop(Operation& operation, const Status& status) { operations_.completeOnLoop(operation, status); }
-  /// Fails the communicator and everything that is active on it.
-  void failOnLoop(const Status& status, Origin origin);
+  [[nodiscard]] CommunicatorFailure& failing() { return failing_; }
+  [[nodiscard]] MismatchFinder& mismatches() { return mismatches_; }
   /// Fails one operation that leaves the communicator usable.
   void failAloneOnLoop(Operation& operation, const Status& status) { operations_.failAloneOnLoop(operation, status); }
-  void handleControlOnLoop(int rank, const ControlMessage& message);
-  void handlePeerLostOnLoop(int rank, const Status& status, bool departed);
   void countSentOnLoop(std::uint64_t bytes) { operations_.counters().wire_bytes_sent += bytes; }
   /// Of those sent: in the peer's result already.
   void countPlacedOnLoop(std::uint64_t bytes) { operations_.counters().placed_bytes += bytes; }
@@ -156,19 +147,16 @@ class Communicator final : private OperationHost {
   /// What error feedback keeps.
   ReferenceStore& referencesOnLoop() { return references_; }
   /// Of the communicator; ok while it has not failed.
-  [[nodiscard]] const Status& failureOnLoop() const { return failure_; }
-  /// It was shrunk, and this rank goes on with the rest.
-  [[nodiscard]] bool goesOnOnLoop() const { return shrink_.goesOn(); }
+  [[nodiscard]] const Status& failureOnLoop() const { return operations_.failure(); }
   /// Null where the ranks share no boards.
   [[nodiscard]] BoardChannel* boardsOnLoop() const { return flat_.get(); }
-  /// `rank` has sent another envelope than that of `operation`, which must not complete. Fails the communicator: at
-  /// once, or, where an earlier call did not match, as soon as this rank knows which one.
-  void disagreeOnLoop(Operation& operation, int rank, const Envelope& theirs);
 
  private:
   void expired(Operation& operation) override;
   void probeDue(Operation& operation, TimePoint now) override;
   void startUnposted(Operation& operation) override;
+  void handleControl(int rank, const ControlMessage& message) override;
+  void handlePeerLost(int rank, const Status& status, bool departed) override;
 
   /// What a rank says in a split.
   struct SplitEntry {
@@ -178,8 +166,6 @@ class Communicator final : private OperationHost {
   };
   Result<bool> proposeContexts(SplitEntry& mine, std::vector<SplitEntry>& all, std::vector<std::int32_t>& colors,
                                std::uint32_t& base);
-
-  class ShrinkCall;
 
   class AllBlockedCallsGuard;
 
@@ -193,21 +179,10 @@ class Communicator final : private OperationHost {
   Status finishOnLoop(Operation* operation, goss_message* message);
   static Status finishOfSeveral(std::span<Operation*> operations);
   Status runToEnd(Engine::Lock& lock, std::unique_ptr<Execution> execution);
-  [[nodiscard]] ControlMessage abortMessage() const;
-  void tellOthersOnLoop();
-  Shrink::Hooks shrinkHooks();
-  Status awaitShrink(Engine::Lock& lock, std::int64_t timeout_ms);
   void useLinksOnLoop(schedule::Links links);
   /// What was measured is true of a part of the ranks too. Not of those that a failure left over: it may have come
   /// before some ranks knew what was measured.
   void inheritLinksOnLoop(Communicator& child) const;
-  void answerProbeOnLoop(int rank, const ControlMessage& probe);
-  [[nodiscard]] int waitingForOnLoop() const;
-  void tellHistoryOnLoop(int rank);
-  void handleHistoryOnLoop(int rank, const ControlMessage& message);
-  /// The error for calls of one number that do not match, naming both.
-  [[nodiscard]] Status mismatch(std::uint64_t number, int rank, const Envelope& theirs, const Envelope& ours) const;
-  [[nodiscard]] std::string describeOwn(const Signature& ours) const;
 
   const std::shared_ptr<World> world_;
   const std::uint32_t context_;
@@ -221,13 +196,13 @@ class Communicator final : private OperationHost {
   std::unique_ptr<BoardChannel> flat_;
   Planner planner_;
   bool measured_ = false; ///< The planner's links come from useLinks(), of this communicator or its parent.
-  Status failure_;
-  Status doubt_; ///< The coming failure, while this rank finds out which earlier call did not match.
-  History history_;
+  OperationTable operations_;
+  BlockedCalls blocked_calls_;
   const Peers peers_;
   FailureDetector detector_;
-  Shrink shrink_;
-  ShrinkCall* shrink_call_ = nullptr; ///< The call that waits in shrink().
+  CommunicatorFailure failing_;
+  MismatchFinder mismatches_;
+  ShrinkCalls shrink_;
   /// Calls that were made lately, and the idle execution that is still bound to them if its binding is the same.
   struct CachedCall {
     CallKey key;
@@ -239,9 +214,6 @@ class Communicator final : private OperationHost {
   std::unordered_map<const Plan*, std::unique_ptr<Execution>> idle_executions_; ///< Null while it is in use.
   IdleList<MultiPhaseOperation> idle_phased_;
   ReferenceStore references_;
-  std::map<std::uint8_t, std::shared_ptr<const CodecPair>> codecs_; ///< By tag: the last one of a call, to name it.
-  OperationTable operations_{engine_, failure_, history_};
-  BlockedCalls blocked_calls_{engine_};
   SampledDuration board_time_; ///< Of collectives on boards that do not become active.
   Messenger messenger_;
 };

@@ -9,8 +9,7 @@ schedule::Links Communicator::linksBetweenPhases() {
   const BlockedCallGuard inside(blocked_calls_, lock);
   engine().driveUntil(lock, [this] {
     bool pending = false;
-    engine().forEachActiveOnLoop(
-        [&](Operation& operation) { pending = pending || (operation.isPhased() && &operation.host() == this); });
+    operations_.forEachActiveOnLoop([&](Operation& operation) { pending = pending || operation.isPhased(); });
     return !pending;
   });
   return planner_.links();

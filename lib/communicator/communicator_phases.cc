@@ -7,7 +7,7 @@
 namespace goss {
 
 Result<std::unique_ptr<MultiPhaseOperation>> Communicator::acquirePhasedOnLoop(const Call& call) {
-  if (!failure_.isOk()) return failure_;
+  if (!operations_.failure().isOk()) return operations_.failure();
   if (!call.algorithm.empty()) { // A wrong name that a phase stumbles over would fail the communicator.
     PlanKey key;
     key.collective = call.collective;
@@ -24,7 +24,7 @@ Result<std::unique_ptr<MultiPhaseOperation>> Communicator::acquirePhasedOnLoop(c
     operation->bind(call);
   }
   operation->state_ = Operation::State::inactive;
-  codecs_[call.codecs->tag()] = call.codecs;
+  mismatches_.know(call.codecs);
   if (operation->timeout_ms == 0) operation->timeout_ms = defaultTimeoutMs();
   return operation;
 }
@@ -45,7 +45,7 @@ Status Communicator::startPhaseOnLoop(Execution& phase, MultiPhaseOperation& who
   phase.parent_ = &whole;
   phase.sequence = place;
   phase.numbered_ = true;
-  history_.replace(place, *phase.envelope()); // Unless the place has become a later operation's.
+  operations_.history().replace(place, *phase.envelope()); // Unless the place has become a later operation's.
   return startOnLoop(phase);
 }
 
@@ -56,17 +56,17 @@ void Communicator::endPhaseOnLoop(std::unique_ptr<Execution> phase) {
 
 void Communicator::endPhasesOnLoop(const Operation& whole) {
   for (std::uint64_t place = whole.sequence; place < whole.sequence + kMaxPhases; ++place) {
-    Signature known = Signature::decode(history_.at(place));
-    if (!history_.holds(place) || known.kind != Signature::Kind::control) continue;
+    Signature known = Signature::decode(operations_.history().at(place));
+    if (!operations_.history().holds(place) || known.kind != Signature::Kind::control) continue;
     known.kind = Signature::Kind::collective;
-    history_.replace(place, known.encode());
+    operations_.history().replace(place, known.encode());
   }
 }
 
-bool Communicator::holdsStateOnLoop(std::uint64_t tensor, Holders holders) const {
+bool Communicator::holdsStateOnLoop(std::uint64_t tensor, Holders holders) {
   bool holds = false;
-  engine().forEachActiveOnLoop([&](Operation& operation) {
-    if (&operation.host() != this || (holders == Holders::phased && !operation.isPhased())) return;
+  operations_.forEachActiveOnLoop([&](Operation& operation) {
+    if (holders == Holders::phased && !operation.isPhased()) return;
     const std::uint64_t its = operation.keptTensor();
     holds = holds || (its != 0 && (tensor == 0 || its == tensor));
   });

@@ -2,6 +2,7 @@
 #ifndef GOSS_LIB_ENGINE_OPERATION_H_
 #define GOSS_LIB_ENGINE_OPERATION_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -70,6 +71,12 @@ class Operation {
   [[nodiscard]] const Status& status() const { return status_; }
   /// The communicator that this operation belongs to.
   [[nodiscard]] OperationHost& host() const { return host_; }
+
+  [[nodiscard]] TimePoint deadline() const { return deadline_; }
+  /// Moves the deadline of an active operation forward, if it is later.
+  void endBefore(TimePoint latest) { deadline_ = std::min(deadline_, latest); }
+  /// When the host is to probe next the ranks that this operation waits for.
+  void setNextProbe(TimePoint time) { next_probe_ = time; }
 
   std::int64_t timeout_ms = 0;     ///< From start to expiry; set before start.
   std::uint64_t sequence = 0;      ///< Place among the communicator's collectives, the first if it takes several.

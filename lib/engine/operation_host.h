@@ -19,7 +19,7 @@ class OperationHost {
 
   /// The deadline of an active operation has passed. The host completes the operation with an error.
   virtual void expired(Operation& operation) = 0;
-  /// An active operation has waited until its next_probe_: the host asks the ranks that it waits for whether they live,
+  /// An active operation has waited until its next probe: the host asks the ranks that it waits for whether they live,
   /// and sets the time of the next probe.
   virtual void probeDue(Operation& operation, TimePoint now) = 0;
   /// An unposted receive becomes an ordinary operation: the host binds and starts it, or completes it with an error.

@@ -17,8 +17,7 @@ constexpr milliseconds kLongestTimeout(std::chrono::hours(24 * 36525));
 
 } // namespace
 
-OperationTable::OperationTable(Engine& engine, const Status& failure, History& history)
-    : engine_(engine), failure_(failure), history_(history) {
+OperationTable::OperationTable(Engine& engine, OperationHost& host) : engine_(engine), host_(host) {
   counters_.size = sizeof counters_;
 }
 
@@ -69,6 +68,12 @@ void OperationTable::completeOnLoop(Operation& operation, const Status& status) 
 void OperationTable::failAloneOnLoop(Operation& operation, const Status& status) {
   operation.withdrawOnLoop();
   completeOnLoop(operation, status);
+}
+
+void OperationTable::forEachActiveOnLoop(const std::function<void(Operation&)>& visit) {
+  engine_.forEachActiveOnLoop([&](Operation& operation) {
+    if (&operation.host() == &host_) visit(operation);
+  });
 }
 
 Operation* OperationTable::handOut(std::unique_ptr<Operation> operation) {

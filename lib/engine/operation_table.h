@@ -4,9 +4,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
+#include "call/history.h"
 #include "engine/completion_signal.h"
 #include "engine/engine.h"
 #include "engine/operation.h"
@@ -18,9 +20,8 @@ namespace goss {
 /// Under the engine's lock.
 class OperationTable {
  public:
-  /// `failure`: why the communicator has failed; ok while it has not. `history`: its collectives. Both outlive the
-  /// table.
-  OperationTable(Engine& engine, const Status& failure, History& history);
+  /// For the operations of `host`; engine and host outlive the table.
+  OperationTable(Engine& engine, OperationHost& host);
 
   /// Makes the operation active and starts it. Error: it is as it was; the communicator has failed, or the operation
   /// may not start now.
@@ -29,6 +30,9 @@ class OperationTable {
   void completeOnLoop(Operation& operation, const Status& status);
   /// Fails one operation that leaves the communicator usable.
   void failAloneOnLoop(Operation& operation, const Status& status);
+
+  /// Calls `visit` for each active operation of this communicator; it may complete any of them.
+  void forEachActiveOnLoop(const std::function<void(Operation&)>& visit);
 
   /// From now on the operation is the caller's, until takeBack().
   Operation* handOut(std::unique_ptr<Operation> operation);
@@ -48,8 +52,13 @@ class OperationTable {
   /// The holder of `operation`, which signals, has seen its completion, or there will be none.
   void unsignal(Operation& operation);
 
+  [[nodiscard]] Engine& engine() const { return engine_; }
+  [[nodiscard]] OperationHost& host() const { return host_; }
   /// Why the communicator has failed; ok while it has not.
   [[nodiscard]] const Status& failure() const { return failure_; }
+  void setFailure(const Status& failure) { failure_ = failure; }
+  /// The collectives so far.
+  [[nodiscard]] History& history() { return history_; }
   [[nodiscard]] goss_counters& counters() { return counters_; }
   /// How long messages take.
   [[nodiscard]] SampledDuration& messageTime() { return message_time_; }
@@ -62,8 +71,9 @@ class OperationTable {
 
  private:
   Engine& engine_;
-  const Status& failure_;
-  History& history_;
+  OperationHost& host_;
+  Status failure_;
+  History history_;
   goss_counters counters_{};
   SampledDuration message_time_;
   std::vector<Operation*> handed_out_;       ///< Owned; callers hold pointers.

@@ -153,7 +153,7 @@ void Execution::advanceFlatOnLoop() {
     leaveFlatOnLoop();
     communicator().completeOnLoop(*this, Status::ok());
   } else if (outcome == BoardChannel::Outcome::mismatch) {
-    communicator().disagreeOnLoop(*this, work_.next, channel.envelopeOf(work_));
+    communicator().mismatches().disagree(*this, work_.next, channel.envelopeOf(work_));
   } else {
     communicator().engine().keepPollingOnLoop(*this);
   }
@@ -197,7 +197,7 @@ bool Execution::pollOnLoop() {
   if (link.isOk()) return false;
   // It may have written before it left, but after we looked.
   advanceFlatOnLoop();
-  if (state() == State::active) communicator().failOnLoop(link, Communicator::Origin::here);
+  if (state() == State::active) communicator().failing().fail(link, CommunicatorFailure::Origin::here);
   return true;
 }
 
@@ -264,8 +264,8 @@ Status Execution::disagreeInCallback(int rank, const Envelope& theirs) {
 }
 
 void Execution::failOnLoop() {
-  if (disagrees_ >= 0) return communicator().disagreeOnLoop(*this, disagrees_, theirs_);
-  communicator().failOnLoop(failure_, Communicator::Origin::here);
+  if (disagrees_ >= 0) return communicator().mismatches().disagree(*this, disagrees_, theirs_);
+  communicator().failing().fail(failure_, CommunicatorFailure::Origin::here);
 }
 
 void Execution::advanceOnLoop() {

@@ -134,7 +134,7 @@ void MultiPhaseOperation::workOnLoop(bool first) {
   } catch (const std::bad_alloc&) {
     status = Status::error(GOSS_ERR_RESOURCE, fmt::format("{}: out of memory between its phases", describe()));
   }
-  if (!status.isOk()) communicator().failOnLoop(status, Communicator::Origin::here);
+  if (!status.isOk()) communicator().failing().fail(status, CommunicatorFailure::Origin::here);
 }
 
 Status MultiPhaseOperation::openState() {

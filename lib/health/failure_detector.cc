@@ -22,17 +22,22 @@ constexpr int kMaxUnanswered = 4;
 /// An error says of no more ranks what they wait for.
 constexpr std::size_t kMaxNamed = 16;
 
-} // namespace
-
-FailureDetector::FailureDetector(const Peers& peers, Rules rules)
-    : peers_(peers), rules_(std::move(rules)), progress_(static_cast<std::size_t>(peers.group.size())) {}
-
-TimePoint FailureDetector::nextProbe(TimePoint deadline, TimePoint now) {
+TimePoint nextProbe(TimePoint deadline, TimePoint now) {
   const TimePoint last = deadline - kLastProbe;
   return last > now ? std::min(now + kProbeInterval, last) : now + kProbeInterval;
 }
 
-void FailureDetector::probe(const Operation& operation, TimePoint now) {
+} // namespace
+
+FailureDetector::FailureDetector(const Peers& peers, OperationTable& operations, Rules rules)
+    : peers_(peers),
+      operations_(operations),
+      rules_(std::move(rules)),
+      progress_(static_cast<std::size_t>(peers.group.size())) {}
+
+void FailureDetector::probe(Operation& operation, TimePoint now) {
+  operation.setNextProbe(nextProbe(operation.deadline(), now));
+  operation.remindOnLoop();
   ControlMessage probe = peers_.message(ControlMessage::Type::probe);
   probe.operation = operation.sequence;
   if (operation.envelope() != nullptr) probe.signature = *operation.envelope();
@@ -68,11 +73,22 @@ bool FailureDetector::giveUpIfSilent(int rank, TimePoint now) {
   return true;
 }
 
-void FailureDetector::reply(int rank, std::uint64_t started, int waiting_for) const {
+void FailureDetector::reply(int rank) const {
   ControlMessage reply = peers_.message(ControlMessage::Type::reply);
-  reply.operation = started;
+  reply.operation = operations_.history().next();
+  const int waiting_for = operations_.failure().isOk() ? waitingFor() : -1;
   if (waiting_for >= 0) reply.culprit = peers_.group.worldRank(waiting_for);
   peers_.send(rank, reply);
+}
+
+/// A rank that some operation waits for; -1: none.
+int FailureDetector::waitingFor() const {
+  int rank = -1;
+  operations_.forEachActiveOnLoop([&](Operation& operation) {
+    const std::vector<int> ranks = operation.waitingForRanks();
+    if (!ranks.empty()) rank = ranks.front();
+  });
+  return rank;
 }
 
 void FailureDetector::heard(int rank, const ControlMessage& message) {

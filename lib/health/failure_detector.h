@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/operation.h"
+#include "engine/operation_table.h"
 #include "gossamer/status.h"
 #include "health/peers.h"
 
@@ -26,16 +26,14 @@ class FailureDetector {
     std::function<bool(int world_rank)> is_seen_to_run;
   };
 
-  FailureDetector(const Peers& peers, Rules rules);
+  /// `operations`: those of the communicator. It outlives the detector.
+  FailureDetector(const Peers& peers, OperationTable& operations, Rules rules);
 
-  /// When an operation with this deadline probes again.
-  [[nodiscard]] static TimePoint nextProbe(TimePoint deadline, TimePoint now);
-  /// Probes the ranks that `operation` concerns. A rank that has been silent for too long is given up instead: its link
-  /// is broken off, and what follows is what follows a death.
-  void probe(const Operation& operation, TimePoint now);
-  /// Answers a probe of `rank`: this rank has started `started` collectives, and an operation waits for `waiting_for`;
-  /// -1: for no other rank.
-  void reply(int rank, std::uint64_t started, int waiting_for = -1) const;
+  /// Probes the ranks that `operation` concerns, and sets when it is to be probed for again. A rank that has been
+  /// silent for too long is given up instead: its link is broken off, and what follows is what follows a death.
+  void probe(Operation& operation, TimePoint now);
+  /// Answers a probe of `rank`: says how many collectives this rank has started, and for whom an operation waits.
+  void reply(int rank) const;
   /// `rank` has sent a control message of this communicator, and so it lives.
   void heard(int rank, const ControlMessage& message);
   /// The error of an operation that has not completed at its deadline. It names the ranks that do not answer and those
@@ -56,6 +54,7 @@ class FailureDetector {
   };
 
   [[nodiscard]] const PeerProgress& progressOf(int rank) const { return progress_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] int waitingFor() const;
   bool giveUpIfSilent(int rank, TimePoint now);
   [[nodiscard]] std::vector<int> concernedRanks(const Operation& operation) const;
   [[nodiscard]] std::vector<int> silentRanks(const Operation& operation, TimePoint now) const;
@@ -64,6 +63,7 @@ class FailureDetector {
   [[nodiscard]] std::string waitsOf(const Operation& operation) const;
 
   const Peers peers_;
+  OperationTable& operations_;
   const Rules rules_;
   std::vector<PeerProgress> progress_; ///< By rank.
 };

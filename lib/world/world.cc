@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "builtins/builtins.h"
-#include "communicator/communicator.h"
 #include "planner/link_prices.h"
 #include "planner/oversubscription.h"
 #include "planner/setting_file.h"
@@ -285,19 +284,19 @@ std::unique_ptr<BoardChannel> World::makeFlatChannel(std::uint32_t context, cons
   return BoardChannel::create(board, context, ranks, rank, processors_.oversubscribed);
 }
 
-void World::registerOnLoop(Communicator& communicator) {
-  communicators_[communicator.context()] = &communicator;
-  contexts_.take(communicator.context());
-  const auto early = early_aborts_.find(communicator.context());
+void World::registerOnLoop(std::uint32_t context, const Group& group, CommunicatorEvents& events) {
+  communicators_[context] = {&group, &events};
+  contexts_.take(context);
+  const auto early = early_aborts_.find(context);
   if (early == early_aborts_.end()) return;
   const auto [peer, message] = std::move(early->second);
   early_aborts_.erase(early);
   handleControlOnLoop(peer, message);
 }
 
-void World::unregisterOnLoop(Communicator& communicator) {
-  communicators_.erase(communicator.context());
-  closed_contexts_.emplace(communicator.context(), communicator.goesOnOnLoop());
+void World::unregisterOnLoop(std::uint32_t context, bool goes_on) {
+  communicators_.erase(context);
+  closed_contexts_.emplace(context, goes_on);
 }
 
 bool World::isSeenToRun(int rank) const {
@@ -320,8 +319,8 @@ bool World::afterProgressOnLoop() {
     const Loss loss = std::move(lost_.front());
     lost_.pop_front();
     for (const auto& [context, communicator] : communicators_) {
-      const int rank = communicator->rankOfWorld(loss.peer);
-      if (rank >= 0) communicator->handlePeerLostOnLoop(rank, loss.status, loss.how == PeerLoss::departed);
+      const int rank = communicator.group->rankOfWorld(loss.peer);
+      if (rank >= 0) communicator.events->handlePeerLost(rank, loss.status, loss.how == PeerLoss::departed);
     }
     did = true;
   }
@@ -331,8 +330,8 @@ bool World::afterProgressOnLoop() {
 void World::handleControlOnLoop(int peer, const ControlMessage& message) {
   const auto found = communicators_.find(message.context);
   if (found != communicators_.end()) {
-    const int rank = found->second->rankOfWorld(peer);
-    if (rank >= 0) found->second->handleControlOnLoop(rank, message);
+    const int rank = found->second.group->rankOfWorld(peer);
+    if (rank >= 0) found->second.events->handleControl(rank, message);
     return;
   }
   if (message.type == ControlMessage::Type::abort && early_aborts_.size() < kMaxEarlyAborts) {

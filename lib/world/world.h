@@ -18,16 +18,16 @@
 #include "gossamer/algorithm.h"
 #include "gossamer/config.h"
 #include "mesh/control.h"
+#include "mesh/group.h"
 #include "mesh/mesh.h"
 #include "planner/processor_share.h"
 #include "planner/tuning.h"
 #include "platform/memory/shared_pages.h"
 #include "schedule/links.h"
+#include "world/communicator_events.h"
 #include "world/context_numbers.h"
 
 namespace goss {
-
-class Communicator;
 
 /// Thread-safe through its engine's lock. Lives until the last communicator of it is gone.
 class World : public std::enable_shared_from_this<World> {
@@ -72,8 +72,10 @@ class World : public std::enable_shared_from_this<World> {
   void flushControlOnLoop(int except);
   /// Whether the process of `rank` is on this host and its kernel sees it run: then it may be slow, but it is not lost.
   [[nodiscard]] bool isSeenToRun(int rank) const;
-  void registerOnLoop(Communicator& communicator);
-  void unregisterOnLoop(Communicator& communicator);
+  /// From now on `events`, of the communicator with this number and group, is told; perhaps at once.
+  void registerOnLoop(std::uint32_t context, const Group& group, CommunicatorEvents& events);
+  /// `goes_on`: the communicator was shrunk, and this rank goes on with the rest.
+  void unregisterOnLoop(std::uint32_t context, bool goes_on);
   [[nodiscard]] ContextNumbers& contextsOnLoop() { return contexts_; }
 
  private:
@@ -106,7 +108,11 @@ class World : public std::enable_shared_from_this<World> {
   std::unique_ptr<ControlChannel> control_;
 
   // Guarded by the engine's lock.
-  std::map<std::uint32_t, Communicator*> communicators_; ///< By context.
+  struct Registered {
+    const Group* group;
+    CommunicatorEvents* events;
+  };
+  std::map<std::uint32_t, Registered> communicators_; ///< By context.
   ContextNumbers contexts_;
   /// Aborts of communicators that this rank has yet to make, by context: the sender and what it said.
   std::map<std::uint32_t, std::pair<int, ControlMessage>> early_aborts_;

@@ -24,13 +24,13 @@ UNITS = {
     "lib/builtins": LOW,
     "lib/bootstrap": LOW + ("lib/security",),
     "lib/mesh": LOW + ("lib/call",),
-    "lib/health": LOW + ("lib/call", "lib/mesh", "lib/engine/operation.h"),
     "lib/boards": LOW + ("lib/call",),
     "lib/planner": LOW + ("lib/call", "lib/boards", "lib/mesh"),
-    "lib/engine": LOW + ("lib/mesh",),
+    "lib/engine": LOW + ("lib/call", "lib/mesh"),
+    "lib/health": LOW + ("lib/call", "lib/mesh", "lib/engine"),
     "lib/execution": LOW + ("lib/builtins", "lib/call", "lib/state", "lib/planner", "lib/boards", "lib/mesh", "lib/engine", "lib/communicator"),
     "lib/messages": LOW + ("lib/call", "lib/mesh", "lib/engine"),
-    "lib/world": LOW + ("lib/builtins", "lib/bootstrap", "lib/call", "lib/mesh", "lib/planner", "lib/boards", "lib/engine", "lib/communicator"),
+    "lib/world": LOW + ("lib/builtins", "lib/bootstrap", "lib/call", "lib/mesh", "lib/planner", "lib/boards", "lib/engine"),
     "lib/communicator": LOW + ("lib/call", "lib/state", "lib/mesh", "lib/health", "lib/planner", "lib/boards", "lib/engine", "lib/execution", "lib/messages", "lib/world"),
     "lib/survey": LOW + ("lib/communicator", "lib/world"),
     "lib/explain": LOW + ("lib/builtins", "lib/call", "lib/planner", "lib/boards", "lib/execution"),
@@ -62,7 +62,7 @@ UNITS = {
 SPLIT = ("transports", "compressors", "bindings", "tests")
 
 # Floors that are one CMake target until none of them includes one above it: the compiler shows each of them all of them.
-ONE_TARGET = ("lib/communicator", "lib/execution", "lib/explain", "lib/health", "lib/survey", "lib/world")
+ONE_TARGET = ("lib/communicator", "lib/execution", "lib/explain", "lib/survey")
 
 # Single files that may include more than their unit.
 EXTRA = {
@@ -144,7 +144,6 @@ FILES_IN_CYCLES = (
     "lib/execution/execution",
     "lib/execution/multi_phase_operation",
     "lib/execution/run",
-    "lib/world/world",
     "transports/common/matcher",
     "transports/common/message_sink",
 )
@@ -152,12 +151,11 @@ FILES_IN_CYCLES = (
 FOLDERS_IN_CYCLES = (
     "lib/communicator",
     "lib/execution",
-    "lib/world",
 )
 
 MAX_METHODS = 40  # declared in a class of a header, constructors and private ones included
 LARGE_CLASSES = {
-    "lib/communicator/communicator.h:Communicator": 80,
+    "lib/communicator/communicator.h:Communicator": 69,
     "transports/tcp/tcp.h:TcpTransport": 54,
     "transports/tcp/link/link.h:Link": 49,
     "lib/engine/engine.h:Engine": 48,

@@ -1,0 +1,50 @@
+#include "health/communicator_failure.h"
+
+#include <utility>
+
+#include "call/tag.h"
+
+namespace goss {
+
+CommunicatorFailure::CommunicatorFailure(const Peers& peers, OperationTable& operations, const base::Log& log,
+                                         FlushControl flush_control)
+    : peers_(peers), operations_(operations), log_(log), flush_control_(std::move(flush_control)) {}
+
+ControlMessage CommunicatorFailure::abortMessage() const {
+  const Status& failure = operations_.failure();
+  ControlMessage message = peers_.message(ControlMessage::Type::abort);
+  message.kind = failure.kind();
+  message.culprit = failure.peer();
+  message.text = failure.text();
+  return message;
+}
+
+void CommunicatorFailure::tellOthers() {
+  const Status& failure = operations_.failure();
+  peers_.send(peers_.group.others(), abortMessage());
+  const bool gone = failure.kind() == GOSS_ERR_TIMEOUT || failure.kind() == GOSS_ERR_PEER_LOST;
+  flush_control_(gone ? failure.peer() : -1);
+}
+
+void CommunicatorFailure::fail(const Status& status, Origin origin) {
+  operations_.engine().startUnpostedOnLoop(); // To be ended with the others.
+  const bool first = operations_.failure().isOk();
+  if (first) {
+    const bool follows = !expected_.isOk() && status.kind() != GOSS_ERR_MISMATCH && origin != Origin::destroyed;
+    operations_.setFailure(follows ? expected_ : status);
+    if (origin == Origin::here) log_.warn(operations_.failure().text());
+    if (origin != Origin::destroyed) tellOthers();
+  }
+  operations_.forEachActiveOnLoop([&](Operation& operation) {
+    if (operation.outlivesFailure() && origin != Origin::destroyed) return;
+    if (origin == Origin::elsewhere) operation.lookOnceMoreOnLoop();
+    if (operation.state() != Operation::State::active) return;
+    operation.withdrawOnLoop();
+    operations_.completeOnLoop(operation, operations_.failure());
+  });
+  if (first) operations_.signalFailure();
+  // What others still send for it, nobody will take: it must not hold up what comes behind.
+  if (first) peers_.mesh.discard(kContextMask, contextTag(peers_.context));
+}
+
+} // namespace goss

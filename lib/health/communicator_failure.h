@@ -1,0 +1,56 @@
+/// How a communicator fails: what ends, and who learns why.
+#ifndef GOSS_LIB_HEALTH_COMMUNICATOR_FAILURE_H_
+#define GOSS_LIB_HEALTH_COMMUNICATOR_FAILURE_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "base/log.h"
+#include "engine/operation_table.h"
+#include "gossamer/status.h"
+#include "health/peers.h"
+
+namespace goss {
+
+/// The first error wins: every pending and later operation gets it, here and (through an abort message) on all other
+/// ranks. OperationTable::failure() is that error. Every function wants the engine's lock.
+class CommunicatorFailure {
+ public:
+  /// Where a failure was found out.
+  enum class Origin : std::uint8_t {
+    here,      ///< Logged, and told to all other ranks.
+    elsewhere, ///< Another rank's abort message: passed on, because this rank may leave before that rank's messages
+               ///< reach everyone.
+    destroyed, ///< This rank destroys its communicator: nobody else's concern.
+  };
+  /// Lets the transports hand over queued control messages without waiting for `except` (a world rank; -1: none).
+  using FlushControl = std::function<void(int except)>;
+
+  /// The arguments outlive it.
+  CommunicatorFailure(const Peers& peers, OperationTable& operations, const base::Log& log, FlushControl flush_control);
+
+  /// Fails the communicator and everything that is active on it.
+  void fail(const Status& status, Origin origin);
+  /// Sends `rank` an abort message with the failure.
+  void tell(int rank) const { peers_.send(rank, abortMessage()); }
+
+  /// The communicator is about to fail with `status`, or with a mismatch that says more: whatever else fails it
+  /// meanwhile follows from that.
+  void expect(const Status& status) { expected_ = status; }
+  /// Ok: no failure is expected.
+  [[nodiscard]] const Status& expected() const { return expected_; }
+
+ private:
+  [[nodiscard]] ControlMessage abortMessage() const;
+  void tellOthers();
+
+  const Peers peers_;
+  OperationTable& operations_;
+  const base::Log& log_;
+  const FlushControl flush_control_;
+  Status expected_;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_HEALTH_COMMUNICATOR_FAILURE_H_

@@ -1,0 +1,55 @@
+/// How calls that do not match are found out and named, however long ago they were.
+#ifndef GOSS_LIB_HEALTH_MISMATCH_FINDER_H_
+#define GOSS_LIB_HEALTH_MISMATCH_FINDER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "call/codec_pair.h"
+#include "call/signature.h"
+#include "engine/operation_table.h"
+#include "gossamer/status.h"
+#include "health/communicator_failure.h"
+#include "health/peers.h"
+
+namespace goss {
+
+/// Two ranks that called different things may both return success: a root reads nothing, and calls of no elements send
+/// nothing. The next envelope that one of them reads from the other carries another history. Then the reader sends its
+/// last calls, and the other one, which has kept its own, finds the first that differs, and fails the communicator with
+/// both names: its abort is the answer. Until then the operation that has read the envelope stays as it is, incomplete.
+/// Every function wants the engine's lock.
+class MismatchFinder {
+ public:
+  /// The arguments outlive it.
+  MismatchFinder(const Peers& peers, OperationTable& operations, CommunicatorFailure& failure)
+      : peers_(peers), operations_(operations), failure_(failure) {}
+
+  /// Mismatches that come name a codec with the tag of `codecs` by the text of these.
+  void know(const std::shared_ptr<const CodecPair>& codecs) { codecs_[codecs->tag()] = codecs; }
+  /// `rank` has sent another envelope than that of `operation`, which must not complete. Fails the communicator: at
+  /// once, or, where an earlier call did not match, as soon as this rank knows which one.
+  void disagree(Operation& operation, int rank, const Envelope& theirs);
+  /// Compares the call that `rank` probes for with this rank's call of that number. Fails the communicator if they do
+  /// not match; returns whether they may.
+  bool checkProbe(int rank, const ControlMessage& probe);
+  /// A message of type history.
+  void handle(int rank, const ControlMessage& message);
+
+ private:
+  void tellHistory(int rank);
+  /// The error for calls of one number that do not match, naming both.
+  [[nodiscard]] Status mismatch(std::uint64_t number, int rank, const Envelope& theirs, const Envelope& ours) const;
+  [[nodiscard]] std::string describeOwn(const Signature& ours) const;
+
+  const Peers peers_;
+  OperationTable& operations_;
+  CommunicatorFailure& failure_;
+  std::map<std::uint8_t, std::shared_ptr<const CodecPair>> codecs_; ///< By tag: the last one of a call.
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_HEALTH_MISMATCH_FINDER_H_

@@ -1,0 +1,67 @@
+#include "health/shrink_call.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace goss {
+
+/// Waits for the agreement; does nothing itself but say again what may have come too early.
+class ShrinkCalls::Call final : public Operation {
+ public:
+  Call(OperationHost& host, Shrink& shrink) : Operation(host, Failure::alone), shrink_(shrink) {}
+  void startOnLoop() override {}
+  void advanceOnLoop() override {}
+  void withdrawOnLoop() override {}
+  void remindOnLoop() override { shrink_.remind(); }
+  [[nodiscard]] bool outlivesFailure() const override { return true; }
+  [[nodiscard]] std::string describe() const override { return "goss_comm_shrink"; }
+  [[nodiscard]] std::vector<int> waitingForRanks() const override { return shrink_.awaited(); }
+
+ private:
+  Shrink& shrink_;
+};
+
+ShrinkCalls::ShrinkCalls(const Peers& peers, OperationTable& operations, BlockedCalls& blocked_calls,
+                         CommunicatorFailure& failure, const base::Log& log, Reserve reserve)
+    : peers_(peers),
+      operations_(operations),
+      blocked_calls_(blocked_calls),
+      failure_(failure),
+      shrink_(peers, log, {std::move(reserve), [this](const Status& status) {
+                             if (call_ != nullptr) operations_.completeOnLoop(*call_, status);
+                           }}) {}
+
+Result<Shrink::Survivors> ShrinkCalls::run(std::int64_t timeout_ms) {
+  Engine& engine = operations_.engine();
+  auto lock = engine.enter();
+  const BlockedCallGuard inside(blocked_calls_, lock);
+  engine.driveUntil(lock, [this] { return call_ == nullptr || blocked_calls_.isClosing(); });
+  if (blocked_calls_.isClosing()) return operations_.failure();
+  if (!shrink_.isBound()) {
+    if (Status status = await(lock, timeout_ms); !status.isOk()) return status;
+  }
+  return shrink_.outcome();
+}
+
+/// Returns when the attempt that is going on, or comes next, has ended.
+Status ShrinkCalls::await(Engine::Lock& lock, std::int64_t timeout_ms) {
+  Call call(operations_.host(), shrink_);
+  call.timeout_ms = timeout_ms;
+  const Group& group = peers_.group;
+  failure_.fail(Status::error(GOSS_ERR_ABORTED, fmt::format("{} shrinks the communicator", group.nameOf(group.rank())),
+                              ErrorScope::communicator),
+                CommunicatorFailure::Origin::elsewhere);
+  call.sequence = shrink_.attempt();
+  if (Status status = operations_.startOnLoop(call); !status.isOk()) return status;
+  call_ = &call;
+  shrink_.begin();
+  operations_.engine().driveUntil(lock, [&] { return call.state() == Operation::State::complete; });
+  call_ = nullptr;
+  operations_.engine().notify(lock);
+  return call.status();
+}
+
+} // namespace goss
