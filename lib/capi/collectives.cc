@@ -54,8 +54,8 @@ Status launch(const Common& common, Call& call) {
   if (Status status = validate(call, communicator.size()); !status.isOk()) return status;
 
   Group& group = Group::ofThisThread();
-  if (common.request == nullptr && !group.open()) return communicator.run(call);
-  Result<Operation*> started = communicator.start(call, options.value().persistent);
+  if (common.request == nullptr && !group.open()) return communicator.collectives().run(call);
+  Result<Operation*> started = communicator.collectives().start(call, options.value().persistent);
   if (!started.isOk()) return started.status();
   if (common.request == nullptr) {
     group.add(started.value());
@@ -120,7 +120,8 @@ Status launchUniform(const Common& common, const Uniform& uniform, const Buffers
                     uniform.count,      buffers.send,  buffers.recv};
   const bool plain = isPlain(common, uniform.op);
   if (plain) {
-    if (std::optional<Status> status = common.comm->communicator->runCached(key); status.has_value()) return *status;
+    if (std::optional<Status> status = common.comm->communicator->collectives().runCached(key); status.has_value())
+      return *status;
   }
   Call call = describe(uniform.collective, buffers, uniform.count, uniform.dtype);
   call.op = uniform.op;
@@ -135,7 +136,7 @@ Status launchUniform(const Common& common, const Uniform& uniform, const Buffers
   }
   setUniformShape(call, common.comm->communicator->size());
   Status status = launch(common, call);
-  if (plain && status.isOk()) common.comm->communicator->cacheCall(key, call);
+  if (plain && status.isOk()) common.comm->communicator->collectives().cacheCall(key, call);
   return status;
 }
 

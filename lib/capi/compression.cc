@@ -4,6 +4,7 @@
 #include "capi/handles.h"
 #include "capi/structs.h"
 #include "capi/user_codec.h"
+#include "execution/tensor_use.h"
 #include "explain/explain.h"
 #include "gossamer/compression.h"
 #include "world/world.h"
@@ -29,8 +30,8 @@ goss_status goss_codec_state_export(goss_comm_t comm, void** bytes, size_t* size
       return invalid("goss_codec_state_export: bytes and size must not be NULL");
     }
     auto lock = comm->communicator->engine().enter();
-    if (const Status& failure = comm->communicator->failureOnLoop(); !failure.isOk()) return failure;
-    const std::string state = comm->communicator->referencesOnLoop().exportAll();
+    if (const Status& failure = comm->communicator->operations().failure(); !failure.isOk()) return failure;
+    const std::string state = comm->communicator->references().exportAll();
     void* copy = copyForCaller(state);
     if (copy == nullptr) return Status::error(GOSS_ERR_RESOURCE, "goss_codec_state_export: out of memory");
     *bytes = copy;
@@ -44,8 +45,8 @@ goss_status goss_codec_state_import(goss_comm_t comm, const void* bytes, size_t 
     if (Status status = checkComm("goss_codec_state_import", comm); !status.isOk()) return status;
     if (bytes == nullptr) return invalid("goss_codec_state_import: bytes must not be NULL");
     auto lock = comm->communicator->engine().enter();
-    if (comm->communicator->holdsStateOnLoop(0)) return pending("goss_codec_state_import");
-    return comm->communicator->referencesOnLoop().importAll({static_cast<const char*>(bytes), size});
+    if (goss::holdsTensorOnLoop(comm->communicator->operations(), 0)) return pending("goss_codec_state_import");
+    return comm->communicator->references().importAll({static_cast<const char*>(bytes), size});
   });
 }
 
@@ -56,9 +57,9 @@ goss_status goss_codec_state_read(goss_comm_t comm, uint64_t tensor, float* valu
     if (tensor == 0)
       return invalid("goss_codec_state_read: tensor 0 keeps nothing; give the one of goss_options.tensor");
     auto lock = comm->communicator->engine().enter();
-    if (const Status& failure = comm->communicator->failureOnLoop(); !failure.isOk()) return failure;
-    if (comm->communicator->holdsStateOnLoop(tensor)) return pending("goss_codec_state_read");
-    comm->communicator->referencesOnLoop().read({tensor, goss::ReferenceRole::worker, 0}, 0, {values, count});
+    if (const Status& failure = comm->communicator->operations().failure(); !failure.isOk()) return failure;
+    if (goss::holdsTensorOnLoop(comm->communicator->operations(), tensor)) return pending("goss_codec_state_read");
+    comm->communicator->references().read({tensor, goss::ReferenceRole::worker, 0}, 0, {values, count});
     return Status::ok();
   });
 }
@@ -69,12 +70,12 @@ goss_status goss_codec_state_reset(goss_comm_t comm, uint64_t tensor) {
     goss::ReferenceStore::Filter filter;
     if (tensor != 0) filter.tensor = tensor;
     auto lock = comm->communicator->engine().enter();
-    if (comm->communicator->holdsStateOnLoop(tensor)) return pending("goss_codec_state_reset");
+    if (goss::holdsTensorOnLoop(comm->communicator->operations(), tensor)) return pending("goss_codec_state_reset");
     // The roles of error feedback; positions in random streams and PowerSGD's factors must stay the same on all ranks.
     using Role = goss::ReferenceRole;
     for (const Role role : {Role::worker, Role::server, Role::momentum, Role::velocity}) {
       filter.role = role;
-      comm->communicator->referencesOnLoop().reset(filter);
+      comm->communicator->references().reset(filter);
     }
     return Status::ok();
   });

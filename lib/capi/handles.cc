@@ -103,7 +103,7 @@ Status Group::end() {
   Status first = std::exchange(failure_, Status::ok());
   for (Operation* operation : started_) {
     Status status = checkRequest("goss_group_end", toRequest(operation));
-    if (status.isOk()) status = Communicator::of(*operation).finish(operation, nullptr);
+    if (status.isOk()) status = Communicator::of(*operation).requests().finish(*operation, nullptr);
     if (first.isOk()) first = status;
   }
   started_.clear();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "capi/handles.h"
+#include "communicator/wait.h"
 
 namespace goss::capi {
 
@@ -85,7 +86,7 @@ Status waitRequest(const char* function, goss_request_t* request, goss_message* 
   if (Status status = checkRequest(function, *request); !status.isOk()) return status;
   Operation* operation = toOperation(*request);
   const bool persistent = operation->persistent;
-  Status status = Communicator::of(*operation).finish(operation, message);
+  Status status = Communicator::of(*operation).requests().finish(*operation, message);
   if (!persistent) *request = nullptr;
   return status;
 }
@@ -160,7 +161,7 @@ goss_status goss_test(goss_request_t* request, int* done, goss_message* message)
     *done = 1;
     if (*request == nullptr) return Status::ok();
     goss::Operation* operation = toOperation(*request);
-    *done = goss::Communicator::of(*operation).test(*operation) ? 1 : 0;
+    *done = goss::Communicator::of(*operation).requests().test(*operation) ? 1 : 0;
     return *done != 0 ? waitRequest("goss_test", request, message) : Status::ok();
   });
 }
@@ -173,7 +174,7 @@ goss_status goss_wait_any(goss_request_t* requests, size_t n, size_t* index, gos
     std::vector<goss::Operation*> operations;
     if (Status status = toOperations("goss_wait_any", {requests, n}, operations); !status.isOk()) return status;
     size_t found = n;
-    Status status = goss::Communicator::finishAny(operations, found, message);
+    Status status = goss::waitAny(operations, found, message);
     if (found < n) requests[found] = toRequest(operations[found]);
     if (found < n || status.isOk()) *index = found;
     return status;
@@ -185,7 +186,7 @@ goss_status goss_wait_all(goss_request_t* requests, size_t n) {
     if (requests == nullptr && n > 0) return invalid("goss_wait_all: requests is NULL");
     std::vector<goss::Operation*> operations;
     if (Status status = toOperations("goss_wait_all", {requests, n}, operations); !status.isOk()) return status;
-    Status status = goss::Communicator::finishAll(operations);
+    Status status = goss::waitAll(operations);
     for (size_t i = 0; i < n; ++i)
       requests[i] = toRequest(operations[i]);
     return status;
@@ -197,7 +198,8 @@ goss_status goss_request_error(goss_request_t request, goss_status* status, cons
     if (Status checked = checkRequest("goss_request_error", request); !checked.isOk()) return checked;
     // The operation keeps its status as long as the request lives.
     const goss::Operation* operation = toOperation(request);
-    tell(operation != nullptr ? goss::Communicator::of(*operation).failureOf(*operation) : Status::ok(), status, text);
+    tell(operation != nullptr ? goss::Communicator::of(*operation).requests().failureOf(*operation) : Status::ok(),
+         status, text);
     return Status::ok();
   });
 }
@@ -206,7 +208,7 @@ goss_status goss_start(goss_request_t request) {
   return guarded("goss_start", [&]() -> Status {
     if (request == nullptr) return invalid("goss_start: the request is NULL");
     if (Status status = checkRequest("goss_start", request); !status.isOk()) return status;
-    return goss::Communicator::of(*toOperation(request)).restart(*toOperation(request));
+    return goss::Communicator::of(*toOperation(request)).requests().restart(*toOperation(request));
   });
 }
 
@@ -215,11 +217,12 @@ goss_status goss_request_free(goss_request_t* request) {
     if (request == nullptr) return invalid("goss_request_free: request is NULL; pass the address of a goss_request_t");
     if (*request == nullptr) return Status::ok();
     goss::Operation* operation = toOperation(*request);
-    const bool frees = !goss::Communicator::of(*operation).isInherited();
-    if (frees && !goss::Communicator::of(*operation).test(*operation)) {
+    goss::Communicator& communicator = goss::Communicator::of(*operation);
+    const bool frees = !communicator.isInherited();
+    if (frees && !communicator.requests().test(*operation)) {
       return invalid("goss_request_free: the request is still active; wait for it first");
     }
-    if (frees) goss::Communicator::of(*operation).release(operation);
+    if (frees) communicator.requests().release(*operation);
     *request = nullptr;
     return Status::ok();
   });

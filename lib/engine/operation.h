@@ -62,12 +62,22 @@ class Operation {
   [[nodiscard]] virtual Status mayStartOnLoop() const { return Status::ok(); }
   /// The tensor whose kept state it works on while it is active; 0: none.
   [[nodiscard]] virtual std::uint64_t keptTensor() const { return 0; }
+  /// How many encodings with the error feedback of keptTensor() are left to make: `of_sum` tells those of sums from
+  /// those of this rank's own contribution. 0 for an operation in phases, whose codec keeps all to itself.
+  [[nodiscard]] virtual std::uint64_t encodingsLeft(bool of_sum) const { return static_cast<void>(of_sum), 0; }
   /// Whether it is a MultiPhaseOperation.
   [[nodiscard]] virtual bool isPhased() const { return false; }
   /// Whether a failure leaves the communicator usable.
   [[nodiscard]] bool failsAlone() const { return fails_alone_; }
 
   [[nodiscard]] State state() const { return state_; }
+  /// An operation that is not active may start again, by itself and not as a phase.
+  void setInactive() {
+    state_ = State::inactive;
+    parent_ = nullptr;
+  }
+  /// Whether it stands for any number of sends that were over at once.
+  [[nodiscard]] bool isAlwaysComplete() const { return home_ == Owner::fixed; }
   [[nodiscard]] const Status& status() const { return status_; }
   /// The communicator that this operation belongs to.
   [[nodiscard]] OperationHost& host() const { return host_; }
@@ -87,8 +97,7 @@ class Operation {
  private:
   friend class Engine;
   friend class OperationTable;
-  friend class Communicator;
-  friend class Messenger;
+  friend class Messenger; // Its pool.
 
   /// Where it is when nobody needs it.
   enum class Owner : std::uint8_t {

@@ -17,7 +17,8 @@ constexpr milliseconds kLongestTimeout(std::chrono::hours(24 * 36525));
 
 } // namespace
 
-OperationTable::OperationTable(Engine& engine, OperationHost& host) : engine_(engine), host_(host) {
+OperationTable::OperationTable(Engine& engine, OperationHost& host)
+    : engine_(engine), host_(host), blocked_calls_(engine) {
   counters_.size = sizeof counters_;
 }
 
@@ -42,6 +43,40 @@ Status OperationTable::startOnLoop(Operation& operation) {
   engine_.activateOnLoop(operation);
   operation.startOnLoop();
   return Status::ok();
+}
+
+Status OperationTable::launchOnLoop(Operation& operation) {
+  operation.signalled_ = signals();
+  Status status = startOnLoop(operation);
+  if (status.isOk()) {
+    engine_.startedOnLoop(operation);
+  } else {
+    operation.signalled_ = false;
+  }
+  return status;
+}
+
+Status OperationTable::run(Engine::Lock& lock, Operation& operation) {
+  const BlockedCallGuard inside(blocked_calls_, lock);
+  if (Status status = startOnLoop(operation); !status.isOk()) return status;
+  engine_.driveUntil(lock, [&] { return operation.state() == Operation::State::complete; });
+  return operation.status();
+}
+
+Status OperationTable::startPhaseOnLoop(Operation& phase, Operation& parent, std::uint64_t place) {
+  phase.parent_ = &parent;
+  phase.sequence = place;
+  phase.numbered_ = true;
+  history_.replace(place, *phase.envelope()); // Unless the place has become a later operation's.
+  return startOnLoop(phase);
+}
+
+Status OperationTable::collectOnLoop(Operation& operation, goss_message* message) {
+  if (operation.state_ == Operation::State::inactive) return Status::ok();
+  if (operation.signalled_) unsignal(operation);
+  if (!operation.isAlwaysComplete()) operation.state_ = Operation::State::inactive;
+  if (message != nullptr && operation.status_.isOk()) *message = operation.message;
+  return operation.status_;
 }
 
 void OperationTable::completeOnLoop(Operation& operation, const Status& status) {
@@ -83,6 +118,7 @@ Operation* OperationTable::handOut(std::unique_ptr<Operation> operation) {
 }
 
 std::unique_ptr<Operation> OperationTable::takeBack(Operation& operation) {
+  if (operation.signalled_) unsignal(operation);
   handed_out_[operation.handed_out_at_] = handed_out_.back();
   handed_out_.back()->handed_out_at_ = operation.handed_out_at_;
   handed_out_.pop_back();

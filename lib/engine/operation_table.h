@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "call/history.h"
+#include "engine/blocked_calls.h"
 #include "engine/completion_signal.h"
 #include "engine/engine.h"
 #include "engine/operation.h"
@@ -26,6 +27,27 @@ class OperationTable {
   /// Makes the operation active and starts it. Error: it is as it was; the communicator has failed, or the operation
   /// may not start now.
   Status startOnLoop(Operation& operation);
+  /// As startOnLoop(), for a caller that collects the operation later: somebody else must drive it meanwhile.
+  Status launchOnLoop(Operation& operation);
+  /// Starts the operation and blocks until it is complete. Returns its status, or why it could not start, in which case
+  /// it is not complete. `lock` is the engine's, held on entry and on return.
+  Status run(Engine::Lock& lock, Operation& operation);
+  /// Starts an operation as a phase of `parent`, which has taken `place` in the history and is advanced when the phase
+  /// has completed with success.
+  Status startPhaseOnLoop(Operation& phase, Operation& parent, std::uint64_t place);
+  /// A collective takes its place in the history now, before it starts.
+  void numberOnLoop(Operation& operation) {
+    operation.numberOnLoop(history_);
+    operation.numbered_ = true;
+  }
+  /// An operation that has taken its place has ended with success, and was never started.
+  void countUnstartedOnLoop(Operation& operation, std::chrono::nanoseconds elapsed) {
+    operation.numbered_ = false;
+    count(operation.payload_bytes, elapsed);
+  }
+  /// Returns the status of an operation that is not active, and makes it inactive; ok for one that is inactive.
+  /// `message` (may be null) is written on success.
+  Status collectOnLoop(Operation& operation, goss_message* message);
   /// Ends an active operation, and counts it; does nothing to another one.
   void completeOnLoop(Operation& operation, const Status& status);
   /// Fails one operation that leaves the communicator usable.
@@ -57,6 +79,8 @@ class OperationTable {
   /// Why the communicator has failed; ok while it has not.
   [[nodiscard]] const Status& failure() const { return failure_; }
   void setFailure(const Status& failure) { failure_ = failure; }
+  /// The threads that block in calls of the communicator.
+  [[nodiscard]] BlockedCalls& blockedCalls() { return blocked_calls_; }
   /// The collectives so far.
   [[nodiscard]] History& history() { return history_; }
   [[nodiscard]] goss_counters& counters() { return counters_; }
@@ -72,6 +96,7 @@ class OperationTable {
  private:
   Engine& engine_;
   OperationHost& host_;
+  BlockedCalls blocked_calls_;
   Status failure_;
   History history_;
   goss_counters counters_{};

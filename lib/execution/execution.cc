@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "communicator/communicator.h"
 #include "execution/run.h"
+#include "execution/tensor_use.h"
 #include "kernels/kernels.h"
 #include "mesh/mesh.h"
 #include "schedule/contract.h"
@@ -39,9 +39,9 @@ std::uint32_t planHash(const Plan& plan, const Call& call) {
 
 } // namespace
 
-Execution::Execution(Communicator& communicator, std::shared_ptr<const Plan> plan)
-    : Operation(communicator.operationHost()),
-      communicator_(communicator),
+Execution::Execution(const RunEnvironment& environment, std::shared_ptr<const Plan> plan)
+    : Operation(environment.operations.host()),
+      environment_(environment),
       plan_(std::move(plan)),
       context_(std::make_unique<RunContext>()) {
   context_->schedule = plan_->schedule.get();
@@ -58,7 +58,7 @@ void Execution::makeRuns() {
   dependents_ = dependentsOf(*plan_->schedule);
   const std::uint32_t window = std::min(plan_->fragments, std::max(1u, plan_->window));
   for (std::uint32_t i = 0; i < window; ++i)
-    runs_.push_back(std::make_unique<Run>(*this, communicator(), *context_));
+    runs_.push_back(std::make_unique<Run>(*this, environment_, *context_));
 }
 
 Execution::~Execution() = default;
@@ -71,7 +71,7 @@ void Execution::bind(const Call& call) {
   if (plan_->schedule->partition == Partition::even) call_.shape.weights = plan_->weights;
   if (call.codecs != nullptr) {
     call_.shape.align_elems = call.codecs->alignElems();
-    codec_.bind(call_, communicator().size());
+    codec_.bind(call_, environment_.group.size());
     context_->codec = &codec_;
   }
   payload_bytes = call.payloadBytes();
@@ -88,7 +88,7 @@ void Execution::bind(const Call& call) {
     signature_.detail ^= context_->plan_hash;
   }
   envelope_ = signature_.encode();
-  const BoardChannel* channel = communicator().boardsOnLoop();
+  const BoardChannel* channel = environment_.boards;
   // Phases begin when the ones before have ended: on the board they would have no place that all ranks agree on.
   flat_ = plan_->on_board && channel != nullptr && call.phase_of == nullptr && channel->fits(call);
   context_->binding = ++binding_;
@@ -98,14 +98,14 @@ void Execution::bind(const Call& call) {
   }
   makeRuns();
   needs_staging_ = call.staged_input || (schedule::reduces(call.collective) && call.op == GOSS_PREMUL_SUM);
-  if (needs_staging_) staged_.resize(call.inputSpanElems(communicator().rank()) * call.shape.element_bytes);
+  if (needs_staging_) staged_.resize(call.inputSpanElems(environment_.group.rank()) * call.shape.element_bytes);
   context_->input = needs_staging_ ? staged_.data() : static_cast<const std::byte*>(call.input);
   context_->streams = payload_bytes >= kStreamedPayloadBytes;
   context_->output = static_cast<std::byte*>(call.output);
 }
 
 void Execution::stageInput() {
-  const std::uint64_t elems = call_.inputSpanElems(communicator().rank());
+  const std::uint64_t elems = call_.inputSpanElems(environment_.group.rank());
   if (schedule::reduces(call_.collective) && call_.op == GOSS_PREMUL_SUM) {
     kernels::scale(call_.dtype, staged_.data(), call_.input, elems, call_.scale);
   } else if (elems > 0) {
@@ -116,7 +116,7 @@ void Execution::stageInput() {
 void Execution::numberOnLoop(History& history) {
   sequence = history.next();
   if (call_.codecs != nullptr && call_.tensor != 0) {
-    context_->draw = communicator().referencesOnLoop().countUp(call_.tensor);
+    context_->draw = environment_.references.countUp(call_.tensor);
     // Ranks that imported different states must notice it.
     signature_.detail = context_->plan_hash ^ static_cast<std::uint32_t>(context_->draw);
   }
@@ -133,7 +133,7 @@ bool Execution::tryRunOnLoop(int looks) {
 }
 
 bool Execution::lookAgainOnLoop(int looks) {
-  BoardChannel& channel = *communicator().boardsOnLoop();
+  BoardChannel& channel = *environment_.boards;
   const bool had_written = work_.number != 0;
   const BoardChannel::Outcome outcome = channel.advance(work_, looks);
   if (!had_written && work_.number != 0) channel.wakeOthers();
@@ -144,18 +144,18 @@ bool Execution::lookAgainOnLoop(int looks) {
 }
 
 void Execution::advanceFlatOnLoop() {
-  BoardChannel& channel = *communicator().boardsOnLoop();
+  BoardChannel& channel = *environment_.boards;
   const bool had_written = work_.number != 0;
   const BoardChannel::Outcome outcome = channel.advance(work_);
   if (!had_written && work_.number != 0) channel.wakeOthers();
   if (outcome == BoardChannel::Outcome::done) {
     countFlatOnLoop();
     leaveFlatOnLoop();
-    communicator().completeOnLoop(*this, Status::ok());
+    environment_.operations.completeOnLoop(*this, Status::ok());
   } else if (outcome == BoardChannel::Outcome::mismatch) {
-    communicator().mismatches().disagree(*this, work_.next, channel.envelopeOf(work_));
+    environment_.mismatches.disagree(*this, work_.next, channel.envelopeOf(work_));
   } else {
-    communicator().engine().keepPollingOnLoop(*this);
+    environment_.engine.keepPollingOnLoop(*this);
   }
 }
 
@@ -163,15 +163,16 @@ void Execution::advanceFlatOnLoop() {
 void Execution::leaveFlatOnLoop() {
   if (!queued_) return;
   queued_ = false;
-  Operation* next = communicator().boardsOnLoop()->leave(*this);
-  if (next != nullptr) communicator().engine().markDirtyOnLoop(*next);
+  Operation* next = environment_.boards->leave(*this);
+  if (next != nullptr) environment_.engine.markDirtyOnLoop(*next);
 }
 
 /// As if the bytes had gone to each other rank in a message.
 void Execution::countFlatOnLoop() {
-  const auto others = static_cast<std::uint64_t>(communicator().size() - 1);
-  communicator().countSentOnLoop(work_.posts * others);
-  communicator().countReceivedOnLoop(work_.posts * others);
+  const auto others = static_cast<std::uint64_t>(environment_.group.size() - 1);
+  goss_counters& counters = environment_.operations.counters();
+  counters.wire_bytes_sent += work_.posts * others;
+  counters.wire_bytes_received += work_.posts * others;
 }
 
 std::string Execution::describe() const {
@@ -191,13 +192,13 @@ bool Execution::pollOnLoop() {
   }
   advanceFlatOnLoop();
   if (state() != State::active) return true;
-  const int rank = communicator().boardsOnLoop()->awaited(work_);
+  const int rank = environment_.boards->awaited(work_);
   if (rank < 0) return false;
-  const Status link = communicator().mesh().linkStatus(communicator().worldRank(rank));
+  const Status link = environment_.mesh.linkStatus(environment_.group.worldRank(rank));
   if (link.isOk()) return false;
   // It may have written before it left, but after we looked.
   advanceFlatOnLoop();
-  if (state() == State::active) communicator().failing().fail(link, CommunicatorFailure::Origin::here);
+  if (state() == State::active) environment_.fail(link);
   return true;
 }
 
@@ -214,75 +215,54 @@ std::uint64_t Execution::keptTensor() const {
 
 /// It would cut what an operation in phases holds spans of.
 Status Execution::mayStartOnLoop() const {
-  if (keptTensor() == 0 || !communicator().holdsStateOnLoop(keptTensor())) return Status::ok();
-  return communicator().tensorInUse(*this);
+  if (keptTensor() == 0 || !holdsTensorOnLoop(environment_.operations, keptTensor())) return Status::ok();
+  return tensorInUse(*this);
 }
 
-bool Execution::mustLetOthersEncode(bool of_sum) const {
-  bool must = false;
-  const std::uint64_t tensor = keptTensor();
-  if (tensor == 0) return false;
-  communicator().engine().forEachActiveOnLoop([&](Operation& operation) {
-    if (&operation.host() != &host() || operation.keptTensor() != tensor || operation.isPhased()) return;
-    const auto& other = static_cast<const Execution&>(operation);
-    must = must || (other.sequence < sequence && other.encodings_left_[of_sum] > 0);
-  });
-  return must;
-}
+std::uint64_t Execution::encodingsLeft(bool of_sum) const { return context_->outcome.encodings_left[of_sum]; }
 
 void Execution::startOnLoop() {
   if (flat_) {
     at_once_ = false;
     queued_ = true;
-    if (communicator().boardsOnLoop()->enter(*this)) advanceFlatOnLoop();
+    if (environment_.boards->enter(*this)) advanceFlatOnLoop();
     return;
   }
-  failure_ = Status::ok();
-  disagrees_ = -1;
+  context_->outcome = {};
   if (call_.codecs == nullptr || call_.tensor == 0) context_->draw = sequence;
   if (needs_staging_) stageInput();
   fragments_left_ = plan_->fragments;
   next_fragment_ = 0;
   for (const bool of_sum : {false, true})
-    encodings_left_[of_sum] = keptTensor() == 0 ? 0 : plan_->fragments * runs_.front()->keptEncodings(of_sum);
+    context_->outcome.encodings_left[of_sum] =
+        keptTensor() == 0 ? 0 : plan_->fragments * runs_.front()->keptEncodings(of_sum);
   for (const auto& run : runs_)
     run->begin(next_fragment_++, sequence);
   advanceOnLoop();
 }
 
-void Execution::failInCallback(const Status& status) {
-  if (failure_.isOk()) failure_ = status;
-  communicator().engine().markDirtyOnLoop(*this);
-}
-
-Status Execution::disagreeInCallback(int rank, const Envelope& theirs) {
-  if (disagrees_ < 0) {
-    disagrees_ = rank;
-    theirs_ = theirs;
-  }
-  return Status::error(GOSS_ERR_MISMATCH, fmt::format("rank {} has called something else", rank));
-}
-
 void Execution::failOnLoop() {
-  if (disagrees_ >= 0) return communicator().mismatches().disagree(*this, disagrees_, theirs_);
-  communicator().failing().fail(failure_, CommunicatorFailure::Origin::here);
+  const RunOutcome& outcome = context_->outcome;
+  if (outcome.disagrees >= 0) return environment_.mismatches.disagree(*this, outcome.disagrees, outcome.theirs);
+  environment_.fail(outcome.failure);
 }
 
 void Execution::advanceOnLoop() {
   if (flat_) return advanceFlatOnLoop();
+  Status& failure = context_->outcome.failure;
   for (const auto& run : runs_) {
-    while (failure_.isOk() && run->active()) {
-      failure_ = run->advance();
-      if (!failure_.isOk() || run->active()) break;
+    while (failure.isOk() && run->active()) {
+      failure = run->advance();
+      if (!failure.isOk() || run->active()) break;
       --fragments_left_;
       if (next_fragment_ < plan_->fragments) run->begin(next_fragment_++, sequence);
     }
-    if (failure_.isOk() && run->active() && run->hasCodecWork()) communicator().engine().keepPollingOnLoop(*this);
+    if (failure.isOk() && run->active() && run->hasCodecWork()) environment_.engine.keepPollingOnLoop(*this);
   }
-  if (!failure_.isOk()) {
+  if (!failure.isOk()) {
     failOnLoop();
   } else if (fragments_left_ == 0) {
-    communicator().completeOnLoop(*this, Status::ok());
+    environment_.operations.completeOnLoop(*this, Status::ok());
   }
 }
 
@@ -295,7 +275,7 @@ void Execution::withdrawOnLoop() {
 std::vector<int> Execution::waitingForRanks() const {
   std::vector<int> ranks;
   if (flat_) {
-    communicator().boardsOnLoop()->appendAwaited(work_, ranks);
+    environment_.boards->appendAwaited(work_, ranks);
     return ranks;
   }
   for (const auto& run : runs_)

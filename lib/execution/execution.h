@@ -2,7 +2,6 @@
 #ifndef GOSS_LIB_EXECUTION_EXECUTION_H_
 #define GOSS_LIB_EXECUTION_EXECUTION_H_
 
-#include <array>
 #include <memory>
 #include <vector>
 
@@ -10,24 +9,25 @@
 #include "call/call.h"
 #include "engine/operation.h"
 #include "execution/codec_work.h"
+#include "execution/run_environment.h"
 #include "planner/planner.h"
 
 namespace goss {
 
-class Communicator;
 class Run;
 struct RunContext;
 
 /// One collective operation. Reusable: a persistent request, or the communicator's store of idle executions, binds and
 /// starts the same object again without allocating. Everything after construction happens under the engine's lock.
 ///
-/// A small one may run on the board instead (core/flat.h): then no step is run, and it is polled.
+/// A small one may run on the board instead (boards/board_channel.h): then no step is run, and it is polled.
 ///
 /// Pipelining: the plan cuts the buffers into fragments that run the same schedule; at most `window` are in flight,
 /// each with scratch of its own.
 class Execution final : public Operation {
  public:
-  Execution(Communicator& communicator, std::shared_ptr<const Plan> plan);
+  /// The environment outlives it.
+  Execution(const RunEnvironment& environment, std::shared_ptr<const Plan> plan);
   ~Execution() override;
 
   /// Resolves slots to addresses. Not while active.
@@ -57,19 +57,9 @@ class Execution final : public Operation {
   void withdrawOnLoop() override;
   [[nodiscard]] std::string describe() const override;
   [[nodiscard]] std::vector<int> waitingForRanks() const override;
-  /// Whether an operation that was started before this one has yet to encode with the error feedback that the coming
-  /// encoding needs: `of_sum` tells what a sum's owner keeps from what each rank keeps of its own. So operations on one
-  /// tensor lose, and make up for, the same whether they are under way together or one after the other.
-  [[nodiscard]] bool mustLetOthersEncode(bool of_sum) const;
-  /// Such an encoding is done.
-  void countEncoding(bool of_sum) { encodings_left_[of_sum] -= encodings_left_[of_sum] > 0 ? 1 : 0; }
-  /// A step failed while transports progress; the failure is dealt with in the next advanceOnLoop().
-  void failInCallback(const Status& status);
-  /// As failInCallback(), where `rank` has sent another envelope. Returns the error with which its message is refused.
-  Status disagreeInCallback(int rank, const Envelope& theirs);
+  [[nodiscard]] std::uint64_t encodingsLeft(bool of_sum) const override;
 
  private:
-  [[nodiscard]] Communicator& communicator() const { return communicator_; }
   void makeRuns();
   void stageInput();
   void failOnLoop();
@@ -77,7 +67,7 @@ class Execution final : public Operation {
   void leaveFlatOnLoop();
   void countFlatOnLoop();
 
-  Communicator& communicator_;
+  const RunEnvironment& environment_;
   std::shared_ptr<const Plan> plan_;
   std::vector<std::vector<std::uint32_t>> dependents_; ///< By step: steps that wait for it.
   Call bound_;                                         ///< As the caller gave it.
@@ -90,7 +80,6 @@ class Execution final : public Operation {
   bool queued_ = false;  ///< In the flat channel's queue.
   BoardCollective work_;
   std::unique_ptr<RunContext> context_;
-  std::array<std::uint64_t, 2> encodings_left_{}; ///< With feedback, of this start: a rank's own, those of sums.
   bool needs_staging_ = false;
   /// Copy of the input: scaled (GOSS_PREMUL_SUM), or out of the way of an in-place exchange.
   std::vector<std::byte> staged_;
@@ -98,9 +87,6 @@ class Execution final : public Operation {
   std::vector<std::unique_ptr<Run>> runs_; ///< None while it was flat only.
   std::uint32_t next_fragment_ = 0;
   std::uint32_t fragments_left_ = 0;
-  Status failure_;
-  int disagrees_ = -1; ///< The first rank that was found to call something else.
-  Envelope theirs_{};  ///< The envelope that `disagrees_` has sent.
 };
 
 } // namespace goss

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <new>
 
-#include "communicator/communicator.h"
 #include "execution/prepared_payload.h"
+#include "execution/tensor_use.h"
 #include "kernels/kernels.h"
 
 namespace goss {
@@ -55,9 +55,10 @@ Status forEachPhase(const Compression& compression, std::size_t count, int ranks
   }
 }
 
-MultiPhaseOperation::MultiPhaseOperation(Communicator& communicator, const Call& call)
-    : Operation(communicator.operationHost()),
-      communicator_(communicator),
+MultiPhaseOperation::MultiPhaseOperation(const RunEnvironment& environment, ExecutionPool& pool, const Call& call)
+    : Operation(environment.operations.host()),
+      environment_(environment),
+      pool_(pool),
       columns_(columnsFor(*call.codecs->there.codec, call.count)),
       values_(paddedCount(call.count, columns_)) {
   bind(call);
@@ -90,8 +91,8 @@ std::vector<int> MultiPhaseOperation::waitingForRanks() const {
 
 /// Others' error feedback would cut what this one holds spans of.
 Status MultiPhaseOperation::mayStartOnLoop() const {
-  const bool used = call_.tensor != 0 && communicator().holdsStateOnLoop(call_.tensor, Communicator::Holders::all);
-  return used ? communicator().tensorInUse(*this) : Status::ok();
+  const bool used = call_.tensor != 0 && holdsTensorOnLoop(environment_.operations, call_.tensor, TensorHolders::all);
+  return used ? tensorInUse(*this) : Status::ok();
 }
 
 void MultiPhaseOperation::numberOnLoop(History& history) {
@@ -114,7 +115,7 @@ void MultiPhaseOperation::startOnLoop() {
 
 void MultiPhaseOperation::advanceOnLoop() {
   if (execution_ == nullptr || execution_->state() != State::complete || !execution_->status().isOk()) return;
-  communicator().endPhaseOnLoop(std::move(execution_));
+  pool_.release(std::move(execution_));
   workOnLoop(false);
 }
 
@@ -134,7 +135,7 @@ void MultiPhaseOperation::workOnLoop(bool first) {
   } catch (const std::bad_alloc&) {
     status = Status::error(GOSS_ERR_RESOURCE, fmt::format("{}: out of memory between its phases", describe()));
   }
-  if (!status.isOk()) communicator().failing().fail(status, CommunicatorFailure::Origin::here);
+  if (!status.isOk()) environment_.fail(status);
 }
 
 Status MultiPhaseOperation::openState() {
@@ -144,7 +145,7 @@ Status MultiPhaseOperation::openState() {
     factors_ = own_factors_;
     return Status::ok();
   }
-  auto kept = communicator().referencesOnLoop().open({call_.tensor, ReferenceRole::global, 0}, {0, floats});
+  auto kept = environment_.references.open({call_.tensor, ReferenceRole::global, 0}, {0, floats});
   if (!kept.isOk()) return kept.status();
   factors_ = kept.value();
   return Status::ok();
@@ -169,13 +170,13 @@ void MultiPhaseOperation::loadValues() {
 
 Status MultiPhaseOperation::begin() {
   const Compression& compression = call_.codecs->there;
-  draw_ = call_.tensor != 0 ? communicator().referencesOnLoop().countUp(call_.tensor) : sequence;
+  draw_ = call_.tensor != 0 ? environment_.references.countUp(call_.tensor) : sequence;
   if (Status status = openState(); !status.isOk()) return status;
   FeedbackPlace place;
   place.tensor = call_.tensor;
   place.range = {0, values_.size()};
   place.draw = draw_;
-  auto kept = openFeedback(communicator().referencesOnLoop(), compression.feedback, place);
+  auto kept = openFeedback(environment_.references, compression.feedback, place);
   if (!kept.isOk()) return kept.status();
   if (Status status = feedback_.begin(compression.feedback, kept.value(), values_.size()); !status.isOk())
     return status;
@@ -190,8 +191,8 @@ Status MultiPhaseOperation::begin() {
   job.residual = feedback_.residual();
   job.decay = compression.feedback.decay;
   job.state = factors_;
-  job.ranks = communicator().size();
-  job.random = randomnessOf(call_, draw_, 0, communicator().rank());
+  job.ranks = environment_.group.size();
+  job.random = randomnessOf(call_, draw_, 0, environment_.group.rank());
   Result<std::unique_ptr<CodecRun>> run = compression.codec->start(job);
   if (!run.isOk()) return run.status();
   run_ = run.take();
@@ -209,7 +210,7 @@ Status MultiPhaseOperation::goOn() {
     const bool empty = adds ? phase.value().count == 0 : phase.value().values.empty();
     if (empty) {
       computing_ = true;
-      communicator().engine().keepPollingOnLoop(*this);
+      environment_.engine.keepPollingOnLoop(*this);
       return Status::ok();
     }
     if (phase_ == kMaxPhases) {
@@ -217,7 +218,7 @@ Status MultiPhaseOperation::goOn() {
                            fmt::format("codec '{}' asks for more than {} collectives", call_.codecs->text, kMaxPhases));
     }
     ++phase_;
-    if (communicator().size() > 1) return startPhase(phase.value());
+    if (environment_.group.size() > 1) return startPhase(phase.value());
   }
 }
 
@@ -238,7 +239,7 @@ Call MultiPhaseOperation::phaseCall(const Phase& phase) {
   }
   call.input = call.output = values.data();
   call.count = values.size();
-  setUniformShape(call, communicator().size());
+  setUniformShape(call, environment_.group.size());
   // To others and to people it is the caller's operation.
   PhaseOf phase_of{call_.codecs, wholeSignature()};
   const std::uint64_t identity[] = {call_.codecs->hash, call_.tensor, draw_, phase_, call.count};
@@ -263,10 +264,10 @@ Signature MultiPhaseOperation::wholeSignature() const {
 
 Status MultiPhaseOperation::startPhase(const Phase& phase) {
   const std::uint64_t place = sequence + phase_ - 1;
-  Result<std::unique_ptr<Execution>> execution = communicator().acquirePhaseOnLoop(phaseCall(phase));
+  Result<std::unique_ptr<Execution>> execution = pool_.acquire(phaseCall(phase));
   if (!execution.isOk()) return execution.status();
   execution_ = execution.take();
-  return communicator().startPhaseOnLoop(*execution_, *this, place);
+  return environment_.operations.startPhaseOnLoop(*execution_, *this, place);
 }
 
 Status MultiPhaseOperation::finish() {
@@ -274,8 +275,8 @@ Status MultiPhaseOperation::finish() {
   if (feedback_.residual() != nullptr) // What the codec made of the zeros at the end is no loss of anybody's.
     std::fill(feedback_.residual() + call_.count, feedback_.residual() + values_.size(), 0.0f);
   if (Status status = feedback_.end(); !status.isOk()) return status;
-  if (call_.op != GOSS_AVG && communicator().size() > 1) { // Codecs deliver means.
-    const auto ranks = static_cast<float>(communicator().size());
+  if (call_.op != GOSS_AVG && environment_.group.size() > 1) { // Codecs deliver means.
+    const auto ranks = static_cast<float>(environment_.group.size());
     for (float& value : values_)
       value *= ranks;
   }
@@ -286,9 +287,21 @@ Status MultiPhaseOperation::finish() {
       kernels::convert(call_.dtype, call_.output, GOSS_FLOAT32, values_.data(), call_.count);
     }
   }
-  communicator().endPhasesOnLoop(*this);
-  communicator().completeOnLoop(*this, Status::ok());
+  closePlaces();
+  environment_.operations.completeOnLoop(*this, Status::ok());
   return Status::ok();
+}
+
+/// It has ended and may have left some of its places unused: a call that another rank made in one of these places is a
+/// mismatch with this operation.
+void MultiPhaseOperation::closePlaces() {
+  History& history = environment_.operations.history();
+  for (std::uint64_t place = sequence; place < sequence + kMaxPhases; ++place) {
+    Signature known = Signature::decode(history.at(place));
+    if (!history.holds(place) || known.kind != Signature::Kind::control) continue;
+    known.kind = Signature::Kind::collective;
+    history.replace(place, known.encode());
+  }
 }
 
 } // namespace goss

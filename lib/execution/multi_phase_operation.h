@@ -10,12 +10,12 @@
 
 #include "call/call.h"
 #include "engine/operation.h"
-#include "execution/execution.h"
+#include "execution/execution_pool.h"
 #include "execution/feedback.h"
+#include "execution/run_environment.h"
 
 namespace goss {
 
-class Communicator;
 class PreparedPayload;
 
 /// Shows `use` the phases that a multi-phase codec asks for, by running it on `count` ones of one rank, alone: how much
@@ -32,7 +32,8 @@ Status forEachPhase(const Compression& compression, std::size_t count, int ranks
 /// them others' operations go on, and their probes are answered.
 class MultiPhaseOperation final : public Operation {
  public:
-  MultiPhaseOperation(Communicator& communicator, const Call& call);
+  /// Environment and pool outlive it.
+  MultiPhaseOperation(const RunEnvironment& environment, ExecutionPool& pool, const Call& call);
   ~MultiPhaseOperation() override;
 
   /// Not while active; `call` is of the same codec and count.
@@ -53,7 +54,6 @@ class MultiPhaseOperation final : public Operation {
   [[nodiscard]] bool isPhased() const override { return true; }
 
  private:
-  [[nodiscard]] Communicator& communicator() const { return communicator_; }
   void workOnLoop(bool first);
   Status begin();
   Status openState();
@@ -63,8 +63,10 @@ class MultiPhaseOperation final : public Operation {
   [[nodiscard]] Call phaseCall(const Phase& phase);
   [[nodiscard]] Signature wholeSignature() const;
   Status finish();
+  void closePlaces();
 
-  Communicator& communicator_;
+  const RunEnvironment& environment_;
+  ExecutionPool& pool_; ///< Of the executions that its phases are.
   Call call_;
   const std::size_t columns_;      ///< Of the matrix; 0: it is none.
   std::vector<float> values_;      ///< The vector, with zeros up to whole rows.

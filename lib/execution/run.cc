@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "call/tag.h"
-#include "communicator/communicator.h"
 #include "kernels/kernels.h"
 #include "mesh/mesh.h"
 
@@ -28,7 +27,7 @@ class Run::SendStep final : public SendOperation {
     if (status.isOk()) {
       if (reply.is_written) {
         run_.done_ahead_[reply_step] = true;
-        run_.communicator_.countReceivedOnLoop(bytes);
+        run_.counters().wire_bytes_received += bytes;
       }
       run_.stepDoneInCallback(step_);
     } else {
@@ -52,16 +51,16 @@ class Run::RecvStep final : public RecvOperation {
     done_elems_ = 0;
     if (received == envelope && (bytes == capacity || (takes_payload && bytes < capacity))) {
       if (takes_payload) run_.payload_bytes_[run_.context_.schedule->slots[first_target].index] = bytes;
-      run_.communicator_.countReceivedOnLoop(bytes);
+      run_.counters().wire_bytes_received += bytes;
       return Status::ok();
     }
-    const int rank = run_.communicator_.rankOfWorld(peer);
-    if (received != envelope) return run_.execution_.disagreeInCallback(rank, received);
-    return Status::error(
-        GOSS_ERR_MISMATCH,
-        fmt::format("{}: rank {} sends {} bytes where rank {} expects {}; check the counts of both",
-                    run_.context_.signature->describe(), rank, bytes, run_.communicator_.rank(), capacity),
-        ErrorScope::communicator, peer);
+    const Group& group = run_.environment_.group;
+    const int rank = group.rankOfWorld(peer);
+    if (received != envelope) return run_.disagreeInCallback(rank, received);
+    return Status::error(GOSS_ERR_MISMATCH,
+                         fmt::format("{}: rank {} sends {} bytes where rank {} expects {}; check the counts of both",
+                                     run_.context_.signature->describe(), rank, bytes, group.rank(), capacity),
+                         ErrorScope::communicator, peer);
   }
 
   void onData(std::size_t offset, std::span<const std::byte> bytes) override {
@@ -78,8 +77,8 @@ class Run::RecvStep final : public RecvOperation {
       const std::uint64_t elems = std::min(left, target.elems - done_elems_);
       const std::size_t at = done_elems_ * element;
       if (reply.buffer != nullptr) {
-        kernels::finishStreaming(call.dtype, call.op, run_.communicator_.size(), target.data + at, reply.buffer + at,
-                                 source.data + at, from, elems);
+        kernels::finishStreaming(call.dtype, call.op, run_.environment_.group.size(), target.data + at,
+                                 reply.buffer + at, source.data + at, from, elems);
       } else {
         const auto reduce = streams ? kernels::reduceStreaming : kernels::reduce;
         reduce(call.dtype, call.op, target.data + at, source.data + at, from, elems);
@@ -99,8 +98,8 @@ class Run::RecvStep final : public RecvOperation {
     if (status.isOk()) {
       if (reply.buffer != nullptr) {
         run_.done_ahead_[finish_step] = run_.done_ahead_[reply_step] = true;
-        run_.communicator_.countSentOnLoop(capacity);
-        run_.communicator_.countPlacedOnLoop(capacity);
+        run_.counters().wire_bytes_sent += capacity;
+        run_.counters().placed_bytes += capacity; // It is in the peer's result already.
       }
       run_.stepDoneInCallback(step_);
     } else {
@@ -124,8 +123,8 @@ class Run::RecvStep final : public RecvOperation {
   std::uint64_t done_elems_ = 0;
 };
 
-Run::Run(Execution& execution, Communicator& communicator, const RunContext& context)
-    : execution_(execution), communicator_(communicator), context_(context) {
+Run::Run(Operation& operation, const RunEnvironment& environment, RunContext& context)
+    : operation_(operation), environment_(environment), context_(context) {
   const Schedule& schedule = *context.schedule;
   const std::size_t steps = schedule.steps.size();
   places_.resize(schedule.slots.size());
@@ -138,7 +137,7 @@ Run::Run(Execution& execution, Communicator& communicator, const RunContext& con
   for (std::uint32_t i = 0; i < steps; ++i) {
     const Step& step = schedule.steps[i];
     if (step.peer < 0) continue;
-    const int peer = communicator.worldRank(step.peer);
+    const int peer = environment.group.worldRank(step.peer);
     if (step.kind == StepKind::send) {
       sends_[i] = std::make_unique<SendStep>(*this, i);
       sends_[i]->peer = peer;
@@ -327,10 +326,10 @@ void Run::begin(std::uint32_t fragment, std::uint64_t sequence) {
   active_ = true;
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
     const Step& step = schedule.steps[i];
-    const Tag tag = collectiveTag(communicator_.context(), sequence, fragment, step.ordinal);
+    const Tag tag = collectiveTag(environment_.context, sequence, fragment, step.ordinal);
     const auto replyTag = [&](std::uint32_t reply_step) {
       if (reply_step == kNoStep) return Tag{0};
-      return collectiveTag(communicator_.context(), sequence, fragment, schedule.steps[reply_step].ordinal);
+      return collectiveTag(environment_.context, sequence, fragment, schedule.steps[reply_step].ordinal);
     };
     if (sends_[i]) {
       sends_[i]->tag = tag;
@@ -359,7 +358,7 @@ Status Run::advance() {
     const std::uint32_t index = codec_ready_[codec_head_++];
     if (Status status = runCodec(index); !status.isOk()) return status;
     const Step& step = context_.schedule->steps[index];
-    if (keepsFeedback(step)) execution_.countEncoding(step.finishes);
+    if (keepsFeedback(step)) countEncoding(step.finishes);
     if (Status status = runReady(); !status.isOk()) return status;
   }
   if (steps_left_ == 0) active_ = false;
@@ -391,7 +390,7 @@ Status Run::runStep(std::uint32_t index) {
 
 Status Run::post(std::uint32_t index) {
   const int peer = sends_[index] ? sends_[index]->peer : recvs_[index]->peer;
-  Mesh& mesh = communicator_.mesh();
+  Mesh& mesh = environment_.mesh;
   if (Status status = mesh.linkStatus(peer); !status.isOk()) {
     // What a peer sent before it left can still be received; its loss is reported by the transport if it did not.
     if (sends_[index] || status.scope() != ErrorScope::peer) return status;
@@ -403,7 +402,7 @@ Status Run::post(std::uint32_t index) {
       send.bytes = payload_bytes_[context_.schedule->slotsOf(step.targets)[0].index];
       pieces_[static_cast<std::size_t>(send.pieces.data() - pieces_.data())].iov_len = send.bytes;
     }
-    communicator_.countSentOnLoop(send.bytes);
+    counters().wire_bytes_sent += send.bytes;
     send.reply.is_written = false;
     send.posted = true;
     if (mesh.transport(peer)->send(send)) {
@@ -432,7 +431,7 @@ void Run::runLocal(const Step& step) {
     const Place& source = places_[step.sources.first + i];
     if (target.elems == 0) continue;
     if (step.kind == StepKind::finish && call.op == GOSS_AVG) {
-      kernels::average(call.dtype, target.data, source.data, target.elems, communicator_.size());
+      kernels::average(call.dtype, target.data, source.data, target.elems, environment_.group.size());
     } else if (target.data != source.data) {
       kernels::copy(target.data, source.data, target.elems * element);
     }
@@ -459,22 +458,34 @@ void Run::stepDone(std::uint32_t index) {
 
 void Run::stepDoneInCallback(std::uint32_t index) {
   stepDone(index);
-  communicator_.engine().markDirtyOnLoop(execution_);
+  environment_.engine.markDirtyOnLoop(operation_);
 }
 
-void Run::failInCallback(const Status& status) { execution_.failInCallback(status); }
+void Run::failInCallback(const Status& status) {
+  if (context_.outcome.failure.isOk()) context_.outcome.failure = status;
+  environment_.engine.markDirtyOnLoop(operation_);
+}
+
+/// `rank` has sent another envelope. Returns the error with which its message is refused.
+Status Run::disagreeInCallback(int rank, const Envelope& theirs) {
+  if (context_.outcome.disagrees < 0) {
+    context_.outcome.disagrees = rank;
+    context_.outcome.theirs = theirs;
+  }
+  return Status::error(GOSS_ERR_MISMATCH, fmt::format("rank {} has called something else", rank));
+}
 
 void Run::withdraw() {
   active_ = false;
   for (const auto& send : sends_) {
     if (!send || !send->posted) continue;
     send->posted = false;
-    communicator_.mesh().transport(send->peer)->cancel(*send);
+    environment_.mesh.transport(send->peer)->cancel(*send);
   }
   for (const auto& recv : recvs_) {
     if (!recv || !recv->posted) continue;
     recv->posted = false;
-    communicator_.mesh().transport(recv->peer)->cancel(*recv);
+    environment_.mesh.transport(recv->peer)->cancel(*recv);
   }
 }
 

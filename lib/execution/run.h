@@ -2,17 +2,27 @@
 #ifndef GOSS_LIB_EXECUTION_RUN_H_
 #define GOSS_LIB_EXECUTION_RUN_H_
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "engine/operation.h"
 #include "execution/codec_work.h"
-#include "execution/execution.h"
+#include "execution/run_environment.h"
 #include "schedule/layout.h"
 
 namespace goss {
 
-/// What a run needs to know of its execution; constant between bind and completion.
+/// What the runs of an execution have found since it started.
+struct RunOutcome {
+  Status failure;     ///< The first failure of a step; the execution deals with it when it advances.
+  int disagrees = -1; ///< The first rank that was found to call something else.
+  Envelope theirs{};  ///< The envelope that `disagrees` has sent.
+  std::array<std::uint64_t, 2> encodings_left{}; ///< With feedback: a rank's own, those of sums.
+};
+
+/// What a run needs to know of its execution; constant between bind and completion, but for the outcome.
 struct RunContext {
   const Schedule* schedule = nullptr;
   const std::vector<std::vector<std::uint32_t>>* dependents = nullptr;
@@ -28,13 +38,15 @@ struct RunContext {
   bool streams = false;               ///< The result is larger than caches keep.
   std::uint64_t binding = 0;          ///< Changes with every bind.
   CodecWork* codec = nullptr;         ///< Of compressed calls; shared by all runs of the execution.
+  RunOutcome outcome;                 ///< Written by all runs of the execution.
 };
 
 /// Life of a step: waiting -> ready -> (posted) -> done. Steps become ready when their last dependency is done;
 /// transports' callbacks only move steps to ready, everything else happens in advance().
 class Run {
  public:
-  Run(Execution& execution, Communicator& communicator, const RunContext& context);
+  /// A part of `operation`, which is advanced when a step is done. The arguments outlive the run.
+  Run(Operation& operation, const RunEnvironment& environment, RunContext& context);
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -85,11 +97,15 @@ class Run {
   [[nodiscard]] bool movesPayload(const Step& step) const;
   void stepDone(std::uint32_t index);
   void stepDoneInCallback(std::uint32_t index);
+  /// An encoding with error feedback is done.
+  void countEncoding(bool of_sum);
+  [[nodiscard]] goss_counters& counters() const { return environment_.operations.counters(); }
   void failInCallback(const Status& status);
+  Status disagreeInCallback(int rank, const Envelope& theirs);
 
-  Execution& execution_;
-  Communicator& communicator_;
-  const RunContext& context_;
+  Operation& operation_;
+  const RunEnvironment& environment_;
+  RunContext& context_;
   std::uint32_t fragment_ = 0;
   std::uint64_t sequence_ = 0;
   std::uint64_t resolved_binding_ = 0;

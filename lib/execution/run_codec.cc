@@ -1,6 +1,6 @@
 // The steps of a Run that encode and decode.
-#include "communicator/communicator.h"
 #include "execution/run.h"
+#include "execution/tensor_use.h"
 
 namespace goss {
 
@@ -26,7 +26,7 @@ std::uint64_t Run::tensorOffset(Slot slot) const {
 Randomness Run::randomOf(bool result, std::uint32_t chunk) const {
   const Call& call = *context_.call;
   const std::uint32_t stream = call.collective == Collective::allToAll ? chunk + 2 : result ? 1 : 0;
-  return randomnessOf(call, context_.draw, stream, communicator_.rank());
+  return randomnessOf(call, context_.draw, stream, environment_.group.rank());
 }
 
 /// A sum that is encoded on its way has none: whoever contributed to it could not take the loss up.
@@ -45,10 +45,15 @@ std::uint32_t Run::keptEncodings(bool of_sum) const {
   return count;
 }
 
+void Run::countEncoding(bool of_sum) {
+  std::uint64_t& left = context_.outcome.encodings_left[of_sum];
+  left -= left > 0 ? 1 : 0;
+}
+
 bool Run::mayDoCodecWork() const {
   if (!hasCodecWork()) return false;
   const Step& step = context_.schedule->steps[codec_ready_[codec_head_]];
-  return !keepsFeedback(step) || !execution_.mustLetOthersEncode(step.finishes);
+  return !keepsFeedback(step) || !mustLetOthersEncodeOnLoop(environment_.operations, operation_, step.finishes);
 }
 
 /// What the coming encoding has lost before; nothing where nothing is kept.
@@ -64,7 +69,7 @@ Result<KeptFeedback> Run::feedbackOf(const Step& step, std::uint64_t first_eleme
   place.server = step.finishes;
   place.draw = context_.draw;
   const ErrorFeedback& feedback = (step.finishes ? call.codecs->back : call.codecs->there).feedback;
-  return openFeedback(communicator_.referencesOnLoop(), feedback, place);
+  return openFeedback(environment_.references, feedback, place);
 }
 
 Status Run::addPayloads(std::uint32_t index) {

@@ -24,11 +24,10 @@ class ShrinkCalls::Call final : public Operation {
   Shrink& shrink_;
 };
 
-ShrinkCalls::ShrinkCalls(const Peers& peers, OperationTable& operations, BlockedCalls& blocked_calls,
-                         CommunicatorFailure& failure, const base::Log& log, Reserve reserve)
+ShrinkCalls::ShrinkCalls(const Peers& peers, OperationTable& operations, CommunicatorFailure& failure,
+                         const base::Log& log, Reserve reserve)
     : peers_(peers),
       operations_(operations),
-      blocked_calls_(blocked_calls),
       failure_(failure),
       shrink_(peers, log, {std::move(reserve), [this](const Status& status) {
                              if (call_ != nullptr) operations_.completeOnLoop(*call_, status);
@@ -37,9 +36,10 @@ ShrinkCalls::ShrinkCalls(const Peers& peers, OperationTable& operations, Blocked
 Result<Shrink::Survivors> ShrinkCalls::run(std::int64_t timeout_ms) {
   Engine& engine = operations_.engine();
   auto lock = engine.enter();
-  const BlockedCallGuard inside(blocked_calls_, lock);
-  engine.driveUntil(lock, [this] { return call_ == nullptr || blocked_calls_.isClosing(); });
-  if (blocked_calls_.isClosing()) return operations_.failure();
+  BlockedCalls& calls = operations_.blockedCalls();
+  const BlockedCallGuard inside(calls, lock);
+  engine.driveUntil(lock, [&] { return call_ == nullptr || calls.isClosing(); });
+  if (calls.isClosing()) return operations_.failure();
   if (!shrink_.isBound()) {
     if (Status status = await(lock, timeout_ms); !status.isOk()) return status;
   }

@@ -6,7 +6,6 @@
 #include <functional>
 
 #include "base/log.h"
-#include "engine/blocked_calls.h"
 #include "engine/operation_table.h"
 #include "gossamer/status.h"
 #include "health/communicator_failure.h"
@@ -22,8 +21,8 @@ class ShrinkCalls {
   using Reserve = std::function<std::uint32_t(std::uint32_t wanted, unsigned raised)>;
 
   /// The arguments outlive it.
-  ShrinkCalls(const Peers& peers, OperationTable& operations, BlockedCalls& blocked_calls, CommunicatorFailure& failure,
-              const base::Log& log, Reserve reserve);
+  ShrinkCalls(const Peers& peers, OperationTable& operations, CommunicatorFailure& failure, const base::Log& log,
+              Reserve reserve);
 
   /// Fails the communicator, if it has not failed yet, and returns when an attempt has ended that this call can return.
   /// Threads that shrink the same communicator take turns. Takes the engine's lock. Errors: as Shrink::outcome(); the
@@ -39,7 +38,6 @@ class ShrinkCalls {
 
   const Peers peers_;
   OperationTable& operations_;
-  BlockedCalls& blocked_calls_;
   CommunicatorFailure& failure_;
   Shrink shrink_;
   Call* call_ = nullptr; ///< The call that waits.

@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "call/signature.h"
-#include "engine/blocked_calls.h"
 #include "engine/engine.h"
 #include "engine/operation_table.h"
 #include "mesh/group.h"
@@ -18,14 +17,12 @@ namespace goss {
 
 /// What it refers to must outlive it.
 struct MessageEnvironment {
-  OperationHost& host;
   const Group& group;
   const std::uint32_t context; ///< Number of the communicator.
   const std::int64_t default_timeout_ms;
   Engine& engine;
   Mesh& mesh;
   OperationTable& operations;
-  BlockedCalls& blocked_calls;
 };
 
 /// The environment, and what all messages of the communicator share.

@@ -84,8 +84,8 @@ inline TryResult Messenger::tryRecvOnLoop(ShortMessages& way, const MessageCall&
 TryResult Messenger::tryStartOnLoop(const MessageCall& call, std::size_t& received) {
   if (const Operation* light = context_.engine.firstUnpostedOnLoop(); light != nullptr) {
     // It is behind these, which its own call of the transport could not know.
-    const bool joins =
-        &light->host() == &context_.host && static_cast<const MessageOperation*>(light)->call().peer == call.peer;
+    const bool joins = &light->host() == &context_.operations.host() &&
+                       static_cast<const MessageOperation*>(light)->call().peer == call.peer;
     if (joins) return TryResult::notYet;
     context_.engine.startUnpostedOnLoop();
   }
@@ -112,15 +112,8 @@ Status Messenger::run(const MessageCall& call, goss_message* message) {
   operation->bind(call);
   Status status;
   if (!tryRunOnLoop(*operation)) {
-    const BlockedCallGuard inside(context_.blocked_calls, lock);
-    status = context_.operations.startOnLoop(*operation);
-    if (status.isOk()) {
-      context_.engine.driveUntil(lock, [&] { return operation->state() == Operation::State::complete; });
-      status = operation->status();
-      operation->state_ = Operation::State::inactive;
-    } else {
-      operation->withdrawOnLoop(); // The communicator failed while we looked.
-    }
+    status = context_.operations.run(lock, *operation);
+    if (operation->state() != Operation::State::complete) operation->withdrawOnLoop(); // It failed while we looked.
   }
   if (message != nullptr && status.isOk()) *message = operation->message;
   releaseOnLoop(*operation);
@@ -134,7 +127,11 @@ Operation* Messenger::start(const MessageCall& call, bool persistent, Status& er
     made->persistent = true;
     return context_.operations.handOut(std::move(made));
   }
-  if (context_.operations.signals()) return startSignalledOnLoop(call, error);
+  if (context_.operations.signals()) { // The descriptor tells of operations alone, so that each message is one.
+    MessageOperation* operation = takeOnLoop();
+    operation->bind(call);
+    return startBoundOnLoop(*operation, error);
+  }
   if (call.sends && trySendOnLoop(call) == TryResult::done) return &sent_;
   MessageOperation* operation = takeOnLoop(); // Before anything is received: memory may be at an end.
   std::size_t received = 0;
@@ -160,21 +157,10 @@ Operation* Messenger::start(const MessageCall& call, bool persistent, Status& er
 
 /// It is bound. Null: `error` says why.
 Operation* Messenger::startBoundOnLoop(MessageOperation& operation, Status& error) {
-  if (error = context_.operations.startOnLoop(operation); !error.isOk()) {
-    operation.withdrawOnLoop();
-    releaseOnLoop(operation);
-    return nullptr;
-  }
-  context_.engine.startedOnLoop(operation);
-  return &operation;
-}
-
-/// The descriptor tells of operations alone, so that each message is one.
-Operation* Messenger::startSignalledOnLoop(const MessageCall& call, Status& error) {
-  MessageOperation* operation = takeOnLoop();
-  operation->bind(call);
-  operation->signalled_ = true;
-  return startBoundOnLoop(*operation, error);
+  if (error = context_.operations.launchOnLoop(operation); error.isOk()) return &operation;
+  operation.withdrawOnLoop();
+  releaseOnLoop(operation);
+  return nullptr;
 }
 
 bool Messenger::receiveUnpostedUntilOnLoop(const Operation& last) {
@@ -218,7 +204,6 @@ void Messenger::releaseOnLoop(Operation& operation) {
     if (!operation.status_.isOk()) operation.status_ = Status::ok();
     return putBackOnLoop(operation);
   }
-  if (operation.signalled_) context_.operations.unsignal(operation);
   context_.operations.takeBack(operation);
 }
 
@@ -239,13 +224,11 @@ Result<bool> Messenger::probeNow(const Pattern& pattern, goss_message& found) {
 
 Status Messenger::probe(const Pattern& pattern, std::int64_t timeout_ms, goss_message& found) {
   auto lock = context_.engine.enter();
-  const BlockedCallGuard inside(context_.blocked_calls, lock);
   ProbeOperation probe(context_, pattern);
   probe.timeout_ms = timeout_ms > 0 ? timeout_ms : context_.default_timeout_ms;
-  if (Status status = context_.operations.startOnLoop(probe); !status.isOk()) return status;
-  context_.engine.driveUntil(lock, [&] { return probe.state() == Operation::State::complete; });
-  if (probe.status().isOk()) found = probe.message;
-  return probe.status();
+  Status status = context_.operations.run(lock, probe);
+  if (status.isOk()) found = probe.message;
+  return status;
 }
 
 } // namespace goss

@@ -38,22 +38,27 @@ class Messenger {
   void startUnpostedOnLoop(Operation& operation);
   /// Ends the caller's use of an operation that start() returned, and that is not active.
   void releaseOnLoop(Operation& operation);
-  /// The same for a pooled operation that has succeeded.
+  /// The same for an operation of the pool that has completed with success. False: it is none.
+  bool tryReleaseOnLoop(Operation& operation) {
+    const bool good = operation.home_ == Operation::Owner::pool && operation.state_ == Operation::State::complete &&
+                      operation.status_.isOk();
+    if (good) putBackOnLoop(operation);
+    return good;
+  }
+
+ private:
   void putBackOnLoop(Operation& operation) {
     if (operation.signalled_) context_.operations.unsignal(operation);
     operation.state_ = Operation::State::inactive;
     operation.active_next_ = idle_;
     idle_ = &operation;
   }
-
- private:
   bool tryRunOnLoop(MessageOperation& message);
   TryResult trySendOnLoop(const MessageCall& call);
   TryResult tryRecvOnLoop(const MessageCall& call, int looks, std::size_t& received);
   TryResult tryRecvOnLoop(ShortMessages& way, const MessageCall& call, int looks, std::size_t& received);
   TryResult tryStartOnLoop(const MessageCall& call, std::size_t& received);
   Operation* startBoundOnLoop(MessageOperation& operation, Status& error);
-  Operation* startSignalledOnLoop(const MessageCall& call, Status& error);
   MessageOperation* takeOnLoop();
 
   MessageContext context_;

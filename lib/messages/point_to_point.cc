@@ -10,7 +10,7 @@
 namespace goss {
 
 MessageOperation::MessageOperation(MessageContext& context)
-    : Operation(context.host, Failure::alone), context_(context) {}
+    : Operation(context.operations.host(), Failure::alone), context_(context) {}
 
 MessageOperation::MessageOperation(MessageContext& context, const MessageCall& call) : MessageOperation(context) {
   bind(call);

@@ -3,7 +3,7 @@
 namespace goss {
 
 ProbeOperation::ProbeOperation(MessageContext& context, const Pattern& pattern)
-    : Operation(context.host, Failure::alone), context_(context), pattern_(pattern) {}
+    : Operation(context.operations.host(), Failure::alone), context_(context), pattern_(pattern) {}
 
 void ProbeOperation::startOnLoop() {
   context_.receives.add(*this);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "communicator/wait.h"
+
 namespace goss {
 
 namespace {
@@ -39,7 +41,7 @@ Result<std::vector<double>> LinkPing::exchange(const std::vector<int>& peers, in
     for (const Partner& partner : partners_)
       receives.push_back(partner.receive);
     std::size_t found = 0;
-    Status status = Communicator::finishAny(receives, found, nullptr);
+    Status status = waitAny(receives, found, nullptr);
     if (found == receives.size()) {
       if (status.isOk()) break;
       return status;
@@ -98,7 +100,7 @@ Status LinkPing::listen(Partner& partner) {
 
 Status LinkPing::finish(Operation*& operation) {
   if (operation == nullptr) return Status::ok();
-  return communicator_.finish(std::exchange(operation, nullptr), nullptr);
+  return communicator_.requests().finish(*std::exchange(operation, nullptr), nullptr);
 }
 
 } // namespace goss

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/wire.h"
+#include "communicator/wait.h"
 #include "world/world.h"
 
 namespace goss {
@@ -158,7 +159,7 @@ Status LinkStream::awaitOne() {
   }
   std::size_t found = 0;
   goss_message message{-1, 0, 0};
-  Status status = Communicator::finishAny(operations, found, &message);
+  Status status = waitAny(operations, found, &message);
   if (found == operations.size()) return status;
   const auto [flow, place] = owners[found];
   (place != nullptr ? place->operation : flow->data) = nullptr;

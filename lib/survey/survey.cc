@@ -15,9 +15,9 @@ namespace {
 /// The value of MeasuredLink::relay for the link to `rank`.
 double relayOf(const Communicator& communicator, int rank) {
   const Engine::Lock lock = communicator.engine().enter();
-  const int relay = communicator.mesh().relayedBy(communicator.worldRank(rank));
+  const int relay = communicator.mesh().relayedBy(communicator.group().worldRank(rank));
   if (relay < 0) return kNoRelay;
-  const int member = communicator.rankOfWorld(relay);
+  const int member = communicator.group().rankOfWorld(relay);
   return member >= 0 ? member : kRelayElsewhere;
 }
 
@@ -37,7 +37,7 @@ Result<std::vector<MeasuredLink>> gatherLinks(Communicator& communicator, const 
   gather.count = kFields * size;
   gather.timeout_ms = timeout_ms;
   setUniformShape(gather, communicator.size());
-  if (Status status = communicator.run(gather); !status.isOk()) return status;
+  if (Status status = communicator.collectives().run(gather); !status.isOk()) return status;
   std::vector<MeasuredLink> by_sender(size * size);
   for (std::size_t to = 0; to < size; ++to)
     for (std::size_t from = 0; from < size; ++from)
@@ -63,7 +63,7 @@ Result<std::string> measuredText(Communicator& communicator, const schedule::Lin
 } // namespace
 
 Result<std::string> surveyLinks(Communicator& communicator, std::int64_t timeout_ms) {
-  const schedule::Links before = communicator.linksBetweenPhases();
+  const schedule::Links before = communicator.collectives().linksBetweenPhases();
   Result<std::string> text =
       measuredText(communicator, before, timeout_ms > 0 ? timeout_ms : communicator.defaultTimeoutMs());
   // The other ranks may have succeeded and plan by links that this rank does not know.
@@ -76,7 +76,7 @@ Result<std::string> surveyLinks(Communicator& communicator, std::int64_t timeout
     communicator.abort(fmt::format("what was measured is no link file: {}", links.status().text()));
     return links.status();
   }
-  communicator.useLinks(links.take());
+  communicator.collectives().useLinks(links.take());
   return text;
 }
 

@@ -40,7 +40,6 @@ def reachable(path):
     seen, todo = set(), [layering.unit_of(path), base, *rules.UNITS[base]]
     # What one source of a target may include, the compiler shows to all of them.
     todo += [unit for source, units in rules.EXTRA.items() if source.startswith(base + "/") for unit in units]
-    todo += rules.ONE_TARGET if base in rules.ONE_TARGET else ()
     while todo:
         unit = todo.pop()
         if unit not in seen:

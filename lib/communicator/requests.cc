@@ -1,0 +1,98 @@
+#include "communicator/requests.h"
+
+#include <cassert>
+#include <utility>
+
+namespace goss {
+
+Status Requests::restart(Operation& operation) {
+  auto lock = operations_.engine().enter();
+  if (!operation.persistent) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT, "goss_start: the request is not persistent; pass GOSS_PERSISTENT");
+  }
+  // One that is complete has a status that nobody has seen yet; whether it is must not depend on the moment.
+  if (operation.state() != Operation::State::inactive) {
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         "goss_start: the request was started and not waited for since; wait for it first");
+  }
+  return operations_.launchOnLoop(operation);
+}
+
+Status Requests::finish(Operation& operation, goss_message* message) {
+  if (operation.isAlwaysComplete()) {
+    if (message != nullptr) *message = operation.message;
+    return Status::ok();
+  }
+  Engine& engine = operations_.engine();
+  auto lock = engine.enter();
+  const BlockedCallGuard inside(operations_.blockedCalls(), lock);
+  if (operation.state() == Operation::State::active && !messages_.receiveUnpostedUntilOnLoop(operation)) {
+    engine.driveUntil(lock, [&] { return operation.state() == Operation::State::complete; });
+  }
+  return finishOnLoop(operation, message);
+}
+
+Status Requests::finishOnLoop(Operation& operation, goss_message* message) {
+  if (operation.state() == Operation::State::inactive) return Status::ok();
+  Status status = operations_.collectOnLoop(operation, message);
+  if (!operation.persistent) releaseOnLoop(operation);
+  return status;
+}
+
+Status Requests::finishAll(std::span<Operation*> operations) {
+  // At once: to leave the loop after each would wake others.
+  Engine& engine = operations_.engine();
+  auto lock = engine.enter();
+  std::size_t left = operations.size(); // Those behind it are complete.
+  const auto done = [&] {
+    while (left > 0 && (operations[left - 1] == nullptr || operations[left - 1]->state() != Operation::State::active))
+      --left;
+    return left == 0;
+  };
+  const BlockedCallGuard inside(operations_.blockedCalls(), lock);
+  while (!done() && messages_.receiveUnpostedUntilOnLoop(*operations[left - 1])) {
+  }
+  engine.driveUntil(lock, done);
+  Status first;
+  for (Operation*& operation : operations) {
+    if (operation == nullptr) continue;
+    if (messages_.tryReleaseOnLoop(*operation)) {
+      operation = nullptr;
+      continue;
+    }
+    const bool persistent = operation->persistent;
+    Status status = finishOnLoop(*operation, nullptr);
+    if (!persistent) operation = nullptr;
+    if (!status.isOk() && first.isOk()) first = std::move(status);
+  }
+  return first;
+}
+
+bool Requests::test(Operation& operation) {
+  Engine& engine = operations_.engine();
+  auto lock = engine.enter();
+  if (operation.state() == Operation::State::active && !messages_.receiveUnpostedUntilOnLoop(operation))
+    engine.turnOnce(lock);
+  return operation.state() != Operation::State::active;
+}
+
+void Requests::release(Operation& operation) {
+  auto lock = operations_.engine().enter();
+  releaseOnLoop(operation);
+}
+
+void Requests::releaseOnLoop(Operation& operation) {
+  assert(operation.state() != Operation::State::active);
+  if (operation.failsAlone()) {
+    messages_.releaseOnLoop(operation);
+  } else {
+    collectives_.releaseOnLoop(operation);
+  }
+}
+
+Status Requests::failureOf(const Operation& operation) {
+  auto lock = operations_.engine().enter();
+  return operation.state() == Operation::State::active ? Status::ok() : operation.status();
+}
+
+} // namespace goss

@@ -1,0 +1,52 @@
+/// What callers do with the operations of one communicator that they have started.
+#ifndef GOSS_LIB_COMMUNICATOR_REQUESTS_H_
+#define GOSS_LIB_COMMUNICATOR_REQUESTS_H_
+
+#include <span>
+
+#include "engine/operation_table.h"
+#include "execution/collective_runner.h"
+#include "gossamer/gossamer.h"
+#include "gossamer/status.h"
+#include "messages/messenger.h"
+
+namespace goss {
+
+/// Thread-safe where not marked OnLoop; OnLoop functions want the engine's lock. The operations are those that
+/// Messenger::start() and CollectiveRunner::start() return.
+class Requests {
+ public:
+  /// The arguments outlive it.
+  Requests(OperationTable& operations, Messenger& messages, CollectiveRunner& collectives)
+      : operations_(operations), messages_(messages), collectives_(collectives) {}
+
+  /// Starts an inactive persistent operation.
+  Status restart(Operation& operation);
+  /// Blocks until the operation is complete and returns its status; `message` (may be null) is written on success. Ends
+  /// the operation's life unless it is persistent.
+  Status finish(Operation& operation, goss_message* message);
+  /// Whether the operation is complete or inactive. Takes a turn of the loop when nobody else does.
+  [[nodiscard]] bool test(Operation& operation);
+  /// Ends an operation's life: a completed one, or an inactive persistent one.
+  void release(Operation& operation);
+  /// The failure of an operation that a caller holds; ok while there is none.
+  [[nodiscard]] Status failureOf(const Operation& operation);
+
+  /// As finish(), of an operation that is not active.
+  Status finishOnLoop(Operation& operation, goss_message* message);
+  /// finish() for each, which are of this communicator or null. Afterwards all but the persistent ones are null.
+  /// Returns the first error in their order.
+  Status finishAll(std::span<Operation*> operations);
+  [[nodiscard]] OperationTable& operations() { return operations_; }
+
+ private:
+  void releaseOnLoop(Operation& operation);
+
+  OperationTable& operations_;
+  Messenger& messages_;
+  CollectiveRunner& collectives_;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_COMMUNICATOR_REQUESTS_H_

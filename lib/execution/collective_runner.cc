@@ -1,0 +1,154 @@
+#include "execution/collective_runner.h"
+
+#include <utility>
+#include <vector>
+
+namespace goss {
+
+CollectiveRunner::CollectiveRunner(const RunEnvironment& environment, Planner planner)
+    : environment_(environment), pool_(environment_, std::move(planner)) {}
+
+/// Runs an execution on the board: one that is over before others would notice that it began needs no deadline, and no
+/// place in the lists of the loop. True: it has completed. False: it must start; perhaps it has written on the board.
+bool CollectiveRunner::tryRunOnLoop(Execution& execution) {
+  Engine& engine = environment_.engine;
+  if (!execution.runsOnBoard() || !engine.isIdleOnLoop()) return false;
+  OperationTable& operations = environment_.operations;
+  operations.numberOnLoop(execution);
+  const TimePoint begun = board_time_.begin();
+  const int yields = engine.oversubscribed() ? Engine::kYields : 0;
+  bool done = execution.tryRunOnLoop(yields > 0 ? 1 : Engine::kLooks);
+  for (int i = 0; !done && i < yields && engine.yieldOnLoop(); ++i)
+    done = execution.lookAgainOnLoop(1);
+  if (!done) {
+    board_time_.skip();
+    return false;
+  }
+  operations.countUnstartedOnLoop(execution, board_time_.end(begun));
+  return true;
+}
+
+Status CollectiveRunner::run(const Call& call) {
+  auto lock = environment_.engine.enter();
+  if (isMultiPhase(call)) return runMultiPhase(lock, call);
+  auto acquired = pool_.acquire(call);
+  if (!acquired.isOk()) return acquired.status();
+  std::unique_ptr<Execution> execution = acquired.take();
+  if (!tryRunOnLoop(*execution)) return runBlocking(lock, std::move(execution));
+  pool_.release(std::move(execution));
+  return Status::ok();
+}
+
+Status CollectiveRunner::runBlocking(Engine::Lock& lock, std::unique_ptr<Execution> execution) {
+  Status status = environment_.operations.run(lock, *execution);
+  if (status.isOk()) pool_.release(std::move(execution));
+  return status;
+}
+
+std::optional<Status> CollectiveRunner::runCached(const CallKey& key) {
+  auto lock = environment_.engine.enter();
+  std::unique_ptr<Execution>* idle = pool_.cached(key);
+  if (idle == nullptr || !environment_.operations.failure().isOk()) return std::nullopt;
+  if (tryRunOnLoop(**idle)) return Status::ok();
+  return runBlocking(lock, std::move(*idle));
+}
+
+void CollectiveRunner::cacheCall(const CallKey& key, const Call& call) {
+  if (isMultiPhase(call)) return;
+  auto lock = environment_.engine.enter();
+  pool_.cache(key, call);
+}
+
+Result<Operation*> CollectiveRunner::start(const Call& call, bool persistent) {
+  auto lock = environment_.engine.enter();
+  std::unique_ptr<Operation> operation;
+  if (isMultiPhase(call)) {
+    auto acquired = acquireMultiPhaseOnLoop(call);
+    if (!acquired.isOk()) return acquired.status();
+    operation = acquired.take();
+  } else {
+    auto acquired = pool_.acquire(call);
+    if (!acquired.isOk()) return acquired.status();
+    operation = acquired.take();
+  }
+  operation->persistent = persistent;
+  if (!persistent) {
+    if (Status status = environment_.operations.launchOnLoop(*operation); !status.isOk()) return status;
+  }
+  return environment_.operations.handOut(std::move(operation));
+}
+
+void CollectiveRunner::releaseOnLoop(Operation& operation) {
+  std::unique_ptr<Operation> owned = environment_.operations.takeBack(operation);
+  if (operation.persistent || !operation.status().isOk()) return;
+  if (operation.isPhased()) {
+    idle_multi_phase_.put(std::unique_ptr<MultiPhaseOperation>(static_cast<MultiPhaseOperation*>(owned.release())));
+  } else {
+    pool_.release(std::unique_ptr<Execution>(static_cast<Execution*>(owned.release())));
+  }
+}
+
+// ---- Operations in phases ------------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<MultiPhaseOperation>> CollectiveRunner::acquireMultiPhaseOnLoop(const Call& call) {
+  if (!environment_.operations.failure().isOk()) return environment_.operations.failure();
+  if (!call.algorithm.empty()) { // A wrong name that a phase stumbles over would fail the communicator.
+    if (Status status = pool_.check(call, sizeof(float)); !status.isOk()) return status;
+  }
+  std::unique_ptr<MultiPhaseOperation> operation =
+      idle_multi_phase_.take([&](const MultiPhaseOperation& idle) { return idle.fits(call); });
+  if (operation == nullptr) {
+    operation = std::make_unique<MultiPhaseOperation>(environment_, pool_, call);
+  } else {
+    operation->bind(call);
+  }
+  operation->setInactive();
+  environment_.mismatches.know(call.codecs);
+  if (operation->timeout_ms == 0) operation->timeout_ms = environment_.default_timeout_ms;
+  return operation;
+}
+
+Status CollectiveRunner::runMultiPhase(Engine::Lock& lock, const Call& call) {
+  auto acquired = acquireMultiPhaseOnLoop(call);
+  if (!acquired.isOk()) return acquired.status();
+  std::unique_ptr<MultiPhaseOperation> operation = acquired.take();
+  Status status = environment_.operations.run(lock, *operation);
+  if (status.isOk()) idle_multi_phase_.put(std::move(operation));
+  return status;
+}
+
+// ---- The links that calls are planned by
+// -----------------------------------------------------------------------------
+
+schedule::Links CollectiveRunner::linksBetweenPhases() {
+  auto lock = environment_.engine.enter();
+  OperationTable& operations = environment_.operations;
+  const BlockedCallGuard inside(operations.blockedCalls(), lock);
+  environment_.engine.driveUntil(lock, [&] {
+    bool pending = false;
+    operations.forEachActiveOnLoop([&](const Operation& operation) { pending = pending || operation.isPhased(); });
+    return !pending;
+  });
+  return pool_.links();
+}
+
+void CollectiveRunner::useLinks(schedule::Links links) {
+  auto lock = environment_.engine.enter();
+  useLinksOnLoop(std::move(links));
+}
+
+void CollectiveRunner::useLinksOnLoop(schedule::Links links) {
+  pool_.useLinks(std::move(links));
+  measured_ = true;
+}
+
+void CollectiveRunner::inheritLinks(const CollectiveRunner& parent) {
+  auto lock = environment_.engine.enter();
+  if (!parent.measured_) return;
+  std::vector<int> members;
+  for (const int world_rank : environment_.group.worldRanks())
+    members.push_back(parent.environment_.group.rankOfWorld(world_rank));
+  useLinksOnLoop(parent.pool_.links().subset(members));
+}
+
+} // namespace goss

@@ -1,0 +1,67 @@
+/// The collectives of a communicator: runs and starts them.
+#ifndef GOSS_LIB_EXECUTION_COLLECTIVE_RUNNER_H_
+#define GOSS_LIB_EXECUTION_COLLECTIVE_RUNNER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "call/call.h"
+#include "engine/sampled_duration.h"
+#include "execution/execution_pool.h"
+#include "execution/idle_list.h"
+#include "execution/multi_phase_operation.h"
+#include "execution/run_environment.h"
+#include "schedule/links.h"
+
+namespace goss {
+
+/// Here a validated call becomes a planned, numbered, running operation. Thread-safe where not marked OnLoop; OnLoop
+/// functions want the engine's lock.
+class CollectiveRunner {
+ public:
+  CollectiveRunner(const RunEnvironment& environment, Planner planner);
+
+  /// Runs a call to its end in this thread.
+  Status run(const Call& call);
+  /// Runs a cached call without validation or planning. nullopt: it is not cached; call run().
+  std::optional<Status> runCached(const CallKey& key);
+  /// Caches the call that run() has just ended, which has the arguments of `key` and no options.
+  void cacheCall(const CallKey& key, const Call& call);
+  /// Starts a call; `persistent` ones are planned only. The operation is the caller's until releaseOnLoop(), or until
+  /// the communicator goes.
+  Result<Operation*> start(const Call& call, bool persistent);
+  /// Ends the caller's use of an operation that start() returned, and that is not active.
+  void releaseOnLoop(Operation& operation);
+
+  /// The links that calls are planned by. Blocks until no operation in phases is active: each phase is planned when it
+  /// begins, and those of one operation must not see the links change between them on one rank, and before them on
+  /// another.
+  schedule::Links linksBetweenPhases();
+  /// Later calls, and communicators that inherit the links, are planned by `links`, which must be equal on all ranks.
+  /// To be called by all of them after the same call, and after linksBetweenPhases().
+  void useLinks(schedule::Links links);
+  /// The measured links of a parent, whose ranks these are a part of, hold here too. Not for ranks that a failure left
+  /// over: it may have come before some of them knew what was measured. The world is the same.
+  void inheritLinks(const CollectiveRunner& parent);
+
+ private:
+  [[nodiscard]] bool isMultiPhase(const Call& call) const {
+    return call.codecs != nullptr && call.codecs->multiPhase();
+  }
+  Result<std::unique_ptr<MultiPhaseOperation>> acquireMultiPhaseOnLoop(const Call& call);
+  Status runMultiPhase(Engine::Lock& lock, const Call& call);
+  Status runBlocking(Engine::Lock& lock, std::unique_ptr<Execution> execution);
+  bool tryRunOnLoop(Execution& execution);
+  void useLinksOnLoop(schedule::Links links);
+
+  const RunEnvironment environment_;
+  ExecutionPool pool_;
+  IdleList<MultiPhaseOperation> idle_multi_phase_;
+  SampledDuration board_time_; ///< Of collectives on boards that do not become active.
+  bool measured_ = false;      ///< The links come from useLinks(), of this communicator or its parent.
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_EXECUTION_COLLECTIVE_RUNNER_H_

@@ -1,0 +1,83 @@
+#include "execution/execution_pool.h"
+
+#include <utility>
+
+namespace goss {
+
+namespace {
+
+constexpr std::size_t kMaxIdleExecutions = 256;
+
+PlanKey keyOf(const Call& call) {
+  PlanKey key;
+  key.collective = call.collective;
+  key.count = call.count;
+  key.element_bytes = static_cast<std::uint32_t>(call.shape.element_bytes);
+  key.root = call.root;
+  key.uneven = call.uneven;
+  key.algorithm = call.algorithm;
+  key.codecs = call.codecs.get();
+  return key;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Execution>> ExecutionPool::acquire(const Call& call) {
+  if (!environment_.operations.failure().isOk()) return environment_.operations.failure();
+  auto plan = planner_.plan(keyOf(call));
+  if (!plan.isOk()) return plan.status();
+  const auto idle = idle_.find(plan.value().get());
+  std::unique_ptr<Execution> execution;
+  if (idle != idle_.end() && idle->second != nullptr) {
+    execution = std::move(idle->second);
+  } else {
+    execution = std::make_unique<Execution>(environment_, plan.take());
+  }
+  execution->bind(call);
+  execution->setInactive();
+  if (call.codecs != nullptr && call.phase_of == nullptr) environment_.mismatches.know(call.codecs);
+  if (execution->timeout_ms == 0) execution->timeout_ms = environment_.default_timeout_ms;
+  return execution;
+}
+
+void ExecutionPool::release(std::unique_ptr<Execution> execution) {
+  if (idle_.size() >= kMaxIdleExecutions) {
+    idle_.clear();
+    cached_ = {};
+  }
+  const Plan* plan = &execution->plan();
+  idle_[plan] = std::move(execution);
+}
+
+Status ExecutionPool::check(const Call& call, std::uint32_t element_bytes) {
+  PlanKey key;
+  key.collective = call.collective;
+  key.count = call.count;
+  key.element_bytes = element_bytes;
+  key.algorithm = call.algorithm;
+  auto plan = planner_.plan(key);
+  return plan.isOk() ? Status::ok() : plan.status();
+}
+
+std::unique_ptr<Execution>* ExecutionPool::cached(const CallKey& key) {
+  const CachedCall& cached = cached_[key.hash() % kCached];
+  if (cached.idle == nullptr || *cached.idle == nullptr || !(cached.key == key)) return nullptr;
+  return (*cached.idle)->binding() == cached.binding ? cached.idle : nullptr;
+}
+
+void ExecutionPool::cache(const CallKey& key, const Call& call) {
+  const auto plan = planner_.plan(keyOf(call));
+  if (!plan.isOk()) return;
+  const auto idle = idle_.find(plan.value().get());
+  if (idle == idle_.end() || idle->second == nullptr || !idle->second->isBoundTo(call)) return;
+  cached_[key.hash() % kCached] = {key, &idle->second, idle->second->binding()};
+}
+
+void ExecutionPool::useLinks(schedule::Links links) {
+  planner_.useLinks(std::move(links));
+  // What is bound to plans of before would be taken again for equal calls.
+  cached_ = {};
+  idle_.clear();
+}
+
+} // namespace goss

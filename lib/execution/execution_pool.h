@@ -1,0 +1,56 @@
+/// Plans calls, and keeps executions that are over for calls with the same plan.
+#ifndef GOSS_LIB_EXECUTION_EXECUTION_POOL_H_
+#define GOSS_LIB_EXECUTION_EXECUTION_POOL_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "call/call.h"
+#include "execution/execution.h"
+#include "execution/run_environment.h"
+#include "planner/planner.h"
+
+namespace goss {
+
+/// Of one communicator. Every function wants the engine's lock.
+class ExecutionPool {
+ public:
+  /// The environment outlives the pool.
+  ExecutionPool(const RunEnvironment& environment, Planner planner)
+      : environment_(environment), planner_(std::move(planner)) {}
+
+  /// An inactive execution that is bound to `call`. Errors: the communicator's; Planner::plan()'s.
+  Result<std::unique_ptr<Execution>> acquire(const Call& call);
+  /// `execution` has ended with success.
+  void release(std::unique_ptr<Execution> execution);
+  /// Whether the planner finds a plan for `call`, with elements of `element_bytes`.
+  Status check(const Call& call, std::uint32_t element_bytes);
+
+  /// The idle execution that is still bound to the call that cache() was told of. Null: there is none.
+  std::unique_ptr<Execution>* cached(const CallKey& key);
+  /// `call` has just ended; `key`: its plain arguments, all that it has.
+  void cache(const CallKey& key, const Call& call);
+
+  [[nodiscard]] const schedule::Links& links() const { return planner_.links(); }
+  /// Later calls are planned by `links`.
+  void useLinks(schedule::Links links);
+
+ private:
+  struct CachedCall {
+    CallKey key;
+    std::unique_ptr<Execution>* idle = nullptr; ///< In idle_.
+    std::uint64_t binding = 0;
+  };
+  static constexpr std::size_t kCached = 16;
+
+  const RunEnvironment& environment_;
+  Planner planner_;
+  std::array<CachedCall, kCached> cached_;
+  std::unordered_map<const Plan*, std::unique_ptr<Execution>> idle_; ///< Null while it is in use.
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_EXECUTION_EXECUTION_POOL_H_

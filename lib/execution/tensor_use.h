@@ -1,0 +1,28 @@
+/// Which operations use what is kept of a tensor from one compressed operation to the next.
+#ifndef GOSS_LIB_EXECUTION_TENSOR_USE_H_
+#define GOSS_LIB_EXECUTION_TENSOR_USE_H_
+
+#include <cstdint>
+
+#include "engine/operation_table.h"
+#include "gossamer/status.h"
+
+namespace goss {
+
+/// Operations in phases hold what is kept of their tensor from start to end; others look at it step by step.
+enum class TensorHolders : std::uint8_t { phased, all };
+
+/// Whether such an active operation uses what is kept of `tensor` (0: of any tensor). Wants the engine's lock.
+bool holdsTensorOnLoop(OperationTable& operations, std::uint64_t tensor, TensorHolders holders = TensorHolders::phased);
+/// The error of an operation whose tensor another operation holds.
+Status tensorInUse(const Operation& operation);
+
+/// Whether an operation that was started before `operation` has yet to encode with the error feedback that the coming
+/// encoding needs: `of_sum` tells what a sum's owner keeps from what each rank keeps of its own. So operations on one
+/// tensor lose, and make up for, the same whether they are under way together or one after the other. Wants the
+/// engine's lock.
+bool mustLetOthersEncodeOnLoop(OperationTable& operations, const Operation& operation, bool of_sum);
+
+} // namespace goss
+
+#endif // GOSS_LIB_EXECUTION_TENSOR_USE_H_
