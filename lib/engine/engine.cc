@@ -17,8 +17,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Timers (deadlines, probes) are looked at this often; expiry is late by at most this much.
-constexpr std::chrono::milliseconds kTimerTick(10);
 /// While messages come and go the progress thread looks so often whether they go on without it.
 constexpr std::chrono::milliseconds kNap(1);
 constexpr int kTurnsBetweenClockReads = 64;
@@ -63,8 +61,8 @@ bool Engine::turnOnLoop() {
 bool Engine::finishTurnOnLoop() {
   bool moved = false;
   if (after_progress_ && after_progress_()) moved = true;
-  if (!polled_.empty() && pollOnLoop()) moved = true;
-  while (advanceDirtyOnLoop())
+  if (active_.hasPolled() && active_.poll()) moved = true;
+  while (active_.advanceDirty())
     moved = true;
   return moved;
 }
@@ -91,109 +89,18 @@ void Engine::turnUntilOnLoop(const bool& done, int turns) {
   }
 }
 
-bool Engine::advanceDirtyOnLoop() {
-  Operation* operation = dirty_first_;
-  if (operation == nullptr) return false;
-  unmarkDirtyOnLoop(*operation);
-  operation->advanceOnLoop();
-  return true;
-}
-
-void Engine::markDirtyOnLoop(Operation& operation) {
-  if (operation.dirty_) return;
-  operation.dirty_ = true;
-  operation.dirty_next_ = nullptr;
-  if (dirty_last_ != nullptr) {
-    dirty_last_->dirty_next_ = &operation;
-  } else {
-    dirty_first_ = &operation;
-  }
-  dirty_last_ = &operation;
-}
-
-void Engine::unmarkDirtyOnLoop(Operation& operation) {
-  if (!operation.dirty_) return;
-  Operation* previous = nullptr;
-  for (Operation* at = dirty_first_; at != &operation; at = at->dirty_next_)
-    previous = at;
-  (previous != nullptr ? previous->dirty_next_ : dirty_first_) = operation.dirty_next_;
-  if (dirty_last_ == &operation) dirty_last_ = previous;
-  operation.dirty_next_ = nullptr;
-  operation.dirty_ = false;
-}
-
-void Engine::keepPollingOnLoop(Operation& operation) {
-  if (operation.polled_) return;
-  operation.polled_ = true;
-  polled_.push_back(&operation);
-}
-
-bool Engine::pollOnLoop() {
-  bool moved = false;
-  for (std::size_t i = 0; i < polled_.size();) {
-    Operation* operation = polled_[i];
-    if (operation->pollOnLoop()) moved = true;
-    if (i < polled_.size() && polled_[i] == operation) ++i; // It may have completed, and others with it.
-  }
-  return moved;
-}
-
 void Engine::activateOnLoop(Operation& operation) {
   wakeSleeper(); // It does not know this deadline, and a transport may need a turn for what is posted now.
   if (!operation.failsAlone()) ++collectives_;
-  operation.active_previous_ = nullptr;
-  operation.active_next_ = active_;
-  if (active_ != nullptr) active_->active_previous_ = &operation;
-  active_ = &operation;
+  active_.add(operation);
 }
 
 void Engine::deactivateOnLoop(Operation& operation) {
   if (!operation.failsAlone()) --collectives_;
-  unmarkDirtyOnLoop(operation);
-  if (operation.polled_) {
-    operation.polled_ = false;
-    std::erase(polled_, &operation);
-  }
-  if (operation.active_previous_ != nullptr) operation.active_previous_->active_next_ = operation.active_next_;
-  if (operation.active_next_ != nullptr) operation.active_next_->active_previous_ = operation.active_previous_;
-  if (active_ == &operation) active_ = operation.active_next_;
-  operation.active_next_ = operation.active_previous_ = nullptr;
+  active_.remove(operation);
   // Whoever completed it, by whatever way: the thread that waits for it may be any of those that wait or sleep.
   wakeWaiters();
   wakeSleeper();
-}
-
-void Engine::forEachActiveOnLoop(const std::function<void(Operation&)>& visit) {
-  std::vector<Operation*> operations;
-  for (Operation* at = active_; at != nullptr; at = at->active_next_)
-    operations.push_back(at);
-  for (Operation* operation : operations) {
-    // An earlier visit may have completed it; it is still alive, its owner needs our lock to free it.
-    if (operation->state() == Operation::State::active) visit(*operation);
-  }
-}
-
-void Engine::checkTimersOnLoop() {
-  const TimePoint now = Clock::now();
-  if (now < next_timer_check_) return;
-  next_timer_check_ = now + kTimerTick;
-  forEachActiveOnLoop([&](Operation& operation) {
-    if (now >= operation.deadline_) {
-      operation.host().expired(operation);
-    } else if (now >= operation.next_probe_) {
-      operation.host().probeDue(operation, now);
-    }
-  });
-}
-
-int Engine::millisecondsToNextTimer() const {
-  TimePoint next = TimePoint::max();
-  for (Operation* at = active_; at != nullptr; at = at->active_next_) {
-    next = std::min({next, at->deadline_, at->next_probe_});
-  }
-  if (next == TimePoint::max()) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60000));
 }
 
 void Engine::driveUntil(Lock& lock, const std::function<bool()>& done) {
@@ -209,7 +116,7 @@ void Engine::driveUntil(Lock& lock, const std::function<bool()>& done) {
     driving_ = true;
     drive(lock, done);
     driving_ = false;
-    if (waiters_ > 0 || active_ != nullptr) {
+    if (waiters_ > 0 || !active_.isEmpty()) {
       callDriverOnLoop();
     } else if (servesOthers()) {
       changed_.notify_all();
@@ -229,7 +136,7 @@ bool Engine::servesOthers() const { return mesh_ != nullptr && mesh_->servesOthe
 bool Engine::mayWait() const {
   if (driving_ || waiters_ > 0) return true;
   if (servesOthers()) return false;
-  return active_ == nullptr || (collectives_ == 0 && messages_ != messages_seen_ && !unattended_);
+  return active_.isEmpty() || (collectives_ == 0 && messages_ != messages_seen_ && !unattended_);
 }
 
 void Engine::drive(Lock& lock, const std::function<bool()>& done) {
@@ -240,7 +147,7 @@ void Engine::drive(Lock& lock, const std::function<bool()>& done) {
     const bool moved = turnOnLoop();
     letOthersIn(lock);
     // Also on a link that never rests: what others wait for has deadlines. What codecs compute makes turns long.
-    if (++turns % kTurnsBetweenClockReads == 0 || (moved && !polled_.empty())) checkTimersOnLoop();
+    if (++turns % kTurnsBetweenClockReads == 0 || (moved && active_.hasPolled())) active_.checkTimers();
     if (moved) {
       idle_turns = 0;
       continue;
@@ -255,7 +162,7 @@ void Engine::drive(Lock& lock, const std::function<bool()>& done) {
     if (now < spin_end || done()) continue;
     sleep(lock, -1);
     yields_until_ = Clock::now() + kYieldsAfterSleep;
-    checkTimersOnLoop();
+    active_.checkTimers();
     idle_turns = 0;
   }
 }
@@ -273,7 +180,7 @@ void Engine::driveIdle(Lock& lock, int idle_ms) {
   }
   driving_ = idle_driver_ = true;
   do {
-    checkTimersOnLoop();
+    active_.checkTimers();
     letOthersIn(lock);
   } while (waiters_ == 0 && !stopped_ && turnOnLoop());
   if (waiters_ == 0 && !stopped_) sleep(lock, idle_ms);
@@ -289,18 +196,18 @@ void Engine::turnOnce(Lock& lock) {
   (void)lock;
   if (driving_) return;
   turnOnLoop();
-  checkTimersOnLoop();
+  active_.checkTimers();
 }
 
 void Engine::sleep(Lock& lock, int longest_ms) {
-  if (dirty_first_ != nullptr) return; // A thread that was let in has left work.
+  if (active_.hasDirty()) return; // A thread that was let in has left work.
   if (mesh_ != nullptr && !mesh_->prepareToSleepOnLoop()) return;
-  if (pollOnLoop() || dirty_first_ != nullptr) { // The others were told that we sleep only now.
+  if (active_.poll() || active_.hasDirty()) { // The others were told that we sleep only now.
     if (mesh_ != nullptr) mesh_->sleepEndedOnLoop();
     return;
   }
-  int timeout_ms = millisecondsToNextTimer();
-  const bool polls = !polled_.empty();
+  int timeout_ms = active_.millisecondsToNextTimer();
+  const bool polls = active_.hasPolled();
   if (longest_ms >= 0) timeout_ms = timeout_ms < 0 ? longest_ms : std::min(timeout_ms, longest_ms);
   std::vector<pollfd> fds{{wake_fd_.get(), POLLIN, 0}};
   if (mesh_ != nullptr) mesh_->appendPollFds(fds);
@@ -311,7 +218,7 @@ void Engine::sleep(Lock& lock, int longest_ms) {
   lock.unlock();
   const int found = ::poll(fds.data(), fds.size(), brief ? grace_ms : timeout_ms);
   lock.lock();
-  if (brief && found == 0 && sleeping_ && !pollOnLoop() && dirty_first_ == nullptr) {
+  if (brief && found == 0 && sleeping_ && !active_.poll() && !active_.hasDirty()) {
     lock.unlock();
     ::poll(fds.data(), fds.size(), timeout_ms);
     lock.lock();
@@ -325,8 +232,9 @@ void Engine::sleep(Lock& lock, int longest_ms) {
 // Whoever stops driving wakes the others while operations are active, so only the first one has to. One that is
 // complete already, as a short message mostly is, needs nobody.
 void Engine::startedOnLoop(const Operation& operation) {
-  const bool in_phases = active_ != nullptr && active_->parent_ == &operation; // Its first phase began after it.
-  const Operation* newest = in_phases ? active_->active_next_ : active_;
+  const Operation* newest = active_.newest();
+  const bool in_phases = newest != nullptr && newest->parent_ == &operation; // Its first phase began after it.
+  if (in_phases) newest = newest->active_next_;
   if (newest != &operation) return;
   const bool is_message = operation.failsAlone();
   if (is_message) ++messages_;
@@ -336,24 +244,9 @@ void Engine::startedOnLoop(const Operation& operation) {
 
 void Engine::addUnpostedOnLoop(Operation& operation) {
   ++messages_;
-  operation.unposted_ = true;
-  operation.active_next_ = nullptr;
-  if (unposted_first_ != nullptr) {
-    unposted_last_->active_next_ = &operation;
-  } else {
-    unposted_first_ = &operation;
-    if (active_ == nullptr) callDriverOnLoop();
-  }
-  unposted_last_ = &operation;
-}
-
-void Engine::startEachUnpostedOnLoop() {
-  // Each would start those behind it first.
-  for (Operation* at = std::exchange(unposted_first_, nullptr); at != nullptr;) {
-    Operation& operation = *std::exchange(at, at->active_next_);
-    operation.unposted_ = false;
-    operation.host().startUnposted(operation);
-  }
+  const bool first = unposted_.isEmpty();
+  unposted_.add(operation);
+  if (first && active_.isEmpty()) callDriverOnLoop();
 }
 
 void Engine::notify(Lock& lock) {

@@ -6,9 +6,10 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
-#include <vector>
 
+#include "engine/active_operations.h"
 #include "engine/operation.h"
+#include "engine/unposted_receives.h"
 #include "gossamer/config.h"
 #include "platform/biased_mutex.h"
 #include "platform/fd.h"
@@ -78,16 +79,14 @@ class Engine {
   /// Nobody drives, and ranks do not share processors: who waits looks for itself.
   [[nodiscard]] bool mayStayUnpostedOnLoop() const { return !driving_ && !oversubscribed_; }
   /// Null: there is none.
-  [[nodiscard]] Operation* firstUnpostedOnLoop() const { return unposted_first_; }
+  [[nodiscard]] Operation* firstUnpostedOnLoop() const { return unposted_.first(); }
   /// It is complete.
   void removeFirstUnpostedOnLoop() {
-    Operation& operation = *unposted_first_;
-    unposted_first_ = operation.active_next_;
-    operation.unposted_ = false;
+    unposted_.removeFirst();
     if (waiters_ > 0) wakeWaiters();
   }
   void startUnpostedOnLoop() {
-    if (unposted_first_ != nullptr) startEachUnpostedOnLoop();
+    if (!unposted_.isEmpty()) unposted_.startAll();
   }
 
   /// Waiting threads re-evaluate their conditions; a sleeping driver wakes up.
@@ -95,13 +94,10 @@ class Engine {
 
   void activateOnLoop(Operation& operation);
   void deactivateOnLoop(Operation& operation);
-  /// The operation's advanceOnLoop() will be called before the loop turns again.
-  void markDirtyOnLoop(Operation& operation);
-  void unmarkDirtyOnLoop(Operation& operation);
-  /// The operation's pollOnLoop() will be called in each turn of the loop and before it sleeps, until it completes.
-  void keepPollingOnLoop(Operation& operation);
+  /// What is active; operations enter and leave by activateOnLoop() and deactivateOnLoop() alone.
+  [[nodiscard]] ActiveOperations& active() { return active_; }
   /// Whether no operation is active and nobody drives: what can end at once need not go through the loop.
-  [[nodiscard]] bool isIdleOnLoop() const { return active_ == nullptr && unposted_first_ == nullptr && !driving_; }
+  [[nodiscard]] bool isIdleOnLoop() const { return active_.isEmpty() && unposted_.isEmpty() && !driving_; }
   /// Whether ranks share processors: then looking for long keeps them from what we wait for.
   [[nodiscard]] bool oversubscribed() const { return oversubscribed_; }
   /// Lets other processes of this processor run, with the lock, for a rank that waits for one of them. False: a thread
@@ -114,20 +110,13 @@ class Engine {
   /// Takes turns, at most so many, until `done`, which a turn may set, or another thread wants the lock. Where ranks
   /// share processors it yields in between. Never lets go of the lock.
   void turnUntilOnLoop(const bool& done, int turns);
-  /// Calls `visit` for each active operation; it may complete any of them.
-  void forEachActiveOnLoop(const std::function<void(Operation&)>& visit);
 
  private:
   Lock enterBusy();
-  void startEachUnpostedOnLoop();
   bool turnOnLoop();
   bool finishTurnOnLoop();
-  bool pollOnLoop();
   void drive(Lock& lock, const std::function<bool()>& done);
-  bool advanceDirtyOnLoop();
-  void checkTimersOnLoop();
   void sleep(Lock& lock, int longest_ms);
-  [[nodiscard]] int millisecondsToNextTimer() const;
   [[nodiscard]] bool mayWait() const;
   [[nodiscard]] bool servesOthers() const;
   void callDriverOnLoop();
@@ -157,13 +146,8 @@ class Engine {
   bool napping_ = false;            ///< It looks again soon, by itself.
   bool unattended_ = false;         ///< driveUnattendedOnLoop() was called.
   int collectives_ = 0;             ///< Active operations that are no messages.
-  Operation* active_ = nullptr;
-  Operation* unposted_first_ = nullptr;
-  Operation* unposted_last_ = nullptr;
-  Operation* dirty_first_ = nullptr;
-  Operation* dirty_last_ = nullptr;
-  std::vector<Operation*> polled_;
-  TimePoint next_timer_check_{};
+  ActiveOperations active_;
+  UnpostedReceives unposted_;
   TimePoint yields_until_{}; ///< Who waits yields, as in a crowd: it has slept not long ago.
 };
 

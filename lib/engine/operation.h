@@ -95,9 +95,11 @@ class Operation {
   goss_message message{-1, 0, 0}; ///< What a completed receive got.
 
  private:
+  friend class ActiveOperations;
   friend class Engine;
   friend class OperationTable;
   friend class Messenger; // Its pool.
+  friend class UnpostedReceives;
 
   /// Where it is when nobody needs it.
   enum class Owner : std::uint8_t {

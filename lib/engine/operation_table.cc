@@ -87,7 +87,7 @@ void OperationTable::completeOnLoop(Operation& operation, const Status& status) 
   if (operation.signalled_) signal_->add();
   if (operation.parent_ != nullptr) { // Callers know the parent alone, which fails by itself.
     if (status.isOk() && operation.parent_->state_ == Operation::State::active)
-      engine_.markDirtyOnLoop(*operation.parent_);
+      engine_.active().markDirty(*operation.parent_);
     return;
   }
   if (status.isOk()) {
@@ -106,7 +106,7 @@ void OperationTable::failAloneOnLoop(Operation& operation, const Status& status)
 }
 
 void OperationTable::forEachActiveOnLoop(const std::function<void(Operation&)>& visit) {
-  engine_.forEachActiveOnLoop([&](Operation& operation) {
+  engine_.active().forEach([&](Operation& operation) {
     if (&operation.host() == &host_) visit(operation);
   });
 }

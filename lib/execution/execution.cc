@@ -155,7 +155,7 @@ void Execution::advanceFlatOnLoop() {
   } else if (outcome == BoardChannel::Outcome::mismatch) {
     environment_.mismatches.disagree(*this, work_.next, channel.envelopeOf(work_));
   } else {
-    environment_.engine.keepPollingOnLoop(*this);
+    environment_.engine.active().keepPolling(*this);
   }
 }
 
@@ -164,7 +164,7 @@ void Execution::leaveFlatOnLoop() {
   if (!queued_) return;
   queued_ = false;
   Operation* next = environment_.boards->leave(*this);
-  if (next != nullptr) environment_.engine.markDirtyOnLoop(*next);
+  if (next != nullptr) environment_.engine.active().markDirty(*next);
 }
 
 /// As if the bytes had gone to each other rank in a message.
@@ -257,7 +257,7 @@ void Execution::advanceOnLoop() {
       --fragments_left_;
       if (next_fragment_ < plan_->fragments) run->begin(next_fragment_++, sequence);
     }
-    if (failure.isOk() && run->active() && run->hasCodecWork()) environment_.engine.keepPollingOnLoop(*this);
+    if (failure.isOk() && run->active() && run->hasCodecWork()) environment_.engine.active().keepPolling(*this);
   }
   if (!failure.isOk()) {
     failOnLoop();

@@ -210,7 +210,7 @@ Status MultiPhaseOperation::goOn() {
     const bool empty = adds ? phase.value().count == 0 : phase.value().values.empty();
     if (empty) {
       computing_ = true;
-      environment_.engine.keepPollingOnLoop(*this);
+      environment_.engine.active().keepPolling(*this);
       return Status::ok();
     }
     if (phase_ == kMaxPhases) {

@@ -458,12 +458,12 @@ void Run::stepDone(std::uint32_t index) {
 
 void Run::stepDoneInCallback(std::uint32_t index) {
   stepDone(index);
-  environment_.engine.markDirtyOnLoop(operation_);
+  environment_.engine.active().markDirty(operation_);
 }
 
 void Run::failInCallback(const Status& status) {
   if (context_.outcome.failure.isOk()) context_.outcome.failure = status;
-  environment_.engine.markDirtyOnLoop(operation_);
+  environment_.engine.active().markDirty(operation_);
 }
 
 /// `rank` has sent another envelope. Returns the error with which its message is refused.

@@ -88,7 +88,7 @@ void MessageOperation::postOnLoop() {
 void MessageOperation::queueOnLoop() {
   message = {call_.peer, call_.tag, 0};
   context_.receives.add(*this);
-  context_.engine.keepPollingOnLoop(*this);
+  context_.engine.active().keepPolling(*this);
 }
 
 void MessageOperation::postToPeerOnLoop() {
@@ -143,7 +143,7 @@ void MessageOperation::giveUpOnLoop(const Status& why) { context_.operations.fai
 void MessageOperation::onTakenBack() {
   if (!call_.isWild()) return;
   taken_back_ = true;
-  context_.engine.markDirtyOnLoop(*this);
+  context_.engine.active().markDirty(*this);
 }
 
 void MessageOperation::withdrawOnLoop() {
@@ -186,7 +186,7 @@ void MessageOperation::ended(const Status& status) {
   if (status.isOk()) {
     context_.operations.completeOnLoop(*this, status);
   } else {
-    context_.engine.markDirtyOnLoop(*this);
+    context_.engine.active().markDirty(*this);
   }
 }
 

@@ -7,7 +7,7 @@ ProbeOperation::ProbeOperation(MessageContext& context, const Pattern& pattern)
 
 void ProbeOperation::startOnLoop() {
   context_.receives.add(*this);
-  context_.engine.keepPollingOnLoop(*this);
+  context_.engine.active().keepPolling(*this);
 }
 
 bool ProbeOperation::pollOnLoop() { return context_.receives.pollOnLoop(*this); }

@@ -1,0 +1,116 @@
+#include "engine/active_operations.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace goss {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Timers (deadlines, probes) are looked at this often; expiry is late by at most this much.
+constexpr std::chrono::milliseconds kTimerTick(10);
+
+} // namespace
+
+void ActiveOperations::add(Operation& operation) {
+  operation.active_previous_ = nullptr;
+  operation.active_next_ = first_;
+  if (first_ != nullptr) first_->active_previous_ = &operation;
+  first_ = &operation;
+}
+
+void ActiveOperations::remove(Operation& operation) {
+  unmarkDirty(operation);
+  if (operation.polled_) {
+    operation.polled_ = false;
+    std::erase(polled_, &operation);
+  }
+  if (operation.active_previous_ != nullptr) operation.active_previous_->active_next_ = operation.active_next_;
+  if (operation.active_next_ != nullptr) operation.active_next_->active_previous_ = operation.active_previous_;
+  if (first_ == &operation) first_ = operation.active_next_;
+  operation.active_next_ = operation.active_previous_ = nullptr;
+}
+
+void ActiveOperations::forEach(const std::function<void(Operation&)>& visit) const {
+  std::vector<Operation*> operations;
+  for (Operation* at = first_; at != nullptr; at = at->active_next_)
+    operations.push_back(at);
+  for (Operation* operation : operations) {
+    // An earlier visit may have completed it; it is still alive, its owner needs our lock to free it.
+    if (operation->state() == Operation::State::active) visit(*operation);
+  }
+}
+
+void ActiveOperations::markDirty(Operation& operation) {
+  if (operation.dirty_) return;
+  operation.dirty_ = true;
+  operation.dirty_next_ = nullptr;
+  if (dirty_last_ != nullptr) {
+    dirty_last_->dirty_next_ = &operation;
+  } else {
+    dirty_first_ = &operation;
+  }
+  dirty_last_ = &operation;
+}
+
+void ActiveOperations::unmarkDirty(Operation& operation) {
+  if (!operation.dirty_) return;
+  Operation* previous = nullptr;
+  for (Operation* at = dirty_first_; at != &operation; at = at->dirty_next_)
+    previous = at;
+  (previous != nullptr ? previous->dirty_next_ : dirty_first_) = operation.dirty_next_;
+  if (dirty_last_ == &operation) dirty_last_ = previous;
+  operation.dirty_next_ = nullptr;
+  operation.dirty_ = false;
+}
+
+bool ActiveOperations::advanceDirty() {
+  Operation* operation = dirty_first_;
+  if (operation == nullptr) return false;
+  unmarkDirty(*operation);
+  operation->advanceOnLoop();
+  return true;
+}
+
+void ActiveOperations::keepPolling(Operation& operation) {
+  if (operation.polled_) return;
+  operation.polled_ = true;
+  polled_.push_back(&operation);
+}
+
+bool ActiveOperations::poll() {
+  bool moved = false;
+  for (std::size_t i = 0; i < polled_.size();) {
+    Operation* operation = polled_[i];
+    if (operation->pollOnLoop()) moved = true;
+    if (i < polled_.size() && polled_[i] == operation) ++i; // It may have completed, and others with it.
+  }
+  return moved;
+}
+
+void ActiveOperations::checkTimers() {
+  const TimePoint now = Clock::now();
+  if (now < next_timer_check_) return;
+  next_timer_check_ = now + kTimerTick;
+  forEach([&](Operation& operation) {
+    if (now >= operation.deadline_) {
+      operation.host().expired(operation);
+    } else if (now >= operation.next_probe_) {
+      operation.host().probeDue(operation, now);
+    }
+  });
+}
+
+int ActiveOperations::millisecondsToNextTimer() const {
+  TimePoint next = TimePoint::max();
+  for (Operation* at = first_; at != nullptr; at = at->active_next_) {
+    next = std::min({next, at->deadline_, at->next_probe_});
+  }
+  if (next == TimePoint::max()) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60000));
+}
+
+} // namespace goss

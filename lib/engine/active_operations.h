@@ -1,0 +1,52 @@
+/// The operations that have started and not ended, of all communicators of a world.
+#ifndef GOSS_LIB_ENGINE_ACTIVE_OPERATIONS_H_
+#define GOSS_LIB_ENGINE_ACTIVE_OPERATIONS_H_
+
+#include <functional>
+#include <vector>
+
+#include "engine/operation.h"
+
+namespace goss {
+
+/// All of them, those to advance, and those to poll. Every function wants the engine's lock.
+class ActiveOperations {
+ public:
+  void add(Operation& operation);
+  void remove(Operation& operation);
+  [[nodiscard]] bool isEmpty() const { return first_ == nullptr; }
+  /// The one that was added last; null: there is none.
+  [[nodiscard]] Operation* newest() const { return first_; }
+  /// Calls `visit` for each; it may complete any of them.
+  void forEach(const std::function<void(Operation&)>& visit) const;
+
+  /// The operation's advanceOnLoop() will be called before the loop turns again.
+  void markDirty(Operation& operation);
+  [[nodiscard]] bool hasDirty() const { return dirty_first_ != nullptr; }
+  /// Advances the operation that was marked first. False: none was.
+  bool advanceDirty();
+
+  /// The operation's pollOnLoop() will be called in each turn of the loop and before it sleeps, until it completes.
+  void keepPolling(Operation& operation);
+  [[nodiscard]] bool hasPolled() const { return !polled_.empty(); }
+  /// Polls each of these. Returns whether there was something.
+  bool poll();
+
+  /// Tells the hosts of deadlines and probes that are due; does nothing when it was called a moment ago.
+  void checkTimers();
+  /// -1: no timer.
+  [[nodiscard]] int millisecondsToNextTimer() const;
+
+ private:
+  void unmarkDirty(Operation& operation);
+
+  Operation* first_ = nullptr;
+  Operation* dirty_first_ = nullptr;
+  Operation* dirty_last_ = nullptr;
+  std::vector<Operation*> polled_;
+  TimePoint next_timer_check_{};
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_ENGINE_ACTIVE_OPERATIONS_H_

@@ -1,0 +1,47 @@
+/// Receives that the transports do not know yet.
+#ifndef GOSS_LIB_ENGINE_UNPOSTED_RECEIVES_H_
+#define GOSS_LIB_ENGINE_UNPOSTED_RECEIVES_H_
+
+#include <utility>
+
+#include "engine/operation.h"
+
+namespace goss {
+
+/// A queue. Every function wants the engine's lock.
+class UnpostedReceives {
+ public:
+  [[nodiscard]] bool isEmpty() const { return first_ == nullptr; }
+  /// Null: there is none.
+  [[nodiscard]] Operation* first() const { return first_; }
+
+  void add(Operation& operation) {
+    operation.unposted_ = true;
+    operation.active_next_ = nullptr;
+    (first_ != nullptr ? last_->active_next_ : first_) = &operation;
+    last_ = &operation;
+  }
+  void removeFirst() { takeFirst(first_); }
+  /// Each becomes an ordinary operation.
+  void startAll() {
+    // Each would start those behind it first.
+    for (Operation* at = std::exchange(first_, nullptr); at != nullptr;) {
+      Operation& operation = takeFirst(at);
+      operation.host().startUnposted(operation);
+    }
+  }
+
+ private:
+  static Operation& takeFirst(Operation*& first) {
+    Operation& operation = *std::exchange(first, first->active_next_);
+    operation.unposted_ = false;
+    return operation;
+  }
+
+  Operation* first_ = nullptr;
+  Operation* last_ = nullptr;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_ENGINE_UNPOSTED_RECEIVES_H_
