@@ -15,26 +15,6 @@ goss_comm::goss_comm(std::unique_ptr<goss::Communicator> made) : communicator(st
 
 namespace goss::capi {
 
-namespace {
-
-/// The C ABI promises the text per thread, as errno does; there is no other place to keep it.
-std::string& lastErrorOfThisThread() {
-  thread_local std::string text;
-  return text;
-}
-
-} // namespace
-
-goss_status report(const Status& status) {
-  if (!status.isOk()) lastErrorOfThisThread() = status.text();
-  return status.kind();
-}
-
-void tell(const Status& kept, goss_status* status, const char** text) {
-  if (status != nullptr) *status = kept.kind();
-  if (text != nullptr) *text = kept.cText();
-}
-
 void* copyForCaller(std::string_view bytes) {
   auto* copy = static_cast<char*>(std::malloc(bytes.size() + 1)); // goss_free is free()
   if (copy == nullptr) return nullptr;
@@ -42,8 +22,6 @@ void* copyForCaller(std::string_view bytes) {
   copy[bytes.size()] = '\0';
   return copy;
 }
-
-Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
 
 Status inherited(const char* function, const char* what) {
   return invalid(
@@ -121,13 +99,6 @@ void Group::forget(const Communicator& communicator) {
 } // namespace goss::capi
 
 extern "C" {
-
-const char* goss_last_error(void) { return goss::capi::lastErrorOfThisThread().c_str(); }
-
-goss_status goss_set_last_error(goss_status status, const char* text) {
-  goss::capi::lastErrorOfThisThread() = text != nullptr ? text : "";
-  return status;
-}
 
 goss_status goss_options_init(goss_options* options, size_t size) {
   return goss::capi::initStruct<goss_options>("goss_options_init", GOSS_OPTIONS_INIT, options, size);

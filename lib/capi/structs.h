@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "capi/handles.h"
+#include "capi/errors.h"
 
 namespace goss::capi {
 
