@@ -14,7 +14,7 @@ constexpr std::size_t kMaxPooledMessages = 1024;
 /// About a microsecond, at the head of the ring alone. Then the message becomes an operation.
 constexpr int kLooksAtOnce = 100;
 /// Longer messages come in several pieces, for which there must be an operation anyway.
-constexpr std::uint64_t kMaxLightBytes = 16 * 1024;
+constexpr std::uint64_t kMaxUnpostedBytes = 16 * 1024;
 
 std::uint64_t bytesOf(const MessageCall& call) { return call.count * dtypeBytes(call.dtype); }
 
@@ -82,10 +82,10 @@ inline TryResult Messenger::tryRecvOnLoop(ShortMessages& way, const MessageCall&
 
 /// Of a message that is not waited for. What has come for receives that were posted before is given to them first.
 TryResult Messenger::tryStartOnLoop(const MessageCall& call, std::size_t& received) {
-  if (const Operation* light = context_.engine.firstUnpostedOnLoop(); light != nullptr) {
+  if (const Operation* unposted = context_.engine.firstUnpostedOnLoop(); unposted != nullptr) {
     // It is behind these, which its own call of the transport could not know.
-    const bool joins = &light->host() == &context_.operations.host() &&
-                       static_cast<const MessageOperation*>(light)->call().peer == call.peer;
+    const bool joins = &unposted->host() == &context_.operations.host() &&
+                       static_cast<const MessageOperation*>(unposted)->call().peer == call.peer;
     if (joins) return TryResult::notYet;
     context_.engine.startUnpostedOnLoop();
   }
@@ -137,12 +137,12 @@ Operation* Messenger::start(const MessageCall& call, bool persistent, Status& er
   std::size_t received = 0;
   const bool looks = !call.sends && !call.isWild() && context_.receives.isEmpty();
   const TryResult came = looks ? tryStartOnLoop(call, received) : TryResult::refused;
-  const bool light =
-      came == TryResult::notYet && context_.engine.mayStayUnpostedOnLoop() && bytesOf(call) <= kMaxLightBytes;
-  if (came == TryResult::done || light) {
+  const bool unposted =
+      came == TryResult::notYet && context_.engine.mayStayUnpostedOnLoop() && bytesOf(call) <= kMaxUnpostedBytes;
+  if (came == TryResult::done || unposted) {
     operation->message = {call.peer, call.tag, received};
-    operation->state_ = light ? Operation::State::active : Operation::State::complete;
-    if (!light) return operation;
+    operation->state_ = unposted ? Operation::State::active : Operation::State::complete;
+    if (!unposted) return operation;
     operation->bindLightly(call);
     context_.engine.addUnpostedOnLoop(*operation);
     return operation;
@@ -168,11 +168,11 @@ bool Messenger::receiveUnpostedUntilOnLoop(const Operation& last) {
   ShortMessages& way =
       *context_.mesh.shortMessages(context_.group.worldRank(static_cast<const MessageOperation&>(last).call().peer));
   while (last.unposted_) {
-    auto& light = static_cast<MessageOperation&>(*context_.engine.firstUnpostedOnLoop());
+    auto& unposted = static_cast<MessageOperation&>(*context_.engine.firstUnpostedOnLoop());
     std::size_t received = 0;
-    if (tryRecvOnLoop(way, light.call(), kLooksAtOnce, received) != TryResult::done) return false;
-    light.message.bytes = received;
-    light.state_ = Operation::State::complete;
+    if (tryRecvOnLoop(way, unposted.call(), kLooksAtOnce, received) != TryResult::done) return false;
+    unposted.message.bytes = received;
+    unposted.state_ = Operation::State::complete;
     context_.engine.removeFirstUnpostedOnLoop();
   }
   return true;
