@@ -207,6 +207,12 @@ class LayeringTest(unittest.TestCase):
                 self.assertEqual(status, 1, output)
                 self.assertIn("any more; take it out of tests/layering/rules.py", output)
 
+    def test_a_facade_has_a_bound_of_its_own(self):
+        for count, violations in ((35, 0), (36, 1)):
+            status, output = run({**RIGHT, "lib/communicator/communicator.h": methods(count, "Communicator")}, exceptions=FREE)
+            self.assertEqual(status, violations, output)
+        self.assertIn("lib/communicator/communicator.h:Communicator: 36 methods of a facade; at most 35", output)
+
     def test_the_numbers_are_told(self):
         output = run({**RIGHT, "lib/health/a.h": methods(7)})[1]
         self.assertIn("file cycles: 0,", output)

@@ -116,6 +116,7 @@ class Shape:
         self.file_cycles = components(edges(tree, unit))
         self.floor_cycles = components(edges(tree, floor))
         self.classes = [(f"{path}:{each.name}", len(each.methods)) for path, each in classes(tree)]
+        self.facade = [(name, methods) for name, methods in self.classes if name == rules.FACADE]
         self.folders = folders(tree)
         self.seam = seam_lines(tree)
 
@@ -123,6 +124,7 @@ class Shape:
         yield from check_cycles("files", self.file_cycles, rules.FILES_IN_CYCLES)
         yield from check_cycles("folders", self.floor_cycles, rules.FOLDERS_IN_CYCLES)
         yield from check_sizes("methods", self.classes, rules.MAX_METHODS, rules.LARGE_CLASSES)
+        yield from check_sizes("methods of a facade", self.facade, rules.MAX_FACADE_METHODS, {})
         yield from check_sizes("files beside each other", self.folders, rules.MAX_FILES, rules.FULL_FOLDERS)
         yield from check_sizes("lines of class Transport", [(rules.SEAM, self.seam)], rules.MAX_SEAM_LINES, rules.LONG_SEAM)
 
@@ -135,5 +137,6 @@ class Shape:
         yield f"largest class: {methods} methods, {name}"
         large = sum(size > rules.MAX_METHODS for _, size in self.classes)
         yield f"classes of more than {rules.MAX_METHODS} methods: {large} of {len(self.classes)}"
+        yield from (f"facade: {methods} methods, {name}" for name, methods in self.facade)
         yield f"fullest folder: {size} files, {folder}"
         yield f"class Transport: {self.seam} lines"
