@@ -130,6 +130,7 @@ class Comm:
         self._is_telling = False  # goss_comm_event_fd was called
         self._watcher: Optional[Watch] = None
         self._memory: "dict[int, Any]" = {}
+        self._dependents: "weakref.WeakSet[Any]" = weakref.WeakSet()  # synchronizers, which close before
         rank, size = ctypes.c_int32(), ctypes.c_int32()
         check(library.goss_comm_rank(handle, rank))
         check(library.goss_comm_size(handle, size))
@@ -217,6 +218,8 @@ class Comm:
         self._destroy()
 
     def _destroy(self) -> None:
+        for dependent in list(self._dependents):
+            dependent._destroy()
         with self._lock:
             handle, self._handle = self._handle, None
             blocked = self._blocked

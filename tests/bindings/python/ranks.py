@@ -31,15 +31,18 @@ def free_port():
                 pass
 
 
-def start(ranks, module, function, variables=None):
-    """The processes, started with torchrun's variables."""
+EXAMPLES = os.path.join(HERE, "..", "..", "..", "examples", "torch")
+
+
+def start(ranks, *arguments, variables=None):
+    """Processes of Python, started with torchrun's variables."""
     port = str(free_port())
     processes = []
     for rank in range(ranks):
         environment = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1",
                            MASTER_PORT=port, OMP_NUM_THREADS="1", **(variables or {}))
-        processes.append(subprocess.Popen([sys.executable, "-B", os.path.join(HERE, "ranks.py"), module, function], env=environment,
-                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
+        processes.append(subprocess.Popen([sys.executable, "-B", *arguments], env=environment, stdout=subprocess.PIPE,
+                                          stderr=subprocess.STDOUT, text=True))
     return processes
 
 
@@ -61,20 +64,30 @@ def finish(processes, timeout=60, codes=None):
     return outputs
 
 
-def run(ranks, module, function, timeout=60, variables=None):
-    return finish(start(ranks, module, function, variables), timeout)
+def body(ranks, module, function, variables=None):
+    """Processes that call a function of a test module."""
+    return start(ranks, os.path.join(HERE, "ranks.py"), module, function, variables=variables)
+
+
+def run(ranks, module, function, timeout=60):
+    return finish(body(ranks, module, function), timeout)
+
+
+def program(ranks, example, *arguments, timeout=100):
+    """What the processes of an example write."""
+    return finish(start(ranks, os.path.join(EXAMPLES, example), *arguments), timeout)
 
 
 def main():
     sys.path.insert(0, HERE)
-    body = getattr(importlib.import_module(sys.argv[1]), sys.argv[2])
-    if not inspect.signature(body).parameters:
-        body()
+    function = getattr(importlib.import_module(sys.argv[1]), sys.argv[2])
+    if not inspect.signature(function).parameters:
+        function()
         return
     import gossamer  # pylint: disable=import-outside-toplevel
 
     with gossamer.init() as comm:
-        body(comm)
+        function(comm)
 
 
 if __name__ == "__main__":

@@ -250,7 +250,7 @@ class Waiting(unittest.TestCase):
         ranks.run(2, "waiting_test", "ends_with_requests", timeout=30)
 
     def test_a_killed_rank_is_named(self):
-        ranks.finish(ranks.start(3, "waiting_test", "loses_a_rank"), codes=[0, 0, -signal.SIGKILL])
+        ranks.finish(ranks.body(3, "waiting_test", "loses_a_rank"), codes=[0, 0, -signal.SIGKILL])
 
     def test_errors_are_exceptions(self):
         ranks.run(2, "waiting_test", "errors")

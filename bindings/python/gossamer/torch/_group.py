@@ -14,7 +14,7 @@ from .._comm import ANY_SOURCE, Comm
 from .._errors import Bootstrap, Error, InvalidArgument, Timeout
 from .._request import Request
 from .._world import SETTINGS, UniqueId, init
-from ._work import Completer, GroupWork, seconds
+from ._work import Completer, GroupWork, Pending, seconds
 
 Tensors = List[Tensor]
 Finish = Optional[Callable[[], None]]
@@ -96,6 +96,7 @@ class Collectives:
     def _begin(self, comm: Comm) -> None:
         self._comm = comm
         self._completer = Completer(comm)
+        self._timeout: Optional[float] = None
         self._barriers = itertools.count()
 
     @property
@@ -104,11 +105,10 @@ class Collectives:
         return self._comm
 
     def _work(self, requests: Sequence[Request], result: Any, finish: Finish = None) -> GroupWork:
-        return GroupWork(self._completer, requests, result, finish)
+        return GroupWork(self._completer, Pending(requests, result, finish))
 
-    @staticmethod
-    def _keywords(opts: Any) -> Dict[str, Any]:
-        timeout = seconds(getattr(opts, "timeout", None))
+    def _keywords(self, opts: Any) -> Dict[str, Any]:
+        timeout = seconds(getattr(opts, "timeout", None)) or self._timeout
         return {"async_op": True} if timeout is None else {"async_op": True, "timeout": timeout}
 
     def getBackendName(self) -> str:  # pylint: disable=invalid-name
@@ -297,13 +297,19 @@ class Collectives:
         if not self._comm.is_closed:
             self._comm.abort("torch.distributed aborted the group")
 
+    def set_timeout(self, timeout: Any) -> None:
+        """Of later calls that name none."""
+        self._timeout = seconds(timeout)
+
     # Names of newer torch.
     all_gather_single = _allgather_base
     reduce_scatter_single = _reduce_scatter_base
     all_to_all_single = alltoall_base
     all_gather_single_coalesced = allgather_into_tensor_coalesced
     reduce_scatter_single_coalesced = reduce_scatter_tensor_coalesced
-    recv_any_source = recv_anysource
+    recvAnysource = recv_anysource
+    monitoredBarrier = monitored_barrier
+    setTimeout = set_timeout
 
 
 def _is_constructible(base: Any) -> bool:
@@ -328,10 +334,5 @@ class GossamerGroup(Collectives, Base):  # type: ignore[misc]
         Base.__init__(self, comm.rank, comm.size)
         self._begin(comm)
 
-    @property
-    def supports_splitting(self) -> bool:
-        return False
-
-    @property
-    def supports_coalescing(self) -> bool:
-        return False
+    supports_splitting = False
+    supports_coalescing = False

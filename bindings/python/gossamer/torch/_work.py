@@ -22,84 +22,97 @@ def seconds(timeout: Any) -> Optional[float]:
     return value if value > 0 else None
 
 
-class GroupWork(Work):
+class Pending:
     """Requests, what is to be done when all are complete (copies, as a rule), and the tensors that result."""
 
-    def __init__(self, completer: "Completer", requests: Sequence[Request], result: Any, finish: Optional[Callable[[], None]]):
-        super().__init__()
-        self._completer = completer
-        self._requests = requests
+    def __init__(self, requests: Sequence[Request], result: Any, finish: Optional[Callable[[], None]]):
+        self.requests = requests
+        self.error: Optional[Error] = None
         self._result = result
         self._finish = finish
         self._lock = threading.Lock()
         self._is_finished = False
-        self._error: Optional[Error] = None
-        completer.keep(self)
 
     def poll(self) -> bool:
-        """Whether the work has ended, with success or not."""
+        """Whether it has ended, with success or not."""
         if self._is_finished:
             return True
-        if not all(request._operation.test() for request in self._requests):
+        if not all(request._operation.test() for request in self.requests):
             return False
-        self._end()
+        self.end()
         return True
 
-    def _end(self) -> None:
+    def end(self) -> None:
         """All requests are complete."""
         with self._lock:
             if self._is_finished:
                 return
-            self._error = next((request.exception() for request in self._requests if request.exception()), None)
-            if self._finish is not None and self._error is None:
+            self.error = next((request.exception() for request in self.requests if request.exception()), None)
+            if self._finish is not None and self.error is None:
                 with torch.no_grad():
                     self._finish()
             self._is_finished = True
 
-    # What torch calls.
-
-    def wait(self, timeout: Any = None) -> bool:
-        self._completer.forget(self)
-        limit = seconds(timeout)
-        for request in self._requests:
+    def wait(self, limit: Optional[float]) -> None:
+        """Raises the error, or Timeout when the limit of the wait, in seconds, has passed."""
+        for request in self.requests:
             try:
                 request.wait(limit)
             except Error:
                 if not request._operation.is_done:
                     raise
-        self._end()
-        if self._error is not None:
-            raise self._error
+        self.end()
+        self.value()
+
+    def value(self) -> Any:
+        """Of what has ended: raises its error."""
+        if self.error is not None:
+            raise self.error
+        return self._result
+
+
+class GroupWork(Work):
+    """What torch waits for. Where groups are Backends (torch 2.9 and later), torch's C++ half hands the program a work of its own, which
+    calls back for wait() and get_future() alone: there is_completed() stays False, and a future's done() tells."""
+
+    def __init__(self, completer: "Completer", pending: Pending):
+        super().__init__()
+        self.pending = pending
+        self._completer = completer
+        completer.keep(self)
+
+    def wait(self, timeout: Any = None) -> bool:
+        self._completer.forget(self)
+        self.pending.wait(seconds(timeout))
         return True
 
     def synchronize(self) -> None:
         self.wait()
 
     def is_completed(self) -> bool:
-        return self.poll()
+        return self.pending.poll()
 
     def is_success(self) -> bool:
-        return self.poll() and self._error is None
+        return self.pending.poll() and self.pending.error is None
 
     def exception(self) -> Optional[Error]:
-        return self._error if self.poll() else None
+        return self.pending.error if self.pending.poll() else None
 
     def result(self) -> Any:
         self.wait()
-        return self._result
+        return self.pending.value()
 
     def source_rank(self) -> int:
-        message = self._requests[0].message
+        message = self.pending.requests[0].message
         return message.source if message is not None else -1
 
-    _source_rank = source_rank
+    _source_rank = source_rank  # of torch.distributed.recv
 
     def get_future(self) -> "torch.futures.Future[Any]":
         self._completer.forget(self)
-        return self._completer.future(self)
+        return self._completer.future(self.pending)
 
-    def future_value(self) -> Any:
-        return self._result
+    getFuture = get_future  # of newer torch
 
 
 class Completer:
@@ -111,7 +124,7 @@ class Completer:
         self._comm = comm
         # torch's C++ code may hold a work whose Python half would be gone but for this: torch 1.13 does not keep it.
         self._kept: "dict[int, GroupWork]" = {}
-        self._waiting: "List[Tuple[GroupWork, torch.futures.Future[Any], bool]]" = []
+        self._waiting: "List[Tuple[Pending, torch.futures.Future[Any]]]" = []
         self._lock = threading.Lock()
         self._thread: Optional[threading.Thread] = None
         self._wake = -1
@@ -121,32 +134,26 @@ class Completer:
     def keep(self, work: GroupWork) -> None:
         """Keeps `work` until somebody has waited for it or taken its future."""
         if len(self._kept) > self._MOST_KEPT:  # nobody waits for these: sends, as a rule
-            for key in [key for key, one in list(self._kept.items()) if one.poll()]:
+            for key in [key for key, one in list(self._kept.items()) if one.pending.poll()]:
                 self._kept.pop(key, None)
         self._kept[id(work)] = work
 
     def forget(self, work: GroupWork) -> None:
         self._kept.pop(id(work), None)
 
-    def future(self, work: GroupWork) -> "torch.futures.Future[Any]":
-        future: "torch.futures.Future[Any]" = torch.futures.Future()
-        if work.poll():
-            self._set(work, future)
+    def future(self, pending: Pending) -> "torch.futures.Future[Any]":
+        """A future of the value. C++ code sees the error of a future only where a callback has raised it."""
+        event: "torch.futures.Future[None]" = torch.futures.Future()
+        future: "torch.futures.Future[Any]" = event.then(lambda _: pending.value())
+        if pending.poll():
+            event.set_result(None)
             return future
         with self._lock:
             if self._thread is None:
                 self._start()
-            is_told = all(request._operation.is_told for request in work._requests)
-            self._waiting.append((work, future, is_told))
+            self._waiting.append((pending, event))
         os.write(self._wake, b"\1")
         return future
-
-    @staticmethod
-    def _set(work: GroupWork, future: Any) -> None:
-        if work._error is not None:
-            future.set_exception(work._error)
-        else:
-            future.set_result(work.future_value())
 
     def _start(self) -> None:
         """The descriptor tells of operations that start from now on."""
@@ -162,7 +169,7 @@ class Completer:
         poll.register(self._reading, select.POLLIN)
         while not self._is_closed:
             with self._lock:
-                is_timed = any(not is_told for _, _, is_told in self._waiting)
+                is_timed = any(not request._operation.is_told for pending, _ in self._waiting for request in pending.requests)
             ready = [descriptor for descriptor, _ in poll.poll(1000 * _PAUSE if is_timed else None)]
             if self._reading in ready:
                 self._drain()
@@ -181,12 +188,10 @@ class Completer:
     def _collect(self) -> bool:
         """Sets the futures of works that have ended; whether there was one."""
         with self._lock:
-            waiting = list(self._waiting)
-        ended = [one for one in waiting if one[0].poll()]
-        for work, future, _ in ended:
-            self._set(work, future)
-        with self._lock:
+            ended = [one for one in self._waiting if one[0].poll()]
             self._waiting = [one for one in self._waiting if one not in ended]
+        for _, event in ended:
+            event.set_result(None)
         return bool(ended)
 
     def close(self) -> None:

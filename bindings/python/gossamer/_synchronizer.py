@@ -1,0 +1,408 @@
+"""Synchronizers: DiLoCo and its kin for any trainer."""
+
+import atexit
+import contextlib
+import ctypes
+import functools
+import sys
+import threading
+import types
+import weakref
+from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+from . import _abi, _buffers, _waiting
+from ._comm import Comm
+from ._errors import Aborted, InvalidArgument, Unsupported, check
+from ._library import library, take_bytes
+from ._world import init
+
+__all__ = ["SyncCounters", "Synchronizer"]
+
+
+class SyncCounters(NamedTuple):
+    """Running totals of a synchronizer on this rank; sync.h says what each counts."""
+
+    steps: int
+    exchanges: int
+    exchanged_bytes: int
+    wire_bytes_sent: int
+    wire_bytes_received: int
+    waited_ns: int
+    edge_bytes_sent: int
+
+
+class _Tensor:
+    """A parameter, and the gradient that the library exchanges."""
+
+    def __init__(self, name: str, parameter: Any, gradient: Any = None) -> None:
+        self.name = name
+        self.parameter = parameter
+        self.gradient = gradient
+        self.is_torch = hasattr(parameter, "requires_grad")
+
+    def lend_gradient(self) -> None:
+        """Makes the memory in which the library finds the gradient: autograd puts it into other tensors from step to step."""
+        if self.is_torch and self.gradient is None:
+            self.gradient = self.parameter.detach().clone().zero_()
+
+    def read_gradient(self) -> None:
+        """Copies what autograd has left to where the library finds it."""
+        if not self.is_torch:
+            return
+        found = self.parameter.grad
+        if found is None:
+            self.gradient.zero_()
+        elif found.data_ptr() != self.gradient.data_ptr():
+            self.gradient.copy_(found.detach())
+
+    def show_gradient(self) -> None:
+        """Gives the optimizer the exchanged gradient."""
+        if self.is_torch:
+            self.parameter.grad = self.gradient
+
+    def when_ready(self, call: Callable[[], None]) -> Any:
+        """Has autograd call back when the gradient of this tensor is accumulated. What is given keeps the hook."""
+        if hasattr(self.parameter, "register_post_accumulate_grad_hook"):  # torch 2.1
+            return self.parameter.register_post_accumulate_grad_hook(lambda _: call())
+        node = self.parameter.expand_as(self.parameter).grad_fn.next_functions[0][0]
+        return node, node.register_hook(lambda *_: call())
+
+
+def _tensors(named: Iterable[Tuple[Any, ...]]) -> List[_Tensor]:
+    found = [_Tensor(*one) for one in named]
+    return [one for one in found if not one.is_torch or one.parameter.requires_grad]
+
+
+def _module_layers(names: Sequence[str]) -> List[int]:
+    """A layer for each module, by the names of torch: "encoder.0.weight" and "encoder.0.bias" are of one."""
+    modules: Dict[str, int] = {}
+    return [modules.setdefault(name.rpartition(".")[0], len(modules)) for name in names]
+
+
+def _communicator(comm: Any) -> Tuple[Comm, bool]:
+    """A communicator, and whether it was made here."""
+    if isinstance(comm, Comm):
+        return comm, False
+    torch = sys.modules.get("torch")
+    if comm is not None or (torch is not None and torch.distributed.is_available() and torch.distributed.is_initialized()):
+        from .torch import communicator  # pylint: disable=import-outside-toplevel
+
+        return communicator(comm), False
+    return init(), True
+
+
+class Synchronizer:
+    """Keeps the replicas of a model together by one of the methods of docs/synchronizers.md.
+
+        sync = gossamer.Synchronizer(model.named_parameters(), "diloco:h=50", optimizer=optimizer)
+        ...                        # the usual loop: zero_grad(), backward(), optimizer.step()
+        sync.finish()              # all ranks hold the same parameters
+
+    With ``optimizer`` each ``optimizer.step()`` first exchanges gradients and then synchronizes parameters, as the method wants;
+    without it the loop calls gradients() before and step() after its own update. All calls are collective: every rank makes them,
+    in the same order.
+
+    ``named``: pairs of name and parameter (torch; those that do not require a gradient are left out), or triples of name, array
+    and gradient (numpy and other buffers), in the order of the forward pass, float32, in host memory. They belong to the
+    synchronizer until close(). Making it gives all ranks rank 0's parameters.
+
+    ``comm``: a Comm, a process group of backend gossamer, or None: torch's default group if there is one, else a new gossamer.init().
+    ``layers``: a number for each tensor; those of equal numbers stay in one fragment. None: the tensors of a module are a layer.
+    ``state``: what state_dict() gave on this rank, or a list of those of all ranks of a run on another number of ranks.
+
+    Raises InvalidArgument naming what is wrong with the spec, Unsupported for other types than float32, Mismatch when ranks
+    differ. After a failed call the synchronizer refuses all further work.
+    """
+
+    def __init__(self, named: Iterable[Tuple[Any, ...]], spec: str = "ddp", optimizer: Any = None, comm: Any = None,
+                 layers: Optional[Sequence[int]] = None, state: Any = None) -> None:
+        self._handle: Optional[int] = None
+        self._in_call = threading.Lock()
+        self._tensors = _tensors(named)
+        self._layers = list(layers) if layers is not None else _module_layers([one.name for one in self._tensors])
+        if len(self._layers) != len(self._tensors):
+            raise InvalidArgument(f"Synchronizer: {len(self._layers)} layers for {len(self._tensors)} tensors; give one for each")
+        self._given_spec = spec
+        self._comm, self._owns_comm = _communicator(comm)
+        self._comm._dependents.add(self)
+        self._hooks: List[Any] = []
+        self._told: "set[int]" = set()  # whose gradients are with the library in this step
+        self._is_holding = False
+        self._is_begun = False
+        self._optimizer = optimizer
+        self._unwrapped: Any = None
+        self._create(state)
+        if self.exchanges_gradients:
+            self._hook_autograd()
+        if optimizer is not None:
+            self._wrap(optimizer)
+        _alive.add(self)
+
+    # ---- A step ----
+
+    def computes(self) -> bool:
+        """Local, before each step, with ``steps=dynamic``: whether this rank takes part. If not, it calls step() alone."""
+        computes = ctypes.c_int32()
+        self._short(library.goss_sync_computes, computes)
+        return bool(computes.value)
+
+    def step_time(self, seconds: float) -> None:
+        """Local, during a step: how many seconds this rank computes in it, for ``steps=dynamic``."""
+        self._short(library.goss_sync_step_time, seconds)
+
+    def set_lr(self, lr: float) -> None:
+        """Local, between steps: the learning rate of the steps to come. An ``optimizer`` tells it by itself."""
+        self._short(library.goss_sync_set_lr, lr)
+
+    def gradient_ready(self, index: int) -> None:
+        """Local: the gradient of tensor ``index`` is final, so its exchange may begin. torch's autograd tells it by itself."""
+        self._short(library.goss_sync_gradient_ready, index)
+
+    def gradients(self) -> None:
+        """Collective, after the backward pass: all gradients are exchanged, where the method does so."""
+        self._begin_step()
+        if self.exchanges_gradients:
+            for index, tensor in enumerate(self._tensors):
+                if index not in self._told:
+                    tensor.read_gradient()
+        self._long(library.goss_sync_gradients)
+        self._told.clear()
+        if self.exchanges_gradients:
+            for tensor in self._tensors:
+                tensor.show_gradient()
+
+    def step(self) -> None:
+        """Collective, after the update: parameters may change. Blocks only in steps in which an exchange must be applied."""
+        self._begin_step()
+        self._long(library.goss_sync_step)
+        self._is_begun = False
+
+    def finish(self) -> None:
+        """Collective: applies what is in flight, and averages the parameters if they differ. Training may go on."""
+        self._long(library.goss_sync_finish)
+
+    @contextlib.contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """Accumulates: gradients of backward passes within stay here, all but the last one of a step."""
+        before, self._is_holding = self._is_holding, True
+        try:
+            yield
+        finally:
+            self._is_holding = before
+
+    # ---- State ----
+
+    def state_dict(self) -> Dict[str, Any]:
+        """Local, between steps: waits for what is in flight; everything that is needed to go on with the same bits. Each rank's is
+        its own, and parameters are not in it."""
+        memory, size = ctypes.c_void_p(), ctypes.c_size_t()
+        self._long(lambda handle: int(library.goss_sync_export(handle, memory, size)))
+        return {"spec": self.spec, "rank": self._comm.rank, "ranks": self._comm.size, "bytes": take_bytes(memory, size.value)}
+
+    def load_state_dict(self, state: Any) -> None:
+        """Collective, between steps: goes on from what state_dict() gave on this rank, or from a list of those of all ranks of a
+        run on another number of ranks. Parameters are the program's to load, before this."""
+        self._destroy()
+        self._create(state)
+
+    @property
+    def spec(self) -> str:
+        """The spec with all parameters."""
+        return (self._info.spec or b"").decode()
+
+    @property
+    def exchanges_gradients(self) -> bool:
+        """Whether gradients() exchanges gradients; else they stay local."""
+        return bool(self._info.gradients)
+
+    @property
+    def has_local_steps(self) -> bool:
+        """Whether the ranks' parameters differ between exchanges."""
+        return bool(self._info.local_steps)
+
+    def counters(self) -> SyncCounters:
+        """Running totals on this rank."""
+        struct = _abi.goss_sync_counters()
+        struct.size = ctypes.sizeof(struct)
+        self._short(library.goss_sync_get_counters, struct)
+        return SyncCounters(*(getattr(struct, name) for name in SyncCounters._fields))
+
+    # ---- Its life ----
+
+    def abort(self, reason: str = "no reason given") -> None:
+        """Local, from any thread: pending and later calls fail on all ranks with Aborted and ``reason``."""
+        if self._handle is not None:
+            check(library.goss_sync_abort(self._handle, reason.encode()))
+
+    def close(self) -> None:
+        """Local: what is in flight fails, and all tensors are given back. The end of the process does it."""
+        self._destroy()
+        for hook in self._hooks:
+            (hook[1] if isinstance(hook, tuple) else hook).remove()
+        self._hooks.clear()
+        if self._optimizer is not None and self._unwrapped is not None:
+            self._optimizer.step, self._unwrapped = self._unwrapped, None
+        if self._owns_comm and not self._comm.is_closed:
+            self._comm._dependents.discard(self)
+            self._comm.close()
+
+    def __enter__(self) -> "Synchronizer":
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self.close()
+
+    # ---- Inside ----
+
+    def _create(self, state: Any) -> None:
+        made = ctypes.c_void_p()
+        self._comm._call_blocking(lambda comm: int(library.goss_sync_create(comm, self._given_spec.encode(), made)),
+                                  lambda _: library.goss_sync_destroy(made))
+        self._handle = made.value
+        self._info = _abi.goss_sync_info()
+        self._info.size = ctypes.sizeof(self._info)
+        self._short(library.goss_sync_get_info, self._info)
+        try:
+            self._lent = [self._register(tensor, layer) for tensor, layer in zip(self._tensors, self._layers)]
+            if state is not None:
+                self._import([state] if isinstance(state, dict) else list(state))
+            self._long(library.goss_sync_start)
+        except BaseException:
+            self._destroy()
+            raise
+
+    def _register(self, tensor: _Tensor, layer: int) -> Tuple[Any, ...]:
+        """Gives what keeps the memory of the tensor."""
+        parameter = _buffers.writable(tensor.parameter, f"parameter {tensor.name}")
+        struct = _abi.goss_sync_tensor()
+        check(library.goss_sync_tensor_init(struct, ctypes.sizeof(struct)))
+        struct.name = tensor.name.encode()
+        struct.parameter, struct.count, struct.dtype = parameter.address, parameter.elements, parameter.dtype
+        struct.layer = layer
+        gradient = None
+        if self.exchanges_gradients:
+            tensor.lend_gradient()
+            gradient = _buffers.writable(tensor.gradient, f"the gradient of {tensor.name}")
+            if gradient.elements != parameter.elements or gradient.dtype != parameter.dtype:
+                raise InvalidArgument(f"the gradient of {tensor.name} has another size or type than the parameter")
+            struct.gradient = gradient.address
+        self._short(library.goss_sync_register, struct, None)
+        return parameter, gradient
+
+    def _import(self, states: List[Dict[str, Any]]) -> None:
+        contents = [bytes(state["bytes"]) for state in states]
+        if len(states) == 1 and states[0]["ranks"] == self._comm.size:
+            self._short(library.goss_sync_import, contents[0], len(contents[0]))
+            return
+        texts = [ctypes.create_string_buffer(content, len(content)) for content in contents]
+        places = (ctypes.c_void_p * len(texts))(*(ctypes.addressof(text) for text in texts))
+        lengths = (ctypes.c_size_t * len(texts))(*map(len, contents))
+        self._short(library.goss_sync_import_all, places, lengths, len(texts), None)
+
+    def _hook_autograd(self) -> None:
+        for index, tensor in enumerate(self._tensors):
+            if tensor.is_torch:
+                self._hooks.append(tensor.when_ready(functools.partial(_ready, weakref.ref(self), index)))
+
+    def _tell(self, index: int) -> None:
+        """Autograd has accumulated the gradient of a tensor."""
+        if self._is_holding or self._handle is None:
+            return
+        if index in self._told:
+            raise InvalidArgument(f"the gradient of {self._tensors[index].name} was computed twice in a step and may be on its way "
+                                  "already; put all backward passes of a step but the last into 'with sync.no_sync():'")
+        self._begin_step()
+        self._tensors[index].read_gradient()
+        self._told.add(index)
+        self.gradient_ready(index)
+
+    def _begin_step(self) -> None:
+        """Before the first exchange of a step the library learns the optimizer's rate, which a scheduler may have changed."""
+        if self._optimizer is not None and not self._is_begun:
+            self.set_lr(float(self._optimizer.param_groups[0]["lr"]))
+        self._is_begun = True
+
+    def _wrap(self, optimizer: Any) -> None:
+        """Puts the exchanges around optimizer.step()."""
+        original = optimizer.step
+        self._unwrapped = original
+        this = weakref.ref(self)
+
+        @functools.wraps(original)
+        def step(_: Any, closure: Any = None, **keywords: Any) -> Any:
+            sync = this()
+            if sync is None or sync._handle is None:
+                return original(closure, **keywords) if closure is not None else original(**keywords)
+            if closure is not None:
+                raise Unsupported("Synchronizer: an optimizer that computes gradients itself (closure) cannot be synchronized; call "
+                                  "backward() before step()")
+            sync.gradients()
+            result = original(**keywords)
+            sync.step()
+            return result
+
+        optimizer.step = types.MethodType(step, optimizer)
+
+    def _open(self) -> int:
+        if self._handle is None:
+            raise Aborted("the synchronizer is closed; make another one")
+        return self._handle
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[int]:
+        """One thread at a time uses a synchronizer."""
+        if not self._in_call.acquire(blocking=False):
+            raise InvalidArgument("another thread, or a call that Ctrl-C has left, is using the synchronizer; abort() ends it")
+        try:
+            yield self._open()
+        finally:
+            self._in_call.release()
+
+    def _short(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """A call that does not wait for other ranks."""
+        with self._alone() as handle:
+            check(function(handle, *arguments))
+
+    def _long(self, function: Callable[[int], Any]) -> None:
+        """A call that may wait for other ranks, and goes on when Ctrl-C ends the wait."""
+
+        def body() -> None:
+            with self._alone() as handle:
+                check(function(handle))
+
+        _waiting.apart(body)
+
+    def _destroy(self) -> None:
+        handle, self._handle = self._handle, None
+        if handle is None:
+            return
+        if not self._in_call.acquire(blocking=False):  # in another thread, which comes back with an error
+            library.goss_sync_abort(handle, b"the synchronizer was closed")
+            _waiting.poll(lambda: self._in_call.acquire(blocking=False))
+        library.goss_sync_destroy(handle)
+        self._in_call.release()
+        self._lent = []
+        self._told.clear()
+        self._is_begun = False
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None:
+            self._destroy()
+
+
+def _ready(this: "weakref.ref[Synchronizer]", index: int) -> None:
+    sync = this()
+    if sync is not None:
+        sync._tell(index)
+
+
+_alive: "weakref.WeakSet[Synchronizer]" = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    """At the end of the process, before communicators go."""
+    for sync in list(_alive):
+        sync._destroy()
+
+
+atexit.register(_close_all)

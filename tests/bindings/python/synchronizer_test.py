@@ -1,0 +1,201 @@
+"""Synchronizers in torch against their definitions."""
+
+import re
+import unittest
+
+import gossamer
+import ranks
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+
+def network(seed=0):
+    torch.manual_seed(seed)
+    return torch.nn.Sequential(torch.nn.Linear(6, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))
+
+
+def loss_of(model, rank, step):
+    points = torch.randn(8, 6, generator=torch.Generator().manual_seed(1000 * rank + step))
+    return (model(points) - points.sum(1, keepdim=True)).square().mean()
+
+
+def flat(model):
+    return torch.cat([one.detach().reshape(-1) for one in model.parameters()])
+
+
+def make(comm, spec, lr=0.05, momentum=0.0):
+    """A model of this rank, its optimizer, and a synchronizer around it."""
+    model = network(seed=comm.rank)
+    optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=momentum)
+    return model, optimizer, gossamer.Synchronizer(model.named_parameters(), spec, optimizer=optimizer, comm=comm)
+
+
+def train(comm, model, optimizer, sync, steps):
+    """The usual loop."""
+    for step in steps:
+        if sync.computes():
+            optimizer.zero_grad(set_to_none=bool(step % 2))
+            loss_of(model, comm.rank, step).backward()
+            optimizer.step()
+        else:
+            sync.step()
+
+
+def equals_its_definition(comm):
+    """DiLoCo, with all ranks' local steps computed here."""
+    model, optimizer, sync = made = make(comm, "diloco:h=5,lr=0.7,momentum=0.9")
+    train(comm, *made, range(20))
+    assert sync.has_local_steps and not sync.exchanges_gradients and sync.spec.startswith("diloco:h=5")
+    sync.finish()
+    outer = network(seed=0)
+    descent = torch.optim.SGD(outer.parameters(), lr=0.7, momentum=0.9, nesterov=True)
+    for first in range(0, 20, 5):
+        replicas = []
+        for rank in range(comm.size):
+            local = network()
+            local.load_state_dict(outer.state_dict())
+            optimizer = torch.optim.SGD(local.parameters(), lr=0.05)
+            for step in range(first, first + 5):
+                optimizer.zero_grad()
+                loss_of(local, rank, step).backward()
+                optimizer.step()
+            replicas.append(local)
+        for parameter, *others in zip(outer.parameters(), *(one.parameters() for one in replicas)):
+            parameter.grad = parameter.detach() - sum(one.detach() for one in others) / comm.size
+        descent.step()
+    assert torch.allclose(flat(model), flat(outer), rtol=1e-5, atol=1e-6), (flat(model) - flat(outer)).abs().max()
+    assert sync.counters().exchanges >= 4 and sync.counters().steps == 20
+    sync.close()
+
+    model, optimizer, sync = made = make(comm, "ddp:bucket_kb=1", momentum=0.5)  # against plain descent by the mean of gradients
+    train(comm, *made, range(10))
+    wanted = network(seed=0)
+    optimizer = torch.optim.SGD(wanted.parameters(), lr=0.05, momentum=0.5)
+    for step in range(10):
+        optimizer.zero_grad()
+        (sum(loss_of(wanted, rank, step) for rank in range(comm.size)) / comm.size).backward()
+        optimizer.step()
+    assert torch.allclose(flat(model), flat(wanted), rtol=1e-5, atol=1e-6)
+    sync.close()
+
+
+def every_method(comm):
+    """Each trains, ends with equal parameters, and goes on with the same bits from a state."""
+    for method in gossamer.sync_methods():
+        name = method["name"]
+        spec = name + (":h=4" if "h" in [one["key"] for one in method["parameters"]] else "")
+        model, optimizer, sync = made = make(comm, spec, lr=0.002 if name == "demo" else 0.05)
+        train(comm, *made, range(9))
+        before = [one.detach().clone() for one in model.parameters()]
+        state = sync.state_dict()
+        assert state["spec"] == sync.spec and state["ranks"] == comm.size
+        train(comm, *made, range(9, 15))
+        wanted = flat(model)
+        with torch.no_grad():
+            for parameter, value in zip(model.parameters(), before):
+                parameter.copy_(value)
+        sync.load_state_dict(state)
+        train(comm, *made, range(9, 15))
+        assert torch.equal(flat(model), wanted), name
+        sync.finish()
+        everyone = torch.zeros(comm.size, len(wanted))
+        comm.all_gather(flat(model), everyone)
+        assert (everyone == everyone[0]).all() and torch.isfinite(everyone).all(), name
+        sync.close()
+    model, optimizer, sync = made = make(comm, "diloco:h=4,steps=dynamic")
+    train(comm, *made, range(12))
+    sync.finish()
+    sync.close()
+
+
+def other_uses(comm):
+    import numpy as np  # pylint: disable=import-outside-toplevel
+
+    # numpy, without an optimizer, and from the states of both ranks
+    weights, gradient = np.full(10, comm.rank, "float32"), np.zeros(10, "float32")
+    with gossamer.Synchronizer([("weights", weights, gradient)], "ddp", comm=comm) as sync:
+        assert (weights == 0).all()  # rank 0's
+        gradient[:] = comm.rank
+        sync.gradient_ready(0)
+        sync.gradients()
+        assert (gradient == (comm.size - 1) / 2).all()
+        sync.set_lr(0.1)
+        sync.step()
+        state = sync.state_dict()
+    boxes = [bytearray(len(state["bytes"])) for _ in range(comm.size)]
+    for root, box in enumerate(boxes):
+        if comm.rank == root:
+            box[:] = state["bytes"]
+        comm.broadcast(box, root)
+    alone = comm.split(comm.rank)
+    with gossamer.Synchronizer([("weights", weights, gradient)], "ddp", comm=alone,
+                               state=[{**state, "bytes": bytes(box)} for box in boxes]) as sync:
+        sync.gradients()
+        sync.step()
+    alone.close()
+
+    # accumulated gradients
+    model = network()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    sync = gossamer.Synchronizer(model.named_parameters(), "ddp", optimizer=optimizer, comm=comm)
+    with sync.no_sync():
+        loss_of(model, comm.rank, 0).backward()
+    loss_of(model, comm.rank, 1).backward()
+    try:
+        loss_of(model, comm.rank, 2).backward()
+        raise AssertionError("it was computed twice")
+    except gossamer.InvalidArgument as error:
+        assert "no_sync" in error.text
+    sync.close()
+    optimizer.step()  # its own again
+
+    for spec, error, words in (("nosuch", gossamer.InvalidArgument, "nosuch"), ("diloco:k=3", gossamer.InvalidArgument, "k")):
+        try:
+            gossamer.Synchronizer(model.named_parameters(), spec, comm=comm)
+            raise AssertionError(spec)
+        except error as refused:
+            assert words in refused.text
+    try:
+        gossamer.Synchronizer(network().double().named_parameters(), comm=comm)
+        raise AssertionError("float64")
+    except gossamer.Unsupported as refused:
+        assert "float32" in refused.text.lower()
+    sync = gossamer.Synchronizer(model.named_parameters(), "ddp", comm=comm)
+    comm.barrier()
+    if comm.rank == 0:
+        sync.abort("enough")
+    try:
+        sync.gradients()
+        raise AssertionError("aborted")
+    except gossamer.Aborted as error:
+        assert "enough" in error.text
+    globals()["left"] = sync  # the interpreter ends with it
+
+
+@unittest.skipIf(torch is None, "torch is not installed (scripts/install-deps --torch)")
+class Synchronizers(unittest.TestCase):
+    def test_methods_equal_their_definitions(self):
+        ranks.run(3, "synchronizer_test", "equals_its_definition", timeout=100)
+
+    def test_every_method_trains_and_resumes(self):
+        ranks.run(2, "synchronizer_test", "every_method", timeout=100)
+
+    def test_the_example_trains_with_less_traffic(self):
+        bytes_sent = []
+        for spec in ("ddp", "diloco:h=20", "diloco:h=20,codec=int8"):
+            printed = ranks.program(2, "diloco.py", "--sync", spec)[0]
+            losses = [float(loss) for loss in re.findall(r"loss ([0-9.]+)", printed)]
+            self.assertLess(losses[-1], 0.6 * losses[0], printed)
+            bytes_sent.append(float(re.search(r"sent ([0-9.]+) kB", printed).group(1)))
+        self.assertLess(bytes_sent[1], bytes_sent[0] / 15)
+        self.assertLess(bytes_sent[2], bytes_sent[1] / 3)
+
+    def test_arrays_accumulation_and_errors(self):
+        ranks.run(2, "synchronizer_test", "other_uses", timeout=100)
+
+
+if __name__ == "__main__":
+    unittest.main()
