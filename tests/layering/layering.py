@@ -18,6 +18,7 @@ import subprocess
 import sys
 
 import rules
+from python_imports import check_python
 from shape import Shape
 from source_tree import INCLUDE_ROOTS, Tree, blank, line_of
 
@@ -111,8 +112,9 @@ def check_tree(root):
     found = []
     for check in (check_includes, check_conditionals, check_words, check_length):
         found += list(check(tree))
+    python_modules, wrong_imports = check_python(root)
     shape = Shape(tree)
-    return len(tree.files), found + list(shape.violations()), list(shape.numbers())
+    return len(tree.files) + python_modules, found + wrong_imports + list(shape.violations()), list(shape.numbers())
 
 
 def compile_alone(root, command, path):

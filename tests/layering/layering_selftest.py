@@ -34,10 +34,17 @@ RIGHT = {
     "tests/transports/tcp/tcp_test.cc": '#include "helper.h"\n#include "transports/tcp/tcp.h"\n#include "engine/engine.h"\n',
     "lib/survey/survey.h": GUARD.format(""),
     "lib/engine/engine.h": GUARD.format('#include "platform/fd.h"'),
+    "bindings/python/gossamer/_abi.py": "import ctypes\n",
+    "bindings/python/gossamer/_library.py": "from . import _abi\n",
+    "bindings/python/gossamer/_errors.py": "from ._library import library\n\n\ndef later():\n    from .torch import register\n",
+    "bindings/python/gossamer/torch/__init__.py": "import torch.distributed\nfrom .._errors import later\n",
 }
 
 # name -> (file, contents, words that the complaint must contain)
 WRONG = {
+    "upward in Python": ("bindings/python/gossamer/_library.py", "from ._errors import Error\n", "does not lie below it"),
+    "foreign in Python": ("bindings/python/gossamer/_comm.py", "import numpy\n", "may not load numpy"),
+    "unknown in Python": ("bindings/python/gossamer/_other.py", "import os\n", "no floor"),
     "upward include": ("lib/base/a.h", GUARD.format('#include "survey/survey.h"'), "lib/base may not include lib/survey/survey.h"),
     "collective sees a transport": ("collectives/a.h", GUARD.format('#include "transports/tcp/tcp.h"'), "may not include"),
     "transport sees another": ("transports/tcp/a.cc", '#include "transports/shm/shm.h"\n', "may not include transports/shm"),

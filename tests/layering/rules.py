@@ -58,6 +58,28 @@ UNITS = {
     "tests": ("",),  # everything
 }
 
+# Python packages: a module imports those of the lines above its own when it is loaded. Beside them it may load the standard library,
+# and what LOADS lists.
+PYTHON = {
+    "bindings/python/gossamer": (
+        ("_abi",),
+        ("_library",),
+        ("_errors",),
+        ("_buffers", "_waiting"),
+        ("_request",),
+        ("_comm",),
+        ("_information", "_world"),
+        ("_synchronizer",),
+        ("__init__",),
+        ("torch/_work",),
+        ("torch/_group",),
+        ("torch/_hooks",),
+        ("torch/_shrink",),
+        ("torch/__init__",),
+    ),
+}
+LOADS = {"bindings/python/gossamer/torch/": ("torch",)}
+
 # Each folder under these is a unit of its own with the rules of its parent: one transport never sees another.
 SPLIT = ("transports", "compressors", "bindings", "tests")
 

@@ -27,6 +27,8 @@ OPS: Dict[str, int] = {
     "land": _abi.GOSS_LAND, "lor": _abi.GOSS_LOR, "lxor": _abi.GOSS_LXOR,
 }
 
+_LONGEST_CLOSE = 10.0  # seconds that close() waits for calls of other threads, which come back at once
+
 Sizes = Optional[Sequence[int]]
 OptionValue = Union[None, bool, int, float, str]
 
@@ -230,7 +232,7 @@ class Comm:
             self._watcher.close()
         if blocked:  # in other threads: they come back with an error
             library.goss_comm_abort(handle, b"the communicator was closed")
-            _waiting.poll(lambda: self._blocked == 0)
+            _waiting.poll(lambda: self._blocked == 0, _LONGEST_CLOSE)
         library.goss_comm_destroy(handle)
         error = Aborted("the communicator was closed while the operation was pending")
         for operation in list(self._pending):

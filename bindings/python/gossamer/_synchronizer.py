@@ -11,7 +11,7 @@ import weakref
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _abi, _buffers, _waiting
-from ._comm import Comm
+from ._comm import _LONGEST_CLOSE, Comm
 from ._errors import Aborted, InvalidArgument, Unsupported, check
 from ._library import library, take_bytes
 from ._world import init
@@ -378,7 +378,8 @@ class Synchronizer:
             return
         if not self._in_call.acquire(blocking=False):  # in another thread, which comes back with an error
             library.goss_sync_abort(handle, b"the synchronizer was closed")
-            _waiting.poll(lambda: self._in_call.acquire(blocking=False))
+            if not _waiting.poll(lambda: self._in_call.acquire(blocking=False), _LONGEST_CLOSE):
+                return  # rather than to pull it away from a call
         library.goss_sync_destroy(handle)
         self._in_call.release()
         self._lent = []

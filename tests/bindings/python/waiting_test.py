@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -233,6 +235,12 @@ def errors(comm):
     comm.barrier()
 
 
+def sums(comm):
+    value = np.array([comm.rank + 1])
+    comm.all_reduce(value)
+    print(f"rank {comm.rank} of {comm.size}: {value[0]}")
+
+
 class Waiting(unittest.TestCase):
     def test_ctrl_c_ends_a_wait(self):
         ranks.run(2, "waiting_test", "interrupted")
@@ -254,6 +262,14 @@ class Waiting(unittest.TestCase):
 
     def test_errors_are_exceptions(self):
         ranks.run(2, "waiting_test", "errors")
+
+    @unittest.skipUnless(shutil.which("mpirun"), "mpirun is not installed")
+    def test_mpirun_says_who_the_ranks_are(self):
+        done = subprocess.run(["mpirun", "-np", "3", sys.executable, "-B", os.path.join(ranks.HERE, "ranks.py"), "waiting_test", "sums"],
+                              capture_output=True, text=True, check=False, timeout=60,
+                              env=dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                                       OMPI_MCA_rmaps_base_oversubscribe="1"))
+        self.assertEqual(sorted(done.stdout.splitlines()), [f"rank {rank} of 3: 6" for rank in range(3)], done.stderr)
 
     def test_a_rank_that_does_not_come_is_named(self):
         unique_id = gossamer.UniqueId()

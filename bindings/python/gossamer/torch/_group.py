@@ -255,6 +255,7 @@ class Collectives:
 
     def monitored_barrier(self, timeout: Any = None, wait_all_ranks: bool = False) -> None:
         """A barrier that names the ranks which have not come within `timeout`, and leaves the group usable."""
+        timeout = getattr(timeout, "timeout", timeout)  # newer torch gives BarrierOptions
         limit = seconds(timeout) or self._comm._timeout or 300.0
         number = next(self._barriers)
         token = torch.tensor([number], dtype=torch.int64)
@@ -333,6 +334,10 @@ class GossamerGroup(Collectives, Base):  # type: ignore[misc]
     def __init__(self, comm: Comm) -> None:
         Base.__init__(self, comm.rank, comm.size)
         self._begin(comm)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_completer"):
+            self.shutdown()
 
     supports_splitting = False
     supports_coalescing = False
