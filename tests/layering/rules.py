@@ -65,7 +65,7 @@ PYTHON = {
         ("_abi",),
         ("_library",),
         ("_errors",),
-        ("_buffers", "_waiting"),
+        ("_buffers", "_options", "_waiting"),
         ("_request",),
         ("_comm",),
         ("_information", "_world"),

@@ -23,7 +23,8 @@ __version__ = version()
 DTYPES = tuple(_DTYPES)  #: names of the element types
 
 __all__ = [
-    "ANY_SOURCE", "ANY_TAG", "Aborted", "Bootstrap", "Comm", "Counters", "DTYPES", "Error", "Internal", "InvalidArgument", "Message",
-    "Mismatch", "PeerLost", "Protocol", "Request", "Resource", "SyncCounters", "Synchronizer", "Timeout", "Truncated", "UniqueId", "Unsupported", "as_dtype",
-    "check_settings", "codecs", "explain", "group", "init", "sync_methods", "version", "wait_all", "wait_any",
+    "ANY_SOURCE", "ANY_TAG", "Aborted", "Bootstrap", "Comm", "Counters", "DTYPES", "Error", "Internal", "InvalidArgument",
+    "Message", "Mismatch", "PeerLost", "Protocol", "Request", "Resource", "SyncCounters", "Synchronizer", "Timeout",
+    "Truncated", "UniqueId", "Unsupported", "as_dtype", "check_settings", "codecs", "explain", "group", "init", "sync_methods",
+    "version", "wait_all", "wait_any",
 ]

@@ -6,11 +6,12 @@ import ctypes
 import os
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Sequence, Tuple
 
 from . import _abi, _buffers, _waiting
 from ._errors import Aborted, Error, InvalidArgument, Timeout, check, error_of, last_error
 from ._library import library, take_bytes, take_text
+from ._options import OptionValue, int32, number_of, read
 from ._request import Message, Operation, Request, Watch, groups
 
 if TYPE_CHECKING:
@@ -21,16 +22,9 @@ __all__ = ["ANY_SOURCE", "ANY_TAG", "Comm", "Counters"]
 ANY_SOURCE = _abi.GOSS_ANY_SOURCE
 ANY_TAG = _abi.GOSS_ANY_TAG
 
-OPS: Dict[str, int] = {
-    "sum": _abi.GOSS_SUM, "prod": _abi.GOSS_PROD, "min": _abi.GOSS_MIN, "max": _abi.GOSS_MAX, "avg": _abi.GOSS_AVG,
-    "premul_sum": _abi.GOSS_PREMUL_SUM, "band": _abi.GOSS_BAND, "bor": _abi.GOSS_BOR, "bxor": _abi.GOSS_BXOR,
-    "land": _abi.GOSS_LAND, "lor": _abi.GOSS_LOR, "lxor": _abi.GOSS_LXOR,
-}
-
 _LONGEST_CLOSE = 10.0  # seconds that close() waits for calls of other threads, which come back at once
 
 Sizes = Optional[Sequence[int]]
-OptionValue = Union[None, bool, int, float, str]
 
 
 class Counters(NamedTuple):
@@ -43,60 +37,6 @@ class Counters(NamedTuple):
     wire_bytes_received: int
     busy_ns: int
     placed_bytes: int
-
-
-def _op(name: str) -> int:
-    try:
-        return OPS[name]
-    except KeyError:
-        raise InvalidArgument(f"op '{name}' is unknown; there are {', '.join(OPS)}") from None
-
-
-def _int32(value: int, name: str) -> int:
-    """ctypes cuts larger numbers off silently."""
-    if not -(2**31) <= value < 2**31:
-        raise InvalidArgument(f"{name} {value} is too large; ranks and tags are below 2^31")
-    return value
-
-
-def milliseconds(seconds: Optional[float]) -> int:
-    """For the C ABI, in which 0 means the default."""
-    return 0 if seconds is None else max(1, round(seconds * 1000))
-
-
-class _Options(NamedTuple):
-    """Keywords of a call."""
-
-    struct: Optional[_abi.goss_options]
-    is_async: bool
-    is_persistent: bool
-
-
-_NO_OPTIONS = _Options(None, False, False)
-_TEXTS = ("codec", "return_codec", "algorithm")
-
-
-def _options(keywords: "dict[str, Any]") -> _Options:
-    """Reads the keywords that all operations take."""
-    if not keywords:
-        return _NO_OPTIONS
-    is_async = bool(keywords.pop("async_op", False))
-    is_persistent = bool(keywords.pop("persistent", False))
-    if not keywords and not is_persistent:
-        return _Options(None, is_async, False)
-    struct = _abi.goss_options()
-    check(library.goss_options_init(struct, ctypes.sizeof(struct)))
-    struct.flags = _abi.GOSS_PERSISTENT if is_persistent else 0
-    struct.timeout_ms = milliseconds(keywords.pop("timeout", None))
-    struct.scale = keywords.pop("scale", 1.0)
-    struct.tensor = keywords.pop("tensor", 0)
-    for name in _TEXTS:
-        text = keywords.pop(name, None)
-        setattr(struct, name, None if text is None else text.encode())
-    if keywords:
-        raise TypeError(f"unknown keyword '{next(iter(keywords))}'; operations take async_op, persistent, timeout, algorithm, "
-                        f"codec, return_codec, tensor and scale")
-    return _Options(struct, is_async, is_persistent)
 
 
 class Comm:
@@ -200,7 +140,7 @@ class Comm:
         This one fails, if it has not yet: close it. Waits up to ``timeout`` seconds for ranks that live. Raises Timeout, after
         which the call may be repeated, and PeerLost when the others have gone on without this rank.
         """
-        options = _options({"timeout": timeout}).struct
+        options = read({"timeout": timeout}).struct
         made = self._make(lambda handle, place: int(library.goss_comm_shrink(handle, options, place)))
         assert made is not None
         return made
@@ -260,7 +200,7 @@ class Comm:
         """recv[i] = op over all ranks of send[i], the same bits on all ranks. ``recv`` None: in place."""
         source, target = self._pair(send, recv)
         return self._start("goss_all_reduce", (source, target),
-                           (source.address, target.address, source.elements, source.dtype, _op(op)), options)
+                           (source.address, target.address, source.elements, source.dtype, number_of(op)), options)
 
     def reduce(self, send: Any, recv: Any = None, op: str = "sum", root: int = 0, **options: OptionValue) -> Request:
         """As all_reduce, but only ``root`` receives; ``recv`` is not read elsewhere. ``recv`` None: in place at the root."""
@@ -269,12 +209,12 @@ class Comm:
         else:
             source = target = _buffers.readable(send)
         return self._start("goss_reduce", (source, target),
-                           (source.address, target.address, source.elements, source.dtype, _op(op), _int32(root, "root")), options)
+                           (source.address, target.address, source.elements, source.dtype, number_of(op), int32(root, "root")), options)
 
     def broadcast(self, buffer: Any, root: int = 0, **options: OptionValue) -> Request:
         """``buffer`` of ``root`` is copied to ``buffer`` of all ranks. The root's may be read-only."""
         one = _buffers.readable(buffer) if self._rank == root else _buffers.writable(buffer)
-        return self._start("goss_broadcast", (one,), (one.address, one.address, one.elements, one.dtype, _int32(root, "root")),
+        return self._start("goss_broadcast", (one,), (one.address, one.address, one.elements, one.dtype, int32(root, "root")),
                            options)
 
     def all_gather(self, send: Any, recv: Any, **options: OptionValue) -> Request:
@@ -309,7 +249,7 @@ class Comm:
                          f"send must have {self._size} times as many elements as recv",
                          target.address == self._offset(source, target))
         return self._start("goss_reduce_scatter", (source, target),
-                           (source.address, target.address, target.elements, source.dtype, _op(op)), options)
+                           (source.address, target.address, target.elements, source.dtype, number_of(op)), options)
 
     def reduce_scatterv(self, send: Any, recv: Any, counts: Sequence[int], op: str = "sum", **options: OptionValue) -> Request:
         """As reduce_scatter with counts[r] elements for rank r, packed in rank order in ``send``."""
@@ -320,7 +260,7 @@ class Comm:
                          f"recv must have counts[{self._rank}] = {counts[self._rank]} elements",
                          target.address == source.address + place)
         return self._start("goss_reduce_scatterv", (source, target),
-                           (source.address, target.address, self._sizes(counts, None)[0], source.dtype, _op(op)), options)
+                           (source.address, target.address, self._sizes(counts, None)[0], source.dtype, number_of(op)), options)
 
     def all_to_all(self, send: Any, recv: Any = None, **options: OptionValue) -> Request:
         """Block j of ``send`` goes to rank j, and lands there as block ``rank`` of ``recv``. ``recv`` None: in place."""
@@ -354,7 +294,7 @@ class Comm:
         else:
             source = target = _buffers.readable(send)
         return self._start("goss_gather", (source, target),
-                           (source.address, target.address, source.elements, source.dtype, _int32(root, "root")), options)
+                           (source.address, target.address, source.elements, source.dtype, int32(root, "root")), options)
 
     def scatter(self, send: Any, recv: Any = None, root: int = 0, **options: OptionValue) -> Request:
         """recv = block ``rank`` of the root's ``send``, which is not read elsewhere. ``recv`` None, or the root's part of
@@ -368,19 +308,19 @@ class Comm:
         else:
             source = target = _buffers.writable(recv)
         return self._start("goss_scatter", (source, target),
-                           (source.address, target.address, target.elements, source.dtype, _int32(root, "root")), options)
+                           (source.address, target.address, target.elements, source.dtype, int32(root, "root")), options)
 
     def scan(self, send: Any, recv: Any = None, op: str = "sum", **options: OptionValue) -> Request:
         """recv[i] = op over ranks 0 to ``rank`` of send[i]. ``recv`` None: in place. "avg" is refused."""
         source, target = self._pair(send, recv)
-        return self._start("goss_scan", (source, target), (source.address, target.address, source.elements, source.dtype, _op(op)),
+        return self._start("goss_scan", (source, target), (source.address, target.address, source.elements, source.dtype, number_of(op)),
                            options)
 
     def exscan(self, send: Any, recv: Any = None, op: str = "sum", **options: OptionValue) -> Request:
         """recv[i] = op over ranks 0 to ``rank`` - 1 of send[i]; rank 0's ``recv`` stays as it was. ``recv`` None: in place."""
         source, target = self._pair(send, recv)
         return self._start("goss_exscan", (source, target),
-                           (source.address, target.address, source.elements, source.dtype, _op(op)), options)
+                           (source.address, target.address, source.elements, source.dtype, number_of(op)), options)
 
     def barrier(self, **options: OptionValue) -> Request:
         """Completes when all ranks have called it. At the deadline the error names all that have not."""
@@ -391,14 +331,14 @@ class Comm:
     def send(self, buffer: Any, dest: int, tag: int = 0, **options: OptionValue) -> Request:
         """Sends ``buffer`` to rank ``dest``. May complete before it is received."""
         one = _buffers.readable(buffer)
-        return self._start("goss_send", (one,), (one.address, one.elements, one.dtype, _int32(dest, "rank"), _int32(tag, "tag")),
+        return self._start("goss_send", (one,), (one.address, one.elements, one.dtype, int32(dest, "rank"), int32(tag, "tag")),
                            options)
 
     def recv(self, buffer: Any, source: int = ANY_SOURCE, tag: int = ANY_TAG, **options: OptionValue) -> Request:
         """Receives up to len(buffer) elements; ``request.message`` tells source, tag and length. Raises Truncated for a longer
         message, which is dropped."""
         one = _buffers.writable(buffer)
-        return self._start("goss_recv", (one,), (one.address, one.elements, one.dtype, _int32(source, "rank"), _int32(tag, "tag")),
+        return self._start("goss_recv", (one,), (one.address, one.elements, one.dtype, int32(source, "rank"), int32(tag, "tag")),
                            options)
 
     def sendrecv(self, send: Any, dest: int, recv: Any, source: int = ANY_SOURCE, tag: int = 0,
@@ -473,7 +413,7 @@ class Comm:
     def measure_links(self, timeout: Optional[float] = None) -> str:
         """Collective. Measures the links between all ranks for the planner; gives the text of a link file (docs/formats.md)."""
         text = ctypes.c_char_p()
-        struct = _options({"timeout": timeout}).struct
+        struct = read({"timeout": timeout}).struct
         self._call_blocking(lambda handle: int(library.goss_comm_measure_links(handle, struct, text)))
         return take_text(text)
 
@@ -490,7 +430,7 @@ class Comm:
 
     def _start(self, function: str, buffers: Tuple[_buffers.Buffer, ...], arguments: Tuple[Any, ...],
                keywords: "dict[str, Any]") -> Request:
-        options = _options(keywords)
+        options = read(keywords)
         operation = Operation(self, (buffers, options.struct), options.is_persistent)
         request = Request(operation)
         with self._lock:

@@ -4,7 +4,6 @@ import ctypes
 import json
 from typing import Any, Dict, List, Optional
 
-from . import _abi
 from ._errors import check, last_error
 from ._library import library, take_text
 

@@ -4,9 +4,10 @@ import ctypes
 from typing import Any, Optional, Union
 
 from . import _abi, _waiting
-from ._comm import Comm, milliseconds
+from ._comm import Comm
 from ._errors import InvalidArgument, check
 from ._library import library
+from ._options import milliseconds
 
 __all__ = ["UniqueId", "init", "check_settings"]
 

@@ -175,7 +175,7 @@ def check_refusals(rank, size):
         dist.monitored_barrier(timeout=MOST)
     if rank != size - 1:
         try:
-            gossamer.torch.monitored_barrier(timeout=datetime.timedelta(seconds=0.5))
+            gossamer.torch.monitored_barrier(timeout=datetime.timedelta(seconds=2))
             raise AssertionError("they came")
         except gossamer.Timeout as late:
             assert late.rank == size - 1, late
