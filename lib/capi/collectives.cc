@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "call/call.h"
+#include "capi/call_options.h"
 #include "capi/handles.h"
 #include "world/world.h"
 

@@ -6,6 +6,7 @@
 
 #include "bootstrap/launch.h"
 #include "bootstrap/unique_id.h"
+#include "capi/call_options.h"
 #include "capi/config.h"
 #include "capi/handles.h"
 #include "capi/structs.h"

@@ -59,18 +59,6 @@ goss_status guarded(const char* function, Body body) {
 /// A copy for the caller, who frees it by goss_free; a zero follows the bytes. Null: out of memory.
 void* copyForCaller(std::string_view bytes);
 
-/// Per-call options after validation.
-struct Options {
-  bool persistent = false;
-  std::int64_t timeout_ms = 0;
-  std::string algorithm;
-  double scale = 1.0;
-  std::string codec;
-  std::string return_codec;
-  std::uint64_t tensor = 0;
-};
-Result<Options> readOptions(const char* function, const goss_options* options, const goss_request_t* request);
-
 /// The started calls of this thread's open group, for which goss_group_end waits.
 class Group {
  public:

@@ -1,6 +1,7 @@
 // Probes of the C ABI.
 #include <fmt/format.h>
 
+#include "capi/call_options.h"
 #include "capi/handles.h"
 
 namespace {

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "capi/call_options.h"
 #include "capi/handles.h"
 
 namespace goss::capi {
