@@ -160,8 +160,7 @@ TEST_P(OverTransports, ABarrierNamesAllThatHaveNotCalledIt) {
   }
 }
 
-// ---- The descriptor
-// ---------------------------------------------------------------------------------------------------
+// ---- The descriptor ----
 
 int eventFd(goss_comm_t comm) {
   int fd = -1;

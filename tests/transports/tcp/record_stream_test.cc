@@ -287,8 +287,7 @@ TEST_P(TcpRecords, WhatMakesNoSenseEndsThem) {
   EXPECT_FALSE(makesSense("GTF1 is no record of ours", false, false));
 }
 
-// ---- Bytes that were changed on their way
-// ----------------------------------------------------------------------------
+// ---- Bytes that were changed on their way ----
 
 /// What goes over the wire when a stream that is checked writes these, one record each.
 std::string recordsOf(RecordStream& records, const std::vector<std::string>& payloads) {

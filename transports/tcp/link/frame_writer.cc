@@ -64,7 +64,7 @@ bool FrameWriter::hasMessages() const {
 
 bool FrameWriter::stripes(std::uint64_t bytes) const { return !lanes_.empty() && bytes >= kStripeFrom; }
 
-// ---- What goes next ----------------------------------------------------------------------------------------------
+// ---- What goes next ----
 
 bool FrameWriter::beginNext() {
   main_.at = main_.end = 0;
@@ -173,7 +173,7 @@ void FrameWriter::pace(const SendOperation& operation, bool striped) {
     connections_[index].pace(share);
 }
 
-// ---- Writing -----------------------------------------------------------------------------------------------------
+// ---- Writing ----
 
 FrameWriter::Progress FrameWriter::writeMain() {
   std::size_t turn = 0;
@@ -294,7 +294,7 @@ void FrameWriter::goodbye() {
   writeMain();
 }
 
-// ---- What the peer says ------------------------------------------------------------------------------------------
+// ---- What the peer says ----
 
 bool FrameWriter::handleRoom(std::uint64_t bytes) {
   if (std::exchange(has_room_, true)) return false;
@@ -353,7 +353,7 @@ bool FrameWriter::handleDrop(std::uint64_t number) {
   return true;
 }
 
-// ---- Taking back -------------------------------------------------------------------------------------------------
+// ---- Taking back ----
 
 bool FrameWriter::cancel(SendOperation& operation) {
   switch (std::exchange(operation.hook.cursor, kNowhere)) {

@@ -312,7 +312,7 @@ TEST(Simulator, PricesDirectExchangeOf64RanksQuickly) {
   RecordProperty("milliseconds", std::to_string(seconds.count() * 1e3));
 }
 
-// ---- Rankings of the published regimes ---------------------------------------------------------------------------
+// ---- Rankings of the published regimes ----
 
 struct Regime {
   const char* name;
