@@ -1,4 +1,4 @@
-// What holds for every synchronizer: state that survives a restart, buckets, counters, and refusals.
+// Properties of every synchronizer: state that survives a restart, buckets, counters, and refusals.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// What a codec makes of `values`.
+/// `values` encoded and decoded by a codec.
 std::vector<float> quantised(const std::string& spec, const std::vector<float>& values) {
   const Compression compression = compressors::makeCompression(spec).take();
   const Codec& codec = *compression.codec;

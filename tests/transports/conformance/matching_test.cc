@@ -357,7 +357,7 @@ TEST_P(TransportMatching, AMessageLongerThanTheLimitWaitsForItsReceive) {
       config);
 }
 
-/// As the core receives from any rank: it looks for a message, and posts the receive for it.
+/// Receives from any rank as the library does: peeks for a message, and posts the receive for it.
 TEST_P(TransportMatching, AMessageThatIsPeekedAtMeetsItsReceiveInTheNextTurn) {
   constexpr std::size_t kBytes[] = {8, 5000, 300000, 20u << 20};
   runThreads(GetParam(), 3, [&](Node& node) {

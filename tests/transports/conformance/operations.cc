@@ -10,7 +10,7 @@ namespace goss::tests {
 namespace {
 
 constexpr std::size_t kMinLent = 2000; ///< Each region takes a descriptor.
-constexpr std::size_t kLentOffset = 3; ///< Of messages in regions: nothing is aligned.
+constexpr std::size_t kLentOffset = 3; ///< Offset of messages in regions, so that nothing is aligned.
 
 std::uint64_t mix(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15u;

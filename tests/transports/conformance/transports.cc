@@ -87,7 +87,7 @@ std::vector<TransportFactory> allTransports() {
        false},
   };
 #ifdef GOSS_TEST_TLS
-  static const auto files = std::make_shared<const test::CredentialFiles>(); // Once: tests are many.
+  static const auto files = std::make_shared<const test::CredentialFiles>(); // Made once, because there are many tests.
   all.push_back(tls("tls", files, false, 1));
   all.push_back(tls("tlsStriped", files, true, 3));
   all.push_back(switchedOn(tls("", files, true, 2), "tlsResumableStriped", &Config::reconnect));

@@ -84,7 +84,7 @@ TEST(TcpCheckedConnection, IsLostWhenBytesWereChanged) {
   }
 }
 
-// What changes all bytes is no accident, and to go on in vain would be to hang.
+// Something that changes all bytes does so on purpose, and resuming again and again would hang.
 TEST(TcpCheckedConnection, IsGivenUpWhenAllBytesAreChanged) {
   auto poller = platform::Poller::create();
   Connection connection;
