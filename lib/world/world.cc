@@ -256,7 +256,7 @@ schedule::Links World::linksBetween(const std::vector<int>& ranks) const {
   const bool between_threads = over_ucx || config_.transport == "tcp" || config_.transport == "tls";
   const bool secured = !config_.tls.empty() && usesSockets();
   LinkRules rules{tuning_, usesSockets(), between_threads,
-                  crowdedPrice(secured ? tuning_.tls : tuning_.tcp, ranksPerProcessor())};
+                  oversubscribedPrice(secured ? tuning_.tls : tuning_.tcp, ranksPerProcessor())};
   if (over_ucx) rules.tuning.shm = tuning_.ucx;
   double& network = rules.tuning.network.bandwidth_bytes_per_s;
   if (!config_.tls.empty()) // A processor encrypts so much, whatever the network could carry.
