@@ -5,7 +5,7 @@
 #include <array>
 
 #include "collectives/catalogue.h"
-#include "compressors/catalogue.h"
+#include "compressors/chain.h"
 #include "platform/plug.h"
 #include "security/security.h"
 #include "transports/common/plug.h"

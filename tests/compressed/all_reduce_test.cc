@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "compressors/catalogue.h"
+#include "compressors/chain.h"
 #include "tests/compressed/harness.h"
 
 namespace goss::test {

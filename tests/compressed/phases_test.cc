@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "compressors/catalogue.h"
+#include "compressors/chain.h"
 #include "gossamer/compression.h"
 #include "tests/compressed/harness.h"
 #include "tests/support/environment.h"

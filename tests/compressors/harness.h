@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compressors/catalogue.h"
+#include "compressors/chain.h"
 
 namespace goss::test {
 

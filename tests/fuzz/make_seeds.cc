@@ -11,6 +11,7 @@
 #include "call/history.h"
 #include "call/signature.h"
 #include "compressors/catalogue.h"
+#include "compressors/chain.h"
 #include "health/agreement.h"
 #include "mesh/control.h"
 #include "mesh/mesh.h"

@@ -37,7 +37,7 @@ UNITS = {
     "lib/capi": ("include/gossamer", "lib"),
     "lib/sync": ("include/gossamer", "lib/base", "lib/kernels", "lib/state"),
     "collectives": ("include/gossamer", "lib/base", "lib/schedule"),
-    "compressors": ("include/gossamer", "lib/base", "lib/kernels", "compressors/common"),
+    "compressors": ("include/gossamer", "lib/base", "lib/kernels", "compressors/common", "compressors/stage.h"),
     "compressors/cuda": ("include/gossamer", "lib/base", "lib/kernels", "compressors"),
     "transports": ("include/gossamer", "lib/base", "lib/platform", "transports/common"),
     "bindings": C_ABI,

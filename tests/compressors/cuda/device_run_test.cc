@@ -1,5 +1,5 @@
 /// PowerSGD on a device beside the CPU's, bit for bit: two ranks, several operations, both forms and both feedbacks.
-#include "compressors/catalogue.h"
+#include "compressors/chain.h"
 #include "tests/compressors/cuda/harness.h"
 
 namespace goss::test {

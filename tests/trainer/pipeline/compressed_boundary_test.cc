@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "compressors/catalogue.h"
+#include "compressors/chain.h"
 #include "tests/trainer/pipeline/pipeline_runs.h"
 #include "tests/trainer/temporary_directory.h"
 #include "trainer/base/error.h"
