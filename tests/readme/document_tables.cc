@@ -1,4 +1,4 @@
-// Writes the tables of docs/ that list codecs and synchronizers, or tells which of them are out of date:
+// Writes the tables of docs/ that list codecs, synchronizers and transports, or tells which of them are out of date:
 //   document_tables [--write] ROOT
 // A table stands between lines "<!-- begin: NAME -->" and "<!-- end: NAME -->".
 #include <fmt/format.h>
@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "builtins/builtins.h"
 #include "compressors/catalogue.h"
 #include "sync/methods.h"
 
@@ -118,6 +119,16 @@ std::string methodTable() {
   return table;
 }
 
+std::string transportTable() {
+  constexpr std::array kReaches = {"one process", "one host", "any hosts"};
+  std::string table = "| transport | joins ranks of | | what it is |\n|---|---|---|---|\n";
+  for (const TransportEntry& entry : builtinTransports()) {
+    table += fmt::format("| `{}` | {} | {} | {} |\n", entry.name, kReaches[static_cast<std::size_t>(entry.reach)],
+                         entry.by_default ? "default" : "when named", entry.summary);
+  }
+  return table;
+}
+
 struct Table {
   const char* document;
   const char* name;
@@ -129,6 +140,7 @@ constexpr std::array kTables{
     Table{"docs/compressors.md", "compositions", aliasList},
     Table{"docs/formats.md", "codec payloads", payloadList},
     Table{"docs/synchronizers.md", "methods", methodTable},
+    Table{"docs/environment.md", "transports", transportTable},
 };
 
 std::string readFile(const std::string& path) {
