@@ -22,11 +22,26 @@ std::span<const SparsifierStage> randomKStages();
 
 namespace {
 
+// clang-format off
 constexpr std::array kValueCodecs = {
-    castStages,        blockwiseStages, mxStages,      naturalStages, dynamicStages,  uniformStages,
-    minMaxUint8Stages, signStages,      ternaryStages, dctStages,     losslessStages, powerSgdStages,
+    castStages,
+    blockwiseStages,
+    mxStages,
+    naturalStages,
+    dynamicStages,
+    uniformStages,
+    minMaxUint8Stages,
+    signStages,
+    ternaryStages,
+    dctStages,
+    losslessStages,
+    powerSgdStages,
 };
-constexpr std::array kSparsifiers = {sparseStages, randomKStages};
+constexpr std::array kSparsifiers = {
+    sparseStages,
+    randomKStages,
+};
+// clang-format on
 
 constexpr std::array kAliases = {
     Alias{"cocktail", "randk:ratio=0.1+topk:ratio=0.2+int4:block=128"},

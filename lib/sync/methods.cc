@@ -20,9 +20,21 @@ const Method& demoMethod();
 const Method& cocktailMethod();
 
 std::span<const Method* const> allMethods() {
+  // clang-format off
   static const std::array kMethods = {
-      &ddpMethod(),    &localMethod(), &dilocoMethod(), &streamingMethod(), &eagerMethod(),   &delayedNesterovMethod(),
-      &slowmoMethod(), &co2Method(),   &qsrMethod(),    &demoMethod(),      &cocktailMethod()};
+      &ddpMethod(),
+      &localMethod(),
+      &dilocoMethod(),
+      &streamingMethod(),
+      &eagerMethod(),
+      &delayedNesterovMethod(),
+      &slowmoMethod(),
+      &co2Method(),
+      &qsrMethod(),
+      &demoMethod(),
+      &cocktailMethod(),
+  };
+  // clang-format on
   return kMethods;
 }
 
