@@ -77,7 +77,7 @@ class Operation {
     parent_ = nullptr;
   }
   /// Whether it stands for any number of sends that were over at once.
-  [[nodiscard]] bool isAlwaysComplete() const { return home_ == Owner::fixed; }
+  [[nodiscard]] bool isAlwaysComplete() const { return owner_ == Owner::fixed; }
   [[nodiscard]] const Status& status() const { return status_; }
   /// The communicator that this operation belongs to.
   [[nodiscard]] OperationHost& host() const { return host_; }
@@ -124,7 +124,7 @@ class Operation {
   bool numbered_ = false; ///< The sequence number for the coming start is set.
   bool polled_ = false;   ///< In the engine's list of operations to poll.
   bool timed_ = true;     ///< started_ is exact.
-  Owner home_ = Owner::caller;
+  Owner owner_ = Owner::caller;
   bool unposted_ = false; ///< An unposted receive of the engine: active, but not started.
   /// The communicator's event descriptor counts this operation's completion, until the caller collects it.
   bool signalled_ = false;

@@ -19,7 +19,7 @@ bool CollectiveRunner::tryRunOnLoop(Execution& execution) {
   const int yields = engine.oversubscribed() ? Engine::kYields : 0;
   bool done = execution.tryRunOnLoop(yields > 0 ? 1 : Engine::kLooks);
   for (int i = 0; !done && i < yields && engine.yieldOnLoop(); ++i)
-    done = execution.lookAgainOnLoop(1);
+    done = execution.tryRunOnLoop(1);
   if (!done) {
     board_time_.skip();
     return false;

@@ -21,7 +21,7 @@ std::uint64_t bytesOf(const MessageCall& call) { return call.count * dtypeBytes(
 } // namespace
 
 Messenger::Messenger(const MessageEnvironment& environment) : context_(environment) {
-  sent_.home_ = Operation::Owner::fixed;
+  sent_.owner_ = Operation::Owner::fixed;
   sent_.state_ = Operation::State::complete;
 }
 
@@ -193,14 +193,14 @@ MessageOperation* Messenger::takeOnLoop() {
   auto made = std::make_unique<MessageOperation>(context_);
   if (pool_.size() == kMaxPooledMessages)
     return static_cast<MessageOperation*>(context_.operations.handOut(std::move(made)));
-  made->home_ = Operation::Owner::pool;
+  made->owner_ = Operation::Owner::pool;
   pool_.push_back(std::move(made));
   return pool_.back().get();
 }
 
 void Messenger::releaseOnLoop(Operation& operation) {
-  if (operation.home_ == Operation::Owner::fixed) return;
-  if (operation.home_ == Operation::Owner::pool) {
+  if (operation.owner_ == Operation::Owner::fixed) return;
+  if (operation.owner_ == Operation::Owner::pool) {
     if (!operation.status_.isOk()) operation.status_ = Status::ok();
     return putBackOnLoop(operation);
   }

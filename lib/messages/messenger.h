@@ -40,7 +40,7 @@ class Messenger {
   void releaseOnLoop(Operation& operation);
   /// The same for an operation of the pool that has completed with success. False: it is none.
   bool tryReleaseOnLoop(Operation& operation) {
-    const bool good = operation.home_ == Operation::Owner::pool && operation.state_ == Operation::State::complete &&
+    const bool good = operation.owner_ == Operation::Owner::pool && operation.state_ == Operation::State::complete &&
                       operation.status_.isOk();
     if (good) putBackOnLoop(operation);
     return good;

@@ -263,8 +263,8 @@ schedule::Links World::linksBetween(const std::vector<int>& ranks) const {
   return goss::linksBetween(cards_, ranks, rules);
 }
 
-std::unique_ptr<BoardChannel> World::makeFlatChannel(std::uint32_t context, const std::vector<int>& ranks,
-                                                     int rank) const {
+std::unique_ptr<BoardChannel> World::makeBoardChannel(std::uint32_t context, const std::vector<int>& ranks,
+                                                      int rank) const {
   // All ranks must answer alike, so only what is on all cards counts: who would take another transport to whom?
   const auto offers = [](const PeerCard& card, std::string_view name) {
     return std::any_of(card.addresses.begin(), card.addresses.end(),

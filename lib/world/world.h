@@ -52,8 +52,8 @@ class World : public std::enable_shared_from_this<World> {
   /// Whether more ranks than processors communicate through shared memory, which prices do not model.
   [[nodiscard]] bool takesTurns() const;
   /// Null unless all of `ranks` (world ranks; this one is `rank` among them) see each other's boards.
-  [[nodiscard]] std::unique_ptr<BoardChannel> makeFlatChannel(std::uint32_t context, const std::vector<int>& ranks,
-                                                              int rank) const;
+  [[nodiscard]] std::unique_ptr<BoardChannel> makeBoardChannel(std::uint32_t context, const std::vector<int>& ranks,
+                                                               int rank) const;
   [[nodiscard]] const Catalogue& catalogue() const { return catalogue_; }
   [[nodiscard]] CodecRegistry& codecs() { return codecs_; }
 
