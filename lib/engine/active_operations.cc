@@ -9,7 +9,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Timers (deadlines, probes) are looked at this often; expiry is late by at most this much.
+/// Timers (deadlines, probes) are checked this often, so expiry is late by at most this much.
 constexpr std::chrono::milliseconds kTimerTick(10);
 
 } // namespace
@@ -38,7 +38,7 @@ void ActiveOperations::forEach(const std::function<void(Operation&)>& visit) con
   for (Operation* at = first_; at != nullptr; at = at->active_next_)
     operations.push_back(at);
   for (Operation* operation : operations) {
-    // An earlier visit may have completed it; it is still alive, its owner needs our lock to free it.
+    // An earlier visit may have completed it; it still exists, because its owner needs this lock to free it.
     if (operation->state() == Operation::State::active) visit(*operation);
   }
 }
@@ -85,7 +85,7 @@ bool ActiveOperations::poll() {
   for (std::size_t i = 0; i < polled_.size();) {
     Operation* operation = polled_[i];
     if (operation->pollOnLoop()) moved = true;
-    if (i < polled_.size() && polled_[i] == operation) ++i; // It may have completed, and others with it.
+    if (i < polled_.size() && polled_[i] == operation) ++i; // The operation may have completed, and others with it.
   }
   return moved;
 }

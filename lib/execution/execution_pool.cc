@@ -75,7 +75,7 @@ void ExecutionPool::cache(const CallKey& key, const Call& call) {
 
 void ExecutionPool::useLinks(schedule::Links links) {
   planner_.useLinks(std::move(links));
-  // What is bound to plans of before would be taken again for equal calls.
+  // Cached calls are bound to earlier plans.
   cached_ = {};
   idle_.clear();
 }
