@@ -14,13 +14,6 @@ constexpr std::chrono::milliseconds kTimerTick(10);
 
 } // namespace
 
-void ActiveOperations::add(Operation& operation) {
-  operation.active_previous_ = nullptr;
-  operation.active_next_ = first_;
-  if (first_ != nullptr) first_->active_previous_ = &operation;
-  first_ = &operation;
-}
-
 void ActiveOperations::remove(Operation& operation) {
   unmarkDirty(operation);
   if (operation.polled_) {
@@ -43,18 +36,6 @@ void ActiveOperations::forEach(const std::function<void(Operation&)>& visit) con
   }
 }
 
-void ActiveOperations::markDirty(Operation& operation) {
-  if (operation.dirty_) return;
-  operation.dirty_ = true;
-  operation.dirty_next_ = nullptr;
-  if (dirty_last_ != nullptr) {
-    dirty_last_->dirty_next_ = &operation;
-  } else {
-    dirty_first_ = &operation;
-  }
-  dirty_last_ = &operation;
-}
-
 void ActiveOperations::unmarkDirty(Operation& operation) {
   if (!operation.dirty_) return;
   Operation* previous = nullptr;
@@ -66,12 +47,10 @@ void ActiveOperations::unmarkDirty(Operation& operation) {
   operation.dirty_ = false;
 }
 
-bool ActiveOperations::advanceDirty() {
+void ActiveOperations::advanceDirty() {
   Operation* operation = dirty_first_;
-  if (operation == nullptr) return false;
   unmarkDirty(*operation);
   operation->advanceOnLoop();
-  return true;
 }
 
 void ActiveOperations::keepPolling(Operation& operation) {

@@ -62,8 +62,10 @@ bool Engine::finishTurnOnLoop() {
   bool moved = false;
   if (after_progress_ && after_progress_()) moved = true;
   if (active_.hasPolled() && active_.poll()) moved = true;
-  while (active_.advanceDirty())
+  while (active_.hasDirty()) {
+    active_.advanceDirty();
     moved = true;
+  }
   return moved;
 }
 

@@ -84,7 +84,7 @@ class Operation {
   [[nodiscard]] OperationHost& host() const { return host_; }
 
   [[nodiscard]] TimePoint deadline() const { return deadline_; }
-  /// Moves the deadline of an active operation forward, if it is later.
+  /// Sets the deadline of an active operation to `latest`, if that is earlier.
   void endBefore(TimePoint latest) { deadline_ = std::min(deadline_, latest); }
   /// When the host is to probe next the ranks that this operation waits for.
   void setNextProbe(TimePoint time) { next_probe_ = time; }

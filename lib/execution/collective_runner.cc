@@ -117,8 +117,7 @@ Status CollectiveRunner::runMultiPhase(Engine::Lock& lock, const Call& call) {
   return status;
 }
 
-// ---- The links that calls are planned by
-// -----------------------------------------------------------------------------
+// ---- The links that calls are planned by ---------------------------------------------------------------------------
 
 schedule::Links CollectiveRunner::linksBetweenPhases() {
   auto lock = environment_.engine.enter();

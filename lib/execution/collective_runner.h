@@ -21,6 +21,8 @@ namespace goss {
 class CollectiveRunner {
  public:
   CollectiveRunner(const RunEnvironment& environment, Planner planner);
+  CollectiveRunner(const CollectiveRunner&) = delete; // pool_ refers to environment_.
+  CollectiveRunner& operator=(const CollectiveRunner&) = delete;
 
   /// Runs a call to its end in this thread.
   Status run(const Call& call);

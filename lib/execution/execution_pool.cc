@@ -34,7 +34,6 @@ Result<std::unique_ptr<Execution>> ExecutionPool::acquire(const Call& call) {
     execution = std::make_unique<Execution>(environment_, plan.take());
   }
   execution->bind(call);
-  execution->setInactive();
   if (call.codecs != nullptr && call.phase_of == nullptr) environment_.mismatches.know(call.codecs);
   if (execution->timeout_ms == 0) execution->timeout_ms = environment_.default_timeout_ms;
   return execution;
@@ -45,6 +44,7 @@ void ExecutionPool::release(std::unique_ptr<Execution> execution) {
     idle_.clear();
     cached_ = {};
   }
+  execution->setInactive();
   const Plan* plan = &execution->plan();
   idle_[plan] = std::move(execution);
 }
