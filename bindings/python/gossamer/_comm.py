@@ -1,19 +1,20 @@
 """Communicators."""
 
-import asyncio
 import atexit
 import collections
 import ctypes
 import os
 import threading
-import time
 import weakref
-from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _abi, _buffers, _waiting
 from ._errors import Aborted, Error, InvalidArgument, Timeout, check, error_of, last_error
 from ._library import library, take_bytes, take_text
 from ._request import Message, Operation, Request, Watch, groups
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = ["ANY_SOURCE", "ANY_TAG", "Comm", "Counters"]
 
@@ -597,7 +598,7 @@ class Comm:
             self._is_telling = True
         return descriptor.value
 
-    def _watch(self, loop: asyncio.AbstractEventLoop) -> Watch:
+    def _watch(self, loop: "asyncio.AbstractEventLoop") -> Watch:
         if self._watcher is None or self._watcher.loop is not loop:
             self._watcher = Watch(self, loop)
         return self._watcher

@@ -1,6 +1,5 @@
 """Started operations."""
 
-import asyncio
 import ctypes
 import threading
 from typing import TYPE_CHECKING, Any, Generator, Iterable, List, NamedTuple, Optional, Sequence, Tuple
@@ -10,6 +9,8 @@ from ._errors import Error, InvalidArgument, Timeout, check, last_error
 from ._library import library
 
 if TYPE_CHECKING:
+    import asyncio
+
     from ._comm import Comm
 
 __all__ = ["Message", "Request", "wait_all", "wait_any", "group"]
@@ -149,6 +150,8 @@ class Request:
                 operation.keep = ()
 
     def __await__(self) -> Generator[Any, None, Optional[Message]]:
+        import asyncio  # pylint: disable=import-outside-toplevel,redefined-outer-name
+
         operation = self._operation
         if not operation.test():
             yield from operation.comm._watch(asyncio.get_running_loop()).completion(operation)
@@ -160,7 +163,7 @@ class Watch:
 
     _PAUSE = 0.001
 
-    def __init__(self, comm: "Comm", loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, comm: "Comm", loop: "asyncio.AbstractEventLoop") -> None:
         self._comm = comm
         self.loop = loop
         self._descriptor = comm._told()
