@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "bench/limits/codec_bench.h"
+#include "bench/suite/families.h"
 #include "bench/suite/options.h"
 #include "bench/suite/world.h"
 
@@ -11,6 +12,6 @@ int main(int argc, char** argv) {
     return goss::bench::runCodecBench(argc - 1, argv + 1);
   }
   goss::bench::Options options;
-  const int status = goss::bench::parseOptions(argc, argv, options);
+  const int status = goss::bench::parseOptions(argc, argv, goss::bench::benchmarkNames(), options);
   return status >= 0 ? status : goss::bench::runWorld(options);
 }

@@ -3,9 +3,8 @@
 ///
 /// With q the largest power of two <= n and e = n - q:
 /// 1. Fold: even positions below 2e send their vector to the next position, which adds it. q survivors remain.
-/// 2. For d = 1, 2, 4, .. q/2: survivor w exchanges its whole vector with survivor w xor d and adds. Addition commutes,
-/// so both
-///    partners compute the same bits.
+/// 2. For d = 1, 2, 4, .. q/2: survivor w exchanges its whole vector with survivor w xor d and adds. Both partners
+///    compute the same bits, because addition commutes.
 /// 3. Unfold: the odd positions below 2e return the result.
 ///
 /// Latency log2(q) messages, plus 2 if n is not a power of two. Wire: (q log2(q) + 2e) * m elements over all positions.

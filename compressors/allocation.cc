@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "compressors/catalogue.h"
+#include "compressors/chain.h"
 
 namespace goss::compressors {
 

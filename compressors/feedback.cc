@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compressors/catalogue.h"
+#include "compressors/chain.h"
 #include "compressors/common/vector_codec.h"
 
 namespace goss::compressors {

@@ -46,6 +46,16 @@ Status parseParameter(std::string_view spec, std::string_view text, Stage& stage
   return Status::ok();
 }
 
+/// What `text` says of each, with commas.
+template <typename Entries, typename Function>
+std::string listed(const Entries& entries, Function text) {
+  std::string all;
+  for (const auto& entry : entries) {
+    all += (all.empty() ? "" : ", ") + text(entry);
+  }
+  return all;
+}
+
 } // namespace
 
 Result<std::vector<Stage>> parseSpec(std::string_view text) {
@@ -70,8 +80,8 @@ Result<std::vector<Stage>> parseSpec(std::string_view text) {
   return stages;
 }
 
-const std::string* StageReader::take(std::string_view key) {
-  known_.push_back(key);
+const std::string* StageReader::take(std::string_view key, std::string values) {
+  known_.push_back({key, std::move(values)});
   for (const Parameter& parameter : stage_.parameters) {
     if (parameter.key == key) {
       return &parameter.value;
@@ -87,7 +97,7 @@ void StageReader::refuse(const std::string& reason) {
 }
 
 double StageReader::number(std::string_view key, double otherwise, Range allowed) {
-  const std::string* text = take(key);
+  const std::string* text = take(key, fmt::format("{}", otherwise));
   if (text == nullptr) {
     return otherwise;
   }
@@ -111,6 +121,7 @@ std::uint64_t StageReader::integer(std::string_view key, std::uint64_t otherwise
 
 std::size_t StageReader::block(std::string_view key, std::size_t otherwise, Range allowed) {
   const std::uint64_t value = integer(key, otherwise, allowed);
+  known_.back().values += fmt::format(" ({} to {})", allowed.low, allowed.high);
   if (!std::has_single_bit(value)) {
     refuse(fmt::format("{}={} is no power of two", key, value));
     return otherwise;
@@ -119,7 +130,7 @@ std::size_t StageReader::block(std::string_view key, std::size_t otherwise, Rang
 }
 
 std::size_t StageReader::choice(std::string_view key, const std::vector<std::string_view>& choices) {
-  const std::string* text = take(key);
+  const std::string* text = take(key, fmt::format("{}", fmt::join(choices, "|")));
   if (text == nullptr) {
     return 0;
   }
@@ -131,14 +142,19 @@ std::size_t StageReader::choice(std::string_view key, const std::vector<std::str
   return static_cast<std::size_t>(found - choices.begin());
 }
 
+std::string StageReader::parameters() const {
+  return listed(known_, [](const Known& known) { return fmt::format("{}={}", known.key, known.values); });
+}
+
 Status StageReader::finish() const {
   if (!flaw_.empty()) {
     return wrong(fmt::format("codec stage '{}': {}", stage_.name, flaw_));
   }
   for (const Parameter& parameter : stage_.parameters) {
-    if (std::find(known_.begin(), known_.end(), parameter.key) == known_.end()) {
+    const auto same = [&](const Known& known) { return known.key == parameter.key; };
+    if (std::none_of(known_.begin(), known_.end(), same)) {
       return wrong(fmt::format("codec stage '{}' has no parameter '{}'; it has: {}", stage_.name, parameter.key,
-                               fmt::join(known_, ", ")));
+                               listed(known_, [](const Known& known) { return std::string(known.key); })));
     }
   }
   return Status::ok();

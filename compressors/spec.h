@@ -45,11 +45,18 @@ class StageReader {
 
   [[nodiscard]] Status finish() const;
 
+  /// All parameters that were asked for, such as "block=256 (32 to 4096), mode=symmetric|minmax", the default first.
+  [[nodiscard]] std::string parameters() const;
+
  private:
-  const std::string* take(std::string_view key);
+  struct Known {
+    std::string_view key;
+    std::string values;
+  };
+  const std::string* take(std::string_view key, std::string values);
 
   const Stage& stage_;
-  std::vector<std::string_view> known_;
+  std::vector<Known> known_;
   std::string flaw_;
 };
 

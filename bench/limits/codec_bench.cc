@@ -13,6 +13,7 @@
 
 #include "bench/limits/device_codec_bench.h"
 #include "compressors/catalogue.h"
+#include "compressors/chain.h"
 #include "tools/commandline/command_line.h"
 
 namespace goss::bench {

@@ -48,8 +48,7 @@ struct Row {
 constexpr int kSmallRanks = 16;
 constexpr int kLargeRanks = 64;
 
-// ---- Wire formulas: a formula is named only if it equals the algorithm's own count for every checked number of ranks.
-// -----------
+// ---- Wire formulas: one is named only if it equals the algorithm's count for every checked number of ranks ----
 
 /// The variables of formulas: ranks, ranks of a group, and elements of the vector, counted in equal chunks.
 struct Terms {
@@ -120,8 +119,7 @@ class FormulaSieve {
   std::vector<Formula> left_ = formulas();
 };
 
-// ---- Proof
-// -------------------------------------------------------------------------------------------------------------------
+// ---- Proof ----
 
 /// The numbers as text: "1-64", or a list where some are missing.
 std::string rangeText(const std::vector<int>& sizes) {
@@ -201,8 +199,7 @@ Result<Row> prove(const CatalogueEntry& entry, int max_ranks) {
   return row;
 }
 
-// ---- Output
-// ------------------------------------------------------------------------------------------------------------------
+// ---- Output ----
 
 constexpr const char* kIntroduction = R"(# Algorithms
 

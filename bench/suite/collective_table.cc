@@ -8,23 +8,26 @@ namespace goss::bench {
 namespace {
 
 using enum Extent;
+using C = Collective;
+using enum Factor;
 
 constexpr std::array<CollectiveSpec, 13> kSpecs = {{
+    // clang-format off
     // collective, name, title, send, recv, reduces, rooted, takes in place, factor
-    {Collective::allReduce, "allreduce", "Allreduce", whole, whole, true, false, true, Factor::full},
-    {Collective::reduce, "reduce", "Reduce", whole, whole, true, true, true, Factor::none},
-    {Collective::broadcast, "bcast", "Broadcast", whole, whole, false, true, true, Factor::none},
-    {Collective::allGather, "allgather", "Allgather", block, all, false, false, false, Factor::half},
-    {Collective::allGatherv, "allgatherv", "Allgatherv", block, all, false, false, false, Factor::half},
-    {Collective::reduceScatter, "reduce_scatter", "Reduce_scatter", whole, share, true, false, false, Factor::half},
-    {Collective::allToAll, "alltoall", "All-to-All Personalized Exchange", all, all, false, false, true, Factor::half},
-    {Collective::allToAllv, "alltoallv", "All-to-Allv Personalized Exchange", all, all, false, false, false,
-     Factor::half},
-    {Collective::gather, "gather", "Gather", block, all, false, true, false, Factor::half},
-    {Collective::scatter, "scatter", "Scatter", all, block, false, true, false, Factor::half},
-    {Collective::scan, "scan", "Scan", whole, whole, true, false, true, Factor::none},
-    {Collective::exscan, "exscan", "Exscan", whole, whole, true, false, true, Factor::none},
-    {Collective::barrier, "barrier", "Barrier", whole, whole, false, false, false, Factor::none},
+    {C::allReduce,     "allreduce",      "Allreduce",                         whole, whole, true,  false, true,  full},
+    {C::reduce,        "reduce",         "Reduce",                            whole, whole, true,  true,  true,  none},
+    {C::broadcast,     "bcast",          "Broadcast",                         whole, whole, false, true,  true,  none},
+    {C::allGather,     "allgather",      "Allgather",                         block, all,   false, false, false, half},
+    {C::allGatherv,    "allgatherv",     "Allgatherv",                        block, all,   false, false, false, half},
+    {C::reduceScatter, "reduce_scatter", "Reduce_scatter",                    whole, share, true,  false, false, half},
+    {C::allToAll,      "alltoall",       "All-to-All Personalized Exchange",  all,   all,   false, false, true,  half},
+    {C::allToAllv,     "alltoallv",      "All-to-Allv Personalized Exchange", all,   all,   false, false, false, half},
+    {C::gather,        "gather",         "Gather",                            block, all,   false, true,  false, half},
+    {C::scatter,       "scatter",        "Scatter",                           all,   block, false, true,  false, half},
+    {C::scan,          "scan",           "Scan",                              whole, whole, true,  false, true,  none},
+    {C::exscan,        "exscan",         "Exscan",                            whole, whole, true,  false, true,  none},
+    {C::barrier,       "barrier",        "Barrier",                           whole, whole, false, false, false, none},
+    // clang-format on
 }};
 
 std::size_t elements(Extent extent, std::size_t count, const Shape& shape, int rank) {

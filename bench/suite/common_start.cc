@@ -4,7 +4,7 @@
 #include <limits>
 #include <thread>
 
-#include "bench/suite/runner.h"
+#include "bench/suite/clock.h"
 
 namespace goss::bench {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "bench/suite/runner.h"
+#include "bench/suite/clock.h"
 
 namespace goss::bench {
 

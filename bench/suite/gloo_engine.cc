@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/suite/runner.h"
+#include "bench/suite/clock.h"
 
 namespace goss::bench {
 

@@ -8,7 +8,6 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "bench/suite/families.h"
 #include "tools/commandline/command_line.h"
 
 namespace goss::bench {
@@ -109,11 +108,11 @@ void addWorld(CommandLine& line, Options& options) {
 
 } // namespace
 
-int parseOptions(int argc, char** argv, Options& options) {
+int parseOptions(int argc, char** argv, const std::vector<std::string>& benchmarks, Options& options) {
   CommandLine line{
       "Latency and bandwidth of Gossamer's operations, by the conventions of the OSU micro-benchmarks.\n"
       "Start it with mpirun, with torchrun-style variables, or with --threads N."};
-  line.option("benchmark", options.benchmark, "What to measure").required().oneOf(benchmarkNames());
+  line.option("benchmark", options.benchmark, "What to measure").required().oneOf(benchmarks);
   addSizes(line, options);
   addMeaning(line, options);
   addWorld(line, options);

@@ -44,8 +44,9 @@ struct Options {
   std::string codec; ///< Codec of Gossamer's collectives, beside the same ones uncompressed.
 };
 
-/// Parses the command line. Returns -1, or the exit status with which the program should end now (help, wrong usage).
-int parseOptions(int argc, char** argv, Options& options);
+/// Parses the command line, which names one of `benchmarks`. Returns -1, or the exit status with which the program
+/// should end now (help, wrong usage).
+int parseOptions(int argc, char** argv, const std::vector<std::string>& benchmarks, Options& options);
 
 /// Message sizes in bytes, doubling from the first to the last. Throws std::invalid_argument.
 std::vector<std::size_t> messageSizes(const std::string& text, std::size_t smallest, std::size_t largest);

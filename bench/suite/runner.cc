@@ -35,10 +35,6 @@ void warmUp(Rank& rank, const Once& once) {
 
 } // namespace
 
-double nowUs() {
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 Repeats repeatsFor(Rank& rank, std::size_t bytes, const RepeatDefaults& defaults, const Once& once) {
   const Options& options = rank.options;
   if (bytes <= kLargeMessage) warmUp(rank, once);

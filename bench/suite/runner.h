@@ -2,13 +2,13 @@
 #ifndef GOSS_BENCH_SUITE_RUNNER_H_
 #define GOSS_BENCH_SUITE_RUNNER_H_
 
-#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "bench/suite/clock.h"
 #include "bench/suite/goss_engine.h"
 #include "bench/suite/options.h"
 #include "bench/suite/report.h"
@@ -49,8 +49,6 @@ using Once = std::function<void(Engine&)>;
 /// Takes the options' numbers, else the defaults, cut to the time limit by timing `once` (collective: the slowest rank
 /// decides). Before the first short size both sides run it for a while.
 Repeats repeatsFor(Rank& rank, std::size_t bytes, const RepeatDefaults& defaults, const Once& once);
-
-double nowUs();
 
 /// OSU's collective loop: times each call alone, with a barrier, not timed, after it. With --together each is timed
 /// from a moment that the ranks have agreed on instead. Returns this rank's mean in us.

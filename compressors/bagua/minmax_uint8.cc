@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "compressors/common/element.h"
 #include "compressors/common/jobs.h"
+#include "compressors/stage.h"
 
 namespace goss::compressors {
 
@@ -52,6 +54,22 @@ void MinMaxUint8Codec::decodeVector(PayloadView payload, const VectorOut& out) c
 
 std::string MinMaxUint8Codec::flawOf(PayloadView payload, std::size_t count) const {
   return payload.size() == maxBytes(count) ? "" : fmt::format("it has {} bytes", maxBytes(count));
+}
+
+std::span<const ValueStage> minMaxUint8Stages() {
+  static const std::array kStages = {
+      ValueStage{"minmaxuint8",
+                 {"1 + 32/segment", "Bagua's, byte for byte", "Gan 2021",
+                  "float32 minimum and maximum, 24 zero bytes; n codes, zeros to a multiple of 32"},
+                 {"minmaxuint8"},
+                 [](StageReader&) -> ValueCodec {
+                   return {[](const Loops& loops) {
+                             return std::make_shared<MinMaxUint8Codec>(loops.common, loops.minmax);
+                           },
+                           MinMaxUint8Form{}};
+                 }},
+  };
+  return kStages;
 }
 
 } // namespace goss::compressors

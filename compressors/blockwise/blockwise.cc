@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
+
+#include "compressors/stage.h"
 
 namespace goss::compressors {
 
@@ -90,6 +93,69 @@ void BlockwiseCodec::encodeRange(const EncodeRun& run) const {
 
 void BlockwiseCodec::decodeRange(const DecodeRun& run) const {
   loops_.decode[blockWidthIndex(format_.bits)][hasOffset(format_.scheme) ? 1 : 0](format_, run);
+}
+
+namespace {
+
+constexpr StageReader::Range kBlockRange = {32, kTileElems};
+
+ValueCodec made(BlockFormat format) {
+  format.levels = blockLevels(format.bits, format.scheme);
+  format.gain = feedbackGain(format);
+  return {[format](const Loops& loops) { return std::make_shared<BlockwiseCodec>(format, loops.block); }, format};
+}
+
+template <unsigned kBits>
+ValueCodec readInteger(StageReader& reader) {
+  BlockFormat format;
+  format.bits = kBits;
+  format.block = reader.block("block", 256, kBlockRange);
+  const bool minmax = reader.choice("mode", {"symmetric", "minmax"}) == 1;
+  const bool stochastic = reader.choice("round", {"nearest", "stochastic"}) == 1;
+  format.scheme = minmax ? (stochastic ? BlockScheme::minmaxStochastic : BlockScheme::minmax)
+                         : (stochastic ? BlockScheme::peakStochastic : BlockScheme::peak);
+  return made(format);
+}
+
+ValueCodec readQsgd(StageReader& reader) {
+  BlockFormat format;
+  format.bits = static_cast<unsigned>(reader.block("bits", 8, {2, 8}));
+  format.block = reader.block("block", 128, kBlockRange);
+  format.scheme = BlockScheme::norm;
+  return made(format);
+}
+
+ValueStage integers(std::string_view name, ValueCodec (*read)(StageReader&), std::string_view format,
+                    std::vector<std::string_view> examples) {
+  const StageText text = {"bits/8 + 4/block (minmax 8/block)", "levels with a scale for each block", "ZeRO++, CGX",
+                          format};
+  return {name, text, std::move(examples), read};
+}
+
+} // namespace
+
+std::span<const ValueStage> blockwiseStages() {
+  constexpr std::string_view kBytes = "n codes, a scale for each block";
+  constexpr std::string_view kPlanes = "a plane for each block, then a scale for each block";
+  static const std::array kStages = {
+      integers("int8", readInteger<8>, kBytes,
+               {"int8:block=256,mode=symmetric,round=nearest", "int8:block=512,mode=minmax,round=nearest",
+                "int8:block=256,mode=symmetric,round=stochastic"}),
+      integers("int6", readInteger<6>,
+               "planes of the lower 4 bits of all blocks, planes of the upper 2 bits, a scale for each block",
+               {"int6:block=256,mode=symmetric,round=nearest", "int6:block=512,mode=minmax,round=nearest"}),
+      integers("int4", readInteger<4>, kPlanes,
+               {"int4:block=128,mode=symmetric,round=nearest", "int4:block=512,mode=minmax,round=nearest",
+                "int4:block=128,mode=symmetric,round=stochastic", "int4:block=512,mode=minmax,round=stochastic"}),
+      integers("int2", readInteger<2>, kPlanes,
+               {"int2:block=64,mode=symmetric,round=nearest", "int2:block=64,mode=minmax,round=nearest"}),
+      ValueStage{"qsgd",
+                 {"bits/8 + 4/block", "levels up to the block's norm, unbiased; 2, 4 or 8 `bits`", "Alistarh 2017",
+                  "as `int8`, `int4` or `int2`"},
+                 {"qsgd:bits=8,block=128", "qsgd:bits=4,block=128"},
+                 readQsgd},
+  };
+  return kStages;
 }
 
 } // namespace goss::compressors

@@ -1,9 +1,11 @@
 #include "compressors/cast/cast.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "compressors/common/jobs.h"
+#include "compressors/stage.h"
 #include "kernels/convert.h"
 #include "kernels/elements.h"
 #include "kernels/kernels.h"
@@ -105,6 +107,29 @@ Status CastCodec::addPayload(PayloadView payload, std::size_t count, std::span<s
     std::memcpy(to, left, some * width_);
   }
   return Status::ok();
+}
+
+namespace {
+
+template <DType kDType>
+ValueCodec read(StageReader&) {
+  return {[](const Loops& loops) { return std::make_shared<CastCodec>(kDType, loops.common); }, CastForm{kDType}};
+}
+
+} // namespace
+
+std::span<const ValueStage> castStages() {
+  constexpr std::string_view kFormat = "n numbers of the type";
+  constexpr StageText kHalf = {"2", "cast, nearest even; additive", "Micikevicius 2018", kFormat};
+  constexpr StageText kQuarter = {"1", "cast to float8; e4m3 saturates at 448; additive", "Micikevicius 2022", kFormat};
+  static const std::array kStages = {
+      ValueStage{"none", {"4", "float32 as it is", "", kFormat}, {"none"}, read<GOSS_FLOAT32>},
+      ValueStage{"fp16", kHalf, {"fp16"}, read<GOSS_FLOAT16>},
+      ValueStage{"bf16", kHalf, {"bf16"}, read<GOSS_BFLOAT16>},
+      ValueStage{"e4m3", kQuarter, {"e4m3"}, read<GOSS_FLOAT8_E4M3>},
+      ValueStage{"e5m2", kQuarter, {"e5m2"}, read<GOSS_FLOAT8_E5M2>},
+  };
+  return kStages;
 }
 
 } // namespace goss::compressors

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
+#include "compressors/stage.h"
+
 namespace goss::compressors {
 
 DynamicMap makeDynamicMap() {
@@ -33,5 +37,26 @@ CodecTraits DynamicCodec::traits() const {
 
 /// Below the peak the map's values are at most 0.9 / 64 apart.
 LossBound DynamicCodec::lossBound(std::size_t, bool) const { return {0.01, 0.0071, 0x1p-100}; }
+
+namespace {
+
+ValueCodec read(StageReader& reader) {
+  const std::size_t block = reader.block("block", kTileElems, {32, kTileElems});
+  return {[block](const Loops& loops) { return std::make_shared<DynamicCodec>(block, loops.common, loops.codebook); },
+          DynamicForm{block}};
+}
+
+} // namespace
+
+std::span<const ValueStage> dynamicStages() {
+  static const std::array kStages = {
+      ValueStage{"dynamic8",
+                 {"1 + 4/block", "8-bit map, dense near 0 and near the peak", "Dettmers 2022",
+                  "n indices into the ascending map; a float32 peak for each block"},
+                 {"dynamic8:block=4096"},
+                 read},
+  };
+  return kStages;
+}
 
 } // namespace goss::compressors

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
 #include "compressors/codebook/element.h"
 #include "compressors/common/jobs.h"
+#include "compressors/stage.h"
 
 namespace goss::compressors {
 
@@ -94,6 +96,21 @@ void UniformCodec::decodeVector(PayloadView payload, const VectorOut& out) const
 
 std::string UniformCodec::flawOf(PayloadView payload, std::size_t count) const {
   return payload.size() == maxBytes(count) ? "" : fmt::format("it has {} bytes", maxBytes(count));
+}
+
+std::span<const ValueStage> uniformStages() {
+  static const std::array kStages = {
+      ValueStage{
+          "uniform8",
+          {"1 + 1024/segment", "six deviations around zero, codebook of means (hivemind subtracts the mean first)",
+           "INTELLECT-1", "n indices; 256 float32"},
+          {"uniform8"},
+          [](StageReader&) -> ValueCodec {
+            return {[](const Loops& loops) { return std::make_shared<UniformCodec>(loops.common, loops.codebook); },
+                    UniformForm{}};
+          }},
+  };
+  return kStages;
 }
 
 } // namespace goss::compressors

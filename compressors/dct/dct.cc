@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <numbers>
@@ -10,6 +11,7 @@
 #include "compressors/common/element.h"
 #include "compressors/common/jobs.h"
 #include "compressors/dct/element.h"
+#include "compressors/stage.h"
 
 namespace goss::compressors {
 
@@ -138,6 +140,37 @@ std::string DctCodec::flawOf(PayloadView payload, std::size_t count) const {
     }
   }
   return {};
+}
+
+namespace {
+
+ValueCodec read(StageReader& reader) {
+  const std::size_t chunk = reader.block("chunk", 64, {8, kMaxDctElems});
+  const std::uint64_t keep = reader.integer("keep", 32, {1, kMaxDctElems});
+  if (keep > chunk) {
+    reader.refuse(fmt::format("keep={} is more than a chunk has", keep));
+  }
+  const DctForm form{chunk, std::min<std::size_t>(keep, chunk)};
+  return {
+      [form](const Loops& loops) { return std::make_shared<DctCodec>(form.chunk, form.keep, loops.common, loops.dct); },
+      form};
+}
+
+} // namespace
+
+std::span<const ValueStage> dctStages() {
+  static const std::array kStages = {
+      ValueStage{"dct",
+                 {"5 keep/chunk",
+                  "the largest coefficients of a cosine transform of each chunk; the mean of several payloads is one "
+                  "of coefficients",
+                  "DeMo, Peng 2024",
+                  "for each chunk the indices (1 byte, ascending) of `keep` coefficients; then for each chunk their "
+                  "float32 values"},
+                 {"dct:chunk=64,keep=8"},
+                 read},
+  };
+  return kStages;
 }
 
 } // namespace goss::compressors

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/wire.h"
 #include "compressors/common/jobs.h"
 #include "compressors/lossless/plane_coder.h"
+#include "compressors/stage.h"
 
 namespace goss::compressors {
 
@@ -152,6 +154,24 @@ std::string LosslessCodec::flawOf(PayloadView payload, std::size_t count) const 
     }
   }
   return left == 0 ? "" : fmt::format("{} bytes follow its last plane", left);
+}
+
+std::span<const ValueStage> losslessStages() {
+  static const std::array kStages = {
+      ValueStage{"lossless",
+                 {"3.3 on Gaussians, 1.4 on widened bfloat16",
+                  "bytes of equal rank in planes, through zstd's entropy coder: for all-gathers", "ZipNN 2025",
+                  "chunks of 32768 elements: for each of 4 planes a word (4 bytes; upper 2 bits 0 as it is, 1 zstd, 2 "
+                  "one byte repeated; rest: stored bytes), then what is stored. Plane p holds byte p of each element's "
+                  "bits rotated left by one, so plane 3 is the exponents. zstd frames: RFC 8878"},
+                 {"lossless"},
+                 [](StageReader&) -> ValueCodec {
+                   return {
+                       [](const Loops& loops) { return std::make_shared<LosslessCodec>(loops.common, loops.lossless); },
+                       NoKernels{"an entropy coder works on the host"}};
+                 }},
+  };
+  return kStages;
 }
 
 } // namespace goss::compressors

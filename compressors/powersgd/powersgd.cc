@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
 #include "compressors/powersgd/factors.h"
+#include "compressors/stage.h"
 
 namespace goss::compressors {
 
@@ -266,6 +268,32 @@ Result<std::unique_ptr<CodecRun>> PowerSgdCodec::start(const RunJob& job) const 
     run = std::make_unique<TwoReductionRun>(settings_, job);
   }
   return run;
+}
+
+namespace {
+
+ValueCodec read(StageReader& reader) {
+  PowerSgdSettings settings;
+  settings.rank = reader.integer("rank", 4, {1, 256});
+  settings.one_reduction = reader.choice("reductions", {"2", "1"}) == 1;
+  settings.averaged_feedback = reader.choice("feedback", {"averaged", "local"}) == 0;
+  settings.columns = static_cast<std::uint32_t>(reader.integer("columns", 0, {0, 1u << 30}));
+  return {[settings](const Loops&) { return std::make_shared<PowerSgdCodec>(settings); }, settings};
+}
+
+} // namespace
+
+std::span<const ValueStage> powerSgdStages() {
+  static const std::array kStages = {
+      ValueStage{"powersgd",
+                 {"4 rank (rows + columns)/segment",
+                  "the product of two thin factors of a matrix, which phases sum (or one, the sides taking turns); the "
+                  "matrix has `columns` columns or is nearly square",
+                  "Vogels 2019", "none: its phases sum float32 vectors"},
+                 {"powersgd:rank=4,reductions=2,feedback=averaged", "powersgd:rank=4,reductions=1,feedback=local"},
+                 read},
+  };
+  return kStages;
 }
 
 } // namespace goss::compressors

@@ -3,20 +3,10 @@
 #ifndef GOSS_COMPRESSORS_POWERSGD_POWERSGD_H_
 #define GOSS_COMPRESSORS_POWERSGD_POWERSGD_H_
 
+#include "compressors/powersgd/settings.h"
 #include "gossamer/codec.h"
 
 namespace goss::compressors {
-
-struct PowerSgdSettings {
-  std::size_t rank = 4;
-  /// Two reductions: P = M Q is summed and made orthonormal, then Q = M^T P is summed. One reduction: the sides take
-  /// turns, one factor in each operation.
-  bool one_reduction = false;
-  /// The residual is M minus the product of the averaged factors; otherwise minus the product with this rank's own last
-  /// factor.
-  bool averaged_feedback = true;
-  std::uint32_t columns = 0; ///< Columns of the matrix in collectives; 0: nearly square.
-};
 
 /// Multi-phase and needs the shape. Works on rows x columns; where the factors would not be smaller, or without
 /// columns, the vector itself is summed and nothing is lost. State: the start factor, the same on all ranks; a joining

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
 #include "compressors/common/element.h"
 #include "compressors/common/jobs.h"
 #include "compressors/sign/element.h"
+#include "compressors/stage.h"
 
 namespace goss::compressors {
 
@@ -68,6 +70,28 @@ void SignCodec::decodeVector(PayloadView payload, const VectorOut& out) const {
 
 std::string SignCodec::flawOf(PayloadView payload, std::size_t count) const {
   return payload.size() == maxBytes(count) ? "" : fmt::format("it has {} bytes", maxBytes(count));
+}
+
+namespace {
+
+ValueCodec read(StageReader& reader) {
+  const bool root_mean_square = reader.choice("norm", {"l1", "l2"}) == 1;
+  const auto norm = root_mean_square ? SignCodec::Norm::l2 : SignCodec::Norm::l1;
+  return {[norm](const Loops& loops) { return std::make_shared<SignCodec>(norm, loops.common, loops.sign); },
+          SignForm{root_mean_square}};
+}
+
+} // namespace
+
+std::span<const ValueStage> signStages() {
+  static const std::array kStages = {
+      ValueStage{"sign",
+                 {"1/8", "sign times mean magnitude or root mean square", "EF-signSGD, 1-bit Adam",
+                  "a 1-bit plane for each tile, 1 where negative; float32 scale"},
+                 {"sign:norm=l1", "sign:norm=l2"},
+                 read},
+  };
+  return kStages;
 }
 
 } // namespace goss::compressors

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "compressors/stage.h"
+
 namespace goss::compressors {
 
 namespace {
@@ -164,6 +166,34 @@ Result<std::size_t> RandomKCodec::selected(PayloadView payload, std::size_t coun
 
 void RandomKCodec::countPresent(PayloadView, const VectorOut& out, std::uint32_t* senders) const {
   forEach(out.count, out.shared, out.first_element, [&](std::size_t element) { ++senders[element]; });
+}
+
+namespace {
+
+Sparsifier read(StageReader& reader) {
+  const double ratio = reader.number("ratio", 0.01, {1e-6, 1});
+  const std::size_t block = reader.block("block", 32, {1, kTileElems});
+  return {[=](CodecPointer inner, const Loops& loops) {
+            return std::make_shared<RandomKCodec>(ratio, block, std::move(inner), loops.common, loops.sparse);
+          },
+          RandomKForm{ratio, block}};
+}
+
+} // namespace
+
+std::span<const SparsifierStage> randomKStages() {
+  static const std::array kStages = {
+      SparsifierStage{
+          "randk",
+          {"none: all ranks draw the same blocks",
+           "one random block of each run of blocks; additive with `none` and casts; above `ratio=0.5` some blocks are "
+           "always sent",
+           "Stich 2018", "the next stage's payload of the chosen blocks; a shorter last block is filled up with zeros"},
+          {"randk:ratio=0.1,block=32+none",
+           "randk:ratio=0.1,block=32+topk:ratio=0.2,select=exact+int4:block=128,mode=symmetric,round=nearest"},
+          read},
+  };
+  return kStages;
 }
 
 } // namespace goss::compressors

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/wire.h"
 #include "compressors/common/jobs.h"
 #include "compressors/sparse/index_set.h"
+#include "compressors/stage.h"
 
 namespace goss::compressors {
 
@@ -101,6 +103,55 @@ void SparseCodec::countPresent(PayloadView payload, const VectorOut& out, std::u
   for (std::size_t i = 0; i < held; ++i) {
     ++senders[work.indices[i]];
   }
+}
+
+namespace {
+
+constexpr std::string_view kIndices = "2 bytes each, or a bit map";
+constexpr std::string_view kFormat = "held elements k (4 bytes); indices; the next stage's payload of k elements";
+
+template <typename Make>
+Sparsifier made(Make makeSelector, const SparsifierKernels& kernels) {
+  return {[makeSelector](CodecPointer inner, const Loops& loops) {
+            return std::make_shared<SparseCodec>(makeSelector(loops.sparse), std::move(inner), loops.common,
+                                                 loops.sparse);
+          },
+          kernels};
+}
+
+Sparsifier readTopK(StageReader& reader) {
+  const double ratio = reader.number("ratio", 0.01, {1e-6, 1});
+  const bool sampled = reader.choice("select", {"exact", "sampled"}) == 1;
+  return made(
+      [=](const SparseLoops& loops) { return sampled ? makeSampledTopK(ratio, loops) : makeExactTopK(ratio, loops); },
+      TopKForm{ratio, sampled});
+}
+
+Sparsifier readThreshold(StageReader& reader) {
+  const auto value = static_cast<float>(reader.number("value", 1e-3, {0, 1e30}));
+  return made([value](const SparseLoops& loops) { return makeThreshold(value, loops); }, ThresholdForm{value});
+}
+
+} // namespace
+
+std::span<const SparsifierStage> sparseStages() {
+  static const std::array kStages = {
+      SparsifierStage{"topk",
+                      {kIndices,
+                       "the largest magnitudes, of equal ones the first; or those above a sampled threshold, where one "
+                       "is found that 80 to 100 % of `ratio` reach",
+                       "Aji 2017, DGC", kFormat},
+                      {"topk:ratio=0.01,select=exact+none",
+                       "topk:ratio=0.01,select=exact+int8:block=256,mode=symmetric,round=nearest",
+                       "topk:ratio=0.25,select=exact+int4:block=128,mode=symmetric,round=nearest",
+                       "topk:ratio=0.01,select=sampled+none"},
+                      readTopK},
+      SparsifierStage{"threshold",
+                      {kIndices, "magnitudes of at least `value`", "Strom 2015", kFormat},
+                      {"threshold:value=2+none"},
+                      readThreshold},
+  };
+  return kStages;
 }
 
 } // namespace goss::compressors

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include "compressors/common/element.h"
+#include "compressors/stage.h"
 
 namespace goss::compressors {
 
@@ -148,6 +150,52 @@ Result<std::unique_ptr<CodecRun>> AgreedTernaryCodec::start(const RunJob& job) c
 
 LossBound AgreedTernaryCodec::lossBound(std::size_t count, bool feedback) const {
   return TernaryCodec({clip_, 0, 1}, common_, loops_).lossBound(count, feedback);
+}
+
+namespace {
+
+ValueCodec made(const TernarySettings& settings) {
+  return {
+      [settings](const Loops& loops) { return std::make_shared<TernaryCodec>(settings, loops.common, loops.ternary); },
+      settings};
+}
+
+ValueCodec madeAgreed(float clip) {
+  return {
+      [clip](const Loops& loops) { return std::make_shared<AgreedTernaryCodec>(clip, loops.common, loops.ternary); },
+      NoKernels{"its ranks agree on a scale between its phases, which the host must know"}};
+}
+
+ValueCodec read(StageReader& reader) {
+  TernarySettings settings;
+  settings.clip = static_cast<float>(reader.number("clip", 2.5, {0, 1000}));
+  settings.scale = static_cast<float>(reader.number("scale", 0, {0, 1e30}));
+  settings.ranks = static_cast<unsigned>(reader.integer("ranks", 1, {1, 127}));
+  if (settings.scale == 0 && settings.ranks != 1) {
+    reader.refuse("payloads are only added with a shared scale; give scale=, or agree=max alone");
+  }
+  if (reader.choice("agree", {"none", "max"}) == 0) return made(settings);
+  if (settings.scale != 0) {
+    reader.refuse("the ranks agree on a scale, so scale= and ranks= are not given");
+  }
+  return madeAgreed(settings.clip);
+}
+
+} // namespace
+
+std::span<const ValueStage> ternaryStages() {
+  static const std::array kStages = {
+      ValueStage{
+          "terngrad",
+          {"1/4",
+           "-1, 0, 1 times a scale, clipped at `clip` deviations (0: none); with a `scale` that is given, or "
+           "that the ranks agree on in a phase of their own, payloads are added, in words of 2, 4 or 8 bits for "
+           "1, 7 or 127 `ranks`",
+           "Wen 2017", "a plane of 2, 4 or 8 bits for each tile, two's complement; float32 scale, unless shared"},
+          {"terngrad:clip=2.5", "terngrad:clip=0", "terngrad:clip=0,scale=64,ranks=7", "terngrad:clip=2.5,agree=max"},
+          read},
+  };
+  return kStages;
 }
 
 } // namespace goss::compressors

@@ -8,12 +8,6 @@
 
 namespace goss::compressors {
 
-struct TernarySettings {
-  float clip = 2.5f;  ///< Clip in standard deviations; 0: none. Clipping makes the codec biased.
-  float scale = 0;    ///< The scale that all ranks share (the maximum of theirs); 0: each payload has its own.
-  unsigned ranks = 1; ///< Payloads that are added: 1, up to 7 or up to 127 give words of 2, 4 or 8 bits.
-};
-
 class TernaryCodec final : public VectorCodec {
  public:
   /// Both tables must outlive the codec.

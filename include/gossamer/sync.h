@@ -81,7 +81,7 @@ typedef struct goss_sync_counters {
   uint64_t waited_ns; ///< Time that calls spent waiting for exchanges.
   /// Bytes of wire_bytes_sent that goss_sync_create, goss_sync_start and the averaging in goss_sync_finish sent; the
   /// exchanges of the steps sent the rest.
-  uint64_t edge_bytes_sent;
+  uint64_t setup_bytes_sent;
 } goss_sync_counters;
 
 /// Sets `size` and zeroes the rest.

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "collectives/catalogue.h"
-#include "compressors/catalogue.h"
+#include "compressors/chain.h"
 #include "platform/plug.h"
 #include "security/security.h"
 #include "transports/common/plug.h"
@@ -18,12 +18,6 @@ namespace goss {
 
 namespace {
 
-struct Entry {
-  std::string_view name;
-  bool by_default; ///< Used when no transport is named.
-  std::unique_ptr<Transport> (*make)(const TransportContext& context);
-};
-
 template <typename T>
 std::unique_ptr<Transport> make(const TransportContext& context) {
   return std::make_unique<T>(context);
@@ -34,21 +28,24 @@ std::unique_ptr<Transport> makeTls(const TransportContext& context) {
       context, [config = context.config] { return security::openSecurity(*config); });
 }
 
-/// Transports, best first.
 constexpr std::array kTransports{
-    Entry{"loopback", true, make<transports::LoopbackTransport>},
-    Entry{"shm", true, make<transports::ShmTransport>},
-    Entry{"tls", true, makeTls},
-    Entry{"tcp", true, make<transports::TcpTransport>},
-    Entry{"sim", false, make<transports::SimTransport>},
+    TransportEntry{"loopback", "threads of one process exchange pointers", Reach::process, true, false,
+                   make<transports::LoopbackTransport>},
+    TransportEntry{"shm", "shared memory", Reach::host, true, false, make<transports::ShmTransport>},
+    TransportEntry{"tls", "TCP through TLS 1.3; only with `GOSS_TLS`", Reach::network, true, true, makeTls},
+    TransportEntry{"tcp", "TCP; only without `GOSS_TLS`", Reach::network, true, false, make<transports::TcpTransport>},
+    TransportEntry{"sim", "a simulated network, for tests", Reach::process, false, false,
+                   make<transports::SimTransport>},
+    TransportEntry{"ucx", "[UCX](#over-ucx)", Reach::network, false, false, nullptr},
+    TransportEntry{"mpi", "[messages of MPI](#over-mpi)", Reach::network, false, false, nullptr},
 };
 
 /// Whether this transport is secure enough for the run. Without GOSS_TLS every transport is; with it no bytes may leave
-/// a process unencrypted, or none may leave a host. sim is no network: it joins ranks of one process.
-bool isAllowed(std::string_view name, const Config& config) {
-  if (config.tls.empty()) return name != "tls";
-  if (name == "shm") return config.tls_scope == "hosts";
-  return name == "loopback" || name == "tls" || name == "sim";
+/// a process unencrypted, or none may leave a host.
+bool isAllowed(const TransportEntry& entry, const Config& config) {
+  if (config.tls.empty()) return !entry.encrypts;
+  if (entry.reach == Reach::host) return config.tls_scope == "hosts";
+  return entry.encrypts || entry.reach == Reach::process;
 }
 
 Status refuseClear(const Config& config) {
@@ -62,10 +59,6 @@ Status refuseClear(const Config& config) {
                   "secures; leave GOSS_TRANSPORT unset, or set it to tls",
                   config.transport, config.tls_scope));
 }
-
-/// Transports in shared objects of their own, libgossamer_NAME.so: used only when named, and where the build found what
-/// they need.
-constexpr std::array<std::string_view, 2> kPlugs{"ucx", "mpi"};
 
 Result<std::unique_ptr<Transport>> makePlugged(std::string_view name, const TransportContext& context) {
   const std::string file = fmt::format("libgossamer_{}.so", name);
@@ -81,30 +74,36 @@ Result<std::unique_ptr<Transport>> makePlugged(std::string_view name, const Tran
   return std::unique_ptr<Transport>(plug.make(context));
 }
 
+Result<std::unique_ptr<Transport>> makeEntry(const TransportEntry& entry, const TransportContext& context) {
+  return entry.make == nullptr ? makePlugged(entry.name, context) : entry.make(context);
+}
+
 } // namespace
+
+std::span<const TransportEntry> builtinTransports() { return kTransports; }
+
+std::vector<std::string_view> transportNames() {
+  std::vector<std::string_view> names;
+  for (const TransportEntry& entry : kTransports)
+    names.push_back(entry.name);
+  return names;
+}
 
 Result<std::vector<std::unique_ptr<Transport>>> makeTransports(const Config& config, const TransportContext& context) {
   std::vector<std::unique_ptr<Transport>> transports;
-  std::string names;
-  for (const Entry& entry : kTransports) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
+  for (const TransportEntry& entry : kTransports) {
     if (config.transport.empty() ? !entry.by_default : config.transport != entry.name) continue;
-    if (isAllowed(entry.name, config))
-      transports.push_back(entry.make(context));
-    else if (!config.transport.empty())
-      return refuseClear(config);
-  }
-  for (const std::string_view name : kPlugs) {
-    names += fmt::format(", {}", name);
-    if (config.transport != name) continue;
-    if (!isAllowed(name, config)) return refuseClear(config);
-    Result<std::unique_ptr<Transport>> plugged = makePlugged(name, context);
-    if (!plugged.isOk()) return plugged.status();
-    transports.push_back(plugged.take());
+    if (!isAllowed(entry, config)) {
+      if (!config.transport.empty()) return refuseClear(config);
+      continue;
+    }
+    Result<std::unique_ptr<Transport>> made = makeEntry(entry, context);
+    if (!made.isOk()) return made.status();
+    transports.push_back(made.take());
   }
   if (transports.empty()) {
-    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
-                         fmt::format("unknown transport '{}'; this build has: {}", config.transport, names));
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("unknown transport '{}'; this build has: {}",
+                                                                config.transport, fmt::join(transportNames(), ", ")));
   }
   return transports;
 }

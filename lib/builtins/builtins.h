@@ -2,7 +2,10 @@
 #ifndef GOSS_LIB_BUILTINS_BUILTINS_H_
 #define GOSS_LIB_BUILTINS_BUILTINS_H_
 
+#include <cstdint>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "gossamer/algorithm.h"
@@ -11,6 +14,24 @@
 #include "gossamer/transport.h"
 
 namespace goss {
+
+/// Which ranks a transport joins.
+enum class Reach : std::uint8_t { process, host, network };
+
+struct TransportEntry {
+  std::string_view name;
+  std::string_view summary; ///< As docs/environment.md shows it.
+  Reach reach;
+  bool by_default; ///< Used when no transport is named.
+  bool encrypts;
+  /// Null: libgossamer_NAME.so makes it, where the build found what it needs.
+  std::unique_ptr<Transport> (*make)(const TransportContext& context);
+};
+
+/// All transports, best first.
+std::span<const TransportEntry> builtinTransports();
+/// Their names, in the same order.
+std::vector<std::string_view> transportNames();
 
 /// Transports that config.transport allows, best first: loopback, shm and tcp, or exactly the named one.
 /// Errors: invalidArgument listing the names; unsupported where the named one lies in a shared object that is not

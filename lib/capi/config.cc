@@ -20,7 +20,7 @@ class NumberWriter {
   NumberWriter(const Config& config, goss_config& to) : config_(config), to_(to) {}
 
   void text(const Setting<std::string, const char*>& /*setting*/) {}
-  void word(const Setting<std::string, const char*>& /*setting*/, Words /*accepted*/) {}
+  void word(const Setting<std::string, const char*>& /*setting*/, const Words& /*accepted*/) {}
   template <typename T, typename F, typename Accepted>
   void integer(const Setting<T, F>& setting, const Accepted& /*range*/) {
     to_.*setting.given = static_cast<F>(config_.*setting.member);
@@ -53,7 +53,7 @@ class FieldReader {
     config_.*setting.member = *found != '\0' ? std::string(found) : defaults_.*setting.member;
   }
 
-  void word(const Setting<std::string, const char*>& setting, Words accepted) {
+  void word(const Setting<std::string, const char*>& setting, const Words& accepted) {
     const char* found = given_.*setting.given;
     const bool known =
         found == nullptr || *found == '\0' || std::find(accepted.begin(), accepted.end(), found) != accepted.end();

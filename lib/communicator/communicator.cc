@@ -18,7 +18,7 @@ Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, 
       engine_(world_->engine()),
       mesh_(world_->mesh()),
       default_timeout_ms_(world_->config().timeout_ms),
-      boards_(world_->makeFlatChannel(context_, group_.worldRanks(), rank())),
+      boards_(world_->makeBoardChannel(context_, group_.worldRanks(), rank())),
       operations_(engine_, *this),
       peers_{group_, context_, mesh_, world_->control()},
       detector_(peers_, operations_,
@@ -134,7 +134,7 @@ void Communicator::handleControl(int rank, const ControlMessage& message) {
       }
       detector_.reply(rank);
       break;
-    case ControlMessage::Type::reply: // All that it says is for the detector.
+    case ControlMessage::Type::reply: // Only the detector uses its contents.
       break;
     case ControlMessage::Type::history:
       mismatches_.handle(rank, message);

@@ -42,7 +42,7 @@ class Communicator final : private OperationHost, private CommunicatorEvents {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  /// Whether fork() has copied it into this process: then it may not be used, nor destroyed.
+  /// Whether fork() has copied the object into this process: then it may neither be used nor destroyed.
   [[nodiscard]] bool isInherited() const { return made_in_.isInherited(); }
   /// The communicator that `operation` belongs to.
   [[nodiscard]] static Communicator& of(const Operation& operation) {
@@ -75,7 +75,7 @@ class Communicator final : private OperationHost, private CommunicatorEvents {
   [[nodiscard]] Status failure();
   void abort(const std::string& reason);
   [[nodiscard]] goss_counters counters();
-  /// Collective over the ranks that are left: as goss_comm_shrink.
+  /// Collective over the remaining ranks: as goss_comm_shrink.
   Result<std::unique_ptr<Communicator>> shrink(std::int64_t timeout_ms);
   /// Collective: split() of MPI. Null for ranks with a negative color.
   Result<std::unique_ptr<Communicator>> split(std::int32_t color, std::int32_t key);
@@ -92,12 +92,12 @@ class Communicator final : private OperationHost, private CommunicatorEvents {
   const std::uint32_t context_;
   const Group group_;
   const platform::ProcessMark made_in_;
-  Engine& engine_; ///< Of the world.
-  Mesh& mesh_;     ///< Of the world.
+  Engine& engine_; ///< The world's engine.
+  Mesh& mesh_;     ///< The world's mesh.
   const std::int64_t default_timeout_ms_;
 
   // Each part refers to those before it. Guarded by the engine's lock where they do not take it themselves.
-  const std::unique_ptr<BoardChannel> boards_; ///< Null where the ranks share no boards.
+  const std::unique_ptr<BoardChannel> boards_; ///< Null where the ranks do not map each other's boards.
   ReferenceStore references_;
   OperationTable operations_;
   const Peers peers_;

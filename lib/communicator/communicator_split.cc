@@ -55,9 +55,9 @@ std::vector<int> ContextVote::members() const {
   return members;
 }
 
-/// One attempt: the ranks tell each other their lowest free context, each takes the highest of these (one for each
-/// color, from `base`), and they find out whether these were still free on all of them. Nothing is held while a rank
-/// waits for others, so splits of several threads cannot wait for each other in a circle.
+/// One attempt: the ranks exchange their lowest free contexts, each takes the highest of these (one for each color,
+/// from `base`), and they check whether these were still free on all ranks. No lock is held while a rank waits for
+/// others, so splits of several threads cannot deadlock.
 Result<bool> ContextVote::propose() {
   {
     auto lock = parent_.engine().enter();
@@ -107,7 +107,7 @@ Result<bool> ContextVote::propose() {
 
 Result<std::unique_ptr<Communicator>> Communicator::split(std::int32_t color, std::int32_t key) {
   ContextVote vote(*this, color, key);
-  // Another thread may split another communicator of ours meanwhile and take the same numbers; then we try again.
+  // Another thread may split another communicator meanwhile and take the same numbers; then this one tries again.
   for (bool taken = false; !taken;) {
     Result<bool> agreed = vote.propose();
     if (!agreed.isOk()) return agreed.status();

@@ -10,7 +10,8 @@ Status Requests::restart(Operation& operation) {
   if (!operation.persistent) {
     return Status::error(GOSS_ERR_INVALID_ARGUMENT, "goss_start: the request is not persistent; pass GOSS_PERSISTENT");
   }
-  // One that is complete has a status that nobody has seen yet; whether it is must not depend on the moment.
+  // A complete operation has a status that no caller has seen yet; whether an error is returned must not depend on
+  // timing.
   if (operation.state() != Operation::State::inactive) {
     return Status::error(GOSS_ERR_INVALID_ARGUMENT,
                          "goss_start: the request was started and not waited for since; wait for it first");
@@ -40,10 +41,10 @@ Status Requests::finishOnLoop(Operation& operation, goss_message* message) {
 }
 
 Status Requests::finishAll(std::span<Operation*> operations) {
-  // At once: to leave the loop after each would wake others.
+  // Finishes them at once: leaving the loop after each would wake other threads.
   Engine& engine = operations_.engine();
   auto lock = engine.enter();
-  std::size_t left = operations.size(); // Those behind it are complete.
+  std::size_t left = operations.size(); // The operations behind it are complete.
   const auto done = [&] {
     while (left > 0 && (operations[left - 1] == nullptr || operations[left - 1]->state() != Operation::State::active))
       --left;

@@ -25,7 +25,7 @@ class Requests {
   /// Blocks until the operation is complete and returns its status; `message` (may be null) is written on success. Ends
   /// the operation's life unless it is persistent.
   Status finish(Operation& operation, goss_message* message);
-  /// Whether the operation is complete or inactive. Takes a turn of the loop when nobody else does.
+  /// Whether the operation is complete or inactive. Takes a turn of the loop when no other thread drives it.
   [[nodiscard]] bool test(Operation& operation);
   /// Ends an operation's life: a completed one, or an inactive persistent one.
   void release(Operation& operation);

@@ -9,7 +9,7 @@ namespace goss {
 namespace {
 
 /// A thread that waits for operations of several communicators of one world counts in each of them until that one's
-/// operation is finished: who destroys a communicator does not wait for the operations of others. Null operations are
+/// operation is finished: destroying a communicator does not wait for operations of the others. Null operations are
 /// skipped. Lives while the engine's lock is held.
 class AllBlockedCallsGuard {
  public:
@@ -36,7 +36,7 @@ class AllBlockedCallsGuard {
     leave(requests);
     return status;
   }
-  /// The same for all, as they complete. Returns the first error in their order.
+  /// finish() for all operations, as they complete. Returns the first error in their order.
   Status finishAll(std::span<Operation*> operations) {
     const auto isOver = [](const Operation* o) { return o != nullptr && o->state() != Operation::State::active; };
     std::vector<Operation*> left(operations.begin(), operations.end());

@@ -9,17 +9,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Timers (deadlines, probes) are looked at this often; expiry is late by at most this much.
+/// Timers (deadlines, probes) are checked this often, so expiry is late by at most this much.
 constexpr std::chrono::milliseconds kTimerTick(10);
 
 } // namespace
-
-void ActiveOperations::add(Operation& operation) {
-  operation.active_previous_ = nullptr;
-  operation.active_next_ = first_;
-  if (first_ != nullptr) first_->active_previous_ = &operation;
-  first_ = &operation;
-}
 
 void ActiveOperations::remove(Operation& operation) {
   unmarkDirty(operation);
@@ -38,21 +31,9 @@ void ActiveOperations::forEach(const std::function<void(Operation&)>& visit) con
   for (Operation* at = first_; at != nullptr; at = at->active_next_)
     operations.push_back(at);
   for (Operation* operation : operations) {
-    // An earlier visit may have completed it; it is still alive, its owner needs our lock to free it.
+    // An earlier visit may have completed it; it still exists, because its owner needs this lock to free it.
     if (operation->state() == Operation::State::active) visit(*operation);
   }
-}
-
-void ActiveOperations::markDirty(Operation& operation) {
-  if (operation.dirty_) return;
-  operation.dirty_ = true;
-  operation.dirty_next_ = nullptr;
-  if (dirty_last_ != nullptr) {
-    dirty_last_->dirty_next_ = &operation;
-  } else {
-    dirty_first_ = &operation;
-  }
-  dirty_last_ = &operation;
 }
 
 void ActiveOperations::unmarkDirty(Operation& operation) {
@@ -66,12 +47,10 @@ void ActiveOperations::unmarkDirty(Operation& operation) {
   operation.dirty_ = false;
 }
 
-bool ActiveOperations::advanceDirty() {
+void ActiveOperations::advanceDirty() {
   Operation* operation = dirty_first_;
-  if (operation == nullptr) return false;
   unmarkDirty(*operation);
   operation->advanceOnLoop();
-  return true;
 }
 
 void ActiveOperations::keepPolling(Operation& operation) {
@@ -85,7 +64,7 @@ bool ActiveOperations::poll() {
   for (std::size_t i = 0; i < polled_.size();) {
     Operation* operation = polled_[i];
     if (operation->pollOnLoop()) moved = true;
-    if (i < polled_.size() && polled_[i] == operation) ++i; // It may have completed, and others with it.
+    if (i < polled_.size() && polled_[i] == operation) ++i; // The operation may have completed, and others with it.
   }
   return moved;
 }

@@ -12,8 +12,6 @@ namespace goss {
 /// All of them, those to advance, and those to poll. Every function wants the engine's lock.
 class ActiveOperations {
  public:
-  void add(Operation& operation);
-  void remove(Operation& operation);
   [[nodiscard]] bool isEmpty() const { return first_ == nullptr; }
   /// The one that was added last; null: there is none.
   [[nodiscard]] Operation* newest() const { return first_; }
@@ -21,10 +19,20 @@ class ActiveOperations {
   void forEach(const std::function<void(Operation&)>& visit) const;
 
   /// The operation's advanceOnLoop() will be called before the loop turns again.
-  void markDirty(Operation& operation);
+  void markDirty(Operation& operation) {
+    if (operation.dirty_) return;
+    operation.dirty_ = true;
+    operation.dirty_next_ = nullptr;
+    if (dirty_last_ != nullptr) {
+      dirty_last_->dirty_next_ = &operation;
+    } else {
+      dirty_first_ = &operation;
+    }
+    dirty_last_ = &operation;
+  }
   [[nodiscard]] bool hasDirty() const { return dirty_first_ != nullptr; }
-  /// Advances the operation that was marked first. False: none was.
-  bool advanceDirty();
+  /// Advances the operation that was marked first; there must be one.
+  void advanceDirty();
 
   /// The operation's pollOnLoop() will be called in each turn of the loop and before it sleeps, until it completes.
   void keepPolling(Operation& operation);
@@ -38,6 +46,9 @@ class ActiveOperations {
   [[nodiscard]] int millisecondsToNextTimer() const;
 
  private:
+  friend class Engine; // Adds and removes, because it counts collectives and wakes sleepers as it does.
+  void add(Operation& operation);
+  void remove(Operation& operation);
   void unmarkDirty(Operation& operation);
 
   Operation* first_ = nullptr;
@@ -46,6 +57,14 @@ class ActiveOperations {
   std::vector<Operation*> polled_;
   TimePoint next_timer_check_{};
 };
+
+// Here, because every message and collective that waits calls them.
+inline void ActiveOperations::add(Operation& operation) {
+  operation.active_previous_ = nullptr;
+  operation.active_next_ = first_;
+  if (first_ != nullptr) first_->active_previous_ = &operation;
+  first_ = &operation;
+}
 
 } // namespace goss
 

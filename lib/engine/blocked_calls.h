@@ -1,4 +1,4 @@
-/// The threads that block in calls of one communicator, for whom its destructor waits.
+/// Counts the threads that block in calls of one communicator, for which its destructor waits.
 #ifndef GOSS_LIB_ENGINE_BLOCKED_CALLS_H_
 #define GOSS_LIB_ENGINE_BLOCKED_CALLS_H_
 
@@ -6,13 +6,13 @@
 
 namespace goss {
 
-/// Under the engine's lock.
+/// Used under the engine's lock.
 class BlockedCalls {
  public:
   explicit BlockedCalls(Engine& engine) : engine_(engine) {}
 
   void enter() { ++count_; }
-  /// The thread touches the communicator no more.
+  /// The thread no longer uses the communicator.
   void leave(Engine::Lock& lock) {
     if (--count_ == 0 && closing_) engine_.notify(lock);
   }
@@ -29,7 +29,7 @@ class BlockedCalls {
   bool closing_ = false;
 };
 
-/// One thread that blocks; lives while it holds the engine's lock, `lock`.
+/// Marks one blocking thread; lives while that holds the engine's lock, `lock`.
 class BlockedCallGuard {
  public:
   BlockedCallGuard(BlockedCalls& calls, Engine::Lock& lock) : calls_(calls), lock_(lock) { calls_.enter(); }

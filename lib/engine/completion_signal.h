@@ -10,8 +10,8 @@
 
 namespace goss {
 
-/// Polls readable while operations are complete that nobody has collected, or after stayRaised(). Each completion is an
-/// event of its own for edge-triggered watchers. Under the engine's lock.
+/// Polls readable while completed operations were not collected, or after stayRaised(). Each completion is an event for
+/// edge-triggered watchers. Used under the engine's lock.
 class CompletionSignal {
  public:
   /// Error: resource.

@@ -17,13 +17,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// While messages come and go the progress thread looks so often whether they go on without it.
+/// While messages come and go the progress thread checks in this interval whether other threads drive.
 constexpr std::chrono::milliseconds kNap(1);
 constexpr int kTurnsBetweenClockReads = 64;
 constexpr int kYieldsBetweenClockReads = 8;
-/// A sleeper may be woken onto the processor of the rank that it waits for. Unless it lets that one run, each spins in
-/// turn until it sleeps, and as neither is ever kept waiting for long, the system sees no reason to part them. Seen
-/// where another program has one processor of two: 127 us for each message.
+/// The scheduler may wake a thread onto the processor of the rank that it waits for. Unless it yields to that rank,
+/// each spins in turn until it sleeps, and because neither waits for long, the scheduler does not move one of them.
+/// Seen where another program uses one processor of two: 127 us for each message.
 constexpr std::chrono::milliseconds kYieldsAfterSleep(1);
 
 } // namespace
@@ -62,8 +62,10 @@ bool Engine::finishTurnOnLoop() {
   bool moved = false;
   if (after_progress_ && after_progress_()) moved = true;
   if (active_.hasPolled() && active_.poll()) moved = true;
-  while (active_.advanceDirty())
+  while (active_.hasDirty()) {
+    active_.advanceDirty();
     moved = true;
+  }
   return moved;
 }
 
@@ -81,7 +83,7 @@ bool Engine::turnBrieflyOnLoop() {
 
 void Engine::turnUntilOnLoop(const bool& done, int turns) {
   for (int i = 0; i < turns; ++i) {
-    // The rest of a turn, which seldom has anything to do, can wait when this was it.
+    // The rest of the turn, which seldom has anything to do, can wait when `done` holds.
     if (mesh_->progressOnLoop() && done) return;
     finishTurnOnLoop();
     if (done || entering_.load(std::memory_order_relaxed) != 0) return;
@@ -90,7 +92,8 @@ void Engine::turnUntilOnLoop(const bool& done, int turns) {
 }
 
 void Engine::activateOnLoop(Operation& operation) {
-  wakeSleeper(); // It does not know this deadline, and a transport may need a turn for what is posted now.
+  // The sleeper does not know this deadline, and a transport may need a turn for newly posted operations.
+  wakeSleeper();
   if (!operation.failsAlone()) ++collectives_;
   active_.add(operation);
 }
@@ -98,7 +101,7 @@ void Engine::activateOnLoop(Operation& operation) {
 void Engine::deactivateOnLoop(Operation& operation) {
   if (!operation.failsAlone()) --collectives_;
   active_.remove(operation);
-  // Whoever completed it, by whatever way: the thread that waits for it may be any of those that wait or sleep.
+  // The thread that waits for the operation may be any of those that wait or sleep.
   wakeWaiters();
   wakeSleeper();
 }
@@ -106,7 +109,7 @@ void Engine::deactivateOnLoop(Operation& operation) {
 void Engine::driveUntil(Lock& lock, const std::function<bool()>& done) {
   while (!done()) {
     if (driving_) {
-      if (idle_driver_) wakeSleeper(); // The progress thread lets us drive.
+      if (idle_driver_) wakeSleeper(); // The progress thread lets this thread drive.
       ++waiters_;
       changed_.wait(lock);
       --waiters_;
@@ -124,7 +127,7 @@ void Engine::driveUntil(Lock& lock, const std::function<bool()>& done) {
   }
 }
 
-/// Somebody else is to drive what is active.
+/// Makes another thread drive the active operations.
 void Engine::callDriverOnLoop() {
   if (waiters_ == 0 && collectives_ == 0 && napping_ && !unattended_) return;
   changed_.notify_all();
@@ -132,7 +135,7 @@ void Engine::callDriverOnLoop() {
 
 bool Engine::servesOthers() const { return mesh_ != nullptr && mesh_->servesOthers(); }
 
-/// Whether the progress thread may leave it at that for a while: other threads drive, or are expected to.
+/// Whether the progress thread may wait for a while, because other threads drive, or are expected to.
 bool Engine::mayWait() const {
   if (driving_ || waiters_ > 0) return true;
   if (servesOthers()) return false;
@@ -146,7 +149,8 @@ void Engine::drive(Lock& lock, const std::function<bool()>& done) {
   while (!done()) {
     const bool moved = turnOnLoop();
     letOthersIn(lock);
-    // Also on a link that never rests: what others wait for has deadlines. What codecs compute makes turns long.
+    // Timers are checked also on a link that is always busy, because other operations have deadlines. Codecs make turns
+    // long.
     if (++turns % kTurnsBetweenClockReads == 0 || (moved && active_.hasPolled())) active_.checkTimers();
     if (moved) {
       idle_turns = 0;
@@ -174,7 +178,7 @@ void Engine::driveIdle(Lock& lock, int idle_ms) {
     messages_seen_ = messages_;
     changed_.wait_for(lock, napping_ ? kNap : std::chrono::milliseconds(idle_ms));
     napping_ = false;
-    // Nobody is inside: answer probes and notice lost peers even while the application computes.
+    // No thread drives: answers probes and notices lost peers even while the application computes.
     if (!stopped_) turnOnce(lock);
     return;
   }
@@ -211,7 +215,7 @@ void Engine::sleep(Lock& lock, int longest_ms) {
   if (longest_ms >= 0) timeout_ms = timeout_ms < 0 ? longest_ms : std::min(timeout_ms, longest_ms);
   std::vector<pollfd> fds{{wake_fd_.get(), POLLIN, 0}};
   if (mesh_ != nullptr) mesh_->appendPollFds(fds);
-  // A board may have been written while we looked: gossamer/board.h.
+  // A peer may have written its board between the two checks: gossamer/board.h.
   const int grace_ms = static_cast<int>(kBoardGrace.count());
   const bool brief = polls && (timeout_ms < 0 || timeout_ms > grace_ms);
   sleeping_ = true;
@@ -229,8 +233,8 @@ void Engine::sleep(Lock& lock, int longest_ms) {
   if (mesh_ != nullptr) mesh_->sleepEndedOnLoop();
 }
 
-// Whoever stops driving wakes the others while operations are active, so only the first one has to. One that is
-// complete already, as a short message mostly is, needs nobody.
+// A driver that stops wakes the others while operations are active, so only the first operation has to. An operation
+// that is complete already, as short messages mostly are, needs no driver.
 void Engine::startedOnLoop(const Operation& operation) {
   const Operation* newest = active_.newest();
   const bool in_phases = newest != nullptr && newest->parent_ == &operation; // Its first phase began after it.
@@ -250,14 +254,14 @@ void Engine::addUnpostedOnLoop(Operation& operation) {
 }
 
 void Engine::notify(Lock& lock) {
-  (void)lock; // Held: a sleeper that is about to sleep cannot miss this.
+  (void)lock; // A sleeper that is about to sleep cannot miss this, because the lock is held.
   changed_.notify_all();
   wakeSleeper();
 }
 
 void Engine::wakeSleeper() {
   if (!sleeping_) return;
-  sleeping_ = false; // Once is enough.
+  sleeping_ = false; // Waking once is enough.
   const std::uint64_t one = 1;
   (void)!::write(wake_fd_.get(), &one, sizeof one);
 }

@@ -15,14 +15,14 @@ namespace goss {
 
 class History;
 
-/// State machine, all transitions under the engine's lock:
+/// States, all transitions under the engine's lock:
 ///   inactive --start--> active --complete--> complete --wait (persistent)--> inactive
 /// An operation completes exactly once per start, with a Status.
 class Operation {
  public:
   enum class State : std::uint8_t { inactive, active, complete };
 
-  /// What becomes of the communicator when it fails.
+  /// Scope of the operation's failure: the communicator, or only the operation.
   enum class Failure : std::uint8_t { ofAll, alone };
 
   explicit Operation(OperationHost& host, Failure failure = Failure::ofAll)
@@ -31,36 +31,37 @@ class Operation {
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
-  /// Posts what can be posted. The host has set the state to active.
+  /// Posts everything that can be posted. The host has set the state to active.
   virtual void startOnLoop() = 0;
-  /// Runs what became possible since the last call; called by the engine after transports progressed and the operation
-  /// asked for it.
+  /// Runs the steps that became possible since the last call; the engine calls it after transports progressed and the
+  /// operation asked for it.
   virtual void advanceOnLoop() = 0;
-  /// For operations that asked the engine for it: looks for what no transport reports. Returns whether there was
-  /// something.
+  /// Polls for events that no transport reports, for operations that asked the engine for it. Returns whether there was
+  /// one.
   virtual bool pollOnLoop() { return false; }
-  /// Completes if all that it waits for is there, without a turn of the loop: asked before another rank's abort ends
-  /// it, because that rank may have completed it.
+  /// Completes the operation if everything that it waits for has arrived, without a turn of the loop. Called before
+  /// another rank's abort ends it, because that rank may have completed the operation.
   virtual void lookOnceMoreOnLoop() {}
-  /// Takes everything back from the transports; afterwards they do not touch the operation's buffers.
+  /// Cancels everything at the transports; afterwards they do not touch the operation's buffers.
   virtual void withdrawOnLoop() = 0;
-  /// For reports: "all_reduce(sum) of 8 float32".
+  /// A text for reports: "all_reduce(sum) of 8 float32".
   [[nodiscard]] virtual std::string describe() const = 0;
   /// Ranks of the communicator whose messages this operation is waiting for.
   [[nodiscard]] virtual std::vector<int> waitingForRanks() const = 0;
   /// A collective takes its place, or places, in `history`, behind those that were started before. Called once before
-  /// startOnLoop(), unless the operation has been given its place.
+  /// startOnLoop(), unless the operation was given its place.
   virtual void numberOnLoop(History& history) { (void)history; }
   /// From numberOnLoop() on: the envelope that the other ranks' call must have too. Null for point-to-point messages,
-  /// and for operations of which the other ranks see only the phases.
+  /// and for operations of which other ranks see only the phases.
   [[nodiscard]] virtual const Envelope* envelope() const { return nullptr; }
-  /// Called as often as the ranks that are waited for are probed.
+  /// Called as often as the awaited ranks are probed.
   virtual void remindOnLoop() {}
-  /// Whether it goes on when the communicator fails, and starts on one that has.
+  /// Whether the operation survives a failure of the communicator, and may start after one.
   [[nodiscard]] virtual bool outlivesFailure() const { return false; }
-  /// Whether it may start now; else the error of that call, which changes nothing. Not asked where it fails alone.
+  /// Whether the operation may start now; else the error of that call, which changes nothing. Not called where the
+  /// operation fails alone.
   [[nodiscard]] virtual Status mayStartOnLoop() const { return Status::ok(); }
-  /// The tensor whose kept state it works on while it is active; 0: none.
+  /// The tensor whose kept state the operation uses while it is active; 0: none.
   [[nodiscard]] virtual std::uint64_t keptTensor() const { return 0; }
   /// How many encodings with the error feedback of keptTensor() are left to make: `of_sum` tells those of sums from
   /// those of this rank's own contribution. 0 for an operation in phases, whose codec keeps all to itself.
@@ -77,22 +78,23 @@ class Operation {
     parent_ = nullptr;
   }
   /// Whether it stands for any number of sends that were over at once.
-  [[nodiscard]] bool isAlwaysComplete() const { return home_ == Owner::fixed; }
+  [[nodiscard]] bool isAlwaysComplete() const { return owner_ == Owner::fixed; }
   [[nodiscard]] const Status& status() const { return status_; }
   /// The communicator that this operation belongs to.
   [[nodiscard]] OperationHost& host() const { return host_; }
 
   [[nodiscard]] TimePoint deadline() const { return deadline_; }
-  /// Moves the deadline of an active operation forward, if it is later.
+  /// Sets the deadline of an active operation to `latest`, if that is earlier.
   void endBefore(TimePoint latest) { deadline_ = std::min(deadline_, latest); }
   /// When the host is to probe next the ranks that this operation waits for.
   void setNextProbe(TimePoint time) { next_probe_ = time; }
 
-  std::int64_t timeout_ms = 0;     ///< From start to expiry; set before start.
-  std::uint64_t sequence = 0;      ///< Place among the communicator's collectives, the first if it takes several.
-  std::uint64_t payload_bytes = 0; ///< For the counters.
+  std::int64_t timeout_ms = 0; ///< From start to expiry; set before start.
+  /// Number among the communicator's collectives; the first if the operation takes several.
+  std::uint64_t sequence = 0;
+  std::uint64_t payload_bytes = 0; ///< Bytes that the counters add.
   bool persistent = false;
-  goss_message message{-1, 0, 0}; ///< What a completed receive got.
+  goss_message message{-1, 0, 0}; ///< Result of a completed receive.
 
  private:
   friend class ActiveOperations;
@@ -101,11 +103,11 @@ class Operation {
   friend class Messenger; // Its pool.
   friend class UnpostedReceives;
 
-  /// Where it is when nobody needs it.
+  /// Where the operation is kept while it is idle.
   enum class Owner : std::uint8_t {
-    caller, ///< Freed, or kept by what made it.
+    caller, ///< Freed, or kept by its creator.
     pool,   ///< The communicator's idle messages.
-    fixed,  ///< It stands for any number of sends that were over at once, and stays complete.
+    fixed,  ///< It stands for any number of sends that completed at once, and stays complete.
   };
 
   OperationHost& host_;
@@ -115,16 +117,18 @@ class Operation {
   TimePoint started_{};
   TimePoint deadline_{};
   TimePoint next_probe_{};
-  Operation* active_next_ = nullptr; ///< Engine's list of active operations, or of unposted receives; idle ones.
+  /// Link of the engine's list of active operations, of unposted receives, or of idle ones.
+  Operation* active_next_ = nullptr;
   Operation* active_previous_ = nullptr;
-  Operation* parent_ = nullptr;     ///< What it is a phase of: advanced when it has completed.
-  std::size_t handed_out_at_ = 0;   ///< Communicator's list of operations that callers hold.
-  Operation* dirty_next_ = nullptr; ///< Engine's list of operations to advance.
+  /// The operation of which this is a phase; it is advanced when this one has completed.
+  Operation* parent_ = nullptr;
+  std::size_t handed_out_at_ = 0;   ///< Index in the list of operations that callers hold.
+  Operation* dirty_next_ = nullptr; ///< Link of the engine's list of operations to advance.
   bool dirty_ = false;
-  bool numbered_ = false; ///< The sequence number for the coming start is set.
-  bool polled_ = false;   ///< In the engine's list of operations to poll.
+  bool numbered_ = false; ///< The sequence number for the next start is set.
+  bool polled_ = false;   ///< The operation is in the engine's list of operations to poll.
   bool timed_ = true;     ///< started_ is exact.
-  Owner home_ = Owner::caller;
+  Owner owner_ = Owner::caller;
   bool unposted_ = false; ///< An unposted receive of the engine: active, but not started.
   /// The communicator's event descriptor counts this operation's completion, until the caller collects it.
   bool signalled_ = false;

@@ -1,4 +1,4 @@
-/// What the engine and operations need of the communicator that an operation belongs to.
+/// The interface through which the engine and operations use the communicator of an operation.
 #ifndef GOSS_LIB_ENGINE_OPERATION_HOST_H_
 #define GOSS_LIB_ENGINE_OPERATION_HOST_H_
 
@@ -10,8 +10,7 @@ namespace goss {
 class Operation;
 
 /// Outlives its operations; two operations of one communicator have the same host. The engine calls these functions
-/// under its lock and only where something rare has happened: what is frequent, such as a completion, is no virtual
-/// call.
+/// under its lock and only for rare events: frequent ones, such as a completion, use no virtual call.
 class OperationHost {
  public:
   OperationHost(const OperationHost&) = delete;

@@ -12,7 +12,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstProbe(250);
-/// A hundred years: what is later would overflow the clock.
+/// A hundred years: a later time would overflow the clock.
 constexpr milliseconds kLongestTimeout(std::chrono::hours(24 * 36525));
 
 } // namespace
@@ -67,7 +67,7 @@ Status OperationTable::startPhaseOnLoop(Operation& phase, Operation& parent, std
   phase.parent_ = &parent;
   phase.sequence = place;
   phase.numbered_ = true;
-  history_.replace(place, *phase.envelope()); // Unless the place has become a later operation's.
+  history_.replace(place, *phase.envelope()); // Unless the number has become a later operation's.
   return startOnLoop(phase);
 }
 
@@ -82,10 +82,10 @@ Status OperationTable::collectOnLoop(Operation& operation, goss_message* message
 void OperationTable::completeOnLoop(Operation& operation, const Status& status) {
   if (operation.state_ != Operation::State::active) return;
   operation.state_ = Operation::State::complete;
-  if (!status.isOk() || !operation.status_.isOk()) operation.status_ = status; // Mostly both are.
+  if (!status.isOk() || !operation.status_.isOk()) operation.status_ = status; // In the common case both are ok.
   engine_.deactivateOnLoop(operation);
   if (operation.signalled_) signal_->add();
-  if (operation.parent_ != nullptr) { // Callers know the parent alone, which fails by itself.
+  if (operation.parent_ != nullptr) { // Callers know only the parent, which fails by itself.
     if (status.isOk() && operation.parent_->state_ == Operation::State::active)
       engine_.active().markDirty(*operation.parent_);
     return;

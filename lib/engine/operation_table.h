@@ -18,14 +18,14 @@
 
 namespace goss {
 
-/// Under the engine's lock.
+/// Used under the engine's lock.
 class OperationTable {
  public:
   /// For the operations of `host`; engine and host outlive the table.
   OperationTable(Engine& engine, OperationHost& host);
 
-  /// Makes the operation active and starts it. Error: it is as it was; the communicator has failed, or the operation
-  /// may not start now.
+  /// Makes the operation active and starts it. Errors, after which the operation is unchanged: the communicator has
+  /// failed, or the operation may not start now.
   Status startOnLoop(Operation& operation);
   /// As startOnLoop(), for a caller that collects the operation later: somebody else must drive it meanwhile.
   Status launchOnLoop(Operation& operation);
@@ -48,7 +48,7 @@ class OperationTable {
   /// Returns the status of an operation that is not active, and makes it inactive; ok for one that is inactive.
   /// `message` (may be null) is written on success.
   Status collectOnLoop(Operation& operation, goss_message* message);
-  /// Ends an active operation, and counts it; does nothing to another one.
+  /// Ends and counts an active operation; does nothing for other ones.
   void completeOnLoop(Operation& operation, const Status& status);
   /// Fails one operation that leaves the communicator usable.
   void failAloneOnLoop(Operation& operation, const Status& status);
@@ -56,7 +56,7 @@ class OperationTable {
   /// Calls `visit` for each active operation of this communicator; it may complete any of them.
   void forEachActiveOnLoop(const std::function<void(Operation&)>& visit);
 
-  /// From now on the operation is the caller's, until takeBack().
+  /// Transfers the operation to the caller, until takeBack().
   Operation* handOut(std::unique_ptr<Operation> operation);
   std::unique_ptr<Operation> takeBack(Operation& operation);
   /// Frees the operations that callers still hold.
@@ -65,13 +65,13 @@ class OperationTable {
   /// The descriptor that polls readable while operations that started since the first call are complete. Error:
   /// resource.
   Result<int> eventFd();
-  /// Whether operations that start now are to be told of: eventFd() was called.
+  /// Whether operations that start now raise the descriptor: eventFd() was called.
   [[nodiscard]] bool signals() const { return signal_ != nullptr; }
   /// The communicator has failed: the descriptor stays readable.
   void signalFailure() {
     if (signal_ != nullptr) signal_->stayRaised();
   }
-  /// The holder of `operation`, which signals, has seen its completion, or there will be none.
+  /// The caller has collected the completion of `operation`, which signals, or there will be none.
   void unsignal(Operation& operation);
 
   [[nodiscard]] Engine& engine() const { return engine_; }
@@ -101,7 +101,7 @@ class OperationTable {
   History history_;
   goss_counters counters_{};
   SampledDuration message_time_;
-  std::vector<Operation*> handed_out_;       ///< Owned; callers hold pointers.
+  std::vector<Operation*> handed_out_;       ///< Owned here; callers hold pointers.
   std::unique_ptr<CompletionSignal> signal_; ///< Null until a caller asks for it.
 };
 

@@ -9,11 +9,11 @@ namespace goss {
 
 namespace {
 
-/// How long a probe may wait for its answer when nobody drives the loop.
+/// How long a probe may wait for its answer when no thread drives the loop.
 constexpr int kIdleMs = 50;
 
-/// The application's signals are not ours to handle: a thread inherits the mask of its maker. The maker gets its own
-/// back, also when no thread can be made.
+/// The library must not handle the application's signals, and a thread inherits the signal mask of its creator. The
+/// creator's mask is restored, also when no thread can be made.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

@@ -1,4 +1,4 @@
-/// How long short operations take, without reading the clock for each.
+/// Measures how long short operations take, without reading the clock for each.
 #ifndef GOSS_LIB_ENGINE_SAMPLED_DURATION_H_
 #define GOSS_LIB_ENGINE_SAMPLED_DURATION_H_
 
@@ -15,21 +15,21 @@ class SampledDuration {
  public:
   /// Whether the next operation is to be timed.
   [[nodiscard]] bool isDue() const { return count_ % kTimedOf == 0; }
-  /// When the next operation begins; zero: it is not timed.
+  /// Start time of the next operation; zero: it is not timed.
   [[nodiscard]] platform::Clock::time_point begin() const {
     return isDue() ? platform::Clock::now() : platform::Clock::time_point{};
   }
-  /// The operation that began at `begun` is over. Returns how long it counts.
+  /// The operation that began at `begun` is over. Returns the duration that it counts.
   std::chrono::nanoseconds end(platform::Clock::time_point begun) {
     ++count_;
     if (begun != platform::Clock::time_point{}) last_ = platform::Clock::now() - begun;
     return last_;
   }
-  /// The next operation is not ended by end().
+  /// The next operation will not call end().
   void skip() { ++count_; }
-  /// An operation took so long.
+  /// Sets the duration that was measured elsewhere.
   void set(std::chrono::nanoseconds took) { last_ = took; }
-  /// What an operation that is not timed counts.
+  /// The duration that an operation counts if it is not timed.
   [[nodiscard]] std::chrono::nanoseconds last() const { return last_; }
 
  private:

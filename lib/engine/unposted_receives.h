@@ -24,7 +24,7 @@ class UnpostedReceives {
   void removeFirst() { takeFirst(first_); }
   /// Each becomes an ordinary operation.
   void startAll() {
-    // Each would start those behind it first.
+    // Starting one would start those behind it first, so the list is taken at once.
     for (Operation* at = std::exchange(first_, nullptr); at != nullptr;) {
       Operation& operation = takeFirst(at);
       operation.host().startUnposted(operation);

@@ -33,7 +33,7 @@ void CodecWork::reserve(std::uint64_t elems) {
   if (values_.size() < elems) values_.resize(elems);
 }
 
-/// Numbers are computed where they will be, if that is float32.
+/// Numbers are computed in their destination, if that is float32.
 float* CodecWork::valuesFor(std::byte* target) {
   return target != nullptr && dtype_ == GOSS_FLOAT32 ? reinterpret_cast<float*>(target) : values_.data();
 }

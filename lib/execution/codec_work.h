@@ -15,26 +15,26 @@ namespace goss {
 /// One encode or decode step, bound to memory: target, out = finish(base + payloads).
 struct CodecStep {
   std::uint64_t elems = 0;
-  const std::byte* base = nullptr;       ///< Numbers of the call's dtype, or null.
+  const std::byte* base = nullptr;       ///< Numbers of the call's dtype; may be null.
   std::span<const PayloadView> payloads; ///< Added in this order.
-  bool payloads_are_results = false;     ///< Which of the two codecs they are of.
-  bool finishes = false;                 ///< The mean is taken, where it is a mean.
-  std::byte* target = nullptr;           ///< Where the numbers go, or null.
-  std::span<std::byte> out;              ///< encode only: where the payload goes.
-  bool out_is_result = false;            ///< Which of the two codecs it will be of.
+  bool payloads_are_results = false;     ///< Which of the two codecs the payloads belong to.
+  bool finishes = false;                 ///< The mean is computed, if the op is a mean.
+  std::byte* target = nullptr;           ///< Destination of the numbers; may be null.
+  std::span<std::byte> out;              ///< encode only: destination of the payload.
+  bool out_is_result = false;            ///< Which of the two codecs encodes the payload.
   std::size_t bytes = 0;                 ///< Set by encode().
   KeptFeedback kept;                     ///< Error feedback of this encoding.
   Randomness random;
-  std::uint64_t first_element = 0; ///< Of the tensor.
+  std::uint64_t first_element = 0; ///< First element within the tensor.
 };
 
-/// Random streams of a call's operation number `draw` on this rank. `stream` tells its encodings apart.
+/// Random streams of a call's operation number `draw` on this rank. `stream` distinguishes its encodings.
 Randomness randomnessOf(const Call& call, std::uint64_t draw, std::uint32_t stream, int rank);
 
-/// Scratch memory that grows to the longest chunk and then stays. One step at a time.
+/// Scratch memory that grows to the longest chunk and is kept. One step at a time.
 class CodecWork {
  public:
-  /// Before the first step, and when the call changed.
+  /// Called before the first step, and when the call has changed.
   void bind(const Call& call, int ranks);
   Status encode(CodecStep& step);
   Status decode(const CodecStep& step);
@@ -56,7 +56,7 @@ class CodecWork {
 
   const CodecPair* codecs_ = nullptr;
   DType dtype_ = GOSS_FLOAT32;
-  float factor_ = 1; ///< At the finish.
+  float factor_ = 1; ///< Factor of the finish.
   FeedbackWork feedback_;
   std::vector<float> values_;
   std::vector<std::byte> scratch_storage_;

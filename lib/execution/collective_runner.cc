@@ -19,7 +19,7 @@ bool CollectiveRunner::tryRunOnLoop(Execution& execution) {
   const int yields = engine.oversubscribed() ? Engine::kYields : 0;
   bool done = execution.tryRunOnLoop(yields > 0 ? 1 : Engine::kLooks);
   for (int i = 0; !done && i < yields && engine.yieldOnLoop(); ++i)
-    done = execution.lookAgainOnLoop(1);
+    done = execution.tryRunOnLoop(1);
   if (!done) {
     board_time_.skip();
     return false;
@@ -92,7 +92,7 @@ void CollectiveRunner::releaseOnLoop(Operation& operation) {
 
 Result<std::unique_ptr<MultiPhaseOperation>> CollectiveRunner::acquireMultiPhaseOnLoop(const Call& call) {
   if (!environment_.operations.failure().isOk()) return environment_.operations.failure();
-  if (!call.algorithm.empty()) { // A wrong name that a phase stumbles over would fail the communicator.
+  if (!call.algorithm.empty()) { // A wrong name that only a phase finds would fail the communicator.
     if (Status status = pool_.check(call, sizeof(float)); !status.isOk()) return status;
   }
   std::unique_ptr<MultiPhaseOperation> operation =
@@ -117,8 +117,7 @@ Status CollectiveRunner::runMultiPhase(Engine::Lock& lock, const Call& call) {
   return status;
 }
 
-// ---- The links that calls are planned by
-// -----------------------------------------------------------------------------
+// ---- The links that calls are planned by ---------------------------------------------------------------------------
 
 schedule::Links CollectiveRunner::linksBetweenPhases() {
   auto lock = environment_.engine.enter();

@@ -21,6 +21,8 @@ namespace goss {
 class CollectiveRunner {
  public:
   CollectiveRunner(const RunEnvironment& environment, Planner planner);
+  CollectiveRunner(const CollectiveRunner&) = delete; // pool_ refers to environment_.
+  CollectiveRunner& operator=(const CollectiveRunner&) = delete;
 
   /// Runs a call to its end in this thread.
   Status run(const Call& call);
@@ -34,8 +36,8 @@ class CollectiveRunner {
   /// Ends the caller's use of an operation that start() returned, and that is not active.
   void releaseOnLoop(Operation& operation);
 
-  /// The links that calls are planned by. Blocks until no operation in phases is active: each phase is planned when it
-  /// begins, and those of one operation must not see the links change between them on one rank, and before them on
+  /// The links by which calls are planned. Blocks until no multi-phase operation is active: each phase is planned when
+  /// it begins, and the links must not change between the phases of one operation on one rank, and before them on
   /// another.
   schedule::Links linksBetweenPhases();
   /// Later calls, and communicators that inherit the links, are planned by `links`, which must be equal on all ranks.
@@ -58,7 +60,7 @@ class CollectiveRunner {
   const RunEnvironment environment_;
   ExecutionPool pool_;
   IdleList<MultiPhaseOperation> idle_multi_phase_;
-  SampledDuration board_time_; ///< Of collectives on boards that do not become active.
+  SampledDuration board_time_; ///< Duration of collectives on boards that do not become active.
   bool measured_ = false;      ///< The links come from useLinks(), of this communicator or its parent.
 };
 

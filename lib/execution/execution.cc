@@ -25,14 +25,14 @@ std::vector<std::vector<std::uint32_t>> dependentsOf(const Schedule& schedule) {
   return dependents;
 }
 
-/// From here on a vector, its result and the peer's do not stay in a processor's last-level cache.
+/// From this size on a vector, its result and the peer's do not stay in a processor's last-level cache.
 constexpr std::uint64_t kStreamedPayloadBytes = 8u << 20;
 
-/// Ranks that planned differently (another algorithm or fragment count) must notice it, not exchange nonsense.
+/// Ranks that planned differently (another algorithm or fragment count) must notice it instead of exchanging nonsense.
 std::uint32_t planHash(const Plan& plan, const Call& call) {
   const std::uint64_t codecs = call.codecs != nullptr ? call.codecs->hash ^ call.tensor : 0;
   const XXH64_hash_t name = XXH64(plan.algorithm.data(), plan.algorithm.size(), plan.fragments ^ codecs);
-  // An all_to_allv has no counts that all ranks give alike.
+  // An all_to_allv has no counts that are equal on all ranks.
   const std::uint32_t uneven = call.uneven ? 0x9e3779b9u : 0;
   return static_cast<std::uint32_t>(name ^ (name >> 32)) ^ call.counts_hash ^ uneven;
 }
@@ -90,9 +90,9 @@ void Execution::bind(const Call& call) {
   envelope_ = signature_.encode();
   const BoardChannel* channel = environment_.boards;
   // Phases begin when the ones before have ended: on the board they would have no place that all ranks agree on.
-  flat_ = plan_->on_board && channel != nullptr && call.phase_of == nullptr && channel->fits(call);
+  on_board_ = plan_->on_board && channel != nullptr && call.phase_of == nullptr && channel->fits(call);
   context_->binding = ++binding_;
-  if (flat_) {
+  if (on_board_) {
     channel->bind(work_, call);
     return;
   }
@@ -128,29 +128,23 @@ void Execution::numberOnLoop(History& history) {
 }
 
 bool Execution::tryRunOnLoop(int looks) {
-  at_once_ = true;
-  return lookAgainOnLoop(looks);
-}
-
-bool Execution::lookAgainOnLoop(int looks) {
   BoardChannel& channel = *environment_.boards;
   const bool had_written = work_.number != 0;
   const BoardChannel::Outcome outcome = channel.advance(work_, looks);
   if (!had_written && work_.number != 0) channel.wakeOthers();
   if (outcome != BoardChannel::Outcome::done) return false;
-  at_once_ = false;
-  countFlatOnLoop();
+  countBoardBytesOnLoop();
   return true;
 }
 
-void Execution::advanceFlatOnLoop() {
+void Execution::advanceOnBoardOnLoop() {
   BoardChannel& channel = *environment_.boards;
   const bool had_written = work_.number != 0;
   const BoardChannel::Outcome outcome = channel.advance(work_);
   if (!had_written && work_.number != 0) channel.wakeOthers();
   if (outcome == BoardChannel::Outcome::done) {
-    countFlatOnLoop();
-    leaveFlatOnLoop();
+    countBoardBytesOnLoop();
+    leaveBoardOnLoop();
     environment_.operations.completeOnLoop(*this, Status::ok());
   } else if (outcome == BoardChannel::Outcome::mismatch) {
     environment_.mismatches.disagree(*this, work_.next, channel.envelopeOf(work_));
@@ -159,16 +153,16 @@ void Execution::advanceFlatOnLoop() {
   }
 }
 
-/// The next in the queue gets its turn.
-void Execution::leaveFlatOnLoop() {
+/// The next operation in the queue gets its turn.
+void Execution::leaveBoardOnLoop() {
   if (!queued_) return;
   queued_ = false;
   Operation* next = environment_.boards->leave(*this);
   if (next != nullptr) environment_.engine.active().markDirty(*next);
 }
 
-/// As if the bytes had gone to each other rank in a message.
-void Execution::countFlatOnLoop() {
+/// Counts as if the bytes had gone to each other rank in a message.
+void Execution::countBoardBytesOnLoop() {
   const auto others = static_cast<std::uint64_t>(environment_.group.size() - 1);
   goss_counters& counters = environment_.operations.counters();
   counters.wire_bytes_sent += work_.posts * others;
@@ -184,36 +178,36 @@ std::string Execution::describe() const {
 }
 
 bool Execution::pollOnLoop() {
-  if (!flat_) {
+  if (!on_board_) {
     const auto has_work = [](const std::unique_ptr<Run>& run) { return run->active() && run->mayDoCodecWork(); };
     if (std::none_of(runs_.begin(), runs_.end(), has_work)) return false;
     advanceOnLoop();
     return true;
   }
-  advanceFlatOnLoop();
+  advanceOnBoardOnLoop();
   if (state() != State::active) return true;
   const int rank = environment_.boards->awaited(work_);
   if (rank < 0) return false;
   const Status link = environment_.mesh.linkStatus(environment_.group.worldRank(rank));
   if (link.isOk()) return false;
-  // It may have written before it left, but after we looked.
-  advanceFlatOnLoop();
+  // A rank may have written before it left, but after the last look.
+  advanceOnBoardOnLoop();
   if (state() == State::active) environment_.fail(link);
   return true;
 }
 
-/// One that has not written has not its turn, or was not completed by anybody.
+/// Only an operation that has written can have been completed by a peer.
 void Execution::lookOnceMoreOnLoop() {
-  if (flat_ && work_.number != 0) advanceFlatOnLoop();
+  if (on_board_ && work_.number != 0) advanceOnBoardOnLoop();
 }
 
-/// Of error feedback: a phase works on the whole's.
+/// The tensor of error feedback. A phase works on that of its multi-phase operation.
 std::uint64_t Execution::keptTensor() const {
   const bool keeps = call_.codecs != nullptr && call_.phase_of == nullptr && call_.codecs->feedback();
   return keeps ? call_.tensor : 0;
 }
 
-/// It would cut what an operation in phases holds spans of.
+/// Error feedback would cut the ranges of a tensor that an operation in phases holds.
 Status Execution::mayStartOnLoop() const {
   if (keptTensor() == 0 || !holdsTensorOnLoop(environment_.operations, keptTensor())) return Status::ok();
   return tensorInUse(*this);
@@ -222,10 +216,9 @@ Status Execution::mayStartOnLoop() const {
 std::uint64_t Execution::encodingsLeft(bool of_sum) const { return context_->outcome.encodings_left[of_sum]; }
 
 void Execution::startOnLoop() {
-  if (flat_) {
-    at_once_ = false;
+  if (on_board_) {
     queued_ = true;
-    if (environment_.boards->enter(*this)) advanceFlatOnLoop();
+    if (environment_.boards->enter(*this)) advanceOnBoardOnLoop();
     return;
   }
   context_->outcome = {};
@@ -248,7 +241,7 @@ void Execution::failOnLoop() {
 }
 
 void Execution::advanceOnLoop() {
-  if (flat_) return advanceFlatOnLoop();
+  if (on_board_) return advanceOnBoardOnLoop();
   Status& failure = context_->outcome.failure;
   for (const auto& run : runs_) {
     while (failure.isOk() && run->active()) {
@@ -267,14 +260,14 @@ void Execution::advanceOnLoop() {
 }
 
 void Execution::withdrawOnLoop() {
-  leaveFlatOnLoop();
+  leaveBoardOnLoop();
   for (const auto& run : runs_)
     run->withdraw();
 }
 
 std::vector<int> Execution::waitingForRanks() const {
   std::vector<int> ranks;
-  if (flat_) {
+  if (on_board_) {
     environment_.boards->appendAwaited(work_, ranks);
     return ranks;
   }

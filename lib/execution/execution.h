@@ -17,10 +17,11 @@ namespace goss {
 class Run;
 struct RunContext;
 
-/// One collective operation. Reusable: a persistent request, or the communicator's store of idle executions, binds and
-/// starts the same object again without allocating. Everything after construction happens under the engine's lock.
+/// One collective operation. Reusable: a persistent request, or ExecutionPool, binds and starts the same object again
+/// without allocating. Everything after construction happens under the engine's lock.
 ///
-/// A small one may run on the board instead (boards/board_channel.h): then no step is run, and it is polled.
+/// A small collective may run on the board instead (boards/board_channel.h): then no step is run, and the engine polls
+/// the execution.
 ///
 /// Pipelining: the plan cuts the buffers into fragments that run the same schedule; at most `window` are in flight,
 /// each with scratch of its own.
@@ -38,15 +39,14 @@ class Execution final : public Operation {
   [[nodiscard]] const Envelope* envelope() const override { return &envelope_; }
 
   [[nodiscard]] bool isBoundTo(const Call& call) const { return binding_ > 0 && call == bound_; }
-  /// Changes whenever bind() was given something else.
+  /// Changes whenever bind() gets another call.
   [[nodiscard]] std::uint64_t binding() const { return binding_; }
   /// Whether it runs on the board.
-  [[nodiscard]] bool runsOnBoard() const { return flat_; }
-  /// A flat one that nothing is queued before: writes and looks up to `looks` times for the others. True: it is done.
-  /// False: startOnLoop() must follow, which goes on where this left off.
+  [[nodiscard]] bool runsOnBoard() const { return on_board_; }
+  /// Where the execution runs on the board and no other is queued there: writes on the board and looks up to `looks`
+  /// times for what the others write; may be called again. True: the execution is done. False: startOnLoop() must
+  /// follow, which goes on where this left off.
   [[nodiscard]] bool tryRunOnLoop(int looks);
-  /// Looks again after that was false.
-  [[nodiscard]] bool lookAgainOnLoop(int looks);
 
   [[nodiscard]] Status mayStartOnLoop() const override;
   [[nodiscard]] std::uint64_t keptTensor() const override;
@@ -63,28 +63,27 @@ class Execution final : public Operation {
   void makeRuns();
   void stageInput();
   void failOnLoop();
-  void advanceFlatOnLoop();
-  void leaveFlatOnLoop();
-  void countFlatOnLoop();
+  void advanceOnBoardOnLoop();
+  void leaveBoardOnLoop();
+  void countBoardBytesOnLoop();
 
   const RunEnvironment& environment_;
   std::shared_ptr<const Plan> plan_;
   std::vector<std::vector<std::uint32_t>> dependents_; ///< By step: steps that wait for it.
   Call bound_;                                         ///< As the caller gave it.
-  Call call_;                                          ///< With what the plan adds.
+  Call call_;                                          ///< The call with the plan's additions.
   Signature signature_;
-  Envelope envelope_{}; ///< Of signature_.
+  Envelope envelope_{}; ///< Encoded signature_.
   std::uint64_t binding_ = 0;
-  bool flat_ = false;
-  bool at_once_ = false; ///< tryRunOnLoop() has begun it.
-  bool queued_ = false;  ///< In the flat channel's queue.
+  bool on_board_ = false;
+  bool queued_ = false; ///< In the queue of the board channel.
   BoardCollective work_;
   std::unique_ptr<RunContext> context_;
   bool needs_staging_ = false;
-  /// Copy of the input: scaled (GOSS_PREMUL_SUM), or out of the way of an in-place exchange.
+  /// Copy of the input: scaled (GOSS_PREMUL_SUM), or taken away from an in-place exchange.
   std::vector<std::byte> staged_;
   CodecWork codec_;                        ///< Of compressed calls.
-  std::vector<std::unique_ptr<Run>> runs_; ///< None while it was flat only.
+  std::vector<std::unique_ptr<Run>> runs_; ///< Empty while it has run on the board alone.
   std::uint32_t next_fragment_ = 0;
   std::uint32_t fragments_left_ = 0;
 };

@@ -34,7 +34,6 @@ Result<std::unique_ptr<Execution>> ExecutionPool::acquire(const Call& call) {
     execution = std::make_unique<Execution>(environment_, plan.take());
   }
   execution->bind(call);
-  execution->setInactive();
   if (call.codecs != nullptr && call.phase_of == nullptr) environment_.mismatches.know(call.codecs);
   if (execution->timeout_ms == 0) execution->timeout_ms = environment_.default_timeout_ms;
   return execution;
@@ -45,6 +44,7 @@ void ExecutionPool::release(std::unique_ptr<Execution> execution) {
     idle_.clear();
     cached_ = {};
   }
+  execution->setInactive();
   const Plan* plan = &execution->plan();
   idle_[plan] = std::move(execution);
 }
@@ -75,7 +75,7 @@ void ExecutionPool::cache(const CallKey& key, const Call& call) {
 
 void ExecutionPool::useLinks(schedule::Links links) {
   planner_.useLinks(std::move(links));
-  // What is bound to plans of before would be taken again for equal calls.
+  // Cached calls are bound to earlier plans.
   cached_ = {};
   idle_.clear();
 }

@@ -14,7 +14,7 @@
 
 namespace goss {
 
-/// Of one communicator. Every function wants the engine's lock.
+/// The pool of one communicator. Every function needs the engine's lock.
 class ExecutionPool {
  public:
   /// The environment outlives the pool.

@@ -64,14 +64,14 @@ Status FeedbackWork::encodeError(std::span<const float> values) {
 }
 
 Status FeedbackWork::end() {
-  if (kept_.momentum != nullptr) { // An overflow is shown once and then forgotten, as in residuals.
+  if (kept_.momentum != nullptr) { // An overflow is encoded once and then forgotten, as in residuals.
     for (float& value : std::span(kept_.momentum, count_))
       value = std::isfinite(value) ? value : 0.0f;
   }
   if (!feedback_.eight_bit || kept_.residual == nullptr) return Status::ok();
   for (float& value : lost_)
     value = (1.0f - feedback_.keep) * value;
-  // What is kept was decoded from such a payload; encoding it gives the same one again.
+  // The kept error was decoded from such a payload; encoding it gives the same payload again.
   if (Status status = encodeError({kept_.residual, count_}); !status.isOk()) return status;
   const PayloadView payload = error_;
   DecodeJob job;

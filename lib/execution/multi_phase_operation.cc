@@ -19,8 +19,8 @@ std::size_t paddedCount(std::size_t count, std::size_t columns) {
   return columns == 0 ? count : (count + columns - 1) / columns * columns;
 }
 
-/// A codec that needs a matrix and is told of none gets one that is nearly square. 0, so that nothing is added: what
-/// would have one row only, or what the codec sums as it is, because its factors would not be smaller.
+/// Columns for a codec that needs a matrix when the caller gives none: nearly square. 0, so that nothing is added: for
+/// a vector that would have one row only, or that the codec sums as it is because its factors would not be smaller.
 std::size_t columnsFor(const Codec& codec, std::size_t count) {
   const CodecTraits traits = codec.traits();
   if (!traits.needs_shape || count == 0) return 0;
@@ -89,7 +89,7 @@ std::vector<int> MultiPhaseOperation::waitingForRanks() const {
   return execution_ != nullptr ? execution_->waitingForRanks() : std::vector<int>();
 }
 
-/// Others' error feedback would cut what this one holds spans of.
+/// Other operations' error feedback would re-cut the slots that this one holds.
 Status MultiPhaseOperation::mayStartOnLoop() const {
   const bool used = call_.tensor != 0 && holdsTensorOnLoop(environment_.operations, call_.tensor, TensorHolders::all);
   return used ? tensorInUse(*this) : Status::ok();
@@ -98,7 +98,7 @@ Status MultiPhaseOperation::mayStartOnLoop() const {
 void MultiPhaseOperation::numberOnLoop(History& history) {
   sequence = history.next();
   Signature signature = wholeSignature();
-  // Until its phases begin there is nothing to compare with others' probes.
+  // Until the phases begin there is no envelope to compare with others' probes.
   signature.kind = Signature::Kind::control;
   for (std::uint32_t& place : histories_) {
     place = signature.history = history.hash();
@@ -125,7 +125,7 @@ bool MultiPhaseOperation::pollOnLoop() {
   return true;
 }
 
-/// The memory that codec and phases want may not be there. It is active: an exception would leave it in the engine's
+/// Memory for the codec and phases may be short. The operation is active: an exception would leave it in the engine's
 /// lists when its owner is gone, and end the process on the progress thread.
 void MultiPhaseOperation::workOnLoop(bool first) {
   Status status;
@@ -199,7 +199,8 @@ Status MultiPhaseOperation::begin() {
   return Status::ok();
 }
 
-/// Computes up to the next phase that has anything to exchange, to the end, or until others are to have their turn.
+/// Computes up to the next phase that exchanges something, to the end, or until other operations are to have their
+/// turn.
 Status MultiPhaseOperation::goOn() {
   computing_ = false;
   while (true) {
@@ -240,7 +241,7 @@ Call MultiPhaseOperation::phaseCall(const Phase& phase) {
   call.input = call.output = values.data();
   call.count = values.size();
   setUniformShape(call, environment_.group.size());
-  // To others and to people it is the caller's operation.
+  // In errors and for other ranks it is the caller's operation.
   PhaseOf phase_of{call_.codecs, wholeSignature()};
   const std::uint64_t identity[] = {call_.codecs->hash, call_.tensor, draw_, phase_, call.count};
   phase_of.signature.detail = static_cast<std::uint32_t>(XXH64(identity, sizeof identity, 0));
@@ -272,7 +273,7 @@ Status MultiPhaseOperation::startPhase(const Phase& phase) {
 
 Status MultiPhaseOperation::finish() {
   run_ = nullptr;
-  if (feedback_.residual() != nullptr) // What the codec made of the zeros at the end is no loss of anybody's.
+  if (feedback_.residual() != nullptr) // What the codec computed from the padding is no loss.
     std::fill(feedback_.residual() + call_.count, feedback_.residual() + values_.size(), 0.0f);
   if (Status status = feedback_.end(); !status.isOk()) return status;
   if (call_.op != GOSS_AVG && environment_.group.size() > 1) { // Codecs deliver means.

@@ -1,5 +1,5 @@
-/// An all_reduce with a multi-phase codec: the codec's run says which collective it needs next, and each becomes an
-/// execution of its own.
+/// An all_reduce with a multi-phase codec: the codec's run says which collective it needs next, and each of these
+/// becomes an execution.
 #ifndef GOSS_LIB_EXECUTION_MULTI_PHASE_OPERATION_H_
 #define GOSS_LIB_EXECUTION_MULTI_PHASE_OPERATION_H_
 
@@ -18,25 +18,25 @@ namespace goss {
 
 class PreparedPayload;
 
-/// Shows `use` the phases that a multi-phase codec asks for, by running it on `count` ones of one rank, alone: how much
-/// there is to exchange depends on counts only, as long as the numbers are finite and not all zero. Takes the time and
-/// the memory of one operation. Stops at the first error, of `use` too.
+/// Passes to `use` the phases that a multi-phase codec asks for, by running it on `count` ones of one rank, alone: how
+/// much there is to exchange depends on counts only, as long as the numbers are finite and not all zero. Takes the time
+/// and the memory of one operation. Stops at the first error, also of `use`.
 Status forEachPhase(const Compression& compression, std::size_t count, int ranks,
                     const std::function<Status(const Phase&)>& use);
 
 /// Its phases take consecutive places among the communicator's operations, kMaxPhases of them whether or not they are
-/// needed, so that ranks agree on them while other operations run beside it. The caller's vector is copied to float32,
-/// and the state of error feedback and of the codec is the communicator's. Results are bit-identical on all ranks.
+/// needed, so that ranks agree on them while other operations run beside it. The caller's vector is copied to float32;
+/// the communicator holds the state of error feedback and of the codec. Results are bit-identical on all ranks.
 ///
-/// What the codec computes between phases runs on the loop, in the pieces that it makes (empty phases): between
-/// them others' operations go on, and their probes are answered.
+/// Computations between phases run on the loop, in the slices that the codec makes (empty phases): between slices other
+/// operations progress, and probes are answered.
 class MultiPhaseOperation final : public Operation {
  public:
   /// Environment and pool outlive it.
   MultiPhaseOperation(const RunEnvironment& environment, ExecutionPool& pool, const Call& call);
   ~MultiPhaseOperation() override;
 
-  /// Not while active; `call` is of the same codec and count.
+  /// Not while active; `call` has the same codec and count as before.
   void bind(const Call& call);
   [[nodiscard]] bool fits(const Call& call) const;
   /// Memory that it keeps while it is idle.
@@ -66,19 +66,19 @@ class MultiPhaseOperation final : public Operation {
   void closePlaces();
 
   const RunEnvironment& environment_;
-  ExecutionPool& pool_; ///< Of the executions that its phases are.
+  ExecutionPool& pool_; ///< Holds the executions of its phases.
   Call call_;
-  const std::size_t columns_;      ///< Of the matrix; 0: it is none.
-  std::vector<float> values_;      ///< The vector, with zeros up to whole rows.
-  std::vector<float> own_factors_; ///< Of calls whose tensor has no name.
+  const std::size_t columns_;      ///< Columns of the matrix; 0: the codec needs none.
+  std::vector<float> values_;      ///< The vector, padded with zeros to whole rows.
+  std::vector<float> own_factors_; ///< Codec state of calls whose tensor has no name.
   std::span<float> factors_;
   FeedbackWork feedback_;
   std::uint64_t draw_ = 0;
   std::array<std::uint32_t, kMaxPhases> histories_{}; ///< By phase: Signature::history.
-  std::uint32_t phase_ = 0;                           ///< Phases begun.
-  bool computing_ = false;                            ///< The codec has more to compute before the next one.
+  std::uint32_t phase_ = 0;                           ///< Number of phases begun.
+  bool computing_ = false;                            ///< The codec has to compute more before the next phase.
   std::unique_ptr<CodecRun> run_;
-  std::shared_ptr<PreparedPayload> payload_; ///< Of add phases.
+  std::shared_ptr<PreparedPayload> payload_; ///< Used by add phases.
   std::shared_ptr<const CodecPair> payload_codecs_;
   std::unique_ptr<Execution> execution_; ///< The phase that runs.
 };

@@ -1,4 +1,4 @@
-/// A payload that is there already, as a codec: so that payloads are summed by any compressed all_reduce.
+/// A codec for a payload that exists already, so that any compressed all_reduce can sum payloads.
 #ifndef GOSS_LIB_EXECUTION_PREPARED_PAYLOAD_H_
 #define GOSS_LIB_EXECUTION_PREPARED_PAYLOAD_H_
 
@@ -13,7 +13,7 @@ namespace goss {
 class PreparedPayload final : public Codec {
  public:
   explicit PreparedPayload(std::string name) : name_(std::move(name)) {}
-  /// Until the next one; the phase's memory is lent. It has a codec.
+  /// Sets the phase until the next call; its memory is lent. The phase has a codec.
   void prepare(const Phase& phase) { phase_ = phase; }
 
   [[nodiscard]] std::string spec() const override { return name_; }
@@ -29,7 +29,7 @@ class PreparedPayload final : public Codec {
   Status addPayload(PayloadView payload, std::size_t count, std::span<std::byte> into) const override {
     return phase_.codec->addPayload(payload, count, into);
   }
-  /// Whether the words are long enough is the run's affair.
+  /// The run ensures that the words are long enough.
   [[nodiscard]] std::uint32_t sumBits(std::uint32_t) const override { return 32; }
 
  private:

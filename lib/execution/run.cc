@@ -35,7 +35,7 @@ class Run::SendStep final : public SendOperation {
     }
   }
   bool posted = false;
-  std::uint32_t reply_step = kNoStep; ///< The step that receives what becomes of this chunk, from the same peer.
+  std::uint32_t reply_step = kNoStep; ///< The step that receives the reply to this chunk, from the same peer.
 
  private:
   Run& run_;
@@ -64,7 +64,7 @@ class Run::RecvStep final : public RecvOperation {
   }
 
   void onData(std::size_t offset, std::span<const std::byte> bytes) override {
-    (void)offset; // In order; the cursor knows.
+    (void)offset; // Bytes come in order, so the cursor suffices.
     const Schedule& schedule = *run_.context_.schedule;
     const Step& step = schedule.steps[step_];
     const Call& call = *run_.context_.call;
@@ -107,19 +107,19 @@ class Run::RecvStep final : public RecvOperation {
     }
   }
 
-  Envelope envelope{}; ///< What the message must carry.
+  Envelope envelope{}; ///< The envelope that the message must carry.
   bool posted = false;
-  bool takes_payload = false; ///< Shorter messages are welcome.
+  bool takes_payload = false; ///< Shorter messages are allowed.
   std::uint32_t first_target = 0;
-  bool ends = false; ///< No later step of this rank needs the result, but for sending a finished one.
-  /// The steps that finish the result and send it to the same peer, and nobody else.
+  bool ends = false; ///< No later step of this rank needs the result, except to send a finished one.
+  /// The steps that finish the result and send it to the same peer, and to no other rank.
   std::uint32_t finish_step = kNoStep;
   std::uint32_t reply_step = kNoStep;
 
  private:
   Run& run_;
   const std::uint32_t step_;
-  std::uint32_t slot_ = 0; ///< Cursor of onData.
+  std::uint32_t slot_ = 0; ///< Cursor of onData().
   std::uint64_t done_elems_ = 0;
 };
 
@@ -157,8 +157,8 @@ Run::Run(Operation& operation, const RunEnvironment& environment, RunContext& co
 Run::~Run() { withdraw(); }
 
 // Where a rank adds to a chunk that a peer sent and returns the result, both may be done at once: the owner writes the
-// result into the peer's memory as it adds. That is a matter of this rank's schedule alone at either end: the peer's
-// receive depends on nothing but its send, and the owner's send on nothing but its sum.
+// result into the peer's memory as it adds. Each end decides by its own schedule: the peer's receive depends only on
+// its send, and the owner's send only on its sum.
 void Run::pairReplies() {
   const Schedule& schedule = *context_.schedule;
   const auto onlyNext = [&](std::uint32_t index, StepKind kind) {
@@ -193,7 +193,8 @@ void Run::pairReplies() {
   }
 }
 
-// Of vectors that caches do not keep: others are better read by those who need them.
+// Replies in place are used for vectors that caches do not hold: the ranks that need shorter ones better read them
+// themselves.
 void Run::resolveReply(std::uint32_t index) {
   const Step& step = context_.schedule->steps[index];
   if (recvs_[index]) {
@@ -211,13 +212,13 @@ void Run::resolveReply(std::uint32_t index) {
   if (room.capacity == message.capacity && (apart || from == to)) send.reply.buffer = room.data;
 }
 
-// What is reduced again or passed on is better left in the caches.
+// Whether the result is neither reduced again nor passed on: any other result is better left in the caches.
 bool Run::isLastUse(std::uint32_t index) const {
   const Schedule& schedule = *context_.schedule;
   const bool reduces = schedule.steps[index].kind == StepKind::recvReduce;
   for (const std::uint32_t dependent : (*context_.dependents)[index]) {
     const StepKind kind = schedule.steps[dependent].kind;
-    if (kind != StepKind::finish && !(reduces && kind == StepKind::send)) return false; // Nor what is to be decoded.
+    if (kind != StepKind::finish && !(reduces && kind == StepKind::send)) return false; // Nor is it to be decoded.
   }
   return true;
 }
@@ -366,8 +367,8 @@ Status Run::advance() {
 }
 
 bool Run::movesNothing(const Step& step) const {
-  // Both ends know that a message is empty, except in an uneven all_to_all, where each knows only its own counts. A
-  // barrier's messages are empty, and their arrival is all that matters.
+  // Empty messages are not sent, because both ends know that they are empty; except in an uneven all_to_all, where each
+  // rank knows only its own counts, and in a barrier, where only the arrival matters.
   const Call& call = *context_.call;
   if (call.collective == Collective::barrier || (call.uneven && call.collective == Collective::allToAll)) return false;
   for (std::uint32_t i = 0; i < step.targets.count; ++i) {
@@ -392,7 +393,8 @@ Status Run::post(std::uint32_t index) {
   const int peer = sends_[index] ? sends_[index]->peer : recvs_[index]->peer;
   Mesh& mesh = environment_.mesh;
   if (Status status = mesh.linkStatus(peer); !status.isOk()) {
-    // What a peer sent before it left can still be received; its loss is reported by the transport if it did not.
+    // Messages that a peer sent before it left can still be received; if it did not send them, the transport reports
+    // its loss.
     if (sends_[index] || status.scope() != ErrorScope::peer) return status;
   }
   if (sends_[index]) {

@@ -28,21 +28,21 @@ struct RunContext {
   const std::vector<std::vector<std::uint32_t>>* dependents = nullptr;
   const Call* call = nullptr;
   const Signature* signature = nullptr;
-  const Envelope* envelope = nullptr; ///< Of the signature.
-  const std::byte* input = nullptr;   ///< The caller's, or the staged copy.
+  const Envelope* envelope = nullptr; ///< Envelope of the signature.
+  const std::byte* input = nullptr;   ///< The caller's input, or the staged copy.
   std::byte* output = nullptr;
   std::uint32_t fragments = 1;
   std::uint32_t plan_hash = 0;
-  std::uint64_t draw = 0;             ///< Of compressed calls: the operation's number in random streams.
-  std::uint64_t pace_bytes_per_s = 0; ///< To each peer.
-  bool streams = false;               ///< The result is larger than caches keep.
-  std::uint64_t binding = 0;          ///< Changes with every bind.
-  CodecWork* codec = nullptr;         ///< Of compressed calls; shared by all runs of the execution.
+  std::uint64_t draw = 0;             ///< For compressed calls: the operation's number in random streams.
+  std::uint64_t pace_bytes_per_s = 0; ///< Pace to each peer.
+  bool streams = false;               ///< The result is larger than the caches.
+  std::uint64_t binding = 0;          ///< Changes with every bind().
+  CodecWork* codec = nullptr;         ///< For compressed calls; all runs of the execution share it.
   RunOutcome outcome;                 ///< Written by all runs of the execution.
 };
 
 /// Life of a step: waiting -> ready -> (posted) -> done. Steps become ready when their last dependency is done;
-/// transports' callbacks only move steps to ready, everything else happens in advance().
+/// transports' callbacks only move steps to ready; advance() does everything else.
 class Run {
  public:
   /// A part of `operation`, which is advanced when a step is done. The arguments outlive the run.
@@ -52,16 +52,16 @@ class Run {
   Run& operator=(const Run&) = delete;
 
   void begin(std::uint32_t fragment, std::uint64_t sequence);
-  /// Runs ready steps until none is left, of those that encode and decode one only: the transports get a turn between
-  /// two. Returns an error when a step cannot be posted or a payload is malformed.
+  /// Runs ready steps until none is left, but at most one that encodes or decodes, so that the transports get a turn in
+  /// between. Returns an error when a step cannot be posted or a payload is malformed.
   Status advance();
   /// Whether there is a step to encode or decode that may run.
   [[nodiscard]] bool hasCodecWork() const { return codec_head_ < codec_ready_.size(); }
-  /// And whether it may run now.
+  /// Whether that step may run now.
   [[nodiscard]] bool mayDoCodecWork() const;
-  /// How many steps encode with error feedback.
+  /// Number of steps that encode with error feedback.
   [[nodiscard]] std::uint32_t keptEncodings(bool of_sum) const;
-  /// From begin() until advance() has run the last step.
+  /// True from begin() until advance() has run the last step.
   [[nodiscard]] bool active() const { return active_; }
   void withdraw();
   void appendWaitingFor(std::vector<int>& ranks) const;
@@ -73,7 +73,7 @@ class Run {
   struct Place {
     std::byte* data = nullptr;
     std::uint64_t elems = 0;
-    std::size_t capacity = 0; ///< Bytes.
+    std::size_t capacity = 0; ///< Size of the memory in bytes.
   };
 
   void resolve();
@@ -115,17 +115,17 @@ class Run {
   std::byte* scratch_ = nullptr;
   std::vector<std::byte> payload_storage_;
   std::vector<Place> payloads_;            ///< By payload slot: its memory.
-  std::vector<std::size_t> payload_bytes_; ///< By payload slot: what it holds.
-  std::vector<PayloadView> payload_views_; ///< Of the step that runs.
+  std::vector<std::size_t> payload_bytes_; ///< By payload slot: bytes that it holds.
+  std::vector<PayloadView> payload_views_; ///< Payloads of the step that runs.
   std::vector<Place> places_;              ///< By index into the schedule's slot pool.
   std::vector<iovec> pieces_;
   std::vector<std::unique_ptr<SendStep>> sends_; ///< By step; null for other kinds.
   std::vector<std::unique_ptr<RecvStep>> recvs_;
   std::vector<std::uint32_t> missing_; ///< By step: dependencies that are not done.
-  std::vector<bool> done_ahead_;       ///< By step: done by another step, together with its own work.
+  std::vector<bool> done_ahead_;       ///< By step: another step has done its work too.
   std::vector<std::uint32_t> ready_;
   std::size_t ready_head_ = 0;
-  std::vector<std::uint32_t> codec_ready_; ///< Steps that encode or decode: messages go first.
+  std::vector<std::uint32_t> codec_ready_; ///< Steps that encode or decode; messages go first.
   std::size_t codec_head_ = 0;
   std::size_t steps_left_ = 0;
   bool active_ = false;

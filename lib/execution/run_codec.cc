@@ -4,7 +4,7 @@
 
 namespace goss {
 
-/// Where a slot's chunk lies in the tensor: the same number on all ranks.
+/// Offset of a slot's chunk in the tensor: the same on all ranks.
 std::uint64_t Run::tensorOffset(Slot slot) const {
   const std::uint32_t chunk = context_.schedule->chunkLike(slot);
   const schedule::Shape& shape = context_.call->shape;
@@ -12,7 +12,7 @@ std::uint64_t Run::tensorOffset(Slot slot) const {
     case Collective::allGather:
     case Collective::gather:
       return layout_->outputChunk(chunk).offset_elems;
-    case Collective::allToAll: // Sender and receiver know the block by different places: each block is a tensor.
+    case Collective::allToAll: // Sender and receiver know the block by different numbers: each block is a tensor.
       if (slot.space == Space::payload) return tensorOffset(context_.schedule->payload_like[slot.index]);
       return slot.space == Space::output
                  ? layout_->outputChunk(chunk).offset_elems - shape.output_blocks[chunk].offset_elems
@@ -22,14 +22,16 @@ std::uint64_t Run::tensorOffset(Slot slot) const {
   }
 }
 
-/// One set of streams for each operation; results and the blocks of an exchange are rounded with numbers of their own.
+/// Random numbers of an encoding: one set of streams for each operation; results and the blocks of an exchange have
+/// numbers of their own.
 Randomness Run::randomOf(bool result, std::uint32_t chunk) const {
   const Call& call = *context_.call;
   const std::uint32_t stream = call.collective == Collective::allToAll ? chunk + 2 : result ? 1 : 0;
   return randomnessOf(call, context_.draw, stream, environment_.group.rank());
 }
 
-/// A sum that is encoded on its way has none: whoever contributed to it could not take the loss up.
+/// Whether the step keeps feedback. A partial sum that is encoded on its way has none: no rank could compensate the
+/// loss.
 bool Run::keepsFeedback(const Step& step) const {
   if (step.kind != StepKind::encode) return false;
   const std::span<const Slot> sources = context_.schedule->slotsOf(step.sources);
@@ -56,7 +58,7 @@ bool Run::mayDoCodecWork() const {
   return !keepsFeedback(step) || !mustLetOthersEncodeOnLoop(environment_.operations, operation_, step.finishes);
 }
 
-/// What the coming encoding has lost before; nothing where nothing is kept.
+/// The loss that feedback adds to the next encoding; empty where none is kept.
 Result<KeptFeedback> Run::feedbackOf(const Step& step, std::uint64_t first_element, std::uint64_t elems) {
   if (!keepsFeedback(step)) return KeptFeedback{};
   const Call& call = *context_.call;

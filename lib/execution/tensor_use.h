@@ -9,7 +9,7 @@
 
 namespace goss {
 
-/// Operations in phases hold what is kept of their tensor from start to end; others look at it step by step.
+/// Multi-phase operations hold the kept state of their tensor from start to end; others use it step by step.
 enum class TensorHolders : std::uint8_t { phased, all };
 
 /// Whether such an active operation uses what is kept of `tensor` (0: of any tensor). Wants the engine's lock.

@@ -92,9 +92,10 @@ Result<Surroundings> surroundingsOf(const Circumstances& circumstances, int rank
   }
   const schedule::LinkPrice& price = config.tls.empty() ? tuning.tcp : tuning.tls;
   const int processors = circumstances.processors != 0 ? circumstances.processors : ranks;
-  const double crowd = static_cast<double>(ranks) / processors;
-  preferred.among_equals = preferredAmongEquals(config, crowd);
-  return Surroundings{schedule::Links(ranks, crowdedPrice(price, crowd), tuning.cpu), preferred, 0};
+  const double ranks_per_processor = static_cast<double>(ranks) / processors;
+  preferred.among_equals = preferredAmongEquals(config, ranks_per_processor);
+  return Surroundings{schedule::Links(ranks, oversubscribedPrice(price, ranks_per_processor), tuning.cpu), preferred,
+                      0};
 }
 
 bool has(const std::vector<Candidate>& candidates, std::string_view name) {

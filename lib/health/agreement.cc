@@ -81,7 +81,7 @@ Result<AgreementView> AgreementView::decode(std::string_view bytes, int size) {
     entry.from.resize(wordsFor(size));
     for (std::uint64_t& word : entry.from)
       word = reader.integer<std::uint64_t>();
-    // No accuser beyond the last rank.
+    // Clears bits beyond the last rank.
     const int rest = size % kBits;
     sound = rest == 0 || (entry.from.back() >> rest) == 0;
   }
@@ -100,7 +100,7 @@ std::vector<int> remainingRanks(const AgreementView& view, int size) {
     for (auto& [other, entry] : accused)
       clear(entry.from, rank);
   };
-  for (const auto& [rank, entry] : view.accused) { // Who accuses itself has left.
+  for (const auto& [rank, entry] : view.accused) { // A rank that accuses itself has left.
     if (has(entry.from, rank)) leaveOut(rank);
   }
   for (;;) {
@@ -214,7 +214,8 @@ bool Agreement::goesOn() const {
   return hasQuorum(agreed(), ended);
 }
 
-// What this rank tells, it has reserved. A rank that its own view leaves out decides nothing: the others tell it.
+// Whatever this rank sends, it has reserved. A rank that its own view leaves out decides nothing: the others send it
+// their decision.
 void Agreement::settle() {
   if (view_.context != reserved_) {
     const std::uint32_t free = reserve_(view_.context);

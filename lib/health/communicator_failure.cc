@@ -43,7 +43,8 @@ void CommunicatorFailure::fail(const Status& status, Origin origin) {
     operations_.completeOnLoop(operation, operations_.failure());
   });
   if (first) operations_.signalFailure();
-  // What others still send for it, nobody will take: it must not hold up what comes behind.
+  // Drops messages that others still send for it, because nobody will receive them, and they must not hold up messages
+  // behind them.
   if (first) peers_.mesh.discard(kContextMask, contextTag(peers_.context));
 }
 

@@ -16,12 +16,13 @@ namespace goss {
 /// ranks. OperationTable::failure() is that error. Every function wants the engine's lock.
 class CommunicatorFailure {
  public:
-  /// Where a failure was found out.
+  /// Where a failure was detected.
   enum class Origin : std::uint8_t {
-    here,      ///< Logged, and told to all other ranks.
-    elsewhere, ///< Another rank's abort message: passed on, because this rank may leave before that rank's messages
-               ///< reach everyone.
-    destroyed, ///< This rank destroys its communicator: nobody else's concern.
+    here, ///< Logged, and sent to all other ranks.
+    /// Another rank's abort message: forwarded, because this rank may leave before that rank's messages reach all
+    /// ranks.
+    elsewhere,
+    destroyed, ///< This rank destroys its communicator, which does not concern other ranks.
   };
   /// Lets the transports hand over queued control messages without waiting for `except` (a world rank; -1: none).
   using FlushControl = std::function<void(int except)>;

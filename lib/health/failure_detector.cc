@@ -13,13 +13,14 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kProbeInterval(500);
-/// So long before its deadline an operation asks once more: what the error says of other ranks is to be true then.
+/// This long before its deadline an operation probes once more, so that the error's statements about other ranks are
+/// true.
 constexpr milliseconds kLastProbe(100);
-/// A rank that has not answered a probe of at least this age is called silent.
+/// A rank that has not answered a probe of at least this age counts as silent.
 constexpr milliseconds kSilence(150);
-/// A rank that owes so many answers is not asked again, lest probes crowd out what a slow link is there for.
+/// A rank that owes so many answers is not probed again, so that probes do not fill a slow link.
 constexpr int kMaxUnanswered = 4;
-/// An error says of no more ranks what they wait for.
+/// An error says of at most so many ranks what they wait for.
 constexpr std::size_t kMaxNamed = 16;
 
 TimePoint nextProbe(TimePoint deadline, TimePoint now) {
@@ -44,7 +45,7 @@ void FailureDetector::probe(Operation& operation, TimePoint now) {
   for (const int rank : concernedRanks(operation)) {
     if (giveUpIfSilent(rank, now)) continue;
     PeerProgress& progress = progress_[static_cast<std::size_t>(rank)];
-    // Any number of messages from one rank ask it once.
+    // Any number of messages from one rank probe it once.
     if (operation.failsAlone() && now - progress.asked < kProbeInterval / 2) continue;
     if (progress.unanswered >= kMaxUnanswered) continue;
     ++progress.unanswered;
@@ -54,7 +55,7 @@ void FailureDetector::probe(Operation& operation, TimePoint now) {
   }
 }
 
-/// Bytes that move on the link of a silent rank count as a sign of life, because a probe stands in line behind them.
+/// Bytes that move on the link of a silent rank count as a sign of life, because a probe queues behind them.
 bool FailureDetector::giveUpIfSilent(int rank, TimePoint now) {
   PeerProgress& progress = progress_[static_cast<std::size_t>(rank)];
   const int peer = peers_.group.worldRank(rank);
@@ -81,7 +82,7 @@ void FailureDetector::reply(int rank) const {
   peers_.send(rank, reply);
 }
 
-/// A rank that some operation waits for; -1: none.
+/// A rank for which some operation waits; -1: none.
 int FailureDetector::waitingFor() const {
   int rank = -1;
   operations_.forEachActiveOnLoop([&](Operation& operation) {
@@ -101,7 +102,7 @@ void FailureDetector::heard(int rank, const ControlMessage& message) {
   progress.unanswered = std::max(0, progress.unanswered - 1);
 }
 
-/// A message concerns its peer alone, a collective all the others.
+/// The ranks that an operation concerns: for a message its peer, for a collective all others.
 std::vector<int> FailureDetector::concernedRanks(const Operation& operation) const {
   if (!operation.failsAlone()) return peers_.group.others();
   std::vector<int> ranks = operation.waitingForRanks();
@@ -118,8 +119,8 @@ std::vector<int> FailureDetector::silentRanks(const Operation& operation, TimePo
   return silent;
 }
 
-/// Ranks that have said how many collectives they have started, and not as many as that they would have started this
-/// one. Whom this rank waits for itself does not matter: that may be a rank that waits for them.
+/// Ranks whose number of started collectives shows that they have not started this one. Which ranks this rank itself
+/// waits for does not matter: that may be a rank that waits for the missing ones.
 std::vector<int> FailureDetector::missingRanks(const Operation& operation) const {
   if (operation.failsAlone()) return {};
   std::vector<int> missing = concernedRanks(operation);
@@ -144,7 +145,7 @@ std::string FailureDetector::reasonOf(const Operation& operation, TimePoint now)
   return reasons.empty() ? waitsOf(operation) : fmt::format("{}", fmt::join(reasons, "; "));
 }
 
-/// Whom the operation waits for, and whom these say that they wait for.
+/// A text that says which ranks the operation waits for, and which ranks those wait for.
 std::string FailureDetector::waitsOf(const Operation& operation) const {
   std::vector<std::string> waits;
   for (const int rank : operation.waitingForRanks()) {

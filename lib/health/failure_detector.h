@@ -1,4 +1,5 @@
-/// Which ranks of a communicator are silent, and how far the others have got: asked by probes while operations wait.
+/// Finds out, by probes while operations wait, which ranks of a communicator are silent and how far the others have
+/// got.
 #ifndef GOSS_LIB_HEALTH_FAILURE_DETECTOR_H_
 #define GOSS_LIB_HEALTH_FAILURE_DETECTOR_H_
 
@@ -14,15 +15,14 @@
 
 namespace goss {
 
-/// docs/thread_model.md says when ranks are probed. Every function wants the engine's lock.
+/// docs/thread_model.md says when ranks are probed. Every function needs the engine's lock.
 class FailureDetector {
  public:
   struct Rules {
-    /// GOSS_SILENCE_MS: a rank that has not answered a probe for so long, while no bytes moved, is given up. 0: none
-    /// is.
+    /// GOSS_SILENCE_MS: a rank that has not answered a probe for so long, while no bytes moved, is given up. 0: never.
     std::chrono::milliseconds silence{0};
-    /// Whether the process of this world rank is on this host and runs. It is never given up: it may wait for a
-    /// processor.
+    /// Whether the process of this world rank is on this host and runs. Such a rank is never given up: it may wait for
+    /// a processor.
     std::function<bool(int world_rank)> is_seen_to_run;
   };
 
@@ -41,16 +41,16 @@ class FailureDetector {
   [[nodiscard]] Status expiry(const Operation& operation, TimePoint now) const;
 
  private:
-  /// What is known of a rank from its answers to probes.
+  /// What a rank's answers to probes have shown.
   struct PeerProgress {
     TimePoint asked{};         ///< Last probe.
-    TimePoint probed{};        ///< First probe that is not answered yet; zero when all are.
-    std::uint64_t started = 0; ///< Collectives, as the rank says.
-    int waiting_for = -1;      ///< World rank, as the rank says.
-    TimePoint moved{};         ///< When bytes were last seen to move.
+    TimePoint probed{};        ///< First probe that was not answered; zero when all were.
+    std::uint64_t started = 0; ///< Number of collectives that the rank says it has started.
+    int waiting_for = -1;      ///< World rank that the rank says it waits for.
+    TimePoint moved{};         ///< When bytes last moved, as far as this rank has seen.
     std::uint64_t movements = 0;
     bool answered = false;
-    int unanswered = 0; ///< Probes on their way, or their answers.
+    int unanswered = 0; ///< Probes without an answer so far.
   };
 
   [[nodiscard]] const PeerProgress& progressOf(int rank) const { return progress_[static_cast<std::size_t>(rank)]; }

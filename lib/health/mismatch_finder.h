@@ -1,4 +1,4 @@
-/// How calls that do not match are found out and named, however long ago they were.
+/// How calls that do not match are detected and named, however long ago they were made.
 #ifndef GOSS_LIB_HEALTH_MISMATCH_FINDER_H_
 #define GOSS_LIB_HEALTH_MISMATCH_FINDER_H_
 
@@ -30,7 +30,7 @@ class MismatchFinder {
   /// Mismatches that come name a codec with the tag of `codecs` by the text of these.
   void know(const std::shared_ptr<const CodecPair>& codecs) { codecs_[codecs->tag()] = codecs; }
   /// `rank` has sent another envelope than that of `operation`, which must not complete. Fails the communicator: at
-  /// once, or, where an earlier call did not match, as soon as this rank knows which one.
+  /// once, or, where an earlier call did not match, as soon as this rank knows which.
   void disagree(Operation& operation, int rank, const Envelope& theirs);
   /// Compares the call that `rank` probes for with this rank's call of that number. Fails the communicator if they do
   /// not match; returns whether they may.
@@ -40,7 +40,7 @@ class MismatchFinder {
 
  private:
   void tellHistory(int rank);
-  /// The error for calls of one number that do not match, naming both.
+  /// The error for calls of one number that do not match; names both.
   [[nodiscard]] Status mismatch(std::uint64_t number, int rank, const Envelope& theirs, const Envelope& ours) const;
   [[nodiscard]] std::string describeOwn(const Signature& ours) const;
 

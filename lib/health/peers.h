@@ -1,4 +1,4 @@
-/// The ways from one communicator to its other ranks that need no operation.
+/// Access of one communicator to its other ranks, outside of operations.
 #ifndef GOSS_LIB_HEALTH_PEERS_H_
 #define GOSS_LIB_HEALTH_PEERS_H_
 
@@ -11,14 +11,14 @@
 
 namespace goss {
 
-/// What it refers to must outlive it. Used under the engine's lock.
+/// References must outlive it. Used under the engine's lock.
 struct Peers {
   const Group& group;
-  const std::uint32_t context; ///< Of the communicator.
+  const std::uint32_t context; ///< Context number of the communicator.
   Mesh& mesh;
   ControlChannel& control;
 
-  /// A message of this communicator, to be filled in.
+  /// A control message of this communicator, to be filled in.
   [[nodiscard]] ControlMessage message(ControlMessage::Type type) const {
     ControlMessage made;
     made.type = type;
@@ -31,7 +31,7 @@ struct Peers {
     for (const int rank : ranks)
       send(rank, message);
   }
-  /// As the mesh's functions of this name.
+  /// Forward to the mesh's functions of the same names.
   [[nodiscard]] bool isLost(int rank) const { return mesh.isLost(group.worldRank(rank)); }
   [[nodiscard]] bool hasEnded(int rank) const { return mesh.hasEnded(group.worldRank(rank)); }
 };

@@ -21,7 +21,7 @@ bool Shrink::isBound() const {
 void Shrink::makeAgreement() {
   const auto reserve = [this, raised = 0U](std::uint32_t wanted) mutable {
     const std::uint32_t number = hooks_.reserve(wanted, raised);
-    // Not when it was free: many ranks tell many numbers, and there are only kMaxContext to give.
+    // A number that was free does not count: many ranks name many numbers, and there are only kMaxContext.
     if (number != wanted) ++raised;
     return number;
   };
@@ -41,10 +41,10 @@ void Shrink::begin() {
   settle();
 }
 
-/// Tells the others what is new, and ends the attempt when it is settled who goes on.
+/// Sends news to the others, and ends the attempt when it is settled which ranks go on.
 void Shrink::settle() {
   const std::vector<int> others = peers_.group.others();
-  // The last view too: those who have not decided need it.
+  // Sends the last view too, because ranks that have not decided need it.
   if (agreement_->takeChanged()) tellView(others);
   if (!agreement_->decision().has_value()) return;
   if (decisions_.try_emplace(attempt_, Decision{*agreement_->decision()}).second) tellDecision(others, attempt_);
@@ -95,12 +95,12 @@ void Shrink::tellDecision(const std::vector<int>& ranks, std::uint64_t attempt) 
 }
 
 void Shrink::handle(int rank, const ControlMessage& message) {
-  // Without a view, its communicator is destroyed; and it has gone on, or not.
+  // Without a view the sender's communicator is destroyed; it has gone on, or not.
   const bool left = message.text.empty();
   const bool goes_on = left && message.type == ControlMessage::Type::agreed;
   const bool decided = !left && message.type == ControlMessage::Type::agreed;
   if (message.operation != attempt_) {
-    // A rank that is ahead says it again; one that is behind needs our decision, unless it has left.
+    // A rank that is ahead repeats its decision; a rank that is behind needs this rank's decision, unless it has left.
     if (!decided && !left && message.operation < attempt_) tellDecision({rank}, message.operation);
     return;
   }
@@ -119,7 +119,7 @@ void Shrink::handle(int rank, const ControlMessage& message) {
   if (decided) {
     agreement_->hearDecision(rank, view);
   } else {
-    if (!left) tellDecision({rank}, attempt_); // Once there is one.
+    if (!left) tellDecision({rank}, attempt_); // Does nothing before there is a decision.
     agreement_->hear(rank, view);
   }
   settle();
@@ -135,7 +135,7 @@ bool Shrink::goesOn() const {
   return std::ranges::any_of(decisions_, [](const auto& one) { return one.second.goes_on; });
 }
 
-// Every rank that has this decision comes to the same result, but for those that are left out.
+// Every rank with this decision gets the same result, except the ranks that are left out.
 Result<Shrink::Survivors> Shrink::outcome() {
   const Group& group = peers_.group;
   Decision& decision = decisions_.at(attempt_ - 1);

@@ -1,4 +1,4 @@
-/// One rank's part in goss_comm_shrink: the ranks that are left agree on who they are (docs/shrink.md).
+/// One rank's part in goss_comm_shrink: the remaining ranks agree on who they are (docs/shrink.md).
 #ifndef GOSS_LIB_HEALTH_SHRINK_H_
 #define GOSS_LIB_HEALTH_SHRINK_H_
 
@@ -16,46 +16,46 @@
 namespace goss {
 
 /// One agreement after the other, each an attempt, for one communicator. It lives as long as the communicator: a rank
-/// whose call has ended at its deadline still takes part. Every function wants the engine's lock.
+/// whose call has ended at its deadline still takes part. Every function needs the engine's lock.
 class Shrink {
  public:
   struct Hooks {
-    /// Reserves a number for the new communicator: `wanted` if it is free, else a higher one, which this attempt has
-    /// `raised` so often before.
+    /// Reserves a number for the new communicator: `wanted` if it is free, else a higher one; this attempt has `raised`
+    /// it so often before.
     std::function<std::uint32_t(std::uint32_t wanted, unsigned raised)> reserve;
     /// Ends the call that waits for the attempt, if there is one, with this status.
     std::function<void(const Status&)> end_call;
   };
-  /// Who goes on, and as what.
+  /// The ranks that go on, and their new communicator.
   struct Survivors {
-    std::uint32_t context = 0;    ///< Of the new communicator.
+    std::uint32_t context = 0;    ///< Context number of the new communicator.
     std::vector<int> world_ranks; ///< By rank of the new communicator.
   };
 
   Shrink(const Peers& peers, const base::Log& log, Hooks hooks);
 
-  /// Number of the attempt that is going on, or comes next.
+  /// Number of the current attempt, or of the next one.
   [[nodiscard]] std::uint64_t attempt() const { return attempt_; }
   /// Whether the last attempt has an outcome() that the next call must return: no call has returned it, or this rank
-  /// does not go on. Others may have gone on by what this rank agreed to, so it must not agree to anything else.
+  /// does not go on. Others may have gone on because this rank agreed, so it must not agree to anything else.
   [[nodiscard]] bool isBound() const;
-  /// Begins an attempt, or goes on with the one of an earlier call, which has not ended. Hooks::end_call may be called
-  /// before this returns.
+  /// Begins an attempt, or continues the unfinished one of an earlier call. Hooks::end_call may be called before this
+  /// returns.
   void begin();
   /// The ranks that the attempt waits for; none between attempts.
   [[nodiscard]] std::vector<int> awaited() const;
-  /// Tells the ranks that are awaited again what may have come too early for them.
+  /// Sends again what may have come too early for the ranks that are awaited.
   void remind();
-  /// What the last attempt, which has ended, came to. A call returns it: see isBound(). Errors: peerLost, when the
-  /// others left this rank out, or when the ranks that agreed are too few to go on; resource, without numbers for
-  /// communicators.
+  /// The outcome of the last attempt, which has ended. A call returns it: see isBound(). Errors: peerLost, when the
+  /// others left this rank out, or when too few ranks agreed; resource, when there are no numbers for communicators
+  /// left.
   Result<Survivors> outcome();
   /// Whether any attempt ended with this rank going on.
   [[nodiscard]] bool goesOn() const;
 
-  /// A message of type view or agreed.
+  /// Handles a message of type view or agreed.
   void handle(int rank, const ControlMessage& message);
-  /// `rank` is lost: an attempt that is under way accuses it.
+  /// `rank` is lost: the current attempt accuses it.
   void accuse(int rank);
 
  private:
@@ -77,9 +77,10 @@ class Shrink {
   const base::Log& log_;
   const Hooks hooks_;
   std::uint64_t attempt_ = 1;
-  std::unique_ptr<Agreement> agreement_;         ///< Null until this rank calls.
-  std::map<int, AgreementView> early_views_;     ///< What others told in this attempt before that, by rank.
-  std::map<int, AgreementView> early_decisions_; ///< The same.
+  std::unique_ptr<Agreement> agreement_; ///< Null until this rank calls.
+  /// By rank: views that others sent in this attempt before this rank's call.
+  std::map<int, AgreementView> early_views_;
+  std::map<int, AgreementView> early_decisions_; ///< By rank: decisions that others sent before this rank's call.
   std::map<std::uint64_t, Decision> decisions_;  ///< By attempt.
 };
 

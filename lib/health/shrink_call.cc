@@ -8,7 +8,7 @@
 
 namespace goss {
 
-/// Waits for the agreement; does nothing itself but say again what may have come too early.
+/// Waits for the agreement; only sends again what may have come too early.
 class ShrinkCalls::Call final : public Operation {
  public:
   Call(OperationHost& host, Shrink& shrink) : Operation(host, Failure::alone), shrink_(shrink) {}
@@ -46,7 +46,7 @@ Result<Shrink::Survivors> ShrinkCalls::run(std::int64_t timeout_ms) {
   return shrink_.outcome();
 }
 
-/// Returns when the attempt that is going on, or comes next, has ended.
+/// Returns when the current or next attempt has ended.
 Status ShrinkCalls::await(Engine::Lock& lock, std::int64_t timeout_ms) {
   Call call(operations_.host(), shrink_);
   call.timeout_ms = timeout_ms;

@@ -28,6 +28,8 @@ struct MessageEnvironment {
 /// The environment, and what all messages of the communicator share.
 struct MessageContext : MessageEnvironment {
   explicit MessageContext(const MessageEnvironment& environment);
+  MessageContext(const MessageContext&) = delete; // `receives` refers to `self_channel`.
+  MessageContext& operator=(const MessageContext&) = delete;
   /// What travels with a message and must be equal at both ends: all that it depends on is the dtype.
   [[nodiscard]] const Envelope& envelope(DType dtype) const { return envelopes[static_cast<std::size_t>(dtype)]; }
 

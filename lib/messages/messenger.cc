@@ -11,9 +11,9 @@ namespace goss {
 namespace {
 
 constexpr std::size_t kMaxPooledMessages = 1024;
-/// About a microsecond, at the head of the ring alone. Then the message becomes an operation.
+/// Looks that take about a microsecond, at the head of the ring only. Then the message becomes an operation.
 constexpr int kLooksAtOnce = 100;
-/// Longer messages come in several pieces, for which there must be an operation anyway.
+/// Longer messages come in several pieces, which need an operation anyway.
 constexpr std::uint64_t kMaxUnpostedBytes = 16 * 1024;
 
 std::uint64_t bytesOf(const MessageCall& call) { return call.count * dtypeBytes(call.dtype); }
@@ -21,7 +21,7 @@ std::uint64_t bytesOf(const MessageCall& call) { return call.count * dtypeBytes(
 } // namespace
 
 Messenger::Messenger(const MessageEnvironment& environment) : context_(environment) {
-  sent_.home_ = Operation::Owner::fixed;
+  sent_.owner_ = Operation::Owner::fixed;
   sent_.state_ = Operation::State::complete;
 }
 
@@ -40,7 +40,7 @@ bool Messenger::tryRunOnLoop(MessageOperation& message) {
   return true;
 }
 
-/// A message that needs no operation at all, because nothing is in its way. Unless done nothing has happened.
+/// Sends a message that needs no operation, because nothing is queued before it. Unless done nothing has changed.
 TryResult Messenger::trySendOnLoop(const MessageCall& call) {
   const int peer = context_.group.worldRank(call.peer);
   ShortMessages* way = context_.mesh.shortMessages(peer);
@@ -56,7 +56,7 @@ TryResult Messenger::trySendOnLoop(const MessageCall& call) {
   return came;
 }
 
-/// The same; looks again so many times.
+/// Receives such a message; looks again up to `looks` times.
 TryResult Messenger::tryRecvOnLoop(const MessageCall& call, int looks, std::size_t& received) {
   ShortMessages* way = context_.mesh.shortMessages(context_.group.worldRank(call.peer));
   if (way == nullptr || !context_.operations.failure().isOk()) return TryResult::refused;
@@ -80,10 +80,11 @@ inline TryResult Messenger::tryRecvOnLoop(ShortMessages& way, const MessageCall&
   return came;
 }
 
-/// Of a message that is not waited for. What has come for receives that were posted before is given to them first.
+/// Tries to complete a message for which no caller waits. Messages that have arrived are given to receives that were
+/// posted before first.
 TryResult Messenger::tryStartOnLoop(const MessageCall& call, std::size_t& received) {
   if (const Operation* unposted = context_.engine.firstUnpostedOnLoop(); unposted != nullptr) {
-    // It is behind these, which its own call of the transport could not know.
+    // The receive is behind the unposted ones, which its own call of the transport would not know.
     const bool joins = &unposted->host() == &context_.operations.host() &&
                        static_cast<const MessageOperation*>(unposted)->call().peer == call.peer;
     if (joins) return TryResult::notYet;
@@ -96,7 +97,7 @@ TryResult Messenger::tryStartOnLoop(const MessageCall& call, std::size_t& receiv
 
 Status Messenger::run(const MessageCall& call, goss_message* message) {
   auto lock = context_.engine.enter();
-  // Where something else goes on a receive is a turn of the loop for it, too.
+  // If something else is in progress, a receive is worth a turn of the loop, too.
   TryResult came = TryResult::refused;
   std::size_t received = 0;
   if (call.sends) {
@@ -127,7 +128,7 @@ Operation* Messenger::start(const MessageCall& call, bool persistent, Status& er
     made->persistent = true;
     return context_.operations.handOut(std::move(made));
   }
-  if (context_.operations.signals()) { // The descriptor tells of operations alone, so that each message is one.
+  if (context_.operations.signals()) { // The event descriptor reports only operations, so each message becomes one.
     MessageOperation* operation = takeOnLoop();
     operation->bind(call);
     return startBoundOnLoop(*operation, error);
@@ -155,7 +156,7 @@ Operation* Messenger::start(const MessageCall& call, bool persistent, Status& er
   return startBoundOnLoop(*operation, error);
 }
 
-/// It is bound. Null: `error` says why.
+/// Starts a bound operation. Null: `error` says why.
 Operation* Messenger::startBoundOnLoop(MessageOperation& operation, Status& error) {
   if (error = context_.operations.launchOnLoop(operation); error.isOk()) return &operation;
   operation.withdrawOnLoop();
@@ -184,7 +185,7 @@ void Messenger::startUnpostedOnLoop(Operation& operation) {
     context_.operations.completeOnLoop(operation, status);
 }
 
-/// Inactive. releaseOnLoop() ends its use.
+/// An inactive operation; releaseOnLoop() returns it.
 MessageOperation* Messenger::takeOnLoop() {
   if (Operation* idle = idle_; idle != nullptr) {
     idle_ = std::exchange(idle->active_next_, nullptr);
@@ -193,14 +194,14 @@ MessageOperation* Messenger::takeOnLoop() {
   auto made = std::make_unique<MessageOperation>(context_);
   if (pool_.size() == kMaxPooledMessages)
     return static_cast<MessageOperation*>(context_.operations.handOut(std::move(made)));
-  made->home_ = Operation::Owner::pool;
+  made->owner_ = Operation::Owner::pool;
   pool_.push_back(std::move(made));
   return pool_.back().get();
 }
 
 void Messenger::releaseOnLoop(Operation& operation) {
-  if (operation.home_ == Operation::Owner::fixed) return;
-  if (operation.home_ == Operation::Owner::pool) {
+  if (operation.owner_ == Operation::Owner::fixed) return;
+  if (operation.owner_ == Operation::Owner::pool) {
     if (!operation.status_.isOk()) operation.status_ = Status::ok();
     return putBackOnLoop(operation);
   }

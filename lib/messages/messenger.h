@@ -25,10 +25,10 @@ class Messenger {
   /// communicator goes. Handles of sends that were over at once may be equal. Null: `error` says why.
   Operation* start(const MessageCall& call, bool persistent, Status& error);
 
-  /// Whether a message is there that a receive of this pattern would get; takes a turn of the loop when nobody else
-  /// does.
+  /// Whether a message has arrived that a receive of this pattern would get; takes a turn of the loop when no other
+  /// thread drives it.
   Result<bool> probeNow(const Pattern& pattern, goss_message& found);
-  /// Blocks until there is one. `timeout_ms` 0: the communicator's.
+  /// Blocks until there is such a message. `timeout_ms` 0: the communicator's.
   Status probe(const Pattern& pattern, std::int64_t timeout_ms, goss_message& found);
 
   /// Receives for unposted operations of the engine, in their order, until `last`, which is active, has its message.
@@ -40,7 +40,7 @@ class Messenger {
   void releaseOnLoop(Operation& operation);
   /// The same for an operation of the pool that has completed with success. False: it is none.
   bool tryReleaseOnLoop(Operation& operation) {
-    const bool good = operation.home_ == Operation::Owner::pool && operation.state_ == Operation::State::complete &&
+    const bool good = operation.owner_ == Operation::Owner::pool && operation.state_ == Operation::State::complete &&
                       operation.status_.isOk();
     if (good) putBackOnLoop(operation);
     return good;
@@ -62,7 +62,7 @@ class Messenger {
   MessageOperation* takeOnLoop();
 
   MessageContext context_;
-  std::vector<std::unique_ptr<MessageOperation>> pool_; ///< Used again and again.
+  std::vector<std::unique_ptr<MessageOperation>> pool_; ///< Recycled operations.
   Operation* idle_ = nullptr;                           ///< The first of those that are not in use.
   MessageOperation sent_{context_};                     ///< The request of all sends that are over at once.
 };

@@ -16,8 +16,8 @@ MessageOperation::MessageOperation(MessageContext& context, const MessageCall& c
   bind(call);
 }
 
-// One by one: a copy of it whole would read in large parts what was just written in small ones, for which the processor
-// waits.
+// Copies field by field: a copy of the whole struct would load in large parts what was just stored in small ones, and
+// the processor would stall.
 void MessageOperation::bindLightly(const MessageCall& call) {
   call_.sends = call.sends;
   call_.buffer = call.buffer;
@@ -34,7 +34,7 @@ void MessageOperation::bindRest() {
   payload_bytes = piece_.iov_len;
   at_once_ = false;
   const std::span<const iovec> pieces(&piece_, piece_.iov_len > 0 ? 1 : 0);
-  // The half that is not used keeps what it had.
+  // The half that is not used keeps its old values.
   if (call_.sends) {
     SendOperation::pieces = pieces;
     SendOperation::bytes = piece_.iov_len;
@@ -139,7 +139,7 @@ void MessageOperation::giveBackOnLoop() { takeBackOnLoop(); }
 
 void MessageOperation::giveUpOnLoop(const Status& why) { context_.operations.failAloneOnLoop(*this, why); }
 
-/// A receive that names rank and tag waits where it is.
+/// A receive that names rank and tag stays posted.
 void MessageOperation::onTakenBack() {
   if (!call_.isWild()) return;
   taken_back_ = true;
@@ -151,7 +151,7 @@ void MessageOperation::withdrawOnLoop() {
   takeBackOnLoop();
 }
 
-/// From the transport.
+/// Called out of the transport.
 void MessageOperation::takeBackOnLoop() {
   if (!posted_) return;
   posted_ = false;
@@ -181,7 +181,7 @@ void MessageOperation::ended(const Status& status) {
   if (isQueued()) context_.receives.remove(*this);
   posted_ = false;
   ended_ = true;
-  if (!status.isOk() || !result_.isOk()) result_ = status; // Mostly both are.
+  if (!status.isOk() || !result_.isOk()) result_ = status; // In the common case both are ok.
   if (at_once_) return;
   if (status.isOk()) {
     context_.operations.completeOnLoop(*this, status);

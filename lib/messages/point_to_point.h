@@ -15,31 +15,31 @@ struct MessageCall {
   void* buffer = nullptr; ///< Only read when `sends`.
   std::uint64_t count = 0;
   DType dtype = GOSS_INT8;
-  int peer = -1;        ///< Rank in the communicator; may be this rank; of a receive GOSS_ANY_SOURCE.
-  std::int32_t tag = 0; ///< Of a receive GOSS_ANY_TAG.
+  int peer = -1;        ///< Rank in the communicator; may be this rank; for a receive also GOSS_ANY_SOURCE.
+  std::int32_t tag = 0; ///< For a receive also GOSS_ANY_TAG.
   std::int64_t timeout_ms = 0;
 
-  /// A receive from any rank, or of any tag.
+  /// Whether this is a receive from any rank, or of any tag.
   [[nodiscard]] bool isWild() const { return peer < 0 || tag < 0; }
 };
 
-/// One message. A failure that concerns this message alone (truncation, dtype, deadline) leaves the communicator
-/// usable.
+/// One message. A failure that concerns only this message (truncation, dtype, deadline) leaves the communicator usable.
 class MessageOperation final : public Operation, public QueuedReceive, private SendOperation, private RecvOperation {
  public:
-  /// bind() is to follow.
+  /// bind() must follow.
   explicit MessageOperation(MessageContext& context);
   MessageOperation(MessageContext& context, const MessageCall& call);
   ~MessageOperation() override;
-  /// For another message, when this one is over.
+  /// Prepares the operation for another message, when the last one is over.
   void bind(const MessageCall& call) {
     bindLightly(call);
     bindRest();
   }
-  /// The half of bind() that is enough as long as transports do not know the message.
+  /// The part of bind() that suffices as long as transports do not know the message.
   void bindLightly(const MessageCall& call);
   void bindRest();
-  /// Whether there are two ends, and nothing else must get its message first: it may end without the loop.
+  /// Whether the message has two ends in different ranks and no earlier receive may claim it: then it may complete
+  /// without the loop.
   [[nodiscard]] bool mayEndAtOnceOnLoop() const;
   /// Starts the message without making it an operation of the loop, and looks up to `looks` times whether it has come.
   /// True: it is complete, with success. False: OperationTable::startOnLoop() must follow, and goes on from here.
@@ -81,7 +81,7 @@ class MessageOperation final : public Operation, public QueuedReceive, private S
   std::int32_t tag_ = 0; ///< Tag of that message.
   bool posted_ = false;
   bool ended_ = false;
-  bool taken_back_ = false; ///< The sender took its message back: a wild receive looks for another one.
+  bool taken_back_ = false; ///< The sender has cancelled its message: a wildcard receive looks for another one.
   bool at_once_ = false;    ///< tryRunOnLoop() has started it, and the loop does not know it.
   Status result_;
 };

@@ -1,4 +1,5 @@
-/// goss_probe: the operation completes when a message that its pattern accepts is there, and leaves the message there.
+/// goss_probe: the operation completes when a message that its pattern accepts has arrived, and does not receive the
+/// message.
 #ifndef GOSS_LIB_MESSAGES_PROBE_H_
 #define GOSS_LIB_MESSAGES_PROBE_H_
 

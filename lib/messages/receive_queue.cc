@@ -28,13 +28,13 @@ void ReceiveQueue::remove(QueuedReceive& receive) {
   std::erase(entries_, &receive);
 }
 
-/// Whether one of the first `before` may get a message that it accepts.
+/// Whether one of the first `before` entries may get a message that `pattern` accepts.
 bool ReceiveQueue::mustWait(const Pattern& pattern, std::size_t before) const {
   return std::any_of(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(before),
                      [&](const QueuedReceive* e) { return e->takes() && e->pattern().overlaps(pattern); });
 }
 
-/// Whether it may go to its transport, because nobody before it wants its messages.
+/// Whether the entry may be posted to its transport, because no entry before it may get its messages.
 bool ReceiveQueue::isFree(std::size_t index) const {
   const QueuedReceive& receive = *entries_[index];
   return receive.takes() && !receive.pattern().isWild() && !mustWait(receive.pattern(), index);
@@ -67,7 +67,7 @@ bool ReceiveQueue::sweepOnLoop() {
       receive.giveUpOnLoop(gone);
       any = true;
     }
-    if (i < entries_.size() && entries_[i] == &receive) ++i; // It may have met its message at once.
+    if (i < entries_.size() && entries_[i] == &receive) ++i; // The receive may have matched its message at once.
   }
   return any;
 }

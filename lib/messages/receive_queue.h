@@ -1,4 +1,4 @@
-/// The receives from any rank or of any tag, the probes, and the receives that must wait behind these.
+/// The queue of wildcard receives, probes, and the receives that must wait behind those.
 #ifndef GOSS_LIB_MESSAGES_RECEIVE_QUEUE_H_
 #define GOSS_LIB_MESSAGES_RECEIVE_QUEUE_H_
 
@@ -14,20 +14,20 @@
 
 namespace goss {
 
-/// Which messages a receive or a probe accepts.
+/// The messages that a receive or a probe accepts.
 struct Pattern {
   int source = GOSS_ANY_SOURCE;
   std::int32_t tag = GOSS_ANY_TAG;
 
   [[nodiscard]] bool isWild() const { return source == GOSS_ANY_SOURCE || tag == GOSS_ANY_TAG; }
-  /// Whether there are messages that both accept.
+  /// Whether both accept some message.
   [[nodiscard]] bool overlaps(const Pattern& other) const {
     return (source == other.source || source == GOSS_ANY_SOURCE || other.source == GOSS_ANY_SOURCE) &&
            (tag == other.tag || tag == GOSS_ANY_TAG || other.tag == GOSS_ANY_TAG);
   }
 };
 
-/// Such as "rank 3, tag 7" or "any rank, any tag".
+/// The pattern as text, such as "rank 3, tag 7" or "any rank, any tag".
 std::string describe(const Pattern& pattern);
 
 /// An entry of a ReceiveQueue.
@@ -35,14 +35,14 @@ class QueuedReceive {
  public:
   virtual ~QueuedReceive() = default;
   [[nodiscard]] virtual Pattern pattern() const = 0;
-  /// Whether this entry takes its message away; a probe leaves it to the entries behind.
+  /// Whether this entry receives its message; a probe leaves the message to the entries behind.
   [[nodiscard]] virtual bool takes() const { return true; }
   /// This entry gets the message `found` (whose length is not known while it is still to come), and is posted for it.
-  /// The entry calls ReceiveQueue::remove() when it has met the message.
+  /// The entry calls ReceiveQueue::remove() when it has matched the message.
   virtual void takeOnLoop(const goss_message& found) = 0;
-  /// This entry has not met its message: undoes takeOnLoop(), if that was called.
+  /// This entry has not matched its message: undoes takeOnLoop(), if that was called.
   virtual void giveBackOnLoop() = 0;
-  /// No message will come, because the only rank that this entry accepts is gone.
+  /// No message will come, because the only rank that this entry accepts is lost.
   virtual void giveUpOnLoop(const Status& why) = 0;
 
  protected:
@@ -56,50 +56,50 @@ class QueuedReceive {
  private:
   friend class ReceiveQueue;
   bool queued_ = false;
-  std::uint64_t place_ = 0; ///< 0: none yet.
-  int source_ = -1;         ///< Rank whose message it was given last; it keeps to that rank while the rank has one.
+  std::uint64_t place_ = 0; ///< 0: it has none yet.
+  /// Rank of the message that it was given last; it keeps to that rank while the rank has a message.
+  int source_ = -1;
 };
 
-/// Transports match by peer and tag, and do so as messages come. A receive that names no rank or no tag is therefore
-/// none of theirs: it waits here until a message that it accepts has come without a receive (Transport::peek), and is
-/// posted for that one. A receive that was posted later, and accepts a message that it accepts, waits behind it, since
-/// the transport would give it that message; one that was posted earlier is known to the transport, which does. So
-/// messages meet receives as MPI has it (MPI 4.1, 3.5): of two receives that accept a message the one posted first gets
-/// it, and of two messages of one rank that a receive accepts it gets the one sent first. Between ranks there is no
-/// order; they take turns.
+/// Transports match by peer and tag, and do so as messages come. Transports cannot handle a wildcard receive: it waits
+/// here until a message that it accepts has arrived without a receive (Transport::peek), and is then posted for that
+/// message. A later receive that accepts a common message waits behind the wildcard receive, because the transport
+/// would give it that message; an earlier one is posted to the transport, which matches it first. So messages match
+/// receives as MPI requires (MPI 4.1, 3.5): of two receives that accept a message the one posted first gets it, and of
+/// two messages of one rank a receive gets the one sent first. Between ranks there is no order; they take turns.
 ///
-/// Of a communicator. Under the engine's lock, and not out of a transport's callback but for remove().
+/// The queue of one communicator. Under the engine's lock; only remove() may be called out of a transport's callback.
 class ReceiveQueue {
  public:
-  /// Of the communicator with this group and number. The queue refers to all arguments.
+  /// Serves the communicator with this group and number. The queue refers to all arguments.
   ReceiveQueue(const Group& group, std::uint32_t context, const Mesh& mesh, const SelfChannel& self_channel)
       : group_(group), context_(context), mesh_(mesh), self_channel_(self_channel) {}
 
   [[nodiscard]] bool isEmpty() const { return entries_.empty(); }
-  /// Whether a receive that is posted now must stand here.
+  /// Whether a receive that is posted now must wait here.
   [[nodiscard]] bool holds(const Pattern& receive) const {
     return receive.isWild() || (!entries_.empty() && mustWait(receive, entries_.size()));
   }
-  /// Appends `receive`; a receive that has stood here since it started goes to its old place.
+  /// Appends `receive`; a receive that was here before, since it started, returns to its old place.
   void add(QueuedReceive& receive);
   void remove(QueuedReceive& receive);
 
-  /// Gives each entry, in the order in which they were posted, its message, and posts the receives that need not wait
-  /// any more to their transports. An entry that still stands here since an earlier call has not met its message, and
-  /// gets it again unless the sender has taken it back. It gets no other rank's as long as that rank has one for it: an
-  /// entry behind it may have got an older one of the other rank. To be called after each progress of the transports.
-  /// Returns whether anything happened.
+  /// Gives each entry, in posting order, its message, and posts the receives that need not wait any more to their
+  /// transports. An entry that was given a message by an earlier call and is still here has not matched it, and gets it
+  /// again unless the sender has cancelled it. The entry gets no other rank's message as long as that rank has one for
+  /// it, because an entry behind it may have got an older message of the other rank. Called after each progress of the
+  /// transports. Returns whether anything happened.
   bool sweepOnLoop();
   /// What an entry does when the progress loop polls it: the first entry sweeps for all.
   bool pollOnLoop(const QueuedReceive& entry) {
     return !entries_.empty() && entries_.front() == &entry && sweepOnLoop();
   }
-  /// Finds the message that a receive posted now, behind all entries, would get. To be called after sweepOnLoop().
+  /// Finds the message that a receive posted now, behind all entries, would get. Called after sweepOnLoop().
   bool findOnLoop(const Pattern& pattern, goss_message& found) const;
   /// The next search for a message begins at rank `source`.
   void turnTo(int source) { next_ = source; }
 
-  /// Not ok when the only rank that `pattern` accepts is gone, so that no message will come but those that are there.
+  /// Not ok when the only rank that `pattern` accepts is lost, so that only messages that have arrived can match.
   [[nodiscard]] Status sourceStatus(const Pattern& pattern) const;
   /// The other ranks whose messages `pattern` accepts.
   [[nodiscard]] std::vector<int> sources(const Pattern& pattern) const;
@@ -113,7 +113,7 @@ class ReceiveQueue {
   const std::uint32_t context_;
   const Mesh& mesh_;
   const SelfChannel& self_channel_;
-  std::vector<QueuedReceive*> entries_; ///< As they were posted.
+  std::vector<QueuedReceive*> entries_; ///< In posting order.
   std::uint64_t places_ = 0;
   int next_ = 0;
 };

@@ -5,7 +5,7 @@ namespace goss {
 /// Ranks that share processors run in turns: the bytes of one wait while another's are copied, and most messages cost a
 /// context switch to their receiver. Algorithms with few messages win then: 64 KiB, 4 ranks on 2 cores, 75 us with 3
 /// messages a rank against 158 us with 6.
-schedule::LinkPrice crowdedPrice(schedule::LinkPrice price, double ranks_per_processor) {
+schedule::LinkPrice oversubscribedPrice(schedule::LinkPrice price, double ranks_per_processor) {
   constexpr double kSwitch_s = 6e-6;
   if (ranks_per_processor <= 1) return price;
   price.overhead_s += kSwitch_s;

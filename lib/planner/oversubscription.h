@@ -12,7 +12,7 @@
 namespace goss {
 
 /// The price of a message over sockets when ranks share processors.
-schedule::LinkPrice crowdedPrice(schedule::LinkPrice price, double ranks_per_processor);
+schedule::LinkPrice oversubscribedPrice(schedule::LinkPrice price, double ranks_per_processor);
 /// Whether ranks of one host use sockets too.
 bool usesSockets(const Config& config);
 /// The algorithm that oversubscribed ranks prefer among those of about equal price; "": none.

@@ -21,14 +21,17 @@ constexpr CpuPrice kCpu{14e9, 10e9};
 /// One core of a 2020s server: f32 sums 14 GB/s from memory; latencies are one way between two processes that are
 /// awake.
 constexpr std::array kBuiltIns = {
-    BuiltIn{"loopback", {0.5e-6, 12e9, 0.1e-6, kKeptBytes}, kCpu},
-    BuiltIn{"shm", {0.6e-6, 10e9, 0.1e-6, 1 << 20}, kCpu},
-    BuiltIn{"ucx", {0.8e-6, 25e9, 0.5e-6, 1 << 20, 25e9}, kCpu},
-    BuiltIn{"tcp", {10e-6, 4e9, 2e-6, kKeptBytes}, kCpu},
-    BuiltIn{"tls", {10e-6, 1e9, 4e-6, kKeptBytes}, kCpu},
-    BuiltIn{"ib100", {2e-6, 12e9, 0.3e-6, kKeptBytes}, kCpu},
-    BuiltIn{"lan10g", {25e-6, 1.15e9, 5e-6, kKeptBytes}, kCpu},
-    BuiltIn{"wan", {40e-3, 100e6, 20e-6, kKeptBytes}, kCpu},
+    // clang-format off
+    //                  latency  bandwidth  overhead  eager bytes  sender's rate
+    BuiltIn{"loopback", {0.5e-6,  12e9,      0.1e-6,   kKeptBytes}, kCpu},
+    BuiltIn{"shm",      {0.6e-6,  10e9,      0.1e-6,   1 << 20}, kCpu},
+    BuiltIn{"ucx",      {0.8e-6,  25e9,      0.5e-6,   1 << 20, 25e9}, kCpu},
+    BuiltIn{"tcp",      {10e-6,   4e9,       2e-6,     kKeptBytes}, kCpu},
+    BuiltIn{"tls",      {10e-6,   1e9,       4e-6,     kKeptBytes}, kCpu},
+    BuiltIn{"ib100",    {2e-6,    12e9,      0.3e-6,   kKeptBytes}, kCpu},
+    BuiltIn{"lan10g",   {25e-6,   1.15e9,    5e-6,     kKeptBytes}, kCpu},
+    BuiltIn{"wan",      {40e-3,   100e6,     20e-6,    kKeptBytes}, kCpu},
+    // clang-format on
 };
 
 constexpr auto kNames = [] {

@@ -63,7 +63,7 @@ Composition make(SpecReader& reader) {
 } // namespace
 
 const Method& co2Method() {
-  static const Method kMethod = {"co2", "local SGD whose exchange overlaps the whole next round",
+  static const Method kMethod = {"co2", "the exchange of a round overlaps all of the next",
                                  "Sun et al., arXiv 2401.16265", kParameters, make};
   return kMethod;
 }

@@ -31,8 +31,10 @@ Composition make(SpecReader& reader) {
 } // namespace
 
 const Method& cocktailMethod() {
-  static const Method kMethod = {"cocktail", "steps are exchanged as random blocks, their largest elements, in 4 bits",
-                                 "Wang et al., ICML 2023", kParameters, make};
+  static const Method kMethod = {
+      "cocktail",
+      "how far a step went: random blocks, of these the largest, in 4 bits; applied `tau` steps after it left",
+      "Wang et al., ICML 2023", kParameters, make};
   return kMethod;
 }
 

@@ -22,8 +22,8 @@ Composition make(SpecReader& reader) {
 } // namespace
 
 const Method& ddpMethod() {
-  static const Method kMethod = {"ddp", "the mean of gradients in every step", "Li et al., VLDB 2020", kParameters,
-                                 make};
+  static const Method kMethod = {"ddp", "mean of gradients, in buckets that leave during the backward pass",
+                                 "Li et al., VLDB 2020", kParameters, make};
   return kMethod;
 }
 

@@ -69,7 +69,7 @@ Composition make(SpecReader& reader) {
 } // namespace
 
 const Method& delayedNesterovMethod() {
-  static const Method kMethod = {"delayed-nesterov", "an outer momentum that acts on every buffer-th round only",
+  static const Method kMethod = {"delayed-nesterov", "momentum acts on every `buffer`-th round",
                                  "Liu et al., arXiv 2401.09135", kParameters, make};
   return kMethod;
 }

@@ -29,8 +29,9 @@ Composition make(SpecReader& reader) {
 } // namespace
 
 const Method& demoMethod() {
-  static const Method kMethod = {"demo", "signs of the mean of the momenta's largest components",
-                                 "Peng et al., arXiv 2411.19870", kParameters, make};
+  static const Method kMethod = {
+      "demo", "signs of the mean of the momenta's largest cosine components; the optimizer is plain descent",
+      "Peng et al., arXiv 2411.19870", kParameters, make};
   return kMethod;
 }
 

@@ -22,7 +22,7 @@ Composition make(SpecReader& reader) {
 } // namespace
 
 const Method& dilocoMethod() {
-  static const Method kMethod = {"diloco", "an outer optimizer steps along the mean of what h steps changed",
+  static const Method kMethod = {"diloco", "outer Nesterov SGD along the mean of what `h` steps changed",
                                  "Douillard et al., arXiv 2311.08105", kParameters, make};
   return kMethod;
 }

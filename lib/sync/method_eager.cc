@@ -48,7 +48,7 @@ Composition make(SpecReader& reader) {
 } // namespace
 
 const Method& eagerMethod() {
-  static const Method kMethod = {"eager", "DiLoCo with a round of overlap: own newest and others' last differences",
+  static const Method kMethod = {"eager", "own newest difference at once, the others' a round later",
                                  "Kale et al., arXiv 2502.12996", kParameters, make};
   return kMethod;
 }

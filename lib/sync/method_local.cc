@@ -17,7 +17,7 @@ Composition make(SpecReader& reader) {
 } // namespace
 
 const Method& localMethod() {
-  static const Method kMethod = {"local", "parameters are averaged every h steps", "Stich, ICLR 2019", kParameters,
+  static const Method kMethod = {"local", "parameters are averaged every `h` steps", "Stich, ICLR 2019", kParameters,
                                  make};
   return kMethod;
 }

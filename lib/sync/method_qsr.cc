@@ -31,7 +31,9 @@ Composition make(SpecReader& reader) {
 } // namespace
 
 const Method& qsrMethod() {
-  static const Method kMethod = {"qsr", "local SGD whose period grows as the learning rate falls",
+  static const Method kMethod = {"qsr",
+                                 "periods of max(`h`, floor((`growth` / lr)^2)) steps, those that begin in the first "
+                                 "`warmup` steps of `init_h` (0: `h`); goss-train gives its `--warmup` and `--steps`",
                                  "Gu et al., arXiv 2310.14423", kParameters, make};
   return kMethod;
 }

@@ -44,7 +44,7 @@ Composition make(SpecReader& reader) {
 } // namespace
 
 const Method& slowmoMethod() {
-  static const Method kMethod = {"slowmo", "local SGD with a slow momentum in units of the learning rate",
+  static const Method kMethod = {"slowmo", "slow momentum in units of the learning rate",
                                  "Wang et al., arXiv 1910.00643", kParameters, make};
   return kMethod;
 }

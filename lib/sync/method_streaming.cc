@@ -40,7 +40,9 @@ Composition make(SpecReader& reader) {
 } // namespace
 
 const Method& streamingMethod() {
-  static const Method kMethod = {"streaming", "DiLoCo by fragments, in the background of tau steps",
+  static const Method kMethod = {"streaming",
+                                 "each fragment once in `h` steps at its own offset, applied `tau` steps after it "
+                                 "left, mixed with the local parameters",
                                  "Douillard et al., arXiv 2501.18512", kParameters, make};
   return kMethod;
 }

@@ -6,10 +6,35 @@
 
 namespace goss::sync {
 
+// Defined in method_*.cc. To add one, declare it here and name it in the list below.
+const Method& ddpMethod();
+const Method& localMethod();
+const Method& dilocoMethod();
+const Method& streamingMethod();
+const Method& eagerMethod();
+const Method& delayedNesterovMethod();
+const Method& slowmoMethod();
+const Method& co2Method();
+const Method& qsrMethod();
+const Method& demoMethod();
+const Method& cocktailMethod();
+
 std::span<const Method* const> allMethods() {
+  // clang-format off
   static const std::array kMethods = {
-      &ddpMethod(),    &localMethod(), &dilocoMethod(), &streamingMethod(), &eagerMethod(),   &delayedNesterovMethod(),
-      &slowmoMethod(), &co2Method(),   &qsrMethod(),    &demoMethod(),      &cocktailMethod()};
+      &ddpMethod(),
+      &localMethod(),
+      &dilocoMethod(),
+      &streamingMethod(),
+      &eagerMethod(),
+      &delayedNesterovMethod(),
+      &slowmoMethod(),
+      &co2Method(),
+      &qsrMethod(),
+      &demoMethod(),
+      &cocktailMethod(),
+  };
+  // clang-format on
   return kMethods;
 }
 
@@ -36,7 +61,7 @@ Result<Made> makeComposition(std::string_view text) {
 }
 
 std::string describeMethods() {
-  std::string json; // no text of the table needs escaping
+  std::string json;
   for (const Method* method : allMethods()) {
     json += fmt::format(R"({}{{"name":"{}","summary":"{}","paper":"{}","parameters":[)", json.empty() ? "[" : ",",
                         method->name, method->summary, method->paper);

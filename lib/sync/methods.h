@@ -1,5 +1,5 @@
 /// The table of synchronization methods. Each row is made in a small file of its own (method_*.cc) that names its
-/// paper.
+/// paper; methods.cc lists them.
 #ifndef GOSS_LIB_SYNC_METHODS_H_
 #define GOSS_LIB_SYNC_METHODS_H_
 
@@ -16,23 +16,11 @@ namespace goss::sync {
 
 struct Method {
   std::string_view name;
-  std::string_view summary;
+  std::string_view summary; ///< As docs/synchronizers.md shows it; no text of a method needs escaping in JSON.
   std::string_view paper;
   std::span<const ParameterInfo> parameters;
   Composition (*make)(SpecReader& reader);
 };
-
-const Method& ddpMethod();
-const Method& localMethod();
-const Method& dilocoMethod();
-const Method& streamingMethod();
-const Method& eagerMethod();
-const Method& delayedNesterovMethod();
-const Method& slowmoMethod();
-const Method& co2Method();
-const Method& qsrMethod();
-const Method& demoMethod();
-const Method& cocktailMethod();
 
 /// All methods, in the order of the documentation.
 std::span<const Method* const> allMethods();

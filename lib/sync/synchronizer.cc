@@ -180,7 +180,7 @@ Status Synchronizer::start() {
   }
   is_started_ = true;
   clock_.begin();
-  edge_bytes_ = wireBytesSent();
+  setup_bytes_ = wireBytesSent();
   return Status::ok();
 }
 
@@ -357,7 +357,7 @@ Status Synchronizer::finish() {
       return status;
     }
   }
-  edge_bytes_ += wireBytesSent() - before;
+  setup_bytes_ += wireBytesSent() - before;
   return Status::ok();
 }
 
@@ -395,7 +395,7 @@ goss_sync_counters Synchronizer::counters() const {
   goss_sync_counters sum{};
   sum.size = sizeof sum;
   sum.steps = timetable_.state().step;
-  sum.edge_bytes_sent = edge_bytes_;
+  sum.setup_bytes_sent = setup_bytes_;
   for (const Channel* channel : {all_.get(), island_.get(), across_.get()}) {
     if (channel == nullptr) {
       continue;

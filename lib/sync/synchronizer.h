@@ -87,7 +87,7 @@ class Synchronizer {
   double lr_ = 1;
   std::optional<LocalSteps> local_steps_; // used with steps=dynamic
   StepClock clock_;
-  std::uint64_t edge_bytes_ = 0; // bytes sent apart from the exchanges of steps
+  std::uint64_t setup_bytes_ = 0; // bytes sent apart from the exchanges of steps
   bool is_started_ = false;
   bool is_imported_ = false;
   Status failure_;

@@ -19,7 +19,7 @@ namespace goss {
 namespace {
 
 /// Reads one variable after the other; the first malformed one decides the status, the rest are skipped. An unset or
-/// empty variable leaves its member as it is.
+/// empty variable leaves its member unchanged.
 class EnvironmentReader {
  public:
   explicit EnvironmentReader(Config& config) : config_(config) {}
@@ -28,7 +28,7 @@ class EnvironmentReader {
     if (const auto found = find(setting.variable); !found.empty()) config_.*setting.member = found;
   }
 
-  void word(const Setting<std::string, const char*>& setting, Words accepted) {
+  void word(const Setting<std::string, const char*>& setting, const Words& accepted) {
     const auto found = find(setting.variable);
     if (found.empty()) return;
     if (std::find(accepted.begin(), accepted.end(), found) != accepted.end())
@@ -49,7 +49,7 @@ class EnvironmentReader {
              fmt::format("a whole number{} from {} to {}", range.unit, range.least, range.most));
   }
 
-  /// A number of bytes, or of KiB, MiB, GiB with the suffix K, M, G.
+  /// Reads a number of bytes, or of KiB, MiB, GiB with the suffix K, M, G.
   template <typename F>
   void bytes(const Setting<std::size_t, F>& setting, const Range<std::size_t>& range) {
     const auto found = find(setting.variable);
@@ -93,8 +93,8 @@ class EnvironmentReader {
     }
   }
 
-  /// Variables that begin with GOSS_ and that nobody has asked for: one that is nearly the name of a setting is
-  /// refused, because the run would go without what was meant; of others `notices` tells.
+  /// Handles variables that begin with GOSS_ and that no setting reads: one that is nearly the name of a setting is
+  /// refused, because the run would ignore the user's intent; the others are reported by `notices`.
   void refuseOthers(std::vector<std::string>& notices) {
     for (char** entry = environ; *entry != nullptr; ++entry) {
       const std::string_view name = std::string_view(*entry).substr(0, std::string_view(*entry).find('='));
@@ -113,10 +113,10 @@ class EnvironmentReader {
   [[nodiscard]] const Status& status() const { return status_; }
 
  private:
-  /// So many letters that are missing, too many or others make a misspelling.
+  /// Up to so many wrong, missing or extra letters count as a misspelling.
   static constexpr std::size_t kTypo = 2;
 
-  /// Of this project's scripts and tests.
+  /// Whether the variable belongs to this project's scripts and tests.
   static bool isOfOthers(std::string_view name) { return name == "GOSS_JOBS" || name.starts_with("GOSS_TEST_"); }
 
   [[nodiscard]] std::string_view nearest(std::string_view name) const {
@@ -145,7 +145,7 @@ class EnvironmentReader {
 
   Config& config_;
   Status status_;
-  std::vector<std::string_view> names_; ///< Asked for so far.
+  std::vector<std::string_view> names_; ///< Names that were read so far.
 };
 
 } // namespace

@@ -1,12 +1,14 @@
-/// The settings of a world, each once: its variable, its field of goss_config, its member of Config, what it accepts.
+/// The settings of a world, each listed once: its variable, its field of goss_config, its member of Config, and the
+/// accepted values.
 #ifndef GOSS_LIB_WORLD_SETTINGS_H_
 #define GOSS_LIB_WORLD_SETTINGS_H_
 
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 #include <string_view>
+#include <vector>
 
+#include "builtins/builtins.h"
 #include "gossamer/config.h"
 #include "gossamer/gossamer.h"
 
@@ -31,9 +33,9 @@ struct Range {
   std::string_view unit = {};
 };
 
-using Words = std::initializer_list<std::string_view>;
+using Words = std::vector<std::string_view>;
 
-/// 31 years: room for every addition to a clock.
+/// 31 years: no sum of a clock reading and a timeout overflows.
 constexpr std::int64_t kMaxMs = 1'000'000'000'000;
 constexpr std::size_t kMaxBytes = std::size_t{1} << 40;
 
@@ -70,8 +72,7 @@ template <typename Visit>
 void visitTransportSettings(Visit& visit) {
   using C = Config;
   using G = goss_config;
-  visit.word(Setting{"GOSS_TRANSPORT", "transport", &C::transport, &G::transport},
-             Words{"loopback", "shm", "tcp", "tls", "sim", "ucx", "mpi"});
+  visit.word(Setting{"GOSS_TRANSPORT", "transport", &C::transport, &G::transport}, transportNames());
   visit.text(Setting{"GOSS_TLS", "tls", &C::tls, &G::tls});
   visit.word(Setting{"GOSS_TLS_SCOPE", "tls_scope", &C::tls_scope, &G::tls_scope}, Words{"all", "hosts"});
   visit.integer(Setting{"GOSS_CONNECTIONS", "connections_per_peer", &C::connections_per_peer, &G::connections_per_peer},

@@ -19,19 +19,19 @@ namespace goss {
 
 namespace {
 
-/// Of goss_mem_alloc; further memory is as good, but peers do not read it in place.
+/// Regions of goss_mem_alloc that are shared; further memory works too, but peers do not read it in place.
 constexpr std::size_t kMaxSharedRegions = 256;
 
-/// The other ranks may start to connect this much later than we do and still be in time.
+/// The other ranks may start to connect this much later than this rank and still be in time.
 constexpr std::int64_t kLinkGraceMs = 2000;
 
-/// Contexts are not used again, so the abort of a communicator that is gone stays; it is one of a few.
+/// Context numbers are not reused, so the abort of a communicator that is gone stays; only so many are kept.
 constexpr std::size_t kMaxEarlyAborts = 1024;
 
 /// Peers that are alive take their messages much sooner, unless the machine is badly overloaded.
 constexpr std::chrono::milliseconds kFlush(1000);
 
-/// GOSS_CODEC, before anybody relies on it.
+/// Checks GOSS_CODEC before any call uses it.
 Status checkCodec(CodecRegistry& codecs, const std::string& spec, int ranks) {
   if (spec.empty()) return Status::ok();
   const auto named = [](const Status& status) {
@@ -40,7 +40,7 @@ Status checkCodec(CodecRegistry& codecs, const std::string& spec, int ranks) {
   auto found = codecs.find(spec, {});
   if (!found.isOk()) return named(found.status());
   if (!found.value()->multiPhase()) return Status::ok();
-  RunJob trial; // Of no elements: refuses what the codec cannot do for so many ranks.
+  RunJob trial; // A run of no elements, which refuses what the codec cannot do for so many ranks.
   trial.ranks = ranks;
   auto run = found.value()->there.codec->start(trial);
   return run.isOk() ? Status::ok() : named(run.status());
@@ -56,7 +56,7 @@ World::~World() {
   if (control_ != nullptr) flushControlOnLoop(-1); // An abort that is still queued must reach the others.
   control_.reset();
   mesh_.reset();
-  // Memory that was not freed may still hold what the application reads.
+  // The application may still read memory that it did not free.
   for (auto& [address, pages] : lent_)
     pages.abandon();
 }
@@ -70,7 +70,7 @@ std::size_t World::sharedRegions() {
 Result<void*> World::allocate(std::size_t bytes) {
   platform::SharedPages pages;
   void* memory = nullptr;
-  // Each of them holds a file descriptor, so small ones are not worth it, and there is an end to many.
+  // Each region holds a file descriptor, so small ones are not shared, and their number is limited.
   if (bytes >= config_.shm_direct_bytes && sharedRegions() < kMaxSharedRegions) {
     Result<platform::SharedPages> shared = platform::SharedPages::create(bytes);
     if (shared.isOk()) pages = shared.take();
@@ -100,7 +100,7 @@ Status World::free(void* memory) {
 
 Result<std::shared_ptr<World>> World::create(const Config& config, const Launch& launch) {
   std::shared_ptr<World> world(new World(config, launch));
-  for (const std::string& notice : config.notices) // Mostly all ranks have the same environment.
+  for (const std::string& notice : config.notices) // Mostly all ranks have the same environment, so rank 0 logs.
     world->log_.write(launch.rank == 0 ? base::LogLevel::warn : base::LogLevel::info, notice);
   if (Status status = checkCodec(world->codecs_, config.codec, launch.ranks); !status.isOk()) return status;
   if (Status status = world->readPrices(launch.ranks); !status.isOk()) return status;
@@ -120,7 +120,7 @@ Result<std::shared_ptr<World>> World::create(const Config& config, const Launch&
 void World::driveUnattended() {
   auto lock = engine_.enter();
   engine_.driveUnattendedOnLoop();
-  // A single rank has had nobody to answer.
+  // A single rank has no probes to answer, and so no thread until now.
   if (progress_thread_ == nullptr) progress_thread_ = std::make_unique<ProgressThread>(engine_);
 }
 
@@ -160,7 +160,7 @@ Status World::connect(const Launch& launch) {
   cards_ = {card};
   if (launch.ranks == 1) return Status::ok();
 
-  // A rank that cannot open a transport still meets the others, so that they hear why at once.
+  // A rank that cannot open a transport still meets the others, so that they learn the reason at once.
   const Status opened = mesh_->open(card);
   auto meeting = connectRendezvous(launch, config_);
   if (!meeting.isOk()) return opened.isOk() ? meeting.status() : opened;
@@ -180,8 +180,8 @@ Status World::connect(const Launch& launch) {
   if (isFarFromAll(launch.rank)) engine_.setHighLatency();
   Status linked = waitForLinks(*meeting.value());
 
-  // Everyone hears of everyone's links: no rank starts to work while another has already failed. Those that have theirs
-  // may have to relay for those that have not.
+  // Every rank learns whether all links stand: no rank starts to work while another has already failed. Ranks that are
+  // connected may have to relay for ranks that are not.
   if (linked.isOk()) meeting.value()->whileWaiting([this] { mesh_->progressOnLoop(); });
   auto outcomes = meeting.value()->allGather(linked.text(), config_.bootstrap_timeout_ms + kLinkGraceMs);
   if (!linked.isOk()) return linked;
@@ -208,7 +208,7 @@ Status World::waitForLinks(Rendezvous& meeting) {
                                        fmt::join(mesh_->peersNotReady(), ", "), config_.bootstrap_timeout_ms));
     }
     if (moved) continue;
-    if (Status status = meeting.check(); !status.isOk()) return status; // Who has died will never answer.
+    if (Status status = meeting.check(); !status.isOk()) return status; // A rank that has died will never answer.
     if (!mesh_->prepareToSleepOnLoop()) continue;
     std::vector<pollfd> fds;
     mesh_->appendPollFds(fds);
@@ -228,7 +228,7 @@ bool World::isFarFromAll(int rank) const {
 }
 
 double World::ranksPerProcessor() const {
-  // Only on one host do all ranks come to the same number, and so to the same prices.
+  // Only on one host all ranks compute the same number, and so the same prices.
   const bool one_host =
       std::all_of(cards_.begin(), cards_.end(), [&](const PeerCard& one) { return one.host == cards_[0].host; });
   return one_host ? processors_.ranks_per_processor : 1;
@@ -237,7 +237,7 @@ double World::ranksPerProcessor() const {
 bool World::usesSockets() const { return goss::usesSockets(config_); }
 
 std::string_view World::preferredAmongEquals() const {
-  if (given_links_.has_value()) return ""; // They say what there is.
+  if (given_links_.has_value()) return ""; // The link file names its own hosts.
   return goss::preferredAmongEquals(config_, ranksPerProcessor());
 }
 
@@ -255,16 +255,16 @@ schedule::Links World::linksBetween(const std::vector<int>& ranks) const {
   const bool between_threads = over_ucx || config_.transport == "tcp" || config_.transport == "tls";
   const bool secured = !config_.tls.empty() && usesSockets();
   LinkRules rules{tuning_, usesSockets(), between_threads,
-                  crowdedPrice(secured ? tuning_.tls : tuning_.tcp, ranksPerProcessor())};
+                  oversubscribedPrice(secured ? tuning_.tls : tuning_.tcp, ranksPerProcessor())};
   if (over_ucx) rules.tuning.shm = tuning_.ucx;
   double& network = rules.tuning.network.bandwidth_bytes_per_s;
-  if (!config_.tls.empty()) // A processor encrypts so much, whatever the network could carry.
+  if (!config_.tls.empty()) // TLS throughput limits the link's bandwidth, whatever the network carries.
     network = std::min(network, tuning_.tls.bandwidth_bytes_per_s);
   return goss::linksBetween(cards_, ranks, rules);
 }
 
-std::unique_ptr<BoardChannel> World::makeFlatChannel(std::uint32_t context, const std::vector<int>& ranks,
-                                                     int rank) const {
+std::unique_ptr<BoardChannel> World::makeBoardChannel(std::uint32_t context, const std::vector<int>& ranks,
+                                                      int rank) const {
   // All ranks must answer alike, so only what is on all cards counts: who would take another transport to whom?
   const auto offers = [](const PeerCard& card, std::string_view name) {
     return std::any_of(card.addresses.begin(), card.addresses.end(),
@@ -308,12 +308,12 @@ bool World::isSeenToRun(int rank) const {
 void World::flushControlOnLoop(int except) {
   const auto deadline = platform::Deadline::after(kFlush);
   while (!control_->flushedOnLoop(except) && !deadline.expired()) {
-    if (!mesh_->progressOnLoop()) ::sched_yield(); // The peers may need this processor to take what we have sent.
+    if (!mesh_->progressOnLoop()) ::sched_yield(); // The peers may need this processor to receive.
   }
 }
 
 bool World::afterProgressOnLoop() {
-  // Control messages first: an abort names the culprit better than the loss of the rank that passed it on.
+  // Control messages first: an abort names the culprit better than the loss of the rank that forwarded it.
   bool did = control_->drainOnLoop();
   while (!lost_.empty()) {
     const Loss loss = std::move(lost_.front());
@@ -339,7 +339,7 @@ void World::handleControlOnLoop(int peer, const ControlMessage& message) {
   }
   const bool shrinks = message.type == ControlMessage::Type::view || message.type == ControlMessage::Type::agreed;
   const auto closed = closed_contexts_.find(message.context);
-  // Not to who says the same: two would go on for ever.
+  // No answer to a rank that says the same: two ranks would go on for ever.
   if (shrinks && !message.text.empty() && closed != closed_contexts_.end()) {
     ControlMessage left;
     left.type = closed->second ? ControlMessage::Type::agreed : ControlMessage::Type::view;

@@ -29,7 +29,7 @@
 
 namespace goss {
 
-/// Thread-safe through its engine's lock. Lives until the last communicator of it is gone.
+/// Thread-safe through its engine's lock. Lives until its last communicator is destroyed.
 class World : public std::enable_shared_from_this<World> {
  public:
   /// Collective: meets the other ranks, exchanges addresses, connects. Blocks up to config.bootstrap_timeout_ms.
@@ -45,32 +45,33 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] Engine& engine() { return engine_; }
   [[nodiscard]] Mesh& mesh() { return *mesh_; }
   [[nodiscard]] ControlChannel& control() { return *control_; }
-  /// Link prices between `ranks` (world ranks), from GOSS_LINKS, or from where the ranks are and GOSS_TUNING.
+  /// Link prices between `ranks` (world ranks), from GOSS_LINKS, or from the ranks' places and GOSS_TUNING.
   [[nodiscard]] schedule::Links linksBetween(const std::vector<int>& ranks) const;
   /// The algorithm that the planner prefers where prices hardly differ; "": none.
   [[nodiscard]] std::string_view preferredAmongEquals() const;
   /// Whether more ranks than processors communicate through shared memory, which prices do not model.
   [[nodiscard]] bool takesTurns() const;
   /// Null unless all of `ranks` (world ranks; this one is `rank` among them) see each other's boards.
-  [[nodiscard]] std::unique_ptr<BoardChannel> makeFlatChannel(std::uint32_t context, const std::vector<int>& ranks,
-                                                              int rank) const;
+  [[nodiscard]] std::unique_ptr<BoardChannel> makeBoardChannel(std::uint32_t context, const std::vector<int>& ranks,
+                                                               int rank) const;
   [[nodiscard]] const Catalogue& catalogue() const { return catalogue_; }
   [[nodiscard]] CodecRegistry& codecs() { return codecs_; }
 
   /// From now on the progress thread drives the operations that callers start, whether or not a caller waits.
   void driveUnattended();
 
-  /// Memory that the peers of this host may read in place; ordinary memory where it cannot be shared. As
+  /// Memory that the peers of this host may read in place; ordinary memory where it cannot be shared. See
   /// goss_mem_alloc.
   Result<void*> allocate(std::size_t bytes);
   Status free(void* memory);
 
-  // Under the engine's lock.
+  // The following need the engine's lock.
   /// Lets the transports hand over queued control messages, a bounded time, without waiting for `except` (a world rank,
   /// or -1): before operations are withdrawn, because a message that is withdrawn half sent ends the link that the
   /// control message needs, and before the world ends. Not out of a transport's callback.
   void flushControlOnLoop(int except);
-  /// Whether the process of `rank` is on this host and its kernel sees it run: then it may be slow, but it is not lost.
+  /// Whether the process of `rank` is on this host and the kernel shows it running: then it may be slow, but it is not
+  /// lost.
   [[nodiscard]] bool isSeenToRun(int rank) const;
   /// From now on `events`, of the communicator with this number and group, is told; perhaps at once.
   void registerOnLoop(std::uint32_t context, const Group& group, CommunicatorEvents& events);
@@ -82,11 +83,11 @@ class World : public std::enable_shared_from_this<World> {
   World(const Config& config, const Launch& launch);
   Status connect(const Launch& launch);
   Status readPrices(int ranks);
-  /// Every message comes from another, distant host.
+  /// Whether every message comes from another, distant host.
   [[nodiscard]] bool isFarFromAll(int rank) const;
-  /// Of this host when all ranks are on it; else 1.
+  /// Ranks over processors of this host when all ranks are on it; else 1.
   [[nodiscard]] double ranksPerProcessor() const;
-  /// Between ranks of one host.
+  /// Whether ranks of one host use sockets.
   [[nodiscard]] bool usesSockets() const;
   Status waitForLinks(Rendezvous& meeting);
   std::size_t sharedRegions();
@@ -99,34 +100,34 @@ class World : public std::enable_shared_from_this<World> {
   CodecRegistry codecs_;
   std::vector<PeerCard> cards_;
   std::vector<Site> sites_;                    ///< By rank; the transports read it.
-  ProcessorShare processors_;                  ///< Of this host; its ranks agree on it.
-  std::optional<schedule::Links> given_links_; ///< GOSS_LINKS.
-  Tuning tuning_ = Tuning::builtIn();          ///< GOSS_TUNING.
+  ProcessorShare processors_;                  ///< The processors of this host; its ranks agree on them.
+  std::optional<schedule::Links> given_links_; ///< The contents of GOSS_LINKS.
+  Tuning tuning_ = Tuning::builtIn();          ///< The contents of GOSS_TUNING.
   ListenerRelay relay_;
   Engine engine_;
   std::unique_ptr<Mesh> mesh_;
   std::unique_ptr<ControlChannel> control_;
 
-  // Guarded by the engine's lock.
+  // The engine's lock guards the following.
   struct Registered {
     const Group* group;
     CommunicatorEvents* events;
   };
   std::map<std::uint32_t, Registered> communicators_; ///< By context.
   ContextNumbers contexts_;
-  /// Aborts of communicators that this rank has yet to make, by context: the sender and what it said.
+  /// Aborts of communicators that this rank has not made yet, by context: the sender and its message.
   std::map<std::uint32_t, std::pair<int, ControlMessage>> early_aborts_;
   /// By context of each communicator that this rank has destroyed: whether it was shrunk and this rank goes on.
   std::map<std::uint32_t, bool> closed_contexts_;
-  std::map<void*, platform::SharedPages> lent_; ///< By address; not valid: ordinary pages.
+  std::map<void*, platform::SharedPages> lent_; ///< By address; an entry without mapping: ordinary pages.
   struct Loss {
     int peer;
     Status status;
     PeerLoss how;
   };
-  std::deque<Loss> lost_; ///< Peers whose loss the communicators have yet to learn.
+  std::deque<Loss> lost_; ///< Peers whose loss was not reported to the communicators yet.
 
-  std::unique_ptr<ProgressThread> progress_thread_; ///< Last: joins before anything it uses goes.
+  std::unique_ptr<ProgressThread> progress_thread_; ///< Declared last: it joins before anything it uses is destroyed.
 };
 
 } // namespace goss

@@ -68,7 +68,7 @@ TEST(Structs, HaveNoPaddingAtTheirEnds) {
   EXPECT_EQ(sizeof(goss_counters), offsetof(goss_counters, placed_bytes) + sizeof(uint64_t));
   EXPECT_EQ(sizeof(goss_sync_tensor), offsetof(goss_sync_tensor, layer) + sizeof(int32_t));
   EXPECT_EQ(sizeof(goss_sync_info), offsetof(goss_sync_info, dynamic_period) + sizeof(int64_t));
-  EXPECT_EQ(sizeof(goss_sync_counters), offsetof(goss_sync_counters, edge_bytes_sent) + sizeof(uint64_t));
+  EXPECT_EQ(sizeof(goss_sync_counters), offsetof(goss_sync_counters, setup_bytes_sent) + sizeof(uint64_t));
   EXPECT_EQ(sizeof(goss_pipeline_request), offsetof(goss_pipeline_request, reserved) + sizeof(int32_t));
   EXPECT_EQ(sizeof(goss_pipeline_costs), offsetof(goss_pipeline_costs, stage_times_s) + sizeof(double*));
   EXPECT_EQ(sizeof(goss_pipeline_codec_request),

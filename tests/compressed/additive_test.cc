@@ -34,7 +34,7 @@ TEST(AdditiveCodecs, RandomBlocksAreSumsOfTheirValuesWhateverTheAlgorithm) {
   }
 }
 
-// One encoding clips at the scale of 64: sums that were encoded again would end there.
+// A payload clips at the scale of 64: sums that were encoded again would be clipped there.
 TEST(AdditiveCodecs, SumsOfLevelsGrowBeyondTheScale) {
   for (const char* algorithm : kAlgorithms) {
     runRanks(setupOf(7, "", algorithm), [&](goss_comm_t comm, int) {

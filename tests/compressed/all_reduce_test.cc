@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "compressors/catalogue.h"
+#include "compressors/chain.h"
 #include "tests/compressed/harness.h"
 
 namespace goss::test {
@@ -67,7 +68,7 @@ TEST_P(EveryCodec, GivesAllRanksTheSameBits) {
 
 TEST_P(EveryCodec, LosesTwiceWhatOneEncodingLoses) {
   const auto entry = compressors::builtinCodecs()[GetParam()];
-  if (hasPhases(entry.example)) return; // They have no payloads to compare with.
+  if (hasPhases(entry.example)) return; // Multi-phase codecs have no payloads to compare with.
   CompressedCase what{setupOf(4), std::string(entry.example), "", 1 << 14};
   const std::vector<Floats> results = allReduceCompressed(what);
   expectSameOnAllRanks(results, what.codec);

@@ -1,4 +1,4 @@
-// The other compressed collectives: everybody who gets a block gets the same bits, and they are near what was sent.
+// The other compressed collectives: all ranks that get a block get the same bits, and these are near the values sent.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -27,7 +27,7 @@ TEST(DefaultCodec, ServesFloatAllReducesThatNameNone) {
     goss_options named = GOSS_OPTIONS_INIT, none = GOSS_OPTIONS_INIT;
     named.codec = "int4";
     none.codec = "none";
-    for (int round = 0; round < 3; ++round) { // Also when the call is remembered.
+    for (int round = 0; round < 3; ++round) { // The later calls are cached ones.
       EXPECT_EQ(allReduce(comm, rank, nullptr), allReduce(comm, rank, &named));
       EXPECT_NE(allReduce(comm, rank, nullptr), allReduce(comm, rank, &none));
     }

@@ -14,7 +14,7 @@ constexpr std::size_t kCount = 1024;
 constexpr int kRanks = 4;
 constexpr int kSteps = 300;
 
-/// What rank `rank` would like best: what all share, and four times as much of its own, some of it far out.
+/// The optimum of rank `rank`: a part that all ranks share, and four times as much of its own, with some outliers.
 Floats targetOf(int rank) {
   Floats target = contribution(99, kCount);
   const Floats own = contribution(rank, kCount);
@@ -96,7 +96,7 @@ std::vector<Floats> resultsOf(const RanksSetup& setup, const char* codec, int at
   return all;
 }
 
-/// What one operation lost is what the next makes up for, in the order of their calls, and all ranks have the same.
+/// The next operation makes up for what one lost, in the order of their calls, and all ranks have the same result.
 TEST(ErrorFeedback, IsTheSameForOperationsThatAreUnderWayTogether) {
   const bool quick = std::getenv("GOSS_TEST_QUICK") != nullptr;
   for (const char* transport : quick ? std::vector{"tcp"} : std::vector{"loopback", "tcp"}) {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "compressors/catalogue.h"
+#include "compressors/chain.h"
 #include "gossamer/compression.h"
 #include "tests/compressed/harness.h"
 #include "tests/support/environment.h"
@@ -179,7 +179,7 @@ TEST(PowerSgdAllReduce, WhatIsComputedInPartsIsTheSame) {
 }
 
 TEST(PowerSgdAllReduce, TakesTheShapeThatTheSpecNames) {
-  // Of rank one, as rows of 40; the power iteration finds it at once.
+  // A matrix of rank one, as rows of 40; the power iteration finds it at once.
   constexpr std::size_t kRows = 30, kColumns = 40;
   const auto errorWith = [&](const char* codec) {
     double error = 0;
@@ -228,14 +228,14 @@ TEST(PhasedAllReduce, TakesEveryKindOfCall) {
         const auto results = allReduceCompressed(what);
         for (const Floats& other : results)
           EXPECT_TRUE(sameBits(other, results[0])) << codec;
-        // Of a matrix of rank 50, 64 columns are all; -1, 0 and 1 times the largest number are unbiased, but rough.
+        // For a matrix of rank 50, 64 columns are exact; -1, 0 and 1 times the largest number are unbiased, but rough.
         EXPECT_LT(errorOf(exactResult(what), results[0]), codec[0] == 'p' ? 1e-4 : 20) << codec;
       }
     }
   }
 }
 
-/// Of the busiest rank, as goss_explain_codec says and as counters do.
+/// Bytes of the busiest rank, as goss_explain_codec says and as counters show.
 void expectBytesAsExplained(const char* codec, double tolerance) {
   constexpr std::size_t kCount = 1 << 18;
   constexpr int kRanks = 4;
@@ -264,7 +264,7 @@ void expectBytesAsExplained(const char* codec, double tolerance) {
     goss_comm_counters(comm, &before);
     goss_options options = GOSS_OPTIONS_INIT;
     options.codec = codec;
-    options.tensor = 1; // For those with feedback.
+    options.tensor = 1; // For codecs with feedback.
     EXPECT_EQ(goss_all_reduce(comm, values.data(), values.data(), kCount, GOSS_FLOAT32, GOSS_AVG, &options, nullptr),
               GOSS_SUCCESS);
     goss_comm_counters(comm, &after);
@@ -294,7 +294,7 @@ TEST(PhasedAllReduce, IsExplainedOnlyWhereItCanBe) {
   ASSERT_EQ(goss_explain_codec("allreduce", 4, 0, "powersgd", nullptr, &json), GOSS_SUCCESS) << goss_last_error();
   const nlohmann::json nothing = nlohmann::json::parse(json);
   EXPECT_EQ(nothing.at("phases"), nlohmann::json::array());
-  EXPECT_EQ(nothing.at("candidates"), nlohmann::json::array()); // Who prints them finds none.
+  EXPECT_EQ(nothing.at("candidates"), nlohmann::json::array()); // An empty list, so that printers find no candidates.
   goss_free(json);
 }
 
@@ -414,7 +414,7 @@ TEST(PhasedAllReduce, WhatItWorksOnStaysWhileItIsPending) {
     options.codec = "powersgd+ef";
     options.tensor = kTensor;
     goss_request_t request = nullptr;
-    if (rank == 0) { // The other one has not called: it cannot end.
+    if (rank == 0) { // The other rank has not called, so the operation cannot end.
       ASSERT_EQ(goss_all_reduce(comm, values.data(), values.data(), 2000, GOSS_FLOAT32, GOSS_SUM, &options, &request),
                 GOSS_SUCCESS);
       EXPECT_EQ(goss_codec_state_reset(comm, kTensor), GOSS_ERR_INVALID_ARGUMENT);
@@ -449,7 +449,7 @@ TEST(PhasedAllReduce, NothingElseWorksOnWhatItKeeps) {
                                         std::pair{"powersgd", "powersgd"}}) {
       goss_request_t pending = nullptr, other = nullptr;
       std::int32_t go = 1;
-      if (rank == 0) { // The other one has not called: it cannot end.
+      if (rank == 0) { // The other rank has not called, so the operation cannot end.
         ASSERT_EQ(start(first, values, &pending), GOSS_SUCCESS) << goss_last_error();
         EXPECT_EQ(start(second, others, &other), GOSS_ERR_INVALID_ARGUMENT) << first << ", then " << second;
         EXPECT_THAT(goss_last_error(), HasSubstr("tensor 7"));
@@ -476,7 +476,7 @@ TEST(PhasedAllReduce, NothingElseWorksOnWhatItKeeps) {
 }
 
 TEST(PhasedAllReduce, ManyMayBePendingWhileAnOldOneGoesOn) {
-  constexpr int kMany = 40; // Of four places each: more than any history.
+  constexpr int kMany = 40; // Each takes four places: more than any history holds.
   runRanks(2, [](goss_comm_t comm, int rank) {
     std::vector<Floats> values(kMany, contribution(rank, 100));
     std::vector<goss_request_t> requests(kMany);
@@ -508,14 +508,14 @@ TEST(PhasedAllReduce, NamesTheCallsThatDoNotMatch) {
 }
 
 TEST(PhasedAllReduce, NamesTheCallsThatDoNotMatchOneWithoutElements) {
-  // It sends nothing and has ended when the others ask for it.
+  // A rank sends nothing and has ended when the others ask for the operation.
   for (const char* codec : {"powersgd", "terngrad:agree=max"}) {
     runRanks(2, [&](goss_comm_t comm, int rank) {
       Floats values(1000, 1.0f);
       goss_options options = GOSS_OPTIONS_INIT;
       if (rank == 0) {
         options.codec = codec;
-        // The other one's call may arrive before it has ended, or after.
+        // The other rank's call may arrive before this one has ended, or after.
         const goss_status status =
             goss_all_reduce(comm, values.data(), values.data(), 0, GOSS_FLOAT32, GOSS_SUM, &options, nullptr);
         EXPECT_TRUE(status == GOSS_SUCCESS || status == GOSS_ERR_MISMATCH) << goss_last_error();

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "compressors/catalogue.h"
+#include "compressors/chain.h"
 #include "compressors/feedback.h"
 #include "tests/compressed/harness.h"
 

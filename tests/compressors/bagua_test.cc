@@ -21,7 +21,7 @@ Bytes referenceBytes(const Floats& values) {
   std::memcpy(bytes.data() + sizeof(float), &*high, sizeof(float));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const float level = std::min(std::nearbyint(values[i] * scale), upper);
-    // With a range of next to nothing `upper` has no units left and the difference may be 256, which the published
+    // With a range of nearly zero `upper` has no units left and the difference may be 256, which the published
     // conversion leaves undefined; the codec saturates.
     bytes[32 + i] = static_cast<std::byte>(static_cast<std::uint8_t>(std::clamp(level - lower, 0.0f, 255.0f)));
   }

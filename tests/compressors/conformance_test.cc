@@ -30,7 +30,7 @@ Floats mixed(std::size_t count, std::uint32_t seed = 5) {
   return values;
 }
 
-/// With a scale that the ranks agreed on, an overflow is seen when they agree.
+/// With an agreed scale the ranks see an overflow when they agree on the scale.
 bool sharesScale(const CodecEntry& entry) { return entry.example.find(",scale=") != std::string_view::npos; }
 
 /// DeMo's mean is one of coefficients: tests of its own.

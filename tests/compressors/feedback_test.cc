@@ -1,4 +1,4 @@
-/// What encoders with feedback keep, beside their definitions written out.
+/// Compares the state of encoders with feedback to their definitions written out.
 #include <gtest/gtest.h>
 
 #include <cmath>

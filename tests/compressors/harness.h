@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compressors/catalogue.h"
+#include "compressors/chain.h"
 
 namespace goss::test {
 
@@ -45,7 +46,7 @@ inline Bytes encode(const Codec& codec, const Floats& values) { return encode(co
 
 struct DecodeCase {
   std::vector<Bytes> payloads;
-  Floats out; ///< What is there before; its size is the count.
+  Floats out; ///< Contents before; its size is the count.
   DecodeMode mode = DecodeMode::set;
   float weight = 1;
   std::uint32_t step = 7;

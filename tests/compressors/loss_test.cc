@@ -75,7 +75,7 @@ double peakOf(const Floats& values) {
   return peak;
 }
 
-/// Of a codec's range: floats of few bits cut larger ones.
+/// A magnitude within every codec's range: floats of few bits clip larger ones.
 constexpr double kInRange = 400;
 
 /// The catalogue, and codecs that scale down with feedback.
@@ -154,13 +154,13 @@ TEST_P(Loss, DoesNotGrowWithFeedback) {
   EXPECT_TRUE(bound.euclidean < 1 || bound.maximum < 1);
 }
 
-/// What has not been delivered of a sum.
+/// The part of a sum that was not delivered.
 struct Missing {
   double squares = 0; ///< Mean over the steps: single ones are as random as what is picked.
-  double peak = 0;    ///< Of all steps.
+  double peak = 0;    ///< Maximum over all steps.
 };
 
-/// The same vector in many steps.
+/// Encodes the same vector in many steps.
 Missing undelivered(const Floats& values, const std::string& spec, int steps) {
   const Compression compression = makeCompression(spec + "+ef").take();
   const FeedbackEncoder encoder(compression, kCount);

@@ -177,7 +177,7 @@ TEST_P(PowerSgd, RefusesWhatItCannotDo) {
 }
 
 TEST(PowerSgdRun, GivesOthersATurnWhileItComputes) {
-  // Of rank one, and 1100 * 1100 * 32 multiplications, which are more than are done at once.
+  // A matrix of rank one, with 1100 * 1100 * 32 multiplications, which are more than one slice.
   constexpr std::size_t kSide = 1100;
   const Floats left = gaussian(kSide, 1), right = gaussian(kSide, 2);
   Floats values(kSide * kSide);

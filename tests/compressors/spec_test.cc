@@ -1,7 +1,7 @@
 /// Spec strings: what is read, and what is refused with which words.
 #include <gtest/gtest.h>
 
-#include "compressors/catalogue.h"
+#include "compressors/chain.h"
 #include "compressors/spec.h"
 
 namespace goss::compressors {

@@ -164,7 +164,7 @@ TEST(SampledTopK, WithFeedbackOwesABoundedNumberOfGradients) {
     for (const Odd& odd : oddVectors())
       EXPECT_LE(owed(*codec, odd.values, kSteps), left / (1 - left)) << spec << ", " << odd.name;
   }
-  for (const char* name : {"scattered", "rows"}) // They are whole below the threshold of the ratio.
+  for (const char* name : {"scattered", "rows"}) // Both vectors are zero below the threshold of the ratio.
     for (const Odd& odd : oddVectors())
       if (odd.name == std::string(name)) {
         EXPECT_EQ(owed(*codecOf("topk:ratio=0.01,select=sampled"), odd.values, 20), 0) << name;

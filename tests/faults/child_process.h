@@ -21,7 +21,7 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   void signal(int number) const;
-  /// To each of its threads.
+  /// Sends a signal to each of its threads.
   void signalThreads(int number) const;
   /// The next line of output, or nothing at the end of output or when `timeout` has passed.
   std::optional<std::string> readLine(std::chrono::milliseconds timeout);

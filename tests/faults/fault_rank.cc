@@ -1,4 +1,4 @@
-// One rank for the fault tests: reduces over and over until something fails, and says what.
+// One rank for the fault tests: reduces over and over until an error comes, and prints the error.
 //
 // Lines on standard output: "ready" once the communicator works, then "failed STATUS TEXT". Arguments: elements, calls
 // at most, and "lent" for buffers of goss_mem_alloc. These are written anew after the failure, and a second later the
@@ -120,7 +120,8 @@ int main(int argc, char** argv) {
   if (argc > 3 && std::strcmp(argv[3], "checked") == 0) {
     const goss_status status = reduceChecked(comm, count, argc > 4 ? argv[4] : "");
     say("failed " + std::to_string(status) + " " + goss_last_error());
-    std::this_thread::sleep_for(std::chrono::seconds(2)); // Who leaves at once is what the others notice first.
+    // If it left at once, the others would notice its departure first.
+    std::this_thread::sleep_for(std::chrono::seconds(2));
     goss_comm_destroy(comm);
     return 0;
   }

@@ -80,7 +80,7 @@ TEST_P(Faults, KilledRankIsNamedLongBeforeTheDeadlineAndNothingIsLeft) {
       world.awaitReady();
       const auto killed = Clock::now();
       world.rank(victim).signal(SIGKILL);
-      world.expectSurvivorsName(victim, killed, 10000ms); // It takes milliseconds; busy machines take their time.
+      world.expectSurvivorsName(victim, killed, 10000ms); // It takes milliseconds, but busy machines are slower.
     }
   }
   EXPECT_EQ(sharedMemoryFiles(), before);

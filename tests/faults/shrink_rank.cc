@@ -94,7 +94,7 @@ void report(Rank& rank, goss_comm_t comm) {
   say(reducesRight(rank, comm) ? "reduced" : std::string("wrong ") + goss_last_error());
 }
 
-/// What a failed operation has left half done must not reach a checkpoint.
+/// The state that a failed operation has left half changed must not reach a checkpoint.
 bool savesState(goss_comm_t comm) {
   void* bytes = nullptr;
   std::size_t size = 0;

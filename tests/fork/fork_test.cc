@@ -210,7 +210,7 @@ std::vector<std::pair<const char*, std::function<goss_status()>>> callsWith(Hand
   };
 }
 
-/// In the child: how many calls did something else than fail as they should.
+/// In the child: the number of calls that did not fail as they should.
 int useInherited(Handles& handles) {
   int failures = 0;
   const auto expect = [&](bool holds, const char* what) {
@@ -264,8 +264,8 @@ int runParent(Shared& shared, int rank, const char* transport) {
   for (int i = 0; i < 3; ++i) {
     children.push_back(inChild([&] {
       const int wrong = useInherited(handles);
-      // With destructors of static objects and handlers of exit; under a sanitizer these would look in the child for
-      // what the stacks of the parent's threads point to.
+      // The child runs destructors of static objects and exit handlers, except under a sanitizer, which would search
+      // the child for memory that the stacks of the parent's threads point to.
       if (i == 0 && std::getenv("GOSS_TEST_QUICK") == nullptr) std::exit(wrong);
       return wrong;
     }));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compressors/catalogue.h"
+#include "compressors/chain.h"
 #include "state/reference_store.h"
 #include "sync/outer_state.h"
 

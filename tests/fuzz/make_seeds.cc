@@ -11,6 +11,7 @@
 #include "call/history.h"
 #include "call/signature.h"
 #include "compressors/catalogue.h"
+#include "compressors/chain.h"
 #include "health/agreement.h"
 #include "mesh/control.h"
 #include "mesh/mesh.h"
@@ -37,7 +38,7 @@ class Seeds {
   int count_ = 0;
 };
 
-/// From the table of tensors to the codecs, of one tensor in a fragment and in a bucket.
+/// The bytes from the table of tensors to the codecs, for one tensor in a fragment and in a bucket.
 std::string outerState(const std::string& references) {
   const float values[] = {1, 2, 3};
   const std::uint64_t tensors[] = {0};
@@ -183,7 +184,7 @@ void writeStreams(Seeds seeds) {
   const std::string goodbye = frame(FrameKind::goodbye, 0, 0);
   seeds.add({"\2\0", 2}, piece(0, small + small) + piece(0, goodbye));
   seeds.add({"\2\0", 2}, piece(0, small.substr(0, 20)) + piece(0, small.substr(20)) + piece(0, goodbye));
-  // Nobody receives tag 9.
+  // No receive has tag 9.
   seeds.add({"\2\0", 2}, piece(0, frame(FrameKind::message, 9, 300) + std::string(300, 'y') + small));
   const std::string room = frame(FrameKind::room, 0, 1 << 20);
   seeds.add({"\2\0", 2}, piece(0, room + frame(FrameKind::message, 2, 0)));
@@ -193,7 +194,7 @@ void writeStreams(Seeds seeds) {
   const std::string rest = frame(FrameKind::chunk, 1, 2000) + large.substr(0, 2000);
   seeds.add({"\2\0", 2}, piece(0, announce + half + small) + piece(0, rest + goodbye));
   seeds.add({"\2\0", 2}, piece(0, announce + half + frame(FrameKind::withdraw, 1, 0) + small));
-  // Nobody receives tag 9, until it is dropped.
+  // No receive has tag 9, until the message is dropped.
   seeds.add({"\2\0", 2},
             piece(5, frame(FrameKind::announce, 9, 0)) + piece(0, frame(FrameKind::announce, 9, 3000, 200)));
   seeds.add({"\2\0", 2}, piece(0, frame(FrameKind::grant, 1, 0) + frame(FrameKind::drop, 2, 0)) + piece(0, room));

@@ -109,7 +109,7 @@ void tryEnvelope(std::string_view bytes) {
   require(!signature.describe().empty() && signature.encode() == envelope);
 }
 
-/// With the right checksum, which no mutation would find.
+/// Adds the right checksum, which no mutation would find.
 void tryUniqueId(std::string_view bytes) {
   goss_unique_id id{};
   constexpr std::size_t kHashed = sizeof id.bytes - sizeof(std::uint64_t);

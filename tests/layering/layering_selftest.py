@@ -219,6 +219,9 @@ class LayeringTest(unittest.TestCase):
             status, output = run({**RIGHT, "lib/communicator/communicator.h": methods(count, "Communicator")}, exceptions=FREE)
             self.assertEqual(status, violations, output)
         self.assertIn("lib/communicator/communicator.h:Communicator: 36 methods of a facade; at most 35", output)
+        status, output = run({**RIGHT, "lib/communicator/communicator.h": methods(1, "Renamed")}, exceptions=FREE)
+        self.assertEqual(status, 1, output)
+        self.assertIn("lib/communicator/communicator.h:Communicator: this class is gone", output)
 
     def test_the_numbers_are_told(self):
         output = run({**RIGHT, "lib/health/a.h": methods(7)})[1]

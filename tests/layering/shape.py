@@ -124,6 +124,8 @@ class Shape:
         yield from check_cycles("files", self.file_cycles, rules.FILES_IN_CYCLES)
         yield from check_cycles("folders", self.floor_cycles, rules.FOLDERS_IN_CYCLES)
         yield from check_sizes("methods", self.classes, rules.MAX_METHODS, rules.LARGE_CLASSES)
+        if not self.facade and any(name.startswith(os.path.dirname(rules.FACADE)) for name, _ in self.classes):
+            yield f"{rules.FACADE}: this class is gone; name the facade in tests/layering/rules.py"
         yield from check_sizes("methods of a facade", self.facade, rules.MAX_FACADE_METHODS, {})
         yield from check_sizes("files beside each other", self.folders, rules.MAX_FILES, rules.FULL_FOLDERS)
         yield from check_sizes("lines of class Transport", [(rules.SEAM, self.seam)], rules.MAX_SEAM_LINES, rules.LONG_SEAM)

@@ -47,7 +47,7 @@ class Buffers {
 goss_status call(goss_comm_t comm, const Case& test, Buffers& buffers, std::uint32_t flags = 0,
                  goss_request_t* request = nullptr);
 
-/// As the C ABI calls it, such as "allreduce".
+/// The collective's name in the C ABI, such as "allreduce".
 const char* abiName(Collective collective);
 /// Names of all algorithms that may run a collective of so many ranks.
 std::vector<std::string> algorithmsFor(Collective collective, int ranks);

@@ -102,7 +102,7 @@ Blocks placed(std::vector<std::size_t> counts, std::size_t gap) {
   return blocks;
 }
 
-/// What a rank ends with where each rank's block of its receive buffer comes from that rank.
+/// Expected contents where each block of a rank's receive buffer comes from that block's rank.
 std::vector<std::optional<double>> gathered(const Case& test, int rank, int ranks) {
   const Blocks into = recvBlocks(test, rank, ranks);
   std::vector<std::optional<double>> values(into.end);
@@ -191,7 +191,7 @@ double inputValue(const Case& test, int rank, int ranks, std::size_t i) {
     case GOSS_LXOR:
       if (draw(test, r, i, p + 1) == 0) return 0;
       return p == 1 ? 1.0 : static_cast<double>(1 + draw(test, r, i + 1, 2));
-    // One rank holds the average times p, the others nothing: every partial sum is representable.
+    // One rank holds the average times p, the others zeros: every partial sum is representable.
     case GOSS_AVG:
       return r == draw(test, ~0U, i, p) ? static_cast<double>(p * (1 + draw(test, 0, i, 2))) : 0.0;
     case GOSS_PREMUL_SUM:

@@ -20,10 +20,10 @@ struct Case {
   std::size_t count = 0; ///< As passed to the call.
   bool in_place = false;
   std::string algorithm;  ///< Empty: the planner's choice.
-  int root = 0;           ///< Of reduce, broadcast, gather and scatter.
+  int root = 0;           ///< Root of reduce, broadcast, gather and scatter.
   std::uint64_t salt = 0; ///< Cases with other salts have other inputs.
-  /// Not empty: the v-variant of allGather, reduceScatter or allToAll. Elements of each rank's block; of allToAll those
-  /// from rank a to rank b at [a * ranks + b].
+  /// Not empty: the v-variant of allGather, reduceScatter or allToAll. Elements of each rank's block; for allToAll
+  /// those from rank a to rank b at [a * ranks + b].
   std::vector<std::size_t> blocks;
   /// v-variants that take displacements: above 0 the blocks lie in reverse order, so many elements apart; 0: packed.
   std::size_t gap = 0;
@@ -31,7 +31,7 @@ struct Case {
   [[nodiscard]] std::string describe() const;
 };
 
-/// What v-variants are told, and where the last block ends.
+/// Counts and displacements for v-variants, and the end of the last block.
 struct Blocks {
   std::vector<std::size_t> counts; ///< By rank.
   std::vector<std::size_t> displs;

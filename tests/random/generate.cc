@@ -64,7 +64,7 @@ Step Generator::exchange(int ranks) {
   Step step;
   step.kind = Step::Kind::exchange;
   step.call = call(ranks);
-  step.call.collective = Collective::broadcast; // For the values: no operation changes them.
+  step.call.collective = Collective::broadcast; // Chooses values as for a broadcast, because no operation changes them.
   step.shift = static_cast<int>(below(8));
   step.messages = 1 + static_cast<int>(below(4));
   addStart(step);

@@ -1,4 +1,4 @@
-/// From seeds to programs. The same on every machine.
+/// Makes programs from seeds, the same ones on every machine.
 #ifndef GOSS_TESTS_RANDOM_GENERATE_H_
 #define GOSS_TESTS_RANDOM_GENERATE_H_
 

@@ -138,12 +138,13 @@ bool LaneRun::wait(Pending& pending) {
   return waitFor(pending, order) && expectRight(pending.work->difference(), pending);
 }
 
-/// With one of the calls that there are for it.
+/// Completes the requests with a random one of the calls that can.
 bool LaneRun::waitFor(Pending& pending, const std::vector<std::size_t>& order) {
   const std::string what = "waiting for " + pending.work->describe();
   const std::size_t manner = below(4);
   if (manner == 0) return expect(goss_wait_all(pending.requests.data(), order.size()), pending.step, what);
-  std::vector<goss_request_t> requests = pending.requests; // Of persistent ones goss_wait_any would choose one twice.
+  // goss_wait_any would choose a persistent request twice, so a copy is used up.
+  std::vector<goss_request_t> requests = pending.requests;
   for (const std::size_t i : order) {
     goss_message message{};
     int done = 0;

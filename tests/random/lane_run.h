@@ -37,7 +37,7 @@ class LaneRun {
   }
 
  private:
-  /// What was started and not yet waited for to its end.
+  /// Requests that were started and not waited for to their end.
   struct Pending {
     std::unique_ptr<Work> work;
     std::vector<goss_request_t> requests;

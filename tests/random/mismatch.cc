@@ -15,7 +15,7 @@ constexpr std::array kAlterations{"another collective",  "another count", "a cou
                                   "another dtype",       "another op",    "another root", "another algorithm",
                                   "the next step first", "left out",      "twice"};
 
-/// What a call that meets `call` of `rank` must have too.
+/// What a call must share with `call` of `rank` to match it.
 std::string mustMatch(const Case& call, int rank, int ranks) {
   std::string text = std::to_string(static_cast<int>(call.collective));
   if (call.collective == Collective::barrier) return text;
@@ -63,7 +63,7 @@ void alter(Step& step, const Alteration& alteration) {
     case Alteration::What::zero:
       call.count = 0;
       break;
-    case Alteration::What::blocks: // They follow from it.
+    case Alteration::What::blocks: // The blocks follow from the counts.
       call.salt += 1 + alteration.pick;
       break;
     case Alteration::What::dtype:

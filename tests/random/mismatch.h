@@ -10,7 +10,7 @@
 
 namespace goss::test {
 
-/// What one rank calls in place of a step.
+/// The call that one rank makes in place of a step.
 struct Alteration {
   enum class What : std::uint8_t {
     collective,
@@ -27,10 +27,10 @@ struct Alteration {
   };
   static constexpr int kWhats = 11;
 
-  int rank = 0; ///< Of the world.
+  int rank = 0; ///< World rank.
   std::size_t step = 0;
   What what = What::count;
-  std::uint64_t pick = 0; ///< Which of the other values.
+  std::uint64_t pick = 0; ///< Selects one of the other values.
 
   [[nodiscard]] std::string describe() const;
 };
@@ -48,7 +48,7 @@ struct Mismatch {
   [[nodiscard]] Lane laneOf(int rank) const;
 };
 
-/// The same on every machine.
+/// Gives the same result on every machine.
 Mismatch generateMismatch(std::uint64_t seed);
 
 } // namespace goss::test

@@ -24,7 +24,7 @@
 namespace goss::test {
 namespace {
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
   std::uint64_t seed = 1;
   std::uint64_t programs = 0; ///< 0: as many as continuous integration runs.

@@ -49,7 +49,7 @@ void setEnvironment(ScopedEnvironment& environment, const Program& program) {
     environment.set(name, value);
 }
 
-/// What draws the things that a rank may do differently from the others.
+/// Random draws for things that a rank may do differently from the others.
 std::uint64_t mannerOf(const Program& program, int rank, std::size_t lane) {
   return program.seed * 1000 + static_cast<std::uint64_t>(rank) * 10 + lane;
 }
@@ -79,7 +79,7 @@ void runRank(const Program& program, goss_comm_t world, int rank, Verdict& verdi
 struct End {
   goss_status status = GOSS_SUCCESS;
   std::string error; ///< The text of the call that failed.
-  std::string text;  ///< What failed, be it a call or a result.
+  std::string text;  ///< The failure, of a call or of a result.
 };
 
 std::string judge(const std::vector<End>& ends, int accused) {

@@ -9,7 +9,8 @@
 
 namespace goss::test {
 
-/// With the ranks as threads over `transport`. "" when every result is right, else what the first failure was.
+/// Runs a program with the ranks as threads over `transport`. Returns "" when every result is right, else the first
+/// failure.
 std::string run(const Program& program, const std::string& transport);
 
 /// As run(), where one rank's calls are altered. "" when all ranks fail, their errors say that the calls do not match

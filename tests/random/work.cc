@@ -110,7 +110,7 @@ class ExchangeWork : public Work {
 
  private:
   static constexpr std::byte kPoison{0xA5};
-  static constexpr std::size_t kRoomElems = 3; ///< By which receives are longer than their messages.
+  static constexpr std::size_t kRoomElems = 3; ///< Elements by which receives are longer than their messages.
 
   static std::size_t at(int message) { return static_cast<std::size_t>(message); }
   static goss_request_t* next(std::vector<goss_request_t>* requests) {

@@ -1,4 +1,4 @@
-/// One rank's part in a step: its buffers, its calls and what they must have done.
+/// One rank's part in a step: its buffers, its calls and their expected results.
 #ifndef GOSS_TESTS_RANDOM_WORK_H_
 #define GOSS_TESTS_RANDOM_WORK_H_
 
@@ -22,7 +22,7 @@ class Work {
   virtual goss_status startRest(std::vector<goss_request_t>& requests) = 0;
   /// Makes the buffers what they were, for another start.
   virtual void reset() = 0;
-  /// What request `index` of start() has received. "" when it is right.
+  /// Checks what request `index` of start() has received. "" when it is right.
   virtual std::string checkMessage(std::size_t index, const goss_message& message) = 0;
   /// The first difference from the reference, or "".
   [[nodiscard]] virtual std::string difference() const = 0;

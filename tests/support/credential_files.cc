@@ -18,7 +18,7 @@ CredentialFiles::CredentialFiles() : owner_(::getpid()) {
 }
 
 CredentialFiles::~CredentialFiles() {
-  std::error_code ignored; // What cannot be removed is left to the system's cleaning.
+  std::error_code ignored; // The system cleans up what cannot be removed.
   if (owner_ == ::getpid()) std::filesystem::remove_all(folder_, ignored);
 }
 

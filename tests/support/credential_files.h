@@ -22,7 +22,7 @@ class CredentialFiles {
   [[nodiscard]] std::string certificates(const std::string& folder) const { return "certs:" + path(folder); }
 
   [[nodiscard]] std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  /// Of the authority in the folder "ca", in a folder that is called as the peer.
+  /// Makes a peer of the authority in the folder "ca", in a folder with the peer's name.
   void issue(const std::string& name, const std::string& ranks, std::int64_t days = 1) const;
 
  private:

@@ -48,7 +48,7 @@ void measure(goss_comm_t comm, const std::string& spec, float first, Bytes* byte
   }
   ASSERT_DONE(goss_sync_start(sync));
   ASSERT_TRUE(std::ranges::all_of(parameters, [](float value) { return value == 0; }));
-  bytes->start = static_cast<double>(countersOf(sync).edge_bytes_sent);
+  bytes->start = static_cast<double>(countersOf(sync).setup_bytes_sent);
   for (int step = 0; step < kPeriod * kPeriods; ++step) {
     ASSERT_DONE(goss_sync_gradients(sync));
     for (float& value : parameters)
@@ -59,8 +59,8 @@ void measure(goss_comm_t comm, const std::string& spec, float first, Bytes* byte
   const double exchanges = static_cast<double>(countersOf(sync).exchanged_bytes) / (kCount * sizeof(float));
   ASSERT_DONE(goss_sync_finish(sync));
   const goss_sync_counters counters = countersOf(sync);
-  bytes->steps = static_cast<double>(counters.wire_bytes_sent - counters.edge_bytes_sent) / exchanges;
-  bytes->end = static_cast<double>(counters.edge_bytes_sent) - bytes->start;
+  bytes->steps = static_cast<double>(counters.wire_bytes_sent - counters.setup_bytes_sent) / exchanges;
+  bytes->end = static_cast<double>(counters.setup_bytes_sent) - bytes->start;
   ASSERT_DONE(goss_sync_destroy(sync));
 }
 

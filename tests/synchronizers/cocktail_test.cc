@@ -137,7 +137,7 @@ TEST(Cocktail, RefusesToApplyAnExchangeAfterTheNextHasLeft) {
   });
 }
 
-/// What rank `rank` would like best: each element differs between ranks by eight times what they share.
+/// The optimum of rank `rank`: each element differs between ranks by eight times the part that they share.
 float targetOf(int rank, std::size_t i) {
   return static_cast<float>(gradientOf(9, 1, i) / 4 + 2 * gradientOf(rank, 2, i));
 }

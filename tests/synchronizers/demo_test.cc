@@ -46,7 +46,7 @@ void keepLargest(Vector& components) {
   }
 }
 
-/// What the optimizer sees in one step, and each rank's momentum after it.
+/// The gradient that the optimizer sees in one step, and each rank's momentum after it.
 Vector referenceStep(int step, std::vector<Vector>& momenta) {
   Vector seen(kElements);
   for (std::size_t c = 0; c < kChunks; ++c) {

@@ -31,7 +31,7 @@ Vector initialParameters();
 /// The fragment of an element when layers are strided over `fragments`; each tensor is a layer.
 std::size_t fragmentOf(std::size_t element, std::size_t fragments);
 
-/// What a rank tells of how long its steps take, for steps=dynamic.
+/// The step times that a rank reports, for steps=dynamic.
 double stepSeconds(int rank);
 
 /// A synchronizer with the tiny model registered, driven by plain gradient descent. One rank.

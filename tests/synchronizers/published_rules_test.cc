@@ -63,8 +63,8 @@ TEST(PublishedRule, DilocoTakesANesterovStepAlongPseudoGradients) {
              }));
 }
 
-// With step times 1, 2, 4 and 4 the ranks compute 4, 2, 1 and 1 steps of a period of 4, but all of the first, in which
-// nobody knows of speeds. The mean is over steps.
+// With step times 1, 2, 4 and 4 the ranks compute 4, 2, 1 and 1 steps of a period of 4, but all steps of the first, in
+// which speeds are unknown. The mean is over steps.
 TEST(PublishedRule, DynamicStepsWeighEveryRankByItsSteps) {
   constexpr int kH = 4;
   const std::vector<std::vector<int>> places = {{0, 1, 2, 3}, {1, 3}, {3}, {3}};

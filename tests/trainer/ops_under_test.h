@@ -8,7 +8,7 @@
 
 namespace goss::trainer {
 
-/// In the host's memory.
+/// Buffers are in the host's memory.
 std::unique_ptr<Ops> opsUnderTest();
 
 } // namespace goss::trainer

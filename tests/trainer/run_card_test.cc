@@ -26,7 +26,7 @@ RunCard someCard() {
   card.validation = {{6, 3.5}, {8, 2.75}};
   card.exchanged_bytes = 3 << 20;
   card.wire_bytes = 3 << 19;
-  card.edge_bytes = 1 << 19;
+  card.setup_bytes = 1 << 19;
   card.waited_s = 0.5;
   return card;
 }
@@ -45,7 +45,7 @@ TEST(RunCard, ComesBackFromItsFileAsItWas) {
   EXPECT_EQ(read.validation, card.validation);
   EXPECT_EQ(read.exchanged_bytes, card.exchanged_bytes);
   EXPECT_EQ(read.wire_bytes, card.wire_bytes);
-  EXPECT_EQ(read.edge_bytes, card.edge_bytes);
+  EXPECT_EQ(read.setup_bytes, card.setup_bytes);
   EXPECT_EQ(read.waited_s, card.waited_s);
   EXPECT_EQ(read.tokensPerSecond(), 150);
   EXPECT_EQ(read.utilisation(), 0.75);

@@ -17,7 +17,7 @@ namespace goss::trainer {
 /// `tree`: neighbours first, (0+1)+(2+3), as recursive doubling adds. `sequence`: ((0+1)+2)+3, as a ring adds.
 enum class SumOrder { tree, sequence };
 
-/// What the ranks share.
+/// State that the ranks share.
 struct ThreadBoard {
   ThreadBoard(int ranks, SumOrder sum_order)
       : barrier(ranks), slots(static_cast<std::size_t>(ranks)), mail(slots.size()), order(sum_order) {}

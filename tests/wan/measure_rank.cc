@@ -1,5 +1,5 @@
 // One rank that measures the links: rank 0 writes the link file, with a comment that says how long it took. Then all
-// ranks reduce by it.
+// ranks plan a reduction by the file.
 #include <chrono>
 #include <cstdio>
 #include <vector>

@@ -364,7 +364,7 @@ void ReplicaEngine::describe() {
   }
   run_.card.exchanged_bytes = traffic.exchanged_bytes;
   run_.card.wire_bytes = traffic.wire_bytes_sent;
-  run_.card.edge_bytes = traffic.edge_bytes_sent;
+  run_.card.setup_bytes = traffic.setup_bytes_sent;
   run_.card.waited_s = traffic.waited_s;
 }
 

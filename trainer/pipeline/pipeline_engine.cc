@@ -497,7 +497,7 @@ void PipelineEngine::describe() {
     const ReplicaTraffic traffic = sync_->traffic();
     run_.card.exchanged_bytes = traffic.exchanged_bytes;
     run_.card.wire_bytes += traffic.wire_bytes_sent;
-    run_.card.edge_bytes = traffic.edge_bytes_sent;
+    run_.card.setup_bytes = traffic.setup_bytes_sent;
   }
   run_.card.waited_s = std::max(0.0, run_.card.seconds() - computed_s_);
 }

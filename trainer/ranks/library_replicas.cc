@@ -94,7 +94,7 @@ ReplicaTraffic LibraryReplicas::traffic() const {
   counters.size = sizeof counters;
   check(goss_sync_get_counters(sync_, &counters));
   return {exchanges_of_steps_.value_or(counters.exchanges), counters.exchanged_bytes, counters.wire_bytes_sent,
-          counters.edge_bytes_sent, static_cast<double>(counters.waited_ns) / kNsPerS};
+          counters.setup_bytes_sent, static_cast<double>(counters.waited_ns) / kNsPerS};
 }
 
 void LibraryReplicas::abort(const std::string& reason) noexcept { goss_sync_abort(sync_, reason.c_str()); }

@@ -32,7 +32,7 @@ struct ReplicaTraffic {
   std::uint64_t exchanged_bytes = 0; ///< Bytes of float32 vectors, before compression.
   std::uint64_t wire_bytes_sent = 0;
   /// Bytes of wire_bytes_sent that the start and the end sent, apart from the steps.
-  std::uint64_t edge_bytes_sent = 0;
+  std::uint64_t setup_bytes_sent = 0;
   double waited_s = 0; ///< Time in which this rank computed nothing, because it waited for others' data.
 };
 

@@ -78,7 +78,7 @@ std::string summarize(const RunCard& card) {
       "time not waiting for others",
       card.losses.size(), card.ranks, card.ranks == 1 ? "" : "s", card.seconds(), card.tokensPerSecond(),
       card.losses.empty() ? "-" : fmt::format("{:.4f}", card.losses.back()), lastValidation(card), card.sync,
-      mib(card.exchanged_bytes), mib(card.wire_bytes - card.edge_bytes), mib(card.edge_bytes),
+      mib(card.exchanged_bytes), mib(card.wire_bytes - card.setup_bytes), mib(card.setup_bytes),
       100 * card.utilisation());
 }
 
@@ -98,7 +98,7 @@ void writeRun(const std::string& directory, const RunCard& card) {
                      {"validation", card.validation},
                      {"exchanged_bytes", card.exchanged_bytes},
                      {"wire_bytes", card.wire_bytes},
-                     {"edge_bytes", card.edge_bytes},
+                     {"edge_bytes", card.setup_bytes},
                      {"waited_s", card.waited_s},
                      {"tokens_per_s", card.tokensPerSecond()},
                      {"utilisation", card.utilisation()}};
@@ -124,8 +124,8 @@ RunCard readRun(const std::string& directory) {
     card.validation = json.at("validation").get<std::vector<std::pair<std::size_t, double>>>();
     card.exchanged_bytes = json.at("exchanged_bytes");
     card.wire_bytes = json.at("wire_bytes");
-    card.edge_bytes = json.value("edge_bytes", std::uint64_t{0}); // older records do not separate them
-    if (card.edge_bytes > card.wire_bytes) fail("edge_bytes is more than wire_bytes");
+    card.setup_bytes = json.value("edge_bytes", std::uint64_t{0}); // older records do not separate them
+    if (card.setup_bytes > card.wire_bytes) fail("edge_bytes is more than wire_bytes");
     card.waited_s = json.at("waited_s");
     if (card.losses.size() != card.step_seconds.size()) fail("losses and step_seconds have different lengths");
   } catch (const std::exception& error) { // Error, or the JSON library's exception
@@ -145,8 +145,8 @@ std::string compareTable(const std::vector<std::string>& names, const std::vecto
     table += fmt::format("| {} | `{}` | {} | {} | {} | {} | {:.0f} | {:.2f} | {:.2f} | {:.2f} | {:.0f} % |\n", names[i],
                          card.sync, card.ranks, card.losses.size(),
                          card.losses.empty() ? "-" : fmt::format("{:.4f}", card.losses.back()), lastValidation(card),
-                         card.tokensPerSecond(), mib(card.exchanged_bytes), mib(card.wire_bytes - card.edge_bytes),
-                         mib(card.edge_bytes), 100 * card.utilisation());
+                         card.tokensPerSecond(), mib(card.exchanged_bytes), mib(card.wire_bytes - card.setup_bytes),
+                         mib(card.setup_bytes), 100 * card.utilisation());
   }
   return table;
 }

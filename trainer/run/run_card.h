@@ -22,7 +22,7 @@ struct RunCard {
   // Measured on rank 0:
   std::uint64_t exchanged_bytes = 0; // float32 bytes of exchanged vectors
   std::uint64_t wire_bytes = 0;      // bytes sent
-  std::uint64_t edge_bytes = 0;      // bytes of wire_bytes that the start and the end sent, apart from the steps
+  std::uint64_t setup_bytes = 0;     // bytes of wire_bytes that the start and the end sent, apart from the steps
   double waited_s = 0;               // time waited for other ranks
 
   [[nodiscard]] double seconds() const;

@@ -1,31 +1,37 @@
 #include "transports/common/matcher.h"
 
 #include <algorithm>
-#include <new>
 
 namespace goss::transports {
 
 namespace {
 
 // RecvOperation::hook.extra says where the operation is: in no list, in the list of posted ones, or the address of the
-// MessageSink that delivers it.
+// Delivery that has its message.
 constexpr std::uint64_t kNowhere = 0;
 constexpr std::uint64_t kPosted = 1;
-constexpr std::align_val_t kPayloadAlignment{64};
-
-std::byte* allocatePayload(std::uint64_t bytes) {
-  return static_cast<std::byte*>(::operator new(static_cast<std::size_t>(bytes), kPayloadAlignment, std::nothrow));
-}
 
 std::size_t costOf(const Unexpected& message) { return sizeof(Unexpected) + static_cast<std::size_t>(message.held); }
 
 } // namespace
 
-void Unexpected::Free::operator()(std::byte* bytes) const { ::operator delete(bytes, kPayloadAlignment); }
-
-Matcher::Matcher(int peer, Deferred& deferred) : peer_(peer), deferred_(deferred), replay_(*this) {}
+Matcher::Matcher(int peer, Deferred& deferred) : peer_(peer), deferred_(deferred), replay_(peer, nullptr) {
+  add(replay_);
+}
 
 Matcher::~Matcher() = default;
+
+void Matcher::add(Delivery& inflow) {
+  inflow.place_ = inflows_.size();
+  inflows_.push_back(&inflow);
+}
+
+void Matcher::remove(Delivery& inflow) {
+  Delivery* last = inflows_.back();
+  inflows_[inflow.place_] = last;
+  last->place_ = inflow.place_;
+  inflows_.pop_back();
+}
 
 void Matcher::post(RecvOperation& operation) {
   bool kept = std::any_of(unexpected_.begin(), unexpected_.end(),
@@ -47,7 +53,7 @@ void Matcher::cancel(RecvOperation& operation) {
     posted_.remove(operation);
     operation.hook.extra = kNowhere;
   } else {
-    reinterpret_cast<MessageSink*>(operation.hook.extra)->drop();
+    reinterpret_cast<Delivery*>(operation.hook.extra)->drop();
   }
 }
 
@@ -138,7 +144,7 @@ bool Matcher::drain() {
     for (auto at = unexpected_.begin(); at != unexpected_.end() && !posted_.empty(); ++at) {
       if (!isPosted(at->header.tag)) continue;
       if (at->absent && !at->inflow->claims()) {
-        at->inflow->revoke();
+        revoke(*at->inflow);
         rematch_ = true;
         break;
       }
@@ -147,7 +153,7 @@ bool Matcher::drain() {
       taken.splice(taken.begin(), unexpected_, at);
       const Unexpected& message = taken.front();
       noteReleased(message);
-      MessageSink& inflow = message.inflow ? *message.inflow : replay_;
+      Delivery& inflow = message.inflow ? *message.inflow : replay_;
       inflow.accept(message.header, *operation);
       if (message.arrived > 0) inflow.deliver({message.payload.get(), static_cast<std::size_t>(message.arrived)});
       rematch_ = any = true;
@@ -161,20 +167,19 @@ bool Matcher::drain() {
   return any;
 }
 
-Unexpected* Matcher::keep(const MessageHeader& header, MessageSink& inflow) {
+Unexpected* Matcher::keep(const MessageHeader& header, Delivery& inflow, std::uint64_t held, std::uint64_t ticket) {
   const bool absent = static_cast<bool>(inflow.claim_);
-  const std::uint64_t held = absent ? 0 : std::min(inflow.held_, header.bytes);
-  std::byte* payload = held > 0 ? allocatePayload(held) : nullptr;
+  held = absent ? 0 : std::min(held, header.bytes);
+  Unexpected::Payload payload = Unexpected::allocate(held);
   if (held > 0 && !payload) return nullptr;
-  unexpected_.push_back(
-      {header, held, 0, &inflow, std::unique_ptr<std::byte, Unexpected::Free>(payload), inflow.ticket_, absent});
+  unexpected_.push_back({header, held, 0, &inflow, std::move(payload), ticket, absent});
   unexpected_.back().self = std::prev(unexpected_.end());
   kept_bytes_ += costOf(unexpected_.back());
   return &unexpected_.back();
 }
 
 bool Matcher::extend(Unexpected& message, std::uint64_t held) {
-  message.payload.reset(allocatePayload(held));
+  message.payload = Unexpected::allocate(held);
   if (!message.payload) return false;
   message.held = held;
   kept_bytes_ += static_cast<std::size_t>(held);
@@ -201,12 +206,19 @@ void Matcher::forget(std::uint64_t ticket) {
   unexpected_.erase(found);
 }
 
+void Matcher::revoke(Delivery& inflow) {
+  if (inflow.kept_) forget(*inflow.kept_);
+  inflow.clear();
+}
+
 void Matcher::fail(const Status& status) {
   if (hasFailed()) return;
   drain();
   failure_ = status;
-  for (MessageSink* inflow : inflows_)
+  for (Delivery* inflow : inflows_) {
+    if (inflow->kept_) forget(*inflow->kept_);
     inflow->abort(failure_);
+  }
   failPosted();
 }
 

@@ -3,32 +3,16 @@
 #define GOSS_TRANSPORTS_COMMON_MATCHER_H_
 
 #include <list>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "gossamer/transport.h"
 #include "transports/common/deferred.h"
-#include "transports/common/message_sink.h"
+#include "transports/common/delivery.h"
 #include "transports/common/operation_list.h"
+#include "transports/common/unexpected.h"
 
 namespace goss::transports {
-
-/// A message that arrived, or began to, before its receive was posted.
-struct Unexpected {
-  struct Free {
-    void operator()(std::byte* bytes) const;
-  };
-  MessageHeader header;
-  /// Bytes that may come before the receive is posted; the others stay with the sender.
-  std::uint64_t held = 0;
-  std::uint64_t arrived = 0;                ///< Bytes of `payload` that have arrived.
-  MessageSink* inflow = nullptr;            ///< Sink that delivers the rest; null when all bytes have arrived.
-  std::unique_ptr<std::byte, Free> payload; ///< Memory for `held` bytes, aligned to 64; null when there are none.
-  std::uint64_t ticket = 0;                 ///< The transport's number of the message; 0: none.
-  bool absent = false;                      ///< Its MessageSink is asked before the message matches a receive.
-  std::list<Unexpected>::iterator self{};   ///< Iterator of this entry: a list may hold very many.
-};
 
 /// A message that the matcher no longer keeps, because it has matched a receive or was discarded.
 struct Released {
@@ -125,13 +109,18 @@ class Matcher {
 
  private:
   friend class MessageSink;
+  /// A stream of messages begins, and ends.
+  void add(Delivery& inflow);
+  void remove(Delivery& inflow);
   /// The oldest posted receive for `tag`, unlinked; null if there is none.
   RecvOperation* takePosted(Tag tag);
   /// Adds an unexpected message; null: memory is short.
-  Unexpected* keep(const MessageHeader& header, MessageSink& inflow);
+  Unexpected* keep(const MessageHeader& header, Delivery& inflow, std::uint64_t held, std::uint64_t ticket);
   /// As MessageSink::hold().
   bool extend(Unexpected& message, std::uint64_t held);
   void forget(const Unexpected& message);
+  /// The sender has cancelled this one's message before it matched a receive.
+  void revoke(Delivery& inflow);
   void noteReleased(const Unexpected& message);
   [[nodiscard]] bool isUnwanted(Tag tag) const;
   void addUnwanted(Tag mask, Tag value);
@@ -158,12 +147,9 @@ class Matcher {
   bool rematch_ = false; ///< A receive was posted that may match a kept message.
   Status failure_;
   PeerStatistics statistics_;
-  std::vector<MessageSink*> inflows_;
-  MessageSink replay_; ///< Delivers kept messages that are complete.
+  std::vector<Delivery*> inflows_;
+  Delivery replay_; ///< Delivers kept messages that are complete.
 };
-
-// Inline, because every short message calls it.
-inline bool MessageSink::mayOvertake(Tag tag) const { return isIdle() && matcher_.wouldBeNext(tag); }
 
 } // namespace goss::transports
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "transports/common/message_sink.h"
+#include "transports/common/message_header.h"
 
 namespace goss::transports::mpi {
 

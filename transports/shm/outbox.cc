@@ -15,7 +15,7 @@ PartedOutbox::Elsewhere Outbox::sendElsewhere(SendOperation& operation) {
 }
 
 bool Outbox::goesWhole(const SendOperation& operation) {
-  if (operation.bytes <= kShortBytes && (operation.tag == kUrgentTag || !isCrowded())) return true;
+  if (operation.bytes <= kShortBytes && (operation.tag == kUrgentTag || !isOversubscribed())) return true;
   // The peer wrote its limit before it read or wrote anything; until it is visible here, nothing is sent without a
   // grant.
   if (sends_.limit() == 0) sends_.setLimit(their_side_->room.load(std::memory_order_relaxed), ring_bytes_);

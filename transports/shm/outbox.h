@@ -23,7 +23,9 @@ class Outbox final : public PartedOutbox {
     ring_bytes_ = segment.ringBytes();
   }
   /// Whether the peer keeps so many unexpected messages that short ones must not be sent whole.
-  [[nodiscard]] bool isCrowded() const { return their_side_->oversubscribed.load(std::memory_order_relaxed) != 0; }
+  [[nodiscard]] bool isOversubscribed() const {
+    return their_side_->oversubscribed.load(std::memory_order_relaxed) != 0;
+  }
   /// Whether the peer reads this message in the sender's memory.
   [[nodiscard]] static bool isDescribed(const SendOperation& operation) { return operation.hook.extra == kElsewhere; }
 

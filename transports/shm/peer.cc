@@ -34,6 +34,7 @@ Peer::Peer(int rank, const PeerOptions& options, Lending& lending, Deferred& def
       matcher_(rank, deferred),
       inflow_(matcher_),
       recvs_(matcher_, roomFor(options), false),
+      doorbell_(segment_, socket_),
       direct_sender_(lending, matcher_, options.direct_bytes, options.maps),
       direct_receiver_(matcher_),
       outbox_(writer_, direct_sender_) {}
@@ -86,10 +87,10 @@ bool Peer::hear() {
 // Sends a message that fits the ring and has no other one before it.
 bool Peer::trySend(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes) {
   if (!outbox_.isIdle() || bytes.size() > kShortBytes || bytes.size() >= options_.direct_bytes) return false;
-  if (outbox_.isCrowded() && tag != kUrgentTag) return false;
+  if (outbox_.isOversubscribed() && tag != kUrgentTag) return false;
   if (!writer_.writeBrief(tag, envelope, bytes)) return false;
   matcher_.countSent(bytes.size());
-  if (writer_.takePublished()) wakeFor(kWakeForData);
+  if (writer_.takePublished()) doorbell_.wakeFor(kWakeForData);
   return true;
 }
 
@@ -133,7 +134,7 @@ bool Peer::send(SendOperation& operation) {
   }
   matcher_.countSent(operation.bytes);
   const bool sent = outbox_.post(operation, true);
-  if (writer_.takePublished()) wakeFor(kWakeForData);
+  if (writer_.takePublished()) doorbell_.wakeFor(kWakeForData);
   return sent;
 }
 
@@ -150,19 +151,17 @@ void Peer::cancel(SendOperation& operation) {
 
 bool Peer::progress() {
   bool any = matcher_.hasWork() && matcher_.drain();
-  if (!segment_.valid() || isOver()) return any;
+  if (!segment_.valid() || end_.isOver()) return any;
   any |= read();
   any |= readDirect();
   any |= direct_sender_.collect();
   any |= recvs_.settle();
-  if (oversubscribed_) mindCrowd();
-  if (!socket_ended_) return writePending() || any;
-  const Status why = departed_   ? peerDepartedError(rank_)
-                     : given_up_ ? peerLostError(rank_, "it has given up the link to this rank")
-                                 : peerLostError(rank_, "its process ended");
+  if (oversubscribed_) updateOversubscribed();
+  if (!end_.isLeaving()) return writePending() || any;
+  const Status why = end_.whyLeaving(rank_);
   failSends(why);
-  if (isOver()) return true;
-  if (departed_ && !reader_.empty()) return any;
+  if (end_.isOver()) return true;
+  if (end_.hasDeparted() && !reader_.empty()) return any;
   breakOff(why);
   return true;
 }
@@ -171,7 +170,7 @@ bool Peer::read() {
   bool any = false;
   bool awaited = false; // A receive was posted for the message that was read.
   RingReader::Record record;
-  while (!isOver()) {
+  while (!end_.isOver()) {
     RingReader::Peek found = reader_.peek(record);
     if (found == RingReader::Peek::none) break;
     if (found == RingReader::Peek::corrupt) {
@@ -181,7 +180,8 @@ bool Peer::read() {
     // A long message without a posted receive must be kept, in memory of its own. A rank that waits for other messages
     // is likely to post its receive next, so the message may wait until the next call. (In windows of messages of 1 MiB
     // the receiver sometimes kept nearly all of them, at a fifth of the speed.)
-    if (awaited && !socket_ended_ && record.kind == RecordKind::first && !matcher_.isPosted(record.message.tag)) break;
+    if (awaited && !end_.isLeaving() && record.kind == RecordKind::first && !matcher_.isPosted(record.message.tag))
+      break;
     if (matcher_.expects(kStanding + 2)) reader_.prefetchBehind(record);
     awaited = awaited || matcher_.expects(kStanding + 1);
     if (!accept(record)) break;
@@ -192,13 +192,13 @@ bool Peer::read() {
     // computes calls seldom. When the peer is gone everything is read: what it wrote before counts, and progress() does
     // not look again.
     const bool goes_on = (record.kind == RecordKind::first || record.kind == RecordKind::more) && recvs_.goesOn();
-    if (awaited && !socket_ended_ && !matcher_.expects(kStanding + 1) && !goes_on) break;
+    if (awaited && !end_.isLeaving() && !matcher_.expects(kStanding + 1) && !goes_on) break;
   }
   return any;
 }
 
 void Peer::release() {
-  if (reader_.release()) wakeFor(kWakeForRoom);
+  if (reader_.release()) doorbell_.wakeFor(kWakeForRoom);
 }
 
 // False: nothing was taken, and the link is over.
@@ -207,7 +207,7 @@ bool Peer::accept(const RingReader::Record& record) {
   switch (record.kind) {
     case RecordKind::brief:
       if (!inflow_.takeWhole(record.message, record.payload)) taken = memoryError(rank_);
-      if (inflow_.wasKept()) mindCrowd();
+      if (inflow_.wasKept()) updateOversubscribed();
       break;
     case RecordKind::first:
       taken = recvs_.begin(record.message, record.ahead, record.payload);
@@ -249,11 +249,11 @@ bool Peer::acceptDirect(const RingReader::Record& record) {
 }
 
 bool Peer::readDirect() {
-  if (isOver()) return false;
+  if (end_.isOver()) return false;
   const DirectReceiver::Step step = direct_receiver_.progress();
-  if (step == DirectReceiver::Step::finished) wakeFor(kWakeForRoom);
+  if (step == DirectReceiver::Step::finished) doorbell_.wakeFor(kWakeForRoom);
   if (step == DirectReceiver::Step::failed) {
-    unreadable_ = true;
+    end_.setUnreadable();
     breakOff(peerLostError(rank_, "its memory cannot be read, as if its process had ended"));
   }
   reading_directly_ = step != DirectReceiver::Step::idle;
@@ -263,66 +263,42 @@ bool Peer::readDirect() {
 bool Peer::writePending() {
   outbox_.tellOf(recvs_);
   const bool any = !outbox_.isIdle() && outbox_.run();
-  if (writer_.takePublished()) wakeFor(kWakeForData);
+  if (writer_.takePublished()) doorbell_.wakeFor(kWakeForData);
   return any;
 }
 
 // Updates the flag that the sender reads before each short message. Messages that it has written until then still come
 // whole.
-void Peer::mindCrowd() {
+void Peer::updateOversubscribed() {
   const bool oversubscribed = matcher_.keptBytes() > roomFor(options_);
   if (oversubscribed == oversubscribed_) return;
   oversubscribed_ = oversubscribed;
   segment_.mySide().oversubscribed.store(oversubscribed ? 1 : 0, std::memory_order_relaxed);
 }
 
-// The load pairs with the store of announceSleep(), after this side's store of the published record:
-// RingWriter::publish().
-void Peer::wakeFor(std::uint32_t reason) {
-  std::atomic<std::uint32_t>& sleeping = segment_.theirSide().sleeping;
-  if ((sleeping.load(std::memory_order_seq_cst) & reason) == 0) return;
-  if (sleeping.exchange(0, std::memory_order_seq_cst) == 0) return;
-  const char bell = 1;
-  // When the socket is full the peer has enough wake-ups; when it is closed its end will be seen.
-  [[maybe_unused]] ssize_t rung = ::send(socket_.get(), &bell, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
 void Peer::socketEnded() {
-  if (socket_ended_ || !segment_.valid()) return;
-  socket_ended_ = true;
-  const std::uint32_t said = segment_.theirSide().goodbye.load(std::memory_order_acquire);
-  departed_ = said == kLeaves;
-  given_up_ = said == kGivesUp;
-}
-
-void Peer::breakOff(const Status& reason) {
-  if (!isOver()) reason_ = reason;
-}
-
-PeerLoss Peer::loss(int process) const {
-  if (departed_) return PeerLoss::departed;
-  if (socket_ended_) return given_up_ ? PeerLoss::silent : PeerLoss::ended;
-  return unreadable_ ? lossOf(reason_, process) : PeerLoss::silent;
+  if (end_.isLeaving() || !segment_.valid()) return;
+  end_.socketEnded(segment_.theirSide().goodbye.load(std::memory_order_acquire));
 }
 
 void Peer::fail() {
   if (segment_.valid()) segment_.mySide().goodbye.store(kGivesUp, std::memory_order_release);
   if (socket_.valid()) ::shutdown(socket_.get(), SHUT_RDWR);
-  matcher_.fail(reason_);
+  matcher_.fail(end_.reason());
   direct_receiver_.detach();
-  failSends(reason_);
+  failSends(end_.reason());
   direct_sender_.detach();
   socket_.reset();
   segment_ = Segment();
 }
 
 void Peer::failSends(const Status& status) {
-  direct_sender_.fail(status, peerLostError(rank_, kStuckInMemory), socket_ended_);
+  direct_sender_.fail(status, peerLostError(rank_, kStuckInMemory), end_.isLeaving());
   outbox_.fail(status);
 }
 
 bool Peer::hasWork() {
-  if (matcher_.hasWork() || isOver()) return matcher_.hasWork() || segment_.valid();
+  if (matcher_.hasWork() || end_.isOver()) return matcher_.hasWork() || segment_.valid();
   if (!segment_.valid()) return false;
   if (!reader_.empty() || recvs_.hasWork()) return true;
   return direct_receiver_.hasWork() || direct_sender_.hasDone() || outbox_.hasWork();
@@ -331,12 +307,7 @@ bool Peer::hasWork() {
 void Peer::announceSleep() {
   if (!segment_.valid()) return;
   release();
-  std::uint32_t reasons = kWakeForData | (outbox_.isIdle() && !direct_sender_.isOutstanding() ? 0 : kWakeForRoom);
-  segment_.mySide().sleeping.store(reasons, std::memory_order_seq_cst);
-}
-
-void Peer::sleepEnded() {
-  if (segment_.valid()) segment_.mySide().sleeping.store(0, std::memory_order_relaxed);
+  doorbell_.announceSleep(kWakeForData | (outbox_.isIdle() && !direct_sender_.isOutstanding() ? 0 : kWakeForRoom));
 }
 
 void Peer::sayGoodbye() {

@@ -12,6 +12,8 @@
 #include "transports/shm/address_reading.h"
 #include "transports/shm/direct_receiver.h"
 #include "transports/shm/direct_sender.h"
+#include "transports/shm/doorbell.h"
+#include "transports/shm/link_end.h"
 #include "transports/shm/outbox.h"
 #include "transports/shm/ring.h"
 #include "transports/shm/segment.h"
@@ -57,9 +59,9 @@ class Peer {
   [[nodiscard]] Matcher& matcher() { return matcher_; }
   [[nodiscard]] const Matcher& matcher() const { return matcher_; }
 
-  /// The link must be greeted and not leaving().
+  /// The link must be greeted, and its peer not leaving.
   bool send(SendOperation& operation);
-  /// As ShortMessages::trySend and tryRecv. The link must be greeted and not leaving().
+  /// As ShortMessages::trySend and tryRecv. The link must be greeted, and its peer not leaving.
   bool trySend(Tag tag, const Envelope& envelope, std::span<const std::byte> bytes);
   TryResult tryRecv(Tag tag, const Envelope& envelope, std::span<std::byte> room, std::size_t& bytes);
   void cancel(SendOperation& operation);
@@ -70,40 +72,31 @@ class Peer {
   void forget(std::uint64_t region) { direct_sender_.forget(region); }
   /// The socket has ended: the other process closed it or died.
   void socketEnded();
-  /// Whether the other side takes no more messages, though some of its own may still wait here.
-  [[nodiscard]] bool leaving() const { return socket_ended_; }
   /// Reads, delivers and writes. Returns whether anything happened.
   bool progress();
   /// Whether the last progress() read a message in place, which takes long.
   [[nodiscard]] bool isReadingDirectly() const { return reading_directly_; }
-  /// Whether the link is over; reason() and departed() say how. The owner then calls fail().
-  [[nodiscard]] bool isOver() const { return !reason_.isOk(); }
-  [[nodiscard]] const Status& reason() const { return reason_; }
-  /// How the peer was lost, once the link is over. `process` is readable when the peer's process has ended (-1: it is
-  /// not watched).
-  [[nodiscard]] PeerLoss loss(int process) const;
+  /// Whether and why the link ends; when it is over, the owner calls fail().
+  [[nodiscard]] const LinkEnd& end() const { return end_; }
   /// Ends the link because of `why`.
-  void breakOff(const Status& reason);
+  void breakOff(const Status& reason) { end_.breakOff(reason); }
   /// Fails all pending operations, calling back, and unmaps the segment.
   void fail();
 
-  /// Wakes the other side if it sleeps, because this rank's board has new bytes.
-  void wakeForBoard() {
-    if (segment_.valid()) wakeFor(kWakeForData);
-  }
+  /// Wakes the other side if it sleeps.
+  [[nodiscard]] Doorbell& doorbell() { return doorbell_; }
 
   /// Whether nothing can have happened since the last progress(), so that a call would find nothing. Cheap.
   [[nodiscard]] bool isQuiet() const {
-    if (matcher_.hasWork() || !reason_.isOk()) return false;
+    if (matcher_.hasWork() || end_.isOver()) return false;
     if (!segment_.valid()) return true;
-    return reader_.empty() && outbox_.isIdle() && !recvs_.hasWork() && !socket_ended_ && direct_receiver_.isIdle() &&
+    return reader_.empty() && outbox_.isIdle() && !recvs_.hasWork() && !end_.isLeaving() && direct_receiver_.isIdle() &&
            !direct_sender_.isOutstanding();
   }
 
   /// Tells the other side that this rank is going to sleep. Then the caller passes a fence (platform/fence.h) and asks
   /// hasWork() for the last time.
   void announceSleep();
-  void sleepEnded();
   [[nodiscard]] bool hasWork();
   /// Leaves on purpose: messages that were written are still delivered.
   void sayGoodbye();
@@ -117,8 +110,7 @@ class Peer {
   bool readDirect();
   void acceptControl(const RingReader::Record& record);
   bool writePending();
-  void mindCrowd();
-  void wakeFor(std::uint32_t reason);
+  void updateOversubscribed();
   void failSends(const Status& status);
 
   const int rank_;
@@ -128,6 +120,7 @@ class Peer {
   PartedRecvs recvs_;
   Segment segment_;
   platform::UniqueFd socket_;
+  Doorbell doorbell_;
   RingWriter writer_;
   RingReader reader_;
   DirectSender direct_sender_;
@@ -137,11 +130,7 @@ class Peer {
   bool greeted_ = false;
   bool reading_directly_ = false;
   platform::UniqueFd board_; ///< The other side's board, until somebody takes it.
-  bool socket_ended_ = false;
-  bool departed_ = false;
-  bool given_up_ = false;   ///< The other side has given the link up, but lives.
-  bool unreadable_ = false; ///< The other side's memory cannot be read.
-  Status reason_;
+  LinkEnd end_;
 };
 
 } // namespace goss::transports::shm

@@ -23,7 +23,7 @@
 
 #include "gossamer/message.h"
 #include "platform/memory/adaptive_copy.h"
-#include "transports/common/message_sink.h"
+#include "transports/common/message_header.h"
 #include "transports/common/piece_cursor.h"
 #include "transports/shm/segment.h"
 

@@ -77,7 +77,7 @@ struct ShmTransport::Slot {
   Status error; ///< Why the link failed.
 
   [[nodiscard]] bool ready() const { return asked && !lost && peer.greeted(); }
-  [[nodiscard]] bool open() const { return ready() && !peer.leaving() && !peer.isOver(); }
+  [[nodiscard]] bool open() const { return ready() && !peer.end().isLeaving() && !peer.end().isOver(); }
 };
 
 /// Boards of lost peers stay mapped, because their last bytes may still be read.
@@ -95,7 +95,7 @@ class ShmTransport::SharedBoard final : public Board {
   }
   void wake(std::span<const int> peers) override {
     for (const int peer : peers)
-      transport_.slot(peer).peer.wakeForBoard();
+      transport_.slot(peer).peer.doorbell().wakeFor(shm::kWakeForData);
   }
 
   [[nodiscard]] int fd() const { return own_.fd(); }
@@ -227,9 +227,9 @@ bool ShmTransport::send(SendOperation& operation) {
   operation.hook = {};
   if (to.lost) {
     deferred_.add(operation, to.error);
-  } else if (to.peer.isOver()) {
-    deferred_.add(operation, to.peer.reason());
-  } else if (to.peer.leaving()) {
+  } else if (to.peer.end().isOver()) {
+    deferred_.add(operation, to.peer.end().reason());
+  } else if (to.peer.end().isLeaving()) {
     deferred_.add(operation, peerDepartedError(operation.peer));
   } else {
     deferred_.add(operation, notConnectedError(operation.peer, name()));
@@ -279,7 +279,7 @@ bool ShmTransport::progress() {
     any |= peer.progress();
     if (peer.isReadingDirectly()) calls_ += kCallsPerDirectRead;
     if (unready_ > 0) greetBack(static_cast<int>(&at - slots_.data())); // progress() may have read the socket.
-    if (peer.isOver() && !at->lost) {
+    if (peer.end().isOver() && !at->lost) {
       losePeer(static_cast<int>(&at - slots_.data()));
       any = true;
     }
@@ -364,7 +364,7 @@ void ShmTransport::readSocket(int rank) {
 // Handles the welcome of the called side.
 void ShmTransport::greetBack(int rank) {
   Slot& from = slot(rank);
-  if (!from.peer.isWelcome() || from.peer.greeted() || from.peer.isOver()) return;
+  if (!from.peer.isWelcome() || from.peer.greeted() || from.peer.end().isOver()) return;
   if (Status status = board_->attach(rank, from.peer.takeBoard()); !status.isOk()) return from.peer.breakOff(status);
   from.peer.greet();
   if (from.asked) --unready_;
@@ -374,8 +374,8 @@ void ShmTransport::losePeer(int rank) {
   Slot& from = slot(rank);
   if (from.asked && !from.ready()) --unready_;
   from.lost = true;
-  from.error = from.peer.reason();
-  const PeerLoss how = from.peer.loss(from.process.get());
+  from.error = from.peer.end().reason();
+  const PeerLoss how = from.peer.end().loss(from.process.get());
   if (from.process.valid()) poller_->remove(from.process.get());
   from.process.reset();
   from.peer.fail();
@@ -392,14 +392,14 @@ bool ShmTransport::prepareToSleep() {
     sleeps = sleeps && !at->peer.hasWork();
   if (!sleeps) {
     for (auto& at : slots_)
-      at->peer.sleepEnded();
+      at->peer.doorbell().sleepEnded();
   }
   return sleeps;
 }
 
 void ShmTransport::sleepEnded() {
   for (auto& at : slots_)
-    at->peer.sleepEnded();
+    at->peer.doorbell().sleepEnded();
   look_ = true;
 }
 

@@ -13,7 +13,7 @@
 
 #include "gossamer/transport_context.h"
 #include "platform/poller.h"
-#include "transports/common/message_sink.h"
+#include "transports/common/message_header.h"
 #include "transports/common/offer.h"
 
 namespace goss::transports::sim {

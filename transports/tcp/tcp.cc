@@ -7,9 +7,6 @@
 #include <utility>
 
 #include "gossamer/config.h"
-#include "platform/advertisement.h"
-#include "platform/host.h"
-#include "transports/common/errors.h"
 
 namespace goss::transports {
 
@@ -30,20 +27,15 @@ constexpr milliseconds kCloseSpan(2000);
 /// How long, at most, this rank goes on relaying after it has left.
 constexpr milliseconds kRelayOnSpan(10000);
 
-/// The checks for `setting`, which is Config::tcp_checksum.
-tcp::Checks checksOf(const std::string& setting) {
-  if (setting == "off") return tcp::Checks::none;
-  return setting == "on" ? tcp::Checks::all : tcp::Checks::between_hosts;
-}
-
 } // namespace
 
 TcpTransport::TcpTransport(const TransportContext& context, platform::SecurityMaker security)
     : context_(context),
       log_(context.config->log_level, context.self),
       make_security_(std::move(security)),
-      ways_(static_cast<std::size_t>(context.size)),
-      next_dial_token_(kFirstDialToken) {
+      path_(*context_.config, log_),
+      next_dial_token_(kFirstDialToken),
+      change_told_(static_cast<std::size_t>(context.size)) {
   for (int peer = 0; peer < context.size; ++peer)
     links_.add(context.config->unexpected_bytes, links_.deferred());
 }
@@ -100,8 +92,8 @@ void TcpTransport::awaitGoodbyes() {
     std::uint64_t read_now = 0;
     std::uint64_t moved_now = 0;
     for (const auto& link : links_) {
-      read_now += link->acknowledged();
-      moved_now += link->carried() + link->underway();
+      read_now += link->connections().acknowledged();
+      moved_now += link->connections().carried() + link->connections().underway();
     }
     if (read_now != std::exchange(read, read_now)) deadline = Deadline::after(span);
     if (moved_now != std::exchange(moved, moved_now)) patience = Deadline::after(kCloseSpan);
@@ -114,7 +106,7 @@ void TcpTransport::awaitGoodbyes() {
 
 void TcpTransport::setPatience(const Patience& patience) {
   patience_ = patience;
-  acceptor_->setWelcomeSpan(patience.welcomed);
+  connector_->setPatience(patience);
 }
 
 Result<std::string> TcpTransport::open() {
@@ -126,241 +118,31 @@ Result<std::string> TcpTransport::open() {
   ticker_.emplace(ticker.take());
   Status watched = poller_->add(ticker_->fd(), true, false, kTickerToken);
   if (!watched.isOk()) return watched;
-  acceptor_.emplace(context_, log_, *poller_, kFirstAcceptorToken);
   if (make_security_) {
     auto made = make_security_();
     if (!made.isOk()) return made.status();
     security_ = made.take();
-    acceptor_->setSecurity(*security_, [this](int rank) -> const std::string* {
-      const std::string& identity = ways_[static_cast<std::size_t>(rank)].identity;
-      return identity.empty() ? nullptr : &identity;
-    });
   }
+  relay_.emplace(context_, log_, *poller_, kFirstRelayToken, kTickerToken);
+  connector_.emplace(
+      tcp::Connector::Surroundings{context_, log_, *poller_, next_dial_token_, links_, *relay_, path_, security_.get()},
+      kFirstAcceptorToken);
   resumer_.emplace(context_, *poller_, next_dial_token_,
-                   [this](int fd, std::size_t connections) { tunePath(fd, connections); });
+                   [this](int fd, std::size_t connections) { path_.tune(fd, connections); });
   inquiry_.emplace(context_, *poller_, next_dial_token_, [this](int peer, const Status& why, PeerLoss how) {
     if (!closing_) context_.listener->onPeerLost(peer, why, how);
   });
-  acceptor_->setHandler([this](tcp::Acceptor::Caller caller) { adopt(std::move(caller)); });
-  acceptor_->setGate([this](const tcp::Hello& hello) { return judge(hello); });
-  relay_.emplace(context_, log_, *poller_, kFirstRelayToken, kTickerToken);
-  detour_.emplace(
-      context_, *poller_, next_dial_token_, [this](int rank) { return candidate(rank); },
-      [this](int peer, int via, platform::Stream stream) { takeRelayed(peer, via, std::move(stream)); });
-  Status listening = listen();
-  if (!listening.isOk()) return listening;
-  return (security_ ? std::string(security_->identity()) : std::string()) + tcp::encodeAddress(address_);
+  return connector_->open();
 }
 
-Status TcpTransport::listen() {
-  const Config& config = *context_.config;
-  auto advertised = platform::Advertisement::parse(config.advertise, {config.port_min, config.port_max});
-  if (!advertised.isOk()) return advertised.status();
-  auto own = acceptor_->listen(advertised.value().listening());
-  if (!own.isOk()) return own.status();
-  auto sockets = advertised.value().addresses(own.value().front().port());
-  if (!sockets.isOk()) return sockets.status();
-  // Encryption detects corrupted bytes itself.
-  const tcp::Checks checks = security_ ? tcp::Checks::none : checksOf(config.tcp_checksum);
-  address_ = {platform::hostIdentity().text(), sockets.take(), 0, checks};
-  address_.advertised = address_.sockets.size();
-  address_.sockets.insert(address_.sockets.end(), own.value().begin(), own.value().end());
-  return Status::ok();
-}
-
-Result<TcpTransport::Peer> TcpTransport::decode(std::string_view address) const {
-  Peer peer;
-  if (make_security_) {
-    if (address.size() < platform::kIdentityBytes)
-      return Status::error(GOSS_ERR_PROTOCOL, "an address without an identity");
-    peer.identity = address.substr(0, platform::kIdentityBytes);
-    address.remove_prefix(platform::kIdentityBytes);
-  }
-  auto decoded = tcp::decodeAddress(address);
-  if (!decoded.isOk()) return decoded.status();
-  peer.address = decoded.take();
-  return peer;
-}
-
-tcp::Reach TcpTransport::reachOf(int peer, const tcp::Address& address) const {
-  if (context_.sites == nullptr) return tcp::reachOf(address_, {}, address, {});
-  const std::vector<Site>& sites = *context_.sites;
-  return tcp::reachOf(address_, sites.at(static_cast<std::size_t>(context_.self)), address,
-                      sites.at(static_cast<std::size_t>(peer)));
-}
-
-bool TcpTransport::reaches(std::string_view address) const {
-  const auto decoded = decode(address);
-  return decoded.isOk() && !tcp::reachOf(address_, {}, decoded.value().address, {}).sockets.empty();
-}
+bool TcpTransport::reaches(std::string_view address) const { return connector_ && connector_->reaches(address); }
 
 Status TcpTransport::connect(int peer, std::string_view address) {
-  tcp::Link& link = links_.at(peer);
-  const auto decoded = decode(address);
-  const tcp::Reach reach = decoded.isOk() ? reachOf(peer, decoded.value().address) : tcp::Reach();
-  if (reach.sockets.empty()) {
-    link.refuse(protocolError(
-        peer, decoded.isOk() ? "TCP addresses that this host cannot reach" : "an address that is no TCP address"));
-    return link.error();
-  }
-  link.setWanted();
-  Way& way = ways_[static_cast<std::size_t>(peer)];
-  way = {decoded.value().identity, reach, Deadline::after(patience_.call_back), Deadline::after(patience_.detour)};
-  accept_deadline_ = Deadline::after(milliseconds(context_.config->bootstrap_timeout_ms));
+  Status begun = connector_->connect(peer, address);
+  if (!begun.isOk()) return begun;
+  resumer_->setTarget(connector_->target(peer));
   startTicking();
-  way.resumable = isResumable(decoded.value().address);
-  way.checked = tcp::isChecked(address_, decoded.value().address);
-  resumer_->setTarget(target(peer));
-  if (!link.isBegun() && (peer < context_.self || way.call_back.expired())) dial(peer);
-  return Status::ok();
-}
-
-tcp::Dialer::Target TcpTransport::target(int peer) const {
-  const Way& way = ways_[static_cast<std::size_t>(peer)];
-  tcp::Dialer::Target target;
-  target.peer = peer;
-  target.addresses = way.reach.sockets;
-  target.of_routers = way.reach.of_routers;
-  target.security = security_.get();
-  target.identity = way.identity;
-  return target;
-}
-
-void TcpTransport::dial(int peer) {
-  tcp::Dialer::Target called = target(peer);
-  const int payload = context_.config->connections_per_peer;
-  if (payload > 1) called.connections += static_cast<std::size_t>(std::min(payload, tcp::kMaxPayloadConnections));
-  called.hello.connections = static_cast<std::uint16_t>(called.connections);
-  called.hello.checked = ways_[static_cast<std::size_t>(peer)].checked;
-  if (ways_[static_cast<std::size_t>(peer)].resumable) {
-    called.hello.purpose = tcp::Purpose::resumable;
-    const Status random = platform::fillRandom(called.hello.token);
-    if (!random.isOk()) return links_.at(peer).refuse(random);
-  }
-  dialers_.push_back(
-      std::make_unique<tcp::Dialer>(context_, *poller_, next_dial_token_, std::move(called),
-                                    [this, peer](tcp::Dialer::Made made) { adoptOwn(peer, std::move(made)); }));
-  dialers_.back()->start();
-}
-
-tcp::Dialer* TcpTransport::dialerOf(int peer) {
-  const auto found =
-      std::find_if(dialers_.begin(), dialers_.end(), [peer](const auto& dialer) { return dialer->peer() == peer; });
-  return found == dialers_.end() ? nullptr : found->get();
-}
-
-/// Takes a connection that this end has made.
-void TcpTransport::adoptOwn(int peer, tcp::Dialer::Made made) {
-  tunePath(made.stream.fd(), made.hello.connections);
-  if (made.via >= 0) log_.info(fmt::format("the link to rank {} is relayed by rank {}", peer, made.via));
-  const Status adopted = links_.at(peer).adopt(std::move(made.stream), made.hello, *poller_, made.via);
-  if (!adopted.isOk()) links_.at(peer).refuse(adopted);
-  detour_->settle(peer);
-}
-
-bool TcpTransport::isResumable(const tcp::Address& peer) const {
-  const std::string& reconnect = context_.config->reconnect;
-  return reconnect == "on" || (reconnect == "auto" && peer.host_identity != address_.host_identity);
-}
-
-void TcpTransport::tunePath(int fd, std::size_t connections) {
-  // Payload connections share the bound; connection 0 carries little beside them.
-  const std::size_t pace = context_.config->tcp_pacing_bytes_per_s / std::max<std::size_t>(1, connections - 1);
-  if (pace > 0 && !platform::limitPace(fd, pace) && !std::exchange(pacing_refused_, true))
-    log_.warn("GOSS_TCP_PACING is set, but this system does not pace TCP");
-  const std::string& named = context_.config->tcp_congestion;
-  if (platform::tuneForPath(fd, named) || std::exchange(congestion_refused_, true)) return;
-  log_.warn(fmt::format("GOSS_TCP_CONGESTION={} is not offered by this system; TCP uses {}", named,
-                        platform::congestionControl(fd)));
-}
-
-void TcpTransport::adopt(tcp::Acceptor::Caller caller) {
-  if (caller.hello.purpose == tcp::Purpose::relay) return relay_->add(std::move(caller));
-  const int peer = static_cast<int>(caller.hello.from);
-  if (caller.hello.purpose == tcp::Purpose::recall) return links_.at(peer).recall(caller.hello);
-  tunePath(caller.stream.fd(), caller.hello.connections);
-  if (caller.via >= 0) log_.info(fmt::format("the link to rank {} is relayed by rank {}", peer, caller.via));
-  const bool resumes = caller.hello.purpose == tcp::Purpose::resume;
-  const Status adopted = resumes ? links_.at(peer).resume(std::move(caller.stream), caller.hello, *poller_)
-                                 : links_.at(peer).adopt(std::move(caller.stream), caller.hello, *poller_, caller.via);
-  if (!adopted.isOk()) return acceptor_->logOnce(caller.from, adopted.text());
-  settle(peer);
-}
-
-/// The peer has connected: neither calls nor relays are needed any more.
-void TcpTransport::settle(int peer) {
-  std::erase_if(dialers_, [peer](const auto& dialer) { return dialer->peer() == peer; });
-  detour_->settle(peer);
-}
-
-/// Whether a member's call is accepted. Of both ends of a pair the rank with the higher number decides: it says "go" to
-/// one of its calls or welcomes one of the other's, and never does both.
-Status TcpTransport::judge(const tcp::Hello& hello) {
-  const auto not_wanted = [](std::string why) { return Status::error(GOSS_ERR_PEER_LOST, std::move(why)); };
-  const int peer = static_cast<int>(hello.from);
-  if (hello.purpose == tcp::Purpose::relay) {
-    std::string why = relay_->whyNot(hello, acceptor_->relayCallers());
-    return why.empty() ? Status::ok() : not_wanted(std::move(why));
-  }
-  if (hello.purpose != tcp::Purpose::plain && hello.purpose != tcp::Purpose::resumable)
-    return links_.at(peer).judge(hello);
-  if (peer > context_.self) {
-    // This end may be about to resume the connection that stands, and then the peer knows it too.
-    const bool stands = links_.at(peer).isResumable() && links_.at(peer).state() == LinkState::ready;
-    return stands ? not_wanted("another connection was chosen") : Status::ok();
-  }
-  if (!links_.at(peer).wanted() || links_.at(peer).state() != LinkState::connecting)
-    return not_wanted("it is not waited for");
-  tcp::Dialer* dialer = dialerOf(peer);
-  if (hello.connection > 0 && (dialer == nullptr || dialer->yields())) return Status::ok();
-  return dialer != nullptr && dialer->yield() ? Status::ok() : not_wanted("another connection was chosen");
-}
-
-/// Takes a relayed stream, which both ends have joined. The higher rank speaks first, as over a connection of its own.
-void TcpTransport::takeRelayed(int peer, int via, platform::Stream stream) {
-  if (links_.at(peer).state() != LinkState::connecting) return;
-  if (peer > context_.self) {
-    const Status taken = acceptor_->take(std::move(stream), via);
-    if (!taken.isOk()) log_.warn(fmt::format("a call relayed by rank {} is lost: {}", via, taken.text()));
-  } else if (tcp::Dialer* dialer = dialerOf(peer)) {
-    dialer->takeRelayed(std::move(stream), via);
-  }
-}
-
-std::optional<tcp::RelaySearch::Candidate> TcpTransport::candidate(int rank) const {
-  const tcp::Link& link = links_.at(rank);
-  if (!link.wanted() || link.state() == LinkState::failed || link.via() >= 0) return std::nullopt;
-  return tcp::RelaySearch::Candidate{target(rank), link.state() == LinkState::ready};
-}
-
-void TcpTransport::tryOtherWays() {
-  for (auto& link : links_) {
-    const int peer = link->peer();
-    if (!link->wanted() || link->state() != LinkState::connecting || link->isBegun()) continue;
-    Way& way = ways_[static_cast<std::size_t>(peer)];
-    tcp::Dialer* dialer = dialerOf(peer);
-    if (dialer != nullptr && dialer->yields() && !acceptor_->awaitsGo(peer)) dialer->resume();
-    if (peer > context_.self && way.call_back.expired()) {
-      way.call_back = Deadline();
-      // A dialer that became ready late has not waited for anybody yet.
-      way.detour = Deadline::after(patience_.detour - patience_.call_back);
-      if (dialer == nullptr) dial(peer);
-    }
-    if (!way.detour.expired()) continue;
-    // A process that is only busy needs no relay.
-    const bool waits = dialer != nullptr && dialer->isHeard() && !std::exchange(way.patient, true);
-    way.detour = waits ? Deadline::after(patience_.detour_anyway) : Deadline();
-    if (!waits) detour_->want(peer);
-  }
-}
-
-/// What else was tried to reach the peer, for an error's text.
-std::string TcpTransport::otherWays(int peer) const {
-  const std::string relays = detour_->trouble(peer);
-  return fmt::format(
-      "rank {} and rank {} can at most call others, not be called, and {}; let one of the two be called, "
-      "or add a rank that both can call",
-      std::min(peer, context_.self), std::max(peer, context_.self), relays);
+  return begun;
 }
 
 bool TcpTransport::progress() {
@@ -399,22 +181,17 @@ bool TcpTransport::handle(const platform::PollEvent& event) {
     if (!relay_->isIdle()) startTicking();
     return true;
   }
-  if (acceptor_->owns(event.token)) {
-    acceptor_->handle(event.token);
-    startTicking();
-    stopTickingWhenSettled();
-    return true;
-  }
-  const auto takes = [&event](const auto& dialer) { return dialer->handle(event.token); };
-  if (std::none_of(dialers_.begin(), dialers_.end(), takes) && !detour_->handle(event.token) &&
-      !resumer_->handle(event.token))
+  if (connector_->handle(event.token))
+    startTicking(); // Callers are given only so long.
+  else if (!resumer_->handle(event.token))
     inquiry_->handle(event.token);
-  return mindDialers();
+  stopTickingWhenSettled();
+  return true;
 }
 
 bool TcpTransport::runLink(tcp::Link& link, bool broken) {
   const bool any = link.run(broken);
-  if (link.isResumable()) {
+  if (link.connections().areResumable()) {
     resumer_->update(link);
     if (!resumer_->isIdle()) {
       startTicking();
@@ -428,14 +205,17 @@ bool TcpTransport::runLink(tcp::Link& link, bool broken) {
     context_.listener->onPeerLost(link.peer(), why, link.loss());
     return true;
   }
-  inquiry_->ask(target(link.peer()), link.remote(0), why);
+  inquiry_->ask(connector_->target(link.peer()), link.connections().remote(0), why);
   if (!inquiry_->isIdle()) startTicking();
   return true;
 }
 
 /// Logs, once for each peer, that the network corrupts bytes, though none is lost by that.
 void TcpTransport::tellOfChange(const tcp::Link& link) {
-  if (!link.wasChanged() || std::exchange(ways_[static_cast<std::size_t>(link.peer())].change_told, true)) return;
+  if (link.connections().reasonOfChange() == nullptr) return;
+  auto told = change_told_[static_cast<std::size_t>(link.peer())];
+  if (told) return;
+  told = true;
   log_.warn(
       fmt::format("bytes from rank {} were changed on their way and are sent again: a network card, a cable or a "
                   "box on the way is broken",
@@ -443,55 +223,11 @@ void TcpTransport::tellOfChange(const tcp::Link& link) {
 }
 
 void TcpTransport::tick() {
-  acceptor_->tick();
-  for (auto& dialer : dialers_)
-    dialer->tick();
-  mindDialers();
+  connector_->tick();
   resumer_->tick();
   inquiry_->tick();
-  if (accept_deadline_.expired()) refuseLateCallers();
-  tryOtherWays();
-  detour_->tick();
   relay_->tick();
   stopTickingWhenSettled();
-}
-
-/// Removes the dialers that are done. Returns true, because an event was handled.
-bool TcpTransport::mindDialers() {
-  for (auto& dialer : dialers_) {
-    const Status& error = dialer->error();
-    if (error.isOk()) continue;
-    links_.at(error.peer())
-        .refuse(Status::error(error.kind(), fmt::format("{}; {}", error.text(), otherWays(error.peer())),
-                              ErrorScope::peer, error.peer()));
-    detour_->settle(error.peer());
-  }
-  std::erase_if(dialers_, [](const auto& dialer) { return dialer->isDone() || !dialer->error().isOk(); });
-  stopTickingWhenSettled();
-  return true;
-}
-
-/// Whether a peer with a lower rank calls because this end could not, and no other deadline applies.
-bool TcpTransport::awaitsCalls(const tcp::Link& link) const {
-  return link.wanted() && link.state() == LinkState::connecting &&
-         (link.peer() > context_.self || (link.isBegun() && !link.calls()));
-}
-
-bool TcpTransport::awaitsCallers() const {
-  return std::any_of(links_.begin(), links_.end(), [this](const auto& link) { return awaitsCalls(*link); });
-}
-
-void TcpTransport::refuseLateCallers() {
-  for (auto& link : links_) {
-    if (!awaitsCalls(*link)) continue;
-    link->refuse(Status::error(
-        GOSS_ERR_PEER_LOST,
-        fmt::format("rank {} did not call rank {} over TCP within {} ms; check firewalls, or choose the network with "
-                    "GOSS_INTERFACE; {}",
-                    link->peer(), context_.self, context_.config->bootstrap_timeout_ms, otherWays(link->peer())),
-        ErrorScope::peer, link->peer()));
-    settle(link->peer());
-  }
 }
 
 void TcpTransport::startTicking() {
@@ -499,8 +235,7 @@ void TcpTransport::startTicking() {
 }
 
 void TcpTransport::stopTickingWhenSettled() {
-  if (ticker_->running() && dialers_.empty() && resumer_->isIdle() && inquiry_->isIdle() && acceptor_->isIdle() &&
-      detour_->isIdle() && relay_->isIdle() && !awaitsCallers())
+  if (ticker_->running() && connector_->isIdle() && resumer_->isIdle() && inquiry_->isIdle() && relay_->isIdle())
     ticker_->stop();
 }
 

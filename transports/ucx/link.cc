@@ -89,8 +89,8 @@ void Link::arriveControl(const Header& header) {
     } else {
       doom(protocolError(peer(), "the secret of another world"));
     }
-  } else if (header.kind == Header::Kind::farewell) {
-    farewelled_ = true;
+  } else if (header.kind == Header::Kind::goodbyeRead) {
+    goodbye_read_ = true;
   } else if (header.kind == Header::Kind::revoke) {
     inbox_.revoke(header.number);
   } else if (header.kind == Header::Kind::grant || header.kind == Header::Kind::skip) {
@@ -198,7 +198,7 @@ bool Link::hasWork() const {
 Status Link::end() {
   Status why = departed() ? peerDepartedError(peer()) : why_;
   if (departed() && endpoint_ != nullptr) {
-    tell(Header::Kind::farewell);
+    tell(Header::Kind::goodbyeRead);
     station_.worker->progressUntil([this] { return outbox_.isIdle(); }, kNoticeSpan);
   }
   // Messages that have come whole are delivered; those that UCX still fetches are not.
@@ -216,7 +216,7 @@ void Link::beginClose() {
 
 bool Link::isClosed() const {
   if (state() != LinkState::ready || !why_.isOk()) return true;
-  return outbox_.isIdle() && (farewelled_ || goodbye_came_ || same_process_);
+  return outbox_.isIdle() && (goodbye_read_ || goodbye_came_ || same_process_);
 }
 
 } // namespace goss::transports::ucx

@@ -96,7 +96,7 @@ class Link {
   bool same_process_ = false;
   bool greeted_ = false;      ///< The peer's hello has come.
   bool goodbye_came_ = false; ///< The goodbye has come, though earlier messages may not have been taken yet.
-  bool farewelled_ = false;   ///< The peer has read this rank's goodbye.
+  bool goodbye_read_ = false; ///< The peer has read this rank's goodbye.
   Status refused_;
   Status why_; ///< Set when the link is to end.
 };

@@ -28,18 +28,18 @@ std::optional<Address> decodeAddress(std::string_view bytes);
 
 struct Header {
   enum class Kind : std::uint8_t {
-    hello = 1,    ///< First, once per direction; the envelope starts with the job's secret.
-    message = 2,  ///< Numbered, as are goodbye, first, part and cut.
-    goodbye = 3,  ///< Numbered, so that it comes after all messages.
-    farewell = 4, ///< The sender has read the goodbye.
-    credit = 5,   ///< Only returns credit.
-    revoke = 6,   ///< The sender has cancelled message `number`.
-    broken = 7,   ///< The sender has given the link up.
-    first = 8,    ///< Begins a message of `total` bytes, with the first of them. Numbered.
-    part = 9,     ///< The next bytes of a message in parts. Numbered.
-    cut = 10,     ///< The sender has cancelled a message in parts: no more of it comes. Numbered.
-    grant = 11,   ///< To the sender of a message in parts: send all of it.
-    skip = 12,    ///< To the sender of a message in parts: drop the bytes that were to wait for a grant.
+    hello = 1,       ///< First, once per direction; the envelope starts with the job's secret.
+    message = 2,     ///< Numbered, as are goodbye, first, part and cut.
+    goodbye = 3,     ///< Numbered, so that it comes after all messages.
+    goodbyeRead = 4, ///< The sender has read the goodbye.
+    credit = 5,      ///< Only returns credit.
+    revoke = 6,      ///< The sender has cancelled message `number`.
+    broken = 7,      ///< The sender has given the link up.
+    first = 8,       ///< Begins a message of `total` bytes, with the first of them. Numbered.
+    part = 9,        ///< The next bytes of a message in parts. Numbered.
+    cut = 10,        ///< The sender has cancelled a message in parts: no more of it comes. Numbered.
+    grant = 11,      ///< To the sender of a message in parts: send all of it.
+    skip = 12,       ///< To the sender of a message in parts: drop the bytes that were to wait for a grant.
   };
   static constexpr std::size_t kBytes = 80;
 

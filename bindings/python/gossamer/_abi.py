@@ -252,7 +252,7 @@ class goss_sync_counters(Structure):
         ("wire_bytes_sent", c_uint64),
         ("wire_bytes_received", c_uint64),
         ("waited_ns", c_uint64),
-        ("edge_bytes_sent", c_uint64),
+        ("setup_bytes_sent", c_uint64),
     ]
 
 

@@ -28,7 +28,7 @@ class SyncCounters(NamedTuple):
     wire_bytes_sent: int
     wire_bytes_received: int
     waited_ns: int
-    edge_bytes_sent: int
+    setup_bytes_sent: int
 
 
 class _Tensor:

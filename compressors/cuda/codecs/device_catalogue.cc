@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "compressors/catalogue.h"
+#include "compressors/chain.h"
 #include "compressors/cuda/codecs/dct_codec.h"
 #include "compressors/cuda/codecs/powersgd_codec.h"
 #include "compressors/cuda/codecs/scaled_codec.h"
@@ -10,7 +10,6 @@
 #include "compressors/cuda/codecs/sparse_codec.h"
 #include "compressors/cuda/device/cell_codec.h"
 #include "compressors/cuda/device/integer_launches.h"
-#include "compressors/forms.h"
 
 namespace goss::compressors::cuda {
 
@@ -37,6 +36,7 @@ CellFormat blocksOf(std::size_t block) {
 struct ValueMaker {
   Host host;
 
+  Result<Made> operator()(const NoKernels& none) const { return unsupported(*host, none.reason); }
   Result<Made> operator()(const CastForm& form) const { return cells(blocksOf(kRunElems), castLaunches(form.dtype)); }
   Result<Made> operator()(const BlockFormat& format) const {
     return cells(CellFormat{format}, integerLaunches(format.scheme, format.block));
@@ -60,16 +60,10 @@ struct ValueMaker {
     settings.shared_scale = form.scale;
     return made(std::make_unique<ScaledCodec>(host, settings, ternaryLaunches(ternaryBits(form.ranks))));
   }
-  Result<Made> operator()(const AgreedTernaryForm&) const {
-    return unsupported(*host, "its ranks agree on a scale between its phases, which the host must know");
-  }
   Result<Made> operator()(const UniformForm&) const { return made(std::make_unique<UniformDeviceCodec>(host)); }
   Result<Made> operator()(const MinMaxUint8Form&) const { return made(std::make_unique<MinMaxDeviceCodec>(host)); }
   Result<Made> operator()(const DctForm& form) const {
     return made(std::make_unique<DctDeviceCodec>(host, form.chunk, form.keep));
-  }
-  Result<Made> operator()(const LosslessForm&) const {
-    return unsupported(*host, "an entropy coder works on the host");
   }
   Result<Made> operator()(const PowerSgdSettings& settings) const {
     return made(std::make_unique<PowerSgdDeviceCodec>(host, settings));
@@ -83,10 +77,11 @@ struct ValueMaker {
 };
 
 /// Makes a sparsifier with the codec that follows it.
-struct PickMaker {
+struct SparsifierMaker {
   Host host;
   Made& inner;
 
+  Result<Made> operator()(const NoKernels& none) const { return unsupported(*host, none.reason); }
   Result<Made> operator()(const TopKForm& form) const {
     if (!form.sampled) {
       return makeDeviceTopK(form.ratio, host, std::move(inner));
@@ -110,19 +105,19 @@ struct PickMaker {
   }
 };
 
-Result<Made> makeOf(const CodecForm& form, const Loops& loops) {
-  Host host = makeCodec(form, loops);
-  if (form.picks.empty()) {
-    return std::visit(ValueMaker{std::move(host)}, form.value);
+Result<Made> makeOf(const CodecChain& chain, const Loops& loops) {
+  Host host = makeCodec(chain, loops);
+  if (chain.sparsifiers.empty()) {
+    return std::visit(ValueMaker{std::move(host)}, chain.value.kernels);
   }
-  CodecForm rest = form;
-  rest.picks.erase(rest.picks.begin());
+  CodecChain rest = chain;
+  rest.sparsifiers.erase(rest.sparsifiers.begin());
   Result<Made> inner = makeOf(rest, loops);
   if (!inner.isOk()) {
     return inner.status();
   }
   Made made = inner.take();
-  return std::visit(PickMaker{std::move(host), made}, form.picks.front());
+  return std::visit(SparsifierMaker{std::move(host), made}, chain.sparsifiers.front().kernels);
 }
 
 } // namespace
@@ -131,7 +126,7 @@ Result<std::unique_ptr<const DeviceCodec>> makeDeviceCodec(std::string_view spec
   if (const auto compression = makeCompression(spec); !compression.isOk()) {
     return compression.status();
   }
-  return makeOf(readForm(spec).take(), availableLoops().back());
+  return makeOf(readChain(spec).take(), availableLoops().back());
 }
 
 } // namespace goss::compressors::cuda

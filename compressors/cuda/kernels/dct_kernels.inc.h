@@ -53,8 +53,8 @@ struct DctBasisCell {
   }
 };
 
-/// Calls use(lane, which, c, sum) for each element of the warp's chunks times the basis: sum over j of in[j] * basis[j
-/// * chunk + c], j ascending, as on the CPU.
+/// Calls use(lane, which, c, sum) for each element of the warp's chunks times the basis: the sum over ascending j of
+/// in[j] * basis[j * chunk + c], as on the CPU.
 template <typename Use>
 GOSS_DEVICE void dctTransform(const DctShape& shape, const float* in, const float* basis, Use use) {
   for (std::size_t base = 0; base < shape.chunk; base += shape.lanes) {

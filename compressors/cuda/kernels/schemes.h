@@ -1,9 +1,8 @@
 /// How each codec scales and codes a block, for a warp: the element functions of the CPU's headers, with statistics
 /// that lanes exchange. A scheme has
 ///
-/// - kRandom, kPlanes (how codes of fewer than 8 bits are packed), kBits (0: the format's), kSixteen (what it stores is
-/// two
-///   bytes wide, or four), kKeepsLosses (losses are kept as they are; otherwise only finite ones)
+/// - kRandom, kPlanes (how codes of fewer than 8 bits are packed), kBits (0: the format's)
+/// - kKeepsLosses (losses are kept as they are; otherwise only finite ones)
 /// - Statistic: absorb() takes a unit of values, finish() gives every lane its block's Scale
 /// - code(), value() (as decoders compute it), lost()'s value (as encoders do), load() and store() of a Scale
 #ifndef GOSS_COMPRESSORS_CUDA_KERNELS_SCHEMES_H_

@@ -1,5 +1,5 @@
 /// PowerSGD on a device beside the CPU's, bit for bit: two ranks, several operations, both forms and both feedbacks.
-#include "compressors/catalogue.h"
+#include "compressors/chain.h"
 #include "tests/compressors/cuda/harness.h"
 
 namespace goss::test {
@@ -15,7 +15,7 @@ class DeviceRuns : public testing::TestWithParam<RunCase> {
   static constexpr int kRanks = 2;
   static constexpr int kOperations = 3;
 
-  /// What one rank keeps, on both sides.
+  /// The state that one rank keeps, on both sides.
   struct Rank {
     Floats values, residual, state;
     Lent at_values{Floats()}, at_residual{Floats()}, at_state{Floats()}, at_scratch{Floats()};

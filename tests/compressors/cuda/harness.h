@@ -1,4 +1,4 @@
-/// What the tests of device codecs share: device memory with guards, values, and comparisons bit for bit.
+/// Helpers of the tests of device codecs: device memory with guards, values, and comparisons bit for bit.
 #ifndef GOSS_TESTS_COMPRESSORS_CUDA_HARNESS_H_
 #define GOSS_TESTS_COMPRESSORS_CUDA_HARNESS_H_
 
@@ -44,7 +44,7 @@ class Lent {
   [[nodiscard]] float* floats() const { return reinterpret_cast<float*>(buffer_->data() + misalign_); }
   [[nodiscard]] std::span<float> span() const { return {floats(), bytes_ / 4}; }
   [[nodiscard]] std::span<std::byte> bytes() const { return {buffer_->data() + misalign_, bytes_}; }
-  /// What is there now; checks that nothing behind was written.
+  /// The current contents; checks that no byte behind them was written.
   [[nodiscard]] Bytes back(std::size_t bytes) const {
     Bytes now(bytes), guard(kGuard);
     EXPECT_TRUE(buffer_->download(now.data(), misalign_, bytes).isOk());

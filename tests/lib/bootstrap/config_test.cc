@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(
             "GOSS_BOOTSTRAP_TIMEOUT_MS is \"99999999999999999999\"; it must be a whole number of milliseconds from 1 "
             "to 1000000000000"},
         Malformed{"GOSS_TRANSPORT", "TCP",
-                  "GOSS_TRANSPORT is \"TCP\"; it must be one of loopback, shm, tcp, tls, sim, ucx, mpi"},
+                  "GOSS_TRANSPORT is \"TCP\"; it must be one of loopback, shm, tls, tcp, sim, ucx, mpi"},
         Malformed{"GOSS_CONNECTIONS", "0",
                   "GOSS_CONNECTIONS is \"0\"; it must be a whole number of connections from 1 to 64"},
         Malformed{

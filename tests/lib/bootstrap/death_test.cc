@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 using Cards = Result<std::vector<std::string>>;
 using platform::Deadline;
 
-/// Nobody waits so long: the test fails first.
+/// Longer than any test waits: the test fails first.
 constexpr std::int64_t kTimeoutMs = 120000;
 constexpr std::chrono::seconds kSoon(30);
 
@@ -63,7 +63,7 @@ class Roll {
   Roll() { EXPECT_EQ(::pipe2(ends_, O_NONBLOCK), 0); }
   ~Roll() { ::close(ends_[0]), ::close(ends_[1]); }
   void join() const { EXPECT_EQ(::write(ends_[1], "x", 1), 1); }
-  /// Of those that have joined since the last call.
+  /// Number of ranks that have joined since the last call.
   int count() const {
     char bytes[16];
     return static_cast<int>(std::max<ssize_t>(0, ::read(ends_[0], bytes, sizeof bytes)));

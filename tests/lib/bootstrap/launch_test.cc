@@ -29,7 +29,7 @@ goss_config with(int rank, int ranks, const goss_unique_id& id) {
   return fields;
 }
 
-/// What the environment and `fields` make of this process; the test fails where that is an error.
+/// The launch that the environment and `fields` describe; the test fails where that is an error.
 Launch detect(const Config& config = {}, const goss_config* fields = nullptr) {
   const auto launch = detectLaunch(config, fields);
   EXPECT_TRUE(launch.isOk()) << launch.status().text();

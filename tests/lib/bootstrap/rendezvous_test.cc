@@ -79,7 +79,7 @@ std::vector<int> upTo(int ranks) {
   return all;
 }
 
-/// What a stranger gets to read until the other end closes.
+/// The bytes that a stranger reads until the other end closes.
 std::string readToEnd(int fd) {
   std::string all;
   char bytes[256];

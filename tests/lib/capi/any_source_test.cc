@@ -57,7 +57,7 @@ TEST_P(AnySource, ReceivesTellWhomTheyHeardAndMissNobody) {
 TEST_P(AnySource, AReceiveThatWasStartedFirstGetsTheFirstMessage) {
   runRanks(over(GetParam(), 2), [](goss_comm_t comm, int rank) {
     for (std::int32_t round = 0; round < 50; ++round) {
-      // By turns the one that names its rank comes first, or the one that does not.
+      // The receive that names its rank and the one that does not alternate in coming first.
       const std::array<std::int32_t, 3> sources{round % 2 == 0 ? GOSS_ANY_SOURCE : 1, round % 2 == 0 ? 1 : -1, 1};
       std::array<std::int32_t, 3> values{-1, -1, -1};
       std::array<goss_request_t, 3> requests{};
@@ -209,12 +209,12 @@ TEST_P(AnySource, DeadlinesTruncationAndOtherTypesFailAReceiveAlone) {
 /// The message that a receive from any rank is about to get is taken back: it gets another one.
 TEST(AnySourceOf, AMessageThatItsSenderTakesBackIsAsIfItHadNeverBeenSent) {
   ScopedEnvironment environment;
-  environment.set("GOSS_UNEXPECTED_BYTES", "1048576"); // It stays with its sender.
+  environment.set("GOSS_UNEXPECTED_BYTES", "1048576"); // The message stays with its sender.
   runRanks(over("loopback", 3), [](goss_comm_t comm, int rank) {
     constexpr std::size_t kCount = 4u << 20;
     std::vector<std::int32_t> data(kCount, rank);
     for (int round = 0; round < 5; ++round) {
-      if (rank == 1) { // Nobody receives it in time.
+      if (rank == 1) { // No receive for it comes in time.
         const goss_options options = withTimeout(30);
         const goss_status status = goss_send(comm, data.data(), kCount, GOSS_INT32, 0, 8, &options, nullptr);
         EXPECT_TRUE(status == GOSS_ERR_TIMEOUT || status == GOSS_SUCCESS) << goss_last_error();
@@ -232,7 +232,7 @@ TEST(AnySourceOf, AMessageThatItsSenderTakesBackIsAsIfItHadNeverBeenSent) {
         ASSERT_OK(goss_wait(&request, &message));
         EXPECT_EQ(got.front(), message.source);
         EXPECT_EQ(got.back(), message.source);
-        const bool both = message.source == 1; // The other one is on its way.
+        const bool both = message.source == 1; // The other message is on its way.
         std::int32_t sent = 0;
         EXPECT_OK(goss_recv(comm, &sent, 1, GOSS_INT32, 1, 100, nullptr, nullptr));
         if (both || sent == 1) {

@@ -15,7 +15,7 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-/// What a C caller can pass and C++ cannot write.
+/// Values that a C caller can pass and C++ cannot write.
 template <typename Enum>
 Enum outOfRange(int value) {
   Enum result;

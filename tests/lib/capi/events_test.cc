@@ -1,5 +1,5 @@
-// What callers learn without waiting: why a communicator or a request has failed, who has not called a barrier, and a
-// descriptor that tells of completions.
+// What callers learn without waiting: why a communicator or a request has failed, which ranks have not called a
+// barrier, and a descriptor that signals completions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -132,7 +132,7 @@ class OverTransports : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(All, OverTransports, ::testing::Values("loopback", "shm", "tcp", "sim"),
                          [](const auto& test) { return std::string(test.param); });
 
-/// What ranks 0, 2 and 4 are told that call a barrier which ranks 1 and 3 do not.
+/// The errors of ranks 0, 2 and 4, which call a barrier that ranks 1 and 3 do not.
 std::array<std::string, 3> errorsOfABarrierThatTwoMiss(const std::string& transport, const char* algorithm) {
   std::array<std::string, 3> texts;
   runRanks(over(transport, 5), [&](goss_comm_t comm, int rank) {
@@ -160,8 +160,7 @@ TEST_P(OverTransports, ABarrierNamesAllThatHaveNotCalledIt) {
   }
 }
 
-// ---- The descriptor
-// ---------------------------------------------------------------------------------------------------
+// ---- The descriptor ----
 
 int eventFd(goss_comm_t comm) {
   int fd = -1;
@@ -216,7 +215,7 @@ TEST_P(OverTransports, TheDescriptorIsReadableFromACompletionUntilItIsCollected)
   });
 }
 
-/// Nobody waits in the library on either rank, so that all progress is the library's own.
+/// No thread waits in the library on either rank, so that all progress is the library's own.
 TEST_P(OverTransports, OperationsOfEveryKindCompleteWhileCallersOnlyPoll) {
   runRanks(over(GetParam()), [](goss_comm_t comm, int rank) {
     const int fd = eventFd(comm);

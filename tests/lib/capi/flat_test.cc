@@ -202,7 +202,7 @@ TEST(Flat, ASleeperIsWoken) {
       ASSERT_EQ(sum(comm, value), GOSS_SUCCESS);
       ASSERT_EQ(value, 2 * i);
     }
-    // Without the bell a sleeper would wake for its probe, after 250 ms: 10 s together.
+    // Without the wake-up a sleeping rank would wake for its probe, after 250 ms: 10 s in total.
     EXPECT_LT(std::chrono::steady_clock::now() - begun, 5s);
   });
 }

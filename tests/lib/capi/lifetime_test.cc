@@ -21,7 +21,7 @@ using std::chrono::steady_clock;
 using ::testing::HasSubstr;
 
 TEST(Destroy, FreesWhatIsPending) {
-  // What is not freed is found by AddressSanitizer; what is used afterwards, too.
+  // AddressSanitizer finds memory that is not freed, or used after it was.
   runRanks(2, [](goss_comm_t comm, int rank) {
     goss_comm_t brief = nullptr;
     EXPECT_OK(goss_comm_dup(comm, &brief));

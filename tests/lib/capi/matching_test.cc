@@ -24,7 +24,7 @@ constexpr std::array<std::size_t, 5> kCounts{3, 40, 900, 5000, 60000};
 
 struct Message {
   int tag = 0;
-  std::size_t count = 0; ///< Of int32: the source, the serial number, and more.
+  std::size_t count = 0; ///< Number of int32: the source, the serial number, and more.
 };
 
 struct Pattern {
@@ -80,7 +80,7 @@ class Rules {
   Rules(const std::vector<std::unique_ptr<Receive>>& receives, Plan& plan, int rank)
       : receives_(receives), plan_(plan), rank_(rank), after_(receives.size()) {}
 
-  /// What is wrong, or "".
+  /// The error, or "".
   std::string check() {
     for (std::size_t i = 0; i < receives_.size(); ++i) {
       const Receive& receive = *receives_[i];
@@ -92,7 +92,7 @@ class Rules {
     return hasCircle() ? "no order of meetings explains what was received" : "";
   }
 
-  /// What was received, in the order of the receives: pattern, source and number of the message, and its tag.
+  /// The received messages in the order of the receives: pattern, source and number of the message, and its tag.
   std::string describe() {
     std::string text;
     for (const auto& receive : receives_)

@@ -82,7 +82,7 @@ goss_status invoke(goss_comm_t comm, const Invocation& c, Buffers& memory) {
   return GOSS_ERR_INTERNAL;
 }
 
-/// Of integers, so that sums are exact. What it returns with success is right, or the test fails.
+/// An all_reduce of integers, so that sums are exact. Fails the test if a successful result is wrong.
 goss_status sumOf(goss_comm_t comm, int rank, std::int64_t round, std::size_t count) {
   std::int32_t ranks = 0;
   EXPECT_EQ(goss_comm_size(comm, &ranks), GOSS_SUCCESS);
@@ -96,7 +96,7 @@ goss_status sumOf(goss_comm_t comm, int rank, std::int64_t round, std::size_t co
   return status;
 }
 
-/// What the ranks do on a communicator of their own: so many sums that match, a call of each rank, and sums again.
+/// The ranks' calls on a communicator of their own: so many sums that match, a call of each rank, and sums again.
 struct Program {
   int sums_before = 0;
   std::vector<Invocation> calls; ///< By rank.
@@ -260,7 +260,7 @@ TEST(Mismatch, OfLongAgoIsStillReported) {
     setup.transport = transport;
     runRanks(setup, [&](goss_comm_t comm, int rank) {
       std::int64_t value = 0;
-      // Nobody reads anything, but on boards, where the second of these notices it.
+      // No rank reads anything, except on boards, where the second call notices the mismatch.
       goss_status status = goss_broadcast(comm, &value, &value, 0, GOSS_INT64, rank, nullptr, nullptr);
       for (int i = 0; i < kCalls && status == GOSS_SUCCESS; ++i)
         status = goss_all_gather(comm, &value, &value, 0, GOSS_INT64, nullptr, nullptr);

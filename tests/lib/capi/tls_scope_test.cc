@@ -1,4 +1,4 @@
-// Which links are secured under GOSS_TLS_SCOPE: ranks are processes, some of which give their host another name.
+// The links that are secured under GOSS_TLS_SCOPE: ranks are processes, some of which give their host another name.
 #ifdef GOSS_TEST_TLS
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -127,7 +127,7 @@ TEST(LightReceives, OfTwoCommunicatorsDoNotMix) {
       std::array<goss_request_t, 8> requests{};
       for (std::size_t i = 0; i < values.size() && rank == 1; ++i)
         requests[i] = startReceive(i / 2 % 2 == 0 ? comm : other, values[i], 0, 0);
-      // Those of the other one go first, and the last of them is waited for first.
+      // Messages of the other rank are sent first, and the last of them is waited for first.
       for (const std::size_t i : {2, 3, 6, 7, 0, 1, 4, 5}) {
         if (rank == 1) break;
         values[i] = round * 8 + static_cast<std::int32_t>(i);
@@ -223,7 +223,7 @@ TEST(LightReceives, ExpireAndNameTheirPeer) {
       EXPECT_THAT(requests, testing::Each(nullptr));
     }
     EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
-    // Those that have expired take no message.
+    // Receives that have expired take no message.
     std::int32_t value = 7;
     if (rank == 0) {
       EXPECT_OK(goss_send(comm, &value, 1, GOSS_INT32, 1, 0, nullptr, nullptr));
@@ -294,7 +294,7 @@ TEST(LightReceives, EndWithTheirCommunicator) {
   }
 }
 
-// It looks at the ring before it becomes an operation, and the abort may come then.
+// The receive polls the ring before it becomes an operation, and the abort may come then.
 TEST(LightReceives, ThatBlockAreEndedByAnAbortAtAnyMoment) {
   runRanks(over("shm"), [](goss_comm_t comm, int rank) {
     for (int round = 0; round < 100; ++round) {

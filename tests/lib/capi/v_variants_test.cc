@@ -1,4 +1,4 @@
-// What v-variants refuse before anything is sent, and counts on which two ranks disagree.
+// V-variants refuse wrong arguments before anything is sent, and report counts on which two ranks disagree.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -97,7 +97,7 @@ TEST_P(VVariants, RefuseBlocksThatOverlapInRecv) {
       EXPECT_THAT(goss_last_error(), HasSubstr("overlap"));
       EXPECT_EQ(allToAllv(comm, send, {counts}, recv, {counts, displs}), GOSS_ERR_INVALID_ARGUMENT);
     }
-    // What is sent may overlap, and what is empty lies nowhere.
+    // Send blocks may overlap, and empty blocks may lie anywhere.
     EXPECT_EQ(allToAllv(comm, send, {counts, {0, 0, 1}}, recv, {counts, {6, 3, 0}}), GOSS_SUCCESS) << goss_last_error();
     EXPECT_EQ(recv[6], 0);
     EXPECT_EQ(recv[3], 1);

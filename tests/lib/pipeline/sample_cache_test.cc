@@ -1,4 +1,4 @@
-// What both ends of a boundary remember: in memory, in a file, and on a disk that is full.
+// The samples that both ends of a boundary keep: in memory, in a file, and on a disk that is full.
 #include "pipeline/sample_cache.h"
 
 #include <gmock/gmock.h>

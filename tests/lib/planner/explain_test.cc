@@ -135,7 +135,7 @@ TEST(Explain, TellsWhatRunsWhenAnAlgorithmIsAskedFor) {
   }
   EXPECT_FALSE(offers(explainedAs({}, "int8"), "ring")) << "requantising must be asked for";
   EXPECT_EQ(explainedAs(config, "dgc")["choice"], "flat") << "a momentum leaves no choice";
-  config.algorithm = "pairwise"; // Of other collectives.
+  config.algorithm = "pairwise"; // An algorithm of other collectives.
   const json other = explainedAs(config);
   EXPECT_EQ(other["choice"], explainedAs({})["choice"]);
   config.algorithm = "rnig";
@@ -202,7 +202,7 @@ TEST(Explain, PlansByWhatWasMeasured) {
   ASSERT_TRUE(shm.isOk()) << shm.status().text();
   const auto priceOf = [](const json& answer) { return answer["candidates"][0]["price_us"].get<double>(); };
   EXPECT_GT(priceOf(json::parse(shm.value())), 2 * priceOf(explainedAs(config)));
-  config.transport = "tcp"; // Of which nothing was measured.
+  config.transport = "tcp"; // There are no measurements of tcp.
   const auto tcp = explainJson("allreduce", 4, 16 << 20, {"", "", config, 0, slow});
   ASSERT_TRUE(tcp.isOk()) << tcp.status().text();
   EXPECT_EQ(priceOf(json::parse(tcp.value())), priceOf(explainedAs(config)));
@@ -227,7 +227,7 @@ TEST(ExplainHere, ReadsTheFilesThatTheEnvironmentNames) {
 
 struct Ran {
   int code = -1;
-  std::string text; ///< What it wrote, errors included.
+  std::string text; ///< Its output, errors included.
 };
 
 Ran explain(const std::string& arguments) {

@@ -110,9 +110,9 @@ TEST(Levels, PackagesOfOneHostAreNodesAlsoInPartsOfAWorld) {
   EXPECT_TRUE(linksBetween(cards, allOf(cards), sockets).uniform()) << "the kernel is between them anyway";
 }
 
-// Of the plans that send no more than they must, those win that send most to who is near: swing, whose first step moves
-// half of the vector between two ranks of a cache, and those by levels, for which a package is one level. Only where
-// ranks are bound does it matter.
+// Among the plans that send no more than they must, those win that send most to near ranks: swing, whose first step
+// moves half of the vector between two ranks of a cache, and two-level ones, for which a package is one level. That
+// matters only where ranks are bound.
 TEST(Levels, LargeAllReducesAcrossPackagesStayNear) {
   const std::vector<PeerCard> bound = twoPackages();
   const std::vector<Candidate> near = largeAllReduces(linksBetween(bound, allOf(bound), {}));

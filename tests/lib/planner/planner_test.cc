@@ -352,7 +352,7 @@ TEST_F(PlannerTest, ChoicesFollowThePublishedRegimes) {
     EXPECT_LT(directRatio(ib, 8, bytes), 1.1) << bytes << " bytes";
   for (const std::uint64_t bytes : {16 * kKiB, kMiB, 4 * kMiB})
     EXPECT_EQ(choose(wan, 16, bytes), "direct");
-  EXPECT_EQ(choose(wan, 16, 64 * kMiB), "ring"); // Whose thirty latencies pass beside the transfer.
+  EXPECT_EQ(choose(wan, 16, 64 * kMiB), "ring"); // Its thirty latencies overlap the transfer.
 }
 
 TEST_F(PlannerTest, OneHashLookUpAfterTheFirstCall) {
@@ -468,7 +468,7 @@ TEST_F(PlannerTest, AmongEqualPricesTheOneThatIsAskedForIsTaken) {
   Planner planner(0, links, catalogue_, preferred);
   EXPECT_EQ(planner.plan(large).value()->algorithm, "ring");
   EXPECT_NE(planner.plan(small).value()->algorithm, "ring");             // Six latencies against one or two.
-  EXPECT_TRUE(planner.plan(bytesOf(Collective::allToAll, kMiB)).isOk()); // Which has no ring.
+  EXPECT_TRUE(planner.plan(bytesOf(Collective::allToAll, kMiB)).isOk()); // There is no ring for this collective.
 }
 
 // Sizes of one class share plans, but what boards hold ends within a class.

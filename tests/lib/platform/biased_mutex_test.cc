@@ -15,7 +15,7 @@ namespace {
 
 TEST(BiasedMutex, AnOwnerAndThoseThatInterruptItExcludeEachOther) {
   BiasedMutex mutex;
-  long sum = 0; // Not atomic: a thread sanitizer sees every overlap.
+  long sum = 0; // Not atomic, so that a thread sanitizer sees every overlap.
   bool stop = false;
   const auto add = [&](int times) {
     for (int i = 0; i < times; ++i) {

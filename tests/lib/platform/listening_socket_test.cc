@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Not a fixture: UBSan looks at a fixture's type with descriptors of its own, and here there are none.
+/// Not a fixture: UBSan opens descriptors to inspect a fixture's type, and this test has none left.
 class Listener {
  public:
   Listener() : poller_(Poller::create().take()) { listen(); }

@@ -37,7 +37,7 @@ TEST(SharedPages, AreNotReachedByOthersOnceTheyAreReplaced) {
   const SharedPages mine = SharedPages::create(1 << 16).take();
   const SharedPages theirs = SharedPages::attach(duplicate(mine.fd()), mine.bytes()).take();
   std::memset(mine.data(), 1, mine.bytes());
-  ASSERT_TRUE(replacePages({mine.data() + 5000, 4096})); // Of the second and the third page.
+  ASSERT_TRUE(replacePages({mine.data() + 5000, 4096})); // Replaces the second and the third page.
   EXPECT_EQ(std::memcmp(mine.data(), theirs.data(), mine.bytes()), 0) << "they hold what they held";
   std::memset(theirs.data(), 2, theirs.bytes());
   for (std::size_t at = 0; at < mine.bytes(); ++at)

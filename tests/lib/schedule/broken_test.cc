@@ -176,7 +176,7 @@ TEST(Checker, CatchesADeadlockThatFullChannelsHave) {
   };
   std::vector<Schedule> schedules = build(Collective::allReduce, 2, {exchange(1), exchange(0)});
   ASSERT_THAT(faultOf(schedules), HasSubstr("deadlock at channel capacity 0"));
-  // The same two messages, received in one order and waiting in the other, need room for two.
+  // Two messages that are received in one order and sent in the other need a channel capacity of two.
   for (Schedule& schedule : schedules) {
     const Step& second_send = schedule.steps[1];
     Step& first_receive = schedule.steps[3];

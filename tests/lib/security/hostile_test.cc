@@ -1,4 +1,4 @@
-// Who calls a secured rank without the right credentials is refused and logged, and the run goes on.
+// A caller of a secured rank without the right credentials is refused and logged, and the run goes on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -128,7 +128,7 @@ TEST_F(Hostile, CertificatesThatAreNotOursAreRefused) {
   files_.issue("member", "any"); // Gets the list that names the revoked one.
   ASSERT_TRUE(keys::makeAuthority(files_.path("foreign"), "another authority", 2).isOk());
   ASSERT_TRUE(keys::issue(files_.path("foreign"), files_.path("stranger"), {"stranger", "any", 1}).isOk());
-  // One that bears the name of ours: only the signature tells them apart.
+  // An authority with the same name as the run's: only the signature distinguishes them.
   ASSERT_TRUE(keys::makeAuthority(files_.path("namesake"), "test authority", 2).isOk());
   ASSERT_TRUE(keys::issue(files_.path("namesake"), files_.path("impostor"), {"impostor", "any", 1}).isOk());
   World world(3, 2, with(files_.certificates("member")), makerOf);
@@ -229,7 +229,7 @@ TEST_F(Hostile, AFloodOfJoinsCostsABoundedNumberOfSocketsAndLines) {
     auto hello = world.hello(2, 0);
     hello.job[0] ^= std::byte{1};
     for (int i = 0; i < kCallers; ++i) {
-      // From as many hosts, so that every one of them could be worth a line.
+      // The calls come from many hosts, so that every one of them could be worth a line.
       callers.push_back(callFrom(i, door.get()));
       const std::string bytes = transports::tcp::encodeHello(hello);
       platform::writeSome(callers.back().get(), bytes.data(), bytes.size());
@@ -248,7 +248,7 @@ TEST_F(Hostile, AFloodOfJoinsCostsABoundedNumberOfSocketsAndLines) {
   EXPECT_LE(std::count(said.begin(), said.end(), '\n'), 2 * 66) << "64 a world";
 }
 
-/// What a member says that is no frame, and what comes of it.
+/// A member's bytes that are no frame, and the error that they cause.
 struct BadBytes {
   const char* name;
   std::function<std::string()> make;

@@ -13,7 +13,7 @@ namespace goss::test {
 namespace {
 
 const CredentialFiles& files() {
-  static const CredentialFiles made; // Once: they are slow to make.
+  static const CredentialFiles made; // Made once, because that is slow.
   return made;
 }
 
@@ -92,7 +92,7 @@ class Nested : public ::testing::Test {
   }
 
   Config config_;
-  std::unique_ptr<platform::StreamSecurity> securities_[3]; ///< Of the ends and of the middle.
+  std::unique_ptr<platform::StreamSecurity> securities_[3]; ///< The two ends and the relay.
   platform::Stream ends_[2];
   platform::Stream middle_[2];
   std::string seen_;

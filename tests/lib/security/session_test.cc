@@ -156,9 +156,9 @@ class Resumption : public Sessions {
 
   struct Met {
     bool resumed = false;
-    Result<ProvenPeer> caller; ///< What each end has found out of the other.
+    Result<ProvenPeer> caller; ///< The identity that each end has proved to the other.
     Result<ProvenPeer> callee;
-    std::string said; ///< By the one that called.
+    std::string said; ///< Text that the calling end sent.
   };
 
   /// A connection between the two, from the first byte until each has read something of the other.
@@ -195,13 +195,13 @@ class Resumption : public Sessions {
     ASSERT_TRUE(keys::makeAuthority(files_.path("between"), "authority between", 2).isOk());
     const KeyPtr key = keys::readPrivateKey(files_.path("ca/ca.key")).take();
     const CertificatePtr above = keys::readCertificate(files_.path("ca/ca.pem")).take();
-    removeExtension(above.get(), NID_basic_constraints); // For authorities of peers alone.
+    removeExtension(above.get(), NID_basic_constraints); // Its path length of 0 allows it to issue peers only.
     X509_EXTENSION* any = X509V3_EXT_conf_nid(nullptr, nullptr, NID_basic_constraints, "critical,CA:TRUE");
     ASSERT_EQ(X509_add_ext(above.get(), any, -1), 1);
     X509_EXTENSION_free(any);
     signAs(above.get(), key.get(), "ca");
     const CertificatePtr between = keys::readCertificate(files_.path("between/ca.pem")).take();
-    removeExtension(between.get(), NID_authority_key_identifier); // It named itself.
+    removeExtension(between.get(), NID_authority_key_identifier); // It named the authority itself.
     ASSERT_EQ(X509_set_issuer_name(between.get(), X509_get_subject_name(above.get())), 1);
     signAs(between.get(), key.get(), "between");
   }

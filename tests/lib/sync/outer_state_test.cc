@@ -1,4 +1,4 @@
-// What ranks of one grid saved, as ranks of another one get it.
+// State that ranks of one grid saved, as ranks of another grid read it.
 #include "sync/outer_state.h"
 
 #include <gtest/gtest.h>

@@ -33,7 +33,7 @@ using Work = std::function<void(Ops& ops, const std::vector<float*>& at)>;
 constexpr double kFewRoundings = 16;
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// What `work` makes of the tensors, which are given to it in the backend's memory.
+/// The tensors after `work`, which gets them in the backend's memory.
 Tensors resultOf(Ops& ops, const Tensors& tensors, const Work& work) {
   std::vector<Buffer<float>> memory;
   std::vector<float*> at;

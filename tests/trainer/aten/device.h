@@ -10,7 +10,7 @@
 
 namespace goss::trainer {
 
-/// What GOSS_TEST_DEVICE names; the CPU without it.
+/// The device that GOSS_TEST_DEVICE names; the CPU by default.
 inline std::string testDevice() {
   const char* device = std::getenv("GOSS_TEST_DEVICE");
   return device != nullptr ? device : "cpu";

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "compressors/catalogue.h"
+#include "compressors/chain.h"
 #include "tests/trainer/pipeline/pipeline_runs.h"
 #include "tests/trainer/temporary_directory.h"
 #include "trainer/base/error.h"
@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// What a codec makes of `values`.
+/// `values` encoded and decoded by a codec.
 std::vector<float> quantised(const std::string& spec, const std::vector<float>& values) {
   const Compression compression = compressors::makeCompression(spec).take();
   const Codec& codec = *compression.codec;

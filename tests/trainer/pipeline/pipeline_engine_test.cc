@@ -161,7 +161,7 @@ TEST(PipelineEngine, CompressionBetweenIslandsStaysWithinItsBound) {
   EXPECT_EQ(stages.losses, exact.losses); // of the step before the exchange
 }
 
-/// What a lone rank says of options that make no sense.
+/// The error of a lone rank with invalid options.
 std::string refusal(const TrainOptions& options, int ranks = 1) {
   std::string text;
   std::mutex mutex;

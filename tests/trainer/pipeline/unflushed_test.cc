@@ -13,7 +13,7 @@
 namespace goss::trainer {
 namespace {
 
-/// Which weights a stage uses for a micro-batch, by updates since the pipeline was last empty.
+/// The version of the weights that a stage uses for a micro-batch, in updates since the pipeline was last empty.
 using Versions = std::function<int(int stage, int micro_batch)>;
 
 struct Rule {

@@ -1,5 +1,7 @@
 #include "transports/common/matcher.h"
 
+#include "transports/common/message_sink.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// What goes next over a link on which one frame goes after the other.
+// What is sent next over a link that sends one frame after the other.
 #include "transports/common/parted_outbox.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ struct Wire final : PartedOutbox {
     --room;
     log += what + std::to_string(which) + ' ';
   }
-  /// What goes with room for so many frames.
+  /// The messages that are sent with space for so many frames.
   std::string with(int frames) {
     room = frames;
     log.clear();
@@ -117,7 +117,7 @@ TEST(PartedOutbox, WhatIsTakenBackIsCut) {
   wire.cancel(lengthy);
   wire.cancel(waits);
   wire.cancel(waits);
-  wire.onAnswer(1, true); // It crosses the frame.
+  wire.onAnswer(1, true); // The answer crosses the frame.
   EXPECT_EQ(wire.with(99), "c1 ");
   EXPECT_TRUE(wire.isIdle());
   EXPECT_EQ(lengthy.completions + waits.completions, 0);

@@ -187,7 +187,7 @@ TEST_F(Parted, WhatIsTakenBackHasNeverBeen) {
   sends_.end(*first);
   recvs_.withdraw(first->number);
   first.reset();
-  EXPECT_EQ(sends_.answer(1, true), nullptr); // It crosses the withdrawal.
+  EXPECT_EQ(sends_.answer(1, true), nullptr); // The answer crosses the withdrawal.
   recvs_.takeAnswers();
   EXPECT_EQ(sends_.next(), nullptr);
   PartedSend second;

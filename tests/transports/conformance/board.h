@@ -1,4 +1,4 @@
-/// What the ranks of one run share.
+/// State that the ranks of one run share.
 #ifndef GOSS_TESTS_TRANSPORTS_CONFORMANCE_BOARD_H_
 #define GOSS_TESTS_TRANSPORTS_CONFORMANCE_BOARD_H_
 
@@ -8,7 +8,7 @@
 
 namespace goss::tests {
 
-/// In memory that processes share too. Made anew for each run.
+/// Lies in memory that processes share. Made anew for each run.
 struct Board {
   static constexpr int kMaxRanks = 16;
   static constexpr std::size_t kMaxAddressBytes = 4096;

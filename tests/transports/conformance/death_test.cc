@@ -81,13 +81,13 @@ TEST_P(TransportProcesses, AKilledPeerIsReportedAndItsOperationsFailOnce) {
 }
 
 TEST_P(TransportProcesses, APeerKilledInTheMiddleOfTrafficInBothDirections) {
-  for (int round = 0; round < 5; ++round) {
+  for (int round = 0; round < fullOr(5, 3); ++round) {
     runProcesses(GetParam(), 2,
                  [round](Node& node, const Pids& pids) {
-                   constexpr std::size_t kBytes = 32u << 20;
+                   const std::size_t bytes = fullOr(32u << 20, 8u << 20);
                    int other = 1 - node.rank();
-                   TestRecv in(node, other, 1, kBytes, round % 2 ? TestRecv::Kind::views : TestRecv::Kind::scatter);
-                   TestSend out(node, other, 1, Bytes(kBytes));
+                   TestRecv in(node, other, 1, bytes, round % 2 ? TestRecv::Kind::views : TestRecv::Kind::scatter);
+                   TestSend out(node, other, 1, Bytes(bytes));
                    in.post();
                    out.post();
                    if (node.rank() == 1) {
@@ -123,15 +123,15 @@ TEST_P(TransportProcesses, AnAbandonedPeerIsLostAtBothEnds) {
 // TestRecv sees to it that nothing calls back but progress().
 TEST_P(TransportProcesses, APeerAbandonedInTheMiddleOfAMessageIsHeardInProgressAlone) {
   runProcesses(GetParam(), 2, [](Node& node, const Pids&) {
-    constexpr std::size_t kBytes = 16u << 20;
+    const std::size_t bytes = fullOr(16u << 20, 8u << 20);
     if (node.rank() == 1) {
-      TestSend send(node, 0, 1, Bytes(kBytes));
+      TestSend send(node, 0, 1, Bytes(bytes));
       send.post();
       ASSERT_TRUE(node.until([&] { return send.done() && !node.losses.empty(); }));
       node.barrier();
       return;
     }
-    TestRecv recv(node, 1, 1, kBytes, TestRecv::Kind::views);
+    TestRecv recv(node, 1, 1, bytes, TestRecv::Kind::views);
     bool begun = false;
     recv.on_data = [&] { begun = true; };
     recv.post();

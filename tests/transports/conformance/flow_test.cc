@@ -9,6 +9,9 @@ namespace {
 
 GOSS_TRANSPORT_SUITE(TransportFlow, allTransports());
 
+/// More than is sent before there is a receive.
+const std::size_t kHuge = fullOr(24u << 20, 6u << 20);
+
 /// The tag of a communicator's messages.
 constexpr Tag flow(Tag communicator, Tag tag) { return communicator << 48 | tag; }
 
@@ -41,17 +44,16 @@ class Sends {
 };
 
 TEST_P(TransportFlow, WhatWaitsForAReceiveHoldsUpNeitherOtherTagsNorCommunicatorsNorUrgentMessages) {
-  constexpr std::size_t kHuge = 24u << 20;
   constexpr std::size_t kLong = 300u << 10;
-  constexpr std::uint64_t kMany = 40;
+  const std::uint64_t many = fullOr(40u, 12u);
   constexpr std::uint64_t kShort = 2000;
   runThreads(
       GetParam(), 2,
-      [](Node& node) {
+      [many](Node& node) {
         if (node.rank() == 0) {
           Sends sends(node);
           sends.post(flow(1, 1), kHuge, 1);
-          for (std::uint64_t i = 0; i < kMany; ++i)
+          for (std::uint64_t i = 0; i < many; ++i)
             sends.post(flow(1, 2), kLong, i);
           for (std::uint64_t i = 0; i < kShort; ++i)
             sends.post(flow(1, 3), 1000, i);
@@ -66,7 +68,7 @@ TEST_P(TransportFlow, WhatWaitsForAReceiveHoldsUpNeitherOtherTagsNorCommunicator
         recvMessage(node, 0, flow(1, 4), 100, 4);
         for (std::uint64_t i = 0; i < kShort; ++i)
           recvMessage(node, 0, flow(1, 3), 1000, i);
-        for (std::uint64_t i = 0; i < kMany; ++i)
+        for (std::uint64_t i = 0; i < many; ++i)
           recvMessage(node, 0, flow(1, 2), kLong, i);
         recvMessage(node, 0, flow(1, 1), kHuge, 1);
       },
@@ -74,7 +76,6 @@ TEST_P(TransportFlow, WhatWaitsForAReceiveHoldsUpNeitherOtherTagsNorCommunicator
 }
 
 TEST_P(TransportFlow, BothMaySendWhatIsLongBeforeTheyReceive) {
-  constexpr std::size_t kHuge = 24u << 20;
   runThreads(
       GetParam(), 2,
       [](Node& node) {
@@ -124,21 +125,21 @@ TEST_P(TransportFlow, LateReceivesOfAllKindsGetWhatWaited) {
 
 /// The receiver keeps a header even of a message of no bytes, so a sender of very many must wait.
 TEST_P(TransportFlow, ShortMessagesBeyondTheBoundAreNotCompleteBeforeTheirReceives) {
-  constexpr std::uint64_t kMany = 20000;
+  const std::uint64_t many = fullOr(20000u, 3000u);
   Config config = smallConfig();
   config.unexpected_bytes = 64 << 10;
   for (const std::size_t size : {0, 8}) {
     runThreads(
         GetParam(), 2,
-        [size](Node& node) {
+        [size, many](Node& node) {
           if (node.rank() == 1) {
             ASSERT_TRUE(node.barrier());
-            for (std::uint64_t i = 0; i < kMany; ++i)
+            for (std::uint64_t i = 0; i < many; ++i)
               recvMessage(node, 0, flow(1, 1), size, i);
             return;
           }
           std::vector<std::unique_ptr<TestSend>> sends;
-          for (std::uint64_t i = 0; i < kMany; ++i) {
+          for (std::uint64_t i = 0; i < many; ++i) {
             sends.push_back(std::make_unique<TestSend>(node, 1, flow(1, 1), pattern(size, i)));
             sends.back()->post();
             if (i % 100 == 0) node.turn();
@@ -156,21 +157,21 @@ TEST_P(TransportFlow, AMessageThatWaitsForItsReceiveMayBeTakenBack) {
   runThreads(
       GetParam(), 2,
       [](Node& node) {
-        constexpr std::size_t kSizes[] = {0, 100, 100000, 24u << 20};
+        const std::size_t sizes[] = {0, 100, 100000, kHuge};
         if (node.rank() == 1) {
           ASSERT_TRUE(node.barrier());
-          for (const std::size_t size : kSizes)
+          for (const std::size_t size : sizes)
             recvMessage(node, 0, flow(1, 2 + size), size, 7);
           return;
         }
         std::vector<std::unique_ptr<TestSend>> fill; // Takes the room that short ones would go to.
-        for (std::uint64_t i = 0; i < 6000; ++i) {
+        for (std::uint64_t i = 0; i < fullOr(6000u, 3500u); ++i) {
           fill.push_back(std::make_unique<TestSend>(node, 1, flow(1, 1), pattern(500, i)));
           fill.back()->post();
           if (i % 20 == 0) node.turn();
         }
         ASSERT_FALSE(fill.back()->done());
-        for (const std::size_t size : kSizes) {
+        for (const std::size_t size : sizes) {
           TestSend taken_back(node, 1, flow(1, 2 + size), pattern(size, 6));
           taken_back.post();
           node.driveFor(std::chrono::milliseconds(2));
@@ -178,7 +179,7 @@ TEST_P(TransportFlow, AMessageThatWaitsForItsReceiveMayBeTakenBack) {
           taken_back.cancel();
         }
         Sends sends(node);
-        for (const std::size_t size : kSizes)
+        for (const std::size_t size : sizes)
           sends.post(flow(1, 2 + size), size, 7);
         ASSERT_TRUE(node.barrier());
         sends.expectDone();

@@ -33,7 +33,7 @@ inline void PrintTo(const TransportFactory& factory, std::ostream* out) { *out <
 
 /// All transports of this build; a new one joins in transports.cc.
 std::vector<TransportFactory> allTransports();
-/// Those that work between processes.
+/// The transports that work between processes.
 std::vector<TransportFactory> processTransports();
 
 using Bytes = std::vector<std::byte>;
@@ -92,7 +92,7 @@ class TestRecv final : public RecvOperation {
   bool may_be_taken_back = false; ///< The sender may cancel the first message half way.
   std::function<void()> on_match, on_data, then;
   [[nodiscard]] bool done() const { return completions > 0; }
-  /// What came; meaningful when done() and status is ok.
+  /// The received bytes; meaningful when done() and status is ok.
   [[nodiscard]] std::span<const std::byte> received() const { return {room_.data(), length_}; }
 
  private:
@@ -127,9 +127,9 @@ class Node final : public TransportListener {
   /// Drives progress until `condition` holds, sleeping in poll() when there is nothing to do. A wake-up that gets lost
   /// shows as a failure after `limit`.
   bool until(const std::function<bool()>& condition, std::chrono::milliseconds limit = std::chrono::seconds(20));
-  /// The same, for a condition that something else than this transport makes true.
+  /// Waits for a condition that something else than this transport makes true.
   bool pollUntil(const std::function<bool()>& condition, std::chrono::milliseconds limit = std::chrono::seconds(20));
-  /// One call of progress().
+  /// Calls progress() once.
   void turn();
   /// Drives progress for a while.
   void driveFor(std::chrono::milliseconds span);

@@ -8,6 +8,9 @@ namespace {
 
 GOSS_TRANSPORT_SUITE(TransportMatching, allTransports());
 
+/// A message that takes a while, and waits for its receive.
+const std::size_t kHuge = fullOr(20u << 20, 6u << 20);
+
 TEST_P(TransportMatching, EqualTagsKeepTheirOrderWhateverTheirSize) {
   constexpr int kMessages = 200;
   auto sizeOf = [](int i) { return static_cast<std::size_t>(i % 7 == 0 ? 50000 + i : i); };
@@ -184,14 +187,14 @@ TEST_P(TransportMatching, ASenderIsHeldBackAtTheLimitForUnexpectedMessagesAndRec
   Config config;
   config.unexpected_bytes = 256 * 1024;
   config.shm_ring_bytes = 64 * 1024;
-  constexpr int kMessages = 400;
-  constexpr std::size_t kBytes = 100 * 1024; // 40 MB in all: more than any transport buffers by itself.
+  const int messages = fullOr(400, 100);
+  constexpr std::size_t kBytes = 100 * 1024; // 400 are 40 MB: more than any transport buffers by itself.
   runThreads(
       GetParam(), 3,
-      [](Node& node) {
+      [messages](Node& node) {
         if (node.rank() == 0) {
           std::vector<std::unique_ptr<TestSend>> ops;
-          for (int i = 0; i < kMessages; ++i) {
+          for (int i = 0; i < messages; ++i) {
             ops.push_back(std::make_unique<TestSend>(node, 1, 1, pattern(kBytes, static_cast<std::uint64_t>(i))));
             ops.back()->post();
           }
@@ -204,7 +207,7 @@ TEST_P(TransportMatching, ASenderIsHeldBackAtTheLimitForUnexpectedMessagesAndRec
           node.driveFor(std::chrono::milliseconds(50));
           recvMessage(node, 2, 1, 5000, 77); // Others are not held back.
           ASSERT_TRUE(node.barrier());
-          for (int i = 0; i < kMessages; ++i)
+          for (int i = 0; i < messages; ++i)
             recvMessage(node, 0, 1, kBytes, static_cast<std::uint64_t>(i));
         } else {
           sendMessage(node, 1, 1, 5000, 77);
@@ -218,13 +221,13 @@ TEST_P(TransportMatching, ManySmallUnexpectedMessagesAreBoundedToo) {
   Config config;
   config.unexpected_bytes = 64 * 1024;
   config.shm_ring_bytes = 64 * 1024;
-  constexpr int kMessages = 20000;
+  const int messages = fullOr(20000, 3000);
   runThreads(
       GetParam(), 2,
-      [](Node& node) {
+      [messages](Node& node) {
         if (node.rank() == 0) {
           std::vector<std::unique_ptr<TestSend>> ops;
-          for (int i = 0; i < kMessages; ++i) {
+          for (int i = 0; i < messages; ++i) {
             ops.push_back(std::make_unique<TestSend>(node, 1, 1, pattern(8, static_cast<std::uint64_t>(i))));
             ops.back()->post();
           }
@@ -233,7 +236,7 @@ TEST_P(TransportMatching, ManySmallUnexpectedMessagesAreBoundedToo) {
             ASSERT_TRUE(node.until([&] { return op->done(); }));
         } else {
           ASSERT_TRUE(node.barrier());
-          for (int i = 0; i < kMessages; ++i)
+          for (int i = 0; i < messages; ++i)
             recvMessage(node, 0, 1, 8, static_cast<std::uint64_t>(i));
         }
       },
@@ -248,7 +251,7 @@ TEST_P(TransportMatching, AWholeMessageThatWasCancelledDoesNotHoldBackTheNext) {
       [](Node& node) {
         if (node.rank() == 0) {
           // The first is on its way and stays; of the second nothing is, so it can vanish without a trace.
-          TestSend first(node, 1, 1, pattern(20u << 20, 1));
+          TestSend first(node, 1, 1, pattern(kHuge, 1));
           first.post();
           node.driveFor(std::chrono::milliseconds(5));
           auto second = std::make_unique<TestSend>(node, 1, 2, pattern(1000, 2));
@@ -262,7 +265,7 @@ TEST_P(TransportMatching, AWholeMessageThatWasCancelledDoesNotHoldBackTheNext) {
           ASSERT_TRUE(node.until([&] { return first.done() && third.done(); }));
         } else {
           ASSERT_TRUE(node.barrier());
-          recvMessage(node, 0, 1, 20u << 20, 1);
+          recvMessage(node, 0, 1, kHuge, 1);
           recvMessage(node, 0, 2, 1000, 2);
         }
       },
@@ -275,21 +278,20 @@ TEST_P(TransportMatching, AMessageCancelledHalfWayArrivesWholeOrNeverWas) {
   runThreads(
       GetParam(), 2,
       [](Node& node) {
-        constexpr std::size_t kBytes = 20u << 20;
         if (node.rank() == 0) {
-          auto first = std::make_unique<TestSend>(node, 1, 1, pattern(kBytes, 1));
+          auto first = std::make_unique<TestSend>(node, 1, 1, pattern(kHuge, 1));
           first->post();
           ASSERT_TRUE(node.barrier()); // The receive is posted now.
           node.driveFor(std::chrono::milliseconds(2));
           const bool sent = first->done();
           if (!sent) first->cancel();
           first.reset(); // The bytes are gone.
-          TestSend second(node, 1, 1, pattern(kBytes, 1));
+          TestSend second(node, 1, 1, pattern(kHuge, 1));
           second.post();
           ASSERT_TRUE(node.until([&] { return second.done(); }));
           ASSERT_TRUE(node.barrier());
         } else {
-          TestRecv recv(node, 0, 1, kBytes);
+          TestRecv recv(node, 0, 1, kHuge);
           recv.may_be_taken_back = true;
           recv.post();
           ASSERT_TRUE(node.barrier());
@@ -338,12 +340,13 @@ TEST_P(TransportMatching, DiscardedMessagesDoNotHoldBackOthers) {
 TEST_P(TransportMatching, AMessageLongerThanTheLimitWaitsForItsReceive) {
   Config config;
   config.unexpected_bytes = 64 * 1024;
-  constexpr std::size_t kBytes = 96u << 20; // More than two connections that can be resumed keep by themselves.
+  // More than two connections that can be resumed keep by themselves.
+  const std::size_t bytes = fullOr(96u << 20, 12u << 20);
   runThreads(
       GetParam(), 2,
-      [](Node& node) {
+      [bytes](Node& node) {
         if (node.rank() == 0) {
-          TestSend op(node, 1, 1, pattern(kBytes, 3));
+          TestSend op(node, 1, 1, pattern(bytes, 3));
           op.post();
           node.driveFor(std::chrono::milliseconds(20));
           EXPECT_FALSE(op.done());
@@ -351,20 +354,20 @@ TEST_P(TransportMatching, AMessageLongerThanTheLimitWaitsForItsReceive) {
           ASSERT_TRUE(node.until([&] { return op.done(); }));
         } else {
           ASSERT_TRUE(node.barrier());
-          recvMessage(node, 0, 1, kBytes, 3);
+          recvMessage(node, 0, 1, bytes, 3);
         }
       },
       config);
 }
 
-/// As the core receives from any rank: it looks for a message, and posts the receive for it.
+/// Receives from any rank as the library does: peeks for a message, and posts the receive for it.
 TEST_P(TransportMatching, AMessageThatIsPeekedAtMeetsItsReceiveInTheNextTurn) {
-  constexpr std::size_t kBytes[] = {8, 5000, 300000, 20u << 20};
+  const std::size_t sizes[] = {8, 5000, 300000, kHuge};
   runThreads(GetParam(), 3, [&](Node& node) {
     std::vector<std::unique_ptr<TestSend>> sends;
     Arrived found;
     for (std::uint64_t i = 0; i < 4; ++i) {
-      const std::size_t bytes = kBytes[i];
+      const std::size_t bytes = sizes[i];
       if (node.rank() > 0) {
         sends.push_back(std::make_unique<TestSend>(node, 0, 64 + i, pattern(bytes, i)));
         sends.back()->post();

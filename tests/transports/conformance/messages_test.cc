@@ -1,5 +1,4 @@
 // Bytes arrive whole and unchanged, whatever their number, cut and direction.
-#include <cstdlib>
 #include <memory>
 
 #include "tests/transports/conformance/suite.h"
@@ -65,7 +64,7 @@ TEST_P(TransportMessages, UnexpectedOnesWaitForTheirReceive) {
 }
 
 TEST_P(TransportMessages, LongOnesInBothDirectionsAtOnce) {
-  const std::size_t bytes = std::size_t{std::getenv("GOSS_TEST_QUICK") != nullptr ? 16U : 64U} << 20;
+  const std::size_t bytes = fullOr(64u << 20, 8u << 20);
   runThreads(GetParam(), 2, [bytes](Node& node) {
     int other = 1 - node.rank();
     TestRecv in(node, other, 1, bytes, node.rank() == 0 ? TestRecv::Kind::scatter : TestRecv::Kind::views);

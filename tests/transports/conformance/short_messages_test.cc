@@ -24,7 +24,7 @@ TryResult tryRecv(Node& node, int from, std::span<std::byte> room, std::size_t& 
   return way != nullptr ? way->tryRecv(from, tag, Envelope{}, room, bytes) : TryResult::refused;
 }
 
-/// Within one call where that can be done, else as an operation.
+/// Sends within one call where possible, else as an operation.
 void sendEither(Node& node, int to, Tag tag, std::size_t size, std::uint64_t seed) {
   const Bytes message = pattern(size, seed);
   if (trySend(node, to, tag, Envelope{}, message) != TryResult::done) {

@@ -14,11 +14,11 @@ GOSS_TRANSPORT_SUITE(TransportSleeping, allTransports());
 
 // until() sleeps for its whole limit, so a lost wake-up shows as a failure.
 TEST_P(TransportSleeping, NoWakeUpIsLostUnderRandomDelays) {
-  constexpr int kRounds = 400;
-  runThreads(GetParam(), 2, [](Node& node) {
+  const int rounds = fullOr(400, 150);
+  runThreads(GetParam(), 2, [rounds](Node& node) {
     std::mt19937 random(static_cast<unsigned>(node.rank()));
     int other = 1 - node.rank();
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < rounds; ++round) {
       std::size_t size = round % 5 == 0 ? 200000 : 64;
       auto pause = std::chrono::microseconds(random() % 4 == 0 ? 0 : random() % 120);
       auto end = std::chrono::steady_clock::now() + pause;
@@ -47,12 +47,13 @@ TEST_P(TransportSleeping, AMessageWakesASleeper) {
 }
 
 TEST_P(TransportSleeping, RoomWakesASleepingSender) {
-  runThreads(GetParam(), 2, [](Node& node) {
+  const std::size_t bytes = fullOr(20u << 20, 6u << 20);
+  runThreads(GetParam(), 2, [bytes](Node& node) {
     if (node.rank() == 0) {
-      sendMessage(node, 1, 1, 20u << 20, 1);
+      sendMessage(node, 1, 1, bytes, 1);
     } else {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      recvMessage(node, 0, 1, 20u << 20, 1);
+      recvMessage(node, 0, 1, bytes, 1);
     }
   });
 }

@@ -1,7 +1,8 @@
+#include <algorithm>
+
+#include "builtins/builtins.h"
 #include "tests/transports/conformance/harness.h"
-#include "transports/loopback/loopback.h"
 #include "transports/shm/shm.h"
-#include "transports/sim/sim.h"
 #include "transports/tcp/tcp.h"
 #ifdef GOSS_HAVE_UCX
 #include "transports/ucx/ucx.h"
@@ -70,10 +71,6 @@ TransportFactory shm(const char* name, const char* path, bool lends) {
 
 std::vector<TransportFactory> allTransports() {
   std::vector<TransportFactory> all{
-      {"loopback",
-       [](const TransportContext& context) { return std::make_unique<transports::LoopbackTransport>(context); }, false},
-      {"shm", [](const TransportContext& context) { return std::make_unique<transports::ShmTransport>(context); },
-       true},
       shm("shmRing", "ring", true),
       shm("shmMapped", "mapped", true),
       shm("shmAddresses", "addresses", false),
@@ -83,11 +80,9 @@ std::vector<TransportFactory> allTransports() {
       switchedOn(tcp("", "127.0.0.1", 1), "tcpResumable", &Config::reconnect),
       switchedOn(tcp("", "127.0.0.1", 1), "tcpChecked", &Config::tcp_checksum),
       switchedOn(tcp("", "127.0.0.1", 4), "tcpCheckedStriped", &Config::tcp_checksum),
-      {"sim", [](const TransportContext& context) { return std::make_unique<transports::SimTransport>(context); },
-       false},
   };
 #ifdef GOSS_TEST_TLS
-  static const auto files = std::make_shared<const test::CredentialFiles>(); // Once: tests are many.
+  static const auto files = std::make_shared<const test::CredentialFiles>(); // Made once, because there are many tests.
   all.push_back(tls("tls", files, false, 1));
   all.push_back(tls("tlsStriped", files, true, 3));
   all.push_back(switchedOn(tls("", files, true, 2), "tlsResumableStriped", &Config::reconnect));
@@ -97,6 +92,12 @@ std::vector<TransportFactory> allTransports() {
                  [](const TransportContext& context) { return std::make_unique<transports::UcxTransport>(context); },
                  true});
 #endif
+  // Every other transport of the library, as it is without settings.
+  for (const TransportEntry& entry : builtinTransports()) {
+    const auto named = [&](const TransportFactory& factory) { return factory.name == entry.name; };
+    if (entry.make == nullptr || entry.encrypts || std::any_of(all.begin(), all.end(), named)) continue;
+    all.push_back({std::string(entry.name), entry.make, entry.reach != Reach::process});
+  }
   return all;
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What the processes share for all tests.
+/// State that the processes share in all tests.
 struct Hall {
   std::atomic<int> arrived{0};
   pid_t pids[Board::kMaxRanks]{};
@@ -92,7 +92,7 @@ class Job {
   Hall* hall_ = nullptr;
 };
 
-/// One for the program: MPI can be initialised once.
+/// There is one for the program, because MPI can be initialised once.
 Job& job() {
   static Job job;
   return job;

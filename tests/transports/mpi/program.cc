@@ -55,7 +55,7 @@ int useFunneled() {
   return result;
 }
 
-/// Nobody but the library initialises MPI.
+/// Only the library initialises MPI.
 int useAlone() {
   goss_comm_t comm = nullptr;
   if (goss_comm_create(nullptr, &comm) != GOSS_SUCCESS) return fail("create");

@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   const int32_t own = ::getpid();
   std::vector<int32_t> all(static_cast<std::size_t>(size));
   if (!check(goss_all_gather(comm, &own, all.data(), 1, GOSS_INT32, nullptr, nullptr), "all-gather")) return 1;
-  (void)sum(comm, size); // The others have what they are to have of the victim, or have lost it already.
+  (void)sum(comm, size); // The others have received everything from the victim, or have lost it already.
   if (rank == victim) {
     watch(all, own);
     ::raise(stopped ? SIGSTOP : SIGKILL);

@@ -133,7 +133,7 @@ TEST(ShmBoardMemory, RefusesWhatIsNotASealedBoard) {
   EXPECT_FALSE(shm::BoardMemory::attach(platform::UniqueFd(), 1).isOk());
 }
 
-/// What all rings that are mapped in this process take, both sides and copies.
+/// Bytes of all rings that are mapped in this process, both sides and copies.
 std::size_t mappedRingBytes() {
   std::ifstream maps("/proc/self/maps");
   std::size_t bytes = 0;

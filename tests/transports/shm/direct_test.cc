@@ -49,7 +49,7 @@ struct Recv final : RecvOperation {
     status = result;
   }
   std::byte expected;
-  std::function<void()> in_the_middle; ///< Of every window, before the reply to it is written.
+  std::function<void()> in_the_middle; ///< Called in every window, before its reply is written.
   const std::byte* first_view = nullptr;
   std::size_t taken = 0;
   int wrong = 0;
@@ -120,7 +120,7 @@ TEST_F(ShmDirect, AMessageInARegionIsReadInPlace) {
   platform::SharedPages pages = lend();
   WholeSend send(pages.data(), kBytes);
   EXPECT_FALSE(from().send(send));
-  // What the receiver sees is what is there when it reads, not when it was sent: nothing was copied.
+  // The receiver sees the contents at the time of reading, not of sending: nothing was copied.
   std::memset(pages.data(), 2, kBytes);
   Recv recv(kBytes, 1, std::byte{2});
   to().recv(recv);
@@ -173,7 +173,7 @@ TEST_F(ShmDirect, AMessageCancelledBeforeAnybodyReadsItHasNeverBeen) {
   for (const bool looked : {false, true}) {
     auto first = std::make_unique<WholeSend>(pages.data(), kBytes / 2);
     from().send(*first);
-    if (looked) drive(5); // The other side knows of it, but has no receive.
+    if (looked) drive(5); // The other side knows of the message, but has no receive.
     from().cancel(*first);
     first.reset();
     EXPECT_TRUE(looked || from().sharedRegions()->remove(pages.data()).isOk()) << "cancelled: the memory is ours again";
@@ -336,7 +336,7 @@ TEST_F(ShmReply, IsLeftToAMessageWhereEitherSideDoesNotKnowIt) {
     SetUp();
     if (way == 0) recv_->reply.can_write = false;
     if (way == 1) recv_->reply.tag = kReplyTag + 1;
-    if (way == 2) send_->reply.buffer = ordinary.data(); // Not lent.
+    if (way == 2) send_->reply.buffer = ordinary.data(); // The buffer is not lent.
     run();
     EXPECT_EQ(recv_->completions, 1);
     EXPECT_EQ(send_->completions, 1);
@@ -398,7 +398,7 @@ class NoMoreMemory {
   rlimit before_{};
 };
 
-// Neither can its writes be turned aside then: the application is told, and soon.
+// Its pages cannot be replaced either: the application is told, and soon.
 TEST_F(ShmReply, OfAPeerThatIsStuckIsNotWaitedForWithoutMemory) {
   for (const bool breaks : {false, true}) {
     SCOPED_TRACE(breaks);
@@ -455,7 +455,7 @@ TEST(ShmLending, LendsNothingOfARegionOnceAPeerWasStuckInIt) {
 TEST_F(ShmDirect, TheRingCarriesLentMemoryWhereItIsForced) {
   config_.shm_path = "ring";
   meet();
-  Recv standing(1, 3); // As the core keeps one posted for its control messages.
+  Recv standing(1, 3); // A receive as the library posts for its control messages.
   to().recv(standing);
   const int before = mappings();
   platform::SharedPages pages = lend();
@@ -474,7 +474,7 @@ TEST_F(ShmDirect, ALongMessageInTheRingWaitsForTheReceiveThatComesNext) {
   constexpr std::size_t kLong = 32 * 1024;
   config_.shm_path = "ring";
   meet();
-  Recv standing(1, 3); // As the core keeps one posted for its control messages.
+  Recv standing(1, 3); // A receive as the library posts for its control messages.
   to().recv(standing);
   std::vector<std::byte> bytes(kLong, std::byte{1});
   WholeSend sends[] = {{bytes.data(), kLong}, {bytes.data(), kLong, 2}};

@@ -1,4 +1,4 @@
-// What another process may do to us: garbage in the ring, foreign callers, descriptors that could shrink, odd forks.
+// Attacks of another process: garbage in the ring, foreign callers, descriptors that could shrink, odd forks.
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -77,7 +77,7 @@ class ShmHostile : public ::testing::Test {
   platform::UniqueFd call() { return shm::dial(shm::ShmAddress::decode(address_)->name, 0).take(); }
   /// Meets the victim as the real rank 1 would.
   static constexpr std::size_t kLongBytes = 20000;
-  /// In several records, with tag 1; the first such message, or the next one.
+  /// A message in several records, with tag 1; the first such message, or the next one.
   static void writeLong(shm::RingWriter& writer, std::uint64_t number) {
     std::vector<std::byte> bytes(kLongBytes);
     const iovec piece{bytes.data(), bytes.size()};
@@ -164,7 +164,8 @@ TEST_F(ShmHostile, WhatAPeerHadWrittenBeforeItDiedArrivesWithoutAnyReceive) {
   }
 }
 
-// Nobody asks for them soon, unlike in a window; a probe may be behind them, and who computes looks seldom.
+// No receive for them comes soon, unlike in a window; a probe may be behind them, and a rank that computes polls
+// seldom.
 TEST_F(ShmHostile, LongMessagesThatNobodyWaitsForHoldUpNothingBehindThem) {
   meet();
   Recv standing(1);
@@ -477,7 +478,7 @@ TEST(ShmRing, KeepsBytesAndOrderThroughManyTurns) {
   }
 }
 
-// Those that repeat the one before, in all positions within a line, between others that begin lines of their own.
+// Messages that repeat the one before, at all positions within a line, between others that begin lines of their own.
 TEST(ShmRing, KeepsShortMessagesThatShareLines) {
   shm::Segment mine = shm::Segment::create(64 * 1024).take();
   shm::Segment theirs = shm::Segment::attach(platform::UniqueFd(::dup(mine.fd())), mine.ringBytes(), 1).take();

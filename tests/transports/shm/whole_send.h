@@ -1,4 +1,4 @@
-/// What several tests of shared memory send.
+/// A send that several tests of shared memory use.
 #ifndef GOSS_TESTS_TRANSPORTS_SHM_WHOLE_SEND_H_
 #define GOSS_TESTS_TRANSPORTS_SHM_WHOLE_SEND_H_
 

@@ -75,7 +75,7 @@ class World {
     }
   }
   SimTransport& operator[](int rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
-  /// One call of every rank; returns whether anything happened.
+  /// Calls progress() of every rank once; returns whether anything happened.
   bool step() {
     bool any = false;
     for (auto& transport : ranks_)

@@ -29,8 +29,9 @@ class TcpConnection : public ::testing::Test {
   }
   void expectLost() {
     EXPECT_TRUE(platform::waitReadable(connection_.fd(), platform::Deadline::after(std::chrono::seconds(20))));
-    const std::string bytes(1000, 'x');
-    connection_.write(bytes.data(), bytes.size());
+    std::string bytes(1000, 'x');
+    const iovec piece{bytes.data(), bytes.size()};
+    connection_.write(std::span(&piece, 1));
     connection_.flush();
     EXPECT_TRUE(connection_.isLost());
   }
@@ -84,7 +85,7 @@ TEST(TcpCheckedConnection, IsLostWhenBytesWereChanged) {
   }
 }
 
-// What changes all bytes is no accident, and to go on in vain would be to hang.
+// Something that changes all bytes does so on purpose, and resuming again and again would hang.
 TEST(TcpCheckedConnection, IsGivenUpWhenAllBytesAreChanged) {
   auto poller = platform::Poller::create();
   Connection connection;

@@ -74,7 +74,7 @@ class TcpCredit : public ::testing::Test {
  protected:
   void SetUp() override {
     auto [here, there] = connectedSockets();
-    const int small = 16 * 1024; // So that little is on its way.
+    const int small = 16 * 1024; // Small, so that few bytes are in flight.
     ::setsockopt(here.get(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
     there_ = std::move(there);
     poller_.emplace(platform::Poller::create().take());
@@ -224,7 +224,7 @@ TEST_F(TcpCreditIntake, MoreThanTheRoomIsAProtocolError) {
   EXPECT_EQ(intake_->end(), FrameReader::End::malformed);
 }
 
-// What the sender has finished is none of its announced messages any more, but may not have been read here.
+// A message that the sender has finished no longer counts as announced, but may not have been read here.
 TEST_F(TcpCreditIntake, TakesMoreAnnouncedMessagesThanASenderCounts) {
   const Frame frame{FrameKind::announce, {kFlow, kLong, {}}, 0};
   const transports::tcp::FrameBytes one = transports::tcp::encodeFrame(frame);

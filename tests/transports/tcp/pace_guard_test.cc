@@ -20,7 +20,7 @@ using goss::transports::tcp::PaceGuard;
 
 constexpr double kRate = 100e6;
 constexpr std::uint32_t kRoundTrip_us = 100'000;
-constexpr std::uint64_t kProduct = 10'000'000; ///< Of both.
+constexpr std::uint64_t kProduct = 10'000'000; ///< The same bandwidth-delay product for both paths.
 
 /// A path whose queue is empty, while bbr seeks its rate.
 BbrState seeking(double rate) {

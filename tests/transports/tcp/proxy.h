@@ -27,16 +27,16 @@ class Proxy {
   /// Flips a bit once it has carried so many bytes more, of both ways together.
   void flipAfter(std::size_t bytes) { flip_in_ = bytes; }
   [[nodiscard]] int flips() const { return flips_; }
-  /// From now on it reads at most so many bytes a second, of both ways together.
+  /// From now on it reads at most so many bytes a second, both directions together.
   void slowDown(std::size_t bytes_per_s);
   /// Connections end in an orderly way from now on, as those of a proxy that is restarted, or are reset.
   void setOrderly(bool on) { orderly_ = on; }
   void cut();
   [[nodiscard]] int cuts() const { return cuts_; }
   [[nodiscard]] std::size_t carried() const { return carried_; }
-  /// From now on, or until the next call of it, callers hear nothing.
+  /// From now on, or until the next call of this function, callers get no answer.
   void setSilent(bool on) { silent_ = on; }
-  /// Nobody can call any more.
+  /// Refuses all further callers.
   void close() { listener_.reset(); }
 
  private:

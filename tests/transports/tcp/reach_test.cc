@@ -1,4 +1,4 @@
-// In which order a peer's addresses are tried, with and without routers between the two.
+// The order in which a peer's addresses are tried, with and without routers between the two.
 #include "transports/tcp/meet/reach.h"
 
 #include <gmock/gmock.h>
@@ -51,7 +51,7 @@ TEST(TcpReach, FarPeersAreCalledWhereTheyWereMet) {
   // Rank 0 or a neighbour of its, from outside: at the address at which rank 0 was called.
   EXPECT_THAT(texts(reachOf(kHome, kOutside, kOther, kInside).sockets),
               ElementsAre("203.0.113.7:31001", "192.168.1.9:31001"));
-  // One that is outside, from inside and from elsewhere: at the address from which it calls.
+  // A rank outside, as seen from inside and from elsewhere: at the address from which it calls.
   const Site third{raw("192.0.2.1"), raw("203.0.113.7")};
   for (const Site& own : {kInside, third}) {
     const Reach reach = reachOf(kHome, own, kOther, kOutside);

@@ -29,7 +29,7 @@ struct Manner {
   const char* name = "";
   bool tls = false;
   int connections = 1;
-  std::array<const char*, 2> checksum = {"auto", "auto"}; ///< Of rank 0 and 1.
+  std::array<const char*, 2> checksum = {"auto", "auto"}; ///< For rank 0 and rank 1.
   const char* reconnect = "on";
 };
 
@@ -232,11 +232,11 @@ TEST_P(TcpReconnect, APeerThatIsNotThereAnyMoreIsLostAtOnce) {
   const auto before = platform::Clock::now();
   setup.proxy.cut();
   ASSERT_TRUE(setup.until([&] { return recv.done && !setup.world[1].losses.empty(); }));
-  // Not after the 20 seconds that it has: a busy machine takes its time.
+  // Sooner than the 20 seconds that the link has, with some allowance for a busy machine.
   EXPECT_LT(platform::Clock::now() - before, std::chrono::seconds(5));
   EXPECT_EQ(recv.status.kind(), GOSS_ERR_PEER_LOST);
   EXPECT_THAT(recv.status.text(), HasSubstr("refused"));
-  // And the one that was called learns it too, when it asks: the link has ended at the caller's end.
+  // The called rank learns it too, when it asks: the link has ended at the caller.
   ASSERT_TRUE(setup.until([&] { return !setup.world[0].losses.empty(); }));
 }
 
@@ -286,7 +286,7 @@ std::vector<Manner> manners() {
 
 INSTANTIATE_TEST_SUITE_P(Manners, TcpReconnect, ::testing::ValuesIn(manners()),
                          [](const auto& test) { return std::string(test.param.name); });
-/// In the first one nobody looks for them.
+/// The first connection does not check for them.
 std::vector<Manner> checkedManners() {
   std::vector<Manner> all = manners();
   all.erase(all.begin());
@@ -315,7 +315,7 @@ TEST(TcpChecked, BitsThatFlipWhileAConnectionIsMadeAnewHealToo) {
   Joined setup({"", false, 1, {"on", "on"}});
   ASSERT_TRUE(setup.connect());
   Tag tag = 0;
-  // In the hello, but for its magic number and version; in the welcome; in the go; and in the first records.
+  // Corrupts the hello, except its magic number and version; the welcome; the go; and the first records.
   for (const std::size_t at : {10u, 12u, 30u, 50u, 70u, 72u, 76u, 78u, 80u, 84u, 90u, 100u, 110u, 130u}) {
     setup.proxy.cut();
     setup.proxy.flipAfter(at);
@@ -426,7 +426,7 @@ TEST(TcpReconnectStrangers, AnotherMemberOfTheSwarmCannotResumeALink) {
       },
       [](const Config& config) { return [&config] { return security::openSecurity(config); }; });
   ASSERT_TRUE(world.connectAll());
-  // It holds the swarm's key, but it is another process than rank 1.
+  // It has the shared key, but is another process than rank 1.
   auto other = security::openSecurity(world[1].config);
   ASSERT_TRUE(other.isOk());
   platform::Stream stream(world.call(0), other.value()->caller({}).take());

@@ -32,7 +32,7 @@ std::pair<Stream, UniqueFd> connected() {
   return {Stream(UniqueFd(pair[0])), UniqueFd(pair[1])};
 }
 
-/// One end: what it sends, and what it has received.
+/// One end: the bytes that it sends and those that it has received.
 struct End {
   End(std::size_t window, bool checked) : records(window, checked) {}
   RecordStream records;
@@ -188,7 +188,7 @@ TEST_P(TcpRecords, GoOnThoughTheNextConnectionBreaksAtEveryByteToo) {
 }
 
 TEST_P(TcpRecords, GetThroughHoweverOftenTheyBreak) {
-  // One that is checked gets on by whole records: one of a window's bytes, and those that say where it goes on.
+  // A checked stream progresses by whole records: one of a window's bytes, and those that say where it continues.
   const std::size_t least = GetParam() ? 300 : 80;
   for (std::size_t budget = least; budget < least + 320; budget += 7) {
     Wire wire(128, kBytes, static_cast<unsigned>(budget), GetParam());
@@ -204,7 +204,7 @@ TEST_P(TcpRecords, GetThroughHoweverOftenTheyBreak) {
 }
 
 TEST_P(TcpRecords, OneEndMayFindTheBreakLater) {
-  // Here has gone on to the next connection while the other end still reads what came over the last one.
+  // This end has continued over the next connection while the other end still reads bytes of the last one.
   RecordStream here(kWindowBytes, GetParam()), there(kWindowBytes, GetParam());
   auto [near, far] = connected();
   Stream other(std::move(far));
@@ -255,7 +255,7 @@ TEST_P(TcpRecords, NoMoreThanTheWindowGoesOutUnread) {
   EXPECT_EQ(written, 4096u + 3000u);
 }
 
-/// What a stream that has sent 10 bytes makes of these.
+/// The result of a stream that has sent 10 bytes when it reads these.
 bool makesSense(std::string_view bytes, bool checked, bool after_restart) {
   RecordStream records(64, checked);
   auto [stream, fd] = connected();
@@ -287,10 +287,9 @@ TEST_P(TcpRecords, WhatMakesNoSenseEndsThem) {
   EXPECT_FALSE(makesSense("GTF1 is no record of ours", false, false));
 }
 
-// ---- Bytes that were changed on their way
-// ----------------------------------------------------------------------------
+// ---- Bytes that were changed on their way ----
 
-/// What goes over the wire when a stream that is checked writes these, one record each.
+/// The bytes on the wire when a checked stream writes these, one record each.
 std::string recordsOf(RecordStream& records, const std::vector<std::string>& payloads) {
   auto [stream, fd] = connected();
   std::string wire(1 << 20, 0);
@@ -309,7 +308,7 @@ struct Outcome {
   StreamResult end;
 };
 
-/// What a reader that asks for `most` bytes at a time gets of these bytes, and then.
+/// What a reader that asks for `most` bytes at a time gets of these bytes, and its result afterwards.
 Outcome readAll(RecordStream& records, std::string_view wire, std::size_t most) {
   auto [stream, fd] = connected();
   EXPECT_EQ(platform::writeSome(fd.get(), wire.data(), wire.size()).bytes, wire.size());

@@ -70,7 +70,7 @@ TEST(TcpRelay, AReaderThatHoldsBackHoldsUpTheWriterNotTheRelay) {
   const std::size_t bytes = 32 << 20;
   Send send(2, 7, bytes);
   ASSERT_FALSE(world.transport(1).send(send));
-  // What lies in sockets on the way is bounded, and so is what the relay keeps: at some time nothing moves.
+  // Sockets and the relay hold a bounded number of bytes: at some time nothing moves.
   std::uint64_t before = 1;
   while (before != world.transport(0).relayedBytes()) {
     before = world.transport(0).relayedBytes();
@@ -165,7 +165,7 @@ TEST(TcpRelay, WhoAsksForMoreAndMoreIsRefused) {
   World world(400, 1);
   std::vector<platform::UniqueFd> sockets;
   std::string answer;
-  // The same two, again and again.
+  // Relays the same two ranks again and again.
   int pairs = 0;
   for (; pairs < 20; ++pairs) {
     sockets.push_back(waitAtRelay(world, 1, 2, answer));
@@ -175,7 +175,7 @@ TEST(TcpRelay, WhoAsksForMoreAndMoreIsRefused) {
     ASSERT_TRUE(world.until([&] { return platform::readSome(sockets.back().get(), joined, 8).bytes == 8; }));
   }
   EXPECT_EQ(pairs, 4);
-  // One who waits for ever more others.
+  // A rank that waits for more and more others.
   int waiting = 0;
   for (; waiting < 390; ++waiting) {
     sockets.push_back(waitAtRelay(world, 3, 4 + waiting, answer));

@@ -147,7 +147,7 @@ TEST(TcpSettings, NoMessageExceedsTheBoundThatTheUserSet) {
 
 TEST(TcpSettings, UnreachablePeerIsNamedWithTheAddressesThatWereTried) {
   World world(2, 2, [](Config& config) { config.bootstrap_timeout_ms = 400; });
-  // Nobody listens at the address that rank 1 is told.
+  // No process listens at the address that rank 1 is given.
   auto closed = platform::listenOn(*platform::SocketAddress::parse("127.0.0.1", 0), {});
   const auto gone = *platform::localAddress(closed.value().get());
   closed.value().reset();
@@ -169,7 +169,7 @@ TEST(TcpSettings, TheNextAddressIsTriedWhenOneFails) {
   auto closed = platform::listenOn(*platform::SocketAddress::parse("127.0.0.1", 0), {});
   const auto gone = *platform::localAddress(closed.value().get());
   closed.value().reset();
-  // And one that takes the call but never answers.
+  // Another address accepts the call but never answers.
   auto silent = platform::listenOn(*platform::SocketAddress::parse("127.0.0.1", 0), {});
   Address address = decodeAddress(world[0].address).value();
   address.sockets.insert(address.sockets.begin(), {gone, *platform::localAddress(silent.value().get())});

@@ -19,7 +19,7 @@ std::size_t connectedSockets() {
   return count;
 }
 
-/// In all orders: who comes first, and how soon the lower rank calls.
+/// Tries all orders: which rank starts first, and how soon the lower rank calls.
 bool connectInOrder(World& world, int ranks, int round) {
   for (int i = 0; i < ranks * ranks; ++i) {
     const int mixed = (i * (2 * round + 1) + round) % (ranks * ranks);

@@ -109,7 +109,7 @@ TEST(TcpStrangers, SlowCallersAreDroppedWhileTrafficGoesOn) {
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("it did not introduce itself in time"));
 }
 
-/// So many of these callers have been hung up on.
+/// The acceptor has hung up on so many of these callers.
 std::size_t ended(const std::vector<platform::UniqueFd>& callers) {
   return static_cast<std::size_t>(std::count_if(callers.begin(), callers.end(), [](const platform::UniqueFd& caller) {
     char bytes[transports::tcp::kAnswerBytes];

@@ -80,7 +80,7 @@ class World {
 
   World(const World&) = delete;
   World& operator=(const World&) = delete;
-  /// Those that only call go first: who relays for them goes on until they have ended.
+  /// Ranks that only call are closed first: a rank that relays for them goes on until they have ended.
   ~World();
   /// Ends all transports, each in a thread of its own, for those that leave wait for one another; and calls this
   /// meanwhile.
@@ -91,7 +91,7 @@ class World {
   [[nodiscard]] const std::array<std::byte, 16>& job() const { return job_; }
   /// Rank `rank` tells the others an address that refuses all calls: it can only call.
   void hide(int rank);
-  /// Of all open ranks.
+  /// Sets the patience of all open ranks.
   void setPatience(const transports::TcpTransport::Patience& patience);
   /// Connects the open ranks with one another; true when all links are ready.
   bool connectAll();

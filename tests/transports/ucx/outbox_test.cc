@@ -126,7 +126,7 @@ TEST_F(UcxOutbox, GivesUcxOnTheSameHostAboutAMegabyte) {
   EXPECT_LT(outbox_.heldBytes(), 20 * kPartBytes);
 }
 
-// What UCX takes at once is complete when post() returns, and never again.
+// A message that UCX takes at once is complete when post() returns, and never again.
 TEST_F(UcxOutbox, AMessageInPartsIsCompleteOnce) {
   std::atomic<bool> stop = false;
   std::thread reader([&] {
@@ -134,7 +134,7 @@ TEST_F(UcxOutbox, AMessageInPartsIsCompleteOnce) {
       there_->progress();
   });
   Route route = here_->routeOf(endpoint_, true);
-  station_.unexpected_limit = route.window_bytes = std::size_t{1} << 40; // Nobody gives credit back here.
+  station_.unexpected_limit = route.window_bytes = std::size_t{1} << 40; // No credit comes back here.
   route.ahead_bytes = kMessageBytes;
   route.part_bytes = 1024;
   outbox_.open(endpoint_, 0, route);

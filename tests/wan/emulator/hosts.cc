@@ -71,7 +71,7 @@ void Wan::bringUp() {
     if (!options_.cc.empty()) try {
         setSysctl("net.ipv4.tcp_congestion_control", options_.cc);
       } catch (const std::exception&) {
-        // Not in the machine's tcp_allowed_congestion_control; as a route's property it is allowed.
+        // The machine's tcp_allowed_congestion_control does not list it; as a route's property it is allowed.
         shell("ip route change 10.77.0.0/24 dev wan0 src " + ip4(i) + " congctl " + options_.cc);
         shell("ip -6 route add fd77::/64 dev wan0 metric 100 congctl " + options_.cc +
               " || [ ! -e /proc/net/if_inet6 ]");

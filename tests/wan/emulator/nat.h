@@ -46,7 +46,7 @@ class Nat {
     std::map<Port, Inside> forwards;
     std::map<Inside, Port> outside; ///< The port that it has given to one of a host's.
     std::map<Port, Inside> inside;
-    std::set<std::pair<Port, End>> called;            ///< From that port.
+    std::set<std::pair<Port, End>> called;            ///< Ends called from that port.
     std::map<std::pair<Inside, End>, Port> forwarded; ///< At which port somebody has called a host.
     Port next = 20000;
   };

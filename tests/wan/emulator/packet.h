@@ -30,7 +30,7 @@ struct Event {
   Packet* p;
   bool operator<(const Event& e) const { return t != e.t ? t > e.t : seq > e.seq; } // top() is the earliest
 };
-// What the switch needs to know of an IP packet; for a TSO frame, how to cut it into segments.
+// The fields of an IP packet that the switch reads; for a TSO frame, how to cut it into segments.
 struct Frame {
   bool v6 = false, tcp = false, open = false; // open: a TCP SYN without ACK
   int dst = -1;

@@ -23,7 +23,7 @@ void shell(const std::string& command);
 /// Words of a line up to `#`.
 [[nodiscard]] Words splitWords(const std::string& line);
 [[nodiscard]] std::string join(const Words& words, std::size_t from = 0);
-/// Of KEY=VALUE.
+/// Splits KEY=VALUE.
 [[nodiscard]] std::pair<std::string, std::string> keyValue(const std::string& text);
 
 } // namespace goss::wanem

@@ -129,7 +129,7 @@ void Wan::loop(Ns deadline) {
 void Wan::hireJanitor() {
   const int lock = options_.names.lock();
   if (lock < 0) fail("prefix '" + options_.names.prefix + "' is in use by another wanem");
-  shell(options_.names.removal()); // What a wanem left whose janitor was killed too.
+  shell(options_.names.removal()); // Also removes what a wanem left whose janitor was killed too.
   const std::string script =
       "trap '' INT TERM HUP; while read x; do g=$x; done; [ -z $g ] || kill -9 -$g; " + options_.names.removal();
   setenv("WANEM_JANITOR", script.c_str(), 1);
@@ -212,7 +212,7 @@ int Wan::run(const Words& cmd) {
   } catch (const std::exception& e) {
     error = e.what();
   }
-  // Once the group is gone its number may be used again.
+  // Once the group has ended its number may be reused.
   if (group_ != 0 && kill(-group_, 0) != 0) std::fputs("\n", janitor_);
   pclose(janitor_);
   if (!error.empty()) fail(error);

@@ -75,7 +75,7 @@ class Wan {
   std::vector<Link*> whichLinks(Words& w); ///< Takes the link's words off w.
   void setHost(Host& h, const std::string& k, double v, Ns t);
   void command(Words w, Ns t);
-  std::string control(const std::string& line);  ///< One line in, the reply out.
+  std::string control(const std::string& line);  ///< Sends one line; returns the reply.
   [[nodiscard]] std::uintmax_t tunDrops() const; ///< Packets that the kernel dropped because we read too slowly.
   [[nodiscard]] double latePercent() const;
   std::string stats();

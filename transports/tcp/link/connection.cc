@@ -10,12 +10,8 @@ using platform::StreamResult;
 
 Status Connection::open(platform::Stream stream, platform::Poller& poller, std::uint64_t token, bool reads) {
   stream_ = std::move(stream);
-  poller_ = &poller;
-  token_ = token;
-  reads_ = reads;
-  writes_ = stream_.hasOutput();
   pace_.reset(fd());
-  return poller.add(fd(), reads_, writes_, token);
+  return interest_.begin(poller, token, fd(), reads, stream_.hasOutput());
 }
 
 Status Connection::openRecords(platform::Stream stream, platform::Poller& poller, std::uint64_t token, Manner manner) {
@@ -32,7 +28,9 @@ Status Connection::resume(platform::Stream stream, std::uint32_t epoch) {
   records_->stream.restart();
   records_->epoch = epoch;
   records_->lost = records_->closed = false;
-  Status opened = open(std::move(stream), *poller_, token_, true);
+  stream_ = std::move(stream);
+  pace_.reset(fd());
+  Status opened = interest_.beginAgain(fd(), true, stream_.hasOutput());
   if (opened.isOk())
     flushRecords();
   else

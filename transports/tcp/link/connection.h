@@ -11,11 +11,12 @@
 #include "platform/filtered_stream.h"
 #include "platform/poller.h"
 #include "transports/tcp/link/pace_guard.h"
+#include "transports/tcp/link/poll_interest.h"
 #include "transports/tcp/stream/record_stream.h"
 
 namespace goss::transports::tcp {
 
-/// Updates the poller with as few system calls as possible. A resumable connection does not end when its socket does:
+/// A connection that is resumable does not end when
 /// it is lost, and reads and writes nothing, until resume() gives it another socket and the stream goes on where it
 /// was, or giveUp() ends it. A checked connection is also lost when bytes were corrupted on the network; then it ends,
 /// if it is not resumable or that happens again and again. One thread.
@@ -37,7 +38,7 @@ class Connection {
   /// Replaces the socket, which is closed if it is not lost yet. Errors: resource.
   Status resume(platform::Stream stream, std::uint32_t epoch);
   /// Whether it was ever opened.
-  [[nodiscard]] bool wasOpened() const { return poller_ != nullptr; }
+  [[nodiscard]] bool wasOpened() const { return interest_.hasBegun(); }
   [[nodiscard]] bool isLost() const { return records_ && records_->lost && !records_->over; }
   /// Lost for good.
   [[nodiscard]] bool isOver() const { return records_ && records_->over; }
@@ -71,10 +72,6 @@ class Connection {
   }
   platform::StreamResult write(std::span<const iovec> from) {
     return records_ ? writeRecords(from) : stream_.write(from);
-  }
-  platform::StreamResult write(const void* from, std::size_t size) {
-    const iovec piece{const_cast<void*>(from), size}; // Only read.
-    return write(std::span(&piece, 1));
   }
   /// Why a read or a write has ended.
   [[nodiscard]] std::string reason(const platform::StreamResult& result) const;
@@ -113,11 +110,13 @@ class Connection {
   void pace(std::uint64_t bytes_per_s) { pace_.advise(isOpen() ? fd() : -1, bytes_per_s); }
   void watchReads(bool on) {
     wanted_ = on;
-    watch(on || records_, writes_);
+    if (isOpen()) interest_.change(fd(), on || records_, interest_.writes());
   }
   /// Watches for space; stays on while there is output to be flushed.
   void watchWrites(bool on) {
-    watch(reads_, records_ ? stream_.hasOutput() || records_->stream.wantsRoom() : on || hasOutput());
+    if (!isOpen()) return;
+    const bool writes = records_ ? stream_.hasOutput() || records_->stream.wantsRoom() : on || hasOutput();
+    interest_.change(fd(), interest_.reads(), writes);
   }
 
  private:
@@ -136,13 +135,6 @@ class Connection {
     std::string reason;
   };
 
-  void watch(bool reads, bool writes) {
-    if (!isOpen() || (reads == reads_ && writes == writes_)) return;
-    reads_ = reads;
-    writes_ = writes;
-    // Changing a descriptor that is in the set can fail only for lack of kernel memory; the next change tries again.
-    [[maybe_unused]] const Status changed = poller_->change(fd(), reads, writes, token_);
-  }
   platform::StreamResult readRecords(std::span<const iovec> to);
   platform::StreamResult writeRecords(std::span<const iovec> from);
   void flushRecords();
@@ -155,10 +147,7 @@ class Connection {
 
   platform::Stream stream_;
   PaceGuard pace_;
-  platform::Poller* poller_ = nullptr;
-  std::uint64_t token_ = 0;
-  bool reads_ = false;
-  bool writes_ = false;
+  PollInterest interest_;
   bool wanted_ = false;              ///< A caller of watchReads() wants its bytes as they come.
   std::unique_ptr<Records> records_; ///< Null: the connection's bytes are the socket's.
 };

@@ -83,7 +83,7 @@ FrameReader::Step FrameReader::readFrames() {
   return got.bytes > 0 ? Step::moved : Step::blocked;
 }
 
-// ---- Frames --------------------------------------------------------------------------------------------------------
+// ---- Frames ----
 
 FrameReader::Step FrameReader::handleFrame() {
   Frame frame;
@@ -208,7 +208,7 @@ FrameReader::Step FrameReader::handleGoodbye() {
   return Step::moved;
 }
 
-// ---- Payload -------------------------------------------------------------------------------------------------------
+// ---- Payload ----
 
 FrameReader::Step FrameReader::readPayload() {
   if (buffered() == 0) return dry_ ? Step::blocked : readInto(connections_[0], part_, true);
@@ -269,7 +269,7 @@ void FrameReader::endIfWhole(Arrival& arrival) {
     arrivals_.withdraw(arrival);
 }
 
-// ---- What the sender is told ---------------------------------------------------------------------------------------
+// ---- What the sender is told ----
 
 bool FrameReader::settle() {
   if (!matcher_.hasReleased()) return false;

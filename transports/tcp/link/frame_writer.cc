@@ -24,9 +24,9 @@ constexpr std::uint64_t kUnpacedFrom = 32 * 1024;
 
 // SendOperation::hook.cursor says where the operation is.
 constexpr std::uint64_t kNowhere = 0;
-constexpr std::uint64_t kQueued = 1;   ///< The operation is in urgent_ or queue_.
-constexpr std::uint64_t kUnderWay = 2; ///< The operation is in main_, as a short message.
-constexpr std::uint64_t kParcel = 3;   ///< The operation is announced; hook.extra is its number.
+constexpr std::uint64_t kQueued = 1;    ///< The operation is in urgent_ or queue_.
+constexpr std::uint64_t kUnderWay = 2;  ///< The operation is in main_, as a short message.
+constexpr std::uint64_t kAnnounced = 3; ///< The operation is announced; hook.extra is its number.
 constexpr std::uint64_t kFinished = 4;
 
 } // namespace
@@ -64,7 +64,7 @@ bool FrameWriter::hasMessages() const {
 
 bool FrameWriter::stripes(std::uint64_t bytes) const { return !lanes_.empty() && bytes >= kStripeFrom; }
 
-// ---- What goes next ----------------------------------------------------------------------------------------------
+// ---- What goes next ----
 
 bool FrameWriter::beginNext() {
   main_.at = main_.end = 0;
@@ -73,7 +73,7 @@ bool FrameWriter::beginNext() {
     beginNotes();
   } else if (SendOperation* urgent = urgent_.popFront()) {
     beginMessage(*urgent);
-  } else if (!queue_.empty() && parcels_.size() < kMaxAnnounced && (sending_.empty() || !message_was_last_)) {
+  } else if (!queue_.empty() && open_.size() < kMaxAnnounced && (sending_.empty() || !message_was_last_)) {
     message_was_last_ = true;
     beginMessage(*queue_.popFront());
   } else if (!sending_.empty()) {
@@ -108,57 +108,60 @@ void FrameWriter::announce(SendOperation& operation) {
   const std::uint64_t number = ++announced_;
   main_.add(encodeFrame(
       {FrameKind::announce, {operation.tag, operation.bytes, operation.envelope}, static_cast<std::uint32_t>(eager)}));
-  operation.hook.cursor = kParcel;
+  operation.hook.cursor = kAnnounced;
   operation.hook.extra = number;
-  Parcel& parcel = parcels_[number];
-  parcel = {&operation, number, PieceCursor(operation.pieces), 0, eager, operation.bytes, 0, stripes(operation.bytes)};
+  Announced& announced = open_[number];
+  announced = {&operation,      number, PieceCursor(operation.pieces), 0, eager,
+               operation.bytes, 0,      stripes(operation.bytes)};
   if (eager == 0) {
-    if (parcel.bytes > 0) without_credit_.emplace(flowOf(operation.tag), number);
+    if (announced.bytes > 0) without_credit_.emplace(flowOf(operation.tag), number);
     return;
   }
-  enqueue(parcel);
+  enqueue(announced);
   // The first chunk goes with its header, where nothing else waits.
-  if (!parcel.striped && sending_.front() == &parcel) beginChunk(parcel);
+  if (!announced.striped && sending_.front() == &announced) beginChunk(announced);
 }
 
-void FrameWriter::beginChunk(Parcel& parcel) {
-  const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(parcel.allowed - parcel.at, kMaxChunkBytes));
-  main_.add(encodeFrame(FrameKind::chunk, {parcel.number, bytes, {}}));
-  main_.chunk = {&parcel, nullptr, parcel.cursor, bytes, nullptr};
-  ++parcel.chunks;
-  parcel.cursor.advance(bytes);
-  parcel.at += bytes;
-  if (parcel.at == parcel.allowed) dequeue(parcel);
+void FrameWriter::beginChunk(Announced& announced) {
+  const auto bytes =
+      static_cast<std::size_t>(std::min<std::uint64_t>(announced.allowed - announced.at, kMaxChunkBytes));
+  main_.add(encodeFrame(FrameKind::chunk, {announced.number, bytes, {}}));
+  main_.chunk = {&announced, nullptr, announced.cursor, bytes, nullptr};
+  ++announced.chunks;
+  announced.cursor.advance(bytes);
+  announced.at += bytes;
+  if (announced.at == announced.allowed) dequeue(announced);
 }
 
 /// Returns whether there was space for one.
 bool FrameWriter::beginStripes() {
   bool any = false;
   while (!striping_.empty() && lanes_[turn_].size() < kStripesInLane) {
-    Parcel& parcel = *striping_.front();
-    const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(parcel.allowed - parcel.at, kStripeBytes));
-    say(FrameKind::stripe, parcel.number, bytes);
-    lanes_[turn_].push_back({&parcel, nullptr, parcel.cursor, bytes, nullptr});
+    Announced& announced = *striping_.front();
+    const auto bytes =
+        static_cast<std::size_t>(std::min<std::uint64_t>(announced.allowed - announced.at, kStripeBytes));
+    say(FrameKind::stripe, announced.number, bytes);
+    lanes_[turn_].push_back({&announced, nullptr, announced.cursor, bytes, nullptr});
     turn_ = (turn_ + 1) % lanes_.size();
-    ++parcel.chunks;
-    parcel.cursor.advance(bytes);
-    parcel.at += bytes;
-    if (parcel.at == parcel.allowed) dequeue(parcel);
+    ++announced.chunks;
+    announced.cursor.advance(bytes);
+    announced.at += bytes;
+    if (announced.at == announced.allowed) dequeue(announced);
     any = true;
   }
   return any;
 }
 
-void FrameWriter::enqueue(Parcel& parcel) {
-  if (parcel.queued || parcel.at == parcel.allowed) return;
-  parcel.queued = true;
-  (parcel.striped ? striping_ : sending_).push_back(&parcel);
+void FrameWriter::enqueue(Announced& announced) {
+  if (announced.queued || announced.at == announced.allowed) return;
+  announced.queued = true;
+  (announced.striped ? striping_ : sending_).push_back(&announced);
 }
 
-void FrameWriter::dequeue(Parcel& parcel) {
-  if (!parcel.queued) return;
-  parcel.queued = false;
-  std::erase(parcel.striped ? striping_ : sending_, &parcel);
+void FrameWriter::dequeue(Announced& announced) {
+  if (!announced.queued) return;
+  announced.queued = false;
+  std::erase(announced.striped ? striping_ : sending_, &announced);
 }
 
 /// The connections that carry the payload share its pace.
@@ -173,7 +176,7 @@ void FrameWriter::pace(const SendOperation& operation, bool striped) {
     connections_[index].pace(share);
 }
 
-// ---- Writing -----------------------------------------------------------------------------------------------------
+// ---- Writing ----
 
 FrameWriter::Progress FrameWriter::writeMain() {
   std::size_t turn = 0;
@@ -261,12 +264,12 @@ void FrameWriter::finishMain() {
 void FrameWriter::finishChunk(Chunk& chunk) {
   const Chunk done = std::exchange(chunk, {});
   if (done.message != nullptr) finish(*done.message);
-  if (done.parcel == nullptr) return;
-  Parcel& parcel = *done.parcel;
-  if (--parcel.chunks > 0) return;
-  if (parcel.operation != nullptr && parcel.at < parcel.bytes) return;
-  if (parcel.operation != nullptr) finish(*parcel.operation);
-  parcels_.erase(parcel.number);
+  if (done.announced == nullptr) return;
+  Announced& announced = *done.announced;
+  if (--announced.chunks > 0) return;
+  if (announced.operation != nullptr && announced.at < announced.bytes) return;
+  if (announced.operation != nullptr) finish(*announced.operation);
+  open_.erase(announced.number);
 }
 
 void FrameWriter::finish(SendOperation& operation) {
@@ -294,7 +297,7 @@ void FrameWriter::goodbye() {
   writeMain();
 }
 
-// ---- What the peer says ------------------------------------------------------------------------------------------
+// ---- What the peer says ----
 
 bool FrameWriter::handleRoom(std::uint64_t bytes) {
   if (std::exchange(has_room_, true)) return false;
@@ -314,46 +317,46 @@ bool FrameWriter::handleCredit(Tag flow, std::uint64_t bytes) {
 void FrameWriter::advance() {
   for (auto at = without_credit_.begin(); at != without_credit_.end();) {
     const auto [flow, number] = *at;
-    Parcel& parcel = parcels_.at(number);
-    const std::uint64_t eager = std::min<std::uint64_t>(parcel.bytes, eager_bytes_);
+    Announced& announced = open_.at(number);
+    const std::uint64_t eager = std::min<std::uint64_t>(announced.bytes, eager_bytes_);
     if (!credit_.take(flow, kMessageCost + eager)) {
       at = without_credit_.lower_bound({flow + 1, 0});
       continue;
     }
     say(FrameKind::advance, number, eager);
-    allow(parcel, eager);
+    allow(announced, eager);
     at = without_credit_.lower_bound({flow, number});
   }
 }
 
-void FrameWriter::allow(Parcel& parcel, std::uint64_t bytes) {
-  without_credit_.erase({flowOf(parcel.operation->tag), parcel.number});
-  parcel.allowed = bytes;
-  enqueue(parcel);
+void FrameWriter::allow(Announced& announced, std::uint64_t bytes) {
+  without_credit_.erase({flowOf(announced.operation->tag), announced.number});
+  announced.allowed = bytes;
+  enqueue(announced);
 }
 
 bool FrameWriter::handleGrant(std::uint64_t number) {
-  const auto found = parcels_.find(number);
-  if (found == parcels_.end() || found->second.operation == nullptr) return number > 0 && number <= announced_;
-  Parcel& parcel = found->second;
-  allow(parcel, parcel.bytes);
-  if (parcel.bytes > 0) return true;
-  finish(*parcel.operation);
-  parcels_.erase(found);
+  const auto found = open_.find(number);
+  if (found == open_.end() || found->second.operation == nullptr) return number > 0 && number <= announced_;
+  Announced& announced = found->second;
+  allow(announced, announced.bytes);
+  if (announced.bytes > 0) return true;
+  finish(*announced.operation);
+  open_.erase(found);
   return true;
 }
 
 bool FrameWriter::handleDrop(std::uint64_t number) {
-  const auto found = parcels_.find(number);
-  if (found == parcels_.end() || found->second.operation == nullptr) return number > 0 && number <= announced_;
+  const auto found = open_.find(number);
+  if (found == open_.end() || found->second.operation == nullptr) return number > 0 && number <= announced_;
   SendOperation& operation = *found->second.operation;
   // Without memory for a copy the message is sent as if the peer had not dropped it.
-  if (!takeBack(found->second)) return handleGrant(number);
+  if (!withdraw(found->second)) return handleGrant(number);
   finish(operation);
   return true;
 }
 
-// ---- Taking back -------------------------------------------------------------------------------------------------
+// ---- Taking back ----
 
 bool FrameWriter::cancel(SendOperation& operation) {
   switch (std::exchange(operation.hook.cursor, kNowhere)) {
@@ -364,12 +367,12 @@ bool FrameWriter::cancel(SendOperation& operation) {
       main_.chunk.message = nullptr;
       if (!continueAsCopy(main_.chunk, operation)) spoilt_ = true;
       break;
-    case kParcel: {
-      Parcel& parcel = parcels_.at(operation.hook.extra);
-      if (takeBack(parcel)) break;
+    case kAnnounced: {
+      Announced& announced = open_.at(operation.hook.extra);
+      if (withdraw(announced)) break;
       spoilt_ = true;
-      without_credit_.erase({flowOf(operation.tag), parcel.number});
-      parcel.operation = nullptr;
+      without_credit_.erase({flowOf(operation.tag), announced.number});
+      announced.operation = nullptr;
       break;
     }
     case kFinished:
@@ -381,18 +384,18 @@ bool FrameWriter::cancel(SendOperation& operation) {
   return !spoilt_;
 }
 
-bool FrameWriter::takeBack(Parcel& parcel) {
-  const SendOperation& operation = *parcel.operation;
-  bool copied = main_.chunk.parcel != &parcel || continueAsCopy(main_.chunk, operation);
+bool FrameWriter::withdraw(Announced& announced) {
+  const SendOperation& operation = *announced.operation;
+  bool copied = main_.chunk.announced != &announced || continueAsCopy(main_.chunk, operation);
   for (auto& lane : lanes_)
     for (Chunk& chunk : lane)
-      if (chunk.parcel == &parcel) copied = copied && continueAsCopy(chunk, operation);
+      if (chunk.announced == &announced) copied = copied && continueAsCopy(chunk, operation);
   if (!copied) return false;
-  without_credit_.erase({flowOf(operation.tag), parcel.number});
-  parcel.operation = nullptr;
-  dequeue(parcel);
-  if (parcel.at < parcel.bytes || parcel.bytes == 0) say(FrameKind::withdraw, parcel.number);
-  if (parcel.chunks == 0) parcels_.erase(parcel.number);
+  without_credit_.erase({flowOf(operation.tag), announced.number});
+  announced.operation = nullptr;
+  dequeue(announced);
+  if (announced.at < announced.bytes || announced.bytes == 0) say(FrameKind::withdraw, announced.number);
+  if (announced.chunks == 0) open_.erase(announced.number);
   return true;
 }
 
@@ -418,14 +421,14 @@ void FrameWriter::fail(const Status& status) {
   for (auto* list : {&urgent_, &queue_})
     while (SendOperation* operation = list->popFront())
       add(operation);
-  for (auto& [number, parcel] : parcels_)
-    add(parcel.operation);
+  for (auto& [number, announced] : open_)
+    add(announced.operation);
   main_ = {};
   for (auto& lane : lanes_)
     lane.clear();
   sending_.clear();
   striping_.clear();
-  parcels_.clear();
+  open_.clear();
   without_credit_.clear();
   while (SendOperation* operation = finished_.popFront()) {
     operation->hook.cursor = kNowhere;

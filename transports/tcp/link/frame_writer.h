@@ -50,7 +50,7 @@ class FrameWriter {
   /// Whether flush() would write without waiting for the sockets.
   [[nodiscard]] bool hasWork() const {
     return !finished_.empty() || (!main_.isUnderWay() && (!notes_.empty() || !urgent_.empty() || !sending_.empty() ||
-                                                          (!queue_.empty() && parcels_.size() < kMaxAnnounced)));
+                                                          (!queue_.empty() && open_.size() < kMaxAnnounced)));
   }
   [[nodiscard]] bool isEmpty() const { return !hasMessages() && notes_.empty() && !connections_[0].hasOutput(); }
   /// Says goodbye, once, if the stream is between two messages and the socket has space; then nothing may be posted.
@@ -73,7 +73,7 @@ class FrameWriter {
  private:
   enum class Progress { done, blocked, broken };
   /// A message that was announced and was not sent completely.
-  struct Parcel {
+  struct Announced {
     SendOperation* operation = nullptr; ///< Null: it is complete, or was withdrawn.
     std::uint64_t number = 0;
     PieceCursor cursor; ///< First byte that no chunk has.
@@ -86,7 +86,7 @@ class FrameWriter {
   };
   /// Payload that is being written into one connection, of an announced or of a short message.
   struct Chunk {
-    Parcel* parcel = nullptr;
+    Announced* announced = nullptr;
     SendOperation* message = nullptr;
     PieceCursor cursor;
     std::size_t left = 0;
@@ -111,12 +111,12 @@ class FrameWriter {
   void beginNotes();
   void beginMessage(SendOperation& operation);
   void announce(SendOperation& operation);
-  void beginChunk(Parcel& parcel);
+  void beginChunk(Announced& announced);
   bool beginStripes();
   void advance();
-  void allow(Parcel& parcel, std::uint64_t bytes);
-  void enqueue(Parcel& parcel);
-  void dequeue(Parcel& parcel);
+  void allow(Announced& announced, std::uint64_t bytes);
+  void enqueue(Announced& announced);
+  void dequeue(Announced& announced);
   Progress writeMain();
   Progress writeChunk(Connection& connection, Chunk& chunk);
   void writeLanes();
@@ -125,7 +125,7 @@ class FrameWriter {
   void finishChunk(Chunk& chunk);
   void finish(SendOperation& operation);
   /// Withdraws a message: its chunks that are being written continue as copies, and no more are sent.
-  bool takeBack(Parcel& parcel);
+  bool withdraw(Announced& announced);
   static bool continueAsCopy(Chunk& chunk, const SendOperation& operation);
   void pace(const SendOperation& operation, bool striped);
   [[nodiscard]] bool stripes(std::uint64_t bytes) const;
@@ -137,14 +137,14 @@ class FrameWriter {
   OperationList<SendOperation> urgent_;     ///< Not begun yet.
   OperationList<SendOperation> queue_;      ///< Not begun yet.
   OperationList<SendOperation> finished_;   ///< flush() will complete them.
-  std::map<std::uint64_t, Parcel> parcels_; ///< By number.
+  std::map<std::uint64_t, Announced> open_; ///< By number.
   std::uint64_t announced_ = 0;
   /// Flow and number of announced messages of which no byte may be sent.
   std::set<std::pair<Tag, std::uint64_t>> without_credit_;
   /// Messages with bytes for connection 0 that may be sent, in order.
-  std::deque<Parcel*> sending_;
+  std::deque<Announced*> sending_;
   /// Messages with bytes for the payload connections that may be sent, in order.
-  std::deque<Parcel*> striping_;
+  std::deque<Announced*> striping_;
   std::string notes_; ///< Frames that say() has queued.
   Main main_;
   bool message_was_last_ = false;

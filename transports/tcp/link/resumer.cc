@@ -40,7 +40,7 @@ void Resumer::update(Link& link) {
   });
   const auto pause = pauses_.find(link.peer());
   if (pause != pauses_.end() && !pause->second.expired()) return;
-  if (link.calls()) {
+  if (link.connections().areCalledFromHere()) {
     for (const std::size_t index : lost)
       if (!repair.calls.contains(index)) callFor(repair, index);
   } else if (repair.calls.empty()) {
@@ -55,18 +55,19 @@ Resumer::Repair& Resumer::begin(Link& link) {
   repair.link = &link;
   repair.deadline = patience();
   const std::vector<std::size_t> lost = link.lostConnections();
-  const bool closed = std::any_of(lost.begin(), lost.end(), [&](std::size_t index) { return link.wasClosed(index); });
-  if (!link.calls() && closed) repair.ticks_left = kTicksAfterOrderlyEnd;
+  const bool closed = std::any_of(lost.begin(), lost.end(),
+                                  [&](std::size_t index) { return link.connections().all()[index].wasClosed(); });
+  if (!link.connections().areCalledFromHere() && closed) repair.ticks_left = kTicksAfterOrderlyEnd;
   return repair;
 }
 
 void Resumer::callFor(Repair& repair, std::size_t index) {
   Link& link = *repair.link;
   Dialer::Target target = targets_.at(link.peer());
-  const bool calls = link.calls();
-  const auto& remote = link.remote(index);
+  const bool calls = link.connections().areCalledFromHere();
+  const auto& remote = link.connections().remote(index);
   target.connections = 1;
-  target.hello = link.greeting(index, calls ? Purpose::resume : Purpose::recall);
+  target.hello = link.connections().greeting(index, calls ? Purpose::resume : Purpose::recall);
   target.deadline = repair.deadline;
   target.refusing_host = remote;
   if (calls && remote) {
@@ -82,11 +83,11 @@ void Resumer::callFor(Repair& repair, std::size_t index) {
 }
 
 void Resumer::takeStream(Repair& repair, platform::Stream stream, std::size_t index) {
-  if (!repair.link->calls()) {
+  if (!repair.link->connections().areCalledFromHere()) {
     // The peer knows the link and will call.
     return;
   }
-  const Hello hello = repair.link->greeting(index, Purpose::resume);
+  const Hello hello = repair.link->connections().greeting(index, Purpose::resume);
   tune_(stream.fd(), hello.connections);
   const Status resumed = repair.link->resume(std::move(stream), hello, poller_);
   if (!resumed.isOk()) repair.link->resumptionFailed(resumed.text(), PeerLoss::silent);

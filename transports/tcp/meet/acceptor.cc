@@ -214,7 +214,7 @@ void Acceptor::judge(Stranger& stranger) {
   if (hello.size != static_cast<std::uint32_t>(context_.size) || hello.to != static_cast<std::uint32_t>(context_.self))
     return refuse(stranger, fmt::format("rank {} of {} means to call rank {}; this is rank {} of {}", hello.from,
                                         hello.size, hello.to, context_.self, context_.size));
-  if (isCrowded(hello.from)) {
+  if (isFull(hello.from)) {
     logOnce(stranger.from, "too many callers have the job's secret and say no more");
     // No answer: a refusal could be taken for the end of a link.
     return hangUp(stranger);
@@ -226,7 +226,7 @@ void Acceptor::judge(Stranger& stranger) {
 
 /// Whether so many callers of that rank, or of all ranks, have shown the secret and not said "go" that no more are
 /// accepted.
-bool Acceptor::isCrowded(std::uint32_t rank) const {
+bool Acceptor::isFull(std::uint32_t rank) const {
   std::size_t known = 0;
   std::size_t of_rank = 0;
   for (const auto& [token, stranger] : strangers_) {

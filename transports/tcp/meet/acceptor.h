@@ -94,7 +94,7 @@ class Acceptor {
   /// Number of callers that have not shown the secret, or were refused.
   [[nodiscard]] std::size_t silent() const;
   void dropOldestSilent(std::string_view why);
-  [[nodiscard]] bool isCrowded(std::uint32_t rank) const;
+  [[nodiscard]] bool isFull(std::uint32_t rank) const;
   [[nodiscard]] std::size_t rightfulCallers() const;
   Result<platform::Stream> secure(platform::UniqueFd fd);
   void read(std::uint64_t token);

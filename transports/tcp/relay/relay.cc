@@ -50,11 +50,11 @@ void Relay::join(Half one, Half other) {
   if (one.stream.write(joined).bytes != joined.size() || other.stream.write(joined).bytes != joined.size()) return;
   const std::uint64_t token = next_token_;
   next_token_ += 2;
-  auto splice = std::make_unique<ByteForwarder>(std::move(one.stream), std::move(other.stream), poller_, token);
-  if (!splice->open().isOk()) return;
+  auto forwarder = std::make_unique<ByteForwarder>(std::move(one.stream), std::move(other.stream), poller_, token);
+  if (!forwarder->open().isOk()) return;
   log_.info(fmt::format("relays between rank {} and rank {}", one.from, other.from));
   Pair& pair = pairs_[token];
-  pair = Pair{std::move(splice), one.from, other.from};
+  pair = Pair{std::move(forwarder), one.from, other.from};
   runPair(pair);
 }
 
@@ -75,7 +75,7 @@ void Relay::handle(std::uint64_t token) {
 bool Relay::run() {
   bool any = false;
   for (auto& [token, pair] : pairs_) {
-    if (!pair.splice->hasWork()) continue;
+    if (!pair.forwarder->hasWork()) continue;
     any = true;
     runPair(pair);
   }
@@ -84,34 +84,34 @@ bool Relay::run() {
 }
 
 void Relay::runPair(Pair& pair) {
-  pair.splice->run();
-  ending_ = ending_ || pair.splice->isEnding();
+  pair.forwarder->run();
+  ending_ = ending_ || pair.forwarder->isEnding();
 }
 
 bool Relay::hasWork() const {
-  return std::any_of(pairs_.begin(), pairs_.end(), [](const auto& entry) { return entry.second.splice->hasWork(); });
+  return std::any_of(pairs_.begin(), pairs_.end(), [](const auto& entry) { return entry.second.forwarder->hasWork(); });
 }
 
 void Relay::tick() {
   std::erase_if(halves_, [](const auto& entry) { return entry.second.deadline.expired(); });
   if (!ending_) return;
   for (auto& [token, pair] : pairs_)
-    pair.splice->tick();
+    pair.forwarder->tick();
   dropEnded();
   ending_ =
-      std::any_of(pairs_.begin(), pairs_.end(), [](const auto& entry) { return entry.second.splice->isEnding(); });
+      std::any_of(pairs_.begin(), pairs_.end(), [](const auto& entry) { return entry.second.forwarder->isEnding(); });
 }
 
 void Relay::dropEnded() {
   for (auto at = pairs_.begin(); at != pairs_.end();) {
     const Pair& pair = at->second;
-    if (!pair.splice->isOver()) {
+    if (!pair.forwarder->isOver()) {
       ++at;
       continue;
     }
-    bytes_of_ended_ += pair.splice->bytes();
+    bytes_of_ended_ += pair.forwarder->bytes();
     log_.info(fmt::format("relays no longer between rank {} and rank {}; {} bytes were passed on", pair.one, pair.other,
-                          pair.splice->bytes()));
+                          pair.forwarder->bytes()));
     at = pairs_.erase(at);
   }
 }
@@ -119,7 +119,7 @@ void Relay::dropEnded() {
 std::uint64_t Relay::bytes() const {
   std::uint64_t sum = bytes_of_ended_;
   for (const auto& [token, pair] : pairs_)
-    sum += pair.splice->bytes();
+    sum += pair.forwarder->bytes();
   return sum;
 }
 

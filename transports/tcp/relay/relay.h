@@ -60,7 +60,7 @@ class Relay {
     platform::Deadline deadline;
   };
   struct Pair {
-    std::unique_ptr<ByteForwarder> splice;
+    std::unique_ptr<ByteForwarder> forwarder;
     std::uint32_t one = 0;
     std::uint32_t other = 0;
   };

@@ -11,7 +11,7 @@
 
 #include "gossamer/status.h"
 #include "platform/socket.h"
-#include "transports/common/message_sink.h"
+#include "transports/common/message_header.h"
 
 namespace goss::transports::tcp {
 

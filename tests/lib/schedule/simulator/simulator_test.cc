@@ -234,13 +234,13 @@ TEST(Simulator, EagerMessagesDoNotWaitForTheReceive) {
 }
 
 TEST(Simulator, ASenderThatMovesItsBytesItselfAddsNothingMeanwhile) {
-  const double n = 1 << 20; // Of each of both halves.
+  const double n = 1 << 20; // Elements of each of both halves.
   const double sender = kBandwidth / 4;
   Links links = plainLinks(2);
   const double free_s = 2 * (kLatency_s + n / kBandwidth) + n / kReduce;
   EXPECT_NEAR(priced(direct(2), 2 << 20, links).finish_s, free_s, free_s * 1e-9);
   links.setAll({kLatency_s, kBandwidth, 5e-6, 0, sender});
-  // What came meanwhile waits until what is sent has left, and nothing else takes as long.
+  // A message that came meanwhile waits until the current one has left.
   const double busy_s = 2 * (n / sender + 5e-6) + n / kReduce;
   EXPECT_NEAR(priced(direct(2), 2 << 20, links).finish_s, busy_s, busy_s * 1e-9);
 }
@@ -252,7 +252,7 @@ TEST(Simulator, FragmentsPipelineWithinTheirWindow) {
   const double one = priced(whole, 64 << 20, links).finish_s;
   const double eight = priced(whole, 64 << 20, links, {8, 4, 8}).finish_s;
   EXPECT_LT(eight, one);
-  // One in flight is a row of whole all-reduces of an eighth.
+  // With one fragment in flight the time is that of eight whole all-reduces of an eighth.
   const double row = priced(whole, 64 << 20, links, {8, 1, 8}).finish_s;
   EXPECT_NEAR(row, 8 * priced(whole, 8 << 20, links).finish_s, row * 1e-6);
 }
@@ -312,7 +312,7 @@ TEST(Simulator, PricesDirectExchangeOf64RanksQuickly) {
   RecordProperty("milliseconds", std::to_string(seconds.count() * 1e3));
 }
 
-// ---- Rankings of the published regimes ---------------------------------------------------------------------------
+// ---- Rankings of the published regimes ----
 
 struct Regime {
   const char* name;

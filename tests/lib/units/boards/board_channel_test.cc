@@ -302,7 +302,8 @@ TEST_F(WideFlatTest, SomeLongCollectivesAmongShortOnesUseAsManyPlacesAsMany) {
   EXPECT_GT(of_every_one, 100u) << "most of the lane";
 }
 
-// They have returned success: nobody has read anything. The signature would say so; here all have the same one.
+// Both calls have returned success, because no rank has read anything. The signature would show the mismatch; here all
+// have the same one.
 TEST_F(WideFlatTest, CollectivesAfterOnesThatDidNotMatchReadTheRightBytes) {
   constexpr std::uint64_t kBroadcast = 1000;
   constexpr std::uint64_t kReduced = 2000;

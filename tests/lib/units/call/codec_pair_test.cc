@@ -1,4 +1,4 @@
-// What a pair of codecs means for the collective that runs it.
+// The properties of a pair of codecs for the collective that uses it.
 #include "call/codec_pair.h"
 
 #include <gmock/gmock.h>
@@ -82,7 +82,7 @@ TEST(CodecPair, RefusesWhatWouldKeepNothing) {
   struct Pair {
     const char* there;
     const char* back;
-    const char* why; ///< Null: it is taken.
+    const char* why; ///< Null: the pair is accepted.
   };
   for (const Pair& pair :
        {Pair{"powersgd+ef:at=server", "", "at=server"}, Pair{"terngrad:agree=max+loco:at=server", "", "at=server"},

@@ -1,4 +1,4 @@
-/// What is kept for the next call, and what makes room.
+/// Which objects an IdleList keeps, and which it removes to make space.
 #include "execution/idle_list.h"
 
 #include <gtest/gtest.h>

@@ -116,12 +116,12 @@ class Town {
     cut(a, b);
     cut(b, a);
   }
-  /// It has gone on, and has destroyed its communicator since.
+  /// The rank has gone on, and has destroyed its communicator since.
   void destroy(int rank) {
     if (ranks_[at(rank)] != nullptr && ranks_[at(rank)]->isComplete()) destroyed_[at(rank)] = true;
   }
 
-  /// One thing happens: somebody calls, notices, or reads a message. False: nothing is left to happen.
+  /// One event: a rank calls, notices a loss, or reads a message. False: no event is left.
   bool step() {
     std::vector<std::pair<int, int>> possible; // Rank and whom it hears from; itself: it calls.
     for (int rank = 0; rank < size_; ++rank) {
@@ -159,7 +159,7 @@ class Town {
   };
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
   [[nodiscard]] bool isBroken(int a, int b) const { return !alive_[at(b)] || broken_[at(a * size_ + b)]; }
-  /// What was sent before an end is read before the end is noticed.
+  /// Messages sent before a rank's end are read before its end is noticed.
   [[nodiscard]] bool hasNews(int rank, int from) const {
     return !channels_[at(rank)][at(from)].empty() || (isBroken(rank, from) && !noticed_[at(rank)][at(from)]);
   }
@@ -195,7 +195,7 @@ class Town {
     noticed_[at(rank)][at(from)] = true;
     const bool reached = !cut_[at(rank * size_ + from)] && !cut_[at(from * size_ + rank)];
     ranks_[at(rank)]->accuse(from, !alive_[at(from)] && reached);
-    // Who gives up the other breaks the link off.
+    // A rank that gives up another breaks the link.
     broken_[at(rank * size_ + from)] = broken_[at(from * size_ + rank)] = true;
     if (!reached) lose(from, rank);
   }
@@ -243,7 +243,8 @@ class Town {
   std::map<int, int> told_;
 };
 
-/// Of the living: those that remain in each other's decisions have the same one; and those who go on have one.
+/// Checks the living ranks: those that remain in each other's decisions have the same decision; and all ranks that go
+/// on have one decision.
 void expectOneDecision(const Town& town, unsigned seed) {
   std::vector<int> going_on;
   for (int rank = 0; rank < town.size(); ++rank) {
@@ -385,7 +386,7 @@ TEST(Agreements, NumbersThatAreTakenAreRaised) {
 /// Two agreements among the same two ranks that hear of each other's numbers in opposite order, always at the same
 /// time: what one rank chooses for the first, the other has just chosen for the second.
 TEST(Agreements, TwoAtATimeFindTheirNumbers) {
-  constexpr std::uint32_t kParents[] = {5, 69}; // They differ in their seventh bit first.
+  constexpr std::uint32_t kParents[] = {5, 69}; // The numbers first differ in their seventh bit.
   std::array<ContextNumbers, 2> numbers;
   std::array<std::array<std::unique_ptr<Agreement>, 2>, 2> agreements; // By rank and communicator.
   for (std::size_t i = 0; i < 4; ++i) {

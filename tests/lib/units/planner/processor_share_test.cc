@@ -40,7 +40,7 @@ TEST(ProcessorShare, RanksBoundToOneProcessorAreACrowdWhateverIsLeftOver) {
 }
 
 TEST(ProcessorShare, EarlierRanksMoveOutOfTheWay) {
-  // Who comes last may use 0 alone, and each before it can move one up.
+  // The rank that comes last may only use processor 0, and each before it can move up by one.
   EXPECT_FALSE(share({setOf({0, 1}), setOf({0, 1, 2}), setOf({1, 2, 3}), setOf({0})}).oversubscribed);
   EXPECT_TRUE(share({setOf({0, 1}), setOf({0, 1, 2}), setOf({1, 2}), setOf({0})}).oversubscribed);
 }

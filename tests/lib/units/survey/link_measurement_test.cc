@@ -70,7 +70,7 @@ TEST(LinkMeasurement, ItsTextIsALinkFileOfTheSameFigures) {
 
 TEST(LinkMeasurement, EqualFiguresGiveUniformLinks) {
   std::vector<MeasuredLink> links(16, {5e-3, 100.4e6});
-  links[1] = {5.04e-3, 99.6e6}; // The same in two digits.
+  links[1] = {5.04e-3, 99.6e6}; // The same values after rounding to two digits.
   const auto read = schedule::Links::parse(linksText(links, schedule::Links(4)), 4);
   ASSERT_TRUE(read.isOk()) << read.status().text();
   EXPECT_TRUE(read.value().uniform());

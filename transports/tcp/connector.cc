@@ -1,0 +1,310 @@
+#include "transports/tcp/connector.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "gossamer/config.h"
+#include "platform/advertisement.h"
+#include "platform/host.h"
+#include "transports/common/errors.h"
+
+namespace goss::transports::tcp {
+
+namespace {
+
+using platform::Deadline;
+using std::chrono::milliseconds;
+
+/// The checks for `setting`, which is Config::tcp_checksum.
+Checks checksOf(const std::string& setting) {
+  if (setting == "off") return Checks::none;
+  return setting == "on" ? Checks::all : Checks::between_hosts;
+}
+
+} // namespace
+
+Connector::Connector(const Surroundings& surroundings, std::uint64_t first_token)
+    : with_(surroundings),
+      context_(with_.context),
+      log_(with_.log),
+      links_(with_.links),
+      ways_(static_cast<std::size_t>(context_.size)),
+      acceptor_(context_, log_, with_.poller, first_token),
+      relay_search_(
+          context_, with_.poller, with_.next_token, [this](int rank) { return candidate(rank); },
+          [this](int peer, int via, platform::Stream stream) { takeRelayed(peer, via, std::move(stream)); }) {
+  acceptor_.setHandler([this](Acceptor::Caller caller) { adopt(std::move(caller)); });
+  acceptor_.setGate([this](const Hello& hello) { return judge(hello); });
+  if (with_.security == nullptr) return;
+  acceptor_.setSecurity(*with_.security, [this](int rank) -> const std::string* {
+    const std::string& identity = way(rank).identity;
+    return identity.empty() ? nullptr : &identity;
+  });
+}
+
+void Connector::setPatience(const Patience& patience) {
+  patience_ = patience;
+  acceptor_.setWelcomeSpan(patience.welcomed);
+}
+
+Result<std::string> Connector::open() {
+  const Config& config = *context_.config;
+  auto advertised = platform::Advertisement::parse(config.advertise, {config.port_min, config.port_max});
+  if (!advertised.isOk()) return advertised.status();
+  auto own = acceptor_.listen(advertised.value().listening());
+  if (!own.isOk()) return own.status();
+  auto sockets = advertised.value().addresses(own.value().front().port());
+  if (!sockets.isOk()) return sockets.status();
+  // Encryption detects corrupted bytes itself.
+  const Checks checks = with_.security != nullptr ? Checks::none : checksOf(config.tcp_checksum);
+  address_ = {platform::hostIdentity().text(), sockets.take(), 0, checks};
+  address_.advertised = address_.sockets.size();
+  address_.sockets.insert(address_.sockets.end(), own.value().begin(), own.value().end());
+  return (with_.security != nullptr ? std::string(with_.security->identity()) : std::string()) +
+         encodeAddress(address_);
+}
+
+Result<Connector::Peer> Connector::decode(std::string_view address) const {
+  Peer peer;
+  if (with_.security != nullptr) {
+    if (address.size() < platform::kIdentityBytes)
+      return Status::error(GOSS_ERR_PROTOCOL, "an address without an identity");
+    peer.identity = address.substr(0, platform::kIdentityBytes);
+    address.remove_prefix(platform::kIdentityBytes);
+  }
+  auto decoded = decodeAddress(address);
+  if (!decoded.isOk()) return decoded.status();
+  peer.address = decoded.take();
+  return peer;
+}
+
+Reach Connector::reachOf(int peer, const Address& address) const {
+  if (context_.sites == nullptr) return tcp::reachOf(address_, {}, address, {});
+  const std::vector<Site>& sites = *context_.sites;
+  return tcp::reachOf(address_, sites.at(static_cast<std::size_t>(context_.self)), address,
+                      sites.at(static_cast<std::size_t>(peer)));
+}
+
+bool Connector::reaches(std::string_view address) const {
+  const auto decoded = decode(address);
+  return decoded.isOk() && !tcp::reachOf(address_, {}, decoded.value().address, {}).sockets.empty();
+}
+
+Status Connector::connect(int peer, std::string_view address) {
+  Link& link = links_.at(peer);
+  const auto decoded = decode(address);
+  const Reach reach = decoded.isOk() ? reachOf(peer, decoded.value().address) : Reach();
+  if (reach.sockets.empty()) {
+    link.refuse(protocolError(
+        peer, decoded.isOk() ? "TCP addresses that this host cannot reach" : "an address that is no TCP address"));
+    return link.error();
+  }
+  link.setWanted();
+  way(peer) = {decoded.value().identity, reach, Deadline::after(patience_.call_back),
+               Deadline::after(patience_.seek_relay)};
+  way(peer).resumable = isResumable(decoded.value().address);
+  way(peer).checked = isChecked(address_, decoded.value().address);
+  accept_deadline_ = Deadline::after(milliseconds(context_.config->bootstrap_timeout_ms));
+  if (!link.connections().isBegun() && (peer < context_.self || way(peer).call_back.expired())) dial(peer);
+  return Status::ok();
+}
+
+Dialer::Target Connector::target(int peer) const {
+  Dialer::Target target;
+  target.peer = peer;
+  target.addresses = way(peer).reach.sockets;
+  target.of_routers = way(peer).reach.of_routers;
+  target.security = with_.security;
+  target.identity = way(peer).identity;
+  return target;
+}
+
+void Connector::dial(int peer) {
+  Dialer::Target called = target(peer);
+  const int payload = context_.config->connections_per_peer;
+  if (payload > 1) called.connections += static_cast<std::size_t>(std::min(payload, kMaxPayloadConnections));
+  called.hello.connections = static_cast<std::uint16_t>(called.connections);
+  called.hello.checked = way(peer).checked;
+  if (way(peer).resumable) {
+    called.hello.purpose = Purpose::resumable;
+    const Status random = platform::fillRandom(called.hello.token);
+    if (!random.isOk()) return links_.at(peer).refuse(random);
+  }
+  dialers_.push_back(std::make_unique<Dialer>(context_, with_.poller, with_.next_token, std::move(called),
+                                              [this, peer](Dialer::Made made) { adoptOwn(peer, std::move(made)); }));
+  dialers_.back()->start();
+}
+
+Dialer* Connector::dialerOf(int peer) {
+  const auto found =
+      std::find_if(dialers_.begin(), dialers_.end(), [peer](const auto& dialer) { return dialer->peer() == peer; });
+  return found == dialers_.end() ? nullptr : found->get();
+}
+
+/// Takes a connection that this end has made.
+void Connector::adoptOwn(int peer, Dialer::Made made) {
+  with_.path.tune(made.stream.fd(), made.hello.connections);
+  if (made.via >= 0) log_.info(fmt::format("the link to rank {} is relayed by rank {}", peer, made.via));
+  const Status adopted = links_.at(peer).adopt(std::move(made.stream), made.hello, with_.poller, made.via);
+  if (!adopted.isOk()) links_.at(peer).refuse(adopted);
+  relay_search_.settle(peer);
+}
+
+bool Connector::isResumable(const Address& peer) const {
+  const std::string& reconnect = context_.config->reconnect;
+  return reconnect == "on" || (reconnect == "auto" && peer.host_identity != address_.host_identity);
+}
+
+void Connector::adopt(Acceptor::Caller caller) {
+  if (caller.hello.purpose == Purpose::relay) return with_.relay.add(std::move(caller));
+  const int peer = static_cast<int>(caller.hello.from);
+  if (caller.hello.purpose == Purpose::recall) return links_.at(peer).recall(caller.hello);
+  with_.path.tune(caller.stream.fd(), caller.hello.connections);
+  if (caller.via >= 0) log_.info(fmt::format("the link to rank {} is relayed by rank {}", peer, caller.via));
+  const bool resumes = caller.hello.purpose == Purpose::resume;
+  const Status adopted = resumes
+                             ? links_.at(peer).resume(std::move(caller.stream), caller.hello, with_.poller)
+                             : links_.at(peer).adopt(std::move(caller.stream), caller.hello, with_.poller, caller.via);
+  if (!adopted.isOk()) return acceptor_.logOnce(caller.from, adopted.text());
+  settle(peer);
+}
+
+/// The peer has connected: neither calls nor relays are needed any more.
+void Connector::settle(int peer) {
+  std::erase_if(dialers_, [peer](const auto& dialer) { return dialer->peer() == peer; });
+  relay_search_.settle(peer);
+}
+
+/// Whether a member's call is accepted. Of both ends of a pair the rank with the higher number decides: it says "go" to
+/// one of its calls or welcomes one of the other's, and never does both.
+Status Connector::judge(const Hello& hello) {
+  const auto not_wanted = [](std::string why) { return Status::error(GOSS_ERR_PEER_LOST, std::move(why)); };
+  const int peer = static_cast<int>(hello.from);
+  if (hello.purpose == Purpose::relay) {
+    std::string why = with_.relay.whyNot(hello, acceptor_.relayCallers());
+    return why.empty() ? Status::ok() : not_wanted(std::move(why));
+  }
+  if (hello.purpose != Purpose::plain && hello.purpose != Purpose::resumable) return links_.at(peer).judge(hello);
+  if (peer > context_.self) {
+    // This end may be about to resume the connection that stands, and then the peer knows it too.
+    const bool stands = links_.at(peer).connections().areResumable() && links_.at(peer).state() == LinkState::ready;
+    return stands ? not_wanted("another connection was chosen") : Status::ok();
+  }
+  if (!links_.at(peer).wanted() || links_.at(peer).state() != LinkState::connecting)
+    return not_wanted("it is not waited for");
+  Dialer* dialer = dialerOf(peer);
+  if (hello.connection > 0 && (dialer == nullptr || dialer->yields())) return Status::ok();
+  return dialer != nullptr && dialer->yield() ? Status::ok() : not_wanted("another connection was chosen");
+}
+
+/// Takes a relayed stream, which both ends have joined. The higher rank speaks first, as over a connection of its own.
+void Connector::takeRelayed(int peer, int via, platform::Stream stream) {
+  if (links_.at(peer).state() != LinkState::connecting) return;
+  if (peer > context_.self) {
+    const Status taken = acceptor_.take(std::move(stream), via);
+    if (!taken.isOk()) log_.warn(fmt::format("a call relayed by rank {} is lost: {}", via, taken.text()));
+  } else if (Dialer* dialer = dialerOf(peer)) {
+    dialer->takeRelayed(std::move(stream), via);
+  }
+}
+
+std::optional<RelaySearch::Candidate> Connector::candidate(int rank) const {
+  const Link& link = links_.at(rank);
+  if (!link.wanted() || link.state() == LinkState::failed || link.connections().via() >= 0) return std::nullopt;
+  return RelaySearch::Candidate{target(rank), link.state() == LinkState::ready};
+}
+
+void Connector::tryOtherWays() {
+  for (auto& link : links_) {
+    const int peer = link->peer();
+    if (!link->wanted() || link->state() != LinkState::connecting || link->connections().isBegun()) continue;
+    Way& known = way(peer);
+    Dialer* dialer = dialerOf(peer);
+    if (dialer != nullptr && dialer->yields() && !acceptor_.awaitsGo(peer)) dialer->resume();
+    if (peer > context_.self && known.call_back.expired()) {
+      known.call_back = Deadline();
+      // A dialer that became ready late has not waited for anybody yet.
+      known.seek_relay = Deadline::after(patience_.seek_relay - patience_.call_back);
+      if (dialer == nullptr) dial(peer);
+    }
+    if (!known.seek_relay.expired()) continue;
+    // A process that is only busy needs no relay.
+    const bool waits = dialer != nullptr && dialer->isHeard() && !std::exchange(known.patient, true);
+    known.seek_relay = waits ? Deadline::after(patience_.relay_anyway) : Deadline();
+    if (!waits) relay_search_.want(peer);
+  }
+}
+
+/// What else was tried to reach the peer, for an error's text.
+std::string Connector::otherWays(int peer) const {
+  const std::string relays = relay_search_.trouble(peer);
+  return fmt::format(
+      "rank {} and rank {} can at most call others, not be called, and {}; let one of the two be called, "
+      "or add a rank that both can call",
+      std::min(peer, context_.self), std::max(peer, context_.self), relays);
+}
+
+/// Whether a peer with a lower rank calls because this end could not, and no other deadline applies.
+bool Connector::awaitsCalls(const Link& link) const {
+  return link.wanted() && link.state() == LinkState::connecting &&
+         (link.peer() > context_.self || (link.connections().isBegun() && !link.connections().areCalledFromHere()));
+}
+
+bool Connector::awaitsCallers() const {
+  return std::any_of(links_.begin(), links_.end(), [this](const auto& link) { return awaitsCalls(*link); });
+}
+
+void Connector::refuseLateCallers() {
+  for (auto& link : links_) {
+    if (!awaitsCalls(*link)) continue;
+    link->refuse(Status::error(
+        GOSS_ERR_PEER_LOST,
+        fmt::format("rank {} did not call rank {} over TCP within {} ms; check firewalls, or choose the network with "
+                    "GOSS_INTERFACE; {}",
+                    link->peer(), context_.self, context_.config->bootstrap_timeout_ms, otherWays(link->peer())),
+        ErrorScope::peer, link->peer()));
+    settle(link->peer());
+  }
+}
+
+bool Connector::handle(std::uint64_t token) {
+  if (acceptor_.owns(token)) {
+    acceptor_.handle(token);
+    return true;
+  }
+  const auto takes = [token](const auto& dialer) { return dialer->handle(token); };
+  if (std::none_of(dialers_.begin(), dialers_.end(), takes) && !relay_search_.handle(token)) return false;
+  dropDialers();
+  return true;
+}
+
+void Connector::tick() {
+  acceptor_.tick();
+  for (auto& dialer : dialers_)
+    dialer->tick();
+  dropDialers();
+  if (accept_deadline_.expired()) refuseLateCallers();
+  tryOtherWays();
+  relay_search_.tick();
+}
+
+bool Connector::isIdle() const {
+  return dialers_.empty() && acceptor_.isIdle() && relay_search_.isIdle() && !awaitsCallers();
+}
+
+/// Removes the dialers that are done.
+void Connector::dropDialers() {
+  for (auto& dialer : dialers_) {
+    const Status& error = dialer->error();
+    if (error.isOk()) continue;
+    links_.at(error.peer())
+        .refuse(Status::error(error.kind(), fmt::format("{}; {}", error.text(), otherWays(error.peer())),
+                              ErrorScope::peer, error.peer()));
+    relay_search_.settle(error.peer());
+  }
+  std::erase_if(dialers_, [](const auto& dialer) { return dialer->isDone() || !dialer->error().isOk(); });
+}
+
+} // namespace goss::transports::tcp

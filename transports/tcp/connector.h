@@ -1,0 +1,114 @@
+/// Makes the links of the TCP transport: calls peers, is called by them, and asks other ranks to relay.
+#ifndef GOSS_TRANSPORTS_TCP_CONNECTOR_H_
+#define GOSS_TRANSPORTS_TCP_CONNECTOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "gossamer/transport_context.h"
+#include "platform/clock.h"
+#include "platform/filtered_stream.h"
+#include "platform/poller.h"
+#include "transports/common/links.h"
+#include "transports/tcp/link/link.h"
+#include "transports/tcp/meet/acceptor.h"
+#include "transports/tcp/meet/dialer.h"
+#include "transports/tcp/meet/path_tuner.h"
+#include "transports/tcp/meet/patience.h"
+#include "transports/tcp/meet/reach.h"
+#include "transports/tcp/relay/relay.h"
+#include "transports/tcp/relay/relay_search.h"
+
+namespace goss::transports::tcp {
+
+/// The rank with the higher number calls the other, and is called by it when that fails; it alone decides which of the
+/// connections is the link. Ranks that cannot call each other are relayed by a third one. Streams over which broken
+/// connections of a link are resumed come here, too. One thread.
+class Connector {
+ public:
+  /// What it shares with the transport. All outlives this.
+  struct Surroundings {
+    const TransportContext& context;
+    const base::Log& log;
+    platform::Poller& poller;
+    std::uint64_t& next_token; ///< Counts poll tokens, with those of other dialers.
+    Links<Link>& links;
+    Relay& relay; ///< Gets those who call to be relayed.
+    PathTuner& path;
+    platform::StreamSecurity* security = nullptr; ///< Null: connections are in clear.
+  };
+  /// Events of its listening sockets, and of those who call there, carry tokens from `first_token` up.
+  Connector(const Surroundings& surroundings, std::uint64_t first_token);
+
+  /// Listens. Returns this rank's address.
+  Result<std::string> open();
+  /// After open(), before connect().
+  void setPatience(const Patience& patience);
+  [[nodiscard]] bool reaches(std::string_view address) const;
+  /// As Transport::connect.
+  Status connect(int peer, std::string_view address);
+  /// How to call a peer. After connect().
+  [[nodiscard]] Dialer::Target target(int peer) const;
+  /// Whether an event with this token was one of ours; handles it then.
+  bool handle(std::uint64_t token);
+  void tick();
+  /// tick() has nothing to wait for.
+  [[nodiscard]] bool isIdle() const;
+
+ private:
+  /// Decodes an address of a transport's open(). Errors: protocol.
+  struct Peer {
+    std::string identity; ///< "" without security.
+    Address address;
+  };
+  [[nodiscard]] Result<Peer> decode(std::string_view address) const;
+  /// How to call a peer, and when this end calls back or looks for a relay.
+  struct Way {
+    std::string identity; ///< Empty until connect(), and without security.
+    Reach reach;
+    platform::Deadline call_back;  ///< When this end, which the peer should call, calls itself.
+    platform::Deadline seek_relay; ///< When this end asks other ranks to relay.
+    bool patient = false;          ///< The deadline was extended once, because the peer's system answers.
+    bool resumable = false;        ///< Links that this end makes can be resumed; so can those of the next member.
+    bool checked = false;
+  };
+  [[nodiscard]] Way& way(int peer) { return ways_[static_cast<std::size_t>(peer)]; }
+  [[nodiscard]] const Way& way(int peer) const { return ways_[static_cast<std::size_t>(peer)]; }
+  [[nodiscard]] Reach reachOf(int peer, const Address& address) const;
+  [[nodiscard]] bool isResumable(const Address& peer) const;
+  void dial(int peer);
+  [[nodiscard]] Dialer* dialerOf(int peer);
+  void adoptOwn(int peer, Dialer::Made made);
+  void adopt(Acceptor::Caller caller);
+  void settle(int peer);
+  [[nodiscard]] Status judge(const Hello& hello);
+  void takeRelayed(int peer, int via, platform::Stream stream);
+  [[nodiscard]] std::optional<RelaySearch::Candidate> candidate(int rank) const;
+  void tryOtherWays();
+  [[nodiscard]] std::string otherWays(int peer) const;
+  void dropDialers();
+  [[nodiscard]] bool awaitsCalls(const Link& link) const;
+  [[nodiscard]] bool awaitsCallers() const;
+  void refuseLateCallers();
+
+  const Surroundings with_;
+  const TransportContext& context_;
+  const base::Log& log_;
+  Links<Link>& links_;
+  Patience patience_;
+  std::vector<Way> ways_; ///< By peer.
+  Acceptor acceptor_;
+  RelaySearch relay_search_;
+  Address address_;                              ///< This rank's.
+  std::vector<std::unique_ptr<Dialer>> dialers_; ///< Dialers of links that are not connected yet.
+  platform::Deadline accept_deadline_;           ///< Until all ranks that should call this one have called.
+};
+
+} // namespace goss::transports::tcp
+
+#endif // GOSS_TRANSPORTS_TCP_CONNECTOR_H_
