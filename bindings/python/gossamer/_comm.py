@@ -66,14 +66,16 @@ class Comm:
     def __init__(self, handle: int, timeout: Optional[float] = None) -> None:
         self._handle: Optional[int] = handle
         self._timeout = timeout  # seconds, of calls that name none
-        self._lock = threading.Lock()  # held during every call with the handle that does not block
+        # Held during every call with the handle that does not block. Reentrant: handlers of signals and finalizers, which run
+        # between two bytecodes of the thread that holds it, call abort() and _free().
+        self._lock = threading.RLock()
         self._blocked = 0  # calls inside of the library that do
         self._pending: "set[Operation]" = set()
         self._dropped: "collections.deque[Operation]" = collections.deque()  # whose Request is gone
         self._is_telling = False  # goss_comm_event_fd was called
-        self._watcher: Optional[Watch] = None
+        self._watchers: "dict[asyncio.AbstractEventLoop, Watch]" = {}
         self._memory: "dict[int, Any]" = {}
-        self._dependents: "weakref.WeakSet[Any]" = weakref.WeakSet()  # synchronizers, which close before
+        self._dependents: "weakref.WeakSet[Any]" = weakref.WeakSet()  # synchronizers and torch's futures, which close before
         rank, size = ctypes.c_int32(), ctypes.c_int32()
         check(library.goss_comm_rank(handle, rank))
         check(library.goss_comm_size(handle, size))
@@ -100,7 +102,7 @@ class Comm:
         """Name of the transport that reaches ``peer``, such as "shm"; "self" for this rank."""
         name = ctypes.c_char_p()
         with self._lock:
-            check(library.goss_comm_transport(self._open(), peer, name))
+            check(library.goss_comm_transport(self._open(), _int32(peer, "rank"), name))
             return (name.value or b"").decode()
 
     @property
@@ -126,6 +128,7 @@ class Comm:
 
     def split(self, color: int, key: int = 0) -> "Optional[Comm]":
         """Collective. Ranks of one ``color`` form a communicator, ordered by (key, rank); color below 0: None, joins none."""
+        color, key = _int32(color, "color"), _int32(key, "key")
         return self._make(lambda handle, made: int(library.goss_comm_split(handle, color, key, made)))
 
     def dup(self) -> "Comm":
@@ -168,8 +171,10 @@ class Comm:
             blocked = self._blocked
         if handle is None:
             return
-        if self._watcher is not None:
-            self._watcher.close()
+        watchers = list(self._watchers.values())
+        self._watchers.clear()
+        for watcher in watchers:
+            watcher.close()
         if blocked:  # in other threads: they come back with an error
             library.goss_comm_abort(handle, b"the communicator was closed")
             _waiting.poll(lambda: self._blocked == 0, _LONGEST_CLOSE)
@@ -179,8 +184,7 @@ class Comm:
             operation.abandon(error)
         self._pending.clear()
         self._dropped.clear()
-        if self._watcher is not None:
-            watcher, self._watcher = self._watcher, None
+        for watcher in watchers:
             if not watcher.is_empty() and not watcher.loop.is_closed():
                 watcher.loop.call_soon_threadsafe(watcher.collect)
 
@@ -188,6 +192,10 @@ class Comm:
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if error is not None and self._memory:  # the exception's frames use it; when they are gone, so is the communicator
+            if not self.is_closed:
+                self.abort(f"the block of the communicator was left by {kind.__name__}")
+            return
         self.close()
 
     def __del__(self) -> None:
@@ -344,9 +352,16 @@ class Comm:
     def sendrecv(self, send: Any, dest: int, recv: Any, source: int = ANY_SOURCE, tag: int = 0,
                  **options: OptionValue) -> Optional[Message]:
         """Sends and receives at the same time; cannot deadlock in a ring. Gives what was received."""
+        if options.pop("persistent", False):
+            raise InvalidArgument("sendrecv cannot be persistent; make a persistent send and a persistent recv")
         options["async_op"] = True
+        # A receive cannot be taken back, so everything that would refuse the send is checked before.
+        one = _buffers.readable(send)
+        if not 0 <= dest < self._size or _int32(tag, "tag") < 0:
+            raise InvalidArgument(f"sendrecv: rank {dest} or tag {tag} is none that may be sent to; ranks are 0 to {self._size - 1}, "
+                                  "tags from 0")
         receiving = self.recv(recv, source, tag, **options)
-        sending = self.send(send, dest, tag, **options)
+        sending = self._start("goss_send", (one,), (one.address, one.elements, one.dtype, dest, tag), options)
         sending.wait()
         return receiving.wait()
 
@@ -369,6 +384,7 @@ class Comm:
     def iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Optional[Message]:
         """As probe() without waiting: None when there is no such message."""
         found, message = ctypes.c_int(), _abi.goss_message()
+        source, tag = _int32(source, "rank"), _int32(tag, "tag")
         with self._lock:
             check(library.goss_iprobe(self._open(), source, tag, found, message))
         return Message(message.source, message.tag, message.bytes) if found.value else None
@@ -433,15 +449,17 @@ class Comm:
         options = read(keywords)
         operation = Operation(self, (buffers, options.struct), options.is_persistent)
         request = Request(operation)
+        call = getattr(library, function)
         with self._lock:
-            handle = self._open()
-            self._sweep()
+            self._check_open()
+            swept = self._sweep() if self._dropped else None
             self._pending.add(operation)
             operation.is_told = self._is_telling
-            status = getattr(library, function)(handle, *arguments, options.struct, operation.handle)
+            status = call(self._handle, *arguments, options.struct, operation.handle)
             if status:
                 self._pending.discard(operation)
                 raise last_error(status)
+        del swept  # outside of the lock: buffers run finalizers
         if options.is_async or options.is_persistent:
             return request
         if groups.depth:
@@ -450,8 +468,9 @@ class Comm:
             request.wait()
         return request
 
-    def _sweep(self) -> None:
-        """Frees operations that are complete and that nobody can wait for any more; the lock is held."""
+    def _sweep(self) -> "list[Operation]":
+        """Frees operations that are complete and that nobody can wait for any more, and gives them; the lock is held."""
+        swept = []
         for _ in range(len(self._dropped)):
             operation = self._dropped.popleft()
             if not operation.is_done:
@@ -461,8 +480,10 @@ class Comm:
                 library.goss_request_free(operation.handle)
             if operation.is_done:
                 self._pending.discard(operation)
+                swept.append(operation)
             else:
                 self._dropped.append(operation)
+        return swept
 
     def _call_blocking(self, call: Callable[[int], int], discard: Optional[Callable[[int], Any]] = None) -> None:
         """Makes a call that waits for other ranks, so that Ctrl-C ends the wait and close() does not pull it away."""
@@ -541,9 +562,12 @@ class Comm:
         return descriptor.value
 
     def _watch(self, loop: "asyncio.AbstractEventLoop") -> Watch:
-        if self._watcher is None or self._watcher.loop is not loop:
-            self._watcher = Watch(self, loop)
-        return self._watcher
+        found = self._watchers.get(loop)
+        if found is None:
+            for closed in [other for other in list(self._watchers) if other.is_closed()]:
+                self._watchers.pop(closed, None)
+            found = self._watchers[loop] = Watch(self, loop)
+        return found
 
 
 _alive: "weakref.WeakSet[Comm]" = weakref.WeakSet()
@@ -558,7 +582,7 @@ def _close_all() -> None:
 def _in_child() -> None:
     """After fork(): locks may be held by threads that do not exist here. The library refuses the communicators by itself."""
     for comm in list(_alive):
-        comm._lock = threading.Lock()
+        comm._lock = threading.RLock()
         comm._blocked = 0
 
 

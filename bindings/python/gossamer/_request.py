@@ -5,7 +5,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Generator, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _abi, _waiting
-from ._errors import Error, InvalidArgument, Timeout, check, last_error
+from ._errors import Aborted, Error, InvalidArgument, Timeout, check, last_error
 from ._library import library
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ class Message(NamedTuple):
     nbytes: int  #: actual length, at most that of the receive buffer
 
 
+_UNWRITTEN = -2  # source of a message before the library has written it
+
+
 class Operation:
     """What is lent to the library until it completes: the place of its handle, and the buffers.
 
@@ -36,7 +39,7 @@ class Operation:
         self.comm = comm
         self.handle = ctypes.c_void_p()
         self.flag = ctypes.c_int()
-        self.message = _abi.goss_message()
+        self.message = _abi.goss_message(_UNWRITTEN)
         self.keep: Tuple[Any, ...] = keep
         self.is_done = is_persistent
         self.error: Optional[Error] = None
@@ -47,18 +50,27 @@ class Operation:
         """Whether the operation is complete; never blocks."""
         if self.is_done:
             return True
+        keep = self.keep  # dropped outside of the lock: buffers run finalizers
         with self.comm._lock:
             if self.is_done or self.comm.is_closed:  # close() is about to abandon it
                 return self.is_done
-            if not self.handle:  # an exception of a signal handler came between completion and what follows here
-                self._complete(None)
+            if self.flag.value:
+                self._complete(self._lost_error())
                 return True
             status = library.goss_test(self.handle, self.flag, self.message)
+            if self.is_done:  # a signal handler has closed the communicator
+                return True
             if self.flag.value:
                 self._complete(last_error(status) if status else None)
             else:
                 check(status)
             return self.is_done
+
+    def _lost_error(self) -> Optional[Error]:
+        """The error of an operation that goss_test has completed when an exception of a signal handler took its status away."""
+        if self.message.source != _UNWRITTEN:  # written where the operation has succeeded
+            return None
+        return self.comm.error or Aborted("the operation failed, and the exception of a signal handler took the reason away")
 
     def _complete(self, error: Optional[Error]) -> None:
         self.error = error
@@ -72,7 +84,7 @@ class Operation:
         if not self.is_done:
             self.error = error
         self.is_done = True
-        self.handle = ctypes.c_void_p()
+        self.handle.value = None  # in place: the one who was interrupted while testing it has the object
         self.keep = ()
 
 
@@ -133,11 +145,17 @@ class Request:
             raise InvalidArgument("start: the request is not persistent; give the call persistent=True")
         with operation.comm._lock:
             operation.comm._check_open()
-            check(library.goss_start(operation.handle))
+            if not operation.is_done:
+                raise InvalidArgument("start: the operation is still active; wait for it first")
             operation.flag.value = 0
+            operation.message.source = _UNWRITTEN
             operation.is_told = operation.comm._is_telling
             operation.error = None
             operation.is_done = False
+            status = library.goss_start(operation.handle)
+            if status:
+                operation.is_done = True
+                raise last_error(status)
         return self
 
     def free(self) -> None:
