@@ -88,10 +88,13 @@ def _from_torch(torch: Any, tensor: Any, role: str, is_bits: bool) -> Buffer:
     number, itemsize = _dtype(_torch_types.get(tensor.dtype) or str(tensor.dtype).replace("torch.", ""), role, is_bits)
     if not tensor.is_contiguous():
         raise _not_contiguous(role, "tensor.contiguous()")
+    if tensor.is_neg() or tensor.is_conj():
+        raise InvalidArgument(f"{role} is a view whose memory holds other values; give tensor.resolve_conj().resolve_neg()")
     count, address = tensor.numel(), tensor.data_ptr()
     if count and not address:
         raise InvalidArgument(f"{role} has no memory any more: the storage of the tensor was freed or resized to nothing")
-    return Buffer(address, count, number, itemsize, True, tensor)
+    # A tensor of its own: `p.data = other` gives `tensor` other memory, and its first one to the system.
+    return Buffer(address, count, number, itemsize, True, tensor.detach())
 
 
 # ---- The buffer protocol ----
@@ -184,6 +187,9 @@ def _from_interface(owner: Any, role: str, is_bits: bool) -> Buffer:
     number, itemsize = _dtype(name, role, is_bits)
     if not _is_row_major(shape, interface.get("strides"), itemsize):
         raise _not_contiguous(role, "numpy.ascontiguousarray(array)")
+    if not isinstance(interface.get("data"), tuple):
+        raise TypeError(f"{role} has an __array_interface__ that names no address (data is {interface.get('data')!r}); give "
+                        "numpy.asarray(array)")
     address, is_readonly = interface["data"]
     return Buffer(address, _product(shape), number, itemsize, not is_readonly, owner)
 
@@ -230,7 +236,8 @@ def _from_dlpack(owner: Any, role: str, is_bits: bool) -> Buffer:
         tensor = _DLTensor.from_address(pointer)
     shape = tensor.shape[:tensor.ndim] if tensor.ndim else []
     kind = _DL_TYPES.get(tensor.code, f"DLPack type {tensor.code} of ")
-    number, itemsize = _dtype(_DL_WHOLE.get(tensor.code) or f"{kind}{tensor.bits * tensor.lanes}", role, is_bits)
+    lanes = f"x{tensor.lanes}" if tensor.lanes != 1 else ""  # vectors, which Gossamer does not have
+    number, itemsize = _dtype((_DL_WHOLE.get(tensor.code) or f"{kind}{tensor.bits}") + lanes, role, is_bits)
     if not _is_row_major(shape, tensor.strides[:tensor.ndim] if tensor.strides and tensor.ndim else None, 1):
         raise _not_contiguous(role, "a copy in row-major order")
     return Buffer((tensor.data or 0) + tensor.byte_offset, _product(shape), number, itemsize, is_writable, (owner, capsule))
@@ -246,13 +253,18 @@ def _from_typed(typed: Typed, role: str) -> Buffer:
         raise InvalidArgument(f"{role}: elements of {inner.itemsize} bytes cannot be read as {typed.dtype}, which has {itemsize}")
     if inner.nbytes % itemsize:
         raise InvalidArgument(f"{role} has {inner.nbytes} bytes, which are no whole number of {typed.dtype}")
-    if inner.address % itemsize:
-        raise InvalidArgument(f"{role} does not begin at a multiple of {itemsize} bytes, as {typed.dtype} must")
     return inner._replace(elements=inner.nbytes // itemsize, dtype=number, itemsize=itemsize)
 
 
 def resolve(owner: Any, role: str, is_bits: bool = False) -> Buffer:
     """Where the elements of `owner` lie; `role` names it in errors, such as "the receive buffer"."""
+    buffer = _resolve(owner, role, is_bits)
+    if buffer.address % buffer.itemsize and buffer.elements:
+        raise InvalidArgument(f"{role} does not begin at a multiple of {buffer.itemsize} bytes, the size of its elements; give a copy")
+    return buffer
+
+
+def _resolve(owner: Any, role: str, is_bits: bool) -> Buffer:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(owner, getattr(torch, "Tensor", ())):
         return _from_torch(torch, owner, role, is_bits)

@@ -2,6 +2,7 @@
 
 import atexit
 import collections
+import contextlib
 import ctypes
 import os
 import threading
@@ -102,7 +103,7 @@ class Comm:
         """Name of the transport that reaches ``peer``, such as "shm"; "self" for this rank."""
         name = ctypes.c_char_p()
         with self._lock:
-            check(library.goss_comm_transport(self._open(), _int32(peer, "rank"), name))
+            check(library.goss_comm_transport(self._open(), int32(peer, "rank"), name))
             return (name.value or b"").decode()
 
     @property
@@ -128,7 +129,7 @@ class Comm:
 
     def split(self, color: int, key: int = 0) -> "Optional[Comm]":
         """Collective. Ranks of one ``color`` form a communicator, ordered by (key, rank); color below 0: None, joins none."""
-        color, key = _int32(color, "color"), _int32(key, "key")
+        color, key = int32(color, "color"), int32(key, "key")
         return self._make(lambda handle, made: int(library.goss_comm_split(handle, color, key, made)))
 
     def dup(self) -> "Comm":
@@ -193,7 +194,7 @@ class Comm:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if error is not None and self._memory:  # the exception's frames use it; when they are gone, so is the communicator
-            if not self.is_closed:
+            with contextlib.suppress(Error):
                 self.abort(f"the block of the communicator was left by {kind.__name__}")
             return
         self.close()
@@ -357,7 +358,7 @@ class Comm:
         options["async_op"] = True
         # A receive cannot be taken back, so everything that would refuse the send is checked before.
         one = _buffers.readable(send)
-        if not 0 <= dest < self._size or _int32(tag, "tag") < 0:
+        if not 0 <= dest < self._size or int32(tag, "tag") < 0:
             raise InvalidArgument(f"sendrecv: rank {dest} or tag {tag} is none that may be sent to; ranks are 0 to {self._size - 1}, "
                                   "tags from 0")
         receiving = self.recv(recv, source, tag, **options)
@@ -384,7 +385,7 @@ class Comm:
     def iprobe(self, source: int = ANY_SOURCE, tag: int = ANY_TAG) -> Optional[Message]:
         """As probe() without waiting: None when there is no such message."""
         found, message = ctypes.c_int(), _abi.goss_message()
-        source, tag = _int32(source, "rank"), _int32(tag, "tag")
+        source, tag = int32(source, "rank"), int32(tag, "tag")
         with self._lock:
             check(library.goss_iprobe(self._open(), source, tag, found, message))
         return Message(message.source, message.tag, message.bytes) if found.value else None

@@ -161,6 +161,7 @@ class Synchronizer:
     def gradients(self) -> None:
         """Collective, after the backward pass: all gradients are exchanged, where the method does so."""
         self._begin_step()
+        self._check_places()
         if self.exchanges_gradients:
             for index, tensor in enumerate(self._tensors):
                 if index not in self._told:
@@ -174,11 +175,13 @@ class Synchronizer:
     def step(self) -> None:
         """Collective, after the update: parameters may change. Blocks only in steps in which an exchange must be applied."""
         self._begin_step()
+        self._check_places()
         self._long(library.goss_sync_step)
         self._is_begun = False
 
     def finish(self) -> None:
         """Collective: applies what is in flight, and averages the parameters if they differ. Training may go on."""
+        self._check_places()
         self._long(library.goss_sync_finish)
 
     @contextlib.contextmanager
@@ -208,7 +211,7 @@ class Synchronizer:
     @property
     def spec(self) -> str:
         """The spec with all parameters."""
-        return (self._info.spec or b"").decode()
+        return self._spec
 
     @property
     def exchanges_gradients(self) -> bool:
@@ -262,6 +265,7 @@ class Synchronizer:
         self._info = _abi.goss_sync_info()
         self._info.size = ctypes.sizeof(self._info)
         self._short(library.goss_sync_get_info, self._info)
+        self._spec = (self._info.spec or b"").decode()  # the text goes with the handle
         try:
             self._lent = [self._register(tensor, layer) for tensor, layer in zip(self._tensors, self._layers)]
             if state is not None:
@@ -270,6 +274,13 @@ class Synchronizer:
         except BaseException:
             self._destroy()
             raise
+
+    def _check_places(self) -> None:
+        """The library reads and writes the memory that a parameter had when it was registered."""
+        for tensor, (lent, _) in zip(self._tensors, self._lent):
+            if tensor.is_torch and tensor.parameter.data_ptr() != lent.address:
+                raise InvalidArgument(f"parameter {tensor.name} has moved to other memory (p.data = ..., set_(), module.to()); copy into "
+                                      "it by p.copy_(), or close the synchronizer and make another one")
 
     def _register(self, tensor: _Tensor, layer: int) -> Tuple[Any, ...]:
         """Gives what keeps the memory of the tensor."""

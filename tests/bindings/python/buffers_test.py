@@ -9,6 +9,7 @@ import unittest
 
 import gossamer
 import numpy as np
+from gossamer import _buffers
 
 
 class Interface:
@@ -88,6 +89,28 @@ class Buffers(unittest.TestCase):
         self.assertEqual(target.tolist(), numbers.tolist())
         self.refused(gossamer.InvalidArgument, "not contiguous", Tensor(target.T))
         self.refused(TypeError, "host memory", Tensor(target, device=2))
+
+    def test_refuses_vectors_of_dlpack(self):
+        class Vectors(Tensor):
+            """Elements of four lanes of int8, which are no int32."""
+
+            def __dlpack__(self, stream=None):
+                capsule = self.owner.__dlpack__()
+                pointer = _buffers._capsule_pointer(capsule, b"dltensor")
+                tensor = _buffers._DLTensor.from_address(pointer)
+                tensor.bits, tensor.lanes = 8, 4
+                return capsule
+
+        self.refused(TypeError, "int8x4", Vectors(np.zeros(3, "int32")))
+
+    def test_refuses_an_interface_without_an_address(self):
+        for data in (None, bytearray(24)):
+            self.refused(TypeError, "no address", Interface(np.zeros(3), data=data))
+
+    def test_refuses_memory_that_is_not_aligned(self):
+        crooked = np.frombuffer(bytearray(25), "uint8")[1:].view("float64")
+        self.refused(gossamer.InvalidArgument, "multiple of 8", crooked)
+        self.refused(gossamer.InvalidArgument, "multiple of 8", Interface(crooked))
 
     def test_takes_shapes_of_any_rank_and_no_elements(self):
         for shape in ((), (2, 3), (0,), (1, 5, 1)):

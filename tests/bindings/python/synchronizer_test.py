@@ -137,6 +137,22 @@ def other_uses(comm):
         sync.step()
     alone.close()
 
+    # a parameter that has moved, and what is known of a closed synchronizer
+    model = network()
+    sync = gossamer.Synchronizer(model.named_parameters(), "diloco:h=5", comm=comm)
+    sync.step()
+    model[0].weight.data = model[0].weight.data.clone()
+    for call in (sync.gradients, sync.step, sync.finish):
+        try:
+            call()
+            raise AssertionError("it has moved")
+        except gossamer.InvalidArgument as error:
+            assert "0.weight has moved" in error.text, error
+    spec = str(sync.spec)
+    sync.close()
+    rubbish = [bytes(len(spec)) for _ in range(1000)]
+    assert sync.spec == spec and rubbish
+
     # accumulated gradients
     model = network()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

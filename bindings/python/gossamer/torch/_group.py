@@ -9,7 +9,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch._C import _distributed_c10d as c10d
 
-from .._buffers import DTYPES
+from .._buffers import DTYPES, writable
 from .._comm import ANY_SOURCE, Comm
 from .._errors import Bootstrap, Error, InvalidArgument, Timeout
 from .._request import Request
@@ -20,8 +20,10 @@ Tensors = List[Tensor]
 Finish = Optional[Callable[[], None]]
 
 _BARRIER_TAG = 2**31 - 1
+_FIRST_TENSOR = 1 << 62  # apart from those that the program numbers itself
 _TYPES = frozenset(getattr(torch, name) for name in DTYPES if hasattr(torch, name))
 _OPS = {"SUM": "sum", "PRODUCT": "prod", "MIN": "min", "MAX": "max", "AVG": "avg", "BAND": "band", "BOR": "bor", "BXOR": "bxor"}
+_BITWISE = ("band", "bor", "bxor")
 _BOOL_OPS = {"sum": "lor", "prod": "land", "band": "land", "bor": "lor", "bxor": "lxor"}
 
 
@@ -42,15 +44,62 @@ def op_of(reduce_op: Any, dtype: torch.dtype) -> str:
     """Gossamer's name of a ReduceOp for elements of a type."""
     for name, op in _OPS.items():
         if hasattr(dist.ReduceOp, name) and reduce_op == getattr(dist.ReduceOp, name):
+            if (op == "avg" and dtype == torch.bool) or (op in _BITWISE and dtype.is_floating_point):
+                raise InvalidArgument(f"ReduceOp {name} is not offered for elements of type {dtype}")
             return _BOOL_OPS.get(op, op) if dtype == torch.bool else op
     raise InvalidArgument(f"ReduceOp {reduce_op} is not offered by backend gossamer; it has {', '.join(_OPS)}")
 
 
 def contiguous(tensor: Tensor) -> Tensor:
-    """The tensor, or a contiguous copy of it; sparse ones are refused."""
+    """The tensor, or a contiguous copy of its values; sparse ones and devices are refused."""
     if tensor.layout is not torch.strided:
         raise TypeError(f"backend gossamer has no sparse collectives ({tensor.layout}); give tensor.to_dense()")
-    return tensor.detach().contiguous()
+    if tensor.device.type != "cpu":
+        raise TypeError(f"the tensor is on device {tensor.device}; backend gossamer reads host memory: give tensor.cpu()")
+    return tensor.detach().resolve_conj().resolve_neg().contiguous()
+
+
+def check_written(tensor: Tensor) -> None:
+    """Of a tensor that will be written each element has a place of its own."""
+    if any(stride == 0 and length > 1 for stride, length in zip(tensor.stride(), tensor.shape)):
+        raise InvalidArgument("elements of an output tensor share their memory, as after expand(); give tensor.clone()")
+
+
+def written(tensor: Tensor) -> Tensor:
+    """As contiguous(), of a tensor that will be written."""
+    found = contiguous(tensor)
+    check_written(tensor)
+    return found
+
+
+def check_list(call: str, tensors: Sequence[Tensor], length: int, like: Optional[Tensor] = None) -> None:
+    """There are as many tensors as there must be, of the type of `like`."""
+    if len(tensors) != length:
+        raise InvalidArgument(f"{call}: {len(tensors)} tensors are given where {length} are needed")
+    for one in tensors:
+        if like is not None and one.dtype != like.dtype:
+            raise TypeError(f"{call}: tensors of {one.dtype} and {like.dtype} are mixed; convert one of them")
+
+
+def check_equal(call: str, tensors: Sequence[Tensor], length: int, like: Tensor) -> None:
+    """As check_list(), and all have as many elements as `like`."""
+    check_list(call, tensors, length, like)
+    for one in tensors:
+        if one.numel() != like.numel():
+            raise InvalidArgument(f"{call}: a tensor of the list has {one.numel()} elements, this rank's {like.numel()}")
+
+
+def split_counts(call: str, whole: Tensor, sizes: Sequence[int], ranks: int) -> List[int]:
+    """Elements for each rank of a tensor that is split along dimension 0, by `sizes` or equally."""
+    rows = whole.shape[0] if whole.dim() else 1
+    if not sizes:
+        if rows % ranks:
+            raise InvalidArgument(f"{call}: dimension 0 has {rows} entries, which cannot be divided among {ranks} ranks")
+        return [whole.numel() // ranks] * ranks
+    if len(sizes) != ranks or min(sizes) < 0 or sum(sizes) != rows:
+        raise InvalidArgument(f"{call}: split sizes {list(sizes)} must be {ranks}, one for each rank, and add up to {rows}, the entries "
+                              "of dimension 0")
+    return [size * (whole.numel() // rows if rows else 0) for size in sizes]
 
 
 def as_moved(tensor: Tensor) -> Tensor:
@@ -70,20 +119,22 @@ def copies(pairs: Sequence[Any]) -> Finish:
 
 
 def meet(store: Any, rank: int, size: int, timeout: Optional[float], settings: Dict[str, Any]) -> Comm:
-    """The communicator of ranks that share a store of torch."""
+    """The communicator of ranks that share a store of torch. Ranks that meet in it again use another key: each counts its own
+    meetings there."""
     limits = {name: value for name, value in (("timeout", timeout), ("bootstrap_timeout", timeout)) if value}
     limits.update(settings)
+    key = f"gossamer/{store.add(f'gossamer/meetings of {rank}', 1)}"
     if rank != 0:
-        content = store.get("gossamer")
+        content = store.get(key)
         if content[:1] == b"!":
             raise Bootstrap(f"rank 0 could not begin: {content[1:].decode()}", 0)
         return init(rank, size, bytes(content), **limits)
     try:
         unique_id = UniqueId(**settings)
     except Error as error:
-        store.set("gossamer", b"!" + error.text.encode())
+        store.set(key, b"!" + error.text.encode())
         raise
-    store.set("gossamer", bytes(unique_id))
+    store.set(key, bytes(unique_id))
     return init(rank, size, unique_id, **limits)
 
 
@@ -98,6 +149,7 @@ class Collectives:
         self._completer = Completer(comm)
         self._timeout: Optional[float] = None
         self._barriers = itertools.count()
+        self._numbers = itertools.count(_FIRST_TENSOR)  # of what hooks compress
 
     @property
     def comm(self) -> Comm:
@@ -119,8 +171,11 @@ class Collectives:
     def allreduce(self, tensors: Any, opts: Any = None) -> GroupWork:
         tensors = [tensors] if isinstance(tensors, Tensor) else tensors
         reduce_op = dist.ReduceOp.SUM if opts is None else opts.reduceOp
-        given = [contiguous(one) for one in tensors]
-        requests = [self._comm.all_reduce(one, op=op_of(reduce_op, one.dtype), **self._keywords(opts)) for one in given]
+        given = [written(one) for one in tensors]
+        ops = [op_of(reduce_op, one.dtype) for one in given]
+        for one in given:  # before the first of them starts
+            writable(one)
+        requests = [self._comm.all_reduce(one, op=op, **self._keywords(opts)) for one, op in zip(given, ops)]
         return self._work(requests, list(tensors), copies(list(zip(tensors, given))))
 
     def allreduce_coalesced(self, tensors: Tensors, opts: Any = None) -> GroupWork:
@@ -128,19 +183,21 @@ class Collectives:
 
     def reduce(self, tensors: Tensors, opts: Any) -> GroupWork:
         root = opts.rootRank
-        given = [contiguous(one) for one in tensors]
+        given = [written(one) if self._comm.rank == root else contiguous(one) for one in tensors]
         requests = [self._comm.reduce(one, None, op_of(opts.reduceOp, one.dtype), root, **self._keywords(opts)) for one in given]
         return self._work(requests, list(tensors), copies(list(zip(tensors, given))) if self._comm.rank == root else None)
 
     def _reduce_scatter_base(self, output: Tensor, tensor: Tensor, opts: Any) -> GroupWork:
-        given, got = contiguous(tensor), contiguous(output)
+        given, got = contiguous(tensor), written(output)
         request = self._comm.reduce_scatter(given, got, op_of(opts.reduceOp, given.dtype), **self._keywords(opts))
         return self._work([request], [output], copies([(output, got)]))
 
     def reduce_scatter(self, outputs: Tensors, inputs: Sequence[Tensors], opts: Any) -> GroupWork:
         requests, pairs = [], []
+        check_list("reduce_scatter", outputs, len(inputs))
         for output, parts in zip(outputs, inputs):
-            got = contiguous(output)
+            check_list("reduce_scatter", parts, self._comm.size, output)
+            got = written(output)
             counts = [part.numel() for part in parts]
             whole = torch.cat([contiguous(part).reshape(-1) for part in parts])
             requests.append(self._comm.reduce_scatterv(whole, got, counts, op_of(opts.reduceOp, whole.dtype),
@@ -149,7 +206,8 @@ class Collectives:
         return self._work(requests, list(outputs), copies(pairs))
 
     def reduce_scatter_tensor_coalesced(self, outputs: Tensors, inputs: Tensors, opts: Any) -> GroupWork:
-        given, got = [contiguous(one) for one in inputs], [contiguous(one) for one in outputs]
+        check_list("reduce_scatter", outputs, len(inputs))
+        given, got = [contiguous(one) for one in inputs], [written(one) for one in outputs]
         requests = [self._comm.reduce_scatter(one, place, op_of(opts.reduceOp, one.dtype), **self._keywords(opts))
                     for one, place in zip(given, got)]
         return self._work(requests, list(outputs), copies(list(zip(outputs, got))))
@@ -158,20 +216,24 @@ class Collectives:
 
     def broadcast(self, tensors: Any, opts: Any) -> GroupWork:
         tensors = [tensors] if isinstance(tensors, Tensor) else tensors
-        given = [contiguous(one) for one in tensors]
+        given = [contiguous(one) if self._comm.rank == opts.rootRank else written(one) for one in tensors]
         requests = [self._comm.broadcast(as_moved(one), opts.rootRank, **self._keywords(opts)) for one in given]
-        return self._work(requests, list(tensors), copies(list(zip(tensors, given))))
+        is_root = self._comm.rank == opts.rootRank  # whose tensors stay as they are
+        return self._work(requests, list(tensors), None if is_root else copies(list(zip(tensors, given))))
 
     def _allgather_base(self, output: Tensor, tensor: Tensor, opts: Any = None) -> GroupWork:
-        got = contiguous(output)
+        check_list("all_gather", [tensor], 1, output)
+        got = written(output)
         request = self._comm.all_gather(as_moved(contiguous(tensor)), as_moved(got), **self._keywords(opts))
         return self._work([request], [output], copies([(output, got)]))
 
     def allgather(self, outputs: Sequence[Tensors], tensors: Tensors, opts: Any = None) -> GroupWork:
         requests, pairs = [], []
+        check_list("all_gather", tensors, len(outputs))
         for places, tensor in zip(outputs, tensors):
-            if len(places) != self._comm.size:
-                raise InvalidArgument(f"all_gather: {len(places)} output tensors for {self._comm.size} ranks; give one for each")
+            check_list("all_gather", places, self._comm.size, tensor)
+            for place in places:
+                check_written(place)
             given = contiguous(tensor)
             counts = [place.numel() for place in places]
             whole = torch.empty(sum(counts), dtype=given.dtype)
@@ -187,10 +249,16 @@ class Collectives:
 
     def allgather_coalesced(self, outputs: Sequence[Tensors], tensors: Tensors, opts: Any = None) -> GroupWork:
         """`outputs` has a list for each rank."""
+        check_list("all_gather", outputs, self._comm.size)
+        for each in outputs:
+            check_list("all_gather", each, len(tensors))
         return self.allgather([list(each) for each in zip(*outputs)], tensors, opts)
 
     def allgather_into_tensor_coalesced(self, outputs: Tensors, tensors: Tensors, opts: Any = None) -> GroupWork:
-        got = [contiguous(one) for one in outputs]
+        check_list("all_gather", outputs, len(tensors))
+        for output, tensor in zip(outputs, tensors):
+            check_list("all_gather", [tensor], 1, output)
+        got = [written(one) for one in outputs]
         requests = [self._comm.all_gather(as_moved(contiguous(one)), as_moved(place), **self._keywords(opts))
                     for one, place in zip(tensors, got)]
         return self._work(requests, list(outputs), copies(list(zip(outputs, got))))
@@ -200,13 +268,18 @@ class Collectives:
         if self._comm.rank != opts.rootRank:
             request = self._comm.gather(as_moved(given), None, opts.rootRank, **self._keywords(opts))
             return self._work([request], [])
+        check_equal("gather", outputs[0], self._comm.size, given)
+        for place in outputs[0]:
+            check_written(place)
         whole = torch.empty(given.numel() * self._comm.size, dtype=given.dtype)
         request = self._comm.gather(as_moved(given), as_moved(whole), opts.rootRank, **self._keywords(opts))
-        return self._work([request], outputs[0], copies(list(zip(outputs[0], whole.split(given.numel() or 1)))))
+        return self._work([request], outputs[0], copies(list(zip(outputs[0], whole.split([given.numel()] * self._comm.size)))))
 
     def scatter(self, outputs: Tensors, tensors: Sequence[Tensors], opts: Any) -> GroupWork:
-        got = contiguous(outputs[0])
+        got = written(outputs[0])
         is_root = self._comm.rank == opts.rootRank
+        if is_root:
+            check_equal("scatter", tensors[0], self._comm.size, got)
         whole = torch.cat([contiguous(one).reshape(-1) for one in tensors[0]]) if is_root else None
         request = self._comm.scatter(None if whole is None else as_moved(whole), as_moved(got), opts.rootRank,
                                      **self._keywords(opts))
@@ -214,20 +287,22 @@ class Collectives:
 
     def alltoall_base(self, output: Tensor, tensor: Tensor, output_sizes: Sequence[int], input_sizes: Sequence[int],
                       opts: Any = None) -> GroupWork:
-        given, got = contiguous(tensor), contiguous(output)
-        size = self._comm.size
+        check_list("all_to_all", [tensor], 1, output)
+        given, got = contiguous(tensor), written(output)
+        unit = 1 if given.dtype in _TYPES else given.element_size()
 
         def counts(whole: Tensor, sizes: Sequence[int]) -> List[int]:
-            unit = 1 if whole.dtype in _TYPES else whole.element_size()
-            if not sizes:
-                return [whole.numel() // size * unit] * size
-            return [rows * (whole.numel() // whole.shape[0] if whole.shape[0] else 0) * unit for rows in sizes]
+            return [count * unit for count in split_counts("all_to_all", whole, sizes, self._comm.size)]
 
         request = self._comm.all_to_allv(as_moved(given), as_moved(got), counts(given, input_sizes), counts(got, output_sizes),
                                          **self._keywords(opts))
         return self._work([request], [output], copies([(output, got)]))
 
     def alltoall(self, outputs: Tensors, tensors: Tensors, opts: Any = None) -> GroupWork:
+        check_list("all_to_all", tensors, self._comm.size, tensors[0])
+        check_list("all_to_all", outputs, self._comm.size, tensors[0])
+        for place in outputs:
+            check_written(place)
         given = torch.cat([contiguous(one).reshape(-1) for one in tensors])
         got = torch.empty(sum(one.numel() for one in outputs), dtype=given.dtype)
         unit = 1 if given.dtype in _TYPES else given.element_size()
@@ -238,10 +313,10 @@ class Collectives:
     # ---- Messages ----
 
     def send(self, tensors: Tensors, dst: int, tag: int = 0) -> GroupWork:
-        return self._work([self._comm.send(as_moved(contiguous(tensors[0])), dst, tag, async_op=True)], list(tensors))
+        return self._work([self._comm.send(as_moved(contiguous(tensors[0])), dst, tag, async_op=True)], [])
 
     def recv(self, tensors: Tensors, src: int, tag: int = 0) -> GroupWork:
-        got = contiguous(tensors[0])
+        got = written(tensors[0])
         request = self._comm.recv(as_moved(got), src, tag, async_op=True)
         return self._work([request], list(tensors), copies([(tensors[0], got)]))
 

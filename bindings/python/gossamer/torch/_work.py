@@ -1,19 +1,22 @@
 """Started collectives as torch.distributed sees them."""
 
+import collections
 import os
 import select
+import sys
 import threading
 import time
-from typing import Any, Callable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Deque, List, Optional, Sequence, Tuple
 
 import torch
 from torch._C._distributed_c10d import Work
 
 from .._comm import Comm
-from .._errors import Error
+from .._errors import Error, Timeout
 from .._request import Request
 
 _PAUSE = 0.001
+_OWN_REFERENCES = 3  # to a work that Completer alone keeps: its dictionary's, a variable's, and the argument's of getrefcount()
 
 
 def seconds(timeout: Any) -> Optional[float]:
@@ -27,7 +30,7 @@ class Pending:
 
     def __init__(self, requests: Sequence[Request], result: Any, finish: Optional[Callable[[], None]]):
         self.requests = requests
-        self.error: Optional[Error] = None
+        self.error: Optional[Exception] = None
         self._result = result
         self._finish = finish
         self._lock = threading.Lock()
@@ -49,17 +52,24 @@ class Pending:
                 return
             self.error = next((request.exception() for request in self.requests if request.exception()), None)
             if self._finish is not None and self.error is None:
-                with torch.no_grad():
-                    self._finish()
+                try:
+                    with torch.no_grad():
+                        self._finish()
+                except Exception as error:  # pylint: disable=broad-except
+                    self.error = error
+            self._finish = None
             self._is_finished = True
 
     def wait(self, limit: Optional[float]) -> None:
         """Raises the error, or Timeout when the limit of the wait, in seconds, has passed."""
+        deadline = None if limit is None else time.monotonic() + limit
         for request in self.requests:
             try:
-                request.wait(limit)
-            except Error:
+                request.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
+            except Error as error:
                 if not request._operation.is_done:
+                    if isinstance(error, Timeout):
+                        raise Timeout(f"the operation is not complete after {limit:g} s; it goes on") from None
                     raise
         self.end()
         self.value()
@@ -69,6 +79,10 @@ class Pending:
         if self.error is not None:
             raise self.error
         return self._result
+
+    def drop_result(self) -> None:
+        """Gives the tensors of what has ended back."""
+        self._result = []
 
 
 class GroupWork(Work):
@@ -82,8 +96,11 @@ class GroupWork(Work):
         completer.keep(self)
 
     def wait(self, timeout: Any = None) -> bool:
-        self._completer.forget(self)
-        self.pending.wait(seconds(timeout))
+        try:
+            self.pending.wait(seconds(timeout))
+        finally:
+            if self.pending.poll():
+                self._completer.forget(self)
         return True
 
     def synchronize(self) -> None:
@@ -95,7 +112,7 @@ class GroupWork(Work):
     def is_success(self) -> bool:
         return self.pending.poll() and self.pending.error is None
 
-    def exception(self) -> Optional[Error]:
+    def exception(self) -> Optional[Exception]:
         return self.pending.error if self.pending.poll() else None
 
     def result(self) -> Any:
@@ -109,34 +126,176 @@ class GroupWork(Work):
     _source_rank = source_rank  # of torch.distributed.recv
 
     def get_future(self) -> "torch.futures.Future[Any]":
+        future = self._completer.future(self.pending)
         self._completer.forget(self)
-        return self._completer.future(self.pending)
+        return future
 
     getFuture = get_future  # of newer torch
+
+
+class _Futures:
+    """Sets futures in the background when what they stand for has ended. Threads keep it, and it does not keep the communicator.
+
+    One thread at a time leads: it waits for the descriptor. Before it runs callbacks, which may wait for other futures, it lets
+    another one lead; those that have nothing to do wait for their turn.
+    """
+
+    def __init__(self, comm: Comm):
+        self._descriptor = comm._told()  # tells of operations that start from now on
+        self._waiting: "List[Tuple[Pending, torch.futures.Future[Any]]]" = []
+        self._turn = threading.Condition(threading.RLock())  # guards everything here; reentrant for finalizers
+        self._idle = 0
+        self._is_led = False
+        self._is_coming = False  # a thread that will lead
+        self._is_closed = False  # the descriptor is about to go
+        self._process = os.getpid()
+        self._reading, self._wake = os.pipe()
+        os.set_blocking(self._reading, False)
+        os.set_blocking(self._wake, False)
+        comm._dependents.add(self)
+
+    def add(self, pending: Pending, event: "torch.futures.Future[Any]") -> None:
+        with self._turn:
+            self._waiting.append((pending, event))
+            if self._is_led:
+                self._wake_leader()
+            elif not self._is_coming:
+                self._find_leader()
+
+    def _find_leader(self) -> None:
+        """Nobody leads: lets another thread do it."""
+        self._is_coming = True
+        if self._idle:
+            self._turn.notify()
+        else:
+            threading.Thread(target=self._run, name="gossamer-futures", daemon=True).start()
+
+    def _wake_leader(self) -> None:
+        if self._wake >= 0:
+            try:
+                os.write(self._wake, b"\1")
+            except BlockingIOError:
+                pass  # it is full of what wakes
+
+    def _run(self) -> None:
+        while True:
+            with self._turn:
+                while self._is_led or not self._waiting:
+                    if self._is_closed and not self._waiting:
+                        self._is_coming = False
+                        return
+                    self._idle += 1
+                    self._turn.wait()
+                    self._idle -= 1
+                self._is_led = True
+                self._is_coming = False
+            ended = self._lead()
+            with self._turn:
+                self._is_led = False
+                if self._waiting:
+                    self._find_leader()
+                if self._is_closed:
+                    self._turn.notify_all()
+            while ended:
+                ended.pop(0).set_result(None)
+
+    def _lead(self) -> "List[torch.futures.Future[Any]]":
+        """Waits until some have ended, or the descriptor goes."""
+        poll = select.poll()
+        if not self._is_closed:
+            poll.register(self._descriptor, select.POLLIN)
+            poll.register(self._reading, select.POLLIN)
+        while not self._is_closed:
+            waiting = self._waiting
+            ended = self._collect()
+            if ended:
+                return ended
+            is_timed = any(not request._operation.is_told for pending, _ in waiting for request in pending.requests)
+            ready = [descriptor for descriptor, _ in poll.poll(1000 * _PAUSE if is_timed else None)]
+            if self._reading in ready:
+                self._drain()
+            elif ready:
+                ended = self._collect()
+                if ended:
+                    return ended
+                time.sleep(_PAUSE)  # of another thread, which has not collected it yet
+        with self._turn:
+            self._is_led = False
+            self._turn.notify_all()
+        while True:
+            ended = self._collect()  # the communicator ends all of them
+            if ended or not self._waiting:
+                return ended
+            time.sleep(_PAUSE)
+
+    def _collect(self) -> "List[torch.futures.Future[Any]]":
+        """Takes out what has ended."""
+        with self._turn:
+            waiting = list(self._waiting)
+        ended = [one for one in waiting if one[0].poll()]
+        if ended:
+            with self._turn:
+                ended = [one for one in ended if one in self._waiting]
+                self._waiting = [one for one in self._waiting if one not in ended]
+        return [event for _, event in ended]
+
+    def _drain(self) -> None:
+        try:
+            while os.read(self._reading, 4096):
+                pass
+        except BlockingIOError:
+            pass
+
+    def _destroy(self) -> None:
+        """The communicator is about to close the descriptor, and then ends every operation."""
+        if os.getpid() != self._process:  # a child: the threads are the parent's
+            return
+        with self._turn:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            self._wake_leader()
+            self._turn.notify_all()
+            while self._is_led:
+                self._turn.wait()
+            for descriptor in (self._reading, self._wake):
+                os.close(descriptor)
+            self._reading = self._wake = -1
 
 
 class Completer:
     """Completes the futures of works in the background, so that DDP overlaps communication with the backward pass."""
 
     _MOST_KEPT = 1000
+    _LOOKS = 2  # at works that nobody has waited for, at each new one
 
     def __init__(self, comm: Comm):
         self._comm = comm
         # torch's C++ code may hold a work whose Python half would be gone but for this: torch 1.13 does not keep it.
         self._kept: "dict[int, GroupWork]" = {}
-        self._waiting: "List[Tuple[Pending, torch.futures.Future[Any]]]" = []
+        self._full: Deque[int] = collections.deque()  # keys of works that may still have tensors
+        self._futures: Optional[_Futures] = None
         self._lock = threading.Lock()
-        self._thread: Optional[threading.Thread] = None
-        self._wake = -1
-        self._descriptor = -1
-        self._is_closed = False
 
     def keep(self, work: GroupWork) -> None:
         """Keeps `work` until somebody has waited for it or taken its future."""
-        if len(self._kept) > self._MOST_KEPT:  # nobody waits for these: sends, as a rule
+        for _ in range(min(self._LOOKS, len(self._full))):
+            self._empty(self._full.popleft())
+        if len(self._kept) > self._MOST_KEPT:
             for key in [key for key, one in list(self._kept.items()) if one.pending.poll()]:
                 self._kept.pop(key, None)
         self._kept[id(work)] = work
+        self._full.append(id(work))
+
+    def _empty(self, key: int) -> None:
+        """Nobody has waited for a work, such as a send: drops its tensors when it has ended and the program has let it go."""
+        work = self._kept.get(key)
+        if work is None:
+            return
+        if sys.getrefcount(work) <= _OWN_REFERENCES and work.pending.poll():
+            work.pending.drop_result()
+        else:
+            self._full.append(key)
 
     def forget(self, work: GroupWork) -> None:
         self._kept.pop(id(work), None)
@@ -149,55 +308,12 @@ class Completer:
             event.set_result(None)
             return future
         with self._lock:
-            if self._thread is None:
-                self._start()
-            self._waiting.append((pending, event))
-        os.write(self._wake, b"\1")
+            if self._futures is None:
+                self._futures = _Futures(self._comm)
+        self._futures.add(pending, event)
         return future
-
-    def _start(self) -> None:
-        """The descriptor tells of operations that start from now on."""
-        self._descriptor = self._comm._told()
-        self._reading, self._wake = os.pipe()
-        os.set_blocking(self._reading, False)
-        self._thread = threading.Thread(target=self._run, name="gossamer-futures", daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        poll = select.poll()
-        poll.register(self._descriptor, select.POLLIN)
-        poll.register(self._reading, select.POLLIN)
-        while not self._is_closed:
-            with self._lock:
-                is_timed = any(not request._operation.is_told for pending, _ in self._waiting for request in pending.requests)
-            ready = [descriptor for descriptor, _ in poll.poll(1000 * _PAUSE if is_timed else None)]
-            if self._reading in ready:
-                self._drain()
-            if not self._collect() and self._descriptor in ready:
-                time.sleep(_PAUSE)  # of another thread, which has not collected it yet
-        os.close(self._reading)
-        os.close(self._wake)
-
-    def _drain(self) -> None:
-        try:
-            while os.read(self._reading, 4096):
-                pass
-        except BlockingIOError:
-            pass
-
-    def _collect(self) -> bool:
-        """Sets the futures of works that have ended; whether there was one."""
-        with self._lock:
-            ended = [one for one in self._waiting if one[0].poll()]
-            self._waiting = [one for one in self._waiting if one not in ended]
-        for _, event in ended:
-            event.set_result(None)
-        return bool(ended)
 
     def close(self) -> None:
         """The communicator is closed, and every operation with it."""
-        self._is_closed = True
-        if self._thread is not None:
-            self._collect()
-            os.write(self._wake, b"\1")
         self._kept.clear()
+        self._full.clear()

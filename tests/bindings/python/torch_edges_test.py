@@ -1,0 +1,232 @@
+"""torch.distributed over backend gossamer where programs err, wait within callbacks, or make groups again."""
+
+import datetime
+import gc
+import os
+import tempfile
+import threading
+import time
+import unittest
+import weakref
+
+import ranks
+
+try:
+    import torch
+    import torch.distributed as dist
+except ImportError:
+    torch = None
+
+MOST = datetime.timedelta(seconds=15)
+
+
+def refused(error, words, call):
+    try:
+        call()
+    except error as refusal:
+        assert words in str(refusal), refusal
+    else:
+        raise AssertionError(f"not refused: {words}")
+
+
+class Bucket:
+    """What DDP hands to a hook."""
+
+    def __init__(self, values, parameters):
+        self.values, self.of = values, parameters
+
+    def buffer(self):
+        return self.values
+
+    def parameters(self):
+        return self.of
+
+
+def check_hooks(comm):
+    """Error feedback belongs to one hook and one model, and goes with the hook."""
+    import gossamer.torch  # pylint: disable=import-outside-toplevel
+
+    values, models = torch.arange(1.0, 1001), [[torch.nn.Parameter(torch.zeros(1000))] for _ in range(3)]
+    empty = len(comm.codec_state_export())
+    one, other = gossamer.torch.hook("topk:ratio=0.1+ef"), gossamer.torch.hook("topk:ratio=0.1+ef")
+    one(None, Bucket(values.clone(), models[0])).wait()
+    for hook, model in ((other, models[1]), (one, models[2])):
+        assert not hook(None, Bucket(torch.zeros(1000), model)).wait().any()
+    assert one(None, Bucket(torch.zeros(1000), models[0])).wait().any()
+    ids = tuple(map(id, models[0]))
+    of = one.__closure__[[name for name in one.__code__.co_freevars].index("buckets")].cell_contents
+    numbers = next(iter(of.values()))._numbers
+    numbers[ids] = numbers[ids][0], (weakref.ref(models[1][0]),)  # as if another parameter had come to lie there
+    assert not one(None, Bucket(torch.zeros(1000), models[0])).wait().any()
+    del one, other, hook, of, numbers
+    gc.collect()
+    assert len(comm.codec_state_export()) < empty + 1000, (len(comm.codec_state_export()), empty)  # a residual has 4000 bytes
+
+
+def check_futures(comm, size):
+    """Callbacks wait for other futures, and errors of one harm no other."""
+    later = dist.all_reduce(torch.ones(300_000), async_op=True).get_future()
+
+    def nested(_):
+        inner = torch.ones(100_000)
+        dist.all_reduce(inner, async_op=True).get_future().wait()
+        return inner[0].item()
+
+    assert dist.all_reduce(torch.ones(300_000), async_op=True).get_future().then(nested).wait() == size
+    from gossamer.torch import _hooks, _work  # pylint: disable=import-outside-toplevel
+
+    group = _hooks.group_of()
+    one, other = [group.recv([torch.zeros(1)], comm.rank, tag).get_future() for tag in (51, 52)]
+    waiting = one.then(lambda _: other.wait()[0].item())  # for one that was made before
+    for tag in (51, 52):
+        comm.send(torch.full((1,), float(tag)), comm.rank, tag)
+        time.sleep(0.05)
+    assert waiting.wait() == 52
+    later.wait()
+    # what fails after the operation
+
+    def fails():
+        raise ValueError("copying failed")
+
+    pending = _work.Pending([comm.all_reduce(torch.ones(500_000), async_op=True)], None, fails)
+    refused(RuntimeError, "copying failed", lambda: group._completer.future(pending).wait())
+    assert dist.all_reduce(torch.ones(200_000), async_op=True).get_future().wait() is not None
+    refused(RuntimeError, "clone", lambda: dist.all_reduce(torch.zeros(1).expand(1000), async_op=True))
+
+
+def futures_threads():
+    return [thread for thread in threading.enumerate() if thread.name == "gossamer-futures"]
+
+
+def check_life(comm):
+    """A group that is dropped goes, with its thread; the tensors of works that nobody waits for go."""
+    from gossamer.torch import GossamerGroup, _hooks  # pylint: disable=import-outside-toplevel
+
+    before = len(futures_threads())
+    group = GossamerGroup(comm.dup())
+    values = torch.ones(1_000_000)
+    group.allreduce([values]).get_future().wait()
+    gone = weakref.ref(group.comm)
+    del group
+    gc.collect()
+    deadline = time.monotonic() + 5
+    while (gone() is not None or len(futures_threads()) > before) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert gone() is None and len(futures_threads()) == before, (gone(), futures_threads())
+    # a future that waits when the group is shut down
+    group = GossamerGroup(comm.dup())
+    never = group.recv([torch.zeros(1)], comm.rank).get_future()
+    group.shutdown()
+    refused(RuntimeError, "closed", never.wait)
+
+    tensors = []
+    for _ in range(20):
+        tensor = torch.ones(1000)
+        tensors.append(weakref.ref(tensor))
+        dist.all_reduce(tensor, async_op=True)
+    del tensor
+    for _ in range(20):
+        dist.barrier()
+    assert sum(one() is not None for one in tensors) < 3, [one() is not None for one in tensors]
+    group = _hooks.group_of()
+    work = group._work([comm.recv(torch.zeros(1), comm.rank, tag, async_op=True) for tag in (91, 92, 93)], [])
+    began = time.monotonic()
+    refused(RuntimeError, "0.3 s", lambda: work.wait(datetime.timedelta(seconds=0.3)))
+    assert time.monotonic() - began < 0.55 and id(work) in group._completer._kept
+    for tag in (91, 92, 93):
+        comm.send(torch.zeros(1), comm.rank, tag)
+    assert work.wait() and id(work) not in group._completer._kept
+
+
+def check_shapes(rank, size):
+    """What does not fit is refused on all ranks, before anything is sent."""
+    assert size == 2
+    ones, short = torch.ones, [torch.zeros(1)] * 2
+    refused(ValueError, "divided", lambda: dist.all_to_all_single(torch.zeros(5), ones(5)))
+    refused(ValueError, "divided", lambda: dist.all_to_all_single(torch.zeros(3, 2), ones(3, 2)))
+    refused(ValueError, "add up", lambda: dist.all_to_all_single(torch.zeros(4), ones(4), [1, 1], [1, 1]))
+    from gossamer.torch import _hooks  # pylint: disable=import-outside-toplevel
+
+    group, options = _hooks.group_of(), type("Options", (), {"rootRank": rank, "timeout": None})
+    # each rank as root: torch's own checks lie above
+    refused(ValueError, "elements", lambda: group.scatter([torch.zeros(2)], [[ones(3), ones(1)]], options))
+    refused(ValueError, "needed", lambda: group.scatter([torch.zeros(2)], [[ones(2)]], options))
+    refused(ValueError, "needed", lambda: group.gather([[torch.zeros(2)]], [ones(2)], options))
+    refused(ValueError, "elements", lambda: group.gather([[torch.zeros(3), torch.zeros(1)]], [ones(2)], options))
+    refused(ValueError, "needed", lambda: group.alltoall([torch.zeros(1)], [ones(1)] * 2))
+    refused(ValueError, "needed", lambda: group.allgather_into_tensor_coalesced([torch.zeros(2)], [ones(1)] * 2))
+    refused(ValueError, "needed", lambda: group.allgather([short, short], [ones(1)]))
+    refused(TypeError, "mixed", lambda: group._allgather_base(torch.zeros(2, dtype=torch.complex64), ones(2, dtype=torch.float64)))
+    # nothing of a list starts when one of it cannot
+    before = group.comm.counters().operations
+    refused(TypeError, "int16", lambda: group.allreduce([ones(3), ones(3, dtype=torch.int16)]))
+    bits = type("Options", (), {"reduceOp": dist.ReduceOp.BAND, "timeout": None})
+    refused(ValueError, "BAND", lambda: group.allreduce([ones(3, dtype=torch.int32), ones(3)], bits))
+    assert group.comm.counters().operations == before
+    # views whose memory holds other values
+    turned = torch.tensor([1 + 2j]).conj()
+    got = [torch.zeros(1, dtype=torch.complex64) for _ in range(size)]
+    group.allgather([got], [turned]).wait()
+    assert all(one.item() == 1 - 2j for one in got)
+    negative = turned.imag
+    assert negative.is_neg()
+    got = [torch.zeros(1) for _ in range(size)]
+    dist.all_gather(got, negative)
+    assert all(one.item() == -2 for one in got)
+    dist.all_reduce(negative)
+    assert negative.item() == -2 * size
+    refused(ValueError, "resolve_neg", lambda: group.comm.all_reduce(torch.tensor([1 + 2j]).conj().imag))
+
+
+def check_buffers():
+    """A tensor's memory is kept, also when the tensor gets another one."""
+    from gossamer import _buffers  # pylint: disable=import-outside-toplevel
+
+    parameter = torch.nn.Parameter(torch.zeros(10))
+    buffer = _buffers.resolve(parameter, "it")
+    parameter.data = torch.ones(10)
+    assert buffer.keep.data_ptr() == buffer.address != parameter.data_ptr()
+
+
+def check_meeting(store, rank, size):
+    """Ranks that have met over a store may do so again, after an error too. (torch's own barrier in 1.13 may not: so no groups.)"""
+    from gossamer import Error  # pylint: disable=import-outside-toplevel
+    from gossamer.torch import _group  # pylint: disable=import-outside-toplevel
+
+    for settings in ({}, {"transport": "pigeon"}, {}):
+        try:
+            with _group.meet(store, rank, size, MOST.total_seconds(), settings) as comm:
+                value = torch.ones(1)
+                comm.all_reduce(value)
+                assert value.item() == size and not settings
+        except Error as error:
+            assert settings, error
+
+
+def edges():
+    import gossamer.torch  # pylint: disable=import-outside-toplevel
+
+    torch.set_num_threads(1)
+    rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    store = dist.FileStore(os.environ["GOSSAMER_TEST_STORE"], size)
+    dist.init_process_group("gossamer", store=store, rank=rank, world_size=size, timeout=MOST)
+    comm = gossamer.torch.communicator()
+    check_hooks(comm)
+    check_futures(comm, size)
+    check_life(comm)
+    check_shapes(rank, size)
+    check_buffers()
+    dist.barrier()
+    dist.destroy_process_group()
+    check_meeting(dist.PrefixStore("again", store), rank, size)
+
+
+@unittest.skipIf(torch is None, "torch is not installed (scripts/install-deps --torch)")
+class Edges(unittest.TestCase):
+    def test_errors_callbacks_and_groups_made_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ranks.finish(ranks.body(2, "torch_edges_test", "edges", {"GOSSAMER_TEST_STORE": os.path.join(folder, "store")}))
+
+
+if __name__ == "__main__":
+    unittest.main()
