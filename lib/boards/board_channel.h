@@ -12,6 +12,7 @@
 #include "call/call.h"
 #include "gossamer/board.h"
 #include "platform/memory/adaptive_copy.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -80,21 +81,21 @@ class BoardChannel {
   enum class Outcome : std::uint8_t { waiting, done, mismatch };
   /// Makes progress without blocking, looking up to `looks` times for the bytes of a rank. Collectives take turns: only
   /// the one that enter() or leave() has named may advance.
-  Outcome advance(BoardCollective& work, int looks = 1);
+  Outcome advance(BoardCollective& work, int looks = 1) GOSS_ON_LOOP;
   /// After a mismatch: the envelope of the call of rank work.next.
   [[nodiscard]] Envelope envelopeOf(const BoardCollective& work) const;
   /// Wakes the ranks that sleep, because this rank has written.
-  void wakeOthers() { board_->wake(others_); }
+  void wakeOthers() GOSS_ON_LOOP { board_->wake(others_); }
   /// The first rank whose bytes (or, before this rank has written, whose progress) are awaited; -1: none.
-  [[nodiscard]] int awaited(const BoardCollective& work) const;
+  [[nodiscard]] int awaited(const BoardCollective& work) const GOSS_ON_LOOP;
   /// Appends all such ranks.
-  void appendAwaited(const BoardCollective& work, std::vector<int>& ranks) const;
+  void appendAwaited(const BoardCollective& work, std::vector<int>& ranks) const GOSS_ON_LOOP;
 
   /// Queues the operation. Returns whether its turn is now; otherwise the leave() that ends the previous turn returns
   /// it.
-  bool enter(Operation& operation);
+  bool enter(Operation& operation) GOSS_ON_LOOP;
   /// Ends the operation's turn. Returns the next operation, or null.
-  Operation* leave(Operation& operation);
+  Operation* leave(Operation& operation) GOSS_ON_LOOP;
 
  private:
   static constexpr std::uint64_t kSlots = 4;

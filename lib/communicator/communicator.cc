@@ -23,13 +23,13 @@ Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, 
       peers_{group_, context_, mesh_, world_->control()},
       detector_(peers_, operations_,
                 {std::chrono::milliseconds(world_->config().silence_ms),
-                 [this](int world_rank) { return world_->isSeenToRun(world_rank); }}),
-      failing_(peers_, operations_, world_->log(), [this](int except) { world_->flushControlOnLoop(except); }),
+                 [this](int world_rank) GOSS_ON_LOOP { return world_->isSeenToRun(world_rank); }}),
+      failing_(peers_, operations_, world_->log(),
+               [this](int except) GOSS_ON_LOOP { world_->flushControlOnLoop(except); }),
       mismatches_(peers_, operations_, failing_),
       shrink_(peers_, operations_, failing_, world_->log(),
-              [this](std::uint32_t wanted, unsigned raised) {
-                return world_->contextsOnLoop().reserve(wanted, context_, raised);
-              }),
+              [this](std::uint32_t wanted, unsigned raised)
+                  GOSS_ON_LOOP { return world_->contextsOnLoop().reserve(wanted, context_, raised); }),
       collectives_({group_, context_, default_timeout_ms_, engine_, mesh_, operations_, boards_.get(), references_,
                     failing_, mismatches_},
                    makePlanner()),

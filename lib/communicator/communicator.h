@@ -21,6 +21,7 @@
 #include "mesh/group.h"
 #include "messages/messenger.h"
 #include "platform/fork.h"
+#include "platform/thread_safety.h"
 #include "state/reference_store.h"
 #include "world/communicator_events.h"
 
@@ -65,9 +66,9 @@ class Communicator final : private OperationHost, private CommunicatorEvents {
   /// Waits for what these have started.
   [[nodiscard]] Requests& requests() { return requests_; }
   /// Under the engine's lock.
-  [[nodiscard]] OperationTable& operations() { return operations_; }
+  [[nodiscard]] OperationTable& operations() GOSS_ON_LOOP { return operations_; }
   /// What error feedback keeps. Under the engine's lock.
-  [[nodiscard]] ReferenceStore& references() { return references_; }
+  [[nodiscard]] ReferenceStore& references() GOSS_ON_LOOP { return references_; }
 
   /// As goss_comm_event_fd.
   Result<int> eventFd();
@@ -81,11 +82,11 @@ class Communicator final : private OperationHost, private CommunicatorEvents {
   Result<std::unique_ptr<Communicator>> split(std::int32_t color, std::int32_t key);
 
  private:
-  void expired(Operation& operation) override;
-  void probeDue(Operation& operation, TimePoint now) override;
-  void startUnposted(Operation& operation) override;
-  void handleControl(int rank, const ControlMessage& message) override;
-  void handlePeerLost(int rank, const Status& status, bool departed) override;
+  void expired(Operation& operation) GOSS_ON_LOOP override;
+  void probeDue(Operation& operation, TimePoint now) GOSS_ON_LOOP override;
+  void startUnposted(Operation& operation) GOSS_ON_LOOP override;
+  void handleControl(int rank, const ControlMessage& message) GOSS_ON_LOOP override;
+  void handlePeerLost(int rank, const Status& status, bool departed) GOSS_ON_LOOP override;
   [[nodiscard]] Planner makePlanner() const;
 
   const std::shared_ptr<World> world_;

@@ -9,6 +9,7 @@
 #include "gossamer/gossamer.h"
 #include "gossamer/status.h"
 #include "messages/messenger.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -33,14 +34,14 @@ class Requests {
   [[nodiscard]] Status failureOf(const Operation& operation);
 
   /// As finish(), of an operation that is not active.
-  Status finishOnLoop(Operation& operation, goss_message* message);
+  Status finishOnLoop(Operation& operation, goss_message* message) GOSS_ON_LOOP;
   /// finish() for each, which are of this communicator or null. Afterwards all but the persistent ones are null.
   /// Returns the first error in their order.
   Status finishAll(std::span<Operation*> operations);
   [[nodiscard]] OperationTable& operations() { return operations_; }
 
  private:
-  void releaseOnLoop(Operation& operation);
+  void releaseOnLoop(Operation& operation) GOSS_ON_LOOP;
 
   OperationTable& operations_;
   Messenger& messages_;

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "platform/thread_safety.h"
+
 namespace goss {
 
 namespace {
@@ -28,7 +30,7 @@ class AllBlockedCallsGuard {
   AllBlockedCallsGuard& operator=(const AllBlockedCallsGuard&) = delete;
 
   /// Requests::finishOnLoop() for one of them, which is null afterwards unless it is persistent.
-  Status finish(Operation*& operation, goss_message* message) {
+  Status finish(Operation*& operation, goss_message* message) GOSS_ON_LOOP {
     Requests& requests = requestsOf(*operation);
     const bool persistent = operation->persistent;
     Status status = requests.finishOnLoop(*operation, message);
@@ -37,7 +39,7 @@ class AllBlockedCallsGuard {
     return status;
   }
   /// finish() for all operations, as they complete. Returns the first error in their order.
-  Status finishAll(std::span<Operation*> operations) {
+  Status finishAll(std::span<Operation*> operations) GOSS_ON_LOOP {
     const auto isOver = [](const Operation* o) { return o != nullptr && o->state() != Operation::State::active; };
     std::vector<Operation*> left(operations.begin(), operations.end());
     std::vector<Status> statuses(operations.size());
@@ -57,7 +59,7 @@ class AllBlockedCallsGuard {
  private:
   static Requests& requestsOf(const Operation& operation) { return Communicator::of(operation).requests(); }
 
-  void leave(Requests& requests) {
+  void leave(Requests& requests) GOSS_ON_LOOP {
     entered_.erase(std::find(entered_.rbegin(), entered_.rend(), &requests).base() - 1);
     requests.operations().blockedCalls().leave(lock_);
   }

@@ -73,7 +73,7 @@ void ActiveOperations::checkTimers() {
   const TimePoint now = Clock::now();
   if (now < next_timer_check_) return;
   next_timer_check_ = now + kTimerTick;
-  forEach([&](Operation& operation) {
+  forEach([&](Operation& operation) GOSS_ON_LOOP {
     if (now >= operation.deadline_) {
       operation.host().expired(operation);
     } else if (now >= operation.next_probe_) {

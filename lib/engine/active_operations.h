@@ -6,20 +6,21 @@
 #include <vector>
 
 #include "engine/operation.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
 /// All of them, those to advance, and those to poll. Every function wants the engine's lock.
 class ActiveOperations {
  public:
-  [[nodiscard]] bool isEmpty() const { return first_ == nullptr; }
+  [[nodiscard]] bool isEmpty() const GOSS_ON_LOOP { return first_ == nullptr; }
   /// The one that was added last; null: there is none.
-  [[nodiscard]] Operation* newest() const { return first_; }
+  [[nodiscard]] Operation* newest() const GOSS_ON_LOOP { return first_; }
   /// Calls `visit` for each; it may complete any of them.
-  void forEach(const std::function<void(Operation&)>& visit) const;
+  void forEach(const std::function<void(Operation&)>& visit) const GOSS_ON_LOOP;
 
   /// The operation's advanceOnLoop() will be called before the loop turns again.
-  void markDirty(Operation& operation) {
+  void markDirty(Operation& operation) GOSS_ON_LOOP {
     if (operation.dirty_) return;
     operation.dirty_ = true;
     operation.dirty_next_ = nullptr;
@@ -30,25 +31,25 @@ class ActiveOperations {
     }
     dirty_last_ = &operation;
   }
-  [[nodiscard]] bool hasDirty() const { return dirty_first_ != nullptr; }
+  [[nodiscard]] bool hasDirty() const GOSS_ON_LOOP { return dirty_first_ != nullptr; }
   /// Advances the operation that was marked first; there must be one.
-  void advanceDirty();
+  void advanceDirty() GOSS_ON_LOOP;
 
   /// The operation's pollOnLoop() will be called in each turn of the loop and before it sleeps, until it completes.
-  void keepPolling(Operation& operation);
-  [[nodiscard]] bool hasPolled() const { return !polled_.empty(); }
+  void keepPolling(Operation& operation) GOSS_ON_LOOP;
+  [[nodiscard]] bool hasPolled() const GOSS_ON_LOOP { return !polled_.empty(); }
   /// Polls each of these. Returns whether there was something.
-  bool poll();
+  bool poll() GOSS_ON_LOOP;
 
   /// Tells the hosts of deadlines and probes that are due; does nothing when it was called a moment ago.
-  void checkTimers();
+  void checkTimers() GOSS_ON_LOOP;
   /// -1: no timer.
-  [[nodiscard]] int millisecondsToNextTimer() const;
+  [[nodiscard]] int millisecondsToNextTimer() const GOSS_ON_LOOP;
 
  private:
   friend class Engine; // Adds and removes, because it counts collectives and wakes sleepers as it does.
-  void add(Operation& operation);
-  void remove(Operation& operation);
+  void add(Operation& operation) GOSS_ON_LOOP;
+  void remove(Operation& operation) GOSS_ON_LOOP;
   void unmarkDirty(Operation& operation);
 
   Operation* first_ = nullptr;

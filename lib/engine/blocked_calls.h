@@ -3,6 +3,7 @@
 #define GOSS_LIB_ENGINE_BLOCKED_CALLS_H_
 
 #include "engine/engine.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -11,17 +12,17 @@ class BlockedCalls {
  public:
   explicit BlockedCalls(Engine& engine) : engine_(engine) {}
 
-  void enter() { ++count_; }
+  void enter() GOSS_ON_LOOP { ++count_; }
   /// The thread no longer uses the communicator.
-  void leave(Engine::Lock& lock) {
+  void leave(Engine::Lock& lock) GOSS_ON_LOOP {
     if (--count_ == 0 && closing_) engine_.notify(lock);
   }
   /// Blocks until all threads have left; isClosing() holds from now on.
-  void close(Engine::Lock& lock) {
+  void close(Engine::Lock& lock) GOSS_ON_LOOP {
     closing_ = true;
     engine_.driveUntil(lock, [this] { return count_ == 0; });
   }
-  [[nodiscard]] bool isClosing() const { return closing_; }
+  [[nodiscard]] bool isClosing() const GOSS_ON_LOOP { return closing_; }
 
  private:
   Engine& engine_;

@@ -7,6 +7,7 @@
 
 #include "gossamer/status.h"
 #include "platform/fd.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -19,11 +20,11 @@ class CompletionSignal {
 
   [[nodiscard]] int fd() const { return fd_.get(); }
   /// An operation has completed.
-  void add();
+  void add() GOSS_ON_LOOP;
   /// One of the completed operations was collected.
-  void remove();
+  void remove() GOSS_ON_LOOP;
   /// From now on the descriptor polls readable for good.
-  void stayRaised();
+  void stayRaised() GOSS_ON_LOOP;
 
  private:
   explicit CompletionSignal(platform::UniqueFd fd) : fd_(std::move(fd)) {}

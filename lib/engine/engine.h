@@ -13,6 +13,7 @@
 #include "gossamer/config.h"
 #include "platform/biased_mutex.h"
 #include "platform/fd.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -24,7 +25,15 @@ class Mesh;
 /// thread is one more candidate, for non-blocking operations and for answering probes while the application computes.
 class Engine {
  public:
-  using Lock = std::unique_lock<platform::BiasedMutex>;
+  /// What enter() returns: holds the lock while it lives, but between unlock() and lock().
+  class GOSS_THREAD_SAFETY(scoped_lockable) Lock final : public std::unique_lock<platform::BiasedMutex> {
+   public:
+    using unique_lock::unique_lock;
+    Lock(Lock&& other) noexcept GOSS_LOCKS = default;
+    ~Lock() GOSS_THREAD_SAFETY(release_capability()) = default;
+    void lock() GOSS_LOCKS { unique_lock::lock(); }
+    void unlock() GOSS_UNLOCKS { unique_lock::unlock(); }
+  };
 
   /// How often a blocking call looks for its end before it becomes an operation of the loop: about two microseconds.
   static constexpr int kLooks = 160;
@@ -46,84 +55,84 @@ class Engine {
   /// that they wait for may need this very processor. Called before the first drive.
   void setOversubscribed(bool oversubscribed) { oversubscribed_ = oversubscribed; }
   /// From now on the progress thread drives operations as soon as they start, whether or not a caller waits.
-  void driveUnattendedOnLoop() { unattended_ = true; }
+  void driveUnattendedOnLoop() GOSS_ON_LOOP { unattended_ = true; }
   /// All messages come from far away: waiting threads sleep at once. Called before the first drive.
   void setHighLatency() { spin_us_ = 0; }
 
   /// Takes the lock; a driver that spins lets the caller in.
-  Lock enter() { return mutex_.try_lock() ? Lock(mutex_, std::adopt_lock) : enterBusy(); }
+  Lock enter() GOSS_RETURNS_LOCK { return mutex_.try_lock() ? Lock(mutex_, std::adopt_lock) : enterBusy(); }
   /// Takes the lock for the progress thread: the lock will never be biased towards it, however long it is the only
   /// user.
-  Lock enterAsHelper();
+  Lock enterAsHelper() GOSS_RETURNS_LOCK;
 
   /// Returns when done() holds; done() is evaluated under the lock. `lock` is held on entry and on return.
-  void driveUntil(Lock& lock, const std::function<bool()>& done);
+  void driveUntil(Lock& lock, const std::function<bool()>& done) GOSS_ON_LOOP;
   /// The progress thread's turn: drives while operations are active and no other thread drives, else sleeps up to
   /// `idle_ms`. Returns at once after stop().
-  void driveIdle(Lock& lock, int idle_ms);
+  void driveIdle(Lock& lock, int idle_ms) GOSS_ON_LOOP;
   /// For callers that poll: one turn and a check of the timers, unless another thread drives. Never blocks.
-  void turnOnce(Lock& lock);
-  void stop(Lock& lock);
-  [[nodiscard]] bool stopped() const { return stopped_; }
+  void turnOnce(Lock& lock) GOSS_ON_LOOP;
+  void stop(Lock& lock) GOSS_ON_LOOP;
+  [[nodiscard]] bool stopped() const GOSS_ON_LOOP { return stopped_; }
 
   /// A non-blocking operation was started: some thread must drive it. Costs a wake-up only where no thread would drive;
   /// for messages not even that as long as the progress thread naps, because a thread that sends many messages waits
   /// for them soon.
-  void startedOnLoop(const Operation& operation);
+  void startedOnLoop(const Operation& operation) GOSS_ON_LOOP;
 
   /// Adds a receive that the transports do not know yet. Unposted receives, in their order, either get their messages
   /// out of firstUnpostedOnLoop(), or start as ordinary operations: with the next turn of the loop, or before anything
   /// else starts. So posting order is kept, and deadlines, aborts and lost peers find an ordinary operation after a
   /// millisecond at the latest, when the progress thread checks. mayStayUnpostedOnLoop() must hold.
-  void addUnpostedOnLoop(Operation& operation);
+  void addUnpostedOnLoop(Operation& operation) GOSS_ON_LOOP;
   /// Whether no thread drives and ranks do not share processors: then a waiting thread polls by itself.
-  [[nodiscard]] bool mayStayUnpostedOnLoop() const { return !driving_ && !oversubscribed_; }
+  [[nodiscard]] bool mayStayUnpostedOnLoop() const GOSS_ON_LOOP { return !driving_ && !oversubscribed_; }
   /// The first unposted receive; null: there is none.
-  [[nodiscard]] Operation* firstUnpostedOnLoop() const { return unposted_.first(); }
+  [[nodiscard]] Operation* firstUnpostedOnLoop() const GOSS_ON_LOOP { return unposted_.first(); }
   /// The first unposted receive is complete.
-  void removeFirstUnpostedOnLoop() {
+  void removeFirstUnpostedOnLoop() GOSS_ON_LOOP {
     unposted_.removeFirst();
     if (waiters_ > 0) wakeWaiters();
   }
-  void startUnpostedOnLoop() {
+  void startUnpostedOnLoop() GOSS_ON_LOOP {
     if (!unposted_.isEmpty()) unposted_.startAll();
   }
 
   /// Makes waiting threads re-evaluate their conditions; wakes a sleeping driver.
-  void notify(Lock& lock);
+  void notify(Lock& lock) GOSS_ON_LOOP;
 
-  void activateOnLoop(Operation& operation);
-  void deactivateOnLoop(Operation& operation);
+  void activateOnLoop(Operation& operation) GOSS_ON_LOOP;
+  void deactivateOnLoop(Operation& operation) GOSS_ON_LOOP;
   /// What is active; operations enter and leave by activateOnLoop() and deactivateOnLoop() alone.
-  [[nodiscard]] ActiveOperations& active() { return active_; }
+  [[nodiscard]] ActiveOperations& active() GOSS_ON_LOOP { return active_; }
   /// Whether no operation is active and no thread drives: an operation that completes at once need not go through the
   /// loop.
-  [[nodiscard]] bool isIdleOnLoop() const { return active_.isEmpty() && unposted_.isEmpty() && !driving_; }
+  [[nodiscard]] bool isIdleOnLoop() const GOSS_ON_LOOP { return active_.isEmpty() && unposted_.isEmpty() && !driving_; }
   /// Whether ranks share processors: then long polling keeps the awaited rank from running.
   [[nodiscard]] bool oversubscribed() const { return oversubscribed_; }
   /// Yields the processor, with the lock held, to a rank of the same processor. False: a thread of this process wants
   /// the lock, so release it first.
-  [[nodiscard]] bool yieldOnLoop();
+  [[nodiscard]] bool yieldOnLoop() GOSS_ON_LOOP;
   /// Takes a turn where that is short: no thread drives, and only messages are active. Returns whether it did.
-  bool turnBrieflyOnLoop();
+  bool turnBrieflyOnLoop() GOSS_ON_LOOP;
   /// Whether another thread wants the lock.
   [[nodiscard]] bool isWanted() const { return entering_.load(std::memory_order_relaxed) != 0; }
   /// Takes at most `turns` turns, until `done`, which a turn may set, or another thread wants the lock. Where ranks
   /// share processors it yields in between. Never releases the lock.
-  void turnUntilOnLoop(const bool& done, int turns);
+  void turnUntilOnLoop(const bool& done, int turns) GOSS_ON_LOOP;
 
  private:
-  Lock enterBusy();
-  bool turnOnLoop();
-  bool finishTurnOnLoop();
-  void drive(Lock& lock, const std::function<bool()>& done);
-  void sleep(Lock& lock, int longest_ms);
-  [[nodiscard]] bool mayWait() const;
-  [[nodiscard]] bool servesOthers() const;
-  void callDriverOnLoop();
-  void letOthersIn(Lock& lock);
-  void wakeSleeper();
-  void wakeWaiters();
+  Lock enterBusy() GOSS_RETURNS_LOCK;
+  bool turnOnLoop() GOSS_ON_LOOP;
+  bool finishTurnOnLoop() GOSS_ON_LOOP;
+  void drive(Lock& lock, const std::function<bool()>& done) GOSS_ON_LOOP;
+  void sleep(Lock& lock, int longest_ms) GOSS_ON_LOOP;
+  [[nodiscard]] bool mayWait() const GOSS_ON_LOOP;
+  [[nodiscard]] bool servesOthers() const GOSS_ON_LOOP;
+  void callDriverOnLoop() GOSS_ON_LOOP;
+  void letOthersIn(Lock& lock) GOSS_ON_LOOP;
+  void wakeSleeper() GOSS_ON_LOOP;
+  void wakeWaiters() GOSS_ON_LOOP;
 
   int spin_us_;
   bool oversubscribed_ = false;

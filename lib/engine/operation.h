@@ -10,6 +10,7 @@
 #include "engine/operation_host.h"
 #include "gossamer/message.h"
 #include "gossamer/status.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -32,35 +33,35 @@ class Operation {
   Operation& operator=(const Operation&) = delete;
 
   /// Posts everything that can be posted. The host has set the state to active.
-  virtual void startOnLoop() = 0;
+  virtual void startOnLoop() GOSS_ON_LOOP = 0;
   /// Runs the steps that became possible since the last call; the engine calls it after transports progressed and the
   /// operation asked for it.
-  virtual void advanceOnLoop() = 0;
+  virtual void advanceOnLoop() GOSS_ON_LOOP = 0;
   /// Polls for events that no transport reports, for operations that asked the engine for it. Returns whether there was
   /// one.
-  virtual bool pollOnLoop() { return false; }
+  virtual bool pollOnLoop() GOSS_ON_LOOP { return false; }
   /// Completes the operation if everything that it waits for has arrived, without a turn of the loop. Called before
   /// another rank's abort ends it, because that rank may have completed the operation.
-  virtual void lookOnceMoreOnLoop() {}
+  virtual void lookOnceMoreOnLoop() GOSS_ON_LOOP {}
   /// Cancels everything at the transports; afterwards they do not touch the operation's buffers.
-  virtual void withdrawOnLoop() = 0;
+  virtual void withdrawOnLoop() GOSS_ON_LOOP = 0;
   /// A text for reports: "all_reduce(sum) of 8 float32".
   [[nodiscard]] virtual std::string describe() const = 0;
   /// Ranks of the communicator whose messages this operation is waiting for.
-  [[nodiscard]] virtual std::vector<int> waitingForRanks() const = 0;
+  [[nodiscard]] virtual std::vector<int> waitingForRanks() const GOSS_ON_LOOP = 0;
   /// A collective takes its place, or places, in `history`, behind those that were started before. Called once before
   /// startOnLoop(), unless the operation was given its place.
-  virtual void numberOnLoop(History& history) { (void)history; }
+  virtual void numberOnLoop(History& history) GOSS_ON_LOOP { (void)history; }
   /// From numberOnLoop() on: the envelope that the other ranks' call must have too. Null for point-to-point messages,
   /// and for operations of which other ranks see only the phases.
   [[nodiscard]] virtual const Envelope* envelope() const { return nullptr; }
   /// Called as often as the awaited ranks are probed.
-  virtual void remindOnLoop() {}
+  virtual void remindOnLoop() GOSS_ON_LOOP {}
   /// Whether the operation survives a failure of the communicator, and may start after one.
   [[nodiscard]] virtual bool outlivesFailure() const { return false; }
   /// Whether the operation may start now; else the error of that call, which changes nothing. Not called where the
   /// operation fails alone.
-  [[nodiscard]] virtual Status mayStartOnLoop() const { return Status::ok(); }
+  [[nodiscard]] virtual Status mayStartOnLoop() const GOSS_ON_LOOP { return Status::ok(); }
   /// The tensor whose kept state the operation uses while it is active; 0: none.
   [[nodiscard]] virtual std::uint64_t keptTensor() const { return 0; }
   /// How many encodings with the error feedback of keptTensor() are left to make: `of_sum` tells those of sums from

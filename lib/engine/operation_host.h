@@ -4,6 +4,7 @@
 
 #include "gossamer/message.h"
 #include "gossamer/status.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -17,12 +18,12 @@ class OperationHost {
   OperationHost& operator=(const OperationHost&) = delete;
 
   /// The deadline of an active operation has passed. The host completes the operation with an error.
-  virtual void expired(Operation& operation) = 0;
+  virtual void expired(Operation& operation) GOSS_ON_LOOP = 0;
   /// An active operation has waited until its next probe: the host asks the ranks that it waits for whether they live,
   /// and sets the time of the next probe.
-  virtual void probeDue(Operation& operation, TimePoint now) = 0;
+  virtual void probeDue(Operation& operation, TimePoint now) GOSS_ON_LOOP = 0;
   /// An unposted receive becomes an ordinary operation: the host binds and starts it, or completes it with an error.
-  virtual void startUnposted(Operation& operation) = 0;
+  virtual void startUnposted(Operation& operation) GOSS_ON_LOOP = 0;
 
  protected:
   OperationHost() = default;

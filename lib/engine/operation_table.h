@@ -15,6 +15,7 @@
 #include "engine/operation.h"
 #include "engine/sampled_duration.h"
 #include "gossamer/gossamer.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -26,68 +27,68 @@ class OperationTable {
 
   /// Makes the operation active and starts it. Errors, after which the operation is unchanged: the communicator has
   /// failed, or the operation may not start now.
-  Status startOnLoop(Operation& operation);
+  Status startOnLoop(Operation& operation) GOSS_ON_LOOP;
   /// As startOnLoop(), for a caller that collects the operation later: somebody else must drive it meanwhile.
-  Status launchOnLoop(Operation& operation);
+  Status launchOnLoop(Operation& operation) GOSS_ON_LOOP;
   /// Starts the operation and blocks until it is complete. Returns its status, or why it could not start, in which case
   /// it is not complete. `lock` is the engine's, held on entry and on return.
-  Status run(Engine::Lock& lock, Operation& operation);
+  Status run(Engine::Lock& lock, Operation& operation) GOSS_ON_LOOP;
   /// Starts an operation as a phase of `parent`, which has taken `place` in the history and is advanced when the phase
   /// has completed with success.
-  Status startPhaseOnLoop(Operation& phase, Operation& parent, std::uint64_t place);
+  Status startPhaseOnLoop(Operation& phase, Operation& parent, std::uint64_t place) GOSS_ON_LOOP;
   /// A collective takes its place in the history now, before it starts.
-  void numberOnLoop(Operation& operation) {
+  void numberOnLoop(Operation& operation) GOSS_ON_LOOP {
     operation.numberOnLoop(history_);
     operation.numbered_ = true;
   }
   /// An operation that has taken its place has ended with success, and was never started.
-  void countUnstartedOnLoop(Operation& operation, std::chrono::nanoseconds elapsed) {
+  void countUnstartedOnLoop(Operation& operation, std::chrono::nanoseconds elapsed) GOSS_ON_LOOP {
     operation.numbered_ = false;
     count(operation.payload_bytes, elapsed);
   }
   /// Returns the status of an operation that is not active, and makes it inactive; ok for one that is inactive.
   /// `message` (may be null) is written on success.
-  Status collectOnLoop(Operation& operation, goss_message* message);
+  Status collectOnLoop(Operation& operation, goss_message* message) GOSS_ON_LOOP;
   /// Ends and counts an active operation; does nothing for other ones.
-  void completeOnLoop(Operation& operation, const Status& status);
+  void completeOnLoop(Operation& operation, const Status& status) GOSS_ON_LOOP;
   /// Fails one operation that leaves the communicator usable.
-  void failAloneOnLoop(Operation& operation, const Status& status);
+  void failAloneOnLoop(Operation& operation, const Status& status) GOSS_ON_LOOP;
 
   /// Calls `visit` for each active operation of this communicator; it may complete any of them.
-  void forEachActiveOnLoop(const std::function<void(Operation&)>& visit);
+  void forEachActiveOnLoop(const std::function<void(Operation&)>& visit) GOSS_ON_LOOP;
 
   /// Transfers the operation to the caller, until takeBack().
-  Operation* handOut(std::unique_ptr<Operation> operation);
-  std::unique_ptr<Operation> takeBack(Operation& operation);
+  Operation* handOut(std::unique_ptr<Operation> operation) GOSS_ON_LOOP;
+  std::unique_ptr<Operation> takeBack(Operation& operation) GOSS_ON_LOOP;
   /// Frees the operations that callers still hold.
-  void freeHandedOut();
+  void freeHandedOut() GOSS_ON_LOOP;
 
   /// The descriptor that polls readable while operations that started since the first call are complete. Error:
   /// resource.
-  Result<int> eventFd();
+  Result<int> eventFd() GOSS_ON_LOOP;
   /// Whether operations that start now raise the descriptor: eventFd() was called.
-  [[nodiscard]] bool signals() const { return signal_ != nullptr; }
+  [[nodiscard]] bool signals() const GOSS_ON_LOOP { return signal_ != nullptr; }
   /// The communicator has failed: the descriptor stays readable.
-  void signalFailure() {
+  void signalFailure() GOSS_ON_LOOP {
     if (signal_ != nullptr) signal_->stayRaised();
   }
   /// The caller has collected the completion of `operation`, which signals, or there will be none.
-  void unsignal(Operation& operation);
+  void unsignal(Operation& operation) GOSS_ON_LOOP;
 
   [[nodiscard]] Engine& engine() const { return engine_; }
   [[nodiscard]] OperationHost& host() const { return host_; }
   /// Why the communicator has failed; ok while it has not.
-  [[nodiscard]] const Status& failure() const { return failure_; }
-  void setFailure(const Status& failure) { failure_ = failure; }
+  [[nodiscard]] const Status& failure() const GOSS_ON_LOOP { return failure_; }
+  void setFailure(const Status& failure) GOSS_ON_LOOP { failure_ = failure; }
   /// The threads that block in calls of the communicator.
-  [[nodiscard]] BlockedCalls& blockedCalls() { return blocked_calls_; }
+  [[nodiscard]] BlockedCalls& blockedCalls() GOSS_ON_LOOP { return blocked_calls_; }
   /// The collectives so far.
-  [[nodiscard]] History& history() { return history_; }
-  [[nodiscard]] goss_counters& counters() { return counters_; }
+  [[nodiscard]] History& history() GOSS_ON_LOOP { return history_; }
+  [[nodiscard]] goss_counters& counters() GOSS_ON_LOOP { return counters_; }
   /// How long messages take.
-  [[nodiscard]] SampledDuration& messageTime() { return message_time_; }
+  [[nodiscard]] SampledDuration& messageTime() GOSS_ON_LOOP { return message_time_; }
   /// An operation has completed with success.
-  void count(std::uint64_t payload_bytes, std::chrono::nanoseconds elapsed) {
+  void count(std::uint64_t payload_bytes, std::chrono::nanoseconds elapsed) GOSS_ON_LOOP {
     ++counters_.operations;
     counters_.payload_bytes += payload_bytes;
     counters_.busy_ns += static_cast<std::uint64_t>(elapsed.count());

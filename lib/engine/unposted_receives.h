@@ -5,25 +5,26 @@
 #include <utility>
 
 #include "engine/operation.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
 /// A queue. Every function wants the engine's lock.
 class UnpostedReceives {
  public:
-  [[nodiscard]] bool isEmpty() const { return first_ == nullptr; }
+  [[nodiscard]] bool isEmpty() const GOSS_ON_LOOP { return first_ == nullptr; }
   /// Null: there is none.
-  [[nodiscard]] Operation* first() const { return first_; }
+  [[nodiscard]] Operation* first() const GOSS_ON_LOOP { return first_; }
 
-  void add(Operation& operation) {
+  void add(Operation& operation) GOSS_ON_LOOP {
     operation.unposted_ = true;
     operation.active_next_ = nullptr;
     (first_ != nullptr ? last_->active_next_ : first_) = &operation;
     last_ = &operation;
   }
-  void removeFirst() { takeFirst(first_); }
+  void removeFirst() GOSS_ON_LOOP { takeFirst(first_); }
   /// Each becomes an ordinary operation.
-  void startAll() {
+  void startAll() GOSS_ON_LOOP {
     // Starting one would start those behind it first, so the list is taken at once.
     for (Operation* at = std::exchange(first_, nullptr); at != nullptr;) {
       Operation& operation = takeFirst(at);

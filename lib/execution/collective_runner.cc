@@ -123,7 +123,7 @@ schedule::Links CollectiveRunner::linksBetweenPhases() {
   auto lock = environment_.engine.enter();
   OperationTable& operations = environment_.operations;
   const BlockedCallGuard inside(operations.blockedCalls(), lock);
-  environment_.engine.driveUntil(lock, [&] {
+  environment_.engine.driveUntil(lock, [&]() GOSS_ON_LOOP {
     bool pending = false;
     operations.forEachActiveOnLoop([&](const Operation& operation) { pending = pending || operation.isPhased(); });
     return !pending;

@@ -12,6 +12,7 @@
 #include "execution/idle_list.h"
 #include "execution/multi_phase_operation.h"
 #include "execution/run_environment.h"
+#include "platform/thread_safety.h"
 #include "schedule/links.h"
 
 namespace goss {
@@ -34,7 +35,7 @@ class CollectiveRunner {
   /// the communicator goes.
   Result<Operation*> start(const Call& call, bool persistent);
   /// Ends the caller's use of an operation that start() returned, and that is not active.
-  void releaseOnLoop(Operation& operation);
+  void releaseOnLoop(Operation& operation) GOSS_ON_LOOP;
 
   /// The links by which calls are planned. Blocks until no multi-phase operation is active: each phase is planned when
   /// it begins, and the links must not change between the phases of one operation on one rank, and before them on
@@ -51,11 +52,11 @@ class CollectiveRunner {
   [[nodiscard]] bool isMultiPhase(const Call& call) const {
     return call.codecs != nullptr && call.codecs->multiPhase();
   }
-  Result<std::unique_ptr<MultiPhaseOperation>> acquireMultiPhaseOnLoop(const Call& call);
-  Status runMultiPhase(Engine::Lock& lock, const Call& call);
-  Status runBlocking(Engine::Lock& lock, std::unique_ptr<Execution> execution);
-  bool tryRunOnLoop(Execution& execution);
-  void useLinksOnLoop(schedule::Links links);
+  Result<std::unique_ptr<MultiPhaseOperation>> acquireMultiPhaseOnLoop(const Call& call) GOSS_ON_LOOP;
+  Status runMultiPhase(Engine::Lock& lock, const Call& call) GOSS_ON_LOOP;
+  Status runBlocking(Engine::Lock& lock, std::unique_ptr<Execution> execution) GOSS_ON_LOOP;
+  bool tryRunOnLoop(Execution& execution) GOSS_ON_LOOP;
+  void useLinksOnLoop(schedule::Links links) GOSS_ON_LOOP;
 
   const RunEnvironment environment_;
   ExecutionPool pool_;

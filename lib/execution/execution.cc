@@ -179,7 +179,8 @@ std::string Execution::describe() const {
 
 bool Execution::pollOnLoop() {
   if (!on_board_) {
-    const auto has_work = [](const std::unique_ptr<Run>& run) { return run->active() && run->mayDoCodecWork(); };
+    const auto has_work = [](const std::unique_ptr<Run>& run)
+                              GOSS_ON_LOOP { return run->active() && run->mayDoCodecWork(); };
     if (std::none_of(runs_.begin(), runs_.end(), has_work)) return false;
     advanceOnLoop();
     return true;

@@ -11,6 +11,7 @@
 #include "execution/codec_work.h"
 #include "execution/run_environment.h"
 #include "planner/planner.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -35,7 +36,7 @@ class Execution final : public Operation {
   void bind(const Call& call);
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }
-  void numberOnLoop(History& history) override;
+  void numberOnLoop(History& history) GOSS_ON_LOOP override;
   [[nodiscard]] const Envelope* envelope() const override { return &envelope_; }
 
   [[nodiscard]] bool isBoundTo(const Call& call) const { return binding_ > 0 && call == bound_; }
@@ -46,26 +47,26 @@ class Execution final : public Operation {
   /// Where the execution runs on the board and no other is queued there: writes on the board and looks up to `looks`
   /// times for what the others write; may be called again. True: the execution is done. False: startOnLoop() must
   /// follow, which goes on where this left off.
-  [[nodiscard]] bool tryRunOnLoop(int looks);
+  [[nodiscard]] bool tryRunOnLoop(int looks) GOSS_ON_LOOP;
 
-  [[nodiscard]] Status mayStartOnLoop() const override;
+  [[nodiscard]] Status mayStartOnLoop() const GOSS_ON_LOOP override;
   [[nodiscard]] std::uint64_t keptTensor() const override;
-  void startOnLoop() override;
-  void advanceOnLoop() override;
-  bool pollOnLoop() override;
-  void lookOnceMoreOnLoop() override;
-  void withdrawOnLoop() override;
+  void startOnLoop() GOSS_ON_LOOP override;
+  void advanceOnLoop() GOSS_ON_LOOP override;
+  bool pollOnLoop() GOSS_ON_LOOP override;
+  void lookOnceMoreOnLoop() GOSS_ON_LOOP override;
+  void withdrawOnLoop() GOSS_ON_LOOP override;
   [[nodiscard]] std::string describe() const override;
-  [[nodiscard]] std::vector<int> waitingForRanks() const override;
+  [[nodiscard]] std::vector<int> waitingForRanks() const GOSS_ON_LOOP override;
   [[nodiscard]] std::uint64_t encodingsLeft(bool of_sum) const override;
 
  private:
   void makeRuns();
   void stageInput();
-  void failOnLoop();
-  void advanceOnBoardOnLoop();
-  void leaveBoardOnLoop();
-  void countBoardBytesOnLoop();
+  void failOnLoop() GOSS_ON_LOOP;
+  void advanceOnBoardOnLoop() GOSS_ON_LOOP;
+  void leaveBoardOnLoop() GOSS_ON_LOOP;
+  void countBoardBytesOnLoop() GOSS_ON_LOOP;
 
   const RunEnvironment& environment_;
   std::shared_ptr<const Plan> plan_;

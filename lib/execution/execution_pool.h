@@ -11,6 +11,7 @@
 #include "execution/execution.h"
 #include "execution/run_environment.h"
 #include "planner/planner.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -22,20 +23,20 @@ class ExecutionPool {
       : environment_(environment), planner_(std::move(planner)) {}
 
   /// An inactive execution that is bound to `call`. Errors: the communicator's; Planner::plan()'s.
-  Result<std::unique_ptr<Execution>> acquire(const Call& call);
+  Result<std::unique_ptr<Execution>> acquire(const Call& call) GOSS_ON_LOOP;
   /// `execution` has ended with success.
-  void release(std::unique_ptr<Execution> execution);
+  void release(std::unique_ptr<Execution> execution) GOSS_ON_LOOP;
   /// Whether the planner finds a plan for `call`, with elements of `element_bytes`.
-  Status check(const Call& call, std::uint32_t element_bytes);
+  Status check(const Call& call, std::uint32_t element_bytes) GOSS_ON_LOOP;
 
   /// The idle execution that is still bound to the call that cache() was told of. Null: there is none.
-  std::unique_ptr<Execution>* cached(const CallKey& key);
+  std::unique_ptr<Execution>* cached(const CallKey& key) GOSS_ON_LOOP;
   /// `call` has just ended; `key`: its plain arguments, all that it has.
-  void cache(const CallKey& key, const Call& call);
+  void cache(const CallKey& key, const Call& call) GOSS_ON_LOOP;
 
-  [[nodiscard]] const schedule::Links& links() const { return planner_.links(); }
+  [[nodiscard]] const schedule::Links& links() const GOSS_ON_LOOP { return planner_.links(); }
   /// Later calls are planned by `links`.
-  void useLinks(schedule::Links links);
+  void useLinks(schedule::Links links) GOSS_ON_LOOP;
 
  private:
   struct CachedCall {

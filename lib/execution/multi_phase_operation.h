@@ -13,6 +13,7 @@
 #include "execution/execution_pool.h"
 #include "execution/feedback.h"
 #include "execution/run_environment.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -42,28 +43,28 @@ class MultiPhaseOperation final : public Operation {
   /// Memory that it keeps while it is idle.
   [[nodiscard]] std::size_t heldBytes() const;
 
-  void numberOnLoop(History& history) override;
-  [[nodiscard]] Status mayStartOnLoop() const override;
+  void numberOnLoop(History& history) GOSS_ON_LOOP override;
+  [[nodiscard]] Status mayStartOnLoop() const GOSS_ON_LOOP override;
   [[nodiscard]] std::uint64_t keptTensor() const override { return call_.tensor; }
-  void startOnLoop() override;
-  void advanceOnLoop() override;
-  bool pollOnLoop() override;
-  void withdrawOnLoop() override {} // Its phase is an active operation itself.
+  void startOnLoop() GOSS_ON_LOOP override;
+  void advanceOnLoop() GOSS_ON_LOOP override;
+  bool pollOnLoop() GOSS_ON_LOOP override;
+  void withdrawOnLoop() GOSS_ON_LOOP override {} // Its phase is an active operation itself.
   [[nodiscard]] std::string describe() const override;
-  [[nodiscard]] std::vector<int> waitingForRanks() const override;
+  [[nodiscard]] std::vector<int> waitingForRanks() const GOSS_ON_LOOP override;
   [[nodiscard]] bool isPhased() const override { return true; }
 
  private:
-  void workOnLoop(bool first);
+  void workOnLoop(bool first) GOSS_ON_LOOP;
   Status begin();
   Status openState();
   void loadValues();
-  Status goOn();
-  Status startPhase(const Phase& phase);
+  Status goOn() GOSS_ON_LOOP;
+  Status startPhase(const Phase& phase) GOSS_ON_LOOP;
   [[nodiscard]] Call phaseCall(const Phase& phase);
   [[nodiscard]] Signature wholeSignature() const;
-  Status finish();
-  void closePlaces();
+  Status finish() GOSS_ON_LOOP;
+  void closePlaces() GOSS_ON_LOOP;
 
   const RunEnvironment& environment_;
   ExecutionPool& pool_; ///< Holds the executions of its phases.

@@ -9,6 +9,7 @@
 #include "call/tag.h"
 #include "kernels/kernels.h"
 #include "mesh/mesh.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -22,7 +23,7 @@ constexpr std::uint32_t kNoStep = ~std::uint32_t{0};
 class Run::SendStep final : public SendOperation {
  public:
   SendStep(Run& run, std::uint32_t step) : run_(run), step_(step) {}
-  void onSent(const Status& status) override {
+  void onSent(const Status& status) GOSS_ON_LOOP override {
     posted = false;
     if (status.isOk()) {
       if (reply.is_written) {
@@ -46,7 +47,7 @@ class Run::RecvStep final : public RecvOperation {
  public:
   RecvStep(Run& run, std::uint32_t step) : run_(run), step_(step) {}
 
-  Status onMatched(const Envelope& received, std::size_t bytes) override {
+  Status onMatched(const Envelope& received, std::size_t bytes) GOSS_ON_LOOP override {
     slot_ = 0;
     done_elems_ = 0;
     if (received == envelope && (bytes == capacity || (takes_payload && bytes < capacity))) {
@@ -93,7 +94,7 @@ class Run::RecvStep final : public RecvOperation {
     }
   }
 
-  void onReceived(const Status& status) override {
+  void onReceived(const Status& status) GOSS_ON_LOOP override {
     posted = false;
     if (status.isOk()) {
       if (reply.buffer != nullptr) {
@@ -348,7 +349,7 @@ void Run::begin(std::uint32_t fragment, std::uint64_t sequence) {
 }
 
 Status Run::advance() {
-  const auto runReady = [this]() -> Status {
+  const auto runReady = [this]() GOSS_ON_LOOP -> Status {
     while (ready_head_ < ready_.size()) {
       if (Status status = runStep(ready_[ready_head_++]); !status.isOk()) return status;
     }

@@ -10,6 +10,7 @@
 #include "engine/operation.h"
 #include "execution/codec_work.h"
 #include "execution/run_environment.h"
+#include "platform/thread_safety.h"
 #include "schedule/layout.h"
 
 namespace goss {
@@ -51,19 +52,19 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  void begin(std::uint32_t fragment, std::uint64_t sequence);
+  void begin(std::uint32_t fragment, std::uint64_t sequence) GOSS_ON_LOOP;
   /// Runs ready steps until none is left, but at most one that encodes or decodes, so that the transports get a turn in
   /// between. Returns an error when a step cannot be posted or a payload is malformed.
-  Status advance();
+  Status advance() GOSS_ON_LOOP;
   /// Whether there is a step to encode or decode that may run.
   [[nodiscard]] bool hasCodecWork() const { return codec_head_ < codec_ready_.size(); }
   /// Whether that step may run now.
-  [[nodiscard]] bool mayDoCodecWork() const;
+  [[nodiscard]] bool mayDoCodecWork() const GOSS_ON_LOOP;
   /// Number of steps that encode with error feedback.
   [[nodiscard]] std::uint32_t keptEncodings(bool of_sum) const;
   /// True from begin() until advance() has run the last step.
   [[nodiscard]] bool active() const { return active_; }
-  void withdraw();
+  void withdraw() GOSS_ON_LOOP;
   void appendWaitingFor(std::vector<int>& ranks) const;
 
  private:
@@ -84,8 +85,8 @@ class Run {
   std::uint32_t appendPieces(const Step& step);
   [[nodiscard]] bool isLastUse(std::uint32_t index) const;
   [[nodiscard]] bool movesNothing(const Step& step) const;
-  Status runStep(std::uint32_t index);
-  Status post(std::uint32_t index);
+  Status runStep(std::uint32_t index) GOSS_ON_LOOP;
+  Status post(std::uint32_t index) GOSS_ON_LOOP;
   void runLocal(const Step& step);
   void makeReady(std::uint32_t index);
   Status runCodec(std::uint32_t index);
@@ -96,12 +97,12 @@ class Run {
   [[nodiscard]] Randomness randomOf(bool result, std::uint32_t chunk) const;
   [[nodiscard]] bool movesPayload(const Step& step) const;
   void stepDone(std::uint32_t index);
-  void stepDoneInCallback(std::uint32_t index);
+  void stepDoneInCallback(std::uint32_t index) GOSS_ON_LOOP;
   /// An encoding with error feedback is done.
-  void countEncoding(bool of_sum);
-  [[nodiscard]] goss_counters& counters() const { return environment_.operations.counters(); }
-  void failInCallback(const Status& status);
-  Status disagreeInCallback(int rank, const Envelope& theirs);
+  void countEncoding(bool of_sum) GOSS_ON_LOOP;
+  [[nodiscard]] goss_counters& counters() const GOSS_ON_LOOP { return environment_.operations.counters(); }
+  void failInCallback(const Status& status) GOSS_ON_LOOP;
+  Status disagreeInCallback(int rank, const Envelope& theirs) GOSS_ON_LOOP;
 
   Operation& operation_;
   const RunEnvironment& environment_;

@@ -11,6 +11,7 @@
 #include "health/mismatch_finder.h"
 #include "mesh/group.h"
 #include "mesh/mesh.h"
+#include "platform/thread_safety.h"
 #include "state/reference_store.h"
 
 namespace goss {
@@ -29,7 +30,7 @@ struct RunEnvironment {
   MismatchFinder& mismatches;
 
   /// Fails the communicator, because of what this rank has found.
-  void fail(const Status& status) const { failure.fail(status, CommunicatorFailure::Origin::here); }
+  void fail(const Status& status) const GOSS_ON_LOOP { failure.fail(status, CommunicatorFailure::Origin::here); }
 };
 
 } // namespace goss

@@ -6,6 +6,7 @@
 
 #include "engine/operation_table.h"
 #include "gossamer/status.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -13,7 +14,8 @@ namespace goss {
 enum class TensorHolders : std::uint8_t { phased, all };
 
 /// Whether such an active operation uses what is kept of `tensor` (0: of any tensor). Wants the engine's lock.
-bool holdsTensorOnLoop(OperationTable& operations, std::uint64_t tensor, TensorHolders holders = TensorHolders::phased);
+bool holdsTensorOnLoop(OperationTable& operations, std::uint64_t tensor,
+                       TensorHolders holders = TensorHolders::phased) GOSS_ON_LOOP;
 /// The error of an operation whose tensor another operation holds.
 Status tensorInUse(const Operation& operation);
 
@@ -21,7 +23,7 @@ Status tensorInUse(const Operation& operation);
 /// encoding needs: `of_sum` tells what a sum's owner keeps from what each rank keeps of its own. So operations on one
 /// tensor lose, and make up for, the same whether they are under way together or one after the other. Wants the
 /// engine's lock.
-bool mustLetOthersEncodeOnLoop(OperationTable& operations, const Operation& operation, bool of_sum);
+bool mustLetOthersEncodeOnLoop(OperationTable& operations, const Operation& operation, bool of_sum) GOSS_ON_LOOP;
 
 } // namespace goss
 

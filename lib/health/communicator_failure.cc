@@ -35,7 +35,7 @@ void CommunicatorFailure::fail(const Status& status, Origin origin) {
     if (origin == Origin::here) log_.warn(operations_.failure().text());
     if (origin != Origin::destroyed) tellOthers();
   }
-  operations_.forEachActiveOnLoop([&](Operation& operation) {
+  operations_.forEachActiveOnLoop([&](Operation& operation) GOSS_ON_LOOP {
     if (operation.outlivesFailure() && origin != Origin::destroyed) return;
     if (origin == Origin::elsewhere) operation.lookOnceMoreOnLoop();
     if (operation.state() != Operation::State::active) return;

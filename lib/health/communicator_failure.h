@@ -9,6 +9,7 @@
 #include "engine/operation_table.h"
 #include "gossamer/status.h"
 #include "health/peers.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -31,19 +32,19 @@ class CommunicatorFailure {
   CommunicatorFailure(const Peers& peers, OperationTable& operations, const base::Log& log, FlushControl flush_control);
 
   /// Fails the communicator and everything that is active on it.
-  void fail(const Status& status, Origin origin);
+  void fail(const Status& status, Origin origin) GOSS_ON_LOOP;
   /// Sends `rank` an abort message with the failure.
-  void tell(int rank) const { peers_.send(rank, abortMessage()); }
+  void tell(int rank) const GOSS_ON_LOOP { peers_.send(rank, abortMessage()); }
 
   /// The communicator is about to fail with `status`, or with a mismatch that says more: whatever else fails it
   /// meanwhile follows from that.
-  void expect(const Status& status) { expected_ = status; }
+  void expect(const Status& status) GOSS_ON_LOOP { expected_ = status; }
   /// Ok: no failure is expected.
-  [[nodiscard]] const Status& expected() const { return expected_; }
+  [[nodiscard]] const Status& expected() const GOSS_ON_LOOP { return expected_; }
 
  private:
-  [[nodiscard]] ControlMessage abortMessage() const;
-  void tellOthers();
+  [[nodiscard]] ControlMessage abortMessage() const GOSS_ON_LOOP;
+  void tellOthers() GOSS_ON_LOOP;
 
   const Peers peers_;
   OperationTable& operations_;

@@ -85,7 +85,7 @@ void FailureDetector::reply(int rank) const {
 /// A rank for which some operation waits; -1: none.
 int FailureDetector::waitingFor() const {
   int rank = -1;
-  operations_.forEachActiveOnLoop([&](Operation& operation) {
+  operations_.forEachActiveOnLoop([&](Operation& operation) GOSS_ON_LOOP {
     const std::vector<int> ranks = operation.waitingForRanks();
     if (!ranks.empty()) rank = ranks.front();
   });

@@ -12,6 +12,7 @@
 #include "engine/operation_table.h"
 #include "gossamer/status.h"
 #include "health/peers.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -31,14 +32,14 @@ class FailureDetector {
 
   /// Probes the ranks that `operation` concerns, and sets when it is to be probed for again. A rank that has been
   /// silent for too long is given up instead: its link is broken off, and what follows is what follows a death.
-  void probe(Operation& operation, TimePoint now);
+  void probe(Operation& operation, TimePoint now) GOSS_ON_LOOP;
   /// Answers a probe of `rank`: says how many collectives this rank has started, and for whom an operation waits.
-  void reply(int rank) const;
+  void reply(int rank) const GOSS_ON_LOOP;
   /// `rank` has sent a control message of this communicator, and so it lives.
-  void heard(int rank, const ControlMessage& message);
+  void heard(int rank, const ControlMessage& message) GOSS_ON_LOOP;
   /// The error of an operation that has not completed at its deadline. It names the ranks that do not answer and those
   /// that have not started the operation, or else those that it waits for.
-  [[nodiscard]] Status expiry(const Operation& operation, TimePoint now) const;
+  [[nodiscard]] Status expiry(const Operation& operation, TimePoint now) const GOSS_ON_LOOP;
 
  private:
   /// What a rank's answers to probes have shown.
@@ -54,13 +55,13 @@ class FailureDetector {
   };
 
   [[nodiscard]] const PeerProgress& progressOf(int rank) const { return progress_[static_cast<std::size_t>(rank)]; }
-  [[nodiscard]] int waitingFor() const;
-  bool giveUpIfSilent(int rank, TimePoint now);
-  [[nodiscard]] std::vector<int> concernedRanks(const Operation& operation) const;
-  [[nodiscard]] std::vector<int> silentRanks(const Operation& operation, TimePoint now) const;
-  [[nodiscard]] std::vector<int> missingRanks(const Operation& operation) const;
-  [[nodiscard]] std::string reasonOf(const Operation& operation, TimePoint now) const;
-  [[nodiscard]] std::string waitsOf(const Operation& operation) const;
+  [[nodiscard]] int waitingFor() const GOSS_ON_LOOP;
+  bool giveUpIfSilent(int rank, TimePoint now) GOSS_ON_LOOP;
+  [[nodiscard]] std::vector<int> concernedRanks(const Operation& operation) const GOSS_ON_LOOP;
+  [[nodiscard]] std::vector<int> silentRanks(const Operation& operation, TimePoint now) const GOSS_ON_LOOP;
+  [[nodiscard]] std::vector<int> missingRanks(const Operation& operation) const GOSS_ON_LOOP;
+  [[nodiscard]] std::string reasonOf(const Operation& operation, TimePoint now) const GOSS_ON_LOOP;
+  [[nodiscard]] std::string waitsOf(const Operation& operation) const GOSS_ON_LOOP;
 
   const Peers peers_;
   OperationTable& operations_;

@@ -13,6 +13,7 @@
 #include "gossamer/status.h"
 #include "health/communicator_failure.h"
 #include "health/peers.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -28,18 +29,18 @@ class MismatchFinder {
       : peers_(peers), operations_(operations), failure_(failure) {}
 
   /// Mismatches that come name a codec with the tag of `codecs` by the text of these.
-  void know(const std::shared_ptr<const CodecPair>& codecs) { codecs_[codecs->tag()] = codecs; }
+  void know(const std::shared_ptr<const CodecPair>& codecs) GOSS_ON_LOOP { codecs_[codecs->tag()] = codecs; }
   /// `rank` has sent another envelope than that of `operation`, which must not complete. Fails the communicator: at
   /// once, or, where an earlier call did not match, as soon as this rank knows which.
-  void disagree(Operation& operation, int rank, const Envelope& theirs);
+  void disagree(Operation& operation, int rank, const Envelope& theirs) GOSS_ON_LOOP;
   /// Compares the call that `rank` probes for with this rank's call of that number. Fails the communicator if they do
   /// not match; returns whether they may.
-  bool checkProbe(int rank, const ControlMessage& probe);
+  bool checkProbe(int rank, const ControlMessage& probe) GOSS_ON_LOOP;
   /// A message of type history.
-  void handle(int rank, const ControlMessage& message);
+  void handle(int rank, const ControlMessage& message) GOSS_ON_LOOP;
 
  private:
-  void tellHistory(int rank);
+  void tellHistory(int rank) GOSS_ON_LOOP;
   /// The error for calls of one number that do not match; names both.
   [[nodiscard]] Status mismatch(std::uint64_t number, int rank, const Envelope& theirs, const Envelope& ours) const;
   [[nodiscard]] std::string describeOwn(const Signature& ours) const;

@@ -8,6 +8,7 @@
 #include "mesh/control.h"
 #include "mesh/group.h"
 #include "mesh/mesh.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -26,14 +27,16 @@ struct Peers {
     return made;
   }
   /// Best effort: a lost rank is skipped.
-  void send(int rank, const ControlMessage& message) const { control.sendOnLoop(group.worldRank(rank), message); }
-  void send(const std::vector<int>& ranks, const ControlMessage& message) const {
+  void send(int rank, const ControlMessage& message) const GOSS_ON_LOOP {
+    control.sendOnLoop(group.worldRank(rank), message);
+  }
+  void send(const std::vector<int>& ranks, const ControlMessage& message) const GOSS_ON_LOOP {
     for (const int rank : ranks)
       send(rank, message);
   }
   /// Forward to the mesh's functions of the same names.
-  [[nodiscard]] bool isLost(int rank) const { return mesh.isLost(group.worldRank(rank)); }
-  [[nodiscard]] bool hasEnded(int rank) const { return mesh.hasEnded(group.worldRank(rank)); }
+  [[nodiscard]] bool isLost(int rank) const GOSS_ON_LOOP { return mesh.isLost(group.worldRank(rank)); }
+  [[nodiscard]] bool hasEnded(int rank) const GOSS_ON_LOOP { return mesh.hasEnded(group.worldRank(rank)); }
 };
 
 } // namespace goss

@@ -12,6 +12,7 @@
 #include "gossamer/status.h"
 #include "health/agreement.h"
 #include "health/peers.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -35,28 +36,28 @@ class Shrink {
   Shrink(const Peers& peers, const base::Log& log, Hooks hooks);
 
   /// Number of the current attempt, or of the next one.
-  [[nodiscard]] std::uint64_t attempt() const { return attempt_; }
+  [[nodiscard]] std::uint64_t attempt() const GOSS_ON_LOOP { return attempt_; }
   /// Whether the last attempt has an outcome() that the next call must return: no call has returned it, or this rank
   /// does not go on. Others may have gone on because this rank agreed, so it must not agree to anything else.
-  [[nodiscard]] bool isBound() const;
+  [[nodiscard]] bool isBound() const GOSS_ON_LOOP;
   /// Begins an attempt, or continues the unfinished one of an earlier call. Hooks::end_call may be called before this
   /// returns.
-  void begin();
+  void begin() GOSS_ON_LOOP;
   /// The ranks that the attempt waits for; none between attempts.
-  [[nodiscard]] std::vector<int> awaited() const;
+  [[nodiscard]] std::vector<int> awaited() const GOSS_ON_LOOP;
   /// Sends again what may have come too early for the ranks that are awaited.
-  void remind();
+  void remind() GOSS_ON_LOOP;
   /// The outcome of the last attempt, which has ended. A call returns it: see isBound(). Errors: peerLost, when the
   /// others left this rank out, or when too few ranks agreed; resource, when there are no numbers for communicators
   /// left.
-  Result<Survivors> outcome();
+  Result<Survivors> outcome() GOSS_ON_LOOP;
   /// Whether any attempt ended with this rank going on.
-  [[nodiscard]] bool goesOn() const;
+  [[nodiscard]] bool goesOn() const GOSS_ON_LOOP;
 
   /// Handles a message of type view or agreed.
-  void handle(int rank, const ControlMessage& message);
+  void handle(int rank, const ControlMessage& message) GOSS_ON_LOOP;
   /// `rank` is lost: the current attempt accuses it.
-  void accuse(int rank);
+  void accuse(int rank) GOSS_ON_LOOP;
 
  private:
   struct Decision {
@@ -68,10 +69,10 @@ class Shrink {
   };
 
   void makeAgreement();
-  void settle();
+  void settle() GOSS_ON_LOOP;
   void endAttempt();
-  void tellView(const std::vector<int>& ranks);
-  void tellDecision(const std::vector<int>& ranks, std::uint64_t attempt);
+  void tellView(const std::vector<int>& ranks) GOSS_ON_LOOP;
+  void tellDecision(const std::vector<int>& ranks, std::uint64_t attempt) GOSS_ON_LOOP;
 
   const Peers peers_;
   const base::Log& log_;

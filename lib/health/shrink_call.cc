@@ -12,13 +12,13 @@ namespace goss {
 class ShrinkCalls::Call final : public Operation {
  public:
   Call(OperationHost& host, Shrink& shrink) : Operation(host, Failure::alone), shrink_(shrink) {}
-  void startOnLoop() override {}
-  void advanceOnLoop() override {}
-  void withdrawOnLoop() override {}
-  void remindOnLoop() override { shrink_.remind(); }
+  void startOnLoop() GOSS_ON_LOOP override {}
+  void advanceOnLoop() GOSS_ON_LOOP override {}
+  void withdrawOnLoop() GOSS_ON_LOOP override {}
+  void remindOnLoop() GOSS_ON_LOOP override { shrink_.remind(); }
   [[nodiscard]] bool outlivesFailure() const override { return true; }
   [[nodiscard]] std::string describe() const override { return "goss_comm_shrink"; }
-  [[nodiscard]] std::vector<int> waitingForRanks() const override { return shrink_.awaited(); }
+  [[nodiscard]] std::vector<int> waitingForRanks() const GOSS_ON_LOOP override { return shrink_.awaited(); }
 
  private:
   Shrink& shrink_;
@@ -29,7 +29,7 @@ ShrinkCalls::ShrinkCalls(const Peers& peers, OperationTable& operations, Communi
     : peers_(peers),
       operations_(operations),
       failure_(failure),
-      shrink_(peers, log, {std::move(reserve), [this](const Status& status) {
+      shrink_(peers, log, {std::move(reserve), [this](const Status& status) GOSS_ON_LOOP {
                              if (call_ != nullptr) operations_.completeOnLoop(*call_, status);
                            }}) {}
 
@@ -38,7 +38,7 @@ Result<Shrink::Survivors> ShrinkCalls::run(std::int64_t timeout_ms) {
   auto lock = engine.enter();
   BlockedCalls& calls = operations_.blockedCalls();
   const BlockedCallGuard inside(calls, lock);
-  engine.driveUntil(lock, [&] { return call_ == nullptr || calls.isClosing(); });
+  engine.driveUntil(lock, [&]() GOSS_ON_LOOP { return call_ == nullptr || calls.isClosing(); });
   if (calls.isClosing()) return operations_.failure();
   if (!shrink_.isBound()) {
     if (Status status = await(lock, timeout_ms); !status.isOk()) return status;

@@ -11,6 +11,7 @@
 #include "health/communicator_failure.h"
 #include "health/peers.h"
 #include "health/shrink.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -30,11 +31,11 @@ class ShrinkCalls {
   /// afterwards.
   Result<Shrink::Survivors> run(std::int64_t timeout_ms);
   /// Wants the engine's lock.
-  [[nodiscard]] Shrink& agreement() { return shrink_; }
+  [[nodiscard]] Shrink& agreement() GOSS_ON_LOOP { return shrink_; }
 
  private:
   class Call;
-  Status await(Engine::Lock& lock, std::int64_t timeout_ms);
+  Status await(Engine::Lock& lock, std::int64_t timeout_ms) GOSS_ON_LOOP;
 
   const Peers peers_;
   OperationTable& operations_;

@@ -11,6 +11,7 @@
 
 #include "call/signature.h"
 #include "mesh/mesh.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -49,12 +50,12 @@ class ControlChannel {
   /// Posts the first receives; call once all links are ready.
   void start();
   /// Sends on a best-effort basis: a lost peer is skipped.
-  void sendOnLoop(int peer, const ControlMessage& message);
+  void sendOnLoop(int peer, const ControlMessage& message) GOSS_ON_LOOP;
   /// Passes received messages to the handler and frees completed sends; called after the transports progressed.
-  bool drainOnLoop();
+  bool drainOnLoop() GOSS_ON_LOOP;
   /// Frees completed sends; returns whether all messages were given to the transports, except those to `except` (-1: no
   /// exception).
-  bool flushedOnLoop(int except);
+  bool flushedOnLoop(int except) GOSS_ON_LOOP;
 
  private:
   class Receive;

@@ -14,6 +14,7 @@
 #include "gossamer/shared_regions.h"
 #include "gossamer/short_messages.h"
 #include "gossamer/transport.h"
+#include "platform/thread_safety.h"
 #include "platform/topology.h"
 
 namespace goss {
@@ -77,36 +78,36 @@ class Mesh final : public TransportListener {
   /// Short messages to and from `peer`; nullptr for this rank itself and where its transport does not support them.
   [[nodiscard]] ShortMessages* shortMessages(int peer) const { return short_[static_cast<std::size_t>(peer)]; }
   /// Why nothing can be sent to `peer` any more: it is lost or has departed. Ok while the link works.
-  [[nodiscard]] Status linkStatus(int peer) const;
+  [[nodiscard]] Status linkStatus(int peer) const GOSS_ON_LOOP;
   /// Whether the transport has reported `peer` lost.
-  [[nodiscard]] bool isLost(int peer) const { return !lost_[static_cast<std::size_t>(peer)].isOk(); }
+  [[nodiscard]] bool isLost(int peer) const GOSS_ON_LOOP { return !lost_[static_cast<std::size_t>(peer)].isOk(); }
   /// Whether `peer` is lost and has departed or ended, so that it cannot go on without this rank.
-  [[nodiscard]] bool hasEnded(int peer) const { return ended_[static_cast<std::size_t>(peer)]; }
+  [[nodiscard]] bool hasEnded(int peer) const GOSS_ON_LOOP { return ended_[static_cast<std::size_t>(peer)]; }
   /// Whether the link works, which implies that linkStatus() is ok: a cheap check for the fast path.
-  [[nodiscard]] bool isUp(int peer) const {
+  [[nodiscard]] bool isUp(int peer) const GOSS_ON_LOOP {
     const auto index = static_cast<std::size_t>(peer);
     return lost_[index].isOk() && by_peer_[index] != nullptr && by_peer_[index]->link(peer) == LinkState::ready;
   }
 
-  bool progressOnLoop();
-  bool prepareToSleepOnLoop();
-  void sleepEndedOnLoop();
-  void appendPollFds(std::vector<pollfd>& fds) const;
+  bool progressOnLoop() GOSS_ON_LOOP;
+  bool prepareToSleepOnLoop() GOSS_ON_LOOP;
+  void sleepEndedOnLoop() GOSS_ON_LOOP;
+  void appendPollFds(std::vector<pollfd>& fds) const GOSS_ON_LOOP;
 
   /// Whether any transport serves other ranks (Relaying::servesOthers).
-  [[nodiscard]] bool servesOthers() const;
+  [[nodiscard]] bool servesOthers() const GOSS_ON_LOOP;
   /// As Relaying::relayedBy; also -1 for this rank itself and where the transport relays nothing.
   [[nodiscard]] int relayedBy(int peer) const;
 
   /// Calls SharedRegions::add or remove of all transports in use.
-  void addRegion(const MemoryRegion& region);
-  Status removeRegion(const std::byte* data);
+  void addRegion(const MemoryRegion& region) GOSS_ON_LOOP;
+  Status removeRegion(const std::byte* data) GOSS_ON_LOOP;
 
   /// Calls Transport::discard of all transports, or abandon of the peer's.
-  void discard(Tag mask, Tag value);
-  void abandon(int peer, const Status& why);
+  void discard(Tag mask, Tag value) GOSS_ON_LOOP;
+  void abandon(int peer, const Status& why) GOSS_ON_LOOP;
   /// Counts bytes and messages to and from `peer`, summed over transports: a sign of life.
-  [[nodiscard]] std::uint64_t movements(int peer) const;
+  [[nodiscard]] std::uint64_t movements(int peer) const GOSS_ON_LOOP;
 
   void onPeerLost(int peer, const Status& status, PeerLoss how) override;
 

@@ -10,6 +10,7 @@
 #include "gossamer/short_messages.h"
 #include "messages/message_environment.h"
 #include "messages/point_to_point.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -33,13 +34,13 @@ class Messenger {
 
   /// Receives for unposted operations of the engine, in their order, until `last`, which is active, has its message.
   /// False: the message does not come, or `last` is none of them. They are all of one communicator, and from one peer.
-  bool receiveUnpostedUntilOnLoop(const Operation& last);
+  bool receiveUnpostedUntilOnLoop(const Operation& last) GOSS_ON_LOOP;
   /// An unposted receive becomes an ordinary operation.
-  void startUnpostedOnLoop(Operation& operation);
+  void startUnpostedOnLoop(Operation& operation) GOSS_ON_LOOP;
   /// Ends the caller's use of an operation that start() returned, and that is not active.
-  void releaseOnLoop(Operation& operation);
+  void releaseOnLoop(Operation& operation) GOSS_ON_LOOP;
   /// The same for an operation of the pool that has completed with success. False: it is none.
-  bool tryReleaseOnLoop(Operation& operation) {
+  bool tryReleaseOnLoop(Operation& operation) GOSS_ON_LOOP {
     const bool good = operation.owner_ == Operation::Owner::pool && operation.state_ == Operation::State::complete &&
                       operation.status_.isOk();
     if (good) putBackOnLoop(operation);
@@ -47,19 +48,19 @@ class Messenger {
   }
 
  private:
-  void putBackOnLoop(Operation& operation) {
+  void putBackOnLoop(Operation& operation) GOSS_ON_LOOP {
     if (operation.signalled_) context_.operations.unsignal(operation);
     operation.state_ = Operation::State::inactive;
     operation.active_next_ = idle_;
     idle_ = &operation;
   }
-  bool tryRunOnLoop(MessageOperation& message);
-  TryResult trySendOnLoop(const MessageCall& call);
-  TryResult tryRecvOnLoop(const MessageCall& call, int looks, std::size_t& received);
-  TryResult tryRecvOnLoop(ShortMessages& way, const MessageCall& call, int looks, std::size_t& received);
-  TryResult tryStartOnLoop(const MessageCall& call, std::size_t& received);
-  Operation* startBoundOnLoop(MessageOperation& operation, Status& error);
-  MessageOperation* takeOnLoop();
+  bool tryRunOnLoop(MessageOperation& message) GOSS_ON_LOOP;
+  TryResult trySendOnLoop(const MessageCall& call) GOSS_ON_LOOP;
+  TryResult tryRecvOnLoop(const MessageCall& call, int looks, std::size_t& received) GOSS_ON_LOOP;
+  TryResult tryRecvOnLoop(ShortMessages& way, const MessageCall& call, int looks, std::size_t& received) GOSS_ON_LOOP;
+  TryResult tryStartOnLoop(const MessageCall& call, std::size_t& received) GOSS_ON_LOOP;
+  Operation* startBoundOnLoop(MessageOperation& operation, Status& error) GOSS_ON_LOOP;
+  MessageOperation* takeOnLoop() GOSS_ON_LOOP;
 
   MessageContext context_;
   std::vector<std::unique_ptr<MessageOperation>> pool_; ///< Recycled operations.

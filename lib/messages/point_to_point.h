@@ -6,6 +6,7 @@
 
 #include "engine/operation.h"
 #include "messages/message_environment.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -40,39 +41,39 @@ class MessageOperation final : public Operation, public QueuedReceive, private S
   void bindRest();
   /// Whether the message has two ends in different ranks and no earlier receive may claim it: then it may complete
   /// without the loop.
-  [[nodiscard]] bool mayEndAtOnceOnLoop() const;
+  [[nodiscard]] bool mayEndAtOnceOnLoop() const GOSS_ON_LOOP;
   /// Starts the message without making it an operation of the loop, and looks up to `looks` times whether it has come.
   /// True: it is complete, with success. False: OperationTable::startOnLoop() must follow, and goes on from here.
-  bool tryRunOnLoop(int looks);
+  bool tryRunOnLoop(int looks) GOSS_ON_LOOP;
 
-  void startOnLoop() override;
-  void advanceOnLoop() override;
-  void withdrawOnLoop() override;
-  bool pollOnLoop() override;
+  void startOnLoop() GOSS_ON_LOOP override;
+  void advanceOnLoop() GOSS_ON_LOOP override;
+  void withdrawOnLoop() GOSS_ON_LOOP override;
+  bool pollOnLoop() GOSS_ON_LOOP override;
   [[nodiscard]] std::string describe() const override;
-  [[nodiscard]] std::vector<int> waitingForRanks() const override;
+  [[nodiscard]] std::vector<int> waitingForRanks() const GOSS_ON_LOOP override;
 
   [[nodiscard]] Pattern pattern() const override { return {call_.peer, call_.tag}; }
-  void takeOnLoop(const goss_message& found) override;
-  void giveBackOnLoop() override;
-  void giveUpOnLoop(const Status& why) override;
+  void takeOnLoop(const goss_message& found) GOSS_ON_LOOP override;
+  void giveBackOnLoop() GOSS_ON_LOOP override;
+  void giveUpOnLoop(const Status& why) GOSS_ON_LOOP override;
 
   [[nodiscard]] const MessageCall& call() const { return call_; }
 
  private:
   void aimAt(int peer, std::int32_t tag);
-  void postOnLoop();
-  void postToPeerOnLoop();
-  void postToSelfOnLoop();
+  void postOnLoop() GOSS_ON_LOOP;
+  void postToPeerOnLoop() GOSS_ON_LOOP;
+  void postToSelfOnLoop() GOSS_ON_LOOP;
   /// This receive and `send` complete with each other.
-  void takeFromSelfOnLoop(MessageOperation& send);
-  void queueOnLoop();
-  void takeBackOnLoop();
-  void onTakenBack() override;
-  void onSent(const Status& status) override;
-  Status onMatched(const Envelope& received, std::size_t length) override;
-  void onReceived(const Status& status) override;
-  void ended(const Status& status);
+  void takeFromSelfOnLoop(MessageOperation& send) GOSS_ON_LOOP;
+  void queueOnLoop() GOSS_ON_LOOP;
+  void takeBackOnLoop() GOSS_ON_LOOP;
+  void onTakenBack() GOSS_ON_LOOP override;
+  void onSent(const Status& status) GOSS_ON_LOOP override;
+  Status onMatched(const Envelope& received, std::size_t length) GOSS_ON_LOOP override;
+  void onReceived(const Status& status) GOSS_ON_LOOP override;
+  void ended(const Status& status) GOSS_ON_LOOP;
 
   MessageContext& context_;
   MessageCall call_;

@@ -8,6 +8,7 @@
 
 #include "engine/operation.h"
 #include "messages/message_environment.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -15,18 +16,18 @@ class ProbeOperation final : public Operation, public QueuedReceive {
  public:
   ProbeOperation(MessageContext& context, const Pattern& pattern);
 
-  void startOnLoop() override;
-  void advanceOnLoop() override {}
-  bool pollOnLoop() override;
-  void withdrawOnLoop() override;
+  void startOnLoop() GOSS_ON_LOOP override;
+  void advanceOnLoop() GOSS_ON_LOOP override {}
+  bool pollOnLoop() GOSS_ON_LOOP override;
+  void withdrawOnLoop() GOSS_ON_LOOP override;
   [[nodiscard]] std::string describe() const override;
-  [[nodiscard]] std::vector<int> waitingForRanks() const override;
+  [[nodiscard]] std::vector<int> waitingForRanks() const GOSS_ON_LOOP override;
 
   [[nodiscard]] Pattern pattern() const override { return pattern_; }
   [[nodiscard]] bool takes() const override { return false; }
-  void takeOnLoop(const goss_message& found) override;
-  void giveBackOnLoop() override {}
-  void giveUpOnLoop(const Status& why) override;
+  void takeOnLoop(const goss_message& found) GOSS_ON_LOOP override;
+  void giveBackOnLoop() GOSS_ON_LOOP override {}
+  void giveUpOnLoop(const Status& why) GOSS_ON_LOOP override;
 
  private:
   MessageContext& context_;

@@ -11,6 +11,7 @@
 #include "mesh/group.h"
 #include "mesh/mesh.h"
 #include "messages/self_channel.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -39,11 +40,11 @@ class QueuedReceive {
   [[nodiscard]] virtual bool takes() const { return true; }
   /// This entry gets the message `found` (whose length is not known while it is still to come), and is posted for it.
   /// The entry calls ReceiveQueue::remove() when it has matched the message.
-  virtual void takeOnLoop(const goss_message& found) = 0;
+  virtual void takeOnLoop(const goss_message& found) GOSS_ON_LOOP = 0;
   /// This entry has not matched its message: undoes takeOnLoop(), if that was called.
-  virtual void giveBackOnLoop() = 0;
+  virtual void giveBackOnLoop() GOSS_ON_LOOP = 0;
   /// No message will come, because the only rank that this entry accepts is lost.
-  virtual void giveUpOnLoop(const Status& why) = 0;
+  virtual void giveUpOnLoop(const Status& why) GOSS_ON_LOOP = 0;
 
  protected:
   [[nodiscard]] bool isQueued() const { return queued_; }
@@ -75,39 +76,39 @@ class ReceiveQueue {
   ReceiveQueue(const Group& group, std::uint32_t context, const Mesh& mesh, const SelfChannel& self_channel)
       : group_(group), context_(context), mesh_(mesh), self_channel_(self_channel) {}
 
-  [[nodiscard]] bool isEmpty() const { return entries_.empty(); }
+  [[nodiscard]] bool isEmpty() const GOSS_ON_LOOP { return entries_.empty(); }
   /// Whether a receive that is posted now must wait here.
-  [[nodiscard]] bool holds(const Pattern& receive) const {
+  [[nodiscard]] bool holds(const Pattern& receive) const GOSS_ON_LOOP {
     return receive.isWild() || (!entries_.empty() && mustWait(receive, entries_.size()));
   }
   /// Appends `receive`; a receive that was here before, since it started, returns to its old place.
-  void add(QueuedReceive& receive);
-  void remove(QueuedReceive& receive);
+  void add(QueuedReceive& receive) GOSS_ON_LOOP;
+  void remove(QueuedReceive& receive) GOSS_ON_LOOP;
 
   /// Gives each entry, in posting order, its message, and posts the receives that need not wait any more to their
   /// transports. An entry that was given a message by an earlier call and is still here has not matched it, and gets it
   /// again unless the sender has cancelled it. The entry gets no other rank's message as long as that rank has one for
   /// it, because an entry behind it may have got an older message of the other rank. Called after each progress of the
   /// transports. Returns whether anything happened.
-  bool sweepOnLoop();
+  bool sweepOnLoop() GOSS_ON_LOOP;
   /// What an entry does when the progress loop polls it: the first entry sweeps for all.
-  bool pollOnLoop(const QueuedReceive& entry) {
+  bool pollOnLoop(const QueuedReceive& entry) GOSS_ON_LOOP {
     return !entries_.empty() && entries_.front() == &entry && sweepOnLoop();
   }
   /// Finds the message that a receive posted now, behind all entries, would get. Called after sweepOnLoop().
-  bool findOnLoop(const Pattern& pattern, goss_message& found) const;
+  bool findOnLoop(const Pattern& pattern, goss_message& found) const GOSS_ON_LOOP;
   /// The next search for a message begins at rank `source`.
-  void turnTo(int source) { next_ = source; }
+  void turnTo(int source) GOSS_ON_LOOP { next_ = source; }
 
   /// Not ok when the only rank that `pattern` accepts is lost, so that only messages that have arrived can match.
-  [[nodiscard]] Status sourceStatus(const Pattern& pattern) const;
+  [[nodiscard]] Status sourceStatus(const Pattern& pattern) const GOSS_ON_LOOP;
   /// The other ranks whose messages `pattern` accepts.
-  [[nodiscard]] std::vector<int> sources(const Pattern& pattern) const;
+  [[nodiscard]] std::vector<int> sources(const Pattern& pattern) const GOSS_ON_LOOP;
 
  private:
   [[nodiscard]] bool mustWait(const Pattern& pattern, std::size_t before) const;
   [[nodiscard]] bool isFree(std::size_t index) const;
-  [[nodiscard]] bool peekOnLoop(int source, std::int32_t tag, goss_message& found) const;
+  [[nodiscard]] bool peekOnLoop(int source, std::int32_t tag, goss_message& found) const GOSS_ON_LOOP;
 
   const Group& group_;
   const std::uint32_t context_;

@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "gossamer/gossamer.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -23,7 +24,7 @@ class SelfChannel {
 
   /// Removes and returns the first operation with the tag of `posted` and the other direction. Null: there is none, and
   /// `posted` waits.
-  MessageOperation* matchOnLoop(const Entry& posted) {
+  MessageOperation* matchOnLoop(const Entry& posted) GOSS_ON_LOOP {
     const auto partner = std::find_if(waiting_.begin(), waiting_.end(), [&](const Entry& other) {
       return other.message.tag == posted.message.tag && other.sends != posted.sends;
     });
@@ -36,12 +37,12 @@ class SelfChannel {
     return operation;
   }
 
-  void withdrawOnLoop(const MessageOperation& operation) {
+  void withdrawOnLoop(const MessageOperation& operation) GOSS_ON_LOOP {
     std::erase_if(waiting_, [&](const Entry& entry) { return entry.operation == &operation; });
   }
 
   /// Whether a send waits that a receive of `tag` (GOSS_ANY_TAG: of any tag) would get.
-  [[nodiscard]] bool peekOnLoop(std::int32_t tag, goss_message& found) const {
+  [[nodiscard]] bool peekOnLoop(std::int32_t tag, goss_message& found) const GOSS_ON_LOOP {
     const auto send = std::find_if(waiting_.begin(), waiting_.end(), [&](const Entry& entry) {
       return entry.sends && (tag == GOSS_ANY_TAG || entry.message.tag == tag);
     });

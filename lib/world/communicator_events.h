@@ -4,6 +4,7 @@
 
 #include "gossamer/status.h"
 #include "mesh/control.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
 
@@ -14,9 +15,9 @@ class CommunicatorEvents {
   CommunicatorEvents& operator=(const CommunicatorEvents&) = delete;
 
   /// `rank` has sent a control message of this communicator.
-  virtual void handleControl(int rank, const ControlMessage& message) = 0;
+  virtual void handleControl(int rank, const ControlMessage& message) GOSS_ON_LOOP = 0;
   /// The transport has lost `rank`. `departed`: it had said that it leaves, which is no failure by itself.
-  virtual void handlePeerLost(int rank, const Status& status, bool departed) = 0;
+  virtual void handlePeerLost(int rank, const Status& status, bool departed) GOSS_ON_LOOP = 0;
 
  protected:
   CommunicatorEvents() = default;

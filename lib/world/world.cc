@@ -109,10 +109,11 @@ Result<std::shared_ptr<World>> World::create(const Config& config, const Launch&
   world->mesh_->setPeerLostHandler([self](int peer, const Status& status, PeerLoss how) {
     self->lost_.push_back({peer, status, how});
   });
-  world->control_ = std::make_unique<ControlChannel>(
-      *world->mesh_, [self](int peer, const ControlMessage& message) { self->handleControlOnLoop(peer, message); });
+  world->control_ =
+      std::make_unique<ControlChannel>(*world->mesh_, [self](int peer, const ControlMessage& message)
+                                                          GOSS_ON_LOOP { self->handleControlOnLoop(peer, message); });
   world->control_->start();
-  world->engine_.attach(world->mesh_.get(), [self] { return self->afterProgressOnLoop(); });
+  world->engine_.attach(world->mesh_.get(), [self]() GOSS_ON_LOOP { return self->afterProgressOnLoop(); });
   if (launch.ranks > 1) world->progress_thread_ = std::make_unique<ProgressThread>(world->engine_);
   return world;
 }
@@ -182,7 +183,12 @@ Status World::connect(const Launch& launch) {
 
   // Every rank learns whether all links stand: no rank starts to work while another has already failed. Ranks that are
   // connected may have to relay for ranks that are not.
-  if (linked.isOk()) meeting.value()->whileWaiting([this] { mesh_->progressOnLoop(); });
+  if (linked.isOk()) {
+    meeting.value()->whileWaiting([this] {
+      assumeAlone();
+      mesh_->progressOnLoop();
+    });
+  }
   auto outcomes = meeting.value()->allGather(linked.text(), config_.bootstrap_timeout_ms + kLinkGraceMs);
   if (!linked.isOk()) return linked;
   if (!outcomes.isOk()) return outcomes.status();
@@ -195,6 +201,7 @@ Status World::connect(const Launch& launch) {
 }
 
 Status World::waitForLinks(Rendezvous& meeting) {
+  assumeAlone();
   if (Status status = mesh_->connect(cards_); !status.isOk()) return status;
   const auto deadline = platform::Deadline::after(std::chrono::milliseconds(config_.bootstrap_timeout_ms));
   for (;;) {

@@ -23,6 +23,7 @@
 #include "planner/processor_share.h"
 #include "planner/tuning.h"
 #include "platform/memory/shared_pages.h"
+#include "platform/thread_safety.h"
 #include "schedule/links.h"
 #include "world/communicator_events.h"
 #include "world/context_numbers.h"
@@ -69,15 +70,15 @@ class World : public std::enable_shared_from_this<World> {
   /// Lets the transports hand over queued control messages, a bounded time, without waiting for `except` (a world rank,
   /// or -1): before operations are withdrawn, because a message that is withdrawn half sent ends the link that the
   /// control message needs, and before the world ends. Not out of a transport's callback.
-  void flushControlOnLoop(int except);
+  void flushControlOnLoop(int except) GOSS_ON_LOOP;
   /// Whether the process of `rank` is on this host and the kernel shows it running: then it may be slow, but it is not
   /// lost.
-  [[nodiscard]] bool isSeenToRun(int rank) const;
+  [[nodiscard]] bool isSeenToRun(int rank) const GOSS_ON_LOOP;
   /// From now on `events`, of the communicator with this number and group, is told; perhaps at once.
-  void registerOnLoop(std::uint32_t context, const Group& group, CommunicatorEvents& events);
+  void registerOnLoop(std::uint32_t context, const Group& group, CommunicatorEvents& events) GOSS_ON_LOOP;
   /// `goes_on`: the communicator was shrunk, and this rank goes on with the rest.
-  void unregisterOnLoop(std::uint32_t context, bool goes_on);
-  [[nodiscard]] ContextNumbers& contextsOnLoop() { return contexts_; }
+  void unregisterOnLoop(std::uint32_t context, bool goes_on) GOSS_ON_LOOP;
+  [[nodiscard]] ContextNumbers& contextsOnLoop() GOSS_ON_LOOP { return contexts_; }
 
  private:
   World(const Config& config, const Launch& launch);
@@ -91,8 +92,8 @@ class World : public std::enable_shared_from_this<World> {
   [[nodiscard]] bool usesSockets() const;
   Status waitForLinks(Rendezvous& meeting);
   std::size_t sharedRegions();
-  bool afterProgressOnLoop();
-  void handleControlOnLoop(int peer, const ControlMessage& message);
+  bool afterProgressOnLoop() GOSS_ON_LOOP;
+  void handleControlOnLoop(int peer, const ControlMessage& message) GOSS_ON_LOOP;
 
   const Config config_;
   const base::Log log_;

@@ -2,7 +2,7 @@
 """Checks the rules in rules.py over a source tree and prints one line a violation.
 
 usage: layering.py --root DIR                          includes, conditionals, getenv, threads, goto, length of files,
-                                                        cycles, classes, folders, the transport seam
+                                                        GOSS_ON_LOOP, cycles, classes, folders, the transport seam
        layering.py --root DIR --headers --cache FILE --cxx CXX [--cc CC] [--skip HEADER]... [-- FLAG...]
                                                         every header compiles alone
 
@@ -23,6 +23,8 @@ from shape import Shape
 from source_tree import INCLUDE_ROOTS, Tree, blank, line_of
 
 CONDITIONAL = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif|else)\b(.*)$", re.M)
+# The declaration of a function that ends in OnLoop, without its mark.
+UNMARKED = re.compile(r"^ *(?!return\b)[\w\[][\w\[\]:<>*&, ]*[ *&](\w+OnLoop)\((?:[^()]|\([^()]*\))*\)(?!\s*(?:const\s+)?GOSS_ON_LOOP)", re.M)
 
 
 def unit_of(path):
@@ -100,6 +102,15 @@ def check_words(tree):
                     yield f"{path}:{line_of(code, match.start())}: {match.group(0).strip()}: {text}"
 
 
+def check_locks(tree):
+    """Clang checks who calls a function that needs the engine's lock only where the declaration says so."""
+    for path in tree.files:
+        if path.startswith("lib/") and path.endswith(".h"):
+            code = blank(tree.text[path])
+            for match in UNMARKED.finditer(code):
+                yield f"{path}:{line_of(code, match.start(1))}: {match.group(1)} needs the engine's lock: mark it GOSS_ON_LOOP"
+
+
 def check_length(tree):
     for path in tree.files:
         lines = tree.text[path].count("\n")
@@ -110,7 +121,7 @@ def check_length(tree):
 def check_tree(root):
     tree = Tree(root)
     found = []
-    for check in (check_includes, check_conditionals, check_words, check_length):
+    for check in (check_includes, check_conditionals, check_words, check_locks, check_length):
         found += list(check(tree))
     python_modules, wrong_imports = check_python(root)
     shape = Shape(tree)

@@ -4,6 +4,8 @@ import contextlib
 import io
 import json
 import os
+import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -63,6 +65,7 @@ WRONG = {
     "getenv": ("lib/health/a.cc", 'auto a = std::getenv("A");\n', "environment is read"),
     "thread": ("transports/tcp/a.cc", "std::jthread a;\n", "threads are made"),
     "raw thread": ("lib/health/a.cc", "int a = pthread_create(0, 0, f, 0);\n", "threads are made"),
+    "unmarked function": ("lib/health/a.h", GUARD.format("void tellOnLoop(int rank) const;"), "lib/health/a.h:3: tellOnLoop needs the engine's lock"),
     "goto": ("tests/transports/tcp/a.cc", "void f() { goto end; end:; }\n", "goto is not used"),
     "long file": ("bench/a.cc", "int a;\n" * 601, "601 lines"),
 }
@@ -281,6 +284,25 @@ class LayeringTest(unittest.TestCase):
                     with open(os.path.join(root, "build/compile_commands.json"), "w", encoding="utf-8") as file:
                         json.dump([entry], file)
                     self.assertEqual(search_paths.check(root, os.path.join(root, "build")), (1, found))
+
+    @unittest.skipUnless(shutil.which("clang++"), "only Clang checks who holds the engine's lock")
+    def test_calls_without_the_engines_lock_are_refused(self):
+        root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+        command = ("clang++", "-std=c++20", "-fsyntax-only", "-Werror=thread-safety", "-I", f"{root}/lib", "-I", f"{root}/include", "-x", "c++", "-")
+        for body, refused in (
+            ("const auto lock = engine.enter(); engine.startUnpostedOnLoop();", False),
+            ("engine.startUnpostedOnLoop();", True),
+            ("{ const auto lock = engine.enter(); } engine.startUnpostedOnLoop();", True),
+            ("auto lock = engine.enter(); lock.unlock(); engine.startUnpostedOnLoop();", True),
+            ("auto lock = engine.enter(); lock.unlock(); lock.lock(); engine.startUnpostedOnLoop();", False),
+            ("auto lock = engine.enter(); [&] { engine.startUnpostedOnLoop(); }();", True),
+            ("auto lock = engine.enter(); [&]() GOSS_ON_LOOP { engine.startUnpostedOnLoop(); }();", False),
+        ):
+            with self.subTest(body):
+                code = f'#include "engine/engine.h"\nvoid call(goss::Engine& engine) {{ {body} }}\n'
+                result = subprocess.run(command, input=code, capture_output=True, text=True, timeout=60)
+                self.assertEqual("requires holding engine's lock" in result.stderr, refused, result.stderr)
+                self.assertEqual(result.returncode != 0, refused, result.stderr)
 
     def test_copied_lines_are_counted(self):
         copied = "".join(f"  copied{i}();\n" for i in range(clones.WINDOW))
