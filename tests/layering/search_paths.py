@@ -63,6 +63,8 @@ def check(root, build):
         output = os.path.relpath(os.path.join(entry["directory"], words[words.index("-o") + 1]), build)
         if path.startswith("tests/") or output.startswith("tests/"):
             continue
+        if os.path.abspath(entry["file"]).startswith(build + os.sep):
+            continue  # CMake's own, for precompiled headers
         count += 1
         allowed = reachable(path)
         for room in sorted(rooms(root, words, entry["directory"])):
