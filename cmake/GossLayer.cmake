@@ -146,11 +146,11 @@ function(goss_test_program name)
                        ENVIRONMENT "${GOSS_TEST_ENVIRONMENT}")
 endfunction()
 
-# goss_transport_plug(NAME) makes libgossamer_NAME.so of the transport layer goss_transport_NAME and plug/plug.cc: it is loaded
-# when GOSS_TRANSPORT asks for it, so that nobody else links what it links.
-function(goss_transport_plug name)
+# goss_plug(NAME LAYER) makes libgossamer_NAME.so of the layer goss_LAYER and plug/plug.cc: it is loaded when GOSS_TRANSPORT or
+# GOSS_DEVICE asks for it, so that nobody else links what it links.
+function(goss_plug name layer)
   add_library(gossamer_${name} MODULE plug/plug.cc)
-  target_link_libraries(gossamer_${name} PRIVATE goss_transport_${name})
+  target_link_libraries(gossamer_${name} PRIVATE goss_${layer})
   target_link_options(gossamer_${name} PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/plug.map)
   set_target_properties(gossamer_${name} PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/plug.map)
   set_property(GLOBAL APPEND PROPERTY GOSS_PLUGS gossamer_${name})

@@ -70,7 +70,8 @@ typedef enum goss_status {
   GOSS_ERR_RESOURCE = -8,         ///< Memory, file descriptors, ports or disk ran out.
   GOSS_ERR_BOOTSTRAP = -9,        ///< The ranks could not find each other; the text names who is missing.
   GOSS_ERR_TRUNCATED = -10,       ///< A received message was longer than the receive buffer.
-  GOSS_ERR_INTERNAL = -11         ///< A bug in Gossamer; please report the text.
+  GOSS_ERR_INTERNAL = -11,        ///< A bug in Gossamer; please report the text.
+  GOSS_ERR_DEVICE = -12           ///< A GPU or its driver failed; the text names the rank, the device and the reason.
 } goss_status;
 
 /// Element types. Values are part of the wire format: never renumbered.

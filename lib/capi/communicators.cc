@@ -69,6 +69,8 @@ const char* goss_status_string(goss_status status) {
       return "message truncated";
     case GOSS_ERR_INTERNAL:
       return "internal error";
+    case GOSS_ERR_DEVICE:
+      return "device failed";
   }
   return "unknown status";
 }

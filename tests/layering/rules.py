@@ -40,6 +40,8 @@ UNITS = {
     "compressors": ("include/gossamer", "lib/base", "lib/kernels", "compressors/common", "compressors/stage.h"),
     "compressors/cuda": ("include/gossamer", "lib/base", "lib/kernels", "compressors"),
     "transports": ("include/gossamer", "lib/base", "lib/platform", "transports/common"),
+    "devices": ("include/gossamer", "lib/base", "lib/platform"),
+    "devices/cuda": ("include/gossamer", "lib/base", "lib/platform", "lib/kernels", "compressors"),  # codecs on the device
     "bindings": C_ABI,
     "bench": C_ABI + ("tools/commandline",),
     "tools": ("include/gossamer", "lib/base", "lib/platform", "lib/security", "tools/commandline"),
@@ -81,7 +83,7 @@ PYTHON = {
 LOADS = {"bindings/python/gossamer/torch/": ("torch",)}
 
 # Each folder under these is a unit of its own with the rules of its parent: one transport never sees another.
-SPLIT = ("transports", "compressors", "bindings", "tests")
+SPLIT = ("transports", "devices", "compressors", "bindings", "tests")
 
 # Single files that may include more than their unit.
 EXTRA = {
@@ -100,7 +102,7 @@ EXTRA = {
 }
 
 # The library proper; what runs above the C ABI is free to have its own threads and variables.
-LIBRARY = ("include/", "lib/", "collectives/", "compressors/", "transports/")
+LIBRARY = ("include/", "lib/", "collectives/", "compressors/", "transports/", "devices/")
 
 # Where the preprocessor may decide (besides header guards and __cplusplus): the platform layer, and the one place where an
 # optional dependency or a compiler joins. Prefixes.

@@ -12,8 +12,8 @@ torch.distributed. docs/python.md is the guide.
 from ._buffers import DTYPES as _DTYPES
 from ._buffers import as_dtype
 from ._comm import ANY_SOURCE, ANY_TAG, Comm, Counters
-from ._errors import (Aborted, Bootstrap, Error, Internal, InvalidArgument, Mismatch, PeerLost, Protocol, Resource, Timeout,
-                      Truncated, Unsupported)
+from ._errors import (Aborted, Bootstrap, DeviceFailed, Error, Internal, InvalidArgument, Mismatch, PeerLost, Protocol, Resource,
+                      Timeout, Truncated, Unsupported)
 from ._information import codecs, explain, sync_methods, version
 from ._request import Message, Request, group, wait_all, wait_any
 from ._synchronizer import SyncCounters, Synchronizer
@@ -23,8 +23,8 @@ __version__ = version()
 DTYPES = tuple(_DTYPES)  #: names of the element types
 
 __all__ = [
-    "ANY_SOURCE", "ANY_TAG", "Aborted", "Bootstrap", "Comm", "Counters", "DTYPES", "Error", "Internal", "InvalidArgument",
-    "Message", "Mismatch", "PeerLost", "Protocol", "Request", "Resource", "SyncCounters", "Synchronizer", "Timeout",
+    "ANY_SOURCE", "ANY_TAG", "Aborted", "Bootstrap", "Comm", "Counters", "DTYPES", "DeviceFailed", "Error", "Internal",
+    "InvalidArgument", "Message", "Mismatch", "PeerLost", "Protocol", "Request", "Resource", "SyncCounters", "Synchronizer", "Timeout",
     "Truncated", "UniqueId", "Unsupported", "as_dtype", "check_settings", "codecs", "explain", "group", "init", "sync_methods",
     "version", "wait_all", "wait_any",
 ]

@@ -7,7 +7,7 @@ from . import _abi
 from ._library import library
 
 __all__ = ["Error", "InvalidArgument", "Unsupported", "Mismatch", "Timeout", "PeerLost", "Aborted", "Protocol", "Resource",
-           "Bootstrap", "Truncated", "Internal"]
+           "Bootstrap", "Truncated", "Internal", "DeviceFailed"]
 
 
 class Error(RuntimeError):
@@ -91,9 +91,15 @@ class Internal(Error):
     status = _abi.GOSS_ERR_INTERNAL
 
 
+class DeviceFailed(Error):
+    """A GPU or its driver failed; the text names the rank, the device and the reason."""
+
+    status = _abi.GOSS_ERR_DEVICE
+
+
 _KINDS: Dict[int, Type[Error]] = {
     kind.status: kind for kind in (InvalidArgument, Unsupported, Mismatch, Timeout, PeerLost, Aborted, Protocol, Resource,
-                                   Bootstrap, Truncated, Internal)
+                                   Bootstrap, Truncated, Internal, DeviceFailed)
 }
 # These do not blame a rank, though they may name some.
 _NOBODY = (_abi.GOSS_ERR_INVALID_ARGUMENT, _abi.GOSS_ERR_UNSUPPORTED, _abi.GOSS_ERR_RESOURCE, _abi.GOSS_ERR_INTERNAL)

@@ -1,0 +1,200 @@
+/// The device seam: memory of GPUs, and the queues that work on it. Collectives reach a GPU through it alone; a
+/// provider
+/// (`cuda`; for tests `threads`) implements it.
+///
+/// **Device**: one GPU. **Queue**: does its jobs one after the other, in the order in which they were enqueued, while
+/// the host goes on (a CUDA stream). **Flag**: a word of pinned memory by which queue and host wait for each other.
+///
+/// Enqueuing never waits for the device and allocates nothing. What a job names must stay valid until the job has run,
+/// which an event behind it tells; lists of jobs themselves may go when the call returns. Jobs of two queues have no
+/// order but by events. A queue may share its hardware with any other: a caller that lets one queue wait for a flag
+/// must have enqueued before, on any queue, all that leads to the flag's rise.
+///
+/// Threads: providers and devices are safe for concurrent use. A queue, an event or a codec is used by one thread at a
+/// time. Errors: GOSS_ERR_DEVICE, which names the device and the driver's reason. It stays: all later calls fail too.
+#ifndef GOSSAMER_DEVICE_H_
+#define GOSSAMER_DEVICE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "gossamer/codec.h"
+#include "gossamer/status.h"
+#include "gossamer/types.h"
+
+namespace goss {
+
+enum class MemoryKind : std::uint8_t {
+  host,   ///< The host reads and writes it; so it does managed memory, which is of this kind.
+  pinned, ///< Host memory that queues read and write too.
+  device, ///< Memory of a device, which the host must not touch.
+};
+
+/// Where a pointer points.
+struct MemoryInfo {
+  MemoryKind kind = MemoryKind::host;
+  int device = -1;                 ///< Ordinal; -1 for host memory.
+  std::uint64_t allocation = 0;    ///< Differs from that of every earlier allocation; 0 for host memory.
+  const std::byte* base = nullptr; ///< Start of the allocation; null for host memory.
+  std::size_t bytes = 0;           ///< Size of the allocation; 0 for host memory.
+};
+
+/// Copies between pinned and device memory in any direction; the two ranges do not overlap.
+struct CopyJob {
+  void* to = nullptr;
+  const void* from = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// to[i] = a[i] op b[i] in device memory, with the bits of lib/kernels: `to` may be `a` or `b`.
+struct ReduceJob {
+  DType dtype = GOSS_INT8;
+  ReduceOp op = GOSS_SUM;
+  void* to = nullptr;
+  const void* a = nullptr;
+  const void* b = nullptr;
+  std::size_t count = 0;
+};
+
+/// to[i] = what `op` does once at the end to from[i], in device memory, with the bits of lib/kernels: GOSS_AVG divides
+/// by `ranks`, GOSS_PREMUL_SUM multiplies by `scale` (at the beginning), other ops copy. `to` may be `from`.
+struct FinishJob {
+  DType dtype = GOSS_INT8;
+  ReduceOp op = GOSS_SUM;
+  void* to = nullptr;
+  const void* from = nullptr;
+  std::size_t count = 0;
+  int ranks = 1;
+  double scale = 1.0;
+};
+
+/// A word of pinned memory that only rises, counted modulo 2^32. The host accesses it by std::atomic_ref, with acquire
+/// and release.
+using Flag = std::uint32_t*;
+
+/// A place in a queue.
+class DeviceEvent {
+ public:
+  virtual ~DeviceEvent() = default;
+  /// Whether the queue has done what was enqueued before the last record(); true for an event that was never recorded.
+  /// Never waits. Error: the device's.
+  virtual Result<bool> isDone() = 0;
+};
+
+/// Destroying a queue that Device::queue() made waits for its jobs; one that wraps a caller's stream is only forgotten.
+class DeviceQueue {
+ public:
+  virtual ~DeviceQueue() = default;
+
+  /// Whether jobs may be enqueued now. Errors: the device's; GOSS_ERR_UNSUPPORTED while the caller's stream is being
+  /// captured, with a text that says what to do instead.
+  virtual Status check() = 0;
+
+  virtual Status copy(std::span<const CopyJob> jobs) = 0;
+  /// reduce() and finish(): only where Device::traits() says that the device computes.
+  virtual Status reduce(const ReduceJob& job) = 0;
+  virtual Status finish(const FinishJob& job) = 0;
+
+  /// The queue sets *flag to `value`, behind what it did before: who reads the value sees all that the queue has
+  /// written.
+  virtual Status raise(Flag flag, std::uint32_t value) = 0;
+  /// The queue goes on when *flag has risen to `value`: int32(*flag - value) >= 0. It then sees what the host wrote
+  /// before. The wait has no end of its own.
+  virtual Status await(Flag flag, std::uint32_t value) = 0;
+
+  virtual Status record(DeviceEvent& event) = 0;
+  /// The queue goes on when `event`, recorded on another queue of this device, is done.
+  virtual Status await(DeviceEvent& event) = 0;
+  /// The queue writes 1 to the eventfd `fd` when it gets here; for a host thread that is going to sleep. Not on a
+  /// caller's stream: providers may need a host function for it.
+  virtual Status wake(int fd) = 0;
+};
+
+/// A codec on queues of one device: payloads are byte for byte those of the CPU's codec (codec()), and decode to the
+/// same bits. Jobs are those of gossamer/codec.h with vectors, references, residuals and scratch in device memory
+/// (scratch aligned to 64); payloads lie in device or pinned memory. An encode sets the lengths of its segments when it
+/// returns.
+class DeviceCodec {
+ public:
+  virtual ~DeviceCodec() = default;
+  [[nodiscard]] virtual const Codec& codec() const = 0;
+  /// Bytes of device memory that any job on `count` elements needs as scratch.
+  [[nodiscard]] virtual std::size_t scratchBytes(std::size_t count) const = 0;
+  virtual Status encode(DeviceQueue& queue, const EncodeJob& job) const = 0;
+  virtual Status decode(DeviceQueue& queue, const DecodeJob& job) const = 0;
+};
+
+/// Memory that is freed with it; the destructor may wait until the device does nothing.
+class DeviceBlock {
+ public:
+  virtual ~DeviceBlock() = default;
+  /// Aligned to 256 bytes at least.
+  [[nodiscard]] virtual std::byte* data() const = 0;
+  [[nodiscard]] virtual std::size_t bytes() const = 0;
+};
+
+struct DeviceTraits {
+  bool computes = false; ///< Queues reduce and finish.
+  bool encodes = false;  ///< codec() makes codecs.
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  /// For texts: "cuda device 0 (NVIDIA H100)".
+  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual int ordinal() const = 0;
+  [[nodiscard]] virtual DeviceTraits traits() const = 0;
+
+  /// Allocates pinned or device memory, touched by nobody. Pinned memory is ordinary memory of the process that is
+  /// registered with the device, so that transports read and write it as any other. Errors: GOSS_ERR_RESOURCE when
+  /// there is not enough; the device's.
+  virtual Result<std::unique_ptr<DeviceBlock>> allocate(MemoryKind kind, std::size_t bytes) = 0;
+
+  /// A new queue; or, where `stream` is not null, one that enqueues on the caller's stream, which must outlive it. A
+  /// null pointer is no stream here: the legacy default stream of CUDA has the handle 1, that of each thread 2.
+  /// Errors: GOSS_ERR_INVALID_ARGUMENT for a stream of another device; GOSS_ERR_UNSUPPORTED where the device cannot
+  /// await flags.
+  virtual Result<std::unique_ptr<DeviceQueue>> queue(void* stream) = 0;
+  virtual Result<std::unique_ptr<DeviceEvent>> event() = 0;
+  /// Errors: GOSS_ERR_UNSUPPORTED for a codec that has no kernels; those of the spec.
+  virtual Result<std::unique_ptr<DeviceCodec>> codec(std::string_view spec) = 0;
+};
+
+class DeviceProvider {
+ public:
+  virtual ~DeviceProvider() = default;
+  /// As GOSS_DEVICE names it: "cuda".
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual int deviceCount() const = 0;
+  /// Where `pointer` points; unknown addresses are host memory. Cheap: called once or twice a collective. Makes no
+  /// context on any device.
+  virtual Result<MemoryInfo> classify(const void* pointer) = 0;
+  /// The provider keeps it. Errors: GOSS_ERR_INVALID_ARGUMENT for an ordinal that does not exist; the device's.
+  virtual Result<Device*> open(int ordinal) = 0;
+  /// The calling thread's current device, or the first one.
+  virtual Result<Device*> current() = 0;
+};
+
+/// What a shared object libgossamer_NAME.so exports under kDevicePlugSymbol; it and the library that loads it must come
+/// from one build.
+struct DevicePlug {
+  const char* version; ///< kDevicePlugVersion of the plug.
+  /// A provider. GOSS_ERR_UNSUPPORTED: the machine has no such devices, or no driver, and says so. `only_if_used`: also
+  /// if this process has not loaded the driver by itself: then it has no device memory, and need not wait for a driver
+  /// to start.
+  Result<std::unique_ptr<DeviceProvider>> (*make)(bool only_if_used);
+};
+
+inline constexpr const char* kDevicePlugSymbol = "goss_device_plug";
+/// Changes whenever the device seam or a type in it does.
+inline constexpr const char* kDevicePlugVersion = "gossamer 0.1.0 device 1";
+
+} // namespace goss
+
+#endif // GOSSAMER_DEVICE_H_
