@@ -63,7 +63,7 @@ void Execution::makeRuns() {
 
 Execution::~Execution() = default;
 
-void Execution::bind(const Call& call) {
+void Execution::bind(const Call& call, std::uint64_t binding) {
   timeout_ms = call.timeout_ms;
   if (binding_ > 0 && call == bound_) return; // As in a training loop: the same buffers again.
   bound_ = call;
@@ -91,7 +91,7 @@ void Execution::bind(const Call& call) {
   const BoardChannel* channel = environment_.boards;
   // Phases begin when the ones before have ended: on the board they would have no place that all ranks agree on.
   on_board_ = plan_->on_board && channel != nullptr && call.phase_of == nullptr && channel->fits(call);
-  context_->binding = ++binding_;
+  context_->binding = binding_ = binding;
   if (on_board_) {
     channel->bind(work_, call);
     return;

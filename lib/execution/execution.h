@@ -32,15 +32,16 @@ class Execution final : public Operation {
   Execution(const RunEnvironment& environment, std::shared_ptr<const Plan> plan);
   ~Execution() override;
 
-  /// Resolves slots to addresses. Not while active.
-  void bind(const Call& call);
+  /// Resolves slots to addresses. Not while active. binding() becomes `binding`, which no other execution has, unless
+  /// the execution is bound to the same call already.
+  void bind(const Call& call, std::uint64_t binding);
 
   [[nodiscard]] const Plan& plan() const { return *plan_; }
   void numberOnLoop(History& history) GOSS_ON_LOOP override;
   [[nodiscard]] const Envelope* envelope() const override { return &envelope_; }
 
   [[nodiscard]] bool isBoundTo(const Call& call) const { return binding_ > 0 && call == bound_; }
-  /// Changes whenever bind() gets another call.
+  /// Number of the last bind() that brought another call; 0: none.
   [[nodiscard]] std::uint64_t binding() const { return binding_; }
   /// Whether it runs on the board.
   [[nodiscard]] bool runsOnBoard() const { return on_board_; }

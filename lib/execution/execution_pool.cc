@@ -33,7 +33,7 @@ Result<std::unique_ptr<Execution>> ExecutionPool::acquire(const Call& call) {
   } else {
     execution = std::make_unique<Execution>(environment_, plan.take());
   }
-  execution->bind(call);
+  execution->bind(call, ++bindings_);
   if (call.codecs != nullptr && call.phase_of == nullptr) environment_.mismatches.know(call.codecs);
   if (execution->timeout_ms == 0) execution->timeout_ms = environment_.default_timeout_ms;
   return execution;

@@ -42,12 +42,13 @@ class ExecutionPool {
   struct CachedCall {
     CallKey key;
     std::unique_ptr<Execution>* idle = nullptr; ///< In idle_.
-    std::uint64_t binding = 0;
+    std::uint64_t binding = 0;                  ///< What `idle` is bound to unless it has been replaced or bound anew.
   };
   static constexpr std::size_t kCached = 16;
 
   const RunEnvironment& environment_;
   Planner planner_;
+  std::uint64_t bindings_ = 0; ///< Number of executions that were bound so far, each anew.
   std::array<CachedCall, kCached> cached_;
   std::unordered_map<const Plan*, std::unique_ptr<Execution>> idle_; ///< Null while it is in use.
 };
