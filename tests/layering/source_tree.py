@@ -2,7 +2,7 @@
 import os
 import re
 
-FOLDERS = ("include", "lib", "collectives", "compressors", "transports", "bindings", "bench", "tools", "trainer", "examples", "tests")
+FOLDERS = ("include", "lib", "collectives", "compressors", "transports", "devices", "bindings", "bench", "tools", "trainer", "examples", "tests")
 ENDINGS = (".h", ".cc", ".c", ".cu", ".inc")
 INCLUDE_ROOTS = ("include", "lib", "")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)

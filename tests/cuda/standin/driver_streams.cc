@@ -1,0 +1,240 @@
+// The driver's functions that put work into streams, and those on streams and events.
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <type_traits>
+#include <utility>
+
+#include "tests/cuda/standin/memory.h"
+#include "tests/cuda/standin/settings.h"
+#include "tests/cuda/standin/streams.h"
+
+using standin::memory;
+using standin::Queue;
+
+namespace {
+
+/// A place that a stream's work touches; a wrong one loses the context, as an illegal address does on a device.
+char* touch(CUdeviceptr address, std::size_t bytes, const char* what) {
+  char* place = memory().reach(address, bytes);
+  if (place == nullptr) {
+    standin::complain(what);
+    standin::setStickyError(CUDA_ERROR_ILLEGAL_ADDRESS);
+  }
+  return place;
+}
+
+/// Memory that the host could page out: the driver copies it before, or while, the call runs.
+bool pageable(CUdeviceptr address) { return !memory().find(address) && memory().reach(address, 1) != nullptr; }
+
+CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream, bool wait) {
+  if (bytes == 0) return standin::enter();
+  const CUresult result = standin::submit(stream, [=](const Queue&) {
+    char* target = touch(to, bytes, "a copy writes memory that was freed, or behind its end");
+    const char* source = touch(from, bytes, "a copy reads memory that was freed, or behind its end");
+    if (target != nullptr && source != nullptr) std::memmove(target, source, bytes);
+  });
+  if (result != CUDA_SUCCESS || (!wait && !pageable(to) && !pageable(from))) return result;
+  return cuStreamSynchronize(stream);
+}
+
+template <typename T>
+CUresult writeValue(CUstream stream, CUdeviceptr to, T value) {
+  if (!standin::settings().memops) return CUDA_ERROR_NOT_SUPPORTED;
+  return standin::submit(stream, [=](const Queue&) {
+    char* place = touch(to, sizeof value, "cuStreamWriteValue writes memory that was freed");
+    if (place != nullptr) std::atomic_ref(*reinterpret_cast<T*>(place)).store(value, std::memory_order_release);
+  });
+}
+
+template <typename T>
+bool holds(T found, T value, unsigned flags) {
+  if (flags == CU_STREAM_WAIT_VALUE_GEQ) return static_cast<std::make_signed_t<T>>(found - value) >= 0;
+  return flags == CU_STREAM_WAIT_VALUE_EQ ? found == value : (found & value) != 0;
+}
+
+template <typename T>
+CUresult waitValue(CUstream stream, CUdeviceptr at, T value, unsigned flags) {
+  if (!standin::settings().memops) return CUDA_ERROR_NOT_SUPPORTED;
+  if (flags > CU_STREAM_WAIT_VALUE_AND) return CUDA_ERROR_INVALID_VALUE;
+  return standin::submit(stream, [=](const Queue&) {
+    while (!Queue::lost()) {
+      char* place = touch(at, sizeof value, "cuStreamWaitValue reads memory that was freed");
+      if (place == nullptr) return;
+      if (holds(std::atomic_ref(*reinterpret_cast<T*>(place)).load(std::memory_order_acquire), value, flags)) return;
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+  });
+}
+
+standin::Event* eventOf(CUevent event) { return reinterpret_cast<standin::Event*>(event); }
+
+standin::Marker markerOf(CUevent event) {
+  standin::Event* found = eventOf(event);
+  const std::lock_guard lock(found->mutex);
+  return found->marker;
+}
+
+} // namespace
+
+CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) { return copy(to, from, bytes, nullptr, true); }
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return copy(to, from, bytes, stream, false);
+}
+CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t bytes) {
+  return copy(to, reinterpret_cast<CUdeviceptr>(from), bytes, nullptr, true);
+}
+CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t bytes) {
+  return copy(reinterpret_cast<CUdeviceptr>(to), from, bytes, nullptr, true);
+}
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
+  return copy(to, reinterpret_cast<CUdeviceptr>(from), bytes, stream, false);
+}
+CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return copy(reinterpret_cast<CUdeviceptr>(to), from, bytes, stream, false);
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes, CUstream stream) {
+  return standin::submit(stream, [=](const Queue&) {
+    char* place = touch(to, bytes, "cuMemsetD8Async writes memory that was freed, or behind its end");
+    if (place != nullptr) std::memset(place, value, bytes);
+  });
+}
+
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* argument) {
+  return standin::submit(stream, [=](const Queue&) {
+    const standin::InHostFunction inside;
+    function(argument);
+  });
+}
+
+CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr to, uint32_t value, unsigned /*flags*/) {
+  return writeValue(stream, to, value);
+}
+CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr at, uint32_t value, unsigned flags) {
+  return waitValue(stream, at, value, flags);
+}
+CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr to, uint64_t value, unsigned /*flags*/) {
+  return writeValue(stream, to, value);
+}
+CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr at, uint64_t value, unsigned flags) {
+  return waitValue(stream, at, value, flags);
+}
+
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) { return cuStreamCreateWithPriority(stream, flags, 0); }
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int /*priority*/) {
+  if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
+  *stream = standin::createStream(flags);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamDestroy_v2(CUstream stream) {
+  return standin::destroyStream(stream) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuStreamQuery(CUstream handle) {
+  if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
+  standin::Stream* stream = standin::streamOf(handle);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult error = standin::refuseCapture(stream); error != CUDA_SUCCESS) return error;
+  return stream->queue->done(stream->queue->lastTicket()) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult cuStreamSynchronize(CUstream handle) {
+  if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
+  standin::Stream* stream = standin::streamOf(handle);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult error = standin::refuseCapture(stream); error != CUDA_SUCCESS) return error;
+  stream->queue->wait(stream->queue->lastTicket());
+  return static_cast<CUresult>(standin::stickyError());
+}
+
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned /*flags*/) {
+  const CUresult result = standin::submit(stream, [](const Queue&) {});
+  standin::Stream* found = standin::streamOf(stream);
+  if (result == CUDA_SUCCESS && found->capture == standin::Capture::none)
+    standin::follow(*found->queue, markerOf(event));
+  return result;
+}
+
+CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
+  standin::Stream* stream = standin::streamOf(handle);
+  return stream == nullptr ? CUDA_ERROR_INVALID_HANDLE : cuDevicePrimaryCtxRetain(context, stream->device);
+}
+CUresult cuStreamGetFlags(CUstream handle, unsigned* flags) {
+  const standin::Stream* stream = standin::streamOf(handle);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  *flags = stream->flags;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
+  const standin::Stream* stream = standin::streamOf(handle);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  *status = static_cast<CUstreamCaptureStatus>(stream->capture);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode /*mode*/) {
+  standin::Stream* stream = standin::streamOf(handle);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  const bool legacy = handle == nullptr || handle == CU_STREAM_LEGACY;
+  if (legacy || stream->capture != standin::Capture::none) return CUDA_ERROR_ILLEGAL_STATE;
+  stream->capture = standin::Capture::active;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
+  standin::Stream* stream = standin::streamOf(handle);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  const auto was = std::exchange(stream->capture, standin::Capture::none);
+  *graph = was == standin::Capture::active ? reinterpret_cast<CUgraph>(stream) : nullptr;
+  if (was == standin::Capture::none) return CUDA_ERROR_ILLEGAL_STATE;
+  return was == standin::Capture::active ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+}
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  thread_local CUstreamCaptureMode own = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  *mode = std::exchange(own, *mode);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphDestroy(CUgraph /*graph*/) { return CUDA_SUCCESS; }
+
+CUresult cuEventCreate(CUevent* event, unsigned /*flags*/) {
+  if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
+  *event = reinterpret_cast<CUevent>(new standin::Event);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventDestroy_v2(CUevent event) {
+  delete eventOf(event);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventRecord(CUevent event, CUstream handle) {
+  // An empty item brings the order with the default stream, and the errors of submit().
+  const CUresult result = standin::submit(handle, [](const Queue&) {});
+  standin::Stream* stream = standin::streamOf(handle);
+  if (result != CUDA_SUCCESS || stream->capture != standin::Capture::none) return result;
+  standin::Event* found = eventOf(event);
+  const std::lock_guard lock(found->mutex);
+  found->marker = standin::mark(stream->queue);
+  found->recorded = true;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventQuery(CUevent event) {
+  if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
+  return markerOf(event).done() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+CUresult cuEventSynchronize(CUevent event) {
+  if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
+  markerOf(event).wait();
+  return static_cast<CUresult>(standin::stickyError());
+}
+
+CUresult cuEventElapsedTime(float* milliseconds, CUevent from, CUevent to) {
+  const standin::Marker first = markerOf(from);
+  const standin::Marker second = markerOf(to);
+  if (first.queue == nullptr || second.queue == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (!first.done() || !second.done()) return CUDA_ERROR_NOT_READY;
+  *milliseconds = std::chrono::duration<float, std::milli>(*second.at - *first.at).count();
+  return CUDA_SUCCESS;
+}

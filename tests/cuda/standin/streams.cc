@@ -1,0 +1,161 @@
+#include "tests/cuda/standin/streams.h"
+
+#include <map>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/cuda/standin/settings.h"
+
+namespace standin {
+
+namespace {
+
+thread_local int device_of_thread = 0;
+thread_local bool in_host_function = false;
+
+/// All streams. It outlives the threads of queues, which nobody joins at the end of a process.
+struct Table {
+  std::mutex mutex;
+  std::set<Stream*> streams;                              ///< Those that the program made.
+  std::map<int, Stream*> legacy;                          ///< By device.
+  std::map<std::pair<int, std::thread::id>, Stream*> own; ///< CU_STREAM_PER_THREAD.
+  std::map<int, std::shared_ptr<Queue>> shared;           ///< By device; for CUDA_STANDIN_ONE_QUEUE.
+};
+
+Table& table() {
+  static Table& only = *new Table;
+  return only;
+}
+
+std::shared_ptr<Queue> newQueue(Table& all, int device) {
+  if (!settings().one_queue) return std::make_shared<Queue>();
+  auto& queue = all.shared[device];
+  if (queue == nullptr) queue = std::make_shared<Queue>();
+  return queue;
+}
+
+Stream* newStream(Table& all, int device, unsigned flags) {
+  auto* stream = new Stream;
+  stream->device = device;
+  stream->flags = flags;
+  stream->queue = newQueue(all, device);
+  return stream;
+}
+
+/// What runs in the legacy default stream runs after what all blocking streams hold, and before what comes into them
+/// later.
+void orderWithLegacy(Stream& stream) {
+  Table& all = table();
+  std::vector<Marker> before;
+  {
+    const std::lock_guard lock(all.mutex);
+    const auto legacy = all.legacy.find(stream.device);
+    if (legacy == all.legacy.end() || (stream.flags & CU_STREAM_NON_BLOCKING) != 0) return;
+    if (legacy->second == &stream) {
+      for (const Stream* other : all.streams)
+        if (other->device == stream.device && (other->flags & CU_STREAM_NON_BLOCKING) == 0)
+          before.push_back({other->queue, other->queue->lastTicket(), nullptr});
+    } else {
+      before.push_back({legacy->second->queue, legacy->second->queue->lastTicket(), nullptr});
+    }
+  }
+  for (const Marker& marker : before)
+    follow(*stream.queue, marker);
+}
+
+} // namespace
+
+CUresult enter() {
+  if (in_host_function) {
+    complain("a host function called the driver, which is not permitted");
+    return CUDA_ERROR_NOT_PERMITTED;
+  }
+  return static_cast<CUresult>(countCall());
+}
+
+InHostFunction::InHostFunction() { in_host_function = true; }
+InHostFunction::~InHostFunction() { in_host_function = false; }
+
+int currentDevice() { return device_of_thread; }
+void setCurrentDevice(int device) { device_of_thread = device; }
+
+Stream* streamOf(CUstream handle) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  const int device = currentDevice();
+  if (handle == nullptr || handle == CU_STREAM_LEGACY) {
+    Stream*& legacy = all.legacy[device];
+    if (legacy == nullptr) legacy = newStream(all, device, CU_STREAM_DEFAULT);
+    return legacy;
+  }
+  if (handle == CU_STREAM_PER_THREAD) {
+    Stream*& own = all.own[{device, std::this_thread::get_id()}];
+    if (own == nullptr) own = newStream(all, device, CU_STREAM_DEFAULT);
+    return own;
+  }
+  auto* stream = reinterpret_cast<Stream*>(handle);
+  if (all.streams.contains(stream)) return stream;
+  complain("a call names a stream that does not exist, or was destroyed");
+  return nullptr;
+}
+
+CUstream createStream(unsigned flags) {
+  Table& all = table();
+  const std::lock_guard lock(all.mutex);
+  Stream* stream = newStream(all, currentDevice(), flags);
+  all.streams.insert(stream);
+  return reinterpret_cast<CUstream>(stream);
+}
+
+bool destroyStream(CUstream handle) {
+  Stream* stream = streamOf(handle);
+  if (stream == nullptr) return false;
+  {
+    Table& all = table();
+    const std::lock_guard lock(all.mutex);
+    if (all.streams.erase(stream) == 0) return false;
+  }
+  // The queue ends in its own time: it may hold a wait that another thread still opens.
+  std::thread([queue = std::move(stream->queue)]() mutable { queue.reset(); }).detach();
+  delete stream;
+  return true;
+}
+
+void synchronize(int device) {
+  std::vector<Marker> ends;
+  {
+    Table& all = table();
+    const std::lock_guard lock(all.mutex);
+    const auto add = [&](const Stream* stream) {
+      if (stream->device == device) ends.push_back({stream->queue, stream->queue->lastTicket(), nullptr});
+    };
+    for (const Stream* stream : all.streams)
+      add(stream);
+    for (const auto& [key, stream] : all.legacy)
+      add(stream);
+    for (const auto& [key, stream] : all.own)
+      add(stream);
+  }
+  for (const Marker& end : ends)
+    end.wait();
+}
+
+CUresult submit(CUstream handle, Queue::Item item) {
+  if (const CUresult error = enter(); error != CUDA_SUCCESS) return error;
+  Stream* stream = streamOf(handle);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (stream->capture == Capture::broken) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (stream->capture == Capture::active) return CUDA_SUCCESS;
+  orderWithLegacy(*stream);
+  stream->queue->push(std::move(item));
+  return CUDA_SUCCESS;
+}
+
+CUresult refuseCapture(Stream* stream) {
+  if (stream == nullptr || stream->capture == Capture::none) return CUDA_SUCCESS;
+  stream->capture = Capture::broken;
+  return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+}
+
+} // namespace standin

@@ -1,0 +1,64 @@
+/// Devices, streams and events of the stand-in, and what the driver's functions are made of.
+#ifndef GOSS_TESTS_CUDA_STANDIN_STREAMS_H_
+#define GOSS_TESTS_CUDA_STANDIN_STREAMS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "devices/cuda/driver/driver_api.h"
+#include "tests/cuda/standin/queue.h"
+
+namespace standin {
+
+/// Where a stream stands with regard to cuStreamBeginCapture.
+enum class Capture : std::uint8_t { none, active, broken };
+
+struct Stream {
+  std::shared_ptr<Queue> queue;
+  int device = 0;
+  unsigned flags = 0;
+  Capture capture = Capture::none; ///< Of one thread at a time, as streams are.
+};
+
+struct Event {
+  std::mutex mutex;
+  Marker marker;
+  bool recorded = false;
+};
+
+/// Counts a call that reaches a stream or an event. Not 0: what the call returns instead of doing anything, a sticky
+/// error or, in a host function, that it is not permitted.
+CUresult enter();
+/// The calling thread is in a host function for as long as this lives.
+class InHostFunction {
+ public:
+  InHostFunction();
+  InHostFunction(const InHostFunction&) = delete;
+  InHostFunction& operator=(const InHostFunction&) = delete;
+  ~InHostFunction();
+};
+
+/// The calling thread's device.
+int currentDevice();
+void setCurrentDevice(int device);
+
+/// The stream behind a handle: NULL and 1 are the legacy default stream of the calling thread's device, 2 this thread's
+/// own. nullptr: there is none, and standard error says so.
+Stream* streamOf(CUstream handle);
+CUstream createStream(unsigned flags);
+/// What it holds is done first; its thread ends later.
+bool destroyStream(CUstream handle);
+/// Waits for all streams of the device.
+void synchronize(int device);
+
+/// Adds `item` to the stream. While it is captured nothing runs, and CUDA_SUCCESS says so to nobody, as in CUDA.
+CUresult submit(CUstream handle, Queue::Item item);
+/// For what a captured stream does not allow: breaks the capture. `stream` may be nullptr.
+CUresult refuseCapture(Stream* stream);
+
+} // namespace standin
+
+#endif // GOSS_TESTS_CUDA_STANDIN_STREAMS_H_
