@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 
 # The C ABI alone: the C++ headers beside it declare what no program can use, because the library exports nothing of it.
-set(abi_headers abi.h compression.h gossamer.h gossamer_mpi.h links.h pipeline.h sync.h)
+set(abi_headers abi.h compression.h gossamer.h gossip.h gossamer_mpi.h links.h pipeline.h sync.h)
 list(TRANSFORM abi_headers PREPEND ${CMAKE_SOURCE_DIR}/include/gossamer/)
 install(FILES ${abi_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gossamer)
 foreach(program goss-bench goss-explain goss-pipeline-bench goss-tune goss-train goss-wanem goss-keys)

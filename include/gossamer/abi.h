@@ -3,6 +3,7 @@
 ///
 ///   gossamer.h      communicators, collectives, messages, completion, memory, planning, and the conventions of all
 ///   compression.h   error feedback in checkpoints, codecs of one's own
+///   gossip.h        topologies of gossip, and collectives among neighbours
 ///   links.h         measuring the network
 ///   pipeline.h      pipeline schedules
 ///   sync.h          synchronizers
@@ -18,6 +19,7 @@
 
 #include "gossamer/compression.h"
 #include "gossamer/gossamer.h"
+#include "gossamer/gossip.h"
 #include "gossamer/links.h"
 #include "gossamer/pipeline.h"
 #include "gossamer/sync.h"

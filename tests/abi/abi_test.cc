@@ -54,6 +54,7 @@ TEST(Structs, OfAllKindsAreInitialisedToTheirSize) {
   expectSized(goss_sync_tensor_init);
   expectSized(goss_sync_info_init);
   expectSized(goss_sync_counters_init);
+  expectSized(goss_neighborhood_init);
   expectSized(goss_pipeline_request_init);
   expectSized(goss_pipeline_costs_init);
   expectSized(goss_pipeline_codec_request_init);
@@ -69,6 +70,7 @@ TEST(Structs, HaveNoPaddingAtTheirEnds) {
   EXPECT_EQ(sizeof(goss_sync_tensor), offsetof(goss_sync_tensor, layer) + sizeof(int32_t));
   EXPECT_EQ(sizeof(goss_sync_info), offsetof(goss_sync_info, dynamic_period) + sizeof(int64_t));
   EXPECT_EQ(sizeof(goss_sync_counters), offsetof(goss_sync_counters, setup_bytes_sent) + sizeof(uint64_t));
+  EXPECT_EQ(sizeof(goss_neighborhood), offsetof(goss_neighborhood, destination_count) + sizeof(size_t));
   EXPECT_EQ(sizeof(goss_pipeline_request), offsetof(goss_pipeline_request, reserved) + sizeof(int32_t));
   EXPECT_EQ(sizeof(goss_pipeline_costs), offsetof(goss_pipeline_costs, stage_times_s) + sizeof(double*));
   EXPECT_EQ(sizeof(goss_pipeline_codec_request),

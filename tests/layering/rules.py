@@ -5,7 +5,7 @@ file belongs to.
 """
 
 C_ABI = ("include/gossamer/abi.h", "include/gossamer/gossamer.h", "include/gossamer/gossamer_mpi.h", "include/gossamer/pipeline.h", "include/gossamer/sync.h",
-         "include/gossamer/compression.h", "include/gossamer/links.h")
+         "include/gossamer/compression.h", "include/gossamer/gossip.h", "include/gossamer/links.h")
 
 LOW = ("include/gossamer", "lib/base", "lib/platform", "lib/kernels", "lib/schedule")
 
@@ -17,6 +17,7 @@ UNITS = {
     "lib/security": ("include/gossamer", "lib/base", "lib/platform"),
     "lib/kernels": ("include/gossamer", "lib/base"),
     "lib/schedule": ("include/gossamer", "lib/base"),
+    "lib/topology": ("include/gossamer", "lib/base"),
     "lib/pipeline": ("include/gossamer", "lib/base"),  # runs schedules through the public API
     # The floors of the library, lower ones first. LOW: what each of them may include besides.
     "lib/state": LOW,

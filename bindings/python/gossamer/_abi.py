@@ -50,6 +50,13 @@ GOSS_LOR = 10
 GOSS_LXOR = 11
 GOSS_OP_COUNT = 12
 
+# goss_topology_property
+GOSS_TOPOLOGY_ROW_STOCHASTIC = 0
+GOSS_TOPOLOGY_COLUMN_STOCHASTIC = 1
+GOSS_TOPOLOGY_DOUBLY_STOCHASTIC = 2
+GOSS_TOPOLOGY_SYMMETRIC = 3
+GOSS_TOPOLOGY_CONSTANT = 4
+
 # goss_pipeline_kind
 GOSS_PIPELINE_FORWARD = 0
 GOSS_PIPELINE_BACKWARD = 1
@@ -158,6 +165,25 @@ class goss_codec_functions(Structure):
         ("max_bytes", CFUNCTYPE(c_size_t, c_void_p, c_size_t)),
         ("encode", CFUNCTYPE(c_size_t, c_void_p, c_void_p, c_size_t, c_void_p)),
         ("decode", CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, c_size_t, c_void_p)),
+    ]
+
+
+class goss_neighbor(Structure):
+    _fields_ = [
+        ("rank", c_int32),
+        ("reserved", c_int32),
+        ("weight", c_double),
+    ]
+
+
+class goss_neighborhood(Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("self_weight", c_double),
+        ("sources", POINTER(goss_neighbor)),
+        ("source_count", c_size_t),
+        ("destinations", POINTER(goss_neighbor)),
+        ("destination_count", c_size_t),
     ]
 
 
@@ -322,6 +348,15 @@ FUNCTIONS = {
     "goss_codec_functions_init": (c_int, [POINTER(goss_codec_functions), c_size_t]),
     "goss_codec_register": (c_int, [c_void_p, c_char_p, POINTER(goss_codec_functions)]),
     "goss_explain_codec": (c_int, [c_char_p, c_int32, c_size_t, c_char_p, c_char_p, POINTER(c_char_p)]),
+    "goss_neighborhood_init": (c_int, [POINTER(goss_neighborhood), c_size_t]),
+    "goss_topology_create": (c_int, [c_char_p, c_int32, POINTER(c_void_p)]),
+    "goss_topology_destroy": (c_int, [c_void_p]),
+    "goss_topology_period": (c_int, [c_void_p, POINTER(c_uint64)]),
+    "goss_topology_weight": (c_int, [c_void_p, c_uint64, c_int32, c_int32, POINTER(c_double)]),
+    "goss_topology_neighbors": (c_int, [c_void_p, c_uint64, c_int32, POINTER(goss_neighborhood)]),
+    "goss_topology_require": (c_int, [c_void_p, c_int32]),
+    "goss_topology_describe": (c_int, [c_void_p, POINTER(c_char_p)]),
+    "goss_topology_draw": (c_int, [c_void_p, c_int64, POINTER(c_char_p)]),
     "goss_comm_measure_links": (c_int, [c_void_p, POINTER(goss_options), POINTER(c_char_p)]),
     "goss_pipeline_request_init": (c_int, [POINTER(goss_pipeline_request), c_size_t]),
     "goss_pipeline_name": (c_char_p, [c_size_t]),

@@ -1,0 +1,230 @@
+#include "topology/topology.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "topology/base_graph.h"
+#include "topology/graphs.h"
+#include "topology/spec.h"
+#include "topology/weights.h"
+
+namespace goss::topology {
+
+namespace {
+
+constexpr std::string_view kNames =
+    "ring, torus, hypercube, star, full, exponential, one-peer-exponential, base, random-regular, shift-one, grid, "
+    "matrix";
+/// The neighbours of more ranks than this would fill memory.
+constexpr int kMaxRanks = 1 << 14;
+
+std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
+
+Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
+
+/// The graphs of a spec, and the weights that suit them unless the spec names others.
+struct Family {
+  std::vector<Graph> rounds;
+  Rule rule = Rule::uniform;
+};
+
+void wantPowerOfTwo(SpecReader& spec, int ranks) {
+  if ((ranks & (ranks - 1)) != 0) spec.refuse(fmt::format("{} ranks are no power of two", ranks));
+}
+
+std::vector<int> readDims(SpecReader& spec, int ranks, bool may_lack) {
+  std::vector<int> dims = spec.dims();
+  double product = 1;
+  for (const int dim : dims)
+    product *= dim;
+  if (product == ranks || (may_lack && product > ranks && product <= kMaxRanks)) return dims;
+  spec.refuse(fmt::format("its lengths multiply to {:.0f}, not to {} ranks", product, ranks));
+  return {ranks};
+}
+
+Graph readRandomRegular(SpecReader& spec, int ranks) {
+  const std::int64_t degree = spec.integer("d", 4);
+  const std::int64_t seed = spec.integer("seed", 1);
+  if (degree < 2 || degree >= ranks || ranks * degree % 2 != 0) {
+    spec.refuse(fmt::format("no connected graph of {} ranks has {} neighbours at each", ranks, degree));
+    return full(1);
+  }
+  return randomRegular(ranks, static_cast<int>(degree), static_cast<std::uint64_t>(seed));
+}
+
+/// Empty: there is no such name, or the spec was refused.
+Family familyOf(SpecReader& spec, int ranks) {
+  const std::string& name = spec.name();
+  if (name == "ring") return {{torus(std::vector{ranks})}};
+  if (name == "torus") return {{torus(readDims(spec, ranks, false))}};
+  if (name == "star") return {{star(ranks)}, Rule::metropolis};
+  if (name == "full") return {{full(ranks)}};
+  if (name == "exponential") return {{exponential(ranks)}};
+  if (name == "one-peer-exponential") return {onePeerExponential(ranks)};
+  if (name == "random-regular") return {{readRandomRegular(spec, ranks)}};
+  if (name == "grid") return {grid(readDims(spec, ranks, true), ranks)};
+  if (name == "hypercube") {
+    wantPowerOfTwo(spec, ranks);
+    return {{hypercube((ranks & (ranks - 1)) == 0 ? ranks : 1)}};
+  }
+  if (name == "shift-one") {
+    if (ranks % 2 != 0) spec.refuse(fmt::format("{} ranks are not even", ranks));
+    return {shiftOne(ranks)};
+  }
+  return {};
+}
+
+Result<std::vector<Mixing>> weightedRounds(SpecReader& spec, int ranks) {
+  Family family = familyOf(spec, ranks);
+  const std::string rule = spec.word("weights", "");
+  if (rule == "uniform") family.rule = Rule::uniform;
+  if (rule == "metropolis") family.rule = Rule::metropolis;
+  if (rule == "push-sum") family.rule = Rule::pushSum;
+  if (!rule.empty() && rule != "uniform" && rule != "metropolis" && rule != "push-sum")
+    spec.refuse(fmt::format("weights={} is none of uniform, metropolis and push-sum", rule));
+  if (Status status = spec.finish(); !status.isOk()) return status;
+  std::vector<Mixing> rounds;
+  for (const Graph& graph : family.rounds) {
+    Result<Mixing> matrix = weighted(graph, family.rule);
+    if (!matrix.isOk()) return matrix.status();
+    rounds.push_back(matrix.take());
+  }
+  return rounds;
+}
+
+Result<std::vector<Mixing>> baseRounds(SpecReader& spec, int ranks) {
+  const std::int64_t k = spec.integer("k", 1);
+  if (k < 1 || k > kMaxRanks) spec.refuse(fmt::format("k={} is not above 0", k));
+  if (Status status = spec.finish(); !status.isOk()) return status;
+  return baseGraph(ranks, static_cast<int>(std::min<std::int64_t>(k, std::max(1, ranks - 1))));
+}
+
+Result<double> readWeight(std::string_view word, std::size_t row, std::size_t column) {
+  double weight = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), weight);
+  if (error == std::errc() && end == word.data() + word.size() && std::isfinite(weight)) return weight;
+  return invalid(fmt::format("matrix row {} column {}: '{}' is no number", row, column, word));
+}
+
+/// Adds a line of a matrix file.
+Status readRow(std::string_view line, int ranks, Mixing& matrix) {
+  const std::size_t row = matrix.rows.size();
+  std::vector<Neighbor>& entries = matrix.rows.emplace_back();
+  std::size_t column = 0;
+  while (true) {
+    line.remove_prefix(std::min(line.find_first_not_of(" \t\r,"), line.size()));
+    if (line.empty()) break;
+    const std::string_view word = line.substr(0, line.find_first_of(" \t\r,"));
+    line.remove_prefix(word.size());
+    const Result<double> weight = readWeight(word, row, column);
+    if (!weight.isOk()) return weight.status();
+    if (weight.value() != 0 || column == row) entries.push_back({static_cast<int>(column), weight.value()});
+    ++column;
+  }
+  if (column == at(ranks)) return Status::ok();
+  return invalid(fmt::format("matrix row {}: {} columns for {} ranks", row, column, ranks));
+}
+
+/// One round after the other, with empty lines between; lines that begin with '#' are comments.
+Result<std::vector<Mixing>> parseMatrices(std::string_view text, int ranks) {
+  std::vector<Mixing> rounds;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (line.starts_with('#') || line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    if (rounds.empty() || rounds.back().rows.size() == at(ranks)) rounds.emplace_back();
+    if (Status status = readRow(line, ranks, rounds.back()); !status.isOk()) return status;
+  }
+  if (!rounds.empty() && rounds.back().rows.size() == at(ranks)) return rounds;
+  return invalid(
+      fmt::format("the matrix has {} rows for {} ranks", rounds.empty() ? 0 : rounds.back().rows.size(), ranks));
+}
+
+/// The sum of a row, or of a column, that is farthest from 1.
+Status checkSums(const Mixing& matrix, std::uint64_t round, bool rows) {
+  std::vector<double> sums(matrix.rows.size(), 0.0);
+  for (std::size_t i = 0; i < matrix.rows.size(); ++i) {
+    for (const Neighbor& entry : matrix.rows[i]) {
+      if (entry.weight < 0)
+        return invalid(fmt::format("round {}: row {} column {} is {}, below 0", round, i, entry.rank, entry.weight));
+      sums[rows ? i : at(entry.rank)] += entry.weight;
+    }
+  }
+  const auto worst = std::ranges::max_element(sums, {}, [](double sum) { return std::abs(sum - 1); });
+  if (std::abs(*worst - 1) <= kStochasticTolerance) return Status::ok();
+  return invalid(fmt::format("round {}: {} {} sums to {:.9g}, not to 1", round, rows ? "row" : "column",
+                             worst - sums.begin(), *worst));
+}
+
+Status checkSymmetry(const Mixing& matrix, std::uint64_t round) {
+  for (std::size_t i = 0; i < matrix.rows.size(); ++i) {
+    for (const Neighbor& entry : matrix.rows[i]) {
+      const double mirrored = matrix.at(entry.rank, static_cast<int>(i));
+      if (std::abs(entry.weight - mirrored) <= kStochasticTolerance) continue;
+      return invalid(fmt::format("round {}: row {} column {} is {}, but row {} column {} is {}", round, i, entry.rank,
+                                 entry.weight, entry.rank, i, mirrored));
+    }
+  }
+  return Status::ok();
+}
+
+} // namespace
+
+Result<Topology> Topology::make(std::string_view text, int ranks, const ReadFile& read) {
+  if (ranks < 1 || ranks > kMaxRanks)
+    return invalid(fmt::format("topology '{}': {} ranks; 1 to {} are possible", text, ranks, kMaxRanks));
+  SpecReader spec(text);
+  Result<std::vector<Mixing>> rounds = std::vector<Mixing>();
+  if (spec.name() == "base") {
+    rounds = baseRounds(spec, ranks);
+  } else if (spec.name() == "matrix") {
+    Result<std::string> file = read(spec.rest());
+    if (!file.isOk()) return file.status();
+    rounds = parseMatrices(file.value(), ranks);
+  } else {
+    rounds = weightedRounds(spec, ranks);
+  }
+  if (!rounds.isOk()) return rounds.status();
+  if (rounds.value().empty())
+    return invalid(fmt::format("there is no topology '{}'; there are: {}", spec.name(), kNames));
+  return Topology(std::string(text), rounds.take());
+}
+
+Neighborhood Topology::neighborhood(std::uint64_t round, int rank) const {
+  Neighborhood result;
+  const Mixing& matrix = mixing(round);
+  for (const Neighbor& entry : matrix.rows[at(rank)]) {
+    if (entry.rank == rank) {
+      result.self_weight = entry.weight;
+    } else {
+      result.sources.push_back(entry);
+    }
+  }
+  for (int other = 0; other < size(); ++other) {
+    if (other != rank && matrix.at(other, rank) != 0) result.destinations.push_back({other, 1.0});
+  }
+  return result;
+}
+
+Status Topology::require(Property property) const {
+  Status status;
+  for (std::uint64_t round = 0; status.isOk() && round < period(); ++round) {
+    const Mixing& matrix = rounds_[round];
+    if (property == Property::rowStochastic || property == Property::doublyStochastic)
+      status = checkSums(matrix, round, true);
+    if (status.isOk() && (property == Property::columnStochastic || property == Property::doublyStochastic))
+      status = checkSums(matrix, round, false);
+    if (property == Property::symmetric) status = checkSymmetry(matrix, round);
+    if (property == Property::constant && round > 0 && !(matrix.rows == rounds_[0].rows))
+      status = invalid(fmt::format("round {} has other weights than round 0", round));
+  }
+  if (status.isOk()) return status;
+  return invalid(fmt::format("topology '{}' of {} ranks: {}", spec_, size(), status.text()));
+}
+
+} // namespace goss::topology
