@@ -89,6 +89,8 @@ class DeviceEvent {
 class DeviceQueue {
  public:
   virtual ~DeviceQueue() = default;
+  /// The stream that it enqueues on, as Device::queue() takes it.
+  [[nodiscard]] virtual void* stream() const = 0;
 
   /// Whether jobs may be enqueued now. Errors: the device's; GOSS_ERR_UNSUPPORTED while the caller's stream is being
   /// captured, with a text that says what to do instead.
@@ -109,9 +111,6 @@ class DeviceQueue {
   virtual Status record(DeviceEvent& event) = 0;
   /// The queue goes on when `event`, recorded on another queue of this device, is done.
   virtual Status await(DeviceEvent& event) = 0;
-  /// The queue writes 1 to the eventfd `fd` when it gets here; for a host thread that is going to sleep. Not on a
-  /// caller's stream: providers may need a host function for it.
-  virtual Status wake(int fd) = 0;
 };
 
 /// A codec on queues of one device: payloads are byte for byte those of the CPU's codec (codec()), and decode to the

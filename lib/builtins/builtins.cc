@@ -60,18 +60,27 @@ Status refuseClear(const Config& config) {
                   config.transport, config.tls_scope));
 }
 
-Result<std::unique_ptr<Transport>> makePlugged(std::string_view name, const TransportContext& context) {
+/// Loads libgossamer_NAME.so, which `setting` names, and returns its plug: a struct that begins with a version.
+template <typename Plug>
+Result<const Plug*> loadVersioned(std::string_view setting, std::string_view name, const char* symbol,
+                                  const char* version) {
   const std::string file = fmt::format("libgossamer_{}.so", name);
-  const Result<void*> symbol = platform::loadPlug(file, transports::kPlugSymbol);
-  if (!symbol.isOk())
-    return Status::error(
-        GOSS_ERR_UNSUPPORTED,
-        fmt::format("GOSS_TRANSPORT={}: {}; was Gossamer built and installed with it?", name, symbol.status().text()));
-  const auto& plug = *static_cast<const transports::TransportPlug*>(symbol.value());
-  if (std::string_view(plug.version) != transports::kPlugVersion)
+  const Result<void*> found = platform::loadPlug(file, symbol);
+  if (!found.isOk())
+    return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("{}={}: {}; was Gossamer built and installed with it?",
+                                                           setting, name, found.status().text()));
+  const auto* plug = static_cast<const Plug*>(found.value());
+  if (std::string_view(plug->version) != version)
     return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("'{}' is of '{}', this library of '{}'; install both anew",
-                                                           file, plug.version, transports::kPlugVersion));
-  return std::unique_ptr<Transport>(plug.make(context));
+                                                           file, plug->version, version));
+  return plug;
+}
+
+Result<std::unique_ptr<Transport>> makePlugged(std::string_view name, const TransportContext& context) {
+  const auto plug = loadVersioned<transports::TransportPlug>("GOSS_TRANSPORT", name, transports::kPlugSymbol,
+                                                             transports::kPlugVersion);
+  if (!plug.isOk()) return plug.status();
+  return std::unique_ptr<Transport>(plug.value()->make(context));
 }
 
 Result<std::unique_ptr<Transport>> makeEntry(const TransportEntry& entry, const TransportContext& context) {
@@ -106,6 +115,12 @@ Result<std::vector<std::unique_ptr<Transport>>> makeTransports(const Config& con
                                                                 config.transport, fmt::join(transportNames(), ", ")));
   }
   return transports;
+}
+
+Result<std::unique_ptr<DeviceProvider>> makeDeviceProvider(std::string_view name, bool only_if_used) {
+  const auto plug = loadVersioned<DevicePlug>("GOSS_DEVICE", name, kDevicePlugSymbol, kDevicePlugVersion);
+  if (!plug.isOk()) return plug.status();
+  return plug.value()->make(only_if_used);
 }
 
 Catalogue makeCatalogue() { return collectives::builtinAlgorithms(); }

@@ -11,6 +11,7 @@
 #include "gossamer/algorithm.h"
 #include "gossamer/codec.h"
 #include "gossamer/config.h"
+#include "gossamer/device.h"
 #include "gossamer/transport.h"
 
 namespace goss {
@@ -37,6 +38,10 @@ std::vector<std::string_view> transportNames();
 /// Errors: invalidArgument listing the names; unsupported where the named one lies in a shared object that is not
 /// there.
 Result<std::vector<std::unique_ptr<Transport>>> makeTransports(const Config& config, const TransportContext& context);
+
+/// The provider of GPU buffers that libgossamer_NAME.so makes (DevicePlug::make). Errors: unsupported, where that is
+/// not there or there are no such devices.
+Result<std::unique_ptr<DeviceProvider>> makeDeviceProvider(std::string_view name, bool only_if_used);
 
 Catalogue makeCatalogue();
 

@@ -1,0 +1,186 @@
+// What every provider of GPU buffers does (include/gossamer/device.h).
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "builtins/builtins.h"
+#include "kernels/kernels.h"
+#include "tests/devices/conformance/fixture.h"
+
+namespace goss::test {
+namespace {
+
+constexpr std::size_t kBytes = 100003;
+
+TEST_P(DeviceTest, TellsKindsOfMemoryApart) {
+  std::vector<std::byte> host(16);
+  const auto pinned = block(MemoryKind::pinned, kBytes);
+  const auto memory = block(MemoryKind::device, kBytes);
+  const auto again = block(MemoryKind::device, kBytes);
+  EXPECT_EQ(classify(host.data()).kind, MemoryKind::host);
+  EXPECT_EQ(classify(nullptr).kind, MemoryKind::host);
+  EXPECT_EQ(classify(pinned->data() + 5).kind, MemoryKind::pinned);
+  const MemoryInfo info = classify(memory->data() + kBytes - 1);
+  EXPECT_EQ(info.kind, MemoryKind::device);
+  EXPECT_EQ(info.device, device().ordinal());
+  EXPECT_EQ(info.base, memory->data());
+  EXPECT_GE(info.bytes, kBytes);
+  EXPECT_NE(info.allocation, classify(again->data()).allocation);
+}
+
+TEST_P(DeviceTest, AlignsMemory) {
+  for (const MemoryKind kind : {MemoryKind::pinned, MemoryKind::device})
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block(kind, 7)->data()) % 256, 0u);
+}
+
+TEST_P(DeviceTest, FreedMemoryIsHostMemoryAgain) {
+  auto memory = block(MemoryKind::device, kBytes);
+  const std::byte* address = memory->data();
+  memory.reset();
+  EXPECT_NE(classify(address).kind, MemoryKind::device);
+}
+
+TEST_P(DeviceTest, CopiesInEveryDirection) {
+  const auto pinned = block(MemoryKind::pinned, 2 * kBytes);
+  const auto one = block(MemoryKind::device, kBytes);
+  const auto other = block(MemoryKind::device, kBytes);
+  const auto queue = makeQueue();
+  for (std::size_t i = 0; i < kBytes; ++i)
+    pinned->data()[i] = static_cast<std::byte>(i * 7);
+  const std::vector<CopyJob> in{{one->data(), pinned->data(), 1000},
+                                {one->data() + 1000, pinned->data() + 1000, kBytes - 1000},
+                                {one->data(), pinned->data(), 0}};
+  ok(queue->copy(in));
+  ok(queue->copy(std::vector<CopyJob>{{other->data(), one->data(), kBytes}}));
+  ok(queue->copy(std::vector<CopyJob>{{pinned->data() + kBytes, other->data(), kBytes}}));
+  finish(*queue);
+  EXPECT_EQ(std::memcmp(pinned->data(), pinned->data() + kBytes, kBytes), 0);
+}
+
+TEST_P(DeviceTest, QueueKeepsOrderThroughFlags) {
+  const auto pinned = block(MemoryKind::pinned, 64);
+  const auto memory = block(MemoryKind::device, 64);
+  const Flag go = flagAt(*pinned, 0);
+  const Flag done = flagAt(*pinned, 4);
+  auto* value = reinterpret_cast<std::uint64_t*>(pinned->data() + 16);
+  const auto queue = makeQueue();
+  *value = 1;
+  ok(queue->await(go, 7));
+  ok(queue->copy(std::vector<CopyJob>{{memory->data(), pinned->data() + 16, 8}}));
+  ok(queue->copy(std::vector<CopyJob>{{pinned->data() + 24, memory->data(), 8}}));
+  ok(queue->raise(done, 9));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(load(done), 0u) << "the queue went on before its flag had risen";
+  *value = 42; // What the host writes before the flag is seen behind it.
+  std::atomic_ref(*go).store(7, std::memory_order_release);
+  EXPECT_TRUE(eventually([&] { return load(done) == 9; }));
+  EXPECT_EQ(value[1], 42u);
+}
+
+TEST_P(DeviceTest, AFlagThatHasRisenFurtherLetsTheQueueGoOn) {
+  const auto pinned = block(MemoryKind::pinned, 64);
+  const auto queue = makeQueue();
+  const Flag flag = flagAt(*pinned, 0);
+  std::atomic_ref(*flag).store(3);
+  ok(queue->await(flag, 2));
+  ok(queue->await(flag, 0xfffffff0u)); // Long ago, modulo 2^32.
+  finish(*queue);
+}
+
+TEST_P(DeviceTest, EventsTellWhatIsDone) {
+  const auto pinned = block(MemoryKind::pinned, 64);
+  const auto queue = makeQueue();
+  const auto event = makeEvent();
+  EXPECT_TRUE(event->isDone().value()) << "never recorded";
+  ok(queue->await(flagAt(*pinned, 0), 1));
+  ok(queue->record(*event));
+  EXPECT_FALSE(event->isDone().value());
+  std::atomic_ref(*flagAt(*pinned, 0)).store(1, std::memory_order_release);
+  EXPECT_TRUE(eventually([&] { return event->isDone().value(); }));
+}
+
+TEST_P(DeviceTest, QueuesWaitForEachOther) {
+  const auto pinned = block(MemoryKind::pinned, 64);
+  const auto first = makeQueue();
+  const auto second = makeQueue();
+  const auto event = makeEvent();
+  *flagAt(*pinned, 32) = 5;
+  // All that leads to a flag's rise is enqueued before the wait for it: right even if both are one queue.
+  ok(first->raise(flagAt(*pinned, 0), 1));
+  ok(first->copy(std::vector<CopyJob>{{pinned->data() + 40, pinned->data() + 32, 4}}));
+  ok(first->record(*event));
+  ok(second->await(*event));
+  ok(second->copy(std::vector<CopyJob>{{pinned->data() + 44, pinned->data() + 40, 4}}));
+  finish(*second);
+  EXPECT_EQ(*flagAt(*pinned, 44), 5u);
+}
+
+TEST_P(DeviceTest, WrapsTheCallersStream) {
+  const auto pinned = block(MemoryKind::pinned, 64);
+  const auto callers = makeQueue();
+  ASSERT_NE(callers->stream(), nullptr);
+  {
+    Result<std::unique_ptr<DeviceQueue>> wrapped = device().queue(callers->stream());
+    ASSERT_TRUE(wrapped.isOk()) << wrapped.status().text();
+    EXPECT_EQ(wrapped.value()->stream(), callers->stream());
+    ok(wrapped.value()->check());
+    ok(wrapped.value()->raise(flagAt(*pinned, 0), 4));
+  }
+  ok(callers->raise(flagAt(*pinned, 4), load(flagAt(*pinned, 0)) + 1));
+  finish(*callers);
+  EXPECT_EQ(load(flagAt(*pinned, 0)), 4u);
+}
+
+TEST_P(DeviceTest, QueueDoesItsJobsBeforeItGoes) {
+  const auto pinned = block(MemoryKind::pinned, 64);
+  ok(makeQueue()->raise(flagAt(*pinned, 0), 3));
+  EXPECT_EQ(load(flagAt(*pinned, 0)), 3u);
+}
+
+TEST_P(DeviceTest, RefusesOrdinalsThatDoNotExist) {
+  for (const int ordinal : {-1, provider().deviceCount()}) {
+    const Result<Device*> opened = provider().open(ordinal);
+    ASSERT_FALSE(opened.isOk());
+    EXPECT_EQ(opened.status().kind(), GOSS_ERR_INVALID_ARGUMENT);
+  }
+  EXPECT_EQ(provider().open(0).value(), provider().open(0).value()) << "the provider keeps its devices";
+}
+
+TEST_P(DeviceTest, ComputesAsTheKernelsDo) {
+  if (!device().traits().computes) {
+    EXPECT_FALSE(makeQueue()->reduce({}).isOk()) << "traits() says that the device does not compute";
+    return;
+  }
+  for (const DType dtype :
+       {GOSS_INT8, GOSS_INT32, GOSS_UINT64, GOSS_FLOAT16, GOSS_BFLOAT16, GOSS_FLOAT32, GOSS_FLOAT64}) {
+    for (const ReduceOp op :
+         {GOSS_SUM, GOSS_PROD, GOSS_MIN, GOSS_MAX, GOSS_AVG, GOSS_PREMUL_SUM, GOSS_BXOR, GOSS_LAND}) {
+      if (kernels::supported(dtype, op)) computesAsTheKernelsDo(dtype, op);
+    }
+  }
+}
+
+TEST_P(DeviceTest, EncodesAsTheCpuDoes) {
+  if (!device().traits().encodes) {
+    EXPECT_FALSE(device().codec("int8").isOk()) << "traits() says that the device does not encode";
+    return;
+  }
+  for (const char* spec : {"int8", "sign", "bf16", "int4:block=64"})
+    encodesAsTheCpuDoes(spec);
+}
+
+TEST_P(DeviceTest, RefusesCodecsThatDoNotExist) {
+  const auto made = device().codec("no_such_codec");
+  ASSERT_FALSE(made.isOk());
+  EXPECT_NE(made.status().kind(), GOSS_ERR_DEVICE) << made.status().text();
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, DeviceTest, testing::ValuesIn(providersOfThisMachine()),
+                         [](const auto& tested) { return tested.param; });
+
+} // namespace
+} // namespace goss::test

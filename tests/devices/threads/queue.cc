@@ -1,0 +1,137 @@
+#include "tests/devices/threads/queue.h"
+
+#include <cstring>
+#include <vector>
+
+#include "kernels/convert.h"
+#include "kernels/kernels.h"
+#include "tests/devices/threads/behaviour.h"
+#include "tests/devices/threads/memory.h"
+
+namespace goss::test {
+
+namespace {
+
+Status unreachable(const char* job) {
+  return Status::error(GOSS_ERR_DEVICE,
+                       std::string(job) + " of memory that is neither pinned nor on a device, or is freed");
+}
+
+Status copyOne(const CopyJob& job) {
+  void* to = reach(job.to, job.bytes);
+  const void* from = reach(job.from, job.bytes);
+  if (to == nullptr || from == nullptr) return unreachable("a copy");
+  std::memcpy(to, from, job.bytes);
+  const bool to_device = classifyAddress(job.to).kind == MemoryKind::device;
+  const bool from_device = classifyAddress(job.from).kind == MemoryKind::device;
+  CopiedBytes& copied = copiedBytes();
+  (to_device && from_device ? copied.within : to_device ? copied.to_device : copied.to_host) += job.bytes;
+  return Status::ok();
+}
+
+} // namespace
+
+CopiedBytes& copiedBytes() {
+  static CopiedBytes copied;
+  return copied;
+}
+
+Copied copiedByThreads() {
+  const CopiedBytes& copied = copiedBytes();
+  return {copied.to_host, copied.to_device, copied.within};
+}
+
+Result<bool> ThreadEvent::isDone() {
+  if (Status status = health_->status(); !status.isOk()) return status;
+  return state_->load(std::memory_order_acquire);
+}
+
+ThreadQueue::ThreadQueue(std::unique_ptr<Stream> own, Stream* stream, std::shared_ptr<Health> health)
+    : own_(std::move(own)), stream_(stream), health_(std::move(health)) {}
+
+ThreadQueue::~ThreadQueue() {
+  if (own_ != nullptr) own_->worker->drain();
+}
+
+Status ThreadQueue::push(std::function<Status()> job) {
+  if (Status status = health_->status(); !status.isOk()) return status;
+  stream_->worker->push([job = std::move(job), health = health_] {
+    if (const Status status = job(); !status.isOk()) health->fail(status.text());
+  });
+  return Status::ok();
+}
+
+Status ThreadQueue::copy(std::span<const CopyJob> jobs) {
+  return push([list = std::vector<CopyJob>(jobs.begin(), jobs.end())] {
+    for (const CopyJob& job : list) {
+      if (job.bytes == 0) continue;
+      if (Status status = copyOne(job); !status.isOk()) return status;
+    }
+    return Status::ok();
+  });
+}
+
+Status ThreadQueue::reduce(const ReduceJob& job) {
+  return push([job]() -> Status {
+    const std::size_t bytes = job.count * kernels::elementBytes(job.dtype);
+    void* to = reach(job.to, bytes);
+    const void* a = reach(job.a, bytes);
+    const void* b = reach(job.b, bytes);
+    if (to == nullptr || a == nullptr || b == nullptr) return unreachable("a reduction");
+    kernels::reduce(job.dtype, job.op, to, a, b, job.count);
+    return Status::ok();
+  });
+}
+
+Status ThreadQueue::finish(const FinishJob& job) {
+  return push([job]() -> Status {
+    const std::size_t bytes = job.count * kernels::elementBytes(job.dtype);
+    void* to = reach(job.to, bytes);
+    const void* from = reach(job.from, bytes);
+    if (to == nullptr || from == nullptr) return unreachable("the finish of a reduction");
+    if (job.op == GOSS_AVG) {
+      kernels::average(job.dtype, to, from, job.count, job.ranks);
+    } else if (job.op == GOSS_PREMUL_SUM) {
+      kernels::scale(job.dtype, to, from, job.count, job.scale);
+    } else if (to != from) {
+      std::memcpy(to, from, bytes);
+    }
+    return Status::ok();
+  });
+}
+
+Status ThreadQueue::raise(Flag flag, std::uint32_t value) {
+  return push([flag, value]() -> Status {
+    auto* word = static_cast<std::uint32_t*>(reach(flag, sizeof *flag));
+    if (word == nullptr) return unreachable("the raise of a flag");
+    std::atomic_ref(*word).store(value, std::memory_order_release);
+    return Status::ok();
+  });
+}
+
+Status ThreadQueue::await(Flag flag, std::uint32_t value) {
+  return push([worker = stream_->worker.get(), flag, value]() -> Status {
+    auto* word = static_cast<std::uint32_t*>(reach(flag, sizeof *flag));
+    if (word == nullptr) return unreachable("the wait for a flag");
+    worker->waitUntil([word, value] {
+      return static_cast<std::int32_t>(std::atomic_ref(*word).load(std::memory_order_acquire) - value) >= 0;
+    });
+    return Status::ok();
+  });
+}
+
+Status ThreadQueue::record(DeviceEvent& event) {
+  return push([state = static_cast<ThreadEvent&>(event).renew()] {
+    state->store(true, std::memory_order_release);
+    return Status::ok();
+  });
+}
+
+Status ThreadQueue::await(DeviceEvent& event) {
+  return push([worker = stream_->worker.get(), state = static_cast<ThreadEvent&>(event).state()] {
+    worker->waitUntil([&] { return state->load(std::memory_order_acquire); });
+    return Status::ok();
+  });
+}
+
+} // namespace goss::test
