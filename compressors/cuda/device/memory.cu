@@ -1,6 +1,6 @@
 #include "compressors/cuda/device/memory.h"
 
-#include <cuda_runtime_api.h>
+#include <cuda_runtime.h>
 
 namespace goss::compressors::cuda {
 

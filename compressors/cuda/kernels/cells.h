@@ -235,6 +235,8 @@ GOSS_DEVICE void storeScales(const CellJob& job, const CellSegment& segment, Cel
 template <typename Scheme, unsigned kRuns, unsigned kUnits, unsigned kReads>
 struct EncodeCell {
   using Job = CellJob;
+  /// Blocks of 1024 elements and more need up to 128 registers: with 96 sm_80 spills.
+  static constexpr unsigned kBlocksResident = kRuns * kReads < 8 ? 5 : 4;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return job.cells; }
   GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char* codes) {
     unsigned s = 0;
@@ -284,7 +286,6 @@ struct EncodeCell {
     if (isPacked<Scheme>(job.format)) {
       Warp::sync();
       pack<kWhole>(job.format, segment, cell, codes, bits);
-      Warp::sync();
     }
   }
   GOSS_DEVICE static CellPlace unitAt(std::size_t first, std::size_t end) {

@@ -175,7 +175,6 @@ struct DctEncodeCell {
     for (std::size_t which = 0; which < shape.chunks && first + which < chunks; ++which) {
       writeChunk(job, shape, which, first + which, in, out);
     }
-    Warp::sync();
   }
 
  private:
@@ -231,7 +230,6 @@ struct DctDecodeCell {
       if (job.last) {
         deliver(job, shape, first, sums, {DecodeMode::set, 1});
       }
-      Warp::sync();
       return;
     }
     Delivery delivery = job.delivery;

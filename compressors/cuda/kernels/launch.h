@@ -7,7 +7,7 @@
 #include "compressors/cuda/kernels/warp.h"
 
 #if defined(__CUDACC__)
-#include <cuda_runtime_api.h>
+#include <cuda_runtime.h>
 #else
 #include <vector>
 #endif
@@ -16,10 +16,15 @@ namespace goss::compressors::cuda {
 
 inline constexpr unsigned kBlockWarps = 4;
 inline constexpr unsigned kBlocksResident = 5; ///< Blocks on a multiprocessor; registers allow 96 for each thread.
+/// The same of one kernel: a body that would not fit 96 registers says so.
+template <typename Body>
+inline constexpr unsigned kResidentOf = kBlocksResident;
+template <typename Body>
+requires(Body::kBlocksResident != 0) inline constexpr unsigned kResidentOf<Body> = Body::kBlocksResident;
 
 #if defined(__CUDACC__)
 template <typename Body>
-__global__ void __launch_bounds__(kBlockWarps* kWarpLanes, kBlocksResident)
+__global__ void __launch_bounds__(kBlockWarps* kWarpLanes, kResidentOf<Body>)
     runWarps(const __grid_constant__ typename Body::Job job, unsigned shared_bytes) {
   extern __shared__ __align__(16) unsigned long long shared_memory[];
   auto* shared = reinterpret_cast<unsigned char*>(shared_memory) + threadIdx.x / kWarpLanes * shared_bytes;
@@ -43,9 +48,8 @@ int launch(const typename Body::Job& job, std::size_t shared_bytes, Stream strea
   void* arguments[] = {const_cast<typename Body::Job*>(&job), &each_shared};
   // cudaLaunchKernel returns the error of this launch alone; cudaGetLastError() might return an earlier error that the
   // caller has yet to see.
-  const cudaError_t code =
-      cudaLaunchKernel(reinterpret_cast<const void*>(&runWarps<Body>), dim3(blocks), dim3(kBlockWarps * kWarpLanes),
-                       arguments, kBlockWarps * shared_bytes, stream);
+  const cudaError_t code = cudaLaunchKernel(&runWarps<Body>, dim3(blocks), dim3(kBlockWarps * kWarpLanes), arguments,
+                                            kBlockWarps * shared_bytes, stream);
   if (code != cudaSuccess) {
     (void)cudaGetLastError(); // Clears the error, which the return value reports.
   }

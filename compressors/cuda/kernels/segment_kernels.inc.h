@@ -155,7 +155,6 @@ struct UniformCountCell {
         }
       }
     });
-    Warp::sync();
   }
 
  private:

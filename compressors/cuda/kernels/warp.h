@@ -1,6 +1,7 @@
 /// The one seam between a GPU and this machine: kernels are written for a warp of 32 lanes, and each lane's part is a
 /// function that Warp::each() runs. nvcc makes each lane a thread; a C++ compiler makes loops over lanes from the same
-/// source, so that the bodies of all kernels run, and are tested, where there is no GPU.
+/// source, so that the bodies of all kernels run where there is no GPU. Tests compile nvcc's branch as well, with
+/// threads that are fibers (tests/compressors/cuda/simt).
 ///
 /// Rules that make both the same: what lanes exchange goes through PerLane and is written in one each() and read in a
 /// later one; lanes read shared memory that another lane wrote only after sync(); control flow outside of each() is the
