@@ -1,5 +1,7 @@
 #include "platform/biased_mutex.h"
 
+#include <sched.h>
+
 #include "platform/fence.h"
 #include "platform/relax.h"
 
@@ -15,6 +17,11 @@ constexpr int kLooksBeforeSleep = 100;
 } // namespace
 
 BiasedMutex::BiasedMutex() : fenced_(joinOwnFences()) {}
+
+BiasedMutex::~BiasedMutex() {
+  while (leaving_.load(std::memory_order_acquire))
+    ::sched_yield();
+}
 
 // Called with mutex_ held. If the system refused the fence, which it does not once joined, the owner could be inside
 // unseen.

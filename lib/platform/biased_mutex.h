@@ -18,6 +18,9 @@ namespace goss::platform {
 class BiasedMutex {
  public:
   BiasedMutex();
+  /// May be called by a thread that has locked and unlocked it after all others, as with a std::mutex: waits until the
+  /// owner has returned from unlock().
+  ~BiasedMutex();
   BiasedMutex(const BiasedMutex&) = delete;
   BiasedMutex& operator=(const BiasedMutex&) = delete;
 
@@ -65,9 +68,11 @@ class BiasedMutex {
     return false;
   }
   void leave() {
+    leaving_.store(true, std::memory_order_relaxed);
     inside_.store(0, std::memory_order_release);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     if (active_owner_.load(std::memory_order_relaxed) == 0) wakeWaiter();
+    leaving_.store(false, std::memory_order_release);
   }
   void lockSlowly();
   bool tryLockSlowly();
@@ -78,6 +83,8 @@ class BiasedMutex {
   const bool fenced_;
   std::atomic<ThreadId> active_owner_{0}; ///< Set under mutex_; 0: there is no owner, or ownership is suspended.
   std::atomic<std::uint32_t> inside_{0};  ///< 1: the owner has the lock, or tries to get it. Only the owner writes it.
+  /// The owner has given the lock free, and still has to look whether another thread waits. Only the owner writes it.
+  std::atomic<bool> leaving_{false};
   /// Lock of all other threads; the thread that holds it and finds the owner not inside has the lock.
   std::mutex mutex_;
   // The whole lock guards the following:

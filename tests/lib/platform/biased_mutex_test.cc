@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -92,6 +94,26 @@ TEST(BiasedMutex, WhoWaitsLongForTheOwnerIsWoken) {
     waiter.join();
     for (int i = 0; i < 100; ++i)
       mutex.lock(), mutex.unlock();
+  }
+}
+
+// A thread sanitizer sees what touches the mutex after that.
+TEST(BiasedMutex, MayBeDestroyedByWhoeverLocksItAfterTheOwner) {
+  for (int round = 0; round < 50; ++round) {
+    auto mutex = std::make_unique<BiasedMutex>();
+    std::atomic<bool> holds{false};
+    std::thread owner([&holds, &mutex = *mutex] {
+      for (int i = 0; i < 100; ++i)
+        mutex.lock(), mutex.unlock();
+      mutex.lock();
+      holds = true;
+      mutex.unlock();
+    });
+    while (!holds)
+      std::this_thread::yield();
+    mutex->lock(), mutex->unlock();
+    mutex.reset();
+    owner.join();
   }
 }
 
