@@ -16,6 +16,7 @@ namespace {
 class AllBlockedCallsGuard {
  public:
   AllBlockedCallsGuard(std::span<Operation* const> operations, Engine::Lock& lock) : lock_(lock) {
+    entered_.reserve(operations.size()); // Nothing may throw between enter() and leave().
     for (const Operation* operation : operations) {
       if (operation == nullptr) continue;
       entered_.push_back(&requestsOf(*operation));

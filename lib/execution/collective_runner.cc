@@ -72,10 +72,14 @@ Result<Operation*> CollectiveRunner::start(const Call& call, bool persistent) {
     operation = acquired.take();
   }
   operation->persistent = persistent;
-  if (!persistent) {
-    if (Status status = environment_.operations.launchOnLoop(*operation); !status.isOk()) return status;
+  OperationTable& operations = environment_.operations;
+  Operation* handed_out = operations.handOut(std::move(operation)); // Before the start, which must not be undone.
+  if (persistent) return handed_out;
+  if (Status status = operations.launchOnLoop(*handed_out); !status.isOk()) {
+    operations.takeBack(*handed_out);
+    return status;
   }
-  return environment_.operations.handOut(std::move(operation));
+  return handed_out;
 }
 
 void CollectiveRunner::releaseOnLoop(Operation& operation) {
