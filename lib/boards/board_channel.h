@@ -83,7 +83,7 @@ class BoardChannel {
   /// the one that enter() or leave() has named may advance.
   Outcome advance(BoardCollective& work, int looks = 1) GOSS_ON_LOOP;
   /// After a mismatch: the envelope of the call of rank work.next.
-  [[nodiscard]] Envelope envelopeOf(const BoardCollective& work) const;
+  [[nodiscard]] Envelope envelopeOf(const BoardCollective& work) const GOSS_ON_LOOP;
   /// Wakes the ranks that sleep, because this rank has written.
   void wakeOthers() GOSS_ON_LOOP { board_->wake(others_); }
   /// The first rank whose bytes (or, before this rank has written, whose progress) are awaited; -1: none.
@@ -108,11 +108,11 @@ class BoardChannel {
   [[nodiscard]] const std::byte* operandOf(const BoardCollective& work, int rank) const;
   void chooseSources(BoardCollective& work) const;
   [[nodiscard]] bool hasWritten(int rank, std::uint64_t number) const;
-  [[nodiscard]] bool awaits(const BoardCollective& work, int rank) const;
-  bool hasRoom(std::uint64_t number);
-  void post(BoardCollective& work);
-  Outcome gather(BoardCollective& work, int looks) const;
-  Outcome collect(BoardCollective& work, int looks);
+  [[nodiscard]] bool awaits(const BoardCollective& work, int rank) const GOSS_ON_LOOP;
+  bool hasRoom(std::uint64_t number) GOSS_ON_LOOP;
+  void post(BoardCollective& work) GOSS_ON_LOOP;
+  Outcome gather(BoardCollective& work, int looks) const GOSS_ON_LOOP;
+  Outcome collect(BoardCollective& work, int looks) GOSS_ON_LOOP;
   [[nodiscard]] bool comes(const Slot& slot, std::uint64_t number, int looks) const;
   void take(const BoardCollective& work, int rank) const;
   void finish(const BoardCollective& work) const;
@@ -124,12 +124,12 @@ class BoardChannel {
   std::size_t part_bytes_ = 0; ///< Bytes of each part behind the slots; 0: the lane is not wide.
   std::uint64_t capacity_ = 0;
   std::byte* mine_ = nullptr;
-  std::vector<const std::byte*> lanes_; ///< By rank, this one's among them.
-  std::vector<int> others_;             ///< World ranks of the other ranks.
-  std::uint64_t written_ = 0;           ///< Number of the last collective that this rank has written.
-  std::uint64_t all_written_ = 0;       ///< Every rank has written at least this number.
-  std::vector<Operation*> queue_;       ///< Operations that were started and have not ended, in order.
-  platform::AdaptiveCopy copy_;         ///< Copies into mine_.
+  std::vector<const std::byte*> lanes_;        ///< By rank, this one's among them.
+  std::vector<int> others_;                    ///< World ranks of the other ranks.
+  std::uint64_t written_ GOSS_GUARDED = 0;     ///< Number of the last collective that this rank has written.
+  std::uint64_t all_written_ GOSS_GUARDED = 0; ///< Every rank has written at least this number.
+  std::vector<Operation*> queue_ GOSS_GUARDED; ///< Operations that were started and have not ended, in order.
+  platform::AdaptiveCopy copy_ GOSS_GUARDED;   ///< Copies into mine_.
 };
 
 } // namespace goss

@@ -50,13 +50,13 @@ class ActiveOperations {
   friend class Engine; // Adds and removes, because it counts collectives and wakes sleepers as it does.
   void add(Operation& operation) GOSS_ON_LOOP;
   void remove(Operation& operation) GOSS_ON_LOOP;
-  void unmarkDirty(Operation& operation);
+  void unmarkDirty(Operation& operation) GOSS_ON_LOOP;
 
-  Operation* first_ = nullptr;
-  Operation* dirty_first_ = nullptr;
-  Operation* dirty_last_ = nullptr;
-  std::vector<Operation*> polled_;
-  TimePoint next_timer_check_{};
+  Operation* first_ GOSS_GUARDED = nullptr;
+  Operation* dirty_first_ GOSS_GUARDED = nullptr;
+  Operation* dirty_last_ GOSS_GUARDED = nullptr;
+  std::vector<Operation*> polled_ GOSS_GUARDED;
+  TimePoint next_timer_check_ GOSS_GUARDED{};
 };
 
 // Here, because every message and collective that waits calls them.

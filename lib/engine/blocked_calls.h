@@ -20,21 +20,23 @@ class BlockedCalls {
   /// Blocks until all threads have left; isClosing() holds from now on.
   void close(Engine::Lock& lock) GOSS_ON_LOOP {
     closing_ = true;
-    engine_.driveUntil(lock, [this] { return count_ == 0; });
+    engine_.driveUntil(lock, [this]() GOSS_ON_LOOP { return count_ == 0; });
   }
   [[nodiscard]] bool isClosing() const GOSS_ON_LOOP { return closing_; }
 
  private:
   Engine& engine_;
-  int count_ = 0;
-  bool closing_ = false;
+  int count_ GOSS_GUARDED = 0;
+  bool closing_ GOSS_GUARDED = false;
 };
 
 /// Marks one blocking thread; lives while that holds the engine's lock, `lock`.
 class BlockedCallGuard {
  public:
-  BlockedCallGuard(BlockedCalls& calls, Engine::Lock& lock) : calls_(calls), lock_(lock) { calls_.enter(); }
-  ~BlockedCallGuard() { calls_.leave(lock_); }
+  BlockedCallGuard(BlockedCalls& calls, Engine::Lock& lock) GOSS_ON_LOOP : calls_(calls), lock_(lock) {
+    calls_.enter();
+  }
+  ~BlockedCallGuard() GOSS_ON_LOOP { calls_.leave(lock_); }
   BlockedCallGuard(const BlockedCallGuard&) = delete;
   BlockedCallGuard& operator=(const BlockedCallGuard&) = delete;
 

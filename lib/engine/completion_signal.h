@@ -30,8 +30,8 @@ class CompletionSignal {
   explicit CompletionSignal(platform::UniqueFd fd) : fd_(std::move(fd)) {}
 
   platform::UniqueFd fd_;
-  std::size_t uncollected_ = 0;
-  bool stays_ = false;
+  std::size_t uncollected_ GOSS_GUARDED = 0;
+  bool stays_ GOSS_GUARDED = false;
 };
 
 } // namespace goss

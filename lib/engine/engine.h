@@ -144,21 +144,21 @@ class Engine {
   std::condition_variable_any changed_;
   std::atomic<int> entering_{0};
 
-  // mutex_ guards the following.
-  bool driving_ = false;
-  bool idle_driver_ = false; ///< The driver is the progress thread, which gives way to others.
-  bool sleeping_ = false;
-  bool stopped_ = false;
-  int waiters_ = 0;
-  int woken_ = 0;                   ///< Waiters that were woken and have not had the lock since.
-  std::uint64_t messages_ = 0;      ///< Number of messages started without blocking.
-  std::uint64_t messages_seen_ = 0; ///< messages_ at the progress thread's last check.
-  bool napping_ = false;            ///< The progress thread checks again soon, by itself.
-  bool unattended_ = false;         ///< driveUnattendedOnLoop() was called.
-  int collectives_ = 0;             ///< Active operations that are not messages.
-  ActiveOperations active_;
-  UnpostedReceives unposted_;
-  TimePoint yields_until_{}; ///< Until then waiting threads yield as if oversubscribed, because one has slept recently.
+  bool driving_ GOSS_GUARDED = false;
+  bool idle_driver_ GOSS_GUARDED = false; ///< The driver is the progress thread, which gives way to others.
+  bool sleeping_ GOSS_GUARDED = false;
+  bool stopped_ GOSS_GUARDED = false;
+  int waiters_ GOSS_GUARDED = 0;
+  int woken_ GOSS_GUARDED = 0;                   ///< Waiters that were woken and have not had the lock since.
+  std::uint64_t messages_ GOSS_GUARDED = 0;      ///< Number of messages started without blocking.
+  std::uint64_t messages_seen_ GOSS_GUARDED = 0; ///< messages_ at the progress thread's last check.
+  bool napping_ GOSS_GUARDED = false;            ///< The progress thread checks again soon, by itself.
+  bool unattended_ GOSS_GUARDED = false;         ///< driveUnattendedOnLoop() was called.
+  int collectives_ GOSS_GUARDED = 0;             ///< Active operations that are not messages.
+  ActiveOperations active_ GOSS_GUARDED;
+  UnpostedReceives unposted_ GOSS_GUARDED;
+  /// Until then waiting threads yield as if oversubscribed, because one has slept recently.
+  TimePoint yields_until_ GOSS_GUARDED{};
 };
 
 } // namespace goss

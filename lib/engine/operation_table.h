@@ -97,13 +97,13 @@ class OperationTable {
  private:
   Engine& engine_;
   OperationHost& host_;
-  BlockedCalls blocked_calls_;
-  Status failure_;
-  History history_;
-  goss_counters counters_{};
-  SampledDuration message_time_;
-  std::vector<Operation*> handed_out_;       ///< Owned here; callers hold pointers.
-  std::unique_ptr<CompletionSignal> signal_; ///< Null until a caller asks for it.
+  BlockedCalls blocked_calls_ GOSS_GUARDED;
+  Status failure_ GOSS_GUARDED;
+  History history_ GOSS_GUARDED;
+  goss_counters counters_ GOSS_GUARDED{};
+  SampledDuration message_time_ GOSS_GUARDED;
+  std::vector<Operation*> handed_out_ GOSS_GUARDED;       ///< Owned here; callers hold pointers.
+  std::unique_ptr<CompletionSignal> signal_ GOSS_GUARDED; ///< Null until a caller asks for it.
 };
 
 } // namespace goss

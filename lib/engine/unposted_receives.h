@@ -39,8 +39,8 @@ class UnpostedReceives {
     return operation;
   }
 
-  Operation* first_ = nullptr;
-  Operation* last_ = nullptr;
+  Operation* first_ GOSS_GUARDED = nullptr;
+  Operation* last_ GOSS_GUARDED = nullptr;
 };
 
 } // namespace goss

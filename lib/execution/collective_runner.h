@@ -59,10 +59,10 @@ class CollectiveRunner {
   void useLinksOnLoop(schedule::Links links) GOSS_ON_LOOP;
 
   const RunEnvironment environment_;
-  ExecutionPool pool_;
-  IdleList<MultiPhaseOperation> idle_multi_phase_;
-  SampledDuration board_time_; ///< Duration of collectives on boards that do not become active.
-  bool measured_ = false;      ///< The links come from useLinks(), of this communicator or its parent.
+  ExecutionPool pool_ GOSS_GUARDED;
+  IdleList<MultiPhaseOperation> idle_multi_phase_ GOSS_GUARDED;
+  SampledDuration board_time_ GOSS_GUARDED; ///< Duration of collectives on boards that do not become active.
+  bool measured_ GOSS_GUARDED = false;      ///< The links come from useLinks(), of this communicator or its parent.
 };
 
 } // namespace goss

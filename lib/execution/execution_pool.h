@@ -47,10 +47,10 @@ class ExecutionPool {
   static constexpr std::size_t kCached = 16;
 
   const RunEnvironment& environment_;
-  Planner planner_;
-  std::uint64_t bindings_ = 0; ///< Number of executions that were bound so far, each anew.
-  std::array<CachedCall, kCached> cached_;
-  std::unordered_map<const Plan*, std::unique_ptr<Execution>> idle_; ///< Null while it is in use.
+  Planner planner_ GOSS_GUARDED;
+  std::uint64_t bindings_ GOSS_GUARDED = 0; ///< Number of executions that were bound so far, each anew.
+  std::array<CachedCall, kCached> cached_ GOSS_GUARDED;
+  std::unordered_map<const Plan*, std::unique_ptr<Execution>> idle_ GOSS_GUARDED; ///< Null while it is in use.
 };
 
 } // namespace goss

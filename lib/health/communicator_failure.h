@@ -50,7 +50,7 @@ class CommunicatorFailure {
   OperationTable& operations_;
   const base::Log& log_;
   const FlushControl flush_control_;
-  Status expected_;
+  Status expected_ GOSS_GUARDED;
 };
 
 } // namespace goss

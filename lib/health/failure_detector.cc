@@ -112,7 +112,7 @@ std::vector<int> FailureDetector::concernedRanks(const Operation& operation) con
 
 std::vector<int> FailureDetector::silentRanks(const Operation& operation, TimePoint now) const {
   std::vector<int> silent = concernedRanks(operation);
-  std::erase_if(silent, [&](int rank) {
+  std::erase_if(silent, [&](int rank) GOSS_ON_LOOP {
     const TimePoint probed = progressOf(rank).probed;
     return probed == TimePoint{} || now - probed < kSilence;
   });
@@ -124,7 +124,7 @@ std::vector<int> FailureDetector::silentRanks(const Operation& operation, TimePo
 std::vector<int> FailureDetector::missingRanks(const Operation& operation) const {
   if (operation.failsAlone()) return {};
   std::vector<int> missing = concernedRanks(operation);
-  std::erase_if(missing, [&](int rank) {
+  std::erase_if(missing, [&](int rank) GOSS_ON_LOOP {
     const PeerProgress& progress = progressOf(rank);
     return !progress.answered || progress.started > operation.sequence;
   });

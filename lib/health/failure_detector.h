@@ -54,7 +54,9 @@ class FailureDetector {
     int unanswered = 0; ///< Probes without an answer so far.
   };
 
-  [[nodiscard]] const PeerProgress& progressOf(int rank) const { return progress_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] const PeerProgress& progressOf(int rank) const GOSS_ON_LOOP {
+    return progress_[static_cast<std::size_t>(rank)];
+  }
   [[nodiscard]] int waitingFor() const GOSS_ON_LOOP;
   bool giveUpIfSilent(int rank, TimePoint now) GOSS_ON_LOOP;
   [[nodiscard]] std::vector<int> concernedRanks(const Operation& operation) const GOSS_ON_LOOP;
@@ -66,7 +68,7 @@ class FailureDetector {
   const Peers peers_;
   OperationTable& operations_;
   const Rules rules_;
-  std::vector<PeerProgress> progress_; ///< By rank.
+  std::vector<PeerProgress> progress_ GOSS_GUARDED; ///< By rank.
 };
 
 } // namespace goss

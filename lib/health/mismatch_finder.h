@@ -42,13 +42,14 @@ class MismatchFinder {
  private:
   void tellHistory(int rank) GOSS_ON_LOOP;
   /// The error for calls of one number that do not match; names both.
-  [[nodiscard]] Status mismatch(std::uint64_t number, int rank, const Envelope& theirs, const Envelope& ours) const;
-  [[nodiscard]] std::string describeOwn(const Signature& ours) const;
+  [[nodiscard]] Status mismatch(std::uint64_t number, int rank, const Envelope& theirs,
+                                const Envelope& ours) const GOSS_ON_LOOP;
+  [[nodiscard]] std::string describeOwn(const Signature& ours) const GOSS_ON_LOOP;
 
   const Peers peers_;
   OperationTable& operations_;
   CommunicatorFailure& failure_;
-  std::map<std::uint8_t, std::shared_ptr<const CodecPair>> codecs_; ///< By tag: the last one of a call.
+  std::map<std::uint8_t, std::shared_ptr<const CodecPair>> codecs_ GOSS_GUARDED; ///< By tag: the last one of a call.
 };
 
 } // namespace goss

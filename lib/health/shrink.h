@@ -68,21 +68,22 @@ class Shrink {
     bool delivered = false; ///< outcome() has returned it.
   };
 
-  void makeAgreement();
+  void makeAgreement() GOSS_ON_LOOP;
   void settle() GOSS_ON_LOOP;
-  void endAttempt();
+  void endAttempt() GOSS_ON_LOOP;
   void tellView(const std::vector<int>& ranks) GOSS_ON_LOOP;
   void tellDecision(const std::vector<int>& ranks, std::uint64_t attempt) GOSS_ON_LOOP;
 
   const Peers peers_;
   const base::Log& log_;
   const Hooks hooks_;
-  std::uint64_t attempt_ = 1;
-  std::unique_ptr<Agreement> agreement_; ///< Null until this rank calls.
+  std::uint64_t attempt_ GOSS_GUARDED = 1;
+  std::unique_ptr<Agreement> agreement_ GOSS_GUARDED; ///< Null until this rank calls.
   /// By rank: views that others sent in this attempt before this rank's call.
-  std::map<int, AgreementView> early_views_;
-  std::map<int, AgreementView> early_decisions_; ///< By rank: decisions that others sent before this rank's call.
-  std::map<std::uint64_t, Decision> decisions_;  ///< By attempt.
+  std::map<int, AgreementView> early_views_ GOSS_GUARDED;
+  /// By rank: decisions that others sent before this rank's call.
+  std::map<int, AgreementView> early_decisions_ GOSS_GUARDED;
+  std::map<std::uint64_t, Decision> decisions_ GOSS_GUARDED; ///< By attempt.
 };
 
 } // namespace goss

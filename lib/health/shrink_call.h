@@ -40,8 +40,8 @@ class ShrinkCalls {
   const Peers peers_;
   OperationTable& operations_;
   CommunicatorFailure& failure_;
-  Shrink shrink_;
-  Call* call_ = nullptr; ///< The call that waits.
+  Shrink shrink_ GOSS_GUARDED;
+  Call* call_ GOSS_GUARDED = nullptr; ///< The call that waits.
 };
 
 } // namespace goss

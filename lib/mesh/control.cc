@@ -52,7 +52,7 @@ class ControlChannel::Receive final : public RecvOperation {
     return Status::ok();
   }
 
-  void onReceived(const Status& status) override {
+  void onReceived(const Status& status) GOSS_ON_LOOP override {
     posted = false;
     if (status.kind() == GOSS_ERR_PEER_LOST) return;
     channel_.to_repost_.push_back(this);

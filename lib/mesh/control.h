@@ -48,7 +48,7 @@ class ControlChannel {
   ~ControlChannel();
 
   /// Posts the first receives; call once all links are ready.
-  void start();
+  void start() GOSS_ON_LOOP;
   /// Sends on a best-effort basis: a lost peer is skipped.
   void sendOnLoop(int peer, const ControlMessage& message) GOSS_ON_LOOP;
   /// Passes received messages to the handler and frees completed sends; called after the transports progressed.
@@ -63,10 +63,10 @@ class ControlChannel {
 
   Mesh& mesh_;
   const Handler handler_;
-  std::vector<std::unique_ptr<Receive>> receives_;
-  std::vector<std::unique_ptr<Send>> sends_;
-  std::vector<Receive*> to_repost_;
-  std::deque<std::pair<int, ControlMessage>> arrived_;
+  std::vector<std::unique_ptr<Receive>> receives_ GOSS_GUARDED;
+  std::vector<std::unique_ptr<Send>> sends_ GOSS_GUARDED;
+  std::vector<Receive*> to_repost_ GOSS_GUARDED;
+  std::deque<std::pair<int, ControlMessage>> arrived_ GOSS_GUARDED;
 };
 
 } // namespace goss

@@ -97,7 +97,7 @@ class Mesh final : public TransportListener {
   /// Whether any transport serves other ranks (Relaying::servesOthers).
   [[nodiscard]] bool servesOthers() const GOSS_ON_LOOP;
   /// As Relaying::relayedBy; also -1 for this rank itself and where the transport relays nothing.
-  [[nodiscard]] int relayedBy(int peer) const;
+  [[nodiscard]] int relayedBy(int peer) const GOSS_ON_LOOP;
 
   /// Calls SharedRegions::add or remove of all transports in use.
   void addRegion(const MemoryRegion& region) GOSS_ON_LOOP;
@@ -109,7 +109,7 @@ class Mesh final : public TransportListener {
   /// Counts bytes and messages to and from `peer`, summed over transports: a sign of life.
   [[nodiscard]] std::uint64_t movements(int peer) const GOSS_ON_LOOP;
 
-  void onPeerLost(int peer, const Status& status, PeerLoss how) override;
+  void onPeerLost(int peer, const Status& status, PeerLoss how) GOSS_ON_LOOP override;
 
  private:
   void use(Transport& transport, int peer);
@@ -121,8 +121,8 @@ class Mesh final : public TransportListener {
   std::vector<ShortMessages*> short_;     ///< By peer.
   std::vector<const Relaying*> relaying_; ///< Relaying interfaces of used_.
   std::vector<SharedRegions*> regions_;   ///< Regions of used_.
-  std::vector<Status> lost_;              ///< By peer.
-  std::vector<bool> ended_;               ///< By peer: see hasEnded().
+  std::vector<Status> lost_ GOSS_GUARDED; ///< By peer.
+  std::vector<bool> ended_ GOSS_GUARDED;  ///< By peer: see hasEnded().
   std::string trouble_;                   ///< PeerCard::trouble of this rank.
   PeerLostHandler on_peer_lost_;
 };

@@ -63,9 +63,9 @@ class Messenger {
   MessageOperation* takeOnLoop() GOSS_ON_LOOP;
 
   MessageContext context_;
-  std::vector<std::unique_ptr<MessageOperation>> pool_; ///< Recycled operations.
-  Operation* idle_ = nullptr;                           ///< The first of those that are not in use.
-  MessageOperation sent_{context_};                     ///< The request of all sends that are over at once.
+  std::vector<std::unique_ptr<MessageOperation>> pool_ GOSS_GUARDED; ///< Recycled operations.
+  Operation* idle_ GOSS_GUARDED = nullptr;                           ///< The first of those that are not in use.
+  MessageOperation sent_{context_}; ///< The request of all sends that are over at once.
 };
 
 } // namespace goss

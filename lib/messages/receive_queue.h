@@ -106,17 +106,17 @@ class ReceiveQueue {
   [[nodiscard]] std::vector<int> sources(const Pattern& pattern) const GOSS_ON_LOOP;
 
  private:
-  [[nodiscard]] bool mustWait(const Pattern& pattern, std::size_t before) const;
-  [[nodiscard]] bool isFree(std::size_t index) const;
+  [[nodiscard]] bool mustWait(const Pattern& pattern, std::size_t before) const GOSS_ON_LOOP;
+  [[nodiscard]] bool isFree(std::size_t index) const GOSS_ON_LOOP;
   [[nodiscard]] bool peekOnLoop(int source, std::int32_t tag, goss_message& found) const GOSS_ON_LOOP;
 
   const Group& group_;
   const std::uint32_t context_;
   const Mesh& mesh_;
   const SelfChannel& self_channel_;
-  std::vector<QueuedReceive*> entries_; ///< In posting order.
-  std::uint64_t places_ = 0;
-  int next_ = 0;
+  std::vector<QueuedReceive*> entries_ GOSS_GUARDED; ///< In posting order.
+  std::uint64_t places_ GOSS_GUARDED = 0;
+  int next_ GOSS_GUARDED = 0;
 };
 
 } // namespace goss

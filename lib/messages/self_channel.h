@@ -52,7 +52,7 @@ class SelfChannel {
   }
 
  private:
-  std::deque<Entry> waiting_;
+  std::deque<Entry> waiting_ GOSS_GUARDED;
 };
 
 } // namespace goss

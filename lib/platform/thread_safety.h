@@ -11,6 +11,9 @@
 /// The function is called by a thread that holds its engine's lock. Stands behind the parameters and `const`.
 #define GOSS_ON_LOOP GOSS_THREAD_SAFETY(requires_capability(::goss::engine_lock))
 
+/// The data member is used only by threads that hold its engine's lock. Stands behind the member's name.
+#define GOSS_GUARDED GOSS_THREAD_SAFETY(guarded_by(::goss::engine_lock))
+
 /// The function itself takes or releases the lock.
 #define GOSS_LOCKS GOSS_THREAD_SAFETY(acquire_capability(::goss::engine_lock), no_thread_safety_analysis)
 #define GOSS_UNLOCKS GOSS_THREAD_SAFETY(release_capability(::goss::engine_lock), no_thread_safety_analysis)

@@ -106,7 +106,8 @@ Result<std::shared_ptr<World>> World::create(const Config& config, const Launch&
   if (Status status = world->readPrices(launch.ranks); !status.isOk()) return status;
   if (Status status = world->connect(launch); !status.isOk()) return status;
   World* self = world.get();
-  world->mesh_->setPeerLostHandler([self](int peer, const Status& status, PeerLoss how) {
+  assumeAlone();
+  world->mesh_->setPeerLostHandler([self](int peer, const Status& status, PeerLoss how) GOSS_ON_LOOP {
     self->lost_.push_back({peer, status, how});
   });
   world->control_ =

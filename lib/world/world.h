@@ -109,26 +109,26 @@ class World : public std::enable_shared_from_this<World> {
   std::unique_ptr<Mesh> mesh_;
   std::unique_ptr<ControlChannel> control_;
 
-  // The engine's lock guards the following.
   struct Registered {
     const Group* group;
     CommunicatorEvents* events;
   };
-  std::map<std::uint32_t, Registered> communicators_; ///< By context.
-  ContextNumbers contexts_;
+  std::map<std::uint32_t, Registered> communicators_ GOSS_GUARDED; ///< By context.
+  ContextNumbers contexts_ GOSS_GUARDED;
   /// Aborts of communicators that this rank has not made yet, by context: the sender and its message.
-  std::map<std::uint32_t, std::pair<int, ControlMessage>> early_aborts_;
+  std::map<std::uint32_t, std::pair<int, ControlMessage>> early_aborts_ GOSS_GUARDED;
   /// By context of each communicator that this rank has destroyed: whether it was shrunk and this rank goes on.
-  std::map<std::uint32_t, bool> closed_contexts_;
-  std::map<void*, platform::SharedPages> lent_; ///< By address; an entry without mapping: ordinary pages.
+  std::map<std::uint32_t, bool> closed_contexts_ GOSS_GUARDED;
+  std::map<void*, platform::SharedPages> lent_ GOSS_GUARDED; ///< By address; an entry without mapping: ordinary pages.
   struct Loss {
     int peer;
     Status status;
     PeerLoss how;
   };
-  std::deque<Loss> lost_; ///< Peers whose loss was not reported to the communicators yet.
+  std::deque<Loss> lost_ GOSS_GUARDED; ///< Peers whose loss was not reported to the communicators yet.
 
-  std::unique_ptr<ProgressThread> progress_thread_; ///< Declared last: it joins before anything it uses is destroyed.
+  /// Declared last: it joins before anything it uses is destroyed.
+  std::unique_ptr<ProgressThread> progress_thread_ GOSS_GUARDED;
 };
 
 } // namespace goss
