@@ -188,6 +188,23 @@ def check_buffers():
     assert buffer.keep.data_ptr() == buffer.address != parameter.data_ptr()
 
 
+def check_mixed(store, rank, size):
+    """A group of several backends; newer torch alone has them."""
+    from gossamer.torch import GossamerGroup, _group  # pylint: disable=import-outside-toplevel
+
+    if not _group.HAS_BACKENDS:
+        return
+    for name, is_ours in (("cpu:gossamer,cuda:gloo", False), ("cpu:gossamer", True)):
+        dist.init_process_group(name, store=dist.PrefixStore(name, store), rank=rank, world_size=size, timeout=MOST)
+        value = torch.ones(3)
+        work = dist.all_reduce(value, async_op=True)
+        work.wait()
+        assert (value == size).all() and isinstance(dist.group.WORLD, GossamerGroup) == is_ours
+        assert work.is_completed() == is_ours  # torch's own works do not tell
+        dist.barrier()
+        dist.destroy_process_group()
+
+
 def check_meeting(store, rank, size):
     """Ranks that have met over a store may do so again, after an error too. (torch's own barrier in 1.13 may not: so no groups.)"""
     from gossamer import Error  # pylint: disable=import-outside-toplevel
@@ -219,6 +236,7 @@ def edges():
     dist.barrier()
     dist.destroy_process_group()
     check_meeting(dist.PrefixStore("again", store), rank, size)
+    check_mixed(dist.PrefixStore("mixed", store), rank, size)
 
 
 @unittest.skipIf(torch is None, "torch is not installed (scripts/install-deps --torch)")

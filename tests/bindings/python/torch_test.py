@@ -28,13 +28,6 @@ def begin(backend="gossamer", **options):
     return dist.get_rank(), dist.get_world_size()
 
 
-def is_backend():
-    """Whether groups are Backends, as in torch 2.9 and later."""
-    from gossamer.torch import _group  # pylint: disable=import-outside-toplevel
-
-    return _group.IS_BACKEND
-
-
 def parts(ranks_, shape, dtype):
     return [(torch.arange(int(torch.tensor(shape).prod())).reshape(shape) % 3 + rank).to(dtype) for rank in range(ranks_)]
 
@@ -123,10 +116,8 @@ def check_messages(rank, size):
     dist.recv(got, before, tag=5)
     sending.wait()
     assert (got == before).all()
-    if is_backend():  # torch tells its own works neither who has sent nor whether they are complete
-        pass
-    elif rank == 0:
-        assert sending.is_completed()
+    assert sending.is_completed()
+    if rank == 0:
         seen = {dist.recv(got, tag=6) for _ in range(size - 1)}
         assert seen == set(range(1, size))
     else:
@@ -143,7 +134,7 @@ def check_works(rank, size):
     work = dist.all_reduce(tensor, async_op=True)
     future = work.get_future().then(lambda done: done.value()[0] * 2)
     assert (future.wait() == 2 * size).all() and work.wait()
-    assert is_backend() or (work.is_completed() and work.is_success() and work.exception() is None)
+    assert (work.is_completed() and work.is_success() and work.exception() is None)
     futures = [dist.all_reduce(torch.full((1000,), float(turn)), async_op=True).get_future() for turn in range(20)]
     assert [one.value()[0][0].item() for one in torch.futures.wait_all(futures) and futures] == [size * turn for turn in range(20)]
     dist.barrier()
@@ -172,7 +163,7 @@ def check_refusals(rank, size):
         else:
             raise AssertionError(words)
     gossamer.torch.monitored_barrier(timeout=MOST)
-    if is_backend():  # older torch keeps its own for Gloo
+    if gossamer.torch.HAS_BACKENDS:  # older torch keeps its own for Gloo
         dist.monitored_barrier(timeout=MOST)
     if rank != size - 1:
         try:

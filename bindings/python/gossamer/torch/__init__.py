@@ -13,7 +13,7 @@ from typing import Any
 import torch.distributed as dist
 
 from .._comm import Comm
-from ._group import GossamerGroup, Options, meet
+from ._group import HAS_BACKENDS, Collectives, GossamerBackend, GossamerGroup, Options, meet
 from ._hooks import group_of, hook
 from ._shrink import prepared, shrink
 from ._work import seconds
@@ -32,15 +32,16 @@ def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bo
     group_of(group).monitored_barrier(timeout, wait_all_ranks)
 
 
-def _create(options: Any, pg_options: Any = None) -> GossamerGroup:
+def _create(options: Any, pg_options: Any = None) -> Collectives:
     """What torch.distributed calls to make a group."""
     if pg_options is not None and not isinstance(pg_options, Options):
         raise TypeError("pg_options of backend gossamer is a gossamer.torch.Options")
-    if prepared:
-        return GossamerGroup(prepared.pop())
-    comm = meet(options.store, options.group_rank, options.group_size, seconds(options.timeout),
-                pg_options.settings if pg_options is not None else {})
-    return GossamerGroup(comm)
+    comm = prepared.pop() if prepared else meet(options.store, options.group_rank, options.group_size, seconds(options.timeout),
+                                                pg_options.settings if pg_options is not None else {})
+    # A group of several backends takes its name from another one than this.
+    if HAS_BACKENDS and options.process_group.name() != "custom":
+        return GossamerBackend(comm)
+    return GossamerGroup(comm, options.store)
 
 
 def register() -> None:

@@ -138,15 +138,20 @@ def meet(store: Any, rank: int, size: int, timeout: Optional[float], settings: D
     return init(rank, size, unique_id, **limits)
 
 
+def _failed(missing: Sequence[int]) -> str:
+    """In Gloo's words, which programs look for."""
+    return f"Rank{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))} failed to pass monitoredBarrier"
+
+
 class Collectives:
     """What both kinds of groups are made of. Tensors are on the CPU; those that are not contiguous go by a copy."""
 
     _comm: Comm
     _completer: Completer
 
-    def _begin(self, comm: Comm) -> None:
+    def _begin(self, comm: Comm, completer: Optional[Completer] = None) -> None:
         self._comm = comm
-        self._completer = Completer(comm)
+        self._completer = Completer(comm) if completer is None else completer
         self._timeout: Optional[float] = None
         self._barriers = itertools.count()
         self._numbers = itertools.count(_FIRST_TENSOR)  # of what hooks compress
@@ -329,25 +334,32 @@ class Collectives:
         return self._work([self._comm.barrier(**self._keywords(opts))], [])
 
     def monitored_barrier(self, timeout: Any = None, wait_all_ranks: bool = False) -> None:
-        """A barrier that names the ranks which have not come within `timeout`, and leaves the group usable."""
+        """A barrier that names, in Gloo's words, the ranks which have not come within `timeout`, and leaves the group usable."""
         timeout = getattr(timeout, "timeout", timeout)  # newer torch gives BarrierOptions
-        limit = seconds(timeout) or self._comm._timeout or 300.0
+        limit = self._comm._timeout or 300.0 if timeout is None or timeout.total_seconds() < 0 else timeout.total_seconds()
         number = next(self._barriers)
-        token = torch.tensor([number], dtype=torch.int64)
         if self._comm.rank != 0:
-            self._comm.send(token, 0, _BARRIER_TAG)
-            answer = torch.zeros(1 + self._comm.size, dtype=torch.int64)
-            self._comm.recv(answer, 0, _BARRIER_TAG, timeout=limit + 5)
-            missing = [rank for rank in range(self._comm.size) if answer[1 + rank]]
-        else:
-            missing = self._missing(number, limit, wait_all_ranks)
-            answer = torch.tensor([number] + [int(rank in missing) for rank in range(self._comm.size)])
-            for rank in set(range(1, self._comm.size)) - set(missing):
-                self._comm.send(answer, rank, _BARRIER_TAG)
+            self._reach(number, limit)
+            return
+        missing = self._missing(number, limit, wait_all_ranks)
+        answer = torch.tensor([number] + [int(rank in missing) for rank in range(self._comm.size)])
+        for rank in set(range(1, self._comm.size)) - set(missing):
+            self._comm.send(answer, rank, _BARRIER_TAG)
         if missing:
-            names = ", ".join(str(rank) for rank in missing)
-            raise Timeout(f"monitored_barrier: rank{'s' if len(missing) > 1 else ''} {names} did not come within {limit:g} s",
-                          missing[0])
+            raise Timeout(f"Rank 0 timed out in monitoredBarrier after {1000 * limit:.0f} ms: {_failed(missing)}", missing[0])
+
+    def _reach(self, number: int, limit: float) -> None:
+        """Tells rank 0, and waits for its answer."""
+        reached = f"Rank {self._comm.rank} successfully reached monitoredBarrier, but received errors while waiting for send/recv from rank 0"
+        answer = torch.tensor([number] + [0] * self._comm.size)
+        self._comm.send(answer[:1], 0, _BARRIER_TAG)
+        try:
+            self._comm.recv(answer, 0, _BARRIER_TAG, timeout=limit + 5)
+        except Error as error:
+            raise type(error)(f"{reached}: {error.text}", 0) from None
+        missing = [rank for rank in range(self._comm.size) if answer[1 + rank]]
+        if missing:
+            raise Timeout(f"{reached}: {_failed(missing)}", missing[0])
 
     def _missing(self, number: int, limit: float, wait_all_ranks: bool) -> List[int]:
         deadline = time.monotonic() + limit
@@ -397,21 +409,41 @@ def _is_constructible(base: Any) -> bool:
         return False
 
 
-# torch 2.9 and later have Backend; before, a group of Python's is a ProcessGroup.
+_Group: Any = c10d.ProcessGroup
 _Backend: Any = getattr(c10d, "Backend", None)
-IS_BACKEND = _Backend is not None and _is_constructible(_Backend)
-Base: Any = _Backend if IS_BACKEND else c10d.ProcessGroup
+HAS_BACKENDS = _Backend is not None and _is_constructible(_Backend)  # torch 2.9 and later
 
 
-class GossamerGroup(Collectives, Base):  # type: ignore[misc]
-    """A group of torch.distributed over Gossamer."""
+class GossamerGroup(Collectives, _Group):  # type: ignore[misc]
+    """A group of torch.distributed over Gossamer. Programs call its methods and get its works as they are; torch's C++ code, such as
+    DistributedDataParallel's, calls them through the group, and what a group does not pass on through a backend within it."""
 
-    def __init__(self, comm: Comm) -> None:
-        Base.__init__(self, comm.rank, comm.size)
+    def __init__(self, comm: Comm, store: Any = None) -> None:
+        if HAS_BACKENDS and store is not None:
+            _Group.__init__(self, store, comm.rank, comm.size)
+        else:
+            _Group.__init__(self, comm.rank, comm.size)
         self._begin(comm)
+        if HAS_BACKENDS:
+            self._register_backend(torch.device("cpu"), _Group.BackendType.CUSTOM, GossamerBackend(comm, self._completer))
+            self._set_default_backend(_Group.BackendType.CUSTOM)
 
     def __del__(self) -> None:
         if hasattr(self, "_completer"):
+            self.shutdown()
+
+
+class GossamerBackend(Collectives, _Backend if HAS_BACKENDS else object):  # type: ignore[misc]
+    """Gossamer in a group of torch: of one that has other backends beside, such as "cpu:gossamer,cuda:nccl", or of a GossamerGroup,
+    which lends its completer. torch hands the program works of its own, whose is_completed() stays False."""
+
+    def __init__(self, comm: Comm, completer: Optional[Completer] = None) -> None:
+        _Backend.__init__(self, comm.rank, comm.size)
+        self._begin(comm, completer)
+        self._is_lent = completer is not None
+
+    def __del__(self) -> None:
+        if not getattr(self, "_is_lent", True):
             self.shutdown()
 
     supports_splitting = False

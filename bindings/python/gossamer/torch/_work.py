@@ -25,6 +25,13 @@ def seconds(timeout: Any) -> Optional[float]:
     return value if value > 0 else None
 
 
+def _advised(error: Optional[Error]) -> Optional[Error]:
+    """Says also where torch is told how long operations may take."""
+    if not isinstance(error, Timeout):
+        return error
+    return Timeout(f"{error.text}; a longer timeout is given to init_process_group() or new_group()", error.rank)
+
+
 class Pending:
     """Requests, what is to be done when all are complete (copies, as a rule), and the tensors that result."""
 
@@ -50,7 +57,7 @@ class Pending:
         with self._lock:
             if self._is_finished:
                 return
-            self.error = next((request.exception() for request in self.requests if request.exception()), None)
+            self.error = next((_advised(request.exception()) for request in self.requests if request.exception()), None)
             if self._finish is not None and self.error is None:
                 try:
                     with torch.no_grad():
