@@ -14,7 +14,8 @@ namespace {
 /// Limit for elements of at most 8 bytes; comparing is cheaper than a division.
 constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 59;
 
-struct MessageContext {
+/// Arguments of a message beside those that describe it.
+struct MessageArguments {
   const char* function;
   goss_comm_t comm;
   const goss_options* options;
@@ -28,24 +29,25 @@ bool isGood(goss_comm_t comm, const MessageCall& call) {
          call.count <= kMaxElements;
 }
 
-Status checkMessage(const MessageContext& context, const MessageCall& call) {
-  if (isGood(context.comm, call)) return Status::ok();
-  if (Status status = checkComm(context.function, context.comm); !status.isOk()) return status;
-  const int size = context.comm->communicator->size();
+Status checkMessage(const MessageArguments& arguments, const MessageCall& call) {
+  if (isGood(arguments.comm, call)) return Status::ok();
+  if (Status status = checkComm(arguments.function, arguments.comm); !status.isOk()) return status;
+  const int size = arguments.comm->communicator->size();
   const std::size_t element = dtypeBytes(call.dtype);
-  if (element == 0) return invalid(fmt::format("{}: unknown dtype {}", context.function, static_cast<int>(call.dtype)));
+  if (element == 0)
+    return invalid(fmt::format("{}: unknown dtype {}", arguments.function, static_cast<int>(call.dtype)));
   const bool any_source = !call.sends && call.peer == GOSS_ANY_SOURCE;
   if (!any_source && (call.peer < 0 || call.peer >= size)) {
     return invalid(
-        fmt::format("{}: peer {} is not a rank of this communicator (0..{})", context.function, call.peer, size - 1));
+        fmt::format("{}: peer {} is not a rank of this communicator (0..{})", arguments.function, call.peer, size - 1));
   }
   const bool any_tag = !call.sends && call.tag == GOSS_ANY_TAG;
-  if (!any_tag && call.tag < 0) return invalid(fmt::format("{}: tag {} is negative", context.function, call.tag));
+  if (!any_tag && call.tag < 0) return invalid(fmt::format("{}: tag {} is negative", arguments.function, call.tag));
   if (call.count > 0 && call.buffer == nullptr) {
-    return invalid(fmt::format("{}: the buffer is NULL, but has {} elements", context.function, call.count));
+    return invalid(fmt::format("{}: the buffer is NULL, but has {} elements", arguments.function, call.count));
   }
   if (call.count > kMaxElements) {
-    return invalid(fmt::format("{}: {} elements do not fit in memory", context.function, call.count));
+    return invalid(fmt::format("{}: {} elements do not fit in memory", arguments.function, call.count));
   }
   return Status::ok();
 }
@@ -65,21 +67,21 @@ Status launchGood(Communicator& communicator, const MessageCall& call, goss_requ
 }
 
 /// `call` gets the timeout from the options.
-Status launchMessage(const MessageContext& context, MessageCall& call) {
+Status launchMessage(const MessageArguments& arguments, MessageCall& call) {
   bool persistent = false;
-  if (context.options != nullptr) {
-    Result<Options> options = readOptions(context.function, context.options, context.request);
+  if (arguments.options != nullptr) {
+    Result<Options> options = readOptions(arguments.function, arguments.options, arguments.request);
     if (!options.isOk()) return options.status();
     if (!options.value().codec.empty()) {
       return Status::error(
           GOSS_ERR_UNSUPPORTED,
-          fmt::format("{}: messages travel as they are; options.codec must be NULL", context.function));
+          fmt::format("{}: messages travel as they are; options.codec must be NULL", arguments.function));
     }
     call.timeout_ms = options.value().timeout_ms;
     persistent = options.value().persistent;
   }
-  if (Status status = checkMessage(context, call); !status.isOk()) return status;
-  return launchGood(*context.comm->communicator, call, context.request, persistent);
+  if (Status status = checkMessage(arguments, call); !status.isOk()) return status;
+  return launchGood(*arguments.comm->communicator, call, arguments.request, persistent);
 }
 
 Status waitRequest(const char* function, goss_request_t* request, goss_message* message) {
