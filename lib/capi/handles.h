@@ -1,4 +1,4 @@
-/// Contents of the C ABI's opaque handles, and how its calls report errors.
+/// Contents of the C ABI's opaque handles, and what its calls have in common: checks of handles, options, groups.
 #ifndef GOSS_LIB_CAPI_HANDLES_H_
 #define GOSS_LIB_CAPI_HANDLES_H_
 

@@ -94,6 +94,7 @@ class Engine {
     unposted_.removeFirst();
     if (waiters_ > 0) wakeWaiters();
   }
+  /// Makes ordinary operations of all unposted receives, in their order.
   void startUnpostedOnLoop() GOSS_ON_LOOP {
     if (!unposted_.isEmpty()) unposted_.startAll();
   }

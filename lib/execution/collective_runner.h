@@ -27,7 +27,7 @@ class CollectiveRunner {
 
   /// Runs a call to its end in this thread.
   Status run(const Call& call);
-  /// Runs a cached call without validation or planning. nullopt: it is not cached; call run().
+  /// Runs a cached call without validation or planning, and returns its status. nullopt: it is not cached; call run().
   std::optional<Status> runCached(const CallKey& key);
   /// Caches the call that run() has just ended, which has the arguments of `key` and no options.
   void cacheCall(const CallKey& key, const Call& call);

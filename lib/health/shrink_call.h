@@ -27,8 +27,8 @@ class ShrinkCalls {
 
   /// Fails the communicator, if it has not failed yet, and returns when an attempt has ended that this call can return.
   /// Threads that shrink the same communicator take turns. Takes the engine's lock. Errors: as Shrink::outcome(); the
-  /// operation's, such as timeout; aborted, when the communicator is destroyed meanwhile: nothing of it may be touched
-  /// afterwards.
+  /// operation's, such as timeout; the communicator's first failure, when it is destroyed meanwhile: nothing of it may
+  /// be touched afterwards.
   Result<Shrink::Survivors> run(std::int64_t timeout_ms);
   /// Wants the engine's lock.
   [[nodiscard]] Shrink& agreement() GOSS_ON_LOOP { return shrink_; }

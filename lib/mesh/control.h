@@ -32,8 +32,8 @@ struct ControlMessage {
   std::uint64_t operation = 0; ///< Sequence number.
   Envelope signature{};        ///< probe: signature of the sender's operation.
   std::int32_t kind = 0;       ///< abort: goss_status.
-  std::int32_t culprit =
-      -1;           ///< abort: world rank to blame, or -1. reply: world rank that the replier waits for, or -1.
+  /// abort: world rank to blame, or -1. reply: world rank that the replier waits for, or -1.
+  std::int32_t culprit = -1;
   std::string text; ///< abort: what happened, cut to fit.
 
   [[nodiscard]] std::string encode() const;

@@ -54,10 +54,11 @@ class Mesh final : public TransportListener {
  public:
   using PeerLostHandler = std::function<void(int peer, const Status& status, PeerLoss how)>;
 
-  /// `transports` best first. `on_peer_lost` is called out of progressOnLoop().
+  /// `transports` best first.
   Mesh(int self, int size, std::vector<std::unique_ptr<Transport>> transports);
   ~Mesh() override;
 
+  /// `handler` is called by the transport that has lost a peer, once for each peer.
   void setPeerLostHandler(PeerLostHandler handler) { on_peer_lost_ = std::move(handler); }
 
   /// Opens all transports and fills in this rank's addresses and trouble. Errors: no transport could be opened; or
@@ -103,10 +104,10 @@ class Mesh final : public TransportListener {
   void addRegion(const MemoryRegion& region) GOSS_ON_LOOP;
   Status removeRegion(const std::byte* data) GOSS_ON_LOOP;
 
-  /// Calls Transport::discard of all transports, or abandon of the peer's.
+  /// Calls Transport::discard of all transports in use, or abandon of the peer's.
   void discard(Tag mask, Tag value) GOSS_ON_LOOP;
   void abandon(int peer, const Status& why) GOSS_ON_LOOP;
-  /// Counts bytes and messages to and from `peer`, summed over transports: a sign of life.
+  /// Grows whenever bytes or messages move on the link to `peer`: a sign of life.
   [[nodiscard]] std::uint64_t movements(int peer) const GOSS_ON_LOOP;
 
   void onPeerLost(int peer, const Status& status, PeerLoss how) GOSS_ON_LOOP override;

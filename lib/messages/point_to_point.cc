@@ -151,7 +151,7 @@ void MessageOperation::withdrawOnLoop() {
   takeBackOnLoop();
 }
 
-/// Called out of the transport.
+/// Cancels the message at its transport, or among this rank's messages to itself.
 void MessageOperation::takeBackOnLoop() {
   if (!posted_) return;
   posted_ = false;

@@ -68,8 +68,8 @@ class MessageAdder {
   Schedule& schedule_;
   std::vector<StagePlace> places_;
   ActionIndex index_;
-  std::vector<bool>
-      arrived_; ///< By (forward or backward, stage, micro-batch): the data that the stage needs from its neighbour.
+  /// By (forward or backward, stage, micro-batch): the data that the stage needs from its neighbour.
+  std::vector<bool> arrived_;
   std::vector<std::size_t> next_;
   std::vector<std::vector<Action>> result_;
 };

@@ -20,9 +20,8 @@ struct StageCost {
   double reduce_s = 0;
   double step_s = 0;
   double activation_bytes = 1; ///< Bytes of one micro-batch, kept for the backward pass.
-  double boundary_bytes =
-      /// Bytes of the stage's input, and of its gradient: the size of a message and of a recomputed forward's memory.
-      0;
+  /// Bytes of the stage's input, and of its gradient: the size of a message and of a recomputed forward's memory.
+  double boundary_bytes = 0;
 };
 
 struct LinkCost {

@@ -47,9 +47,8 @@ struct Preferences {
   std::string algorithm = {}; ///< GOSS_ALGORITHM; "": none. Ignored by collectives that have no such algorithm.
   /// GOSS_FRAGMENT_BYTES: buffers are cut into parts of about this size; 0: the planner decides.
   std::uint64_t fragment_bytes = 0;
-  std::string among_equals =
-      /// The algorithm that is taken where its price is within 3 % of the least; "": the catalogue's order decides.
-      {};
+  /// The algorithm that is taken where its price is within 3 % of the least; "": the catalogue's order decides.
+  std::string among_equals = {};
   bool in_turns = false; ///< Ranks share processors, which prices do not know: algorithmWhenOversubscribed() decides.
 };
 

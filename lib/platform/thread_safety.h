@@ -1,4 +1,5 @@
-/// Which functions need the engine's lock: Clang's thread-safety analysis (-Wthread-safety) checks their callers.
+/// Which functions and data need the engine's lock: Clang's thread-safety analysis (-Wthread-safety) checks their
+/// users.
 #ifndef GOSS_LIB_PLATFORM_THREAD_SAFETY_H_
 #define GOSS_LIB_PLATFORM_THREAD_SAFETY_H_
 

@@ -16,20 +16,19 @@ inline constexpr int kUnlimited = -1;
 
 /// One way to run a collective.
 struct RunMode {
-  int capacity =
-      kUnlimited;        ///< Messages that a channel holds; 0: a send completes together with its receive (rendezvous).
-  bool in_place = false; ///< Input c and output c are one cell.
+  /// Messages that a channel holds; 0: a send completes together with its receive (rendezvous).
+  int capacity = kUnlimited;
+  bool in_place = false;  ///< Input c and output c are one cell.
   std::uint64_t seed = 1; ///< Picks the interleaving.
 };
 
 /// Facts that a run has shown.
 struct RunFacts {
   bool identical_bits = true; ///< Every copy of a delivered chunk was computed by the same (commutative) expression.
-  bool identical_when_lossy =
-      true; ///< As identical_bits with a lossy codec, if an owner replaces its sum by the encoded form that it sent.
-  int lossy_depth =
-      /// Encodings on the longest path, if every sent sum is encoded and encoded bytes are forwarded unchanged.
-      0;
+  /// As identical_bits with a lossy codec, if an owner replaces its sum by the encoded form that it sent.
+  bool identical_when_lossy = true;
+  /// Encodings on the longest path, if every sent sum is encoded and encoded bytes are forwarded unchanged.
+  int lossy_depth = 0;
   std::uint64_t messages = 0; ///< Sum over all ranks.
   int longest_path = 0;       ///< Messages that follow one another: the latency term.
 };

@@ -14,8 +14,8 @@ namespace goss::sync {
 /// When parameters are exchanged. All numbers are training steps.
 struct Timing {
   std::uint64_t period = 1; ///< H: each fragment is exchanged once in so many steps.
-  std::uint64_t overlap =
-      0; ///< tau: an exchange is applied so many steps after it was started; at most period / fragments.
+  /// tau: an exchange is applied so many steps after it was started; at most period / fragments.
+  std::uint64_t overlap = 0;
   /// Each round applies the exchange of the round before, and then starts its own: an exchange has a whole round to
   /// arrive.
   bool late = false;

@@ -114,8 +114,8 @@ class Acceptor {
   static constexpr std::int64_t kStrangerMs = 5000;
   /// Limit for one rank: its connections, and calls at several of this host's addresses.
   static constexpr std::size_t kMaxKnownOfRank = 128;
-  static constexpr std::size_t kMaxKnown =
-      256; ///< Limit over all ranks, besides as many calls as all ranks may make at a time.
+  /// Limit over all ranks, besides as many calls as all ranks may make at a time.
+  static constexpr std::size_t kMaxKnown = 256;
   static constexpr int kMaxAtOnce = 256; ///< Callers that are accepted before other work is done.
 
   const TransportContext& context_;
