@@ -9,8 +9,6 @@ namespace {
 
 int stepsOf(int n) { return std::countr_zero(static_cast<unsigned>(n)); }
 
-} // namespace
-
 int rabenseifnerPartner(int n, int position, int step) { return position ^ (n >> (step + 1)); }
 
 int swingPartner(int n, int position, int step) {
@@ -20,6 +18,18 @@ int swingPartner(int n, int position, int step) {
   const int partner = position % 2 == 0 ? position + distance : position - distance;
   return (partner % n + n) % n;
 }
+
+} // namespace
+
+std::unique_ptr<Butterfly> makeRabenseifner() {
+  return std::make_unique<Butterfly>("rabenseifner", rabenseifnerPartner, Symmetry{.period = 1, .exclusive_or = true});
+}
+
+std::unique_ptr<Butterfly> makeSwing() {
+  return std::make_unique<Butterfly>("swing", swingPartner, Symmetry{.period = 2}); // Even positions differ from odd.
+}
+
+Symmetry Butterfly::symmetry(int group_size) const { return group_size < 2 ? Symmetry{.period = 1} : symmetry_; }
 
 bool Butterfly::supports(int group_size) const { return std::has_single_bit(static_cast<unsigned>(group_size)); }
 

@@ -13,6 +13,8 @@
 #ifndef GOSS_COLLECTIVES_BUTTERFLY_H_
 #define GOSS_COLLECTIVES_BUTTERFLY_H_
 
+#include <memory>
+
 #include "collectives/scheme.h"
 
 namespace goss::collectives {
@@ -21,11 +23,13 @@ class Butterfly final : public ShardScheme {
  public:
   /// The partner of `position` among n in step `step`: an involution for each step.
   using Partner = int (*)(int n, int position, int step);
-  /// `name` must outlive the scheme.
-  Butterfly(std::string_view name, Partner partner) : name_(name), partner_(partner) {}
+  /// `name` must outlive the scheme. `symmetry` is that of the partners among enough positions.
+  Butterfly(std::string_view name, Partner partner, Symmetry symmetry)
+      : name_(name), partner_(partner), symmetry_(symmetry) {}
 
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] bool supports(int group_size) const override;
+  [[nodiscard]] Symmetry symmetry(int group_size) const override;
   void emitReduceScatter(const Phase& phase) const override;
   void emitAllGather(const Phase& phase) const override;
 
@@ -33,10 +37,12 @@ class Butterfly final : public ShardScheme {
   [[nodiscard]] std::vector<int> answersFor(int n, int position, int from_step) const;
   std::string_view name_;
   Partner partner_;
+  Symmetry symmetry_;
 };
 
-int rabenseifnerPartner(int n, int position, int step);
-int swingPartner(int n, int position, int step);
+/// The butterfly of each name.
+std::unique_ptr<Butterfly> makeRabenseifner();
+std::unique_ptr<Butterfly> makeSwing();
 
 } // namespace goss::collectives
 

@@ -47,8 +47,8 @@ ShardSchemes allShardSchemes() {
   schemes.push_back(std::make_unique<Circulant>(Circulant::Skips::radix4));
   schemes.push_back(std::make_unique<Circulant>(Circulant::Skips::radix8));
   schemes.push_back(std::make_unique<Circulant>(Circulant::Skips::doubling));
-  schemes.push_back(std::make_unique<Butterfly>("rabenseifner", rabenseifnerPartner));
-  schemes.push_back(std::make_unique<Butterfly>("swing", swingPartner));
+  schemes.push_back(makeRabenseifner());
+  schemes.push_back(makeSwing());
   return schemes;
 }
 

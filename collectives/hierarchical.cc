@@ -35,6 +35,11 @@ Schedule Hierarchical::plan(const PlanRequest& request) const {
   return builder.build(name_);
 }
 
+Symmetry Hierarchical::symmetry(const PlanRequest& request) const {
+  const Symmetry groups = outer_->symmetry(request.size / request.group_size);
+  return {groups.period * request.group_size, groups.exclusive_or};
+}
+
 std::uint64_t Hierarchical::wireElements(const PlanRequest& request, std::span<const std::uint64_t> chunk_elems) const {
   const auto local = static_cast<std::size_t>(request.group_size);
   const auto groups = static_cast<std::size_t>(request.size) / local;

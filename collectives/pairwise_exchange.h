@@ -16,6 +16,7 @@ class PairwiseExchange final : public Algorithm {
   [[nodiscard]] AlgorithmTraits traits() const override { return {}; }
   [[nodiscard]] bool supports(const PlanRequest& request) const override;
   [[nodiscard]] Schedule plan(const PlanRequest& request) const override;
+  [[nodiscard]] Symmetry symmetry(const PlanRequest& /*request*/) const override { return {.period = 1}; }
   [[nodiscard]] std::uint64_t wireElements(const PlanRequest& request,
                                            std::span<const std::uint64_t> chunk_elems) const override;
 };

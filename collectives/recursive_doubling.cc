@@ -19,6 +19,11 @@ void exchangeAndAdd(const Phase& phase, int partner) {
 
 } // namespace
 
+Symmetry RecursiveDoubling::symmetry(int group_size) const {
+  const bool folds = !std::has_single_bit(static_cast<unsigned>(group_size));
+  return folds ? Symmetry() : Symmetry{.period = 1, .exclusive_or = true};
+}
+
 void RecursiveDoubling::emit(const Phase& phase) const {
   const int n = phase.group().size();
   const int self = phase.group().index();

@@ -19,6 +19,8 @@ class RecursiveDoubling final : public AllReduceScheme {
  public:
   [[nodiscard]] std::string_view name() const override { return "recursive-doubling"; }
   [[nodiscard]] std::uint32_t blockCount(int, std::uint32_t) const override { return 1; }
+  /// Where no position is folded.
+  [[nodiscard]] Symmetry symmetry(int group_size) const override;
   void emit(const Phase& phase) const override;
   [[nodiscard]] std::uint64_t wireElements(int group_size, std::span<const std::uint64_t> block_elems) const override;
 };

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "collectives/group.h"
+#include "gossamer/algorithm.h"
 
 namespace goss::collectives {
 
@@ -21,6 +22,8 @@ class ShardScheme {
   [[nodiscard]] virtual bool supports(int group_size) const { return group_size >= 1; }
   /// Whether the order of the group's ranks is worth choosing (a ring's is).
   [[nodiscard]] virtual bool takesOrder() const { return false; }
+  /// Of the positions, as Algorithm::symmetry() of ranks.
+  [[nodiscard]] virtual Symmetry symmetry(int /*group_size*/) const { return {.period = 1}; }
   /// Every position holds all blocks; afterwards position v holds the sum of block v. No finish.
   virtual void emitReduceScatter(const Phase& phase) const = 0;
   /// Position v holds block v; afterwards every position holds all blocks.
@@ -37,6 +40,8 @@ class AllReduceScheme {
   /// As ShardScheme::takesOrder(); then blockCount() is the group's size.
   [[nodiscard]] virtual bool takesOrder() const { return false; }
   [[nodiscard]] virtual bool pipelined() const { return false; }
+  /// Of the positions, as Algorithm::symmetry() of ranks.
+  [[nodiscard]] virtual Symmetry symmetry(int /*group_size*/) const { return {}; }
   /// How many blocks emit() wants. `pipeline_blocks` is PlanRequest::blocks.
   [[nodiscard]] virtual std::uint32_t blockCount(int group_size, std::uint32_t pipeline_blocks) const = 0;
   virtual void emit(const Phase& phase) const = 0;

@@ -21,6 +21,10 @@ class ShardedHalf final : public Algorithm {
            isOrder(request.order, request.size) && scheme_->supports(request.size);
   }
 
+  [[nodiscard]] Symmetry symmetry(const PlanRequest& request) const override {
+    return request.order.empty() ? scheme_->symmetry(request.size) : Symmetry();
+  }
+
   [[nodiscard]] Schedule plan(const PlanRequest& request) const override {
     ScheduleBuilder builder(
         {collective_, request.size, request.rank, -1, Partition::byRank, static_cast<std::uint32_t>(request.size)});
@@ -58,6 +62,10 @@ class AllReduce final : public Algorithm {
   [[nodiscard]] bool supports(const PlanRequest& request) const override {
     return request.collective == Collective::allReduce && request.partition == Partition::even && request.blocks >= 1 &&
            isOrder(request.order, request.size) && scheme_->supports(request.size);
+  }
+
+  [[nodiscard]] Symmetry symmetry(const PlanRequest& request) const override {
+    return request.order.empty() ? scheme_->symmetry(request.size) : Symmetry();
   }
 
   [[nodiscard]] Schedule plan(const PlanRequest& request) const override {

@@ -22,6 +22,7 @@ class ShardedAllReduce final : public AllReduceScheme {
   [[nodiscard]] std::uint32_t blockCount(int group_size, std::uint32_t) const override {
     return static_cast<std::uint32_t>(group_size);
   }
+  [[nodiscard]] Symmetry symmetry(int group_size) const override { return scheme_->symmetry(group_size); }
   void emit(const Phase& phase) const override;
   [[nodiscard]] std::uint64_t wireElements(int group_size, std::span<const std::uint64_t> block_elems) const override;
 

@@ -39,6 +39,15 @@ struct AlgorithmTraits {
   bool pairs_groups = false;
 };
 
+/// How the schedules of all ranks follow from those of the first `period` ranks. The ranks are blocks of `period`
+/// consecutive ones, and rank i of block b has the steps, dependencies and numbers of chunks of rank i of block 0; the
+/// peer in block c of a step is in block c + b, modulo the number of blocks, or in block c xor b. Which chunks a step
+/// moves may differ.
+struct Symmetry {
+  int period = 0;            ///< Divides the number of ranks; 0: ranks do not follow from one another.
+  bool exclusive_or = false; ///< Then the number of blocks is a power of two.
+};
+
 /// Stateless, pure and safe for concurrent use.
 class Algorithm {
  public:
@@ -49,6 +58,8 @@ class Algorithm {
   /// Whether plan() may be called; all ranks get the same answer.
   [[nodiscard]] virtual bool supports(const PlanRequest& request) const = 0;
   [[nodiscard]] virtual Schedule plan(const PlanRequest& request) const = 0;
+  /// Whatever rank the request, which plan() takes, is of; so that the schedules of few ranks tell the price of all.
+  [[nodiscard]] virtual Symmetry symmetry(const PlanRequest& /*request*/) const { return {}; }
   /// Elements that all ranks together send, by the documented formula, when chunk c has chunk_elems[c] elements
   /// (all_to_all: the size of every block to or from rank c).
   [[nodiscard]] virtual std::uint64_t wireElements(const PlanRequest& request,

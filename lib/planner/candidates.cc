@@ -55,8 +55,15 @@ constexpr double kPaceOfLine = 1.05;
 /// part of the line must not stay idle then.
 constexpr std::uint64_t kMinPacedBytes = 32 << 10;
 constexpr double kMaxPacedSpread = 1.1;
-/// Steps of all ranks together that one simulation may have.
+/// Steps of all simulated ranks together that one simulation may have: where links repeat, and where each differs.
+constexpr std::uint64_t kMaxStepsAlike = 8'000;
 constexpr std::uint64_t kMaxSteps = 40'000;
+/// Among so few ranks on shared nodes all are simulated, because at a node's port they do not all meet the same others.
+constexpr int kFewRanks = 32;
+/// Of a pipeline with more steps only the first blocks are simulated; from then on each takes as long as the one
+/// before.
+constexpr std::uint64_t kMaxPipelineSteps = 2'000;
+constexpr std::uint32_t kFirstBlocks = 8;
 /// Simulated steps of all trials for one question; candidates that are left when the budget is spent keep their
 /// simplest form.
 constexpr std::uint64_t kStepBudget = 400'000;
@@ -130,11 +137,26 @@ bool hasOneReceiver(const Schedule& schedule) {
   return true;
 }
 
-/// All ranks' schedules; empty where a lossy codec would lose more with every rank, or results would differ between
-/// ranks.
-std::vector<Schedule> planAll(const Question& question, const Candidate& candidate, const Links& links) {
+/// How the candidate's ranks follow from one another over these links, which repeat after `links_period` ranks.
+Symmetry symmetryOf(const Question& question, const Candidate& candidate, const Links& links, int links_period) {
+  if (links_period > 1 && links.size() <= kFewRanks) return {};
+  // Whether results diverge depends on all ranks, and blocks of an order or of weights differ.
+  if (question.compressed || !candidate.order.empty() || !candidate.weights.empty()) return {};
+  Symmetry symmetry = candidate.algorithm->symmetry(requestFor(question, candidate, links.size(), 0));
+  if (symmetry.period == 0) return {};
+  const int period = std::lcm(symmetry.period, links_period);
+  const bool divides = !symmetry.exclusive_or || std::has_single_bit(static_cast<unsigned>(period / symmetry.period));
+  if (period >= links.size() || !divides) return {};
+  symmetry.period = period;
+  return symmetry;
+}
+
+/// The schedules of all ranks, or of the first that stand for all; empty where a lossy codec would lose more with every
+/// rank, or results would differ between ranks.
+std::vector<Schedule> planAll(const Question& question, const Candidate& candidate, const Links& links,
+                              const Symmetry& symmetry = {}) {
   std::vector<Schedule> schedules;
-  for (int rank = 0; rank < links.size(); ++rank) {
+  for (int rank = 0; rank < (symmetry.period > 0 ? symmetry.period : links.size()); ++rank) {
     schedule::Compressed made = scheduleFor(question, candidate, links, rank);
     if (made.requantizes && !question.may_requantize) return {};
     schedules.push_back(std::move(made.schedule));
@@ -164,7 +186,12 @@ int groupSizeFor(const Links& links) {
 class Search {
  public:
   Search(const Question& question, const Links& links)
-      : question_(question), links_(links), size_(links.size()), uniform_(links.uniform()) {}
+      : question_(question),
+        links_(links),
+        size_(links.size()),
+        uniform_(links.uniform()),
+        period_(links.period()),
+        max_steps_(period_ < size_ ? kMaxStepsAlike : kMaxSteps) {}
 
   std::vector<Candidate> run(std::span<const Algorithm* const> algorithms, Effort effort) {
     std::vector<Candidate> found;
@@ -178,34 +205,88 @@ class Search {
       }
     }
     if (effort == Effort::thorough) refine(found, pruned);
+    confirm(found, effort);
     return found;
   }
 
   bool priceAgain(Candidate& candidate) {
-    const std::uint64_t expected = candidate.algorithm->plan(requestFor(question_, candidate, size_, 0)).steps.size() *
-                                   static_cast<std::uint64_t>(size_);
-    if (expected > kMaxSteps) return false;
-    const std::vector<Schedule> schedules = planAll(question_, candidate, links_);
+    if (expectedSteps(candidate) > kMaxSteps) return false;
+    const std::vector<Schedule> schedules = planAll(candidate);
     return !schedules.empty() && stepsOf(schedules) <= kMaxSteps && simulate(candidate, schedules);
   }
 
  private:
+  [[nodiscard]] Symmetry symmetryOf(const Candidate& candidate) const {
+    return goss::symmetryOf(question_, candidate, links_, period_);
+  }
+  [[nodiscard]] std::vector<Schedule> planAll(const Candidate& candidate) const {
+    return goss::planAll(question_, candidate, links_, symmetryOf(candidate));
+  }
+  /// Of the ranks that planAll() plans, if all had as many as rank 0.
+  [[nodiscard]] std::uint64_t expectedSteps(const Candidate& candidate) const {
+    const int period = symmetryOf(candidate).period;
+    return candidate.algorithm->plan(requestFor(question_, candidate, size_, 0)).steps.size() *
+           static_cast<std::uint64_t>(period > 0 ? period : size_);
+  }
+
   /// Prices the candidate and improves its parameters. False: it cannot be priced.
   bool price(Candidate& candidate) {
-    const std::uint64_t expected = candidate.algorithm->plan(requestFor(question_, candidate, size_, 0)).steps.size() *
-                                   static_cast<std::uint64_t>(size_);
-    if (expected > kMaxSteps) return extrapolate(candidate);
-    std::vector<Schedule> schedules = planAll(question_, candidate, links_);
-    if (schedules.empty() || !simulate(candidate, schedules)) return false;
     if (candidate.algorithm->traits().pipelined) {
+      if (!priceBlocks(candidate)) return false;
       tryBlocks(candidate);
+    } else if (expectedSteps(candidate) > max_steps_) {
+      if (!extrapolate(candidate)) return false;
     } else {
+      const std::vector<Schedule> schedules = planAll(candidate);
+      if (schedules.empty() || !simulate(candidate, schedules)) return false;
       tryShares(candidate, schedules);
       tryFragments(candidate, schedules);
       tryWarmFragments(candidate, schedules);
     }
     best_s_ = std::min(best_s_, candidate.price_s);
     return true;
+  }
+
+  /// Prices the candidate with the blocks that it has.
+  bool priceBlocks(Candidate& candidate) {
+    const std::uint64_t steps = expectedSteps(candidate);
+    if (candidate.blocks > kFirstBlocks && steps > kMaxPipelineSteps) return priceLongPipeline(candidate);
+    if (steps > max_steps_) return extrapolate(candidate);
+    const std::vector<Schedule> schedules = planAll(candidate);
+    return !schedules.empty() && simulate(candidate, schedules);
+  }
+
+  /// Prices the first blocks, and adds for each of the others what those of the second half took, or the busiest port.
+  bool priceLongPipeline(Candidate& candidate) {
+    Candidate first = candidate;
+    Candidate middle = candidate;
+    if (!priceFirstBlocks(first, kFirstBlocks) || !priceFirstBlocks(middle, kFirstBlocks / 2)) return false;
+    const double second_half_s = std::max(first.price_s - middle.price_s, first.least_s - middle.least_s);
+    const double each_s = second_half_s / (kFirstBlocks - kFirstBlocks / 2);
+    const std::uint32_t blocks = candidate.blocks;
+    candidate = std::move(first);
+    candidate.price_s += (blocks - kFirstBlocks) * each_s;
+    candidate.least_s *= static_cast<double>(blocks) / kFirstBlocks;
+    candidate.most_bytes_sent = candidate.most_bytes_sent * blocks / kFirstBlocks;
+    candidate.most_messages_sent = candidate.most_messages_sent * blocks / kFirstBlocks;
+    candidate.blocks = blocks;
+    candidate.extrapolated = true;
+    return true;
+  }
+
+  bool priceFirstBlocks(Candidate& candidate, std::uint32_t blocks) {
+    Question question = question_;
+    question.bytes = question.bytes * blocks / candidate.blocks;
+    candidate.blocks = blocks;
+    return priceAmong(question, links_, candidate);
+  }
+
+  /// Prices the candidate as it stands for another question or over other links.
+  bool priceAmong(const Question& question, const Links& links, Candidate& candidate) {
+    Search search(question, links);
+    const bool priced = search.priceBlocks(candidate);
+    spent_ += search.spent_;
+    return priced;
   }
 
   /// Tunes the candidates that were left whole because no fragmentation could make them the best; it still cannot.
@@ -217,8 +298,21 @@ class Search {
       if (candidate.algorithm->traits().pipelined) {
         tryBlocks(candidate);
       } else {
-        tryFragments(candidate, planAll(question_, candidate, links_));
+        tryFragments(candidate, planAll(candidate));
       }
+    }
+  }
+
+  /// Simulates whole what only its first blocks made the cheapest, until nothing is cheaper; thoroughly: all that can
+  /// be.
+  void confirm(std::vector<Candidate>& found, Effort effort) {
+    const auto confirmed = [&](Candidate& candidate) {
+      const bool long_pipeline = candidate.extrapolated && candidate.blocks > kFirstBlocks;
+      return long_pipeline && priceAgain(candidate);
+    };
+    const auto cheaper = [](const Candidate& a, const Candidate& b) { return a.price_s < b.price_s; };
+    if (effort == Effort::thorough) std::for_each(found.begin(), found.end(), confirmed);
+    while (!found.empty() && confirmed(*std::min_element(found.begin(), found.end(), cheaper))) {
     }
   }
 
@@ -227,14 +321,17 @@ class Search {
     options.fragments = candidate.fragments;
     options.window = candidate.window;
     options.codec = question_.codec;
+    if (static_cast<int>(schedules.size()) < size_) options.symmetry = symmetryOf(candidate);
     const std::uint64_t steps = std::max<std::uint64_t>(1, stepsOf(schedules));
     options.detailed_fragments =
-        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kMaxSteps / steps, 4, options.detailed_fragments));
+        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(max_steps_ / steps, 4, options.detailed_fragments));
     spent_ += steps * std::min(options.detailed_fragments, options.fragments);
     const Result<Simulation> result =
         schedule::simulate(schedules, shapeFor(question_, candidate, size_), links_, options);
     if (!result.isOk()) return false;
     candidate.price_s = result.value().finish_s;
+    candidate.extrapolated = false;
+    candidate.least_s = result.value().least_s;
     candidate.critical_rank = result.value().critical_rank;
     candidate.most_bytes_sent = 0;
     candidate.most_messages_sent = 0;
@@ -258,19 +355,9 @@ class Search {
            links_.price(0, 1).bandwidth_bytes_per_s;
   }
 
-  /// Whether no fragmentation can make the candidate the best: its busiest rank sends for too long on the fastest link.
+  /// Whether no fragmentation can make the candidate the best.
   [[nodiscard]] bool hopeless(const Candidate& candidate) {
-    if (fastest_bytes_per_s_ == 0) {
-      for (int from = 0; from < size_; ++from) {
-        for (int to = 0; to < size_ && from != to; ++to) {
-          for (const double rate :
-               {links_.price(from, to).bandwidth_bytes_per_s, links_.price(to, from).bandwidth_bytes_per_s}) {
-            fastest_bytes_per_s_ = std::max(fastest_bytes_per_s_, rate);
-          }
-        }
-      }
-    }
-    const bool is = static_cast<double>(candidate.most_bytes_sent) > best_s_ * fastest_bytes_per_s_;
+    const bool is = candidate.least_s > best_s_;
     pruned_ = pruned_ || is;
     return is;
   }
@@ -285,9 +372,7 @@ class Search {
     for (std::uint32_t blocks = 2; blocks <= most && worse < 2 && !hopeless(candidate); blocks *= 2) {
       Candidate trial = candidate;
       trial.blocks = blocks;
-      const std::vector<Schedule> schedules = planAll(question_, trial, links_);
-      if (spent_ + stepsOf(schedules) > budget_ || stepsOf(schedules) > kMaxSteps) return;
-      if (!simulate(trial, schedules)) return;
+      if (spent_ > budget_ || !priceBlocks(trial)) return;
       worse = trial.price_s < candidate.price_s ? 0 : worse + 1;
       keepIfWorthwhile(candidate, trial);
     }
@@ -318,7 +403,8 @@ class Search {
   }
 
   void tryWarmFragments(Candidate& candidate, const std::vector<Schedule>& schedules) {
-    if (question_.collective != Collective::allReduce || question_.bytes <= kStreamedBytes) return;
+    if (question_.collective != Collective::allReduce || question_.bytes <= kStreamedBytes || hopeless(candidate))
+      return;
     const std::uint64_t parts =
         std::bit_floor(std::min(mostFragments(candidate, schedules), question_.bytes / kWarmBytes));
     for (auto fragments = static_cast<std::uint32_t>(parts); fragments > candidate.fragments; fragments /= 2) {
@@ -338,6 +424,7 @@ class Search {
   /// shows it.
   void tryShares(Candidate& candidate, const std::vector<Schedule>& schedules) {
     if (question_.collective != Collective::allReduce || question_.bytes == 0 || uniform_) return;
+    if (static_cast<int>(schedules.size()) < size_) return; // Ranks are alike.
     const bool pairs = candidate.algorithm->traits().pairs_groups;
     if (schedules[0].partition != Partition::even ||
         (!pairs && schedules[0].chunk_count != static_cast<std::uint32_t>(size_)))
@@ -361,7 +448,7 @@ class Search {
       smaller.order.clear();
       const PlanRequest request = requestFor(question, smaller, size, 0);
       if (!candidate.algorithm->supports(request)) continue;
-      if (candidate.algorithm->plan(request).steps.size() * static_cast<std::uint64_t>(size) <= kMaxSteps / 2) {
+      if (candidate.algorithm->plan(request).steps.size() * static_cast<std::uint64_t>(size) <= max_steps_ / 2) {
         sizes.push_back(size);
       }
     }
@@ -375,15 +462,17 @@ class Search {
     const std::vector<int> sizes = smallerSizes(candidate);
     if (sizes.size() < 3) return false;
     double prices[3];
-    for (std::size_t i = 0; i < 3; ++i) {
-      const Links links = firstRanks(links_, sizes[i]);
-      Question question = question_;
-      question.root = 0;
+    Question question = question_;
+    question.root = 0;
+    for (std::size_t i = 3; i-- > 0;) {
       Candidate smaller = candidate;
       smaller.order.clear();
-      const Result<double> priced = priceOver(question, smaller, links);
-      if (!priced.isOk()) return false;
-      prices[i] = priced.value();
+      if (!priceAmong(question, firstRanks(links_, sizes[i]), smaller)) return false;
+      prices[i] = smaller.price_s;
+      if (i > 0) continue;
+      candidate.least_s = smaller.least_s;
+      candidate.most_bytes_sent = smaller.most_bytes_sent;
+      candidate.most_messages_sent = smaller.most_messages_sent;
     }
     double difference = prices[0] - prices[1];
     const double before = prices[1] - prices[2];
@@ -395,7 +484,6 @@ class Search {
       candidate.price_s += difference * part;
     }
     candidate.extrapolated = true;
-    best_s_ = std::min(best_s_, candidate.price_s);
     return true;
   }
 
@@ -403,11 +491,12 @@ class Search {
   const Links& links_;
   const int size_;
   const bool uniform_;
+  const int period_; ///< Of the links.
+  const std::uint64_t max_steps_;
   std::uint64_t spent_ = 0;
   std::uint64_t budget_ = kStepBudget;
   bool pruned_ = false; ///< The current candidate was left whole as hopeless.
   double best_s_ = std::numeric_limits<double>::infinity();
-  double fastest_bytes_per_s_ = 0;
 };
 
 } // namespace
@@ -512,8 +601,9 @@ bool priceAgain(const Question& question, Candidate& candidate, const Links& lin
 }
 
 Result<double> priceOver(const Question& question, const Candidate& candidate, const Links& links) {
-  const std::vector<Schedule> schedules = planAll(question, candidate, links);
   schedule::SimulationOptions options;
+  options.symmetry = symmetryOf(question, candidate, links, links.period());
+  const std::vector<Schedule> schedules = planAll(question, candidate, links, options.symmetry);
   options.fragments = candidate.fragments;
   options.window = candidate.window;
   options.codec = question.codec;

@@ -197,6 +197,7 @@ Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t
       algorithms.push_back(algorithm);
     }
   }
+  if (effort == Effort::choose) keepTaken(algorithms, key, bytes);
   std::vector<Candidate> candidates = priceCandidates(question, algorithms, links_, effort);
   if (flat != nullptr) candidates.push_back(onBoard(*flat, key, size(), bytes, board_bytes_));
   if (!candidates.empty()) return candidates;
@@ -207,6 +208,14 @@ Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t
   }
   return refuse(key, fmt::format("algorithm '{}' cannot do {}{} for {} ranks", name.value(),
                                  schedule::nameOf(key.collective), key.uneven ? " with uneven blocks" : "", size()));
+}
+
+/// Leaves out what chosen() would not take.
+void Planner::keepTaken(std::vector<const Algorithm*>& algorithms, const PlanKey& key, std::uint64_t bytes) const {
+  const std::string_view in_turns = algorithmWhenOversubscribed(key, bytes);
+  const auto other = [&](const Algorithm* algorithm) { return algorithm->name() != in_turns; };
+  const bool on_board = in_turns == kFlatName && fitsBoard(key);
+  if (on_board || !std::all_of(algorithms.begin(), algorithms.end(), other)) std::erase_if(algorithms, other);
 }
 
 /// Decides by the exact size, not by its class: a call that does not fit a board is sent in messages.

@@ -81,6 +81,23 @@ bool Links::uniform() const {
   return true;
 }
 
+int Links::period() const {
+  if (uniform()) return 1;
+  const int p = size();
+  const int node = nodeSize();
+  if (node == 0) return p;
+  for (int rank = 0; rank < p; rank += node) {
+    if (!(nodes_[static_cast<std::size_t>(nodeOf(rank))] == nodes_[static_cast<std::size_t>(nodeOf(0))])) return p;
+  }
+  if (price_of_pair_.empty()) return node;
+  for (int from = 0; from < p; ++from) {
+    for (int to = 0; to < p; ++to) {
+      if (from != to && !(price(from, to) == price(0, nodeOf(from) == nodeOf(to) ? 1 : node))) return p;
+    }
+  }
+  return node;
+}
+
 int Links::nodeSize() const {
   const int p = size();
   int group = 1;

@@ -60,6 +60,9 @@ class Links {
   [[nodiscard]] const NodePrice& node(int index) const { return nodes_[static_cast<std::size_t>(index)]; }
   /// Whether all pairs cost the same and no two ranks share a node or have different ports: ranks are interchangeable.
   [[nodiscard]] bool uniform() const;
+  /// The number of ranks after which the links repeat: 1 where they are uniform(); nodeSize() where pairs within a node
+  /// all cost the same, so do pairs of ranks of two nodes, and nodes do; else size().
+  [[nodiscard]] int period() const;
   /// Ranks per node when nodes hold consecutive ranks and equally many, more than one and not all; else 0.
   [[nodiscard]] int nodeSize() const;
 

@@ -21,10 +21,11 @@ struct Message {
   std::uint32_t channel = 0;
 };
 
-/// The ordered pair of ranks, and the run of its messages in FIFO order.
+/// The ordered pair of ranks, and the run of its messages in FIFO order. The sender is one of the simulated ranks.
 struct Channel {
   int from = 0;
   int to = 0;
+  int to_simulated = 0; ///< The simulated rank that stands for the receiver.
   std::uint32_t first = 0;
   std::uint32_t last = 0; ///< Index behind the last.
 };
@@ -77,16 +78,29 @@ struct End {
   }
 };
 
-Status matchMessages(std::span<const Schedule> schedules, Program& program) {
-  const std::uint64_t size = schedules.size();
+/// Where the simulated ranks are one block of all: the rank from which the receiver's stand-in gets what `rank` sends
+/// to `peer`.
+int seenFrom(int rank, int peer, std::span<const Schedule> schedules, const Symmetry& symmetry) {
+  const int period = static_cast<int>(schedules.size());
+  const int blocks = schedules[0].size / period;
+  const int block = peer / period;
+  return (symmetry.exclusive_or ? block : (blocks - block) % blocks) * period + rank;
+}
+
+Status matchMessages(std::span<const Schedule> schedules, const Symmetry& symmetry, Program& program) {
+  const auto size = static_cast<std::uint64_t>(schedules[0].size);
   std::vector<End> sends;
   std::vector<End> recvs;
   for (std::uint32_t flat = 0; flat < program.step.size(); ++flat) {
     const Step& step = *program.step[flat];
-    const auto self = static_cast<std::uint64_t>(program.rank_of[flat]);
-    const auto peer = static_cast<std::uint64_t>(step.peer);
-    if (step.kind == StepKind::send) sends.push_back({self * size + peer, step.ordinal, flat});
-    if (isRecv(step)) recvs.push_back({peer * size + self, step.ordinal, flat});
+    const int self = program.rank_of[flat];
+    if (step.kind == StepKind::send) {
+      const auto from = static_cast<std::uint64_t>(seenFrom(self, step.peer, schedules, symmetry));
+      sends.push_back({from * size + static_cast<std::uint64_t>(step.peer) % schedules.size(), step.ordinal, flat});
+    }
+    if (isRecv(step))
+      recvs.push_back(
+          {static_cast<std::uint64_t>(step.peer) * size + static_cast<std::uint64_t>(self), step.ordinal, flat});
   }
   std::sort(sends.begin(), sends.end());
   std::sort(recvs.begin(), recvs.end());
@@ -102,8 +116,9 @@ Status matchMessages(std::span<const Schedule> schedules, Program& program) {
   }
   for (std::uint32_t i = 0; i < sends.size(); ++i) {
     if (i == 0 || sends[i].channel != sends[i - 1].channel) {
+      const std::uint32_t send = sends[i].step;
       program.channels.push_back(
-          {static_cast<int>(sends[i].channel / size), static_cast<int>(sends[i].channel % size), i, i});
+          {program.rank_of[send], program.step[send]->peer, static_cast<int>(sends[i].channel % size), i, i});
     }
     ++program.channels.back().last;
     program.messages.push_back({sends[i].step, recvs[i].step, static_cast<std::uint32_t>(program.channels.size() - 1)});
@@ -113,12 +128,11 @@ Status matchMessages(std::span<const Schedule> schedules, Program& program) {
   return Status::ok();
 }
 
-Result<Program> compile(std::span<const Schedule> schedules) {
+Result<Program> compile(std::span<const Schedule> schedules, const Symmetry& symmetry) {
   Program program;
   program.first_step.push_back(0);
   for (std::size_t rank = 0; rank < schedules.size(); ++rank) {
-    assert(schedules[rank].rank == static_cast<int>(rank) &&
-           schedules[rank].size == static_cast<int>(schedules.size()));
+    assert(schedules[rank].rank == static_cast<int>(rank) && schedules[rank].size == schedules[0].size);
     for (const Step& step : schedules[rank].steps) {
       program.step.push_back(&step);
       program.rank_of.push_back(static_cast<int>(rank));
@@ -127,7 +141,7 @@ Result<Program> compile(std::span<const Schedule> schedules) {
   }
   program.message_of.assign(program.step.size(), kNone);
   linkSuccessors(schedules, program);
-  if (Status status = matchMessages(schedules, program); !status.isOk()) return status;
+  if (Status status = matchMessages(schedules, symmetry, program); !status.isOk()) return status;
   return program;
 }
 
@@ -373,7 +387,7 @@ class Simulator {
     const Port up =
         portOf(channel.from, crosses, links_.node(links_.nodeOf(channel.from)).up_bytes_per_s, bytes, flow_s);
     const Port down =
-        portOf(channel.to, crosses, links_.node(links_.nodeOf(channel.to)).down_bytes_per_s, bytes, flow_s);
+        portOf(channel.to_simulated, crosses, links_.node(links_.nodeOf(channel.to)).down_bytes_per_s, bytes, flow_s);
 
     double start = std::max(time, up_free_[up.index]);
     if (price.sender_bytes_per_s > 0) {
@@ -463,21 +477,24 @@ class Simulator {
       result_.finish_s = result_.ranks[rank].finish_s;
       result_.critical_rank = static_cast<int>(rank);
     }
-    result_.finish_s = std::max(result_.finish_s, leastSeconds());
+    result_.least_s =
+        scale() * std::max({longest(up_busy_), longest(down_busy_), longest(cpu_busy_), longest(flow_busy_)});
+    result_.finish_s = std::max({result_.finish_s, result_.least_s, lastArrival()});
   }
 
-  /// A lower bound: no port, flow or processor does its work faster than it can, however well fragments overlap, and
-  /// bytes do not arrive before the first message does. Extrapolation only knows how far apart the simulated fragments
-  /// ended, which may be less.
-  [[nodiscard]] double leastSeconds() const {
-    const double scale = options_.fragments / static_cast<double>(fragments_.size());
-    double least = 0;
-    for (const std::vector<double>* busy : {&up_busy_, &cpu_busy_, &flow_busy_})
-      for (const double seconds : *busy)
-        least = std::max(least, scale * seconds);
+  [[nodiscard]] double scale() const { return options_.fragments / static_cast<double>(fragments_.size()); }
+
+  static double longest(const std::vector<double>& busy) {
+    return busy.empty() ? 0 : *std::max_element(busy.begin(), busy.end());
+  }
+
+  /// A lower bound: a port takes in nothing before its first message arrives. Extrapolation only knows how far apart
+  /// the simulated fragments ended, which may be less.
+  [[nodiscard]] double lastArrival() const {
+    double last = 0;
     for (std::size_t port = 0; port < down_busy_.size(); ++port)
-      if (down_busy_[port] > 0) least = std::max(least, down_first_[port] + scale * down_busy_[port]);
-    return least;
+      if (down_busy_[port] > 0) last = std::max(last, down_first_[port] + scale() * down_busy_[port]);
+    return last;
   }
 
   const Program& program_;
@@ -506,8 +523,9 @@ class Simulator {
 
 Result<Simulation> simulate(std::span<const Schedule> schedules, const Shape& shape, const Links& links,
                             const SimulationOptions& options) {
-  assert(!schedules.empty() && links.size() == static_cast<int>(schedules.size()) && options.fragments >= 1);
-  Result<Program> program = compile(schedules);
+  assert(!schedules.empty() && links.size() == schedules[0].size && options.fragments >= 1);
+  assert(static_cast<int>(schedules.size()) == (options.symmetry.period > 0 ? options.symmetry.period : links.size()));
+  Result<Program> program = compile(schedules, options.symmetry);
   if (!program.isOk()) return program.status();
   return Simulator(program.value(), schedules, shape, links, options).run();
 }

@@ -4,7 +4,9 @@
 /// may run or the message is small enough to be kept by the receiver (LinkPrice::eager_bytes). Messages of one rank
 /// leave one after the other, in program order where several wait, each holding the port for bytes / port bandwidth +
 /// overhead; the flows of a pair and the port of the receiver are first-come first-served. Steps that combine or copy
-/// bytes share the rank's one processor. Not modelled: incast, oversubscribed switches, caches, more ranks than cores.
+/// bytes share the rank's one processor. Where ranks follow from one another (Symmetry), those of one block stand for
+/// all: what one of them sends to another block, it receives at that time from the opposite one. Not modelled: incast,
+/// oversubscribed switches, caches, more ranks than cores.
 #ifndef GOSS_LIB_SCHEDULE_SIMULATOR_H_
 #define GOSS_LIB_SCHEDULE_SIMULATOR_H_
 
@@ -12,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "gossamer/algorithm.h"
 #include "gossamer/schedule.h"
 #include "schedule/layout.h"
 #include "schedule/links.h"
@@ -34,6 +37,9 @@ struct SimulationOptions {
   /// these. >= 2.
   std::uint32_t detailed_fragments = 16;
   CodecPrice codec = {}; ///< Used by compressed schedules.
+  /// With a period only the schedules of so many first ranks are given, and links repeat after as many, or after a
+  /// part.
+  Symmetry symmetry = {};
 };
 
 struct RankTraffic {
@@ -44,11 +50,14 @@ struct RankTraffic {
 
 struct Simulation {
   double finish_s = 0;
-  int critical_rank = 0; ///< The rank that finishes last; the lowest of several.
-  std::vector<RankTraffic> ranks;
+  /// What the busiest port, flow or processor needs by itself: in however many fragments, it takes no less.
+  double least_s = 0;
+  int critical_rank = 0;          ///< The rank that finishes last; the lowest of several.
+  std::vector<RankTraffic> ranks; ///< Those whose schedules are given.
 };
 
-/// schedules[r] is rank r's; all of one collective and size == links.size(). Pure and deterministic: the same bits on
+/// schedules[r] is rank r's, for all ranks or a block of them (SimulationOptions::symmetry); all of one collective and
+/// size == links.size(). Pure and deterministic: the same bits on
 /// every machine with IEEE doubles, so that ranks plan alike without communicating. O(m log m) for m steps. Errors:
 /// internal, when a send has no receive, or the schedules wait for each other in a circle; the text names where.
 Result<Simulation> simulate(std::span<const Schedule> schedules, const Shape& shape, const Links& links,
