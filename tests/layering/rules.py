@@ -77,7 +77,7 @@ PYTHON = {
         ("torch/_work",),
         ("torch/_group",),
         ("torch/_hooks",),
-        ("torch/_shrink",),
+        ("torch/_fsdp", "torch/_shrink"),
         ("torch/__init__",),
     ),
 }

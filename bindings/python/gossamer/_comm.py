@@ -422,6 +422,15 @@ class Comm:
         with self._lock:
             check(library.goss_codec_state_import(self._open(), state, len(state)))
 
+    def codec_state_read(self, tensor: int, values: Any) -> None:
+        """Local. Copies what "+ef" keeps of this rank's contributions to a tensor into ``values`` (float32): what encodings of its first
+        elements have lost so far, zeros where nothing is kept."""
+        one = _buffers.writable(values)
+        if one.dtype != _abi.GOSS_FLOAT32:
+            raise TypeError(f"codec_state_read: values are of type {_buffers.NAMES[one.dtype]}; give an array of float32")
+        with self._lock:
+            check(library.goss_codec_state_read(self._open(), tensor, ctypes.cast(one.address, ctypes.POINTER(ctypes.c_float)), one.elements))
+
     def codec_state_reset(self, tensor: int = 0) -> None:
         """Local. Forgets what is kept for one tensor; 0: for all."""
         with self._lock:

@@ -13,12 +13,13 @@ from typing import Any
 import torch.distributed as dist
 
 from .._comm import Comm
+from ._fsdp import compress_fsdp
 from ._group import HAS_BACKENDS, Collectives, GossamerBackend, GossamerGroup, Options, meet
 from ._hooks import group_of, hook
 from ._shrink import prepared, shrink
 from ._work import seconds
 
-__all__ = ["GossamerGroup", "Options", "communicator", "hook", "monitored_barrier", "register", "shrink"]
+__all__ = ["GossamerGroup", "Options", "communicator", "compress_fsdp", "hook", "monitored_barrier", "register", "shrink"]
 
 
 def communicator(group: Any = None) -> Comm:

@@ -23,6 +23,7 @@ _BARRIER_TAG = 2**31 - 1
 _FIRST_TENSOR = 1 << 62  # apart from those that the program numbers itself
 _TYPES = frozenset(getattr(torch, name) for name in DTYPES if hasattr(torch, name))
 _OPS = {"SUM": "sum", "PRODUCT": "prod", "MIN": "min", "MAX": "max", "AVG": "avg", "BAND": "band", "BOR": "bor", "BXOR": "bxor"}
+_PREMUL_SUM = "premul_sum"
 _BITWISE = ("band", "bor", "bxor")
 _BOOL_OPS = {"sum": "lor", "prod": "land", "band": "land", "bor": "lor", "bxor": "lxor"}
 
@@ -47,7 +48,19 @@ def op_of(reduce_op: Any, dtype: torch.dtype) -> str:
             if (op == "avg" and dtype == torch.bool) or (op in _BITWISE and dtype.is_floating_point):
                 raise InvalidArgument(f"ReduceOp {name} is not offered for elements of type {dtype}")
             return _BOOL_OPS.get(op, op) if dtype == torch.bool else op
-    raise InvalidArgument(f"ReduceOp {reduce_op} is not offered by backend gossamer; it has {', '.join(_OPS)}")
+    if hasattr(dist.ReduceOp, "PREMUL_SUM") and reduce_op == dist.ReduceOp.PREMUL_SUM:
+        return _PREMUL_SUM
+    raise InvalidArgument(f"ReduceOp {reduce_op} is not offered by backend gossamer; it has {', '.join(_OPS)}, PREMUL_SUM")
+
+
+def scale_of(reduce_op: Any) -> Dict[str, float]:
+    """The factor of PREMUL_SUM as a keyword of the call; none for other reductions."""
+    if not hasattr(dist.ReduceOp, "PREMUL_SUM") or reduce_op != dist.ReduceOp.PREMUL_SUM:
+        return {}
+    state = reduce_op.__getstate__() if hasattr(reduce_op, "__getstate__") else None  # older torch does not tell the factor
+    if state is None or (isinstance(state[1], Tensor) and state[1].numel() != 1):
+        raise InvalidArgument("ReduceOp PREMUL_SUM needs one factor, and torch 2.0 or later; multiply the tensor before the call, and give SUM")
+    return {"scale": float(state[1])}
 
 
 def contiguous(tensor: Tensor) -> Tensor:
@@ -166,7 +179,8 @@ class Collectives:
 
     def _keywords(self, opts: Any) -> Dict[str, Any]:
         timeout = seconds(getattr(opts, "timeout", None)) or self._timeout
-        return {"async_op": True} if timeout is None else {"async_op": True, "timeout": timeout}
+        scale = scale_of(opts.reduceOp) if hasattr(opts, "reduceOp") else {}
+        return {"async_op": True, **scale} if timeout is None else {"async_op": True, "timeout": timeout, **scale}
 
     def getBackendName(self) -> str:  # pylint: disable=invalid-name
         return "gossamer"

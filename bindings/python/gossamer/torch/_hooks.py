@@ -1,7 +1,7 @@
 """Communication hooks of DistributedDataParallel."""
 
 import weakref
-from typing import Any, Callable, Dict, Tuple
+from typing import Any, Callable, Dict, NamedTuple, Sequence, Tuple
 
 import torch
 import torch.distributed as dist
@@ -11,7 +11,7 @@ from .._errors import Error, InvalidArgument
 from ._group import Collectives
 from ._work import Pending
 
-_FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+COMPRESSED = (torch.float32, torch.float16, torch.bfloat16)
 
 
 def group_of(group: Any = None) -> Collectives:
@@ -25,35 +25,58 @@ def group_of(group: Any = None) -> Collectives:
     return group
 
 
+class _Bucket(NamedTuple):
+    """A bucket that has been compressed: the number under which the group keeps its error feedback, and its parameters."""
+
+    number: int
+    parameters: "Tuple[weakref.ref[Any], ...]"  # which tell whether ids still are of the same parameters
+    sizes: Tuple[int, ...]  # elements of each, in the order of the buffer
+
+
 class _Buckets:
-    """The numbers under which a group keeps error feedback for the buckets of one hook."""
+    """Error feedback of one hook, by parameters: DDP makes other buckets after the first step."""
 
     def __init__(self, comm: Comm) -> None:
         self._comm = comm
-        # by the ids of a bucket's parameters; the references tell whether these still are the same parameters
-        self._numbers: "Dict[Tuple[int, ...], Tuple[int, Tuple[weakref.ref[Any], ...]]]" = {}
+        self._buckets: Dict[Tuple[int, ...], _Bucket] = {}  # by the ids of their parameters
+        self._carried: Dict[int, Tuple[Any, torch.Tensor]] = {}  # by id: a parameter, and what was lost of it in a bucket that is gone
 
     def number(self, group: Collectives, bucket: Any) -> int:
-        """The number of a bucket, by its parameters. Buckets come in the same order on all ranks, so numbers agree.
-
-        DDP makes other buckets after the first step; what was kept for the first ones is forgotten then.
-        """
+        """The number of a bucket, by its parameters. Buckets come in the same order on all ranks, so numbers agree. What was lost of
+        the parameters in other buckets is added to the buffer."""
         parameters = bucket.parameters()
         key = tuple(map(id, parameters))
-        found = self._numbers.get(key)
-        if found is not None and all(one() is parameter for one, parameter in zip(found[1], parameters)):
-            return found[0]
-        for others in [others for others in self._numbers if not set(others).isdisjoint(key)]:
-            self._comm.codec_state_reset(self._numbers.pop(others)[0])
-        number = next(group._numbers)
-        self._numbers[key] = number, tuple(map(weakref.ref, parameters))
-        return number
+        found = self._buckets.get(key)
+        if found is not None and all(one() is parameter for one, parameter in zip(found.parameters, parameters)):
+            return found.number
+        for others in [others for others in self._buckets if not set(others).isdisjoint(key)]:
+            self._dissolve(self._buckets.pop(others))
+        made = _Bucket(next(group._numbers), tuple(map(weakref.ref, parameters)), tuple(one.numel() for one in parameters))
+        self._buckets[key] = made
+        self._add_carried(parameters, made.sizes, bucket.buffer())
+        return made.number
+
+    def _dissolve(self, bucket: _Bucket) -> None:
+        lost = torch.empty(sum(bucket.sizes))
+        self._comm.codec_state_read(bucket.number, lost)
+        self._comm.codec_state_reset(bucket.number)
+        for parameter, part in zip(bucket.parameters, lost.split(bucket.sizes)):
+            if parameter() is not None:
+                self._carried[id(parameter())] = parameter, part
+
+    def _add_carried(self, parameters: Sequence[Any], sizes: Sequence[int], buffer: torch.Tensor) -> None:
+        if not self._carried or sum(sizes) != buffer.numel():
+            return
+        for parameter, place in zip(parameters, buffer.split(list(sizes))):
+            of, lost = self._carried.pop(id(parameter), (None, None))
+            if of is not None and of() is parameter:
+                place += lost
 
     def __del__(self) -> None:
         """The hook is gone, as a rule with its model."""
-        for number, _ in self._numbers.values():
+        for bucket in self._buckets.values():
             try:
-                self._comm.codec_state_reset(number)
+                self._comm.codec_state_reset(bucket.number)
             except Error:
                 pass  # closed, failed, or still at work on it
 
@@ -63,7 +86,7 @@ def hook(codec: str, group: Any = None) -> Callable[[Any, Any], Any]:
 
         model.register_comm_hook(None, gossamer.torch.hook("int8:block=256+ef"))
 
-    Error feedback is kept for each bucket of parameters. The first argument of register_comm_hook, or ``group``, may be the process
+    Error feedback is kept by parameter, also when DDP makes other buckets; what the owner of a part lost of the sum is forgotten then. The first argument of register_comm_hook, or ``group``, may be the process
     group; it must be of backend gossamer. Gradients of float64 go uncompressed.
     """
     buckets: "weakref.WeakKeyDictionary[Collectives, _Buckets]" = weakref.WeakKeyDictionary()
@@ -72,7 +95,7 @@ def hook(codec: str, group: Any = None) -> Callable[[Any, Any], Any]:
         used = group_of(state if state is not None else group)
         buffer = bucket.buffer()
         options: Dict[str, Any] = {}
-        if buffer.dtype in _FLOATS:
+        if buffer.dtype in COMPRESSED:
             if used not in buckets:
                 buckets[used] = _Buckets(used.comm)
             options = {"codec": codec, "tensor": buckets[used].number(used, bucket)}
