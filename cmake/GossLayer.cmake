@@ -13,7 +13,8 @@ target_include_directories(goss_options INTERFACE ${CMAKE_SOURCE_DIR}/include)
 target_compile_options(goss_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
                        -Werror=return-type -Werror=unused-result -ffp-contract=off
                        $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Werror=thread-safety> # lib/platform/thread_safety.h
-                       $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-pass-failed>) # without optimisation no loop becomes vector code
+                       # Without optimisation no loop becomes vector code.
+                       $<$<AND:$<COMPILE_LANG_AND_ID:CXX,Clang>,$<CONFIG:Debug>>:-Wno-pass-failed>)
 target_link_libraries(goss_options INTERFACE Threads::Threads)
 if(GOSS_SANITIZE STREQUAL "address")
   # A C caller may pass any int as an enumerator, and a peer may send one; both are checked where they arrive, which
@@ -37,10 +38,10 @@ endif()
 # goss_precompile(TARGET library|test) lets the sources of TARGET start from headers that nearly all of them include and that are
 # compiled once: reading them takes a compiler half of its time. Sources include what they use all the same, which scripts/lint
 # sees, because it configures with -DGOSS_PRECOMPILE=OFF.
-set(GOSS_PRECOMPILED_library <algorithm> <array> <chrono> <functional> <map> <memory> <optional> <span> <string> <string_view>
-    <unordered_map> <utility> <vector> <fmt/format.h> <fmt/ranges.h>)
-set(GOSS_PRECOMPILED_test <algorithm> <array> <chrono> <functional> <map> <memory> <optional> <span> <string> <string_view>
-    <unordered_map> <utility> <vector> <gmock/gmock.h> <gtest/gtest.h>)
+set(GOSS_PRECOMPILED <algorithm> <array> <chrono> <functional> <map> <memory> <optional> <span> <string> <string_view>
+    <unordered_map> <utility> <vector>)
+set(GOSS_PRECOMPILED_library ${GOSS_PRECOMPILED} <fmt/format.h> <fmt/ranges.h>)
+set(GOSS_PRECOMPILED_test ${GOSS_PRECOMPILED} <gmock/gmock.h> <gtest/gtest.h>)
 function(goss_precompile target kind)
   if(NOT GOSS_PRECOMPILE)
     return()

@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "compressors/kernel_forms.h"

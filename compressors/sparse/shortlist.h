@@ -50,8 +50,8 @@ struct SampledSearch {
   SampledSearch(double ratio, std::size_t count) {
     const auto enough = static_cast<std::size_t>(std::ceil(10.0 / ratio));
     stride = std::max<std::size_t>(std::min<std::size_t>(101, count / enough), 1) | 1u;
-    const auto sampled = static_cast<double>((count + stride - 1) / stride);
-    wanted = std::max<std::size_t>(static_cast<std::size_t>(kAim * ratio * sampled), 1);
+    const std::size_t sampled = (count + stride - 1) / stride;
+    wanted = std::max<std::size_t>(static_cast<std::size_t>(kAim * ratio * static_cast<double>(sampled)), 1);
   }
 
   /// Judges a threshold that `reached` elements reach, when `most` may be sent.

@@ -111,9 +111,9 @@ constexpr std::string_view kIndices = "2 bytes each, or a bit map";
 constexpr std::string_view kFormat = "held elements k (4 bytes); indices; the next stage's payload of k elements";
 
 template <typename Make>
-Sparsifier made(Make makeSelector, const SparsifierKernels& kernels) {
-  return {[makeSelector](CodecPointer inner, const Loops& loops) {
-            return std::make_shared<SparseCodec>(makeSelector(loops.sparse), std::move(inner), loops.common,
+Sparsifier made(Make make_selector, const SparsifierKernels& kernels) {
+  return {[make_selector](CodecPointer inner, const Loops& loops) {
+            return std::make_shared<SparseCodec>(make_selector(loops.sparse), std::move(inner), loops.common,
                                                  loops.sparse);
           },
           kernels};

@@ -9,6 +9,7 @@ The suite is a program of BUILD that is linked again with the new objects before
 """
 
 import argparse
+import ctypes
 import json
 import os
 import re
@@ -18,15 +19,16 @@ import subprocess
 import sys
 import tempfile
 
-# kind -> files that exist and may change, files that may be new outside the folder of the patch, the suite and its tests
+# kind -> name of what is added, files that exist and may change, files that may be new outside the folder of the patch, the suite
+# and its tests
 KINDS = {
-    "codec": (["compressors/catalogue.cc", "tests/golden/codecs.txt"], 1, "compressors_test", "*trunc16*:*GoldenPayloads*:Spec.*"),
-    "transport": (["lib/builtins/builtins.cc"], 0, "transports_test", "*handover*"),
-    "synchronizer": (["lib/sync/methods.cc"], 1, "synchronizers_test", "Synchronizer.*"),
-    "algorithm": (["collectives/catalogue.cc"], 1, "collectives_test", "Catalogue.*:*xor*"),
+    "codec": ("trunc16", ["compressors/catalogue.cc", "tests/golden/codecs.txt"], 1, "compressors_test", "*trunc16*:*GoldenPayloads*:Spec.*"),
+    "transport": ("handover", ["lib/builtins/builtins.cc"], 0, "transports_test", "*handover*"),
+    "synchronizer": ("outer-sign", ["lib/sync/methods.cc"], 1, "synchronizers_test", "Synchronizer.*"),
+    "algorithm": ("xor", ["collectives/catalogue.cc"], 1, "collectives_test", "Catalogue.*:*xor*"),
 }
 TRANSPORT_FOLDER = re.compile(r"transports/(\w+)/")
-MAX_LINES = 3  # that a patch adds to a list: a declaration or include, and the entry
+MAX_LINES = 3  # that a patch adds to a list or removes from it: a declaration or include, and the entry
 CACHED = ("CMAKE_BUILD_TYPE", "CMAKE_C_COMPILER", "CMAKE_CXX_COMPILER", "CMAKE_CXX_FLAGS", "CMAKE_CXX_FLAGS_DEBUG",
           "CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER", "GOSS_CUDA")
 
@@ -36,7 +38,7 @@ def patch_of(root, kind):
 
 
 def files_of(patch):
-    """File -> (whether it is new, the lines that are added)."""
+    """File -> (whether it is new, the lines that are added or removed)."""
     files, last = {}, None
     with open(patch, encoding="utf-8") as text:
         for line in text:
@@ -45,14 +47,14 @@ def files_of(patch):
             elif line.startswith("+++ b/"):
                 last = line[6:].strip()
                 files[last] = [new, 0]
-            elif line.startswith("+"):
+            elif line.startswith(("+", "-")) and last:
                 files[last][1] += 1
     return files
 
 
 def check_bounds(root, kind):
     """The sentences that say what is wrong with a patch."""
-    lists, room = KINDS[kind][:2]
+    _, lists, room = KINDS[kind][:3]
     files = files_of(patch_of(root, kind))
     new = [path for path, (is_new, _) in files.items() if is_new]
     folders = {match.group(1) for match in map(TRANSPORT_FOLDER.match, new) if match}
@@ -61,7 +63,7 @@ def check_bounds(root, kind):
         if not is_new and path not in lists:
             yield f"{kind}: changes {path}; a {kind} is its own file and a line in {lists[0]}"
         if not is_new and path == lists[0] and lines > MAX_LINES:
-            yield f"{kind}: adds {lines} lines to {path}, more than {MAX_LINES}"
+            yield f"{kind}: adds or removes {lines} lines of {path}, more than {MAX_LINES}"
     if len(outside) > room or len(folders) > 1:
         yield f"{kind}: has {len(new)} new files: {', '.join(new)}"
     print(f"{kind}: {len(files)} files, {len(new)} of them new")
@@ -84,14 +86,19 @@ def check(root):
     return 1 if wrong else 0
 
 
+def cache_of(build):
+    """The variables of BUILD's CMake cache."""
+    with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as cache:
+        return dict(re.findall(r"^(\w+):\w+=(.*)$", cache.read(), re.M))
+
+
 def make_copy(root, build, copy):
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(root, copy, symlinks=True, ignore=lambda folder, names: [
         name for name in names if folder == root and name in ("build", "shared", ".git", ".cache")])
     for kind in KINDS:
         apply(patch_of(root, kind), copy)
-    with open(os.path.join(build, "CMakeCache.txt"), encoding="utf-8") as cache:
-        values = dict(re.findall(r"^(\w+):\w+=(.*)$", cache.read(), re.M))
+    values = cache_of(build)
     options = [f"-D{name}={values[name]}" for name in CACHED if name in values]
     options += [f"-DGOSS_BUILD_{part}=OFF" for part in ("TESTS", "BENCH", "TRAINER")]
     subprocess.run(["cmake", "-S", copy, "-B", os.path.join(copy, "build"), "-G", "Ninja", *options], check=True,
@@ -123,8 +130,23 @@ def link_again(build, target, output, result, objects):
     subprocess.run(command, shell=True, cwd=build, check=True)
 
 
+def listed(program, tests, environment):
+    """The number of tests that a filter picks."""
+    command = [program, f"--gtest_filter={tests}", "--gtest_list_tests"]
+    output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    return sum(line.startswith("  ") for line in output.splitlines())
+
+
+def synchronizers(library):
+    """The names that goss_sync_methods() of a library lists."""
+    text = ctypes.c_char_p()
+    if ctypes.CDLL(library).goss_sync_methods(ctypes.byref(text)) != 0:
+        sys.exit(f"{library}: goss_sync_methods() fails")
+    return {method["name"] for method in json.loads(text.value)}
+
+
 def run_suite(root, build, copy, kind):
-    program, tests = KINDS[kind][2:]
+    name, _, _, program, tests = KINDS[kind]
     objects = compile_changed(root, copy, kind)
     environment = dict(os.environ, GOSS_TEST_QUICK="1")
     if kind == "synchronizer":  # the suite sees the C ABI alone
@@ -138,14 +160,18 @@ def run_suite(root, build, copy, kind):
         loaded = subprocess.run(["ldd", path], env=environment, capture_output=True, text=True, check=True).stdout
         if folder not in loaded:
             sys.exit(f"{program} does not load the library of {folder}")
+        # Python cannot load a sanitized library, which needs the sanitizer's runtime before all others.
+        if not cache_of(build).get("GOSS_SANITIZE") and name not in synchronizers(os.path.join(folder, versions[0])):
+            sys.exit(f"{kind}: the library does not know {name}")
     else:
         path = os.path.join(copy, "build", program)
         link_again(build, program, program, path, objects)
     # The copy's golden files, where the program has the tree's in it.
     command = [path, f"--gtest_filter={tests}", "--gtest_brief=1"]
     environment["GOSS_TEST_GOLDEN"] = os.path.join(copy, "tests", "golden")
-    listed = subprocess.run([*command, "--gtest_list_tests"], env=environment, capture_output=True, text=True, check=True)
-    print(f"{kind}: {sum(line.startswith('  ') for line in listed.stdout.splitlines())} tests of {program}", flush=True)
+    if kind != "synchronizer" and not listed(path, f"*{name}*", environment):
+        sys.exit(f"{kind}: {program} has no test of {name}")
+    print(f"{kind}: {listed(path, tests, environment)} tests of {program}", flush=True)
     return subprocess.run(command, env=environment, check=False).returncode
 
 

@@ -3,13 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 
 #include "compressors/catalogue.h"
 #include "compressors/chain.h"
 #include "tests/compressed/harness.h"
+#include "tests/support/quick.h"
 
 namespace goss::test {
 namespace {
@@ -56,7 +56,7 @@ class EveryCodec : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(EveryCodec, GivesAllRanksTheSameBits) {
   const auto entry = compressors::builtinCodecs()[GetParam()];
-  for (const int ranks : std::getenv("GOSS_TEST_QUICK") == nullptr ? std::vector{1, 2, 3, 8} : std::vector{2, 3}) {
+  for (const int ranks : fullOr(std::vector{1, 2, 3, 8}, std::vector{2, 3})) {
     for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{5}, std::size_t{4099}}) {
       CompressedCase what{setupOf(ranks), std::string(entry.example), "", count};
       what.in_place = ranks % 2 == 0;
@@ -119,7 +119,7 @@ TEST(CompressedAllReduce, TakesNarrowFloats) {
 }
 
 TEST(CompressedAllReduce, CutsLargeVectorsIntoFragments) {
-  const unsigned mebi_elems = std::getenv("GOSS_TEST_QUICK") == nullptr ? 4 : 1;
+  const unsigned mebi_elems = fullOr(4u, 1u);
   CompressedCase what{setupOf(4, "shm"), "int8", "", (mebi_elems << 20) + 17};
   const std::vector<Floats> results = allReduceCompressed(what);
   expectSameOnAllRanks(results, "large");

@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <vector>
 
 #include "tests/compressed/harness.h"
+#include "tests/support/quick.h"
 
 namespace goss::test {
 namespace {
@@ -98,12 +98,11 @@ std::vector<Floats> resultsOf(const RanksSetup& setup, const char* codec, int at
 
 /// The next operation makes up for what one lost, in the order of their calls, and all ranks have the same result.
 TEST(ErrorFeedback, IsTheSameForOperationsThatAreUnderWayTogether) {
-  const bool quick = std::getenv("GOSS_TEST_QUICK") != nullptr;
-  for (const char* transport : quick ? std::vector{"tcp"} : std::vector{"loopback", "tcp"}) {
+  for (const char* transport : fullOr(std::vector{"loopback", "tcp"}, std::vector{"tcp"})) {
     for (const char* codec : {"int4:block=256+ef", "topk:ratio=0.05+int4+ef", "cocktail+ef", "dgc"}) {
       const RanksSetup setup = setupOf(3, transport);
       const std::vector<Floats> expected = resultsOf(setup, codec, 1);
-      for (const int at_once : quick ? std::vector{6} : std::vector{2, 6}) {
+      for (const int at_once : fullOr(std::vector{2, 6}, std::vector{6})) {
         const std::vector<Floats> found = resultsOf(setup, codec, at_once);
         for (std::size_t i = 0; i < found.size(); ++i)
           ASSERT_EQ(found[i], expected[i]) << codec << ", " << transport << ", " << at_once << " at once, result " << i;

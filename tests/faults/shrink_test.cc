@@ -4,11 +4,11 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <memory>
 
 #include "tests/faults/child_process.h"
 #include "tests/support/free_port.h"
+#include "tests/support/quick.h"
 
 namespace goss::test {
 namespace {
@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kRanks = 4;
 
 /// 64 MiB, or 1 MiB where sanitizers make everything slow.
-std::size_t longCount() { return std::getenv("GOSS_TEST_QUICK") != nullptr ? 1U << 18 : 1U << 24; }
+std::size_t longCount() { return fullOr(1U << 24, 1U << 18); }
 
 using Manner = std::vector<std::string>;
 

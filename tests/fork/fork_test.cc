@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "gossamer/abi.h"
+#include "tests/support/quick.h"
 
 namespace goss::test {
 namespace {
@@ -266,7 +267,7 @@ int runParent(Shared& shared, int rank, const char* transport) {
       const int wrong = useInherited(handles);
       // The child runs destructors of static objects and exit handlers, except under a sanitizer, which would search
       // the child for memory that the stacks of the parent's threads point to.
-      if (i == 0 && std::getenv("GOSS_TEST_QUICK") == nullptr) std::exit(wrong);
+      if (i == 0 && fullOr(true, false)) std::exit(wrong);
       return wrong;
     }));
     failures += reduceOften(comm, rank, 30);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/matrix/call.h"
+#include "tests/support/quick.h"
 #ifdef GOSS_TEST_TLS
 #include "tests/support/credential_files.h"
 #endif
@@ -70,7 +71,7 @@ class Sample {
 
  private:
   std::size_t next_ = 0;
-  std::size_t stride_ = std::getenv("GOSS_TEST_QUICK") != nullptr ? 11 : 1;
+  std::size_t stride_ = fullOr(1u, 11u);
 };
 
 TEST_P(Matrix, EveryDtypeOpAndCount) {

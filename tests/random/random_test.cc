@@ -17,6 +17,7 @@
 
 #include "tests/random/generate.h"
 #include "tests/random/run.h"
+#include "tests/support/quick.h"
 #ifdef GOSS_TEST_TLS
 #include "tests/support/credential_files.h"
 #endif
@@ -50,7 +51,7 @@ class Random : public ::testing::TestWithParam<std::string> {
     const auto seconds = [&] {
       return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     };
-    if (std::getenv("GOSS_TEST_QUICK") != nullptr) usual = (usual + 2) / 3;
+    usual = fullOr(usual, (usual + 2) / 3);
     const std::uint64_t programs = options.programs > 0 ? options.programs : usual;
     std::uint64_t ran = 0;
     for (; options.seconds > 0 ? seconds() < options.seconds : ran < programs; ++ran) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "tests/support/quick.h"
 #include "tests/trainer/far_ops.h"
 #include "tests/trainer/small_run.h"
 #include "tests/trainer/temporary_directory.h"
@@ -19,7 +20,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::size_t stepCount() { return std::getenv("GOSS_TEST_QUICK") != nullptr ? 6 : 30; }
+std::size_t stepCount() { return test::fullOr(30u, 6u); }
 
 std::vector<RunResult> runOver(int ranks, SumOrder order, const TrainOptions& options) {
   std::vector<RunResult> results(static_cast<std::size_t>(ranks));

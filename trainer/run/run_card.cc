@@ -98,7 +98,7 @@ void writeRun(const std::string& directory, const RunCard& card) {
                      {"validation", card.validation},
                      {"exchanged_bytes", card.exchanged_bytes},
                      {"wire_bytes", card.wire_bytes},
-                     {"edge_bytes", card.setup_bytes},
+                     {"edge_bytes", card.setup_bytes}, // the key of records that exist
                      {"waited_s", card.waited_s},
                      {"tokens_per_s", card.tokensPerSecond()},
                      {"utilisation", card.utilisation()}};

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/support/quick.h"
 #include "tests/support/thread_ranks.h"
 #include "tests/trainer/library_group.h"
 #include "tests/trainer/small_run.h"
@@ -13,7 +14,7 @@
 namespace goss::trainer {
 
 inline TrainOptions pipelineOptions(std::size_t pipeline, const std::string& schedule) {
-  TrainOptions options = smallOptions(std::getenv("GOSS_TEST_QUICK") != nullptr ? 2 : 5);
+  TrainOptions options = smallOptions(test::fullOr(5u, 2u));
   options.model.layers = 4;
   options.pipeline = pipeline;
   options.schedule = schedule;

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "tests/support/free_port.h"
+#include "tests/support/quick.h"
 #include "tests/trainer/small_run.h"
 #include "tests/trainer/temporary_directory.h"
 #include "tests/trainer/trajectory_bound.h"
@@ -75,7 +76,7 @@ class ProcessTest : public testing::Test {
 };
 
 TEST_F(ProcessTest, OneToFourRanksGiveTheSameTrajectory) {
-  const std::size_t steps = std::getenv("GOSS_TEST_QUICK") != nullptr ? 5 : 30;
+  const std::size_t steps = test::fullOr(30u, 5u);
   const TrainOptions options = smallOptions(steps);
   const std::vector<double> alone = runAlone(options).losses;
   const std::vector<double> bound = trajectoryBound(options, smallData());
@@ -117,7 +118,7 @@ void runAndKill(const std::string& flags, const std::string& log, std::size_t st
 
 TEST_F(ProcessTest, KilledAndResumedItEndsWithTheBitsOfARunThatWasLeftAlone) {
   // So many steps that the kill comes long before the end.
-  const std::size_t steps = std::getenv("GOSS_TEST_QUICK") != nullptr ? 100 : 400;
+  const std::size_t steps = test::fullOr(400u, 100u);
   const std::string flag = flags(steps) + " --checkpoint-every 7";
   ASSERT_EQ(shell(kProgram + flag + " --checkpoint " + path("whole") + " --log " + path("whole.log")).exit_code, 0);
   const std::string resumable = flag + " --resume --checkpoint " + path("killed");

@@ -81,10 +81,11 @@ TEST_P(TransportProcesses, AKilledPeerIsReportedAndItsOperationsFailOnce) {
 }
 
 TEST_P(TransportProcesses, APeerKilledInTheMiddleOfTrafficInBothDirections) {
-  for (int round = 0; round < fullOr(5, 3); ++round) {
+  const int rounds = fullOr(5, 3);
+  const std::size_t bytes = fullOr(32u << 20, 8u << 20);
+  for (int round = 0; round < rounds; ++round) {
     runProcesses(GetParam(), 2,
-                 [round](Node& node, const Pids& pids) {
-                   const std::size_t bytes = fullOr(32u << 20, 8u << 20);
+                 [round, bytes](Node& node, const Pids& pids) {
                    int other = 1 - node.rank();
                    TestRecv in(node, other, 1, bytes, round % 2 ? TestRecv::Kind::views : TestRecv::Kind::scatter);
                    TestSend out(node, other, 1, Bytes(bytes));

@@ -165,7 +165,8 @@ TEST_P(TransportFlow, AMessageThatWaitsForItsReceiveMayBeTakenBack) {
           return;
         }
         std::vector<std::unique_ptr<TestSend>> fill; // Takes the room that short ones would go to.
-        for (std::uint64_t i = 0; i < fullOr(6000u, 3500u); ++i) {
+        const std::uint64_t fills = fullOr(6000u, 3500u);
+        for (std::uint64_t i = 0; i < fills; ++i) {
           fill.push_back(std::make_unique<TestSend>(node, 1, flow(1, 1), pattern(500, i)));
           fill.back()->post();
           if (i % 20 == 0) node.turn();

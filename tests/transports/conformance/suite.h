@@ -4,19 +4,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
+#include "tests/support/quick.h"
 #include "tests/transports/conformance/harness.h"
 
 namespace goss::tests {
 
 inline std::string factoryName(const ::testing::TestParamInfo<TransportFactory>& info) { return info.param.name; }
 
-/// `full`, or `less` under GOSS_TEST_QUICK (sanitizers), where each byte and message costs many times as much.
-template <typename T>
-T fullOr(T full, T less) {
-  return std::getenv("GOSS_TEST_QUICK") != nullptr ? less : full;
-}
+using test::fullOr;
 
 /// Waits until the receive is complete and checks that it succeeded with pattern(size, seed).
 inline void expectMessage(Node& node, TestRecv& op, std::size_t size, std::uint64_t seed) {
