@@ -43,7 +43,7 @@ GOSS_HOST_DEVICE BlockScale peakBlockScale(std::uint32_t peak, float levels) {
 /// The step that is stored, for levels that were chosen with the full step. Only for schemes whose gain may be less
 /// than 1.
 template <BlockScheme kScheme>
-GOSS_HOST_DEVICE BlockScale lessened(BlockScale how, float gain) {
+GOSS_HOST_DEVICE BlockScale withGain(BlockScale how, float gain) {
   if constexpr (kScheme == BlockScheme::peakStochastic || kScheme == BlockScheme::norm) {
     how.scale.step = gain == 1.0f ? how.scale.step : roundTo16Bits(how.scale.step * gain);
   }

@@ -86,7 +86,7 @@ void encodeBlocks(const BlockFormat& format, const EncodeRun& run) {
       prepare(prepared, run, i, count);
       values = prepared;
     }
-    const BlockScale how = lessened<kScheme>(blockScale<kScheme>(format, values, count), gain);
+    const BlockScale how = withGain<kScheme>(blockScale<kScheme>(format, values, count), gain);
     unsigned char* codes = kBits == 8 ? run.payload + run.first + i : tile;
     if constexpr (hasOffset(kScheme)) {
       storeFloat(scales + 4, how.finite ? how.offset : 0.0f);

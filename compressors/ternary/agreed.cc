@@ -74,7 +74,7 @@ class AgreedRun final : public CodecRun {
   /// Multiplies the values and the scale by the gain. Where the ranks' magnitudes differ much, a larger gain suffices
   /// to keep all ranks together from losing more than they have: the gain of one vector of all their elements, whose
   /// peak is the agreed scale.
-  void lessen() {
+  void applyGain() {
     const auto ranks = static_cast<std::size_t>(job_.ranks);
     const double least = leastTernaryGain(job_.values.size() * ranks);
     const auto gain = static_cast<float>(std::clamp(1 / static_cast<double>(inverse_gain_), least, 1.0));
@@ -86,7 +86,7 @@ class AgreedRun final : public CodecRun {
 
   Result<Phase> encodeWithAgreedScale() {
     if (job_.residual != nullptr) {
-      lessen();
+      applyGain();
     }
     const std::size_t count = job_.values.size();
     codec_.emplace(TernarySettings{0, scale_, static_cast<unsigned>(job_.ranks)}, common_, loops_);

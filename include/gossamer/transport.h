@@ -41,6 +41,15 @@ struct PeerStatistics {
   std::uint64_t bytes_received = 0;
   /// Grows whenever bytes move on the link, either way, also inside messages: a sign of life. Not all transports count.
   std::uint64_t movements = 0;
+
+  void countSent(std::uint64_t bytes) {
+    ++messages_sent;
+    bytes_sent += bytes;
+  }
+  void countReceived(std::uint64_t bytes) {
+    ++messages_received;
+    bytes_received += bytes;
+  }
 };
 
 enum class LinkState { connecting, ready, failed };

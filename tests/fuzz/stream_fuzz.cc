@@ -84,9 +84,9 @@ class Receive final : public goss::RecvOperation {
 /// Messages that the peer may grant, drop or leave alone; the last one is taken back.
 class Sends {
  public:
-  explicit Sends(FrameWriter& outflow) {
+  explicit Sends(FrameWriter& writer) {
     for (Send& send : sends_)
-      if (outflow.post(send)) send.over = true;
+      if (writer.post(send)) send.over = true;
   }
   ~Sends() {
     for (Send& send : sends_)
@@ -138,30 +138,30 @@ void tryStream(std::string_view bytes) {
     matcher.post(*receives.back());
   }
   {
-    FrameWriter outflow(ends.connections, kCapacity);
-    FrameReader intake(ends.connections, matcher, outflow, kUnexpectedBytes);
-    Sends sends(outflow);
-    while (bytes.size() > 2 && intake.end() == FrameReader::End::none) {
+    FrameWriter writer(ends.connections, kCapacity);
+    FrameReader reader(ends.connections, matcher, writer, kUnexpectedBytes);
+    Sends sends(writer);
+    while (bytes.size() > 2 && reader.end() == FrameReader::End::none) {
       const unsigned head = static_cast<unsigned char>(bytes[0]) | static_cast<unsigned char>(bytes[1]) << 8;
       const std::string_view piece = bytes.substr(2, head >> 4);
       bytes.remove_prefix(2 + piece.size());
       goss::platform::writeSome(ends.writers[(head & 15) % ends.writers.size()].get(), piece.data(), piece.size());
       // A stalled link stays so until its patience is at its end; 40 turns are more than that.
-      for (int turn = 0; turn < 40 && intake.end() == FrameReader::End::none; ++turn) {
+      for (int turn = 0; turn < 40 && reader.end() == FrameReader::End::none; ++turn) {
         matcher.drain();
-        intake.run();
-        outflow.flush();
+        reader.run();
+        writer.flush();
       }
       // A receive that is taken away, and one that comes late.
       if ((head & 7) == 3) matcher.cancel(*receives[0]);
       if ((head & 7) == 5) matcher.discard(~goss::Tag{0}, 9);
     }
     ends.writers.clear();
-    for (int turn = 0; turn < 40 && intake.end() == FrameReader::End::none; ++turn) {
+    for (int turn = 0; turn < 40 && reader.end() == FrameReader::End::none; ++turn) {
       matcher.drain();
-      intake.run();
+      reader.run();
     }
-    outflow.fail(goss::Status::error(GOSS_ERR_PEER_LOST, "the link is over"));
+    writer.fail(goss::Status::error(GOSS_ERR_PEER_LOST, "the link is over"));
     matcher.fail(goss::Status::error(GOSS_ERR_PEER_LOST, "the link is over"));
   }
 }

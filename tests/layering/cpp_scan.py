@@ -16,7 +16,7 @@ NO_NAME = ("decltype", "noexcept", "if", "for", "while", "switch", "catch", "siz
 
 @dataclass
 class Class:
-    """A class or struct; `methods` counts declarations, constructors and private ones included, deleted ones not."""
+    """A class or struct; `methods` counts declarations, constructors, private and deleted ones included."""
 
     name: str
     line: int
@@ -127,7 +127,7 @@ class Scanner:
             index += 1
 
     def _declared(self, statement, owner):
-        if owner and not re.search(r"=\s*delete\s*$", statement):
+        if owner:
             name = function_name(clean(statement))
             if name:
                 owner.methods.append(name)

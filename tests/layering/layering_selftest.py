@@ -236,9 +236,15 @@ class LayeringTest(unittest.TestCase):
     def test_classes_and_functions_are_read(self):
         classes, functions = cpp_scan.scan(blank(SCANNED))
         outer, inner = sorted(classes, key=lambda each: each.name, reverse=True)
-        self.assertEqual(outer.methods, ["Outer", "~Outer", "operator", "operator", "operator", "next", "run"])
+        self.assertEqual(outer.methods, ["Outer", "Outer", "~Outer", "operator", "operator", "operator", "next", "run"])
         self.assertEqual((inner.name, inner.methods), ("Inner", ["sum"]))
         self.assertEqual([(each.name, each.lines) for each in functions if each.lines > 1], [("far", 6)])
+
+    def test_deleted_methods_count(self):
+        deleted = methods(40).replace(" public:\n", " public:\n  Large(const Large&) = delete;\n")
+        status, output = run({**RIGHT, "lib/health/a.h": deleted})
+        self.assertEqual(status, 1, output)
+        self.assertIn("lib/health/a.h:Large: 41 methods; at most 40", output)
 
     def test_empty_tree_fails(self):
         self.assertEqual(run({})[0], 1)

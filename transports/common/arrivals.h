@@ -17,8 +17,8 @@ namespace goss::transports {
 class Arrivals {
  public:
   struct Arrival {
-    explicit Arrival(Matcher& matcher) : inflow(matcher) {}
-    MessageSink inflow;
+    explicit Arrival(Matcher& matcher) : sink(matcher) {}
+    MessageSink sink;
     MessageHeader header;
     std::uint64_t number = 0;
     std::uint64_t held = 0;  ///< Bytes that come before the message has matched a receive.
@@ -45,7 +45,7 @@ class Arrivals {
     arrival.parts = 0;
     arrival.granted = arrival.dropped = arrival.withdrawn = false;
     // Callbacks may not add messages, but may cancel the receive that this message matches.
-    if (!arrival.inflow.beginPart(header, held, arrival.number)) return nullptr;
+    if (!arrival.sink.beginPart(header, held, arrival.number)) return nullptr;
     by_number_.insert(std::move(spare_));
     return last_ = &arrival;
   }
@@ -65,14 +65,14 @@ class Arrivals {
   }
   /// Removes a message as if it had never been sent: a receive that has matched it waits for another message.
   void withdraw(Arrival& arrival) {
-    if (arrival.inflow.waits())
-      arrival.inflow.revoke();
-    else if (arrival.inflow.isIdle())
+    if (arrival.sink.waits())
+      arrival.sink.revoke();
+    else if (arrival.sink.isIdle())
       matcher_.forget(arrival.number);
-    else if (arrival.inflow.isDropped())
-      arrival.inflow.finishDropped(); // A receive that refused the message has its error already.
+    else if (arrival.sink.isDropped())
+      arrival.sink.finishDropped(); // A receive that refused the message has its error already.
     else
-      arrival.inflow.restart();
+      arrival.sink.restart();
     end(arrival);
   }
 

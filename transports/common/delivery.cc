@@ -154,12 +154,9 @@ void Delivery::emit(std::span<const std::byte> view) {
 
 void Delivery::finishIfComplete() {
   if (done_ != total_) return;
-  if (statistics_ != nullptr) {
-    ++statistics_->messages_received;
-    statistics_->bytes_received += total_;
-  }
+  if (statistics_ != nullptr) statistics_->countReceived(total_);
   if (kept_) {
-    kept_->inflow = nullptr;
+    kept_->delivery = nullptr;
     kept_ = nullptr;
   }
   RecvOperation* operation = operation_;

@@ -52,7 +52,6 @@ class Delivery {
   void commit(std::size_t bytes);
 
  protected:
-  friend class Matcher;
   /// The message has matched its receive.
   void accept(const MessageHeader& header, RecvOperation& operation);
   /// accept() and deliver() of a message whose bytes are all there.
@@ -60,25 +59,24 @@ class Delivery {
   /// The message has no receive: its bytes go to `kept`, or to nobody (null).
   void acceptWithout(const MessageHeader& header, Unexpected* kept);
   bool claims() { return !claim_ || claim_(); }
-  void drop();                       ///< The operation was cancelled.
-  void ignore() { kept_ = nullptr; } ///< The current message is no longer kept.
-  void clear();                      ///< The sender has cancelled the message before it matched a receive.
   /// Ends the message under way; returns its receive, which is not completed, or null.
   RecvOperation* detach();
-  void abort(const Status& status); ///< The peer was lost in the middle of a message.
 
-  RecvOperation* operation_ = nullptr;
   /// Where bytes without a receive go. If neither this nor operation_ is set, bytes are dropped.
   Unexpected* kept_ = nullptr;
   std::function<bool()> claim_; ///< Set while an absent message waits for its receive.
-  std::size_t place_ = 0;       ///< Index among the Matcher's deliveries.
 
  private:
+  friend class Matcher;
   static constexpr std::size_t kBounceBytes = 64 * 1024;
   struct alignas(64) Bounce {
     std::byte bytes[kBounceBytes];
   };
 
+  void drop();                       ///< The operation was cancelled.
+  void ignore() { kept_ = nullptr; } ///< The current message is no longer kept.
+  void clear();                      ///< The sender has cancelled the message before it matched a receive.
+  void abort(const Status& status);  ///< The peer was lost in the middle of a message.
   void consume(std::span<const std::byte> bytes);
   void flushBounce();
   void emit(std::span<const std::byte> view);
@@ -88,6 +86,8 @@ class Delivery {
 
   const int peer_;
   PeerStatistics* const statistics_;
+  RecvOperation* operation_ = nullptr;
+  std::size_t place_ = 0;     ///< Index among the Matcher's deliveries.
   std::uint64_t total_ = 0;   ///< Bytes of the current message.
   std::uint64_t done_ = 0;    ///< Bytes of it that have arrived; equal to total_ between messages.
   std::uint64_t emitted_ = 0; ///< Bytes given to onData.

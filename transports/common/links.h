@@ -45,7 +45,7 @@ class Links {
       deferred_.add(operation, state == LinkState::failed ? link.error() : notConnectedError(link.peer(), name));
       return false;
     }
-    link.matcher().countSent(operation.bytes);
+    link.matcher().statistics().countSent(operation.bytes);
     return link.send(operation, more...);
   }
   void recv(RecvOperation& operation) { at(operation.peer).matcher().post(operation); }

@@ -31,7 +31,7 @@ class LocalRecvs {
     const std::uint64_t number = arrival->number;
     waiting_.emplace(number, std::move(source));
     collect();
-    if (!arrival->inflow.wasKept()) met_.push_back(number);
+    if (!arrival->sink.wasKept()) met_.push_back(number);
     return true;
   }
   /// Fetches messages that have matched their receives, or that are dropped, in this order, and then calls `over`
@@ -44,7 +44,7 @@ class LocalRecvs {
       const auto node = waiting_.extract(number);
       if (node.empty()) continue; // The sender has cancelled it.
       Arrivals::Arrival& arrival = *arrivals_.find(number);
-      if (fetch(node.mapped(), arrival.inflow)) {
+      if (fetch(node.mapped(), arrival.sink)) {
         arrivals_.end(arrival);
         over(node.mapped());
       } else {
@@ -69,7 +69,7 @@ class LocalRecvs {
   void keepAll(const Fetch& fetch) {
     for (auto& [number, source] : waiting_) {
       Arrivals::Arrival& arrival = *arrivals_.find(number);
-      if (arrival.inflow.waits() && arrival.inflow.hold(arrival.header.bytes)) fetch(source, arrival.inflow);
+      if (arrival.sink.waits() && arrival.sink.hold(arrival.header.bytes)) fetch(source, arrival.sink);
     }
     waiting_.clear();
   }

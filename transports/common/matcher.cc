@@ -21,16 +21,16 @@ Matcher::Matcher(int peer, Deferred& deferred) : peer_(peer), deferred_(deferred
 
 Matcher::~Matcher() = default;
 
-void Matcher::add(Delivery& inflow) {
-  inflow.place_ = inflows_.size();
-  inflows_.push_back(&inflow);
+void Matcher::add(Delivery& delivery) {
+  delivery.place_ = deliveries_.size();
+  deliveries_.push_back(&delivery);
 }
 
-void Matcher::remove(Delivery& inflow) {
-  Delivery* last = inflows_.back();
-  inflows_[inflow.place_] = last;
-  last->place_ = inflow.place_;
-  inflows_.pop_back();
+void Matcher::remove(Delivery& delivery) {
+  Delivery* last = deliveries_.back();
+  deliveries_[delivery.place_] = last;
+  last->place_ = delivery.place_;
+  deliveries_.pop_back();
 }
 
 void Matcher::post(RecvOperation& operation) {
@@ -65,36 +65,17 @@ void Matcher::postAgain(RecvOperation& operation) {
 }
 
 void Matcher::discard(Tag mask, Tag value) {
-  addUnwanted(mask, value);
+  unwanted_.add(mask, value);
   for (auto at = unexpected_.begin(); at != unexpected_.end();) {
     auto message = at++;
     if ((message->header.tag & mask) != value || isPosted(message->header.tag)) continue;
     // The rest of a message that is arriving is dropped as it comes; an absent message stays with its sender, who
     // cancels it.
     if (message->absent) continue;
-    if (message->inflow != nullptr) message->inflow->ignore();
+    if (message->delivery != nullptr) message->delivery->ignore();
     noteReleased(*message);
     unexpected_.erase(message);
   }
-}
-
-bool Matcher::isUnwanted(Tag tag) const {
-  return std::any_of(unwanted_.begin(), unwanted_.end(), [&](const Unwanted& rule) {
-    return (tag & rule.mask) >= rule.first && (tag & rule.mask) <= rule.last;
-  });
-}
-
-/// Communicators come and go in any number, and each leaves a value, so neighbouring values are merged.
-void Matcher::addUnwanted(Tag mask, Tag value) {
-  const Tag step = mask & (~mask + 1); // Distance between neighbouring values.
-  const auto follows = [step](Tag at, Tag last) { return at <= last || at - last <= step; };
-  Unwanted added{mask, value, value};
-  std::erase_if(unwanted_, [&](const Unwanted& rule) {
-    if (rule.mask != mask || !follows(rule.first, added.last) || !follows(added.first, rule.last)) return false;
-    added = {mask, std::min(added.first, rule.first), std::max(added.last, rule.last)};
-    return true;
-  });
-  unwanted_.push_back(added);
 }
 
 /// Whether as many messages with this tag lie before `at` as receives are posted for it.
@@ -143,8 +124,8 @@ bool Matcher::drain() {
     rematch_ = false;
     for (auto at = unexpected_.begin(); at != unexpected_.end() && !posted_.empty(); ++at) {
       if (!isPosted(at->header.tag)) continue;
-      if (at->absent && !at->inflow->claims()) {
-        revoke(*at->inflow);
+      if (at->absent && !at->delivery->claims()) {
+        revoke(*at->delivery);
         rematch_ = true;
         break;
       }
@@ -153,9 +134,9 @@ bool Matcher::drain() {
       taken.splice(taken.begin(), unexpected_, at);
       const Unexpected& message = taken.front();
       noteReleased(message);
-      Delivery& inflow = message.inflow ? *message.inflow : replay_;
-      inflow.accept(message.header, *operation);
-      if (message.arrived > 0) inflow.deliver({message.payload.get(), static_cast<std::size_t>(message.arrived)});
+      Delivery& delivery = message.delivery ? *message.delivery : replay_;
+      delivery.accept(message.header, *operation);
+      if (message.arrived > 0) delivery.deliver({message.payload.get(), static_cast<std::size_t>(message.arrived)});
       rematch_ = any = true;
       break;
     }
@@ -167,12 +148,12 @@ bool Matcher::drain() {
   return any;
 }
 
-Unexpected* Matcher::keep(const MessageHeader& header, Delivery& inflow, std::uint64_t held, std::uint64_t ticket) {
-  const bool absent = static_cast<bool>(inflow.claim_);
+Unexpected* Matcher::keep(const MessageHeader& header, Delivery& delivery, std::uint64_t held, std::uint64_t ticket) {
+  const bool absent = static_cast<bool>(delivery.claim_);
   held = absent ? 0 : std::min(held, header.bytes);
   Unexpected::Payload payload = Unexpected::allocate(held);
   if (held > 0 && !payload) return nullptr;
-  unexpected_.push_back({header, held, 0, &inflow, std::move(payload), ticket, absent});
+  unexpected_.push_back({header, held, 0, &delivery, std::move(payload), ticket, absent});
   unexpected_.back().self = std::prev(unexpected_.end());
   kept_bytes_ += costOf(unexpected_.back());
   return &unexpected_.back();
@@ -201,23 +182,23 @@ void Matcher::forget(std::uint64_t ticket) {
   const auto named = [ticket](const Unexpected& message) { return message.ticket == ticket; };
   const auto found = std::find_if(unexpected_.begin(), unexpected_.end(), named);
   if (found == unexpected_.end()) return;
-  if (found->inflow != nullptr) found->inflow->ignore();
+  if (found->delivery != nullptr) found->delivery->ignore();
   noteReleased(*found);
   unexpected_.erase(found);
 }
 
-void Matcher::revoke(Delivery& inflow) {
-  if (inflow.kept_) forget(*inflow.kept_);
-  inflow.clear();
+void Matcher::revoke(Delivery& delivery) {
+  if (delivery.kept_) forget(*delivery.kept_);
+  delivery.clear();
 }
 
 void Matcher::fail(const Status& status) {
   if (hasFailed()) return;
   drain();
   failure_ = status;
-  for (Delivery* inflow : inflows_) {
-    if (inflow->kept_) forget(*inflow->kept_);
-    inflow->abort(failure_);
+  for (Delivery* delivery : deliveries_) {
+    if (delivery->kept_) forget(*delivery->kept_);
+    delivery->abort(failure_);
   }
   failPosted();
 }

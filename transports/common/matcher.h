@@ -11,6 +11,7 @@
 #include "transports/common/delivery.h"
 #include "transports/common/operation_list.h"
 #include "transports/common/unexpected.h"
+#include "transports/common/unwanted_tags.h"
 
 namespace goss::transports {
 
@@ -56,8 +57,8 @@ class Matcher {
   /// From now on drops messages without a posted receive whose tag has `value` in the bits of `mask`, also those that
   /// are kept.
   void discard(Tag mask, Tag value);
-  /// Number of ranges of tags that discard() remembers: values that follow one another share a range.
-  [[nodiscard]] std::size_t discardedRanges() const { return unwanted_.size(); }
+  /// The tags of discard().
+  [[nodiscard]] const UnwantedTags& unwanted() const { return unwanted_; }
   /// Whether at least `receives` receives are posted.
   [[nodiscard]] bool expects(int receives) const {
     const RecvOperation* at = posted_.front();
@@ -71,14 +72,6 @@ class Matcher {
   /// Counters of both directions: the matcher counts receives, the transport adds the sends.
   [[nodiscard]] PeerStatistics& statistics() { return statistics_; }
   [[nodiscard]] const PeerStatistics& statistics() const { return statistics_; }
-  void countSent(std::uint64_t bytes) {
-    ++statistics_.messages_sent;
-    statistics_.bytes_sent += bytes;
-  }
-  void countReceived(std::uint64_t bytes) {
-    ++statistics_.messages_received;
-    statistics_.bytes_received += bytes;
-  }
   /// Whether an unexpected message is kept.
   [[nodiscard]] bool keepsAny() const { return !unexpected_.empty(); }
   /// Bytes of memory that unexpected messages take, including a small overhead for each.
@@ -110,20 +103,18 @@ class Matcher {
  private:
   friend class MessageSink;
   /// A stream of messages begins, and ends.
-  void add(Delivery& inflow);
-  void remove(Delivery& inflow);
+  void add(Delivery& delivery);
+  void remove(Delivery& delivery);
   /// The oldest posted receive for `tag`, unlinked; null if there is none.
   RecvOperation* takePosted(Tag tag);
   /// Adds an unexpected message; null: memory is short.
-  Unexpected* keep(const MessageHeader& header, Delivery& inflow, std::uint64_t held, std::uint64_t ticket);
+  Unexpected* keep(const MessageHeader& header, Delivery& delivery, std::uint64_t held, std::uint64_t ticket);
   /// As MessageSink::hold().
   bool extend(Unexpected& message, std::uint64_t held);
   void forget(const Unexpected& message);
   /// The sender has cancelled this one's message before it matched a receive.
-  void revoke(Delivery& inflow);
+  void revoke(Delivery& delivery);
   void noteReleased(const Unexpected& message);
-  [[nodiscard]] bool isUnwanted(Tag tag) const;
-  void addUnwanted(Tag mask, Tag value);
   /// The sender cancelled the message that the receive had matched: the receive waits again, before all others.
   void postAgain(RecvOperation& operation);
   void failPosted();
@@ -133,13 +124,7 @@ class Matcher {
   Deferred& deferred_;
   OperationList<RecvOperation> posted_;
   std::list<Unexpected> unexpected_; ///< In order of arrival.
-  /// Tags whose bits of `mask` make a number from `first` to `last`.
-  struct Unwanted {
-    Tag mask;
-    Tag first;
-    Tag last;
-  };
-  std::vector<Unwanted> unwanted_; ///< Adjacent ranges are merged, so there are as many entries as gaps.
+  UnwantedTags unwanted_;
   std::size_t kept_bytes_ = 0;
   bool tracks_tickets_ = false;
   bool tracks_whole_ = false;
@@ -147,7 +132,7 @@ class Matcher {
   bool rematch_ = false; ///< A receive was posted that may match a kept message.
   Status failure_;
   PeerStatistics statistics_;
-  std::vector<Delivery*> inflows_;
+  std::vector<Delivery*> deliveries_;
   Delivery replay_; ///< Delivers kept messages that are complete.
 };
 

@@ -20,7 +20,7 @@ bool MessageSink::begin(const MessageHeader& header) {
     accept(header, *operation);
     return true;
   }
-  if (matcher_.isUnwanted(header.tag)) {
+  if (matcher_.unwanted().contains(header.tag)) {
     claim_ = nullptr;
     acceptWithout(header, nullptr);
     return true;

@@ -4,7 +4,7 @@
 
 namespace goss::transports {
 
-bool Offer::copyTo(MessageSink& inflow) {
+bool Offer::copyTo(MessageSink& sink) {
   std::byte last{};
   {
     std::lock_guard lock(mutex_);
@@ -16,12 +16,12 @@ bool Offer::copyTo(MessageSink& inflow) {
     for (const iovec& piece : operation_->pieces) {
       const auto* bytes = static_cast<const std::byte*>(piece.iov_base);
       const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(piece.iov_len, left));
-      inflow.deliver({bytes, step});
+      sink.deliver({bytes, step});
       left -= step;
       if (piece.iov_len > 0) last = bytes[piece.iov_len - 1];
     }
   }
-  inflow.deliver({&last, 1});
+  sink.deliver({&last, 1});
   return true;
 }
 

@@ -25,8 +25,8 @@ class Offer {
     std::lock_guard lock(mutex_);
     return operation_ == nullptr;
   }
-  /// Gives all bytes to `inflow`, which calls the receive back. False: the offer was withdrawn, and no byte was given.
-  bool copyTo(MessageSink& inflow);
+  /// Gives all bytes to `sink`, which calls the receive back. False: the offer was withdrawn, and no byte was given.
+  bool copyTo(MessageSink& sink);
 
  private:
   std::mutex mutex_;

@@ -33,7 +33,7 @@ Status PartedRecvs::begin(const MessageHeader& header, std::uint64_t ahead, std:
   if (arrival == nullptr) return memoryError(matcher_.peer());
   goes_on_ = ahead > 0;
   const std::uint64_t number = arrival->number;
-  if (!arrival->inflow.wasKept()) {
+  if (!arrival->sink.wasKept()) {
     release(header.tag, costOf(ahead));
     answer(*arrival);
   }
@@ -47,7 +47,7 @@ Status PartedRecvs::more(std::uint64_t number, std::span<const std::byte> bytes)
   if (bytes.size() > most - arrival->come) return protocolError(matcher_.peer(), "a part that nobody has asked for");
   arrival->come += bytes.size();
   goes_on_ = arrival->come < most;
-  if (!arrival->dropped) arrival->inflow.deliver(bytes);
+  if (!arrival->dropped) arrival->sink.deliver(bytes);
   endIfOver(*arrival);
   return Status::ok();
 }
@@ -67,13 +67,13 @@ std::size_t PartedRecvs::passable(std::uint64_t number, std::size_t bytes) {
   if (arrival == nullptr || arrival->dropped || bytes == 0) return 0;
   const std::uint64_t most = arrival->granted ? arrival->header.bytes : arrival->held;
   if (bytes > most - arrival->come) return 0;
-  return bytes == arrival->inflow.remaining() ? (bytes - 1) / kLeftBytes * kLeftBytes : bytes;
+  return bytes == arrival->sink.remaining() ? (bytes - 1) / kLeftBytes * kLeftBytes : bytes;
 }
 
 void PartedRecvs::passOn(std::uint64_t number, std::span<const std::byte> bytes) {
   Arrivals::Arrival* arrival = arrivals_.find(number);
   arrival->come += bytes.size();
-  arrival->inflow.deliver(bytes);
+  arrival->sink.deliver(bytes);
   endIfOver(*arrival);
 }
 
@@ -81,10 +81,10 @@ void PartedRecvs::passOn(std::uint64_t number, std::span<const std::byte> bytes)
 void PartedRecvs::answer(Arrivals::Arrival& arrival) {
   const bool comes_whole = arrival.held > 0 && arrival.held == arrival.header.bytes;
   if (arrival.granted || arrival.dropped || comes_whole) return;
-  const bool wanted = !arrival.inflow.isDropped();
+  const bool wanted = !arrival.sink.isDropped();
   answers_.push_back({arrival.number, wanted});
   (wanted ? arrival.granted : arrival.dropped) = true;
-  if (!wanted) arrival.inflow.finishDropped();
+  if (!wanted) arrival.sink.finishDropped();
   endIfOver(arrival);
 }
 

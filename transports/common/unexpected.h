@@ -25,12 +25,12 @@ struct Unexpected {
   MessageHeader header;
   /// Bytes that may come before the receive is posted; the others stay with the sender.
   std::uint64_t held = 0;
-  std::uint64_t arrived = 0;              ///< Bytes of `payload` that have arrived.
-  Delivery* inflow = nullptr;             ///< Delivers the rest; null when all bytes have arrived.
-  Payload payload;                        ///< Memory for `held` bytes, aligned to 64; null when there are none.
-  std::uint64_t ticket = 0;               ///< The transport's number of the message; 0: none.
-  bool absent = false;                    ///< Its MessageSink is asked before the message matches a receive.
-  std::list<Unexpected>::iterator self{}; ///< Iterator of this entry: a list may hold very many.
+  std::uint64_t arrived = 0;    ///< Bytes of `payload` that have arrived.
+  Delivery* delivery = nullptr; ///< Delivers the rest; null when all bytes have arrived.
+  Payload payload;              ///< Memory for `held` bytes, aligned to 64; null when there are none.
+  std::uint64_t ticket = 0;     ///< The transport's number of the message; 0: none.
+  bool absent = false;          ///< Its bytes are with the sender, which may cancel it until a receive claims it.
+  std::list<Unexpected>::iterator self{}; ///< Its place in the Matcher's list, which may be long.
 };
 
 } // namespace goss::transports

@@ -24,13 +24,13 @@ constexpr std::size_t kEagerCost = 256;
 
 std::size_t eagerCost(std::uint64_t bytes) { return kEagerCost + static_cast<std::size_t>(bytes); }
 
-/// Gives all bytes to `inflow`. False: the sender has cancelled the message.
-bool fetch(const Mail& mail, MessageSink& inflow) {
+/// Gives all bytes to `sink`. False: the sender has cancelled the message.
+bool fetch(const Mail& mail, MessageSink& sink) {
   if (mail.kind == Mail::Kind::eager) {
-    inflow.deliver({mail.payload.get(), static_cast<std::size_t>(mail.header.bytes)});
+    sink.deliver({mail.payload.get(), static_cast<std::size_t>(mail.header.bytes)});
     return true;
   }
-  return mail.offer->copyTo(inflow);
+  return mail.offer->copyTo(sink);
 }
 
 bool isTakenBack(const Mail& mail) { return mail.kind == Mail::Kind::offer && mail.offer->isWithdrawn(); }
@@ -108,8 +108,7 @@ bool LoopbackTransport::send(SendOperation& operation) {
     deferred_.add(operation, state == LinkState::failed ? linkError(to.rank) : notConnectedError(to.rank, name()));
     return false;
   }
-  ++to.matcher.statistics().messages_sent;
-  to.matcher.statistics().bytes_sent += operation.bytes;
+  to.matcher.statistics().countSent(operation.bytes);
   if (operation.bytes <= kEagerBytes && sendEager(operation, to)) return true;
   offer(operation, to);
   return false;

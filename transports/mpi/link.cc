@@ -9,13 +9,13 @@ LinkState Link::state() const {
   return inbox_.greeted() ? LinkState::ready : LinkState::connecting;
 }
 
-void Link::doom(const Status& why) {
+void Link::endWith(const Status& why) {
   if (why_.isOk() && !inbox_.departed()) why_ = why;
 }
 
 void Link::doomDead() {
   dead_ = true;
-  doom(peerLostError(peer(), "its process has died"));
+  endWith(peerLostError(peer(), "its process has died"));
 }
 
 void Link::open(MPI_Comm comm, const std::array<std::byte, 16>& job) {
@@ -37,8 +37,8 @@ bool Link::run() {
   any = recvs_.settle() || any;
   outbox_.tellOf(recvs_);
   if (!hasEnded()) any = outbox_.run() || any;
-  if (!inbox_.trouble().isOk()) doom(inbox_.trouble());
-  if (!outbox_.trouble().isOk()) doom(outbox_.trouble());
+  if (!inbox_.trouble().isOk()) endWith(inbox_.trouble());
+  if (!outbox_.trouble().isOk()) endWith(outbox_.trouble());
   return any || hasEnded();
 }
 

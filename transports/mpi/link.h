@@ -21,7 +21,7 @@ namespace goss::transports::mpi {
 ///
 ///     from        to       when
 ///     connecting  ready    both have said hello
-///     connecting  failed   doom(): MPI did not make the communicator
+///     connecting  failed   endWith(): MPI did not make the communicator
 ///     any         failed   end(): the peer said goodbye, died, or broke the link, or this rank did
 ///
 /// One thread; open(), run(), end(), and those for closing only where MPI may be called. Only run() and end() call
@@ -62,7 +62,7 @@ class Link {
   /// Fails all operations and tells the peer. Returns the reason.
   Status end();
   /// Ends the link because of `why`; the first reason wins.
-  void doom(const Status& why);
+  void endWith(const Status& why);
   /// Ends the link because the process at the other end has died.
   void doomDead();
 

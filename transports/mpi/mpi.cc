@@ -108,7 +108,7 @@ bool MpiTransport::begin() {
     if (status.isOk()) {
       link->open(session_->comm(), context_.job);
     } else {
-      link->doom(status);
+      link->endWith(status);
     }
   }
   return true;
@@ -182,6 +182,6 @@ void MpiTransport::sleepEnded() {
   look_for_deaths_ = true;
 }
 
-void MpiTransport::abandon(int peer, const Status& why) { links_.at(peer).doom(why); }
+void MpiTransport::abandon(int peer, const Status& why) { links_.at(peer).endWith(why); }
 
 } // namespace goss::transports

@@ -64,8 +64,8 @@ DirectReceiver::Accept DirectReceiver::accept(const RingReader::Record& record) 
     return Accept::taken;
   }
   if (resolved != Accept::taken) return resolved;
-  fetch.inflow.offerReply(message.reply_tag, fetch.reply.pages ? fetch.reply.pages->data() + fetch.reply.at : nullptr);
-  if (!fetch.inflow.beginAbsent(record.message, [this, slot] { return take(slot); })) return Accept::exhausted;
+  fetch.sink.offerReply(message.reply_tag, fetch.reply.pages ? fetch.reply.pages->data() + fetch.reply.at : nullptr);
+  if (!fetch.sink.beginAbsent(record.message, [this, slot] { return take(slot); })) return Accept::exhausted;
   fetch.busy = true;
   order_.push_back(static_cast<std::uint8_t>(slot));
   return Accept::taken;
@@ -103,7 +103,7 @@ DirectReceiver::Accept DirectReceiver::resolve(const DirectPiece& from, std::uin
 }
 
 bool DirectReceiver::hasWork() const {
-  return std::any_of(order_.begin(), order_.end(), [&](std::uint8_t slot) { return !fetches_[slot]->inflow.waits(); });
+  return std::any_of(order_.begin(), order_.end(), [&](std::uint8_t slot) { return !fetches_[slot]->sink.waits(); });
 }
 
 DirectReceiver::Step DirectReceiver::progress() {
@@ -113,16 +113,16 @@ DirectReceiver::Step DirectReceiver::progress() {
     const std::size_t slot = order_[i];
     Fetch& fetch = *fetches_[slot];
     DirectState with = DirectState::done;
-    if (fetch.inflow.waits()) {
+    if (fetch.sink.waits()) {
       if (state(slot).load(std::memory_order_relaxed) == DirectState::offered) {
         ++i;
         continue;
       }
-      fetch.inflow.revoke();
+      fetch.sink.revoke();
     } else if (!read(fetch, slot, budget, with)) {
       return Step::failed;
     }
-    if (!fetch.inflow.isIdle()) continue; // The budget is spent.
+    if (!fetch.sink.isIdle()) continue; // The budget is spent.
     order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(i));
     finish(fetch, slot, with);
     finished = true;
@@ -141,20 +141,20 @@ bool DirectReceiver::take(std::size_t slot) {
 // come, because nothing of a message counts before all of it was read; but not while this rank writes into its memory.
 bool DirectReceiver::mayRead(Fetch& fetch, std::size_t slot, std::size_t bytes) {
   DirectState seen = DirectState::taken;
-  const bool alone = fetch.inflow.isReplying() || bytes >= fetch.inflow.remaining();
+  const bool alone = fetch.sink.isReplying() || bytes >= fetch.sink.remaining();
   const bool ours = alone ? state(slot).compare_exchange_strong(seen, DirectState::ending)
                           : (seen = state(slot).load(std::memory_order_acquire)) == DirectState::taken;
   if (ours || seen == DirectState::ending) return true;
-  fetch.inflow.restart();
+  fetch.sink.restart();
   return false;
 }
 
 // Reads the next windows. False: the memory cannot be read. Callbacks may cancel the receive at any window. `with`: how
 // the message ended, if it did.
 bool DirectReceiver::read(Fetch& fetch, std::size_t slot, std::size_t& budget, DirectState& with) {
-  while (budget > 0 && !fetch.inflow.isIdle()) {
-    if (fetch.inflow.isDropped()) {
-      fetch.inflow.finishDropped();
+  while (budget > 0 && !fetch.sink.isIdle()) {
+    if (fetch.sink.isDropped()) {
+      fetch.sink.finishDropped();
       return true;
     }
     const Piece& piece = fetch.pieces[fetch.piece];
@@ -166,13 +166,13 @@ bool DirectReceiver::read(Fetch& fetch, std::size_t slot, std::size_t& budget, D
     if (piece.pages) {
       const std::byte* from = piece.pages->data() + piece.at + fetch.done;
       fetch.done += wanted;
-      const bool replying = fetch.inflow.isReplying();
-      const bool last = wanted == fetch.inflow.remaining();
-      const std::uint64_t bytes = fetch.inflow.total();
-      fetch.inflow.deliver({from, wanted});
+      const bool replying = fetch.sink.isReplying();
+      const bool last = wanted == fetch.sink.remaining();
+      const std::uint64_t bytes = fetch.sink.total();
+      fetch.sink.deliver({from, wanted});
       if (replying && last) {
         with = DirectState::replied;
-        matcher_.countSent(bytes);
+        matcher_.statistics().countSent(bytes);
       } else if (replying) {
         DirectState seen = DirectState::ending;
         if (!state(slot).compare_exchange_strong(seen, DirectState::taken)) state(slot).store(DirectState::revoked);
@@ -183,7 +183,7 @@ bool DirectReceiver::read(Fetch& fetch, std::size_t slot, std::size_t& budget, D
       if (read <= 0) return false;
       got = static_cast<std::size_t>(read);
       fetch.done += got;
-      fetch.inflow.commit(got);
+      fetch.sink.commit(got);
     }
     if (fetch.done == piece.bytes) {
       ++fetch.piece;
@@ -196,7 +196,7 @@ bool DirectReceiver::read(Fetch& fetch, std::size_t slot, std::size_t& budget, D
 
 std::ptrdiff_t DirectReceiver::readAddresses(Fetch& fetch, const Piece& piece, std::size_t bytes) {
   std::array<iovec, kMaxEntries> entries;
-  const std::size_t count = fetch.inflow.space(entries, bytes);
+  const std::size_t count = fetch.sink.space(entries, bytes);
   std::size_t room = 0;
   for (std::size_t i = 0; i < count; ++i)
     room += entries[i].iov_len;

@@ -54,8 +54,8 @@ class DirectReceiver {
     std::uint64_t bytes = 0;
   };
   struct Fetch {
-    explicit Fetch(Matcher& matcher) : inflow(matcher) {}
-    MessageSink inflow;
+    explicit Fetch(Matcher& matcher) : sink(matcher) {}
+    MessageSink sink;
     std::vector<Piece> pieces;
     std::size_t piece = 0;
     std::uint64_t done = 0; ///< Bytes of the current piece that were read.

@@ -153,7 +153,7 @@ bool DirectSender::collect() {
     retire(slot);
     if (operation == nullptr) continue;
     operation->reply.is_written = asked && reached == DirectState::replied;
-    if (operation->reply.is_written) matcher_.countReceived(operation->bytes);
+    if (operation->reply.is_written) matcher_.statistics().countReceived(operation->bytes);
     operation->onSent(Status::ok());
     any = true;
   }

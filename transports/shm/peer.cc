@@ -32,7 +32,7 @@ Peer::Peer(int rank, const PeerOptions& options, Lending& lending, Deferred& def
     : rank_(rank),
       options_(options),
       matcher_(rank, deferred),
-      inflow_(matcher_),
+      sink_(matcher_),
       recvs_(matcher_, roomFor(options), false),
       doorbell_(segment_, socket_),
       direct_sender_(lending, matcher_, options.direct_bytes, options.maps),
@@ -89,14 +89,14 @@ bool Peer::trySend(Tag tag, const Envelope& envelope, std::span<const std::byte>
   if (!outbox_.isIdle() || bytes.size() > kShortBytes || bytes.size() >= options_.direct_bytes) return false;
   if (outbox_.isOversubscribed() && tag != kUrgentTag) return false;
   if (!writer_.writeBrief(tag, envelope, bytes)) return false;
-  matcher_.countSent(bytes.size());
+  matcher_.statistics().countSent(bytes.size());
   if (writer_.takePublished()) doorbell_.wakeFor(kWakeForData);
   return true;
 }
 
 // Receives the message at the head of the ring if it can only match this receive.
 TryResult Peer::tryRecv(Tag tag, const Envelope& envelope, std::span<std::byte> room, std::size_t& bytes) {
-  if (!inflow_.mayOvertake(tag)) {
+  if (!sink_.mayOvertake(tag)) {
     if (matcher_.keepsAny()) return TryResult::refused;
     return reader_.empty() ? TryResult::notYet : TryResult::queued;
   }
@@ -110,7 +110,7 @@ TryResult Peer::tryRecv(Tag tag, const Envelope& envelope, std::span<std::byte> 
   }
   bytes = record.payload.size();
   if (bytes > 0) std::memcpy(room.data(), record.payload.data(), bytes);
-  matcher_.countReceived(bytes);
+  matcher_.statistics().countReceived(bytes);
   takeOff(record);
   return TryResult::done;
 }
@@ -132,7 +132,7 @@ bool Peer::send(SendOperation& operation) {
             : std::span(static_cast<const std::byte*>(operation.pieces.front().iov_base), operation.bytes);
     if (trySend(operation.tag, operation.envelope, bytes)) return true;
   }
-  matcher_.countSent(operation.bytes);
+  matcher_.statistics().countSent(operation.bytes);
   const bool sent = outbox_.post(operation, true);
   if (writer_.takePublished()) doorbell_.wakeFor(kWakeForData);
   return sent;
@@ -206,8 +206,8 @@ bool Peer::accept(const RingReader::Record& record) {
   Status taken;
   switch (record.kind) {
     case RecordKind::brief:
-      if (!inflow_.takeWhole(record.message, record.payload)) taken = memoryError(rank_);
-      if (inflow_.wasKept()) updateOversubscribed();
+      if (!sink_.takeWhole(record.message, record.payload)) taken = memoryError(rank_);
+      if (sink_.wasKept()) updateOversubscribed();
       break;
     case RecordKind::first:
       taken = recvs_.begin(record.message, record.ahead, record.payload);

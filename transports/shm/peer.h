@@ -78,12 +78,12 @@ class Peer {
   [[nodiscard]] bool isReadingDirectly() const { return reading_directly_; }
   /// Whether and why the link ends; when it is over, the owner calls fail().
   [[nodiscard]] const LinkEnd& end() const { return end_; }
-  /// Ends the link because of `why`.
+  /// Ends the link, for this reason.
   void breakOff(const Status& reason) { end_.breakOff(reason); }
   /// Fails all pending operations, calling back, and unmaps the segment.
   void fail();
 
-  /// Wakes the other side if it sleeps.
+  /// By which this side wakes the other one, and says that it sleeps itself.
   [[nodiscard]] Doorbell& doorbell() { return doorbell_; }
 
   /// Whether nothing can have happened since the last progress(), so that a call would find nothing. Cheap.
@@ -116,7 +116,7 @@ class Peer {
   const int rank_;
   const PeerOptions options_;
   Matcher matcher_;
-  MessageSink inflow_; ///< Sink of short messages.
+  MessageSink sink_; ///< Sink of short messages.
   PartedRecvs recvs_;
   Segment segment_;
   platform::UniqueFd socket_;

@@ -31,10 +31,10 @@ constexpr std::uint64_t kTimerToken = 1;
 
 bool isTakenBack(const std::shared_ptr<Message>& message) { return message->offer && message->offer->isWithdrawn(); }
 
-/// Gives all bytes to `inflow`. False: the sender has cancelled the message.
-bool fetch(const std::shared_ptr<Message>& message, MessageSink& inflow) {
-  if (message->offer) return message->offer->copyTo(inflow);
-  inflow.deliver({message->payload.get(), static_cast<std::size_t>(message->header.bytes)});
+/// Gives all bytes to `sink`. False: the sender has cancelled the message.
+bool fetch(const std::shared_ptr<Message>& message, MessageSink& sink) {
+  if (message->offer) return message->offer->copyTo(sink);
+  sink.deliver({message->payload.get(), static_cast<std::size_t>(message->header.bytes)});
   return true;
 }
 
@@ -149,8 +149,7 @@ bool SimTransport::send(SendOperation& operation) {
     deferred_.add(operation, state == LinkState::failed ? linkError(to.rank) : notConnectedError(to.rank, name()));
     return false;
   }
-  ++to.matcher.statistics().messages_sent;
-  to.matcher.statistics().bytes_sent += operation.bytes;
+  to.matcher.statistics().countSent(operation.bytes);
   auto message = std::make_shared<Message>();
   message->header = {operation.tag, operation.bytes, operation.envelope};
   const std::size_t cost = kMessageCost + operation.bytes;

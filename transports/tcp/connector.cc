@@ -20,20 +20,17 @@ using std::chrono::milliseconds;
 /// The checks for `setting`, which is Config::tcp_checksum.
 Checks checksOf(const std::string& setting) {
   if (setting == "off") return Checks::none;
-  return setting == "on" ? Checks::all : Checks::between_hosts;
+  return setting == "on" ? Checks::all : Checks::betweenHosts;
 }
 
 } // namespace
 
 Connector::Connector(const Surroundings& surroundings, std::uint64_t first_token)
     : with_(surroundings),
-      context_(with_.context),
-      log_(with_.log),
-      links_(with_.links),
-      ways_(static_cast<std::size_t>(context_.size)),
-      acceptor_(context_, log_, with_.poller, first_token),
+      ways_(static_cast<std::size_t>(with_.context.size)),
+      acceptor_(with_.context, with_.log, with_.poller, first_token),
       relay_search_(
-          context_, with_.poller, with_.next_token, [this](int rank) { return candidate(rank); },
+          with_.context, with_.poller, with_.next_token, [this](int rank) { return candidate(rank); },
           [this](int peer, int via, platform::Stream stream) { takeRelayed(peer, via, std::move(stream)); }) {
   acceptor_.setHandler([this](Acceptor::Caller caller) { adopt(std::move(caller)); });
   acceptor_.setGate([this](const Hello& hello) { return judge(hello); });
@@ -50,7 +47,7 @@ void Connector::setPatience(const Patience& patience) {
 }
 
 Result<std::string> Connector::open() {
-  const Config& config = *context_.config;
+  const Config& config = *with_.context.config;
   auto advertised = platform::Advertisement::parse(config.advertise, {config.port_min, config.port_max});
   if (!advertised.isOk()) return advertised.status();
   auto own = acceptor_.listen(advertised.value().listening());
@@ -81,9 +78,9 @@ Result<Connector::Peer> Connector::decode(std::string_view address) const {
 }
 
 Reach Connector::reachOf(int peer, const Address& address) const {
-  if (context_.sites == nullptr) return tcp::reachOf(address_, {}, address, {});
-  const std::vector<Site>& sites = *context_.sites;
-  return tcp::reachOf(address_, sites.at(static_cast<std::size_t>(context_.self)), address,
+  if (with_.context.sites == nullptr) return tcp::reachOf(address_, {}, address, {});
+  const std::vector<Site>& sites = *with_.context.sites;
+  return tcp::reachOf(address_, sites.at(static_cast<std::size_t>(with_.context.self)), address,
                       sites.at(static_cast<std::size_t>(peer)));
 }
 
@@ -93,7 +90,7 @@ bool Connector::reaches(std::string_view address) const {
 }
 
 Status Connector::connect(int peer, std::string_view address) {
-  Link& link = links_.at(peer);
+  Link& link = with_.links.at(peer);
   const auto decoded = decode(address);
   const Reach reach = decoded.isOk() ? reachOf(peer, decoded.value().address) : Reach();
   if (reach.sockets.empty()) {
@@ -106,8 +103,8 @@ Status Connector::connect(int peer, std::string_view address) {
                Deadline::after(patience_.seek_relay)};
   way(peer).resumable = isResumable(decoded.value().address);
   way(peer).checked = isChecked(address_, decoded.value().address);
-  accept_deadline_ = Deadline::after(milliseconds(context_.config->bootstrap_timeout_ms));
-  if (!link.connections().isBegun() && (peer < context_.self || way(peer).call_back.expired())) dial(peer);
+  accept_deadline_ = Deadline::after(milliseconds(with_.context.config->bootstrap_timeout_ms));
+  if (!link.connections().isBegun() && (peer < with_.context.self || way(peer).call_back.expired())) dial(peer);
   return Status::ok();
 }
 
@@ -123,16 +120,16 @@ Dialer::Target Connector::target(int peer) const {
 
 void Connector::dial(int peer) {
   Dialer::Target called = target(peer);
-  const int payload = context_.config->connections_per_peer;
+  const int payload = with_.context.config->connections_per_peer;
   if (payload > 1) called.connections += static_cast<std::size_t>(std::min(payload, kMaxPayloadConnections));
   called.hello.connections = static_cast<std::uint16_t>(called.connections);
   called.hello.checked = way(peer).checked;
   if (way(peer).resumable) {
     called.hello.purpose = Purpose::resumable;
     const Status random = platform::fillRandom(called.hello.token);
-    if (!random.isOk()) return links_.at(peer).refuse(random);
+    if (!random.isOk()) return with_.links.at(peer).refuse(random);
   }
-  dialers_.push_back(std::make_unique<Dialer>(context_, with_.poller, with_.next_token, std::move(called),
+  dialers_.push_back(std::make_unique<Dialer>(with_.context, with_.poller, with_.next_token, std::move(called),
                                               [this, peer](Dialer::Made made) { adoptOwn(peer, std::move(made)); }));
   dialers_.back()->start();
 }
@@ -143,30 +140,34 @@ Dialer* Connector::dialerOf(int peer) {
   return found == dialers_.end() ? nullptr : found->get();
 }
 
+/// Configures the socket of a connection to `peer`, which the rank `via` relays (-1: none).
+void Connector::prepare(int peer, int fd, const Hello& hello, int via) {
+  with_.path.tune(fd, hello.connections);
+  if (via >= 0) with_.log.info(fmt::format("the link to rank {} is relayed by rank {}", peer, via));
+}
+
 /// Takes a connection that this end has made.
 void Connector::adoptOwn(int peer, Dialer::Made made) {
-  with_.path.tune(made.stream.fd(), made.hello.connections);
-  if (made.via >= 0) log_.info(fmt::format("the link to rank {} is relayed by rank {}", peer, made.via));
-  const Status adopted = links_.at(peer).adopt(std::move(made.stream), made.hello, with_.poller, made.via);
-  if (!adopted.isOk()) links_.at(peer).refuse(adopted);
+  prepare(peer, made.stream.fd(), made.hello, made.via);
+  const Status adopted = with_.links.at(peer).adopt(std::move(made.stream), made.hello, with_.poller, made.via);
+  if (!adopted.isOk()) with_.links.at(peer).refuse(adopted);
   relay_search_.settle(peer);
 }
 
 bool Connector::isResumable(const Address& peer) const {
-  const std::string& reconnect = context_.config->reconnect;
+  const std::string& reconnect = with_.context.config->reconnect;
   return reconnect == "on" || (reconnect == "auto" && peer.host_identity != address_.host_identity);
 }
 
 void Connector::adopt(Acceptor::Caller caller) {
   if (caller.hello.purpose == Purpose::relay) return with_.relay.add(std::move(caller));
   const int peer = static_cast<int>(caller.hello.from);
-  if (caller.hello.purpose == Purpose::recall) return links_.at(peer).recall(caller.hello);
-  with_.path.tune(caller.stream.fd(), caller.hello.connections);
-  if (caller.via >= 0) log_.info(fmt::format("the link to rank {} is relayed by rank {}", peer, caller.via));
+  if (caller.hello.purpose == Purpose::recall) return with_.links.at(peer).recall(caller.hello);
+  prepare(peer, caller.stream.fd(), caller.hello, caller.via);
   const bool resumes = caller.hello.purpose == Purpose::resume;
-  const Status adopted = resumes
-                             ? links_.at(peer).resume(std::move(caller.stream), caller.hello, with_.poller)
-                             : links_.at(peer).adopt(std::move(caller.stream), caller.hello, with_.poller, caller.via);
+  const Status adopted =
+      resumes ? with_.links.at(peer).resume(std::move(caller.stream), caller.hello, with_.poller)
+              : with_.links.at(peer).adopt(std::move(caller.stream), caller.hello, with_.poller, caller.via);
   if (!adopted.isOk()) return acceptor_.logOnce(caller.from, adopted.text());
   settle(peer);
 }
@@ -186,13 +187,14 @@ Status Connector::judge(const Hello& hello) {
     std::string why = with_.relay.whyNot(hello, acceptor_.relayCallers());
     return why.empty() ? Status::ok() : not_wanted(std::move(why));
   }
-  if (hello.purpose != Purpose::plain && hello.purpose != Purpose::resumable) return links_.at(peer).judge(hello);
-  if (peer > context_.self) {
+  if (hello.purpose != Purpose::plain && hello.purpose != Purpose::resumable) return with_.links.at(peer).judge(hello);
+  if (peer > with_.context.self) {
     // This end may be about to resume the connection that stands, and then the peer knows it too.
-    const bool stands = links_.at(peer).connections().areResumable() && links_.at(peer).state() == LinkState::ready;
+    const bool stands =
+        with_.links.at(peer).connections().areResumable() && with_.links.at(peer).state() == LinkState::ready;
     return stands ? not_wanted("another connection was chosen") : Status::ok();
   }
-  if (!links_.at(peer).wanted() || links_.at(peer).state() != LinkState::connecting)
+  if (!with_.links.at(peer).wanted() || with_.links.at(peer).state() != LinkState::connecting)
     return not_wanted("it is not waited for");
   Dialer* dialer = dialerOf(peer);
   if (hello.connection > 0 && (dialer == nullptr || dialer->yields())) return Status::ok();
@@ -201,29 +203,29 @@ Status Connector::judge(const Hello& hello) {
 
 /// Takes a relayed stream, which both ends have joined. The higher rank speaks first, as over a connection of its own.
 void Connector::takeRelayed(int peer, int via, platform::Stream stream) {
-  if (links_.at(peer).state() != LinkState::connecting) return;
-  if (peer > context_.self) {
+  if (with_.links.at(peer).state() != LinkState::connecting) return;
+  if (peer > with_.context.self) {
     const Status taken = acceptor_.take(std::move(stream), via);
-    if (!taken.isOk()) log_.warn(fmt::format("a call relayed by rank {} is lost: {}", via, taken.text()));
+    if (!taken.isOk()) with_.log.warn(fmt::format("a call relayed by rank {} is lost: {}", via, taken.text()));
   } else if (Dialer* dialer = dialerOf(peer)) {
     dialer->takeRelayed(std::move(stream), via);
   }
 }
 
 std::optional<RelaySearch::Candidate> Connector::candidate(int rank) const {
-  const Link& link = links_.at(rank);
+  const Link& link = with_.links.at(rank);
   if (!link.wanted() || link.state() == LinkState::failed || link.connections().via() >= 0) return std::nullopt;
   return RelaySearch::Candidate{target(rank), link.state() == LinkState::ready};
 }
 
 void Connector::tryOtherWays() {
-  for (auto& link : links_) {
+  for (auto& link : with_.links) {
     const int peer = link->peer();
     if (!link->wanted() || link->state() != LinkState::connecting || link->connections().isBegun()) continue;
     Way& known = way(peer);
     Dialer* dialer = dialerOf(peer);
     if (dialer != nullptr && dialer->yields() && !acceptor_.awaitsGo(peer)) dialer->resume();
-    if (peer > context_.self && known.call_back.expired()) {
+    if (peer > with_.context.self && known.call_back.expired()) {
       known.call_back = Deadline();
       // A dialer that became ready late has not waited for anybody yet.
       known.seek_relay = Deadline::after(patience_.seek_relay - patience_.call_back);
@@ -243,27 +245,29 @@ std::string Connector::otherWays(int peer) const {
   return fmt::format(
       "rank {} and rank {} can at most call others, not be called, and {}; let one of the two be called, "
       "or add a rank that both can call",
-      std::min(peer, context_.self), std::max(peer, context_.self), relays);
+      std::min(peer, with_.context.self), std::max(peer, with_.context.self), relays);
 }
 
 /// Whether a peer with a lower rank calls because this end could not, and no other deadline applies.
 bool Connector::awaitsCalls(const Link& link) const {
   return link.wanted() && link.state() == LinkState::connecting &&
-         (link.peer() > context_.self || (link.connections().isBegun() && !link.connections().areCalledFromHere()));
+         (link.peer() > with_.context.self ||
+          (link.connections().isBegun() && !link.connections().areCalledFromHere()));
 }
 
 bool Connector::awaitsCallers() const {
-  return std::any_of(links_.begin(), links_.end(), [this](const auto& link) { return awaitsCalls(*link); });
+  return std::any_of(with_.links.begin(), with_.links.end(), [this](const auto& link) { return awaitsCalls(*link); });
 }
 
 void Connector::refuseLateCallers() {
-  for (auto& link : links_) {
+  for (auto& link : with_.links) {
     if (!awaitsCalls(*link)) continue;
     link->refuse(Status::error(
         GOSS_ERR_PEER_LOST,
         fmt::format("rank {} did not call rank {} over TCP within {} ms; check firewalls, or choose the network with "
                     "GOSS_INTERFACE; {}",
-                    link->peer(), context_.self, context_.config->bootstrap_timeout_ms, otherWays(link->peer())),
+                    link->peer(), with_.context.self, with_.context.config->bootstrap_timeout_ms,
+                    otherWays(link->peer())),
         ErrorScope::peer, link->peer()));
     settle(link->peer());
   }
@@ -294,12 +298,12 @@ bool Connector::isIdle() const {
   return dialers_.empty() && acceptor_.isIdle() && relay_search_.isIdle() && !awaitsCallers();
 }
 
-/// Removes the dialers that are done.
+/// Removes the dialers that are done, and refuses the links of those that have failed.
 void Connector::dropDialers() {
   for (auto& dialer : dialers_) {
     const Status& error = dialer->error();
     if (error.isOk()) continue;
-    links_.at(error.peer())
+    with_.links.at(error.peer())
         .refuse(Status::error(error.kind(), fmt::format("{}; {}", error.text(), otherWays(error.peer())),
                               ErrorScope::peer, error.peer()));
     relay_search_.settle(error.peer());

@@ -26,9 +26,9 @@
 
 namespace goss::transports::tcp {
 
-/// The rank with the higher number calls the other, and is called by it when that fails; it alone decides which of the
-/// connections is the link. Ranks that cannot call each other are relayed by a third one. Streams over which broken
-/// connections of a link are resumed come here, too. One thread.
+/// Of two ranks the one with the higher number calls the other; when that fails, the lower one calls too. The higher
+/// rank alone decides which connection becomes the link. A third rank relays the bytes of two that cannot call each
+/// other. The connector also takes the calls by which a peer resumes a broken connection of its link. One thread.
 class Connector {
  public:
   /// What it shares with the transport. All outlives this.
@@ -83,6 +83,7 @@ class Connector {
   [[nodiscard]] bool isResumable(const Address& peer) const;
   void dial(int peer);
   [[nodiscard]] Dialer* dialerOf(int peer);
+  void prepare(int peer, int fd, const Hello& hello, int via);
   void adoptOwn(int peer, Dialer::Made made);
   void adopt(Acceptor::Caller caller);
   void settle(int peer);
@@ -97,9 +98,6 @@ class Connector {
   void refuseLateCallers();
 
   const Surroundings with_;
-  const TransportContext& context_;
-  const base::Log& log_;
-  Links<Link>& links_;
   Patience patience_;
   std::vector<Way> ways_; ///< By peer.
   Acceptor acceptor_;

@@ -82,7 +82,7 @@ void TcpTransport::awaitGoodbyes() {
   std::uint64_t moved = 0;
   // Bytes that all peers' systems have received are up to peers that may be busy, or to a middlebox.
   Deadline patience = Deadline::after(kCloseSpan);
-  Deadline courtesy = Deadline::after(patience_.courtesy);
+  Deadline courtesy = Deadline::after(courtesy_);
   for (;;) {
     bool left = true;
     for (auto& link : links_)
@@ -98,14 +98,14 @@ void TcpTransport::awaitGoodbyes() {
     if (read_now != std::exchange(read, read_now)) deadline = Deadline::after(span);
     if (moved_now != std::exchange(moved, moved_now)) patience = Deadline::after(kCloseSpan);
     if (std::any_of(links_.begin(), links_.end(), resuming)) patience = Deadline::after(kCloseSpan);
-    if (std::any_of(links_.begin(), links_.end(), underway)) courtesy = Deadline::after(patience_.courtesy);
+    if (std::any_of(links_.begin(), links_.end(), underway)) courtesy = Deadline::after(courtesy_);
     if (patience.expired() || courtesy.expired()) return;
     if (!progress()) std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
 }
 
 void TcpTransport::setPatience(const Patience& patience) {
-  patience_ = patience;
+  courtesy_ = patience.courtesy;
   connector_->setPatience(patience);
 }
 
@@ -212,10 +212,9 @@ bool TcpTransport::runLink(tcp::Link& link, bool broken) {
 
 /// Logs, once for each peer, that the network corrupts bytes, though none is lost by that.
 void TcpTransport::tellOfChange(const tcp::Link& link) {
-  if (link.connections().reasonOfChange() == nullptr) return;
-  auto told = change_told_[static_cast<std::size_t>(link.peer())];
-  if (told) return;
-  told = true;
+  const auto peer = static_cast<std::size_t>(link.peer());
+  if (change_told_[peer] || link.connections().reasonOfChange() == nullptr) return;
+  change_told_[peer] = true;
   log_.warn(
       fmt::format("bytes from rank {} were changed on their way and are sent again: a network card, a cable or a "
                   "box on the way is broken",

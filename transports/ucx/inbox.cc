@@ -85,9 +85,9 @@ void Inbox::revoke(std::uint64_t number) {
     return;
   }
   for (const auto& fetch : fetches_) {
-    if (!fetch->busy || fetch->number != number || !fetch->inflow.waits()) continue;
+    if (!fetch->busy || fetch->number != number || !fetch->sink.waits()) continue;
     releaseData(fetch->data);
-    fetch->inflow.revoke();
+    fetch->sink.revoke();
     recycle(*fetch);
     return;
   }
@@ -97,10 +97,10 @@ void Inbox::discard(Tag mask, Tag value) {
   matcher_.discard(mask, value);
   // Fetches of which only the header has come: their senders are told that the messages were received.
   for (const auto& fetch : fetches_) {
-    if (!fetch->busy || !fetch->inflow.waits()) continue;
+    if (!fetch->busy || !fetch->sink.waits()) continue;
     if ((fetch->tag & mask) != value || matcher_.isPosted(fetch->tag)) continue;
     releaseData(fetch->data);
-    fetch->inflow.revoke();
+    fetch->sink.revoke();
     recycle(*fetch);
   }
 }
@@ -134,7 +134,7 @@ Status Inbox::takeLong(Arrival& arrival) {
   fetch.bytes = arrival.bytes;
   fetch.number = arrival.header.number;
   fetch.tag = arrival.header.tag;
-  const bool begun = fetch.inflow.beginAbsent(messageHeader(arrival.header, arrival.bytes), [&fetch] {
+  const bool begun = fetch.sink.beginAbsent(messageHeader(arrival.header, arrival.bytes), [&fetch] {
     if (fetch.owner.closed_) return false; // Its bytes can no longer be fetched.
     fetch.owner.ready_.push_back(&fetch);
     return true;
@@ -145,7 +145,7 @@ Status Inbox::takeLong(Arrival& arrival) {
   std::erase(free_, &fetch);
   // A message outside of ready_ was discarded before it matched a receive.
   const bool claimed = std::find(ready_.begin(), ready_.end(), &fetch) != ready_.end();
-  if (fetch.inflow.isDropped() && !claimed) ready_.push_back(&fetch);
+  if (fetch.sink.isDropped() && !claimed) ready_.push_back(&fetch);
   return Status::ok();
 }
 
@@ -180,7 +180,7 @@ void Inbox::prepareRoom(Fetch& fetch) {
   std::size_t room_bytes = 0;
   fetch.room.resize(std::max<std::size_t>(fetch.room.size(), 16));
   for (;; fetch.room.resize(2 * fetch.room.size())) {
-    entries = fetch.inflow.space(fetch.room, fetch.bytes);
+    entries = fetch.sink.space(fetch.room, fetch.bytes);
     room_bytes = 0;
     for (std::size_t i = 0; i < entries; ++i)
       room_bytes += fetch.room[i].iov_len;
@@ -201,9 +201,9 @@ void Inbox::prepareRoom(Fetch& fetch) {
 }
 
 void Inbox::start(Fetch& fetch) {
-  if (fetch.inflow.isDropped()) { // Refused or cancelled: its sender is told that it was received.
+  if (fetch.sink.isDropped()) { // Refused or cancelled: its sender is told that it was received.
     releaseData(fetch.data);
-    fetch.inflow.finishDropped();
+    fetch.sink.finishDropped();
     recycle(fetch);
     return;
   }
@@ -248,9 +248,9 @@ bool Inbox::land() {
       continue;
     }
     if (fetch->direct) {
-      fetch->inflow.commit(fetch->bytes);
+      fetch->sink.commit(fetch->bytes);
     } else {
-      fetch->inflow.deliver({fetch->scratch.get(), fetch->bytes});
+      fetch->sink.deliver({fetch->scratch.get(), fetch->bytes});
     }
     recycle(*fetch);
   }
@@ -279,7 +279,7 @@ bool Inbox::hasWork() const {
 
 bool Inbox::writesTo(const RecvOperation& operation) const {
   return std::any_of(fetches_.begin(), fetches_.end(), [&](const auto& fetch) {
-    return fetch->flying && fetch->direct && operation.hook.extra == reinterpret_cast<std::uintptr_t>(&fetch->inflow);
+    return fetch->flying && fetch->direct && operation.hook.extra == reinterpret_cast<std::uintptr_t>(&fetch->sink);
   });
 }
 

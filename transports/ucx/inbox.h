@@ -73,9 +73,9 @@ class Inbox {
   };
   /// A message that comes by rendezvous.
   struct Fetch {
-    explicit Fetch(Inbox& inbox) : owner(inbox), inflow(inbox.matcher_) {}
+    explicit Fetch(Inbox& inbox) : owner(inbox), sink(inbox.matcher_) {}
     Inbox& owner;
-    MessageSink inflow;
+    MessageSink sink;
     void* data = nullptr; ///< UCX's descriptor until the fetch begins.
     std::size_t bytes = 0;
     std::uint64_t number = 0;

@@ -57,10 +57,10 @@ void Link::onEndpointError(void* link, ucp_ep_h endpoint, ucs_status_t status) {
   (void)endpoint;
   auto& self = *static_cast<Link*>(link);
   // A peer that has said goodbye may close; its earlier messages wait to be read.
-  if (!self.goodbye_came_) self.doom(ucxError(self.peer(), "it died or its connection broke", status));
+  if (!self.goodbye_came_) self.endWith(ucxError(self.peer(), "it died or its connection broke", status));
 }
 
-void Link::doom(const Status& why) {
+void Link::endWith(const Status& why) {
   if (why_.isOk() && !inbox_.departed()) why_ = why;
 }
 
@@ -70,7 +70,7 @@ ucs_status_t Link::arrive(const Header& header, Incoming incoming) {
   if (isNumbered(header.kind)) {
     if (header.kind == Header::Kind::goodbye) goodbye_came_ = true;
     if (header.padded && !incoming.strip()) {
-      doom(protocolError(peer(), "a part of a message without its padding"));
+      endWith(protocolError(peer(), "a part of a message without its padding"));
       return UCS_OK;
     }
     const ucs_status_t kept = inbox_.arrive(header, incoming);
@@ -87,7 +87,7 @@ void Link::arriveControl(const Header& header) {
     if (platform::equalInConstantTime(shown, station_.job)) {
       greeted_ = true;
     } else {
-      doom(protocolError(peer(), "the secret of another world"));
+      endWith(protocolError(peer(), "the secret of another world"));
     }
   } else if (header.kind == Header::Kind::goodbyeRead) {
     goodbye_read_ = true;
@@ -97,7 +97,7 @@ void Link::arriveControl(const Header& header) {
     outbox_.onAnswer(header.kind, header.extra);
   } else if (header.kind == Header::Kind::broken) {
     inbox_.distrust();
-    doom(peerLostError(peer(), "it has given up the link to this rank"));
+    endWith(peerLostError(peer(), "it has given up the link to this rank"));
   }
 }
 
@@ -123,7 +123,7 @@ void Link::abandon(const Status& why) {
 }
 
 void Link::breakOff(const Status& why) {
-  doom(why);
+  endWith(why);
   if (endpoint_ == nullptr) return;
   tell(Header::Kind::broken);
   // Waits for a chance that the notice leaves, which may never happen.
@@ -159,8 +159,8 @@ bool Link::run() {
     ++matcher_.statistics().movements;
     any = true;
   }
-  if (!outbox_.trouble().isOk()) doom(outbox_.trouble());
-  if (!inbox_.trouble().isOk()) doom(inbox_.trouble());
+  if (!outbox_.trouble().isOk()) endWith(outbox_.trouble());
+  if (!inbox_.trouble().isOk()) endWith(inbox_.trouble());
   return any;
 }
 

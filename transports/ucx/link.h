@@ -62,7 +62,7 @@ class Link {
   /// Fails all operations and closes. Returns the reason.
   Status end();
   /// Ends the link because of `why`; the first reason wins.
-  void doom(const Status& why);
+  void endWith(const Status& why);
 
   /// Says goodbye, if the link is ready.
   void beginClose();

@@ -144,7 +144,8 @@ bool UcxTransport::progress() {
 bool UcxTransport::progressUcx() {
   if (station_->poisoned) {
     for (auto& link : links_)
-      link->doom(peerLostError(link->peer(), "UCX could not let go of a buffer, so this rank gave up all its links"));
+      link->endWith(
+          peerLostError(link->peer(), "UCX could not let go of a buffer, so this rank gave up all its links"));
     return true;
   }
   int turns = 0;
@@ -165,7 +166,7 @@ bool UcxTransport::lookForDeaths() {
     while (worker_->progress()) {
     } // Messages that it sent before it died still count.
     link.run();
-    link.doom(peerLostError(link.peer(), "its process has died"));
+    link.endWith(peerLostError(link.peer(), "its process has died"));
     any = true;
   }
   return any;

@@ -186,7 +186,7 @@ struct BlockInteger {
     }
   }
   GOSS_DEVICE static Scale scale(const CellFormat& format, Statistic& statistic, unsigned lane) {
-    return lessened<kScheme>(wholeScale(format, statistic, lane), format.block.gain);
+    return withGain<kScheme>(wholeScale(format, statistic, lane), format.block.gain);
   }
   GOSS_DEVICE static std::uint32_t code(float value, const Scale& how, std::uint32_t random) {
     return how.finite ? static_cast<std::uint32_t>(levelOf<kScheme>(value, how, random)) : 0u;

@@ -74,12 +74,12 @@ class MatcherTest : public ::testing::Test {
     return h;
   }
   void send(Tag tag, const std::vector<std::byte>& bytes, int mark = 0) {
-    ASSERT_TRUE(inflow.begin(header(tag, bytes.size(), mark)));
-    inflow.deliver(bytes);
+    ASSERT_TRUE(sink.begin(header(tag, bytes.size(), mark)));
+    sink.deliver(bytes);
   }
   Deferred deferred;
   Matcher matcher{3, deferred};
-  MessageSink inflow{matcher};
+  MessageSink sink{matcher};
 };
 
 TEST_F(MatcherTest, DeliversIntoAPostedReceive) {
@@ -134,14 +134,14 @@ TEST_F(MatcherTest, ANewMessageDoesNotOvertakeAKeptOneOfItsTag) {
 
 TEST_F(MatcherTest, AReceiveTakesOverAHalfArrivedMessage) {
   auto data = pattern(1000);
-  ASSERT_TRUE(inflow.begin(header(5, data.size())));
-  inflow.deliver(std::span(data).first(333));
+  ASSERT_TRUE(sink.begin(header(5, data.size())));
+  sink.deliver(std::span(data).first(333));
   TestRecv plain(5);
   matcher.post(plain);
   matcher.drain();
   EXPECT_EQ(plain.matched, 1);
   EXPECT_EQ(plain.received, 0);
-  inflow.deliver(std::span(data).subspan(333));
+  sink.deliver(std::span(data).subspan(333));
   EXPECT_TRUE(plain.holds(data));
   EXPECT_EQ(plain.received, 1);
   EXPECT_EQ(matcher.statistics().messages_received, 1u);
@@ -155,17 +155,17 @@ TEST_F(MatcherTest, ViewsKeepTheirContractForAnyCutOfTheStream) {
       matcher.post(op);
       auto data = pattern(size + 1, 3);
       data.pop_back();
-      ASSERT_TRUE(inflow.begin(header(5, size)));
+      ASSERT_TRUE(sink.begin(header(5, size)));
       for (std::size_t at = 0; at < size;) {
         std::size_t step = std::min(cut, size - at);
         if (at / cut % 2 == 0) {
-          inflow.deliver(std::span(data).subspan(at, step));
+          sink.deliver(std::span(data).subspan(at, step));
         } else {
           iovec room[2];
-          ASSERT_EQ(inflow.space(room, step), 1u);
+          ASSERT_EQ(sink.space(room, step), 1u);
           step = room[0].iov_len;
           std::memcpy(room[0].iov_base, data.data() + at, step);
-          inflow.commit(step);
+          sink.commit(step);
         }
         at += step;
       }
@@ -183,17 +183,17 @@ TEST_F(MatcherTest, SpaceScattersStraightIntoThePieces) {
   op.pieces = pieces;
   matcher.post(op);
   auto data = pattern(25);
-  ASSERT_TRUE(inflow.begin(header(5, 25)));
-  inflow.deliver(std::span(data).first(4));
+  ASSERT_TRUE(sink.begin(header(5, 25)));
+  sink.deliver(std::span(data).first(4));
   iovec room[4];
-  ASSERT_EQ(inflow.space(room, 1000), 2u);
+  ASSERT_EQ(sink.space(room, 1000), 2u);
   EXPECT_EQ(room[0].iov_base, a.data() + 4);
   EXPECT_EQ(room[0].iov_len, 6u);
   EXPECT_EQ(room[1].iov_base, c.data());
   EXPECT_EQ(room[1].iov_len, 15u) << "never past the end of the message";
   std::memcpy(room[0].iov_base, data.data() + 4, 6);
   std::memcpy(room[1].iov_base, data.data() + 10, 15);
-  inflow.commit(21);
+  sink.commit(21);
   EXPECT_EQ(op.received, 1);
   EXPECT_EQ(std::memcmp(a.data(), data.data(), 10), 0);
   EXPECT_EQ(std::memcmp(c.data(), data.data() + 10, 15), 0);
@@ -229,12 +229,12 @@ TEST_F(MatcherTest, CancelInTheMiddleDropsTheRest) {
     auto gone = std::make_unique<TestRecv>(1, 1 << 12, views);
     matcher.post(*gone);
     auto data = pattern(1000);
-    ASSERT_TRUE(inflow.begin(header(1, data.size())));
-    inflow.deliver(std::span(data).first(100));
+    ASSERT_TRUE(sink.begin(header(1, data.size())));
+    sink.deliver(std::span(data).first(100));
     matcher.cancel(*gone);
     EXPECT_EQ(gone->received, 0);
     gone.reset(); // The address sanitizer watches that nobody touches it.
-    inflow.deliver(std::span(data).subspan(100));
+    sink.deliver(std::span(data).subspan(100));
     TestRecv op(1);
     matcher.post(op);
     send(1, data);
@@ -250,9 +250,9 @@ TEST_F(MatcherTest, CancelInsideItsOwnCallbacks) {
   matcher.post(in_match);
   matcher.post(in_data);
   send(1, data);
-  ASSERT_TRUE(inflow.begin(header(1, data.size())));
+  ASSERT_TRUE(sink.begin(header(1, data.size())));
   for (std::size_t at = 0; at < data.size(); at += 100)
-    inflow.deliver(std::span(data).subspan(at, 100));
+    sink.deliver(std::span(data).subspan(at, 100));
   EXPECT_EQ(in_match.matched, 1);
   EXPECT_EQ(in_data.seen, 64u);
   EXPECT_EQ(in_match.received + in_data.received, 0);
@@ -280,8 +280,8 @@ TEST_F(MatcherTest, FailEndsEverythingOnceButKeepsWholeMessages) {
   matcher.post(active);
   matcher.post(posted);
   matcher.post(kept);
-  ASSERT_TRUE(inflow.begin(header(3, 100)));
-  inflow.deliver(std::span(data).first(50));
+  ASSERT_TRUE(sink.begin(header(3, 100)));
+  sink.deliver(std::span(data).first(50));
   matcher.fail(peerLostError(3, "it was killed"));
   matcher.fail(peerDepartedError(3));
   for (TestRecv* op : {&active, &posted}) {
@@ -318,11 +318,11 @@ TEST_F(MatcherTest, WhatIsDiscardedIsDroppedAndNeighboursAreRememberedAsOne) {
   for (const Tag number : {5, 2, 0, 0xffff, 4, 1, 8}) {
     matcher.discard(kMask, tagOf(number));
   }
-  EXPECT_EQ(matcher.discardedRanges(), 4u) << "0-2, 4-5, 8 and the last";
+  EXPECT_EQ(matcher.unwanted().size(), 4u) << "0-2, 4-5, 8 and the last";
   for (const Tag number : {0, 1, 2, 4, 5, 8, 0xffff}) {
     send(tagOf(number) | 77, pattern(2000));
   }
-  EXPECT_TRUE(inflow.isIdle());
+  EXPECT_TRUE(sink.isIdle());
   for (const Tag number : {3, 6, 0xfffe}) {
     send(tagOf(number) | 77, pattern(10));
     TestRecv wanted(tagOf(number) | 77);
@@ -331,11 +331,11 @@ TEST_F(MatcherTest, WhatIsDiscardedIsDroppedAndNeighboursAreRememberedAsOne) {
     EXPECT_EQ(wanted.received, 1) << number;
   }
   matcher.discard(kMask, tagOf(3));
-  EXPECT_EQ(matcher.discardedRanges(), 3u);
+  EXPECT_EQ(matcher.unwanted().size(), 3u);
   // A communicator after the other, as a program makes them that splits in a loop.
   for (Tag number = 9; number < 5000; ++number)
     matcher.discard(kMask, tagOf(number));
-  EXPECT_EQ(matcher.discardedRanges(), 3u);
+  EXPECT_EQ(matcher.unwanted().size(), 3u);
 }
 
 TEST_F(MatcherTest, ForgetsOneOfManyKeptMessagesAndNoOther) {
@@ -366,8 +366,8 @@ TEST_F(MatcherTest, ForgetsOneOfManyKeptMessagesAndNoOther) {
 
 TEST_F(MatcherTest, AHalfArrivedKeptMessageDiesWithThePeer) {
   auto data = pattern(100);
-  ASSERT_TRUE(inflow.begin(header(3, 100)));
-  inflow.deliver(std::span(data).first(50));
+  ASSERT_TRUE(sink.begin(header(3, 100)));
+  sink.deliver(std::span(data).first(50));
   matcher.fail(peerLostError(3, "it was killed"));
   TestRecv op(3);
   matcher.post(op);

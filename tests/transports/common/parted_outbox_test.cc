@@ -1,4 +1,4 @@
-// What is sent next over a link that sends one frame after the other.
+// In which order a link that sends one frame after the other sends messages, their parts, and answers.
 #include "transports/common/parted_outbox.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ struct Send final : SendOperation {
   Status status;
 };
 
-/// A link with room for so many frames; writes down what goes.
+/// A link that takes `room` frames, and logs them.
 struct Wire final : PartedOutbox {
   Wire() { sends_.setLimit(64 * 1024, 2 * kPart); }
   [[nodiscard]] bool hasRoom(std::uint64_t) const override { return room > 0; }
@@ -55,7 +55,7 @@ struct Wire final : PartedOutbox {
     --room;
     log += what + std::to_string(which) + ' ';
   }
-  /// The messages that are sent with space for so many frames.
+  /// What the link sends when it has room for `frames` frames.
   std::string with(int frames) {
     room = frames;
     log.clear();

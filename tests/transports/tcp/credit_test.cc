@@ -79,12 +79,12 @@ class TcpCredit : public ::testing::Test {
     there_ = std::move(there);
     poller_.emplace(platform::Poller::create().take());
     ASSERT_TRUE(connections_[0].open(platform::Stream(std::move(here)), *poller_, 1, true).isOk());
-    outflow_ = std::make_unique<FrameWriter>(connections_, kEager);
+    writer_ = std::make_unique<FrameWriter>(connections_, kEager);
   }
   /// Flushes until nothing comes any more; returns what has come whole. The system may wait 200 ms with the next bytes.
   std::vector<Came> take() {
     for (int quiet = 0; quiet < 20; ++quiet) {
-      outflow_->flush();
+      writer_->flush();
       platform::waitReadable(there_.get(), platform::Deadline::after(std::chrono::milliseconds(20)));
       char bytes[65536];
       const ssize_t got = ::recv(there_.get(), bytes, sizeof bytes, MSG_DONTWAIT);
@@ -119,17 +119,17 @@ class TcpCredit : public ::testing::Test {
   platform::UniqueFd there_;
   std::optional<platform::Poller> poller_;
   std::vector<Connection> connections_ = std::vector<Connection>(1);
-  std::unique_ptr<FrameWriter> outflow_;
+  std::unique_ptr<FrameWriter> writer_;
   std::string raw_;
 };
 
 TEST_F(TcpCredit, AFlowWithoutCreditDoesNotHideAnotherOneThatHasSome) {
-  ASSERT_TRUE(outflow_->handleRoom(kRoom));
+  ASSERT_TRUE(writer_->handleRoom(kRoom));
   std::vector<std::unique_ptr<Send>> sends;
   const auto post = [&](Tag flow, int count) {
     for (; count > 0; --count) {
       sends.push_back(std::make_unique<Send>(flow, kLong));
-      EXPECT_FALSE(outflow_->post(*sends.back()));
+      EXPECT_FALSE(writer_->post(*sends.back()));
     }
   };
   post(kFlow, 40);
@@ -150,20 +150,20 @@ TEST_F(TcpCredit, AFlowWithoutCreditDoesNotHideAnotherOneThatHasSome) {
   ASSERT_EQ(number, 45u);
   ASSERT_GT(taken, 0);
   ASSERT_FALSE(waiting.empty());
-  ASSERT_TRUE(outflow_->handleCredit(2 * kFlow, kMessageCost + kEager));
+  ASSERT_TRUE(writer_->handleCredit(2 * kFlow, kMessageCost + kEager));
   EXPECT_TRUE(has(take(), FrameKind::advance, waiting.front()));
   for (auto& send : sends)
-    EXPECT_TRUE(outflow_->cancel(*send));
+    EXPECT_TRUE(writer_->cancel(*send));
 }
 
 TEST_F(TcpCredit, AShortMessageThatIsTakenBackHalfWayGoesOnAsACopy) {
   constexpr std::size_t kShort = std::size_t{500} << 10;
-  ASSERT_TRUE(outflow_->handleRoom(std::uint64_t{8} << 20));
+  ASSERT_TRUE(writer_->handleRoom(std::uint64_t{8} << 20));
   Send half(kFlow, kShort, 'h');
   Send next(kFlow, 10, 'n');
-  ASSERT_FALSE(outflow_->post(half)) << "the socket cannot hold it";
-  ASSERT_FALSE(outflow_->post(next));
-  EXPECT_TRUE(outflow_->cancel(half));
+  ASSERT_FALSE(writer_->post(half)) << "the socket cannot hold it";
+  ASSERT_FALSE(writer_->post(next));
+  EXPECT_TRUE(writer_->cancel(half));
   half.memory.assign(kShort, 'x');
   const std::vector<Came> came = take();
   ASSERT_EQ(came.size(), 2u);
@@ -174,25 +174,25 @@ TEST_F(TcpCredit, AShortMessageThatIsTakenBackHalfWayGoesOnAsACopy) {
   EXPECT_EQ(next.completions, 1);
 }
 
-class TcpCreditIntake : public TcpCredit {
+class TcpCreditReader : public TcpCredit {
  protected:
   void SetUp() override {
     TcpCredit::SetUp();
-    intake_ = std::make_unique<FrameReader>(connections_, matcher_, *outflow_, kRoom);
+    reader_ = std::make_unique<FrameReader>(connections_, matcher_, *writer_, kRoom);
   }
   void run() {
     ASSERT_TRUE(platform::waitReadable(connections_[0].fd(), platform::Deadline::after(std::chrono::seconds(20))));
     for (int i = 0; i < 100; ++i)
-      intake_->run();
+      reader_->run();
   }
 
   Deferred deferred_;
   Matcher matcher_{1, deferred_};
-  std::unique_ptr<FrameReader> intake_;
+  std::unique_ptr<FrameReader> reader_;
 };
 
 // The sender had credit again, and its receiver a receive, at the same time.
-TEST_F(TcpCreditIntake, TakesAPartOfAMessageThatHasMetItsReceiveButIsNotGrantedYet) {
+TEST_F(TcpCreditReader, TakesAPartOfAMessageThatHasMetItsReceiveButIsNotGrantedYet) {
   say({FrameKind::announce, {kFlow + 1, kLong, {}}, 0});
   run();
   Recv recv(kFlow + 1, kLong);
@@ -202,7 +202,7 @@ TEST_F(TcpCreditIntake, TakesAPartOfAMessageThatHasMetItsReceiveButIsNotGrantedY
   say({FrameKind::advance, {1, kEager, {}}});
   say({FrameKind::chunk, {1, kEager, {}}}, std::string(kEager, 'p'));
   run();
-  ASSERT_EQ(intake_->end(), FrameReader::End::none) << intake_->endReason();
+  ASSERT_EQ(reader_->end(), FrameReader::End::none) << reader_->endReason();
   EXPECT_TRUE(has(take(), FrameKind::grant, 1));
   for (std::size_t at = kEager; at < kLong;) {
     const std::size_t bytes = std::min<std::size_t>(kLong - at, 16 * 1024);
@@ -214,18 +214,18 @@ TEST_F(TcpCreditIntake, TakesAPartOfAMessageThatHasMetItsReceiveButIsNotGrantedY
   EXPECT_TRUE(recv.memory == std::string(kLong, 'p'));
 }
 
-TEST_F(TcpCreditIntake, MoreThanTheRoomIsAProtocolError) {
+TEST_F(TcpCreditReader, MoreThanTheRoomIsAProtocolError) {
   for (int i = 0; i < 7; ++i)
     say({FrameKind::announce, {kFlow, kLong, {}}, kEager});
   run();
-  EXPECT_EQ(intake_->end(), FrameReader::End::none);
+  EXPECT_EQ(reader_->end(), FrameReader::End::none);
   say({FrameKind::announce, {kFlow, kLong, {}}, kEager});
   run();
-  EXPECT_EQ(intake_->end(), FrameReader::End::malformed);
+  EXPECT_EQ(reader_->end(), FrameReader::End::malformed);
 }
 
 // A message that the sender has finished no longer counts as announced, but may not have been read here.
-TEST_F(TcpCreditIntake, TakesMoreAnnouncedMessagesThanASenderCounts) {
+TEST_F(TcpCreditReader, TakesMoreAnnouncedMessagesThanASenderCounts) {
   const Frame frame{FrameKind::announce, {kFlow, kLong, {}}, 0};
   const transports::tcp::FrameBytes one = transports::tcp::encodeFrame(frame);
   constexpr std::size_t kAtOnce = 256;
@@ -239,7 +239,7 @@ TEST_F(TcpCreditIntake, TakesMoreAnnouncedMessagesThanASenderCounts) {
     }
   };
   announce(transports::tcp::kMaxAnnounced + kAtOnce);
-  EXPECT_EQ(intake_->end(), FrameReader::End::none);
+  EXPECT_EQ(reader_->end(), FrameReader::End::none);
 }
 
 } // namespace

@@ -118,25 +118,26 @@ BbrState slow() {
 
 TEST(PaceGuard, MakesASlowConnectionBeginAnewForAMessageWhosePathIsKnown) {
   BbrState state = slow();
-  EXPECT_TRUE(PaceGuard::beginsAnew(state, kAdvised));
+  EXPECT_TRUE(PaceGuard::shouldRestart(state, kAdvised));
   state.seeking = false;
-  EXPECT_TRUE(PaceGuard::beginsAnew(state, kAdvised));
+  EXPECT_TRUE(PaceGuard::shouldRestart(state, kAdvised));
   state.in_flight_bytes = 1;
-  EXPECT_FALSE(PaceGuard::beginsAnew(state, kAdvised)) << "on its way it may have found out that others use the path";
+  EXPECT_FALSE(PaceGuard::shouldRestart(state, kAdvised))
+      << "on its way it may have found out that others use the path";
 }
 
 TEST(PaceGuard, KeepsARateThatWasFound) {
   BbrState state = slow();
   state.pace_bytes_per_s = kRate;
-  EXPECT_TRUE(PaceGuard::beginsAnew(state, kAdvised)) << "while it seeks there is none";
+  EXPECT_TRUE(PaceGuard::shouldRestart(state, kAdvised)) << "while it seeks there is none";
   state.seeking = false;
-  EXPECT_FALSE(PaceGuard::beginsAnew(state, kAdvised));
+  EXPECT_FALSE(PaceGuard::shouldRestart(state, kAdvised));
 }
 
 TEST(PaceGuard, DoesNotBeginAnewWithASmallWindow) {
   BbrState state = slow();
   state.anew_bytes_per_s = kRate / 4; // As while it looks for the shortest round trip.
-  EXPECT_FALSE(PaceGuard::beginsAnew(state, kAdvised));
+  EXPECT_FALSE(PaceGuard::shouldRestart(state, kAdvised));
 }
 
 /// bbr has settled for a rate, and more waits to be sent.
@@ -150,12 +151,12 @@ BbrState settled(double rate) {
 TEST(PaceGuard, LearnsAnewWhereBbrHasSettledForFarLessThanWasAdvised) {
   PaceGuard guard;
   guard.advise(-1, kAdvised);
-  EXPECT_FALSE(guard.lags(settled(0.9 * kRate)));
-  EXPECT_FALSE(guard.lags(seeking(0.1 * kRate))) << "it still looks for more";
+  EXPECT_FALSE(guard.isTooSlow(settled(0.9 * kRate)));
+  EXPECT_FALSE(guard.isTooSlow(seeking(0.1 * kRate))) << "it still looks for more";
   BbrState idle = settled(0.1 * kRate);
   idle.unsent_bytes = 0;
-  EXPECT_FALSE(guard.lags(idle)) << "there was no more to be sent";
-  EXPECT_TRUE(guard.lags(settled(0.1 * kRate)));
+  EXPECT_FALSE(guard.isTooSlow(idle)) << "there was no more to be sent";
+  EXPECT_TRUE(guard.isTooSlow(settled(0.1 * kRate)));
 }
 
 TEST(PaceGuard, LearnsAnewSeldomWhereThatBroughtNothing) {
@@ -164,7 +165,7 @@ TEST(PaceGuard, LearnsAnewSeldomWhereThatBroughtNothing) {
   const auto attempts = [&guard](int round_trips, double rate) {
     int count = 0;
     for (int i = 0; i < round_trips; ++i)
-      count += guard.lags(settled(rate)) ? 1 : 0;
+      count += guard.isTooSlow(settled(rate)) ? 1 : 0;
     return count;
   };
   const int first = attempts(200, 0.1 * kRate);
@@ -177,7 +178,7 @@ TEST(PaceGuard, LearnsAnewSeldomWhereThatBroughtNothing) {
 
 TEST(PaceGuard, WithoutAdviceNothingLags) {
   PaceGuard guard;
-  EXPECT_FALSE(guard.lags(settled(1)));
+  EXPECT_FALSE(guard.isTooSlow(settled(1)));
 }
 
 /// Two ends of a connection over loopback.

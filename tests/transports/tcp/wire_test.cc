@@ -88,13 +88,13 @@ TEST(TcpFormat, TheStricterOfTwoRanksDecidesWhetherALinkIsChecked) {
     return isChecked({"here", {}, 0, one}, {host, {}, 0, other}) &&
            isChecked({host, {}, 0, other}, {"here", {}, 0, one});
   };
-  EXPECT_TRUE(checked(Checks::between_hosts, Checks::between_hosts, "there"));
-  EXPECT_FALSE(checked(Checks::between_hosts, Checks::between_hosts, "here"));
-  EXPECT_TRUE(checked(Checks::none, Checks::between_hosts, "there"));
-  EXPECT_FALSE(checked(Checks::none, Checks::between_hosts, "here"));
+  EXPECT_TRUE(checked(Checks::betweenHosts, Checks::betweenHosts, "there"));
+  EXPECT_FALSE(checked(Checks::betweenHosts, Checks::betweenHosts, "here"));
+  EXPECT_TRUE(checked(Checks::none, Checks::betweenHosts, "there"));
+  EXPECT_FALSE(checked(Checks::none, Checks::betweenHosts, "here"));
   EXPECT_FALSE(checked(Checks::none, Checks::none, "there"));
   EXPECT_TRUE(checked(Checks::all, Checks::none, "here"));
-  EXPECT_TRUE(checked(Checks::all, Checks::between_hosts, "here"));
+  EXPECT_TRUE(checked(Checks::all, Checks::betweenHosts, "here"));
 }
 
 TEST(TcpFormat, AddressesMatchTheGoldenFile) {

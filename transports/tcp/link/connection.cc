@@ -28,9 +28,7 @@ Status Connection::resume(platform::Stream stream, std::uint32_t epoch) {
   records_->stream.restart();
   records_->epoch = epoch;
   records_->lost = records_->closed = false;
-  stream_ = std::move(stream);
-  pace_.reset(fd());
-  Status opened = interest_.beginAgain(fd(), true, stream_.hasOutput());
+  Status opened = open(std::move(stream), interest_.poller(), interest_.token(), true);
   if (opened.isOk())
     flushRecords();
   else

@@ -16,10 +16,10 @@
 
 namespace goss::transports::tcp {
 
-/// A connection that is resumable does not end when
-/// it is lost, and reads and writes nothing, until resume() gives it another socket and the stream goes on where it
-/// was, or giveUp() ends it. A checked connection is also lost when bytes were corrupted on the network; then it ends,
-/// if it is not resumable or that happens again and again. One thread.
+/// A connection that is resumable does not end when it is lost, and reads and writes nothing, until resume() gives it
+/// another socket and the stream goes on where it was, or giveUp() ends it. A checked connection is also lost when
+/// bytes were corrupted on the network; then it ends, if it is not resumable or that happens again and again. One
+/// thread.
 class Connection {
  public:
   Connection() = default;
@@ -103,7 +103,7 @@ class Connection {
   bool forgetInput();
 
   /// Called as bytes move: updates the pace.
-  void mindPace() {
+  void updatePace() {
     if (isOpen()) pace_.update(fd());
   }
   /// At most so many bytes a second leave from now on, also over later sockets; 0: as many as the user allows.

@@ -73,13 +73,6 @@ std::uint64_t ConnectionSet::acknowledged() const {
   return sum;
 }
 
-std::uint64_t ConnectionSet::sent() const {
-  std::uint64_t sum = 0;
-  for (const Connection& connection : all_)
-    sum += connection.sent();
-  return sum;
-}
-
 std::uint64_t ConnectionSet::underway() const {
   std::uint64_t sum = 0;
   for (const Connection& connection : all_)

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "platform/poller.h"
@@ -17,8 +16,8 @@
 
 namespace goss::transports::tcp {
 
-/// The first hello says how many connections there are, whether they are resumed when they break and checked for
-/// changed bytes, and the token that only the two ends know. One thread.
+/// The hello on the link's first connection says how many connections the link has, whether they are resumed when they
+/// break, whether they are checked for changed bytes, and the token that only the two ends know. One thread.
 class ConnectionSet {
  public:
   explicit ConnectionSet(int peer) : peer_(peer) {}
@@ -52,26 +51,30 @@ class ConnectionSet {
   [[nodiscard]] Hello greeting(std::size_t index, Purpose purpose) const;
   /// Who says `hello` knows the token, and means these connections.
   [[nodiscard]] bool areMeantBy(const Hello& hello) const;
-  /// Whether one of them is as `pick`, a function of Connection, says.
-  template <typename Pick>
-  [[nodiscard]] bool any(Pick pick) const {
+  /// Whether `kPick`, a function of Connection, returns true for one of them.
+  template <auto kPick>
+  [[nodiscard]] bool any() const {
     for (const Connection& connection : all_)
-      if ((connection.*pick)()) return true;
+      if ((connection.*kPick)()) return true;
     return false;
   }
   [[nodiscard]] std::vector<std::size_t> lost() const;
   /// Why a connection was lost that cannot be used because of changed bytes; null: none was.
   [[nodiscard]] const std::string* reasonOfChange() const;
 
-  /// Counters of bytes of connections with records: read by the peer; sent from here; received by the peer's system.
-  /// Each changes when bytes make progress.
+  /// Bytes that the peer has read. Like the next two it is 0 without records.
   [[nodiscard]] std::uint64_t acknowledged() const;
-  [[nodiscard]] std::uint64_t carried() const { return haveRecords() ? acknowledged() + sent() : 0; }
+  /// The bytes that the peer has read plus those that were sent from here: grows whenever one of them does.
+  [[nodiscard]] std::uint64_t carried() const {
+    std::uint64_t sum = 0;
+    for (const Connection& connection : all_)
+      sum += connection.acknowledged() + connection.sent();
+    return sum;
+  }
+  /// Bytes that were sent and that the peer's system has not received.
   [[nodiscard]] std::uint64_t underway() const;
 
  private:
-  [[nodiscard]] std::uint64_t sent() const;
-
   const int peer_;
   std::vector<Connection> all_;
   std::vector<std::optional<platform::SocketAddress>> remotes_; ///< By index.

@@ -27,15 +27,15 @@ bool comesWhole(const Arrivals::Arrival& arrival) { return arrival.held > 0 && a
 
 } // namespace
 
-FrameReader::FrameReader(std::vector<Connection>& connections, Matcher& matcher, FrameWriter& outflow, std::size_t room)
+FrameReader::FrameReader(std::vector<Connection>& connections, Matcher& matcher, FrameWriter& writer, std::size_t room)
     : connections_(connections),
       matcher_(matcher),
-      outflow_(outflow),
+      writer_(writer),
       room_(room),
       short_(matcher),
       arrivals_(matcher, true),
       buffer_(std::make_unique_for_overwrite<char[]>(kBufferBytes)) {
-  outflow_.say(FrameKind::room, 0, room_);
+  writer_.say(FrameKind::room, 0, room_);
 }
 
 bool FrameReader::run() {
@@ -112,16 +112,16 @@ FrameReader::Step FrameReader::handle(const Frame& frame) {
     case FrameKind::goodbye:
       return handleGoodbye();
     case FrameKind::grant:
-      sensible = outflow_.handleGrant(frame.header.tag);
+      sensible = writer_.handleGrant(frame.header.tag);
       break;
     case FrameKind::drop:
-      sensible = outflow_.handleDrop(frame.header.tag);
+      sensible = writer_.handleDrop(frame.header.tag);
       break;
     case FrameKind::credit:
-      sensible = outflow_.handleCredit(frame.header.tag, frame.header.bytes);
+      sensible = writer_.handleCredit(frame.header.tag, frame.header.bytes);
       break;
     case FrameKind::room:
-      sensible = outflow_.handleRoom(frame.header.bytes);
+      sensible = writer_.handleRoom(frame.header.bytes);
       break;
   }
   return sensible ? Step::moved : malformed();
@@ -150,7 +150,7 @@ FrameReader::Step FrameReader::announce(const Frame& frame) {
   if (arrivals_.size() >= 2 * kMaxAnnounced || !charge(cost)) return malformed();
   Arrival* arrival = arrivals_.add(header, frame.eager);
   if (arrival == nullptr) return finish(End::exhausted, "no memory is left for a message from it");
-  if (arrival->inflow.wasKept()) return Step::moved;
+  if (arrival->sink.wasKept()) return Step::moved;
   release(header.tag, cost);
   answer(*arrival);
   return Step::moved;
@@ -162,12 +162,12 @@ FrameReader::Step FrameReader::handleAdvance(const Frame& frame) {
   Arrival* arrival = arrivals_.find(number);
   if (arrival == nullptr) return malformed();
   if (arrival->held > 0 || frame.header.bytes > arrival->header.bytes || !charge(cost)) return malformed();
-  if (!arrival->inflow.waits()) { // It has matched a receive, or is dropped.
+  if (!arrival->sink.waits()) { // It has matched a receive, or is dropped.
     release(arrival->header.tag, cost);
     return Step::moved;
   }
   arrival->held = frame.header.bytes;
-  if (!arrival->inflow.hold(arrival->held)) return finish(End::exhausted, "no memory is left for a message from it");
+  if (!arrival->sink.hold(arrival->held)) return finish(End::exhausted, "no memory is left for a message from it");
   return Step::moved;
 }
 
@@ -179,14 +179,14 @@ FrameReader::Step FrameReader::beginPart(const Frame& frame) {
       stripes_.size() >= kMaxStripesAhead)
     return malformed();
   // A message that has matched its receive may not have been granted yet.
-  const bool met = arrival->granted || arrival->dropped || !arrival->inflow.waits();
+  const bool met = arrival->granted || arrival->dropped || !arrival->sink.waits();
   const std::uint64_t allowed = met ? arrival->header.bytes : arrival->held;
   if (bytes > allowed - arrival->come) return malformed();
-  if (!striped && arrival->inflow.waits() && isPatient(bytes)) return Step::blocked;
+  if (!striped && arrival->sink.waits() && isPatient(bytes)) return Step::blocked;
   answer(*arrival); // Its receive may have been cancelled in the middle.
   arrival->come += bytes;
   ++arrival->parts;
-  const Part part{&arrival->inflow, arrival, static_cast<std::size_t>(bytes)};
+  const Part part{&arrival->sink, arrival, static_cast<std::size_t>(bytes)};
   if (striped)
     stripes_.push_back(part);
   else
@@ -215,7 +215,7 @@ FrameReader::Step FrameReader::readPayload() {
   const std::size_t here = std::min(buffered(), part_.left);
   const auto* from = reinterpret_cast<const std::byte*>(buffer_.get() + taken_);
   taken_ += here;
-  part_.inflow->deliver({from, here});
+  part_.sink->deliver({from, here});
   count(part_, here);
   return Step::moved;
 }
@@ -233,7 +233,7 @@ FrameReader::Step FrameReader::stepStripes() {
 
 FrameReader::Step FrameReader::readInto(Connection& connection, Part& part, bool ahead) {
   std::array<iovec, kMaxPieces + 1> pieces;
-  std::size_t count = part.inflow->space(std::span(pieces).first(kMaxPieces), std::min(part.left, kMaxPerRead));
+  std::size_t count = part.sink->space(std::span(pieces).first(kMaxPieces), std::min(part.left, kMaxPerRead));
   std::size_t room = 0;
   for (std::size_t i = 0; i < count; ++i)
     room += pieces[i].iov_len;
@@ -249,7 +249,7 @@ FrameReader::Step FrameReader::readInto(Connection& connection, Part& part, bool
   if (got.bytes == 0) return Step::blocked;
   filled_ += got.bytes - payload;
   dry_ = ahead && got.bytes < asked;
-  part.inflow->commit(payload);
+  part.sink->commit(payload);
   this->count(part, payload);
   return Step::moved;
 }
@@ -282,18 +282,18 @@ bool FrameReader::settle() {
 
 /// Answers a message that has matched a receive, or is dropped.
 void FrameReader::answer(Arrival& arrival) {
-  MessageSink& inflow = arrival.inflow;
-  if (comesWhole(arrival) || arrival.dropped || inflow.waits()) return;
-  if (inflow.isDropped()) {
+  MessageSink& sink = arrival.sink;
+  if (comesWhole(arrival) || arrival.dropped || sink.waits()) return;
+  if (sink.isDropped()) {
     arrival.dropped = true;
-    outflow_.say(FrameKind::drop, arrival.number);
+    writer_.say(FrameKind::drop, arrival.number);
   } else if (!arrival.granted) {
     arrival.granted = true;
-    outflow_.say(FrameKind::grant, arrival.number);
+    writer_.say(FrameKind::grant, arrival.number);
     // A sender that had to ask has no credit to spare.
     if (arrival.held == 0)
       for (const auto& [flow, bytes] : released_.takeAll())
-        outflow_.say(FrameKind::credit, flow, bytes);
+        writer_.say(FrameKind::credit, flow, bytes);
     if (arrival.header.bytes == 0) arrivals_.end(arrival);
   }
 }
@@ -310,7 +310,7 @@ void FrameReader::release(Tag tag, std::uint64_t cost) {
   charged_ -= cost;
   if (released_.total() < room_ / kReleasedPart) return;
   for (const auto& [flow, bytes] : released_.takeAll())
-    outflow_.say(FrameKind::credit, flow, bytes);
+    writer_.say(FrameKind::credit, flow, bytes);
 }
 
 FrameReader::Step FrameReader::finish(End end, std::string reason) {

@@ -25,9 +25,9 @@ class FrameReader {
  public:
   enum class End { none, goodbye, closed, malformed, exhausted };
 
-  /// The arguments outlive this object; the connections are open before the first run(). Tells the peer by `outflow`
+  /// The arguments outlive this object; the connections are open before the first run(). Tells the peer by `writer`
   /// that `room` bytes may lie here without a receive.
-  FrameReader(std::vector<Connection>& connections, Matcher& matcher, FrameWriter& outflow, std::size_t room);
+  FrameReader(std::vector<Connection>& connections, Matcher& matcher, FrameWriter& writer, std::size_t room);
 
   /// Reads what has arrived, within bounds. Called out of progress(). Returns whether anything happened.
   bool run();
@@ -44,7 +44,7 @@ class FrameReader {
   enum class Step { moved, blocked };
   /// Bytes that come without a header between them.
   struct Part {
-    MessageSink* inflow = nullptr;
+    MessageSink* sink = nullptr;
     Arrival* arrival = nullptr; ///< Null: the part is a short message.
     std::size_t left = 0;
   };
@@ -85,7 +85,7 @@ class FrameReader {
 
   std::vector<Connection>& connections_;
   Matcher& matcher_;
-  FrameWriter& outflow_;
+  FrameWriter& writer_;
   const std::uint64_t room_;
   std::uint64_t charged_ = 0; ///< Credit in use: bytes of room_ that were not given back to the sender.
   FlowBytes released_;        ///< Part of charged_ that the sender has to be told of.

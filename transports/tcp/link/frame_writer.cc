@@ -73,7 +73,7 @@ bool FrameWriter::beginNext() {
     beginNotes();
   } else if (SendOperation* urgent = urgent_.popFront()) {
     beginMessage(*urgent);
-  } else if (!queue_.empty() && open_.size() < kMaxAnnounced && (sending_.empty() || !message_was_last_)) {
+  } else if (!queue_.empty() && announced_.size() < kMaxAnnounced && (sending_.empty() || !message_was_last_)) {
     message_was_last_ = true;
     beginMessage(*queue_.popFront());
   } else if (!sending_.empty()) {
@@ -105,12 +105,12 @@ void FrameWriter::beginMessage(SendOperation& operation) {
 void FrameWriter::announce(SendOperation& operation) {
   std::uint64_t eager = std::min<std::uint64_t>(operation.bytes, eager_bytes_);
   if (eager > 0 && !credit_.take(operation.tag, kMessageCost + eager)) eager = 0;
-  const std::uint64_t number = ++announced_;
+  const std::uint64_t number = ++last_number_;
   main_.add(encodeFrame(
       {FrameKind::announce, {operation.tag, operation.bytes, operation.envelope}, static_cast<std::uint32_t>(eager)}));
   operation.hook.cursor = kAnnounced;
   operation.hook.extra = number;
-  Announced& announced = open_[number];
+  Announced& announced = announced_[number];
   announced = {&operation,      number, PieceCursor(operation.pieces), 0, eager,
                operation.bytes, 0,      stripes(operation.bytes)};
   if (eager == 0) {
@@ -269,7 +269,7 @@ void FrameWriter::finishChunk(Chunk& chunk) {
   if (--announced.chunks > 0) return;
   if (announced.operation != nullptr && announced.at < announced.bytes) return;
   if (announced.operation != nullptr) finish(*announced.operation);
-  open_.erase(announced.number);
+  announced_.erase(announced.number);
 }
 
 void FrameWriter::finish(SendOperation& operation) {
@@ -317,7 +317,7 @@ bool FrameWriter::handleCredit(Tag flow, std::uint64_t bytes) {
 void FrameWriter::advance() {
   for (auto at = without_credit_.begin(); at != without_credit_.end();) {
     const auto [flow, number] = *at;
-    Announced& announced = open_.at(number);
+    Announced& announced = announced_.at(number);
     const std::uint64_t eager = std::min<std::uint64_t>(announced.bytes, eager_bytes_);
     if (!credit_.take(flow, kMessageCost + eager)) {
       at = without_credit_.lower_bound({flow + 1, 0});
@@ -336,19 +336,19 @@ void FrameWriter::allow(Announced& announced, std::uint64_t bytes) {
 }
 
 bool FrameWriter::handleGrant(std::uint64_t number) {
-  const auto found = open_.find(number);
-  if (found == open_.end() || found->second.operation == nullptr) return number > 0 && number <= announced_;
+  const auto found = announced_.find(number);
+  if (found == announced_.end() || found->second.operation == nullptr) return number > 0 && number <= last_number_;
   Announced& announced = found->second;
   allow(announced, announced.bytes);
   if (announced.bytes > 0) return true;
   finish(*announced.operation);
-  open_.erase(found);
+  announced_.erase(found);
   return true;
 }
 
 bool FrameWriter::handleDrop(std::uint64_t number) {
-  const auto found = open_.find(number);
-  if (found == open_.end() || found->second.operation == nullptr) return number > 0 && number <= announced_;
+  const auto found = announced_.find(number);
+  if (found == announced_.end() || found->second.operation == nullptr) return number > 0 && number <= last_number_;
   SendOperation& operation = *found->second.operation;
   // Without memory for a copy the message is sent as if the peer had not dropped it.
   if (!withdraw(found->second)) return handleGrant(number);
@@ -368,7 +368,7 @@ bool FrameWriter::cancel(SendOperation& operation) {
       if (!continueAsCopy(main_.chunk, operation)) spoilt_ = true;
       break;
     case kAnnounced: {
-      Announced& announced = open_.at(operation.hook.extra);
+      Announced& announced = announced_.at(operation.hook.extra);
       if (withdraw(announced)) break;
       spoilt_ = true;
       without_credit_.erase({flowOf(operation.tag), announced.number});
@@ -395,7 +395,7 @@ bool FrameWriter::withdraw(Announced& announced) {
   announced.operation = nullptr;
   dequeue(announced);
   if (announced.at < announced.bytes || announced.bytes == 0) say(FrameKind::withdraw, announced.number);
-  if (announced.chunks == 0) open_.erase(announced.number);
+  if (announced.chunks == 0) announced_.erase(announced.number);
   return true;
 }
 
@@ -421,14 +421,14 @@ void FrameWriter::fail(const Status& status) {
   for (auto* list : {&urgent_, &queue_})
     while (SendOperation* operation = list->popFront())
       add(operation);
-  for (auto& [number, announced] : open_)
+  for (auto& [number, announced] : announced_)
     add(announced.operation);
   main_ = {};
   for (auto& lane : lanes_)
     lane.clear();
   sending_.clear();
   striping_.clear();
-  open_.clear();
+  announced_.clear();
   without_credit_.clear();
   while (SendOperation* operation = finished_.popFront()) {
     operation->hook.cursor = kNowhere;

@@ -50,7 +50,7 @@ class FrameWriter {
   /// Whether flush() would write without waiting for the sockets.
   [[nodiscard]] bool hasWork() const {
     return !finished_.empty() || (!main_.isUnderWay() && (!notes_.empty() || !urgent_.empty() || !sending_.empty() ||
-                                                          (!queue_.empty() && open_.size() < kMaxAnnounced)));
+                                                          (!queue_.empty() && announced_.size() < kMaxAnnounced)));
   }
   [[nodiscard]] bool isEmpty() const { return !hasMessages() && notes_.empty() && !connections_[0].hasOutput(); }
   /// Says goodbye, once, if the stream is between two messages and the socket has space; then nothing may be posted.
@@ -134,11 +134,11 @@ class FrameWriter {
   const std::size_t eager_bytes_;
   Credit credit_;
   bool has_room_ = false;
-  OperationList<SendOperation> urgent_;     ///< Not begun yet.
-  OperationList<SendOperation> queue_;      ///< Not begun yet.
-  OperationList<SendOperation> finished_;   ///< flush() will complete them.
-  std::map<std::uint64_t, Announced> open_; ///< By number.
-  std::uint64_t announced_ = 0;
+  OperationList<SendOperation> urgent_;          ///< Not begun yet.
+  OperationList<SendOperation> queue_;           ///< Not begun yet.
+  OperationList<SendOperation> finished_;        ///< flush() will complete them.
+  std::map<std::uint64_t, Announced> announced_; ///< By number.
+  std::uint64_t last_number_ = 0;                ///< Of the message that was announced last.
   /// Flow and number of announced messages of which no byte may be sent.
   std::set<std::pair<Tag, std::uint64_t>> without_credit_;
   /// Messages with bytes for connection 0 that may be sent, in order.

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "platform/host.h"
 #include "platform/socket.h"
 #include "platform/stream.h"
 #include "transports/common/errors.h"
@@ -34,7 +33,7 @@ std::string closedReason(const ConnectionSet& connections, const std::string& re
 
 LinkState Link::state() const {
   if (!refused_.isOk() || matcher_.hasFailed()) return LinkState::failed;
-  return wanted_ && outflow_ ? LinkState::ready : LinkState::connecting;
+  return wanted_ && writer_ ? LinkState::ready : LinkState::connecting;
 }
 
 Status Link::adopt(platform::Stream stream, const Hello& hello, platform::Poller& poller, int via) {
@@ -43,8 +42,8 @@ Status Link::adopt(platform::Stream stream, const Hello& hello, platform::Poller
   Status adopted = connections_.adopt(std::move(stream), hello, poller, via);
   if (!adopted.isOk() || !connections_.isComplete()) return adopted;
   std::vector<Connection>& all = connections_.all();
-  outflow_ = std::make_unique<FrameWriter>(all, eagerBytes(all[0].fd()));
-  intake_ = std::make_unique<FrameReader>(all, matcher_, *outflow_, room_);
+  writer_ = std::make_unique<FrameWriter>(all, eagerBytes(all[0].fd()));
+  reader_ = std::make_unique<FrameReader>(all, matcher_, *writer_, room_);
   all[0].watchReads(true);
   urgent_ = true; // The peer is to be told of the room; and connections that were made first may be lost again.
   return Status::ok();
@@ -52,14 +51,14 @@ Status Link::adopt(platform::Stream stream, const Hello& hello, platform::Poller
 
 void Link::refuse(const Status& why) {
   refused_ = why;
-  outflow_.reset();
-  intake_.reset();
+  writer_.reset();
+  reader_.reset();
   connections_.all().clear();
   matcher_.fail(why);
 }
 
 void Link::cancel(SendOperation& operation) {
-  if (outflow_ && !outflow_->cancel(operation)) doomed_ = true;
+  if (writer_ && !writer_->cancel(operation)) given_up_ = true;
 }
 
 bool Link::run(bool broken) {
@@ -68,28 +67,28 @@ bool Link::run(bool broken) {
   if (ended_ || left_) return drained;
   // Resumable connections find out by reading that they are lost.
   if (connections_.areResumable()) broken = false;
-  if (!intake_) {
+  if (!reader_) {
     // The lost connection waits for the others; its socket must not go on reporting the loss.
     if (connections_.haveRecords())
       for (Connection& connection : connections_.all())
         connection.flush();
-    broken = broken || connections_.any(&Connection::isMalformed);
+    broken = broken || connections_.any<&Connection::isMalformed>();
     if (broken) refuse(peerLostError(peer(), "a connection broke while the others were still being made"));
     return drained || broken;
   }
-  if (connections_.haveRecords()) broken = connections_.any(&Connection::isOver);
+  if (connections_.haveRecords()) broken = connections_.any<&Connection::isOver>();
   // Bytes that have arrived count, whatever became of the connection since.
-  if (broken) intake_->hurry();
+  if (broken) reader_->hurry();
   const std::uint64_t before = connections_.carried();
-  const bool read = intake_->run();
-  const bool written = outflow_->flush();
+  const bool read = reader_->run();
+  const bool written = writer_->flush();
   // Bytes that this end keeps since long ago count when they leave: a slow link takes long for a window of them.
   if (read || written || connections_.carried() != before) {
     ++matcher_.statistics().movements;
     for (Connection& connection : connections_.all())
-      connection.mindPace();
+      connection.updatePace();
   }
-  if (connections_.haveRecords()) broken = connections_.any(&Connection::isOver);
+  if (connections_.haveRecords()) broken = connections_.any<&Connection::isOver>();
   judgeEnd(broken, read);
   // Bytes that have arrived are read first; then no socket reports the rest.
   urgent_ = urgent_ || (connections_.haveRecords() && broken && !ended_);
@@ -97,13 +96,13 @@ bool Link::run(bool broken) {
 }
 
 void Link::judgeEnd(bool broken, bool read) {
-  switch (intake_->end()) {
+  switch (reader_->end()) {
     case FrameReader::End::none:
-      if (connections_.any(&Connection::isMalformed)) {
+      if (connections_.any<&Connection::isMalformed>()) {
         why_ = protocolError(peer(), "bytes that are no record of the TCP protocol");
-      } else if (doomed_ && !doom_.isOk()) {
-        why_ = doom_;
-      } else if (doomed_) {
+      } else if (given_up_ && !why_given_up_.isOk()) {
+        why_ = why_given_up_;
+      } else if (given_up_) {
         why_ =
             peerLostError(peer(), fmt::format("a message to it at {} was cancelled half way", connections_.address()));
       } else if (broken && !read) {
@@ -119,13 +118,13 @@ void Link::judgeEnd(bool broken, bool read) {
       break;
     case FrameReader::End::closed:
       unexplained_ = !connections_.areResumable() && connections_.via() < 0;
-      why_ = peerLostError(peer(), lossReason(closedReason(connections_, intake_->endReason())));
+      why_ = peerLostError(peer(), lossReason(closedReason(connections_, reader_->endReason())));
       break;
     case FrameReader::End::malformed:
-      why_ = protocolError(peer(), intake_->endReason());
+      why_ = protocolError(peer(), reader_->endReason());
       break;
     case FrameReader::End::exhausted:
-      why_ = systemError(peer(), intake_->endReason(), ENOMEM);
+      why_ = systemError(peer(), reader_->endReason(), ENOMEM);
       break;
   }
   ended_ = true;
@@ -147,28 +146,28 @@ Status Link::end() {
     connection.close();
   }
   matcher_.fail(why_);
-  outflow_->fail(why_);
+  writer_->fail(why_);
   return why_;
 }
 
 void Link::giveUp(const Status& why) {
-  if (!intake_) return refuse(why);
-  doom_ = why;
-  doomed_ = true;
+  if (!reader_) return refuse(why);
+  why_given_up_ = why;
+  given_up_ = true;
 }
 
 bool Link::hasWork() const {
-  return matcher_.hasWork() || doomed_ || urgent_ ||
-         (intake_ && !ended_ && (intake_->hasWork() || outflow_->hasWork()));
+  return matcher_.hasWork() || given_up_ || urgent_ ||
+         (reader_ && !ended_ && (reader_->hasWork() || writer_->hasWork()));
 }
 
 bool Link::leave() {
   if (ended_ || left_ || !connections_.haveRecords() || state() != LinkState::ready) return true;
-  outflow_->goodbye();
+  writer_->goodbye();
   // A rank that leaves does not complete the messages that are being sent; it does send what is owed to the peer for a
   // break.
-  if (!outflow_->saysGoodbye()) return !owesResumption();
-  left_ = outflow_->hasSaidGoodbye() && !connections_.any(&Connection::hasUnacknowledged);
+  if (!writer_->saysGoodbye()) return !owesResumption();
+  left_ = writer_->hasSaidGoodbye() && !connections_.any<&Connection::hasUnacknowledged>();
   if (!left_) return false;
   for (Connection& connection : connections_.all())
     connection.close();
@@ -177,7 +176,7 @@ bool Link::leave() {
 
 void Link::beginClose() {
   if (state() != LinkState::ready || left_) return;
-  outflow_->goodbye();
+  writer_->goodbye();
   for (Connection& connection : connections_.all())
     if (!connection.hasOutput()) platform::endWriting(connection.fd());
 }
@@ -189,7 +188,7 @@ bool Link::isDrained() {
     if (connection.hasOutput()) {
       connection.flush();
       // While the security filter held bytes back there was no space for the goodbye.
-      if (!connection.hasOutput() && &connection == &connections_.all()[0] && outflow_) outflow_->goodbye();
+      if (!connection.hasOutput() && &connection == &connections_.all()[0] && writer_) writer_->goodbye();
       if (!connection.hasOutput()) platform::endWriting(connection.fd());
     }
     if (connection.forgetInput() || (!connection.hasOutput() && platform::unacknowledgedBytes(connection.fd()) == 0))
@@ -255,7 +254,7 @@ void Link::resumptionFailed(const std::string& why, PeerLoss how) {
 
 bool Link::owesResumption() const {
   if (ended_ || left_ || state() != LinkState::ready) return false;
-  return connections_.all()[0].isResuming() || connections_.any(&Connection::owesBytes);
+  return connections_.all()[0].isResuming() || connections_.any<&Connection::owesBytes>();
 }
 
 bool Link::hasUndelivered() const {

@@ -3,7 +3,6 @@
 #define GOSS_TRANSPORTS_TCP_LINK_LINK_H_
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,7 +45,7 @@ class Link {
   /// Ends a link that never became ready.
   void refuse(const Status& why);
 
-  bool send(SendOperation& operation) { return outflow_->post(operation); }
+  bool send(SendOperation& operation) { return writer_->post(operation); }
   void cancel(SendOperation& operation);
   void cancel(RecvOperation& operation) { matcher_.cancel(operation); }
   void discard(Tag mask, Tag value) { matcher_.discard(mask, value); }
@@ -87,7 +86,7 @@ class Link {
   [[nodiscard]] bool hasWork() const;
 
   /// Whether nothing is to be written, and messages are read as they come.
-  [[nodiscard]] bool awaitsReading() const { return intake_ && !ended_ && outflow_->isEmpty(); }
+  [[nodiscard]] bool awaitsReading() const { return reader_ && !ended_ && writer_->isEmpty(); }
 
   /// For a link with records, called between its run()s until it returns true: says goodbye, and closes when the peer
   /// has read that. A link that has ended has nothing to wait for.
@@ -107,11 +106,11 @@ class Link {
   const std::size_t room_;
   ConnectionSet connections_;
   bool urgent_ = false; ///< run() must check something.
-  std::unique_ptr<FrameWriter> outflow_;
-  std::unique_ptr<FrameReader> intake_;
+  std::unique_ptr<FrameWriter> writer_;
+  std::unique_ptr<FrameReader> reader_;
   bool wanted_ = false;
-  bool doomed_ = false; ///< The stream cannot go on, or the peer was given up.
-  Status doom_;         ///< Why, when the connections do not tell.
+  bool given_up_ = false; ///< The stream cannot go on, or the peer was given up.
+  Status why_given_up_;   ///< Why, when the connections do not tell.
   bool ended_ = false;
   PeerLoss loss_ = PeerLoss::silent;
   bool unexplained_ = false;

@@ -30,7 +30,7 @@ constexpr std::uint32_t kLostAtLeast = 32;
 /// bbr's maximum is over ten round trips; for fewer than these bbr does not learn the path anew.
 constexpr double kRoundTripsRemembered = 3;
 /// A pace below this part of the advice is too slow.
-constexpr double kHastened = 0.95;
+constexpr double kSlowPace = 0.95;
 /// A rate below this part of the advice counts as far less.
 constexpr double kNearAdvice = 0.85;
 /// Round trips between two attempts to learn the path anew: bbr's startup takes so many.
@@ -69,7 +69,7 @@ std::uint64_t PaceGuard::judge(const platform::BbrState& now) {
 /// The advice, limited by what the user allows.
 std::uint64_t PaceGuard::wanted() const { return users_bound_ > 0 ? std::min(advised_, users_bound_) : advised_; }
 
-bool PaceGuard::lags(const platform::BbrState& now) {
+bool PaceGuard::isTooSlow(const platform::BbrState& now) {
   if (patience_left_ > 0) --patience_left_;
   if (now.seeking || now.unsent_bytes == 0 || now.rate_bytes_per_s >= kNearAdvice * static_cast<double>(wanted()))
     return false;
@@ -91,7 +91,7 @@ void PaceGuard::update(int fd) {
   next_ = platform::roughNow() + std::max(kMinInterval, std::chrono::microseconds(now->round_trip_us));
   if (advised_ > 0) {
     // While the advice limits the pace, bbr sees the advice, not the path.
-    if (lags(*now)) beginAnew(fd);
+    if (isTooSlow(*now)) restart(fd);
     return;
   }
   const std::uint64_t bound = judge(*now);
@@ -101,7 +101,7 @@ void PaceGuard::update(int fd) {
 }
 
 void PaceGuard::advise(int fd, std::uint64_t bytes_per_s) {
-  if (bytes_per_s == advised_) return hasten(fd);
+  if (bytes_per_s == advised_) return restartSlow(fd);
   const bool lifted = bytes_per_s == 0;
   if (advised_ == 0) advised_at_ = platform::roughNow();
   advised_ = bytes_per_s;
@@ -109,29 +109,29 @@ void PaceGuard::advise(int fd, std::uint64_t bytes_per_s) {
   if (fd < 0) return;
   if (lifted) forget(fd);
   apply(fd);
-  hasten(fd);
+  restartSlow(fd);
 }
 
 /// Messages that take less than a round trip teach bbr nothing: it counts their bytes over that round trip, and sends
-/// the next as slowly. While the connection is idle bbr is made to begin anew, with the pace that its window allows and
+/// the next as slowly. While the connection is idle bbr is restarted, with the pace that its window allows and
 /// the advice bounds; in use it may have found out that others use the path too. That also keeps bbr from looking for
 /// the shortest round trip, once in ten seconds, with four packets in flight, in the middle of a message. A rate that
 /// bbr has found is left unchanged.
-bool PaceGuard::beginsAnew(const platform::BbrState& now, std::uint64_t advised) {
-  const bool slow = now.pace_bytes_per_s < kHastened * static_cast<double>(advised);
+bool PaceGuard::shouldRestart(const platform::BbrState& now, std::uint64_t advised) {
+  const bool slow = now.pace_bytes_per_s < kSlowPace * static_cast<double>(advised);
   return now.in_flight_bytes == 0 && (slow || now.seeking) && now.anew_bytes_per_s > now.pace_bytes_per_s;
 }
 
-void PaceGuard::hasten(int fd) {
-  if (fd < 0 || idle_ || advised_ == 0 || platform::roughNow() < next_hastening_) return;
+void PaceGuard::restartSlow(int fd) {
+  if (fd < 0 || idle_ || advised_ == 0 || platform::roughNow() < next_restart_) return;
   const std::optional<platform::BbrState> now = platform::bbrState(fd);
   if (!now) return;
-  next_hastening_ = platform::roughNow() + std::max(kMinInterval, std::chrono::microseconds(now->round_trip_us));
-  if (beginsAnew(*now, wanted())) beginAnew(fd);
+  next_restart_ = platform::roughNow() + std::max(kMinInterval, std::chrono::microseconds(now->round_trip_us));
+  if (shouldRestart(*now, wanted())) restart(fd);
 }
 
 /// The bound is forgotten together with the rates from which it was made.
-void PaceGuard::beginAnew(int fd) {
+void PaceGuard::restart(int fd) {
   platform::relearnPath(fd);
   bounded_at_ = 0;
   bound_ = 0;
@@ -142,7 +142,7 @@ void PaceGuard::beginAnew(int fd) {
 void PaceGuard::forget(int fd) {
   const std::chrono::duration<double> held = platform::roughNow() - advised_at_;
   if (idle_ || held.count() < kRoundTripsRemembered * platform::roundTrip_s(fd)) return;
-  beginAnew(fd);
+  restart(fd);
 }
 
 /// A system that does not pace sends as fast as it can.

@@ -21,14 +21,14 @@ class PaceGuard {
   /// The bound in bytes a second; 0: none. Called with bbr's state once in a round trip.
   std::uint64_t judge(const platform::BbrState& now);
 
-  /// Whether a connection begins anew before a message of a round trip or less, so that it sends as fast as `advised`,
-  /// in bytes a second, or at least faster than now.
-  [[nodiscard]] static bool beginsAnew(const platform::BbrState& now, std::uint64_t advised);
+  /// Whether bbr restarts on an idle connection before a message of a round trip or less, so that it sends as fast as
+  /// `advised`, in bytes a second, or at least faster than now.
+  [[nodiscard]] static bool shouldRestart(const platform::BbrState& now, std::uint64_t advised);
 
   /// Whether bbr is to learn the path anew while it is in use: it has settled for far less than was advised, although
   /// more is to be sent. Losses during startup end it too early, and bbr then takes eight round trips for each quarter
   /// more. Rarely true where learning anew brought nothing before. Called with bbr's state once in a round trip.
-  bool lags(const platform::BbrState& now);
+  bool isTooSlow(const platform::BbrState& now);
 
   /// Reads the system's state and sets the pace, once in a round trip. `fd` is a TCP socket.
   void update(int fd);
@@ -40,8 +40,8 @@ class PaceGuard {
 
  private:
   [[nodiscard]] std::uint64_t wanted() const;
-  void hasten(int fd);
-  void beginAnew(int fd);
+  void restartSlow(int fd);
+  void restart(int fd);
   void apply(int fd) const;
   void forget(int fd);
   [[nodiscard]] bool isFull(const platform::BbrState& now) const;
@@ -52,12 +52,12 @@ class PaceGuard {
   std::uint64_t advised_ = 0;     ///< The sender's; 0: none.
   std::uint64_t users_bound_ = 0; ///< The user's bound; 0: none.
   platform::Clock::time_point advised_at_;
-  double relearnt_at_ = 0; ///< bytes/s that had been measured when bbr learnt the path anew, because it lagged.
+  double relearnt_at_ = 0; ///< bytes/s that had been measured when bbr learnt the path anew, because it was too slow.
   int patience_ = 0;       ///< Round trips until bbr may learn the path anew again.
   int patience_left_ = 0;  ///< Those of patience_ that are left.
   bool idle_ = true;       ///< The connection does not use bbr.
   platform::Clock::time_point next_;
-  platform::Clock::time_point next_hastening_;
+  platform::Clock::time_point next_restart_;
 };
 
 } // namespace goss::transports::tcp

@@ -8,8 +8,8 @@
 
 namespace goss::transports::tcp {
 
-/// Keeps the poller in step with as few system calls as possible. One socket after another may be watched, each until
-/// it is closed. One thread.
+/// Tells the poller what the owner of a socket waits for, with a system call only when that changes. begin() may follow
+/// again when the socket is closed and another one has taken its place. One thread.
 class PollInterest {
  public:
   /// Begins to watch a socket, whose events carry `token`. `poller` outlives this. Errors: resource.
@@ -20,10 +20,11 @@ class PollInterest {
     writes_ = writes;
     return poller.add(fd, reads, writes, token);
   }
-  /// Another socket has taken the place of the one that was watched. Errors: resource.
-  Status beginAgain(int fd, bool reads, bool writes) { return begin(*poller_, token_, fd, reads, writes); }
   /// begin() was called.
   [[nodiscard]] bool hasBegun() const { return poller_ != nullptr; }
+  /// The arguments of begin(), which must have been called.
+  [[nodiscard]] platform::Poller& poller() const { return *poller_; }
+  [[nodiscard]] std::uint64_t token() const { return token_; }
   [[nodiscard]] bool reads() const { return reads_; }
   [[nodiscard]] bool writes() const { return writes_; }
   /// From now on the poller is asked for this. `fd` is the socket that begin() was told of.

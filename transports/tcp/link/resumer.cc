@@ -118,7 +118,7 @@ void Resumer::settle() {
   for (auto& [peer, repair] : repairs_) {
     links.push_back(repair.link);
     for (auto& [index, call] : repair.calls) {
-      if (call->hasFirmAnswer()) repair.ticks_left = 0;
+      if (call->hostHasAccepted()) repair.ticks_left = 0;
       const PeerLoss how = call->foundNobody() ? PeerLoss::ended : PeerLoss::silent;
       if (!call->error().isOk()) repair.link->resumptionFailed(call->error().text(), how);
     }

@@ -128,7 +128,7 @@ bool Dialer::handle(std::uint64_t token) {
     readAnswer(token);
   } else {
     call.connected = true;
-    firm_answer_ = firm_answer_ || isFirm(call.address);
+    host_accepted_ = host_accepted_ || isRefusingHost(call.address);
     greet(token, call);
   }
   return true;
@@ -220,12 +220,12 @@ void Dialer::drop(std::uint64_t token, const std::string& why) {
 }
 
 void Dialer::dropRefused(std::uint64_t token, const std::string& why) {
-  if (!isFirm(calls_.at(token).address)) return drop(token, why);
+  if (!isRefusingHost(calls_.at(token).address)) return drop(token, why);
   failures_[calls_.at(token).address] = why;
   giveUp(why);
 }
 
-bool Dialer::isFirm(std::size_t address) const {
+bool Dialer::isRefusingHost(std::size_t address) const {
   const platform::SocketAddress& called = target_.addresses[address];
   const auto same = [&](const platform::SocketAddress& other) { return other.sameHost(called); };
   return target_.refusing_host && same(*target_.refusing_host) &&

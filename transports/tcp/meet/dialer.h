@@ -68,7 +68,7 @@ class Dialer {
   [[nodiscard]] bool isHeard() const;
   /// Whether the system at refusing_host has accepted a call: the process that listens there lives, though it may be
   /// busy.
-  [[nodiscard]] bool hasFirmAnswer() const { return firm_answer_; }
+  [[nodiscard]] bool hostHasAccepted() const { return host_accepted_; }
   /// Whether the host of the peer says that nobody listens at its port: the peer's process has ended.
   [[nodiscard]] bool foundNobody() const { return found_nobody_; }
   /// Why the dialer gave up, because the deadline passed or the peer refused this rank; ok until then.
@@ -100,8 +100,9 @@ class Dialer {
   /// As drop(), because the other end refuses this rank.
   void dropRefused(std::uint64_t token, const std::string& why);
   /// The system at that address has refused a call.
-  void noteRefusal(std::size_t address) { found_nobody_ = found_nobody_ || isFirm(address); }
-  [[nodiscard]] bool isFirm(std::size_t address) const;
+  void noteRefusal(std::size_t address) { found_nobody_ = found_nobody_ || isRefusingHost(address); }
+  /// Whether the address is the peer's own host's, not a router's.
+  [[nodiscard]] bool isRefusingHost(std::size_t address) const;
   [[nodiscard]] platform::Deadline headStart() const;
   void giveUp(const std::string& why);
 
@@ -122,7 +123,7 @@ class Dialer {
   std::size_t next_address_ = 0;
   bool chosen_ = false; ///< An address has welcomed this rank.
   bool yields_ = false;
-  bool firm_answer_ = false;
+  bool host_accepted_ = false;
   bool found_nobody_ = false;
   std::size_t count_ = 1; ///< Number of connections.
   std::size_t connected_ = 0;

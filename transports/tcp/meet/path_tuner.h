@@ -9,7 +9,7 @@
 
 namespace goss::transports::tcp {
 
-/// What the system does not offer is logged once. One thread.
+/// Sets the congestion control and the pace of sockets, and logs once what the system refuses. One thread.
 class PathTuner {
  public:
   /// Both outlive this.

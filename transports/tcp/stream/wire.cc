@@ -73,7 +73,7 @@ Result<Address> decodeAddress(std::string_view bytes) {
 
 bool isChecked(const Address& one, const Address& other) {
   const Checks stricter = std::max(one.checks, other.checks);
-  return stricter == Checks::all || (stricter == Checks::between_hosts && one.host_identity != other.host_identity);
+  return stricter == Checks::all || (stricter == Checks::betweenHosts && one.host_identity != other.host_identity);
 }
 
 std::string encodeHello(const Hello& hello) {

@@ -39,7 +39,7 @@ inline constexpr std::size_t kMaxRecordBytes = 256 * 1024;
 inline constexpr std::size_t kWindowBytes = std::size_t{32} * 1024 * 1024;
 
 /// On which links a rank wants bytes to be checked for corruption on the network: their records carry checksums.
-enum class Checks : std::uint8_t { none = 0, between_hosts = 1, all = 2 };
+enum class Checks : std::uint8_t { none = 0, betweenHosts = 1, all = 2 };
 
 /// The addresses at which a rank can be called.
 struct Address {
@@ -47,7 +47,7 @@ struct Address {
   /// First the addresses at which a router takes calls for this rank, then those of its host.
   std::vector<platform::SocketAddress> sockets;
   std::size_t advertised = 0; ///< Number of addresses of routers.
-  Checks checks = Checks::between_hosts;
+  Checks checks = Checks::betweenHosts;
 };
 
 /// Whether the link between ranks with these addresses is checked: the stricter setting of the two decides.
