@@ -1,5 +1,5 @@
-/// What codecs have in common whose payload has a fixed layout, so that any tile of it can be encoded and decoded by
-/// itself. A family of codecs gives the layout and two loops.
+/// The base of codecs whose payload has a fixed layout, so that any tile of it can be encoded and decoded by itself. A
+/// codec gives the layout and two loops.
 #ifndef GOSS_COMPRESSORS_COMMON_RANGE_CODEC_H_
 #define GOSS_COMPRESSORS_COMMON_RANGE_CODEC_H_
 
@@ -22,7 +22,7 @@ class RangeCodec : public Codec {
   [[nodiscard]] virtual std::size_t payloadBytes(std::size_t count) const = 0;
   virtual void encodeRange(const EncodeRun& run) const = 0;
   virtual void decodeRange(const DecodeRun& run) const = 0;
-  /// What is wrong with a payload of the right size; an empty text: nothing.
+  /// Says what is wrong with a payload whose size is right; "" when it is valid.
   [[nodiscard]] virtual std::string flawOf(PayloadView payload, std::size_t count) const;
 };
 

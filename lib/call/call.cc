@@ -147,7 +147,7 @@ Status validateCodecs(const Call& call, int size) {
         fmt::format("{}: codec '{}' has a momentum, which all_reduce alone keeps", name, call.codecs->text));
   }
   const bool encodes_sums = schedule::reduces(call.collective) && call.collective != Collective::reduceScatter;
-  const ErrorFeedback& feedback = call.codecs->there.feedback;
+  const ErrorFeedback& feedback = call.codecs->contribution.feedback;
   if (!encodes_sums && feedback.server && !feedback.worker) {
     return invalid(
         fmt::format("{}: codec '{}': nobody encodes a sum here, so at=server would keep nothing; use "
@@ -162,7 +162,7 @@ Status validateCodecs(const Call& call, int size) {
     }
     RunJob trial; // A run of no elements, which refuses what the codec cannot do for so many ranks.
     trial.ranks = size;
-    if (auto run = call.codecs->there.codec->start(trial); !run.isOk()) return run.status();
+    if (auto run = call.codecs->contribution.codec->start(trial); !run.isOk()) return run.status();
   }
   if (call.dtype != GOSS_FLOAT32 && call.dtype != GOSS_FLOAT16 && call.dtype != GOSS_BFLOAT16) {
     return invalid(fmt::format("{}: codec '{}' takes float32, float16 and bfloat16, not {}", name, call.codecs->text,

@@ -15,21 +15,22 @@ namespace {
 /// Number of elements for which the lengths of payloads and values are compared.
 constexpr std::size_t kSampleElems = 1u << 16;
 
-std::shared_ptr<const CodecPair> paired(Compression there, Compression back) {
+std::shared_ptr<const CodecPair> paired(Compression contribution, Compression result) {
   auto pair = std::make_shared<CodecPair>();
-  pair->there = std::move(there);
-  pair->back = std::move(back);
-  pair->text = pair->there.spec == pair->back.spec ? pair->there.spec
-                                                   : fmt::format("{}', back '{}", pair->there.spec, pair->back.spec);
+  pair->contribution = std::move(contribution);
+  pair->result = std::move(result);
+  pair->text = pair->contribution.spec == pair->result.spec
+                   ? pair->contribution.spec
+                   : fmt::format("{}', back '{}", pair->contribution.spec, pair->result.spec);
   pair->hash = XXH64(pair->text.data(), pair->text.size(), 0);
   return pair;
 }
 
 /// Refuses combinations that would be accepted and then have no effect.
-Status checkPair(const Compression& there, const Compression& back) {
+Status checkPair(const Compression& contribution, const Compression& result) {
   const auto invalid = [](std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); };
-  const bool differ = there.spec != back.spec;
-  for (const Compression* one : {&there, &back}) {
+  const bool differ = contribution.spec != result.spec;
+  for (const Compression* one : {&contribution, &result}) {
     if (!one->codec->traits().multi_phase) continue;
     if (differ) {
       return invalid(
@@ -42,21 +43,21 @@ Status checkPair(const Compression& there, const Compression& back) {
                       one->spec));
     }
   }
-  if (differ && (there.feedback.momentum != 0 || back.feedback.momentum != 0)) {
+  if (differ && (contribution.feedback.momentum != 0 || result.feedback.momentum != 0)) {
     return invalid(
         fmt::format("codec '{}', return_codec '{}': a momentum is part of what a rank sends, and such payloads are "
                     "gathered as they are: leave return_codec out",
-                    there.spec, back.spec));
+                    contribution.spec, result.spec));
   }
-  if (differ && there.feedback.server && !there.feedback.worker) {
+  if (differ && contribution.feedback.server && !contribution.feedback.worker) {
     return invalid(
         fmt::format("codec '{}' encodes contributions only, since return_codec is '{}': at=server would "
                     "keep nothing; use at=worker",
-                    there.spec, back.spec));
+                    contribution.spec, result.spec));
   }
-  if (differ && back.feedback.worker && !back.feedback.server) {
-    return invalid(
-        fmt::format("return_codec '{}' encodes results only: at=worker would keep nothing; use at=server", back.spec));
+  if (differ && result.feedback.worker && !result.feedback.server) {
+    return invalid(fmt::format("return_codec '{}' encodes results only: at=worker would keep nothing; use at=server",
+                               result.spec));
   }
   return Status::ok();
 }
@@ -69,7 +70,8 @@ std::shared_ptr<const CodecPair> CodecPair::of(std::shared_ptr<const Codec> code
 }
 
 bool CodecPair::feedback() const {
-  return there.feedback.worker || there.feedback.server || back.feedback.worker || back.feedback.server;
+  return contribution.feedback.worker || contribution.feedback.server || result.feedback.worker ||
+         result.feedback.server;
 }
 
 bool CodecPair::mayRequantize() const {
@@ -77,30 +79,31 @@ bool CodecPair::mayRequantize() const {
     const CodecTraits traits = compression.codec->traits();
     return traits.additive || traits.lossless;
   };
-  return harmless(there) && harmless(back) && !feedback(); // No feedback could keep what a sum loses on its way.
+  return harmless(contribution) && harmless(result) &&
+         !feedback(); // No feedback could keep what a sum loses on its way.
 }
 
 bool CodecPair::addsPayloads(int ranks) const {
-  if (!there.codec->traits().additive || there.codec->spec() != back.codec->spec()) return false;
+  if (!contribution.codec->traits().additive || contribution.codec->spec() != result.codec->spec()) return false;
   // Words of floats narrower than 32 bits do not grow with the number of ranks: each addition rounds. One decoding of
   // all payloads loses less.
-  const std::uint32_t bits = there.codec->sumBits(static_cast<std::uint32_t>(ranks));
-  return bits == 32 || (bits > 0 && bits != there.codec->sumBits(1));
+  const std::uint32_t bits = contribution.codec->sumBits(static_cast<std::uint32_t>(ranks));
+  return bits == 32 || (bits > 0 && bits != contribution.codec->sumBits(1));
 }
 
 std::uint64_t CodecPair::alignElems() const {
-  const std::uint64_t first = there.codec->traits().block;
-  const std::uint64_t second = back.codec->traits().block;
+  const std::uint64_t first = contribution.codec->traits().block;
+  const std::uint64_t second = result.codec->traits().block;
   if (first == 0 || second == 0) return std::max(first, second);
   return std::lcm(first, second);
 }
 
 std::size_t CodecPair::maxBytes(std::size_t elems) const {
-  return std::max(there.codec->maxBytes(elems), back.codec->maxBytes(elems));
+  return std::max(contribution.codec->maxBytes(elems), result.codec->maxBytes(elems));
 }
 
 std::size_t CodecPair::scratchBytes(std::size_t elems) const {
-  return std::max(there.codec->scratchBytes(elems), back.codec->scratchBytes(elems));
+  return std::max(contribution.codec->scratchBytes(elems), result.codec->scratchBytes(elems));
 }
 
 schedule::CodecPrice CodecPair::price(std::uint64_t element_bytes) const {
@@ -109,13 +112,14 @@ schedule::CodecPrice CodecPair::price(std::uint64_t element_bytes) const {
   // each payload.
   constexpr double kDenseEncode = 4e9, kDenseDecode = 8e9, kDenseAdd = 8e9;
   constexpr double kSparseEncode = 4e9, kSparseDecode = 8e9, kSparseAdd = 100e9;
-  const bool sparse = there.codec->traits().sparse;
+  const bool sparse = contribution.codec->traits().sparse;
   schedule::CodecPrice price;
-  const double bytes = static_cast<double>(there.codec->maxBytes(kSampleElems) + back.codec->maxBytes(kSampleElems));
+  const double bytes =
+      static_cast<double>(contribution.codec->maxBytes(kSampleElems) + result.codec->maxBytes(kSampleElems));
   price.payload_ratio = bytes / 2 / static_cast<double>(kSampleElems * element_bytes);
   price.encode_bytes_per_s = sparse ? kSparseEncode : kDenseEncode;
   price.decode_bytes_per_s = sparse ? kSparseDecode : kDenseDecode;
-  price.add_bytes_per_s = sparse && !there.codec->traits().shared_random ? kSparseAdd : kDenseAdd;
+  price.add_bytes_per_s = sparse && !contribution.codec->traits().shared_random ? kSparseAdd : kDenseAdd;
   return price;
 }
 
@@ -144,13 +148,13 @@ Status CodecRegistry::add(const std::string& name, std::shared_ptr<const Codec> 
   return Status::ok();
 }
 
-Result<std::shared_ptr<const CodecPair>> CodecRegistry::find(std::string_view there, std::string_view back) {
-  const std::string key = fmt::format("{}\n{}", there, back);
+Result<std::shared_ptr<const CodecPair>> CodecRegistry::find(std::string_view contribution, std::string_view result) {
+  const std::string key = fmt::format("{}\n{}", contribution, result);
   const std::lock_guard lock(mutex_);
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
-  Result<Compression> first = make(there);
+  Result<Compression> first = make(contribution);
   if (!first.isOk()) return first.status();
-  Result<Compression> second = make(back.empty() ? there : back);
+  Result<Compression> second = make(result.empty() ? contribution : result);
   if (!second.isOk()) return second.status();
   if (Status status = checkPair(first.value(), second.value()); !status.isOk()) return status;
   auto pair = paired(first.take(), second.take());

@@ -17,9 +17,9 @@ namespace goss {
 
 /// The codecs of the two halves of a collective. Immutable and shared by all calls that name them.
 struct CodecPair {
-  Compression there; ///< Codec of contributions to sums, and of everything in collectives without sums.
-  Compression back;  ///< Codec of results.
-  std::string text;  ///< Both specs in canonical form.
+  Compression contribution; ///< Codec of contributions to sums, and of everything in collectives without sums.
+  Compression result;       ///< Codec of results.
+  std::string text;         ///< Both specs in canonical form.
   std::uint64_t hash = 0;
 
   /// One codec both ways, without feedback, under its own spec.
@@ -30,9 +30,9 @@ struct CodecPair {
   [[nodiscard]] bool feedback() const;
   /// Whether each rank's contribution must be encoded, also that to its own shard, and sums must not be: true for
   /// codecs with a momentum, which is part of the encoded vector. Then payloads are gathered.
-  [[nodiscard]] bool gathers() const { return there.feedback.momentum != 0; }
-  /// Whether the codec works in phases of its own (execution/multi_phase_operation.h).
-  [[nodiscard]] bool multiPhase() const { return there.codec->traits().multi_phase; }
+  [[nodiscard]] bool gathers() const { return contribution.feedback.momentum != 0; }
+  /// Whether the codec works in phases of its own (runner/multi_phase_operation.h).
+  [[nodiscard]] bool multiPhase() const { return contribution.codec->traits().multi_phase; }
   /// Whether sums may be encoded again at every hop without a loss that grows: then any algorithm is legal.
   [[nodiscard]] bool mayRequantize() const;
   /// Whether the codec adds payloads of so many ranks without loss, so that sums need no decoding.
@@ -48,9 +48,9 @@ struct CodecPair {
 /// Finds codecs by name. Thread-safe.
 class CodecRegistry {
  public:
-  /// The pair of codecs. `back` empty: the same as `there`. Errors: invalidArgument naming what is wrong with a spec,
-  /// or with the combination.
-  Result<std::shared_ptr<const CodecPair>> find(std::string_view there, std::string_view back);
+  /// The pair of codecs. `result` empty: the same as `contribution`. Errors: invalidArgument naming what is wrong with
+  /// a spec, or with the combination.
+  Result<std::shared_ptr<const CodecPair>> find(std::string_view contribution, std::string_view result);
   /// Adds a codec of the program's own, which find() then accepts as `name`, alone or with "+ef". Errors:
   /// invalidArgument for a name that is taken or malformed.
   Status add(const std::string& name, std::shared_ptr<const Codec> codec);

@@ -165,7 +165,7 @@ goss_status goss_comm_error(goss_comm_t comm, goss_status* status, const char** 
   return guarded("goss_comm_error", [&] {
     Status checked = checkComm("goss_comm_error", comm, comm);
     // The communicator keeps its first failure, and the text with it.
-    if (checked.isOk()) tell(comm->communicator->failure(), status, text);
+    if (checked.isOk()) tell(comm->communicator->asyncError(), status, text);
     return checked;
   });
 }

@@ -30,7 +30,7 @@ goss_status goss_codec_state_export(goss_comm_t comm, void** bytes, size_t* size
       return invalid("goss_codec_state_export: bytes and size must not be NULL");
     }
     auto lock = comm->communicator->engine().enter();
-    if (const Status& failure = comm->communicator->operations().failure(); !failure.isOk()) return failure;
+    if (const Status& failure = comm->communicator->operations().asyncError(); !failure.isOk()) return failure;
     const std::string state = comm->communicator->references().exportAll();
     void* copy = copyForCaller(state);
     if (copy == nullptr) return Status::error(GOSS_ERR_RESOURCE, "goss_codec_state_export: out of memory");
@@ -57,7 +57,7 @@ goss_status goss_codec_state_read(goss_comm_t comm, uint64_t tensor, float* valu
     if (tensor == 0)
       return invalid("goss_codec_state_read: tensor 0 keeps nothing; give the one of goss_options.tensor");
     auto lock = comm->communicator->engine().enter();
-    if (const Status& failure = comm->communicator->operations().failure(); !failure.isOk()) return failure;
+    if (const Status& failure = comm->communicator->operations().asyncError(); !failure.isOk()) return failure;
     if (goss::holdsTensorOnLoop(comm->communicator->operations(), tensor)) return pending("goss_codec_state_read");
     comm->communicator->references().read({tensor, goss::ReferenceRole::worker, 0}, 0, {values, count});
     return Status::ok();

@@ -104,7 +104,7 @@ Result<std::shared_ptr<const Codec>> boundaryCodec(goss_comm_t comm, const char*
     return invalid(
         fmt::format("goss_pipeline_codec_create: '{}' keeps feedback, which boundaries have no place for", spec));
   }
-  return found.value()->there.codec;
+  return found.value()->contribution.codec;
 }
 
 std::string toJson(const pipeline::Simulation& simulation, const pipeline::CheckReport& report) {

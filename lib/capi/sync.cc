@@ -76,7 +76,7 @@ goss_status goss_sync_create(goss_comm_t comm, const char* spec, goss_sync_t* sy
     const auto codec = [comm](std::string_view name) -> Result<goss::Compression> {
       const auto found = comm->communicator->world().codecs().find(name, {});
       if (!found.isOk()) return found.status();
-      return found.value()->there;
+      return found.value()->contribution;
     };
     Result<std::unique_ptr<Synchronizer>> made = Synchronizer::create(comm, spec, codec);
     if (!made.isOk()) return made.status();

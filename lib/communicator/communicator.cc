@@ -9,7 +9,7 @@
 
 namespace goss {
 
-using Origin = CommunicatorFailure::Origin;
+using Origin = FailurePropagator::Origin;
 
 Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, std::vector<int> ranks)
     : world_(std::move(world)),
@@ -24,19 +24,21 @@ Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, 
       detector_(peers_, operations_,
                 {std::chrono::milliseconds(world_->config().silence_ms),
                  [this](int world_rank) GOSS_ON_LOOP { return world_->isSeenToRun(world_rank); }}),
-      failing_(peers_, operations_, world_->log(),
-               [this](int except) GOSS_ON_LOOP { world_->flushControlOnLoop(except); }),
-      mismatches_(peers_, operations_, failing_),
-      shrink_(peers_, operations_, failing_, world_->log(),
+      propagator_(peers_, operations_, world_->log(),
+                  [this](int except) GOSS_ON_LOOP { world_->flushControlOnLoop(except); }),
+      mismatches_(peers_, operations_, propagator_),
+      shrink_(peers_, operations_, propagator_, world_->log(),
               [this](std::uint32_t wanted, unsigned raised)
                   GOSS_ON_LOOP { return world_->contextsOnLoop().reserve(wanted, context_, raised); }),
-      collectives_({group_, context_, default_timeout_ms_, engine_, mesh_, operations_, boards_.get(), references_,
-                    failing_, mismatches_},
-                   makePlanner()),
-      messages_({group_, context_, default_timeout_ms_, engine_, mesh_, operations_}),
+      collectives_({environment(), boards_.get(), references_, propagator_, mismatches_}, makePlanner()),
+      messages_(environment()),
       requests_(operations_, messages_, collectives_) {
   auto lock = engine().enter();
   world_->registerOnLoop(context_, group_, *this);
+}
+
+OperationEnvironment Communicator::environment() {
+  return {group_, context_, default_timeout_ms_, engine_, mesh_, operations_};
 }
 
 Planner Communicator::makePlanner() const {
@@ -49,9 +51,9 @@ Planner Communicator::makePlanner() const {
 
 Communicator::~Communicator() {
   auto lock = engine().enter();
-  failing_.fail(Status::error(GOSS_ERR_ABORTED, "the communicator was destroyed while the operation was pending",
-                              ErrorScope::communicator),
-                Origin::destroyed);
+  propagator_.fail(Status::error(GOSS_ERR_ABORTED, "the communicator was destroyed while the operation was pending",
+                                 ErrorScope::communicator),
+                   Origin::destroyed);
   operations_.blockedCalls().close(lock);
   operations_.freeHandedOut();
   world_->unregisterOnLoop(context_, shrink_.agreement().goesOn());
@@ -64,9 +66,9 @@ std::string Communicator::transportName(int rank) const {
 
 void Communicator::abort(const std::string& reason) {
   auto lock = engine().enter();
-  failing_.fail(Status::error(GOSS_ERR_ABORTED, fmt::format("rank {} aborted the communicator: {}", rank(), reason),
-                              ErrorScope::communicator, group_.worldRank(rank())),
-                Origin::here);
+  propagator_.fail(Status::error(GOSS_ERR_ABORTED, fmt::format("rank {} aborted the communicator: {}", rank(), reason),
+                                 ErrorScope::communicator, group_.worldRank(rank())),
+                   Origin::here);
   engine().notify(lock);
 }
 
@@ -84,9 +86,9 @@ Result<int> Communicator::eventFd() {
   return operations_.eventFd();
 }
 
-Status Communicator::failure() {
+Status Communicator::asyncError() {
   auto lock = engine().enter();
-  return operations_.failure();
+  return operations_.asyncError();
 }
 
 goss_counters Communicator::counters() {
@@ -101,7 +103,7 @@ void Communicator::expired(Operation& operation) {
   if (operation.failsAlone()) {
     operations_.failAloneOnLoop(operation, status);
   } else {
-    failing_.fail(status, Origin::here);
+    propagator_.fail(status, Origin::here);
   }
 }
 
@@ -112,23 +114,23 @@ void Communicator::startUnposted(Operation& operation) { messages().startUnposte
 void Communicator::handlePeerLost(int rank, const Status& status, bool departed) {
   shrink_.agreement().accuse(rank);
   if (departed) return;
-  failing_.fail(Status::error(GOSS_ERR_PEER_LOST, fmt::format("{} was lost: {}", group_.nameOf(rank), status.text()),
-                              ErrorScope::communicator, group_.worldRank(rank)),
-                Origin::here);
+  propagator_.fail(Status::error(GOSS_ERR_PEER_LOST, fmt::format("{} was lost: {}", group_.nameOf(rank), status.text()),
+                                 ErrorScope::communicator, group_.worldRank(rank)),
+                   Origin::here);
 }
 
 void Communicator::handleControl(int rank, const ControlMessage& message) {
   detector_.heard(rank, message);
   switch (message.type) {
     case ControlMessage::Type::abort:
-      failing_.fail(Status::error(static_cast<ErrorKind>(message.kind == 0 ? GOSS_ERR_ABORTED : message.kind),
-                                  message.text, ErrorScope::communicator, message.culprit),
-                    Origin::elsewhere);
+      propagator_.fail(Status::error(static_cast<ErrorKind>(message.kind == 0 ? GOSS_ERR_ABORTED : message.kind),
+                                     message.text, ErrorScope::communicator, message.culprit),
+                       Origin::elsewhere);
       break;
     case ControlMessage::Type::probe:
       // The abort has not reached a rank that probes for a failed communicator, or it waits for us to shrink it.
-      if (!operations_.failure().isOk()) {
-        failing_.tell(rank);
+      if (!operations_.asyncError().isOk()) {
+        propagator_.tell(rank);
       } else if (!mismatches_.checkProbe(rank, message)) {
         break;
       }

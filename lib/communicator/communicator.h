@@ -10,10 +10,10 @@
 #include "boards/board_channel.h"
 #include "communicator/requests.h"
 #include "engine/engine.h"
+#include "engine/operation_environment.h"
 #include "engine/operation_table.h"
-#include "execution/collective_runner.h"
-#include "health/communicator_failure.h"
 #include "health/failure_detector.h"
+#include "health/failure_propagator.h"
 #include "health/mismatch_finder.h"
 #include "health/peers.h"
 #include "health/shrink_call.h"
@@ -22,6 +22,7 @@
 #include "messages/messenger.h"
 #include "platform/fork.h"
 #include "platform/thread_safety.h"
+#include "runner/collective_runner.h"
 #include "state/reference_store.h"
 #include "world/communicator_events.h"
 
@@ -33,6 +34,7 @@ class World;
 ///
 /// Once an operation has failed in a way that leaves the ranks out of step, the communicator has failed: every pending
 /// and later operation gets the first error, here and (through an abort message) on all other ranks.
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): it is final
 class Communicator final : private OperationHost, private CommunicatorEvents {
  public:
   /// `ranks`: world rank of each rank of the communicator, this process's among them.
@@ -73,7 +75,7 @@ class Communicator final : private OperationHost, private CommunicatorEvents {
   /// As goss_comm_event_fd.
   Result<int> eventFd();
   /// Ok while the communicator has not failed.
-  [[nodiscard]] Status failure();
+  [[nodiscard]] Status asyncError();
   void abort(const std::string& reason);
   [[nodiscard]] goss_counters counters();
   /// Collective over the remaining ranks: as goss_comm_shrink.
@@ -87,6 +89,7 @@ class Communicator final : private OperationHost, private CommunicatorEvents {
   void startUnposted(Operation& operation) GOSS_ON_LOOP override;
   void handleControl(int rank, const ControlMessage& message) GOSS_ON_LOOP override;
   void handlePeerLost(int rank, const Status& status, bool departed) GOSS_ON_LOOP override;
+  [[nodiscard]] OperationEnvironment environment();
   [[nodiscard]] Planner makePlanner() const;
 
   const std::shared_ptr<World> world_;
@@ -103,7 +106,7 @@ class Communicator final : private OperationHost, private CommunicatorEvents {
   OperationTable operations_;
   const Peers peers_;
   FailureDetector detector_;
-  CommunicatorFailure failing_;
+  FailurePropagator propagator_;
   MismatchFinder mismatches_;
   ShrinkCalls shrink_;
   CollectiveRunner collectives_;

@@ -5,11 +5,11 @@
 #include <span>
 
 #include "engine/operation_table.h"
-#include "execution/collective_runner.h"
 #include "gossamer/gossamer.h"
 #include "gossamer/status.h"
 #include "messages/messenger.h"
 #include "platform/thread_safety.h"
+#include "runner/collective_runner.h"
 
 namespace goss {
 

@@ -104,7 +104,7 @@ class Engine {
 
   void activateOnLoop(Operation& operation) GOSS_ON_LOOP;
   void deactivateOnLoop(Operation& operation) GOSS_ON_LOOP;
-  /// What is active; operations enter and leave by activateOnLoop() and deactivateOnLoop() alone.
+  /// The operations that have started and not ended. Only activateOnLoop() and deactivateOnLoop() add and remove them.
   [[nodiscard]] ActiveOperations& active() GOSS_ON_LOOP { return active_; }
   /// Whether no operation is active and no thread drives: an operation that completes at once need not go through the
   /// loop.

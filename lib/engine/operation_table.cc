@@ -23,7 +23,7 @@ OperationTable::OperationTable(Engine& engine, OperationHost& host)
 }
 
 Status OperationTable::startOnLoop(Operation& operation) {
-  if (!failure_.isOk() && !operation.outlivesFailure()) return failure_;
+  if (!async_error_.isOk() && !operation.outlivesFailure()) return async_error_;
   const bool alone = operation.failsAlone();
   if (!alone) {
     if (Status status = operation.mayStartOnLoop(); !status.isOk()) return status;
@@ -136,7 +136,7 @@ Result<int> OperationTable::eventFd() {
     auto made = CompletionSignal::create();
     if (!made.isOk()) return made.status();
     signal_ = made.take();
-    if (!failure_.isOk()) signal_->stayRaised();
+    if (!async_error_.isOk()) signal_->stayRaised();
   }
   return signal_->fd();
 }

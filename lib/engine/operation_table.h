@@ -69,7 +69,7 @@ class OperationTable {
   /// Whether operations that start now raise the descriptor: eventFd() was called.
   [[nodiscard]] bool signals() const GOSS_ON_LOOP { return signal_ != nullptr; }
   /// The communicator has failed: the descriptor stays readable.
-  void signalFailure() GOSS_ON_LOOP {
+  void signalError() GOSS_ON_LOOP {
     if (signal_ != nullptr) signal_->stayRaised();
   }
   /// The caller has collected the completion of `operation`, which signals, or there will be none.
@@ -78,8 +78,8 @@ class OperationTable {
   [[nodiscard]] Engine& engine() const { return engine_; }
   [[nodiscard]] OperationHost& host() const { return host_; }
   /// Why the communicator has failed; ok while it has not.
-  [[nodiscard]] const Status& failure() const GOSS_ON_LOOP { return failure_; }
-  void setFailure(const Status& failure) GOSS_ON_LOOP { failure_ = failure; }
+  [[nodiscard]] const Status& asyncError() const GOSS_ON_LOOP { return async_error_; }
+  void setAsyncError(const Status& error) GOSS_ON_LOOP { async_error_ = error; }
   /// The threads that block in calls of the communicator.
   [[nodiscard]] BlockedCalls& blockedCalls() GOSS_ON_LOOP { return blocked_calls_; }
   /// The collectives so far.
@@ -98,7 +98,7 @@ class OperationTable {
   Engine& engine_;
   OperationHost& host_;
   BlockedCalls blocked_calls_ GOSS_GUARDED;
-  Status failure_ GOSS_GUARDED;
+  Status async_error_ GOSS_GUARDED;
   History history_ GOSS_GUARDED;
   goss_counters counters_ GOSS_GUARDED{};
   SampledDuration message_time_ GOSS_GUARDED;

@@ -114,7 +114,7 @@ Status CodecWork::encodeOnly(CodecStep& step) {
 Result<std::size_t> CodecWork::addPayloads(std::uint64_t elems, PayloadView first, PayloadView second,
                                            std::span<std::byte> into) {
   if (into.data() != first.data()) kernels::copy(into.data(), first.data(), first.size());
-  if (Status status = codecs_->there.codec->addPayload(second, elems, into.first(first.size())); !status.isOk())
+  if (Status status = codecs_->contribution.codec->addPayload(second, elems, into.first(first.size())); !status.isOk())
     return status;
   return first.size();
 }
@@ -125,7 +125,7 @@ Status CodecWork::merge(CodecStep& step, std::span<float> values) {
   MergeJob job;
   job.payloads = step.payloads;
   if (!step.payloads.empty() && step.payloads_are_results != step.out_is_result &&
-      codecs_->there.codec->spec() != codecs_->back.codec->spec()) {
+      codecs_->contribution.codec->spec() != codecs_->result.codec->spec()) {
     if (Status status = add(step, values, false); !status.isOk()) return status;
     job.payloads = {};
   }

@@ -45,7 +45,9 @@ class CodecWork {
 
  private:
   void reserve(std::uint64_t elems);
-  [[nodiscard]] const Compression& compressionOf(bool result) const { return result ? codecs_->back : codecs_->there; }
+  [[nodiscard]] const Compression& compressionOf(bool result) const {
+    return result ? codecs_->result : codecs_->contribution;
+  }
   [[nodiscard]] float* valuesFor(std::byte* target);
   void load(const CodecStep& step, float* values) const;
   void store(const CodecStep& step, const float* values) const;

@@ -37,7 +37,7 @@ bool Run::keepsFeedback(const Step& step) const {
   const std::span<const Slot> sources = context_.schedule->slotsOf(step.sources);
   const bool own = sources.size() == 1 && sources[0].space != Space::payload;
   const CodecPair& codecs = *context_.call->codecs;
-  return step.finishes ? codecs.back.feedback.server : own && codecs.there.feedback.worker;
+  return step.finishes ? codecs.result.feedback.server : own && codecs.contribution.feedback.worker;
 }
 
 std::uint32_t Run::keptEncodings(bool of_sum) const {
@@ -70,7 +70,7 @@ Result<KeptFeedback> Run::feedbackOf(const Step& step, std::uint64_t first_eleme
   place.range = {first_element, elems};
   place.server = step.finishes;
   place.draw = context_.draw;
-  const ErrorFeedback& feedback = (step.finishes ? call.codecs->back : call.codecs->there).feedback;
+  const ErrorFeedback& feedback = (step.finishes ? call.codecs->result : call.codecs->contribution).feedback;
   return openFeedback(environment_.references, feedback, place);
 }
 

@@ -12,13 +12,13 @@
 #include "boards/board_price.h"
 #include "builtins/builtins.h"
 #include "call/codec_pair.h"
-#include "execution/multi_phase_operation.h"
-#include "execution/prepared_payload.h"
 #include "planner/oversubscription.h"
 #include "planner/planner.h"
 #include "planner/processor_share.h"
 #include "planner/setting_file.h"
 #include "platform/host.h"
+#include "runner/multi_phase_operation.h"
+#include "runner/prepared_payload.h"
 #include "schedule/compress.h"
 #include "schedule/contract.h"
 
@@ -314,7 +314,7 @@ Result<std::string> explainPhases(const Surroundings& around, const Catalogue& c
                                      asked.bytes, kMaxPhasedBytes));
   }
   PhaseExplainer explainer(around, catalogue, asked);
-  const Status status = forEachPhase(codecs.there, asked.bytes / sizeof(float), ranks,
+  const Status status = forEachPhase(codecs.contribution, asked.bytes / sizeof(float), ranks,
                                      [&](const Phase& phase) { return explainer.add(phase); });
   if (!status.isOk()) return status;
   nlohmann::ordered_json json = headOf(asked, ranks);

@@ -77,7 +77,7 @@ bool FailureDetector::giveUpIfSilent(int rank, TimePoint now) {
 void FailureDetector::reply(int rank) const {
   ControlMessage reply = peers_.message(ControlMessage::Type::reply);
   reply.operation = operations_.history().next();
-  const int waiting_for = operations_.failure().isOk() ? waitingFor() : -1;
+  const int waiting_for = operations_.asyncError().isOk() ? waitingFor() : -1;
   if (waiting_for >= 0) reply.culprit = peers_.group.worldRank(waiting_for);
   peers_.send(rank, reply);
 }

@@ -11,7 +11,7 @@ namespace goss {
 
 namespace {
 
-using Origin = CommunicatorFailure::Origin;
+using Origin = FailurePropagator::Origin;
 
 /// A rank that is asked for an earlier call answers at once, unless it is stopped or overloaded.
 constexpr std::chrono::seconds kLongestDoubt(5);
@@ -19,19 +19,19 @@ constexpr std::chrono::seconds kLongestDoubt(5);
 } // namespace
 
 void MismatchFinder::disagree(Operation& operation, int rank, const Envelope& theirs) {
-  if (!operations_.failure().isOk()) return; // It ends with that.
+  if (!operations_.asyncError().isOk()) return; // It ends with that.
   const Envelope& ours = *operation.envelope();
   if (Signature::decode(theirs).history == Signature::decode(ours).history)
-    return failure_.fail(mismatch(operation.sequence, rank, theirs, ours), Origin::here);
-  if (!failure_.expected().isOk()) return; // Somebody has been asked.
+    return propagator_.fail(mismatch(operation.sequence, rank, theirs, ours), Origin::here);
+  if (!propagator_.expected().isOk()) return; // Somebody has been asked.
   const int peer = peers_.group.worldRank(rank);
-  failure_.expect(
+  propagator_.expect(
       Status::error(GOSS_ERR_MISMATCH,
                     fmt::format("an operation before operation {} does not match: rank {} called it differently "
                                 "from rank {}, and does not say what it called",
                                 operation.sequence, rank, peers_.group.rank()),
                     ErrorScope::communicator, peer));
-  if (!peers_.mesh.linkStatus(peer).isOk()) return failure_.fail(failure_.expected(), Origin::here);
+  if (!peers_.mesh.linkStatus(peer).isOk()) return propagator_.fail(propagator_.expected(), Origin::here);
   operation.endBefore(std::chrono::steady_clock::now() + kLongestDoubt);
   tellHistory(rank);
 }
@@ -53,32 +53,33 @@ bool MismatchFinder::checkProbe(int rank, const ControlMessage& probe) {
   if (theirs.history != ours.history) {
     tellHistory(rank); // It finds out which call it was.
   } else if (ours.kind == Signature::Kind::collective && !(theirs == ours)) {
-    failure_.fail(mismatch(probe.operation, rank, probe.signature, own), Origin::here);
+    propagator_.fail(mismatch(probe.operation, rank, probe.signature, own), Origin::here);
     return false;
   }
   return true;
 }
 
 void MismatchFinder::handle(int rank, const ControlMessage& message) {
-  if (!operations_.failure().isOk()) return failure_.tell(rank); // Perhaps it is the same mismatch.
+  if (!operations_.asyncError().isOk()) return propagator_.tell(rank); // Perhaps it is the same mismatch.
   const History& ours = operations_.history();
   const std::optional<History> theirs = History::decode(message.operation, message.text);
   const bool has_left = message.text.empty();
   const std::optional<std::uint64_t> number =
       theirs.has_value() && !has_left ? ours.firstDifference(*theirs) : std::nullopt;
   if (!number.has_value()) {
-    if (!failure_.expected().isOk()) failure_.fail(failure_.expected(), Origin::here);
+    if (!propagator_.expected().isOk()) propagator_.fail(propagator_.expected(), Origin::here);
     return;
   }
   if (ours.holds(*number) && theirs->holds(*number))
-    return failure_.fail(mismatch(*number, rank, theirs->at(*number), ours.at(*number)), Origin::here);
-  failure_.fail(Status::error(GOSS_ERR_MISMATCH,
-                              fmt::format("operation {} or an earlier one does not match: rank {} called it "
-                                          "differently from rank {}; it is more than {} operations ago, and no longer "
-                                          "known",
-                                          *number, rank, peers_.group.rank(), History::kKept),
-                              ErrorScope::communicator, peers_.group.worldRank(rank)),
-                Origin::here);
+    return propagator_.fail(mismatch(*number, rank, theirs->at(*number), ours.at(*number)), Origin::here);
+  propagator_.fail(
+      Status::error(GOSS_ERR_MISMATCH,
+                    fmt::format("operation {} or an earlier one does not match: rank {} called it "
+                                "differently from rank {}; it is more than {} operations ago, and no longer "
+                                "known",
+                                *number, rank, peers_.group.rank(), History::kKept),
+                    ErrorScope::communicator, peers_.group.worldRank(rank)),
+      Origin::here);
 }
 
 std::string MismatchFinder::describeOwn(const Signature& ours) const {

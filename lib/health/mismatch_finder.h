@@ -11,7 +11,7 @@
 #include "call/signature.h"
 #include "engine/operation_table.h"
 #include "gossamer/status.h"
-#include "health/communicator_failure.h"
+#include "health/failure_propagator.h"
 #include "health/peers.h"
 #include "platform/thread_safety.h"
 
@@ -25,8 +25,8 @@ namespace goss {
 class MismatchFinder {
  public:
   /// The arguments outlive it.
-  MismatchFinder(const Peers& peers, OperationTable& operations, CommunicatorFailure& failure)
-      : peers_(peers), operations_(operations), failure_(failure) {}
+  MismatchFinder(const Peers& peers, OperationTable& operations, FailurePropagator& propagator)
+      : peers_(peers), operations_(operations), propagator_(propagator) {}
 
   /// Mismatches that come name a codec with the tag of `codecs` by the text of these.
   void know(const std::shared_ptr<const CodecPair>& codecs) GOSS_ON_LOOP { codecs_[codecs->tag()] = codecs; }
@@ -48,7 +48,7 @@ class MismatchFinder {
 
   const Peers peers_;
   OperationTable& operations_;
-  CommunicatorFailure& failure_;
+  FailurePropagator& propagator_;
   std::map<std::uint8_t, std::shared_ptr<const CodecPair>> codecs_ GOSS_GUARDED; ///< By tag: the last one of a call.
 };
 

@@ -24,11 +24,11 @@ class ShrinkCalls::Call final : public Operation {
   Shrink& shrink_;
 };
 
-ShrinkCalls::ShrinkCalls(const Peers& peers, OperationTable& operations, CommunicatorFailure& failure,
+ShrinkCalls::ShrinkCalls(const Peers& peers, OperationTable& operations, FailurePropagator& propagator,
                          const base::Log& log, Reserve reserve)
     : peers_(peers),
       operations_(operations),
-      failure_(failure),
+      propagator_(propagator),
       shrink_(peers, log, {std::move(reserve), [this](const Status& status) GOSS_ON_LOOP {
                              if (call_ != nullptr) operations_.completeOnLoop(*call_, status);
                            }}) {}
@@ -39,7 +39,7 @@ Result<Shrink::Survivors> ShrinkCalls::run(std::int64_t timeout_ms) {
   BlockedCalls& calls = operations_.blockedCalls();
   const BlockedCallGuard inside(calls, lock);
   engine.driveUntil(lock, [&]() GOSS_ON_LOOP { return call_ == nullptr || calls.isClosing(); });
-  if (calls.isClosing()) return operations_.failure();
+  if (calls.isClosing()) return operations_.asyncError();
   if (!shrink_.isBound()) {
     if (Status status = await(lock, timeout_ms); !status.isOk()) return status;
   }
@@ -51,9 +51,10 @@ Status ShrinkCalls::await(Engine::Lock& lock, std::int64_t timeout_ms) {
   Call call(operations_.host(), shrink_);
   call.timeout_ms = timeout_ms;
   const Group& group = peers_.group;
-  failure_.fail(Status::error(GOSS_ERR_ABORTED, fmt::format("{} shrinks the communicator", group.nameOf(group.rank())),
-                              ErrorScope::communicator),
-                CommunicatorFailure::Origin::elsewhere);
+  propagator_.fail(
+      Status::error(GOSS_ERR_ABORTED, fmt::format("{} shrinks the communicator", group.nameOf(group.rank())),
+                    ErrorScope::communicator),
+      FailurePropagator::Origin::elsewhere);
   call.sequence = shrink_.attempt();
   if (Status status = operations_.startOnLoop(call); !status.isOk()) return status;
   call_ = &call;

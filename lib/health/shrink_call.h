@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "engine/operation_table.h"
 #include "gossamer/status.h"
-#include "health/communicator_failure.h"
+#include "health/failure_propagator.h"
 #include "health/peers.h"
 #include "health/shrink.h"
 #include "platform/thread_safety.h"
@@ -22,7 +22,7 @@ class ShrinkCalls {
   using Reserve = std::function<std::uint32_t(std::uint32_t wanted, unsigned raised)>;
 
   /// The arguments outlive it.
-  ShrinkCalls(const Peers& peers, OperationTable& operations, CommunicatorFailure& failure, const base::Log& log,
+  ShrinkCalls(const Peers& peers, OperationTable& operations, FailurePropagator& propagator, const base::Log& log,
               Reserve reserve);
 
   /// Fails the communicator, if it has not failed yet, and returns when an attempt has ended that this call can return.
@@ -39,7 +39,7 @@ class ShrinkCalls {
 
   const Peers peers_;
   OperationTable& operations_;
-  CommunicatorFailure& failure_;
+  FailurePropagator& propagator_;
   Shrink shrink_ GOSS_GUARDED;
   Call* call_ GOSS_GUARDED = nullptr; ///< The call that waits.
 };

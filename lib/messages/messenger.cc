@@ -20,7 +20,7 @@ std::uint64_t bytesOf(const MessageCall& call) { return call.count * dtypeBytes(
 
 } // namespace
 
-Messenger::Messenger(const MessageEnvironment& environment) : context_(environment) {
+Messenger::Messenger(const OperationEnvironment& environment) : context_(environment) {
   sent_.owner_ = Operation::Owner::fixed;
   sent_.state_ = Operation::State::complete;
 }
@@ -28,7 +28,7 @@ Messenger::Messenger(const MessageEnvironment& environment) : context_(environme
 /// Posts the message and looks whether it is over before others would notice that it began: then it needs no deadline,
 /// and no place in the lists of the loop. True: it has completed with success. False: startOnLoop() must follow.
 bool Messenger::tryRunOnLoop(MessageOperation& message) {
-  if (!context_.operations.failure().isOk() || !message.mayEndAtOnceOnLoop()) return false;
+  if (!context_.operations.asyncError().isOk() || !message.mayEndAtOnceOnLoop()) return false;
   context_.engine.startUnpostedOnLoop(); // Keeps posting order.
   SampledDuration& time = context_.operations.messageTime();
   const TimePoint begun = time.begin();
@@ -44,7 +44,7 @@ bool Messenger::tryRunOnLoop(MessageOperation& message) {
 TryResult Messenger::trySendOnLoop(const MessageCall& call) {
   const int peer = context_.group.worldRank(call.peer);
   ShortMessages* way = context_.mesh.shortMessages(peer);
-  if (way == nullptr || !context_.operations.failure().isOk()) return TryResult::refused;
+  if (way == nullptr || !context_.operations.asyncError().isOk()) return TryResult::refused;
   SampledDuration& time = context_.operations.messageTime();
   const TimePoint begun = time.begin();
   const std::span bytes(static_cast<const std::byte*>(call.buffer), bytesOf(call));
@@ -59,7 +59,7 @@ TryResult Messenger::trySendOnLoop(const MessageCall& call) {
 /// Receives such a message; looks again up to `looks` times.
 TryResult Messenger::tryRecvOnLoop(const MessageCall& call, int looks, std::size_t& received) {
   ShortMessages* way = context_.mesh.shortMessages(context_.group.worldRank(call.peer));
-  if (way == nullptr || !context_.operations.failure().isOk()) return TryResult::refused;
+  if (way == nullptr || !context_.operations.asyncError().isOk()) return TryResult::refused;
   return tryRecvOnLoop(*way, call, looks, received);
 }
 
@@ -210,11 +210,11 @@ void Messenger::releaseOnLoop(Operation& operation) {
 
 Result<bool> Messenger::probeNow(const Pattern& pattern, goss_message& found) {
   auto lock = context_.engine.enter();
-  if (!context_.operations.failure().isOk()) return context_.operations.failure();
+  if (!context_.operations.asyncError().isOk()) return context_.operations.asyncError();
   context_.engine.turnOnce(lock);
   context_.engine.startUnpostedOnLoop();                             // Earlier receives have their messages first.
   if (context_.receives.sweepOnLoop()) context_.engine.notify(lock); // Who sleeps does not know what was posted.
-  if (!context_.operations.failure().isOk()) return context_.operations.failure();
+  if (!context_.operations.asyncError().isOk()) return context_.operations.asyncError();
   if (!context_.receives.findOnLoop(pattern, found)) {
     if (Status gone = context_.receives.sourceStatus(pattern); !gone.isOk()) return gone;
     return false;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gossamer/short_messages.h"
-#include "messages/message_environment.h"
+#include "messages/message_context.h"
 #include "messages/point_to_point.h"
 #include "platform/thread_safety.h"
 
@@ -18,7 +18,7 @@ namespace goss {
 /// want the engine's lock.
 class Messenger {
  public:
-  explicit Messenger(const MessageEnvironment& environment);
+  explicit Messenger(const OperationEnvironment& environment);
 
   /// Sends or receives in this thread. `message` (may be null) is written on success.
   Status run(const MessageCall& call, goss_message* message);

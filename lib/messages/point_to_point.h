@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "engine/operation.h"
-#include "messages/message_environment.h"
+#include "messages/message_context.h"
 #include "platform/thread_safety.h"
 
 namespace goss {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/operation.h"
-#include "messages/message_environment.h"
+#include "messages/message_context.h"
 #include "platform/thread_safety.h"
 
 namespace goss {

@@ -28,7 +28,8 @@ class Stream {
     filter_.reset();
   }
 
-  /// Adds a filter: from now on bytes go through `inner` first, and then through the filter that the stream has.
+  /// Adds a filter: from now on written bytes go through `inner` first, and then through the filter that the stream
+  /// has; bytes that are read go the other way.
   void nest(std::unique_ptr<StreamFilter> inner) {
     if (filter_) inner->setUnder(std::move(filter_));
     filter_ = std::move(inner);
@@ -56,7 +57,7 @@ class Stream {
   }
   [[nodiscard]] bool hasInput() const { return filter_ && filter_->hasInput(); }
   [[nodiscard]] bool hasOutput() const { return filter_ && filter_->hasOutput(); }
-  /// These read or write all bytes, through the filter too, or return an error, as writeAll and readAll do.
+  /// As writeAll() and readAll() of platform/stream.h, through the filter: they move all bytes, or return an error.
   Status writeAll(std::string_view bytes, Deadline deadline);
   Status readAll(void* to, std::size_t size, Deadline deadline);
   /// Why a result of this stream ended: the filter's text where there is a filter.

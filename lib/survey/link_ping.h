@@ -11,9 +11,9 @@
 
 namespace goss {
 
-/// Of each pair the lower rank asks and measures, the higher one answers and gets the result. Made, run once and
-/// dropped. Not thread-safe; `communicator` must carry no other messages. A LinkPing that ends early aborts
-/// `communicator`, because messages may use its memory, and other ranks wait for it.
+/// Of each pair of ranks the lower one sends questions and measures how long the answers take; the higher one answers,
+/// and gets the result at the end. A LinkPing runs once. Not thread-safe; `communicator` must carry no other messages.
+/// A LinkPing that ends early aborts `communicator`, because messages may use its memory, and other ranks wait for it.
 class LinkPing {
  public:
   LinkPing(Communicator& communicator, std::int64_t timeout_ms)
@@ -22,9 +22,9 @@ class LinkPing {
   LinkPing(const LinkPing&) = delete;
   LinkPing& operator=(const LinkPing&) = delete;
 
-  /// Exchanges `count` messages with each of `peers` at the same time, which all must call this with this rank among
-  /// theirs and an equal `count`. At least two: the first may have waited until the peer called. Returns seconds, in
-  /// the order of `peers`, > 0.
+  /// Exchanges `count` messages with each of `peers` at the same time. Each of them must call run() too, with this rank
+  /// among its peers and the same `count`, which is at least two, because the first question may wait until the peer
+  /// calls. Returns the shortest round trips in seconds, > 0, in the order of `peers`.
   Result<std::vector<double>> run(const std::vector<int>& peers, int count);
 
  private:

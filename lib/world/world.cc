@@ -42,7 +42,7 @@ Status checkCodec(CodecRegistry& codecs, const std::string& spec, int ranks) {
   if (!found.value()->multiPhase()) return Status::ok();
   RunJob trial; // A run of no elements, which refuses what the codec cannot do for so many ranks.
   trial.ranks = ranks;
-  auto run = found.value()->there.codec->start(trial);
+  auto run = found.value()->contribution.codec->start(trial);
   return run.isOk() ? Status::ok() : named(run.status());
 }
 

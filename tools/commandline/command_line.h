@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace CLI {
+namespace CLI { // NOLINT(readability-identifier-naming): the name of the library
 class App;
 class Option;
 } // namespace CLI

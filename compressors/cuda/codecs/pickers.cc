@@ -105,7 +105,8 @@ class IndexedCodec : public SparseDeviceCodec {
 
  private:
   static std::byte* countsOf(const Sparse& sparse) { return sparse.scratch.data() + 2 * kStateBytes + kHistogramBytes; }
-  /// Where the kernels write the number of picked values: also where it is fixed, and nobody reads it.
+  /// Where the kernels write how many values they picked. A codec that always picks the same number gives no place for
+  /// it; then it goes to the scratch, and nobody reads it.
   static Behind* behindOf(const Sparse& sparse) {
     return sparse.behind != nullptr ? sparse.behind : reinterpret_cast<Behind*>(sparse.scratch.data() + kStateBytes);
   }

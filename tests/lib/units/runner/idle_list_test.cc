@@ -1,5 +1,5 @@
 /// Which objects an IdleList keeps, and which it removes to make space.
-#include "execution/idle_list.h"
+#include "runner/idle_list.h"
 
 #include <gtest/gtest.h>
 

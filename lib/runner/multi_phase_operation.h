@@ -1,7 +1,7 @@
 /// An all_reduce with a multi-phase codec: the codec's run says which collective it needs next, and each of these
 /// becomes an execution.
-#ifndef GOSS_LIB_EXECUTION_MULTI_PHASE_OPERATION_H_
-#define GOSS_LIB_EXECUTION_MULTI_PHASE_OPERATION_H_
+#ifndef GOSS_LIB_RUNNER_MULTI_PHASE_OPERATION_H_
+#define GOSS_LIB_RUNNER_MULTI_PHASE_OPERATION_H_
 
 #include <array>
 #include <functional>
@@ -10,10 +10,10 @@
 
 #include "call/call.h"
 #include "engine/operation.h"
-#include "execution/execution_pool.h"
 #include "execution/feedback.h"
 #include "execution/run_environment.h"
 #include "platform/thread_safety.h"
+#include "runner/execution_pool.h"
 
 namespace goss {
 
@@ -86,4 +86,4 @@ class MultiPhaseOperation final : public Operation {
 
 } // namespace goss
 
-#endif // GOSS_LIB_EXECUTION_MULTI_PHASE_OPERATION_H_
+#endif // GOSS_LIB_RUNNER_MULTI_PHASE_OPERATION_H_

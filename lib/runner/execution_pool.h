@@ -1,6 +1,6 @@
 /// Plans calls, and keeps executions that are over for calls with the same plan.
-#ifndef GOSS_LIB_EXECUTION_EXECUTION_POOL_H_
-#define GOSS_LIB_EXECUTION_EXECUTION_POOL_H_
+#ifndef GOSS_LIB_RUNNER_EXECUTION_POOL_H_
+#define GOSS_LIB_RUNNER_EXECUTION_POOL_H_
 
 #include <array>
 #include <cstdint>
@@ -55,4 +55,4 @@ class ExecutionPool {
 
 } // namespace goss
 
-#endif // GOSS_LIB_EXECUTION_EXECUTION_POOL_H_
+#endif // GOSS_LIB_RUNNER_EXECUTION_POOL_H_

@@ -1,6 +1,6 @@
 /// A codec for a payload that exists already, so that any compressed all_reduce can sum payloads.
-#ifndef GOSS_LIB_EXECUTION_PREPARED_PAYLOAD_H_
-#define GOSS_LIB_EXECUTION_PREPARED_PAYLOAD_H_
+#ifndef GOSS_LIB_RUNNER_PREPARED_PAYLOAD_H_
+#define GOSS_LIB_RUNNER_PREPARED_PAYLOAD_H_
 
 #include <string>
 
@@ -41,4 +41,4 @@ class PreparedPayload final : public Codec {
 
 } // namespace goss
 
-#endif // GOSS_LIB_EXECUTION_PREPARED_PAYLOAD_H_
+#endif // GOSS_LIB_RUNNER_PREPARED_PAYLOAD_H_

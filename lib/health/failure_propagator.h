@@ -1,6 +1,6 @@
 /// How a communicator fails: what ends, and who learns why.
-#ifndef GOSS_LIB_HEALTH_COMMUNICATOR_FAILURE_H_
-#define GOSS_LIB_HEALTH_COMMUNICATOR_FAILURE_H_
+#ifndef GOSS_LIB_HEALTH_FAILURE_PROPAGATOR_H_
+#define GOSS_LIB_HEALTH_FAILURE_PROPAGATOR_H_
 
 #include <cstdint>
 #include <functional>
@@ -14,8 +14,8 @@
 namespace goss {
 
 /// The first error wins: every pending and later operation gets it, here and (through an abort message) on all other
-/// ranks. OperationTable::failure() is that error. Every function wants the engine's lock.
-class CommunicatorFailure {
+/// ranks. OperationTable::asyncError() is that error. Every function wants the engine's lock.
+class FailurePropagator {
  public:
   /// Where a failure was detected.
   enum class Origin : std::uint8_t {
@@ -29,7 +29,7 @@ class CommunicatorFailure {
   using FlushControl = std::function<void(int except)>;
 
   /// The arguments outlive it.
-  CommunicatorFailure(const Peers& peers, OperationTable& operations, const base::Log& log, FlushControl flush_control);
+  FailurePropagator(const Peers& peers, OperationTable& operations, const base::Log& log, FlushControl flush_control);
 
   /// Fails the communicator and everything that is active on it.
   void fail(const Status& status, Origin origin) GOSS_ON_LOOP;
@@ -55,4 +55,4 @@ class CommunicatorFailure {
 
 } // namespace goss
 
-#endif // GOSS_LIB_HEALTH_COMMUNICATOR_FAILURE_H_
+#endif // GOSS_LIB_HEALTH_FAILURE_PROPAGATOR_H_

@@ -1,4 +1,4 @@
-#include "health/communicator_failure.h"
+#include "health/failure_propagator.h"
 
 #include <utility>
 
@@ -6,12 +6,12 @@
 
 namespace goss {
 
-CommunicatorFailure::CommunicatorFailure(const Peers& peers, OperationTable& operations, const base::Log& log,
-                                         FlushControl flush_control)
+FailurePropagator::FailurePropagator(const Peers& peers, OperationTable& operations, const base::Log& log,
+                                     FlushControl flush_control)
     : peers_(peers), operations_(operations), log_(log), flush_control_(std::move(flush_control)) {}
 
-ControlMessage CommunicatorFailure::abortMessage() const {
-  const Status& failure = operations_.failure();
+ControlMessage FailurePropagator::abortMessage() const {
+  const Status& failure = operations_.asyncError();
   ControlMessage message = peers_.message(ControlMessage::Type::abort);
   message.kind = failure.kind();
   message.culprit = failure.peer();
@@ -19,20 +19,20 @@ ControlMessage CommunicatorFailure::abortMessage() const {
   return message;
 }
 
-void CommunicatorFailure::tellOthers() {
-  const Status& failure = operations_.failure();
+void FailurePropagator::tellOthers() {
+  const Status& failure = operations_.asyncError();
   peers_.send(peers_.group.others(), abortMessage());
   const bool gone = failure.kind() == GOSS_ERR_TIMEOUT || failure.kind() == GOSS_ERR_PEER_LOST;
   flush_control_(gone ? failure.peer() : -1);
 }
 
-void CommunicatorFailure::fail(const Status& status, Origin origin) {
+void FailurePropagator::fail(const Status& status, Origin origin) {
   operations_.engine().startUnpostedOnLoop(); // To be ended with the others.
-  const bool first = operations_.failure().isOk();
+  const bool first = operations_.asyncError().isOk();
   if (first) {
     const bool follows = !expected_.isOk() && status.kind() != GOSS_ERR_MISMATCH && origin != Origin::destroyed;
-    operations_.setFailure(follows ? expected_ : status);
-    if (origin == Origin::here) log_.warn(operations_.failure().text());
+    operations_.setAsyncError(follows ? expected_ : status);
+    if (origin == Origin::here) log_.warn(operations_.asyncError().text());
     if (origin != Origin::destroyed) tellOthers();
   }
   operations_.forEachActiveOnLoop([&](Operation& operation) GOSS_ON_LOOP {
@@ -40,9 +40,9 @@ void CommunicatorFailure::fail(const Status& status, Origin origin) {
     if (origin == Origin::elsewhere) operation.lookOnceMoreOnLoop();
     if (operation.state() != Operation::State::active) return;
     operation.withdrawOnLoop();
-    operations_.completeOnLoop(operation, operations_.failure());
+    operations_.completeOnLoop(operation, operations_.asyncError());
   });
-  if (first) operations_.signalFailure();
+  if (first) operations_.signalError();
   // Drops messages that others still send for it, because nobody will receive them, and they must not hold up messages
   // behind them.
   if (first) peers_.mesh.discard(kContextMask, contextTag(peers_.context));

@@ -1,4 +1,4 @@
-#include "execution/multi_phase_operation.h"
+#include "runner/multi_phase_operation.h"
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -7,9 +7,9 @@
 #include <cmath>
 #include <new>
 
-#include "execution/prepared_payload.h"
 #include "execution/tensor_use.h"
 #include "kernels/kernels.h"
+#include "runner/prepared_payload.h"
 
 namespace goss {
 
@@ -59,7 +59,7 @@ MultiPhaseOperation::MultiPhaseOperation(const RunEnvironment& environment, Exec
     : Operation(environment.operations.host()),
       environment_(environment),
       pool_(pool),
-      columns_(columnsFor(*call.codecs->there.codec, call.count)),
+      columns_(columnsFor(*call.codecs->contribution.codec, call.count)),
       values_(paddedCount(call.count, columns_)) {
   bind(call);
 }
@@ -139,7 +139,7 @@ void MultiPhaseOperation::workOnLoop(bool first) {
 }
 
 Status MultiPhaseOperation::openState() {
-  const std::size_t floats = call_.codecs->there.codec->stateFloats(values_.size(), columns_);
+  const std::size_t floats = call_.codecs->contribution.codec->stateFloats(values_.size(), columns_);
   if (call_.tensor == 0) {
     own_factors_.assign(floats, 0.0f);
     factors_ = own_factors_;
@@ -169,7 +169,7 @@ void MultiPhaseOperation::loadValues() {
 }
 
 Status MultiPhaseOperation::begin() {
-  const Compression& compression = call_.codecs->there;
+  const Compression& compression = call_.codecs->contribution;
   draw_ = call_.tensor != 0 ? environment_.references.countUp(call_.tensor) : sequence;
   if (Status status = openState(); !status.isOk()) return status;
   FeedbackPlace place;

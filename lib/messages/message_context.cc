@@ -1,9 +1,9 @@
-#include "messages/message_environment.h"
+#include "messages/message_context.h"
 
 namespace goss {
 
-MessageContext::MessageContext(const MessageEnvironment& environment)
-    : MessageEnvironment(environment), receives(group, context, mesh, self_channel) {
+MessageContext::MessageContext(const OperationEnvironment& environment)
+    : OperationEnvironment(environment), receives(group, context, mesh, self_channel) {
   for (unsigned dtype = 0; dtype < GOSS_DTYPE_COUNT; ++dtype) {
     Signature signature;
     signature.kind = Signature::Kind::pointToPoint;

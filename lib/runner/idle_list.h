@@ -1,6 +1,6 @@
 /// Objects that may be reused, as long as the memory that they keep is limited.
-#ifndef GOSS_LIB_EXECUTION_IDLE_LIST_H_
-#define GOSS_LIB_EXECUTION_IDLE_LIST_H_
+#ifndef GOSS_LIB_RUNNER_IDLE_LIST_H_
+#define GOSS_LIB_RUNNER_IDLE_LIST_H_
 
 #include <cstddef>
 #include <list>
@@ -50,4 +50,4 @@ class IdleList {
 
 } // namespace goss
 
-#endif // GOSS_LIB_EXECUTION_IDLE_LIST_H_
+#endif // GOSS_LIB_RUNNER_IDLE_LIST_H_

@@ -1,4 +1,4 @@
-#include "execution/collective_runner.h"
+#include "runner/collective_runner.h"
 
 #include <utility>
 #include <vector>
@@ -48,7 +48,7 @@ Status CollectiveRunner::runBlocking(Engine::Lock& lock, std::unique_ptr<Executi
 std::optional<Status> CollectiveRunner::runCached(const CallKey& key) {
   auto lock = environment_.engine.enter();
   std::unique_ptr<Execution>* idle = pool_.cached(key);
-  if (idle == nullptr || !environment_.operations.failure().isOk()) return std::nullopt;
+  if (idle == nullptr || !environment_.operations.asyncError().isOk()) return std::nullopt;
   if (tryRunOnLoop(**idle)) return Status::ok();
   return runBlocking(lock, std::move(*idle));
 }
@@ -95,7 +95,7 @@ void CollectiveRunner::releaseOnLoop(Operation& operation) {
 // ---- Operations in phases ------------------------------------------------------------------------------------------
 
 Result<std::unique_ptr<MultiPhaseOperation>> CollectiveRunner::acquireMultiPhaseOnLoop(const Call& call) {
-  if (!environment_.operations.failure().isOk()) return environment_.operations.failure();
+  if (!environment_.operations.asyncError().isOk()) return environment_.operations.asyncError();
   if (!call.algorithm.empty()) { // A wrong name that only a phase finds would fail the communicator.
     if (Status status = pool_.check(call, sizeof(float)); !status.isOk()) return status;
   }

@@ -1,4 +1,4 @@
-#include "execution/prepared_payload.h"
+#include "runner/prepared_payload.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,6 +1,6 @@
 /// The collectives of a communicator: runs and starts them.
-#ifndef GOSS_LIB_EXECUTION_COLLECTIVE_RUNNER_H_
-#define GOSS_LIB_EXECUTION_COLLECTIVE_RUNNER_H_
+#ifndef GOSS_LIB_RUNNER_COLLECTIVE_RUNNER_H_
+#define GOSS_LIB_RUNNER_COLLECTIVE_RUNNER_H_
 
 #include <cstdint>
 #include <memory>
@@ -8,11 +8,11 @@
 
 #include "call/call.h"
 #include "engine/sampled_duration.h"
-#include "execution/execution_pool.h"
-#include "execution/idle_list.h"
-#include "execution/multi_phase_operation.h"
 #include "execution/run_environment.h"
 #include "platform/thread_safety.h"
+#include "runner/execution_pool.h"
+#include "runner/idle_list.h"
+#include "runner/multi_phase_operation.h"
 #include "schedule/links.h"
 
 namespace goss {
@@ -67,4 +67,4 @@ class CollectiveRunner {
 
 } // namespace goss
 
-#endif // GOSS_LIB_EXECUTION_COLLECTIVE_RUNNER_H_
+#endif // GOSS_LIB_RUNNER_COLLECTIVE_RUNNER_H_

@@ -1,4 +1,4 @@
-#include "execution/execution_pool.h"
+#include "runner/execution_pool.h"
 
 #include <utility>
 
@@ -23,7 +23,7 @@ PlanKey keyOf(const Call& call) {
 } // namespace
 
 Result<std::unique_ptr<Execution>> ExecutionPool::acquire(const Call& call) {
-  if (!environment_.operations.failure().isOk()) return environment_.operations.failure();
+  if (!environment_.operations.asyncError().isOk()) return environment_.operations.asyncError();
   auto plan = planner_.plan(keyOf(call));
   if (!plan.isOk()) return plan.status();
   const auto idle = idle_.find(plan.value().get());

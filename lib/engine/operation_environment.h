@@ -1,0 +1,26 @@
+/// What all operations need of the communicator that they belong to.
+#ifndef GOSS_LIB_ENGINE_OPERATION_ENVIRONMENT_H_
+#define GOSS_LIB_ENGINE_OPERATION_ENVIRONMENT_H_
+
+#include <cstdint>
+
+#include "engine/engine.h"
+#include "engine/operation_table.h"
+#include "mesh/group.h"
+#include "mesh/mesh.h"
+
+namespace goss {
+
+/// What it refers to must outlive it.
+struct OperationEnvironment {
+  const Group& group;
+  const std::uint32_t context; ///< Number of the communicator.
+  const std::int64_t default_timeout_ms;
+  Engine& engine;
+  Mesh& mesh;
+  OperationTable& operations;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_ENGINE_OPERATION_ENVIRONMENT_H_

@@ -1,0 +1,28 @@
+/// What all messages of a communicator share.
+#ifndef GOSS_LIB_MESSAGES_MESSAGE_CONTEXT_H_
+#define GOSS_LIB_MESSAGES_MESSAGE_CONTEXT_H_
+
+#include <array>
+
+#include "call/signature.h"
+#include "engine/operation_environment.h"
+#include "messages/receive_queue.h"
+#include "messages/self_channel.h"
+
+namespace goss {
+
+struct MessageContext : OperationEnvironment {
+  explicit MessageContext(const OperationEnvironment& environment);
+  MessageContext(const MessageContext&) = delete; // `receives` refers to `self_channel`.
+  MessageContext& operator=(const MessageContext&) = delete;
+  /// What travels with a message and must be equal at both ends: all that it depends on is the dtype.
+  [[nodiscard]] const Envelope& envelope(DType dtype) const { return envelopes[static_cast<std::size_t>(dtype)]; }
+
+  std::array<Envelope, GOSS_DTYPE_COUNT> envelopes; ///< To encode one takes a tenth of a short message.
+  SelfChannel self_channel;
+  ReceiveQueue receives;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_MESSAGES_MESSAGE_CONTEXT_H_
