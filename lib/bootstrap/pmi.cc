@@ -124,7 +124,7 @@ class PmiSession {
     fd_ = fd;
     device_ = file.st_dev;
     inode_ = file.st_ino;
-    const auto named = pmi.ask("cmd=get_my_kvsname", "my_kvsname");
+    auto named = pmi.ask("cmd=get_my_kvsname", "my_kvsname");
     if (!named.isOk()) return named;
     const std::string space = PmiClient::field(named.value(), "kvsname");
     // A key can be published once, so the worlds of one job use different keys; all ranks make the worlds in the same
@@ -136,7 +136,7 @@ class PmiSession {
     }
     auto all = pmi.ask("cmd=barrier_in", "barrier_out");
     if (!all.isOk()) return all;
-    const auto got = pmi.ask(fmt::format("cmd=get kvsname={} key={}", space, key), "get_result");
+    auto got = pmi.ask(fmt::format("cmd=get kvsname={} key={}", space, key), "get_result");
     if (!got.isOk()) return got;
     return PmiClient::field(got.value(), "value");
   }

@@ -108,10 +108,10 @@ Result<bool> ContextVote::propose() {
 Result<std::unique_ptr<Communicator>> Communicator::split(std::int32_t color, std::int32_t key) {
   ContextVote vote(*this, color, key);
   // Another thread may split another communicator meanwhile and take the same numbers; then this one tries again.
-  for (bool taken = false; !taken;) {
+  for (;;) {
     Result<bool> agreed = vote.propose();
     if (!agreed.isOk()) return agreed.status();
-    taken = agreed.value();
+    if (agreed.value()) break;
   }
   if (color < 0) return std::unique_ptr<Communicator>();
   auto made = std::make_unique<Communicator>(world_, vote.context(), vote.members());

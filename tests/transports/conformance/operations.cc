@@ -103,6 +103,7 @@ void TestSend::onSent(const Status& result) {
   if (then) then();
 }
 
+// NOLINTNEXTLINE(readability-function-size): two of them have defaults
 TestRecv::TestRecv(Node& node, int from, Tag with_tag, std::size_t room, Kind kind,
                    const std::vector<std::size_t>& cuts)
     : node_(node), room_(room), cut_(cutUp(room_, cuts)) {

@@ -79,10 +79,10 @@ TEST(LinkMeasurement, EqualFiguresGiveUniformLinks) {
 TEST(LinkMeasurement, APortIsAsFastAsThePairsThatUseItAtOnce) {
   // Two hosts of two ranks. In two rounds of three all ranks stream to the other host.
   std::vector<MeasuredLink> links(16, {1e-6, 5e9});
-  for (const int from : {0, 1})
-    for (const int to : {2, 3}) {
-      links[static_cast<std::size_t>(from * 4 + to)] = {5e-3, 10e6};
-      links[static_cast<std::size_t>(to * 4 + from)] = {5e-3, 20e6};
+  for (const std::size_t from : {0, 1})
+    for (const std::size_t to : {2, 3}) {
+      links[from * 4 + to] = {5e-3, 10e6};
+      links[to * 4 + from] = {5e-3, 20e6};
     }
   schedule::Links before(4);
   before.setNode(std::vector<int>{0, 1}, {1, 1});
