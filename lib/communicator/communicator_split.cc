@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "call/tag.h"
+#include "communicator/call_guard.h"
 #include "communicator/communicator.h"
 #include "world/world.h"
 
@@ -106,6 +107,7 @@ Result<bool> ContextVote::propose() {
 } // namespace
 
 Result<std::unique_ptr<Communicator>> Communicator::split(std::int32_t color, std::int32_t key) {
+  const CallGuard inside(*this);
   ContextVote vote(*this, color, key);
   // Another thread may split another communicator meanwhile and take the same numbers; then this one tries again.
   for (;;) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "communicator/call_guard.h"
 #include "schedule/links.h"
 #include "survey/link_measurement.h"
 
@@ -63,6 +64,7 @@ Result<std::string> measuredText(Communicator& communicator, const schedule::Lin
 } // namespace
 
 Result<std::string> surveyLinks(Communicator& communicator, std::int64_t timeout_ms) {
+  const CallGuard inside(communicator);
   const schedule::Links before = communicator.collectives().linksBetweenPhases();
   Result<std::string> text =
       measuredText(communicator, before, timeout_ms > 0 ? timeout_ms : communicator.defaultTimeoutMs());

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "gossamer/links.h"
 #include "tests/support/calls.h"
 #include "tests/support/thread_ranks.h"
 
@@ -144,6 +145,29 @@ TEST(Destroy, EndsItsPartOfAWaitOfAnotherThreadForAllOfSeveralRequests) {
     const int32_t seven = 7;
     EXPECT_OK(goss_send(comm, &seven, 1, GOSS_INT32, 1 - rank, 0, nullptr, nullptr));
     blocked.join();
+  });
+}
+
+// AddressSanitizer finds whether the calls, which consist of several operations, use the communicator after one fails.
+TEST(Destroy, EndsAMeasurementOfAnotherThread) {
+  runRanks(2, [](goss_comm_t comm, int rank) {
+    goss_comm_t brief = nullptr;
+    EXPECT_OK(goss_comm_dup(comm, &brief));
+    if (rank == 0) {
+      std::atomic<pid_t> thread{0};
+      std::thread blocked([&] {
+        char* links = nullptr;
+        thread = ::gettid();
+        EXPECT_EQ(goss_comm_measure_links(brief, nullptr, &links), GOSS_ERR_ABORTED);
+      });
+      waitUntilAsleep(thread);
+      EXPECT_OK(goss_comm_destroy(brief));
+      blocked.join();
+    }
+    EXPECT_OK(goss_barrier(comm, nullptr, nullptr));
+    if (rank == 1) {
+      EXPECT_OK(goss_comm_destroy(brief));
+    }
   });
 }
 
