@@ -55,7 +55,7 @@ def feature(name, backend):
 
 def why(method, text):
     found = [line for line in re.findall(r"^\S*(?:Error|Exception): (.*)", text, re.MULTILINE) if "exited with error" not in line]
-    return REASONS.get(method, found[0] if found else "killed at the time limit")
+    return REASONS.get(method, found[0].partition(" at index")[0] if found else "killed at the time limit")
 
 
 def of_all_roles(backend):
@@ -79,9 +79,11 @@ def table():
         lines.append(f"| {words} ([`{name}.py`](../tests/torch/features/{name}.py)) | {cells[0]} | {cells[1]} |")
     lines.append("")
     for backend, words in (("gossamer", "Gossamer"), ("gloo", "Gloo")):
+        reasons = {}
         for method, result in results[backend].items():
             if result[0] == "failed":
-                lines.append(f"- {words} fails `{method}`: {why(method, result[1])}.")
+                reasons.setdefault(why(method, result[1]), []).append(f"`{method}`")
+        lines += [f"- {words} fails {', '.join(methods)}: {reason}." for reason, methods in reasons.items()]
     with open(DOCUMENT, encoding="utf-8") as file:
         before, rest = file.read().split(BEGIN)
     with open(DOCUMENT, "w", encoding="utf-8") as file:

@@ -69,12 +69,14 @@ def contiguous(tensor: Tensor) -> Tensor:
         raise TypeError(f"backend gossamer has no sparse collectives ({tensor.layout}); give tensor.to_dense()")
     if tensor.device.type != "cpu":
         raise TypeError(f"the tensor is on device {tensor.device}; backend gossamer reads host memory: give tensor.cpu()")
+    if tensor.is_contiguous() and not tensor.is_neg() and not tensor.is_conj():
+        return tensor.detach() if tensor.requires_grad else tensor
     return tensor.detach().resolve_conj().resolve_neg().contiguous()
 
 
 def check_written(tensor: Tensor) -> None:
     """Of a tensor that will be written each element has a place of its own."""
-    if any(stride == 0 and length > 1 for stride, length in zip(tensor.stride(), tensor.shape)):
+    if not tensor.is_contiguous() and any(stride == 0 and length > 1 for stride, length in zip(tensor.stride(), tensor.shape)):
         raise InvalidArgument("elements of an output tensor share their memory, as after expand(); give tensor.clone()")
 
 
@@ -122,7 +124,8 @@ def as_moved(tensor: Tensor) -> Tensor:
 
 def copies(pairs: Sequence[Any]) -> Finish:
     """Copies (to, from) where they are not the same memory, after the work."""
-    left = [(to, source) for to, source in pairs if to.data_ptr() != source.data_ptr() or not to.is_contiguous()]
+    left = [(to, source) for to, source in pairs
+            if to is not source and (to.data_ptr() != source.data_ptr() or not to.is_contiguous())]
 
     def finish() -> None:
         for to, source in left:
@@ -192,7 +195,7 @@ class Collectives:
         reduce_op = dist.ReduceOp.SUM if opts is None else opts.reduceOp
         given = [written(one) for one in tensors]
         ops = [op_of(reduce_op, one.dtype) for one in given]
-        for one in given:  # before the first of them starts
+        for one in given if len(given) > 1 else ():  # before the first of them starts
             writable(one)
         requests = [self._comm.all_reduce(one, op=op, **self._keywords(opts)) for one, op in zip(given, ops)]
         return self._work(requests, list(tensors), copies(list(zip(tensors, given))))
