@@ -37,7 +37,7 @@ def worker(kind, key):
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    settings = {"interface": "lo"} if kind == "host" else {"transport": "tcp", "interface": "wan0", "tls": f"psk:{key}"}
+    settings = {"interface": "lo"} if kind == "host" else {"transport": "tls", "interface": "wan0", "tls": f"psk:{key}"}
     dist.init_process_group("gossamer", pg_options=gossamer.torch.Options(**settings))
     groups = {"gossamer": dist.group.WORLD, "gloo": dist.new_group(backend="gloo")}
 
