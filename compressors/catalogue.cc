@@ -8,17 +8,21 @@ namespace goss::compressors {
 std::span<const ValueStage> castStages();
 std::span<const ValueStage> blockwiseStages();
 std::span<const ValueStage> mxStages();
+std::span<const ValueStage> nvFp4Stages();
 std::span<const ValueStage> naturalStages();
 std::span<const ValueStage> dynamicStages();
+std::span<const ValueStage> normalStages();
 std::span<const ValueStage> uniformStages();
 std::span<const ValueStage> minMaxUint8Stages();
 std::span<const ValueStage> signStages();
 std::span<const ValueStage> ternaryStages();
 std::span<const ValueStage> dctStages();
 std::span<const ValueStage> losslessStages();
+std::span<const ValueStage> exponentStages();
 std::span<const ValueStage> powerSgdStages();
 std::span<const SparsifierStage> sparseStages();
 std::span<const SparsifierStage> randomKStages();
+std::span<const SparsifierStage> hadamardStages();
 
 namespace {
 
@@ -27,19 +31,23 @@ constexpr std::array kValueCodecs = {
     castStages,
     blockwiseStages,
     mxStages,
+    nvFp4Stages,
     naturalStages,
     dynamicStages,
+    normalStages,
     uniformStages,
     minMaxUint8Stages,
     signStages,
     ternaryStages,
     dctStages,
     losslessStages,
+    exponentStages,
     powerSgdStages,
 };
 constexpr std::array kSparsifiers = {
     sparseStages,
     randomKStages,
+    hadamardStages,
 };
 // clang-format on
 

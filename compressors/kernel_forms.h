@@ -32,6 +32,10 @@ struct NaturalForm {
 struct DynamicForm {
   std::size_t block;
 };
+struct NormalForm {
+  std::size_t block;
+};
+struct NvFp4Form {};
 struct UniformForm {};
 struct SignForm {
   bool root_mean_square; ///< The scale is the root mean square; otherwise the mean magnitude.
@@ -41,8 +45,9 @@ struct DctForm {
   std::size_t chunk, keep;
 };
 
-using ValueKernels = std::variant<NoKernels, CastForm, BlockFormat, MxForm, NaturalForm, DynamicForm, UniformForm,
-                                  SignForm, TernarySettings, MinMaxUint8Form, DctForm, PowerSgdSettings>;
+using ValueKernels =
+    std::variant<NoKernels, CastForm, BlockFormat, MxForm, NaturalForm, DynamicForm, NormalForm, NvFp4Form, UniformForm,
+                 SignForm, TernarySettings, MinMaxUint8Form, DctForm, PowerSgdSettings>;
 
 struct TopKForm {
   double ratio;
@@ -55,8 +60,11 @@ struct RandomKForm {
   double ratio;
   std::size_t block;
 };
+struct HadamardForm {
+  std::size_t chunk;
+};
 
-using SparsifierKernels = std::variant<NoKernels, TopKForm, ThresholdForm, RandomKForm>;
+using SparsifierKernels = std::variant<NoKernels, TopKForm, ThresholdForm, RandomKForm, HadamardForm>;
 
 } // namespace goss::compressors
 

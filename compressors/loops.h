@@ -10,6 +10,7 @@
 #include "compressors/codebook/format.h"
 #include "compressors/common/common_loops.h"
 #include "compressors/dct/format.h"
+#include "compressors/hadamard/format.h"
 #include "compressors/lossless/format.h"
 #include "compressors/mx/format.h"
 #include "compressors/natural/format.h"
@@ -31,6 +32,7 @@ struct Loops {
   MinMaxLoops minmax;
   SparseLoops sparse;
   DctLoops dct;
+  HadamardLoops hadamard;
   LosslessLoops lossless;
 };
 

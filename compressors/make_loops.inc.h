@@ -7,6 +7,7 @@
 #include "compressors/codebook/loops.inc.h"
 #include "compressors/common/common_loops.inc.h"
 #include "compressors/dct/loops.inc.h"
+#include "compressors/hadamard/loops.inc.h"
 #include "compressors/loops.h"
 #include "compressors/lossless/loops.inc.h"
 #include "compressors/mx/loops.inc.h"
@@ -31,6 +32,7 @@ inline Loops makeLoops(const char* isa) {
   loops.minmax = makeMinMaxLoops();
   loops.sparse = makeSparseLoops();
   loops.dct = makeDctLoops();
+  loops.hadamard = makeHadamardLoops();
   loops.lossless = makeLosslessLoops();
   return loops;
 }

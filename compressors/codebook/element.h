@@ -56,6 +56,17 @@ GOSS_HOST_DEVICE float dynamicValue(std::uint32_t code) {
   return index < 0 ? -value : value;
 }
 
+/// Code of NormalMap's value nearest to a value of a block whose peak is 1; of two equally near ones the lower.
+GOSS_HOST_DEVICE std::uint32_t normalCode(float value) {
+  constexpr NormalMap kMap;
+  std::uint32_t code = 0;
+#pragma GCC unroll 15
+  for (int i = 0; i < 15; ++i) {
+    code += value > kMap.middle[i] ? 1u : 0u;
+  }
+  return code;
+}
+
 /// `inverse` is that of uniformScale(). The result is clamped to 16000 steps, so that 2^-16ths of a step fit 32 bits.
 GOSS_HOST_DEVICE UniformCode uniformCode(float value, float inverse) {
   float scaled = value * inverse;

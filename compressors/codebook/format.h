@@ -35,6 +35,37 @@ struct DynamicMap {
   float value[256];
 };
 
+/// NormalFloat with 4 bits: means of sixteenths of a normal distribution, scaled to [-1, 1], with a zero (Dettmers et
+/// al. 2023, QLoRA, arXiv 2305.14314, appendix E).
+struct NormalMap {
+  static constexpr std::uint32_t kZeroCode = 7;
+
+  float value[16] = {-1.0f,
+                     -0.6961928009986877f,
+                     -0.5250730514526367f,
+                     -0.39491748809814453f,
+                     -0.28444138169288635f,
+                     -0.18477343022823334f,
+                     -0.09105003625154495f,
+                     0.0f,
+                     0.07958029955625534f,
+                     0.16093020141124725f,
+                     0.24611230194568634f,
+                     0.33791524171829224f,
+                     0.44070982933044434f,
+                     0.5626170039176941f,
+                     0.7229568362236023f,
+                     1.0f};
+  float middle[15] = {}; ///< Between a value and the next.
+
+  constexpr NormalMap() {
+    for (int i = 0; i < 15; ++i) {
+      middle[i] = (value[i] + value[i + 1]) / 2;
+    }
+  }
+};
+constexpr std::size_t normalCodeBytes(std::size_t total) { return (total + 1) / 2; }
+
 /// A value coded by the uniform 8-bit codec: its level, and the distance to the level in 2^-16ths of a step.
 struct UniformCode {
   std::uint32_t code; ///< Level + 128.
@@ -45,6 +76,8 @@ inline constexpr std::size_t kUniformBuckets = 256;
 struct CodebookLoops {
   void (*encodeDynamic)(std::size_t block, const float* values, const EncodeRun& run) = nullptr;
   void (*decodeDynamic)(const DynamicMap& map, std::size_t block, float* out, const DecodeRun& run) = nullptr;
+  void (*encodeNormal)(std::size_t block, const float* values, const EncodeRun& run) = nullptr;
+  void (*decodeNormal)(std::size_t block, float* out, const DecodeRun& run) = nullptr;
   /// levels[i] = clamp(round(value * inverse), -128, 127) + 128; rest[i] = (value * inverse - level) in 2^-16ths, held
   /// within 2^30.
   void (*encodeUniform)(unsigned char* levels, std::int32_t* rest, const float* values, std::size_t count,

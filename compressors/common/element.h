@@ -84,7 +84,8 @@ GOSS_HOST_DEVICE std::int32_t clamp(std::int32_t value, std::int32_t low, std::i
   return value > high ? high : value;
 }
 
-/// A sign-and-magnitude float of 1 + kExponent + kMantissa bits without infinities and NaN: the 4-bit formats.
+/// A sign-and-magnitude float of 1 + kExponent + kMantissa bits without infinities and NaN: the formats of 4 and 6
+/// bits.
 template <int kExponent, int kMantissa>
 struct TinyFloat {
   static constexpr int kBias = (1 << (kExponent - 1)) - 1;
@@ -117,6 +118,8 @@ struct TinyFloat {
 };
 using Float4E2M1 = TinyFloat<2, 1>; ///< OCP MX: 0, 0.5, 1, 1.5, 2, 3, 4, 6.
 using Float4E3M0 = TinyFloat<3, 0>; ///< 0 and 2^-2 to 2^4.
+using Float6E2M3 = TinyFloat<2, 3>; ///< OCP MX: steps of an eighth up to 2, then of a quarter and a half, up to 7.5.
+using Float6E3M2 = TinyFloat<3, 2>; ///< OCP MX: two bits behind the first one, up to 28; subnormals below a quarter.
 
 } // namespace goss::compressors
 

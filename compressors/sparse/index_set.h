@@ -31,6 +31,32 @@ std::string indicesFlaw(const unsigned char* from, std::size_t count, std::size_
 /// Reads what writeIndices() wrote and indicesFlaw() found right.
 void readIndices(const unsigned char* from, std::size_t count, std::span<std::uint32_t> indices);
 
+/// Indices as Elias and Fano write monotone numbers (Fano 1971; Elias 1974), or a bit map where that is shorter. The
+/// lower bits of all indices come first; then one bit for each index, at the place of its upper part plus the number of
+/// indices before it.
+struct PackedIndices {
+  std::size_t low_bits = 0;  ///< Lower bits of an index.
+  std::size_t low_bytes = 0; ///< Of all lower bits.
+  std::size_t bytes = 0;     ///< Of everything.
+  bool is_bitmap = false;
+
+  /// The shortest for `held` indices below `count`; `bytes` grows with `held`.
+  constexpr PackedIndices(std::size_t count, std::size_t held) : bytes(bitmapBytes(count)), is_bitmap(true) {
+    for (std::size_t bits = 0; bits < 32; ++bits) {
+      const std::size_t low = (held * bits + 7) / 8, both = low + (held + (count >> bits) + 7) / 8;
+      if (both < bytes) {
+        low_bits = bits;
+        low_bytes = low;
+        bytes = both;
+        is_bitmap = false;
+      }
+    }
+  }
+};
+void writePackedIndices(std::span<const std::uint32_t> indices, std::size_t count, unsigned char* to);
+std::string packedIndicesFlaw(const unsigned char* from, std::size_t count, std::size_t held, const SparseLoops& loops);
+void readPackedIndices(const unsigned char* from, std::size_t count, std::span<std::uint32_t> indices);
+
 } // namespace goss::compressors
 
 #endif // GOSS_COMPRESSORS_SPARSE_INDEX_SET_H_

@@ -37,9 +37,17 @@ LossBound SparseCodec::lossBound(std::size_t count, bool feedback) const {
   return loss;
 }
 
+std::size_t SparseCodec::headBytes(std::size_t count, std::size_t held) const {
+  return kCountBytes + (packs_ ? PackedIndices(count, held).bytes : indexBytes(count, held));
+}
+
+void SparseCodec::readHeld(PayloadView payload, std::size_t count, std::span<std::uint32_t> indices) const {
+  (packs_ ? readPackedIndices : readIndices)(bytesOf(payload) + kCountBytes, count, indices);
+}
+
 std::size_t SparseCodec::maxBytes(std::size_t count) const {
   const std::size_t some = most(count);
-  return kCountBytes + indexBytes(count, some) + inner().maxBytes(some);
+  return headBytes(count, some) + inner().maxBytes(some);
 }
 
 std::size_t SparseCodec::encodeVector(const VectorIn& in, unsigned char* to) const {
@@ -49,22 +57,22 @@ std::size_t SparseCodec::encodeVector(const VectorIn& in, unsigned char* to) con
     work.values[i] = in.values[work.indices[i]];
   }
   base::storeLittleEndian(to, static_cast<std::uint32_t>(held));
-  writeIndices(work.indices.first(held), in.count, to + kCountBytes);
-  const std::size_t head = kCountBytes + indexBytes(in.count, held);
+  (packs_ ? writePackedIndices : writeIndices)(work.indices.first(held), in.count, to + kCountBytes);
+  const std::size_t head = headBytes(in.count, held);
   return head + encodeInner(in, work, held, to + head);
 }
 
 void SparseCodec::decodeVector(PayloadView payload, const VectorOut& out) const {
   const Workspace work = workspace(out.scratch, out.count);
   const std::size_t held = heldBy(payload);
-  const PayloadView values = payload.subspan(kCountBytes + indexBytes(out.count, held));
+  const PayloadView values = payload.subspan(headBytes(out.count, held));
   decodeInner({&values, 1}, out, work, held);
   const unsigned char* indices = bytesOf(payload) + kCountBytes;
-  if (isBitmap(out.count, held)) {
+  if (packs_ ? PackedIndices(out.count, held).is_bitmap : isBitmap(out.count, held)) {
     sparse_loops_.deliverMarked(out.out, indices, out.count, work.values.data(), held, out.delivery);
     return;
   }
-  readIndices(indices, out.count, work.indices.first(held));
+  readHeld(payload, out.count, work.indices.first(held));
   scatter(out, work, held);
 }
 
@@ -76,11 +84,12 @@ std::string SparseCodec::flawOf(PayloadView payload, std::size_t count) const {
   if (held > most(count)) {
     return fmt::format("it says that it holds {} elements", held);
   }
-  const std::size_t head = kCountBytes + indexBytes(count, held);
+  const std::size_t head = headBytes(count, held);
   if (payload.size() < head) {
     return "it ends within its indices";
   }
-  if (std::string flaw = indicesFlaw(bytesOf(payload) + kCountBytes, count, held, sparse_loops_); !flaw.empty()) {
+  const auto indices_flaw = packs_ ? packedIndicesFlaw : indicesFlaw;
+  if (std::string flaw = indices_flaw(bytesOf(payload) + kCountBytes, count, held, sparse_loops_); !flaw.empty()) {
     return flaw;
   }
   return inner().check(payload.subspan(head), held).text();
@@ -92,14 +101,14 @@ Result<std::size_t> SparseCodec::selected(PayloadView payload, std::size_t count
     return status;
   }
   const std::size_t held = heldBy(payload);
-  readIndices(bytesOf(payload) + kCountBytes, count, out.first(held));
+  readHeld(payload, count, out.first(held));
   return held;
 }
 
 void SparseCodec::countPresent(PayloadView payload, const VectorOut& out, std::uint32_t* senders) const {
   const Workspace work = workspace(out.scratch, out.count);
   const std::size_t held = heldBy(payload);
-  readIndices(bytesOf(payload) + kCountBytes, out.count, work.indices.first(held));
+  readHeld(payload, out.count, work.indices.first(held));
   for (std::size_t i = 0; i < held; ++i) {
     ++senders[work.indices[i]];
   }
@@ -107,29 +116,32 @@ void SparseCodec::countPresent(PayloadView payload, const VectorOut& out, std::u
 
 namespace {
 
-constexpr std::string_view kIndices = "2 bytes each, or a bit map";
+constexpr std::string_view kIndices = "2 bytes each, packed about 1, or a bit map";
 constexpr std::string_view kFormat = "held elements k (4 bytes); indices; the next stage's payload of k elements";
 
 template <typename Make>
-Sparsifier made(Make make_selector, const SparsifierKernels& kernels) {
-  return {[make_selector](CodecPointer inner, const Loops& loops) {
-            return std::make_shared<SparseCodec>(make_selector(loops.sparse), std::move(inner), loops.common,
+Sparsifier made(StageReader& reader, Make make_selector, const SparsifierKernels& kernels) {
+  const bool packs = reader.choice("indices", {"plain", "packed"}) == 1;
+  return {[=](CodecPointer inner, const Loops& loops) {
+            return std::make_shared<SparseCodec>(make_selector(loops.sparse), packs, std::move(inner), loops.common,
                                                  loops.sparse);
           },
-          kernels};
+          packs ? NoKernels{"packed indices are written on the host; take indices=plain"} : kernels};
 }
 
 Sparsifier readTopK(StageReader& reader) {
   const double ratio = reader.number("ratio", 0.01, {1e-6, 1});
   const bool sampled = reader.choice("select", {"exact", "sampled"}) == 1;
   return made(
+      reader,
       [=](const SparseLoops& loops) { return sampled ? makeSampledTopK(ratio, loops) : makeExactTopK(ratio, loops); },
       TopKForm{ratio, sampled});
 }
 
 Sparsifier readThreshold(StageReader& reader) {
   const auto value = static_cast<float>(reader.number("value", 1e-3, {0, 1e30}));
-  return made([value](const SparseLoops& loops) { return makeThreshold(value, loops); }, ThresholdForm{value});
+  return made(
+      reader, [value](const SparseLoops& loops) { return makeThreshold(value, loops); }, ThresholdForm{value});
 }
 
 } // namespace
@@ -144,7 +156,7 @@ std::span<const SparsifierStage> sparseStages() {
                       {"topk:ratio=0.01,select=exact+none",
                        "topk:ratio=0.01,select=exact+int8:block=256,mode=symmetric,round=nearest",
                        "topk:ratio=0.25,select=exact+int4:block=128,mode=symmetric,round=nearest",
-                       "topk:ratio=0.01,select=sampled+none"},
+                       "topk:ratio=0.01,select=sampled+none", "topk:ratio=0.01,select=exact,indices=packed+none"},
                       readTopK},
       SparsifierStage{"threshold",
                       {kIndices, "magnitudes of at least `value`", "Strom 2015", kFormat},

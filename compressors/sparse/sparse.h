@@ -11,11 +11,16 @@ namespace goss::compressors {
 class SparseCodec final : public ChainedCodec {
  public:
   /// Loops must outlive the codec.
-  SparseCodec(std::unique_ptr<const Selector> selector, std::shared_ptr<const Codec> inner, const CommonLoops& loops,
-              const SparseLoops& sparse_loops)
-      : ChainedCodec(std::move(inner), loops), selector_(std::move(selector)), sparse_loops_(sparse_loops) {}
+  SparseCodec(std::unique_ptr<const Selector> selector, bool packs, std::shared_ptr<const Codec> inner,
+              const CommonLoops& loops, const SparseLoops& sparse_loops)
+      : ChainedCodec(std::move(inner), loops),
+        selector_(std::move(selector)),
+        packs_(packs),
+        sparse_loops_(sparse_loops) {}
 
-  [[nodiscard]] std::string spec() const override { return selector_->spec() + "+" + inner().spec(); }
+  [[nodiscard]] std::string spec() const override {
+    return selector_->spec() + (packs_ ? ",indices=packed+" : "+") + inner().spec();
+  }
   [[nodiscard]] CodecTraits traits() const override;
   [[nodiscard]] LossBound lossBound(std::size_t count, bool feedback) const override;
   [[nodiscard]] std::size_t maxBytes(std::size_t count) const override;
@@ -32,7 +37,13 @@ class SparseCodec final : public ChainedCodec {
   void countPresent(PayloadView payload, const VectorOut& out, std::uint32_t* senders) const override;
 
  private:
+  /// Bytes before the next stage's payload.
+  [[nodiscard]] std::size_t headBytes(std::size_t count, std::size_t held) const;
+  /// Reads the indices of a payload that flawOf() found right.
+  void readHeld(PayloadView payload, std::size_t count, std::span<std::uint32_t> indices) const;
+
   const std::unique_ptr<const Selector> selector_;
+  const bool packs_; ///< Indices are PackedIndices.
   const SparseLoops& sparse_loops_;
 };
 

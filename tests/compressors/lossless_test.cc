@@ -15,8 +15,10 @@ TEST(Lossless, KeepsEveryBitOfEveryNumber) {
   for (std::size_t i = 0; i < values.size(); ++i) { // all exponents, NaNs with their payloads, subnormals, both zeros
     values[i] = std::bit_cast<float>(static_cast<std::uint32_t>(i * 2654435761u));
   }
-  const auto codec = codecOf("lossless");
-  expectSameBits(values, decode(*codec, encode(*codec, values), values.size()), "all patterns");
+  for (const char* spec : {"lossless", "exponents"}) {
+    const auto codec = codecOf(spec);
+    expectSameBits(values, decode(*codec, encode(*codec, values), values.size()), spec);
+  }
 }
 
 TEST(Lossless, SavesWhatExponentsRepeat) {
@@ -36,6 +38,39 @@ TEST(Lossless, SendsWidenedHalvesAsLessThanHalves) {
   }
   EXPECT_LT(encode(*codec, values).size(), 0.75 * 2 * static_cast<double>(values.size()));
   EXPECT_LT(encode(*codec, Floats(1 << 18, 1.5f)).size(), 400u);
+}
+
+/// Bytes of `exponents` for each byte of `lossless`.
+double besideZstd(const Floats& values) {
+  return static_cast<double>(encode(*codecOf("exponents"), values).size()) /
+         static_cast<double>(encode(*codecOf("lossless"), values).size());
+}
+
+TEST(Exponents, TakeLittleMoreThanAnEntropyCoder) {
+  Floats wide = gaussian(1 << 18, 5), heavy = studentT(1 << 18, 3, 6), narrow = wide;
+  for (float& value : narrow) {
+    value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & 0xffff0000u);
+  }
+  EXPECT_LT(besideZstd(wide), 1.04);
+  EXPECT_LT(besideZstd(heavy), 1.05);
+  EXPECT_LT(besideZstd(layered(1 << 18, 7)), 1.05);
+  EXPECT_LT(besideZstd(narrow), 1.07);
+}
+
+TEST(Exponents, StoreTilesAsTheyAreWhereNothingIsSaved) {
+  Floats noise(10000), zeros(10000);
+  for (std::size_t i = 0; i < noise.size(); ++i) {
+    noise[i] = std::bit_cast<float>(static_cast<std::uint32_t>(i * 2654435761u * 2246822519u));
+  }
+  const auto codec = codecOf("exponents");
+  EXPECT_LE(encode(*codec, noise).size(), codec->maxBytes(noise.size()));
+  expectSameBits(noise, decode(*codec, encode(*codec, noise), noise.size()), "noise");
+  EXPECT_EQ(encode(*codec, zeros).size(), 3u);
+  Floats sparse = zeros;
+  for (std::size_t i = 0; i < sparse.size(); i += 97) {
+    sparse[i] = static_cast<float>(i) - 5000;
+  }
+  expectSameBits(sparse, decode(*codec, encode(*codec, sparse), sparse.size()), "sparse");
 }
 
 // What some version of zstd wrote must be read by all: the payload of 512 elements that are 2^(i mod 3), from a file.

@@ -51,10 +51,27 @@ INSTANTIATE_TEST_SUITE_P(
                     Expected{"mxfp8", 1.031, 7.0e-4}, Expected{"mxfp4", 0.531, 1.3e-2}, Expected{"e4m3", 1, 7.0e-4},
                     Expected{"natural", 1, 8.2e-2}));
 
+/// Figures of the same arithmetic in numpy, in double, on other draws.
+INSTANTIATE_TEST_SUITE_P(GaussianInNumpy, Quality,
+                         testing::Values(Expected{"mxfp6:element=e2m3", 0.781, 8.0e-4},
+                                         Expected{"mxfp6:element=e3m2", 0.781, 2.9e-3},
+                                         Expected{"mxint8", 1.031, 6.8e-5}, Expected{"nf4:block=64", 0.563, 8.5e-3},
+                                         Expected{"nvfp4", 0.563, 9.1e-3},
+                                         Expected{"hadamard:chunk=256+int4:block=128", 0.531, 1.07e-2},
+                                         Expected{"hadamard:chunk=64+int2:block=64", 0.313, 0.156}));
+
 TEST(QualityOfHeavyTails, SmallBlocksKeepSmallLayersAlive) {
   const Floats layers = layered(kElems, 80);
   EXPECT_LT(30 * errorOf("int8:block=256", layers), errorOf("minmaxuint8", layers));
   EXPECT_LT(30 * errorOf("int8:block=256", layers), errorOf("uniform8", layers));
+}
+
+// In numpy: 0.0388 and 0.0095, 0.233 and 0.137.
+TEST(QualityOfHeavyTails, RotationsSpreadOutliers) {
+  const Floats values = studentT(kElems, 3, 83);
+  EXPECT_LT(3 * errorOf("hadamard:chunk=256+int4:block=128", values), errorOf("int4:block=128", values));
+  EXPECT_LT(errorOf("hadamard:chunk=64+int2:block=64", values), 0.15);
+  EXPECT_GT(errorOf("int2:block=64", values), 0.2);
 }
 
 // What top-k loses is what is left when the largest are taken away: no selection of k loses less.
@@ -75,6 +92,18 @@ TEST(QualityOfSparsifiers, ExactTopKLosesTheLeast) {
   const double sampled = errorOf("topk:ratio=0.01,select=sampled", values);
   EXPECT_GE(sampled, lost / whole - 1e-9);
   EXPECT_LT(sampled, lost / whole * 1.1);
+}
+
+// log2(100) + log2(e) bits are the least for one of a hundred.
+TEST(QualityOfSparsifiers, PackedIndicesTakeLittleMoreThanTheyMust) {
+  const Floats values = gaussian(kElems, 84);
+  const double held = kElems / 100.0, values_bytes = 4 * held;
+  const auto indexBits = [&](const char* spec) {
+    return (static_cast<double>(encode(*codecOf(spec), values).size()) - values_bytes) * 8 / held;
+  };
+  EXPECT_LT(indexBits("topk:ratio=0.01,indices=packed+none"), 8.65);
+  EXPECT_GT(indexBits("topk:ratio=0.01,indices=packed+none"), 8.08);
+  EXPECT_GT(indexBits("topk:ratio=0.01+none"), 16);
 }
 
 TEST(QualityOfSparsifiers, CocktailSendsAsManyBytesAsItsAuthorsSay) {

@@ -4,6 +4,7 @@
 
 #include "compressors/chain.h"
 #include "compressors/cuda/codecs/dct_codec.h"
+#include "compressors/cuda/codecs/hadamard_codec.h"
 #include "compressors/cuda/codecs/powersgd_codec.h"
 #include "compressors/cuda/codecs/scaled_codec.h"
 #include "compressors/cuda/codecs/segment_codecs.h"
@@ -25,10 +26,11 @@ Status unsupported(const Codec& host, std::string_view why) {
                                    host.spec(), why));
 }
 
-/// The format of a codec that has blocks of this size and no other parameter.
-CellFormat blocksOf(std::size_t block) {
+/// The format of a codec that has blocks of this size and no other parameter. `bits`: of a code.
+CellFormat blocksOf(std::size_t block, unsigned bits = 8) {
   CellFormat format;
   format.block.block = block;
+  format.block.bits = bits;
   return format;
 }
 
@@ -41,13 +43,19 @@ struct ValueMaker {
   Result<Made> operator()(const BlockFormat& format) const {
     return cells(CellFormat{format}, integerLaunches(format.scheme, format.block));
   }
-  Result<Made> operator()(const MxForm& form) const { return cells(blocksOf(kMxBlock), mxLaunches(form.element)); }
+  Result<Made> operator()(const MxForm& form) const {
+    return cells(blocksOf(kMxBlock, mxBits(form.element)), mxLaunches(form.element));
+  }
   Result<Made> operator()(const NaturalForm& form) const {
     return cells(blocksOf(kRunElems), naturalLaunches(form.nearest));
   }
   Result<Made> operator()(const DynamicForm& form) const {
     return cells(blocksOf(form.block), dynamicLaunches(form.block));
   }
+  Result<Made> operator()(const NormalForm& form) const {
+    return cells(blocksOf(form.block, 4), normalLaunches(form.block));
+  }
+  Result<Made> operator()(const NvFp4Form&) const { return cells(blocksOf(kNvBlock, 4), nvFp4Launches()); }
   Result<Made> operator()(const SignForm& form) const {
     ScaledSettings settings;
     settings.kind = form.root_mean_square ? ScaleKind::rootMeanSquare : ScaleKind::meanMagnitude;
@@ -90,6 +98,10 @@ struct SparsifierMaker {
   }
   Result<Made> operator()(const ThresholdForm& form) const {
     return blocksFollow() ? makeDeviceThreshold(form.value, host, std::move(inner)) : tooFew();
+  }
+  Result<Made> operator()(const HadamardForm& form) const {
+    Made made = std::make_unique<HadamardDeviceCodec>(host, form.chunk, std::move(inner));
+    return made;
   }
   Result<Made> operator()(const RandomKForm& form) const {
     return makeDeviceRandomK(form.ratio, form.block, host, std::move(inner));

@@ -17,6 +17,8 @@ struct CellLaunches {
 };
 
 CellLaunches dynamicLaunches(std::size_t block);
+CellLaunches normalLaunches(std::size_t block);
+CellLaunches nvFp4Launches();
 CellLaunches mxLaunches(MxElement element);
 CellLaunches naturalLaunches(bool nearest);
 CellLaunches castLaunches(DType dtype);

@@ -45,7 +45,7 @@ CellLaunches segmentLaunches(std::size_t cell = kCellOf<kRuns>) {
   return {launchEncode<Scheme, kRuns, kUnitsOf<kRuns>, 1>, launchDecode<Scheme>, nullptr, cell};
 }
 
-/// Blocks of up to 1024 elements lie in registers; longer ones are read twice.
+/// Blocks of up to 512 elements lie in registers; longer ones, which would not fit, are read twice.
 template <typename Scheme>
 CellLaunches blockLaunches(std::size_t block) {
   switch (block) {
@@ -54,10 +54,9 @@ CellLaunches blockLaunches(std::size_t block) {
     case 512:
       return cellLaunches<Scheme, 4>();
     case 1024:
-      return cellLaunches<Scheme, 8>();
     case 2048:
     case 4096:
-      return {launchEncode<Scheme, 4, 1, 2>, launchDecode<Scheme>, launchMeasure<Scheme>, block};
+      return {launchEncode<Scheme, 2, 1, 2>, launchDecode<Scheme>, launchMeasure<Scheme>, block};
     default:
       return cellLaunches<Scheme, 1>();
   }

@@ -235,8 +235,8 @@ GOSS_DEVICE void storeScales(const CellJob& job, const CellSegment& segment, Cel
 template <typename Scheme, unsigned kRuns, unsigned kUnits, unsigned kReads>
 struct EncodeCell {
   using Job = CellJob;
-  /// Blocks of 1024 elements and more need up to 128 registers: with 96 sm_80 spills.
-  static constexpr unsigned kBlocksResident = kRuns * kReads < 8 ? 5 : 4;
+  /// Random numbers and long units need up to 128 registers: with 96 sm_80 spills.
+  static constexpr unsigned kBlocksResident = Scheme::kRandom || kRuns * kReads >= 4 ? 4 : 5;
   GOSS_HOST_DEVICE static std::size_t warps(const Job& job) { return job.cells; }
   GOSS_DEVICE static void run(const Job& job, std::size_t cell, unsigned char* codes) {
     unsigned s = 0;
@@ -268,7 +268,9 @@ struct EncodeCell {
 
   template <bool kWhole>
   GOSS_DEVICE static void encode(const Job& job, const CellSegment& segment, CellPlace cell, unsigned char* codes) {
-    if constexpr (kReads == 2) { // the cell is a block
+    if constexpr (requires { typename Scheme::Tile; }) { // the cell is a tile with a scale of its own
+      encodeTile<kWhole>(job, segment, cell, codes);
+    } else if constexpr (kReads == 2) { // the cell is a block
       encodeLong<kWhole>(job, segment, cell, codes);
     } else {
       constexpr unsigned kTogether = kWhole ? kUnits : 1;
@@ -328,6 +330,36 @@ struct EncodeCell {
                                       codes + (at - block.first));
     }
     storeScales<Scheme>(job, segment, block, kWarpLanes, scale);
+  }
+
+  template <bool kWhole>
+  GOSS_DEVICE static void encodeTile(const Job& job, const CellSegment& segment, CellPlace tile, unsigned char* codes) {
+    Values values[1];
+    typename Scheme::Tile whole;
+    whole.reset();
+    for (std::size_t at = tile.first; at < tile.end; at += kUnit) {
+      loadUnits<Scheme, kRuns, 1, kWhole>(job, segment, {at, tile.end}, values);
+      whole.template absorb<kRuns>(values[0], tile.end - at, kWarpLanes);
+    }
+    whole.finish(kWarpLanes);
+    const unsigned width = widthOf(job);
+    for (std::size_t at = tile.first; at < tile.end; at += kUnit) {
+      loadUnits<Scheme, kRuns, 1, kWhole>(job, segment, {at, tile.end}, values);
+      typename Scheme::Statistic statistic;
+      statistic.reset();
+      statistic.template absorb<kRuns>(values[0], tile.end - at, width);
+      statistic.finish(width);
+      Scales scale;
+      Warp::each([&](unsigned lane) { scale[lane] = Scheme::scaleIn(whole, statistic, lane); });
+      const CellPlace unit = unitAt(at, tile.end);
+      codeUnit<Scheme, kRuns, kWhole>(job, segment, unit, values[0], scale, codes + (at - tile.first));
+      storeScales<Scheme>(job, segment, unit, width, scale);
+    }
+    Warp::each([&](unsigned lane) {
+      if (lane == 0) {
+        Scheme::storeTile(segment.out, segment.count, tile.first / kTileElems, whole.peak[lane]);
+      }
+    });
   }
 
   template <bool kWhole>

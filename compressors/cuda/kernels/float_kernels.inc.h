@@ -17,12 +17,34 @@ CellLaunches plainLaunches() {
 
 CellLaunches dynamicLaunches(std::size_t block) { return blockLaunches<Dynamic>(block); }
 
+CellLaunches normalLaunches(std::size_t block) {
+  switch (block) {
+    case 256:
+      return cellLaunches<Normal, 2>(kTileElems);
+    case 512:
+      return cellLaunches<Normal, 4>(kTileElems);
+    default:
+      return cellLaunches<Normal, 1>(kTileElems);
+  }
+}
+
+CellLaunches nvFp4Launches() {
+  // Units hold whole blocks of 16; the tile is read twice, first for its peak.
+  return {launchEncode<NvFp4, 1, 1, 2>, launchDecode<NvFp4>, launchMeasure<NvFp4>, kTileElems};
+}
+
 CellLaunches mxLaunches(MxElement element) {
   switch (element) {
     case MxElement::e4m3:
       return cellLaunches<Mx<MxE4M3>, 1>();
     case MxElement::e2m1:
       return cellLaunches<Mx<MxE2M1>, 1>(kTileElems);
+    case MxElement::e2m3:
+      return cellLaunches<Mx<MxE2M3>, 1>(kTileElems);
+    case MxElement::e3m2:
+      return cellLaunches<Mx<MxE3M2>, 1>(kTileElems);
+    case MxElement::int8:
+      return cellLaunches<Mx<MxInt8>, 1>();
     default:
       return cellLaunches<Mx<MxE3M0>, 1>(kTileElems);
   }

@@ -309,12 +309,38 @@ struct Dynamic : PlainScheme {
   }
 };
 
+struct Normal : PlainScheme {
+  using Statistic = PeakStatistic;
+  using Scale = Dynamic::Scale;
+  static constexpr Planes kPlanes = Planes::ofTiles;
+  static constexpr unsigned kBits = 4;
+  GOSS_DEVICE static std::size_t bytes(const CellFormat& format, std::size_t total) {
+    return normalCodeBytes(total) + (total + format.block.block - 1) / format.block.block * sizeof(float);
+  }
+  GOSS_DEVICE static Scale scale(const CellFormat& format, Statistic& statistic, unsigned lane) {
+    return Dynamic::scale(format, statistic, lane);
+  }
+  GOSS_DEVICE static std::uint32_t code(float value, const Scale& how, std::uint32_t) {
+    return how.inverse == 0.0f ? NormalMap::kZeroCode : normalCode(value * how.inverse);
+  }
+  GOSS_DEVICE static float value(const CellFormat&, std::uint32_t code, const Scale& how) {
+    static constexpr NormalMap kMap;
+    return kMap.value[code & 15u] * how.scale;
+  }
+  GOSS_DEVICE static void store(const CellFormat&, unsigned char* payload, std::size_t total, std::size_t block,
+                                const Scale& how) {
+    storeFloatBytes(payload + normalCodeBytes(total) + block * sizeof(float), how.scale);
+  }
+  GOSS_DEVICE static Scale load(const CellFormat&, const unsigned char* payload, std::size_t total, std::size_t block) {
+    return {loadFloatBytes(payload + normalCodeBytes(total) + block * sizeof(float)), 0};
+  }
+};
+
 template <typename Element>
 struct Mx : PlainScheme {
   using Statistic = PeakStatistic;
-  static constexpr bool kBytes = Element::kElement == MxElement::e4m3;
-  static constexpr Planes kPlanes = kBytes ? Planes::none : Planes::ofTiles;
-  static constexpr unsigned kBits = kBytes ? 8 : 4;
+  static constexpr unsigned kBits = mxBits(Element::kElement);
+  static constexpr Planes kPlanes = kBits == 8 ? Planes::none : Planes::ofTiles;
   struct Scale {
     std::uint32_t exponent;
   };
@@ -336,6 +362,42 @@ struct Mx : PlainScheme {
   }
   GOSS_DEVICE static Scale load(const CellFormat&, const unsigned char* payload, std::size_t total, std::size_t block) {
     return {payload[mxCodeBytes(Element::kElement, total) + block]};
+  }
+};
+
+/// A scale of the tile, whose peak encoders find first (EncodeCell), and scales of blocks.
+struct NvFp4 : PlainScheme {
+  using Statistic = PeakStatistic;
+  static constexpr Planes kPlanes = Planes::ofTiles;
+  static constexpr unsigned kBits = 4;
+  using Tile = PeakStatistic;
+  struct Scale {
+    std::uint32_t block;
+    float scale, inverse;
+  };
+  GOSS_DEVICE static std::size_t bytes(const CellFormat&, std::size_t total) { return nvPayloadBytes(total); }
+  GOSS_DEVICE static Scale scaleIn(Tile& tile, Statistic& statistic, unsigned lane) {
+    const compressors::Scale whole = nvTileScale(tile.peak[lane]);
+    const std::uint32_t block = nvBlockScale(statistic.peak[lane], whole);
+    return {block, nvScale(block, whole.step), nvInverse(block, whole)};
+  }
+  GOSS_DEVICE static std::uint32_t code(float value, const Scale& how, std::uint32_t) {
+    return how.inverse == 0.0f ? 0u : Float4E2M1::encode(value * how.inverse);
+  }
+  GOSS_DEVICE static float value(const CellFormat&, std::uint32_t code, const Scale& how) {
+    return Float4E2M1::decode(code) * how.scale;
+  }
+  GOSS_DEVICE static void store(const CellFormat&, unsigned char* payload, std::size_t total, std::size_t block,
+                                const Scale& how) {
+    payload[(total + 1) / 2 + block] = static_cast<unsigned char>(how.block);
+  }
+  GOSS_DEVICE static void storeTile(unsigned char* payload, std::size_t total, std::size_t tile, std::uint32_t peak) {
+    storeFloatBytes(payload + nvTileScales(total) + tile * sizeof(float), nvTileScale(peak).step);
+  }
+  GOSS_DEVICE static Scale load(const CellFormat&, const unsigned char* payload, std::size_t total, std::size_t block) {
+    const std::size_t tile = block * kNvBlock / kTileElems;
+    const std::uint32_t scale = payload[(total + 1) / 2 + block];
+    return {scale, nvScale(scale, loadFloatBytes(payload + nvTileScales(total) + tile * sizeof(float))), 0};
   }
 };
 

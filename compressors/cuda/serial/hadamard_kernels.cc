@@ -1,0 +1,1 @@
+#include "compressors/cuda/kernels/hadamard_kernels.inc.h"
