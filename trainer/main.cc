@@ -8,12 +8,15 @@
 #include <memory>
 #include <string>
 
+#include "gossamer/gossamer.h"
+#include "trainer/base/stop_request.h"
 #include "trainer/compute/backend.h"
 #include "trainer/data/dataset.h"
 #include "trainer/loop/replica_engine.h"
 #include "trainer/loop/training_loop.h"
 #include "trainer/pipeline/pipeline_engine.h"
 #include "trainer/ranks/data_parallel.h"
+#include "trainer/run/generate.h"
 #include "trainer/run/model_logits.h"
 #include "trainer/run/report.h"
 #include "trainer/run/run_card.h"
@@ -70,20 +73,24 @@ int main(int argc, char** argv) {
   // a file that may not grow is then an error with a text instead of the end of the process
   std::signal(SIGXFSZ, SIG_IGN);
   const std::string command = argc > 1 ? argv[1] : "";
-  if (command == "compare" || command == "logits") {
+  if (command == "compare" || command == "logits" || command == "generate") {
     try {
-      return command == "compare" ? runCompare(argc - 1, argv + 1) : runLogits(argc - 1, argv + 1);
+      return command == "compare"  ? runCompare(argc - 1, argv + 1)
+             : command == "logits" ? runLogits(argc - 1, argv + 1)
+                                   : runGenerate(argc - 1, argv + 1);
     } catch (const std::exception& error) {
       fmt::print(stderr, "goss-train: {}\n", error.what());
       return 1;
     }
   }
-  const ParsedCommandLine command_line = parseCommandLine(argc, argv);
+  const ParsedCommandLine command_line = parseCommandLine(
+      argc, argv, fmt::format("goss-train {}.{}.{}", GOSS_VERSION_MAJOR, GOSS_VERSION_MINOR, GOSS_VERSION_PATCH));
   if (!command_line.options) {
     std::FILE* stream = command_line.exit_code == 0 ? stdout : stderr;
     if (!isLaterRank()) std::fputs(command_line.text.c_str(), stream);
     return command_line.exit_code;
   }
+  noticeStopSignals();
   try {
     DataParallel group;
     runOrAbort(group, [&] { train(*command_line.options, group); });

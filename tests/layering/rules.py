@@ -55,7 +55,7 @@ UNITS = {
     "trainer/data": ("trainer/base", "trainer/model"),
     "trainer/ranks": C_ABI + ("trainer/base", "trainer/compute"),
     "trainer/files": ("trainer/base", "trainer/model"),
-    "trainer/run": ("tools/commandline", "trainer/base", "trainer/compute", "trainer/model", "trainer/files", "trainer/ranks"),
+    "trainer/run": ("tools/commandline", "trainer/base", "trainer/compute", "trainer/model", "trainer/data", "trainer/files", "trainer/ranks"),
     "trainer/loop": ("trainer/base", "trainer/compute", "trainer/model", "trainer/data", "trainer/files", "trainer/ranks", "trainer/run"),
     "trainer/pipeline": C_ABI + ("trainer",),  # the highest but for main.cc
     "examples": C_ABI,

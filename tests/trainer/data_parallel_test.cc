@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <thread>
 
 #include "tests/support/quick.h"
 #include "tests/trainer/far_ops.h"
@@ -159,6 +160,37 @@ TEST(DataParallel, OnlyRankZeroWritesCheckpointsAndAllResumeFromThem) {
     EXPECT_EQ(result.losses, std::vector<double>(whole.losses.begin() + 1, whole.losses.end()));
     expectSameState(result.state, whole.state);
   }
+}
+
+/// Bytes that two ranks copy from each other in a run of two steps with a checkpoint at its end.
+std::size_t copiedBytes(const TrainOptions& options) {
+  ThreadBoard board(2, SumOrder::tree);
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < 2; ++rank) {
+    ranks.emplace_back([&, rank] {
+      ThreadGroup group(board, rank);
+      runOn(group, options);
+    });
+  }
+  for (std::thread& rank : ranks)
+    rank.join();
+  return board.copied_bytes;
+}
+
+// A new run's parameters come from the seed, and after an exchange all ranks have the same ones: what crosses is what
+// differs, the two moments.
+TEST(DataParallel, OnlyHashesCrossWhereRanksHoldTheSame) {
+  constexpr std::size_t kMoments = 2 * 10944 * sizeof(float), kTexts = 4000;
+  const TemporaryDirectory directory;
+  TrainOptions options = smallOptions(2);
+  options.checkpoint_every = 0;
+  options.checkpoint = directory / "ddp";
+  EXPECT_LT(copiedBytes(options), kTexts);
+  options.sync = "local";
+  options.checkpoint = directory / "local";
+  const std::size_t bytes = copiedBytes(options);
+  EXPECT_GE(bytes, kMoments);
+  EXPECT_LT(bytes, kMoments + kTexts);
 }
 
 TEST(LocalSteps, ReplicasGoOnWithTheirOwnStateFromACheckpoint) {

@@ -40,6 +40,30 @@ TEST(Options, FlagsReachTheirFields) {
   EXPECT_EQ(parsed.options->device, "cuda:1");
 }
 
+TEST(Options, AFileHoldsFlagsAndTheCommandLineOverridesIt) {
+  const TemporaryDirectory directory;
+  const std::string file = directory / "run.toml", wrong = directory / "wrong.toml";
+  writeBytes(file,
+             "# a run\nlr = 3e-3\nmicro-batch = 4\nsync = \"diloco:h=50,codec=int4\"\nresume = true\nsteps = 7\n");
+  writeBytes(wrong, "learning-rate = 1\n");
+  const ParsedCommandLine parsed = parse({"--config", file.c_str(), "--steps", "9"});
+  ASSERT_TRUE(parsed.options.has_value()) << parsed.text;
+  EXPECT_EQ(parsed.options->lr, 3e-3);
+  EXPECT_EQ(parsed.options->micro_batch, 4u);
+  EXPECT_EQ(parsed.options->sync, "diloco:h=50,codec=int4");
+  EXPECT_TRUE(parsed.options->resume);
+  EXPECT_EQ(parsed.options->steps, 9u);
+  const ParsedCommandLine refused = parse({"--config", wrong.c_str()});
+  EXPECT_FALSE(refused.options.has_value());
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.text, HasSubstr("learning-rate"));
+  EXPECT_EQ(parse({"--config", "/nowhere.toml"}).exit_code, 2);
+  const ParsedCommandLine version = parse({"--version"});
+  EXPECT_FALSE(version.options.has_value());
+  EXPECT_EQ(version.exit_code, 0);
+  EXPECT_THAT(version.text, HasSubstr("goss-train"));
+}
+
 TEST(Options, HelpIsAnAnswerAndWrongFlagsAreErrors) {
   const ParsedCommandLine help = parse({"--help"});
   EXPECT_EQ(help.exit_code, 0);
@@ -73,6 +97,8 @@ TEST(Options, ValuesThatMakeNoSenseAreRefusedByTheirFlag) {
                         {[](TrainOptions& o) { o.final_lr = 2; }, "--final-lr"},
                         {[](TrainOptions& o) { o.weight_decay = kNan; }, "--weight-decay"},
                         {[](TrainOptions& o) { o.adam_eps = 0; }, "--adam-eps"},
+                        {[](TrainOptions& o) { o.beta1 = 1; }, "--beta1"},
+                        {[](TrainOptions& o) { o.beta2 = -0.1; }, "--beta2"},
                         {[](TrainOptions& o) { o.clip = -1; }, "--clip"},
                         {[](TrainOptions& o) { o.time_limit_s = -1; }, "--time-limit"},
                         {[](TrainOptions& o) { o.sync = ""; }, "--sync"},

@@ -25,6 +25,7 @@ struct ThreadBoard {
   std::vector<void*> slots;
   std::vector<std::atomic<void*>> mail; // by the rank that rank 0 exchanges with: what the first of the two brought
   SumOrder order;
+  std::atomic<std::size_t> copied_bytes{0}; // that ranks got by broadcasts and moves
 };
 
 class ThreadGroup : public Group {
@@ -36,7 +37,9 @@ class ThreadGroup : public Group {
   void sum(std::span<double> values) override { sumAll(values.data(), values.size()); }
   void broadcast(void* data, std::size_t bytes) override {
     exchange(data, [&] {
-      if (rank_ != 0) std::memcpy(data, board_.slots[0], bytes);
+      if (rank_ == 0) return;
+      std::memcpy(data, board_.slots[0], bytes);
+      board_.copied_bytes += bytes;
     });
   }
   bool allEqual(std::uint64_t value) override {
@@ -57,6 +60,7 @@ class ThreadGroup : public Group {
         std::this_thread::yield();
       return;
     }
+    board_.copied_bytes += bytes;
     if ((rank_ == 0) == (direction == Direction::toRoot)) {
       std::memcpy(data, expected, bytes);
     } else {

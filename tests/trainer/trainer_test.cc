@@ -4,8 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <sstream>
 
 #include "tests/trainer/small_run.h"
@@ -166,6 +170,53 @@ TEST(Sampler, TheSameSeedGivesTheSameTextAndZeroTemperatureTheLikeliest) {
   model.forward(window);
   const std::vector<float> logits = model.logitsAt(2);
   EXPECT_EQ(greedy.front(), std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+/// Every token of many samples of one token.
+std::map<std::int32_t, int> drawn(Gpt& model, std::span<const std::int32_t> prompt, SampleOptions options) {
+  std::map<std::int32_t, int> counts;
+  options.count = 1;
+  for (options.seed = 0; options.seed < 200; ++options.seed)
+    ++counts[sampleTokens(model, prompt, options).front()];
+  return counts;
+}
+
+TEST(Sampler, TopKAndTopPKeepTheLikeliest) {
+  CpuOps ops;
+  const ModelConfig config = smallOptions(1).model;
+  Gpt model(config, 1, ops);
+  const std::vector<std::int32_t> prompt = {'t', 'h', 'e'};
+  model.setParameters(runAlone(smallOptions(2)).state.parameters);
+  std::vector<std::int32_t> window(config.context, 'x');
+  std::copy(prompt.begin(), prompt.end(), window.begin());
+  model.forward(window);
+  const std::vector<float> logits = model.logitsAt(2);
+  std::vector<std::int32_t> order(logits.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    return logits[static_cast<std::size_t>(a)] > logits[static_cast<std::size_t>(b)];
+  });
+  SampleOptions options;
+  options.temperature = 1;
+  options.top_k = 3;
+  const std::map<std::int32_t, int> three = drawn(model, prompt, options);
+  EXPECT_EQ(three.size(), 3u);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(three.count(order[static_cast<std::size_t>(i)]), 1u) << i;
+  options.top_k = 0;
+  EXPECT_GT(drawn(model, prompt, options).size(), 20u);
+  // The fewest tokens whose probabilities reach a twentieth of all.
+  double total = 0;
+  for (const float logit : logits)
+    total += std::exp(static_cast<double>(logit));
+  std::size_t fewest = 0;
+  for (double reached = 0; reached < 0.05 * total; ++fewest)
+    reached += std::exp(static_cast<double>(logits[static_cast<std::size_t>(order[fewest])]));
+  options.top_p = 0.05;
+  for (const auto& [token, count] : drawn(model, prompt, options))
+    EXPECT_LT(std::find(order.begin(), order.end(), token) - order.begin(), static_cast<std::ptrdiff_t>(fewest));
+  options.top_p = 0;
+  EXPECT_EQ(drawn(model, prompt, options).begin()->first, order[0]);
 }
 
 TEST(Sampler, ControlCharactersNeverReachTheTerminal) {

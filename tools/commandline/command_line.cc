@@ -102,6 +102,15 @@ void CommandLine::showDefaults() { app_->option_defaults()->always_capture_defau
 
 void CommandLine::lastValueHolds() { app_->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast); }
 
+void CommandLine::version(const std::string& text) {
+  app_->set_version_flag("--version", text, "print the version and exit");
+}
+
+void CommandLine::configurationFile(const std::string& names, const std::string& description) {
+  app_->set_config(names, "", description);
+  app_->allow_config_extras(CLI::config_extras_mode::error);
+}
+
 void CommandLine::refuseNegativeNumbers() {
   for (CLI::Option* option : app_->get_options()) {
     if (option->get_type_name() != "UINT") continue;

@@ -76,6 +76,11 @@ class CommandLine {
   /// Options that are declared from now on may be repeated: the last value holds, so that a user can override what a
   /// script passes.
   void lastValueHolds();
+  /// `--version` prints this text; the status is 0.
+  void version(const std::string& text);
+  /// `names` is an option that names a TOML file with values for the others: a key is a long name without its dashes.
+  /// What the command line says counts more; unknown keys are errors.
+  void configurationFile(const std::string& names, const std::string& description);
   /// The unsigned options that are declared so far refuse "-5", which would be read as 2^64 - 5.
   void refuseNegativeNumbers();
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "trainer/base/error.h"
 #include "trainer/base/random.h"
@@ -13,17 +14,34 @@ namespace goss::trainer {
 
 namespace {
 
+/// Sets the weights of tokens to 0 that top_k and top_p leave out; of equal weights the first stay. Returns the sum.
+double keepLikeliest(std::vector<double>& weights, const SampleOptions& options) {
+  double total = std::accumulate(weights.begin(), weights.end(), 0.0);
+  if ((options.top_k == 0 || options.top_k >= weights.size()) && options.top_p >= 1) return total;
+  std::vector<std::size_t> order(weights.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return weights[a] > weights[b]; });
+  const std::size_t most = options.top_k == 0 ? order.size() : std::min(options.top_k, order.size());
+  total = 0;
+  for (std::size_t i = 0; i < most; ++i)
+    total += weights[order[i]];
+  double kept = 0;
+  std::size_t count = 0;
+  while (count < most && (count == 0 || kept < options.top_p * total))
+    kept += weights[order[count++]];
+  for (std::size_t i = count; i < order.size(); ++i)
+    weights[order[i]] = 0;
+  return kept;
+}
+
 /// Index of the token that a uniform number `unit` in [0, 1) falls on.
-std::int32_t pick(std::span<const float> logits, double temperature, double unit) {
+std::int32_t pick(std::span<const float> logits, const SampleOptions& options, double unit) {
   const auto top = std::max_element(logits.begin(), logits.end());
-  if (temperature == 0) return static_cast<std::int32_t>(top - logits.begin());
+  if (options.temperature == 0) return static_cast<std::int32_t>(top - logits.begin());
   std::vector<double> weights(logits.size());
-  double total = 0;
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    weights[i] = std::exp((static_cast<double>(logits[i]) - static_cast<double>(*top)) / temperature);
-    total += weights[i];
-  }
-  double left = unit * total;
+  for (std::size_t i = 0; i < logits.size(); ++i)
+    weights[i] = std::exp((static_cast<double>(logits[i]) - static_cast<double>(*top)) / options.temperature);
+  double left = unit * keepLikeliest(weights, options);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     left -= weights[i];
     if (left < 0) return static_cast<std::int32_t>(i);
@@ -45,7 +63,7 @@ std::vector<std::int32_t> sampleTokens(Gpt& model, std::span<const std::int32_t>
     model.forward(window);
     const std::vector<float> logits = model.logitsAt(used - 1);
     const double unit = randomUnit(randomBits(options.seed, RandomStream::sampling, 0, n));
-    tokens.push_back(pick(logits, options.temperature, unit));
+    tokens.push_back(pick(logits, options, unit));
   }
   tokens.erase(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(prompt.size()));
   return tokens;

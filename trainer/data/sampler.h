@@ -17,6 +17,8 @@ struct SampleOptions {
   std::size_t count = 400;
   double temperature = 0.8; // 0: always the likeliest token
   std::uint64_t seed = 1;
+  std::size_t top_k = 0; // only the likeliest so many tokens; 0: all
+  double top_p = 1;      // of these, the fewest whose probabilities reach this part of theirs (Holtzman et al. 2020)
 };
 
 /// `count` tokens that continue `prompt` (not empty, tokens below the vocabulary). Every token costs one forward pass

@@ -39,7 +39,7 @@ const TrainOptions& checked(const TrainOptions& options, const Dataset& data, co
 ReplicaEngine::ReplicaEngine(const TrainOptions& options, const Dataset& data, Group& group, Ops& ops, Report& report)
     : StepEngine(TrainingRun(checked(options, data, group), data, group, ops, report)),
       model_(options.model, options.micro_batch, ops),
-      optimizer_({.eps = options.adam_eps, .weight_decay = options.weight_decay}, model_.table(), ops),
+      optimizer_(adamwOf(options), model_.table(), ops),
       share_(shareOf(options.batch / options.micro_batch, ranksOf(group), static_cast<std::size_t>(group.rank()))),
       tree_(ops, model_.table().count(), share_.count()),
       host_parameters_(ops.isHostMemory() ? 0 : model_.table().count()),
@@ -122,12 +122,12 @@ void ReplicaEngine::finish() {
 
 bool ReplicaEngine::trainStep() {
   const Clock::time_point start = Clock::now();
-  // One loss for each sample, from the rank that has it, and a last element that is above 0 when rank 0 wants to stop.
+  // One loss for each sample, from the rank that has it, and a last element that is above 0 when a rank wants to stop.
   std::vector<double> losses(run_.options.batch + 1, 0.0);
   const double lr = run_.schedule.at(run_.step);
   replicas_->setLr(lr);
   computeGradient(losses);
-  losses.back() = run_.group.rank() == 0 && run_.time_limit.isOver() ? 1.0 : 0.0;
+  losses.back() = run_.wantsStop() ? 1.0 : 0.0;
   run_.group.startSum(std::move(losses));
   const double norm = updateParameters(lr);
   stepReplicas(false);
@@ -136,23 +136,27 @@ bool ReplicaEngine::trainStep() {
   // including the time waited
   const double before_s = run_.card.step_seconds.empty() ? 0 : run_.card.step_seconds.back();
   const std::size_t behind = std::max(before_s, secondsSince(start)) > kLongStep_s ? 1 : kMaxStepsBehind;
-  // A time limit needs the losses of each step at once; otherwise they may be late.
-  const bool go_on = takeLosses(run_.time_limit.isSet() || run_.group.size() == 1 ? 0 : behind);
+  const bool go_on = takeLosses(stopsAtOnce() ? 0 : behind);
   run_.card.step_seconds.push_back(secondsSince(start));
   unreported_.back().seconds = run_.card.step_seconds.back();
   reportSteps();
   return go_on;
 }
 
+/// A time limit needs the losses of each step at once; otherwise they may be late.
+bool ReplicaEngine::stopsAtOnce() const { return run_.time_limit.isSet() || run_.group.size() == 1; }
+
+/// A rank learns late by how many steps it likes, up to kMaxStepsBehind, that another one wants to stop: all stop at
+/// the step by which all of them know.
 bool ReplicaEngine::takeLosses(std::size_t behind) {
-  bool go_on = true;
   for (; with_loss_ + behind < unreported_.size(); ++with_loss_) {
     const std::vector<double> losses = run_.group.takeSum();
     unreported_[with_loss_].loss =
         lossPerToken(std::span(losses).first(run_.options.batch), run_.options.model.context);
-    go_on = go_on && losses.back() == 0.0;
+    if (losses.back() != 0.0)
+      last_step_ = std::min(last_step_, unreported_[with_loss_].step + (stopsAtOnce() ? 0 : kMaxStepsBehind));
   }
-  return go_on;
+  return run_.step < last_step_;
 }
 
 void ReplicaEngine::reportSteps() {
@@ -196,7 +200,7 @@ bool ReplicaEngine::meet() {
     sums.push_back(own.loss);
     sums.push_back(own.samples);
   }
-  sums.push_back(run_.group.rank() == 0 && run_.time_limit.isOver() ? 1.0 : 0.0);
+  sums.push_back(run_.wantsStop() ? 1.0 : 0.0);
   run_.group.sum(sums);
   for (std::size_t i = 0; i < unmet_.size(); ++i) {
     const OwnStep& own = unmet_[i];
@@ -336,17 +340,21 @@ TrainingState ReplicaEngine::stateToSave(RunCheckpoints& checkpoints) {
   return mine;
 }
 
-/// Rank 0 collects the state that the other ranks need to continue.
+/// Rank 0 collects the state that the other ranks need to continue; vectors that are the same everywhere stay where
+/// they are.
 void ReplicaEngine::gatherOthers(TrainingState& state, RunCheckpoints& checkpoints) {
-  if (run_.group.rank() != 0) {
-    moveVectors(run_.group, state, run_.group.rank(), Group::Direction::toRoot);
-  } else {
-    const std::size_t count = model_.table().count();
-    for (int peer = 1; peer < run_.group.size(); ++peer) {
-      ReplicaState& other = state.others.emplace_back();
-      for (std::vector<float>* vector : {&other.parameters, &other.first_moments, &other.second_moments})
-        vector->resize(count);
-      moveVectors(run_.group, other, peer, Group::Direction::toRoot);
+  Group& group = run_.group;
+  if (group.rank() == 0) state.others.resize(ranksOf(group) - 1);
+  for (std::vector<float> ReplicaState::*vector :
+       {&ReplicaState::parameters, &ReplicaState::first_moments, &ReplicaState::second_moments}) {
+    std::vector<float>& mine = state.*vector;
+    const bool is_shared = areEqual(group, mine);
+    const std::size_t bytes = mine.size() * sizeof(float);
+    if (group.rank() != 0 && !is_shared) group.move(mine.data(), bytes, group.rank(), Group::Direction::toRoot);
+    for (std::size_t other = 0; other < state.others.size(); ++other) {
+      std::vector<float>& theirs = state.others[other].*vector;
+      theirs = mine;
+      if (!is_shared) group.move(theirs.data(), bytes, static_cast<int>(other) + 1, Group::Direction::toRoot);
     }
   }
   std::vector<ReplicaState*> copies = {&state};

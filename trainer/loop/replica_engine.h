@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -60,8 +61,8 @@ class ReplicaEngine : public StepEngine {
   bool meet();
   void computeGradient(std::span<double> losses);
   void noteLocalSteps();
-  /// Waits for the losses of all steps but the last `behind`; false when rank 0 wanted to stop after one of these
-  /// steps.
+  [[nodiscard]] bool stopsAtOnce() const;
+  /// Waits for the losses of all steps but the last `behind`; false when the run should stop.
   bool takeLosses(std::size_t behind);
   /// Reports the steps whose losses were taken.
   void reportSteps();
@@ -95,8 +96,9 @@ class ReplicaEngine : public StepEngine {
   double trained_samples_ = 0;        // samples of this run, over all ranks
   std::deque<StepRecord> unreported_; // completed steps that were not reported, the oldest first
   std::size_t with_loss_ = 0;         // how many of these, from the first on, have their losses
-  std::vector<std::int32_t> inputs_;  // [micro-batch, T]
-  std::vector<std::int32_t> targets_; // [micro-batch, T]
+  std::size_t last_step_ = std::numeric_limits<std::size_t>::max(); // where the run stops before its end
+  std::vector<std::int32_t> inputs_;                                // [micro-batch, T]
+  std::vector<std::int32_t> targets_;                               // [micro-batch, T]
 };
 
 } // namespace goss::trainer

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "trainer/base/stop_request.h"
 #include "trainer/base/time_limit.h"
 #include "trainer/compute/ops.h"
 #include "trainer/data/dataset.h"
@@ -34,6 +35,8 @@ struct TrainingRun {
         settings(trajectorySettings(options, data.fingerprint())),
         time_limit(options.time_limit_s) {}
 
+  /// Local: whether this rank wants the run to stop after this step.
+  [[nodiscard]] bool wantsStop() const { return stop_requested != 0 || (group.rank() == 0 && time_limit.isOver()); }
   [[nodiscard]] bool isValidationDue() const { return options.val_every != 0 && step % options.val_every == 0; }
   [[nodiscard]] bool isCheckpointDue() const {
     return options.checkpoint_every != 0 && step % options.checkpoint_every == 0;

@@ -43,8 +43,9 @@ void TrainingLoop::trainAll() {
     const bool is_last = !go_on || run_.step == steps;
     // not when stopped early: then the run can continue with the same bits
     if (run_.step == steps) engine_.synchronize();
-    if (is_last || run_.isValidationDue()) validate();
+    // first, because who asked the run to stop may not wait for a validation
     if (is_last || run_.isCheckpointDue()) saveCheckpoint();
+    if (is_last || run_.isValidationDue()) validate();
   }
   finish(!go_on);
 }
@@ -72,7 +73,10 @@ void TrainingLoop::saveCheckpoint() {
 void TrainingLoop::finish(bool is_stopped) {
   checkpoints_.finish();
   engine_.finish();
-  if (is_stopped) run_.report.note(fmt::format("stopped by --time-limit after step {}", run_.step));
+  if (is_stopped) {
+    run_.report.note(
+        fmt::format("stopped by {} after step {}", run_.time_limit.isOver() ? "--time-limit" : "a signal", run_.step));
+  }
   run_.group.barrier(); // no rank leaves while another may still need it
   if (run_.group.rank() != 0) return;
   if (run_.options.sample != 0) printSample();

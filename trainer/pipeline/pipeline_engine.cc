@@ -49,7 +49,7 @@ PipelineRankSetup setupOf(const TrainOptions& o, const PipelineGrid& grid) {
           grid.owned(),
           o.micro_batch,
           o.batch / o.micro_batch / static_cast<std::size_t>(grid.replicas()),
-          {.eps = o.adam_eps, .weight_decay = o.weight_decay}};
+          adamwOf(o)};
 }
 
 /// Calls `body(whole, own, count)` with the offsets of each tensor of `own` in both tables.
@@ -239,7 +239,7 @@ bool PipelineEngine::trainStep() {
   std::vector<double> losses(run_.options.batch + 1, 0.0);
   std::copy(rank_.losses().begin(), rank_.losses().end(),
             losses.begin() + static_cast<std::ptrdiff_t>(first * run_.options.micro_batch));
-  losses.back() = run_.group.rank() == 0 && run_.time_limit.isOver() ? 1.0 : 0.0;
+  losses.back() = run_.wantsStop() ? 1.0 : 0.0;
   run_.group.sum(losses);
   const double loss = lossPerToken(std::span(losses).first(run_.options.batch), context);
 
@@ -282,7 +282,7 @@ bool PipelineEngine::trainWithoutFlush() {
         run_.report.step({step + 1, told[told.size() - 2], run_.schedule.at(step), 0.0, told.back()});
       });
   told.resize(2 * steps);
-  told.push_back(run_.time_limit.isOver() ? 1.0 : 0.0);
+  told.push_back(run_.wantsStop() ? 1.0 : 0.0);
   run_.group.broadcast(told.data(), told.size() * sizeof(double));
   for (std::size_t i = 0; i < steps; ++i) {
     run_.card.losses.push_back(told[2 * i]);

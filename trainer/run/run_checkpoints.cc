@@ -1,5 +1,7 @@
 #include "trainer/run/run_checkpoints.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
@@ -29,6 +31,10 @@ void moveRank(Group& group, RankState& rank, int peer, Group::Direction directio
 std::string_view methodOf(std::string_view spec) { return spec.substr(0, spec.find(':')); }
 
 } // namespace
+
+bool areEqual(Group& group, const std::vector<float>& vector) {
+  return group.allEqual(XXH3_64bits(vector.data(), vector.size() * sizeof(float)));
+}
 
 void moveVectors(Group& group, ReplicaState& replica, int peer, Group::Direction direction) {
   for (std::vector<float>* vector : {&replica.parameters, &replica.first_moments, &replica.second_moments})
@@ -100,8 +106,10 @@ void RunCheckpoints::distribute(TrainingState& state, bool is_own, Start& mine) 
   }
   if (differ != 0 && group_.rank() != 0) moveVectors(group_, state, group_.rank(), Group::Direction::fromRoot);
   if (differ == 0) {
-    for (std::vector<float>* vector : {&state.parameters, &state.first_moments, &state.second_moments})
-      group_.broadcast(vector->data(), vector->size() * sizeof(float));
+    // In a new run all ranks have made the same parameters of the seed, and moments of zero.
+    for (std::vector<float>* vector : {&state.parameters, &state.first_moments, &state.second_moments}) {
+      if (!areEqual(group_, *vector)) group_.broadcast(vector->data(), vector->size() * sizeof(float));
+    }
   }
   if (is_own) {
     RankState own;

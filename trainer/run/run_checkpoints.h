@@ -61,6 +61,9 @@ class RunCheckpoints {
   std::optional<CheckpointWriter> writer_; // rank 0 only; declared last, because its thread uses the other members
 };
 
+/// Collective: whether all ranks hold the same bits of a vector, which only its hash crosses the network to tell.
+bool areEqual(Group& group, const std::vector<float>& vector);
+
 /// Called by rank 0 and rank `peer`: moves a copy's vectors, which have their final sizes on both ends.
 void moveVectors(Group& group, ReplicaState& replica, int peer, Group::Direction direction);
 

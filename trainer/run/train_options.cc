@@ -39,6 +39,8 @@ void addTrainingFlags(CommandLine& line, TrainOptions& o) {
   line.option("--final-lr", o.final_lr, "learning rate at the end, as a fraction of --lr").group("Training");
   line.option("--warmup", o.warmup, "steps of linear warm-up before the cosine").group("Training");
   line.option("--weight-decay", o.weight_decay, "of matrices").group("Training");
+  line.option("--beta1", o.beta1, "part of AdamW's first moment that a step keeps").group("Training");
+  line.option("--beta2", o.beta2, "the same of its second moment").group("Training");
   line.option("--adam-eps", o.adam_eps, "added to the root of AdamW's second moment").group("Training");
   line.option("--clip", o.clip, "global gradient norm; 0: off").group("Training");
   line.option("--seed", o.seed, "of parameters, data order and sampling").group("Training");
@@ -123,6 +125,8 @@ void checkTrainOptions(const TrainOptions& o, std::size_t ranks) {
   require(o.final_lr >= 0 && o.final_lr <= 1, "--final-lr must be between 0 and 1");
   require(o.weight_decay >= 0 && o.weight_decay <= 1, "--weight-decay must be between 0 and 1");
   require(o.adam_eps > 0 && o.adam_eps <= 1, "--adam-eps must be above 0 and at most 1");
+  require(o.beta1 >= 0 && o.beta1 < 1, "--beta1 must be at least 0 and below 1");
+  require(o.beta2 >= 0 && o.beta2 < 1, "--beta2 must be at least 0 and below 1");
   require(o.clip >= 0, "--clip must not be negative");
   require(o.time_limit_s >= 0, "--time-limit must not be negative");
   require(!o.sync.empty(), "--sync must not be empty");
@@ -195,6 +199,8 @@ std::string trajectorySettings(const TrainOptions& o, std::uint64_t data_fingerp
                           {"context", o.model.context},
                           {"vocab", o.model.vocab},
                           {"data", fmt::format("{:016x}", data_fingerprint)}};
+  if (o.beta1 != TrainOptions().beta1) settings["beta1"] = o.beta1;
+  if (o.beta2 != TrainOptions().beta2) settings["beta2"] = o.beta2;
   if (o.backend != "cpu") settings["backend"] = o.backend; // other backends round differently
   // Stages alone change no bit; these settings do.
   const bool is_unflushed = o.schedule == "pipedream" || o.schedule == "2bw" || o.schedule.ends_with(".csv");
@@ -218,13 +224,14 @@ bool haveEqualSamples(const std::string& settings, const std::string& others) {
   });
 }
 
-ParsedCommandLine parseCommandLine(int argc, const char* const* argv) {
+ParsedCommandLine parseCommandLine(int argc, const char* const* argv, const std::string& version) {
   TrainOptions options;
   options.model.vocab = 0;
   CommandLine line(
       "Trains a GPT on text, its copies on all ranks kept together by Gossamer.\n"
       "Start it alone, with 'mpirun -np N goss-train ...', or with torchrun-style variables.\n"
-      "'goss-train compare RUN...' compares runs; 'goss-train logits FOLDER' shows what a checkpoint's model computes.",
+      "'goss-train compare RUN...' compares runs; 'goss-train generate FOLDER' and 'goss-train logits FOLDER' show "
+      "what a checkpoint's model says.",
       "goss-train");
   line.showDefaults();
   line.lastValueHolds();
@@ -234,6 +241,9 @@ ParsedCommandLine parseCommandLine(int argc, const char* const* argv) {
   addPipelineFlags(line, options);
   addOutputFlags(line, options);
   line.refuseNegativeNumbers();
+  line.version(version);
+  line.configurationFile("--config",
+                         "TOML file of flags without dashes, such as lr = 1e-3; the command line overrides it");
   if (const auto ending = line.parse(argc, argv))
     return {std::nullopt, ending->text, ending->status == 0 ? 0 : kUsageError};
   return {options, "", 0};

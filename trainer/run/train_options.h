@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "trainer/model/adamw.h"
 #include "trainer/model/model_config.h"
 
 namespace goss::trainer {
@@ -23,6 +24,8 @@ struct TrainOptions {
   std::size_t warmup = 20;
   double weight_decay = 0.1;
   double adam_eps = 1e-8;
+  double beta1 = 0.9; // of AdamW's first moment
+  double beta2 = 0.95;
   double clip = 1.0; // bound of the global gradient norm; 0: off
   std::uint64_t seed = 1;
   double time_limit_s = 0;  // stop cleanly after the step in which it passes; 0: off
@@ -62,6 +65,9 @@ struct TrainOptions {
 /// Throws Error that names the flag of the first value that is invalid for `ranks` ranks.
 void checkTrainOptions(const TrainOptions& options, std::size_t ranks);
 
+/// The optimiser's settings.
+inline AdamwConfig adamwOf(const TrainOptions& o) { return {o.beta1, o.beta2, o.adam_eps, o.weight_decay}; }
+
 /// How many times as long as its computation a step of `rank` takes, from --slow; 1 for other ranks. Throws Error if
 /// the text is no list of RANK:FACTOR.
 double slownessOf(const TrainOptions& options, int rank);
@@ -87,7 +93,8 @@ struct ParsedCommandLine {
   int exit_code = 0;
 };
 
-ParsedCommandLine parseCommandLine(int argc, const char* const* argv);
+/// `version` is what --version prints.
+ParsedCommandLine parseCommandLine(int argc, const char* const* argv, const std::string& version = "goss-train");
 
 } // namespace goss::trainer
 

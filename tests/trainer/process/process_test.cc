@@ -137,6 +137,49 @@ TEST_F(ProcessTest, KilledAndResumedItEndsWithTheBitsOfARunThatWasLeftAlone) {
     EXPECT_TRUE(readBytes(path("whole") + name + file) == readBytes(path("killed") + name + file)) << file;
 }
 
+/// Starts one of two ranks.
+pid_t startRank(int rank, int port, const std::string& flags, const std::string& output) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string command =
+        fmt::format("RANK={} WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT={} exec {}{} >{} 2>&1", rank, port,
+                    kProgram, flags, output);
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(127);
+  }
+  return child;
+}
+
+// Of two ranks one gets the signal; both stop after the same step, and leave a checkpoint.
+TEST_F(ProcessTest, ASignalStopsAllRanksWithACheckpointThatGoesOnWithTheSameBits) {
+  const std::size_t steps = 400;
+  const std::string two = fmt::format("{} --oversubscribe -np 2 {}{}", kMpirun, kProgram, flags(steps));
+  const std::string saved = flags(steps) + " --checkpoint-every 0 --checkpoint " + path("stopped");
+  const int port = test::freePorts(1);
+  const pid_t ranks[] = {startRank(0, port, saved + " --log " + path("first.log"), path("out0")),
+                         startRank(1, port, saved, path("out1"))};
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (readBytes(path("first.log")).find("\"step\":3,\"loss\"") == std::string::npos &&
+         std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  kill(ranks[1], SIGTERM);
+  for (const pid_t rank : ranks) {
+    int status = 0;
+    waitpid(rank, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << readBytes(path("out0")) << readBytes(path("out1"));
+  }
+  EXPECT_THAT(readBytes(path("out0")), HasSubstr("stopped by a signal after step"));
+  const std::map<std::size_t, double> first = lossesOf(path("first.log"));
+  ASSERT_LT(first.size(), steps);
+  const Outcome last = shell(two + " --resume --checkpoint " + path("stopped") + " --log " + path("last.log"));
+  ASSERT_EQ(last.exit_code, 0) << last.output;
+  EXPECT_THAT(last.output, HasSubstr(fmt::format("resumed from step {}", first.size())));
+  ASSERT_EQ(shell(two + " --log " + path("whole.log")).exit_code, 0);
+  std::map<std::size_t, double> both = lossesOf(path("last.log"));
+  both.insert(first.begin(), first.end());
+  EXPECT_EQ(both, lossesOf(path("whole.log")));
+}
+
 TEST_F(ProcessTest, StreamingDilocoStoppedInTheMiddleOfAnExchangeGoesOnWithTheSameBits) {
   const std::string run = fmt::format("{} --oversubscribe -np 4 {}{}", kMpirun, kProgram, flags(9)) +
                           " --sync streaming:h=6,fragments=2,tau=2,alpha=0.5";
@@ -264,6 +307,22 @@ TEST_F(ProcessTest, ARankThatFailsTakesTheOthersDownWithItsReason) {
   EXPECT_NE(outcome.exit_code, 0);
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("/dev/full"), HasSubstr("No space left")));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+}
+
+TEST_F(ProcessTest, GeneratesFromACheckpointAndNamesItsVersion) {
+  ASSERT_EQ(shell(kProgram + flags(3) + " --checkpoint " + path("saved")).exit_code, 0);
+  const std::string generate =
+      fmt::format("{} generate {}/step-00000003 --prompt the --tokens 20 --top-k 5 --seed 4", kProgram, path("saved"));
+  const Outcome text = shell(generate);
+  ASSERT_EQ(text.exit_code, 0) << text.output;
+  EXPECT_THAT(text.output, testing::StartsWith("the"));
+  EXPECT_GE(text.output.size(), 24u);
+  EXPECT_EQ(shell(generate).output, text.output);
+  EXPECT_NE(shell(generate + " --prompt ''").exit_code, 0);
+  EXPECT_EQ(shell(fmt::format("{} generate", kProgram)).exit_code, 2);
+  const Outcome version = shell(fmt::format("{} --version", kProgram));
+  EXPECT_EQ(version.exit_code, 0);
+  EXPECT_EQ(version.output, "goss-train 0.1.0\n");
 }
 
 TEST_F(ProcessTest, TorchrunsVariablesStartItToo) {
