@@ -116,17 +116,18 @@ ValueCodec read(StageReader&) {
 
 std::span<const ValueStage> exponentStages() {
   static const std::array kStages = {
-      ValueStage{"exponents",
-                 {"3.4 on Gaussians, 1.4 on widened bfloat16",
-                  "lossless: exponents in 3 bits below the top of their block of 256, rarer ones as they are; eight "
-                  "times as fast as `lossless`",
-                  "as UCCL-Zip 2026",
-                  "tiles of 4096 elements: a mode (1 byte; 0: float32, 1: all +0, 2: coded, 3: coded without low "
-                  "halves). Coded: the exponent of code 0 for each 256 elements (1 byte); number of escapes (2 bytes); "
-                  "a plane of the codes' lower 2 bits, one of their upper bit; for each element bits 16 to 22 and the "
-                  "sign (1 byte), then bits 0 to 15 (2 bytes); the exponents whose code is 7 (1 byte)"},
-                 {"exponents"},
-                 read},
+      ValueStage{
+          "exponents",
+          {"3.4 on Gaussians, 1.4 on widened bfloat16",
+           "lossless: exponents in 3 bits below the top of their block, rarer ones as they are; at the speed of "
+           "memory",
+           "as UCCL-Zip 2026",
+           "for each 4096 elements a mode (1 byte; 0: float32, 1: all +0, 2: coded, 3: coded without low halves). "
+           "Coded: for each 256 elements the exponent of code 0; number of escapes (2 bytes); planes of the codes' "
+           "lower 2 bits and upper bit; for each element a byte (bits 16 to 22, sign), then bits 0 to 15; the "
+           "exponents whose code is 7"},
+          {"exponents"},
+          read},
   };
   return kStages;
 }
