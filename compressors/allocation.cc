@@ -84,7 +84,7 @@ Result<LayerOption> measure(std::span<const float> values, const std::string& sp
     const double lost = static_cast<double>(values[i]) - static_cast<double>(decoded[i]);
     option.error += lost * lost;
   }
-  option.error = std::isfinite(option.error) ? option.error : kNever;
+  if (!std::isfinite(option.error)) option.error = kNever;
   return option;
 }
 

@@ -34,7 +34,6 @@ class World;
 ///
 /// Once an operation has failed in a way that leaves the ranks out of step, the communicator has failed: every pending
 /// and later operation gets the first error, here and (through an abort message) on all other ranks.
-// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): it is final
 class Communicator final : private OperationHost, private CommunicatorEvents {
  public:
   /// `ranks`: world rank of each rank of the communicator, this process's among them.

@@ -61,14 +61,12 @@ template <typename To, typename From>
 To convertElement(From value) {
   if constexpr (std::is_same_v<From, Bool>) {
     return convertElement<To>(static_cast<std::uint8_t>(value.byte != 0));
-  } else if constexpr (std::is_same_v<To, Bool> && kIsSmallFloat<From>) {
+  } else if constexpr (kIsSmallFloat<From> && !kIsSmallFloat<To>) {
     return convertElement<To>(decode<From>(value.bits));
   } else if constexpr (std::is_same_v<To, Bool>) {
     return Bool{static_cast<std::uint8_t>(value != 0)};
   } else if constexpr (kIsSmallFloat<To>) {
     return To{static_cast<typename To::Bits>(encode<To>(bridge(value)))};
-  } else if constexpr (kIsSmallFloat<From>) {
-    return convertElement<To>(decode<From>(value.bits));
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
     return truncated<To>(static_cast<double>(value));
   } else if constexpr (std::is_floating_point_v<To> && std::is_floating_point_v<From>) {

@@ -159,7 +159,7 @@ Status checkCount(const Subject& subject, std::uint64_t count, bool weighted) {
                           : blockShape(subject.request, r, count));
   }
   const BoundRanks bound = bindRanks(subject.ranks, subject.table, shapes);
-  const Status status = compareSizes(bound, expectedElems(subject.algorithm, subject.request, bound));
+  Status status = compareSizes(bound, expectedElems(subject.algorithm, subject.request, bound));
   if (status.isOk()) return status;
   return fault(fmt::format("{} elements{}: {}", count, weighted ? ", weighted" : "", status.text()));
 }

@@ -39,10 +39,11 @@ inline void recvMessage(Node& node, int from, Tag tag, std::size_t size, std::ui
 } // namespace goss::tests
 
 /// Defines the fixture NAME and runs its tests on each of FACTORIES.
-// NOLINTNEXTLINE(bugprone-macro-parentheses): a class name
+// NOLINTBEGIN(bugprone-macro-parentheses): a class name
 #define GOSS_TRANSPORT_SUITE(NAME, FACTORIES)                                       \
   class NAME : public ::testing::TestWithParam<::goss::tests::TransportFactory> {}; \
   GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(NAME);                              \
   INSTANTIATE_TEST_SUITE_P(, NAME, ::testing::ValuesIn(FACTORIES), ::goss::tests::factoryName)
+// NOLINTEND(bugprone-macro-parentheses)
 
 #endif // GOSS_TESTS_TRANSPORTS_CONFORMANCE_SUITE_H_

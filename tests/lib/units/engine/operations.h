@@ -12,7 +12,6 @@ namespace goss {
 
 using Names = std::vector<std::string>;
 
-// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): it is final
 class LoggingHost final : public OperationHost {
  public:
   void expired(Operation& operation) override { log.push_back("expired " + operation.describe()); }
