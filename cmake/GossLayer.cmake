@@ -112,7 +112,7 @@ function(goss_layer name)
 endfunction()
 
 # What every test runs with: Open MPI starts as root and on few cores; sanitizers stop at their first finding; and under a
-# sanitizer a heavy test takes its smaller form, for which it asks whether GOSS_TEST_QUICK is set.
+# sanitizer a heavy test takes its smaller form (tests/support/quick.h), because GOSS_TEST_QUICK is set.
 set(GOSS_TEST_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
     OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_oob_tcp_if_include=lo OMPI_MCA_btl_tcp_if_include=lo OPENBLAS_NUM_THREADS=1)
 if(GOSS_SANITIZE)
