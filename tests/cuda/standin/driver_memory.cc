@@ -22,6 +22,12 @@ struct Shared {
 };
 static_assert(sizeof(Shared) <= sizeof(CUipcMemHandle));
 
+/// Counts an allocation or registration of pinned memory.
+bool pinnedFails() {
+  static std::atomic<std::uint64_t> count{0};
+  return ++count == standin::settings().pinned_fail_at;
+}
+
 /// Freeing waits for the device, as the real driver does.
 CUresult release(std::uintptr_t address, Kind kind) {
   if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
@@ -64,8 +70,7 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
 }
 
 CUresult cuMemHostAlloc(void** out, size_t bytes, unsigned /*flags*/) {
-  static std::atomic<std::uint64_t> count{0};
-  if (++count == standin::settings().pinned_fail_at) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (pinnedFails()) return CUDA_ERROR_OUT_OF_MEMORY;
   std::uintptr_t address = 0;
   const CUresult result = allocate(Kind::pinned, bytes, address);
   if (result == CUDA_SUCCESS) *out = reinterpret_cast<void*>(address);
@@ -77,6 +82,7 @@ CUresult cuMemFreeHost(void* address) { return release(reinterpret_cast<std::uin
 CUresult cuMemHostRegister_v2(void* address, size_t bytes, unsigned /*flags*/) {
   if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
   if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (pinnedFails()) return CUDA_ERROR_OUT_OF_MEMORY;
   return memory().add(address, bytes, standin::currentDevice()) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -169,6 +169,7 @@ CUresult cuStreamGetFlags(CUstream handle, unsigned* flags) {
 }
 
 CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
+  if (const CUresult error = standin::enter(); error != CUDA_SUCCESS) return error;
   const standin::Stream* stream = standin::streamOf(handle);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   *status = static_cast<CUstreamCaptureStatus>(stream->capture);

@@ -18,7 +18,7 @@
 ///                                 none); queues drop what they hold, host functions are not called, waits never end
 ///   CUDA_STANDIN_FAIL_CODE=n      with this CUresult (719, launch failed)
 ///   CUDA_STANDIN_MEMORY_BYTES=n   bytes of a device; allocations beyond fail (16 GiB)
-///   CUDA_STANDIN_PINNED_FAIL_AT=k the k-th allocation of pinned memory fails (0: none)
+///   CUDA_STANDIN_PINNED_FAIL_AT=k the k-th allocation or registration of pinned memory fails (0: none)
 ///   CUDA_STANDIN_REPORT=1         counts on standard error when the process ends
 #ifndef GOSS_TESTS_CUDA_STANDIN_SETTINGS_H_
 #define GOSS_TESTS_CUDA_STANDIN_SETTINGS_H_

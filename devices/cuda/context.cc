@@ -1,0 +1,12 @@
+#include "devices/cuda/context.h"
+
+#include <fmt/format.h>
+
+namespace goss::devices::cuda {
+
+Status Context::statusOf(CUresult error, const char* call) const {
+  if (error == CUDA_SUCCESS) return {};
+  return Status::error(GOSS_ERR_DEVICE, fmt::format("{}: {}: {}", name_, call, driver_.textOf(error)));
+}
+
+} // namespace goss::devices::cuda

@@ -1,0 +1,50 @@
+/// What the parts of one GPU share: the driver, the device's primary context, and words for errors.
+#ifndef GOSS_DEVICES_CUDA_CONTEXT_H_
+#define GOSS_DEVICES_CUDA_CONTEXT_H_
+
+#include <string>
+
+#include "devices/cuda/driver/driver.h"
+#include "gossamer/status.h"
+
+namespace goss::devices::cuda {
+
+/// Immutable.
+class Context {
+ public:
+  Context(const Driver& driver, CUcontext handle, std::string name)
+      : driver_(driver), handle_(handle), name_(std::move(name)) {}
+
+  [[nodiscard]] const Driver& driver() const { return driver_; }
+  [[nodiscard]] CUcontext handle() const { return handle_; }
+  /// Of the device.
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// `error` as a status: success, or GOSS_ERR_DEVICE that names the device and `call`.
+  [[nodiscard]] Status statusOf(CUresult error, const char* call) const;
+
+ private:
+  const Driver& driver_;
+  const CUcontext handle_;
+  const std::string name_;
+};
+
+/// The context is the calling thread's for as long as this lives.
+class InContext {
+ public:
+  explicit InContext(const Context& context) : driver_(context.driver()) {
+    error_ = driver_.ctxPushCurrent(context.handle());
+  }
+  InContext(const InContext&) = delete;
+  InContext& operator=(const InContext&) = delete;
+  ~InContext() {
+    if (error_ == CUDA_SUCCESS) driver_.ctxPopCurrent(nullptr);
+  }
+
+ private:
+  const Driver& driver_;
+  CUresult error_;
+};
+
+} // namespace goss::devices::cuda
+
+#endif // GOSS_DEVICES_CUDA_CONTEXT_H_

@@ -1,0 +1,172 @@
+#include "devices/cuda/device.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <utility>
+
+#include "devices/cuda/queue.h"
+
+namespace goss::devices::cuda {
+
+namespace {
+
+class DeviceMemory final : public DeviceBlock {
+ public:
+  DeviceMemory(const Context& context, CUdeviceptr memory, std::size_t bytes)
+      : context_(context), memory_(memory), bytes_(bytes) {}
+  ~DeviceMemory() override {
+    const InContext inside(context_);
+    context_.driver().memFree(memory_);
+  }
+  [[nodiscard]] std::byte* data() const override { return reinterpret_cast<std::byte*>(memory_); }
+  [[nodiscard]] std::size_t bytes() const override { return bytes_; }
+
+ private:
+  const Context& context_;
+  const CUdeviceptr memory_;
+  const std::size_t bytes_;
+};
+
+/// The process's own pages, registered with the device: other processes read memory of cuMemHostAlloc by no call of the
+/// kernel's.
+class PinnedMemory final : public DeviceBlock {
+ public:
+  PinnedMemory(const Context& context, void* memory, std::size_t bytes)
+      : context_(context), memory_(memory), bytes_(bytes) {}
+  ~PinnedMemory() override {
+    if (registered_) {
+      const InContext inside(context_);
+      context_.driver().memHostUnregister(memory_);
+    }
+    ::munmap(memory_, bytes_);
+  }
+  Status registerWithDevice() {
+    const InContext inside(context_);
+    const CUresult error =
+        context_.driver().memHostRegister(memory_, bytes_, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
+    if (error == CUDA_ERROR_OUT_OF_MEMORY)
+      return Status::error(
+          GOSS_ERR_RESOURCE,
+          fmt::format("{}: {} bytes cannot be pinned; raise ulimit -l, or free memory", context_.name(), bytes_));
+    if (error != CUDA_SUCCESS) return context_.statusOf(error, "cuMemHostRegister");
+    registered_ = true;
+    CUdeviceptr seen = 0;
+    const CUresult where = context_.driver().memHostGetDevicePointer(&seen, memory_, 0);
+    if (where != CUDA_SUCCESS || seen != reinterpret_cast<CUdeviceptr>(memory_))
+      return Status::error(
+          GOSS_ERR_UNSUPPORTED,
+          fmt::format("{}: the device has other addresses than the host for pinned memory", context_.name()));
+    return {};
+  }
+  [[nodiscard]] std::byte* data() const override { return static_cast<std::byte*>(memory_); }
+  [[nodiscard]] std::size_t bytes() const override { return bytes_; }
+
+ private:
+  const Context& context_;
+  void* const memory_;
+  const std::size_t bytes_;
+  bool registered_ = false;
+};
+
+Result<std::unique_ptr<DeviceBlock>> allocatePinned(const Context& context, std::size_t bytes) {
+  constexpr std::size_t kPage = 4096;
+  bytes = (bytes + kPage - 1) / kPage * kPage;
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return Status::error(GOSS_ERR_RESOURCE, fmt::format("{}: no memory for {} pinned bytes", context.name(), bytes));
+  auto block = std::make_unique<PinnedMemory>(context, memory, bytes);
+  if (const Status status = block->registerWithDevice(); !status.isOk()) return status;
+  return std::unique_ptr<DeviceBlock>(std::move(block));
+}
+
+Result<std::unique_ptr<DeviceBlock>> allocateDevice(const Context& context, std::size_t bytes) {
+  const InContext inside(context);
+  CUdeviceptr memory = 0;
+  const CUresult error = context.driver().memAlloc(&memory, bytes);
+  if (error == CUDA_ERROR_OUT_OF_MEMORY)
+    return Status::error(GOSS_ERR_RESOURCE, fmt::format("{}: no memory for {} bytes", context.name(), bytes));
+  if (error != CUDA_SUCCESS) return context.statusOf(error, "cuMemAlloc");
+  return std::unique_ptr<DeviceBlock>(std::make_unique<DeviceMemory>(context, memory, bytes));
+}
+
+} // namespace
+
+Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const Driver& driver, int ordinal) {
+  CUdevice device = 0;
+  std::array<char, 128> model{"unknown"};
+  CUcontext context = nullptr;
+  CUresult error = driver.deviceGet(&device, ordinal);
+  if (error == CUDA_SUCCESS) driver.deviceGetName(model.data(), static_cast<int>(model.size()), device);
+  if (error == CUDA_SUCCESS) error = driver.primaryCtxRetain(&context, device);
+  const std::string name = fmt::format("cuda device {} ({})", ordinal, model.data());
+  if (error != CUDA_SUCCESS)
+    return Status::error(GOSS_ERR_DEVICE, fmt::format("{} does not open: {}", name, driver.textOf(error)));
+  auto opened = std::make_unique<CudaDevice>(driver, ordinal, context, name);
+  if (const Status status = opened->probeFlags(); !status.isOk()) return status;
+  return opened;
+}
+
+Status CudaDevice::probeFlags() {
+  auto word = allocate(MemoryKind::pinned, sizeof(std::uint32_t));
+  if (!word.isOk()) return word.status();
+  auto tried = queue(nullptr);
+  if (!tried.isOk()) return tried.status();
+  const Status status = tried.value()->raise(reinterpret_cast<Flag>(word.value()->data()), 1);
+  awaits_flags_ = status.isOk();
+  return status.kind() == GOSS_ERR_UNSUPPORTED ? Status::ok() : status;
+}
+
+Result<std::unique_ptr<DeviceBlock>> CudaDevice::allocate(MemoryKind kind, std::size_t bytes) {
+  if (kind == MemoryKind::host || bytes == 0)
+    return Status::error(GOSS_ERR_INVALID_ARGUMENT,
+                         fmt::format("{}: allocates pinned and device memory, of a byte or more", context_.name()));
+  return kind == MemoryKind::pinned ? allocatePinned(context_, bytes) : allocateDevice(context_, bytes);
+}
+
+Status CudaDevice::checkStream(CUstream stream) const {
+  const InContext inside(context_);
+  CUcontext context = nullptr;
+  CUresult error = context_.driver().streamGetCtx(stream, &context);
+  if (error != CUDA_SUCCESS) return context_.statusOf(error, "cuStreamGetCtx");
+  error = context_.driver().ctxPushCurrent(context);
+  if (error != CUDA_SUCCESS) return context_.statusOf(error, "cuCtxPushCurrent");
+  CUdevice device = -1;
+  error = context_.driver().ctxGetDevice(&device);
+  context_.driver().ctxPopCurrent(nullptr);
+  if (error != CUDA_SUCCESS) return context_.statusOf(error, "cuCtxGetDevice");
+  if (device == ordinal_) return {};
+  return Status::error(
+      GOSS_ERR_INVALID_ARGUMENT,
+      fmt::format("{}: the stream is one of device {}; give a stream of the buffers' device", context_.name(), device));
+}
+
+Result<std::unique_ptr<DeviceQueue>> CudaDevice::queue(void* stream) {
+  const auto given = static_cast<CUstream>(stream);
+  const bool own_device = given == nullptr || given == CU_STREAM_LEGACY || given == CU_STREAM_PER_THREAD;
+  if (given != nullptr && !awaits_flags_)
+    return Status::error(
+        GOSS_ERR_UNSUPPORTED,
+        fmt::format("{}: its streams do not await values in memory; install a driver of CUDA 12 or later",
+                    context_.name()));
+  if (!own_device)
+    if (const Status status = checkStream(given); !status.isOk()) return status;
+  return CudaQueue::make(context_, given);
+}
+
+Result<std::unique_ptr<DeviceEvent>> CudaDevice::event() {
+  const InContext inside(context_);
+  CUevent event = nullptr;
+  const CUresult error = context_.driver().eventCreate(&event, CU_EVENT_DISABLE_TIMING);
+  if (error != CUDA_SUCCESS) return context_.statusOf(error, "cuEventCreate");
+  return std::unique_ptr<DeviceEvent>(std::make_unique<CudaEvent>(context_, event));
+}
+
+Result<std::unique_ptr<DeviceCodec>> CudaDevice::codec(std::string_view spec) {
+  return Status::error(GOSS_ERR_UNSUPPORTED,
+                       fmt::format("{}: codec \"{}\" has no kernels in this build, whose codecs run on the host",
+                                   context_.name(), spec));
+}
+
+} // namespace goss::devices::cuda

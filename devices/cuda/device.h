@@ -1,0 +1,40 @@
+/// One GPU, by its primary context, which CUDA's runtime and all frameworks use.
+#ifndef GOSS_DEVICES_CUDA_DEVICE_H_
+#define GOSS_DEVICES_CUDA_DEVICE_H_
+
+#include <memory>
+#include <string>
+
+#include "devices/cuda/context.h"
+#include "gossamer/device.h"
+
+namespace goss::devices::cuda {
+
+/// Thread-safe. The context is retained until the process ends, because buffers of the program live in it.
+class CudaDevice final : public Device {
+ public:
+  static Result<std::unique_ptr<CudaDevice>> open(const Driver& driver, int ordinal);
+  CudaDevice(const Driver& driver, int ordinal, CUcontext handle, std::string name)
+      : context_(driver, handle, std::move(name)), ordinal_(ordinal) {}
+
+  [[nodiscard]] std::string name() const override { return context_.name(); }
+  [[nodiscard]] int ordinal() const override { return ordinal_; }
+  [[nodiscard]] DeviceTraits traits() const override { return {}; }
+  Result<std::unique_ptr<DeviceBlock>> allocate(MemoryKind kind, std::size_t bytes) override;
+  Result<std::unique_ptr<DeviceQueue>> queue(void* stream) override;
+  Result<std::unique_ptr<DeviceEvent>> event() override;
+  Result<std::unique_ptr<DeviceCodec>> codec(std::string_view spec) override;
+
+ private:
+  Status checkStream(CUstream stream) const;
+  /// Finds out whether streams write and await values in memory, as they do since CUDA 12.
+  Status probeFlags();
+
+  const Context context_;
+  const int ordinal_;
+  bool awaits_flags_ = false;
+};
+
+} // namespace goss::devices::cuda
+
+#endif // GOSS_DEVICES_CUDA_DEVICE_H_

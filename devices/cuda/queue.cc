@@ -1,0 +1,100 @@
+#include "devices/cuda/queue.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+namespace goss::devices::cuda {
+
+CudaEvent::~CudaEvent() {
+  const InContext inside(context_);
+  context_.driver().eventDestroy(event_);
+}
+
+Result<bool> CudaEvent::isDone() {
+  const InContext inside(context_);
+  const CUresult error = context_.driver().eventQuery(event_);
+  if (error == CUDA_SUCCESS || error == CUDA_ERROR_NOT_READY) return error == CUDA_SUCCESS;
+  return context_.statusOf(error, "cuEventQuery");
+}
+
+Result<std::unique_ptr<DeviceQueue>> CudaQueue::make(const Context& context, CUstream stream) {
+  const bool own = stream == nullptr;
+  if (own) {
+    const InContext inside(context);
+    const CUresult error = context.driver().streamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    if (error != CUDA_SUCCESS) return context.statusOf(error, "cuStreamCreate");
+  }
+  return std::unique_ptr<DeviceQueue>(std::make_unique<CudaQueue>(context, stream, own));
+}
+
+CudaQueue::~CudaQueue() {
+  if (!own_) return;
+  const InContext inside(context_);
+  context_.driver().streamSynchronize(stream_);
+  context_.driver().streamDestroy(stream_);
+}
+
+Status CudaQueue::check() {
+  const InContext inside(context_);
+  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  const CUresult error = context_.driver().streamIsCapturing(stream_, &capture);
+  const bool captured = capture != CU_STREAM_CAPTURE_STATUS_NONE || error == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  if (captured)
+    return Status::error(GOSS_ERR_UNSUPPORTED,
+                         fmt::format("{}: the stream is being captured into a CUDA graph, and a collective cannot be "
+                                     "replayed; end the capture before it and begin another after it",
+                                     context_.name()));
+  return context_.statusOf(error, "cuStreamIsCapturing");
+}
+
+Status CudaQueue::copy(std::span<const CopyJob> jobs) {
+  const InContext inside(context_);
+  for (const CopyJob& job : jobs) {
+    if (job.bytes == 0) continue;
+    const CUresult error = context_.driver().memcpyAsync(reinterpret_cast<CUdeviceptr>(job.to),
+                                                         reinterpret_cast<CUdeviceptr>(job.from), job.bytes, stream_);
+    if (error != CUDA_SUCCESS) return context_.statusOf(error, "cuMemcpyAsync");
+  }
+  return {};
+}
+
+Status CudaQueue::noKernels(const char* job) const {
+  return Status::error(GOSS_ERR_UNSUPPORTED,
+                       fmt::format("{}: this build has no kernel that {}; see Device::traits()", context_.name(), job));
+}
+Status CudaQueue::reduce(const ReduceJob& /*job*/) { return noKernels("reduces"); }
+Status CudaQueue::finish(const FinishJob& /*job*/) { return noKernels("finishes reductions"); }
+
+Status CudaQueue::ofFlag(CUresult error, const char* call) const {
+  if (error == CUDA_ERROR_NOT_SUPPORTED)
+    return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("{}: {} is not supported", context_.name(), call));
+  return context_.statusOf(error, call);
+}
+
+Status CudaQueue::raise(Flag flag, std::uint32_t value) {
+  const InContext inside(context_);
+  const auto at = reinterpret_cast<CUdeviceptr>(flag);
+  return ofFlag(context_.driver().streamWriteValue32(stream_, at, value, 0), "cuStreamWriteValue32");
+}
+
+Status CudaQueue::await(Flag flag, std::uint32_t value) {
+  const InContext inside(context_);
+  const auto at = reinterpret_cast<CUdeviceptr>(flag);
+  return ofFlag(context_.driver().streamWaitValue32(stream_, at, value, CU_STREAM_WAIT_VALUE_GEQ),
+                "cuStreamWaitValue32");
+}
+
+Status CudaQueue::record(DeviceEvent& event) {
+  const InContext inside(context_);
+  return context_.statusOf(context_.driver().eventRecord(static_cast<CudaEvent&>(event).handle(), stream_),
+                           "cuEventRecord");
+}
+
+Status CudaQueue::await(DeviceEvent& event) {
+  const InContext inside(context_);
+  return context_.statusOf(context_.driver().streamWaitEvent(stream_, static_cast<CudaEvent&>(event).handle(), 0),
+                           "cuStreamWaitEvent");
+}
+
+} // namespace goss::devices::cuda
