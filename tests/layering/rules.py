@@ -78,11 +78,11 @@ PYTHON = {
         ("torch/_work",),
         ("torch/_group",),
         ("torch/_hooks",),
-        ("torch/_fsdp", "torch/_shrink"),
+        ("torch/_fsdp", "torch/_shrink", "torch/torchft"),
         ("torch/__init__",),
     ),
 }
-LOADS = {"bindings/python/gossamer/torch/": ("torch",)}
+LOADS = {"bindings/python/gossamer/torch/": ("torch", "torchft")}
 
 # Each folder under these is a unit of its own with the rules of its parent: one transport never sees another.
 SPLIT = ("transports", "devices", "compressors", "bindings", "tests")
