@@ -3,8 +3,10 @@
 # goss_room(TARGET FOLDER...) lets TARGET, and whoever links with it, include what lies in FOLDER. A header is included by its path
 # from the root or, in lib/, from there; so each folder has a search path of its own in which it lies, as a link, under that path.
 #
-# goss_layer(NAME [DEPENDS layer...] [LIBRARIES lib...]) makes the static library goss_NAME from the *.cc files of the current
+# goss_layer(NAME [COMPUTES] [DEPENDS layer...] [LIBRARIES lib...]) makes the static library goss_NAME from the *.cc files of the current
 # directory. It may include its own folder, include/gossamer/ and what its DEPENDS may include. LIBRARIES are for its sources alone.
+# COMPUTES: the sanitizers' presets optimise it. They leave out optimisation elsewhere, which takes half of a compiler's time there and
+# little of a test's.
 #
 # goss_wing(FOLDER...) lets all targets of the current directory and of those below include what lies in these folders.
 add_library(goss_options INTERFACE)
@@ -23,16 +25,16 @@ if(GOSS_SANITIZE STREQUAL "address")
   target_compile_options(goss_options INTERFACE -fsanitize=address,undefined -fno-sanitize=enum,vptr
                          -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_link_options(goss_options INTERFACE -fsanitize=address,undefined)
-  # Clang links a C program with the half of the runtime that C needs; the library in it is C++.
-  if(CMAKE_C_COMPILER_ID STREQUAL "Clang")
-    target_link_options(goss_options INTERFACE $<$<LINK_LANGUAGE:C>:-fsanitize-link-c++-runtime>)
-    target_link_libraries(goss_options INTERFACE $<$<LINK_LANGUAGE:C>:stdc++>)
-  endif()
 elseif(GOSS_SANITIZE STREQUAL "thread")
   target_compile_options(goss_options INTERFACE -fsanitize=thread -fno-omit-frame-pointer)
   target_link_options(goss_options INTERFACE -fsanitize=thread)
 elseif(GOSS_SANITIZE)
   message(FATAL_ERROR "GOSS_SANITIZE must be empty, address or thread, not '${GOSS_SANITIZE}'")
+endif()
+# Clang links a C program with the half of the runtime that C needs; the library in it is C++.
+if(GOSS_SANITIZE AND CMAKE_C_COMPILER_ID STREQUAL "Clang")
+  target_link_options(goss_options INTERFACE $<$<LINK_LANGUAGE:C>:-fsanitize-link-c++-runtime>)
+  target_link_libraries(goss_options INTERFACE $<$<LINK_LANGUAGE:C>:stdc++>)
 endif()
 
 # goss_precompile(TARGET library|test) lets the sources of TARGET start from headers that nearly all of them include and that are
@@ -94,14 +96,16 @@ macro(goss_wing)
 endmacro()
 
 function(goss_layer name)
-  cmake_parse_arguments(arg "" "" "DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "COMPUTES" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   list(TRANSFORM arg_DEPENDS PREPEND goss_)
   if(sources)
     add_library(goss_${name} STATIC ${sources})
     target_link_libraries(goss_${name} PUBLIC goss_options ${arg_DEPENDS} PRIVATE ${arg_LIBRARIES})
-    if(fmt::fmt IN_LIST arg_LIBRARIES)
+    if(arg_COMPUTES AND GOSS_SANITIZE)
+      target_compile_options(goss_${name} PRIVATE -O1)
+    elseif(fmt::fmt IN_LIST arg_LIBRARIES) # headers are precompiled with the options of most layers
       goss_precompile(goss_${name} library)
     endif()
   else() # headers only
@@ -111,6 +115,14 @@ function(goss_layer name)
   goss_room(goss_${name} ${folder})
 endfunction()
 
+# goss_compute(source...) optimises these sources as if their target did nothing but compute (COMPUTES of goss_layer).
+function(goss_compute)
+  if(GOSS_SANITIZE)
+    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -O1)
+    set_property(SOURCE ${ARGN} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+endfunction()
+
 # What every test runs with: Open MPI starts as root and on few cores; sanitizers stop at their first finding; and under a
 # sanitizer a heavy test takes its smaller form (tests/support/quick.h), because GOSS_TEST_QUICK is set.
 set(GOSS_TEST_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
@@ -118,20 +130,21 @@ set(GOSS_TEST_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIR
 if(GOSS_SANITIZE)
   set(suppressions ${CMAKE_SOURCE_DIR}/tests/sanitizers)
   list(APPEND GOSS_TEST_ENVIRONMENT GOSS_TEST_QUICK=1 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-       ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1
+       ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:malloc_context_size=12
        HWLOC_PLUGINS_BLACKLIST=hwloc_pci.so # it leaks, and is unloaded before a report could name it
        LSAN_OPTIONS=print_suppressions=0:suppressions=${suppressions}/leaks.txt
        TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=${suppressions}/threads.txt)
 endif()
 
-# goss_test_program(NAME [LABEL label...] [TIMEOUT seconds] [SERIAL] [PURE] [LIBRARIES lib...]) makes one GoogleTest program from the *.cc
-# files of the current directory and registers it with CTest. SERIAL: nothing else runs beside it (it measures time). PURE: what
-# it tests has neither threads nor I/O, so that there is nothing for ThreadSanitizer to see and it is left out there.
+# goss_test_program(NAME [LABEL label...] [TIMEOUT seconds] [PURE] [PLAIN] [LONG] [LIBRARIES lib...]) makes one GoogleTest program from the
+# *.cc files of the current directory and registers it with CTest.
+# PURE: no threads meet in what it tests, so that there is nothing for ThreadSanitizer to see and it is left out there.
+# PLAIN: a build without sanitizers shows more than one with them, because there the test is shorter (GOSS_TEST_QUICK), has more
+# transports, or compares bits that compilers make; so it is not left out by GOSS_TESTS=once.
+# LONG: CTest begins with it. What is left out is built by its name alone.
+set(GOSS_TESTS all CACHE STRING "Without sanitizers: all tests, or once: those that the preset asan does not run as fully")
 function(goss_test_program name)
-  cmake_parse_arguments(arg "SERIAL;PURE" "TIMEOUT" "LABEL;LIBRARIES" ${ARGN})
-  if(arg_PURE AND GOSS_SANITIZE STREQUAL "thread")
-    return()
-  endif()
+  cmake_parse_arguments(arg "PURE;PLAIN;LONG" "TIMEOUT" "LABEL;LIBRARIES" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -142,9 +155,16 @@ function(goss_test_program name)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE goss_options ${arg_LIBRARIES} GTest::gmock GTest::gtest_main)
   goss_precompile(${name} test)
+  if((arg_PURE AND GOSS_SANITIZE STREQUAL "thread") OR (GOSS_TESTS STREQUAL "once" AND NOT GOSS_SANITIZE AND NOT arg_PLAIN))
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
+  endif()
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABEL}" RUN_SERIAL "${arg_SERIAL}"
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABEL}"
                        ENVIRONMENT "${GOSS_TEST_ENVIRONMENT}")
+  if(arg_LONG)
+    set_tests_properties(${name} PROPERTIES COST 100)
+  endif()
 endfunction()
 
 # goss_plug(NAME LAYER) makes libgossamer_NAME.so of the layer goss_LAYER and plug/plug.cc: it is loaded when GOSS_TRANSPORT or
