@@ -116,8 +116,10 @@ class EnvironmentReader {
   /// Up to so many wrong, missing or extra letters count as a misspelling.
   static constexpr std::size_t kTypo = 2;
 
-  /// Whether the variable belongs to this project's scripts and tests.
-  static bool isOfOthers(std::string_view name) { return name == "GOSS_JOBS" || name.starts_with("GOSS_TEST_"); }
+  /// Whether the variable belongs to the scripts, the tests or libnccl.so.2 of this project.
+  static bool isOfOthers(std::string_view name) {
+    return name == "GOSS_JOBS" || name.starts_with("GOSS_TEST_") || name.starts_with("GOSS_NCCL_");
+  }
 
   [[nodiscard]] std::string_view nearest(std::string_view name) const {
     return *std::min_element(names_.begin(), names_.end(), [&](std::string_view a, std::string_view b) {

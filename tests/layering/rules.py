@@ -45,6 +45,8 @@ UNITS = {
     "devices": ("include/gossamer", "lib/base", "lib/platform"),
     "devices/cuda": ("include/gossamer", "lib/base", "lib/platform", "lib/kernels", "compressors"),  # codecs on the device
     "bindings": C_ABI,
+    # NCCL's interface orders calls in streams by the device seam: the C ABI takes no device buffers yet.
+    "bindings/nccl": C_ABI + ("include/gossamer/device.h", "include/gossamer/status.h", "devices/cuda"),
     "bench": C_ABI + ("tools/commandline",),
     "tools": ("include/gossamer", "lib/base", "lib/platform", "lib/security", "tools/commandline"),
     "tools/commandline": (),

@@ -1,0 +1,166 @@
+#include "bindings/nccl/call.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "bindings/nccl/errors.h"
+
+namespace goss::nccl {
+
+namespace {
+
+// A part of a collective is a collective; one of a message is a message. Many messages of a group must fit beside each
+// other, so theirs are smaller.
+constexpr std::size_t kPartBytes = 1u << 20;
+constexpr std::size_t kMessageBytes = 64u << 10;
+
+constexpr std::array kTypes{GOSS_INT8,    GOSS_UINT8,    GOSS_INT32,       GOSS_UINT32,
+                            GOSS_INT64,   GOSS_UINT64,   GOSS_FLOAT16,     GOSS_FLOAT32,
+                            GOSS_FLOAT64, GOSS_BFLOAT16, GOSS_FLOAT8_E4M3, GOSS_FLOAT8_E5M2};
+static_assert(kTypes.size() == ncclNumTypes);
+
+/// Whether a buffer holds a block a rank.
+bool hasBlocks(Kind kind) {
+  return kind == Kind::allGather || kind == Kind::reduceScatter || kind == Kind::allToAll || kind == Kind::gather ||
+         kind == Kind::scatter;
+}
+
+template <typename T>
+T load(const void* from) {
+  T value{};
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+/// A binary floating number of fewer bits than 32: sign, exponent, mantissa.
+double narrow(unsigned bits, unsigned exponent_bits, unsigned mantissa_bits, int bias) {
+  const unsigned mantissa = bits & ((1u << mantissa_bits) - 1);
+  const unsigned exponent = (bits >> mantissa_bits) & ((1u << exponent_bits) - 1);
+  const double sign = (bits >> (mantissa_bits + exponent_bits)) != 0 ? -1.0 : 1.0;
+  const double fraction = static_cast<double>(mantissa) / (1u << mantissa_bits);
+  if (exponent == 0) return sign * std::ldexp(fraction, 1 - bias);
+  return sign * std::ldexp(1.0 + fraction, static_cast<int>(exponent) - bias);
+}
+
+goss_options optionsOf(const Call& call) {
+  goss_options options = GOSS_OPTIONS_INIT;
+  options.scale = call.scale;
+  options.timeout_ms = call.timeout_ms;
+  if (!call.codec.empty()) options.codec = call.codec.c_str();
+  if (!call.algorithm.empty()) options.algorithm = call.algorithm.c_str();
+  return options;
+}
+
+goss_status start(goss_comm_t comm, const Part& part, const goss_options& options, goss_request_t* request) {
+  const Call& call = *part.call;
+  const goss_dtype type = dtypeOf(call.type);
+  switch (call.kind) {
+    case Kind::allReduce:
+      return goss_all_reduce(comm, part.send, part.recv, part.count, type, call.op, &options, request);
+    case Kind::reduce:
+      return goss_reduce(comm, part.send, part.recv, part.count, type, call.op, call.root, &options, request);
+    case Kind::broadcast:
+      return goss_broadcast(comm, part.send, part.recv, part.count, type, call.root, &options, request);
+    case Kind::allGather:
+      return goss_all_gather(comm, part.send, part.recv, part.count, type, &options, request);
+    case Kind::reduceScatter:
+      return goss_reduce_scatter(comm, part.send, part.recv, part.count, type, call.op, &options, request);
+    case Kind::allToAll:
+      return goss_all_to_all(comm, part.send, part.recv, part.count, type, &options, request);
+    case Kind::gather:
+      return goss_gather(comm, part.send, part.recv, part.count, type, call.root, &options, request);
+    case Kind::scatter:
+      return goss_scatter(comm, part.send, part.recv, part.count, type, call.root, &options, request);
+    case Kind::send:
+      return goss_send(comm, part.send, part.count, type, call.root, call.tag, &options, request);
+    case Kind::recv:
+      return goss_recv(comm, part.recv, part.count, type, call.root, call.tag, &options, request);
+  }
+  return GOSS_ERR_INTERNAL;
+}
+
+} // namespace
+
+const char* nameOf(Kind kind) {
+  constexpr std::array<const char*, kKinds> names{"AllReduce", "Reduce", "Broadcast", "AllGather", "ReduceScatter",
+                                                  "AlltoAll",  "Gather", "Scatter",   "Send",      "Recv"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+bool isMessage(Kind kind) { return kind == Kind::send || kind == Kind::recv; }
+
+std::size_t elementBytes(ncclDataType_t type) {
+  return type >= 0 && type < ncclNumTypes ? goss_dtype_size(dtypeOf(type)) : 0;
+}
+
+goss_dtype dtypeOf(ncclDataType_t type) { return kTypes[static_cast<std::size_t>(type)]; }
+
+std::size_t sendBlocks(const Call& call, int rank, int ranks) {
+  const auto all = static_cast<std::size_t>(ranks);
+  switch (call.kind) {
+    case Kind::broadcast:
+      return rank == call.root ? 1 : 0;
+    case Kind::reduceScatter:
+    case Kind::allToAll:
+      return all;
+    case Kind::scatter:
+      return rank == call.root ? all : 0;
+    case Kind::recv:
+      return 0;
+    default:
+      return 1;
+  }
+}
+
+std::size_t recvBlocks(const Call& call, int rank, int ranks) {
+  const auto all = static_cast<std::size_t>(ranks);
+  switch (call.kind) {
+    case Kind::reduce:
+      return rank == call.root ? 1 : 0;
+    case Kind::allGather:
+    case Kind::allToAll:
+      return all;
+    case Kind::gather:
+      return rank == call.root ? all : 0;
+    case Kind::send:
+      return 0;
+    default:
+      return 1;
+  }
+}
+
+std::size_t partElements(const Call& call, int ranks) {
+  const std::size_t blocks = hasBlocks(call.kind) ? static_cast<std::size_t>(ranks) : 1;
+  const std::size_t room = isMessage(call.kind) ? kMessageBytes : kPartBytes;
+  return std::max<std::size_t>(1, room / (blocks * elementBytes(call.type)));
+}
+
+double scalarValue(const void* scalar, ncclDataType_t type) {
+  switch (type) {
+    case ncclFloat32:
+      return load<float>(scalar);
+    case ncclFloat64:
+      return load<double>(scalar);
+    case ncclFloat16:
+      return narrow(load<std::uint16_t>(scalar), 5, 10, 15);
+    case ncclBfloat16:
+      return std::bit_cast<float>(static_cast<std::uint32_t>(load<std::uint16_t>(scalar)) << 16);
+    case ncclFloat8e4m3:
+      return narrow(load<std::uint8_t>(scalar), 4, 3, 7);
+    case ncclFloat8e5m2:
+      return narrow(load<std::uint8_t>(scalar), 5, 2, 15);
+    default:
+      return 1.0;
+  }
+}
+
+Status post(goss_comm_t comm, Part& part) {
+  if (part.scalar != nullptr) part.call->scale = scalarValue(part.scalar, part.call->type);
+  const goss_options options = optionsOf(*part.call);
+  return lastFailure(start(comm, part, options, &part.request));
+}
+
+} // namespace goss::nccl

@@ -1,0 +1,87 @@
+/// What an ncclComm_t points to.
+#ifndef GOSS_BINDINGS_NCCL_COMMUNICATOR_H_
+#define GOSS_BINDINGS_NCCL_COMMUNICATOR_H_
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bindings/nccl/call.h"
+#include "bindings/nccl/nccl_api.h"
+#include "bindings/nccl/stream_order.h"
+#include "gossamer/device.h"
+
+/// Thread-safe. Made in state ncclInProgress; a thread of its own, or the call that made it, then starts it.
+struct ncclComm {
+  ncclComm(goss::Device& device, int rank, int ranks, const ncclConfig_t& config);
+  ncclComm(const ncclComm&) = delete;
+  ncclComm& operator=(const ncclComm&) = delete;
+  ~ncclComm();
+
+  /// A reduction that the program made.
+  struct UserOp {
+    ncclDataType_t type;
+    double scale;
+    const std::byte* device_scalar; ///< Not null: in place of `scale`.
+  };
+
+  /// Takes `comm` over. The state says how it ended.
+  void started(const goss::Result<goss_comm_t>& comm);
+  /// Success, or what ncclCommGetAsyncError and calls return.
+  [[nodiscard]] ncclResult_t state() const;
+  /// Whether calls may be made: ncclSuccess, or refused with a text.
+  [[nodiscard]] ncclResult_t ready(const char* call) const;
+  [[nodiscard]] std::string text() const;
+
+  void count(const goss::nccl::Call& call);
+  void abort(const std::string& reason);
+  /// What it ran, on standard error.
+  void sayWhatRan() const;
+
+  goss::Device& device;
+  const bool blocking;
+  const std::string name;
+  std::atomic<int> rank;
+  std::atomic<int> ranks;
+
+  goss_comm_t comm = nullptr; ///< Both are set by started().
+  std::unique_ptr<goss::nccl::StreamOrder> order;
+  std::thread starter;
+  std::atomic<bool> finalized{false};
+  std::atomic<bool> revoked{false};
+  std::atomic<bool> aborted{false};
+  std::atomic<bool> suspended{false};
+
+  std::mutex mutex; ///< Of what follows.
+  std::map<int, UserOp> ops;
+  std::vector<std::int32_t> sent; ///< Messages to each rank so far, and from it: their tags.
+  std::vector<std::int32_t> received;
+
+ private:
+  std::atomic<int> state_{ncclInProgress};
+  mutable std::mutex text_mutex_;
+  std::string text_;
+  std::array<std::atomic<std::uint64_t>, goss::nccl::kKinds> calls_{};
+  std::array<std::atomic<std::uint64_t>, goss::nccl::kKinds> bytes_{};
+};
+
+namespace goss::nccl {
+
+/// The devices of this process, and the calling thread's. Errors: GOSS_ERR_UNSUPPORTED without a driver.
+Result<DeviceProvider*> devices();
+
+/// Keeps a communicator alive while its handle is valid.
+ncclComm_t enroll(std::shared_ptr<ncclComm> comm);
+/// nullptr for a handle that is not valid; then refuse() has been called.
+std::shared_ptr<ncclComm> find(ncclComm_t handle, const char* call);
+void forget(ncclComm_t handle);
+
+} // namespace goss::nccl
+
+#endif // GOSS_BINDINGS_NCCL_COMMUNICATOR_H_

@@ -1,0 +1,128 @@
+#include "bindings/nccl/group.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "bindings/nccl/errors.h"
+
+namespace goss::nccl {
+
+namespace {
+
+struct Start {
+  std::shared_ptr<ncclComm> comm;
+  ncclComm_t* out;
+  std::function<Result<goss_comm_t>()> function;
+};
+
+struct Group {
+  int depth = 0;
+  ncclResult_t refused = ncclSuccess;
+  std::vector<std::pair<std::shared_ptr<ncclComm>, std::shared_ptr<Call>>> calls;
+  std::vector<Start> starts;
+};
+
+thread_local Group group;
+
+void spawn(Start& start) {
+  // The thread holds the communicator, which may be aborted while it starts.
+  start.comm->starter =
+      std::thread([comm = start.comm, function = std::move(start.function)] { comm->started(function()); });
+}
+
+ncclResult_t outcome(Start& start) {
+  if (!start.comm->blocking) return ncclInProgress;
+  start.comm->starter.join();
+  const ncclResult_t state = start.comm->state();
+  if (state != ncclSuccess && start.out != nullptr) {
+    forget(*start.out);
+    *start.out = nullptr;
+  }
+  return state;
+}
+
+/// The first that is neither success nor in progress, else in progress where there is any.
+void add(ncclResult_t& result, ncclResult_t more) {
+  if (result == ncclSuccess || (result == ncclInProgress && more != ncclSuccess)) result = more;
+}
+
+ncclResult_t runStarts(std::vector<Start> starts) {
+  for (Start& start : starts)
+    spawn(start);
+  ncclResult_t result = ncclSuccess;
+  for (Start& start : starts)
+    add(result, outcome(start));
+  return result;
+}
+
+ncclResult_t submit(ncclComm& comm, const std::vector<std::shared_ptr<Call>>& calls) {
+  for (const auto& call : calls)
+    comm.count(*call);
+  return report(comm.order->submit(calls));
+}
+
+ncclResult_t runCalls(const Group& ended) {
+  std::vector<std::shared_ptr<ncclComm>> comms;
+  for (const auto& [comm, call] : ended.calls)
+    if (std::find(comms.begin(), comms.end(), comm) == comms.end()) comms.push_back(comm);
+  ncclResult_t result = ncclSuccess;
+  for (const auto& comm : comms) {
+    std::vector<std::shared_ptr<Call>> calls;
+    for (const auto& [of, call] : ended.calls)
+      if (of == comm) calls.push_back(call);
+    add(result, submit(*comm, calls));
+  }
+  return result;
+}
+
+ncclResult_t endGroup() {
+  const Group ended = std::exchange(group, {});
+  if (ended.refused != ncclSuccess) return ended.refused;
+  if (!ended.starts.empty() && !ended.calls.empty())
+    return refuse(ncclInvalidUsage, "ncclGroupEnd: a group either makes communicators or uses them");
+  return ended.starts.empty() ? runCalls(ended) : runStarts(ended.starts);
+}
+
+} // namespace
+
+ncclResult_t launch(const std::shared_ptr<ncclComm>& comm, std::shared_ptr<Call> call) {
+  if (group.depth == 0) return submit(*comm, {std::move(call)});
+  group.calls.emplace_back(comm, std::move(call));
+  return ncclSuccess;
+}
+
+ncclResult_t begin(const std::shared_ptr<ncclComm>& comm, ncclComm_t* out, std::function<Result<goss_comm_t>()> start) {
+  if (group.depth == 0) return runStarts({{comm, out, std::move(start)}});
+  group.starts.push_back({comm, out, std::move(start)});
+  return ncclSuccess;
+}
+
+ncclResult_t refusedInGroup(ncclResult_t result) {
+  if (group.depth > 0 && group.refused == ncclSuccess) group.refused = result;
+  return result;
+}
+
+} // namespace goss::nccl
+
+using goss::nccl::group;
+
+ncclResult_t ncclGroupStart() {
+  ++group.depth;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd() {
+  if (group.depth == 0) return goss::nccl::refuse(ncclInvalidUsage, "ncclGroupEnd without ncclGroupStart");
+  if (--group.depth > 0) return ncclSuccess;
+  return goss::nccl::endGroup();
+}
+
+ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* info) {
+  if (group.depth == 0) return goss::nccl::refuse(ncclInvalidUsage, "ncclGroupSimulateEnd without ncclGroupStart");
+  if (info != nullptr && info->magic != NCCL_SIM_INFO_MAGIC)
+    return goss::nccl::refuse(ncclInvalidArgument, "ncclSimInfo_t: begin from NCCL_SIM_INFO_INITIALIZER");
+  if (info != nullptr) info->estimatedTime = -1.0f; // not known
+  if (--group.depth == 0) group = {};
+  return ncclSuccess;
+}

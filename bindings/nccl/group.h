@@ -1,0 +1,23 @@
+/// Groups of the calling thread: what is called between ncclGroupStart and ncclGroupEnd begins at the end.
+#ifndef GOSS_BINDINGS_NCCL_GROUP_H_
+#define GOSS_BINDINGS_NCCL_GROUP_H_
+
+#include <functional>
+#include <memory>
+
+#include "bindings/nccl/communicator.h"
+
+namespace goss::nccl {
+
+/// Puts `call` into its stream, or into the group.
+ncclResult_t launch(const std::shared_ptr<ncclComm>& comm, std::shared_ptr<Call> call);
+
+/// Starts `comm` by `start`, in a thread of its own; in a group at its end. Waits for the end of the start if `comm`
+/// blocks, and then returns its state, else ncclInProgress. On failure `*out` becomes NULL.
+ncclResult_t begin(const std::shared_ptr<ncclComm>& comm, ncclComm_t* out, std::function<Result<goss_comm_t>()> start);
+/// The group of this thread fails with the result of a call that was refused in it.
+ncclResult_t refusedInGroup(ncclResult_t result);
+
+} // namespace goss::nccl
+
+#endif // GOSS_BINDINGS_NCCL_GROUP_H_

@@ -1,0 +1,40 @@
+#include "bindings/nccl/settings.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace goss::nccl {
+
+namespace {
+
+std::string text(const char* variable) {
+  const char* found = std::getenv(variable);
+  return found == nullptr ? "" : found;
+}
+
+std::int64_t number(const char* variable, std::int64_t standard) {
+  const std::string found = text(variable);
+  return found.empty() ? standard : std::strtoll(found.c_str(), nullptr, 10);
+}
+
+Settings read() {
+  Settings read;
+  read.codec = text("GOSS_NCCL_CODEC");
+  read.algorithm = text("GOSS_NCCL_ALGORITHM");
+  read.report = number("GOSS_NCCL_REPORT", 0) != 0;
+  read.version = static_cast<int>(number("GOSS_NCCL_VERSION", read.version));
+  read.hold_ms = number("GOSS_NCCL_HOLD_MS", read.hold_ms);
+  const std::string debug = text("NCCL_DEBUG");
+  read.log = !debug.empty() && debug != "VERSION" && debug != "0";
+  read.has_timeout = !text("GOSS_TIMEOUT_MS").empty();
+  return read;
+}
+
+} // namespace
+
+const Settings& settings() {
+  static const Settings once = read();
+  return once;
+}
+
+} // namespace goss::nccl

@@ -1,0 +1,161 @@
+#include "bindings/nccl/worlds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <future>
+
+#include "bindings/nccl/errors.h"
+#include "bindings/nccl/settings.h"
+
+namespace goss::nccl {
+
+namespace {
+
+static_assert(sizeof(ncclUniqueId) == sizeof(goss_unique_id));
+
+// Ranks of a training job may come to a collective half an hour apart, as when one of them saves a checkpoint.
+constexpr std::int64_t kTimeoutMs = 30 * 60 * 1000;
+
+// No message of a program has this tag: theirs count from 0.
+constexpr std::int32_t kIdTag = 0x7fffffff;
+
+struct Tls {
+  std::mutex mutex;
+  std::string setting;
+};
+
+Tls& tls() {
+  static Tls& only = *new Tls;
+  return only;
+}
+
+/// Runs `function` in the communicator's thread, behind what was submitted, and returns what it returned.
+template <typename F>
+auto inOrder(ncclComm& comm, F function) {
+  std::promise<decltype(function())> promise;
+  auto future = promise.get_future();
+  comm.order->run([&] { promise.set_value(function()); });
+  return future.get();
+}
+
+Result<goss_comm_t> made(goss_status status, goss_comm_t comm) {
+  if (status != GOSS_SUCCESS) return lastFailure(status);
+  return comm;
+}
+
+Status invalid(std::string text) { return Status::error(GOSS_ERR_INVALID_ARGUMENT, std::move(text)); }
+
+/// The first survivor makes an id and sends it to the others.
+Result<goss_comm_t> meetSurvivors(ncclComm& parent, const std::vector<int>& survivors) {
+  const auto place = std::find(survivors.begin(), survivors.end(), parent.rank.load());
+  const int rank = static_cast<int>(place - survivors.begin());
+  goss_unique_id id{};
+  const goss_status status = inOrder(parent, [&] {
+    if (rank > 0) return goss_recv(parent.comm, &id, sizeof id, GOSS_UINT8, survivors[0], kIdTag, nullptr, nullptr);
+    goss_status result = goss_unique_id_create(&id);
+    for (std::size_t i = 1; i < survivors.size() && result == GOSS_SUCCESS; ++i)
+      result = goss_send(parent.comm, &id, sizeof id, GOSS_UINT8, survivors[i], kIdTag, nullptr, nullptr);
+    return result;
+  });
+  if (status != GOSS_SUCCESS)
+    return Status::error(status,
+                         "ncclCommShrink: the survivors cannot tell each other how to "
+                         "meet; use NCCL_SHRINK_ABORT once a rank has failed");
+  ncclUniqueId same{};
+  std::memcpy(&same, &id, sizeof same);
+  return meet(same, rank, static_cast<int>(survivors.size()));
+}
+
+Result<goss_comm_t> agree(ncclComm& parent, std::size_t survivors) {
+  return inOrder(parent, [&]() -> Result<goss_comm_t> {
+    goss_comm_t comm = nullptr;
+    if (const goss_status status = goss_comm_shrink(parent.comm, nullptr, &comm); status != GOSS_SUCCESS)
+      return lastFailure(status);
+    std::int32_t size = 0;
+    goss_comm_size(comm, &size);
+    if (static_cast<std::size_t>(size) == survivors) return comm;
+    goss_comm_destroy(comm);
+    return invalid(
+        fmt::format("ncclCommShrink: {} ranks are left, and the list of excluded ranks leaves {}", size, survivors));
+  });
+}
+
+/// Ranks in a world whose first rank must be `root`, and back.
+int rotated(int rank, int root) { return rank == root ? 0 : rank < root ? rank + 1 : rank; }
+
+/// The world begins with the rank that made the id; its communicators have the program's numbers.
+Result<goss_comm_t> meetFrom(const ncclUniqueId& id, int rank, int ranks, int place) {
+  auto world = meet(id, place, ranks);
+  if (!world.isOk()) return world;
+  goss_comm_t comm = nullptr;
+  const goss_status status = goss_comm_split(world.value(), 0, rank, &comm);
+  auto result = made(status, comm);
+  goss_comm_destroy(world.value());
+  return result;
+}
+
+} // namespace
+
+void setTls(const std::string& setting) {
+  const std::lock_guard lock(tls().mutex);
+  tls().setting = setting;
+}
+
+Result<goss_comm_t> meet(const ncclUniqueId& id, int rank, int ranks) {
+  goss_config config;
+  if (const goss_status status = goss_config_init(&config); status != GOSS_SUCCESS) return lastFailure(status);
+  goss_unique_id same{};
+  std::memcpy(&same, &id, sizeof same);
+  config.rank = rank;
+  config.ranks = ranks;
+  config.unique_id = &same;
+  if (!settings().has_timeout) config.timeout_ms = kTimeoutMs;
+  std::string secret;
+  {
+    const std::lock_guard lock(tls().mutex);
+    secret = tls().setting;
+  }
+  if (!secret.empty()) config.tls = secret.c_str();
+  goss_comm_t comm = nullptr;
+  const goss_status status = goss_comm_create(&config, &comm);
+  return made(status, comm);
+}
+
+Result<goss_comm_t> split(ncclComm& parent, int color, int key) {
+  return inOrder(parent, [&]() -> Result<goss_comm_t> {
+    goss_comm_t comm = nullptr;
+    const goss_status status = goss_comm_split(parent.comm, color, key, &comm);
+    return made(status, comm);
+  });
+}
+
+Result<goss_comm_t> shrink(ncclComm& parent, const std::vector<int>& excluded, bool failed) {
+  std::vector<int> survivors;
+  for (int rank = 0; rank < parent.ranks; ++rank)
+    if (std::find(excluded.begin(), excluded.end(), rank) == excluded.end()) survivors.push_back(rank);
+  return failed ? agree(parent, survivors.size()) : meetSurvivors(parent, survivors);
+}
+
+Result<goss_comm_t> grow(ncclComm& parent, int ranks, const ncclUniqueId* id) {
+  struct Offer {
+    char given;
+    ncclUniqueId id;
+  };
+  Offer mine{};
+  if (id != nullptr) mine = {1, *id};
+  std::vector<Offer> offers(static_cast<std::size_t>(parent.ranks));
+  const Status status = inOrder(parent, [&] {
+    return lastFailure(goss_all_gather(parent.comm, &mine, offers.data(), sizeof mine, GOSS_UINT8, nullptr, nullptr));
+  });
+  if (!status.isOk()) return status;
+  const auto root = std::find_if(offers.begin(), offers.end(), [](const Offer& offer) { return offer.given == 1; });
+  if (root == offers.end())
+    return invalid("ncclCommGrow: no rank gave an id; one of them calls ncclCommGetUniqueId and gives it");
+  return meetFrom(root->id, parent.rank, ranks, rotated(parent.rank, static_cast<int>(root - offers.begin())));
+}
+
+Result<goss_comm_t> join(const ncclUniqueId& id, int rank, int ranks) { return meetFrom(id, rank, ranks, rank); }
+
+} // namespace goss::nccl

@@ -1,0 +1,50 @@
+// One thread with a communicator for each of two devices, as ncclCommInitAll makes them.
+#include "tests/bindings/nccl/support.h"
+
+static void reduceOnBoth(ncclComm_t* comms, const CUcontext* contexts, const cudaStream_t* streams, size_t count) {
+  float* data[2];
+  for (int d = 0; d < 2; ++d) {
+    CUDA(cuCtxSetCurrent(contexts[d]));
+    data[d] = deviceFloats(count);
+    fill(data[d], count, (float)d, 1);
+  }
+  OK(ncclGroupStart());
+  for (int d = 0; d < 2; ++d)
+    OK(ncclAllReduce(data[d], data[d], count, ncclFloat32, ncclSum, comms[d], streams[d]));
+  OK(ncclGroupEnd());
+  for (int d = 0; d < 2; ++d) {
+    CUDA(cuCtxSetCurrent(contexts[d]));
+    finish(streams[d]);
+    CHECK(holds(data[d], count, 1, 2));
+  }
+}
+
+int main(void) {
+  CUDA(cuInit(0));
+  CUcontext contexts[2];
+  cudaStream_t streams[2];
+  for (int d = 0; d < 2; ++d) {
+    CUDA(cuDevicePrimaryCtxRetain(&contexts[d], d));
+    CUDA(cuCtxSetCurrent(contexts[d]));
+    CUDA(cuStreamCreate(&streams[d], CU_STREAM_NON_BLOCKING));
+  }
+  ncclComm_t comms[2];
+  OK(ncclCommInitAll(comms, 2, NULL));
+  for (int d = 0; d < 2; ++d) {
+    int device = -1;
+    OK(ncclCommCuDevice(comms[d], &device));
+    CHECK(device == d);
+  }
+  reduceOnBoth(comms, contexts, streams, 1000);
+  reduceOnBoth(comms, contexts, streams, 2000001);
+  // A stream of the other device is refused.
+  CUDA(cuCtxSetCurrent(contexts[0]));
+  float* data = deviceFloats(10);
+  CHECK(ncclAllReduce(data, data, 10, ncclFloat32, ncclSum, comms[0], streams[1]) == ncclInvalidArgument);
+  const int none[2] = {0, 7};
+  ncclComm_t more[2];
+  CHECK(ncclCommInitAll(more, 2, none) == ncclInvalidArgument);
+  for (int d = 0; d < 2; ++d)
+    OK(ncclCommDestroy(comms[d]));
+  return 0;
+}

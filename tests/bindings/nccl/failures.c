@@ -1,0 +1,136 @@
+// What a failure leaves: an error that names who is to blame, and no old number in any result.
+// failures killed | stopped | mismatch | abort | revoke | device
+#define _GNU_SOURCE
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/bindings/nccl/support.h"
+
+enum { kCount = 1000 };
+
+/// Every element is no number: neither an old value nor part of a result.
+static int spoiled(const float* device) {
+  float host[kCount];
+  get(host, device, sizeof host);
+  for (int i = 0; i < kCount; ++i)
+    if (!isnan(host[i])) return 0;
+  return 1;
+}
+
+static float* begun(Rank* rank) {
+  float* data = deviceFloats(kCount);
+  fill(data, kCount, 3, 0);
+  OK(ncclAllReduce(data, data, kCount, ncclFloat32, ncclSum, rank->comm, rank->stream));
+  return data;
+}
+
+/// The stream stays closed until the abort, and the result is spoiled then.
+static void abortAndLook(Rank* rank, const float* data) {
+  usleep(50000);
+  CHECK(cuStreamQuery(rank->stream) == CUDA_ERROR_NOT_READY);
+  OK(ncclCommAbort(rank->comm));
+  rank->comm = NULL;
+  finish(rank->stream);
+  CHECK(spoiled(data));
+}
+
+static void killedOne(Rank* rank) {
+  if (rank->rank == 1) raise(SIGKILL);
+  const float* data = begun(rank);
+  CHECK(failed(rank->comm) == ncclRemoteError);
+  CHECK(strstr(ncclGetLastError(rank->comm), "rank 1") != NULL);
+  abortAndLook(rank, data);
+}
+
+static void stoppedOne(Rank* rank) {
+  if (rank->rank == 1) {
+    raise(SIGSTOP);
+    _exit(0);
+  }
+  const float* data = begun(rank);
+  CHECK(failed(rank->comm) == ncclRemoteError);
+  CHECK(strstr(ncclGetLastError(rank->comm), "1") != NULL);
+  abortAndLook(rank, data);
+}
+
+static void mismatched(Rank* rank) {
+  float* data = deviceFloats(2 * kCount);
+  fill(data, kCount, 3, 0);
+  const size_t count = rank->rank == 0 ? kCount : 2 * kCount;
+  OK(ncclAllReduce(data, data, count, ncclFloat32, ncclSum, rank->comm, rank->stream));
+  const ncclResult_t how = failed(rank->comm);
+  CHECK(how == ncclInvalidUsage || how == ncclRemoteError);
+  CHECK(strstr(ncclGetLastError(rank->comm), "does not match") != NULL);
+  abortAndLook(rank, data);
+}
+
+static void* abortLater(void* comm) {
+  usleep(200000);
+  OK(ncclCommAbort(comm));
+  return NULL;
+}
+
+/// Rank 1 never calls; another thread of rank 0 ends it.
+static void aborted(Rank* rank) {
+  if (rank->rank == 1) {
+    usleep(500000);
+    return;
+  }
+  const float* data = begun(rank);
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, abortLater, rank->comm) == 0);
+  finish(rank->stream); // until the abort
+  pthread_join(thread, NULL);
+  rank->comm = NULL;
+  CHECK(spoiled(data));
+}
+
+/// Revoked while one rank waits, then shrunk to those that are left.
+static void revoked(Rank* rank) {
+  int last = rank->ranks - 1;
+  if (rank->rank == last) {
+    OK(ncclCommDestroy(rank->comm));
+    rank->comm = NULL;
+    return;
+  }
+  const float* data = begun(rank);
+  OK(ncclCommRevoke(rank->comm, 0));
+  finish(rank->stream);
+  CHECK(spoiled(data));
+  CHECK(ncclAllReduce(data, (void*)data, kCount, ncclFloat32, ncclSum, rank->comm, rank->stream) == ncclInvalidUsage);
+  ncclComm_t comm = NULL;
+  OK(ncclCommShrink(rank->comm, &last, 1, &comm, NULL, NCCL_SHRINK_ABORT));
+  int ranks = 0;
+  OK(ncclCommCount(comm, &ranks));
+  CHECK(ranks == last);
+  OK(ncclCommDestroy(comm));
+}
+
+/// A device fails on rank 1 (GOSS_TEST_FAIL_AT): the others are told whose.
+static void deviceLost(Rank* rank) {
+  float* data = deviceFloats(kCount);
+  ncclResult_t how = ncclSuccess;
+  for (int turn = 0; turn < 2000 && how == ncclSuccess; ++turn) {
+    how = ncclAllReduce(data, data, kCount, ncclFloat32, ncclSum, rank->comm, rank->stream);
+    usleep(1000);
+  }
+  CHECK(how == (rank->rank == 1 ? ncclUnhandledCudaError : ncclRemoteError));
+  CHECK(strstr(ncclGetLastError(rank->comm), "cuda device 0") != NULL);
+  OK(ncclCommAbort(rank->comm));
+  rank->comm = NULL;
+}
+
+int main(int argc, char** argv) {
+  const char* how = argc < 2 ? "" : argv[1];
+  if (strcmp(how, "killed") == 0) return runRanks(3, 1, killedOne);
+  if (strcmp(how, "stopped") == 0) return runRanks(2, 1, stoppedOne);
+  if (strcmp(how, "mismatch") == 0) return runRanks(2, -1, mismatched);
+  if (strcmp(how, "abort") == 0) return runRanks(2, -1, aborted);
+  if (strcmp(how, "revoke") == 0) return runRanks(3, -1, revoked);
+  return strcmp(how, "device") == 0 ? runRanks(2, -1, deviceLost) : 2;
+}
