@@ -101,7 +101,26 @@ Status readStages(std::string_view spec, std::vector<Stage> stages, CodecChain& 
   return Status::ok();
 }
 
+/// Adds an object for each stage.
+template <typename Entries>
+void describe(const Entries& entries, std::string_view stage, std::string& json) {
+  for (const auto& entry : entries) {
+    json += fmt::format(R"({}{{"name": "{}", "stage": "{}"}})", json.size() > 1 ? ", " : "", entry.name, stage);
+  }
+}
+
 } // namespace
+
+std::string describeStages() {
+  std::string json = "[";
+  describe(sparsifierStages(), "sparsifier", json);
+  describe(valueStages(), "values", json);
+  describe(kFeedbackReaders, "feedback", json);
+  for (const Alias& alias : aliases()) {
+    json += fmt::format(R"(, {{"name": "{}", "stage": "alias", "spec": "{}"}})", alias.name, alias.spec);
+  }
+  return json + "]";
+}
 
 Result<CodecChain> readChain(std::string_view spec) {
   Result<std::vector<Stage>> parsed = parseSpec(spec);

@@ -22,6 +22,9 @@ struct CodecChain {
 /// Reads a spec. GOSS_ERR_INVALID_ARGUMENT names the stage or parameter that is wrong, and lists the stages that exist.
 Result<CodecChain> readChain(std::string_view spec);
 
+/// All stages as JSON: what goss_codecs() hands out.
+std::string describeStages();
+
 /// The codec of a chain that makeCompression() would take. `loops` must outlive it.
 CodecPointer makeCodec(const CodecChain& chain, const Loops& loops);
 

@@ -59,6 +59,11 @@ GOSS_API goss_status goss_codec_register(goss_comm_t comm, const char* name, con
 
 // ---- Planning ----
 
+/// Local. Hands out what built-in codec specs are made of as JSON, to be freed with goss_free: an array of objects with
+/// `name` and `stage`, which is "sparsifier", "values", "feedback" (after a '+'), or "alias" of the chain in `spec`.
+/// docs/compressors.md says what they do.
+GOSS_API goss_status goss_codecs(char** json);
+
 /// As goss_explain, for a vector or block of float32 compressed with a built-in codec.
 GOSS_API goss_status goss_explain_codec(const char* collective, int32_t ranks, size_t bytes, const char* codec,
                                         const char* links, char** json);

@@ -125,6 +125,8 @@ Result<std::unique_ptr<DeviceProvider>> makeDeviceProvider(std::string_view name
 
 Catalogue makeCatalogue() { return collectives::builtinAlgorithms(); }
 
+std::string describeCodecs() { return compressors::describeStages(); }
+
 Result<Compression> makeCodec(std::string_view spec) { return compressors::makeCompression(spec); }
 
 } // namespace goss

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -44,6 +45,9 @@ Result<std::vector<std::unique_ptr<Transport>>> makeTransports(const Config& con
 Result<std::unique_ptr<DeviceProvider>> makeDeviceProvider(std::string_view name, bool only_if_used);
 
 Catalogue makeCatalogue();
+
+/// What specs of codecs are made of, as goss_codecs() hands it out.
+std::string describeCodecs();
 
 /// Makes the codec of a spec string. Errors: invalidArgument naming the stage or parameter that is wrong.
 Result<Compression> makeCodec(std::string_view spec);

@@ -1,6 +1,7 @@
 // Error feedback in checkpoints, codecs of the caller's own, and what the planner makes of a codec.
 #include <fmt/format.h>
 
+#include "builtins/builtins.h"
 #include "capi/handles.h"
 #include "capi/structs.h"
 #include "capi/user_codec.h"
@@ -97,6 +98,14 @@ goss_status goss_codec_register(goss_comm_t comm, const char* name, const goss_c
 
 goss_status goss_codec_functions_init(goss_codec_functions* functions, size_t size) {
   return initStruct("goss_codec_functions_init", goss_codec_functions{}, functions, size);
+}
+
+goss_status goss_codecs(char** json) {
+  return guarded("goss_codecs", [&]() -> Status {
+    if (json == nullptr) return invalid("goss_codecs: json must not be NULL");
+    *json = static_cast<char*>(copyForCaller(goss::describeCodecs()));
+    return *json != nullptr ? Status::ok() : Status::error(GOSS_ERR_RESOURCE, "goss_codecs: out of memory");
+  });
 }
 
 goss_status goss_explain_codec(const char* collective, int32_t ranks, size_t bytes, const char* codec,

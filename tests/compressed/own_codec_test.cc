@@ -148,6 +148,17 @@ TEST(CodecState, TellsWhatWasLostAndNothingElse) {
   });
 }
 
+TEST(Codecs, AreListed) {
+  char* json = nullptr;
+  ASSERT_EQ(goss_codecs(&json), GOSS_SUCCESS) << goss_last_error();
+  const std::string text = json;
+  goss_free(json);
+  EXPECT_THAT(text, HasSubstr(R"({"name": "int8", "stage": "values"})"));
+  EXPECT_THAT(text, HasSubstr(R"({"name": "topk", "stage": "sparsifier"})"));
+  EXPECT_THAT(text, HasSubstr(R"({"name": "ef", "stage": "feedback"})"));
+  EXPECT_EQ(goss_codecs(nullptr), GOSS_ERR_INVALID_ARGUMENT);
+}
+
 TEST(Explain, PricesACodec) {
   const char* wan = nullptr;
   char* json = nullptr;

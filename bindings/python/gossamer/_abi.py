@@ -347,6 +347,7 @@ FUNCTIONS = {
     "goss_codec_state_reset": (c_int, [c_void_p, c_uint64]),
     "goss_codec_functions_init": (c_int, [POINTER(goss_codec_functions), c_size_t]),
     "goss_codec_register": (c_int, [c_void_p, c_char_p, POINTER(goss_codec_functions)]),
+    "goss_codecs": (c_int, [POINTER(c_char_p)]),
     "goss_explain_codec": (c_int, [c_char_p, c_int32, c_size_t, c_char_p, c_char_p, POINTER(c_char_p)]),
     "goss_neighborhood_init": (c_int, [POINTER(goss_neighborhood), c_size_t]),
     "goss_topology_create": (c_int, [c_char_p, c_int32, POINTER(c_void_p)]),

@@ -4,7 +4,7 @@ import ctypes
 import json
 from typing import Any, Dict, List, Optional
 
-from ._errors import check, last_error
+from ._errors import check
 from ._library import library, take_text
 
 __all__ = ["codecs", "explain", "sync_methods", "version"]
@@ -29,13 +29,12 @@ def explain(collective: str, ranks: int, nbytes: int, codec: Optional[str] = Non
     return json.loads(take_text(text))  # type: ignore[no-any-return]
 
 
-def codecs() -> List[str]:
-    """Names of the codecs and stages that this build has; docs/compressors.md says what they do and how they are combined."""
+def codecs() -> List[Dict[str, str]]:
+    """What specs of codecs are made of: dictionaries with name and stage ("sparsifier", "values", "feedback", "alias"), and the spec of
+    an alias. docs/compressors.md says what they do and how they are combined."""
     text = ctypes.c_char_p()
-    # The C ABI has no list of them, but names them all where it refuses an unknown one.
-    status = library.goss_explain_codec(b"allreduce", 2, 4, b"list", None, text)
-    known = last_error(status).text.partition("this build has: ")[2]
-    return [name.strip() for name in known.split(",") if name.strip()]
+    check(library.goss_codecs(text))
+    return json.loads(take_text(text))  # type: ignore[no-any-return]
 
 
 def sync_methods() -> List[Dict[str, Any]]:

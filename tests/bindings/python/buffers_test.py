@@ -203,7 +203,9 @@ class Buffers(unittest.TestCase):
         self.assertEqual(len(self.comm._pending), 0)
 
     def test_the_library_tells_what_it_has(self):
-        self.assertIn("int8", gossamer.codecs())
+        stages = {one["name"]: one["stage"] for one in gossamer.codecs()}
+        self.assertEqual([stages[name] for name in ("topk", "int8", "ef")], ["sparsifier", "values", "feedback"])
+        self.assertTrue(all("spec" in one for one in gossamer.codecs() if one["stage"] == "alias"))
         self.assertIn("diloco", [method["name"] for method in gossamer.sync_methods()])
         self.assertIn("candidates", gossamer.explain("allreduce", 4, 1 << 20))
         self.assertIn("candidates", gossamer.explain("allreduce", 4, 1 << 20, codec="int8"))
