@@ -11,6 +11,7 @@
 #include "collectives/double_binary_tree.h"
 #include "collectives/flat.h"
 #include "collectives/hierarchical.h"
+#include "collectives/neighbor_exchange.h"
 #include "collectives/pairwise_exchange.h"
 #include "collectives/recursive_doubling.h"
 #include "collectives/ring.h"
@@ -118,6 +119,8 @@ Catalogue builtinAlgorithms() {
   add(entries, Collective::scan, std::make_unique<Scan>(Collective::scan));
   add(entries, Collective::exscan, std::make_unique<Scan>(Collective::exscan));
   add(entries, Collective::barrier, std::make_unique<DisseminationBarrier>());
+  for (int i = kCollectiveCount; i < kAllCollectives; ++i)
+    add(entries, static_cast<Collective>(i), std::make_unique<NeighborExchange>(static_cast<Collective>(i)));
   for (int i = 0; i < kCollectiveCount; ++i)
     addFlat(entries, static_cast<Collective>(i));
   return Catalogue(std::move(entries));

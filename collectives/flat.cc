@@ -64,6 +64,10 @@ class Emitter {
       case Collective::barrier:
         barrier();
         break;
+      case Collective::neighborAllReduce:
+      case Collective::neighborAllGather:
+      case Collective::neighborAllToAll:
+        break; // it has its own algorithm
     }
   }
 
@@ -178,6 +182,10 @@ std::uint64_t Flat::wireElements(const PlanRequest& request, std::span<const std
     case Collective::reduceScatter:
     case Collective::allToAll:
       return (p - 1) * all;
+    case Collective::neighborAllReduce:
+    case Collective::neighborAllGather:
+    case Collective::neighborAllToAll:
+      break;
   }
   return 0;
 }

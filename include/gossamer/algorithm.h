@@ -24,9 +24,10 @@ struct PlanRequest {
   Partition partition = Partition::even; ///< byRank for all_gather, reduce_scatter, all_to_all, gather, scatter.
   /// v-variant: the blocks of the ranks differ; in all_to_all a rank knows only the sizes of its own.
   bool uneven = false;
-  std::uint32_t blocks = 1; ///< Blocks of a block-pipelined algorithm (trees, circulant broadcast).
-  std::vector<int> order;   ///< Ring order of the ranks; empty: 0..size-1.
-  int group_size = 0;       ///< Two-level algorithms: consecutive ranks per group; 0: not given.
+  std::uint32_t blocks = 1;                   ///< Blocks of a block-pipelined algorithm (trees, circulant broadcast).
+  std::vector<int> order;                     ///< Ring order of the ranks; empty: 0..size-1.
+  int group_size = 0;                         ///< Two-level algorithms: consecutive ranks per group; 0: not given.
+  const Neighborhood* neighborhood = nullptr; ///< Neighbour collectives: the rank's neighbours.
 };
 
 /// Facts that the checker proves.

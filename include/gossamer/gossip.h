@@ -1,4 +1,4 @@
-/// Gossamer's gossip (C99): who averages with whom, as values.
+/// Gossamer's gossip (C99): who averages with whom, and collectives among neighbours.
 ///
 /// The conventions of gossamer.h hold. A **topology** says for every round which ranks send to which, and with what
 /// weights: after round t rank i holds the sum over j of W_t(i, j) x_j. Rounds are numbered from 0 and repeat with the
@@ -101,6 +101,52 @@ GOSS_API goss_status goss_topology_describe(goss_topology_t topology, char** jso
 
 /// The graph as SVG text, the arcs of `round`, or with -1 those of all rounds; free it with goss_free.
 GOSS_API goss_status goss_topology_draw(goss_topology_t topology, int64_t round, char** svg);
+
+// ---- Collectives among neighbours ----
+//
+// Collective: all ranks of the communicator call them, in the same order as all its collectives, each with its own
+// neighbours (which may be none). If rank i lists j among its sources, j lists i among its destinations, and the
+// reverse; a rank that waits for one that does not send fails at its deadline, and the error names that rank.
+// Everything is read before the call returns, but for the buffers. Options, requests and errors are as for the
+// collectives of gossamer.h; GOSS_ERR_INVALID_ARGUMENT also for a rank among its own neighbours, twice in a list, or
+// none of the communicator, and for weights that are not finite. `options->algorithm` must be NULL or "neighbors".
+
+/// recv = self_weight * send + the sum over the sources of weight * (what the source sends, which is its send times the
+/// weight that it has for this rank among its destinations). With goss_topology_neighbors of round t: row `rank` of W_t
+/// times the ranks' vectors. `count` elements of a floating type, equal on all ranks; sums are made in float32
+/// (float64: in float64) in the order of the list, own vector first, and rounded once. In place: recv == send. With a
+/// codec a rank's own vector, too, counts as what its destinations decode, if it has any: so W's columns keep what was
+/// sent. Error feedback wants destinations of equal weights (else GOSS_ERR_UNSUPPORTED). Run to run, the same bits.
+GOSS_API goss_status goss_neighbor_all_reduce(goss_comm_t comm, const void* send, void* recv, size_t count,
+                                              goss_dtype dtype, const goss_neighborhood* neighborhood,
+                                              const goss_options* options, goss_request_t* request);
+
+/// Sends `count` elements to every destination. Block k of recv (`count` elements) = what source k sends, as in
+/// MPI_Neighbor_allgather. Weights are not used. Buffers must not overlap.
+GOSS_API goss_status goss_neighbor_all_gather(goss_comm_t comm, const void* send, void* recv, size_t count,
+                                              goss_dtype dtype, const goss_neighborhood* neighborhood,
+                                              const goss_options* options, goss_request_t* request);
+
+/// As goss_neighbor_all_gather with send_count elements, and recv_counts[k] elements of source k at element
+/// displacement recv_displs[k] (NULL: packed). Counts must match at both ends (else GOSS_ERR_MISMATCH).
+GOSS_API goss_status goss_neighbor_all_gatherv(goss_comm_t comm, const void* send, size_t send_count, void* recv,
+                                               const size_t* recv_counts, const size_t* recv_displs, goss_dtype dtype,
+                                               const goss_neighborhood* neighborhood, const goss_options* options,
+                                               goss_request_t* request);
+
+/// Block k of send (`count` elements) goes to destination k, block k of recv comes from source k, as in
+/// MPI_Neighbor_alltoall. Weights are not used. Buffers must not overlap.
+GOSS_API goss_status goss_neighbor_all_to_all(goss_comm_t comm, const void* send, void* recv, size_t count,
+                                              goss_dtype dtype, const goss_neighborhood* neighborhood,
+                                              const goss_options* options, goss_request_t* request);
+
+/// As goss_neighbor_all_to_all with send_counts[k] elements at send_displs[k] for destination k, and recv_counts[k] at
+/// recv_displs[k] from source k. displs may be NULL: packed. Counts must match at both ends (else GOSS_ERR_MISMATCH).
+GOSS_API goss_status goss_neighbor_all_to_allv(goss_comm_t comm, const void* send, const size_t* send_counts,
+                                               const size_t* send_displs, void* recv, const size_t* recv_counts,
+                                               const size_t* recv_displs, goss_dtype dtype,
+                                               const goss_neighborhood* neighborhood, const goss_options* options,
+                                               goss_request_t* request);
 
 #ifdef __cplusplus
 }

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "gossamer/neighborhood.h"
 #include "gossamer/types.h"
 
 namespace goss {
@@ -55,7 +56,8 @@ enum class StepKind : std::uint8_t {
   /// Compressed schedules. targets[0], a payload = the encoded sum of the sources: a value or none, then payloads. A
   /// second target is the value that targets[0] decodes to.
   encode,
-  decode, ///< targets[0], a value = the sum of the sources: a value or none, then payloads.
+  decode,  ///< targets[0], a value = the sum of the sources: a value or none, then payloads.
+  combine, ///< targets[0] = sources[0] * weights[0] + sources[1] * weights[1] + ..., values all.
 };
 
 /// A half-open range into one of the schedule's pools.
@@ -66,12 +68,13 @@ struct PoolRange {
 
 struct Step {
   StepKind kind = StepKind::copy;
-  bool finishes = false;     ///< encode, decode: the sum is complete and passes its finish on the way.
-  std::int32_t peer = -1;    ///< send, recv, recvReduce.
-  std::uint32_t ordinal = 0; ///< send, recv, recvReduce: its place in the channel, from 0.
-  PoolRange targets;         ///< Into slots.
-  PoolRange sources;         ///< Into slots; none for send and recv.
-  PoolRange dependencies;    ///< Into dependencies: indices of earlier steps.
+  bool finishes = false;          ///< encode, decode: the sum is complete and passes its finish on the way.
+  std::int32_t peer = -1;         ///< send, recv, recvReduce.
+  std::uint32_t ordinal = 0;      ///< send, recv, recvReduce: its place in the channel, from 0.
+  PoolRange targets;              ///< Into slots.
+  PoolRange sources;              ///< Into slots; none for send and recv.
+  std::uint32_t first_weight = 0; ///< combine: into weights, one for each source.
+  PoolRange dependencies;         ///< Into dependencies: indices of earlier steps.
 };
 
 /// One rank's schedule. Immutable once built; freely shared.
@@ -85,6 +88,8 @@ struct Schedule {
   std::vector<Step> steps;
   std::vector<Slot> slots;                 ///< Pool.
   std::vector<std::uint32_t> dependencies; ///< Pool.
+  std::vector<double> weights;             ///< Pool, of combine steps.
+  Neighborhood neighborhood;               ///< Neighbour collectives: what they promise this rank.
   std::vector<std::uint32_t> scratch_like; ///< Scratch slot s has the size of chunk scratch_like[s].
   std::vector<Slot> payload_like;          ///< Payload slot s encodes a value of the size of that input or output.
   std::vector<bool> payload_finished;      ///< By payload slot: it holds a result (not a part of a sum).
@@ -97,6 +102,9 @@ struct Schedule {
   [[nodiscard]] std::uint32_t chunkLike(Slot slot) const {
     if (slot.space == Space::scratch) return scratch_like[slot.index];
     return slot.space == Space::payload ? payload_like[slot.index].index : slot.index;
+  }
+  [[nodiscard]] std::span<const double> weightsOf(const Step& step) const {
+    return std::span(weights).subspan(step.first_weight, step.sources.count);
   }
   [[nodiscard]] std::span<const std::uint32_t> dependenciesOf(const Step& step) const {
     return std::span(dependencies).subspan(step.dependencies.first, step.dependencies.count);
@@ -111,6 +119,7 @@ struct ScheduleFrame {
   int root = -1; ///< -1 where the collective has none.
   Partition partition = Partition::even;
   std::uint32_t chunk_count = 0;
+  const Neighborhood* neighborhood = nullptr; ///< Neighbour collectives; copied.
 };
 
 /// Writes one rank's schedule in program order.
@@ -119,8 +128,8 @@ struct ScheduleFrame {
 /// and after the first write in its final place: the caller's output where the collective delivers chunk c to this
 /// rank, else scratch. So an out-of-place reduction reads the input once, and build() adds the copies that are still
 /// missing at the end. Final places: all_reduce, broadcast, all_gather, scan: output c. reduce, gather: output c at the
-/// root, else scratch. reduce_scatter, scatter: output c for c == rank, else scratch. all_to_all and exscan have no
-/// data slots: use input(c), output(c) and scratch.
+/// root, else scratch. reduce_scatter, scatter: output c for c == rank, else scratch. all_to_all, exscan and the
+/// exchanges of blocks among neighbours have no data slots: use input(c), output(c) and scratch.
 class ScheduleBuilder {
  public:
   explicit ScheduleBuilder(const ScheduleFrame& frame);
@@ -140,6 +149,8 @@ class ScheduleBuilder {
   void copy(Slot from, Slot to);
   /// into = into op with.
   void reduce(Slot into, Slot with);
+  /// into = the sum of the sources, each times its weight.
+  void combine(Slot into, std::span<const Slot> sources, std::span<const double> weights);
   /// The slots hold the sum over all ranks here; each output must have passed exactly one finish on its way.
   void finish(std::span<const Slot> slots);
 
@@ -183,7 +194,7 @@ class ScheduleBuilder {
   std::vector<Where> where_;               ///< By chunk.
   std::vector<std::int64_t> scratch_home_; ///< By chunk: scratch slot, or -1.
   std::vector<Hazard> chunk_hazards_;      ///< Input c and output c count as one place: they may alias in place.
-  std::vector<Hazard> output_hazards_;     ///< all_to_all: outputs are places of their own.
+  std::vector<Hazard> output_hazards_;     ///< Where nothing is done in place: outputs are places of their own.
   std::vector<Hazard> scratch_hazards_;
   std::vector<Hazard> payload_hazards_;
   std::vector<std::uint32_t> sends_to_;   ///< By peer.

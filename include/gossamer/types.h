@@ -25,8 +25,15 @@ enum class Collective : std::uint8_t {
   scan = 8,
   exscan = 9,
   barrier = 10,
+  neighborAllReduce = 11,
+  neighborAllGather = 12,
+  neighborAllToAll = 13,
 };
+/// Collectives among all ranks of a communicator; those behind are among the neighbours of a round of gossip.
 inline constexpr int kCollectiveCount = 11;
+inline constexpr int kAllCollectives = 14;
+
+constexpr bool isAmongNeighbors(Collective collective) { return static_cast<int>(collective) >= kCollectiveCount; }
 
 } // namespace goss
 

@@ -175,6 +175,10 @@ void BoardChannel::chooseSources(BoardCollective& work) const {
       if (oversubscribed_) work.end = rank_ == 0 ? 0 : 1;
       work.gathers_first = oversubscribed_ && rank_ == 0;
       break;
+    case Collective::neighborAllReduce:
+    case Collective::neighborAllGather:
+    case Collective::neighborAllToAll:
+      break; // not on boards
   }
 }
 
@@ -270,6 +274,9 @@ void BoardChannel::take(const BoardCollective& work, int rank) const {
     case Collective::allToAll:
       return copy(work.output + static_cast<std::size_t>(rank) * work.bytes, from, work.bytes);
     case Collective::barrier:
+    case Collective::neighborAllReduce:
+    case Collective::neighborAllGather:
+    case Collective::neighborAllToAll:
       return;
     case Collective::allReduce:
     case Collective::reduce:

@@ -32,6 +32,9 @@ std::uint64_t bytesWritten(Collective collective, int size, bool is_root, std::u
     case Collective::exscan:
       return bytes;
     case Collective::barrier:
+    case Collective::neighborAllReduce:
+    case Collective::neighborAllGather:
+    case Collective::neighborAllToAll:
       break;
   }
   return 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/kernels.h"
 #include "schedule/compress.h"
@@ -36,7 +37,8 @@ std::size_t dtypeBytes(DType dtype) {
 }
 
 std::uint64_t Call::inputSpanElems(int rank) const {
-  const bool whole = collective != Collective::allGather && collective != Collective::gather;
+  const bool whole = collective != Collective::allGather && collective != Collective::gather &&
+                     collective != Collective::neighborAllGather;
   if (shape.input_blocks.empty()) return shape.count;
   if (!whole) return shape.input_blocks[static_cast<std::size_t>(rank)].count_elems;
   std::uint64_t end = 0;
@@ -85,6 +87,18 @@ schedule::Shape blocksShape(Collective collective, std::span<const std::size_t> 
   }
   finishBlocks(collective, shape);
   return shape;
+}
+
+std::vector<schedule::Extent> neighborBlocks(int ranks, const std::vector<Neighbor>& neighbors,
+                                             std::span<const std::size_t> counts, const std::size_t* displs) {
+  std::vector<schedule::Extent> blocks(static_cast<std::size_t>(ranks));
+  std::uint64_t packed = 0;
+  for (std::size_t i = 0; i < neighbors.size(); ++i) {
+    const std::uint64_t count = counts[counts.size() == 1 ? 0 : i];
+    blocks[static_cast<std::size_t>(neighbors[i].rank)] = {displs != nullptr ? displs[i] : packed, count};
+    packed += count;
+  }
+  return blocks;
 }
 
 void setUniformShape(Call& call, int ranks) {
@@ -180,6 +194,34 @@ Status validateCodecs(const Call& call, int size) {
   return Status::ok();
 }
 
+/// The lists of neighbours; that they match at both ends shows when nothing comes.
+Status validateNeighbors(const Call& call, int size) {
+  const std::string_view name = schedule::nameOf(call.collective);
+  for (const bool is_source : {true, false}) {
+    const std::string_view list = is_source ? "sources" : "destinations";
+    std::vector<bool> seen(static_cast<std::size_t>(size));
+    for (const auto& [rank, weight] : is_source ? call.neighborhood->sources : call.neighborhood->destinations) {
+      if (rank < 0 || rank >= size)
+        return invalid(
+            fmt::format("{}: {} among the {} is no rank of this communicator (0..{})", name, rank, list, size - 1));
+      if (seen[static_cast<std::size_t>(rank)])
+        return invalid(fmt::format("{}: rank {} is twice among the {}", name, rank, list));
+      if (!std::isfinite(weight)) return invalid(fmt::format("{}: rank {} has weight {}", name, rank, weight));
+      seen[static_cast<std::size_t>(rank)] = true;
+    }
+  }
+  if (call.collective != Collective::neighborAllReduce) return Status::ok();
+  if (!kernels::supported(call.dtype, GOSS_PREMUL_SUM))
+    return invalid(fmt::format("{}: weights need a floating dtype, not {}", name, dtypeName(call.dtype)));
+  const std::vector<Neighbor>& to = call.neighborhood->destinations;
+  const bool alike = std::ranges::all_of(to, [&](const Neighbor& d) { return d.weight == to.front().weight; });
+  if (alike || call.codecs == nullptr || !call.codecs->feedback()) return Status::ok();
+  return Status::error(GOSS_ERR_UNSUPPORTED,
+                       fmt::format("{}: codec '{}' keeps the loss of one encoding, but the destinations have different "
+                                   "weights; move them to the sources",
+                                   name, call.codecs->text));
+}
+
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 62;
 
 Status checkExtents(std::string_view name, std::string_view buffer, const std::vector<schedule::Extent>& blocks,
@@ -214,7 +256,8 @@ Status validateBlocks(const Call& call) {
   const std::uint64_t element = call.shape.element_bytes;
   if (Status status = checkExtents(name, "send", call.shape.input_blocks, element); !status.isOk()) return status;
   if (Status status = checkExtents(name, "recv", call.shape.output_blocks, element); !status.isOk()) return status;
-  const bool receives_all = call.collective == Collective::allGather || call.collective == Collective::allToAll;
+  const bool receives_all = call.collective == Collective::allGather || call.collective == Collective::allToAll ||
+                            isAmongNeighbors(call.collective);
   return receives_all ? checkDisjoint(name, call.shape.output_blocks) : Status::ok();
 }
 
@@ -233,6 +276,9 @@ Status validate(const Call& call, int size) {
   const bool per_rank = !call.uneven && !call.shape.input_blocks.empty();
   if (call.count > kMaxBytes / call.shape.element_bytes / (per_rank ? static_cast<std::uint64_t>(size) : 1)) {
     return invalid(fmt::format("{}: {} elements do not fit in memory", name, call.count));
+  }
+  if (isAmongNeighbors(call.collective)) {
+    if (Status status = validateNeighbors(call, size); !status.isOk()) return status;
   }
   if (call.uneven) {
     if (Status status = validateBlocks(call); !status.isOk()) return status;

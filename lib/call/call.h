@@ -49,16 +49,17 @@ struct Call {
   const void* input = nullptr;
   void* output = nullptr;
   bool staged_input = false; ///< The input must be copied away first (all_to_all in place).
-  /// As the caller gave it; for v-variants the sum (all_to_allv: 0, because the ranks' sums differ).
+  /// As the caller gave it; for v-variants the sum (all_to_allv and neighbours: 0, because the ranks' sums differ).
   std::uint64_t count = 0;
   std::uint32_t counts_hash = 0; ///< v-variants: hash of what must be equal on all ranks.
   schedule::Shape shape;
   double scale = 1.0; ///< GOSS_PREMUL_SUM.
   std::int64_t timeout_ms = 0;
-  std::string algorithm;                   ///< Empty: the planner's choice.
-  std::shared_ptr<const CodecPair> codecs; ///< Null: the call is not compressed.
-  std::uint64_t tensor = 0;                ///< Names the vector for error feedback and random streams.
-  std::shared_ptr<const PhaseOf> phase_of; ///< Null: the call is not a phase.
+  std::string algorithm;                            ///< Empty: the planner's choice.
+  std::shared_ptr<const CodecPair> codecs;          ///< Null: the call is not compressed.
+  std::uint64_t tensor = 0;                         ///< Names the vector for error feedback and random streams.
+  std::shared_ptr<const Neighborhood> neighborhood; ///< Neighbour collectives alone.
+  std::shared_ptr<const PhaseOf> phase_of;          ///< Null: the call is not a phase.
 
   friend bool operator==(const Call&, const Call&) = default;
 
@@ -77,6 +78,10 @@ std::size_t dtypeBytes(DType dtype);
 schedule::Shape blocksShape(Collective collective, int ranks, std::uint64_t count, std::uint64_t element_bytes);
 schedule::Shape blocksShape(Collective collective, std::span<const std::size_t> counts, const std::size_t* displs,
                             std::uint64_t element_bytes);
+/// The neighbours' blocks, packed in the order of the lists: block of a rank that is no neighbour are empty. `counts`
+/// and `displs` have an entry for each neighbour, or counts has one for all; null displs: packed.
+std::vector<schedule::Extent> neighborBlocks(int ranks, const std::vector<Neighbor>& neighbors,
+                                             std::span<const std::size_t> counts, const std::size_t* displs);
 /// Fills in Call::shape for a collective whose blocks are given by one count (or that moves one vector of `count`
 /// elements).
 void setUniformShape(Call& call, int ranks);

@@ -6,92 +6,12 @@
 
 #include "call/call.h"
 #include "capi/handles.h"
+#include "capi/launch.h"
 #include "world/world.h"
 
 namespace goss::capi {
 
 namespace {
-
-/// Arguments that every collective has.
-struct Common {
-  const char* function;
-  goss_comm_t comm;
-  const goss_options* options;
-  goss_request_t* request;
-};
-
-/// Applies GOSS_CODEC to calls that name no codec and that it can serve.
-Status useDefaultCodec(Communicator& communicator, Call& call) {
-  const std::string& spec = communicator.world().config().codec;
-  const bool sums = call.op == GOSS_SUM || call.op == GOSS_AVG || call.op == GOSS_PREMUL_SUM;
-  const bool narrow = call.dtype == GOSS_FLOAT32 || call.dtype == GOSS_FLOAT16 || call.dtype == GOSS_BFLOAT16;
-  if (spec.empty() || call.collective != Collective::allReduce || !sums || !narrow) return Status::ok();
-  auto codecs = communicator.world().codecs().find(spec, {});
-  if (!codecs.isOk()) {
-    return Status::error(codecs.status().kind(), fmt::format("GOSS_CODEC: {}", codecs.status().text()));
-  }
-  // Without a tensor's name no feedback could be kept.
-  if (codecs.value()->feedback() && call.tensor == 0) return Status::ok();
-  call.codecs = codecs.take();
-  return Status::ok();
-}
-
-Status launch(const Common& common, Call& call) {
-  Result<Options> options = readOptions(common.function, common.options, common.request);
-  if (!options.isOk()) return options.status();
-  Communicator& communicator = *common.comm->communicator;
-  call.timeout_ms = options.value().timeout_ms;
-  call.algorithm = options.value().algorithm;
-  call.scale = options.value().scale;
-  call.tensor = options.value().tensor;
-  if (!options.value().codec.empty()) {
-    auto codecs = communicator.world().codecs().find(options.value().codec, options.value().return_codec);
-    if (!codecs.isOk()) return codecs.status();
-    call.codecs = codecs.take();
-  } else if (Status status = useDefaultCodec(communicator, call); !status.isOk()) {
-    return status;
-  }
-  if (Status status = validate(call, communicator.size()); !status.isOk()) return status;
-
-  Group& group = Group::ofThisThread();
-  if (common.request == nullptr && !group.open()) return communicator.collectives().run(call);
-  Result<Operation*> started = communicator.collectives().start(call, options.value().persistent);
-  if (!started.isOk()) return started.status();
-  if (common.request == nullptr) {
-    group.add(started.value());
-  } else {
-    *common.request = toRequest(started.value());
-  }
-  return Status::ok();
-}
-
-Status checkBuffer(const Common& common, const char* name, const void* buffer, std::uint64_t count, goss_dtype dtype) {
-  if (count == 0) return Status::ok();
-  if (buffer == nullptr)
-    return invalid(fmt::format("{}: {} is NULL, but has {} elements", common.function, name, count));
-  const std::size_t element = dtypeBytes(dtype);
-  if (element > 0 && reinterpret_cast<std::uintptr_t>(buffer) % element != 0) {
-    return invalid(fmt::format("{}: {} is not aligned to its {} byte elements", common.function, name, element));
-  }
-  return Status::ok();
-}
-
-struct Buffers {
-  const void* send;
-  void* recv;
-  bool uses_send = true; ///< Whether this rank's send buffer is used.
-  bool uses_recv = true;
-};
-
-Call describe(Collective collective, const Buffers& buffers, std::size_t count, goss_dtype dtype) {
-  Call call;
-  call.collective = collective;
-  call.dtype = dtype;
-  call.input = buffers.send;
-  call.output = buffers.recv;
-  call.count = count;
-  return call;
-}
 
 /// A collective that one count describes.
 struct Uniform {

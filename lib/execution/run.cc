@@ -10,6 +10,7 @@
 #include "kernels/kernels.h"
 #include "mesh/mesh.h"
 #include "platform/thread_safety.h"
+#include "schedule/contract.h"
 
 namespace goss {
 
@@ -130,6 +131,7 @@ Run::Run(Operation& operation, const RunEnvironment& environment, RunContext& co
   const std::size_t steps = schedule.steps.size();
   places_.resize(schedule.slots.size());
   pieces_.reserve(schedule.slots.size());
+  combined_.reserve(schedule.slots.size());
   sends_.resize(steps);
   recvs_.resize(steps);
   missing_.resize(steps);
@@ -368,10 +370,11 @@ Status Run::advance() {
 }
 
 bool Run::movesNothing(const Step& step) const {
-  // Empty messages are not sent, because both ends know that they are empty; except in an uneven all_to_all, where each
-  // rank knows only its own counts, and in a barrier, where only the arrival matters.
+  // Empty messages are not sent, because both ends know that they are empty; except in an uneven all_to_all or exchange
+  // among neighbours, where each rank knows only its own counts, and in a barrier, where only the arrival matters.
   const Call& call = *context_.call;
-  if (call.collective == Collective::barrier || (call.uneven && call.collective == Collective::allToAll)) return false;
+  const bool knows_own_counts = schedule::exchangesBlocks(call.collective) || isAmongNeighbors(call.collective);
+  if (call.collective == Collective::barrier || (call.uneven && knows_own_counts)) return false;
   for (std::uint32_t i = 0; i < step.targets.count; ++i) {
     if (places_[step.targets.first + i].elems > 0) return false;
   }
@@ -423,6 +426,14 @@ Status Run::post(std::uint32_t index) {
 void Run::runLocal(const Step& step) {
   const Call& call = *context_.call;
   const std::size_t element = call.shape.element_bytes;
+  if (step.kind == StepKind::combine) {
+    combined_.clear();
+    for (std::uint32_t i = 0; i < step.sources.count; ++i)
+      combined_.push_back(places_[step.sources.first + i].data);
+    const Place& target = places_[step.targets.first];
+    kernels::weightedSum(call.dtype, target.data, combined_, context_.schedule->weightsOf(step), target.elems);
+    return;
+  }
   if (step.kind == StepKind::reduce) {
     const Place& target = places_[step.targets.first];
     kernels::reduce(call.dtype, call.op, target.data, places_[step.sources.first].data,

@@ -117,6 +117,7 @@ class Run {
   std::vector<std::byte> payload_storage_;
   std::vector<Place> payloads_;            ///< By payload slot: its memory.
   std::vector<std::size_t> payload_bytes_; ///< By payload slot: bytes that it holds.
+  std::vector<const void*> combined_;      ///< Sources of the combine step that runs.
   std::vector<PayloadView> payload_views_; ///< Payloads of the step that runs.
   std::vector<Place> places_;              ///< By index into the schedule's slot pool.
   std::vector<iovec> pieces_;

@@ -1,6 +1,7 @@
 // The steps of a Run that encode and decode.
 #include "execution/run.h"
 #include "execution/tensor_use.h"
+#include "schedule/contract.h"
 
 namespace goss {
 
@@ -12,6 +13,8 @@ std::uint64_t Run::tensorOffset(Slot slot) const {
     case Collective::allGather:
     case Collective::gather:
       return layout_->outputChunk(chunk).offset_elems;
+    case Collective::neighborAllGather:
+    case Collective::neighborAllToAll:
     case Collective::allToAll: // Sender and receiver know the block by different numbers: each block is a tensor.
       if (slot.space == Space::payload) return tensorOffset(context_.schedule->payload_like[slot.index]);
       return slot.space == Space::output
@@ -26,7 +29,7 @@ std::uint64_t Run::tensorOffset(Slot slot) const {
 /// numbers of their own.
 Randomness Run::randomOf(bool result, std::uint32_t chunk) const {
   const Call& call = *context_.call;
-  const std::uint32_t stream = call.collective == Collective::allToAll ? chunk + 2 : result ? 1 : 0;
+  const std::uint32_t stream = schedule::exchangesBlocks(call.collective) ? chunk + 2 : result ? 1 : 0;
   return randomnessOf(call, context_.draw, stream, environment_.group.rank());
 }
 
@@ -66,7 +69,7 @@ Result<KeptFeedback> Run::feedbackOf(const Step& step, std::uint64_t first_eleme
   FeedbackPlace place;
   place.tensor = call.tensor;
   // Each block of an all_to_all is a tensor of its own.
-  if (call.collective == Collective::allToAll) place.id = context_.schedule->chunkLike(sources[0]);
+  if (schedule::exchangesBlocks(call.collective)) place.id = context_.schedule->chunkLike(sources[0]);
   place.range = {first_element, elems};
   place.server = step.finishes;
   place.draw = context_.draw;

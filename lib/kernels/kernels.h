@@ -13,6 +13,7 @@
 #define GOSS_LIB_KERNELS_KERNELS_H_
 
 #include <cstddef>
+#include <span>
 
 #include "gossamer/types.h"
 
@@ -46,6 +47,12 @@ void copy(void* dst, const void* src, std::size_t bytes);
 /// dst[i] = src[i] * factor, for floating types; `factor` is first rounded to float32 unless dtype is float64. `dst`
 /// may be `src`.
 void scale(DType dtype, void* dst, const void* src, std::size_t count, double factor);
+
+/// dst[i] = the sum over k of weights[k] * sources[k][i], added in the order of the sources, for floating types:
+/// computed in float32 with weights rounded to it (float64: in float64), and rounded once at the end. `dst` may be one
+/// of the sources. There is at least one.
+void weightedSum(DType dtype, void* dst, std::span<const void* const> sources, std::span<const double> weights,
+                 std::size_t count);
 
 /// dst[i] = src[i] / ranks, for numbers; integers truncate toward zero. `ranks` >= 1. `dst` may be `src`.
 void average(DType dtype, void* dst, const void* src, std::size_t count, int ranks);

@@ -21,6 +21,10 @@ constexpr double kAsGood = 1.03;
 /// For fewer bytes, every algorithm's price is its latencies.
 constexpr std::uint64_t kTinyBytes = 256;
 constexpr std::uint64_t kTinyClassBytes = 64;
+/// What arrives from a neighbour is still in a cache when it is added.
+constexpr std::uint64_t kNeighborFragmentBytes = 1 << 20;
+/// A caller may give other weights in every call: only so many plans are remembered.
+constexpr std::size_t kMaxNeighborPlans = 256;
 
 /// 0: no bytes, 1: tiny, else the nearest power of two (rounded down up to 1.5 times of it).
 std::uint32_t sizeClassOf(std::uint64_t bytes) {
@@ -56,6 +60,19 @@ Candidate onBoard(const Algorithm& flat, const PlanKey& key, int size, std::uint
   return candidate;
 }
 
+std::uint64_t hashOf(const Neighborhood& neighborhood) {
+  std::uint64_t hash = std::bit_cast<std::uint64_t>(neighborhood.self_weight);
+  for (const std::vector<Neighbor>* list : {&neighborhood.sources, &neighborhood.destinations}) {
+    hash = hash * 0x9e3779b97f4a7c15u + list->size();
+    for (const auto& [rank, weight] : *list) {
+      hash = (hash ^ static_cast<std::uint64_t>(rank)) * 0x94d049bb133111ebu;
+      hash = (hash ^ std::bit_cast<std::uint64_t>(weight)) * 0x9e3779b97f4a7c15u;
+      hash ^= hash >> 29;
+    }
+  }
+  return hash;
+}
+
 std::uint64_t pack(const PlanKey& key, std::uint32_t size_class, int root, bool fits_board) {
   return static_cast<std::uint64_t>(key.collective) | std::uint64_t{key.uneven} << 8 | std::uint64_t{fits_board} << 9 |
          std::uint64_t{size_class} << 16 | static_cast<std::uint64_t>(static_cast<std::uint32_t>(root)) << 32;
@@ -81,12 +98,14 @@ void Planner::useLinks(schedule::Links links) {
   preferred_.among_equals.clear(); // They stood for what built-in prices did not know.
   preferred_.in_turns = false;
   plans_.clear();
+  neighbor_plans_.clear();
   choices_.clear();
 }
 
 Result<std::shared_ptr<const Plan>> Planner::plan(const PlanKey& key) {
   const std::uint32_t size_class = sizeClassOf(bytesOf(key, size()));
   const std::uint64_t packed = pack(key, size_class, rootOf(key), fitsBoard(key));
+  if (isAmongNeighbors(key.collective)) return planAmongNeighbors(key, size_class, packed);
   if (const auto known = plans_.find(CacheKeyView{packed, codecsOf(key), key.algorithm}); known != plans_.end())
     return known->second;
 
@@ -105,6 +124,38 @@ Result<std::shared_ptr<const Plan>> Planner::plan(const PlanKey& key) {
   plan->on_board = candidate.on_board;
   plan->predicted_s = candidate.price_s;
   plans_.emplace(CacheKey{packed, codecsOf(key), std::string(key.algorithm)}, plan);
+  return std::shared_ptr<const Plan>(std::move(plan));
+}
+
+/// There is one way to exchange with neighbours, and a rank knows no neighbours but its own: so fragments, which must
+/// be equal at both ends, follow from what all ranks know.
+Result<std::shared_ptr<const Plan>> Planner::planAmongNeighbors(const PlanKey& key, std::uint32_t size_class,
+                                                                std::uint64_t packed) {
+  const Result<std::string_view> name = nameFor(key);
+  if (!name.isOk()) return name.status();
+  const std::uint64_t hash = codecsOf(key) ^ hashOf(*key.neighborhood);
+  const auto known = neighbor_plans_.find(CacheKeyView{packed, hash, key.algorithm});
+  if (known != neighbor_plans_.end() && known->second->schedule->neighborhood == *key.neighborhood)
+    return known->second;
+  if (neighbor_plans_.size() >= kMaxNeighborPlans) neighbor_plans_.clear();
+
+  const Question question = questionOf(key, middleOfClass(size_class));
+  Candidate candidate;
+  candidate.algorithm = catalogue_.of(key.collective).front();
+  const std::uint64_t parts = key.uneven ? 1 : question.bytes / kNeighborFragmentBytes;
+  candidate.fragments = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(parts, 1, kMaxFragments));
+  candidate.window = windowFor(links_, question, candidate.fragments);
+  cutAsPreferred(candidate, question);
+  PlanRequest request = requestFor(question, candidate, size(), rank_);
+  request.neighborhood = key.neighborhood;
+  Schedule schedule = candidate.algorithm->plan(request);
+  if (question.compressed) schedule = schedule::compressed(schedule).schedule;
+  auto plan = std::make_shared<Plan>();
+  plan->schedule = std::make_shared<const Schedule>(std::move(schedule));
+  plan->fragments = candidate.fragments;
+  plan->window = candidate.window;
+  plan->algorithm = candidate.algorithm->name();
+  neighbor_plans_.insert_or_assign(CacheKey{packed, hash, std::string(key.algorithm)}, plan);
   return std::shared_ptr<const Plan>(std::move(plan));
 }
 
@@ -220,7 +271,7 @@ void Planner::keepTaken(std::vector<const Algorithm*>& algorithms, const PlanKey
 
 /// Decides by the exact size, not by its class: a call that does not fit a board is sent in messages.
 bool Planner::fitsBoard(const PlanKey& key) const {
-  return board_bytes_ > 0 && size() > 1 && key.codecs == nullptr && !key.uneven &&
+  return board_bytes_ > 0 && size() > 1 && !isAmongNeighbors(key.collective) && key.codecs == nullptr && !key.uneven &&
          mostBytesWritten(key.collective, size(), bytesOf(key, size())) <= board_bytes_;
 }
 

@@ -27,6 +27,8 @@ struct PlanKey {
   bool uneven = false;               ///< v-variant.
   std::string_view algorithm;        ///< Empty: the planner's choice, else this one.
   const CodecPair* codecs = nullptr; ///< Null: the call is not compressed.
+  /// Neighbour collectives: the rank's own, the only thing in which keys of ranks may differ.
+  const Neighborhood* neighborhood = nullptr;
 };
 
 /// How to run a collective: bind `schedule` with schedule::Layout, whose Shape gets `weights`, once for each of
@@ -122,6 +124,8 @@ class Planner {
   template <typename Value>
   using Cache = std::unordered_map<CacheKey, Value, CacheHash, CacheEqual>;
 
+  Result<std::shared_ptr<const Plan>> planAmongNeighbors(const PlanKey& key, std::uint32_t size_class,
+                                                         std::uint64_t packed);
   Result<const Candidate*> choose(const PlanKey& key, std::uint32_t size_class);
   [[nodiscard]] Result<std::vector<Candidate>> priced(const PlanKey& key, std::uint64_t bytes, Effort effort) const;
   void keepTaken(std::vector<const Algorithm*>& algorithms, const PlanKey& key, std::uint64_t bytes) const;
@@ -136,6 +140,8 @@ class Planner {
   std::uint64_t board_bytes_;
   bool uniform_;
   Cache<std::shared_ptr<const Plan>> plans_;
+  /// Of neighbour collectives, by a key in which `codecs` is mixed with a hash of the neighbours.
+  Cache<std::shared_ptr<const Plan>> neighbor_plans_;
   Cache<Candidate> choices_; ///< The key has no root where ranks are interchangeable.
 };
 

@@ -17,6 +17,7 @@ PlanKey keyOf(const Call& call) {
   key.uneven = call.uneven;
   key.algorithm = call.algorithm;
   key.codecs = call.codecs.get();
+  key.neighborhood = call.neighborhood.get();
   return key;
 }
 

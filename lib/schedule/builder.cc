@@ -10,11 +10,11 @@ namespace {
 
 /// Collectives without data slots name input, output and scratch themselves (see ScheduleBuilder).
 bool hasDataSlots(Collective collective) {
-  return collective != Collective::allToAll && collective != Collective::exscan && collective != Collective::barrier;
+  return schedule::allowsInPlace(collective) && collective != Collective::exscan && collective != Collective::barrier;
 }
 
 schedule::Role roleOf(const Schedule& schedule) {
-  return {schedule.collective, schedule.size, schedule.rank, schedule.root};
+  return {schedule.collective, schedule.size, schedule.rank, schedule.root, &schedule.neighborhood};
 }
 
 } // namespace
@@ -34,6 +34,7 @@ ScheduleBuilder::ScheduleBuilder(const ScheduleFrame& frame)
   schedule_.root = frame.root;
   schedule_.partition = frame.partition;
   schedule_.chunk_count = frame.chunk_count;
+  if (frame.neighborhood != nullptr) schedule_.neighborhood = *frame.neighborhood;
   for (std::uint32_t c = 0; c < frame.chunk_count; ++c) {
     if (hasDataSlots(frame.collective) && schedule::startsInInput(roleOf(schedule_), c)) where_[c] = Where::input;
   }
@@ -84,7 +85,7 @@ Slot ScheduleBuilder::resolveWrite(Slot slot) {
 ScheduleBuilder::Hazard& ScheduleBuilder::hazardOf(Slot slot) {
   if (slot.space == Space::scratch) return scratch_hazards_[slot.index];
   if (slot.space == Space::payload) return payload_hazards_[slot.index];
-  const bool separate = schedule_.collective == Collective::allToAll && slot.space == Space::output;
+  const bool separate = !schedule::allowsInPlace(schedule_.collective) && slot.space == Space::output;
   return separate ? output_hazards_[slot.index] : chunk_hazards_[slot.index];
 }
 
@@ -185,6 +186,17 @@ void ScheduleBuilder::reduce(Slot into, Slot with) {
   const Slot target = resolveWrite(into);
   const Slot sources[] = {first, second};
   step(StepKind::reduce, -1, std::span(&target, 1), sources);
+}
+
+void ScheduleBuilder::combine(Slot into, std::span<const Slot> sources, std::span<const double> weights) {
+  assert(!sources.empty() && sources.size() == weights.size());
+  std::vector<Slot> resolved;
+  for (const Slot slot : sources)
+    resolved.push_back(resolveRead(slot));
+  const Slot target = resolveWrite(into);
+  step(StepKind::combine, -1, std::span(&target, 1), resolved);
+  schedule_.steps.back().first_weight = static_cast<std::uint32_t>(schedule_.weights.size());
+  schedule_.weights.insert(schedule_.weights.end(), weights.begin(), weights.end());
 }
 
 void ScheduleBuilder::finish(std::span<const Slot> slots) {

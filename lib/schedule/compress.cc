@@ -32,8 +32,9 @@ class Rewriter {
       : plain_(plain),
         encoded_peers_(encoded_peers),
         adds_payloads_(sums == Sums::payloads && reduces(plain.collective)),
-        role_{plain.collective, plain.size, plain.rank, plain.root},
-        builder_({plain.collective, plain.size, plain.rank, plain.root, plain.partition, plain.chunk_count}),
+        role_{plain.collective, plain.size, plain.rank, plain.root, &plain.neighborhood},
+        builder_({plain.collective, plain.size, plain.rank, plain.root, plain.partition, plain.chunk_count,
+                  &plain.neighborhood}),
         cells_(plain, false),
         values_(cells_.count(plain)),
         last_read_(cells_.count(plain), -1),
@@ -94,6 +95,8 @@ class Rewriter {
         valueOf(targets[0]) =
             adds_payloads_ ? payloadSum(sources[0], encodedForm(sources[1]), targets[0]) : sum(sources[0], sources[1]);
         return;
+      case StepKind::combine:
+        return rewriteCombine(step, targets[0], sources);
       case StepKind::encode:
       case StepKind::decode:
         assert(false && "the schedule is compressed already");
@@ -150,6 +153,19 @@ class Rewriter {
       valueOf(targets[i]) = std::move(value);
     }
     builder_.step(step.kind, step.peer, into, with);
+  }
+
+  void rewriteCombine(const Step& step, Slot target, std::span<const Slot> sources) {
+    std::vector<Slot> numbers;
+    Value value;
+    for (const Slot source : sources) {
+      numbers.push_back(solidSlot(source, Meaning::part));
+      value.lossy = value.lossy || valueOf(source).lossy;
+    }
+    value.base = ownSlot(target);
+    protect(target, *value.base);
+    builder_.combine(*value.base, numbers, plain_.weightsOf(step));
+    valueOf(target) = std::move(value);
   }
 
   /// a + b. If neither holds numbers, the order is kept, so that ranks that add the same payloads get the same bits.

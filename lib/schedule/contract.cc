@@ -1,5 +1,7 @@
 #include "schedule/contract.h"
 
+#include <algorithm>
+
 namespace goss::schedule {
 
 std::string_view nameOf(Collective collective) {
@@ -26,6 +28,12 @@ std::string_view nameOf(Collective collective) {
       return "exscan";
     case Collective::barrier:
       return "barrier";
+    case Collective::neighborAllReduce:
+      return "neighbor_all_reduce";
+    case Collective::neighborAllGather:
+      return "neighbor_all_gather";
+    case Collective::neighborAllToAll:
+      return "neighbor_all_to_all";
   }
   return "unknown";
 }
@@ -37,6 +45,7 @@ bool startsInInput(const Role& role, std::uint32_t chunk) {
       return role.rank == role.root;
     case Collective::allGather:
     case Collective::gather:
+    case Collective::neighborAllGather:
       return chunk == static_cast<std::uint32_t>(role.rank);
     default:
       return true;
@@ -53,6 +62,12 @@ bool delivers(const Role& role, std::uint32_t chunk) {
       return chunk == static_cast<std::uint32_t>(role.rank);
     case Collective::exscan:
       return role.rank > 0;
+    case Collective::neighborAllGather:
+    case Collective::neighborAllToAll:
+      return role.neighborhood != nullptr &&
+             std::ranges::any_of(role.neighborhood->sources, [&](const Neighbor& source) {
+               return static_cast<std::uint32_t>(source.rank) == chunk;
+             });
     default:
       return true;
   }
@@ -67,7 +82,11 @@ RankRange contributors(const Role& role, std::uint32_t chunk) {
     case Collective::allGather:
     case Collective::gather:
     case Collective::allToAll:
+    case Collective::neighborAllGather:
+    case Collective::neighborAllToAll:
       return {owner, owner + 1};
+    case Collective::neighborAllReduce:
+      return {role.rank, role.rank + 1};
     case Collective::scan:
       return {0, role.rank + 1};
     case Collective::exscan:
@@ -97,7 +116,10 @@ bool movesBlocks(Collective collective) {
     case Collective::allToAll:
     case Collective::gather:
     case Collective::scatter:
+    case Collective::neighborAllGather:
+    case Collective::neighborAllToAll:
       return true;
+    case Collective::neighborAllReduce:
     case Collective::allReduce:
     case Collective::reduce:
     case Collective::broadcast:
@@ -114,6 +136,12 @@ bool hasRoot(Collective collective) {
          collective == Collective::scatter;
 }
 
-bool allowsInPlace(Collective collective) { return collective != Collective::allToAll; }
+bool exchangesBlocks(Collective collective) {
+  return collective == Collective::allToAll || collective == Collective::neighborAllToAll;
+}
+
+bool allowsInPlace(Collective collective) {
+  return !exchangesBlocks(collective) && collective != Collective::neighborAllGather;
+}
 
 } // namespace goss::schedule

@@ -305,6 +305,10 @@ class Simulator {
     if (step.kind == StepKind::reduce) return cpu.reduce_bytes_per_s > 0 ? bytes / cpu.reduce_bytes_per_s : 0;
     const std::span<const Slot> targets = schedule.slotsOf(step.targets);
     const std::span<const Slot> sources = schedule.slotsOf(step.sources);
+    if (step.kind == StepKind::combine && sources.size() > 1) {
+      const auto added = static_cast<double>(sources.size() - 1);
+      return cpu.reduce_bytes_per_s > 0 ? added * bytes / cpu.reduce_bytes_per_s : 0;
+    }
     if (std::equal(targets.begin(), targets.end(), sources.begin(), sources.end())) return 0; // finish, in place
     return cpu.copy_bytes_per_s > 0 ? bytes / cpu.copy_bytes_per_s : 0;
   }

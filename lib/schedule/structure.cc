@@ -64,6 +64,7 @@ bool countsFit(const Step& step) {
     case StepKind::encode:
       return (targets == 1 || targets == 2) && sources > 0;
     case StepKind::decode:
+    case StepKind::combine:
       return targets == 1 && sources > 0;
   }
   return false;
@@ -102,7 +103,7 @@ Status frameFault(const Schedule& schedule, const std::string& what) {
 /// Checks what all steps share: the roles of the ranks, and the sizes of slots.
 Status checkFrame(const Schedule& schedule) {
   const std::uint32_t chunks = schedule.chunk_count;
-  if (static_cast<int>(schedule.collective) >= kCollectiveCount)
+  if (static_cast<int>(schedule.collective) >= kAllCollectives)
     return frameFault(schedule, fmt::format("collective {} does not exist", static_cast<int>(schedule.collective)));
   if (schedule.rank < 0 || schedule.rank >= schedule.size)
     return frameFault(schedule, fmt::format("is not one of {} ranks", schedule.size));
@@ -139,6 +140,8 @@ Status checkRanges(const Schedule& schedule, std::uint32_t index) {
   for (const PoolRange range : {step.targets, step.sources}) {
     if (!isWithin(range, schedule.slots.size())) return outside("slots", range, schedule.slots.size());
   }
+  const PoolRange weights{step.first_weight, step.kind == StepKind::combine ? step.sources.count : 0};
+  if (!isWithin(weights, schedule.weights.size())) return outside("weights", weights, schedule.weights.size());
   if (isWithin(step.dependencies, schedule.dependencies.size())) return Status::ok();
   return outside("dependencies", step.dependencies, schedule.dependencies.size());
 }
@@ -156,7 +159,7 @@ Status checkStep(const Schedule& schedule, std::uint32_t index) {
   }
   if (!spacesFit(schedule, step)) return fault(schedule, index, "takes a payload for a value or the reverse");
   if (step.kind != StepKind::send) {
-    const Role role{schedule.collective, schedule.size, schedule.rank, schedule.root};
+    const Role role{schedule.collective, schedule.size, schedule.rank, schedule.root, &schedule.neighborhood};
     for (const Slot slot : schedule.slotsOf(step.targets)) {
       if (slot.space == Space::input) {
         return fault(schedule, index, fmt::format("writes the caller's {}", describe(slot)));

@@ -81,6 +81,7 @@ class Execution {
   void executeReceive(std::uint32_t id, std::uint32_t channel);
   void executeLocal(std::uint32_t id);
   void executeCodec(std::uint32_t id);
+  void combineWeighted(std::uint32_t id, std::span<const Slot> sources);
   void complete(std::uint32_t id);
 
   std::uint32_t read(std::uint32_t id, Slot slot);
@@ -91,9 +92,11 @@ class Execution {
 
   Status deadlock() const;
   Status checkOutputs(RunFacts& facts) const;
+  Status checkWeights(const Role& role, const Symbol& value) const;
   Status checkOutput(const Role& role, std::uint32_t chunk, std::uint32_t value) const;
   [[nodiscard]] Role roleOf(std::size_t rank) const {
-    return {ranks_[rank].collective, ranks_[rank].size, static_cast<int>(rank), ranks_[rank].root};
+    return {ranks_[rank].collective, ranks_[rank].size, static_cast<int>(rank), ranks_[rank].root,
+            &ranks_[rank].neighborhood};
   }
 
   std::span<const Schedule> ranks_;
@@ -224,7 +227,7 @@ std::uint32_t Execution::read(std::uint32_t id, Slot slot) {
 
 void Execution::write(std::uint32_t id, Slot slot, std::uint32_t value) {
   const Schedule& schedule = ranks_[states_[id].rank];
-  if (schedule.collective != Collective::allToAll) {
+  if (!exchangesBlocks(schedule.collective)) {
     const std::uint32_t chunk = schedule.chunkLike(slot);
     if (symbols_[value].chunk != chunk) {
       return fail(id, fmt::format("puts chunk {} into a place for chunk {}", symbols_[value].chunk, chunk));
@@ -291,12 +294,28 @@ void Execution::executeReceive(std::uint32_t id, std::uint32_t channel_index) {
   offer(channel_index);
 }
 
+void Execution::combineWeighted(std::uint32_t id, std::span<const Slot> sources) {
+  const Schedule& schedule = ranks_[states_[id].rank];
+  const Step& step = stepOf(id);
+  std::vector<std::uint32_t> operands;
+  for (const Slot source : sources)
+    operands.push_back(read(id, source));
+  if (!status_.isOk()) return;
+  std::string fault;
+  const std::uint32_t sum = symbols_.combined(roleOf(states_[id].rank), operands, schedule.weightsOf(step), fault);
+  if (!fault.empty()) return fail(id, fault);
+  write(id, schedule.slotsOf(step.targets)[0], sum);
+}
+
 void Execution::executeLocal(std::uint32_t id) {
   const Step& step = stepOf(id);
   const Schedule& schedule = ranks_[states_[id].rank];
   const auto targets = schedule.slotsOf(step.targets);
   const auto sources = schedule.slotsOf(step.sources);
-  if (step.kind == StepKind::reduce) {
+  if (step.kind == StepKind::combine) {
+    combineWeighted(id, sources);
+    if (!status_.isOk()) return;
+  } else if (step.kind == StepKind::reduce) {
     const std::uint32_t first = read(id, sources[0]);
     const std::uint32_t second = read(id, sources[1]);
     if (status_.isOk()) write(id, targets[0], combine(id, first, second));
@@ -374,6 +393,24 @@ Status Execution::deadlock() const {
   return Status::error(GOSS_ERR_INTERNAL, fmt::format("deadlock with {} steps left", remaining_));
 }
 
+/// The result must be the rank's row of the mixing matrix: the same ranks with exactly the same weights.
+Status Execution::checkWeights(const Role& role, const Symbol& value) const {
+  std::vector<const Neighborhood*> neighborhoods;
+  for (const Schedule& schedule : ranks_)
+    neighborhoods.push_back(&schedule.neighborhood);
+  const std::map<int, double> expected = promisedWeights(role.rank, neighborhoods);
+  std::map<int, double> found = value.weights;
+  if (found.empty()) found[static_cast<int>(value.from._Find_first())] = 1;
+  for (int rank = 0; rank < role.size; ++rank) {
+    const auto weightIn = [rank](const std::map<int, double>& row) { return row.contains(rank) ? row.at(rank) : 0.0; };
+    if (weightIn(found) == weightIn(expected)) continue;
+    return Status::error(GOSS_ERR_INTERNAL,
+                         fmt::format("rank {} chunk {}: the contribution of rank {} has weight {} instead of {}",
+                                     role.rank, value.chunk, rank, weightIn(found), weightIn(expected)));
+  }
+  return Status::ok();
+}
+
 Status Execution::checkOutput(const Role& role, std::uint32_t chunk, std::uint32_t index) const {
   const auto wrong = [&](const std::string& what) {
     return Status::error(GOSS_ERR_INTERNAL, fmt::format("rank {} output {}: {}", role.rank, chunk, what));
@@ -381,8 +418,8 @@ Status Execution::checkOutput(const Role& role, std::uint32_t chunk, std::uint32
   if (index == kUndefined) return wrong("never written");
   const Symbol& value = symbols_[index];
   if (value.payload) return wrong("holds a payload");
-  const bool exchanged = role.collective == Collective::allToAll;
-  const std::uint32_t expected_chunk = exchanged ? static_cast<std::uint32_t>(role.rank) : chunk;
+  if (role.collective == Collective::neighborAllReduce && value.chunk == chunk) return checkWeights(role, value);
+  const std::uint32_t expected_chunk = exchangesBlocks(role.collective) ? static_cast<std::uint32_t>(role.rank) : chunk;
   if (value.chunk != expected_chunk) return wrong(fmt::format("holds chunk {}", value.chunk));
   const Contributions expected = setOf(contributors(role, chunk));
   if (value.from != expected) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace goss::schedule {
 
@@ -16,6 +17,9 @@ std::uint64_t mix(std::uint64_t x) {
 }
 
 std::uint64_t sumExpression(std::uint64_t a, std::uint64_t b) { return mix(std::min(a, b) * 3 + std::max(a, b)); }
+std::uint64_t weightedExpression(std::uint64_t sum, std::uint64_t a, double weight) {
+  return mix(sum * 7 + mix(a ^ std::bit_cast<std::uint64_t>(weight)));
+}
 std::uint64_t finishedExpression(std::uint64_t a) { return mix(a + 1); }
 
 void note(std::string& fault, std::string text) {
@@ -33,6 +37,17 @@ Contributions setOf(RankRange ranks) {
 
 std::uint64_t encodedExpression(const Symbol& symbol) {
   return symbol.encoded ? symbol.lossy_expression : mix(symbol.lossy_expression + 2);
+}
+
+std::map<int, double> promisedWeights(int rank, std::span<const Neighborhood* const> neighborhoods) {
+  const Neighborhood& mine = *neighborhoods[static_cast<std::size_t>(rank)];
+  std::map<int, double> row = {{rank, mine.self_weight}};
+  for (const Neighbor& source : mine.sources) {
+    for (const Neighbor& destination : neighborhoods[static_cast<std::size_t>(source.rank)]->destinations) {
+      if (destination.rank == rank) row[source.rank] = source.weight * destination.weight;
+    }
+  }
+  return row;
 }
 
 std::uint32_t SymbolStore::add(const Symbol& symbol) {
@@ -75,6 +90,31 @@ std::uint32_t SymbolStore::sum(const Role& role, std::uint32_t a, std::uint32_t 
   sum.lossy_expression = sumExpression(first.lossy_expression, second.lossy_expression);
   sum.lossy_depth = std::max(first.lossy_depth, second.lossy_depth);
   sum.payload = sum.encoded = first.payload;
+  return add(sum);
+}
+
+std::uint32_t SymbolStore::combined(const Role& role, std::span<const std::uint32_t> operands,
+                                    std::span<const double> weights, std::string& fault) {
+  Symbol sum;
+  sum.chunk = symbols_[operands[0]].chunk;
+  if (role.collective != Collective::neighborAllReduce)
+    note(fault, fmt::format("combines with weights in a {}", nameOf(role.collective)));
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Symbol& operand = symbols_[operands[i]];
+    const Contributions both = sum.from & operand.from;
+    if (operand.chunk != sum.chunk)
+      note(fault, fmt::format("combines chunk {} with chunk {}", sum.chunk, operand.chunk));
+    if (operand.payload) note(fault, fmt::format("combines a payload of chunk {}", operand.chunk));
+    if (both.any())
+      note(fault, fmt::format("counts rank {}'s contribution to chunk {} twice", both._Find_first(), sum.chunk));
+    if (operand.weights.empty()) sum.weights[static_cast<int>(operand.from._Find_first())] = weights[i];
+    for (const auto& [rank, weight] : operand.weights)
+      sum.weights[rank] = weights[i] * weight;
+    sum.from |= operand.from;
+    sum.expression = weightedExpression(sum.expression, operand.expression, weights[i]);
+    sum.lossy_expression = weightedExpression(sum.lossy_expression, operand.lossy_expression, weights[i]);
+    sum.lossy_depth = std::max(sum.lossy_depth, operand.lossy_depth);
+  }
   return add(sum);
 }
 

@@ -4,6 +4,8 @@
 
 #include <bitset>
 #include <cstdint>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,8 @@ Contributions setOf(RankRange ranks);
 struct Symbol {
   std::uint32_t chunk = 0; ///< Which part of the vector; all_to_all: the rank that it is meant for.
   Contributions from;
+  /// neighbor_all_reduce: the weight of each contribution; empty: one contribution, unweighted.
+  std::map<int, double> weights;
   std::uint64_t expression = 0;       ///< Hash of the expression that computed it; commutative.
   std::uint64_t lossy_expression = 0; ///< As `expression`, with every encoding as a step of the computation.
   int finishes = 0;
@@ -32,6 +36,9 @@ struct Symbol {
 /// The hash of a symbol's encoded form, whether or not it has been encoded already.
 std::uint64_t encodedExpression(const Symbol& symbol);
 
+/// The weights that neighbor_all_reduce promises a rank: a row of the mixing matrix. neighborhoods[r]: rank r's.
+std::map<int, double> promisedWeights(int rank, std::span<const Neighborhood* const> neighborhoods);
+
 /// All symbols of one run, by number. Operations that break a rule set `fault` to a text, if it is empty, and go on.
 class SymbolStore {
  public:
@@ -40,6 +47,10 @@ class SymbolStore {
   std::uint32_t contribution(int rank, std::uint32_t chunk);
   /// Faults: different chunks, a contribution that is in both, an operand that was finished, a collective without sums.
   std::uint32_t sum(const Role& role, std::uint32_t a, std::uint32_t b, std::string& fault);
+  /// The sum of the operands times their weights. Faults: different chunks, a rank's contribution twice, a payload, a
+  /// collective without weights.
+  std::uint32_t combined(const Role& role, std::span<const std::uint32_t> operands, std::span<const double> weights,
+                         std::string& fault);
   /// Faults: an incomplete sum, a second finish, a collective without sums.
   std::uint32_t finished(const Role& role, std::uint32_t id, std::string& fault);
   /// The symbol that is sent for `id`: encoded bytes are forwarded unchanged.

@@ -117,6 +117,8 @@ goss_status call(goss_comm_t comm, const Case& test, Buffers& buffers, std::uint
       return goss_exscan(comm, send, recv, n, t, test.op, &options, request);
     case Collective::barrier:
       return goss_barrier(comm, &options, request);
+    default:
+      break; // among neighbours: tests/gossip
   }
   return GOSS_ERR_INTERNAL;
 }

@@ -17,6 +17,7 @@ from ._errors import (Aborted, Bootstrap, DeviceFailed, Error, Internal, Invalid
 from ._information import codecs, explain, sync_methods, version
 from ._request import Message, Request, group, wait_all, wait_any
 from ._synchronizer import SyncCounters, Synchronizer
+from ._topology import Neighborhood, Topology
 from ._world import UniqueId, check_settings, init
 
 __version__ = version()
@@ -24,7 +25,7 @@ DTYPES = tuple(_DTYPES)  #: names of the element types
 
 __all__ = [
     "ANY_SOURCE", "ANY_TAG", "Aborted", "Bootstrap", "Comm", "Counters", "DTYPES", "DeviceFailed", "Error", "Internal",
-    "InvalidArgument", "Message", "Mismatch", "PeerLost", "Protocol", "Request", "Resource", "SyncCounters", "Synchronizer", "Timeout",
-    "Truncated", "UniqueId", "Unsupported", "as_dtype", "check_settings", "codecs", "explain", "group", "init", "sync_methods",
+    "InvalidArgument", "Message", "Mismatch", "Neighborhood", "PeerLost", "Protocol", "Request", "Resource", "SyncCounters", "Synchronizer", "Timeout",
+    "Topology", "Truncated", "UniqueId", "Unsupported", "as_dtype", "check_settings", "codecs", "explain", "group", "init", "sync_methods",
     "version", "wait_all", "wait_any",
 ]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Sequence,
 from . import _abi, _buffers, _waiting
 from ._errors import Aborted, Error, InvalidArgument, Timeout, check, error_of, last_error
 from ._library import library, take_bytes, take_text
+from ._neighbors import NeighborCollectives
 from ._options import OptionValue, int32, number_of, read
 from ._request import Message, Operation, Request, Watch, groups
 
@@ -40,7 +41,7 @@ class Counters(NamedTuple):
     placed_bytes: int
 
 
-class Comm:
+class Comm(NeighborCollectives):
     """A group of ranks with its own order of operations. ``gossamer.init()`` makes the first one, ``split`` others.
 
     **Calls.** All ranks make the same collective calls in the same order. Each call blocks until its result is in place and

@@ -279,7 +279,42 @@ def options(comm):
     assert "link" in comm.measure_links(timeout=30) or comm.size == 1
 
 
+def neighbors(comm):
+    star = gossamer.Topology("star", comm.size)
+    assert star.describe()["symmetric"] and star.period == 1
+    mine = star.neighbors(0, comm.rank)
+    vectors = [np.arange(6, dtype="float64") + 10 * rank for rank in range(comm.size)]
+    own = vectors[comm.rank].copy()
+    comm.neighbor_all_reduce(own, neighborhood=mine)
+    np.testing.assert_allclose(own, sum(star.weight(0, comm.rank, rank) * vectors[rank] for rank in range(comm.size)), rtol=1e-15)
+
+    own = vectors[comm.rank]
+    blocks = np.zeros((len(mine.sources), 6))
+    comm.neighbor_all_gather(own, blocks, neighborhood=mine)
+    np.testing.assert_array_equal(blocks, [vectors[rank] for rank, _ in mine.sources])
+    blocks[:] = 0
+    comm.neighbor_all_gatherv(own, blocks, [6] * len(mine.sources), neighborhood=mine, async_op=True).wait()
+    np.testing.assert_array_equal(blocks, [vectors[rank] for rank, _ in mine.sources])
+
+    sent = np.array([[comm.rank, rank] for rank, _ in mine.destinations], "int32")
+    received = np.zeros((len(mine.sources), 2), "int32")
+    comm.neighbor_all_to_all(sent, received, neighborhood=mine)
+    np.testing.assert_array_equal(received, [[rank, comm.rank] for rank, _ in mine.sources])
+    received[:] = 0
+    counts = [2] * len(mine.sources)
+    comm.neighbor_all_to_allv(sent, received, counts, counts, neighborhood=mine)
+    np.testing.assert_array_equal(received, [[rank, comm.rank] for rank, _ in mine.sources])
+    try:
+        comm.neighbor_all_gather(own, blocks[:, :3].copy(), neighborhood=mine)
+        raise AssertionError("accepted")
+    except gossamer.InvalidArgument:
+        pass
+
+
 class Matrix(unittest.TestCase):
+    def test_neighbors(self):
+        ranks.run(3, "collectives_test", "neighbors")
+
     def test_agrees_with_numpy_on_one_rank(self):
         ranks.run(1, "collectives_test", "matrix")
 
