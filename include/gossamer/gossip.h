@@ -18,7 +18,7 @@
 ///   random-regular:d=4,seed=1 a connected random graph of d neighbours
 ///   shift-one                Bagua's pairs, which change in every round
 ///   grid:8x8                 Moshpit's groups: round t averages along dimension t; exact after all dimensions where no
-///                            rank is missing (Ryabinin et al. 2021)
+///                            rank is missing (Ryabinin et al. 2021). Without lengths: a square that has room for all
 ///   matrix:FILE              the numbers of W_t in rows; several rounds with an empty line between
 ///
 /// All but base and matrix take `weights=`: uniform (a rank averages itself and its sources), metropolis (Metropolis

@@ -59,9 +59,9 @@ GOSS_API goss_status goss_sync_tensor_init(goss_sync_tensor* tensor, size_t size
 /// What a synchronizer does. Set `size` before the call.
 typedef struct goss_sync_info {
   size_t size;
-  const char* spec;  ///< Canonical spec with all parameters; lives as long as the synchronizer.
-  int32_t gradients; ///< 0: gradients stay local; 1: goss_sync_gradients averages them over ranks; 2: it leaves signs,
-                     ///< for plain gradient descent.
+  const char* spec;       ///< Canonical spec with all parameters; lives as long as the synchronizer.
+  int32_t gradients;      ///< 0: gradients stay local; 1: goss_sync_gradients averages them over ranks; 2: it leaves a
+                          ///< direction, for plain gradient descent.
   int32_t local_steps;    ///< 1: between exchanges the ranks' parameters differ.
   int32_t gradient_size;  ///< Ranks whose gradients are averaged together (1 where gradients stay local).
   int64_t dynamic_period; ///< With steps=dynamic: h, the steps between two plans (goss_sync_computes). Else 0.

@@ -63,6 +63,35 @@ Status Channel::startGather(const Gathering& gathering, goss_request_t* request)
                                nullptr, request));
 }
 
+Status Channel::neighborSum(const VectorExchange& parcel, const goss_neighborhood& neighborhood) {
+  goss_options options = GOSS_OPTIONS_INIT;
+  options.codec = codec_.empty() ? nullptr : codec_.c_str();
+  options.tensor = codec_.empty() ? 0 : parcel.tensor;
+  goss_request_t request = nullptr;
+  const Status started =
+      check(goss_neighbor_all_reduce(comm_, parcel.values.data(), parcel.values.data(), parcel.values.size(),
+                                     GOSS_FLOAT32, &neighborhood, &options, &request));
+  exchanged_bytes_ += parcel.values.size_bytes();
+  return started.isOk() ? wait(&request) : started;
+}
+
+Status Channel::neighborSum(double& value, const goss_neighborhood& neighborhood) {
+  const Clock::time_point start = Clock::now();
+  Status status =
+      check(goss_neighbor_all_reduce(comm_, &value, &value, 1, GOSS_FLOAT64, &neighborhood, nullptr, nullptr));
+  waited_ns_ += static_cast<std::uint64_t>((Clock::now() - start).count());
+  return status;
+}
+
+Status Channel::neighborGather(const Gathering& gathering, const goss_neighborhood& neighborhood) {
+  goss_request_t request = nullptr;
+  const Status started =
+      check(goss_neighbor_all_gather(comm_, gathering.mine.data(), gathering.all.data(), gathering.mine.size(),
+                                     GOSS_UINT8, &neighborhood, nullptr, &request));
+  exchanged_bytes_ += gathering.meaning_bytes;
+  return started.isOk() ? wait(&request) : started;
+}
+
 Status Channel::gather(double mine, std::span<double> all) {
   const Clock::time_point start = Clock::now();
   Status status = check(goss_all_gather(comm_, &mine, all.data(), 1, GOSS_FLOAT64, nullptr, nullptr));

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "gossamer/gossip.h"
 #include "gossamer/status.h"
 
 namespace goss::sync {
@@ -49,6 +50,12 @@ class Channel {
   Status gather(double mine, std::span<double> all);
   /// Collective, blocking: the mean without a codec.
   Status mean(std::span<float> values);
+  /// Collective, blocking: values = the neighborhood's weighted sum, with the codec.
+  Status neighborSum(const VectorExchange& parcel, const goss_neighborhood& neighborhood);
+  /// As neighborSum(), for one number in float64. Not counted as an exchange.
+  Status neighborSum(double& value, const goss_neighborhood& neighborhood);
+  /// Collective, blocking: `all` gets the bytes of each source, in the order of the neighborhood.
+  Status neighborGather(const Gathering& gathering, const goss_neighborhood& neighborhood);
   Status wait(goss_request_t* request);
   /// Collective: copies rank 0's values to every rank.
   Status broadcast(std::span<float> values);

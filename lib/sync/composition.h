@@ -8,6 +8,7 @@
 #include <string>
 
 #include "sync/applier.h"
+#include "sync/rule.h"
 
 namespace goss::sync {
 
@@ -61,6 +62,8 @@ struct Composition {
   bool keeps_newer = false;
   double decay = 0;                 ///< Decay of the momentum, with GradientRule::signs.
   std::unique_ptr<Applier> applier; ///< Null where gradients are exchanged, not parameters.
+  /// A method that works on the whole model; then all that is used beside it is Layout::codec.
+  std::unique_ptr<Rule> rule;
 };
 
 } // namespace goss::sync

@@ -18,6 +18,26 @@ const Method& co2Method();
 const Method& qsrMethod();
 const Method& demoMethod();
 const Method& cocktailMethod();
+// Defined in gossip/method_*.cc.
+const Method& dpsgdMethod();
+const Method& gossipgradMethod();
+const Method& gossipPgaMethod();
+const Method& moshpitMethod();
+const Method& sgpMethod();
+const Method& chocoMethod();
+const Method& dcdMethod();
+const Method& deepsqueezeMethod();
+const Method& nolocoMethod();
+const Method& spartaMethod();
+const Method& sparselocoMethod();
+const Method& easgdMethod();
+const Method& fedavgMethod();
+const Method& fedoptMethod();
+const Method& lionMethod();
+const Method& signumMethod();
+const Method& oneBitAdamMethod();
+const Method& qadamMethod();
+const Method& dadamMethod();
 
 std::span<const Method* const> allMethods() {
   // clang-format off
@@ -33,6 +53,25 @@ std::span<const Method* const> allMethods() {
       &qsrMethod(),
       &demoMethod(),
       &cocktailMethod(),
+      &dpsgdMethod(),
+      &gossipgradMethod(),
+      &gossipPgaMethod(),
+      &moshpitMethod(),
+      &sgpMethod(),
+      &chocoMethod(),
+      &dcdMethod(),
+      &deepsqueezeMethod(),
+      &nolocoMethod(),
+      &spartaMethod(),
+      &sparselocoMethod(),
+      &easgdMethod(),
+      &fedavgMethod(),
+      &fedoptMethod(),
+      &lionMethod(),
+      &signumMethod(),
+      &oneBitAdamMethod(),
+      &qadamMethod(),
+      &dadamMethod(),
   };
   // clang-format on
   return kMethods;

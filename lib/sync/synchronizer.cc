@@ -62,6 +62,9 @@ Status Synchronizer::connect(goss_comm_t comm) {
     return Status::error(GOSS_ERR_MISMATCH,
                          fmt::format("the ranks gave different synchronizers; rank {} has '{}'", all_->rank(), spec_));
   }
+  if (composition_.rule != nullptr) {
+    return connectRule();
+  }
   const std::uint64_t islands = composition_.topology.islands;
   const auto size = static_cast<std::uint64_t>(all_->size());
   if (islands > 0 && size % islands != 0) {
@@ -93,12 +96,31 @@ Status Synchronizer::connect(goss_comm_t comm) {
   return Status::ok();
 }
 
+Status Synchronizer::connectRule() {
+  const Rule::Needs needs = composition_.rule->needs();
+  const ErrorFeedback& feedback = compression_.feedback;
+  Result<std::unique_ptr<Peers>> peers = Peers::make(*all_, needs.topology, needs.properties, compression_.codec);
+  if (!peers.isOk()) {
+    return peers.status();
+  }
+  if (!needs.topology.empty() && (feedback.worker || feedback.server)) {
+    return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("'{}': gossip has codecs without error feedback; choco and "
+                                                           "deepsqueeze make up for what is lost",
+                                                           spec_));
+  }
+  peers_ = peers.take();
+  compressed_ = all_.get();
+  compressed_->setCodec(composition_.layout.codec);
+  return Status::ok();
+}
+
 Result<std::int32_t> Synchronizer::add(Tensor tensor) {
   if (is_started_ || is_imported_) {
     return invalid(fmt::format("tensor '{}' comes too late: register all before goss_sync_import and goss_sync_start",
                                tensor.name));
   }
-  if (exchangesGradients() && tensor.gradient.size() != tensor.parameter.size()) {
+  const bool uses_gradients = exchangesGradients() || (composition_.rule && composition_.rule->needs().gradients);
+  if (uses_gradients && tensor.gradient.size() != tensor.parameter.size()) {
     return invalid(fmt::format("tensor '{}' has no gradient, but '{}' exchanges gradients", tensor.name, spec_));
   }
   tensors_.push_back(std::move(tensor));
@@ -124,6 +146,12 @@ void Synchronizer::layOut() {
   fragments_.clear();
   if (exchangesGradients()) {
     makeBuckets();
+  }
+  if (peers_ != nullptr) {
+    whole_.emplace(*composition_.rule, *peers_);
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      whole_->add(tensors_[i].parameter, tensors_[i].gradient, i);
+    }
   }
   if (parameter_channel_ == nullptr) {
     return;
@@ -176,6 +204,9 @@ Status Synchronizer::start() {
     layOut();
     for (Fragment& fragment : fragments_) {
       fragment.takeReference();
+    }
+    if (whole_) {
+      whole_->begin();
     }
   }
   is_started_ = true;
@@ -248,6 +279,9 @@ Status Synchronizer::gradients() {
   if (Status status = checkComputes("goss_sync_gradients"); !status.isOk()) {
     return status;
   }
+  if (whole_) {
+    return noted(whole_->beforeOptimizer(timetable_.state().step + 1, lr_));
+  }
   return exchangesGradients() ? noted(buckets_->finish(*gradient_channel_, lr_)) : Status::ok();
 }
 
@@ -257,7 +291,7 @@ Status Synchronizer::step() {
   }
   if (!local_steps_) {
     timetable_.advance(lr_);
-    return noted(stepFragments());
+    return noted(whole_ ? whole_->afterOptimizer(timetable_.state().step, lr_) : stepFragments());
   }
   if (!clock_.isAsked()) {
     return invalid("goss_sync_step: with steps=dynamic, ask goss_sync_computes before every step");
@@ -357,6 +391,11 @@ Status Synchronizer::finish() {
       return status;
     }
   }
+  if (whole_) {
+    if (Status status = noted(whole_->finish(timetable_.state().step, lr_)); !status.isOk()) {
+      return status;
+    }
+  }
   setup_bytes_ += wireBytesSent() - before;
   return Status::ok();
 }
@@ -378,6 +417,11 @@ goss_sync_info Synchronizer::info() const {
   info.spec = spec_.c_str();
   info.gradients = !exchangesGradients() ? 0 : composition_.gradients == GradientRule::signs ? 2 : 1;
   info.local_steps = parameter_channel_ != nullptr ? 1 : 0;
+  if (composition_.rule != nullptr) {
+    const Rule::Needs needs = composition_.rule->needs();
+    info.gradients = needs.descent ? 2 : 0;
+    info.local_steps = needs.descent && needs.topology.empty() ? 0 : 1;
+  }
   info.gradient_size = exchangesGradients() ? gradient_channel_->size() : 1;
   info.dynamic_period = local_steps_ ? static_cast<std::int64_t>(composition_.timing.period) : 0;
   return info;

@@ -19,6 +19,7 @@
 #include "sync/local_steps.h"
 #include "sync/step_clock.h"
 #include "sync/timetable.h"
+#include "sync/whole_model.h"
 
 namespace goss::sync {
 
@@ -59,6 +60,7 @@ class Synchronizer {
  private:
   Synchronizer(Composition composition, std::string spec);
   Status connect(goss_comm_t comm);
+  Status connectRule();
   void makeBuckets();
   void layOut();
   Status checkRunning(const char* call) const;
@@ -93,8 +95,10 @@ class Synchronizer {
   Status failure_;
   // Declared last, to be destroyed first: that ends the lending of what is in flight.
   std::unique_ptr<Channel> all_;
-  std::unique_ptr<Channel> island_;      // with islands: the ranks of this rank's island
-  std::unique_ptr<Channel> across_;      // with islands: the ranks at this rank's position in each island
+  std::unique_ptr<Channel> island_; // with islands: the ranks of this rank's island
+  std::unique_ptr<Channel> across_; // with islands: the ranks at this rank's position in each island
+  std::unique_ptr<Peers> peers_;    // with a rule
+  std::optional<WholeModel> whole_;
   Channel* gradient_channel_ = nullptr;  // null: gradients stay local
   Channel* parameter_channel_ = nullptr; // null: parameters are never exchanged
   Channel* compressed_ = nullptr;        // the one of the channels that has the codec

@@ -83,9 +83,12 @@ Result<std::string> Synchronizer::exportState() {
   for (const Tensor& tensor : tensors_) {
     writer.text(tensor.name).integer(static_cast<std::uint64_t>(tensor.parameter.size()));
   }
-  writer.integer(static_cast<std::uint64_t>(fragments_.size()));
+  writer.integer(static_cast<std::uint64_t>(whole_ ? 1 : fragments_.size()));
   for (const Fragment& fragment : fragments_) {
     fragment.save(writer);
+  }
+  if (whole_) {
+    whole_->save(writer);
   }
   if (buckets_) {
     buckets_->save(writer);
@@ -93,6 +96,9 @@ Result<std::string> Synchronizer::exportState() {
     writer.integer(std::uint64_t{0});
   }
   writer.integer(static_cast<std::uint64_t>(kept.value().size())).raw(kept.value());
+  if (whole_) {
+    whole_->saveMass(writer);
+  }
   if (local_steps_) { // last, because another grid does not use it
     local_steps_->save(writer);
     clock_.save(writer);
@@ -134,12 +140,16 @@ Status Synchronizer::importState(std::string_view bytes) {
     fits = reader.text(kMaxSpecBytes) == tensors_[i].name;
     fits = reader.integer<std::uint64_t>() == tensors_[i].parameter.size() && fits;
   }
-  fits = fits && reader.integer<std::uint64_t>() == fragments_.size();
+  fits = fits && reader.integer<std::uint64_t>() == (whole_ ? 1 : fragments_.size());
+  fits = fits && (!whole_ || whole_->load(reader));
   for (std::size_t i = 0; fits && i < fragments_.size(); ++i) {
     fits = fragments_[i].load(reader);
   }
   fits = fits && (buckets_ ? buckets_->load(reader) : reader.integer<std::uint64_t>() == 0);
   const std::string_view kept = reader.raw(reader.integer<std::uint64_t>());
+  if (fits && whole_) {
+    whole_->loadMass(reader);
+  }
   if (fits && local_steps) {
     fits = local_steps->load(reader);
     clock.load(reader);
@@ -223,7 +233,7 @@ bool Synchronizer::adopt(const OuterState& saved) {
       return false;
     }
   }
-  return !buckets_ || buckets_->adopt(saved, names);
+  return whole_ ? whole_->adopt(saved, names) : !buckets_ || buckets_->adopt(saved, names);
 }
 
 /// The losses that the channel's codec shall start with, as Channel::codecState() returns them.
@@ -235,6 +245,9 @@ Result<std::string> Synchronizer::feedbackOf(const OuterState& saved) const {
   }
   if (fragments_.empty() && buckets_) {
     vectors = buckets_->layout();
+  }
+  if (whole_) {
+    vectors = {whole_->tensors()};
   }
   for (std::uint64_t id = 1; id <= vectors.size(); ++id) {
     std::uint64_t first = 0;

@@ -57,8 +57,7 @@ std::vector<int> SpecReader::dims() {
     dims.push_back(static_cast<int>(length));
     left.remove_prefix(std::min(left.size(), part.size() + 1));
   }
-  if (dims.empty()) refuse(fmt::format("it wants lengths, such as {}:4x4", name_));
-  return dims.empty() ? std::vector<int>{1} : dims;
+  return dims;
 }
 
 std::int64_t SpecReader::integer(std::string_view key, std::int64_t fallback) {

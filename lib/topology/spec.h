@@ -21,7 +21,7 @@ class SpecReader {
   [[nodiscard]] const std::string& name() const { return name_; }
   /// The rest of the text as it stands.
   std::string rest();
-  /// Lengths such as "4x4" in front of the keys; each is at least 1.
+  /// Lengths such as "4x4" in front of the keys; each is at least 1. Empty: there are none.
   std::vector<int> dims();
   std::int64_t integer(std::string_view key, std::int64_t fallback);
   std::string word(std::string_view key, std::string_view fallback);

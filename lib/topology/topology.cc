@@ -39,6 +39,11 @@ void wantPowerOfTwo(SpecReader& spec, int ranks) {
 
 std::vector<int> readDims(SpecReader& spec, int ranks, bool may_lack) {
   std::vector<int> dims = spec.dims();
+  if (dims.empty() && may_lack) { // as square as has room for all
+    const int side = static_cast<int>(std::ceil(std::sqrt(ranks)));
+    return {side, (ranks + side - 1) / side};
+  }
+  if (dims.empty()) spec.refuse(fmt::format("it wants lengths, such as {}:4x4", spec.name()));
   double product = 1;
   for (const int dim : dims)
     product *= dim;

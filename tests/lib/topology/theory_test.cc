@@ -80,6 +80,7 @@ TEST(Theory, SpectralGapsAreTheClosedForms) {
 TEST(Theory, FullGridsAreExactAfterTheirDimensionsAndOthersKeepTheMean) {
   EXPECT_EQ(analyse(made("grid:8x8", 64)).exact_after, 2u);
   EXPECT_EQ(analyse(made("grid:2x3x4", 24)).exact_after, 3u);
+  EXPECT_EQ(made("grid", 12).mixing(0).rows, made("grid:4x3", 12).mixing(0).rows);
   const Analysis missing = analyse(made("grid:4x4", 14));
   EXPECT_FALSE(missing.exact_after.has_value());
   EXPECT_TRUE(missing.row_stochastic && missing.column_stochastic && missing.connected);
@@ -141,6 +142,7 @@ TEST(Topology, WhatDoesNotSuitIsRefusedNamingRowAndColumn) {
   EXPECT_THAT(faultOf("matrix:f", 2, "1 0\n"), HasSubstr("has 1 rows for 2 ranks"));
   EXPECT_THAT(faultOf("hypercube", 6), HasSubstr("no power of two"));
   EXPECT_THAT(faultOf("torus:3x4", 6), HasSubstr("multiply to 12, not to 6"));
+  EXPECT_THAT(faultOf("torus", 6), HasSubstr("wants lengths"));
   EXPECT_THAT(faultOf("shift-one", 7), HasSubstr("not even"));
   EXPECT_THAT(faultOf("random-regular:d=3", 7), HasSubstr("no connected graph"));
   EXPECT_THAT(faultOf("ring:k=3", 7), HasSubstr("no parameter 'k'"));

@@ -1,0 +1,55 @@
+// DeepSqueeze: Tang et al., "DeepSqueeze: Decentralization Meets Error-Compensated Compression", 2019, algorithm 1:
+// v = x + e, e = v - Q(v), x += gamma (sum_j w_ij Q(v_j) - Q(v_i)).
+#include <array>
+
+#include "gossamer/gossip.h"
+#include "sync/gossip/topology_parameters.h"
+
+namespace goss::sync {
+
+namespace {
+
+constexpr std::array kParameters = {kRingParameter, kGammaParameter, kCodecParameter};
+
+class DeepSqueeze : public Rule {
+ public:
+  DeepSqueeze(std::string topology, double gamma) : topology_(std::move(topology)), gamma_(static_cast<float>(gamma)) {}
+
+  [[nodiscard]] Needs needs() const override { return {1, false, false, topology_, {GOSS_TOPOLOGY_DOUBLY_STOCHASTIC}}; }
+
+  Status afterOptimizer(Peers& peers, const Model& model) const override {
+    std::vector<float>& lost = model.state[0];
+    std::vector<float> own(lost.size()), sum(lost.size());
+    for (std::size_t i = 0; i < lost.size(); ++i) {
+      lost[i] += model.x[i];
+    }
+    if (Status status = peers.mixEncoded({lost, own, sum}, model.step - 1, model.step); !status.isOk()) {
+      return status;
+    }
+    for (std::size_t i = 0; i < lost.size(); ++i) {
+      lost[i] -= own[i];
+      model.x[i] += gamma_ * (sum[i] - own[i]);
+    }
+    return Status::ok();
+  }
+
+ private:
+  std::string topology_;
+  float gamma_;
+};
+
+Composition make(SpecReader& reader) {
+  std::string topology = reader.text("topology");
+  const double gamma = reader.number("gamma", kUnitRange);
+  return composeRule(reader, std::make_unique<DeepSqueeze>(std::move(topology), gamma));
+}
+
+} // namespace
+
+const Method& deepsqueezeMethod() {
+  static const Method kMethod = {"deepsqueeze", "compressed gossip of parameters with error feedback",
+                                 "Tang et al., arXiv 1907.07346", kParameters, make};
+  return kMethod;
+}
+
+} // namespace goss::sync

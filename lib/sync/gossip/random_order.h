@@ -1,0 +1,34 @@
+/// Random choices that all ranks make alike.
+#ifndef GOSS_LIB_SYNC_GOSSIP_RANDOM_ORDER_H_
+#define GOSS_LIB_SYNC_GOSSIP_RANDOM_ORDER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace goss::sync {
+
+/// The finaliser of splitmix64.
+inline std::uint64_t mixedBits(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+/// The ranks 0..ranks-1 in an order that depends on seed and round alone.
+inline std::vector<int> randomOrder(int ranks, std::uint64_t seed, std::uint64_t round) {
+  std::vector<int> order(static_cast<std::size_t>(ranks));
+  std::iota(order.begin(), order.end(), 0);
+  std::uint64_t state = seed * 0x9e3779b97f4a7c15u + round;
+  for (std::size_t i = order.size(); i > 1; --i) {
+    state += 0x9e3779b97f4a7c15u;
+    std::swap(order[i - 1], order[mixedBits(state) % i]);
+  }
+  return order;
+}
+
+} // namespace goss::sync
+
+#endif // GOSS_LIB_SYNC_GOSSIP_RANDOM_ORDER_H_

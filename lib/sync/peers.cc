@@ -1,0 +1,181 @@
+#include "sync/peers.h"
+
+#include <algorithm>
+
+#include "base/wire.h"
+#include "gossamer/random.h"
+
+namespace goss::sync {
+
+namespace {
+
+constexpr std::size_t kLengthBytes = sizeof(std::uint64_t);
+constexpr std::size_t kScratchAlignment = 64;
+/// Names the whole model for codecs that keep state; a rule exchanges no other vector with them.
+constexpr std::uint64_t kTensor = 1;
+
+Status check(goss_status status) {
+  return status == GOSS_SUCCESS ? Status::ok() : Status::error(status, goss_last_error());
+}
+
+Randomness randomnessOf(std::uint64_t draw, int rank) {
+  RandomContext context;
+  context.step = static_cast<std::uint32_t>(draw);
+  context.tensor = static_cast<std::uint32_t>(kTensor);
+  return {PrivateStream(context, static_cast<std::uint32_t>(rank)), SharedStream(context)};
+}
+
+} // namespace
+
+Result<std::unique_ptr<Peers>> Peers::make(Channel& channel, const std::string& topology,
+                                           std::span<const std::int32_t> properties,
+                                           std::shared_ptr<const Codec> codec) {
+  std::unique_ptr<Peers> made(new Peers(channel, std::move(codec)));
+  if (topology.empty()) {
+    return made;
+  }
+  Status status = check(goss_topology_create(topology.c_str(), channel.size(), &made->topology_));
+  for (const std::int32_t property : properties) {
+    status = status.isOk() ? check(goss_topology_require(made->topology_, property)) : status;
+  }
+  if (status.isOk()) {
+    status = check(goss_topology_period(made->topology_, &made->period_));
+  }
+  if (!status.isOk()) {
+    return status;
+  }
+  return made;
+}
+
+Peers::~Peers() { goss_topology_destroy(topology_); }
+
+Result<goss_neighborhood> Peers::neighbors(std::uint64_t round) const {
+  goss_neighborhood neighborhood = GOSS_NEIGHBORHOOD_INIT;
+  Status status = check(goss_topology_neighbors(topology_, round, channel_.rank(), &neighborhood));
+  if (!status.isOk()) {
+    return status;
+  }
+  return neighborhood;
+}
+
+Status Peers::mix(std::span<float> values, std::uint64_t round) {
+  const Result<goss_neighborhood> neighborhood = neighbors(round);
+  return neighborhood.isOk() ? channel_.neighborSum({values, kTensor}, neighborhood.value()) : neighborhood.status();
+}
+
+Status Peers::mixNumber(double& value, std::uint64_t round) {
+  const Result<goss_neighborhood> neighborhood = neighbors(round);
+  return neighborhood.isOk() ? channel_.neighborSum(value, neighborhood.value()) : neighborhood.status();
+}
+
+Status Peers::meet(int partner, std::span<float> values) {
+  const goss_neighbor other = {partner, 0, 0.5};
+  const goss_neighbor same = {partner, 0, 1.0};
+  goss_neighborhood neighborhood = GOSS_NEIGHBORHOOD_INIT;
+  if (partner != rank()) {
+    neighborhood.self_weight = 0.5;
+    neighborhood.sources = &other;
+    neighborhood.destinations = &same;
+    neighborhood.source_count = neighborhood.destination_count = 1;
+  }
+  return channel_.neighborSum({values, kTensor}, neighborhood);
+}
+
+std::span<std::byte> Peers::scratchFor(std::size_t count) {
+  scratch_.resize(codec_->scratchBytes(count) + kScratchAlignment);
+  const auto address = reinterpret_cast<std::uintptr_t>(scratch_.data());
+  const std::size_t skip = (kScratchAlignment - address % kScratchAlignment) % kScratchAlignment;
+  return std::span(scratch_).subspan(skip, scratch_.size() - kScratchAlignment);
+}
+
+Status Peers::encode(std::span<const float> values, std::uint64_t draw) {
+  framed_.assign(kLengthBytes + codec_->maxBytes(values.size()), std::byte{0});
+  EncodeSegment segment{0, values.size(), std::span(framed_).subspan(kLengthBytes)};
+  EncodeJob job;
+  job.values = values;
+  job.random = randomnessOf(draw, rank());
+  job.scratch = scratchFor(values.size());
+  job.segments = {&segment, 1};
+  Status status = codec_->encode(job);
+  base::storeLittleEndian(framed_.data(), static_cast<std::uint64_t>(segment.bytes));
+  return status;
+}
+
+Status Peers::addDecoded(std::span<const std::byte> framed, float weight, std::uint64_t draw, std::span<float> sum) {
+  const auto bytes = base::loadLittleEndian<std::uint64_t>(framed.data());
+  if (bytes > framed.size() - kLengthBytes) {
+    return Status::error(GOSS_ERR_PROTOCOL, "a neighbour's payload says that it is longer than its message");
+  }
+  const PayloadView payload = framed.subspan(kLengthBytes, bytes);
+  DecodeJob job;
+  job.payloads = {&payload, 1};
+  job.out = sum;
+  job.mode = DecodeMode::axpy;
+  job.weight = weight;
+  job.shared = randomnessOf(draw, rank()).shared;
+  job.scratch = scratchFor(sum.size());
+  return codec_->decode(job);
+}
+
+Status Peers::mixEncoded(const Encoded& encoded, std::uint64_t round, std::uint64_t draw) {
+  if (codec_ == nullptr) {
+    std::copy(encoded.values.begin(), encoded.values.end(), encoded.own.begin());
+    std::copy(encoded.values.begin(), encoded.values.end(), encoded.sum.begin());
+    return mix(encoded.sum, round);
+  }
+  const Result<goss_neighborhood> found = neighbors(round);
+  if (!found.isOk()) {
+    return found.status();
+  }
+  const goss_neighborhood& neighborhood = found.value();
+  if (Status status = encode(encoded.values, draw); !status.isOk()) {
+    return status;
+  }
+  received_.resize(framed_.size() * neighborhood.source_count);
+  Status status = channel_.neighborGather({framed_, received_, encoded.values.size_bytes()}, neighborhood);
+  std::fill(encoded.own.begin(), encoded.own.end(), 0.0f);
+  std::fill(encoded.sum.begin(), encoded.sum.end(), 0.0f);
+  if (status.isOk()) {
+    status = addDecoded(framed_, 1, draw, encoded.own);
+  }
+  if (status.isOk()) {
+    status = addDecoded(framed_, static_cast<float>(neighborhood.self_weight), draw, encoded.sum);
+  }
+  for (std::size_t k = 0; status.isOk() && k < neighborhood.source_count; ++k) {
+    const auto theirs = std::span<const std::byte>(received_).subspan(k * framed_.size(), framed_.size());
+    status = addDecoded(theirs, static_cast<float>(neighborhood.sources[k].weight), draw, encoded.sum);
+  }
+  return status;
+}
+
+Status Peers::mean(std::span<float> values) {
+  goss_request_t request = nullptr;
+  const Status started = channel_.startMean({values, kTensor}, &request);
+  return started.isOk() ? channel_.wait(&request) : started;
+}
+
+Status Peers::exactMean(std::span<float> values) { return channel_.mean(values); }
+
+Status Peers::votes(std::span<const float> values, std::span<float> sum) {
+  const std::size_t bytes = (values.size() + 7) / 8;
+  framed_.assign(bytes, std::byte{0});
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    framed_[i / 8] |= static_cast<std::byte>((values[i] < 0 ? 0u : 1u) << (i % 8));
+  }
+  received_.resize(bytes * static_cast<std::size_t>(size()));
+  goss_request_t request = nullptr;
+  Status status = channel_.startGather({framed_, received_, values.size_bytes()}, &request);
+  if (status.isOk()) {
+    status = channel_.wait(&request);
+  }
+  std::fill(sum.begin(), sum.end(), 0.0f);
+  for (std::size_t from = 0; status.isOk() && from < received_.size(); from += bytes) {
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      const auto bit = static_cast<unsigned>(received_[from + i / 8]) >> (i % 8) & 1u;
+      sum[i] += bit == 1 ? 1.0f : -1.0f;
+    }
+  }
+  return status;
+}
+
+} // namespace goss::sync

@@ -1,0 +1,75 @@
+/// How a rule reaches the neighbours of its topology, and all ranks.
+#ifndef GOSS_LIB_SYNC_PEERS_H_
+#define GOSS_LIB_SYNC_PEERS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gossamer/codec.h"
+#include "gossamer/gossip.h"
+#include "sync/channel.h"
+
+namespace goss::sync {
+
+/// Every call is collective over the channel's ranks and blocks. One thread.
+class Peers {
+ public:
+  /// `topology` "": there is none. `codec` is null where vectors travel as they are. Errors: those of
+  /// goss_topology_create and goss_topology_require for each of the properties.
+  static Result<std::unique_ptr<Peers>> make(Channel& channel, const std::string& topology,
+                                             std::span<const std::int32_t> properties,
+                                             std::shared_ptr<const Codec> codec);
+  ~Peers();
+  Peers(const Peers&) = delete;
+  Peers& operator=(const Peers&) = delete;
+
+  [[nodiscard]] int rank() const { return channel_.rank(); }
+  [[nodiscard]] int size() const { return channel_.size(); }
+  /// Rounds after which the topology repeats.
+  [[nodiscard]] std::uint64_t period() const { return period_; }
+
+  /// values = row `rank` of the round's matrix times the ranks' values, with the synchronizer's codec.
+  Status mix(std::span<float> values, std::uint64_t round);
+  /// As mix(), for one number, exact to float64.
+  Status mixNumber(double& value, std::uint64_t round);
+  /// As mix() with `partner` alone, who must name this rank: values = (values + the partner's) / 2. The rank itself:
+  /// nothing is sent.
+  Status meet(int partner, std::span<float> values);
+  /// Encodes `values`. own = what they decode to; sum = the row of the round's matrix times what the ranks' values
+  /// decode to. Differences that replicas follow are sent so: every rank adds the same bits. `draw` numbers the
+  /// encodings, for random streams.
+  struct Encoded {
+    std::span<const float> values;
+    std::span<float> own;
+    std::span<float> sum;
+  };
+  Status mixEncoded(const Encoded& encoded, std::uint64_t round, std::uint64_t draw);
+  /// Mean over all ranks, the same bits on all; with the codec, or without.
+  Status mean(std::span<float> values);
+  Status exactMean(std::span<float> values);
+  /// The sum of the ranks' signs of `values`, packed as bits; 0 counts as positive. In sum: -size .. size.
+  Status votes(std::span<const float> values, std::span<float> sum);
+
+ private:
+  Peers(Channel& channel, std::shared_ptr<const Codec> codec) : channel_(channel), codec_(std::move(codec)) {}
+  Result<goss_neighborhood> neighbors(std::uint64_t round) const;
+  Status encode(std::span<const float> values, std::uint64_t draw);
+  Status addDecoded(std::span<const std::byte> framed, float weight, std::uint64_t draw, std::span<float> sum);
+  std::span<std::byte> scratchFor(std::size_t count);
+
+  Channel& channel_;
+  std::shared_ptr<const Codec> codec_;
+  goss_topology_t topology_ = nullptr;
+  std::uint64_t period_ = 1;
+  std::vector<std::byte> framed_;   ///< This rank's payload: its length in 8 bytes, and its bytes.
+  std::vector<std::byte> received_; ///< Those of the sources.
+  std::vector<std::byte> scratch_;
+};
+
+} // namespace goss::sync
+
+#endif // GOSS_LIB_SYNC_PEERS_H_

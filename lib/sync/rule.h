@@ -1,0 +1,53 @@
+/// The seam of methods that work on the whole model in every step: with neighbours, by votes, or through replicas.
+#ifndef GOSS_LIB_SYNC_RULE_H_
+#define GOSS_LIB_SYNC_RULE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sync/peers.h"
+
+namespace goss::sync {
+
+/// The model of one rank, all tensors in one vector. Equally long: x, g where there is one, and each vector of state.
+struct Model {
+  std::span<float> x;                  ///< Parameters.
+  std::span<float> g;                  ///< beforeOptimizer of a rule with gradients: the gradients. Else empty.
+  std::span<std::vector<float>> state; ///< Needs::vectors of them; what lasts from step to step.
+  double& mass;                        ///< Weight of push-sum; 1 at first.
+  std::uint64_t step = 0;              ///< The step that is being made, from 1.
+  double lr = 1;                       ///< Learning rate of the optimizer.
+};
+
+/// Immutable: what lasts is in Model::state, so that checkpoints can save it. Computes in float32.
+class Rule {
+ public:
+  struct Needs {
+    std::size_t vectors = 0; ///< Of Model::state.
+    bool gradients = false;  ///< beforeOptimizer() sees and changes the gradients.
+    bool descent = false;    ///< It leaves a direction: the optimizer is plain gradient descent.
+    std::string topology;    ///< Spec; "": the rule has no neighbours.
+    /// goss_topology_property values that the topology must have.
+    std::vector<std::int32_t> properties = {};
+  };
+
+  virtual ~Rule() = default;
+  [[nodiscard]] virtual Needs needs() const = 0;
+  /// Fills the state, which is zero, from parameters that are equal on all ranks.
+  virtual void begin(const Model&) const {}
+  /// The ranks have changed: the state is the mean of the old ranks', and the parameters are equal on all.
+  virtual void rejoin(const Model&) const {}
+  /// Collective: between the backward pass and the optimizer.
+  virtual Status beforeOptimizer(Peers&, const Model&) const { return Status::ok(); }
+  /// Collective: behind the optimizer.
+  virtual Status afterOptimizer(Peers&, const Model&) const { return Status::ok(); }
+  /// Collective: makes the parameters of all ranks equal.
+  virtual Status finish(Peers& peers, const Model& model) const { return peers.exactMean(model.x); }
+};
+
+} // namespace goss::sync
+
+#endif // GOSS_LIB_SYNC_RULE_H_

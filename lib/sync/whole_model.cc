@@ -1,0 +1,131 @@
+#include "sync/whole_model.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "sync/saved_vectors.h"
+
+namespace goss::sync {
+
+namespace {
+
+void gather(std::span<const std::span<float>> pieces, std::vector<float>& to) {
+  auto place = to.begin();
+  for (const std::span<float> piece : pieces) {
+    place = std::copy(piece.begin(), piece.end(), place);
+  }
+}
+
+void scatter(const std::vector<float>& from, std::span<const std::span<float>> pieces) {
+  auto place = from.begin();
+  for (const std::span<float> piece : pieces) {
+    std::copy_n(place, piece.size(), piece.begin());
+    place += static_cast<std::ptrdiff_t>(piece.size());
+  }
+}
+
+} // namespace
+
+void WholeModel::add(std::span<float> parameter, std::span<float> gradient, std::uint64_t tensor) {
+  parameters_.push_back(parameter);
+  tensors_.push_back(tensor);
+  x_.resize(x_.size() + parameter.size());
+  for (std::vector<float>& vector : state_) {
+    vector.resize(x_.size());
+  }
+  if (has_gradients_) {
+    gradients_.push_back(gradient);
+    g_.resize(x_.size());
+  }
+}
+
+void WholeModel::read() {
+  gather(parameters_, x_);
+  gather(gradients_, g_);
+}
+
+void WholeModel::write(bool gradients) {
+  scatter(x_, parameters_);
+  if (gradients) {
+    scatter(g_, gradients_);
+  }
+}
+
+Model WholeModel::model(std::uint64_t step, double lr) { return {x_, g_, state_, mass_, step, lr}; }
+
+void WholeModel::begin() {
+  read();
+  rule_.begin(model(0, 1));
+}
+
+Status WholeModel::beforeOptimizer(std::uint64_t step, double lr) {
+  read();
+  Status status = rule_.beforeOptimizer(peers_, model(step, lr));
+  write(true);
+  return status;
+}
+
+Status WholeModel::afterOptimizer(std::uint64_t step, double lr) {
+  read();
+  Status status = rule_.afterOptimizer(peers_, model(step, lr));
+  write(false);
+  return status;
+}
+
+Status WholeModel::finish(std::uint64_t step, double lr) {
+  read();
+  Status status = rule_.finish(peers_, model(step, lr));
+  write(false);
+  return status;
+}
+
+void WholeModel::save(base::WireWriter& writer) const {
+  saveNumbers(writer, tensors_);
+  writer.integer(std::uint64_t{0}).integer(std::uint8_t{1}).integer(std::uint8_t{0});
+  writer.integer(static_cast<std::uint64_t>(state_.size()));
+  saveFloats(writer, x_); // where fragments have their reference
+  for (const std::vector<float>& vector : state_) {
+    saveFloats(writer, vector);
+  }
+}
+
+void WholeModel::saveMass(base::WireWriter& writer) const { writer.integer(std::bit_cast<std::uint64_t>(mass_)); }
+
+bool WholeModel::load(base::WireReader& reader) {
+  if (!hasNumbers(reader, tensors_)) {
+    return false;
+  }
+  reader.integer<std::uint64_t>();
+  reader.integer<std::uint8_t>();
+  const auto arrived = reader.integer<std::uint8_t>();
+  if (reader.integer<std::uint64_t>() != state_.size() || arrived != 0 || !reader.ok()) {
+    return false;
+  }
+  loadFloats(reader, x_);
+  for (std::vector<float>& vector : state_) {
+    loadFloats(reader, vector);
+  }
+  return reader.ok();
+}
+
+void WholeModel::loadMass(base::WireReader& reader) { mass_ = std::bit_cast<double>(reader.integer<std::uint64_t>()); }
+
+bool WholeModel::adopt(const OuterState& saved, std::span<const std::string> names) {
+  for (std::vector<float>& vector : state_) {
+    vector.clear();
+  }
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const OuterTensor* tensor = saved.find(names[tensors_[i]], parameters_[i].size());
+    if (tensor == nullptr || tensor->outer.size() != state_.size()) {
+      return false;
+    }
+    for (std::size_t k = 0; k < state_.size(); ++k) {
+      state_[k].insert(state_[k].end(), tensor->outer[k].begin(), tensor->outer[k].end());
+    }
+  }
+  read();
+  rule_.rejoin(model(0, 1));
+  return true;
+}
+
+} // namespace goss::sync

@@ -1,0 +1,61 @@
+/// Runs a rule over all registered tensors as one vector.
+#ifndef GOSS_LIB_SYNC_WHOLE_MODEL_H_
+#define GOSS_LIB_SYNC_WHOLE_MODEL_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/wire.h"
+#include "sync/outer_state.h"
+#include "sync/rule.h"
+
+namespace goss::sync {
+
+/// Holds the state of the rule. One thread.
+class WholeModel {
+ public:
+  /// `rule` and `peers` outlive it.
+  WholeModel(const Rule& rule, Peers& peers)
+      : rule_(rule), peers_(peers), state_(rule.needs().vectors), has_gradients_(rule.needs().gradients) {}
+
+  /// Adds a tensor; `tensor` is its number among those registered.
+  void add(std::span<float> parameter, std::span<float> gradient, std::uint64_t tensor);
+  /// The parameters of all ranks are equal.
+  void begin();
+  /// Collective: makes step `step`, counted from 1.
+  Status beforeOptimizer(std::uint64_t step, double lr);
+  Status afterOptimizer(std::uint64_t step, double lr);
+  Status finish(std::uint64_t step, double lr);
+
+  [[nodiscard]] const std::vector<std::uint64_t>& tensors() const { return tensors_; }
+  /// Writes the state in the form of a fragment's (docs/formats.md), with the push-sum weight behind.
+  void save(base::WireWriter& writer) const;
+  void saveMass(base::WireWriter& writer) const;
+  /// False when the bytes are not of this model, which must then be discarded.
+  bool load(base::WireReader& reader);
+  void loadMass(base::WireReader& reader);
+  /// Restores what other ranks have saved, as their mean; the parameters are equal on all ranks. False: they lack it.
+  bool adopt(const OuterState& saved, std::span<const std::string> names);
+
+ private:
+  void read();
+  void write(bool gradients);
+  Model model(std::uint64_t step, double lr);
+
+  const Rule& rule_;
+  Peers& peers_;
+  std::vector<std::span<float>> parameters_;
+  std::vector<std::span<float>> gradients_;
+  std::vector<std::uint64_t> tensors_;
+  std::vector<float> x_;
+  std::vector<float> g_;
+  std::vector<std::vector<float>> state_;
+  double mass_ = 1;
+  bool has_gradients_;
+};
+
+} // namespace goss::sync
+
+#endif // GOSS_LIB_SYNC_WHOLE_MODEL_H_
