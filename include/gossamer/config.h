@@ -49,7 +49,10 @@ struct Config {
   double sim_drop = 0;                      ///< GOSS_SIM_DROP: probability that a simulated frame is lost once.
   std::string log_level = "warn";           ///< GOSS_LOG: off, error, warn, info, debug or trace.
   std::uint16_t bootstrap_port = 0; ///< GOSS_BOOTSTRAP_PORT: where rank 0 is met at MASTER_ADDR; 0: MASTER_PORT.
-  std::string job_id;               ///< GOSS_JOB_ID: tells jobs that share MASTER_ADDR and port apart.
+  /// GOSS_DEVICE: provider of device buffers: a name, none, or "": cuda where this process uses CUDA already.
+  std::string device;
+  std::int64_t device_hold_ms = 600000; ///< GOSS_DEVICE_HOLD_MS: how long a stream waits behind a failed call.
+  std::string job_id;                   ///< GOSS_JOB_ID: tells jobs that share MASTER_ADDR and port apart.
 
   /// One sentence about each environment variable that begins with GOSS_ and is no setting. fromEnvironment() fills it;
   /// a new world logs it.

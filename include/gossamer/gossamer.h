@@ -165,6 +165,8 @@ typedef struct goss_config {
   const char* log_level;           ///< off|error|warn|info|debug|trace, to standard error. [GOSS_LOG, warn]
   const char* job_id;              ///< Tells jobs apart that share MASTER_ADDR and port. [GOSS_JOB_ID]
   const char* tcp_checksum;        ///< Whether TCP finds flipped bits: auto (between hosts)|on|off. [GOSS_TCP_CHECKSUM]
+  const char* device;              ///< Provider of device buffers, such as cuda, or none. [GOSS_DEVICE, if in use]
+  int64_t device_hold_ms;          ///< Longest wait of a stream behind a failed call. [GOSS_DEVICE_HOLD_MS, 600000]
 } goss_config;
 
 /// Flags of goss_options.
@@ -182,7 +184,10 @@ typedef struct goss_options {
   int64_t timeout_ms;    ///< 0: the communicator's; else the deadline from the start of the operation.
   const char* algorithm; ///< NULL: the planner's choice; else a name listed by goss-explain. Must match across ranks.
   double scale;          ///< Factor of GOSS_PREMUL_SUM; may differ per rank.
-  void* stream;          ///< A CUDA stream for device buffers; must be NULL: refused with GOSS_ERR_UNSUPPORTED today.
+  /// NULL: device buffers are ready at the call, and results are when it has completed. Else a CUDA stream
+  /// (docs/devices.md) of the buffers' device: the call is a part of the stream's work, and with request == NULL
+  /// returns at once. CUDA's legacy default stream is (void*)1 here, not NULL.
+  void* stream;
   /// Compression of what travels (docs/compressors.md): a spec such as "int8:block=256+ef". NULL: as it is. Must match
   /// across ranks. For GOSS_FLOAT32, GOSS_FLOAT16 and GOSS_BFLOAT16, and where there is an op GOSS_SUM, GOSS_AVG and
   /// GOSS_PREMUL_SUM. The calls that take no codec refuse it with GOSS_ERR_UNSUPPORTED.
@@ -471,6 +476,9 @@ GOSS_API goss_status goss_group_end(void);
 /// huge pages where allowed; forked children share it. goss_mem_free frees it, and refuses with
 /// GOSS_ERR_INVALID_ARGUMENT while a message out of it is not complete.
 GOSS_API goss_status goss_mem_alloc(goss_comm_t comm, size_t bytes, void** memory);
+/// Allocates memory of the calling thread's current device, which the host must not touch; goss_mem_free frees it.
+/// Local. Errors: GOSS_ERR_UNSUPPORTED without devices; GOSS_ERR_RESOURCE; GOSS_ERR_DEVICE.
+GOSS_API goss_status goss_mem_alloc_device(goss_comm_t comm, size_t bytes, void** memory);
 GOSS_API goss_status goss_mem_free(goss_comm_t comm, void* memory);
 
 // ---- Planning ----

@@ -38,6 +38,19 @@ struct PhaseOf {
   Signature signature;                     ///< Signature of the multi-phase call.
 };
 
+/// Which of a call's buffers lie in device memory.
+struct DeviceBuffers {
+  int device = -1; ///< Ordinal; -1: none does.
+  bool input = false;
+  bool output = false;
+  bool ordered = false;   ///< The call is a part of `stream`'s work; else the buffers are ready.
+  bool grouped = false;   ///< Gates of `stream` follow when the caller's group of calls ends.
+  void* stream = nullptr; ///< The caller's.
+
+  [[nodiscard]] bool any() const { return device >= 0; }
+  friend bool operator==(const DeviceBuffers&, const DeviceBuffers&) = default;
+};
+
 /// The validated call. A buffer that holds only this rank's block (input of all_gather, output of scatter) has that
 /// block at offset 0.
 struct Call {
@@ -60,6 +73,7 @@ struct Call {
   std::uint64_t tensor = 0;                         ///< Names the vector for error feedback and random streams.
   std::shared_ptr<const Neighborhood> neighborhood; ///< Neighbour collectives alone.
   std::shared_ptr<const PhaseOf> phase_of;          ///< Null: the call is not a phase.
+  DeviceBuffers device;
 
   friend bool operator==(const Call&, const Call&) = default;
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "call/call.h"
@@ -26,6 +27,8 @@ struct Uniform {
 bool isPlain(const Common& common, goss_op op) {
   const goss_options* options = common.options;
   if (common.request != nullptr || op == GOSS_PREMUL_SUM || !isUsable(common.comm)) return false;
+  // A cached call is not asked where its buffers lie.
+  if (common.comm->communicator->world().devices().present()) return false;
   if (Group::ofThisThread().open()) return false;
   if (options == nullptr) return true;
   // Without a codec a tensor has no meaning.

@@ -217,6 +217,15 @@ goss_status goss_mem_alloc(goss_comm_t comm, size_t bytes, void** memory) {
   });
 }
 
+goss_status goss_mem_alloc_device(goss_comm_t comm, size_t bytes, void** memory) {
+  return guarded("goss_mem_alloc_device", [&]() -> Status {
+    if (Status status = checkComm("goss_mem_alloc_device", comm, memory); !status.isOk()) return status;
+    auto allocated = comm->communicator->world().allocateOnDevice(bytes);
+    if (allocated.isOk()) *memory = allocated.value();
+    return allocated.status();
+  });
+}
+
 goss_status goss_mem_free(goss_comm_t comm, void* memory) {
   return guarded("goss_mem_free", [&]() -> Status {
     if (Status status = checkComm("goss_mem_free", comm, comm); !status.isOk()) return status;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "capi/structs.h"
+#include "world/world.h"
 
 goss_comm::goss_comm(std::unique_ptr<goss::Communicator> made) : communicator(std::move(made)) {
   for (int rank = 0; rank < communicator->size(); ++rank)
@@ -36,7 +37,33 @@ Status checkComm(const char* function, goss_comm_t comm) {
   return inherited(function, "the communicator");
 }
 
-Result<Options> readOptions(const char* function, const goss_options* given, const goss_request_t* request) {
+void enqueue(StreamOrdered& call) {
+  call.enqueueArrivals();
+  Group& group = Group::ofThisThread();
+  group.open() ? group.addOrdered(&call) : call.enqueueGates();
+}
+
+Status launchOrdered(Communicator& communicator, Operation& operation, goss_request_t* request) {
+  enqueue(*operation.streamOrdered());
+  if (request != nullptr) {
+    *request = toRequest(&operation);
+  } else {
+    communicator.requests().detach(operation);
+  }
+  return Status::ok();
+}
+
+Status refuseDevice(const char* function, const char* name, World& world, const void* buffer) {
+  const Result<MemoryInfo> info = world.devices().classify(buffer);
+  if (!info.isOk()) return info.status();
+  if (info.value().kind != MemoryKind::device) return Status::ok();
+  return Status::error(
+      GOSS_ERR_UNSUPPORTED,
+      fmt::format("{}: {} is device memory, which this call does not take; copy it to the host first", function, name));
+}
+
+Result<Options> readOptions(const char* function, const goss_options* given, const goss_request_t* request,
+                            bool takes_stream) {
   Options result;
   if (given == nullptr) return result;
   const auto read = readStruct<goss_options>(fmt::format("{}: options", function), given, GOSS_OPTIONS_INIT);
@@ -45,10 +72,11 @@ Result<Options> readOptions(const char* function, const goss_options* given, con
   if ((options->flags & ~static_cast<std::uint32_t>(GOSS_PERSISTENT)) != 0) {
     return invalid(fmt::format("{}: unknown bits in options.flags {:#x}", function, options->flags));
   }
-  if (options->stream != nullptr) {
-    return Status::error(
-        GOSS_ERR_UNSUPPORTED,
-        fmt::format("{}: options.stream is set, but this build takes host buffers only; pass NULL", function));
+  if (options->stream != nullptr && !takes_stream) {
+    return Status::error(GOSS_ERR_UNSUPPORTED,
+                         fmt::format("{}: options.stream must be NULL: this call is no part of a stream; synchronize "
+                                     "with the stream first",
+                                     function));
   }
   if (options->timeout_ms < 0) {
     return invalid(
@@ -67,6 +95,7 @@ Result<Options> readOptions(const char* function, const goss_options* given, con
     return invalid(fmt::format("{}: options.return_codec is set without options.codec; set both", function));
   }
   result.tensor = options->tensor;
+  result.stream = options->stream;
   return result;
 }
 
@@ -78,6 +107,8 @@ Group& Group::ofThisThread() {
 Status Group::end() {
   if (depth_ == 0) return invalid("goss_group_end: no group is open in this thread; call goss_group_begin first");
   if (--depth_ > 0) return Status::ok();
+  for (StreamOrdered* call : std::exchange(ordered_, {}))
+    call->enqueueGates();
   Status first = std::exchange(failure_, Status::ok());
   for (Operation* operation : started_) {
     Status status = checkRequest("goss_group_end", toRequest(operation));
@@ -89,6 +120,8 @@ Status Group::end() {
 }
 
 void Group::forget(const Communicator& communicator) {
+  for (StreamOrdered* call : std::exchange(ordered_, {})) // Nothing can be enqueued for them later.
+    call->enqueueGates();
   const auto forgotten = std::erase_if(
       started_, [&](const Operation* operation) { return &Communicator::of(*operation) == &communicator; });
   if (forgotten > 0 && failure_.isOk()) {

@@ -9,6 +9,7 @@
 
 #include "capi/errors.h"
 #include "communicator/communicator.h"
+#include "devices/stream_ordered.h"
 #include "gossamer/gossamer.h"
 
 struct goss_comm {
@@ -46,8 +47,17 @@ struct Options {
   std::string codec;
   std::string return_codec;
   std::uint64_t tensor = 0;
+  void* stream = nullptr;
 };
-Result<Options> readOptions(const char* function, const goss_options* options, const goss_request_t* request);
+/// Enqueues a call that has started on its caller's stream; in an open group the end of the group enqueues its gates.
+void enqueue(StreamOrdered& call);
+/// The same for an operation that has just started; hands its request out, or lets it end by itself.
+Status launchOrdered(Communicator& communicator, Operation& operation, goss_request_t* request);
+/// The error of calls that take no device memory, where `buffer`, which `name` names, is that.
+Status refuseDevice(const char* function, const char* name, World& world, const void* buffer);
+/// `takes_stream`: else a stream in the options is refused.
+Result<Options> readOptions(const char* function, const goss_options* options, const goss_request_t* request,
+                            bool takes_stream = false);
 
 /// The started calls of this thread's open group, for which goss_group_end waits.
 class Group {
@@ -56,6 +66,8 @@ class Group {
   [[nodiscard]] bool open() const { return depth_ > 0; }
   void begin() { ++depth_; }
   void add(Operation* operation) { started_.push_back(operation); }
+  /// A call in its caller's stream: end() enqueues its gates.
+  void addOrdered(StreamOrdered* call) { ordered_.push_back(call); }
   Status end();
   /// The communicator is about to be destroyed, and its operations with it: end() reports them as aborted.
   void forget(const Communicator& communicator);
@@ -64,6 +76,7 @@ class Group {
   int depth_ = 0;
   Status failure_; ///< The first failure among forgotten operations.
   std::vector<Operation*> started_;
+  std::vector<StreamOrdered*> ordered_;
 };
 
 } // namespace goss::capi

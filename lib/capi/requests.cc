@@ -6,6 +6,7 @@
 
 #include "capi/handles.h"
 #include "communicator/wait.h"
+#include "world/world.h"
 
 namespace goss::capi {
 
@@ -20,6 +21,7 @@ struct MessageArguments {
   goss_comm_t comm;
   const goss_options* options;
   goss_request_t* request;
+  bool takes_stream = true;
 };
 
 /// Whether checkMessage() would find no error, at the price of a few comparisons.
@@ -52,8 +54,52 @@ Status checkMessage(const MessageArguments& arguments, const MessageCall& call) 
   return Status::ok();
 }
 
+/// As launchGood(), for memory of a device.
+Status launchOnDevice(Communicator& communicator, const MessageCall& call, const MessageDevice& device,
+                      goss_request_t* request, bool persistent) {
+  const Result<Operation*> started = communicator.messages().startOnDevice(call, device, persistent);
+  if (!started.isOk()) return started.status();
+  if (device.stream != nullptr && !persistent) return launchOrdered(communicator, *started.value(), request);
+  if (request != nullptr) {
+    *request = toRequest(started.value());
+  } else if (Group::ofThisThread().open()) {
+    Group::ofThisThread().add(started.value());
+  } else {
+    return communicator.requests().finish(*started.value(), nullptr);
+  }
+  return Status::ok();
+}
+
+/// The device of a message's buffer; ordinal -1: it is host memory, and there is no stream.
+Result<MessageDevice> deviceOf(const char* function, Communicator& communicator, const MessageCall& call,
+                               void* stream) {
+  Devices& devices = communicator.world().devices();
+  const auto refuse = [&](const char* why) {
+    return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("{}: {}", function, why));
+  };
+  if (!devices.present()) {
+    if (stream == nullptr) return MessageDevice{-1, nullptr};
+    return refuse("options.stream is set, but this rank uses no devices; set GOSS_DEVICE=cuda, or pass NULL");
+  }
+  const Result<MemoryInfo> info = devices.classify(call.buffer);
+  if (!info.isOk()) return info.status();
+  if (stream != nullptr) communicator.world().driveUnattended();
+  if (info.value().kind == MemoryKind::device) return MessageDevice{info.value().device, stream};
+  if (stream == nullptr) return MessageDevice{-1, nullptr};
+  if (call.count > 0) return refuse("options.stream is set, but the buffer is host memory; pass NULL for it");
+  const Result<Device*> current = devices.current(); // A message without elements has its place in the stream, too.
+  if (!current.isOk()) return current.status();
+  return MessageDevice{current.value()->ordinal(), stream};
+}
+
 /// Starts a call for which isGood() holds. `request` null: blocking, unless a group is open.
-Status launchGood(Communicator& communicator, const MessageCall& call, goss_request_t* request, bool persistent) {
+Status launchGood(Communicator& communicator, const MessageCall& call, goss_request_t* request, bool persistent,
+                  void* stream = nullptr) {
+  if (communicator.world().devices().present() || stream != nullptr) {
+    const auto device = deviceOf(call.sends ? "goss_send" : "goss_recv", communicator, call, stream);
+    if (!device.isOk()) return device.status();
+    if (device.value().ordinal >= 0) return launchOnDevice(communicator, call, device.value(), request, persistent);
+  }
   if (request == nullptr && !Group::ofThisThread().open()) return communicator.messages().run(call, nullptr);
   Status error;
   Operation* started = communicator.messages().start(call, persistent, error);
@@ -69,8 +115,10 @@ Status launchGood(Communicator& communicator, const MessageCall& call, goss_requ
 /// `call` gets the timeout from the options.
 Status launchMessage(const MessageArguments& arguments, MessageCall& call) {
   bool persistent = false;
+  void* stream = nullptr;
   if (arguments.options != nullptr) {
-    Result<Options> options = readOptions(arguments.function, arguments.options, arguments.request);
+    Result<Options> options =
+        readOptions(arguments.function, arguments.options, arguments.request, arguments.takes_stream);
     if (!options.isOk()) return options.status();
     if (!options.value().codec.empty()) {
       return Status::error(
@@ -79,9 +127,10 @@ Status launchMessage(const MessageArguments& arguments, MessageCall& call) {
     }
     call.timeout_ms = options.value().timeout_ms;
     persistent = options.value().persistent;
+    stream = options.value().stream;
   }
   if (Status status = checkMessage(arguments, call); !status.isOk()) return status;
-  return launchGood(*arguments.comm->communicator, call, arguments.request, persistent);
+  return launchGood(*arguments.comm->communicator, call, arguments.request, persistent, stream);
 }
 
 Status waitRequest(const char* function, goss_request_t* request, goss_message* message) {
@@ -139,9 +188,9 @@ goss_status goss_sendrecv(goss_comm_t comm, const void* send, size_t send_count,
     goss_request_t receiving = nullptr;
     MessageCall out{true, const_cast<void*>(send), send_count, dtype, dest, tag, 0};
     MessageCall in{false, recv, recv_count, dtype, source, tag, 0};
-    if (Status s = checkMessage({"goss_sendrecv", comm, options, &sending}, out); !s.isOk()) return s;
-    if (Status s = launchMessage({"goss_sendrecv", comm, options, &receiving}, in); !s.isOk()) return s;
-    const Status started = launchMessage({"goss_sendrecv", comm, options, &sending}, out);
+    if (Status s = checkMessage({"goss_sendrecv", comm, options, &sending, false}, out); !s.isOk()) return s;
+    if (Status s = launchMessage({"goss_sendrecv", comm, options, &receiving, false}, in); !s.isOk()) return s;
+    const Status started = launchMessage({"goss_sendrecv", comm, options, &sending, false}, out);
     const Status sent = started.isOk() ? waitRequest("goss_sendrecv", &sending, nullptr) : started;
     const Status received = waitRequest("goss_sendrecv", &receiving, message);
     return sent.isOk() ? received : sent;
@@ -210,7 +259,10 @@ goss_status goss_start(goss_request_t request) {
   return guarded("goss_start", [&]() -> Status {
     if (request == nullptr) return invalid("goss_start: the request is NULL");
     if (Status status = checkRequest("goss_start", request); !status.isOk()) return status;
-    return goss::Communicator::of(*toOperation(request)).requests().restart(*toOperation(request));
+    goss::Operation& operation = *toOperation(request);
+    Status status = goss::Communicator::of(operation).requests().restart(operation);
+    if (status.isOk() && operation.streamOrdered() != nullptr) enqueue(*operation.streamOrdered());
+    return status;
   });
 }
 

@@ -11,6 +11,7 @@
 struct goss_sync {
   goss::platform::ProcessMark made_in;
   std::unique_ptr<goss::sync::Synchronizer> synchronizer;
+  std::weak_ptr<goss::World> world;
 };
 
 namespace goss::capi {
@@ -80,7 +81,7 @@ goss_status goss_sync_create(goss_comm_t comm, const char* spec, goss_sync_t* sy
     };
     Result<std::unique_ptr<Synchronizer>> made = Synchronizer::create(comm, spec, codec);
     if (!made.isOk()) return made.status();
-    *sync = new goss_sync{{}, made.take()};
+    *sync = new goss_sync{{}, made.take(), comm->communicator->world().shared_from_this()};
     return Status::ok();
   });
 }
@@ -89,6 +90,12 @@ goss_status goss_sync_register(goss_sync_t sync, const goss_sync_tensor* tensor,
   return onSync("goss_sync_register", sync, [&](Synchronizer& s) -> Status {
     Result<goss::sync::Tensor> read = readTensor(tensor);
     if (!read.isOk()) return read.status();
+    const std::shared_ptr<goss::World> world = sync->world.lock();
+    for (const float* buffer : {read.value().parameter.data(), read.value().gradient.data()}) {
+      if (world == nullptr) break;
+      if (Status status = refuseDevice("goss_sync_register", tensor->name, *world, buffer); !status.isOk())
+        return status;
+    }
     const Result<std::int32_t> added = s.add(read.take());
     if (added.isOk() && index != nullptr) *index = added.value();
     return added.status();

@@ -38,7 +38,7 @@ Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, 
 }
 
 OperationEnvironment Communicator::environment() {
-  return {group_, context_, default_timeout_ms_, engine_, mesh_, operations_};
+  return {group_, context_, default_timeout_ms_, engine_, mesh_, operations_, world_->devices()};
 }
 
 Planner Communicator::makePlanner() const {
@@ -54,6 +54,7 @@ Communicator::~Communicator() {
   propagator_.fail(Status::error(GOSS_ERR_ABORTED, "the communicator was destroyed while the operation was pending",
                                  ErrorScope::communicator),
                    Origin::destroyed);
+  world_->devices().releaseOnLoop(context_);
   operations_.blockedCalls().close(lock);
   operations_.freeHandedOut();
   world_->unregisterOnLoop(context_, shrink_.agreement().goesOn());
@@ -69,6 +70,7 @@ void Communicator::abort(const std::string& reason) {
   propagator_.fail(Status::error(GOSS_ERR_ABORTED, fmt::format("rank {} aborted the communicator: {}", rank(), reason),
                                  ErrorScope::communicator, group_.worldRank(rank())),
                    Origin::here);
+  world_->devices().releaseOnLoop(context_);
   engine().notify(lock);
 }
 

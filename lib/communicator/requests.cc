@@ -3,6 +3,8 @@
 #include <cassert>
 #include <utility>
 
+#include "devices/stream_ordered.h"
+
 namespace goss {
 
 Status Requests::restart(Operation& operation) {
@@ -17,6 +19,18 @@ Status Requests::restart(Operation& operation) {
                          "goss_start: the request was started and not waited for since; wait for it first");
   }
   return operations_.launchOnLoop(operation);
+}
+
+void Requests::detach(Operation& operation) {
+  auto lock = operations_.engine().enter();
+  operations_.unsignal(operation);
+  // Those that are over serve later calls. The others wait in their streams.
+  std::erase_if(detached_, [&](Operation* one) GOSS_ON_LOOP {
+    const bool over = one->state() == Operation::State::complete && !one->streamOrdered()->isEnqueuing();
+    if (over) releaseOnLoop(*one);
+    return over;
+  });
+  detached_.push_back(&operation);
 }
 
 Status Requests::finish(Operation& operation, goss_message* message) {

@@ -3,6 +3,7 @@
 #define GOSS_LIB_COMMUNICATOR_REQUESTS_H_
 
 #include <span>
+#include <vector>
 
 #include "engine/operation_table.h"
 #include "gossamer/gossamer.h"
@@ -23,6 +24,8 @@ class Requests {
 
   /// Starts an inactive persistent operation.
   Status restart(Operation& operation);
+  /// Takes over an operation that is a part of its caller's stream, for which nobody will wait.
+  void detach(Operation& operation);
   /// Blocks until the operation is complete and returns its status; `message` (may be null) is written on success. Ends
   /// the operation's life unless it is persistent.
   Status finish(Operation& operation, goss_message* message);
@@ -46,6 +49,7 @@ class Requests {
   OperationTable& operations_;
   Messenger& messages_;
   CollectiveRunner& collectives_;
+  std::vector<Operation*> detached_ GOSS_GUARDED;
 };
 
 } // namespace goss

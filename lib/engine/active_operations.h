@@ -2,6 +2,7 @@
 #ifndef GOSS_LIB_ENGINE_ACTIVE_OPERATIONS_H_
 #define GOSS_LIB_ENGINE_ACTIVE_OPERATIONS_H_
 
+#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -38,6 +39,10 @@ class ActiveOperations {
   /// The operation's pollOnLoop() will be called in each turn of the loop and before it sleeps, until it completes.
   void keepPolling(Operation& operation) GOSS_ON_LOOP;
   [[nodiscard]] bool hasPolled() const GOSS_ON_LOOP { return !polled_.empty(); }
+  /// Whether one of these waits for a device.
+  [[nodiscard]] bool waitsForDevice() const GOSS_ON_LOOP {
+    return std::any_of(polled_.begin(), polled_.end(), [](const Operation* one) { return one->waitsForDevice(); });
+  }
   /// Polls each of these. Returns whether there was something.
   bool poll() GOSS_ON_LOOP;
 

@@ -19,6 +19,8 @@ using Clock = std::chrono::steady_clock;
 
 /// While messages come and go the progress thread checks in this interval whether other threads drive.
 constexpr std::chrono::milliseconds kNap(1);
+/// How long a thread sleeps before it looks again whether a device is done.
+constexpr timespec kDeviceNap{0, 50'000};
 constexpr int kTurnsBetweenClockReads = 64;
 constexpr int kYieldsBetweenClockReads = 8;
 /// The scheduler may wake a thread onto the processor of the rank that it waits for. Unless it yields to that rank,
@@ -217,10 +219,12 @@ void Engine::sleep(Lock& lock, int longest_ms) {
   if (mesh_ != nullptr) mesh_->appendPollFds(fds);
   // A peer may have written its board between the two checks: gossamer/board.h.
   const int grace_ms = static_cast<int>(kBoardGrace.count());
-  const bool brief = polls && (timeout_ms < 0 || timeout_ms > grace_ms);
+  const bool naps = active_.waitsForDevice();
+  const bool brief = polls && !naps && (timeout_ms < 0 || timeout_ms > grace_ms);
   sleeping_ = true;
   lock.unlock();
-  const int found = ::poll(fds.data(), fds.size(), brief ? grace_ms : timeout_ms);
+  const int found = naps ? ::ppoll(fds.data(), fds.size(), &kDeviceNap, nullptr)
+                         : ::poll(fds.data(), fds.size(), brief ? grace_ms : timeout_ms);
   lock.lock();
   if (brief && found == 0 && sleeping_ && !active_.poll() && !active_.hasDirty()) {
     lock.unlock();

@@ -15,6 +15,7 @@
 namespace goss {
 
 class History;
+class StreamOrdered;
 
 /// States, all transitions under the engine's lock:
 ///   inactive --start--> active --complete--> complete --wait (persistent)--> inactive
@@ -40,6 +41,8 @@ class Operation {
   /// Polls for events that no transport reports, for operations that asked the engine for it. Returns whether there was
   /// one.
   virtual bool pollOnLoop() GOSS_ON_LOOP { return false; }
+  /// Whether an operation that is polled waits for a device: no descriptor tells when that is done.
+  [[nodiscard]] virtual bool waitsForDevice() const { return false; }
   /// Completes the operation if everything that it waits for has arrived, without a turn of the loop. Called before
   /// another rank's abort ends it, because that rank may have completed the operation.
   virtual void lookOnceMoreOnLoop() GOSS_ON_LOOP {}
@@ -69,6 +72,8 @@ class Operation {
   [[nodiscard]] virtual std::uint64_t encodingsLeft(bool of_sum) const { return static_cast<void>(of_sum), 0; }
   /// Whether it is a MultiPhaseOperation.
   [[nodiscard]] virtual bool isPhased() const { return false; }
+  /// What the starting thread has to enqueue, of a call that is a part of its caller's stream; null: nothing.
+  [[nodiscard]] virtual StreamOrdered* streamOrdered() { return nullptr; }
   /// Whether a failure leaves the communicator usable.
   [[nodiscard]] bool failsAlone() const { return fails_alone_; }
 

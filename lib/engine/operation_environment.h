@@ -11,6 +11,8 @@
 
 namespace goss {
 
+class Devices;
+
 /// What it refers to must outlive it.
 struct OperationEnvironment {
   const Group& group;
@@ -19,6 +21,7 @@ struct OperationEnvironment {
   Engine& engine;
   Mesh& mesh;
   OperationTable& operations;
+  Devices& devices; ///< The world's.
 };
 
 } // namespace goss

@@ -142,6 +142,7 @@ Result<int> OperationTable::eventFd() {
 }
 
 void OperationTable::unsignal(Operation& operation) {
+  if (!operation.signalled_) return;
   operation.signalled_ = false;
   if (operation.state() == Operation::State::complete) signal_->remove();
 }

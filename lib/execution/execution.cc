@@ -28,6 +28,9 @@ std::vector<std::vector<std::uint32_t>> dependentsOf(const Schedule& schedule) {
 /// From this size on a vector, its result and the peer's do not stay in a processor's last-level cache.
 constexpr std::uint64_t kStreamedPayloadBytes = 8u << 20;
 
+/// Of calls with device buffers so many fragments more are in flight, on their way from the device or back.
+constexpr std::uint32_t kFragmentsUnderWay = 2;
+
 /// Ranks that planned differently (another algorithm or fragment count) must notice it instead of exchanging nonsense.
 std::uint32_t planHash(const Plan& plan, const Call& call) {
   const std::uint64_t codecs = call.codecs != nullptr ? call.codecs->hash ^ call.tensor : 0;
@@ -54,10 +57,12 @@ Execution::Execution(const RunEnvironment& environment, std::shared_ptr<const Pl
 }
 
 void Execution::makeRuns() {
-  if (!runs_.empty()) return;
-  dependents_ = dependentsOf(*plan_->schedule);
-  const std::uint32_t window = std::min(plan_->fragments, std::max(1u, plan_->window));
-  for (std::uint32_t i = 0; i < window; ++i)
+  std::uint32_t window = std::max(1u, plan_->window);
+  if (call_.device.any()) window += kFragmentsUnderWay;
+  // A gate in one call of a group must not keep back what another needs.
+  lanes_ = call_.device.grouped ? plan_->fragments : std::min(plan_->fragments, window);
+  if (dependents_.empty()) dependents_ = dependentsOf(*plan_->schedule);
+  while (runs_.size() < lanes_)
     runs_.push_back(std::make_unique<Run>(*this, environment_, *context_));
 }
 
@@ -90,17 +95,19 @@ void Execution::bind(const Call& call, std::uint64_t binding) {
   envelope_ = signature_.encode();
   const BoardChannel* channel = environment_.boards;
   // Phases begin when the ones before have ended: on the board they would have no place that all ranks agree on.
-  on_board_ = plan_->on_board && channel != nullptr && call.phase_of == nullptr && channel->fits(call);
+  on_board_ =
+      plan_->on_board && channel != nullptr && call.phase_of == nullptr && !call.device.any() && channel->fits(call);
   context_->binding = binding_ = binding;
   if (on_board_) {
     channel->bind(work_, call);
     return;
   }
   makeRuns();
-  needs_staging_ = call.staged_input || (schedule::reduces(call.collective) && call.op == GOSS_PREMUL_SUM);
+  const bool scales = schedule::reduces(call.collective) && call.op == GOSS_PREMUL_SUM;
+  needs_staging_ = !call.device.input && (call.staged_input || scales); // Device buffers are staged as they arrive.
   if (needs_staging_) staged_.resize(call.inputSpanElems(environment_.group.rank()) * call.shape.element_bytes);
   context_->input = needs_staging_ ? staged_.data() : static_cast<const std::byte*>(call.input);
-  context_->streams = payload_bytes >= kStreamedPayloadBytes;
+  context_->streams = payload_bytes >= kStreamedPayloadBytes && !call.device.any();
   context_->output = static_cast<std::byte*>(call.output);
 }
 
@@ -179,9 +186,11 @@ std::string Execution::describe() const {
 
 bool Execution::pollOnLoop() {
   if (!on_board_) {
-    const auto has_work = [](const std::unique_ptr<Run>& run)
-                              GOSS_ON_LOOP { return run->active() && run->mayDoCodecWork(); };
-    if (std::none_of(runs_.begin(), runs_.end(), has_work)) return false;
+    const auto has_work = [](const std::unique_ptr<Run>& run) GOSS_ON_LOOP {
+      return run->active() && (run->mayDoCodecWork() || run->deviceWait() == Run::DeviceWait::over);
+    };
+    const bool ends = fragments_left_ == 0; // And the caller's stream has not passed the call.
+    if (!ends && std::none_of(runs_.begin(), runs_.end(), has_work)) return false;
     advanceOnLoop();
     return true;
   }
@@ -230,8 +239,15 @@ void Execution::startOnLoop() {
   for (const bool of_sum : {false, true})
     context_->outcome.encodings_left[of_sum] =
         keptTensor() == 0 ? 0 : plan_->fragments * runs_.front()->keptEncodings(of_sum);
-  for (const auto& run : runs_)
-    run->begin(next_fragment_++, sequence);
+  if (Status status = openStages(); !status.isOk()) {
+    context_->outcome.failure = ofDevice(status, environment_.group, signature_);
+    return failOnLoop();
+  }
+  fragment_of_run_.resize(lanes_);
+  for (; next_fragment_ < lanes_; ++next_fragment_) {
+    fragment_of_run_[next_fragment_] = next_fragment_;
+    runs_[next_fragment_]->begin(next_fragment_, sequence, stageOf(next_fragment_));
+  }
   advanceOnLoop();
 }
 
@@ -244,19 +260,22 @@ void Execution::failOnLoop() {
 void Execution::advanceOnLoop() {
   if (on_board_) return advanceOnBoardOnLoop();
   Status& failure = context_->outcome.failure;
-  for (const auto& run : runs_) {
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    const auto& run = runs_[i];
     while (failure.isOk() && run->active()) {
       failure = run->advance();
       if (!failure.isOk() || run->active()) break;
       --fragments_left_;
-      if (next_fragment_ < plan_->fragments) run->begin(next_fragment_++, sequence);
+      const std::uint32_t next = stages_.empty() ? next_fragment_++ : fragment_of_run_[i] += lanes_;
+      if (next < plan_->fragments) run->begin(next, sequence, stageOf(next));
     }
-    if (failure.isOk() && run->active() && run->hasCodecWork()) environment_.engine.active().keepPolling(*this);
+    if (failure.isOk() && run->active() && (run->hasCodecWork() || run->deviceWait() != Run::DeviceWait::none))
+      environment_.engine.active().keepPolling(*this);
   }
   if (!failure.isOk()) {
     failOnLoop();
   } else if (fragments_left_ == 0) {
-    environment_.operations.completeOnLoop(*this, Status::ok());
+    completeWhenLeftOnLoop();
   }
 }
 
@@ -264,6 +283,108 @@ void Execution::withdrawOnLoop() {
   leaveBoardOnLoop();
   for (const auto& run : runs_)
     run->withdraw();
+  for (const auto& stage : stages_)
+    stage->withdraw();
+  if (gate_ != nullptr) environment_.devices.holdOnLoop(gate_, environment_.context);
+}
+
+// ---- Device buffers ------------------------------------------------------------------------------------------------
+
+StreamGate::CopiesOf Execution::copiesOf() const {
+  return [this](std::uint32_t fragment, std::byte* slot, FragmentCopies& copies) {
+    const schedule::Layout layout(*plan_->schedule, call_.shape, fragment, plan_->fragments);
+    StagedSlots slots;
+    slots.lay(*plan_->schedule, layout, call_);
+    slots.copies(slot, copies);
+  };
+}
+
+Status Execution::openGate(DeviceStation& station) {
+  Result<std::unique_ptr<DeviceQueue>> queue = station.device.queue(call_.device.stream);
+  if (!queue.isOk()) return queue.status();
+  if (Status status = queue.value()->check(); !status.isOk()) return status;
+  std::size_t bytes = 0;
+  StagedSlots slots;
+  for (std::uint32_t fragment = 0; fragment < plan_->fragments; ++fragment) {
+    slots.lay(*plan_->schedule, {*plan_->schedule, call_.shape, fragment, plan_->fragments}, call_);
+    bytes = std::max(bytes, slots.bytes());
+  }
+  auto made = StreamGate::make(station.device, station.pinned, queue.take(), plan_->fragments, lanes_, bytes);
+  if (made.isOk()) gate_ = made.take();
+  return made.status();
+}
+
+Status Execution::openStages() {
+  if (!call_.device.any()) {
+    stages_.clear();
+  } else {
+    const Result<DeviceStation*> station = environment_.devices.station(call_.device.device);
+    if (!station.isOk()) return station.status();
+    if (call_.device.ordered) {
+      if (Status status = openGate(*station.value()); !status.isOk()) return status;
+      stages_.clear();
+    }
+    while (stages_.size() < lanes_) {
+      if (call_.device.ordered) {
+        stages_.push_back(std::make_unique<GatedStage>(gate_, static_cast<std::uint32_t>(stages_.size())));
+        continue;
+      }
+      Result<std::unique_ptr<Stage>> stage = WaitedStage::make(*station.value());
+      if (!stage.isOk()) return stage.status();
+      stages_.push_back(stage.take());
+    }
+  }
+  return Status::ok();
+}
+
+/// A call in its caller's stream ends when that has passed it.
+void Execution::completeWhenLeftOnLoop() {
+  if (gate_ != nullptr) {
+    const Result<bool> left = gate_->hasLeft();
+    if (!left.isOk()) {
+      context_->outcome.failure = ofDevice(left.status(), environment_.group, signature_);
+      return failOnLoop();
+    }
+    if (!left.value()) return environment_.engine.active().keepPolling(*this);
+  }
+  closeStages();
+  environment_.operations.completeOnLoop(*this, Status::ok());
+}
+
+void Execution::closeStages() {
+  for (const auto& stage : stages_)
+    stage->release();
+  if (gate_ == nullptr) return;
+  stages_.clear();
+  gate_.reset();
+}
+
+bool Execution::waitsForDevice() const {
+  if (stages_.empty()) return false;
+  return fragments_left_ == 0 || std::any_of(runs_.begin(), runs_.end(), [](const std::unique_ptr<Run>& run) {
+           return run->deviceWait() != Run::DeviceWait::none;
+         });
+}
+
+void Execution::endEnqueuing(const Status& status) {
+  const std::shared_ptr<StreamGate> gate = gate_;
+  if (status.isOk()) return gate->setEnqueued();
+  auto lock = environment_.engine.enter();
+  if (state() == State::active) {
+    context_->outcome.failure = ofDevice(status, environment_.group, signature_);
+    failOnLoop();
+  }
+  gate->setEnqueued();
+}
+
+void Execution::enqueueArrivals() {
+  if (!isEnqueuing()) return;
+  if (Status status = gate_->enqueueArrivals(copiesOf()); !status.isOk()) endEnqueuing(status);
+}
+
+void Execution::enqueueGates() {
+  if (!isEnqueuing()) return;
+  endEnqueuing(gate_->enqueueGates(copiesOf()));
 }
 
 std::vector<int> Execution::waitingForRanks() const {

@@ -7,6 +7,8 @@
 
 #include "boards/board_channel.h"
 #include "call/call.h"
+#include "devices/devices.h"
+#include "devices/stream_ordered.h"
 #include "engine/operation.h"
 #include "execution/codec_work.h"
 #include "execution/run_environment.h"
@@ -16,6 +18,7 @@
 namespace goss {
 
 class Run;
+class Stage;
 struct RunContext;
 
 /// One collective operation. Reusable: a persistent request, or ExecutionPool, binds and starts the same object again
@@ -26,7 +29,7 @@ struct RunContext;
 ///
 /// Pipelining: the plan cuts the buffers into fragments that run the same schedule; at most `window` are in flight,
 /// each with scratch of its own.
-class Execution final : public Operation {
+class Execution final : public Operation, public StreamOrdered {
  public:
   /// The environment outlives it.
   Execution(const RunEnvironment& environment, std::shared_ptr<const Plan> plan);
@@ -50,6 +53,11 @@ class Execution final : public Operation {
   /// follow, which goes on where this left off.
   [[nodiscard]] bool tryRunOnLoop(int looks) GOSS_ON_LOOP;
 
+  [[nodiscard]] StreamOrdered* streamOrdered() override { return call_.device.ordered ? this : nullptr; }
+  void enqueueArrivals() override;
+  void enqueueGates() override;
+  [[nodiscard]] bool isEnqueuing() const override { return gate_ != nullptr && !gate_->isEnqueued(); }
+  [[nodiscard]] bool waitsForDevice() const override;
   [[nodiscard]] Status mayStartOnLoop() const GOSS_ON_LOOP override;
   [[nodiscard]] std::uint64_t keptTensor() const override;
   void startOnLoop() GOSS_ON_LOOP override;
@@ -63,6 +71,15 @@ class Execution final : public Operation {
 
  private:
   void makeRuns();
+  Status openStages() GOSS_ON_LOOP;
+  [[nodiscard]] Stage* stageOf(std::uint32_t fragment) const {
+    return stages_.empty() ? nullptr : stages_[fragment % lanes_].get();
+  }
+  void closeStages();
+  void completeWhenLeftOnLoop() GOSS_ON_LOOP;
+  [[nodiscard]] StreamGate::CopiesOf copiesOf() const;
+  Status openGate(DeviceStation& station);
+  void endEnqueuing(const Status& status);
   void stageInput();
   void failOnLoop() GOSS_ON_LOOP;
   void advanceOnBoardOnLoop() GOSS_ON_LOOP;
@@ -86,6 +103,11 @@ class Execution final : public Operation {
   std::vector<std::byte> staged_;
   CodecWork codec_;                        ///< Of compressed calls.
   std::vector<std::unique_ptr<Run>> runs_; ///< Empty while it has run on the board alone.
+  std::uint32_t lanes_ = 0;                ///< Runs of this call: fragments in flight.
+  /// By run, for device buffers: fragment f goes through stage f % lanes_.
+  std::vector<std::unique_ptr<Stage>> stages_;
+  std::shared_ptr<StreamGate> gate_;           ///< Of a call that is a part of its caller's stream, while it is active.
+  std::vector<std::uint32_t> fragment_of_run_; ///< By run, for device buffers: its fragment.
   std::uint32_t next_fragment_ = 0;
   std::uint32_t fragments_left_ = 0;
 };

@@ -230,6 +230,9 @@ Run::Place Run::placeOf(Slot slot) const {
   const schedule::Extent extent = layout_->extentOf(slot);
   const std::size_t at = extent.offset_elems * context_.call->shape.element_bytes;
   const std::size_t bytes = extent.count_elems * context_.call->shape.element_bytes;
+  const bool callers = slot.space == Space::input || slot.space == Space::output;
+  if (callers && stage_ != nullptr && staged_.has(slot))
+    return {staged_memory_ + staged_.at(slot), extent.count_elems, bytes};
   switch (slot.space) {
     case Space::input:
       // Only read, but iovec has no const.
@@ -289,7 +292,6 @@ void Run::resolveScratch() {
 
 void Run::resolve() {
   const Schedule& schedule = *context_.schedule;
-  layout_.emplace(schedule, context_.call->shape, fragment_, context_.fragments);
   resolveScratch();
   for (std::size_t i = 0; i < schedule.slots.size(); ++i)
     places_[i] = placeOf(schedule.slots[i]);
@@ -316,10 +318,15 @@ void Run::resolve() {
   resolved_fragment_ = fragment_;
 }
 
-void Run::begin(std::uint32_t fragment, std::uint64_t sequence) {
+void Run::begin(std::uint32_t fragment, std::uint64_t sequence, Stage* stage) {
+  stage_ = stage;
   fragment_ = fragment;
   sequence_ = sequence;
-  if (resolved_binding_ != context_.binding || resolved_fragment_ != fragment) resolve();
+  active_ = true;
+  phase_ = Phase::running;
+  const bool moved = resolved_binding_ != context_.binding || resolved_fragment_ != fragment;
+  if (moved) layout_.emplace(*context_.schedule, context_.call->shape, fragment_, context_.fragments);
+  if (stage_ == nullptr ? moved : resolveStage(moved)) resolve();
   const Schedule& schedule = *context_.schedule;
   const Envelope& envelope = *context_.envelope;
   ready_.clear();
@@ -327,7 +334,6 @@ void Run::begin(std::uint32_t fragment, std::uint64_t sequence) {
   codec_ready_.clear();
   codec_head_ = 0;
   steps_left_ = schedule.steps.size();
-  active_ = true;
   for (std::uint32_t i = 0; i < schedule.steps.size(); ++i) {
     const Step& step = schedule.steps[i];
     const Tag tag = collectiveTag(environment_.context, sequence, fragment, step.ordinal);
@@ -350,7 +356,53 @@ void Run::begin(std::uint32_t fragment, std::uint64_t sequence) {
   }
 }
 
+/// Gets the fragment's memory and lets its data come. Returns whether slots have other addresses than before.
+bool Run::resolveStage(bool moved) {
+  if (moved) staged_.lay(*context_.schedule, *layout_, *context_.call);
+  phase_ = Phase::arriving;
+  const Result<std::byte*> memory = stage_->memory(staged_.bytes());
+  Status status = memory.status();
+  if (status.isOk()) {
+    moved = moved || memory.value() != staged_memory_;
+    staged_memory_ = memory.value();
+    status = stage_->bringIn(fragment_, staged_);
+  }
+  if (!status.isOk() && context_.outcome.failure.isOk())
+    context_.outcome.failure = ofDevice(status, environment_.group, *context_.signature);
+  return moved;
+}
+
+Run::DeviceWait Run::deviceWait() const {
+  if (!active_ || phase_ == Phase::running) return DeviceWait::none;
+  const Result<bool> done = phase_ == Phase::arriving ? stage_->hasArrived() : stage_->hasLeft();
+  return !done.isOk() || done.value() ? DeviceWait::over : DeviceWait::pending;
+}
+
+/// On the way to the host, and, when the steps are done, on the way back.
+Status Run::advanceOnDevice() {
+  Status status;
+  if (phase_ == Phase::running) {
+    phase_ = Phase::leaving;
+    status = stage_->bringOut();
+  }
+  const Result<bool> done = phase_ == Phase::arriving ? stage_->hasArrived() : stage_->hasLeft();
+  if (status.isOk()) status = done.status();
+  if (!status.isOk()) return ofDevice(status, environment_.group, *context_.signature);
+  if (!done.value()) return Status::ok();
+  if (phase_ == Phase::leaving) {
+    active_ = false;
+    return Status::ok();
+  }
+  const Call& call = *context_.call;
+  if (schedule::reduces(call.collective) && call.op == GOSS_PREMUL_SUM) staged_.scaleInput(staged_memory_, call);
+  phase_ = Phase::running;
+  return Status::ok();
+}
+
 Status Run::advance() {
+  if (phase_ != Phase::running) {
+    if (Status status = advanceOnDevice(); !status.isOk() || phase_ != Phase::running) return status;
+  }
   const auto runReady = [this]() GOSS_ON_LOOP -> Status {
     while (ready_head_ < ready_.size()) {
       if (Status status = runStep(ready_[ready_head_++]); !status.isOk()) return status;
@@ -365,7 +417,9 @@ Status Run::advance() {
     if (keepsFeedback(step)) countEncoding(step.finishes);
     if (Status status = runReady(); !status.isOk()) return status;
   }
-  if (steps_left_ == 0) active_ = false;
+  if (steps_left_ > 0) return Status::ok();
+  if (stage_ != nullptr) return advanceOnDevice();
+  active_ = false;
   return Status::ok();
 }
 

@@ -10,6 +10,7 @@
 #include "engine/operation.h"
 #include "execution/codec_work.h"
 #include "execution/run_environment.h"
+#include "execution/staging.h"
 #include "platform/thread_safety.h"
 #include "schedule/layout.h"
 
@@ -52,18 +53,22 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  void begin(std::uint32_t fragment, std::uint64_t sequence) GOSS_ON_LOOP;
+  /// Device buffers of the fragment go through `stage`, which outlives that; null: there are none.
+  void begin(std::uint32_t fragment, std::uint64_t sequence, Stage* stage) GOSS_ON_LOOP;
   /// Runs ready steps until none is left, but at most one that encodes or decodes, so that the transports get a turn in
   /// between. Returns an error when a step cannot be posted or a payload is malformed.
   Status advance() GOSS_ON_LOOP;
   /// Whether there is a step to encode or decode that may run.
-  [[nodiscard]] bool hasCodecWork() const { return codec_head_ < codec_ready_.size(); }
+  [[nodiscard]] bool hasCodecWork() const { return phase_ == Phase::running && codec_head_ < codec_ready_.size(); }
   /// Whether that step may run now.
   [[nodiscard]] bool mayDoCodecWork() const GOSS_ON_LOOP;
   /// Number of steps that encode with error feedback.
   [[nodiscard]] std::uint32_t keptEncodings(bool of_sum) const;
-  /// True from begin() until advance() has run the last step.
+  /// True from begin() until advance() has run the last step, and device buffers hold the results.
   [[nodiscard]] bool active() const { return active_; }
+  /// Whether the fragment is under way from the device or back.
+  enum class DeviceWait : std::uint8_t { none, pending, over };
+  [[nodiscard]] DeviceWait deviceWait() const;
   void withdraw() GOSS_ON_LOOP;
   void appendWaitingFor(std::vector<int>& ranks) const;
 
@@ -77,6 +82,10 @@ class Run {
     std::size_t capacity = 0; ///< Size of the memory in bytes.
   };
 
+  enum class Phase : std::uint8_t { arriving, running, leaving };
+
+  bool resolveStage(bool moved);
+  Status advanceOnDevice();
   void resolve();
   void resolveScratch();
   void pairReplies();
@@ -112,6 +121,10 @@ class Run {
   std::uint64_t resolved_binding_ = 0;
   std::uint32_t resolved_fragment_ = 0;
   std::optional<schedule::Layout> layout_;
+  Stage* stage_ = nullptr;
+  StagedSlots staged_;
+  std::byte* staged_memory_ = nullptr;
+  Phase phase_ = Phase::running;
   std::vector<std::byte> scratch_storage_;
   std::byte* scratch_ = nullptr;
   std::vector<std::byte> payload_storage_;

@@ -156,6 +156,17 @@ Operation* Messenger::start(const MessageCall& call, bool persistent, Status& er
   return startBoundOnLoop(*operation, error);
 }
 
+Result<Operation*> Messenger::startOnDevice(const MessageCall& call, const MessageDevice& device, bool persistent) {
+  auto lock = context_.engine.enter();
+  Operation* operation = context_.operations.handOut(std::make_unique<DeviceMessage>(context_, call, device));
+  operation->persistent = persistent;
+  if (persistent) return operation;
+  Status status = context_.operations.launchOnLoop(*operation);
+  if (status.isOk()) return operation;
+  context_.operations.takeBack(*operation);
+  return status;
+}
+
 /// Starts a bound operation. Null: `error` says why.
 Operation* Messenger::startBoundOnLoop(MessageOperation& operation, Status& error) {
   if (error = context_.operations.launchOnLoop(operation); error.isOk()) return &operation;

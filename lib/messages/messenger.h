@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gossamer/short_messages.h"
+#include "messages/device_message.h"
 #include "messages/message_context.h"
 #include "messages/point_to_point.h"
 #include "platform/thread_safety.h"
@@ -25,6 +26,9 @@ class Messenger {
   /// Starts a call; `persistent` ones are made only. The operation is the caller's until releaseOnLoop(), or until the
   /// communicator goes. Handles of sends that were over at once may be equal. Null: `error` says why.
   Operation* start(const MessageCall& call, bool persistent, Status& error);
+
+  /// As start(), for device memory.
+  Result<Operation*> startOnDevice(const MessageCall& call, const MessageDevice& device, bool persistent);
 
   /// Whether a message has arrived that a receive of this pattern would get; takes a turn of the loop when no other
   /// thread drives it.

@@ -94,6 +94,9 @@ void visitTransportSettings(Visit& visit) {
               Range<std::size_t>{1, kMaxBytes});
   visit.integer(Setting{"GOSS_SPIN_US", "spin_us", &C::spin_us, &G::spin_us},
                 Range<int>{0, 1'000'000, " of microseconds"});
+  visit.text(Setting{"GOSS_DEVICE", "device", &C::device, &G::device});
+  visit.integer(Setting{"GOSS_DEVICE_HOLD_MS", "device_hold_ms", &C::device_hold_ms, &G::device_hold_ms},
+                Range<std::int64_t>{0, kMaxMs, " of milliseconds"});
   visit.integer(Setting{"GOSS_SIM_SEED", "sim_seed", &C::sim_seed, &G::sim_seed},
                 Range<std::uint64_t>{0, std::numeric_limits<std::uint64_t>::max()});
   visit.probability(Setting{"GOSS_SIM_DROP", "sim_drop", &C::sim_drop, &G::sim_drop});

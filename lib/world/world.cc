@@ -87,8 +87,27 @@ Result<void*> World::allocate(std::size_t bytes) {
   return memory;
 }
 
-Status World::free(void* memory) {
+Result<void*> World::allocateOnDevice(std::size_t bytes) {
+  if (!devices_->present())
+    return Status::error(GOSS_ERR_UNSUPPORTED, "goss_mem_alloc_device: there are no devices; set GOSS_DEVICE=cuda");
+  const Result<Device*> device = devices_->current();
+  if (!device.isOk()) return device.status();
+  Result<std::unique_ptr<DeviceBlock>> block = device.value()->allocate(MemoryKind::device, bytes);
+  if (!block.isOk()) return block.status();
   const Engine::Lock lock = engine_.enter();
+  void* memory = block.value()->data();
+  lent_on_devices_.emplace(memory, block.take());
+  return memory;
+}
+
+Status World::free(void* memory) {
+  std::unique_ptr<DeviceBlock> block; // Freed without the lock, because that may wait for the device.
+  const Engine::Lock lock = engine_.enter();
+  if (const auto found = lent_on_devices_.find(memory); found != lent_on_devices_.end()) {
+    block = std::move(found->second);
+    lent_on_devices_.erase(found);
+    return Status::ok();
+  }
   const auto at = lent_.find(memory);
   if (at == lent_.end()) {
     return Status::error(GOSS_ERR_INVALID_ARGUMENT, "goss_mem_free: the address is not from goss_mem_alloc");
@@ -102,6 +121,9 @@ Result<std::shared_ptr<World>> World::create(const Config& config, const Launch&
   std::shared_ptr<World> world(new World(config, launch));
   for (const std::string& notice : config.notices) // Mostly all ranks have the same environment, so rank 0 logs.
     world->log_.write(launch.rank == 0 ? base::LogLevel::warn : base::LogLevel::info, notice);
+  Result<std::unique_ptr<Devices>> devices = Devices::open(config);
+  if (!devices.isOk()) return devices.status();
+  world->devices_ = devices.take();
   if (Status status = checkCodec(world->codecs_, config.codec, launch.ranks); !status.isOk()) return status;
   if (Status status = world->readPrices(launch.ranks); !status.isOk()) return status;
   if (Status status = world->connect(launch); !status.isOk()) return status;
@@ -323,6 +345,7 @@ void World::flushControlOnLoop(int except) {
 bool World::afterProgressOnLoop() {
   // Control messages first: an abort names the culprit better than the loss of the rank that forwarded it.
   bool did = control_->drainOnLoop();
+  if (devices_->pollHeldOnLoop()) did = true;
   while (!lost_.empty()) {
     const Loss loss = std::move(lost_.front());
     lost_.pop_front();

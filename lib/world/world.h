@@ -13,6 +13,7 @@
 #include "bootstrap/bootstrap.h"
 #include "builtins/builtins.h"
 #include "call/codec_pair.h"
+#include "devices/devices.h"
 #include "engine/engine.h"
 #include "engine/progress_thread.h"
 #include "gossamer/algorithm.h"
@@ -57,6 +58,7 @@ class World : public std::enable_shared_from_this<World> {
                                                                int rank) const;
   [[nodiscard]] const Catalogue& catalogue() const { return catalogue_; }
   [[nodiscard]] CodecRegistry& codecs() { return codecs_; }
+  [[nodiscard]] Devices& devices() { return *devices_; }
 
   /// From now on the progress thread drives the operations that callers start, whether or not a caller waits.
   void driveUnattended();
@@ -64,6 +66,8 @@ class World : public std::enable_shared_from_this<World> {
   /// Memory that the peers of this host may read in place; ordinary memory where it cannot be shared. See
   /// goss_mem_alloc.
   Result<void*> allocate(std::size_t bytes);
+  /// As goss_mem_alloc_device.
+  Result<void*> allocateOnDevice(std::size_t bytes);
   Status free(void* memory);
 
   // The following need the engine's lock.
@@ -99,6 +103,7 @@ class World : public std::enable_shared_from_this<World> {
   const base::Log log_;
   const Catalogue catalogue_;
   CodecRegistry codecs_;
+  std::unique_ptr<Devices> devices_;
   std::vector<PeerCard> cards_;
   std::vector<Site> sites_;                    ///< By rank; the transports read it.
   ProcessorShare processors_;                  ///< The processors of this host; its ranks agree on them.
@@ -120,6 +125,7 @@ class World : public std::enable_shared_from_this<World> {
   /// By context of each communicator that this rank has destroyed: whether it was shrunk and this rank goes on.
   std::map<std::uint32_t, bool> closed_contexts_ GOSS_GUARDED;
   std::map<void*, platform::SharedPages> lent_ GOSS_GUARDED; ///< By address; an entry without mapping: ordinary pages.
+  std::map<void*, std::unique_ptr<DeviceBlock>> lent_on_devices_; ///< By address.
   struct Loss {
     int peer;
     Status status;

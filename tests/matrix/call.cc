@@ -88,6 +88,7 @@ goss_status call(goss_comm_t comm, const Case& test, Buffers& buffers, std::uint
   goss_options options = GOSS_OPTIONS_INIT;
   options.scale = 0.5;
   options.flags = flags;
+  options.stream = buffers.stream();
   if (!test.algorithm.empty()) options.algorithm = test.algorithm.c_str();
   if (!test.blocks.empty()) return callUneven(comm, test, buffers, options, request);
   const std::size_t n = test.count;

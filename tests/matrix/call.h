@@ -17,8 +17,16 @@ class Buffers {
  public:
   Buffers(const Case& test, int rank, int ranks);
 
-  [[nodiscard]] const void* send() const { return memory_.data() + send_first_ * element_; }
-  [[nodiscard]] void* recv() { return memory_.data() + recv_first_ * element_; }
+  [[nodiscard]] const void* send() const { return base() + send_first_ * element_; }
+  [[nodiscard]] void* recv() { return base() + recv_first_ * element_; }
+  /// All bytes, guards included: what the caller copies to device memory and back, if the call's buffers lie there.
+  [[nodiscard]] std::vector<std::byte>& memory() { return memory_; }
+  /// From now on the call's buffers lie in memory().size() bytes of device memory, and the call is a part of `stream`.
+  void lieOnDevice(std::byte* memory, void* stream) {
+    device_ = memory;
+    stream_ = stream;
+  }
+  [[nodiscard]] void* stream() const { return stream_; }
   /// As before the call.
   void reset() { memory_ = before_; }
   /// The first element that is not as expected after the call, or "".
@@ -28,6 +36,9 @@ class Buffers {
   [[nodiscard]] int ranks() const { return ranks_; }
 
  private:
+  [[nodiscard]] std::byte* base() const {
+    return device_ != nullptr ? device_ : const_cast<std::byte*>(memory_.data());
+  }
   void fill(const Case& test);
   void expect(const Case& test);
 
@@ -41,6 +52,8 @@ class Buffers {
   std::vector<std::byte> before_;
   std::vector<std::byte> memory_;
   std::vector<std::byte> expected_;
+  std::byte* device_ = nullptr;
+  void* stream_ = nullptr;
 };
 
 /// Calls what `test` says, with `flags` in the options; `request` as the C ABI has it.

@@ -119,6 +119,8 @@ class goss_config(Structure):
         ("log_level", c_char_p),
         ("job_id", c_char_p),
         ("tcp_checksum", c_char_p),
+        ("device", c_char_p),
+        ("device_hold_ms", c_int64),
     ]
 
 
@@ -338,6 +340,7 @@ FUNCTIONS = {
     "goss_group_begin": (c_int, []),
     "goss_group_end": (c_int, []),
     "goss_mem_alloc": (c_int, [c_void_p, c_size_t, POINTER(c_void_p)]),
+    "goss_mem_alloc_device": (c_int, [c_void_p, c_size_t, POINTER(c_void_p)]),
     "goss_mem_free": (c_int, [c_void_p, c_void_p]),
     "goss_explain": (c_int, [c_char_p, c_int32, c_size_t, c_char_p, POINTER(c_char_p)]),
     "goss_free": (None, [c_void_p]),

@@ -1,0 +1,79 @@
+#include "devices/devices.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "builtins/builtins.h"
+
+namespace goss {
+
+namespace {
+
+constexpr const char* kDefaultProvider = "cuda";
+constexpr const char* kNone = "none";
+
+/// How long the end of a world waits for streams that are behind failed calls.
+constexpr std::chrono::seconds kLastWait(10);
+
+} // namespace
+
+Result<std::unique_ptr<Devices>> Devices::open(const Config& config) {
+  std::unique_ptr<Devices> devices(new Devices(config));
+  if (config.device == kNone) return devices;
+  const bool named = !config.device.empty();
+  Result<std::unique_ptr<DeviceProvider>> made = makeDeviceProvider(named ? config.device : kDefaultProvider, !named);
+  if (made.isOk()) {
+    devices->provider_ = made.take();
+  } else if (named) {
+    return made.status();
+  }
+  return devices;
+}
+
+Devices::~Devices() {
+  const auto end = Clock::now() + kLastWait;
+  for (Held& held : held_)
+    held.until = {};
+  while (!held_.empty() && Clock::now() < end) {
+    pollHeldOnLoop();
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  // A stream that is still on its way to its gate uses the memory later.
+  for (Held& held : held_)
+    new std::shared_ptr<StreamGate>(std::move(held.gate));
+}
+
+Result<DeviceStation*> Devices::station(int ordinal) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = stations_.find(ordinal); found != stations_.end()) return &found->second;
+  const Result<Device*> device = provider_->open(ordinal);
+  if (!device.isOk()) return device.status();
+  Result<std::unique_ptr<DeviceQueue>> in = device.value()->queue(nullptr);
+  if (!in.isOk()) return in.status();
+  Result<std::unique_ptr<DeviceQueue>> out = device.value()->queue(nullptr);
+  if (!out.isOk()) return out.status();
+  return &stations_.try_emplace(ordinal, *device.value(), in.take(), out.take()).first->second;
+}
+
+void Devices::holdOnLoop(std::shared_ptr<StreamGate> gate, std::uint32_t context) {
+  held_.push_back({std::move(gate), context, Clock::now() + hold_, false});
+}
+
+void Devices::releaseOnLoop(std::uint32_t context) {
+  for (Held& held : held_)
+    if (held.context == context) held.until = {};
+  pollHeldOnLoop();
+}
+
+bool Devices::pollHeldOnLoop() {
+  if (held_.empty()) return false;
+  const auto now = Clock::now();
+  return std::erase_if(held_, [&](Held& held) {
+           if (now < held.until) return false;
+           if (!held.given_up) held.given_up = held.gate->tryGiveUp();
+           const Result<bool> left = held.gate->hasLeft();
+           return !left.isOk() || left.value(); // A broken device uses the memory no more.
+         }) > 0;
+}
+
+} // namespace goss

@@ -1,0 +1,77 @@
+/// The GPUs that a world's calls use, and the streams that wait behind failed calls.
+#ifndef GOSS_LIB_DEVICES_DEVICES_H_
+#define GOSS_LIB_DEVICES_DEVICES_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "devices/pinned_pool.h"
+#include "devices/stream_gate.h"
+#include "gossamer/config.h"
+#include "gossamer/device.h"
+#include "platform/thread_safety.h"
+
+namespace goss {
+
+/// What calls on one device share. The queues are used under the engine's lock.
+struct DeviceStation {
+  DeviceStation(Device& of, std::unique_ptr<DeviceQueue> into_host, std::unique_ptr<DeviceQueue> out_of_host)
+      : device(of), pinned(of), in(std::move(into_host)), out(std::move(out_of_host)) {}
+
+  Device& device;
+  PinnedPool pinned;
+  const std::unique_ptr<DeviceQueue> in;  ///< Copies from the device.
+  const std::unique_ptr<DeviceQueue> out; ///< Copies to the device.
+};
+
+/// Thread-safe where not marked OnLoop; OnLoop functions want the engine's lock.
+class Devices {
+ public:
+  /// Of the provider that Config::device names; where it names none, of `cuda`, if this process uses it. Errors:
+  /// makeDeviceProvider()'s, if a provider is named.
+  static Result<std::unique_ptr<Devices>> open(const Config& config);
+  ~Devices();
+
+  /// Whether there may be device buffers. Where not, only classify() may be called besides.
+  [[nodiscard]] bool present() const { return provider_ != nullptr; }
+  Result<MemoryInfo> classify(const void* pointer) {
+    return present() ? provider_->classify(pointer) : Result<MemoryInfo>(MemoryInfo{});
+  }
+  /// Made at first use. Errors: the device's.
+  Result<DeviceStation*> station(int ordinal);
+  /// The calling thread's current device.
+  Result<Device*> current() { return provider_->current(); }
+
+  /// The call of `gate`, of communicator `context`, has failed: its stream stays closed until release(), or for
+  /// Config::device_hold_ms.
+  void holdOnLoop(std::shared_ptr<StreamGate> gate, std::uint32_t context) GOSS_ON_LOOP;
+  /// The streams behind the failed calls of the communicator may go on as soon as they can.
+  void releaseOnLoop(std::uint32_t context) GOSS_ON_LOOP;
+  /// Lets streams go on that may. To be called again and again. Returns whether one did.
+  bool pollHeldOnLoop() GOSS_ON_LOOP;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Held {
+    std::shared_ptr<StreamGate> gate;
+    std::uint32_t context;
+    Clock::time_point until;
+    bool given_up; ///< The gates are open, but the stream still uses the gate's memory.
+  };
+
+  explicit Devices(const Config& config) : hold_(config.device_hold_ms) {}
+
+  const std::chrono::milliseconds hold_;
+  std::unique_ptr<DeviceProvider> provider_;
+  std::mutex mutex_;
+  std::map<int, DeviceStation> stations_; ///< By ordinal.
+  std::vector<Held> held_ GOSS_GUARDED;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_DEVICES_DEVICES_H_

@@ -1,0 +1,60 @@
+/// Pinned memory of one device, which is used again and again: to pin memory takes the driver milliseconds.
+#ifndef GOSS_LIB_DEVICES_PINNED_POOL_H_
+#define GOSS_LIB_DEVICES_PINNED_POOL_H_
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "gossamer/device.h"
+
+namespace goss {
+
+/// Thread-safe. Outlives its leases.
+class PinnedPool {
+ public:
+  /// A block on loan; gives it back when it is destroyed.
+  class Lease {
+   public:
+    Lease() = default;
+    Lease(PinnedPool* pool, std::unique_ptr<DeviceBlock> block) : pool_(pool), block_(std::move(block)) {}
+    Lease(Lease&& other) noexcept = default;
+    Lease& operator=(Lease&& other) noexcept {
+      giveBack();
+      pool_ = other.pool_;
+      block_ = std::move(other.block_);
+      return *this;
+    }
+    ~Lease() { giveBack(); }
+
+    [[nodiscard]] std::byte* data() const { return block_ == nullptr ? nullptr : block_->data(); }
+    [[nodiscard]] std::size_t bytes() const { return block_ == nullptr ? 0 : block_->bytes(); }
+
+   private:
+    void giveBack() {
+      if (block_ != nullptr) pool_->giveBack(std::move(block_));
+    }
+
+    PinnedPool* pool_ = nullptr;
+    std::unique_ptr<DeviceBlock> block_;
+  };
+
+  explicit PinnedPool(Device& device) : device_(device) {}
+
+  /// At least `bytes` bytes, aligned to 256. Allocates only where no idle block is large enough. Errors: as
+  /// Device::allocate().
+  Result<Lease> lease(std::size_t bytes);
+
+ private:
+  void giveBack(std::unique_ptr<DeviceBlock> block);
+
+  Device& device_;
+  std::mutex mutex_;
+  /// Idle blocks by the binary logarithm of their sizes, which are powers of two.
+  std::array<std::vector<std::unique_ptr<DeviceBlock>>, 64> idle_;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_DEVICES_PINNED_POOL_H_

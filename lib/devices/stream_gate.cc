@@ -1,0 +1,105 @@
+#include "devices/stream_gate.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace goss {
+
+namespace {
+
+std::uint32_t load(Flag flag) { return std::atomic_ref(*flag).load(std::memory_order_acquire); }
+
+} // namespace
+
+// One more parameter than usual, all of them parts of one call.
+// NOLINTNEXTLINE(readability-function-size)
+Result<std::shared_ptr<StreamGate>> StreamGate::make(Device& device, PinnedPool& pool,
+                                                     std::unique_ptr<DeviceQueue> queue, std::uint32_t fragments,
+                                                     std::uint32_t slots, std::size_t slot_bytes) {
+  std::shared_ptr<StreamGate> gate(new StreamGate);
+  gate->queue_ = std::move(queue);
+  gate->fragments_ = fragments;
+  Result<std::unique_ptr<DeviceEvent>> end = device.event();
+  if (!end.isOk()) return end.status();
+  gate->end_ = end.take();
+  const std::size_t flag_bytes = std::size_t{2} * slots * sizeof(std::uint32_t);
+  Result<PinnedPool::Lease> flags = pool.lease(flag_bytes);
+  if (!flags.isOk()) return flags.status();
+  gate->flags_ = flags.take();
+  std::memset(gate->flags_.data(), 0, flag_bytes);
+  for (std::uint32_t i = 0; i < slots; ++i) {
+    Result<PinnedPool::Lease> slot = pool.lease(slot_bytes);
+    if (!slot.isOk()) return slot.status();
+    gate->slots_.push_back(slot.take());
+  }
+  return gate;
+}
+
+Status StreamGate::enqueueArrival(std::uint32_t fragment, std::span<const CopyJob> jobs) {
+  if (!jobs.empty()) {
+    if (Status status = queue_->copy(jobs); !status.isOk()) return status;
+  }
+  return queue_->raise(arrived(fragment % slots()), fragment / slots() + 1);
+}
+
+Status StreamGate::enqueueArrivals(const CopiesOf& copiesOf) {
+  for (std::uint32_t fragment = 0; fragment < std::min(fragments_, slots()); ++fragment) {
+    copiesOf(fragment, slot(fragment), copies_);
+    if (Status status = enqueueArrival(fragment, copies_.in); !status.isOk()) return status;
+  }
+  return Status::ok();
+}
+
+Status StreamGate::enqueueGates(const CopiesOf& copiesOf) {
+  for (std::uint32_t fragment = 0; fragment < fragments_; ++fragment) {
+    const std::uint32_t at = fragment % slots();
+    if (waits_) {
+      if (Status status = queue_->await(ready(at), fragment / slots() + 1); !status.isOk()) return status;
+    }
+    copiesOf(fragment, slot(at), copies_);
+    if (!copies_.out.empty()) {
+      if (Status status = queue_->copy(copies_.out); !status.isOk()) return status;
+    }
+    const std::uint32_t next = fragment + slots();
+    if (next >= fragments_) continue;
+    copiesOf(next, slot(at), copies_);
+    if (Status status = enqueueArrival(next, copies_.in); !status.isOk()) return status;
+  }
+  ends_ = true;
+  return queue_->record(*end_);
+}
+
+void StreamGate::setEnqueued() {
+  if (!ends_) (void)!queue_->record(*end_).isOk(); // A part of the call was enqueued, and uses the memory.
+  enqueued_.store(true, std::memory_order_release);
+}
+
+bool StreamGate::hasArrived(std::uint32_t fragment) const {
+  return static_cast<std::int32_t>(load(arrived(fragment % slots())) - (fragment / slots() + 1)) >= 0;
+}
+
+void StreamGate::open(std::uint32_t fragment) {
+  std::atomic_ref(*ready(fragment % slots())).store(fragment / slots() + 1, std::memory_order_release);
+}
+
+Result<bool> StreamGate::hasLeft() {
+  if (!isEnqueued()) return false;
+  return end_->isDone();
+}
+
+bool StreamGate::tryGiveUp() {
+  if (!isEnqueued()) return false;
+  // Before it comes to the first closed gate, the stream copies out of slots. Then the next fragment of each slot has
+  // arrived.
+  for (std::uint32_t i = 0; i < slots(); ++i) {
+    const std::uint32_t opened = load(ready(i));
+    if (opened < rounds(i) && load(arrived(i)) <= opened) return false;
+  }
+  for (const PinnedPool::Lease& slot : slots_)
+    std::memset(slot.data(), 0xff, slot.bytes());
+  for (std::uint32_t i = 0; i < slots(); ++i)
+    std::atomic_ref(*ready(i)).store(rounds(i), std::memory_order_release);
+  return true;
+}
+
+} // namespace goss

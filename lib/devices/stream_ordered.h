@@ -1,0 +1,22 @@
+/// A call that is a part of its caller's stream, as the starting thread sees it.
+#ifndef GOSS_LIB_DEVICES_STREAM_ORDERED_H_
+#define GOSS_LIB_DEVICES_STREAM_ORDERED_H_
+
+namespace goss {
+
+/// After each start the thread that started it calls these, without the engine's lock: where streams are made
+/// synchronous, enqueuing returns only when the loop has turned. Failures fail the call.
+class StreamOrdered {
+ public:
+  virtual ~StreamOrdered() = default;
+  /// Enqueues the first part: what comes from the caller's buffers.
+  virtual void enqueueArrivals() = 0;
+  /// Enqueues the rest; in a group of calls, after the first parts of all of them.
+  virtual void enqueueGates() = 0;
+  /// Whether enqueueGates() has still to end: until then the call must live.
+  [[nodiscard]] virtual bool isEnqueuing() const = 0;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_DEVICES_STREAM_ORDERED_H_

@@ -1,0 +1,176 @@
+#include "execution/staging.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+#include "kernels/kernels.h"
+
+namespace goss {
+
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+/// A copy of a fragment takes milliseconds; a device that needs longer is taken for broken.
+constexpr std::chrono::seconds kLongestCopy(10);
+
+} // namespace
+
+void StagedSlots::lay(const Schedule& schedule, const schedule::Layout& layout, const Call& call) {
+  stages_input_ = call.device.input;
+  stages_output_ = call.device.output;
+  input_.assign(schedule.chunk_count, {});
+  output_.assign(schedule.chunk_count, {});
+  const std::size_t element = call.shape.element_bytes;
+  for (const Slot slot : schedule.slots) {
+    Staged* staged = find(slot);
+    if (staged == nullptr) continue;
+    const schedule::Extent extent = layout.extentOf(slot);
+    auto* buffer = static_cast<std::byte*>(slot.space == Space::input ? const_cast<void*>(call.input) : call.output);
+    staged->used = true;
+    staged->bytes = extent.count_elems * element;
+    staged->buffer = staged->bytes == 0 ? nullptr : buffer + extent.offset_elems * element;
+  }
+  for (const Step& step : schedule.steps)
+    use(schedule, step);
+  bytes_ = 0;
+  place(input_);
+  place(output_);
+}
+
+StagedSlots::Staged* StagedSlots::find(Slot slot) {
+  if (slot.space == Space::input && stages_input_) return &input_[slot.index];
+  if (slot.space == Space::output && stages_output_) return &output_[slot.index];
+  return nullptr;
+}
+
+void StagedSlots::read(Slot slot) {
+  Staged* staged = find(slot);
+  if (staged != nullptr && !staged->is_here) staged->is_read = true;
+}
+
+void StagedSlots::write(Slot slot) {
+  if (Staged* staged = find(slot); staged != nullptr) staged->is_written = staged->is_here = true;
+}
+
+void StagedSlots::use(const Schedule& schedule, const Step& step) {
+  for (const Slot slot : schedule.slotsOf(step.sources))
+    read(slot);
+  const std::span<const Slot> targets = schedule.slotsOf(step.targets);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (step.kind == StepKind::send) {
+      read(targets[i]);
+    } else if (step.kind == StepKind::copy && isSamePlace(schedule.slotsOf(step.sources)[i], targets[i])) {
+      find(targets[i])->is_here = true; // In place: the caller's buffer holds it already.
+    } else {
+      write(targets[i]);
+    }
+  }
+}
+
+bool StagedSlots::isSamePlace(Slot input, Slot output) {
+  const Staged* from = find(input);
+  const Staged* to = find(output);
+  return from != nullptr && to != nullptr && input.space == Space::input && from->buffer == to->buffer;
+}
+
+void StagedSlots::place(std::vector<Staged>& slots) {
+  const std::byte* end = nullptr; // Of the slot before, in the caller's buffer.
+  for (Staged& slot : slots) {
+    if (!slot.used) continue;
+    if (slot.buffer != end) bytes_ = (bytes_ + kAlignment - 1) / kAlignment * kAlignment;
+    slot.at = bytes_;
+    bytes_ += slot.bytes;
+    end = slot.buffer == nullptr ? nullptr : slot.buffer + slot.bytes;
+  }
+}
+
+void StagedSlots::append(const Staged& slot, std::byte* memory, bool in, std::vector<CopyJob>& jobs) {
+  std::byte* to = in ? memory + slot.at : slot.buffer;
+  const std::byte* from = in ? slot.buffer : memory + slot.at;
+  if (!jobs.empty()) {
+    CopyJob& last = jobs.back();
+    if (static_cast<std::byte*>(last.to) + last.bytes == to &&
+        static_cast<const std::byte*>(last.from) + last.bytes == from) {
+      last.bytes += slot.bytes;
+      return;
+    }
+  }
+  jobs.push_back({to, from, slot.bytes});
+}
+
+void StagedSlots::copies(std::byte* memory, FragmentCopies& copies) const {
+  copies.in.clear();
+  copies.out.clear();
+  for (const std::vector<Staged>* slots : {&input_, &output_}) {
+    for (const Staged& slot : *slots) {
+      if (slot.bytes == 0) continue;
+      if (slot.is_read) append(slot, memory, true, copies.in);
+      if (slot.is_written) append(slot, memory, false, copies.out);
+    }
+  }
+}
+
+void StagedSlots::scaleInput(std::byte* memory, const Call& call) const {
+  for (const Staged& slot : input_) {
+    if (!slot.is_read || slot.bytes == 0) continue;
+    kernels::scale(call.dtype, memory + slot.at, memory + slot.at, slot.bytes / call.shape.element_bytes, call.scale);
+  }
+}
+
+Status ofDevice(const Status& status, const Group& group, const Signature& signature) {
+  return Status::error(status.kind(), fmt::format("{}: rank {}: {}", signature.describe(), group.rank(), status.text()),
+                       ErrorScope::communicator, group.worldRank(group.rank()));
+}
+
+Result<std::unique_ptr<Stage>> WaitedStage::make(DeviceStation& station) {
+  std::unique_ptr<WaitedStage> stage(new WaitedStage(station));
+  for (std::unique_ptr<DeviceEvent>* event : {&stage->arrived_, &stage->left_}) {
+    Result<std::unique_ptr<DeviceEvent>> made = station.device.event();
+    if (!made.isOk()) return made.status();
+    *event = made.take();
+  }
+  return std::unique_ptr<Stage>(std::move(stage));
+}
+
+Result<std::byte*> WaitedStage::memory(std::size_t bytes) {
+  if (memory_.bytes() < bytes) {
+    Result<PinnedPool::Lease> leased = station_.pinned.lease(bytes);
+    if (!leased.isOk()) return leased.status();
+    memory_ = leased.take();
+  }
+  return memory_.data();
+}
+
+Status WaitedStage::bringIn(std::uint32_t, const StagedSlots& slots) {
+  slots.copies(memory_.data(), copies_);
+  if (copies_.in.empty()) return Status::ok();
+  if (Status status = station_.in->copy(copies_.in); !status.isOk()) return status;
+  return station_.in->record(*arrived_);
+}
+
+Status WaitedStage::bringOut() {
+  if (copies_.out.empty()) return Status::ok();
+  if (Status status = station_.out->copy(copies_.out); !status.isOk()) return status;
+  return station_.out->record(*left_);
+}
+
+void WaitedStage::withdraw() {
+  const auto end = std::chrono::steady_clock::now() + kLongestCopy;
+  for (DeviceEvent* event : {arrived_.get(), left_.get()}) {
+    for (Result<bool> done = event->isDone(); done.isOk() && !done.value() && std::chrono::steady_clock::now() < end;
+         done = event->isDone())
+      std::this_thread::yield();
+  }
+}
+
+Result<bool> GatedStage::hasArrived() {
+  if (gate_->hasArrived(fragment_)) return true;
+  // Only what was recorded behind the last copy tells of a device that has failed.
+  const Result<bool> left = gate_->hasLeft();
+  return left.isOk() ? Result<bool>(false) : left;
+}
+
+} // namespace goss

@@ -1,0 +1,192 @@
+#include "messages/device_message.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+#include "call/call.h"
+
+namespace goss {
+
+namespace {
+
+/// A copy that takes longer is taken for one of a broken device.
+constexpr std::chrono::seconds kLongestCopy(10);
+
+} // namespace
+
+DeviceMessage::DeviceMessage(MessageContext& context, const MessageCall& call, const MessageDevice& device)
+    : Operation(context.operations.host(), Failure::alone),
+      context_(context),
+      call_(call),
+      device_(device),
+      bytes_(call.count * dtypeBytes(call.dtype)),
+      inner_(context) {
+  timeout_ms = call.timeout_ms != 0 ? call.timeout_ms : context.default_timeout_ms;
+  payload_bytes = bytes_;
+}
+
+DeviceMessage::~DeviceMessage() = default;
+
+Status DeviceMessage::open() {
+  const Result<DeviceStation*> station = context_.devices.station(device_.ordinal);
+  if (!station.isOk()) return station.status();
+  station_ = station.value();
+  if (device_.stream == nullptr) {
+    Result<PinnedPool::Lease> memory = station_->pinned.lease(bytes_);
+    if (!memory.isOk()) return memory.status();
+    memory_ = memory.take();
+    Result<std::unique_ptr<DeviceEvent>> event = station_->device.event();
+    if (event.isOk()) copied_ = event.take();
+    return event.status();
+  }
+  Result<std::unique_ptr<DeviceQueue>> queue = station_->device.queue(device_.stream);
+  if (!queue.isOk()) return queue.status();
+  if (Status status = queue.value()->check(); !status.isOk()) return status;
+  auto gate = StreamGate::make(station_->device, station_->pinned, queue.take(), 1, 1, bytes_);
+  if (!gate.isOk()) return gate.status();
+  gate_ = gate.take();
+  if (call_.sends) gate_->letPass();
+  return Status::ok();
+}
+
+void DeviceMessage::startOnLoop() {
+  done_ = false;
+  phase_ = call_.sends ? Phase::arriving : Phase::moving;
+  Status status = open();
+  if (status.isOk()) {
+    MessageCall call = call_;
+    call.buffer = gate_ != nullptr ? gate_->slot(0) : memory_.data();
+    inner_.bind(call);
+    inner_.setInactive();
+    if (!call_.sends) {
+      status = context_.operations.startOnLoop(inner_);
+    } else if (gate_ == nullptr && bytes_ > 0) {
+      const CopyJob job{memory_.data(), call_.buffer, bytes_};
+      status = station_->in->copy({&job, 1});
+      if (status.isOk()) status = station_->in->record(*copied_);
+    }
+  }
+  if (!status.isOk()) return context_.operations.failAloneOnLoop(*this, status);
+  context_.engine.active().keepPolling(*this);
+  advanceOnLoop();
+}
+
+bool DeviceMessage::pollOnLoop() {
+  const Phase before = phase_;
+  advanceOnLoop();
+  return phase_ != before || state() != State::active;
+}
+
+void DeviceMessage::advanceOnLoop() {
+  Phase before;
+  do {
+    before = phase_;
+    if (Status status = step(); !status.isOk()) return context_.operations.failAloneOnLoop(*this, status);
+  } while (phase_ != before && !done_);
+  if (!done_) return;
+  close();
+  context_.operations.completeOnLoop(*this, Status::ok());
+}
+
+Result<bool> DeviceMessage::isDeviceDone() {
+  if (phase_ == Phase::arriving && gate_ != nullptr && gate_->hasArrived(0)) return true;
+  const Result<bool> left = gate_ != nullptr ? gate_->hasLeft() : copied_->isDone();
+  // A stream that has passed the call has brought the data, too.
+  return left;
+}
+
+Status DeviceMessage::step() {
+  if (phase_ == Phase::moving) return stepMoving();
+  const Result<bool> done = isDeviceDone();
+  if (!done.isOk())
+    return Status::error(done.status().kind(),
+                         fmt::format("{}: rank {}: {}", describe(), context_.group.rank(), done.status().text()));
+  if (!done.value()) return Status::ok();
+  if (phase_ == Phase::leaving) {
+    done_ = true;
+    return Status::ok();
+  }
+  phase_ = Phase::moving;
+  return context_.operations.startOnLoop(inner_);
+}
+
+Status DeviceMessage::stepMoving() {
+  if (inner_.state() != State::complete) return Status::ok();
+  if (!inner_.status().isOk()) return inner_.status();
+  message = inner_.message;
+  phase_ = Phase::leaving;
+  return call_.sends ? Status::ok() : bringOut(inner_.message.bytes);
+}
+
+Status DeviceMessage::bringOut(std::size_t bytes) {
+  if (gate_ != nullptr) {
+    if (bytes != bytes_)
+      return Status::error(GOSS_ERR_MISMATCH,
+                           fmt::format("{}: the message has {} bytes, the buffer {}; in a stream both must be equal",
+                                       describe(), bytes, bytes_));
+    gate_->open(0);
+    return Status::ok();
+  }
+  if (bytes == 0) return Status::ok();
+  const CopyJob job{call_.buffer, memory_.data(), bytes};
+  if (Status status = station_->out->copy({&job, 1}); !status.isOk()) return status;
+  return station_->out->record(*copied_);
+}
+
+void DeviceMessage::withdrawOnLoop() {
+  if (inner_.state() == State::active) {
+    inner_.withdrawOnLoop();
+    context_.operations.completeOnLoop(inner_, Status::error(GOSS_ERR_ABORTED, "its operation has ended"));
+  }
+  if (gate_ != nullptr) return context_.devices.holdOnLoop(gate_, context_.context);
+  if (copied_ == nullptr) return;
+  const auto end = std::chrono::steady_clock::now() + kLongestCopy;
+  for (Result<bool> done = copied_->isDone(); done.isOk() && !done.value() && std::chrono::steady_clock::now() < end;
+       done = copied_->isDone())
+    std::this_thread::yield();
+}
+
+void DeviceMessage::close() {
+  memory_ = {};
+  gate_.reset();
+}
+
+std::vector<int> DeviceMessage::waitingForRanks() const {
+  return phase_ == Phase::moving ? inner_.waitingForRanks() : std::vector<int>();
+}
+
+StreamGate::CopiesOf DeviceMessage::copiesOf() const {
+  return [this](std::uint32_t, std::byte* slot, FragmentCopies& copies) {
+    copies.in.clear();
+    copies.out.clear();
+    if (bytes_ == 0) return;
+    if (call_.sends) {
+      copies.in.push_back({slot, call_.buffer, bytes_});
+    } else {
+      copies.out.push_back({call_.buffer, slot, bytes_});
+    }
+  };
+}
+
+void DeviceMessage::endEnqueuing(const Status& status) {
+  const std::shared_ptr<StreamGate> gate = gate_;
+  if (!status.isOk()) {
+    auto lock = context_.engine.enter();
+    if (state() == State::active) context_.operations.failAloneOnLoop(*this, status);
+  }
+  gate->setEnqueued();
+}
+
+void DeviceMessage::enqueueArrivals() {
+  if (!isEnqueuing()) return;
+  if (Status status = gate_->enqueueArrivals(copiesOf()); !status.isOk()) endEnqueuing(status);
+}
+
+void DeviceMessage::enqueueGates() {
+  if (!isEnqueuing()) return;
+  endEnqueuing(gate_->enqueueGates(copiesOf()));
+}
+
+} // namespace goss

@@ -1,0 +1,67 @@
+/// Messages out of device memory and into it.
+#ifndef GOSS_LIB_MESSAGES_DEVICE_MESSAGE_H_
+#define GOSS_LIB_MESSAGES_DEVICE_MESSAGE_H_
+
+#include <memory>
+
+#include "devices/devices.h"
+#include "devices/stream_ordered.h"
+#include "engine/operation.h"
+#include "messages/point_to_point.h"
+#include "platform/thread_safety.h"
+
+namespace goss {
+
+/// Which device a message's buffer lies on.
+struct MessageDevice {
+  int ordinal = 0;
+  void* stream = nullptr; ///< The caller's; null: the buffer is ready.
+};
+
+/// A message of pinned memory, and the copy before or behind it. Life: arriving (sends) -> moving -> leaving.
+class DeviceMessage final : public Operation, public StreamOrdered {
+ public:
+  DeviceMessage(MessageContext& context, const MessageCall& call, const MessageDevice& device);
+  ~DeviceMessage() override;
+
+  void startOnLoop() GOSS_ON_LOOP override;
+  void advanceOnLoop() GOSS_ON_LOOP override;
+  bool pollOnLoop() GOSS_ON_LOOP override;
+  void withdrawOnLoop() GOSS_ON_LOOP override;
+  [[nodiscard]] std::string describe() const override { return inner_.describe(); }
+  [[nodiscard]] std::vector<int> waitingForRanks() const GOSS_ON_LOOP override;
+  [[nodiscard]] bool waitsForDevice() const override { return phase_ != Phase::moving; }
+  [[nodiscard]] StreamOrdered* streamOrdered() override { return device_.stream != nullptr ? this : nullptr; }
+
+  void enqueueArrivals() override;
+  void enqueueGates() override;
+  [[nodiscard]] bool isEnqueuing() const override { return gate_ != nullptr && !gate_->isEnqueued(); }
+
+ private:
+  enum class Phase : std::uint8_t { arriving, moving, leaving };
+
+  Status open();
+  Status step() GOSS_ON_LOOP;
+  Status stepMoving() GOSS_ON_LOOP;
+  Status bringOut(std::size_t bytes);
+  [[nodiscard]] Result<bool> isDeviceDone();
+  [[nodiscard]] StreamGate::CopiesOf copiesOf() const;
+  void endEnqueuing(const Status& status);
+  void close();
+
+  MessageContext& context_;
+  const MessageCall call_;
+  const MessageDevice device_;
+  const std::size_t bytes_;
+  MessageOperation inner_; ///< Of the pinned memory.
+  Phase phase_ = Phase::arriving;
+  bool done_ = false;
+  DeviceStation* station_ = nullptr;
+  PinnedPool::Lease memory_;            ///< Without a stream.
+  std::unique_ptr<DeviceEvent> copied_; ///< Without a stream.
+  std::shared_ptr<StreamGate> gate_;    ///< With a stream, while active.
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_MESSAGES_DEVICE_MESSAGE_H_

@@ -1,0 +1,104 @@
+#include "tests/devices/collectives/device_rank.h"
+
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "builtins/builtins.h"
+#include "tests/support/calls.h"
+#include "tests/support/environment.h"
+
+namespace goss::test {
+
+namespace {
+
+std::unique_ptr<DeviceBlock> allocate(Device& device, MemoryKind kind, std::size_t bytes) {
+  auto block = device.allocate(kind, bytes);
+  EXPECT_TRUE(block.isOk()) << block.status().text();
+  return block.take();
+}
+
+void expectOk(const Status& status) { EXPECT_TRUE(status.isOk()) << status.text(); }
+
+} // namespace
+
+DeviceRank::DeviceRank() {
+  auto provider = makeDeviceProvider("threads", false);
+  EXPECT_TRUE(provider.isOk()) << provider.status().text();
+  provider_ = provider.take();
+  device_ = provider_->open(0).value();
+  auto queue = device_->queue(nullptr);
+  EXPECT_TRUE(queue.isOk()) << queue.status().text();
+  queue_ = queue.take();
+}
+
+DeviceRank::~DeviceRank() = default;
+
+std::byte* DeviceRank::memory(std::size_t bytes) {
+  if (memory_ == nullptr || memory_->bytes() < bytes) {
+    memory_ = allocate(*device_, MemoryKind::device, bytes);
+    to_device_ = allocate(*device_, MemoryKind::pinned, bytes);
+    to_host_ = allocate(*device_, MemoryKind::pinned, bytes);
+  }
+  return memory_->data();
+}
+
+void DeviceRank::enqueueToDevice(const std::vector<std::byte>& host) {
+  std::memcpy(to_device_->data(), host.data(), host.size());
+  expectOk(queue_->copy(std::vector<CopyJob>{{memory_->data(), to_device_->data(), host.size()}}));
+}
+
+void DeviceRank::enqueueToHost(std::size_t bytes) {
+  expectOk(queue_->copy(std::vector<CopyJob>{{to_host_->data(), memory_->data(), bytes}}));
+}
+
+bool DeviceRank::synchronize(int longest_ms) {
+  auto event = device_->event();
+  if (!event.isOk() || !queue_->record(*event.value()).isOk()) return false;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(longest_ms);
+  for (auto done = event.value()->isDone(); done.isOk(); done = event.value()->isDone()) {
+    if (done.value()) return true;
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+  return false;
+}
+
+std::vector<std::byte> DeviceRank::fetched(std::size_t bytes) const {
+  return {to_host_->data(), to_host_->data() + bytes};
+}
+
+void runDeviceRanks(const DeviceSetup& setup,
+                    const std::function<void(goss_comm_t comm, int rank, DeviceRank& device)>& body) {
+  ScopedEnvironment environment;
+  environment.set("GOSS_DEVICE", "threads");
+  goss_unique_id id;
+  ASSERT_OK(goss_unique_id_create(&id));
+  std::barrier<> end(setup.ranks);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < setup.ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      useNewDevices(rank == setup.other_rank ? setup.other_behaviour : setup.behaviour);
+      DeviceRank device;
+      goss_config config;
+      ASSERT_OK(goss_config_init(&config));
+      config.rank = rank;
+      config.ranks = setup.ranks;
+      config.unique_id = &id;
+      config.timeout_ms = setup.timeout_ms;
+      if (!setup.transport.empty()) config.transport = setup.transport.c_str();
+      goss_comm_t comm = nullptr;
+      EXPECT_OK(goss_comm_create(&config, &comm));
+      if (comm != nullptr) body(comm, rank, device);
+      end.arrive_and_wait();
+      EXPECT_OK(goss_comm_destroy(comm));
+    });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+}
+
+} // namespace goss::test

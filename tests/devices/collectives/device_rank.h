@@ -1,0 +1,58 @@
+/// A rank with a device: memory, a stream of its own, copies to and fro.
+#ifndef GOSS_TESTS_DEVICES_COLLECTIVES_DEVICE_RANK_H_
+#define GOSS_TESTS_DEVICES_COLLECTIVES_DEVICE_RANK_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gossamer/device.h"
+#include "gossamer/gossamer.h"
+#include "tests/devices/threads/behaviour.h"
+
+namespace goss::test {
+
+/// Device 0 of the calling thread's devices.
+class DeviceRank {
+ public:
+  DeviceRank();
+  ~DeviceRank();
+
+  /// At least so many bytes of device memory, until the next call.
+  std::byte* memory(std::size_t bytes);
+  [[nodiscard]] DeviceQueue& queue() { return *queue_; }
+  [[nodiscard]] void* stream() const { return queue_->stream(); }
+  /// Enqueue copies between `host` and memory(), behind what the stream does.
+  void enqueueToDevice(const std::vector<std::byte>& host);
+  void enqueueToHost(std::size_t bytes);
+  /// Waits until the stream has done its work. False: it takes longer than `longest_ms`.
+  bool synchronize(int longest_ms = 60000);
+  /// What enqueueToHost() has brought, after synchronize().
+  [[nodiscard]] std::vector<std::byte> fetched(std::size_t bytes) const;
+
+ private:
+  std::unique_ptr<DeviceProvider> provider_;
+  Device* device_ = nullptr;
+  std::unique_ptr<DeviceQueue> queue_;
+  std::unique_ptr<DeviceBlock> memory_;
+  std::unique_ptr<DeviceBlock> to_device_;
+  std::unique_ptr<DeviceBlock> to_host_;
+};
+
+struct DeviceSetup {
+  std::string transport;
+  int ranks = 2;
+  Behaviour behaviour = {};
+  std::int64_t timeout_ms = 60000;
+  int other_rank = -1; ///< The devices of this rank behave otherwise.
+  Behaviour other_behaviour = {};
+};
+
+/// Calls `body` on every rank, each with devices of its own. GOSS_DEVICE is "threads" meanwhile.
+void runDeviceRanks(const DeviceSetup& setup,
+                    const std::function<void(goss_comm_t comm, int rank, DeviceRank& device)>& body);
+
+} // namespace goss::test
+
+#endif // GOSS_TESTS_DEVICES_COLLECTIVES_DEVICE_RANK_H_

@@ -1,0 +1,423 @@
+// What happens to streams: order, groups, failures, and how many bytes are copied.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "tests/devices/collectives/device_rank.h"
+#include "tests/support/calls.h"
+#include "tests/support/environment.h"
+
+namespace goss::test {
+namespace {
+
+std::vector<std::byte> bytesOf(const std::vector<float>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(float));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+std::vector<float> floatsOf(const std::vector<std::byte>& bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+goss_options onStream(DeviceRank& device) {
+  goss_options options = GOSS_OPTIONS_INIT;
+  options.stream = device.stream();
+  return options;
+}
+
+/// Waits until the communicator has failed; returns with what, and why.
+std::pair<goss_status, std::string> failureOf(goss_comm_t comm) {
+  goss_status status = GOSS_SUCCESS;
+  const char* text = "";
+  for (int i = 0; i < 20000 && status == GOSS_SUCCESS; ++i) {
+    EXPECT_OK(goss_comm_error(comm, &status, &text));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return {status, text};
+}
+
+bool isNan(const std::vector<std::byte>& bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte one) { return one == std::byte{0xff}; });
+}
+
+constexpr std::size_t kCount = 30000;
+constexpr std::size_t kBytes = kCount * sizeof(float);
+
+TEST(Streams, ACallWithoutRequestReturnsBeforeTheStreamComesToIt) {
+  runDeviceRanks({"", 2}, [](goss_comm_t comm, int rank, DeviceRank& device) {
+    auto* memory = reinterpret_cast<float*>(device.memory(kBytes));
+    const goss_options options = onStream(device);
+    // Ten calls, each of which works on the last one's result.
+    device.enqueueToDevice(bytesOf(std::vector<float>(kCount, static_cast<float>(rank + 1))));
+    for (int i = 0; i < 10; ++i)
+      ASSERT_OK(goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &options, nullptr));
+    device.enqueueToHost(kBytes);
+    ASSERT_TRUE(device.synchronize());
+    EXPECT_THAT(floatsOf(device.fetched(kBytes)), testing::Each(3.0F * 512));
+  });
+}
+
+TEST(Streams, CallsOfAGroupDoNotKeepEachOtherBack) {
+  ScopedEnvironment environment;
+  environment.set("GOSS_FRAGMENT_BYTES", "16384");
+  runDeviceRanks({"", 2}, [](goss_comm_t comm, int rank, DeviceRank& device) {
+    goss_comm_t other = nullptr;
+    ASSERT_OK(goss_comm_dup(comm, &other));
+    auto* memory = reinterpret_cast<float*>(device.memory(2 * kBytes));
+    device.enqueueToDevice(bytesOf(std::vector<float>(2 * kCount, 1)));
+    const goss_options options = onStream(device);
+    ASSERT_OK(goss_group_begin());
+    for (const bool second : {rank == 1, rank == 0}) { // The ranks call in opposite order.
+      float* vector = memory + (second ? kCount : 0);
+      ASSERT_OK(
+          goss_all_reduce(second ? other : comm, vector, vector, kCount, GOSS_FLOAT32, GOSS_SUM, &options, nullptr));
+    }
+    ASSERT_OK(goss_group_end());
+    device.enqueueToHost(2 * kBytes);
+    ASSERT_TRUE(device.synchronize());
+    EXPECT_THAT(floatsOf(device.fetched(2 * kBytes)), testing::Each(2.0F));
+    EXPECT_OK(goss_comm_destroy(other));
+  });
+}
+
+TEST(Streams, BarrierIsAPartOfTheStream) {
+  std::atomic<int> come{0};
+  runDeviceRanks({"", 3}, [&](goss_comm_t comm, int rank, DeviceRank& device) {
+    const goss_options options = onStream(device);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20 * rank));
+    ++come;
+    ASSERT_OK(goss_barrier(comm, &options, nullptr));
+    ASSERT_TRUE(device.synchronize());
+    EXPECT_EQ(come, 3);
+  });
+}
+
+TEST(Streams, StayClosedBehindAFailedCallUntilAbort) {
+  runDeviceRanks({"", 2, {}, 300}, [](goss_comm_t comm, int rank, DeviceRank& device) {
+    if (rank == 1) { // It never calls.
+      failureOf(comm);
+      return;
+    }
+    auto* memory = device.memory(kBytes);
+    device.enqueueToDevice(bytesOf(std::vector<float>(kCount, 5)));
+    const goss_options options = onStream(device);
+    ASSERT_OK(goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &options, nullptr));
+    device.enqueueToHost(kBytes);
+    EXPECT_EQ(failureOf(comm).first, GOSS_ERR_TIMEOUT);
+    EXPECT_FALSE(device.synchronize(200)) << "the stream went on behind a call that has failed";
+    EXPECT_EQ(goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &options, nullptr),
+              GOSS_ERR_TIMEOUT);
+    EXPECT_OK(goss_comm_abort(comm, "test"));
+    ASSERT_TRUE(device.synchronize());
+    EXPECT_TRUE(isNan(device.fetched(kBytes)));
+  });
+}
+
+TEST(Streams, GoOnBehindAFailedCallAfterALongStop) {
+  ScopedEnvironment environment;
+  environment.set("GOSS_DEVICE_HOLD_MS", "300");
+  environment.set("GOSS_FRAGMENT_BYTES", "8192"); // More fragments than are in flight.
+  runDeviceRanks({"", 2, {}, 200}, [](goss_comm_t comm, int rank, DeviceRank& device) {
+    if (rank == 1) {
+      failureOf(comm);
+      return;
+    }
+    auto* memory = device.memory(kBytes);
+    device.enqueueToDevice(bytesOf(std::vector<float>(kCount, 5)));
+    const goss_options options = onStream(device);
+    goss_request_t request = nullptr;
+    ASSERT_OK(goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &options, &request));
+    device.enqueueToHost(kBytes);
+    EXPECT_EQ(goss_wait(&request, nullptr), GOSS_ERR_TIMEOUT);
+    ASSERT_TRUE(device.synchronize());
+    EXPECT_TRUE(isNan(device.fetched(kBytes)));
+  });
+}
+
+class FailingDevice : public testing::TestWithParam<bool> {};
+
+TEST_P(FailingDevice, FailsAllRanksAndIsNamed) {
+  const bool ordered = GetParam();
+  DeviceSetup setup{"tcp", 3};
+  setup.other_rank = 1;
+  setup.other_behaviour.fail_at = 20;
+  runDeviceRanks(setup, [&](goss_comm_t comm, int rank, DeviceRank& device) {
+    auto* memory = device.memory(kBytes);
+    const goss_options options = ordered ? onStream(device) : goss_options GOSS_OPTIONS_INIT;
+    goss_status status = GOSS_SUCCESS;
+    for (int i = 0; i < 40 && status == GOSS_SUCCESS; ++i)
+      status = goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &options, nullptr);
+    const auto [failure, text] = failureOf(comm);
+    EXPECT_EQ(failure, GOSS_ERR_DEVICE) << text;
+    EXPECT_THAT(text, testing::HasSubstr("rank 1: threads device 0 failed")) << "on rank " << rank;
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FailingDevice, testing::Bool(),
+                         [](const auto& tested) { return tested.param ? "ordered" : "waited"; });
+
+// ---- Messages ------------------------------------------------------------------------------------------------------
+
+class DeviceMessages : public testing::TestWithParam<std::tuple<std::string, bool>> {};
+
+/// Each rank sends to the next, and to itself.
+TEST_P(DeviceMessages, GoAroundInAGroup) {
+  const bool ordered = std::get<1>(GetParam());
+  constexpr int kRanks = 3;
+  runDeviceRanks({std::get<0>(GetParam()), kRanks}, [&](goss_comm_t comm, int rank, DeviceRank& device) {
+    std::byte* memory = device.memory(4 * kBytes); // Sent, sent to itself, received, received from itself.
+    std::vector<float> values(4 * kCount, static_cast<float>(rank));
+    std::fill(values.begin() + kCount, values.begin() + 2 * kCount, static_cast<float>(100 + rank));
+    device.enqueueToDevice(bytesOf(values));
+    if (!ordered) {
+      ASSERT_TRUE(device.synchronize());
+    }
+    const goss_options options = ordered ? onStream(device) : goss_options GOSS_OPTIONS_INIT;
+    const int next = (rank + 1) % kRanks;
+    const int previous = (rank + kRanks - 1) % kRanks;
+    ASSERT_OK(goss_group_begin());
+    ASSERT_OK(goss_recv(comm, memory + 2 * kBytes, kCount, GOSS_FLOAT32, previous, 5, &options, nullptr));
+    ASSERT_OK(goss_recv(comm, memory + 3 * kBytes, kCount, GOSS_FLOAT32, rank, 6, &options, nullptr));
+    ASSERT_OK(goss_send(comm, memory, kCount, GOSS_FLOAT32, next, 5, &options, nullptr));
+    ASSERT_OK(goss_send(comm, memory + kBytes, kCount, GOSS_FLOAT32, rank, 6, &options, nullptr));
+    ASSERT_OK(goss_group_end());
+    device.enqueueToHost(4 * kBytes);
+    ASSERT_TRUE(device.synchronize());
+    std::fill(values.begin() + 2 * kCount, values.begin() + 3 * kCount, static_cast<float>(previous));
+    std::fill(values.begin() + 3 * kCount, values.end(), static_cast<float>(100 + rank));
+    EXPECT_EQ(device.fetched(4 * kBytes), bytesOf(values));
+  });
+}
+
+TEST_P(DeviceMessages, OfEveryKindOfRequest) {
+  const bool ordered = std::get<1>(GetParam());
+  runDeviceRanks({std::get<0>(GetParam()), 2}, [&](goss_comm_t comm, int rank, DeviceRank& device) {
+    std::byte* memory = device.memory(kBytes);
+    goss_options options = ordered ? onStream(device) : goss_options GOSS_OPTIONS_INIT;
+    const auto move = [&](const goss_options* with, goss_request_t* request) {
+      return rank == 0 ? goss_send(comm, memory, kCount, GOSS_FLOAT32, 1, 0, with, request)
+                       : goss_recv(comm, memory, kCount, GOSS_FLOAT32, 0, 0, with, request);
+    };
+    for (int i = 0; i < 3; ++i) {
+      const auto sent = static_cast<float>(i + 1);
+      device.enqueueToDevice(bytesOf(std::vector<float>(kCount, rank == 0 ? sent : 0)));
+      if (!ordered) {
+        ASSERT_TRUE(device.synchronize());
+      }
+      goss_request_t request = nullptr;
+      options.flags = i == 2 ? GOSS_PERSISTENT : 0;
+      ASSERT_OK(move(&options, i == 0 ? nullptr : &request));
+      if (i == 2) {
+        ASSERT_OK(goss_start(request));
+      }
+      goss_message message{};
+      if (request != nullptr) {
+        ASSERT_OK(goss_wait(&request, &message));
+        EXPECT_EQ(message.bytes, rank == 0 ? 0 : kBytes);
+      }
+      if (i == 2) {
+        ASSERT_OK(goss_request_free(&request));
+      }
+      device.enqueueToHost(kBytes);
+      ASSERT_TRUE(device.synchronize());
+      EXPECT_THAT(floatsOf(device.fetched(kBytes)), testing::Each(sent));
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DeviceMessages,
+                         testing::Combine(testing::Values("loopback", "shm", "tcp"), testing::Bool()),
+                         [](const auto& tested) {
+                           return std::get<0>(tested.param) + (std::get<1>(tested.param) ? "_ordered" : "_waited");
+                         });
+
+TEST(DeviceMessage, ThatIsShorterThanTheBufferLeavesItsEndAlone) {
+  runDeviceRanks({"", 2}, [](goss_comm_t comm, int rank, DeviceRank& device) {
+    std::byte* memory = device.memory(kBytes);
+    device.enqueueToDevice(bytesOf(std::vector<float>(kCount, static_cast<float>(rank))));
+    ASSERT_TRUE(device.synchronize());
+    if (rank == 0) {
+      EXPECT_OK(goss_send(comm, memory, 10, GOSS_FLOAT32, 1, 0, nullptr, nullptr));
+      return;
+    }
+    ASSERT_OK(goss_recv(comm, memory, kCount, GOSS_FLOAT32, GOSS_ANY_SOURCE, GOSS_ANY_TAG, nullptr, nullptr));
+    device.enqueueToHost(kBytes);
+    ASSERT_TRUE(device.synchronize());
+    std::vector<float> expected(kCount, 1);
+    std::fill(expected.begin(), expected.begin() + 10, 0.0F);
+    EXPECT_EQ(device.fetched(kBytes), bytesOf(expected));
+  });
+}
+
+// ---- Bytes ---------------------------------------------------------------------------------------------------------
+
+/// Bytes that all ranks' queues copy while `call` runs on each of them.
+Copied copiedBy(int ranks, const std::function<goss_status(goss_comm_t, int, std::byte*)>& call) {
+  Copied before;
+  Copied after;
+  std::barrier<> together(ranks);
+  runDeviceRanks({"", ranks}, [&](goss_comm_t comm, int rank, DeviceRank& device) {
+    std::byte* memory = device.memory(16 * kBytes);
+    together.arrive_and_wait();
+    if (rank == 0) before = copiedByThreads();
+    together.arrive_and_wait();
+    EXPECT_OK(call(comm, rank, memory));
+    together.arrive_and_wait();
+    if (rank == 0) after = copiedByThreads();
+    together.arrive_and_wait();
+  });
+  return {after.to_host - before.to_host, after.to_device - before.to_device, after.within - before.within};
+}
+
+void expectCopied(const Copied& copied, std::size_t to_host, std::size_t to_device) {
+  EXPECT_EQ(copied.to_host, to_host);
+  EXPECT_EQ(copied.to_device, to_device);
+  EXPECT_EQ(copied.within, 0u);
+}
+
+constexpr std::size_t kFar = 8 * kBytes; // The other buffer.
+
+TEST(CopiedBytes, AreWhatTheScheduleReadsAndWrites) {
+  for (const std::size_t apart : {std::size_t{0}, kFar}) {
+    expectCopied(copiedBy(3,
+                          [&](goss_comm_t comm, int, std::byte* memory) {
+                            return goss_all_reduce(comm, memory, memory + apart, kCount, GOSS_FLOAT32, GOSS_SUM,
+                                                   nullptr, nullptr);
+                          }),
+                 3 * kBytes, 3 * kBytes);
+  }
+  // In place a rank has its own block already; else it gets that, too.
+  expectCopied(copiedBy(3,
+                        [](goss_comm_t comm, int rank, std::byte* memory) {
+                          return goss_all_gather(comm, memory + static_cast<std::size_t>(rank) * kBytes, memory, kCount,
+                                                 GOSS_FLOAT32, nullptr, nullptr);
+                        }),
+               3 * kBytes, 6 * kBytes);
+  expectCopied(copiedBy(3,
+                        [](goss_comm_t comm, int, std::byte* memory) {
+                          return goss_all_gather(comm, memory + kFar, memory, kCount, GOSS_FLOAT32, nullptr, nullptr);
+                        }),
+               3 * kBytes, 9 * kBytes);
+  expectCopied(copiedBy(3,
+                        [](goss_comm_t comm, int, std::byte* memory) {
+                          return goss_broadcast(comm, memory, memory, kCount, GOSS_FLOAT32, 1, nullptr, nullptr);
+                        }),
+               kBytes, 2 * kBytes);
+  expectCopied(copiedBy(3,
+                        [](goss_comm_t comm, int, std::byte* memory) {
+                          return goss_reduce(comm, memory, memory + kFar, kCount, GOSS_FLOAT32, GOSS_SUM, 1, nullptr,
+                                             nullptr);
+                        }),
+               3 * kBytes, kBytes);
+  expectCopied(copiedBy(3,
+                        [](goss_comm_t comm, int, std::byte* memory) {
+                          return goss_reduce_scatter(comm, memory, memory + kFar, kCount, GOSS_FLOAT32, GOSS_SUM,
+                                                     nullptr, nullptr);
+                        }),
+               9 * kBytes, 3 * kBytes);
+}
+
+// ---- What is refused -----------------------------------------------------------------------------------------------
+
+TEST(Devices, WhatIsNotOfferedIsRefusedWithWhatToDo) {
+  runDeviceRanks({"", 1}, [](goss_comm_t comm, int, DeviceRank& device) {
+    std::byte* memory = device.memory(kBytes);
+    std::vector<float> host(4);
+    goss_options options = onStream(device);
+    EXPECT_EQ(goss_all_reduce(comm, host.data(), host.data(), 4, GOSS_FLOAT32, GOSS_SUM, &options, nullptr),
+              GOSS_ERR_UNSUPPORTED);
+    EXPECT_THAT(goss_last_error(), testing::HasSubstr("host memory; pass NULL"));
+    options.stream = nullptr;
+    options.codec = "powersgd:rank=1";
+    options.tensor = 1;
+    EXPECT_NE(goss_all_reduce(comm, memory, memory, 16, GOSS_FLOAT32, GOSS_SUM, &options, nullptr), GOSS_SUCCESS);
+    EXPECT_THAT(goss_last_error(), testing::HasSubstr("device memory"));
+    options = onStream(device);
+    EXPECT_EQ(goss_sendrecv(comm, memory, 4, 0, memory, 4, 0, GOSS_FLOAT32, 0, &options, nullptr),
+              GOSS_ERR_UNSUPPORTED);
+    EXPECT_EQ(goss_send(comm, host.data(), 4, GOSS_FLOAT32, 0, 0, &options, nullptr), GOSS_ERR_UNSUPPORTED);
+    EXPECT_THAT(goss_last_error(), testing::HasSubstr("host memory; pass NULL"));
+  });
+}
+
+TEST(Devices, AStreamWithoutDevicesIsRefused) {
+  ScopedEnvironment environment;
+  environment.set("GOSS_DEVICE", "none");
+  goss_comm_t comm = nullptr;
+  ASSERT_OK(goss_comm_create(nullptr, &comm));
+  goss_options options = GOSS_OPTIONS_INIT;
+  int nothing = 0;
+  options.stream = &nothing;
+  float value = 1;
+  EXPECT_EQ(goss_all_reduce(comm, &value, &value, 1, GOSS_FLOAT32, GOSS_SUM, &options, nullptr), GOSS_ERR_UNSUPPORTED);
+  EXPECT_THAT(goss_last_error(), testing::HasSubstr("GOSS_DEVICE"));
+  void* memory = nullptr;
+  EXPECT_EQ(goss_mem_alloc_device(comm, 8, &memory), GOSS_ERR_UNSUPPORTED);
+  EXPECT_OK(goss_comm_destroy(comm));
+}
+
+TEST(Devices, MemoryOfTheLibraryLiesOnTheDevice) {
+  runDeviceRanks({"", 1}, [](goss_comm_t comm, int, DeviceRank& device) {
+    void* memory = nullptr;
+    ASSERT_OK(goss_mem_alloc_device(comm, kBytes, &memory));
+    const goss_options options = onStream(device);
+    EXPECT_OK(goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &options, nullptr));
+    EXPECT_TRUE(device.synchronize());
+    EXPECT_OK(goss_mem_free(comm, memory));
+    EXPECT_EQ(goss_mem_free(comm, memory), GOSS_ERR_INVALID_ARGUMENT);
+  });
+}
+
+TEST(Devices, AnUnknownProviderIsNamed) {
+  ScopedEnvironment environment;
+  environment.set("GOSS_DEVICE", "no_such_provider");
+  goss_comm_t comm = nullptr;
+  EXPECT_EQ(goss_comm_create(nullptr, &comm), GOSS_ERR_UNSUPPORTED);
+  EXPECT_THAT(goss_last_error(), testing::HasSubstr("GOSS_DEVICE=no_such_provider"));
+}
+
+/// Codecs work on what has been copied to the host, so the bits are those of host buffers.
+TEST(Devices, CompressedResultsHaveTheBitsOfHostBuffers) {
+  runDeviceRanks({"", 2}, [](goss_comm_t comm, int rank, DeviceRank& device) {
+    std::vector<float> values(kCount);
+    for (std::size_t i = 0; i < kCount; ++i)
+      values[i] = static_cast<float>((i * 7 + static_cast<std::size_t>(rank) * 13) % 101) - 50.5F;
+    goss_options options = GOSS_OPTIONS_INIT;
+    std::uint64_t tensor = 0;
+    for (const char* codec : {"int8", "sign+ef", "topk:ratio=0.05+ef", "bf16"}) {
+      options.codec = codec;
+      std::vector<float> expected = values;
+      options.tensor = ++tensor;
+      options.stream = nullptr;
+      ASSERT_OK(
+          goss_all_reduce(comm, expected.data(), expected.data(), kCount, GOSS_FLOAT32, GOSS_AVG, &options, nullptr));
+      for (const bool ordered : {false, true}) {
+        std::byte* memory = device.memory(kBytes);
+        device.enqueueToDevice(bytesOf(values));
+        if (!ordered) {
+          ASSERT_TRUE(device.synchronize());
+        }
+        options.tensor = ++tensor;
+        options.stream = ordered ? device.stream() : nullptr;
+        ASSERT_OK(goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_AVG, &options, nullptr));
+        device.enqueueToHost(kBytes);
+        ASSERT_TRUE(device.synchronize());
+        EXPECT_EQ(device.fetched(kBytes), bytesOf(expected)) << codec << (ordered ? " in a stream" : "");
+      }
+    }
+  });
+}
+
+} // namespace
+} // namespace goss::test
