@@ -248,7 +248,7 @@ Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t
       algorithms.push_back(algorithm);
     }
   }
-  if (effort == Effort::choose) keepTaken(algorithms, key, bytes);
+  if (effort == Effort::choose) keepTaken(algorithms, flat != nullptr, key, bytes);
   std::vector<Candidate> candidates = priceCandidates(question, algorithms, links_, effort);
   if (flat != nullptr) candidates.push_back(onBoard(*flat, key, size(), bytes, board_bytes_));
   if (!candidates.empty()) return candidates;
@@ -262,10 +262,11 @@ Result<std::vector<Candidate>> Planner::priced(const PlanKey& key, std::uint64_t
 }
 
 /// Leaves out what chosen() would not take.
-void Planner::keepTaken(std::vector<const Algorithm*>& algorithms, const PlanKey& key, std::uint64_t bytes) const {
+void Planner::keepTaken(std::vector<const Algorithm*>& algorithms, bool board_offered, const PlanKey& key,
+                        std::uint64_t bytes) const {
   const std::string_view in_turns = algorithmWhenOversubscribed(key, bytes);
   const auto other = [&](const Algorithm* algorithm) { return algorithm->name() != in_turns; };
-  const bool on_board = in_turns == kFlatName && fitsBoard(key);
+  const bool on_board = board_offered && in_turns == kFlatName;
   if (on_board || !std::all_of(algorithms.begin(), algorithms.end(), other)) std::erase_if(algorithms, other);
 }
 

@@ -128,7 +128,8 @@ class Planner {
                                                          std::uint64_t packed);
   Result<const Candidate*> choose(const PlanKey& key, std::uint32_t size_class);
   [[nodiscard]] Result<std::vector<Candidate>> priced(const PlanKey& key, std::uint64_t bytes, Effort effort) const;
-  void keepTaken(std::vector<const Algorithm*>& algorithms, const PlanKey& key, std::uint64_t bytes) const;
+  void keepTaken(std::vector<const Algorithm*>& algorithms, bool board_offered, const PlanKey& key,
+                 std::uint64_t bytes) const;
   [[nodiscard]] bool fitsBoard(const PlanKey& key) const;
   [[nodiscard]] Status refuse(const PlanKey& key, const std::string& complaint) const;
   Result<std::string_view> nameFor(const PlanKey& key) const;

@@ -23,7 +23,7 @@ class Neighborhood(NamedTuple):
 
     def struct(self) -> Tuple[_abi.goss_neighborhood, Any]:
         """The C struct, and what it points to."""
-        lists = [(_abi.goss_neighbor * len(pairs))(*((rank, 0, weight) for rank, weight in pairs))
+        lists = [(_abi.goss_neighbor * len(pairs))(*(_abi.goss_neighbor(rank, 0, weight) for rank, weight in pairs))
                  for pairs in (self.sources, self.destinations)]
         made = _abi.goss_neighborhood(size=ctypes.sizeof(_abi.goss_neighborhood), self_weight=self.self_weight, sources=lists[0],
                                       source_count=len(self.sources), destinations=lists[1],

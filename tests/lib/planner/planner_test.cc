@@ -511,6 +511,10 @@ TEST_F(PlannerTest, RanksThatShareProcessorsTakeWhatTheyWaitLeastIn) {
   PlanKey asked = bytesOf(Collective::reduce, 64 * kKiB);
   asked.algorithm = "chain";
   EXPECT_EQ(planner.plan(asked).value()->algorithm, "chain");
+  asked = bytesOf(Collective::allReduce, kKiB);
+  asked.algorithm = "ring";
+  ASSERT_TRUE(planner.plan(asked).isOk()) << planner.plan(asked).status().text();
+  EXPECT_EQ(planner.plan(asked).value()->algorithm, "ring") << "though boards would hold it";
   planner.useLinks(links);
   EXPECT_NE(taken(Collective::reduce, 64 * kKiB), "flat") << "who has measured plans by prices";
   EXPECT_NE(choice(links, bytesOf(Collective::reduce, 64 * kKiB)), "flat") << "each has a processor";
