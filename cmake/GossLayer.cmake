@@ -148,8 +148,8 @@ function(goss_test_program name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
-  if(GOSS_SANITIZE) # sanitized code is several times slower
-    math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 3")
+  if(GOSS_SANITIZE) # sanitized code that is not optimised is many times slower
+    math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * 6")
   endif()
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   add_executable(${name} ${sources})
