@@ -22,7 +22,7 @@ class ShardScheme {
   [[nodiscard]] virtual bool supports(int group_size) const { return group_size >= 1; }
   /// Whether the order of the group's ranks is worth choosing (a ring's is).
   [[nodiscard]] virtual bool takesOrder() const { return false; }
-  /// Of the positions, as Algorithm::symmetry() of ranks.
+  /// How the positions follow from one another, as Algorithm::symmetry() says of ranks.
   [[nodiscard]] virtual Symmetry symmetry(int /*group_size*/) const { return {.period = 1}; }
   /// Every position holds all blocks; afterwards position v holds the sum of block v. No finish.
   virtual void emitReduceScatter(const Phase& phase) const = 0;
@@ -40,7 +40,7 @@ class AllReduceScheme {
   /// As ShardScheme::takesOrder(); then blockCount() is the group's size.
   [[nodiscard]] virtual bool takesOrder() const { return false; }
   [[nodiscard]] virtual bool pipelined() const { return false; }
-  /// Of the positions, as Algorithm::symmetry() of ranks.
+  /// How the positions follow from one another, as Algorithm::symmetry() says of ranks.
   [[nodiscard]] virtual Symmetry symmetry(int /*group_size*/) const { return {}; }
   /// How many blocks emit() wants. `pipeline_blocks` is PlanRequest::blocks.
   [[nodiscard]] virtual std::uint32_t blockCount(int group_size, std::uint32_t pipeline_blocks) const = 0;

@@ -18,7 +18,8 @@ Result<goss_comm_t> split(ncclComm& parent, int color, int key);
 /// A communicator without `excluded`, which do not take part. `failed`: the parent cannot carry messages any more; then
 /// the survivors agree on who is left, and the excluded must have ended.
 Result<goss_comm_t> shrink(ncclComm& parent, const std::vector<int>& excluded, bool failed);
-/// Of the ranks of `parent`, which keep their numbers, and of others that join(): one of the former gives `id`.
+/// Makes a communicator of the ranks of `parent`, which keep their numbers, and of ranks that call join(). One rank of
+/// `parent` gives `id`, the others nullptr.
 Result<goss_comm_t> grow(ncclComm& parent, int ranks, const ncclUniqueId* id);
 Result<goss_comm_t> join(const ncclUniqueId& id, int rank, int ranks);
 

@@ -17,7 +17,7 @@ class Context {
 
   [[nodiscard]] const Driver& driver() const { return driver_; }
   [[nodiscard]] CUcontext handle() const { return handle_; }
-  /// Of the device.
+  /// The device's name.
   [[nodiscard]] const std::string& name() const { return name_; }
   /// `error` as a status: success, or GOSS_ERR_DEVICE that names the device and `call`.
   [[nodiscard]] Status statusOf(CUresult error, const char* call) const;

@@ -24,7 +24,7 @@ Status Requests::restart(Operation& operation) {
 void Requests::detach(Operation& operation) {
   auto lock = operations_.engine().enter();
   operations_.unsignal(operation);
-  // Those that are over serve later calls. The others wait in their streams.
+  // Detached operations that are over serve later calls; the others still wait in their streams.
   std::erase_if(detached_, [&](Operation* one) GOSS_ON_LOOP {
     const bool over = one->state() == Operation::State::complete && !one->streamOrdered()->isEnqueuing();
     if (over) releaseOnLoop(*one);

@@ -31,8 +31,8 @@ struct DeviceStation {
 /// Thread-safe where not marked OnLoop; OnLoop functions want the engine's lock.
 class Devices {
  public:
-  /// Of the provider that Config::device names; where it names none, of `cuda`, if this process uses it. Errors:
-  /// makeDeviceProvider()'s, if a provider is named.
+  /// Opens the devices of the provider that Config::device names, or without a name those of `cuda`, if this process
+  /// uses it. Errors: makeDeviceProvider()'s, if a provider is named.
   static Result<std::unique_ptr<Devices>> open(const Config& config);
   ~Devices();
 
