@@ -72,7 +72,7 @@ PYTHON = {
         ("_abi",),
         ("_library",),
         ("_errors",),
-        ("_buffers", "_options", "_topology", "_waiting"),
+        ("_buffers", "_counters", "_options", "_topology", "_waiting"),
         ("_request",),
         ("_neighbors",),
         ("_comm",),

@@ -11,7 +11,8 @@ torch.distributed. docs/python.md is the guide.
 
 from ._buffers import DTYPES as _DTYPES
 from ._buffers import as_dtype
-from ._comm import ANY_SOURCE, ANY_TAG, Comm, Counters
+from ._comm import ANY_SOURCE, ANY_TAG, Comm
+from ._counters import Counters
 from ._errors import (Aborted, Bootstrap, DeviceFailed, Error, Internal, InvalidArgument, Mismatch, PeerLost, Protocol, Resource,
                       Timeout, Truncated, Unsupported)
 from ._information import codecs, explain, sync_methods, version

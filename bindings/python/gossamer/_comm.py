@@ -7,9 +7,10 @@ import ctypes
 import os
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Tuple
 
 from . import _abi, _buffers, _waiting
+from ._counters import Counters
 from ._errors import Aborted, Error, InvalidArgument, Timeout, check, error_of, last_error
 from ._library import library, take_bytes, take_text
 from ._neighbors import NeighborCollectives
@@ -19,7 +20,7 @@ from ._request import Message, Operation, Request, Watch, groups
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["ANY_SOURCE", "ANY_TAG", "Comm", "Counters"]
+__all__ = ["ANY_SOURCE", "ANY_TAG", "Comm"]
 
 ANY_SOURCE = _abi.GOSS_ANY_SOURCE
 ANY_TAG = _abi.GOSS_ANY_TAG
@@ -27,18 +28,6 @@ ANY_TAG = _abi.GOSS_ANY_TAG
 _LONGEST_CLOSE = 10.0  # seconds that close() waits for calls of other threads, which come back at once
 
 Sizes = Optional[Sequence[int]]
-
-
-class Counters(NamedTuple):
-    """Running totals of a communicator on this rank; gossamer.h says what each counts."""
-
-    operations: int
-    failures: int
-    payload_bytes: int
-    wire_bytes_sent: int
-    wire_bytes_received: int
-    busy_ns: int
-    placed_bytes: int
 
 
 class Comm(NeighborCollectives):
