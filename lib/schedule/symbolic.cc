@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/split_mix.h"
 #include "schedule/contract.h"
 #include "schedule/structure.h"
 #include "schedule/symbols.h"
@@ -16,21 +17,6 @@ namespace goss::schedule {
 namespace {
 
 constexpr std::uint32_t kUndefined = ~0u;
-
-/// A splitmix64 generator.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::size_t below(std::size_t bound) {
-    std::uint64_t x = state_ += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return static_cast<std::size_t>((x ^ (x >> 31)) % bound);
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 /// Steps are numbered over all ranks: rank r's step i is start_[r] + i.
 class Execution {
@@ -102,7 +88,7 @@ class Execution {
   std::span<const Schedule> ranks_;
   const ChannelTable& table_;
   RunMode mode_;
-  Random random_;
+  base::SplitMix64 random_;
   std::vector<std::uint32_t> start_;
   std::vector<StepState> states_;
   std::vector<std::uint32_t> dependents_;

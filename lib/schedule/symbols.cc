@@ -5,22 +5,19 @@
 #include <algorithm>
 #include <bit>
 
+#include "gossamer/random.h"
+
 namespace goss::schedule {
 
 namespace {
 
-/// Finaliser of splitmix64, a bijection.
-std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
+using goss::detail::mix64;
 
-std::uint64_t sumExpression(std::uint64_t a, std::uint64_t b) { return mix(std::min(a, b) * 3 + std::max(a, b)); }
+std::uint64_t sumExpression(std::uint64_t a, std::uint64_t b) { return mix64(std::min(a, b) * 3 + std::max(a, b)); }
 std::uint64_t weightedExpression(std::uint64_t sum, std::uint64_t a, double weight) {
-  return mix(sum * 7 + mix(a ^ std::bit_cast<std::uint64_t>(weight)));
+  return mix64(sum * 7 + mix64(a ^ std::bit_cast<std::uint64_t>(weight)));
 }
-std::uint64_t finishedExpression(std::uint64_t a) { return mix(a + 1); }
+std::uint64_t finishedExpression(std::uint64_t a) { return mix64(a + 1); }
 
 void note(std::string& fault, std::string text) {
   if (fault.empty()) fault = std::move(text);
@@ -36,7 +33,7 @@ Contributions setOf(RankRange ranks) {
 }
 
 std::uint64_t encodedExpression(const Symbol& symbol) {
-  return symbol.encoded ? symbol.lossy_expression : mix(symbol.lossy_expression + 2);
+  return symbol.encoded ? symbol.lossy_expression : mix64(symbol.lossy_expression + 2);
 }
 
 std::map<int, double> promisedWeights(int rank, std::span<const Neighborhood* const> neighborhoods) {
@@ -59,7 +56,7 @@ std::uint32_t SymbolStore::contribution(int rank, std::uint32_t chunk) {
   Symbol symbol;
   symbol.chunk = chunk;
   symbol.from.set(static_cast<std::size_t>(rank));
-  symbol.expression = mix((static_cast<std::uint64_t>(rank) << 32 | chunk) + 1);
+  symbol.expression = mix64((static_cast<std::uint64_t>(rank) << 32 | chunk) + 1);
   symbol.lossy_expression = symbol.expression;
   return add(symbol);
 }
@@ -145,8 +142,8 @@ std::uint32_t SymbolStore::encoded(std::uint32_t id) {
 
 std::uint32_t SymbolStore::payloadOf(std::uint32_t id) {
   Symbol symbol = symbols_[id];
-  symbol.expression = mix(symbol.expression + 5); // A copy that was not encoded has other bits.
-  symbol.lossy_expression = mix(symbol.lossy_expression + 5);
+  symbol.expression = mix64(symbol.expression + 5); // A copy that was not encoded has other bits.
+  symbol.lossy_expression = mix64(symbol.lossy_expression + 5);
   symbol.encoded = true;
   symbol.payload = true;
   ++symbol.lossy_depth;

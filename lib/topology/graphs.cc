@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/split_mix.h"
+
 namespace goss::topology {
 
 namespace {
@@ -40,21 +42,6 @@ int productOf(std::span<const int> dims) {
 }
 
 int ceilLog2(int ranks) { return std::bit_width(static_cast<unsigned>(ranks - 1)); }
-
-/// A splitmix64 generator.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::size_t below(std::size_t bound) {
-    std::uint64_t x = state_ += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return static_cast<std::size_t>((x ^ (x >> 31)) % bound);
-  }
-
- private:
-  std::uint64_t state_;
-};
 
 /// The number of ranks that rank 0 reaches along `next`.
 std::size_t reached(const Arcs& next) {
@@ -176,7 +163,7 @@ Graph randomRegular(int ranks, int degree, std::uint64_t seed) {
   };
   for (const auto& [a, b] : edges)
     setJoined(a, b, true);
-  Random random(seed);
+  base::SplitMix64 random(seed);
   const auto graphOf = [&] {
     Graph graph = empty(ranks);
     for (const auto& [a, b] : edges)

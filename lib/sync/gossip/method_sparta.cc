@@ -2,7 +2,7 @@
 // the parameters, the same one on all of them.
 #include <array>
 
-#include "sync/gossip/random_order.h"
+#include "gossamer/random.h"
 #include "sync/gossip/topology_parameters.h"
 
 namespace goss::sync {
@@ -38,7 +38,7 @@ class Sparta : public Rule {
   /// A hash of step and element, the same on all ranks (splitmix64).
   [[nodiscard]] bool isChosen(std::uint64_t step, std::uint64_t element) const {
     const std::uint64_t x = (seed_ * 0x94d049bb133111ebu + step) * 0xd1342543de82ef95u + element * 0x9e3779b97f4a7c15u;
-    return whole_ || static_cast<double>(mixedBits(x)) < below_;
+    return whole_ || static_cast<double>(detail::mix64(x)) < below_;
   }
 
   double below_;

@@ -8,24 +8,17 @@
 #include <utility>
 #include <vector>
 
-namespace goss::sync {
+#include "base/split_mix.h"
 
-/// The finaliser of splitmix64.
-inline std::uint64_t mixedBits(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
+namespace goss::sync {
 
 /// The ranks 0..ranks-1 in an order that depends on seed and round alone.
 inline std::vector<int> randomOrder(int ranks, std::uint64_t seed, std::uint64_t round) {
   std::vector<int> order(static_cast<std::size_t>(ranks));
   std::iota(order.begin(), order.end(), 0);
-  std::uint64_t state = seed * 0x9e3779b97f4a7c15u + round;
-  for (std::size_t i = order.size(); i > 1; --i) {
-    state += 0x9e3779b97f4a7c15u;
-    std::swap(order[i - 1], order[mixedBits(state) % i]);
-  }
+  base::SplitMix64 random(seed * 0x9e3779b97f4a7c15u + round);
+  for (std::size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[random.below(i)]);
   return order;
 }
 
