@@ -13,7 +13,7 @@
 
 namespace goss {
 
-/// Links of at least this latency are a wide-area network's.
+/// Links of at least this latency are a wide-area network's. Waking a thread up takes less than a hundredth of it.
 inline constexpr double kFar_s = 1e-3;
 /// Minimum number of fragments in flight.
 inline constexpr std::uint32_t kWindow = 4;

@@ -9,6 +9,7 @@
 #include "builtins/builtins.h"
 #include "planner/link_prices.h"
 #include "planner/oversubscription.h"
+#include "planner/question.h"
 #include "planner/setting_file.h"
 #include "platform/clock.h"
 #include "platform/host.h"
@@ -250,7 +251,6 @@ Status World::waitForLinks(Rendezvous& meeting) {
 }
 
 bool World::isFarFromAll(int rank) const {
-  constexpr double kFar_s = 1e-3; // Waking up takes less than a hundredth of that.
   if (!given_links_.has_value()) return false;
   for (int peer = 0; peer < given_links_->size(); ++peer)
     if (peer != rank && given_links_->price(peer, rank).latency_s < kFar_s) return false;
