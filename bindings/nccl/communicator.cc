@@ -12,12 +12,12 @@
 using goss::Result;
 using goss::Status;
 
-ncclComm::ncclComm(goss::Device& on, int rank_, int ranks_, const ncclConfig_t& config)
+ncclComm::ncclComm(goss::Device& on, int own_rank, int rank_count, const ncclConfig_t& config)
     : device(on),
       blocking(config.blocking != 0),
       name(config.commName == nullptr ? "" : config.commName),
-      rank(rank_),
-      ranks(ranks_) {}
+      rank(own_rank),
+      ranks(rank_count) {}
 
 ncclComm::~ncclComm() {
   if (starter.joinable()) {

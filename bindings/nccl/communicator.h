@@ -19,7 +19,7 @@
 
 /// Thread-safe. Made in state ncclInProgress; a thread of its own, or the call that made it, then starts it.
 struct ncclComm {
-  ncclComm(goss::Device& device, int rank, int ranks, const ncclConfig_t& config);
+  ncclComm(goss::Device& device, int own_rank, int rank_count, const ncclConfig_t& config);
   ncclComm(const ncclComm&) = delete;
   ncclComm& operator=(const ncclComm&) = delete;
   ~ncclComm();

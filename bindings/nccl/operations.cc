@@ -84,7 +84,7 @@ Status check(const Call& call, const ncclComm& comm) {
         fmt::format("nccl{}: there is no rank {} among {}", nameOf(call.kind), call.root, comm.ranks.load()));
   if (call.count == 0) return {};
   if (sendBlocks(call, comm.rank, comm.ranks) > 0)
-    if (const Status status = checkMemory(call.send, "the send buffer", call.kind); !status.isOk()) return status;
+    if (Status status = checkMemory(call.send, "the send buffer", call.kind); !status.isOk()) return status;
   if (recvBlocks(call, comm.rank, comm.ranks) > 0) return checkMemory(call.recv, "the receive buffer", call.kind);
   return {};
 }

@@ -44,6 +44,7 @@ static inline goss_status goss_mpi_agree(MPI_Comm mpi_comm, int rank, goss_statu
   return goss_set_last_error(GOSS_ERR_BOOTSTRAP, text);
 }
 
+// NOLINTBEGIN(modernize-use-nullptr): C has no nullptr.
 /// Collective over `mpi_comm`: makes a communicator with the same ranks in the same order. MPI is used only during this
 /// call and may be finalized before `*comm` is destroyed. `config` NULL: defaults and the environment; else its rank,
 /// ranks and unique_id are ignored. Errors: as goss_comm_create. When one rank fails, all ranks fail: that rank with
@@ -90,5 +91,6 @@ static inline goss_status goss_comm_create_from_mpi(MPI_Comm mpi_comm, const gos
   }
   return all;
 }
+// NOLINTEND(modernize-use-nullptr)
 
 #endif // GOSSAMER_GOSSAMER_MPI_H_
