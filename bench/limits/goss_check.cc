@@ -1,5 +1,6 @@
 /// goss-check: proves every built-in algorithm with the checker and prints the table of docs/algorithms.md.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <bit>
 #include <cstdio>
@@ -220,31 +221,28 @@ of messages, one, or none (rendezvous), in separate buffers and in place (but fo
 - every two steps with a hazard between them are ordered;
 - the bytes of all messages together equal the wire formula.
 
-Sizes are 0, 1, p - 1, p, p + 1 and 1009 elements, blocks of different sizes and weighted chunks, for several roots,
-ring orders and numbers of blocks, and for every group size. The tests add 65 to 69, 73, 81 and 129 ranks.
+It does so for sizes of 0 to 1009 elements, blocks of different sizes and weighted chunks, and for several roots, ring
+orders and numbers of blocks. The tests add up to 129 ranks.
 
 ## How to read the tables
 
-- Each algorithm is proved for 1 to 64 ranks, or for the numbers of ranks p behind its name; two-level algorithms with
-  every group size that divides p.
+- Each algorithm is proved for 1 to 64 ranks, or for the numbers of ranks p behind its name.
+- Two-level algorithms, `hier-A-B`, run A among the ranks of a node and B between nodes. They are proved for every group
+  size that divides a composite p up to 64; `goss-check --algorithm NAME` prints the wire formula of one (L:
+  the group size).
 - **same bits**: whether all ranks end with the same bits. "lossless": only without a lossy codec. "yes": with one
   too, if the owner of a sum uses the encoded form that it sent. "-": ranks get different things.
-- **path**, **compressed**, **messages** are for 16 and 64 ranks, with one block and groups of 4 and 8.
+- **path** and **compressed** are for 16 and 64 ranks, with one block and groups of 4 and 8.
 - **path**: messages that follow one another on the longest path.
 - **compressed**: how often a lossy codec adds its error to a value. "named": incomplete sums are encoded, so the error
   grows with the ranks; the planner takes the algorithm only when it is named. "never": ranks would end with different
   bits. "-": there is no compressed form.
-- **messages**: those of all ranks together.
 - **wire**: elements that all ranks together send for a vector of m elements (m: the sum of the blocks where blocks have
   owners; for all_to_all the input of one rank). ones(p): the one bits in 0..p-1, about p log2(p) / 2. doubling(p) =
-  q log2(q) + 2 (p - q) with q the largest power of two in p. d: 1, 2, 4, ... below p. L: the group size.
+  q log2(q) + 2 (p - q) with q the largest power of two in p. d: 1, 2, 4, ... below p.
 
-## Compressed schedules
-
-Every schedule but those of scan, exscan and barrier has a compressed form (`lib/schedule/compress.h`): a value is
-encoded when it is first sent, and from then on its payload is the value. An additive codec (random blocks, levels of a
-shared scale) adds payloads: each contribution is encoded once and the sum decoded once, by any algorithm. Two-level
-algorithms also have forms in which only what leaves a node is encoded. The tests prove all three forms.
+Every schedule but those of scan, exscan and barrier has a compressed form, explained in
+[compressors.md](compressors.md#in-a-collective) and proved by the tests.
 )";
 
 const char* sameBits(const Row& row) {
@@ -260,21 +258,44 @@ std::string titleOf(const Row& row) {
   return row.ranks.starts_with("1-") ? row.name : fmt::format("{} ({})", row.name, row.ranks);
 }
 
-std::string markdown(const std::vector<Row>& rows) {
-  std::string text = kIntroduction;
-  std::optional<Collective> section;
+std::string tableRow(const Row& row) {
+  return fmt::format("| {} | {} | {}, {} | {} | {} |\n", titleOf(row), sameBits(row), row.small.longest_path,
+                     row.large.longest_path, row.compressed, row.wire);
+}
+
+/// The table of one collective, and below it the names of its two-level algorithms.
+std::string tableOf(Collective collective, const std::vector<Row>& rows) {
+  std::string text = "| algorithm | same bits | path | compressed | wire |\n|---|---|---|---|---|\n";
+  std::vector<std::string> two_level;
   for (const Row& row : rows) {
-    if (section != row.collective) {
-      section = row.collective;
-      text += fmt::format(
-          "\n## {}\n\n| algorithm | same bits | path | compressed | messages | wire "
-          "|\n|---|---|---|---|---|---|\n",
-          schedule::nameOf(row.collective));
+    if (row.collective != collective) continue;
+    if (row.name.starts_with("hier-")) {
+      two_level.push_back(fmt::format("`{}`", row.name));
+    } else {
+      text += tableRow(row);
     }
-    text +=
-        fmt::format("| {} | {} | {}, {} | {} | {}, {} | {} |\n", titleOf(row), sameBits(row), row.small.longest_path,
-                    row.large.longest_path, row.compressed, row.small.messages, row.large.messages, row.wire);
   }
+  if (!two_level.empty()) text += fmt::format("\nTwo-level algorithms: {}.\n", fmt::join(two_level, ", "));
+  return text;
+}
+
+/// The whole document; collectives that follow one another and have equal tables share one.
+std::string markdown(const std::vector<Row>& rows) {
+  std::vector<std::pair<std::string, std::string>> sections; // heading, table
+  std::optional<Collective> last;
+  for (const Row& row : rows) {
+    if (last == row.collective) continue;
+    last = row.collective;
+    std::string table = tableOf(row.collective, rows);
+    if (!sections.empty() && sections.back().second == table) {
+      sections.back().first += fmt::format(", {}", schedule::nameOf(row.collective));
+    } else {
+      sections.emplace_back(schedule::nameOf(row.collective), std::move(table));
+    }
+  }
+  std::string text = kIntroduction;
+  for (const auto& [heading, table] : sections)
+    text += fmt::format("\n## {}\n\n{}", heading, table);
   return text;
 }
 
