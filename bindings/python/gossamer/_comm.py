@@ -527,7 +527,7 @@ class Comm(NeighborCollectives):
 
     @staticmethod
     def _check_pair(source: _buffers.Buffer, target: _buffers.Buffer, fits: bool, rule: str, is_in_place: bool = False) -> None:
-        """Both are of one type, have the right sizes, and lie apart, unless the call is in place."""
+        """Refuses two buffers of different types, of wrong sizes, or that overlap in a call that is not in place."""
         if source.dtype != target.dtype:
             raise TypeError(f"the send buffer has elements of type {_buffers.NAMES[source.dtype]}, the receive buffer of type "
                             f"{_buffers.NAMES[target.dtype]}; convert one of them")
@@ -554,7 +554,7 @@ class Comm(NeighborCollectives):
         return _buffers.sizes(counts, self._size, "counts"), _buffers.sizes(displs, self._size, "displs")
 
     def _told(self) -> int:
-        """The descriptor that tells of operations which start from now on."""
+        """The descriptor that becomes readable when an operation completes that starts from now on."""
         descriptor = ctypes.c_int()
         with self._lock:
             check(library.goss_comm_event_fd(self._open(), descriptor))

@@ -25,14 +25,14 @@ def number_of(name: str) -> int:
 
 
 def int32(value: int, name: str) -> int:
-    """ctypes cuts larger numbers off silently."""
+    """Refuses a number that does not fit, because ctypes would cut it off silently."""
     if not -(2**31) <= value < 2**31:
         raise InvalidArgument(f"{name} {value} is too large; ranks and tags are below 2^31")
     return value
 
 
 def milliseconds(seconds: Optional[float]) -> int:
-    """For the C ABI, in which 0 means the default."""
+    """Seconds as milliseconds of the C ABI, in which 0 means the default."""
     return 0 if seconds is None else max(1, round(seconds * 1000))
 
 

@@ -80,7 +80,7 @@ class Operation:
             self.comm._pending.discard(self)
 
     def abandon(self, error: Error) -> None:
-        """The communicator is gone, and has given the buffers back."""
+        """Ends the operation when its communicator is gone and has given the buffers back."""
         if not self.is_done:
             self.error = error
         self.is_done = True
@@ -211,7 +211,7 @@ class Watch:
             self.loop.call_later(self._PAUSE, self._read)
 
     def _look_again(self) -> None:
-        """The descriptor does not tell of operations that were started before it was made."""
+        """Polls for an operation that was started before the descriptor was made, because the descriptor does not tell of it."""
         self.collect()
         if any(not operation.is_told for operation, _ in self._waiting):
             self.loop.call_later(self._PAUSE, self._look_again)
@@ -233,7 +233,7 @@ class Watch:
         self._waiting = left
 
     def close(self) -> None:
-        """The communicator is about to close the descriptor."""
+        """Lets go of the descriptor, which the communicator is about to close."""
         if not self.loop.is_closed():
             self.loop.remove_reader(self._descriptor)
 

@@ -186,7 +186,7 @@ class Synchronizer:
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Accumulates: gradients of backward passes within stay here, all but the last one of a step."""
+        """Within ``with sync.no_sync():`` gradients of backward passes stay on this rank: for all but the last one of a step."""
         before, self._is_holding = self._is_holding, True
         try:
             yield
@@ -196,8 +196,8 @@ class Synchronizer:
     # ---- State ----
 
     def state_dict(self) -> Dict[str, Any]:
-        """Local, between steps: waits for what is in flight; everything that is needed to go on with the same bits. Each rank's is
-        its own, and parameters are not in it."""
+        """Local, between steps: waits for exchanges in flight, then gives everything that is needed to go on with the same bits. Each
+        rank's state is its own, and parameters are not in it."""
         memory, size = ctypes.c_void_p(), ctypes.c_size_t()
         self._long(lambda handle: int(library.goss_sync_export(handle, memory, size)))
         return {"spec": self.spec, "rank": self._comm.rank, "ranks": self._comm.size, "bytes": take_bytes(memory, size.value)}
@@ -361,7 +361,7 @@ class Synchronizer:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[int]:
-        """One thread at a time uses a synchronizer."""
+        """Refuses a second thread while one uses the synchronizer."""
         if not self._in_call.acquire(blocking=False):
             raise InvalidArgument("another thread, or a call that Ctrl-C has left, is using the synchronizer; abort() ends it")
         try:
@@ -412,7 +412,7 @@ _alive: "weakref.WeakSet[Synchronizer]" = weakref.WeakSet()
 
 
 def _close_all() -> None:
-    """At the end of the process, before communicators go."""
+    """Closes all synchronizers at the end of the process, before communicators are closed."""
     for sync in list(_alive):
         sync._destroy()
 

@@ -34,7 +34,7 @@ def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bo
 
 
 def _create(options: Any, pg_options: Any = None) -> Collectives:
-    """What torch.distributed calls to make a group."""
+    """Makes a group, when torch.distributed calls it."""
     if pg_options is not None and not isinstance(pg_options, Options):
         raise TypeError("pg_options of backend gossamer is a gossamer.torch.Options")
     comm = prepared.pop() if prepared else meet(options.store, options.group_rank, options.group_size, seconds(options.timeout),

@@ -10,7 +10,7 @@ from ._hooks import COMPRESSED, group_of
 
 
 class _Compressed:
-    """What FSDP2 calls for one module. A tensor number for each group keeps error feedback apart."""
+    """The communication object that FSDP2 calls for one module. A tensor number for each group keeps error feedback apart."""
 
     def __init__(self, codec: str) -> None:
         self._codec = codec

@@ -75,20 +75,20 @@ def contiguous(tensor: Tensor) -> Tensor:
 
 
 def check_written(tensor: Tensor) -> None:
-    """Of a tensor that will be written each element has a place of its own."""
+    """Refuses a tensor that will be written and in which two elements share a place."""
     if not tensor.is_contiguous() and any(stride == 0 and length > 1 for stride, length in zip(tensor.stride(), tensor.shape)):
         raise InvalidArgument("elements of an output tensor share their memory, as after expand(); give tensor.clone()")
 
 
 def written(tensor: Tensor) -> Tensor:
-    """As contiguous(), of a tensor that will be written."""
+    """As contiguous(), for a tensor that will be written."""
     found = contiguous(tensor)
     check_written(tensor)
     return found
 
 
 def check_list(call: str, tensors: Sequence[Tensor], length: int, like: Optional[Tensor] = None) -> None:
-    """There are as many tensors as there must be, of the type of `like`."""
+    """Refuses a list that does not have as many tensors as there must be, or not of the type of `like`."""
     if len(tensors) != length:
         raise InvalidArgument(f"{call}: {len(tensors)} tensors are given where {length} are needed")
     for one in tensors:
@@ -97,7 +97,7 @@ def check_list(call: str, tensors: Sequence[Tensor], length: int, like: Optional
 
 
 def check_equal(call: str, tensors: Sequence[Tensor], length: int, like: Tensor) -> None:
-    """As check_list(), and all have as many elements as `like`."""
+    """As check_list(); also refuses tensors with another number of elements than `like`."""
     check_list(call, tensors, length, like)
     for one in tensors:
         if one.numel() != like.numel():
@@ -160,7 +160,7 @@ def _failed(missing: Sequence[int]) -> str:
 
 
 class Collectives:
-    """What both kinds of groups are made of. Tensors are on the CPU; those that are not contiguous go by a copy."""
+    """The calls that both kinds of groups share. Tensors are on the CPU; those that are not contiguous go by a copy."""
 
     _comm: Comm
     _completer: Completer
@@ -403,7 +403,7 @@ class Collectives:
             self._comm.abort("torch.distributed aborted the group")
 
     def set_timeout(self, timeout: Any) -> None:
-        """Of later calls that name none."""
+        """Sets the timeout of later calls that name none."""
         self._timeout = seconds(timeout)
 
     # Names of newer torch.
@@ -451,8 +451,8 @@ class GossamerGroup(Collectives, _Group):  # type: ignore[misc]
 
 
 class GossamerBackend(Collectives, _Backend if HAS_BACKENDS else object):  # type: ignore[misc]
-    """Gossamer in a group of torch: of one that has other backends beside, such as "cpu:gossamer,cuda:nccl", or of a GossamerGroup,
-    which lends its completer. torch hands the program works of its own, whose is_completed() stays False."""
+    """Gossamer as a backend of a group of torch: a group that has other backends beside, such as "cpu:gossamer,cuda:nccl", or a
+    GossamerGroup, which lends its completer. torch hands the program works of its own, whose is_completed() stays False."""
 
     def __init__(self, comm: Comm, completer: Optional[Completer] = None) -> None:
         _Backend.__init__(self, comm.rank, comm.size)

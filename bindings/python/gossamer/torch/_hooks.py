@@ -73,7 +73,7 @@ class _Buckets:
                 place += lost
 
     def __del__(self) -> None:
-        """The hook is gone, as a rule with its model."""
+        """Resets the error feedback of a hook that is gone, as a rule with its model."""
         for bucket in self._buckets.values():
             try:
                 self._comm.codec_state_reset(bucket.number)
@@ -86,7 +86,8 @@ def hook(codec: str, group: Any = None) -> Callable[[Any, Any], Any]:
 
         model.register_comm_hook(None, gossamer.torch.hook("int8:block=256+ef"))
 
-    Error feedback is kept by parameter, also when DDP makes other buckets; what the owner of a part lost of the sum is forgotten then. The first argument of register_comm_hook, or ``group``, may be the process
+    Error feedback is kept by parameter, also when DDP makes other buckets; the losses of a part's owner, who encodes the sum,
+    are forgotten then. The first argument of register_comm_hook, or ``group``, may be the process
     group; it must be of backend gossamer. Gradients of float64 go uncompressed.
     """
     buckets: "weakref.WeakKeyDictionary[Collectives, _Buckets]" = weakref.WeakKeyDictionary()

@@ -26,7 +26,7 @@ def seconds(timeout: Any) -> Optional[float]:
 
 
 def _advised(error: Optional[Error]) -> Optional[Error]:
-    """Says also where torch is told how long operations may take."""
+    """The error; a Timeout also says where torch is told how long operations may take."""
     if not isinstance(error, Timeout):
         return error
     return Timeout(f"{error.text}; a longer timeout is given to init_process_group() or new_group()", error.rank)
@@ -82,18 +82,18 @@ class Pending:
         self.value()
 
     def value(self) -> Any:
-        """Of what has ended: raises its error."""
+        """The result of a work that has ended; raises its error."""
         if self.error is not None:
             raise self.error
         return self._result
 
     def drop_result(self) -> None:
-        """Gives the tensors of what has ended back."""
+        """Gives back the tensors of a work that has ended."""
         self._result = []
 
 
 class GroupWork(Work):
-    """What torch waits for. Where groups are Backends (torch 2.9 and later), torch's C++ half hands the program a work of its own, which
+    """A started operation, on which torch waits. Where groups are Backends (torch 2.9 and later), torch's C++ half hands the program a work of its own, which
     calls back for wait() and get_future() alone: there is_completed() stays False, and a future's done() tells."""
 
     def __init__(self, completer: "Completer", pending: Pending):
@@ -170,7 +170,7 @@ class _Futures:
                 self._find_leader()
 
     def _find_leader(self) -> None:
-        """Nobody leads: lets another thread do it."""
+        """Lets another thread lead, when no thread does."""
         self._is_coming = True
         if self._idle:
             self._turn.notify()
@@ -207,7 +207,7 @@ class _Futures:
                 ended.pop(0).set_result(None)
 
     def _lead(self) -> "List[torch.futures.Future[Any]]":
-        """Waits until some have ended, or the descriptor goes."""
+        """Waits until some works have ended, or the communicator closes the descriptor."""
         poll = select.poll()
         if not self._is_closed:
             poll.register(self._descriptor, select.POLLIN)
@@ -236,7 +236,7 @@ class _Futures:
             time.sleep(_PAUSE)
 
     def _collect(self) -> "List[torch.futures.Future[Any]]":
-        """Takes out what has ended."""
+        """Takes the works that have ended out of the list, and gives them."""
         with self._turn:
             waiting = list(self._waiting)
         ended = [one for one in waiting if one[0].poll()]
@@ -295,7 +295,7 @@ class Completer:
         self._full.append(id(work))
 
     def _empty(self, key: int) -> None:
-        """Nobody has waited for a work, such as a send: drops its tensors when it has ended and the program has let it go."""
+        """Drops the tensors of a work that nobody has waited for, such as a send, when it has ended and the program has let it go."""
         work = self._kept.get(key)
         if work is None:
             return

@@ -25,7 +25,7 @@ class ProcessGroupGossamer(ProcessGroupWrapper):  # type: ignore[misc]
         return GossamerGroup(meet(store, rank, world_size, self._timeout.total_seconds(), self._settings), store)
 
     def abort(self, errored: bool = True) -> None:
-        """The quorum's group is over on this replica. The others learn that it has left."""
+        """Ends the quorum's group on this replica. The other replicas learn that it has left."""
         group: Any = self._pg
         self._pg: Any = None
         if group is not None:
