@@ -116,9 +116,10 @@ class EnvironmentReader {
   /// Up to so many wrong, missing or extra letters count as a misspelling.
   static constexpr std::size_t kTypo = 2;
 
-  /// Whether the variable belongs to the scripts, the tests or libnccl.so.2 of this project.
+  /// Whether the variable belongs to the scripts, the tests, libnccl.so.2 or libgossamer-mpi.so of this project.
   static bool isOfOthers(std::string_view name) {
-    return name == "GOSS_JOBS" || name.starts_with("GOSS_TEST_") || name.starts_with("GOSS_NCCL_");
+    return name == "GOSS_JOBS" || name.starts_with("GOSS_TEST_") || name.starts_with("GOSS_NCCL_") ||
+           name.starts_with("GOSS_MPI_");
   }
 
   [[nodiscard]] std::string_view nearest(std::string_view name) const {

@@ -1,0 +1,253 @@
+#include "bindings/mpi/communicator.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "bindings/mpi/errors.h"
+#include "bindings/mpi/progress.h"
+#include "bindings/mpi/real.h"
+#include "bindings/mpi/settings.h"
+
+namespace goss::interposer {
+
+namespace {
+
+/// The longest that goss_config takes, for programs that expect MPI to wait for ever.
+constexpr std::int64_t kForeverMs = 1000000000000;
+
+constexpr const char* kAlone = "one rank alone";
+
+/// All that may have to be closed at the end.
+struct Living {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<Communicator>> all;
+};
+
+Living& living() {
+  static Living& only = *new Living;
+  return only;
+}
+
+std::shared_ptr<Communicator> keep(MPI_Comm mpi, goss_comm_t goss) {
+  auto made = std::make_shared<Communicator>(mpi, goss);
+  const std::lock_guard lock(living().mutex);
+  std::erase_if(living().all, [](const std::weak_ptr<Communicator>& each) { return each.expired(); });
+  living().all.push_back(made);
+  return made;
+}
+
+/// An attribute's value.
+struct Cached {
+  std::shared_ptr<Communicator> communicator;
+  std::string reason;
+};
+
+int forget(MPI_Comm, int, void* value, void*) {
+  auto* cached = static_cast<Cached*>(value);
+  if (cached->communicator != nullptr) cached->communicator->setFreed();
+  delete cached;
+  return MPI_SUCCESS;
+}
+
+int key() {
+  static const int only = [] {
+    int made = MPI_KEYVAL_INVALID;
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &made, nullptr);
+    return made;
+  }();
+  return only;
+}
+
+Found cache(MPI_Comm comm, std::shared_ptr<Communicator> communicator, const std::string& reason) {
+  PMPI_Comm_set_attr(comm, key(), new Cached{communicator, reason});
+  return {std::move(communicator), reason, MPI_SUCCESS};
+}
+
+int allReduceMinimum(const int* mine, int* least, int count, MPI_Comm comm) {
+  static const Real<decltype(MPI_Allreduce)> real("PMPI_Allreduce");
+  return real(mine, least, count, MPI_INT, MPI_MIN, comm);
+}
+
+/// Collective over `comm`, on which each rank tried to get `goss`: keeps it if all have one.
+Found agree(MPI_Comm comm, const Outcome& outcome, goss_comm_t goss) {
+  std::shared_ptr<Communicator> made;
+  if (outcome.status == GOSS_SUCCESS) made = keep(comm, goss);
+  const int mine[2] = {static_cast<int>(outcome.status), made != nullptr && made->hasPlainNeighbors() ? 1 : 0};
+  int least[2] = {0, 0};
+  if (const int failed = allReduceMinimum(mine, least, 2, comm); failed != MPI_SUCCESS) return {nullptr, "", failed};
+  if (least[0] == GOSS_SUCCESS) {
+    made->serves_neighbors = least[1] == 1;
+    return cache(comm, made, "");
+  }
+  if (least[0] == GOSS_ERR_RESOURCE && !settings().is_encrypted)
+    return cache(comm, nullptr, "Gossamer has no resources for another communicator");
+  const std::string text = outcome.status != GOSS_SUCCESS ? outcome.text : "another rank could not set up Gossamer";
+  return {nullptr, "", raise(comm, static_cast<goss_status>(least[0]), text)};
+}
+
+goss_status configOf(int rank, int ranks, goss_config& config) {
+  const goss_status status = goss_config_init(&config);
+  config.rank = rank;
+  config.ranks = ranks;
+  if (!settings().has_timeout) config.timeout_ms = kForeverMs;
+  return status;
+}
+
+/// Collective over `comm`: the ranks meet without a Gossamer communicator that they have in common.
+Found meet(MPI_Comm comm, int rank, int ranks) {
+  static const Real<decltype(MPI_Bcast)> broadcast("PMPI_Bcast");
+  goss_config config;
+  goss_unique_id id{};
+  goss_comm_t goss = nullptr;
+  Outcome outcome = outcomeOf(configOf(rank, ranks, config));
+  if (outcome.status == GOSS_SUCCESS && rank == 0) outcome = outcomeOf(goss_unique_id_create_with(&config, &id));
+  const int mine = outcome.status;
+  int least = 0;
+  if (const int failed = allReduceMinimum(&mine, &least, 1, comm); failed != MPI_SUCCESS) return {nullptr, "", failed};
+  if (least != GOSS_SUCCESS) {
+    if (mine == GOSS_SUCCESS && rank == 0) goss_unique_id_destroy(&id);
+    return agree(comm, outcome, nullptr);
+  }
+  if (const int failed = broadcast(id.bytes, static_cast<int>(sizeof id.bytes), MPI_BYTE, 0, comm);
+      failed != MPI_SUCCESS)
+    return {nullptr, "", failed};
+  config.unique_id = &id;
+  outcome = helpingMpi([&] { return goss_comm_create(&config, &goss); });
+  if (outcome.status != GOSS_SUCCESS && rank == 0) goss_unique_id_destroy(&id);
+  return agree(comm, outcome, goss);
+}
+
+Found make(MPI_Comm comm) {
+  if (settings().is_over_mpi) return cache(comm, nullptr, "GOSS_TRANSPORT=mpi, which needs MPI's collectives itself");
+  int is_inter = 0;
+  PMPI_Comm_test_inter(comm, &is_inter);
+  if (is_inter != 0) return cache(comm, nullptr, "inter-communicator");
+  int rank = 0;
+  int ranks = 0;
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Comm_size(comm, &ranks);
+  if (ranks == 1) return cache(comm, nullptr, kAlone);
+  return meet(comm, rank, ranks);
+}
+
+/// Which part of the parent `made` is, and this rank's place in it.
+void placeIn(MPI_Comm parent, MPI_Comm made, int& color, int& rank) {
+  MPI_Group parents = MPI_GROUP_NULL;
+  MPI_Group members = MPI_GROUP_NULL;
+  PMPI_Comm_group(parent, &parents);
+  PMPI_Comm_group(made, &members);
+  const int first = 0;
+  PMPI_Group_translate_ranks(members, 1, &first, parents, &color);
+  PMPI_Comm_rank(made, &rank);
+  PMPI_Group_free(&parents);
+  PMPI_Group_free(&members);
+}
+
+} // namespace
+
+Communicator::Communicator(MPI_Comm mpi, goss_comm_t goss) : mpi_(mpi), goss_(goss) {
+  PMPI_Comm_rank(mpi, &rank_);
+  PMPI_Comm_size(mpi, &ranks_);
+  readTopology();
+}
+
+Communicator::~Communicator() { close(); }
+
+void Communicator::close() { goss_comm_destroy(goss_.exchange(nullptr)); }
+
+void Communicator::readTopology() {
+  int kind = MPI_UNDEFINED;
+  PMPI_Topo_test(mpi_, &kind);
+  has_topology_ = kind != MPI_UNDEFINED;
+  if (kind == MPI_CART) {
+    int dimensions = 0;
+    PMPI_Cartdim_get(mpi_, &dimensions);
+    for (int each = 0; each < dimensions; ++each) {
+      int below = MPI_PROC_NULL;
+      int above = MPI_PROC_NULL;
+      PMPI_Cart_shift(mpi_, each, 1, &below, &above);
+      sources_.insert(sources_.end(), {below, above});
+    }
+    destinations_ = sources_;
+  } else if (kind == MPI_GRAPH) {
+    int neighbors = 0;
+    PMPI_Graph_neighbors_count(mpi_, rank_, &neighbors);
+    sources_.resize(static_cast<std::size_t>(neighbors));
+    PMPI_Graph_neighbors(mpi_, rank_, neighbors, sources_.data());
+    destinations_ = sources_;
+  } else if (kind == MPI_DIST_GRAPH) {
+    int in = 0;
+    int out = 0;
+    int has_weights = 0;
+    PMPI_Dist_graph_neighbors_count(mpi_, &in, &out, &has_weights);
+    sources_.resize(static_cast<std::size_t>(in));
+    destinations_.resize(static_cast<std::size_t>(out));
+    std::vector<int> in_weights(sources_.size());
+    std::vector<int> out_weights(destinations_.size());
+    PMPI_Dist_graph_neighbors(mpi_, in, sources_.data(), in_weights.data(), out, destinations_.data(),
+                              out_weights.data());
+  }
+}
+
+bool Communicator::hasPlainNeighbors() const {
+  const auto arePlain = [this](std::vector<int> list) {
+    std::erase(list, MPI_PROC_NULL);
+    std::sort(list.begin(), list.end());
+    return std::adjacent_find(list.begin(), list.end()) == list.end() &&
+           !std::binary_search(list.begin(), list.end(), rank_);
+  };
+  return has_topology_ && arePlain(sources_) && arePlain(destinations_);
+}
+
+Found find(MPI_Comm comm, bool may_make) {
+  if (comm == MPI_COMM_NULL) return {nullptr, "no communicator", MPI_SUCCESS};
+  void* value = nullptr;
+  int is_cached = 0;
+  if (PMPI_Comm_get_attr(comm, key(), &value, &is_cached) != MPI_SUCCESS) return {nullptr, "no communicator"};
+  if (is_cached != 0) {
+    const auto* cached = static_cast<const Cached*>(value);
+    return {cached->communicator, cached->reason, MPI_SUCCESS};
+  }
+  return may_make ? make(comm) : Found{nullptr, "no blocking collective on this communicator yet", MPI_SUCCESS};
+}
+
+int adopt(MPI_Comm parent, MPI_Comm made) {
+  const Found found = find(parent, false);
+  if (found.communicator == nullptr) return MPI_SUCCESS;
+  int color = -1;
+  int rank = 0;
+  int ranks = 0;
+  if (made != MPI_COMM_NULL) PMPI_Comm_size(made, &ranks);
+  if (ranks > 1) placeIn(parent, made, color, rank);
+  goss_comm_t goss = nullptr;
+  const Outcome outcome = helpingMpi([&] { return goss_comm_split(found.communicator->goss(), color, rank, &goss); });
+  if (ranks == 1) cache(made, nullptr, kAlone);
+  return ranks > 1 ? agree(made, outcome, goss).error : MPI_SUCCESS;
+}
+
+Found duplicate(const std::shared_ptr<Communicator>& original) {
+  goss_comm_t goss = nullptr;
+  const Outcome outcome = helpingMpi([&] { return goss_comm_dup(original->goss(), &goss); });
+  const int mine = outcome.status;
+  int least = 0;
+  if (const int failed = allReduceMinimum(&mine, &least, 1, original->mpi()); failed != MPI_SUCCESS)
+    return {nullptr, "", failed};
+  if (least == GOSS_SUCCESS) {
+    auto made = keep(original->mpi(), goss);
+    made->serves_neighbors = original->serves_neighbors;
+    return {std::move(made), "", MPI_SUCCESS};
+  }
+  goss_comm_destroy(goss);
+  if (least == GOSS_ERR_RESOURCE && !settings().is_encrypted)
+    return {nullptr, "Gossamer has no resources for another communicator", MPI_SUCCESS};
+  return {nullptr, "", raise(original->mpi(), static_cast<goss_status>(least), outcome.text)};
+}
+
+void closeAll() {
+  const std::lock_guard lock(living().mutex);
+  for (const std::weak_ptr<Communicator>& each : living().all)
+    if (const auto communicator = each.lock()) communicator->close();
+  living().all.clear();
+}
+
+} // namespace goss::interposer

@@ -1,0 +1,32 @@
+#include "bindings/mpi/settings.h"
+
+#include <cstdlib>
+
+namespace goss::interposer {
+
+namespace {
+
+std::string text(const char* variable) {
+  const char* found = std::getenv(variable);
+  return found == nullptr ? "" : found;
+}
+
+Settings read() {
+  Settings read;
+  read.codec = text("GOSS_MPI_CODEC");
+  const std::string report = text("GOSS_MPI_REPORT");
+  read.report = !report.empty() && report != "0";
+  read.has_timeout = !text("GOSS_TIMEOUT_MS").empty();
+  read.is_encrypted = !text("GOSS_TLS").empty();
+  read.is_over_mpi = text("GOSS_TRANSPORT") == "mpi";
+  return read;
+}
+
+} // namespace
+
+const Settings& settings() {
+  static const Settings once = read();
+  return once;
+}
+
+} // namespace goss::interposer

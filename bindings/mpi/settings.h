@@ -1,0 +1,22 @@
+/// What an unmodified program is told by its environment. GOSS_TLS and the library's other variables hold besides.
+#ifndef GOSS_BINDINGS_MPI_SETTINGS_H_
+#define GOSS_BINDINGS_MPI_SETTINGS_H_
+
+#include <string>
+
+namespace goss::interposer {
+
+struct Settings {
+  std::string codec;         ///< GOSS_MPI_CODEC: of all-reduces of MPI_FLOAT by MPI_SUM; "": none.
+  bool report = false;       ///< GOSS_MPI_REPORT=1: rank 0 says at MPI_Finalize which calls went where.
+  bool has_timeout = false;  ///< GOSS_TIMEOUT_MS is set. Else a rank may wait as long as MPI would.
+  bool is_encrypted = false; ///< GOSS_TLS is set: no call goes to MPI because Gossamer ran out of something.
+  bool is_over_mpi = false;  ///< GOSS_TRANSPORT=mpi, which cannot be served here.
+};
+
+/// Read once.
+const Settings& settings();
+
+} // namespace goss::interposer
+
+#endif // GOSS_BINDINGS_MPI_SETTINGS_H_

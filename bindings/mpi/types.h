@@ -1,0 +1,37 @@
+/// MPI's types and operations as Gossamer's.
+#ifndef GOSS_BINDINGS_MPI_TYPES_H_
+#define GOSS_BINDINGS_MPI_TYPES_H_
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <optional>
+
+#include "gossamer/gossamer.h"
+
+namespace goss::interposer {
+
+/// How one element of a type lies in memory.
+struct TypeFacts {
+  std::size_t bytes = 0;      ///< Of its data.
+  MPI_Aint extent = 0;        ///< From one element to the next.
+  bool is_contiguous = false; ///< Its bytes lie without gaps in the order in which MPI sends them.
+};
+
+/// Of any type but MPI_DATATYPE_NULL. Cached as an attribute of the type.
+TypeFacts factsOf(MPI_Datatype type);
+
+/// A reduction that Gossamer has.
+struct Arithmetic {
+  goss_dtype dtype = GOSS_UINT8;
+  goss_op op = GOSS_SUM;
+  std::size_t per_element = 1; ///< Elements of `dtype` in one of MPI's: 2 for complex numbers.
+};
+
+/// Depends on nothing but its arguments, which MPI requires to be the same on all ranks. None: MPI must do it, be it
+/// that MPI refuses it.
+std::optional<Arithmetic> arithmeticOf(MPI_Datatype type, MPI_Op op);
+
+} // namespace goss::interposer
+
+#endif // GOSS_BINDINGS_MPI_TYPES_H_
