@@ -1,0 +1,3 @@
+module gossamer
+
+go 1.19
