@@ -9,7 +9,7 @@
 
 namespace goss::compressors {
 
-/// In the order of the documents.
+/// The stages in the order in which docs/compressors.md lists them.
 std::span<const ValueStage> valueStages();
 std::span<const SparsifierStage> sparsifierStages();
 
@@ -22,7 +22,7 @@ std::span<const Alias> aliases();
 
 /// One codec of the catalogue, for tests and benchmarks.
 struct CodecEntry {
-  std::string_view name;    ///< Of its first stage.
+  std::string_view name;    ///< Name of its first stage.
   std::string_view example; ///< Its canonical spec.
 };
 /// All examples of all stages. The span lives for ever.

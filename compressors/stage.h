@@ -20,7 +20,7 @@ using CodecPointer = std::shared_ptr<const Codec>;
 /// Cells of the tables in docs/compressors.md and docs/formats.md, which tests/readme/document_tables.cc writes. Stages
 /// with equal texts share a row.
 struct StageText {
-  std::string_view bytes;   ///< For each element; of a sparsifier: its indices.
+  std::string_view bytes;   ///< Bytes for each element; for a sparsifier those of an index.
   std::string_view summary; ///< What the stage does.
   std::string_view source;  ///< The paper or specification.
   std::string_view format;  ///< The payload of n elements.

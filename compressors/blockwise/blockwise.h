@@ -36,7 +36,7 @@ constexpr float blockLevels(unsigned bits, BlockScheme scheme) {
   return static_cast<float>(hasOffset(scheme) ? codes - 1 : scheme == BlockScheme::peak ? codes / 2 : codes / 2 - 1);
 }
 
-/// What encodes without feedback lose.
+/// The bound of what an encode without feedback loses.
 LossBound blockLoss(const BlockFormat& format);
 /// BlockFormat::gain: 1 / (1 + omega) where errors would grow from one encode to the next, else 1.
 float feedbackGain(const BlockFormat& format);

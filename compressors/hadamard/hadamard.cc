@@ -89,7 +89,7 @@ class HadamardCodec final : public VectorCodec {
   [[nodiscard]] std::uint32_t sumBits(std::uint32_t ranks) const override { return inner_->sumBits(ranks); }
 
  private:
-  static constexpr double kRounding = 1e-6; ///< Of the sums, relative to the norm.
+  static constexpr double kRounding = 1e-6; ///< Rounding error of the sums, relative to the norm.
 
   /// The scratch of one call: the rotated vector, and the inner codec's.
   struct Workspace {

@@ -36,8 +36,8 @@ void readIndices(const unsigned char* from, std::size_t count, std::span<std::ui
 /// indices before it.
 struct PackedIndices {
   std::size_t low_bits = 0;  ///< Lower bits of an index.
-  std::size_t low_bytes = 0; ///< Of all lower bits.
-  std::size_t bytes = 0;     ///< Of everything.
+  std::size_t low_bytes = 0; ///< Bytes of all lower bits.
+  std::size_t bytes = 0;     ///< Bytes of all indices.
   bool is_bitmap = false;
 
   /// The shortest for `held` indices below `count`; `bytes` grows with `held`.

@@ -13,7 +13,7 @@ struct HadamardJob {
   std::size_t count = 0;
   float* to = nullptr;
   bool back = false;
-  Delivery delivery; ///< Of a rotation back.
+  Delivery delivery; ///< Where a rotation back writes; other rotations leave it empty.
   float divisor = 0; ///< Not 0: what is delivered is divided by it.
 };
 
