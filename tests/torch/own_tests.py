@@ -4,7 +4,7 @@
     own_tests.py --backend gossamer --as mpi METHOD...       these, also where torch gives them to backend mpi alone
 
 torch runs some tests only for backends of certain names, which --as overrules. FILE (JSON) gets status, reason and seconds of each
-method; what it has of others stays. The tests run in forks of one process that has imported torch, so that none imports it again.
+method; entries of other methods stay. The tests run in forks of one process that has imported torch, so that none imports it again.
 """
 
 import argparse

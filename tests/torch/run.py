@@ -1,4 +1,4 @@
-"""What the preset torch runs beside our own tests: torch's tests of torch.distributed and the programs of features/, over Gossamer.
+"""Runs, for the preset torch, beside our own tests: torch's tests of torch.distributed and the programs of features/, over Gossamer.
 
     run.py              torch's tests for Gloo, and all programs; a failure that is not among REASONS ends in status 1
     run.py --table      all of torch's tests, over Gossamer and over Gloo, into the table of docs/pytorch.md
@@ -28,7 +28,7 @@ BEGIN, END = "<!-- tests/torch/run.py --table writes what follows -->", "<!-- en
 
 
 def own_tests(backend, role):
-    """{method: [status, reason, seconds]}; what fails beside others runs again alone."""
+    """{method: [status, reason, seconds]}; a test that fails while others run beside it runs again alone."""
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "results")
 
@@ -59,7 +59,7 @@ def why(method, text):
 
 
 def of_all_roles(backend):
-    """Statuses of the methods: of the first role that torch does not skip."""
+    """Status of each method, under the first role in which torch does not skip it."""
     merged = {}
     for role in ROLES:
         for method, result in own_tests(backend, role).items():

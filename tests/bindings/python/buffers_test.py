@@ -21,14 +21,14 @@ class Interface:
 
 
 class Bfloat16Array(Interface):
-    """As an array of ml_dtypes: a void type whose name tells what it is."""
+    """An array as those of ml_dtypes: a void type whose name tells what it is."""
 
     class dtype:  # pylint: disable=invalid-name
         name = "bfloat16"
 
 
 class Tensor:
-    """Of another library, that knows DLPack alone; numpy lends it its capsules."""
+    """An array of another library that knows DLPack alone; numpy lends it its capsules."""
 
     def __init__(self, owner, device=1):
         self.owner, self.device = owner, device

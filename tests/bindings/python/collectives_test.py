@@ -208,7 +208,7 @@ def messages(case):
 
 
 def matrix(comm):
-    """All of it."""
+    """Runs every case for every type, on the ranks of one communicator."""
     assert comm.size == 1 or comm.transport((comm.rank + 1) % comm.size) != "self"
     for dtype in gossamer.DTYPES:
         case = Case(comm, dtype)

@@ -1,4 +1,4 @@
-"""What signal handlers, finalizers and wrong calls meet halfway through a call leaves everything usable."""
+"""A communicator stays usable when signal handlers, finalizers or wrong calls interrupt a call halfway."""
 
 import asyncio
 import os

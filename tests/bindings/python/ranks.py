@@ -2,7 +2,7 @@
 
     ranks.run(4, "collectives_test", "matrix")     calls collectives_test.matrix(comm) on each of 4 ranks
 
-A function that takes no argument is called without a communicator, for what makes its own.
+A function that takes no argument is called without a communicator, because it makes its own.
 
 A rank that raises or exits otherwise than with 0 fails the caller, with what the ranks have written.
 """

@@ -83,7 +83,7 @@ def equals_its_definition(comm):
 
 
 def every_method(comm):
-    """Each trains, ends with equal parameters, and goes on with the same bits from a state."""
+    """Each method trains, ends with equal parameters, and continues with the same bits from a state."""
     for method in gossamer.sync_methods():
         name = method["name"]
         spec = name + (":h=4" if "h" in [one["key"] for one in method["parameters"]] else "")

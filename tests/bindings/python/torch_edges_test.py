@@ -30,7 +30,7 @@ def refused(error, words, call):
 
 
 class Bucket:
-    """What DDP hands to a hook."""
+    """A bucket as DDP hands it to a hook."""
 
     def __init__(self, values, parameters):
         self.values, self.of = values, parameters
@@ -64,7 +64,7 @@ def check_hooks(comm):
 
 
 def check_buckets(size):
-    """What a codec loses follows its parameter into other buckets: with it, all that was given comes out in time."""
+    """The losses of a codec follow their parameter into other buckets, so that later sums deliver all that was given."""
     import gossamer.torch  # pylint: disable=import-outside-toplevel
 
     parameters = [torch.nn.Parameter(torch.zeros(count)) for count in (300, 500, 200)]
@@ -157,7 +157,7 @@ def check_life(comm):
 
 
 def check_shapes(rank, size):
-    """What does not fit is refused on all ranks, before anything is sent."""
+    """Tensors that do not fit are refused on all ranks, before anything is sent."""
     assert size == 2
     ones, short = torch.ones, [torch.zeros(1)] * 2
     refused(ValueError, "divided", lambda: dist.all_to_all_single(torch.zeros(5), ones(5)))

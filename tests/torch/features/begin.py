@@ -1,4 +1,4 @@
-"""What the programs of this folder begin and end with: a default group of the backend that BACKEND names."""
+"""Begins and ends the programs of this folder: makes a default group of the backend that BACKEND names, and destroys it."""
 
 import contextlib
 import datetime
