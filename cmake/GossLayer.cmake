@@ -5,8 +5,8 @@
 #
 # goss_layer(NAME [COMPUTES] [DEPENDS layer...] [LIBRARIES lib...]) makes the static library goss_NAME from the *.cc files of the current
 # directory. It may include its own folder, include/gossamer/ and what its DEPENDS may include. LIBRARIES are for its sources alone.
-# COMPUTES: the sanitizers' presets optimise it. They leave out optimisation elsewhere, which takes half of a compiler's time there and
-# little of a test's.
+# COMPUTES: the sanitizers' presets optimise it. They leave out optimisation elsewhere, where it costs half of the compile time and
+# saves a test little.
 #
 # goss_wing(FOLDER...) lets all targets of the current directory and of those below include what lies in these folders.
 add_library(goss_options INTERFACE)
@@ -21,7 +21,7 @@ target_link_libraries(goss_options INTERFACE Threads::Threads)
 if(GOSS_SANITIZE STREQUAL "address")
   # A C caller may pass any int as an enumerator, and a peer may send one; both are checked where they arrive, which
   # the check of enumerators would not let us do.
-  # The check of vptr needs a descriptor, which a test that has used up its descriptors has not.
+  # The check of vptr opens a file, which fails in a test that has used up its descriptors.
   target_compile_options(goss_options INTERFACE -fsanitize=address,undefined -fno-sanitize=enum,vptr
                          -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_link_options(goss_options INTERFACE -fsanitize=address,undefined)
@@ -138,10 +138,10 @@ endif()
 
 # goss_test_program(NAME [LABEL label...] [TIMEOUT seconds] [PURE] [PLAIN] [LONG] [LIBRARIES lib...]) makes one GoogleTest program from the
 # *.cc files of the current directory and registers it with CTest.
-# PURE: no threads meet in what it tests, so that there is nothing for ThreadSanitizer to see and it is left out there.
+# PURE: what it tests runs in one thread, so ThreadSanitizer has nothing to see and the preset tsan leaves the test out.
 # PLAIN: a build without sanitizers shows more than one with them, because there the test is shorter (GOSS_TEST_QUICK), has more
 # transports, or compares bits that compilers make; so it is not left out by GOSS_TESTS=once.
-# LONG: CTest begins with it. What is left out is built by its name alone.
+# LONG: CTest begins with it. A test that is left out is built only when its target is named.
 set(GOSS_TESTS all CACHE STRING "Without sanitizers: all tests, or once: those that the preset asan does not run as fully")
 function(goss_test_program name)
   cmake_parse_arguments(arg "PURE;PLAIN;LONG" "TIMEOUT" "LABEL;LIBRARIES" ${ARGN})
