@@ -28,7 +28,7 @@ std::vector<std::vector<std::uint32_t>> dependentsOf(const Schedule& schedule) {
 /// From this size on a vector, its result and the peer's do not stay in a processor's last-level cache.
 constexpr std::uint64_t kStreamedPayloadBytes = 8u << 20;
 
-/// Of calls with device buffers so many fragments more are in flight, on their way from the device or back.
+/// Calls with device buffers keep so many more fragments in flight, on their way from the device or back.
 constexpr std::uint32_t kFragmentsUnderWay = 2;
 
 /// Ranks that planned differently (another algorithm or fragment count) must notice it instead of exchanging nonsense.

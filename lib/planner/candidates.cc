@@ -44,7 +44,7 @@ constexpr std::uint64_t kMaxStepsAlike = 8'000;
 constexpr std::uint64_t kMaxSteps = 40'000;
 /// Among so few ranks on shared nodes all are simulated, because at a node's port they do not all meet the same others.
 constexpr int kFewRanks = 32;
-/// Of a pipeline with more steps only the first blocks are simulated; from then on each takes as long as the one
+/// A pipeline with more steps is simulated for its first blocks only; from then on each takes as long as the one
 /// before.
 constexpr std::uint64_t kMaxPipelineSteps = 2'000;
 constexpr std::uint32_t kFirstBlocks = 8;
@@ -161,7 +161,7 @@ class Search {
   [[nodiscard]] std::vector<Schedule> planAll(const Candidate& candidate) const {
     return goss::planAll(question_, candidate, links_, symmetryOf(candidate));
   }
-  /// Of the ranks that planAll() plans, if all had as many as rank 0.
+  /// Steps of all ranks that planAll() plans, if each had as many as rank 0.
   [[nodiscard]] std::uint64_t expectedSteps(const Candidate& candidate) const {
     const int period = symmetryOf(candidate).period;
     return candidate.algorithm->plan(requestFor(question_, candidate, size_, 0)).steps.size() *

@@ -141,7 +141,7 @@ class Planner {
   std::uint64_t board_bytes_;
   bool uniform_;
   Cache<std::shared_ptr<const Plan>> plans_;
-  /// Of neighbour collectives, by a key in which `codecs` is mixed with a hash of the neighbours.
+  /// Plans of neighbour collectives, by a key in which `codecs` is mixed with a hash of the neighbours.
   Cache<std::shared_ptr<const Plan>> neighbor_plans_;
   Cache<Candidate> choices_; ///< The key has no root where ranks are interchangeable.
 };

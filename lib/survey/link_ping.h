@@ -11,7 +11,7 @@
 
 namespace goss {
 
-/// Of each pair of ranks the lower one sends questions and measures how long the answers take; the higher one answers,
+/// In each pair of ranks the lower one sends questions and measures how long the answers take; the higher one answers,
 /// and gets the result at the end. A LinkPing runs once. Not thread-safe; `communicator` must carry no other messages.
 /// A LinkPing that ends early aborts `communicator`, because messages may use its memory, and other ranks wait for it.
 class LinkPing {

@@ -26,7 +26,7 @@
 
 namespace goss::transports::tcp {
 
-/// Of two ranks the one with the higher number calls the other; when that fails, the lower one calls too. The higher
+/// In each pair the rank with the higher number calls the other; when that fails, the lower one calls too. The higher
 /// rank alone decides which connection becomes the link. A third rank relays the bytes of two that cannot call each
 /// other. The connector also takes the calls by which a peer resumes a broken connection of its link. One thread.
 class Connector {

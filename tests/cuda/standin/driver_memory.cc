@@ -149,7 +149,7 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdev
 }
 
 CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes, void** values, CUdeviceptr address) {
-  // Of memory that the driver does not know this function returns zeroes, unlike the one for a single attribute.
+  // This function returns zeroes for memory that the driver does not know, unlike the one for a single attribute.
   for (unsigned i = 0; i < count; ++i)
     if (cuPointerGetAttribute(values[i], attributes[i], address) != CUDA_SUCCESS) {
       const bool narrow = attributes[i] == CU_POINTER_ATTRIBUTE_MEMORY_TYPE ||

@@ -39,7 +39,7 @@ class ThreadEvent final : public DeviceEvent {
 
 class ThreadQueue final : public DeviceQueue {
  public:
-  /// Of its own stream, or of the caller's.
+  /// Makes a queue of its own stream, or of the caller's.
   ThreadQueue(std::unique_ptr<Stream> own, Stream* stream, std::shared_ptr<Health> health);
   ~ThreadQueue() override;
 

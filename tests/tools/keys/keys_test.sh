@@ -96,7 +96,7 @@ fi
 refused 'solo/cert.pem: it was not issued by the authority in my-ca' revoke --ca my-ca solo/cert.pem
 run ca other-ca || fail "a second authority: exit $?"
 refused 'site-a/cert.pem: it was not issued by the authority in other-ca' revoke --ca other-ca site-a/cert.pem
-# Who joins later gets the list as it is.
+# A peer that joins later gets the list as it is.
 run issue late --ca my-ca --ranks 8 || fail "issue after revoke: exit $?"
 cmp -s late/crl.pem my-ca/crl.pem || fail "a new peer does not get the list of revoked certificates"
 

@@ -150,7 +150,7 @@ pid_t startRank(int rank, int port, const std::string& flags, const std::string&
   return child;
 }
 
-// Of two ranks one gets the signal; both stop after the same step, and leave a checkpoint.
+// One of two ranks gets the signal; both stop after the same step, and leave a checkpoint.
 TEST_F(ProcessTest, ASignalStopsAllRanksWithACheckpointThatGoesOnWithTheSameBits) {
   const std::size_t steps = 400;
   const std::string two = fmt::format("{} --oversubscribe -np 2 {}{}", kMpirun, kProgram, flags(steps));

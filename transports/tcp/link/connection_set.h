@@ -49,7 +49,7 @@ class ConnectionSet {
 
   /// The hello that resumes (or recalls) this connection, without its sender and receiver.
   [[nodiscard]] Hello greeting(std::size_t index, Purpose purpose) const;
-  /// Who says `hello` knows the token, and means these connections.
+  /// Whether the caller that said `hello` knows the token, and means these connections.
   [[nodiscard]] bool areMeantBy(const Hello& hello) const;
   /// Whether `kPick`, a function of Connection, returns true for one of them.
   template <auto kPick>
