@@ -29,10 +29,10 @@ class Buffer(NamedTuple):
 
     address: int
     elements: int
-    dtype: int  # of the C ABI
+    dtype: int  # number of the type in the C ABI
     itemsize: int
     is_writable: bool
-    keep: Any  # as long as this lives, so does the memory
+    keep: Any  # keeps the memory alive
 
     @property
     def nbytes(self) -> int:
@@ -59,7 +59,7 @@ def as_dtype(buffer: Any, dtype: str) -> Typed:
     return Typed(buffer, dtype)
 
 
-_BITS = {"int16": (-1, 2), "uint16": (-1, 2)}  # what Gossamer does not have, but as_dtype() may read as something else
+_BITS = {"int16": (-1, 2), "uint16": (-1, 2)}  # types that Gossamer lacks, but that as_dtype() may read as another one
 
 
 def _dtype(name: str, role: str, is_bits: bool = False) -> Tuple[int, int]:
@@ -130,7 +130,7 @@ class _Export:
         _get_buffer(owner, self.view, _PYBUF_RECORDS_RO)  # raises what the owner raises
 
     def __del__(self, release: Any = _release_buffer) -> None:
-        release(self.view)  # nothing where the constructor raised: obj is NULL then
+        release(self.view)  # releases nothing where the constructor raised: obj is NULL then
 
 
 def _format_name(text: str, itemsize: int) -> str:

@@ -56,13 +56,13 @@ class Comm(NeighborCollectives):
 
     def __init__(self, handle: int, timeout: Optional[float] = None) -> None:
         self._handle: Optional[int] = handle
-        self._timeout = timeout  # seconds, of calls that name none
+        self._timeout = timeout  # seconds, for calls that name no timeout
         # Held during every call with the handle that does not block. Reentrant: handlers of signals and finalizers, which run
         # between two bytecodes of the thread that holds it, call abort() and _free().
         self._lock = threading.RLock()
-        self._blocked = 0  # calls inside of the library that do
+        self._blocked = 0  # calls inside of the library that block
         self._pending: "set[Operation]" = set()
-        self._dropped: "collections.deque[Operation]" = collections.deque()  # whose Request is gone
+        self._dropped: "collections.deque[Operation]" = collections.deque()  # operations whose Request is gone
         self._is_telling = False  # goss_comm_event_fd was called
         self._watchers: "dict[asyncio.AbstractEventLoop, Watch]" = {}
         self._memory: "dict[int, Any]" = {}
@@ -166,7 +166,7 @@ class Comm(NeighborCollectives):
         self._watchers.clear()
         for watcher in watchers:
             watcher.close()
-        if blocked:  # in other threads: they come back with an error
+        if blocked:  # other threads are in calls, which come back with an error
             library.goss_comm_abort(handle, b"the communicator was closed")
             _waiting.poll(lambda: self._blocked == 0, _LONGEST_CLOSE)
         library.goss_comm_destroy(handle)

@@ -84,7 +84,7 @@ class Operation:
         if not self.is_done:
             self.error = error
         self.is_done = True
-        self.handle.value = None  # in place: the one who was interrupted while testing it has the object
+        self.handle.value = None  # in place, because a thread that was interrupted while testing it holds the object
         self.keep = ()
 
 
@@ -225,7 +225,7 @@ class Watch:
             try:
                 is_done = operation.test()
             except Error:
-                is_done = True  # the one that awaits it gets the error
+                is_done = True  # whoever awaits the future gets the error
             if is_done:
                 future.set_result(None)
             else:

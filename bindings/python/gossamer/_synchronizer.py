@@ -126,7 +126,7 @@ class Synchronizer:
         self._comm, self._owns_comm = _communicator(comm)
         self._comm._dependents.add(self)
         self._hooks: List[Any] = []
-        self._told: "set[int]" = set()  # whose gradients are with the library in this step
+        self._told: "set[int]" = set()  # tensors whose gradients the library has in this step
         self._is_holding = False
         self._is_begun = False
         self._optimizer = optimizer
@@ -387,10 +387,10 @@ class Synchronizer:
         handle, self._handle = self._handle, None
         if handle is None:
             return
-        if not self._in_call.acquire(blocking=False):  # in another thread, which comes back with an error
+        if not self._in_call.acquire(blocking=False):  # another thread is in a call, which comes back with an error
             library.goss_sync_abort(handle, b"the synchronizer was closed")
             if not _waiting.poll(lambda: self._in_call.acquire(blocking=False), _LONGEST_CLOSE):
-                return  # rather than to pull it away from a call
+                return  # the call that still runs uses the handle
         library.goss_sync_destroy(handle)
         self._in_call.release()
         self._lent = []

@@ -14,7 +14,7 @@ class _Compressed:
 
     def __init__(self, codec: str) -> None:
         self._codec = codec
-        self._numbers: Dict[Any, int] = {}  # by communicator
+        self._numbers: Dict[Any, int] = {}  # a tensor number for each communicator
 
     def allocate(self, size: Sequence[int], *, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
         return torch.empty(*size, dtype=dtype, device=device)

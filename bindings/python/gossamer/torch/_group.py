@@ -170,7 +170,7 @@ class Collectives:
         self._completer = Completer(comm) if completer is None else completer
         self._timeout: Optional[float] = None
         self._barriers = itertools.count()
-        self._numbers = itertools.count(_FIRST_TENSOR)  # of what hooks compress
+        self._numbers = itertools.count(_FIRST_TENSOR)  # tensor numbers for hooks
 
     @property
     def comm(self) -> Comm:
@@ -240,7 +240,7 @@ class Collectives:
         tensors = [tensors] if isinstance(tensors, Tensor) else tensors
         given = [contiguous(one) if self._comm.rank == opts.rootRank else written(one) for one in tensors]
         requests = [self._comm.broadcast(as_moved(one), opts.rootRank, **self._keywords(opts)) for one in given]
-        is_root = self._comm.rank == opts.rootRank  # whose tensors stay as they are
+        is_root = self._comm.rank == opts.rootRank  # the root's tensors stay as they are
         return self._work(requests, list(tensors), None if is_root else copies(list(zip(tensors, given))))
 
     def _allgather_base(self, output: Tensor, tensor: Tensor, opts: Any = None) -> GroupWork:

@@ -14,9 +14,9 @@ from .._errors import Bootstrap
 from ._hooks import group_of
 from ._work import seconds
 
-_SIOCGIFADDR = 0x8915  # of Linux
+_SIOCGIFADDR = 0x8915  # Linux's request for the IPv4 address of an interface
 _GLOBAL_SCOPE = "00"  # in /proc/net/if_inet6
-_PATIENCE_S = 2.0  # for an address that may not be reachable
+_PATIENCE_S = 2.0  # wait for an address that may not be reachable
 _MOST_BYTES = 4096
 
 prepared: List[Comm] = []  # the communicator of the default group that shrink() is about to make

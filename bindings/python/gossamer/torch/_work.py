@@ -16,7 +16,7 @@ from .._errors import Error, Timeout
 from .._request import Request
 
 _PAUSE = 0.001
-_OWN_REFERENCES = 3  # to a work that Completer alone keeps: its dictionary's, a variable's, and the argument's of getrefcount()
+_OWN_REFERENCES = 3  # references to a work that Completer alone keeps: of its dictionary, a variable, and getrefcount()'s argument
 
 
 def seconds(timeout: Any) -> Optional[float]:
@@ -130,14 +130,14 @@ class GroupWork(Work):
         message = self.pending.requests[0].message
         return message.source if message is not None else -1
 
-    _source_rank = source_rank  # of torch.distributed.recv
+    _source_rank = source_rank  # torch.distributed.recv calls it by this name
 
     def get_future(self) -> "torch.futures.Future[Any]":
         future = self._completer.future(self.pending)
         self._completer.forget(self)
         return future
 
-    getFuture = get_future  # of newer torch
+    getFuture = get_future  # newer torch calls it by this name
 
 
 class _Futures:
@@ -182,7 +182,7 @@ class _Futures:
             try:
                 os.write(self._wake, b"\1")
             except BlockingIOError:
-                pass  # it is full of what wakes
+                pass  # the pipe is full, so the leader will wake
 
     def _run(self) -> None:
         while True:
@@ -225,7 +225,7 @@ class _Futures:
                 ended = self._collect()
                 if ended:
                     return ended
-                time.sleep(_PAUSE)  # of another thread, which has not collected it yet
+                time.sleep(_PAUSE)  # an operation of another thread has ended, which has not collected it yet
         with self._turn:
             self._is_led = False
             self._turn.notify_all()
@@ -274,7 +274,7 @@ class Completer:
     """Completes the futures of works in the background, so that DDP overlaps communication with the backward pass."""
 
     _MOST_KEPT = 1000
-    _LOOKS = 2  # at works that nobody has waited for, at each new one
+    _LOOKS = 2  # each new work looks at so many old ones that nobody has waited for
 
     def __init__(self, comm: Comm):
         self._comm = comm
