@@ -87,6 +87,11 @@ void scale(DType dtype, void* dst, const void* src, std::size_t count, double fa
   table().scale[dtype](dst, src, count, factor);
 }
 
+void weightedSum(DType dtype, void* dst, std::span<const void* const> sources, std::span<const double> weights,
+                 std::size_t count) {
+  table().weighted_sum[dtype](dst, {sources.data(), weights.data(), weights.size()}, count);
+}
+
 void average(DType dtype, void* dst, const void* src, std::size_t count, int ranks) {
   table().average[dtype](dst, src, count, ranks);
 }

@@ -126,6 +126,52 @@ void narrowLoop(void* dst, const void* src, std::size_t count) {
   }
 }
 
+/// Elements that a weighted sum makes at a time: they stay in the first-level cache.
+constexpr std::size_t kSumBlock = 1024;
+
+/// Adds a term to a block of sums, or begins them with it.
+template <typename T>
+[[gnu::noinline]] void addTerm(T* __restrict sum, const T* __restrict source, T weight, std::size_t count,
+                               bool begins) {
+  if (begins) {
+    for (std::size_t i = 0; i < count; ++i) {
+      sum[i] = weight * source[i];
+    }
+  } else {
+    for (std::size_t i = 0; i < count; ++i) {
+      sum[i] += weight * source[i];
+    }
+  }
+}
+
+template <typename T>
+void weightedSumLoop(void* dst, const WeightedTerms& of, std::size_t count) {
+  T sum[kSumBlock];
+  for (std::size_t first = 0; first < count; first += kSumBlock) {
+    const std::size_t elems = count - first < kSumBlock ? count - first : kSumBlock;
+    for (std::size_t k = 0; k < of.terms; ++k) {
+      addTerm(sum, static_cast<const T*>(of.sources[k]) + first, static_cast<T>(of.weights[k]), elems, k == 0);
+    }
+    T* out = static_cast<T*>(dst) + first;
+    for (std::size_t i = 0; i < elems; ++i) {
+      out[i] = canonical(sum[i]);
+    }
+  }
+}
+
+template <typename Small, MapLoop kWiden, MapLoop kNarrow>
+void smallWeightedSumLoop(void* dst, const WeightedTerms& of, std::size_t count) {
+  float sum[kSumBlock], wide[kSumBlock];
+  for (std::size_t first = 0; first < count; first += kSumBlock) {
+    const std::size_t elems = count - first < kSumBlock ? count - first : kSumBlock;
+    for (std::size_t k = 0; k < of.terms; ++k) {
+      kWiden(wide, static_cast<const Small*>(of.sources[k]) + first, elems);
+      addTerm(sum, wide, static_cast<float>(of.weights[k]), elems, k == 0);
+    }
+    kNarrow(static_cast<Small*>(dst) + first, sum, elems);
+  }
+}
+
 /// float16 without hardware conversions.
 struct PortableHalf {
   template <typename Op>
@@ -181,6 +227,7 @@ void fillSmall(Table& table, DType dtype) {
   table.reduce[dtype][GOSS_PROD] = packedReduceLoop<Small, Prod>;
   table.widen[dtype] = widenLoop<Small>;
   table.narrow[dtype] = narrowLoop<Small>;
+  table.weighted_sum[dtype] = smallWeightedSumLoop<Small, widenLoop<Small>, narrowLoop<Small>>;
 }
 
 /// The table of the instruction set that the including file is compiled for. `Half` gives the float16 loops.
@@ -210,6 +257,9 @@ Table makeTable(const char* isa) {
   table.average[GOSS_FLOAT16] = Half::average;
   table.widen[GOSS_FLOAT16] = Half::widen;
   table.narrow[GOSS_FLOAT16] = Half::narrow;
+  table.weighted_sum[GOSS_FLOAT16] = smallWeightedSumLoop<Float16, Half::widen, Half::narrow>;
+  table.weighted_sum[GOSS_FLOAT32] = weightedSumLoop<float>;
+  table.weighted_sum[GOSS_FLOAT64] = weightedSumLoop<double>;
   return table;
 }
 

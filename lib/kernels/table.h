@@ -15,6 +15,13 @@ using ReduceLoop = void (*)(void* dst, const void* a, const void* b, std::size_t
 using ScaleLoop = void (*)(void* dst, const void* src, std::size_t count, double factor);
 using AverageLoop = void (*)(void* dst, const void* src, std::size_t count, std::int32_t ranks);
 using MapLoop = void (*)(void* dst, const void* src, std::size_t count);
+/// Vectors and their factors, `terms` of each, at least one.
+struct WeightedTerms {
+  const void* const* sources = nullptr;
+  const double* weights = nullptr;
+  std::size_t terms = 0;
+};
+using WeightedSumLoop = void (*)(void* dst, const WeightedTerms& of, std::size_t count);
 
 /// The loops of one instruction set. Entries without meaning (scaling integers, adding truth values, widening types
 /// that are not small floats) are null.
@@ -25,6 +32,7 @@ struct Table {
   std::array<AverageLoop, GOSS_DTYPE_COUNT> average{};
   std::array<MapLoop, GOSS_DTYPE_COUNT> widen{};  ///< Small float to float32.
   std::array<MapLoop, GOSS_DTYPE_COUNT> narrow{}; ///< float32 to small float.
+  std::array<WeightedSumLoop, GOSS_DTYPE_COUNT> weighted_sum{};
   /// Copies bytes with stores that bypass the caches; null where the machine has no such stores.
   MapLoop stream = nullptr;
 };

@@ -158,6 +158,56 @@ TEST_P(EveryDtype, AverageMatchesTheReference) {
   }
 }
 
+/// One element: a product and a sum round once each, in float32 or wider, and the result once more.
+template <typename Wide>
+long double weightedElement(DType dtype, const std::vector<Bytes>& terms, const std::vector<double>& weights,
+                            std::size_t at) {
+  Wide sum = 0;
+  for (std::size_t k = 0; k < terms.size(); ++k) {
+    const auto value = static_cast<Wide>(goss::testing::load(dtype, terms[k].data() + at));
+    const Wide product = static_cast<Wide>(weights[k]) * value;
+    sum = k == 0 ? product : sum + product;
+  }
+  return sum;
+}
+
+TEST_P(EveryDtype, WeightedSumMatchesTheReferenceOnEveryInstructionSet) {
+  if (!supported(dtype(), GOSS_PREMUL_SUM)) {
+    EXPECT_FALSE(goss::testing::isFloating(dtype()));
+    return;
+  }
+  const std::size_t bytes = width(dtype());
+  const std::vector<double> weights = {1.0 / 3.0, -2.5, 0.0, 1e-3};
+  for (const std::size_t terms : {1u, 2u, 4u}) {
+    for (const std::size_t count : kCounts) {
+      std::vector<Bytes> sources;
+      for (std::size_t k = 0; k < terms; ++k)
+        sources.push_back(goss::testing::randomElements(dtype(), count + kMaxStart, 7 + k));
+      Bytes expected(sources[0].size(), 0xa5);
+      for (std::size_t i = 1; i <= count; ++i) {
+        const std::vector<double> used(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(terms));
+        goss::testing::store(dtype(), expected.data() + i * bytes,
+                             dtype() == GOSS_FLOAT64 ? weightedElement<double>(dtype(), sources, used, i * bytes)
+                                                     : weightedElement<float>(dtype(), sources, used, i * bytes));
+      }
+      for (const Table& table : availableTables()) {
+        Bytes out(expected.size(), 0xa5), in_place = sources[terms - 1];
+        std::vector<const void*> from;
+        for (const Bytes& source : sources)
+          from.push_back(source.data() + bytes);
+        table.weighted_sum[dtype()](out.data() + bytes, {from.data(), weights.data(), terms}, count);
+        EXPECT_TRUE(out == expected) << table.isa << " " << terms << " terms of " << count;
+        from[terms - 1] = in_place.data() + bytes;
+        table.weighted_sum[dtype()](in_place.data() + bytes, {from.data(), weights.data(), terms}, count);
+        EXPECT_TRUE(std::equal(out.begin() + static_cast<std::ptrdiff_t>(bytes),
+                               out.begin() + static_cast<std::ptrdiff_t>(bytes * (count + 1)),
+                               in_place.begin() + static_cast<std::ptrdiff_t>(bytes)))
+            << table.isa << " " << terms << " terms of " << count << ", in place";
+      }
+    }
+  }
+}
+
 TEST(Kernels, OpsThatHaveNoMeaningForATypeAndUnknownValuesAreRefused) {
   EXPECT_FALSE(supported(GOSS_INT32, GOSS_PREMUL_SUM));
   EXPECT_TRUE(supported(GOSS_INT32, GOSS_AVG));
