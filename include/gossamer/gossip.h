@@ -11,10 +11,10 @@
 ///   star                     rank 0 with all others
 ///   full                     all with all
 ///   exponential              rank r sends to r + 1, r + 2, r + 4, ... (Assran et al. 2019)
-///   one-peer-exponential     one of these a round: exact after log2(ranks) rounds where that is whole (Ying et al.
-///   2021) base:k=1                 Base-(k+1): at most k neighbours, exact after finitely many rounds for any number
-///   of ranks
-///                            (Takezawa et al. 2023)
+///   one-peer-exponential     one of these a round: exact after log2(ranks) rounds where that is whole
+///                            (Ying et al. 2021)
+///   base:k=1                 Base-(k+1): at most k neighbours, exact after finitely many rounds for any
+///                            number of ranks (Takezawa et al. 2023)
 ///   random-regular:d=4,seed=1 a connected random graph of d neighbours
 ///   shift-one                Bagua's pairs, which change in every round
 ///   grid:8x8                 Moshpit's groups: round t averages along dimension t; exact after all dimensions where no

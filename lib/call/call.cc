@@ -210,6 +210,8 @@ Status validateNeighbors(const Call& call, int size) {
       seen[static_cast<std::size_t>(rank)] = true;
     }
   }
+  if (!std::isfinite(call.neighborhood->self_weight))
+    return invalid(fmt::format("{}: self_weight is {}", name, call.neighborhood->self_weight));
   if (call.collective != Collective::neighborAllReduce) return Status::ok();
   if (!kernels::supported(call.dtype, GOSS_PREMUL_SUM))
     return invalid(fmt::format("{}: weights need a floating dtype, not {}", name, dtypeName(call.dtype)));

@@ -63,11 +63,10 @@ Candidate onBoard(const Algorithm& flat, const PlanKey& key, int size, std::uint
 std::uint64_t hashOf(const Neighborhood& neighborhood) {
   std::uint64_t hash = std::bit_cast<std::uint64_t>(neighborhood.self_weight);
   for (const std::vector<Neighbor>* list : {&neighborhood.sources, &neighborhood.destinations}) {
-    hash = hash * 0x9e3779b97f4a7c15u + list->size();
+    hash = detail::mix64(hash + list->size());
     for (const auto& [rank, weight] : *list) {
-      hash = (hash ^ static_cast<std::uint64_t>(rank)) * 0x94d049bb133111ebu;
-      hash = (hash ^ std::bit_cast<std::uint64_t>(weight)) * 0x9e3779b97f4a7c15u;
-      hash ^= hash >> 29;
+      hash = detail::mix64(hash + static_cast<std::uint64_t>(rank));
+      hash = detail::mix64(hash ^ std::bit_cast<std::uint64_t>(weight));
     }
   }
   return hash;
@@ -142,7 +141,7 @@ Result<std::shared_ptr<const Plan>> Planner::planAmongNeighbors(const PlanKey& k
   const Question question = questionOf(key, middleOfClass(size_class));
   Candidate candidate;
   candidate.algorithm = catalogue_.of(key.collective).front();
-  const std::uint64_t parts = key.uneven ? 1 : question.bytes / kNeighborFragmentBytes;
+  const std::uint64_t parts = question.bytes / kNeighborFragmentBytes; // 0 with counts that only two ranks know
   candidate.fragments = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(parts, 1, kMaxFragments));
   candidate.window = windowFor(links_, question, candidate.fragments);
   cutAsPreferred(candidate, question);
