@@ -77,8 +77,11 @@ std::span<const Method* const> allMethods() {
   return kMethods;
 }
 
+/// A codec's own spec has commas and colons, so `codec` comes last.
+constexpr base::SpecGrammar kGrammar = {"synchronizer", "diloco:h=50", ",", "codec", ""};
+
 Result<Made> makeComposition(std::string_view text) {
-  Result<Spec> spec = parseSpec(text);
+  Result<base::Spec> spec = base::parseSpec(text, kGrammar);
   if (!spec.isOk()) {
     return spec.status();
   }

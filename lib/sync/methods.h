@@ -9,10 +9,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/spec.h"
 #include "sync/composition.h"
-#include "sync/spec.h"
 
 namespace goss::sync {
+
+using base::ParameterInfo;
+using base::SpecReader;
 
 struct Method {
   std::string_view name;
@@ -47,6 +50,7 @@ inline constexpr ParameterInfo kCodecParameter = {"codec", "none", "compressor o
 inline constexpr SpecReader::Range kPeriodRange = {1, 1e9};
 inline constexpr SpecReader::Range kRateRange = {0, 1e3};
 inline constexpr SpecReader::Range kUnitRange = {0, 1};
+inline constexpr SpecReader::Range kEpsRange = {1e-30, 1e3}; ///< With 0, elements without a gradient would be 0 / 0.
 
 /// The composition of a method that exchanges parameters: reads `h` and, where the method has it, `steps`; then the
 /// parameters that `fill` reads, which makes the applier; then `islands` and `codec`.

@@ -3,23 +3,38 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <utility>
 
+#include "base/spec.h"
 #include "topology/base_graph.h"
 #include "topology/graphs.h"
-#include "topology/spec.h"
 #include "topology/weights.h"
 
 namespace goss::topology {
 
 namespace {
 
+using base::ParameterInfo;
+using base::SpecReader;
+
+constexpr base::SpecGrammar kGrammar = {"topology", "torus:4x4", ",;", "", "dims"}; // ';': inside of another spec
+constexpr std::string_view kFile = "matrix:";
+constexpr ParameterInfo kDims = {"dims", "", "lengths such as 4x4"};
+constexpr ParameterInfo kWeights = {"weights", "", "uniform, metropolis or push-sum"};
+constexpr std::array kOfAll = {kWeights};
+constexpr std::array kOfGrids = {kDims, kWeights};
+constexpr std::array kOfRandom = {ParameterInfo{"d", "4", "neighbours of each rank"},
+                                  ParameterInfo{"seed", "1", "of the choice"}, kWeights};
+constexpr std::array kOfBase = {ParameterInfo{"k", "1", "most neighbours of a rank in a round"}};
+
 constexpr std::string_view kNames =
     "ring, torus, hypercube, star, full, exponential, one-peer-exponential, base, random-regular, shift-one, grid, "
-    "matrix";
+    "matrix:FILE";
 /// The neighbours of more ranks than this would fill memory.
 constexpr int kMaxRanks = 1 << 14;
 
@@ -37,8 +52,33 @@ void wantPowerOfTwo(SpecReader& spec, int ranks) {
   if ((ranks & (ranks - 1)) != 0) spec.refuse(fmt::format("{} ranks are no power of two", ranks));
 }
 
+std::span<const ParameterInfo> parametersOf(std::string_view name) {
+  if (name == "torus" || name == "grid") return kOfGrids;
+  if (name == "random-regular") return kOfRandom;
+  if (name == "base") return kOfBase;
+  return kOfAll;
+}
+
+/// The lengths of "4x4". Empty: there are none.
+std::vector<int> lengthsOf(SpecReader& spec) {
+  const std::string text = spec.text("dims");
+  std::vector<int> dims;
+  for (std::string_view left = text; !left.empty();) {
+    const std::string_view part = left.substr(0, left.find('x'));
+    int length = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), length);
+    if (error != std::errc() || end != part.data() + part.size() || length < 1 || part.size() + 1 == left.size()) {
+      spec.refuse(fmt::format("'{}' is no list of lengths such as 4x4", text));
+      return {1};
+    }
+    dims.push_back(length);
+    left.remove_prefix(std::min(left.size(), part.size() + 1));
+  }
+  return dims;
+}
+
 std::vector<int> readDims(SpecReader& spec, int ranks, bool may_lack) {
-  std::vector<int> dims = spec.dims();
+  std::vector<int> dims = lengthsOf(spec);
   if (dims.empty() && may_lack) { // as square as has room for all
     const int side = static_cast<int>(std::ceil(std::sqrt(ranks)));
     return {side, (ranks + side - 1) / side};
@@ -53,16 +93,16 @@ std::vector<int> readDims(SpecReader& spec, int ranks, bool may_lack) {
 }
 
 Graph readRandomRegular(SpecReader& spec, int ranks) {
-  const std::int64_t degree = spec.integer("d", 4);
-  const std::int64_t seed = spec.integer("seed", 1);
-  if (degree < 2 || degree >= ranks || ranks * degree % 2 != 0) {
+  const std::uint64_t degree = spec.integer("d", {2, kMaxRanks});
+  const std::uint64_t seed = spec.integer("seed", {0, 1e18});
+  const auto size = static_cast<std::uint64_t>(ranks);
+  if (degree < 2 || degree >= size || size * degree % 2 != 0) {
     spec.refuse(fmt::format("no connected graph of {} ranks has {} neighbours at each", ranks, degree));
     return full(1);
   }
-  return randomRegular(ranks, static_cast<int>(degree), static_cast<std::uint64_t>(seed));
+  return randomRegular(ranks, static_cast<int>(degree), seed);
 }
 
-/// Empty: there is no such name, or the spec was refused.
 Family familyOf(SpecReader& spec, int ranks) {
   const std::string& name = spec.name();
   if (name == "ring") return {{torus(std::vector{ranks})}};
@@ -81,12 +121,13 @@ Family familyOf(SpecReader& spec, int ranks) {
     if (ranks % 2 != 0) spec.refuse(fmt::format("{} ranks are not even", ranks));
     return {shiftOne(ranks)};
   }
+  spec.refuse(fmt::format("there is no topology '{}'; there are: {}", name, kNames));
   return {};
 }
 
 Result<std::vector<Mixing>> weightedRounds(SpecReader& spec, int ranks) {
   Family family = familyOf(spec, ranks);
-  const std::string rule = spec.word("weights", "");
+  const std::string rule = spec.text("weights");
   if (rule == "uniform") family.rule = Rule::uniform;
   if (rule == "metropolis") family.rule = Rule::metropolis;
   if (rule == "push-sum") family.rule = Rule::pushSum;
@@ -103,10 +144,9 @@ Result<std::vector<Mixing>> weightedRounds(SpecReader& spec, int ranks) {
 }
 
 Result<std::vector<Mixing>> baseRounds(SpecReader& spec, int ranks) {
-  const std::int64_t k = spec.integer("k", 1);
-  if (k < 1 || k > kMaxRanks) spec.refuse(fmt::format("k={} is not above 0", k));
+  const std::uint64_t k = spec.integer("k", {1, kMaxRanks});
   if (Status status = spec.finish(); !status.isOk()) return status;
-  return baseGraph(ranks, static_cast<int>(std::min<std::int64_t>(k, std::max(1, ranks - 1))));
+  return baseGraph(ranks, std::min(static_cast<int>(k), std::max(1, ranks - 1)));
 }
 
 Result<double> readWeight(std::string_view word, std::size_t row, std::size_t column) {
@@ -150,6 +190,18 @@ Result<std::vector<Mixing>> parseMatrices(std::string_view text, int ranks) {
       fmt::format("the matrix has {} rows for {} ranks", rounds.empty() ? 0 : rounds.back().rows.size(), ranks));
 }
 
+Result<std::vector<Mixing>> readMatrices(std::string_view path, int ranks, const Topology::ReadFile& read) {
+  const Result<std::string> file = read(std::string(path));
+  return file.isOk() ? parseMatrices(file.value(), ranks) : file.status();
+}
+
+Result<std::vector<Mixing>> roundsOf(std::string_view text, int ranks) {
+  const Result<base::Spec> spec = base::parseSpec(text, kGrammar);
+  if (!spec.isOk()) return spec.status();
+  SpecReader reader(spec.value(), parametersOf(spec.value().name));
+  return reader.name() == "base" ? baseRounds(reader, ranks) : weightedRounds(reader, ranks);
+}
+
 /// The sum of a row, or of a column, that is farthest from 1.
 Status checkSums(const Mixing& matrix, std::uint64_t round, bool rows) {
   std::vector<double> sums(matrix.rows.size(), 0.0);
@@ -183,20 +235,9 @@ Status checkSymmetry(const Mixing& matrix, std::uint64_t round) {
 Result<Topology> Topology::make(std::string_view text, int ranks, const ReadFile& read) {
   if (ranks < 1 || ranks > kMaxRanks)
     return invalid(fmt::format("topology '{}': {} ranks; 1 to {} are possible", text, ranks, kMaxRanks));
-  SpecReader spec(text);
-  Result<std::vector<Mixing>> rounds = std::vector<Mixing>();
-  if (spec.name() == "base") {
-    rounds = baseRounds(spec, ranks);
-  } else if (spec.name() == "matrix") {
-    Result<std::string> file = read(spec.rest());
-    if (!file.isOk()) return file.status();
-    rounds = parseMatrices(file.value(), ranks);
-  } else {
-    rounds = weightedRounds(spec, ranks);
-  }
+  Result<std::vector<Mixing>> rounds =
+      text.starts_with(kFile) ? readMatrices(text.substr(kFile.size()), ranks, read) : roundsOf(text, ranks);
   if (!rounds.isOk()) return rounds.status();
-  if (rounds.value().empty())
-    return invalid(fmt::format("there is no topology '{}'; there are: {}", spec.name(), kNames));
   return Topology(std::string(text), rounds.take());
 }
 

@@ -145,8 +145,13 @@ TEST(Topology, WhatDoesNotSuitIsRefusedNamingRowAndColumn) {
   EXPECT_THAT(faultOf("torus", 6), HasSubstr("wants lengths"));
   EXPECT_THAT(faultOf("shift-one", 7), HasSubstr("not even"));
   EXPECT_THAT(faultOf("random-regular:d=3", 7), HasSubstr("no connected graph"));
-  EXPECT_THAT(faultOf("ring:k=3", 7), HasSubstr("no parameter 'k'"));
+  EXPECT_THAT(faultOf("ring:k=3", 7), HasSubstr("unknown parameter 'k'; it has: weights"));
   EXPECT_THAT(faultOf("moon", 7), HasSubstr("there is no topology 'moon'; there are: ring"));
+  EXPECT_THAT(faultOf("torus:4x", 4), HasSubstr("topology 'torus:4x': '4x' is no list of lengths"));
+  EXPECT_THAT(faultOf("torus:4xy", 4), HasSubstr("'4xy' is no list of lengths"));
+  EXPECT_THAT(faultOf("grid:2x2;", 4), HasSubstr("nothing follows the last ';'"));
+  EXPECT_THAT(faultOf("base:k=0", 4), HasSubstr("k=0 is not between 1 and"));
+  EXPECT_THAT(faultOf("moon:x=1", 7), HasSubstr("there is no topology 'moon'; there are: ring"));
   EXPECT_THAT(faultOf("one-peer-exponential:weights=metropolis", 8), HasSubstr("gets nothing from it"));
   const auto read = [](const std::string&) -> Result<std::string> { return std::string("0.5 0.5\n0.25 0.75\n"); };
   const Topology rows = Topology::make("matrix:f", 2, read).take();

@@ -1,4 +1,4 @@
-#include "sync/spec.h"
+#include "base/spec.h"
 
 #include <fmt/format.h>
 
@@ -6,12 +6,12 @@
 #include <charconv>
 #include <cmath>
 
-namespace goss::sync {
+namespace goss::base {
 
 namespace {
 
-Status wrong(std::string_view name, const std::string& what) {
-  return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("synchronizer '{}': {}", name, what));
+Status wrong(const Spec& spec, const std::string& what) {
+  return Status::error(GOSS_ERR_INVALID_ARGUMENT, fmt::format("{} '{}': {}", spec.kind, spec.text, what));
 }
 
 bool isWord(std::string_view text) {
@@ -22,35 +22,36 @@ bool isWord(std::string_view text) {
 
 } // namespace
 
-Result<Spec> parseSpec(std::string_view text) {
+Result<Spec> parseSpec(std::string_view text, const SpecGrammar& grammar) {
   const std::size_t colon = text.find(':');
-  Spec spec{std::string(text.substr(0, colon)), {}};
+  Spec spec{grammar.kind, std::string(text), std::string(text.substr(0, colon)), {}};
   if (!isWord(spec.name)) {
-    return wrong(text, "it must begin with a method's name, such as diloco:h=50");
+    return wrong(spec, fmt::format("it must begin with a name, such as {}", grammar.example));
   }
   std::string_view rest = colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
   if (colon != std::string_view::npos && rest.empty()) {
-    return wrong(text, "nothing follows the colon");
+    return wrong(spec, "nothing follows the colon");
   }
   while (!rest.empty()) {
-    const std::size_t equals = rest.find('=');
-    const std::string_view key = rest.substr(0, equals);
-    if (equals == std::string_view::npos || !isWord(key)) {
-      return wrong(text, fmt::format("'{}' is not key=value", rest));
+    const std::string_view part = rest.substr(0, rest.find_first_of(grammar.separators));
+    const std::size_t equals = part.find('=');
+    const bool is_bare = equals == std::string_view::npos && spec.parameters.empty() && !grammar.bare.empty();
+    const std::string_view key = is_bare ? grammar.bare : part.substr(0, equals);
+    if ((equals == std::string_view::npos && !is_bare) || !isWord(key)) {
+      return wrong(spec, fmt::format("'{}' is not key=value", part));
     }
-    const std::size_t end = key == "codec" ? std::string_view::npos : rest.find(',', equals);
-    const std::string_view value =
-        rest.substr(equals + 1, end == std::string_view::npos ? std::string_view::npos : end - equals - 1);
+    const std::string_view taken = key == grammar.last ? rest : part;
+    const std::string_view value = is_bare ? part : taken.substr(equals + 1);
     const bool twice = std::any_of(spec.parameters.begin(), spec.parameters.end(),
                                    [&](const SpecParameter& p) { return p.key == key; });
     if (value.empty() || twice) {
-      return wrong(text, fmt::format("'{}' {}", key, twice ? "is given twice" : "has no value"));
+      return wrong(spec, fmt::format("'{}' {}", key, twice ? "is given twice" : "has no value"));
     }
     spec.parameters.push_back({std::string(key), std::string(value)});
-    if (end != std::string_view::npos && end + 1 == rest.size()) {
-      return wrong(text, "nothing follows the last comma");
+    if (taken.size() + 1 == rest.size()) {
+      return wrong(spec, fmt::format("nothing follows the last '{}'", rest.back()));
     }
-    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+    rest.remove_prefix(std::min(rest.size(), taken.size() + 1));
   }
   return spec;
 }
@@ -136,7 +137,7 @@ void SpecReader::refuse(const std::string& reason) {
 
 Status SpecReader::finish() const {
   if (!flaw_.empty()) {
-    return wrong(spec_.name, flaw_);
+    return wrong(spec_, flaw_);
   }
   for (const SpecParameter& parameter : spec_.parameters) {
     const bool is_known =
@@ -146,10 +147,10 @@ Status SpecReader::finish() const {
       for (const ParameterInfo& info : known_) {
         keys += fmt::format("{}{}", keys.empty() ? "" : ", ", info.key);
       }
-      return wrong(spec_.name, fmt::format("unknown parameter '{}'; it has: {}", parameter.key, keys));
+      return wrong(spec_, fmt::format("unknown parameter '{}'; it has: {}", parameter.key, keys));
     }
   }
   return Status::ok();
 }
 
-} // namespace goss::sync
+} // namespace goss::base
