@@ -83,6 +83,17 @@ Status Channel::neighborSum(double& value, const goss_neighborhood& neighborhood
   return status;
 }
 
+Status Channel::startNeighborSum(std::span<float> values, const goss_neighborhood& neighborhood,
+                                 goss_request_t* request) {
+  exchanged_bytes_ += values.size_bytes();
+  return check(goss_neighbor_all_reduce(comm_, values.data(), values.data(), values.size(), GOSS_FLOAT32, &neighborhood,
+                                        nullptr, request));
+}
+
+Status Channel::startNeighborSum(double& value, const goss_neighborhood& neighborhood, goss_request_t* request) {
+  return check(goss_neighbor_all_reduce(comm_, &value, &value, 1, GOSS_FLOAT64, &neighborhood, nullptr, request));
+}
+
 Status Channel::neighborGather(const Gathering& gathering, const goss_neighborhood& neighborhood) {
   goss_request_t request = nullptr;
   const Status started =
@@ -107,11 +118,11 @@ Status Channel::mean(std::span<float> values) {
   return started.isOk() ? wait(&request) : started;
 }
 
-Status Channel::wait(goss_request_t* request) {
+Status Channel::wait(goss_request_t* request, bool counts) {
   const Clock::time_point start = Clock::now();
   Status status = check(goss_wait(request, nullptr));
   waited_ns_ += static_cast<std::uint64_t>((Clock::now() - start).count());
-  exchanges_ += status.isOk() ? 1 : 0;
+  exchanges_ += status.isOk() && counts ? 1 : 0;
   return status;
 }
 

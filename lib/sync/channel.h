@@ -54,9 +54,13 @@ class Channel {
   Status neighborSum(const VectorExchange& parcel, const goss_neighborhood& neighborhood);
   /// As neighborSum(), for one number in float64. Not counted as an exchange.
   Status neighborSum(double& value, const goss_neighborhood& neighborhood);
+  /// Collective, not blocking, without the codec: *request is later given to wait(); the values are lent until then.
+  Status startNeighborSum(std::span<float> values, const goss_neighborhood& neighborhood, goss_request_t* request);
+  Status startNeighborSum(double& value, const goss_neighborhood& neighborhood, goss_request_t* request);
   /// Collective, blocking: `all` gets the bytes of each source, in the order of the neighborhood.
   Status neighborGather(const Gathering& gathering, const goss_neighborhood& neighborhood);
-  Status wait(goss_request_t* request);
+  /// `counts`: as an exchange.
+  Status wait(goss_request_t* request, bool counts = true);
   /// Collective: copies rank 0's values to every rank.
   Status broadcast(std::span<float> values);
   /// Local, while nothing is in flight: the codecs' state, for a checkpoint.

@@ -18,12 +18,14 @@ const Method& co2Method();
 const Method& qsrMethod();
 const Method& demoMethod();
 const Method& cocktailMethod();
+const Method& asyncAverageMethod();
 // Defined in gossip/method_*.cc.
 const Method& dpsgdMethod();
 const Method& gossipgradMethod();
 const Method& gossipPgaMethod();
 const Method& moshpitMethod();
 const Method& sgpMethod();
+const Method& osgpMethod();
 const Method& chocoMethod();
 const Method& dcdMethod();
 const Method& deepsqueezeMethod();
@@ -31,12 +33,15 @@ const Method& nolocoMethod();
 const Method& spartaMethod();
 const Method& sparselocoMethod();
 const Method& easgdMethod();
+const Method& papaMethod();
 const Method& fedavgMethod();
 const Method& fedoptMethod();
+const Method& fedproxMethod();
 const Method& lionMethod();
 const Method& signumMethod();
 const Method& oneBitAdamMethod();
 const Method& qadamMethod();
+const Method& zeroOneAdamMethod();
 const Method& dadamMethod();
 
 std::span<const Method* const> allMethods() {
@@ -53,11 +58,13 @@ std::span<const Method* const> allMethods() {
       &qsrMethod(),
       &demoMethod(),
       &cocktailMethod(),
+      &asyncAverageMethod(),
       &dpsgdMethod(),
       &gossipgradMethod(),
       &gossipPgaMethod(),
       &moshpitMethod(),
       &sgpMethod(),
+      &osgpMethod(),
       &chocoMethod(),
       &dcdMethod(),
       &deepsqueezeMethod(),
@@ -65,12 +72,15 @@ std::span<const Method* const> allMethods() {
       &spartaMethod(),
       &sparselocoMethod(),
       &easgdMethod(),
+      &papaMethod(),
       &fedavgMethod(),
       &fedoptMethod(),
+      &fedproxMethod(),
       &lionMethod(),
       &signumMethod(),
       &oneBitAdamMethod(),
       &qadamMethod(),
+      &zeroOneAdamMethod(),
       &dadamMethod(),
   };
   // clang-format on

@@ -11,8 +11,10 @@ namespace {
 
 constexpr std::size_t kLengthBytes = sizeof(std::uint64_t);
 constexpr std::size_t kScratchAlignment = 64;
-/// Names the whole model for codecs that keep state; a rule exchanges no other vector with them.
+/// Names the whole model for codecs that keep state. A rule that exchanges other vectors with its codec has none that
+/// keep error feedback (Rule::Needs::same_elements), or names them apart.
 constexpr std::uint64_t kTensor = 1;
+constexpr std::uint64_t kOtherTensor = 2; ///< A vector that such a rule exchanges after it has stopped the first.
 
 Status check(goss_status status) {
   return status == GOSS_SUCCESS ? Status::ok() : Status::error(status, goss_last_error());
@@ -49,23 +51,64 @@ Result<std::unique_ptr<Peers>> Peers::make(Channel& channel, const std::string& 
 
 Peers::~Peers() { goss_topology_destroy(topology_); }
 
-Result<goss_neighborhood> Peers::neighbors(std::uint64_t round) const {
+Result<goss_neighborhood> Peers::neighbors(std::uint64_t round, int place) const {
   goss_neighborhood neighborhood = GOSS_NEIGHBORHOOD_INIT;
-  Status status = check(goss_topology_neighbors(topology_, round, channel_.rank(), &neighborhood));
+  Status status = check(goss_topology_neighbors(topology_, round, place, &neighborhood));
   if (!status.isOk()) {
     return status;
   }
   return neighborhood;
 }
 
-Status Peers::mix(std::span<float> values, std::uint64_t round) {
-  const Result<goss_neighborhood> neighborhood = neighbors(round);
-  return neighborhood.isOk() ? channel_.neighborSum({values, kTensor}, neighborhood.value()) : neighborhood.status();
+Status Peers::mix(std::span<float> values, std::uint64_t round, std::span<const int> order) {
+  const auto place =
+      order.empty() ? rank() : static_cast<int>(std::find(order.begin(), order.end(), rank()) - order.begin());
+  Result<goss_neighborhood> found = neighbors(round, place);
+  if (!found.isOk()) {
+    return found.status();
+  }
+  goss_neighborhood neighborhood = found.value();
+  std::vector<goss_neighbor> sources(neighborhood.sources, neighborhood.sources + neighborhood.source_count);
+  std::vector<goss_neighbor> destinations(neighborhood.destinations,
+                                          neighborhood.destinations + neighborhood.destination_count);
+  for (std::vector<goss_neighbor>* list : {&sources, &destinations}) {
+    for (goss_neighbor& neighbor : *list) {
+      neighbor.rank = order.empty() ? neighbor.rank : order[static_cast<std::size_t>(neighbor.rank)];
+    }
+  }
+  neighborhood.sources = sources.data();
+  neighborhood.destinations = destinations.data();
+  return channel_.neighborSum({values, kTensor}, neighborhood);
 }
 
 Status Peers::mixNumber(double& value, std::uint64_t round) {
-  const Result<goss_neighborhood> neighborhood = neighbors(round);
+  const Result<goss_neighborhood> neighborhood = neighbors(round, rank());
   return neighborhood.isOk() ? channel_.neighborSum(value, neighborhood.value()) : neighborhood.status();
+}
+
+Result<double> Peers::startPush(std::span<float> values, double& number, std::uint64_t round) {
+  Result<goss_neighborhood> found = neighbors(round, rank());
+  if (!found.isOk()) {
+    return found.status();
+  }
+  goss_neighborhood others = found.value();
+  others.self_weight = 0;
+  Status status = channel_.startNeighborSum(values, others, &flying_);
+  if (status.isOk()) {
+    status = channel_.startNeighborSum(number, others, &flying_number_);
+  }
+  if (!status.isOk()) {
+    return status;
+  }
+  return found.value().self_weight;
+}
+
+Status Peers::arrive() {
+  Status status = flying_ != nullptr ? channel_.wait(&flying_) : Status::ok();
+  if (status.isOk() && flying_number_ != nullptr) {
+    status = channel_.wait(&flying_number_, false);
+  }
+  return status;
 }
 
 Status Peers::meet(int partner, std::span<float> values) {
@@ -123,7 +166,7 @@ Status Peers::mixEncoded(const Encoded& encoded, std::uint64_t round, std::uint6
     std::copy(encoded.values.begin(), encoded.values.end(), encoded.sum.begin());
     return mix(encoded.sum, round);
   }
-  const Result<goss_neighborhood> found = neighbors(round);
+  const Result<goss_neighborhood> found = neighbors(round, rank());
   if (!found.isOk()) {
     return found.status();
   }
@@ -148,9 +191,9 @@ Status Peers::mixEncoded(const Encoded& encoded, std::uint64_t round, std::uint6
   return status;
 }
 
-Status Peers::mean(std::span<float> values) {
+Status Peers::mean(std::span<float> values, bool other) {
   goss_request_t request = nullptr;
-  const Status started = channel_.startMean({values, kTensor}, &request);
+  const Status started = channel_.startMean({values, other ? kOtherTensor : kTensor}, &request);
   return started.isOk() ? channel_.wait(&request) : started;
 }
 

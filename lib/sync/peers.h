@@ -32,10 +32,16 @@ class Peers {
   /// Rounds after which the topology repeats.
   [[nodiscard]] std::uint64_t period() const { return period_; }
 
-  /// values = row `rank` of the round's matrix times the ranks' values, with the synchronizer's codec.
-  Status mix(std::span<float> values, std::uint64_t round);
+  /// values = row `rank` of the round's matrix times the ranks' values, with the synchronizer's codec. `order`: which
+  /// rank is at each place of the topology; empty: each at its own.
+  Status mix(std::span<float> values, std::uint64_t round, std::span<const int> order = {});
   /// As mix(), for one number, exact to float64.
   Status mixNumber(double& value, std::uint64_t round);
+  /// Starts, without a codec, values = that row without the rank's own entry, which it returns, times the ranks'
+  /// values; and `number` likewise. Both are lent until arrive().
+  Result<double> startPush(std::span<float> values, double& number, std::uint64_t round);
+  /// Waits for what startPush() started, if anything.
+  Status arrive();
   /// As mix() with `partner` alone, who must name this rank: values = (values + the partner's) / 2. The rank itself:
   /// nothing is sent.
   Status meet(int partner, std::span<float> values);
@@ -48,15 +54,16 @@ class Peers {
     std::span<float> sum;
   };
   Status mixEncoded(const Encoded& encoded, std::uint64_t round, std::uint64_t draw);
-  /// Mean over all ranks, the same bits on all; with the codec, or without.
-  Status mean(std::span<float> values);
+  /// Mean over all ranks, the same bits on all; with the codec, or without. `other`: a vector of another meaning than
+  /// the rule's first, whose error feedback is its own.
+  Status mean(std::span<float> values, bool other = false);
   Status exactMean(std::span<float> values);
   /// The sum of the ranks' signs of `values`, packed as bits; 0 counts as positive. In sum: -size .. size.
   Status votes(std::span<const float> values, std::span<float> sum);
 
  private:
   Peers(Channel& channel, std::shared_ptr<const Codec> codec) : channel_(channel), codec_(std::move(codec)) {}
-  Result<goss_neighborhood> neighbors(std::uint64_t round) const;
+  Result<goss_neighborhood> neighbors(std::uint64_t round, int place) const;
   Status encode(std::span<const float> values, std::uint64_t draw);
   Status addDecoded(std::span<const std::byte> framed, float weight, std::uint64_t draw, std::span<float> sum);
   std::span<std::byte> scratchFor(std::size_t count);
@@ -65,8 +72,10 @@ class Peers {
   std::shared_ptr<const Codec> codec_;
   goss_topology_t topology_ = nullptr;
   std::uint64_t period_ = 1;
-  std::vector<std::byte> framed_;   ///< This rank's payload: its length in 8 bytes, and its bytes.
-  std::vector<std::byte> received_; ///< Those of the sources.
+  goss_request_t flying_ = nullptr;        ///< Of startPush: the values,
+  goss_request_t flying_number_ = nullptr; ///< and the number.
+  std::vector<std::byte> framed_;          ///< This rank's payload: its length in 8 bytes, and its bytes.
+  std::vector<std::byte> received_;        ///< Those of the sources.
   std::vector<std::byte> scratch_;
 };
 

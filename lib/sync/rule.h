@@ -17,7 +17,7 @@ struct Model {
   std::span<float> x;                  ///< Parameters.
   std::span<float> g;                  ///< beforeOptimizer of a rule with gradients: the gradients. Else empty.
   std::span<std::vector<float>> state; ///< Needs::vectors of them; what lasts from step to step.
-  double& mass;                        ///< Weight of push-sum; 1 at first.
+  std::span<double> scalars;           ///< Needs::scalars of them; what lasts beside the vectors.
   std::uint64_t step = 0;              ///< The step that is being made, from 1.
   double lr = 1;                       ///< Learning rate of the optimizer.
 };
@@ -32,6 +32,11 @@ class Rule {
     std::string topology;    ///< Spec; "": the rule has no neighbours.
     /// goss_topology_property values that the topology must have.
     std::vector<std::int32_t> properties = {};
+    /// Every exchange of this rank is of the same elements with the same ranks, so that error feedback has a meaning.
+    bool same_elements = true;
+    bool equal = false;      ///< After each step all ranks have the same parameters.
+    std::size_t ranks = 0;   ///< The communicator must have so many; 0: any number.
+    std::size_t scalars = 0; ///< Of Model::scalars.
   };
 
   virtual ~Rule() = default;
@@ -40,6 +45,10 @@ class Rule {
   virtual void begin(const Model&) const {}
   /// The ranks have changed: the state is the mean of the old ranks', and the parameters are equal on all.
   virtual void rejoin(const Model&) const {}
+  /// Whether step `step`, counted from 1, calls beforeOptimizer() and afterOptimizer(). A step that calls neither
+  /// copies nothing. Equal on all ranks.
+  [[nodiscard]] virtual bool actsBefore(std::uint64_t) const { return false; }
+  [[nodiscard]] virtual bool actsAfter(std::uint64_t) const { return false; }
   /// Collective: between the backward pass and the optimizer.
   virtual Status beforeOptimizer(Peers&, const Model&) const { return Status::ok(); }
   /// Collective: behind the optimizer.

@@ -103,10 +103,20 @@ Status Synchronizer::connectRule() {
   if (!peers.isOk()) {
     return peers.status();
   }
-  if (!needs.topology.empty() && (feedback.worker || feedback.server)) {
+  if (needs.ranks != 0 && needs.ranks != static_cast<std::size_t>(all_->size())) {
+    return invalid(fmt::format("'{}' is for {} ranks, but there are {}", spec_, needs.ranks, all_->size()));
+  }
+  const bool has_feedback = feedback.worker || feedback.server;
+  if (!needs.topology.empty() && has_feedback) {
     return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("'{}': gossip has codecs without error feedback; choco and "
                                                            "deepsqueeze make up for what is lost",
                                                            spec_));
+  }
+  if (!needs.same_elements && has_feedback) {
+    return Status::error(GOSS_ERR_UNSUPPORTED,
+                         fmt::format("'{}': this method exchanges other elements, or with other ranks, each time, so "
+                                     "error feedback would add what was lost of others; give a codec without it",
+                                     spec_));
   }
   peers_ = peers.take();
   compressed_ = all_.get();
@@ -253,6 +263,13 @@ Status Synchronizer::noted(Status status) {
   return status;
 }
 
+Status Synchronizer::notedOfRule(Status status) {
+  if (!status.isOk()) {
+    (void)all_->abort(status.text().c_str());
+  }
+  return noted(std::move(status));
+}
+
 Status Synchronizer::setLr(double lr) {
   if (!std::isfinite(lr) || lr <= 0) {
     return invalid(fmt::format("goss_sync_set_lr: {} is no learning rate; it must be above 0", lr));
@@ -280,7 +297,7 @@ Status Synchronizer::gradients() {
     return status;
   }
   if (whole_) {
-    return noted(whole_->beforeOptimizer(timetable_.state().step + 1, lr_));
+    return notedOfRule(whole_->beforeOptimizer(timetable_.state().step + 1, lr_));
   }
   return exchangesGradients() ? noted(buckets_->finish(*gradient_channel_, lr_)) : Status::ok();
 }
@@ -291,7 +308,7 @@ Status Synchronizer::step() {
   }
   if (!local_steps_) {
     timetable_.advance(lr_);
-    return noted(whole_ ? whole_->afterOptimizer(timetable_.state().step, lr_) : stepFragments());
+    return whole_ ? notedOfRule(whole_->afterOptimizer(timetable_.state().step, lr_)) : noted(stepFragments());
   }
   if (!clock_.isAsked()) {
     return invalid("goss_sync_step: with steps=dynamic, ask goss_sync_computes before every step");
@@ -392,7 +409,7 @@ Status Synchronizer::finish() {
     }
   }
   if (whole_) {
-    if (Status status = noted(whole_->finish(timetable_.state().step, lr_)); !status.isOk()) {
+    if (Status status = notedOfRule(whole_->finish(timetable_.state().step, lr_)); !status.isOk()) {
       return status;
     }
   }
@@ -420,7 +437,7 @@ goss_sync_info Synchronizer::info() const {
   if (composition_.rule != nullptr) {
     const Rule::Needs needs = composition_.rule->needs();
     info.gradients = needs.descent ? 2 : 0;
-    info.local_steps = needs.descent && needs.topology.empty() ? 0 : 1;
+    info.local_steps = needs.equal ? 0 : 1;
   }
   info.gradient_size = exchangesGradients() ? gradient_channel_->size() : 1;
   info.dynamic_period = local_steps_ ? static_cast<std::int64_t>(composition_.timing.period) : 0;

@@ -66,6 +66,8 @@ class Synchronizer {
   Status checkRunning(const char* call) const;
   /// Remembers the first failure, which every later call returns.
   Status noted(Status status);
+  /// As noted(); a rule can fail on one rank alone, and then the others must not wait for it.
+  Status notedOfRule(Status status);
   Status stepFragments();
   Status stepFragment(std::uint64_t number);
   Status checkComputes(const char* call) const;
@@ -93,12 +95,12 @@ class Synchronizer {
   bool is_started_ = false;
   bool is_imported_ = false;
   Status failure_;
+  std::optional<WholeModel> whole_; // with a rule
   // Declared last, to be destroyed first: that ends the lending of what is in flight.
   std::unique_ptr<Channel> all_;
-  std::unique_ptr<Channel> island_; // with islands: the ranks of this rank's island
-  std::unique_ptr<Channel> across_; // with islands: the ranks at this rank's position in each island
-  std::unique_ptr<Peers> peers_;    // with a rule
-  std::optional<WholeModel> whole_;
+  std::unique_ptr<Channel> island_;      // with islands: the ranks of this rank's island
+  std::unique_ptr<Channel> across_;      // with islands: the ranks at this rank's position in each island
+  std::unique_ptr<Peers> peers_;         // with a rule
   Channel* gradient_channel_ = nullptr;  // null: gradients stay local
   Channel* parameter_channel_ = nullptr; // null: parameters are never exchanged
   Channel* compressed_ = nullptr;        // the one of the channels that has the codec

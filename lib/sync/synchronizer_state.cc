@@ -72,6 +72,11 @@ Result<std::string> Synchronizer::exportState() {
       return status;
     }
   }
+  if (peers_ != nullptr) {
+    if (Status status = noted(peers_->arrive()); !status.isOk()) {
+      return status;
+    }
+  }
   const Result<std::string> kept = compressed_->codecState();
   if (!kept.isOk()) {
     return kept.status();
@@ -97,7 +102,7 @@ Result<std::string> Synchronizer::exportState() {
   }
   writer.integer(static_cast<std::uint64_t>(kept.value().size())).raw(kept.value());
   if (whole_) {
-    whole_->saveMass(writer);
+    whole_->saveScalars(writer);
   }
   if (local_steps_) { // last, because another grid does not use it
     local_steps_->save(writer);
@@ -148,7 +153,7 @@ Status Synchronizer::importState(std::string_view bytes) {
   fits = fits && (buckets_ ? buckets_->load(reader) : reader.integer<std::uint64_t>() == 0);
   const std::string_view kept = reader.raw(reader.integer<std::uint64_t>());
   if (fits && whole_) {
-    whole_->loadMass(reader);
+    whole_->loadScalars(reader);
   }
   if (fits && local_steps) {
     fits = local_steps->load(reader);

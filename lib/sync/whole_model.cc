@@ -51,7 +51,7 @@ void WholeModel::write(bool gradients) {
   }
 }
 
-Model WholeModel::model(std::uint64_t step, double lr) { return {x_, g_, state_, mass_, step, lr}; }
+Model WholeModel::model(std::uint64_t step, double lr) { return {x_, g_, state_, scalars_, step, lr}; }
 
 void WholeModel::begin() {
   read();
@@ -59,6 +59,9 @@ void WholeModel::begin() {
 }
 
 Status WholeModel::beforeOptimizer(std::uint64_t step, double lr) {
+  if (!rule_.actsBefore(step)) {
+    return Status::ok();
+  }
   read();
   Status status = rule_.beforeOptimizer(peers_, model(step, lr));
   write(true);
@@ -66,6 +69,9 @@ Status WholeModel::beforeOptimizer(std::uint64_t step, double lr) {
 }
 
 Status WholeModel::afterOptimizer(std::uint64_t step, double lr) {
+  if (!rule_.actsAfter(step)) {
+    return Status::ok();
+  }
   read();
   Status status = rule_.afterOptimizer(peers_, model(step, lr));
   write(false);
@@ -89,7 +95,11 @@ void WholeModel::save(base::WireWriter& writer) const {
   }
 }
 
-void WholeModel::saveMass(base::WireWriter& writer) const { writer.integer(std::bit_cast<std::uint64_t>(mass_)); }
+void WholeModel::saveScalars(base::WireWriter& writer) const {
+  for (const double scalar : scalars_) {
+    writer.integer(std::bit_cast<std::uint64_t>(scalar));
+  }
+}
 
 bool WholeModel::load(base::WireReader& reader) {
   if (!hasNumbers(reader, tensors_)) {
@@ -108,7 +118,11 @@ bool WholeModel::load(base::WireReader& reader) {
   return reader.ok();
 }
 
-void WholeModel::loadMass(base::WireReader& reader) { mass_ = std::bit_cast<double>(reader.integer<std::uint64_t>()); }
+void WholeModel::loadScalars(base::WireReader& reader) {
+  for (double& scalar : scalars_) {
+    scalar = std::bit_cast<double>(reader.integer<std::uint64_t>());
+  }
+}
 
 bool WholeModel::adopt(const OuterState& saved, std::span<const std::string> names) {
   for (std::vector<float>& vector : state_) {

@@ -18,24 +18,28 @@ class WholeModel {
  public:
   /// `rule` and `peers` outlive it.
   WholeModel(const Rule& rule, Peers& peers)
-      : rule_(rule), peers_(peers), state_(rule.needs().vectors), has_gradients_(rule.needs().gradients) {}
+      : rule_(rule),
+        peers_(peers),
+        state_(rule.needs().vectors),
+        scalars_(rule.needs().scalars),
+        has_gradients_(rule.needs().gradients) {}
 
   /// Adds a tensor; `tensor` is its number among those registered.
   void add(std::span<float> parameter, std::span<float> gradient, std::uint64_t tensor);
   /// The parameters of all ranks are equal.
   void begin();
-  /// Collective: makes step `step`, counted from 1.
+  /// Collective: makes step `step`, counted from 1. The model is copied in and out only where the rule acts.
   Status beforeOptimizer(std::uint64_t step, double lr);
   Status afterOptimizer(std::uint64_t step, double lr);
   Status finish(std::uint64_t step, double lr);
 
   [[nodiscard]] const std::vector<std::uint64_t>& tensors() const { return tensors_; }
-  /// Writes the state in the form of a fragment's (docs/formats.md), with the push-sum weight behind.
+  /// Writes the state in the form of a fragment's (docs/formats.md), and apart from it the scalars.
   void save(base::WireWriter& writer) const;
-  void saveMass(base::WireWriter& writer) const;
+  void saveScalars(base::WireWriter& writer) const;
   /// False when the bytes are not of this model, which must then be discarded.
   bool load(base::WireReader& reader);
-  void loadMass(base::WireReader& reader);
+  void loadScalars(base::WireReader& reader);
   /// Restores what other ranks have saved, as their mean; the parameters are equal on all ranks. False: they lack it.
   bool adopt(const OuterState& saved, std::span<const std::string> names);
 
@@ -52,7 +56,7 @@ class WholeModel {
   std::vector<float> x_;
   std::vector<float> g_;
   std::vector<std::vector<float>> state_;
-  double mass_ = 1;
+  std::vector<double> scalars_;
   bool has_gradients_;
 };
 

@@ -82,6 +82,15 @@ void SyncRun::step(int step) {
   EXPECT_EQ(goss_sync_step(sync_), GOSS_SUCCESS) << goss_last_error();
 }
 
+std::string exported(goss_sync_t sync) {
+  void* bytes = nullptr;
+  std::size_t count = 0;
+  EXPECT_EQ(goss_sync_export(sync, &bytes, &count), GOSS_SUCCESS) << goss_last_error();
+  std::string state(static_cast<const char*>(bytes), count);
+  goss_free(bytes);
+  return state;
+}
+
 Trajectory runLibrary(const std::string& spec) {
   Trajectory trajectory(kSteps, std::vector<Vector>(kRanks));
   runRanks(kRanks, [&](goss_comm_t comm, int rank) {

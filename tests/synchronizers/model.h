@@ -56,6 +56,9 @@ class SyncRun {
   goss_sync_t sync_ = nullptr;
 };
 
+/// What goss_sync_export gives.
+std::string exported(goss_sync_t sync);
+
 /// Runs `spec` on kRanks ranks over kSteps steps.
 Trajectory runLibrary(const std::string& spec);
 

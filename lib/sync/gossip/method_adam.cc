@@ -3,8 +3,10 @@
 // 1-bit-adam: Tang et al., "1-bit Adam: Communication Efficient Large-Scale Training with Adam's Convergence Speed",
 // ICML 2021, without corrections of the moments' bias. qadam: Bagua's, which goes on to correct them. Both average
 // gradients for `warmup` steps; then v stays, and what is averaged, compressed, is m = beta1 m + (1 - beta1) g of each
-// rank's own gradient. dadam: Nazari, Tarzanagh and Michailidis, "DAdam", IEEE TSP 2022: Adam of each rank's own
-// gradients, and gossip of parameters.
+// rank's own gradient. 0-1-adam: Lu et al., "Maximizing Communication Efficiency for Large-scale Training via 0/1
+// Adam", ICLR 2023, with DeepSpeed's schedules. dadam: Nazari, Tarzanagh and Michailidis, "DAdam", IEEE TSP 2022: Adam
+// of each rank's own gradients, and gossip of parameters.
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -25,15 +27,29 @@ constexpr std::array kOneBitParameters = {
 constexpr std::array kQadamParameters = {
     kBeta1, kBeta2, kEps, kWarmup,
     ParameterInfo{"codec", "minmaxuint8", "compressor of the momentum after the warm-up; comes last"}};
+constexpr std::array kZeroOneParameters = {
+    kBeta1,
+    kBeta2,
+    kEps,
+    ParameterInfo{"freeze", "100000", "the last step that may update the variance"},
+    ParameterInfo{"kappa", "16", "updates of the variance before the steps between two of them double"},
+    ParameterInfo{"double_every", "32768", "steps after which the local steps of an exchange double"},
+    ParameterInfo{"longest", "16", "most local steps of an exchange"},
+    ParameterInfo{"codec", "sign:norm=l2+ef", "compressor of gradients and of exchanges of local steps; comes last"}};
 constexpr std::array kDadamParameters = {kRingParameter, kBeta1, kBeta2, kEps, kCodecParameter};
 
 struct Adam {
   float beta1, beta2, eps;
   bool corrects_bias;
 
-  void update(const Model& model) const {
+  void updateMomentum(const Model& model) const {
     for (std::size_t i = 0; i < model.g.size(); ++i) {
       model.state[0][i] = beta1 * model.state[0][i] + (1 - beta1) * model.g[i];
+    }
+  }
+  void update(const Model& model) const {
+    updateMomentum(model);
+    for (std::size_t i = 0; i < model.g.size(); ++i) {
       model.state[1][i] = beta2 * model.state[1][i] + (1 - beta2) * model.g[i] * model.g[i];
     }
   }
@@ -51,7 +67,13 @@ class FrozenAdam : public Rule {
  public:
   FrozenAdam(Adam adam, std::uint64_t warmup) : adam_(adam), warmup_(warmup) {}
 
-  [[nodiscard]] Needs needs() const override { return {2, true, true, "", {}}; }
+  [[nodiscard]] Needs needs() const override {
+    Needs needs;
+    needs.vectors = 2;
+    needs.gradients = needs.descent = needs.equal = true;
+    return needs;
+  }
+  [[nodiscard]] bool actsBefore(std::uint64_t) const override { return true; }
 
   Status beforeOptimizer(Peers& peers, const Model& model) const override {
     Status status;
@@ -59,11 +81,8 @@ class FrozenAdam : public Rule {
       status = peers.exactMean(model.g);
       adam_.update(model);
     } else {
-      std::vector<float>& momentum = model.state[0];
-      for (std::size_t i = 0; i < momentum.size(); ++i) {
-        momentum[i] = adam_.beta1 * momentum[i] + (1 - adam_.beta1) * model.g[i];
-      }
-      status = peers.mean(momentum);
+      adam_.updateMomentum(model);
+      status = peers.mean(model.state[0]);
     }
     adam_.showDirection(model);
     return status;
@@ -74,11 +93,102 @@ class FrozenAdam : public Rule {
   std::uint64_t warmup_;
 };
 
+struct ZeroOneSchedule {
+  std::uint64_t freeze, kappa, double_every, longest;
+
+  /// Up to `freeze`: `kappa` steps that update the variance, then as many at even distances of 2, of 4, and so on.
+  [[nodiscard]] bool updatesVariance(std::uint64_t step) const {
+    std::uint64_t distance = 1;
+    for (std::uint64_t last = kappa; step > last; last = (last / distance + kappa) * distance) {
+      distance *= 2;
+    }
+    return step % distance == 0;
+  }
+  /// After it: local steps, with an exchange at multiples of 1, of 2, and so on.
+  [[nodiscard]] bool exchanges(std::uint64_t step) const {
+    std::uint64_t distance = 1;
+    for (std::uint64_t past = (step - freeze - 1) / double_every; past > 0 && distance < longest; --past) {
+      distance = std::min(2 * distance, longest);
+    }
+    return step % distance == 0;
+  }
+};
+
+/// state[2]: what the local steps since the last exchange have moved x; scalars[0]: the sum of their learning rates.
+class ZeroOneAdam : public Rule {
+ public:
+  ZeroOneAdam(Adam adam, ZeroOneSchedule schedule) : adam_(adam), schedule_(schedule) {}
+
+  [[nodiscard]] Needs needs() const override {
+    Needs needs;
+    needs.vectors = 3;
+    needs.scalars = 1;
+    needs.gradients = needs.descent = true;
+    return needs;
+  }
+  [[nodiscard]] bool actsBefore(std::uint64_t) const override { return true; }
+  [[nodiscard]] bool actsAfter(std::uint64_t step) const override {
+    return step > schedule_.freeze && schedule_.exchanges(step);
+  }
+
+  Status beforeOptimizer(Peers& peers, const Model& model) const override {
+    Status status;
+    if (model.step > schedule_.freeze) {
+      adam_.updateMomentum(model);
+    } else if (schedule_.updatesVariance(model.step)) {
+      status = peers.exactMean(model.g);
+      adam_.update(model);
+    } else {
+      status = peers.mean(model.g);
+      adam_.updateMomentum(model);
+    }
+    adam_.showDirection(model);
+    if (model.step > schedule_.freeze) {
+      for (std::size_t i = 0; i < model.g.size(); ++i) {
+        model.state[2][i] += static_cast<float>(model.lr) * model.g[i];
+      }
+      model.scalars[0] += model.lr;
+    }
+    return status;
+  }
+
+  /// Takes the local steps back, and makes the mean of all ranks' instead; the momentum is what explains it.
+  Status afterOptimizer(Peers& peers, const Model& model) const override {
+    std::vector<float>& moved = model.state[2];
+    for (std::size_t i = 0; i < moved.size(); ++i) {
+      model.x[i] += moved[i];
+      moved[i] *= std::sqrt(model.state[1][i]) + adam_.eps;
+    }
+    Status status = peers.mean(moved, true);
+    for (std::size_t i = 0; status.isOk() && i < moved.size(); ++i) {
+      model.state[0][i] = moved[i] / static_cast<float>(model.scalars[0]);
+      model.x[i] -= moved[i] / (std::sqrt(model.state[1][i]) + adam_.eps);
+    }
+    forgetLocalSteps(model);
+    return status;
+  }
+  Status finish(Peers& peers, const Model& model) const override {
+    forgetLocalSteps(model);
+    return peers.exactMean(model.x);
+  }
+  void rejoin(const Model& model) const override { forgetLocalSteps(model); }
+
+ private:
+  static void forgetLocalSteps(const Model& model) {
+    std::fill(model.state[2].begin(), model.state[2].end(), 0.0f);
+    model.scalars[0] = 0;
+  }
+
+  Adam adam_;
+  ZeroOneSchedule schedule_;
+};
+
 class DecentralizedAdam : public Rule {
  public:
   DecentralizedAdam(std::string topology, Adam adam) : topology_(std::move(topology)), adam_(adam) {}
 
   [[nodiscard]] Needs needs() const override { return {2, true, true, topology_, {GOSS_TOPOLOGY_DOUBLY_STOCHASTIC}}; }
+  [[nodiscard]] bool actsBefore(std::uint64_t) const override { return true; }
   /// x_{t+1} = W x_t - lr * direction of this rank.
   Status beforeOptimizer(Peers& peers, const Model& model) const override {
     adam_.update(model);
@@ -95,7 +205,7 @@ Adam readAdam(SpecReader& reader, bool corrects_bias) {
   Adam adam{};
   adam.beta1 = static_cast<float>(reader.number("beta1", {0, 0.999999}));
   adam.beta2 = static_cast<float>(reader.number("beta2", {0, 0.999999}));
-  adam.eps = static_cast<float>(reader.number("eps", kRateRange));
+  adam.eps = static_cast<float>(reader.number("eps", kEpsRange));
   adam.corrects_bias = corrects_bias;
   return adam;
 }
@@ -110,6 +220,16 @@ Composition makeQadam(SpecReader& reader) {
   const Adam adam = readAdam(reader, true);
   const std::uint64_t warmup = reader.integer("warmup", {1, 1e9});
   return composeRule(reader, std::make_unique<FrozenAdam>(adam, warmup));
+}
+
+Composition makeZeroOne(SpecReader& reader) {
+  const Adam adam = readAdam(reader, false);
+  ZeroOneSchedule schedule{};
+  schedule.freeze = reader.integer("freeze", {0, 1e9});
+  schedule.kappa = std::max<std::uint64_t>(1, reader.integer("kappa", {1, 1e9}));
+  schedule.double_every = std::max<std::uint64_t>(1, reader.integer("double_every", {1, 1e9}));
+  schedule.longest = reader.integer("longest", {1, 1e6});
+  return composeRule(reader, std::make_unique<ZeroOneAdam>(adam, schedule));
 }
 
 Composition makeDadam(SpecReader& reader) {
@@ -130,6 +250,14 @@ const Method& oneBitAdamMethod() {
 const Method& qadamMethod() {
   static const Method kMethod = {"qadam", "as `1-bit-adam`, in 8 bits and with the moments' bias corrected",
                                  "Gan et al., VLDB 2021 (Bagua)", kQadamParameters, makeQadam};
+  return kMethod;
+}
+
+const Method& zeroOneAdamMethod() {
+  static const Method kMethod = {
+      "0-1-adam",
+      "Adam; its variance changes ever more seldom, gradients travel as signs, later only local steps' sums",
+      "Lu et al., ICLR 2023", kZeroOneParameters, makeZeroOne};
   return kMethod;
 }
 

@@ -32,6 +32,7 @@ class Replicas : public Rule {
     }
   }
   void rejoin(const Model& model) const override { begin(model); }
+  [[nodiscard]] bool actsAfter(std::uint64_t) const override { return true; }
 
  protected:
   /// Sends `difference`, encoded, and moves the replica and the sum.

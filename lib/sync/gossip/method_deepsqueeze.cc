@@ -17,6 +17,7 @@ class DeepSqueeze : public Rule {
 
   [[nodiscard]] Needs needs() const override { return {1, false, false, topology_, {GOSS_TOPOLOGY_DOUBLY_STOCHASTIC}}; }
 
+  [[nodiscard]] bool actsAfter(std::uint64_t) const override { return true; }
   Status afterOptimizer(Peers& peers, const Model& model) const override {
     std::vector<float>& lost = model.state[0];
     std::vector<float> own(lost.size()), sum(lost.size());

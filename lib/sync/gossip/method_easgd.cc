@@ -1,6 +1,6 @@
 // Synchronous EASGD: Zhang, Choromanska and LeCun, "Deep learning with Elastic Averaging SGD", NIPS 2015, equations 5
-// and
-// 6. Every rank holds the centre: x -= alpha (x - centre); centre += beta (mean(x) - centre), both from the old values.
+// and 6. Every rank holds the centre: x -= alpha (x - centre); centre += beta (mean(x) - centre), both from the old
+// values.
 #include <algorithm>
 #include <array>
 
@@ -21,11 +21,9 @@ class ElasticAveraging : public Rule {
 
   [[nodiscard]] Needs needs() const override { return {1, false, false, "", {}}; }
   void begin(const Model& model) const override { std::copy(model.x.begin(), model.x.end(), model.state[0].begin()); }
+  [[nodiscard]] bool actsAfter(std::uint64_t step) const override { return step % period_ == 0; }
 
   Status afterOptimizer(Peers& peers, const Model& model) const override {
-    if (model.step % period_ != 0) {
-      return Status::ok();
-    }
     std::vector<float>& centre = model.state[0];
     std::vector<float> mean(model.x.begin(), model.x.end());
     Status status = peers.mean(mean);

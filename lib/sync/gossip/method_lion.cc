@@ -18,7 +18,13 @@ class MajorityVote : public Rule {
  public:
   MajorityVote(double beta1, double beta2) : beta1_(static_cast<float>(beta1)), beta2_(static_cast<float>(beta2)) {}
 
-  [[nodiscard]] Needs needs() const override { return {1, true, true, "", {}}; }
+  [[nodiscard]] Needs needs() const override {
+    Needs needs;
+    needs.vectors = 1;
+    needs.gradients = needs.descent = needs.equal = true;
+    return needs;
+  }
+  [[nodiscard]] bool actsBefore(std::uint64_t) const override { return true; }
 
   Status beforeOptimizer(Peers& peers, const Model& model) const override {
     std::vector<float>& momentum = model.state[0];

@@ -35,14 +35,17 @@ class NoLoCo : public Rule {
  public:
   NoLoCo(std::uint64_t period, Factors factors, std::uint64_t seed) : period_(period), factors_(factors), seed_(seed) {}
 
-  [[nodiscard]] Needs needs() const override { return {2, false, false, "", {}}; } // phi, delta
+  [[nodiscard]] Needs needs() const override {
+    Needs needs;
+    needs.vectors = 2; // phi, delta
+    needs.same_elements = false;
+    return needs;
+  }
+  [[nodiscard]] bool actsAfter(std::uint64_t step) const override { return step % period_ == 0; }
 
   void begin(const Model& model) const override { std::copy(model.x.begin(), model.x.end(), model.state[0].begin()); }
 
   Status afterOptimizer(Peers& peers, const Model& model) const override {
-    if (model.step % period_ != 0) {
-      return Status::ok();
-    }
     std::vector<float>& phi = model.state[0];
     std::vector<float>& delta = model.state[1];
     const int partner = partnerOf(peers.rank(), peers.size(), seed_, model.step / period_);

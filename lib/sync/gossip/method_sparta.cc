@@ -16,7 +16,12 @@ class Sparta : public Rule {
  public:
   Sparta(double part, std::uint64_t seed) : below_(part * 0x1p64), whole_(part >= 1), seed_(seed) {}
 
-  [[nodiscard]] Needs needs() const override { return {0, false, false, "", {}}; }
+  [[nodiscard]] Needs needs() const override {
+    Needs needs;
+    needs.same_elements = false;
+    return needs;
+  }
+  [[nodiscard]] bool actsAfter(std::uint64_t) const override { return true; }
 
   Status afterOptimizer(Peers& peers, const Model& model) const override {
     std::vector<std::size_t> places;

@@ -94,6 +94,85 @@ def dpsgd(topology="ring"):
         yield x
 
 
+def gossipgrad(seed):
+    """After each period of two steps the ranks take other places."""
+    x, w = start(), matrices("one-peer-exponential")
+    for t in range(STEPS):
+        number = t // 2 % (RANKS + 1)
+        order = shuffled(seed, number) if number else list(range(RANKS))
+        moved = np.zeros((RANKS, RANKS))
+        moved[np.ix_(order, order)] = w[t % 2]
+        x = moved @ (x - LR * gradients(x))
+        yield x
+
+
+def async_average(h, tau):
+    """A copy made tau steps before step k h is averaged and applied there."""
+    x, copy = start(), None
+    for t in range(1, STEPS + 1):
+        x = x - LR * gradients(x)
+        if t % h == 0 and copy is not None:
+            x = x + mean(copy) - copy
+        if (t + tau) % h == 0:
+            copy = x
+        yield x
+
+
+def papa(h, alpha, lr0):
+    x = start()
+    for t in range(1, STEPS + 1):
+        x = x - LR * gradients(x)
+        if t % h == 0:
+            pull = (1 - alpha) * LR / lr0
+            x = (1 - pull) * x + pull * mean(x)
+        yield x
+
+
+def osgp(topology, tau):
+    x, mass, p = start(), np.ones((RANKS, 1)), matrices(topology)
+    flying, flying_mass = np.zeros_like(x), np.zeros_like(mass)
+    for t in range(STEPS):
+        x = x - LR * gradients(x / mass)
+        if t % tau == 0:
+            w = p[t // tau % len(p)]
+            kept, sent = np.diag(np.diag(w)), w - np.diag(np.diag(w))
+            x, flying = kept @ x + flying, sent @ x
+            mass, flying_mass = kept @ mass + flying_mass, sent @ mass
+        yield x / mass
+    np.testing.assert_allclose((mass + flying_mass).sum(), RANKS)
+    yield mean(x + flying)
+
+
+def zero_one_adam(beta1, beta2, eps, freeze, kappa, double_every, longest):
+    """The counters of DeepSpeed's zoadam.py, step by step."""
+    x, m, v = start(), np.zeros((RANKS, ELEMENTS)), np.zeros(ELEMENTS)
+    u, rates, distance, counter = np.zeros((RANKS, ELEMENTS)), 0, 1, 0
+    for t in range(1, STEPS + 1):
+        g = gradients(x)
+        if t <= freeze:
+            g = mean(g)
+            if t % distance == 0:
+                v = beta2 * v + (1 - beta2) * g[0] ** 2
+                counter += 1
+                if counter == kappa:
+                    counter, distance = 0, 2 * distance
+            if t == freeze:
+                counter, distance = 0, 1
+        m = beta1 * m + (1 - beta1) * g
+        step = LR * m / (np.sqrt(v) + eps)
+        x = x - step
+        if t > freeze:
+            u, rates = u + step, rates + LR
+            if t % distance == 0:
+                total = mean(u * (np.sqrt(v) + eps))
+                x = x + u - total / (np.sqrt(v) + eps)
+                m, u, rates = total / rates, 0 * u, 0
+            counter += 1
+            if counter == double_every:
+                counter, distance = 0, min(2 * distance, longest)
+        yield x
+
+
 def mixed_behind(topology, period=0):
     x, w = start(), matrices(topology)
     for t in range(STEPS):
@@ -251,12 +330,14 @@ def noloco(h, alpha, beta, gamma, seed):
         yield theta
 
 
-def fedavg_of_half(h, seed):
+def fedavg_of_half(h, seed, samples=(1, 1, 1, 1), mu=0.0):
+    """Two ranks take part; those of more samples count more. mu: FedProx."""
     x, server = start(), START.copy()
     for t in range(1, STEPS + 1):
-        x = x - LR * gradients(x)
+        x = x - LR * (gradients(x) + mu * (x - server))
         if t % h == 0:
-            server = x[shuffled(seed, t // h)[:2]].mean(axis=0)
+            takers = shuffled(seed, t // h)[:2]
+            server = np.average(x[takers], axis=0, weights=np.array(samples, float)[takers])
             x = np.tile(server, (RANKS, 1))
         yield x
 
@@ -274,7 +355,12 @@ def sparta(part, seed):
 CASES = {
     "dpsgd": (dpsgd(), EXACT),
     "dpsgd:topology=one-peer-exponential": (dpsgd("one-peer-exponential"), EXACT),
-    "gossipgrad": (mixed_behind("one-peer-exponential"), EXACT),
+    "gossipgrad:seed=4": (gossipgrad(4), EXACT),
+    "async-average:h=4": (async_average(4, 4), EXACT),
+    "async-average:h=5,tau=2": (async_average(5, 2), EXACT),
+    "osgp": (osgp("one-peer-exponential", 1), EXACT),
+    "osgp:topology=star:weights=push-sum,tau=3": (osgp("star:weights=push-sum", 3), EXACT),
+    "papa:h=3,alpha=0.75,lr0=0.25": (papa(3, 0.75, 0.25), EXACT),
     "gossip-pga:topology=ring,h=6": (mixed_behind("ring", 6), EXACT),
     "moshpit:dims=2x2,h=5": (moshpit(5), EXACT),
     "moshpit:dims=2x2,rounds=1": (moshpit_by_rounds(), EXACT),
@@ -287,11 +373,15 @@ CASES = {
     "easgd:h=5,alpha=0.25,beta=0.5": (easgd(5, 0.25, 0.5), EXACT),
     "fedavg:h=4,lr=0.5": (fed(4, 0.5), EXACT),
     "fedavg:h=4,part=0.5,seed=5": (fedavg_of_half(4, 5), EXACT),
+    "fedavg:h=4,part=0.5,seed=5,samples=1;2;3.5;6": (fedavg_of_half(4, 5, (1, 2, 3.5, 6)), EXACT),
+    "fedprox:h=4,part=0.5,seed=5,mu=0.5": (fedavg_of_half(4, 5, mu=0.5), EXACT),
     "fedopt:h=4,lr=0.0625,beta1=0.5,beta2=0.75,eps=0.125": (fed(4, 0.0625, (0.5, 0.75, 0.125)), EXACT),
     "lion:beta1=0.9,beta2=0.99": (vote(0.9, 0.99), EXACT),
     "signum:beta=0.5": (vote(0.5, 0.5), EXACT),
     "1-bit-adam:beta2=0.9,eps=0.125,warmup=8,codec=none": (adam_frozen(0.9, 0.9, 0.125, 8, False), 10 * EXACT),
     "qadam:beta2=0.9,eps=0.125,warmup=8,codec=none": (adam_frozen(0.9, 0.9, 0.125, 8, True), 10 * EXACT),
+    "0-1-adam:beta2=0.9,eps=0.125,freeze=9,kappa=2,double_every=4,longest=4,codec=none":
+        (zero_one_adam(0.9, 0.9, 0.125, 9, 2, 4, 4), 10 * EXACT),
     "dadam:beta2=0.9,eps=0.125": (dadam(0.9, 0.9, 0.125), 10 * EXACT),
     "sparta:part=0.4,seed=2": (sparta(0.4, 2), EXACT),
 }
