@@ -1,10 +1,11 @@
 # cmake --install: headers, libgossamer.so.0, programs, and what CMake and pkg-config need to find them.
 include(CMakePackageConfigHelpers)
 
-# The C ABI alone: the C++ headers beside it declare what no program can use, because the library exports nothing of it.
+# The C ABI, and gossamer.hpp over it: the other C++ headers declare what no program can use, because the library exports nothing of it.
 set(abi_headers abi.h compression.h gossamer.h gossip.h gossamer_mpi.h links.h pipeline.h sync.h)
 list(TRANSFORM abi_headers PREPEND ${CMAKE_SOURCE_DIR}/include/gossamer/)
-install(FILES ${abi_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gossamer)
+install(FILES ${abi_headers} ${CMAKE_SOURCE_DIR}/include/gossamer/gossamer.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gossamer)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/gossamer/cpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gossamer)
 foreach(program goss-bench goss-explain goss-pipeline-bench goss-tune goss-train goss-wanem goss-keys)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -9,8 +9,8 @@
 ///   sync.h          synchronizers
 ///
 /// Beside them gossamer_mpi.h, which wants mpi.h, makes a communicator over the ranks of an MPI communicator; it is a
-/// function in the header. The library is written in C++, but no C++ header of it is part of the ABI or installed: a
-/// program adds a codec through compression.h, and it cannot add transports or algorithms.
+/// function in the header; and gossamer.hpp, which is the ABI as C++20. The library's own C++ headers are not
+/// installed: a program adds a codec through compression.h, and it cannot add transports or algorithms.
 ///
 /// A program that was compiled with an earlier version of these headers runs with every later libgossamer.so.0:
 /// functions and values are added, never changed or renumbered, and structs that begin with `size` grow at their ends.

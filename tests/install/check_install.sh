@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # usage: check_install.sh BUILD WORK CMAKE CC CXX: installs BUILD below WORK, moves it, and builds and runs a C99 program against it with
 # pkg-config and with CMake's find_package. The installed headers are the C ABI's: each compiles alone, in C99 and in C++, and together
-# they declare every function that the library exports. The examples are built with them, those of MPI apart.
+# they declare every function that the library exports; gossamer.hpp lies beside them. The examples are built with them, those of MPI
+# apart.
 set -euo pipefail
 build="$1" work="$2" cmake="$3" cc="$4" cxx="$5"
 here="$(cd "$(dirname "$0")" && pwd)"
@@ -17,7 +18,7 @@ for file in "$prefix/include/gossamer/gossamer.h" "$libdir/libgossamer.so" "$lib
   [ -e "$file" ] || { echo "not installed: $file"; exit 1; }
 done
 expected="abi.h compression.h gossamer.h gossamer_mpi.h gossip.h links.h pipeline.h sync.h"
-installed="$(cd "$prefix/include/gossamer" && echo *)"
+installed="$(cd "$prefix/include/gossamer" && echo *.h)"
 [ "$installed" = "$expected" ] || { echo "installed headers are '$installed', not '$expected'"; exit 1; }
 for header in $expected; do
   [ "$header" != gossamer_mpi.h ] || continue # wants mpi.h
@@ -25,6 +26,8 @@ for header in $expected; do
   "$cc" -std=c99 -pedantic -Wall -Wextra -Werror -I"$prefix/include" -fsyntax-only "$work/alone.c"
   "$cxx" -x c++ -std=c++11 -pedantic -Wall -Wextra -Werror -I"$prefix/include" -fsyntax-only "$work/alone.c"
 done
+echo "#include <gossamer/gossamer.hpp>" >"$work/alone.cc"
+"$cxx" -std=c++20 -pedantic -Wall -Wextra -Werror -I"$prefix/include" -fsyntax-only "$work/alone.cc"
 while read -r symbol; do
   grep -q "\b$symbol(" "$prefix"/include/gossamer/*.h || { echo "no installed header declares $symbol"; exit 1; }
 done <"$here/../golden/exported_symbols.txt"

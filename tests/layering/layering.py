@@ -74,10 +74,10 @@ def check_conditionals(tree):
         if path.startswith(rules.CONDITIONAL):
             continue
         code = blank(tree.text[path])
-        guard_seen = not path.endswith((".h", ".inc"))
+        guard_seen = not path.endswith((".h", ".hpp", ".inc"))
         for match in CONDITIONAL.finditer(code):
             word, rest = match.group(1), match.group(2).strip()
-            if not guard_seen and word == "ifndef" and rest.endswith("_H_"):
+            if not guard_seen and word == "ifndef" and rest.endswith(("_H_", "_HPP_")):
                 guard_seen = True
             elif not (word == "ifdef" and rest == "__cplusplus"):
                 yield (f"{path}:{line_of(code, match.start(1))}: #{word} {rest}: conditional compilation belongs to lib/platform "
@@ -154,10 +154,10 @@ def header_compilations(tree, options, flags):
     has compiled it alone already.
     """
     for path in tree.files:
-        if not path.endswith(".h") or path in options.skip or os.path.splitext(path)[0] + ".cc" in tree.known:
+        if not path.endswith((".h", ".hpp")) or path in options.skip or os.path.splitext(path)[0] + ".cc" in tree.known:
             continue
         commands = [[options.cxx, "-x", "c++", "-std=c++20"] + flags]
-        if path in rules.C_ABI:
+        if path in rules.C_ABI and path.endswith(".h"):
             commands.append([options.cc, "-x", "c", "-std=c99", "-pedantic", "-Wall", "-Werror"] + flags)
         for command in commands:
             digest = hashlib.sha256(json.dumps(command).encode())

@@ -5,13 +5,14 @@ file belongs to.
 """
 
 C_ABI = ("include/gossamer/abi.h", "include/gossamer/gossamer.h", "include/gossamer/gossamer_mpi.h", "include/gossamer/pipeline.h", "include/gossamer/sync.h",
-         "include/gossamer/compression.h", "include/gossamer/gossip.h", "include/gossamer/links.h")
+         "include/gossamer/compression.h", "include/gossamer/gossip.h", "include/gossamer/links.h", "include/gossamer/gossamer.hpp")
 
 LOW = ("include/gossamer", "lib/base", "lib/platform", "lib/kernels", "lib/schedule")
 
 # unit -> units (or single headers) that its files may include, besides their own unit.
 UNITS = {
     "include/gossamer": (),
+    "include/gossamer/cpp": C_ABI,  # what gossamer.hpp is made of
     "lib/base": ("include/gossamer",),
     "lib/platform": ("include/gossamer", "lib/base"),
     "lib/security": ("include/gossamer", "lib/base", "lib/platform"),

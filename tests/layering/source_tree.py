@@ -3,7 +3,7 @@ import os
 import re
 
 FOLDERS = ("include", "lib", "collectives", "compressors", "transports", "devices", "bindings", "bench", "tools", "trainer", "examples", "tests")
-ENDINGS = (".h", ".cc", ".c", ".cu", ".inc")
+ENDINGS = (".h", ".hpp", ".cc", ".c", ".cu", ".inc")
 INCLUDE_ROOTS = ("include", "lib", "")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.M)
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
