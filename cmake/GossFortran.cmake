@@ -1,0 +1,12 @@
+# Sets GOSS_FORTRAN_FOUND: whether there is a compiler for bindings/fortran. Sanitizers are for C and C++.
+set(GOSS_FORTRAN_FOUND FALSE)
+if(NOT GOSS_SANITIZE)
+  include(CheckLanguage)
+  check_language(Fortran)
+  if(CMAKE_Fortran_COMPILER)
+    enable_language(Fortran)
+    if(NOT (CMAKE_Fortran_COMPILER_ID STREQUAL "GNU" AND CMAKE_Fortran_COMPILER_VERSION VERSION_LESS 12))
+      set(GOSS_FORTRAN_FOUND TRUE)
+    endif()
+  endif()
+endif()
