@@ -6,9 +6,8 @@
 #include <optional>
 
 #include "call/call.h"
-#include "capi/handles.h"
+#include "capi/device_calls.h"
 #include "capi/launch.h"
-#include "world/world.h"
 
 namespace goss::capi {
 
@@ -27,8 +26,6 @@ struct Uniform {
 bool isPlain(const Common& common, goss_op op) {
   const goss_options* options = common.options;
   if (common.request != nullptr || op == GOSS_PREMUL_SUM || !isUsable(common.comm)) return false;
-  // A cached call is not asked where its buffers lie.
-  if (common.comm->communicator->world().devices().present()) return false;
   if (Group::ofThisThread().open()) return false;
   if (options == nullptr) return true;
   // Without a codec a tensor has no meaning.
@@ -41,7 +38,9 @@ bool isPlain(const Common& common, goss_op op) {
 Status launchUniform(const Common& common, const Uniform& uniform, const Buffers& buffers) {
   const CallKey key{uniform.collective, uniform.dtype, uniform.op,  uniform.root,
                     uniform.count,      buffers.send,  buffers.recv};
-  const bool plain = isPlain(common, uniform.op);
+  // A cached call is not asked where its buffers lie.
+  const bool plain = isPlain(common, uniform.op) &&
+                     areOnHost(common.comm->communicator->world(), {buffers.send, buffers.recv});
   if (plain) {
     if (std::optional<Status> status = common.comm->communicator->collectives().runCached(key); status.has_value())
       return *status;

@@ -37,31 +37,6 @@ Status checkComm(const char* function, goss_comm_t comm) {
   return inherited(function, "the communicator");
 }
 
-void enqueue(StreamOrdered& call) {
-  call.enqueueArrivals();
-  Group& group = Group::ofThisThread();
-  group.open() ? group.addOrdered(&call) : call.enqueueGates();
-}
-
-Status launchOrdered(Communicator& communicator, Operation& operation, goss_request_t* request) {
-  enqueue(*operation.streamOrdered());
-  if (request != nullptr) {
-    *request = toRequest(&operation);
-  } else {
-    communicator.requests().detach(operation);
-  }
-  return Status::ok();
-}
-
-Status refuseDevice(const char* function, const char* name, World& world, const void* buffer) {
-  const Result<MemoryInfo> info = world.devices().classify(buffer);
-  if (!info.isOk()) return info.status();
-  if (info.value().kind != MemoryKind::device) return Status::ok();
-  return Status::error(
-      GOSS_ERR_UNSUPPORTED,
-      fmt::format("{}: {} is device memory, which this call does not take; copy it to the host first", function, name));
-}
-
 Result<Options> readOptions(const char* function, const goss_options* given, const goss_request_t* request,
                             bool takes_stream) {
   Options result;
@@ -117,6 +92,14 @@ Status Group::end() {
   }
   started_.clear();
   return first;
+}
+
+Status Group::checkMayEnd(const char* function, Operation& operation) const {
+  StreamOrdered* const call = ordered_.empty() ? nullptr : operation.streamOrdered();
+  if (call == nullptr || std::find(ordered_.begin(), ordered_.end(), call) == ordered_.end()) return Status::ok();
+  return invalid(fmt::format("{}: the call in a stream belongs to the group that this thread has open; call "
+                             "goss_group_end first",
+                             function));
 }
 
 void Group::forget(const Communicator& communicator) {

@@ -49,12 +49,6 @@ struct Options {
   std::uint64_t tensor = 0;
   void* stream = nullptr;
 };
-/// Enqueues a call that has started on its caller's stream; in an open group the end of the group enqueues its gates.
-void enqueue(StreamOrdered& call);
-/// The same for an operation that has just started; hands its request out, or lets it end by itself.
-Status launchOrdered(Communicator& communicator, Operation& operation, goss_request_t* request);
-/// The error of calls that take no device memory, where `buffer`, which `name` names, is that.
-Status refuseDevice(const char* function, const char* name, World& world, const void* buffer);
 /// `takes_stream`: else a stream in the options is refused.
 Result<Options> readOptions(const char* function, const goss_options* options, const goss_request_t* request,
                             bool takes_stream = false);
@@ -68,6 +62,8 @@ class Group {
   void add(Operation* operation) { started_.push_back(operation); }
   /// A call in its caller's stream: end() enqueues its gates.
   void addOrdered(StreamOrdered* call) { ordered_.push_back(call); }
+  /// Ok unless `operation` is such a call, which cannot end before the group: the error of who asks for its end.
+  Status checkMayEnd(const char* function, Operation& operation) const;
   Status end();
   /// The communicator is about to be destroyed, and its operations with it: end() reports them as aborted.
   void forget(const Communicator& communicator);

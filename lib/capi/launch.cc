@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "world/world.h"
+#include "capi/device_calls.h"
 
 namespace goss::capi {
 
@@ -27,43 +25,24 @@ Status useDefaultCodec(Communicator& communicator, Call& call) {
 }
 
 /// Finds out which of the buffers lie in device memory.
-Status findDevice(const Common& common, void* stream, Call& call) {
-  Devices& devices = common.comm->communicator->world().devices();
+Status findDevice(const Common& common, const Options& options, Call& call) {
   const auto refuse = [&](const char* why) {
     return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("{}: {}", common.function, why));
   };
-  if (!devices.present()) {
-    if (stream == nullptr) return Status::ok();
-    return refuse("options.stream is set, but this rank uses no devices; set GOSS_DEVICE=cuda, or pass NULL");
-  }
-  int found[2] = {-1, -1};
-  const void* const buffers[2] = {call.input, call.output};
-  for (int i = 0; i < 2; ++i) {
-    const Result<MemoryInfo> info = devices.classify(buffers[i]);
-    if (!info.isOk()) return info.status();
-    if (info.value().kind == MemoryKind::device) found[i] = info.value().device;
-  }
-  call.device.input = found[0] >= 0;
-  call.device.output = found[1] >= 0;
-  call.device.device = std::max(found[0], found[1]);
-  if (call.device.input && call.device.output && found[0] != found[1])
-    return refuse("send and recv lie on two devices; copy one of them to the other's");
-  if (stream != nullptr && !call.device.any()) {
-    if (call.count > 0 || call.uneven)
-      return refuse("options.stream is set, but the buffers are host memory; pass NULL for them");
-    const Result<Device*> current = devices.current(); // A call without elements has its place in the stream, too.
-    if (!current.isOk()) return current.status();
-    call.device.device = current.value()->ordinal();
-  }
+  const auto places = findPlaces(common.function, common.comm->communicator->world(), {call.input, call.output},
+                                 {options.stream, call.count == 0 && !call.uneven, !options.persistent});
+  if (!places.isOk()) return places.status();
+  call.device.device = places.value().device;
   if (!call.device.any()) return Status::ok();
+  call.device.input = places.value().is_device[0];
+  call.device.output = places.value().is_device[1];
   if (call.neighborhood != nullptr)
     return refuse("collectives among neighbours do not take device memory; copy the buffers to the host");
   if (call.codecs != nullptr && call.codecs->multiPhase())
     return refuse("this codec does not take device memory; choose another codec, or copy the buffers to the host");
-  call.device.ordered = stream != nullptr;
+  call.device.ordered = options.stream != nullptr;
   call.device.grouped = call.device.ordered && Group::ofThisThread().open();
-  call.device.stream = stream;
-  if (call.device.ordered) common.comm->communicator->world().driveUnattended();
+  call.device.stream = options.stream;
   return Status::ok();
 }
 
@@ -84,7 +63,7 @@ Status launch(const Common& common, Call& call) {
   } else if (Status status = useDefaultCodec(communicator, call); !status.isOk()) {
     return status;
   }
-  if (Status status = findDevice(common, options.value().stream, call); !status.isOk()) return status;
+  if (Status status = findDevice(common, options.value(), call); !status.isOk()) return status;
   if (Status status = validate(call, communicator.size()); !status.isOk()) return status;
 
   Group& group = Group::ofThisThread();

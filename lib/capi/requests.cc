@@ -4,9 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "capi/handles.h"
+#include "capi/device_calls.h"
 #include "communicator/wait.h"
-#include "world/world.h"
 
 namespace goss::capi {
 
@@ -70,35 +69,15 @@ Status launchOnDevice(Communicator& communicator, const MessageCall& call, const
   return Status::ok();
 }
 
-/// The device of a message's buffer; ordinal -1: it is host memory, and there is no stream.
-Result<MessageDevice> deviceOf(const char* function, Communicator& communicator, const MessageCall& call,
-                               void* stream) {
-  Devices& devices = communicator.world().devices();
-  const auto refuse = [&](const char* why) {
-    return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("{}: {}", function, why));
-  };
-  if (!devices.present()) {
-    if (stream == nullptr) return MessageDevice{-1, nullptr};
-    return refuse("options.stream is set, but this rank uses no devices; set GOSS_DEVICE=cuda, or pass NULL");
-  }
-  const Result<MemoryInfo> info = devices.classify(call.buffer);
-  if (!info.isOk()) return info.status();
-  if (stream != nullptr) communicator.world().driveUnattended();
-  if (info.value().kind == MemoryKind::device) return MessageDevice{info.value().device, stream};
-  if (stream == nullptr) return MessageDevice{-1, nullptr};
-  if (call.count > 0) return refuse("options.stream is set, but the buffer is host memory; pass NULL for it");
-  const Result<Device*> current = devices.current(); // A message without elements has its place in the stream, too.
-  if (!current.isOk()) return current.status();
-  return MessageDevice{current.value()->ordinal(), stream};
-}
-
 /// Starts a call for which isGood() holds. `request` null: blocking, unless a group is open.
 Status launchGood(Communicator& communicator, const MessageCall& call, goss_request_t* request, bool persistent,
                   void* stream = nullptr) {
   if (communicator.world().devices().present() || stream != nullptr) {
-    const auto device = deviceOf(call.sends ? "goss_send" : "goss_recv", communicator, call, stream);
-    if (!device.isOk()) return device.status();
-    if (device.value().ordinal >= 0) return launchOnDevice(communicator, call, device.value(), request, persistent);
+    const auto places = findPlaces(call.sends ? "goss_send" : "goss_recv", communicator.world(),
+                                   {call.buffer, nullptr}, {stream, call.count == 0, !persistent});
+    if (!places.isOk()) return places.status();
+    const MessageDevice device{places.value().device, stream};
+    if (device.ordinal >= 0) return launchOnDevice(communicator, call, device, request, persistent);
   }
   if (request == nullptr && !Group::ofThisThread().open()) return communicator.messages().run(call, nullptr);
   Status error;
@@ -136,6 +115,7 @@ Status launchMessage(const MessageArguments& arguments, MessageCall& call) {
 Status waitRequest(const char* function, goss_request_t* request, goss_message* message) {
   if (Status status = checkRequest(function, *request); !status.isOk()) return status;
   Operation* operation = toOperation(*request);
+  if (Status status = Group::ofThisThread().checkMayEnd(function, *operation); !status.isOk()) return status;
   const bool persistent = operation->persistent;
   Status status = Communicator::of(*operation).requests().finish(*operation, message);
   if (!persistent) *request = nullptr;
@@ -148,6 +128,8 @@ Status toOperations(const char* function, std::span<const goss_request_t> reques
   for (goss_request_t request : requests) {
     if (Status status = checkRequest(function, request); !status.isOk()) return status;
     operations.push_back(toOperation(request));
+    if (request == nullptr) continue;
+    if (Status status = Group::ofThisThread().checkMayEnd(function, *operations.back()); !status.isOk()) return status;
   }
   return Status::ok();
 }
@@ -212,6 +194,7 @@ goss_status goss_test(goss_request_t* request, int* done, goss_message* message)
     *done = 1;
     if (*request == nullptr) return Status::ok();
     goss::Operation* operation = toOperation(*request);
+    if (Status status = Group::ofThisThread().checkMayEnd("goss_test", *operation); !status.isOk()) return status;
     *done = goss::Communicator::of(*operation).requests().test(*operation) ? 1 : 0;
     return *done != 0 ? waitRequest("goss_test", request, message) : Status::ok();
   });
@@ -260,9 +243,14 @@ goss_status goss_start(goss_request_t request) {
     if (request == nullptr) return invalid("goss_start: the request is NULL");
     if (Status status = checkRequest("goss_start", request); !status.isOk()) return status;
     goss::Operation& operation = *toOperation(request);
-    Status status = goss::Communicator::of(operation).requests().restart(operation);
-    if (status.isOk() && operation.streamOrdered() != nullptr) enqueue(*operation.streamOrdered());
-    return status;
+    goss::Requests& requests = goss::Communicator::of(operation).requests();
+    goss::StreamOrdered* const ordered = operation.streamOrdered();
+    if (ordered == nullptr) return requests.restart(operation);
+    if (Status status = ordered->prepare(); !status.isOk()) return status;
+    if (Status status = requests.restart(operation); !status.isOk()) return status;
+    if (!ordered->isEnqueuing()) return requests.finish(operation, nullptr); // It failed as it started.
+    enqueue(*ordered);
+    return Status::ok();
   });
 }
 

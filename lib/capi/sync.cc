@@ -1,7 +1,7 @@
 // Synchronizers of the C ABI.
 #include <fmt/format.h>
 
-#include "capi/handles.h"
+#include "capi/device_calls.h"
 #include "capi/structs.h"
 #include "gossamer/sync.h"
 #include "sync/methods.h"

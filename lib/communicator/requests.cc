@@ -7,6 +7,15 @@
 
 namespace goss {
 
+namespace {
+
+bool isEnqueuing(Operation& operation) {
+  const StreamOrdered* const ordered = operation.streamOrdered();
+  return ordered != nullptr && ordered->isEnqueuing();
+}
+
+} // namespace
+
 Status Requests::restart(Operation& operation) {
   auto lock = operations_.engine().enter();
   if (!operation.persistent) {
@@ -21,16 +30,18 @@ Status Requests::restart(Operation& operation) {
   return operations_.launchOnLoop(operation);
 }
 
-void Requests::detach(Operation& operation) {
+Status Requests::detach(Operation& operation) {
   auto lock = operations_.engine().enter();
   operations_.unsignal(operation);
   // Detached operations that are over serve later calls; the others still wait in their streams.
   std::erase_if(detached_, [&](Operation* one) GOSS_ON_LOOP {
-    const bool over = one->state() == Operation::State::complete && !one->streamOrdered()->isEnqueuing();
-    if (over) releaseOnLoop(*one);
+    const bool over = one->state() != Operation::State::active && !isEnqueuing(*one);
+    if (over) endOnLoop(*one);
     return over;
   });
+  if (operation.state() == Operation::State::complete) return finishOnLoop(operation, nullptr);
   detached_.push_back(&operation);
+  return Status::ok();
 }
 
 Status Requests::finish(Operation& operation, goss_message* message) {
@@ -98,6 +109,12 @@ void Requests::release(Operation& operation) {
 
 void Requests::releaseOnLoop(Operation& operation) {
   assert(operation.state() != Operation::State::active);
+  // The thread that has its group open enqueues it once more.
+  if (isEnqueuing(operation)) return detached_.push_back(&operation);
+  endOnLoop(operation);
+}
+
+void Requests::endOnLoop(Operation& operation) {
   if (operation.failsAlone()) {
     messages_.releaseOnLoop(operation);
   } else {

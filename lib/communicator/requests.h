@@ -24,14 +24,16 @@ class Requests {
 
   /// Starts an inactive persistent operation.
   Status restart(Operation& operation);
-  /// Takes over an operation that is a part of its caller's stream, for which nobody will wait.
-  void detach(Operation& operation);
+  /// Takes over an operation that is a part of its caller's stream, for which nobody will wait. Returns its failure, if
+  /// it has failed already.
+  Status detach(Operation& operation);
   /// Blocks until the operation is complete and returns its status; `message` (may be null) is written on success. Ends
   /// the operation's life unless it is persistent.
   Status finish(Operation& operation, goss_message* message);
   /// Whether the operation is complete or inactive. Takes a turn of the loop when no other thread drives it.
   [[nodiscard]] bool test(Operation& operation);
-  /// Ends an operation's life: a completed one, or an inactive persistent one.
+  /// Ends an operation's life: a completed one, or an inactive persistent one. One of an open group lives on until that
+  /// ends.
   void release(Operation& operation);
   /// The failure of an operation that a caller holds; ok while there is none.
   [[nodiscard]] Status failureOf(const Operation& operation);
@@ -45,6 +47,7 @@ class Requests {
 
  private:
   void releaseOnLoop(Operation& operation) GOSS_ON_LOOP;
+  void endOnLoop(Operation& operation) GOSS_ON_LOOP;
 
   OperationTable& operations_;
   Messenger& messages_;

@@ -55,6 +55,15 @@ Result<DeviceStation*> Devices::station(int ordinal) {
   return &stations_.try_emplace(ordinal, *device.value(), in.take(), out.take()).first->second;
 }
 
+Status Devices::prepare(int ordinal, void* stream) {
+  const Result<DeviceStation*> opened = station(ordinal);
+  if (!opened.isOk() || stream == nullptr) return Status::ok();
+  const Result<std::unique_ptr<DeviceQueue>> queue = opened.value()->device.queue(stream);
+  Status status = queue.isOk() ? queue.value()->check() : queue.status();
+  const bool callers = status.kind() == GOSS_ERR_INVALID_ARGUMENT || status.kind() == GOSS_ERR_UNSUPPORTED;
+  return callers ? status : Status::ok();
+}
+
 void Devices::holdOnLoop(std::shared_ptr<StreamGate> gate, std::uint32_t context) {
   held_.push_back({std::move(gate), context, Clock::now() + hold_, false});
 }

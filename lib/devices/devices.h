@@ -9,24 +9,13 @@
 #include <mutex>
 #include <vector>
 
-#include "devices/pinned_pool.h"
+#include "devices/device_station.h"
 #include "devices/stream_gate.h"
 #include "gossamer/config.h"
 #include "gossamer/device.h"
 #include "platform/thread_safety.h"
 
 namespace goss {
-
-/// What calls on one device share. The queues are used under the engine's lock.
-struct DeviceStation {
-  DeviceStation(Device& of, std::unique_ptr<DeviceQueue> into_host, std::unique_ptr<DeviceQueue> out_of_host)
-      : device(of), pinned(of), in(std::move(into_host)), out(std::move(out_of_host)) {}
-
-  Device& device;
-  PinnedPool pinned;
-  const std::unique_ptr<DeviceQueue> in;  ///< Copies from the device.
-  const std::unique_ptr<DeviceQueue> out; ///< Copies to the device.
-};
 
 /// Thread-safe where not marked OnLoop; OnLoop functions want the engine's lock.
 class Devices {
@@ -41,8 +30,13 @@ class Devices {
   Result<MemoryInfo> classify(const void* pointer) {
     return present() ? provider_->classify(pointer) : Result<MemoryInfo>(MemoryInfo{});
   }
-  /// Made at first use. Errors: the device's.
+  /// Made at first use, which takes a while: calls open their device before they take the engine's lock. Errors: the
+  /// device's.
   Result<DeviceStation*> station(int ordinal);
+  /// Opens the device, and finds out whether calls may be enqueued on `stream` (null: there is none) now. Errors: the
+  /// caller's alone, such as a stream that is being captured. A device that has failed is left to the call's start, by
+  /// which the other ranks hear of it.
+  Status prepare(int ordinal, void* stream);
   /// The calling thread's current device.
   Result<Device*> current() { return provider_->current(); }
 

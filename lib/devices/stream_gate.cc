@@ -11,24 +11,23 @@ std::uint32_t load(Flag flag) { return std::atomic_ref(*flag).load(std::memory_o
 
 } // namespace
 
-// One more parameter than usual, all of them parts of one call.
-// NOLINTNEXTLINE(readability-function-size)
-Result<std::shared_ptr<StreamGate>> StreamGate::make(Device& device, PinnedPool& pool,
-                                                     std::unique_ptr<DeviceQueue> queue, std::uint32_t fragments,
+Result<std::shared_ptr<StreamGate>> StreamGate::make(DeviceStation& station, void* stream, std::uint32_t fragments,
                                                      std::uint32_t slots, std::size_t slot_bytes) {
   std::shared_ptr<StreamGate> gate(new StreamGate);
-  gate->queue_ = std::move(queue);
+  Result<std::unique_ptr<DeviceQueue>> queue = station.device.queue(stream);
+  if (!queue.isOk()) return queue.status();
+  gate->queue_ = queue.take();
   gate->fragments_ = fragments;
-  Result<std::unique_ptr<DeviceEvent>> end = device.event();
+  Result<std::unique_ptr<DeviceEvent>> end = station.device.event();
   if (!end.isOk()) return end.status();
   gate->end_ = end.take();
   const std::size_t flag_bytes = std::size_t{2} * slots * sizeof(std::uint32_t);
-  Result<PinnedPool::Lease> flags = pool.lease(flag_bytes);
+  Result<PinnedPool::Lease> flags = station.pinned.lease(flag_bytes);
   if (!flags.isOk()) return flags.status();
   gate->flags_ = flags.take();
   std::memset(gate->flags_.data(), 0, flag_bytes);
   for (std::uint32_t i = 0; i < slots; ++i) {
-    Result<PinnedPool::Lease> slot = pool.lease(slot_bytes);
+    Result<PinnedPool::Lease> slot = station.pinned.lease(slot_bytes);
     if (!slot.isOk()) return slot.status();
     gate->slots_.push_back(slot.take());
   }

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "devices/pinned_pool.h"
+#include "devices/device_station.h"
 #include "gossamer/device.h"
 
 namespace goss {
@@ -29,10 +29,9 @@ struct FragmentCopies {
 /// tryGiveUp() fills the results with NaN and opens all of them.
 class StreamGate {
  public:
-  /// For a call of `fragments` fragments, each of at most `slot_bytes` bytes, on `queue`, which wraps the caller's
-  /// stream.
-  static Result<std::shared_ptr<StreamGate>> make(Device& device, PinnedPool& pool, std::unique_ptr<DeviceQueue> queue,
-                                                  std::uint32_t fragments, std::uint32_t slots, std::size_t slot_bytes);
+  /// For a call of `fragments` fragments, each of at most `slot_bytes` bytes, on `stream`, which is the caller's.
+  static Result<std::shared_ptr<StreamGate>> make(DeviceStation& station, void* stream, std::uint32_t fragments,
+                                                  std::uint32_t slots, std::size_t slot_bytes);
 
   [[nodiscard]] std::uint32_t slots() const { return static_cast<std::uint32_t>(slots_.size()); }
   [[nodiscard]] std::byte* slot(std::uint32_t index) const { return slots_[index].data(); }

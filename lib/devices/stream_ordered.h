@@ -2,18 +2,23 @@
 #ifndef GOSS_LIB_DEVICES_STREAM_ORDERED_H_
 #define GOSS_LIB_DEVICES_STREAM_ORDERED_H_
 
+#include "gossamer/status.h"
+
 namespace goss {
 
-/// After each start the thread that started it calls these, without the engine's lock: where streams are made
-/// synchronous, enqueuing returns only when the loop has turned. Failures fail the call.
+/// The thread that starts it calls these at each start, without the engine's lock: where streams are made synchronous,
+/// enqueuing returns only when the loop has turned. Failures to enqueue fail the call.
 class StreamOrdered {
  public:
   virtual ~StreamOrdered() = default;
+  /// Before the start: Devices::prepare().
+  [[nodiscard]] virtual Status prepare() = 0;
   /// Enqueues the first part: what comes from the caller's buffers.
   virtual void enqueueArrivals() = 0;
   /// Enqueues the rest; in a group of calls, after the first parts of all of them.
   virtual void enqueueGates() = 0;
-  /// Whether enqueueGates() has still to end: until then the call must live.
+  /// Whether enqueueGates() has still to end: until then the call must live. False for a call that failed as it
+  /// started.
   [[nodiscard]] virtual bool isEnqueuing() const = 0;
 };
 

@@ -16,10 +16,7 @@ constexpr std::chrono::milliseconds kTimerTick(10);
 
 void ActiveOperations::remove(Operation& operation) {
   unmarkDirty(operation);
-  if (operation.polled_) {
-    operation.polled_ = false;
-    std::erase(polled_, &operation);
-  }
+  stopPolling(operation);
   if (operation.active_previous_ != nullptr) operation.active_previous_->active_next_ = operation.active_next_;
   if (operation.active_next_ != nullptr) operation.active_next_->active_previous_ = operation.active_previous_;
   if (first_ == &operation) first_ = operation.active_next_;
@@ -59,12 +56,18 @@ void ActiveOperations::keepPolling(Operation& operation) {
   polled_.push_back(&operation);
 }
 
+void ActiveOperations::stopPolling(Operation& operation) {
+  if (!operation.polled_) return;
+  operation.polled_ = false;
+  std::erase(polled_, &operation);
+}
+
 bool ActiveOperations::poll() {
   bool moved = false;
   for (std::size_t i = 0; i < polled_.size();) {
     Operation* operation = polled_[i];
     if (operation->pollOnLoop()) moved = true;
-    if (i < polled_.size() && polled_[i] == operation) ++i; // The operation may have completed, and others with it.
+    if (i < polled_.size() && polled_[i] == operation) ++i; // The operation may have left the list, and others with it.
   }
   return moved;
 }

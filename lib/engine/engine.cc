@@ -241,12 +241,12 @@ void Engine::sleep(Lock& lock, int longest_ms) {
 // that is complete already, as short messages mostly are, needs no driver.
 void Engine::startedOnLoop(const Operation& operation) {
   const Operation* newest = active_.newest();
-  const bool in_phases = newest != nullptr && newest->parent_ == &operation; // Its first phase began after it.
-  if (in_phases) newest = newest->active_next_;
+  const bool in_parts = newest != nullptr && newest->parent_ == &operation; // Its first part began after it.
+  if (in_parts) newest = newest->active_next_;
   if (newest != &operation) return;
   const bool is_message = operation.failsAlone();
   if (is_message) ++messages_;
-  const bool alone = collectives_ == (in_phases ? 2 : 1) && !is_message;
+  const bool alone = collectives_ == (in_parts ? 2 : 1) && !is_message;
   if (operation.active_next_ == nullptr || alone) callDriverOnLoop();
 }
 

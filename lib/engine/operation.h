@@ -78,7 +78,7 @@ class Operation {
   [[nodiscard]] bool failsAlone() const { return fails_alone_; }
 
   [[nodiscard]] State state() const { return state_; }
-  /// An operation that is not active may start again, by itself and not as a phase.
+  /// An operation that is not active may start again, by itself and not as a part.
   void setInactive() {
     state_ = State::inactive;
     parent_ = nullptr;
@@ -126,7 +126,7 @@ class Operation {
   /// Link of the engine's list of active operations, of unposted receives, or of idle ones.
   Operation* active_next_ = nullptr;
   Operation* active_previous_ = nullptr;
-  /// The operation of which this is a phase; it is advanced when this one has completed.
+  /// The operation of which this is a part; it is advanced when this one has completed.
   Operation* parent_ = nullptr;
   std::size_t handed_out_at_ = 0;   ///< Index in the list of operations that callers hold.
   Operation* dirty_next_ = nullptr; ///< Link of the engine's list of operations to advance.

@@ -63,12 +63,16 @@ Status OperationTable::run(Engine::Lock& lock, Operation& operation) {
   return operation.status();
 }
 
+Status OperationTable::startPartOnLoop(Operation& part, Operation& parent) {
+  part.parent_ = &parent;
+  return startOnLoop(part);
+}
+
 Status OperationTable::startPhaseOnLoop(Operation& phase, Operation& parent, std::uint64_t place) {
-  phase.parent_ = &parent;
   phase.sequence = place;
   phase.numbered_ = true;
   history_.replace(place, *phase.envelope()); // Unless the number has become a later operation's.
-  return startOnLoop(phase);
+  return startPartOnLoop(phase, parent);
 }
 
 Status OperationTable::collectOnLoop(Operation& operation, goss_message* message) {
@@ -85,8 +89,9 @@ void OperationTable::completeOnLoop(Operation& operation, const Status& status) 
   if (!status.isOk() || !operation.status_.isOk()) operation.status_ = status; // In the common case both are ok.
   engine_.deactivateOnLoop(operation);
   if (operation.signalled_) signal_->add();
-  if (operation.parent_ != nullptr) { // Callers know only the parent, which fails by itself.
-    if (status.isOk() && operation.parent_->state_ == Operation::State::active)
+  if (operation.parent_ != nullptr) { // The failure of a communicator fails the parent by itself.
+    const bool advances = status.isOk() || operation.failsAlone();
+    if (advances && operation.parent_->state_ == Operation::State::active)
       engine_.active().markDirty(*operation.parent_);
     return;
   }

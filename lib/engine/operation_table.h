@@ -33,8 +33,10 @@ class OperationTable {
   /// Starts the operation and blocks until it is complete. Returns its status, or why it could not start, in which case
   /// it is not complete. `lock` is the engine's, held on entry and on return.
   Status run(Engine::Lock& lock, Operation& operation) GOSS_ON_LOOP;
-  /// Starts an operation as a phase of `parent`, which has taken `place` in the history and is advanced when the phase
-  /// has completed with success.
+  /// Starts an operation as a part of `parent`, which is advanced when the part has completed with success, or has
+  /// failed alone. Callers know only the parent, and it alone is counted.
+  Status startPartOnLoop(Operation& part, Operation& parent) GOSS_ON_LOOP;
+  /// The same for a phase of `parent`, which has taken `place` in the history.
   Status startPhaseOnLoop(Operation& phase, Operation& parent, std::uint64_t place) GOSS_ON_LOOP;
   /// A collective takes its place in the history now, before it starts.
   void numberOnLoop(Operation& operation) GOSS_ON_LOOP {

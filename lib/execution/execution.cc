@@ -71,6 +71,7 @@ Execution::~Execution() = default;
 void Execution::bind(const Call& call, std::uint64_t binding) {
   timeout_ms = call.timeout_ms;
   if (binding_ > 0 && call == bound_) return; // As in a training loop: the same buffers again.
+  if (bound_.device.device != call.device.device) stages_.clear();
   bound_ = call;
   call_ = call;
   if (plan_->schedule->partition == Partition::even) call_.shape.weights = plan_->weights;
@@ -187,7 +188,7 @@ std::string Execution::describe() const {
 bool Execution::pollOnLoop() {
   if (!on_board_) {
     const auto has_work = [](const std::unique_ptr<Run>& run) GOSS_ON_LOOP {
-      return run->active() && (run->mayDoCodecWork() || run->deviceWait() == Run::DeviceWait::over);
+      return run->active() && (run->mayDoCodecWork() || run->hasCome());
     };
     const bool ends = fragments_left_ == 0; // And the caller's stream has not passed the call.
     if (!ends && std::none_of(runs_.begin(), runs_.end(), has_work)) return false;
@@ -269,7 +270,7 @@ void Execution::advanceOnLoop() {
       const std::uint32_t next = stages_.empty() ? next_fragment_++ : fragment_of_run_[i] += lanes_;
       if (next < plan_->fragments) run->begin(next, sequence, stageOf(next));
     }
-    if (failure.isOk() && run->active() && (run->hasCodecWork() || run->deviceWait() != Run::DeviceWait::none))
+    if (failure.isOk() && run->active() && (run->hasCodecWork() || run->isUnderWay()))
       environment_.engine.active().keepPolling(*this);
   }
   if (!failure.isOk()) {
@@ -300,16 +301,13 @@ StreamGate::CopiesOf Execution::copiesOf() const {
 }
 
 Status Execution::openGate(DeviceStation& station) {
-  Result<std::unique_ptr<DeviceQueue>> queue = station.device.queue(call_.device.stream);
-  if (!queue.isOk()) return queue.status();
-  if (Status status = queue.value()->check(); !status.isOk()) return status;
   std::size_t bytes = 0;
   StagedSlots slots;
   for (std::uint32_t fragment = 0; fragment < plan_->fragments; ++fragment) {
     slots.lay(*plan_->schedule, {*plan_->schedule, call_.shape, fragment, plan_->fragments}, call_);
     bytes = std::max(bytes, slots.bytes());
   }
-  auto made = StreamGate::make(station.device, station.pinned, queue.take(), plan_->fragments, lanes_, bytes);
+  auto made = StreamGate::make(station, call_.device.stream, plan_->fragments, lanes_, bytes);
   if (made.isOk()) gate_ = made.take();
   return made.status();
 }
@@ -361,9 +359,8 @@ void Execution::closeStages() {
 
 bool Execution::waitsForDevice() const {
   if (stages_.empty()) return false;
-  return fragments_left_ == 0 || std::any_of(runs_.begin(), runs_.end(), [](const std::unique_ptr<Run>& run) {
-           return run->deviceWait() != Run::DeviceWait::none;
-         });
+  return fragments_left_ == 0 ||
+         std::any_of(runs_.begin(), runs_.end(), [](const std::unique_ptr<Run>& run) { return run->isUnderWay(); });
 }
 
 void Execution::endEnqueuing(const Status& status) {
@@ -376,6 +373,8 @@ void Execution::endEnqueuing(const Status& status) {
   }
   gate->setEnqueued();
 }
+
+Status Execution::prepare() { return environment_.devices.prepare(call_.device.device, call_.device.stream); }
 
 void Execution::enqueueArrivals() {
   if (!isEnqueuing()) return;

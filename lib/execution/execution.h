@@ -54,6 +54,7 @@ class Execution final : public Operation, public StreamOrdered {
   [[nodiscard]] bool tryRunOnLoop(int looks) GOSS_ON_LOOP;
 
   [[nodiscard]] StreamOrdered* streamOrdered() override { return call_.device.ordered ? this : nullptr; }
+  [[nodiscard]] Status prepare() override;
   void enqueueArrivals() override;
   void enqueueGates() override;
   [[nodiscard]] bool isEnqueuing() const override { return gate_ != nullptr && !gate_->isEnqueued(); }

@@ -372,10 +372,10 @@ bool Run::resolveStage(bool moved) {
   return moved;
 }
 
-Run::DeviceWait Run::deviceWait() const {
-  if (!active_ || phase_ == Phase::running) return DeviceWait::none;
+bool Run::hasCome() const {
+  if (!isUnderWay()) return false;
   const Result<bool> done = phase_ == Phase::arriving ? stage_->hasArrived() : stage_->hasLeft();
-  return !done.isOk() || done.value() ? DeviceWait::over : DeviceWait::pending;
+  return !done.isOk() || done.value();
 }
 
 /// On the way to the host, and, when the steps are done, on the way back.

@@ -67,8 +67,9 @@ class Run {
   /// True from begin() until advance() has run the last step, and device buffers hold the results.
   [[nodiscard]] bool active() const { return active_; }
   /// Whether the fragment is under way from the device or back.
-  enum class DeviceWait : std::uint8_t { none, pending, over };
-  [[nodiscard]] DeviceWait deviceWait() const;
+  [[nodiscard]] bool isUnderWay() const { return active_ && phase_ != Phase::running; }
+  /// Whether it is, and has come, or the device has failed.
+  [[nodiscard]] bool hasCome() const;
   void withdraw() GOSS_ON_LOOP;
   void appendWaitingFor(std::vector<int>& ranks) const;
 

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-#include <thread>
-
 #include "kernels/kernels.h"
 
 namespace goss {
@@ -12,9 +9,6 @@ namespace goss {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-
-/// A copy of a fragment takes milliseconds; a device that needs longer is taken for broken.
-constexpr std::chrono::seconds kLongestCopy(10);
 
 } // namespace
 
@@ -158,12 +152,8 @@ Status WaitedStage::bringOut() {
 }
 
 void WaitedStage::withdraw() {
-  const auto end = std::chrono::steady_clock::now() + kLongestCopy;
-  for (DeviceEvent* event : {arrived_.get(), left_.get()}) {
-    for (Result<bool> done = event->isDone(); done.isOk() && !done.value() && std::chrono::steady_clock::now() < end;
-         done = event->isDone())
-      std::this_thread::yield();
-  }
+  waitForCopy(*arrived_);
+  waitForCopy(*left_);
 }
 
 Result<bool> GatedStage::hasArrived() {

@@ -2,19 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-#include <thread>
+#include <vector>
 
 #include "call/call.h"
 
 namespace goss {
-
-namespace {
-
-/// A copy that takes longer is taken for one of a broken device.
-constexpr std::chrono::seconds kLongestCopy(10);
-
-} // namespace
 
 DeviceMessage::DeviceMessage(MessageContext& context, const MessageCall& call, const MessageDevice& device)
     : Operation(context.operations.host(), Failure::alone),
@@ -41,10 +33,7 @@ Status DeviceMessage::open() {
     if (event.isOk()) copied_ = event.take();
     return event.status();
   }
-  Result<std::unique_ptr<DeviceQueue>> queue = station_->device.queue(device_.stream);
-  if (!queue.isOk()) return queue.status();
-  if (Status status = queue.value()->check(); !status.isOk()) return status;
-  auto gate = StreamGate::make(station_->device, station_->pinned, queue.take(), 1, 1, bytes_);
+  auto gate = StreamGate::make(*station_, device_.stream, 1, 1, bytes_);
   if (!gate.isOk()) return gate.status();
   gate_ = gate.take();
   if (call_.sends) gate_->letPass();
@@ -61,15 +50,17 @@ void DeviceMessage::startOnLoop() {
     inner_.bind(call);
     inner_.setInactive();
     if (!call_.sends) {
-      status = context_.operations.startOnLoop(inner_);
-    } else if (gate_ == nullptr && bytes_ > 0) {
+      status = context_.operations.startPartOnLoop(inner_, *this);
+    } else {
+      context_.arriving.push_back(this);
+    }
+    if (call_.sends && gate_ == nullptr && bytes_ > 0) {
       const CopyJob job{memory_.data(), call_.buffer, bytes_};
       status = station_->in->copy({&job, 1});
       if (status.isOk()) status = station_->in->record(*copied_);
     }
   }
   if (!status.isOk()) return context_.operations.failAloneOnLoop(*this, status);
-  context_.engine.active().keepPolling(*this);
   advanceOnLoop();
 }
 
@@ -85,7 +76,10 @@ void DeviceMessage::advanceOnLoop() {
     before = phase_;
     if (Status status = step(); !status.isOk()) return context_.operations.failAloneOnLoop(*this, status);
   } while (phase_ != before && !done_);
-  if (!done_) return;
+  if (!done_) {
+    ActiveOperations& active = context_.engine.active();
+    return phase_ == Phase::moving ? active.stopPolling(*this) : active.keepPolling(*this);
+  }
   close();
   context_.operations.completeOnLoop(*this, Status::ok());
 }
@@ -97,8 +91,17 @@ Result<bool> DeviceMessage::isDeviceDone() {
   return left;
 }
 
+bool DeviceMessage::mustWaitForEarlier() const {
+  for (const DeviceMessage* one : context_.arriving) {
+    if (one == this) return false;
+    if (one->call_.peer == call_.peer && one->call_.tag == call_.tag) return true;
+  }
+  return false;
+}
+
 Status DeviceMessage::step() {
   if (phase_ == Phase::moving) return stepMoving();
+  if (phase_ == Phase::arriving && mustWaitForEarlier()) return Status::ok();
   const Result<bool> done = isDeviceDone();
   if (!done.isOk())
     return Status::error(done.status().kind(),
@@ -109,7 +112,8 @@ Status DeviceMessage::step() {
     return Status::ok();
   }
   phase_ = Phase::moving;
-  return context_.operations.startOnLoop(inner_);
+  std::erase(context_.arriving, this);
+  return context_.operations.startPartOnLoop(inner_, *this);
 }
 
 Status DeviceMessage::stepMoving() {
@@ -136,16 +140,13 @@ Status DeviceMessage::bringOut(std::size_t bytes) {
 }
 
 void DeviceMessage::withdrawOnLoop() {
+  std::erase(context_.arriving, this);
   if (inner_.state() == State::active) {
     inner_.withdrawOnLoop();
     context_.operations.completeOnLoop(inner_, Status::error(GOSS_ERR_ABORTED, "its operation has ended"));
   }
   if (gate_ != nullptr) return context_.devices.holdOnLoop(gate_, context_.context);
-  if (copied_ == nullptr) return;
-  const auto end = std::chrono::steady_clock::now() + kLongestCopy;
-  for (Result<bool> done = copied_->isDone(); done.isOk() && !done.value() && std::chrono::steady_clock::now() < end;
-       done = copied_->isDone())
-    std::this_thread::yield();
+  if (copied_ != nullptr) waitForCopy(*copied_);
 }
 
 void DeviceMessage::close() {

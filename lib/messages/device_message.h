@@ -18,7 +18,8 @@ struct MessageDevice {
   void* stream = nullptr; ///< The caller's; null: the buffer is ready.
 };
 
-/// A message of pinned memory, and the copy before or behind it. Life: arriving (sends) -> moving -> leaving.
+/// A message of pinned memory, and the copy before or behind it. Life: arriving (sends) -> moving -> leaving. A send
+/// that has arrived waits for those to the same rank with the same tag that were called before it, and have not.
 class DeviceMessage final : public Operation, public StreamOrdered {
  public:
   DeviceMessage(MessageContext& context, const MessageCall& call, const MessageDevice& device);
@@ -33,6 +34,7 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   [[nodiscard]] bool waitsForDevice() const override { return phase_ != Phase::moving; }
   [[nodiscard]] StreamOrdered* streamOrdered() override { return device_.stream != nullptr ? this : nullptr; }
 
+  [[nodiscard]] Status prepare() override { return context_.devices.prepare(device_.ordinal, device_.stream); }
   void enqueueArrivals() override;
   void enqueueGates() override;
   [[nodiscard]] bool isEnqueuing() const override { return gate_ != nullptr && !gate_->isEnqueued(); }
@@ -43,6 +45,7 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   Status open();
   Status step() GOSS_ON_LOOP;
   Status stepMoving() GOSS_ON_LOOP;
+  [[nodiscard]] bool mustWaitForEarlier() const GOSS_ON_LOOP;
   Status bringOut(std::size_t bytes);
   [[nodiscard]] Result<bool> isDeviceDone();
   [[nodiscard]] StreamGate::CopiesOf copiesOf() const;

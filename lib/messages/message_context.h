@@ -3,13 +3,17 @@
 #define GOSS_LIB_MESSAGES_MESSAGE_CONTEXT_H_
 
 #include <array>
+#include <vector>
 
 #include "call/signature.h"
 #include "engine/operation_environment.h"
 #include "messages/receive_queue.h"
 #include "messages/self_channel.h"
+#include "platform/thread_safety.h"
 
 namespace goss {
+
+class DeviceMessage;
 
 struct MessageContext : OperationEnvironment {
   explicit MessageContext(const OperationEnvironment& environment);
@@ -21,6 +25,8 @@ struct MessageContext : OperationEnvironment {
   std::array<Envelope, GOSS_DTYPE_COUNT> envelopes; ///< To encode one takes a tenth of a short message.
   SelfChannel self_channel;
   ReceiveQueue receives;
+  /// Sends whose bytes are on their way from a device, in the order of the calls.
+  std::vector<const DeviceMessage*> arriving GOSS_GUARDED;
 };
 
 } // namespace goss

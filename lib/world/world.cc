@@ -143,10 +143,12 @@ Result<std::shared_ptr<World>> World::create(const Config& config, const Launch&
 }
 
 void World::driveUnattended() {
+  if (unattended_.load(std::memory_order_acquire)) return;
   auto lock = engine_.enter();
   engine_.driveUnattendedOnLoop();
   // A single rank has no probes to answer, and so no thread until now.
   if (progress_thread_ == nullptr) progress_thread_ = std::make_unique<ProgressThread>(engine_);
+  unattended_.store(true, std::memory_order_release);
 }
 
 Status World::readPrices(int ranks) {

@@ -2,6 +2,7 @@
 #ifndef GOSS_LIB_WORLD_WORLD_H_
 #define GOSS_LIB_WORLD_WORLD_H_
 
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
@@ -111,6 +112,7 @@ class World : public std::enable_shared_from_this<World> {
   Tuning tuning_ = Tuning::builtIn();          ///< The contents of GOSS_TUNING.
   ListenerRelay relay_;
   Engine engine_;
+  std::atomic<bool> unattended_{false}; ///< driveUnattended() was called.
   std::unique_ptr<Mesh> mesh_;
   std::unique_ptr<ControlChannel> control_;
 

@@ -25,6 +25,34 @@ void expectOk(const Status& status) { EXPECT_TRUE(status.isOk()) << status.text(
 
 } // namespace
 
+std::vector<std::byte> bytesOf(const std::vector<float>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(float));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+std::vector<float> floatsOf(const std::vector<std::byte>& bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+goss_options onStream(DeviceRank& device) {
+  goss_options options = GOSS_OPTIONS_INIT;
+  options.stream = device.stream();
+  return options;
+}
+
+std::pair<goss_status, std::string> failureOf(goss_comm_t comm) {
+  goss_status status = GOSS_SUCCESS;
+  const char* text = "";
+  for (int i = 0; i < 20000 && status == GOSS_SUCCESS; ++i) {
+    EXPECT_OK(goss_comm_error(comm, &status, &text));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return {status, text};
+}
+
 DeviceRank::DeviceRank() {
   auto provider = makeDeviceProvider("threads", false);
   EXPECT_TRUE(provider.isOk()) << provider.status().text();

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gossamer/device.h"
@@ -12,6 +13,12 @@
 #include "tests/devices/threads/behaviour.h"
 
 namespace goss::test {
+
+inline constexpr std::size_t kCount = 30000;
+inline constexpr std::size_t kBytes = kCount * sizeof(float);
+
+std::vector<std::byte> bytesOf(const std::vector<float>& values);
+std::vector<float> floatsOf(const std::vector<std::byte>& bytes);
 
 /// Device 0 of the calling thread's devices.
 class DeviceRank {
@@ -21,7 +28,7 @@ class DeviceRank {
 
   /// At least so many bytes of device memory, until the next call.
   std::byte* memory(std::size_t bytes);
-  [[nodiscard]] DeviceQueue& queue() { return *queue_; }
+  [[nodiscard]] Device& at(int ordinal) { return *provider_->open(ordinal).value(); }
   [[nodiscard]] void* stream() const { return queue_->stream(); }
   /// Enqueue copies between `host` and memory(), behind what the stream does.
   void enqueueToDevice(const std::vector<std::byte>& host);
@@ -39,6 +46,11 @@ class DeviceRank {
   std::unique_ptr<DeviceBlock> to_device_;
   std::unique_ptr<DeviceBlock> to_host_;
 };
+
+/// Options of a call that is a part of the rank's stream.
+goss_options onStream(DeviceRank& device);
+/// Waits until the communicator has failed; returns with what, and why.
+std::pair<goss_status, std::string> failureOf(goss_comm_t comm);
 
 struct DeviceSetup {
   std::string transport;

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "tests/matrix/call.h"
 #include "tests/support/calls.h"
 #include "tests/support/environment.h"
+#include "tests/support/quick.h"
 
 namespace goss::test {
 namespace {
@@ -59,7 +59,7 @@ bool check(goss_comm_t comm, DeviceRank& device, Case test, int rank, int ranks,
 /// Picks one case in so many, the same ones on all ranks.
 class Sample {
  public:
-  explicit Sample(std::size_t stride) : stride_(std::getenv("GOSS_TEST_QUICK") != nullptr ? 11 * stride : stride) {}
+  explicit Sample(std::size_t stride) : stride_(fullOr(stride, 11 * stride)) {}
   bool takeNext() { return next_++ % stride_ == 0; }
 
  private:

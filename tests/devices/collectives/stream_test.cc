@@ -6,9 +6,7 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
-#include <cstring>
 #include <thread>
-#include <tuple>
 #include <vector>
 
 #include "tests/devices/collectives/device_rank.h"
@@ -18,41 +16,9 @@
 namespace goss::test {
 namespace {
 
-std::vector<std::byte> bytesOf(const std::vector<float>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(float));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
-}
-
-std::vector<float> floatsOf(const std::vector<std::byte>& bytes) {
-  std::vector<float> values(bytes.size() / sizeof(float));
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
-
-goss_options onStream(DeviceRank& device) {
-  goss_options options = GOSS_OPTIONS_INIT;
-  options.stream = device.stream();
-  return options;
-}
-
-/// Waits until the communicator has failed; returns with what, and why.
-std::pair<goss_status, std::string> failureOf(goss_comm_t comm) {
-  goss_status status = GOSS_SUCCESS;
-  const char* text = "";
-  for (int i = 0; i < 20000 && status == GOSS_SUCCESS; ++i) {
-    EXPECT_OK(goss_comm_error(comm, &status, &text));
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return {status, text};
-}
-
 bool isNan(const std::vector<std::byte>& bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte one) { return one == std::byte{0xff}; });
 }
-
-constexpr std::size_t kCount = 30000;
-constexpr std::size_t kBytes = kCount * sizeof(float);
 
 TEST(Streams, ACallWithoutRequestReturnsBeforeTheStreamComesToIt) {
   runDeviceRanks({"", 2}, [](goss_comm_t comm, int rank, DeviceRank& device) {
@@ -100,6 +66,51 @@ TEST(Streams, BarrierIsAPartOfTheStream) {
     ASSERT_OK(goss_barrier(comm, &options, nullptr));
     ASSERT_TRUE(device.synchronize());
     EXPECT_EQ(come, 3);
+  });
+}
+
+TEST(Streams, ThatAreCapturedAreRefusedAndNothingElseFails) {
+  runDeviceRanks({"", 1}, [](goss_comm_t comm, int, DeviceRank& device) {
+    std::byte* memory = device.memory(kBytes);
+    goss_options options = onStream(device);
+    goss_request_t kept = nullptr;
+    options.flags = GOSS_PERSISTENT;
+    ASSERT_OK(goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &options, &kept));
+    options.flags = 0;
+    const auto refused = [](goss_status status) {
+      EXPECT_EQ(status, GOSS_ERR_UNSUPPORTED);
+      EXPECT_THAT(goss_last_error(), testing::HasSubstr("the stream is being captured"));
+    };
+    setCaptured(device.stream(), true);
+    refused(goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &options, nullptr));
+    refused(goss_barrier(comm, &options, nullptr));
+    refused(goss_send(comm, memory, kCount, GOSS_FLOAT32, 0, 0, &options, nullptr));
+    refused(goss_start(kept));
+    setCaptured(device.stream(), false);
+    ASSERT_OK(goss_start(kept));
+    EXPECT_OK(goss_wait(&kept, nullptr));
+    EXPECT_OK(goss_request_free(&kept));
+    EXPECT_OK(goss_barrier(comm, &options, nullptr));
+    EXPECT_TRUE(device.synchronize());
+  });
+}
+
+TEST(Streams, CallsOfAnOpenGroupAreNotWaitedFor) {
+  runDeviceRanks({"", 2}, [](goss_comm_t comm, int rank, DeviceRank& device) {
+    std::byte* memory = device.memory(kBytes);
+    const goss_options options = onStream(device);
+    goss_request_t request = nullptr;
+    ASSERT_OK(goss_group_begin());
+    ASSERT_OK(goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &options, &request));
+    int done = 0;
+    size_t index = 0;
+    for (const goss_status status : {goss_wait(&request, nullptr), goss_test(&request, &done, nullptr),
+                                     goss_wait_all(&request, 1), goss_wait_any(&request, 1, &index, nullptr)}) {
+      EXPECT_EQ(status, GOSS_ERR_INVALID_ARGUMENT) << "on rank " << rank;
+      EXPECT_THAT(goss_last_error(), testing::HasSubstr("call goss_group_end first"));
+    }
+    ASSERT_OK(goss_group_end());
+    EXPECT_OK(goss_wait(&request, nullptr));
   });
 }
 
@@ -166,99 +177,6 @@ TEST_P(FailingDevice, FailsAllRanksAndIsNamed) {
 
 INSTANTIATE_TEST_SUITE_P(All, FailingDevice, testing::Bool(),
                          [](const auto& tested) { return tested.param ? "ordered" : "waited"; });
-
-// ---- Messages ------------------------------------------------------------------------------------------------------
-
-class DeviceMessages : public testing::TestWithParam<std::tuple<std::string, bool>> {};
-
-/// Each rank sends to the next, and to itself.
-TEST_P(DeviceMessages, GoAroundInAGroup) {
-  const bool ordered = std::get<1>(GetParam());
-  constexpr int kRanks = 3;
-  runDeviceRanks({std::get<0>(GetParam()), kRanks}, [&](goss_comm_t comm, int rank, DeviceRank& device) {
-    std::byte* memory = device.memory(4 * kBytes); // Sent, sent to itself, received, received from itself.
-    std::vector<float> values(4 * kCount, static_cast<float>(rank));
-    std::fill(values.begin() + kCount, values.begin() + 2 * kCount, static_cast<float>(100 + rank));
-    device.enqueueToDevice(bytesOf(values));
-    if (!ordered) {
-      ASSERT_TRUE(device.synchronize());
-    }
-    const goss_options options = ordered ? onStream(device) : goss_options GOSS_OPTIONS_INIT;
-    const int next = (rank + 1) % kRanks;
-    const int previous = (rank + kRanks - 1) % kRanks;
-    ASSERT_OK(goss_group_begin());
-    ASSERT_OK(goss_recv(comm, memory + 2 * kBytes, kCount, GOSS_FLOAT32, previous, 5, &options, nullptr));
-    ASSERT_OK(goss_recv(comm, memory + 3 * kBytes, kCount, GOSS_FLOAT32, rank, 6, &options, nullptr));
-    ASSERT_OK(goss_send(comm, memory, kCount, GOSS_FLOAT32, next, 5, &options, nullptr));
-    ASSERT_OK(goss_send(comm, memory + kBytes, kCount, GOSS_FLOAT32, rank, 6, &options, nullptr));
-    ASSERT_OK(goss_group_end());
-    device.enqueueToHost(4 * kBytes);
-    ASSERT_TRUE(device.synchronize());
-    std::fill(values.begin() + 2 * kCount, values.begin() + 3 * kCount, static_cast<float>(previous));
-    std::fill(values.begin() + 3 * kCount, values.end(), static_cast<float>(100 + rank));
-    EXPECT_EQ(device.fetched(4 * kBytes), bytesOf(values));
-  });
-}
-
-TEST_P(DeviceMessages, OfEveryKindOfRequest) {
-  const bool ordered = std::get<1>(GetParam());
-  runDeviceRanks({std::get<0>(GetParam()), 2}, [&](goss_comm_t comm, int rank, DeviceRank& device) {
-    std::byte* memory = device.memory(kBytes);
-    goss_options options = ordered ? onStream(device) : goss_options GOSS_OPTIONS_INIT;
-    const auto move = [&](const goss_options* with, goss_request_t* request) {
-      return rank == 0 ? goss_send(comm, memory, kCount, GOSS_FLOAT32, 1, 0, with, request)
-                       : goss_recv(comm, memory, kCount, GOSS_FLOAT32, 0, 0, with, request);
-    };
-    for (int i = 0; i < 3; ++i) {
-      const auto sent = static_cast<float>(i + 1);
-      device.enqueueToDevice(bytesOf(std::vector<float>(kCount, rank == 0 ? sent : 0)));
-      if (!ordered) {
-        ASSERT_TRUE(device.synchronize());
-      }
-      goss_request_t request = nullptr;
-      options.flags = i == 2 ? GOSS_PERSISTENT : 0;
-      ASSERT_OK(move(&options, i == 0 ? nullptr : &request));
-      if (i == 2) {
-        ASSERT_OK(goss_start(request));
-      }
-      goss_message message{};
-      if (request != nullptr) {
-        ASSERT_OK(goss_wait(&request, &message));
-        EXPECT_EQ(message.bytes, rank == 0 ? 0 : kBytes);
-      }
-      if (i == 2) {
-        ASSERT_OK(goss_request_free(&request));
-      }
-      device.enqueueToHost(kBytes);
-      ASSERT_TRUE(device.synchronize());
-      EXPECT_THAT(floatsOf(device.fetched(kBytes)), testing::Each(sent));
-    }
-  });
-}
-
-INSTANTIATE_TEST_SUITE_P(All, DeviceMessages,
-                         testing::Combine(testing::Values("loopback", "shm", "tcp"), testing::Bool()),
-                         [](const auto& tested) {
-                           return std::get<0>(tested.param) + (std::get<1>(tested.param) ? "_ordered" : "_waited");
-                         });
-
-TEST(DeviceMessage, ThatIsShorterThanTheBufferLeavesItsEndAlone) {
-  runDeviceRanks({"", 2}, [](goss_comm_t comm, int rank, DeviceRank& device) {
-    std::byte* memory = device.memory(kBytes);
-    device.enqueueToDevice(bytesOf(std::vector<float>(kCount, static_cast<float>(rank))));
-    ASSERT_TRUE(device.synchronize());
-    if (rank == 0) {
-      EXPECT_OK(goss_send(comm, memory, 10, GOSS_FLOAT32, 1, 0, nullptr, nullptr));
-      return;
-    }
-    ASSERT_OK(goss_recv(comm, memory, kCount, GOSS_FLOAT32, GOSS_ANY_SOURCE, GOSS_ANY_TAG, nullptr, nullptr));
-    device.enqueueToHost(kBytes);
-    ASSERT_TRUE(device.synchronize());
-    std::vector<float> expected(kCount, 1);
-    std::fill(expected.begin(), expected.begin() + 10, 0.0F);
-    EXPECT_EQ(device.fetched(kBytes), bytesOf(expected));
-  });
-}
 
 // ---- Bytes ---------------------------------------------------------------------------------------------------------
 
@@ -348,6 +266,40 @@ TEST(Devices, WhatIsNotOfferedIsRefusedWithWhatToDo) {
               GOSS_ERR_UNSUPPORTED);
     EXPECT_EQ(goss_send(comm, host.data(), 4, GOSS_FLOAT32, 0, 0, &options, nullptr), GOSS_ERR_UNSUPPORTED);
     EXPECT_THAT(goss_last_error(), testing::HasSubstr("host memory; pass NULL"));
+  });
+}
+
+TEST(Devices, AnExecutionGoesFromOneDeviceToAnother) {
+  runDeviceRanks({"", 2}, [](goss_comm_t comm, int, DeviceRank& device) {
+    for (const int ordinal : {1, 0, 1}) {
+      const auto block = device.at(ordinal).allocate(MemoryKind::device, kBytes);
+      ASSERT_TRUE(block.isOk());
+      std::byte* memory = block.value()->data();
+      EXPECT_OK(goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr));
+    }
+  });
+}
+
+TEST(Devices, ProvidersAreAskedOnceForEachBufferOfHostMemory) {
+  std::barrier<> together(2);
+  std::uint64_t asked = 0;
+  runDeviceRanks({"", 2}, [&](goss_comm_t comm, int rank, DeviceRank&) {
+    std::vector<float> from(16);
+    std::vector<float> to(16);
+    const auto askedIn = [&](const std::function<goss_status()>& call) {
+      together.arrive_and_wait();
+      if (rank == 0) asked = classifiedByThreads();
+      together.arrive_and_wait();
+      EXPECT_OK(call());
+      together.arrive_and_wait();
+      return classifiedByThreads() - asked;
+    };
+    const auto reduce = [&] {
+      return goss_all_reduce(comm, from.data(), to.data(), 16, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr);
+    };
+    EXPECT_EQ(askedIn([&] { return goss_barrier(comm, nullptr, nullptr); }), 0u);
+    askedIn(reduce);
+    EXPECT_EQ(askedIn(reduce), 4u) << "by two ranks that repeat a call";
   });
 }
 

@@ -25,6 +25,11 @@ struct Copied {
   std::uint64_t within = 0; ///< Device to device.
 };
 [[gnu::visibility("default")]] Copied copiedByThreads();
+/// Addresses that providers of this process were asked about.
+[[gnu::visibility("default")]] std::uint64_t classifiedByThreads();
+
+/// Whether `stream` is being captured from now on, and takes no jobs of collectives.
+[[gnu::visibility("default")]] void setCaptured(void* stream, bool captured);
 
 } // namespace goss::test
 

@@ -1,5 +1,6 @@
 #include "tests/devices/threads/device.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <vector>
 
@@ -30,6 +31,11 @@ bool translate(std::span<T>& span) {
   const bool reached = translate(data, span.size());
   span = {data, span.size()};
   return reached;
+}
+
+std::atomic<std::uint64_t>& classified() {
+  static std::atomic<std::uint64_t> count{0};
+  return count;
 }
 
 class ThreadCodec final : public DeviceCodec {
@@ -89,6 +95,8 @@ std::shared_ptr<Machine>& machineOfThread() {
   return machine;
 }
 
+std::uint64_t classifiedByThreads() { return classified(); }
+
 void useNewDevices(const Behaviour& behaviour) { machineOfThread() = std::make_shared<Machine>(behaviour); }
 
 std::shared_ptr<Worker> ThreadDevice::worker() {
@@ -111,10 +119,11 @@ Result<std::unique_ptr<DeviceBlock>> ThreadDevice::allocate(MemoryKind kind, std
 Result<std::unique_ptr<DeviceQueue>> ThreadDevice::queue(void* stream) {
   if (Status status = health()->status(); !status.isOk()) return status;
   if (stream != nullptr)
-    return std::unique_ptr<DeviceQueue>(std::make_unique<ThreadQueue>(nullptr, static_cast<Stream*>(stream), health()));
-  auto own = std::make_unique<Stream>(Stream{worker()});
+    return std::unique_ptr<DeviceQueue>(std::make_unique<ThreadQueue>(nullptr, static_cast<Stream*>(stream), ordinal_, health()));
+  auto own = std::make_unique<Stream>();
+  own->worker = worker();
   Stream* made = own.get();
-  return std::unique_ptr<DeviceQueue>(std::make_unique<ThreadQueue>(std::move(own), made, health()));
+  return std::unique_ptr<DeviceQueue>(std::make_unique<ThreadQueue>(std::move(own), made, ordinal_, health()));
 }
 
 Result<std::unique_ptr<DeviceEvent>> ThreadDevice::event() {
@@ -132,7 +141,10 @@ Result<std::unique_ptr<DeviceCodec>> ThreadDevice::codec(std::string_view spec) 
   return std::unique_ptr<DeviceCodec>(std::make_unique<ThreadCodec>(made.value().codec));
 }
 
-Result<MemoryInfo> ThreadsProvider::classify(const void* pointer) { return classifyAddress(pointer); }
+Result<MemoryInfo> ThreadsProvider::classify(const void* pointer) {
+  ++classified();
+  return classifyAddress(pointer);
+}
 
 Result<Device*> ThreadsProvider::open(int ordinal) {
   if (ordinal < 0 || ordinal >= deviceCount())

@@ -17,13 +17,18 @@ Status unreachable(const char* job) {
                        std::string(job) + " of memory that is neither pinned nor on a device, or is freed");
 }
 
-Status copyOne(const CopyJob& job) {
+/// A job of device `ordinal`.
+Status copyOne(const CopyJob& job, int ordinal) {
   void* to = reach(job.to, job.bytes);
   const void* from = reach(job.from, job.bytes);
   if (to == nullptr || from == nullptr) return unreachable("a copy");
   std::memcpy(to, from, job.bytes);
-  const bool to_device = classifyAddress(job.to).kind == MemoryKind::device;
-  const bool from_device = classifyAddress(job.from).kind == MemoryKind::device;
+  const MemoryInfo target = classifyAddress(job.to);
+  const MemoryInfo source = classifyAddress(job.from);
+  const bool to_device = target.kind == MemoryKind::device;
+  const bool from_device = source.kind == MemoryKind::device;
+  if ((to_device && target.device != ordinal) || (from_device && source.device != ordinal))
+    return Status::error(GOSS_ERR_DEVICE, "a copy by the queue of another device than the memory's");
   CopiedBytes& copied = copiedBytes();
   (to_device && from_device ? copied.within : to_device ? copied.to_device : copied.to_host) += job.bytes;
   return Status::ok();
@@ -46,12 +51,19 @@ Result<bool> ThreadEvent::isDone() {
   return state_->load(std::memory_order_acquire);
 }
 
-ThreadQueue::ThreadQueue(std::unique_ptr<Stream> own, Stream* stream, std::shared_ptr<Health> health)
-    : own_(std::move(own)), stream_(stream), health_(std::move(health)) {}
+ThreadQueue::ThreadQueue(std::unique_ptr<Stream> own, Stream* stream, int ordinal, std::shared_ptr<Health> health)
+    : own_(std::move(own)), stream_(stream), ordinal_(ordinal), health_(std::move(health)) {}
 
 ThreadQueue::~ThreadQueue() {
   if (own_ != nullptr) own_->worker->drain();
 }
+
+Status ThreadQueue::check() {
+  if (stream_->captured) return Status::error(GOSS_ERR_UNSUPPORTED, "threads: the stream is being captured");
+  return health_->status();
+}
+
+void setCaptured(void* stream, bool captured) { static_cast<Stream*>(stream)->captured = captured; }
 
 Status ThreadQueue::push(std::function<Status()> job) {
   if (Status status = health_->status(); !status.isOk()) return status;
@@ -62,10 +74,10 @@ Status ThreadQueue::push(std::function<Status()> job) {
 }
 
 Status ThreadQueue::copy(std::span<const CopyJob> jobs) {
-  return push([list = std::vector<CopyJob>(jobs.begin(), jobs.end())] {
+  return push([list = std::vector<CopyJob>(jobs.begin(), jobs.end()), ordinal = ordinal_] {
     for (const CopyJob& job : list) {
       if (job.bytes == 0) continue;
-      if (Status status = copyOne(job); !status.isOk()) return status;
+      if (Status status = copyOne(job, ordinal); !status.isOk()) return status;
     }
     return Status::ok();
   });

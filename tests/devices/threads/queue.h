@@ -14,6 +14,7 @@ namespace goss::test {
 /// What a caller's stream is: a worker of its own, or the device's only one.
 struct Stream {
   std::shared_ptr<Worker> worker;
+  std::atomic<bool> captured{false};
 };
 
 /// Bytes that jobs of all devices of the process have copied, by direction.
@@ -39,12 +40,12 @@ class ThreadEvent final : public DeviceEvent {
 
 class ThreadQueue final : public DeviceQueue {
  public:
-  /// Makes a queue of its own stream, or of the caller's.
-  ThreadQueue(std::unique_ptr<Stream> own, Stream* stream, std::shared_ptr<Health> health);
+  /// Makes a queue of its own stream, or of the caller's, on device `ordinal`.
+  ThreadQueue(std::unique_ptr<Stream> own, Stream* stream, int ordinal, std::shared_ptr<Health> health);
   ~ThreadQueue() override;
 
   [[nodiscard]] void* stream() const override { return stream_; }
-  Status check() override { return health_->status(); }
+  Status check() override;
   Status copy(std::span<const CopyJob> jobs) override;
   Status reduce(const ReduceJob& job) override;
   Status finish(const FinishJob& job) override;
@@ -59,6 +60,7 @@ class ThreadQueue final : public DeviceQueue {
  private:
   std::unique_ptr<Stream> own_;
   Stream* const stream_;
+  const int ordinal_;
   const std::shared_ptr<Health> health_;
 };
 

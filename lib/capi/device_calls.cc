@@ -1,0 +1,92 @@
+#include "capi/device_calls.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace goss::capi {
+
+namespace {
+
+/// Whether the provider has to be asked where `buffers` lie.
+bool mayLieOnDevice(const Devices& devices, const CallBuffers& buffers) {
+  return devices.present() && (buffers[0] != nullptr || buffers[1] != nullptr);
+}
+
+Status refuse(const char* function, const char* why) {
+  return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("{}: {}", function, why));
+}
+
+/// The buffers' devices; -1: host memory.
+Result<std::array<int, 2>> devicesOf(Devices& devices, const CallBuffers& buffers) {
+  std::array<int, 2> found{-1, -1};
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i] == nullptr) continue;
+    if (i > 0 && buffers[i] == buffers[0]) {
+      found[i] = found[0];
+      continue;
+    }
+    const Result<MemoryInfo> info = devices.classify(buffers[i]);
+    if (!info.isOk()) return info.status();
+    if (info.value().kind == MemoryKind::device) found[i] = info.value().device;
+  }
+  return found;
+}
+
+} // namespace
+
+Result<Places> findPlaces(const char* function, World& world, const CallBuffers& buffers, const StreamUse& use) {
+  Devices& devices = world.devices();
+  if (use.stream == nullptr && !mayLieOnDevice(devices, buffers)) return Places{};
+  if (!devices.present())
+    return refuse(function,
+                  "options.stream is set, but this rank uses no devices; set GOSS_DEVICE=cuda, or pass NULL");
+  const auto found = devicesOf(devices, buffers);
+  if (!found.isOk()) return found.status();
+  const auto [first, second] = found.value();
+  if (first >= 0 && second >= 0 && first != second)
+    return refuse(function, "the buffers lie on two devices; copy one of them to the other's");
+  Places places{std::max(first, second), {first >= 0, second >= 0}};
+  if (places.device < 0) {
+    if (use.stream == nullptr) return places;
+    if (!use.empty) return refuse(function, "options.stream is set for buffers in host memory; pass NULL");
+    const Result<Device*> current = devices.current();
+    if (!current.isOk()) return current.status();
+    places.device = current.value()->ordinal();
+  }
+  if (Status status = devices.prepare(places.device, use.starts ? use.stream : nullptr); !status.isOk())
+    return Status::error(status.kind(), fmt::format("{}: {}", function, status.text()));
+  if (use.stream != nullptr) world.driveUnattended();
+  return places;
+}
+
+bool areOnHost(World& world, const CallBuffers& buffers) {
+  if (!mayLieOnDevice(world.devices(), buffers)) return true;
+  const auto found = devicesOf(world.devices(), buffers);
+  return found.isOk() && found.value() == std::array<int, 2>{-1, -1};
+}
+
+Status refuseDevice(const char* function, const char* name, World& world, const void* buffer) {
+  if (areOnHost(world, {buffer, nullptr})) return Status::ok();
+  return Status::error(
+      GOSS_ERR_UNSUPPORTED,
+      fmt::format("{}: {} is device memory, which this call does not take; copy it to the host first", function, name));
+}
+
+void enqueue(StreamOrdered& call) {
+  call.enqueueArrivals();
+  Group& group = Group::ofThisThread();
+  if (!group.open()) return call.enqueueGates();
+  if (call.isEnqueuing()) group.addOrdered(&call); // Else it has failed, and may go before the group ends.
+}
+
+Status launchOrdered(Communicator& communicator, Operation& operation, goss_request_t* request) {
+  StreamOrdered& call = *operation.streamOrdered();
+  if (!call.isEnqueuing()) return communicator.requests().finish(operation, nullptr);
+  enqueue(call);
+  if (request == nullptr) return communicator.requests().detach(operation);
+  *request = toRequest(&operation);
+  return Status::ok();
+}
+
+} // namespace goss::capi

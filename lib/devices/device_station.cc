@@ -1,0 +1,23 @@
+#include "devices/device_station.h"
+
+#include <chrono>
+#include <thread>
+
+namespace goss {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// A copy takes milliseconds; a device that needs longer is taken for broken.
+constexpr std::chrono::seconds kLongestCopy(10);
+
+} // namespace
+
+void waitForCopy(DeviceEvent& event) {
+  const auto end = Clock::now() + kLongestCopy;
+  for (Result<bool> done = event.isDone(); done.isOk() && !done.value() && Clock::now() < end; done = event.isDone())
+    std::this_thread::yield();
+}
+
+} // namespace goss
