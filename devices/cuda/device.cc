@@ -163,10 +163,4 @@ Result<std::unique_ptr<DeviceEvent>> CudaDevice::event() {
   return std::unique_ptr<DeviceEvent>(std::make_unique<CudaEvent>(context_, event));
 }
 
-Result<std::unique_ptr<DeviceCodec>> CudaDevice::codec(std::string_view spec) {
-  return Status::error(GOSS_ERR_UNSUPPORTED,
-                       fmt::format("{}: codec \"{}\" has no kernels in this build, whose codecs run on the host",
-                                   context_.name(), spec));
-}
-
 } // namespace goss::devices::cuda

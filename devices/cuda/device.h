@@ -19,11 +19,9 @@ class CudaDevice final : public Device {
 
   [[nodiscard]] std::string name() const override { return context_.name(); }
   [[nodiscard]] int ordinal() const override { return ordinal_; }
-  [[nodiscard]] DeviceTraits traits() const override { return {}; }
   Result<std::unique_ptr<DeviceBlock>> allocate(MemoryKind kind, std::size_t bytes) override;
   Result<std::unique_ptr<DeviceQueue>> queue(void* stream) override;
   Result<std::unique_ptr<DeviceEvent>> event() override;
-  Result<std::unique_ptr<DeviceCodec>> codec(std::string_view spec) override;
 
  private:
   Status checkStream(CUstream stream) const;

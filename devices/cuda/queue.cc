@@ -59,13 +59,6 @@ Status CudaQueue::copy(std::span<const CopyJob> jobs) {
   return {};
 }
 
-Status CudaQueue::noKernels(const char* job) const {
-  return Status::error(GOSS_ERR_UNSUPPORTED,
-                       fmt::format("{}: this build has no kernel that {}; see Device::traits()", context_.name(), job));
-}
-Status CudaQueue::reduce(const ReduceJob& /*job*/) { return noKernels("reduces"); }
-Status CudaQueue::finish(const FinishJob& /*job*/) { return noKernels("finishes reductions"); }
-
 Status CudaQueue::ofFlag(CUresult error, const char* call) const {
   if (error == CUDA_ERROR_NOT_SUPPORTED)
     return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("{}: {} is not supported", context_.name(), call));

@@ -36,15 +36,12 @@ class CudaQueue final : public DeviceQueue {
   [[nodiscard]] void* stream() const override { return stream_; }
   Status check() override;
   Status copy(std::span<const CopyJob> jobs) override;
-  Status reduce(const ReduceJob& job) override;
-  Status finish(const FinishJob& job) override;
   Status raise(Flag flag, std::uint32_t value) override;
   Status await(Flag flag, std::uint32_t value) override;
   Status record(DeviceEvent& event) override;
   Status await(DeviceEvent& event) override;
 
  private:
-  [[nodiscard]] Status noKernels(const char* job) const;
   [[nodiscard]] Status ofFlag(CUresult error, const char* call) const;
 
   const Context& context_;

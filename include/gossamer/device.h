@@ -1,6 +1,5 @@
-/// The device seam: memory of GPUs, and the queues that work on it. Collectives reach a GPU through it alone; a
-/// provider
-/// (`cuda`; for tests `threads`) implements it.
+/// The device seam: memory of GPUs, and the queues that work on it. Collectives reach a GPU through it alone,
+/// and compute on the host; a provider (`cuda`; for tests `threads`) implements it.
 ///
 /// **Device**: one GPU. **Queue**: does its jobs one after the other, in the order in which they were enqueued, while
 /// the host goes on (a CUDA stream). **Flag**: a word of pinned memory by which queue and host wait for each other.
@@ -10,7 +9,7 @@
 /// order but by events. A queue may share its hardware with any other: a caller that lets one queue wait for a flag
 /// must have enqueued before, on any queue, all that leads to the flag's rise.
 ///
-/// Threads: providers and devices are safe for concurrent use. A queue, an event or a codec is used by one thread at a
+/// Threads: providers and devices are safe for concurrent use. A queue or an event is used by one thread at a
 /// time. Errors: GOSS_ERR_DEVICE, which names the device and the driver's reason. It stays: all later calls fail too.
 #ifndef GOSSAMER_DEVICE_H_
 #define GOSSAMER_DEVICE_H_
@@ -22,9 +21,7 @@
 #include <string>
 #include <string_view>
 
-#include "gossamer/codec.h"
 #include "gossamer/status.h"
-#include "gossamer/types.h"
 
 namespace goss {
 
@@ -48,28 +45,6 @@ struct CopyJob {
   void* to = nullptr;
   const void* from = nullptr;
   std::size_t bytes = 0;
-};
-
-/// to[i] = a[i] op b[i] in device memory, with the bits of lib/kernels: `to` may be `a` or `b`.
-struct ReduceJob {
-  DType dtype = GOSS_INT8;
-  ReduceOp op = GOSS_SUM;
-  void* to = nullptr;
-  const void* a = nullptr;
-  const void* b = nullptr;
-  std::size_t count = 0;
-};
-
-/// to[i] = what `op` does once at the end to from[i], in device memory, with the bits of lib/kernels: GOSS_AVG divides
-/// by `ranks`, GOSS_PREMUL_SUM multiplies by `scale` (at the beginning), other ops copy. `to` may be `from`.
-struct FinishJob {
-  DType dtype = GOSS_INT8;
-  ReduceOp op = GOSS_SUM;
-  void* to = nullptr;
-  const void* from = nullptr;
-  std::size_t count = 0;
-  int ranks = 1;
-  double scale = 1.0;
 };
 
 /// A word of pinned memory that only rises, counted modulo 2^32. The host accesses it by std::atomic_ref, with acquire
@@ -96,10 +71,8 @@ class DeviceQueue {
   /// captured, with a text that says what to do instead.
   virtual Status check() = 0;
 
+  /// Of memory of this queue's device and pinned memory.
   virtual Status copy(std::span<const CopyJob> jobs) = 0;
-  /// reduce() and finish(): only where Device::traits() says that the device computes.
-  virtual Status reduce(const ReduceJob& job) = 0;
-  virtual Status finish(const FinishJob& job) = 0;
 
   /// The queue sets *flag to `value`, behind what it did before: who reads the value sees all that the queue has
   /// written.
@@ -113,20 +86,6 @@ class DeviceQueue {
   virtual Status await(DeviceEvent& event) = 0;
 };
 
-/// A codec on queues of one device: payloads are byte for byte those of the CPU's codec (codec()), and decode to the
-/// same bits. Jobs are those of gossamer/codec.h with vectors, references, residuals and scratch in device memory
-/// (scratch aligned to 64); payloads lie in device or pinned memory. An encode sets the lengths of its segments when it
-/// returns.
-class DeviceCodec {
- public:
-  virtual ~DeviceCodec() = default;
-  [[nodiscard]] virtual const Codec& codec() const = 0;
-  /// Bytes of device memory that any job on `count` elements needs as scratch.
-  [[nodiscard]] virtual std::size_t scratchBytes(std::size_t count) const = 0;
-  virtual Status encode(DeviceQueue& queue, const EncodeJob& job) const = 0;
-  virtual Status decode(DeviceQueue& queue, const DecodeJob& job) const = 0;
-};
-
 /// Memory that is freed with it; the destructor may wait until the device does nothing.
 class DeviceBlock {
  public:
@@ -136,11 +95,6 @@ class DeviceBlock {
   [[nodiscard]] virtual std::size_t bytes() const = 0;
 };
 
-struct DeviceTraits {
-  bool computes = false; ///< Queues reduce and finish.
-  bool encodes = false;  ///< codec() makes codecs.
-};
-
 class Device {
  public:
   virtual ~Device() = default;
@@ -148,7 +102,6 @@ class Device {
   /// For texts: "cuda device 0 (NVIDIA H100)".
   [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual int ordinal() const = 0;
-  [[nodiscard]] virtual DeviceTraits traits() const = 0;
 
   /// Allocates pinned or device memory, touched by nobody. Pinned memory is ordinary memory of the process that is
   /// registered with the device, so that transports read and write it as any other. Errors: GOSS_ERR_RESOURCE when
@@ -161,8 +114,6 @@ class Device {
   /// await flags.
   virtual Result<std::unique_ptr<DeviceQueue>> queue(void* stream) = 0;
   virtual Result<std::unique_ptr<DeviceEvent>> event() = 0;
-  /// Errors: GOSS_ERR_UNSUPPORTED for a codec that has no kernels; those of the spec.
-  virtual Result<std::unique_ptr<DeviceCodec>> codec(std::string_view spec) = 0;
 };
 
 class DeviceProvider {
@@ -192,7 +143,7 @@ struct DevicePlug {
 
 inline constexpr const char* kDevicePlugSymbol = "goss_device_plug";
 /// Changes whenever the device seam or a type in it does.
-inline constexpr const char* kDevicePlugVersion = "gossamer 0.1.0 device 1";
+inline constexpr const char* kDevicePlugVersion = "gossamer 0.1.0 device 2";
 
 } // namespace goss
 

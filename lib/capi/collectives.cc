@@ -39,8 +39,8 @@ Status launchUniform(const Common& common, const Uniform& uniform, const Buffers
   const CallKey key{uniform.collective, uniform.dtype, uniform.op,  uniform.root,
                     uniform.count,      buffers.send,  buffers.recv};
   // A cached call is not asked where its buffers lie.
-  const bool plain = isPlain(common, uniform.op) &&
-                     areOnHost(common.comm->communicator->world(), {buffers.send, buffers.recv});
+  const bool plain =
+      isPlain(common, uniform.op) && areOnHost(common.comm->communicator->world(), {buffers.send, buffers.recv});
   if (plain) {
     if (std::optional<Status> status = common.comm->communicator->collectives().runCached(key); status.has_value())
       return *status;

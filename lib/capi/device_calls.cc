@@ -39,8 +39,7 @@ Result<Places> findPlaces(const char* function, World& world, const CallBuffers&
   Devices& devices = world.devices();
   if (use.stream == nullptr && !mayLieOnDevice(devices, buffers)) return Places{};
   if (!devices.present())
-    return refuse(function,
-                  "options.stream is set, but this rank uses no devices; set GOSS_DEVICE=cuda, or pass NULL");
+    return refuse(function, "options.stream is set, but this rank uses no devices; set GOSS_DEVICE=cuda, or pass NULL");
   const auto found = devicesOf(devices, buffers);
   if (!found.isOk()) return found.status();
   const auto [first, second] = found.value();

@@ -97,9 +97,10 @@ Status Group::end() {
 Status Group::checkMayEnd(const char* function, Operation& operation) const {
   StreamOrdered* const call = ordered_.empty() ? nullptr : operation.streamOrdered();
   if (call == nullptr || std::find(ordered_.begin(), ordered_.end(), call) == ordered_.end()) return Status::ok();
-  return invalid(fmt::format("{}: the call in a stream belongs to the group that this thread has open; call "
-                             "goss_group_end first",
-                             function));
+  return invalid(
+      fmt::format("{}: the call in a stream belongs to the group that this thread has open; call "
+                  "goss_group_end first",
+                  function));
 }
 
 void Group::forget(const Communicator& communicator) {

@@ -73,8 +73,8 @@ Status launchOnDevice(Communicator& communicator, const MessageCall& call, const
 Status launchGood(Communicator& communicator, const MessageCall& call, goss_request_t* request, bool persistent,
                   void* stream = nullptr) {
   if (communicator.world().devices().present() || stream != nullptr) {
-    const auto places = findPlaces(call.sends ? "goss_send" : "goss_recv", communicator.world(),
-                                   {call.buffer, nullptr}, {stream, call.count == 0, !persistent});
+    const auto places = findPlaces(call.sends ? "goss_send" : "goss_recv", communicator.world(), {call.buffer, nullptr},
+                                   {stream, call.count == 0, !persistent});
     if (!places.isOk()) return places.status();
     const MessageDevice device{places.value().device, stream};
     if (device.ordinal >= 0) return launchOnDevice(communicator, call, device, request, persistent);

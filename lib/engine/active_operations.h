@@ -36,7 +36,8 @@ class ActiveOperations {
   /// Advances the operation that was marked first; there must be one.
   void advanceDirty() GOSS_ON_LOOP;
 
-  /// The operation's pollOnLoop() will be called in each turn of the loop and before it sleeps, until it completes or stopPolling().
+  /// The operation's pollOnLoop() will be called in each turn of the loop and before it sleeps, until it completes or
+  /// stopPolling().
   void keepPolling(Operation& operation) GOSS_ON_LOOP;
   /// Until the next keepPolling().
   void stopPolling(Operation& operation) GOSS_ON_LOOP;

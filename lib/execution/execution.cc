@@ -187,9 +187,8 @@ std::string Execution::describe() const {
 
 bool Execution::pollOnLoop() {
   if (!on_board_) {
-    const auto has_work = [](const std::unique_ptr<Run>& run) GOSS_ON_LOOP {
-      return run->active() && (run->mayDoCodecWork() || run->hasCome());
-    };
+    const auto has_work = [](const std::unique_ptr<Run>& run)
+                              GOSS_ON_LOOP { return run->active() && (run->mayDoCodecWork() || run->hasCome()); };
     const bool ends = fragments_left_ == 0; // And the caller's stream has not passed the call.
     if (!ends && std::none_of(runs_.begin(), runs_.end(), has_work)) return false;
     advanceOnLoop();

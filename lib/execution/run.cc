@@ -414,7 +414,7 @@ Status Run::advance() {
     const std::uint32_t index = codec_ready_[codec_head_++];
     if (Status status = runCodec(index); !status.isOk()) return status;
     const Step& step = context_.schedule->steps[index];
-    if (keepsFeedback(step)) countEncoding(step.finishes);
+    if (keepsFeedback(step)) context_.outcome.countEncoding(step.finishes);
     if (Status status = runReady(); !status.isOk()) return status;
   }
   if (steps_left_ > 0) return Status::ok();

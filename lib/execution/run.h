@@ -22,6 +22,9 @@ struct RunOutcome {
   int disagrees = -1; ///< The first rank that was found to call something else.
   Envelope theirs{};  ///< The envelope that `disagrees` has sent.
   std::array<std::uint64_t, 2> encodings_left{}; ///< With feedback: a rank's own, those of sums.
+
+  /// An encoding with error feedback is done.
+  void countEncoding(bool of_sum) { encodings_left[of_sum] -= encodings_left[of_sum] > 0 ? 1 : 0; }
 };
 
 /// What a run needs to know of its execution; constant between bind and completion, but for the outcome.
@@ -108,8 +111,6 @@ class Run {
   [[nodiscard]] bool movesPayload(const Step& step) const;
   void stepDone(std::uint32_t index);
   void stepDoneInCallback(std::uint32_t index) GOSS_ON_LOOP;
-  /// An encoding with error feedback is done.
-  void countEncoding(bool of_sum) GOSS_ON_LOOP;
   [[nodiscard]] goss_counters& counters() const GOSS_ON_LOOP { return environment_.operations.counters(); }
   void failInCallback(const Status& status) GOSS_ON_LOOP;
   Status disagreeInCallback(int rank, const Envelope& theirs) GOSS_ON_LOOP;

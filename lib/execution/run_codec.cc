@@ -50,11 +50,6 @@ std::uint32_t Run::keptEncodings(bool of_sum) const {
   return count;
 }
 
-void Run::countEncoding(bool of_sum) {
-  std::uint64_t& left = context_.outcome.encodings_left[of_sum];
-  left -= left > 0 ? 1 : 0;
-}
-
 bool Run::mayDoCodecWork() const {
   if (!hasCodecWork()) return false;
   const Step& step = context_.schedule->steps[codec_ready_[codec_head_]];

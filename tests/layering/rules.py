@@ -45,7 +45,6 @@ UNITS = {
     "compressors/cuda": ("include/gossamer", "lib/base", "lib/kernels", "compressors"),
     "transports": ("include/gossamer", "lib/base", "lib/platform", "transports/common"),
     "devices": ("include/gossamer", "lib/base", "lib/platform"),
-    "devices/cuda": ("include/gossamer", "lib/base", "lib/platform", "lib/kernels", "compressors"),  # codecs on the device
     "bindings": C_ABI,
     # NCCL's interface orders calls in streams by the device seam: the C ABI takes no device buffers yet.
     "bindings/nccl": C_ABI + ("include/gossamer/device.h", "include/gossamer/status.h", "devices/cuda"),

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "builtins/builtins.h"
-#include "kernels/kernels.h"
 #include "tests/devices/conformance/fixture.h"
 
 namespace goss::test {
@@ -148,35 +147,6 @@ TEST_P(DeviceTest, RefusesOrdinalsThatDoNotExist) {
     EXPECT_EQ(opened.status().kind(), GOSS_ERR_INVALID_ARGUMENT);
   }
   EXPECT_EQ(provider().open(0).value(), provider().open(0).value()) << "the provider keeps its devices";
-}
-
-TEST_P(DeviceTest, ComputesAsTheKernelsDo) {
-  if (!device().traits().computes) {
-    EXPECT_FALSE(makeQueue()->reduce({}).isOk()) << "traits() says that the device does not compute";
-    return;
-  }
-  for (const DType dtype :
-       {GOSS_INT8, GOSS_INT32, GOSS_UINT64, GOSS_FLOAT16, GOSS_BFLOAT16, GOSS_FLOAT32, GOSS_FLOAT64}) {
-    for (const ReduceOp op :
-         {GOSS_SUM, GOSS_PROD, GOSS_MIN, GOSS_MAX, GOSS_AVG, GOSS_PREMUL_SUM, GOSS_BXOR, GOSS_LAND}) {
-      if (kernels::supported(dtype, op)) computesAsTheKernelsDo(dtype, op);
-    }
-  }
-}
-
-TEST_P(DeviceTest, EncodesAsTheCpuDoes) {
-  if (!device().traits().encodes) {
-    EXPECT_FALSE(device().codec("int8").isOk()) << "traits() says that the device does not encode";
-    return;
-  }
-  for (const char* spec : {"int8", "sign", "bf16", "int4:block=64"})
-    encodesAsTheCpuDoes(spec);
-}
-
-TEST_P(DeviceTest, RefusesCodecsThatDoNotExist) {
-  const auto made = device().codec("no_such_codec");
-  ASSERT_FALSE(made.isOk());
-  EXPECT_NE(made.status().kind(), GOSS_ERR_DEVICE) << made.status().text();
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, DeviceTest, testing::ValuesIn(providersOfThisMachine()),

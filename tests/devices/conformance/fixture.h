@@ -35,12 +35,6 @@ class DeviceTest : public testing::TestWithParam<std::string> {
   /// Waits until the queue has done its jobs.
   void finish(DeviceQueue& queue);
 
-  void computesAsTheKernelsDo(DType dtype, ReduceOp op);
-  void encodesAsTheCpuDoes(const char* spec);
-  /// Copies host memory there and back, through pinned memory.
-  void toDevice(DeviceQueue& queue, std::byte* to, const void* from, std::size_t bytes);
-  std::vector<std::byte> toHost(DeviceQueue& queue, const std::byte* from, std::size_t bytes);
-
  private:
   std::unique_ptr<DeviceProvider> provider_;
   Device* device_ = nullptr;

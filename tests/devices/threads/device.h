@@ -1,5 +1,4 @@
-/// The provider `threads`: two devices of host memory, on which a thread a queue works. Kernels and codecs are the
-/// CPU's.
+/// The provider `threads`: two devices of host memory, on which a thread a queue works.
 #ifndef GOSS_TESTS_DEVICES_THREADS_DEVICE_H_
 #define GOSS_TESTS_DEVICES_THREADS_DEVICE_H_
 
@@ -30,11 +29,9 @@ class ThreadDevice final : public Device {
 
   [[nodiscard]] std::string name() const override { return "threads device " + std::to_string(ordinal_); }
   [[nodiscard]] int ordinal() const override { return ordinal_; }
-  [[nodiscard]] DeviceTraits traits() const override { return {true, true}; }
   Result<std::unique_ptr<DeviceBlock>> allocate(MemoryKind kind, std::size_t bytes) override;
   Result<std::unique_ptr<DeviceQueue>> queue(void* stream) override;
   Result<std::unique_ptr<DeviceEvent>> event() override;
-  Result<std::unique_ptr<DeviceCodec>> codec(std::string_view spec) override;
 
  private:
   [[nodiscard]] std::shared_ptr<Worker> worker();

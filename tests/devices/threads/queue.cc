@@ -3,8 +3,6 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/convert.h"
-#include "kernels/kernels.h"
 #include "tests/devices/threads/behaviour.h"
 #include "tests/devices/threads/memory.h"
 
@@ -78,35 +76,6 @@ Status ThreadQueue::copy(std::span<const CopyJob> jobs) {
     for (const CopyJob& job : list) {
       if (job.bytes == 0) continue;
       if (Status status = copyOne(job, ordinal); !status.isOk()) return status;
-    }
-    return Status::ok();
-  });
-}
-
-Status ThreadQueue::reduce(const ReduceJob& job) {
-  return push([job]() -> Status {
-    const std::size_t bytes = job.count * kernels::elementBytes(job.dtype);
-    void* to = reach(job.to, bytes);
-    const void* a = reach(job.a, bytes);
-    const void* b = reach(job.b, bytes);
-    if (to == nullptr || a == nullptr || b == nullptr) return unreachable("a reduction");
-    kernels::reduce(job.dtype, job.op, to, a, b, job.count);
-    return Status::ok();
-  });
-}
-
-Status ThreadQueue::finish(const FinishJob& job) {
-  return push([job]() -> Status {
-    const std::size_t bytes = job.count * kernels::elementBytes(job.dtype);
-    void* to = reach(job.to, bytes);
-    const void* from = reach(job.from, bytes);
-    if (to == nullptr || from == nullptr) return unreachable("the finish of a reduction");
-    if (job.op == GOSS_AVG) {
-      kernels::average(job.dtype, to, from, job.count, job.ranks);
-    } else if (job.op == GOSS_PREMUL_SUM) {
-      kernels::scale(job.dtype, to, from, job.count, job.scale);
-    } else if (to != from) {
-      std::memcpy(to, from, bytes);
     }
     return Status::ok();
   });

@@ -47,8 +47,6 @@ class ThreadQueue final : public DeviceQueue {
   [[nodiscard]] void* stream() const override { return stream_; }
   Status check() override;
   Status copy(std::span<const CopyJob> jobs) override;
-  Status reduce(const ReduceJob& job) override;
-  Status finish(const FinishJob& job) override;
   Status raise(Flag flag, std::uint32_t value) override;
   Status await(Flag flag, std::uint32_t value) override;
   Status record(DeviceEvent& event) override;
