@@ -1,6 +1,5 @@
 #include "bindings/nccl/call.h"
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -12,21 +11,10 @@ namespace goss::nccl {
 
 namespace {
 
-// A part of a collective is a collective; one of a message is a message. Many messages of a group must fit beside each
-// other, so theirs are smaller.
-constexpr std::size_t kPartBytes = 1u << 20;
-constexpr std::size_t kMessageBytes = 64u << 10;
-
 constexpr std::array kTypes{GOSS_INT8,    GOSS_UINT8,    GOSS_INT32,       GOSS_UINT32,
                             GOSS_INT64,   GOSS_UINT64,   GOSS_FLOAT16,     GOSS_FLOAT32,
                             GOSS_FLOAT64, GOSS_BFLOAT16, GOSS_FLOAT8_E4M3, GOSS_FLOAT8_E5M2};
 static_assert(kTypes.size() == ncclNumTypes);
-
-/// Whether a buffer holds a block a rank.
-bool hasBlocks(Kind kind) {
-  return kind == Kind::allGather || kind == Kind::reduceScatter || kind == Kind::allToAll || kind == Kind::gather ||
-         kind == Kind::scatter;
-}
 
 template <typename T>
 T load(const void* from) {
@@ -54,30 +42,29 @@ goss_options optionsOf(const Call& call) {
   return options;
 }
 
-goss_status start(goss_comm_t comm, const Part& part, const goss_options& options, goss_request_t* request) {
-  const Call& call = *part.call;
+goss_status run(goss_comm_t comm, const Call& call, const goss_options& options, goss_request_t* request) {
   const goss_dtype type = dtypeOf(call.type);
   switch (call.kind) {
     case Kind::allReduce:
-      return goss_all_reduce(comm, part.send, part.recv, part.count, type, call.op, &options, request);
+      return goss_all_reduce(comm, call.send, call.recv, call.count, type, call.op, &options, request);
     case Kind::reduce:
-      return goss_reduce(comm, part.send, part.recv, part.count, type, call.op, call.root, &options, request);
+      return goss_reduce(comm, call.send, call.recv, call.count, type, call.op, call.root, &options, request);
     case Kind::broadcast:
-      return goss_broadcast(comm, part.send, part.recv, part.count, type, call.root, &options, request);
+      return goss_broadcast(comm, call.send, call.recv, call.count, type, call.root, &options, request);
     case Kind::allGather:
-      return goss_all_gather(comm, part.send, part.recv, part.count, type, &options, request);
+      return goss_all_gather(comm, call.send, call.recv, call.count, type, &options, request);
     case Kind::reduceScatter:
-      return goss_reduce_scatter(comm, part.send, part.recv, part.count, type, call.op, &options, request);
+      return goss_reduce_scatter(comm, call.send, call.recv, call.count, type, call.op, &options, request);
     case Kind::allToAll:
-      return goss_all_to_all(comm, part.send, part.recv, part.count, type, &options, request);
+      return goss_all_to_all(comm, call.send, call.recv, call.count, type, &options, request);
     case Kind::gather:
-      return goss_gather(comm, part.send, part.recv, part.count, type, call.root, &options, request);
+      return goss_gather(comm, call.send, call.recv, call.count, type, call.root, &options, request);
     case Kind::scatter:
-      return goss_scatter(comm, part.send, part.recv, part.count, type, call.root, &options, request);
+      return goss_scatter(comm, call.send, call.recv, call.count, type, call.root, &options, request);
     case Kind::send:
-      return goss_send(comm, part.send, part.count, type, call.root, call.tag, &options, request);
+      return goss_send(comm, call.send, call.count, type, call.root, call.tag, &options, request);
     case Kind::recv:
-      return goss_recv(comm, part.recv, part.count, type, call.root, call.tag, &options, request);
+      return goss_recv(comm, call.recv, call.count, type, call.root, call.tag, &options, request);
   }
   return GOSS_ERR_INTERNAL;
 }
@@ -132,12 +119,6 @@ std::size_t recvBlocks(const Call& call, int rank, int ranks) {
   }
 }
 
-std::size_t partElements(const Call& call, int ranks) {
-  const std::size_t blocks = hasBlocks(call.kind) ? static_cast<std::size_t>(ranks) : 1;
-  const std::size_t room = isMessage(call.kind) ? kMessageBytes : kPartBytes;
-  return std::max<std::size_t>(1, room / (blocks * elementBytes(call.type)));
-}
-
 double scalarValue(const void* scalar, ncclDataType_t type) {
   switch (type) {
     case ncclFloat32:
@@ -157,10 +138,10 @@ double scalarValue(const void* scalar, ncclDataType_t type) {
   }
 }
 
-Status post(goss_comm_t comm, Part& part) {
-  if (part.scalar != nullptr) part.call->scale = scalarValue(part.scalar, part.call->type);
-  const goss_options options = optionsOf(*part.call);
-  return lastFailure(start(comm, part, options, &part.request));
+Status start(goss_comm_t comm, const Call& call, void* stream, goss_request_t* request) {
+  goss_options options = optionsOf(call);
+  options.stream = stream;
+  return lastFailure(run(comm, call, options, request));
 }
 
 } // namespace goss::nccl

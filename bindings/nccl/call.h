@@ -1,4 +1,4 @@
-/// One collective or message as NCCL's functions describe it, and how parts of it become calls of the C ABI.
+/// One collective or message as NCCL's functions describe it, and how it becomes a call of the C ABI.
 #ifndef GOSS_BINDINGS_NCCL_CALL_H_
 #define GOSS_BINDINGS_NCCL_CALL_H_
 
@@ -35,7 +35,7 @@ struct Call {
   ncclDataType_t type = ncclInt8;
   goss_op op = GOSS_SUM;
   double scale = 1.0;                       ///< Of GOSS_PREMUL_SUM.
-  const std::byte* device_scalar = nullptr; ///< Not null: where the scale is read when the stream gets there.
+  const std::byte* device_scalar = nullptr; ///< Not null: where the stream reads the scale.
   int root = 0;                             ///< Or the other rank of a message.
   std::int32_t tag = 0;                     ///< Of messages: counts those between the two ranks.
   std::string codec;
@@ -51,24 +51,11 @@ goss_dtype dtypeOf(ncclDataType_t type);
 /// Blocks of `count` elements that this rank reads of `send` and writes of `recv`.
 std::size_t sendBlocks(const Call& call, int rank, int ranks);
 std::size_t recvBlocks(const Call& call, int rank, int ranks);
-/// Elements of a block that one part holds: the same on all ranks, whatever else is in a group.
-std::size_t partElements(const Call& call, int ranks);
 /// The number at `scalar` in host memory.
 double scalarValue(const void* scalar, ncclDataType_t type);
 
-/// Elements [first, first + count) of every block, compact in host memory.
-struct Part {
-  Call* call = nullptr;
-  std::size_t first = 0;
-  std::size_t count = 0;
-  std::byte* send = nullptr;
-  std::byte* recv = nullptr;
-  std::byte* scalar = nullptr; ///< Not null: the scale arrives here with this part.
-  goss_request_t request = nullptr;
-};
-
-/// Starts a part; its request says when it is complete.
-Status post(goss_comm_t comm, Part& part);
+/// Starts the call as a part of `stream`; its request says when it is complete.
+Status start(goss_comm_t comm, const Call& call, void* stream, goss_request_t* request);
 
 } // namespace goss::nccl
 

@@ -47,7 +47,7 @@ void ncclComm::started(const Result<goss_comm_t>& made) {
     ranks = number;
     sent.resize(static_cast<std::size_t>(number));
     received.resize(static_cast<std::size_t>(number));
-    auto begun = goss::nccl::StreamOrder::make(device, comm, rank, ranks);
+    auto begun = goss::nccl::StreamOrder::make(device, comm);
     status = begun.status();
     if (begun.isOk()) order = begun.take();
   }
@@ -93,8 +93,7 @@ void ncclComm::count(const goss::nccl::Call& call) {
 void ncclComm::abort(const std::string& reason) {
   aborted = true;
   if (state_ != ncclSuccess || order == nullptr) return; // a start that is under way ends at its own deadline
-  order->fail(Status::error(GOSS_ERR_ABORTED, reason));
-  order->release();
+  order->abort(reason);
 }
 
 void ncclComm::sayWhatRan() const {

@@ -42,8 +42,7 @@ Blocks& blocks() {
 }
 
 std::array parameters{ncclParamHandle{"GOSS_NCCL_CODEC"}, ncclParamHandle{"GOSS_NCCL_ALGORITHM"},
-                      ncclParamHandle{"GOSS_NCCL_REPORT"}, ncclParamHandle{"GOSS_NCCL_VERSION"},
-                      ncclParamHandle{"GOSS_NCCL_HOLD_MS"}};
+                      ncclParamHandle{"GOSS_NCCL_REPORT"}, ncclParamHandle{"GOSS_NCCL_VERSION"}};
 
 const char* valueOf(const char* key) {
   const char* value = std::getenv(key);

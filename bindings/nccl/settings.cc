@@ -23,7 +23,6 @@ Settings read() {
   read.algorithm = text("GOSS_NCCL_ALGORITHM");
   read.report = number("GOSS_NCCL_REPORT", 0) != 0;
   read.version = static_cast<int>(number("GOSS_NCCL_VERSION", read.version));
-  read.hold_ms = number("GOSS_NCCL_HOLD_MS", read.hold_ms);
   const std::string debug = text("NCCL_DEBUG");
   read.log = !debug.empty() && debug != "VERSION" && debug != "0";
   read.has_timeout = !text("GOSS_TIMEOUT_MS").empty();

@@ -8,13 +8,12 @@
 namespace goss::nccl {
 
 struct Settings {
-  std::string codec;             ///< GOSS_NCCL_CODEC: of all-reduces of floating types by sum or mean; "": none.
-  std::string algorithm;         ///< GOSS_NCCL_ALGORITHM: of collectives; "": the planner's choice.
-  bool report = false;           ///< GOSS_NCCL_REPORT=1: each communicator says at its end what it ran.
-  int version = 22809;           ///< GOSS_NCCL_VERSION: what ncclGetVersion returns.
-  std::int64_t hold_ms = 600000; ///< GOSS_NCCL_HOLD_MS: how long streams stay closed after a failure, without an abort.
-  bool log = false;              ///< NCCL_DEBUG=WARN or more: errors go to standard error.
-  bool has_timeout = false;      ///< GOSS_TIMEOUT_MS is set.
+  std::string codec;        ///< GOSS_NCCL_CODEC: of all-reduces of floating types by sum or mean; "": none.
+  std::string algorithm;    ///< GOSS_NCCL_ALGORITHM: of collectives; "": the planner's choice.
+  bool report = false;      ///< GOSS_NCCL_REPORT=1: each communicator says at its end what it ran.
+  int version = 22809;      ///< GOSS_NCCL_VERSION: what ncclGetVersion returns.
+  bool log = false;         ///< NCCL_DEBUG=WARN or more: errors go to standard error.
+  bool has_timeout = false; ///< GOSS_TIMEOUT_MS is set.
 };
 
 /// Read once.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <future>
 
 #include "bindings/nccl/errors.h"
 #include "bindings/nccl/settings.h"
@@ -31,15 +30,6 @@ Tls& tls() {
   return only;
 }
 
-/// Runs `function` in the communicator's thread, behind what was submitted, and returns what it returned.
-template <typename F>
-auto inOrder(ncclComm& comm, F function) {
-  std::promise<decltype(function())> promise;
-  auto future = promise.get_future();
-  comm.order->run([&] { promise.set_value(function()); });
-  return future.get();
-}
-
 Result<goss_comm_t> made(goss_status status, goss_comm_t comm) {
   if (status != GOSS_SUCCESS) return lastFailure(status);
   return comm;
@@ -52,13 +42,14 @@ Result<goss_comm_t> meetSurvivors(ncclComm& parent, const std::vector<int>& surv
   const auto place = std::find(survivors.begin(), survivors.end(), parent.rank.load());
   const int rank = static_cast<int>(place - survivors.begin());
   goss_unique_id id{};
-  const goss_status status = inOrder(parent, [&] {
-    if (rank > 0) return goss_recv(parent.comm, &id, sizeof id, GOSS_UINT8, survivors[0], kIdTag, nullptr, nullptr);
-    goss_status result = goss_unique_id_create(&id);
-    for (std::size_t i = 1; i < survivors.size() && result == GOSS_SUCCESS; ++i)
-      result = goss_send(parent.comm, &id, sizeof id, GOSS_UINT8, survivors[i], kIdTag, nullptr, nullptr);
-    return result;
-  });
+  goss_status status = GOSS_SUCCESS;
+  if (rank > 0) {
+    status = goss_recv(parent.comm, &id, sizeof id, GOSS_UINT8, survivors[0], kIdTag, nullptr, nullptr);
+  } else {
+    status = goss_unique_id_create(&id);
+    for (std::size_t i = 1; i < survivors.size() && status == GOSS_SUCCESS; ++i)
+      status = goss_send(parent.comm, &id, sizeof id, GOSS_UINT8, survivors[i], kIdTag, nullptr, nullptr);
+  }
   if (status != GOSS_SUCCESS)
     return Status::error(status,
                          "ncclCommShrink: the survivors cannot tell each other how to "
@@ -69,17 +60,15 @@ Result<goss_comm_t> meetSurvivors(ncclComm& parent, const std::vector<int>& surv
 }
 
 Result<goss_comm_t> agree(ncclComm& parent, std::size_t survivors) {
-  return inOrder(parent, [&]() -> Result<goss_comm_t> {
-    goss_comm_t comm = nullptr;
-    if (const goss_status status = goss_comm_shrink(parent.comm, nullptr, &comm); status != GOSS_SUCCESS)
-      return lastFailure(status);
-    std::int32_t size = 0;
-    goss_comm_size(comm, &size);
-    if (static_cast<std::size_t>(size) == survivors) return comm;
-    goss_comm_destroy(comm);
-    return invalid(
-        fmt::format("ncclCommShrink: {} ranks are left, and the list of excluded ranks leaves {}", size, survivors));
-  });
+  goss_comm_t comm = nullptr;
+  if (const goss_status status = goss_comm_shrink(parent.comm, nullptr, &comm); status != GOSS_SUCCESS)
+    return lastFailure(status);
+  std::int32_t size = 0;
+  goss_comm_size(comm, &size);
+  if (static_cast<std::size_t>(size) == survivors) return comm;
+  goss_comm_destroy(comm);
+  return invalid(
+      fmt::format("ncclCommShrink: {} ranks are left, and the list of excluded ranks leaves {}", size, survivors));
 }
 
 /// Ranks in a world whose first rank must be `root`, and back.
@@ -111,6 +100,7 @@ Result<goss_comm_t> meet(const ncclUniqueId& id, int rank, int ranks) {
   config.rank = rank;
   config.ranks = ranks;
   config.unique_id = &same;
+  config.device = "cuda";
   if (!settings().has_timeout) config.timeout_ms = kTimeoutMs;
   std::string secret;
   {
@@ -124,11 +114,9 @@ Result<goss_comm_t> meet(const ncclUniqueId& id, int rank, int ranks) {
 }
 
 Result<goss_comm_t> split(ncclComm& parent, int color, int key) {
-  return inOrder(parent, [&]() -> Result<goss_comm_t> {
-    goss_comm_t comm = nullptr;
-    const goss_status status = goss_comm_split(parent.comm, color, key, &comm);
-    return made(status, comm);
-  });
+  goss_comm_t comm = nullptr;
+  const goss_status status = goss_comm_split(parent.comm, color, key, &comm);
+  return made(status, comm);
 }
 
 Result<goss_comm_t> shrink(ncclComm& parent, const std::vector<int>& excluded, bool failed) {
@@ -146,10 +134,9 @@ Result<goss_comm_t> grow(ncclComm& parent, int ranks, const ncclUniqueId* id) {
   Offer mine{};
   if (id != nullptr) mine = {1, *id};
   std::vector<Offer> offers(static_cast<std::size_t>(parent.ranks));
-  const Status status = inOrder(parent, [&] {
-    return lastFailure(goss_all_gather(parent.comm, &mine, offers.data(), sizeof mine, GOSS_UINT8, nullptr, nullptr));
-  });
-  if (!status.isOk()) return status;
+  const goss_status status =
+      goss_all_gather(parent.comm, &mine, offers.data(), sizeof mine, GOSS_UINT8, nullptr, nullptr);
+  if (status != GOSS_SUCCESS) return lastFailure(status);
   const auto root = std::find_if(offers.begin(), offers.end(), [](const Offer& offer) { return offer.given == 1; });
   if (root == offers.end())
     return invalid("ncclCommGrow: no rank gave an id; one of them calls ncclCommGetUniqueId and gives it");

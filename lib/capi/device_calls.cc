@@ -17,8 +17,9 @@ Status refuse(const char* function, const char* why) {
   return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("{}: {}", function, why));
 }
 
-/// The buffers' devices; -1: host memory.
-Result<std::array<int, 2>> devicesOf(Devices& devices, const CallBuffers& buffers) {
+/// The buffers' devices; -1: host memory. Of a call in a stream pinned memory is as that of a device: what the stream
+/// does before and after may touch it.
+Result<std::array<int, 2>> devicesOf(Devices& devices, const CallBuffers& buffers, bool in_stream) {
   std::array<int, 2> found{-1, -1};
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     if (buffers[i] == nullptr) continue;
@@ -28,7 +29,8 @@ Result<std::array<int, 2>> devicesOf(Devices& devices, const CallBuffers& buffer
     }
     const Result<MemoryInfo> info = devices.classify(buffers[i]);
     if (!info.isOk()) return info.status();
-    if (info.value().kind == MemoryKind::device) found[i] = info.value().device;
+    const MemoryKind kind = info.value().kind;
+    if (kind == MemoryKind::device || (in_stream && kind == MemoryKind::pinned)) found[i] = info.value().device;
   }
   return found;
 }
@@ -40,7 +42,7 @@ Result<Places> findPlaces(const char* function, World& world, const CallBuffers&
   if (use.stream == nullptr && !mayLieOnDevice(devices, buffers)) return Places{};
   if (!devices.present())
     return refuse(function, "options.stream is set, but this rank uses no devices; set GOSS_DEVICE=cuda, or pass NULL");
-  const auto found = devicesOf(devices, buffers);
+  const auto found = devicesOf(devices, buffers, use.stream != nullptr);
   if (!found.isOk()) return found.status();
   const auto [first, second] = found.value();
   if (first >= 0 && second >= 0 && first != second)
@@ -61,7 +63,7 @@ Result<Places> findPlaces(const char* function, World& world, const CallBuffers&
 
 bool areOnHost(World& world, const CallBuffers& buffers) {
   if (!mayLieOnDevice(world.devices(), buffers)) return true;
-  const auto found = devicesOf(world.devices(), buffers);
+  const auto found = devicesOf(world.devices(), buffers, false);
   return found.isOk() && found.value() == std::array<int, 2>{-1, -1};
 }
 

@@ -46,7 +46,7 @@ UNITS = {
     "transports": ("include/gossamer", "lib/base", "lib/platform", "transports/common"),
     "devices": ("include/gossamer", "lib/base", "lib/platform"),
     "bindings": C_ABI,
-    # NCCL's interface orders calls in streams by the device seam: the C ABI takes no device buffers yet.
+    # NCCL's interface orders streams among each other by the device seam.
     "bindings/nccl": C_ABI + ("include/gossamer/device.h", "include/gossamer/status.h", "devices/cuda"),
     "bench": C_ABI + ("tools/commandline",),
     "tools": ("include/gossamer", "lib/base", "lib/platform", "lib/security", "tools/commandline"),

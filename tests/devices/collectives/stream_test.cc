@@ -57,6 +57,21 @@ TEST(Streams, CallsOfAGroupDoNotKeepEachOtherBack) {
   });
 }
 
+TEST(Streams, PinnedMemoryIsAPartOfTheStreamsWork) {
+  runDeviceRanks({"", 2, Behaviour{2000, false, 0}}, [](goss_comm_t comm, int rank, DeviceRank& device) {
+    std::byte* memory = device.memory(kBytes);
+    device.enqueueToDevice(bytesOf(std::vector<float>(kCount, static_cast<float>(rank + 1))));
+    const auto pinned = device.at(0).allocate(MemoryKind::pinned, kBytes);
+    ASSERT_TRUE(pinned.isOk());
+    const goss_options options = onStream(device); // Slow: the sum is not there when the calls return.
+    ASSERT_OK(goss_all_reduce(comm, memory, pinned.value()->data(), kCount, GOSS_FLOAT32, GOSS_SUM, &options, nullptr));
+    ASSERT_OK(goss_all_reduce(comm, pinned.value()->data(), memory, kCount, GOSS_FLOAT32, GOSS_SUM, &options, nullptr));
+    device.enqueueToHost(kBytes);
+    ASSERT_TRUE(device.synchronize());
+    EXPECT_THAT(floatsOf(device.fetched(kBytes)), testing::Each(6.0F));
+  });
+}
+
 TEST(Streams, BarrierIsAPartOfTheStream) {
   std::atomic<int> come{0};
   runDeviceRanks({"", 3}, [&](goss_comm_t comm, int rank, DeviceRank& device) {
