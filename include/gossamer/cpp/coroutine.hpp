@@ -114,10 +114,13 @@ class EventLoop {
       waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
       one->coroutine_.resume(); // it may add to waiting_ and take from it
     }
+    const bool was_told = std::exchange(is_told_, false);
     if (any) return;
-    // Readable, and yet nothing of ours is complete: another thread has not collected its request.
-    if (was_told_) ::poll(nullptr, 0, kPause_ms);
-    was_told_ = !was_told_ && ::poll(&descriptor_, 1, kPause_ms) > 0;
+    if (was_told) { // and yet nothing of ours is complete: another thread has not collected its request
+      ::poll(nullptr, 0, kPause_ms);
+    } else {
+      is_told_ = ::poll(&descriptor_, 1, kPause_ms) > 0;
+    }
   }
 
  private:
@@ -125,7 +128,7 @@ class EventLoop {
   detail::SharedComm comm_;           // owns the descriptor
   pollfd descriptor_{};
   std::vector<Waiting*> waiting_;
-  bool was_told_ = false;
+  bool is_told_ = false; // the descriptor was readable at the end of the last turn
 };
 
 namespace detail {
