@@ -1,0 +1,166 @@
+// Package gossamer is Gossamer's collectives, messages, synchronizers and gossip for Go. README.md begins with a program.
+//
+// A collective or message is a value, Operation. Run waits for it and takes slices or Buffers. Start and Plan take Buffers alone,
+// memory of the library, because Go's own may move or vanish while C uses it. A Buffer is not to be touched until Wait has returned.
+package gossamer
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"strconv"
+	"unsafe"
+
+	"gossamer/abi"
+)
+
+// Error is a failed call.
+type Error struct {
+	Status abi.Status
+	// Rank is the rank that the text blames, or -1.
+	Rank int
+	// Text says who, what, and what to do next.
+	Text string
+	// cause is why a context ended the call.
+	cause error
+}
+
+func (e *Error) Error() string { return e.Text }
+
+// Unwrap is the context's error, where a context ended the call.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Is tells whether target is an *Error with the same status, such as ErrTimeout.
+func (e *Error) Is(target error) bool {
+	other, ok := target.(*Error)
+	return ok && other.Status == e.Status
+}
+
+// For errors.Is; gossamer.h says what each means.
+var (
+	ErrInvalidArgument = &Error{Status: abi.ErrInvalidArgument, Rank: -1, Text: "invalid argument"}
+	ErrUnsupported     = &Error{Status: abi.ErrUnsupported, Rank: -1, Text: "unsupported"}
+	ErrMismatch        = &Error{Status: abi.ErrMismatch, Rank: -1, Text: "mismatch"}
+	ErrTimeout         = &Error{Status: abi.ErrTimeout, Rank: -1, Text: "timeout"}
+	ErrPeerLost        = &Error{Status: abi.ErrPeerLost, Rank: -1, Text: "peer lost"}
+	ErrAborted         = &Error{Status: abi.ErrAborted, Rank: -1, Text: "aborted"}
+	ErrProtocol        = &Error{Status: abi.ErrProtocol, Rank: -1, Text: "protocol"}
+	ErrResource        = &Error{Status: abi.ErrResource, Rank: -1, Text: "resource"}
+	ErrBootstrap       = &Error{Status: abi.ErrBootstrap, Rank: -1, Text: "bootstrap"}
+	ErrTruncated       = &Error{Status: abi.ErrTruncated, Rank: -1, Text: "truncated"}
+)
+
+var (
+	ownRank = regexp.MustCompile(`\bon rank \d+: `)
+	anyRank = regexp.MustCompile(`\branks? (\d+)`)
+)
+
+// newError finds the first rank that the text names, behind the words that say where the error was seen.
+func newError(status abi.Status, text string) *Error {
+	failure := &Error{Status: status, Rank: -1, Text: text}
+	switch status {
+	case abi.ErrInvalidArgument, abi.ErrUnsupported, abi.ErrResource, abi.ErrInternal:
+		return failure
+	}
+	rest := text
+	if own := ownRank.FindStringIndex(text); own != nil {
+		rest = text[own[1]:]
+	}
+	if found := anyRank.FindStringSubmatch(rest); found != nil {
+		failure.Rank, _ = strconv.Atoi(found[1])
+	}
+	return failure
+}
+
+// Exit prints the error, if there is one, and ends the process, with 1 then, else 0. Programs that mpirun starts end so: the end of
+// Go's main leaves out what C programs do at their end, which looks like a crash to mpirun.
+func Exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		abi.Exit(1)
+	}
+	abi.Exit(0)
+}
+
+func invalid(format string, arguments ...any) error {
+	return newError(abi.ErrInvalidArgument, fmt.Sprintf("gossamer: "+format, arguments...))
+}
+
+// call runs f and reads its error on one thread, because the library keeps the text per thread.
+func call(f func() abi.Status) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return check(f())
+}
+
+func check(status abi.Status) error {
+	if status == abi.Success {
+		return nil
+	}
+	return newError(status, abi.Text(abi.LastError()))
+}
+
+// because says that a context ended a call, where it did.
+func because(ctx context.Context, err error) error {
+	failure, ok := err.(*Error)
+	if !ok || ctx == nil {
+		return err
+	}
+	if failure.Status == abi.ErrTimeout {
+		if _, has := ctx.Deadline(); has {
+			failure.cause = context.DeadlineExceeded
+		}
+	} else if failure.Status == abi.ErrAborted {
+		failure.cause = ctx.Err()
+	}
+	return failure
+}
+
+// takeText copies what the library has allocated, and frees it.
+func takeText(f func(text *unsafe.Pointer) abi.Status) (string, error) {
+	var text unsafe.Pointer
+	if err := call(func() abi.Status { return f(&text) }); err != nil {
+		return "", err
+	}
+	defer abi.Free(text)
+	return abi.Text(text), nil
+}
+
+func takeBytes(f func(bytes *unsafe.Pointer, count *uintptr) abi.Status) ([]byte, error) {
+	var bytes unsafe.Pointer
+	var count uintptr
+	if err := call(func() abi.Status { return f(&bytes, &count) }); err != nil {
+		return nil, err
+	}
+	defer abi.Free(bytes)
+	return append([]byte{}, unsafe.Slice((*byte)(bytes), int(count))...), nil
+}
+
+// pointerTo is the address of the first byte; nil for none.
+func pointerTo(bytes []byte) unsafe.Pointer {
+	if len(bytes) == 0 {
+		return nil
+	}
+	return unsafe.Pointer(&bytes[0])
+}
+
+// texts are C strings for one call.
+type texts []unsafe.Pointer
+
+// of is nil, the default, for "".
+func (t *texts) of(text string) unsafe.Pointer {
+	if text == "" {
+		return nil
+	}
+	made := abi.NewText(text)
+	*t = append(*t, made)
+	return made
+}
+
+func (t *texts) release() {
+	for _, text := range *t {
+		abi.Release(text)
+	}
+}

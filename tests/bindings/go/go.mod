@@ -1,0 +1,7 @@
+module gossamertests
+
+go 1.19
+
+require gossamer v0.0.0
+
+replace gossamer => ../../../bindings/go
