@@ -2,7 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <filesystem>
 #include <fstream>
+#include <string>
 #include <vector>
 
 #include "tests/support/calls.h"
@@ -69,7 +73,7 @@ TEST(Refusals, OfErrorFeedbackWhereElementsOrPartnersChange) {
 
 // Rank 0 gives its whole vector away and gets none: its push-sum weight becomes 0.
 TEST(Refusals, OfAPushSumWithoutWeightEndTheStepsOfAllRanks) {
-  const std::string matrix = testing::TempDir() + "gossamer_push_sum_without_weight.txt";
+  const std::string matrix = testing::TempDir() + "gossamer_push_sum_" + std::to_string(getpid());
   std::ofstream(matrix) << "0 0\n1 1\n";
   runRanks(2, [&](goss_comm_t comm, int rank) {
     SyncRun run(comm, "sgp:topology=matrix:" + matrix);
@@ -81,6 +85,7 @@ TEST(Refusals, OfAPushSumWithoutWeightEndTheStepsOfAllRanks) {
     EXPECT_NE(status, GOSS_SUCCESS);
     EXPECT_THAT(goss_last_error(), HasSubstr("rank 0 has a push-sum weight of 0 after step 1"));
   });
+  std::filesystem::remove(matrix);
 }
 
 TEST(Refusals, OfRanksThatDisagreeReachAllOfThem) {

@@ -342,6 +342,20 @@ def fedavg_of_half(h, seed, samples=(1, 1, 1, 1), mu=0.0):
         yield x
 
 
+def sparseloco(h, lr, kept, decay):
+    """Without the 2 bits."""
+    x, server, lost = start(), START.copy(), np.zeros((RANKS, ELEMENTS))
+    for t in range(1, STEPS + 1):
+        x = x - LR * gradients(x)
+        if t % h == 0:
+            lost = decay * lost + (server - x)
+            sent = np.where(np.abs(lost) >= np.sort(np.abs(lost), axis=1)[:, [-kept]], lost, 0)
+            lost = lost - sent
+            server = server - lr * sent.mean(axis=0)
+            x = np.tile(server, (RANKS, 1))
+        yield x
+
+
 def sparta(part, seed):
     x = start()
     for t in range(1, STEPS + 1):
@@ -383,6 +397,7 @@ CASES = {
     "0-1-adam:beta2=0.9,eps=0.125,freeze=9,kappa=2,double_every=4,longest=4,codec=none":
         (zero_one_adam(0.9, 0.9, 0.125, 9, 2, 4, 4), 10 * EXACT),
     "dadam:beta2=0.9,eps=0.125": (dadam(0.9, 0.9, 0.125), 10 * EXACT),
+    "diloco:h=4,lr=0.5,momentum=0,codec=topk:ratio=0.25+ef:decay=0.5,at=worker": (sparseloco(4, 0.5, 4, 0.5), EXACT),
     "sparta:part=0.4,seed=2": (sparta(0.4, 2), EXACT),
 }
 
