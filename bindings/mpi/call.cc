@@ -24,9 +24,12 @@ std::shared_ptr<Pending> pendingFor(const char* function, const Found& found, co
 
 int runBlocking(const char* function, const Found& found, Operation& operation) {
   const Clock::time_point began = Clock::now();
-  goss_request_t request = nullptr;
-  Outcome outcome = outcomeOf(operation.start(found.communicator->goss(), &request));
-  if (outcome.status == GOSS_SUCCESS) outcome = waitFor(request);
+  operation.prepare();
+  Outcome outcome;
+  {
+    const Blocked here;
+    outcome = outcomeOf(operation.start(found.communicator->goss(), nullptr));
+  }
   if (outcome.status == GOSS_SUCCESS) operation.finish();
   record(function, "", operation.bytes(), began);
   return resultOf(found, outcome);

@@ -112,7 +112,10 @@ Found meet(MPI_Comm comm, int rank, int ranks) {
       failed != MPI_SUCCESS)
     return {nullptr, "", failed};
   config.unique_id = &id;
-  outcome = helpingMpi([&] { return goss_comm_create(&config, &goss); });
+  {
+    const Blocked here;
+    outcome = outcomeOf(goss_comm_create(&config, &goss));
+  }
   if (outcome.status != GOSS_SUCCESS && rank == 0) goss_unique_id_destroy(&id);
   return agree(comm, outcome, goss);
 }
@@ -220,14 +223,22 @@ int adopt(MPI_Comm parent, MPI_Comm made) {
   if (made != MPI_COMM_NULL) PMPI_Comm_size(made, &ranks);
   if (ranks > 1) placeIn(parent, made, color, rank);
   goss_comm_t goss = nullptr;
-  const Outcome outcome = helpingMpi([&] { return goss_comm_split(found.communicator->goss(), color, rank, &goss); });
+  Outcome outcome;
+  {
+    const Blocked here;
+    outcome = outcomeOf(goss_comm_split(found.communicator->goss(), color, rank, &goss));
+  }
   if (ranks == 1) cache(made, nullptr, kAlone);
   return ranks > 1 ? agree(made, outcome, goss).error : MPI_SUCCESS;
 }
 
 Found duplicate(const std::shared_ptr<Communicator>& original) {
   goss_comm_t goss = nullptr;
-  const Outcome outcome = helpingMpi([&] { return goss_comm_dup(original->goss(), &goss); });
+  Outcome outcome;
+  {
+    const Blocked here;
+    outcome = outcomeOf(goss_comm_dup(original->goss(), &goss));
+  }
   const int mine = outcome.status;
   int least = 0;
   if (const int failed = allReduceMinimum(&mine, &least, 1, original->mpi()); failed != MPI_SUCCESS)

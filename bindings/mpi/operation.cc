@@ -205,7 +205,7 @@ Layout Operation::outputs(const std::vector<Block>& blocks) {
   return packed(blocks, after_);
 }
 
-goss_status Operation::start(goss_comm_t comm, goss_request_t* request) {
+void Operation::prepare() {
   for (const Copy& each : before_)
     pack(each.block, each.packed);
   for (const auto& [from, to] : local_) {
@@ -213,7 +213,6 @@ goss_status Operation::start(goss_comm_t comm, goss_request_t* request) {
     pack(from, between.data());
     unpack(between.data(), to);
   }
-  return post_(comm, request);
 }
 
 void Operation::finish() {

@@ -70,8 +70,10 @@ class Operation {
   /// What start calls. It keeps nothing of the program's but buffers.
   void setPost(std::function<goss_status(goss_comm_t, goss_request_t*)> post) { post_ = std::move(post); }
 
-  /// Packs and begins; not blocking. A persistent operation is started again after it was finished.
-  goss_status start(goss_comm_t comm, goss_request_t* request);
+  /// First packs, in MPI; then calls Gossamer, where `request` null means that it waits for the end. A persistent
+  /// operation is started again after it was finished.
+  void prepare();
+  goss_status start(goss_comm_t comm, goss_request_t* request) { return post_(comm, request); }
   /// Puts results where the program wants them, once the request has succeeded.
   void finish();
 

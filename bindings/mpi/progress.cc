@@ -1,7 +1,12 @@
 #include "bindings/mpi/progress.h"
 
+#include <pthread.h>
+#include <signal.h>
+
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 
 extern "C" {
@@ -13,42 +18,119 @@ int opal_progress_unregister(int (*callback)(void));
 
 namespace goss::interposer {
 
+namespace {
+
+using std::chrono::microseconds;
+
+/// While calls come and go, and while one lasts.
+constexpr microseconds kBetweenLooks{1000};
+constexpr microseconds kBetweenTurns{100};
+/// Looks without any call, after which the thread waits to be woken.
+constexpr int kPatience = 50;
+constexpr int kTurns = 4;
+
+/// The thread that helps MPI.
+class Helper {
+ public:
+  void start() {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); // the program's signals are not for it
+    stopped_ = false;
+    thread_ = std::thread([this] { run(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  void stop() {
+    stopped_ = true;
+    wake();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  void enter() {
+    ++blocked_;
+    if (is_asleep_) wake();
+  }
+
+  /// Both sides write first and then read, in one order for all threads: either the helper sees that nobody is
+  /// blocked, or the caller sees the helper and waits for its turn to end.
+  void leave() {
+    --blocked_;
+    if (is_helping_) const std::lock_guard lock(helping_);
+  }
+
+ private:
+  void run() {
+    int idle = 0;
+    while (!stopped_) {
+      const bool has_helped = help();
+      idle = has_helped ? 0 : idle + 1;
+      if (idle > kPatience) {
+        sleep();
+        idle = 0;
+      }
+      std::this_thread::sleep_for(has_helped ? kBetweenTurns : kBetweenLooks);
+    }
+  }
+
+  bool help() {
+    if (blocked_ == 0) return false;
+    const std::lock_guard lock(helping_);
+    is_helping_ = true;
+    const bool is_needed = blocked_ > 0;
+    for (int turn = 0; is_needed && turn < kTurns; ++turn)
+      opal_progress();
+    is_helping_ = false;
+    return is_needed;
+  }
+
+  void sleep() {
+    std::unique_lock lock(sleeping_);
+    is_asleep_ = true;
+    woken_.wait(lock, [this] { return blocked_ > 0 || stopped_; });
+    is_asleep_ = false;
+  }
+
+  void wake() {
+    const std::lock_guard lock(sleeping_);
+    woken_.notify_all();
+  }
+
+  std::thread thread_;
+  std::atomic<bool> stopped_{true};
+  std::atomic<int> blocked_{0}; ///< Threads in calls of Gossamer.
+  std::mutex helping_;
+  std::atomic<bool> is_helping_{false}; ///< The helper is in MPI, or about to look whether it may be.
+  std::mutex sleeping_;
+  std::condition_variable woken_;
+  std::atomic<bool> is_asleep_{false};
+};
+
+/// Threads of the program may still be in a call while static objects are destroyed.
+Helper& helper() {
+  static Helper& only = *new Helper;
+  return only;
+}
+
+} // namespace
+
 Outcome outcomeOf(goss_status status) {
   if (status == GOSS_SUCCESS) return {};
   return {status, goss_last_error()};
 }
 
-Outcome waitFor(goss_request_t request) {
-  constexpr int kPatience = 16;
-  int done = 0;
-  for (int turn = 0;; ++turn) {
-    // Short collectives mostly end in the first tests.
-    for (int test = 0; test < 8; ++test) {
-      const goss_status status = goss_test(&request, &done, nullptr);
-      if (done != 0) return outcomeOf(status);
-    }
-    opal_progress();
-    // Another thread, or another rank that shares the processor, may be what this one waits for.
-    if (turn > kPatience) std::this_thread::yield();
-  }
+void startProgress(int (*poll)()) {
+  opal_progress_register(poll);
+  helper().start();
 }
 
-Outcome helpingMpi(const std::function<goss_status()>& call) {
-  Outcome outcome;
-  std::atomic<bool> done{false};
-  std::thread thread([&] {
-    outcome = outcomeOf(call());
-    done = true;
-  });
-  while (!done) {
-    opal_progress();
-    std::this_thread::sleep_for(std::chrono::microseconds(20));
-  }
-  thread.join();
-  return outcome;
+void stopProgress(int (*poll)()) {
+  helper().stop();
+  opal_progress_unregister(poll);
 }
 
-void startPolling(int (*poll)()) { opal_progress_register(poll); }
-void stopPolling(int (*poll)()) { opal_progress_unregister(poll); }
+Blocked::Blocked() { helper().enter(); }
+Blocked::~Blocked() { helper().leave(); }
 
 } // namespace goss::interposer

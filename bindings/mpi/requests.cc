@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <thread>
 #include <unordered_map>
 
 namespace goss::interposer {
@@ -92,6 +93,8 @@ int poll() {
   }
   for (const MPI_Request each : ended)
     PMPI_Grequest_complete(each);
+  // Gossamer's own thread, or a rank that shares the processor, may be what this one spins for.
+  if (ended.empty()) std::this_thread::yield();
   return static_cast<int>(ended.size());
 }
 
@@ -100,6 +103,7 @@ int poll() {
 Outcome start(const Shared& pending) {
   pending->started = Clock::now();
   pending->outcome = {};
+  pending->operation->prepare();
   const goss_status status = pending->operation->start(pending->communicator->goss(), &pending->request);
   if (status != GOSS_SUCCESS) return outcomeOf(status);
   PMPI_Grequest_start(query, released, cancel, new Shared(pending), &pending->active);
@@ -126,7 +130,7 @@ Shared pendingOf(MPI_Request request) {
 
 void forget(const Shared& pending) { erase(pending->persistent, pending); }
 
-void startRequests() { startPolling(poll); }
-void stopRequests() { stopPolling(poll); }
+void startRequests() { startProgress(poll); }
+void stopRequests() { stopProgress(poll); }
 
 } // namespace goss::interposer
