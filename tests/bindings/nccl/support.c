@@ -47,7 +47,10 @@ static void runOne(int number, int ranks, void (*body)(Rank* rank)) {
   // The stand-in of rank 1 alone fails: it reads its variables at the first call.
   const char* fail_at = getenv("GOSS_TEST_FAIL_AT");
   if (fail_at != NULL && number == 1) setenv("CUDA_STANDIN_FAIL_AT", fail_at, 1);
+  CUcontext context = NULL;
   CUDA(cuInit(0));
+  CUDA(cuDevicePrimaryCtxRetain(&context, 0));
+  CUDA(cuCtxSetCurrent(context));
   CUDA(cuStreamCreate(&rank.stream, CU_STREAM_NON_BLOCKING));
   ncclUniqueId id;
   if (number == 0) OK(ncclGetUniqueId(&id));
