@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 
 # The C ABI, and gossamer.hpp over it: the other C++ headers declare what no program can use, because the library exports nothing of it.
-set(abi_headers abi.h compression.h gossamer.h gossip.h gossamer_mpi.h links.h pipeline.h sync.h)
+set(abi_headers abi.h compression.h gossamer.h gossip.h gossamer_mpi.h links.h pipeline.h sync.h window.h)
 list(TRANSFORM abi_headers PREPEND ${CMAKE_SOURCE_DIR}/include/gossamer/)
 install(FILES ${abi_headers} ${CMAKE_SOURCE_DIR}/include/gossamer/gossamer.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gossamer)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/gossamer/cpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gossamer)

@@ -242,6 +242,11 @@ module gossamer_abi
     integer(c_int64_t) :: setup_bytes_sent = 0
   end type
 
+  type, bind(c) :: goss_shadow
+    integer(c_size_t) :: offset = 0
+    real(c_double) :: factor = 0
+  end type
+
   interface
     function c_goss_options_init(options, size) bind(c, name="goss_options_init") result(result_)
       import
@@ -956,6 +961,76 @@ module gossamer_abi
     function c_goss_sync_methods(json) bind(c, name="goss_sync_methods") result(result_)
       import
       type(c_ptr), value :: json
+      integer(c_int) :: result_
+    end function
+    function c_goss_window_create(comm, memory, count, dtype, options, window) bind(c, name="goss_window_create") &
+        result(result_)
+      import
+      type(c_ptr), value :: comm, memory, options, window
+      integer(c_size_t), value :: count
+      integer(c_int), value :: dtype
+      integer(c_int) :: result_
+    end function
+    function c_goss_window_free(window) bind(c, name="goss_window_free") result(result_)
+      import
+      type(c_ptr), value :: window
+      integer(c_int) :: result_
+    end function
+    function c_goss_window_put(window, data, count, target, offset, options, request) bind(c, name="goss_window_put") &
+        result(result_)
+      import
+      type(c_ptr), value :: window, data, options, request
+      integer(c_size_t), value :: count, offset
+      integer(c_int32_t), value :: target
+      integer(c_int) :: result_
+    end function
+    function c_goss_window_accumulate(window, data, count, op, target, offset, options, request) bind(c, &
+        name="goss_window_accumulate") result(result_)
+      import
+      type(c_ptr), value :: window, data, options, request
+      integer(c_size_t), value :: count, offset
+      integer(c_int), value :: op
+      integer(c_int32_t), value :: target
+      integer(c_int) :: result_
+    end function
+    function c_goss_window_get(window, data, count, target, offset, options, request) bind(c, name="goss_window_get") &
+        result(result_)
+      import
+      type(c_ptr), value :: window, data, options, request
+      integer(c_size_t), value :: count, offset
+      integer(c_int32_t), value :: target
+      integer(c_int) :: result_
+    end function
+    function c_goss_window_flush(window, target, options) bind(c, name="goss_window_flush") result(result_)
+      import
+      type(c_ptr), value :: window, options
+      integer(c_int32_t), value :: target
+      integer(c_int) :: result_
+    end function
+    function c_goss_window_version(window, origin, version) bind(c, name="goss_window_version") result(result_)
+      import
+      type(c_ptr), value :: window, version
+      integer(c_int32_t), value :: origin
+      integer(c_int) :: result_
+    end function
+    function c_goss_window_lock(window, target, options) bind(c, name="goss_window_lock") result(result_)
+      import
+      type(c_ptr), value :: window, options
+      integer(c_int32_t), value :: target
+      integer(c_int) :: result_
+    end function
+    function c_goss_window_unlock(window, target) bind(c, name="goss_window_unlock") result(result_)
+      import
+      type(c_ptr), value :: window
+      integer(c_int32_t), value :: target
+      integer(c_int) :: result_
+    end function
+    function c_goss_pair_average(window, partner, count, offset, shadow, options, request) bind(c, name="goss_pair_average") &
+        result(result_)
+      import
+      type(c_ptr), value :: window, shadow, options, request
+      integer(c_int32_t), value :: partner
+      integer(c_size_t), value :: count, offset
       integer(c_int) :: result_
     end function
   end interface

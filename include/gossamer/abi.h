@@ -7,6 +7,7 @@
 ///   links.h         measuring the network
 ///   pipeline.h      pipeline schedules
 ///   sync.h          synchronizers
+///   window.h        one-sided access to other ranks' memory, averages of pairs
 ///
 /// Beside them gossamer_mpi.h, which wants mpi.h, makes a communicator over the ranks of an MPI communicator; it is a
 /// function in the header; and gossamer.hpp, which is the ABI as C++20. The library's own C++ headers are not
@@ -23,5 +24,6 @@
 #include "gossamer/links.h"
 #include "gossamer/pipeline.h"
 #include "gossamer/sync.h"
+#include "gossamer/window.h"
 
 #endif // GOSSAMER_ABI_H_

@@ -13,7 +13,7 @@ namespace goss {
 
 /// Fields that must be equal on all ranks of an operation.
 struct Signature {
-  enum class Kind : std::uint8_t { collective = 1, pointToPoint = 2, control = 3 };
+  enum class Kind : std::uint8_t { collective = 1, pointToPoint = 2, control = 3, window = 4 };
 
   Kind kind = Kind::collective;
   Collective collective = Collective::barrier;

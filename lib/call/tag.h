@@ -3,6 +3,7 @@
 /// Collective: context (16 bits) | 0 | sequence (23) | fragment (10) | ordinal (14): every message of an operation has
 /// a tag of its own, so steps may be posted in any order and the k-th send of a channel still meets the k-th receive.
 /// Point to point: context (16) | 1 | zeros (16) | user tag (31): equal tags meet in order.
+/// Window: context (16) | 1 | number of the window, from 1 (16) | zeros (31): one order from rank to rank.
 /// Control: all ones.
 #ifndef GOSS_LIB_CALL_TAG_H_
 #define GOSS_LIB_CALL_TAG_H_
@@ -29,6 +30,12 @@ inline constexpr Tag kUserTagMask = 0x7fffffff;
 constexpr Tag collectiveTag(std::uint32_t context, std::uint64_t sequence, std::uint32_t fragment,
                             std::uint32_t ordinal) {
   return (Tag{context} << 48) | ((sequence & kSequenceMask) << 24) | (Tag{fragment} << 14) | ordinal;
+}
+
+inline constexpr std::uint32_t kMaxWindows = (1u << 16) - 1;
+
+constexpr Tag windowTag(std::uint32_t context, std::uint32_t number) {
+  return (Tag{context} << 48) | (Tag{1} << 47) | (Tag{number} << 31);
 }
 
 constexpr Tag pointToPointTag(std::uint32_t context, std::int32_t user_tag) {

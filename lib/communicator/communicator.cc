@@ -32,7 +32,8 @@ Communicator::Communicator(std::shared_ptr<World> world, std::uint32_t context, 
                   GOSS_ON_LOOP { return world_->contextsOnLoop().reserve(wanted, context_, raised); }),
       collectives_({environment(), boards_.get(), references_, propagator_, mismatches_}, makePlanner()),
       messages_(environment()),
-      requests_(operations_, messages_, collectives_) {
+      requests_(operations_, messages_, collectives_),
+      windows_(environment(), requests_, collectives_) {
   auto lock = engine().enter();
   world_->registerOnLoop(context_, group_, *this);
 }
@@ -57,6 +58,7 @@ Communicator::~Communicator() {
   world_->devices().releaseOnLoop(context_);
   operations_.blockedCalls().close(lock);
   operations_.freeHandedOut();
+  windows_.closeAllOnLoop();
   world_->unregisterOnLoop(context_, shrink_.agreement().goesOn());
 }
 

@@ -9,6 +9,7 @@
 
 #include "boards/board_channel.h"
 #include "communicator/requests.h"
+#include "communicator/windows.h"
 #include "engine/engine.h"
 #include "engine/operation_environment.h"
 #include "engine/operation_table.h"
@@ -50,6 +51,10 @@ class Communicator final : private OperationHost, private CommunicatorEvents {
   [[nodiscard]] static Communicator& of(const Operation& operation) {
     return static_cast<Communicator&>(operation.host());
   }
+  /// The communicator that `window` belongs to.
+  [[nodiscard]] static Communicator& of(const Window& window) {
+    return static_cast<Communicator&>(window.environment().operations.host());
+  }
   [[nodiscard]] int rank() const { return group_.rank(); }
   [[nodiscard]] int size() const { return group_.size(); }
   [[nodiscard]] const Group& group() const { return group_; }
@@ -64,6 +69,8 @@ class Communicator final : private OperationHost, private CommunicatorEvents {
   [[nodiscard]] CollectiveRunner& collectives() { return collectives_; }
   /// Sends, receives and probes.
   [[nodiscard]] Messenger& messages() { return messages_; }
+  /// Windows and what is done with them.
+  [[nodiscard]] Windows& windows() { return windows_; }
   /// Waits for what these have started.
   [[nodiscard]] Requests& requests() { return requests_; }
   /// Under the engine's lock.
@@ -111,6 +118,7 @@ class Communicator final : private OperationHost, private CommunicatorEvents {
   CollectiveRunner collectives_;
   Messenger messages_;
   Requests requests_;
+  Windows windows_;
 };
 
 } // namespace goss

@@ -32,6 +32,8 @@ class ActiveOperations {
     }
     dirty_last_ = &operation;
   }
+  /// Takes markDirty() back.
+  void unmarkDirty(Operation& operation) GOSS_ON_LOOP;
   [[nodiscard]] bool hasDirty() const GOSS_ON_LOOP { return dirty_first_ != nullptr; }
   /// Advances the operation that was marked first; there must be one.
   void advanceDirty() GOSS_ON_LOOP;
@@ -58,7 +60,6 @@ class ActiveOperations {
   friend class Engine; // Adds and removes, because it counts collectives and wakes sleepers as it does.
   void add(Operation& operation) GOSS_ON_LOOP;
   void remove(Operation& operation) GOSS_ON_LOOP;
-  void unmarkDirty(Operation& operation) GOSS_ON_LOOP;
 
   Operation* first_ GOSS_GUARDED = nullptr;
   Operation* dirty_first_ GOSS_GUARDED = nullptr;

@@ -190,6 +190,7 @@ void Mesh::appendPollFds(std::vector<pollfd>& fds) const {
 }
 
 bool Mesh::servesOthers() const {
+  if (windows_ > 0) return true;
   return std::any_of(relaying_.begin(), relaying_.end(), [](const Relaying* one) { return one->servesOthers(); });
 }
 

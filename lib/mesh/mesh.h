@@ -95,8 +95,11 @@ class Mesh final : public TransportListener {
   void sleepEndedOnLoop() GOSS_ON_LOOP;
   void appendPollFds(std::vector<pollfd>& fds) const GOSS_ON_LOOP;
 
-  /// Whether any transport serves other ranks (Relaying::servesOthers).
+  /// Whether other ranks need this one to progress while it waits for nothing: a transport relays for them
+  /// (Relaying::servesOthers), or a window is open.
   [[nodiscard]] bool servesOthers() const GOSS_ON_LOOP;
+  /// A window was opened (1) or closed (-1).
+  void countWindowsOnLoop(int change) GOSS_ON_LOOP { windows_ += change; }
   /// As Relaying::relayedBy; also -1 for this rank itself and where the transport relays nothing.
   [[nodiscard]] int relayedBy(int peer) const GOSS_ON_LOOP;
 
@@ -124,6 +127,7 @@ class Mesh final : public TransportListener {
   std::vector<SharedRegions*> regions_;   ///< Regions of used_.
   std::vector<Status> lost_ GOSS_GUARDED; ///< By peer.
   std::vector<bool> ended_ GOSS_GUARDED;  ///< By peer: see hasEnded().
+  int windows_ GOSS_GUARDED = 0;          ///< Open ones.
   std::string trouble_;                   ///< PeerCard::trouble of this rank.
   PeerLostHandler on_peer_lost_;
 };

@@ -4,6 +4,7 @@
 // at most, and "lent" for buffers of goss_mem_alloc. These are written anew after the failure, and a second later the
 // last line is "kept", or "overwritten" if anybody has touched them since. With "messages" two ranks send each other
 // windows of such messages, not to their end: each says "ready" when it has begun to wait for ones that never come.
+// With "window" each adds to the memory of all others, averages with them, and waits for that.
 // With "checked" (scripts/faults) it looks at every result, says "wrong" when one is, and "alive" from time to time; a
 // fourth word is what the last rank does after a while, having said "fault": "mismatch", "abort", or "leave", which
 // destroys the communicator and waits to be killed.
@@ -19,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "gossamer/gossamer.h"
+#include "gossamer/window.h"
 
 namespace {
 
@@ -56,6 +57,30 @@ goss_status exchange(goss_comm_t comm, std::size_t count) {
       return status;
   }
   return GOSS_SUCCESS;
+}
+
+/// Uses a window of all other ranks in turn, until something fails.
+goss_status accessWindow(goss_comm_t comm, std::size_t count) {
+  std::int32_t rank = 0;
+  std::int32_t ranks = 1;
+  (void)goss_comm_rank(comm, &rank);
+  (void)goss_comm_size(comm, &ranks);
+  static std::vector<float> memory; // The window has it until the communicator is gone.
+  memory.resize(count);
+  const std::vector<float> ones(count, 1.0F);
+  goss_window_t window = nullptr;
+  goss_status status = goss_window_create(comm, memory.data(), count, GOSS_FLOAT32, nullptr, &window);
+  for (long i = 0; status == GOSS_SUCCESS; ++i) {
+    const auto target = static_cast<std::int32_t>((rank + 1 + i % (ranks - 1)) % ranks);
+    status = goss_window_accumulate(window, ones.data(), count, GOSS_SUM, target, 0, nullptr, nullptr);
+    if (status == GOSS_SUCCESS) status = goss_pair_average(window, target, count, 0, nullptr, nullptr, nullptr);
+    if (status == GOSS_SUCCESS) status = goss_window_flush(window, target, nullptr);
+    if (i == 4) {
+      std::printf("ready\n");
+      std::fflush(stdout);
+    }
+  }
+  return status;
 }
 
 void say(const std::string& line) {
@@ -111,8 +136,9 @@ int main(int argc, char** argv) {
     std::printf("failed create %s\n", goss_last_error());
     return 2;
   }
-  if (argc > 3 && std::strcmp(argv[3], "messages") == 0) {
-    const goss_status status = exchange(comm, count);
+  const bool exchanges = argc > 3 && std::strcmp(argv[3], "messages") == 0;
+  if (exchanges || (argc > 3 && std::strcmp(argv[3], "window") == 0)) {
+    const goss_status status = exchanges ? exchange(comm, count) : accessWindow(comm, count);
     std::printf("failed %d %s\n", status, goss_last_error());
     goss_comm_destroy(comm);
     return 0;

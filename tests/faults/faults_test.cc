@@ -119,6 +119,27 @@ TEST_P(Faults, StoppedPeerIsNamedAtTheDeadlineOfTheMessagesThatWaitForIt) {
   world.rank(1).signal(SIGKILL);
 }
 
+TEST_P(Faults, KilledTargetOfAWindowIsNamed) {
+  const auto before = sharedMemoryFiles();
+  for (const std::size_t count : {1U, 1U << 18}) {
+    RunningWorld world(GetParam(), count, 60000, 3, "window");
+    world.awaitReady();
+    const auto killed = Clock::now();
+    world.rank(1).signal(SIGKILL);
+    world.expectSurvivorsName(1, killed, 10000ms);
+  }
+  EXPECT_EQ(sharedMemoryFiles(), before);
+}
+
+TEST_P(Faults, StoppedTargetOfAWindowIsNamedAtTheDeadline) {
+  RunningWorld world(GetParam(), 100, 1500, 3, "window");
+  world.awaitReady();
+  const auto stopped = Clock::now();
+  world.rank(2).signal(SIGSTOP);
+  world.expectSurvivorsName(2, stopped, 20000ms);
+  world.rank(2).signal(SIGKILL);
+}
+
 // Ranks that write into each other's results: one that is killed, or stopped for a while, at any moment.
 TEST(FaultsOfLentMemory, NobodyWritesIntoAResultWhoseCallHasFailed) {
   constexpr std::size_t kCount = 8U << 20;

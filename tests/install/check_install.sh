@@ -17,7 +17,7 @@ for file in "$prefix/include/gossamer/gossamer.h" "$libdir/libgossamer.so" "$lib
   "$libdir/cmake/Gossamer/GossamerConfig.cmake" "$libdir/cmake/Gossamer/GossamerConfigVersion.cmake"; do
   [ -e "$file" ] || { echo "not installed: $file"; exit 1; }
 done
-expected="abi.h compression.h gossamer.h gossamer_mpi.h gossip.h links.h pipeline.h sync.h"
+expected="abi.h compression.h gossamer.h gossamer_mpi.h gossip.h links.h pipeline.h sync.h window.h"
 installed="$(cd "$prefix/include/gossamer" && echo *.h)"
 [ "$installed" = "$expected" ] || { echo "installed headers are '$installed', not '$expected'"; exit 1; }
 for header in $expected; do

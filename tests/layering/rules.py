@@ -5,7 +5,8 @@ file belongs to.
 """
 
 C_ABI = ("include/gossamer/abi.h", "include/gossamer/gossamer.h", "include/gossamer/gossamer_mpi.h", "include/gossamer/pipeline.h", "include/gossamer/sync.h",
-         "include/gossamer/compression.h", "include/gossamer/gossip.h", "include/gossamer/links.h", "include/gossamer/gossamer.hpp")
+         "include/gossamer/compression.h", "include/gossamer/gossip.h", "include/gossamer/links.h", "include/gossamer/gossamer.hpp",
+         "include/gossamer/window.h")
 
 LOW = ("include/gossamer", "lib/base", "lib/platform", "lib/kernels", "lib/schedule")
 
@@ -34,8 +35,9 @@ UNITS = {
     "lib/execution": LOW + ("lib/builtins", "lib/call", "lib/devices", "lib/state", "lib/planner", "lib/boards", "lib/mesh", "lib/engine", "lib/health"),
     "lib/runner": LOW + ("lib/builtins", "lib/call", "lib/devices", "lib/state", "lib/planner", "lib/boards", "lib/mesh", "lib/engine", "lib/health", "lib/execution"),
     "lib/messages": LOW + ("lib/call", "lib/devices", "lib/mesh", "lib/engine"),
+    "lib/windows": LOW + ("lib/call", "lib/mesh", "lib/engine"),
     "lib/world": LOW + ("lib/builtins", "lib/bootstrap", "lib/call", "lib/devices", "lib/mesh", "lib/planner", "lib/boards", "lib/engine"),
-    "lib/communicator": LOW + ("lib/call", "lib/devices", "lib/state", "lib/mesh", "lib/health", "lib/planner", "lib/boards", "lib/engine", "lib/execution", "lib/runner", "lib/messages", "lib/world"),
+    "lib/communicator": LOW + ("lib/call", "lib/devices", "lib/state", "lib/mesh", "lib/health", "lib/planner", "lib/boards", "lib/engine", "lib/execution", "lib/runner", "lib/messages", "lib/windows", "lib/world"),
     "lib/survey": LOW + ("lib/communicator", "lib/world"),
     "lib/explain": LOW + ("lib/builtins", "lib/call", "lib/planner", "lib/boards", "lib/execution", "lib/runner"),
     "lib/capi": ("include/gossamer", "lib"),

@@ -109,6 +109,9 @@ type PipelineCodec unsafe.Pointer
 // Sync is goss_sync_t.
 type Sync unsafe.Pointer
 
+// Window is goss_window_t.
+type Window unsafe.Pointer
+
 // UniqueId is goss_unique_id.
 type UniqueId struct {
 	Bytes [128]byte
@@ -349,6 +352,15 @@ type SyncCounters struct {
 
 var _ [unsafe.Sizeof(SyncCounters{}) - C.sizeof_goss_sync_counters]byte
 var _ [C.sizeof_goss_sync_counters - unsafe.Sizeof(SyncCounters{})]byte
+
+// Shadow is goss_shadow.
+type Shadow struct {
+	Offset uintptr
+	Factor float64
+}
+
+var _ [unsafe.Sizeof(Shadow{}) - C.sizeof_goss_shadow]byte
+var _ [C.sizeof_goss_shadow - unsafe.Sizeof(Shadow{})]byte
 
 func OptionsInit(options *Options, size uintptr) Status {
 	return Status(C.goss_options_init((*C.goss_options)(unsafe.Pointer(options)), C.size_t(size)))
@@ -834,5 +846,45 @@ func SyncMethods(json *unsafe.Pointer) Status {
 	return Status(C.goss_sync_methods((**C.char)(unsafe.Pointer(json))))
 }
 
+func WindowCreate(comm Comm, memory unsafe.Pointer, count uintptr, dtype Dtype, options *Options, window *Window) Status {
+	return Status(C.goss_window_create(C.goss_comm_t(unsafe.Pointer(comm)), memory, C.size_t(count), C.goss_dtype(dtype), (*C.goss_options)(unsafe.Pointer(options)), (*C.goss_window_t)(unsafe.Pointer(window))))
+}
+
+func WindowFree(window *Window) Status {
+	return Status(C.goss_window_free((*C.goss_window_t)(unsafe.Pointer(window))))
+}
+
+func WindowPut(window Window, data unsafe.Pointer, count uintptr, target int32, offset uintptr, options *Options, request *Request) Status {
+	return Status(C.goss_window_put(C.goss_window_t(unsafe.Pointer(window)), data, C.size_t(count), C.int32_t(target), C.size_t(offset), (*C.goss_options)(unsafe.Pointer(options)), (*C.goss_request_t)(unsafe.Pointer(request))))
+}
+
+func WindowAccumulate(window Window, data unsafe.Pointer, count uintptr, op Op, target int32, offset uintptr, options *Options, request *Request) Status {
+	return Status(C.goss_window_accumulate(C.goss_window_t(unsafe.Pointer(window)), data, C.size_t(count), C.goss_op(op), C.int32_t(target), C.size_t(offset), (*C.goss_options)(unsafe.Pointer(options)), (*C.goss_request_t)(unsafe.Pointer(request))))
+}
+
+func WindowGet(window Window, data unsafe.Pointer, count uintptr, target int32, offset uintptr, options *Options, request *Request) Status {
+	return Status(C.goss_window_get(C.goss_window_t(unsafe.Pointer(window)), data, C.size_t(count), C.int32_t(target), C.size_t(offset), (*C.goss_options)(unsafe.Pointer(options)), (*C.goss_request_t)(unsafe.Pointer(request))))
+}
+
+func WindowFlush(window Window, target int32, options *Options) Status {
+	return Status(C.goss_window_flush(C.goss_window_t(unsafe.Pointer(window)), C.int32_t(target), (*C.goss_options)(unsafe.Pointer(options))))
+}
+
+func WindowVersion(window Window, origin int32, version *uint64) Status {
+	return Status(C.goss_window_version(C.goss_window_t(unsafe.Pointer(window)), C.int32_t(origin), (*C.uint64_t)(unsafe.Pointer(version))))
+}
+
+func WindowLock(window Window, target int32, options *Options) Status {
+	return Status(C.goss_window_lock(C.goss_window_t(unsafe.Pointer(window)), C.int32_t(target), (*C.goss_options)(unsafe.Pointer(options))))
+}
+
+func WindowUnlock(window Window, target int32) Status {
+	return Status(C.goss_window_unlock(C.goss_window_t(unsafe.Pointer(window)), C.int32_t(target)))
+}
+
+func PairAverage(window Window, partner int32, count uintptr, offset uintptr, shadow *Shadow, options *Options, request *Request) Status {
+	return Status(C.goss_pair_average(C.goss_window_t(unsafe.Pointer(window)), C.int32_t(partner), C.size_t(count), C.size_t(offset), (*C.goss_shadow)(unsafe.Pointer(shadow)), (*C.goss_options)(unsafe.Pointer(options)), (*C.goss_request_t)(unsafe.Pointer(request))))
+}
+
 // Functions counts the functions above.
-const Functions = 121
+const Functions = 131

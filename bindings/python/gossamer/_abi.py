@@ -285,6 +285,13 @@ class goss_sync_counters(Structure):
     ]
 
 
+class goss_shadow(Structure):
+    _fields_ = [
+        ("offset", c_size_t),
+        ("factor", c_double),
+    ]
+
+
 # name: (result, arguments)
 FUNCTIONS = {
     "goss_options_init": (c_int, [POINTER(goss_options), c_size_t]),
@@ -408,6 +415,16 @@ FUNCTIONS = {
     "goss_sync_abort": (c_int, [c_void_p, c_char_p]),
     "goss_sync_destroy": (c_int, [c_void_p]),
     "goss_sync_methods": (c_int, [POINTER(c_char_p)]),
+    "goss_window_create": (c_int, [c_void_p, c_void_p, c_size_t, c_int, POINTER(goss_options), POINTER(c_void_p)]),
+    "goss_window_free": (c_int, [POINTER(c_void_p)]),
+    "goss_window_put": (c_int, [c_void_p, c_void_p, c_size_t, c_int32, c_size_t, POINTER(goss_options), POINTER(c_void_p)]),
+    "goss_window_accumulate": (c_int, [c_void_p, c_void_p, c_size_t, c_int, c_int32, c_size_t, POINTER(goss_options), POINTER(c_void_p)]),
+    "goss_window_get": (c_int, [c_void_p, c_void_p, c_size_t, c_int32, c_size_t, POINTER(goss_options), POINTER(c_void_p)]),
+    "goss_window_flush": (c_int, [c_void_p, c_int32, POINTER(goss_options)]),
+    "goss_window_version": (c_int, [c_void_p, c_int32, POINTER(c_uint64)]),
+    "goss_window_lock": (c_int, [c_void_p, c_int32, POINTER(goss_options)]),
+    "goss_window_unlock": (c_int, [c_void_p, c_int32]),
+    "goss_pair_average": (c_int, [c_void_p, c_int32, c_size_t, c_size_t, POINTER(goss_shadow), POINTER(goss_options), POINTER(c_void_p)]),
 }
 
 

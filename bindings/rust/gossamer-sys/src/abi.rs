@@ -110,6 +110,12 @@ pub struct goss_sync {
 pub type goss_sync_t = *mut goss_sync;
 
 #[repr(C)]
+pub struct goss_window {
+    _opaque: [u8; 0],
+}
+pub type goss_window_t = *mut goss_window;
+
+#[repr(C)]
 #[derive(Clone, Copy)]
 pub struct goss_unique_id {
     pub bytes: [c_char; 128],
@@ -318,6 +324,13 @@ pub struct goss_sync_counters {
     pub setup_bytes_sent: u64,
 }
 
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct goss_shadow {
+    pub offset: usize,
+    pub factor: f64,
+}
+
 extern "C" {
     pub fn goss_options_init(options: *mut goss_options, size: usize) -> goss_status;
     pub fn goss_counters_init(counters: *mut goss_counters, size: usize) -> goss_status;
@@ -440,10 +453,20 @@ extern "C" {
     pub fn goss_sync_abort(sync: goss_sync_t, reason: *mut c_char) -> goss_status;
     pub fn goss_sync_destroy(sync: goss_sync_t) -> goss_status;
     pub fn goss_sync_methods(json: *mut *mut c_char) -> goss_status;
+    pub fn goss_window_create(comm: goss_comm_t, memory: *mut c_void, count: usize, dtype: goss_dtype, options: *mut goss_options, window: *mut goss_window_t) -> goss_status;
+    pub fn goss_window_free(window: *mut goss_window_t) -> goss_status;
+    pub fn goss_window_put(window: goss_window_t, data: *mut c_void, count: usize, target: i32, offset: usize, options: *mut goss_options, request: *mut goss_request_t) -> goss_status;
+    pub fn goss_window_accumulate(window: goss_window_t, data: *mut c_void, count: usize, op: goss_op, target: i32, offset: usize, options: *mut goss_options, request: *mut goss_request_t) -> goss_status;
+    pub fn goss_window_get(window: goss_window_t, data: *mut c_void, count: usize, target: i32, offset: usize, options: *mut goss_options, request: *mut goss_request_t) -> goss_status;
+    pub fn goss_window_flush(window: goss_window_t, target: i32, options: *mut goss_options) -> goss_status;
+    pub fn goss_window_version(window: goss_window_t, origin: i32, version: *mut u64) -> goss_status;
+    pub fn goss_window_lock(window: goss_window_t, target: i32, options: *mut goss_options) -> goss_status;
+    pub fn goss_window_unlock(window: goss_window_t, target: i32) -> goss_status;
+    pub fn goss_pair_average(window: goss_window_t, partner: i32, count: usize, offset: usize, shadow: *mut goss_shadow, options: *mut goss_options, request: *mut goss_request_t) -> goss_status;
 }
 
 /// The address of every function: a program that reads them does not link with a library that lacks one.
-pub fn functions() -> [(&'static str, *const ()); 121] {
+pub fn functions() -> [(&'static str, *const ()); 131] {
     [
         ("goss_options_init", goss_options_init as *const ()),
         ("goss_counters_init", goss_counters_init as *const ()),
@@ -566,5 +589,15 @@ pub fn functions() -> [(&'static str, *const ()); 121] {
         ("goss_sync_abort", goss_sync_abort as *const ()),
         ("goss_sync_destroy", goss_sync_destroy as *const ()),
         ("goss_sync_methods", goss_sync_methods as *const ()),
+        ("goss_window_create", goss_window_create as *const ()),
+        ("goss_window_free", goss_window_free as *const ()),
+        ("goss_window_put", goss_window_put as *const ()),
+        ("goss_window_accumulate", goss_window_accumulate as *const ()),
+        ("goss_window_get", goss_window_get as *const ()),
+        ("goss_window_flush", goss_window_flush as *const ()),
+        ("goss_window_version", goss_window_version as *const ()),
+        ("goss_window_lock", goss_window_lock as *const ()),
+        ("goss_window_unlock", goss_window_unlock as *const ()),
+        ("goss_pair_average", goss_pair_average as *const ()),
     ]
 }

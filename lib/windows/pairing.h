@@ -1,0 +1,76 @@
+/// Who averages with whom: one rank's part of pair averages over a window.
+#ifndef GOSS_LIB_WINDOWS_PAIRING_H_
+#define GOSS_LIB_WINDOWS_PAIRING_H_
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "platform/thread_safety.h"
+#include "windows/window_memory.h"
+
+namespace goss {
+
+/// An average of ranks a and b is three messages: a *wants*, b *offers* its elements as soon as no other average uses
+/// them, and a sends the *difference*, which a subtracts and b adds. From its offer until the difference b is engaged:
+/// it makes no other offer and settles no average of its own. So averages happen one after the other, as if each were
+/// one step, and none can raise the ranks' variance.
+///
+/// No deadlock, on any graph: while a rank's own average waits for an offer, the rank makes offers to higher ranks
+/// alone, and it begins none of its own while it is engaged. So of the ranks that wait for each other each waits for a
+/// higher one, and the highest waits for none.
+///
+/// Under the engine's lock.
+class Pairing {
+ public:
+  struct Want {
+    int rank = -1;
+    std::uint32_t serial = 0;
+    WindowRange range;
+  };
+  /// What a rank does when it is its turn.
+  class Host {
+   public:
+    virtual ~Host() = default;
+    /// Tells the partner of an own average, `serial`, that this rank wants it.
+    virtual void wantOnLoop(std::uint32_t serial) GOSS_ON_LOOP = 0;
+    virtual void offerOnLoop(const Want& want) GOSS_ON_LOOP = 0;
+    /// The offer for an own average is here: takes place now.
+    virtual void settleOnLoop(std::uint32_t serial) GOSS_ON_LOOP = 0;
+  };
+
+  Pairing(int self, Host& host) : self_(self), host_(host) {}
+
+  /// An average that this rank has called; `serial` names it.
+  void startOnLoop(std::uint32_t serial) GOSS_ON_LOOP;
+  /// It is given up; resumeOnLoop() may follow. Does nothing for one that is none, or that was settled. True: its offer
+  /// has come, and the partner waits for a difference, which must be none.
+  [[nodiscard]] bool withdrawOnLoop(std::uint32_t serial) GOSS_ON_LOOP;
+  /// Does what may be done now.
+  void resumeOnLoop() GOSS_ON_LOOP;
+  /// The offer that an average waits for has come. Does nothing for one that waits for none.
+  void offeredOnLoop(std::uint32_t serial) GOSS_ON_LOOP;
+  /// Another rank wants to average with this one.
+  void wantedOnLoop(const Want& want) GOSS_ON_LOOP;
+  /// The difference of the rank that this one is engaged with has come.
+  void endedOnLoop() GOSS_ON_LOOP;
+  /// The want that this rank has made its last offer for, until the difference comes.
+  [[nodiscard]] const std::optional<Want>& engaged() const GOSS_ON_LOOP { return engaged_; }
+
+ private:
+  void settleOnLoop() GOSS_ON_LOOP;
+  bool engageOnLoop() GOSS_ON_LOOP;
+
+  const int self_;
+  Host& host_;
+  std::deque<std::uint32_t> own_ GOSS_GUARDED; ///< In the order of calls; the first may be under way.
+  std::deque<Want> wants_ GOSS_GUARDED;        ///< In the order in which they came.
+  bool waits_ GOSS_GUARDED = false;            ///< The first of own_ waits for an offer, or has it.
+  bool offered_ GOSS_GUARDED = false;          ///< It has it.
+  bool own_turn_ GOSS_GUARDED = true;          ///< An own average goes before wants of others: they take turns.
+  std::optional<Want> engaged_ GOSS_GUARDED;
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_WINDOWS_PAIRING_H_

@@ -1,0 +1,129 @@
+#include "windows/window_channel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace goss {
+
+class WindowChannel::Receive final : public RecvOperation {
+ public:
+  Receive(WindowChannel& channel, int rank) : channel_(channel), rank_(rank) {
+    peer = channel.environment_.group.worldRank(rank);
+    tag = channel.tag_;
+    consumes = true;
+    capacity = std::numeric_limits<std::size_t>::max(); // The window's handler looks at the length.
+  }
+
+  Status onMatched(const Envelope& envelope, std::size_t bytes) GOSS_ON_LOOP override {
+    bytes_ = bytes;
+    is_good_ = WindowMessage::decode(envelope, message_) && channel_.handler_.expects(rank_, message_, bytes);
+    return is_good_ ? Status::ok() : Status::error(GOSS_ERR_PROTOCOL, "no message of a window");
+  }
+  void onData(std::size_t offset, std::span<const std::byte> bytes) GOSS_ON_LOOP override {
+    channel_.handler_.take(rank_, message_, offset, bytes);
+  }
+  void onReceived(const Status& status) GOSS_ON_LOOP override {
+    posted = false;
+    if (status.kind() == GOSS_ERR_PEER_LOST) return; // The mesh reports it.
+    if (!status.isOk()) is_good_ = false;
+    channel_.arrived_.push_back(this);
+    channel_.callOnLoop();
+  }
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] const WindowMessage& message() const { return message_; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] bool isGood() const { return is_good_; }
+
+  bool posted = false;
+
+ private:
+  WindowChannel& channel_;
+  const int rank_;
+  WindowMessage message_;
+  std::size_t bytes_ = 0;
+  bool is_good_ = true;
+};
+
+class WindowChannel::Send final : public SendOperation {
+ public:
+  Send(WindowChannel& channel, int world_rank, const WindowMessage& message, std::vector<std::byte> elements)
+      : channel_(channel), elements_(std::move(elements)), piece_{elements_.data(), elements_.size()} {
+    peer = world_rank;
+    tag = channel.tag_;
+    envelope = message.encode();
+    bytes = elements_.size();
+    if (bytes > 0) pieces = std::span(&piece_, 1);
+  }
+  void onSent(const Status& status) GOSS_ON_LOOP override {
+    (void)status; // The mesh reports a lost peer.
+    done = true;
+    channel_.callOnLoop();
+  }
+  bool done = false;
+
+ private:
+  WindowChannel& channel_;
+  std::vector<std::byte> elements_;
+  iovec piece_;
+};
+
+WindowChannel::WindowChannel(const OperationEnvironment& environment, Tag tag, WindowHandler& handler)
+    : Operation(environment.operations.host(), Failure::alone),
+      environment_(environment),
+      tag_(tag),
+      handler_(handler) {}
+
+WindowChannel::~WindowChannel() = default;
+
+void WindowChannel::openOnLoop() {
+  for (const int rank : environment_.group.others()) {
+    receives_.push_back(std::make_unique<Receive>(*this, rank));
+    postOnLoop(*receives_.back());
+  }
+}
+
+void WindowChannel::closeOnLoop() {
+  environment_.engine.active().unmarkDirty(*this);
+  for (const auto& receive : receives_) {
+    if (receive->posted) environment_.mesh.transport(receive->peer)->cancel(*receive);
+  }
+  for (const auto& send : sends_) {
+    if (!send->done) environment_.mesh.transport(send->peer)->cancel(*send);
+  }
+  arrived_.clear();
+  receives_.clear();
+  sends_.clear();
+}
+
+void WindowChannel::postOnLoop(Receive& receive) {
+  if (!environment_.mesh.linkStatus(receive.peer).isOk()) return;
+  receive.posted = true;
+  environment_.mesh.transport(receive.peer)->recv(receive);
+}
+
+void WindowChannel::sendOnLoop(int rank, const WindowMessage& what, std::vector<std::byte> elements) {
+  const int peer = environment_.group.worldRank(rank);
+  if (!environment_.mesh.linkStatus(peer).isOk()) return;
+  auto send = std::make_unique<Send>(*this, peer, what, std::move(elements));
+  if (!environment_.mesh.transport(peer)->send(*send)) sends_.push_back(std::move(send));
+}
+
+void WindowChannel::advanceOnLoop() {
+  std::erase_if(sends_, [](const auto& send) { return send->done; });
+  for (Receive* receive : std::exchange(arrived_, {})) {
+    if (receive->isGood()) {
+      handler_.serve(receive->rank(), receive->message(), receive->bytes());
+      postOnLoop(*receive);
+    } else {
+      const std::string text =
+          fmt::format("{} has sent what no rank sends to a window", environment_.group.nameOf(receive->rank()));
+      environment_.mesh.abandon(receive->peer, Status::error(GOSS_ERR_PROTOCOL, text, ErrorScope::peer, receive->peer));
+    }
+  }
+}
+
+} // namespace goss

@@ -1,0 +1,68 @@
+/// The messages of one window: from each peer one order of them, in which elements are taken as they come.
+#ifndef GOSS_LIB_WINDOWS_WINDOW_CHANNEL_H_
+#define GOSS_LIB_WINDOWS_WINDOW_CHANNEL_H_
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/operation.h"
+#include "engine/operation_environment.h"
+#include "platform/thread_safety.h"
+#include "windows/window_message.h"
+
+namespace goss {
+
+/// What a window does with the messages of its peers. `rank` is the sender's in the communicator.
+class WindowHandler {
+ public:
+  virtual ~WindowHandler() = default;
+  /// Out of a transport: whether a rank of ours would send this message, which brings `bytes` bytes, now.
+  virtual bool expects(int rank, const WindowMessage& message, std::size_t bytes) GOSS_ON_LOOP = 0;
+  /// Out of a transport: the next elements of a message, whose first begins at byte `at` of it.
+  virtual void take(int rank, const WindowMessage& message, std::size_t at,
+                    std::span<const std::byte> bytes) GOSS_ON_LOOP = 0;
+  /// All of the message has come; here messages may be sent.
+  virtual void serve(int rank, const WindowMessage& message, std::size_t bytes) GOSS_ON_LOOP = 0;
+};
+
+/// Keeps one receive posted for each peer, and the messages that this rank sends without an operation that waits for
+/// them. It is no operation that anybody starts: the engine advances it behind the transports' progress. Under the
+/// engine's lock.
+class WindowChannel final : private Operation {
+ public:
+  /// All arguments outlive it.
+  WindowChannel(const OperationEnvironment& environment, Tag tag, WindowHandler& handler);
+  ~WindowChannel() override;
+
+  void openOnLoop() GOSS_ON_LOOP;
+  void closeOnLoop() GOSS_ON_LOOP;
+  /// Sends a message; does nothing where the peer is lost, because that fails the communicator.
+  void sendOnLoop(int rank, const WindowMessage& what, std::vector<std::byte> elements = {}) GOSS_ON_LOOP;
+  /// advanceOnLoop() will be called before the loop turns again.
+  void callOnLoop() GOSS_ON_LOOP { environment_.engine.active().markDirty(*this); }
+  [[nodiscard]] Tag tag() const { return tag_; }
+
+ private:
+  class Receive;
+  class Send;
+
+  void startOnLoop() GOSS_ON_LOOP override {}
+  void advanceOnLoop() GOSS_ON_LOOP override;
+  void withdrawOnLoop() GOSS_ON_LOOP override {}
+  [[nodiscard]] std::string describe() const override { return "the service of a window"; }
+  [[nodiscard]] std::vector<int> waitingForRanks() const GOSS_ON_LOOP override { return {}; }
+  void postOnLoop(Receive& receive) GOSS_ON_LOOP;
+
+  const OperationEnvironment environment_;
+  const Tag tag_;
+  WindowHandler& handler_;
+  std::vector<std::unique_ptr<Receive>> receives_ GOSS_GUARDED;
+  std::vector<std::unique_ptr<Send>> sends_ GOSS_GUARDED;
+  std::vector<Receive*> arrived_ GOSS_GUARDED; ///< Their messages have come.
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_WINDOWS_WINDOW_CHANNEL_H_

@@ -1,0 +1,49 @@
+/// The lock of one rank's window: which rank has it, and which ranks wait for it.
+#ifndef GOSS_LIB_WINDOWS_WINDOW_LOCK_H_
+#define GOSS_LIB_WINDOWS_WINDOW_LOCK_H_
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "platform/thread_safety.h"
+
+namespace goss {
+
+/// First come, first served. Under the engine's lock.
+class WindowLock {
+ public:
+  struct Claim {
+    int rank = -1;
+    std::uint32_t serial = 0; ///< Of the operation that asks.
+  };
+
+  /// Whether the lock is the rank's at once; else it waits.
+  bool claim(const Claim& claim) GOSS_ON_LOOP {
+    waiting_.push_back(claim);
+    return waiting_.size() == 1;
+  }
+  [[nodiscard]] bool isHeldBy(int rank) const GOSS_ON_LOOP {
+    return !waiting_.empty() && waiting_.front().rank == rank;
+  }
+  /// The rank that has the lock gives it up. Returns the claim that holds it now.
+  std::optional<Claim> release() GOSS_ON_LOOP {
+    waiting_.pop_front();
+    return waiting_.empty() ? std::nullopt : std::optional(waiting_.front());
+  }
+  /// A claim that does not hold the lock yet is given up; one that is none does not matter.
+  void forget(const Claim& claim) GOSS_ON_LOOP {
+    for (std::size_t i = 1; i < waiting_.size(); ++i) {
+      if (waiting_[i].rank != claim.rank || waiting_[i].serial != claim.serial) continue;
+      waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
+      return;
+    }
+  }
+
+ private:
+  std::deque<Claim> waiting_ GOSS_GUARDED; ///< The first holds the lock.
+};
+
+} // namespace goss
+
+#endif // GOSS_LIB_WINDOWS_WINDOW_LOCK_H_
