@@ -46,6 +46,8 @@ TEST(Refusals, OfSpecsNameWhatIsWrong) {
                         {"qadam:eps=0", "eps=0 is not between"},
                         {"dadam:eps=0", "eps=0 is not between"},
                         {"fedavg:samples=3;0", "samples is neither equal nor numbers above 0"},
+                        {"fedavg:samples=3;", "samples is neither equal nor numbers above 0"},
+                        {"0-1-adam:freeze=0", "freeze"},
                         {"fedavg:samples=3;2", "is for 2 ranks, but there are 1"},
                         {"local:islands=2", "1 ranks cannot be cut into 2 equal islands"}};
   runRanks(1, [&](goss_comm_t comm, int) {

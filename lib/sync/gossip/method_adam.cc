@@ -225,7 +225,7 @@ Composition makeQadam(SpecReader& reader) {
 Composition makeZeroOne(SpecReader& reader) {
   const Adam adam = readAdam(reader, false);
   ZeroOneSchedule schedule{};
-  schedule.freeze = reader.integer("freeze", {0, 1e9});
+  schedule.freeze = reader.integer("freeze", {1, 1e9});
   schedule.kappa = std::max<std::uint64_t>(1, reader.integer("kappa", {1, 1e9}));
   schedule.double_every = std::max<std::uint64_t>(1, reader.integer("double_every", {1, 1e9}));
   schedule.longest = reader.integer("longest", {1, 1e6});

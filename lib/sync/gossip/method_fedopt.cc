@@ -151,7 +151,8 @@ std::vector<double> readSamples(SpecReader& reader) {
     const std::string_view word = left.substr(0, left.find(';'));
     double number = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error != std::errc() || end != word.data() + word.size() || !std::isfinite(number) || number <= 0) {
+    const bool is_number = error == std::errc() && end == word.data() + word.size();
+    if (!is_number || !std::isfinite(number) || number <= 0 || word.size() + 1 == left.size()) {
       reader.refuse("samples is neither equal nor numbers above 0 with ';' between them");
       return {};
     }
