@@ -191,8 +191,10 @@ goss_status goss_test(goss_request_t* request, int* done, goss_message* message)
   return guarded("goss_test", [&]() -> Status {
     if (request == nullptr || done == nullptr) return invalid("goss_test: request and done must not be NULL");
     if (Status status = checkRequest("goss_test", *request); !status.isOk()) return status;
-    *done = 1;
-    if (*request == nullptr) return Status::ok();
+    if (*request == nullptr) {
+      *done = 1;
+      return Status::ok();
+    }
     goss::Operation* operation = toOperation(*request);
     if (Status status = Group::ofThisThread().checkMayEnd("goss_test", *operation); !status.isOk()) return status;
     *done = goss::Communicator::of(*operation).requests().test(*operation) ? 1 : 0;

@@ -173,14 +173,16 @@ class BasicComm : public Calls<Blocking, Errors> {
   template <Element T>
   Return<Memory<T>> allocate(std::size_t count) {
     void* memory = nullptr;
-    const goss_status status = goss_mem_alloc(handle(), count * sizeof(T), &memory);
+    goss_status status = detail::expectFits<T>("goss_mem_alloc", count);
+    if (status == GOSS_SUCCESS) status = goss_mem_alloc(handle(), count * sizeof(T), &memory);
     return Errors::finish(status, [&] { return Memory<T>(this->shared(), memory, count); });
   }
   /// Memory of the calling thread's current device.
   template <Element T>
   Return<Memory<T>> allocateOnDevice(std::size_t count) {
     void* memory = nullptr;
-    const goss_status status = goss_mem_alloc_device(handle(), count * sizeof(T), &memory);
+    goss_status status = detail::expectFits<T>("goss_mem_alloc_device", count);
+    if (status == GOSS_SUCCESS) status = goss_mem_alloc_device(handle(), count * sizeof(T), &memory);
     return Errors::finish(status, [&] { return Memory<T>(this->shared(), memory, count); });
   }
 

@@ -4,6 +4,7 @@
 #define GOSSAMER_CPP_ERROR_HPP_
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -142,6 +143,14 @@ inline goss_status expectCount(const char* function, const char* what, std::size
   if (has == needs) return GOSS_SUCCESS;
   const std::string text = std::string(function) + ": " + what + " has " + std::to_string(has) + " elements; give it " +
                            std::to_string(needs);
+  return goss_set_last_error(GOSS_ERR_INVALID_ARGUMENT, text.c_str());
+}
+
+/// Says that so many elements have more bytes than an address counts.
+template <class T>
+goss_status expectFits(const char* function, std::size_t count) {
+  if (count <= std::numeric_limits<std::size_t>::max() / sizeof(T)) return GOSS_SUCCESS;
+  const std::string text = std::string(function) + ": " + std::to_string(count) + " elements do not fit in memory";
   return goss_set_last_error(GOSS_ERR_INVALID_ARGUMENT, text.c_str());
 }
 

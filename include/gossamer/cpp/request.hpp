@@ -39,7 +39,10 @@ using SharedComm = std::shared_ptr<const CommState>;
 /// An operation that was started, or has completed. Its buffers belong to the library until it is complete.
 ///
 /// The destructor, and an assignment to it, of a pending one wait until it is complete, up to its deadline; the error
-/// is lost then. An error is reported by each wait() and test(), not by the first alone.
+/// is lost then. Where the library refuses that wait, for a call in a stream that belongs to a group which this thread
+/// has open, they end the thread's groups first; the end() of those groups reports that none is open. An error is
+/// reported by each wait() and test(), not by the first alone. A wait that the library refuses leaves the request
+/// pending.
 template <class Errors = Throwing>
 class BasicRequest {
  public:
@@ -63,28 +66,19 @@ class BasicRequest {
 
   /// Blocks until the operation is complete; gives what a receive got.
   Return<Message> wait() {
-    if (is_pending_) {
-      goss_message got{message_.source, message_.tag, message_.bytes};
-      complete(goss_wait(&handle_, &got), got);
-    }
-    return Errors::outcome(failure_, message_);
+    const std::optional<Error> refused = finish();
+    return Errors::outcome(refused ? refused : failure_, message_);
   }
 
   /// Whether the operation is complete. Never blocks; the library makes progress in it.
   Return<bool> test() {
-    if (!poll()) return false;
-    return Errors::outcome(failure_, true);
+    const std::optional<Error> refused = ask();
+    if (!refused && is_pending_) return false;
+    return Errors::outcome(refused ? refused : failure_, true);
   }
 
-  /// As test(), but the error is kept for wait() and test().
-  bool poll() noexcept {
-    if (!is_pending_) return true;
-    int done = 0;
-    goss_message got{message_.source, message_.tag, message_.bytes};
-    const goss_status status = goss_test(&handle_, &done, &got);
-    if (done != 0 || status != GOSS_SUCCESS) complete(status, got);
-    return !is_pending_;
-  }
+  /// Whether wait() would return at once. As test(), but the error is kept for wait() and test().
+  bool poll() noexcept { return ask().has_value() || !is_pending_; }
 
   /// The operation's error as far as it is known; nothing while it is pending. Completes nothing.
   std::optional<Error> error() const {
@@ -101,14 +95,12 @@ class BasicRequest {
 
   /// Waits for all of them; reports the first failure in their order.
   static Return<void> waitAll(std::span<BasicRequest> requests) {
+    std::optional<Error> first;
     for (BasicRequest& request : requests) {
-      request.settleKeeping();
+      const std::optional<Error> refused = request.finish();
+      if (!first) first = refused ? refused : request.failure_;
     }
-    for (BasicRequest& request : requests) {
-      if (request.failure_)
-        return Errors::finish(goss_set_last_error(request.failure_->status(), request.failure_->what()));
-    }
-    return Errors::finish(GOSS_SUCCESS);
+    return Errors::finish(first ? goss_set_last_error(first->status(), first->what()) : GOSS_SUCCESS);
   }
 
   /// Waits for any of those that are pending and gives its place; their number when none is.
@@ -122,7 +114,7 @@ class BasicRequest {
     const goss_status status = goss_wait_any(handles.data(), handles.size(), &index, &got);
     if (index < requests.size()) {
       requests[index].handle_ = handles[index];
-      requests[index].complete(status, got);
+      requests[index].complete(got, status == GOSS_SUCCESS ? std::nullopt : std::optional(Error::last(status)));
     }
     return Errors::finish(status, [&] { return index; });
   }
@@ -130,7 +122,9 @@ class BasicRequest {
  protected:
   /// Waits for what is pending and frees what is persistent.
   void settle() noexcept {
-    settleKeeping();
+    while (finish() && goss_group_end() == GOSS_SUCCESS) {
+    }
+    finish(); // The end of the outermost group may have reported the failure of a call.
     if (handle_ != nullptr) goss_request_free(&handle_);
     handle_ = nullptr;
     failure_.reset();
@@ -142,15 +136,33 @@ class BasicRequest {
   std::optional<Error> failure_;
 
  private:
-  void settleKeeping() noexcept {
-    if (!is_pending_) return;
+  /// Waits for what is pending. Gives the error of a wait that the library refuses: the operation is as it was.
+  std::optional<Error> finish() noexcept {
+    if (!is_pending_) return std::nullopt;
     goss_message got{message_.source, message_.tag, message_.bytes};
-    complete(goss_wait(&handle_, &got), got);
+    const goss_status status = goss_wait(&handle_, &got);
+    return status == GOSS_SUCCESS ? complete(got, std::nullopt) : take(got, Error::last(status));
   }
-  void complete(goss_status status, const goss_message& got) {
+  /// As finish(), but does not wait.
+  std::optional<Error> ask() noexcept {
+    if (!is_pending_) return std::nullopt;
+    int done = 0;
+    goss_message got{message_.source, message_.tag, message_.bytes};
+    const goss_status status = goss_test(&handle_, &done, &got);
+    if (status != GOSS_SUCCESS) return take(got, Error::last(status));
+    return done == 0 ? std::nullopt : complete(got, std::nullopt);
+  }
+  /// `error` is the operation's if that is over, else that of the call which the library has refused.
+  std::optional<Error> take(const goss_message& got, const Error& error) {
+    int done = handle_ == nullptr ? 1 : 0; // A persistent request keeps its handle.
+    if (done == 0) goss_test(&handle_, &done, nullptr);
+    return done != 0 ? complete(got, error) : error;
+  }
+  std::optional<Error> complete(const goss_message& got, std::optional<Error> failure) {
     is_pending_ = false;
     message_ = {got.source, got.tag, got.bytes};
-    if (status != GOSS_SUCCESS) failure_ = Error::last(status);
+    failure_ = std::move(failure);
+    return std::nullopt;
   }
 };
 

@@ -1,5 +1,7 @@
 // gossamer.hpp on any number of ranks: every call against values worked out by hand. Leaves with the number of wrong
 // ones.
+#include <sys/wait.h>
+#include <unistd.h>
 #include <gossamer/gossamer.hpp>
 
 #include <array>
@@ -9,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -227,10 +230,41 @@ void refusals(Comm& comm) {
   check(statusOf([&] { comm.allGatherV(three, two, {counts}); }) == GOSS_ERR_INVALID_ARGUMENT, "blocks behind the end");
   check(statusOf([] { Comm::create({.transport = "pigeon"}); }) == GOSS_ERR_INVALID_ARGUMENT, "an unknown transport");
 
+  const std::size_t wraps = std::numeric_limits<std::size_t>::max() / sizeof(double) + 2;
+  check(statusOf([&] { comm.allocate<double>(wraps); }) == GOSS_ERR_INVALID_ARGUMENT, "a size that wraps");
+  check(statusOf([&] { comm.allocateOnDevice<double>(wraps); }) == GOSS_ERR_INVALID_ARGUMENT, "one of a device");
+
   auto request = comm.async().recv(two, comm.rank(), 5);
   comm.async().send(three, comm.rank(), 5).poll();
   check(statusOf([&] { request.wait(); }) == GOSS_ERR_TRUNCATED, "a message that is too long");
   check(statusOf([&] { request.wait(); }) == GOSS_ERR_TRUNCATED && request.error().has_value(), "its error stays");
+}
+
+/// The library refuses to wait after fork(): that says so, and completes nothing.
+void refusedWaits(Comm& comm) {
+  std::vector<float> mine(1), never(1);
+  auto pending = comm.async().recv(never, comm.rank(), 12);
+  auto persistent = comm.persistent().recv(mine, comm.rank(), 13);
+  persistent.start();
+  const pid_t child = fork();
+  if (child == 0) {
+    for (gossamer::Request* request : {&pending, static_cast<gossamer::Request*>(&persistent)}) {
+      check(statusOf([&] { request->wait(); }) == GOSS_ERR_INVALID_ARGUMENT && !request->error(), "a refused wait");
+      check(statusOf([&] { request->test(); }) == GOSS_ERR_INVALID_ARGUMENT && !request->error(), "a refused test");
+      check(request->poll() && !request->error(), "a coroutine is told of a refused wait");
+      check(statusOf([&] { gossamer::Request::waitAll({request, 1}); }) == GOSS_ERR_INVALID_ARGUMENT, "waitAll");
+      *request = gossamer::Request();
+    }
+    _exit(failures);
+  }
+  int ended = -1;
+  check(child > 0 && waitpid(child, &ended, 0) == child && ended == 0, "refused waits in a child");
+  const std::vector<float> sent(1, 2.0F);
+  comm.send(sent, comm.rank(), 12);
+  comm.send(sent, comm.rank(), 13);
+  pending.wait();
+  persistent.wait();
+  check(never == sent && mine == sent, "what the child could not wait for");
 }
 
 /// The same calls with results in place of exceptions.
@@ -468,6 +502,7 @@ int main() {
     messages(comm);
     requests(comm);
     refusals(comm);
+    refusedWaits(comm);
     results(comm);
     coroutines(comm);
     gossip(comm);

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "gossamer/gossamer.hpp"
 #include "tests/devices/collectives/device_rank.h"
 #include "tests/support/calls.h"
 #include "tests/support/environment.h"
@@ -126,6 +127,24 @@ TEST(Streams, CallsOfAnOpenGroupAreNotWaitedFor) {
     }
     ASSERT_OK(goss_group_end());
     EXPECT_OK(goss_wait(&request, nullptr));
+  });
+}
+
+TEST(Streams, ARequestThatIsDestroyedInAnOpenGroupIsComplete) {
+  runDeviceRanks({"", 2}, [](goss_comm_t comm, int rank, DeviceRank& device) {
+    std::byte* memory = device.memory(kBytes);
+    const goss_options options = onStream(device);
+    goss_request_t request = nullptr;
+    ASSERT_OK(goss_group_begin());
+    ASSERT_OK(goss_group_begin());
+    ASSERT_OK(goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &options, &request));
+    {
+      gossamer::Request dropped(nullptr, request);
+      EXPECT_THROW(dropped.wait(), gossamer::Error) << "on rank " << rank;
+      EXPECT_FALSE(dropped.error()) << "It is pending still.";
+      EXPECT_TRUE(dropped.poll()) << "wait() would not block.";
+    }
+    EXPECT_EQ(goss_group_end(), GOSS_ERR_INVALID_ARGUMENT) << "The destructor has ended the groups.";
   });
 }
 
