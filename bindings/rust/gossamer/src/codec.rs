@@ -6,9 +6,13 @@ use std::os::raw::{c_char, c_int, c_void};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::null_mut;
 
-/// A codec as functions. They are called on any thread, must not call Gossamer, and are pure: the same input gives the same bytes on
-/// all ranks. One that panics fails the operation.
-pub trait Codec: Send + Sync + 'static {
+/// A codec as functions, which are called on any thread. One that panics fails the operation.
+///
+/// # Safety
+/// The library reserves memory by `max_bytes` and asks for it again when it encodes. So all functions are pure: the same input gives the
+/// same output in every call, and the same bytes on all ranks; `max_bytes` does not shrink when `count` grows. None of them calls
+/// Gossamer, whose locks its caller may hold.
+pub unsafe trait Codec: Send + Sync + 'static {
     /// Chunks of a vector begin at multiples of so many elements.
     fn block(&self) -> usize {
         1
@@ -34,6 +38,7 @@ unsafe extern "C" fn encode<C: Codec>(
     payload: *mut c_void,
 ) -> usize {
     let codec = &*context.cast::<C>();
+    // SAFETY: the library has reserved max_bytes(count), which is the same in every call by the trait's contract.
     let work = || {
         let room = codec.max_bytes(count);
         payload.cast::<u8>().write_bytes(0, room);

@@ -259,8 +259,8 @@ impl Comm {
 
 /// Memory of goss_mem_alloc: messages of a host are read and written in it, without a copy.
 pub struct LibraryBuffer<T: Element> {
-    memory: NonNull<T>,
-    count: usize,
+    pub(crate) memory: NonNull<T>,
+    pub(crate) count: usize,
     comm: Arc<Inner>,
     elements: PhantomData<T>,
 }

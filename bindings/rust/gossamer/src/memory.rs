@@ -194,9 +194,26 @@ macro_rules! writable {
         }
     )* };
 }
+/// Their address is the allocation's own, not that of a borrow: who owns the memory may write what an operation reads.
+macro_rules! owned {
+    ($($type:ty),* $(,)?) => { $(
+        unsafe impl<T: Element> Read for $type {
+            type Item = T;
+            fn span(&self) -> (*mut c_void, usize) {
+                (self.memory.as_ptr().cast(), self.count)
+            }
+        }
+        unsafe impl<T: Element> Write for $type {
+            type Item = T;
+            fn span_mut(&mut self) -> (*mut c_void, usize) {
+                (self.memory.as_ptr().cast(), self.count)
+            }
+        }
+        unsafe impl<T: Element> Owned for $type {}
+    )* };
+}
 readable!([T: Element] &[T], [T: Element] &Vec<T>, [T: Element, const N: usize] &[T; N], [T: Element] &Buffer<T>,
-          [T: Element] &LibraryBuffer<T>, [T: Element] Buffer<T>, [T: Element] LibraryBuffer<T>);
+          [T: Element] &LibraryBuffer<T>);
 writable!([T: Element] &mut [T], [T: Element] &mut Vec<T>, [T: Element, const N: usize] &mut [T; N],
-          [T: Element] &mut Buffer<T>, [T: Element] &mut LibraryBuffer<T>, [T: Element] Buffer<T>, [T: Element] LibraryBuffer<T>);
-unsafe impl<T: Element> Owned for Buffer<T> {}
-unsafe impl<T: Element> Owned for LibraryBuffer<T> {}
+          [T: Element] &mut Buffer<T>, [T: Element] &mut LibraryBuffer<T>);
+owned!(Buffer<T>, LibraryBuffer<T>);
