@@ -3,7 +3,8 @@
 !> - Every procedure ends with optional `status` and `errmsg`. Without `status` a failure is an error stop with the library's text.
 !> - Buffers are contiguous arrays of any rank, or scalars, of integer(int8, int32, int64), real(real32, real64) or logical(c_bool);
 !>   their sizes are checked. Other kinds, and two buffers of unlike kinds, do not compile.
-!> - With `request` a call returns at once. Its buffers are declared `asynchronous` and left alone until goss_wait.
+!> - With `request` a call returns at once. Its buffers are declared `asynchronous` and left alone until goss_wait. They are variables
+!>   or sections with subscript ranges: an expression, or a section with a vector subscript, is a copy that is gone when the call returns.
 !> - Ranks, roots and tensors count from 0 as in C; goss_wait_any counts requests from 1.
 !> - What is not here (pipelines, checkpoints, codecs of one's own, ...) is in module gossamer_abi, which declares the whole C ABI.
 module gossamer
@@ -160,7 +161,7 @@ contains
     integer, intent(out), optional :: status
     character(*), intent(inout), optional :: errmsg
     type(call_frame), target :: frame
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
     if (frame%code == GOSS_SUCCESS) frame%code = c_goss_barrier(comm%handle, frame%options, frame%request)
     call end_call(frame, request, status, errmsg)
   end subroutine

@@ -29,7 +29,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(call_frame), target :: frame
     type(c_ptr) :: source, target
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
     source = address(frame, send)
     target = address(frame, recv)
     call expect(frame, size(recv, kind=c_size_t), size(send, kind=c_size_t), "goss_all_reduce: recv")
@@ -49,7 +49,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(call_frame), target :: frame
     type(c_ptr) :: target
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
     target = address(frame, buffer)
     if (frame%code == GOSS_SUCCESS) frame%code = c_goss_all_reduce(comm%handle, target, target, size(buffer,  &
       kind=c_size_t), dtype, op%value, frame%options, frame%request)
@@ -69,7 +69,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(call_frame), target :: frame
     type(c_ptr) :: source, target
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
     source = address(frame, send)
     target = address(frame, recv)
     if (comm%rank == root) call expect(frame, size(recv, kind=c_size_t), size(send, kind=c_size_t), &
@@ -90,7 +90,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(call_frame), target :: frame
     type(c_ptr) :: target
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
     target = address(frame, buffer)
     if (frame%code == GOSS_SUCCESS) frame%code = c_goss_broadcast(comm%handle, target, target, size(buffer,  &
       kind=c_size_t), dtype, int(root, c_int32_t), frame%options, frame%request)
@@ -108,7 +108,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(call_frame), target :: frame
     type(c_ptr) :: source, target
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
     source = address(frame, send)
     target = address(frame, recv)
     call expect(frame, size(recv, kind=c_size_t), size(send, kind=c_size_t) * comm%size, "goss_all_gather: recv")
@@ -132,7 +132,7 @@ contains
     integer(c_size_t), allocatable, target :: lists(:), offsets(:)
     type(c_ptr) :: places
     type(c_ptr) :: source, target
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
     source = address(frame, send)
     target = address(frame, recv)
     call expect(frame, size(counts, kind=c_size_t), int(comm%size, c_size_t), "goss_all_gatherv: counts")
@@ -162,7 +162,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(call_frame), target :: frame
     type(c_ptr) :: source, target
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
     source = address(frame, send)
     target = address(frame, recv)
     call expect(frame, size(send, kind=c_size_t), size(recv, kind=c_size_t) * comm%size, "goss_reduce_scatter: send")
@@ -185,7 +185,7 @@ contains
     type(call_frame), target :: frame
     integer(c_size_t), allocatable, target :: lists(:)
     type(c_ptr) :: source, target
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
     source = address(frame, send)
     target = address(frame, recv)
     call expect(frame, size(counts, kind=c_size_t), int(comm%size, c_size_t), "goss_reduce_scatterv: counts")
@@ -208,14 +208,16 @@ contains
     integer, intent(out), optional :: status
     character(*), intent(inout), optional :: errmsg
     type(call_frame), target :: frame
+    integer(c_size_t) :: count
     type(c_ptr) :: source, target
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
     source = address(frame, send)
     target = address(frame, recv)
     call expect(frame, size(recv, kind=c_size_t), size(send, kind=c_size_t), "goss_all_to_all: recv")
-    call expect(frame, size(send, kind=c_size_t), size(send, kind=c_size_t) / comm%size * comm%size, "goss_all_to_all: send")
-    if (frame%code == GOSS_SUCCESS) frame%code = c_goss_all_to_all(comm%handle, source, target, size(send,  &
-      kind=c_size_t) / comm%size, dtype, frame%options, frame%request)
+    count = size(send, kind=c_size_t) / max(comm%size, 1)
+    call expect(frame, size(send, kind=c_size_t), count * comm%size, "goss_all_to_all: send")
+    if (frame%code == GOSS_SUCCESS) frame%code = c_goss_all_to_all(comm%handle, source, target, count, dtype, &
+      frame%options, frame%request)
     call end_call(frame, request, status, errmsg)
   end subroutine
 
@@ -232,7 +234,7 @@ contains
     type(call_frame), target :: frame
     integer(c_size_t), allocatable, target :: sends(:), recvs(:)
     type(c_ptr) :: source, target
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
     source = address(frame, send)
     target = address(frame, recv)
     call expect(frame, size(send_counts, kind=c_size_t), int(comm%size, c_size_t), "goss_all_to_allv: send_counts")
@@ -258,7 +260,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(call_frame), target :: frame
     type(c_ptr) :: source, target
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
     source = address(frame, send)
     target = address(frame, recv)
     if (comm%rank == root) call expect(frame, size(recv, kind=c_size_t), size(send, kind=c_size_t) * comm%size, &
@@ -280,7 +282,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(call_frame), target :: frame
     type(c_ptr) :: source, target
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
     source = address(frame, send)
     target = address(frame, recv)
     if (comm%rank == root) call expect(frame, size(send, kind=c_size_t), size(recv, kind=c_size_t) * comm%size, &
@@ -302,7 +304,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(call_frame), target :: frame
     type(c_ptr) :: source, target
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
     source = address(frame, send)
     target = address(frame, recv)
     call expect(frame, size(recv, kind=c_size_t), size(send, kind=c_size_t), "goss_scan: recv")
@@ -323,7 +325,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(call_frame), target :: frame
     type(c_ptr) :: source, target
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
     source = address(frame, send)
     target = address(frame, recv)
     call expect(frame, size(recv, kind=c_size_t), size(send, kind=c_size_t), "goss_exscan: recv")
@@ -343,7 +345,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(call_frame), target :: frame
     type(c_ptr) :: source
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
     source = address(frame, buffer)
     if (frame%code == GOSS_SUCCESS) frame%code = c_goss_send(comm%handle, source, size(buffer, kind=c_size_t), dtype,  &
       int(peer, c_int32_t), int(tag, c_int32_t), frame%options, frame%request)
@@ -361,7 +363,7 @@ contains
     character(*), intent(inout), optional :: errmsg
     type(call_frame), target :: frame
     type(c_ptr) :: target
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
     target = address(frame, buffer)
     if (frame%code == GOSS_SUCCESS) frame%code = c_goss_recv(comm%handle, target, size(buffer, kind=c_size_t), dtype,  &
       int(peer, c_int32_t), int(tag, c_int32_t), frame%options, frame%request)
@@ -381,11 +383,11 @@ contains
     type(call_frame), target :: frame
     type(raw_neighbors), target :: raw
     type(c_ptr) :: source, target
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
+    call fill(frame, raw, neighbors)
     source = address(frame, send)
     target = address(frame, recv)
     call expect(frame, size(recv, kind=c_size_t), size(send, kind=c_size_t), "goss_neighbor_all_reduce: recv")
-    call fill(raw, neighbors)
     if (frame%code == GOSS_SUCCESS) frame%code = c_goss_neighbor_all_reduce(comm%handle, source, target, size(send,  &
       kind=c_size_t), dtype, c_loc(raw%hood), frame%options, frame%request)
     call end_call(frame, request, status, errmsg)
@@ -404,12 +406,12 @@ contains
     type(call_frame), target :: frame
     type(raw_neighbors), target :: raw
     type(c_ptr) :: source, target
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
+    call fill(frame, raw, neighbors)
     source = address(frame, send)
     target = address(frame, recv)
-    call expect(frame, size(recv, kind=c_size_t), size(send, kind=c_size_t) * size(neighbors%sources), &
+    call expect(frame, size(recv, kind=c_size_t), size(send, kind=c_size_t) * size(raw%sources), &
       "goss_neighbor_all_gather: recv")
-    call fill(raw, neighbors)
     if (frame%code == GOSS_SUCCESS) frame%code = c_goss_neighbor_all_gather(comm%handle, source, target, size(send,  &
       kind=c_size_t), dtype, c_loc(raw%hood), frame%options, frame%request)
     call end_call(frame, request, status, errmsg)
@@ -430,13 +432,13 @@ contains
     type(raw_neighbors), target :: raw
     integer(c_size_t), allocatable, target :: recvs(:)
     type(c_ptr) :: source, target
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
+    call fill(frame, raw, neighbors)
     source = address(frame, send)
     target = address(frame, recv)
-    call expect(frame, size(recv_counts, kind=c_size_t), size(neighbors%sources, kind=c_size_t), &
+    call expect(frame, size(recv_counts, kind=c_size_t), size(raw%sources, kind=c_size_t), &
       "goss_neighbor_all_gatherv: recv_counts")
     call expect(frame, size(recv, kind=c_size_t), total(recv_counts), "goss_neighbor_all_gatherv: recv")
-    call fill(raw, neighbors)
     recvs = recv_counts
     if (frame%code == GOSS_SUCCESS) frame%code = c_goss_neighbor_all_gatherv(comm%handle, source, size(send,  &
       kind=c_size_t), target, c_loc(recvs), c_null_ptr, dtype, c_loc(raw%hood), frame%options, frame%request)
@@ -457,16 +459,16 @@ contains
     type(raw_neighbors), target :: raw
     integer(c_size_t) :: count
     type(c_ptr) :: source, target
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
+    call fill(frame, raw, neighbors)
     source = address(frame, send)
     target = address(frame, recv)
     count = 0
-    if (size(neighbors%destinations) > 0) count = size(send, kind=c_size_t) / size(neighbors%destinations)
-    if (size(neighbors%destinations) == 0 .and. size(neighbors%sources) > 0) &
-      count = size(recv, kind=c_size_t) / size(neighbors%sources)
-    call expect(frame, size(send, kind=c_size_t), count * size(neighbors%destinations), "goss_neighbor_all_to_all: send")
-    call expect(frame, size(recv, kind=c_size_t), count * size(neighbors%sources), "goss_neighbor_all_to_all: recv")
-    call fill(raw, neighbors)
+    if (size(raw%destinations) > 0) count = size(send, kind=c_size_t) / size(raw%destinations)
+    if (size(raw%destinations) == 0 .and. size(raw%sources) > 0) &
+      count = size(recv, kind=c_size_t) / size(raw%sources)
+    call expect(frame, size(send, kind=c_size_t), count * size(raw%destinations), "goss_neighbor_all_to_all: send")
+    call expect(frame, size(recv, kind=c_size_t), count * size(raw%sources), "goss_neighbor_all_to_all: recv")
     if (frame%code == GOSS_SUCCESS) frame%code = c_goss_neighbor_all_to_all(comm%handle, source, target, count, dtype,  &
       c_loc(raw%hood), frame%options, frame%request)
     call end_call(frame, request, status, errmsg)
@@ -488,16 +490,16 @@ contains
     type(raw_neighbors), target :: raw
     integer(c_size_t), allocatable, target :: sends(:), recvs(:)
     type(c_ptr) :: source, target
-    call begin_call(frame, options, request)
+    call begin_call(frame, comm, options, request)
+    call fill(frame, raw, neighbors)
     source = address(frame, send)
     target = address(frame, recv)
-    call expect(frame, size(send_counts, kind=c_size_t), size(neighbors%destinations, kind=c_size_t), &
+    call expect(frame, size(send_counts, kind=c_size_t), size(raw%destinations, kind=c_size_t), &
       "goss_neighbor_all_to_allv: send_counts")
-    call expect(frame, size(recv_counts, kind=c_size_t), size(neighbors%sources, kind=c_size_t), &
+    call expect(frame, size(recv_counts, kind=c_size_t), size(raw%sources, kind=c_size_t), &
       "goss_neighbor_all_to_allv: recv_counts")
     call expect(frame, size(send, kind=c_size_t), total(send_counts), "goss_neighbor_all_to_allv: send")
     call expect(frame, size(recv, kind=c_size_t), total(recv_counts), "goss_neighbor_all_to_allv: recv")
-    call fill(raw, neighbors)
     sends = send_counts
     recvs = recv_counts
     if (frame%code == GOSS_SUCCESS) frame%code = c_goss_neighbor_all_to_allv(comm%handle, source, c_loc(sends),  &
@@ -518,7 +520,7 @@ contains
     type(call_frame), target :: frame
     type(goss_message), target :: got
     type(c_ptr) :: from, to
-    call begin_call(frame, options)
+    call begin_call(frame, comm, options)
     from = address(frame, send)
     to = address(frame, recv)
     if (frame%code == GOSS_SUCCESS) frame%code = c_goss_sendrecv(comm%handle, from, size(send, kind=c_size_t), &

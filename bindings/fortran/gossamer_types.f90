@@ -139,13 +139,16 @@ contains
     field = c_loc(kept)
   end subroutine
 
-  !> Fills the frame; it stays where it is until end_call().
-  subroutine begin_call(frame, options, request)
+  !> Fills the frame; it stays where it is until end_call(). Refuses a communicator that has no ranks.
+  subroutine begin_call(frame, comm, options, request)
     type(call_frame), intent(inout), target :: frame
+    type(goss_communicator), intent(in) :: comm
     type(goss_call_options), intent(in), optional :: options
     type(goss_operation), intent(in), optional :: request
     if (present(request)) frame%request = c_loc(frame%handle)
-    if (.not. present(options)) return
+    if (comm%size == 0) frame%code = refuse("gossamer: the communicator was not created, was destroyed, or is that of " // &
+      "a goss_comm_split which this rank had no part in; give another")
+    if (.not. present(options) .or. frame%code /= GOSS_SUCCESS) return
     frame%code = c_goss_options_init(c_loc(frame%raw), c_sizeof(frame%raw))
     frame%raw%timeout_ms = options%timeout_ms
     frame%raw%scale = options%scale
@@ -220,10 +223,32 @@ contains
     end if
   end subroutine
 
-  subroutine fill(raw, neighbors)
+  !> Says whether a list of neighbours has a weight for each.
+  subroutine expect_weights(frame, ranks, weights, what)
+    type(call_frame), intent(inout) :: frame
+    integer, allocatable, intent(in) :: ranks(:)
+    real(real64), allocatable, intent(in) :: weights(:)
+    character(*), intent(in) :: what
+    if (frame%code /= GOSS_SUCCESS) return
+    if (allocated(ranks) .and. allocated(weights)) then
+      call expect(frame, size(weights, kind=c_size_t), size(ranks, kind=c_size_t), "goss_neighbors: " // what // "_weights")
+    else
+      frame%code = refuse("goss_neighbors: " // what // "s and " // what // "_weights must be allocated, if only to length 0")
+    end if
+  end subroutine
+
+  !> Where it refuses the neighbours, the lists in `raw` are empty.
+  subroutine fill(frame, raw, neighbors)
+    type(call_frame), intent(inout) :: frame
     type(raw_neighbors), intent(inout), target :: raw
     type(goss_neighbors), intent(in) :: neighbors
     integer :: i
+    call expect_weights(frame, neighbors%sources, neighbors%source_weights, "source")
+    call expect_weights(frame, neighbors%destinations, neighbors%destination_weights, "destination")
+    if (frame%code /= GOSS_SUCCESS) then
+      allocate (raw%sources(0), raw%destinations(0))
+      return
+    end if
     raw%sources = [(goss_neighbor(int(neighbors%sources(i), c_int32_t), 0, neighbors%source_weights(i)), &
       i=1, size(neighbors%sources))]
     raw%destinations = [(goss_neighbor(int(neighbors%destinations(i), c_int32_t), 0, neighbors%destination_weights(i)), &

@@ -198,10 +198,36 @@ contains
     call check(status == GOSS_ERR_INVALID_ARGUMENT, "an unknown rank")
     call goss_comm_create(none, transport="pigeon", status=status)
     call check(status == GOSS_ERR_INVALID_ARGUMENT, "an unknown transport")
+    call no_ranks(none)
     call goss_recv(comm, two, rank, 5, request=request)
     call goss_send(comm, three, rank, 5)
     call goss_wait(request, status=status, errmsg=text)
     call check(status == GOSS_ERR_TRUNCATED .and. len_trim(text) > 20, "a message that is too long")
+  end subroutine
+
+  !> A communicator that was never made, and neighbours without lists or with too few weights.
+  subroutine no_ranks(none)
+    type(goss_communicator), intent(in) :: none
+    type(goss_neighbors) :: near
+    real(real32) :: mine(2), got(2)
+    character(300) :: text
+    integer :: status, nobody(0)
+    mine = 0
+    text = ""
+    call goss_all_to_all(none, mine, got, status=status, errmsg=text)
+    call check(status == GOSS_ERR_INVALID_ARGUMENT .and. index(text, "not created") > 0, "all_to_all without ranks")
+    call goss_all_gatherv(none, mine, got, nobody, status=status, errmsg=text)
+    call check(status == GOSS_ERR_INVALID_ARGUMENT .and. index(text, "not created") > 0, "all_gatherv without ranks")
+    call goss_reduce_scatterv(none, mine, got, nobody, goss_op_sum, status=status)
+    call check(status == GOSS_ERR_INVALID_ARGUMENT, "reduce_scatterv without ranks")
+    call goss_barrier(none, status=status)
+    call check(status == GOSS_ERR_INVALID_ARGUMENT, "barrier without ranks")
+    call goss_neighbor_all_gather(comm, mine, got, near, status=status, errmsg=text)
+    call check(status == GOSS_ERR_INVALID_ARGUMENT .and. index(text, "allocated") > 0, "neighbours without lists")
+    allocate (near%sources(1), near%destinations(0), source=0)
+    allocate (near%source_weights(0), near%destination_weights(0))
+    call goss_neighbor_all_reduce(comm, mine, got, near, status=status, errmsg=text)
+    call check(status == GOSS_ERR_INVALID_ARGUMENT .and. index(text, "source_weights") > 0, "neighbours without weights")
   end subroutine
 
   subroutine gossip()
