@@ -1,10 +1,9 @@
 /// Gossamer in C++20: headers only, over the C ABI (abi.h) alone. gossamer.h and its kin say what every call does,
 /// which ranks make it and how it fails; these headers say what C++ adds:
 ///
-/// - **Handles are objects.** Comm, Request, Group, Memory, Topology, Synchronizer and Pipeline are moved and not
-/// copied,
-///   and release what they hold. A communicator is destroyed with the last object that was made of it, a request
-///   included, so no order of destruction is wrong.
+/// - **Handles are objects.** Comm, Request, Group, Memory, Window, Topology, Synchronizer and Pipeline are moved and
+///   not copied, and release what they hold. A communicator is destroyed with the last object that was made of it, a
+///   request included, so no order of destruction is wrong.
 /// - **A request that is destroyed while it is pending waits**, up to its deadline, because its buffers may be freed
 /// right
 ///   after. Its error is lost then: call wait().
@@ -35,6 +34,7 @@
 #include "gossamer/cpp/request.hpp"
 #include "gossamer/cpp/synchronizer.hpp"
 #include "gossamer/cpp/topology.hpp"
+#include "gossamer/cpp/window.hpp"
 
 namespace gossamer {
 
@@ -46,6 +46,8 @@ using Topology = BasicTopology<Throwing>;
 using Synchronizer = BasicSynchronizer<Throwing>;
 using Pipeline = BasicPipeline<Throwing>;
 using PipelineCodec = BasicPipelineCodec<Throwing>;
+template <Element T>
+using Window = BasicWindow<T, Throwing>;
 
 /// The same, returning Result<T> in place of throwing.
 namespace results {
@@ -57,6 +59,8 @@ using Topology = BasicTopology<Returning>;
 using Synchronizer = BasicSynchronizer<Returning>;
 using Pipeline = BasicPipeline<Returning>;
 using PipelineCodec = BasicPipelineCodec<Returning>;
+template <Element T>
+using Window = BasicWindow<T, Returning>;
 } // namespace results
 
 } // namespace gossamer

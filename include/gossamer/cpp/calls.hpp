@@ -33,6 +33,25 @@ struct Persistent {
   static constexpr std::uint32_t kFlags = GOSS_PERSISTENT;
 };
 
+namespace detail {
+
+/// Makes a C call in a mode: `start(options, request)`.
+template <class Mode, class Errors, class Start>
+auto launch(const SharedComm& comm, const Options& options, Start&& start) {
+  using Started = typename Mode::template Started<Errors>;
+  const goss_options given = options.raw(Mode::kFlags);
+  const goss_options* chosen = Mode::kFlags == 0 && options == Options{} ? nullptr : &given;
+  if constexpr (std::is_void_v<Started>) {
+    return Errors::finish(start(chosen, nullptr));
+  } else {
+    goss_request_t request = nullptr;
+    const goss_status status = start(chosen, &request);
+    return Errors::finish(status, [&] { return Started(comm, request); });
+  }
+}
+
+} // namespace detail
+
 /// The calls of a communicator in one mode. They are collective, but for send and recv. Where the C ABI ignores a
 /// buffer (recv of reduce away from the root, say), an empty span may be given.
 template <class Mode, class Errors>
@@ -363,15 +382,7 @@ class Calls {
 
   template <class Start>
   Outcome launch(const Options& options, Start&& start) {
-    const goss_options given = options.raw(Mode::kFlags);
-    const goss_options* chosen = Mode::kFlags == 0 && options == Options{} ? nullptr : &given;
-    if constexpr (std::is_void_v<Started>) {
-      return Errors::finish(start(chosen, nullptr));
-    } else {
-      goss_request_t request = nullptr;
-      const goss_status status = start(chosen, &request);
-      return Errors::finish(status, [&] { return Started(comm_, request); });
-    }
+    return detail::launch<Mode, Errors>(comm_, options, std::forward<Start>(start));
   }
 
   detail::SharedComm comm_;

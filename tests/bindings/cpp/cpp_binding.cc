@@ -372,6 +372,32 @@ void gossip(Comm& comm) {
   check(isRight(), "neighbor_all_to_allv");
 }
 
+/// Every rank changes its right neighbour's part.
+void windows(Comm& comm) {
+  const int ranks = comm.size(), rank = comm.rank(), right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
+  auto window = gossamer::Window<float>::create(comm, 4);
+  const std::array<float, 2> mine{static_cast<float>(rank), 1.0F};
+  window.put(mine, right, 2);
+  window.lock(right);
+  window.accumulate(mine, Op::sum, right, 2);
+  window.unlock(right);
+  window.flush();
+  comm.barrier();
+  check(window.span()[2] == static_cast<float>(2 * left) && window.span()[3] == 2.0F, "put and accumulate");
+  check(window.version(left) == 2 && window.span()[0] == 0.0F, "the version of a window");
+  std::array<float, 2> got{};
+  auto request = window.async().get(got, right, 2);
+  request.wait();
+  check(got[0] == static_cast<float>(2 * rank) && got[1] == 2.0F, "get");
+  comm.barrier();
+  if (ranks > 1 && rank == 0) window.pairAverage(1, 1, 3);
+  check(statusOf([&] { window.put(mine, right, 3); }) == GOSS_ERR_INVALID_ARGUMENT, "a range behind the end");
+  window.free();
+  check(window.span()[3] == 2.0F, "the average of equal elements");
+  auto locked = gossamer::Window<std::int64_t>::create(comm, 1);
+  locked.lock(rank); // its destructor gives the lock up
+}
+
 /// Gradients r + 1 are averaged; after plain descent by 1 every rank holds -mean.
 void synchronizer(const Comm& comm) {
   std::vector<float> parameter(10, comm.rank() == 0 ? 0.0F : 9.0F), gradient(10, static_cast<float>(comm.rank() + 1));
@@ -506,6 +532,7 @@ int main() {
     results(comm);
     coroutines(comm);
     gossip(comm);
+    windows(comm);
     synchronizer(comm);
     communicators(comm);
     codecs(comm);
