@@ -20,6 +20,7 @@ constexpr const char* kAlone = "one rank alone";
 /// All that may have to be closed at the end.
 struct Living {
   std::mutex mutex;
+  std::atomic<bool> has_ended{false};
   std::vector<std::weak_ptr<Communicator>> all;
 };
 
@@ -204,6 +205,8 @@ bool Communicator::hasPlainNeighbors() const {
 
 Found find(MPI_Comm comm, bool may_make) {
   if (comm == MPI_COMM_NULL) return {nullptr, "no communicator", MPI_SUCCESS};
+  // Functions of the program that MPI_Finalize calls may communicate.
+  if (living().has_ended) return {nullptr, "MPI_Finalize has begun", MPI_SUCCESS};
   void* value = nullptr;
   int is_cached = 0;
   if (PMPI_Comm_get_attr(comm, key(), &value, &is_cached) != MPI_SUCCESS) return {nullptr, "no communicator"};
@@ -255,6 +258,7 @@ Found duplicate(const std::shared_ptr<Communicator>& original) {
 }
 
 void closeAll() {
+  living().has_ended = true;
   const std::lock_guard lock(living().mutex);
   for (const std::weak_ptr<Communicator>& each : living().all)
     if (const auto communicator = each.lock()) communicator->close();

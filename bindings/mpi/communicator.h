@@ -76,7 +76,7 @@ int adopt(MPI_Comm parent, MPI_Comm made);
 /// and error say why.
 Found duplicate(const std::shared_ptr<Communicator>& original);
 
-/// Before MPI_Finalize.
+/// Before MPI_Finalize. From then on all collectives go to MPI.
 void closeAll();
 
 } // namespace goss::interposer

@@ -179,9 +179,9 @@ int MPI_Request_free(MPI_Request* request) {
   const auto pending =
       request == nullptr || hasNoRequests() || *request == MPI_REQUEST_NULL ? nullptr : pendingOf(*request);
   if (pending == nullptr || pending->persistent == MPI_REQUEST_NULL) return real(request);
-  // A started operation goes on to its end; MPI frees its generalized request then.
+  // A started operation goes on to its end; MPI frees its generalized request then, which `active` tells until then.
   forget(pending);
-  if (pending->active != MPI_REQUEST_NULL) real(&pending->active);
+  if (MPI_Request active = pending->active; active != MPI_REQUEST_NULL) real(&active);
   return real(request);
 }
 

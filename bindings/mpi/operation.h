@@ -52,6 +52,8 @@ class Operation {
   const void* input(const Block& block, std::size_t alignment = 1);
   void* output(const Block& block, std::size_t alignment = 1);
   void* inOut(const Block& block, std::size_t alignment = 1);
+  /// Where Gossamer may write as much as the block has, which nobody reads.
+  void* dropped(const Block& block) { return scratch(bytesOf(block)); }
   /// As input, but never the program's own memory: for calls whose result overwrites what they read.
   const void* copyOf(const Block& block);
 

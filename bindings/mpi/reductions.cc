@@ -115,12 +115,14 @@ Plan reduceScatterBlock(const Communicator& on, const void* send, void* recv, in
 using Prefix = goss_status (*)(goss_comm_t, const void*, void*, std::size_t, goss_dtype, goss_op, const goss_options*,
                                goss_request_t*);
 
-/// Rank 0's result of MPI_Exscan stays what it was, so its old value goes where Gossamer writes.
+/// Rank 0's result of MPI_Exscan, which may be no memory at all, stays what it was; in place its old value is read.
 template <Prefix kPrefix>
-Plan prefix(const Communicator&, const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op) {
+Plan prefix(const Communicator& on, const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op) {
   Reduction made(count, type, op);
   if (made.operation == nullptr) return made.plan();
-  void* const to = made.operation->inOut(block(recv, count, type), made.alignment);
+  const bool has_none = kPrefix == goss_exscan && on.rank() == 0 && send != MPI_IN_PLACE;
+  const Block result = block(recv, count, type);
+  void* const to = has_none ? made.operation->dropped(result) : made.operation->inOut(result, made.alignment);
   const void* const from = made.input(send, block(send, count, type), to);
   made.operation->setPost([=, n = made.count, how = made.how](goss_comm_t comm, goss_request_t* request) {
     return kPrefix(comm, from, to, n, how.dtype, how.op, nullptr, request);

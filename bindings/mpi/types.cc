@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -141,6 +142,9 @@ std::optional<goss_op> opOf(MPI_Op op) {
 } // namespace
 
 TypeFacts factsOf(MPI_Datatype type) {
+  // Of two threads that set the attribute the second would free what the first may be reading.
+  static std::mutex& mutex = *new std::mutex;
+  const std::lock_guard lock(mutex);
   void* cached = nullptr;
   int is_cached = 0;
   PMPI_Type_get_attr(type, factsKey(), &cached, &is_cached);

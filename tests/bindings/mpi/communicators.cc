@@ -237,6 +237,11 @@ void firstOfAnother() {
   addsUpAndGoes(made);
 }
 
+int meetsAtTheEnd(MPI_Comm, int, void*, void*) {
+  OK(MPI_Barrier(MPI_COMM_WORLD));
+  return MPI_SUCCESS;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -249,6 +254,9 @@ int main(int argc, char** argv) {
     topologies(form);
   lonely();
   firstOfAnother();
+  int key = MPI_KEYVAL_INVALID;
+  OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, meetsAtTheEnd, &key, nullptr));
+  OK(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr));
   OK(MPI_Finalize());
   return 0;
 }

@@ -147,6 +147,9 @@ void prefixes(const Setting& setting, MPI_Datatype type, MPI_Op op) {
                                                  before.send(setting.in_place), before.result.data(), setting.count,
                                                  type, op);
   CHECK(rank == 0 ? before.result == old : holds(before.result.data(), 0, count, op, rank));
+  if (setting.in_place) return;
+  run<MPI_Exscan, MPI_Iexscan, MPIX_Exscan_init>(setting.form, rounds(setting), setting.comm, before.send(false),
+                                                 rank == 0 ? nullptr : before.result.data(), setting.count, type, op);
 }
 
 template <class T>

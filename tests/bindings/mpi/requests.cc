@@ -3,6 +3,7 @@
 #include "tests/bindings/mpi/support.h"
 
 #include <array>
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -146,7 +147,7 @@ void messagesMeanwhile() {
   CHECK(rank > 1 || bytes.back() == 0);
 }
 
-/// Persistent operations begin in another order on each rank; one that goes on is freed.
+/// Persistent operations begin in another order on each rank.
 void anyOrder() {
   const int mine = rankIn(MPI_COMM_WORLD);
   const int ranks = sizeOf(MPI_COMM_WORLD);
@@ -162,6 +163,26 @@ void anyOrder() {
   OK(MPI_Waitall(2, both.data(), MPI_STATUSES_IGNORE)); // inactive ones are no matter
   for (MPI_Request& each : both)
     OK(MPI_Request_free(&each));
+}
+
+/// A persistent operation is freed on rank 0 before the others start theirs, and comes to its end. Open MPI refuses it
+/// for its own.
+void freedMeanwhile() {
+  const int mine = rankIn(MPI_COMM_WORLD);
+  const int ranks = sizeOf(MPI_COMM_WORLD);
+  int sum = 0;
+  int flag = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  OK(MPIX_Allreduce_init(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request));
+  if (mine > 0) OK(MPI_Recv(nullptr, 0, MPI_INT, 0, 11, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+  OK(MPI_Start(&request));
+  OK(MPI_Request_free(&request));
+  CHECK(request == MPI_REQUEST_NULL);
+  for (int other = 1; mine == 0 && other < ranks; ++other)
+    OK(MPI_Send(nullptr, 0, MPI_INT, other, 11, MPI_COMM_WORLD));
+  while (std::atomic_ref(sum).load() != ranks * (ranks - 1) / 2)
+    OK(MPI_Iprobe(MPI_ANY_SOURCE, 12, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+  OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
 /// Each thread has a communicator and both kinds of call.
@@ -201,6 +222,7 @@ int main(int argc, char** argv) {
   mixtures();
   messagesMeanwhile();
   anyOrder();
+  if (argc > 1) freedMeanwhile();
   threads();
   OK(MPI_Finalize());
   return 0;
