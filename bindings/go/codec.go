@@ -54,6 +54,9 @@ func Codecs() (string, error) { return takeText(abi.Codecs) }
 
 // Explain prices every algorithm for a collective, as JSON; links is the text of a link file, or "".
 func Explain(collective string, ranks, bytes int, links string) (string, error) {
+	if err := narrow("Explain", ranks); err != nil {
+		return "", err
+	}
 	var made texts
 	defer made.release()
 	name, file := abi.NewText(collective), made.of(links)
@@ -65,6 +68,9 @@ func Explain(collective string, ranks, bytes int, links string) (string, error) 
 
 // ExplainCodec is Explain of a vector compressed by a built-in codec.
 func ExplainCodec(collective string, ranks, bytes int, codec, links string) (string, error) {
+	if err := narrow("ExplainCodec", ranks); err != nil {
+		return "", err
+	}
 	var made texts
 	defer made.release()
 	name, spec, file := abi.NewText(collective), abi.NewText(codec), made.of(links)

@@ -64,14 +64,14 @@ func Reduce[M Memory](send, recv M, op Op, root int) Operation[M] {
 	count := func(c *Comm, send, recv int) int { return when(c.rank != root || send == recv, send) }
 	return operation("Reduce", send, recv, count, func(d *description, c abi.Comm, n uintptr, o *abi.Options, r *abi.Request) abi.Status {
 		return abi.Reduce(c, d.send.address, d.recv.address, n, d.send.dtype, op, int32(root), o, r)
-	})
+	}).naming(root)
 }
 
 // Broadcast gives every rank the root's elements.
 func Broadcast[M Memory](data M, root int) Operation[M] {
 	return operation("Broadcast", data, data, received, func(d *description, c abi.Comm, n uintptr, o *abi.Options, r *abi.Request) abi.Status {
 		return abi.Broadcast(c, d.send.address, d.recv.address, n, d.send.dtype, int32(root), o, r)
-	})
+	}).naming(root)
 }
 
 // AllGather : recv = concatenation over ranks of send.
@@ -132,7 +132,7 @@ func Gather[M Memory](send, recv M, root int) Operation[M] {
 	count := func(c *Comm, send, recv int) int { return when(c.rank != root || recv == send*c.size, send) }
 	return operation("Gather", send, recv, count, func(d *description, c abi.Comm, n uintptr, o *abi.Options, r *abi.Request) abi.Status {
 		return abi.Gather(c, d.send.address, d.recv.address, n, d.send.dtype, int32(root), o, r)
-	})
+	}).naming(root)
 }
 
 // Scatter : recv = this rank's block of the root's send.
@@ -140,7 +140,7 @@ func Scatter[M Memory](send, recv M, root int) Operation[M] {
 	count := func(c *Comm, send, recv int) int { return when(c.rank != root || send == recv*c.size, recv) }
 	return operation("Scatter", send, recv, count, func(d *description, c abi.Comm, n uintptr, o *abi.Options, r *abi.Request) abi.Status {
 		return abi.Scatter(c, d.send.address, d.recv.address, n, d.send.dtype, int32(root), o, r)
-	})
+	}).naming(root)
 }
 
 // Scan : recv[i] = op over the ranks up to this one of send[i].
@@ -170,12 +170,12 @@ func Send[M Memory](data M, peer, tag int) Operation[M] {
 	count := func(_ *Comm, send, _ int) int { return send }
 	return operation("Send", data, empty[M](), count, func(d *description, c abi.Comm, n uintptr, o *abi.Options, r *abi.Request) abi.Status {
 		return abi.Send(c, d.send.address, n, d.send.dtype, int32(peer), int32(tag), o, r)
-	})
+	}).naming(peer, tag)
 }
 
 // Recv receives up to the memory's length, from a rank or AnySource, with a tag or AnyTag.
 func Recv[M Memory](data M, peer, tag int) Operation[M] {
 	return operation("Recv", empty[M](), data, received, func(d *description, c abi.Comm, n uintptr, o *abi.Options, r *abi.Request) abi.Status {
 		return abi.Recv(c, d.recv.address, n, d.recv.dtype, int32(peer), int32(tag), o, r)
-	})
+	}).naming(peer, tag)
 }

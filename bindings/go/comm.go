@@ -14,9 +14,10 @@ import (
 type Comm struct {
 	rank, size int
 
-	// calls is held for reading by every call, and for writing by Close.
-	calls sync.RWMutex
-	raw   abi.Comm
+	// calls is held for reading by every call, and for writing by Close, which waits for them. Aborts hold life instead, which Close
+	// takes when no call is left: so they reach the calls that it waits for.
+	calls, life sync.RWMutex
+	raw         abi.Comm
 
 	mutex    sync.Mutex
 	blocks   map[*block]bool
@@ -61,14 +62,22 @@ func (c *Comm) call(f func(raw abi.Comm) abi.Status) error {
 	return c.use(func(raw abi.Comm) error { return call(func() abi.Status { return f(raw) }) })
 }
 
+// interrupt is call for what must not wait behind Close.
+func (c *Comm) interrupt(f func(raw abi.Comm) abi.Status) error {
+	c.life.RLock()
+	defer c.life.RUnlock()
+	if c.raw == nil {
+		return invalid("the communicator is closed")
+	}
+	return call(func() abi.Status { return f(c.raw) })
+}
+
 // Close ends the communicator. Requests under way fail, and it waits for what other goroutines run. It is refused while a Buffer is
 // not freed.
 func (c *Comm) Close() error {
-	c.mutex.Lock()
-	blocks, pending := len(c.blocks), len(c.requests)
-	c.mutex.Unlock()
-	if blocks > 0 {
-		return invalid("Close of a communicator with %d Buffers; free them first", blocks)
+	pending, err := c.closable()
+	if err != nil {
+		return err
 	}
 	if pending > 0 {
 		if err := c.Abort("closed with operations under way"); err != nil {
@@ -80,9 +89,24 @@ func (c *Comm) Close() error {
 	if c.raw == nil {
 		return nil
 	}
-	err := call(func() abi.Status { return abi.CommDestroy(c.raw) })
+	if _, err := c.closable(); err != nil { // another goroutine may have called Alloc meanwhile
+		return err
+	}
+	c.life.Lock()
+	defer c.life.Unlock()
+	err = call(func() abi.Status { return abi.CommDestroy(c.raw) })
 	c.raw = nil
 	return err
+}
+
+// closable is the number of requests under way, or why Close is refused.
+func (c *Comm) closable() (int, error) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if len(c.blocks) > 0 {
+		return 0, invalid("Close of a communicator with %d Buffers; free them first", len(c.blocks))
+	}
+	return len(c.requests), nil
 }
 
 func (c *Comm) made(f func(raw abi.Comm, comm *abi.Comm) abi.Status) (made *Comm, err error) {
@@ -95,6 +119,9 @@ func (c *Comm) made(f func(raw abi.Comm, comm *abi.Comm) abi.Status) (made *Comm
 
 // Split makes communicators of the ranks of one color, ordered by key; nil for a negative color. Collective.
 func (c *Comm) Split(color, key int) (*Comm, error) {
+	if err := narrow("Split", color, key); err != nil {
+		return nil, err
+	}
 	return c.made(func(raw abi.Comm, comm *abi.Comm) abi.Status {
 		return abi.CommSplit(raw, int32(color), int32(key), comm)
 	})
@@ -103,7 +130,8 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 // Dup is a communicator of the same ranks. Collective.
 func (c *Comm) Dup() (*Comm, error) { return c.made(abi.CommDup) }
 
-// Shrink is a communicator of the ranks that are left. Collective over these; this one fails.
+// Shrink is a communicator of the ranks that are left. Collective over these; this one fails. The context's deadline ends it, but not
+// its cancelling: a communicator that has failed cannot be aborted.
 func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
 	options, err := optionsOf(ctx, Options{}, 0)
 	if err != nil {
@@ -116,6 +144,9 @@ func (c *Comm) Shrink(ctx context.Context) (*Comm, error) {
 
 // Transport is the name of the one that reaches a rank.
 func (c *Comm) Transport(peer int) (string, error) {
+	if err := narrow("Transport", peer); err != nil {
+		return "", err
+	}
 	var name unsafe.Pointer
 	err := c.call(func(raw abi.Comm) abi.Status { return abi.CommTransport(raw, int32(peer), &name) })
 	return abi.Text(name), err
@@ -147,7 +178,7 @@ func (c *Comm) EventFd() (int, error) {
 func (c *Comm) Abort(reason string) error {
 	text := abi.NewText(reason)
 	defer abi.Release(text)
-	return c.call(func(raw abi.Comm) abi.Status { return abi.CommAbort(raw, text) })
+	return c.interrupt(func(raw abi.Comm) abi.Status { return abi.CommAbort(raw, text) })
 }
 
 // Counters are running totals of this rank.
@@ -167,6 +198,7 @@ func (c *Comm) MeasureLinks(ctx context.Context) (string, error) {
 	defer options.release()
 	var links string
 	err = c.use(func(raw abi.Comm) error {
+		defer c.watch(ctx, false)()
 		links, err = takeText(func(text *unsafe.Pointer) abi.Status { return abi.CommMeasureLinks(raw, options.raw, text) })
 		return err
 	})
@@ -218,8 +250,9 @@ func optionsOf(ctx context.Context, from Options, flags uint32) (*rawOptions, er
 	return options, nil
 }
 
-// watch aborts the communicator when the context is cancelled before the function that it returns is called.
-func (c *Comm) watch(ctx context.Context) func() {
+// watch aborts the communicator when the context is cancelled, or with deadlines ends in any way, before the function that it returns
+// is called. Operations that have the context's deadline end by themselves then.
+func (c *Comm) watch(ctx context.Context, deadlines bool) func() {
 	if ctx == nil || ctx.Done() == nil {
 		return func() {}
 	}
@@ -233,8 +266,10 @@ func (c *Comm) watch(ctx context.Context) func() {
 		select {
 		case <-finished:
 		default:
-			if ctx.Err() == context.Canceled { // the library watches deadlines by itself
+			if ctx.Err() == context.Canceled {
 				c.Abort("the context was cancelled")
+			} else if deadlines {
+				c.Abort("the context's deadline passed")
 			}
 		}
 	}()

@@ -88,6 +88,16 @@ func invalid(format string, arguments ...any) error {
 	return newError(abi.ErrInvalidArgument, fmt.Sprintf("gossamer: "+format, arguments...))
 }
 
+// narrow refuses what C's numbers cannot hold.
+func narrow(name string, values ...int) error {
+	for _, value := range values {
+		if int(int32(value)) != value {
+			return invalid("%s with %d; ranks, tags and their like have 32 bits", name, value)
+		}
+	}
+	return nil
+}
+
 // call runs f and reads its error on one thread, because the library keeps the text per thread.
 func call(f func() abi.Status) error {
 	runtime.LockOSThread()

@@ -19,6 +19,14 @@ type Neighborhood struct {
 	Sources, Destinations []Neighbor
 }
 
+// ranks is all that it names.
+func (n Neighborhood) ranks() (named []int) {
+	for _, one := range append(append([]Neighbor{}, n.Sources...), n.Destinations...) {
+		named = append(named, one.Rank)
+	}
+	return named
+}
+
 // with hands it to C.
 func (n Neighborhood) with(f func(raw *abi.Neighborhood) abi.Status) abi.Status {
 	list := func(from []Neighbor) *abi.Neighbor {
@@ -52,6 +60,9 @@ type Topology struct{ raw abi.Topology }
 
 // NewTopology is by a spec such as "ring" or "torus:4x4"; gossip.h lists them.
 func NewTopology(spec string, ranks int) (*Topology, error) {
+	if err := narrow("NewTopology", ranks); err != nil {
+		return nil, err
+	}
 	text := abi.NewText(spec)
 	defer abi.Release(text)
 	var raw abi.Topology
@@ -76,12 +87,18 @@ func (t *Topology) Period() (period uint64, err error) {
 
 // Weight is the factor with which a rank takes what another sends.
 func (t *Topology) Weight(round uint64, to, from int) (weight float64, err error) {
+	if err := narrow("Weight", to, from); err != nil {
+		return 0, err
+	}
 	err = t.call(func() abi.Status { return abi.TopologyWeight(t.raw, round, int32(to), int32(from), &weight) })
 	return weight, err
 }
 
 // Neighbors are those of a rank in a round.
 func (t *Topology) Neighbors(round uint64, rank int) (Neighborhood, error) {
+	if err := narrow("Neighbors", rank); err != nil {
+		return Neighborhood{}, err
+	}
 	var raw abi.Neighborhood
 	abi.NeighborhoodInit(&raw, unsafe.Sizeof(raw))
 	if err := t.call(func() abi.Status { return abi.TopologyNeighbors(t.raw, round, int32(rank), &raw) }); err != nil {
@@ -120,7 +137,7 @@ func NeighborAllReduce[M Memory](send, recv M, near Neighborhood) Operation[M] {
 		return near.with(func(raw *abi.Neighborhood) abi.Status {
 			return abi.NeighborAllReduce(c, d.send.address, d.recv.address, n, d.send.dtype, raw, o, r)
 		})
-	})
+	}).naming(near.ranks()...)
 }
 
 // NeighborAllGather : block k of recv = what source k sends.
@@ -130,7 +147,7 @@ func NeighborAllGather[M Memory](send, recv M, near Neighborhood) Operation[M] {
 		return near.with(func(raw *abi.Neighborhood) abi.Status {
 			return abi.NeighborAllGather(c, d.send.address, d.recv.address, n, d.send.dtype, raw, o, r)
 		})
-	})
+	}).naming(near.ranks()...)
 }
 
 // NeighborAllGatherV is NeighborAllGather of blocks of unequal lengths.
@@ -140,7 +157,7 @@ func NeighborAllGatherV[M Memory](send, recv M, near Neighborhood, recvs Blocks)
 		return near.with(func(raw *abi.Neighborhood) abi.Status {
 			return abi.NeighborAllGatherv(c, d.send.address, n, d.recv.address, sizes(recvs.Counts), sizes(recvs.Displs), d.send.dtype, raw, o, r)
 		})
-	})
+	}).naming(near.ranks()...)
 }
 
 // NeighborAllToAll : block k of send goes to destination k, block k of recv comes from source k.
@@ -158,7 +175,7 @@ func NeighborAllToAll[M Memory](send, recv M, near Neighborhood) Operation[M] {
 		return near.with(func(raw *abi.Neighborhood) abi.Status {
 			return abi.NeighborAllToAll(c, d.send.address, d.recv.address, n, d.send.dtype, raw, o, r)
 		})
-	})
+	}).naming(near.ranks()...)
 }
 
 // NeighborAllToAllV is NeighborAllToAll of blocks of unequal lengths.
@@ -171,5 +188,5 @@ func NeighborAllToAllV[M Memory](send M, sends Blocks, recv M, recvs Blocks, nea
 			return abi.NeighborAllToAllv(c, d.send.address, sizes(sends.Counts), sizes(sends.Displs), d.recv.address,
 				sizes(recvs.Counts), sizes(recvs.Displs), d.send.dtype, raw, o, r)
 		})
-	})
+	}).naming(near.ranks()...)
 }

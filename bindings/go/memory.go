@@ -64,18 +64,22 @@ func Alloc[T Element](comm *Comm, count int) (Buffer[T], error) {
 	if count < 0 || uintptr(count) > (1<<62)/unsafe.Sizeof(one) {
 		return Buffer[T]{}, invalid("Alloc of %d elements; give a count from 0", count)
 	}
-	var memory unsafe.Pointer
+	made := &block{comm: comm}
 	bytes := uintptr(count)*unsafe.Sizeof(one) + 1
 	err := comm.use(func(raw abi.Comm) error {
-		return call(func() abi.Status { return abi.MemAlloc(raw, bytes, &memory) })
+		var memory unsafe.Pointer
+		if err := call(func() abi.Status { return abi.MemAlloc(raw, bytes, &memory) }); err != nil {
+			return err
+		}
+		made.address = memory
+		comm.mutex.Lock()
+		defer comm.mutex.Unlock()
+		comm.blocks[made] = true
+		return nil
 	})
 	if err != nil {
 		return Buffer[T]{}, err
 	}
-	made := &block{comm: comm, address: memory}
-	comm.mutex.Lock()
-	comm.blocks[made] = true
-	comm.mutex.Unlock()
 	buffer := Buffer[T]{made, (*T)(made.address), count}
 	var zero T
 	for i := range buffer.Slice() {

@@ -3,6 +3,7 @@ package gossamer
 import (
 	"context"
 	"runtime"
+	"sync"
 	"unsafe"
 
 	"gossamer/abi"
@@ -46,6 +47,7 @@ func messageOf(raw abi.Message) Message {
 type description struct {
 	name       string
 	send, recv span
+	numbers    []int // ranks and tags
 	options    Options
 	// count is the element count that C takes, or -1 where the lengths do not fit.
 	count  func(comm *Comm, send, recv int) int
@@ -54,6 +56,11 @@ type description struct {
 
 // Operation is a collective or message that has not started.
 type Operation[M Memory] struct{ description }
+
+func (o Operation[M]) naming(numbers ...int) Operation[M] {
+	o.numbers = numbers
+	return o
+}
 
 // With is the operation with other options.
 func (o Operation[M]) With(options Options) Operation[M] {
@@ -69,10 +76,14 @@ func In[M Lasting](operation Operation[M]) Member { return Member{&operation.des
 
 // start calls C on this thread, which the caller has locked, and keeps the memory alive.
 func (d *description) start(comm *Comm, options *abi.Options, request *abi.Request) error {
-	for _, one := range []span{d.send, d.recv} {
-		if one.block != nil && !comm.holds(one.block) {
-			return invalid("%s on rank %d: a Buffer is free already", d.name, comm.rank)
-		}
+	if d.count == nil {
+		return invalid("an Operation on rank %d that no function has made; take AllReduce or another", comm.rank)
+	}
+	if err := narrow(d.name, d.numbers...); err != nil {
+		return err
+	}
+	if err := d.live(d.name, comm); err != nil {
+		return err
 	}
 	count := d.count(comm, d.send.count, d.recv.count)
 	if count < 0 {
@@ -82,6 +93,16 @@ func (d *description) start(comm *Comm, options *abi.Options, request *abi.Reque
 	err := check(d.launch(d, comm.raw, uintptr(count), options, request))
 	runtime.KeepAlive(d)
 	return err
+}
+
+// live refuses memory that is freed.
+func (d *description) live(name string, comm *Comm) error {
+	for _, one := range []span{d.send, d.recv} {
+		if one.block != nil && !comm.holds(one.block) {
+			return invalid("%s on rank %d: a Buffer is free already", name, comm.rank)
+		}
+	}
+	return nil
 }
 
 // holds tells whether the memory is not freed yet; it may be of another communicator of the world.
@@ -116,57 +137,70 @@ func Run[M Memory](ctx context.Context, comm *Comm, operation Operation[M]) erro
 	return because(ctx, comm.use(func(abi.Comm) error {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		defer comm.watch(ctx)()
+		defer comm.watch(ctx, false)()
 		return d.start(comm, options.raw, nil)
 	}))
 }
 
 // Group starts all operations, then waits for all, and returns the first failure. Sends and receives in it cannot deadlock.
 func Group(ctx context.Context, comm *Comm, members ...Member) error {
-	return comm.use(func(raw abi.Comm) error {
+	for _, member := range members {
+		if member.operation == nil {
+			return invalid("Group on rank %d with a Member of no operation; make it with In", comm.rank)
+		}
+	}
+	return comm.use(func(raw abi.Comm) (err error) {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		defer comm.watch(ctx)()
+		defer comm.watch(ctx, false)()
+		for _, member := range members {
+			member.operation.lend(1)
+			defer member.operation.lend(-1)
+		}
 		if err := check(abi.GroupBegin()); err != nil {
 			return err
 		}
-		var first error
+		defer func() { // also when a launch panics: the library's group is the thread's
+			if ended := check(abi.GroupEnd()); err == nil {
+				err = ended
+			}
+			err = because(ctx, err)
+		}()
 		for _, member := range members {
-			d := member.operation
-			options, err := optionsOf(ctx, d.options, 0)
-			if err == nil {
-				d.lend(1)
-				defer d.lend(-1)
-				err = d.start(comm, options.raw, nil)
-				options.release()
-			}
-			if err != nil {
-				first = err
-				break
+			if err := member.join(ctx, comm); err != nil {
+				return err
 			}
 		}
-		if err := check(abi.GroupEnd()); first == nil {
-			first = err
-		}
-		runtime.KeepAlive(members)
-		return because(ctx, first)
+		return nil
 	})
 }
 
-// Request is an operation under way.
+func (m Member) join(ctx context.Context, comm *Comm) error {
+	options, err := optionsOf(ctx, m.operation.options, 0)
+	if err != nil {
+		return err
+	}
+	defer options.release()
+	return m.operation.start(comm, options.raw, nil)
+}
+
+// Request is an operation under way. One goroutine at a time may wait for it or start it; others are refused.
 type Request struct {
 	comm      *Comm
-	raw       abi.Request
 	operation description
-	ctx       context.Context
-	stop      func()
-	isPlan    bool
-	isActive  bool
+
+	mutex    sync.Mutex // guards what follows, but is not held while C waits
+	raw      abi.Request
+	ctx      context.Context
+	stop     func()
+	isPlan   bool
+	isActive bool
+	isTaken  bool // by a call that may free raw
 }
 
 // Start starts an operation of the library's memory. The context holds until Wait or a Test that reports the end.
 func Start[M Lasting](ctx context.Context, comm *Comm, operation Operation[M]) (*Request, error) {
-	request := &Request{comm: comm, operation: operation.description, ctx: ctx}
+	request := &Request{comm: comm, operation: operation.description}
 	request.operation.lend(1) // until begin() does it
 	defer request.operation.lend(-1)
 	if err := request.launch(ctx, 0); err != nil {
@@ -203,30 +237,65 @@ func (r *Request) launch(ctx context.Context, flags uint32) error {
 	})
 }
 
+// take is the request for one call, which give ends. It is refused where another has it, or it is not as the call wants it.
+func (r *Request) take(name string, isActive bool) (abi.Request, error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if r.isTaken {
+		return nil, invalid("%s of a request that another goroutine waits for or starts", name)
+	}
+	if isActive && !r.isActive {
+		return nil, invalid("%s of a request that is not under way", name)
+	}
+	if !isActive && (!r.isPlan || r.isActive) {
+		return nil, invalid("%s of a request that is no plan, or is under way; wait for it first", name)
+	}
+	r.isTaken = true
+	return r.raw, nil
+}
+
+func (r *Request) give(raw abi.Request) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.raw, r.isTaken = raw, false
+}
+
 func (r *Request) begin(ctx context.Context) {
 	r.operation.lend(1)
 	r.comm.mutex.Lock()
 	r.comm.requests[r] = true
 	r.comm.mutex.Unlock()
-	r.isActive = true
-	r.ctx, r.stop = ctx, r.comm.watch(ctx)
+	stop := r.comm.watch(ctx, r.isPlan)
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.isActive, r.ctx, r.stop = true, ctx, stop
 }
 
-func (r *Request) end() {
+// end is give of what has completed; the error is what Wait returns.
+func (r *Request) end(raw abi.Request, err error) error {
 	r.stop()
 	r.comm.mutex.Lock()
 	delete(r.comm.requests, r)
 	r.comm.mutex.Unlock()
-	r.isActive = false
 	r.operation.lend(-1)
+	err = because(r.ctx, err)
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.raw, r.isActive, r.isTaken = raw, false, false
+	return err
 }
 
-// Start starts a plan again.
+// Start starts a plan again. When the context ends before a Wait or a Test that reports the end, the communicator is aborted.
 func (r *Request) Start(ctx context.Context) error {
-	if !r.isPlan || r.isActive {
-		return invalid("Start of a request that is no plan, or is under way; wait for it first")
+	if ctx != nil && ctx.Err() != nil {
+		return ctx.Err()
 	}
-	if err := r.comm.call(func(abi.Comm) abi.Status { return abi.Start(r.raw) }); err != nil {
+	raw, err := r.take("Start", false)
+	if err != nil {
+		return err
+	}
+	defer r.give(raw)
+	if err := r.comm.call(func(abi.Comm) abi.Status { return abi.Start(raw) }); err != nil {
 		return err
 	}
 	r.begin(ctx)
@@ -235,35 +304,39 @@ func (r *Request) Start(ctx context.Context) error {
 
 // Wait waits, and tells what a receive got. A plan may be started again then; any other request has ended.
 func (r *Request) Wait() (Message, error) {
-	if !r.isActive {
-		return Message{}, invalid("Wait for a request that is not under way")
+	raw, err := r.take("Wait", true)
+	if err != nil {
+		return Message{}, err
 	}
-	raw, message := r.raw, abi.Message{}
-	err := r.comm.call(func(abi.Comm) abi.Status { return abi.Wait(&raw, &message) })
-	r.raw = raw
-	r.end()
-	return messageOf(message), because(r.ctx, err)
+	var message abi.Message
+	err = r.comm.call(func(abi.Comm) abi.Status { return abi.Wait(&raw, &message) })
+	return messageOf(message), r.end(raw, err)
 }
 
 // Test is Wait where the operation has completed; else false, at once.
 func (r *Request) Test() (done bool, message Message, err error) {
-	if !r.isActive {
-		return false, Message{}, invalid("Test of a request that is not under way")
-	}
-	var is int32
-	request, raw := r.raw, abi.Message{}
-	err = r.comm.call(func(abi.Comm) abi.Status { return abi.Test(&request, &is, &raw) })
-	r.raw = request
-	if is == 0 {
+	request, err := r.take("Test", true)
+	if err != nil {
 		return false, Message{}, err
 	}
-	r.end()
-	return true, messageOf(raw), because(r.ctx, err)
+	var is int32
+	var raw abi.Message
+	err = r.comm.call(func(abi.Comm) abi.Status { return abi.Test(&request, &is, &raw) })
+	if is == 0 {
+		r.give(request)
+		return false, Message{}, err
+	}
+	return true, messageOf(raw), r.end(request, err)
 }
 
-// Err is how the operation has failed, before it is waited for.
+// Err is how the operation has failed, before it is waited for. It is nil while another goroutine waits, which gets the failure.
 func (r *Request) Err() error {
 	return r.comm.use(func(abi.Comm) error {
+		r.mutex.Lock()
+		defer r.mutex.Unlock()
+		if r.isTaken {
+			return nil
+		}
 		var status abi.Status
 		var text unsafe.Pointer
 		if err := call(func() abi.Status { return abi.RequestError(r.raw, &status, &text) }); err != nil || status == abi.Success {
@@ -275,11 +348,14 @@ func (r *Request) Err() error {
 
 // Free ends a plan that is not under way.
 func (r *Request) Free() error {
-	if !r.isPlan || r.isActive {
-		return invalid("Free of a request that is no plan, or is under way; wait for it first")
+	raw, err := r.take("Free", false)
+	if err != nil {
+		return err
 	}
-	raw := r.raw
-	err := r.comm.call(func(abi.Comm) abi.Status { return abi.RequestFree(&raw) })
+	err = r.comm.call(func(abi.Comm) abi.Status { return abi.RequestFree(&raw) })
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.raw, r.isTaken = raw, false
 	if err == nil {
 		r.isPlan = false
 		r.operation.lend(-1)
@@ -301,20 +377,34 @@ func WaitAll(requests ...*Request) error {
 // WaitAny waits for one of the requests under way, which are of one communicator, and tells which; -1 if none is.
 func WaitAny(requests ...*Request) (int, Message, error) {
 	raw, comm := make([]abi.Request, len(requests)), (*Comm)(nil)
-	for i, request := range requests {
-		if request.isActive {
-			raw[i], comm = request.raw, request.comm
+	index, message := uintptr(len(raw)), abi.Message{}
+	taken := make([]bool, len(requests))
+	defer func() {
+		for i, request := range requests {
+			if taken[i] && uintptr(i) != index {
+				request.give(raw[i])
+			}
 		}
+	}()
+	for i, request := range requests {
+		request.mutex.Lock()
+		isActive := request.isActive
+		request.mutex.Unlock()
+		if !isActive {
+			continue
+		}
+		one, err := request.take("WaitAny", true)
+		if err != nil {
+			return -1, Message{}, err
+		}
+		raw[i], comm, taken[i] = one, request.comm, true
 	}
 	if comm == nil {
 		return -1, Message{}, nil
 	}
-	index, message := uintptr(len(raw)), abi.Message{}
 	err := comm.call(func(abi.Comm) abi.Status { return abi.WaitAny(&raw[0], uintptr(len(raw)), &index, &message) })
 	if index >= uintptr(len(raw)) {
 		return -1, Message{}, err
 	}
-	requests[index].raw = raw[index]
-	requests[index].end()
-	return int(index), messageOf(message), because(requests[index].ctx, err)
+	return int(index), messageOf(message), requests[index].end(raw[index], err)
 }

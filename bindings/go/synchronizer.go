@@ -1,6 +1,7 @@
 package gossamer
 
 import (
+	"sync"
 	"unsafe"
 
 	"gossamer/abi"
@@ -10,6 +11,7 @@ import (
 // except for Abort.
 type Synchronizer struct {
 	comm    *Comm
+	mutex   sync.Mutex // between Abort and Close
 	raw     abi.Sync
 	tensors []description
 }
@@ -38,14 +40,19 @@ func NewSynchronizer(comm *Comm, spec string) (*Synchronizer, error) {
 }
 
 func (s *Synchronizer) call(f func() abi.Status) error {
-	return s.comm.call(func(abi.Comm) abi.Status {
+	return s.comm.call(s.open(f))
+}
+
+// open is f, refused where the synchronizer is closed.
+func (s *Synchronizer) open(f func() abi.Status) func(abi.Comm) abi.Status {
+	return func(abi.Comm) abi.Status {
 		if s.raw == nil {
 			text := abi.NewText("gossamer: the synchronizer is closed")
 			defer abi.Release(text)
 			return abi.SetLastError(abi.ErrInvalidArgument, text)
 		}
 		return f()
-	})
+	}
 }
 
 // Register takes a tensor of the model, before Start, and is its number. Parameter and gradient, of one length, are lent until Close.
@@ -53,6 +60,9 @@ func (s *Synchronizer) call(f func() abi.Status) error {
 func (s *Synchronizer) Register(name string, parameter, gradient Buffer[float32], layer int) (int, error) {
 	if gradient.count != parameter.count {
 		return 0, invalid("Register of %q with %d parameters and %d gradients; give as many", name, parameter.count, gradient.count)
+	}
+	if err := narrow("Register", layer); err != nil {
+		return 0, err
 	}
 	text := abi.NewText(name)
 	defer abi.Release(text)
@@ -62,12 +72,17 @@ func (s *Synchronizer) Register(name string, parameter, gradient Buffer[float32]
 		Gradient: unsafe.Pointer(gradient.address), Count: uintptr(parameter.count), Dtype: abi.Float32, Layer: int32(layer),
 	}
 	lent := description{send: parameter.span(), recv: gradient.span()}
-	err := s.call(func() abi.Status { return abi.SyncRegister(s.raw, &tensor, &index) })
+	lent.lend(1)
+	err := lent.live("Register", s.comm)
 	if err == nil {
-		lent.lend(1)
-		s.tensors = append(s.tensors, lent)
+		err = s.call(func() abi.Status { return abi.SyncRegister(s.raw, &tensor, &index) })
 	}
-	return int(index), err
+	if err != nil {
+		lent.lend(-1)
+		return 0, err
+	}
+	s.tensors = append(s.tensors, lent)
+	return int(index), nil
 }
 
 // Start gives all ranks rank 0's parameters. Collective, once.
@@ -94,6 +109,9 @@ func (s *Synchronizer) StepTime(seconds float64) error {
 
 // GradientReady says that a gradient is final for this step. It is not to be touched until Gradients has returned.
 func (s *Synchronizer) GradientReady(index int) error {
+	if err := narrow("GradientReady", index); err != nil {
+		return err
+	}
 	return s.call(func() abi.Status { return abi.SyncGradientReady(s.raw, int32(index)) })
 }
 
@@ -173,14 +191,25 @@ func (s *Synchronizer) Counters() (abi.SyncCounters, error) {
 func (s *Synchronizer) Abort(reason string) error {
 	text := abi.NewText(reason)
 	defer abi.Release(text)
-	return s.call(func() abi.Status { return abi.SyncAbort(s.raw, text) })
+	return s.comm.interrupt(func(comm abi.Comm) abi.Status {
+		s.mutex.Lock()
+		defer s.mutex.Unlock()
+		return s.open(func() abi.Status { return abi.SyncAbort(s.raw, text) })(comm)
+	})
 }
 
 // Close ends it; parameters and gradients are the caller's again.
 func (s *Synchronizer) Close() error {
-	err := s.call(func() abi.Status { return abi.SyncDestroy(s.raw) })
+	err := s.call(func() abi.Status {
+		s.mutex.Lock()
+		defer s.mutex.Unlock()
+		status := abi.SyncDestroy(s.raw)
+		if status == abi.Success {
+			s.raw = nil
+		}
+		return status
+	})
 	if err == nil {
-		s.raw = nil
 		for i := range s.tensors {
 			s.tensors[i].lend(-1)
 		}

@@ -58,7 +58,12 @@ func planned(r ranks) {
 		}
 		equal(recv.Slice(), repeated(int32(round*r.size), 33))
 	}
+	ended, end := context.WithCancel(r.ctx)
+	end()
+	is(plan.Start(ended) == context.Canceled, "a context that has ended starts a plan")
 	must(plan.Free())
+	must(plan.Err())
+	is(plan.Free() != nil, "a plan was freed twice")
 	must(send.Free())
 	must(recv.Free())
 }
@@ -71,6 +76,12 @@ func refused(r ranks) {
 	err = gossamer.Run(r.ctx, r.comm, gossamer.AllReduce(gone, gone, gossamer.Sum))
 	is(err != nil && strings.Contains(err.Error(), "free already"), "%v", err)
 	is(gone.Free() != nil, "a Buffer was freed twice")
+	err = gossamer.Run(r.ctx, r.comm, gossamer.Send([]int32{1}, r.rank+1<<32, 0))
+	is(errors.Is(err, gossamer.ErrInvalidArgument) && strings.Contains(err.Error(), "32 bits"), "%v", err)
+	err = gossamer.Group(r.ctx, r.comm, gossamer.Member{})
+	is(errors.Is(err, gossamer.ErrInvalidArgument), "%v", err)
+	err = gossamer.Group(r.ctx, r.comm, gossamer.In(gossamer.Operation[gossamer.Buffer[int32]]{}))
+	is(errors.Is(err, gossamer.ErrInvalidArgument), "%v", err)
 }
 
 // closed: what is under way ends with its communicator.
@@ -112,5 +123,45 @@ func contexts(r ranks) {
 	is(errors.Is(apart.Err(), gossamer.ErrAborted), "%v", apart.Err())
 	must(buffer.Free())
 	must(apart.Close())
+	run(r, gossamer.Barrier())
+	deadlines(r)
+	cancelledWhileClosing(r)
+}
+
+// deadlines: a plan's context ends it too; one goroutine alone waits for it.
+func deadlines(r ranks) {
+	apart := value(r.comm.Dup())
+	soon, cancel := context.WithTimeout(r.ctx, 500*time.Millisecond)
+	defer cancel()
+	plan := value(gossamer.Plan(apart, gossamer.Recv(gossamer.Buffer[int32]{}, r.rank, 3)))
+	must(plan.Start(soon))
+	results := make(chan error, 2)
+	for i := 0; i < 2; i++ {
+		go func() {
+			_, err := plan.Wait()
+			results <- err
+		}()
+	}
+	err := <-results
+	is(errors.Is(err, gossamer.ErrInvalidArgument), "%v", err)
+	must(plan.Err())
+	err = <-results // by any rank's deadline, whichever was first
+	is(errors.Is(err, gossamer.ErrAborted), "%v", err)
+	must(plan.Free())
+	must(apart.Close())
+	run(r, gossamer.Barrier())
+}
+
+// cancelledWhileClosing: Close waits for what a context ends.
+func cancelledWhileClosing(r ranks) {
+	apart := value(r.comm.Dup())
+	ctx, cancel := context.WithCancel(r.ctx)
+	result := make(chan error)
+	go func() { result <- gossamer.Run(ctx, apart, gossamer.Recv(make([]int32, 3), r.rank, 3)) }()
+	time.Sleep(50 * time.Millisecond)
+	time.AfterFunc(50*time.Millisecond, cancel)
+	must(apart.Close())
+	err := <-result
+	is(errors.Is(err, gossamer.ErrAborted), "%v", err)
 	run(r, gossamer.Barrier())
 }
