@@ -16,6 +16,13 @@ struct Start {
   std::function<Result<goss_comm_t>()> function;
 };
 
+/// The calls of one communicator in a group.
+struct Submission {
+  std::shared_ptr<ncclComm> comm;
+  std::vector<std::shared_ptr<Call>> calls;
+  Status fetched; ///< Whether their scalars were.
+};
+
 struct Group {
   int depth = 0;
   ncclResult_t refused = ncclSuccess;
@@ -56,24 +63,27 @@ ncclResult_t runStarts(std::vector<Start> starts) {
   return result;
 }
 
-ncclResult_t submit(ncclComm& comm, const std::vector<std::shared_ptr<Call>>& calls) {
-  for (const auto& call : calls)
-    comm.count(*call);
-  return report(comm.order->submit(calls));
+ncclResult_t submit(std::vector<Submission> submissions) {
+  for (Submission& one : submissions)
+    one.fetched = one.comm->order->fetchScalars(one.calls);
+  ncclResult_t result = ncclSuccess;
+  for (const Submission& one : submissions) {
+    for (const auto& call : one.calls)
+      one.comm->count(*call);
+    add(result, report(one.comm->order->submit(one.calls, one.fetched)));
+  }
+  return result;
 }
 
 ncclResult_t runCalls(const Group& ended) {
-  std::vector<std::shared_ptr<ncclComm>> comms;
-  for (const auto& [comm, call] : ended.calls)
-    if (std::find(comms.begin(), comms.end(), comm) == comms.end()) comms.push_back(comm);
-  ncclResult_t result = ncclSuccess;
-  for (const auto& comm : comms) {
-    std::vector<std::shared_ptr<Call>> calls;
-    for (const auto& [of, call] : ended.calls)
-      if (of == comm) calls.push_back(call);
-    add(result, submit(*comm, calls));
+  std::vector<Submission> submissions;
+  for (const auto& [comm, call] : ended.calls) {
+    const auto isOf = [&](const Submission& one) { return one.comm == comm; };
+    auto found = std::find_if(submissions.begin(), submissions.end(), isOf);
+    if (found == submissions.end()) found = submissions.insert(found, {comm, {}, {}});
+    found->calls.push_back(call);
   }
-  return result;
+  return submit(std::move(submissions));
 }
 
 ncclResult_t endGroup() {
@@ -87,7 +97,7 @@ ncclResult_t endGroup() {
 } // namespace
 
 ncclResult_t launch(const std::shared_ptr<ncclComm>& comm, std::shared_ptr<Call> call) {
-  if (group.depth == 0) return submit(*comm, {std::move(call)});
+  if (group.depth == 0) return submit({{comm, {std::move(call)}, {}}});
   group.calls.emplace_back(comm, std::move(call));
   return ncclSuccess;
 }

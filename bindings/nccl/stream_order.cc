@@ -9,6 +9,7 @@
 
 #include "bindings/nccl/errors.h"
 #include "bindings/nccl/settings.h"
+#include "bindings/nccl/worlds.h"
 
 namespace goss::nccl {
 
@@ -37,21 +38,37 @@ Result<std::unique_ptr<StreamOrder>> StreamOrder::make(Device& device, goss_comm
 StreamOrder::~StreamOrder() {
   drain();
   if (const Status status = failure(); !status.isOk()) goss_comm_abort(comm_, status.cText());
+  // A stream that has not come to the copy uses the memory later.
+  if (host_scalar_ == nullptr) return;
+  if (const Result<bool> done = scalar_->isDone(); done.isOk() && !done.value()) (void)host_scalar_.release();
 }
 
 // ---- The submitting thread ----
 
-Status StreamOrder::submit(const std::vector<std::shared_ptr<Call>>& calls) {
+Status StreamOrder::fetchScalars(const std::vector<std::shared_ptr<Call>>& calls) {
+  const auto needs = [](const auto& call) { return call->device_scalar != nullptr; };
+  if (std::none_of(calls.begin(), calls.end(), needs)) return {};
   const std::lock_guard lock(submit_mutex_);
+  if (Status status = failure(); !status.isOk()) return status;
+  // Refuses streams that are captured.
+  if (const auto queues = queuesOf(calls); !queues.isOk()) return queues.status();
+  for (const auto& call : calls)
+    if (Status status = fetchScalar(*call); !status.isOk()) return status;
+  return {};
+}
+
+Status StreamOrder::submit(const std::vector<std::shared_ptr<Call>>& calls, const Status& fetched) {
+  const std::lock_guard lock(submit_mutex_);
+  // The library's calls tell the other ranks of a device that has failed.
+  const auto ends = [](const Status& status) { return !status.isOk() && status.kind() != GOSS_ERR_DEVICE; };
+  if (ends(fetched)) return fetched;
   if (Status status = failure(); !status.isOk()) return status;
   const auto queues = queuesOf(calls);
   if (!queues.isOk()) return queues.status();
   DeviceQueue& lead = *queues.value().front();
-  for (const auto& call : calls)
-    if (const Status status = fetchScalar(lead, *call); !status.isOk()) return status;
-  Status status = join(queues.value());
-  // The library's calls tell the other ranks of a device that has failed.
-  if (status.isOk() || status.kind() == GOSS_ERR_DEVICE) status = post(lead.stream(), calls);
+  Status status = fetched.isOk() ? join(queues.value()) : fetched;
+  if (!ends(status))
+    if (const Status posted = post(lead.stream(), calls); status.isOk() || !posted.isOk()) status = posted;
   const Status left = leave(queues.value());
   return status.isOk() ? left : status;
 }
@@ -101,24 +118,41 @@ Status StreamOrder::leave(const Queues& queues) {
   return {};
 }
 
-/// Waits for the stream until it has the number.
-Status StreamOrder::fetchScalar(DeviceQueue& queue, Call& call) {
+Status StreamOrder::fetchScalar(Call& call) {
   if (call.device_scalar == nullptr) return {};
   if (host_scalar_ == nullptr) {
     auto block = device_.allocate(MemoryKind::pinned, kScalarBytes);
     if (!block.isOk()) return block.status();
     host_scalar_ = block.take();
   }
+  const auto queue = queueOf(call.stream); // Behind what the call's own stream does, which may write the number.
+  if (!queue.isOk()) return queue.status();
   const CopyJob copy{host_scalar_->data(), call.device_scalar, elementBytes(call.type)};
-  if (const Status status = queue.copy({&copy, 1}); !status.isOk()) return status;
-  if (const Status status = queue.record(*scalar_); !status.isOk()) return status;
-  for (Result<bool> done = false; !done.value(); done = scalar_->isDone()) {
-    if (!done.isOk()) return done.status();
-    if (Status status = failure(); !status.isOk()) return status; // The stream stays closed.
-    std::this_thread::sleep_for(kPause);
-  }
+  if (const Status status = queue.value()->copy({&copy, 1}); !status.isOk()) return status;
+  if (const Status status = queue.value()->record(*scalar_); !status.isOk()) return status;
+  if (Status status = awaitScalar(call); !status.isOk()) return status;
   call.scale = scalarValue(host_scalar_->data(), call.type);
   return {};
+}
+
+Status StreamOrder::awaitScalar(const Call& call) {
+  const std::int64_t timeout = call.timeout_ms > 0 ? call.timeout_ms : timeoutMs();
+  const auto begun = std::chrono::steady_clock::now();
+  Result<bool> done = scalar_->isDone();
+  for (; done.isOk() && !done.value(); done = scalar_->isDone()) {
+    if (Status status = failure(); !status.isOk()) return status; // The stream stays closed.
+    if (std::chrono::steady_clock::now() - begun >= std::chrono::milliseconds(timeout)) {
+      const std::lock_guard lock(mutex_);
+      note(Status::error(GOSS_ERR_TIMEOUT,
+                         fmt::format("nccl{}: the stream has not come to the call after {} ms, and the scalar of its "
+                                     "PreMulSum is in device memory; look at what the stream does before, or set "
+                                     "GOSS_TIMEOUT_MS higher",
+                                     nameOf(call.kind), timeout)));
+      return failure_;
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  return done.status();
 }
 
 Status StreamOrder::post(void* stream, const std::vector<std::shared_ptr<Call>>& calls) {
@@ -149,15 +183,27 @@ void StreamOrder::note(const Status& failure) {
   if (failure.kind() == GOSS_ERR_DEVICE && probe_->isDone().isOk())
     failure_ = Status::error(GOSS_ERR_PEER_LOST, std::string(failure.text()));
   if (settings().log) (void)report(failure_);
+  // What fails alone in the library fails the communicator here: the other ranks wait for calls that do not come.
+  goss_status known = GOSS_SUCCESS;
+  goss_comm_error(comm_, &known, nullptr);
+  if (known == GOSS_SUCCESS) goss_comm_abort(comm_, failure_.cText());
 }
 
-/// Forgets calls that are over.
+/// Forgets calls that are over, and finds the ones that have failed.
 void StreamOrder::collect() {
   int done = 1;
   while (!pending_.empty() && done != 0) {
     const goss_status status = goss_test(&pending_.front(), &done, nullptr);
     if (done != 0) pending_.pop_front();
     if (status != GOSS_SUCCESS) note(lastFailure(status));
+  }
+  if (!failure_.isOk()) return;
+  // A message that fails alone may stand behind calls that still wait.
+  for (goss_request_t request : pending_) {
+    goss_status status = GOSS_SUCCESS;
+    const char* text = "";
+    goss_request_error(request, &status, &text);
+    if (status != GOSS_SUCCESS) return note(Status::error(status, text));
   }
 }
 
@@ -172,15 +218,12 @@ Status StreamOrder::failure() {
 }
 
 void StreamOrder::drain() {
-  std::unique_lock lock(mutex_);
-  while (!pending_.empty() && failure_.isOk()) {
-    goss_request_t oldest = pending_.front();
-    pending_.pop_front();
-    lock.unlock();
-    const goss_status status = goss_wait(&oldest, nullptr);
-    const Status failure = lastFailure(status);
-    lock.lock();
-    if (!failure.isOk()) note(failure);
+  while (failure().isOk()) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (pending_.empty()) return;
+    }
+    std::this_thread::sleep_for(kPause);
   }
 }
 

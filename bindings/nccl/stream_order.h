@@ -25,9 +25,13 @@ class StreamOrder {
   /// Waits for what was submitted; a communicator that failed is aborted.
   ~StreamOrder();
 
-  /// Puts `calls`, one or a group, into their streams and returns. Errors: the first failure; GOSS_ERR_UNSUPPORTED
-  /// while a stream is captured; the library's.
-  Status submit(const std::vector<std::shared_ptr<Call>>& calls);
+  /// Waits until the streams of `calls`, which submit() gets next, have read the scalars in device memory. A group calls
+  /// it for all its communicators before the first submit(): a stream may come to its scalar behind another's call.
+  /// Errors: as submit()'s; GOSS_ERR_TIMEOUT.
+  Status fetchScalars(const std::vector<std::shared_ptr<Call>>& calls);
+  /// Puts `calls`, one or a group, into their streams and returns. `fetched`: what fetchScalars() has returned. Errors:
+  /// that; the first failure; GOSS_ERR_UNSUPPORTED while a stream is captured; the library's.
+  Status submit(const std::vector<std::shared_ptr<Call>>& calls, const Status& fetched);
   /// Waits until all that was submitted is done, or one has failed.
   void drain();
 
@@ -46,7 +50,8 @@ class StreamOrder {
   Result<Queues> queuesOf(const std::vector<std::shared_ptr<Call>>& calls);
   Status join(const Queues& queues);
   Status leave(const Queues& queues);
-  Status fetchScalar(DeviceQueue& queue, Call& call);
+  Status fetchScalar(Call& call);
+  Status awaitScalar(const Call& call);
   Status post(void* stream, const std::vector<std::shared_ptr<Call>>& calls);
 
   void collect();

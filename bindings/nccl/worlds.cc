@@ -92,6 +92,12 @@ void setTls(const std::string& setting) {
   tls().setting = setting;
 }
 
+std::int64_t timeoutMs() {
+  goss_config config;
+  const bool read = settings().has_timeout && goss_config_init(&config) == GOSS_SUCCESS;
+  return read ? config.timeout_ms : kTimeoutMs;
+}
+
 Result<goss_comm_t> meet(const ncclUniqueId& id, int rank, int ranks) {
   goss_config config;
   if (const goss_status status = goss_config_init(&config); status != GOSS_SUCCESS) return lastFailure(status);
@@ -101,7 +107,7 @@ Result<goss_comm_t> meet(const ncclUniqueId& id, int rank, int ranks) {
   config.ranks = ranks;
   config.unique_id = &same;
   config.device = "cuda";
-  if (!settings().has_timeout) config.timeout_ms = kTimeoutMs;
+  config.timeout_ms = timeoutMs();
   std::string secret;
   {
     const std::lock_guard lock(tls().mutex);

@@ -19,6 +19,35 @@ static void reduceOnBoth(ncclComm_t* comms, const CUcontext* contexts, const cud
   }
 }
 
+/// The scalars of a group come behind other calls of it, of both ranks.
+static void scaleOnBoth(ncclComm_t* comms, const CUcontext* contexts, const cudaStream_t* streams) {
+  const float half = 0.5f;
+  ncclComm_t more[2];
+  ncclRedOp_t ops[2];
+  float* data[2];
+  OK(ncclCommInitAll(more, 2, NULL));
+  for (int d = 0; d < 2; ++d) {
+    CUDA(cuCtxSetCurrent(contexts[d]));
+    data[d] = deviceFloats(100);
+    fill(data[d], 100, 4, 0);
+    float* scalar = deviceFloats(1);
+    put(scalar, &half, sizeof half);
+    OK(ncclRedOpCreatePreMulSum(&ops[d], scalar, ncclFloat32, ncclScalarDevice, more[d]));
+  }
+  OK(ncclGroupStart());
+  for (int d = 0; d < 2; ++d) {
+    OK(ncclAllReduce(data[d], data[d], 100, ncclFloat32, ncclSum, comms[d], streams[d]));
+    OK(ncclAllReduce(data[d], data[d], 100, ncclFloat32, ops[d], more[d], streams[d]));
+  }
+  OK(ncclGroupEnd());
+  for (int d = 0; d < 2; ++d) {
+    CUDA(cuCtxSetCurrent(contexts[d]));
+    finish(streams[d]);
+    CHECK(holds(data[d], 100, 8, 0));
+    OK(ncclCommDestroy(more[d]));
+  }
+}
+
 int main(void) {
   CUDA(cuInit(0));
   CUcontext contexts[2];
@@ -37,6 +66,7 @@ int main(void) {
   }
   reduceOnBoth(comms, contexts, streams, 1000);
   reduceOnBoth(comms, contexts, streams, 2000001);
+  scaleOnBoth(comms, contexts, streams);
   // A stream of the other device is refused.
   CUDA(cuCtxSetCurrent(contexts[0]));
   float* data = deviceFloats(10);

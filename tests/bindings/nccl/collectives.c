@@ -200,6 +200,40 @@ static void preMulSums(Rank* rank) {
   }
 }
 
+static void linger(void* unused) {
+  (void)unused;
+  usleep(100000);
+}
+
+/// The second stream of a group writes the scalar of its own call, late.
+static void lateScalar(Rank* rank) {
+  static const float kEarly = 8;
+  static const float kLate = 0.5f;
+  cudaStream_t second = NULL;
+  CUDA(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
+  float* sum = deviceFloats(1000);
+  float* scaled = deviceFloats(1000);
+  float* scalar = deviceFloats(1);
+  fill(sum, 1000, 1, 0);
+  fill(scaled, 1000, 4, 0);
+  float* late = deviceFloats(1);
+  put(scalar, &kEarly, sizeof kEarly);
+  put(late, &kLate, sizeof kLate);
+  ncclRedOp_t op;
+  OK(ncclRedOpCreatePreMulSum(&op, scalar, ncclFloat32, ncclScalarDevice, rank->comm));
+  CUDA(cuLaunchHostFunc(second, linger, NULL));
+  CUDA(cuMemcpyAsync((CUdeviceptr)(uintptr_t)scalar, (CUdeviceptr)(uintptr_t)late, sizeof kLate, second));
+  OK(ncclGroupStart());
+  OK(ncclAllReduce(sum, sum, 1000, ncclFloat32, ncclSum, rank->comm, rank->stream));
+  OK(ncclAllReduce(scaled, scaled, 1000, ncclFloat32, op, rank->comm, second));
+  OK(ncclGroupEnd());
+  OK(ncclRedOpDestroy(op, rank->comm));
+  finish(rank->stream);
+  finish(second);
+  CHECK(holds(sum, 1000, (float)rank->ranks, 0));
+  CHECK(holds(scaled, 1000, 2 * (float)rank->ranks, 0));
+}
+
 /// Calls whose options travel in the collective's own config.
 static void vendorOptions(Rank* rank) {
   ncclConfigExt_t codec = {NULL, {GOSS_NCCL_VENDOR, GOSS_NCCL_OPTION_CODEC}, {0}};
@@ -260,6 +294,7 @@ static void body(Rank* rank) {
   messages(rank, 20001, 30);
   groups(rank);
   preMulSums(rank);
+  lateScalar(rank);
   vendorOptions(rank);
   refusals(rank);
 }

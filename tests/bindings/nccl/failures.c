@@ -1,5 +1,5 @@
 // What a failure leaves: an error that names who is to blame, and no old number in any result.
-// failures killed | stopped | mismatch | abort | revoke | device
+// failures killed | stopped | mismatch | message | abort | revoke | device
 #define _GNU_SOURCE
 #include <math.h>
 #include <pthread.h>
@@ -69,6 +69,32 @@ static void mismatched(Rank* rank) {
   abortAndLook(rank, data);
 }
 
+/// Rank 1 receives less than rank 0 sends, behind a receive that waits: both learn of it.
+static void tooLong(Rank* rank) {
+  float* data = deviceFloats(2 * kCount);
+  fill(data, 2 * kCount, 3, 0);
+  char told[128] = {0};
+  if (rank->rank == 0) {
+    OK(ncclSend(data, 2 * kCount, ncclFloat32, 1, rank->comm, rank->stream));
+    const float* reduced = begun(rank);
+    CHECK(failed(rank->comm) == ncclRemoteError);
+    CHECK(strstr(ncclGetLastError(rank->comm), "rank 1") != NULL);
+    share(rank, told, 0);
+    abortAndLook(rank, reduced);
+    return;
+  }
+  OK(ncclGroupStart());
+  OK(ncclRecv(data + kCount, kCount, ncclFloat32, 1, rank->comm, rank->stream)); // nobody sends it
+  OK(ncclRecv(data, kCount, ncclFloat32, 0, rank->comm, rank->stream));
+  OK(ncclGroupEnd());
+  CHECK(failed(rank->comm) != ncclSuccess);
+  share(rank, told, 0); // rank 0 knows before the abort
+  OK(ncclCommAbort(rank->comm));
+  rank->comm = NULL;
+  finish(rank->stream);
+  CHECK(spoiled(data) && spoiled(data + kCount));
+}
+
 static void* abortLater(void* comm) {
   usleep(200000);
   OK(ncclCommAbort(comm));
@@ -130,6 +156,7 @@ int main(int argc, char** argv) {
   if (strcmp(how, "killed") == 0) return runRanks(3, 1, killedOne);
   if (strcmp(how, "stopped") == 0) return runRanks(2, 1, stoppedOne);
   if (strcmp(how, "mismatch") == 0) return runRanks(2, -1, mismatched);
+  if (strcmp(how, "message") == 0) return runRanks(2, -1, tooLong);
   if (strcmp(how, "abort") == 0) return runRanks(2, -1, aborted);
   if (strcmp(how, "revoke") == 0) return runRanks(3, -1, revoked);
   return strcmp(how, "device") == 0 ? runRanks(2, -1, deviceLost) : 2;
