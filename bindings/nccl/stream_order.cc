@@ -10,6 +10,7 @@
 #include "bindings/nccl/errors.h"
 #include "bindings/nccl/settings.h"
 #include "bindings/nccl/worlds.h"
+#include "devices/cuda/device.h"
 
 namespace goss::nccl {
 
@@ -156,6 +157,8 @@ Status StreamOrder::awaitScalar(const Call& call) {
 }
 
 Status StreamOrder::post(void* stream, const std::vector<std::shared_ptr<Call>>& calls) {
+  // The library takes a call without elements for one of the calling thread's device, which may be another.
+  const devices::cuda::InContext current(static_cast<const devices::cuda::CudaDevice&>(device_).context());
   std::vector<goss_request_t> requests;
   Status first;
   // Of a group all data is staged at once, which collectives, of one order on all ranks, do not need.

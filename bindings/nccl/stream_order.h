@@ -57,7 +57,7 @@ class StreamOrder {
   void collect();
   void note(const Status& failure);
 
-  Device& device_;
+  Device& device_; ///< Of CUDA.
   const goss_comm_t comm_;
 
   std::mutex submit_mutex_;

@@ -18,6 +18,7 @@ class CudaDevice final : public Device {
       : context_(driver, handle, std::move(name)), ordinal_(ordinal) {}
 
   [[nodiscard]] std::string name() const override { return context_.name(); }
+  [[nodiscard]] const Context& context() const { return context_; }
   [[nodiscard]] int ordinal() const override { return ordinal_; }
   Result<std::unique_ptr<DeviceBlock>> allocate(MemoryKind kind, std::size_t bytes) override;
   Result<std::unique_ptr<DeviceQueue>> queue(void* stream) override;

@@ -45,7 +45,9 @@ Status launchUniform(const Common& common, const Uniform& uniform, const Buffers
     if (std::optional<Status> status = common.comm->communicator->collectives().runCached(key); status.has_value())
       return *status;
   }
-  Call call = describe(uniform.collective, buffers, uniform.count, uniform.dtype);
+  // What means nothing on this rank may point anywhere.
+  const Buffers used{buffers.uses_send ? buffers.send : nullptr, buffers.uses_recv ? buffers.recv : nullptr};
+  Call call = describe(uniform.collective, used, uniform.count, uniform.dtype);
   call.op = uniform.op;
   call.root = uniform.root;
   call.staged_input = uniform.collective == Collective::allToAll && buffers.send == buffers.recv && call.count > 0;

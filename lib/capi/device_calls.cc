@@ -17,10 +17,14 @@ Status refuse(const char* function, const char* why) {
   return Status::error(GOSS_ERR_UNSUPPORTED, fmt::format("{}: {}", function, why));
 }
 
-/// The buffers' devices; -1: host memory. Of a call in a stream pinned memory is as that of a device: what the stream
-/// does before and after may touch it.
+/// In place of an ordinal.
+constexpr int kHost = -1;
+constexpr int kPinned = -2; ///< The stream of the call reads it, whatever device was current at its allocation.
+
+/// The buffers' devices, kHost or kPinned. Of a call in a stream pinned memory is as that of a device: what the stream
+/// does before and after may touch it. Else it is host memory.
 Result<std::array<int, 2>> devicesOf(Devices& devices, const CallBuffers& buffers, bool in_stream) {
-  std::array<int, 2> found{-1, -1};
+  std::array<int, 2> found{kHost, kHost};
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     if (buffers[i] == nullptr) continue;
     if (i > 0 && buffers[i] == buffers[0]) {
@@ -30,7 +34,8 @@ Result<std::array<int, 2>> devicesOf(Devices& devices, const CallBuffers& buffer
     const Result<MemoryInfo> info = devices.classify(buffers[i]);
     if (!info.isOk()) return info.status();
     const MemoryKind kind = info.value().kind;
-    if (kind == MemoryKind::device || (in_stream && kind == MemoryKind::pinned)) found[i] = info.value().device;
+    if (kind == MemoryKind::device) found[i] = info.value().device;
+    if (kind == MemoryKind::pinned && in_stream) found[i] = kPinned;
   }
   return found;
 }
@@ -47,10 +52,11 @@ Result<Places> findPlaces(const char* function, World& world, const CallBuffers&
   const auto [first, second] = found.value();
   if (first >= 0 && second >= 0 && first != second)
     return refuse(function, "the buffers lie on two devices; copy one of them to the other's");
-  Places places{std::max(first, second), {first >= 0, second >= 0}};
+  Places places{std::max({first, second, kHost}), {first != kHost, second != kHost}};
   if (places.device < 0) {
     if (use.stream == nullptr) return places;
-    if (!use.empty) return refuse(function, "options.stream is set for buffers in host memory; pass NULL");
+    const bool pinned = first == kPinned || second == kPinned;
+    if (!use.empty && !pinned) return refuse(function, "options.stream is set for buffers in host memory; pass NULL");
     const Result<Device*> current = devices.current();
     if (!current.isOk()) return current.status();
     places.device = current.value()->ordinal();
@@ -64,7 +70,7 @@ Result<Places> findPlaces(const char* function, World& world, const CallBuffers&
 bool areOnHost(World& world, const CallBuffers& buffers) {
   if (!mayLieOnDevice(world.devices(), buffers)) return true;
   const auto found = devicesOf(world.devices(), buffers, false);
-  return found.isOk() && found.value() == std::array<int, 2>{-1, -1};
+  return found.isOk() && found.value() == std::array<int, 2>{kHost, kHost};
 }
 
 Status refuseDevice(const char* function, const char* name, World& world, const void* buffer) {

@@ -65,6 +65,10 @@ int main(void) {
     CHECK(device == d);
   }
   reduceOnBoth(comms, contexts, streams, 1000);
+  reduceOnBoth(comms, contexts, streams, 0);
+  const cudaStream_t legacy[2] = {NULL, NULL}; // each device's own
+  reduceOnBoth(comms, contexts, legacy, 0);
+  reduceOnBoth(comms, contexts, legacy, 1000);
   reduceOnBoth(comms, contexts, streams, 2000001);
   scaleOnBoth(comms, contexts, streams);
   // A stream of the other device is refused.

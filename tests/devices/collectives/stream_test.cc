@@ -62,14 +62,16 @@ TEST(Streams, PinnedMemoryIsAPartOfTheStreamsWork) {
   runDeviceRanks({"", 2, Behaviour{2000, false, 0}}, [](goss_comm_t comm, int rank, DeviceRank& device) {
     std::byte* memory = device.memory(kBytes);
     device.enqueueToDevice(bytesOf(std::vector<float>(kCount, static_cast<float>(rank + 1))));
-    const auto pinned = device.at(0).allocate(MemoryKind::pinned, kBytes);
+    const auto pinned = device.at(1).allocate(MemoryKind::pinned, kBytes); // The stream is device 0's.
     ASSERT_TRUE(pinned.isOk());
     const goss_options options = onStream(device); // Slow: the sum is not there when the calls return.
     ASSERT_OK(goss_all_reduce(comm, memory, pinned.value()->data(), kCount, GOSS_FLOAT32, GOSS_SUM, &options, nullptr));
-    ASSERT_OK(goss_all_reduce(comm, pinned.value()->data(), memory, kCount, GOSS_FLOAT32, GOSS_SUM, &options, nullptr));
+    std::byte* middle = pinned.value()->data();
+    ASSERT_OK(goss_all_reduce(comm, middle, middle, kCount, GOSS_FLOAT32, GOSS_SUM, &options, nullptr));
+    ASSERT_OK(goss_all_reduce(comm, middle, memory, kCount, GOSS_FLOAT32, GOSS_SUM, &options, nullptr));
     device.enqueueToHost(kBytes);
     ASSERT_TRUE(device.synchronize());
-    EXPECT_THAT(floatsOf(device.fetched(kBytes)), testing::Each(6.0F));
+    EXPECT_THAT(floatsOf(device.fetched(kBytes)), testing::Each(12.0F));
   });
 }
 
@@ -311,6 +313,19 @@ TEST(Devices, AnExecutionGoesFromOneDeviceToAnother) {
       std::byte* memory = block.value()->data();
       EXPECT_OK(goss_all_reduce(comm, memory, memory, kCount, GOSS_FLOAT32, GOSS_SUM, nullptr, nullptr));
     }
+  });
+}
+
+TEST(Devices, ABufferThatMeansNothingMayLieOnAnother) {
+  runDeviceRanks({"", 2}, [](goss_comm_t comm, int rank, DeviceRank& device) {
+    const auto there = device.at(1).allocate(MemoryKind::device, kBytes);
+    ASSERT_TRUE(there.isOk());
+    std::byte* here = device.memory(kBytes);
+    std::byte* unused = rank == 0 ? here : there.value()->data();
+    EXPECT_OK(goss_reduce(comm, here, unused, kCount, GOSS_FLOAT32, GOSS_SUM, 0, nullptr, nullptr));
+    EXPECT_OK(goss_gather(comm, here, unused, kCount / 2, GOSS_FLOAT32, 0, nullptr, nullptr));
+    EXPECT_OK(goss_broadcast(comm, unused, here, kCount, GOSS_FLOAT32, 0, nullptr, nullptr));
+    EXPECT_OK(goss_scatter(comm, unused, here, kCount / 2, GOSS_FLOAT32, 0, nullptr, nullptr));
   });
 }
 
