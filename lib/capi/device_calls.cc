@@ -80,17 +80,17 @@ Status refuseDevice(const char* function, const char* name, World& world, const 
       fmt::format("{}: {} is device memory, which this call does not take; copy it to the host first", function, name));
 }
 
-void enqueue(StreamOrdered& call) {
+void enqueue(Operation& operation) {
+  StreamOrdered& call = *operation.streamOrdered();
   call.enqueueArrivals();
   Group& group = Group::ofThisThread();
   if (!group.open()) return call.enqueueGates();
-  if (call.isEnqueuing()) group.addOrdered(&call); // Else it has failed, and may go before the group ends.
+  if (call.isEnqueuing()) group.addOrdered(&operation); // Else it has failed, and may go before the group ends.
 }
 
 Status launchOrdered(Communicator& communicator, Operation& operation, goss_request_t* request) {
-  StreamOrdered& call = *operation.streamOrdered();
-  if (!call.isEnqueuing()) return communicator.requests().finish(operation, nullptr);
-  enqueue(call);
+  if (!operation.streamOrdered()->isEnqueuing()) return communicator.requests().finish(operation, nullptr);
+  enqueue(operation);
   if (request == nullptr) return communicator.requests().detach(operation);
   *request = toRequest(&operation);
   return Status::ok();

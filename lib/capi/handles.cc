@@ -82,8 +82,8 @@ Group& Group::ofThisThread() {
 Status Group::end() {
   if (depth_ == 0) return invalid("goss_group_end: no group is open in this thread; call goss_group_begin first");
   if (--depth_ > 0) return Status::ok();
-  for (StreamOrdered* call : std::exchange(ordered_, {}))
-    call->enqueueGates();
+  for (Operation* call : std::exchange(ordered_, {}))
+    call->streamOrdered()->enqueueGates();
   Status first = std::exchange(failure_, Status::ok());
   for (Operation* operation : started_) {
     Status status = checkRequest("goss_group_end", toRequest(operation));
@@ -94,9 +94,8 @@ Status Group::end() {
   return first;
 }
 
-Status Group::checkMayEnd(const char* function, Operation& operation) const {
-  StreamOrdered* const call = ordered_.empty() ? nullptr : operation.streamOrdered();
-  if (call == nullptr || std::find(ordered_.begin(), ordered_.end(), call) == ordered_.end()) return Status::ok();
+Status Group::checkMayEnd(const char* function, const Operation& operation) const {
+  if (std::find(ordered_.begin(), ordered_.end(), &operation) == ordered_.end()) return Status::ok();
   return invalid(
       fmt::format("{}: the call in a stream belongs to the group that this thread has open; call "
                   "goss_group_end first",
@@ -104,10 +103,11 @@ Status Group::checkMayEnd(const char* function, Operation& operation) const {
 }
 
 void Group::forget(const Communicator& communicator) {
-  for (StreamOrdered* call : std::exchange(ordered_, {})) // Nothing can be enqueued for them later.
-    call->enqueueGates();
-  const auto forgotten = std::erase_if(
-      started_, [&](const Operation* operation) { return &Communicator::of(*operation) == &communicator; });
+  const auto isOf = [&](const Operation* operation) { return &Communicator::of(*operation) == &communicator; };
+  for (Operation* call : ordered_) // Nothing can be enqueued for them later.
+    if (isOf(call)) call->streamOrdered()->enqueueGates();
+  std::erase_if(ordered_, isOf);
+  const auto forgotten = std::erase_if(started_, isOf);
   if (forgotten > 0 && failure_.isOk()) {
     failure_ = Status::error(GOSS_ERR_ABORTED, "goss_group_end: a communicator of the group was destroyed inside it");
   }

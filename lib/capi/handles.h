@@ -61,9 +61,9 @@ class Group {
   void begin() { ++depth_; }
   void add(Operation* operation) { started_.push_back(operation); }
   /// A call in its caller's stream: end() enqueues its gates.
-  void addOrdered(StreamOrdered* call) { ordered_.push_back(call); }
+  void addOrdered(Operation* call) { ordered_.push_back(call); }
   /// Ok unless `operation` is such a call, which cannot end before the group: the error of who asks for its end.
-  Status checkMayEnd(const char* function, Operation& operation) const;
+  Status checkMayEnd(const char* function, const Operation& operation) const;
   Status end();
   /// The communicator is about to be destroyed, and its operations with it: end() reports them as aborted.
   void forget(const Communicator& communicator);
@@ -72,7 +72,7 @@ class Group {
   int depth_ = 0;
   Status failure_; ///< The first failure among forgotten operations.
   std::vector<Operation*> started_;
-  std::vector<StreamOrdered*> ordered_;
+  std::vector<Operation*> ordered_;
 };
 
 } // namespace goss::capi

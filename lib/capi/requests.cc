@@ -76,7 +76,10 @@ Status launchGood(Communicator& communicator, const MessageCall& call, goss_requ
     const auto places = findPlaces(call.sends ? "goss_send" : "goss_recv", communicator.world(), {call.buffer, nullptr},
                                    {stream, call.count == 0, !persistent});
     if (!places.isOk()) return places.status();
-    const MessageDevice device{places.value().device, stream};
+    MessageDevice device{places.value().device, stream};
+    // A message without elements has no memory, and its place behind those before it.
+    if (device.ordinal < 0 && call.sends && call.count == 0)
+      device.ordinal = communicator.messages().deviceBefore(call);
     if (device.ordinal >= 0) return launchOnDevice(communicator, call, device, request, persistent);
   }
   if (request == nullptr && !Group::ofThisThread().open()) return communicator.messages().run(call, nullptr);
@@ -251,7 +254,7 @@ goss_status goss_start(goss_request_t request) {
     if (Status status = ordered->prepare(); !status.isOk()) return status;
     if (Status status = requests.restart(operation); !status.isOk()) return status;
     if (!ordered->isEnqueuing()) return requests.finish(operation, nullptr); // It failed as it started.
-    enqueue(*ordered);
+    enqueue(operation);
     return Status::ok();
   });
 }

@@ -94,7 +94,7 @@ Result<bool> DeviceMessage::isDeviceDone() {
 bool DeviceMessage::mustWaitForEarlier() const {
   for (const DeviceMessage* one : context_.arriving) {
     if (one == this) return false;
-    if (one->call_.peer == call_.peer && one->call_.tag == call_.tag) return true;
+    if (one->isBefore(call_)) return true;
   }
   return false;
 }

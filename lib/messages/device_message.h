@@ -31,6 +31,11 @@ class DeviceMessage final : public Operation, public StreamOrdered {
   void withdrawOnLoop() GOSS_ON_LOOP override;
   [[nodiscard]] std::string describe() const override { return inner_.describe(); }
   [[nodiscard]] std::vector<int> waitingForRanks() const GOSS_ON_LOOP override;
+  [[nodiscard]] const MessageDevice& device() const { return device_; }
+  /// Whether it, an arriving send, must go before a later send.
+  [[nodiscard]] bool isBefore(const MessageCall& later) const {
+    return call_.peer == later.peer && call_.tag == later.tag;
+  }
   [[nodiscard]] bool waitsForDevice() const override { return phase_ != Phase::moving; }
   [[nodiscard]] StreamOrdered* streamOrdered() override { return device_.stream != nullptr ? this : nullptr; }
 

@@ -167,6 +167,13 @@ Result<Operation*> Messenger::startOnDevice(const MessageCall& call, const Messa
   return status;
 }
 
+int Messenger::deviceBefore(const MessageCall& call) {
+  auto lock = context_.engine.enter();
+  for (const DeviceMessage* one : context_.arriving)
+    if (one->isBefore(call)) return one->device().ordinal;
+  return -1;
+}
+
 /// Starts a bound operation. Null: `error` says why.
 Operation* Messenger::startBoundOnLoop(MessageOperation& operation, Status& error) {
   if (error = context_.operations.launchOnLoop(operation); error.isOk()) return &operation;

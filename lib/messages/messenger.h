@@ -29,6 +29,9 @@ class Messenger {
 
   /// As start(), for device memory.
   Result<Operation*> startOnDevice(const MessageCall& call, const MessageDevice& device, bool persistent);
+  /// The device from which an earlier message to the same rank with the same tag is still on its way; -1: there is
+  /// none.
+  int deviceBefore(const MessageCall& call);
 
   /// Whether a message has arrived that a receive of this pattern would get; takes a turn of the loop when no other
   /// thread drives it.

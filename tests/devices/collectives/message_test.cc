@@ -107,7 +107,7 @@ TEST(DeviceMessage, ThatIsShorterThanTheBufferLeavesItsEndAlone) {
 
 class OrderOfSends : public testing::TestWithParam<bool> {};
 
-/// The second has nothing to copy, so that its bytes are on the host first.
+/// The second and the third have nothing to copy, so that their bytes are on the host first.
 TEST_P(OrderOfSends, IsThatOfTheCalls) {
   const bool first_in_stream = GetParam();
   runDeviceRanks({"", 2, Behaviour{10000, false, 0}}, [&](goss_comm_t comm, int rank, DeviceRank& device) {
@@ -117,15 +117,16 @@ TEST_P(OrderOfSends, IsThatOfTheCalls) {
     if (!first_in_stream) {
       ASSERT_TRUE(device.synchronize());
     }
-    goss_request_t requests[2] = {};
+    goss_request_t requests[3] = {};
     if (rank == 0) {
       ASSERT_OK(goss_send(comm, memory, kCount, GOSS_FLOAT32, 1, 3, first_in_stream ? &options : nullptr, requests));
       ASSERT_OK(goss_send(comm, memory, 0, GOSS_FLOAT32, 1, 3, nullptr, requests + 1));
-      EXPECT_OK(goss_wait_all(requests, 2));
+      ASSERT_OK(goss_send(comm, nullptr, 0, GOSS_FLOAT32, 1, 3, nullptr, requests + 2));
+      EXPECT_OK(goss_wait_all(requests, 3));
       return;
     }
     ASSERT_TRUE(device.synchronize());
-    for (const std::size_t bytes : {kBytes, std::size_t{0}}) {
+    for (const std::size_t bytes : {kBytes, std::size_t{0}, std::size_t{0}}) {
       goss_message message{};
       ASSERT_OK(goss_recv(comm, memory, kCount, GOSS_FLOAT32, 0, 3, nullptr, requests));
       ASSERT_OK(goss_wait(requests, &message));
