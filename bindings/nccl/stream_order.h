@@ -1,5 +1,6 @@
 /// Hands one communicator's calls over to the library, each as a part of its stream (docs/devices.md), in NCCL's order:
-/// a call comes behind the communicator's calls before it, whatever their streams, and those of a group come together.
+/// a call comes behind the communicator's calls before it, whatever their streams. Those of a group come together;
+/// where the library refuses one, those before it have come, and those behind it do not.
 #ifndef GOSS_BINDINGS_NCCL_STREAM_ORDER_H_
 #define GOSS_BINDINGS_NCCL_STREAM_ORDER_H_
 
@@ -25,9 +26,9 @@ class StreamOrder {
   /// Waits for what was submitted; a communicator that failed is aborted.
   ~StreamOrder();
 
-  /// Waits until the streams of `calls`, which submit() gets next, have read the scalars in device memory. A group calls
-  /// it for all its communicators before the first submit(): a stream may come to its scalar behind another's call.
-  /// Errors: as submit()'s; GOSS_ERR_TIMEOUT.
+  /// Waits until the streams of `calls`, which submit() gets next, have read the scalars in device memory. A group
+  /// calls it for all its communicators before the first submit(): a stream may come to its scalar behind another's
+  /// call. Errors: as submit()'s; GOSS_ERR_TIMEOUT.
   Status fetchScalars(const std::vector<std::shared_ptr<Call>>& calls);
   /// Puts `calls`, one or a group, into their streams and returns. `fetched`: what fetchScalars() has returned. Errors:
   /// that; the first failure; GOSS_ERR_UNSUPPORTED while a stream is captured; the library's.

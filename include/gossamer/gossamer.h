@@ -398,7 +398,8 @@ GOSS_API goss_status goss_barrier(goss_comm_t comm, const goss_options* options,
 
 // ---- Point to point ----
 //
-// Messages from one rank to another with the same tag arrive in the order they were sent. Tags are 0..2^31-1.
+// Messages from one rank to another with the same tag arrive in the order they were sent, but messages of host and of
+// device memory keep no order among each other (docs/devices.md). Tags are 0..2^31-1.
 
 /// Wildcards in place of a rank or a tag, for receives and probes.
 enum {
