@@ -3,9 +3,14 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "gossamer/gossamer.h"
+
 namespace goss::nccl {
 
 namespace {
+
+// Ranks of a training job may come to a collective half an hour apart, as when one of them saves a checkpoint.
+constexpr std::int64_t kTimeoutMs = 30 * 60 * 1000;
 
 std::string text(const char* variable) {
   const char* found = std::getenv(variable);
@@ -34,6 +39,12 @@ Settings read() {
 const Settings& settings() {
   static const Settings once = read();
   return once;
+}
+
+std::int64_t timeoutMs() {
+  goss_config config;
+  const bool read = settings().has_timeout && goss_config_init(&config) == GOSS_SUCCESS;
+  return read ? config.timeout_ms : kTimeoutMs;
 }
 
 } // namespace goss::nccl

@@ -19,6 +19,9 @@ struct Settings {
 /// Read once.
 const Settings& settings();
 
+/// How long an operation may take, in milliseconds.
+std::int64_t timeoutMs();
+
 } // namespace goss::nccl
 
 #endif // GOSS_BINDINGS_NCCL_SETTINGS_H_

@@ -9,7 +9,6 @@
 
 #include "bindings/nccl/errors.h"
 #include "bindings/nccl/settings.h"
-#include "bindings/nccl/worlds.h"
 #include "devices/cuda/device.h"
 
 namespace goss::nccl {

@@ -14,9 +14,6 @@ namespace {
 
 static_assert(sizeof(ncclUniqueId) == sizeof(goss_unique_id));
 
-// Ranks of a training job may come to a collective half an hour apart, as when one of them saves a checkpoint.
-constexpr std::int64_t kTimeoutMs = 30 * 60 * 1000;
-
 // No message of a program has this tag: theirs count from 0.
 constexpr std::int32_t kIdTag = 0x7fffffff;
 
@@ -90,12 +87,6 @@ Result<goss_comm_t> meetFrom(const ncclUniqueId& id, int rank, int ranks, int pl
 void setTls(const std::string& setting) {
   const std::lock_guard lock(tls().mutex);
   tls().setting = setting;
-}
-
-std::int64_t timeoutMs() {
-  goss_config config;
-  const bool read = settings().has_timeout && goss_config_init(&config) == GOSS_SUCCESS;
-  return read ? config.timeout_ms : kTimeoutMs;
 }
 
 Result<goss_comm_t> meet(const ncclUniqueId& id, int rank, int ranks) {

@@ -13,9 +13,6 @@ namespace goss::nccl {
 /// Encrypts the communicators that are made from now on: the value of GOSS_TLS; "": what the environment says.
 void setTls(const std::string& setting);
 
-/// How long an operation may take.
-std::int64_t timeoutMs();
-
 Result<goss_comm_t> meet(const ncclUniqueId& id, int rank, int ranks);
 Result<goss_comm_t> split(ncclComm& parent, int color, int key);
 /// A communicator without `excluded`, which do not take part. `failed`: the parent cannot carry messages any more; then
