@@ -37,8 +37,8 @@ class Communicator {
   /// Ranks of the topology, with MPI_PROC_NULL where a grid ends.
   const std::vector<int>& sources() const { return sources_; }
   const std::vector<int>& destinations() const { return destinations_; }
-  /// Of this rank: there is a topology, and neither itself nor any rank twice is among its neighbours. Gossamer matches
-  /// no others.
+  /// Whether this rank has a topology whose lists of neighbours hold neither the rank itself nor any rank twice.
+  /// Gossamer matches no others.
   bool hasPlainNeighbors() const;
   /// Whether that holds for all ranks; set when they have agreed.
   bool serves_neighbors = false;
@@ -58,7 +58,7 @@ class Communicator {
   std::vector<int> destinations_;
 };
 
-/// What is known of an MPI communicator.
+/// What find() returns: Gossamer's communicator of an MPI communicator, or why it has none.
 struct Found {
   std::shared_ptr<Communicator> communicator; ///< Null: its collectives go to MPI.
   std::string reason;                         ///< Why they do.

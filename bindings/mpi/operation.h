@@ -52,7 +52,7 @@ class Operation {
   const void* input(const Block& block, std::size_t alignment = 1);
   void* output(const Block& block, std::size_t alignment = 1);
   void* inOut(const Block& block, std::size_t alignment = 1);
-  /// Where Gossamer may write as much as the block has, which nobody reads.
+  /// Memory where Gossamer may write as many bytes as the block has; nobody reads them.
   void* dropped(const Block& block) { return scratch(bytesOf(block)); }
   /// As input, but never the program's own memory: for calls whose result overwrites what they read.
   const void* copyOf(const Block& block);
@@ -79,7 +79,7 @@ class Operation {
   /// Puts results where the program wants them, once the request has succeeded.
   void finish();
 
-  /// Of this rank's buffers, sent or received, whichever is more.
+  /// Bytes that this rank sends or receives, whichever is more.
   std::uint64_t bytes() const { return bytes_in_ > bytes_out_ ? bytes_in_ : bytes_out_; }
 
  private:

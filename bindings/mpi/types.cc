@@ -142,7 +142,7 @@ std::optional<goss_op> opOf(MPI_Op op) {
 } // namespace
 
 TypeFacts factsOf(MPI_Datatype type) {
-  // Of two threads that set the attribute the second would free what the first may be reading.
+  // Without the lock two threads could set the attribute, and the second would free what the first may be reading.
   static std::mutex& mutex = *new std::mutex;
   const std::lock_guard lock(mutex);
   void* cached = nullptr;

@@ -18,7 +18,7 @@ struct TypeFacts {
   bool is_contiguous = false; ///< Its bytes lie without gaps in the order in which MPI sends them.
 };
 
-/// Of any type but MPI_DATATYPE_NULL. Cached as an attribute of the type.
+/// `type` is any but MPI_DATATYPE_NULL. The facts are cached as an attribute of the type.
 TypeFacts factsOf(MPI_Datatype type);
 
 /// A reduction that Gossamer has.

@@ -160,7 +160,7 @@ Status StreamOrder::post(void* stream, const std::vector<std::shared_ptr<Call>>&
   const devices::cuda::InContext current(static_cast<const devices::cuda::CudaDevice&>(device_).context());
   std::vector<goss_request_t> requests;
   Status first;
-  // Of a group all data is staged at once, which collectives, of one order on all ranks, do not need.
+  // A group stages all its data at once. Collectives, which all ranks call in one order, do not need that.
   const bool messages = std::any_of(calls.begin(), calls.end(), [](const auto& call) { return isMessage(call->kind); });
   const bool grouped = messages && calls.size() > 1;
   if (grouped) goss_group_begin();

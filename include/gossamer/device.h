@@ -71,7 +71,7 @@ class DeviceQueue {
   /// captured, with a text that says what to do instead.
   virtual Status check() = 0;
 
-  /// Of memory of this queue's device and pinned memory.
+  /// Enqueues copies between memory of this queue's device and pinned memory, either way.
   virtual Status copy(std::span<const CopyJob> jobs) = 0;
 
   /// The queue sets *flag to `value`, behind what it did before: who reads the value sees all that the queue has
