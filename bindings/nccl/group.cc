@@ -78,8 +78,7 @@ ncclResult_t submit(std::vector<Submission> submissions) {
 ncclResult_t runCalls(const Group& ended) {
   std::vector<Submission> submissions;
   for (const auto& [comm, call] : ended.calls) {
-    const auto isOf = [&](const Submission& one) { return one.comm == comm; };
-    auto found = std::find_if(submissions.begin(), submissions.end(), isOf);
+    auto found = std::ranges::find(submissions, comm, &Submission::comm);
     if (found == submissions.end()) found = submissions.insert(found, {comm, {}, {}});
     found->calls.push_back(call);
   }
