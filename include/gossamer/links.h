@@ -11,21 +11,20 @@ extern "C" {
 
 /// Collective, blocking. Measures the round trip and the bandwidth, in both directions at the same time, of the links
 /// between all pairs of ranks. Other traffic may go on; the bandwidth that it takes is missing in the result. A rank
-/// measures one link at a time: a tenth of a second on a short path, at most half a second on a long one. With three
-/// ranks or more, ranks with round trips of 2 ms or more then all send to each other at the same time, for little more
-/// than a second, or longer where a line is slow (128 KiB to each rank); beyond 25 ms only this is measured. Comparing
-/// both tells whether one line carries all links of a rank: then the result names its rate (`node RANK up RATE down
-/// RATE`), in doubt and beyond 25 ms it does not. The planner uses the result for later collectives of `comm` and of
+/// measures one link at a time, until the rate has settled: a tenth of a second on a short path, 13 to 26 round trips
+/// on a long one, and 10 s for all links of a rank; with more ranks than that allows, long paths are not measured one
+/// by one. With three ranks or more, ranks with round trips of 2 ms or more then all send to each other at the same
+/// time, for 16 round trips, at most 3 s. All this takes longer where a line is very slow (32 KiB to each rank).
+/// Comparing both tells whether one line carries all links of a rank: then the result names its rate (`node RANK up
+/// RATE down RATE`), in doubt it does not. The planner uses the result for later collectives of `comm` and of
 /// communicators that goss_comm_split and goss_comm_dup make of it later, but not for persistent requests, nor for
 /// communicators of goss_comm_shrink. The call first waits for this rank's pending operations with multi-phase codecs.
 ///
 /// *links, equal on all ranks, is the text of a link file (docs/formats.md), which GOSS_LINKS and goss_explain take;
-/// free it with goss_free. Comments in it name the links that a third rank relays. On paths of more than 25 ms a
-/// bandwidth is what the path carries while all others are busy, and too low on fast idle paths, where TCP does not
-/// reach full speed in time; with lost packets a bandwidth may be too high (up to 1.8 times so far). Of `options` (may
-/// be NULL) only timeout_ms counts, for each message; a message on a path of more than 25 ms may wait until all ranks
-/// there are ready. Errors: as a collective's; the communicator has failed then, because its ranks might plan
-/// differently.
+/// free it with goss_free. Comments in it name the links that a third rank relays, and rates that varied by more than
+/// 30 % while they were measured. Of `options` (may be NULL) only timeout_ms counts, for each message; a message on a
+/// long path may wait until all ranks there are ready. Errors: as a collective's; the communicator has failed then,
+/// because its ranks might plan differently.
 GOSS_API goss_status goss_comm_measure_links(goss_comm_t comm, const goss_options* options, char** links);
 
 #ifdef __cplusplus

@@ -20,12 +20,14 @@ constexpr int kNearPings = 20;
 
 constexpr std::int32_t kAloneTag = 2;
 constexpr std::int32_t kTogetherTag = 3;
-/// Most seconds of a stream alone, and of streams together: these run once, not once for every peer.
-constexpr double kMaxAlone_s = 0.25;
-constexpr double kMaxTogether_s = 1.1;
-/// On longer round trips TCP has not reached full speed when a stream alone ends, and what flows reach together says
-/// little about their common line.
-constexpr double kLongRoundTrip_s = 25e-3;
+/// A near stream alone takes so long.
+constexpr double kNear_s = 0.06;
+/// A far one takes so many round trips at least, in which TCP may find its speed, and twice as many at most; all
+/// streams together more, because TCP has found that speed, and loses some of it again.
+constexpr double kRoundTripsAlone = 13;
+constexpr double kLeastAlone_s = 0.2;
+constexpr double kRoundTripsTogether = 16;
+constexpr double kLeastTogether_s = 0.3;
 
 /// Links that together have at most this part of their rates alone, and are not much faster than the fastest alone,
 /// share a line, which is full.
@@ -36,9 +38,12 @@ constexpr double kSharedLine = 1.6;
 /// same: so this is believed only where some links of the communicator are kOwnPaths times as fast as others.
 constexpr double kOwnLines = 0.85;
 constexpr double kNoOthers = 1.8;
-constexpr double kOwnPaths = 10;
+constexpr double kOwnPaths = 3;
 /// A port rate of so many times the links' sum does not limit them.
 constexpr double kRoomyPort = 2;
+
+/// A rate that varied by more than this part of it is named in a comment.
+constexpr double kSteady = 0.3;
 
 /// Figures within this factor of the median count as equal.
 constexpr double kAlike = 1.3;
@@ -47,35 +52,74 @@ constexpr double kAlikeTogether = 1.7;
 
 int roundsOf(int size) { return size + size % 2 - 1; }
 
-Result<MeasuredLink> measure(Communicator& communicator, int peer, double round_trip_s, std::int64_t timeout_ms) {
-  if (round_trip_s < kNearRoundTrip_s) {
+/// The most seconds that a pair streams alone in one round; 0: it does not. Both ranks of the pair compute the same.
+double timeAlone(double round_trip_s, int size, const MeasurementTime& time) {
+  if (round_trip_s < kNearRoundTrip_s) return kNear_s;
+  const double least_s = std::max(kLeastAlone_s, kRoundTripsAlone * round_trip_s);
+  const double share_s = time.alone_s / std::min(time.most_rounds, roundsOf(size));
+  // Two ranks do not stream together, and so have all the time.
+  if (size < 3) return std::min(2 * least_s, time.alone_s + time.together_s);
+  return share_s >= least_s ? std::min(share_s, 2 * least_s) : 0;
+}
+
+Result<MeasuredLink> measure(Communicator& communicator, int peer, double round_trip_s, double alone_s,
+                             std::int64_t timeout_ms) {
+  const bool near = round_trip_s < kNearRoundTrip_s;
+  MeasuredLink link{round_trip_s / 2, 0, kNoRelay, 0, 0, 0};
+  if (alone_s <= 0) return link;
+  if (near) {
     Result<std::vector<double>> again = LinkPing(communicator, timeout_ms).run({peer}, kNearPings);
     if (!again.isOk()) return again.status();
-    round_trip_s = std::min(round_trip_s, again.value().front());
+    link.latency_s = std::min(link.latency_s, again.value().front() / 2);
   }
-  MeasuredLink link{round_trip_s / 2, 0, kNoRelay, 0};
-  if (communicator.size() > 2 && round_trip_s > kLongRoundTrip_s) return link;
-  Result<LinkStream::Rates> rates =
-      LinkStream(communicator, {{peer, round_trip_s}}, kMaxAlone_s, kAloneTag, timeout_ms).run();
+  Result<std::vector<SteadyRate>> rates =
+      LinkStream(communicator, {{peer, round_trip_s}}, alone_s, true, kAloneTag, timeout_ms).run();
   if (!rates.isOk()) return rates.status();
-  link.bandwidth_bytes_per_s = rates.value().together;
+  link.bandwidth_bytes_per_s = link.alone_bytes_per_s = rates.value().front().bytes_per_s;
+  link.spread = rates.value().front().spread;
   return link;
 }
 
-/// Measures with all ranks that are far away.
-Status measureTogether(Communicator& communicator, std::vector<MeasuredLink>& links, std::int64_t timeout_ms) {
+/// The longest round trip of all pairs of ranks; `links` are those of this rank.
+Result<double> longestRoundTrip(Communicator& communicator, const std::vector<MeasuredLink>& links,
+                                std::int64_t timeout_ms) {
+  double longest_s = 0;
+  for (const MeasuredLink& link : links)
+    longest_s = std::max(longest_s, 2 * link.latency_s);
+  Call call;
+  call.collective = Collective::allReduce;
+  call.dtype = GOSS_FLOAT64;
+  call.op = GOSS_MAX;
+  call.input = call.output = &longest_s;
+  call.count = 1;
+  call.timeout_ms = timeout_ms;
+  setUniformShape(call, communicator.size());
+  if (Status status = communicator.collectives().run(call); !status.isOk()) return status;
+  return longest_s;
+}
+
+/// Measures with all ranks that are far away, all at the same time: the ranks have just agreed on the longest round
+/// trip.
+Status measureTogether(Communicator& communicator, std::vector<MeasuredLink>& links, const MeasurementTime& time,
+                       std::int64_t timeout_ms) {
+  if (communicator.size() < 3) return Status::ok();
+  const Result<double> longest_s = longestRoundTrip(communicator, links, timeout_ms);
+  if (!longest_s.isOk()) return longest_s.status();
   std::vector<LinkStream::Peer> far;
   for (int rank = 0; rank < communicator.size(); ++rank) {
     const double round_trip_s = 2 * links[static_cast<std::size_t>(rank)].latency_s;
     if (rank != communicator.rank() && round_trip_s >= kNearRoundTrip_s) far.push_back({rank, round_trip_s});
   }
-  if (communicator.size() < 3 || far.empty()) return Status::ok();
-  Result<LinkStream::Rates> rates = LinkStream(communicator, far, kMaxTogether_s, kTogetherTag, timeout_ms).run();
+  if (far.empty()) return Status::ok();
+  const double span_s = std::min(time.together_s, std::max(kLeastTogether_s, kRoundTripsTogether * longest_s.value()));
+  Result<std::vector<SteadyRate>> rates = LinkStream(communicator, far, span_s, false, kTogetherTag, timeout_ms).run();
   if (!rates.isOk()) return rates.status();
   for (std::size_t i = 0; i < far.size(); ++i) {
     MeasuredLink& link = links[static_cast<std::size_t>(far[i].rank)];
-    link.together_bytes_per_s = rates.value().from_peer[i];
-    link.bandwidth_bytes_per_s = std::max(link.bandwidth_bytes_per_s, link.together_bytes_per_s);
+    const SteadyRate& rate = rates.value()[i];
+    link.together_bytes_per_s = rate.bytes_per_s;
+    if (link.alone_bytes_per_s <= 0) link.spread = rate.spread;
+    link.bandwidth_bytes_per_s = std::max(link.alone_bytes_per_s, rate.bytes_per_s);
   }
   return Status::ok();
 }
@@ -117,31 +161,46 @@ double portRate(const std::vector<MeasuredLink>& links, const schedule::Links& b
   return most;
 }
 
-/// Rates of the links out of a rank, or into it. `together` is 0 where it is not known.
+/// Rates of the links out of a rank, or into it. `together` is 0 where it is not known what all links carry at once, or
+/// none of them was measured alone.
 struct Line {
   double together = 0;
-  double alone = 0;
-  double fastest = 0;
+  double alone = 0;   ///< The sum of the links' bandwidths.
+  double fastest = 0; ///< The highest of these.
+  double left = 0; ///< What links that were measured alone, and are far away, carry together, over what they do alone.
+  bool whole = true; ///< All links were measured alone.
 };
 
 Line lineOf(const std::vector<MeasuredLink>& links, int size, int rank, bool up) {
   Line line;
   bool known = size > 2;
+  double together = 0;
+  double alone = 0;
   for (int peer = 0; peer < size; ++peer) {
     if (peer == rank) continue;
     const MeasuredLink& link = up ? linkOf(links, size, rank, peer) : linkOf(links, size, peer, rank);
-    known = known && link.together_bytes_per_s > 0 && 2 * link.latency_s <= kLongRoundTrip_s;
+    known = known && link.together_bytes_per_s > 0;
     line.together += link.together_bytes_per_s;
     line.alone += link.bandwidth_bytes_per_s;
     line.fastest = std::max(line.fastest, link.bandwidth_bytes_per_s);
+    line.whole = line.whole && link.alone_bytes_per_s > 0;
+    if (link.alone_bytes_per_s <= 0) continue;
+    together += link.together_bytes_per_s;
+    // A flow that found less of its speed alone than beside others did not have the time.
+    alone += link.bandwidth_bytes_per_s;
   }
+  if (alone <= 0) known = false;
+  line.left = alone > 0 ? together / alone : 0;
   if (!known) line.together = 0;
   return line;
 }
 
+/// Whether one link is so much faster than the others together that a shared line makes no difference.
+bool hasOneLink(const Line& line) { return line.whole && line.alone <= kNoOthers * line.fastest; }
+
 /// Whether the links share one line, which was full.
 bool isShared(const Line& line) {
-  return line.together > 0 && line.alone > kNoOthers * line.fastest && line.together <= kFullLine * line.alone &&
+  return line.together > 0 && !hasOneLink(line) && line.left <= kFullLine &&
          line.together <= kSharedLine * line.fastest;
 }
 
@@ -150,7 +209,7 @@ bool isShared(const Line& line) {
 double portOf(const Line& line, bool own_paths) {
   if (line.together <= 0) return 0;
   if (isShared(line)) return std::max(line.together, line.fastest);
-  const bool own = line.alone <= kNoOthers * line.fastest || line.together >= kOwnLines * line.alone;
+  const bool own = hasOneLink(line) || line.left >= kOwnLines;
   return own && own_paths ? kRoomyPort * line.alone : 0;
 }
 
@@ -159,8 +218,8 @@ bool haveOwnPaths(const std::vector<MeasuredLink>& links) {
   double most = 0;
   for (const MeasuredLink& link : links) {
     if (link.together_bytes_per_s <= 0) continue;
-    least = std::min(least, link.bandwidth_bytes_per_s);
-    most = std::max(most, link.bandwidth_bytes_per_s);
+    least = std::min(least, link.together_bytes_per_s);
+    most = std::max(most, link.together_bytes_per_s);
   }
   return most >= kOwnPaths * least;
 }
@@ -181,19 +240,27 @@ bool areAlike(const std::vector<double>& values, double alike) {
 double equalLines(const std::vector<MeasuredLink>& links, int size) {
   std::vector<double> together;
   std::vector<double> alone;
-  double fastest = 0;
+  std::vector<double> left;
+  std::vector<double> fastest;
+  Line middle;
   for (int rank = 0; rank < size; ++rank) {
     for (const bool up : {true, false}) {
       const Line line = lineOf(links, size, rank, up);
       if (line.together <= 0) return 0;
       together.push_back(line.together);
       alone.push_back(line.alone);
-      fastest = std::max(fastest, line.fastest);
+      left.push_back(line.left);
+      fastest.push_back(line.fastest);
+      middle.fastest = std::max(middle.fastest, line.fastest);
+      middle.whole = middle.whole && line.whole;
     }
   }
   if (!areAlike(together, kAlikeTogether)) return 0;
-  const Line line{middleOf(together), middleOf(alone), fastest};
-  return isShared(line) ? line.together : 0;
+  middle.together = middleOf(together);
+  middle.alone = middleOf(alone);
+  middle.left = middleOf(left);
+  // Flows that compete leave some of a line idle, which one flow may have filled.
+  return isShared(middle) ? std::max(middle.together, middleOf(fastest)) : 0;
 }
 
 /// Makes equal what is equal for all ranks except for noise. Returns the rate of the ranks' lines, where they have
@@ -229,6 +296,48 @@ std::string twoDigits(double value) {
 std::string rateText(double bytes_per_s) { return twoDigits(bytes_per_s / 1e6) + "MB/s"; }
 std::string timeText(double seconds) { return twoDigits(seconds * 1e6) + "us"; }
 
+/// What people should know of the measurement, as comments.
+std::string remarks(const std::vector<MeasuredLink>& links, int size) {
+  std::string text;
+  for (int from = 0; from < size; ++from) {
+    for (int to = 0; to < size; ++to) {
+      const MeasuredLink& link = linkOf(links, size, from, to);
+      if (from < to && link.relay != kNoRelay) {
+        text +=
+            fmt::format("# The link between rank {} and rank {} is relayed by {}.\n", from, to,
+                        link.relay >= 0 ? fmt::format("rank {}", link.relay) : "a rank outside of this communicator");
+      }
+      if (from != to && link.spread > kSteady)
+        text += fmt::format("# The rate from rank {} to rank {} varied by {:.0f} % while it was measured.\n", from, to,
+                            100 * link.spread);
+    }
+  }
+  return text;
+}
+
+/// The price of a link. One that was not measured alone has the rate of its ends' lines, where both are known to be
+/// shared: alone it would fill them. One that was not measured at all keeps its rate.
+schedule::LinkPrice priceOf(const std::vector<MeasuredLink>& links, const schedule::Links& before,
+                            const std::vector<schedule::NodePrice>& shared, int from, int to) {
+  const MeasuredLink& link = linkOf(links, before.size(), from, to);
+  schedule::LinkPrice price = before.price(from, to);
+  price.latency_s = link.latency_s;
+  if (link.bandwidth_bytes_per_s > 0) price.bandwidth_bytes_per_s = link.bandwidth_bytes_per_s;
+  const double line = std::min(shared[static_cast<std::size_t>(from)].up_bytes_per_s,
+                               shared[static_cast<std::size_t>(to)].down_bytes_per_s);
+  if (link.alone_bytes_per_s <= 0 && line > 0)
+    price.bandwidth_bytes_per_s = std::max(price.bandwidth_bytes_per_s, line);
+  return price;
+}
+
+std::string pairText(int from, int to, const schedule::LinkPrice& price) {
+  std::string text = fmt::format("pair {} -> {} latency {} bandwidth {} overhead {} eager {:.0f}B", from, to,
+                                 timeText(price.latency_s), rateText(price.bandwidth_bytes_per_s),
+                                 timeText(price.overhead_s), price.eager_bytes);
+  if (price.sender_bytes_per_s > 0) text += fmt::format(" sender {}", rateText(price.sender_bytes_per_s));
+  return text + '\n';
+}
+
 } // namespace
 
 /// The circle method: one rank, or nobody, stays where it is and the others rotate.
@@ -245,7 +354,8 @@ int partnerInRound(int size, int rank, int round) {
   return partner < size ? partner : -1;
 }
 
-Result<std::vector<MeasuredLink>> measureLinks(Communicator& communicator, std::int64_t timeout_ms) {
+Result<std::vector<MeasuredLink>> measureLinks(Communicator& communicator, const MeasurementTime& time,
+                                               std::int64_t timeout_ms) {
   const int size = communicator.size();
   std::vector<MeasuredLink> links(static_cast<std::size_t>(size));
   std::vector<int> peers;
@@ -258,25 +368,22 @@ Result<std::vector<MeasuredLink>> measureLinks(Communicator& communicator, std::
     const int peer = partnerInRound(size, communicator.rank(), round);
     if (peer < 0) continue;
     const auto index = static_cast<std::size_t>(peer < communicator.rank() ? peer : peer - 1);
-    Result<MeasuredLink> measured = measure(communicator, peer, round_trips.value()[index], timeout_ms);
+    const double round_trip_s = round_trips.value()[index];
+    const bool due = round < time.most_rounds || round_trip_s < kNearRoundTrip_s;
+    const double alone_s = due ? timeAlone(round_trip_s, size, time) : 0;
+    Result<MeasuredLink> measured = measure(communicator, peer, round_trip_s, alone_s, timeout_ms);
     if (!measured.isOk()) return measured.status();
     links[static_cast<std::size_t>(peer)] = measured.value();
   }
-  if (Status status = measureTogether(communicator, links, timeout_ms); !status.isOk()) return status;
+  if (Status status = measureTogether(communicator, links, time, timeout_ms); !status.isOk()) return status;
   return links;
 }
 
 std::string linksText(const std::vector<MeasuredLink>& measured, const schedule::Links& before) {
   const int size = before.size();
-  std::string text = "gossamer-links 1\n# Measured: half a round trip; bytes per second, both ways at the same time.\n";
-  for (int from = 0; from < size; ++from) {
-    for (int to = from + 1; to < size; ++to) {
-      const double relay = linkOf(measured, size, from, to).relay;
-      if (relay == kNoRelay) continue;
-      text += fmt::format("# The link between rank {} and rank {} is relayed by {}.\n", from, to,
-                          relay >= 0 ? fmt::format("rank {}", relay) : "a rank outside of this communicator");
-    }
-  }
+  std::string text =
+      "gossamer-links 1\n# Measured: half a round trip; bytes per second, both ways at the same time.\n" +
+      remarks(measured, size);
   if (before.cpu().reduce_bytes_per_s > 0) text += fmt::format("reduce {:.0f}B/s\n", before.cpu().reduce_bytes_per_s);
   if (before.cpu().copy_bytes_per_s > 0) text += fmt::format("copy {:.0f}B/s\n", before.cpu().copy_bytes_per_s);
   std::map<int, std::vector<int>> nodes;
@@ -285,33 +392,29 @@ std::string linksText(const std::vector<MeasuredLink>& measured, const schedule:
   std::vector<MeasuredLink> links = measured;
   const double line = static_cast<int>(nodes.size()) == size ? evenOut(links, size) : 0;
   const bool own_paths = haveOwnPaths(links);
+  std::vector<schedule::NodePrice> shared(static_cast<std::size_t>(size)); // By rank, where its links share a line.
   for (const auto& [node, ranks] : nodes) {
     const auto port = [&, node = node, &ranks = ranks](bool up) {
       if (line > 0) return line;
-      // Decides by each link's own round trip: evened out, a long one might look like one that was measured alone.
+      // Decides by what was measured alone: evened out, a link might look as if it had been.
       return ranks.size() == 1 ? portOf(lineOf(measured, size, ranks[0], up), own_paths)
                                : portRate(links, before, node, up);
     };
     const double up = port(true);
     const double down = port(false);
+    if (ranks.size() == 1 && isShared(lineOf(measured, size, ranks[0], true)))
+      shared[static_cast<std::size_t>(ranks[0])].up_bytes_per_s = up;
+    if (ranks.size() == 1 && isShared(lineOf(measured, size, ranks[0], false)))
+      shared[static_cast<std::size_t>(ranks[0])].down_bytes_per_s = down;
     if (ranks.size() == 1 && (up <= 0 || down <= 0)) continue;
     text += fmt::format("node {}", fmt::join(ranks, ","));
     if (up > 0) text += fmt::format(" up {}", rateText(up));
     if (down > 0) text += fmt::format(" down {}", rateText(down));
     text += '\n';
   }
-  for (int from = 0; from < size; ++from) {
-    for (int to = 0; to < size; ++to) {
-      if (from == to) continue;
-      const MeasuredLink& link = linkOf(links, size, from, to);
-      const schedule::LinkPrice& was = before.price(from, to);
-      text += fmt::format("pair {} -> {} latency {} bandwidth {} overhead {} eager {:.0f}B", from, to,
-                          timeText(link.latency_s), rateText(link.bandwidth_bytes_per_s), timeText(was.overhead_s),
-                          was.eager_bytes);
-      if (was.sender_bytes_per_s > 0) text += fmt::format(" sender {}", rateText(was.sender_bytes_per_s));
-      text += '\n';
-    }
-  }
+  for (int from = 0; from < size; ++from)
+    for (int to = 0; to < size; ++to)
+      if (from != to) text += pairText(from, to, priceOf(links, before, shared, from, to));
   return text;
 }
 

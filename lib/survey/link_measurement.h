@@ -23,22 +23,37 @@ struct MeasuredLink {
   /// Bandwidth while all ranks sent to all that are far away; 0 where that was not measured. It is also
   /// bandwidth_bytes_per_s of a link that was not measured alone.
   double together_bytes_per_s = 0;
+  double alone_bytes_per_s = 0; ///< Bandwidth while the pair sent to nobody else; 0: it was not measured.
+  double spread = 0;            ///< SteadyRate::spread of the bandwidth.
 };
+
+/// The time that a measurement may take beside some round trips, and longer only where a line is very slow.
+struct MeasurementTime {
+  double alone_s = 10;    ///< For all rounds of pairs whose round trips are long, together.
+  int most_rounds = 1000; ///< So many rounds at most.
+  double together_s = 3;  ///< For the streams between all.
+};
+inline constexpr MeasurementTime kThorough{};
+/// About 2 s for round trips of up to 80 ms: what a program may lose without having asked for it.
+inline constexpr MeasurementTime kBrief{0.9, 1, 1.1};
 
 /// Collective, blocking, over a communicator that nothing else uses. All ranks exchange two small messages with all
 /// others; then, in size - 1 rounds (size, when it is odd), every rank has one partner: they stream to each other
-/// (link_stream.h), and where they are near, exchange more small messages. With three ranks or more, ranks that are far
-/// from each other then all stream at once; where TCP does not reach full speed in so short a time they stream only
-/// then. Returns the links to this rank, by peer. After an error the communicator has failed.
-Result<std::vector<MeasuredLink>> measureLinks(Communicator& communicator, std::int64_t timeout_ms);
+/// (link_stream.h) until their rates have settled, and where they are near, exchange more small messages. Pairs for
+/// whose round trips the time is too short do not stream alone. With three ranks or more, ranks that are far from each
+/// other then all stream at once, all for the same time. Returns the links to this rank, by peer. After an error the
+/// communicator has failed.
+Result<std::vector<MeasuredLink>> measureLinks(Communicator& communicator, const MeasurementTime& time,
+                                               std::int64_t timeout_ms);
 
 /// All measurements as a link file (docs/formats.md). `measured`: links of rank 0 to all ranks, then of rank 1, and so
 /// on. What was not measured (overheads, processors, which ranks are one node) is taken from `before`. The port of
 /// several ranks is as fast as the pairs were together that used it in one round, or as all that were measured
-/// together. The port of a rank all of whose links were measured together is as fast as they were then, if that was
-/// much less than alone; if not, and some links are much faster than others, the text names a port that does not limit
-/// them; otherwise none. Figures that are equal for all ranks except for noise are made equal, so that the planner sees
-/// equal ranks. A comment names each relayed link and its relay. Numbers have two digits: more would be noise.
+/// together. The port of a rank all of whose links were measured together, and some alone, is as fast as they were
+/// together, if that was much less than alone; if not, and some links are much faster than others, the text names a
+/// port that does not limit them; otherwise none. Figures that are equal for all ranks except for noise are made equal,
+/// so that the planner sees equal ranks. Comments name each relayed link and its relay, and links whose rates had not
+/// settled. Numbers have two digits: more would be noise.
 [[nodiscard]] std::string linksText(const std::vector<MeasuredLink>& measured, const schedule::Links& before);
 
 /// The partner of `rank` in `round`, such that all pairs meet in as few rounds as possible; -1: none.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/wire.h"
@@ -13,58 +14,106 @@ namespace goss {
 
 namespace {
 
-constexpr double kMinSpan_s = 0.06;
-constexpr double kSpanInRoundTrips = 12; ///< TCP doubles its speed in each, beginning with ten packets.
 constexpr double kShortest_s = 1e-6;
+/// TCP begins with ten packets and doubles its speed in each round trip: 200 Mbit/s over 70 ms take seven of them. A
+/// rate is that of some round trips, because bytes behind a lost packet arrive all at once.
+constexpr double kRoundTripsToFindSpeed = 7;
+constexpr double kRoundTripsToSettle = 11;
+constexpr double kRoundTripsOfRate = 2;
+constexpr double kLeastToSettle_s = 0.15;
+constexpr double kSettledGrowth = 1.15;
+/// The part of the time that flows together get for finding their speed, and the parts into which the rest is cut.
+constexpr double kWarmUp = 0.6;
+constexpr std::size_t kParts = 6;
 
 /// Large enough to be striped over several connections, if there are any.
 constexpr std::size_t kLargeChunkBytes = std::size_t{512} * 1024;
 /// Small, so that chunks in flight when the time is over arrive soon.
 constexpr std::size_t kSmallChunkBytes = std::size_t{16} * 1024;
+/// Large chunks are sent where they are at most this part of what the peer takes in a round trip.
+constexpr std::uint64_t kChunksInRoundTrip = 4;
 /// One chunk is sent while the next one waits. The system's buffers may hold more.
 constexpr std::size_t kMaxSends = 2;
 
 /// Bytes that may be sent ahead at first, which is more than TCP sends, and later a multiple of what arrived in the
 /// last round trip: TCP doubles its speed at the beginning.
-constexpr std::uint64_t kFirstWindowBytes = 128 << 10;
+constexpr std::uint64_t kFirstWindowBytes = 32 << 10;
 constexpr double kWindowGrowth = 2.5;
 /// A peer from which so much has arrived is told so by an empty chunk, where no other chunk is sent to it.
-constexpr std::uint64_t kMinNewsBytes = 32 << 10;
+constexpr std::uint64_t kMinNewsBytes = 8 << 10;
+/// The bit of a chunk's first word that says that the rate has settled; the others count bytes.
+constexpr std::uint64_t kSettledBit = std::uint64_t{1} << 63;
+
+/// Bytes that arrived after `from_s` and not after `to_s`.
+double bytesBetween(const Arrivals& flow, double from_s, double to_s) {
+  double sum = 0;
+  const auto first = std::upper_bound(flow.at_s.begin(), flow.at_s.end(), from_s) - flow.at_s.begin();
+  for (auto i = static_cast<std::size_t>(first); i < flow.at_s.size() && flow.at_s[i] <= to_s; ++i)
+    sum += static_cast<double>(flow.bytes[i]);
+  return sum;
+}
+
+double wholeRate(const Arrivals& flow) {
+  if (flow.at_s.empty()) return 0;
+  return bytesBetween(flow, -1, flow.at_s.back()) / std::max(kShortest_s, flow.at_s.back());
+}
+
+/// The rate in equal parts of the time between `from_s` and `to_s`, higher than which it is in `less` parts.
+SteadyRate rateInParts(const Arrivals& flow, double from_s, double to_s, std::size_t less) {
+  std::array<double, kParts> rates{};
+  const double part_s = std::max(kShortest_s, (to_s - from_s) / static_cast<double>(kParts));
+  for (std::size_t i = 0; i < kParts; ++i) {
+    const double begin_s = from_s + part_s * static_cast<double>(i);
+    rates[i] = bytesBetween(flow, begin_s, begin_s + part_s) / part_s;
+  }
+  std::sort(rates.begin(), rates.end());
+  const double taken = rates[kParts - 1 - less];
+  // In a line so slow that hardly anything arrived in time.
+  if (taken <= 0) return {std::max(wholeRate(flow), 1.0), 1};
+  return {taken, (rates[kParts - 2] - rates[1]) / taken};
+}
 
 } // namespace
 
-double bestRate(const std::vector<std::uint64_t>& bytes, const std::vector<double>& at_s, double least_s) {
-  double best = 0;
-  double whole = 0;
-  std::size_t from = 0;
-  double between = 0; // Bytes after `from`, up to `to`.
-  for (std::size_t to = 0; to < bytes.size(); ++to) {
-    const double here = static_cast<double>(bytes[to]);
-    whole += here;
-    between += to > 0 ? here : 0;
-    // The shortest interval that is long enough.
-    while (from + 1 < to && at_s[to] - at_s[from + 1] >= least_s)
-      between -= static_cast<double>(bytes[++from]);
-    const double took_s = at_s[to] - at_s[from];
-    if (took_s >= least_s && took_s > 0) best = std::max(best, between / took_s);
-  }
-  if (best > 0 || bytes.empty()) return best;
-  return whole / std::max(kShortest_s, at_s.back());
+SteadyRate rateAlone(const Arrivals& flow, double round_trip_s) {
+  if (flow.at_s.empty()) return {1, 1};
+  const double begin_s = flow.at_s.front() + kRoundTripsToFindSpeed * round_trip_s;
+  const double end_s = flow.at_s.back();
+  return rateInParts(flow, std::min(begin_s, (flow.at_s.front() + end_s) / 2), end_s, 1);
 }
 
-LinkStream::LinkStream(Communicator& communicator, const std::vector<Peer>& peers, double most_span_s, std::int32_t tag,
-                       std::int64_t timeout_ms)
-    : communicator_(communicator), tag_(tag), timeout_ms_(timeout_ms) {
+std::vector<SteadyRate> ratesTogether(const std::vector<const Arrivals*>& flows, double span_s) {
+  // The last chunks of a rank that began earlier have arrived before this rank's time is over.
+  double end_s = span_s;
+  for (const Arrivals* flow : flows)
+    if (!flow->at_s.empty()) end_s = std::min(end_s, flow->at_s.back());
+  end_s = std::max(end_s, span_s * (1 + kWarmUp) / 2);
+  std::vector<SteadyRate> rates;
+  for (const Arrivals* flow : flows)
+    rates.push_back(rateInParts(*flow, kWarmUp * span_s, end_s, kParts / 2 - 1));
+  return rates;
+}
+
+bool hasSettled(const Arrivals& flow, double round_trip_s, double now_s) {
+  const double least_s = std::max(kLeastToSettle_s, kRoundTripsToSettle * round_trip_s);
+  if (flow.at_s.empty() || now_s < flow.at_s.front() + least_s) return false;
+  const double part_s = kRoundTripsOfRate * round_trip_s;
+  const double last = bytesBetween(flow, now_s - part_s, now_s);
+  const double before = bytesBetween(flow, now_s - 2 * part_s, now_s - part_s);
+  return last > 0 && last <= kSettledGrowth * before && before <= kSettledGrowth * last;
+}
+
+LinkStream::LinkStream(Communicator& communicator, const std::vector<Peer>& peers, double span_s, bool alone,
+                       std::int32_t tag, std::int64_t timeout_ms)
+    : communicator_(communicator), span_s_(span_s), alone_(alone), tag_(tag), timeout_ms_(timeout_ms) {
   for (const Peer& peer : peers) {
     Flow& flow = flows_.emplace_back();
     flow.peer = peer;
-    flow.span_s = std::clamp(kSpanInRoundTrips * peer.round_trip_s, kMinSpan_s, most_span_s);
-    const bool large = peer.round_trip_s < kNearRoundTrip_s || communicator.world().config().connections_per_peer > 1;
-    flow.chunk_bytes = large ? kLargeChunkBytes : kSmallChunkBytes;
     flow.scratch.resize(kLargeChunkBytes);
     flow.sends.resize(kMaxSends);
+    const bool large = isNear(flow) || communicator.world().config().connections_per_peer > 1;
     for (Send& place : flow.sends)
-      place.chunk.resize(flow.chunk_bytes);
+      place.chunk.resize(large ? kLargeChunkBytes : kSmallChunkBytes);
   }
 }
 
@@ -76,13 +125,13 @@ LinkStream::~LinkStream() {
   if (pending) communicator_.abort("measuring bandwidths failed");
 }
 
-Result<LinkStream::Rates> LinkStream::run() {
-  Result<Rates> rates = exchange();
+Result<std::vector<SteadyRate>> LinkStream::run() {
+  Result<std::vector<SteadyRate>> rates = exchange();
   if (!rates.isOk()) communicator_.abort(fmt::format("measuring bandwidths: {}", rates.status().text()));
   return rates;
 }
 
-Result<LinkStream::Rates> LinkStream::exchange() {
+Result<std::vector<SteadyRate>> LinkStream::exchange() {
   begun_ = Clock::now();
   for (Flow& flow : flows_)
     if (Status status = receive(flow); !status.isOk()) return status;
@@ -101,46 +150,48 @@ bool LinkStream::isOver() const {
   });
 }
 
-/// Each flow may have its best interval when others pause: the sum over flows is at most the total of some interval.
-/// That interval may be shorter, because shared lines are full sooner.
-LinkStream::Rates LinkStream::rates() const {
-  Rates rates;
-  double sum = 0;
-  double least_s = 0;
-  for (const Flow& flow : flows_) {
-    const double span_s = std::max(flow.peer.round_trip_s, flow.span_s / 2);
-    rates.from_peer.push_back(bestRate(flow.arrivals.bytes, flow.arrivals.at_s, span_s));
-    sum += rates.from_peer.back();
-    least_s = std::max(least_s, flows_.size() > 1 ? span_s / 2 : span_s);
-  }
-  rates.together = bestRate(arrivals_.bytes, arrivals_.at_s, least_s);
-  if (sum > rates.together)
-    for (double& rate : rates.from_peer)
-      rate *= rates.together / sum;
-  return rates;
+std::vector<SteadyRate> LinkStream::rates() const {
+  if (alone_) return {rateAlone(flows_.front().arrivals, flows_.front().peer.round_trip_s)};
+  std::vector<const Arrivals*> all;
+  for (const Flow& flow : flows_)
+    all.push_back(&flow.arrivals);
+  return ratesTogether(all, span_s_);
 }
 
-bool LinkStream::hasRoom(const Flow& flow) const {
-  if (flow.peer.round_trip_s < kNearRoundTrip_s) return true;
+std::uint64_t LinkStream::recentBytes(const Flow& flow) const {
   const double since_s = now_s() - flow.peer.round_trip_s;
   std::uint64_t recent = 0;
   for (std::size_t i = flow.taken.at_s.size(); i > 0 && flow.taken.at_s[i - 1] >= since_s; --i)
     recent += flow.taken.bytes[i - 1];
-  const auto window = static_cast<std::uint64_t>(kWindowGrowth * static_cast<double>(recent));
-  const std::uint64_t least = std::max<std::uint64_t>(kFirstWindowBytes, kMaxSends * flow.chunk_bytes);
-  return flow.sent_bytes - flow.taken_bytes < std::max(window, least);
+  return recent;
+}
+
+std::size_t LinkStream::chunkBytes(const Flow& flow, std::uint64_t recent) {
+  const std::size_t most = flow.sends.front().chunk.size();
+  return isNear(flow) || recent >= kChunksInRoundTrip * most ? most : kSmallChunkBytes;
+}
+
+/// Whether this rank has sent long enough. The time begins when both ranks are there.
+bool LinkStream::timeIsOver(Flow& flow) const {
+  if (!flow.heard) return false;
+  if (now_s() >= flow.heard_at_s + span_s_) return true;
+  if (!alone_ || isNear(flow)) return false;
+  flow.settled = flow.settled || hasSettled(flow.arrivals, flow.peer.round_trip_s, now_s());
+  return flow.settled && flow.peer_settled;
 }
 
 /// Sends chunks while they are allowed, and the last one, without bytes, when the time of this rank or of the peer is
-/// over, after which the peer does not report arrivals. The time begins when both ranks are there.
+/// over, after which the peer does not report arrivals.
 Status LinkStream::pump(Flow& flow) {
   for (Send& place : flow.sends) {
     if (flow.said_last || place.operation != nullptr) continue;
-    std::size_t bytes = flow.chunk_bytes;
-    if (flow.data == nullptr || (flow.heard && now_s() >= flow.heard_at_s + flow.span_s)) {
+    const std::uint64_t recent = isNear(flow) ? 0 : recentBytes(flow);
+    const auto window = static_cast<std::uint64_t>(kWindowGrowth * static_cast<double>(recent));
+    std::size_t bytes = chunkBytes(flow, recent);
+    if (flow.data == nullptr || timeIsOver(flow)) {
       bytes = 0;
       flow.said_last = true;
-    } else if (!hasRoom(flow)) {
+    } else if (!isNear(flow) && flow.sent_bytes - flow.taken_bytes >= std::max(window, kFirstWindowBytes)) {
       if (flow.arrived_bytes - flow.told_bytes < kMinNewsBytes) continue;
       bytes = sizeof flow.told_bytes;
     }
@@ -171,17 +222,17 @@ Status LinkStream::arrived(Flow& flow, std::uint64_t bytes) {
   const double at_s = now_s();
   if (!std::exchange(flow.heard, true)) flow.heard_at_s = at_s;
   if (bytes == 0) return Status::ok();
+  const auto told = base::loadLittleEndian<std::uint64_t>(flow.scratch.data());
+  flow.peer_settled = (told & kSettledBit) != 0;
   // A count of more than was sent comes from a broken peer.
-  const auto taken = std::min(base::loadLittleEndian<std::uint64_t>(flow.scratch.data()), flow.sent_bytes);
+  const auto taken = std::min(told & ~kSettledBit, flow.sent_bytes);
   if (taken > flow.taken_bytes) {
     flow.taken.bytes.push_back(taken - std::exchange(flow.taken_bytes, taken));
     flow.taken.at_s.push_back(at_s);
   }
   flow.arrived_bytes += bytes;
-  for (Arrivals* arrivals : {&flow.arrivals, &arrivals_}) {
-    arrivals->bytes.push_back(bytes);
-    arrivals->at_s.push_back(at_s);
-  }
+  flow.arrivals.bytes.push_back(bytes);
+  flow.arrivals.at_s.push_back(at_s);
   return receive(flow);
 }
 
@@ -194,7 +245,7 @@ Status LinkStream::start(Operation*& at, const MessageCall& message) {
 
 Status LinkStream::send(Flow& flow, Send& place, std::size_t bytes) {
   flow.told_bytes = flow.arrived_bytes;
-  base::storeLittleEndian(place.chunk.data(), flow.told_bytes);
+  base::storeLittleEndian(place.chunk.data(), flow.told_bytes | (flow.settled ? kSettledBit : 0));
   flow.sent_bytes += bytes;
   return start(place.operation, {true, place.chunk.data(), bytes, GOSS_UINT8, flow.peer.rank, tag_, timeout_ms_});
 }

@@ -15,52 +15,69 @@ namespace goss {
 /// Round trip in seconds below which links get more pings and large chunks.
 inline constexpr double kNearRoundTrip_s = 2e-3;
 
+/// The bytes of one flow: `bytes[i]` arrived at `at_s[i]`, in order of time.
+struct Arrivals {
+  std::vector<std::uint64_t> bytes;
+  std::vector<double> at_s;
+};
+
+/// A measured rate in bytes per second, and its confidence.
+struct SteadyRate {
+  double bytes_per_s = 0; ///< > 0.
+  double spread = 0;      ///< Highest less lowest rate in parts of the time, over the rate; but for one of each.
+};
+
+/// The rate of a flow that was alone, after the first round trips, which TCP needs to find its speed: the highest but
+/// one over parts of the time, because other programs hold a flow up for a moment, and what they held arrives at once.
+[[nodiscard]] SteadyRate rateAlone(const Arrivals& flow, double round_trip_s);
+
+/// The rates of flows that ran at the same time and for the same time, `span_s`, of which the first six tenths are left
+/// to TCP for finding its speed. All rates are of the same moments, so that they add up to what the rank received, and
+/// a fast flow says nothing of a slow one. A rate is the upper median over parts of the time.
+[[nodiscard]] std::vector<SteadyRate> ratesTogether(const std::vector<const Arrivals*>& flows, double span_s);
+
+/// Whether a flow of this round trip that has run until `now_s` is as fast as it will be: it has had time to find its
+/// speed, and was hardly faster in its last round trips than in those before.
+[[nodiscard]] bool hasSettled(const Arrivals& flow, double round_trip_s, double now_s);
+
 /// This rank and its peers send each other chunks at the same time, as fast as the links take them, and each measures
 /// how fast chunks arrive. Made, run once and dropped, as LinkPing; when it ends early it aborts `communicator`.
 ///
 /// On long paths no more is sent ahead than arrived in some round trips, so that buffered bytes do not delay the next
-/// measurement. Every chunk begins with the number of bytes that have come from its receiver; the last is empty.
+/// measurement. Every chunk begins with the number of bytes that have come from its receiver, and whether the rate from
+/// there has settled; the last is empty.
 class LinkStream {
  public:
   struct Peer {
     int rank = -1;
     double round_trip_s = 0; ///< Round trip that both ends know.
   };
-  /// Measured rates in bytes per second, > 0.
-  struct Rates {
-    std::vector<double> from_peer; ///< In the order of the peers.
-    double together = 0;           ///< From all peers at the same time: the sum of from_peer, or more.
-  };
 
-  /// Both ranks of a pair must stream at the same time, with equal `most_span_s` and `tag`; no other stream between
-  /// them has this tag.
-  LinkStream(Communicator& communicator, const std::vector<Peer>& peers, double most_span_s, std::int32_t tag,
+  /// Both ranks of a pair must stream at the same time, with equal `span_s`, `alone` and `tag`; no other stream between
+  /// them has this tag. `alone`: there is one peer, and a long path takes less than `span_s` where both rates settle.
+  LinkStream(Communicator& communicator, const std::vector<Peer>& peers, double span_s, bool alone, std::int32_t tag,
              std::int64_t timeout_ms);
   ~LinkStream();
   LinkStream(const LinkStream&) = delete;
   LinkStream& operator=(const LinkStream&) = delete;
 
-  /// Sends to each peer for twelve round trips from its first chunk on, at least 60 ms and at most `most_span_s`, and
-  /// until the peer's last chunk has arrived. A rate is the highest over half of that time or one round trip.
-  Result<Rates> run();
+  /// Sends to each peer for `span_s` seconds from its first chunk on, and until the peer's last chunk has arrived.
+  /// Returns the rates from the peers, in their order, as rateAlone() or ratesTogether().
+  Result<std::vector<SteadyRate>> run();
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  struct Arrivals {
-    std::vector<std::uint64_t> bytes;
-    std::vector<double> at_s;
-  };
   struct Send {
     Operation* operation = nullptr;
     std::vector<std::byte> chunk;
   };
   struct Flow {
     Peer peer;
-    double span_s = 0;
-    std::size_t chunk_bytes = 0;
     bool said_last = false;
-    bool heard = false; ///< The peer has called run(), as this rank has known since heard_at_s.
+    bool settled = false;      ///< What arrives from the peer.
+    bool peer_settled = false; ///< What arrives at the peer.
+    bool heard = false;        ///< The peer has called run(), as this rank has known since heard_at_s.
     double heard_at_s = 0;
     std::uint64_t sent_bytes = 0;
     std::uint64_t told_bytes = 0; ///< Bytes of arrived_bytes that the peer was told of.
@@ -74,10 +91,14 @@ class LinkStream {
   };
 
   [[nodiscard]] double now_s() const { return std::chrono::duration<double>(Clock::now() - begun_).count(); }
-  Result<Rates> exchange();
+  Result<std::vector<SteadyRate>> exchange();
   [[nodiscard]] bool isOver() const;
-  [[nodiscard]] Rates rates() const;
-  [[nodiscard]] bool hasRoom(const Flow& flow) const;
+  [[nodiscard]] static bool isNear(const Flow& flow) { return flow.peer.round_trip_s < kNearRoundTrip_s; }
+  [[nodiscard]] bool timeIsOver(Flow& flow) const;
+  [[nodiscard]] std::vector<SteadyRate> rates() const;
+  /// Bytes that the peer took in the last round trip.
+  [[nodiscard]] std::uint64_t recentBytes(const Flow& flow) const;
+  [[nodiscard]] static std::size_t chunkBytes(const Flow& flow, std::uint64_t recent);
   Status pump(Flow& flow);
   Status awaitOne();
   Status arrived(Flow& flow, std::uint64_t bytes);
@@ -86,16 +107,13 @@ class LinkStream {
   Status start(Operation*& at, const MessageCall& message);
 
   Communicator& communicator_;
+  const double span_s_;
+  const bool alone_;
   const std::int32_t tag_;
   const std::int64_t timeout_ms_;
   std::deque<Flow> flows_; ///< Messages point into them.
-  Arrivals arrivals_;      ///< Arrivals from all peers.
   Clock::time_point begun_;
 };
-
-/// The highest rate in bytes per second over any interval of `arrived`, in order of time, that lasts `least_s`; over
-/// the whole time since the start when that is shorter. `bytes[i]` arrived at `at_s[i]`.
-[[nodiscard]] double bestRate(const std::vector<std::uint64_t>& bytes, const std::vector<double>& at_s, double least_s);
 
 } // namespace goss
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "schedule/links.h"
@@ -124,7 +125,8 @@ schedule::Links told(const std::vector<MeasuredLink>& links) {
 }
 
 MeasuredLink both(double alone_bytes_per_s, double together_bytes_per_s, double latency_s = 10e-3) {
-  return {latency_s, std::max(alone_bytes_per_s, together_bytes_per_s), kNoRelay, together_bytes_per_s};
+  return {latency_s, std::max(alone_bytes_per_s, together_bytes_per_s), kNoRelay, together_bytes_per_s,
+          alone_bytes_per_s};
 }
 
 TEST(LinkMeasurement, LinksThatAreSlowTogetherShareALine) {
@@ -174,29 +176,120 @@ TEST(LinkMeasurement, NoPortIsNamedInDoubt) {
   EXPECT_TRUE(named(both(60e6, 20e6)));
   EXPECT_FALSE(named(both(30e6, 30e6))) << "perhaps what lost packets left";
   EXPECT_FALSE(named(both(30e6, 24e6))) << "in between";
-  EXPECT_FALSE(named(both(30e6, 10e6, 50e-3))) << "too far away to tell in so short a time";
-  EXPECT_FALSE(named({10e-3, 30e6})) << "not measured together";
+  EXPECT_TRUE(named(both(30e6, 10e6, 150e-3))) << "however long the way is";
+  EXPECT_FALSE(named({10e-3, 30e6, kNoRelay, 0, 30e6})) << "not measured together";
+  EXPECT_FALSE(named({10e-3, 10e6, kNoRelay, 10e6})) << "not measured alone";
 }
 
-TEST(LinkMeasurement, NoPortIsNamedOfARankWithALongPathThoughOthersAreNearlyAsLong) {
-  std::vector<MeasuredLink> links(16, both(30e6, 10e6, 11e-3));
-  links[1] = links[4] = both(25e6, 25e6, 13e-3);
+TEST(LinkMeasurement, OneRoundOfPairsAloneTellsWhichRanksHaveALine) {
+  // All links carry a third of the line, and those of the pairs 0 and 3, 1 and 2 were measured alone, too.
+  MeasuredLink share = both(0, 8e6, 35e-3);
+  std::vector<MeasuredLink> links(16, share);
+  for (const std::size_t pair : {3, 6, 9, 12})
+    links[pair] = both(23e6, 7.9e6, 35e-3);
   const schedule::Links read = told(links);
-  EXPECT_DOUBLE_EQ(read.price(0, 1).latency_s, 11e-3) << "alike";
-  EXPECT_DOUBLE_EQ(read.node(read.nodeOf(0)).up_bytes_per_s, 0);
-  EXPECT_DOUBLE_EQ(read.node(read.nodeOf(1)).down_bytes_per_s, 0);
-  EXPECT_DOUBLE_EQ(read.node(read.nodeOf(2)).up_bytes_per_s, 30e6);
+  EXPECT_TRUE(read.uniform());
+  EXPECT_DOUBLE_EQ(read.node(read.nodeOf(1)).up_bytes_per_s, 24e6);
+  EXPECT_DOUBLE_EQ(read.price(0, 1).bandwidth_bytes_per_s, 24e6) << "not measured alone, but it has the same lines";
 }
 
-TEST(LinkMeasurement, TheBestRateIsThatOfTheFastestLongEnoughStretch) {
-  // A slow start, then 100 bytes every tenth of a second, then a pause.
-  const std::vector<std::uint64_t> bytes = {10, 10, 100, 100, 100, 10};
-  const std::vector<double> at_s = {1.0, 2.0, 2.1, 2.2, 2.3, 4.0};
-  EXPECT_NEAR(bestRate(bytes, at_s, 0.25), 1000, 1e-6);
-  EXPECT_NEAR(bestRate(bytes, at_s, 1.25), 310 / 1.3, 1e-6);
-  EXPECT_NEAR(bestRate(bytes, at_s, 10), 330 / 4.0, 1e-6) << "all of it, from the start";
-  EXPECT_NEAR(bestRate({64}, {0.5}, 0.1), 128, 1e-6);
-  EXPECT_EQ(bestRate({}, {}, 0.1), 0);
+TEST(LinkMeasurement, ARankMayHaveASlowLineOutAndAFastOneIn) {
+  // Rank 0 sends at 3.6 MB/s and receives at 24, the others at 36 both ways. Pairs 0 and 3, 1 and 2 were alone.
+  std::vector<MeasuredLink> links(16, both(0, 14e6, 35e-3));
+  for (const std::size_t peer : {1, 2, 3}) {
+    links[peer] = both(0, 1.2e6, 35e-3);
+    links[4 * peer] = both(0, 8e6, 35e-3);
+  }
+  links[3] = both(3.6e6, 1.2e6, 35e-3);
+  links[12] = both(24e6, 8e6, 35e-3);
+  links[6] = links[9] = both(36e6, 14e6, 35e-3);
+  const schedule::Links read = told(links);
+  EXPECT_DOUBLE_EQ(read.node(read.nodeOf(0)).up_bytes_per_s, 3.6e6);
+  EXPECT_DOUBLE_EQ(read.node(read.nodeOf(0)).down_bytes_per_s, 24e6);
+  EXPECT_DOUBLE_EQ(read.node(read.nodeOf(1)).up_bytes_per_s, 36e6);
+}
+
+TEST(LinkMeasurement, RatesThatHadNotSettledAreNamed) {
+  std::vector<MeasuredLink> links(16, both(60e6, 20e6));
+  links[1].spread = 0.4;
+  const std::string text = linksText(links, schedule::Links(4));
+  EXPECT_NE(text.find("# The rate from rank 0 to rank 1 varied by 40 % while it was measured.\n"), std::string::npos);
+  EXPECT_EQ(text.find("rank 1 to rank 0"), std::string::npos);
+  EXPECT_TRUE(schedule::Links::parse(text, 4).isOk());
+}
+
+/// A flow that arrives every 5 ms; its speed doubles in each of so many round trips until it is `bytes_per_s`.
+Arrivals flowOf(double bytes_per_s, double round_trip_s, double span_s, double doublings = 7) {
+  Arrivals flow;
+  constexpr double kEvery_s = 5e-3;
+  for (double at_s = round_trip_s; at_s < span_s; at_s += kEvery_s) {
+    const double share = std::min(1.0, std::exp2(at_s / round_trip_s - 1 - doublings));
+    flow.bytes.push_back(static_cast<std::uint64_t>(bytes_per_s * kEvery_s * share));
+    flow.at_s.push_back(at_s);
+  }
+  return flow;
+}
+
+TEST(LinkStream, SlowFlowsBesideFastOnesHaveTheirOwnRates) {
+  // Two sites: 118 MB/s and 2 ms inside, twice 9.65 MB/s and 120 ms between. Scaled with all flows to what was
+  // received in the best moments, the latter would come out as 3 MB/s or less.
+  const double span_s = 1.4;
+  const std::vector<Arrivals> flows = {flowOf(118e6, 2e-3, span_s), flowOf(9.65e6, 0.12, span_s),
+                                       flowOf(9.65e6, 0.12, span_s)};
+  const auto rates = ratesTogether({&flows[0], &flows[1], &flows[2]}, span_s);
+  ASSERT_EQ(rates.size(), 3u);
+  EXPECT_NEAR(rates[0].bytes_per_s, 118e6, 3e6);
+  EXPECT_NEAR(rates[1].bytes_per_s, 9.65e6, 0.4e6);
+  EXPECT_NEAR(rates[2].bytes_per_s, 9.65e6, 0.4e6);
+  EXPECT_LT(rates[1].spread, 0.5);
+}
+
+TEST(LinkStream, FlowsThatShareALineAddUpToIt) {
+  // They take turns: while one has 16 MB/s, the other has 8.
+  Arrivals flows[2];
+  for (int i = 0; i < 200; ++i)
+    for (int flow : {0, 1}) {
+      flows[flow].bytes.push_back(i / 10 % 2 == flow ? 160'000 : 80'000);
+      flows[flow].at_s.push_back(0.01 * (i + 1));
+    }
+  const auto rates = ratesTogether({&flows[0], &flows[1]}, 2);
+  EXPECT_NEAR(rates[0].bytes_per_s + rates[1].bytes_per_s, 24e6, 1e6);
+}
+
+TEST(LinkStream, AFlowThatHardlyArrivedHasASmallRate) {
+  Arrivals slow{{16384}, {0.3}};
+  const Arrivals fast = flowOf(10e6, 0.02, 1);
+  const auto rates = ratesTogether({&slow, &fast}, 1);
+  EXPECT_GT(rates[0].bytes_per_s, 0);
+  EXPECT_LT(rates[0].bytes_per_s, 60e3);
+  EXPECT_GE(rates[0].spread, 1) << "nobody should trust it";
+  EXPECT_NEAR(rates[1].bytes_per_s, 10e6, 1e6);
+  const Arrivals none;
+  EXPECT_GT(rateAlone(none, 0.1).bytes_per_s, 0) << "a link file refuses 0";
+}
+
+TEST(LinkStream, AFlowHasSettledWhenItsRateGrowsNoMore) {
+  const Arrivals flow = flowOf(24e6, 0.07, 2);
+  EXPECT_FALSE(hasSettled(flow, 0.07, 0.3)) << "too soon to tell";
+  EXPECT_FALSE(hasSettled(flow, 0.07, 0.8)) << "it was slow a few round trips ago";
+  EXPECT_TRUE(hasSettled(flow, 0.07, 1.1));
+  EXPECT_FALSE(hasSettled(flowOf(24e6, 0.07, 2, 14), 0.07, 0.9)) << "on its way to a faster line";
+  EXPECT_FALSE(hasSettled({}, 0.07, 2));
+  EXPECT_NEAR(rateAlone(flow, 0.07).bytes_per_s, 24e6, 1e6);
+  EXPECT_LT(rateAlone(flow, 0.07).spread, 0.1);
+  EXPECT_GT(rateAlone(flowOf(24e6, 0.07, 0.5), 0.07).spread, 0.5) << "it has not";
+}
+
+TEST(LinkStream, WhatOtherProgramsHeldBackIsNoRate) {
+  Arrivals flow = flowOf(24e6, 0.07, 1.4);
+  std::uint64_t held = 0;
+  for (std::size_t i = 0; i < flow.bytes.size(); ++i) {
+    if (flow.at_s[i] < 1.0 || flow.at_s[i] > 1.1) continue;
+    held += flow.bytes[i];
+    flow.bytes[i] = 0;
+    if (flow.at_s[i] > 1.095) flow.bytes[i] = held;
+  }
+  EXPECT_NEAR(rateAlone(flow, 0.07).bytes_per_s, 24e6, 3e6);
 }
 
 } // namespace
