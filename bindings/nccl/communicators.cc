@@ -226,6 +226,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t handle, ncclResult_t* error) {
   const auto comm = find(handle, "ncclCommGetAsyncError");
   if (comm == nullptr || error == nullptr) return ncclInvalidArgument;
   *error = comm->state();
+  if (*error != ncclSuccess && *error != ncclInProgress) goss::nccl::remember(*error, comm->text());
   return ncclSuccess;
 }
 
@@ -274,30 +275,7 @@ ncclResult_t ncclCommMemStats(ncclComm_t handle, int statistic, uint64_t* value)
   return ncclSuccess;
 }
 
-const char* ncclGetErrorString(ncclResult_t result) {
-  switch (result) {
-    case ncclSuccess:
-      return "no error";
-    case ncclUnhandledCudaError:
-      return "unhandled cuda error (run with NCCL_DEBUG=INFO for details)";
-    case ncclSystemError:
-      return "unhandled system error (run with NCCL_DEBUG=INFO for details)";
-    case ncclInternalError:
-      return "internal error - please report this issue to Gossamer's developers";
-    case ncclInvalidArgument:
-      return "invalid argument (run with NCCL_DEBUG=WARN for details)";
-    case ncclInvalidUsage:
-      return "invalid usage (run with NCCL_DEBUG=WARN for details)";
-    case ncclRemoteError:
-      return "remote process exited or there was a network error";
-    case ncclInProgress:
-      return "operation in progress";
-    case ncclTimeout:
-      return "operation timed out";
-    default:
-      return "unknown result code";
-  }
-}
+const char* ncclGetErrorString(ncclResult_t result) { return goss::nccl::describe(result); }
 
 const char* ncclGetLastError(ncclComm_t handle) {
   thread_local std::string text;

@@ -1,5 +1,6 @@
 #include "bindings/nccl/errors.h"
 
+#include <array>
 #include <cstdio>
 #include <mutex>
 
@@ -12,6 +13,7 @@ namespace {
 struct Last {
   std::mutex mutex;
   std::string text;
+  std::array<std::string, ncclNumResults> reasons; ///< Of each result.
 };
 
 /// Threads of the program may still call while static objects are destroyed.
@@ -20,13 +22,54 @@ Last& last() {
   return only;
 }
 
+const char* meaningOf(ncclResult_t result) {
+  switch (result) {
+    case ncclSuccess:
+      return "no error";
+    case ncclUnhandledCudaError:
+      return "unhandled cuda error (run with NCCL_DEBUG=INFO for details)";
+    case ncclSystemError:
+      return "unhandled system error (run with NCCL_DEBUG=INFO for details)";
+    case ncclInternalError:
+      return "internal error - please report this issue to Gossamer's developers";
+    case ncclInvalidArgument:
+      return "invalid argument (run with NCCL_DEBUG=WARN for details)";
+    case ncclInvalidUsage:
+      return "invalid usage (run with NCCL_DEBUG=WARN for details)";
+    case ncclRemoteError:
+      return "remote process exited or there was a network error";
+    case ncclInProgress:
+      return "operation in progress";
+    case ncclTimeout:
+      return "operation timed out";
+    default:
+      return "unknown result code";
+  }
+}
+
 } // namespace
 
 ncclResult_t refuse(ncclResult_t result, const std::string& text) {
   if (settings().log) std::fprintf(stderr, "gossamer nccl: %s\n", text.c_str());
+  remember(result, text);
+  return result;
+}
+
+void remember(ncclResult_t result, const std::string& text) {
   const std::lock_guard lock(last().mutex);
   last().text = text;
-  return result;
+  last().reasons.at(static_cast<std::size_t>(result)) = text;
+}
+
+const char* describe(ncclResult_t result) {
+  if (result <= ncclSuccess || result >= ncclNumResults) return meaningOf(result);
+  thread_local std::array<std::string, ncclNumResults> texts;
+  std::string& text = texts[static_cast<std::size_t>(result)];
+  const std::lock_guard lock(last().mutex);
+  const std::string& reason = last().reasons[static_cast<std::size_t>(result)];
+  const std::string now = std::string(meaningOf(result)) + (reason.empty() ? "" : ": ") + reason;
+  if (text != now) text = now;
+  return text.c_str();
 }
 
 const char* lastError() {

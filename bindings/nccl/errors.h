@@ -1,4 +1,4 @@
-/// NCCL's result codes, and the texts that ncclGetLastError returns.
+/// NCCL's result codes, and the texts of ncclGetErrorString and ncclGetLastError.
 #ifndef GOSS_BINDINGS_NCCL_ERRORS_H_
 #define GOSS_BINDINGS_NCCL_ERRORS_H_
 
@@ -9,9 +9,15 @@
 
 namespace goss::nccl {
 
-/// Keeps `text` as the process's last error, and returns `result`.
+/// Keeps `text` as the process's last error, the reason of `result`.
+void remember(ncclResult_t result, const std::string& text);
+/// remember(), told where NCCL_DEBUG says so; returns `result`.
 ncclResult_t refuse(ncclResult_t result, const std::string& text);
-/// The last text of refuse(), of any thread; it lives until the calling thread's next call of this function.
+/// What `result` means, and its last reason: when PyTorch's watchdog finds a failure, it prints the text of
+/// ncclGetErrorString alone, in which the rank to blame must stand. The text lives until the calling thread asks for
+/// the same result and the reason has changed.
+const char* describe(ncclResult_t result);
+/// The last text of remember(), of any thread; it lives until the calling thread's next call of this function.
 const char* lastError();
 
 ncclResult_t resultOf(goss_status status);

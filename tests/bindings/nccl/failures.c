@@ -44,6 +44,9 @@ static void killedOne(Rank* rank) {
   const float* data = begun(rank);
   CHECK(failed(rank->comm) == ncclRemoteError);
   CHECK(strstr(ncclGetLastError(rank->comm), "rank 1") != NULL);
+  // Without a communicator, as PyTorch asks.
+  CHECK(strstr(ncclGetLastError(NULL), "rank 1") != NULL);
+  CHECK(strstr(ncclGetErrorString(ncclRemoteError), "network error: rank 1") != NULL);
   abortAndLook(rank, data);
 }
 
